@@ -3,15 +3,16 @@
 Catalogue, for each number of ranks: ddp against DDP; precision.reduce bf16 and parallel.compression powersgd against
 DDP's hooks; zero1 against ZeroRedundancyOptimizer; zero2, zero3 and (on 4 ranks) hsdp of 2 x 2 against FSDP2, these
 and ddp both in shared memory and over Gloo; a pipeline of as many stages as ranks against
-torch.distributed.pipelining, both 1F1B with twice as many micro-batches; tensor, topk and local_sgd alone. Each
-contest has the same LibTorch, model, initial weights and tokens in fp32; its variants take turns, round by round, and
-every round trains the same steps from the initial weights.
+torch.distributed.pipelining, both 1F1B with twice as many micro-batches; tensor, with sequences cut, against DTensor
+by parallelize_module; fp16 sums, topk, local_sgd and gossip alone (compression auto sends fp32 for longer than a
+round). Each contest has the same LibTorch, model, initial weights and tokens in fp32; its variants take turns, round
+by round, and every round trains the same steps from the initial weights.
 
 tokens/s: of all ranks, the median over rounds of a round's mean; held, peak: bytes of tensors after a step and at
 most within one, process: the most memory that a process had (VmHWM), each of the rank with most, in MB; sent: MB
 handed to TCP sockets in a step by a rank, on average, counted in both at the calls that write to them; exposed: part
-of a step in which a rank waits for others; loss: of the last step; apart: the largest difference of a step's loss
-from that of dttrain's ddp, and of PyTorch's from that of dttrain's row above it.
+of a step in which a rank waits for others, – where it cannot be told; loss: of the last step; apart: the largest
+difference of a step's loss from that of dttrain's ddp, and of PyTorch's from that of dttrain's row above it.
 
 Exits with 1 when losses differ by more than the tolerance where there is one; with 2 when there is no PyTorch in
 Python here. It says why.
@@ -20,6 +21,7 @@ Python here. It says why.
 import argparse
 import dataclasses
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -80,6 +82,8 @@ CONTESTS = [
             note="dttrain's gradients lie in memory that the ranks of a host share; it is not among its tensors"),
     Contest("bf16", [Ours("reduce bf16", {"precision": {"reduce": "bf16"}})], "DDP, bf16 hook", 3e-4,
             note="PyTorch's hook sums in bf16, dttrain rounds what travels and sums in fp32"),
+    Contest("fp16", [Ours("reduce fp16", {"precision": {"reduce": "fp16"}})], apart=3e-4,
+            note="PyTorch's fp16 hook sums in fp16, which overflows; it is not compared with"),
     Contest("powersgd", [Ours("powersgd", _parallel(compression="powersgd"))], "DDP, PowerSGD hook",
             note="losses are not alike: PyTorch's begins with two whole steps and with another Q, and takes a bucket's "
                  "matrices together; dttrain sends its last step whole, for a checkpoint (not counted in sent)"),
@@ -101,12 +105,14 @@ CONTESTS = [
             "pipelining, 1F1B", 1e-5,
             note="a step's tokens in other micro-batches than ddp's, which rounds otherwise; PyTorch leaves to the "
                  "person the matrix that both ends have and the norm of all stages, which the bench does for it"),
-    Contest("tensor", [Ours("tensor", _parallel(tensor=RANKS))], apart=1e-4,
+    Contest("tensor", [Ours("tensor", _parallel(tensor=RANKS))], "DTensor, parallelize_module", 1e-4,
             note="the ranks train on the same sequences, so they have as many micro-steps as ranks"),
     Contest("local_sgd", [Ours(f"local_sgd {WARM_UP_STEPS}",
                   {**_parallel(strategy="local_sgd", sync_every=WARM_UP_STEPS), "logging": {"every": WARM_UP_STEPS}})],
             note="each rank steps by its own gradient, so losses are not ddp's; PyTorch's post-local SGD averages "
                  "parameters without moments: another result"),
+    Contest("gossip", [Ours("gossip", _parallel(strategy="gossip"))],
+            note="PyTorch has none to compare with; losses are not ddp's"),
 ]
 
 
@@ -271,10 +277,14 @@ class Bench:
             title = f"{'  PyTorch ' if is_theirs else ''}{name}" + (f" [{number}]" if contest.note else "")
             print(f"{ranks:5} {title:36} {tokens / one.seconds:9,.0f} {faster:>7} {one.held / MEGA:7.1f} "
                   f"{one.peak / MEGA:7.1f} {one.process / MEGA:7.0f} {one.sent / MEGA:8.3f} "
-                  f"{100 * one.exposed / one.seconds:6.1f}% {one.losses[-1]:8.5f} "
+                  f"{share_of(one.exposed, one.seconds):>7} {one.losses[-1]:8.5f} "
                   f"{f'{apart:8.1e}' if judged else '':>8}", flush=True)
         if failed:
             print(f"{ranks:5}   PyTorch {contest.theirs}: {failed}", flush=True)
+
+
+def share_of(part: float, whole: float) -> str:
+    return "–" if math.isnan(part) else f"{100 * part / whole:.1f}%"
 
 
 def blocks_of_stages(model: dict, stages: int) -> list[int]:

@@ -20,6 +20,9 @@ import torch  # noqa: E402
 import torch.distributed  # noqa: E402
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook  # noqa: E402
 from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
+from torch.distributed.tensor import Replicate, Shard  # noqa: E402
+from torch.distributed.tensor.parallel import (  # noqa: E402
+    ColwiseParallel, PrepareModuleInput, RowwiseParallel, SequenceParallel, loss_parallel, parallelize_module)
 from torch.distributed.fsdp import fully_shard  # noqa: E402
 from torch.distributed.optim import ZeroRedundancyOptimizer  # noqa: E402
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B  # noqa: E402
@@ -61,7 +64,7 @@ class Sharing(peer.Trainer):
         return module
 
     def waited(self) -> float:
-        """Seconds in the step before, of which Python does not know."""
+        """Seconds in the step before, of which Python does not know; NaN where nothing does."""
         return 0.0
 
     def step(self, number: int) -> torch.Tensor:
@@ -227,8 +230,131 @@ class Pipeline(Sharing):
         return loss
 
 
+def filled(module: torch.nn.Module, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.nn.Module:
+    with torch.no_grad():
+        module.weight.copy_(weight)
+        if bias is not None:
+            module.bias.copy_(bias)
+    return module
+
+
+def linear(weight: torch.Tensor, bias: torch.Tensor) -> torch.nn.Linear:
+    return filled(torch.nn.Linear(weight.shape[1], weight.shape[0]), weight, bias)
+
+
+class CutAttention(torch.nn.Module):
+    """Queries, keys and values apart, as parallelize_module wants them."""
+
+    def __init__(self, block: peer.Block):
+        super().__init__()
+        self.head_width = block.attn_c_proj_weight.shape[0] // block.heads
+        weights, biases = block.attn_c_attn_weight.chunk(3), block.attn_c_attn_bias.chunk(3)
+        self.q, self.k, self.v = (linear(weight, bias) for weight, bias in zip(weights, biases))
+        self.proj = linear(block.attn_c_proj_weight, block.attn_c_proj_bias)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, length = x.shape[:2]
+        q, k, v = (part(x).view(batch, length, -1, self.head_width).transpose(1, 2)
+                   for part in (self.q, self.k, self.v))
+        mixed = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.proj(mixed.transpose(1, 2).reshape(batch, length, -1))
+
+
+class CutFeedForward(torch.nn.Module):
+    def __init__(self, block: peer.Block):
+        super().__init__()
+        self.fc = linear(block.mlp_c_fc_weight, block.mlp_c_fc_bias)
+        self.proj = linear(block.mlp_c_proj_weight, block.mlp_c_proj_bias)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.proj(torch.nn.functional.gelu(self.fc(x), approximate="tanh"))
+
+
+def norm(part: peer.Part, name: str) -> torch.nn.LayerNorm:
+    weight = getattr(part, name + "_weight")
+    return filled(torch.nn.LayerNorm(weight.shape[0]), weight, getattr(part, name + "_bias"))
+
+
+class CutBlock(torch.nn.Module):
+    def __init__(self, block: peer.Block):
+        super().__init__()
+        self.ln_1, self.ln_2 = norm(block, "ln_1"), norm(block, "ln_2")
+        self.attention, self.feed_forward = CutAttention(block), CutFeedForward(block)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x + self.attention(self.ln_1(x))
+        return x + self.feed_forward(self.ln_2(x))
+
+
+class CutTransformer(torch.nn.Module):
+    def __init__(self, whole: peer.Transformer):
+        super().__init__()
+        vocabulary, width = whole.wte_weight.shape
+        self.wte = filled(torch.nn.Embedding(vocabulary, width), whole.wte_weight)
+        self.wpe = filled(torch.nn.Embedding(*whole.wpe_weight.shape), whole.wpe_weight)
+        self.blocks = torch.nn.ModuleList(CutBlock(block) for block in whole.blocks)
+        self.ln_f = norm(whole, "ln_f")
+        self.head = torch.nn.Linear(width, vocabulary, bias=False)
+
+    def forward(self, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        x = self.wte(tokens) + self.wpe(torch.arange(tokens.shape[1]).expand_as(tokens))
+        for block in self.blocks:
+            x = block(x)
+        logits = self.head(self.ln_f(x))
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+class Tensor(Sharing):
+    """DTensor by parallelize_module, sequences cut between the layers, embedding and head by the vocabulary."""
+
+    def shared(self, module: torch.nn.Module, bucket_mb: int | None = None) -> torch.nn.Module:
+        mesh = init_device_mesh("cpu", (case["ranks"],))
+        cut = CutTransformer(module)
+        gathered = {"input_layouts": (Shard(1),), "desired_input_layouts": (Replicate(),)}
+        for block in cut.blocks:
+            parallelize_module(block, mesh, {
+                "ln_1": SequenceParallel(), "ln_2": SequenceParallel(),
+                "attention": PrepareModuleInput(**gathered), "feed_forward": PrepareModuleInput(**gathered),
+                "attention.q": ColwiseParallel(), "attention.k": ColwiseParallel(), "attention.v": ColwiseParallel(),
+                "attention.proj": RowwiseParallel(output_layouts=Shard(1)), "feed_forward.fc": ColwiseParallel(),
+                "feed_forward.proj": RowwiseParallel(output_layouts=Shard(1))})
+        parallelize_module(cut, mesh, {
+            "wte": RowwiseParallel(input_layouts=Replicate(), output_layouts=Shard(1)),
+            "wpe": RowwiseParallel(input_layouts=Replicate(), output_layouts=Shard(1)),
+            "ln_f": SequenceParallel(),
+            "head": ColwiseParallel(input_layouts=Shard(1), output_layouts=Shard(-1), use_local_output=False)})
+        cut.head.weight = cut.wte.weight
+        return cut
+
+    def waited(self) -> float:
+        return float("nan")  # DTensor waits within its operators
+
+    def batch(self, number: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Every rank trains on the same sequences, and a step has as many micro-steps as ranks."""
+        batch, length = case["batch"], case["length"]
+        first = number * batch * length
+        return tuple(self.tokens[at : at + batch * length].view(batch, length) for at in (first, first + 1))
+
+    def step(self, number: int) -> torch.Tensor:
+        before = self.waits.seconds
+        counts.restart_peak()
+        self.optimizer.zero_grad(set_to_none=True)
+        total, parts = torch.zeros(()), case["ranks"]
+        for part in range(parts):
+            inputs, targets = self.batch(number * parts + part)
+            with loss_parallel():
+                loss = self.loss(inputs, targets) / parts
+                loss.backward()
+            total += loss.full_tensor().detach()
+        torch.nn.utils.clip_grad_norm_(self.parameters, 1.0)
+        self.optimizer.step()
+        self.note(before)
+        return total
+
+
 STRATEGIES = {"ddp": Ddp, "bf16": Bf16Wire, "powersgd": PowerSgd, "zero1": Zero1, "zero2": FsdpThatKeeps,
-              "zero3": Fsdp, "hsdp": FsdpOfCopies, "pipeline": Pipeline}
+              "zero3": Fsdp, "hsdp": FsdpOfCopies, "pipeline": Pipeline,
+              "tensor": Tensor}
 
 if __name__ == "__main__":
     peer.serve(STRATEGIES[peer.variant])
