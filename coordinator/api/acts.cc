@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "api/json.h"
 #include "common/api_limits.h"
+#include "common/json_depth.h"
 #include "common/status.h"
 #include "common/text.h"
 
@@ -78,6 +79,11 @@ class Fields {
 };
 
 absl::StatusOr<Fields> ReadFields(const ApiRoute& route, const std::string& body) {
+  if (NestsTooDeep(body)) {
+    return absl::InvalidArgumentError(absl::StrCat("the body of ", route.path,
+                                                   " is nested deeper than ", kJsonDepthMax,
+                                                   " levels; no field takes more than one"));
+  }
   Json json = body.empty() ? Json::object() : Json::parse(body, nullptr, false);
   if (!json.is_object()) {
     return absl::InvalidArgumentError(

@@ -121,8 +121,15 @@ TEST(ActsTest, WhatIsRefusedNamesTheFieldTheValueAndWhatMayBe) {
 TEST(ActsTest, ADeepBodyIsRefusedAsAnyOther) {
   ExpectActRefused("experiments/1/change",
                    "{\"note\": " + std::string(30'000, '[') + std::string(30'000, ']') + "}",
-                   {"note"});
-  ExpectActRefused("experiments/1/change", std::string(60'000, '['), {"not an object"});
+                   {"deeper than 64"});
+  ExpectActRefused("experiments/1/change",
+                   "{\"labels\": " + std::string(30'000, '[') + std::string(30'000, ']') + "}",
+                   {"deeper than 64"});
+  ExpectActRefused("experiments/1/change", std::string(60'000, '['), {"deeper than 64"});
+  // Brackets in a text are a text.
+  const std::string note(1'000, '[');
+  EXPECT_EQ(Get<v1::ChangeRequest>("experiments/1/change", R"({"note": "\")" + note + "\"}").note(),
+            "\"" + note);
 }
 
 }  // namespace
