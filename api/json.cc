@@ -261,6 +261,18 @@ Json CheckpointJson(const v1::CheckpointSummary& checkpoint) {
 
 Json WorkerJson(const v1::WorkerSummary& worker) { return WithId(worker.worker(), ToJson(worker)); }
 
+Json QuotaJson(const v1::QuotaSummary& quota) {
+  return {{"user", quota.user()},     {"label", quota.label()},
+          {"slots", quota.slots()},   {"held", quota.held()},
+          {"set_by", quota.set_by()}, {"set_time", TimeJson(quota.set_wall_ms())}};
+}
+
+Json QuotaFields(const v1::SetQuotaResponse& set) {
+  Json fields = QuotaJson(set.quota());
+  fields["changed"] = set.changed();
+  return fields;
+}
+
 Json Document(std::string_view kind, const Json& fields) {
   Json json = Json::object();
   json["apiVersion"] = kApiVersion;

@@ -45,6 +45,9 @@ Json TrialJson(const v1::TrialSummary& trial);
 Json ExplanationFields(const v1::ExplainTrialResponse& found);
 Json CheckpointJson(const v1::CheckpointSummary& checkpoint);
 Json WorkerJson(const v1::WorkerSummary& worker);
+Json QuotaJson(const v1::QuotaSummary& quota);
+// With whether it was changed; of one that is not there, with nothing but that.
+Json QuotaFields(const v1::SetQuotaResponse& set);
 
 // {"apiVersion", "kind", …fields}, and {"apiVersion", "kind", "items"}.
 Json Document(std::string_view kind, const Json& fields);

@@ -1,43 +1,70 @@
 # shellcheck shell=bash disable=SC2154
-# fuzz.sh: the fuzz targets of tests/fuzz, from their seeds, under ASan and UBSan. What a run finds new stays in
-# build/fuzz/found and is where the next begins.
+# fuzz.sh: the fuzz targets of tests/fuzz, of the preset asan: first each of their kept seeds, whole, then inputs made
+# of them. ./dev lint does it for some seconds, ./dev fuzz for longer; what that finds new stays in build/asan/found and
+# is where the next run begins.
 
-# Slower than this, or larger, an input of at most 64 KiB is a fault too.
-readonly fuzz_timeout_s=10 fuzz_rss_mib=2048 fuzz_bytes_max=65536
+# Slower than this on a loaded machine, or with more memory, an input is a fault too.
+readonly fuzz_timeout_s=30 fuzz_rss_mib=2048
+# Of inputs that are made; what is wrong with a large one is so with a smaller one too, and sooner. Seeds may be larger.
+readonly fuzz_bytes_max=4096
 
-# fuzz_one SECONDS TARGET: prints how many inputs it tried; fails with what was found.
-fuzz_one() {
-  local seconds="$1" name="$2" kept="$root/build/fuzz/found/$2"
-  local log="$kept.log"
-  mkdir -p "$kept"
-  local status=0
+# fuzz_run LOG TARGET OPTION…: fails with what was found and how to see it again.
+fuzz_run() {
+  local log="$1" name="$2" status=0
+  shift 2
   ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
     LSAN_OPTIONS="suppressions=$root/tools/lsan.supp:print_suppressions=0" \
-    "$root/build/fuzz/fuzz/$name" -max_total_time="$seconds" -timeout="$fuzz_timeout_s" \
-    -rss_limit_mb="$fuzz_rss_mib" -max_len="$fuzz_bytes_max" -print_final_stats=1 -artifact_prefix="$kept-" \
-    "$kept" "$root/tests/fuzz/seeds/$name" >"$log" 2>&1 || status=$?
-  if [ "$status" -ne 0 ]; then
-    tail -n 60 "$log"
-    printf '%s found something: its input is named above; run build/fuzz/fuzz/%s FILE\n' "$name" "$name"
-    return 1
-  fi
+    "$root/build/asan/fuzz/$name" -timeout="$fuzz_timeout_s" -rss_limit_mb="$fuzz_rss_mib" "$@" \
+    >"$log" 2>&1 || status=$?
+  if [ "$status" -eq 0 ]; then return 0; fi
+  local input
+  input="$(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)"
+  # A seed is not written anew.
+  if [ -z "$input" ]; then input="$(sed -n 's/^Running: //p' "$log" | tail -n 1)"; fi
+  tail -n 60 "$log"
+  printf '%s found something in %s\n  again: build/asan/fuzz/%s %s\n' "$name" "$input" "$name" "$input"
+  printf '  once it is mended: keep the file in tests/fuzz/seeds/%s\n' "$name"
+  return 1
+}
+
+# fuzz_one SECONDS KEPT TARGET: prints how many inputs it tried. KEPT: the folder for what is found.
+fuzz_one() {
+  local seconds="$1" kept="$2" name="$3"
+  local seeds="$root/tests/fuzz/seeds/$name" log="$2/$3.log"
+  mkdir -p "$kept/$name"
+  fuzz_run "$log" "$name" -artifact_prefix="$kept/$name-" "$seeds"/* || return 1
+  fuzz_run "$log" "$name" -artifact_prefix="$kept/$name-" -max_total_time="$seconds" -max_len="$fuzz_bytes_max" \
+    -print_final_stats=1 "$kept/$name" "$seeds" || return 1
   printf '%-22s %10s executions\n' "$name" \
     "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"
 }
 
-# fuzz [SECONDS] [TARGET]
-command_fuzz() {
-  local seconds="${1:-60}" only="${2:-}" names=() name
-  [[ "$seconds" =~ ^[0-9]+$ ]] || die "fuzz: '$seconds' is not a number of seconds"
+# fuzz_all SECONDS KEPT TARGET…: builds them and runs as many at once as there are cores.
+fuzz_all() {
+  local seconds="$1" kept="$2"
+  shift 2
+  build_preset asan "$@"
+  export root
+  export -f fuzz_one fuzz_run
+  export fuzz_timeout_s fuzz_rss_mib fuzz_bytes_max
+  printf '%s\0' "$@" |
+    xargs -0 --max-args=1 --max-procs="$(nproc)" bash -c 'fuzz_one "$@"' fuzz "$seconds" "$kept" >&2
+}
+
+# The names of all targets, or of the one that is asked for.
+fuzz_names() {
+  local only="${1:-}" name
   for name in "$root"/tests/fuzz/*_fuzz.cc; do
     name="$(basename "$name" .cc)"
-    if [ -z "$only" ] || [ "$only" = "$name" ] || [ "${only}_fuzz" = "$name" ]; then names+=("$name"); fi
+    if [ -z "$only" ] || [ "$only" = "$name" ] || [ "${only}_fuzz" = "$name" ]; then echo "$name"; fi
   done
+}
+
+# fuzz [SECONDS] [TARGET]
+command_fuzz() {
+  local seconds="${1:-60}" only="${2:-}" names=()
+  [[ "$seconds" =~ ^[0-9]+$ ]] || die "fuzz: '$seconds' is not a number of seconds"
+  mapfile -t names < <(fuzz_names "$only")
   [ "${#names[@]}" -gt 0 ] || die "fuzz: no target '$only' in tests/fuzz"
-  build_preset fuzz "${names[@]}"
-  export root
-  export -f fuzz_one
-  export fuzz_timeout_s fuzz_rss_mib fuzz_bytes_max
-  printf '%s\0' "${names[@]}" |
-    xargs -0 --max-args=1 --max-procs="$(nproc)" bash -c 'fuzz_one "$@"' fuzz "$seconds" >&2
+  fuzz_all "$seconds" "$root/build/asan/found" "${names[@]}"
 }

@@ -2,6 +2,9 @@
 # lint.sh: every check beside the tests. Each check runs even when one before it failed, so that one run
 # shows everything there is to fix.
 
+# shellcheck source=tools/fuzz.sh
+source "$root/tools/fuzz.sh"
+
 lint_failures=()
 lint_times=()
 
@@ -42,6 +45,19 @@ lint_asan() {
   ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
     LSAN_OPTIONS="suppressions=$root/tools/lsan.supp:print_suppressions=0" \
     ctest --test-dir "$root/build/asan" --output-on-failure --no-tests=error --parallel "$(nproc)" -L "$labels"
+}
+
+# Readers of what others send, and the core, on kept seeds and on what is made of them, in the same build.
+# lint_fuzz all|changed: a minute each, or some seconds, 80 s in all on two cores.
+lint_fuzz() {
+  local seconds=4 names=() kept status=0
+  if [ "$1" = all ]; then seconds=60; fi
+  mapfile -t names < <(fuzz_names)
+  # From the seeds alone, so that a run does not hang on what was run here before. What fails stays.
+  kept="$(mktemp -d "$root/build/fuzz-XXXXXX")"
+  fuzz_all "$seconds" "$kept" "${names[@]}" || status=$?
+  if [ "$status" -eq 0 ]; then rm -rf -- "$kept"; fi
+  return "$status"
 }
 
 # TSan for the rooms that have threads of our own. The distribution's gRPC is not instrumented, so
@@ -139,6 +155,7 @@ command_lint() {
   check 'systemd units' lint_units
   check 'alert rules and dashboard' lint_monitoring
   check "clang: thread safety, ASan, UBSan ($scope)" lint_asan "$scope"
+  check "fuzzing ($scope)" lint_fuzz "$scope"
   check 'TSan' lint_tsan
   check "clang-tidy ($scope)" lint_clang_tidy "$scope"
   printf '%s\n' "${lint_times[@]}" >&2

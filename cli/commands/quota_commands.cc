@@ -18,12 +18,6 @@ struct QuotaOptions {
   uint32_t slots = 0;
 };
 
-Json ItemOf(const v1::QuotaSummary& quota) {
-  return {{"user", quota.user()},     {"label", quota.label()},
-          {"slots", quota.slots()},   {"held", quota.held()},
-          {"set_by", quota.set_by()}, {"set_time", TimeJson(quota.set_wall_ms())}};
-}
-
 std::string NameOf(const QuotaOptions& options) {
   return options.user.empty() ? absl::StrCat("experiments with the label ", options.label)
                               : absl::StrCat("experiments of ", options.user);
@@ -38,8 +32,6 @@ absl::StatusOr<ExitCode> Set(Session& session, const QuotaOptions& options, bool
   request.set_who(WhoAmI(session));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const v1::SetQuotaResponse response, client->SetQuota(request));
-  Json fields = ItemOf(response.quota());
-  fields["changed"] = response.changed();
   std::string text = absl::StrCat(Printable(NameOf(options)), " ");
   if (removed) {
     absl::StrAppend(&text, response.changed() ? "have no quota any more" : "had no quota");
@@ -47,7 +39,7 @@ absl::StatusOr<ExitCode> Set(Session& session, const QuotaOptions& options, bool
     absl::StrAppend(&text, "hold at most ", Plural(options.slots, "slot"), " at once; now ",
                     response.quota().held());
   }
-  PrintDocument(session, "Quota", fields, absl::StrCat(text, "\n"));
+  PrintDocument(session, "Quota", api::QuotaFields(response), absl::StrCat(text, "\n"));
   return ExitCode::kOk;
 }
 
@@ -68,7 +60,7 @@ absl::StatusOr<ExitCode> ShowQuotas(Session& session) {
                                   {absl::StrCat(one.held())},
                                   {FormatLocalTime(one.set_wall_ms())},
                                   {shown(one.set_by())}});
-    listing.items.push_back(ItemOf(one));
+    listing.items.push_back(api::QuotaJson(one));
     listing.names.push_back(one.user().empty() ? one.label() : one.user());
   }
   Print(session, listing);

@@ -16,6 +16,7 @@
 #include "common/net/grpc_settings.h"
 #include "common/net/standby.h"
 #include "common/net/token.h"
+#include "common/sha256.h"
 #include "common/status.h"
 #include "grpcpp/create_channel.h"
 
@@ -275,8 +276,13 @@ absl::StatusOr<v1::GetCodeResponse> Client::GetCode(const v1::GetCodeRequest& re
   Call<v1::Method##Response>([&](const Peer& peer, auto* context, auto* response, auto on_end) { \
     peer.access->async()->Method(context, &(request), response, std::move(on_end));              \
   })
-absl::StatusOr<v1::CreateTokenResponse> Client::CreateToken(const v1::CreateTokenRequest& request) {
-  return DT_ACCESS_CALL(CreateToken, request);
+absl::StatusOr<v1::CreateTokenResponse> Client::CreateToken(v1::CreateTokenRequest request) {
+  const std::string token = FreshToken();
+  request.set_hash(Sha256Hex(token));
+  DT_ASSIGN_OR_RETURN(v1::CreateTokenResponse made, DT_ACCESS_CALL(CreateToken, request));
+  // One of before this version makes it itself.
+  if (made.token().empty()) made.set_token(token);
+  return made;
 }
 absl::StatusOr<v1::ListTokensResponse> Client::ListTokens() {
   const v1::ListTokensRequest request;

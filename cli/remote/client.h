@@ -59,7 +59,9 @@ class Client {
   absl::StatusOr<v1::GetStatusResponse> GetStatus();
   absl::StatusOr<v1::PutCodeResponse> PutCode(const v1::PutCodeRequest& request);
   absl::StatusOr<v1::GetCodeResponse> GetCode(const v1::GetCodeRequest& request);
-  absl::StatusOr<v1::CreateTokenResponse> CreateToken(const v1::CreateTokenRequest& request);
+  // Makes the token and sends its hash: asked again, at this address or another, a coordinator
+  // knows it, and there is never a second one of which nobody has the text.
+  absl::StatusOr<v1::CreateTokenResponse> CreateToken(v1::CreateTokenRequest request);
   absl::StatusOr<v1::ListTokensResponse> ListTokens();
   absl::StatusOr<v1::RevokeTokenResponse> RevokeToken(const v1::RevokeTokenRequest& request);
   absl::StatusOr<v1::ListAuditResponse> ListAudit(const v1::ListAuditRequest& request);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "api/json.h"
 #include "common/api_limits.h"
+#include "common/json_depth.h"
 #include "common/status.h"
 #include "common/text.h"
 
@@ -78,6 +79,11 @@ class Fields {
 };
 
 absl::StatusOr<Fields> ReadFields(const ApiRoute& route, const std::string& body) {
+  if (NestsTooDeep(body)) {
+    return absl::InvalidArgumentError(absl::StrCat("the body of ", route.path,
+                                                   " is nested deeper than ", kJsonDepthMax,
+                                                   " levels; no field takes more than one"));
+  }
   Json json = body.empty() ? Json::object() : Json::parse(body, nullptr, false);
   if (!json.is_object()) {
     return absl::InvalidArgumentError(
@@ -180,11 +186,36 @@ absl::StatusOr<Act> ReadMark(const Fields& fields, const std::string& who) {
   return Act{std::move(mark), absl::StrCat("worker ", worker), "Marked"};
 }
 
+absl::StatusOr<Act> ReadQuota(const Fields& fields, const std::string& who) {
+  v1::SetQuotaRequest quota;
+  quota.set_who(who);
+  DT_ASSIGN_OR_RETURN(*quota.mutable_user(), fields.Text("user", ""));
+  DT_ASSIGN_OR_RETURN(*quota.mutable_label(), fields.Text("label", ""));
+  DT_ASSIGN_OR_RETURN(const bool removed, fields.Flag("removed", false));
+  quota.set_removed(removed);
+  if (removed == fields.Has("slots")) {
+    return absl::InvalidArgumentError(
+        removed ? "the body says removed and slots; give slots to set a quota, removed to take it "
+                  "away"
+                : "the body has no slots: how many may be held at once; 0: none start");
+  }
+  if (!removed) {
+    DT_ASSIGN_OR_RETURN(const uint32_t slots, fields.Whole<uint32_t>("slots"));
+    quota.set_slots(slots);
+  }
+  const std::string whose =
+      quota.user().empty() ? "label " + quota.label() : "user " + quota.user();
+  return Act{std::move(quota), "quota of " + whose, "Quota", [](const auto& answer) {
+               return api::QuotaFields(static_cast<const v1::SetQuotaResponse&>(answer));
+             }};
+}
+
 }  // namespace
 
 std::string_view RpcOf(ApiMethod act) {
   if (act == ApiMethod::kCancel || act == ApiMethod::kCancelTrial) return "Cancel";
   if (act == ApiMethod::kRetry || act == ApiMethod::kRetryTrial) return "Retry";
+  if (act == ApiMethod::kSetQuota) return "SetQuota";
   return act == ApiMethod::kMarkWorker ? "MarkWorker" : "Change";
 }
 
@@ -196,6 +227,7 @@ absl::StatusOr<Act> ReadAct(const ApiCall& call, const std::string& body, const 
   if (rpc == "Change") return ReadExperimentChange(call, fields, actor);
   if (rpc == "Retry") return ReadRetry(call, fields, actor);
   if (rpc == "MarkWorker") return ReadMark(fields, actor);
+  if (rpc == "SetQuota") return ReadQuota(fields, actor);
   auto cancel = Choose<v1::CancelRequest>(call, actor);
   cancel.set_trial(call.trial);
   DT_ASSIGN_OR_RETURN(const std::string reason, fields.Text("reason", "cancelled over HTTP"));

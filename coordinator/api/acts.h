@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "api/json.h"
 #include "coordinator/api/call.h"
 #include "coordinator/core/event.h"
 
@@ -20,6 +21,8 @@ struct Act {
   decltype(ClientCall::request) request;
   std::string subject;    // what it is about, for the record
   const char* kind = "";  // of its answer, as dtctl has it
+  // Its answer, as dtctl has it.
+  api::Json (*fields)(const google::protobuf::Message& answer) = api::ToJson;
 };
 
 // The method of the table of rights. REQUIRES: an act.

@@ -128,6 +128,10 @@ Json WorkersJson(const v1::ListWorkersResponse& page) {
   return Page("WorkerList", page.workers(), page.next_page_token(), api::WorkerJson);
 }
 
+Json QuotasJson(const v1::ListQuotasResponse& all) {
+  return Page("QuotaList", all.quotas(), "", api::QuotaJson);
+}
+
 absl::StatusOr<Json> TrialFileJson(const v1::GetExperimentResponse& found,
                                    const v1::TrialSummary& trial) {
   DT_ASSIGN_OR_RETURN(const std::string text, api::TrialFile(found, trial));

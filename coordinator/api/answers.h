@@ -31,6 +31,7 @@ api::Json ExperimentDocument(const v1::GetExperimentResponse& found);
 api::Json TrialsJson(const v1::ListTrialsResponse& page);
 api::Json CheckpointsJson(const v1::ListCheckpointsResponse& page);
 api::Json WorkersJson(const v1::ListWorkersResponse& page);
+api::Json QuotasJson(const v1::ListQuotasResponse& all);
 absl::StatusOr<api::Json> TrialFileJson(const v1::GetExperimentResponse& found,
                                         const v1::TrialSummary& trial);
 // `curves` in the order of call.trials; numbers have seven digits.

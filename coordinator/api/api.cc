@@ -113,14 +113,15 @@ void Api::Do(const HttpRequest& request, const ApiCall& call, const HttpReply& r
   ClientCall event;
   event.request = std::move(act->request);
   event.only_of = *caller ? OnlyOf(**caller, rpc) : "";
-  ask_(std::move(event), [this, caller = *caller, rpc, subject = act->subject, kind = act->kind,
-                          peer = request.peer, reply](const absl::Status& status, auto message) {
-    gate_.Record(caller, rpc, subject, status, peer);
-    if (!status.ok()) return reply(ErrorAnswer(status));
-    HttpAnswer answer = JsonAnswer(api::Document(kind, api::ToJson(*message)));
-    answer.etag = "";
-    reply(std::move(answer));
-  });
+  ask_(std::move(event),
+       [this, caller = *caller, rpc, subject = act->subject, kind = act->kind, fields = act->fields,
+        peer = request.peer, reply](const absl::Status& status, auto message) {
+         gate_.Record(caller, rpc, subject, status, peer);
+         if (!status.ok()) return reply(ErrorAnswer(status));
+         HttpAnswer answer = JsonAnswer(api::Document(kind, fields(*message)));
+         answer.etag = "";
+         reply(std::move(answer));
+       });
 }
 
 void Api::Start(const TaskPtr& task) {
@@ -163,6 +164,8 @@ void Api::Start(const TaskPtr& task) {
       return StartQueue(task);
     case ApiMethod::kNotices:
       return Finish(*task, JsonAnswer(NoticesJson(facts_.notices())));
+    case ApiMethod::kQuotas:
+      return AskFor<v1::ListQuotasResponse>(task, v1::ListQuotasRequest(), QuotasJson);
     case ApiMethod::kAccess:
     case ApiMethod::kPause:
     case ApiMethod::kResume:
@@ -172,6 +175,7 @@ void Api::Start(const TaskPtr& task) {
     case ApiMethod::kRetry:
     case ApiMethod::kRetryTrial:
     case ApiMethod::kMarkWorker:
+    case ApiMethod::kSetQuota:
       return;  // answered in Answer
   }
 }

@@ -280,6 +280,7 @@ const std::vector<ApiRoute>& ApiRoutes() {
       {ApiMethod::kWorkers, "/api/v1/workers", {"page_size", "page_token"}},
       {ApiMethod::kQueue, "/api/v1/queue", {}},
       {ApiMethod::kNotices, "/api/v1/notices", {}},
+      {ApiMethod::kQuotas, "/api/v1/quotas", {}},
       {ApiMethod::kAccess, "/api/v1/access", {}},
       {ApiMethod::kPause,
        "/api/v1/experiments/{experiment}/pause",
@@ -310,6 +311,10 @@ const std::vector<ApiRoute>& ApiRoutes() {
       {ApiMethod::kMarkWorker,
        "/api/v1/workers/mark",
        {"worker", "drain", "reason", "who"},
+       HttpMethod::kPost},
+      {ApiMethod::kSetQuota,
+       "/api/v1/quotas",
+       {"user", "label", "slots", "removed", "who"},
        HttpMethod::kPost},
   };
   return *routes;

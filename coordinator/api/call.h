@@ -36,6 +36,7 @@ enum class ApiMethod {
   kWorkers,
   kQueue,
   kNotices,
+  kQuotas,
   kAccess,
   // Acts: POST, with a body of their own (acts.h).
   kPause,
@@ -46,6 +47,7 @@ enum class ApiMethod {
   kRetry,
   kRetryTrial,
   kMarkWorker,
+  kSetQuota,
 };
 
 struct ApiCall {

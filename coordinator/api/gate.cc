@@ -40,10 +40,10 @@ const char* ReachWord(Reach reach) {
   return "none";
 }
 
-// {"Cancel": "own", …} of what people do to experiments and workers.
+// {"Cancel": "own", …} of what people do to experiments, workers and quotas.
 Json MayDo(const std::optional<Caller>& caller) {
   Json may = Json::object();
-  for (const char* method : {"Cancel", "Retry", "Change", "MarkWorker"}) {
+  for (const char* method : {"Cancel", "Retry", "Change", "MarkWorker", "SetQuota"}) {
     const Right* right = FindRight(method);
     const Reach reach = caller ? ReachOf(*right, caller->role) : Reach::kAll;
     may[method] = ReachWord(reach);

@@ -1,6 +1,7 @@
 #include "coordinator/door/door.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -44,6 +45,36 @@ absl::Status GoneError(const Caller& joiner) {
 bool IsSha256Hex(const std::string& text) {
   constexpr size_t kDigits = 64;
   return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+// The token that is asked for, without who made it and its id.
+absl::StatusOr<v1::TokenSummary> AskedFor(const v1::CreateTokenRequest& request, int64_t now) {
+  const std::optional<Role> role = FindRole(request.role());
+  if (!role.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", Printable(request.role()),
+                     "' is not a role; choose one of: admin, submitter, observer, worker, joiner"));
+  }
+  const bool joiner = *role == Role::kJoiner;
+  DT_RETURN_IF_ERROR(CheckTokenName(*role, request.name()));
+  constexpr int64_t kCentury = int64_t{100} * 366 * 24 * 3600;
+  const int64_t longest = joiner ? limits::kJoinSecondsMax : kCentury;
+  if (request.expires_seconds() < 0 || request.expires_seconds() > longest) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("expires_seconds is ", request.expires_seconds(), "; it is 0, for ",
+                     joiner ? "15 minutes" : "never", ", or up to ", longest));
+  }
+  if (!request.hash().empty() && !IsSha256Hex(request.hash())) {
+    return absl::InvalidArgumentError("hash is not a SHA-256, which is 64 hex digits");
+  }
+  v1::TokenSummary asked;
+  asked.set_role(request.role());
+  asked.set_name(request.name());
+  asked.set_created_wall_ms(now);
+  const int64_t seconds =
+      joiner && request.expires_seconds() == 0 ? limits::kJoinSeconds : request.expires_seconds();
+  if (seconds > 0) asked.set_expires_wall_ms(now + seconds * 1000);
+  return asked;
 }
 
 std::string CodeWord(const absl::Status& status) { return absl::StatusCodeToString(status.code()); }
@@ -214,42 +245,41 @@ void Door::Keep(v1::AuditEntry entry) {
 
 absl::StatusOr<v1::CreateTokenResponse> Door::Create(const v1::CreateTokenRequest& request,
                                                      const std::string& by) {
-  const std::optional<Role> role = FindRole(request.role());
-  if (!role.has_value()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", Printable(request.role()),
-                     "' is not a role; choose one of: admin, submitter, observer, worker, joiner"));
-  }
-  const bool joiner = *role == Role::kJoiner;
-  DT_RETURN_IF_ERROR(CheckTokenName(*role, request.name()));
-  constexpr int64_t kCentury = int64_t{100} * 366 * 24 * 3600;
-  const int64_t longest = joiner ? limits::kJoinSecondsMax : kCentury;
-  if (request.expires_seconds() < 0 || request.expires_seconds() > longest) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("expires_seconds is ", request.expires_seconds(), "; it is 0, for ",
-                     joiner ? "15 minutes" : "never", ", or up to ", longest));
-  }
-  DT_RETURN_IF_ERROR(ForgetJoiners());
-  DT_RETURN_IF_ERROR(CheckOneMore());
-  v1::CreateTokenResponse response;
-  response.set_token(FreshToken());
   StoredToken token;
-  token.hash = Sha256Hex(response.token());
-  token.summary.set_id(token.hash.substr(0, kIdDigits));
-  token.summary.set_role(request.role());
-  token.summary.set_name(request.name());
+  DT_ASSIGN_OR_RETURN(token.summary, AskedFor(request, clock_.Now().wall_ms));
   token.summary.set_created_by(by);
-  const int64_t now = clock_.Now().wall_ms;
-  token.summary.set_created_wall_ms(now);
-  const int64_t seconds =
-      joiner && request.expires_seconds() == 0 ? limits::kJoinSeconds : request.expires_seconds();
-  if (seconds > 0) token.summary.set_expires_wall_ms(now + seconds * 1000);
+  v1::CreateTokenResponse response;
+  token.hash = request.hash();
+  if (token.hash.empty()) {
+    response.set_token(FreshToken());
+    token.hash = Sha256Hex(response.token());
+  }
+  token.summary.set_id(token.hash.substr(0, kIdDigits));
+  DT_RETURN_IF_ERROR(ForgetJoiners());
+  DT_ASSIGN_OR_RETURN(std::optional<v1::TokenSummary> made, FindMade(token));
+  if (made) {
+    *response.mutable_summary() = *std::move(made);
+    return response;
+  }
+  DT_RETURN_IF_ERROR(CheckOneMore());
   DT_RETURN_IF_ERROR(store_.Put(token));
   *response.mutable_summary() = token.summary;
   MutexLock lock(&mutex_);
   hashes_[token.summary.id()] = token.hash;
   tokens_[token.hash] = std::move(token);
   return response;
+}
+
+absl::StatusOr<std::optional<v1::TokenSummary>> Door::FindMade(const StoredToken& token) const {
+  MutexLock lock(&mutex_);
+  const auto found = hashes_.find(token.summary.id());
+  if (found == hashes_.end()) return std::nullopt;
+  const v1::TokenSummary& had = tokens_.at(found->second).summary;
+  const auto what = [](const v1::TokenSummary& of) {
+    return std::tie(of.role(), of.name(), of.created_by());
+  };
+  if (found->second == token.hash && what(had) == what(token.summary)) return had;
+  return absl::AlreadyExistsError("a token with this hash is there; make another one");
 }
 
 absl::Status Door::CheckOneMore() const {

@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -63,6 +64,7 @@ class Door {
   // False when too much waits.
   [[nodiscard]] bool Post(Work work) { return works_.Post(std::move(work), PostClass::kControl); }
   // ---- within Post ----
+  // Asked again with the same hash by the same caller, it answers the same and makes no other.
   absl::StatusOr<v1::CreateTokenResponse> Create(const v1::CreateTokenRequest& request,
                                                  const std::string& by);
   // For the holder of a joiner's token, once: the token that has this hash becomes a worker's.
@@ -87,6 +89,8 @@ class Door {
   absl::Status Forget(const std::string& id);
   absl::Status ForgetJoiners();
   absl::Status CheckOneMore() const;
+  // The token of this hash as it was made before, where it is the same.
+  absl::StatusOr<std::optional<v1::TokenSummary>> FindMade(const StoredToken& token) const;
   void RecordRefusal(v1::AuditEntry entry);
   void Keep(v1::AuditEntry entry);
 

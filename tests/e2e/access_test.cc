@@ -2,11 +2,15 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "coordinator/access/rights.h"
 #include "coordinator/api/call.h"
 #include "tests/e2e/fleet_fixture.h"
@@ -47,8 +51,47 @@ class AccessTest : public ::testing::Test {
     ASSERT_EQ(made.code, 0) << made.err;
     std::ofstream(folder_ / file) << made.out;
   }
-  // The status line's codes of a GET of each path on the page's port: "200 401 ".
-  std::string Get(const std::vector<std::string>& paths, const std::string& header) {
+  // `files` begins the names of its log, its folder and its tokens.
+  ChildProcess Worker(const std::string& name, const std::string& files,
+                      const std::vector<std::string>& further) {
+    std::vector<std::string> command = {DTWORKER,
+                                        "--coordinator",
+                                        address_,
+                                        "--slot",
+                                        "cpu",
+                                        "--name",
+                                        name,
+                                        "--trainer",
+                                        FAKE_TRAINER,
+                                        "--storage",
+                                        folder_ / "storage",
+                                        "--run-dir",
+                                        folder_ / ("run-" + files)};
+    command.insert(command.end(), further.begin(), further.end());
+    return ChildProcess(command, folder_ / (files + ".log"));
+  }
+  ChildProcess Invited(const std::string& name, const std::string& files) {
+    return Worker(name, files,
+                  {"--join-token-file", folder_ / (files + ".join"), "--token-file",
+                   folder_ / (files + ".token")});
+  }
+  // Lines of a list that begin with this and have that in them.
+  size_t Count(const std::vector<std::string>& list, const std::string& begin,
+               const std::string& part) {
+    const std::vector<std::string> lines = absl::StrSplit(Ctl("state/admin.token", list).out, '\n');
+    return static_cast<size_t>(
+        std::count_if(lines.begin(), lines.end(), [&](const std::string& line) {
+          return absl::StartsWith(line, begin) && absl::StrContains(line, part);
+        }));
+  }
+  bool AwaitConnected(const std::string& name) {
+    return testing::Await([&] {
+      return Count({"get", "workers", "-o", "csv"}, name + ",", ",idle,") == 1;
+    });
+  }
+  // The status line's codes of a GET of each path on the page's port: "200 401 "; or of a POST.
+  std::string Get(const std::vector<std::string>& paths, const std::string& header,
+                  const std::string& posted = "") {
     const std::string text = testing::Slurp(folder_ / "addresses");
     const size_t colon = text.find("0.0.0.0:") + 8;
     const std::string port = text.substr(colon, text.find('"', colon) - colon);
@@ -60,10 +103,12 @@ class AccessTest : public ::testing::Test {
          "codes = ''\n"
          "for path in sys.argv[2].split():\n"
          "    c = http.client.HTTPConnection('127.0.0.1', int(sys.argv[1]), timeout=20)\n"
-         "    c.request('GET', path, headers=h)\n"
+         "    if sys.argv[5]:\n"
+         "        h['Content-Type'] = 'application/json'\n"
+         "    c.request('POST' if sys.argv[5] else 'GET', path, sys.argv[5] or None, h)\n"
          "    codes += str(c.getresponse().status) + ' '\n"
          "open(sys.argv[4], 'w').write(codes)",
-         port, absl::StrJoin(paths, " "), header, n},
+         port, absl::StrJoin(paths, " "), header, n, posted},
         folder_ / "get.log");
     child.AwaitExit();
     return testing::Slurp(n);
@@ -101,14 +146,8 @@ TEST_F(AccessTest, EachRoleDoesWhatItMayAndTheRecordSaysWhoDidIt) {
   EXPECT_EQ(Ctl("ann.token", {"token", "list"}).code, 5);
 
   // A worker with a token of its name trains; one of another name is kept out.
-  const auto worker = [&](const std::string& name) {
-    return ChildProcess({DTWORKER, "--coordinator", address_, "--slot", "cpu", "--name", name,
-                         "--trainer", FAKE_TRAINER, "--storage", folder_ / "storage", "--run-dir",
-                         folder_ / name, "--token-file", folder_ / "host.token"},
-                        folder_ / (name + ".log"));
-  };
-  ChildProcess wrong = worker("other");
-  ChildProcess right = worker("host");
+  ChildProcess wrong = Worker("other", "other", {"--token-file", folder_ / "host.token"});
+  ChildProcess right = Worker("host", "host", {"--token-file", folder_ / "host.token"});
   const Ran waited = Ctl("ann.token", {"wait", "1", "--timeout", "60s"});
   EXPECT_EQ(waited.code, 0) << waited.err << testing::Slurp(folder_ / "host.log");
   EXPECT_EQ(Ctl("eve.token", {"get", "workers", "-o", "name"}).out, "host\n");
@@ -134,21 +173,8 @@ TEST_F(AccessTest, EachRoleDoesWhatItMayAndTheRecordSaysWhoDidIt) {
 
 TEST_F(AccessTest, AWorkerThatIsInvitedJoinsOnceAndAKillBeforeItsFileIsWrittenDoesNotStrandIt) {
   MakeToken("joiner", "host", "host.join");
-  const auto worker = [&](const std::string& file) {
-    return ChildProcess(
-        {DTWORKER, "--coordinator", address_, "--slot", "cpu", "--name", "host", "--trainer",
-         FAKE_TRAINER, "--storage", folder_ / "storage", "--run-dir", folder_ / "run",
-         "--join-token-file", folder_ / "host.join", "--token-file", folder_ / file},
-        folder_ / (file + ".log"));
-  };
-  const auto connected = [&] {
-    return testing::Await([&] {
-      return Ctl("state/admin.token", {"get", "workers", "-o", "csv"}).out.find("host,idle") !=
-             std::string::npos;
-    });
-  };
-  ChildProcess first = worker("host.token");
-  ASSERT_TRUE(connected()) << testing::Slurp(folder_ / "host.token.log");
+  ChildProcess first = Invited("host", "host");
+  ASSERT_TRUE(AwaitConnected("host")) << testing::Slurp(folder_ / "host.log");
   struct stat info {};
   ASSERT_EQ(stat((folder_ / "host.token").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
@@ -158,16 +184,104 @@ TEST_F(AccessTest, AWorkerThatIsInvitedJoinsOnceAndAKillBeforeItsFileIsWrittenDo
 
   // What a kill between the exchange and the file leaves on disk.
   ASSERT_EQ(rename((folder_ / "host.token").c_str(), (folder_ / "host.token.joining").c_str()), 0);
-  ChildProcess second = worker("host.token");
+  ChildProcess second = Invited("host", "host");
   ASSERT_TRUE(testing::Await([&] { return testing::Slurp(folder_ / "host.token") == token; }))
-      << testing::Slurp(folder_ / "host.token.log");
+      << testing::Slurp(folder_ / "host.log");
 
-  ChildProcess thief = worker("thief.token");
+  std::filesystem::copy_file(folder_ / "host.join", folder_ / "thief.join");
+  ChildProcess thief = Invited("host", "thief");
   const auto status = thief.AwaitExit();
   ASSERT_TRUE(status && WIFEXITED(*status));
   EXPECT_EQ(WEXITSTATUS(*status), 1);
-  EXPECT_NE(testing::Slurp(folder_ / "thief.token.log").find("used already"), std::string::npos)
-      << testing::Slurp(folder_ / "thief.token.log");
+  const std::string log = testing::Slurp(folder_ / "thief.log");
+  EXPECT_TRUE(absl::StrContains(log, "used already")) << log;
+}
+
+TEST_F(AccessTest, AnInvitationThatRanOutLetsNobodyIn) {
+  const Ran made = Ctl("state/admin.token", {"token", "create", "--role", "joiner", "--name",
+                                             "late", "--expires", "1s"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  std::ofstream(folder_ / "late.join") << made.out;
+  const absl::Time over = absl::Now() + absl::Seconds(1);
+  ASSERT_TRUE(testing::Await([&] { return absl::Now() > over; }));
+  ChildProcess late = Invited("late", "late");
+  const auto status = late.AwaitExit();
+  ASSERT_TRUE(status && WIFEXITED(*status)) << testing::Slurp(folder_ / "late.log");
+  EXPECT_EQ(WEXITSTATUS(*status), 1);
+  const std::string log = testing::Slurp(folder_ / "late.log");
+  EXPECT_TRUE(absl::StrContains(log, "has run out")) << log;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "late.token"));
+  EXPECT_EQ(Count({"token", "list", "-o", "csv"}, "", ",worker,late,"), 0u);
+}
+
+TEST_F(AccessTest, WorkersThatAreKilledInTheMiddleOfJoiningComeBackAndEachHasOneToken) {
+  constexpr int kWorkers = 5;
+  std::vector<ChildProcess> workers;
+  for (int i = 0; i < kWorkers; ++i) {
+    const std::string name = "host" + std::to_string(i);
+    MakeToken("joiner", name, name + ".join");
+    // Nobody can have heard of the first; how far the others come is left to chance.
+    if (i == 0) coordinator_.Signal(SIGSTOP);
+    ChildProcess killed = Invited(name, name);
+    const std::string token = folder_ / (name + ".token");
+    ASSERT_TRUE(testing::Await([&] {
+      return std::filesystem::exists(token + ".joining") || std::filesystem::exists(token);
+    })) << testing::Slurp(folder_ / (name + ".log"));
+    killed.KillAndReap();
+    coordinator_.Signal(SIGCONT);
+    workers.push_back(Invited(name, name));
+    ASSERT_TRUE(AwaitConnected(name)) << testing::Slurp(folder_ / (name + ".log"));
+    EXPECT_FALSE(std::filesystem::exists(token + ".joining"));
+  }
+  EXPECT_EQ(Count({"token", "list", "-o", "csv"}, "", ",worker,host"), size_t{kWorkers});
+  EXPECT_EQ(Count({"token", "list", "-o", "csv"}, "", ",joiner,host"), size_t{kWorkers});
+}
+
+TEST_F(AccessTest, AQuotaBoundsItsUserAloneAndAnAdminAloneSetsIt) {
+  MakeToken("submitter", "ann", "ann.token");
+  MakeToken("worker", "*", "any.token");
+  std::ofstream(folder_ / "two.yaml")
+      << "version: 1\nname: two\ndata: {train: step_ms=5, val: step_ms=1}\n"
+         "parameters: {optimizer.lr: [1.0e-3, 2.0e-3]}\n"
+         "search: {metric: val_loss, goal: minimize}\n"
+         "resources: {device: cpu}\ntrain: {max_steps: 100000}\n";
+  EXPECT_EQ(Ctl("ann.token", {"quota", "set", "--user", "ann", "--slots", "9"}).code, 5);
+  const Ran set =
+      Ctl("state/admin.token", {"quota", "set", "--user", "ann", "--slots", "1", "-o", "json"});
+  ASSERT_EQ(set.code, 0) << set.err;
+  std::vector<ChildProcess> workers;
+  for (const std::string name : {"w0", "w1", "w2"}) {
+    workers.push_back(Worker(name, name, {"--token-file", folder_ / "any.token"}));
+    ASSERT_TRUE(AwaitConnected(name)) << testing::Slurp(folder_ / (name + ".log"));
+  }
+  const auto running = [this](const std::string& experiment) {
+    return Count({"get", "trials", experiment, "-o", "csv"}, "", ",running,");
+  };
+  const Ran submitted = Ctl("ann.token", {"submit", folder_ / "two.yaml", "--id-only"});
+  ASSERT_EQ(submitted.code, 0) << submitted.err;
+  ASSERT_TRUE(testing::Await([&] { return running("1") == 1; }));
+  const Ran why = Ctl("ann.token", {"explain", "1/2"});
+  EXPECT_TRUE(absl::StrContains(why.out, "quota")) << why.out;
+  EXPECT_EQ(Count({"quota", "list", "-o", "csv"}, "ann,,1,1,", ""), 1u);
+  // Who is not bound takes a slot that is free, though ann's trial waited before.
+  ASSERT_EQ(Ctl("state/admin.token", {"submit", folder_ / "two.yaml", "--id-only"}).code, 0);
+  ASSERT_TRUE(testing::Await([&] { return running("2") == 2; }));
+  EXPECT_EQ(running("1"), 1u);
+  ASSERT_EQ(Ctl("state/admin.token", {"cancel", "2"}).code, 0);
+
+  const auto bearer = [this](const std::string& file) {
+    return "Bearer " + testing::Slurp(folder_ / file).substr(0, 68);
+  };
+  const std::string more = R"({"user": "ann", "slots": 2})";
+  EXPECT_EQ(Get({"/api/v1/quotas"}, bearer("ann.token"), more), "403 ");
+  EXPECT_EQ(running("1"), 1u);
+  EXPECT_EQ(Get({"/api/v1/quotas"}, bearer("state/admin.token"), more), "200 ");
+  ASSERT_TRUE(testing::Await([&] { return running("1") == 2; }));
+  EXPECT_EQ(Get({"/api/v1/quotas"}, bearer("ann.token")), "200 ");
+  const Ran record = Ctl("state/admin.token", {"get", "audit", "-o", "csv"});
+  EXPECT_TRUE(absl::StrContains(record.out, "admin,admin,SetQuota,quota of user ann,OK"))
+      << record.out;
+  EXPECT_TRUE(absl::StrContains(record.out, "ann,submitter,SetQuota,")) << record.out;
 }
 
 TEST_F(AccessTest, ThePageOffThisHostWantsATokenTooEachPathForEachRoleOfTheTable) {

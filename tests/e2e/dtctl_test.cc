@@ -179,6 +179,12 @@ TEST_F(DtctlTest, UpWithTokensLetsInItsOwnPersonAndWorkers) {
   EXPECT_EQ(DtctlAlone({"get", "workers", "-o", "name"}).output, "local/cpu:0\n");
   const Outcome tokens = DtctlAlone({"token", "list", "-o", "csv"});
   EXPECT_NE(tokens.output.find("worker,*"), std::string::npos) << tokens.output;
+  // Who names the address, and not the context, shows nothing.
+  const auto addresses = nlohmann::json::parse(
+      testing::Slurp(cluster_.folder() / "state/dtrain/local/addresses.json"), nullptr, false);
+  ASSERT_TRUE(addresses.contains("grpc")) << addresses;
+  const Outcome stranger = DtctlAlone({"--address", addresses["grpc"], "get", "experiments"});
+  EXPECT_EQ(stranger.status, 5) << stranger.output;
   EXPECT_EQ(DtctlAlone({"down"}).status, 0);
   EXPECT_EQ(DtctlAlone({"up"}).status, 0) << "it stays so";
   EXPECT_EQ(DtctlAlone({"token", "list"}).status, 0);

@@ -65,6 +65,7 @@ TEST_F(TlsTest, WorkersGoOnWhileEveryCertificateIsReplacedAndComeBackWithTheNewO
       .Set("resources.device", "cpu");
   const uint64_t experiment = cluster_.Submit(builder.spec());
   ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, 1));
+  const std::string peer = cluster_.Workers()[0].peer();  // with the port of its connection
   const auto old = cluster_.ControlWith(cluster_.certificates().client());
   ASSERT_EQ(StatusOf(*old), grpc::StatusCode::OK);
 
@@ -79,7 +80,9 @@ TEST_F(TlsTest, WorkersGoOnWhileEveryCertificateIsReplacedAndComeBackWithTheNewO
   EXPECT_EQ(StatusOf(*cluster_.ControlWith(fresh.client())), grpc::StatusCode::OK);
   EXPECT_EQ(StatusOf(*old), grpc::StatusCode::OK) << "what is open goes on";
   const uint64_t step = cluster_.Trial(experiment).step();
-  ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, step + 20)) << "the worker's stream goes on";
+  ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, step + 20)) << "the trial goes on";
+  ASSERT_EQ(cluster_.Workers().size(), 1u);
+  EXPECT_EQ(cluster_.Workers()[0].peer(), peer) << "on the connection that it began with";
 
   cluster_.KillCoordinator();
   cluster_.StartCoordinator();

@@ -40,8 +40,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (shown.find('\x1b') != std::string::npos) std::abort();
   if (!file.diagnostics.empty()) return 0;
   const auto trials = dt::spec::Expand(file.spec);
-  if (!dt::spec::Validate(file.spec).empty() || !trials.ok()) std::abort();
+  if (!trials.ok()) std::abort();
   if (dt::spec::SamplerOf(file.spec) == dt::spec::Sampler::kRandom) CheckDrawn(file.spec, *trials);
+  // A second each in this build: a thousand of their combinations are drawn and checked.
+  constexpr size_t kOneIn = 16;
+  if (dt::spec::SamplerOf(file.spec) != dt::spec::Sampler::kGrid && size % kOneIn != 0) return 0;
+  if (!dt::spec::Validate(file.spec).empty()) std::abort();
   const std::string printed = dt::spec::ToYaml(file.spec);
   const auto again = dt::spec::ReadExperimentFile(printed, "printed.yaml");
   if (!again.diagnostics.empty() || dt::spec::ToYaml(again.spec) != printed) std::abort();

@@ -1,11 +1,13 @@
 // frames_fuzz.cc: any bytes as a frame between agent and trainer, in both directions: refused with
-// a reason, or written and read the same.
+// a reason, or written and read the same; and what a trainer says as the agent passes it on.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 #include <variant>
 
+#include "common/text.h"
+#include "worker/agent/convert.h"
 #include "worker/frames/frames.h"
 
 namespace {
@@ -26,11 +28,32 @@ void Check(std::string_view line, Parse parse) {
   if (dt::frames::ToLine(std::get<Frame>(again)) != written) std::abort();
 }
 
+// A message of the control plane holds text that is UTF-8 alone, whatever a trainer says.
+void PassOn(const dt::frames::FromTrainer& frame) {
+  if (const auto* step = std::get_if<dt::frames::StepDone>(&frame)) {
+    dt::RowFromJson(step->row);
+  } else if (const auto* prepared = std::get_if<dt::frames::Prepared>(&frame)) {
+    dt::frames::Hello hello;
+    hello.torch_version = prepared->data_fingerprint;
+    if (!dt::IsUtf8(dt::ToMessage(*prepared, hello, "host").provenance().torch_version())) {
+      std::abort();
+    }
+  } else if (const auto* evaluation = std::get_if<dt::frames::Eval>(&frame)) {
+    if (!dt::IsUtf8(dt::ToMessage(*evaluation).split())) std::abort();
+  } else if (const auto* checkpoint = std::get_if<dt::frames::CheckpointDone>(&frame)) {
+    if (!dt::IsUtf8(dt::ToMessage(*checkpoint, "st").path())) std::abort();
+  } else if (const auto* end = std::get_if<dt::frames::End>(&frame)) {
+    if (dt::CauseFromWord(end->cause) == dtrain::v1::CAUSE_UNSPECIFIED) std::abort();
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view line(reinterpret_cast<const char*>(data), size);
   Check<dt::frames::ToTrainer>(line, dt::frames::ParseToTrainer);
   Check<dt::frames::FromTrainer>(line, dt::frames::ParseFromTrainer);
+  const auto read = dt::frames::ParseFromTrainer(line);
+  if (const auto* frame = std::get_if<dt::frames::FromTrainer>(&read)) PassOn(*frame);
   return 0;
 }

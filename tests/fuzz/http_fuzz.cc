@@ -15,33 +15,31 @@
 #include "common/unique_fd.h"
 #include "coordinator/api/call.h"
 #include "coordinator/http/http_server.h"
+#include "tests/testing/temp_folder.h"
 
 namespace {
 
-constexpr int kPatienceMs = 5000;
+constexpr int kPatienceMs = 20'000;  // of a loaded machine
 
-const std::string& Path() {
-  static const std::string path = "/tmp/dtrain-http-fuzz-" + std::to_string(getpid());
-  return path;
-}
-
-void Serve() {
-  static const auto server = dt::HttpServer::Start(
-      "unix:" + Path(), [](const dt::HttpRequest& request, const dt::HttpReply& reply) {
+struct World {
+  const dt::testing::TempFolder folder;
+  const std::string path = folder / "socket";
+  const absl::StatusOr<std::unique_ptr<dt::HttpServer>> server = dt::HttpServer::Start(
+      "unix:" + path, [](const dt::HttpRequest& request, const dt::HttpReply& reply) {
         const auto call = dt::ReadApiCall(request.path, request.query);
         reply({call.ok() ? 200 : 400, std::string(call.status().message())});
       });
-  if (!server.ok()) std::abort();
-}
+};
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  Serve();
+  static const World world;
+  if (!world.server.ok()) std::abort();
   const dt::UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::copy(Path().begin(), Path().end(), address.sun_path);
+  std::copy(world.path.begin(), world.path.end(), address.sun_path);
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     std::abort();
   }

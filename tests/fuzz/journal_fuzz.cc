@@ -13,7 +13,7 @@
 #include "coordinator/core/apply.h"
 #include "coordinator/core/durable.h"
 #include "coordinator/core/snapshot.h"
-#include "coordinator/store/sqlite_journal.h"
+#include "coordinator/store/sql_journal.h"
 #include "coordinator/store/sqlite_store.h"
 #include "tests/testing/temp_folder.h"
 
@@ -38,7 +38,7 @@ struct Written {
       batch.records.push_back(&made[i]);
     }
     if (!(*store)->Commit(batch).ok()) std::abort();
-    const std::string made_path = (*store)->path();
+    const std::string made_path = folder / "state/journal.db";
     if (!(*store)->Close().ok()) std::abort();
     store->reset();
     std::ifstream file(made_path, std::ios::binary);
@@ -51,7 +51,7 @@ struct Written {
     std::ofstream(path, std::ios::binary)
         .write(content.data(), static_cast<std::streamsize>(content.size()));
     std::vector<std::string> read;
-    const auto journal = dt::SqliteJournal::OpenOffline(path);
+    const auto journal = dt::OpenSqliteJournalOffline(path);
     if (!journal.ok()) return read;
     dt::JournalPlace place;
     (*journal)

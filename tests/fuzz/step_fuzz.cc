@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/apply.h"
 #include "coordinator/core/hash.h"
+#include "coordinator/core/plan_draft.h"
 #include "coordinator/core/recover.h"
 #include "coordinator/core/snapshot.h"
 #include "coordinator/core/step.h"
@@ -30,7 +31,7 @@ namespace {
 using dt::AttemptToken;
 namespace v1 = ::dtrain::v1;
 
-constexpr int kEventsMax = 200;
+constexpr int kEventsMax = 100;  // the checker looks at everything after each
 constexpr int kWorkers = 4;
 
 class World {
@@ -197,14 +198,68 @@ class World {
         request.set_page_token(bytes_.ConsumeRandomLengthString(12));
         return Ask(std::move(request));
       }
-      default: {
-        // Any bytes may make one, so that no field is left out.
-        v1::ChangeRequest request;
-        if (!request.ParseFromString(bytes_.ConsumeRandomLengthString(40))) return;
-        request.set_experiment(Pick(4));
-        request.clear_last();
-        return Ask(std::move(request));
-      }
+      default:
+        return AnyCall();
+    }
+  }
+
+  // Any bytes may make a call of each kind, so that no field is left out.
+  void AnyCall() {
+    switch (Pick(13)) {
+      case 0:
+        return AskAny<v1::ListExperimentsRequest>();
+      case 1:
+        return AskAny<v1::GetExperimentRequest>();
+      case 2:
+        return AskAny<v1::ListTrialsRequest>();
+      case 3:
+        return AskAny<v1::ListWorkersRequest>();
+      case 4:
+        return AskAny<v1::ListCheckpointsRequest>();
+      case 5:
+        return AskAny<v1::ExplainTrialRequest>();
+      case 6:
+        return AskAny<v1::CancelRequest>();
+      case 7:
+        return AskAny<v1::RetryRequest>();
+      case 8:
+        return AskAny<v1::MarkWorkerRequest>();
+      case 9:
+        return AskAny<v1::SetQuotaRequest>();
+      case 10:
+        return AskAny<v1::ListQuotasRequest>();
+      case 11:
+        return AskAny<v1::GetStatusRequest>();
+      case 12:
+        return Wild();
+      default:
+        return AskAny<v1::ChangeRequest>();
+    }
+  }
+
+  template <typename Request>
+  void AskAny() {
+    Request request;
+    if (!request.ParseFromString(bytes_.ConsumeRandomLengthString(40))) return;
+    if constexpr (requires { request.clear_last(); }) {
+      if (request.experiment() > 4) request.set_experiment(Pick(4));
+    }
+    Ask(std::move(request));
+  }
+
+  // Any bytes over a specification, submitted or planned: what the rules let pass must do.
+  void Wild() {
+    v1::SubmitRequest request;
+    *request.mutable_spec() = dt::OneTrial();
+    const std::string changes = bytes_.ConsumeRandomLengthString(200);
+    if (!request.mutable_spec()->MergeFromString(changes)) return;
+    request.set_request_id(absl::StrCat("wild-", Pick(30)));
+    request.set_who("ann");
+    request.set_dry_run(Pick(3) == 0);
+    if (Pick(3) == 0) {
+      Ask(dt::PreparePlan(std::move(request), dt::DeviceKind::kCpu, ++entropy_));
+    } else {
+      Ask(dt::MakeRequest(std::move(request), dt::DeviceKind::kCpu, ++entropy_));
     }
   }
 

@@ -4,7 +4,10 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <optional>
+#include <type_traits>
 
 #include "absl/strings/ascii.h"
 #include "common/check.h"
@@ -47,6 +50,18 @@ nlohmann::json SpecToJson(const v1::Spec& spec) {
 
 namespace {
 
+// Without what is behind the point; none beyond the numbers of its type.
+template <typename Number>
+std::optional<Number> WholeOf(const nlohmann::json& value) {
+  if (!value.is_number_float()) return value.get<Number>();
+  const double number = value.get<double>();
+  const double bound = std::ldexp(1.0, std::numeric_limits<Number>::digits);
+  if (number < bound && number >= (std::is_signed_v<Number> ? -bound : 0.0)) {
+    return static_cast<Number>(number);
+  }
+  return std::nullopt;
+}
+
 void SetNumber(v1::StepRow& row, const google::protobuf::FieldDescriptor* field,
                const nlohmann::json& value) {
   using google::protobuf::FieldDescriptor;
@@ -58,13 +73,13 @@ void SetNumber(v1::StepRow& row, const google::protobuf::FieldDescriptor* field,
   } else if (value.is_number()) {
     switch (field->cpp_type()) {
       case FieldDescriptor::CPPTYPE_UINT64:
-        reflection->SetUInt64(&row, field, value.get<uint64_t>());
+        if (const auto n = WholeOf<uint64_t>(value)) reflection->SetUInt64(&row, field, *n);
         break;
       case FieldDescriptor::CPPTYPE_INT64:
-        reflection->SetInt64(&row, field, value.get<int64_t>());
+        if (const auto n = WholeOf<int64_t>(value)) reflection->SetInt64(&row, field, *n);
         break;
       case FieldDescriptor::CPPTYPE_INT32:
-        reflection->SetInt32(&row, field, value.get<int32_t>());
+        if (const auto n = WholeOf<int32_t>(value)) reflection->SetInt32(&row, field, *n);
         break;
       default:  // protobuf's enum; StepRow has no other types
         break;

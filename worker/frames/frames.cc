@@ -1,7 +1,12 @@
 // frames.cc: frames to and from JSON.
 #include "worker/frames/frames.h"
 
+#include <algorithm>
 #include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "common/json_depth.h"
 
 namespace nlohmann {
 template <typename T>
@@ -140,28 +145,56 @@ std::string WriteLine(const Variant& frame) {
       frame);
 }
 
+// The first field of `j` with a point or an exponent where a frame that is `like` this has whole
+// numbers: nlohmann casts it, which beyond their range may be anything. "": none.
+std::string FindNotWhole(const json& like, const json& j) {
+  const auto is_float = [](const json& one) { return one.is_number_float(); };
+  for (const auto& [name, value] : j.items()) {
+    const auto found = like.find(name);
+    if (found == like.end()) continue;
+    if (found->is_number_integer() && is_float(value)) return name;
+    if (found->is_array() && std::any_of(value.begin(), value.end(), is_float)) return name;
+  }
+  return "";
+}
+
+template <typename Frame>
+std::string FindNotWholeOf(const json& j) {
+  std::string name = FindNotWhole(json(Frame{}), j);
+  const auto look_into = [&](const char* part, const json& like) {
+    const auto found = j.find(part);
+    if (name.empty() && found != j.end()) name = FindNotWhole(like, *found);
+  };
+  if constexpr (std::is_same_v<Frame, Start>) look_into("resume", json(Resume{}));
+  if constexpr (std::is_same_v<Frame, Eval>) look_into("network", json(NetworkFigure{}));
+  return name;
+}
+
+// What is wrong; "": it is in `out`.
 template <typename Variant, size_t I = 0>
-bool ReadAs(const std::string& type, const json& j, Variant& out) {
+std::string ReadAs(const std::string& type, const json& j, Variant& out) {
   if constexpr (I < std::variant_size_v<Variant>) {
     using Frame = std::variant_alternative_t<I, Variant>;
-    if (type == TypeName<Frame>::kWord) {
-      out = j.get<Frame>();
-      return true;
-    }
-    return ReadAs<Variant, I + 1>(type, j, out);
+    if (type != TypeName<Frame>::kWord) return ReadAs<Variant, I + 1>(type, j, out);
+    const std::string name = FindNotWholeOf<Frame>(j);
+    if (!name.empty()) return name + " is no whole number";
+    out = j.get<Frame>();
+    return "";
   }
-  return false;
+  return "unknown frame type '" + type + "'";
 }
 
 template <typename Variant>
 std::variant<Variant, InvalidFrame> ReadLine(std::string_view line) {
   if (line.size() > kFrameBytes) return InvalidFrame{"frame longer than 1 MiB"};
+  if (NestsTooDeep(line)) return InvalidFrame{"frame nested deeper than 64 levels"};
   // nlohmann throws on malformed text and on wrong types; both stop here.
   try {
     const json j = json::parse(line);
     Variant frame;
     const std::string type = j.at("type").get<std::string>();
-    if (!ReadAs(type, j, frame)) return InvalidFrame{"unknown frame type '" + type + "'"};
+    std::string wrong = ReadAs(type, j, frame);
+    if (!wrong.empty()) return InvalidFrame{std::move(wrong)};
     return frame;
   } catch (const json::exception& error) {
     return InvalidFrame{error.what()};

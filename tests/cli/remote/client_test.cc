@@ -7,9 +7,12 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/net/standby.h"
+#include "common/net/token.h"
+#include "common/sha256.h"
 
 namespace dt::cli {
 namespace {
@@ -65,6 +68,34 @@ class FakeStandby final : public v1::Control::Service {
   std::string address_;
 };
 
+// Makes tokens, and loses its first answers.
+class FakeAccess final : public v1::Access::Service {
+ public:
+  explicit FakeAccess(int lost) : lost_(lost) {
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+    address_ = absl::StrCat("127.0.0.1:", port);
+  }
+  grpc::Status CreateToken(grpc::ServerContext*, const v1::CreateTokenRequest* request,
+                           v1::CreateTokenResponse*) override {
+    made_.push_back(request->hash());
+    if (lost_-- <= 0) return grpc::Status::OK;
+    return {grpc::StatusCode::UNAVAILABLE, "Socket closed"};
+  }
+  const std::string& address() const { return address_; }
+  // REQUIRES: no call is under way.
+  const std::vector<std::string>& made() const { return made_; }
+
+ private:
+  int lost_;
+  std::vector<std::string> made_;
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+};
+
 class AddressesTest : public ::testing::Test {
  protected:
   absl::Status Ask(const std::string& addresses) {
@@ -100,6 +131,25 @@ TEST_F(AddressesTest, AStandbyAloneIsNotWaitedFor) {
   EXPECT_NE(told.message().find("'alpha' leads; name the leader's address"),
             absl::string_view::npos)
       << told;
+}
+
+TEST_F(AddressesTest, ATokenWhoseAnswerWasLostIsTheSameAtTheNextAddress) {
+  FakeAccess loses(1), answers(0);
+  auto client = Client::Make({loses.address() + "," + answers.address(), {}}, interrupt_);
+  ASSERT_TRUE(client.ok()) << client.status();
+  v1::CreateTokenRequest request;
+  request.set_role("submitter");
+  request.set_name("ann");
+  const auto made = (*client)->CreateToken(request);
+  ASSERT_TRUE(made.ok()) << made.status();
+  ASSERT_TRUE(IsToken(made->token()));
+  const std::vector<std::string> hash = {Sha256Hex(made->token())};
+  EXPECT_EQ(loses.made(), hash);
+  EXPECT_EQ(answers.made(), hash);
+  // Another one is another one.
+  const auto other = (*client)->CreateToken(request);
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_NE(other->token(), made->token());
 }
 
 }  // namespace

@@ -55,6 +55,13 @@ TEST(ActsTest, EachIsTheRequestThatDtctlSends) {
       "workers/mark", R"({"worker": "gpu07/cuda:0", "drain": false, "reason": "new disk"})");
   EXPECT_EQ(mark.worker(), "gpu07/cuda:0");
   EXPECT_FALSE(mark.drain());
+  const auto quota = Get<v1::SetQuotaRequest>("quotas", R"({"user": "ann", "slots": 0})");
+  EXPECT_EQ(quota.user(), "ann");
+  EXPECT_EQ(quota.slots(), 0u);
+  EXPECT_FALSE(quota.removed());
+  const auto none = Get<v1::SetQuotaRequest>("quotas", R"({"label": "a=b", "removed": true})");
+  EXPECT_EQ(none.label(), "a=b");
+  EXPECT_TRUE(none.removed());
 }
 
 TEST(ActsTest, AChangeIsOneFieldOfAnExperiment) {
@@ -81,6 +88,8 @@ TEST(ActsTest, WhoATokenSaysCountsBeforeWhoTheBodySays) {
   EXPECT_EQ(Get<v1::CancelRequest>("experiments/1/cancel", body, "ann").who(), "ann");
   EXPECT_EQ(Get<v1::CancelRequest>("experiments/1/cancel", body).who(), "eve");
   EXPECT_EQ(Get<v1::MarkWorkerRequest>("workers/mark", R"({"worker": "w"})", "ann").who(), "ann");
+  const std::string quota = R"({"user": "eve", "slots": 1, "who": "eve"})";
+  EXPECT_EQ(Get<v1::SetQuotaRequest>("quotas", quota, "ann").who(), "ann");
 }
 
 TEST(ActsTest, WhatIsRefusedNamesTheFieldTheValueAndWhatMayBe) {
@@ -98,6 +107,10 @@ TEST(ActsTest, WhatIsRefusedNamesTheFieldTheValueAndWhatMayBe) {
   ExpectActRefused("experiments/1/change", R"({"max_steps": 18446744073709551615})", {"max_steps"});
   ExpectActRefused("experiments/1/change", R"({"labels": {"a": 1}})", {"labels", "null"});
   ExpectActRefused("experiments/1/cancel", R"({"reason": ["x"]})", {"reason", "a text"});
+  ExpectActRefused("quotas", R"({"user": "ann"})", {"no slots"});
+  ExpectActRefused("quotas", R"({"user": "ann", "slots": -1})", {"slots is -1", "from 0"});
+  ExpectActRefused("quotas", R"({"user": "a", "slots": 1, "removed": true})",
+                   {"removed and slots"});
   // What was sent is shown cut.
   const auto act =
       ReadPosted("experiments/1/change", "{\"priority\": \"" + std::string(60'000, 'x') + "\"}");
@@ -108,8 +121,15 @@ TEST(ActsTest, WhatIsRefusedNamesTheFieldTheValueAndWhatMayBe) {
 TEST(ActsTest, ADeepBodyIsRefusedAsAnyOther) {
   ExpectActRefused("experiments/1/change",
                    "{\"note\": " + std::string(30'000, '[') + std::string(30'000, ']') + "}",
-                   {"note"});
-  ExpectActRefused("experiments/1/change", std::string(60'000, '['), {"not an object"});
+                   {"deeper than 64"});
+  ExpectActRefused("experiments/1/change",
+                   "{\"labels\": " + std::string(30'000, '[') + std::string(30'000, ']') + "}",
+                   {"deeper than 64"});
+  ExpectActRefused("experiments/1/change", std::string(60'000, '['), {"deeper than 64"});
+  // Brackets in a text are a text.
+  const std::string note(1'000, '[');
+  EXPECT_EQ(Get<v1::ChangeRequest>("experiments/1/change", R"({"note": "\")" + note + "\"}").note(),
+            "\"" + note);
 }
 
 }  // namespace

@@ -72,6 +72,17 @@ class ScriptedCore {
       response->set_stopping(2);
       return continuation(absl::OkStatus(), std::move(response));
     }
+    if (const auto* request = std::get_if<v1::SetQuotaRequest>(&call.request)) {
+      auto response = std::make_unique<v1::SetQuotaResponse>();
+      response->set_changed(true);
+      *response->mutable_quota() = quota = Quota(request->user(), request->slots());
+      return continuation(absl::OkStatus(), std::move(response));
+    }
+    if (std::get_if<v1::ListQuotasRequest>(&call.request) != nullptr) {
+      auto response = std::make_unique<v1::ListQuotasResponse>();
+      *response->add_quotas() = quota;
+      return continuation(absl::OkStatus(), std::move(response));
+    }
     continuation(absl::UnimplementedError("the test's core does not know this call"), nullptr);
   }
 
@@ -79,8 +90,17 @@ class ScriptedCore {
   std::atomic<int> asked{0};
   int page_size = 0;
   std::vector<v1::ChangeRequest> changes;
+  v1::QuotaSummary quota = Quota("bob", 1);
 
  private:
+  static v1::QuotaSummary Quota(const std::string& user, uint32_t slots) {
+    v1::QuotaSummary quota;
+    quota.set_user(user);
+    quota.set_slots(slots);
+    quota.set_held(1);
+    quota.set_set_wall_ms(1763710812000);
+    return quota;
+  }
   static v1::ExperimentSummary Summary(uint64_t number) {
     v1::ExperimentSummary summary;
     summary.set_experiment(number);
@@ -233,6 +253,24 @@ TEST_F(ApiTest, AnActIsDoneEachTimeAndAnsweredAsDtctlPrintsIt) {
   }
   ASSERT_EQ(core_.changes.size(), 2u);
   EXPECT_TRUE(core_.changes[0].pause().let_run());
+}
+
+TEST_F(ApiTest, AQuotaIsSetAndShownAsDtctlPrintsIt) {
+  const HttpAnswer answer = Post("quotas", R"({"user": "ann", "slots": 8})");
+  EXPECT_EQ(answer.code, 200) << answer.body;
+  const json set = json::parse(answer.body);
+  EXPECT_EQ(set["kind"], "Quota");
+  EXPECT_EQ(set["changed"], true);
+  const json list = GetJson("quotas");
+  EXPECT_EQ(list["kind"], "QuotaList");
+  ASSERT_EQ(list["items"].size(), 1u);
+  for (const json& quota : {set, list["items"][0]}) {
+    EXPECT_EQ(quota["user"], "ann");
+    EXPECT_EQ(quota["slots"], 8);
+    EXPECT_EQ(quota["held"], 1);
+    EXPECT_EQ(quota["set_time"], "2025-11-21T07:40:12.000Z");
+  }
+  EXPECT_EQ(Post("quotas", R"({"user": "ann"})").code, 400);
 }
 
 TEST_F(ApiTest, AnActThatIsRefusedSaysWhyWithTheCodeOfItsKind) {

@@ -141,6 +141,7 @@ TEST_F(DoorGateTest, AccessSaysWhatTheTokenLetsDo) {
   EXPECT_EQ(admin["role"], "admin");
   EXPECT_EQ(admin["may"]["Cancel"], "all");
   EXPECT_EQ(admin["may"]["MarkWorker"], "all");
+  EXPECT_EQ(admin["may"]["SetQuota"], "all");
 }
 
 }  // namespace

@@ -180,6 +180,36 @@ TEST_F(DoorTest, AJoinersTokenThatWasUsedIsRefusedToEverybodyElseAndAnsweredTheS
   EXPECT_TRUE(absl::IsUnauthenticated(Join(made.token(), secret).status())) << "it is forgotten";
 }
 
+TEST_F(DoorTest, WhoAsksForATokenAgainGetsTheSameAnswerAndThereIsOne) {
+  const std::string secret = FreshToken();
+  v1::CreateTokenRequest request;
+  request.set_role("submitter");
+  request.set_name("ann");
+  request.set_expires_seconds(60);
+  request.set_hash(Sha256Hex(secret));
+  const auto create = [&](const std::string& by) {
+    return Do([&] { return door_->Create(request, by); });
+  };
+  const auto first = create("admin");
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->token(), "") << "who made it has it";
+  clock_.Advance(absl::Seconds(1));
+  Open();
+  const auto again = create("admin");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->summary().SerializeAsString(), first->summary().SerializeAsString());
+  EXPECT_EQ(door_->List().tokens_size(), 2) << "the admin's, and one";
+  EXPECT_EQ(Admit("Submit", secret)->name, "ann");
+
+  // What is not the same request is refused, and changes nothing.
+  EXPECT_TRUE(absl::IsAlreadyExists(create("eve").status()));
+  request.set_role("admin");
+  EXPECT_TRUE(absl::IsAlreadyExists(create("admin").status()));
+  request.set_hash("1234");
+  EXPECT_TRUE(absl::IsInvalidArgument(create("admin").status()));
+  EXPECT_EQ(Admit("Submit", secret)->role, Role::kSubmitter);
+}
+
 TEST_F(DoorTest, AJoinersTokenRunsOutAfterFifteenMinutesOfTheCoordinatorsClock) {
   const v1::CreateTokenResponse made = Make("joiner", "gpu07");
   EXPECT_EQ(made.summary().expires_wall_ms() - made.summary().created_wall_ms(), 15 * 60 * 1000);

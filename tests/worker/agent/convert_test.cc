@@ -73,6 +73,36 @@ TEST(ConvertTest, TheWordsOfAMeasurementAreSentToTheTrainerAndNothingElseOfProgr
   EXPECT_FALSE(sent.contains("workdir"));
 }
 
+std::string ReasonOf(const std::string& line) {
+  const auto frame = frames::ParseFromTrainer(line);
+  const auto* invalid = std::get_if<frames::InvalidFrame>(&frame);
+  return invalid == nullptr ? "" : invalid->reason;
+}
+
+TEST(ConvertTest, AFrameThatNestsWithoutEndIsRefusedBeforeAnybodyCopiesIt) {
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_EQ(ReasonOf(R"({"type":"step","token":"","row":)" + deep + "}"),
+            "frame nested deeper than 64 levels");
+  EXPECT_EQ(ReasonOf(R"({"type":"end","cause":"config","message":"\"[[)" + std::string(1'000, '{') +
+                     R"("})"),
+            "");
+}
+
+TEST(ConvertTest, NumbersThatAreNotWholeWhereTheyMustBeAreRefused) {
+  for (const char* line :
+       {R"({"type":"prepared","target_steps":1e300})", R"({"type":"running","resumed_step":-1e30})",
+        R"({"type":"eval","step":1,"network":{"ranks":1e10}})"}) {
+    EXPECT_NE(ReasonOf(line).find("is no whole number"), std::string::npos) << line;
+  }
+  EXPECT_EQ(ReasonOf(R"({"type":"eval","step":1,"loss":1e300,"tokens":3.5})"), "");
+  // In a row what cannot be is left out.
+  const v1::StepRow row = RowFromJson({{"step", 7.0}, {"wall_time_ms", -1e300}, {"loss", 1e300}});
+  EXPECT_EQ(row.step(), 7u);
+  EXPECT_EQ(row.wall_time_ms(), 0);
+  EXPECT_EQ(row.loss(), 1e300);
+  EXPECT_EQ(RowFromJson({{"step", -1.0}, {"slowest_rank", 3e9}}).ByteSizeLong(), 0u);
+}
+
 TEST(ConvertTest, WhatWasMeasuredOfTheNetworkComesThroughAsItWasTold) {
   frames::Eval told;
   told.token = "00";

@@ -1,0 +1,50 @@
+// act_fuzz.cc: any bytes as the body of each POST of /api/v1: refused with a reason, or a request
+// that says who asks.
+//
+// The first byte chooses the act.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_replace.h"
+#include "coordinator/api/acts.h"
+#include "coordinator/api/call.h"
+
+namespace {
+
+std::vector<dt::ApiCall> Acts() {
+  std::vector<dt::ApiCall> acts;
+  for (const dt::ApiRoute& route : dt::ApiRoutes()) {
+    if (route.http != dt::HttpMethod::kPost) continue;
+    const std::string path =
+        absl::StrReplaceAll(route.path, {{"{experiment}", "1"}, {"{trial}", "2"}});
+    const auto call = dt::ReadApiCall(path, "", route.http);
+    if (!call.ok()) std::abort();
+    acts.push_back(*call);
+  }
+  return acts;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const std::vector<dt::ApiCall> acts = Acts();
+  if (size == 0) return 0;
+  const dt::ApiCall& call = acts[data[0] % acts.size()];
+  const std::string body(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const auto act = dt::ReadAct(call, body, "ann");
+  if (!act.ok()) {
+    if (act.status().message().empty()) std::abort();
+    return 0;
+  }
+  if (std::string_view(act->kind).empty()) std::abort();
+  std::visit(
+      [](const auto& request) {
+        if constexpr (requires { request.who(); }) {
+          if (request.who() != "ann") std::abort();
+        }
+      },
+      act->request);
+  return 0;
+}
