@@ -19,7 +19,7 @@ namespace dt::fake_cuda {
 struct StepCounts {
   size_t work = 0;         // kernels, products, plans, copies and fills
   size_t allocations = 0;  // of the driver
-  // Of the host for the device, copies of memory that is not pinned among them.
+  // The host's for the device, copies of memory that is not pinned among them.
   std::vector<std::string> waits;
   std::vector<std::string> collectives;
 };
