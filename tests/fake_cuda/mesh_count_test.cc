@@ -159,8 +159,10 @@ TEST_P(MeshCountTest, CallsNcclInOneOrderAndNeverWaitsAndTakesTheMemoryForeseen)
   EXPECT_GE(part, one.peak_least);
   EXPECT_LE(part, one.peak_most);
   RecordProperty("work", std::to_string(most));
-  RecordProperty("held", std::to_string(of_held));
-  RecordProperty("peak", std::to_string(part));
+  RecordProperty("calls", std::to_string(ranks[0].steps[kWarmSteps].collectives.size()));
+  for (const char* field : {"tensor_held_bytes", "tensor_peak_bytes"}) {
+    RecordProperty(field, row.at(field).dump());
+  }
 }
 
 std::string NameOf(const ::testing::TestParamInfo<Case>& info) { return info.param.name; }
