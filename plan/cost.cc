@@ -67,25 +67,32 @@ uint64_t Parameters(const ModelSize& model) {
   return count;
 }
 
-uint64_t RootParameters(const ModelSize& model) {
+uint64_t RootParameters(const ModelSize& model, int64_t tensor) {
   ModelSize outside = model;
   outside.layers = 0;
-  return Parameters(outside);
+  return RankParameters(outside, tensor);
 }
 
 uint64_t NormParameters(const ModelSize& model) {
   return static_cast<uint64_t>(model.layers * model.width) * (model.bias ? 4 : 2);
 }
 
-uint64_t CutParameters(const ModelSize& model) {
+uint64_t CutParameters(const ModelSize& model, int64_t tensor) {
+  if (tensor == 1) return 0;
   const auto width = static_cast<uint64_t>(model.width);
   const auto ff = static_cast<uint64_t>(model.feed_forward);
   const uint64_t biases = model.bias ? 3 * width + ff : 0;
-  return static_cast<uint64_t>(model.layers) * (4 * width * width + 2 * width * ff + biases);
+  uint64_t cut =
+      static_cast<uint64_t>(model.layers) * (4 * width * width + 2 * width * ff + biases);
+  if (CutsVocabulary(model.rows, tensor)) {
+    const uint64_t of_row = (model.tied_head ? 1 : 2) * width + (model.head_bias ? 1 : 0);
+    cut += static_cast<uint64_t>(model.rows) * of_row;
+  }
+  return cut;
 }
 
 uint64_t RankParameters(const ModelSize& model, int64_t tensor) {
-  const uint64_t cut = CutParameters(model);
+  const uint64_t cut = CutParameters(model, tensor);
   return Parameters(model) - cut + cut / static_cast<uint64_t>(tensor);
 }
 
@@ -167,6 +174,16 @@ double LayerActivationBytes(const ModelSize& model, const StepSize& step) {
           within * tokens / static_cast<double>(step.tensor));
 }
 
+// Rows of the head that a rank has.
+double HeadRows(const ModelSize& model, const StepSize& step) {
+  const bool cut = CutsVocabulary(model.rows, step.tensor);
+  return static_cast<double>(model.rows) / static_cast<double>(cut ? step.tensor : 1);
+}
+// The head's gradients, which it makes with the loss and keeps until the backward pass.
+double HeadBytes(const ModelSize& model, const StepSize& step) {
+  return 4 * HeadRows(model, step) * static_cast<double>(model.width);
+}
+
 double ActivationsOf(const StageCosts& stage) {
   const StepSize& step = stage.step;
   const double number = step.half ? 2 : 4;
@@ -178,28 +195,32 @@ double ActivationsOf(const StageCosts& stage) {
       step.keeps_inputs_alone ? of_layer + inputs : layers * of_layer * stage.in_flight;
   if (!stage.has_head) return activations;
 
-  const double logits = OwnTokens(step) * static_cast<double>(stage.model.rows);
+  // A rank's columns of all tokens, or all columns of its own.
+  const bool cut = CutsVocabulary(stage.model.rows, step.tensor);
+  const double tokens = static_cast<double>(step.sequences) * static_cast<double>(step.seq_len);
+  const double logits = (cut ? tokens : OwnTokens(step)) * HeadRows(stage.model, step);
   const double chunks = std::max(1.0, std::ceil(logits / static_cast<double>(kChunkLogits)));
   const double head = (4 + number) * logits / chunks;
-  // The head makes its gradients with the loss, and keeps them until the backward pass.
-  const double of_weights =
-      4 * static_cast<double>(stage.model.rows) * static_cast<double>(stage.model.width);
-  return activations + head + (stage.in_flight - 1) * of_weights;
+  return activations + head + (stage.in_flight - 1) * HeadBytes(stage.model, step);
 }
 
 // What gradients and what ranks send in a step needs besides what is held and activations.
-double InStepBytes(const ModelSize& model, const StepSize& step) {
+double InStepBytes(const StageCosts& stage) {
+  const ModelSize& model = stage.model;
+  const StepSize& step = stage.step;
+  // Where there are gradients already it makes its own beside them.
+  const double head = stage.has_head ? HeadBytes(model, step) : 0;
   const double all = 4 * static_cast<double>(RankParameters(model, step.tensor));
   if (step.ranks == 1 || StepsAlone(step.sharing)) {
-    if (step.micro_steps > 1) return 0;
+    if (step.micro_steps > 1) return head;
     // Gradients come as activations go: what is held has them whole, and at their most there is
     // still a layer to go.
-    const double activations = ActivationsOf({model, step});
+    const double activations = ActivationsOf(stage);
     return std::max(activations, all + LayerActivationBytes(model, step)) - activations - all;
   }
   // Buckets keep their place; micro-steps add up beside them.
-  if (step.sharing == Sharing::kDdp) return step.micro_steps > 1 ? all : 0;
-  const double root = 4 * static_cast<double>(RootParameters(model));
+  if (step.sharing == Sharing::kDdp) return head + (step.micro_steps > 1 ? all : 0);
+  const double root = 4 * static_cast<double>(RootParameters(model, step.tensor));
   const double block = model.layers == 0 ? 0 : (all - root) / static_cast<double>(model.layers);
   // The head's gradient is there before the blocks', of which one fills while another is sent and
   // received; in the end the root is.
@@ -217,7 +238,7 @@ double TensorsOf(const StageCosts& stage) {
   const StepSize& step = stage.step;
   // Products in 16 bits take a copy of the parameters.
   const double copied = step.half ? 2 * static_cast<double>(RankParameters(model, step.tensor)) : 0;
-  return copied + HeldOf(model, step) + InStepBytes(model, step) + ActivationsOf(stage);
+  return copied + HeldOf(model, step) + InStepBytes(stage) + ActivationsOf(stage);
 }
 
 // Micro-steps between their forward and their backward pass on a stage, in parts of what it has of
@@ -235,6 +256,7 @@ StageCosts StageOf(const ModelSize& model, const StepSize& step, int64_t stage) 
   const std::vector<LayerRange> chunks = DealLayers(model, step.stages * step.chunks_each);
   StageCosts costs{model, step, stage == step.stages - 1, InFlight(step, stage)};
   costs.step.stages = costs.step.chunks_each = 1;
+  costs.has_embedding = stage == 0;
   costs.model.layers = 0;
   for (size_t chunk = 0; chunk < chunks.size(); ++chunk) {
     if (static_cast<int64_t>(chunk) % step.stages == stage)

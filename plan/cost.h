@@ -29,12 +29,17 @@ struct ModelSize {
 };
 
 uint64_t Parameters(const ModelSize& model);
-// Those outside of its layers: embeddings, final norm, head.
-uint64_t RootParameters(const ModelSize& model);
+// Those outside of its layers: embeddings, final norm, head. With `tensor` ranks that compute each
+// layer together: what one of them has of them.
+uint64_t RootParameters(const ModelSize& model, int64_t tensor = 1);
 // Those of the norms within its layers.
 uint64_t NormParameters(const ModelSize& model);
-// Those that ranks which compute each layer together cut among themselves.
-uint64_t CutParameters(const ModelSize& model);
+// Whether such ranks cut the rows of embedding and head among themselves; else both are whole.
+constexpr bool CutsVocabulary(int64_t rows, int64_t tensor) {
+  return tensor > 1 && rows % tensor == 0;
+}
+// Those that so many ranks which compute each layer together cut among themselves.
+uint64_t CutParameters(const ModelSize& model, int64_t tensor);
 // What one of so many such ranks computes with: its part of those, and all others.
 uint64_t RankParameters(const ModelSize& model, int64_t tensor);
 
@@ -97,6 +102,7 @@ struct StageCosts {
   StepSize step;  // in no stages
   bool has_head = true;
   double in_flight = 1;  // micro-steps whose activations it keeps at once
+  bool has_embedding = true;
 };
 // The one that takes the most memory; of a model in no stages all of it.
 StageCosts HeaviestStage(const ModelSize& model, const StepSize& step);

@@ -79,7 +79,29 @@ void SayBetweenDataRanks(const ModelSize& model, const StepSize& step, double bu
   }
 }
 
+// Hidden states out of the embedding and into the head, where ranks of a layer cut the vocabulary,
+// and their gradients; and what each rank knows of its logits.
+void SayOfVocabulary(const ModelSize& model, const StepSize& step, Said& said) {
+  if (!CutsVocabulary(model.rows, step.tensor)) return;
+  const double tokens = static_cast<double>(step.sequences * step.seq_len);
+  const double numbers = tokens * static_cast<double>(model.width);
+  const auto micro_steps = static_cast<double>(step.micro_steps);
+  using enum CollectiveOp;
+  for (const double bytes :
+       {(step.half && step.cuda ? 2 : 4) * numbers, (step.half ? 2 : 4) * numbers}) {
+    if (step.sequence) {
+      said.Add({kAllGather, Axis::kTensor, false, bytes, micro_steps});
+      said.Add({kReduceScatter, Axis::kTensor, false, bytes, micro_steps});
+    } else {
+      said.Add({kAllReduce, Axis::kTensor, false, bytes, micro_steps});
+    }
+  }
+  const double known = 3 * kNumber * tokens * static_cast<double>(step.tensor);
+  said.Add({kAllGather, Axis::kTensor, false, known, micro_steps});
+}
+
 void SayWithinLayers(const ModelSize& model, const StepSize& step, Said& said) {
+  SayOfVocabulary(model, step, said);
   const double number = step.half ? 2 : 4;
   const double bytes = number * static_cast<double>(step.sequences * step.seq_len) *
                        static_cast<double>(model.width);
@@ -91,7 +113,8 @@ void SayWithinLayers(const ModelSize& model, const StepSize& step, Said& said) {
   if (!step.sequence) return said.Add({kAllReduce, Axis::kTensor, false, bytes, times});
   said.Add({kAllGather, Axis::kTensor, false, bytes, times});
   said.Add({kReduceScatter, Axis::kTensor, false, bytes, times});
-  double whole = kNumber * static_cast<double>(Parameters(model) - CutParameters(model));
+  double whole =
+      kNumber * static_cast<double>(Parameters(model) - CutParameters(model, step.tensor));
   if (SharesState(step.sharing)) whole /= static_cast<double>(RanksAlong(step, Axis::kShard));
   said.Add({kAllReduce, Axis::kTensor, false, whole, 1});
 }

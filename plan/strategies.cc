@@ -12,17 +12,27 @@ namespace {
 constexpr int64_t kRanksMax = 1024;
 
 // Between the ranks that compute each layer together.
-double WireBytesWithinLayers(const ModelSize& model, const StepSize& step) {
+double WireBytesWithinLayers(const StageCosts& stage) {
+  const ModelSize& model = stage.model;
+  const StepSize& step = stage.step;
   const auto tensor = static_cast<double>(step.tensor);
   // Forward: into each of a layer's two parts and out of it; backward the same, and all of it once
   // more where the forward pass is repeated. A sum to all counts twice and comes half as often.
   const double exchanges = step.keeps_inputs_alone ? 12 : 8;
   const double number = step.half ? 2 : 4;
-  const double of_activations =
-      exchanges * number * static_cast<double>(step.sequences * step.seq_len * step.micro_steps) *
-      static_cast<double>(model.width * model.layers);
+  const double tokens = static_cast<double>(step.sequences * step.seq_len * step.micro_steps);
+  const double numbers = tokens * static_cast<double>(model.width);
+  double of_activations = exchanges * number * numbers * static_cast<double>(model.layers);
+  if (CutsVocabulary(model.rows, step.tensor)) {
+    // Out of the embedding, as layers give it to each other, and into the head; and of each token
+    // what every rank knows of its logits.
+    const double hidden = step.half && step.cuda ? 2 : 4;
+    if (stage.has_embedding) of_activations += 2 * hidden * numbers;
+    if (stage.has_head) of_activations += 2 * number * numbers + 3 * kNumber * tokens * tensor;
+  }
   // Once a step, of the gradients of what each has whole, or has its shard of.
-  double whole = kNumber * static_cast<double>(Parameters(model) - CutParameters(model));
+  double whole =
+      kNumber * static_cast<double>(Parameters(model) - CutParameters(model, step.tensor));
   if (SharesState(step.sharing)) {
     whole /= static_cast<double>(step.sharing == Sharing::kHsdp ? step.shard : step.ranks);
   }
@@ -161,13 +171,16 @@ double WireBytesBetweenStages(const ModelSize& model, const StepSize& step) {
                          static_cast<double>(step.sequences * step.seq_len * model.width) /
                          static_cast<double>(step.sequence ? step.tensor : 1);
   const int64_t messages = 2 * step.chunks_each - (step.stages == 2 ? 1 : 0);
-  const double ends = model.tied_head ? kNumber * static_cast<double>(model.rows * model.width) : 0;
+  const double parts =
+      CutsVocabulary(model.rows, step.tensor) ? static_cast<double>(step.tensor) : 1;
+  const double ends =
+      model.tied_head ? kNumber * static_cast<double>(model.rows * model.width) / parts : 0;
   return static_cast<double>(messages * step.micro_steps) * message + ends;
 }
 
 GatheredUnits GatheredUnitsOf(const ModelSize& model, const StepSize& step) {
   GatheredUnits units;
-  units.root = kNumber * static_cast<double>(RootParameters(model));
+  units.root = kNumber * static_cast<double>(RootParameters(model, step.tensor));
   units.blocks = static_cast<double>(model.layers);
   if (model.layers == 0) return units;
   double of_blocks = kNumber * static_cast<double>(RankParameters(model, step.tensor)) - units.root;
@@ -185,7 +198,7 @@ double WireBytes(const ModelSize& model, const StepSize& step) {
   StepSize of_stage = stage.step;
   of_stage.half = stage.step.half && step.stages == 1;  // stages gather as parameters are
   return WireBytesOfSharing(stage.model, of_stage) +
-         (step.tensor == 1 ? 0 : WireBytesWithinLayers(stage.model, stage.step)) +
+         (step.tensor == 1 ? 0 : WireBytesWithinLayers(stage)) +
          (step.stages == 1 ? 0 : WireBytesBetweenStages(model, step));
 }
 

@@ -5,13 +5,15 @@
 #include <algorithm>
 
 #include "plan/cost.h"
-#include "tests/fake_cuda/fake_cuda.h"
+#include "tests/fake_cuda/counted.h"
 #include "tests/gpu/device_fixture.h"
 
 namespace dt::trainer {
 namespace {
 
 using fake_cuda::Call;
+using fake_cuda::CountIf;
+using fake_cuda::IsWork;
 using fake_cuda::Kind;
 using fake_cuda::TakeCalls;
 using Alone = AttemptOptions::Alone;
@@ -28,16 +30,6 @@ struct Counted {
   std::vector<std::vector<Call>> steps;  // those between the warm ones and the last
   std::vector<Call> rest;                // before and after
 };
-
-bool IsWork(const Call& call) {
-  return call.kind == Kind::kLaunch || call.kind == Kind::kProduct || call.kind == Kind::kCopy ||
-         call.kind == Kind::kFill || (call.kind == Kind::kPlan && call.what == "run");
-}
-
-template <typename Predicate>
-size_t CountIf(const std::vector<Call>& calls, const Predicate& predicate) {
-  return static_cast<size_t>(std::count_if(calls.begin(), calls.end(), predicate));
-}
 
 class CountTest : public DeviceTest {
  protected:
@@ -75,10 +67,9 @@ class CountTest : public DeviceTest {
         EXPECT_NE(call.kind, Kind::kFault) << call.what;
         EXPECT_FALSE(call.kind == Kind::kPlan && call.what == "made");
       }
-      EXPECT_EQ(CountIf(step, [](const Call& call) { return call.kind == Kind::kWait; }), waits);
+      EXPECT_EQ(CountOf(step, Kind::kWait), waits);
     }
-    EXPECT_EQ(CountIf(counted.rest, [](const Call& call) { return call.kind == Kind::kFault; }),
-              0u);
+    EXPECT_EQ(CountOf(counted.rest, Kind::kFault), 0u);
   }
 
   size_t WorkOfAStep(const nlohmann::json& spec, Alone alone) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -14,23 +15,35 @@ namespace {
 
 const std::vector<std::string> kOnGpu = {"--device", "cuda:0", "--threads", "1"};
 
+// Processes are warm, and go from test to test.
 class FakeGangTest : public AttemptTest {
  protected:
   FakeGangTest() {
-    setenv("DTRAIN_FAKE_CUDA_CALLS", (folder_ / "calls").c_str(), 1);
+    setenv("DTRAIN_FAKE_CUDA_CALLS", (Calls() / "calls").c_str(), 1);
     setenv("DTRAIN_FAKE_CUDA_GIB", "8", 1);
+    Forget();
   }
   ~FakeGangTest() override { unsetenv("DTRAIN_FAKE_CUDA_CALLS"); }
 
-  // The lines of each process that begin with `kind`, but for the stream's number.
+  // What was called so far counts no more. Of processes that are idle: a gang waits for that.
+  void Forget() {
+    for (const auto& entry : std::filesystem::directory_iterator(Calls().path())) {
+      forgotten_[entry.path()] = entry.file_size();
+    }
+  }
+  // Lines that begin with `kind`, without the stream's number, of each process that called anything
+  // since then.
   std::vector<std::vector<std::string>> Noted(const std::string& kind) const {
     std::vector<std::vector<std::string>> of_process;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
-      if (entry.path().filename().string().rfind("calls.", 0) != 0) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(Calls().path())) {
+      const auto found = forgotten_.find(entry.path());
+      const uintmax_t from = found == forgotten_.end() ? 0 : found->second;
+      if (entry.file_size() == from) continue;
       auto& lines = of_process.emplace_back();
       std::ifstream in(entry.path());
+      in.seekg(static_cast<std::streamoff>(from));
       for (std::string line; std::getline(in, line);) {
-        if (line.rfind(kind + " ", 0) == 0) lines.push_back(line);
+        if (line.rfind(kind + " ", 0) == 0) lines.push_back(WithoutStream(line));
       }
     }
     return of_process;
@@ -58,6 +71,18 @@ class FakeGangTest : public AttemptTest {
       if (std::holds_alternative<frames::End>(frame)) at_end();
     });
   }
+
+ private:
+  // KIND BYTES STREAM WHAT…; streams differ by what a process did before.
+  static std::string WithoutStream(const std::string& line) {
+    const size_t stream = line.find(' ', line.find(' ') + 1);
+    return line.substr(0, stream) + line.substr(line.find(' ', stream + 1));
+  }
+  static const TempFolder& Calls() {
+    static const TempFolder folder;
+    return folder;
+  }
+  std::map<std::filesystem::path, uintmax_t> forgotten_;
 };
 
 TEST_F(FakeGangTest, RanksOverNcclGiveTheLossesOfOneAndCallItInOneOrder) {
@@ -69,9 +94,7 @@ TEST_F(FakeGangTest, RanksOverNcclGiveTheLossesOfOneAndCallItInOneOrder) {
   ASSERT_EQ(one.Cause(), "finished") << one.Message();
   EXPECT_EQ(Noted("collective"), std::vector<std::vector<std::string>>(1)) << "alone there is none";
   for (const int ranks : {2, 4}) {
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
-      if (entry.is_regular_file()) std::filesystem::remove(entry.path());
-    }
+    Forget();
     spec["train"]["batch_size"] = 8 / ranks;
     const Told told = TrainerGang(ranks, kOnGpu).Run(Start(spec));
     ASSERT_EQ(told.Cause(), "finished") << told.Message();
@@ -94,9 +117,7 @@ TEST_F(FakeGangTest, RanksThatShareTheStateGiveTheLossesOfOneAndCallNcclInOneOrd
   const Told one = TrainerGang(1, kOnGpu).Run(Start(spec));
   ASSERT_EQ(one.Cause(), "finished") << one.Message();
   for (const char* strategy : {"zero1", "zero2", "zero3", "hsdp"}) {
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
-      if (entry.is_regular_file()) std::filesystem::remove(entry.path());
-    }
+    Forget();
     spec["parallel"]["strategy"] = strategy;
     const int ranks = strategy == std::string("hsdp") ? 4 : 2;
     if (ranks == 4) spec["parallel"]["shard"] = 2;
@@ -127,9 +148,7 @@ TEST_F(FakeGangTest, RanksThatGossipSwapOverNcclInOneOrderAndTheSameEachTime) {
     spec["parallel"]["sync_every"] = "4";
     std::vector<double> losses;
     for (int round = 0; round < 2; ++round) {
-      for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
-        if (entry.is_regular_file()) std::filesystem::remove(entry.path());
-      }
+      Forget();
       frames::Start start = StoredStart(spec);
       start.trial = static_cast<uint32_t>(10 * ranks + round);
       const Told told = TrainerGang(ranks, kOnGpu).Run(start);
@@ -168,9 +187,7 @@ TEST_F(FakeGangTest, RanksThatComputeLayersTogetherGiveTheLossesOfOneAndCallNccl
   spec["parallel"]["tensor"] = 2;
   for (const auto& [strategy, ranks, sequence] :
        {std::tuple("ddp", 2, true), std::tuple("ddp", 4, false), std::tuple("zero3", 4, true)}) {
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
-      if (entry.is_regular_file()) std::filesystem::remove(entry.path());
-    }
+    Forget();
     spec["parallel"]["strategy"] = strategy;
     spec["parallel"]["sequence"] = sequence;
     const Told told = TrainerGang(ranks, kOnGpu).Run(Start(spec));
@@ -200,9 +217,7 @@ TEST_F(FakeGangTest, StagesOfAPipelineGiveTheLossesOfOneAndCallNcclInOneOrder) {
        {std::tuple("ddp", "1f1b", 2, 2), std::tuple("ddp", "gpipe", 4, 4),
         std::tuple("ddp", "interleaved", 2, 4), std::tuple("zero1", "1f1b", 2, 4),
         std::tuple("zero3", "interleaved", 2, 4)}) {
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
-      if (entry.is_regular_file()) std::filesystem::remove(entry.path());
-    }
+    Forget();
     spec["parallel"]["strategy"] = strategy;
     spec["parallel"]["schedule"] = schedule;
     spec["parallel"]["pipeline"] = stages;
@@ -236,9 +251,7 @@ TEST_F(FakeGangTest, GradientsThatTravelIn16BitsGiveNearlyTheLossesOfFp32) {
     const Told whole = TrainerGang(ranks, kOnGpu).Run(Start(spec));
     ASSERT_EQ(whole.Cause(), "finished") << strategy << ": " << whole.Message();
     for (const char* wire : {"bf16", "fp16"}) {
-      for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
-        if (entry.is_regular_file()) std::filesystem::remove(entry.path());
-      }
+      Forget();
       spec["precision"]["reduce"] = wire;
       const Told narrow = TrainerGang(ranks, kOnGpu).Run(Start(spec));
       ASSERT_EQ(narrow.Cause(), "finished") << strategy << ": " << narrow.Message();
@@ -286,11 +299,10 @@ TEST_F(FakeGangTest, APeerThatHangsInNcclHoldsNobodyWhoIsToldToStop) {
 
 // G11: a rank that does not leave by itself is killed, and its warm process is lost.
 TEST_F(FakeGangTest, AStopWithinTheJoinOfNcclIsObeyedAndTheProcessesStayWarm) {
+  BeginProcesses();  // to which it is said then who hangs
   setenv("DTRAIN_FAKE_NCCL_HANGS", "2", 1);
   for (const bool dies : {false, true}) {
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
-      if (entry.is_regular_file()) std::filesystem::remove(entry.path());
-    }
+    Forget();
     TrainerGang gang(3, kOnGpu);
     bool stopped = false;
     const Told told = gang.Run(Start(SmallSpec()), {}, [&](const Told& so_far) {

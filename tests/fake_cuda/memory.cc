@@ -13,9 +13,6 @@ namespace {
 
 // What a context and its libraries hold of a device's memory.
 constexpr uint64_t kContextBytes = 600ull << 20;
-// Where nothing is computed, what is larger is neither copied nor filled: it would only cost
-// memory.
-constexpr size_t kMovedBytesMax = 1 << 20;
 
 struct Range {
   void* begin = nullptr;
@@ -78,7 +75,7 @@ Route RouteOf(const void* to, const void* from) {
 }
 
 void Move(void* to, const void* from, size_t bytes, const Route& route) {
-  if (TheMachine().computes || bytes <= kMovedBytesMax) {
+  if (IsMoved(bytes)) {
     std::memmove(to, from, bytes);
     NoteWritten(to, bytes);
   } else if (route.to_host) {
@@ -89,7 +86,7 @@ void Move(void* to, const void* from, size_t bytes, const Route& route) {
 }
 
 void Fill(void* p, int value, size_t bytes) {
-  if (!TheMachine().computes && bytes > kMovedBytesMax) return;
+  if (!IsMoved(bytes)) return;
   std::memset(p, value, bytes);
   NoteWritten(p, bytes);
 }

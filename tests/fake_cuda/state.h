@@ -14,7 +14,11 @@
 namespace dt::fake_cuda {
 
 inline constexpr int kDevicesMax = 8;
-inline constexpr size_t kSharedBytesMax = 232448;   // of a block that asks for it
+inline constexpr size_t kSharedBytesMax = 232448;  // of a block that asks for it
+// Where nothing is computed, what is larger is neither copied nor filled nor gathered: it would
+// only cost memory.
+inline constexpr size_t kMovedBytesMax = 1 << 20;
+inline bool IsMoved(size_t bytes) { return TheMachine().computes || bytes <= kMovedBytesMax; }
 inline constexpr double kKernelSeconds = 3e-6;      // every kernel takes this long on its stream
 inline constexpr double kCollectiveSeconds = 5e-6;  // and a collective this long
 

@@ -21,7 +21,7 @@ using testing::LargestDifference;
 using testing::SmallSpec;
 using testing::Told;
 
-class RecordedConversation final : public Conversation {
+class RecordedConversation : public Conversation {
  public:
   RecordedConversation() { told.ends.resize(1); }
   void Say(const frames::FromTrainer& frame) override { told.Note(0, frame); }

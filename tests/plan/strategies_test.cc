@@ -89,28 +89,47 @@ TEST(StrategiesTest, RanksThatGossipGiveAllTheyHaveToOnePeerAndTakePartInTheAver
 
 // As TensorTest sees it of trainers.
 TEST(StrategiesTest, RanksOfALayerHoldTheirPartsOfItAndSendActivations) {
-  const double cut = 8 * (4.0 * 512 * 512 + 2 * 512 * 2048 + 3 * 512 + 2048);
-  EXPECT_EQ(static_cast<double>(CutParameters(kMeasured)), cut);
+  const double cut = 8 * (4.0 * 512 * 512 + 2 * 512 * 2048 + 3 * 512 + 2048) + 2048.0 * 512;
+  EXPECT_EQ(static_cast<double>(CutParameters(kMeasured, 4)), cut);
   const double whole = static_cast<double>(Parameters(kMeasured)) - cut;
-  const double exchanged = 4.0 * 8 * 128 * 512 * 8 * 3;  // fp32, tokens, width, layers, micro-steps
+  const double hidden = 4.0 * 8 * 128 * 512 * 3;  // fp32, tokens, width, micro-steps
+  const double exchanged = 8 * hidden;            // layers
+  // Out of the embedding and into the head and back; and three numbers of each token and rank.
+  const double of_vocabulary = 4 * hidden + 3 * 4.0 * 8 * 128 * 3 * 4;
   StepSize step = Step(Sharing::kDdp, 1, 3);
   step.tensor = 4;
   EXPECT_NEAR(HeldBytes(kMeasured, step), 16 * (whole + cut / 4), 1);
-  EXPECT_NEAR(WireBytes(kMeasured, step), (8 * exchanged + 8 * whole) * 3 / 4, 1);
+  EXPECT_NEAR(WireBytes(kMeasured, step), (8 * exchanged + of_vocabulary + 8 * whole) * 3 / 4, 1);
   const double kept = ActivationBytes(kMeasured, step);
   StepSize all_tokens = step;
   all_tokens.sequence = false;
-  EXPECT_NEAR(WireBytes(kMeasured, all_tokens), 8 * exchanged * 3 / 4, 1);
+  EXPECT_NEAR(WireBytes(kMeasured, all_tokens), (8 * exchanged + of_vocabulary) * 3 / 4, 1);
   EXPECT_GT(ActivationBytes(kMeasured, all_tokens), kept);
   StepSize again = step;
   again.keeps_inputs_alone = true;
-  EXPECT_NEAR(WireBytes(kMeasured, again), (12 * exchanged + 8 * whole) * 3 / 4, 1);
+  EXPECT_NEAR(WireBytes(kMeasured, again), (12 * exchanged + of_vocabulary + 8 * whole) * 3 / 4, 1);
   StepSize shared = step;
   shared.sharing = Sharing::kZero1;
   shared.ranks = 2;
   EXPECT_NEAR(WireBytes(kMeasured, shared),
-              (8 * exchanged + 4 * whole) * 3 / 4 + 4 * (whole + cut / 4), 1);
+              (8 * exchanged + of_vocabulary + 4 * whole) * 3 / 4 + 4 * (whole + cut / 4), 1);
   EXPECT_LT(kept, ActivationBytes(kMeasured, Step(Sharing::kDdp, 1, 3)));
+}
+
+TEST(StrategiesTest, RowsOfAVocabularyThatDoNotDivideStayWholeOnEachRankOfALayer) {
+  ModelSize odd = kMeasured;
+  odd.rows = 2049;
+  EXPECT_EQ(CutParameters(odd, 4), CutParameters(kMeasured, 4) - 2048 * 512);
+  EXPECT_EQ(CutParameters(odd, 3), CutParameters(kMeasured, 4) - 2048 * 512 + 2049 * 512);
+  EXPECT_EQ(CutParameters(odd, 1), 0u);
+  EXPECT_EQ(RootParameters(odd, 4), RootParameters(odd));
+  EXPECT_EQ(RootParameters(kMeasured, 4), RootParameters(kMeasured) - 2048 * 512 * 3 / 4);
+  StepSize step = Step(Sharing::kDdp, 1);
+  step.tensor = 4;
+  const double difference = WireBytes(odd, step) - WireBytes(kMeasured, step);
+  const double tokens = 8 * 128;
+  EXPECT_NEAR(difference, (8 * 2049 * 512 - 16 * tokens * 512 - 12 * tokens * 4) * 3 / 4, 1)
+      << "gradients of the whole matrix in place of hidden states";
 }
 
 TEST(StrategiesTest, WhereProductsAreIn16BitsZero3GathersBlocksSoAndTheirNormsWhole) {

@@ -46,7 +46,8 @@ class Operands {
  public:
   Operands(const at::Tensor& hidden, const Head& head, at::ScalarType type)
       : head_(head), width_(head.weight.size(1)) {
-    const int64_t columns = RoundedUp(head.columns, kColumnMultiple);
+    // A rank may have rows alone that fill up.
+    const int64_t columns = RoundedUp(std::max<int64_t>(head.columns, 1), kColumnMultiple);
     const bool bias = head.bias.defined();
     const int64_t width = RoundedUp(width_ + (bias ? 1 : 0), kWidthMultiple);
     const at::Tensor rows = hidden.reshape({-1, width_});
@@ -68,6 +69,7 @@ class Operands {
 
   const at::Tensor& hidden() const { return hidden_; }
   const at::Tensor& weight() const { return weight_; }
+  const Head& head() const { return head_; }
 
   void LogitsInto(at::Tensor& logits, const at::Tensor& hidden) const {
     MultiplyInto(logits, hidden, weight_.t());
@@ -126,6 +128,35 @@ at::Tensor GradientByKernel(const at::Tensor& gradient, const at::Tensor& logits
   return rows.losses.sum(at::kDouble);
 }
 
+// The same where each rank has some of the columns: they join what each knows of its own, largest
+// logit, sum of exponentials and the target's logit. Needs no second buffer: what is in the logits
+// is lost. `gradient`: null: the loss alone.
+at::Tensor GradientOfOwn(at::Tensor* gradient, at::Tensor& logits, const at::Tensor& targets,
+                         const Head& head) {
+  const at::Tensor own = (targets - head.first).unsqueeze(1);
+  const at::Tensor elsewhere = own.lt(0).logical_or_(own.ge(head.columns));
+  const at::Tensor place = own.masked_fill(elsewhere, 0);
+  // A target that is no column of any rank has an infinite loss.
+  const at::Tensor of_target =
+      logits.gather(1, place).masked_fill_(elsewhere, -std::numeric_limits<double>::infinity());
+  // Where no column is real, all are infinitely small: a difference from that would be no number.
+  const at::Tensor largest =
+      logits.amax(1, /*keepdim=*/true).clamp_min_(std::numeric_limits<float>::lowest());
+  logits.sub_(largest).exp_();
+  const at::Tensor known =
+      head.gather(at::stack({largest, logits.sum(1, /*keepdim=*/true), of_target}));
+  const at::Tensor all_largest = known.select(1, 0).amax(0);
+  const at::Tensor sum = (known.select(1, 1) * (known.select(1, 0) - all_largest).exp()).sum(0);
+  const at::Tensor log_of_right = known.select(1, 2).amax(0) - all_largest - sum.log();
+  if (gradient != nullptr) {
+    const double unit = UnitOf(gradient->scalar_type());
+    at::mul_out(*gradient, logits, (largest - all_largest).exp().div_(sum).mul_(unit));
+    const at::Tensor right = log_of_right.expm1().mul_(unit).to(gradient->scalar_type());
+    gradient->scatter_(1, place, at::where(elsewhere, gradient->gather(1, place), right));
+  }
+  return -log_of_right.sum(at::kDouble);
+}
+
 // The sum of the rows' losses in fp64; with `gradients` those as well.
 at::Tensor SumOfLosses(const Operands& operands, const at::Tensor& targets, int64_t chunk_logits,
                        GradientSpans* spans, at::Tensor* hidden_out, at::Tensor* weight_out) {
@@ -136,10 +167,12 @@ at::Tensor SumOfLosses(const Operands& operands, const at::Tensor& targets, int6
   const int64_t chunk = RoundedUp((rows + chunks - 1) / chunks, kRowMultiple);
   const at::TensorOptions fp32 = operands.hidden().options().dtype(at::kFloat);
   const int64_t held = std::min(chunk, rows);
-  const bool by_kernel = hidden_out != nullptr && RowKernelOf(operands.hidden().device().type()) &&
+  const bool cut = static_cast<bool>(operands.head().gather);
+  const bool by_kernel = hidden_out != nullptr && !cut &&
+                         RowKernelOf(operands.hidden().device().type()) &&
                          operands.hidden().scalar_type() == at::kBFloat16;
   at::Tensor logits_memory = at::empty({held, columns}, fp32);
-  at::Tensor logs_memory = by_kernel ? at::Tensor() : at::empty({held, columns}, fp32);
+  at::Tensor logs_memory = by_kernel || cut ? at::Tensor() : at::empty({held, columns}, fp32);
   at::Tensor gradient_memory, part;
   if (hidden_out != nullptr) {
     gradient_memory = at::empty({held, columns}, operands.hidden().options());
@@ -154,6 +187,10 @@ at::Tensor SumOfLosses(const Operands& operands, const at::Tensor& targets, int6
     const at::Tensor right = targets.narrow(0, first, count);
     at::Tensor logits = logits_memory.narrow(0, 0, count);
     operands.LogitsInto(logits, hidden);
+    if (hidden_out == nullptr && cut) {
+      sum += GradientOfOwn(nullptr, logits, right, operands.head());
+      continue;
+    }
     if (hidden_out == nullptr) {
       at::Tensor logs = logs_memory.narrow(0, 0, count);
       at::_log_softmax_out(logs, logits, 1, /*half_to_float=*/false);
@@ -162,7 +199,9 @@ at::Tensor SumOfLosses(const Operands& operands, const at::Tensor& targets, int6
     }
     GradientSpan span(spans);
     at::Tensor gradient = gradient_memory.narrow(0, 0, count);
-    if (by_kernel) {
+    if (cut) {
+      sum += GradientOfOwn(&gradient, logits, right, operands.head());
+    } else if (by_kernel) {
       sum += GradientByKernel(gradient, logits, right);
     } else {
       at::Tensor logs = logs_memory.narrow(0, 0, count);
@@ -206,9 +245,11 @@ at::Tensor ChunkedHeadLoss(const at::Tensor& hidden, const Head& head, const at:
                            at::ScalarType type, GradientSpans* spans, int64_t chunk_logits) {
   // What has which type is decided here.
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-  const auto pass = [=](const at::Tensor& rows, const Head& real, const at::Tensor& right,
+  const auto pass = [=, first = head.first, gather = head.gather](
+                        const at::Tensor& rows, const Head& real, const at::Tensor& right,
                         HeadGradients* gradients) {
-    return MeanLoss(rows, real, right, type, chunk_logits, spans, gradients);
+    const Head own{real.weight, real.bias, real.columns, first, gather};
+    return MeanLoss(rows, own, right, type, chunk_logits, spans, gradients);
   };
   return HeadLossBy(pass, hidden, head, targets);
 }

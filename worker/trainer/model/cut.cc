@@ -1,10 +1,12 @@
 // cut.cc: see cut.h.
 #include "worker/trainer/model/cut.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
 #include "common/check.h"
+#include "plan/cost.h"
 
 namespace dt::trainer {
 namespace {
@@ -19,11 +21,18 @@ constexpr std::array<std::pair<std::string_view, Cut::Way>, 6> kWays = {{
     {".mlp.c_proj.weight", Cut::Way::kColumns},
 }};
 
+// By their rows, where these divide.
+constexpr std::array<std::string_view, 3> kOfVocabulary = {"wte.weight", "lm_head.weight",
+                                                           "lm_head.bias"};
+
 size_t DimensionOf(const Cut& cut) { return cut.way == Cut::Way::kColumns ? 1 : 0; }
 
 }  // namespace
 
-Cut CutOf(std::string_view parameter, int part, int parts) {
+Cut CutOf(std::string_view parameter, at::IntArrayRef whole, int part, int parts) {
+  const bool of_vocabulary =
+      std::find(kOfVocabulary.begin(), kOfVocabulary.end(), parameter) != kOfVocabulary.end();
+  if (of_vocabulary && plan::CutsVocabulary(whole[0], parts)) return {Cut::Way::kRows, part, parts};
   for (const auto& [end, way] : kWays) {
     if (parameter.ends_with(end)) return {way, part, parts};
   }

@@ -1,6 +1,7 @@
 // cut.h: how parameters are cut among ranks that compute each layer together: queries, keys and
-// values by heads, the way up by rows, the ways back by columns. Norms, embeddings, head, and the
-// biases that are added once the parts are summed, are whole on each.
+// values by heads, the way up by rows, the ways back by columns; embedding and head by tokens of
+// the vocabulary. Norms, positions, and the biases that are added once the parts are summed, are
+// whole on each.
 //
 // Role:   pure.
 // Source: Shoeybi et al., "Megatron-LM: Training Multi-Billion Parameter Language Models Using
@@ -29,8 +30,8 @@ struct Cut {
   bool IsWhole() const { return way == Way::kNone || parts == 1; }
 };
 
-// How a parameter is cut into `parts`, and which of them is `part`.
-Cut CutOf(std::string_view parameter, int part, int parts);
+// How a parameter of such a shape is cut into `parts`, and which of them is `part`.
+Cut CutOf(std::string_view parameter, at::IntArrayRef whole, int part, int parts);
 // The part's shape. REQUIRES: the cut's dimension of `whole` is divisible by its parts.
 std::vector<int64_t> ShapeOf(const Cut& cut, std::vector<int64_t> whole);
 // The part's elements where they lie in `whole`, in the order of the part; its shape may have more

@@ -121,10 +121,11 @@ bool HeadLossIsFusable(const at::Tensor& hidden) {
 at::Tensor FusedHeadLoss(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
                          GradientSpans* spans) {
   TORCH_CHECK(head.columns <= head.weight.size(0), "a head has no more columns than rows");
-  if (hidden.is_cuda()) {
-    const bool mixed = at::autocast::is_autocast_enabled(at::kCUDA);
+  const c10::DeviceType device = hidden.device().type();
+  if (hidden.is_cuda() || head.gather) {
+    const bool mixed = at::autocast::is_autocast_enabled(device);
     return ChunkedHeadLoss(hidden, head, targets,
-                           mixed ? at::autocast::get_autocast_dtype(at::kCUDA) : at::kFloat, spans);
+                           mixed ? at::autocast::get_autocast_dtype(device) : at::kFloat, spans);
   }
   const auto pass = [spans](const at::Tensor& rows, const Head& real, const at::Tensor& right,
                             HeadGradients* gradients) {

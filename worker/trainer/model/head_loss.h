@@ -10,6 +10,7 @@
 // Tests:    tests/worker/trainer/model/head_loss_test.cc
 #pragma once
 
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,11 @@ struct Head {
   at::Tensor weight;  // [rows, width]
   at::Tensor bias;    // [rows] or undefined
   int64_t columns = 0;
+  // Where several ranks have some of the rows each, as many, and all ranks have all hidden states:
+  // the first of these rows among all. Every one's in order of rank, [ranks, …], which all ranks
+  // ask for in one order; empty: all rows are here.
+  int64_t first = 0;
+  std::function<at::Tensor(const at::Tensor&)> gather;
 };
 
 // When a forward pass made gradients: of a step's phases, that is the backward one.
@@ -52,7 +58,8 @@ class GradientSpan {
 
 // Mean over all rows of -log softmax(hidden · weightᵀ + bias)[target]. `hidden`: [..., width];
 // `targets`: as many of int64 as there are rows, each a column. The gradient of what only fills up
-// is 0. Under NoGradGuard no gradient is made.
+// is 0. Under NoGradGuard no gradient is made. Where ranks have some rows each, all get the loss of
+// all, and of the hidden states' gradient what their own rows add to it.
 // REQUIRES: HeadLossIsFusable(hidden).
 // `spans`: is told when they were made; null: nobody asks.
 at::Tensor FusedHeadLoss(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,

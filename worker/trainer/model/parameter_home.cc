@@ -32,7 +32,8 @@ bool AreSpread(const std::vector<Piece>& pieces) {
 
 Piece PieceOf(const std::string& name, const at::Tensor& initial, const ModelPart& part,
               c10::Device device) {
-  Piece piece{name, initial.sizes().vec(), 0, {}, {}, CutOf(name, part.cut, part.cuts)};
+  Piece piece{name, initial.sizes().vec(), 0, {}, {}, {}};
+  piece.cut = CutOf(name, initial.sizes(), part.cut, part.cuts);
   piece.staged = !part.stage.IsAll();
   piece.stage = part.stage.HolderOf(name);
   piece.here = part.stage.Has(name);

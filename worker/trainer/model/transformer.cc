@@ -1,6 +1,7 @@
 // transformer.cc: layers, initial values and the forward pass.
 #include "worker/trainer/model/transformer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -106,7 +107,11 @@ Transformer::Transformer(const ModelSpec& spec, uint64_t seed, c10::Device devic
 
 Transformer::Transformer(const ModelSpec& spec, uint64_t seed, ParameterHome& home, TensorAxis axis,
                          StageAxis stages)
-    : spec_(spec), axis_(std::move(axis)), stages_(std::move(stages)), home_(&home) {
+    : spec_(spec),
+      axis_(std::move(axis)),
+      stages_(std::move(stages)),
+      cuts_vocabulary_(plan::CutsVocabulary(spec.vocab_pad, axis_.ranks)),
+      home_(&home) {
   chunks_ = {{0, spec.n_layer}};
   if (!part().IsAll()) chunks_ = part().chunks();
   ParameterMaker make(seed, home, parameters_);
@@ -251,13 +256,25 @@ at::ScalarType Transformer::HiddenTypeNow(c10::DeviceType device) const {
   return at::autocast::is_autocast_enabled(device) ? hidden_type_ : at::kFloat;
 }
 
+// Each token is one rank's, so the sum over them is its embedding, to the last bit of what travels.
+at::Tensor Transformer::TokenEmbeddings(const at::Tensor& tokens, const Manner& manner) const {
+  if (!cuts_vocabulary_) {
+    return Embedded(token_embedding_, manner.tokens == Tokens::kOwn ? OwnOf(tokens) : tokens);
+  }
+  const int64_t rows = token_embedding_.size(0);
+  const at::Tensor elsewhere = tokens.floor_divide(rows).ne(axis_.rank).unsqueeze(-1);
+  const at::Tensor own =
+      Embedded(token_embedding_, tokens.remainder(rows)).masked_fill(elsewhere, 0);
+  return axis_.out(own.to(HiddenTypeNow(own.device().type())), manner.tokens).to(at::kFloat);
+}
+
 at::Tensor Transformer::Embed(const at::Tensor& tokens, const Manner& manner) const {
-  at::Tensor x = Embedded(token_embedding_, tokens);
+  at::Tensor x = TokenEmbeddings(tokens, manner);
   // Sines have amplitude 1: without the scale they would drown the embeddings.
   if (spec_.positions == Positions::kSinusoidal)
     x = x * std::sqrt(static_cast<double>(spec_.n_embd));
-  const int64_t first = manner.tokens == Tokens::kOwn ? axis_.rank * tokens.size(1) : 0;
-  x = Dropped(x + positions_.slice(0, first, first + tokens.size(1)), manner.training);
+  const int64_t first = manner.tokens == Tokens::kOwn ? axis_.rank * x.size(1) : 0;
+  x = Dropped(x + positions_.slice(0, first, first + x.size(1)), manner.training);
   return x.to(HiddenTypeNow(x.device().type()));
 }
 
@@ -285,7 +302,8 @@ at::Tensor Transformer::Hidden(const at::Tensor& tokens, const Manner& manner) c
     if (part().IsFirst(chunk)) {
       x = Embed(tokens, manner);
     } else {
-      x = stages_.receive({tokens.size(0), tokens.size(1), spec_.n_embd},
+      const int64_t here = manner.tokens == Tokens::kOwn ? axis_.ranks : 1;
+      x = stages_.receive({tokens.size(0), tokens.size(1) / here, spec_.n_embd},
                           HiddenTypeNow(tokens.device().type()));
     }
     x = Blocks(chunks_[c], x, manner);
@@ -305,36 +323,49 @@ void Transformer::PassIdly() const {
   }
 }
 
+at::Tensor Transformer::LogitsOf(const at::Tensor& hidden) const {
+  const at::Tensor logits = at::linear(hidden, head_weight_, head_bias_);
+  if (!cuts_vocabulary_) return logits;
+  const at::Tensor of_ranks = axis_.gather(logits);
+  return of_ranks.movedim(0, -2).flatten(-2);
+}
+
 at::Tensor Transformer::Logits(const at::Tensor& tokens, bool training) const {
   const Pass pass(*home_);
   const at::Tensor hidden = Hidden(tokens, {training, Tokens::kAll});
-  return hidden.defined() ? at::linear(hidden, head_weight_, head_bias_) : hidden;
+  return hidden.defined() ? LogitsOf(hidden) : hidden;
 }
 
 at::Tensor Transformer::LogitsAt(const at::Tensor& tokens, const at::Tensor& places) const {
   const Pass pass(*home_);
   const at::Tensor hidden = Hidden(tokens, Manner());
   if (!hidden.defined()) return hidden;
-  return at::linear(hidden.flatten(0, 1).index_select(0, places), head_weight_, head_bias_);
+  return LogitsOf(hidden.flatten(0, 1).index_select(0, places));
 }
 
 at::Tensor Transformer::NextLogits(const at::Tensor& tokens) const {
   const Pass pass(*home_);
   const at::Tensor hidden = Hidden(tokens, Manner());
   if (!hidden.defined()) return hidden;
-  return at::linear(hidden.select(1, tokens.size(1) - 1), head_weight_, head_bias_);
+  return LogitsOf(hidden.select(1, tokens.size(1) - 1));
 }
 
 at::Tensor Transformer::Loss(const at::Tensor& tokens, const at::Tensor& all_targets, bool training,
                              GradientSpans* spans) const {
   const Pass pass(*home_);
-  const at::Tensor own = axis_.splits_tokens ? OwnOf(tokens) : tokens;
-  const at::Tensor hidden = Hidden(own, {training, axis_.Trained()});
-  return hidden.defined() ? HeadLoss(hidden, all_targets, spans) : hidden;
+  const Manner manner{training, axis_.Trained()};
+  const at::Tensor hidden = Hidden(tokens, manner);
+  return hidden.defined() ? HeadLoss(hidden, all_targets, manner, spans) : hidden;
 }
 
 at::Tensor Transformer::HeadLoss(const at::Tensor& hidden, const at::Tensor& all_targets,
-                                 GradientSpans* spans) const {
+                                 const Manner& manner, GradientSpans* spans) const {
+  if (cuts_vocabulary_) {
+    const int64_t rows = head_weight_.size(0), first = axis_.rank * rows;
+    const int64_t real = std::clamp<int64_t>(spec_.vocab_size - first, 0, rows);
+    return FusedHeadLoss(In(hidden, manner), {head_weight_, head_bias_, real, first, axis_.gather},
+                         all_targets, spans);
+  }
   const at::Tensor targets = axis_.splits_tokens ? OwnOf(all_targets) : all_targets;
   if (HeadLossIsFusable(hidden)) {
     return FusedHeadLoss(hidden, {head_weight_, head_bias_, spec_.vocab_size}, targets, spans);
@@ -348,10 +379,10 @@ at::Tensor Transformer::Forward(int64_t chunk, const at::Tensor& in, const at::T
   const Pass pass(*home_, part().LeavesBlocks(chunk));
   const Manner manner{/*training=*/true, axis_.Trained()};
   at::Tensor x = in;
-  if (part().IsFirst(chunk)) x = Embed(axis_.splits_tokens ? OwnOf(in) : in, manner);
+  if (part().IsFirst(chunk)) x = Embed(in, manner);
   x = Blocks(chunks_.at(static_cast<size_t>(chunk)), x, manner);
   if (!part().IsLast(chunk)) return x;
-  return HeadLoss(spec_.norm == Norm::kPre ? Normed(final_norm_, x) : x, targets, spans);
+  return HeadLoss(spec_.norm == Norm::kPre ? Normed(final_norm_, x) : x, targets, manner, spans);
 }
 
 }  // namespace dt::trainer

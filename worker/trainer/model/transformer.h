@@ -51,10 +51,13 @@ class Transformer {
   // Mean cross-entropy of next-token prediction over the real vocabulary: rows behind it have no
   // part in it. `tokens`, `targets`: [batch, seq] of int64. Dropout is on when `training`, and then
   // follows the default generator of the device. `spans`: is told when gradients were made already.
-  // Where ranks of a layer split the tokens, the mean over this rank's, which are PartOfTokens.
+  // Where ranks of a layer split the tokens at the head, the mean over this rank's, which are
+  // PartOfTokens.
   at::Tensor Loss(const at::Tensor& tokens, const at::Tensor& targets, bool training,
                   GradientSpans* spans = nullptr) const;
-  double PartOfTokens() const { return axis_.splits_tokens ? 1.0 / axis_.ranks : 1; }
+  double PartOfTokens() const {
+    return axis_.splits_tokens && !cuts_vocabulary_ ? 1.0 / axis_.ranks : 1;
+  }
 
   // What a stage of a pipeline has of a pass, in training; of a model in no stages that is one
   // chunk, the first and the last.
@@ -109,12 +112,14 @@ class Transformer {
   };
   // This rank's of a batch's tokens or targets, [batch, seq].
   at::Tensor OwnOf(const at::Tensor& tokens) const;
-  // `tokens`: those that the rank has between the parts of layers.
+  // Hidden states of the tokens that the rank has between the parts of layers; `tokens`: all.
   at::Tensor Hidden(const at::Tensor& tokens, const Manner& manner) const;
   at::Tensor Embed(const at::Tensor& tokens, const Manner& manner) const;
+  at::Tensor TokenEmbeddings(const at::Tensor& tokens, const Manner& manner) const;
   at::Tensor Blocks(const plan::LayerRange& layers, at::Tensor x, const Manner& manner) const;
-  at::Tensor HeadLoss(const at::Tensor& hidden, const at::Tensor& targets,
+  at::Tensor HeadLoss(const at::Tensor& hidden, const at::Tensor& targets, const Manner& manner,
                       GradientSpans* spans) const;
+  at::Tensor LogitsOf(const at::Tensor& hidden) const;
   at::Tensor Through(const Block& block, at::Tensor x, const Manner& manner) const;
   at::Tensor Attention(const Block& block, const at::Tensor& x, const Manner& manner) const;
   at::Tensor FeedForward(const Block& block, const at::Tensor& x, const Manner& manner) const;
@@ -126,6 +131,8 @@ class Transformer {
   const ModelSpec spec_;
   const TensorAxis axis_;
   const StageAxis stages_;
+  // Whether embedding and head are cut: this rank's rows are those from rank · rows / ranks on.
+  const bool cuts_vocabulary_;
   std::vector<plan::LayerRange> chunks_;  // of this rank
   std::unique_ptr<ParameterHome> own_home_;
   ParameterHome* home_;

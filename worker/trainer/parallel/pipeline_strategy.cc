@@ -103,6 +103,7 @@ std::vector<Strategy::Copies> PipelineStrategy::copies() const {
   if (const Piece* tied = Tied(); tied != nullptr) {
     if (tied->value.numel() > 0) ends.tensors.push_back(tied->value.detach());
     ends.set = shard_ == nullptr ? 0 : shard_->rank();
+    if (!tied->cut.IsWhole()) ends.set = ends.set * tensor_->size() + tensor_->rank();
   }
   all.push_back(std::move(ends));
   return all;

@@ -80,20 +80,24 @@ TensorAxis TensorGroup::axis() {
           .in = [this](const at::Tensor& x,
                        Tokens tokens) { return In::apply(x, EndsOf(this, tokens)); },
           .out = [this](const at::Tensor& x,
-                        Tokens tokens) { return Out::apply(x, EndsOf(this, tokens)); }};
+                        Tokens tokens) { return Out::apply(x, EndsOf(this, tokens)); },
+          .gather = [this](const at::Tensor& mine) { return Gathered(mine); }};
+}
+
+at::Tensor TensorGroup::Gathered(const at::Tensor& mine) {
+  at::NoGradGuard no_grad;
+  std::vector<int64_t> shape = mine.sizes().vec();
+  shape.insert(shape.begin(), route_.group->size());
+  const at::Tensor gathered = at::empty({route_.group->size() * mine.numel()}, mine.options());
+  Transfers::AllGather(route_, gathered, mine.contiguous().view({-1})).Wait(during_);
+  return gathered.view(shape);
 }
 
 // Both backends join what they gather one rank after another, so that a sequence's parts are moved
 // together afterwards.
 at::Tensor TensorGroup::AllTokens(const at::Tensor& own) {
   at::NoGradGuard no_grad;
-  const at::Tensor mine = own.contiguous();
-  const int64_t ranks = route_.group->size(), batch = mine.size(0), tokens = mine.size(1);
-  const at::Tensor gathered = at::empty({ranks * mine.numel()}, mine.options());
-  Transfers::AllGather(route_, gathered, mine.view({-1})).Wait(during_);
-  return gathered.view({ranks, batch, tokens, -1})
-      .transpose(0, 1)
-      .reshape({batch, ranks * tokens, -1});
+  return Gathered(own).transpose(0, 1).reshape({own.size(0), -1, own.size(2)});
 }
 
 at::Tensor TensorGroup::OwnTokens(const at::Tensor& all) {

@@ -32,6 +32,8 @@ class TensorGroup {
   void SetDuring(CommTimes::During during) { during_ = during; }
   CommTotals Totals() const { return route_.times->Totals(); }
 
+  // Every rank's, in order of rank: [ranks, …].
+  at::Tensor Gathered(const at::Tensor& mine);
   // These take [batch, tokens, width]: every rank's tokens, in order of rank; the sum over the
   // ranks, to each of its own tokens; the sum of all, on each the same bits.
   at::Tensor AllTokens(const at::Tensor& own);

@@ -74,4 +74,22 @@ class AutocastScope {
   bool was_enabled_ = false;
 };
 
+// While it lives the casts of weights are kept from one AutocastScope to the next: for as long as
+// the weights stay as they are. Micro-batches whose graphs are there at once then share them. Not
+// where a part runs without a graph first and with one later: that would take the first one's cast.
+class SharedCasts {
+ public:
+  explicit SharedCasts(bool active) : active_(active) {
+    if (active_) at::autocast::increment_nesting();
+  }
+  ~SharedCasts() {
+    if (active_ && at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+  }
+  SharedCasts(const SharedCasts&) = delete;
+  SharedCasts& operator=(const SharedCasts&) = delete;
+
+ private:
+  const bool active_;
+};
+
 }  // namespace dt::trainer

@@ -44,6 +44,12 @@ void Stepper::EndPhase(Phase phase) {
   last_ = now;
 }
 
+// Not of weights that are here only while they are used.
+bool Stepper::SharesCasts() const {
+  const bool stay = p_.spec.sharing != Sharing::kZero3 && p_.spec.sharing != Sharing::kHsdp;
+  return stay && p_.spec.model.keep == ModelSpec::Keep::kAll;
+}
+
 // The backward pass then writes gradients instead of adding to them. DDP copies them into its
 // buckets, which costs less than to fill the buckets with zeros and to add.
 void Stepper::ClearGradients() {
@@ -156,6 +162,12 @@ absl::Status Stepper::Run(int64_t step, Saved saved) {
   p_.strategy.BeginStep(
       {.number = step, .measured = MeasuresShare(step), .saved = saved == Saved::kMaybe});
   EndPhase(kOptimizer);
+  DT_RETURN_IF_ERROR(PassAll());
+  return Update();
+}
+
+absl::Status Stepper::PassAll() {
+  const SharedCasts casts(SharesCasts());
   Expect(actions_[0]);
   for (size_t i = 0; i < actions_.size(); ++i) {
     const Action& action = actions_[i];
@@ -170,7 +182,7 @@ absl::Status Stepper::Run(int64_t step, Saved saved) {
         break;
     }
   }
-  return Update();
+  return absl::OkStatus();
 }
 
 absl::Status Stepper::Update() {

@@ -96,6 +96,9 @@ class Stepper {
   };
   // Begins to receive what an action waits for.
   void Expect(const Action& action);
+  // Whether micro-batches of a step share the casts of weights.
+  bool SharesCasts() const;
+  absl::Status PassAll();
   void SeedDropout(const Action& action);
   absl::Status Forward(const Action& action);
   void Backward(const Action& action);

@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <barrier>
 #include <cmath>
 #include <limits>
+#include <thread>
+#include <vector>
 
 #include "worker/trainer/model/row_kernel.h"
 
@@ -129,6 +133,61 @@ TEST_P(ChunkedHeadLossTest, AutocastAroundItDecidesNothing) {
   EXPECT_EQ(with, without);
 }
 
+// Ranks as threads: what each knows comes to all.
+class Ranks {
+ public:
+  explicit Ranks(int ranks) : known_(static_cast<size_t>(ranks)), meeting_(ranks) {}
+  at::Tensor Gather(int rank, const at::Tensor& mine) {
+    known_[static_cast<size_t>(rank)] = mine;
+    meeting_.arrive_and_wait();
+    const at::Tensor all = at::stack(known_);
+    meeting_.arrive_and_wait();
+    return all;
+  }
+
+ private:
+  std::vector<at::Tensor> known_;
+  std::barrier<> meeting_;
+};
+
+TEST_P(ChunkedHeadLossTest, RanksThatHaveSomeRowsEachGetTheLossOfAllAndTheirOwnGradients) {
+  constexpr int kRanks = 4;
+  const int64_t rows = weight_.size(0) / kRanks;
+  if (weight_.size(0) % kRanks != 0) GTEST_SKIP() << "rows that do not divide stay whole";
+  Ranks ranks(kRanks);
+  std::vector<at::Tensor> losses(kRanks), hidden(kRanks), weight(kRanks), bias(kRanks);
+  const auto train = [&](int rank) {
+    const auto place = static_cast<size_t>(rank);
+    const auto part = [&](const at::Tensor& all) {
+      return all.detach().narrow(0, rank * rows, rows).clone().requires_grad_();
+    };
+    hidden[place] = hidden_.detach().clone().requires_grad_();
+    weight[place] = part(weight_);
+    if (bias_.defined()) bias[place] = part(bias_);
+    const int64_t real = std::clamp<int64_t>(GetParam().columns - rank * rows, 0, rows);
+    const Head head{weight[place], bias[place], real, rank * rows,
+                    [&ranks, rank](const at::Tensor& mine) { return ranks.Gather(rank, mine); }};
+    losses[place] = ChunkedHeadLoss(hidden[place], head, targets_, GetParam().type, nullptr,
+                                    /*chunk_logits=*/64 * rows);  // several chunks
+    losses[place].backward();
+  };
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kRanks; ++rank) threads.emplace_back(train, rank);
+  for (std::thread& thread : threads) thread.join();
+  const auto gradients = [](const std::vector<at::Tensor>& of) {
+    std::vector<at::Tensor> all;
+    for (const at::Tensor& each : of) all.push_back(each.grad());
+    return all;
+  };
+  for (const at::Tensor& loss : losses) {
+    EXPECT_EQ(loss.item<float>(), losses[0].item<float>());
+    EXPECT_NEAR(loss.item<double>(), Exact().item<double>(), 5e-6);
+  }
+  std::vector<at::Tensor> got{at::stack(gradients(hidden)).sum(0), at::cat(gradients(weight))};
+  if (bias_.defined()) got.push_back(at::cat(gradients(bias)));
+  ExpectAlike(got, GradientsOf(Exact()));
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Shapes, ChunkedHeadLossTest,
     ::testing::Values(Sizes{"AsWideAsWanted", 200, 16, 128, 0, false, at::kFloat},
@@ -181,6 +240,20 @@ TEST(ChunkedHeadLossEndsTest, WhatIsNotFiniteGivesALossThatIsNot) {
           std::isfinite(ChunkedHeadLoss(hidden, {weight, {}, 40}, targets, type).item<float>()));
     }
   }
+}
+
+TEST(ChunkedHeadLossEndsTest, ATargetThatNoRankHasAColumnOfGivesALossThatIsNotFinite) {
+  const at::Tensor hidden = at::ones({3, 8}), weight = at::ones({64, 8});
+  const Head half{weight, {}, 60, 64, [](const at::Tensor& mine) {
+                    return at::stack({mine, mine});
+                  }};
+  const auto loss = [&](int64_t target) {
+    return ChunkedHeadLoss(hidden, half, at::full({3}, target, at::kLong), at::kFloat)
+        .item<float>();
+  };
+  EXPECT_TRUE(std::isfinite(loss(64 + 59)));
+  EXPECT_FALSE(std::isfinite(loss(64 + 60)));
+  EXPECT_FALSE(std::isfinite(loss(63)));
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST(ShardedHomeTest, WhatRanksHoldOfAParameterIsAllOfItAndNothingTwice) {
 // A tensor of four heads of two numbers each, in two parts.
 TEST(CutTest, APartHasItsHeadsOfQueriesKeysAndValues) {
   const at::Tensor whole = at::arange(0, 3 * 4 * 2, at::kFloat);
-  const Cut cut = CutOf("h.3.attn.c_attn.bias", 1, 2);
+  const Cut cut = CutOf("h.3.attn.c_attn.bias", whole.sizes(), 1, 2);
   EXPECT_EQ(ShapeOf(cut, {24}), (std::vector<int64_t>{12}));
   const at::Tensor part = TakenPart(cut, whole);
   EXPECT_TRUE(
@@ -71,11 +71,14 @@ TEST(CutTest, PartsPutTogetherAreTheWholeAndOthersAreWholeOnEach) {
         std::pair("h.0.attn.c_proj.weight", std::vector<int64_t>{8, 8}),
         std::pair("h.0.mlp.c_fc.weight", std::vector<int64_t>{16, 8}),
         std::pair("h.0.mlp.c_fc.bias", std::vector<int64_t>{16}),
-        std::pair("h.0.mlp.c_proj.weight", std::vector<int64_t>{8, 16})}) {
+        std::pair("h.0.mlp.c_proj.weight", std::vector<int64_t>{8, 16}),
+        std::pair("wte.weight", std::vector<int64_t>{20, 8}),
+        std::pair("lm_head.weight", std::vector<int64_t>{20, 8}),
+        std::pair("lm_head.bias", std::vector<int64_t>{20})}) {
     const at::Tensor whole = at::randn(shape);
     at::Tensor again = at::zeros_like(whole);
     for (int part = 0; part < 4; ++part) {
-      const Cut cut = CutOf(name, part, 4);
+      const Cut cut = CutOf(name, shape, part, 4);
       const at::Tensor taken = TakenPart(cut, whole);
       EXPECT_EQ(taken.sizes().vec(), ShapeOf(cut, shape)) << name;
       EXPECT_EQ(4 * taken.numel(), whole.numel()) << name;
@@ -84,9 +87,12 @@ TEST(CutTest, PartsPutTogetherAreTheWholeAndOthersAreWholeOnEach) {
     }
     EXPECT_TRUE(at::equal(again, whole)) << name;
   }
-  for (const char* name : {"wte.weight", "wpe.weight", "lm_head.weight", "ln_f.bias",
-                           "h.0.ln_1.weight", "h.0.attn.c_proj.bias", "h.0.mlp.c_proj.bias"}) {
-    EXPECT_TRUE(CutOf(name, 1, 4).IsWhole()) << name;
+  for (const char* name : {"wpe.weight", "ln_f.bias", "h.0.ln_1.weight", "h.0.attn.c_proj.bias",
+                           "h.0.mlp.c_proj.bias"}) {
+    EXPECT_TRUE(CutOf(name, {20, 8}, 1, 4).IsWhole()) << name;
+  }
+  for (const char* name : {"wte.weight", "lm_head.weight"}) {
+    EXPECT_TRUE(CutOf(name, {21, 8}, 1, 4).IsWhole()) << name << " whose rows do not divide";
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -129,7 +130,24 @@ class AttemptTest : public ::testing::Test {
     EXPECT_EQ(rest.rows.size(), steps - 10);
   }
 
+  // What comes of a training on so many ranks that stores nothing; made once in this program.
+  const Told& Known(int ranks, const nlohmann::json& spec) {
+    static std::map<std::pair<int, std::string>, Told>& known =
+        *new std::map<std::pair<int, std::string>, Told>;
+    const auto [it, is_new] = known.try_emplace({ranks, spec.dump()});
+    if (is_new) {
+      it->second = TrainerGang(ranks).Run(Start(spec));
+      ExpectFinished(it->second);
+    }
+    return it->second;
+  }
+  // For a test of what a process' earlier trainings leave behind: its gangs begin their own.
+  void BeginProcesses() { warm_.reset(); }
+
   TempFolder folder_;
+
+ private:
+  std::optional<WarmTrainers::Use> warm_{std::in_place};
 };
 
 }  // namespace dt::testing

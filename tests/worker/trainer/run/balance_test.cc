@@ -67,6 +67,8 @@ class HeldUp {
 
 class BalanceTest : public AttemptTest, public ::testing::WithParamInterface<const char*> {
  protected:
+  // Whose logs are read.
+  BalanceTest() { BeginProcesses(); }
   // With the second rank at half its speed once all of them train.
   static Told RunHeldUp(TrainerGang& gang, const frames::Start& start) {
     std::optional<HeldUp> held_up;

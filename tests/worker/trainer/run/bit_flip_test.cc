@@ -73,6 +73,8 @@ std::optional<int> FlipBits(pid_t pid, const std::string& pattern) {
 
 class BitFlipTest : public AttemptTest {
  protected:
+  // Else a flip could be of what an earlier training left in memory.
+  BitFlipTest() { BeginProcesses(); }
   // Trains until the flip in `rank`, and on until it is found.
   Told TrainAndFlip(int ranks, int rank = 1, const std::string& tensor = "wte.weight",
                     const nlohmann::json& parallel = {{"strategy", "ddp"}}) {

@@ -50,6 +50,8 @@ class OtherHost {
 
 class HostsTest : public AttemptTest {
  protected:
+  // Whose memory is looked at.
+  HostsTest() { BeginProcesses(); }
   void SetUp() override {
     if (!other_.there()) GTEST_SKIP() << "this process may make no space of process numbers";
   }

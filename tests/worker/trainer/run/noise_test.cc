@@ -27,7 +27,7 @@ class NoiseTest : public ModelParallelTest, public ::testing::WithParamInterface
   // What the second measure says. Weights stay, so that nothing but the sums of the gradients
   // differs.
   double NoiseScaleOf(const Meshed& mesh) {
-    nlohmann::json spec = StepsOfSequences(16, 16, 2);
+    nlohmann::json spec = StepsOfSequences(16, 8, 2);
     spec["model"]["n_head"] = 4;
     spec["model"]["n_layer"] = 4;
     spec["optimizer"]["lr"] = kNothing;

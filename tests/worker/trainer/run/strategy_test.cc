@@ -41,9 +41,8 @@ class StrategyTest : public AttemptTest, public ::testing::WithParamInterface<Ho
 
 TEST_P(StrategyTest, GivesTheLossesOfDataParallelRanks) {
   const nlohmann::json spec = Spec(20);
-  const Told ddp = TrainerGang(ranks()).Run(Start(spec));
+  const Told& ddp = Known(ranks(), spec);
   const Told told = TrainerGang(ranks()).Run(Start(With(strategy(), spec)));
-  ExpectFinished(ddp);
   ExpectFinished(told);
   EXPECT_LE(LargestDifference(ddp.Losses(), told.Losses()), kLossesApart);
   EXPECT_LE(LargestDifference(ddp.Column("grad_norm"), told.Column("grad_norm")), kNormsApart);
@@ -55,7 +54,7 @@ TEST_P(StrategyTest, Fp16AndItsLossScaleGiveNearlyTheLossesOfDataParallelRanks) 
   nlohmann::json spec = Spec(20);
   spec["precision"]["compute"] = "fp16";
   spec["stop"]["nonfinite"] = "skip";
-  const Told ddp = TrainerGang(ranks()).Run(Start(spec));
+  const Told& ddp = Known(ranks(), spec);
   const Told told = TrainerGang(ranks()).Run(Start(With(strategy(), spec)));
   ExpectFinished(told);
   EXPECT_LE(LargestDifference(ddp.Losses(), told.Losses()), 1e-3);

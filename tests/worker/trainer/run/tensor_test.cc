@@ -23,12 +23,17 @@ struct Case {
   const char* strategy = "ddp";
   bool sequence = true;
   const char* checkpointing = "none";
+  int rows = 64;  // of embedding and head, all of them tokens' at 64
+  bool tied = true;
 };
 
-nlohmann::json Spec(int steps) {
+nlohmann::json Spec(int steps, const Case& one = {}) {
   // One rank makes the same micro-batches, one after another.
   nlohmann::json spec = StepsOfSequences(steps, 16, 4);
   spec["model"]["n_head"] = 4;
+  spec["model"]["vocab_pad"] = one.rows;
+  spec["model"]["tie_head"] = one.tied;
+  spec["model"]["head_bias"] = !one.tied;
   return spec;
 }
 nlohmann::json With(const Case& one, nlohmann::json spec) {
@@ -46,9 +51,8 @@ Meshed MeshOf(const Case& one, const nlohmann::json& spec) {
 class TensorLossTest : public ModelParallelTest, public ::testing::WithParamInterface<Case> {};
 
 TEST_P(TensorLossTest, GivesTheLossesOfOneRankAndCopiesStayEqual) {
-  nlohmann::json spec = Spec(20);
-  const Told one = TrainerGang(1).Run(Start(spec));
-  ExpectFinished(one);
+  nlohmann::json spec = Spec(20, GetParam());
+  const Told& one = Known(1, spec);
   if (GetParam().strategy != std::string("zero3")) spec["train"]["hash_every"] = "1";
   const Told told = TrainerGang(GetParam().ranks).Run(Start(With(GetParam(), spec)));
   ExpectFinished(told);
@@ -62,6 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{.name = "Two"}, Case{.name = "TwoWithAllTokens", .sequence = false},
         Case{.name = "TwoThatRecompute", .checkpointing = "block"},
+        Case{.name = "TwoOfWhichOneHasNoTokenOfTheHead", .rows = 128, .tied = false},
         Case{.name = "TwoTimesZero1", .ranks = 4, .strategy = "zero1"},
         Case{.name = "TwoTimesZero3", .ranks = 4, .strategy = "zero3", .checkpointing = "block"},
         Case{.name = "TwoTimesHsdp", .ranks = 8, .strategy = "hsdp"}),
@@ -75,6 +80,13 @@ INSTANTIATE_TEST_SUITE_P(
                            .sequence = false,
                            .checkpointing = "block"},
                       Case{.name = "Four", .tensor = 4, .ranks = 4},
+                      Case{.name = "TwoWithAWholeVocabulary", .rows = 65},
+                      Case{.name = "FourWithAllTokensAndAHeadOfItsOwn",
+                           .tensor = 4,
+                           .ranks = 4,
+                           .sequence = false,
+                           .rows = 72,
+                           .tied = false},
                       Case{.name = "TwoTimesDdp", .ranks = 4},
                       Case{.name = "TwoTimesZero2", .ranks = 4, .strategy = "zero2"},
                       Case{.name = "TwoTimesZero3WithAllTokens",
@@ -109,25 +121,29 @@ TEST_F(TensorTest, SendsTheBytesThatTheFormulasSay) {
   nlohmann::json spec = Spec(3);
   const double layers = 2, width = 32, ff = 64, micro_steps = 2;
   const double cut_biases = 3 * width + ff;
-  const double cut = layers * (4 * width * width + 2 * width * ff + cut_biases);
+  const double cut = layers * (4 * width * width + 2 * width * ff + cut_biases) + 64 * width;
   const double whole = static_cast<double>(ParametersOf(spec, 2)) - cut;
   // A micro-step's tokens, times the width, in fp32; two exchanges a layer and pass.
-  const double exchanged = 4.0 * 4 * 32 * width * layers * micro_steps;
+  const double hidden = 4.0 * 4 * 32 * width * micro_steps;
+  const double exchanged = hidden * layers;
+  // Three numbers that each rank knows of each token's logits.
+  const double known = 3 * 4.0 * 4 * 32 * 2 * micro_steps;
   using Bytes = std::map<std::string, double>;
   const Case tokens{.name = "", .ranks = 4};
   Case again = tokens, all = tokens;
   again.checkpointing = "block";
   all.sequence = false;
   for (const auto& [one, expected] :
-       {std::pair(tokens, Bytes{{"all_gather tensor", 4 * exchanged},
-                                {"reduce_scatter tensor", 4 * exchanged},
+       {std::pair(tokens, Bytes{{"all_gather tensor", 4 * exchanged + 2 * hidden + known},
+                                {"reduce_scatter tensor", 4 * exchanged + 2 * hidden},
                                 {"all_reduce tensor", 4 * whole},
                                 {"all_reduce data", 4 * (whole + cut / 2)}}),
-        std::pair(again, Bytes{{"all_gather tensor", 6 * exchanged},
-                               {"reduce_scatter tensor", 6 * exchanged},
+        std::pair(again, Bytes{{"all_gather tensor", 6 * exchanged + 2 * hidden + known},
+                               {"reduce_scatter tensor", 6 * exchanged + 2 * hidden},
                                {"all_reduce tensor", 4 * whole},
                                {"all_reduce data", 4 * (whole + cut / 2)}}),
-        std::pair(all, Bytes{{"all_reduce tensor", 4 * exchanged},
+        std::pair(all, Bytes{{"all_reduce tensor", 4 * exchanged + 2 * hidden},
+                             {"all_gather tensor", known},
                              {"all_reduce data", 4 * (whole + cut / 2)}})}) {
     const Told told = TrainerGang(4).Run(Start(With(one, spec)));
     ASSERT_EQ(told.Cause(), "finished") << told.Message();
@@ -145,7 +161,9 @@ TEST_F(TensorTest, HoldsItsPartOfWhatIsCut) {
   spec["model"]["n_layer"] = 12;
   spec["model"]["n_embd"] = 128;
   spec["model"]["n_ff"] = 512;
-  const double cut = 12 * (4.0 * 128 * 128 + 2 * 128 * 512 + 3 * 128 + 512);
+  spec["train"]["batch_size"] = 1;
+  spec["train"]["global_batch_size"] = "2";
+  const double cut = 12 * (4.0 * 128 * 128 + 2 * 128 * 512 + 3 * 128 + 512) + 64 * 128;
   const double whole = static_cast<double>(ParametersOf(spec, 12)) - cut;
   for (const auto& [one, shard] :
        {std::pair(Case{.name = "", .tensor = 4, .ranks = 4}, 1.0),
@@ -159,7 +177,7 @@ TEST_F(TensorTest, HoldsItsPartOfWhatIsCut) {
 }
 
 TEST_F(TensorTest, SixteenBitsAndTheirLossScaleGiveNearlyTheLossesOfFp32) {
-  const nlohmann::json spec = Spec(20);
+  const nlohmann::json spec = Spec(10);
   ExpectNearlyTheLossesInSixteenBits(
       MeshOf({.name = "fp32"}, spec),
       With({.name = "zero2", .ranks = 4, .strategy = "zero2"}, spec));

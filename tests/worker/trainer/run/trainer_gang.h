@@ -1,7 +1,8 @@
 // trainer_gang.h: real dttrain processes under a test that plays their agents: it starts them,
 // relays the store's address, and keeps what they said.
 //
-// Ownership: the processes; they are killed and reaped with the object.
+// Ownership: the processes; they are killed and reaped with the object, or, between WarmTrainers,
+//            with the program.
 // Threads:   thread-compatible.
 #pragma once
 
@@ -17,6 +18,7 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -106,6 +108,16 @@ class TrainerProcess {
   bool ended() const { return ended_; }
   // Whether it has said that it waits for an attempt after those that were sent.
   bool idle() const { return idles_ > starts_; }
+  // False: it ended, or still trains after `limit`.
+  bool AwaitIdle(std::chrono::steady_clock::duration limit) {
+    const auto until = std::chrono::steady_clock::now() + limit;
+    while (!idle() && !ended_ && std::chrono::steady_clock::now() < until) {
+      pollfd waiting{fd_, POLLIN, 0};
+      poll(&waiting, 1, 100);
+      Receive();
+    }
+    return idle() && !ended_;
+  }
   // The end of what it printed.
   std::string LogTail() const {
     char text[3000];
@@ -126,15 +138,68 @@ class TrainerProcess {
   std::string buffer_;
 };
 
+// Processes that the gangs of a fixture leave to later ones, of whichever fixture, since to begin
+// one takes longer than most trainings here. They are as those of an agent, warm and idle.
+class WarmTrainers final : public ::testing::EmptyTestEventListener {
+ public:
+  using Flags = std::vector<std::string>;
+  // While it lives, gangs take processes from here and leave theirs.
+  class Use {
+   public:
+    Use() { ++Get().uses_; }
+    ~Use() { --Get().uses_; }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+  };
+  static WarmTrainers& Get() {
+    static WarmTrainers* const warm = [] {
+      TrainerLogs::Get();            // outlives them
+      auto made = new WarmTrainers;  // GoogleTest's from here on
+      ::testing::UnitTest::GetInstance()->listeners().Append(made);
+      return made;
+    }();
+    return *warm;
+  }
+  std::unique_ptr<TrainerProcess> Take(const Flags& flags) {
+    std::vector<std::unique_ptr<TrainerProcess>>& idle = idle_[flags];
+    if (uses_ == 0 || idle.empty()) return std::make_unique<TrainerProcess>(flags);
+    std::unique_ptr<TrainerProcess> taken = std::move(idle.back());
+    idle.pop_back();
+    return taken;
+  }
+  // One that does not become idle, as it does a moment after an attempt's end, is ended.
+  void Leave(const Flags& flags, std::unique_ptr<TrainerProcess> process) {
+    if (uses_ == 0 || !process->AwaitIdle(kIdlePatience)) return;
+    TrainerLogs::Get().Add(process->LogTail());
+    idle_[flags].push_back(std::move(process));
+  }
+
+ private:
+  static constexpr std::chrono::seconds kIdlePatience{5};
+  void OnTestProgramEnd(const ::testing::UnitTest& /*unit*/) override { idle_.clear(); }
+
+  int uses_ = 0;
+  std::map<Flags, std::vector<std::unique_ptr<TrainerProcess>>> idle_;
+};
+
 // Processes that train one attempt after another.
 class TrainerGang {
  public:
   explicit TrainerGang(int ranks, const std::vector<std::string>& flags = {"--threads", "1"})
       : flags_(flags) {
-    for (int r = 0; r < ranks; ++r) ranks_.push_back(std::make_unique<TrainerProcess>(flags));
+    for (int r = 0; r < ranks; ++r) ranks_.push_back(WarmTrainers::Get().Take(flags_));
   }
+  ~TrainerGang() {
+    if (of_own_commands_) return;
+    for (auto& rank : ranks_) {
+      if (!rank->ended()) WarmTrainers::Get().Leave(flags_, std::move(rank));
+    }
+  }
+  TrainerGang(const TrainerGang&) = delete;
+  TrainerGang& operator=(const TrainerGang&) = delete;
   // A rank within each of these commands.
-  explicit TrainerGang(const std::vector<std::vector<std::string>>& within) {
+  explicit TrainerGang(const std::vector<std::vector<std::string>>& within)
+      : of_own_commands_(true) {
     for (const std::vector<std::string>& command : within) {
       ranks_.push_back(
           std::make_unique<TrainerProcess>(std::vector<std::string>{"--threads", "1"}, command));
@@ -149,7 +214,7 @@ class TrainerGang {
   using Look = std::function<void(const Told&)>;
   Told Run(const frames::Start& start, const Watch& watch = {}, const Look& look = {}) {
     broken_.reset();
-    token_ = start.token + "-" + std::to_string(++attempts_);
+    token_ = start.token + "-" + std::to_string(++attempts);
     for (size_t r = 0; r < ranks_.size(); ++r) {
       frames::Start mine = start;
       mine.spec = Resolved(start.spec);
@@ -175,12 +240,7 @@ class TrainerGang {
   void AwaitReady() {
     const auto until = std::chrono::steady_clock::now() + kTrainingPatience;
     for (size_t r = 0; r < ranks_.size(); ++r) {
-      while (!ranks_[r]->idle() && !ranks_[r]->ended() &&
-             std::chrono::steady_clock::now() < until) {
-        pollfd waiting{ranks_[r]->fd(), POLLIN, 0};
-        poll(&waiting, 1, 100);
-        ranks_[r]->Receive();
-      }
+      ranks_[r]->AwaitIdle(until - std::chrono::steady_clock::now());
       EXPECT_TRUE(ranks_[r]->idle() || ranks_[r]->ended());
       if (ranks_[r]->ended()) ranks_[r] = std::make_unique<TrainerProcess>(flags_);
     }
@@ -254,7 +314,8 @@ class TrainerGang {
   const std::vector<std::string> flags_;
   std::vector<std::unique_ptr<TrainerProcess>> ranks_;
   std::string token_;
-  int attempts_ = 0;
+  static inline int attempts = 0;  // of all gangs: processes go from one to another
+  const bool of_own_commands_ = false;
   uint64_t register_up_to_ = UINT64_MAX;
   std::optional<std::chrono::steady_clock::time_point> broken_;
 };
