@@ -66,7 +66,7 @@ export function state(word) { return el("span", {class: stateClass(word)}, word 
 
 // How a trial stands, or came to its end. One that a rule of the search ended is no success and no failure.
 export function outcome(trial) {
-  if (trial.cause === "stopped_early") return el("span", {class: "dim"}, "stopped early");
+  if (trial.cause === "stopped_early") return el("span", {class: "dim together"}, "stopped early");
   const cause = trial.cause && trial.cause !== trial.state ? words(trial.cause) : null;
   return el("span", {}, state(trial.state), cause ? el("span", {class: "dim"}, ` ${cause}`) : null);
 }

@@ -80,7 +80,7 @@ function collectives(trial) {
 
 // How long the stages of its pipeline waited in the newest logged step, beside what the formula says of them.
 function bubble(trial) {
-  if (trial.stage_wait_ratio === null) return null;
+  if (!Number.isFinite(trial.stage_wait_ratio)) return null;
   return `${percent(trial.stage_wait_ratio)} of a step in which stages waited` +
     (trial.bubble_ratio === null ? "" : `; ${percent(trial.bubble_ratio)} by the formula, where all cost alike`);
 }
