@@ -208,7 +208,7 @@ def learns(page):
             ".exec(document.querySelector('figcaption').textContent)[1])")
     page.until(f"{loss} > 0", "a loss")
     first = page.run(loss)
-    page.until(f"{loss} < {first} - 0.5", "the loss falls")
+    page.until(f"{loss} < 0.9 * {first}", "the loss falls")
     page.expect("document.querySelector('main').textContent.includes('LibTorch')")
     page.shot("learns")
     page.expect_no_errors()
