@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "common/collectives.h"
 #include "common/text.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
@@ -155,6 +156,15 @@ std::string Escaped(const std::string& json) {
   return text;
 }
 
+// What a row leaves to whoever reads it.
+void AddBusBytes(const v1::StepRow& row, Json& json) {
+  for (int i = 0; i < row.collectives_size(); ++i) {
+    const v1::Collective& one = row.collectives(i);
+    json["collectives"][static_cast<size_t>(i)]["bus_bytes"] =
+        NumberJson(one.bytes() * BusFactor(one.op(), std::max(1U, one.ranks())));
+  }
+}
+
 }  // namespace
 
 std::string Word(v1::TrialState state) {
@@ -227,6 +237,7 @@ Json ExperimentFields(const v1::GetExperimentResponse& found) {
 Json TrialJson(const v1::TrialSummary& trial) {
   Json json = WithId(absl::StrCat(trial.experiment(), "/", trial.trial()), ToJson(trial));
   if (trial.eta_seconds() < 0) json["eta_seconds"] = nullptr;
+  AddBusBytes(trial.latest(), json["latest"]);
   for (const char* name : {"target_steps", "train_tokens", "tokens_per_step", "tokens_per_second",
                            "model_parameters", "best_val_step"}) {
     if (json[name] == 0) json[name] = nullptr;

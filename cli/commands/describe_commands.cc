@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "api/pipeline_wait.h"
 #include "api/spec_file.h"
 #include "cli/commands/app.h"
 #include "cli/commands/code.h"
@@ -15,12 +16,9 @@
 #include "cli/view/format.h"
 #include "common/collectives.h"
 #include "common/status.h"
-#include "spec/collectives.h"
 #include "spec/notify.h"
 #include "spec/program.h"
-#include "spec/sizes.h"
 #include "spec/spec.h"
-#include "spec/step_columns.h"
 
 namespace dt::cli {
 namespace {
@@ -294,15 +292,10 @@ absl::StatusOr<v1::Evaluation> FindValidation(Client& client, const v1::TrialSum
 
 // How long stages waited in the newest logged step, beside the formula.
 std::string BubbleText(const v1::TrialSummary& trial, const v1::ExperimentSpec& file) {
-  const v1::StepRow& row = trial.latest();
-  const double waited = spec::StageWaitSeconds(row);
-  double phases = 0;
-  for (const spec::StepColumn& column : spec::kPartsOfStep) phases += column.Of(row);
-  const auto& assignments = trial.assignments();
-  const auto spec = spec::ResolveTrial(file, {assignments.begin(), assignments.end()});
-  if (waited < 0 || !(phases > 0) || !spec.ok()) return "";
-  return absl::StrCat(FormatRatio(waited / phases), " of a step in which stages waited; ",
-                      FormatRatio(spec::BubbleOf(*spec)), " by the formula, where all cost alike");
+  const auto wait = api::PipelineWaitOf(trial, file);
+  if (!wait.has_value()) return "";
+  return absl::StrCat(FormatRatio(wait->waited_ratio), " of a step in which stages waited; ",
+                      FormatRatio(wait->formula_ratio), " by the formula, where all cost alike");
 }
 
 std::vector<Line> TrialLines(const v1::GetExperimentResponse& experiment,

@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "api/pipeline_wait.h"
 #include "api/spec_file.h"
 #include "common/api_limits.h"
 #include "common/sha256.h"
@@ -130,6 +131,14 @@ Json WorkersJson(const v1::ListWorkersResponse& page) {
 
 Json QuotasJson(const v1::ListQuotasResponse& all) {
   return Page("QuotaList", all.quotas(), "", api::QuotaJson);
+}
+
+Json TrialDocument(const v1::ExplainTrialResponse& found, const v1::ExperimentSpec& file) {
+  Json fields = api::ExplanationFields(found);
+  const auto wait = api::PipelineWaitOf(found.trial(), file);
+  fields["stage_wait_ratio"] = wait.has_value() ? api::NumberJson(wait->waited_ratio) : nullptr;
+  fields["bubble_ratio"] = wait.has_value() ? api::NumberJson(wait->formula_ratio) : nullptr;
+  return api::Document("Trial", fields);
 }
 
 absl::StatusOr<Json> TrialFileJson(const v1::GetExperimentResponse& found,

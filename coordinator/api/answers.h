@@ -32,6 +32,8 @@ api::Json TrialsJson(const v1::ListTrialsResponse& page);
 api::Json CheckpointsJson(const v1::ListCheckpointsResponse& page);
 api::Json WorkersJson(const v1::ListWorkersResponse& page);
 api::Json QuotasJson(const v1::ListQuotasResponse& all);
+// How long the stages of its pipeline waited, and what the formula says, null where it has none.
+api::Json TrialDocument(const v1::ExplainTrialResponse& found, const v1::ExperimentSpec& file);
 absl::StatusOr<api::Json> TrialFileJson(const v1::GetExperimentResponse& found,
                                         const v1::TrialSummary& trial);
 // `curves` in the order of call.trials; numbers have seven digits.

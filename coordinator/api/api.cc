@@ -10,6 +10,7 @@
 #include "common/status.h"
 #include "coordinator/api/acts.h"
 #include "coordinator/api/answers.h"
+#include "spec/collectives.h"
 
 namespace dt {
 namespace {
@@ -193,8 +194,18 @@ void Api::StartStatus(const TaskPtr& task) {
 void Api::StartTrial(const TaskPtr& task) {
   auto request = Choose<v1::ExplainTrialRequest>(task->call);
   request.set_trial(task->call.trial);
-  AskFor<v1::ExplainTrialResponse>(task, request, [](const v1::ExplainTrialResponse& found) {
-    return api::Document("Trial", api::ExplanationFields(found));
+  Ask<v1::ExplainTrialResponse>(task, request, [this, task](auto found) {
+    const auto answer = [this, task, found](auto experiment) {
+      Work(task, [found, experiment](Reader&) {
+        return JsonAnswer(TrialDocument(*found, experiment->spec()));
+      });
+    };
+    if (spec::StageWaitSeconds(found->trial().latest()) < 0) {  // no pipeline to tell of
+      return answer(std::make_shared<const v1::GetExperimentResponse>());
+    }
+    v1::GetExperimentRequest of;
+    of.set_experiment(found->trial().experiment());
+    Ask<v1::GetExperimentResponse>(task, of, answer);
   });
 }
 

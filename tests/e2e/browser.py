@@ -196,6 +196,18 @@ class Browser:
             self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name,
                       windowsVirtualKeyCode={"Tab": 9, "Enter": 13}.get(name, 0), **text)
 
+    def touch(self, width, height):
+        """From here on the screen is a telephone's."""
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2, mobile=True)
+        self.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=1)
+
+    def swipe(self, *points):
+        """A finger goes down at the first of these [x, y] and up at the last; one alone is a tap."""
+        kinds = ["touchStart"] + ["touchMove"] * (len(points) - 1)
+        for kind, (x, y) in zip(kinds, points):
+            self.call("Input.dispatchTouchEvent", type=kind, touchPoints=[{"x": x, "y": y}])
+        self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
     def mouse(self, kind, x, y, button="none", clicks=0):
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, clickCount=clicks)
 

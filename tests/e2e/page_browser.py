@@ -1,6 +1,7 @@
 """The page in a real browser: usage: page_browser.py CASE http://HOST:PORT FOLDER [MORE]
 
-CASE is a function below; page_test.cc starts the coordinator, submits what the case looks at and says in what order.
+CASE is a function below, or of page_cases.py; page_test.cc starts the coordinator, submits what the case looks at and
+says in what order.
 FOLDER is for screenshots, and for files by which the two tell each other where they are. Exit code 77: there is no
 Chromium here.
 """
@@ -12,6 +13,7 @@ import threading
 import time
 
 from browser import PATIENCE_S, Browser, find_chromium
+from page_cases import columns, focus, learns, missing, rungs, touch
 
 HOSTILE = "<script>window.hacked=1</script>\"'><img src=x onerror=window.hacked=1>"
 
@@ -224,9 +226,15 @@ def settings(page):
     page.mouse("mouseMoved", left + width * 0.6, top + height / 2, "left")
     page.mouse("mouseReleased", left + width * 0.6, top + height / 2, "left", 1)
     page.until("document.querySelector('figcaption').textContent.includes('zoomed')")
+    zoom = page.run("new URLSearchParams(location.hash.split('?')[1]).get('zoom')")
+    page.run("location.reload()")
+    page.until("document.querySelector('figcaption')?.textContent.includes('zoomed')", "what was zoomed to, again")
+    page.expect("new URLSearchParams(location.hash.split('?')[1]).get('zoom')", zoom)
+    page.until("document.querySelector('figcaption').textContent.includes('1 curve')", "the chosen curve alone")
     page.run("document.querySelector('canvas.over').focus()")
     page.key("Escape")
     page.until("!document.querySelector('figcaption').textContent.includes('zoomed')")
+    page.expect("location.hash.includes('zoom')", False)
     page.key("ArrowLeft")
     page.until("!document.querySelector('.tip').hidden && document.querySelector('.tip').textContent.includes('1/2')")
     page.expect("document.querySelector('.tip').textContent.includes('optimizer.lr=')")
@@ -418,7 +426,8 @@ def main():
         return 77
     page = Page(base, folder)
     try:
-        cases = (views, live, hostile, sizes, settings, restart, acts, foreign, tokens)
+        cases = (views, live, hostile, sizes, settings, restart, acts, foreign, tokens,
+                 columns, focus, learns, missing, rungs, touch)
         {one.__name__: one for one in cases}[case](page)
     except Exception:
         page.shot(f"failed-{case}")

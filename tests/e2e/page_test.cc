@@ -5,6 +5,9 @@
 #include <string>
 
 #include "tests/e2e/fleet_fixture.h"
+#ifdef DTTRAIN
+#include "tests/e2e/training_fixture.h"
+#endif
 
 namespace dt {
 namespace {
@@ -12,11 +15,12 @@ namespace {
 constexpr int kNoBrowser = 77;
 constexpr std::chrono::seconds kBrowserPatience{240};
 
-class PageTest : public FleetTest {
+// What a browser sees of a fixture's cluster. Screenshots are kept for people to look at. gRPC is
+// on loopback in the clear, as dtctl up has it, so that whoever is at the page may act.
+template <typename Fixture>
+class SeenTest : public Fixture {
  protected:
-  // Screenshots are kept here for people to look at. gRPC is on loopback in the clear, as dtctl up
-  // has it, so that whoever is at the page may act.
-  PageTest() : FleetTest(testing::Transport::kClearTcp) {
+  SeenTest() : Fixture(testing::Transport::kClearTcp) {
     const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
     shots_ = std::filesystem::path(PAGE_SHOTS) / test;
     std::filesystem::remove_all(shots_);
@@ -25,9 +29,9 @@ class PageTest : public FleetTest {
 
   testing::ChildProcess Look(const std::string& view, const std::string& more = "") {
     const std::string script = std::string(DTRAIN_SOURCE_DIR) + "/tests/e2e/page_browser.py";
-    return testing::ChildProcess(
-        {PYTHON, "-B", script, view, "http://" + cluster_.http_address(), shots_.string(), more},
-        Log());
+    return testing::ChildProcess({PYTHON, "-B", script, view,
+                                  "http://" + this->cluster_.http_address(), shots_.string(), more},
+                                 Log());
   }
   // What the browser, or a script in its place, found, once it is done.
   void ExpectSeen(testing::ChildProcess& browser) {
@@ -47,8 +51,13 @@ class PageTest : public FleetTest {
                  kBrowserPatience) &&
            std::filesystem::exists(shots_ / name);
   }
-  std::string Log() const { return cluster_.folder() / "browser.log"; }
+  std::string Log() const { return this->cluster_.folder() / "browser.log"; }
 
+  std::filesystem::path shots_;
+};
+
+class PageTest : public SeenTest<FleetTest> {
+ protected:
   // Four trials that have trained, and one of another experiment.
   void TrainSome() {
     Start({"w0", "w1"});
@@ -60,8 +69,16 @@ class PageTest : public FleetTest {
     ASSERT_TRUE(cluster_.AwaitEnd(four));
     ASSERT_TRUE(cluster_.AwaitEnd(one));
   }
-
-  std::filesystem::path shots_;
+  // What `dtctl ARGUMENTS` prints, as a file's name.
+  std::string Told(const std::string& arguments) {
+    const std::string path = cluster_.folder() / "told";
+    testing::ChildProcess dtctl(
+        {"/bin/sh", "-c",
+         std::string(DTCTL) + " --address " + cluster_.address() + " " + arguments + " > " + path},
+        Log());
+    EXPECT_EQ(dtctl.AwaitExit(), 0) << testing::Slurp(Log());
+    return path;
+  }
 };
 
 TEST_F(PageTest, EachViewShowsWhatThereIsAndTheBrowserComplainsOfNothing) {
@@ -93,6 +110,53 @@ TEST_F(PageTest, WhatTrainsMovesAndWhoWaitsIsSeen) {
   ASSERT_TRUE(cluster_.AwaitStep(running, 1, 30));
   cluster_.Submit(Training(20).spec());
   ExpectSeen("live");
+}
+
+TEST_F(PageTest, WhatHasTheFocusKeepsItWhileAPageChanges) {
+  Start({"w0"});
+  const uint64_t running = cluster_.Submit(Training(100000, "step_ms=2 eval_every=100").spec());
+  ASSERT_TRUE(cluster_.AwaitStep(running, 200, 30));
+  ExpectSeen("focus");
+}
+
+TEST_F(PageTest, AFingerPointsZoomsAndChoosesAsAMouseDoes) {
+  TrainSome();
+  ExpectSeen("touch");
+}
+
+TEST_F(PageTest, WhatIsNotThereIsSaidOnceAndNotAskedForAgain) {
+  TrainSome();
+  ExpectSeen("missing");
+}
+
+TEST_F(PageTest, TheRungsOfASearchAndWhyATrialWasStoppedAreTold) {
+  Start({"w0", "w1"});
+  for (const int brackets : {1, 2}) {
+    spec::ExperimentBuilder builder = Training(90, "step_ms=0 by_rate=1");
+    builder.Set("schedule.warmup_steps", "1");
+    v1::ExperimentSpec& spec = builder.spec();
+    v1::Parameter& rate = *spec.add_parameters();
+    rate.set_path("optimizer.lr");
+    rate.mutable_range()->set_min(1e-5);
+    rate.mutable_range()->set_max(0.1);
+    rate.mutable_range()->set_scale("log");
+    spec.mutable_search()->set_method("asha");
+    spec.mutable_search()->set_max_trials(18);
+    spec.mutable_search()->mutable_asha()->set_rungs(2);
+    spec.mutable_search()->mutable_asha()->set_brackets(brackets);
+    ASSERT_TRUE(cluster_.AwaitEnd(cluster_.Submit(spec)));
+  }
+  ExpectSeen("rungs");
+}
+
+TEST_F(PageTest, TheTableHasEveryMetricAndATrialIsToldAsDescribeTellsIt) {
+  Start({"w0", "w1"});
+  const uint64_t experiment = cluster_.Submit(Training(60, "step_ms=1 eval_every=20 measures=1", 2)
+                                                  .Set("parallel.pipeline", "2")
+                                                  .Set("parallel.microbatches", "3")
+                                                  .spec());
+  ASSERT_TRUE(cluster_.AwaitEnd(experiment));
+  ExpectSeen("columns", Told("describe " + std::to_string(experiment) + "/1"));
 }
 
 TEST_F(PageTest, HostileNamesAreTextAndTurnNothingAround) {
@@ -159,15 +223,26 @@ TEST_F(PageTest, WithTokensOnlyWhoSignsInActsAndTheRecordSaysWhoDidIt) {
   const std::string token = cluster_.folder() / "state/admin.token";
   ExpectSeen("tokens", token);
   if (IsSkipped()) return;
-  const std::string record = cluster_.folder() / "record";
-  testing::ChildProcess dtctl({"/bin/sh", "-c",
-                               std::string(DTCTL) + " --address " + cluster_.address() +
-                                   " --token-file " + token + " get audit -o csv > " + record},
-                              Log());
-  EXPECT_EQ(dtctl.AwaitExit(), 0);
-  const std::string text = testing::Slurp(record);
+  const std::string text = testing::Slurp(Told("--token-file " + token + " get audit -o csv"));
   EXPECT_NE(text.find("admin,admin,Change,experiment 1,OK"), std::string::npos) << text;
 }
+
+#ifdef DTTRAIN
+class RealPageTest : public SeenTest<TrainingTest> {};
+
+TEST_F(RealPageTest, TheLossOfARealModelFallsWhileThePageIsOpen) {
+  Start({"w0"});
+  MakeData("text");
+  // So slowly that a browser that starts late still sees it fall.
+  const FileOf file{.steps = 100000, .checkpoint = "{every: 1000}"};
+  MustDtctl({"submit", WriteFile(file), "--set", "optimizer.lr=3.0e-5"});
+  ExpectSeen("learns");
+}
+#else
+TEST(RealPageTest, TheLossOfARealModelFallsWhileThePageIsOpen) {
+  GTEST_SKIP() << "dttrain is not built here: it takes the component worker, and LibTorch";
+}
+#endif
 
 }  // namespace
 }  // namespace dt

@@ -52,7 +52,8 @@ struct Ran {
 
 class TrainingTest : public ClusterTest {
  protected:
-  TrainingTest() : ClusterTest({DTCOORD, DTWORKER, DTTRAIN}) {}
+  explicit TrainingTest(testing::Transport transport = testing::Transport::kUnixSocket)
+      : ClusterTest({DTCOORD, DTWORKER, DTTRAIN}, transport) {}
 
   // Runs `dtctl ARGUMENTS…`, for two minutes at most.
   Ran Dtctl(const std::vector<std::string>& arguments) {

@@ -9,6 +9,8 @@
 //   keep=N               checkpoints of this attempt that stay; 0: all
 //   eval_every=N         steps between evaluations; the rungs of a search are evaluated besides
 //   by_rate=1            the loss depends on optimizer.lr; 0.001 is the best
+//   measures=1           rows and evaluations say what a real trainer measures besides, the same
+//                        each time
 //   wait_at=N            in the first attempt, no rank goes beyond this step: what a test does then
 //                        comes between two steps on any machine
 //   rank=R               the misconduct below is this rank's alone (default 0)
@@ -254,19 +256,23 @@ class FakeTrainer {
       Say(frames::Progress{start.token, step});
       return;
     }
-    Say(frames::StepDone{start.token,
-                         {{"step", step},
-                          {"loss", loss},
-                          {"learning_rate", 1e-3},
-                          {"grad_norm", 1.0},
-                          {"tokens", 64.0},
-                          {"seconds", 0.001},
-                          {"steps", 1.0},
-                          {"wall_time_ms", wall.count()}}});
+    nlohmann::json row = {{"step", step},          {"loss", loss},
+                          {"learning_rate", 1e-3}, {"grad_norm", 1.0},
+                          {"tokens", 64.0},        {"seconds", 0.001},
+                          {"steps", 1.0},          {"wall_time_ms", wall.count()}};
+    const bool measures = script.Number("measures") != 0;
+    if (measures) row.update(Measured());
+    Say(frames::StepDone{start.token, std::move(row)});
     const uint64_t eval_every = script.Number("eval_every");
     if ((eval_every != 0 && step % eval_every == 0) || IsRung(start, step)) {
-      Say(frames::Eval{
-          .token = start.token, .step = step, .loss = loss + 0.1, .tokens = 64, .seconds = 0.001});
+      frames::Eval eval = {
+          .token = start.token, .step = step, .loss = loss + 0.1, .tokens = 64, .seconds = 0.001};
+      if (measures) {
+        eval.perplexity_mean = 42.5;
+        eval.hellaswag_acc = 0.25;
+        eval.metrics = {{"hops", 7}};
+      }
+      Say(eval);
     }
     const uint64_t save_every = script.Number("checkpoint_every");
     if (save_every != 0 && step % save_every == 0) {
@@ -276,6 +282,23 @@ class FakeTrainer {
     }
   }
 
+  // 40 % of the peak, a quarter of the step not hidden, and what two axes of ranks send.
+  static nlohmann::json Measured() {
+    const auto sent = [](const char* op, const char* axis, int ranks, double exposed_seconds) {
+      return nlohmann::json{{"op", op},       {"axis", axis},
+                            {"ranks", ranks}, {"seconds", 0.5e-3},
+                            {"bytes", 1e6},   {"exposed_seconds", exposed_seconds},
+                            {"count", 1.0}};
+    };
+    return {{"forward_seconds", 0.5e-3},
+            {"backward_seconds", 0.25e-3},
+            {"comm_exposed_seconds", 0.25e-3},
+            {"flops", 4e8},
+            {"peak_flops", 1e12},
+            {"memory_peak_bytes", 3 * 1073741824.0},
+            {"collectives", nlohmann::json::array({sent("all_reduce", "data", 4, 0.0),
+                                                   sent("recv", "pipeline", 2, 0.2e-3)})}};
+  }
   static double LossOf(const frames::Start& start, const Script& script, uint64_t step) {
     double loss = 4.0 * std::exp(-0.01 * static_cast<double>(step)) + 1.0;
     if (script.Number("by_rate") != 0) {

@@ -28,7 +28,7 @@ const main = document.getElementById("main");
 const live = document.getElementById("live");
 const banner = document.getElementById("banner");
 
-let view = null;  // {refresh(signal), close()}
+let view = null;  // {refresh(signal), close(), missing: the heading where what the address names is not there}
 let shownPath = null;
 let timer = 0;
 let running = null;     // of the refresh under way: its AbortController
@@ -106,15 +106,29 @@ async function refresh() {
     live.textContent = `live, ${lastGood.toLocaleTimeString("sv-SE")}`;
   } catch (error) {
     if (current !== view || signal.aborted) return;
+    if (error.status === 404 && current.missing) return showMissing(current.missing, error.message);
     ++failures;
     tellFailure(error);
     if (!(error instanceof ApiError)) console.error(error);
   } finally {
     if (refreshing === current) refreshing = null;
   }
+  if (!view) return;
   const took = performance.now() - start;
   const pause = failures === 0 ? Math.max(REFRESH_MS, REFRESH_SHARE * took) : 1000 * 2 ** Math.min(failures - 1, 4);
   timer = setTimeout(refresh, Math.min(REFRESH_MOST_MS, pause));
+}
+
+// What is not there is not asked for again.
+function showMissing(heading, why) {
+  view.close();
+  view = null;
+  banner.hidden = true;
+  live.textContent = "";
+  document.title = `${heading} · dtrain`;
+  replace(
+    main, el("h1", {}, heading),
+    el("p", {}, el("bdi", {}, why), "; see ", el("a", {href: "#/"}, "all experiments"), "."));
 }
 
 // What is shown stays: nothing that a person looks at goes because a coordinator restarts.

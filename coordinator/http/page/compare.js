@@ -3,7 +3,7 @@
 import {get} from "./api.js";
 import {Curves} from "./curves.js";
 import {el, foreign, replace} from "./dom.js";
-import {any, assignments, number, state} from "./format.js";
+import {any, assignments, number, outcome} from "./format.js";
 
 const MOST = 50;
 
@@ -28,7 +28,7 @@ function parse(text) {
 }
 
 const RESULTS = [
-  ["state", (t) => state(t.state)],
+  ["state", (t) => outcome(t)],
   ["step", (t) => number(t.step)],
   ["metric", (t) => number(t.metric_value)],
   ["loss", (t) => number(t.latest?.loss)],
@@ -107,7 +107,7 @@ export function showCompare({root, settings, keep, title}) {
   }
 
   async function refresh(signal) {
-    body.hidden = wanted.length === 0;
+    if (!wanted.length || !shown) body.hidden = true;
     hint.hidden = wanted.length > 1;
     if (!wanted.length) return;
     const items = [];
@@ -119,6 +119,7 @@ export function showCompare({root, settings, keep, title}) {
     if (shown === null || shown.length !== items.length || items.some((item, i) => item.trial !== shown[i].trial))
       draw(items);
     shown = items;
+    body.hidden = false;
     curves.offer([items[0].experiment.metric], true);
     await curves.refresh(
       items.map(({trial, experiment}, i) => ({

@@ -1,8 +1,8 @@
 // curves.js: curves of several trials with what a person may set: metric, smoothing, axes. Shared by the views of an
 // experiment and of a comparison.
 import {get, getCurves} from "./api.js";
-import {check, choice, el} from "./dom.js";
-import {Plot, seriesOf} from "./plot.js";
+import {check, choice, el, replace} from "./dom.js";
+import {Plot, seriesOf, textOfZoom, zoomOf} from "./plot.js";
 
 const METRICS = [
   "loss",
@@ -39,6 +39,7 @@ export function looks(settings, logValues, set) {
     min: 0,
     max: 0.99,
     step: 0.01,
+    "data-focus": "Smoothing",
     value: settings.smooth ?? 0,
     on: {input: () => set({smooth: Number(slider.value) || null})}
   });
@@ -54,7 +55,8 @@ export class Curves {
     this.settings = settings;
     this.keep = keep;
     this.changed = changed;  // what to do when other rows are wanted
-    this.plot = new Plot({label, onPoint});
+    this.plot = new Plot(
+      {label, onPoint, zoom: zoomOf(settings.zoom), onZoom: (zoom) => this.#keepOnly({zoom: textOfZoom(zoom)})});
     this.shown = [];
     this.metrics = [...METRICS];
     if (settings.metric && !this.metrics.includes(settings.metric)) this.metrics.push(settings.metric);
@@ -65,28 +67,37 @@ export class Curves {
 
   get metric() { return this.settings.metric || this.metrics[0]; }
 
-  // Metrics of a program's own, once they are known. The first of all is the one that is shown.
+  // Metrics of a program's own, once they are known: whether there are any new ones. The first of all is the one that
+  // is shown.
   offer(names, first) {
-    const fresh = names.filter((name) => name && !this.metrics.includes(name));
-    if (!fresh.length) return;
+    const fresh = [...new Set(names)].filter((name) => name && !this.metrics.includes(name));
+    if (!fresh.length) return false;
     this.metrics = first ? [...fresh, ...this.metrics] : [...this.metrics, ...fresh];
     this.#drawControls();
+    return true;
   }
+
+  // Those that are no column of every trainer's.
+  get own() { return this.metrics.filter((name) => !METRICS.includes(name)); }
 
   close() { this.plot.close(); }
 
-  #set(change) {
+  #keepOnly(change) {
     Object.assign(this.settings, change);
     this.keep(change);
+  }
+  #set(change) {
+    this.#keepOnly(change);
     this.#draw();
   }
 
   #drawControls() {
     const {settings} = this;
-    this.controls.replaceChildren(choice("Metric", this.metrics, this.metric, (metric) => {
-                                    this.#set({metric});
-                                    this.changed();
-                                  }), ...looks(settings, "log values", (change) => this.#set(change)));
+    const metric = choice("Metric", this.metrics, this.metric, (name) => {
+      this.#set({metric: name});
+      this.changed();
+    });
+    replace(this.controls, metric, looks(settings, "log values", (change) => this.#set(change)));
   }
 
   // Reads and draws the curves of these: [{experiment, trial, key, name, note, colour, strong}].

@@ -33,9 +33,33 @@ export function foreign(text) {
   return el("bdi", {title: shown.length > 24 ? shown.slice(0, 2000) : null}, shown);
 }
 
+// Other children, by which a person loses neither the focus nor the place that a region is scrolled to: both go to what
+// stands for the same.
 export function replace(element, ...children) {
+  const focused = element.contains(document.activeElement) && element !== document.activeElement ?
+    standIn(element, document.activeElement) :
+    null;
+  const scrolled = [...element.querySelectorAll(".scroll")]
+                     .filter((one) => one.scrollLeft || one.scrollTop)
+                     .map((one) => [standIn(element, one), one.scrollLeft, one.scrollTop]);
   element.replaceChildren();
   append(element, children);
+  focused?.()?.focus({preventScroll: true});
+  for (const [find, left, top] of scrolled) find()?.scrollTo(left, top);
+}
+
+// What a thing is called from one drawing to the next: by data-focus where its words change.
+function nameOf(one) {
+  return one.dataset.focus ?? one.getAttribute("aria-label") ?? one.getAttribute("href") ?? one.textContent;
+}
+
+// A function that finds what `one` has become within `element`: of those of its kind with its name the same in order.
+function standIn(element, one) {
+  const kind = one.tagName;
+  const name = nameOf(one);
+  const alike = () => [...element.getElementsByTagName(kind)].filter((each) => nameOf(each) === name);
+  const at = alike().indexOf(one);
+  return () => alike()[at];
 }
 
 // The same list of facts again: [name, value or node]; what is empty is left out.
@@ -49,7 +73,7 @@ export function facts(pairs) {
 }
 
 export function choice(label, options, chosen, onChange) {
-  const select = el("select", {on: {change: () => onChange(select.value)}});
+  const select = el("select", {"data-focus": label, on: {change: () => onChange(select.value)}});
   for (const option of options) {
     const [value, text] = Array.isArray(option) ? option : [option, option];
     select.append(el("option", {value, selected: value === chosen}, text));
@@ -58,7 +82,7 @@ export function choice(label, options, chosen, onChange) {
 }
 
 export function check(label, checked, onChange) {
-  const box = el("input", {type: "checkbox", checked, on: {change: () => onChange(box.checked)}});
+  const box = el("input", {type: "checkbox", "data-focus": label, checked, on: {change: () => onChange(box.checked)}});
   return el("label", {}, box, label);
 }
 

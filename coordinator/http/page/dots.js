@@ -12,6 +12,8 @@ class Picture {
     this.label = label;
     this.onOpen = onOpen;
     this.items = [];
+    this.pointed = null;
+    this.before = undefined;  // what a finger that is down found pointed at; undefined: it is a mouse
     this.canvas = el("canvas", {
       class: "over",
       role: "img",
@@ -19,11 +21,13 @@ class Picture {
       tabindex: 0,
       on: {
         pointermove: (event) => this.#point(this.#at(event)),
-        pointerleave: () => this.#point(null),
-        click: (event) => {
-          const item = this.#at(event);
-          if (item) this.onOpen(item);
+        pointerdown: (event) => {
+          this.before = event.pointerType === "touch" ? this.pointed : undefined;
         },
+        pointerleave: (event) => {
+          if (event.pointerType !== "touch") this.#point(null);
+        },
+        click: (event) => this.#click(this.#at(event)),
         keydown: (event) => this.#key(event),
       }
     });
@@ -37,6 +41,14 @@ class Picture {
   #at(event) {
     const rect = this.canvas.getBoundingClientRect();
     return this.nearest(event.clientX - rect.left, event.clientY - rect.top);
+  }
+
+  // A finger points with its first tap, and opens what it points at with another.
+  #click(item) {
+    if (item && (this.before === undefined || this.before === item))
+      this.onOpen(item);
+    else
+      this.#point(item);
   }
 
   #point(item) {

@@ -5,123 +5,21 @@ import {Curves} from "./curves.js";
 import {check, choice, el, facts, foreign, replace} from "./dom.js";
 import {Parallel, Scatter} from "./dots.js";
 import {labelsOf} from "./experiments.js";
-import {any, assignments, duration, number, progress, share, state, time} from "./format.js";
+import {assignments, duration, number, progress, state, time, words} from "./format.js";
 import {Importance} from "./importance.js";
+import {Rungs} from "./rungs.js";
 import {Table} from "./table.js";
+import {resultsOf, trialColumns} from "./trial_columns.js";
 
 const REPORTS = [["html", "one page (HTML)"], ["md", "text (Markdown)"], ["csv", "a row a trial (CSV)"]];
-const CURVES_SHOWN = 20;   // where nobody chose
-const SCATTER_MOST = 500;  // trials whose newest values are read for a picture
+const CURVES_SHOWN = 20;  // where nobody chose
+const NEWEST_MOST = 500;  // trials whose newest values are read for a picture or a column
 
-function trialLink(trial, text) {
-  return el("a", {href: `#/experiments/${trial.experiment}/trials/${trial.trial}`}, text ?? trial.id);
-}
-
-function trialColumns(experiment, paths) {
-  const metric = experiment.metric;
-  const seconds = (t) =>
-    (t.started_at ? ((t.ended_at ? new Date(t.ended_at) : new Date()) - new Date(t.started_at)) / 1000 : null);
-  const columns = [
-    {key: "trial", title: "Trial", number: true, value: (t) => t.trial, cell: (t) => trialLink(t)},
-    {
-      key: "state",
-      title: "State",
-      value: (t) => t.state,
-      cell: (t) => el(
-        "span", {}, state(t.state),
-        t.cause && t.cause !== "finished" ? el("span", {class: "dim"}, ` ${t.cause}`) : null)
-    },
-    ...paths.map((path) => ({
-                   key: `p.${path}`,
-                   title: path,
-                   number: true,
-                   value: (t) => t.assignments[path],
-                   cell: (t) => (t.assignments[path] === undefined ? null : foreign(any(t.assignments[path]))),
-                 })),
-    {key: "progress", title: "Progress", value: share, cell: (t) => progress(share(t), `progress of ${t.id}`)},
-    {key: "step", title: "Step", number: true, value: (t) => t.step, cell: (t) => number(t.step)},
-    {
-      key: "metric",
-      title: metric || "metric",
-      number: true,
-      value: (t) => t.metric_value,
-      cell: (t) => number(t.metric_value)
-    },
-    {key: "loss", title: "loss", number: true, value: (t) => t.latest?.loss, cell: (t) => number(t.latest?.loss)},
-    {
-      key: "best",
-      title: "best val_loss",
-      number: true,
-      value: (t) => t.best_val_loss,
-      cell: (t) => number(t.best_val_loss)
-    },
-    {
-      key: "rate",
-      title: "tokens/s",
-      number: true,
-      value: (t) => t.tokens_per_second,
-      cell: (t) => number(t.tokens_per_second, 4)
-    },
-    {
-      key: "comm",
-      title: "comm share",
-      number: true,
-      value: (t) => t.comm_ratio,
-      hidden: true,
-      cell: (t) => (t.comm_ratio === null ? null : number(t.comm_ratio, 3))
-    },
-    {key: "ranks", title: "Ranks", number: true, value: (t) => t.world_size},
-    {key: "attempts", title: "Attempts", number: true, value: (t) => t.attempts},
-    {
-      key: "eta",
-      title: "Time left",
-      number: true,
-      value: (t) => t.eta_seconds,
-      cell: (t) => (t.ended_at ? null : duration(t.eta_seconds))
-    },
-    {key: "took", title: "Took", number: true, value: seconds, cell: (t) => duration(seconds(t)), hidden: true},
-    {
-      key: "parameters",
-      title: "Model size",
-      number: true,
-      value: (t) => t.model_parameters,
-      cell: (t) => number(t.model_parameters),
-      hidden: true
-    },
-    {
-      key: "workers",
-      title: "Workers",
-      value: (t) => t.workers.join(" "),
-      cell: (t) => foreign(t.workers.join(", ")),
-      hidden: true
-    },
-    {key: "seed", title: "Seed", number: true, value: (t) => t.seed, hidden: true},
-    {key: "started", title: "Started", value: (t) => t.started_at, cell: (t) => time(t.started_at), hidden: true},
-    {key: "ended", title: "Ended", value: (t) => t.ended_at, cell: (t) => time(t.ended_at), hidden: true},
-    {
-      key: "why",
-      title: "Message",
-      value: (t) => t.message ?? t.waiting,
-      cell: (t) => foreign(t.message ?? t.waiting ?? "")
-    },
-  ];
-  return columns;
-}
-
-// What a trial has of its results without a look at its rows.
-function resultsOf(experiment) {
-  return {
-    [experiment.metric || "val_loss"]: (t) => t.metric_value,
-    loss: (t) => t.latest?.loss,
-    "tokens/s": (t) => t.tokens_per_second,
-    "best val_loss": (t) => t.best_val_loss
-  };
-}
-
-function matches(trial, words) {
-  const text =
-    `${trial.id} ${trial.state} ${trial.cause ?? ""} ${assignments(trial)} ${trial.message ?? ""}`.toLowerCase();
-  return words.every((word) => text.includes(word));
+function matches(trial, wanted) {
+  const cause = trial.cause ?? "";
+  const said = [trial.id, trial.state, cause, words(cause), assignments(trial), trial.message ?? ""];
+  const text = said.join(" ").toLowerCase();
+  return wanted.every((word) => text.includes(word));
 }
 
 export function showExperiment({root, params, settings, keep, title}) {
@@ -148,6 +46,7 @@ export function showExperiment({root, params, settings, keep, title}) {
   });
   const scatterControls = el("div", {class: "controls"});
   const importance = new Importance();
+  const rungs = new Rungs();
   const pictures = el(
     "div", {class: "columns"},
     el("section", {"aria-label": "Parallel coordinates"}, el("h3", {}, "Parameters and result"), parallel.element),
@@ -176,7 +75,7 @@ export function showExperiment({root, params, settings, keep, title}) {
   const edits = el("div");
   replace(
     root, head, acts.element, el("section", {"aria-label": "Curves"}, el("h2", {}, "Curves"), curves.element),
-    el("section", {"aria-label": "Trials"}, trialsTitle, bar, tableBox),
+    el("section", {"aria-label": "Trials"}, trialsTitle, bar, tableBox), rungs.element,
     el("section", {"aria-label": "Parameters"}, el("h2", {}, "Parameters"), pictures), edits,
     el("details", {}, el("summary", {}, "The file as it was submitted"), file),
     el("details", {}, el("summary", {}, "The specification as it was understood"), spec));
@@ -201,8 +100,8 @@ export function showExperiment({root, params, settings, keep, title}) {
     again();
   }
   function shownTrials() {
-    const words = (settings.filter ?? "").toLowerCase().split(/\s+/).filter(Boolean);
-    return words.length ? trials.filter((t) => matches(t, words)) : trials;
+    const wanted = (settings.filter ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+    return wanted.length ? trials.filter((t) => matches(t, wanted)) : trials;
   }
   function best(count) {
     const sign = experiment.goal === "maximize" ? -1 : 1;
@@ -222,14 +121,17 @@ export function showExperiment({root, params, settings, keep, title}) {
   function draw() {
     if (!experiment) return;
     drawHead();
-    const columns = trialColumns(experiment, swept());
+    const columns = trialColumns(experiment, swept(), curves.own.filter((name) => name !== experiment.metric), newest);
     if (!table) {
       table = new Table({
         caption: "Trials",
         columns,
         key: (t) => t.id,
         settings,
-        onSettings: keep,
+        onSettings: (change) => {
+          keep(change);
+          again();  // a column's values may not have been read yet
+        },
         onPoint: (key) => curves.plot.point(key),
         choose: {
           has: (key) => chosen.has(Number(key.split("/")[1])),
@@ -314,10 +216,9 @@ export function showExperiment({root, params, settings, keep, title}) {
           el(
             "span", {},
             REPORTS.map(
-              ([format, words], i) =>
+              ([format, name], i) =>
                 [i ? " · " : "download ",
-                 el(
-                   "a", {href: `/api/v1/experiments/${e.experiment}/report?format=${format}`, download: true}, words)]))
+                 el("a", {href: `/api/v1/experiments/${e.experiment}/report?format=${format}`, download: true}, name)]))
         ],
       ]));
   }
@@ -359,19 +260,22 @@ export function showExperiment({root, params, settings, keep, title}) {
   }
 
   // Of metrics that trials do not have among their facts, the newest values, once somebody wants to see them.
-  async function readScatter(signal) {
+  async function readNewest(signal) {
     const {x, y} = scatter.options ?? {};
-    const wanted = [x, y].filter((name) => name && !(name in resultsOf(experiment)) && curves.metrics.includes(name));
+    const drawn = [x, y].filter((name) => name && !(name in resultsOf(experiment)) && curves.metrics.includes(name));
+    const wanted = new Set([...drawn, ...table.shown().map((column) => column.metric).filter(Boolean)]);
     let fresh = false;
     for (const name of wanted) {
-      const started = trials.filter((t) => t.attempts > 0).slice(0, SCATTER_MOST).map((t) => t.trial);
+      const started = trials.filter((t) => t.attempts > 0).slice(0, NEWEST_MOST).map((t) => t.trial);
       const read = await getCurves(experiment.experiment, started, [name], 2, signal);
       const values =
         new Map([...read].map(([trial, of]) => [trial, (of[name]?.values ?? []).findLast((v) => v !== null)]));
       fresh ||= JSON.stringify([...values]) !== JSON.stringify([...(newest.get(name) ?? [])]);
       newest.set(name, values);
     }
-    if (fresh) drawPictures();
+    if (!fresh) return;
+    table.redraw();
+    drawPictures();
   }
 
   function wantedCurves() {
@@ -404,7 +308,8 @@ export function showExperiment({root, params, settings, keep, title}) {
     }
     await curves.refresh(wantedCurves(), signal);
     await offerOwn(signal);
-    await readScatter(signal);
+    await readNewest(signal);
+    await rungs.refresh(experiment, trials, signal);
     if (!pictures.parentElement.hidden) await importance.refresh(experiment, signal);
   }
   // What the first trial that was evaluated measured, the others do as well.
@@ -412,8 +317,8 @@ export function showExperiment({root, params, settings, keep, title}) {
     const evaluated = offered ? null : trials.find((t) => t.val_loss !== null || t.metric_value !== null);
     if (!evaluated) return;
     const page = await get(`experiments/${evaluated.experiment}/trials/${evaluated.trial}/evaluations?tail=1`, signal);
-    curves.offer(page.items.flatMap((one) => one.metrics.map((metric) => metric.name)), false);
     offered = true;
+    if (curves.offer(page.items.flatMap((one) => one.metrics.map((metric) => metric.name)), false)) draw();
   }
   function drawEdits() {
     const list = experiment.edits ?? [];
@@ -436,10 +341,11 @@ export function showExperiment({root, params, settings, keep, title}) {
   }
   again = () => {
     if (!experiment) return;
-    curves.refresh(wantedCurves()).then(() => readScatter()).catch(() => {});  // the next refresh tells what is wrong
+    curves.refresh(wantedCurves()).then(() => readNewest()).catch(() => {});  // the next refresh tells what is wrong
   };
   return {
     refresh,
+    missing: `There is no experiment ${number_}`,
     close() {
       acts.close();
       curves.close();

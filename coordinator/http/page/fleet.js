@@ -2,7 +2,7 @@
 import {workerButton} from "./actions.js";
 import {get, getAll} from "./api.js";
 import {el, foreign, replace} from "./dom.js";
-import {bytes, duration, number, percent, progress, stateClass} from "./format.js";
+import {bytes, duration, number, percent, progress, stateClass, utilization} from "./format.js";
 import {onAccess} from "./session.js";
 import {Table} from "./table.js";
 
@@ -15,9 +15,9 @@ function trialOf(worker) { return /^(\d+)\/(\d+)#\d+/.exec(worker.doing ?? ""); 
 function use(trial) {
   const row = trial?.latest;
   if (!row) return null;
-  const seconds = row.seconds - row.eval_seconds - row.checkpoint_seconds;
+  const used = utilization(row);
   const parts = [
-    row.peak_flops > 0 && seconds > 0 ? `${percent(row.flops / seconds / row.peak_flops)} of peak FLOP/s` : null,
+    used === null ? null : `${percent(used)} of peak FLOP/s`,
     row.memory_peak_bytes ? `${bytes(row.memory_peak_bytes)} at most` : null,
     trial.world_size > 1 && trial.comm_exposed_ratio !== null ?
       `${percent(trial.comm_exposed_ratio)} of a step waits for other ranks` :
@@ -118,7 +118,6 @@ export function showFleet({root, settings, keep, title}) {
       "No worker is connected: dtworker, or dtctl up, starts some." :
       `${number(workers.length)} slots on ${by.size} ${by.size === 1 ? "host" : "hosts"}: ` +
         [...counts].sort().map(([word, count]) => `${count} ${word}`).join(", ");
-    const focused = hosts.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
     replace(hosts, [...by].sort(([a], [b]) => a.localeCompare(b, "en", {numeric: true})).map(([host, list]) => {
       const working = list.filter((worker) => worker.state === "busy").length;
       return el(
@@ -126,7 +125,6 @@ export function showFleet({root, settings, keep, title}) {
         el("h3", {}, foreign(host), el("span", {class: "dim"}, ` ${working} of ${list.length} busy`)),
         el("ul", {}, list.map((worker) => slot(worker, trials))));
     }));
-    if (focused) hosts.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
   }
 
   // By "12/3", those that run on slots.

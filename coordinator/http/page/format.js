@@ -64,6 +64,20 @@ const STATES = {
 export function stateClass(state) { return STATES[state] ?? "dim"; }
 export function state(word) { return el("span", {class: stateClass(word)}, word ?? NONE); }
 
+// How a trial stands, or came to its end. One that a rule of the search ended is no success and no failure.
+export function outcome(trial) {
+  if (trial.cause === "stopped_early") return el("span", {class: "dim together"}, "stopped early");
+  const cause = trial.cause && trial.cause !== trial.state ? words(trial.cause) : null;
+  return el("span", {}, state(trial.state), cause ? el("span", {class: "dim"}, ` ${cause}`) : null);
+}
+export function words(name) { return name.replaceAll("_", " "); }
+
+// The share of the devices' peak that the steps of a row used, evaluations and checkpoints aside; null: not known.
+export function utilization(row) {
+  const seconds = row ? row.seconds - row.eval_seconds - row.checkpoint_seconds : 0;
+  return row?.peak_flops > 0 && seconds > 0 ? row.flops / seconds / row.peak_flops : null;
+}
+
 export function progress(ratio, label) {
   const share = Math.max(0, Math.min(1, ratio ?? 0));
   return el(

@@ -10,6 +10,7 @@ const LEFT = 62, RIGHT = 12, TOP = 20, BOTTOM = 34;
 const LEGEND_MOST = 12;  // curves
 const MANY = 30;         // curves are drawn thin, which costs less
 const NEAR = 40;         // pixels within which a curve is pointed at
+const NEAR_TOUCH = 80;   // the same of a finger
 const DENSE = 2;         // points a pixel, more of which nobody sees
 
 // Exponential moving average, right from the first value on; a gap stays one.
@@ -34,12 +35,13 @@ function smoothed(ys, share) {
 
 export class Plot {
   // A series is {key, name, note, xs, ys, colour (a number), dash, strong}.
-  constructor({label, low = false, onPoint = null}) {
+  constructor({label, low = false, onPoint = null, zoom = null, onZoom = null}) {
     this.label = label;
     this.onPoint = onPoint;  // told the key of the curve that is pointed at, or null
+    this.onZoom = onZoom;    // told what of x a person wants to see, or null for all
     this.series = [];
     this.options = {logX: false, logY: false, smooth: 0, x: "step", y: ""};
-    this.zoom = null;  // [from, to] of x
+    this.zoom = zoom;  // [from, to] of x
     this.canvas = el("canvas", {"aria-hidden": "true"});
     this.over = el("canvas", {
       class: "over",
@@ -48,7 +50,7 @@ export class Plot {
       "aria-label": label,
       on: {
         pointermove: (event) => this.#move(event),
-        pointerleave: () => this.#point(null),
+        pointerleave: (event) => this.#leave(event),
         pointerdown: (event) => this.#down(event),
         pointerup: (event) => this.#up(event),
         pointercancel: () => {
@@ -136,8 +138,14 @@ export class Plot {
       const mark = el("span", {class: "mark", "aria-hidden": "true"});
       mark.style.background = colourOf(one.colour, colour.light);
       return el(
-        "li", {on: {pointerenter: () => this.point(one.key), pointerleave: () => this.#point(null)}}, mark,
-        el("bdi", {}, one.name));
+        "li", {
+          on: {
+            pointerenter: () => this.point(one.key),
+            click: () => this.point(one.key),
+            pointerleave: (event) => this.#leave(event)
+          }
+        },
+        mark, el("bdi", {}, one.name));
     }));
   }
 
@@ -152,8 +160,9 @@ export class Plot {
         max = Math.max(max, one.xs[one.xs.length - 1]);
       }
       if (min > max) [min, max] = [logX ? 1 : 0, 10];
-      if (min === max) max = min + 1;
     }
+    if (logX) min = Math.max(1, min);
+    if (min >= max) max = min + 1;
     this.x = makeScale(min, max, logX);
     let low = Infinity;
     let high = -Infinity;
@@ -227,7 +236,7 @@ export class Plot {
   }
 
   // Which curve is nearest, and at which of its points.
-  #nearest(px, py) {
+  #nearest(px, py, most = NEAR) {
     let best = null;
     const at = this.x.from((px - this.area.left) / this.area.width);
     for (const one of this.series) {
@@ -235,7 +244,7 @@ export class Plot {
       for (const i of [near - 1, near]) {
         if (i < 0 || i >= one.xs.length || !Number.isFinite(one.shown[i]) || !this.y.valid(one.shown[i])) continue;
         const distance = Math.hypot((this.#px(one.xs[i]) - px) / 2, this.#py(one.shown[i]) - py);
-        if (distance < NEAR && (!best || distance < best.distance)) best = {one, i, distance};
+        if (distance < most && (!best || distance < best.distance)) best = {one, i, distance};
       }
     }
     return best;
@@ -254,6 +263,11 @@ export class Plot {
       return;
     }
     this.#point(this.#nearest(px, py));
+  }
+
+  // A finger leaves the glass at the end of each tap, and what it pointed at stays.
+  #leave(event) {
+    if (event.pointerType !== "touch") this.#point(null);
   }
 
   #point(found) {
@@ -320,18 +334,26 @@ export class Plot {
     this.over.setPointerCapture(event.pointerId);
   }
 
-  #up() {
+  #up(event) {
     const drag = this.drag;
     this.drag = null;
     if (drag && Math.abs(drag.to - drag.from) > 6) {
       const at = (px) => this.x.from(Math.max(0, Math.min(1, (px - this.area.left) / this.area.width)));
       this.#setZoom([Math.min(at(drag.from), at(drag.to)), Math.max(at(drag.from), at(drag.to))]);
+    } else if (event.pointerType === "touch") {
+      this.#point(this.#nearest(...this.#where(event), NEAR_TOUCH));
     } else {
       this.#drawOver();
     }
   }
 
   #setZoom(zoom) {
+    this.show(zoom);
+    this.onZoom?.(this.zoom);
+  }
+
+  // Shows this much of x: [from, to], or null for all.
+  show(zoom) {
     this.zoom = zoom && zoom[1] > zoom[0] ? zoom : null;
     this.draw();
   }
@@ -377,6 +399,13 @@ export class Plot {
     this.caption.textContent = this.zoom ? `${words} · zoomed: double click or 0 shows all` : words;
   }
 }
+
+// What of x is shown, as the address has it: "120~480"; null for all, and for what names no range.
+export function zoomOf(text) {
+  const [from, to] = (text ?? "").split("~").map(Number.parseFloat);
+  return from >= 0 && from < to && to < Infinity ? [from, to] : null;
+}
+export function textOfZoom(zoom) { return zoom && zoom.map((v) => Number(v.toPrecision(9))).join("~"); }
 
 // Arrays of a curve of the API as a series'; those of before where they are the same.
 export function seriesOf(curve, before) {

@@ -13,8 +13,9 @@ function compare(a, b) {
 }
 
 export class Table {
-  // A column is {key, title, value(row), cell(row)?, number?, hidden?}; settings: {sort, hide} as texts of the address,
-  // which `onSettings(settings)` is told of. choose: {has(key), toggle(key, on)} or null.
+  // A column is {key, title, value(row), cell(row)?, number?, hidden?}; settings: {sort, hide, show} as texts of the
+  // address, the columns that differ from what they are at first, which `onSettings(settings)` is told of.
+  // choose: {has(key), toggle(key, on)} or null.
   constructor({caption, columns, key, settings, onSettings, choose = null, onPoint = null}) {
     Object.assign(this, {columns, key, settings, onSettings, choose, onPoint});
     this.rows = [];
@@ -31,15 +32,27 @@ export class Table {
   }
 
   #hidden() {
-    const said = this.settings.hide;
-    if (said !== undefined && said !== null) return new Set(said.split("~").filter(Boolean));
-    return new Set(this.columns.filter((column) => column.hidden).map((column) => column.key));
+    const [hide, show] = [this.settings.hide, this.settings.show].map((said) => new Set((said ?? "").split("~")));
+    return new Set(
+      this.columns.filter(({key, hidden}) => (hidden ? !show.has(key) : hide.has(key))).map((column) => column.key));
   }
 
   #change(settings) {
     Object.assign(this.settings, settings);
     this.onSettings(settings);
     this.drawn.clear();
+    this.update(this.rows);
+  }
+
+  // Columns that are shown.
+  shown() {
+    const hidden = this.#hidden();
+    return this.columns.filter((column) => !hidden.has(column.key));
+  }
+
+  // What cells are made of has changed where rows have not.
+  redraw() {
+    for (const one of this.drawn.values()) one.row = null;
     this.update(this.rows);
   }
 
@@ -70,16 +83,12 @@ export class Table {
   update(rows) {
     this.rows = rows;
     const hidden = this.#hidden();
-    const shown = this.columns.filter((column) => !hidden.has(column.key));
+    const shown = this.shown();
     this.#drawHead(shown);
     const list = this.sorted(rows);
     const elements = list.slice(0, this.most).map((row) => this.#rowElement(row, shown));
-    const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.focus : null;
     const now = [...this.body.children];
-    if (now.length !== elements.length || now.some((one, i) => one !== elements[i])) {
-      this.body.replaceChildren(...elements);
-      if (focused) this.body.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
-    }
+    if (now.length !== elements.length || now.some((one, i) => one !== elements[i])) replace(this.body, elements);
     if (this.drawn.size > 4 * this.most + list.length) this.drawn.clear();
     this.#drawMore(list.length, shown.length);
     this.#drawPick(hidden);
@@ -90,13 +99,13 @@ export class Table {
     const signature = `${shown.map((one) => one.key).join("~")} ${by} ${down}`;
     if (signature === this.headSignature) return;
     this.headSignature = signature;
-    const focused = this.head.contains(document.activeElement) ? document.activeElement.dataset.column : null;
     const cells = shown.map((column) => {
       const mark = column.key === by ? (down ? "▼" : "▲") : "";
       const button = el(
         "button", {
           type: "button",
           "data-column": column.key,
+          "data-focus": `sort ${column.key}`,
           on: {
             click: () => {
               this.#change({sort: column.key === by && !down ? `-${column.key}` : column.key});
@@ -114,7 +123,6 @@ export class Table {
         button);
     });
     replace(this.head, this.choose ? el("th", {scope: "col"}, el("span", {class: "dim"}, "✓")) : null, cells);
-    if (focused) this.head.querySelector(`[data-column="${CSS.escape(focused)}"]`)?.focus();
   }
 
   #rowElement(row, shown) {
@@ -179,18 +187,30 @@ export class Table {
         "show more"));
   }
 
+  // What of this differs from what is hidden at first.
+  #said(hidden) {
+    const keys = (of) => this.columns.filter(of).map((column) => column.key).join("~") || null;
+    return {
+      hide: keys((column) => !column.hidden && hidden.has(column.key)),
+      show: keys((column) => column.hidden && !hidden.has(column.key))
+    };
+  }
+
   #drawPick(hidden) {
     const signature = this.columns.map((column) => `${column.key}${hidden.has(column.key)}`).join("~");
     if (signature === this.pickSignature) return;
     this.pickSignature = signature;
     replace(
-      this.pick, el("summary", {}, `Columns (${this.columns.length - hidden.size} of ${this.columns.length})`),
+      this.pick,
+      el(
+        "summary", {"data-focus": "columns"},
+        `Columns (${this.columns.length - hidden.size} of ${this.columns.length})`),
       el("div", {class: "controls"}, this.columns.map((column) => check(column.title, !hidden.has(column.key), (on) => {
                                                         if (on)
                                                           hidden.delete(column.key);
                                                         else
                                                           hidden.add(column.key);
-                                                        this.#change({hide: [...hidden].join("~")});
+                                                        this.#change(this.#said(hidden));
                                                       }))));
   }
 }

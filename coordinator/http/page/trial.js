@@ -4,9 +4,9 @@ import {trialBar} from "./actions.js";
 import {get, getAll, getCurves} from "./api.js";
 import {getEvaluations, looks, pointsFor} from "./curves.js";
 import {el, facts, foreign, replace} from "./dom.js";
-import {any, assignments, bytes, duration, number, percent, progress, share, state, time} from "./format.js";
+import {any, assignments, bytes, duration, number, outcome, percent, progress, share, time, words} from "./format.js";
 import {LogView} from "./log_view.js";
-import {Plot, seriesOf} from "./plot.js";
+import {Plot, seriesOf, textOfZoom, zoomOf} from "./plot.js";
 
 const PHASES = [
   "data_seconds", "forward_seconds", "backward_seconds", "comm_exposed_seconds", "optimizer_seconds", "other_seconds",
@@ -25,9 +25,10 @@ function story(trial) {
       el(
         "span",
         {class: word === "finished" ? "good" :
+           word === "stopped_early" ? "dim" :
            ended                    ? "bad" :
                                       "busy"},
-        ended ? `ended as ${word}` : word),
+        ended ? `ended as ${words(word)}` : word),
       ` at step ${number(attempt.last_step)}`,
       attempt.resumed_step ? `, resumed from step ${number(attempt.resumed_step)}` :
         lost ? ", from the start: there was no checkpoint" :
@@ -59,9 +60,9 @@ function collectives(trial) {
     const one = trial.world_size <= 1;
     return el("p", {class: "dim"}, one ? "It has one rank." : "Its ranks have sent one another nothing yet.");
   }
-  const head = ["operation", "axis", "ranks", "count", "MB", "ms", "waited for, ms", "GB/s"];
+  const head = ["operation", "axis", "ranks", "count", "MB", "ms", "waited for, ms", "bus GB/s"];
   return el(
-    "div", {class: "scroll"},
+    "div", {class: "scroll", tabindex: 0, role: "region", "aria-label": "Collectives"},
     el(
       "table", {}, el("caption", {}, "Collectives of the newest logged step"),
       el(
@@ -72,8 +73,16 @@ function collectives(trial) {
         list.map(
           (one) => el("tr", {}, [
             one.op, one.axis, one.ranks, number(one.count), number(one.bytes / 1e6, 4), number(one.seconds * 1e3, 4),
-            number(one.exposed_seconds * 1e3, 4), one.seconds > 0 ? number(one.bytes / one.seconds / 1e9, 3) : null
+            number(one.exposed_seconds * 1e3, 4),
+            one.seconds > 0 ? (one.bus_bytes / one.seconds / 1e9).toFixed(2) : null
           ].map((text, i) => el("td", {class: i > 1 ? "number" : null}, text === null ? "–" : String(text))))))));
+}
+
+// How long the stages of its pipeline waited in the newest logged step, beside what the formula says of them.
+function bubble(trial) {
+  if (!Number.isFinite(trial.stage_wait_ratio)) return null;
+  return `${percent(trial.stage_wait_ratio)} of a step in which stages waited` +
+    (trial.bubble_ratio === null ? "" : `; ${percent(trial.bubble_ratio)} by the formula, where all cost alike`);
 }
 
 function checkpoints(list) {
@@ -114,11 +123,16 @@ export function showTrial({root, params, settings, keep, title}) {
   const samples = el("div");
   const saved = el("div");
   const file = el("pre", {class: "foreign"});
-  const loss = new Plot({label: "Loss"});
-  const rate = new Plot({label: "Learning rate", low: true});
-  const norm = new Plot({label: "Gradient norm", low: true});
-  const speed = new Plot({label: "Tokens a second", low: true});
-  const phases = new Plot({label: "Seconds of a step by phase", low: true});
+  const plots = [];
+  const plot = (label, low = true) => {
+    plots.push(new Plot({label, low, zoom: zoomOf(settings.zoom), onZoom: zoom}));
+    return plots.at(-1);
+  };
+  const loss = plot("Loss", false);
+  const rate = plot("Learning rate");
+  const norm = plot("Gradient norm");
+  const speed = plot("Tokens a second");
+  const phases = plot("Seconds of a step by phase");
   const columns = el("div", {class: "columns"}, rate.element, norm.element, speed.element, phases.element);
   const own = new Map();  // by name: the plot of a metric that a program reports
   const log = new LogView(base, settings, keep);
@@ -144,6 +158,13 @@ export function showTrial({root, params, settings, keep, title}) {
   let submittedBy = null;
   let kept = null;
 
+  // All charts of a trial show the same steps.
+  function zoom(range) {
+    settings.zoom = textOfZoom(range);
+    keep({zoom: settings.zoom});
+    for (const one of plots) one.show(range);
+  }
+
   async function showFile() {
     if (fileShown) return;
     fileShown = true;
@@ -157,6 +178,7 @@ export function showTrial({root, params, settings, keep, title}) {
 
   function drawFacts() {
     const t = trial;
+    const early = t.cause === "stopped_early";
     title(`${t.id}`);
     replace(
       head,
@@ -164,8 +186,8 @@ export function showTrial({root, params, settings, keep, title}) {
         "h1", {}, el("a", {href: `#/experiments/${t.experiment}`}, String(t.experiment)), `/${t.trial} `,
         el("bdi", {class: "dim"}, assignments(t))),
       el("p", {}, el("bdi", {}, t.explanation)), facts([
-        ["state", el("span", {}, state(t.state), t.cause && t.cause !== "finished" ? ` (${t.cause})` : "")],
-        ["message", t.message ? foreign(t.message) : null],
+        ["state", el("span", {}, outcome(t), early && t.message ? [": ", el("bdi", {}, t.message)] : null)],
+        ["message", t.message && !early ? foreign(t.message) : null],
         [
           "progress",
           el(
@@ -187,6 +209,7 @@ export function showTrial({root, params, settings, keep, title}) {
           t.comm_ratio === null ? null :
                                   `${percent(t.comm_ratio)} of a step, ${percent(t.comm_exposed_ratio)} not hidden`
         ],
+        ["pipeline", bubble(t)],
         ["chosen", t.chosen ? foreign(t.chosen) : null],
         ["started", time(t.started_at)],
         ["ended", time(t.ended_at)],
@@ -254,7 +277,7 @@ export function showTrial({root, params, settings, keep, title}) {
     const read = await getCurves(trial.experiment, [trial.trial], names, pointsFor(names.length), signal);
     names.forEach((name, i) => {
       if (!own.has(name)) {
-        own.set(name, new Plot({label: name, low: true}));
+        own.set(name, plot(name));
         columns.append(own.get(name).element);
       }
       const series = seriesOf(read.get(trial.trial)?.[name]);
@@ -276,6 +299,7 @@ export function showTrial({root, params, settings, keep, title}) {
   }
 
   return {
+    missing: `There is no trial ${params[0]}/${params[1]}`,
     async refresh(signal) {
       const found = await get(base, signal);
       if (found !== trial) {
@@ -306,7 +330,7 @@ export function showTrial({root, params, settings, keep, title}) {
     },
     close() {
       acts.close();
-      for (const plot of [loss, rate, norm, speed, phases, ...own.values()]) plot.close();
+      for (const one of plots) one.close();
     },
   };
 }

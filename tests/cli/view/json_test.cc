@@ -53,6 +53,24 @@ TEST(JsonTest, AMessageKeepsItsNamesAndSaysUnknownAsNull) {
   EXPECT_EQ(json["assignments"]["optimizer.betas"], (Json{0.9, 0.95}));
 }
 
+// As NCCL's tests count them: what crosses the slowest link.
+TEST(JsonTest, ACollectiveSaysWhatItsBusCarries) {
+  v1::TrialSummary trial = Trial();
+  for (const char* op : {"all_reduce", "all_gather", "reduce_scatter", "recv"}) {
+    v1::Collective& one = *trial.mutable_latest()->add_collectives();
+    one.set_op(op);
+    one.set_ranks(4);
+    one.set_bytes(1000);
+  }
+  trial.mutable_latest()->add_collectives()->set_op("all_reduce");  // no number of ranks
+  const Json list = TrialJson(trial)["latest"]["collectives"];
+  EXPECT_EQ(list[0]["bus_bytes"], 1500);
+  EXPECT_EQ(list[1]["bus_bytes"], 750);
+  EXPECT_EQ(list[2]["bus_bytes"], 750);
+  EXPECT_EQ(list[3]["bus_bytes"], 1000);
+  EXPECT_EQ(list[4]["bus_bytes"], 0);
+}
+
 TEST(JsonTest, SixtyFourRandomBitsAreTextSoThatNoReaderRoundsThem) {
   v1::GetStatusResponse status;
   status.set_journal_id(0xfedcba9876543210);

@@ -1,0 +1,104 @@
+// trial_columns.js: what the table of an experiment's trials may show of each.
+import {el, foreign} from "./dom.js";
+import {any, bytes, duration, number, outcome, percent, progress, share, time, utilization} from "./format.js";
+
+function trialLink(trial) {
+  return el("a", {href: `#/experiments/${trial.experiment}/trials/${trial.trial}`}, trial.id);
+}
+
+// `paths`: parameters; `own`: names of metrics that its program reports; newest: by metric, the newest values by trial,
+// of what a trial does not have among its facts. A column with a `metric` has its values from there.
+export function trialColumns(experiment, paths, own, newest) {
+  const metric = experiment.metric;
+  const fact = (key, title, value, text = number) =>
+    ({key, title, number: true, value, cell: (t) => text(value(t)), hidden: true});
+  const measured = (name, title) =>
+    ({...fact(`m.${name}`, title, (t) => newest.get(name)?.get(t.trial)), metric: name});
+  const seconds = (t) =>
+    (t.started_at ? ((t.ended_at ? new Date(t.ended_at) : new Date()) - new Date(t.started_at)) / 1000 : null);
+  const columns = [
+    {key: "trial", title: "Trial", number: true, value: (t) => t.trial, cell: (t) => trialLink(t)},
+    {
+      key: "state",
+      title: "State",
+      value: (t) => (t.cause === "stopped_early" ? "stopped early" : t.state),
+      cell: outcome
+    },
+    ...paths.map((path) => ({
+                   key: `p.${path}`,
+                   title: path,
+                   number: true,
+                   value: (t) => t.assignments[path],
+                   cell: (t) => (t.assignments[path] === undefined ? null : foreign(any(t.assignments[path]))),
+                 })),
+    {key: "progress", title: "Progress", value: share, cell: (t) => progress(share(t), `progress of ${t.id}`)},
+    {key: "step", title: "Step", number: true, value: (t) => t.step, cell: (t) => number(t.step)},
+    {
+      key: "metric",
+      title: metric || "metric",
+      number: true,
+      value: (t) => t.metric_value,
+      cell: (t) => number(t.metric_value)
+    },
+    {key: "loss", title: "loss", number: true, value: (t) => t.latest?.loss, cell: (t) => number(t.latest?.loss)},
+    {
+      key: "best",
+      title: "best val_loss",
+      number: true,
+      value: (t) => t.best_val_loss,
+      cell: (t) => number(t.best_val_loss)
+    },
+    {
+      key: "rate",
+      title: "tokens/s",
+      number: true,
+      value: (t) => t.tokens_per_second,
+      cell: (t) => number(t.tokens_per_second, 4)
+    },
+    fact("mfu", "MFU", (t) => utilization(t.latest), percent),
+    fact("memory", "Memory", (t) => t.latest?.memory_peak_bytes || null, bytes),
+    fact("comm", "comm share", (t) => t.comm_ratio, percent),
+    fact("exposed", "not hidden", (t) => t.comm_exposed_ratio, percent),
+    measured("val_perplexity_mean", "perplexity"),
+    measured("hellaswag_acc", "HellaSwag"),
+    ...own.map((name) => measured(name, name)),
+    {key: "ranks", title: "Ranks", number: true, value: (t) => t.world_size},
+    {key: "attempts", title: "Attempts", number: true, value: (t) => t.attempts},
+    {
+      key: "eta",
+      title: "Time left",
+      number: true,
+      value: (t) => t.eta_seconds,
+      cell: (t) => (t.ended_at ? null : duration(t.eta_seconds))
+    },
+    fact("took", "Took", seconds, duration),
+    fact("parameters", "Model size", (t) => t.model_parameters),
+    {
+      key: "workers",
+      title: "Workers",
+      value: (t) => t.workers.join(" "),
+      cell: (t) => foreign(t.workers.join(", ")),
+      hidden: true
+    },
+    {key: "seed", title: "Seed", number: true, value: (t) => t.seed, hidden: true},
+    {key: "started", title: "Started", value: (t) => t.started_at, cell: (t) => time(t.started_at), hidden: true},
+    {key: "ended", title: "Ended", value: (t) => t.ended_at, cell: (t) => time(t.ended_at), hidden: true},
+    {
+      key: "why",
+      title: "Message",
+      value: (t) => t.message ?? t.waiting,
+      cell: (t) => foreign(t.message ?? t.waiting ?? "")
+    },
+  ];
+  return columns;
+}
+
+// What a trial has of its results without a look at its rows.
+export function resultsOf(experiment) {
+  return {
+    [experiment.metric || "val_loss"]: (t) => t.metric_value,
+    loss: (t) => t.latest?.loss,
+    "tokens/s": (t) => t.tokens_per_second,
+    "best val_loss": (t) => t.best_val_loss
+  };
+}

@@ -1,0 +1,214 @@
+"""More cases of page_browser.py: what stays while a page changes, a telephone's finger, searches, columns, and a model
+that learns."""
+
+import pathlib
+import re
+import sys
+
+
+def stays(page, address, ready, which):
+    """What has the focus keeps it through a redrawing, though it is another element then."""
+    page.show(address, ready)
+    page.run(f"window.was = {which}; window.was.focus()")
+    page.expect("document.activeElement === window.was")
+    page.until("!window.was.isConnected", f"{address} draws {which} again")
+    page.expect(f"document.activeElement === {which} ? '' : document.activeElement.outerHTML.slice(0, 200)", "")
+
+
+def focus(page):
+    """Who goes through a live page by keys is not thrown back to its beginning."""
+    facts = "document.querySelector('dl.facts')?.textContent.includes('running')"
+    stays(page, "/experiments/1/trials/1", facts, "document.querySelector('h1 a')")
+    stays(page, "/experiments/1", "document.querySelector('dl.facts a[href=\"#/experiments/1/trials/1\"]')",
+          "document.querySelector('dl.facts a[href=\"#/experiments/1/trials/1\"]')")
+    stays(page, "/experiments/1", facts, "document.querySelectorAll('dl.facts a[download]')[1]")
+    stays(page, "/fleet", "document.querySelector('.host li.busy a')", "document.querySelector('.host li.busy a')")
+    page.resize(390, 844)
+    heads = "document.querySelectorAll('[aria-label=Results] thead a')"
+    page.show("/compare?of=1/1,1/1,1/1,1/1,1/1,1/1,1/1", f"{heads}.length === 7")
+    region = "document.querySelector('[role=region][aria-label=Results]')"
+    page.run(f"{region}.scrollLeft = 40")
+    page.run(f"window.was = {heads}[1]; window.was.focus({{preventScroll: true}})")
+    page.until("!window.was.isConnected", "the comparison is drawn again")
+    page.expect(f"document.activeElement === {heads}[1]")
+    page.expect(f"{region}.scrollLeft", 40)
+    page.expect_no_errors()
+
+
+def box_of(page, expression):
+    page.run(f"({expression}).scrollIntoView({{block: 'center'}})")
+    return page.run(f"(() => {{ const box = ({expression}).getBoundingClientRect();"
+                    " return [box.left, box.top, box.width, box.height]; })()")
+
+
+def touch(page):
+    """A finger points, zooms and chooses as a mouse does."""
+    page.touch(390, 844)
+    page.show("/experiments/1", "document.querySelectorAll('tbody tr').length === 4")
+    tip = "document.querySelector('figure .tip')"
+    page.until("document.querySelector('figcaption').textContent.includes('4 curves')")
+    chart = box_of(page, "document.querySelector('canvas.over')")
+    left, top, width, height = chart
+    page.expect(f"{tip}.hidden")
+    page.swipe([left + width * 0.6, top + height * 0.6])
+    page.until(f"!{tip}.hidden && {tip}.textContent.startsWith('1/')", "a tap names the nearest curve")
+    page.expect(f"{tip}.textContent.includes('optimizer.lr=')")
+    page.shot("tap")
+    legend = "[...document.querySelectorAll('.legend li')].find((one) => one.textContent === '1/%d')"
+    for trial in (2, 4):
+        x, y, wide, high = box_of(page, legend % trial)
+        page.swipe([x + wide / 2, y + high / 2])
+        page.until(f"!{tip}.hidden && {tip}.textContent.startsWith('1/{trial}')", "a tap on the legend names its curve")
+    left, top, width, height = box_of(page, "document.querySelector('canvas.over')")
+    page.swipe(*([left + width * share, top + height / 2] for share in (0.3, 0.4, 0.5, 0.7)))
+    page.until("document.querySelector('figcaption').textContent.includes('zoomed')", "a drag zooms")
+    # Of a picture that leads to its trials the first tap points, and the next opens.
+    dot = box_of(page, "document.querySelector('section[aria-label=\"Parallel coordinates\"] canvas')")
+    place = [dot[0] + 50, dot[1] + dot[3] / 2]
+    pointed = "document.querySelector('section[aria-label=\"Parallel coordinates\"] .tip')"
+    for share in (0.5, 0.3, 0.7, 0.2, 0.8):
+        place = [dot[0] + dot[2] / 2, dot[1] + dot[3] * share]
+        page.swipe(place)
+        if not page.run(f"{pointed}.hidden"):
+            break
+    page.expect(f"!{pointed}.hidden && location.hash.startsWith('#/experiments/1?')")
+    page.swipe(place)
+    page.until("location.hash.startsWith('#/experiments/1/trials/')", "another tap opens what the first pointed at")
+    page.show("/experiments/1", "document.querySelectorAll('tbody tr').length === 4")
+    page.expect("matchMedia('(pointer: coarse)').matches")
+    page.expect("[...document.querySelectorAll('main input[type=checkbox], main button')]"
+                ".filter((one) => one.checkVisibility())"
+                ".map((one) => [one.outerHTML.slice(0, 80), one.getBoundingClientRect()])"
+                ".filter(([, box]) => box.width < 24 || box.height < 24).map(([html]) => html).join('\\n')", "")
+    page.expect_no_sideways()
+    page.expect_no_errors()
+
+
+def rows_of(page, region):
+    """A table as lists of texts, its head first."""
+    return page.run(f"[...document.querySelectorAll('[role=region][aria-label=\"{region}\"] tr')]"
+                    ".map((row) => [...row.cells].map((cell) => cell.textContent.trim()))")
+
+
+def rungs(page):
+    """Of a search by halving: each rung with who came and who went on, and why a trial ended, in words."""
+    for number, brackets in ((1, False), (2, True)):
+        page.show(f"/experiments/{number}", "document.querySelector('[aria-label=Rungs] tbody tr')")
+        page.expect("document.querySelector('[role=region][aria-label=Trials]').textContent.includes('stopped early')")
+        page.expect("document.querySelector('main').innerText.includes('stopped_early')", False)
+        trials = page.run(f"fetch('/api/v1/experiments/{number}/trials?page_size=500')"
+                          ".then((one) => one.json()).then((one) => one.items)")
+        told = [re.match(r"rung (\d+) \(step (\d+)\): val_loss \S+ is \d+\w+ of (\d+)", one["message"] or "")
+                for one in trials if one["cause"] == "stopped_early"]
+        assert told and all(told), trials
+        curves = page.run(f"fetch('/api/v1/experiments/{number}/curves?metric=val_loss&trial="
+                          f"{','.join(str(one['trial']) for one in trials)}').then((one) => one.json())")
+        evaluated = [one["metrics"]["val_loss"] for one in curves["items"]]
+        head, *rows = rows_of(page, "Rungs of the search")
+        assert head[0] == ("bracket" if brackets else "rung"), head
+        rows = [row if brackets else ["0"] + row for row in rows]
+        assert {row[0] for row in rows} == ({"0", "1"} if brackets else {"0"}), rows
+        for rung, step in (("1", 10), ("2", 30)):
+            here = [row for row in rows if row[1] == rung]
+            assert all(row[2] == str(step) for row in here), here
+            came, went_on, stopped = (sum(int(row[i]) for row in here) for i in (3, 4, 5))
+            values = [one["values"][one["steps"].index(step)] for one in evaluated if step in one["steps"]]
+            assert came == len(values) and stopped == sum(one[1] == rung for one in told), (rung, rows, values, told)
+            assert went_on == came - stopped, rows
+            best = min(float(row[7]) for row in here)
+            assert abs(best - min(values)) < 1e-3, (best, values)
+            if not brackets:  # one that would be the next goes on if it is among the best third
+                place = max(1, (came + 1) // 3)
+                assert abs(float(here[0][8]) - sorted(values)[place - 1]) < 1e-3, (here, values)
+    ended = next(one for one in trials if one["cause"] == "stopped_early")
+    page.show(f"/experiments/2/trials/{ended['trial']}", "document.querySelector('dl.facts')")
+    page.expect("document.querySelector('dl.facts').textContent.includes("
+                f"{'stopped early: ' + ended['message']!r})")
+    page.expect("document.querySelector('.story').textContent.includes('ended as stopped early')")
+    page.expect("document.querySelectorAll('main .good').length", 0)
+    page.shot("stopped-early")
+    page.expect_no_errors()
+
+
+def columns(page):
+    """The table of trials has whatever the chooser of metrics offers, and a trial's view says what describe says."""
+    cells = """(() => { const head = [...document.querySelectorAll('[role=region][aria-label=Trials] thead th')]
+        .map((one) => one.textContent.trim());
+      const row = document.querySelector('[role=region][aria-label=Trials] tbody tr');
+      return JSON.stringify(Object.fromEntries(head.map((name, i) => [name, row.cells[i].textContent.trim()]))); })()"""
+    wanted = {"MFU": "40 %", "Memory": "3 GiB", "not hidden": "25 %", "perplexity": "42.5", "HellaSwag": "0.25",
+              "hops": "7"}
+    page.show("/experiments/1", "document.querySelectorAll('[role=region][aria-label=Trials] tbody tr').length === 1")
+    page.until("document.querySelector('.pick')")
+    page.run("document.querySelector('.pick').open = true")
+    for name in wanted:
+        box = (f"[...document.querySelectorAll('.pick label')].find((one) => one.textContent === {name!r})"
+               "?.querySelector('input')")
+        page.until(box, f"a column {name}")
+        page.expect(f"{box}.checked", False)
+        page.run(f"{box}.focus(); {box}.click()")
+        page.expect(f"document.activeElement === {box}")
+    seen = " && ".join(f"JSON.parse({cells})[{name!r}] === {value!r}" for name, value in wanted.items())
+    page.until(seen, "the values of the newest step and evaluation")
+    page.run("location.reload()")
+    page.until(seen, "the same after a reload")
+    page.expect(f"'Seed' in JSON.parse({cells})", False)
+    page.shot("columns")
+    described = pathlib.Path(sys.argv[4]).read_text(encoding="utf-8")
+    page.show("/experiments/1/trials/1", "document.querySelectorAll('[aria-label=Collectives] tbody tr').length === 2")
+    head, *rows = rows_of(page, "Collectives")
+    for row in rows:
+        said = re.search(rf"{row[0]} .*among {row[2]} ranks of the {row[1]} axis.*bus (\S+) GB/s", described)
+        assert said and said[1] == row[head.index("bus GB/s")], (row, described)
+    waited, formula = re.search(r"(\d+)% of a step in which stages waited; (\d+)% by the formula", described).groups()
+    page.expect("document.querySelector('dl.facts').textContent.includes("
+                f"'{waited} % of a step in which stages waited; {formula} % by the formula')")
+    # All charts of a trial show the steps that one is zoomed to.
+    page.show("/experiments/1/trials/1?zoom=10~20", "document.querySelectorAll('figcaption').length > 5")
+    page.expect("[...document.querySelectorAll('figcaption')].every((one) => one.textContent.includes('zoomed'))")
+    page.run("document.querySelectorAll('canvas.over')[1].focus()")
+    page.key("0")
+    page.until("![...document.querySelectorAll('figcaption')].some((one) => one.textContent.includes('zoomed'))")
+    page.expect_no_errors()
+
+
+TIMERS = """window.timers = new Set();
+    const [set, clear] = [window.setTimeout, window.clearTimeout];
+    window.setTimeout = (what, ms) => {
+      const id = set(() => { window.timers.delete(id); what(); }, ms);
+      window.timers.add(id);
+      return id;
+    };
+    window.clearTimeout = (id) => { window.timers.delete(id); clear(id); };"""
+
+
+def missing(page):
+    """What the address names and is not there is said once, and not asked for again."""
+    page.call("Page.addScriptToEvaluateOnNewDocument", source=TIMERS)
+    for address, heading, why in (("/experiments/99", "There is no experiment 99", "experiment 99 does not exist"),
+                                  ("/experiments/1/trials/9", "There is no trial 1/9", "has 4 trials")):
+        page.go("about:blank")
+        page.go(f"{page.base}/#{address}")
+        page.until(f"document.querySelector('h1')?.textContent === {heading!r}")
+        page.expect(f"document.querySelector('main').textContent.includes({why!r})")
+        page.expect("document.querySelectorAll('h1, h2').length", 1)
+        page.expect("document.querySelectorAll('main section').length", 0)
+        page.expect("document.getElementById('banner').hidden")
+        page.expect_usable()
+        page.expect("window.timers.size", 0)
+        page.run("location.hash = '#/'")
+        page.until("document.querySelectorAll('tbody tr').length >= 2", "other views are live")
+        page.until("window.timers.size > 0", "which ask again")
+
+
+def learns(page):
+    """A real model's loss falls while the page is open."""
+    page.show("/experiments/1/trials/1", "document.querySelector('dl.facts')?.textContent.includes('loss')")
+    loss = ("Number(/Loss: \\d curves?.*?now(?: is)? ([\\d.]+)/"
+            ".exec(document.querySelector('figcaption').textContent)[1])")
+    page.until(f"{loss} > 0", "a loss")
+    first = page.run(loss)
+    page.until(f"{loss} < 0.9 * {first}", "the loss falls")
+    page.expect("document.querySelector('main').textContent.includes('LibTorch')")
+    page.shot("learns")
+    page.expect_no_errors()
