@@ -76,6 +76,7 @@ class World {
       if (std::holds_alternative<dt::SpawnTrainer>(action)) {
         if (alive_) Complain("a second trainer is started");
         alive_ = true;
+        said_ = false;
       } else if (const auto* report = std::get_if<dt::SendReport>(&action)) {
         Check(report->report);
       } else if (std::holds_alternative<dt::ExitProcess>(action)) {
@@ -154,6 +155,7 @@ class World {
   // A line of a trainer: one of its frames, whose fields are what the bytes say, or any text.
   void Say() {
     if (!alive_) return;
+    said_ = true;
     constexpr const char* kTypes[] = {
         "hello", "idle",       "prepared",           "store", "running", "step", "progress",
         "eval",  "checkpoint", "checkpoint_removed", "end"};
@@ -179,7 +181,7 @@ class World {
   void End() {
     if (!alive_) return;
     alive_ = false;
-    if (Pick(7) == 0) return Feed(dt::TrainerStartFailed{Text(20)});
+    if (!said_ && Pick(7) == 0) return Feed(dt::TrainerStartFailed{Text(20)});
     Feed(dt::TrainerExited{static_cast<int>(Pick(255) << 8 | Pick(15)),
                            Pick(3) == 0 ? dt::OomEvidence::kCgroupKill : dt::OomEvidence::kNone});
   }
@@ -212,6 +214,7 @@ class World {
   dt::Instant now_{absl::Seconds(1000), 1'000'000};
   dt::AgentState agent_;
   bool alive_ = false;      // the trainer
+  bool said_ = false;       // anything, since it was started
   bool connected_ = false;  // the stream
   bool in_flight_ = false;  // a report on it
   bool gone_ = false;       // the worker
