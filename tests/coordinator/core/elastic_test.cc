@@ -105,6 +105,24 @@ TEST_F(ElasticTest, TheGateJudgesTheSizeThatWouldStart) {
       << Explain({id, 3});
 }
 
+TEST_F(ElasticTest, RanksThatShareLayersAreOnOneHostAfterItHasGrown) {
+  for (const char* name : {"a/0", "a/1"}) AddWorker(name, {.host = "a"});
+  v1::ExperimentSpec spec = Elastic(2, 2, 4);
+  spec.mutable_base()->mutable_parallel()->set_tensor(2);
+  spec.mutable_base()->mutable_train()->set_global_batch_size(2);
+  const ExperimentId id = Submit(spec);
+  Train({"a/0", "a/1"});
+  AddWorker("b/0", {.host = "b"});
+  for (const char* name : {"c/0", "c/1"}) AddWorker(name, {.host = "c"});
+  Advance(limits::kProtectFirst + absl::Seconds(1));
+  ASSERT_EQ(NewestOf({id, 1}).stop_slots, 4u);
+  SaveAndLeave({"a/0", "a/1"}, 20);
+  ASSERT_EQ(SizeOf({id, 1}), 4u);
+  EXPECT_EQ(AssignedTo("c/0")->rank() / 2, AssignedTo("c/1")->rank() / 2);
+  // What was held for it and is not needed is free to others.
+  ExpectOrders("b/0", {Submit(OneTrial()), 1}, 0);
+}
+
 TEST_F(ElasticTest, ItShrinksForALargerPriorityRatherThanThatAnotherWaits) {
   AddWorkers({"a", "b", "c", "d", "e"});
   const ExperimentId id = Submit(Elastic(1, 4, 4));
