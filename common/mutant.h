@@ -67,6 +67,7 @@ enum class Mutant {
   kTotalUnbounded,       // an experiment holds more than its max_gpus_total
   kQuotaForgotten,       // experiments hold more than their quota
   kAnyHost,              // a gang that wants one host is spread over several
+  kLayersTorn,           // ranks that share layers are placed as any others
   kConstraintForgotten,  // a worker without the label gets the trial
   kHeldSlotsGiven,       // slots that are reserved are given to whoever fits
   kVictimTakesBack,      // or to who made room
@@ -82,7 +83,7 @@ enum class Mutant {
   kEndsTwice,         // an attempt that ended here is begun again
 };
 
-inline constexpr std::array<std::string_view, 60> kMutantNames = {
+inline constexpr std::array<std::string_view, 61> kMutantNames = {
     "none",
     "rows-of-old-attempts",
     "rows-before-running",
@@ -131,6 +132,7 @@ inline constexpr std::array<std::string_view, 60> kMutantNames = {
     "total-unbounded",
     "quota-forgotten",
     "any-host",
+    "layers-torn",
     "constraint-forgotten",
     "held-slots-given",
     "victim-takes-back",

@@ -34,6 +34,9 @@ class Drawing {
     if (auto point = PointOf(space_, assignments)) Try(*std::move(point));
   }
 
+  // Combinations that were drawn and checked so far; what is listed is bounded by itself.
+  size_t checked() const { return checked_; }
+
   // Whether every combination was tried, or is known to be refused.
   bool UsedUp() const {
     return (combinations_ && tried_.size() >= *combinations_) || (listed_ && rest_.empty());
@@ -45,6 +48,7 @@ class Drawing {
       Point point = DrawUniform(space_, {seed_, configuration, redraw});
       if (tried_.contains(point)) continue;
       std::vector<v1::Assignment> assignments = AssignmentsOf(space_, point);
+      ++checked_;
       if (!admission_.Admits(assignments)) continue;
       Try(std::move(point));
       return assignments;
@@ -99,6 +103,7 @@ class Drawing {
   const uint64_t seed_;
   const std::optional<uint64_t> combinations_;
   std::set<Point> tried_;
+  size_t checked_ = 0;
   bool listed_ = false;
   std::vector<Point> rest_;
 };
@@ -175,10 +180,10 @@ void ForEachSample(const v1::ExperimentSpec& spec,
   }
 }
 
-std::vector<std::vector<v1::Assignment>> DrawConfigurations(const v1::ExperimentSpec& spec,
-                                                            const Space& space, size_t count) {
+Configurations DrawConfigurations(const v1::ExperimentSpec& spec, const Space& space,
+                                  size_t count) {
   Drawing drawing(spec, space);
-  std::vector<std::vector<v1::Assignment>> configurations;
+  Configurations configurations;
   for (const v1::Inclusion& included : spec.include()) {
     configurations.push_back(IncludedAt(spec, included));
     drawing.Include(configurations.back());
@@ -193,6 +198,30 @@ std::vector<std::vector<v1::Assignment>> DrawConfigurations(const v1::Experiment
     if (next) configurations.push_back(*std::move(next));
   }
   return configurations;
+}
+
+std::optional<Configurations> DrawFurther(const v1::ExperimentSpec& spec, const Space& space,
+                                          const Configurations& known, size_t before,
+                                          size_t count) {
+  const auto included = static_cast<size_t>(spec.include_size());
+  // The first that was drawn may have a number beyond `before`: the draws are made again from it.
+  const bool again = known.size() <= included + 1;
+  Drawing drawing(spec, space);
+  for (size_t i = 0; i < (again ? included : known.size()); ++i) drawing.Include(known[i]);
+  size_t skip = again ? known.size() - included : 0;
+  Configurations further;
+  for (size_t i = 1 + (again ? included : std::max(included, before)); i <= count; ++i) {
+    if (drawing.UsedUp()) break;
+    auto next = drawing.Next(static_cast<uint32_t>(i));
+    if (drawing.checked() > kDrawsAtOnce) return std::nullopt;
+    if (!next) continue;
+    if (skip > 0) {
+      --skip;
+    } else {
+      further.push_back(*std::move(next));
+    }
+  }
+  return further;
 }
 
 }  // namespace dt::spec::internal

@@ -174,4 +174,24 @@ absl::StatusOr<std::vector<v1::ExpandedTrial>> Expand(const v1::ExperimentSpec& 
                                         std::make_move_iterator(trials.end()));
 }
 
+absl::StatusOr<std::vector<v1::ExpandedTrial>> ExpandFurther(
+    const v1::ExperimentSpec& spec, const std::vector<std::vector<v1::Assignment>>& known,
+    uint32_t count) {
+  DT_ASSIGN_OR_RETURN(const Space space, SpaceOf(spec));
+  const auto before = static_cast<size_t>(spec.search().max_trials());
+  const auto further = internal::DrawFurther(spec, space, known, before, count);
+  if (!further.has_value()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(count - before, " further trials take more than ", kDrawsAtOnce,
+                     " draws, which is the most at a time; raise max_trials by less"));
+  }
+  google::protobuf::RepeatedPtrField<v1::ExpandedTrial> trials;
+  const size_t there = known.size() * ReplicatesOf(spec);
+  for (const std::vector<v1::Assignment>& values : *further) {
+    AddReplicates(spec, values, {}, there + static_cast<size_t>(trials.size()), trials);
+  }
+  return std::vector<v1::ExpandedTrial>(std::make_move_iterator(trials.begin()),
+                                        std::make_move_iterator(trials.end()));
+}
+
 }  // namespace dt::spec

@@ -115,8 +115,12 @@ void ForEachSample(const v1::ExperimentSpec& spec,
 // is listed. Fewer than asked for where nothing more is left, or where limits::kRedraws draws of
 // one are refused. Each follows from the seed, its number and those before it, so that a larger
 // `count` begins with the same ones.
-std::vector<std::vector<v1::Assignment>> DrawConfigurations(const v1::ExperimentSpec& spec,
-                                                            const Space& space, size_t count);
+using Configurations = std::vector<std::vector<v1::Assignment>>;
+Configurations DrawConfigurations(const v1::ExperimentSpec& spec, const Space& space, size_t count);
+// Those of a `count` that come behind `known`, which is what a count of `before` gave. nullopt:
+// they take more than kDrawsAtOnce draws. REQUIRES: `known` is not empty.
+std::optional<Configurations> DrawFurther(const v1::ExperimentSpec& spec, const Space& space,
+                                          const Configurations& known, size_t before, size_t count);
 // The values of an included combination in the order of the parameters.
 std::vector<v1::Assignment> IncludedAt(const v1::ExperimentSpec& spec,
                                        const v1::Inclusion& included);

@@ -42,6 +42,16 @@ uint32_t PlannedTrials(const v1::ExperimentSpec& spec);
 void AddReplicates(const v1::ExperimentSpec& spec, const std::vector<v1::Assignment>& values,
                    const std::vector<size_t>& choices, size_t before,
                    google::protobuf::RepeatedPtrField<v1::ExpandedTrial>& trials);
+// Draws that one extension of a random search may take: they are checked within one step of the
+// coordinator's core, and take a fifth of a second (bench/coordinator/extending.cc).
+inline constexpr size_t kDrawsAtOnce = 50'000;
+// Under random, the trials that search.max_trials `count` has more than this specification gave: it
+// begins with those of `known`, the values of one trial of each of its configurations. Errors:
+// ResourceExhausted where they take more than kDrawsAtOnce draws.
+// REQUIRES: `known` is not empty.
+absl::StatusOr<std::vector<v1::ExpandedTrial>> ExpandFurther(
+    const v1::ExperimentSpec& spec, const std::vector<std::vector<v1::Assignment>>& known,
+    uint32_t count);
 // The seed of draws: the file's seed, or the first of seeds.
 uint64_t SearchSeed(const v1::ExperimentSpec& spec);
 

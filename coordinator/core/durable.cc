@@ -92,6 +92,8 @@ int32_t PriorityOf(const Experiment& experiment) {
 
 namespace {
 
+constexpr std::string_view kTensor = "parallel.tensor";
+
 // Whether the file lets gangs have other sizes than resources.gpus.
 bool MayBeElastic(const v1::Resources& resources) {
   return resources.min_gpus() > 0 || resources.max_gpus() > 0;
@@ -138,6 +140,20 @@ bool SweepsSizes(const Experiment& experiment) {
   return SweepsWithin(experiment, "train.") || SweepsWithin(experiment, "parallel.");
 }
 
+// Ranks that share a layer; of what is still to be proposed the most that it may be.
+int32_t LargestTensor(const Experiment& experiment) {
+  if (spec::IsProgram(experiment.spec)) return 1;
+  double most = experiment.spec.base().parallel().tensor();
+  for (const v1::Parameter& each : experiment.spec.parameters()) {
+    if (each.path() != kTensor) continue;
+    most = each.range().max();
+    for (const v1::Value& value : each.values()) {
+      most = std::max(most, static_cast<double>(value.integer()));
+    }
+  }
+  return static_cast<int32_t>(std::clamp<double>(most, 1, limits::kWorldSizeMax));
+}
+
 }  // namespace
 
 Shape ShapeOf(const Experiment& experiment) {
@@ -158,6 +174,7 @@ Shape ShapeOf(const Experiment& experiment) {
   if (MayBeElastic(resources) && !SweepsSizes(experiment)) {
     shape.elastic = SizesOf(experiment, {});
   }
+  shape.together = LargestTensor(experiment);
   return shape;
 }
 
@@ -165,7 +182,8 @@ Shape ShapeOf(const Experiment& experiment, const Trial& trial) {
   Shape shape = ShapeOf(experiment);
   const bool elastic = MayBeElastic(experiment.spec.base().resources());
   const bool swept = SweepsWithin(experiment, "resources.");
-  if (!swept && !elastic) return shape;
+  const bool cut_otherwise = shape.together > 1 && SweepsWithin(experiment, kTensor);
+  if (!swept && !elastic && !cut_otherwise) return shape;
   const v1::ExpandedTrial expanded = ExpandedOf(experiment, trial);
   for (const v1::Assignment& assignment : expanded.assignments()) {
     const v1::Value& value = assignment.value();
@@ -178,6 +196,9 @@ Shape ShapeOf(const Experiment& experiment, const Trial& trial) {
       shape.single_node = value.flag();
     } else if (assignment.path() == "resources.accelerator") {
       shape.constraint.accelerator = absl::AsciiStrToLower(value.text());
+    } else if (assignment.path() == kTensor && cut_otherwise) {
+      shape.together =
+          static_cast<int32_t>(std::clamp<int64_t>(value.integer(), 1, limits::kWorldSizeMax));
     }
   }
   if (!elastic) return shape;

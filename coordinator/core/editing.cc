@@ -101,16 +101,34 @@ v1::Record FactOf(const Experiment& experiment, const v1::ChangeRequest& request
   return record;
 }
 
+// The values of each configuration that it has drawn.
+std::vector<std::vector<v1::Assignment>> ConfigurationsOf(const Experiment& experiment) {
+  std::vector<std::vector<v1::Assignment>> configurations;
+  const uint32_t replicates = spec::ReplicatesOf(experiment.spec);
+  for (size_t i = 0; i < experiment.trials.size(); i += replicates) {
+    const v1::ExpandedTrial expanded = ExpandedOf(experiment, experiment.trials[i]);
+    std::vector<v1::Assignment>& values =
+        configurations.emplace_back(expanded.assignments().begin(), expanded.assignments().end());
+    if (experiment.spec.seeds().empty()) continue;
+    std::erase_if(values, [](const v1::Assignment& each) { return each.path() == "seed"; });
+  }
+  return configurations;
+}
+
 // The trials that a larger max_trials would have drawn from the start; none where a search proposes
 // its trials when they have slots.
 absl::StatusOr<v1::Record> FurtherTrials(const Experiment& experiment, uint32_t max_trials) {
   v1::Record record;
   v1::TrialsAdded& added = *record.mutable_trials_added();
   if (Proposes(experiment)) return record;
-  v1::ExperimentSpec larger = experiment.spec;
-  larger.mutable_search()->set_max_trials(static_cast<int32_t>(max_trials));
-  DT_ASSIGN_OR_RETURN(std::vector<v1::ExpandedTrial> all, spec::Expand(larger));
-  if (all.size() <= experiment.trials.size()) {
+  absl::StatusOr<std::vector<v1::ExpandedTrial>> all =
+      spec::ExpandFurther(experiment.spec, ConfigurationsOf(experiment), max_trials);
+  if (!all.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("experiment ", experiment.id,
+                                                   " cannot be extended to ", max_trials,
+                                                   " trials at once: ", all.status().message()));
+  }
+  if (all->empty()) {
     return absl::FailedPreconditionError(absl::StrCat("experiment ", experiment.id,
                                                       " cannot be extended: its parameters have no "
                                                       "more than the ",
@@ -119,7 +137,7 @@ absl::StatusOr<v1::Record> FurtherTrials(const Experiment& experiment, uint32_t 
   }
   added.set_experiment(experiment.id);
   added.set_origin(v1::TrialsAdded::EXTENDED);
-  for (size_t i = experiment.trials.size(); i < all.size(); ++i) added.add_trials()->Swap(&all[i]);
+  for (v1::ExpandedTrial& trial : *all) added.add_trials()->Swap(&trial);
   DT_RETURN_IF_ERROR(KeepResolved(experiment, added));
   if (record.ByteSizeLong() <= limits::kRecordBytes) return record;
   return absl::InvalidArgumentError(absl::StrCat(

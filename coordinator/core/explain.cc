@@ -142,6 +142,18 @@ std::string ProtectedText(const State& state, const Trial& trial, const LiveAtte
                       WholeSeconds(attempt.protected_until - now), " have passed");
 }
 
+// Where exchanges of every layer go between hosts; the reason of its start says why.
+std::string TornText(const Attempt& attempt, const Shape& shape) {
+  std::vector<std::string_view> hosts;
+  for (const GangMember& member : attempt.members) hosts.push_back(member.host);
+  const auto together = static_cast<size_t>(shape.together);
+  const size_t torn = CountTorn(hosts, together);
+  if (torn == 0) return {};
+  return absl::StrCat("; ", torn, " of ", hosts.size() / together,
+                      " groups of ranks that share layers (parallel.tensor ", together,
+                      torn == 1 ? ") is" : ") are", " on several hosts");
+}
+
 std::string ExplainActive(const State& state, const Trial& trial, const LiveAttempt& live,
                           absl::Duration now) {
   std::string text = absl::StrCat("attempt ", trial.attempts.size(), ": ");
@@ -175,6 +187,7 @@ std::string ExplainActive(const State& state, const Trial& trial, const LiveAtte
     absl::StrAppend(&text, "; has ", slots, slots == 1 ? " slot" : " slots", ", and may have ",
                     spec::SizesText(shape.elastic->All()));
   }
+  text += TornText(recorded, shape);
   if (recorded.AskedToStop()) absl::StrAppend(&text, "; saving: ", recorded.stop_reason);
   if (const Reservation* lender = LenderOf(state.live, live)) {
     absl::StrAppend(&text, "; on slots lent by ", TrialText(lender->holder));

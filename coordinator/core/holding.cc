@@ -221,6 +221,25 @@ void EndHold(LiveState& live, size_t hold) {
   RetryLines(live);
 }
 
+// What fits on the free slots of the pool and on these of it, which are busy; others are left out
+// of `more`.
+Decision PlaceWith(SlotPool& pool, std::vector<WorkerIndex>& more, const Demand& demand) {
+  std::erase_if(more, [&pool](WorkerIndex worker) { return !pool.Contains(worker); });
+  for (const WorkerIndex worker : more) pool.SetUse(worker, SlotUse::kFree);
+  Decision decision = Place(pool, demand);
+  for (const WorkerIndex worker : more) pool.SetUse(worker, SlotUse::kBusy);
+  return decision;
+}
+
+// Ranks that share layers would be on several hosts, and slots of its last gang are still being
+// left, which takes a lease at most: with those they may not be.
+bool WouldBeTornNow(const State& state, const Reservation& reservation) {
+  if (reservation.shape.together <= 1 || IsTicket(reservation.holder)) return false;
+  const LiveAttempt* last = FindLiveAttempt(state, reservation.holder);
+  if (last == nullptr || last->holders == 0) return false;
+  return Place(reservation.slots, {reservation.shape, reservation.storage_id}).torn > 0;
+}
+
 // Slots of gangs that have ended and leave: they come by themselves.
 size_t Coming(const LiveState& live, const Reservation& reservation) {
   const SlotPool* pool = FindPool(live, reservation.shape.constraint);
@@ -289,10 +308,10 @@ void KeepReservations(Turn& turn) {
   }
 }
 
-const Reservation* WholeReservation(const LiveState& live) {
-  for (const Reservation& reservation : live.reservations) {
-    const bool waits = !reservation.IsHold() || live.lines.Contains(reservation.holder);
-    if (waits && reservation.Whole()) return &reservation;
+const Reservation* WholeReservation(const State& state) {
+  for (const Reservation& reservation : state.live.reservations) {
+    const bool waits = !reservation.IsHold() || state.live.lines.Contains(reservation.holder);
+    if (waits && reservation.Whole() && !WouldBeTornNow(state, reservation)) return &reservation;
   }
   return nullptr;
 }
@@ -357,14 +376,8 @@ std::optional<Decision> Borrow(Turn& turn, const Wish& wish) {
       ArmLook(live, turn.now.steady + kEstimateAgain);
       continue;
     }
-    std::vector<WorkerIndex> lent;
-    for (const WorkerIndex worker : reservation.slots.Free()) {
-      if (!pool.Contains(worker)) continue;
-      pool.SetUse(worker, SlotUse::kFree);
-      lent.push_back(worker);
-    }
-    Decision decision = Place(pool, {wish.shape, wish.storage_id});
-    for (const WorkerIndex worker : lent) pool.SetUse(worker, SlotUse::kBusy);
+    std::vector<WorkerIndex> lent = reservation.slots.Free();
+    Decision decision = PlaceWith(pool, lent, {wish.shape, wish.storage_id});
     if (decision.verdict != Verdict::kPlaced) continue;
     const bool borrows =
         std::any_of(decision.gang.begin(), decision.gang.end(), [&](WorkerIndex worker) {
@@ -375,6 +388,16 @@ std::optional<Decision> Borrow(Turn& turn, const Wish& wish) {
     return decision;
   }
   return std::nullopt;
+}
+
+Decision PlaceReserved(LiveState& live, const Reservation& reservation,
+                       const std::string& storage_id) {
+  const Demand demand{reservation.shape, storage_id};
+  Decision own = Place(reservation.slots, demand);
+  if (own.verdict != Verdict::kPlaced || own.torn == 0) return own;
+  std::vector<WorkerIndex> reserved = reservation.slots.Free();
+  Decision wider = PlaceWith(EnsurePool(live, demand.shape.constraint), reserved, demand);
+  return wider.verdict == Verdict::kPlaced && wider.torn < own.torn ? wider : own;
 }
 
 void HoldForResize(State& state, const LiveAttempt& attempt, absl::Duration now) {

@@ -33,7 +33,7 @@ void KeepReservations(Turn& turn);
 // Whether its holder stands in a line, and may start.
 bool StillWaits(const State& state, const Reservation& reservation);
 // The reservation that has all its slots, and whose holder waits; or nullptr.
-const Reservation* WholeReservation(const LiveState& live);
+const Reservation* WholeReservation(const State& state);
 const Reservation* ReservationOf(const LiveState& live, TrialId holder);
 // Reserves for a trial that is blocked. Reservations of a smaller priority that are in the way end;
 // where another is, nothing is reserved.
@@ -44,6 +44,10 @@ void MoveReservation(Turn& turn, const Wish& wish, const std::string& host);
 const Reservation* LenderOf(const LiveState& live, const LiveAttempt& attempt);
 // Slots that are reserved and may be lent to the trial, with others that are free.
 std::optional<Decision> Borrow(Turn& turn, const Wish& wish);
+// On slots that it has reserved; with others that are free, where these would tear fewer groups of
+// ranks that share layers.
+Decision PlaceReserved(LiveState& live, const Reservation& reservation,
+                       const std::string& storage_id);
 // Asks for what was lent, where nothing else is missing.
 void TakeBack(Turn& turn);
 // --- Holds: slots for the next size of a gang that saves (elastic.h) ---

@@ -121,40 +121,44 @@ std::vector<WorkerIndex> SlotPool::Free() const {
 // Takes slots for one gang; REQUIRES: enough are free.
 class GangBuilder {
  public:
-  GangBuilder(const SlotPool& pool, size_t size) : pool_(pool), size_(size) {}
+  // Each host gives a multiple of `together` slots, so that so many neighbours are on one host.
+  GangBuilder(const SlotPool& pool, size_t size, size_t together)
+      : pool_(pool), size_(size), together_(together) {}
 
-  // Over the fewest hosts; `anchor`, if any, becomes rank 0 and its host is used first.
+  // Over the fewest hosts; `anchor`, if any, becomes rank 0 and its host is used first: one with
+  // `together` free slots. Fewer than asked for where hosts have too few multiples of `together`.
   std::vector<WorkerIndex> Build(WorkerIndex anchor) {
     gang_.clear();
     hosts_ = 0;
     anchor_host_.reset();
     if (anchor != kNoWorker) {
       anchor_host_ = pool_.slots_.at(anchor).slot.host;
-      gang_.push_back(anchor);
       TakeFrom(*anchor_host_, anchor);
     }
     // From the hosts with the most free slots down; of equal ones the smaller name first.
     const auto& hosts = pool_.hosts_by_free_;
-    for (auto group_end = hosts.end(); gang_.size() < size_;) {
-      const size_t count = std::prev(group_end)->first;
-      const auto group = hosts.lower_bound({count, std::string_view()});
-      for (auto host = group; host != group_end && gang_.size() < size_; ++host) {
+    for (auto equal_end = hosts.end(); gang_.size() < size_ && equal_end != hosts.begin();) {
+      const size_t count = std::prev(equal_end)->first;
+      if (count < together_) break;
+      const auto equal = hosts.lower_bound({count, std::string_view()});
+      for (auto host = equal; host != equal_end && gang_.size() < size_; ++host) {
         if (host->second == anchor_host_) continue;
         const bool rest_fits = count >= size_ - gang_.size();
         TakeFrom(rest_fits ? BestFit(*host) : host->second, kNoWorker);
       }
-      group_end = group;
+      equal_end = equal;
     }
     return gang_;
   }
 
   // The slot for rank 0: one that sees the storage where the gang would go anyway, else any free
-  // one. REQUIRES: there is a free one.
+  // one; kNoWorker: none of a host that can give `together`.
   WorkerIndex Anchor(const std::string& storage_id) {
     for (const WorkerIndex worker : Build(kNoWorker)) {
       if (pool_.slots_.at(worker).slot.storage_id == storage_id) return worker;
     }
-    return pool_.FreeWithStorage(storage_id);
+    if (together_ == 1) return pool_.FreeWithStorage(storage_id);
+    return pool_.FreeWithStorageOn(storage_id, together_);
   }
 
   size_t hosts() const { return hosts_; }
@@ -168,16 +172,20 @@ class GangBuilder {
     return found->first < candidate.first ? found->second : candidate.second;
   }
 
-  void TakeFrom(std::string_view host, WorkerIndex already) {
+  void TakeFrom(std::string_view host, WorkerIndex first) {
     ++hosts_;
-    for (const auto& [name, worker] : pool_.free_by_host_.find(host)->second) {
-      if (gang_.size() == size_) return;
-      if (worker != already) gang_.push_back(worker);
+    const auto& slots = pool_.free_by_host_.find(host)->second;
+    const size_t end = std::min(size_, gang_.size() + slots.size() / together_ * together_);
+    if (first != kNoWorker) gang_.push_back(first);
+    for (const auto& [name, worker] : slots) {
+      if (gang_.size() >= end) return;
+      if (worker != first) gang_.push_back(worker);
     }
   }
 
   const SlotPool& pool_;
   const size_t size_;
+  const size_t together_;
   std::vector<WorkerIndex> gang_;
   std::optional<std::string_view> anchor_host_;
   size_t hosts_ = 0;
@@ -239,7 +247,54 @@ std::string LackText(const SlotPool& pool, const Shape& shape) {
                       pool.free_on_roomiest_host(), " of one host free");
 }
 
+// The ranks of one layer, for a gang that can be dealt into such groups.
+size_t TogetherOf(const Gang& gang) {
+  const auto together = static_cast<size_t>(gang.demand.shape.together);
+  return gang.slots % together == 0 && !Mutated(Mutant::kLayersTorn) ? together : 1;
+}
+
+struct Built {
+  std::vector<WorkerIndex> workers;  // by rank; fewer than the gang needs: it cannot be had so
+  size_t hosts = 0;
+};
+
+// REQUIRES: the gang fits, were no ranks to be kept together.
+Built Build(const SlotPool& pool, const Gang& gang, size_t together) {
+  GangBuilder builder(pool, gang.slots, together);
+  const std::string& storage = gang.demand.storage_id;
+  WorkerIndex anchor = kNoWorker;
+  if (!storage.empty()) {
+    const bool single = gang.demand.shape.single_node;
+    anchor = single ? HolderOf(pool, gang) : builder.Anchor(storage);
+    if (anchor == kNoWorker) return {};
+  }
+  std::vector<WorkerIndex> workers = builder.Build(anchor);
+  return {std::move(workers), builder.hosts()};
+}
+
+std::vector<std::string_view> HostsOf(const SlotPool& pool, const std::vector<WorkerIndex>& gang) {
+  std::vector<std::string_view> hosts;
+  for (const WorkerIndex worker : gang) hosts.push_back(pool.GetSlot(worker).host);
+  return hosts;
+}
+
+std::string TogetherText(size_t groups, size_t torn, int32_t together) {
+  const std::string of = absl::StrCat("ranks that share layers (parallel.tensor ", together, ")");
+  if (torn == 0) return absl::StrCat(", each group of ", of, " on one of them");
+  return absl::StrCat("; ", torn, " of ", groups, " groups of ", of, torn == 1 ? " is" : " are",
+                      " on several hosts, for want of multiples of ", together, " on each");
+}
+
 }  // namespace
+
+size_t CountTorn(const std::vector<std::string_view>& hosts, size_t together) {
+  size_t torn = 0;
+  // Ranks of one host are neighbours: who shares a layer has one host where the ends have.
+  for (size_t first = 0; first + together <= hosts.size(); first += together) {
+    if (hosts[first + together - 1] != hosts[first]) ++torn;
+  }
+  return torn;
+}
 
 Decision Place(const SlotPool& pool, const Demand& demand) {
   Decision decision;
@@ -249,18 +304,23 @@ Decision Place(const SlotPool& pool, const Demand& demand) {
     decision.reason = LackText(pool, demand.shape);
     return decision;
   }
-  GangBuilder builder(pool, gang.slots);
-  WorkerIndex anchor = kNoWorker;
-  if (!demand.storage_id.empty()) {
-    anchor = demand.shape.single_node ? HolderOf(pool, gang) : builder.Anchor(demand.storage_id);
+  const size_t together = TogetherOf(gang);
+  Built built = Build(pool, gang, together);
+  if (built.workers.size() < gang.slots) {
+    built = Build(pool, gang, 1);
+    decision.torn = CountTorn(HostsOf(pool, built.workers), together);
   }
-  decision.gang = builder.Build(anchor);
+  decision.gang = std::move(built.workers);
   if (Mutated(Mutant::kShortGang) && gang.slots > 1) decision.gang.pop_back();
   decision.reason = absl::StrCat(gang.slots, " ", View(Name(demand.shape.constraint.device)),
-                                 gang.slots == 1 ? " slot" : " slots", " on ", builder.hosts(),
-                                 builder.hosts() == 1 ? " host" : " hosts");
+                                 gang.slots == 1 ? " slot" : " slots", " on ", built.hosts,
+                                 built.hosts == 1 ? " host" : " hosts");
   if (gang.slots < static_cast<size_t>(demand.shape.slots)) {
     absl::StrAppend(&decision.reason, " for want of ", demand.shape.slots);
+  }
+  if (together > 1 && built.hosts > 1) {
+    absl::StrAppend(&decision.reason,
+                    TogetherText(gang.slots / together, decision.torn, demand.shape.together));
   }
   return decision;
 }

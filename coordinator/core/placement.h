@@ -2,7 +2,9 @@
 //
 // Role:      pure: the same free slots and demand give the same Decision. No clock, no randomness.
 // Cost:      O(hosts used × log slots) a decision; the pool is kept up to date by Add and Remove.
+//            Where ranks that share layers cannot be kept together, O(hosts) more.
 // Invariant: no slot twice; a gang is placed whole or not at all; ties go to the smaller name.
+//            Ranks that share layers are on one host where any choice of slots has them there.
 // Errors:    none; what is not placed gets a reason that a person can read.
 // Tests:     tests/coordinator/core/placement_test.cc, tests/sim
 #pragma once
@@ -116,8 +118,12 @@ enum class Verdict : uint8_t {
 struct Decision {
   Verdict verdict = Verdict::kNeverFits;
   std::vector<WorkerIndex> gang;  // by rank; ranks of one host are neighbours
+  size_t torn = 0;                // groups of ranks that share layers and are on several hosts
   std::string reason;
 };
+
+// How many groups of so many neighbours in rank are on several hosts; those of the ranks, in order.
+size_t CountTorn(const std::vector<std::string_view>& hosts, size_t together);
 
 // An elastic gang gets what its shape asks for, or the largest size below that fits.
 Decision Place(const SlotPool& pool, const Demand& demand);

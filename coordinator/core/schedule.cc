@@ -229,7 +229,7 @@ Outcome TryPlace(Turn& turn, TrialId id, const Shape& shape) {
 // Starts who has all the slots that it reserved. False: nobody has.
 bool StartReserved(Turn& turn) {
   LiveState& live = turn.live();
-  const Reservation* found = WholeReservation(live);
+  const Reservation* found = WholeReservation(turn.state);
   if (found == nullptr) return false;
   const auto whole = live.reservations.begin() + (found - live.reservations.data());
   const TrialId id = whole->holder;
@@ -240,11 +240,12 @@ bool StartReserved(Turn& turn) {
   const SlotPool& pool = EnsurePool(live, whole->shape.constraint);
   const ResumePoint resume = ResumeOf(turn.state, id, pool);
   const std::string storage = StorageOf(resume);
-  const Decision decision = Place(whole->slots, {whole->shape, storage});
+  const Decision decision = PlaceReserved(live, *whole, storage);
   if (decision.verdict == Verdict::kPlaced) {
+    const std::vector<WorkerIndex> reserved = whole->slots.Members();
     live.reservations.erase(whole);  // first, so that its slots are as others when they are taken
     Start(turn, id, decision, resume, Lent::kNo);
-    for (const WorkerIndex index : decision.gang) UpdateSlot(turn.state, live.workers[index]);
+    for (const WorkerIndex index : reserved) UpdateSlot(turn.state, live.workers[index]);
     return true;
   }
   // None of them sees the checkpoint: it collects anew, and minds that.
@@ -431,7 +432,7 @@ void PlacePending(Turn& turn, int trials_max) {
   while (std::exchange(live.placement_due, false)) {
     KeepReservations(turn);
     for (;;) {
-      const Reservation* whole = WholeReservation(live);
+      const Reservation* whole = WholeReservation(turn.state);
       const auto line = FirstLine(live);
       if (whole == nullptr && line == live.lines.end()) break;
       // Who has come meanwhile with a larger priority is heard first.

@@ -41,6 +41,9 @@ struct Shape {
   int32_t slots = 1;                       // that it starts with where they are to be had
   bool single_node = false;                // all on one host
   std::optional<spec::GangSizes> elastic;  // what will do beside `slots`
+  // Neighbours in rank that share each layer (parallel.tensor): on one host, where that is to be
+  // had.
+  int32_t together = 1;
   auto operator<=>(const Shape&) const = default;
   bool operator==(const Shape&) const = default;
 

@@ -170,6 +170,28 @@ TEST_F(DtcoordTest, AWrongFlagIsAUsageError) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "none"));
 }
 
+TEST_F(DtcoordTest, HowPatientItIsIsATimeFromASecondToAnHour) {
+  int tries = 0;
+  for (const std::string flag : {"--protect", "--grow-after", "--resize-every"}) {
+    for (const std::string wrong : {"999ms", "1h1s", "30", "soon"}) {
+      const std::string name = "refused" + std::to_string(++tries);
+      ChildProcess refused = Start(name, {}, {flag, wrong});
+      EXPECT_EQ(ExitCode(refused), 2) << flag << " " << wrong;
+      const std::string log = testing::Slurp(folder_ / (name + ".log"));
+      EXPECT_NE(log.find(flag + " '" + wrong + "' is no time from 1s to 1h; write it as 30s"),
+                std::string::npos)
+          << log;
+    }
+    for (const std::string right : {"1s", "1h"}) {
+      const std::string name = "taken" + std::to_string(++tries);
+      ChildProcess taken = Start(name, {}, {flag, right});
+      Dial(name);
+      taken.Signal(SIGTERM);
+      EXPECT_EQ(ExitCode(taken), 0) << flag << " " << right;
+    }
+  }
+}
+
 TEST_F(DtcoordTest, HttpForOtherHostsNeedsAnExplicitFlag) {
   ChildProcess refused(
       {DTCOORD, "--listen", "127.0.0.1:0", "--http", "0.0.0.0:0", "--state-dir", folder_ / "state"},

@@ -33,6 +33,7 @@ Options Rough(uint64_t seed) {
     faults = Faults{};
     options.prompt = true;
     if (seed % 16 == 12) Crowd(options);
+    if (seed % 16 == 4) ShareLayers(options);
     // In every eighth gangs that could grow train undisturbed, and larger ones wait.
     if (seed % 8 == 0) {
       options.elastic = 0.7;
@@ -42,6 +43,7 @@ Options Rough(uint64_t seed) {
       options.hosts = 2;
       options.slots_per_host = 2;
       options.gang_most = 4;
+      options.layers = 0;
     }
     return options;
   }
@@ -64,6 +66,7 @@ Options Rough(uint64_t seed) {
     options.hosts = 2;
     options.slots_per_host = 2;
     options.gang_most = 4;
+    options.layers = 0;
     options.safety = absl::Seconds(200);
   }
   // Workers are lost with what they have to tell, and come back with it.

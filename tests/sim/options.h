@@ -60,6 +60,7 @@ struct Options {
       0;                // of experiments: one with a priority, a share or wishes about its workers
   double quotas = 0.1;  // at each look, where there is scheduling: somebody sets one
   double elastic = 0;   // of experiments: one whose gangs shrink and grow
+  double layers = 0;    // of experiments: one whose gangs share layers two by two
   bool meddle = true;   // people cancel and retry
   bool prompt = false;  // nothing fails: cancels must be carried out in two seconds
   // Messages arrive: of a gang that broke, nobody may work on for longer than this.
@@ -68,6 +69,14 @@ struct Options {
   uint64_t killed_at = 0;  // the how manieth batch; 0: none
   Boundary boundary = Boundary::kAfterCommit;
 };
+
+// Gangs that need two hosts, of which each has a slot more than it can give in pairs.
+inline void ShareLayers(Options& options) {
+  options.hosts = 3;
+  options.slots_per_host = 3;
+  options.gang_most = 4;
+  options.layers = 0.7;
+}
 
 inline Options Draw(uint64_t seed) {
   Dice dice(seed ^ 0x9E3779B97F4A7C15ull);
@@ -101,6 +110,7 @@ inline Options Draw(uint64_t seed) {
   options.searches = dice.Chance(0.5) ? 0 : 0.7;
   options.scheduling = dice.Chance(0.4) ? 0 : 0.7;
   options.elastic = dice.Chance(0.6) ? 0 : 0.6;
+  if (seed % 5 == 3) ShareLayers(options);
   return options;
 }
 

@@ -164,6 +164,16 @@ std::string ScheduleChecker::CheckKept(const State& state, const v1::AttemptStar
   return "";
 }
 
+std::set<std::string> ScheduleChecker::ReservedForOthers(const v1::AttemptStarted& fact) const {
+  std::set<std::string> names;
+  for (const auto& [holder, kept] : kept_) {
+    const bool own = holder == TrialId{fact.experiment(), fact.trial()} ||
+                     holder == TrialId{fact.experiment(), kTicket};
+    if (!own) names.insert(kept.free.begin(), kept.free.end());
+  }
+  return names;
+}
+
 std::string ScheduleChecker::CheckStart(const State& state, const v1::AttemptStarted& fact,
                                         absl::Duration now) {
   const TrialId id{fact.experiment(), fact.trial()};
@@ -253,6 +263,11 @@ std::string ScheduleChecker::AfterStep(const State& state, const Effects& effect
                             kept_.contains({fact.experiment(), kTicket});
       if (const std::string first = starts.Overtaken(fact, reserved); !first.empty()) {
         return absl::StrCat("14: trial ", name, " starts before ", first);
+      }
+      if (starts.TearsForNothing(fact, ReservedForOthers(fact))) {
+        return absl::StrCat("14: trial ", name,
+                            " starts with ranks that share layers on several hosts, and could have "
+                            "had them on one each");
       }
     }
   }

@@ -36,6 +36,8 @@ class ScheduleChecker {
   std::string CheckGrowth(const State& state, const v1::StopRequested& fact, absl::Duration now);
   std::string CheckStart(const State& state, const v1::AttemptStarted& fact, absl::Duration now);
   std::string CheckKept(const State& state, const v1::AttemptStarted& fact);
+  // Workers that were free for somebody else alone after the Step before.
+  std::set<std::string> ReservedForOthers(const v1::AttemptStarted& fact) const;
   void NoteLoan(const v1::AttemptStarted& fact);
   std::string KeepBooks(const State& state, absl::Duration now);
 

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/marking.h"
 #include "coordinator/core/resolved.h"
 #include "spec/sizes.h"
 #include "tests/testing/queue_check.h"
@@ -172,6 +173,55 @@ std::string Starts::Overtaken(const v1::AttemptStarted& fact, bool reserved) con
     if (std::string first = OneOf(moment, experiment); !first.empty()) return first;
   }
   return "";
+}
+
+std::map<std::string, std::vector<const Worker*>> Starts::FreeByHost(
+    const Fact& fact, const std::set<std::string>& reserved) const {
+  std::set<std::string> names;
+  const Moment moment = MomentOf(fact);
+  names.insert(moment.free.begin(), moment.free.end());
+  for (const Worker& worker : state_.live.workers) {
+    if (worker.index == kNoWorker || worker.presence != Presence::kConnected) continue;
+    if (worker.attempt != nullptr || !worker.foreign.empty() || worker.draining) continue;
+    if (!IsHeld(state_, worker.name)) names.insert(worker.name);
+  }
+  for (const Reservation& reservation : state_.live.reservations) {
+    for (const WorkerIndex worker : reservation.slots.Members()) {
+      names.erase(state_.live.workers[worker].name);
+    }
+  }
+  for (const std::string& name : reserved) names.erase(name);
+  const Experiment& experiment = GetExperiment(state_.durable, fact.experiment());
+  std::map<std::string, std::vector<const Worker*>> free;
+  for (const std::string& name : names) {
+    if (!HasLabels(state_, name, experiment.spec.base().resources())) continue;
+    const Worker& worker = *FindWorker(state_.live, name);
+    free[worker.hello.host()].push_back(&worker);
+  }
+  return free;
+}
+
+bool Starts::TearsForNothing(const Fact& fact, const std::set<std::string>& reserved) const {
+  const Experiment& experiment = GetExperiment(state_.durable, fact.experiment());
+  const int together = experiment.spec.base().parallel().tensor();
+  if (together <= 1 || fact.lent()) return false;  // what is lent is of one reservation alone
+  bool torn = false;
+  for (int rank = 0; rank < fact.members_size(); ++rank) {
+    const v1::Member& first = fact.members(rank - rank % together);
+    torn = torn || fact.members(rank).host() != first.host();
+  }
+  if (!torn) return false;
+  int groups = 0;
+  bool seen = !fact.has_resume();
+  for (const auto& [host, workers] : FreeByHost(fact, reserved)) {
+    const int here = static_cast<int>(workers.size()) / together;
+    groups += here;
+    seen =
+        seen || (here > 0 && std::any_of(workers.begin(), workers.end(), [&](const Worker* each) {
+                   return each->hello.storage_id() == fact.resume().storage_id();
+                 }));
+  }
+  return seen && groups * together >= fact.members_size();
 }
 
 }  // namespace dt::sim

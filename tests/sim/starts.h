@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ class Starts {
   // when the Step began, and only a larger priority goes before that.
   // REQUIRES: a start of the Step.
   std::string Overtaken(const v1::AttemptStarted& fact, bool reserved) const;
+  // Ranks that share layers are on several hosts, and were to be had on one each, without the
+  // workers that are `reserved` for others.
+  bool TearsForNothing(const v1::AttemptStarted& fact, const std::set<std::string>& reserved) const;
 
  private:
   using Fact = v1::AttemptStarted;
@@ -49,6 +53,9 @@ class Starts {
   bool WouldFit(const Moment& moment, const Experiment& experiment, int32_t slots) const;
   bool TrialWouldFit(const Moment& moment, const Experiment& experiment, const Trial& trial) const;
   bool TicketWouldFit(const Moment& moment, const Experiment& experiment) const;
+  // Workers that were free just before a start and that the experiment could use, by host.
+  std::map<std::string, std::vector<const Worker*>> FreeByHost(
+      const Fact& fact, const std::set<std::string>& reserved) const;
   // One of the same experiment that goes first; one of this experiment that would have fitted.
   std::string Sibling(const Moment& moment, const Fact& fact) const;
   std::string OneOf(const Moment& moment, const Experiment& experiment) const;

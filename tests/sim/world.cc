@@ -141,7 +141,8 @@ Outcome World::Run() {
 }
 
 void World::MakeWishes() {
-  const int slots = options_.hosts * options_.slots_per_host;
+  const int slots = Slots();
+  Dice cuts(options_.seed ^ 0x7A5);  // of its own: other wishes are what they are without it
   for (int i = 0; i < options_.experiments; ++i) {
     v1::ExperimentSpec spec = Trials(dice_.Between(options_.trials_least, options_.trials_most));
     v1::Spec& base = *spec.mutable_base();
@@ -152,6 +153,7 @@ void World::MakeWishes() {
     if (dice_.Chance(0.3)) spec.mutable_search()->set_max_concurrent(dice_.Between(1, 2));
     if (dice_.Chance(options_.scheduling)) WishOfWorkers(*base.mutable_resources());
     if (options_.elastic > 0 && dice_.Chance(options_.elastic)) WishOfSizes(spec);
+    if (options_.layers > 0 && cuts.Chance(options_.layers)) ShareLayers(base);
     if (dice_.Chance(options_.searches)) spec = Searching(std::move(spec));
     Wish wish;
     *wish.request.mutable_spec() = std::move(spec);
@@ -181,12 +183,21 @@ void World::WishOfWorkers(v1::Resources& resources) {
   }
 }
 
+// In pairs, over several hosts where nothing else bounds it.
+void World::ShareLayers(v1::Spec& base) {
+  v1::Resources& resources = *base.mutable_resources();
+  const bool bound = resources.labels_size() > 0 || resources.single_node() ||
+                     resources.min_gpus() > 0 || resources.max_gpus_total() > 0;
+  if (!bound) resources.set_gpus(std::min(options_.gang_most, Slots()));
+  if (resources.gpus() % 2 == 0) base.mutable_parallel()->set_tensor(2);
+}
+
 // How many slots will do; two or three of them not always.
 void World::WishOfSizes(v1::ExperimentSpec& spec) {
   v1::Resources& resources = *spec.mutable_base()->mutable_resources();
   const int gpus = resources.gpus();
   resources.set_min_gpus(dice_.Between(1, gpus));
-  resources.set_max_gpus(dice_.Between(gpus, options_.hosts * options_.slots_per_host));
+  resources.set_max_gpus(dice_.Between(gpus, Slots()));
   spec.mutable_base()->mutable_train()->set_batch_size(kSlowBatch);
   spec.mutable_base()->mutable_train()->set_global_batch_size(gpus == 3 ? 3 : 8);
   spec.add_explicit_paths("train.global_batch_size");

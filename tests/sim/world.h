@@ -42,6 +42,8 @@ class World {
 
   void MakeWishes();
   void WishOfSizes(v1::ExperimentSpec& spec);
+  void ShareLayers(v1::Spec& base);
+  int Slots() const { return options_.hosts * options_.slots_per_host; }
   void WishOfWorkers(v1::Resources& resources);
   v1::ExperimentSpec Searching(v1::ExperimentSpec spec);
   void Submit(size_t wish);

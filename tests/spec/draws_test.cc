@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "spec/search.h"
 #include "tests/spec/experiment_builder.h"
 
@@ -178,6 +179,78 @@ TEST(DrawsTest, FiftyTrialsExtendedToEightyAreEightyFromTheStart) {
     ASSERT_EQ(eighty.size(), 80u);
     EXPECT_TRUE(std::equal(fifty.begin(), fifty.end(), eighty.begin()));
   }
+}
+
+// One of each configuration.
+std::vector<std::vector<v1::Assignment>> Configurations(const v1::ExperimentSpec& spec) {
+  std::vector<std::vector<v1::Assignment>> configurations;
+  const auto trials = Expand(spec).value();
+  for (size_t i = 0; i < trials.size(); i += ReplicatesOf(spec)) {
+    auto& values =
+        configurations.emplace_back(trials[i].assignments().begin(), trials[i].assignments().end());
+    if (spec.seeds().empty()) continue;
+    std::erase_if(values, [](const v1::Assignment& one) { return one.path() == "seed"; });
+  }
+  return configurations;
+}
+
+// 1 of 16 widths is a multiple of the heads.
+v1::ExperimentSpec FewPass(int64_t seed, int32_t max_trials) {
+  v1::ExperimentSpec spec = Random(seed, max_trials);
+  AddRange(spec, "optimizer.lr", 1e-5, 1e-2, 0, "log");
+  spec.mutable_base()->mutable_model()->set_n_head(16);
+  AddRange(spec, "model.n_embd", 16, 4096);
+  return spec;
+}
+
+// Some of them: included, of a space that is used up, with seeds, or refused by a rule.
+std::vector<v1::ExperimentSpec> Extendable(int64_t seed, int32_t max_trials) {
+  std::vector<v1::ExperimentSpec> specs = {Mixed(seed, max_trials), FewPass(seed, max_trials)};
+  v1::ExperimentSpec& small = specs.emplace_back(Random(seed, max_trials));
+  AddRange(small, "model.n_layer", 1, 12);
+  AddList(small, "schedule.type", {"cosine", "linear"});
+  v1::ExperimentSpec& seeds = specs.emplace_back(small);
+  seeds.clear_explicit_paths();
+  for (const int64_t each : {seed, seed + 100}) seeds.add_seeds(each);
+  v1::ExperimentSpec& included = specs.emplace_back(small);
+  const auto first = Configurations(small).front();
+  *included.add_include()->mutable_values() = {first.begin(), first.end()};
+  return specs;
+}
+
+TEST(DrawsTest, WhatAnExtensionAddsIsWhatTheLargerNumberHadFromTheStart) {
+  for (int64_t seed = 1; seed <= 10; ++seed) {
+    for (const auto& [before, count] :
+         {std::pair(1, 2), std::pair(1, 40), std::pair(3, 4), std::pair(8, 60)}) {
+      const std::vector<v1::ExperimentSpec> small = Extendable(seed, before);
+      const std::vector<v1::ExperimentSpec> large = Extendable(seed, count);
+      for (size_t i = 0; i < small.size(); ++i) {
+        SCOPED_TRACE(absl::StrCat("seed ", seed, ", file ", i, ", ", before, " to ", count));
+        auto trials = Expand(small[i]).value();
+        const auto further =
+            ExpandFurther(small[i], Configurations(small[i]), static_cast<uint32_t>(count));
+        ASSERT_TRUE(further.ok()) << further.status();
+        trials.insert(trials.end(), further->begin(), further->end());
+        const auto whole = Expand(large[i]).value();
+        ASSERT_EQ(trials.size(), whole.size());
+        for (size_t n = 0; n < whole.size(); ++n) {
+          EXPECT_EQ(trials[n].SerializeAsString(), whole[n].SerializeAsString())
+              << Text(trials[n]) << " for " << Text(whole[n]);
+        }
+      }
+    }
+  }
+}
+
+TEST(DrawsTest, AnExtensionThatTakesTooManyDrawsAtATimeIsRefusedAndSaysIt) {
+  const v1::ExperimentSpec spec = FewPass(7, 10);
+  const auto known = Configurations(spec);
+  EXPECT_TRUE(ExpandFurther(spec, known, 1000).ok());
+  const auto refused = ExpandFurther(spec, known, 10'000);  // 16 draws each
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(refused.status().message(),
+            absl::StrCat("9990 further trials take more than ", kDrawsAtOnce,
+                         " draws, which is the most at a time; raise max_trials by less"));
 }
 
 TEST(DrawsTest, ASpaceThatIsUsedUpGivesEachOfItsCombinationsOnce) {

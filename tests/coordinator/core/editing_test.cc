@@ -260,6 +260,30 @@ TEST_F(EditingTest, ARandomSearchExtendedIsTheLargerOneFromTheStart) {
   EXPECT_EQ(RatesOf(Submit(Searching("random", 5))), rates);
 }
 
+TEST_F(EditingTest, ARandomSearchIsExtendedByAsManyAtATimeAsOneStepCanDraw) {
+  const auto make = [](int max_trials) {
+    v1::ExperimentSpec spec = Searching("random", max_trials);
+    spec.mutable_base()->mutable_model()->set_n_head(16);
+    v1::Parameter& width = *spec.add_parameters();
+    width.set_path("model.n_embd");  // of 16 draws one is a multiple of n_head
+    width.mutable_range()->set_min(16);
+    width.mutable_range()->set_max(4096);
+    return spec;
+  };
+  const ExperimentId id = Submit(make(20));
+  const auto refused = Extend(id, limits::kTrialsPerExperiment);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(refused.status().message().find("raise max_trials by less"), std::string::npos)
+      << refused.status();
+  EXPECT_TRUE(last_.records.empty());
+  for (const uint32_t trials : {500, 1000}) {
+    const auto extended = Extend(id, trials);
+    ASSERT_TRUE(extended.ok()) << extended.status();
+    EXPECT_TRUE(extended->changed());
+  }
+  EXPECT_EQ(RatesOf(Submit(make(1000))), RatesOf(id));
+}
+
 TEST_F(EditingTest, ASearchThatProposesGoesOnWithMoreTrials) {
   AddWorker("a");
   const ExperimentId id = Submit(Searching("bayes", 1));

@@ -105,6 +105,24 @@ TEST_F(ElasticTest, TheGateJudgesTheSizeThatWouldStart) {
       << Explain({id, 3});
 }
 
+TEST_F(ElasticTest, RanksThatShareLayersAreOnOneHostAfterItHasGrown) {
+  for (const char* name : {"a/0", "a/1"}) AddWorker(name, {.host = "a"});
+  v1::ExperimentSpec spec = Elastic(2, 2, 4);
+  spec.mutable_base()->mutable_parallel()->set_tensor(2);
+  spec.mutable_base()->mutable_train()->set_global_batch_size(2);
+  const ExperimentId id = Submit(spec);
+  Train({"a/0", "a/1"});
+  AddWorker("b/0", {.host = "b"});
+  for (const char* name : {"c/0", "c/1"}) AddWorker(name, {.host = "c"});
+  Advance(limits::kProtectFirst + absl::Seconds(1));
+  ASSERT_EQ(NewestOf({id, 1}).stop_slots, 4u);
+  SaveAndLeave({"a/0", "a/1"}, 20);
+  ASSERT_EQ(SizeOf({id, 1}), 4u);
+  EXPECT_EQ(AssignedTo("c/0")->rank() / 2, AssignedTo("c/1")->rank() / 2);
+  // What was held for it and is not needed is free to others.
+  ExpectOrders("b/0", {Submit(OneTrial()), 1}, 0);
+}
+
 TEST_F(ElasticTest, ItShrinksForALargerPriorityRatherThanThatAnotherWaits) {
   AddWorkers({"a", "b", "c", "d", "e"});
   const ExperimentId id = Submit(Elastic(1, 4, 4));
@@ -206,6 +224,50 @@ TEST_F(ElasticTest, ItChangesItsSizeOnceInAWhileAndOnlyWithEnoughLeftToTrain) {
   for (uint64_t step = 41; step < 50; ++step) TellPace(gang[0], step, 30);
   AddWorker("i");  // an event that frees slots
   Advance(absl::Seconds(35));
+  EXPECT_EQ(NewestOf({id, 1}).stop_slots, 8u);
+}
+
+TEST_F(ElasticTest, HowLongSlotsAreIdleAndItKeepsItsSizeIsTheOperatorsToSay) {
+  Patience& patience = state_.live.patience;
+  patience.protect = absl::Seconds(1);
+  patience.grow_after = absl::Seconds(100);
+  patience.resize_every = absl::Seconds(200);
+  AddWorkers({"a", "b"});
+  const ExperimentId id = Submit(Elastic(1, 2, 8));
+  Train({"a", "b"});
+  AddWorkers({"c", "d"});
+  Advance(patience.grow_after - absl::Seconds(2));
+  EXPECT_FALSE(NewestOf({id, 1}).AskedToStop()) << "slots are not idle for long enough";
+  Advance(absl::Seconds(4));
+  ASSERT_EQ(NewestOf({id, 1}).stop_slots, 4u);
+  SaveAndLeave({"a", "b"}, 30);
+  ASSERT_EQ(SizeOf({id, 1}), 4u);
+  Train({"a", "b", "c", "d"}, 30);
+  AddWorkers({"e", "f", "g", "h"});
+  TellPace("a", 40, 3);  // of 100 steps: 180 s are left
+  Advance(patience.resize_every + absl::Seconds(10));
+  EXPECT_FALSE(NewestOf({id, 1}).AskedToStop()) << "too little is left to train";
+  for (uint64_t step = 41; step < 50; ++step) TellPace("a", step, 30);
+  AddWorker("i");  // an event that frees slots
+  Advance(absl::Seconds(5));
+  EXPECT_EQ(NewestOf({id, 1}).stop_slots, 8u) << "the others have been idle for long enough";
+}
+
+TEST_F(ElasticTest, ItChangesItsSizeOnceInTheTimeThatTheOperatorSays) {
+  Patience& patience = state_.live.patience;
+  patience = {absl::Seconds(1), absl::Seconds(1), absl::Seconds(100)};
+  AddWorkers({"a", "b"});
+  const ExperimentId id = Submit(Elastic(1, 2, 8));
+  Train({"a", "b"});
+  AddWorkers({"c", "d"});
+  Advance(absl::Seconds(3));
+  ASSERT_EQ(NewestOf({id, 1}).stop_slots, 4u);
+  SaveAndLeave({"a", "b"}, 30);
+  Train({"a", "b", "c", "d"}, 30);
+  AddWorkers({"e", "f", "g", "h"});
+  Advance(patience.resize_every - absl::Seconds(5));
+  EXPECT_FALSE(NewestOf({id, 1}).AskedToStop());
+  Advance(absl::Seconds(8));
   EXPECT_EQ(NewestOf({id, 1}).stop_slots, 8u);
 }
 

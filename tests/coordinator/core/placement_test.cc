@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <numeric>
 #include <random>
 #include <set>
 #include <string>
@@ -56,6 +57,43 @@ TEST(PlacementTest, ASharedStorageDoesNotSpoilThePacking) {
     pool.Add({i, absl::StrCat("w", i), i < 2 ? "a" : "b", "shared"}, SlotUse::kFree);
   }
   EXPECT_EQ(Place(pool, {{kCpu, 4}, "shared"}).gang, (std::vector<WorkerIndex>{2, 3, 4, 5}));
+}
+
+Demand SharingLayers(int32_t slots, int32_t together, const std::string& storage = "") {
+  Demand demand{{kCpu, slots}, storage};
+  demand.shape.together = together;
+  return demand;
+}
+
+TEST(PlacementTest, RanksThatShareLayersAreOnOneHostEach) {
+  const SlotPool pool = Fleet({3, 3, 1});
+  const Decision decision = Place(pool, SharingLayers(4, 2));
+  EXPECT_EQ(decision.gang, (std::vector<WorkerIndex>{0, 1, 3, 4}));
+  EXPECT_EQ(decision.reason,
+            "4 cpu slots on 2 hosts, each group of ranks that share layers (parallel.tensor 2) on "
+            "one of them");
+  EXPECT_EQ(Place(pool, SharingLayers(2, 2)).reason, "2 cpu slots on 1 host");
+  // More hosts than it would take with groups over two of them.
+  EXPECT_EQ(Place(Fleet({5, 3, 2}), SharingLayers(8, 2)).gang,
+            (std::vector<WorkerIndex>{0, 1, 2, 3, 5, 6, 8, 9}));
+}
+
+TEST(PlacementTest, RanksThatShareLayersStartOnSeveralHostsWhereThatIsAllThereIsAndSayIt) {
+  const Decision decision = Place(Fleet({3, 1, 1}), SharingLayers(4, 2));
+  ASSERT_EQ(decision.verdict, Verdict::kPlaced);
+  EXPECT_EQ(decision.torn, 1u);
+  EXPECT_EQ(decision.reason,
+            "4 cpu slots on 2 hosts; 1 of 2 groups of ranks that share layers (parallel.tensor 2) "
+            "is on several hosts, for want of multiples of 2 on each");
+}
+
+TEST(PlacementTest, RanksThatShareLayersBeginWhereTheCheckpointIsIfItsHostHasRoomForThem) {
+  EXPECT_EQ(Place(Fleet({4, 2, 3}), SharingLayers(4, 2, "s1")).gang,
+            (std::vector<WorkerIndex>{4, 5, 6, 7}));
+  // The only slot that sees it has no second beside it.
+  const Decision torn = Place(Fleet({4, 1, 3}), SharingLayers(4, 2, "s1"));
+  EXPECT_EQ(torn.gang[0], 4u);
+  EXPECT_EQ(torn.torn, 1u);
 }
 
 TEST(PlacementTest, SaysWhatIsMissing) {
@@ -118,10 +156,66 @@ class RandomFleet {
     }
     ASSERT_FALSE(decision.reason.empty());
     if (fits) CheckGang(decision, wanted, storage);
+    const int together = 2 + static_cast<int>(Pick(3));
+    if (wanted % together != 0) return;
+    const Decision grouped = Place(pool_, SharingLayers(wanted, together, storage));
+    ASSERT_EQ(grouped.verdict, decision.verdict) << "nobody waits for it";
+    if (fits) CheckGroups(grouped, together, storage);
   }
 
  private:
   uint32_t Pick(uint32_t bound) { return random_() % bound; }
+
+  struct Room {
+    int free = 0;
+    bool sees = false;
+  };
+  std::map<std::string, Room> RoomOfHosts(const std::string& storage) const {
+    std::map<std::string, Room> hosts;
+    for (const auto& [worker, entry] : slots_) {
+      if (entry.second != SlotUse::kFree) continue;
+      Room& room = hosts[entry.first.host];
+      ++room.free;
+      room.sees = room.sees || storage.empty() || entry.first.storage_id == storage;
+    }
+    return hosts;
+  }
+
+  // Groups are kept together wherever the free slots allow it, and then on the fewest hosts.
+  void CheckGroups(const Decision& decision, int together, const std::string& storage) {
+    const auto wanted = static_cast<int>(decision.gang.size());
+    std::multiset<int, std::greater<>> groups;
+    bool anchored = false;
+    for (const auto& [host, room] : RoomOfHosts(storage)) {
+      groups.insert(room.free / together);
+      anchored = anchored || (room.sees && room.free >= together);
+    }
+    const bool there = std::accumulate(groups.begin(), groups.end(), 0) * together >= wanted;
+    size_t torn = 0;
+    std::map<std::string, int> taken;
+    for (size_t rank = 0; rank < decision.gang.size(); ++rank) {
+      const std::string& host = slots_.at(decision.gang[rank]).first.host;
+      ++taken[host];
+      const bool ends = (rank + 1) % static_cast<size_t>(together) == 0;
+      const size_t first = rank + 1 - static_cast<size_t>(together);
+      if (ends && slots_.at(decision.gang[first]).first.host != host) ++torn;
+    }
+    ASSERT_EQ(decision.torn, torn);
+    ASSERT_EQ(torn == 0, there && anchored) << decision.reason;
+    if (torn > 0) return CheckGang(decision, wanted, storage);
+    for (const auto& [host, slots] : taken) ASSERT_EQ(slots % together, 0);
+    if (!storage.empty()) {
+      ASSERT_EQ(slots_.at(decision.gang[0]).first.storage_id, storage);
+      return;
+    }
+    size_t fewest = 0;
+    for (int left = wanted; const int group : groups) {
+      if (left <= 0) break;
+      left -= group * together;
+      ++fewest;
+    }
+    ASSERT_EQ(taken.size(), fewest);
+  }
 
   void CheckGang(const Decision& decision, int wanted, const std::string& storage) {
     ASSERT_EQ(decision.gang.size(), static_cast<size_t>(wanted)) << "gangs are whole";

@@ -197,6 +197,50 @@ TEST_F(ScheduleTest, AGangThatWantsOneHostWaitsForOne) {
   ExpectOrders("b/1", {id, 1}, 1);
 }
 
+// 4 slots whose ranks share layers two by two.
+v1::ExperimentSpec InPairs() {
+  v1::ExperimentSpec spec = OnSlots(4);
+  spec.mutable_base()->mutable_parallel()->set_tensor(2);
+  return spec;
+}
+
+TEST_F(ScheduleTest, RanksThatShareLayersAreOnOneHost) {
+  for (const char* name : {"a/0", "a/1", "a/2"}) AddWorker(name, {.host = "a"});
+  for (const char* name : {"b/0", "b/1", "b/2"}) AddWorker(name, {.host = "b"});
+  const ExperimentId id = Submit(InPairs());
+  ExpectOrders("a/0", {id, 1}, 0);
+  ExpectOrders("a/1", {id, 1}, 1);
+  ExpectOrders("b/0", {id, 1}, 2);
+  ExpectOrders("b/1", {id, 1}, 3);
+}
+
+TEST_F(ScheduleTest, ATrialWhoseRanksCannotShareLayersOnOneHostStartsAndSaysIt) {
+  for (const char* name : {"a/0", "a/1", "a/2"}) AddWorker(name, {.host = "a"});
+  AddWorker("b/0", {.host = "b"});
+  const ExperimentId id = Submit(InPairs());
+  ExpectOrders("b/0", {id, 1}, 3);
+  EXPECT_EQ(TrialOf({id, 1}).attempts[0].reason,
+            "4 cpu slots on 2 hosts; 1 of 2 groups of ranks that share layers (parallel.tensor 2) "
+            "is on several hosts, for want of multiples of 2 on each");
+  EXPECT_NE(Explain({id, 1}).find("1 of 2 groups of ranks that share layers (parallel.tensor 2) is "
+                                  "on several hosts"),
+            std::string::npos)
+      << Explain({id, 1});
+}
+
+TEST_F(ScheduleTest, EachTrialIsPlacedByItsOwnNumberOfRanksThatShareLayers) {
+  for (const char* name : {"a/0", "a/1", "a/2"}) AddWorker(name, {.host = "a"});
+  for (const char* name : {"b/0", "b/1", "b/2"}) AddWorker(name, {.host = "b"});
+  const ExperimentId id =
+      Submit(AtMost(1, Sweep(OnSlots(4), "parallel.tensor", {IntegerValue(1), IntegerValue(2)})));
+  ExpectOrders("a/2", {id, 1}, 2);
+  const std::vector<std::string> gang = {"a/0", "a/1", "a/2", "b/0"};
+  Train(gang);
+  Finish(gang);
+  ExpectOrders("a/1", {id, 2}, 1);
+  ExpectOrders("b/1", {id, 2}, 2);  // b/0 has not been left when four are free
+}
+
 TEST_F(ScheduleTest, AnExperimentRunsNoMoreThanItsMaxConcurrent) {
   for (const char* name : {"a", "b", "c"}) AddWorker(name);
   const ExperimentId bounded = Submit(AtMost(1, Trials(3)));

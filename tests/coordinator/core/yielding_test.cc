@@ -61,6 +61,26 @@ TEST_F(YieldingTest, WhoHasJustBegunToTrainIsLeftInPeaceForAWhile) {
   EXPECT_TRUE(Asked({usual, 1}));
 }
 
+TEST_F(YieldingTest, HowLongThatIsIsTheOperatorsToSayAndDoublesWithEachStop) {
+  constexpr absl::Duration kProtect = absl::Seconds(10);
+  state_.live.patience.protect = kProtect;
+  AddWorker("a");
+  const ExperimentId usual = Submit(OneTrial());
+  for (const int times : {1, 2, 4}) {
+    Train({"a"});
+    const ExperimentId urgent = Submit(Prior(10, OneTrial()));
+    Advance(times * kProtect - absl::Seconds(2));
+    EXPECT_FALSE(Asked({usual, 1})) << times;
+    Advance(absl::Seconds(4));
+    ASSERT_TRUE(Asked({usual, 1})) << times;
+    SaveAndLeave({"a"}, 20);
+    ExpectOrders("a", {urgent, 1}, 0);
+    Train({"a"});
+    Finish({"a"});
+    ExpectOrders("a", {usual, 1}, 0);
+  }
+}
+
 TEST_F(YieldingTest, TheNewestOfTheLowestPriorityGoFirstAndNoMoreThanAreNeeded) {
   for (const char* name : {"a", "b", "c"}) AddWorker(name);
   const ExperimentId low = Submit(Prior(-5, OneTrial()));
