@@ -222,8 +222,10 @@ setup() {
   done
   setup_packages "${packages[@]}"
   setup_libtorch "${wheels[@]}"
-  if [ "$check" = yes ]; then setup_python_client || true; fi
-  # What these import besides torch.
+  if [ "$check" = yes ] && setup_python_client; then
+    setup_wheels wheels-sklearn.txt sklearn-wheels || say "the test of examples/command/digits.py will be skipped"
+  fi
+  # What these import besides torch and scikit-learn.
   if [ "$programs" = yes ]; then
     setup_wheels wheels-programs.txt program-wheels
     python3 -B "$root/bench/training/python_torch.py" "$libtorch_dir" "$cache_dir" || return

@@ -38,17 +38,17 @@ void IndexResult(const Experiment& experiment, uint32_t configuration, SearchInd
   double sum = 0;
   uint32_t finished = 0;
   bool whole = false;
-  bool blamed = false;
+  bool failed = false;
   for (uint32_t number = first; number < first + replicates; ++number) {
     const Trial& trial = experiment.trials[number - 1];
     if (!IsTerminal(trial.state)) return;
-    blamed = blamed || (trial.state == v1::TRIAL_FAILED && BlamesValues(trial.cause));
+    failed = failed || (trial.state == v1::TRIAL_FAILED && FailedByItself(trial.cause));
     if (trial.state != v1::TRIAL_FINISHED) continue;
     whole = trial.cause == v1::CAUSE_FINISHED;
     sum += search::CostOf(GoalOf(experiment), DurableMetricOf(experiment, trial));
     ++finished;
   }
-  if (blamed) return history.Fail(configuration);
+  if (failed) return history.Fail(configuration);
   if (finished == 0) return history.Forget(configuration);
   // The end of training is a ladder's last rung.
   if (Climbs(experiment) && whole) {

@@ -51,8 +51,9 @@ spec::Ladder LadderOf(const Experiment& experiment);
 int BracketOf(const Experiment& experiment, uint32_t trial);
 // That the trial failed says something of its values, not of the machines.
 bool BlamesValues(v1::Cause cause);
-// That the trial failed is its own doing, rather than the fleet's or a person's: a rung that it was
-// heading for keeps one in eta of all that started.
+// That the trial failed is its own doing, rather than the fleet's or a person's: it counts as bad
+// where values are proposed, and a rung that it was heading for keeps one in eta of all that
+// started.
 bool FailedByItself(v1::Cause cause);
 
 // REQUIRES: the experiment exists. The index holds until the next record.

@@ -31,6 +31,7 @@ void History::Open(uint32_t configuration, Point at) {
   DT_CHECK(added || found->second.state != State::kOpen);
   // A retry begins anew: what it showed before is gone.
   for (const auto& [rung, cost] : found->second.rungs) rungs_[rung].erase({cost, configuration});
+  if (found->second.state == State::kFailed) --failed_;
   if (found->second.state == State::kEnded) ended_.erase({found->second.cost, configuration});
   found->second = {.at = std::move(at)};
 }
@@ -50,7 +51,10 @@ void History::End(uint32_t configuration, double cost) {
   ended_.emplace(cost, configuration);
 }
 
-void History::Fail(uint32_t configuration) { Get(configuration).state = State::kFailed; }
+void History::Fail(uint32_t configuration) {
+  Get(configuration).state = State::kFailed;
+  ++failed_;
+}
 
 void History::Forget(uint32_t configuration) {
   Configuration& found = Get(configuration);

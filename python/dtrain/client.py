@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import secrets
 import time
 import warnings
@@ -565,7 +566,14 @@ class Client:
 
 def _who() -> str:
     """Who the person is, by the name that this machine has for them, as dtctl says it."""
-    return os.environ.get("USER", "").encode(errors="replace").decode(errors="replace")
+    named = os.environ.get("USER", "")
+    if not named:
+        # In containers and under service managers nobody has set it.
+        try:
+            named = pwd.getpwuid(os.geteuid()).pw_name
+        except KeyError:
+            return ""
+    return named.encode(errors="replace").decode(errors="replace")
 
 
 def _change_of(name: str, value: Any) -> pb.ChangeRequest:

@@ -276,12 +276,14 @@ std::optional<Python> PythonWith(const std::string& module) {
   };
   const std::string cache = variable("XDG_CACHE_HOME").empty() ? variable("HOME") + "/.cache"
                                                                : variable("XDG_CACHE_HOME");
-  // The second is what ./dev setup --programs makes of the torch wheel and of what goes with it.
+  const std::string sklearn = cache + "/dtrain/sklearn-wheels";
   const std::string bench = cache + "/dtrain/bench-python";
   const std::string wheels =
-      cache + "/dtrain/bench-torch-2.11.0:" + cache + "/dtrain/program-wheels";
+      cache + "/dtrain/bench-torch-2.11.0:" + cache + "/dtrain/program-wheels:" + sklearn;
+  // The second is what ./dev setup makes, the third what it makes with --programs.
   for (Python python :
        {Python{"/usr/bin/env", {}},
+        Python{cache + "/dtrain/python-client/bin/python", {{"PYTHONPATH", sklearn}}},
         Python{bench + "/bin/python",
                {{"PYTHONPATH", wheels}, {"LD_LIBRARY_PATH", bench + "/stand-ins"}}}}) {
     std::vector<std::string> words = {"-c", "import " + module};
@@ -320,7 +322,7 @@ TEST_F(ProgramTest, AnUnmodifiedDdpScriptTrainsOnTwoRanks) {
 
 TEST_F(ProgramTest, AScikitLearnScriptReportsAndSaves) {
   const std::optional<Python> python = PythonWith("sklearn");
-  if (!python) GTEST_SKIP() << "no python3 imports sklearn; " << kMakesOne;
+  if (!python) GTEST_SKIP() << "no python3 imports sklearn; ./dev setup makes one";
   cluster_.StartCoordinator();
   cluster_.StartWorker("w0", {"--program-runner", DTPROGRAM}, python->env);
   ASSERT_TRUE(cluster_.AwaitWorkers(1));

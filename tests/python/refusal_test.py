@@ -4,6 +4,7 @@ import concurrent.futures
 import contextlib
 import os
 import pathlib
+import pwd
 import socket
 import subprocess
 import unittest
@@ -245,6 +246,15 @@ class RefusalTest(unittest.TestCase):
         with mock.patch.dict(os.environ, {"USER": "ann"}):
             submitted = self.client.submit({**EXPERIMENT, "name": "changing"})
             self.assertEqual(self.client.experiment(submitted).submitted_by, "ann")
+    def test_where_nobody_says_who_the_person_is_the_machine_does(self) -> None:
+        for unset in ({}, {"USER": ""}):
+            with mock.patch.dict(os.environ, unset):
+                if not unset:
+                    os.environ.pop("USER", None)
+                submitted = self.client.submit({**EXPERIMENT, "name": "unnamed"})
+                self.client.cancel(submitted)
+            self.assertEqual(self.client.experiment(submitted).submitted_by, pwd.getpwuid(os.geteuid()).pw_name)
+
             self.assertEqual(self.client.pause(submitted), 0)
             self.assertTrue(self.client.experiment(submitted).paused)
             self.assertTrue(self.client.resume(submitted))

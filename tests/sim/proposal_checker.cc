@@ -18,6 +18,7 @@ namespace {
 
 struct Count {
   size_t ended = 0;              // configurations with a result
+  size_t failed = 0;             // by themselves
   size_t open = 0;               // without anything yet
   size_t known = 0;              // that a model learns from, open and failed ones among them
   std::map<int, size_t> levels;  // how many came to each rung, and to the end
@@ -28,14 +29,13 @@ bool IsLadder(const Experiment& experiment) { return experiment.spec.search().me
 // One configuration's trials into the count.
 void CountOne(const Experiment& experiment, size_t first, size_t replicates, Count& count) {
   bool over = true;
-  bool blamed = false;
+  bool failed = false;
   size_t finished = 0;
   size_t rungs = 0;
   for (size_t i = first; i < first + replicates; ++i) {
     const Trial& trial = experiment.trials[i];
     over = over && IsTerminal(trial.state);
-    blamed = blamed || (trial.state == v1::TRIAL_FAILED &&
-                        (trial.cause == v1::CAUSE_OOM || trial.cause == v1::CAUSE_NONFINITE));
+    failed = failed || (trial.state == v1::TRIAL_FAILED && FailedOnItsOwn(trial.cause));
     finished += trial.state == v1::TRIAL_FINISHED ? 1 : 0;
     for (const KnownRung& rung : trial.rungs) {
       if (std::isinf(rung.cost)) continue;
@@ -43,10 +43,11 @@ void CountOne(const Experiment& experiment, size_t first, size_t replicates, Cou
       ++rungs;
     }
   }
-  if (over && !blamed && finished == 0 && rungs == 0) return;  // cancelled, or lost
+  if (over && !failed && finished == 0 && rungs == 0) return;  // cancelled, or lost
   ++count.known;
   if (!over && rungs == 0) ++count.open;
-  if (!over || blamed || finished == 0) return;
+  if (over && failed) ++count.failed;
+  if (!over || failed || finished == 0) return;
   ++count.ended;
   const bool whole = experiment.trials[first].cause == v1::CAUSE_FINISHED;
   if (IsLadder(experiment) && whole) ++count.levels[experiment.spec.search().asha().rungs() + 1];
@@ -62,8 +63,8 @@ size_t GoodOf(const Experiment& experiment, const Count& count) {
 }
 
 std::string ReasonFor(const Experiment& experiment, const Count& count, size_t number) {
-  if (count.ended < 10) {
-    return absl::StrCat("uniform: ", count.ended,
+  if (count.ended + count.failed < 10) {
+    return absl::StrCat("uniform: ", count.ended + count.failed,
                         " of the 10 configurations that the model needs have ended");
   }
   if (IsLadder(experiment) && number % 3 == 0) {
@@ -93,6 +94,11 @@ std::optional<spec::Point> FirstUntried(const Experiment& experiment, size_t num
 }
 
 }  // namespace
+
+bool FailedOnItsOwn(v1::Cause cause) {
+  return cause == v1::CAUSE_TRAINER_CRASH || cause == v1::CAUSE_HANG || cause == v1::CAUSE_OOM ||
+         cause == v1::CAUSE_NONFINITE || cause == v1::CAUSE_CONFIG || cause == v1::CAUSE_DATA;
+}
 
 std::vector<v1::Assignment> ValuesOf(const Experiment& experiment,
                                      const v1::ExpandedTrial& expanded) {

@@ -12,6 +12,8 @@
 
 namespace dt::sim {
 
+// By its values, or its program, and neither the machines nor a person.
+bool FailedOnItsOwn(v1::Cause cause);
 // The trial's values, but for a seed that tells it from others of its configuration.
 std::vector<v1::Assignment> ValuesOf(const Experiment& experiment,
                                      const v1::ExpandedTrial& expanded);

@@ -25,12 +25,6 @@ double CostAgain(const Experiment& experiment, double metric) {
   return experiment.spec.search().goal() == "maximize" ? -metric : metric;
 }
 
-// Its values, or its program, and neither the machines nor a person.
-bool FailedOnItsOwn(v1::Cause cause) {
-  return cause == v1::CAUSE_TRAINER_CRASH || cause == v1::CAUSE_HANG || cause == v1::CAUSE_OOM ||
-         cause == v1::CAUSE_NONFINITE || cause == v1::CAUSE_CONFIG || cause == v1::CAUSE_DATA;
-}
-
 // Whether its best is worse than the median of the others' means at the step it came to.
 bool IsBehindTheMedian(const Experiment& experiment, const Trial& trial) {
   const int after = experiment.spec.base().stop().median().after();

@@ -1,5 +1,5 @@
 // drawn_test.cc: experiments whose trials are drawn or have seeds, from the submit to what a trial
-// trains; and what a coordinator does not do yet.
+// trains; and what a search makes of trials that fail.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -62,6 +62,45 @@ TEST_F(DrawnTest, EverySeedIsTrainedWithEachConfiguration) {
   EXPECT_EQ(trained, (std::vector<std::pair<int64_t, int64_t>>{{2, 5}, {2, 9}, {3, 5}, {3, 9}}));
   EXPECT_EQ(ExpandedOf(experiment, experiment.trials[3]).configuration(), 2u);
   EXPECT_EQ(ExpandedOf(experiment, experiment.trials[3]).replicate(), 1u);
+}
+
+TEST_F(DrawnTest, ATrialThatCrashedForGoodIsABadOneAndOneThatAPersonCancelledIsNone) {
+  v1::ExperimentSpec spec = Searching("bayes", 20);
+  spec.mutable_base()->mutable_retries()->set_max(0);
+  const ExperimentId id = Submit(spec);
+  AddWorker("a");
+  for (int i = 0; i < 5; ++i) {
+    Train({"a"});
+    SendItems("a", {Evaluation("a", 50, 3 + i)});
+    Finish({"a"});
+  }
+  const v1::Cause causes[] = {v1::CAUSE_TRAINER_CRASH, v1::CAUSE_HANG, v1::CAUSE_DATA,
+                              v1::CAUSE_OOM};
+  std::string reason;
+  const auto read = [&] {
+    for (const v1::Record& record : last_.records) {
+      if (record.has_trials_added()) reason = record.trials_added().reasons(0);
+    }
+  };
+  const auto fail = [&](v1::Cause cause) {
+    Train({"a"});
+    SendItems("a", {Ended("a", cause)});
+    Leave("a");
+    read();
+  };
+  for (const v1::Cause cause : causes) fail(cause);
+  EXPECT_EQ(reason, "uniform: 9 of the 10 configurations that the model needs have ended");
+  Cancel(id, 10);
+  Follow("a");
+  Leave("a");
+  read();
+  EXPECT_EQ(reason, "uniform: 9 of the 10 configurations that the model needs have ended");
+  fail(v1::CAUSE_TRAINER_CRASH);
+  EXPECT_EQ(reason, "tpe: best of 24; 1 good, 9 other, 0 open");
+  RestartCoordinator();
+  Connect("a");
+  fail(v1::CAUSE_TRAINER_CRASH);
+  EXPECT_EQ(reason, "tpe: best of 24; 1 good, 10 other, 0 open");
 }
 
 }  // namespace

@@ -58,7 +58,9 @@ TEST(HistoryTest, FailedOnesAreBadAndForgottenOnesAreLeftOut) {
   history.Fail(2);
   history.Forget(3);
   EXPECT_EQ(Numbers(history.ByResult().bad), (std::vector<double>{2, 4}));
-  EXPECT_EQ(history.ended(), 1u);
+  EXPECT_EQ(history.ended(), 2u);
+  history.Open(2, At(2));
+  EXPECT_EQ(history.ended(), 1u) << "it was retried";
   EXPECT_TRUE(history.Tried(At(3)));
 }
 

@@ -20,6 +20,7 @@ using testing::Dropout;
 using testing::Layers;
 using testing::Mixed;
 using testing::Norm;
+using testing::Warmup;
 
 bool Anything(const Point&) { return true; }
 
@@ -55,6 +56,22 @@ TEST(SearcherTest, FirstTenAreUniformAndTheModelFollows) {
   Fill(history, space, 10);
   history.Open(11, spec::DrawUniform(space, {.seed = 5}));
   EXPECT_EQ(Ask(space, history, 12).reason, "tpe: best of 24; 1 good, 9 other, 1 open");
+}
+
+TEST(SearcherTest, WhatFailedIsOfTheTenAndTheModelKeepsAwayFromIt) {
+  const spec::Space space{{Warmup()}};  // 0 to 0.3
+  History history;
+  size_t low = 0;
+  for (uint32_t i = 1; i <= 40; ++i) {
+    const Answer answer = Ask(space, history, i);
+    ASSERT_TRUE(answer.at.has_value()) << answer.reason;
+    EXPECT_EQ(answer.reason.starts_with("uniform"), i <= 10) << i << ": " << answer.reason;
+    history.Open(i, *answer.at);
+    const bool fails = (*answer.at)[0] > 0.1;  // two thirds
+    if (i > 20 && !fails) ++low;
+    fails ? history.Fail(i) : history.End(i, 3);
+  }
+  EXPECT_GT(low, 11u) << "of 20; draws without a model give 7";
 }
 
 TEST(SearcherTest, SameEvidenceGivesTheSameProposal) {
