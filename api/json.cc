@@ -71,6 +71,8 @@ Json ValueJson(const v1::Value& value) {
 Json FieldJson(const Message& message, const FieldDescriptor* field, int index) {
   const Reflection* reflection = message.GetReflection();
   const bool repeated = index >= 0;
+  // An optional number that nobody set is not known.
+  if (!repeated && field->has_presence() && !reflection->HasField(message, field)) return nullptr;
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_INT32:
       return repeated ? reflection->GetRepeatedInt32(message, field, index)
@@ -106,7 +108,6 @@ Json FieldJson(const Message& message, const FieldDescriptor* field, int index) 
       if (repeated) return reflection->GetRepeatedString(message, field, index);
       return TextOrNull(reflection->GetString(message, field));
     case FieldDescriptor::CPPTYPE_MESSAGE:
-      if (!repeated && !reflection->HasField(message, field)) return nullptr;
       return ToJson(repeated ? reflection->GetRepeatedMessage(message, field, index)
                              : reflection->GetMessage(message, field));
   }
@@ -239,7 +240,7 @@ Json TrialJson(const v1::TrialSummary& trial) {
   if (trial.eta_seconds() < 0) json["eta_seconds"] = nullptr;
   AddBusBytes(trial.latest(), json["latest"]);
   for (const char* name : {"target_steps", "train_tokens", "tokens_per_step", "tokens_per_second",
-                           "model_parameters", "best_val_step"}) {
+                           "model_parameters", "best_val_step", "metric_step"}) {
     if (json[name] == 0) json[name] = nullptr;
   }
   return json;

@@ -25,6 +25,11 @@ namespace v1 = ::dtrain::v1;
 
 // The nearest known path or word, or "" when nothing is near.
 std::string Suggest(std::string_view wrong, const std::vector<std::string>& known);
+// Why an experiment must not have this name: commands take it for a number, or for the newest. "": it
+// may.
+std::string NameProblem(std::string_view name);
+// What to write in place of another system's word for a value of the field at `path`; "": it is none.
+std::string OtherValueHint(std::string_view path, std::string_view text);
 // The same among every path that a file may set; knows other systems' names ("learning_rate").
 std::string SuggestPath(std::string_view wrong);
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "spec/spec.h"
 
 namespace dt::spec {
@@ -134,7 +136,80 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 88> kOtherNa
     {"early_stopping_patience", "stop.patience"},
 }};
 
+// The same of values. A hint of several words is whole; one word is what was meant.
+struct OtherValue {
+  std::string_view path;
+  std::string_view theirs;  // in small letters, with _ between words
+  std::string_view hint;
+};
+constexpr char kHyperband[] =
+    "did you mean 'asha'? with asha: {brackets: 2} or more it is hyperband";
+constexpr char kBohb[] =
+    "did you mean 'asha'? with sampler: bayes and asha: {brackets: 2} or more it proposes as BOHB "
+    "does";
+constexpr char kMedian[] = "write stop: {median: {after: 5}}, which goes with any method";
+constexpr std::array<OtherValue, 46> kOtherValues{{
+    {"search.method", "hyperband", kHyperband},
+    {"search.method", "bohb", kBohb},
+    {"search.method", "median", kMedian},
+    {"search.method", "median_stopping", kMedian},
+    {"search.method", "medianstopping", kMedian},
+    {"search.method", "tpe", "bayes"},
+    {"search.method", "bayesian", "bayes"},
+    {"search.method", "bayesian_optimization", "bayes"},
+    {"search.method", "bayesopt", "bayes"},
+    {"search.method", "bo", "bayes"},
+    {"search.method", "optuna", "bayes"},
+    {"search.method", "hyperopt", "bayes"},
+    {"search.method", "gp", "bayes"},
+    {"search.method", "smac", "bayes"},
+    {"search.method", "skopt", "bayes"},
+    {"search.method", "ax", "bayes"},
+    {"search.method", "multivariate_tpe", "bayes"},
+    {"search.method", "cma_es", "bayes"},
+    {"search.method", "cmaes", "bayes"},
+    {"search.method", "adaptive_asha", "asha"},
+    {"search.method", "async_halving", "asha"},
+    {"search.method", "asynchyperband", kHyperband},
+    {"search.method", "async_hyperband", kHyperband},
+    {"search.method", "successive_halving", "asha"},
+    {"search.method", "successivehalving", "asha"},
+    {"search.method", "sha", "asha"},
+    {"search.method", "sync_halving", "asha"},
+    {"search.method", "population", "pbt"},
+    {"search.method", "population_based_training", "pbt"},
+    {"search.method", "pb2", "pbt"},
+    {"search.method", "evolution", "pbt"},
+    {"search.method", "grid_search", "grid"},
+    {"search.method", "gridsearch", "grid"},
+    {"search.method", "random_search", "random"},
+    {"search.method", "randomsearch", "random"},
+    {"search.method", "randomsampler", "random"},
+    {"search.method", "sobol", "random"},
+    {"search.method", "single", "grid"},
+    {"search.sampler", "tpe", "bayes"},
+    {"search.sampler", "bayesian", "bayes"},
+    {"search.sampler", "optuna", "bayes"},
+    {"search.sampler", "bohb", "bayes"},
+    {"search.goal", "min", "minimize"},
+    {"search.goal", "max", "maximize"},
+    {"search.goal", "lower", "minimize"},
+    {"search.goal", "higher", "maximize"},
+}};
+
 }  // namespace
+
+std::string OtherValueHint(std::string_view path, std::string_view text) {
+  std::string word(text.substr(0, kLongestCompared));
+  for (char& c : word) c = c == '-' || c == ' ' ? '_' : absl::ascii_tolower(c);
+  for (const OtherValue& one : kOtherValues) {
+    if (one.path != path || one.theirs != word) continue;
+    const bool whole = one.hint.find(' ') != std::string_view::npos;
+    return whole ? std::string(one.hint)
+                 : absl::StrCat("did you mean '", std::string(one.hint), "'?");
+  }
+  return "";
+}
 
 std::string Suggest(std::string_view wrong, const std::vector<std::string>& known) {
   wrong = wrong.substr(0, kLongestCompared);

@@ -203,10 +203,14 @@ ReadValue ReadChoice(const Field& field, std::string_view text) {
                  absl::StrCat(field.path, " ", Quote(text), " is not yet available"),
                  absl::StrCat("available: ", known));
   }
-  const std::string near = Suggest(text, field.choices);
+  std::string hint = OtherValueHint(field.path, text);
+  if (hint.empty()) {
+    const std::string near = Suggest(text, field.choices);
+    if (!near.empty()) hint = absl::StrCat("did you mean '", near, "'?");
+  }
   return Wrong(field, "unknown_choice",
                absl::StrCat(field.path, " is ", Quote(text), "; it must be one of: ", known),
-               near.empty() ? "" : absl::StrCat("did you mean '", near, "'?"));
+               std::move(hint));
 }
 
 ReadValue ReadDuration(const Field& field, std::string_view text) {
@@ -309,10 +313,30 @@ ReadValue ReadPlainText(const Field& field, std::string_view text) {
   if (std::string problem = internal::TextProblem(text, limit, lines); !problem.empty()) {
     return Wrong(field, "bad_text", absl::StrCat(field.path, " ", problem));
   }
+  if (field.path == "name") {
+    if (const std::string problem = NameProblem(text); !problem.empty()) {
+      return Wrong(field, "bad_text", absl::StrCat("name ", problem), "choose another");
+    }
+  }
   return field.glob ? ReadGlob(field, text) : OfText(std::string(text));
 }
 
 }  // namespace
+
+std::string NameProblem(std::string_view name) {
+  const size_t slash = name.find('/');
+  const std::string_view first = name.substr(0, slash);
+  const auto digits = [](std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(),
+                                        [](unsigned char c) { return absl::ascii_isdigit(c); });
+  };
+  if (slash != std::string_view::npos && !digits(name.substr(slash + 1))) return "";
+  if (first != "last" && !digits(first)) return "";
+  const char* what = slash != std::string_view::npos ? "a trial"
+                     : first == "last"               ? "the newest experiment"
+                                                     : "an experiment by its number";
+  return absl::StrCat(Quote(name), " is what commands take for ", what);
+}
 
 std::string ToString(const Issue& issue) {
   std::string text = issue.message;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands/app.h"
 #include "cli/commands/configurations.h"
+#include "cli/commands/search_text.h"
 #include "cli/remote/follow.h"
 #include "cli/view/format.h"
 #include "common/status.h"
@@ -96,6 +97,11 @@ absl::StatusOr<ExitCode> Best(Session& session, const BestOptions& options) {
   const std::vector<v1::TrialSummary> all = state.trials;
   std::erase_if(state.trials, [](const auto& t) { return !std::isfinite(t.metric_value()); });
   if (state.trials.empty()) {
+    DT_ASSIGN_OR_RETURN(const auto reported, FetchMetricNames(*client, experiment.experiment()));
+    const std::string why = NoMetricText(experiment, reported);
+    if (!why.empty()) {
+      return absl::NotFoundError(absl::StrCat("of experiment ", experiment.experiment(), " ", why));
+    }
     return absl::NotFoundError(absl::StrCat("no trial of experiment ", experiment.experiment(),
                                             " has a ", experiment.metric(),
                                             " yet; it comes with the first evaluation"));

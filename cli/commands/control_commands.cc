@@ -44,14 +44,16 @@ struct RetryOptions {
 };
 
 absl::StatusOr<ExitCode> Retry(Session& session, const RetryOptions& options) {
-  if (!options.failed && !options.cancelled) {
+  DT_ASSIGN_OR_RETURN(const Selector selector, session.Choose(options.selector));
+  const bool chosen = options.failed || options.cancelled;
+  const bool named = selector.trial != 0;  // which trial is said already
+  if (!chosen && !named) {
     return absl::InvalidArgumentError(
         "choose which trials: add --failed, --cancelled, or both; finished ones never run again");
   }
-  DT_ASSIGN_OR_RETURN(const Selector selector, session.Choose(options.selector));
   v1::RetryRequest request = Select<v1::RetryRequest>(selector);
-  request.set_failed(options.failed);
-  request.set_cancelled(options.cancelled);
+  request.set_failed(options.failed || !chosen);
+  request.set_cancelled(options.cancelled || !chosen);
   request.set_who(WhoAmI(session));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const v1::RetryResponse response, client->Retry(request));
@@ -123,7 +125,7 @@ void AddControlCommands(CommandTree& tree) {
   app = tree.Add(&tree.app(), "retry",
                  "Run failed or cancelled trials again, from their newest checkpoint",
                  "dtctl retry last --failed\n"
-                 "dtctl retry 12/3 --cancelled");
+                 "dtctl retry 12/3      # this one, whichever it did");
   app->add_option("SEL", retry->selector, "12, 12/3, last or last/3")->required();
   app->add_flag("--failed", retry->failed, "Those that failed");
   app->add_flag("--cancelled", retry->cancelled, "Those that were cancelled");

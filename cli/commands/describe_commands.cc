@@ -138,23 +138,24 @@ void AppendBest(std::vector<Line>& lines, const LiveState& state) {
 }
 
 std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const LiveState& state,
-                                  const std::string& waits, int width) {
+                                  const std::string& waits, const std::string& no_metric,
+                                  int width) {
   const v1::ExperimentSummary& experiment = found.summary();
   std::vector<Line> lines = {{{absl::StrCat("experiment ", experiment.experiment()), Style::kBold},
                               {"  " + Printable(experiment.name())}}};
-  AppendFact(lines, "state", StateCell(experiment.state()));
+  AppendFact(lines, "state", StateCell(experiment));
+  const size_t early = CountStoppedEarly(state.trials);
   AppendFact(
       lines, "progress",
       {absl::StrCat(FormatRatio(experiment.progress_ratio()), "; ",
                     Plural(experiment.trials(), "trial"), ": ", experiment.running(), " running, ",
                     experiment.pending(), " pending, ", experiment.finished(), " finished, ",
                     experiment.cancelled(), " cancelled, ", FailedText(experiment),
-                    experiment.stopped_early() == 0
-                        ? ""
-                        : absl::StrCat("; ", experiment.stopped_early(), " stopped early"))});
+                    early == 0 ? "" : absl::StrCat("; ", early, " stopped early"))});
   AppendFact(lines, "to come", {ToComeText(experiment)});
   AppendFact(lines, "waits for", {waits});
   AppendFact(lines, "search ended", {Printable(experiment.search_end())});
+  AppendFact(lines, "no metric", {no_metric, Style::kWarn});
   AppendFact(lines, "note", {Printable(experiment.note())});
   if (experiment.archived()) AppendFact(lines, "archived", {"lists leave it out"});
   if (experiment.paused()) {
@@ -255,7 +256,7 @@ std::string CollectiveText(const v1::Collective& one) {
 void AppendNumbers(std::vector<Line>& lines, const v1::TrialSummary& trial) {
   if (trial.has_latest()) AppendFact(lines, "loss", {FormatLoss(trial.latest().loss())});
   AppendFact(lines, "val loss", {FormatLoss(trial.val_loss())});
-  AppendFact(lines, "best", {BestText(trial)});
+  AppendFact(lines, "best", {BestLossText(trial)});
   AppendFact(lines, "tokens/s", {RateText(trial)});
   if (const std::string share = CommShareText(trial); share != kNone) {
     AppendFact(lines, "communication",
@@ -314,7 +315,8 @@ std::vector<Line> TrialLines(const v1::GetExperimentResponse& experiment,
   AppendFact(lines, "bubble", {BubbleText(trial, experiment.spec())});
   if (NeedsColumn(metric)) {
     AppendFact(lines, "metric",
-               {absl::StrCat(Printable(metric), " ", FormatLoss(trial.metric_value()))});
+               {absl::StrCat(Printable(metric), " ", MetricText(trial),
+                             trial.metric_step() == 0 ? "" : ", best " + BestText(trial))});
   }
   if (evaluation.has_hellaswag_acc()) {
     AppendFact(
@@ -357,6 +359,18 @@ absl::StatusOr<std::string> FindWaits(Client& client, const v1::GetExperimentRes
   return WaitsText(found.spec(), found.summary(), workers);
 }
 
+// Why nothing can be compared, once something has come; "": a trial has the metric.
+absl::StatusOr<std::string> FindNoMetric(Client& client, const LiveState& state) {
+  const bool has = std::any_of(state.trials.begin(), state.trials.end(), [](const auto& trial) {
+    return std::isfinite(trial.metric_value());
+  });
+  const uint64_t id = state.experiment.experiment();
+  if (has || state.trials.empty()) return "";
+  DT_ASSIGN_OR_RETURN(const auto reported, FetchMetricNames(client, id));
+  if (reported.empty()) return "";  // nothing has to be reported
+  return NoMetricText(state.experiment, reported);
+}
+
 absl::StatusOr<ExitCode> DescribeExperiment(Session& session, Client& client,
                                             const v1::GetExperimentResponse& found) {
   if (session.format() == Format::kYaml) {
@@ -370,12 +384,14 @@ absl::StatusOr<ExitCode> DescribeExperiment(Session& session, Client& client,
   DT_ASSIGN_OR_RETURN(state.trials, client.ListTrials(request));
   state.early = EarlyOf(found.spec());
   DT_ASSIGN_OR_RETURN(const std::string waits, FindWaits(client, found));
+  DT_ASSIGN_OR_RETURN(const std::string no_metric, FindNoMetric(client, state));
   if (session.format() == Format::kTable) {
-    session.Print(ExperimentLines(found, state, waits, session.width()));
+    session.Print(ExperimentLines(found, state, waits, no_metric, session.width()));
     return ExitCode::kOk;
   }
   Json fields = ExperimentFields(found);
   fields["waits_for"] = waits.empty() ? Json(nullptr) : Json(waits);
+  fields["no_metric"] = no_metric.empty() ? Json(nullptr) : Json(no_metric);
   fields["trial_list"] = Json::array();
   for (const auto& trial : state.trials) fields["trial_list"].push_back(TrialJson(trial));
   PrintDocument(session, "Experiment", fields);

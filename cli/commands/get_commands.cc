@@ -81,7 +81,7 @@ absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options)
     listing.table.rows.push_back(
         {{id},
          {Printable(one.name())},
-         StateCell(one.state()),
+         StateCell(one),
          {FormatCount(TrialsInAll(one))},
          {FormatCount(one.running())},
          {FormatCount(one.pending())},
@@ -182,7 +182,7 @@ std::vector<Cell> TrialCells(const v1::TrialSummary& trial, const std::vector<Sw
   const bool live = trial.state() == v1::TRIAL_RUNNING;
   std::vector<Cell> cells = {{TrialName(trial)}};
   for (const Swept& one : swept) cells.push_back({AssignmentText(trial, one.path)});
-  if (!metric.empty()) cells.push_back({FormatLoss(trial.metric_value())});
+  if (!metric.empty()) cells.push_back({MetricText(trial)});
   cells.insert(cells.end(),
                {StateCell(trial),
                 {StepText(trial)},

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -168,6 +169,7 @@ struct Drawn {
   // Each a line: one trial, or those of a configuration.
   std::vector<std::vector<v1::TrialSummary>> lines;
   std::vector<std::string> experiments;  // "12, quickstart"
+  std::set<std::string> metrics;         // that they are searched by, or that programs reported
 };
 
 // The best of the experiment, as many as there may be lines: configurations where trials differ in
@@ -225,6 +227,7 @@ absl::Status AddToDraw(Session& session, Client& client, const Selector& selecto
       drawn.experiments.end()) {
     drawn.experiments.push_back(name);
   }
+  if (!summary.metric().empty()) drawn.metrics.insert(summary.metric());
   for (auto& line : BestLines(session, experiment, chosen, count)) {
     const bool known = std::any_of(drawn.lines.begin(), drawn.lines.end(), [&](const auto& one) {
       return one.size() == line.size() && TrialName(one[0]) == TrialName(line[0]);
@@ -249,9 +252,10 @@ absl::StatusOr<Drawn> FindDrawn(Session& session, Client& client, const PlotOpti
   return drawn;
 }
 
-// The metric of one trial, over steps.
+// The metric of one trial, over steps. Adds what its program reported to `reported`.
 absl::StatusOr<report::TextSeries> FetchSeries(Client& client, const v1::TrialSummary& trial,
-                                               const std::string& metric) {
+                                               const std::string& metric,
+                                               std::set<std::string>& reported) {
   report::TextSeries series;
   series.name = LineName(trial);
   MetricRows rows(trial.experiment(), {metric}, Attempts::kValidOnly);
@@ -270,17 +274,19 @@ absl::StatusOr<report::TextSeries> FetchSeries(Client& client, const v1::TrialSu
                                              return absl::OkStatus();
                                            }));
   take(rows.Finish());
+  reported.insert(rows.reported().begin(), rows.reported().end());
   return series;
 }
 
 // One line of the plot: a trial's, or the mean of a configuration's with its band.
 absl::StatusOr<report::TextSeries> FetchLine(Client& client,
                                              const std::vector<v1::TrialSummary>& trials,
-                                             const std::string& metric) {
-  if (trials.size() == 1) return FetchSeries(client, trials[0], metric);
+                                             const std::string& metric,
+                                             std::set<std::string>& reported) {
+  if (trials.size() == 1) return FetchSeries(client, trials[0], metric, reported);
   std::vector<std::vector<report::Point>> lines;
   for (const v1::TrialSummary& trial : trials) {
-    DT_ASSIGN_OR_RETURN(report::TextSeries one, FetchSeries(client, trial, metric));
+    DT_ASSIGN_OR_RETURN(report::TextSeries one, FetchSeries(client, trial, metric, reported));
     lines.push_back(std::move(one.points));
   }
   report::MeanCurve curve = report::MeanCurveOf(lines);
@@ -291,7 +297,7 @@ absl::StatusOr<report::TextSeries> FetchLine(Client& client,
 absl::StatusOr<ExitCode> PlotMetric(Session& session, const PlotOptions& options) {
   DT_RETURN_IF_ERROR(CheckMetricNames({options.metric}));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
-  DT_ASSIGN_OR_RETURN(const Drawn drawn, FindDrawn(session, *client, options));
+  DT_ASSIGN_OR_RETURN(Drawn drawn, FindDrawn(session, *client, options));
   report::TextPlot plot;
   plot.title =
       absl::StrCat(options.metric, " of experiment", drawn.experiments.size() == 1 ? " " : "s ",
@@ -300,10 +306,12 @@ absl::StatusOr<ExitCode> PlotMetric(Session& session, const PlotOptions& options
   plot.y_scale = options.log ? report::Scale::kLog : report::Scale::kLinear;
   size_t values = 0;
   for (const std::vector<v1::TrialSummary>& line : drawn.lines) {
-    DT_ASSIGN_OR_RETURN(plot.series.emplace_back(), FetchLine(*client, line, options.metric));
+    DT_ASSIGN_OR_RETURN(plot.series.emplace_back(),
+                        FetchLine(*client, line, options.metric, drawn.metrics));
     values += plot.series.back().points.size();
   }
   if (values == 0) {
+    DT_RETURN_IF_ERROR(CheckMetricsExist({options.metric}, drawn.metrics));
     session.Note(absl::StrCat("There are no values of ", options.metric, " yet."));
     return ExitCode::kOk;
   }
@@ -355,7 +363,8 @@ void AddReportCommands(CommandTree& tree) {
       ->required();
   tree.SetWords(
       app->add_option("--metric", plot->metric,
-                      "What to draw; loss unless given. 'dtctl metrics --help' lists them")
+                      "What to draw; loss unless given. 'dtctl metrics --help' lists them; a "
+                      "program's own may be named too")
           ->option_text("NAME"),
       MetricNames());
   app->add_flag("--log", plot->log, "A logarithmic scale");

@@ -74,6 +74,26 @@ std::string WaitsText(const v1::ExperimentSpec& spec, const v1::ExperimentSummar
                       Plural(connected, "connected worker"), idle == 1 ? " is idle" : " are idle");
 }
 
+std::string NoMetricText(const v1::ExperimentSummary& experiment,
+                         const std::vector<std::string>& reported) {
+  const std::string metric = Printable(experiment.metric());
+  const bool ended = Ended(experiment.state());
+  // A trainer's first validation is still to come.
+  if (!ended && (!experiment.program() || reported.empty())) return "";
+  if (!reported.empty()) {
+    return absl::StrCat(
+        "no trial has reported ", metric, ended ? "" : " yet",
+        ", which search.metric says to compare by; reported ",
+        reported.size() == 1 ? "was " : "were ", Printable(absl::StrJoin(reported, ", ")),
+        ". Report ", metric,
+        ", or set search.metric to one of these, with search.goal where the "
+        "name does not say which is better: 'dtctl submit FILE --set search.metric=",
+        Printable(reported.front()), "'");
+  }
+  return absl::StrCat("no trial has reported ", metric,
+                      ", which search.metric says to compare by, nor any other metric");
+}
+
 SearchPlan PlanOf(const v1::ExperimentSpec& spec, size_t expanded) {
   SearchPlan plan;
   plan.trials = expanded;

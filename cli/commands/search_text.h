@@ -26,6 +26,11 @@ std::string WaitsText(const spec::v1::ExperimentSpec& spec,
                       const spec::v1::ExperimentSummary& experiment,
                       const std::vector<spec::v1::WorkerSummary>& workers);
 
+// Why no trial has the metric that they are compared by, and what to do; `reported`: what they
+// reported instead. "": it may still come.
+std::string NoMetricText(const spec::v1::ExperimentSummary& experiment,
+                         const std::vector<std::string>& reported);
+
 struct SearchPlan {
   size_t trials = 0;  // that there are to be; under bayes at most
   std::vector<std::string> lines;

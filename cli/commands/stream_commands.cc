@@ -3,6 +3,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -201,7 +202,8 @@ absl::StatusOr<ExitCode> Metrics(Session& session, const MetricOptions& options)
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   // "last" is settled once: pages must not change experiment on the way.
   v1::ReadMetricsRequest request = Select<v1::ReadMetricsRequest>(selector);
-  DT_ASSIGN_OR_RETURN(auto paths, FetchParameters(*client, request));
+  DT_ASSIGN_OR_RETURN(const v1::GetExperimentResponse found, FetchFile(*client, request));
+  std::vector<std::string> paths = ParameterPaths(found.spec());
   request.set_all_attempts(options.all_attempts);
   std::vector<v1::TrialSummary> trials;
   if (options.parameters) {
@@ -211,20 +213,26 @@ absl::StatusOr<ExitCode> Metrics(Session& session, const MetricOptions& options)
     paths.clear();
   }
   MetricRows rows(request.experiment(), options.metrics,
-                  options.all_attempts ? Attempts::kAll : Attempts::kValidOnly, paths, trials);
+                  options.all_attempts ? Attempts::kAll : Attempts::kValidOnly, paths, trials,
+                  MakerOf(found.spec()));
   const bool csv = session.format() == Format::kCsv;
-  bool headed = !csv;
-  const auto print = [&](const std::vector<Json>& ready) {
+  bool begun = false;
+  const auto print = [&](const std::vector<Json>& ready) -> absl::Status {
+    if (!rows.settled()) return session.Written();
+    if (!std::exchange(begun, true)) {
+      std::set<std::string> known = rows.reported();
+      known.insert(found.summary().metric());  // which nobody may have reported yet
+      DT_RETURN_IF_ERROR(CheckMetricsExist(options.metrics, known));
+      if (csv) session.out() << rows.CsvHeader();
+    }
     for (const Json& row : ready) {
       session.out() << (csv ? rows.CsvLine(row) : JsonLine(WithIsoTime(row)));
     }
-  };
-  DT_RETURN_IF_ERROR(client->ReadAllMetrics(request, [&](const v1::ReadMetricsResponse& page) {
-    if (!std::exchange(headed, true)) session.out() << rows.CsvHeader();
-    print(rows.Add(page));
     return session.Written();
-  }));
-  print(rows.Finish());
+  };
+  DT_RETURN_IF_ERROR(client->ReadAllMetrics(
+      request, [&](const v1::ReadMetricsResponse& page) { return print(rows.Add(page)); }));
+  DT_RETURN_IF_ERROR(print(rows.Finish()));
   return ExitCode::kOk;
 }
 
@@ -252,11 +260,13 @@ void AddStreamCommands(CommandTree& tree) {
   app = tree.Add(&tree.app(), "metrics", "Every logged step and evaluation, as CSV or JSON lines",
                  "dtctl metrics last > metrics.csv\n"
                  "dtctl metrics 12/3 --metric loss --metric val_loss\n"
+                 "dtctl metrics 12 --metric accuracy      # what a program reported\n"
                  "dtctl metrics 12 -o jsonl | jq -c '{trial, step, loss}'");
   app->add_option("SEL", metrics->selector, "12, 12/3, last or last/3")->required();
   tree.SetWords(app->add_option("--metric", metrics->metrics,
                                 absl::StrCat("Only this column; may be repeated. One of: ",
-                                             absl::StrJoin(MetricNames(), ", ")))
+                                             absl::StrJoin(MetricNames(), ", "),
+                                             ", or any that a program reported"))
                     ->option_text("NAME")
                     ->allow_extra_args(false),
                 MetricNames());

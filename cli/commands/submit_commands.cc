@@ -158,7 +158,8 @@ absl::StatusOr<v1::SubmitResponse> SubmitPatiently(Session& session, Client& cli
 }
 
 absl::StatusOr<ExitCode> ShowDryRun(Session& session, const LoadedFile& loaded,
-                                    const v1::SubmitResponse& response) {
+                                    const v1::SubmitResponse& response,
+                                    const std::string& misfits) {
   DT_ASSIGN_OR_RETURN(const auto expanded, spec::Expand(loaded.content.spec));
   Print(session, Expansion(expanded, kTrialsShown));
   if (expanded.size() > kTrialsShown) {
@@ -176,7 +177,10 @@ absl::StatusOr<ExitCode> ShowDryRun(Session& session, const LoadedFile& loaded,
   session.Note(absl::StrCat(Plural(plan.trials, "trial"), " on ", Printable(response.device()),
                             "; nothing was submitted."));
   if (!response.note().empty()) session.Note(absl::StrCat("Note: ", Printable(response.note())));
-  return response.cannot_be_placed() ? ExitCode::kCannotBePlaced : ExitCode::kOk;
+  if (response.cannot_be_placed()) return ExitCode::kCannotBePlaced;
+  if (misfits.empty()) return ExitCode::kOk;
+  session.Note(absl::StrCat("Note: ", misfits, "."));
+  return ExitCode::kCannotBePlaced;
 }
 
 void ShowSubmitted(Session& session, const SubmitOptions& options,
@@ -270,7 +274,11 @@ absl::StatusOr<ExitCode> Submit(Session& session, const SubmitOptions& options) 
     session.Note("Interrupted; it may have been submitted: 'dtctl get experiments' tells.");
   }
   DT_ASSIGN_OR_RETURN(const auto response, answer);
-  if (options.dry_run) return ShowDryRun(session, loaded, response);
+  if (options.dry_run) {
+    // What the first trial asks for is answered; others may ask for more, or for memory.
+    const absl::StatusOr<v1::PlanResponse> plan = client->Plan(PlanRequestOf(loaded));
+    return ShowDryRun(session, loaded, response, plan.ok() ? MisfitSentence(*plan) : "");
+  }
   ShowSubmitted(session, options, response);
   if (!forecast.empty() && !response.existed()) session.Note(forecast);
   const Selector selector{false, response.experiment()};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -26,6 +27,18 @@ absl::StatusOr<v1::ExperimentSummary> FetchSummary(Client& client, const Selecto
       selector.last ? "there are no experiments yet; start one with 'dtctl submit FILE'"
                     : absl::StrCat("there is no experiment ", selector.experiment,
                                    "; 'dtctl get experiments' lists them"));
+}
+
+// What an evaluation has a number of, as search.metric names it.
+void AddNames(const v1::Evaluation& evaluation, std::set<std::string>& names) {
+  if (evaluation.split() != "val") return;
+  if (std::isfinite(evaluation.loss())) names.insert("val_loss");
+  if (evaluation.has_train_loss()) names.insert("loss");
+  if (evaluation.has_hellaswag_acc()) names.insert("hellaswag_acc");
+  if (evaluation.has_hellaswag_acc_norm()) names.insert("hellaswag_acc_norm");
+  for (const v1::Metric& metric : evaluation.metrics()) {
+    if (std::isfinite(metric.value())) names.insert(metric.name());
+  }
 }
 
 // Replaces what is known of live trials; those that ended meanwhile come back with the next whole
@@ -180,6 +193,24 @@ absl::StatusOr<std::optional<v1::CheckpointSummary>> FindBestCheckpoint(Client& 
     if (!chosen.has_value() || rank(one) > rank(*chosen)) chosen = one;
   }
   return chosen;
+}
+
+absl::StatusOr<std::vector<std::string>> FetchMetricNames(Client& client, uint64_t experiment) {
+  v1::ReadMetricsRequest request;
+  request.set_experiment(experiment);
+  request.set_page_size(1000);
+  std::set<std::string> names;
+  // Evaluations come before all rows.
+  for (;;) {
+    DT_ASSIGN_OR_RETURN(const v1::ReadMetricsResponse page, client.ReadMetrics(request));
+    for (const v1::EvaluationRow& one : page.evaluations()) AddNames(one.evaluation(), names);
+    for (const v1::MetricRow& one : page.rows()) {
+      if (std::isfinite(one.row().loss())) names.insert("loss");
+    }
+    if (page.rows_size() > 0 || page.next_page_token().empty()) break;
+    request.set_page_token(page.next_page_token());
+  }
+  return std::vector<std::string>(names.begin(), names.end());
 }
 
 absl::StatusOr<LiveState> FetchExperiment(Client& client, const Selector& selector) {

@@ -26,21 +26,36 @@ absl::StatusOr<ExitCode> WaitUntil(Session& session, const Selector& selector, U
 absl::StatusOr<std::optional<v1::CheckpointSummary>> FindBestCheckpoint(Client& client,
                                                                         uint64_t experiment,
                                                                         uint32_t trial);
+// The names of what an experiment's trials reported that search.metric may be, in order of the
+// alphabet.
+absl::StatusOr<std::vector<std::string>> FetchMetricNames(Client& client, uint64_t experiment);
 // Summary and trials of one experiment. Errors: NotFound.
 absl::StatusOr<LiveState> FetchExperiment(Client& client, const Selector& selector);
-// The paths of the parameters of its file, in the file's order, and its number in `request`, so
-// that what is asked next is of the same experiment. Errors: NotFound.
+// The experiment, and its number in `request`, so that what is asked next is of the same one.
+// Errors: NotFound.
 template <typename Request>
-absl::StatusOr<std::vector<std::string>> FetchParameters(Client& client, Request& request) {
+absl::StatusOr<v1::GetExperimentResponse> FetchFile(Client& client, Request& request) {
   v1::GetExperimentRequest of;
   of.set_experiment(request.experiment());
   of.set_last(request.last());
   DT_ASSIGN_OR_RETURN(const auto found, client.GetExperiment(of));
   request.set_experiment(found.summary().experiment());
   request.set_last(false);
+  return found;
+}
+
+// The paths of the parameters of its file, in the file's order.
+inline std::vector<std::string> ParameterPaths(const v1::ExperimentSpec& spec) {
   std::vector<std::string> paths;
-  for (const v1::Parameter& one : found.spec().parameters()) paths.push_back(one.path());
+  for (const v1::Parameter& one : spec.parameters()) paths.push_back(one.path());
   return paths;
+}
+
+// The same of the experiment that `request` asks for, as FetchFile has it.
+template <typename Request>
+absl::StatusOr<std::vector<std::string>> FetchParameters(Client& client, Request& request) {
+  DT_ASSIGN_OR_RETURN(const v1::GetExperimentResponse found, FetchFile(client, request));
+  return ParameterPaths(found.spec());
 }
 
 }  // namespace dt::cli

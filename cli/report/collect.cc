@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "cli/view/summary.h"
 #include "spec/collectives.h"
 #include "spec/metric.h"
 #include "spec/search.h"
@@ -98,9 +99,18 @@ void Collector::TakeAtRung(const v1::EvaluationRow& row) {
   }
 }
 
+void Collector::TakeMetric(const v1::EvaluationRow& row) {
+  const auto found = trials_.find(row.trial());
+  if (found == trials_.end() || !NeedsColumn(search_.metric())) return;
+  const double value = spec::MetricIn(row.evaluation(), search_.metric());
+  if (!std::isfinite(value)) return;
+  found->second->metric_by_step.push_back({static_cast<double>(row.evaluation().step()), value});
+}
+
 void Collector::Add(const v1::ReadMetricsResponse& page) {
   for (const v1::EvaluationRow& one : page.evaluations()) {
     if (one.evaluation().split() == "val") TakeAtRung(one);
+    if (one.evaluation().split() == "val") TakeMetric(one);
     if (one.evaluation().split() == "val" && std::isfinite(one.evaluation().loss())) {
       std::vector<v1::Evaluation>& known = evaluations_[one.trial()];
       if (!known.empty()) known.back().clear_samples();  // only the newest are shown
@@ -152,6 +162,9 @@ void Collector::EndTrial() {
 
 void Collector::Finish() {
   EndTrial();
+  for (auto& [number, trial] : trials_) {
+    trial->metric_by_step = Thin(trial->metric_by_step, kPointsPerLine);
+  }
   for (auto& [number, evaluations] : evaluations_) {
     const auto found = trials_.find(number);
     if (found == trials_.end() || evaluations.empty()) continue;

@@ -47,6 +47,7 @@ struct Trial {
   std::vector<Point> val_by_step;
   std::vector<Point> val_by_tokens;
   std::vector<Point> val_by_time;
+  std::vector<Point> metric_by_step;   // search.metric, where it is no loss
   std::vector<Point> noise_by_tokens;  // the gradient noise scale, in tokens, where it was known
   uint64_t logged = 0;                 // rows there were
   // Means over the logged steps, seconds of one step.
@@ -78,6 +79,7 @@ class Collector {
  private:
   void Take(const v1::StepRow& row, Trial& trial);
   void TakeAtRung(const v1::EvaluationRow& row);
+  void TakeMetric(const v1::EvaluationRow& row);
   void EndTrial();
 
   const v1::Search& search_;

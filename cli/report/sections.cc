@@ -38,14 +38,17 @@ int64_t AsOf(const Experiment& experiment) {
   return newest;
 }
 
-std::string CountsText(const v1::ExperimentSummary& summary) {
+std::string CountsText(const Experiment& experiment) {
+  const v1::ExperimentSummary& summary = experiment.found.summary();
+  const auto early = static_cast<uint32_t>(
+      std::count_if(experiment.trials.begin(), experiment.trials.end(),
+                    [](const Trial& trial) { return StoppedEarly(trial.summary); }));
   std::string text =
       absl::StrCat(FormatCount(summary.finished()), " of ", Plural(summary.trials(), "trial"),
                    " finished, ", FailedText(summary));
   for (const auto& [count, word] :
        {std::pair(summary.cancelled(), "cancelled"), std::pair(summary.running(), "running"),
-        std::pair(summary.pending(), "waiting"),
-        std::pair(summary.stopped_early(), "stopped early")}) {
+        std::pair(summary.pending(), "waiting"), std::pair(early, "stopped early")}) {
     if (count > 0) absl::StrAppend(&text, ", ", FormatCount(count), " ", word);
   }
   return text;
@@ -204,6 +207,33 @@ void AppendCurves(const Experiment& experiment, Document& document) {
       figure({&Trial::loss_by_time, &Trial::mean_by_time, &Trial::val_by_time}, std::move(time)));
 }
 
+// What trials are compared by, where it is no loss: the figures above have those.
+void AppendMetricCurve(const Experiment& experiment, Document& document) {
+  const std::string metric = Printable(experiment.found.summary().metric());
+  LineChart chart;
+  std::vector<double> ys;
+  size_t with_values = 0;
+  const std::vector<SweptParameter> swept = SweptIn(experiment.trials);
+  for (const Trial* trial : BestFirst(experiment)) {
+    if (trial->metric_by_step.empty() || ++with_values > kDrawnMax) continue;
+    ChartLine& line = chart.lines.emplace_back();
+    line.name = LineName(trial->summary);
+    line.look = TrialLook(*trial, swept, chart.lines.size() - 1);
+    line.points = trial->metric_by_step;
+    for (const Point& point : line.points) ys.push_back(point.y);
+  }
+  if (chart.lines.empty()) return;
+  chart.title = absl::StrCat(metric, " over steps");
+  chart.x_label = "step";
+  chart.y_label = metric;
+  chart.y_scale = ChooseScale(ys);
+  chart.markers = PointMarkers::kEach;
+  document.blocks.push_back(Heading{absl::StrCat(metric, " while training")});
+  document.blocks.push_back(
+      Figure{std::move(chart), absl::StrCat("As each evaluation reported it.",
+                                            LeftOutNote(kDrawnMax, with_values, " trials"))});
+}
+
 void AppendAttempts(const Experiment& experiment, Document& document) {
   TextTable table;
   table.header = {"attempt", "ended as", "why", "from step", "to step", "seconds"};
@@ -256,8 +286,8 @@ Facts HeadFacts(const Experiment& experiment) {
   facts.rows.emplace_back("experiment",
                           absl::StrCat(summary.experiment(), ", ", Printable(summary.name())));
   facts.rows.emplace_back("description", spec.description());
-  facts.rows.emplace_back("state", Word(summary.state()));
-  facts.rows.emplace_back("trials", CountsText(summary));
+  facts.rows.emplace_back("state", StateCell(summary).text);
+  facts.rows.emplace_back("trials", CountsText(experiment));
   facts.rows.emplace_back("submitted", UtcText(summary.submitted_wall_ms()));
   facts.rows.emplace_back("ended", UtcText(summary.ended_wall_ms()));
   facts.rows.emplace_back("data as of", UtcText(AsOf(experiment)));
@@ -285,7 +315,8 @@ std::string MeasuresNote() {
   return "Perplexity is exp(validation loss), the loss being the mean over the evaluated tokens; "
          "batch-mean perplexity is the mean of exp(loss) over the evaluated batches, which some "
          "studies print and which is never lower where these are equally large. Validation loss "
-         "is that of a trial's last evaluation, best the best of all with its step. Seconds per "
+         "is that of a trial's last evaluation, best the best value of the metric that trials are "
+         "compared by, with its step. Seconds per "
          "epoch are wall seconds of the training "
          "steps, without evaluations and checkpoints, for as many tokens as the training data has. "
          "A dash means that a value is not known.";
@@ -323,6 +354,7 @@ Document ExperimentReport(const Experiment& experiment) {
   AppendBestRanges(experiment, document);
   AppendTakeovers(experiment, document);
   AppendCurves(experiment, document);
+  AppendMetricCurve(experiment, document);
   AppendAccuracies(experiment, document);
   AppendSamples(experiment, document);
   AppendBatchSize(experiment, document);

@@ -90,6 +90,22 @@ struct Plotted {
   std::function<double(const Result&)> value;
 };
 
+// By line and place, over seeds.
+using LinePlaces = std::map<std::pair<size_t, double>, std::vector<double>>;
+
+// Values drawn from ranges hardly meet: a legend would name each trial by values of its own.
+ChartLine AllInOne(const std::vector<ChartLine>& lines, const LinePlaces& values,
+                   const std::string& name) {
+  ChartLine all{name, LookOf(0)};
+  for (const auto& [place, of_seeds] : values) {
+    all.marks.push_back({place.second, SpreadOf(of_seeds).mean});
+  }
+  for (const ChartLine& line : lines) {
+    all.floor.insert(all.floor.end(), line.floor.begin(), line.floor.end());
+  }
+  return all;
+}
+
 // Nothing to see without two points.
 std::optional<Figure> StudyFigure(const std::vector<Trial>& trials,
                                   const std::vector<SweptParameter>& swept, const SweptParameter& x,
@@ -97,7 +113,8 @@ std::optional<Figure> StudyFigure(const std::vector<Trial>& trials,
   LineChart chart;
   std::map<std::string, size_t> index;
   std::vector<double> ys;
-  std::map<std::pair<size_t, double>, std::vector<double>> values;  // by line and place, over seeds
+  LinePlaces values;
+  std::set<std::pair<size_t, double>> places;  // of all trials
   for (const Trial& trial : trials) {
     const double at = NumberAt(trial.summary, x.path);
     if (!std::isfinite(at)) continue;
@@ -106,6 +123,7 @@ std::optional<Figure> StudyFigure(const std::vector<Trial>& trials,
     if (added)
       chart.lines.push_back({name.empty() ? measure.name : name, LookOf(chart.lines.size())});
     ChartLine& line = chart.lines[found->second];
+    places.emplace(found->second, at);
     const double y = measure.value(ResultOf(trial));
     if (RanOutOfMemory(trial.summary)) {
       line.floor.push_back(at);
@@ -113,6 +131,11 @@ std::optional<Figure> StudyFigure(const std::vector<Trial>& trials,
       values[{found->second, at}].push_back(y);
       ys.push_back(y);
     }
+  }
+  const bool apart = chart.lines.size() > 2 && places.size() < 2 * chart.lines.size();
+  if (apart) {
+    chart.lines = {AllInOne(chart.lines, values, measure.name)};
+    values.clear();
   }
   bool bars = false;
   for (const auto& [place, of_seeds] : values) {
@@ -130,12 +153,14 @@ std::optional<Figure> StudyFigure(const std::vector<Trial>& trials,
   chart.y_label = measure.label;
   chart.x_scale = ChooseScale(x.numbers);
   chart.y_scale = ChooseScale(ys);
-  chart.x_ticks = x.numbers;
+  if (!apart) chart.x_ticks = x.numbers;
   chart.markers = PointMarkers::kEach;
-  chart.floor_name = "out of memory (line's colour)";
-  return Figure{
-      std::move(chart),
-      bars ? "Points are means over seeds, bars one standard deviation up and down." : ""};
+  chart.floor_name = apart ? "out of memory" : "out of memory (line's colour)";
+  const char* note =
+      apart  ? "Each point is a configuration; those side by side differ in other parameters too."
+      : bars ? "Points are means over seeds, bars one standard deviation up and down."
+             : "";
+  return Figure{std::move(chart), note};
 }
 
 }  // namespace
@@ -216,7 +241,7 @@ TextTable TrialList(const Experiment& experiment) {
           FixedText(result.seconds_per_epoch), FormatRate(result.tokens_per_second)}) {
       row.push_back(std::move(text));
     }
-    if (own_column) row.push_back(FormatLoss(trial.summary.metric_value()));
+    if (own_column) row.push_back(MetricText(trial.summary));
   }
   return table;
 }

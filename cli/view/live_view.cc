@@ -109,7 +109,7 @@ std::string LeftOut(const v1::ExperimentSummary& experiment,
 std::vector<Line> Header(const LiveState& state, const LiveOptions& options) {
   const v1::ExperimentSummary& experiment = state.experiment;
   const char* dot = options.glyphs == Glyphs::kUnicode ? " · " : " - ";
-  const Cell word = StateCell(experiment.state());
+  const Cell word = StateCell(experiment);
   Line first = {{absl::StrCat("experiment ", experiment.experiment()), Style::kBold},
                 {absl::StrCat("  ", Printable(experiment.name()), "  ")},
                 {word.text, word.style},
@@ -329,7 +329,7 @@ Table ResultTable(const LiveState& state, size_t count) {
         i == 0 && std::isfinite(trial.metric_value()) ? Style::kGood : Style::kPlain;
     std::vector<Cell> row = {{TrialName(trial), style}};
     for (const Swept& one : swept) row.push_back({AssignmentText(trial, one.path), style});
-    if (other_metric) row.push_back({FormatLoss(trial.metric_value()), style});
+    if (other_metric) row.push_back({MetricText(trial), style});
     row.insert(row.end(), {{BestText(trial), style},
                            {FormatLoss(trial.val_loss()), style},
                            {LossOf(trial), style},
@@ -346,16 +346,16 @@ Table ResultTable(const LiveState& state, size_t count) {
 std::vector<Line> ResultLines(const Results& results, const LiveOptions& options) {
   const v1::ExperimentSummary& experiment = results.state.experiment;
   constexpr size_t kRowsShown = 30;
-  const Cell word = StateCell(experiment.state());
+  const Cell word = StateCell(experiment);
   std::vector<Line> lines = {
       {{absl::StrCat("Experiment ", experiment.experiment(), " ", Printable(experiment.name()),
                      ": "),
         Style::kBold},
        {word.text, word.style},
        {absl::StrCat(" after ", FormatElapsed(ElapsedSeconds(experiment, options.now_wall_ms)))}}};
-  if (experiment.stopped_early() > 0) {
-    lines.push_back({{absl::StrCat(FormatCount(experiment.stopped_early()), " of ",
-                                   Plural(experiment.trials(), "trial"), " stopped early")}});
+  if (const size_t early = CountStoppedEarly(results.state.trials); early > 0) {
+    lines.push_back({{absl::StrCat(FormatCount(early), " of ", Plural(experiment.trials(), "trial"),
+                                   " stopped early")}});
   }
   if (!experiment.search_end().empty()) {
     lines.push_back({{absl::StrCat("The search ended: ", Printable(experiment.search_end()))}});

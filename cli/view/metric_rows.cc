@@ -8,9 +8,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/view/format.h"
 #include "cli/view/summary.h"
-#include "google/protobuf/descriptor.h"
+#include "common/metric_name.h"
+#include "spec/program.h"
 #include "spec/spec.h"
 
 namespace dt::cli {
@@ -22,22 +24,24 @@ constexpr char kValidationLoss[] = "val_loss";
 constexpr char kPerplexity[] = "val_perplexity_mean";
 constexpr char kHellaSwag[] = "hellaswag_acc";
 constexpr char kHellaSwagNorm[] = "hellaswag_acc_norm";
+constexpr char kTrainLoss[] = "train_loss";
 
-// What a trainer did not measure is left out.
-void PutEvaluation(const v1::Evaluation& evaluation, const std::vector<std::string>& metrics,
-                   Json& row) {
-  for (const std::string& name : metrics) {
-    if (name == kValidationLoss) row[name] = evaluation.loss();
-    if (name == kPerplexity && evaluation.perplexity_mean() != 0) {
-      row[name] = evaluation.perplexity_mean();
-    }
-    if (name == kHellaSwag && evaluation.has_hellaswag_acc()) {
-      row[name] = evaluation.hellaswag_acc();
-    }
-    if (name == kHellaSwagNorm && evaluation.has_hellaswag_acc_norm()) {
-      row[name] = evaluation.hellaswag_acc_norm();
-    }
+// Keys of a row, which a metric of that name must not take.
+bool IsKey(const std::string& name) {
+  for (const char* key : {"experiment", "trial", "attempt", "step", "superseded", "parameters"}) {
+    if (name == key) return true;
   }
+  return name == "logged_at" || name == "collectives";
+}
+
+// The column of a metric that a program named.
+std::string ColumnOf(const std::string& name) {
+  return IsKey(name) ? absl::StrCat("metric.", name) : name;
+}
+
+bool IsMeasured(const std::string& name) {
+  const auto& known = MetricNames();
+  return std::find(known.begin(), known.end(), name) != known.end();
 }
 
 // Numbers stay numbers here, NaN included: CSV says nan, JSON's writer says null.
@@ -103,40 +107,79 @@ const std::vector<std::string>& MetricNames() {
     list->push_back(kPerplexity);
     list->push_back(kHellaSwag);
     list->push_back(kHellaSwagNorm);
+    list->push_back(kTrainLoss);
     return list;
   }();
   return *names;
 }
 
+std::set<std::string> ReportedNames(const v1::ReadMetricsResponse& page) {
+  std::set<std::string> names;
+  for (const v1::EvaluationRow& one : page.evaluations()) {
+    if (one.evaluation().split() != "val") continue;
+    for (const v1::Metric& metric : one.evaluation().metrics()) {
+      if (!IsMeasured(metric.name())) names.insert(ColumnOf(metric.name()));
+    }
+  }
+  return names;
+}
+
 absl::Status CheckMetricNames(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    const auto& known = MetricNames();
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    const std::string near = spec::Suggest(name, known);
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no metric '", Printable(name), "'; ",
-                     near.empty() ? "'dtctl metrics --help' lists them"
-                                  : absl::StrCat("did you mean '", near, "'?")));
+    if (!IsMetricName(name)) return CheckMetricsExist({name}, {});
   }
   return absl::OkStatus();
 }
 
+absl::Status CheckMetricsExist(const std::vector<std::string>& names,
+                               const std::set<std::string>& reported) {
+  for (const std::string& name : names) {
+    if (IsMeasured(name) || reported.contains(name)) continue;
+    std::vector<std::string> all = MetricNames();
+    all.insert(all.end(), reported.begin(), reported.end());
+    const std::string near = spec::Suggest(name, all);
+    std::vector<std::string> own(reported.begin(), reported.end());
+    std::erase_if(own, IsMeasured);
+    return absl::InvalidArgumentError(absl::StrCat(
+        "there is no metric '", Printable(name), "'",
+        own.empty() ? "" : absl::StrCat(" beside ", Printable(absl::StrJoin(own, ", "))), "; ",
+        near.empty() ? "'dtctl metrics --help' lists those of dtrain"
+                     : absl::StrCat("did you mean '", near, "'?")));
+  }
+  return absl::OkStatus();
+}
+
+Maker MakerOf(const v1::ExperimentSpec& spec) {
+  return spec::IsProgram(spec.base()) ? Maker::kProgram : Maker::kTrainer;
+}
+
 MetricRows::MetricRows(uint64_t experiment, std::vector<std::string> metrics, Attempts attempts,
-                       const std::vector<std::string>& paths,
-                       const std::vector<v1::TrialSummary>& trials)
+                       std::vector<std::string> paths, const std::vector<v1::TrialSummary>& trials,
+                       Maker maker)
     : experiment_(experiment),
       metrics_(std::move(metrics)),
+      all_metrics_(metrics_.empty()),
       attempts_(attempts),
-      parameter_count_(paths.size()) {
-  all_metrics_ = metrics_.empty();
+      paths_(std::move(paths)),
+      maker_(maker) {
   if (all_metrics_) metrics_ = MetricNames();
-  columns_ = {"experiment", "trial", "attempt", "step"};
-  if (attempts_ == Attempts::kAll) columns_.push_back("superseded");
-  columns_.insert(columns_.end(), metrics_.begin(), metrics_.end());
-  columns_.insert(columns_.end(), paths.begin(), paths.end());
+  MakeColumns();
   for (const v1::TrialSummary& trial : trials) {
     if (!trial.assignments().empty()) parameters_[trial.trial()] = ToJson(trial)["assignments"];
   }
+}
+
+void MetricRows::MakeColumns() {
+  columns_ = {"experiment", "trial", "attempt", "step"};
+  if (attempts_ == Attempts::kAll) columns_.push_back("superseded");
+  columns_.insert(columns_.end(), metrics_.begin(), metrics_.end());
+  columns_.insert(columns_.end(), paths_.begin(), paths_.end());
+}
+
+void MetricRows::Settle() {
+  if (std::exchange(settled_, true) || !all_metrics_) return;
+  metrics_.insert(metrics_.end(), reported_.begin(), reported_.end());
+  MakeColumns();
 }
 
 Json MetricRows::NewRow(const Key& key, bool superseded) const {
@@ -156,13 +199,65 @@ bool MetricRows::HasMetric(const Json& row) const {
                      [&](const std::string& name) { return row.contains(name); });
 }
 
+// What nobody measured or said is left out.
+void MetricRows::PutEvaluation(const v1::Evaluation& evaluation, Json& row) const {
+  const bool has_loss = maker_ == Maker::kTrainer || !std::isnan(evaluation.loss());
+  for (const std::string& name : metrics_) {
+    if (name == kValidationLoss && has_loss) row[name] = evaluation.loss();
+    if (name == kPerplexity && evaluation.perplexity_mean() != 0) {
+      row[name] = evaluation.perplexity_mean();
+    }
+    if (name == kHellaSwag && evaluation.has_hellaswag_acc()) {
+      row[name] = evaluation.hellaswag_acc();
+    }
+    if (name == kHellaSwagNorm && evaluation.has_hellaswag_acc_norm()) {
+      row[name] = evaluation.hellaswag_acc_norm();
+    }
+    if (name == kTrainLoss && evaluation.has_train_loss()) row[name] = evaluation.train_loss();
+  }
+  for (const v1::Metric& metric : evaluation.metrics()) {
+    const std::string column = ColumnOf(metric.name());
+    if (std::find(metrics_.begin(), metrics_.end(), column) == metrics_.end()) continue;
+    if (!std::isnan(metric.value())) row[column] = metric.value();
+  }
+}
+
+bool MetricRows::Told(const v1::StepRow& from,
+                      const google::protobuf::FieldDescriptor* field) const {
+  if (maker_ == Maker::kTrainer) return true;
+  // The runner says of these that they are no number where its program said nothing.
+  for (const auto& [name, value] :
+       {std::pair("loss", from.loss()), std::pair("learning_rate", from.learning_rate()),
+        std::pair("grad_norm", from.grad_norm())}) {
+    if (field->name() == name) return !std::isnan(value);
+  }
+  return from.GetReflection()->HasField(from, field);  // not 0
+}
+
+void MetricRows::PutRow(const v1::StepRow& from, Json& row) const {
+  static const auto* const type = v1::StepRow::descriptor();
+  const double seconds = TrainingSeconds(from);
+  for (const std::string& name : metrics_) {
+    if (const auto* field = type->FindFieldByName(name)) {
+      // What the trainer did not say is left out.
+      const bool said = !field->has_presence() || from.GetReflection()->HasField(from, field);
+      if (said && Told(from, field)) row[name] = FieldValue(from, field);
+    } else if (name == kTokensPerSecond && seconds > 0 &&
+               (maker_ == Maker::kTrainer || from.tokens() > 0)) {
+      row[name] = from.tokens() / seconds;
+    } else if (name == kUtilization && seconds > 0 && from.peak_flops() > 0) {
+      row[name] = from.flops() / seconds / from.peak_flops();
+    }
+  }
+}
+
 void MetricRows::TakeEvaluationsBefore(const Key& end, std::vector<Json>& rows) {
   while (next_evaluation_ < evaluations_.size()) {
     const v1::EvaluationRow& one = evaluations_[next_evaluation_];
     const Key key{one.trial(), one.evaluation().step(), one.attempt()};
     if (key >= end) return;
     Json row = NewRow(key, one.superseded());
-    PutEvaluation(one.evaluation(), metrics_, row);
+    PutEvaluation(one.evaluation(), row);
     if (HasMetric(row)) rows.push_back(std::move(row));
     ++next_evaluation_;
   }
@@ -177,30 +272,19 @@ std::vector<Json> MetricRows::Add(const v1::ReadMetricsResponse& page) {
               return Key{a.trial(), a.evaluation().step(), a.attempt()} <
                      Key{b.trial(), b.evaluation().step(), b.attempt()};
             });
+  reported_.merge(ReportedNames(page));
+  if (page.rows_size() > 0) Settle();
   std::vector<Json> rows;
-  const auto* type = v1::StepRow::descriptor();
   for (const v1::MetricRow& one : page.rows()) {
     const Key key{one.trial(), one.row().step(), one.attempt()};
     TakeEvaluationsBefore(key, rows);
     Json row = NewRow(key, one.superseded());
     if (all_metrics_) PutCollectives(one.row(), row);
-    const double seconds = TrainingSeconds(one.row());
-    for (const std::string& name : metrics_) {
-      if (const auto* field = type->FindFieldByName(name)) {
-        // What the trainer did not say is left out.
-        const bool said =
-            !field->has_presence() || one.row().GetReflection()->HasField(one.row(), field);
-        if (said) row[name] = FieldValue(one.row(), field);
-      } else if (name == kTokensPerSecond && seconds > 0) {
-        row[name] = one.row().tokens() / seconds;
-      } else if (name == kUtilization && seconds > 0 && one.row().peak_flops() > 0) {
-        row[name] = one.row().flops() / seconds / one.row().peak_flops();
-      }
-    }
+    PutRow(one.row(), row);
     if (next_evaluation_ < evaluations_.size()) {
       const v1::EvaluationRow& next = evaluations_[next_evaluation_];
       if (Key{next.trial(), next.evaluation().step(), next.attempt()} == key) {
-        PutEvaluation(next.evaluation(), metrics_, row);
+        PutEvaluation(next.evaluation(), row);
         ++next_evaluation_;
       }
     }
@@ -210,6 +294,7 @@ std::vector<Json> MetricRows::Add(const v1::ReadMetricsResponse& page) {
 }
 
 std::vector<Json> MetricRows::Finish() {
+  Settle();
   std::vector<Json> rows;
   TakeEvaluationsBefore(Key{std::numeric_limits<uint32_t>::max(), 0, 0}, rows);
   return rows;
@@ -223,7 +308,7 @@ std::string MetricRows::CsvLine(const Json& row) const {
   const Json& parameters = held == row.end() ? *none : *held;
   std::vector<std::string> cells;
   for (size_t i = 0; i < columns_.size(); ++i) {
-    const Json& from = i + parameter_count_ < columns_.size() ? row : parameters;
+    const Json& from = i + paths_.size() < columns_.size() ? row : parameters;
     const auto found = from.find(columns_[i]);
     cells.push_back(found == from.end() ? "" : Written(*found));
   }

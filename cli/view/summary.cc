@@ -79,6 +79,11 @@ Cell StateCell(v1::ExperimentState state) {
   return {word.empty() ? kNone : word, StyleOf(state)};
 }
 
+Cell StateCell(const v1::ExperimentSummary& experiment) {
+  if (experiment.paused() && !Ended(experiment.state())) return {"paused", Style::kWarn};
+  return StateCell(experiment.state());
+}
+
 uint32_t TrialsInAll(const v1::ExperimentSummary& experiment) {
   const bool more = experiment.search_end().empty() && !Ended(experiment.state());
   return more ? std::max(experiment.trials(), experiment.planned_trials()) : experiment.trials();
@@ -235,10 +240,23 @@ bool NeedsColumn(const std::string& metric) {
   return !metric.empty() && metric != "val_loss" && metric != "loss";
 }
 
-std::string BestText(const v1::TrialSummary& trial) {
+std::string BestLossText(const v1::TrialSummary& trial) {
   const std::string loss = FormatLoss(trial.best_val_loss());
   // A coordinator of 0.1.0 does not say the step.
   return trial.best_val_step() == 0 ? loss : absl::StrCat(loss, " at ", trial.best_val_step());
+}
+
+std::string BestText(const v1::TrialSummary& trial) {
+  if (trial.metric_step() != 0) {
+    return absl::StrCat(FormatLoss(trial.metric_value()), " at ", trial.metric_step());
+  }
+  // Trials are compared by their newest training loss, or an older coordinator does not say the
+  // step.
+  return std::isfinite(trial.metric_value()) ? BestLossText(trial) : kNone;
+}
+
+std::string MetricText(const v1::TrialSummary& trial) {
+  return FormatLoss(trial.has_metric_newest() ? trial.metric_newest() : trial.metric_value());
 }
 
 std::string RateText(const v1::TrialSummary& trial) {
@@ -261,6 +279,10 @@ Early EarlyOf(const v1::ExperimentSpec& spec) {
 
 bool StoppedEarly(const v1::TrialSummary& trial) {
   return trial.state() == v1::TRIAL_FINISHED && trial.cause() == v1::CAUSE_STOPPED_EARLY;
+}
+
+size_t CountStoppedEarly(const std::vector<v1::TrialSummary>& trials) {
+  return static_cast<size_t>(std::count_if(trials.begin(), trials.end(), StoppedEarly));
 }
 
 std::vector<const v1::TrialSummary*> Ranked(const std::vector<v1::TrialSummary>& trials, Goal goal,

@@ -22,12 +22,14 @@ bool Ended(v1::ExperimentState state);
 // "running"; a failed trial says why: "failed: oom".
 Cell StateCell(const v1::TrialSummary& trial);
 Cell StateCell(v1::ExperimentState state);
+// "paused" until it is resumed, whatever its trials do meanwhile.
+Cell StateCell(const v1::ExperimentSummary& experiment);
 
-// "3 failed", "3 failed: oom", "3 failed, 1 of them oom": running out of memory is a result.
 // Those that its search will still propose among them.
 uint32_t TrialsInAll(const v1::ExperimentSummary& experiment);
 // "up to 3 trials, each proposed when it has slots"; "": none.
 std::string ToComeText(const v1::ExperimentSummary& experiment);
+// "3 failed", "3 failed: oom", "3 failed, 1 of them oom": running out of memory is a result.
 std::string FailedText(const v1::ExperimentSummary& experiment);
 
 // `ratio` of a bar `width` columns wide; 0 to 1, anything else is clamped.
@@ -52,7 +54,7 @@ std::string BuildText(const v1::Provenance& provenance);  // "0.1.0 (1a2b3c4)"
 std::string TorchText(const v1::Provenance& provenance);  // "2.11.0, CUDA 13.0, NCCL 2.28.9"
 
 // Columns that several tables of trials have, and how they give way on a narrow terminal.
-// VAL LOSS is the newest evaluation's, BEST the lowest of all.
+// VAL LOSS is the newest evaluation's, BEST the best value of search.metric.
 enum TrialColumn { kStep, kLoss, kValLoss, kBest, kRate, kCommShare, kLeft, kTime };
 void AddColumns(Table& table, const std::vector<TrialColumn>& columns);
 
@@ -60,8 +62,13 @@ void AddColumns(Table& table, const std::vector<TrialColumn>& columns);
 // its name.
 bool NeedsColumn(const std::string& metric);
 
-// The lowest validation loss and its step: "2.0000 at 40"; "-" before the first evaluation.
+// The best value of search.metric and its step: "2.0000 at 40"; "-" where none was reported. Where
+// that is the training loss, of which a trial has but the newest, as BestLossText.
 std::string BestText(const v1::TrialSummary& trial);
+// The lowest validation loss and its step.
+std::string BestLossText(const v1::TrialSummary& trial);
+// The newest value of search.metric.
+std::string MetricText(const v1::TrialSummary& trial);
 // Means over the trial so far.
 std::string RateText(const v1::TrialSummary& trial);  // "12.3k"; "-" when not known
 // Part of an optimizer step in which ranks communicate, hidden or not; "-" for a rank alone, which
@@ -78,6 +85,8 @@ bool IsBetter(double a, double b, Goal goal);
 enum class Early { kAmongOthers, kLast };
 // kLast where the experiment's search has rungs.
 Early EarlyOf(const v1::ExperimentSpec& spec);
+// How many finished early: what never ran, since the search had ended, is cancelled.
+size_t CountStoppedEarly(const std::vector<v1::TrialSummary>& trials);
 bool StoppedEarly(const v1::TrialSummary& trial);
 // Trials that have a metric, best first; then the others, in order of number.
 std::vector<const v1::TrialSummary*> Ranked(const std::vector<v1::TrialSummary>& trials, Goal goal,

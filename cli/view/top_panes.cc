@@ -92,7 +92,7 @@ double KnownOr(double value, bool known) { return known ? value : std::nan(""); 
 
 PaneRow ExperimentRow(const v1::ExperimentSummary& one, int width, Glyphs glyphs) {
   const uint32_t done = one.finished() + one.failed() + one.cancelled();
-  const Cell word = StateCell(one.state());
+  const Cell word = StateCell(one);
   const std::string name = Printable(one.name());
   PaneRow row;
   row.cells = {{absl::StrCat(one.experiment()), Style::kBold},

@@ -294,12 +294,16 @@ ValueSummary SummarizeValues(const Trial& trial, double KnownEvaluation::*value)
     if (!IsValid(trial, evaluation.attempt, evaluation.step)) continue;
     summary.newest = evaluation.*value;
     if (std::isnan(summary.newest)) continue;
+    summary.newest_number = summary.newest;
     // Before there is a number they are NaN, which compares with nothing.
     if (!(summary.lowest <= summary.newest)) {
       summary.lowest = summary.newest;
       summary.lowest_step = evaluation.step;
     }
-    if (!(summary.highest >= summary.newest)) summary.highest = summary.newest;
+    if (!(summary.highest >= summary.newest)) {
+      summary.highest = summary.newest;
+      summary.highest_step = evaluation.step;
+    }
   }
   return summary;
 }

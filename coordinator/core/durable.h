@@ -299,9 +299,11 @@ v1::Pace PaceOf(const v1::StepRow& rows);
 void Add(const v1::Pace& by, v1::Pace& sum);
 struct ValueSummary {
   double newest = kNotANumber;
+  double newest_number = kNotANumber;  // also where an evaluation after it lacks the value
   double lowest = kNotANumber;
   uint64_t lowest_step = 0;  // the first with it; 0: none has a number
   double highest = kNotANumber;
+  uint64_t highest_step = 0;
 };
 // Over the valid evaluations, of `loss` or of `metric`.
 ValueSummary SummarizeValues(const Trial& trial, double KnownEvaluation::*value);

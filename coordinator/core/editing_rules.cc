@@ -89,6 +89,10 @@ absl::Status CheckWords(const Experiment& experiment, const v1::ChangeRequest& r
     if (request.name().empty()) {
       return absl::InvalidArgumentError("name is empty; an experiment needs one");
     }
+    if (const std::string problem = spec::NameProblem(request.name()); !problem.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("name ", problem, "; choose another name, which begins with a letter"));
+    }
     return CheckText("name", request.name(), limits::kNameBytes);
   }
   if (request.has_note()) return CheckText("note", request.note(), limits::kTextBytes);

@@ -10,6 +10,7 @@
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/search_index.h"
 #include "coordinator/core/standings.h"
+#include "spec/program.h"
 
 namespace dt {
 namespace {
@@ -17,8 +18,18 @@ namespace {
 // The training loss is told by reports, and durable only once an attempt has ended.
 bool IsLive(const Experiment& experiment) { return experiment.spec.search().metric() == "loss"; }
 
-double LatestLoss(const Trial& trial, const LiveAttempt* live) {
-  return live != nullptr && live->latest.has_value() ? live->latest->loss() : trial.last_loss;
+// A program may tell it beside its other metrics alone, and then logs no steps.
+double DurableLoss(const Experiment& experiment, const Trial& trial) {
+  const bool logged = !std::isnan(trial.last_loss);
+  if (logged || !spec::IsProgram(experiment.spec.base())) return trial.last_loss;
+  return SummarizeValues(trial, &KnownEvaluation::metric).newest_number;
+}
+
+double LatestLoss(const Experiment& experiment, const Trial& trial, const LiveAttempt* live) {
+  const bool logged = live != nullptr && live->latest.has_value();
+  const bool told =
+      logged && (!spec::IsProgram(experiment.spec.base()) || !std::isnan(live->latest->loss()));
+  return told ? live->latest->loss() : DurableLoss(experiment, trial);
 }
 
 double SecondsToTarget(const Trial& trial, const LiveAttempt& live) {
@@ -150,6 +161,18 @@ void FillPace(const Trial& trial, const LiveAttempt* live, v1::TrialSummary& sum
                                        : kNotANumber);
 }
 
+// The best value of the metric that trials are compared by, with its step, and the newest.
+void FillMetric(const State& state, TrialId id, v1::TrialSummary& summary) {
+  const Experiment& experiment = GetExperiment(state.durable, id.experiment);
+  summary.set_metric_value(MetricOf(state, experiment, id.trial));
+  if (IsLive(experiment)) return;  // it is the newest loss itself
+  const ValueSummary values =
+      SummarizeValues(GetTrial(state.durable, id), &KnownEvaluation::metric);
+  const bool highest = GoalOf(experiment) == search::Goal::kMaximize;
+  summary.set_metric_step(highest ? values.highest_step : values.lowest_step);
+  if (!std::isnan(values.newest_number)) summary.set_metric_newest(values.newest_number);
+}
+
 void FillPrepared(const Trial& trial, v1::TrialSummary& summary) {
   if (trial.prepared.empty()) return;
   v1::Prepared prepared;
@@ -164,7 +187,7 @@ void FillPrepared(const Trial& trial, v1::TrialSummary& summary) {
 }  // namespace
 
 double DurableMetricOf(const Experiment& experiment, const Trial& trial) {
-  if (IsLive(experiment)) return trial.last_loss;
+  if (IsLive(experiment)) return DurableLoss(experiment, trial);
   const ValueSummary values = SummarizeValues(trial, &KnownEvaluation::metric);
   return GoalOf(experiment) == search::Goal::kMaximize ? values.highest : values.lowest;
 }
@@ -172,7 +195,7 @@ double DurableMetricOf(const Experiment& experiment, const Trial& trial) {
 double MetricOf(const State& state, const Experiment& experiment, uint32_t trial) {
   const Trial& it = experiment.trials[trial - 1];
   if (!IsLive(experiment)) return DurableMetricOf(experiment, it);
-  return LatestLoss(it, FindLiveAttempt(state, {experiment.id, trial}));
+  return LatestLoss(experiment, it, FindLiveAttempt(state, {experiment.id, trial}));
 }
 
 uint64_t ValidStep(const State& state, TrialId id) {
@@ -208,6 +231,7 @@ v1::ExperimentSummary Summarize(const State& state, const Experiment& experiment
   summary.set_stopped_early(experiment.stopped_early);
   summary.set_planned_trials(experiment.planned);
   summary.set_search_end(experiment.search_end);
+  summary.set_program(spec::IsProgram(experiment.spec.base()));
   summary.set_paused(experiment.paused);
   summary.set_paused_by(experiment.paused_by);
   summary.set_priority(PriorityOf(experiment));
@@ -249,7 +273,7 @@ v1::TrialSummary Summarize(const State& state, TrialId id, absl::Duration now) {
   summary.set_best_val_loss(losses.lowest);
   summary.set_best_val_step(losses.lowest_step);
   summary.set_chosen(trial.mutations.empty() ? trial.chosen : trial.mutations.back().reason);
-  summary.set_metric_value(MetricOf(state, experiment, id.trial));
+  FillMetric(state, id, summary);
   summary.set_world_size(trial.attempts.empty()
                              ? shape.slots
                              : static_cast<int32_t>(trial.attempts.back().members.size()));

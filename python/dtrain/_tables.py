@@ -40,10 +40,12 @@ def _step_values(row: Any) -> dict[str, Any]:
               if not field.containing_oneof or row.HasField(field.name)}
     # As in the lists: evaluations and checkpoints aside.
     seconds = row.seconds - row.eval_seconds - row.checkpoint_seconds
-    if seconds > 0:
+    if row.tokens == 0:  # a program that counts none; a trainer's row has some
+        del values["tokens"]
+    elif seconds > 0:
         values["tokens_per_second"] = row.tokens / seconds
-        if row.peak_flops > 0:
-            values["flops_utilization_ratio"] = row.flops / seconds / row.peak_flops
+    if seconds > 0 and row.peak_flops > 0:
+        values["flops_utilization_ratio"] = row.flops / seconds / row.peak_flops
     return values
 
 

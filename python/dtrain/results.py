@@ -173,7 +173,10 @@ class Trial(_Ends):
     best_val_loss: float | None
     best_val_step: int | None
     metric_value: float | None
-    """Of the experiment's search metric."""
+    """Of the experiment's search metric, the best."""
+    metric_step: int | None
+    """Whose evaluation gave it."""
+    metric_newest: float | None
     world_size: int
     workers: list[str]
     device: str

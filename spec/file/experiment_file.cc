@@ -148,6 +148,16 @@ class Reader {
       ReadTexts(node, field.path, *out_.mutable_notify()->mutable_events());
     } else if (const auto value = reading_.ReadValue(field, node, field.path)) {
       SetChecked(spec::SetExperimentField(out_, field.path, *value), node, field.path);
+    } else if (field.path == "search.method") {
+      ForgetMethod();
+    }
+  }
+  // It is not known: nothing is said by the rules of another. Ranges are read, as most methods do.
+  void ForgetMethod() {
+    out_.mutable_search()->set_method("random");
+    for (const char* of_a_method : {"search.max_trials", "search.sampler", "search.asha",
+                                    "search.asha.brackets", "search.pbt"}) {
+      reading_.Silence(of_a_method);
     }
   }
   void SetChecked(const absl::Status& status, const YamlNode& node, const std::string& path) {

@@ -26,8 +26,9 @@ class ConvertTest(unittest.TestCase):
                                   comm_ratio=math.nan, comm_exposed_ratio=math.nan)
         trial = _convert.trial(message)
         self.assertEqual((trial.id, trial.state, trial.cause), ("12/3", "pending", None))
-        for name in ("loss", "val_loss", "best_val_loss", "best_val_step", "metric_value", "eta_seconds",
-                     "tokens_per_second", "target_steps", "comm_ratio", "started_at", "last_checkpoint"):
+        for name in ("loss", "val_loss", "best_val_loss", "best_val_step", "metric_value", "metric_step",
+                     "metric_newest", "eta_seconds", "tokens_per_second", "target_steps", "comm_ratio", "started_at",
+                     "last_checkpoint"):
             self.assertIsNone(getattr(trial, name), name)
         experiment = _convert.experiment(pb.ExperimentSummary(state=model_pb2.EXPERIMENT_QUEUED, eta_seconds=-1))
         self.assertEqual((experiment.best_trial, experiment.best_value, experiment.eta_seconds), (None, None, None))
@@ -100,6 +101,14 @@ class RowsTest(unittest.TestCase):
         [row] = _tables.rows(12, [answer], [], False, {})
         self.assertEqual((row["tokens_per_second"], row["flops_utilization_ratio"]), (50.0, 0.25))
         self.assertNotIn("noise_scale_tokens", row)
+
+    def test_a_row_of_a_program_that_counts_no_tokens_has_none_and_no_rate(self) -> None:
+        answer = pb.ReadMetricsResponse()
+        answer.rows.add(row=model_pb2.StepRow(step=1, loss=2, seconds=4))
+        [row] = _tables.rows(12, [answer], [], False, {})
+        self.assertEqual(row["loss"], 2)
+        for name in ("tokens", "tokens_per_second"):
+            self.assertNotIn(name, row)
 
     def test_a_metric_that_a_program_named_has_a_column(self) -> None:
         found = self.rows([page([], [(1, 3, 2.4, {"reward": 7.0})])], ())

@@ -142,6 +142,19 @@ TEST(ValuesTest, TextMayNotCarryTerminalControls) {
   EXPECT_EQ(Refused("data.train", std::string(5000, 'x').c_str()), "bad_text");
 }
 
+TEST(ValuesTest, ANameIsNotWhatCommandsTakeForANumberOrTheNewest) {
+  for (const char* selects : {"last", "12", "12/3", "last/2"}) {
+    EXPECT_NE(NameProblem(selects), "") << selects;
+  }
+  for (const char* name : {"lasts", "12a", "a/3", "12/", "12/3/4", "/3", "last/best", "Last"}) {
+    EXPECT_EQ(NameProblem(name), "") << name;
+  }
+  const Field& field = *FindExperimentField("name");
+  EXPECT_EQ(ReadText(field, "last", Quoting::kPlain).issue.message,
+            "name 'last' is what commands take for the newest experiment");
+  EXPECT_TRUE(ReadText(field, "lasts", Quoting::kPlain).value);
+}
+
 TEST(ValuesTest, ValuesOfOtherClientsAreBroughtToOneForm) {
   v1::Value integer;
   integer.set_integer(1);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "common/check.h"
 #include "common/spawn.h"
 #include "common/text.h"
@@ -17,6 +18,7 @@ namespace {
 
 // A last line of output is a hint in a message, not a log.
 constexpr size_t kLastLineBytes = 512;
+constexpr char kRunnerPrefix[] = "dtrain: ";  // as worker/program/attempt.cc begins its own lines
 
 std::map<std::string, std::string> EnvOf(const v1::Assigned& assigned) {
   std::map<std::string, std::string> env;
@@ -262,7 +264,10 @@ void AgentTurn::NoteStartFailure(std::string message) {
 
 void AgentTurn::Take(LogLines& event) {
   for (const std::string& line : event.lines) {
-    if (line.empty()) continue;
+    // What dtprogram itself says is no word of the program's.
+    const bool runners = s_.trainer.kind == TrainerKind::kProgram &&
+                         event.pipe != LogPipe::kErrors && absl::StartsWith(line, kRunnerPrefix);
+    if (line.empty() || runners) continue;
     s_.last_line = CleanText(line, kLastLineBytes);
     if (event.pipe == LogPipe::kErrors) s_.last_error = s_.last_line;
   }

@@ -156,6 +156,8 @@ void Telling::SayRow(const Report& report, Instant at, Said& said) {
                         {"steps", static_cast<double>(*report.step - told_row_step_)},
                         {"seconds", absl::ToDoubleSeconds(at.steady - told_row_at_)},
                         {"wall_time_ms", at.wall_ms}};
+  // These are values, not sums: what was not said is no number rather than 0.
+  for (const char* name : {"loss", "learning_rate", "grad_norm"}) row[name] = nullptr;
   for (const auto& [name, value] : report.numbers) row[name] = value;
   told_row_step_ = *report.step;
   told_row_at_ = at.steady;

@@ -217,6 +217,18 @@ TEST_F(CommandTest, RetryNeedsToKnowWhichTrials) {
   EXPECT_EQ(Run({"retry", "12/1", "--failed"}).out, "trial 12/1: nothing to run again\n");
 }
 
+TEST_F(CommandTest, RetryOfANamedTrialNeedsNoMoreWords) {
+  AddExperiment(12, 2);
+  control_.Edit(
+      [this](FakeControl::World& world) { Trial(world, 12, 2).set_state(v1::TRIAL_FAILED); });
+  EXPECT_EQ(Run({"retry", "12/2"}).out, "trial 12/2: 1 trial waiting to run again\n");
+  const v1::RetryRequest sent = control_.Snapshot().retries.at(0);
+  EXPECT_EQ(sent.trial(), 2u);
+  EXPECT_TRUE(sent.failed() && sent.cancelled());
+  Run({"retry", "12/2", "--cancelled"});
+  EXPECT_FALSE(control_.Snapshot().retries.at(1).failed());
+}
+
 TEST_F(CommandTest, WhereNobodyHasSetUserItIsWhoeverRunsTheProgram) {
   AddExperiment(12, 1);
   Run({"pause", "12"});

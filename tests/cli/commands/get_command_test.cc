@@ -47,6 +47,52 @@ TEST_F(CommandTest, AMetricThatNoColumnShowsHasOneUnderItsName) {
   EXPECT_TRUE(Has(described, "metric        hellaswag_acc 0.3125")) << described;
 }
 
+TEST_F(CommandTest, BestIsOfTheMetricThatTrialsAreComparedByWithItsStep) {
+  AddExperiment(12, 2);
+  control_.Edit([&](FakeControl::World& world) {
+    world.experiments[12].found.mutable_summary()->set_metric("accuracy");
+    world.experiments[12].found.mutable_summary()->set_goal("maximize");
+    v1::TrialSummary& one = Trial(world, 12, 1);
+    one.set_metric_value(0.4);
+    one.set_metric_step(10);
+    one.set_metric_newest(0.1);
+    one.set_best_val_loss(2);  // which it reports, too
+    one.set_best_val_step(30);
+    Trial(world, 12, 2).set_best_val_loss(1);  // and this one nothing else
+    *world.experiments[12].explanations[1].mutable_trial() = one;
+  });
+  const std::string out = Run({"get", "trials", "12"}).out;
+  EXPECT_TRUE(Has(out, "accuracy")) << out;
+  EXPECT_TRUE(Has(out, "0.1000")) << "the newest: " << out;
+  EXPECT_TRUE(Has(out, "0.4000 at 10")) << out;
+  EXPECT_FALSE(Has(out, "1.0000")) << "is no accuracy: " << out;
+  const std::string results = Run({"best", "12"}).out;
+  EXPECT_TRUE(Has(results, "0.4000 at 10")) << results;
+  const std::string described = Run({"describe", "12/1"}).out;
+  EXPECT_TRUE(Has(described, "metric        accuracy 0.1000, best 0.4000 at 10")) << described;
+  EXPECT_TRUE(Has(described, "best          2.0000 at 30")) << "of val loss: " << described;
+}
+
+TEST_F(CommandTest, APausedExperimentIsPausedInListsWhateverItsTrialsDo) {
+  AddExperiment(12, 1);
+  control_.Edit([](FakeControl::World& world) {
+    v1::ExperimentSummary& summary = *world.experiments[12].found.mutable_summary();
+    summary.set_paused(true);
+    summary.set_paused_by("ann");
+  });
+  const std::string list = Run({"get", "experiments"}).out;
+  EXPECT_TRUE(Has(list, "quickstart  paused")) << list;
+  EXPECT_TRUE(Has(Run({"top", "--once"}).out, "paused"));
+  EXPECT_TRUE(Has(Run({"describe", "12"}).out, "state         paused"));
+  const auto json = nlohmann::json::parse(Run({"get", "experiments", "-o", "json"}).out);
+  EXPECT_EQ(json["items"][0]["state"], "queued") << "as ever; paused says the rest";
+  EXPECT_EQ(json["items"][0]["paused"], true);
+  control_.Edit([](FakeControl::World& world) {
+    world.experiments[12].found.mutable_summary()->set_state(v1::EXPERIMENT_CANCELLED);
+  });
+  EXPECT_TRUE(Has(Run({"get", "experiments"}).out, "quickstart  cancelled"));
+}
+
 TEST_F(CommandTest, CsvHasTheSameColumnsWhateverIsListed) {
   AddExperiment(12, 2);
   const auto header = [&](std::vector<std::string> arguments) {

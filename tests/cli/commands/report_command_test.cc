@@ -169,6 +169,34 @@ TEST_F(ReportCommandTest, PlotUsesAsciiWhereTheTerminalHasNoMore) {
   EXPECT_TRUE(Has(Run({"plot", "12"}).out, "\no 12/1  batch_size=8"));
 }
 
+TEST_F(ReportCommandTest, PlotAndReportDrawWhatAProgramReportsUnderANameOfItsOwn) {
+  AddStudy(12);
+  control_.Edit([](FakeControl::World& world) {
+    world.page_limit = 100;
+    FakeControl::Experiment& one = world.experiments.at(12);
+    one.found.mutable_summary()->set_metric("accuracy");
+    one.found.mutable_spec()->mutable_search()->set_metric("accuracy");
+    for (const uint64_t step : {50, 100}) {
+      v1::EvaluationRow& row = one.evaluations.emplace_back();
+      row.set_trial(1);
+      row.set_attempt(1);
+      row.mutable_evaluation()->set_step(step);
+      row.mutable_evaluation()->set_split("val");
+      row.mutable_evaluation()->set_loss(std::nan(""));
+      v1::Metric& metric = *row.mutable_evaluation()->add_metrics();
+      metric.set_name("accuracy");
+      metric.set_value(static_cast<double>(step) / 200);
+    }
+  });
+  const Ran plot = Run({"plot", "12/1", "--metric", "accuracy"});
+  EXPECT_EQ(plot.code, 0) << plot.err;
+  EXPECT_TRUE(Has(plot.out, "accuracy of experiment 12, quickstart")) << plot.out;
+  const std::string report = Run({"report", "12", "--format", "html"}).out;
+  EXPECT_TRUE(Has(report, "accuracy over steps")) << report;
+  const std::string other = Run({"plot", "12/1", "--metric", "acuracy"}).err;
+  EXPECT_TRUE(Has(other, "did you mean 'accuracy'?")) << other;
+}
+
 TEST_F(ReportCommandTest, PlotSaysWhenThereIsNothingToDrawAndWhenAMetricIsUnknown) {
   AddExperiment(12, 2);
   const Ran empty = Run({"plot", "12", "--metric", "val_loss"});

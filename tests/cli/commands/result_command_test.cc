@@ -116,6 +116,44 @@ TEST_F(ResultCommandTest, UnderAshaTheBestWasTrainedToItsEndAndABetterEarlyOneIs
   EXPECT_TRUE(Has(described, "but           " + why)) << described;
 }
 
+TEST_F(ResultCommandTest, ASearchByWhatNobodyReportsSaysWhatWasReportedAndHowToCompareByIt) {
+  AddExperiment(12, 2);
+  control_.Edit([](FakeControl::World& world) {
+    FinishAll(world, 12);
+    FakeControl::Experiment& one = world.experiments[12];
+    one.found.mutable_summary()->set_program(true);
+    one.found.mutable_summary()->set_best_trial(0);
+    for (v1::TrialSummary& trial : one.trials) trial.set_metric_value(std::nan(""));
+    v1::EvaluationRow& row = one.evaluations.emplace_back();
+    row.set_trial(1);
+    row.mutable_evaluation()->set_step(5);
+    row.mutable_evaluation()->set_split("val");
+    row.mutable_evaluation()->set_loss(std::nan(""));
+    row.mutable_evaluation()->set_train_loss(1.5);
+    for (const char* name : {"lr", "accuracy"}) {
+      v1::Metric& metric = *row.mutable_evaluation()->add_metrics();
+      metric.set_name(name);
+      metric.set_value(0.5);
+    }
+  });
+  const std::string why =
+      "no trial has reported val_loss, which search.metric says to compare by; reported were "
+      "accuracy, loss, lr. Report val_loss, or set search.metric to one of these";
+  const Ran best = Run({"best", "12"});
+  EXPECT_EQ(best.code, 4);
+  EXPECT_TRUE(Has(best.err, why)) << best.err;
+  const std::string described = Run({"describe", "12"}).out;
+  EXPECT_TRUE(Has(described, why)) << described;
+  const auto json = nlohmann::json::parse(Run({"describe", "12", "-o", "json"}).out);
+  EXPECT_TRUE(Has(json["no_metric"].get<std::string>(), why)) << json["no_metric"];
+}
+
+TEST_F(ResultCommandTest, BeforeTheFirstEvaluationNothingIsWrong) {
+  AddExperiment(12, 1);
+  EXPECT_TRUE(Has(Run({"best", "12"}).err, "it comes with the first evaluation"));
+  EXPECT_FALSE(Has(Run({"describe", "12"}).out, "no metric"));
+}
+
 TEST_F(ResultCommandTest, ImportanceNamesWhatDecidesWithBars) {
   AddSearch(12, 40);
   const Ran ran = Run({"importance", "12"});

@@ -1,4 +1,6 @@
 // stream_command_test.cc: dtctl logs and dtctl metrics, against a fake coordinator.
+#include <cmath>
+
 #include "absl/time/clock.h"
 #include "tests/cli/commands/fixture.h"
 
@@ -138,7 +140,53 @@ TEST_F(CommandTest, MetricsStreamsAllPagesWithEvaluationsAtTheirSteps) {
             "12,1,1,3,1.5\n");
 }
 
+// A trial of a program that reported an accuracy at step 5, and logged nothing.
+class ProgramMetricsTest : public CommandTest {
+ protected:
+  void AddProgram() {
+    AddExperiment(12, 1);
+    control_.Edit([](FakeControl::World& world) {
+      FakeControl::Experiment& one = world.experiments[12];
+      one.found.mutable_spec()->mutable_base()->add_command("./go");
+      one.found.mutable_summary()->set_metric("accuracy");
+      v1::EvaluationRow& row = one.evaluations.emplace_back();
+      row.set_trial(1);
+      row.set_attempt(1);
+      row.mutable_evaluation()->set_step(5);
+      row.mutable_evaluation()->set_split("val");
+      row.mutable_evaluation()->set_loss(std::nan(""));
+      v1::Metric& metric = *row.mutable_evaluation()->add_metrics();
+      metric.set_name("zeta");
+      metric.set_value(0.5);
+    });
+  }
+};
+
+TEST_F(ProgramMetricsTest, MetricsPrintsWhatAProgramReportedUnderNamesOfItsOwn) {
+  AddProgram();
+  EXPECT_EQ(Run({"metrics", "12", "--metric", "zeta"}).out,
+            "experiment,trial,attempt,step,zeta,train.batch_size\n12,1,1,5,0.5,8\n");
+  const std::string all = Run({"metrics", "12"}).out;
+  EXPECT_TRUE(Has(all, ",train_loss,zeta,train.batch_size\n")) << all;
+  EXPECT_TRUE(Has(all, ",0.5,8\n")) << all;
+  EXPECT_FALSE(Has(all, "nan")) << all;
+  EXPECT_EQ(Run({"metrics", "12", "--without-parameters", "-o", "jsonl"}).out,
+            "{\"experiment\":12,\"trial\":1,\"attempt\":1,\"step\":5,\"zeta\":0.5}\n");
+}
+
+TEST_F(ProgramMetricsTest, AMetricThatNobodyReportedIsRefusedButNotTheOneThatIsSearchedBy) {
+  AddProgram();
+  const Ran unknown = Run({"metrics", "12", "--metric", "zetta"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_EQ(unknown.out, "");
+  EXPECT_TRUE(Has(unknown.err, "did you mean 'zeta'?")) << unknown.err;
+  const Ran to_come = Run({"metrics", "12", "--metric", "accuracy"});
+  EXPECT_EQ(to_come.code, 0) << to_come.err;
+  EXPECT_EQ(to_come.out, "experiment,trial,attempt,step,accuracy,train.batch_size\n");
+}
+
 TEST_F(CommandTest, AnUnknownMetricIsRefusedWithTheNearest) {
+  AddExperiment(12, 1);
   const Ran ran = Run({"metrics", "12", "--metric", "los"});
   EXPECT_EQ(ran.code, 2);
   EXPECT_TRUE(Has(ran.err, "did you mean 'loss'?")) << ran.err;

@@ -131,6 +131,22 @@ TEST_F(SubmitTest, ADryRunOfWhatNothingConnectedCouldRunExitsSeven) {
   EXPECT_EQ(Run({"submit", "-"}).code, 0) << "submitted, it waits";
 }
 
+TEST_F(SubmitTest, ADryRunAlsoExitsSevenWhereOnlySomeTrialsCouldNotRun) {
+  control_.Edit([](FakeControl::World& world) {
+    v1::PlannedTrials& fits = *world.plan_answer.add_configurations();
+    fits.set_trials(2);
+    fits.set_fits(true);
+    v1::PlannedTrials& lacks = *world.plan_answer.add_configurations();
+    lacks.set_trials(2);
+    lacks.set_lacks("4 slots wanted, 2 connected");
+  });
+  const Ran ran = Run({"submit", "-", "-n"});
+  EXPECT_EQ(ran.code, 7);
+  EXPECT_TRUE(Has(ran.err, "Note: 2 of 4 trials will not run: 4 slots wanted, 2 connected."))
+      << ran.err;
+  EXPECT_TRUE(control_.Snapshot().experiments.empty());
+}
+
 TEST_F(SubmitTest, WaitTakesTheExitCodeOfTheExperiment) {
   control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
     if (method == "ListExperiments" && count == 3) {

@@ -211,6 +211,23 @@ TEST(StudyFiguresTest, TakeTheNumericParameterWithMoreValuesWhereLengthIsNotSwep
   EXPECT_EQ(chart.lines.size(), 2u);
 }
 
+TEST(StudyFiguresTest, ValuesDrawnFromRangesArePointsOfOneLineWithoutALegendOfEach) {
+  Experiment experiment = NewExperiment(12, "drawn");
+  for (int i = 0; i < 6; ++i) {
+    Trial& trial = AddTrial(experiment, 2 + i);
+    Assign(trial.summary, "train.batch_size", 100 + i);
+    Assign(trial.summary, "schedule.warmup_steps", 7 * i);
+    if (i > 1) trial.summary.set_cause(v1::CAUSE_STOPPED_EARLY);
+  }
+  const std::vector<Figure> figures = StudyFigures(experiment.trials);
+  ASSERT_FALSE(figures.empty());
+  const auto& chart = std::get<LineChart>(figures[0].chart);
+  ASSERT_EQ(chart.lines.size(), 1u);
+  EXPECT_EQ(chart.lines[0].name, "validation loss");
+  EXPECT_TRUE(chart.lines[0].points.empty()) << "nothing to join";
+  EXPECT_EQ(chart.lines[0].marks.size(), 2u);
+}
+
 TEST(StudyFiguresTest, AreNoneWithoutANumericParameter) {
   Experiment experiment = NewExperiment(12, "norms");
   for (const char* norm : {"pre", "post"}) {

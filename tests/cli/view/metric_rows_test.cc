@@ -86,6 +86,75 @@ TEST(MetricRowsTest, ThePerplexityStandsWhereTheTrainerSaidIt) {
             "12,1,1,20,2.25,9.75\n");
 }
 
+void AddMetric(v1::ReadMetricsResponse& page, const std::string& name, double value) {
+  v1::Evaluation& newest =
+      *page.mutable_evaluations(page.evaluations_size() - 1)->mutable_evaluation();
+  v1::Metric& metric = *newest.add_metrics();
+  metric.set_name(name);
+  metric.set_value(value);
+}
+
+TEST(MetricRowsTest, WhatAProgramReportsUnderNamesOfItsOwnHasColumnsBehindTheOthers) {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  v1::ReadMetricsResponse first;
+  AddEvaluation(first, 1, 5, none);
+  AddMetric(first, "zeta", 2);
+  AddMetric(first, "step", 7);
+  v1::ReadMetricsResponse second;
+  AddEvaluation(second, 1, 10, none);
+  AddMetric(second, "accuracy", 0.5);
+  AddMetric(second, "zeta", none);
+  second.mutable_evaluations(0)->mutable_evaluation()->set_train_loss(3.5);
+  AddRow(second, 1, 20, 3);
+  MetricRows rows(12, {}, Attempts::kValidOnly, {"lr"}, {}, Maker::kProgram);
+  std::vector<Json> ready = rows.Add(first);
+  EXPECT_TRUE(ready.empty());
+  EXPECT_FALSE(rows.settled()) << "a later page may bring other names";
+  ready = rows.Add(second);
+  ASSERT_TRUE(rows.settled());
+  const auto& columns = rows.Columns();
+  const std::vector<std::string> last(columns.end() - 5, columns.end());
+  EXPECT_EQ(last,
+            (std::vector<std::string>{"train_loss", "accuracy", "metric.step", "zeta", "lr"}));
+  ASSERT_EQ(ready.size(), 3u);
+  EXPECT_EQ(JsonLine(ready[0]),
+            "{\"experiment\":12,\"trial\":1,\"attempt\":1,\"step\":5,\"zeta\":2.0,"
+            "\"metric.step\":7.0}\n");
+  EXPECT_EQ(JsonLine(ready[1]),
+            "{\"experiment\":12,\"trial\":1,\"attempt\":1,\"step\":10,\"train_loss\":3.5,"
+            "\"accuracy\":0.5}\n");
+}
+
+TEST(MetricRowsTest, AChosenMetricOfAProgramIsTheOnlyColumn) {
+  v1::ReadMetricsResponse page;
+  AddEvaluation(page, 1, 5, std::numeric_limits<double>::quiet_NaN());
+  AddMetric(page, "accuracy", 0.5);
+  AddRow(page, 1, 20, 3);
+  MetricRows rows(12, {"accuracy"}, Attempts::kValidOnly, {}, {}, Maker::kProgram);
+  EXPECT_EQ(Csv(rows, rows.Add(page)), "12,1,1,5,0.5\n");
+  EXPECT_EQ(rows.CsvHeader(), "experiment,trial,attempt,step,accuracy\n");
+  EXPECT_TRUE(CheckMetricsExist({"accuracy", "loss"}, rows.reported()).ok());
+  const absl::Status unknown = CheckMetricsExist({"acuracy"}, rows.reported());
+  EXPECT_NE(unknown.message().find("did you mean 'accuracy'?"), std::string::npos) << unknown;
+  EXPECT_FALSE(CheckMetricsExist({"accuracy"}, {}).ok());
+}
+
+TEST(MetricRowsTest, OfAProgramsRowWhatItDidNotReportIsLeftOutAndNoZero) {
+  v1::ReadMetricsResponse page;
+  AddRow(page, 1, 10, 3);
+  v1::StepRow& row = *page.mutable_rows(0)->mutable_row();
+  row.set_learning_rate(std::numeric_limits<double>::quiet_NaN());
+  row.set_grad_norm(0);  // it said so
+  row.clear_tokens();
+  row.clear_forward_seconds();
+  const std::vector<std::string> names = {"loss",   "learning_rate",     "grad_norm",
+                                          "tokens", "tokens_per_second", "forward_seconds"};
+  MetricRows of_program(12, names, Attempts::kValidOnly, {}, {}, Maker::kProgram);
+  EXPECT_EQ(Csv(of_program, of_program.Add(page)), "12,1,1,10,3,,0,,,\n");
+  MetricRows of_trainer(12, names, Attempts::kValidOnly);
+  EXPECT_EQ(Csv(of_trainer, of_trainer.Add(page)), "12,1,1,10,3,nan,0,0,0,0\n");
+}
+
 TEST(MetricRowsTest, AccuraciesStandWhereTheyWereMeasured) {
   v1::ReadMetricsResponse page;
   AddEvaluation(page, 1, 10, 2.5);

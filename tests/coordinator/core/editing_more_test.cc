@@ -199,6 +199,9 @@ TEST_F(EditingMoreTest, WordsHaveBounds) {
     ExpectRefused(id, fill, absl::StatusCode::kInvalidArgument, because);
   };
   refused([](auto& request) { request.set_name(""); }, "name is empty");
+  for (const char* selects : {"last", "12", "3/1", "last/2"}) {
+    refused([=](auto& request) { request.set_name(selects); }, "is what commands take for");
+  }
   refused([](auto& request) { request.set_name(std::string(limits::kNameBytes + 1, 'x')); },
           "the limit is");
   refused([](auto& request) { request.set_note(std::string(limits::kTextBytes + 1, 'x')); },

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "coordinator/core/resolved.h"
+#include "coordinator/core/summaries.h"
 #include "tests/testing/core_fixture.h"
 
 namespace dt {
@@ -56,6 +57,38 @@ TEST_F(ProgramCoreTest, ATrialsOrdersHaveItsFinalWordsAndItsValues) {
   RestartCoordinator();
   EXPECT_EQ(ResolvedOf(GetExperiment(state_.durable, id), TrialOf({id, 2}))->command(1),
             "--lr=0.002");
+}
+
+TEST_F(ProgramCoreTest, TheSummaryHasTheBestOfTheMetricWithItsStepAndTheNewest) {
+  AddWorker("a");
+  const TrialId id{Submit(Rates(1, Program(100))), 1};
+  EXPECT_EQ(Summarize(state_, id, now_.steady).metric_step(), 0u);
+  EXPECT_FALSE(Summarize(state_, id, now_.steady).has_metric_newest());
+  Begin("a");
+  Report("a", 10, 0.3);
+  Report("a", 20, 0.4);
+  Report("a", 30, 0.1);
+  Report("a", 40, kNotANumber);
+  const v1::TrialSummary summary = Summarize(state_, id, now_.steady);
+  EXPECT_EQ(summary.metric_value(), 0.4) << "more is better";
+  EXPECT_EQ(summary.metric_step(), 20u);
+  EXPECT_EQ(summary.metric_newest(), 0.1) << "the evaluation after it says nothing of it";
+  EXPECT_TRUE(Summarize(state_, GetExperiment(state_.durable, id.experiment)).program());
+}
+
+TEST_F(ProgramCoreTest, ALossThatIsReportedBesideOtherMetricsIsComparedBy) {
+  AddWorker("a");
+  v1::ExperimentSpec spec = Program(100);
+  spec.mutable_search()->set_metric("loss");
+  spec.mutable_search()->set_goal("minimize");
+  const TrialId id{Submit(Rates(1, std::move(spec))), 1};
+  Begin("a");
+  v1::Item item = Evaluation("a", 10, kNotANumber);
+  item.mutable_evaluation()->set_train_loss(1.5);
+  SendItems("a", {item});
+  EXPECT_EQ(Summarize(state_, id, now_.steady).metric_value(), 1.5);
+  const Experiment& experiment = GetExperiment(state_.durable, id.experiment);
+  EXPECT_EQ(Summarize(state_, experiment).best_trial(), 1u);
 }
 
 TEST_F(ProgramCoreTest, ACommandIsStoredOnceHoweverManyTrialsHaveIt) {

@@ -181,6 +181,8 @@ TEST_F(QueryTest, ATrialsSummaryShowsHowFarItIs) {
   EXPECT_EQ(summary.best_val_loss(), 3.0);
   EXPECT_EQ(summary.best_val_step(), 20u);
   EXPECT_EQ(summary.metric_value(), 3.0);
+  EXPECT_EQ(summary.metric_step(), 20u);
+  EXPECT_EQ(summary.metric_newest(), 3.2);
   EXPECT_EQ(summary.last_checkpoint().step(), 40u);
   EXPECT_EQ(summary.workers(0), "a");
   EXPECT_EQ(summary.data_fingerprint(), "data-1");

@@ -108,7 +108,7 @@ TEST(ExperimentFileTest, OrdinaryYamlIsAccepted) {
            "# comment\nversion: 1 # one\nname: x\ndata: {\"train\": \"a\", 'val': 'b'}",
            "{version: 1, name: x, data: {train: a, val: b}}",
            "version: 1\nname: Köln\ndata: {train: a, val: b}\n",
-           "version: 1\nname: 12\ndata: {train: a, val: yes}\n",
+           "version: 1\nname: 1.5\ndata: {train: a, val: yes}\n",
        }) {
     ReadValidGrid(text);
   }

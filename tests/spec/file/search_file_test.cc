@@ -46,6 +46,28 @@ std::string Values(const dtrain::v1::Parameter& parameter) {
   return out;
 }
 
+TEST(SearchFileTest, OtherSystemsWordsForAMethodAreAnsweredWithOursAndNothingElseIsSaid) {
+  const std::vector<std::pair<std::string, std::string>> words = {
+      {"hyperband", "did you mean 'asha'? with asha: {brackets: 2}"},
+      {"tpe", "did you mean 'bayes'?"},
+      {"Bayesian", "did you mean 'bayes'?"},
+      {"adaptive_asha", "did you mean 'asha'?"},
+      {"BOHB", "did you mean 'asha'? with sampler: bayes"},
+      {"successive-halving", "did you mean 'asha'?"},
+      {"median", "write stop: {median: {after: 5}}"},
+      {"optuna", "did you mean 'bayes'?"},
+      {"nothing_alike", ""}};
+  for (const auto& [word, hint] : words) {
+    const ExperimentFile file = Read(absl::StrCat(
+        "search: {method: ", word, ", max_trials: 20, asha: {eta: 3}, sampler: bayes}\n", kRate));
+    ASSERT_EQ(file.diagnostics.size(), 1u) << word << RenderDiagnostics(file.diagnostics);
+    EXPECT_EQ(file.diagnostics[0].code, "unknown_choice");
+    EXPECT_EQ(file.diagnostics[0].hint.substr(0, hint.size()), hint);
+    EXPECT_EQ(file.diagnostics[0].hint.empty(), hint.empty()) << file.diagnostics[0].hint;
+  }
+  EXPECT_EQ(Read("search: {goal: min}\n").diagnostics.at(0).hint, "did you mean 'minimize'?");
+}
+
 // --- What is read ---
 TEST(SearchFileTest, EveryWordOfASearchIsRead) {
   const ExperimentFile file = ReadValid(R"(

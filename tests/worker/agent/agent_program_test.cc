@@ -97,6 +97,13 @@ TEST_F(AgentProgramTest, ACrashSaysTheLastLineOfItsErrors) {
             "the program exited with status 1; its last line: ValueError: no such file");
 }
 
+TEST_F(AgentProgramTest, WhatItsRunnerSaysIsNotQuotedAsTheProgramsWords) {
+  ReachProgram();
+  Feed(LogLines{{"dtrain: runs exit 1 in /run/1, submitted by ann"}, 0, LogPipe::kOutput});
+  Say(frames::End{Hex(1), "trainer_crash", "the program exited with status 1", 0});
+  EXPECT_EQ(OnlyEnd().message(), "the program exited with status 1");
+}
+
 TEST_F(AgentProgramTest, WhatItTellsIsPassedOn) {
   ReachProgram();
   frames::Progress live{.token = Hex(1), .step = 7};

@@ -52,6 +52,8 @@ TEST_F(TellingTest, ARowSaysWhatCameSinceTheRowBefore) {
   ASSERT_EQ(rows_.size(), 1u);
   EXPECT_EQ(rows_[0], (nlohmann::json{{"step", 14u},
                                       {"loss", 2.5},
+                                      {"learning_rate", nullptr},
+                                      {"grad_norm", nullptr},
                                       {"steps", 4.0},
                                       {"seconds", 4.0},
                                       {"wall_time_ms", 5'000}}));
