@@ -1,4 +1,5 @@
-// pipeline_wait.h: how long the stages of a trial's pipeline waited for one another, beside what the formula says.
+// pipeline_wait.h: how long the stages of a trial's pipeline waited for one another, beside what
+// the formula says.
 //
 // Role:  pure; dtctl describe, /api/v1 and the page say the same.
 // Units: shares of a step, from 0 to 1.
