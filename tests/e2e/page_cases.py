@@ -6,31 +6,35 @@ import re
 import sys
 
 
-def stays(page, address, ready, which):
+# Whether what had the focus has been drawn again; asks the page for news at once rather than in two seconds.
+REDRAWN = "(window.dispatchEvent(new Event('online')), !window.was.isConnected)"
+
+
+def stays(page, which):
     """What has the focus keeps it through a redrawing, though it is another element then."""
-    page.show(address, ready)
-    page.run(f"window.was = {which}; window.was.focus()")
+    page.until(which, which)
+    page.run(f"window.was = {which}; window.was.focus({{preventScroll: true}})")
     page.expect("document.activeElement === window.was")
-    page.until("!window.was.isConnected", f"{address} draws {which} again")
+    page.until(REDRAWN, f"{which} is drawn again")
     page.expect(f"document.activeElement === {which} ? '' : document.activeElement.outerHTML.slice(0, 200)", "")
 
 
 def focus(page):
     """Who goes through a live page by keys is not thrown back to its beginning."""
     facts = "document.querySelector('dl.facts')?.textContent.includes('running')"
-    stays(page, "/experiments/1/trials/1", facts, "document.querySelector('h1 a')")
-    stays(page, "/experiments/1", "document.querySelector('dl.facts a[href=\"#/experiments/1/trials/1\"]')",
-          "document.querySelector('dl.facts a[href=\"#/experiments/1/trials/1\"]')")
-    stays(page, "/experiments/1", facts, "document.querySelectorAll('dl.facts a[download]')[1]")
-    stays(page, "/fleet", "document.querySelector('.host li.busy a')", "document.querySelector('.host li.busy a')")
+    page.show("/experiments/1/trials/1", facts)
+    stays(page, "document.querySelector('h1 a')")
+    page.show("/experiments/1", facts)
+    stays(page, "document.querySelector('dl.facts a[href=\"#/experiments/1/trials/1\"]')")
+    stays(page, "document.querySelectorAll('dl.facts a[download]')[1]")
+    page.show("/fleet", "document.querySelector('.host li.busy')")
+    stays(page, "document.querySelector('.host li.busy a')")
     page.resize(390, 844)
     heads = "document.querySelectorAll('[aria-label=Results] thead a')"
     page.show("/compare?of=1/1,1/1,1/1,1/1,1/1,1/1,1/1", f"{heads}.length === 7")
     region = "document.querySelector('[role=region][aria-label=Results]')"
     page.run(f"{region}.scrollLeft = 40")
-    page.run(f"window.was = {heads}[1]; window.was.focus({{preventScroll: true}})")
-    page.until("!window.was.isConnected", "the comparison is drawn again")
-    page.expect(f"document.activeElement === {heads}[1]")
+    stays(page, f"{heads}[1]")
     page.expect(f"{region}.scrollLeft", 40)
     page.expect_no_errors()
 

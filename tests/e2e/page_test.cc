@@ -115,7 +115,7 @@ TEST_F(PageTest, WhatTrainsMovesAndWhoWaitsIsSeen) {
 TEST_F(PageTest, WhatHasTheFocusKeepsItWhileAPageChanges) {
   Start({"w0"});
   const uint64_t running = cluster_.Submit(Training(100000, "step_ms=2 eval_every=100").spec());
-  ASSERT_TRUE(cluster_.AwaitStep(running, 200, 30));
+  ASSERT_TRUE(cluster_.AwaitStep(running, 1, 200));
   ExpectSeen("focus");
 }
 
