@@ -58,7 +58,7 @@ std::vector<StepSize> Ladder(const StepSize& step, const Choices& choices) {
     const bool grouped = sharing == Sharing::kZero3 && copy > 0 && may(Sharing::kHsdp);
     if (grouped) add(step, Sharing::kHsdp);
     add(step, sharing);
-    // Of what is cut the whole state may fit where activations do not.
+    // The whole state of what is cut may fit where activations do not.
     const bool cut = step.tensor * step.stages > 1;
     if ((sharing == Sharing::kDdp && !cut) || step.keeps_inputs_alone) continue;
     if (grouped) add(again, Sharing::kHsdp);

@@ -16,7 +16,7 @@ namespace dt::plan {
 
 // What a trial may be changed to.
 struct Choices {
-  // Of ranks that have the whole model, or the same part of it, the simplest first. kHsdp is
+  // For ranks that have the whole model, or the same part of it, the simplest first. kHsdp is
   // advised where ranks are on several hosts, or many; of those that step alone none is.
   std::vector<Sharing> sharings;
   // How many ranks could compute each layer together, and how many stages there could be, on the
