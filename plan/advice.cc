@@ -17,7 +17,7 @@ constexpr int64_t kRanksMax = 1024;
 constexpr int64_t kMicroStepsOfStage = 4;
 // Data ranks above which messages to all of them take long to go around, on one host or several.
 constexpr int64_t kRanksOfRing = 64;
-// Of a step: above this, ranks that seldom talk gain more than their other losses cost.
+// Part of a step above which ranks that seldom talk gain more than their other losses cost.
 constexpr double kExposedTooMuch = 0.5;
 
 constexpr char kCheckpointing[] = "model.activation_checkpointing: block";
