@@ -11,7 +11,7 @@
 namespace dt {
 namespace {
 
-// Of half a minute on two cores; a busy machine takes several times that.
+// Half a minute on two cores; a busy machine takes several times that.
 constexpr std::chrono::minutes kAll{4};
 
 class ExamplesTest : public TrainingTest {
