@@ -1,5 +1,5 @@
-// examples_test.cc: the examples that people study scaling with, in a small form, from submission to
-// report: each has the parts that it is there for.
+// examples_test.cc: the examples that people study scaling with, in a small form, from submission
+// to report: each has the parts that it is there for.
 #include <gtest/gtest.h>
 
 #include <algorithm>
