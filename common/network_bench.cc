@@ -15,7 +15,8 @@ namespace dt {
 namespace {
 
 constexpr CollectiveOp kMeasured[] = {CollectiveOp::kAllReduce, CollectiveOp::kAllGather,
-                                      CollectiveOp::kReduceScatter, CollectiveOp::kBroadcast};
+                                      CollectiveOp::kReduceScatter, CollectiveOp::kBroadcast,
+                                      CollectiveOp::kSend};
 
 std::string MeasuredWords() {
   return absl::StrJoin(kMeasured, ", ", [](std::string* out, CollectiveOp op) {

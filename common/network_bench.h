@@ -28,7 +28,8 @@ bool IsNetworkBench(const Words& command) {
 
 struct NetworkBench {
   std::vector<CollectiveOp> ops = {CollectiveOp::kAllReduce, CollectiveOp::kAllGather,
-                                   CollectiveOp::kReduceScatter, CollectiveOp::kBroadcast};
+                                   CollectiveOp::kReduceScatter, CollectiveOp::kBroadcast,
+                                   CollectiveOp::kSend};  // to one other rank, and from it
   std::vector<uint64_t> sizes = {64 << 10, 1 << 20, 16 << 20, 64 << 20};  // bytes, ascending
   int rounds = 5;
 };

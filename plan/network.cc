@@ -43,14 +43,15 @@ void SayShares(const ModelSize& model, const StepSize& step, Said& said) {
   const double all = kNumber * static_cast<double>(RankParameters(model, step.tensor));
   const double block = units.blocks == 0 ? 0 : (narrow * all - root) / units.blocks;
   using enum CollectiveOp;
-  said.Add({kReduceScatter, Axis::kShard, false, root, sums});
-  said.Add({kReduceScatter, Axis::kShard, false, block, sums * units.blocks});
+  const bool in_memory = !step.narrow;
+  said.Add({kReduceScatter, Axis::kShard, in_memory, root, sums});
+  said.Add({kReduceScatter, Axis::kShard, in_memory, block, sums * units.blocks});
   // Those that come and go are gathered for each pass; the root, and the last block, stay for the
   // backward pass.
   const double gathers = come_and_go ? micro_steps : 1;
   const double of_blocks = come_and_go ? 2 * units.blocks - 1 : units.blocks;
-  said.Add({kAllGather, Axis::kShard, false, units.root, gathers});
-  said.Add({kAllGather, Axis::kShard, false, units.block, gathers * of_blocks});
+  said.Add({kAllGather, Axis::kShard, in_memory, units.root, gathers});
+  said.Add({kAllGather, Axis::kShard, in_memory, units.block, gathers * of_blocks});
   if (step.sharing != Sharing::kHsdp) return;
   const double shard = static_cast<double>(std::max<int64_t>(1, step.shard));
   said.Add({kAllReduce, Axis::kReplicate, false, root / shard, 1});
@@ -62,15 +63,22 @@ void SayBetweenDataRanks(const ModelSize& model, const StepSize& step, double bu
   const double all = kNumber * static_cast<double>(RankParameters(model, step.tensor));
   const double narrow = step.narrow ? 0.5 : 1;
   switch (step.sharing) {
-    case Sharing::kDdp:
-      return said.AddBuckets({CollectiveOp::kAllReduce, Axis::kData, !step.narrow, 0, 1},
-                             narrow * all, narrow * bucket_bytes);
-    case Sharing::kGossip:  // its messages wait for nobody but a peer that is far behind
-      return;
-    case Sharing::kLocalSgd:
-      return said.AddBuckets({CollectiveOp::kAllReduce, Axis::kData, false, 0,
-                              1 / static_cast<double>(std::max<int64_t>(1, step.sync_every))},
-                             3 * all, bucket_bytes);  // parameters and two moments
+    case Sharing::kDdp: {
+      // With several pieces of the model on a stage its buckets are not moved.
+      const bool in_memory = !step.narrow && step.chunks_each == 1;
+      return said.AddBuckets({CollectiveOp::kAllReduce, Axis::kData, in_memory, 0, 1}, narrow * all,
+                             narrow * bucket_bytes);
+    }
+    case Sharing::kGossip:
+    case Sharing::kLocalSgd: {
+      const double averages = 1 / static_cast<double>(std::max<int64_t>(1, step.sync_every));
+      // But for the steps of an average, with one peer after each.
+      if (step.sharing == Sharing::kGossip) {
+        said.Add({CollectiveOp::kSend, Axis::kData, false, all, 1 - averages});
+      }
+      return said.AddBuckets({CollectiveOp::kAllReduce, Axis::kData, false, 0, averages}, 3 * all,
+                             bucket_bytes);  // parameters and two moments
+    }
     case Sharing::kZero1:
     case Sharing::kZero2:
     case Sharing::kZero3:
@@ -119,13 +127,24 @@ void SayWithinLayers(const ModelSize& model, const StepSize& step, Said& said) {
   said.Add({kAllReduce, Axis::kTensor, false, whole, 1});
 }
 
+void SayBetweenStages(const ModelSize& model, const StepSize& step, Said& said) {
+  const StageMessages messages = StageMessagesOf(model, step);
+  said.Add({CollectiveOp::kSend, Axis::kPipeline, false, messages.bytes, messages.count});
+  said.Add({CollectiveOp::kAllReduce, Axis::kEnds, false, messages.ends, 1});
+}
+
 }  // namespace
 
 std::vector<Message> Messages(const ModelSize& model, const StepSize& step, double bucket_bytes) {
   Said said;
-  if (step.carries_over || step.stages > 1) return {};
-  if (step.ranks > 1) SayBetweenDataRanks(model, step, bucket_bytes, said);
-  if (step.tensor > 1) SayWithinLayers(model, step, said);
+  if (step.carries_over) return {};
+  StageCosts stage = HeaviestStage(model, step);
+  stage.step.chunks_each = step.chunks_each;
+  StepSize between = stage.step;
+  between.half = stage.step.half && step.stages == 1;  // stages gather as parameters are
+  if (step.ranks > 1) SayBetweenDataRanks(stage.model, between, bucket_bytes, said);
+  if (step.tensor > 1) SayWithinLayers(stage.model, stage.step, said);
+  if (step.stages > 1) SayBetweenStages(model, step, said);
   return said.Take();
 }
 

@@ -21,13 +21,13 @@ namespace dt::plan {
 struct Message {
   CollectiveOp op = CollectiveOp::kAllReduce;
   Axis axis = Axis::kData;
-  // The Reducer sends it: CPU ranks of a host sum those in memory that they share.
-  bool bucket = false;
+  bool in_memory = false;  // where CPU ranks of a host share memory, they do it there
   double bytes = 0;
   double count = 0;  // in a step, on average
 };
-// Empty where nobody has peers, of compressed gradients, whose messages are not foreseen, and of a
-// pipeline, whose messages travel while its stages compute.
+// Empty where nobody has peers, and of compressed gradients, whose messages are not foreseen. Of a
+// pipeline those of the stage that takes the most memory; between stages, and between ranks that
+// gossip, they are sends.
 // `bucket_bytes`: as parallel.bucket_mb.
 std::vector<Message> Messages(const ModelSize& model, const StepSize& step, double bucket_bytes);
 // Ranks along an axis.

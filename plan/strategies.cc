@@ -1,15 +1,10 @@
-// strategies.cc: the formulas of docs/parallel.md, and the order in which one tries.
+// strategies.cc: the formulas of docs/parallel.md.
 #include "plan/strategies.h"
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
-
 namespace dt::plan {
 namespace {
-
-// Beyond so many slots nobody is advised to go.
-constexpr int64_t kRanksMax = 1024;
 
 // Between the ranks that compute each layer together.
 double WireBytesWithinLayers(const StageCosts& stage) {
@@ -38,88 +33,6 @@ double WireBytesWithinLayers(const StageCosts& stage) {
   }
   return (of_activations + (step.sequence ? 2 * whole : 0)) * (tensor - 1) / tensor;
 }
-
-std::string Word(Sharing sharing) { return kSharingWords[static_cast<size_t>(sharing)]; }
-
-bool HasRoom(const ModelSize& model, const StepSize& step, double memory_bytes) {
-  return FitOf(MemoryBytes(model, step), memory_bytes) == Fit::kWithRoom;
-}
-
-constexpr char kCheckpointing[] = "model.activation_checkpointing: block";
-
-// What the step could be instead, in the order in which one tries.
-std::vector<StepSize> Ladder(const StepSize& step, const std::vector<Sharing>& sharings) {
-  std::vector<StepSize> ladder;
-  for (const Sharing sharing : sharings) {
-    // Where gradients are sent once anyway, zero2 is zero1.
-    if (sharing == Sharing::kZero2 && step.micro_steps == 1) continue;
-    StepSize next = step;
-    next.sharing = sharing;
-    ladder.push_back(next);
-    if (sharing == Sharing::kDdp || step.keeps_inputs_alone) continue;
-    next.keeps_inputs_alone = true;
-    ladder.push_back(next);
-  }
-  return ladder;
-}
-
-std::string Named(const StepSize& chosen, const StepSize& asked) {
-  const bool more = chosen.keeps_inputs_alone && !asked.keeps_inputs_alone;
-  return absl::StrCat(Word(chosen.sharing), more ? absl::StrCat(" with ", kCheckpointing) : "");
-}
-
-// One sequence at a time, and so many ranks of each layer on as many slots; "": does not fit.
-std::string WithLayersCut(const ModelSize& model, const StepSize& asked, StepSize last,
-                          int64_t tensor, double memory_bytes) {
-  const int64_t slots = last.ranks * last.tensor;
-  if (tensor <= last.tensor || slots % tensor != 0) return "";
-  last.micro_steps = asked.micro_steps * last.sequences * tensor / last.tensor;
-  last.sequences = 1;
-  last.tensor = tensor;
-  last.ranks = slots / tensor;
-  // Who is alone with its part shares with nobody.
-  if (last.ranks == 1) last.sharing = Sharing::kDdp;
-  if (!HasRoom(model, last, memory_bytes)) return "";
-  return absl::StrCat(Named(last, asked), last.keeps_inputs_alone ? " and" : " with",
-                      " parallel.tensor: ", tensor,
-                      " and train.batch_size: 1, at the same train.global_batch_size");
-}
-
-// The least change that fits where none of the ladder does; `last`: its last rung.
-std::string BeyondTheLadder(const ModelSize& model, const StepSize& asked, StepSize last,
-                            const std::vector<int64_t>& tensors, double memory_bytes) {
-  const int64_t whole = last.sequences;
-  for (int64_t parts = 2; parts <= whole; ++parts) {
-    if (whole % parts != 0) continue;
-    last.sequences = whole / parts;
-    last.micro_steps = asked.micro_steps * parts;
-    if (!HasRoom(model, last, memory_bytes)) continue;
-    return absl::StrCat(Named(last, asked), last.keeps_inputs_alone ? " and" : " with",
-                        " train.batch_size: ", last.sequences,
-                        ", at the same train.global_batch_size");
-  }
-  last.sequences = std::max<int64_t>(1, whole);
-  last.micro_steps = asked.micro_steps;
-  for (const int64_t tensor : tensors) {
-    const std::string cut = WithLayersCut(model, asked, last, tensor, memory_bytes);
-    if (!cut.empty()) return cut;
-  }
-  last.sequences = std::min<int64_t>(1, whole);
-  last.micro_steps = asked.micro_steps * std::max<int64_t>(1, whole);
-  const int64_t of_model = last.tensor * last.stages;
-  for (last.ranks = 2 * asked.ranks; last.ranks * of_model <= kRanksMax; last.ranks *= 2) {
-    if (!HasRoom(model, last, memory_bytes)) continue;
-    return absl::StrCat(last.ranks * of_model, " slots: ", Named(last, asked),
-                        last.keeps_inputs_alone ? " and" : " with",
-                        " train.batch_size: 1 fits there");
-  }
-  return "no strategy fits on such slots; take a smaller model, a shorter train.seq_len or devices "
-         "with more memory";
-}
-
-}  // namespace
-
-namespace {
 
 // Between the data ranks.
 double WireBytesOfSharing(const ModelSize& model, const StepSize& step) {
@@ -164,18 +77,19 @@ double WireBytesOfSharing(const ModelSize& model, const StepSize& step) {
 
 }  // namespace
 
-// Between stages, by one that has others before it and after it: hidden states forward, their
-// gradients back; and, of an embedding that both ends have, its gradients' sum.
-double WireBytesBetweenStages(const ModelSize& model, const StepSize& step) {
-  const double message = (step.half ? 2.0 : 4.0) *
-                         static_cast<double>(step.sequences * step.seq_len * model.width) /
-                         static_cast<double>(step.sequence ? step.tensor : 1);
-  const int64_t messages = 2 * step.chunks_each - (step.stages == 2 ? 1 : 0);
+StageMessages StageMessagesOf(const ModelSize& model, const StepSize& step) {
+  StageMessages messages;
+  messages.bytes = (step.half ? 2.0 : 4.0) *
+                   static_cast<double>(step.sequences * step.seq_len * model.width) /
+                   static_cast<double>(step.sequence ? step.tensor : 1);
+  const int64_t each = 2 * step.chunks_each - (step.stages == 2 ? 1 : 0);
+  messages.count = static_cast<double>(each * step.micro_steps);
   const double parts =
       CutsVocabulary(model.rows, step.tensor) ? static_cast<double>(step.tensor) : 1;
-  const double ends =
-      model.tied_head ? kNumber * static_cast<double>(model.rows * model.width) / parts : 0;
-  return static_cast<double>(messages * step.micro_steps) * message + ends;
+  if (model.tied_head) {
+    messages.ends = kNumber * static_cast<double>(model.rows * model.width) / parts;
+  }
+  return messages;
 }
 
 GatheredUnits GatheredUnitsOf(const ModelSize& model, const StepSize& step) {
@@ -197,17 +111,16 @@ double WireBytes(const ModelSize& model, const StepSize& step) {
   const StageCosts stage = HeaviestStage(model, step);
   StepSize of_stage = stage.step;
   of_stage.half = stage.step.half && step.stages == 1;  // stages gather as parameters are
+  const StageMessages between = StageMessagesOf(model, step);
   return WireBytesOfSharing(stage.model, of_stage) +
          (step.tensor == 1 ? 0 : WireBytesWithinLayers(stage)) +
-         (step.stages == 1 ? 0 : WireBytesBetweenStages(model, step));
+         (step.stages == 1 ? 0 : between.count * between.bytes + between.ends);
 }
 
-std::vector<StrategyCost> CompareStrategies(const ModelSize& model, StepSize step,
-                                            const std::vector<Sharing>& sharings) {
+std::vector<StrategyCost> CompareSteps(const ModelSize& model, const std::vector<StepSize>& steps) {
   std::vector<StrategyCost> costs;
-  for (const Sharing sharing : sharings) {
-    step.sharing = sharing;
-    costs.push_back({.sharing = sharing,
+  for (const StepSize& step : steps) {
+    costs.push_back({.step = step,
                      .state_bytes = HeldBytes(model, step),
                      .activation_bytes = ActivationBytes(model, step),
                      .peak_bytes = MemoryBytes(model, step),
@@ -224,33 +137,10 @@ Fit FitOf(double peak_bytes, double memory_bytes) {
 
 std::optional<size_t> LeastWithRoom(const std::vector<StrategyCost>& costs, double memory_bytes) {
   const auto found = std::find_if(costs.begin(), costs.end(), [&](const StrategyCost& cost) {
-    return FitOf(cost.peak_bytes, memory_bytes) == Fit::kWithRoom;
+    return !StepsAlone(cost.step.sharing) && FitOf(cost.peak_bytes, memory_bytes) == Fit::kWithRoom;
   });
   if (found == costs.end()) return std::nullopt;
   return static_cast<size_t>(found - costs.begin());
-}
-
-std::string StrategyAdvice(const ModelSize& model, const StepSize& step,
-                           const std::vector<Sharing>& sharings, double memory_bytes,
-                           const std::vector<int64_t>& tensors) {
-  if (memory_bytes <= 0 || sharings.empty()) return "";
-  const std::vector<StepSize> ladder = Ladder(step, sharings);
-  const auto fits = std::find_if(ladder.begin(), ladder.end(), [&](const StepSize& rung) {
-    return HasRoom(model, rung, memory_bytes);
-  });
-  if (fits == ladder.end()) {
-    return BeyondTheLadder(model, step, ladder.back(), tensors, memory_bytes);
-  }
-  std::string advice = Named(*fits, step);
-  if (fits->sharing == Sharing::kDdp) return advice + ": it fits, and is the fastest";
-  StepSize simplest = step;
-  simplest.sharing = sharings.front();
-  simplest.keeps_inputs_alone = true;
-  if (simplest.sharing != fits->sharing && !step.keeps_inputs_alone &&
-      HasRoom(model, simplest, memory_bytes)) {
-    absl::StrAppend(&advice, "; with ", kCheckpointing, " ", Word(simplest.sharing), " would do");
-  }
-  return advice;
 }
 
 }  // namespace dt::plan

@@ -1,8 +1,7 @@
-// strategies.h: what a trial takes under each way of sharing a replica's state, and which to
-// choose.
+// strategies.h: what a trial takes under each way of sharing the model and its state.
 //
-// Role:    pure. A new strategy is a case of HeldBytes (cost.h) and of WireBytes, and a place in
-//          the order of StrategyAdvice.
+// Role:    pure. A new strategy is a case of HeldBytes (cost.h) and of WireBytes, and has a place
+//          in the order of advice.h.
 // Units:   bytes of one rank; what is sent is sent in an optimizer step, as a ring does it:
 //          every message but the part that a rank has itself.
 // Source:  Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter
@@ -12,7 +11,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "plan/cost.h"
@@ -31,16 +29,24 @@ struct GatheredUnits {
 };
 GatheredUnits GatheredUnitsOf(const ModelSize& model, const StepSize& step);
 
+// What a stage that has others before it and after it sends in a step: hidden states forward, their
+// gradients back, so many messages of so many bytes; and, of an embedding that both ends have, its
+// gradients' sum.
+struct StageMessages {
+  double bytes = 0, count = 0, ends = 0;
+};
+// REQUIRES: several stages.
+StageMessages StageMessagesOf(const ModelSize& model, const StepSize& step);
+
 struct StrategyCost {
-  Sharing sharing = Sharing::kDdp;
+  StepSize step;
   double state_bytes = 0;       // between steps
   double activation_bytes = 0;  // logits included
   double peak_bytes = 0;        // of a step, with what the process itself holds
   double wire_bytes = 0;        // sent in a step
 };
-// A row for each of `sharings`, in their order; that of `step` does not matter.
-std::vector<StrategyCost> CompareStrategies(const ModelSize& model, StepSize step,
-                                            const std::vector<Sharing>& sharings);
+// A row for each, in their order.
+std::vector<StrategyCost> CompareSteps(const ModelSize& model, const std::vector<StepSize>& steps);
 
 // Whether it fits into so much memory, of which a fifth should be free: estimates are not exact,
 // and an allocator needs room.
@@ -48,14 +54,8 @@ inline constexpr double kPartToFill = 0.8;
 enum class Fit { kUnknown, kWithRoom, kBarely, kNot };
 Fit FitOf(double peak_bytes, double memory_bytes);  // 0 bytes of memory: unknown
 
-// The first that leaves room: rows are in the order of what they cost. Nothing: none does.
+// The first that leaves room and trains what the others train: rows are in the order of what they
+// cost. Nothing: none does.
 std::optional<size_t> LeastWithRoom(const std::vector<StrategyCost>& costs, double memory_bytes);
-
-// One line, such as "zero1; with model.activation_checkpointing: block ddp would do". "": how much
-// memory there is, is not known. `sharings`: those that may be chosen, the simplest first.
-// `tensors`: how many ranks could compute each layer together on the same slots, ascending.
-std::string StrategyAdvice(const ModelSize& model, const StepSize& step,
-                           const std::vector<Sharing>& sharings, double memory_bytes,
-                           const std::vector<int64_t>& tensors = {});
 
 }  // namespace dt::plan

@@ -219,6 +219,12 @@ std::string ModelText(const v1::Spec& trial) {
   return absl::StrCat("parallel.tensor ", tensor, " × parallel.pipeline ", pipeline);
 }
 
+// "4 or 8"
+std::string Nearest(int64_t value, int64_t step) {
+  const int64_t below = value / step * step;
+  return below > 0 ? absl::StrCat(below, " or ", below + step) : absl::StrCat(below + step);
+}
+
 // That they are all there.
 void CheckMesh(const v1::Spec& trial, std::vector<Violation>& out) {
   const int32_t model = RanksOfModel(trial), gpus = trial.resources().gpus();
@@ -226,7 +232,7 @@ void CheckMesh(const v1::Spec& trial, std::vector<Violation>& out) {
   out.push_back({"mesh",
                  {"parallel.tensor", "parallel.pipeline", "resources.gpus"},
                  absl::StrCat("resources.gpus ", gpus, " is not a multiple of ", ModelText(trial)),
-                 NearestText(gpus, model)});
+                 absl::StrCat("set resources.gpus to ", Nearest(gpus, model))});
 }
 
 // What is refused where ranks have the model among them, `ranks` by the field at `path`.
@@ -273,6 +279,31 @@ void CheckPipeline(const v1::Spec& trial, std::vector<Violation>& out) {
   CheckDataRanksAlone(parallel, "pipeline", "parallel.pipeline", stages, out);
 }
 
+// What a size of a layer could be instead, or parallel.tensor, so that one divides the other.
+std::string CuttingText(const v1::Spec& trial, const std::string& path, int32_t size) {
+  const v1::Model& model = trial.model();
+  const int32_t tensor = trial.parallel().tensor();
+  const int32_t slots = trial.resources().gpus() / std::max(1, trial.parallel().pipeline());
+  std::vector<int32_t> sizes;
+  const int32_t below = size / tensor * tensor;
+  for (const int32_t other : {below, below + tensor}) {
+    // Heads have equal parts of the width.
+    const bool fits =
+        path != "model.n_head" || model.n_embd() <= 0 || other == 0 || model.n_embd() % other == 0;
+    if (other > 0 && fits) sizes.push_back(other);
+  }
+  std::vector<int32_t> tensors;
+  for (int32_t ranks = 1; ranks <= std::max(1, model.n_head()); ++ranks) {
+    if (model.n_head() % ranks == 0 && model.n_ff() % ranks == 0 && slots % ranks == 0) {
+      tensors.push_back(ranks);
+    }
+  }
+  std::string text = sizes.empty() ? "" : absl::StrCat("set ", path, " to ", SizesText(sizes));
+  absl::StrAppend(&text, text.empty() ? "set " : ", or ", "parallel.tensor to ",
+                  SizesText(tensors));
+  return text;
+}
+
 // That each layer can be cut into so many equal parts.
 void CheckTensor(const v1::Spec& trial, std::vector<Violation>& out) {
   const v1::Parallel& parallel = trial.parallel();
@@ -285,7 +316,7 @@ void CheckTensor(const v1::Spec& trial, std::vector<Violation>& out) {
   const auto divides = [&](const char* path, int32_t size) {
     if (size <= 0 || size % tensor == 0) return true;
     refuse(path, absl::StrCat("parallel.tensor ", tensor, " does not divide ", path, " ", size),
-           NearestText(size, tensor));
+           CuttingText(trial, path, size));
     return false;
   };
   if (!divides("model.n_head", model.n_head()) || !divides("model.n_ff", model.n_ff())) return;
@@ -294,7 +325,8 @@ void CheckTensor(const v1::Spec& trial, std::vector<Violation>& out) {
     return refuse(
         "train.seq_len",
         absl::StrCat("train.seq_len ", seq_len, " is not a multiple of parallel.tensor ", tensor),
-        absl::StrCat(NearestText(seq_len, tensor), ", or set parallel.sequence to false"));
+        absl::StrCat("set train.seq_len to ", Nearest(seq_len, tensor),
+                     ", or parallel.sequence to false"));
   }
   if (!parallel.sequence() && model.dropout() > 0) {
     return refuse("parallel.sequence",
@@ -308,9 +340,7 @@ void CheckTensor(const v1::Spec& trial, std::vector<Violation>& out) {
 }  // namespace
 
 std::string NearestText(int64_t value, int64_t step) {
-  const int64_t below = value / step * step;
-  return below > 0 ? absl::StrCat("use ", below, " or ", below + step)
-                   : absl::StrCat("use ", below + step);
+  return absl::StrCat("use ", Nearest(value, step));
 }
 
 std::string DataRanksText(const v1::Spec& trial) {

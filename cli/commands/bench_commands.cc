@@ -186,9 +186,10 @@ void AddBenchCommands(CommandTree& tree) {
                                          "cuda or cpu [cuda where a worker has one]"),
                          "DEVICE"),
                 {"cuda", "cpu"});
-  of_a_run(app->add_option("--ops", options->ops,
-                           "Some of all_reduce, all_gather, reduce_scatter and broadcast [all]"),
-           "OP,…");
+  of_a_run(
+      app->add_option("--ops", options->ops,
+                      "Some of all_reduce, all_gather, reduce_scatter, broadcast and send [all]"),
+      "OP,…");
   of_a_run(app->add_option("--sizes", options->sizes, "Bytes of the whole buffer [64K,1M,16M,64M]"),
            "SIZE,…");
   of_a_run(app->add_option("--rounds", options->rounds, "How often each is timed [5]"), "N");

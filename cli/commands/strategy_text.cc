@@ -57,6 +57,22 @@ std::string Exposed(double seconds) {
                      : absl::StrCat("<", FormatShort(seconds));
 }
 
+// "zero1", "hsdp of 4", "tensor 2", "zero1, tensor 2, pipeline 4"
+std::string NameOf(const v1::PlannedStrategy& row) {
+  const bool cut = row.tensor() > 1 || row.pipeline() > 1;
+  std::vector<std::string> parts;
+  if (!cut || row.strategy() != "ddp") parts.push_back(Printable(row.strategy()));
+  if (row.shard() > 0) absl::StrAppend(&parts.back(), " of ", row.shard());
+  if (row.tensor() > 1) parts.push_back(absl::StrCat("tensor ", row.tensor()));
+  if (row.pipeline() > 1) parts.push_back(absl::StrCat("pipeline ", row.pipeline()));
+  return absl::StrJoin(parts, ", ");
+}
+
+// By the formula: how much of a step stages wait while their pipeline fills and drains.
+std::string Bubble(const v1::PlannedStrategy& strategy) {
+  return strategy.pipeline() > 1 ? FormatRatio(strategy.bubble_ratio()) : kNone;
+}
+
 Cell Verdict(const v1::PlannedStrategy& strategy) {
   if (strategy.verdict() == "too_large") return {"too large", Style::kBad};
   if (strategy.verdict() == "tight") return {"tight", Style::kWarn};
@@ -65,22 +81,26 @@ Cell Verdict(const v1::PlannedStrategy& strategy) {
 }
 
 Table TableOf(const v1::PlannedTrials& kind) {
+  const bool pipelines = std::any_of(kind.strategies().begin(), kind.strategies().end(),
+                                     [](const auto& one) { return one.pipeline() > 1; });
   Table table;
-  table.columns = {{"STRATEGY"},
-                   {"STATE", Align::kRight},
-                   {"ACTIVATIONS", Align::kRight},
-                   {"PEAK", Align::kRight},
-                   {"WIRE/STEP", Align::kRight},
-                   {"EXPOSED", Align::kRight},
-                   {"VERDICT"}};
+  const auto amount = [](const char* header, int leave_out) {
+    return Column{header, Align::kRight, Shown::kAlways, kCutHeader, 0, leave_out};
+  };
+  table.columns = {{"STRATEGY"},      amount("STATE", 2),     amount("ACTIVATIONS", 1),
+                   amount("PEAK", 0), amount("WIRE/STEP", 3), amount("EXPOSED", 4)};
+  if (pipelines) table.columns.push_back({"BUBBLE", Align::kRight});
+  table.columns.push_back({"VERDICT"});
   for (const v1::PlannedStrategy& one : kind.strategies()) {
-    table.rows.push_back({{Printable(one.strategy())},
-                          {Bytes(one.state_bytes())},
-                          {Bytes(one.activation_bytes())},
-                          {Bytes(one.peak_bytes())},
-                          {one.wire_bytes() > 0 ? Bytes(one.wire_bytes()) : kNone},
-                          {Exposed(one.wire_seconds())},
-                          Verdict(one)});
+    std::vector<Cell> row = {{NameOf(one)},
+                             {Bytes(one.state_bytes())},
+                             {Bytes(one.activation_bytes())},
+                             {Bytes(one.peak_bytes())},
+                             {one.wire_bytes() > 0 ? Bytes(one.wire_bytes()) : kNone},
+                             {Exposed(one.wire_seconds())}};
+    if (pipelines) row.push_back({Bubble(one)});
+    row.push_back(Verdict(one));
+    table.rows.push_back(std::move(row));
   }
   return table;
 }

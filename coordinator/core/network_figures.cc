@@ -61,9 +61,16 @@ const NetworkFigures::Curve* NetworkFigures::Find(const plan::StepSize& step,
   const int64_t ranks = plan::RanksAlong(step, message.axis);
   const std::string op(WordOf(message.op));
   const auto shared = curves_.find({several, ranks, op, true});
-  if (message.bucket && shared != curves_.end()) return &shared->second;
+  if (message.in_memory && shared != curves_.end()) return &shared->second;
   const auto over_backend = curves_.find({several, ranks, op, false});
-  return over_backend == curves_.end() ? nullptr : &over_backend->second;
+  if (over_backend != curves_.end()) return &over_backend->second;
+  // What two stages say to each other takes no longer than where more do so at once.
+  if (message.axis != Axis::kPipeline && message.axis != Axis::kEnds) return nullptr;
+  const auto of_more = std::find_if(curves_.begin(), curves_.end(), [&](const auto& each) {
+    const auto& [across, between, what, in_memory] = each.first;
+    return across == several && between > ranks && what == op && !in_memory;
+  });
+  return of_more == curves_.end() ? nullptr : &of_more->second;
 }
 
 std::optional<NetworkFigures::Answer> NetworkFigures::SecondsOf(const plan::ModelSize& model,

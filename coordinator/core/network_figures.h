@@ -29,7 +29,8 @@ class NetworkFigures {
     double seconds = 0;  // of all messages of a step, nothing hidden
     std::string from;    // "what experiment 7 measured on 2026-03-01 14:05 UTC"
   };
-  // Nothing where one of the messages was not measured between so many ranks.
+  // Nothing where one of the messages was not measured between so many ranks; of stages, between so
+  // many or more.
   std::optional<Answer> SecondsOf(const plan::ModelSize& model, const plan::StepSize& step,
                                   double bucket_bytes) const;
 

@@ -143,6 +143,7 @@ Estimate EstimateOfSteps(const PastPace& past, const v1::Spec& spec,
   if (same != past.models.end() && same->second.tokens > 0) {
     estimate.seconds = tokens * same->second.seconds / same->second.tokens;
     estimate.from = absl::StrCat(Trials(same->second.trials), " of the same model");
+    estimate.with_sending = true;
     return estimate;
   }
   const double flops = tokens * FlopsOfToken(spec);
@@ -233,6 +234,9 @@ PastPace PastPaceOf(const State& state, const std::string& device_name) {
 Estimate EstimateOf(const PastPace& past, const v1::Spec& spec, const std::string& device_name) {
   if (spec::IsProgram(spec)) return EstimateOfProgram(past, spec);
   Estimate estimate = EstimateOfSteps(past, spec, device_name);
+  if (estimate.seconds > 0 && estimate.steps > 0) {
+    estimate.step_seconds = estimate.seconds / static_cast<double>(estimate.steps);
+  }
   const double most = spec.train().max_time_seconds();
   if (most > 0 && (estimate.seconds < 0 || estimate.seconds > most)) {
     estimate.seconds = most;

@@ -45,9 +45,11 @@ PastPace PastPaceOf(const State& state, const std::string& device_name);
 v1::Spec StepCosts(const v1::Spec& spec);
 
 struct Estimate {
-  double seconds = -1;  // of a trial that trains to its end; negative: unknown
-  uint64_t steps = 0;   // 0: known when the data are read
-  std::string from;     // "12 trials of the same model"; "": unknown
+  double seconds = -1;        // of a trial that trains to its end; negative: unknown
+  uint64_t steps = 0;         // 0: known when the data are read
+  std::string from;           // "12 trials of the same model"; "": unknown
+  double step_seconds = -1;   // of one step; negative: unknown
+  bool with_sending = false;  // by steps that were taken, what ranks sent included
 };
 Estimate EstimateOf(const PastPace& past, const v1::Spec& spec, const std::string& device_name);
 

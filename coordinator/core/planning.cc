@@ -258,8 +258,9 @@ absl::StatusOr<v1::PlanResponse> Query(const State& state, const PlanDraft& draf
     const v1::Spec started = AsStarted(kind.spec, SlotsFor(shape, own));
     planned.set_slots(std::max(1, started.resources().gpus()));
     FillFit(state, shape, started, own, planned);
-    FillStrategies(started, past, network, static_cast<double>(own.least_memory), planned);
     const Estimate estimate = EstimateOf(past, started, fleet.device_name);
+    FillStrategies(started, past, network, static_cast<double>(own.least_memory), estimate,
+                   planned);
     planned.set_seconds(estimate.seconds);
     planned.set_estimated_from(estimate.from);
     planned.set_target_steps(estimate.steps);

@@ -39,7 +39,7 @@ TEST(NetworkBenchTest, OpsAndSizesAreTakenOnceEachInOneOrder) {
 
 TEST(NetworkBenchTest, WhatIsNotSaidIsEveryOpAndFourSizes) {
   const NetworkBench bench = Parsed({});
-  EXPECT_EQ(bench.ops.size(), 4u);
+  EXPECT_EQ(bench.ops.size(), 5u);
   EXPECT_EQ(bench.sizes.back(), 64u << 20);
   EXPECT_EQ(bench.rounds, 5);
   const auto again = ParseNetworkBench(WordsOf(bench));
@@ -48,8 +48,9 @@ TEST(NetworkBenchTest, WhatIsNotSaidIsEveryOpAndFourSizes) {
 }
 
 TEST(NetworkBenchTest, RefusesWhatCannotBeMeasuredWithWhatCan) {
-  EXPECT_EQ(Refused("--ops=all_reduce,send"),
-            "--ops has 'send'; it is a list of all_reduce, all_gather, reduce_scatter, broadcast");
+  EXPECT_EQ(Refused("--ops=all_reduce,recv"),
+            "--ops has 'recv'; it is a list of all_reduce, all_gather, reduce_scatter, broadcast, "
+            "send");
   EXPECT_EQ(Refused("--sizes=64Q"),
             "--sizes has '64Q'; a size is a number of bytes such as 64K or 16M, from 256 to 1.00 "
             "GiB");

@@ -27,7 +27,9 @@ class NetworkTest : public TrainingTest {
         nlohmann::json::parse(MustDtctl({"plan", WriteFile(file), "-o", "json"}).out);
     nlohmann::json found = plan["configurations"][0];
     for (const nlohmann::json& each : plan["configurations"][0]["strategies"]) {
-      if (each["strategy"] == strategy) found["of"] = each;
+      const bool whole = each["tensor"] == 1 && each["pipeline"] == 1;
+      if (whole && each["strategy"] == strategy) found["of"] = each;
+      if (each["pipeline"] == 2) found["stages"] = each;
     }
     return found;
   }
@@ -38,7 +40,7 @@ TEST_F(NetworkTest, WhatIsMeasuredBetweenWorkersIsWhatAPlanGoesBy) {
   const Ran ran =
       MustDtctl({"bench", "network", "--sizes", "64K,1M", "--rounds", "3", "-o", "json"});
   const nlohmann::json figures = nlohmann::json::parse(ran.out)["items"];
-  ASSERT_EQ(figures.size(), 10u) << ran.out;
+  ASSERT_EQ(figures.size(), 16u) << ran.out;
   for (const nlohmann::json& figure : figures) {
     EXPECT_EQ(figure["ranks"], 2);
     EXPECT_EQ(figure["hosts"], 1);
@@ -49,6 +51,8 @@ TEST_F(NetworkTest, WhatIsMeasuredBetweenWorkersIsWhatAPlanGoesBy) {
 
   const nlohmann::json planned = PlanOf("zero1");
   EXPECT_GT(planned["of"]["wire_seconds"], 0);
+  EXPECT_GT(PlanOf("gossip")["of"]["wire_seconds"], 0);
+  EXPECT_GT(planned["stages"]["wire_seconds"], 0) << planned.dump(1);
   EXPECT_NE(planned["wire_from"].get<std::string>().find("what experiment 1 measured"),
             std::string::npos);
   FileOf file;
@@ -64,7 +68,7 @@ TEST_F(NetworkTest, WhatIsMeasuredBetweenWorkersIsWhatAPlanGoesBy) {
   ASSERT_TRUE(cluster_.AwaitWorkers(2));
   EXPECT_GT(PlanOf("ddp")["of"]["wire_seconds"], 0);
   const Ran again = MustDtctl({"bench", "network", "--of", "1", "-o", "csv"});
-  EXPECT_EQ(std::count(again.out.begin(), again.out.end(), '\n'), 11) << again.out;
+  EXPECT_EQ(std::count(again.out.begin(), again.out.end(), '\n'), 17) << again.out;
 }
 
 TEST_F(NetworkTest, AWorkerThatIsKilledMeanwhileFailsTheMeasurementAndLeavesNoTrainer) {

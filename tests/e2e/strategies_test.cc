@@ -45,7 +45,7 @@ class StrategiesTest : public TrainingTest {
 
 // State of 57 million parameters: 0.9 GB where each rank has all, half of it where two share.
 TEST_F(StrategiesTest, AModelThatOutgrowsDdpFinishesUnderZero3AsThePlanSaid) {
-  Start({"--memory-limit", "1250M"});
+  Start({"--memory-limit", "1050M"});
   const std::string path = cluster_.folder().Write(
       "large.yaml", File("parameters: {parallel.strategy: [ddp, zero3]}\n",
                          "{n_layer: 8, n_head: 8, n_embd: 768, n_ff: 3072, n_positions: 32, "
@@ -56,7 +56,7 @@ TEST_F(StrategiesTest, AModelThatOutgrowsDdpFinishesUnderZero3AsThePlanSaid) {
   ASSERT_EQ(plan["configurations"].size(), 2u) << plan.dump(1);
   std::map<std::string, std::string> verdicts;
   for (const Json& each : plan["configurations"][0]["strategies"]) {
-    verdicts[each["strategy"]] = each["verdict"];
+    if (each["tensor"] == 1 && each["pipeline"] == 1) verdicts[each["strategy"]] = each["verdict"];
   }
   EXPECT_EQ(verdicts["ddp"], "too_large") << plan.dump(1);
   EXPECT_NE(verdicts["zero3"], "too_large") << plan.dump(1);

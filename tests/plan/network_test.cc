@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 #include "plan/strategies.h"
 
 namespace dt::plan {
@@ -37,14 +40,14 @@ double Sent(const StepSize& step) {
 
 TEST(NetworkTest, MessagesOfEveryStrategyAddUpToWhatItSends) {
   for (const Sharing sharing : {Sharing::kDdp, Sharing::kZero1, Sharing::kZero2, Sharing::kZero3,
-                                Sharing::kHsdp, Sharing::kLocalSgd}) {
+                                Sharing::kHsdp, Sharing::kLocalSgd, Sharing::kGossip}) {
     for (const int64_t tensor : {1, 2}) {
       for (const bool narrow : {false, true}) {
         StepSize step = Swapped(sharing, 4, 3);
         step.shard = 2;
         step.sync_every = 8;
         step.tensor = tensor;
-        step.narrow = narrow && sharing != Sharing::kLocalSgd;
+        step.narrow = narrow && !StepsAlone(sharing);
         step.half = narrow;
         const double expected = WireBytes(kModel, step);
         EXPECT_NEAR(Sent(step), expected, 1e-6 * expected)
@@ -56,6 +59,39 @@ TEST(NetworkTest, MessagesOfEveryStrategyAddUpToWhatItSends) {
       }
     }
   }
+}
+
+TEST(NetworkTest, MessagesOfAPipelineAddUpToWhatAStageSends) {
+  for (const Sharing sharing : {Sharing::kDdp, Sharing::kZero1, Sharing::kZero3}) {
+    for (const int64_t stages : {2, 4}) {
+      for (const bool half : {false, true}) {
+        StepSize step = Swapped(sharing, 2, 16);
+        step.stages = stages;
+        step.tensor = 2;
+        step.half = half;
+        const double expected = WireBytes(kModel, step);
+        EXPECT_NEAR(Sent(step), expected, 1e-6 * expected)
+            << kSharingWords[static_cast<size_t>(sharing)] << ", " << stages << " stages";
+      }
+    }
+  }
+}
+
+TEST(NetworkTest, WhatRanksOfAHostDoInMemoryIsSumsOfWholeNumbersAndGathersOfShares) {
+  const auto in_memory = [](const StepSize& step) {
+    std::set<std::string> ops;
+    for (const Message& message : Messages(kModel, step, kBucket)) {
+      if (message.in_memory) ops.emplace(WordOf(message.op));
+    }
+    return ops;
+  };
+  using Ops = std::set<std::string>;
+  EXPECT_EQ(in_memory(Swapped(Sharing::kDdp, 4)), Ops{"all_reduce"});
+  EXPECT_EQ(in_memory(Swapped(Sharing::kZero3, 4)), (Ops{"all_gather", "reduce_scatter"}));
+  EXPECT_EQ(in_memory(Swapped(Sharing::kLocalSgd, 4)), Ops{});
+  StepSize narrow = Swapped(Sharing::kZero1, 4);
+  narrow.narrow = true;
+  EXPECT_EQ(in_memory(narrow), Ops{}) << "rounded on its way, it takes the backend";
 }
 
 TEST(NetworkTest, WhoHasNoPeersSaysNothingAndCompressedMessagesAreNotForeseen) {
@@ -71,7 +107,7 @@ TEST(NetworkTest, GradientsGoInBucketsOfWhichTheLastIsSmaller) {
   ASSERT_EQ(messages.size(), 2);
   EXPECT_EQ(messages[0].count, 4);
   EXPECT_EQ(messages[0].bytes, kBucket);
-  EXPECT_TRUE(messages[0].bucket);
+  EXPECT_TRUE(messages[0].in_memory);
   EXPECT_EQ(messages[1].count, 1);
   EXPECT_NEAR(messages[1].bytes, all - 4 * kBucket, 1);
 }

@@ -1,4 +1,4 @@
-// strategies_test.cc: state and traffic of each strategy against what was measured, and the advice.
+// strategies_test.cc: state and traffic of each strategy against what was measured.
 #include "plan/strategies.h"
 
 #include <gtest/gtest.h>
@@ -189,11 +189,17 @@ TEST(StrategiesTest, TheOthersSendGradientsAndParametersOnceAndZero2EachMicroSte
   for (const Sharing sharing : kAll) EXPECT_EQ(WireBytes(kMeasured, Step(sharing, 1)), 0);
 }
 
-TEST(StrategiesTest, EachRowIsTheCostOfItsStrategy) {
-  const auto costs = CompareStrategies(kMeasured, Step(Sharing::kDdp, 4), kAll);
+std::vector<StepSize> OnFourRanks() {
+  std::vector<StepSize> steps;
+  for (const Sharing sharing : kAll) steps.push_back(Step(sharing, 4));
+  return steps;
+}
+
+TEST(StrategiesTest, EachRowIsTheCostOfItsStep) {
+  const auto costs = CompareSteps(kMeasured, OnFourRanks());
   ASSERT_EQ(costs.size(), 4u);
   for (size_t i = 0; i < costs.size(); ++i) {
-    EXPECT_EQ(costs[i].sharing, kAll[i]);
+    EXPECT_EQ(costs[i].step.sharing, kAll[i]);
     EXPECT_EQ(costs[i].peak_bytes, MemoryBytes(kMeasured, Step(kAll[i], 4)));
     EXPECT_GT(costs[i].peak_bytes, costs[i].state_bytes + costs[i].activation_bytes);
   }
@@ -202,118 +208,16 @@ TEST(StrategiesTest, EachRowIsTheCostOfItsStrategy) {
 }
 
 TEST(StrategiesTest, TheLeastThatLeavesAFifthFreeIsTheFirstThatDoes) {
-  const auto costs = CompareStrategies(kMeasured, Step(Sharing::kDdp, 4), kAll);
+  auto costs = CompareSteps(kMeasured, OnFourRanks());
   EXPECT_EQ(LeastWithRoom(costs, costs[0].peak_bytes / 0.8 + 1), 0u);
   EXPECT_EQ(LeastWithRoom(costs, costs[1].peak_bytes / 0.8 + 1), 1u);
   EXPECT_EQ(LeastWithRoom(costs, costs[3].peak_bytes / 0.8 + 1), 3u);
   EXPECT_EQ(LeastWithRoom(costs, costs[3].peak_bytes / 0.8 - 1), std::nullopt);
+  costs.front().step.sharing = Sharing::kLocalSgd;
+  EXPECT_EQ(LeastWithRoom(costs, costs[0].peak_bytes / 0.8 + 1), 1u) << "trains otherwise";
   EXPECT_EQ(FitOf(81, 100), Fit::kBarely);
   EXPECT_EQ(FitOf(101, 100), Fit::kNot);
   EXPECT_EQ(FitOf(1, 0), Fit::kUnknown);
-}
-
-// GPT-2 XL on 8 ranks, whose state is 25 GB, 8.6 GB or 3.1 GB, in bf16.
-class AdviceTest : public ::testing::Test {
- protected:
-  static constexpr ModelSize kXl{.layers = 48,
-                                 .width = 1600,
-                                 .feed_forward = 6400,
-                                 .learned_positions = 1024,
-                                 .rows = 50304,
-                                 .bias = true,
-                                 .tied_head = true,
-                                 .final_norm = true};
-  static StepSize OnGpus(int64_t sequences, int64_t micro_steps = 1) {
-    return {.sequences = sequences,
-            .micro_steps = micro_steps,
-            .seq_len = 1024,
-            .half = true,
-            .ranks = 8,
-            .cuda = true};
-  }
-  static std::string Advice(const StepSize& step, double gib) {
-    return StrategyAdvice(kXl, step, kAll, gib * kGiB);
-  }
-  // Just enough for `step` with a fifth to spare.
-  static double EnoughFor(const StepSize& step) {
-    return MemoryBytes(kXl, step) / kPartToFill / kGiB + 1e-3;
-  }
-};
-
-TEST_F(AdviceTest, IsDdpWhereThatFitsAndNothingWhereMemoryIsUnknown) {
-  EXPECT_EQ(Advice(OnGpus(1), 141), "ddp: it fits, and is the fastest");
-  EXPECT_EQ(Advice(OnGpus(1), 0), "");
-}
-
-TEST_F(AdviceTest, IsZero1ForItsStateAndNamesWhatWouldSaveDdp) {
-  StepSize zero1 = OnGpus(16);
-  zero1.sharing = Sharing::kZero1;
-  EXPECT_EQ(Advice(OnGpus(16), EnoughFor(zero1)),
-            "zero1; with model.activation_checkpointing: block ddp would do");
-}
-
-TEST_F(AdviceTest, GoesOnToCheckpointingThenToZero2ThenToZero3) {
-  StepSize step = OnGpus(4, 8);
-  step.sharing = Sharing::kZero1;
-  step.keeps_inputs_alone = true;
-  EXPECT_EQ(Advice(OnGpus(4, 8), EnoughFor(step)),
-            "zero1 with model.activation_checkpointing: block");
-  step.sharing = Sharing::kZero2;
-  EXPECT_EQ(Advice(OnGpus(4, 8), EnoughFor(step)),
-            "zero2 with model.activation_checkpointing: block");
-  step.sharing = Sharing::kZero3;
-  EXPECT_EQ(Advice(OnGpus(4, 8), EnoughFor(step)),
-            "zero3 with model.activation_checkpointing: block");
-}
-
-TEST_F(AdviceTest, Zero2IsNotAdvisedWhereOneMicroStepMakesItZero1) {
-  StepSize step = OnGpus(1);
-  step.sharing = Sharing::kZero2;
-  step.keeps_inputs_alone = true;
-  EXPECT_EQ(Advice(OnGpus(1), EnoughFor(step)), "zero1 with model.activation_checkpointing: block");
-}
-
-TEST_F(AdviceTest, BeyondZero3ItIsASmallerMicroBatchThenMoreSlotsThenASmallerModel) {
-  StepSize step = OnGpus(4);
-  step.sharing = Sharing::kZero3;
-  step.keeps_inputs_alone = true;
-  step.sequences = 2;
-  step.micro_steps = 2;
-  EXPECT_EQ(Advice(OnGpus(4), EnoughFor(step)),
-            "zero3 with model.activation_checkpointing: block and train.batch_size: 2, at the same "
-            "train.global_batch_size");
-  step.sequences = 1;
-  step.micro_steps = 4;
-  step.ranks = 32;
-  EXPECT_EQ(Advice(OnGpus(4), EnoughFor(step)),
-            "32 slots: zero3 with model.activation_checkpointing: block and train.batch_size: 1 "
-            "fits there");
-  EXPECT_EQ(Advice(OnGpus(4), 1),
-            "no strategy fits on such slots; take a smaller model, a shorter train.seq_len or "
-            "devices with more memory");
-}
-
-TEST_F(AdviceTest, LayersAreCutBeforeMoreSlotsAreAskedFor) {
-  StepSize step = OnGpus(4);
-  step.sharing = Sharing::kZero3;
-  step.keeps_inputs_alone = true;
-  step.sequences = 1;
-  step.micro_steps = 8;
-  step.tensor = 2;
-  step.ranks = 4;
-  const double enough = EnoughFor(step) * kGiB;
-  EXPECT_EQ(StrategyAdvice(kXl, OnGpus(4), kAll, enough, {2, 4}),
-            "zero3 with model.activation_checkpointing: block and parallel.tensor: 2 and "
-            "train.batch_size: 1, at the same train.global_batch_size");
-  EXPECT_EQ(StrategyAdvice(kXl, OnGpus(4), kAll, enough).find("tensor"), std::string::npos);
-}
-
-TEST_F(AdviceTest, OnlyWhatMayBeChosenIsAdvised) {
-  StepSize step = OnGpus(1);
-  step.sharing = Sharing::kZero3;
-  const double memory = EnoughFor(step) * kGiB;
-  EXPECT_EQ(StrategyAdvice(kXl, OnGpus(1), {Sharing::kDdp}, memory).find("zero"),
-            std::string::npos);
 }
 
 }  // namespace

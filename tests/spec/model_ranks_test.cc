@@ -22,18 +22,23 @@ TEST(ModelRanksTest, LayersThatCannotBeCutSoAreRefusedWithWhatCan) {
                               : std::to_string(issues.size()) + " issues";
   };
   EXPECT_EQ(said({{"train.seq_len", "64"}}), "0 issues");
-  EXPECT_EQ(said({{"resources.gpus", "5"}}),
-            "resources.gpus 5 is not a multiple of parallel.tensor 2; use 4 or 6");
+  EXPECT_EQ(
+      said({{"resources.gpus", "5"}}),
+      "resources.gpus 5 is not a multiple of parallel.tensor 2; set resources.gpus to 4 or 6");
   EXPECT_EQ(said({{"resources.gpus", "3"},
                   {"parallel.tensor", "3"},
                   {"model.n_head", "4"},
                   {"model.n_embd", "64"}}),
-            "parallel.tensor 3 does not divide model.n_head 4; use 3 or 6");
+            "parallel.tensor 3 does not divide model.n_head 4; set parallel.tensor to 1");
+  EXPECT_EQ(said({{"parallel.tensor", "8"}, {"model.n_head", "4"}, {"model.n_embd", "64"}}),
+            "parallel.tensor 8 does not divide model.n_head 4; set model.n_head to 8, or "
+            "parallel.tensor to 1, 2 or 4");
   EXPECT_EQ(said({{"model.n_ff", "131"}}),
-            "parallel.tensor 2 does not divide model.n_ff 131; use 130 or 132");
+            "parallel.tensor 2 does not divide model.n_ff 131; set model.n_ff to 130 or 132, or "
+            "parallel.tensor to 1");
   EXPECT_EQ(said({{"train.seq_len", "101"}}),
-            "train.seq_len 101 is not a multiple of parallel.tensor 2; use 100 or 102, or set "
-            "parallel.sequence to false");
+            "train.seq_len 101 is not a multiple of parallel.tensor 2; set train.seq_len to 100 or "
+            "102, or parallel.sequence to false");
   EXPECT_EQ(said({{"train.seq_len", "101"}, {"parallel.sequence", "false"}}), "0 issues");
   EXPECT_EQ(said({{"parallel.sequence", "false"}, {"model.dropout", "0.1"}}),
             "model.dropout with parallel.sequence false would differ among the ranks of one layer; "
@@ -61,12 +66,13 @@ TEST(ModelRanksTest, StagesThatCannotBeDealtSoAreRefusedWithWhatCan) {
                               : std::to_string(issues.size()) + " issues";
   };
   EXPECT_EQ(said({}), "0 issues");
-  EXPECT_EQ(said({{"resources.gpus", "6"}}),
-            "resources.gpus 6 is not a multiple of parallel.pipeline 4; use 4 or 8");
   EXPECT_EQ(
-      said({{"resources.gpus", "12"}, {"parallel.tensor", "2"}}),
-      "resources.gpus 12 is not a multiple of parallel.tensor 2 × parallel.pipeline 4; use 8 or "
-      "16");
+      said({{"resources.gpus", "6"}}),
+      "resources.gpus 6 is not a multiple of parallel.pipeline 4; set resources.gpus to 4 or 8");
+  EXPECT_EQ(said({{"resources.gpus", "12"}, {"parallel.tensor", "2"}}),
+            "resources.gpus 12 is not a multiple of parallel.tensor 2 × parallel.pipeline 4; set "
+            "resources.gpus to 8 or "
+            "16");
   EXPECT_EQ(said({{"model.n_layer", "3"}}),
             "parallel.pipeline 4 is more than the 3 layers of the model; each stage needs one at "
             "least: lower it");

@@ -117,6 +117,35 @@ TEST_F(PlanTest, ShowsEachStrategyOfTrialsWithSeveralRanksWithin80Columns) {
       << ran.out;
 }
 
+TEST_F(PlanTest, CutModelsHaveRowsOfTheirOwnAndWhatTheirStagesWait) {
+  control_.Edit([](FakeControl::World& world) {
+    v1::PlannedTrials& kind = *world.plan_answer.mutable_configurations(0);
+    AddStrategies(kind);
+    v1::PlannedStrategy tensor = kind.strategies(1), stages = kind.strategies(1),
+                        copies = kind.strategies(1);
+    tensor.set_strategy("ddp");
+    tensor.set_tensor(2);
+    stages.set_tensor(2);
+    stages.set_pipeline(4);
+    stages.set_bubble_ratio(0.158);
+    copies.set_strategy("hsdp");
+    copies.set_shard(4);
+    for (const auto& row : {tensor, stages, copies}) *kind.add_strategies() = row;
+  });
+  columns_ = 80;
+  tty_ = true;
+  const Ran ran = Run({"plan", "-", "--no-color"});
+  for (const char* part : {"  BUBBLE  VERDICT\n", "\ntensor 2 ", "\nhsdp of 4 ",
+                           "\nzero1, tensor 2, pipeline 4 ", "     16%  fits"}) {
+    EXPECT_TRUE(Has(ran.out, part)) << part << "\n" << ran.out;
+  }
+  const auto plan = nlohmann::json::parse(Run({"plan", "-", "-o", "json"}).out);
+  const auto& row = plan.at("configurations").at(0).at("strategies").at(3);
+  EXPECT_EQ(row.at("bubble_ratio"), 0.158);
+  EXPECT_EQ(row.at("pipeline"), 4);
+  EXPECT_EQ(row.at("tensor"), 2);
+}
+
 TEST_F(PlanTest, OfManySizesItShowsTheFirstTablesAndSaysWhereTheOthersAre) {
   control_.Edit([](FakeControl::World& world) {
     v1::PlanResponse& plan = world.plan_answer;

@@ -152,6 +152,32 @@ TEST_F(NetworkFiguresTest, GradientsOfOneHostGoByTheMemoryThatItsRanksShare) {
   EXPECT_LT(planned.strategies(1).wire_seconds(), 0) << "gathers were not measured";
 }
 
+TEST_F(NetworkFiguresTest, SharesOfOneHostGoByMemoryAndStagesAndGossipBySends) {
+  AddSlots({"a", "b"});
+  Submit(Bench(2));
+  for (const char* worker : {"a", "b"}) Follow(worker);
+  for (const char* worker : {"a", "b"}) Heartbeat(worker);
+  const auto row = [this](const std::string& strategy, int stages) {
+    for (const v1::PlannedStrategy& each : Plan(2).strategies()) {
+      if (each.strategy() == strategy && each.pipeline() == stages) return each;
+    }
+    return v1::PlannedStrategy();
+  };
+  SendItems("a", {Prepared("a", 0), Running("a"), Figure("a", 1, "all_reduce", 2, 1 << 20, 4e-9),
+                  Figure("a", 2, "all_gather", 2, 1 << 20, 4e-9),
+                  Figure("a", 3, "reduce_scatter", 2, 1 << 20, 4e-9)});
+  const double all = 4 * static_cast<double>(Plan(2).parameters());
+  EXPECT_NEAR(row("zero1", 1).wire_seconds(), 8e-9 * all, 1e-6);
+  EXPECT_LT(row("ddp", 2).wire_seconds(), 0) << "nobody measured what stages send";
+  EXPECT_LT(row("gossip", 1).wire_seconds(), 0);
+  SendItems("a", {Figure("a", 4, "all_gather", 2, 1 << 20, 1e-9, "shared_memory"),
+                  Figure("a", 5, "reduce_scatter", 2, 1 << 20, 1e-9, "shared_memory"),
+                  Figure("a", 6, "send", 2, 1 << 20, 2e-9)});
+  EXPECT_NEAR(row("zero1", 1).wire_seconds(), 2e-9 * all, 1e-6);
+  EXPECT_GT(row("ddp", 2).wire_seconds(), 0);
+  EXPECT_GT(row("gossip", 1).wire_seconds(), 0);
+}
+
 TEST(KeepFigureTest, OfTooManyFiguresThatOfTheOldestExperimentGoes) {
   DurableState state;
   v1::NetworkFigure figure;

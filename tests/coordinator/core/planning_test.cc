@@ -31,6 +31,17 @@ class PlanningTest : public CoreTest {
     worker.hello.set_memory_bytes(memory);
     Connect(name);
   }
+  // What each row is of: "zero1 tensor 2".
+  static std::vector<std::string> Ways(const v1::PlannedTrials& kind) {
+    std::vector<std::string> ways;
+    for (const v1::PlannedStrategy& row : kind.strategies()) {
+      std::string& way = ways.emplace_back(row.strategy());
+      if (row.shard() > 0) absl::StrAppend(&way, " of ", row.shard());
+      if (row.tensor() > 1) absl::StrAppend(&way, " tensor ", row.tensor());
+      if (row.pipeline() > 1) absl::StrAppend(&way, " pipeline ", row.pipeline());
+    }
+    return ways;
+  }
   // One trial of the experiment trains on `worker`, 256 tokens in each of 100 steps of 2 s.
   void TrainOne(const std::string& worker) {
     Train({worker});
@@ -178,7 +189,9 @@ TEST_F(PlanningTest, OfSeveralRanksEveryStrategyIsWeighedAgainstTheMemoryOfASlot
   spec.mutable_base()->mutable_resources()->set_gpus(2);
   spec.add_explicit_paths("resources.gpus");
   v1::PlannedTrials kind = Plan(spec).configurations(0);
-  ASSERT_EQ(kind.strategies_size(), 4);
+  EXPECT_EQ(Ways(kind), (std::vector<std::string>{"ddp", "zero1", "zero2", "zero3", "local_sgd",
+                                                  "gossip", "ddp tensor 2", "ddp pipeline 2"}))
+      << "copies of one rank each are none";
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(kind.strategies(i).strategy(), plan::kSharingWords[i]);
     EXPECT_LT(kind.strategies(i).wire_seconds(), 0) << "no bandwidth was measured";
@@ -190,15 +203,80 @@ TEST_F(PlanningTest, OfSeveralRanksEveryStrategyIsWeighedAgainstTheMemoryOfASlot
   EXPECT_EQ(kind.advice().substr(0, 5), "zero1") << kind.advice();
   spec.mutable_base()->mutable_train()->set_hash_every(10);
   spec.add_explicit_paths("train.hash_every");
-  EXPECT_EQ(Plan(spec).configurations(0).strategies_size(), 3) << "zero3 keeps nothing to compare";
+  kind = Plan(spec).configurations(0);
+  EXPECT_EQ(Ways(kind), (std::vector<std::string>{"ddp", "zero1", "zero2", "local_sgd",
+                                                  "ddp tensor 2", "ddp pipeline 2"}))
+      << "zero3 keeps nothing to compare, and gossip mixes it";
   spec.mutable_base()->mutable_train()->set_hash_every(0);
   spec.mutable_base()->mutable_parallel()->set_balance("auto");
   spec.mutable_base()->mutable_train()->set_global_batch_size(8 * spec.base().train().batch_size());
   spec.add_explicit_paths("parallel.balance");
   spec.add_explicit_paths("train.global_batch_size");
   kind = Plan(spec).configurations(0);
-  ASSERT_EQ(kind.strategies_size(), 2) << "zero2 makes ranks wait in every micro-batch";
-  EXPECT_EQ(kind.strategies(1).strategy(), "zero1");
+  EXPECT_EQ(Ways(kind), (std::vector<std::string>{"ddp", "zero1"}))
+      << "zero2 makes ranks wait in every micro-batch";
+}
+
+TEST_F(PlanningTest, OfFourRanksCopiesAndCutsHaveRowsWithWhatStagesWait) {
+  for (const char* name : {"a", "b", "c", "d"}) AddDevice(name, "Cpu", 64 * kGiB);
+  v1::ExperimentSpec spec = Small();
+  spec.mutable_base()->mutable_resources()->set_gpus(4);
+  spec.add_explicit_paths("resources.gpus");
+  v1::PlannedTrials kind = Plan(spec).configurations(0);
+  EXPECT_EQ(Ways(kind), (std::vector<std::string>{
+                            "ddp", "zero1", "zero2", "zero3", "hsdp of 2", "local_sgd", "gossip",
+                            "ddp tensor 2", "ddp tensor 4", "ddp pipeline 2", "ddp pipeline 4"}));
+  // Sixteen sequences on one data rank: as many micro-batches, four for each stage.
+  const v1::PlannedStrategy& stages = *kind.strategies().rbegin();
+  EXPECT_EQ(stages.microbatches(), 16);
+  EXPECT_DOUBLE_EQ(stages.bubble_ratio(), 3.0 / 19);
+  EXPECT_EQ(kind.strategies(0).bubble_ratio(), 0);
+
+  // A file that cuts is told what it would be without, since that may fit.
+  spec.mutable_base()->mutable_parallel()->set_pipeline(2);
+  spec.mutable_base()->mutable_parallel()->set_microbatches(8);
+  spec.add_explicit_paths("parallel.pipeline");
+  spec.add_explicit_paths("parallel.microbatches");
+  kind = Plan(spec).configurations(0);
+  EXPECT_EQ(Ways(kind),
+            (std::vector<std::string>{"ddp", "zero1", "zero2", "zero3", "ddp pipeline 2",
+                                      "zero1 pipeline 2", "zero2 pipeline 2", "zero3 pipeline 2"}));
+  EXPECT_DOUBLE_EQ(kind.strategies(4).bubble_ratio(), 1.0 / 9);
+  EXPECT_EQ(kind.advice(),
+            "ddp with parallel.pipeline: 1, at the same train.global_batch_size: it fits, and is "
+            "the fastest");
+}
+
+TEST_F(PlanningTest, WhereSendingTakesMostOfAStepLocalSgdIsNamed) {
+  AddDevice("a", "Cpu", 64 * kGiB);
+  AddDevice("b", "Cpu", 64 * kGiB);
+  v1::ExperimentSpec spec = Small();
+  spec.mutable_base()->mutable_resources()->set_gpus(2);
+  spec.add_explicit_paths("resources.gpus");
+  const auto train = [&](double of_sending) {
+    Submit(spec);
+    Train({"a", "b"});
+    v1::StepRow row;
+    row.set_step(100);
+    row.set_tokens(25600);
+    row.set_seconds(200);
+    v1::Collective& sum = *row.add_collectives();
+    sum.set_op("all_reduce");
+    sum.set_axis("data");
+    sum.set_ranks(2);
+    sum.set_bytes(4e9);
+    sum.set_seconds(of_sending * 4e9);
+    SendRows("a", row);
+    Finish({"a", "b"});
+    return Plan(spec).configurations(0);
+  };
+  v1::PlannedTrials kind = train(1e-12);
+  EXPECT_EQ(kind.advice(), "ddp: it fits, and is the fastest");
+  kind = train(1e-6);
+  EXPECT_EQ(kind.advice().find("ddp: it fits, and is the fastest; sending takes up to "), 0u)
+      << kind.advice();
+  EXPECT_NE(kind.advice().find("local_sgd would send every 16 steps"), std::string::npos)
+      << kind.advice();
 }
 
 TEST_F(PlanningTest, TrafficTakesItsTimeAtTheBandwidthOfGangsOfThatSize) {

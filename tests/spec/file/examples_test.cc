@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "spec/file/experiment_file.h"
@@ -144,14 +145,26 @@ TEST(ExamplesTest, TheBatchGrowsWithTheRanksInWeakScalingAndStaysInStrong) {
 
 TEST(ExamplesTest, StrategiesDifferInNothingButTheStrategy) {
   std::vector<v1::Spec> trials = TrialsOf("strategies.yaml");
-  ASSERT_EQ(trials.size(), 6u);
+  ASSERT_EQ(trials.size(), 10u);
+  std::set<std::string> strategies;
+  int cut_in_layers = 0, cut_in_stages = 0;
   for (v1::Spec& trial : trials) {
     EXPECT_EQ(trial.train().global_batch_size(),
               2 * trial.resources().gpus() * trial.train().batch_size())
         << "zero2 differs from zero1 with several micro-steps alone";
-    trial.mutable_parallel()->clear_strategy();
+    v1::Parallel& parallel = *trial.mutable_parallel();
+    strategies.insert(parallel.strategy());
+    cut_in_layers += parallel.tensor() > 1 ? 1 : 0;
+    cut_in_stages += parallel.pipeline() > 1 ? 1 : 0;
+    parallel.clear_strategy();
+    parallel.clear_shard();
+    parallel.clear_tensor();
+    parallel.clear_pipeline();
     EXPECT_EQ(spec::ToYaml(trial), spec::ToYaml(trials.front()));
   }
+  EXPECT_EQ(strategies.size(), 7u) << "each that there is";
+  EXPECT_GT(cut_in_layers, 0);
+  EXPECT_GT(cut_in_stages, 0);
 }
 
 TEST(ExamplesTest, TheBatchesOfTheCriticalBatchSweepReadTheSameTokens) {

@@ -15,6 +15,8 @@
 #include "worker/trainer/link/cause.h"
 #include "worker/trainer/parallel/mesh.h"
 #include "worker/trainer/parallel/shared_buckets.h"
+#include "worker/trainer/parallel/shared_rows.h"
+#include "worker/trainer/parallel/swap.h"
 #include "worker/trainer/parallel/transfer.h"
 #include "worker/trainer/run/membership.h"
 
@@ -64,7 +66,12 @@ class Measurement {
   // Memory that ranks of a host share, for the largest buffer, where a training would have it.
   void ShareMemory(Axis axis);
   absl::Status MeasureOp(CollectiveOp op, Axis axis, uint64_t bytes);
+  // Whether ranks have memory in which a training would do it.
+  bool IsShared(CollectiveOp op, Axis axis) const;
+  Timed InMemory(CollectiveOp op, Axis axis, int64_t part);
   Timed OverBackend(CollectiveOp op, Axis axis, int64_t part);
+  // Whether along the axis everybody has a peer.
+  bool Pairs(Axis axis) const { return mesh_->size(axis) % 2 == 0; }
   absl::Status MeasureRounds(const Timed& timed);
   // Times so many in a row, begun together: seconds of one, of the slowest rank of all.
   absl::StatusOr<double> Round(const Timed& timed, int repeats);
@@ -127,13 +134,14 @@ absl::Status Measurement::Go() {
   DT_RETURN_IF_ERROR(Meet(start_, shape, device_, conversation_, {}, mesh_));
   timeline_ = device_.NewTimeline();
   times_ = std::make_shared<CommTimes>(timeline_);
-  const bool sums =
-      std::find(bench_.ops.begin(), bench_.ops.end(), CollectiveOp::kAllReduce) != bench_.ops.end();
   const std::vector<Axis> axes = Axes();
-  if (sums) {
-    for (const Axis axis : axes) ShareMemory(axis);
+  for (const Axis axis : axes) ShareMemory(axis);
+  for (const Axis axis : axes) {
+    for (const CollectiveOp op : bench_.ops) {
+      const int ways = (op == CollectiveOp::kSend && !Pairs(axis) ? 0 : 1) + IsShared(op, axis);
+      planned_ += bench_.sizes.size() * static_cast<size_t>(ways);
+    }
   }
-  planned_ = bench_.sizes.size() * (bench_.ops.size() * axes.size() + shared_.size());
   conversation_.Say(frames::Running{start_.token, 0});
   for (const Axis axis : axes) {
     for (const CollectiveOp op : bench_.ops) {
@@ -157,6 +165,10 @@ uint32_t Measurement::HostsAlong(Axis axis) const {
 }
 
 void Measurement::ShareMemory(Axis axis) {
+  const auto in_memory = [](CollectiveOp op) {
+    return op != CollectiveOp::kBroadcast && op != CollectiveOp::kSend;
+  };
+  if (std::none_of(bench_.ops.begin(), bench_.ops.end(), in_memory)) return;
   const auto floats = static_cast<int64_t>(bench_.sizes.back() / sizeof(float)) + 1;
   // A part for each rank of the axis, of which the last is not full.
   const int64_t room = floats + mesh_->size(axis);
@@ -167,14 +179,42 @@ absl::Status Measurement::MeasureOp(CollectiveOp op, Axis axis, uint64_t bytes) 
   const auto ranks = static_cast<uint64_t>(mesh_->size(axis));
   const uint64_t floats = std::max<uint64_t>(1, bytes / sizeof(float));
   const auto part = static_cast<int64_t>((floats + ranks - 1) / ranks);
-  if (op == CollectiveOp::kAllReduce && shared_.contains(axis)) {
-    const size_t whole = static_cast<size_t>(part) * ranks;
-    const std::shared_ptr<HostReduce> reduce = shared_[axis];
-    Timed timed{op, axis, "shared_memory", whole * sizeof(float),
-                [reduce, whole] { return reduce->Average(reduce->Post(), 0, whole); }};
-    DT_RETURN_IF_ERROR(MeasureRounds(timed));
-  }
+  if (IsShared(op, axis)) DT_RETURN_IF_ERROR(MeasureRounds(InMemory(op, axis, part)));
+  if (op == CollectiveOp::kSend && !Pairs(axis)) return absl::OkStatus();
   return MeasureRounds(OverBackend(op, axis, part));
+}
+
+bool Measurement::IsShared(CollectiveOp op, Axis axis) const {
+  const auto found = shared_.find(axis);
+  if (found == shared_.end()) return false;
+  // Hosts sum among themselves; what is shared out in parts stays on one.
+  if (op == CollectiveOp::kAllReduce) return true;
+  return (op == CollectiveOp::kAllGather || op == CollectiveOp::kReduceScatter) &&
+         HostsAlong(axis) == 1 && found->second->memory()->shape().ranks == mesh_->size(axis);
+}
+
+Timed Measurement::InMemory(CollectiveOp op, Axis axis, int64_t part) {
+  const std::shared_ptr<HostReduce> reduce = shared_.at(axis);
+  const int ranks = mesh_->size(axis);
+  const auto whole = static_cast<size_t>(part * ranks);
+  Timed timed{op, axis, "shared_memory", whole * sizeof(float), {}};
+  if (op == CollectiveOp::kAllReduce) {
+    timed.once = [=] { return reduce->Average(reduce->Post(), 0, whole); };
+    return timed;
+  }
+  float* const mine = reduce->memory()->Part(reduce->rank());
+  const bool gathers = op == CollectiveOp::kAllGather;
+  const at::Tensor out = at::empty({gathers ? part * ranks : part}, at::kFloat).zero_();
+  timed.once = [=]() -> absl::Status {
+    DT_RETURN_IF_ERROR(reduce->AwaitPosts(reduce->Post()));
+    float* const to = out.mutable_data_ptr<float>();
+    if (!gathers) SumShares(*reduce, mine + reduce->rank() * part, part, to);
+    for (int rank = 0; gathers && rank < ranks; ++rank) {
+      std::copy_n(PlaceOf(*reduce, rank, mine), part, to + rank * part);
+    }
+    return absl::OkStatus();
+  };
+  return timed;
 }
 
 Timed Measurement::OverBackend(CollectiveOp op, Axis axis, int64_t part) {
@@ -212,9 +252,19 @@ Timed Measurement::OverBackend(CollectiveOp op, Axis axis, int64_t part) {
         return absl::OkStatus();
       };
       break;
-    case CollectiveOp::kSend:
+    case CollectiveOp::kSend: {
+      // Neighbours give each other a buffer each, as stages and ranks that gossip do.
+      const std::shared_ptr<Swapper> swapper = MakeSwapper(route, device_.Torch());
+      const at::Tensor theirs = at::empty({count}, numbers).zero_();
+      const int peer = group->rank() ^ 1;
+      timed.once = [=] {
+        swapper->Begin(peer, whole, theirs)->Wait();
+        return absl::OkStatus();
+      };
+      break;
+    }
     case CollectiveOp::kReceive:
-      break;  // ParseNetworkBench names neither
+      break;  // ParseNetworkBench does not name it
   }
   return timed;
 }

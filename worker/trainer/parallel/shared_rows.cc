@@ -29,6 +29,19 @@ size_t LargestRow(const ShardedHome& home) {
 
 }  // namespace
 
+const float* PlaceOf(const HostReduce& ranks, int rank, const float* mine) {
+  HostMemory& memory = *ranks.memory();
+  return memory.Part(rank) + (mine - memory.Part(ranks.rank()));
+}
+
+void SumShares(const HostReduce& ranks, const float* mine, int64_t share, float* sum) {
+  std::copy_n(PlaceOf(ranks, 0, mine), share, sum);
+  for (int rank = 1; rank < ranks.memory()->shape().ranks; ++rank) {
+    const float* const part = PlaceOf(ranks, rank, mine);
+    for (int64_t i = 0; i < share; ++i) sum[i] += part[i];
+  }
+}
+
 std::unique_ptr<SharedRows> SharedRows::Make(ShardedHome& home, const Route& shard) {
   size_t floats = 2 * LargestRow(home);
   for (const ShardedHome::Unit& unit : home.units()) {
@@ -56,11 +69,6 @@ void SharedRows::PlaceRows() {
   }
 }
 
-const float* SharedRows::Of(int rank, const float* mine) const {
-  HostMemory& memory = *ranks_->memory();
-  return memory.Part(rank) + (mine - memory.Part(ranks_->rank()));
-}
-
 void SharedRows::AwaitPosts(uint64_t number) { Require(ranks_->AwaitPosts(number)); }
 
 void SharedRows::Publish() { published_ = ranks_->Post(); }
@@ -76,7 +84,7 @@ void SharedRows::Gather(size_t unit, CommTimes::During during) {
   const float* const mine = Placed(home_, of).const_data_ptr<float>();
   for (int rank = 0; rank < shard_.group->size(); ++rank) {
     if (stays && rank == ranks_->rank()) continue;
-    const float* const shard = Of(rank, mine) + (stays ? rank * share : 0);
+    const float* const shard = PlaceOf(*ranks_, rank, mine) + (stays ? rank * share : 0);
     std::copy_n(shard, share, row + rank * share);
   }
   shard_.times->OnComplete(place);
@@ -95,13 +103,8 @@ void SharedRows::Sum(uint64_t number, const at::Tensor& row, const at::Tensor& s
   const Timeline::Moment from = shard_.timeline->Now();
   AwaitPosts(number);
   const int64_t share = sum.numel();
-  const float* const mine = row.const_data_ptr<float>() + ranks_->rank() * share;
-  float* const out = sum.mutable_data_ptr<float>();
-  std::copy_n(Of(0, mine), share, out);
-  for (int rank = 1; rank < shard_.group->size(); ++rank) {
-    const float* const part = Of(rank, mine);
-    for (int64_t i = 0; i < share; ++i) out[i] += part[i];
-  }
+  SumShares(*ranks_, row.const_data_ptr<float>() + ranks_->rank() * share, share,
+            sum.mutable_data_ptr<float>());
   shard_.times->OnComplete(place);
   shard_.times->OnWaited(place, from, shard_.timeline->Now(), during);
 }

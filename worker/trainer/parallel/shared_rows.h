@@ -24,6 +24,12 @@
 
 namespace dt::trainer {
 
+// In another rank's part the place that `mine` is in this rank's.
+const float* PlaceOf(const HostReduce& ranks, int rank, const float* mine);
+// The sum over the ranks, in their order, of the `share` numbers there: all of them have put theirs
+// there.
+void SumShares(const HostReduce& ranks, const float* mine, int64_t share, float* sum);
+
 class SharedRows {
  public:
   // Moves the home's rows, or where they come and go its shards, into shared memory. Null where the
@@ -48,8 +54,6 @@ class SharedRows {
       : home_(home), shard_(std::move(shard)), ranks_(std::move(ranks)) {}
   void PlaceRows();
   void AwaitPosts(uint64_t number);
-  // The same place in another rank's part.
-  const float* Of(int rank, const float* mine) const;
 
   ShardedHome& home_;
   const Route shard_;

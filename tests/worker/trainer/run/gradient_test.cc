@@ -43,13 +43,16 @@ struct Cell {
   int tensor = 1;
   bool sequence = true;
   int pipeline = 1;
+  std::string schedule = "1f1b";
+  int layers = kLayers;
 
   std::string Name() const {
     return absl::StrCat(strategy, "On", ranks, "RanksIn", micro_steps, "MicroSteps",
                         wire == "fp32" ? "" : "With" + wire, keeps == "block" ? "Recomputed" : "",
                         tensor == 1 ? "" : absl::StrCat("OfLayersOn", tensor),
                         sequence ? "" : "WithAllTokens",
-                        pipeline == 1 ? "" : absl::StrCat("InStages", pipeline));
+                        pipeline == 1 ? "" : absl::StrCat("InStages", pipeline),
+                        schedule == "1f1b" ? "" : schedule);
   }
   friend void PrintTo(const Cell& of, std::ostream* out) { *out << of.Name(); }
 };
@@ -63,7 +66,9 @@ class FirstGradientTest : public AttemptTest, public ::testing::WithParamInterfa
     spec["train"]["global_batch_size"] = std::to_string(kSequences * of.ranks * of.micro_steps);
     spec["train"]["grad_clip"] = 0;
     spec["optimizer"]["betas"] = {kBeta1, 0.95};
-    spec["model"]["n_layer"] = kLayers;
+    spec["model"]["n_layer"] = of.layers;
+    if (of.tensor > 2) spec["model"]["n_head"] = of.tensor;
+    spec["model"]["activation_checkpointing"] = of.keeps;
     return spec;
   }
   static nlohmann::json Shared(const Cell& of) {
@@ -75,6 +80,8 @@ class FirstGradientTest : public AttemptTest, public ::testing::WithParamInterfa
     spec["parallel"]["tensor"] = of.tensor;
     spec["parallel"]["sequence"] = of.sequence;
     spec["parallel"]["pipeline"] = of.pipeline;
+    spec["parallel"]["schedule"] = of.schedule;
+    if (of.schedule == "interleaved") spec["parallel"]["interleave"] = 2;
     return spec;
   }
   // One rank's that makes the same micro-batches: once for each number of them.
@@ -166,7 +173,7 @@ TEST_P(FirstGradientTest, IsThatOfOneRankTensorByTensor) {
     EXPECT_LE(apart, Allowed(GetParam().wire, norm, values.size()) + kFloor * whole)
         << name << ", whose norm is " << norm;
   }
-  EXPECT_EQ(of_zero, kLayers);
+  EXPECT_EQ(of_zero, GetParam().layers);
   RecordProperty("worst", absl::StrCat(worst));
   if (GetParam().wire != "fp32") {
     EXPECT_GT(worst, kFp32Apart) << "it is what it says";
@@ -189,6 +196,17 @@ INSTANTIATE_TEST_SUITE_P(
         Cell{"zero1", 2, 3, "fp32", "block", 1, true, 2},
         Cell{"zero3", 2, 3, "fp32", "none", 1, true, 2},
         Cell{"ddp", 1, 3, "fp32", "none", 2, true, 2}),
+    [](const auto& info) { return info.param.Name(); });
+
+INSTANTIATE_TEST_SUITE_P(
+    Rest, FirstGradientTest,
+    ::testing::Values(Cell{"ddp", 1, 3, "fp32", "none", 4},
+                      Cell{"zero1", 2, 3, "fp32", "none", 4, false},
+                      Cell{"ddp", 1, 8, "fp32", "none", 1, true, 4, "1f1b", 4},
+                      Cell{"ddp", 1, 4, "fp32", "none", 1, true, 2, "gpipe"},
+                      Cell{"zero1", 2, 4, "fp32", "none", 1, true, 2, "gpipe", 4},
+                      Cell{"ddp", 1, 4, "fp32", "none", 1, true, 2, "interleaved", 4},
+                      Cell{"ddp", 2, 4, "fp32", "block", 1, true, 2, "interleaved", 4}),
     [](const auto& info) { return info.param.Name(); });
 
 }  // namespace
