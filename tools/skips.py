@@ -1,4 +1,4 @@
-"""Which cases of the last run of ctest were skipped, and why: an entry whose cases are skipped in part counts as passed.
+"""Which cases of the last run of ctest were skipped, and why: an entry with skipped cases counts as passed all the same.
 
 usage: skips.py BUILD_FOLDER
 
