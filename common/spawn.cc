@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/unique_fd.h"
 
 namespace dt {
 namespace {
@@ -21,6 +23,12 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;
+}
+
+int LastNumber(const SpawnOptions& options) {
+  int last = STDERR_FILENO;
+  for (const auto& [ours, number] : options.descriptors) last = std::max(last, number);
+  return last;
 }
 
 class FileActions {
@@ -33,12 +41,10 @@ class FileActions {
                                        O_WRONLY | O_CREAT | O_APPEND, 0600);
       posix_spawn_file_actions_adddup2(&actions_, STDOUT_FILENO, STDERR_FILENO);
     }
-    int last = STDERR_FILENO;
     for (const auto& [ours, number] : options.descriptors) {
       posix_spawn_file_actions_adddup2(&actions_, ours, number);
-      last = std::max(last, number);
     }
-    posix_spawn_file_actions_addclosefrom_np(&actions_, last + 1);
+    posix_spawn_file_actions_addclosefrom_np(&actions_, LastNumber(options) + 1);
     if (!options.folder.empty()) {
       posix_spawn_file_actions_addchdir_np(&actions_, options.folder.c_str());
     }
@@ -80,6 +86,74 @@ class Attributes {
   posix_spawnattr_t attributes_;
 };
 
+bool Opens(const char* path, int flags, int number) {
+  const int fd = open(path, flags, 0600);
+  if (fd < 0 || fd == number) return fd == number;
+  const bool moved = dup2(fd, number) == number;
+  close(fd);
+  return moved;
+}
+
+// As posix_spawn sets things; false: errno says why not. `kept` is moved behind the program's.
+bool PrepareAsSpawn(const SpawnOptions& options, int kept) {
+  for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
+  if (options.group == ProcessGroup::kOwn && setpgid(0, 0) != 0) return false;
+  if (options.group == ProcessGroup::kOwnSession && setsid() < 0) return false;
+  if (!Opens("/dev/null", O_RDONLY, STDIN_FILENO)) return false;
+  if (!options.log.empty() &&
+      !(Opens(options.log.c_str(), O_WRONLY | O_CREAT | O_APPEND, STDOUT_FILENO) &&
+        dup2(STDOUT_FILENO, STDERR_FILENO) >= 0)) {
+    return false;
+  }
+  for (const auto& [ours, number] : options.descriptors) {
+    if (dup2(ours, number) < 0) return false;
+  }
+  if (dup3(kept, LastNumber(options) + 1, O_CLOEXEC) < 0) return false;
+  closefrom(LastNumber(options) + 2);
+  if (!options.folder.empty() && chdir(options.folder.c_str()) != 0) return false;
+  sigset_t none;
+  sigemptyset(&none);
+  return sigprocmask(SIG_SETMASK, &none, nullptr) == 0;
+}
+
+// posix_spawn knows no signal of a parent's death, and one process cannot set it for another. The
+// child calls what is safe after the fork of a process with threads alone, until it is the program.
+int ForkAndExec(const SpawnOptions& options, char* const* words, char* const* variables,
+                pid_t* pid) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return errno;
+  const UniqueFd told(ends[0]);
+  UniqueFd low(ends[1]);
+  // No number that the program's descriptors are set to.
+  UniqueFd telling(fcntl(low.get(), F_DUPFD_CLOEXEC, LastNumber(options) + 2));
+  low.Reset();
+  if (!telling.valid()) return errno;
+  const int kept = telling.get();
+  const pid_t parent = getpid();
+  *pid = fork();
+  if (*pid < 0) return errno;
+  if (*pid == 0) {
+    // Before all else, and then a look whether it came too late.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(127);
+    if (PrepareAsSpawn(options, kept)) execve(options.path.c_str(), words, variables);
+    const int error = errno;
+    if (write(kept, &error, sizeof(error)) < 0) {  // it has been moved
+      static_cast<void>(!write(LastNumber(options) + 1, &error, sizeof(error)));
+    }
+    _exit(127);
+  }
+  telling.Reset();
+  int error = 0;
+  ssize_t got;
+  do got = read(told.get(), &error, sizeof(error));
+  while (got < 0 && errno == EINTR);
+  if (got != sizeof(error)) return 0;  // closed: it is the program
+  while (waitpid(*pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return error;
+}
+
 }  // namespace
 
 Environment EnvironmentWith(const Environment& over) {
@@ -105,17 +179,26 @@ std::string DescribeExit(int wait_status) {
 }
 
 absl::StatusOr<pid_t> Spawn(const SpawnOptions& options) {
-  const FileActions actions(options);
-  const Attributes attributes(options.group);
   std::vector<std::string> words = options.arguments;
   words.insert(words.begin(), options.path);
   std::vector<std::string> variables;
   for (const auto& [name, value] : options.environment) {
     variables.push_back(absl::StrCat(name, "=", value));
   }
+  const std::vector<char*> word_pointers = Pointers(words);
+  const std::vector<char*> variable_pointers = Pointers(variables);
   pid_t pid = -1;
-  const int error = posix_spawn(&pid, options.path.c_str(), actions.get(), attributes.get(),
-                                Pointers(words).data(), Pointers(variables).data());
+  int error = 0;
+  switch (options.life) {
+    case Life::kOwn:
+      error = posix_spawn(&pid, options.path.c_str(), FileActions(options).get(),
+                          Attributes(options.group).get(), word_pointers.data(),
+                          variable_pointers.data());
+      break;
+    case Life::kOfStarter:
+      error = ForkAndExec(options, word_pointers.data(), variable_pointers.data(), &pid);
+      break;
+  }
   if (error != 0) {
     return absl::UnavailableError(absl::StrCat("starting ", options.path, ": ", strerror(error)));
   }

@@ -1,6 +1,6 @@
-// spawn.h: starts another program. Never fork: a process of ours may have gRPC's threads.
+// spawn.h: starts another program. Fork nowhere else: a process of ours may have gRPC's threads.
 //
-// Threads: any.
+// Threads: any; with Life::kOfStarter one that lives as long as the program is to.
 // Errors:  Unavailable, with the program's path and the system's reason.
 // Tests:   tests/common/spawn_test.cc
 #pragma once
@@ -25,6 +25,10 @@ Environment EnvironmentWith(const Environment& over);
 // kOwnSession: a group of its own that no terminal signals either.
 enum class ProcessGroup { kOfParent, kOwn, kOwnSession };
 
+// kOfStarter: the kernel kills the program (not what it starts) once the thread that started it has
+// ended, by whatever signal.
+enum class Life { kOwn, kOfStarter };
+
 struct SpawnOptions {
   std::string path;                    // of the program; becomes its first word
   std::vector<std::string> arguments;  // those behind it
@@ -35,6 +39,7 @@ struct SpawnOptions {
   std::string folder;  // where it starts, and what a relative `path` is relative to; "": here
   std::string log;     // where 1 and 2 go, appended, when it is not empty
   ProcessGroup group = ProcessGroup::kOfParent;
+  Life life = Life::kOwn;
 };
 
 // The process's number; the caller waits for it. It begins with default signals, none blocked.

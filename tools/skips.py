@@ -1,4 +1,4 @@
-"""Which cases of the last run of ctest were skipped, and why: an entry counts as passed when some of its cases are.
+"""Which cases of the last run of ctest were skipped, and why: an entry with skipped cases counts as passed.
 
 usage: skips.py BUILD_FOLDER
 

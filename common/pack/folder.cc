@@ -62,28 +62,76 @@ struct Listed {
   bool by_git = false;
 };
 
-absl::StatusOr<Listed> List(const std::string& folder) {
-  Listed listed;
-  std::optional<std::vector<std::string>> by_git = ListByGit(folder);
-  listed.by_git = by_git.has_value();
-  if (!by_git) {
-    DT_RETURN_IF_ERROR(ListAll(folder, "", listed.files));
-    return listed;
-  }
-  for (std::string& path : *by_git) {
+// What git lists, with the files of a folder that it does not list by file.
+absl::StatusOr<std::vector<std::string>> InFull(const std::string& folder,
+                                                std::vector<std::string> by_git) {
+  std::vector<std::string> files;
+  for (std::string& path : by_git) {
     while (path.ends_with('/')) path.pop_back();
     struct stat facts {};
     if (lstat((folder + "/" + path).c_str(), &facts) != 0) continue;  // removed, not committed
     if (S_ISDIR(facts.st_mode)) {                                     // a work tree within this one
-      DT_RETURN_IF_ERROR(ListAll(folder, path, listed.files));
+      DT_RETURN_IF_ERROR(ListAll(folder, path, files));
     } else {
-      listed.files.push_back(std::move(path));
+      files.push_back(std::move(path));
     }
   }
   // A path that conflicts in a merge is listed once for each side.
-  std::sort(listed.files.begin(), listed.files.end());
-  listed.files.erase(std::unique(listed.files.begin(), listed.files.end()), listed.files.end());
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  return files;
+}
+
+bool IsIgnoreFile(const std::string& path) { return fs::path(path).filename() == ".gitignore"; }
+
+bool IsLeftOut(const std::string& path) {
+  const fs::path parts(path);
+  return std::any_of(parts.begin(), parts.end(), [](const fs::path& part) {
+    return std::find(kLeftOut.begin(), kLeftOut.end(), part.string()) != kLeftOut.end();
+  });
+}
+
+// What travels of a folder in no work tree. A .gitignore may name a secret: where there is one it
+// counts, or nothing travels.
+absl::StatusOr<std::vector<std::string>> ListOutside(const std::string& folder) {
+  std::vector<std::string> all;
+  DT_RETURN_IF_ERROR(ListAll(folder, "", all));
+  const auto ignores = std::find_if(all.begin(), all.end(), IsIgnoreFile);
+  const bool whole = all.size() <= limits::kCodeFiles;
+  if (ignores == all.end() && whole) return all;
+  std::optional<std::vector<std::string>> kept = ListNotIgnored(folder);
+  if (kept) {
+    DT_ASSIGN_OR_RETURN(std::vector<std::string> files, InFull(folder, *std::move(kept)));
+    std::erase_if(files, IsLeftOut);
+    return files;
+  }
+  if (ignores == all.end()) return all;  // too many, as its refusal says
+  return absl::InvalidArgumentError(
+      absl::StrCat("code: the folder '", folder, "' has a ", *ignores,
+                   ", which git reads, and git could not be asked; install git, or move what is "
+                   "not to travel out of the folder and remove the file"));
+}
+
+absl::StatusOr<Listed> List(const std::string& folder) {
+  std::optional<std::vector<std::string>> by_git = ListByGit(folder);
+  Listed listed;
+  listed.by_git = by_git.has_value();
+  if (by_git) {
+    DT_ASSIGN_OR_RETURN(listed.files, InFull(folder, *std::move(by_git)));
+  } else {
+    DT_ASSIGN_OR_RETURN(listed.files, ListOutside(folder));
+  }
   return listed;
+}
+
+// Whether the folder, or one above it, has what git makes of a work tree.
+bool HasRepository(const std::string& folder) {
+  std::error_code code;
+  for (fs::path place = fs::absolute(folder, code); !code; place = place.parent_path()) {
+    if (fs::exists(place / ".git", code)) return true;
+    if (place == place.parent_path()) break;
+  }
+  return false;
 }
 
 absl::StatusOr<std::string> ReadLink(const std::string& path) {
@@ -180,10 +228,10 @@ absl::StatusOr<PackedFolder> PackFolder(const std::string& folder) {
   if (listed.by_git) {
     packed.revision = RevisionOf(folder);
     packed.changes = ChangesIn(folder);
-  } else if (fs::exists(fs::path(folder) / ".gitignore", code)) {
+  } else if (HasRepository(folder)) {
     packed.note =
-        "the .gitignore of the code's folder was not looked at: the folder is in no git work tree, "
-        "or there is no git here";
+        "git was not asked about the work tree that the code's folder is in, or refused to answer "
+        "(git status there says why): what it tracks although a .gitignore names it did not travel";
   }
   return packed;
 }

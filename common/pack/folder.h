@@ -27,7 +27,8 @@ struct PackedFolder {
 };
 
 // In a git work tree: what git tracks or would track. Else every file but those of version control,
-// caches and virtual environments; a .gitignore counts only where git can be asked.
+// caches and virtual environments, and of what a .gitignore names; where there is one and git,
+// which reads it, cannot be asked, the folder is refused.
 absl::StatusOr<PackedFolder> PackFolder(const std::string& folder);
 
 // Writes every file below `folder`, which is made and must not be there yet. What was begun is

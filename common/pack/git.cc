@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/clock.h"
+#include "common/files.h"
 #include "common/limits.h"
 #include "common/spawn.h"
 #include "common/text.h"
@@ -101,14 +102,38 @@ Answer AskGit(const std::string& folder, std::vector<std::string> words, size_t 
 
 }  // namespace
 
-std::optional<std::vector<std::string>> ListByGit(const std::string& folder) {
-  const Answer listed =
-      AskGit(folder, {"ls-files", "--cached", "--others", "--exclude-standard", "-z"}, kListBytes);
+namespace {
+
+std::optional<std::vector<std::string>> FilesIn(const Answer& listed) {
   if (!listed.ok && listed.text.size() < kListBytes) return std::nullopt;
   std::vector<std::string> files;
   for (const absl::string_view path : absl::StrSplit(listed.text, '\0', absl::SkipEmpty())) {
     files.emplace_back(path);
   }
+  return files;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> ListByGit(const std::string& folder) {
+  return FilesIn(
+      AskGit(folder, {"ls-files", "--cached", "--others", "--exclude-standard", "-z"}, kListBytes));
+}
+
+// git lists what it would track of a work tree, so that it gets a repository for the question.
+std::optional<std::vector<std::string>> ListNotIgnored(const std::string& folder) {
+  const char* place = std::getenv("TMPDIR");
+  std::string empty =
+      absl::StrCat(place == nullptr || *place == '\0' ? "/tmp" : place, "/dtrain-git-XXXXXX");
+  if (mkdtemp(empty.data()) == nullptr) return std::nullopt;
+  std::optional<std::vector<std::string>> files;
+  if (AskGit(folder, {"init", "--quiet", "--bare", "--template=", empty}, kListBytes).ok) {
+    files = FilesIn(AskGit(folder,
+                           {absl::StrCat("--git-dir=", empty), "--work-tree=.", "ls-files",
+                            "--others", "--exclude-standard", "-z"},
+                           kListBytes));
+  }
+  RemoveAll(empty).IgnoreError();
   return files;
 }
 

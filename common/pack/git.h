@@ -15,6 +15,10 @@ namespace dt::pack {
 // folder is in no work tree, or git cannot be asked.
 std::optional<std::vector<std::string>> ListByGit(const std::string& folder);
 
+// The files of a folder that is in no work tree, without those that a .gitignore in it, or below
+// it, names. Nothing: git cannot be asked.
+std::optional<std::vector<std::string>> ListNotIgnored(const std::string& folder);
+
 // The commit that is checked out; "": none.
 std::string RevisionOf(const std::string& folder);
 // What the folder has beyond that commit: a line for each file, then lines counted, cut to

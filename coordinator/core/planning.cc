@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,13 +15,11 @@
 #include "absl/strings/str_format.h"
 #include "common/limits.h"
 #include "coordinator/core/explain.h"
-#include "coordinator/core/marking.h"
 #include "coordinator/core/network_figures.h"
 #include "coordinator/core/past_pace.h"
+#include "coordinator/core/plan_queue.h"
 #include "coordinator/core/plan_strategies.h"
 #include "coordinator/core/schedule.h"
-#include "coordinator/core/standings.h"
-#include "coordinator/core/summaries.h"
 #include "plan/cost.h"
 #include "plan/finish.h"
 #include "spec/search.h"
@@ -31,18 +30,12 @@ namespace {
 
 // The workers that take work of one kind.
 struct Fleet {
-  std::vector<double> free_at;  // seconds from now, one a slot
+  uint32_t slots = 0;
   uint32_t free = 0;
   uint64_t least_memory = 0;  // of a slot; 0: unknown
   std::string device_name;    // of most of them
   uint64_t of_host = 0;       // most that one host has
-  bool ends_unknown = false;  // of what runs on some of them
 };
-
-bool TakesWork(const State& state, const Worker& worker, const Constraint& constraint) {
-  return worker.presence == Presence::kConnected && !worker.draining &&
-         Meets(constraint, worker.hello) && !IsHeld(state, worker.name);
-}
 
 Fleet FleetOf(const State& state, const Constraint& constraint) {
   Fleet fleet;
@@ -65,15 +58,8 @@ Fleet FleetOf(const State& state, const Constraint& constraint) {
     if (memory > 0 && (fleet.least_memory == 0 || memory < fleet.least_memory)) {
       fleet.least_memory = memory;
     }
-    double free_at = 0;
-    if (worker.attempt == nullptr) {
-      ++fleet.free;
-    } else if (worker.attempt->Open()) {
-      free_at = EtaSeconds(state, worker.attempt->id.trial);
-      if (free_at < 0) fleet.ends_unknown = true;
-      free_at = std::max(0.0, free_at);
-    }
-    fleet.free_at.push_back(free_at);
+    ++fleet.slots;
+    if (worker.attempt == nullptr) ++fleet.free;
   }
   int most = 0;
   for (const auto& [name, count] : names) {
@@ -95,7 +81,7 @@ Shape ShapeOfKind(const Experiment& experiment, const PlannedKind& kind) {
 
 // How many of the fleet's slots one trial can have.
 int32_t SlotsFor(const Shape& shape, const Fleet& fleet) {
-  return static_cast<int32_t>(shape.single_node ? fleet.of_host : fleet.free_at.size());
+  return static_cast<int32_t>(shape.single_node ? fleet.of_host : fleet.slots);
 }
 
 // With the slots that a trial would start on where `there` are, were they idle.
@@ -157,39 +143,23 @@ double ShareTrained(const v1::ExperimentSpec& spec) {
   return share;
 }
 
-// Experiments whose trials wait, and would go first.
-void FillQueue(const State& state, const PlanDraft& draft, DeviceKind device,
-               v1::PlanResponse& response) {
-  int32_t wanted = 1;  // by the smallest of its trials
+QueueAhead FillQueue(const State& state, const PlanDraft& draft, const Shape& asked,
+                     absl::Duration now, v1::PlanResponse& response) {
+  Wanted wanted{.constraint = asked.constraint,
+                .priority = draft.spec.base().resources().priority(),
+                .slots = std::numeric_limits<int32_t>::max(),
+                .single_node = asked.single_node};
   for (const v1::PlannedTrials& planned : response.configurations()) {
-    wanted = &planned == &response.configurations(0) ? planned.slots()
-                                                     : std::min(wanted, planned.slots());
+    wanted.slots = std::min(wanted.slots, planned.slots());
   }
-  const int32_t priority = draft.spec.base().resources().priority();
-  uint32_t before = 0;
-  std::string lower;
-  for (const auto& [id, experiment] : state.durable.experiments) {
-    if (experiment.AllEnded() || experiment.paused) continue;
-    if (ShapeOf(experiment).constraint.device != device) continue;
-    const int32_t theirs = experiment.spec.base().resources().priority();
-    if (theirs >= priority) before += experiment.pending;
-    if (theirs < priority && experiment.active > 0) {
-      absl::StrAppend(&lower, lower.empty() ? "" : ", ", id);
-    }
-  }
-  response.set_waiting_before(before);
-  if (before > 0) {
-    response.add_notes(absl::StrCat(before, before == 1 ? " trial waits" : " trials wait",
-                                    " already, of the same or a higher priority"));
-  }
-  if (!lower.empty() && static_cast<int32_t>(response.slots_free()) < wanted) {
-    response.add_notes(
-        absl::StrCat("trials of lower priority would make room: of experiment ", lower));
-  }
+  if (response.configurations().empty()) wanted.slots = 1;
+  QueueAhead ahead = QueueAheadOf(state, wanted, now);
+  response.set_waiting_before(static_cast<uint32_t>(ahead.waiting));
+  for (const std::string& note : ahead.notes) response.add_notes(note);
+  return ahead;
 }
 
-void FillFinish(const State& state, const PlanDraft& draft, const Fleet& fleet,
-                v1::PlanResponse& response) {
+void FillFinish(const PlanDraft& draft, const QueueAhead& ahead, v1::PlanResponse& response) {
   const double share = ShareTrained(draft.spec);
   double drawn = 0;
   for (const PlannedKind& kind : draft.kinds) drawn += kind.trials;
@@ -211,17 +181,9 @@ void FillFinish(const State& state, const PlanDraft& draft, const Fleet& fleet,
   response.set_slot_seconds(slot_seconds);
   response.set_finish_seconds(-1);
   if (slot_seconds < 0) return;
-  std::vector<plan::Batch> before;
-  bool known = !fleet.ends_unknown;
-  for (const auto& [id, experiment] : state.durable.experiments) {
-    if (experiment.AllEnded() || experiment.paused || experiment.pending == 0) continue;
-    const std::optional<double> seconds = MeanSecondsOf(state.live, id);
-    known = known && seconds.has_value();
-    before.push_back({experiment.pending, ShapeOf(experiment).slots, seconds.value_or(0)});
-  }
   const auto at_once = static_cast<uint64_t>(draft.spec.search().max_concurrent());
-  response.set_finish_seconds(plan::FinishSeconds(fleet.free_at, before, mine, at_once));
-  if (!known) {
+  response.set_finish_seconds(plan::FinishSeconds(ahead.free_at, ahead.before, mine, at_once));
+  if (!ahead.known) {
     response.add_notes(
         "it may take longer: how long the trials that run or wait now will take is not known yet");
   }
@@ -229,7 +191,8 @@ void FillFinish(const State& state, const PlanDraft& draft, const Fleet& fleet,
 
 }  // namespace
 
-absl::StatusOr<v1::PlanResponse> Query(const State& state, const PlanDraft& draft, absl::Duration) {
+absl::StatusOr<v1::PlanResponse> Query(const State& state, const PlanDraft& draft,
+                                       absl::Duration now) {
   if (!draft.refused.ok()) return draft.refused;
   Experiment experiment;
   experiment.spec = draft.spec;
@@ -243,7 +206,7 @@ absl::StatusOr<v1::PlanResponse> Query(const State& state, const PlanDraft& draf
   v1::PlanResponse response;
   response.set_trials(draft.trials);
   response.set_device(std::string(Name(device)));
-  response.set_slots_connected(static_cast<uint32_t>(fleet.free_at.size()));
+  response.set_slots_connected(fleet.slots);
   response.set_slots_free(fleet.free);
   for (const PlannedKind& kind : draft.kinds) {
     if (response.configurations_size() == limits::kPlannedKinds) break;
@@ -278,8 +241,7 @@ absl::StatusOr<v1::PlanResponse> Query(const State& state, const PlanDraft& draf
         "the vocabulary is known once the data are read; memory is reckoned with GPT-2's");
   }
   AddSizes(draft, response);
-  FillQueue(state, draft, device, response);
-  FillFinish(state, draft, fleet, response);
+  FillFinish(draft, FillQueue(state, draft, asked, now, response), response);
   if (ShareTrained(draft.spec) < 1) {
     response.add_notes(absl::StrFormat(
         "asha ends most trials early: reckoned with %.0f %% of their steps on average",

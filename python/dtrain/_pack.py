@@ -8,6 +8,7 @@ import os
 import stat
 import struct
 import subprocess
+import tempfile
 from dataclasses import dataclass
 
 from . import _limits
@@ -62,12 +63,49 @@ def _below(folder: bytes, below: bytes, found: set[bytes]) -> None:
                 return
 
 
-def _listed(folder: bytes, by_git: bytes | None) -> list[bytes]:
-    """In the order of their bytes."""
+def _not_ignored(folder: bytes) -> bytes | None:
+    """As `git ls-files` lists what it would track of a work tree, of a folder that is in none. None: as _git."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="dtrain-git-") as empty:
+            if _git(folder, "init", "--quiet", "--bare", "--template=", empty) is None:
+                return None
+            return _git(folder, f"--git-dir={empty}", "--work-tree=.", "ls-files", "--others", "--exclude-standard",
+                        "-z")
+    except OSError:
+        return None
+
+
+def _outside(folder: bytes) -> list[bytes]:
+    """Of a folder in no work tree. What a .gitignore names may be a secret: where there is one it counts, or nothing
+    travels."""
     found: set[bytes] = set()
-    if by_git is None:
-        _below(folder, b"", found)
+    _below(folder, b"", found)
+    ignores = sorted(path for path in found if os.path.basename(path) == b".gitignore")
+    if not ignores and len(found) <= _limits.CODE_FILES:
         return sorted(found)
+    kept = _not_ignored(folder)
+    if kept is not None:
+        return [path for path in _in_full(folder, kept) if _LEFT_OUT.isdisjoint(path.split(b"/"))]
+    if not ignores:
+        return sorted(found)  # too many, as its refusal says
+    raise UsageError(f"code: the folder '{os.fsdecode(folder)}' has a {os.fsdecode(ignores[0])}, which git reads, and "
+                     "git could not be asked; install git, or move what is not to travel out of the folder and remove "
+                     "the file")
+
+
+def _has_repository(folder: bytes) -> bool:
+    """Whether the folder, or one above it, has what git makes of a work tree."""
+    place = os.path.abspath(folder)
+    while not os.path.lexists(os.path.join(place, b".git")):
+        if place == os.path.dirname(place):
+            return False
+        place = os.path.dirname(place)
+    return True
+
+
+def _in_full(folder: bytes, by_git: bytes) -> list[bytes]:
+    """What git lists, with the files of a folder that it does not list by file, in the order of their bytes."""
+    found: set[bytes] = set()
     for name in filter(None, by_git.split(b"\0")):
         path = name.rstrip(b"/")
         try:
@@ -117,13 +155,13 @@ def _cut(text: bytes, limit: int) -> str:
 
 def pack_folder(folder: str) -> Packed:
     """In a git work tree: what git tracks or would track. Else every file but those of version control, caches and
-    virtual environments. Raises UsageError where the folder cannot travel."""
+    virtual environments, and of what a .gitignore names. Raises UsageError where the folder cannot travel."""
     if not os.path.isdir(folder):
         raise UsageError(f"code: '{folder}' is not a folder; name one, relative to the file")
     place = os.fsencode(folder)
     by_git = _git(place, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
     try:
-        sized = _sized(place, _listed(place, by_git))
+        sized = _sized(place, _outside(place) if by_git is None else _in_full(place, by_git))
         _check_sizes(sized)
         content = bytearray(_MAGIC)
         for kind, path, _ in sized:
@@ -146,6 +184,7 @@ def pack_folder(folder: str) -> Packed:
         changes = ((_git(place, "status", "--porcelain", "--", ".") or b"") +
                    (_git(place, "diff", "--no-ext-diff", "--stat", "HEAD", "--", ".") or b""))
         return Packed(packed, digest, len(sized), revision, _cut(changes, _limits.CODE_CHANGES_BYTES))
-    note = ("the .gitignore of the code's folder was not looked at: the folder is in no git work tree, or there is no "
-            "git here") if os.path.exists(os.path.join(folder, ".gitignore")) else ""
+    note = ("git was not asked about the work tree that the code's folder is in, or refused to answer (git status "
+            "there says why): what it tracks although a .gitignore names it did not travel"
+            ) if _has_repository(place) else ""
     return Packed(packed, digest, len(sized), note=note)

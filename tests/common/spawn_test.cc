@@ -2,13 +2,17 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
+#include <thread>
 
 #include "common/files.h"
+#include "tests/testing/await.h"
 #include "tests/testing/temp_folder.h"
 
 namespace dt {
@@ -48,22 +52,74 @@ TEST_F(SpawnTest, OnlyTheNamedDescriptorsAreOpen) {
   const UniqueFd stray(fcntl(STDERR_FILENO, F_DUPFD, 40));
   const UniqueFd given(open("/dev/zero", O_RDONLY));
   const UniqueFd high(fcntl(given.get(), F_DUPFD, 50));
-  EXPECT_EQ(Printed("for n in 0 3 4 40 50; do readlink /proc/$$/fd/$n || echo none; done",
-                    {.descriptors = {{high.get(), 3}}}),
-            "/dev/null\n/dev/zero\nnone\nnone\nnone\n");
+  for (const Life life : {Life::kOwn, Life::kOfStarter}) {
+    EXPECT_EQ(Printed("for n in 0 3 4 40 50; do readlink /proc/$$/fd/$n || echo none; done",
+                      {.descriptors = {{high.get(), 3}}, .life = life}),
+              "/dev/null\n/dev/zero\nnone\nnone\nnone\n");
+    std::filesystem::remove(folder_ / "log");
+  }
 }
 
 TEST_F(SpawnTest, AProcessGroupOfItsOwnIsItsOwn) {
-  EXPECT_EQ(Printed("test \"$(cut -d' ' -f5 /proc/$$/stat)\" = $$ && echo own",
-                    {.group = ProcessGroup::kOwn}),
-            "own\n");
+  for (const Life life : {Life::kOwn, Life::kOfStarter}) {
+    EXPECT_EQ(Printed("test \"$(cut -d' ' -f5 /proc/$$/stat)\" = $$ && echo own",
+                      {.group = ProcessGroup::kOwn, .life = life}),
+              "own\n");
+    std::filesystem::remove(folder_ / "log");
+  }
+}
+
+TEST_F(SpawnTest, ItStartsInItsFolderWithDefaultSignalsAndNoneBlocked) {
+  sigset_t usual, blocked;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGTERM);
+  sigprocmask(SIG_BLOCK, &blocked, &usual);
+  signal(SIGPIPE, SIG_IGN);
+  for (const Life life : {Life::kOwn, Life::kOfStarter}) {
+    EXPECT_EQ(Printed("pwd; grep -E 'SigBlk|SigIgn' /proc/self/status | tr -d '0\\n'",
+                      {.folder = "/proc", .life = life}),
+              "/proc\nSigBlk:\tSigIgn:\t");
+    std::filesystem::remove(folder_ / "log");
+  }
+  signal(SIGPIPE, SIG_DFL);
+  sigprocmask(SIG_SETMASK, &usual, nullptr);
+}
+
+TEST_F(SpawnTest, WhatIsToEndWithItsStarterEndsWithTheThread) {
+  pid_t bound = -1;
+  std::thread starter([&] {
+    const auto pid = Spawn({.path = "/bin/sleep", .arguments = {"1000"}, .life = Life::kOfStarter});
+    ASSERT_TRUE(pid.ok()) << pid.status();
+    bound = *pid;
+  });
+  starter.join();
+  ASSERT_GT(bound, 0);
+  std::optional<int> ended;
+  EXPECT_TRUE(testing::Await([&] {
+    int status = 0;
+    if (waitpid(bound, &status, WNOHANG) == bound) ended = status;
+    return ended.has_value();
+  }));
+  if (!ended) kill(bound, SIGKILL);
+  EXPECT_EQ(ended.value_or(0), SIGKILL);
 }
 
 TEST(SpawnErrorTest, AMissingProgramIsNamed) {
-  const absl::StatusOr<pid_t> pid = Spawn({.path = "/absent/program"});
-  ASSERT_FALSE(pid.ok());
-  EXPECT_EQ(std::string(pid.status().message()),
-            "starting /absent/program: No such file or directory");
+  for (const Life life : {Life::kOwn, Life::kOfStarter}) {
+    const absl::StatusOr<pid_t> pid = Spawn({.path = "/absent/program", .life = life});
+    ASSERT_FALSE(pid.ok());
+    EXPECT_EQ(std::string(pid.status().message()),
+              "starting /absent/program: No such file or directory");
+  }
+}
+
+TEST(SpawnErrorTest, AFolderThatIsNotThereIsAnError) {
+  for (const Life life : {Life::kOwn, Life::kOfStarter}) {
+    const absl::StatusOr<pid_t> pid =
+        Spawn({.path = "/bin/true", .folder = "/absent", .life = life});
+    ASSERT_FALSE(pid.ok());
+    EXPECT_EQ(std::string(pid.status().message()), "starting /bin/true: No such file or directory");
+  }
 }
 
 }  // namespace

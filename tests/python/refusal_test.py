@@ -96,6 +96,10 @@ class RefusalTest(unittest.TestCase):
 
         plain = digests()
         self.assertEqual(len(plain), 1)
+        (folder / ".gitignore").write_text("/secret\n*.pyc\n")
+        outside = digests()
+        self.assertEqual(len(outside), 1)
+        self.assertNotEqual(outside, plain)
         git = ["git", "-C", str(folder), "-c", "user.name=t", "-c", "user.email=t@t"]
         subprocess.run([*git, "init", "-q"], check=True)
         (folder / ".gitignore").write_text("secret\n__pycache__/\n")
@@ -242,10 +246,6 @@ class RefusalTest(unittest.TestCase):
         with self.refused(dtrain.NotFoundError, "no trial of experiment", "has a val_loss yet"):
             self.client.best(submitted)
 
-    def test_a_submitted_experiment_is_changed_and_says_by_whom(self) -> None:
-        with mock.patch.dict(os.environ, {"USER": "ann"}):
-            submitted = self.client.submit({**EXPERIMENT, "name": "changing"})
-            self.assertEqual(self.client.experiment(submitted).submitted_by, "ann")
     def test_where_nobody_says_who_the_person_is_the_machine_does(self) -> None:
         for unset in ({}, {"USER": ""}):
             with mock.patch.dict(os.environ, unset):
@@ -255,6 +255,10 @@ class RefusalTest(unittest.TestCase):
                 self.client.cancel(submitted)
             self.assertEqual(self.client.experiment(submitted).submitted_by, pwd.getpwuid(os.geteuid()).pw_name)
 
+    def test_a_submitted_experiment_is_changed_and_says_by_whom(self) -> None:
+        with mock.patch.dict(os.environ, {"USER": "ann"}):
+            submitted = self.client.submit({**EXPERIMENT, "name": "changing"})
+            self.assertEqual(self.client.experiment(submitted).submitted_by, "ann")
             self.assertEqual(self.client.pause(submitted), 0)
             self.assertTrue(self.client.experiment(submitted).paused)
             self.assertTrue(self.client.resume(submitted))

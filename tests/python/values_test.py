@@ -7,6 +7,7 @@ import os
 import pathlib
 import pickle
 import re
+import struct
 import sys
 import tempfile
 import types
@@ -177,6 +178,42 @@ class CodeTest(unittest.TestCase):
         self.assertEqual(self.folder_of("code: src", {"code": "other"}), "other")
         beside = _source.Text("/a/b/f.yaml", "", folder="/a/b")
         self.assertEqual(_source.code_folder({"code": pathlib.Path("../c")}, beside, None), "/a/c")
+
+    def test_what_an_ignore_file_names_does_not_travel_and_one_that_cannot_be_read_is_refused(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as empty:
+            place = pathlib.Path(folder)
+            texts = {"train.py": "", "secret": "", "sub/secret": "", "sub/kept.log": "", "sub/other.log": "",
+                     "deep/er/x.tmp": "", "deep/er/x.py": "", "out/a/b": "", "venv/bin/python": "",
+                     ".gitignore": "# mine\n/secret\n*.log\n!kept.log\nout/\n", "deep/.gitignore": "**/*.tmp\n"}
+            for path, text in texts.items():
+                (place / path).parent.mkdir(parents=True, exist_ok=True)
+                (place / path).write_text(text)
+            packed = _pack.pack_folder(folder)
+            kept = [".gitignore", "deep/.gitignore", "deep/er/x.py", "sub/kept.log", "sub/secret", "train.py"]
+            self.assertEqual(self.paths_in(packed.content), kept)
+            self.assertEqual(packed.note, "")
+            with mock.patch.dict(os.environ, {"PATH": empty}):
+                with self.assertRaisesRegex(UsageError, "has a .gitignore, which git reads.*install git"):
+                    _pack.pack_folder(folder)
+                (place / ".gitignore").unlink()
+                (place / "deep/.gitignore").unlink()
+                self.assertEqual(_pack.pack_folder(folder).files, 8)
+            (place / ".gitignore").write_text("secret\n")
+            (place / ".git").mkdir()
+            (place / ".git/HEAD").write_text("damaged")
+            packed = _pack.pack_folder(folder)
+            self.assertNotIn("secret", self.paths_in(packed.content))
+            self.assertIn("git status", packed.note)
+
+    @staticmethod
+    def paths_in(content: bytes) -> list[str]:
+        paths, at = [], len(b"dtrain code 1\n")
+        while at < len(content):
+            _, length, size = struct.unpack_from("<cIQ", content, at)
+            at += struct.calcsize("<cIQ")
+            paths.append(content[at:at + length].decode())
+            at += length + size
+        return paths
 
     def test_what_is_no_folder_or_has_too_much_is_refused_before_it_is_read(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

@@ -150,7 +150,14 @@ absl::Status Attempt::Launch(Instant now) {
   DT_ASSIGN_OR_RETURN(options.path, FindProgram(words[0], options.environment));
   options.arguments.assign(words.begin() + 1, words.end());
   options.descriptors = {{theirs.get(), kReportFd}};
+  UniqueFd output;
+  if (IsRoot()) {
+    printed_.emplace();
+    DT_ASSIGN_OR_RETURN(output, printed_->Open());
+    options.descriptors.emplace_back(output.get(), STDOUT_FILENO);
+  }
   options.folder = folder;
+  options.life = Life::kOfStarter;  // where we are killed and our agent with us
   Log(Announcement(start_, spec_, folder));
   oom_kills_before_ = OomKills();
   const std::optional<std::string> own = OwnControlGroup();
@@ -232,9 +239,13 @@ void Attempt::Serve(Instant now) {
   }
   if (keeping_->busy()) Pass(keeping_->Take());
   ReadReports(now);
+  if (printed_) printed_->Serve(now.steady);
+  TakePrinted(now);
   if (IsRoot()) Pass(telling_->Tend(now));
   if (stage_ == Stage::kWinding && !WindsOn(now.steady)) {
     if (!unread_.empty() && !overlong_) TakeLine(std::exchange(unread_, {}), now);
+    if (printed_) printed_->Finish(now.steady);
+    TakePrinted(now);
     if (keeping_->busy()) return;  // that was a checkpoint
     if (IsRoot()) Pass(telling_->Finish(now));
     const Oom oom = OomKills() > oom_kills_before_ ? Oom::kKilledSome : Oom::kNone;
@@ -299,10 +310,26 @@ void Attempt::TakeLines(Instant now) {
 }
 
 void Attempt::TakeLine(std::string_view line, Instant now) {
-  if (IsRoot()) return Pass(telling_->Take(line, now));
+  if (IsRoot()) {
+    printed_->LeaveReports();
+    if (std::exchange(took_printed_, false)) {
+      Log("it reports by its descriptor: what it prints is no report from here on");
+    }
+    return Pass(telling_->Take(line, now));
+  }
   if (std::exchange(told_other_, true)) return;
   Log(absl::StrCat("rank ", start_.rank,
                    " reports; what other ranks than 0 report is left out, and told once"));
+}
+
+// One that tells of a checkpoint keeps the others waiting.
+void Attempt::TakePrinted(Instant now) {
+  while (printed_ && !keeping_->busy()) {
+    const std::optional<std::string> line = printed_->Next(now.steady);
+    if (!line) return;
+    took_printed_ = true;
+    Pass(telling_->Take(*line, now));
+  }
 }
 
 void Attempt::Pass(const Telling::Said& said) {
@@ -324,6 +351,7 @@ void Attempt::Fail(const absl::Status& error) {
 void Attempt::End(const Ending& ending) {
   keeping_.reset();
   reports_.Reset();
+  printed_.reset();
   const absl::Status removed = RemoveAll(host_.scratch);
   if (!removed.ok()) Log(std::string(removed.message()));
   frames::End end;
@@ -343,11 +371,13 @@ std::vector<pollfd> Attempt::Descriptors() const {
   } else if (reports_.valid()) {
     descriptors.push_back({reports_.get(), POLLIN, 0});
   }
+  if (printed_) descriptors.push_back({printed_->PollFd(), POLLIN, 0});
   return descriptors;
 }
 
 absl::Duration Attempt::NextDeadline() const {
   absl::Duration next = telling_ ? telling_->NextDeadline() : absl::InfiniteDuration();
+  if (printed_ && !keeping_->busy()) next = std::min(next, printed_->NextDeadline());
   if (stage_ == Stage::kRunning) next = std::min(next, leave_at_);
   if (stage_ == Stage::kWinding && IsRoot()) next = std::min(next, wind_until_);
   return next;

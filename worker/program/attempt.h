@@ -25,6 +25,7 @@
 #include "worker/program/ending.h"
 #include "worker/program/given.h"
 #include "worker/program/keeping.h"
+#include "worker/program/printed.h"
 #include "worker/program/telling.h"
 
 namespace dt::program {
@@ -74,6 +75,7 @@ class Attempt {
   void ReadReports(Instant now);
   void TakeLines(Instant now);
   void TakeLine(std::string_view line, Instant now);
+  void TakePrinted(Instant now);
   void Pass(const Telling::Said& said);
   void Pass(const Keeping::Told& told);
   void Fail(const absl::Status& error);
@@ -99,8 +101,10 @@ class Attempt {
   bool all_gone_ = false;           // nothing below us lives
   UniqueFd reports_;
   std::string unread_;
-  bool overlong_ = false;    // the line that is being read: its rest is left out
-  bool told_other_ = false;  // that another rank than 0 reported
+  bool overlong_ = false;           // the line that is being read: its rest is left out
+  bool told_other_ = false;         // that another rank than 0 reported
+  std::optional<Printed> printed_;  // of rank 0
+  bool took_printed_ = false;
   std::optional<Telling> telling_;
   std::optional<Keeping> keeping_;
 };

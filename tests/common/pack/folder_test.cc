@@ -72,17 +72,52 @@ TEST_F(FolderTest, GitDecidesWhatTravelsTrackedOrNewButNotIgnored) {
   EXPECT_EQ(part->files, 1u);
 }
 
-TEST_F(FolderTest, WithoutGitCachesAndEnvironmentsStayAndTheIgnoreFileIsSaidToBeUnread) {
+TEST_F(FolderTest, OutsideAWorkTreeCachesEnvironmentsAndWhatIsIgnoredStay) {
   folder_.Write("train.py", "1");
   folder_.Write("__pycache__/train.pyc", "2");
   folder_.Write(".venv/bin/python", "3");
-  folder_.Write("ignored.bin", "4");
-  folder_.Write(".gitignore", "ignored.bin\n");
-  EXPECT_EQ(Paths(), ".gitignore\nignored.bin\ntrain.py\n");
+  EXPECT_EQ(Paths(), "train.py\n");
+  folder_.Write("secret", "4");
+  folder_.Write("sub/secret", "5");
+  folder_.Write("sub/kept.log", "6");
+  folder_.Write("sub/other.log", "7");
+  folder_.Write("deep/er/x.tmp", "8");
+  folder_.Write("deep/er/x.py", "9");
+  folder_.Write("out/a/b", "10");
+  folder_.Write(".gitignore", "# mine\n/secret\n*.log\n!kept.log\nout/\n");
+  folder_.Write("deep/.gitignore", "**/*.tmp\n");
+  EXPECT_EQ(Paths(),
+            ".gitignore\ndeep/.gitignore\ndeep/er/x.py\nsub/kept.log\nsub/secret\ntrain.py\n");
   const auto packed = PackFolder(folder_.path());
   ASSERT_TRUE(packed.ok());
   EXPECT_EQ(packed->revision, "");
-  EXPECT_NE(packed->note.find(".gitignore"), std::string::npos);
+  EXPECT_EQ(packed->note, "");
+  EXPECT_FALSE(fs::exists(folder_ / ".git"));
+}
+
+TEST_F(FolderTest, WhereAnIgnoreFileCannotBeReadNothingTravels) {
+  folder_.Write("train.py", "1");
+  folder_.Write("sub/secret", "2");
+  const std::string path = getenv("PATH");
+  setenv("PATH", log_.path().c_str(), 1);  // no git there
+  const std::string without = Paths();
+  folder_.Write("sub/.gitignore", "secret\n");
+  const std::string with = Paths();
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(without, "sub/secret\ntrain.py\n");
+  EXPECT_NE(with.find("has a sub/.gitignore"), std::string::npos) << with;
+  EXPECT_NE(with.find("install git"), std::string::npos) << with;
+}
+
+TEST_F(FolderTest, OfAWorkTreeThatGitRefusesTheIgnoreFileCountsAndThePersonIsTold) {
+  folder_.Write("train.py", "1");
+  folder_.Write("secret", "2");
+  folder_.Write(".gitignore", "secret\n");
+  folder_.Write(".git/HEAD", "damaged");
+  EXPECT_EQ(Paths(), ".gitignore\ntrain.py\n");
+  const auto packed = PackFolder(folder_.path());
+  ASSERT_TRUE(packed.ok());
+  EXPECT_NE(packed->note.find("git status"), std::string::npos) << packed->note;
 }
 
 TEST_F(FolderTest, TimesOwnersAndModesBesidesExecutableDoNotChangeTheDigest) {

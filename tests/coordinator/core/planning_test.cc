@@ -16,6 +16,18 @@ class PlanningTest : public CoreTest {
     EXPECT_TRUE(plan.ok()) << plan.status();
     return plan.value_or(v1::PlanResponse());
   }
+  static std::string Notes(const v1::PlanResponse& plan) {
+    std::string all;
+    for (const std::string& note : plan.notes()) all += note + "\n";
+    return all;
+  }
+  static bool Says(const v1::PlanResponse& plan, const std::string& part) {
+    return Notes(plan).find(part) != std::string::npos;
+  }
+  static v1::ExperimentSpec Urgent(v1::ExperimentSpec spec) {
+    spec.mutable_base()->mutable_resources()->set_priority(5);
+    return spec;
+  }
   // A small GPT whose trials all make `steps` steps.
   static v1::ExperimentSpec Small(int steps = 100) {
     v1::ExperimentSpec spec = OneTrial();
@@ -318,13 +330,108 @@ TEST_F(PlanningTest, OnAKnownGpuWithoutHistoryItFollowsFromTheDataSheet) {
   EXPECT_EQ(kind.estimated_from(), "FLOPs, at 40 % of 989 TFLOP/s");
 }
 
-TEST_F(PlanningTest, WhatWaitsAlreadyIsCounted) {
+TEST_F(PlanningTest, WhatWaitsAlreadyGoesFirstUnlessItsPriorityIsLower) {
   AddDevice("a", "Cpu", 64 * kGiB);
-  Submit(Trials(3, Small()));
-  EXPECT_EQ(Plan(Small()).waiting_before(), 2u);
-  v1::ExperimentSpec urgent = Small();
-  urgent.mutable_base()->mutable_resources()->set_priority(5);
-  EXPECT_EQ(Plan(Small()).slots_free(), 0u);
+  Submit(Small());
+  TrainOne("a");
+  const ExperimentId id = Submit(Trials(3, Small()));
+  Train({"a"});
+  v1::PlanResponse plan = Plan(Small());
+  EXPECT_EQ(plan.slots_free(), 0u);
+  EXPECT_EQ(plan.waiting_before(), 2u);
+  EXPECT_GE(plan.finish_seconds(), 200);
+  EXPECT_TRUE(Says(plan, absl::StrCat("trial ", id, "/1 to end"))) << Notes(plan);
+  plan = Plan(Urgent(Small()));
+  EXPECT_EQ(plan.waiting_before(), 0u);
+  EXPECT_TRUE(Says(plan, absl::StrCat("trial ", id,
+                                      "/1, of a lower priority, would make room, and "
+                                      "may be asked to in 60s")))
+      << Notes(plan);
+  EXPECT_FALSE(Says(plan, "it may take longer")) << Notes(plan);
+  EXPECT_NEAR(plan.finish_seconds(), 60 + 10 + 200, 1) << "left in peace, a save, and its own time";
+  Advance(absl::Minutes(2));
+  plan = Plan(Urgent(Small()));
+  EXPECT_TRUE(Says(plan, "would make room")) << Notes(plan);
+  EXPECT_FALSE(Says(plan, "may be asked")) << Notes(plan);
+  EXPECT_NEAR(plan.finish_seconds(), 10 + 200, 1);
+}
+
+TEST_F(PlanningTest, WhatWaitsForOtherWorkersHoldsNothingUp) {
+  AddDevice("a", "Cpu", 64 * kGiB);
+  AddDevice("b", "Cpu", 64 * kGiB);
+  Submit(Small());
+  TrainOne("a");
+  v1::ExperimentSpec cuda = Trials(5, Small());
+  cuda.mutable_base()->mutable_resources()->set_device("cuda");
+  Submit(cuda);
+  const v1::PlanResponse plan = Plan(Small());
+  EXPECT_EQ(plan.waiting_before(), 0u);
+  EXPECT_NEAR(plan.finish_seconds(), 200, 1e-6);
+  EXPECT_EQ(plan.notes_size(), 1) << Notes(plan);
+  EXPECT_TRUE(Says(plan, "the vocabulary")) << Notes(plan);
+}
+
+TEST_F(PlanningTest, WhereEverySlotIsBusyItSaysWhoseEndItWaitsFor) {
+  AddDevice("a", "Cpu", 64 * kGiB);
+  AddDevice("b", "Cpu", 64 * kGiB);
+  const ExperimentId id = Submit(Trials(2, Small()));
+  Train({"a"});
+  Train({"b"});
+  v1::ExperimentSpec two = Small();
+  EXPECT_TRUE(Says(Plan(two), absl::StrCat("no slot is free: it waits for trial ", id,
+                                           "/1 to end; when is not known yet")))
+      << Notes(Plan(two));
+  two.mutable_base()->mutable_resources()->set_gpus(2);
+  two.add_explicit_paths("resources.gpus");
+  EXPECT_TRUE(Says(Plan(two), absl::StrCat("no slot is free of the 2 that a trial needs: it waits "
+                                           "for trials ",
+                                           id, "/1, ", id, "/2 to end")))
+      << Notes(Plan(two));
+  Finish({"a"});
+  EXPECT_TRUE(Says(Plan(two), absl::StrCat("1 slot is free of the 2 that a trial needs: it waits "
+                                           "for trial ",
+                                           id, "/2 to end")))
+      << Notes(Plan(two));
+  EXPECT_FALSE(Says(Plan(Small()), "waits for")) << "a slot is free";
+}
+
+TEST_F(PlanningTest, ProposalsStillToComeWaitLikeTrials) {
+  AddDevice("a", "Cpu", 64 * kGiB);
+  Submit(Small());
+  TrainOne("a");
+  const ExperimentId id = Submit(Searching("bayes", 20, Small()));
+  TrainOne("a");
+  Train({"a"});
+  const v1::PlanResponse plan = Plan(Small());
+  EXPECT_EQ(plan.waiting_before(), 18u) << "one has finished, one trains, of experiment " << id;
+  EXPECT_TRUE(Says(plan, "18 trials wait already")) << Notes(plan);
+  EXPECT_EQ(Plan(Urgent(Small())).waiting_before(), 0u);
+}
+
+TEST_F(PlanningTest, OnlyWhoHasWhatItNeedsIsAskedToMakeRoom) {
+  AddDevice("a", "Cpu", 64 * kGiB);
+  AddDevice("b", "Cpu", 64 * kGiB);
+  v1::Label& here = *workers_.at("b").hello.add_labels();
+  here.set_key("zone");
+  here.set_value("west");
+  Connect("b");
+  const ExperimentId id = Submit(Trials(2, Small()));
+  Train({"a"});
+  Train({"b"});
+  Advance(absl::Minutes(2));
+  v1::ExperimentSpec west = Urgent(Small());
+  v1::Label& label = *west.mutable_base()->mutable_resources()->add_labels();
+  label.set_key("zone");
+  label.set_value("west");
+  const std::string theirs = absl::StrCat("trial ", id, "/", AssignedTo("b")->trial(),
+                                          ", of a lower priority, would make room");
+  EXPECT_TRUE(Says(Plan(west), theirs)) << Notes(Plan(west));
+  v1::ExperimentSpec both = Urgent(Small());
+  both.mutable_base()->mutable_resources()->set_gpus(2);
+  both.add_explicit_paths("resources.gpus");
+  EXPECT_TRUE(Says(Plan(both), "trials ")) << Notes(Plan(both));
+  both.mutable_base()->mutable_resources()->set_gpus(3);
+  EXPECT_FALSE(Says(Plan(both), "make room")) << "it would not fit all the same";
 }
 
 TEST_F(PlanningTest, AshaIsReckonedWithTheStepsThatTrialsTrainOnAverage) {

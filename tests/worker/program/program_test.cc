@@ -161,6 +161,50 @@ TEST_F(ProgramTest, WhatItReportsComesAsATrainersFramesInOrder) {
   EXPECT_FALSE(fs::exists(folder_ / "scratch"));
 }
 
+TEST_F(ProgramTest, WhatItPrintsAsAReportIsOneAndStaysInTheLog) {
+  Run(R"(echo 'epoch 1'
+         echo '{"step": 1, "loss": 3.5}'
+         echo '{"step": 2, "val_loss": 3.0, "accuracy": NaN} '
+         echo '{"step": 3, "val_loss": "low"}'
+         echo '{"epoch": 3}'
+         echo 'now {"step": 4, "val_loss": 1.0}'
+         mkdir "$DTRAIN_CHECKPOINT_DIR/c"; echo x > "$DTRAIN_CHECKPOINT_DIR/c/w"
+         echo '{"checkpoint": "c", "step": 5}'
+         printf '{"step": 6, "val_loss": 2.0}')");
+  ASSERT_TRUE(AwaitFrame<frames::CheckpointDone>());
+  Say(frames::Registered{kToken, 5});
+  const frames::End end = AwaitEnd();
+  EXPECT_EQ(end.cause, "finished") << end.message;
+  EXPECT_EQ(end.step, 6u);
+  EXPECT_EQ(All<frames::StepDone>().size(), 1u);
+  const auto evaluations = All<frames::Eval>();
+  ASSERT_EQ(evaluations.size(), 2u);
+  EXPECT_EQ(evaluations[0].step, 2u);
+  EXPECT_EQ(evaluations[0].loss, 3.0);
+  EXPECT_EQ(evaluations[1].step, 6u);
+  for (const char* line : {"epoch 1\n", "\"loss\": 3.5}\n", "\"epoch\": 3", "\"low\"}"}) {
+    EXPECT_NE(Log().find(line), std::string::npos) << line;
+  }
+  EXPECT_EQ(Log().find("left out"), std::string::npos) << "what is no report is told of nothing";
+}
+
+TEST_F(ProgramTest, OfAProgramThatReportsByItsDescriptorNothingPrintedIsAReport) {
+  Run(R"(echo '{"step": 10, "loss": 9.0, "val_loss": 9.0}'
+         echo '{"step": 10, "val_loss": 1.0}' >&3
+         echo '{"step": 20, "val_loss": 8.0}')");
+  EXPECT_EQ(AwaitEnd().cause, "finished");
+  ASSERT_EQ(All<frames::Eval>().size(), 1u);
+  EXPECT_EQ(All<frames::Eval>()[0].loss, 1.0);
+  EXPECT_NE(Log().find("\"val_loss\": 8.0}"), std::string::npos) << "it is in the log";
+}
+
+TEST_F(ProgramTest, WhatAProgramPrintsIsAllInTheLogBeforeItsEndIsTold) {
+  Run("i=0; while [ $i -lt 20000 ]; do echo \"line $i of many\"; i=$((i+1)); done; exit 3");
+  EXPECT_EQ(AwaitEnd().cause, "trainer_crash");
+  EXPECT_NE(Log().find("line 0 of many\nline 1 of many\n"), std::string::npos);
+  EXPECT_NE(Log().find("line 19998 of many\nline 19999 of many\n"), std::string::npos);
+}
+
 TEST_F(ProgramTest, AStatusThatIsNotZeroIsACrash) {
   Run("echo broken >&2; exit 3");
   const frames::End end = AwaitEnd();
@@ -313,6 +357,18 @@ TEST_F(ProgramTest, NoDaemonOutlivesTheAgent) {
   link_.Reset();
   ASSERT_TRUE(runner_.AwaitExit());
   EXPECT_FALSE(ProcessAlive(PidIn("daemon")));
+}
+
+TEST_F(ProgramTest, TheProgramEndsWhereTheRunnerIsKilledOutright) {
+  Run("echo $$ > " + In("p.tmp") + "; mv " + In("p.tmp") + " " + In("program") +
+      "; while :; do :; done");
+  ASSERT_TRUE(AwaitFile("program"));
+  const pid_t program = PidIn("program");
+  runner_.Signal(SIGKILL);
+  ASSERT_TRUE(runner_.AwaitExit());
+  const bool ended = Await([&] { return !ProcessAlive(program); });
+  if (!ended) kill(program, SIGKILL);
+  EXPECT_TRUE(ended) << "nobody else would end it";
 }
 
 TEST_F(ProgramTest, APythonProgramImportsDtrain) {

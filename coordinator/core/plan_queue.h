@@ -1,0 +1,43 @@
+// plan_queue.h: what the trials of a draft would find before them: slots that others have, trials
+// that go first, and those of a lower priority that would make room.
+//
+// Role:    pure. planning.h says how long the draft's own trials take.
+// Cost:    every connected worker, and every experiment that has not ended times the workers until
+//          one is found that both would take.
+// Bounds:  kTrialsNamed in a note.
+// Tests:   tests/coordinator/core/planning_test.cc
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "coordinator/core/state.h"
+#include "plan/finish.h"
+
+namespace dt {
+
+struct Wanted {
+  Constraint constraint;
+  int32_t priority = 0;
+  int32_t slots = 1;  // of the smallest trial
+  bool single_node = false;
+};
+
+struct QueueAhead {
+  // Seconds from now, of each slot that would do. One whose trial has a lower priority is free once
+  // that may be asked to leave, and has saved.
+  std::vector<double> free_at;
+  std::vector<plan::Batch> before;
+  bool known = true;     // how long all of that takes
+  uint64_t waiting = 0;  // trials of `before`, those among them that a search has still to propose
+  std::vector<std::string> notes;  // for what the first trial waits, sentences
+};
+
+// Whether it is there, and would be given a trial that asks for this.
+bool TakesWork(const State& state, const Worker& worker, const Constraint& constraint);
+
+QueueAhead QueueAheadOf(const State& state, const Wanted& wanted, absl::Duration now);
+
+}  // namespace dt

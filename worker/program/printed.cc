@@ -1,0 +1,130 @@
+// printed.cc: see printed.h.
+#include "worker/program/printed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <utility>
+#include <variant>
+
+#include "common/files.h"
+#include "common/limits.h"
+#include "worker/program/report.h"
+
+namespace dt::program {
+namespace {
+
+// Passed on at one turn: a program that floods must not keep a stop from being heard.
+constexpr size_t kPassShare = 256 << 10;
+// Reports that wait while a checkpoint is kept: as many as the descriptor's pipe holds.
+constexpr size_t kPrintedBytes = 1 << 20;
+// What is left in the pipe once nobody writes to it: more than the kernel gives one by itself.
+constexpr size_t kRestBytes = 4 << 20;
+// A print and the report of the same numbers are a few instructions apart; the first `import
+// dtrain` may lie between them.
+constexpr absl::Duration kHold = absl::Seconds(1);
+
+// To the trial's log. Who reads it takes all there is, so that it waits for no more than that.
+void PassOn(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t put = write(STDOUT_FILENO, text.data(), text.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return;  // nobody reads it
+    text.remove_prefix(static_cast<size_t>(put));
+  }
+}
+
+std::string_view WithoutSpace(std::string_view line) {
+  constexpr std::string_view kSpace = " \t\r";
+  const size_t first = line.find_first_not_of(kSpace);
+  if (first == std::string_view::npos) return {};
+  return line.substr(first, line.find_last_not_of(kSpace) - first + 1);
+}
+
+}  // namespace
+
+absl::StatusOr<UniqueFd> Printed::Open() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return SystemError("make", "a pipe");
+  pipe_ = UniqueFd(ends[0]);
+  fcntl(pipe_.get(), F_SETFL, O_NONBLOCK);
+  return UniqueFd(ends[1]);
+}
+
+Printed::Read Printed::Pass(absl::Duration now) {
+  char chunk[65536];
+  for (;;) {
+    const ssize_t got = pipe_.valid() ? read(pipe_.get(), chunk, sizeof(chunk)) : 0;
+    if (got < 0 && errno == EINTR) continue;
+    if (got == 0) pipe_.Reset();
+    if (got <= 0) return Read::kNothing;
+    const std::string_view text(chunk, static_cast<size_t>(got));
+    PassOn(text);
+    TakeText(text, now);
+    return Read::kSome;
+  }
+}
+
+void Printed::Serve(absl::Duration now) {
+  for (size_t i = 0; i < kPassShare / 65536 && !Full() && Pass(now) == Read::kSome; ++i) {
+  }
+}
+
+void Printed::Finish(absl::Duration now) {
+  if (std::exchange(finished_, true)) return;
+  for (size_t i = 0; i < kRestBytes / 65536 && Pass(now) == Read::kSome; ++i) {
+  }
+  pipe_.Reset();
+  TakeLine(unread_, now);
+  unread_.clear();
+}
+
+void Printed::TakeText(std::string_view text, absl::Duration now) {
+  for (size_t end; reports_ && (end = text.find('\n')) != std::string_view::npos;) {
+    unread_ += text.substr(0, end);
+    if (!std::exchange(overlong_, false)) TakeLine(unread_, now);
+    unread_.clear();
+    text.remove_prefix(end + 1);
+  }
+  if (!reports_) return;
+  unread_ += text;
+  if (unread_.size() <= limits::kProgramLineBytes) return;
+  overlong_ = true;
+  unread_.clear();
+}
+
+void Printed::TakeLine(std::string_view line, absl::Duration now) {
+  line = WithoutSpace(line);
+  if (!reports_ || !line.starts_with('{') || !line.ends_with('}')) return;
+  if (!std::holds_alternative<Report>(ReadReport(line))) return;
+  due_.emplace_back(line);
+  due_bytes_ += line.size();
+  newest_at_ = now;
+}
+
+std::optional<std::string> Printed::Next(absl::Duration now) {
+  if (due_.empty() || NextDeadline() > now) return std::nullopt;
+  std::string line = std::move(due_.front());
+  due_.pop_front();
+  due_bytes_ -= line.size();
+  return line;
+}
+
+void Printed::LeaveReports() {
+  reports_ = false;
+  due_.clear();
+  due_bytes_ = 0;
+  unread_.clear();
+}
+
+bool Printed::Full() const { return due_bytes_ >= kPrintedBytes; }
+
+int Printed::PollFd() const { return Full() ? -1 : pipe_.get(); }
+
+absl::Duration Printed::NextDeadline() const {
+  if (due_.empty()) return absl::InfiniteDuration();
+  return due_.size() > 1 || finished_ ? -absl::InfiniteDuration() : newest_at_ + kHold;
+}
+
+}  // namespace dt::program

@@ -1,0 +1,61 @@
+// printed.h: what rank 0's program prints: passed on to the trial's log, and read for reports.
+//
+// Role:   the program's standard output goes through a pipe of ours. A line that is a report and
+//         nothing else counts as one, so that a program that knows nothing of dtrain's descriptor
+//         need not learn of it; any other line is a line of the log and no more.
+// Threads: one, which a reader of our own standard output that stands still would hold up.
+// Bounds: kPrintedBytes of reports that wait; beyond it the program waits, as at its descriptor.
+//         A line above limits::kProgramLineBytes is no report.
+// Tests:  tests/worker/program/program_test.cc
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/unique_fd.h"
+
+namespace dt::program {
+
+class Printed {
+ public:
+  // The program's end.
+  absl::StatusOr<UniqueFd> Open();
+
+  // Passes on what is there, a share of it. `now`: steady time.
+  void Serve(absl::Duration now);
+  // The program and all below it have ended: passes on what they left.
+  void Finish(absl::Duration now);
+  // The oldest report that is due; nothing: none is. The newest waits for a moment, since a program
+  // that prints a step's numbers and then reports them means the latter.
+  std::optional<std::string> Next(absl::Duration now);
+  // It reports by its descriptor or FIFO. From now on nothing that it prints is a report.
+  void LeaveReports();
+
+  // -1: there is nothing to wait for.
+  int PollFd() const;
+  // Steady time at which Next has something; infinite: never.
+  absl::Duration NextDeadline() const;
+
+ private:
+  enum class Read { kSome, kNothing };
+  Read Pass(absl::Duration now);
+  void TakeText(std::string_view text, absl::Duration now);
+  void TakeLine(std::string_view line, absl::Duration now);
+  bool Full() const;
+
+  UniqueFd pipe_;
+  std::string unread_;     // of a line
+  bool overlong_ = false;  // the line that is being read
+  bool reports_ = true;
+  bool finished_ = false;
+  std::deque<std::string> due_;
+  size_t due_bytes_ = 0;
+  absl::Duration newest_at_ = -absl::InfiniteDuration();
+};
+
+}  // namespace dt::program
