@@ -28,7 +28,7 @@ constexpr char kHowToGetOne[] =
 std::string TokenOf(const std::string& authorization) {
   const size_t space = std::min(authorization.find(' '), authorization.size());
   const std::string scheme = authorization.substr(0, space);
-  const std::string rest = authorization.substr(std::min(space + 1, authorization.size()));
+  std::string rest = authorization.substr(std::min(space + 1, authorization.size()));
   if (absl::EqualsIgnoreCase(scheme, "bearer")) return rest;
   std::string pair;
   if (!absl::EqualsIgnoreCase(scheme, "basic") || !absl::Base64Unescape(rest, &pair)) return "";

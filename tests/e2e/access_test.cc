@@ -35,7 +35,7 @@ class AccessTest : public ::testing::Test {
     std::string out, err;
   };
   // dtctl with the token that the file of this name in the folder holds; "": none.
-  Ran Ctl(const std::string& token, std::vector<std::string> arguments) {
+  Ran Ctl(const std::string& token, const std::vector<std::string>& arguments) {
     const std::string n = std::to_string(++runs_);
     std::string command = std::string(DTCTL) + " --address " + address_;
     if (!token.empty()) command += " --token-file " + (folder_ / token);

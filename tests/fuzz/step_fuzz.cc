@@ -28,7 +28,6 @@
 
 namespace {
 
-using dt::AttemptToken;
 namespace v1 = ::dtrain::v1;
 
 constexpr int kEventsMax = 100;  // the checker looks at everything after each
