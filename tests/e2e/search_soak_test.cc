@@ -1,16 +1,20 @@
 // search_soak_test.cc: searches of every method while coordinator, workers and trainers are killed
 // at random and people edit what runs. Whatever was killed and changed, every trial becomes
-// terminal, and what the coordinator counts is what its journal says.
+// terminal, each kind of edit was taken and is in the histories, and what the coordinator counts
+// is what its journal says.
 //   e2e_search_soak_test --seconds 3600 --seed 7    longer, or with other kills and edits
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <random>
 #include <set>
 
+#include "common/limits.h"
 #include "tests/e2e/fleet_fixture.h"
+#include "tests/e2e/soak_journal.h"
 #include "tests/e2e/soak_people.h"
 #include "tests/e2e/soak_specs.h"
 
@@ -27,6 +31,9 @@ constexpr std::chrono::seconds kEdited{1};
 constexpr size_t kWorkers = 3;
 constexpr size_t kSearchesAtOnce = 4;
 constexpr int kTrials = 8;
+constexpr size_t kEditsAtOnce = 4;
+// A run goes on for at most so many turns until each kind of edit was taken.
+constexpr int kTurnsForTheRest = 60;
 
 class SearchSoakTest : public FleetTest {
  protected:
@@ -99,8 +106,14 @@ class SearchSoakTest : public FleetTest {
       KillOne();
       ++kills_;
     } else {
-      const std::vector<uint64_t> live = Live();
-      people_.EditOne(live.empty() || Below(8) == 0 ? experiments_ : live);
+      for (size_t edits = 1 + Below(kEditsAtOnce); edits > 0; --edits) {
+        const std::vector<uint64_t> live = Live();
+        std::vector<uint64_t> others = experiments_;
+        std::erase_if(others, [&live](uint64_t id) {
+          return std::find(live.begin(), live.end(), id) != live.end();
+        });
+        people_.EditOne(live, others);
+      }
       if (Below(4) == 0) KillOne();  // before what was asked for has come about
       if (!Await(more, kEdited)) people_.UndoAll();
     }
@@ -174,6 +187,58 @@ class SearchSoakTest : public FleetTest {
     }
     return results;
   }
+  // The history of each experiment has a line for each edit that was acknowledged, and no other.
+  void ExpectHistories() {
+    for (const uint64_t id : experiments_) {
+      testing::v1::GetExperimentRequest request;
+      request.set_experiment(id);
+      testing::v1::GetExperimentResponse response;
+      grpc::ClientContext context;
+      context.set_deadline(std::chrono::system_clock::now() + testing::kPatience);
+      const grpc::Status status = cluster_.control().GetExperiment(&context, request, &response);
+      ASSERT_TRUE(status.ok()) << status.error_message();
+      // The oldest of more than these are in the journal alone.
+      if (static_cast<size_t>(response.edits_size()) >= limits::kEditsPerExperiment) continue;
+      SoakEdits shown;
+      for (const auto& edit : response.edits()) {
+        EXPECT_EQ(edit.who(), "ann") << edit.what();
+        ++shown[{id, SoakEditOf(edit.what())}];
+      }
+      EXPECT_EQ(shown, Of(people_.taken(), id)) << response.ShortDebugString();
+    }
+  }
+  static SoakEdits Of(const SoakEdits& edits, uint64_t id) {
+    SoakEdits mine;
+    for (const auto& each : edits) {
+      if (each.first.first == id) mine.insert(each);
+    }
+    return mine;
+  }
+  // Recounted from its records: edits, trials, and how they ended.
+  void ExpectCountsOfTheJournal(const std::map<uint64_t, v1::ExperimentSummary>& summaries) {
+    const absl::StatusOr<SoakJournal> journal = ReadSoakJournal(cluster_.folder() / "state");
+    ASSERT_TRUE(journal.ok()) << journal.status();
+    SoakEdits edits = journal->edits;
+    for (const auto& [key, times] : people_.taken()) {
+      if (key.second == "retry") edits[key] = times;  // it has a record for each trial
+    }
+    EXPECT_EQ(edits, people_.taken());
+    EXPECT_EQ(journal->trials_again, people_.trials_again());
+    std::map<uint64_t, std::map<v1::TrialState, uint32_t>> ends;
+    std::map<uint64_t, uint32_t> early;
+    for (const auto& [trial, end] : journal->ends) {
+      ++ends[trial.first][end.state()];
+      early[trial.first] += end.cause() == v1::CAUSE_STOPPED_EARLY ? 1 : 0;
+    }
+    for (const auto& [id, summary] : summaries) {
+      SCOPED_TRACE(summary.ShortDebugString());
+      EXPECT_EQ(summary.trials(), journal->trials.at(id));
+      EXPECT_EQ(summary.finished(), ends[id][v1::TRIAL_FINISHED]);
+      EXPECT_EQ(summary.failed(), ends[id][v1::TRIAL_FAILED]);
+      EXPECT_EQ(summary.cancelled(), ends[id][v1::TRIAL_CANCELLED]);
+      EXPECT_EQ(summary.stopped_early(), early[id]);
+    }
+  }
   void ExpectAWholeJournal() {
     cluster_.coordinator().Signal(SIGTERM);
     ASSERT_TRUE(cluster_.coordinator().AwaitExit());
@@ -182,6 +247,14 @@ class SearchSoakTest : public FleetTest {
     const auto status = check.AwaitExit();
     ASSERT_TRUE(status);
     EXPECT_TRUE(WIFEXITED(*status) && WEXITSTATUS(*status) == 0) << testing::Slurp(log);
+  }
+
+  void PrintWhatHappened() const {
+    std::map<std::string, int> edits;
+    for (const auto& [key, times] : people_.taken()) edits[key.second] += times;
+    std::printf("%d kills in %zu experiments; edits:", kills_, experiments_.size());
+    for (const auto& [what, times] : edits) std::printf(" %s %d", what.c_str(), times);
+    std::printf("\n");
   }
 
   std::mt19937 random_{soak_seed};
@@ -201,16 +274,24 @@ TEST_F(SearchSoakTest, EveryTrialEndsAndEveryCountIsTheJournalsWhateverIsKilledA
          (std::chrono::steady_clock::now() < until || experiments_.size() < kSoakKinds)) {
     Turn();
   }
+  for (int turn = 0; !HasFailure() && !people_.Missing().empty() && turn < kTurnsForTheRest;
+       ++turn) {
+    Turn();
+    people_.UndoAll();
+  }
   people_.UndoAll();
   for (const uint64_t id : experiments_) {
     ASSERT_TRUE(cluster_.AwaitEnd(id, kToTheEnd));
     ExpectCountsOfItsTrials(id);
   }
-  std::printf("%d kills in %zu experiments; edits:", kills_, experiments_.size());
-  for (const auto& [what, times] : people_.taken()) std::printf(" %s %d", what.c_str(), times);
-  std::printf("\n");
+  PrintWhatHappened();
+  EXPECT_EQ(people_.Missing(), std::vector<std::string>()) << "were never taken";
+  ExpectHistories();
   const std::vector<std::string> results = Results();
+  std::map<uint64_t, v1::ExperimentSummary> summaries;
+  for (const uint64_t id : experiments_) summaries[id] = cluster_.Experiment(id);
   ExpectAWholeJournal();
+  ExpectCountsOfTheJournal(summaries);
   cluster_.StartCoordinator();
   EXPECT_EQ(Results(), results) << "a coordinator that has read its journal knows the same";
 }
