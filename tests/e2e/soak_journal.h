@@ -54,7 +54,7 @@ inline std::string SoakEditOf(const v1::ExperimentChanged& fact) {
   return "nothing";
 }
 
-// Of a line of an experiment's history.
+// What a line of an experiment's history says was done.
 inline std::string SoakEditOf(const std::string& line) {
   for (const auto& [start, kind] : std::initializer_list<std::pair<const char*, const char*>>{
            {"paused", "pause"},
@@ -102,7 +102,7 @@ inline void Count(const v1::Record& record, SoakJournal& journal) {
   }
 }
 
-// Of a coordinator that has stopped.
+// The journal must be of a coordinator that has stopped.
 inline absl::StatusOr<SoakJournal> ReadSoakJournal(const std::string& state_folder) {
   absl::StatusOr<std::unique_ptr<SqliteStore>> store = SqliteStore::Open(state_folder, "soak");
   if (!store.ok()) return store.status();
