@@ -158,7 +158,8 @@ TEST_F(NetworkFiguresTest, SharesOfOneHostGoByMemoryAndStagesAndGossipBySends) {
   for (const char* worker : {"a", "b"}) Follow(worker);
   for (const char* worker : {"a", "b"}) Heartbeat(worker);
   const auto row = [this](const std::string& strategy, int stages) {
-    for (const v1::PlannedStrategy& each : Plan(2).strategies()) {
+    const v1::PlannedTrials planned = Plan(2);
+    for (const v1::PlannedStrategy& each : planned.strategies()) {
       if (each.strategy() == strategy && each.pipeline() == stages) return each;
     }
     return v1::PlannedStrategy();
