@@ -13,9 +13,8 @@ absl::Status DescribeShortage(absl::Status result, const frames::Start& start,
                               const TrialSpec& spec, const StepPlan& plan, Device& device) {
   if (result.code() != kOutOfMemoryError) return result;
   const c10::Device torch = device.Torch();
-  const std::string whose =
-      ShareText(spec, plan, start.rank, start.world_size,
-                ResolveCompute(spec.compute, torch.type()), torch.is_cuda());
+  const std::string whose = ShareText(spec, plan, start.rank, start.world_size,
+                                      ResolveCompute(spec.compute, torch.type()), torch.is_cuda());
   return OutOfMemoryError(
       DescribeOutOfMemory(std::string(result.message()), device.Facts().memory_bound, whose));
 }
