@@ -89,27 +89,30 @@ void SayBetweenDataRanks(const ModelSize& model, const StepSize& step, double bu
 
 // Hidden states out of the embedding and into the head, where ranks of a layer cut the vocabulary,
 // and their gradients; and what each rank knows of its logits.
-void SayOfVocabulary(const ModelSize& model, const StepSize& step, Said& said) {
+void SayOfVocabulary(const StageCosts& stage, Said& said) {
+  const ModelSize& model = stage.model;
+  const StepSize& step = stage.step;
   if (!CutsVocabulary(model.rows, step.tensor)) return;
   const double tokens = static_cast<double>(step.sequences * step.seq_len);
   const double numbers = tokens * static_cast<double>(model.width);
   const auto micro_steps = static_cast<double>(step.micro_steps);
   using enum CollectiveOp;
-  for (const double bytes :
-       {(step.half && step.cuda ? 2 : 4) * numbers, (step.half ? 2 : 4) * numbers}) {
-    if (step.sequence) {
-      said.Add({kAllGather, Axis::kTensor, false, bytes, micro_steps});
-      said.Add({kReduceScatter, Axis::kTensor, false, bytes, micro_steps});
-    } else {
-      said.Add({kAllReduce, Axis::kTensor, false, bytes, micro_steps});
-    }
-  }
+  const auto say_both_ways = [&](double bytes) {
+    if (!step.sequence) return said.Add({kAllReduce, Axis::kTensor, false, bytes, micro_steps});
+    said.Add({kAllGather, Axis::kTensor, false, bytes, micro_steps});
+    said.Add({kReduceScatter, Axis::kTensor, false, bytes, micro_steps});
+  };
+  if (stage.has_embedding) say_both_ways((step.half && step.cuda ? 2 : 4) * numbers);
+  if (!stage.has_head) return;
+  say_both_ways((step.half ? 2 : 4) * numbers);
   const double known = 3 * kNumber * tokens * static_cast<double>(step.tensor);
   said.Add({kAllGather, Axis::kTensor, false, known, micro_steps});
 }
 
-void SayWithinLayers(const ModelSize& model, const StepSize& step, Said& said) {
-  SayOfVocabulary(model, step, said);
+void SayWithinLayers(const StageCosts& stage, Said& said) {
+  const ModelSize& model = stage.model;
+  const StepSize& step = stage.step;
+  SayOfVocabulary(stage, said);
   const double number = step.half ? 2 : 4;
   const double bytes = number * static_cast<double>(step.sequences * step.seq_len) *
                        static_cast<double>(model.width);
@@ -143,7 +146,7 @@ std::vector<Message> Messages(const ModelSize& model, const StepSize& step, doub
   StepSize between = stage.step;
   between.half = stage.step.half && step.stages == 1;  // stages gather as parameters are
   if (step.ranks > 1) SayBetweenDataRanks(stage.model, between, bucket_bytes, said);
-  if (step.tensor > 1) SayWithinLayers(stage.model, stage.step, said);
+  if (step.tensor > 1) SayWithinLayers(stage, said);
   if (step.stages > 1) SayBetweenStages(model, step, said);
   return said.Take();
 }
