@@ -13,8 +13,10 @@ REDRAWN = "(window.dispatchEvent(new Event('online')), !window.was.isConnected)"
 def stays(page, which):
     """What has the focus keeps it through a redrawing, though it is another element then."""
     page.until(which, which)
-    page.run(f"window.was = {which}; window.was.focus({{preventScroll: true}})")
-    page.expect("document.activeElement === window.was")
+    # At once: the page may be drawn again at any moment.
+    page.run(f"window.was = {which}; window.was.focus({{preventScroll: true}});"
+             " window.held = document.activeElement === window.was")
+    page.expect("window.held")
     page.until(REDRAWN, f"{which} is drawn again")
     page.expect(f"document.activeElement === {which} ? '' : document.activeElement.outerHTML.slice(0, 200)", "")
 
