@@ -206,6 +206,7 @@ v1::ExperimentSpec FewPass(int64_t seed, int32_t max_trials) {
 // Some of them: included, of a space that is used up, with seeds, or refused by a rule.
 std::vector<v1::ExperimentSpec> Extendable(int64_t seed, int32_t max_trials) {
   std::vector<v1::ExperimentSpec> specs = {Mixed(seed, max_trials), FewPass(seed, max_trials)};
+  specs.reserve(5);  // what is referred to stays where it is
   v1::ExperimentSpec& small = specs.emplace_back(Random(seed, max_trials));
   AddRange(small, "model.n_layer", 1, 12);
   AddList(small, "schedule.type", {"cosine", "linear"});
