@@ -76,7 +76,7 @@ TEST_F(SpawnTest, ItStartsInItsFolderWithDefaultSignalsAndNoneBlocked) {
   sigprocmask(SIG_BLOCK, &blocked, &usual);
   signal(SIGPIPE, SIG_IGN);
   for (const Life life : {Life::kOwn, Life::kOfStarter}) {
-    // Without the real-time ones, of which posix_spawn has two ignored that are the C library's own.
+    // Without real-time ones: posix_spawn has two ignored that are the C library's own.
     EXPECT_EQ(Printed("pwd; while read name set; do case $name in SigBlk: | SigIgn:) "
                       "echo $name $((0x$set & 0x7fffffff)) ;; esac; done </proc/self/status",
                       {.folder = "/proc", .life = life}),
