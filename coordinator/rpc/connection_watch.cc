@@ -120,7 +120,9 @@ bool ConnectionWatch::Look(Watched& watched) {
   // Unlike shutdown() this resets it at once, and drops what the kernel has for gRPC to read.
   sockaddr nowhere{};
   nowhere.sa_family = AF_UNSPEC;
-  connect(watched.fd.get(), &nowhere, sizeof(nowhere));
+  if (connect(watched.fd.get(), &nowhere, sizeof(nowhere)) != 0) {
+    shutdown(watched.fd.get(), SHUT_RDWR);
+  }
   return false;
 }
 
