@@ -232,6 +232,8 @@ Json ExperimentFields(const v1::GetExperimentResponse& found) {
   fields["file_text"] = found.file_text();
   fields["edits"] = Json::array();
   for (const v1::ExperimentEdit& edit : found.edits()) fields["edits"].push_back(ToJson(edit));
+  fields["rung_list"] = Json::array();
+  for (const v1::RungStanding& rung : found.rungs()) fields["rung_list"].push_back(ToJson(rung));
   return fields;
 }
 

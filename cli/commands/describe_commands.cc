@@ -365,7 +365,7 @@ absl::StatusOr<std::string> FindNoMetric(Client& client, const LiveState& state)
     return std::isfinite(trial.metric_value());
   });
   const uint64_t id = state.experiment.experiment();
-  if (has || state.trials.empty()) return "";
+  if (has || state.trials.empty() || AwaitsValidation(state.experiment)) return "";
   DT_ASSIGN_OR_RETURN(const auto reported, FetchMetricNames(client, id));
   if (reported.empty()) return "";  // nothing has to be reported
   return NoMetricText(state.experiment, reported);

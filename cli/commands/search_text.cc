@@ -74,12 +74,15 @@ std::string WaitsText(const v1::ExperimentSpec& spec, const v1::ExperimentSummar
                       Plural(connected, "connected worker"), idle == 1 ? " is idle" : " are idle");
 }
 
+bool AwaitsValidation(const v1::ExperimentSummary& experiment) {
+  return !experiment.program() && !Ended(experiment.state());
+}
+
 std::string NoMetricText(const v1::ExperimentSummary& experiment,
                          const std::vector<std::string>& reported) {
   const std::string metric = Printable(experiment.metric());
   const bool ended = Ended(experiment.state());
-  // A trainer's first validation is still to come.
-  if (!ended && (!experiment.program() || reported.empty())) return "";
+  if (AwaitsValidation(experiment) || (!ended && reported.empty())) return "";
   if (!reported.empty()) {
     return absl::StrCat(
         "no trial has reported ", metric, ended ? "" : " yet",

@@ -26,6 +26,8 @@ std::string WaitsText(const spec::v1::ExperimentSpec& spec,
                       const spec::v1::ExperimentSummary& experiment,
                       const std::vector<spec::v1::WorkerSummary>& workers);
 
+// Whether its trainers have validations before them, so that nobody need look what was reported.
+bool AwaitsValidation(const spec::v1::ExperimentSummary& experiment);
 // Why no trial has the metric that they are compared by, and what to do; `reported`: what they
 // reported instead. "": it may still come.
 std::string NoMetricText(const spec::v1::ExperimentSummary& experiment,

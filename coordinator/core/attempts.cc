@@ -380,7 +380,7 @@ void TakeAbsence(Turn& turn, Worker& worker, Absence absence) {
 
 void SaveGang(Turn& turn, Worker& worker) {
   LiveAttempt* attempt = worker.attempt;
-  if (attempt == nullptr || !attempt->Open() || attempt->saving) return;
+  if (attempt == nullptr || attempt->AboutToLeave()) return;
   attempt->saving = true;
   MarkMembersDue(turn.live(), *attempt);
 }

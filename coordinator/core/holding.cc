@@ -94,7 +94,7 @@ WorkerIndex Exchangeable(const LiveState& live, const Reservation& reservation,
   for (const WorkerIndex index : reservation.slots.Members()) {
     if (reservation.slots.IsFree(index)) continue;
     const LiveAttempt* borrower = live.workers[index].attempt;
-    if (borrower == nullptr || borrower->saving || !borrower->Open()) continue;
+    if (borrower == nullptr || borrower->AboutToLeave()) continue;
     const bool sees = storage.empty() || worker.hello.storage_id() == storage ||
                       live.workers[index].hello.storage_id() != storage;
     if (sees) return index;
@@ -256,7 +256,7 @@ size_t Coming(const LiveState& live, const Reservation& reservation) {
 }  // namespace
 
 absl::Duration ExpectedEnd(const State& state, const LiveAttempt& attempt, absl::Duration now) {
-  if (!attempt.Open() || attempt.saving) return now;
+  if (attempt.AboutToLeave()) return now;
   const uint64_t target = GetTrial(state.durable, attempt.id.trial).target_steps;
   if (target == 0 || !(attempt.seconds_per_step > 0)) return absl::InfiniteDuration();
   const uint64_t left = target > attempt.step ? target - attempt.step : 0;

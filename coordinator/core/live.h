@@ -112,6 +112,8 @@ struct LiveAttempt {
   }
   // Its end is neither recorded nor certain.
   bool Open() const { return !Is<Cancelling>() && !Is<Leaving>(); }
+  // Its slots are being left, or are once it has saved.
+  bool AboutToLeave() const { return !Open() || saving; }
   // A move that is not one of a live attempt's is a bug: aborts.
   void Enter(Phase next);
   // When it is looked at, steady time; infinite where leases bound it.

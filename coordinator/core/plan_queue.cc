@@ -6,13 +6,13 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/marking.h"
 #include "coordinator/core/standings.h"
 #include "coordinator/core/summaries.h"
+#include "coordinator/core/yielding.h"
 #include "spec/table/field.h"
 
 namespace dt {
@@ -26,9 +26,7 @@ constexpr double kSaveSeconds = 10;
 // A trial that has slots that would do.
 struct Holder {
   TrialId id;
-  int32_t priority = 0;
-  bool trains = false;
-  absl::Duration started;
+  StopOrder order;
   double ends = -1;      // seconds from now; negative: not known
   double leaves = 0;     // where it may be asked to
   size_t slots = 0;      // of those that would do
@@ -46,11 +44,10 @@ Holder HolderOf(const State& state, const LiveAttempt& attempt, int32_t priority
                 absl::Duration now) {
   Holder holder;
   holder.id = attempt.id.trial;
-  holder.priority = PriorityOf(GetExperiment(state.durable, holder.id.experiment));
-  holder.trains = attempt.Is<Training>();
-  holder.started = attempt.started;
-  holder.leaving = !attempt.Open() || attempt.saving;
-  holder.yields = holder.priority < priority && !holder.leaving;
+  holder.order = StopOrderOf(state, attempt);
+  holder.leaving = attempt.AboutToLeave();
+  const int32_t theirs = PriorityOf(GetExperiment(state.durable, holder.id.experiment));
+  holder.yields = theirs < priority && !holder.leaving;
   holder.ends = holder.leaving ? 0 : EtaSeconds(state, holder.id);
   const double in_peace = absl::ToDoubleSeconds(attempt.protected_until - now);
   holder.leaves = std::max(0.0, in_peace) + kSaveSeconds;
@@ -101,11 +98,8 @@ std::vector<Holder> YieldingAt(const Site& site) {
   for (const auto& [token, holder] : site.holders) {
     if (holder.yields) all.push_back(holder);
   }
-  // As yielding.h asks them.
-  std::sort(all.begin(), all.end(), [](const Holder& a, const Holder& b) {
-    return std::tuple(a.priority, a.trains, b.started, b.id) <
-           std::tuple(b.priority, b.trains, a.started, a.id);
-  });
+  std::sort(all.begin(), all.end(),
+            [](const Holder& a, const Holder& b) { return a.order < b.order; });
   return all;
 }
 
@@ -192,22 +186,23 @@ uint64_t AtOnce(const Experiment& experiment, int32_t slots) {
   return static_cast<uint64_t>(std::min(most, total));
 }
 
-bool Competes(const State& state, const Wanted& wanted, const Constraint& theirs) {
-  return std::any_of(
-      state.live.workers.begin(), state.live.workers.end(), [&](const Worker& worker) {
-        return TakesWork(state, worker, wanted.constraint) && Meets(theirs, worker.hello);
-      });
-}
-
 // Trials that are there or still to come, of the same or a higher priority.
 void AddBefore(const State& state, const Wanted& wanted, QueueAhead& ahead) {
+  std::vector<const Worker*> workers;
+  for (const Worker& worker : state.live.workers) {
+    if (TakesWork(state, worker, wanted.constraint)) workers.push_back(&worker);
+  }
+  const auto compete = [&workers](const Constraint& theirs) {
+    return std::any_of(workers.begin(), workers.end(),
+                       [&](const Worker* worker) { return Meets(theirs, worker->hello); });
+  };
   for (const auto& [id, experiment] : state.durable.experiments) {
     if (experiment.AllEnded() || experiment.paused || experiment.cancel_requested) continue;
     if (PriorityOf(experiment) < wanted.priority) continue;
     uint64_t trials = experiment.pending;
     if (experiment.MoreMayCome()) trials += experiment.planned - experiment.trials.size();
     const Shape shape = ShapeOf(experiment);
-    if (trials == 0 || !Competes(state, wanted, shape.constraint)) continue;
+    if (trials == 0 || !compete(shape.constraint)) continue;
     ahead.waiting += trials;
     const std::optional<double> seconds = MeanSecondsOf(state.live, id);
     ahead.known = ahead.known && seconds.has_value();

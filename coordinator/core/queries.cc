@@ -15,6 +15,7 @@
 #include "coordinator/core/compared.h"
 #include "coordinator/core/explain.h"
 #include "coordinator/core/holding.h"
+#include "coordinator/core/rung_table.h"
 #include "coordinator/core/summaries.h"
 
 namespace dt {
@@ -243,6 +244,7 @@ absl::StatusOr<v1::GetExperimentResponse> Query(const State& state,
     shown.set_who(edit.who);
     shown.set_what(edit.what);
   }
+  FillRungs(state, experiment, response);
   return response;
 }
 

@@ -22,10 +22,7 @@ namespace {
 
 struct Victim {
   LiveAttempt* attempt = nullptr;
-  int32_t priority = 0;
-  bool lent = false;
-  bool trains = false;
-  absl::Duration started;
+  StopOrder order;
   size_t slots = 0;   // that the wish could use
   Shape shape;        // of its trial
   int32_t keeps = 0;  // slots that it goes on with; 0: it waits for others
@@ -33,11 +30,6 @@ struct Victim {
   int32_t size() const { return static_cast<int32_t>(attempt->ranks.size()); }
   bool MayShrink() const { return shape.elastic.has_value() && shape.least() < size(); }
   size_t Gives() const { return std::min(slots, static_cast<size_t>(size() - keeps)); }
-  // Whose stop costs the least goes first.
-  auto Cost() const {
-    return std::tuple(priority, !lent, trains, -started, -int64_t(attempt->id.trial.experiment),
-                      -int64_t(attempt->id.trial.trial));
-  }
 };
 
 // What could be had on one host, or in all.
@@ -45,8 +37,6 @@ struct Site {
   size_t ready = 0;  // free, reserved for the wish, or about to be left
   std::vector<Victim> victims;
 };
-
-bool IsLeaving(const LiveAttempt& attempt) { return !attempt.Open() || attempt.saving; }
 
 // By host where all slots must be on one, else under "".
 std::map<std::string, Site> PlacesFor(const State& state, const Wish& wish, int32_t priority,
@@ -66,7 +56,7 @@ std::map<std::string, Site> PlacesFor(const State& state, const Wish& wish, int3
     }
     LiveAttempt* attempt = worker.attempt;
     if (attempt == nullptr) continue;
-    if (IsLeaving(*attempt)) {
+    if (attempt->AboutToLeave()) {
       ++places[where].ready;
       continue;
     }
@@ -80,12 +70,7 @@ std::map<std::string, Site> PlacesFor(const State& state, const Wish& wish, int3
     }
     Victim& victim = victims[{where, attempt->token}];
     if (victim.attempt == nullptr) {
-      victim = {attempt,
-                theirs,
-                LenderOf(live, *attempt) != nullptr,
-                attempt->Is<Training>(),
-                attempt->started,
-                0,
+      victim = {attempt, StopOrderOf(state, *attempt), 0,
                 ShapeOf(experiment, GetTrial(state.durable, attempt->id.trial))};
     }
     ++victim.slots;
@@ -121,7 +106,7 @@ std::vector<Victim> Choose(const Site& place, size_t wanted, Have them) {
     for (Victim& victim : all) victim.keeps = victim.shape.least();
   }
   std::sort(all.begin(), all.end(),
-            [](const Victim& a, const Victim& b) { return a.Cost() < b.Cost(); });
+            [](const Victim& a, const Victim& b) { return a.order < b.order; });
   std::vector<Victim> chosen;
   size_t ready = place.ready;
   for (const Victim& victim : all) {
@@ -154,6 +139,16 @@ bool SomebodyIsBelow(const LiveState& live, int32_t priority) {
 }
 
 }  // namespace
+
+StopOrder StopOrderOf(const State& state, const LiveAttempt& attempt) {
+  const TrialId id = attempt.id.trial;
+  return {PriorityOf(GetExperiment(state.durable, id.experiment)),
+          LenderOf(state.live, attempt) == nullptr,
+          attempt.Is<Training>(),
+          -attempt.started,
+          -int64_t(id.experiment),
+          -int64_t(id.trial)};
+}
 
 void MakeRoom(Turn& turn, const Wish& wish) {
   LiveState& live = turn.live();

@@ -7,10 +7,18 @@
 // Tests:     tests/coordinator/core/yielding_test.cc, tests/sim
 #pragma once
 
+#include <cstdint>
+#include <tuple>
+
 #include "coordinator/core/holding.h"
 #include "coordinator/core/turn.h"
 
 namespace dt {
+
+// Whose stop costs the least goes first: the smallest priority, what is lent, who does not train
+// yet, the newest.
+using StopOrder = std::tuple<int32_t, bool, bool, absl::Duration, int64_t, int64_t>;
+StopOrder StopOrderOf(const State& state, const LiveAttempt& attempt);
 
 // The wish is blocked, and has its reservation if it may have one.
 void MakeRoom(Turn& turn, const Wish& wish);

@@ -309,7 +309,7 @@ export function showExperiment({root, params, settings, keep, title}) {
     await curves.refresh(wantedCurves(), signal);
     await offerOwn(signal);
     await readNewest(signal);
-    await rungs.refresh(experiment, trials, signal);
+    rungs.draw(experiment);
     if (!pictures.parentElement.hidden) await importance.refresh(experiment, signal);
   }
   // What the first trial that was evaluated measured, the others do as well.

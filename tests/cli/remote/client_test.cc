@@ -44,10 +44,11 @@ TEST(ClientTest, ANameThatTheCertificateLacksIsTheNameToChange) {
              "dial a name or address that the coordinator's certificate has");
 }
 
-// Says that it is a standby, so often; then it leads.
-class FakeStandby final : public v1::Control::Service {
+// Serves one service on loopback.
+template <typename Service>
+class Served : public Service {
  public:
-  explicit FakeStandby(int refusals) : refusals_(refusals) {
+  Served() {
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -55,45 +56,44 @@ class FakeStandby final : public v1::Control::Service {
     server_ = builder.BuildAndStart();
     address_ = absl::StrCat("127.0.0.1:", port);
   }
+  ~Served() override { server_->Shutdown(); }
+  const std::string& address() const { return address_; }
+
+ private:
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+};
+
+// Says that it is a standby, so often; then it leads.
+class FakeStandby final : public Served<v1::Control::Service> {
+ public:
+  explicit FakeStandby(int refusals) : refusals_(refusals) {}
   grpc::Status GetStatus(grpc::ServerContext*, const v1::GetStatusRequest*,
                          v1::GetStatusResponse*) override {
     if (refusals_-- <= 0) return grpc::Status::OK;
     return {grpc::StatusCode::UNAVAILABLE, absl::StrCat(kStandbySays, "'alpha' leads")};
   }
-  const std::string& address() const { return address_; }
 
  private:
   std::atomic<int> refusals_;
-  std::unique_ptr<grpc::Server> server_;
-  std::string address_;
 };
 
 // Makes tokens, and loses its first answers.
-class FakeAccess final : public v1::Access::Service {
+class FakeAccess final : public Served<v1::Access::Service> {
  public:
-  explicit FakeAccess(int lost) : lost_(lost) {
-    grpc::ServerBuilder builder;
-    int port = 0;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-    address_ = absl::StrCat("127.0.0.1:", port);
-  }
+  explicit FakeAccess(int lost) : lost_(lost) {}
   grpc::Status CreateToken(grpc::ServerContext*, const v1::CreateTokenRequest* request,
                            v1::CreateTokenResponse*) override {
     made_.push_back(request->hash());
     if (lost_-- <= 0) return grpc::Status::OK;
     return {grpc::StatusCode::UNAVAILABLE, "Socket closed"};
   }
-  const std::string& address() const { return address_; }
   // REQUIRES: no call is under way.
   const std::vector<std::string>& made() const { return made_; }
 
  private:
   int lost_;
   std::vector<std::string> made_;
-  std::unique_ptr<grpc::Server> server_;
-  std::string address_;
 };
 
 class AddressesTest : public ::testing::Test {

@@ -7,6 +7,8 @@
 namespace dt {
 namespace {
 
+constexpr uint64_t kGiB = uint64_t{1} << 30;
+
 class PlanningTest : public CoreTest {
  protected:
   v1::PlanResponse Plan(const v1::ExperimentSpec& spec) {
@@ -64,9 +66,31 @@ class PlanningTest : public CoreTest {
     SendRows(worker, row);
     Finish({worker});
   }
+  // A trial of two ranks after one like it, which summed so many bytes in so many seconds.
+  v1::PlannedTrials PlanAfterSums(double bytes, double seconds) {
+    for (const char* name : {"a", "b"}) {
+      if (!workers_.contains(name)) AddDevice(name, "Cpu", 64 * kGiB);
+    }
+    v1::ExperimentSpec spec = Small();
+    spec.mutable_base()->mutable_resources()->set_gpus(2);
+    spec.add_explicit_paths("resources.gpus");
+    Submit(spec);
+    Train({"a", "b"});
+    v1::StepRow row;
+    row.set_step(100);
+    row.set_tokens(25600);
+    row.set_seconds(200);
+    v1::Collective& sum = *row.add_collectives();
+    sum.set_op("all_reduce");
+    sum.set_axis("data");
+    sum.set_ranks(2);
+    sum.set_bytes(bytes);
+    sum.set_seconds(seconds);
+    SendRows("a", row);
+    Finish({"a", "b"});
+    return Plan(spec).configurations(0);
+  }
 };
-
-constexpr uint64_t kGiB = uint64_t{1} << 30;
 
 TEST_F(PlanningTest, TrialsThatCostTheSameAreOneKind) {
   v1::ExperimentSpec spec = Trials(3, Small());
@@ -260,31 +284,9 @@ TEST_F(PlanningTest, OfFourRanksCopiesAndCutsHaveRowsWithWhatStagesWait) {
 }
 
 TEST_F(PlanningTest, WhereSendingTakesMostOfAStepLocalSgdIsNamed) {
-  AddDevice("a", "Cpu", 64 * kGiB);
-  AddDevice("b", "Cpu", 64 * kGiB);
-  v1::ExperimentSpec spec = Small();
-  spec.mutable_base()->mutable_resources()->set_gpus(2);
-  spec.add_explicit_paths("resources.gpus");
-  const auto train = [&](double of_sending) {
-    Submit(spec);
-    Train({"a", "b"});
-    v1::StepRow row;
-    row.set_step(100);
-    row.set_tokens(25600);
-    row.set_seconds(200);
-    v1::Collective& sum = *row.add_collectives();
-    sum.set_op("all_reduce");
-    sum.set_axis("data");
-    sum.set_ranks(2);
-    sum.set_bytes(4e9);
-    sum.set_seconds(of_sending * 4e9);
-    SendRows("a", row);
-    Finish({"a", "b"});
-    return Plan(spec).configurations(0);
-  };
-  v1::PlannedTrials kind = train(1e-12);
+  v1::PlannedTrials kind = PlanAfterSums(4e9, 4e-3);
   EXPECT_EQ(kind.advice(), "ddp: it fits, and is the fastest");
-  kind = train(1e-6);
+  kind = PlanAfterSums(4e9, 4e3);
   EXPECT_EQ(kind.advice().find("ddp: it fits, and is the fastest; sending takes up to "), 0u)
       << kind.advice();
   EXPECT_NE(kind.advice().find("local_sgd would send every 16 steps"), std::string::npos)
@@ -292,26 +294,7 @@ TEST_F(PlanningTest, WhereSendingTakesMostOfAStepLocalSgdIsNamed) {
 }
 
 TEST_F(PlanningTest, TrafficTakesItsTimeAtTheBandwidthOfGangsOfThatSize) {
-  AddDevice("a", "Cpu", 64 * kGiB);
-  AddDevice("b", "Cpu", 64 * kGiB);
-  v1::ExperimentSpec spec = Small();
-  spec.mutable_base()->mutable_resources()->set_gpus(2);
-  spec.add_explicit_paths("resources.gpus");
-  Submit(spec);
-  Train({"a", "b"});
-  v1::StepRow row;
-  row.set_step(100);
-  row.set_tokens(25600);
-  row.set_seconds(200);
-  v1::Collective& sum = *row.add_collectives();
-  sum.set_op("all_reduce");
-  sum.set_axis("data");
-  sum.set_ranks(2);
-  sum.set_bytes(1e9);
-  sum.set_seconds(0.5);
-  SendRows("a", row);
-  Finish({"a", "b"});
-  const v1::PlannedTrials kind = Plan(spec).configurations(0);
+  const v1::PlannedTrials kind = PlanAfterSums(1e9, 0.5);
   // Each of two ranks sends half of it twice: 1 GB in half a second.
   const v1::PlannedStrategy& ddp = kind.strategies(0);
   EXPECT_NEAR(ddp.wire_seconds(), static_cast<double>(ddp.wire_bytes()) / 2e9, 1e-6);
