@@ -1,5 +1,6 @@
 #include "spec/metric.h"
 
+#include <cmath>
 #include <limits>
 
 namespace dt::spec {
@@ -17,6 +18,15 @@ double MetricIn(const ::dtrain::v1::Evaluation& evaluation, std::string_view met
     if (named.name() == metric) return named.value();
   }
   return std::numeric_limits<double>::quiet_NaN();
+}
+
+std::vector<std::string> MetricsIn(const ::dtrain::v1::Evaluation& evaluation) {
+  std::vector<std::string> names = {"val_loss", "loss", "hellaswag_acc", "hellaswag_acc_norm"};
+  for (const ::dtrain::v1::Metric& named : evaluation.metrics()) names.push_back(named.name());
+  std::erase_if(names, [&evaluation](const std::string& name) {
+    return !std::isfinite(MetricIn(evaluation, name));
+  });
+  return names;
 }
 
 }  // namespace dt::spec

@@ -4,7 +4,9 @@
 // Tests: tests/coordinator/core/claims_test.cc and tests/cli/report, through who asks
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "dtrain/v1/model.pb.h"
 
@@ -12,5 +14,8 @@ namespace dt::spec {
 
 // By the name that search.metric has for it; NaN: nothing.
 double MetricIn(const ::dtrain::v1::Evaluation& evaluation, std::string_view metric);
+
+// The names by which it has a number.
+std::vector<std::string> MetricsIn(const ::dtrain::v1::Evaluation& evaluation);
 
 }  // namespace dt::spec

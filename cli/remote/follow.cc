@@ -12,6 +12,7 @@
 #include "cli/view/format.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "spec/metric.h"
 
 namespace dt::cli {
 namespace {
@@ -27,18 +28,6 @@ absl::StatusOr<v1::ExperimentSummary> FetchSummary(Client& client, const Selecto
       selector.last ? "there are no experiments yet; start one with 'dtctl submit FILE'"
                     : absl::StrCat("there is no experiment ", selector.experiment,
                                    "; 'dtctl get experiments' lists them"));
-}
-
-// What an evaluation has a number of, as search.metric names it.
-void AddNames(const v1::Evaluation& evaluation, std::set<std::string>& names) {
-  if (evaluation.split() != "val") return;
-  if (std::isfinite(evaluation.loss())) names.insert("val_loss");
-  if (evaluation.has_train_loss()) names.insert("loss");
-  if (evaluation.has_hellaswag_acc()) names.insert("hellaswag_acc");
-  if (evaluation.has_hellaswag_acc_norm()) names.insert("hellaswag_acc_norm");
-  for (const v1::Metric& metric : evaluation.metrics()) {
-    if (std::isfinite(metric.value())) names.insert(metric.name());
-  }
 }
 
 // Replaces what is known of live trials; those that ended meanwhile come back with the next whole
@@ -203,7 +192,10 @@ absl::StatusOr<std::vector<std::string>> FetchMetricNames(Client& client, uint64
   // Evaluations come before all rows.
   for (;;) {
     DT_ASSIGN_OR_RETURN(const v1::ReadMetricsResponse page, client.ReadMetrics(request));
-    for (const v1::EvaluationRow& one : page.evaluations()) AddNames(one.evaluation(), names);
+    for (const v1::EvaluationRow& one : page.evaluations()) {
+      if (one.evaluation().split() == "val")
+        for (std::string& name : spec::MetricsIn(one.evaluation())) names.insert(std::move(name));
+    }
     for (const v1::MetricRow& one : page.rows()) {
       if (std::isfinite(one.row().loss())) names.insert("loss");
     }
