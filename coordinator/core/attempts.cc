@@ -117,6 +117,33 @@ bool AllRanksEnded(const LiveAttempt& attempt) {
                      [](const RankState& rank) { return rank.end != v1::CAUSE_UNSPECIFIED; });
 }
 
+// Whether the end of a rank is that of its attempt. That it finished, or saved and stopped, rank 0
+// alone decides: what it saved is told by its worker, and the others leave with it.
+bool Decides(const RankEnd& end) {
+  if (ConsequenceOf(end.cause) == Consequence::kFinishes) {
+    return end.rank == 0 || Mutated(Mutant::kAnyRankFinishes);
+  }
+  if (end.cause == v1::CAUSE_PREEMPTED) return end.rank == 0;
+  return end.cause != v1::CAUSE_COLLECTIVE;
+}
+
+// A rank told an end that does not decide. Rank 0 may still save, if it was asked to.
+void AwaitCause(Turn& turn, LiveAttempt& attempt, v1::Cause told) {
+  if (ConsequenceOf(told) == Consequence::kFinishes || attempt.Is<Settling>()) return;
+  const bool saves = told == v1::CAUSE_PREEMPTED && attempt.saving;
+  attempt.Enter(
+      Settling{turn.now.steady + (saves ? limits::kCheckpointStopGrace : limits::kAbandonGrace)});
+  ArmAttempt(turn.live(), attempt);
+}
+
+// The first rank that ended so; -1: none.
+int32_t RankWithEnd(const LiveAttempt& attempt, v1::Cause cause) {
+  for (size_t rank = 0; rank < attempt.ranks.size(); ++rank) {
+    if (attempt.ranks[rank].end == cause) return static_cast<int32_t>(rank);
+  }
+  return -1;
+}
+
 // Ranks must train on the same data. They report in any order, so each is held against all others.
 void CompareData(Turn& turn, LiveAttempt& attempt, int32_t rank) {
   const RankState& mine = attempt.ranks[rank];
@@ -276,16 +303,8 @@ void TakeRankEnd(Turn& turn, LiveAttempt& attempt, RankEnd end) {
   rank.end = end.cause;
   rank.end_message = end.message;
   if (!attempt.Open()) return;
-  const Consequence consequence = ConsequenceOf(end.cause);
-  // That it finished, rank 0 alone decides; the others leave with it.
-  const bool decides = consequence == Consequence::kFinishes
-                           ? end.rank == 0 || Mutated(Mutant::kAnyRankFinishes)
-                           : end.cause != v1::CAUSE_COLLECTIVE;
-  if (decides) return Settle(turn, attempt, end);
-  if (end.cause == v1::CAUSE_COLLECTIVE && !attempt.Is<Settling>()) {
-    attempt.Enter(Settling{turn.now.steady + limits::kAbandonGrace});
-    ArmAttempt(turn.live(), attempt);
-  }
+  if (Decides(end)) return Settle(turn, attempt, end);
+  AwaitCause(turn, attempt, end.cause);
   if (attempt.Is<Settling>() && AllRanksEnded(attempt)) {
     attempt.Enter(Settling{turn.now.steady});
     SettleOverdue(turn, attempt);
@@ -319,12 +338,14 @@ void SettleOverdue(Turn& turn, LiveAttempt& attempt) {
     ArmAttempt(turn.live(), attempt);
     return;
   }
-  int32_t first = 0;
-  while (attempt.ranks[first].end != v1::CAUSE_COLLECTIVE) ++first;
+  // Who was told to stop is the cause of what its peers saw break.
+  int32_t told = RankWithEnd(attempt, v1::CAUSE_PREEMPTED);
+  if (told < 0) told = RankWithEnd(attempt, v1::CAUSE_COLLECTIVE);
+  DT_CHECK(told >= 0);  // else it would not be Settling
   Settle(turn, attempt,
-         {.rank = first,
-          .cause = v1::CAUSE_COLLECTIVE,
-          .message = attempt.ranks[first].end_message,
+         {.rank = told,
+          .cause = attempt.ranks[told].end,
+          .message = attempt.ranks[told].end_message,
           .step = attempt.step});
 }
 

@@ -161,7 +161,9 @@ std::string ExplainActive(const State& state, const Trial& trial, const LiveAtte
     absl::StrAppend(&text, "being cancelled; ", live.holders,
                     live.holders == 1 ? " worker has" : " workers have", " not left it yet");
   } else if (live.Is<Settling>()) {
-    absl::StrAppend(&text, "a collective failed; waiting for the rank that caused it");
+    absl::StrAppend(&text, live.saving
+                               ? "a rank has stopped; waiting for rank 0, which may still save"
+                               : "a collective failed; waiting for the rank that caused it");
   } else if (const auto* training = std::get_if<Training>(&live.phase)) {
     const RankState& root = live.ranks[0];
     const bool evaluates = root.evaluation_parts > 0;

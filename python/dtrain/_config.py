@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import pwd
 import re
 from dataclasses import dataclass, field, replace
 from typing import Mapping
@@ -201,3 +202,15 @@ def read_pem(argument: str, path: str) -> bytes:
     if b"-----BEGIN " not in content:
         raise UsageError(f"{argument} {path}: not a PEM file; give a PEM file that this user may read")
     return content
+
+
+def who() -> str:
+    """Who the person is, by the name that this machine has for them, as dtctl says it."""
+    named = os.environ.get("USER", "")
+    if not named:
+        # In containers and under service managers nobody has set it.
+        try:
+            named = pwd.getpwuid(os.geteuid()).pw_name
+        except KeyError:
+            return ""
+    return named.encode(errors="replace").decode(errors="replace")

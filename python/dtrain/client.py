@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import secrets
 import time
 import warnings
@@ -168,7 +167,7 @@ class Client:
             changes=packed.changes))
         try:
             return pb.SubmitRequest(request_id=request_id, file_name=text.name, file_text=text.text,
-                                    overrides=_source.overrides(overrides), who=_who(), spec=spec)
+                                    overrides=_source.overrides(overrides), who=_config.who(), spec=spec)
         except (TypeError, ValueError) as error:  # lone surrogates, most often
             raise UsageError(f"the experiment cannot be sent: {error}; write it as UTF-8 text") from error
 
@@ -362,13 +361,13 @@ class Client:
 
     def cancel(self, selection: Selection, *, reason: str = "") -> int:
         """Stops an experiment or a trial at once, without a last checkpoint. Returns how many trials had not ended."""
-        request = self._select(selection).into(pb.CancelRequest(reason=reason, who=_who()))
+        request = self._select(selection).into(pb.CancelRequest(reason=reason, who=_config.who()))
         return int(self._connection.call("Cancel", request).trials)
 
     def retry(self, selection: Selection, *, failed: bool = True, cancelled: bool = False) -> int:
         """Runs failed trials again from their newest checkpoints, with `cancelled` cancelled ones. Finished trials are
         never run again. Returns how many will run."""
-        request = self._select(selection).into(pb.RetryRequest(failed=failed, cancelled=cancelled, who=_who()))
+        request = self._select(selection).into(pb.RetryRequest(failed=failed, cancelled=cancelled, who=_config.who()))
         return int(self._connection.call("Retry", request).trials)
 
     def delete(self, experiment: Selection) -> list[Checkpoint]:
@@ -447,7 +446,8 @@ class Client:
         """Bounds the slots that the experiments of a user, or those with a label (`"team=vision"`), hold together; None
         takes the bound away. What runs is let run. Whether that changed anything."""
         try:
-            request = pb.SetQuotaRequest(user=user, label=label, removed=slots is None, slots=slots or 0, who=_who())
+            request = pb.SetQuotaRequest(user=user, label=label, removed=slots is None, slots=slots or 0,
+                                         who=_config.who())
         except (TypeError, ValueError) as error:
             raise UsageError(f"{slots!r} is no number of slots, or the name cannot be sent: {error}") from error
         return bool(self._connection.call("SetQuota", request).changed)
@@ -459,7 +459,7 @@ class Client:
     def _mark(self, worker: str | Worker, drain: bool, reason: str) -> bool:
         name = worker.worker if isinstance(worker, Worker) else worker
         try:
-            request = pb.MarkWorkerRequest(worker=name, drain=drain, who=_who(), reason=reason)
+            request = pb.MarkWorkerRequest(worker=name, drain=drain, who=_config.who(), reason=reason)
         except (TypeError, ValueError) as error:
             raise UsageError(f"{worker!r} is no worker's name, or {reason!r} no reason: {error}") from error
         return bool(self._connection.call("MarkWorker", request).changed)
@@ -467,7 +467,7 @@ class Client:
     def _change(self, experiment: Selection, change: pb.ChangeRequest) -> Any:
         request = self._select_experiment(experiment).into(pb.ChangeRequest())
         request.MergeFrom(change)
-        request.who = _who()
+        request.who = _config.who()
         return self._connection.call("Change", request)
 
     def wait(self, selection: Selection = "last", *, until: Until = "done", timeout: float | None = None,
@@ -562,18 +562,6 @@ class Client:
     def _parameters(self, selector: Selector) -> list[str]:
         request = pb.GetExperimentRequest(experiment=selector.experiment)
         return [one.path for one in self._connection.call("GetExperiment", request).spec.parameters]
-
-
-def _who() -> str:
-    """Who the person is, by the name that this machine has for them, as dtctl says it."""
-    named = os.environ.get("USER", "")
-    if not named:
-        # In containers and under service managers nobody has set it.
-        try:
-            named = pwd.getpwuid(os.geteuid()).pw_name
-        except KeyError:
-            return ""
-    return named.encode(errors="replace").decode(errors="replace")
 
 
 def _change_of(name: str, value: Any) -> pb.ChangeRequest:

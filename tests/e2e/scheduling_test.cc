@@ -11,7 +11,8 @@ class SchedulingTest : public FleetTest {
 
 TEST_F(SchedulingTest, ATrialThatMakesRoomSavesGoesOnAndHasEveryStepOnce) {
   Start({"w0", "w1"});
-  const uint64_t usual = cluster_.Submit(Training(600, "step_ms=10 checkpoint_every=0", 2).spec());
+  const uint64_t usual =
+      cluster_.Submit(Training(600, "step_ms=10 checkpoint_every=0 wait_at=300", 2).spec());
   ASSERT_TRUE(cluster_.AwaitStep(usual, 1, 10));
   const uint64_t urgent =
       cluster_.Submit(Training(50, "step_ms=1", 2).Set("resources.priority", "10").spec());
@@ -31,7 +32,7 @@ TEST_F(SchedulingTest, ATrialThatMakesRoomSavesGoesOnAndHasEveryStepOnce) {
 // It starts on the two slots that are there, of four; the urgent one needs one of them.
 TEST_F(SchedulingTest, AnElasticTrialStartsSmallerShrinksForAnotherAndHasEveryStepOnce) {
   Start({"w0", "w1"});
-  spec::ExperimentBuilder elastic = Training(600, "step_ms=10 checkpoint_every=0", 4);
+  spec::ExperimentBuilder elastic = Training(600, "step_ms=10 checkpoint_every=0 wait_at=300", 4);
   elastic.Set("resources.min_gpus", "1");
   const uint64_t usual = cluster_.Submit(elastic.spec());
   ASSERT_TRUE(cluster_.AwaitStep(usual, 1, 10));

@@ -295,6 +295,45 @@ TEST_F(AttemptTest, AMemberThatDrainsHasTheWholeGangSaveFirst) {
   }
 }
 
+TEST_F(AttemptTest, AMemberThatStopsFirstWaitsForWhatRank0Saved) {
+  const TrialId id = TrainPair();
+  for (const char* name : {"c", "d"}) AddWorker(name);
+  workers_.at("b").draining = true;
+  Heartbeat("b");
+  SendItems("b", {Ended("b", v1::CAUSE_PREEMPTED, 40)});
+  Leave("b");
+  Advance(limits::kCheckpointStopGrace / 2);
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  EXPECT_FALSE(AssignedTo("a")->abandon()) << "it saves";
+  EXPECT_NE(Explain(id).find("waiting for rank 0, which may still save"), std::string::npos)
+      << Explain(id);
+  SendItems("a", {Checkpoint("a", 40), Ended("a", v1::CAUSE_PREEMPTED, 40)});
+  EXPECT_EQ(TrialOf(id).attempts.back().deciding_rank, 0);
+  Advance(absl::Seconds(2));
+  for (const char* member : {"c", "d"}) EXPECT_EQ(AssignedTo(member)->resume().step(), 40u);
+}
+
+TEST_F(AttemptTest, AMemberThatStopsIsTheEndOfAGangWhoseRank0TellsNoCause) {
+  const TrialId broken = TrainPair();
+  SendItems("b", {Ended("b", v1::CAUSE_PREEMPTED, 40)});
+  EXPECT_EQ(StateOfTrial(broken), v1::TRIAL_RUNNING);
+  SendItems("a", {Ended("a", v1::CAUSE_COLLECTIVE, 40)});
+  EXPECT_EQ(CauseOf(broken), v1::CAUSE_PREEMPTED);
+  EXPECT_EQ(TrialOf(broken).attempts.back().deciding_rank, 1);
+  EXPECT_TRUE(TrialOf(broken).attempts.back().uncharged);
+}
+
+TEST_F(AttemptTest, ARank0ThatTellsNothingIsWaitedForAsLongAsItMaySave) {
+  const TrialId id = TrainPair();
+  workers_.at("b").draining = true;
+  Heartbeat("b");
+  SendItems("b", {Ended("b", v1::CAUSE_PREEMPTED, 40)});
+  Advance(limits::kCheckpointStopGrace - absl::Seconds(1));
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  Advance(absl::Seconds(2));
+  EXPECT_EQ(CauseOf(id), v1::CAUSE_PREEMPTED);
+}
+
 TEST_F(AttemptTest, ADrainThatARestartedCoordinatorHearsOfStillReachesTheGang) {
   TrainPair();
   workers_.at("b").draining = true;
