@@ -43,6 +43,9 @@ inline constexpr absl::Duration kCheckpointStopGrace = absl::Minutes(2);
 // From the start of a trainer process to its hello: loading LibTorch from a cold disk takes
 // seconds, a predecessor still holding the slot's lock a little more.
 inline constexpr absl::Duration kTrainerStartTimeout = absl::Minutes(2);
+// A predecessor that is being killed holds the slot's lock for a moment; the start's time-out is
+// longer.
+inline constexpr absl::Duration kSlotLockPatience = absl::Minutes(1);
 // From the end of an attempt to the trainer being idle: it frees memory, no more.
 inline constexpr absl::Duration kTrainerIdleGrace = absl::Seconds(30);
 // From being told to exit to being gone.
@@ -90,6 +93,10 @@ inline constexpr absl::Duration kUpPatience = absl::Seconds(60);
 // `dtctl down`: kCheckpointStopGrace for a worker's trainer, and a little for itself; then both are
 // killed.
 inline constexpr absl::Duration kDownPatience = absl::Seconds(135);
+// Another `dtctl up` or `down` of the same person is done by then, or was stopped in the middle.
+inline constexpr absl::Duration kUpLockPatience = absl::Seconds(30);
+// From a process being killed to its being gone.
+inline constexpr absl::Duration kKillPatience = absl::Seconds(10);
 // Slots of one machine that `dtctl up` starts workers for; a process each.
 inline constexpr int kUpSlots = 256;
 // A context's name is a folder's too, and is read in tables.

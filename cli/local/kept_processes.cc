@@ -20,6 +20,7 @@
 #include "cli/view/format.h"
 #include "common/file_lock.h"
 #include "common/files.h"
+#include "common/limits.h"
 #include "common/spawn.h"
 #include "common/status.h"
 
@@ -30,8 +31,6 @@ constexpr char kListName[] = "processes";
 // In the environment of each of them and of what they start: whose they are.
 constexpr char kMark[] = "DTRAIN_UP";
 constexpr absl::Duration kLookAgain = absl::Milliseconds(50);
-constexpr absl::Duration kLockPatience = absl::Seconds(30);
-constexpr absl::Duration kKillPatience = absl::Seconds(10);
 constexpr size_t kTailLines = 5;
 // It becomes the program once it is told that it is in the list; if nobody tells it, it ends.
 constexpr char kGate[] = "read -r go && exec \"$@\" </dev/null";
@@ -91,9 +90,9 @@ KeptProcesses::KeptProcesses(std::string folder, UniqueFd lock)
     : folder_(std::move(folder)), lock_(std::move(lock)) {}
 
 absl::StatusOr<KeptProcesses> KeptProcesses::Open(const std::string& folder, const Pause& pause) {
-  DT_ASSIGN_OR_RETURN(
-      UniqueFd lock,
-      AwaitLock(folder + "/lock", "another 'dtctl up' or 'dtctl down'", kLockPatience, pause));
+  DT_ASSIGN_OR_RETURN(UniqueFd lock,
+                      AwaitLock(folder + "/lock", "another 'dtctl up' or 'dtctl down'",
+                                limits::kUpLockPatience, pause));
   KeptProcesses kept(folder, std::move(lock));
   kept.Read();
   return kept;
@@ -222,7 +221,7 @@ absl::Status KeptProcesses::End(const std::vector<std::string>& names, absl::Dur
   while (true) {
     std::erase_if(ending, [this](const Kept& one) { return Left(one).empty(); });
     if (ending.empty()) return absl::OkStatus();
-    if (absl::Now() >= kill_at + kKillPatience) {
+    if (absl::Now() >= kill_at + limits::kKillPatience) {
       return absl::InternalError(absl::StrCat("process ", ending.front().pid, " (",
                                               ending.front().name,
                                               ") does not end, not even killed; try again later"));

@@ -151,6 +151,10 @@ def live(page):
     page.until(f"{INKED % 0} > 3", "the loss is drawn")
     page.show("/fleet", "document.querySelectorAll('.host li.busy').length === 1")
     page.until("document.querySelector('tbody')?.textContent.includes('2/1')", "who waits is in the queue")
+    quotas = "document.querySelector('section[aria-label=Quotas]')"
+    page.until(f"!{quotas}.hidden && {quotas}.querySelectorAll('tbody tr').length === 1", "the quota is there")
+    cells = f"[...{quotas}.querySelectorAll('tbody td, tbody th')].map((cell) => cell.textContent).slice(0, 4).join()"
+    page.expect(cells, "label team=vision,1,1,ann")
     page.shot("fleet-busy")
     page.expect_no_errors()
 

@@ -21,7 +21,7 @@
 namespace dt {
 namespace {
 
-std::chrono::seconds soak_time{15};
+std::chrono::seconds soak_time{120};
 uint32_t soak_seed = 1;
 
 // After a worker was killed its attempts are lost once its lease is over, in 10 s.

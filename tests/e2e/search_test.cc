@@ -182,6 +182,64 @@ TEST_F(SearchTest, AshaEndsMostTrialsEarlyWithASentenceAndTrainsTheBestToTheEnd)
             std::string::npos);
 }
 
+TEST_F(SearchTest, EachBracketOfHyperbandHasRungsOfItsOwn) {
+  Start({"w0"});
+  MakeData("text");
+  const uint64_t experiment = RunSearch(
+      {.name = "banded",
+       .search = "{method: asha, sampler: random, max_trials: 18, asha: {eta: 3, rungs: 3, "
+                 "brackets: 2}}"});
+  std::map<std::pair<int, uint64_t>, int> entered;  // by bracket and step
+  int came = 0;                                     // at the first rung of their bracket
+  std::set<int> brackets;
+  for (const auto& rung : RungsOf(experiment)) {
+    EXPECT_EQ(rung.least_step(), rung.most_step()) << rung.ShortDebugString();
+    EXPECT_LE(rung.went_on(), rung.entered()) << rung.ShortDebugString();
+    entered[{rung.bracket(), rung.least_step()}] += static_cast<int>(rung.entered());
+    if (brackets.insert(rung.bracket()).second) came += static_cast<int>(rung.entered());
+  }
+  EXPECT_EQ(brackets, (std::set<int>{0, 1}));
+  EXPECT_EQ(came, 18) << "every trial is in one bracket";
+  EXPECT_TRUE(entered.contains({0, 2})) << "the first has all rungs";
+  EXPECT_FALSE(entered.contains({1, 2})) << "the second leaves out the first of them";
+  EXPECT_TRUE(entered.contains({1, 6}));
+  int early = 0;
+  for (const Json& trial : TrialsOf(experiment)) {
+    EXPECT_EQ(Word(trial, "state"), "finished") << trial.dump(1);
+    if (StoppedEarly(trial)) ++early;
+  }
+  EXPECT_GT(early, 6);
+}
+
+TEST_F(SearchTest, AMedianEndsTrialsThatAreWorseThanOthersWereAndTheBestTrainsToTheEnd) {
+  Start({"w0"});
+  MakeData("text");
+  const uint64_t experiment = RunSearch({.name = "halved",
+                                         .search = "{method: random, max_trials: 16}",
+                                         .more = "stop: {median: {after: 1}}\n"});
+  int early = 0;
+  double best_full = INFINITY;
+  double best = INFINITY;
+  const std::vector<Json> trials = TrialsOf(experiment);
+  ASSERT_EQ(trials.size(), 16u);
+  for (const Json& trial : trials) {
+    EXPECT_EQ(Word(trial, "state"), "finished") << trial.dump(1);
+    const double loss = trial.value("best_val_loss", 0.0);
+    best = std::min(best, loss);
+    if (StoppedEarly(trial)) {
+      ++early;
+      EXPECT_NE(Word(trial, "message").find("worse than"), std::string::npos) << trial.dump(1);
+      EXPECT_NE(Word(trial, "message").find("(stop.median)"), std::string::npos) << trial.dump(1);
+    } else {
+      EXPECT_EQ(trial.value("step", 0), 54);
+      best_full = std::min(best_full, loss);
+    }
+  }
+  EXPECT_GT(early, 0);
+  EXPECT_LT(early, 16 - 3) << "the first ones have too few to be compared with";
+  EXPECT_EQ(best, best_full) << "the best of all trained to the end";
+}
+
 TEST_F(SearchTest, ATargetThatIsReachedEndsTheSearchAndSaysWhichTrialDid) {
   Start({"w0"});
   MakeData("text");

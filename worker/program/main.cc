@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/clock.h"
 #include "common/descendants.h"
 #include "common/file_lock.h"
 #include "common/files.h"
@@ -25,9 +24,6 @@ namespace dt::program {
 namespace {
 
 constexpr int kUsageError = 2;
-// A predecessor that is being killed holds the lock for a moment; the agent waits longer than this.
-constexpr absl::Duration kLockTimeout = absl::Minutes(1);
-constexpr int kLockPollMs = 50;
 
 struct Flags {
   int fd = 3;
@@ -85,19 +81,13 @@ void TakeShare(const Flags& flags) {
 
 // One trainer per slot. The descriptor stays open until the process ends.
 void HoldLock(const Flags& flags) {
-  const SystemClock clock;
-  const absl::Duration until = clock.Now().steady + kLockTimeout;
-  absl::StatusOr<UniqueFd> lock = LockFile(flags.lock);
-  for (; !lock.ok(); lock = LockFile(flags.lock)) {
-    if (!absl::IsFailedPrecondition(lock.status())) {
-      Refuse(absl::StrCat("--lock: ", lock.status().message()));
-    }
-    if (clock.Now().steady > until) {
-      Refuse(absl::StrCat("--lock ", flags.lock, ": another trainer holds this slot"));
-    }
-    pollfd agent{flags.fd, POLLRDHUP, 0};
-    if (poll(&agent, 1, kLockPollMs) > 0) std::exit(1);  // the agent is gone
-  }
+  absl::StatusOr<UniqueFd> lock = AwaitLock(
+      flags.lock, "another trainer", limits::kSlotLockPatience, [&](absl::Duration pause) {
+        pollfd agent{flags.fd, POLLRDHUP, 0};
+        return poll(&agent, 1, static_cast<int>(absl::ToInt64Milliseconds(pause))) <= 0;
+      });
+  if (absl::IsCancelled(lock.status())) std::exit(1);  // the agent is gone
+  if (!lock.ok()) Refuse(absl::StrCat("--lock: ", lock.status().message()));
   lock->Release();
 }
 

@@ -8,7 +8,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +18,7 @@
 
 #include "common/file_lock.h"
 #include "common/files.h"
+#include "common/limits.h"
 #include "common/text.h"
 #include "common/version.h"
 #include "worker/trainer/device/device.h"
@@ -37,10 +37,6 @@ constexpr char kFooter[] =
     "           dttrain --spec trial.json --data-root corpus";
 
 constexpr int kUsageError = 2;
-
-// A trainer whose predecessor still holds the slot waits this long for it to go.
-constexpr auto kLockTimeout = std::chrono::seconds(30);
-constexpr int kLockPollMs = 50;
 
 struct Flags {
   bool agent = false;
@@ -152,18 +148,13 @@ void PinTo(const std::vector<int>& cores) {
 // until the process ends.
 void HoldLock(const std::string& path, int agent_fd) {
   if (path.empty()) return;
-  const auto deadline = std::chrono::steady_clock::now() + kLockTimeout;
-  absl::StatusOr<UniqueFd> lock = LockFile(path);
-  for (; !lock.ok(); lock = LockFile(path)) {
-    if (!absl::IsFailedPrecondition(lock.status())) {
-      Refuse("--lock: " + std::string(lock.status().message()));
-    }
-    if (std::chrono::steady_clock::now() > deadline) {
-      Refuse("--lock " + path + ": another trainer holds this slot");
-    }
-    pollfd agent{agent_fd, POLLRDHUP, 0};
-    if (poll(&agent, 1, kLockPollMs) > 0) std::exit(1);  // the agent is gone
-  }
+  absl::StatusOr<UniqueFd> lock = AwaitLock(
+      path, "another trainer", limits::kSlotLockPatience, [agent_fd](absl::Duration pause) {
+        pollfd agent{agent_fd, POLLRDHUP, 0};
+        return poll(&agent, 1, static_cast<int>(absl::ToInt64Milliseconds(pause))) <= 0;
+      });
+  if (absl::IsCancelled(lock.status())) std::exit(1);  // the agent is gone
+  if (!lock.ok()) Refuse("--lock: " + std::string(lock.status().message()));
   lock->Release();
 }
 

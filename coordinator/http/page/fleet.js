@@ -2,7 +2,7 @@
 import {workerButton} from "./actions.js";
 import {get, getAll} from "./api.js";
 import {el, foreign, replace} from "./dom.js";
-import {bytes, duration, number, percent, progress, stateClass, utilization} from "./format.js";
+import {bytes, duration, number, percent, progress, stateClass, time, utilization} from "./format.js";
 import {onAccess} from "./session.js";
 import {Table} from "./table.js";
 
@@ -65,6 +65,19 @@ const QUEUE = [
   },
 ];
 
+const QUOTAS = [
+  {
+    key: "whose",
+    title: "Whose",
+    value: (q) => (q.user ? `user ${q.user}` : `label ${q.label}`),
+    cell: (q) => [q.user ? "user " : "label ", foreign(q.user || q.label)]
+  },
+  {key: "held", title: "Slots held", number: true, value: (q) => q.held},
+  {key: "slots", title: "At most", number: true, value: (q) => q.slots},
+  {key: "set_by", title: "Set by", value: (q) => q.set_by, cell: (q) => foreign(q.set_by ?? "")},
+  {key: "set_time", title: "Since", value: (q) => q.set_time, cell: (q) => time(q.set_time)},
+];
+
 // What came of notices, where anybody is told of anything.
 function notices(of) {
   if (of.waiting + of.delivered + of.failed + of.dropped === 0) return null;
@@ -90,11 +103,16 @@ export function showFleet({root, settings, keep, title}) {
   const usage = el("p");
   const hosts = el("div", {class: "hosts"});
   const told = el("section", {"aria-label": "Notices"});
+  const bounds = el("section", {"aria-label": "Quotas", hidden: true});
   const queueTitle = el("h2", {}, "Queue");
   const queue = new Table({caption: "Trials that wait", columns: QUEUE, key: (t) => t.id, settings, onSettings: keep});
+  // Their order and filter are not kept: those of the queue are, under the same names.
+  const quotas = new Table(
+    {caption: "Quotas", columns: QUOTAS, key: (q) => `${q.user}=${q.label}`, settings: {}, onSettings: () => {}});
+  replace(bounds, el("h2", {}, "Quotas"), quotas.element);
   replace(
     root, el("h1", {}, "Fleet"), usage, summary, el("section", {"aria-label": "Slots by host"}, hosts),
-    el("section", {"aria-label": "Queue"}, queueTitle, queue.element), told);
+    el("section", {"aria-label": "Queue"}, queueTitle, queue.element), bounds, told);
   let shown = null;
   let trials = new Map();
   let asked = [];
@@ -156,6 +174,9 @@ export function showFleet({root, settings, keep, title}) {
       queueTitle.textContent = `Queue (${number(waiting.pending)} waiting${
         waiting.items.length < waiting.pending ? `, the first ${waiting.items.length} shown` : ""})`;
       queue.update(waiting.items);
+      const bounded = await getAll("quotas", signal);
+      bounds.hidden = bounded.length === 0;
+      quotas.update(bounded);
       const sent = await get("notices", signal);
       if (sent !== noticed) replace(told, notices(sent));
       noticed = sent;
