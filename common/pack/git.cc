@@ -100,10 +100,6 @@ Answer AskGit(const std::string& folder, std::vector<std::string> words, size_t 
   return answer;
 }
 
-}  // namespace
-
-namespace {
-
 std::optional<std::vector<std::string>> FilesIn(const Answer& listed) {
   if (!listed.ok && listed.text.size() < kListBytes) return std::nullopt;
   std::vector<std::string> files;

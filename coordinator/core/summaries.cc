@@ -312,6 +312,7 @@ v1::WorkerSummary Summarize(const State& state, const Worker& worker, absl::Dura
   summary.set_program_version(worker.hello.program_version());
   summary.set_storage_id(worker.hello.storage_id());
   summary.set_programs(worker.hello.programs());
+  summary.set_gpu_uuid(worker.hello.gpu_uuid());
   summary.set_peer(worker.peer);
   *summary.mutable_labels() = worker.hello.labels();
   const WorkerMark* mark = FindMark(state.durable, worker.name);

@@ -178,7 +178,7 @@ def description(message: control_pb2.GetExperimentResponse) -> results.Descripti
 def worker(message: control_pb2.WorkerSummary) -> results.Worker:
     return results.Worker(message.worker, message.host, message.device, message.device_name, message.state,
                           message.doing, message.silence_seconds, message.program_version, message.storage_id,
-                          message.peer, labels(message.labels), message.mark)
+                          message.peer, labels(message.labels), message.mark, message.gpu_uuid)
 
 
 def quota(message: control_pb2.QuotaSummary) -> results.Quota:

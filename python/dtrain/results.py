@@ -275,6 +275,8 @@ class Worker:
     labels: dict[str, str]
     mark: str
     """Such as "drained by ann: new disk"."""
+    gpu_uuid: str = ""
+    """As NVIDIA's tools and DCGM's exporter name it."""
 
 
 @dataclass(frozen=True)

@@ -215,6 +215,7 @@ class CoreTest : public testing::Test {
     worker.hello.set_device(where.device);
     worker.hello.set_storage_id(where.storage);
     worker.hello.set_programs(true);
+    worker.hello.set_gpu_uuid("GPU-" + name);
     Connect(name);
     return worker;
   }

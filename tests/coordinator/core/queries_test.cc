@@ -307,6 +307,8 @@ TEST_F(QueryTest, WorkersAreListedWithWhatTheyDo) {
   EXPECT_EQ(response->workers(0).state(), "busy");
   EXPECT_EQ(response->workers(0).doing(), absl::StrCat(id, "/1#1 rank 0"));
   EXPECT_EQ(response->workers(1).state(), "draining");
+  EXPECT_EQ(response->workers(0).gpu_uuid(), workers_.at("a").hello.gpu_uuid());
+  EXPECT_NE(response->workers(0).gpu_uuid(), response->workers(1).gpu_uuid());
   Disconnect("a");
   Advance(absl::Seconds(30));
   response = Call<v1::ListWorkersResponse>(v1::ListWorkersRequest());
