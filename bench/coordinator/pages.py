@@ -28,7 +28,7 @@ def views(number):
         ["experiments?page_size=500"],
         ["experiments/last", "experiments/last/trials?page_size=500",
          f"experiments/last/curves?trial={','.join(map(str, range(1, TRIALS + 1)))}&metric=loss&points=1000"],
-        ["workers?page_size=500", "queue", "experiments/last/trials?state=running&page_size=500", "notices"],
+        ["workers?page_size=500", "queue", "experiments/last/trials?state=running&page_size=500", "quotas", "notices"],
         [of, f"{of}/logs?tail=2000", f"experiments/last/checkpoints?trial={1 + number % TRIALS}&page_size=500",
          f"experiments/last/curves?trial={1 + number % TRIALS}&metric={METRICS}&points=1000"],
     ][number % 4]

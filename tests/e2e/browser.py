@@ -212,7 +212,16 @@ class Browser:
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, clickCount=clicks)
 
     def screenshot(self, path, full=False):
-        result = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=full)
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                result = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=full)
+                break
+            except RuntimeError as error:
+                # Right after the window got another size, Chromium may still have none.
+                if "0 width" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
         pathlib.Path(path).write_bytes(base64.b64decode(result["data"]))
 
     def close(self):

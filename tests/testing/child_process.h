@@ -83,10 +83,18 @@ class ChildProcess {
   int wait_status_ = 0;
 };
 
+// What /proc says of a process in this file; cut where it ends meanwhile, for which getline takes
+// that, while an iterator over the stream throws.
+inline std::string ReadOfProcess(pid_t pid, const std::string& name) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/" + name);
+  std::string text;
+  for (std::string line; std::getline(file, line);) text += line + "\n";
+  return text;
+}
+
 // True while a process of this number exists and has not ended.
 inline bool ProcessAlive(pid_t pid) {
-  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-  std::string text((std::istreambuf_iterator<char>(stat)), {});
+  const std::string text = ReadOfProcess(pid, "stat");
   const size_t after_name = text.rfind(')');
   return after_name != std::string::npos && text.size() > after_name + 2 &&
          text[after_name + 2] != 'Z' && text[after_name + 2] != 'X';
@@ -99,8 +107,7 @@ inline std::vector<pid_t> ChildrenOf(pid_t parent) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
     const pid_t pid = atoi(entry.path().filename().c_str());
     if (pid <= 0) continue;
-    std::ifstream stat(entry.path() / "stat");
-    std::string text((std::istreambuf_iterator<char>(stat)), {});
+    const std::string text = ReadOfProcess(pid, "stat");
     const size_t after_name = text.rfind(')');
     if (after_name == std::string::npos) continue;
     char state = 0;

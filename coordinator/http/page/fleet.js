@@ -174,7 +174,7 @@ export function showFleet({root, settings, keep, title}) {
       queueTitle.textContent = `Queue (${number(waiting.pending)} waiting${
         waiting.items.length < waiting.pending ? `, the first ${waiting.items.length} shown` : ""})`;
       queue.update(waiting.items);
-      const bounded = await getAll("quotas", signal);
+      const bounded = (await get("quotas", signal)).items;
       bounds.hidden = bounded.length === 0;
       quotas.update(bounded);
       const sent = await get("notices", signal);
