@@ -15,6 +15,7 @@
 #include "coordinator/core/claims.h"
 #include "coordinator/core/noticing.h"
 #include "coordinator/core/orders.h"
+#include "coordinator/core/rank_ends.h"
 #include "coordinator/core/retrying.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/searching.h"
@@ -112,21 +113,6 @@ void FinishCancel(Turn& turn, LiveAttempt& attempt) {
   LeaveEnded(turn, attempt);
 }
 
-bool AllRanksEnded(const LiveAttempt& attempt) {
-  return std::all_of(attempt.ranks.begin(), attempt.ranks.end(),
-                     [](const RankState& rank) { return rank.end != v1::CAUSE_UNSPECIFIED; });
-}
-
-// Whether the end of a rank is that of its attempt. That it finished, or saved and stopped, rank 0
-// alone decides: what it saved is told by its worker, and the others leave with it.
-bool Decides(const RankEnd& end) {
-  if (ConsequenceOf(end.cause) == Consequence::kFinishes) {
-    return end.rank == 0 || Mutated(Mutant::kAnyRankFinishes);
-  }
-  if (end.cause == v1::CAUSE_PREEMPTED) return end.rank == 0;
-  return end.cause != v1::CAUSE_COLLECTIVE;
-}
-
 // A rank told an end that does not decide. Rank 0 may still save, if it was asked to.
 void AwaitCause(Turn& turn, LiveAttempt& attempt, v1::Cause told) {
   if (ConsequenceOf(told) == Consequence::kFinishes || attempt.Is<Settling>()) return;
@@ -134,14 +120,6 @@ void AwaitCause(Turn& turn, LiveAttempt& attempt, v1::Cause told) {
   attempt.Enter(
       Settling{turn.now.steady + (saves ? limits::kCheckpointStopGrace : limits::kAbandonGrace)});
   ArmAttempt(turn.live(), attempt);
-}
-
-// The first rank that ended so; -1: none.
-int32_t RankWithEnd(const LiveAttempt& attempt, v1::Cause cause) {
-  for (size_t rank = 0; rank < attempt.ranks.size(); ++rank) {
-    if (attempt.ranks[rank].end == cause) return static_cast<int32_t>(rank);
-  }
-  return -1;
 }
 
 // Ranks must train on the same data. They report in any order, so each is held against all others.

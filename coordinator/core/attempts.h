@@ -1,6 +1,6 @@
 // attempts.h: from what the ranks of an attempt report to its end, and the trial's.
 //
-// Tests: tests/coordinator/core/attempts_test.cc
+// Tests: tests/coordinator/core/attempts_test.cc, gang_end_test.cc
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,11 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "coordinator/core/rank_ends.h"
 #include "coordinator/core/turn.h"
 
 namespace dt {
 
-struct RankEnd {
-  int32_t rank = 0;
-  v1::Cause cause = v1::CAUSE_UNSPECIFIED;
-  std::string message;
-  uint64_t step = 0;
-};
 // A rank's end is told or concluded; decides the attempt's, now or when a cause had time to show.
 void TakeRankEnd(Turn& turn, LiveAttempt& attempt, RankEnd end);
 void SettleOverdue(Turn& turn, LiveAttempt& attempt);

@@ -21,7 +21,7 @@ namespace {
 
 // Unoptimised and with sanitizers a run takes ten times as long: fewer of them then.
 #ifdef DTRAIN_SANITIZE
-constexpr uint64_t kFewer = 10;
+constexpr uint64_t kFewer = 20;
 #else
 constexpr uint64_t kFewer = 1;
 #endif

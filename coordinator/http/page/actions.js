@@ -2,9 +2,8 @@
 import {act} from "./api.js";
 import {openDialog} from "./dialog.js";
 import {el, replace} from "./dom.js";
+import {plural} from "./format.js";
 import {mayChange, onAccess} from "./session.js";
-
-function plural(count, noun) { return `${count} ${noun}${count === 1 ? "" : "s"}`; }
 
 function changeText(of, said) {
   const stopping = said.stopping ? `; ${plural(said.stopping, "trial")} save and stop` : "";

@@ -2,7 +2,7 @@
 import {workerButton} from "./actions.js";
 import {get, getAll} from "./api.js";
 import {el, foreign, replace} from "./dom.js";
-import {bytes, duration, number, percent, progress, stateClass, time, utilization} from "./format.js";
+import {bytes, duration, number, percent, plural, progress, stateClass, time, utilization} from "./format.js";
 import {onAccess} from "./session.js";
 import {Table} from "./table.js";
 
@@ -132,9 +132,8 @@ export function showFleet({root, settings, keep, title}) {
       by.get(host).push(worker);
       counts.set(worker.state, (counts.get(worker.state) ?? 0) + 1);
     }
-    summary.textContent = workers.length === 0 ?
-      "No worker is connected: dtworker, or dtctl up, starts some." :
-      `${number(workers.length)} slots on ${by.size} ${by.size === 1 ? "host" : "hosts"}: ` +
+    summary.textContent = workers.length === 0 ? "No worker is connected: dtworker, or dtctl up, starts some." :
+                                                 `${plural(workers.length, "slot")} on ${plural(by.size, "host")}: ` +
         [...counts].sort().map(([word, count]) => `${count} ${word}`).join(", ");
     replace(hosts, [...by].sort(([a], [b]) => a.localeCompare(b, "en", {numeric: true})).map(([host, list]) => {
       const working = list.filter((worker) => worker.state === "busy").length;

@@ -12,6 +12,8 @@ export function number(value, digits = 5) {
   return String(Number(value.toPrecision(digits)));
 }
 
+export function plural(count, noun) { return `${number(count)} ${noun}${count === 1 ? "" : "s"}`; }
+
 export function any(value) {
   if (value === null || value === undefined) return NONE;
   if (typeof value === "number") return number(value, 6);
