@@ -1,4 +1,5 @@
-// gang_end_test.cc: ranks tell their ends one by one: which of them is the gang's, and who is told what.
+// gang_end_test.cc: ranks tell their ends one by one: which of them is the gang's, and who is told
+// what.
 #include <gtest/gtest.h>
 
 #include "tests/coordinator/core/attempt_fixture.h"
