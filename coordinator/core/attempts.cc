@@ -113,12 +113,16 @@ void FinishCancel(Turn& turn, LiveAttempt& attempt) {
   LeaveEnded(turn, attempt);
 }
 
-// A rank told an end that does not decide. Rank 0 may still save, if it was asked to.
+// A rank told an end that does not decide: what does may follow.
 void AwaitCause(Turn& turn, LiveAttempt& attempt, v1::Cause told) {
-  if (ConsequenceOf(told) == Consequence::kFinishes || attempt.Is<Settling>()) return;
-  const bool saves = told == v1::CAUSE_PREEMPTED && attempt.saving;
-  attempt.Enter(
-      Settling{turn.now.steady + (saves ? limits::kCheckpointStopGrace : limits::kAbandonGrace)});
+  if (ConsequenceOf(told) == Consequence::kFinishes) return;
+  const bool saves = MaySave(attempt);
+  absl::Duration until =
+      turn.now.steady + (saves ? limits::kCheckpointStopGrace : limits::kAbandonGrace);
+  if (const auto* settling = std::get_if<Settling>(&attempt.phase)) {
+    until = saves ? std::max(settling->until, until) : std::min(settling->until, until);
+  }
+  attempt.Enter(Settling{until});
   ArmAttempt(turn.live(), attempt);
 }
 

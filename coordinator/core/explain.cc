@@ -13,6 +13,7 @@
 #include "coordinator/core/marking.h"
 #include "coordinator/core/pools.h"
 #include "coordinator/core/quotas.h"
+#include "coordinator/core/rank_ends.h"
 #include "coordinator/core/schedule.h"
 #include "spec/sizes.h"
 #include "spec/spec.h"
@@ -161,7 +162,7 @@ std::string ExplainActive(const State& state, const Trial& trial, const LiveAtte
     absl::StrAppend(&text, "being cancelled; ", live.holders,
                     live.holders == 1 ? " worker has" : " workers have", " not left it yet");
   } else if (live.Is<Settling>()) {
-    absl::StrAppend(&text, live.saving
+    absl::StrAppend(&text, MaySave(live)
                                ? "a rank has stopped; waiting for rank 0, which may still save"
                                : "a collective failed; waiting for the rank that caused it");
   } else if (const auto* training = std::get_if<Training>(&live.phase)) {

@@ -20,6 +20,10 @@ bool AllRanksEnded(const LiveAttempt& attempt) {
                      [](const RankState& rank) { return rank.end != v1::CAUSE_UNSPECIFIED; });
 }
 
+bool MaySave(const LiveAttempt& attempt) {
+  return attempt.saving && attempt.ranks[0].end == v1::CAUSE_UNSPECIFIED;
+}
+
 int32_t RankWithEnd(const LiveAttempt& attempt, v1::Cause cause) {
   for (size_t rank = 0; rank < attempt.ranks.size(); ++rank) {
     if (attempt.ranks[rank].end == cause) return static_cast<int32_t>(rank);

@@ -23,6 +23,8 @@ struct RankEnd {
 // that broke is the symptom of another rank's end.
 bool Decides(const RankEnd& end);
 bool AllRanksEnded(const LiveAttempt& attempt);
+// Rank 0 was told to save, and has not said how that went.
+bool MaySave(const LiveAttempt& attempt);
 // The first rank that ended so; -1: none.
 int32_t RankWithEnd(const LiveAttempt& attempt, v1::Cause cause);
 

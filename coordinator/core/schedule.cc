@@ -185,6 +185,14 @@ void FreeForVictim(Turn& turn, TrialId id) {
   }
 }
 
+// Its reservation's slots are as others from now on; false: it has none.
+bool DissolveOf(LiveState& live, TrialId holder) {
+  const Reservation* own = ReservationOf(live, holder);
+  if (own == nullptr) return false;
+  Dissolve(live, static_cast<size_t>(own - live.reservations.data()));
+  return true;
+}
+
 // Places the trial or ticket, parks it, or says that it holds its place.
 Outcome TryPlace(Turn& turn, TrialId id, const Shape& shape) {
   if (Mutated(Mutant::kVictimTakesBack)) FreeForVictim(turn, id);
@@ -202,6 +210,8 @@ Outcome TryPlace(Turn& turn, TrialId id, const Shape& shape) {
   switch (decision.verdict) {
     case Verdict::kPlaced:
       if (WaitsForMore(turn.state, wish, shape, decision.gang.size())) return Outcome::kHolds;
+      // With what is held for it the ranks of a layer may be on one host.
+      if (decision.torn > 0 && DissolveOf(turn.live(), id)) return TryPlace(turn, id, shape);
       Start(turn, id, decision, resume, Lent::kNo);
       return Outcome::kMoved;
     case Verdict::kStorageAbsent:

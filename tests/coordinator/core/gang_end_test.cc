@@ -106,6 +106,18 @@ TEST_F(AttemptTest, AMemberThatStopsFirstWaitsForWhatRank0Saved) {
   for (const char* member : {"c", "d"}) EXPECT_EQ(AssignedTo(member)->resume().step(), 40u);
 }
 
+TEST_F(AttemptTest, WhatBreaksWhileRank0SavesDoesNotCutItShortAndItsOwnBreakDoes) {
+  const TrialId id = TrainPair();
+  workers_.at("b").draining = true;
+  Heartbeat("b");
+  SendItems("b", {Ended("b", v1::CAUSE_COLLECTIVE, 40)});
+  Advance(limits::kCheckpointStopGrace / 2);
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  EXPECT_FALSE(AssignedTo("a")->abandon()) << "it saves";
+  SendItems("a", {Ended("a", v1::CAUSE_COLLECTIVE, 40)});
+  EXPECT_EQ(CauseOf(id), v1::CAUSE_COLLECTIVE);
+}
+
 TEST_F(AttemptTest, AMemberThatStopsIsTheEndOfAGangWhoseRank0TellsNoCause) {
   const TrialId broken = TrainPair();
   SendItems("b", {Ended("b", v1::CAUSE_PREEMPTED, 40)});
