@@ -1,6 +1,7 @@
 #include "common/file_lock.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 
 #include <cerrno>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/files.h"
+#include "common/limits.h"
 
 namespace dt {
 
@@ -40,6 +42,14 @@ absl::StatusOr<UniqueFd> AwaitLock(const std::string& path, std::string_view hol
     }
     if (!pause(kLook)) return absl::CancelledError("interrupted");
   }
+}
+
+absl::StatusOr<UniqueFd> AwaitSlotLock(const std::string& path, int agent) {
+  return AwaitLock(
+      path, "another trainer", limits::kSlotLockPatience, [agent](absl::Duration time) {
+        pollfd closed{agent, POLLRDHUP, 0};
+        return poll(&closed, 1, static_cast<int>(absl::ToInt64Milliseconds(time))) <= 0;
+      });
 }
 
 }  // namespace dt

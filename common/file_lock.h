@@ -27,4 +27,8 @@ absl::StatusOr<UniqueFd> AwaitLock(const std::string& path, std::string_view hol
                                    absl::Duration patience,
                                    const std::function<bool(absl::Duration)>& pause);
 
+// The lock of a worker's slot, which the process that trains for it holds to its end: a predecessor
+// may be going. `agent`: the socket to the worker; Cancelled once its other end is closed.
+absl::StatusOr<UniqueFd> AwaitSlotLock(const std::string& path, int agent);
+
 }  // namespace dt

@@ -193,8 +193,8 @@ absl::StatusOr<std::vector<std::string>> FetchMetricNames(Client& client, uint64
   for (;;) {
     DT_ASSIGN_OR_RETURN(const v1::ReadMetricsResponse page, client.ReadMetrics(request));
     for (const v1::EvaluationRow& one : page.evaluations()) {
-      if (one.evaluation().split() == "val")
-        for (std::string& name : spec::MetricsIn(one.evaluation())) names.insert(std::move(name));
+      if (one.evaluation().split() != "val") continue;
+      for (std::string& name : spec::MetricsIn(one.evaluation())) names.insert(std::move(name));
     }
     for (const v1::MetricRow& one : page.rows()) {
       if (std::isfinite(one.row().loss())) names.insert("loss");

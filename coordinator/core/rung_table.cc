@@ -17,9 +17,11 @@ Rungs EnteredIn(const Experiment& experiment) {
   const spec::Ladder ladder = LadderOf(experiment);
   Rungs rungs;
   for (uint32_t number = 1; number <= experiment.trials.size(); ++number) {
-    for (const KnownRung& known : experiment.trials[number - 1].rungs) {
-      rungs[{BracketOf(experiment, number), static_cast<int>(known.rung)}].Enter(ladder, number,
-                                                                                 known.cost);
+    const std::vector<KnownRung>& entered = experiment.trials[number - 1].rungs;
+    if (entered.empty()) continue;
+    const int bracket = BracketOf(experiment, number);
+    for (const KnownRung& known : entered) {
+      rungs[{bracket, static_cast<int>(known.rung)}].Enter(ladder, number, known.cost);
     }
   }
   return rungs;
@@ -39,20 +41,22 @@ void Count(const KnownRung& known, v1::RungStanding& row) {
 void FillRungs(const State& state, const Experiment& experiment,
                v1::GetExperimentResponse& response) {
   if (!Climbs(experiment)) return;
-  std::map<std::pair<int, int>, v1::RungStanding> rows;
-  for (uint32_t number = 1; number <= experiment.trials.size(); ++number) {
-    for (const KnownRung& known : experiment.trials[number - 1].rungs) {
-      Count(known, rows[{BracketOf(experiment, number), static_cast<int>(known.rung)}]);
-    }
-  }
   const auto index = state.live.searches.find(experiment.id);
   const bool indexed = index != state.live.searches.end();
   const Rungs made = indexed ? Rungs() : EnteredIn(experiment);
   const Rungs& rungs = indexed ? index->second.rungs : made;
   const spec::Ladder ladder = LadderOf(experiment);
   constexpr uint32_t kNext = std::numeric_limits<uint32_t>::max();  // stands behind equals
-  for (auto& [key, row] : rows) {
-    const search::Rung& entries = rungs.at(key);
+  for (const auto& [key, entries] : rungs) {
+    if (entries.entries() == 0) continue;  // all were taken back
+    v1::RungStanding& row = *response.add_rungs();
+    for (size_t place = 1; place <= entries.entries(); ++place) {
+      const Trial& trial = experiment.trials[entries.At(place).second - 1];
+      const auto known = std::find_if(trial.rungs.begin(), trial.rungs.end(), [&](const auto& one) {
+        return static_cast<int>(one.rung) == key.second;
+      });
+      if (known != trial.rungs.end()) Count(*known, row);
+    }
     const auto value_at = [&](size_t place) {
       const double cost = entries.At(place).first;
       return std::isinf(cost) ? kNotANumber : search::ValueOf(GoalOf(experiment), cost);
@@ -61,7 +65,6 @@ void FillRungs(const State& state, const Experiment& experiment,
     row.set_rung(key.second);
     row.set_best(value_at(1));
     row.set_to_beat(value_at(entries.Judge(ladder, kNext, search::kWorstCost).allowed));
-    *response.add_rungs() = std::move(row);
   }
 }
 

@@ -1,8 +1,8 @@
 // rung_table.h: what came of the rungs at which an experiment's trials are compared.
 //
 // Role:  pure; for people, who read it beside the trials.
-// Cost:  O(entries), where the search's index is there; else O(log n) an entry.
-// Tests: tests/e2e/page_test.cc
+// Cost:  O(log n) an entry.
+// Tests: tests/e2e/search_test.cc, tests/e2e/page_test.cc
 #pragma once
 
 #include "coordinator/core/state.h"

@@ -58,17 +58,6 @@ class SeenTest : public Fixture {
 
 class PageTest : public SeenTest<FleetTest> {
  protected:
-  void SetQuota(const std::string& label, uint32_t slots) {
-    v1::SetQuotaRequest request;
-    request.set_label(label);
-    request.set_slots(slots);
-    request.set_who("ann");
-    v1::SetQuotaResponse response;
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + testing::kPatience);
-    const grpc::Status status = cluster_.control().SetQuota(&context, request, &response);
-    ASSERT_TRUE(status.ok()) << status.error_message();
-  }
   // Four trials that have trained, and one of another experiment.
   void TrainSome() {
     Start({"w0", "w1"});
@@ -124,7 +113,7 @@ TEST_F(PageTest, WhatTrainsMovesAndWhoWaitsIsSeen) {
   const uint64_t running = cluster_.Submit(labelled.spec());
   ASSERT_TRUE(cluster_.AwaitStep(running, 1, 30));
   cluster_.Submit(Training(20).spec());
-  SetQuota("team=vision", 1);
+  cluster_.SetQuota("team=vision", 1, "ann");
   ExpectSeen("live");
 }
 

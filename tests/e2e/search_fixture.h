@@ -63,14 +63,8 @@ class SearchTest : public TrainingTest {
     return json.value("items", std::vector<Json>());
   }
   std::vector<v1::RungStanding> RungsOf(uint64_t experiment) {
-    v1::GetExperimentRequest request;
-    request.set_experiment(experiment);
-    v1::GetExperimentResponse response;
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + testing::kPatience);
-    const grpc::Status status = cluster_.control().GetExperiment(&context, request, &response);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    return {response.rungs().begin(), response.rungs().end()};
+    const v1::GetExperimentResponse described = cluster_.Described(experiment);
+    return {described.rungs().begin(), described.rungs().end()};
   }
   static std::string Word(const Json& trial, const char* field) { return trial.value(field, ""); }
   static bool StoppedEarly(const Json& trial) { return Word(trial, "cause") == "stopped_early"; }

@@ -190,13 +190,7 @@ class SearchSoakTest : public FleetTest {
   // The history of each experiment has a line for each edit that was acknowledged, and no other.
   void ExpectHistories() {
     for (const uint64_t id : experiments_) {
-      testing::v1::GetExperimentRequest request;
-      request.set_experiment(id);
-      testing::v1::GetExperimentResponse response;
-      grpc::ClientContext context;
-      context.set_deadline(std::chrono::system_clock::now() + testing::kPatience);
-      const grpc::Status status = cluster_.control().GetExperiment(&context, request, &response);
-      ASSERT_TRUE(status.ok()) << status.error_message();
+      const v1::GetExperimentResponse response = cluster_.Described(id);
       // The oldest of more than these are in the journal alone.
       if (static_cast<size_t>(response.edits_size()) >= limits::kEditsPerExperiment) continue;
       SoakEdits shown;

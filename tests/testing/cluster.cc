@@ -174,6 +174,20 @@ v1::ExperimentSummary Cluster::Experiment(uint64_t experiment) {
   return response.experiments().empty() ? v1::ExperimentSummary() : response.experiments(0);
 }
 
+v1::GetExperimentResponse Cluster::Described(uint64_t experiment) {
+  v1::GetExperimentRequest request;
+  request.set_experiment(experiment);
+  return Call(&v1::Control::Stub::GetExperiment, request);
+}
+
+void Cluster::SetQuota(const std::string& label, uint32_t slots, const std::string& who) {
+  v1::SetQuotaRequest request;
+  request.set_label(label);
+  request.set_slots(slots);
+  request.set_who(who);
+  Call(&v1::Control::Stub::SetQuota, request);
+}
+
 v1::ExplainTrialResponse Cluster::Explain(uint64_t experiment, uint32_t trial) {
   v1::ExplainTrialRequest request;
   request.set_experiment(experiment);

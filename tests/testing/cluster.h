@@ -79,6 +79,9 @@ class Cluster {
   void Retry(uint64_t experiment);
   v1::TrialSummary Trial(uint64_t experiment, uint32_t trial = 1);
   v1::ExperimentSummary Experiment(uint64_t experiment);
+  v1::GetExperimentResponse Described(uint64_t experiment);
+  // Bounds the slots of those with this label, "team=vision".
+  void SetQuota(const std::string& label, uint32_t slots, const std::string& who);
   v1::ExplainTrialResponse Explain(uint64_t experiment, uint32_t trial = 1);
   std::vector<v1::WorkerSummary> Workers();
   std::vector<v1::CheckpointSummary> Checkpoints(uint64_t experiment);

@@ -1,6 +1,5 @@
 // main.cc: dtprogram: flags, the slot's lock, and the runner.
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <sys/resource.h>
 
@@ -16,7 +15,6 @@
 #include "common/descendants.h"
 #include "common/file_lock.h"
 #include "common/files.h"
-#include "common/limits.h"
 #include "common/version.h"
 #include "worker/program/runner.h"
 
@@ -81,11 +79,7 @@ void TakeShare(const Flags& flags) {
 
 // One trainer per slot. The descriptor stays open until the process ends.
 void HoldLock(const Flags& flags) {
-  absl::StatusOr<UniqueFd> lock = AwaitLock(
-      flags.lock, "another trainer", limits::kSlotLockPatience, [&](absl::Duration pause) {
-        pollfd agent{flags.fd, POLLRDHUP, 0};
-        return poll(&agent, 1, static_cast<int>(absl::ToInt64Milliseconds(pause))) <= 0;
-      });
+  absl::StatusOr<UniqueFd> lock = AwaitSlotLock(flags.lock, flags.fd);
   if (absl::IsCancelled(lock.status())) std::exit(1);  // the agent is gone
   if (!lock.ok()) Refuse(absl::StrCat("--lock: ", lock.status().message()));
   lock->Release();

@@ -1,6 +1,5 @@
 // main.cc: dttrain: under an agent, or alone.
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <torch/version.h>
@@ -18,7 +17,6 @@
 
 #include "common/file_lock.h"
 #include "common/files.h"
-#include "common/limits.h"
 #include "common/text.h"
 #include "common/version.h"
 #include "worker/trainer/device/device.h"
@@ -148,11 +146,7 @@ void PinTo(const std::vector<int>& cores) {
 // until the process ends.
 void HoldLock(const std::string& path, int agent_fd) {
   if (path.empty()) return;
-  absl::StatusOr<UniqueFd> lock = AwaitLock(
-      path, "another trainer", limits::kSlotLockPatience, [agent_fd](absl::Duration pause) {
-        pollfd agent{agent_fd, POLLRDHUP, 0};
-        return poll(&agent, 1, static_cast<int>(absl::ToInt64Milliseconds(pause))) <= 0;
-      });
+  absl::StatusOr<UniqueFd> lock = AwaitSlotLock(path, agent_fd);
   if (absl::IsCancelled(lock.status())) std::exit(1);  // the agent is gone
   if (!lock.ok()) Refuse("--lock: " + std::string(lock.status().message()));
   lock->Release();
