@@ -149,7 +149,10 @@ void TakeRows(Turn& turn, const Sender& sender, v1::RowChunk& chunk, RowTotals* 
 
 void TakeEvaluation(Turn& turn, const Sender& sender, v1::Evaluation& evaluation) {
   if (!TakesResults(sender)) return;
-  const std::string doubt = DoubtAbout(ClaimantOf(turn, sender), evaluation);
+  const Claimant claimant = ClaimantOf(turn, sender);
+  // Until an attempt has prepared nothing says which steps there are.
+  if (!claimant.program && claimant.trial.target_steps == 0) return;
+  const std::string doubt = DoubtAbout(claimant, evaluation);
   if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
   if (sender.live != nullptr) NoteProgress(*sender.live, evaluation.step(), turn.now.steady);
   v1::Record record;

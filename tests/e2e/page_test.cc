@@ -106,7 +106,7 @@ TEST_F(PageTest, WhatAPersonHasSetIsInTheAddressAndKeysDoWhatTheMouseDoes) {
 
 TEST_F(PageTest, WhatTrainsMovesAndWhoWaitsIsSeen) {
   Start({"w0"});
-  spec::ExperimentBuilder labelled = Training(100000, "step_ms=2 eval_every=100");
+  spec::ExperimentBuilder labelled = Training(1000000, "step_ms=5 eval_every=100");
   v1::Label& label = *labelled.spec().add_labels();
   label.set_key("team");
   label.set_value("vision");
@@ -119,7 +119,7 @@ TEST_F(PageTest, WhatTrainsMovesAndWhoWaitsIsSeen) {
 
 TEST_F(PageTest, WhatHasTheFocusKeepsItWhileAPageChanges) {
   Start({"w0"});
-  const uint64_t running = cluster_.Submit(Training(100000, "step_ms=2 eval_every=100").spec());
+  const uint64_t running = cluster_.Submit(Training(1000000, "step_ms=5 eval_every=100").spec());
   ASSERT_TRUE(cluster_.AwaitStep(running, 1, 200));
   ExpectSeen("focus");
 }

@@ -74,6 +74,16 @@ TEST_F(ClaimTest, NoLieWritesARowAResultOrAStepInAnyState) {
   }
 }
 
+TEST_F(ClaimTest, NoEvaluationIsTakenBeforeAnAttemptHasSaidHowManyStepsThereAre) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Follow("a");
+  SendItems("a", {Evaluation("a", 1000, 3.5)});
+  EXPECT_TRUE(TrialOf(id).evaluations.empty());
+  SendItems("a", {Ended("a", v1::CAUSE_TRAINER_CRASH)});
+  EXPECT_TRUE(TrialOf(id).evaluations.empty());
+}
+
 TEST_F(ClaimTest, AnAttemptEvaluatesAStepOnceAndItsStepsRise) {
   const TrialId id = Bring(State::kRunning);
   SendItems("a", {Evaluation("a", 10, 0.5), Evaluation("a", 20, 0.4)});
