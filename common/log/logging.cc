@@ -6,7 +6,10 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/synchronization/notification.h"
 #include "common/text.h"
 #include "nlohmann/json.hpp"
 #include "spdlog/async.h"
@@ -67,11 +70,31 @@ class JournalPriority final : public spdlog::custom_flag_formatter {
   }
 };
 
+// Notified when what was logged before FinishLogging's flush is written.
+absl::Notification& AllWritten() {
+  static auto& written = *new absl::Notification;
+  return written;
+}
+
+// Beside the sink that writes, and flushed after it.
+class TellsWhenWritten final : public spdlog::sinks::sink {
+ public:
+  void log(const spdlog::details::log_msg&) override {}
+  void flush() override {
+    if (!AllWritten().HasBeenNotified()) AllWritten().Notify();
+  }
+  void set_pattern(const std::string&) override {}
+  void set_formatter(std::unique_ptr<spdlog::formatter>) override {}
+};
+
 // More lines than this at once, and the oldest go.
 constexpr size_t kLinesWaiting = 8192;
 
 std::shared_ptr<spdlog::logger> MakeLogger(spdlog::sink_ptr sink) {
-  return std::make_shared<spdlog::async_logger>("dtrain", std::move(sink), spdlog::thread_pool(),
+  const std::vector<spdlog::sink_ptr> sinks = {std::move(sink),
+                                               std::make_shared<TellsWhenWritten>()};
+  return std::make_shared<spdlog::async_logger>("dtrain", sinks.begin(), sinks.end(),
+                                                spdlog::thread_pool(),
                                                 spdlog::async_overflow_policy::overrun_oldest);
 }
 
@@ -94,6 +117,12 @@ void SetUpLogging() {
   spdlog::set_default_logger(std::move(logger));
 }
 
-void FinishLogging() { spdlog::shutdown(); }
+void FinishLogging() {
+  // Logger and thread stay, for threads that still run: spdlog::shutdown() takes both from under
+  // them, and a line without arguments then throws.
+  spdlog::default_logger_raw()->set_level(spdlog::level::off);
+  spdlog::default_logger_raw()->flush();
+  AllWritten().WaitForNotification();
+}
 
 }  // namespace dt

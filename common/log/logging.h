@@ -1,14 +1,16 @@
 // logging.h: how dtcoord and dtworker write their logs: text for a person at a terminal, lines with
 // a priority for journald, JSON otherwise. Room dt_logging.
 //
-// Tests: tests/coordinator/dtcoord_test.cc, tests/worker/dtworker_test.cc
+// Tests: tests/common/log/logging_test.cc, tests/coordinator/dtcoord_test.cc,
+// tests/worker/dtworker_test.cc
 #pragma once
 
 namespace dt {
 
 // Sets spdlog's default logger, which writes to stderr. Call once, before other threads start.
 void SetUpLogging();
-// Writes what waits. Nothing may be logged afterwards.
+// Returns when all that was logged is written. What any thread logs afterwards is dropped. Any
+// thread may call it, and again.
 void FinishLogging();
 
 }  // namespace dt

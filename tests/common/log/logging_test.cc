@@ -1,0 +1,48 @@
+// What a process may still do with its log while it ends.
+#include "common/log/logging.h"
+
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "spdlog/spdlog.h"
+
+namespace dt {
+namespace {
+
+TEST(LoggingTest, WhatIsLoggedBeforeTheEndIsWrittenAndWhatComesLaterIsDropped) {
+  EXPECT_EXIT(
+      {
+        SetUpLogging();
+        spdlog::critical("the last line");
+        FinishLogging();
+        spdlog::critical("too late");
+        std::_Exit(7);
+      },
+      testing::ExitedWithCode(7),
+      testing::AllOf(testing::HasSubstr("the last line"),
+                     testing::Not(testing::HasSubstr("too late"))));
+}
+
+TEST(LoggingTest, ThreadsThatGoOnLoggingDoNotBreakAProcessThatEnds) {
+  EXPECT_EXIT(
+      {
+        SetUpLogging();
+        std::vector<std::thread> others;
+        for (int i = 0; i < 4; ++i) {
+          others.emplace_back([] {
+            while (true) spdlog::info("still here");
+          });
+        }
+        // Two of them end it, as where a lead is lost while a journal breaks.
+        others.emplace_back(FinishLogging);
+        FinishLogging();
+        std::_Exit(7);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+}  // namespace
+}  // namespace dt
