@@ -221,7 +221,9 @@ TEST_F(AccessTest, WorkersThatAreKilledInTheMiddleOfJoiningComeBackAndEachHasOne
     const std::string name = "host" + std::to_string(i);
     MakeToken("joiner", name, name + ".join");
     // Nobody can have heard of the first; how far the others come is left to chance.
-    if (i == 0) coordinator_.Signal(SIGSTOP);
+    if (i == 0) {
+      ASSERT_TRUE(coordinator_.Pause());
+    }
     ChildProcess killed = Invited(name, name);
     const std::string token = folder_ / (name + ".token");
     ASSERT_TRUE(testing::Await([&] {
