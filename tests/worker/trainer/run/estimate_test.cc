@@ -149,12 +149,12 @@ INSTANTIATE_TEST_SUITE_P(Diagonal, PeakTest,
                          ::testing::Values(Shape{.micro_steps = 2}, Shape{.ranks = 2},
                                            Shape{Sharing::kZero3, 2, 2, 2}));
 
-INSTANTIATE_TEST_SUITE_P(Rest, PeakTest,
-                         ::testing::Values(Shape{.checkpointing = true},
-                                           Shape{Sharing::kZero1, 2, 2, 2},
-                                           Shape{Sharing::kZero2, 2, 2, 2},
-                                           Shape{Sharing::kZero3, 4, 4}, Shape{.tensor = 2},
-                                           Shape{.micro_steps = 8, .stages = 2}));
+INSTANTIATE_TEST_SUITE_P(
+    Rest, PeakTest,
+    ::testing::Values(Shape{.checkpointing = true}, Shape{Sharing::kZero1, 2, 2, 2},
+                      Shape{Sharing::kZero2, 2, 2, 2}, Shape{Sharing::kZero3, 4, 4},
+                      Shape{Sharing::kLocalSgd, 2}, Shape{Sharing::kGossip, 2}, Shape{.tensor = 2},
+                      Shape{.micro_steps = 8, .stages = 2}));
 
 // Each strategy, and each way to cut the model, once.
 INSTANTIATE_TEST_SUITE_P(

@@ -45,8 +45,66 @@ class SavingTest : public AttemptTest {
     return Hashes(start, told);
   }
 
+  // Steps that one gang of so many ranks makes of a trial, and what it saves after the last.
+  struct Part {
+    int ranks = 1;
+    frames::CheckpointDone saved;
+    std::map<std::string, std::string> hashes;
+    std::vector<nlohmann::json> rows;
+  };
+  // Told to leave after five steps, as a gang that makes room or takes more is.
+  Part LeaveSoon(const frames::Start& start, int ranks) {
+    const int leave = static_cast<int>(start.resume ? start.resume->step : 0) + 5;
+    return PartOf(start, ranks, AfterStep(leave, [](TrainerGang& of) { of.StopAll(true); }));
+  }
+  // It saves after the last step of `part` and trains on.
+  Part TrainOn(frames::Start start, const Part& part) {
+    start.spec["checkpoint"]["every"]["steps"] = part.saved.step;
+    const int beyond = static_cast<int>(part.saved.step) + 3;
+    return PartOf(start, part.ranks, AfterStep(beyond, [](TrainerGang& of) { of.StopAll(false); }));
+  }
+
   uint32_t next_trial_ = 1;
+
+ private:
+  Part PartOf(const frames::Start& start, int ranks, const TrainerGang::Watch& watch) {
+    const Told told = TrainerGang(ranks).Run(start, watch);
+    EXPECT_EQ(told.Cause(), "cancelled") << told.Message();
+    EXPECT_EQ(told.checkpoints.size(), 1u);
+    if (told.checkpoints.empty()) return {};
+    Part part{ranks, told.checkpoints[0], Hashes(start, told), {}};
+    for (const nlohmann::json& row : told.rows) {
+      if (row["step"] <= part.saved.step) part.rows.push_back(row);
+    }
+    return part;
+  }
 };
+
+TEST_F(SavingTest, AGangThatShrinksAndGrowsHasTheBitsOfGangsOfItsSizesThatNobodyDisturbed) {
+  nlohmann::json spec = FullSpec();
+  spec["train"]["max_steps"] = "1000000";
+  spec["eval"]["every"] = "0";
+  spec["checkpoint"]["every"]["steps"] = 0;
+  frames::Start moved = StoredStart(spec), alone = StoredStart(spec);
+  moved.trial = next_trial_++;
+  alone.trial = next_trial_++;
+  for (const int ranks : {2, 1, 2}) {
+    const Part left = LeaveSoon(moved, ranks);
+    ASSERT_GE(left.rows.size(), 5u);
+    const Part stayed = TrainOn(alone, left);
+    EXPECT_EQ(stayed.hashes, left.hashes) << "after step " << left.saved.step;
+    ASSERT_EQ(stayed.rows.size(), left.rows.size());
+    for (size_t i = 0; i < left.rows.size(); ++i) {
+      for (const char* column : {"step", "loss", "grad_norm"}) {
+        EXPECT_EQ(left.rows[i][column], stayed.rows[i][column]) << "row " << i;
+      }
+    }
+    moved.resume = ResumeOf(left.saved);
+    alone.resume = ResumeOf(stayed.saved);
+    ++moved.attempt;
+    ++alone.attempt;
+  }
+}
 
 TEST_F(SavingTest, TheSameTrialWritesTheSameBytesWheneverAndHoweverItsGradientsAreReduced) {
   const std::vector<std::string> plain{"--threads", "1"};

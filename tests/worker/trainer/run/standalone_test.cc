@@ -52,7 +52,7 @@ std::string FreePort() {
 
 TEST_F(StandaloneTest, TrainsAloneAndPrintsOneLineAFrame) {
   ChildProcess trainer = Start(Resolved(SmallSpec()).dump(), "alone.log");
-  EXPECT_EQ(Code(trainer.AwaitExit()), 0);
+  EXPECT_EQ(Code(trainer.AwaitExit(kTrainingPatience)), 0);
   const Told told = Read("alone.log");
   EXPECT_EQ(told.Cause(), "finished");
   EXPECT_EQ(told.rows.size(), 8u);
@@ -74,7 +74,7 @@ TEST_F(StandaloneTest, WhereItCannotPrintItStopsAndSaysWhy) {
                                         DTTRAIN_PROGRAM};
     command.insert(command.end(), flags.begin(), flags.end());
     const std::string log = folder_ / (flags[0] + ".log");
-    EXPECT_EQ(Code(ChildProcess(command, log).AwaitExit()), 1) << flags[0];
+    EXPECT_EQ(Code(ChildProcess(command, log).AwaitExit(kTrainingPatience)), 1) << flags[0];
     EXPECT_NE(Slurp(log).find("cannot write to 'standard output': No space left"),
               std::string::npos)
         << Slurp(log);
@@ -86,10 +86,10 @@ TEST_F(StandaloneTest, RunsInOneStorageKeepTheirCheckpointsApart) {
   spec["checkpoint"]["every"]["steps"] = "2";
   spec["train"]["max_steps"] = "8";
   ChildProcess first = Start(Resolved(spec).dump(), "first.log");
-  EXPECT_EQ(Code(first.AwaitExit()), 0);
+  EXPECT_EQ(Code(first.AwaitExit(kTrainingPatience)), 0);
   spec["train"]["max_steps"] = "6";
   ChildProcess second = Start(Resolved(spec).dump(), "second.log");
-  EXPECT_EQ(Code(second.AwaitExit()), 0);
+  EXPECT_EQ(Code(second.AwaitExit(kTrainingPatience)), 0);
   for (const char* log : {"first.log", "second.log"}) {
     const Told told = Read(log);
     ASSERT_FALSE(told.checkpoints.empty());
@@ -109,8 +109,8 @@ TEST_F(StandaloneTest, IsOneOfManyRanksUnderTorchrunsVariables) {
   };
   ChildProcess zero = Start(Resolved(SmallSpec()).dump(), "zero.log", variables("0"));
   ChildProcess one = Start(Resolved(SmallSpec()).dump(), "one.log", variables("1"));
-  EXPECT_EQ(Code(zero.AwaitExit()), 0);
-  EXPECT_EQ(Code(one.AwaitExit()), 0);
+  EXPECT_EQ(Code(zero.AwaitExit(kTrainingPatience)), 0);
+  EXPECT_EQ(Code(one.AwaitExit(kTrainingPatience)), 0);
   EXPECT_EQ(Read("zero.log").rows.size(), 8u);
   EXPECT_EQ(Read("one.log", 1).Cause(1), "finished");
 }
@@ -124,42 +124,43 @@ TEST_F(StandaloneTest, BecomesTheProgramWithCudaWhereThatLiesBesideItAndAGpuIsWa
       trainer, "--spec", spec, "--data-root", folder_ / "data", "--storage", folder_.path()};
   std::vector<std::string> on_gpu = alone;
   on_gpu.insert(on_gpu.end(), {"--device", "cuda:3"});
-  EXPECT_EQ(Code(ChildProcess(on_gpu, folder_ / "without.log").AwaitExit()), 2);
+  EXPECT_EQ(Code(ChildProcess(on_gpu, folder_ / "without.log").AwaitExit(kTrainingPatience)), 2);
   EXPECT_NE(Slurp(folder_ / "without.log").find("there is no dttrain-cuda beside"),
             std::string::npos);
 
   const std::string other = folder_.Write("dttrain-cuda", "#!/bin/sh\necho \"became $*\"\n");
   std::filesystem::permissions(other, std::filesystem::perms::owner_all);
-  EXPECT_EQ(Code(ChildProcess(on_gpu, folder_ / "with.log").AwaitExit()), 0);
+  EXPECT_EQ(Code(ChildProcess(on_gpu, folder_ / "with.log").AwaitExit(kTrainingPatience)), 0);
   EXPECT_NE(Slurp(folder_ / "with.log").find("--device cuda:3"), std::string::npos);
-  EXPECT_EQ(Code(ChildProcess(alone, folder_ / "torchrun.log", {{"LOCAL_RANK", "0"}}).AwaitExit()),
+  EXPECT_EQ(Code(ChildProcess(alone, folder_ / "torchrun.log", {{"LOCAL_RANK", "0"}})
+                     .AwaitExit(kTrainingPatience)),
             0);
   EXPECT_NE(Slurp(folder_ / "torchrun.log").find("became --spec"), std::string::npos);
-  EXPECT_EQ(Code(ChildProcess(alone, folder_ / "cpu.log").AwaitExit()), 0);
+  EXPECT_EQ(Code(ChildProcess(alone, folder_ / "cpu.log").AwaitExit(kTrainingPatience)), 0);
   EXPECT_EQ(Read("cpu.log").Cause(), "finished");
 }
 
 TEST_F(StandaloneTest, RefusesWhatItCannotUnderstandWithExitCodeTwo) {
   ChildProcess no_json = Start("{", "refused.log");
-  EXPECT_EQ(Code(no_json.AwaitExit()), 2);
+  EXPECT_EQ(Code(no_json.AwaitExit(kTrainingPatience)), 2);
   ChildProcess no_meeting =
       Start(Resolved(SmallSpec()).dump(), "refused.log", {{"WORLD_SIZE", "2"}});
-  EXPECT_EQ(Code(no_meeting.AwaitExit()), 2);
+  EXPECT_EQ(Code(no_meeting.AwaitExit(kTrainingPatience)), 2);
   ChildProcess no_rank = Start(Resolved(SmallSpec()).dump(), "refused.log", {{"RANK", "-1"}});
-  EXPECT_EQ(Code(no_rank.AwaitExit()), 2);
+  EXPECT_EQ(Code(no_rank.AwaitExit(kTrainingPatience)), 2);
   ChildProcess no_flag({DTTRAIN_PROGRAM, "--speck", "x"}, folder_ / "refused.log");
-  EXPECT_EQ(Code(no_flag.AwaitExit()), 2);
+  EXPECT_EQ(Code(no_flag.AwaitExit(kTrainingPatience)), 2);
   ChildProcess no_core({DTTRAIN_PROGRAM, "--agent", "--cores", "0,x"}, folder_ / "cores.log");
-  EXPECT_EQ(Code(no_core.AwaitExit()), 2);
+  EXPECT_EQ(Code(no_core.AwaitExit(kTrainingPatience)), 2);
   EXPECT_NE(Slurp(folder_ / "cores.log").find("--cores"), std::string::npos);
   ChildProcess neither({DTTRAIN_PROGRAM, "--threads", "1"}, folder_ / "refused.log");
-  EXPECT_EQ(Code(neither.AwaitExit()), 2);
+  EXPECT_EQ(Code(neither.AwaitExit(kTrainingPatience)), 2);
   ChildProcess help({DTTRAIN_PROGRAM, "--help"}, folder_ / "help.log");
-  EXPECT_EQ(Code(help.AwaitExit()), 0);
+  EXPECT_EQ(Code(help.AwaitExit(kTrainingPatience)), 0);
   for (const char* limit : {"2X", "-1", " 1", "", "G", "17179869184G", "99999999999999999999"}) {
     ChildProcess no_limit({DTTRAIN_PROGRAM, "--agent", "--memory-limit", limit},
                           folder_ / "refused.log");
-    EXPECT_EQ(Code(no_limit.AwaitExit()), 2) << limit;
+    EXPECT_EQ(Code(no_limit.AwaitExit(kTrainingPatience)), 2) << limit;
   }
 }
 
