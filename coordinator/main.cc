@@ -257,21 +257,23 @@ class Coordinator {
   void AnswerHttp(const HttpRequest& request, const HttpReply& reply) {
     const bool api = request.path.rfind("/api/", 0) == 0;
     if (request.method == HttpMethod::kPost && !api) {
-      return reply({405, "only GET and HEAD are answered here; acts are under /api/v1\n"});
+      return reply(Share({405, "only GET and HEAD are answered here; acts are under /api/v1\n"}));
     }
     // Who acts is asked by the API, and its own way.
     const absl::Status status =
         request.method == HttpMethod::kPost ? absl::OkStatus() : AdmitHttp(request);
     if (!status.ok()) {
-      return reply({absl::IsUnauthenticated(status) ? 401 : 403,
-                    absl::StrCat(std::string(status.message()),
-                                 "; over HTTP: 'Authorization: Bearer TOKEN', or in a browser any "
-                                 "name with the token as the password\n")});
+      return reply(
+          Share({absl::IsUnauthenticated(status) ? 401 : 403,
+                 absl::StrCat(std::string(status.message()),
+                              "; over HTTP: 'Authorization: Bearer TOKEN', or in a browser any "
+                              "name with the token as the password\n")}));
     }
-    if (!api) return reply(AnswerPage(request.path, metrics_, [this] { return LoopHealth(); }));
+    if (!api)
+      return reply(Share(AnswerPage(request.path, metrics_, [this] { return LoopHealth(); })));
     if (serving_.load()) return api_->Answer(request, reply);
-    reply(ErrorAnswer(absl::UnavailableError(
-        "the coordinator reads its journal; try again when /readyz says ok")));
+    reply(Share(ErrorAnswer(absl::UnavailableError(
+        "the coordinator reads its journal; try again when /readyz says ok"))));
   }
 
   NoticeFacts Notices() const {

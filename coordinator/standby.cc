@@ -82,7 +82,7 @@ absl::Status Standby::StartServers() {
   DT_ASSIGN_OR_RETURN(rpc_, StandbyServer::Start(options_.listen, options_.tls, Reason()));
   DT_ASSIGN_OR_RETURN(
       http_, HttpServer::Start(options_.http, [this](const auto& request, const auto& reply) {
-        reply(Answer(request));
+        reply(Share(Answer(request)));
       }));
   // The system may have chosen ports, which stay those of this process.
   options_.listen = rpc_->address();

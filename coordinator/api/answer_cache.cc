@@ -1,14 +1,13 @@
 #include "coordinator/api/answer_cache.h"
 
 #include <iterator>
-#include <optional>
 #include <utility>
 
 namespace dt {
 
 AnswerCache::Found AnswerCache::Ask(const std::string& key, absl::Duration now,
                                     const HttpReply& reply) {
-  std::optional<HttpAnswer> fresh;
+  SharedAnswer fresh;
   {
     MutexLock lock(&mutex_);
     const auto kept = by_key_.find(key);
@@ -24,12 +23,13 @@ AnswerCache::Found AnswerCache::Ask(const std::string& key, absl::Duration now,
       return Found::kMake;
     }
   }
-  reply(*std::move(fresh));
+  reply(std::move(fresh));
   return Found::kAnswered;
 }
 
-void AnswerCache::Put(const std::string& key, HttpAnswer answer, absl::Duration now,
+void AnswerCache::Put(const std::string& key, HttpAnswer made, absl::Duration now,
                       absl::Duration fresh) {
+  const SharedAnswer answer = Share(std::move(made));
   std::vector<HttpReply> replies;
   {
     MutexLock lock(&mutex_);
@@ -38,22 +38,20 @@ void AnswerCache::Put(const std::string& key, HttpAnswer answer, absl::Duration 
       waiting_.erase(waiting);
     }
     if (const auto old = by_key_.find(key); old != by_key_.end()) Drop(old->second);
-    if (fresh > absl::ZeroDuration() && answer.body.size() <= bytes_max_) {
+    if (fresh > absl::ZeroDuration() && answer->body.size() <= bytes_max_) {
       kept_.push_back({key, answer, now + fresh});
       by_key_[key] = std::prev(kept_.end());
-      bytes_ += answer.body.size();
+      bytes_ += answer->body.size();
     }
     while (!kept_.empty() && (bytes_ > bytes_max_ || kept_.front().until <= now)) {
       Drop(kept_.begin());
     }
   }
-  if (replies.empty()) return;
-  for (size_t i = 0; i + 1 < replies.size(); ++i) replies[i](answer);
-  replies.back()(std::move(answer));
+  for (const HttpReply& reply : replies) reply(answer);
 }
 
 void AnswerCache::Drop(std::list<Kept>::iterator kept) {
-  bytes_ -= kept->answer.body.size();
+  bytes_ -= kept->answer->body.size();
   by_key_.erase(kept->key);
   kept_.erase(kept);
 }

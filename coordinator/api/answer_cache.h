@@ -1,6 +1,7 @@
 // answer_cache.h: answers that are fresh enough to give again, and who waits for one being made.
 //
 // Role:      however many ask for the same thing, it is made once in limits::kApiFresh.
+// Ownership: shares its answers with the connections that send them.
 // Threads:   thread-safe. Replies run outside the lock, on the thread that brings the answer.
 // Invariant: each reply runs exactly once. At most `calls` answers are being made, and `bytes` of
 //            made ones kept; the oldest go.
@@ -32,12 +33,12 @@ class AnswerCache {
   // `now` is steady time.
   Found Ask(const std::string& key, absl::Duration now, const HttpReply& reply);
   // Replies to all who wait, and keeps the answer for `fresh`.
-  void Put(const std::string& key, HttpAnswer answer, absl::Duration now, absl::Duration fresh);
+  void Put(const std::string& key, HttpAnswer made, absl::Duration now, absl::Duration fresh);
 
  private:
   struct Kept {
     std::string key;
-    HttpAnswer answer;
+    SharedAnswer answer;
     absl::Duration until;
   };
   void Drop(std::list<Kept>::iterator kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

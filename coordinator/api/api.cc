@@ -82,12 +82,12 @@ struct Api::Task {
 
 void Api::Answer(const HttpRequest& request, const HttpReply& reply) {
   absl::StatusOr<ApiCall> call = ReadApiCall(request.path, request.query, request.method);
-  if (!call.ok()) return reply(ErrorAnswer(call.status()));
+  if (!call.ok()) return reply(Share(ErrorAnswer(call.status())));
   if (request.method == HttpMethod::kPost) return Do(request, *call, reply);
   if (call->method == ApiMethod::kAccess) {  // differs by who asks
     HttpAnswer answer = JsonAnswer(gate_.Access(request));
     answer.etag = "";
-    return reply(std::move(answer));
+    return reply(Share(std::move(answer)));
   }
   auto task = std::make_shared<Task>();
   task->key = absl::StrCat(request.path, "?", request.query);
@@ -96,7 +96,8 @@ void Api::Answer(const HttpRequest& request, const HttpReply& reply) {
     case AnswerCache::Found::kAnswered:
       return;
     case AnswerCache::Found::kBusy:
-      return reply(ErrorAnswer(Busy(absl::StrCat(limits::kApiCalls, " calls are being answered"))));
+      return reply(
+          Share(ErrorAnswer(Busy(absl::StrCat(limits::kApiCalls, " calls are being answered")))));
     case AnswerCache::Found::kMake:
       return Start(task);
   }
@@ -105,11 +106,11 @@ void Api::Answer(const HttpRequest& request, const HttpReply& reply) {
 void Api::Do(const HttpRequest& request, const ApiCall& call, const HttpReply& reply) {
   const std::string_view rpc = RpcOf(call.method);
   const auto caller = gate_.AdmitActor(request, rpc);
-  if (!caller.ok()) return reply(ErrorAnswer(caller.status()));
+  if (!caller.ok()) return reply(Share(ErrorAnswer(caller.status())));
   absl::StatusOr<Act> act = ReadAct(call, request.body, *caller ? (*caller)->name : "");
   if (!act.ok()) {
     gate_.Record(*caller, rpc, "", act.status(), request.peer);
-    return reply(ErrorAnswer(act.status()));
+    return reply(Share(ErrorAnswer(act.status())));
   }
   ClientCall event;
   event.request = std::move(act->request);
@@ -118,10 +119,10 @@ void Api::Do(const HttpRequest& request, const ApiCall& call, const HttpReply& r
        [this, caller = *caller, rpc, subject = act->subject, kind = act->kind, fields = act->fields,
         peer = request.peer, reply](const absl::Status& status, auto message) {
          gate_.Record(caller, rpc, subject, status, peer);
-         if (!status.ok()) return reply(ErrorAnswer(status));
+         if (!status.ok()) return reply(Share(ErrorAnswer(status)));
          HttpAnswer answer = JsonAnswer(api::Document(kind, fields(*message)));
          answer.etag = "";
-         reply(std::move(answer));
+         reply(Share(std::move(answer)));
        });
 }
 

@@ -4,8 +4,10 @@
 #include <arpa/inet.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
@@ -140,9 +142,20 @@ bool Holds(const std::string& if_none_match, const std::string& etag) {
   return !etag.empty() && absl::StrContains(if_none_match, etag);
 }
 
+// What is left of a text of which so much was sent.
+iovec Behind(std::string_view text, size_t sent) {
+  text.remove_prefix(sent);
+  return {const_cast<char*>(text.data()), text.size()};  // sendmsg reads it
+}
+
 enum class Kind { kWhole, kHeadAlone, kOfAct };
 
-std::string Write(const HttpAnswer& answer, Kind kind, const std::string& if_none_match) {
+struct Head {
+  std::string text;  // with its empty line
+  bool has_body = false;
+};
+
+Head HeadOf(const HttpAnswer& answer, Kind kind, const std::string& if_none_match) {
   const bool held = answer.code == 200 && Holds(if_none_match, answer.etag);
   const int code = held ? 304 : answer.code;
   std::string text = absl::StrCat("HTTP/1.1 ", code, " ", ReasonOf(code), "\r\n");
@@ -168,8 +181,7 @@ std::string Write(const HttpAnswer& answer, Kind kind, const std::string& if_non
   if (code == 405) text += "Allow: GET, HEAD, POST\r\n";
   if (code == 429 || code == 503) text += "Retry-After: 1\r\n";
   absl::StrAppend(&text, kGuards, "Connection: close\r\n\r\n");
-  if (kind != Kind::kHeadAlone && !held) text += answer.body;
-  return text;
+  return {std::move(text), kind != Kind::kHeadAlone && !held};
 }
 
 }  // namespace
@@ -179,11 +191,11 @@ class HttpServer::Outbox {
  public:
   struct Numbered {
     uint64_t connection = 0;
-    HttpAnswer answer;
+    SharedAnswer answer;
   };
   explicit Outbox(UniqueFd wake) : wake_(std::move(wake)) {}
 
-  void Put(uint64_t connection, HttpAnswer answer) {
+  void Put(uint64_t connection, SharedAnswer answer) {
     {
       MutexLock lock(&mutex_);
       answers_.push_back({connection, std::move(answer)});
@@ -270,12 +282,12 @@ short HttpServer::EventsOf(Phase phase) {
 }
 
 void HttpServer::TakeAnswers() {
-  for (const Outbox::Numbered& one : outbox_->Take()) {
+  for (Outbox::Numbered& one : outbox_->Take()) {
     const auto found =
         std::find_if(connections_.begin(), connections_.end(),
                      [&one](const Connection& other) { return other.number == one.connection; });
     if (found == connections_.end() || found->phase != Phase::kWaiting) continue;
-    Answer(*found, one.answer);
+    Answer(*found, std::move(one.answer));
     if (Write(*found) == Stays::kClosed) connections_.erase(found);
   }
 }
@@ -339,22 +351,23 @@ void HttpServer::ReadHead(Connection& connection) {
   connection.head_only = line.method == "HEAD";
   connection.acts = line.method == "POST";
   if (head_bytes == 0) {
-    return Answer(connection, {431, absl::StrCat("a request's head has at most ",
-                                                 limits::kHttpHeadBytes, " bytes\n")});
+    return Answer(connection, Share({431, absl::StrCat("a request's head has at most ",
+                                                       limits::kHttpHeadBytes, " bytes\n")}));
   }
   if (!absl::StartsWith(std::string(line.version), "HTTP/1.") || line.path.empty()) {
-    return Answer(connection, {400, "this is not an HTTP/1.1 request\n"});
+    return Answer(connection, Share({400, "this is not an HTTP/1.1 request\n"}));
   }
   if (line.method != "GET" && !connection.head_only && !connection.acts) {
-    return Answer(connection, {405, "only GET, HEAD and POST are answered here\n"});
+    return Answer(connection, Share({405, "only GET, HEAD and POST are answered here\n"}));
   }
   const std::string host = HeaderOf(head, "Host");
   if (IsLocalAddress(listening_.address) && !IsOfThisHost(host)) {
-    return Answer(connection,
-                  {421, absl::StrCat("this server is for its own host, which is not '",
-                                     absl::CHexEscape(host),
-                                     "': ask by its address or as localhost; have a proxy send "
-                                     "the address that it connects to as Host\n")});
+    return Answer(
+        connection,
+        Share({421, absl::StrCat("this server is for its own host, which is not '",
+                                 absl::CHexEscape(host),
+                                 "': ask by its address or as localhost; have a proxy send "
+                                 "the address that it connects to as Host\n")}));
   }
   if (connection.acts && !TakesBody(connection, head)) return;
   connection.head_bytes = head_bytes;
@@ -364,12 +377,12 @@ bool HttpServer::TakesBody(Connection& connection, const std::string& head) {
   uint64_t bytes = 0;
   if (!HeaderOf(head, "Transfer-Encoding").empty() ||
       !absl::SimpleAtoi(HeaderOf(head, "Content-Length"), &bytes)) {
-    Answer(connection, {411, "a POST says how long it is, by Content-Length\n"});
+    Answer(connection, Share({411, "a POST says how long it is, by Content-Length\n"}));
     return false;
   }
   if (bytes > limits::kHttpBodyBytes) {
-    Answer(connection, {413, absl::StrCat("the body has ", bytes, " bytes; it may have ",
-                                          limits::kHttpBodyBytes, "\n")});
+    Answer(connection, Share({413, absl::StrCat("the body has ", bytes, " bytes; it may have ",
+                                                limits::kHttpBodyBytes, "\n")}));
     return false;
   }
   connection.body_bytes = bytes;
@@ -400,33 +413,45 @@ void HttpServer::Ask(Connection& connection) {
   connection.text = std::string();
   connection.if_none_match = request.if_none_match;
   connection.phase = Phase::kWaiting;
-  handler_(request, [outbox = outbox_, number = connection.number](HttpAnswer answer) {
+  handler_(request, [outbox = outbox_, number = connection.number](SharedAnswer answer) {
     outbox->Put(number, std::move(answer));
   });
 }
 
-void HttpServer::Answer(Connection& connection, const HttpAnswer& answer) {
+void HttpServer::Answer(Connection& connection, SharedAnswer answer) {
   if (CountWriting() >= bounds_.writing) {
     Connection& oldest = *Oldest(Phase::kWriting);
     oldest.text = std::string();
+    oldest.answer.reset();
     oldest.phase = Phase::kDraining;
     oldest.end = Clock::time_point();  // erased by Run, which goes through the list now
   }
   const Kind kind = connection.head_only ? Kind::kHeadAlone
                     : connection.acts    ? Kind::kOfAct
                                          : Kind::kWhole;
-  connection.text = dt::Write(answer, kind, connection.if_none_match);
+  Head head = HeadOf(*answer, kind, connection.if_none_match);
+  connection.text = std::move(head.text);
+  if (head.has_body) connection.answer = std::move(answer);
   connection.phase = Phase::kWriting;
 }
 
 HttpServer::Stays HttpServer::Write(Connection& connection) {
-  const ssize_t sent = send(connection.fd.get(), connection.text.data() + connection.sent,
-                            connection.text.size() - connection.sent, MSG_NOSIGNAL);
+  const std::string_view head = connection.text;
+  const std::string_view body =
+      connection.answer == nullptr ? std::string_view() : connection.answer->body;
+  std::array<iovec, 2> parts = {
+      Behind(head, std::min(connection.sent, head.size())),
+      Behind(body, connection.sent - std::min(connection.sent, head.size()))};
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  const ssize_t sent = sendmsg(connection.fd.get(), &message, MSG_NOSIGNAL);
   if (sent < 0) return errno == EAGAIN || errno == EINTR ? Stays::kOpen : Stays::kClosed;
   connection.sent += static_cast<size_t>(sent);
-  if (connection.sent < connection.text.size()) return Stays::kOpen;
+  if (connection.sent < head.size() + body.size()) return Stays::kOpen;
   shutdown(connection.fd.get(), SHUT_WR);
   connection.text = std::string();
+  connection.answer.reset();
   connection.phase = Phase::kDraining;
   return Stays::kOpen;
 }

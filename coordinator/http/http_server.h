@@ -20,6 +20,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -54,8 +55,15 @@ struct HttpAnswer {
   std::string file_name = {};  // a browser saves it as this, and shows nothing. "": it shows it
 };
 
+// Whoever keeps an answer and every connection that sends it own it together, and the last of them
+// frees it: copies for each of many pages cost more than making it.
+using SharedAnswer = std::shared_ptr<const HttpAnswer>;
+inline SharedAnswer Share(HttpAnswer answer) {
+  return std::make_shared<const HttpAnswer>(std::move(answer));
+}
+
 // Takes the one answer to a request, from any thread. One that comes too late is dropped.
-using HttpReply = std::function<void(HttpAnswer)>;
+using HttpReply = std::function<void(SharedAnswer)>;
 
 struct HttpBounds {
   size_t connections = limits::kHttpConnections;
@@ -89,10 +97,11 @@ class HttpServer {
     Clock::time_point end;  // it is closed then, wherever it is
     uint64_t number = 0;    // of this server's connections
     Phase phase = Phase::kReading;
-    std::string text;       // the request so far, then the answer
+    std::string text;       // the request so far, then the answer's head
+    SharedAnswer answer;    // whose body goes behind that head; nullptr: nothing does
     size_t head_bytes = 0;  // of the request; 0: it has not all come
     size_t body_bytes = 0;
-    size_t sent = 0;
+    size_t sent = 0;            // of head and body
     bool head_only = false;     // asked with HEAD
     bool acts = false;          // asked with POST
     std::string if_none_match;  // as the request has it
@@ -113,7 +122,7 @@ class HttpServer {
   // Whether it says how many bytes follow, within the bound; answers where it does not.
   bool TakesBody(Connection& connection, const std::string& head);
   void Ask(Connection& connection);
-  void Answer(Connection& connection, const HttpAnswer& answer);
+  void Answer(Connection& connection, SharedAnswer answer);
   std::list<Connection>::iterator Oldest(Phase phase);
   size_t CountWriting() const;
   int PatienceMs() const;

@@ -27,7 +27,7 @@ struct World {
   const absl::StatusOr<std::unique_ptr<dt::HttpServer>> server = dt::HttpServer::Start(
       "unix:" + path, [](const dt::HttpRequest& request, const dt::HttpReply& reply) {
         const auto call = dt::ReadApiCall(request.path, request.query);
-        reply({call.ok() ? 200 : 400, std::string(call.status().message())});
+        reply(dt::Share({call.ok() ? 200 : 400, std::string(call.status().message())}));
       });
 };
 

@@ -14,7 +14,10 @@ constexpr absl::Duration kFresh = absl::Seconds(1);
 class AnswerCacheTest : public ::testing::Test {
  protected:
   AnswerCache::Found Ask(const std::string& key) {
-    return cache_.Ask(key, now_, [this](const HttpAnswer& answer) { got_.push_back(answer.body); });
+    return cache_.Ask(key, now_, [this](const SharedAnswer& answer) {
+      got_.push_back(answer->body);
+      given_.push_back(answer);
+    });
   }
   void Put(const std::string& key, const std::string& body) {
     cache_.Put(key, {200, body}, now_, kFresh);
@@ -23,6 +26,7 @@ class AnswerCacheTest : public ::testing::Test {
   AnswerCache cache_{2, 100};
   absl::Duration now_ = absl::Seconds(1000);
   std::vector<std::string> got_;
+  std::vector<SharedAnswer> given_;
 };
 
 TEST_F(AnswerCacheTest, WhoAsksWhileItIsMadeGetsTheSameAnswer) {
@@ -44,6 +48,16 @@ TEST_F(AnswerCacheTest, AnAnswerIsGivenAgainUntilItIsNotFreshAnyMore) {
   EXPECT_EQ(Ask("a"), AnswerCache::Found::kMake);
   Put("a", "two");
   EXPECT_EQ(got_.back(), "two");
+}
+
+TEST_F(AnswerCacheTest, AllWhoAreGivenAnAnswerShareIt) {
+  Ask("a");
+  Ask("a");
+  Put("a", "one");
+  Ask("a");
+  ASSERT_EQ(given_.size(), 3u);
+  EXPECT_EQ(given_[1], given_[0]);
+  EXPECT_EQ(given_[2], given_[0]);
 }
 
 TEST_F(AnswerCacheTest, TooManyThatAreMadeAtOnceAreRefusedButNotThoseThatWait) {

@@ -149,9 +149,9 @@ class ApiTest : public ::testing::Test {
   }
   HttpAnswer Ask(const HttpRequest& request) {
     auto waiting = std::make_shared<Waiting>();
-    api_.Answer(request, [waiting](HttpAnswer answer) {
+    api_.Answer(request, [waiting](const SharedAnswer& answer) {
       MutexLock lock(&waiting->mutex);
-      waiting->answers.push_back(std::move(answer));
+      waiting->answers.push_back(*answer);
       waiting->changed.NotifyAll();
     });
     const absl::Time deadline = absl::Now() + kPatience;

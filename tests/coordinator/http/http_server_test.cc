@@ -85,15 +85,16 @@ class HttpServerTest : public ::testing::Test {
         "127.0.0.1:0",
         [this](const HttpRequest& request, HttpReply reply) {
           if (request.path == "/later") return KeepForLater(std::move(reply));
-          if (request.path == "/refused") return reply({401, "no\n"});
+          if (request.path == "/refused") return reply(Share({401, "no\n"}));
           if (request.method == HttpMethod::kPost) {
-            return reply({200, absl::StrCat(request.content_type, " from ", request.origin, "|",
-                                            request.fetch_site, "|", request.forwarded, ": ",
-                                            request.body, "\n")});
+            return reply(Share({200, absl::StrCat(request.content_type, " from ", request.origin,
+                                                  "|", request.fetch_site, "|", request.forwarded,
+                                                  ": ", request.body, "\n")}));
           }
-          if (request.path == "/large") return reply({200, std::string(kLargeBytes, 'x')});
+          if (request.path == "/large") return reply(Share({200, std::string(kLargeBytes, 'x')}));
           const std::string etag = request.path == "/tagged" ? "\"1a\"" : "";
-          reply({200, absl::StrCat("you asked for ", request.path, "\n"), "text/plain", etag});
+          reply(
+              Share({200, absl::StrCat("you asked for ", request.path, "\n"), "text/plain", etag}));
         },
         bounds);
     ASSERT_TRUE(server.ok()) << server.status();
@@ -307,8 +308,8 @@ TEST_F(HttpServerTest, AnAnswerMayComeLaterAndFromAnotherThread) {
   // Nobody waits behind them.
   EXPECT_TRUE(absl::EndsWith(Ask(Get("/metrics")), "you asked for /metrics\n"));
   std::thread([&replies] {
-    replies[1]({200, "two"});
-    replies[0]({200, "one"});
+    replies[1](Share({200, "two"}));
+    replies[0](Share({200, "one"}));
   }).join();
   const std::string one = first.Receive();
   const std::string two = second.Receive();
@@ -317,14 +318,33 @@ TEST_F(HttpServerTest, AnAnswerMayComeLaterAndFromAnotherThread) {
   EXPECT_TRUE(in_order || crossed) << one << two;  // who came first is the system's to say
 }
 
+TEST_F(HttpServerTest, OneAnswerGoesWholeToAllWhoShareItAndIsFreedWithTheLast) {
+  Start();
+  std::vector<Client> clients;
+  constexpr size_t kClients = 3;
+  for (size_t i = 0; i < kClients; ++i) clients.push_back(Connect().Send(Get("/later")));
+  const std::vector<HttpReply> replies = AwaitLater(kClients);
+  SharedAnswer answer = Share({200, std::string(kLargeBytes, 'x')});
+  const std::weak_ptr<const HttpAnswer> kept = answer;
+  for (const HttpReply& reply : replies) reply(answer);
+  answer.reset();
+  for (Client& client : clients) {
+    const std::string text = client.Receive();
+    const size_t head = text.find("\r\n\r\n") + 4;
+    EXPECT_EQ(text.size() - head, kLargeBytes);
+    EXPECT_EQ(text.find_first_not_of('x', head), std::string::npos);
+  }
+  EXPECT_TRUE(testing::Await([&] { return kept.expired(); }));
+}
+
 TEST_F(HttpServerTest, AnAnswerForAClientThatIsGoneOrAServerThatHasEndedIsDropped) {
   Start({.exchange = absl::Milliseconds(50)});
   EXPECT_EQ(Connect().Send(Get("/later")).Receive(), "");
   const std::vector<HttpReply> replies = AwaitLater(1);
-  replies[0]({200, "too late"});
+  replies[0](Share({200, "too late"}));
   EXPECT_TRUE(absl::EndsWith(Ask(Get("/")), "you asked for /\n"));
   server_.reset();
-  replies[0]({200, "far too late"});
+  replies[0](Share({200, "far too late"}));
 }
 
 TEST_F(HttpServerTest, AClientThatHoldsAnAnswerGetsNoBodyAgain) {
