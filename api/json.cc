@@ -137,17 +137,41 @@ Json RepeatedJson(const Message& message, const FieldDescriptor* field) {
   return list;
 }
 
-Json WithId(const std::string& id, const Json& fields) {
+// The members of an empty object, with room for so many and a few that are added to them: where an
+// object grows, all it has is copied, since its names cannot be moved.
+Json::object_t& MembersOf(Json& object, size_t count) {
+  constexpr size_t kAdded = 4;
+  auto& members = object.get_ref<Json::object_t&>();
+  members.reserve(count + kAdded);
+  return members;
+}
+
+Json WithId(const std::string& id, Json fields) {
   Json json = Json::object();
-  json["id"] = id;
-  json.update(fields);
+  Json::object_t& members = MembersOf(json, fields.size());
+  members.emplace_back("id", id);
+  for (auto& [name, value] : fields.get_ref<Json::object_t&>()) {
+    members.emplace_back(name, std::move(value));
+  }
   return json;
 }
 
 // C1 controls and the marks of Printable as escapes, which mean the same.
-std::string Escaped(const std::string& json) {
+// Most JSON is ASCII alone, and stays as it is.
+std::string Escaped(std::string json) {
+  const auto find_wide = [&json](size_t from) {
+    const auto wide = std::find_if(json.begin() + static_cast<int64_t>(from), json.end(),
+                                   [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+    return static_cast<size_t>(wide - json.begin());
+  };
+  size_t wide = find_wide(0);
+  if (wide == json.size()) return json;
   std::string text;
-  for (size_t i = 0; i < json.size();) {
+  text.reserve(json.size());
+  for (size_t i = 0; i < json.size(); wide = find_wide(i)) {
+    text.append(json, i, wide - i);
+    i = wide;
+    if (i == json.size()) break;
     const size_t length = std::max<size_t>(1, Utf8Length(std::string_view(json).substr(i)));
     const std::string point = json.substr(i, length);
     i += length;
@@ -203,16 +227,17 @@ Json ToJson(const Message& message) {
   }
   Json json = Json::object();
   const auto* type = message.GetDescriptor();
+  Json::object_t& members = MembersOf(json, static_cast<size_t>(type->field_count()));
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
     const std::string& name = field->name();
     const std::string time_name = TimeName(name);
     if (field->is_repeated()) {
-      json[name] = RepeatedJson(message, field);
+      members.emplace_back(name, RepeatedJson(message, field));
     } else if (!time_name.empty()) {
-      json[time_name] = TimeJson(message.GetReflection()->GetInt64(message, field));
+      members.emplace_back(time_name, TimeJson(message.GetReflection()->GetInt64(message, field)));
     } else {
-      json[name] = FieldJson(message, field, -1);
+      members.emplace_back(name, FieldJson(message, field, -1));
     }
   }
   return json;
@@ -287,18 +312,19 @@ Json QuotaFields(const v1::SetQuotaResponse& set) {
   return fields;
 }
 
-Json Document(std::string_view kind, const Json& fields) {
+Json Document(std::string_view kind, Json fields) {
   Json json = Json::object();
-  json["apiVersion"] = kApiVersion;
-  json["kind"] = std::string(kind);
-  json.update(fields);
+  Json::object_t& members = MembersOf(json, fields.size());
+  members.emplace_back("apiVersion", kApiVersion);
+  members.emplace_back("kind", std::string(kind));
+  for (auto& [name, value] : fields.get_ref<Json::object_t&>()) members[name] = std::move(value);
   return json;
 }
 
 Json List(std::string_view kind, std::vector<Json> items) {
   Json fields = Json::object();
   fields["items"] = std::move(items);
-  return Document(kind, fields);
+  return Document(kind, std::move(fields));
 }
 
 std::string Dump(const Json& json, int indent) {

@@ -50,7 +50,7 @@ Json QuotaJson(const v1::QuotaSummary& quota);
 Json QuotaFields(const v1::SetQuotaResponse& set);
 
 // {"apiVersion", "kind", …fields}, and {"apiVersion", "kind", "items"}.
-Json Document(std::string_view kind, const Json& fields);
+Json Document(std::string_view kind, Json fields);
 Json List(std::string_view kind, std::vector<Json> items);
 
 // Control characters, and marks that change the direction of writing, are \u escapes: they occur in

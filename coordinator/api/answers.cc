@@ -87,7 +87,8 @@ HttpAnswer ErrorAnswer(const absl::Status& status) {
   Json fields = Json::object();
   fields["code"] = absl::AsciiStrToLower(absl::StatusCodeToString(status.code()));
   fields["message"] = std::string(status.message());
-  return {HttpCode(status.code()), api::JsonLine(api::Document("Error", fields)), kJsonType, ""};
+  return {HttpCode(status.code()), api::JsonLine(api::Document("Error", std::move(fields))),
+          kJsonType, ""};
 }
 
 Json StatusJson(const v1::GetStatusResponse& status) {
@@ -104,7 +105,7 @@ Json NoticesJson(const NoticeFacts& notices) {
   for (const auto& [receiver, why] : notices.failing) {
     fields["failing"].push_back({{"receiver", receiver}, {"why", why}});
   }
-  return api::Document("Notices", fields);
+  return api::Document("Notices", std::move(fields));
 }
 
 Json ExperimentsJson(const v1::ListExperimentsResponse& page) {
@@ -114,7 +115,7 @@ Json ExperimentsJson(const v1::ListExperimentsResponse& page) {
 Json ExperimentDocument(const v1::GetExperimentResponse& found) {
   Json fields = api::ExperimentFields(found);
   fields["rungs"] = spec::RungsOf(found.spec()).steps;
-  return api::Document("Experiment", fields);
+  return api::Document("Experiment", std::move(fields));
 }
 
 Json TrialsJson(const v1::ListTrialsResponse& page) {
@@ -138,7 +139,7 @@ Json TrialDocument(const v1::ExplainTrialResponse& found, const v1::ExperimentSp
   const auto wait = api::PipelineWaitOf(found.trial(), file);
   fields["stage_wait_ratio"] = wait.has_value() ? api::NumberJson(wait->waited_ratio) : nullptr;
   fields["bubble_ratio"] = wait.has_value() ? api::NumberJson(wait->formula_ratio) : nullptr;
-  return api::Document("Trial", fields);
+  return api::Document("Trial", std::move(fields));
 }
 
 absl::StatusOr<Json> TrialFileJson(const v1::GetExperimentResponse& found,
@@ -147,7 +148,7 @@ absl::StatusOr<Json> TrialFileJson(const v1::GetExperimentResponse& found,
   Json fields = Json::object();
   fields["id"] = absl::StrCat(trial.experiment(), "/", trial.trial());
   fields["text"] = text;
-  return api::Document("TrialFile", fields);
+  return api::Document("TrialFile", std::move(fields));
 }
 
 Json CurvesJson(ExperimentId experiment, const ApiCall& call,

@@ -141,6 +141,15 @@ TEST(JsonTest, WhatATerminalWouldObeyIsEscapedAndReadsBackTheSame) {
   EXPECT_EQ(Json::parse(JsonText(json)), json);
 }
 
+TEST(JsonTest, WhatIsAroundAnEscapeStays) {
+  for (const char* text :
+       {"plain", "大", "a大b", "大b", "a大", "a\xe2\x80\xae", "\xc2\x9b b \xc2\x9b"}) {
+    const Json json = {{"a", "before"}, {"text", text}, {"z", "after"}};
+    EXPECT_EQ(Json::parse(JsonLine(json)), json) << text;
+  }
+  EXPECT_EQ(JsonLine(Json{{"text", "a\xe2\x80\xae b 大 c"}}), "{\"text\":\"a\\u202e b 大 c\"}\n");
+}
+
 TEST(JsonTest, TextsThatASpreadsheetWouldRunAreDefused) {
   Json item = {{"name", "=HYPERLINK(1)"}, {"a", "-x"}, {"b", -1.5}};
   item["list"] = {-0.5, 2};
