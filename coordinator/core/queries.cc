@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -329,7 +330,7 @@ absl::StatusOr<v1::ListCheckpointsResponse> Query(const State& state,
   }
   v1::ListCheckpointsResponse response;
   PageRoom room(request.page_size());
-  const SeenBy seen = WorkersByStorage(state.live);
+  std::optional<SeenBy> seen;  // made for the first checkpoint: it visits every worker
   for (; it != all.end(); ++it) {
     const Experiment& experiment = it->second;
     for (uint32_t number = 1; number <= experiment.trials.size(); ++number) {
@@ -337,7 +338,8 @@ absl::StatusOr<v1::ListCheckpointsResponse> Query(const State& state,
       if (id < cursor.trial || (request.trial() != 0 && request.trial() != number)) continue;
       const std::vector<KnownCheckpoint>& known = experiment.trials[number - 1].checkpoints;
       for (size_t i = id == cursor.trial ? cursor.shown : 0; i < known.size(); ++i) {
-        v1::CheckpointSummary summary = Summarize(id, known[i], seen);
+        if (!seen) seen = WorkersByStorage(state.live);
+        v1::CheckpointSummary summary = Summarize(id, known[i], *seen);
         if (!room.Take(summary)) {
           response.set_next_page_token(absl::StrCat(it->first, "/", number, "/", i));
           return response;
