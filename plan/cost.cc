@@ -42,14 +42,21 @@ bool HasWord(std::string_view text, std::string_view word) {
   return (at == 0 || divides(text[at - 1])) && (end == text.size() || divides(text[end]));
 }
 
-// On a CPU, beside its tensors, by what processes were seen to take (VmHWM) that trained 0.007 to
-// 24 million parameters, in fp32 and bf16: 133 MiB with next to none, most of it pages of LibTorch
-// and MKL; 146 to 176 beside tensors of 40 to 100 MiB, 181 to 210 beside 400 to 470, 253 to 263
-// beside 570 to 680. So a part grows with them: gaps of the heap, and blocks of freed tensors that
-// are kept for the next. Gloo takes 2 to 3 MiB for each doubling of the ranks.
-constexpr double kProcessBytes = 145.0 * (1 << 20);
-constexpr double kHeapOfTensors = 1.0 / 8;
-constexpr double kGlooBytes = 2.5 * (1 << 20);
+// On a CPU, beside its tensors, as fitted to what 107 fresh processes were seen to take (VmHWM), each
+// within a tenth: 14 ways to train 0.01 to 57 million parameters in fp32 on 1 to 4 ranks over Gloo.
+// Most of what one takes to begin with are pages of LibTorch and MKL.
+constexpr double kProcessBytes = 134.0 * (1 << 20);
+constexpr double kGlooBytes = 2.0 * (1 << 20);  // for each doubling of the ranks
+// Parts of what lies in the heap: gaps between what stays, and blocks of freed tensors that are kept
+// for the next, of which activations, of many sizes, leave more. What a step gathers and sends has
+// not all of its blocks at once.
+constexpr double kHeapOfHeld = 0.1;
+constexpr double kHeapOfActivations = 0.3;
+constexpr double kHeapOfStep = -0.2;
+// Gloo's own copies: of all that each rank gives into sums of the whole, gradients or averages; and
+// of activations that ranks of a layer give each other.
+constexpr double kGlooOfSums = 1.2;
+constexpr double kGlooOfActivations = 0.8;
 // On a GPU: a CUDA context, the workspaces of cuBLAS and, for several ranks, NCCL's buffers.
 constexpr double kContextBytes = 900.0 * (1 << 20);
 constexpr double kNcclBytes = 400.0 * (1 << 20);
@@ -247,6 +254,19 @@ double TensorsOf(const StageCosts& stage) {
   return copied + HeldOf(model, step) + InStepBytes(stage) + ActivationsOf(stage);
 }
 
+// What a CPU process takes beside its tensors.
+double ProcessOf(const StageCosts& stage) {
+  const StepSize& step = stage.step;
+  const double activations = ActivationsOf(stage);
+  double heap = kHeapOfHeld * HeldOf(stage.model, step) + kHeapOfActivations * activations +
+                kHeapOfStep * std::max(0.0, InStepBytes(stage));
+  if (step.ranks > 1 && (step.sharing == Sharing::kDdp || step.sharing == Sharing::kLocalSgd)) {
+    heap += kGlooOfSums * 4 * static_cast<double>(RankParameters(stage.model, step.tensor));
+  }
+  if (step.tensor > 1) heap += kGlooOfActivations * activations;
+  return kProcessBytes + heap;
+}
+
 // Micro-steps between their forward and their backward pass on a stage, in parts of what it has of
 // the model (worker/trainer/parallel/actions.h).
 double InFlight(const StepSize& step, int64_t stage) {
@@ -305,7 +325,7 @@ double MemoryBytes(const ModelSize& model, const StepSize& step) {
   const auto ranks = static_cast<double>(step.ranks * step.tensor * step.stages);
   const double tensors = TensorBytes(model, step);
   if (step.cuda) return tensors + kContextBytes + (ranks == 1 ? 0 : kNcclBytes);
-  return tensors * (1 + kHeapOfTensors) + kProcessBytes + std::log2(ranks) * kGlooBytes;
+  return tensors + ProcessOf(HeaviestStage(model, step)) + std::log2(ranks) * kGlooBytes;
 }
 
 }  // namespace dt::plan

@@ -55,8 +55,8 @@ class ChildProcess {
   void Signal(int number) const {
     if (pid_ > 0) kill(pid_, number);
   }
-  // Stops it, and returns when it stands still: other threads than the one that takes the signal run
-  // on for a while, longest on a busy core. False where it ended instead.
+  // Stops it, and returns when it stands still: threads that did not take the signal run on for a
+  // while, longest on a busy core. False where it ended instead.
   bool Pause() {
     Signal(SIGSTOP);
     siginfo_t info = {};

@@ -118,6 +118,9 @@ TEST_P(EstimateTest, IsWithinATenthOfWhatAStepTakes) {
 // the machine where the estimate was fitted the two are within a tenth.
 class PeakTest : public EstimateTest {
  protected:
+  // A process that trained a larger model keeps some of its heap.
+  PeakTest() { BeginProcesses(); }
+
   struct Peak {
     double estimated = 0, taken = 0;  // bytes
   };
@@ -137,12 +140,10 @@ class PeakTest : public EstimateTest {
   }
 };
 TEST_P(PeakTest, IsNearWhatTheProcessTakes) {
-  constexpr double kHeapOfAnyModel = 12 << 20;  // bytes that the smallest one leaves out
   const Shape& shape = GetParam();
   const Peak least = PeakOf(shape, {.layers = 2 * shape.stages, .width = 8});
   const Peak peak = PeakOf(shape, {});
-  EXPECT_NEAR(peak.estimated - least.estimated, peak.taken - least.taken - kHeapOfAnyModel,
-              peak.taken / 6);
+  EXPECT_NEAR(peak.estimated - least.estimated, peak.taken - least.taken, peak.taken / 8);
 }
 
 INSTANTIATE_TEST_SUITE_P(Diagonal, PeakTest,
