@@ -42,21 +42,22 @@ bool HasWord(std::string_view text, std::string_view word) {
   return (at == 0 || divides(text[at - 1])) && (end == text.size() || divides(text[end]));
 }
 
-// On a CPU, beside its tensors, as fitted to what 107 fresh processes were seen to take (VmHWM), each
-// within a tenth: 14 ways to train 0.01 to 57 million parameters in fp32 on 1 to 4 ranks over Gloo.
-// Most of what one takes to begin with are pages of LibTorch and MKL.
+// On a CPU, beside its tensors, as fitted to what 136 fresh processes were seen to take (VmHWM)
+// that trained 0.01 to 57 million parameters in 14 ways in fp32, on 1 to 4 ranks over Gloo: within
+// a tenth of 132, within an eighth of all. What one takes to begin with are mostly pages of LibTorch
+// and MKL.
 constexpr double kProcessBytes = 134.0 * (1 << 20);
 constexpr double kGlooBytes = 2.0 * (1 << 20);  // for each doubling of the ranks
-// Parts of what lies in the heap: gaps between what stays, and blocks of freed tensors that are kept
-// for the next, of which activations, of many sizes, leave more. What a step gathers and sends has
-// not all of its blocks at once.
+// Parts of what lies in the heap: gaps between what stays, and blocks of freed tensors that are
+// kept for the next, of which activations, of many sizes, leave more.
 constexpr double kHeapOfHeld = 0.1;
-constexpr double kHeapOfActivations = 0.3;
-constexpr double kHeapOfStep = -0.2;
-// Gloo's own copies: of all that each rank gives into sums of the whole, gradients or averages; and
-// of activations that ranks of a layer give each other.
-constexpr double kGlooOfSums = 1.2;
-constexpr double kGlooOfActivations = 0.8;
+constexpr double kHeapOfActivations = 0.2;
+// The part of gradients that come as activations go, and do not fit where these lay.
+constexpr double kHeapOfGradients = 0.5;
+// Gloo's own copies: of all that each rank gives into sums of the whole, gradients or averages;
+// and of activations that ranks of a layer give each other.
+constexpr double kGlooOfSums = 1.1;
+constexpr double kGlooOfActivations = 0.6;
 // On a GPU: a CUDA context, the workspaces of cuBLAS and, for several ranks, NCCL's buffers.
 constexpr double kContextBytes = 900.0 * (1 << 20);
 constexpr double kNcclBytes = 400.0 * (1 << 20);
@@ -197,6 +198,24 @@ double HeadBytes(const ModelSize& model, const StepSize& step) {
   return 4 * HeadRows(model, step) * static_cast<double>(model.width);
 }
 
+// Logits of a chunk, and their gradients.
+double LogitBytes(const StageCosts& stage) {
+  const StepSize& step = stage.step;
+  // A rank's columns of all tokens, or all columns of its own.
+  const bool cut = CutsVocabulary(stage.model.rows, step.tensor);
+  const double tokens = static_cast<double>(step.sequences) * static_cast<double>(step.seq_len);
+  const double rows = cut ? tokens : OwnTokens(step);
+  const double columns = HeadRows(stage.model, step);
+  if (!step.cuda && !step.half && !cut) {  // gradients take the place of logits
+    return 4 * columns *
+           std::min(rows, std::max(static_cast<double>(kCpuChunkRowsMin),
+                                   static_cast<double>(kCpuChunkLogits) / columns));
+  }
+  const double logits = rows * columns;
+  const double chunks = std::max(1.0, std::ceil(logits / static_cast<double>(kChunkLogits)));
+  return (4.0 + (step.half ? 2 : 4)) * logits / chunks;
+}
+
 double ActivationsOf(const StageCosts& stage) {
   const StepSize& step = stage.step;
   const double number = step.half ? 2 : 4;
@@ -208,13 +227,7 @@ double ActivationsOf(const StageCosts& stage) {
       step.keeps_inputs_alone ? of_layer + inputs : layers * of_layer * stage.in_flight;
   if (!stage.has_head) return activations;
 
-  // A rank's columns of all tokens, or all columns of its own.
-  const bool cut = CutsVocabulary(stage.model.rows, step.tensor);
-  const double tokens = static_cast<double>(step.sequences) * static_cast<double>(step.seq_len);
-  const double logits = (cut ? tokens : OwnTokens(step)) * HeadRows(stage.model, step);
-  const double chunks = std::max(1.0, std::ceil(logits / static_cast<double>(kChunkLogits)));
-  const double head = (4 + number) * logits / chunks;
-  return activations + head + (stage.in_flight - 1) * HeadBytes(stage.model, step);
+  return activations + LogitBytes(stage) + (stage.in_flight - 1) * HeadBytes(stage.model, step);
 }
 
 // What gradients and what ranks send in a step needs besides what is held and activations.
@@ -259,7 +272,7 @@ double ProcessOf(const StageCosts& stage) {
   const StepSize& step = stage.step;
   const double activations = ActivationsOf(stage);
   double heap = kHeapOfHeld * HeldOf(stage.model, step) + kHeapOfActivations * activations +
-                kHeapOfStep * std::max(0.0, InStepBytes(stage));
+                kHeapOfGradients * std::max(0.0, -InStepBytes(stage));
   if (step.ranks > 1 && (step.sharing == Sharing::kDdp || step.sharing == Sharing::kLocalSgd)) {
     heap += kGlooOfSums * 4 * static_cast<double>(RankParameters(stage.model, step.tensor));
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "plan/cost.h"
 #include "worker/trainer/model/chunked_head_loss.h"
 #include "worker/trainer/model/head_function.h"
 #include "worker/trainer/model/softmax_row.h"
@@ -11,10 +12,6 @@
 namespace dt::trainer {
 namespace {
 
-// Rows whose logits are in memory at a time. Each chunk costs a pass over the weights' gradient, so
-// they are not few; with a small vocabulary they are as many as a cache holds.
-constexpr int64_t kChunkRowsMin = 256;
-constexpr int64_t kChunkFloats = 4 << 20;
 // Rows of logits begin on a cache line, with room for a whole vector behind the last column.
 constexpr int64_t kStrideMultiple = 64;
 
@@ -33,7 +30,7 @@ class HeadPass {
         spans_(spans) {
     TORCH_CHECK(targets_.numel() == hidden_.size(0), "one target a row");
     const int64_t stride = (columns_ + kStrideMultiple - 1) / kStrideMultiple * kStrideMultiple;
-    const int64_t rows = std::max(kChunkRowsMin, kChunkFloats / stride);
+    const int64_t rows = std::max(plan::kCpuChunkRowsMin, plan::kCpuChunkLogits / stride);
     buffer_ = at::empty({std::min(rows, hidden_.size(0)), stride}, hidden_.options());
     if (gradients_ == nullptr) return;
     gradients_->hidden = at::empty_like(hidden_);

@@ -22,6 +22,7 @@ struct Shape {
   bool sequence = true;
   int stages = 1;
   const char* schedule = "1f1b";
+  int vocabulary = 64;
 };
 
 struct Width {
@@ -33,7 +34,7 @@ void PrintTo(const Shape& shape, std::ostream* out) {
        << " ranks, " << shape.micro_steps << " micro-steps"
        << (shape.checkpointing ? ", activation checkpointing" : "") << ", tensor " << shape.tensor
        << (shape.sequence ? "" : " with all tokens") << ", " << shape.stages << " stages "
-       << shape.schedule;
+       << shape.schedule << ", " << shape.vocabulary << " tokens";
 }
 
 class EstimateTest : public AttemptTest, public ::testing::WithParamInterface<Shape> {
@@ -47,6 +48,7 @@ class EstimateTest : public AttemptTest, public ::testing::WithParamInterface<Sh
     spec["model"]["n_embd"] = of.width;
     spec["model"]["n_ff"] = 4 * of.width;
     spec["model"]["n_positions"] = kLength;
+    spec["model"]["vocab_size"] = spec["model"]["vocab_pad"] = shape.vocabulary;
     spec["model"]["activation_checkpointing"] = shape.checkpointing ? "block" : "none";
     spec["train"]["seq_len"] = kLength;
     spec["train"]["batch_size"] = kSequences;
@@ -165,11 +167,14 @@ INSTANTIATE_TEST_SUITE_P(
                       Shape{Sharing::kZero1, 2, 2}, Shape{Sharing::kZero3, 2, 2, 2, false, 2},
                       Shape{Sharing::kHsdp, 4, 2}, Shape{.tensor = 2, .sequence = false},
                       Shape{.micro_steps = 8, .stages = 2, .schedule = "interleaved"},
-                      Shape{Sharing::kZero1, 2, 2, 4, false, 1, true, 2}));
+                      Shape{Sharing::kZero1, 2, 2, 4, false, 1, true, 2},
+                      Shape{.vocabulary = 20000}));
 
 INSTANTIATE_TEST_SUITE_P(
     Rest, EstimateTest,
-    ::testing::Values(Shape{}, Shape{.ranks = 2, .micro_steps = 2}, Shape{Sharing::kZero1, 2, 2, 2},
+    ::testing::Values(Shape{}, Shape{.ranks = 2, .micro_steps = 2},
+                      Shape{.ranks = 2, .vocabulary = 50304},
+                      Shape{.tensor = 2, .vocabulary = 50304}, Shape{Sharing::kZero1, 2, 2, 2},
                       Shape{Sharing::kZero2, 2, 2, 2}, Shape{Sharing::kZero3, 2, 2},
                       Shape{Sharing::kZero3, 4, 4, 1, true}, Shape{.tensor = 2}, Shape{.tensor = 4},
                       Shape{.checkpointing = true, .tensor = 2}, Shape{.ranks = 2, .tensor = 2},
