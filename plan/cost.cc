@@ -44,8 +44,8 @@ bool HasWord(std::string_view text, std::string_view word) {
 
 // On a CPU, beside its tensors, as fitted to what 136 fresh processes were seen to take (VmHWM)
 // that trained 0.01 to 57 million parameters in 14 ways in fp32, on 1 to 4 ranks over Gloo: within
-// a tenth of 132, within an eighth of all. What one takes to begin with are mostly pages of LibTorch
-// and MKL.
+// a tenth of 132, within an eighth of all. What one takes to begin with are mostly pages of
+// LibTorch and MKL.
 constexpr double kProcessBytes = 134.0 * (1 << 20);
 constexpr double kGlooBytes = 2.0 * (1 << 20);  // for each doubling of the ranks
 // Parts of what lies in the heap: gaps between what stays, and blocks of freed tensors that are
