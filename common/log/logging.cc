@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "common/text.h"
 #include "nlohmann/json.hpp"
 #include "spdlog/async.h"
@@ -87,6 +88,8 @@ class TellsWhenWritten final : public spdlog::sinks::sink {
   void set_formatter(std::unique_ptr<spdlog::formatter>) override {}
 };
 
+// Whoever does not read stderr keeps no process from ending.
+constexpr absl::Duration kWritten = absl::Seconds(2);
 // More lines than this at once, and the oldest go.
 constexpr size_t kLinesWaiting = 8192;
 
@@ -122,7 +125,7 @@ void FinishLogging() {
   // them, and a line without arguments then throws.
   spdlog::default_logger_raw()->set_level(spdlog::level::off);
   spdlog::default_logger_raw()->flush();
-  AllWritten().WaitForNotification();
+  AllWritten().WaitForNotificationWithTimeout(kWritten);
 }
 
 }  // namespace dt

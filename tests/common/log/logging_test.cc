@@ -1,6 +1,9 @@
 // What a process may still do with its log while it ends.
 #include "common/log/logging.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <thread>
 #include <vector>
@@ -38,6 +41,24 @@ TEST(LoggingTest, ThreadsThatGoOnLoggingDoNotBreakAProcessThatEnds) {
         }
         // Two of them end it, as where a lead is lost while a journal breaks.
         others.emplace_back(FinishLogging);
+        FinishLogging();
+        std::_Exit(7);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+TEST(LoggingTest, AStandardErrorThatNobodyReadsKeepsNoProcessFromEnding) {
+  EXPECT_EXIT(
+      {
+        int ends[2];
+        if (pipe(ends) != 0) std::_Exit(1);
+        fcntl(ends[1], F_SETFL, O_NONBLOCK);
+        while (write(ends[1], "full", 4) > 0) {
+        }
+        fcntl(ends[1], F_SETFL, 0);
+        dup2(ends[1], STDERR_FILENO);
+        SetUpLogging();
+        spdlog::critical("a line that waits");
         FinishLogging();
         std::_Exit(7);
       },
