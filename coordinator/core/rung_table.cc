@@ -47,13 +47,15 @@ void FillRungs(const State& state, const Experiment& experiment,
   const Rungs& rungs = indexed ? index->second.rungs : made;
   const spec::Ladder ladder = LadderOf(experiment);
   constexpr uint32_t kNext = std::numeric_limits<uint32_t>::max();  // stands behind equals
-  for (const auto& [key, entries] : rungs) {
+  for (const auto& [key, in_order] : rungs) {
+    const auto& entries = in_order;  // clang 14 lets no lambda have a structured binding
+    const int number = key.second;
     if (entries.entries() == 0) continue;  // all were taken back
     v1::RungStanding& row = *response.add_rungs();
     for (size_t place = 1; place <= entries.entries(); ++place) {
       const Trial& trial = experiment.trials[entries.At(place).second - 1];
       const auto known = std::find_if(trial.rungs.begin(), trial.rungs.end(), [&](const auto& one) {
-        return static_cast<int>(one.rung) == key.second;
+        return static_cast<int>(one.rung) == number;
       });
       if (known != trial.rungs.end()) Count(*known, row);
     }
@@ -62,7 +64,7 @@ void FillRungs(const State& state, const Experiment& experiment,
       return std::isinf(cost) ? kNotANumber : search::ValueOf(GoalOf(experiment), cost);
     };
     row.set_bracket(key.first);
-    row.set_rung(key.second);
+    row.set_rung(number);
     row.set_best(value_at(1));
     row.set_to_beat(value_at(entries.Judge(ladder, kNext, search::kWorstCost).allowed));
   }

@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <thread>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -33,14 +33,14 @@ TEST(LoggingTest, ThreadsThatGoOnLoggingDoNotBreakAProcessThatEnds) {
   EXPECT_EXIT(
       {
         SetUpLogging();
-        std::vector<std::thread> others;
-        for (int i = 0; i < 4; ++i) {
-          others.emplace_back([] {
+        std::array<std::thread, 5> others;
+        for (std::thread& other : others) {
+          other = std::thread([] {
             while (true) spdlog::info("still here");
           });
         }
         // Two of them end it, as where a lead is lost while a journal breaks.
-        others.emplace_back(FinishLogging);
+        std::thread second(FinishLogging);
         FinishLogging();
         std::_Exit(7);
       },
