@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
 #include <thread>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -33,7 +33,7 @@ TEST(LoggingTest, ThreadsThatGoOnLoggingDoNotBreakAProcessThatEnds) {
   EXPECT_EXIT(
       {
         SetUpLogging();
-        std::array<std::thread, 5> others;
+        std::vector<std::thread> others(4);
         for (std::thread& other : others) {
           other = std::thread([] {
             while (true) spdlog::info("still here");
