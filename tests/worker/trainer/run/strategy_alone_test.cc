@@ -53,8 +53,10 @@ class StrategyTasksTest : public StrategyAloneTest {};
 
 TEST_P(StrategyTasksTest, ScoresEndingsAndWritesSamplesAsOneRankDoes) {
   const nlohmann::json spec = WithTasks(StepsOfSequences(4, 24, 2));
-  ExpectTheEvaluationsOfOne(spec,
-                            {{GetParam().strategy, GetParam().ranks, SharedAs(GetParam(), spec)}});
+  nlohmann::json shared = SharedAs(GetParam(), spec);
+  // Ranks that step alone evaluate where they are equal.
+  shared["parallel"]["sync_every"] = spec["eval"]["every"];
+  ExpectTheEvaluationsOfOne(spec, {{GetParam().strategy, GetParam().ranks, shared}});
 }
 
 INSTANTIATE_TEST_SUITE_P(Rest, StrategyTasksTest,
