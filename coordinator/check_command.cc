@@ -89,7 +89,7 @@ int CheckDatabaseCommand(const std::string& file) {
   }
   const auto checked = [&conninfo]() -> absl::StatusOr<JournalReport> {
     DT_ASSIGN_OR_RETURN(const auto database, Postgres::Connect(*conninfo, Postgres::IfLost::kFail));
-    DT_RETURN_IF_ERROR(database->Execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"));
+    DT_RETURN_IF_ERROR(database->BeginReading());
     DT_ASSIGN_OR_RETURN(JournalReport report, CheckTables(*database, Thoroughness::kEverything));
     std::printf("%s: %s\n", database->name().c_str(), ContentsOf(report).c_str());
     return report;

@@ -166,17 +166,20 @@ double HeldOf(const ModelSize& model, const StepSize& step) {
   return 0;
 }
 
-// Tokens of a micro-step that a rank has between the parts of a layer.
+// Tokens of a micro-step.
+double Tokens(const StepSize& step) {
+  return static_cast<double>(step.sequences) * static_cast<double>(step.seq_len);
+}
+// Those that a rank has between the parts of a layer.
 double OwnTokens(const StepSize& step) {
-  const double tokens = static_cast<double>(step.sequences) * static_cast<double>(step.seq_len);
-  return step.sequence ? tokens / static_cast<double>(step.tensor) : tokens;
+  return step.sequence ? Tokens(step) / static_cast<double>(step.tensor) : Tokens(step);
 }
 
 // What one layer keeps for the backward pass.
 double LayerActivationBytes(const ModelSize& model, const StepSize& step) {
   const double number = step.half ? 2 : 4;
   const auto width = static_cast<double>(model.width);
-  const double tokens = static_cast<double>(step.sequences) * static_cast<double>(step.seq_len);
+  const double tokens = Tokens(step);
   // What a layer keeps of a token, in numbers of its width. Between its parts: inputs of norms, 2;
   // dropout keeps two outputs, and which of their numbers it dropped. What goes into them, 2.
   // Within them: queries, keys, values and what attention gives, 5; and the feed-forward part
@@ -203,13 +206,11 @@ double LogitBytes(const StageCosts& stage) {
   const StepSize& step = stage.step;
   // A rank's columns of all tokens, or all columns of its own.
   const bool cut = CutsVocabulary(stage.model.rows, step.tensor);
-  const double tokens = static_cast<double>(step.sequences) * static_cast<double>(step.seq_len);
-  const double rows = cut ? tokens : OwnTokens(step);
+  const double rows = cut ? Tokens(step) : OwnTokens(step);
   const double columns = HeadRows(stage.model, step);
   if (!step.cuda && !step.half && !cut) {  // gradients take the place of logits
-    return 4 * columns *
-           std::min(rows, std::max(static_cast<double>(kCpuChunkRowsMin),
-                                   static_cast<double>(kCpuChunkLogits) / columns));
+    const int64_t at_once = CpuHeadRows(static_cast<int64_t>(columns));
+    return 4 * columns * std::min(rows, static_cast<double>(at_once));
   }
   const double logits = rows * columns;
   const double chunks = std::max(1.0, std::ceil(logits / static_cast<double>(kChunkLogits)));
@@ -273,6 +274,7 @@ double ProcessOf(const StageCosts& stage) {
   const double activations = ActivationsOf(stage);
   double heap = kHeapOfHeld * HeldOf(stage.model, step) + kHeapOfActivations * activations +
                 kHeapOfGradients * std::max(0.0, -InStepBytes(stage));
+  // Gossip's are among what is held.
   if (step.ranks > 1 && (step.sharing == Sharing::kDdp || step.sharing == Sharing::kLocalSgd)) {
     heap += kGlooOfSums * 4 * static_cast<double>(RankParameters(stage.model, step.tensor));
   }
@@ -336,9 +338,10 @@ double TensorBytes(const ModelSize& model, const StepSize& step) {
 
 double MemoryBytes(const ModelSize& model, const StepSize& step) {
   const auto ranks = static_cast<double>(step.ranks * step.tensor * step.stages);
-  const double tensors = TensorBytes(model, step);
+  const StageCosts stage = HeaviestStage(model, step);
+  const double tensors = TensorsOf(stage);
   if (step.cuda) return tensors + kContextBytes + (ranks == 1 ? 0 : kNcclBytes);
-  return tensors + ProcessOf(HeaviestStage(model, step)) + std::log2(ranks) * kGlooBytes;
+  return tensors + ProcessOf(stage) + std::log2(ranks) * kGlooBytes;
 }
 
 }  // namespace dt::plan

@@ -8,6 +8,7 @@
 //          with a model that is made, tests/fake_cuda/count_test.cc memory with what is allocated.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -56,11 +57,13 @@ std::optional<double> PeakFlops(std::string_view device_name, Arithmetic arithme
 
 // The head computes at most so many logits at once.
 inline constexpr int64_t kChunkLogits = int64_t{1} << 29;
-// In fp32 on a CPU at most so many, where that is more rows than the least: each chunk costs a pass
-// over the weights' gradient, so they are not few; with a small vocabulary they are as many as a
-// cache holds.
-inline constexpr int64_t kCpuChunkLogits = int64_t{4} << 20;
-inline constexpr int64_t kCpuChunkRowsMin = 256;
+// In fp32 on a CPU it computes those of so many rows at once: each chunk costs a pass over the
+// weights' gradient, so they are not few; with a small vocabulary they are as many as a cache
+// holds. REQUIRES: columns > 0.
+constexpr int64_t CpuHeadRows(int64_t columns) {
+  constexpr int64_t kRowsMin = 256, kLogits = int64_t{4} << 20;
+  return std::max(kRowsMin, kLogits / columns);
+}
 
 // What of the state each data rank holds: all of it; parameters, and a shard of the rest (ZeRO 1);
 // the same, with gradients never whole (ZeRO 2); a shard of everything (ZeRO 3), of one of several

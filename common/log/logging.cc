@@ -88,7 +88,7 @@ class TellsWhenWritten final : public spdlog::sinks::sink {
   void set_formatter(std::unique_ptr<spdlog::formatter>) override {}
 };
 
-// Whoever does not read stderr keeps no process from ending.
+// A process that must end at once does not wait for whoever does not read its stderr.
 constexpr absl::Duration kWritten = absl::Seconds(2);
 // More lines than this at once, and the oldest go.
 constexpr size_t kLinesWaiting = 8192;

@@ -1,5 +1,5 @@
 // logging.h: how dtcoord and dtworker write their logs: text for a person at a terminal, lines with
-// a priority for journald, JSON otherwise. Room dt_logging.
+// a priority for journald, JSON otherwise. Room dt_log.
 //
 // Tests: tests/common/log/logging_test.cc, tests/coordinator/dtcoord_test.cc,
 // tests/worker/dtworker_test.cc

@@ -47,9 +47,9 @@ void FillRungs(const State& state, const Experiment& experiment,
   const Rungs& rungs = indexed ? index->second.rungs : made;
   const spec::Ladder ladder = LadderOf(experiment);
   constexpr uint32_t kNext = std::numeric_limits<uint32_t>::max();  // stands behind equals
-  for (const auto& [key, in_order] : rungs) {
-    const auto& entries = in_order;  // clang 14 lets no lambda have a structured binding
-    const int number = key.second;
+  for (const auto& rung : rungs) {  // no structured binding: clang 14 lets no lambda have one
+    const int number = rung.first.second;
+    const search::Rung& entries = rung.second;
     if (entries.entries() == 0) continue;  // all were taken back
     v1::RungStanding& row = *response.add_rungs();
     for (size_t place = 1; place <= entries.entries(); ++place) {
@@ -63,7 +63,7 @@ void FillRungs(const State& state, const Experiment& experiment,
       const double cost = entries.At(place).first;
       return std::isinf(cost) ? kNotANumber : search::ValueOf(GoalOf(experiment), cost);
     };
-    row.set_bracket(key.first);
+    row.set_bracket(rung.first.first);
     row.set_rung(number);
     row.set_best(value_at(1));
     row.set_to_beat(value_at(entries.Judge(ladder, kNext, search::kWorstCost).allowed));

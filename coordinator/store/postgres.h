@@ -58,6 +58,10 @@ class Postgres final : public Connection {
   // Likewise; the first row of the last one.
   absl::StatusOr<std::string> QueryText(const std::string& sql) override;
   absl::StatusOr<int64_t> QueryInteger(const std::string& sql) override;
+  // What is read from here on is of one moment, whatever others write meanwhile.
+  absl::Status BeginReading() {
+    return Execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+  }
   int ChangedRows() const override { return changed_rows_; }
   absl::StatusOr<int64_t> LastRow() override;
 

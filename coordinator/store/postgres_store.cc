@@ -159,7 +159,7 @@ absl::Status PostgresStore::Close() {
 absl::StatusOr<std::unique_ptr<JournalReader>> OpenPostgresJournal(const std::string& conninfo) {
   DT_ASSIGN_OR_RETURN(auto connection, Postgres::Connect(conninfo, Postgres::IfLost::kFail));
   // A snapshot's row and its parts are of one moment, whatever the leader drops meanwhile.
-  DT_RETURN_IF_ERROR(connection->Execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"));
+  DT_RETURN_IF_ERROR(connection->BeginReading());
   return std::unique_ptr<JournalReader>(std::make_unique<SqlJournal>(std::move(connection)));
 }
 

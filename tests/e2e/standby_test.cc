@@ -102,7 +102,7 @@ class StandbyTest : public FleetTest {
     const auto connection = Postgres::Connect(TheServer().conninfo(), Postgres::IfLost::kFail);
     ASSERT_TRUE(connection.ok()) << connection.status();
     // Whoever leads writes meanwhile: one moment's rows, as `dtcoord check` takes.
-    ASSERT_TRUE((*connection)->Execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY").ok());
+    ASSERT_TRUE((*connection)->BeginReading().ok());
     const auto report = CheckTables(**connection, Thoroughness::kEverything);
     ASSERT_TRUE(report.ok()) << report.status();
     EXPECT_TRUE(report->damage.empty()) << report->damage.front();

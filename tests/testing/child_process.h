@@ -24,6 +24,21 @@
 
 namespace dt::testing {
 
+// Stops a child, and returns when all of it stands still: threads that did not take the signal run
+// on for a while, longest on a busy core. False where it ended instead; who started it reaps it.
+inline bool PauseChild(pid_t child) {
+  kill(child, SIGSTOP);
+  siginfo_t info = {};
+  const auto id = static_cast<id_t>(child);
+  const auto changed = [&] {
+    return waitid(P_PID, id, &info, WSTOPPED | WEXITED | WNOWAIT | WNOHANG) != 0 ||
+           info.si_pid != 0;
+  };
+  if (!Await(changed) || info.si_code != CLD_STOPPED) return false;
+  // Taken, so that the next pause does not find it.
+  return waitid(P_PID, id, &info, WSTOPPED | WNOHANG) == 0;
+}
+
 class ChildProcess {
  public:
   ChildProcess() = default;
@@ -55,16 +70,7 @@ class ChildProcess {
   void Signal(int number) const {
     if (pid_ > 0) kill(pid_, number);
   }
-  // Stops it, and returns when it stands still: threads that did not take the signal run on for a
-  // while, longest on a busy core. False where it ended instead.
-  bool Pause() {
-    Signal(SIGSTOP);
-    siginfo_t info = {};
-    const auto id = static_cast<id_t>(pid_);
-    if (waitid(P_PID, id, &info, WSTOPPED | WEXITED | WNOWAIT) != 0) return false;
-    // Taken, so that the next pause does not find it.
-    return info.si_code == CLD_STOPPED && waitid(P_PID, id, &info, WSTOPPED | WNOHANG) == 0;
-  }
+  bool Pause() const { return pid_ > 0 && PauseChild(pid_); }
   bool Running() {
     if (pid_ > 0) {
       int status = 0;

@@ -30,8 +30,8 @@ class HeadPass {
         spans_(spans) {
     TORCH_CHECK(targets_.numel() == hidden_.size(0), "one target a row");
     const int64_t stride = (columns_ + kStrideMultiple - 1) / kStrideMultiple * kStrideMultiple;
-    const int64_t rows = std::max(plan::kCpuChunkRowsMin, plan::kCpuChunkLogits / stride);
-    buffer_ = at::empty({std::min(rows, hidden_.size(0)), stride}, hidden_.options());
+    buffer_ = at::empty({std::min(plan::CpuHeadRows(stride), hidden_.size(0)), stride},
+                        hidden_.options());
     if (gradients_ == nullptr) return;
     gradients_->hidden = at::empty_like(hidden_);
     gradients_->weight = at::empty({columns_ + rows_behind_, weight_.size(1)}, weight_.options());

@@ -90,6 +90,12 @@ class AttemptTest : public ::testing::Test {
       EXPECT_EQ(told.Cause(rank), "finished") << "rank " << rank << ": " << told.Message(rank);
     }
   }
+  // That both are of one training, bit for bit.
+  static void ExpectSameStep(const nlohmann::json& row, const nlohmann::json& other) {
+    for (const char* column : {"step", "loss", "grad_norm"}) {
+      EXPECT_EQ(row.at(column), other.at(column)) << "step " << row.at("step");
+    }
+  }
   // That an attempt which goes on from a checkpoint of `whole`, which `start` began, makes the rest
   // of its rows, bit for bit.
   static void ExpectTheRestAgain(TrainerGang& gang, frames::Start start, const Told& whole,
@@ -100,9 +106,7 @@ class AttemptTest : public ::testing::Test {
     ExpectFinished(rest);
     ASSERT_EQ(rest.rows.size(), whole.rows.size() - from.step);
     for (size_t i = 0; i < rest.rows.size(); ++i) {
-      for (const char* column : {"step", "loss", "grad_norm"}) {
-        EXPECT_EQ(rest.rows[i][column], whole.rows[i + from.step][column]) << "row " << i;
-      }
+      ExpectSameStep(rest.rows[i], whole.rows[i + from.step]);
     }
     ASSERT_FALSE(rest.evals.empty());
     EXPECT_EQ(rest.evals.back().loss, whole.evals.back().loss);

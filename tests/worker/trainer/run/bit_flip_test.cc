@@ -27,11 +27,7 @@ std::string BytesOf(const std::string& file, const std::string& tensor) {
 class Stopped {
  public:
   explicit Stopped(pid_t child) : child_(child) {
-    kill(child_, SIGSTOP);
-    siginfo_t what{};
-    // Its end, too, would end the wait; whoever started it reaps it.
-    EXPECT_EQ(waitid(P_PID, static_cast<id_t>(child_), &what, WSTOPPED | WEXITED | WNOWAIT), 0);
-    EXPECT_EQ(what.si_code, CLD_STOPPED) << "the process ended";
+    EXPECT_TRUE(PauseChild(child_)) << "the process ended";
   }
   ~Stopped() { kill(child_, SIGCONT); }
   Stopped(const Stopped&) = delete;

@@ -116,8 +116,8 @@ TEST_P(EstimateTest, IsWithinATenthOfWhatAStepTakes) {
 
 // What the system counts of a process (VmHWM), over Gloo: what ranks share it counts for each. The
 // libraries, their code for this processor and the heap are a good part of that, 30 MB more on one
-// machine than on another: a model of next to nothing shows how much, and the rest is compared. On
-// the machine where the estimate was fitted the two are within a tenth.
+// machine than on another: a model of next to nothing shows how much, and the rest is compared.
+// plan/cost.cc says how near the two were where the estimate was fitted.
 class PeakTest : public EstimateTest {
  protected:
   // A process that trained a larger model keeps some of its heap.
