@@ -42,16 +42,20 @@ bool HasWord(std::string_view text, std::string_view word) {
   return (at == 0 || divides(text[at - 1])) && (end == text.size() || divides(text[end]));
 }
 
-// On a CPU, beside its tensors, as fitted to what 136 fresh processes were seen to take (VmHWM)
-// that trained 0.01 to 57 million parameters in 14 ways in fp32, on 1 to 4 ranks over Gloo: within
-// a tenth of 132, within an eighth of all. What one takes to begin with are mostly pages of
-// LibTorch and MKL.
+// On a CPU, beside its tensors, as fitted to what fresh processes were seen to take (VmHWM) that
+// trained 0.01 to 57 million parameters in 14 ways in fp32, on 1 to 4 ranks over Gloo: within an
+// eighth, and 70 of ranks that share the state, which were fitted by themselves, within a twelfth.
+// What one takes to begin with are mostly pages of LibTorch and MKL.
 constexpr double kProcessBytes = 134.0 * (1 << 20);
 constexpr double kGlooBytes = 2.0 * (1 << 20);  // for each doubling of the ranks
 // Parts of what lies in the heap: gaps between what stays, and blocks of freed tensors that are
 // kept for the next, of which activations, of many sizes, leave more.
 constexpr double kHeapOfHeld = 0.1;
 constexpr double kHeapOfActivations = 0.2;
+// Where ranks share the state, rows of other sizes come and go between them; and those of the
+// root do not fit where activations lay.
+constexpr double kHeapOfActivationsWithRows = 0.5;
+constexpr double kHeapOfRoot = 1.5;
 // The part of gradients that come as activations go, and do not fit where these lay.
 constexpr double kHeapOfGradients = 0.5;
 // Gloo's own copies: of all that each rank gives into sums of the whole, gradients or averages;
@@ -231,6 +235,63 @@ double ActivationsOf(const StageCosts& stage) {
   return activations + LogitBytes(stage) + (stage.in_flight - 1) * HeadBytes(stage.model, step);
 }
 
+// What ranks that share its state need in a step besides what is held and activations.
+struct SharedStep {
+  double root = 0, block = 0;  // gathered, as they are used and sent
+  double gathered_blocks = 0;  // a block that is used, the next one and the one before
+  double head = 0;             // the head's own gradient
+  double whole = 0;            // gradients that add up before they are sent
+  // Rows on their way: what one sends, what it receives of all others, and the sum of its shard.
+  double sent = 1, received = 1, sum = 0;
+};
+
+SharedStep SharedStepOf(const StageCosts& stage) {
+  const ModelSize& model = stage.model;
+  const StepSize& step = stage.step;
+  const double all = 4 * static_cast<double>(RankParameters(model, step.tensor));
+  SharedStep of;
+  of.root = 4 * static_cast<double>(RootParameters(model, step.tensor));
+  if (model.layers > 0) of.block = (all - of.root) / static_cast<double>(model.layers);
+  const bool gathers = step.sharing == Sharing::kZero3 || step.sharing == Sharing::kHsdp;
+  if (gathers) of.gathered_blocks = std::min(3.0, static_cast<double>(model.layers));
+  if (stage.has_head) of.head = HeadBytes(model, step);
+  if (step.sharing == Sharing::kZero1 && step.micro_steps > 1) of.whole = all;
+  const auto shards = static_cast<double>(step.sharing == Sharing::kHsdp ? step.shard : step.ranks);
+  of.sent = of.received = step.narrow ? 0.5 : 1;
+  of.sum = 1 / shards;
+  if (step.cuda) {  // NCCL adds up what it receives
+    of.received /= shards;
+    of.sum = 0;
+  }
+  return of;
+}
+
+// The most of three moments: the loss, when all activations are there; the first block's gradients
+// on their way, when a layer's activations have gone; and the root's, when all have.
+double InSharedStepBytes(const StageCosts& stage) {
+  const StepSize& step = stage.step;
+  const SharedStep of = SharedStepOf(stage);
+  const double activations = ActivationsOf(stage);
+  const bool gathers = of.gathered_blocks > 0;
+  const double root = gathers ? of.root : 0;
+  const double row = of.sent + of.received;
+  // The rows that an earlier micro-step sent, the root's, stay for the next.
+  const double kept = step.micro_steps > 1 && of.whole == 0 ? row : 0;
+
+  const double at_loss = activations + root + of.gathered_blocks * of.block + of.head + of.whole +
+                         kept * (of.root + of.block);
+  const double layer = step.keeps_inputs_alone ? 0 : LayerActivationBytes(stage.model, step);
+  const double logits = stage.has_head ? LogitBytes(stage) : 0;
+  const double of_block = of.whole > 0 ? row - 1 : row + 1;  // those that added up are freed
+  const double at_block = activations - logits - layer + root + of.gathered_blocks * of.block +
+                          of.head + of.whole + (of_block + of.sum) * of.block + kept * of.root;
+  // The embedding makes a gradient of its own beside the head's. Blocks' rows stay till the end.
+  const double made = (stage.model.tied_head ? 2 : 1) + kept + (of.whole > 0 ? 1 : 0);
+  const double at_root = root + std::min(2.0, of.gathered_blocks) * of.block + row * of.block +
+                         std::max(row + of.sum, made) * of.root;
+  return std::max({at_loss, at_block, at_root}) - activations;
+}
+
 // What gradients and what ranks send in a step needs besides what is held and activations.
 double InStepBytes(const StageCosts& stage) {
   const ModelSize& model = stage.model;
@@ -247,17 +308,7 @@ double InStepBytes(const StageCosts& stage) {
   }
   // Buckets keep their place; micro-steps add up beside them.
   if (step.sharing == Sharing::kDdp) return head + (step.micro_steps > 1 ? all : 0);
-  const double root = 4 * static_cast<double>(RootParameters(model, step.tensor));
-  const double block = model.layers == 0 ? 0 : (all - root) / static_cast<double>(model.layers);
-  // The head's gradient is there before the blocks', of which one fills while another is sent and
-  // received; in the end the root is.
-  const double gradients = std::max(root + 4 * block, 3 * root);
-  // Two blocks are gathered at once beside the root, and a third is used.
-  if (step.sharing == Sharing::kZero3 || step.sharing == Sharing::kHsdp) {
-    return root + 3 * block + gradients;
-  }
-  const bool whole = step.sharing == Sharing::kZero1 && step.micro_steps > 1;
-  return whole ? all + 2 * std::max(root, block) : gradients;
+  return InSharedStepBytes(stage);
 }
 
 double TensorsOf(const StageCosts& stage) {
@@ -272,8 +323,14 @@ double TensorsOf(const StageCosts& stage) {
 double ProcessOf(const StageCosts& stage) {
   const StepSize& step = stage.step;
   const double activations = ActivationsOf(stage);
-  double heap = kHeapOfHeld * HeldOf(stage.model, step) + kHeapOfActivations * activations +
-                kHeapOfGradients * std::max(0.0, -InStepBytes(stage));
+  double heap = kHeapOfHeld * HeldOf(stage.model, step);
+  if (step.ranks > 1 && SharesState(step.sharing)) {
+    const auto root = static_cast<double>(RootParameters(stage.model, step.tensor));
+    heap += kHeapOfActivationsWithRows * activations + kHeapOfRoot * 4 * root;
+  } else {
+    heap +=
+        kHeapOfActivations * activations + kHeapOfGradients * std::max(0.0, -InStepBytes(stage));
+  }
   // Gossip's are among what is held.
   if (step.ranks > 1 && (step.sharing == Sharing::kDdp || step.sharing == Sharing::kLocalSgd)) {
     heap += kGlooOfSums * 4 * static_cast<double>(RankParameters(stage.model, step.tensor));
