@@ -168,6 +168,9 @@ add_custom_target(fast_tests)
 # sent. What dtctl shows (tests/cli) is a third of the units, and comes from a coordinator that was checked.
 add_custom_target(sanitized_tests)
 
+# Of test programs' own units alone: they are half of what is compiled, and wait for what they test.
+set(DTRAIN_TEST_FLAGS "" CACHE STRING "Compiler flags of test programs, after all others")
+
 # dt_test(NAME SOURCES… LINKS… LABELS… TIMEOUT s): one GoogleTest binary, one ctest entry.
 # Labels: unit, sim, mutant, e2e, torch, gpu, gpu_fake; tsan besides; and long for what only ./dev test --long runs.
 # SECONDS: about what it takes where that is more than ten: ctest starts the longest first.
@@ -177,6 +180,7 @@ function(dt_test name)
   add_executable(${name} ${units})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
   target_link_libraries(${name} PRIVATE ${TEST_LINKS} dt_flags GTest::gtest_main)
+  target_compile_options(${name} PRIVATE ${DTRAIN_TEST_FLAGS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   dt_use_prefix(${name} dt_test_prefix ${TEST_LINKS})
   if(NOT TEST_TIMEOUT)
