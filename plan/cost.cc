@@ -237,8 +237,9 @@ double ActivationsOf(const StageCosts& stage) {
 
 // What ranks that share its state need in a step besides what is held and activations.
 struct SharedStep {
-  double root = 0, block = 0;  // gathered, as they are used and sent
-  double gathered_blocks = 0;  // a block that is used, the next one and the one before
+  double root = 0, block = 0;  // whole
+  double gathered_root = 0;    // all of it, where it is not held
+  double gathered_blocks = 0;  // so many: one that is used, the next one and the one before
   double head = 0;             // the head's own gradient
   double whole = 0;            // gradients that add up before they are sent
   // Rows on their way: what one sends, what it receives of all others, and the sum of its shard.
@@ -252,8 +253,10 @@ SharedStep SharedStepOf(const StageCosts& stage) {
   SharedStep of;
   of.root = 4 * static_cast<double>(RootParameters(model, step.tensor));
   if (model.layers > 0) of.block = (all - of.root) / static_cast<double>(model.layers);
-  const bool gathers = step.sharing == Sharing::kZero3 || step.sharing == Sharing::kHsdp;
-  if (gathers) of.gathered_blocks = std::min(3.0, static_cast<double>(model.layers));
+  if (step.sharing == Sharing::kZero3 || step.sharing == Sharing::kHsdp) {
+    of.gathered_root = of.root;
+    of.gathered_blocks = std::min(3.0, static_cast<double>(model.layers));
+  }
   if (stage.has_head) of.head = HeadBytes(model, step);
   if (step.sharing == Sharing::kZero1 && step.micro_steps > 1) of.whole = all;
   const auto shards = static_cast<double>(step.sharing == Sharing::kHsdp ? step.shard : step.ranks);
@@ -272,22 +275,20 @@ double InSharedStepBytes(const StageCosts& stage) {
   const StepSize& step = stage.step;
   const SharedStep of = SharedStepOf(stage);
   const double activations = ActivationsOf(stage);
-  const bool gathers = of.gathered_blocks > 0;
-  const double root = gathers ? of.root : 0;
+  const double gathered = of.gathered_root + of.gathered_blocks * of.block;
   const double row = of.sent + of.received;
   // The rows that an earlier micro-step sent, the root's, stay for the next.
   const double kept = step.micro_steps > 1 && of.whole == 0 ? row : 0;
 
-  const double at_loss = activations + root + of.gathered_blocks * of.block + of.head + of.whole +
-                         kept * (of.root + of.block);
+  const double at_loss = activations + gathered + of.head + of.whole + kept * (of.root + of.block);
   const double layer = step.keeps_inputs_alone ? 0 : LayerActivationBytes(stage.model, step);
   const double logits = stage.has_head ? LogitBytes(stage) : 0;
   const double of_block = of.whole > 0 ? row - 1 : row + 1;  // those that added up are freed
-  const double at_block = activations - logits - layer + root + of.gathered_blocks * of.block +
-                          of.head + of.whole + (of_block + of.sum) * of.block + kept * of.root;
+  const double at_block = activations - logits - layer + gathered + of.head + of.whole +
+                          (of_block + of.sum) * of.block + kept * of.root;
   // The embedding makes a gradient of its own beside the head's. Blocks' rows stay till the end.
   const double made = (stage.model.tied_head ? 2 : 1) + kept + (of.whole > 0 ? 1 : 0);
-  const double at_root = root + std::min(2.0, of.gathered_blocks) * of.block + row * of.block +
+  const double at_root = of.gathered_root + (std::min(2.0, of.gathered_blocks) + row) * of.block +
                          std::max(row + of.sum, made) * of.root;
   return std::max({at_loss, at_block, at_root}) - activations;
 }
