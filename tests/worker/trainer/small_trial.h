@@ -72,6 +72,19 @@ struct Told {
   uint64_t EndStep(size_t rank = 0) const { return ends.at(rank) ? ends[rank]->step : UINT64_MAX; }
 };
 
+// That all left because they were told to, without saving. Nobody waits for the others then, so
+// that a rank may see a peer leave before its own word comes.
+inline void ExpectAllStopped(const Told& told) {
+  bool told_so = false;
+  for (size_t rank = 0; rank < told.ends.size(); ++rank) {
+    const std::string cause = told.Cause(rank);
+    EXPECT_TRUE(cause == "cancelled" || cause == "collective")
+        << "rank " << rank << ": " << cause << ": " << told.Message(rank);
+    told_so = told_so || cause == "cancelled";
+  }
+  EXPECT_TRUE(told_so) << "somebody was told first";
+}
+
 // Between two curves of equal length, of which there must be some points.
 inline double LargestDifference(const std::vector<double>& a, const std::vector<double>& b) {
   EXPECT_EQ(a.size(), b.size());

@@ -90,7 +90,7 @@ TEST_F(MeasureTest, AStopEndsItBetweenTwoRounds) {
                                if (!std::holds_alternative<frames::Eval>(frame)) return;
                                for (const int rank : {0, 1}) all.Stop(rank, /*checkpoint=*/false);
                              });
-  for (const size_t rank : {0, 1}) EXPECT_EQ(told.Cause(rank), "cancelled") << told.Message(rank);
+  ExpectAllStopped(told);
   EXPECT_LT(told.evals.size(), 16u);
 }
 

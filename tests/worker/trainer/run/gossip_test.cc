@@ -150,9 +150,7 @@ TEST_F(GossipTest, AStopWithACheckpointSavesAtTheNextSync) {
     TrainerGang gang(2);
     const Told told = gang.Run(StoredStart(Gossip(16, Spec(20000))),
                                AfterStep(3, [&](TrainerGang& of) { of.StopAll(checkpoint); }));
-    for (const size_t rank : {0, 1}) {
-      EXPECT_EQ(told.Cause(rank), "cancelled") << told.Message(rank);
-    }
+    ExpectAllStopped(told);
     ASSERT_EQ(told.checkpoints.size(), checkpoint ? 1u : 0u);
     if (checkpoint) {
       EXPECT_EQ(told.checkpoints[0].step % 16, 0u);
@@ -247,7 +245,7 @@ TEST_F(GossipTest, APeerThatStandsStillHoldsTheOthersUpOnlyWhileItDoes) {
     before = now;
   });
   EXPECT_EQ(phase, Phase::kOver) << "it waits, and goes on";
-  for (const size_t rank : {0, 1}) EXPECT_EQ(told.Cause(rank), "cancelled") << told.Message(rank);
+  ExpectAllStopped(told);
   EXPECT_GT(told.EndStep(0), 10u);
   const auto apart = static_cast<int64_t>(told.EndStep(0)) - static_cast<int64_t>(told.EndStep(1));
   EXPECT_LE(std::abs(apart), 5);

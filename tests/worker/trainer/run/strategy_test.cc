@@ -118,9 +118,7 @@ TEST_P(StrategyTest, AStopWithACheckpointLosesNoStep) {
 TEST_P(StrategyTest, AStopWithoutACheckpointEndsAllRanks) {
   const Told told = StoppedAtTheThirdStep(Saves::kNo);
   EXPECT_TRUE(told.checkpoints.empty());
-  for (int rank = 0; rank < ranks(); ++rank) {
-    EXPECT_EQ(told.Cause(rank), "cancelled") << told.Message(rank);
-  }
+  ExpectAllStopped(told);
 }
 
 TEST_P(StrategyTest, AKilledRankEndsTheOthersAndTheNextAttemptGoesOn) {
