@@ -173,7 +173,8 @@ set(DTRAIN_TEST_FLAGS "" CACHE STRING "Compiler flags of test programs, after al
 
 # dt_test(NAME SOURCES… LINKS… LABELS… TIMEOUT s): one GoogleTest binary, one ctest entry.
 # Labels: unit, sim, mutant, e2e, torch, gpu, gpu_fake; tsan besides; and long for what only ./dev test --long runs.
-# SECONDS: about what it takes where that is more than ten: ctest starts the longest first.
+# SECONDS: about what it takes where that is more than ten: ctest starts the longest first, but for programs that train,
+# which take turns and would be left to the end.
 function(dt_test name)
   cmake_parse_arguments(TEST "" "TIMEOUT;SECONDS" "SOURCES;LINKS;LABELS" ${ARGN})
   dt_units(units ${name} ${TEST_SOURCES})
@@ -198,8 +199,8 @@ function(dt_test name)
   endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT ${TEST_TIMEOUT})
-  if(TEST_SECONDS)
-    set_tests_properties(${name} PROPERTIES COST ${TEST_SECONDS})
+  if(NOT TEST_SECONDS)
+    set(TEST_SECONDS 0)
   endif()
   if("tsan" IN_LIST TEST_LABELS)
     add_dependencies(tsan_tests ${name})
@@ -208,5 +209,9 @@ function(dt_test name)
   # for most of its time.
   if("e2e" IN_LIST TEST_LABELS)
     set_tests_properties(${name} PROPERTIES RESOURCE_LOCK programs)
+    math(EXPR TEST_SECONDS "10000 + ${TEST_SECONDS}")
+  endif()
+  if(TEST_SECONDS GREATER 0)
+    set_tests_properties(${name} PROPERTIES COST ${TEST_SECONDS})
   endif()
 endfunction()
