@@ -277,7 +277,7 @@ double InSharedStepBytes(const StageCosts& stage) {
   const double activations = ActivationsOf(stage);
   const double gathered = of.gathered_root + of.gathered_blocks * of.block;
   const double row = of.sent + of.received;
-  // The rows that an earlier micro-step sent, the root's, stay for the next.
+  // Rows that an earlier micro-step sent and received stay for the next: a block's and the root's.
   const double kept = step.micro_steps > 1 && of.whole == 0 ? row : 0;
 
   const double at_loss = activations + gathered + of.head + of.whole + kept * (of.root + of.block);

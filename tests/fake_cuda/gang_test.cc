@@ -177,6 +177,43 @@ TEST_F(FakeGangTest, RanksThatGossipSwapOverNcclInOneOrderAndTheSameEachTime) {
   }
 }
 
+// Their losses are others than those of sums of all gradients.
+TEST_F(FakeGangTest, RanksThatSeldomTalkOrSendLessLearnAndCallNcclInOneOrderAndTheSameEachTime) {
+  nlohmann::json plain = SmallSpec();
+  plain["train"]["max_steps"] = "12";
+  plain["train"]["batch_size"] = 4;
+  plain["train"]["global_batch_size"] = "8";
+  plain["optimizer"]["lr"] = 6e-3;
+  const Told ddp = TrainerGang(2, kOnGpu).Run(Start(plain));
+  ASSERT_EQ(ddp.Cause(), "finished") << ddp.Message();
+  for (const auto& [name, parallel] :
+       {std::pair<const char*, nlohmann::json>("local_sgd",
+                                               {{"strategy", "local_sgd"}, {"sync_every", "4"}}),
+        std::pair<const char*, nlohmann::json>("powersgd",
+                                               {{"compression", "powersgd"}, {"rank", 2}}),
+        std::pair<const char*, nlohmann::json>("topk",
+                                               {{"compression", "topk"}, {"share", 0.05}})}) {
+    nlohmann::json spec = plain;
+    spec["parallel"].update(parallel);
+    std::vector<double> losses;
+    for (int round = 0; round < 2; ++round) {
+      Forget();
+      const Told told = TrainerGang(2, kOnGpu).Run(Start(spec));
+      ASSERT_EQ(told.Cause(), "finished") << name << ": " << told.Message();
+      EXPECT_LE(LargestDifference(ddp.Losses(), told.Losses()), 0.3) << name;
+      EXPECT_LT(told.Losses().back(), told.Losses().front() - 0.1) << name;
+      const auto collectives = Noted("collective");
+      ASSERT_EQ(collectives.size(), 2u);
+      EXPECT_EQ(std::set(collectives.begin(), collectives.end()).size(), 1u) << name;
+      for (const auto& faults : Noted("fault")) EXPECT_TRUE(faults.empty()) << faults[0];
+      if (round == 1) {
+        EXPECT_EQ(told.Losses(), losses) << name;
+      }
+      losses = told.Losses();
+    }
+  }
+}
+
 TEST_F(FakeGangTest, RanksThatComputeLayersTogetherGiveTheLossesOfOneAndCallNcclInOneOrder) {
   nlohmann::json spec = SmallSpec();
   spec["train"]["max_steps"] = "12";

@@ -198,13 +198,17 @@ TEST_F(NonFiniteTest, RollbackWithoutACheckpointGoesToTheStart) {
 TEST_F(NonFiniteTest, RanksThatHaveTheModelAmongThemGoBackTogether) {
   WritePoisoned({6});
   uint32_t trial = 3;
-  for (const auto& [strategy, way, ranks] :
-       {std::tuple("ddp", "tensor", 2 * kRanks), std::tuple("zero1", "tensor", 2 * kRanks),
-        std::tuple("zero1", "pipeline", 2 * kRanks), std::tuple("zero3", "shard", kRanks),
-        std::tuple("hsdp", "shard", kRanks)}) {
+  const auto on = [](const char* strategy, int ranks, nlohmann::json parallel) {
+    parallel["strategy"] = strategy;
+    return std::tuple(strategy, ranks, std::move(parallel));
+  };
+  for (const auto& [strategy, ranks, parallel] :
+       {on("ddp", 2 * kRanks, {{"tensor", 2}}), on("zero1", 2 * kRanks, {{"tensor", 2}}),
+        on("zero1", 2 * kRanks, {{"pipeline", 2}}), on("zero2", kRanks, nlohmann::json::object()),
+        on("zero3", kRanks, nlohmann::json::object()), on("hsdp", kRanks, {{"shard", 2}}),
+        on("ddp", kRanks, {{"compression", "powersgd"}})}) {
     nlohmann::json spec = Spec("rollback");
-    spec["parallel"] = {{"strategy", strategy}};
-    if (strategy != std::string("zero3")) spec["parallel"][way] = 2;
+    spec["parallel"] = parallel;
     TrainerGang gang(ranks);
     ++trial;
     for (const bool saves : {false, true}) {

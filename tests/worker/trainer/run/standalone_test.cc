@@ -61,6 +61,25 @@ TEST_F(StandaloneTest, TrainsAloneAndPrintsOneLineAFrame) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / (told.checkpoints[0].path + "/manifest.json")));
 }
 
+TEST_F(StandaloneTest, SaysHowLongEachPartOfItsBeginningTook) {
+  ChildProcess trainer = Start(Resolved(SmallSpec()).dump(), "parts.log");
+  EXPECT_EQ(Code(trainer.AwaitExit(kTrainingPatience)), 0);
+  const std::string log = Slurp(folder_ / "parts.log");
+  const size_t setup = log.find("\nset up in ");
+  ASSERT_NE(setup, std::string::npos) << log;
+  const std::string line = log.substr(setup + 1, log.find('\n', setup + 1) - setup - 1);
+  double all = -1, data = -1, ranks = -1, model = -1, step = -1;
+  EXPECT_EQ(std::sscanf(line.c_str(), "set up in %lf s: data %lf s, other ranks %lf s, model %lf s",
+                        &all, &data, &ranks, &model),
+            4)
+      << line;
+  EXPECT_NEAR(all, data + ranks + model, 0.02) << "each is rounded to a hundredth";
+  const size_t first = log.find("\nfirst step ", setup);
+  ASSERT_NE(first, std::string::npos) << log;
+  EXPECT_EQ(std::sscanf(log.c_str() + first, "\nfirst step %lf s", &step), 1);
+  EXPECT_GE(step, 0);
+}
+
 TEST_F(StandaloneTest, WhereItCannotPrintItStopsAndSaysWhy) {
   nlohmann::json spec = SmallSpec();
   spec["train"]["max_steps"] = "1000000";

@@ -261,7 +261,7 @@ TEST_F(SharingTest, HoldsAndTakesTheMemoryThatTheFormulasSay) {
   };
   const auto [alone_held, alone_peak] = run("ddp", 1, 0);
   EXPECT_NEAR(alone_held, 16 * all, 0.01 * 16 * all);
-  const double activations = alone_peak - 12 * all;  // and gradients, which come as they go
+  const double activations = alone_peak - alone_held;  // it keeps gradients of four micro-steps
   struct Expected {
     std::string strategy;
     int ranks, shard;
@@ -274,7 +274,9 @@ TEST_F(SharingTest, HoldsAndTakesTheMemoryThatTheFormulasSay) {
     const auto [held, peak] = run(one.strategy, one.ranks, one.shard);
     EXPECT_NEAR(held, one.held, 0.01 * one.held) << one.strategy << " on " << one.ranks;
     if (one.strategy == "ddp") continue;
-    EXPECT_LE(peak - held, 4 * (root + 7 * block) + activations)
+    // Two ranks make two micro-steps each, over which zero1 adds gradients up.
+    const double added_up = one.strategy == "zero1" && one.ranks == 2 ? 4 * all : 0;
+    EXPECT_LE(peak - held, 4 * (root + 7 * block) + activations + added_up)
         << one.strategy << " on " << one.ranks;
     std::printf("%s on %d ranks: held %.1f of %.1f MB, %.1f more within a step\n",
                 one.strategy.c_str(), one.ranks, held / 1e6, one.held / 1e6, (peak - held) / 1e6);

@@ -288,6 +288,17 @@ TEST_P(CompressionTest, WhatIsSavedByTimeOrAtAStopIsAfterAStepThatSentAll) {
   }
 }
 
+TEST_P(CompressionTest, AKilledRankEndsTheOthersAndTheNextAttemptGoesOn) {
+  ExpectToGoOnAfterADeath(Of(20), GetParam().ranks, GetParam().ranks - 1);
+}
+
+TEST_P(CompressionTest, AStopWithoutACheckpointEndsAllRanks) {
+  ExpectAllStopped(
+      TrainerGang(GetParam().ranks).Run(Start(Of(2000)), AfterStep(3, [](TrainerGang& of) {
+                                          of.StopAll(/*checkpoint=*/false);
+                                        })));
+}
+
 INSTANTIATE_TEST_SUITE_P(All, CompressionTest,
                          ::testing::Values(Method{"powersgd", 2}, Method{"powersgd", 3},
                                            Method{"topk", 2}),
