@@ -168,13 +168,15 @@ add_custom_target(fast_tests)
 # sent. What dtctl shows (tests/cli) is a third of the units, and comes from a coordinator that was checked.
 add_custom_target(sanitized_tests)
 
-# Of test programs' own units alone: they are half of what is compiled, and wait for what they test.
+# For the units of test programs alone: they are half of what is compiled, and spend their time in what they test.
 set(DTRAIN_TEST_FLAGS "" CACHE STRING "Compiler flags of test programs, after all others")
 
 # dt_test(NAME SOURCES… LINKS… LABELS… TIMEOUT s): one GoogleTest binary, one ctest entry.
 # Labels: unit, sim, mutant, e2e, torch, gpu, gpu_fake; tsan besides; and long for what only ./dev test --long runs.
-# SECONDS: about what it takes where that is more than ten: ctest starts the longest first, but for programs that train,
-# which take turns and would be left to the end.
+# SECONDS: about what it takes where that is more than ten: ctest starts the longest first.
+# Tests of whole programs, label e2e, take turns. One of them is to be under way from the beginning: those that are left
+# to the end follow each other beside an idle core. So they come before all others, whatever times ctest has measured.
+set(e2e_cost 10000)
 function(dt_test name)
   cmake_parse_arguments(TEST "" "TIMEOUT;SECONDS" "SOURCES;LINKS;LABELS" ${ARGN})
   dt_units(units ${name} ${TEST_SOURCES})
@@ -209,7 +211,7 @@ function(dt_test name)
   # for most of its time.
   if("e2e" IN_LIST TEST_LABELS)
     set_tests_properties(${name} PROPERTIES RESOURCE_LOCK programs)
-    math(EXPR TEST_SECONDS "10000 + ${TEST_SECONDS}")
+    math(EXPR TEST_SECONDS "${e2e_cost} + ${TEST_SECONDS}")
   endif()
   if(TEST_SECONDS GREATER 0)
     set_tests_properties(${name} PROPERTIES COST ${TEST_SECONDS})
