@@ -16,6 +16,8 @@
 #include "gtest/gtest.h"
 #include "tests/coordinator/store/databases.h"
 #include "tests/testing/await.h"
+#include "tests/testing/child_process.h"
+#include "tests/testing/temp_folder.h"
 
 namespace dt {
 namespace {
@@ -159,6 +161,28 @@ TEST_F(PostgresTest, ALostConnectionFailsTheCommitAndWhatWasCommittedIsThere) {
   store = Lead(Connect());
   EXPECT_EQ(store->RecordCount(), 1);
   EXPECT_TRUE(CheckTables(*Connect(), Thoroughness::kEverything)->damage.empty());
+}
+
+// As docs/two-coordinators.md says that it is backed up.
+TEST_F(PostgresTest, ADumpThatIsRestoredIsTheSameJournalAndGoesOn) {
+  auto store = Lead(Connect());
+  for (int record = 0; record < 20; ++record) ASSERT_TRUE(Commit(*store, "a reason").ok());
+  store.reset();
+  const testing::TempFolder folder;
+  const auto run = [&folder](const std::string& program, std::vector<std::string> command) {
+    command.insert(command.begin(), testing::PostgresServer::Programs() + "/" + program);
+    testing::ChildProcess child(command, folder / "log");
+    const auto status = child.AwaitExit();
+    EXPECT_TRUE(status && *status == 0) << program << ": " << testing::Slurp(folder / "log");
+  };
+  const std::string dump = folder / "journal.dump";
+  run("pg_dump", {"--format=custom", "--schema=dtrain", "--file", dump, "--dbname", conninfo()});
+  TheServer().Empty();
+  run("pg_restore", {"--dbname", conninfo(), dump});
+  store = Lead(Connect());
+  EXPECT_EQ(store->RecordCount(), 20);
+  EXPECT_TRUE(CheckTables(*Connect(), Thoroughness::kEverything)->damage.empty());
+  EXPECT_TRUE(Commit(*store, "another").ok());
 }
 
 TEST_F(PostgresTest, AReaderConnectsAgain) {
