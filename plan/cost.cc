@@ -145,9 +145,13 @@ std::optional<double> PeakFlops(std::string_view device_name, Arithmetic arithme
 namespace {
 
 // This and what follows is for one stage alone.
+// One fp32 number for each parameter of a rank.
+double WholeBytes(const ModelSize& model, const StepSize& step) {
+  return kNumber * static_cast<double>(RankParameters(model, step.tensor));
+}
+
 double HeldOf(const ModelSize& model, const StepSize& step) {
-  // One fp32 number a parameter.
-  const double all = 4 * static_cast<double>(RankParameters(model, step.tensor));
+  const double all = WholeBytes(model, step);
   const auto ranks = static_cast<double>(step.ranks);
   // Who is alone shares with nobody.
   if (step.ranks == 1) return 4 * all;
@@ -249,9 +253,9 @@ struct SharedStep {
 SharedStep SharedStepOf(const StageCosts& stage) {
   const ModelSize& model = stage.model;
   const StepSize& step = stage.step;
-  const double all = 4 * static_cast<double>(RankParameters(model, step.tensor));
+  const double all = WholeBytes(model, step);
   SharedStep of;
-  of.root = 4 * static_cast<double>(RootParameters(model, step.tensor));
+  of.root = kNumber * static_cast<double>(RootParameters(model, step.tensor));
   if (model.layers > 0) of.block = (all - of.root) / static_cast<double>(model.layers);
   if (step.sharing == Sharing::kZero3 || step.sharing == Sharing::kHsdp) {
     of.gathered_root = of.root;
@@ -286,7 +290,8 @@ double InSharedStepBytes(const StageCosts& stage) {
   const double of_block = of.whole > 0 ? row - 1 : row + 1;  // those that added up are freed
   const double at_block = activations - logits - layer + gathered + of.head + of.whole +
                           (of_block + of.sum) * of.block + kept * of.root;
-  // The embedding makes a gradient of its own beside the head's. Blocks' rows stay till the end.
+  // The embedding makes a gradient of its own beside the head's. Of blocks the rows sent last are
+  // there till the end, and two that were gathered.
   const double made = (stage.model.tied_head ? 2 : 1) + kept + (of.whole > 0 ? 1 : 0);
   const double at_root = of.gathered_root + (std::min(2.0, of.gathered_blocks) + row) * of.block +
                          std::max(row + of.sum, made) * of.root;
@@ -299,7 +304,7 @@ double InStepBytes(const StageCosts& stage) {
   const StepSize& step = stage.step;
   // Where there are gradients already it makes its own beside them.
   const double head = stage.has_head ? HeadBytes(model, step) : 0;
-  const double all = 4 * static_cast<double>(RankParameters(model, step.tensor));
+  const double all = WholeBytes(model, step);
   if (step.ranks == 1 || StepsAlone(step.sharing)) {
     if (step.micro_steps > 1) return head;
     // Gradients come as activations go: what is held has them whole, and at their most there is
@@ -326,15 +331,14 @@ double ProcessOf(const StageCosts& stage) {
   const double activations = ActivationsOf(stage);
   double heap = kHeapOfHeld * HeldOf(stage.model, step);
   if (step.ranks > 1 && SharesState(step.sharing)) {
-    const auto root = static_cast<double>(RootParameters(stage.model, step.tensor));
-    heap += kHeapOfActivationsWithRows * activations + kHeapOfRoot * 4 * root;
+    heap += kHeapOfActivationsWithRows * activations + kHeapOfRoot * SharedStepOf(stage).root;
   } else {
     heap +=
         kHeapOfActivations * activations + kHeapOfGradients * std::max(0.0, -InStepBytes(stage));
   }
   // Gossip's are among what is held.
   if (step.ranks > 1 && (step.sharing == Sharing::kDdp || step.sharing == Sharing::kLocalSgd)) {
-    heap += kGlooOfSums * 4 * static_cast<double>(RankParameters(stage.model, step.tensor));
+    heap += kGlooOfSums * WholeBytes(stage.model, step);
   }
   if (step.tensor > 1) heap += kGlooOfActivations * activations;
   return kProcessBytes + heap;

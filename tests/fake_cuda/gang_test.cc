@@ -48,6 +48,15 @@ class FakeGangTest : public AttemptTest {
     }
     return of_process;
   }
+  // That so many ranks called NCCL in one order, and did nothing that CUDA or NCCL would mind.
+  // Returns the calls of one.
+  std::vector<std::string> ExpectOneOrder(int ranks) const {
+    const auto collectives = Noted("collective");
+    EXPECT_EQ(collectives.size(), static_cast<size_t>(ranks));
+    EXPECT_EQ(std::set(collectives.begin(), collectives.end()).size(), 1u);
+    for (const auto& faults : Noted("fault")) EXPECT_TRUE(faults.empty()) << faults[0];
+    return collectives.empty() ? std::vector<std::string>() : collectives[0];
+  }
   // How many ranks have begun to join NCCL's communicator.
   size_t Joining() const {
     size_t ranks = 0;
@@ -101,11 +110,7 @@ TEST_F(FakeGangTest, RanksOverNcclGiveTheLossesOfOneAndCallItInOneOrder) {
     EXPECT_LE(LargestDifference(one.Losses(), told.Losses()), 1e-5);
     EXPECT_EQ(told.Column("allreduce_bytes").back(),
               4.0 * static_cast<double>(told.prepared[0].model_parameters));
-    const auto collectives = Noted("collective");
-    ASSERT_EQ(collectives.size(), static_cast<size_t>(ranks));
-    EXPECT_GT(collectives[0].size(), 24u) << "several buckets in each step";
-    EXPECT_EQ(std::set(collectives.begin(), collectives.end()).size(), 1u);
-    for (const auto& faults : Noted("fault")) EXPECT_TRUE(faults.empty()) << faults[0];
+    EXPECT_GT(ExpectOneOrder(ranks).size(), 24u) << "several buckets in each step";
   }
 }
 
@@ -125,10 +130,8 @@ TEST_F(FakeGangTest, RanksThatShareTheStateGiveTheLossesOfOneAndCallNcclInOneOrd
     ASSERT_EQ(told.Cause(), "finished") << strategy << ": " << told.Message();
     EXPECT_LE(LargestDifference(one.Losses(), told.Losses()), 1e-5) << strategy;
     EXPECT_EQ(told.checkpoints.size(), 1u) << strategy;
-    const auto collectives = Noted("collective");
-    ASSERT_EQ(collectives.size(), static_cast<size_t>(ranks));
-    EXPECT_EQ(std::set(collectives.begin(), collectives.end()).size(), 1u) << strategy;
-    for (const auto& faults : Noted("fault")) EXPECT_TRUE(faults.empty()) << faults[0];
+    SCOPED_TRACE(strategy);
+    ExpectOneOrder(ranks);
   }
 }
 
@@ -156,14 +159,11 @@ TEST_F(FakeGangTest, RanksThatGossipSwapOverNcclInOneOrderAndTheSameEachTime) {
       EXPECT_LE(LargestDifference(ddp.Losses(), told.Losses()), 0.3);
       EXPECT_LT(told.Losses().back(), told.Losses().front() - 0.2);
       ASSERT_EQ(told.checkpoints.size(), 3u);
-      const auto collectives = Noted("collective");
-      ASSERT_EQ(collectives.size(), static_cast<size_t>(ranks));
-      EXPECT_EQ(std::set(collectives.begin(), collectives.end()).size(), 1u);
-      const auto swaps = std::count_if(
-          collectives[0].begin(), collectives[0].end(),
-          [](const std::string& line) { return line.find("send and receive") != line.npos; });
+      const std::vector<std::string> calls = ExpectOneOrder(ranks);
+      const auto swaps = std::count_if(calls.begin(), calls.end(), [](const std::string& line) {
+        return line.find("send and receive") != line.npos;
+      });
       EXPECT_EQ(swaps, 9) << "after each step but those of a sync";
-      for (const auto& faults : Noted("fault")) EXPECT_TRUE(faults.empty()) << faults[0];
       if (round == 1) {
         EXPECT_EQ(told.Losses(), losses) << "nothing depends on time here";
         start.attempt = 2;
@@ -202,10 +202,8 @@ TEST_F(FakeGangTest, RanksThatSeldomTalkOrSendLessLearnAndCallNcclInOneOrderAndT
       ASSERT_EQ(told.Cause(), "finished") << name << ": " << told.Message();
       EXPECT_LE(LargestDifference(ddp.Losses(), told.Losses()), 0.3) << name;
       EXPECT_LT(told.Losses().back(), told.Losses().front() - 0.1) << name;
-      const auto collectives = Noted("collective");
-      ASSERT_EQ(collectives.size(), 2u);
-      EXPECT_EQ(std::set(collectives.begin(), collectives.end()).size(), 1u) << name;
-      for (const auto& faults : Noted("fault")) EXPECT_TRUE(faults.empty()) << faults[0];
+      SCOPED_TRACE(name);
+      ExpectOneOrder(2);
       if (round == 1) {
         EXPECT_EQ(told.Losses(), losses) << name;
       }
@@ -298,10 +296,8 @@ TEST_F(FakeGangTest, GradientsThatTravelIn16BitsGiveNearlyTheLossesOfFp32) {
       const double apart = LargestDifference(whole.Losses(), narrow.Losses());
       EXPECT_LE(apart, 1e-3) << strategy << " in " << wire;
       EXPECT_GT(apart, 0) << strategy << " in " << wire << ": it is what it says";
-      const auto collectives = Noted("collective");
-      ASSERT_EQ(collectives.size(), static_cast<size_t>(ranks));
-      EXPECT_EQ(std::set(collectives.begin(), collectives.end()).size(), 1u) << strategy;
-      for (const auto& faults : Noted("fault")) EXPECT_TRUE(faults.empty()) << faults[0];
+      SCOPED_TRACE(strategy);
+      ExpectOneOrder(ranks);
     }
   }
 }

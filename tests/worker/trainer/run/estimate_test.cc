@@ -173,18 +173,18 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Rest, EstimateTest,
-    ::testing::Values(Shape{}, Shape{.ranks = 2, .micro_steps = 2},
-                      Shape{.ranks = 2, .vocabulary = 50304},
-                      Shape{.tensor = 2, .vocabulary = 50304},
-                      Shape{Sharing::kZero1, 2, 2, 2, false, 1, true, 1, "1f1b", 20000},
-                      Shape{Sharing::kZero2, 2, 2, 2, false, 1, true, 1, "1f1b", 50304},
-                      Shape{Sharing::kZero3, 4, 4, 2, false, 1, true, 1, "1f1b", 20000},
-                      Shape{Sharing::kZero1, 2, 2, 2}, Shape{Sharing::kZero2, 2, 2, 2},
-                      Shape{Sharing::kZero3, 2, 2}, Shape{Sharing::kZero3, 4, 4, 1, true},
-                      Shape{.tensor = 2}, Shape{.tensor = 4},
-                      Shape{.checkpointing = true, .tensor = 2}, Shape{.ranks = 2, .tensor = 2},
-                      Shape{.micro_steps = 8, .stages = 2}, Shape{.micro_steps = 8, .stages = 4},
-                      Shape{.micro_steps = 8, .stages = 2, .schedule = "gpipe"}));
+    ::testing::Values(
+        Shape{}, Shape{.ranks = 2, .micro_steps = 2}, Shape{.ranks = 2, .vocabulary = 50304},
+        Shape{.tensor = 2, .vocabulary = 50304},
+        Shape{.sharing = Sharing::kZero1, .ranks = 2, .micro_steps = 2, .vocabulary = 20000},
+        Shape{.sharing = Sharing::kZero2, .ranks = 2, .micro_steps = 2, .vocabulary = 50304},
+        Shape{.sharing = Sharing::kZero3, .ranks = 4, .micro_steps = 2, .vocabulary = 20000},
+        Shape{Sharing::kZero1, 2, 2, 2}, Shape{Sharing::kZero2, 2, 2, 2},
+        Shape{Sharing::kZero3, 2, 2}, Shape{Sharing::kZero3, 4, 4, 1, true}, Shape{.tensor = 2},
+        Shape{.tensor = 4}, Shape{.checkpointing = true, .tensor = 2},
+        Shape{.ranks = 2, .tensor = 2}, Shape{.micro_steps = 8, .stages = 2},
+        Shape{.micro_steps = 8, .stages = 4},
+        Shape{.micro_steps = 8, .stages = 2, .schedule = "gpipe"}));
 
 }  // namespace
 }  // namespace dt::testing
