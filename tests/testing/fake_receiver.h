@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -43,6 +44,8 @@ class FakeReceiver {
   explicit FakeReceiver(Mood mood = Mood::kTakes, const CertificateFiles* tls = nullptr)
       : mood_(mood), stop_(eventfd(0, EFD_CLOEXEC)) {
     if (tls != nullptr) {
+      // OpenSSL writes its tickets to whoever left by then, and has no MSG_NOSIGNAL.
+      std::signal(SIGPIPE, SIG_IGN);
       tls_.reset(SSL_CTX_new(TLS_server_method()));
       SSL_CTX_use_certificate_file(tls_.get(), tls->cert.c_str(), SSL_FILETYPE_PEM);
       SSL_CTX_use_PrivateKey_file(tls_.get(), tls->key.c_str(), SSL_FILETYPE_PEM);
