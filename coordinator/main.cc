@@ -79,8 +79,7 @@ class Coordinator {
     // Before the replay, which may take a while: /readyz says so meanwhile.
     DT_RETURN_IF_ERROR(StartHttp());
     DT_ASSIGN_OR_RETURN(SenderOptions notify, NotifyOf(flags_.notify));
-    DT_ASSIGN_OR_RETURN(State state,
-                        ReadState(notify.own_url.empty() ? Tells::kThoseNamed : Tells::kItsOwnToo));
+    DT_ASSIGN_OR_RETURN(State state, ReadState(notify.own_receiver));
     if (!journal_.losses.empty()) {
       DT_RETURN_IF_ERROR(store.DropRowsUnless(
           [&state](const AttemptId& id) { return FindAttempt(state.durable, id) != nullptr; }));
@@ -186,11 +185,11 @@ class Coordinator {
     }
     return absl::OkStatus();
   }
-  absl::StatusOr<State> ReadState(Tells tells) {
+  absl::StatusOr<State> ReadState(const v1::Notify& own_receiver) {
     DT_ASSIGN_OR_RETURN(const Patience patience, PatienceOf(flags_.patience));
     ReplayProgress progress(journal_.store->RecordCount());
     return Restore(
-        *journal_.store, clock_, model_, [&progress] { progress.Count(); }, tells, patience);
+        *journal_.store, clock_, model_, [&progress] { progress.Count(); }, own_receiver, patience);
   }
   absl::Status StartSender(SenderOptions options, const DurableState& durable) {
     options.journal = durable.journal_id;

@@ -41,8 +41,19 @@ void DescribeNotify(CLI::App& app, NotifyFlags& flags) {
                  "Hosts that experiments may have told what comes of them (notify): HOST or "
                  "HOST:PORT over TLS, http://HOST without; nobody unless given")
       ->delimiter(',');
-  app.add_option("--notify-url-file", flags.url_file,
-                 "File with the address of a receiver that is told of every experiment");
+  CLI::Option* own =
+      app.add_option("--notify-url-file", flags.url_file,
+                     "File with the address of a receiver that is told of every experiment");
+  app.add_option("--notify-events", flags.events, "Of what it is told")
+      ->delimiter(',')
+      ->check(CLI::IsMember(spec::NoticeWords()))
+      ->capture_default_str()
+      ->needs(own);
+  app.add_option("--notify-form", flags.form,
+                 "What it is sent: all fields (json), or what Slack's webhooks take (slack); slack "
+                 "at Slack's hosts unless given")
+      ->check(CLI::IsMember({"json", "slack"}))
+      ->needs(own);
   app.add_option("--notify-key-file", flags.key_file,
                  "File with a key that notices are signed with; not signed unless given");
   app.add_option("--notify-ca", flags.ca,
@@ -55,7 +66,9 @@ absl::StatusOr<SenderOptions> NotifyOf(const NotifyFlags& flags) {
   options.ca = flags.ca;
   DT_ASSIGN_OR_RETURN(options.receivers, Receivers::Make(flags.to));
   if (!flags.url_file.empty()) {
-    DT_ASSIGN_OR_RETURN(options.own_url, OwnUrl(flags.url_file));
+    DT_ASSIGN_OR_RETURN(*options.own_receiver.mutable_url(), OwnUrl(flags.url_file));
+    options.own_receiver.mutable_events()->Assign(flags.events.begin(), flags.events.end());
+    options.own_receiver.set_form(flags.form);
   }
   if (!flags.key_file.empty()) {
     DT_ASSIGN_OR_RETURN(options.key, Key(flags.key_file));

@@ -9,12 +9,15 @@
 
 #include "absl/status/statusor.h"
 #include "coordinator/notify/sender.h"
+#include "spec/notify.h"
 
 namespace dt {
 
 struct NotifyFlags {
   std::vector<std::string> to;
   std::string url_file;
+  std::vector<std::string> events = spec::NoticeWords();  // of --notify-url-file's receiver
+  std::string form;                                       // for it; "": as its host takes it
   std::string key_file;
   std::string ca;
 };

@@ -35,7 +35,7 @@ void internal::CheckNotify(const v1::ExperimentSpec& spec, std::vector<Issue>& i
   const v1::Notify& notify = spec.notify();
   const std::string& url = notify.url();
   if (url.empty()) {
-    if (!notify.events().empty()) {
+    if (!notify.events().empty() || !notify.form().empty()) {
       issues.push_back(
           {"notify.url", "missing", "notify.url is missing", "say whom to tell, or remove notify"});
     }

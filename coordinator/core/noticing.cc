@@ -92,7 +92,7 @@ bool HasRoom(const State& state, const std::string& url) {
   return same == state.durable.notices_of.end() || same->second < limits::kNoticesPerReceiver;
 }
 
-void RaiseTo(Turn& turn, v1::Notice notice, const std::string& url) {
+void RaiseTo(Turn& turn, v1::Notice notice, const std::string& url, const std::string& form) {
   if (!HasRoom(turn.state, url)) {
     // One that stays full says so rarely.
     if (std::has_single_bit(++turn.live().notices_dropped)) {
@@ -105,6 +105,7 @@ void RaiseTo(Turn& turn, v1::Notice notice, const std::string& url) {
   }
   notice.set_number(turn.durable().next_notice);
   notice.set_url(url);
+  notice.set_form(form);
   notice.set_wall_ms(turn.now.wall_ms);
   v1::Record record;
   *record.mutable_notice_raised()->mutable_notice() = std::move(notice);
@@ -114,18 +115,22 @@ void RaiseTo(Turn& turn, v1::Notice notice, const std::string& url) {
 void Raise(Turn& turn, const v1::Notice& notice) {
   const Experiment& experiment = GetExperiment(turn.durable(), notice.experiment());
   const v1::Notify& notify = experiment.spec.notify();
-  if (spec::AsksFor(notify, WordOf(notice.event()))) RaiseTo(turn, notice, notify.url());
-  if (turn.live().tells_all) RaiseTo(turn, notice, "");
+  const v1::Notify& own = turn.live().own_receiver;
+  const std::string word = WordOf(notice.event());
+  if (spec::AsksFor(notify, word)) RaiseTo(turn, notice, notify.url(), notify.form());
+  if (spec::AsksFor(own, word)) RaiseTo(turn, notice, "", own.form());
 }
 
 bool Listens(const State& state, const Experiment& experiment) {
-  return state.live.tells_all || !experiment.spec.notify().url().empty();
+  return !state.live.own_receiver.url().empty() || !experiment.spec.notify().url().empty();
 }
 
 }  // namespace
 
 bool IsWanted(const State& state, const Experiment& experiment, v1::Notice::Event event) {
-  return state.live.tells_all || spec::AsksFor(experiment.spec.notify(), WordOf(event));
+  const std::string word = WordOf(event);
+  return spec::AsksFor(state.live.own_receiver, word) ||
+         spec::AsksFor(experiment.spec.notify(), word);
 }
 
 void RaiseNotices(Turn& turn) {

@@ -69,11 +69,11 @@ absl::StatusOr<Folded> FoldJournal(JournalReader& journal, MetricsModel& metrics
 }
 
 absl::StatusOr<State> Restore(Store& store, const Clock& clock, MetricsModel& metrics,
-                              const std::function<void()>& visited, Tells tells,
+                              const std::function<void()>& visited, const v1::Notify& own_receiver,
                               const Patience& patience) {
   DT_ASSIGN_OR_RETURN(Folded folded, FoldJournal(store, metrics, visited));
   State& state = folded.state;
-  state.live.tells_all = tells == Tells::kItsOwnToo;
+  state.live.own_receiver = own_receiver;
   state.live.patience = patience;
   if (state.durable.journal_id == 0) {
     v1::Record record;

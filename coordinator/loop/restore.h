@@ -28,12 +28,11 @@ struct Folded {
 absl::StatusOr<Folded> FoldJournal(JournalReader& journal, MetricsModel& metrics,
                                    const std::function<void()>& visited);
 
-// Who is told of what happens: those whom experiments name, or the coordinator's own receiver too.
-enum class Tells { kThoseNamed, kItsOwnToo };
 // A State that is ready for its first Step; writes the journal's first record where there is none.
+// `own_receiver` is LiveState's.
 absl::StatusOr<State> Restore(Store& store, const Clock& clock, MetricsModel& metrics,
                               const std::function<void()>& visited,
-                              Tells tells = Tells::kThoseNamed, const Patience& patience = {});
+                              const v1::Notify& own_receiver = {}, const Patience& patience = {});
 
 // The state after the newest record, as the store keeps it. Errors: Internal when it would not come
 // back as it is, or is too large for a snapshot.

@@ -100,7 +100,8 @@ std::string NoticeBody(JournalId journal, const v1::Notice& notice) {
   return Dump(body);
 }
 
-bool IsSlack(const std::string& url) {
+bool WantsSlack(const v1::Notice& notice, const std::string& url) {
+  if (!notice.form().empty()) return notice.form() == "slack";
   const absl::StatusOr<Url> parsed = ParseUrl(url);
   return parsed.ok() &&
          (parsed->host == "hooks.slack.com" || parsed->host == "hooks.slack-gov.com");

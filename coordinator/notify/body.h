@@ -17,8 +17,9 @@ namespace v1 = ::dtrain::v1;
 std::string NoticeId(JournalId journal, const v1::Notice& notice);
 std::string NoticeBody(JournalId journal, const v1::Notice& notice);
 
-// Whether the receiver is one of Slack's incoming webhooks, which take a form of their own.
-bool IsSlack(const std::string& url);
+// Whether the receiver at `url` gets Slack's form: as it was asked for, else where the host is
+// Slack's.
+bool WantsSlack(const v1::Notice& notice, const std::string& url);
 // That form: the line for people alone, in which nobody's name calls a channel or hides a link.
 std::string SlackBody(const v1::Notice& notice);
 

@@ -61,8 +61,9 @@ void Sender::Run() {
     }
     Take(std::move(told));
     for (Outbox::Post& post : outbox_.TakeDue(clock_.Now().steady)) {
-      std::string body =
-          IsSlack(post.url) ? SlackBody(post.notice) : NoticeBody(options_.journal, post.notice);
+      std::string body = WantsSlack(post.notice, post.url)
+                             ? SlackBody(post.notice)
+                             : NoticeBody(options_.journal, post.notice);
       const std::string signature = SignatureOf(options_.key, body);
       posts_->Begin(post.url, NoticeId(options_.journal, post.notice), signature, std::move(body));
     }
@@ -81,7 +82,7 @@ void Sender::Run() {
 void Sender::Take(std::vector<v1::Notice> told) {
   for (v1::Notice& notice : told) {
     const bool own = notice.url().empty();
-    const std::string url = own ? options_.own_url : notice.url();
+    const std::string url = own ? options_.own_receiver.url() : notice.url();
     if (url.empty() || (!own && !options_.receivers.Admit(url).ok())) {
       spdlog::warn("notice {} is given up: {} is not a receiver of this coordinator any more",
                    notice.number(), own ? "its own one" : ShownUrl(url));

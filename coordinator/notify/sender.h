@@ -29,10 +29,10 @@ namespace dt {
 
 struct SenderOptions {
   JournalId journal = 0;
-  Receivers receivers;  // whom experiments may have told
-  std::string own_url;  // of the coordinator's own receiver; "": there is none
-  std::string ca;       // PEM file; "": the system's authorities
-  std::string key;      // notices are signed with it; "": not
+  Receivers receivers;      // whom experiments may have told
+  v1::Notify own_receiver;  // of the coordinator; no url: there is none
+  std::string ca;           // PEM file; "": the system's authorities
+  std::string key;          // notices are signed with it; "": not
 };
 
 class Sender {

@@ -76,6 +76,11 @@ std::vector<Field> internal::MakeExperimentFieldTable() {
           "Of what: the experiment finished, a trial failed, stalled (no step for 15 minutes) or "
           "is the best of those that finished.")
           .Fixed(),
+      Choice("notify.form", {"json", "slack"},
+             Depends("`slack` at hooks.slack.com and hooks.slack-gov.com, else `json`"),
+             "What is sent: all fields, or what Slack's incoming webhooks and those that are like "
+             "them take.")
+          .Fixed(),
   };
 }
 

@@ -9,6 +9,7 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "coordinator/store/check_tables.h"
 #include "coordinator/store/postgres.h"
 #include "tests/e2e/fleet_fixture.h"
+#include "tests/testing/commit_holder.h"
 #include "tests/testing/postgres_server.h"
 
 namespace dt {
@@ -57,16 +59,18 @@ class StandbyTest : public FleetTest {
   void SetUp() override {
     if (PostgresServer::Missing()) GTEST_SKIP() << PostgresServer::kMissing;
     TheServer().Empty();
-    const std::string file = cluster_.folder().Write("database", TheServer().conninfo() + "\n");
-    chmod(file.c_str(), 0600);
-    for (Cluster* one : {&cluster_, &other_}) {
-      one->SetCoordinatorFlags({"--database-file", file, "--code-dir", cluster_.folder() / "code"});
-      one->StartCoordinator();
-      if (one == &cluster_) {
-        ASSERT_TRUE(AwaitServing(cluster_));
-      }
-    }
+    StartOne(cluster_, LeadersConninfo());
+    ASSERT_TRUE(AwaitServing(cluster_));
+    StartOne(other_, TheServer().conninfo());
   }
+  void StartOne(Cluster& one, const std::string& conninfo) {
+    const std::string file = one.folder().Write("database", conninfo + "\n");
+    chmod(file.c_str(), 0600);
+    one.SetCoordinatorFlags({"--database-file", file, "--code-dir", cluster_.folder() / "code"});
+    one.StartCoordinator();
+  }
+  // How the one that begins as the leader reaches the database.
+  virtual std::string LeadersConninfo() { return TheServer().conninfo(); }
   ~StandbyTest() override {
     if (HasFailure()) {
       std::cerr << "---- the other's log:\n"
@@ -192,6 +196,41 @@ TEST_F(StandbyTest, AKilledLeaderLosesNothingThatWasAcknowledged) { KillLeaders(
 
 // Under the label `long`, as the restart of the database is.
 TEST_F(StandbyTest, TwentyKilledLeadersLoseNothingThatWasAcknowledged) { KillLeaders(20); }
+
+class HeldCommitTest : public StandbyTest {
+ protected:
+  std::string LeadersConninfo() override {
+    holder_.emplace(TheServer().folder());
+    return PostgresServer::ConninfoAt(holder_->folder());
+  }
+  std::optional<testing::CommitHolder> holder_;
+};
+
+TEST_F(HeldCommitTest, ALeaderKilledBetweenCommitAndReplyLosesNothingAndTheRequestIsThereOnce) {
+  const uint64_t before = cluster_.Submit(Training(3).spec(), "before");
+  holder_->HoldNext();
+  auto submitting = std::async(std::launch::async, [&] {
+    v1::SubmitRequest request;
+    request.set_request_id("held");
+    request.set_file_name("test.yaml");
+    *request.mutable_spec() = Training(3).spec();
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + testing::kPatience);
+    v1::SubmitResponse response;
+    return cluster_.control().Submit(&context, request, &response);
+  });
+  ASSERT_TRUE(Await([&] { return holder_->held(); })) << "no COMMIT came by";
+  cluster_.KillCoordinator();
+  ExpectTakeover(other_);
+  EXPECT_FALSE(submitting.get().ok()) << "nobody was told";
+  EXPECT_EQ(other_.Experiment(before + 1).name(), other_.Experiment(before).name())
+      << "it was committed";
+  EXPECT_EQ(other_.Submit(Training(3).spec(), "held"), before + 1) << "asked for again";
+  EXPECT_EQ(other_.Submit(Training(3).spec(), "after"), before + 2);
+  cluster_.StartWorker("w0", {"--coordinator", BothAddresses()});
+  EXPECT_TRUE(other_.AwaitEnd(before + 1));
+  ExpectWholeJournal();
+}
 
 TEST_F(StandbyTest, AStoppedLeaderIsReplacedAndWritesNothingWhenItGoesOn) {
   StartWorkers(1);

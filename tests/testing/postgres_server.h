@@ -87,7 +87,13 @@ class PostgresServer {
   }
   // No journal any more.
   void Empty() const { Sql("DROP SCHEMA IF EXISTS dtrain CASCADE"); }
-  std::string conninfo() const { return "host=" + folder_.path() + " user=dtrain dbname=postgres"; }
+  // Where its socket is.
+  const std::string& folder() const { return folder_.path(); }
+  std::string conninfo() const { return ConninfoAt(folder()); }
+  // Through a socket in another folder that leads to this one's.
+  static std::string ConninfoAt(const std::string& folder) {
+    return "host=" + folder + " user=dtrain dbname=postgres";
+  }
 
  private:
   static constexpr char kUser[] = "postgres";  // whom Debian's package makes

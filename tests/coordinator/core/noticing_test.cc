@@ -126,15 +126,24 @@ TEST_F(NoticingTest, ACancelledExperimentIsToldOfAndARetriedOneAgain) {
 }
 
 TEST_F(NoticingTest, TheCoordinatorsOwnReceiverIsToldOfEveryExperiment) {
-  state_.live.tells_all = true;
+  state_.live.own_receiver.set_url("https://hooks.example/own");
+  state_.live.own_receiver.mutable_events()->Assign(spec::NoticeWords().begin(),
+                                                    spec::NoticeWords().end());
+  state_.live.own_receiver.set_form("slack");
   AddWorker("w0");
   Submit(OneTrial());
   FinishWith(1.0);
   ASSERT_EQ(Events(), (Events_{v1::Notice::BEST, v1::Notice::FINISHED}));
   EXPECT_EQ(Waiting().begin()->second.url(), "");
+  EXPECT_EQ(Waiting().begin()->second.form(), "slack");
   Submit(Telling({"finished"}));
   FinishWith(1.0);
   EXPECT_EQ(Waiting().size(), 5u) << "both receivers, each by a number of its own";
+  state_.live.own_receiver.clear_events();
+  state_.live.own_receiver.add_events("failed");
+  Submit(OneTrial());
+  FinishWith(1.0);
+  EXPECT_EQ(Waiting().size(), 5u) << "it asks for failures alone";
 }
 
 TEST_F(NoticingTest, ATrialThatMakesNoStepIsToldOncePerAttempt) {

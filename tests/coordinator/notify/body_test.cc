@@ -47,13 +47,17 @@ TEST(BodyTest, SlackGetsTheLineForPeopleAloneAndNobodysNameCallsAChannel) {
   for (const char* url :
        {"https://hooks.slack.com/services/T0/B0/x", "https://HOOKS.slack.com:443/services/T0/B0/x",
         "https://hooks.slack-gov.com/services/T0/B0/x"}) {
-    EXPECT_TRUE(IsSlack(url)) << url;
+    EXPECT_TRUE(WantsSlack({}, url)) << url;
   }
   for (const char* url : {"https://hooks.slack.com.example/x", "https://hooks.example/slack.com",
                           "https://slack.com/x", "nothing"}) {
-    EXPECT_FALSE(IsSlack(url)) << url;
+    EXPECT_FALSE(WantsSlack({}, url)) << url;
   }
   v1::Notice notice = Failed();
+  notice.set_form("slack");
+  EXPECT_TRUE(WantsSlack(notice, "https://chat.example/x")) << "as asked for";
+  notice.set_form("json");
+  EXPECT_FALSE(WantsSlack(notice, "https://hooks.slack.com/x")) << "as asked for";
   notice.set_name("<!channel> & <https://elsewhere.example|grid>");
   const auto body = nlohmann::json::parse(SlackBody(notice));
   EXPECT_EQ(body.size(), 1u);

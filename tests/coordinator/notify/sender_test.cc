@@ -27,7 +27,9 @@ class SenderTest : public ::testing::Test {
              const std::string& ca = "", const std::string& key = "") {
     auto receivers = Receivers::Make(allowed);
     ASSERT_TRUE(receivers.ok()) << receivers.status();
-    auto sender = Sender::Start({0xabc, *receivers, own, ca, key}, clock_,
+    v1::Notify own_receiver;
+    own_receiver.set_url(own);
+    auto sender = Sender::Start({0xabc, *receivers, own_receiver, ca, key}, clock_,
                                 [this](const Settled& settled) { return Take(settled); });
     ASSERT_TRUE(sender.ok()) << sender.status();
     sender_ = *std::move(sender);
@@ -43,11 +45,12 @@ class SenderTest : public ::testing::Test {
     MutexLock lock(&mutex_);
     full_ = full;
   }
-  void Tell(uint64_t number, const std::string& url) {
+  void Tell(uint64_t number, const std::string& url, const std::string& form = "") {
     v1::Notice notice;
     notice.set_number(number);
     notice.set_event(v1::Notice::FAILED);
     notice.set_url(url);
+    notice.set_form(form);
     notice.set_experiment(1);
     notice.set_trial(1);
     sender_->Tell(notice);
@@ -80,6 +83,11 @@ TEST_F(SenderTest, ANoticeIsPostedAsJsonWithItsIdAndSettled) {
   EXPECT_NE(requests[0].head.find("Content-Type: application/json"), std::string::npos);
   EXPECT_NE(requests[0].head.find("Dtrain-Notice-Id: 0000000000000abc-7"), std::string::npos);
   EXPECT_EQ(requests[0].Json()["id"], "0000000000000abc-7");
+  Tell(8, receiver.Url(), "slack");
+  ASSERT_TRUE(AwaitOutcome(8, v1::NoticeSettled::DELIVERED));
+  const auto slack = receiver.Requests().at(1).Json();
+  EXPECT_EQ(slack.size(), 1u) << slack;
+  EXPECT_TRUE(slack.contains("text")) << slack;
 }
 
 TEST_F(SenderTest, OneThatFailsIsToldTheSameAgain) {

@@ -12,28 +12,13 @@
 #include "common/access_limits.h"
 #include "common/unique_fd.h"
 #include "tests/testing/await.h"
+#include "tests/testing/endless_header.h"
 #include "tests/testing/rpc_fixture.h"
 
 namespace dt {
 namespace {
 
-// A frame of HTTP/2 on stream 1.
-std::string Frame(char type, char flags, const std::string& payload) {
-  std::string frame;
-  frame.push_back(static_cast<char>(payload.size() >> 16));
-  frame.push_back(static_cast<char>(payload.size() >> 8));
-  frame.push_back(static_cast<char>(payload.size()));
-  frame += type;
-  frame += flags;
-  frame += std::string("\0\0\0\1", 4);
-  return frame + payload;
-}
-
-std::string Http2Opening() {
-  std::string settings = Frame(4, 0, "");
-  settings[8] = 0;  // of the connection
-  return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + settings;
-}
+using testing::kEndlessHeaderBytes;
 
 class ConnectionWatchTest : public RpcTest {
  protected:
@@ -65,14 +50,13 @@ TEST_F(ConnectionWatchTest, AHeaderThatNeverEndsIsCutOffAndOthersAreServed) {
   Serve();
   AnswerStatus();
   const UniqueFd flood = Connect();
-  ASSERT_TRUE(Sends(flood, Http2Opening()));
-  // A literal header whose value is longer than all that is sent.
-  ASSERT_TRUE(Sends(flood, Frame(1, 0, std::string("\0\1x\x7f\xff\xff\xff\x7f", 8))));
-  const std::string more = Frame(9, 0, std::string(16 << 10, 'a'));
+  ASSERT_TRUE(Sends(flood, testing::EndlessHeaderOpening()));
+  const std::string more = testing::EndlessHeaderMore();
   const absl::Time deadline = absl::Now() + kPatience;
   uint64_t sent = 0;
-  while (sent < (256u << 20) && absl::Now() < deadline && Sends(flood, more)) sent += more.size();
-  EXPECT_LT(sent, 256u << 20);
+  while (sent < kEndlessHeaderBytes && absl::Now() < deadline && Sends(flood, more))
+    sent += more.size();
+  EXPECT_LT(sent, kEndlessHeaderBytes);
   EXPECT_LT(absl::Now(), deadline) << sent << " bytes were taken";
   v1::GetStatusResponse response;
   const grpc::Status status = GetStatus(&response);

@@ -1,0 +1,132 @@
+// flood_test.cc: a header that never ends (CVE-2023-33953) at the port of a coordinator with TLS,
+// from who has no certificate and from who has one.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <memory>
+
+#include "absl/strings/numbers.h"
+#include "common/unique_fd.h"
+#include "tests/e2e/fleet_fixture.h"
+#include "tests/testing/endless_header.h"
+
+namespace dt {
+namespace {
+
+using testing::CertificateFiles;
+
+constexpr size_t kMiB = 1 << 20;
+// What somebody without a certificate may cost, and somebody with one until they are cut off.
+constexpr size_t kStrangerBytes = 16 * kMiB;
+constexpr size_t kOwnBytes = 64 * kMiB;
+
+struct Free {
+  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+  void operator()(SSL* ssl) const { SSL_free(ssl); }
+};
+
+UniqueFd Connect(const std::string& address) {
+  int port = 0;
+  EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port)) << address;
+  UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in name{};
+  name.sin_family = AF_INET;
+  name.sin_port = htons(static_cast<uint16_t>(port));
+  name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&name), sizeof(name)), 0) << address;
+  const timeval patience{testing::kPatience.count(), 0};
+  setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+  setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  return fd;
+}
+
+class FloodTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    signal(SIGPIPE, SIG_IGN);  // OpenSSL has no MSG_NOSIGNAL
+    cluster_.StartCoordinator();
+    EXPECT_TRUE(cluster_.Workers().empty()) << "what the first call costs is not the flood's";
+    before_ = ResidentBytes();
+  }
+  size_t ResidentBytes() {
+    std::ifstream in("/proc/" + std::to_string(cluster_.coordinator().pid()) + "/statm");
+    size_t all = 0;
+    size_t resident = 0;
+    in >> all >> resident;
+    EXPECT_GT(resident, 0u);
+    return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  }
+  // Sends until it is cut off. `send` says whether bytes were taken.
+  template <typename Send>
+  void Flood(Send send) {
+    const std::string more = testing::EndlessHeaderMore();
+    const absl::Time deadline = absl::Now() + absl::FromChrono(testing::kPatience);
+    if (!send(testing::EndlessHeaderOpening())) return;
+    while (sent_ < testing::kEndlessHeaderBytes && absl::Now() < deadline && send(more)) {
+      sent_ += more.size();
+      if (sent_ % kMiB == 0) most_ = std::max(most_, ResidentBytes());
+    }
+    most_ = std::max(most_, ResidentBytes());
+    EXPECT_LT(sent_, testing::kEndlessHeaderBytes);
+    EXPECT_LT(absl::Now(), deadline) << sent_ << " bytes were taken";
+  }
+  // Speaks TLS with `files`; "" there: without a certificate of its own.
+  void FloodOverTls(const CertificateFiles& files) {
+    const std::unique_ptr<SSL_CTX, Free> context(SSL_CTX_new(TLS_client_method()));
+    if (!files.cert.empty()) {
+      ASSERT_EQ(SSL_CTX_use_certificate_file(context.get(), files.cert.c_str(), SSL_FILETYPE_PEM),
+                1);
+      ASSERT_EQ(SSL_CTX_use_PrivateKey_file(context.get(), files.key.c_str(), SSL_FILETYPE_PEM), 1);
+    }
+    const unsigned char h2[] = {2, 'h', '2'};
+    SSL_CTX_set_alpn_protos(context.get(), h2, sizeof(h2));
+    const UniqueFd fd = Connect(cluster_.address());
+    const std::unique_ptr<SSL, Free> ssl(SSL_new(context.get()));
+    SSL_set_fd(ssl.get(), fd.get());
+    ASSERT_EQ(SSL_connect(ssl.get()), 1);
+    Flood([&ssl](const std::string& bytes) {
+      return SSL_write(ssl.get(), bytes.data(), static_cast<int>(bytes.size())) ==
+             static_cast<int>(bytes.size());
+    });
+  }
+  void ExpectGrownByLess(size_t bytes) {
+    EXPECT_LT(most_, before_ + bytes)
+        << "the coordinator grew from " << before_ / kMiB << " to " << most_ / kMiB << " MiB; "
+        << sent_ / kMiB << " MiB were taken";
+    RecordProperty("taken_kib", static_cast<int>(sent_ >> 10));
+    RecordProperty("grown_kib", static_cast<int>((most_ - std::min(most_, before_)) >> 10));
+    EXPECT_TRUE(cluster_.Workers().empty()) << "others are served";
+  }
+
+  testing::Cluster cluster_{FakePrograms(), testing::Transport::kTls};
+  size_t before_ = 0;
+  size_t most_ = 0;
+  size_t sent_ = 0;
+};
+
+TEST_F(FloodTest, InTheClearNothingIsTakenWhereTlsIsSpoken) {
+  const UniqueFd fd = Connect(cluster_.address());
+  Flood([&fd](const std::string& bytes) {
+    return send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == std::ssize(bytes);
+  });
+  ExpectGrownByLess(kStrangerBytes);
+}
+
+TEST_F(FloodTest, WithoutACertificateNothingIsTaken) {
+  FloodOverTls({});
+  ExpectGrownByLess(kStrangerBytes);
+}
+
+TEST_F(FloodTest, WithACertificateTheConnectionIsCutOffAndOthersAreServed) {
+  FloodOverTls(cluster_.certificates().client());
+  EXPECT_GT(sent_, 0u) << "it is one of ours";
+  ExpectGrownByLess(kOwnBytes);
+}
+
+}  // namespace
+}  // namespace dt
