@@ -44,6 +44,14 @@ def quantile(q: float, metric: str, labels: str, by: str = "") -> str:
 # The trial that has the best value: the metric's value is its number, which count_values makes a label.
 BEST_TRIAL = f'count_values by (job, instance, experiment) ("trial", dtrain_experiment_best_trial{{{EXPERIMENT}}})'
 
+# (name, what changes at the moments that are marked, text of a mark, colour, whether every board begins with them)
+MARKS = [
+    ("Attempts", f"dtrain_trial_attempt{{{TRIAL}}}", "attempt of {{experiment}}/{{trial}}", "orange", True),
+    ("Best trial", f"dtrain_experiment_best_trial{{{EXPERIMENT}}}", "another best of {{experiment}}", "green", True),
+    ("Checkpoints", f"dtrain_trial_last_checkpoint_timestamp_seconds{{{TRIAL}}}",
+     "checkpoint of {{experiment}}/{{trial}}", "blue", False),
+]
+
 # (title, what it tells, unit, width of 24, options, [(expression, legend)])
 ROWS = [
     ("State", [
@@ -225,6 +233,16 @@ def query_variable(name: str, label: str, query: str) -> dict:
     }
 
 
+def annotation(name: str, series: str, text: str, colour: str, enable: bool) -> dict:
+    """A mark where `series` changed."""
+    return {
+        "name": name, "enable": enable, "iconColor": colour,
+        "datasource": {"type": "prometheus", "uid": "$datasource"},
+        "expr": f"changes({series}[$__rate_interval]) > 0", "step": "", "titleFormat": name, "textFormat": text,
+        "useValueForTime": False,
+    }
+
+
 def dashboard() -> dict:
     panels, ident, y = [], 0, 0
     for name, specs in ROWS:
@@ -254,6 +272,7 @@ def dashboard() -> dict:
         "refresh": "5s",
         "time": {"from": "now-30m", "to": "now"},
         "timezone": "browser",
+        "annotations": {"list": [annotation(*mark) for mark in MARKS]},
         "templating": {"list": [
             {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus"},
             query_variable("job", "Job", job),
@@ -268,12 +287,12 @@ def dashboard() -> dict:
 def queries(board: dict, interval: str) -> list[str]:
     """Every expression as Prometheus takes it, rates over `interval`, each variable set to everything."""
     filled = []
-    for one in board["panels"]:
-        for target in one.get("targets", []):
-            expr = target["expr"].replace("$__rate_interval", interval)
-            for variable in ("job", "instance", "experiment", "trial"):
-                expr = expr.replace(f'"${variable}"', '".+"')
-            filled.append(expr)
+    shown = [target for one in board["panels"] for target in one.get("targets", [])]
+    for target in shown + board["annotations"]["list"]:
+        expr = target["expr"].replace("$__rate_interval", interval)
+        for variable in ("job", "instance", "experiment", "trial"):
+            expr = expr.replace(f'"${variable}"', '".+"')
+        filled.append(expr)
     return filled
 
 
