@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/e2e/fleet_fixture.h"
+#include "tests/testing/experiments.h"
 #ifdef DTTRAIN
 #include "tests/e2e/training_fixture.h"
 #endif
@@ -69,6 +70,24 @@ class PageTest : public SeenTest<FleetTest> {
     ASSERT_TRUE(cluster_.AwaitEnd(four));
     ASSERT_TRUE(cluster_.AwaitEnd(one));
   }
+  // Sixteen trials whose learning rate alone matters, and two of another experiment, of which one
+  // ends before it is evaluated.
+  void TrainMany() {
+    Start({"w0", "w1"});
+    spec::ExperimentBuilder wide = Training(300, "step_ms=0 eval_every=50 by_rate=1");
+    wide.spec().set_name("wide");
+    const uint64_t many = cluster_.Submit(
+        wide.Sweep("optimizer.lr", {"0.0001", "0.0003", "0.001", "0.002"})
+            .Sweep("optimizer.weight_decay", {"0", "0.1", "0.2", "0.3"})
+            .spec());
+    spec::ExperimentBuilder narrow = Training(150, "step_ms=0 eval_every=75");
+    narrow.spec().set_name("narrow");
+    narrow.Set("optimizer.lr", "0.005");
+    const uint64_t two = cluster_.Submit(
+        Sweep(narrow.spec(), "train.max_steps", {IntegerValue(150), IntegerValue(40)}));
+    ASSERT_TRUE(cluster_.AwaitEnd(many));
+    ASSERT_TRUE(cluster_.AwaitEnd(two));
+  }
   // What `dtctl ARGUMENTS` prints, as a file's name.
   std::string Told(const std::string& arguments) {
     const std::string path = cluster_.folder() / "told";
@@ -102,6 +121,11 @@ TEST_F(PageTest, NothingIsWiderThanTheWindowFromATelephoneToAWall) {
 TEST_F(PageTest, WhatAPersonHasSetIsInTheAddressAndKeysDoWhatTheMouseDoes) {
   TrainSome();
   ExpectSeen("settings");
+}
+
+TEST_F(PageTest, WhatIsDrawnPointedAtAndComparedIsWhatTheApiSays) {
+  TrainMany();
+  ExpectSeen("charts");
 }
 
 TEST_F(PageTest, WhatTrainsMovesAndWhoWaitsIsSeen) {
