@@ -70,6 +70,14 @@ class PageTest : public SeenTest<FleetTest> {
     ASSERT_TRUE(cluster_.AwaitEnd(four));
     ASSERT_TRUE(cluster_.AwaitEnd(one));
   }
+  static v1::ExperimentSpec Labelled(const std::string& name, const std::string& team,
+                                     spec::ExperimentBuilder builder) {
+    builder.spec().set_name(name);
+    v1::Label& label = *builder.spec().add_labels();
+    label.set_key("team");
+    label.set_value(team);
+    return builder.spec();
+  }
   // Sixteen trials whose learning rate alone matters, and two of another experiment, of which one
   // ends before it is evaluated.
   void TrainMany() {
@@ -128,17 +136,18 @@ TEST_F(PageTest, WhatIsDrawnPointedAtAndComparedIsWhatTheApiSays) {
   ExpectSeen("charts");
 }
 
-TEST_F(PageTest, WhatTrainsMovesAndWhoWaitsIsSeen) {
+TEST_F(PageTest, WhatTrainsMovesItsLogIsSearchedAndWhatIsThereIsFilteredAndSorted) {
   Start({"w0"});
-  spec::ExperimentBuilder labelled = Training(1000000, "step_ms=5 eval_every=100");
-  v1::Label& label = *labelled.spec().add_labels();
-  label.set_key("team");
-  label.set_value("vision");
-  const uint64_t running = cluster_.Submit(labelled.spec());
+  const uint64_t running = cluster_.Submit(
+      Labelled("beech", "vision", Training(1000000, "step_ms=5 eval_every=100 say_every=25")));
   ASSERT_TRUE(cluster_.AwaitStep(running, 1, 30));
   cluster_.Submit(Training(20).spec());
   cluster_.SetQuota("team=vision", 1, "ann");
   ExpectSeen("live");
+  ExpectSeen("log");
+  cluster_.Submit(Labelled("ash", "text", Training(20)));
+  cluster_.Cancel(cluster_.Submit(Labelled("cedar", "vision", Training(20))));
+  ExpectSeen("listed");
 }
 
 TEST_F(PageTest, WhatHasTheFocusKeepsItWhileAPageChanges) {
