@@ -14,7 +14,7 @@ import time
 
 from browser import PATIENCE_S, Browser, find_chromium
 from page_cases import columns, focus, learns, listed, log, missing, rungs, touch
-from page_charts import charts
+from page_charts import charts, phases
 
 HOSTILE = "<script>window.hacked=1</script>\"'><img src=x onerror=window.hacked=1>"
 
@@ -432,7 +432,7 @@ def main():
     page = Page(base, folder)
     try:
         cases = (views, live, hostile, sizes, settings, restart, acts, foreign, tokens,
-                 charts, columns, focus, learns, listed, log, missing, rungs, touch)
+                 charts, columns, focus, learns, listed, log, missing, phases, rungs, touch)
         {one.__name__: one for one in cases}[case](page)
     except Exception:
         page.shot(f"failed-{case}")

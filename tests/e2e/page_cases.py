@@ -169,12 +169,6 @@ def columns(page):
     waited, formula = re.search(r"(\d+)% of a step in which stages waited; (\d+)% by the formula", described).groups()
     page.expect("document.querySelector('dl.facts').textContent.includes("
                 f"'{waited} % of a step in which stages waited; {formula} % by the formula')")
-    # All charts of a trial show the steps that one is zoomed to.
-    page.show("/experiments/1/trials/1?zoom=10~20", "document.querySelectorAll('figcaption').length > 5")
-    page.expect("[...document.querySelectorAll('figcaption')].every((one) => one.textContent.includes('zoomed'))")
-    page.run("document.querySelectorAll('canvas.over')[1].focus()")
-    page.key("0")
-    page.until("![...document.querySelectorAll('figcaption')].some((one) => one.textContent.includes('zoomed'))")
     page.expect_no_errors()
 
 

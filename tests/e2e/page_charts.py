@@ -274,6 +274,49 @@ def compared(page):
     page.shot("compared")
 
 
+def phases(page):
+    """All charts of a trial are of the same steps and the same scale; that of phases has what each took."""
+    page.call("Page.addScriptToEvaluateOnNewDocument", source=NOTED)
+    figures = "[...document.querySelectorAll('section[aria-label=Curves] figure')]"
+    page.show("/experiments/1/trials/1", f"{figures}.length > 5")
+    chart = f"{figures}.find((one) => one.textContent.includes('Seconds of a step by phase'))"
+    page.until(f"{chart}.querySelector('figcaption').textContent.includes('4 curves')")
+    names = page.run(f"[...{chart}.querySelectorAll('.legend li')].map((one) => one.textContent)")
+    took = {"forward": 0.0005, "backward": 0.0002, "comm exposed": 0.00025, "optimizer": 0.00005}
+    assert names == list(took), names
+    drawn = Drawn(page, f"{chart}.querySelector('canvas')")
+    told = ask(page, "experiments/1/curves?trial=1&points=2000&metric="
+               "forward_seconds,backward_seconds,comm_exposed_seconds,optimizer_seconds")["items"][0]["metrics"]
+    for curve, name in zip(drawn.curves, names, strict=True):
+        of = told[name.replace(" ", "_") + "_seconds"]
+        assert of["steps"] == list(range(1, 61)) and set(of["values"]) == {took[name]}, of
+        drawn.expect(curve, list(zip(of["steps"], of["values"])), name)
+    page.run(f"{chart}.querySelector('canvas.over').focus()")
+    tip = f"{chart}.querySelector('.tip').textContent"
+    for name in names[1:] + names[:1]:
+        page.key("ArrowDown")
+        said = page.run(tip)
+        assert said.startswith(f"{name}step 60: ") and float(said.split(": ")[1]) == took[name], said
+    page.shot("phases")
+    set_box(page, "log steps", True)
+    for i in range(page.run(f"{figures}.length")):
+        ticks = Drawn(page, f"{figures}[{i}].querySelector('canvas')", logx=True).x.values
+        assert ticks in ([1, 2, 5, 10, 20, 50], [20, 50]), (i, ticks)
+    set_box(page, "log steps", False)
+    smooth(page, 0.5)
+    for i in range(page.run(f"{figures}.length")):
+        drawn = Drawn(page, f"{figures}[{i}].querySelector('canvas')")
+        rate = page.run(f"{figures}[{i}].textContent.includes('Learning rate')")  # a plan, not a measurement
+        assert len(drawn.faint) == (0 if rate else len(drawn.curves)), (i, drawn.faint)
+    page.show("/experiments/1/trials/1?zoom=10~20", f"{figures}.length > 5")
+    zoomed = f"{figures}.filter((one) => one.querySelector('figcaption').textContent.includes('zoomed')).length"
+    page.expect(f"{zoomed} === {figures}.length")
+    page.run(f"{figures}[1].querySelector('canvas.over').focus()")
+    page.key("0")
+    page.until(f"{zoomed} === 0")
+    page.expect_no_errors()
+
+
 def charts(page):
     """What is drawn, pointed at and compared is what the API says."""
     page.call("Page.addScriptToEvaluateOnNewDocument", source=NOTED)

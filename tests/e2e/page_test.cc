@@ -195,6 +195,7 @@ TEST_F(PageTest, TheTableHasEveryMetricAndATrialIsToldAsDescribeTellsIt) {
                                                   .spec());
   ASSERT_TRUE(cluster_.AwaitEnd(experiment));
   ExpectSeen("columns", Told("describe " + std::to_string(experiment) + "/1"));
+  ExpectSeen("phases");
 }
 
 TEST_F(PageTest, HostileNamesAreTextAndTurnNothingAround) {

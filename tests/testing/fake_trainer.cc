@@ -297,7 +297,8 @@ class FakeTrainer {
                             {"count", 1.0}};
     };
     return {{"forward_seconds", 0.5e-3},
-            {"backward_seconds", 0.25e-3},
+            {"backward_seconds", 0.2e-3},
+            {"optimizer_seconds", 0.05e-3},
             {"comm_exposed_seconds", 0.25e-3},
             {"flops", 4e8},
             {"peak_flops", 1e12},
