@@ -84,10 +84,10 @@ class PageTest : public SeenTest<FleetTest> {
     Start({"w0", "w1"});
     spec::ExperimentBuilder wide = Training(300, "step_ms=0 eval_every=50 by_rate=1");
     wide.spec().set_name("wide");
-    const uint64_t many = cluster_.Submit(
-        wide.Sweep("optimizer.lr", {"0.0001", "0.0003", "0.001", "0.002"})
-            .Sweep("optimizer.weight_decay", {"0", "0.1", "0.2", "0.3"})
-            .spec());
+    const uint64_t many =
+        cluster_.Submit(wide.Sweep("optimizer.lr", {"0.0001", "0.0003", "0.001", "0.002"})
+                            .Sweep("optimizer.weight_decay", {"0", "0.1", "0.2", "0.3"})
+                            .spec());
     spec::ExperimentBuilder narrow = Training(150, "step_ms=0 eval_every=75");
     narrow.spec().set_name("narrow");
     narrow.Set("optimizer.lr", "0.005");
