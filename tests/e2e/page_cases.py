@@ -169,12 +169,105 @@ def columns(page):
     waited, formula = re.search(r"(\d+)% of a step in which stages waited; (\d+)% by the formula", described).groups()
     page.expect("document.querySelector('dl.facts').textContent.includes("
                 f"'{waited} % of a step in which stages waited; {formula} % by the formula')")
-    # All charts of a trial show the steps that one is zoomed to.
-    page.show("/experiments/1/trials/1?zoom=10~20", "document.querySelectorAll('figcaption').length > 5")
-    page.expect("[...document.querySelectorAll('figcaption')].every((one) => one.textContent.includes('zoomed'))")
-    page.run("document.querySelectorAll('canvas.over')[1].focus()")
-    page.key("0")
-    page.until("![...document.querySelectorAll('figcaption')].some((one) => one.textContent.includes('zoomed'))")
+    page.expect_no_errors()
+
+
+LINES = "[...document.querySelectorAll('pre.log > span')].map((one) => one.querySelector('bdi').textContent)"
+
+# Two questions for the same lines, both under way at once, of which the second is answered with one line more, and one
+# for what comes after the first answer.
+ASKED_TWICE = """(async () => {
+    const {LogView} = await import("/page/log_view.js");
+    const ask = window.fetch;
+    const asked = [];
+    window.fetch = (path, ...more) => path.startsWith("/api/v1/nowhere/logs") ?
+        new Promise((answer) => asked.push(answer)) : ask(path, ...more);
+    const view = new LogView("nowhere", {}, () => {});
+    const say = (answer, lines, next_page_token) => answer(new Response(JSON.stringify(
+        {items: lines.map((text) => ({attempt: 1, rank: 0, text})), left_out: 0, next_page_token})));
+    const both = [view.refresh(), view.refresh()];
+    say(asked[0], ["first"], "1");
+    say(asked[1], ["first", "second"], "2");
+    await Promise.all(both);
+    const next = view.refresh();
+    say(asked[2], ["second"], "2");
+    await next;
+    window.fetch = ask;
+    return [...view.box.querySelectorAll("bdi")].map((one) => one.textContent).join();
+  })()"""
+
+
+def search(page, text):
+    """Puts this into the search of a view, as fingers on keys do."""
+    page.run("(() => { const box = document.querySelector('main input[type=search]'); box.focus(); box.select(); })()")
+    if text:
+        page.call("Input.insertText", text=text)
+    else:
+        page.run("document.execCommand('delete')")
+    page.key("Enter")
+
+
+def log(page):
+    """A trial's lines come while it prints them, and a search shows those that have a text, the new ones too."""
+    page.show("/experiments/1/trials/1", f"{LINES}.length > 0")
+    page.run("window.stayed = true")
+    newest = f"Number({LINES}.at(-1).replace('at step ', ''))"
+    first = page.run(newest)
+    page.until(f"{newest} > {first}", "a line that was printed since")
+    search(page, "00")
+    page.until(f"{LINES}.length > 0 && {LINES}.every((one) => one.includes('00'))", "the lines that were searched for")
+    page.expect("new URLSearchParams(location.hash.split('?')[1]).get('grep')", "00")
+    shown = page.run(LINES)
+    # Every fourth line, from the first on.
+    assert shown == [f"at step {100 * (i + 1)}" for i in range(len(shown))], shown
+    count = len(shown)
+    page.until(f"{LINES}.length > {count}", "one more of those that are searched for")
+    shown = page.run(LINES)
+    assert shown == [f"at step {100 * (i + 1)}" for i in range(len(shown))], shown
+    page.shot("searched")
+    search(page, "no such line")
+    note = "document.querySelector('pre.log').nextElementSibling.textContent"
+    page.until(f"{note} === 'no line contains that'")
+    page.expect(f"{LINES}.length", 0)
+    search(page, "")
+    page.until(f"{LINES}.length > 4 * {count}", "all lines again")
+    page.expect(f"{LINES}.slice(0, 5).join()", ",".join(f"at step {25 * (i + 1)}" for i in range(5)))
+    page.expect(note, "")
+    page.expect("window.stayed")
+    page.expect(ASKED_TWICE, "first,second")
+    page.expect_no_errors()
+
+
+def listed(page):
+    """Experiments are filtered by words, labels and state, sorted by a column, and have their labels beside them."""
+    page.show("/", "document.querySelectorAll('tbody tr').length === 4")
+    numbers = "[...document.querySelectorAll('tbody tr')].map((row) => Number(row.cells[1].textContent)).join()"
+    page.expect(numbers, "4,3,2,1")
+    labels = "[...document.querySelectorAll('tbody tr')].map((row) => row.querySelector('.labels').textContent).join()"
+    page.expect(labels, "team=vision,team=text,,team=vision")
+    count = "document.querySelector('main .controls > span.dim').textContent"
+    page.expect(count, "4")
+    for words, wanted in (("team=vision", "4,1"), ("team=", "4,3,1"), ("TEAM=Text", "3"), ("beech", "1"),
+                          ("vision cancelled", "4"), ("queued", "3,2"), ("vision text", "")):
+        search(page, words)
+        page.until(f"{numbers} === {wanted!r}", f"{words}: {wanted}")
+        page.expect(count, f"{len(wanted.split(',')) if wanted else 0} of 4")
+    page.expect("document.querySelector('main').textContent.includes('none')")
+    search(page, "")
+    state = "[...document.querySelectorAll('main select')].find((one) => one.labels[0].textContent.startsWith('State'))"
+    for name, wanted in (("running", "1"), ("cancelled", "4"), ("finished", ""), ("queued", "3,2"), ("", "4,3,2,1")):
+        page.run(f"{state}.value = {name!r}; {state}.dispatchEvent(new Event('change'))")
+        page.until(f"{numbers} === {wanted!r}", f"those that are {name}: {wanted}")
+    # ash, beech, cedar, test
+    for column, up in (("name", "3,1,4,2"), ("experiment", "1,2,3,4")):
+        for turn, mark in ((up, "ascending"), (up[::-1], "descending")):
+            page.run(f"document.querySelector('[data-column={column}]').click()")
+            page.expect(f"document.querySelector('[data-column={column}]').closest('th').ariaSort", mark)
+            page.expect(numbers, turn)
+    page.run("document.querySelector('[data-column=name]').click()")
+    page.run("window.before = true; location.reload()")
+    page.until(f"!window.before && {numbers} === '3,1,4,2'", "the same order after a reload")
+    page.shot("listed")
     page.expect_no_errors()
 
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/e2e/fleet_fixture.h"
+#include "tests/testing/experiments.h"
 #ifdef DTTRAIN
 #include "tests/e2e/training_fixture.h"
 #endif
@@ -69,6 +70,32 @@ class PageTest : public SeenTest<FleetTest> {
     ASSERT_TRUE(cluster_.AwaitEnd(four));
     ASSERT_TRUE(cluster_.AwaitEnd(one));
   }
+  static v1::ExperimentSpec Labelled(const std::string& name, const std::string& team,
+                                     spec::ExperimentBuilder builder) {
+    builder.spec().set_name(name);
+    v1::Label& label = *builder.spec().add_labels();
+    label.set_key("team");
+    label.set_value(team);
+    return builder.spec();
+  }
+  // Sixteen trials whose learning rate alone matters, and two of another experiment, of which one
+  // ends before it is evaluated.
+  void TrainMany() {
+    Start({"w0", "w1"});
+    spec::ExperimentBuilder wide = Training(300, "step_ms=0 eval_every=50 by_rate=1");
+    wide.spec().set_name("wide");
+    const uint64_t many =
+        cluster_.Submit(wide.Sweep("optimizer.lr", {"0.0001", "0.0003", "0.001", "0.002"})
+                            .Sweep("optimizer.weight_decay", {"0", "0.1", "0.2", "0.3"})
+                            .spec());
+    spec::ExperimentBuilder narrow = Training(150, "step_ms=0 eval_every=75");
+    narrow.spec().set_name("narrow");
+    narrow.Set("optimizer.lr", "0.005");
+    const uint64_t two = cluster_.Submit(
+        Sweep(narrow.spec(), "train.max_steps", {IntegerValue(150), IntegerValue(40)}));
+    ASSERT_TRUE(cluster_.AwaitEnd(many));
+    ASSERT_TRUE(cluster_.AwaitEnd(two));
+  }
   // What `dtctl ARGUMENTS` prints, as a file's name.
   std::string Told(const std::string& arguments) {
     const std::string path = cluster_.folder() / "told";
@@ -104,17 +131,23 @@ TEST_F(PageTest, WhatAPersonHasSetIsInTheAddressAndKeysDoWhatTheMouseDoes) {
   ExpectSeen("settings");
 }
 
-TEST_F(PageTest, WhatTrainsMovesAndWhoWaitsIsSeen) {
+TEST_F(PageTest, WhatIsDrawnPointedAtAndComparedIsWhatTheApiSays) {
+  TrainMany();
+  ExpectSeen("charts");
+}
+
+TEST_F(PageTest, WhatTrainsMovesItsLogIsSearchedAndWhatIsThereIsFilteredAndSorted) {
   Start({"w0"});
-  spec::ExperimentBuilder labelled = Training(1000000, "step_ms=5 eval_every=100");
-  v1::Label& label = *labelled.spec().add_labels();
-  label.set_key("team");
-  label.set_value("vision");
-  const uint64_t running = cluster_.Submit(labelled.spec());
+  const uint64_t running = cluster_.Submit(
+      Labelled("beech", "vision", Training(1000000, "step_ms=5 eval_every=100 say_every=25")));
   ASSERT_TRUE(cluster_.AwaitStep(running, 1, 30));
   cluster_.Submit(Training(20).spec());
   cluster_.SetQuota("team=vision", 1, "ann");
   ExpectSeen("live");
+  ExpectSeen("log");
+  cluster_.Submit(Labelled("ash", "text", Training(20)));
+  cluster_.Cancel(cluster_.Submit(Labelled("cedar", "vision", Training(20))));
+  ExpectSeen("listed");
 }
 
 TEST_F(PageTest, WhatHasTheFocusKeepsItWhileAPageChanges) {
@@ -162,6 +195,7 @@ TEST_F(PageTest, TheTableHasEveryMetricAndATrialIsToldAsDescribeTellsIt) {
                                                   .spec());
   ASSERT_TRUE(cluster_.AwaitEnd(experiment));
   ExpectSeen("columns", Told("describe " + std::to_string(experiment) + "/1"));
+  ExpectSeen("phases");
 }
 
 TEST_F(PageTest, HostileNamesAreTextAndTurnNothingAround) {

@@ -21,6 +21,7 @@
 //   ignore_stop=1        go on when told to stop
 //   nonsense_at=N        say something that is no frame
 //   spew=N               lines on standard output at the start
+//   say_every=N          "at step S" on standard output every N steps
 //   fingerprint=text     of the data this rank sees
 // In the worker's own environment: FAKE_DIE_EARLY=1 exits with status 3 before saying hello,
 // FAKE_CRASH=1 aborts at the first step of every attempt.
@@ -274,6 +275,11 @@ class FakeTrainer {
       }
       Say(eval);
     }
+    const uint64_t say_every = script.Number("say_every");
+    if (say_every != 0 && step % say_every == 0) {
+      std::printf("at step %zu\n", size_t{step});
+      std::fflush(stdout);
+    }
     const uint64_t save_every = script.Number("checkpoint_every");
     if (save_every != 0 && step % save_every == 0) {
       Save(start, step);
@@ -291,7 +297,8 @@ class FakeTrainer {
                             {"count", 1.0}};
     };
     return {{"forward_seconds", 0.5e-3},
-            {"backward_seconds", 0.25e-3},
+            {"backward_seconds", 0.2e-3},
+            {"optimizer_seconds", 0.05e-3},
             {"comm_exposed_seconds", 0.25e-3},
             {"flops", 4e8},
             {"peak_flops", 1e12},

@@ -1,7 +1,7 @@
 // dots.js: trials as points (one value against another) and as lines through all of their values (parallel
 // coordinates). Both point at a trial and lead to it.
 import {el, redrawing, replace} from "./dom.js";
-import {any, number} from "./format.js";
+import {any, number, plural} from "./format.js";
 import {colourOf, colours, drawAxes, fit, makeScale, rangeOf} from "./scales.js";
 
 const NEAR = 24;
@@ -123,8 +123,8 @@ export class Scatter extends Picture {
     context.globalAlpha = 1;
     const left = this.items.length - this.shown.length;
     this.say(
-      `${this.options.y} over ${this.options.x}, ${this.shown.length} trials` +
-      (left ? `; ${left} have no such values` : ""));
+      `${this.options.y} over ${this.options.x}, ${plural(this.shown.length, "trial")}` +
+      (left ? `; ${left} ${left === 1 ? "has no such value" : "have no such values"}` : ""));
     const i = this.shown.indexOf(this.pointed);
     if (i >= 0) {
       this.showTip(...this.places[i], [
@@ -202,8 +202,8 @@ export class Parallel extends Picture {
     if (pointed >= 0) draw(pointed, true);
     this.#drawAxes(context, colour);
     this.say(
-      `${this.items.length} trials over ${this.axes.map((axis) => axis.name).join(", ")}` +
-      (this.left ? `; ${this.left} lack a value` : ""));
+      `${plural(this.items.length, "trial")} over ${this.axes.map((axis) => axis.name).join(", ")}` +
+      (this.left ? `; ${this.left} ${this.left === 1 ? "lacks" : "lack"} a value` : ""));
     if (pointed >= 0) {
       const [x, y] = this.paths[pointed].at(-1);
       this.showTip(

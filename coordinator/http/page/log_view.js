@@ -49,15 +49,16 @@ export class LogView {
 
   async refresh(signal) {
     const {grep, rank} = this.settings;
+    const {token} = this;
     const options = new URLSearchParams({tail: LINES_MOST});
     if (grep) options.set("grep", grep);
     if (rank) options.set("rank", rank);
-    if (this.token) options.set("page_token", this.token);
+    if (token) options.set("page_token", token);
     const asked = options.toString();
     const page = await get(`${this.path}/logs?${asked}`, signal);
-    // Another search may have begun meanwhile.
-    if (grep !== this.settings.grep || rank !== this.settings.rank) return;
-    if (page.next_page_token === this.token) return;
+    // Another search may have begun meanwhile, or the same question been answered.
+    if (grep !== this.settings.grep || rank !== this.settings.rank || token !== this.token) return;
+    if (page.next_page_token === token) return;
     this.token = page.next_page_token;
     this.left = (this.left ?? 0) * (this.lines.length > 0) + page.left_out;
     this.#add(page.items);

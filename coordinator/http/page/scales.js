@@ -1,6 +1,8 @@
 // scales.js: numbers to places on an axis and back, where the ticks go, and the axes as they are drawn.
 import {number} from "./format.js";
 
+const ROUNDING = 1e-12;  // what of a value sums and means of it may differ by: no axis shows that
+
 // Places from 0 to 1. {to, from, ticks, valid}
 export function makeScale(min, max, log) {
   if (log) {
@@ -61,7 +63,8 @@ export function rangeOf(values, log) {
     if (v > max) max = v;
   }
   if (min > max) return log ? [0.1, 1] : [0, 1];
-  if (min === max) return log ? [min / 2, max * 2] : [min - (Math.abs(min) || 1) / 2, max + (Math.abs(max) || 1) / 2];
+  if (max - min <= ROUNDING * Math.max(Math.abs(min), Math.abs(max)))
+    return log ? [min / 2, max * 2] : [min - (Math.abs(min) || 1) / 2, max + (Math.abs(max) || 1) / 2];
   if (log) {
     const room = (max / min) ** 0.03;
     return [min / room, max * room];

@@ -134,7 +134,7 @@ export function showTrial({root, params, settings, keep, title}) {
   const speed = plot("Tokens a second");
   const phases = plot("Seconds of a step by phase");
   const columns = el("div", {class: "columns"}, rate.element, norm.element, speed.element, phases.element);
-  const own = new Map();  // by name: the plot of a metric that a program reports
+  const own = new Map();  // by name: the plot of a metric that a program reports, and its series
   const log = new LogView(base, settings, keep);
   const controls = el("div", {class: "controls"});
   const section = (name, ...children) => el("section", {"aria-label": name}, el("h2", {}, name), ...children);
@@ -254,9 +254,11 @@ export function showTrial({root, params, settings, keep, title}) {
       ]));
   }
 
+  const lookOf = () => ({logX: settings.logx === "1", smooth: Number(settings.smooth ?? 0), x: "step"});
+
   function draw() {
     if (!curves) return;
-    const options = {logX: settings.logx === "1", smooth: Number(settings.smooth ?? 0), x: "step"};
+    const options = lookOf();
     const one = (name, key, colour, extra = {}) => ({key, name, colour, ...seriesOf(curves[key]), ...extra});
     loss.set(
       [one("loss", "loss", 0), one("val_loss", "val_loss", 1, {strong: true})],
@@ -268,21 +270,24 @@ export function showTrial({root, params, settings, keep, title}) {
       PHASES.map((key, i) => one(key.replace("_seconds", "").replace("_", " "), key, i))
         .filter((series) => series.ys.some((v) => v > 0)),
       {...options, y: "seconds since the row before"});
+    drawOwn();
+  }
+
+  function drawOwn() {
+    for (const [name, {chart, series}] of own) chart.set([series], {...lookOf(), y: name});
   }
 
   // What evaluations measured that has no place above.
-  async function drawOwn(list, options, signal) {
+  async function readOwn(list, signal) {
     const names = [...new Set(list.flatMap((one) => one.metrics.map((metric) => metric.name)))].slice(0, OWN_MOST);
     if (!names.length) return;
     const read = await getCurves(trial.experiment, [trial.trial], names, pointsFor(names.length), signal);
     names.forEach((name, i) => {
-      if (!own.has(name)) {
-        own.set(name, plot(name));
-        columns.append(own.get(name).element);
-      }
-      const series = seriesOf(read.get(trial.trial)?.[name]);
-      own.get(name).set([{key: name, name, colour: i + 5, ...series}], {...options, y: name});
+      const chart = own.get(name)?.chart ?? plot(name);
+      if (!own.has(name)) columns.append(chart.element);
+      own.set(name, {chart, series: {key: name, name, colour: i + 5, ...seriesOf(read.get(trial.trial)?.[name])}});
     });
+    drawOwn();
   }
 
   async function readCheckpoints(signal) {
@@ -321,7 +326,7 @@ export function showTrial({root, params, settings, keep, title}) {
       if (page === evaluated) return;
       evaluated = page;
       const list = page.items;
-      await drawOwn(list, {logX: settings.logx === "1", x: "step"}, signal);
+      await readOwn(list, signal);
       const newest = list.filter((one) => one.samples.length).at(-1);
       if (String(newest?.step) !== samples.dataset.of) {
         samples.dataset.of = String(newest?.step);
