@@ -56,6 +56,7 @@ void Reap(std::vector<Child>& children, absl::Duration now) {
 int Supervise(const std::string& program, const std::vector<AgentCommand>& commands,
               AliveFile& alive) {
   std::vector<Child> children;
+  children.reserve(commands.size());
   for (const AgentCommand& command : commands) children.push_back({&command});
   sigset_t signals;
   sigemptyset(&signals);
