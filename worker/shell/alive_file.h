@@ -1,5 +1,5 @@
-// alive_file.h: a file whose age says whether a worker's loop turns, for who runs it in a container:
-// a worker listens on nothing that could be asked.
+// alive_file.h: a file whose age says whether a worker's loop turns, for a container that wants to
+// know its health: a worker listens on nothing that could be asked.
 //
 // Threads: the loop's alone; another would go on touching it while the loop stands still.
 // Errors:  one that cannot be written is a warning, once until it can be again. Health checks fail
