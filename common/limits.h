@@ -113,6 +113,9 @@ inline constexpr absl::Duration kCallDeadlineMax = absl::Seconds(60);
 // One exchange over HTTP, from the connection to the last byte of the answer: a scrape of the
 // largest page over a slow network. Prometheus gives up after ten seconds itself.
 inline constexpr absl::Duration kHttpExchange = absl::Seconds(10);
+// How often a worker touches the file of --alive-file. Health checks take a minute without it for a
+// loop that stands still: longer than a call that joins, with the pause behind it, takes.
+inline constexpr absl::Duration kAlivePeriod = absl::Seconds(2);
 // The core loop answers within this, or /healthz fails and the watchdog restarts the process.
 inline constexpr absl::Duration kLoopLate = absl::Seconds(5);
 // At a stop every call and stream is ended by us; idle clients that look at their connection only

@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/address.h"
+#include "common/clock.h"
 #include "common/files.h"
 #include "common/limits.h"
 #include "common/log/logging.h"
@@ -27,6 +28,8 @@
 #include "common/status.h"
 #include "common/text.h"
 #include "common/version.h"
+#include "worker/flags.h"
+#include "worker/shell/alive_file.h"
 #include "worker/shell/device.h"
 #include "worker/shell/join.h"
 #include "worker/shell/run_folder.h"
@@ -38,103 +41,6 @@ namespace dt {
 namespace {
 
 constexpr int kUsageError = 2;
-
-struct Flags {
-  std::string coordinator = "127.0.0.1:7600";
-  std::string name;
-  std::string slot = "cpu";
-  bool all = false;
-  std::string data_root = ".";
-  std::string storage;
-  std::string data_address = "127.0.0.1";
-  std::string run_dir;
-  int threads = 0;
-  int slots = 0;
-  std::string memory_limit;
-  std::string idle_timeout;
-  std::string disconnect_grace = "30m";
-  std::string trainer;
-  std::string program_runner;
-  std::string programs;
-  std::vector<std::string> program_variables;
-  std::vector<std::string> labels;
-  TlsFiles tls;
-  std::string token_file;
-  std::string join_token_file;
-  pid_t exit_with_parent = 0;  // the supervisor that started this process
-};
-
-constexpr char kFooter[] =
-    "Examples:\n"
-    "  dtworker --slot cuda:0 --data-root /data --storage /checkpoints\n"
-    "  dtworker --slot cpu:0 --slots 2 --memory-limit 2G\n"
-    "  dtworker --all --coordinator train.example:7600 --data-address 10.0.0.7 \\\n"
-    "           --tls-ca ca.crt --tls-cert worker.crt --tls-key worker.key\n"
-    "SIGTERM saves a checkpoint, reports and exits; a second one exits at once.";
-
-void Declare(CLI::App& app, Flags& flags) {
-  app.footer(kFooter);
-  // A unit's flags are followed by those of its environment file: the last word holds.
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.set_version_flag("--version", absl::StrCat("dtworker ", kVersion, " (", kRevision, ")"));
-  app.add_option(
-         "--coordinator", flags.coordinator,
-         "host:port or unix:/path of dtcoord; several with commas between them, of which one "
-         "leads")
-      ->capture_default_str();
-  app.add_option("--name", flags.name, "This worker's name, one alive at a time [host/slot]");
-  auto* slot = app.add_option("--slot", flags.slot, "cpu, cpu:K or cuda:N")->capture_default_str();
-  auto* all = app.add_flag("--all", flags.all, "One worker per GPU of this host")->excludes(slot);
-  app.add_option("--data-root", flags.data_root, "Folder that relative data paths start at")
-      ->capture_default_str();
-  app.add_option("--storage", flags.storage,
-                 "Folder for checkpoints; share it among hosts to resume anywhere "
-                 "[storage in the state folder]");
-  app.add_option("--data-address", flags.data_address,
-                 "Host or IP where the other ranks of a gang reach this worker")
-      ->capture_default_str();
-  app.add_option("--threads", flags.threads, "CPU threads of the trainer [cores / slots]")
-      ->check(CLI::Range(1, 4096));
-  app.add_option("--slots", flags.slots,
-                 "CPU slots that share this host; each cpu:K is pinned to its own cores "
-                 "[1; with cuda:N: its GPUs]")
-      ->check(CLI::Range(1, 4096));
-  app.add_option("--memory-limit", flags.memory_limit,
-                 "Memory of a trainer on a CPU slot, as 512M or 2G [none]");
-  app.add_option("--disconnect-grace", flags.disconnect_grace,
-                 "How long training goes on without a coordinator, as 90s or 30m")
-      ->capture_default_str();
-  app.add_option("--idle-timeout", flags.idle_timeout,
-                 "End after so long without a trial, as 90s or 30m [never]")
-      ->excludes(all);
-  app.add_option("--trainer", flags.trainer, "Path of dttrain [beside this program]");
-  app.add_option("--programs", flags.programs,
-                 "allow or deny: whether experiments may bring a program of their own, which runs "
-                 "here as this worker's user [allow with a coordinator on this host, else deny]")
-      ->check(CLI::IsMember({"allow", "deny"}));
-  app.add_option("--program-env", flags.program_variables,
-                 "Name of a variable of this process that programs may see too, besides those that "
-                 "docs/programs.md lists; repeatable")
-      ->take_all();
-  app.add_option("--program-runner", flags.program_runner,
-                 "Path of dtprogram [beside this program]");
-  app.add_option("--run-dir", flags.run_dir,
-                 "Folder for slot locks and unpacked code, this user's alone [$RUNTIME_DIRECTORY, "
-                 "$XDG_RUNTIME_DIR/dtrain, else one in the temporary folder]");
-  app.add_option("--label", flags.labels, "k=v, shown with the worker; repeatable")->take_all();
-  app.add_option("--tls-ca", flags.tls.ca, "Certificate authority, PEM");
-  app.add_option("--tls-cert", flags.tls.cert, "This worker's certificate, PEM");
-  app.add_option("--tls-key", flags.tls.key, "Its key, PEM");
-  app.add_option(
-      "--token-file", flags.token_file,
-      "File that holds this worker's token, where dtcoord has --auth=tokens; read at each "
-      "connection [$DTRAIN_TOKEN_FILE]");
-  app.add_option(
-      "--join-token-file", flags.join_token_file,
-      "File that holds a joiner's token: while there is no --token-file, it is exchanged, "
-      "once, for a lasting token, which goes there");
-  app.add_option("--exit-with-parent", flags.exit_with_parent, "")->group("");
-}
 
 std::string Variable(const char* name) {
   const char* value = std::getenv(name);
@@ -354,7 +260,7 @@ std::string TokenFileOf(const Flags& flags) {
 }
 
 // Once for all workers of this process: they have names below its own, and one token file.
-absl::Status JoinIfAsked(const Flags& flags) {
+absl::Status JoinIfAsked(const Flags& flags, AliveFile& alive) {
   if (flags.join_token_file.empty()) return absl::OkStatus();
   JoinOptions options{.join_token_file = flags.join_token_file, .token_file = TokenFileOf(flags)};
   if (options.token_file.empty()) {
@@ -368,7 +274,10 @@ absl::Status JoinIfAsked(const Flags& flags) {
   }
   const std::string host = ReadHostFacts().host;
   options.worker = !flags.name.empty() ? flags.name : flags.all ? host : host + "/" + flags.slot;
-  return JoinFleet(options, PauseUnlessStopped);
+  return JoinFleet(options, [&alive](absl::Duration pause) {
+    alive.Touch(SystemClock().Now().steady);
+    return PauseUnlessStopped(pause);
+  });
 }
 
 absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
@@ -418,6 +327,11 @@ absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   return config;
 }
 
+// A flag that one worker of --all does not have as all of them do.
+bool IsOfAll(const std::string& argument, const std::string& flag) {
+  return argument == flag || argument.rfind(flag + "=", 0) == 0;
+}
+
 // The commands of one worker per GPU: our own flags, with the slot, and the name made distinct.
 std::vector<AgentCommand> CommandsForAll(int argc, char** argv, const Flags& flags) {
   std::vector<AgentCommand> commands;
@@ -426,8 +340,11 @@ std::vector<AgentCommand> CommandsForAll(int argc, char** argv, const Flags& fla
     command.name = absl::StrCat("cuda:", gpu.index);
     for (int i = 1; i < argc; ++i) {
       const std::string argument = argv[i];
-      if (argument == "--name") ++i;
-      if (argument == "--all" || argument.rfind("--name", 0) == 0) continue;
+      if (argument == "--name" || argument == "--alive-file") ++i;
+      if (IsOfAll(argument, "--all") || IsOfAll(argument, "--name") ||
+          IsOfAll(argument, "--alive-file")) {
+        continue;
+      }
       command.arguments.push_back(argument);
     }
     command.arguments.insert(command.arguments.end(), {"--slot", command.name, "--exit-with-parent",
@@ -447,7 +364,9 @@ int Work(int argc, char** argv, const Flags& flags) {
     spdlog::error("{}", std::string(texts.message()));
     return kUsageError;
   }
-  if (const absl::Status joined = JoinIfAsked(flags); !joined.ok()) {
+  AliveFile alive(flags.alive_file);
+  alive.Touch(SystemClock().Now().steady);
+  if (const absl::Status joined = JoinIfAsked(flags, alive); !joined.ok()) {
     if (absl::IsCancelled(joined)) return 0;
     spdlog::error("{}", std::string(joined.message()));
     return absl::IsInvalidArgument(joined) ? kUsageError : 1;
@@ -458,7 +377,7 @@ int Work(int argc, char** argv, const Flags& flags) {
       spdlog::error("--all: this host shows no GPU; check the NVIDIA driver, or use --slot cpu");
       return 1;
     }
-    return Supervise("/proc/self/exe", commands);
+    return Supervise("/proc/self/exe", commands, alive);
   }
   if (flags.exit_with_parent > 0) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -469,14 +388,14 @@ int Work(int argc, char** argv, const Flags& flags) {
     spdlog::error("{}", std::string(config.status().message()));
     return absl::IsInvalidArgument(config.status()) ? kUsageError : 1;
   }
-  return Shell(*std::move(config)).Run();
+  return Shell(*std::move(config), alive).Run();
 }
 
 int Main(int argc, char** argv) {
   CLI::App app("Runs training on one slot, a GPU or a share of the CPU, as dtcoord orders.",
                "dtworker");
   Flags flags;
-  Declare(app, flags);
+  DescribeFlags(app, flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -4,13 +4,12 @@ usage: container_test.py BUILD_DIR     exits 77, saying why, where that cannot b
 
 Built with buildah in chroot isolation, which needs no more than root's rights; podman's run wants limits that not
 every machine may set. Programs run in the images' file systems under unshare, in one network as compose.yaml has it.
-Base images come from no registry: the base is made by mmdebstrap.
+Base images come from no registry: the base is made by mmdebstrap. containerfile_test is its short form.
 """
 
 import json
 import os
 import pathlib
-import re
 import shutil
 import signal
 import subprocess
@@ -18,7 +17,7 @@ import sys
 import tempfile
 import unittest
 
-from debian_root import children, make_base, run, why_not
+from debian_root import children, grow_old, make_base, run, stand_still, why_not
 from house_test import EXPERIMENT, SKIPPED, WORDS
 from until import until
 
@@ -74,6 +73,7 @@ class Containers(unittest.TestCase):
         """The image's own entry point with these words, as its account and as process 1 of a name space."""
         settings, root = self.settings(target), self.roots[target]
         script = (f"mount --rbind /dev {root}/dev; mount --bind {kept} {root}{folder};"
+                  f"mount -t tmpfs -o uid={ACCOUNT},gid={ACCOUNT},mode=0750 tmpfs {root}/run/dtworker;"
                   f'exec chroot --userspec={ACCOUNT}:{ACCOUNT} {root} /usr/bin/env -i "$@"')
         log = (self.path / f"{name}.log").open("wb")
         self.addCleanup(log.close)
@@ -145,7 +145,10 @@ class Containers(unittest.TestCase):
         workers = [self.start(f"worker{i}", "worker", "--slot", f"cpu:{i}", "--slots", "2", "--threads", "1",
                               "--name", f"test/cpu:{i}", network=network, folder="/var/lib/dtrain-worker",
                               kept=storage) for i in range(2)]
+        for i, worker in enumerate(workers):
+            until(f"the health check of worker{i} passes", lambda: self.worker_check_passes(f"worker{i}", worker), 60)
         self.train(network, storage)
+        self.look_at_one_that_stands_still("worker0", workers[0])
         for i, worker in enumerate(workers):
             self.assertEqual(self.stop(f"worker{i}", worker), 0, self.log(f"worker{i}"))
         self.assertEqual(self.stop("coordinator", coordinator), 0, self.log("coordinator"))
@@ -158,6 +161,27 @@ class Containers(unittest.TestCase):
                                 "chroot", self.names["coordinator"], "--", *words], capture_output=True, timeout=60,
                                check=False)
         return asked.returncode == 0
+
+    def worker_check_passes(self, name: str, worker: subprocess.Popen) -> bool:
+        """Asked within its container, as its account."""
+        self.assertIsNone(worker.poll(), self.log(name))
+        settings, processes = self.settings("worker"), children(worker.pid)
+        kind, *words = settings["Healthcheck"]["Test"]
+        self.assertEqual(kind, "CMD")
+        if not processes:
+            return False  # unshare has not come so far
+        asked = subprocess.run(["nsenter", "--target", str(processes[0]), "--mount", "--pid", "--root", "--wd",
+                                "--setuid", ACCOUNT, "--setgid", ACCOUNT, "--", "/usr/bin/env", "-i",
+                                *settings["Env"], *words], capture_output=True, timeout=60, check=False)
+        return asked.returncode == 0
+
+    def look_at_one_that_stands_still(self, name: str, worker: subprocess.Popen) -> None:
+        process, entry = children(worker.pid)[0], self.settings("worker")["Entrypoint"]
+        stand_still(process)
+        grow_old(process, entry[entry.index("--alive-file") + 1], 70)
+        self.assertFalse(self.worker_check_passes(name, worker))
+        os.kill(process, signal.SIGCONT)
+        until(f"the health check of {name} passes again", lambda: self.worker_check_passes(name, worker), 60)
 
     def train(self, network: int, storage: pathlib.Path) -> None:
         texts = storage / "texts"
@@ -180,29 +204,6 @@ class Containers(unittest.TestCase):
         self.assertEqual([(one["state"], one["latest"]["step"]) for one in trials], [("finished", 40)] * 2)
         owner = (storage / "storage/1").stat().st_uid
         self.assertEqual(owner, int(ACCOUNT))
-
-    def test_compose_runs_the_targets_that_there_are(self):
-        import yaml  # as ./dev setup installs it
-
-        compose = yaml.safe_load((CONTAINERS / "compose.yaml").read_text())
-        targets = re.findall(r"(?m)^FROM .* AS (\w+)$", (CONTAINERS / "Containerfile").read_text())
-        for name, service in compose["services"].items():
-            for volume in service.get("volumes", []):
-                source = volume.split(":")[0]
-                there = (CONTAINERS / source).exists() if source.startswith(".") else source in compose["volumes"]
-                self.assertTrue(there, f"{name}: {volume}")
-            if "build" in service:
-                self.assertIn(service["build"]["target"], targets)
-                self.assertTrue((CONTAINERS / service["build"]["context"] / service["build"]["dockerfile"]).exists())
-            if name != "house":
-                self.assertEqual(service["network_mode"], "service:house")
-            # Its flags are taken by the program that it gives them to.
-            if name in ("coordinator", "worker-0", "worker-1"):
-                target = name.split("-")[0]
-                program = pathlib.Path(self.settings(target)["Entrypoint"][0]).name
-                said = self.buildah("run", "--isolation", "chroot", self.names[target], "--", program,
-                                    *service["command"], "--version")
-                self.assertIn(program, said)
 
 
 if __name__ == "__main__":

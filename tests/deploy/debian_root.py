@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
 from until import until  # noqa: E402
@@ -23,9 +24,11 @@ def why_not(*programs: str) -> str | None:
     if os.geteuid() != 0:
         return "it installs packages into a root folder, which takes root's rights"
     missing = [program for program in programs if shutil.which(program) is None]
-    packages = {"systemd-nspawn": "systemd-container"}
+    packages = {"systemd-nspawn": "systemd-container", "ip": "iproute2", "cpack": "cmake",
+                "dpkg-shlibdeps": "dpkg-dev", "unshare": "util-linux", "nsenter": "util-linux"}
     if missing:
-        return "missing: " + ", ".join(f"{one} (package {packages.get(one, one)})" for one in missing)
+        listed = ", ".join(f"{one} (package {packages.get(one, one)})" for one in missing)
+        return f"missing: {listed}; ./dev setup --house"
     return None
 
 
@@ -47,6 +50,26 @@ def make_base(tar: pathlib.Path, packages: list[str]) -> None:
 
 def children(pid: int) -> list[int]:
     return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def stand_still(pid: int) -> None:
+    """By SIGSTOP, which a thread may take later than another."""
+    os.kill(pid, signal.SIGSTOP)
+    tasks = pathlib.Path(f"/proc/{pid}/task")
+
+    def stopped() -> bool:
+        try:
+            return all("State:\tT" in (task / "status").read_text() for task in tasks.iterdir())
+        except FileNotFoundError:
+            return False  # a thread has just ended
+
+    until(f"process {pid} stands still", stopped)
+
+
+def grow_old(pid: int, file: str, seconds: float) -> None:
+    """Makes a file, named as that process has it, so old."""
+    past = time.time() - seconds
+    os.utime(f"/proc/{pid}/root{file}", (past, past))
 
 
 class DebianRoot:

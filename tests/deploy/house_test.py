@@ -79,7 +79,7 @@ class House(unittest.TestCase):
 
     def test_lintian_finds_nothing_to_say(self):
         if shutil.which("lintian") is None:
-            self.skipTest("lintian is not installed (package lintian)")
+            self.skipTest("lintian is not installed (package lintian; ./dev setup --house)")
         said = subprocess.run(["lintian", "--no-cfg", "--allow-root", *(self.shared / "now").glob("*.deb")],
                               capture_output=True, text=True, timeout=1200, check=False)
         self.assertEqual((said.returncode, said.stdout), (0, ""), said.stderr)

@@ -1,7 +1,7 @@
 """deploy/kubernetes renders, is what the published schemas of Kubernetes allow, and keeps what its manual promises.
 
 usage: kubernetes_test.py WHEELS_FOLDER     exits 77, saying why, where there is no kubectl, or no kubernetes-validate
-in WHEELS_FOLDER (./dev setup --kubernetes) or beside this Python
+in WHEELS_FOLDER (./dev setup fetches it where it can) or beside this Python
 """
 
 import pathlib
@@ -19,6 +19,7 @@ try:
 except ImportError as lacks:
     print(f"skipped: {lacks}; ./dev setup --kubernetes")
     sys.exit(SKIPPED)
+import containerfile  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "deploy/kubernetes"
@@ -118,6 +119,16 @@ class Kubernetes(unittest.TestCase):
                 self.assertTrue(selects(worker["spec"]["selector"]["matchLabels"],
                                         worker["spec"]["template"]["metadata"]["labels"]))
             self.assertIn("dtrain-coordinator", services)
+
+    def test_each_worker_is_probed_by_a_file_that_its_image_has_it_touch_in_a_volume(self):
+        image = containerfile.stages()["worker"]
+        for place in OVERLAYS:
+            for one in of_kind(rendered(place), "StatefulSet"):
+                (container,) = one["spec"]["template"]["spec"]["containers"]
+                if container["name"] == "worker":
+                    self.assertEqual(container["livenessProbe"]["exec"]["command"], image.health_check())
+                    mounted = [mount["mountPath"] for mount in container["volumeMounts"]]
+                    self.assertIn(str(pathlib.Path(image.word_after("--alive-file")).parent), mounted)
 
     def test_no_two_kinds_of_workers_select_the_same_pods(self):
         workers = [one for one in of_kind(rendered("overlays/gpu"), "StatefulSet")

@@ -1,4 +1,5 @@
 // dtworker_test.cc: the program itself, with a fake coordinator and the fake trainer.
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -9,6 +10,8 @@
 #include <iterator>
 #include <map>
 
+#include "common/limits.h"
+#include "common/net/token.h"
 #include "gtest/gtest.h"
 #include "tests/testing/child_process.h"
 #include "tests/testing/fake_fleet.h"
@@ -92,6 +95,15 @@ class DtworkerTest : public ::testing::Test {
   }
   bool AwaitSteps(uint64_t steps) {
     return Await([&] { return fleet_.LatestStep() >= steps; });
+  }
+  // Makes the file old, and waits until it is young again.
+  static bool AwaitTouch(const std::string& file,
+                         std::chrono::milliseconds limit = testing::kPatience) {
+    const timespec long_ago[2] = {};
+    utimensat(AT_FDCWD, file.c_str(), long_ago, 0);
+    struct stat facts {};
+    return Await([&] { return stat(file.c_str(), &facts) == 0 && facts.st_mtim.tv_sec > 0; },
+                 limit);
   }
   int ExitCode() {
     const auto status = worker_.AwaitExit();
@@ -299,6 +311,37 @@ TEST_F(DtworkerTest, TheServiceManagerHearsOfReadinessLifeAndTheEnd) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(manager.ReceiveUntil("WATCHDOG=1"), "WATCHDOG=1");
   worker_.Signal(SIGTERM);
   EXPECT_EQ(manager.ReceiveUntil("STOPPING=1"), "STOPPING=1");
+}
+
+TEST_F(DtworkerTest, ItsFileIsTouchedWithAndWithoutACoordinatorAndNotWhileItStandsStill) {
+  const std::string alive = folder_ / "alive";
+  StartWorker({"--alive-file", alive});
+  ASSERT_TRUE(Await([&] { return !fleet_.Hellos().empty(); }));
+  EXPECT_TRUE(AwaitTouch(alive));
+  fleet_.Stop();
+  EXPECT_TRUE(AwaitTouch(alive));
+  ASSERT_TRUE(worker_.Pause());
+  EXPECT_FALSE(AwaitTouch(alive, absl::ToChronoMilliseconds(1.5 * limits::kAlivePeriod)));
+  worker_.Signal(SIGCONT);
+  EXPECT_TRUE(AwaitTouch(alive));
+  EXPECT_TRUE(worker_.Running());
+}
+
+TEST_F(DtworkerTest, ItsFileIsTouchedWhileItWaitsToJoin) {
+  fleet_.Stop();
+  const std::string alive = folder_ / "alive";
+  StartWorker({"--alive-file", alive, "--token-file", folder_ / "token", "--join-token-file",
+               folder_.Write("invitation", FreshToken() + "\n")});
+  ASSERT_TRUE(Await([&] { return std::filesystem::exists(alive); }));
+  EXPECT_TRUE(AwaitTouch(alive));
+  EXPECT_TRUE(worker_.Running());
+}
+
+TEST_F(DtworkerTest, AFileThatCannotBeTouchedEndsNoWorker) {
+  StartWorker({"--alive-file", folder_ / "nowhere/alive"});
+  Order(10);
+  EXPECT_TRUE(AwaitEnd());
+  EXPECT_EQ(fleet_.EndCause(), v1::CAUSE_FINISHED);
 }
 
 TEST_F(DtworkerTest, TheCoresOfAHostAreDealtOutAmongItsSlots) {

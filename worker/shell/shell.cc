@@ -35,8 +35,9 @@ void BlockWorkerSignals() {
   signal(SIGPIPE, SIG_IGN);
 }
 
-Shell::Shell(WorkerConfig config)
+Shell::Shell(WorkerConfig config, AliveFile& alive)
     : config_(std::move(config)),
+      alive_(alive),
       agent_(MakeAgent(config_.agent, clock_.Now())),
       stream_(config_.coordinators, config_.credentials, config_.token_file),
       looker_(StorageLooker::Start(config_.agent.storage, config_.agent.hello.storage_id())),
@@ -65,6 +66,7 @@ int Shell::Run() {
   while (leave_ == Leave::kNo) {
     ConnectWhenDue();
     TellServiceManager();
+    alive_.Touch(Now().steady);
     Wait();
     TakeSignals();
     TakeStreamEvents();
@@ -133,7 +135,7 @@ void Shell::Wait() {
                                      {stream_.wake_fd(), POLLIN, 0},
                                      {looker_.wake_fd(), POLLIN, 0},
                                      {fetcher_.wake_fd(), POLLIN, 0}};
-  absl::Duration next = std::min(NextDeadline(agent_), watchdog_at_);
+  absl::Duration next = std::min({NextDeadline(agent_), watchdog_at_, alive_.due()});
   if (!stream_.Open()) next = std::min(next, connect_at_);
   if (!agent_.attempt && !agent_.draining) {
     next = std::min(next, idle_since_ + config_.idle_timeout);

@@ -19,6 +19,7 @@
 #include "common/net/credentials.h"
 #include "common/unique_fd.h"
 #include "worker/agent/agent.h"
+#include "worker/shell/alive_file.h"
 #include "worker/shell/code_fetcher.h"
 #include "worker/shell/fleet_stream.h"
 #include "worker/shell/process.h"
@@ -45,7 +46,8 @@ void BlockWorkerSignals();
 
 class Shell {
  public:
-  explicit Shell(WorkerConfig config);
+  // Touches `alive` while the loop turns; it outlives this.
+  Shell(WorkerConfig config, AliveFile& alive);
   // Returns the process's exit status.
   int Run();
 
@@ -68,6 +70,7 @@ class Shell {
   void FinishStream();
 
   const WorkerConfig config_;
+  AliveFile& alive_;
   SystemClock clock_;
   AgentState agent_;
   FleetStream stream_;

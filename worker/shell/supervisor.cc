@@ -53,8 +53,10 @@ void Reap(std::vector<Child>& children, absl::Duration now) {
 
 }  // namespace
 
-int Supervise(const std::string& program, const std::vector<AgentCommand>& commands) {
+int Supervise(const std::string& program, const std::vector<AgentCommand>& commands,
+              AliveFile& alive) {
   std::vector<Child> children;
+  children.reserve(commands.size());
   for (const AgentCommand& command : commands) children.push_back({&command});
   sigset_t signals;
   sigemptyset(&signals);
@@ -76,6 +78,7 @@ int Supervise(const std::string& program, const std::vector<AgentCommand>& comma
     }
     if (stopping && !any) return 0;
     sd_notify(0, "WATCHDOG=1");
+    alive.Touch(now);
     const timespec wait = absl::ToTimespec(period);
     const int number = sigtimedwait(&signals, nullptr, &wait);
     if (number == SIGTERM || number == SIGINT) {

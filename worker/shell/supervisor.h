@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "worker/shell/alive_file.h"
+
 namespace dt {
 
 // One agent's command line, after the program's name.
@@ -15,8 +17,10 @@ struct AgentCommand {
   std::vector<std::string> arguments;
 };
 
-// Runs until told to stop by SIGTERM or SIGINT and all agents have ended; returns the exit status.
+// Runs until told to stop by SIGTERM or SIGINT and all agents have ended, and touches `alive`
+// meanwhile; returns the exit status.
 // REQUIRES: BlockWorkerSignals() was called.
-int Supervise(const std::string& program, const std::vector<AgentCommand>& commands);
+int Supervise(const std::string& program, const std::vector<AgentCommand>& commands,
+              AliveFile& alive);
 
 }  // namespace dt

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 
@@ -29,7 +30,8 @@ class SupervisorTest : public ::testing::Test {
     if (supervisor_ == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       BlockWorkerSignals();
-      _exit(Supervise("/bin/sh", commands));
+      AliveFile alive(folder_ / "alive");
+      _exit(Supervise("/bin/sh", commands, alive));
     }
   }
   ~SupervisorTest() override {
@@ -72,6 +74,14 @@ TEST_F(SupervisorTest, AnAgentThatDiesIsStartedAgainAndTheOthersStay) {
   kill(a, SIGKILL);
   AwaitAgent("a", a);
   EXPECT_TRUE(ProcessAlive(b));
+}
+
+TEST_F(SupervisorTest, ItsFileIsTouchedAgainAndAgain) {
+  Start({Agent("a")});
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(Await([&] { return std::filesystem::exists(folder_ / "alive"); }));
+    std::filesystem::remove(folder_ / "alive");
+  }
 }
 
 TEST_F(SupervisorTest, TerminatingItEndsEveryAgentFirst) {
