@@ -3,6 +3,6 @@
 
 namespace dt {
 
-extern const char* const kVersion;   // "0.1.0"
+extern const char* const kVersion;   // "0.2.0"
 extern const char* const kRevision;  // the commit; "unknown" outside a checkout
 }  // namespace dt

@@ -28,6 +28,7 @@
 #include "common/status.h"
 #include "common/text.h"
 #include "common/version.h"
+#include "common/worker_level.h"
 #include "worker/flags.h"
 #include "worker/shell/alive_file.h"
 #include "worker/shell/device.h"
@@ -156,6 +157,7 @@ absl::Status FillHello(const Flags& flags, const LocalSlot& slot, const HostFact
   hello.set_programs(flags.programs.empty() ? AreLocalAddresses(coordinators)
                                             : flags.programs == "allow");
   hello.set_program_version(kVersion);
+  hello.set_level(kWorkerLevel);
   uint64_t instance = 0;
   if (getentropy(&instance, sizeof(instance)) != 0) {
     return absl::UnavailableError("the system gives no random bits");

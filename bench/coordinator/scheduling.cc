@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/limits.h"
+#include "common/worker_level.h"
 #include "coordinator/core/apply.h"
 #include "coordinator/core/recover.h"
 #include "coordinator/core/step.h"
@@ -94,6 +95,7 @@ class Fleet {
     hello.set_host(absl::StrCat("h", worker / 8));
     hello.set_instance(static_cast<uint64_t>(worker + 1));
     hello.set_device("cpu");
+    hello.set_level(kWorkerLevel);
     hello.set_session(1);
     for (int shape = 0; shape < shapes; ++shape) {
       v1::Label& label = *hello.add_labels();

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/worker_level.h"
 #include "grpcpp/channel.h"
 
 namespace dt::bench {
@@ -22,6 +23,7 @@ void SimWorker::Connect() {
     hello.set_instance(static_cast<uint64_t>(number_) + 1);
     hello.set_session(1);
     hello.set_device("cpu");
+    hello.set_level(kWorkerLevel);
     hello.set_storage_id("bench");
     due_ = true;
     WriteNext();

@@ -61,13 +61,16 @@ uint32_t& CounterOf(Experiment& experiment, v1::TrialState state) {
   return IsActive(state) ? experiment.active : experiment.pending;
 }
 
+template <typename State, typename Move>
+absl::Status Illegal(std::string_view what, const std::string& id, State state, Move move) {
+  return absl::FailedPreconditionError(absl::StrCat(View(what), " ", id, " is ", View(Name(state)),
+                                                    ": '", View(Name(move)),
+                                                    "' is not a legal move"));
+}
+
 absl::Status MoveTrial(Subject subject, TrialMove move) {
   const auto next = Next(subject.trial.state, move);
-  if (!next.has_value()) {
-    return absl::FailedPreconditionError(absl::StrCat("trial ", ToString(subject.id), " is ",
-                                                      View(Name(subject.trial.state)), ": '",
-                                                      View(Name(move)), "' is not a legal move"));
-  }
+  if (!next.has_value()) return Illegal("trial", ToString(subject.id), subject.trial.state, move);
   --CounterOf(subject.experiment, subject.trial.state);
   subject.trial.state = *next;
   ++CounterOf(subject.experiment, subject.trial.state);
@@ -76,11 +79,7 @@ absl::Status MoveTrial(Subject subject, TrialMove move) {
 
 absl::Status MoveAttempt(const AttemptId& id, Attempt& attempt, AttemptMove move) {
   const auto next = Next(attempt.state, move);
-  if (!next.has_value()) {
-    return absl::FailedPreconditionError(absl::StrCat("attempt ", ToString(id), " is ",
-                                                      View(Name(attempt.state)), ": '",
-                                                      View(Name(move)), "' is not a legal move"));
-  }
+  if (!next.has_value()) return Illegal("attempt", ToString(id), attempt.state, move);
   attempt.state = *next;
   return absl::OkStatus();
 }
@@ -173,6 +172,7 @@ absl::Status ApplyExperimentSubmitted(DurableState& state, const v1::ExperimentS
   experiment.file_text = fact.file_text();
   experiment.submitted_wall_ms = wall_ms;
   experiment.submitted_by = fact.submitted_by();
+  experiment.level = fact.level();
   experiment.planned = fact.planned_trials();
   experiment.resolved = fact.resolved();
   experiment.resolved_paths = {fact.resolved_paths().begin(), fact.resolved_paths().end()};

@@ -11,6 +11,7 @@
 #include "common/limits.h"
 #include "common/mutant.h"
 #include "common/network_bench.h"
+#include "common/worker_level.h"
 #include "spec/collectives.h"
 #include "spec/program.h"
 #include "spec/spec.h"
@@ -154,6 +155,11 @@ int32_t LargestTensor(const Experiment& experiment) {
   return static_cast<int32_t>(std::clamp<double>(most, 1, limits::kWorldSizeMax));
 }
 
+// Ranks of two versions may not understand each other.
+void SetLevel(const Experiment& experiment, Shape& shape) {
+  shape.constraint.level = shape.most() > 1 ? kWorkerLevel : experiment.level;
+}
+
 }  // namespace
 
 Shape ShapeOf(const Experiment& experiment) {
@@ -175,6 +181,7 @@ Shape ShapeOf(const Experiment& experiment) {
     shape.elastic = SizesOf(experiment, {});
   }
   shape.together = LargestTensor(experiment);
+  SetLevel(experiment, shape);
   return shape;
 }
 
@@ -201,9 +208,11 @@ Shape ShapeOf(const Experiment& experiment, const Trial& trial) {
           static_cast<int32_t>(std::clamp<int64_t>(value.integer(), 1, limits::kWorldSizeMax));
     }
   }
+  SetLevel(experiment, shape);
   if (!elastic) return shape;
   if (swept || SweepsSizes(experiment)) {
     shape.elastic = SizesOf(experiment, expanded.assignments());
+    SetLevel(experiment, shape);
   }
   // One that was to grow has all of it, if it is still to be had.
   if (shape.elastic.has_value() && !trial.attempts.empty()) {

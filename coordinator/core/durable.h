@@ -159,6 +159,7 @@ struct Experiment {
   std::string paused_by;
   std::vector<Edit> edits;   // the newest, in order
   std::string submitted_by;  // "": not known
+  uint32_t level = 0;        // that its workers need (common/worker_level.h)
   std::string note;          // what people wrote of it
   bool archived = false;     // lists leave it out
   // What trials resolved to, as the record has it.

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/worker_level.h"
 #include "coordinator/core/holding.h"
 #include "coordinator/core/marking.h"
 #include "coordinator/core/pools.h"
@@ -224,6 +225,13 @@ std::string WhoIsFirst(const State& state, TrialId id, const Shape& shape) {
   return text;
 }
 
+bool SomebodyMeets(const LiveState& live, const Constraint& constraint) {
+  return std::any_of(live.workers.begin(), live.workers.end(), [&](const Worker& worker) {
+    return !worker.name.empty() && worker.presence != Presence::kLost &&
+           Meets(constraint, worker.hello);
+  });
+}
+
 }  // namespace
 
 std::string PausedText(const Experiment& experiment) {
@@ -231,13 +239,14 @@ std::string PausedText(const Experiment& experiment) {
 }
 
 std::string NobodyHas(const LiveState& live, const Constraint& constraint) {
-  const auto met = [&live](const Constraint& part) {
-    return std::any_of(live.workers.begin(), live.workers.end(), [&](const Worker& worker) {
-      return !worker.name.empty() && worker.presence != Presence::kLost &&
-             Meets(part, worker.hello);
-    });
-  };
+  const auto met = [&live](const Constraint& part) { return SomebodyMeets(live, part); };
   if (!met(AnyOf(constraint.device)) || met(constraint)) return {};
+  Constraint of_any_version = constraint;
+  of_any_version.level = 0;
+  if (met(of_any_version)) {
+    return absl::StrCat("; workers that would do are older than ", kWorkerLevelSince,
+                        " ('dtctl get workers -o wide' has their versions): restart them with it");
+  }
   std::vector<Constraint> parts;
   for (const auto& label : constraint.labels) {
     parts.push_back(AnyOf(constraint.device));

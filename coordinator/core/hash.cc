@@ -105,7 +105,7 @@ void AddExperiment(Digest& digest, const Experiment& experiment) {
   for (const Edit& edit : experiment.edits) {
     digest.Add(static_cast<uint64_t>(edit.wall_ms)).Add(edit.who).Add(edit.what);
   }
-  digest.Add(experiment.submitted_by).Add(experiment.note);
+  digest.Add(experiment.submitted_by).Add(experiment.note).Add(uint64_t{experiment.level});
   digest.Add(static_cast<uint64_t>(experiment.archived));
   digest.Add(experiment.search_end).Add(experiment.resolved.SerializeAsString());
   digest.Add(experiment.resolved_paths.size());

@@ -71,6 +71,7 @@ void TakeStreamClosed(Turn& turn, StreamId stream) {
   turn.live().streams.erase(found);
   worker.stream = 0;
   worker.presence = Presence::kSilent;
+  if (HasLeft(worker)) return LoseWorker(turn, worker);
   UpdateSlot(turn.state, worker);
 }
 

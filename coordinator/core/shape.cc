@@ -35,6 +35,7 @@ Shape AtSize(const Shape& shape, int32_t slots) {
 
 bool Meets(const Constraint& constraint, const v1::Hello& hello) {
   if (DeviceKindOf(hello.device()) != constraint.device) return false;
+  if (hello.level() < constraint.level) return false;
   if (constraint.programs && !hello.programs()) return false;
   if (!constraint.accelerator.empty()) {
     const std::string name = absl::AsciiStrToLower(hello.device_name());

@@ -23,6 +23,7 @@ namespace v1 = ::dtrain::v1;
 // Which workers will do.
 struct Constraint {
   DeviceKind device = DeviceKind::kCpu;
+  uint32_t level = 0;       // that workers must have at least (common/worker_level.h)
   bool programs = false;    // the trial is a program that its experiment brings
   std::string accelerator;  // part of the device's name, in lower case; "": any
   std::vector<std::pair<std::string, std::string>> labels;  // that each must have, sorted

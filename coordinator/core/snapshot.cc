@@ -122,6 +122,7 @@ void Save(const Experiment& experiment, v1::SnapshotExperiment& out) {
     saved.set_what(edit.what);
   }
   out.set_submitted_by(experiment.submitted_by);
+  out.set_level(experiment.level);
   out.set_note(experiment.note);
   out.set_archived(experiment.archived);
   *out.mutable_resolved() = experiment.resolved;
@@ -238,6 +239,7 @@ absl::Status Load(v1::SnapshotExperiment& saved, Experiment& experiment) {
         {each.wall_ms(), std::move(*each.mutable_who()), std::move(*each.mutable_what())});
   }
   experiment.submitted_by = std::move(*saved.mutable_submitted_by());
+  experiment.level = saved.level();
   experiment.note = std::move(*saved.mutable_note());
   experiment.archived = saved.archived();
   experiment.resolved = std::move(*saved.mutable_resolved());

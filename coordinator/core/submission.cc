@@ -5,6 +5,7 @@
 #include "common/sha256.h"
 #include "common/status.h"
 #include "common/text.h"
+#include "common/worker_level.h"
 #include "coordinator/core/resolved.h"
 #include "spec/search.h"
 #include "spec/spec.h"
@@ -112,6 +113,7 @@ absl::Status Prepare(v1::SubmitRequest& request, DeviceKind for_auto, uint64_t e
   v1::ExperimentSubmitted& fact = *submission.record.mutable_experiment_submitted();
   fact.mutable_spec()->Swap(&spec);
   fact.set_submitted_by(CleanText(request.who(), limits::kWhoBytes));
+  fact.set_level(kWorkerLevel);
   fact.mutable_file_name()->swap(*request.mutable_file_name());
   fact.mutable_file_text()->swap(*request.mutable_file_text());
   for (v1::ExpandedTrial& trial : trials) fact.add_trials()->Swap(&trial);

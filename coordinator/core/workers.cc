@@ -148,6 +148,11 @@ void EndStream(Turn& turn, Worker& worker, absl::Status status) {
   UpdateSlot(turn.state, worker);
 }
 
+bool HasLeft(const Worker& worker) {
+  return worker.stream == 0 && worker.draining && worker.attempt == nullptr &&
+         worker.foreign.empty() && worker.trainer == v1::WorkerReport::TRAINER_NONE;
+}
+
 void UpdateSlot(State& state, Worker& worker) {
   const bool member =
       worker.presence != Presence::kLost && !worker.draining && !IsHeld(state, worker.name);
@@ -164,21 +169,23 @@ void UpdateSlot(State& state, Worker& worker) {
 }
 
 void LoseWorker(Turn& turn, Worker& worker) {
-  const std::string silence =
-      absl::StrCat("nothing heard from worker ", worker.name, " for ",
-                   absl::FormatDuration(
-                       absl::Floor(turn.now.steady - worker.last_heard, absl::Milliseconds(100))));
-  turn.effects.log_lines.push_back(silence);
+  const std::string why =
+      HasLeft(worker)
+          ? absl::StrCat("worker ", worker.name, " was told to stop and left")
+          : absl::StrCat("nothing heard from worker ", worker.name, " for ",
+                         absl::FormatDuration(absl::Floor(turn.now.steady - worker.last_heard,
+                                                          absl::Milliseconds(100))));
+  turn.effects.log_lines.push_back(why);
   worker.presence = Presence::kLost;
   worker.foreign.clear();
   worker.unknown_tokens.clear();
-  EndStream(turn, worker, absl::UnavailableError(absl::StrCat(silence, "; connect again")));
+  EndStream(turn, worker, absl::UnavailableError(absl::StrCat(why, "; connect again")));
   UpdateSlot(turn.state, worker);
   if (worker.attempt != nullptr) {
     TakeRankEnd(turn, *worker.attempt,
                 {.rank = worker.rank,
                  .cause = v1::CAUSE_WORKER_LOST,
-                 .message = silence,
+                 .message = why,
                  .step = worker.attempt->step});
   }
   // That end may have released it already, where it had left before.

@@ -15,6 +15,9 @@ Worker* Join(Turn& turn, ReportReceived& received);
 void EndStream(Turn& turn, Worker& worker, absl::Status status);
 // The lease ran out: the slot leaves the pool, its rank is lost.
 void LoseWorker(Turn& turn, Worker& worker);
+// It was told to stop, said that it has nothing left, and closed its stream: its name is free
+// without a lease's wait. Where only the connection broke, it comes back as what it was.
+bool HasLeft(const Worker& worker);
 // Brings the slot pool in line with the worker's state.
 void UpdateSlot(State& state, Worker& worker);
 absl::Duration LeaseEnd(const LiveState& live, const Worker& worker);

@@ -27,6 +27,17 @@ class TlsTest : public ::testing::Test {
     return builder.spec();
   }
 
+  // With another authority's, in the same places: whoever connects from now on needs those.
+  void ReplaceCertificates() {
+    const testing::TempFolder folder;
+    const testing::Certificates fresh(folder.path());
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+      const std::string text = testing::Slurp(entry.path());
+      ASSERT_TRUE(
+          WriteFileAtomically(cluster_.folder() / entry.path().filename().string(), text).ok());
+    }
+  }
+
   Cluster cluster_{FakePrograms(), testing::Transport::kTls};
 };
 
@@ -69,15 +80,9 @@ TEST_F(TlsTest, WorkersGoOnWhileEveryCertificateIsReplacedAndComeBackWithTheNewO
   const auto old = cluster_.ControlWith(cluster_.certificates().client());
   ASSERT_EQ(StatusOf(*old), grpc::StatusCode::OK);
 
-  // Another authority's, in the same places: whoever connects from now on needs those.
-  const testing::TempFolder folder;
-  const testing::Certificates fresh(folder.path());
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
-    const std::string text = testing::Slurp(entry.path());
-    ASSERT_TRUE(
-        WriteFileAtomically(cluster_.folder() / entry.path().filename().string(), text).ok());
-  }
-  EXPECT_EQ(StatusOf(*cluster_.ControlWith(fresh.client())), grpc::StatusCode::OK);
+  ReplaceCertificates();
+  EXPECT_EQ(StatusOf(*cluster_.ControlWith(cluster_.certificates().client())),
+            grpc::StatusCode::OK);
   EXPECT_EQ(StatusOf(*old), grpc::StatusCode::OK) << "what is open goes on";
   const uint64_t step = cluster_.Trial(experiment).step();
   ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, step + 20)) << "the trial goes on";
@@ -88,6 +93,33 @@ TEST_F(TlsTest, WorkersGoOnWhileEveryCertificateIsReplacedAndComeBackWithTheNewO
   cluster_.StartCoordinator();
   ASSERT_TRUE(cluster_.AwaitWorkers(1)) << "with the new ones it comes back";
   EXPECT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
+  EXPECT_EQ(cluster_.Trial(experiment).attempts(), 1u);
+}
+
+// Under the label `long`.
+TEST_F(TlsTest, ReplacedEachHalfMinuteForAlmostAnHourCertificatesDropNoStream) {
+  constexpr int kRotations = 115;       // connections are made anew after an hour
+  constexpr uint64_t kStepsEach = 600;  // of 50 ms
+  cluster_.StartCoordinator();
+  cluster_.StartWorker("w0");
+  spec::ExperimentBuilder builder;
+  builder.Set("train.max_steps", std::to_string(kStepsEach * (kRotations + 1)))
+      .Set("data.train", "step_ms=50")
+      .Set("resources.device", "cpu");
+  const uint64_t experiment = cluster_.Submit(builder.spec());
+  ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, 1));
+  const std::string peer = cluster_.Workers()[0].peer();
+  for (int i = 1; i <= kRotations; ++i) {
+    ReplaceCertificates();
+    ASSERT_EQ(StatusOf(*cluster_.ControlWith(cluster_.certificates().client())),
+              grpc::StatusCode::OK)
+        << "after " << i;
+    ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, kStepsEach * static_cast<uint64_t>(i),
+                                   std::chrono::minutes(2)))
+        << "after " << i;
+    ASSERT_EQ(cluster_.Workers().at(0).peer(), peer) << "after " << i;
+  }
+  EXPECT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED, std::chrono::minutes(2)));
   EXPECT_EQ(cluster_.Trial(experiment).attempts(), 1u);
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/worker_level.h"
 #include "coordinator/core/apply.h"
 #include "coordinator/core/hash.h"
 #include "coordinator/core/plan_draft.h"
@@ -340,6 +341,7 @@ class World {
       hello.set_instance(worker.instance);
       hello.set_session(++worker.session);
       hello.set_device("cpu");
+      hello.set_level(kWorkerLevel);
       hello.set_host(Pick(1) == 0 ? "one" : "two");
       hello.set_storage_id("st");
       hello.set_data_address("127.0.0.1");

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/worker_level.h"
 #include "coordinator/core/marking.h"
 #include "tests/testing/queue_check.h"
 
@@ -52,7 +53,9 @@ FairnessChecker::Fleet FairnessChecker::Look(const State& state) {
     if (!WaitsForAnySlot(experiment, state.live) ||
         !MayStart(state.durable, experiment, shape.least()))
       continue;
-    fleet.comparable = fleet.comparable && shape == Shape{};
+    Shape plain;
+    plain.constraint.level = kWorkerLevel;
+    fleet.comparable = fleet.comparable && shape == plain;
     fleet.wanting[id] = held;
     fleet.attempts.merge(attempts);
     priorities.insert(PriorityOf(experiment));

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/worker_level.h"
 
 namespace dt::sim {
 namespace {
@@ -43,6 +44,7 @@ void Fleet::StartWorker(int worker) {
   options.hello.set_instance(self.instance);
   options.hello.set_host(self.host);
   options.hello.set_device("cpu");
+  options.hello.set_level(kWorkerLevel);
   options.hello.set_storage_id(self.storage_id);
   v1::Label& zone = *options.hello.add_labels();
   zone.set_key("zone");

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dtrain/v1/control.grpc.pb.h"
@@ -52,6 +53,8 @@ class Cluster {
   // Starts it, or starts it again at the same address, and waits until it answers. `http`: a page
   // that is open looks for it where it was.
   void StartCoordinator(const std::string& http = "127.0.0.1:0");
+  // Each start from now on is of these.
+  void SetPrograms(Programs programs) { programs_ = std::move(programs); }
   // Each start from now on has these, behind the others.
   void SetCoordinatorFlags(std::vector<std::string> flags) {
     coordinator_flags_ = std::move(flags);
@@ -105,7 +108,7 @@ class Cluster {
                 const Request& request);
   std::shared_ptr<grpc::Channel> MakeChannel(const CertificateFiles* files) const;
 
-  const Programs programs_;
+  Programs programs_;
   const Transport transport_;
   TempFolder folder_;
   std::unique_ptr<Certificates> certificates_;

@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/worker_level.h"
 #include "coordinator/core/apply.h"
 #include "coordinator/core/hash.h"
 #include "coordinator/core/marking.h"
@@ -213,6 +214,7 @@ class CoreTest : public testing::Test {
     worker.hello.set_instance(1000 + workers_.size());
     worker.hello.set_host(where.host);
     worker.hello.set_device(where.device);
+    worker.hello.set_level(kWorkerLevel);
     worker.hello.set_storage_id(where.storage);
     worker.hello.set_programs(true);
     worker.hello.set_gpu_uuid("GPU-" + name);

@@ -10,6 +10,7 @@
 
 #include "absl/time/clock.h"
 #include "common/limits.h"
+#include "common/worker_level.h"
 #include "coordinator/loop/loop.h"
 #include "coordinator/loop/restore.h"
 #include "gtest/gtest.h"
@@ -149,6 +150,7 @@ class LoopFixture : public ::testing::Test {
     hello.set_instance(9);
     hello.set_session(1);
     hello.set_device("cpu");
+    hello.set_level(kWorkerLevel);
     hello.set_storage_id("disk");
     Report();
     TurnOk();

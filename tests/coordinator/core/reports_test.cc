@@ -480,5 +480,21 @@ TEST_F(ReportTest, TheWallClockDecidesNothing) {
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
 }
 
+TEST_F(ReportTest, AWorkerThatWasToldToStopAndHasNothingLeftFreesItsNameAtOnce) {
+  const auto frees = [this](bool told, v1::WorkerReport::TrainerState trainer) {
+    Advance(2 * limits::kLease);
+    AddWorker("a").draining = told;
+    v1::WorkerReport report;
+    report.set_trainer(trainer);
+    Send("a", std::move(report));
+    Disconnect("a");
+    Restart("a");
+    return last_.stream_ends.empty();
+  };
+  EXPECT_FALSE(frees(false, v1::WorkerReport::TRAINER_NONE)) << "its connection broke";
+  EXPECT_FALSE(frees(true, v1::WorkerReport::TRAINER_IDLE)) << "its trainer is still there";
+  EXPECT_TRUE(frees(true, v1::WorkerReport::TRAINER_NONE));
+}
+
 }  // namespace
 }  // namespace dt

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/worker_level.h"
 #include "tests/testing/core_fixture.h"
 
 namespace dt {
@@ -158,6 +159,31 @@ TEST_F(ScheduleTest, ATrialGoesOnlyToWorkersWithItsLabels) {
   zone.set_value("west");
   Connect("b");
   ExpectOrders("b", {wants, 1}, 0);
+}
+
+TEST_F(ScheduleTest, AWorkerOfAnOlderVersionGetsNothingThatItMightNotKnow) {
+  AddWorker("old").hello.set_level(0);
+  Connect("old");
+  const ExperimentId today = Submit(OneTrial());
+  EXPECT_EQ(StateOfTrial({today, 1}), v1::TRIAL_PENDING);
+  EXPECT_NE(Explain({today, 1}).find("are older than"), std::string::npos) << Explain({today, 1});
+  const ExperimentId gang = Submit(OnSlots(2, OneTrial()));
+  // Those that its own version took it knows, but ranks of two versions do not mix.
+  for (std::string& text : journal_) {
+    v1::Record record;
+    ASSERT_TRUE(record.ParseFromString(text));
+    if (record.has_experiment_submitted()) record.mutable_experiment_submitted()->clear_level();
+    text = record.SerializeAsString();
+  }
+  RestartCoordinator();
+  Connect("old");
+  Advance(absl::Seconds(1));
+  ExpectOrders("old", {today, 1}, 0);
+  Finish({"old"});
+  AddWorker("new-1");
+  EXPECT_EQ(StateOfTrial({gang, 1}), v1::TRIAL_PENDING);
+  AddWorker("new-2");
+  EXPECT_EQ(StateOfTrial({gang, 1}), v1::TRIAL_STARTING);
 }
 
 TEST_F(ScheduleTest, ATrialGoesOnlyToItsAccelerator) {
@@ -407,6 +433,7 @@ TEST_F(ScheduleTest, TenThousandTrialsOnAThousandWorkersRunThrough) {
     worker.hello.set_worker(absl::StrCat("w", i));
     worker.hello.set_instance(static_cast<uint64_t>(i) + 1);
     worker.hello.set_device("cpu");
+    worker.hello.set_level(kWorkerLevel);
     worker.hello.set_session(1);
     v1::WorkerReport report;
     *report.mutable_hello() = worker.hello;

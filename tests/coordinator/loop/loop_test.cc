@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/worker_level.h"
 #include "coordinator/core/hash.h"
 #include "tests/testing/loop_fixture.h"
 
@@ -89,6 +90,7 @@ TEST_F(LoopTest, ARestartFindsTheSameStateAndTheAcknowledgements) {
   hello.set_instance(9);
   hello.set_session(2);
   hello.set_device("cpu");
+  hello.set_level(kWorkerLevel);
   Hold(token, v1::AttemptStatus::TRAINING);
   Report();
   TurnOk();
