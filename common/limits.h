@@ -113,8 +113,8 @@ inline constexpr absl::Duration kCallDeadlineMax = absl::Seconds(60);
 // One exchange over HTTP, from the connection to the last byte of the answer: a scrape of the
 // largest page over a slow network. Prometheus gives up after ten seconds itself.
 inline constexpr absl::Duration kHttpExchange = absl::Seconds(10);
-// How often a worker touches the file of --alive-file. Health checks take a minute without it for a
-// loop that stands still: longer than a call that joins, with the pause behind it, takes.
+// How often a worker touches the file of --alive-file. Health checks call one dead that has not for
+// a minute; while it joins it does at least each 35 s, a call and the pause behind it.
 inline constexpr absl::Duration kAlivePeriod = absl::Seconds(2);
 // The core loop answers within this, or /healthz fails and the watchdog restarts the process.
 inline constexpr absl::Duration kLoopLate = absl::Seconds(5);

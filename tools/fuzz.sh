@@ -60,11 +60,21 @@ fuzz_names() {
   done
 }
 
-# fuzz [SECONDS] [TARGET]
+# fuzz [--coverage] [SECONDS] [TARGET]
 command_fuzz() {
+  local coverage=no
+  if [ "${1:-}" = --coverage ]; then
+    coverage=yes
+    shift
+  fi
   local seconds="${1:-60}" only="${2:-}" names=()
   [[ "$seconds" =~ ^[0-9]+$ ]] || die "fuzz: '$seconds' is not a number of seconds"
   mapfile -t names < <(fuzz_names "$only")
   [ "${#names[@]}" -gt 0 ] || die "fuzz: no target '$only' in tests/fuzz"
+  if [ "$coverage" = yes ]; then
+    build_preset cover "${names[@]}"
+    python3 "$root/tools/fuzz_coverage.py" "$root/build/cover" "$seconds" "${names[@]}"
+    return
+  fi
   fuzz_all "$seconds" "$root/build/asan/found" "${names[@]}"
 }

@@ -208,12 +208,11 @@ Shape ShapeOf(const Experiment& experiment, const Trial& trial) {
           static_cast<int32_t>(std::clamp<int64_t>(value.integer(), 1, limits::kWorldSizeMax));
     }
   }
-  SetLevel(experiment, shape);
-  if (!elastic) return shape;
   if (swept || SweepsSizes(experiment)) {
-    shape.elastic = SizesOf(experiment, expanded.assignments());
+    if (elastic) shape.elastic = SizesOf(experiment, expanded.assignments());
     SetLevel(experiment, shape);
   }
+  if (!elastic) return shape;
   // One that was to grow has all of it, if it is still to be had.
   if (shape.elastic.has_value() && !trial.attempts.empty()) {
     const auto next = static_cast<int32_t>(trial.attempts.back().stop_slots);

@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/worker_level.h"
 #include "coordinator/core/holding.h"
 #include "coordinator/core/marking.h"
 #include "coordinator/core/pools.h"
@@ -244,8 +243,8 @@ std::string NobodyHas(const LiveState& live, const Constraint& constraint) {
   Constraint of_any_version = constraint;
   of_any_version.level = 0;
   if (met(of_any_version)) {
-    return absl::StrCat("; workers that would do are older than ", kWorkerLevelSince,
-                        " ('dtctl get workers -o wide' has their versions): restart them with it");
+    return "; workers that would do are of an older version ('dtctl get workers -o wide' shows "
+           "which): restart them with that of dtcoord";
   }
   std::vector<Constraint> parts;
   for (const auto& label : constraint.labels) {

@@ -289,7 +289,7 @@ struct LiveState {
   uint64_t dropped_rows = 0;  // that workers counted as dropped from full buffers
   uint64_t doubted = 0;       // items and statuses that could not be true, and were left out
 
-  v1::Notify own_receiver;  // of the coordinator, told of every experiment; no url: none
+  v1::Notify own_receiver;  // of the coordinator, for all experiments; no url: none
   // Notices since the start; those that wait are durable.
   uint64_t notices_delivered = 0;
   uint64_t notices_failed = 0;

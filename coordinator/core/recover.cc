@@ -7,6 +7,7 @@
 #include "common/limits.h"
 #include "common/mutant.h"
 #include "common/status.h"
+#include "common/worker_level.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/elastic.h"
 #include "coordinator/core/holding.h"
@@ -37,6 +38,7 @@ Worker& ExpectWorker(State& state, const GangMember& member, DeviceKind device, 
   worker.hello.set_host(member.host);
   worker.hello.set_device_name(member.device_name);
   worker.hello.set_device(std::string(Name(device)));
+  worker.hello.set_level(kWorkerLevel);  // once it is heard it says whether it is older
   worker.last_heard = now.steady;
   ArmLease(live, worker);
   return worker;

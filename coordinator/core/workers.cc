@@ -171,7 +171,7 @@ void UpdateSlot(State& state, Worker& worker) {
 void LoseWorker(Turn& turn, Worker& worker) {
   const std::string why =
       HasLeft(worker)
-          ? absl::StrCat("worker ", worker.name, " was told to stop and left")
+          ? absl::StrCat("worker ", worker.name, " ended as it was told to")
           : absl::StrCat("nothing heard from worker ", worker.name, " for ",
                          absl::FormatDuration(absl::Floor(turn.now.steady - worker.last_heard,
                                                           absl::Milliseconds(100))));

@@ -12,11 +12,18 @@ namespace {
 
 class TlsTest : public ::testing::Test {
  protected:
-  grpc::StatusCode StatusOf(v1::Control::Stub& control) {
+  grpc::StatusCode StatusOf(v1::Control::Stub& control, bool patient = false) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + testing::kPatience);
+    context.set_wait_for_ready(patient);
     v1::GetStatusResponse response;
     return control.GetStatus(&context, v1::GetStatusRequest(), &response).error_code();
+  }
+
+  // Once the connection is there, for which a busy machine may take more than one try.
+  bool ServesItsClients() {
+    return StatusOf(*cluster_.ControlWith(cluster_.certificates().client()), true) ==
+           grpc::StatusCode::OK;
   }
 
   static v1::ExperimentSpec Training() {
@@ -78,11 +85,10 @@ TEST_F(TlsTest, WorkersGoOnWhileEveryCertificateIsReplacedAndComeBackWithTheNewO
   ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, 1));
   const std::string peer = cluster_.Workers()[0].peer();  // with the port of its connection
   const auto old = cluster_.ControlWith(cluster_.certificates().client());
-  ASSERT_EQ(StatusOf(*old), grpc::StatusCode::OK);
+  ASSERT_EQ(StatusOf(*old, true), grpc::StatusCode::OK);
 
   ReplaceCertificates();
-  EXPECT_EQ(StatusOf(*cluster_.ControlWith(cluster_.certificates().client())),
-            grpc::StatusCode::OK);
+  EXPECT_TRUE(ServesItsClients());
   EXPECT_EQ(StatusOf(*old), grpc::StatusCode::OK) << "what is open goes on";
   const uint64_t step = cluster_.Trial(experiment).step();
   ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, step + 20)) << "the trial goes on";
@@ -97,8 +103,8 @@ TEST_F(TlsTest, WorkersGoOnWhileEveryCertificateIsReplacedAndComeBackWithTheNewO
 }
 
 // Under the label `long`.
-TEST_F(TlsTest, ReplacedEachHalfMinuteForAlmostAnHourCertificatesDropNoStream) {
-  constexpr int kRotations = 115;       // connections are made anew after an hour
+TEST_F(TlsTest, ReplacedEachHalfMinuteForThreeQuartersOfAnHourCertificatesDropNoStream) {
+  constexpr int kRotations = 90;  // connections are made anew after an hour, give or take a tenth
   constexpr uint64_t kStepsEach = 600;  // of 50 ms
   cluster_.StartCoordinator();
   cluster_.StartWorker("w0");
@@ -111,9 +117,7 @@ TEST_F(TlsTest, ReplacedEachHalfMinuteForAlmostAnHourCertificatesDropNoStream) {
   const std::string peer = cluster_.Workers()[0].peer();
   for (int i = 1; i <= kRotations; ++i) {
     ReplaceCertificates();
-    ASSERT_EQ(StatusOf(*cluster_.ControlWith(cluster_.certificates().client())),
-              grpc::StatusCode::OK)
-        << "after " << i;
+    ASSERT_TRUE(ServesItsClients()) << "after " << i;
     ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, kStepsEach * static_cast<uint64_t>(i),
                                    std::chrono::minutes(2)))
         << "after " << i;

@@ -166,7 +166,8 @@ TEST_F(ScheduleTest, AWorkerOfAnOlderVersionGetsNothingThatItMightNotKnow) {
   Connect("old");
   const ExperimentId today = Submit(OneTrial());
   EXPECT_EQ(StateOfTrial({today, 1}), v1::TRIAL_PENDING);
-  EXPECT_NE(Explain({today, 1}).find("are older than"), std::string::npos) << Explain({today, 1});
+  EXPECT_NE(Explain({today, 1}).find("are of an older version"), std::string::npos)
+      << Explain({today, 1});
   const ExperimentId gang = Submit(OnSlots(2, OneTrial()));
   // Those that its own version took it knows, but ranks of two versions do not mix.
   for (std::string& text : journal_) {
@@ -184,6 +185,16 @@ TEST_F(ScheduleTest, AWorkerOfAnOlderVersionGetsNothingThatItMightNotKnow) {
   EXPECT_EQ(StateOfTrial({gang, 1}), v1::TRIAL_PENDING);
   AddWorker("new-2");
   EXPECT_EQ(StateOfTrial({gang, 1}), v1::TRIAL_STARTING);
+}
+
+TEST_F(ScheduleTest, WorkersThatAStartWaitsForAreNotTakenForOlderOnes) {
+  for (const char* name : {"a", "b"}) AddWorker(name);
+  Submit(OnSlots(2, OneTrial()));
+  Train({"a", "b"});
+  const ExperimentId waits = Submit(OnSlots(2, OneTrial()));
+  RestartCoordinator();
+  const std::string why = Explain({waits, 1});
+  EXPECT_EQ(why, "waits: needs 2 cpu slots; 2 cpu workers connected, 0 free; it is next");
 }
 
 TEST_F(ScheduleTest, ATrialGoesOnlyToItsAccelerator) {

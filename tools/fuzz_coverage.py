@@ -1,0 +1,73 @@
+"""Prints which share of the lines of what a fuzz target reads with was run.
+
+usage: fuzz_coverage.py BUILD SECONDS TARGET…
+
+BUILD is of the preset cover. Each target runs its seeds, and inputs made of them for so many seconds, one target a core.
+A target's sources are those whose headers it includes, the test's own left out: the parser, and what it reads with.
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+LLVM = "14"  # of clang++-14, whose profiles it reads
+BYTES_MAX = 4096  # fuzz_bytes_max of fuzz.sh
+
+
+def sources_of(target: str) -> list[str]:
+    text = (ROOT / "tests/fuzz" / f"{target}.cc").read_text()
+    named = re.findall(r'^#include "([^"]+)\.h"', text, re.MULTILINE)
+    return [f"{name}.cc" for name in named if not name.startswith("tests/") and (ROOT / f"{name}.cc").exists()]
+
+
+def run(target: str, build: pathlib.Path, seconds: int, folder: pathlib.Path) -> list[tuple[str, int, int]]:
+    """(source, lines, those that ran) for each source of `target`."""
+    program = build / "fuzz" / target
+    made = folder / target
+    made.mkdir()
+    seeds = ROOT / "tests/fuzz/seeds" / target
+    # Of one process each: the runs over seeds alone come first, as whole files, which may be longer.
+    runs = [[str(seed) for seed in sorted(seeds.iterdir())],
+            [f"-max_total_time={seconds}", f"-max_len={BYTES_MAX}", f"-artifact_prefix={made}-", str(made), str(seeds)]]
+    profiles = []
+    for number, arguments in enumerate(runs if seconds else runs[:1]):
+        profiles.append(str(folder / f"{target}-{number}.profraw"))
+        done = subprocess.run([str(program), *arguments], env=os.environ | {"LLVM_PROFILE_FILE": profiles[-1]},
+                              capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise SystemExit(f"{target} ended with {done.returncode}:\n{done.stderr[-2000:]}")
+    merged = str(folder / f"{target}.profdata")
+    subprocess.run([f"llvm-profdata-{LLVM}", "merge", "-o", merged, *profiles], check=True)
+    wanted = [str(ROOT / source) for source in sources_of(target)]
+    if not wanted:
+        return []
+    told = subprocess.run([f"llvm-cov-{LLVM}", "export", "-summary-only", f"-instr-profile={merged}", str(program),
+                           *wanted], capture_output=True, text=True, check=True)
+    files = json.loads(told.stdout)["data"][0]["files"]
+    return [(str(pathlib.Path(one["filename"]).relative_to(ROOT)), one["summary"]["lines"]["count"],
+             one["summary"]["lines"]["covered"]) for one in files]
+
+
+def main() -> int:
+    build, seconds, targets = pathlib.Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+    best: dict[str, tuple[int, int]] = {}
+    with tempfile.TemporaryDirectory(prefix="dtrain-cover-") as folder, \
+            concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = pool.map(lambda target: (target, run(target, build, seconds, pathlib.Path(folder))), targets)
+        for target, rows in results:
+            for source, lines, covered in rows:
+                print(f"{target:22} {source:40} {covered:5} of {lines:5} lines {100 * covered / lines:6.1f} %", flush=True)
+                best[source] = max(best.get(source, (0, 0)), (covered, lines))
+    covered, lines = (sum(column) for column in zip(*best.values()))
+    print(f"{'all':22} {f'{len(best)} sources':40} {covered:5} of {lines:5} lines {100 * covered / lines:6.1f} %")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
