@@ -44,11 +44,13 @@ def quantile(q: float, metric: str, labels: str, by: str = "") -> str:
 # The trial that has the best value: the metric's value is its number, which count_values makes a label.
 BEST_TRIAL = f'count_values by (job, instance, experiment) ("trial", dtrain_experiment_best_trial{{{EXPERIMENT}}})'
 
-# (name, what changes at the moments that are marked, text of a mark, colour, whether every board begins with them)
+# (name, what is above 0 at the moments that are marked, text of a mark, colour, whether every board begins with them)
 MARKS = [
-    ("Attempts", f"dtrain_trial_attempt{{{TRIAL}}}", "attempt of {{experiment}}/{{trial}}", "orange", True),
-    ("Best trial", f"dtrain_experiment_best_trial{{{EXPERIMENT}}}", "another best of {{experiment}}", "green", True),
-    ("Checkpoints", f"dtrain_trial_last_checkpoint_timestamp_seconds{{{TRIAL}}}",
+    ("Attempts", f"increase(dtrain_trial_restarts_total{{{EXPERIMENT}}}[$__rate_interval])",
+     "another attempt in {{experiment}}: {{reason}}", "orange", True),
+    ("Best trial", f"changes(dtrain_experiment_best_trial{{{EXPERIMENT}}}[$__rate_interval])",
+     "another best of {{experiment}}", "green", True),
+    ("Checkpoints", f"changes(dtrain_trial_last_checkpoint_timestamp_seconds{{{TRIAL}}}[$__rate_interval])",
      "checkpoint of {{experiment}}/{{trial}}", "blue", False),
 ]
 
@@ -233,12 +235,12 @@ def query_variable(name: str, label: str, query: str) -> dict:
     }
 
 
-def annotation(name: str, series: str, text: str, colour: str, enable: bool) -> dict:
-    """A mark where `series` changed."""
+def annotation(name: str, rise: str, text: str, colour: str, enable: bool) -> dict:
+    """A mark where `rise` is above 0."""
     return {
         "name": name, "enable": enable, "iconColor": colour,
         "datasource": {"type": "prometheus", "uid": "$datasource"},
-        "expr": f"changes({series}[$__rate_interval]) > 0", "step": "", "titleFormat": name, "textFormat": text,
+        "expr": f"{rise} > 0", "step": "", "titleFormat": name, "textFormat": text,
         "useValueForTime": False,
     }
 

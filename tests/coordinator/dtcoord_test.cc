@@ -167,6 +167,16 @@ TEST_F(DtcoordTest, AWrongFlagIsAUsageError) {
       EXPECT_EQ(ExitCode(wrong), 2) << flag << " " << address;
     }
   }
+  const std::vector<std::vector<std::string>> notices = {
+      {"--notify-events", "failed"},  // of which receiver?
+      {"--notify-url-file", "f", "--notify-events", "failed,done"},
+      {"--notify-url-file", "f", "--notify-form", "discord"}};
+  for (const std::vector<std::string>& flags : notices) {
+    std::vector<std::string> command = {DTCOORD, "--state-dir", folder_ / "none"};
+    command.insert(command.end(), flags.begin(), flags.end());
+    ChildProcess wrong(command, folder_ / "log");
+    EXPECT_EQ(ExitCode(wrong), 2) << flags.back();
+  }
   EXPECT_FALSE(std::filesystem::exists(folder_ / "none"));
 }
 

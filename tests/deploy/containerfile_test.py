@@ -2,8 +2,9 @@
 
 usage: containerfile_test.py BUILD_DIR
 
-Programs run as the images have them run: the entry point with compose.yaml's words, as process 1 of a name space, with
-folders of their own at the images' places and one network. That takes name spaces, from root's rights or the kernel's
+Programs run from the images' entry points with compose.yaml's words, as process 1 of a name space (compose puts an init
+before a worker), with folders of their own at the images' places and one network; but as this user, not the images'
+account, and with this build's trainer. That takes name spaces, from root's rights or the kernel's
 leave; where they are refused those cases are skipped.
 """
 

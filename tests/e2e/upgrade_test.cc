@@ -2,10 +2,11 @@
 // replaced, then the workers, one by one.
 //
 // Those of 0.1.0 are in the folder that DTRAIN_OLD_BUILD names (tools/old_build.sh makes it);
-// without it the cases are skipped.
+// without them the cases are skipped.
 #include <sys/wait.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -20,11 +21,13 @@ class UpgradeTest : public FleetTest {
  protected:
   static testing::Programs OldPrograms() {
     const char* set = std::getenv(kFolder);
-    const std::string folder = set == nullptr ? "" : set;
+    const std::string folder = set == nullptr ? "nowhere" : set;
     return {folder + "/bin/dtcoord", folder + "/bin/dtworker", folder + "/tests/fake_trainer"};
   }
   void SetUp() override {
-    if (std::getenv(kFolder) == nullptr) GTEST_SKIP() << kFolder << " names no build of 0.1.0";
+    if (!std::filesystem::exists(OldPrograms().coordinator)) {
+      GTEST_SKIP() << kFolder << " names no build of 0.1.0";
+    }
     cluster_.SetPrograms(OldPrograms());
     cluster_.StartCoordinator();
   }
@@ -77,7 +80,7 @@ TEST_F(UpgradeTest, WhatOldWorkersTrainGoesOnAndWhatWaitsForThemIsTrained) {
 
 TEST_F(UpgradeTest, ATrialGoesOnFromItsCheckpointOnTheWorkerThatReplacesItsOwn) {
   cluster_.StartWorker("w0");
-  const uint64_t experiment = SubmitOld(3000, 1, "step_ms=2 checkpoint_every=500");
+  const uint64_t experiment = SubmitOld(3000, 1, "step_ms=5 checkpoint_every=500");
   ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, 600));
   UpgradeCoordinator();
   UpgradeWorker("w0");

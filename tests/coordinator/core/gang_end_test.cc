@@ -88,6 +88,25 @@ TEST_F(AttemptTest, AMemberThatDrainsHasTheWholeGangSaveFirst) {
   }
 }
 
+TEST_F(AttemptTest, AMemberThatDrainsAndLosesItsConnectionKeepsItsNameAndItsRank) {
+  const TrialId id = TrainPair();
+  workers_.at("b").draining = true;
+  v1::WorkerReport report;
+  report.set_trainer(v1::WorkerReport::TRAINER_NONE);
+  Send("b", std::move(report));
+  Disconnect("b");
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING) << "it holds an attempt";
+  Connect("b");
+  SendItems("a", {Checkpoint("a", 40), Ended("a", v1::CAUSE_PREEMPTED, 40)});
+  Leave("b");
+  report.set_trainer(v1::WorkerReport::TRAINER_NONE);
+  Send("b", std::move(report));
+  Disconnect("b");
+  Connect("b");
+  EXPECT_TRUE(last_.stream_ends.empty()) << "only its connection broke: it comes back";
+  EXPECT_EQ(TrialOf(id).attempts.back().deciding_rank, 0);
+}
+
 TEST_F(AttemptTest, AMemberThatStopsFirstWaitsForWhatRank0Saved) {
   const TrialId id = TrainPair();
   for (const char* name : {"c", "d"}) AddWorker(name);
