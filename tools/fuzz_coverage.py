@@ -2,7 +2,7 @@
 
 usage: fuzz_coverage.py BUILD SECONDS TARGET…
 
-BUILD is of the preset cover. Each target runs its seeds, and inputs made of them for so many seconds, one target a core.
+BUILD is of the preset cover. Each target runs its seeds, and inputs made of them for so many seconds, a target a core.
 A target's sources are those whose headers it includes, the test's own left out: the parser, and what it reads with.
 """
 
@@ -62,7 +62,8 @@ def main() -> int:
         results = pool.map(lambda target: (target, run(target, build, seconds, pathlib.Path(folder))), targets)
         for target, rows in results:
             for source, lines, covered in rows:
-                print(f"{target:22} {source:40} {covered:5} of {lines:5} lines {100 * covered / lines:6.1f} %", flush=True)
+                share = 100 * covered / lines
+                print(f"{target:22} {source:40} {covered:5} of {lines:5} lines {share:6.1f} %", flush=True)
                 best[source] = max(best.get(source, (0, 0)), (covered, lines))
     covered, lines = (sum(column) for column in zip(*best.values()))
     print(f"{'all':22} {f'{len(best)} sources':40} {covered:5} of {lines:5} lines {100 * covered / lines:6.1f} %")

@@ -1,6 +1,6 @@
 // worker_level_test.cc: each field that a worker may be sent has a level, so that whoever adds one
-// says whether a worker has to know it. worker_level.fields has a line for each: its message, number
-// and name, and the first level that knows it.
+// says whether a worker has to know it. worker_level.fields has a line for each: its message,
+// number and name, and the first level that knows it.
 #include "common/worker_level.h"
 
 #include <google/protobuf/descriptor.h>
