@@ -156,6 +156,7 @@ def live(page):
     page.until(f"!{quotas}.hidden && {quotas}.querySelectorAll('tbody tr').length === 1", "the quota is there")
     cells = f"[...{quotas}.querySelectorAll('tbody td, tbody th')].map((cell) => cell.textContent).slice(0, 4).join()"
     page.expect(cells, "label team=vision,1,1,ann")
+    page.until("document.querySelector('.host li.busy').textContent.includes('tokens/s')", "how well it is used")
     page.shot("fleet-busy")
     page.expect_no_errors()
 

@@ -301,7 +301,7 @@ def missing(page):
 
 
 def learns(page):
-    """A real model's loss falls while the page is open."""
+    """A real model's loss falls while the page is open, and what it writes is shown."""
     page.show("/experiments/1/trials/1", "document.querySelector('dl.facts')?.textContent.includes('loss')")
     loss = ("Number(/Loss: \\d curves?.*?now(?: is)? ([\\d.]+)/"
             ".exec(document.querySelector('figcaption').textContent)[1])")
@@ -309,5 +309,8 @@ def learns(page):
     first = page.run(loss)
     page.until(f"{loss} < 0.9 * {first}", "the loss falls")
     page.expect("document.querySelector('main').textContent.includes('LibTorch')")
+    written = "document.querySelector('main pre.foreign')?.textContent ?? ''"
+    page.until(f"({written}).startsWith('The ')", "a sample")
+    page.expect(f"({written}).length > 10")
     page.shot("learns")
     page.expect_no_errors()

@@ -269,16 +269,17 @@ TEST_F(PageTest, WithTokensOnlyWhoSignsInActsAndTheRecordSaysWhoDidIt) {
 #ifdef DTTRAIN
 class RealPageTest : public SeenTest<TrainingTest> {};
 
-TEST_F(RealPageTest, TheLossOfARealModelFallsWhileThePageIsOpen) {
+TEST_F(RealPageTest, TheLossOfARealModelFallsWhileThePageIsOpenAndWhatItWritesIsShown) {
   Start({"w0"});
   MakeData("text");
   // So slowly that a browser that starts late still sees it fall.
   const FileOf file{.steps = 100000, .checkpoint = "{every: 1000}"};
-  MustDtctl({"submit", WriteFile(file), "--set", "optimizer.lr=3.0e-5"});
+  MustDtctl({"submit", WriteFile(file), "--set", "optimizer.lr=3.0e-5", "--set", "eval.samples=1",
+             "--set", "eval.sample_prompt=The "});
   ExpectSeen("learns");
 }
 #else
-TEST(RealPageTest, TheLossOfARealModelFallsWhileThePageIsOpen) {
+TEST(RealPageTest, TheLossOfARealModelFallsWhileThePageIsOpenAndWhatItWritesIsShown) {
   GTEST_SKIP() << "dttrain is not built here: it takes the component worker, and LibTorch";
 }
 #endif
