@@ -43,7 +43,7 @@ fuzz_one() {
 fuzz_all() {
   local seconds="$1" kept="$2"
   shift 2
-  build_preset asan "$@"
+  build_preset asan "$@" || return  # whoever calls this with || has set -e off
   export root
   export -f fuzz_one fuzz_run
   export fuzz_timeout_s fuzz_rss_mib fuzz_bytes_max

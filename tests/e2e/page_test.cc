@@ -98,7 +98,7 @@ class PageTest : public SeenTest<FleetTest> {
   }
   // What `dtctl ARGUMENTS` prints, as a file's name.
   std::string Told(const std::string& arguments) {
-    const std::string path = cluster_.folder() / "told";
+    std::string path = cluster_.folder() / "told";
     testing::ChildProcess dtctl(
         {"/bin/sh", "-c",
          std::string(DTCTL) + " --address " + cluster_.address() + " " + arguments + " > " + path},

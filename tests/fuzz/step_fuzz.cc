@@ -341,7 +341,7 @@ class World {
       hello.set_instance(worker.instance);
       hello.set_session(++worker.session);
       hello.set_device("cpu");
-      hello.set_level(kWorkerLevel);
+      hello.set_level(dt::kWorkerLevel);
       hello.set_host(Pick(1) == 0 ? "one" : "two");
       hello.set_storage_id("st");
       hello.set_data_address("127.0.0.1");
