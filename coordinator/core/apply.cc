@@ -43,7 +43,7 @@ absl::StatusOr<Subject> SubjectOf(DurableState& state, const Fact& fact, std::st
   const TrialId id{fact.experiment(), fact.trial()};
   Trial* trial = FindForApply(state, id);
   if (trial == nullptr) return NotKnown(name, ToString(id));
-  return Subject{*Find(state, id.experiment), *trial, id};
+  return Subject{state.experiments.at(id.experiment), *trial, id};
 }
 
 template <typename Fact>

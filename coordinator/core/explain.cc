@@ -88,7 +88,7 @@ std::string WhyClosed(const State& state, const Experiment& experiment, int32_t 
     return absl::StrCat("experiment runs ", experiment.active, " of at most ", most,
                         " trials at once (search.max_concurrent)");
   }
-  if (const std::string quota = QuotaText(state, experiment, wanted); !quota.empty()) return quota;
+  if (std::string quota = QuotaText(state, experiment, wanted); !quota.empty()) return quota;
   const uint32_t held = SlotsHeld(state.live, experiment.id);
   return absl::StrCat("experiment holds ", held, " of at most ",
                       experiment.spec.base().resources().max_gpus_total(),

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/net/grpc_settings.h"
 #include "common/pack/pack.h"
 #include "common/sha256.h"
@@ -188,8 +189,9 @@ TEST_F(DtcoordTest, HowPatientItIsIsATimeFromASecondToAnHour) {
       ChildProcess refused = Start(name, {}, {flag, wrong});
       EXPECT_EQ(ExitCode(refused), 2) << flag << " " << wrong;
       const std::string log = testing::Slurp(folder_ / (name + ".log"));
-      EXPECT_NE(log.find(flag + " '" + wrong + "' is no time from 1s to 1h; write it as 30s"),
-                std::string::npos)
+      EXPECT_NE(
+          log.find(absl::StrCat(flag, " '", wrong, "' is no time from 1s to 1h; write it as 30s")),
+          std::string::npos)
           << log;
     }
     for (const std::string right : {"1s", "1h"}) {
@@ -362,7 +364,7 @@ TEST_F(BackupTest, IsWholeAndHasAllThatWasAcknowledgedBeforeWhileMoreIsCommitted
     const std::string name = "backup" + std::to_string(i);
     EXPECT_EQ(Check(name), 0) << testing::Slurp(folder_ / "check.log");
     EXPECT_FALSE(Exists(name + ".begun"));
-    ASSERT_TRUE(Exists(name + "/code/" + digest));
+    ASSERT_TRUE(Exists(absl::StrCat(name, "/code/", digest)));
     // Restored as the manual says: into an empty state folder, and the loss accepted.
     std::filesystem::remove_all(folder_ / "state");
     std::filesystem::copy(folder_ / name, folder_ / "state",

@@ -118,7 +118,7 @@ void Fleet::Perform(int worker, AgentAction& action) {
     const StreamId stream = self.stream;
     const uint64_t session = self.agent.session;
     streams_[stream].session = session;
-    SendUp(stream, std::move(report->report));
+    SendUp(stream, report->report);
     scheduler_.After(absl::Milliseconds(1), [this, worker, session, instance = self.instance] {
       if (workers_[static_cast<size_t>(worker)].instance != instance) return;
       Feed(worker, ReportWritten{session});
@@ -156,7 +156,7 @@ void Fleet::Rearm(int worker) {
 
 // ---- the wire ----
 
-void Fleet::SendUp(StreamId id, v1::WorkerReport report) {
+void Fleet::SendUp(StreamId id, const v1::WorkerReport& report) {
   Stream& stream = streams_[id];
   if (auto& begun = past_[id]; begun.size() < kPastReports) begun.push_back(report);
   if (past_.size() > kPastStreams) past_.erase(past_.begin());

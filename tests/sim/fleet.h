@@ -66,7 +66,7 @@ class Fleet {
   void StopWorker(int worker);
   void Connect(int worker);
   void Perform(int worker, AgentAction& action);
-  void SendUp(StreamId stream, v1::WorkerReport report);
+  void SendUp(StreamId stream, const v1::WorkerReport& report);
   void ArriveUp(StreamId stream, const v1::WorkerReport& report);
   void Falsify(v1::WorkerReport& report);
   void Break(StreamId stream);

@@ -93,13 +93,12 @@ TEST_F(AttemptTest, AMemberThatDrainsAndLosesItsConnectionKeepsItsNameAndItsRank
   workers_.at("b").draining = true;
   v1::WorkerReport report;
   report.set_trainer(v1::WorkerReport::TRAINER_NONE);
-  Send("b", std::move(report));
+  Send("b", report);
   Disconnect("b");
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING) << "it holds an attempt";
   Connect("b");
   SendItems("a", {Checkpoint("a", 40), Ended("a", v1::CAUSE_PREEMPTED, 40)});
   Leave("b");
-  report.set_trainer(v1::WorkerReport::TRAINER_NONE);
   Send("b", std::move(report));
   Disconnect("b");
   Connect("b");
