@@ -22,7 +22,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto again = dt::ParseUrl(origin);
     if (!again.ok() || dt::OriginOf(*again) != origin || !again->rest.empty()) std::abort();
     if (!shown.starts_with(origin)) std::abort();
-    if (url->rest.size() > 8 && shown.find(url->rest) != std::string::npos) std::abort();
+    // The origin may have the same letters.
+    if (url->rest.size() > 8 && shown.find(url->rest, origin.size()) != std::string::npos) {
+      std::abort();
+    }
     static const auto receivers = dt::Receivers::Make({"hooks.example"});
     if (receivers->Admit(text).ok() && url->host != "hooks.example") std::abort();
   }
