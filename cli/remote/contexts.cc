@@ -58,7 +58,12 @@ absl::StatusOr<Context> ParseContext(const std::string& name, const YAML::Node& 
       return Refused(
           path, absl::StrCat("context '", name, "' has the unknown key '", Printable(word), "'"));
     }
-    key->field(context) = entry.second.as<std::string>();
+    std::string& value = key->field(context) = entry.second.as<std::string>();
+    // It would be written as it is, and read as the end of a line.
+    if (value.find('\r') != std::string::npos) {
+      return Refused(
+          path, absl::StrCat("context '", name, "' has a carriage return within its ", key->name));
+    }
   }
   if (context.address.empty()) {
     return Refused(path, absl::StrCat("context '", name, "' has no address"));

@@ -82,7 +82,8 @@ TEST_F(ContextsTest, ADamagedFileIsNamedWithTheLineAndHindersNoAddress) {
   EXPECT_NE(Choose({}).find("config.yaml: line 3"), std::string::npos) << Choose({});
   EXPECT_EQ(Choose({"127.0.0.1:3333", "", {}}), "127.0.0.1:3333  ");
   for (const char* text : {"[]", "currant: x", "contexts: {a: {adress: b}}", "contexts: {a: {}}",
-                           "contexts: {'a b': {address: x}}", "contexts: {a: {address: [1]}}"}) {
+                           "contexts: {'a b': {address: x}}", "contexts: {a: {address: [1]}}",
+                           "contexts: {a: {address: x, tls_ca: \"b\\r\"}}"}) {
     EXPECT_EQ(ParseContexts(text, "f").status().code(), absl::StatusCode::kInvalidArgument) << text;
   }
 }
