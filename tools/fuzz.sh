@@ -73,7 +73,7 @@ command_fuzz() {
   [ "${#names[@]}" -gt 0 ] || die "fuzz: no target '$only' in tests/fuzz"
   if [ "$coverage" = yes ]; then
     build_preset cover "${names[@]}"
-    python3 "$root/tools/fuzz_coverage.py" "$root/build/cover" "$seconds" "${names[@]}"
+    python3 "$root/tools/fuzz_coverage.py" "$root/build/cover" "$seconds" "$fuzz_bytes_max" "${names[@]}"
     return
   fi
   fuzz_all "$seconds" "$root/build/asan/found" "${names[@]}"

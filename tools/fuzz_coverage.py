@@ -1,8 +1,9 @@
 """Prints which share of the lines of what a fuzz target reads with was run.
 
-usage: fuzz_coverage.py BUILD SECONDS TARGET…
+usage: fuzz_coverage.py BUILD SECONDS BYTES TARGET…
 
-BUILD is of the preset cover. Each target runs its seeds, and inputs made of them for so many seconds, a target a core.
+BUILD is of the preset cover. Each target runs its seeds, and inputs of at most so many bytes made of them, for so many
+seconds, a target a core.
 A target's sources are those whose headers it includes, the test's own left out: the parser, and what it reads with.
 """
 
@@ -17,7 +18,6 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LLVM = "14"  # of clang++-14, whose profiles it reads
-BYTES_MAX = 4096  # fuzz_bytes_max of fuzz.sh
 
 
 def sources_of(target: str) -> list[str]:
@@ -26,7 +26,8 @@ def sources_of(target: str) -> list[str]:
     return [f"{name}.cc" for name in named if not name.startswith("tests/") and (ROOT / f"{name}.cc").exists()]
 
 
-def run(target: str, build: pathlib.Path, seconds: int, folder: pathlib.Path) -> list[tuple[str, int, int]]:
+def run(target: str, build: pathlib.Path, seconds: int, bytes_max: str,
+        folder: pathlib.Path) -> list[tuple[str, int, int]]:
     """(source, lines, those that ran) for each source of `target`."""
     program = build / "fuzz" / target
     made = folder / target
@@ -34,7 +35,7 @@ def run(target: str, build: pathlib.Path, seconds: int, folder: pathlib.Path) ->
     seeds = ROOT / "tests/fuzz/seeds" / target
     # Of one process each: the runs over seeds alone come first, as whole files, which may be longer.
     runs = [[str(seed) for seed in sorted(seeds.iterdir())],
-            [f"-max_total_time={seconds}", f"-max_len={BYTES_MAX}", f"-artifact_prefix={made}-", str(made), str(seeds)]]
+            [f"-max_total_time={seconds}", f"-max_len={bytes_max}", f"-artifact_prefix={made}-", str(made), str(seeds)]]
     profiles = []
     for number, arguments in enumerate(runs if seconds else runs[:1]):
         profiles.append(str(folder / f"{target}-{number}.profraw"))
@@ -54,11 +55,12 @@ def run(target: str, build: pathlib.Path, seconds: int, folder: pathlib.Path) ->
 
 
 def main() -> int:
-    build, seconds, targets = pathlib.Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+    build, seconds, bytes_max, targets = pathlib.Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:]
     best: dict[str, tuple[int, int]] = {}
     with tempfile.TemporaryDirectory(prefix="dtrain-cover-") as folder, \
             concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = pool.map(lambda target: (target, run(target, build, seconds, pathlib.Path(folder))), targets)
+        results = pool.map(lambda target: (target, run(target, build, seconds, bytes_max, pathlib.Path(folder))),
+                           targets)
         for target, rows in results:
             for source, lines, covered in rows:
                 share = 100 * covered / lines

@@ -58,7 +58,8 @@ absl::StatusOr<Context> ParseContext(const std::string& name, const YAML::Node& 
       return Refused(
           path, absl::StrCat("context '", name, "' has the unknown key '", Printable(word), "'"));
     }
-    std::string& value = key->field(context) = entry.second.as<std::string>();
+    std::string& value = key->field(context);
+    value = entry.second.as<std::string>();
     // It would be written as it is, and read as the end of a line.
     if (value.find('\r') != std::string::npos) {
       return Refused(

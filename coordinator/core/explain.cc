@@ -224,13 +224,6 @@ std::string WhoIsFirst(const State& state, TrialId id, const Shape& shape) {
   return text;
 }
 
-bool SomebodyMeets(const LiveState& live, const Constraint& constraint) {
-  return std::any_of(live.workers.begin(), live.workers.end(), [&](const Worker& worker) {
-    return !worker.name.empty() && worker.presence != Presence::kLost &&
-           Meets(constraint, worker.hello);
-  });
-}
-
 }  // namespace
 
 std::string PausedText(const Experiment& experiment) {
@@ -238,7 +231,12 @@ std::string PausedText(const Experiment& experiment) {
 }
 
 std::string NobodyHas(const LiveState& live, const Constraint& constraint) {
-  const auto met = [&live](const Constraint& part) { return SomebodyMeets(live, part); };
+  const auto met = [&live](const Constraint& part) {
+    return std::any_of(live.workers.begin(), live.workers.end(), [&](const Worker& worker) {
+      return !worker.name.empty() && worker.presence != Presence::kLost &&
+             Meets(part, worker.hello);
+    });
+  };
   if (!met(AnyOf(constraint.device)) || met(constraint)) return {};
   Constraint of_any_version = constraint;
   of_any_version.level = 0;

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import unittest
 
-from debian_root import children, grow_old, make_base, run, stand_still, why_not
+from debian_root import children, end_container, grow_old, make_base, run, stand_still, why_not
 from house_test import EXPERIMENT, SKIPPED, WORDS
 from until import until
 
@@ -82,13 +82,8 @@ class Containers(unittest.TestCase):
              f"--mount-proc={root}/proc", "sh", "-ec", script, name, *settings["Env"], *settings["Entrypoint"],
              *words],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        self.addCleanup(self.end, process)
+        self.addCleanup(end_container, process)
         return process
-
-    def end(self, process: subprocess.Popen) -> None:
-        if process.poll() is None:
-            process.kill()  # --kill-child: process 1 goes too, and with it all of its name space
-        process.wait(30)
 
     def stop(self, name: str, process: subprocess.Popen) -> int:
         """As a runtime does: the image's signal to process 1. Its exit code."""

@@ -22,7 +22,7 @@ import sys
 import tempfile
 import unittest
 
-from debian_root import children, grow_old, run, stand_still  # first: it finds until
+from debian_root import children, end_container, grow_old, run, stand_still  # first: it finds until
 import containerfile
 from until import TooLate, until
 
@@ -127,13 +127,8 @@ class Running(unittest.TestCase):
                 [*UNSHARE, "env", "-i", PATH, f"FOLDERS={' '.join(stage.folders())}", *stage.environment(), "sh",
                  "-ec", script, name, program, *stage.entry_point()[1:], *words],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        self.addCleanup(self.end, process)
+        self.addCleanup(end_container, process)
         return process
-
-    def end(self, process: subprocess.Popen) -> None:
-        if process.poll() is None:
-            process.kill()  # --kill-child: process 1 goes too, and with it all of its name space
-        process.wait(30)
 
     def process_1(self, container: subprocess.Popen) -> int:
         self.assertIsNone(container.poll(), self.logs())

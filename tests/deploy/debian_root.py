@@ -52,6 +52,13 @@ def children(pid: int) -> list[int]:
     return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+def end_container(process: subprocess.Popen) -> None:
+    """One that `unshare --kill-child` started: process 1 goes too, and with it all of its name space."""
+    if process.poll() is None:
+        process.kill()
+    process.wait(30)
+
+
 def stand_still(pid: int) -> None:
     """By SIGSTOP, which a thread may take later than another."""
     os.kill(pid, signal.SIGSTOP)

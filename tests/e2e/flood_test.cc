@@ -1,7 +1,5 @@
 // flood_test.cc: a header that never ends (CVE-2023-33953) at the port of a coordinator with TLS,
 // from who has no certificate and from who has one.
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,10 +9,9 @@
 #include <iostream>
 #include <memory>
 
-#include "absl/strings/numbers.h"
-#include "common/unique_fd.h"
 #include "tests/e2e/fleet_fixture.h"
 #include "tests/testing/endless_header.h"
+#include "tests/testing/loopback.h"
 
 namespace dt {
 namespace {
@@ -30,21 +27,6 @@ struct Free {
   void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
   void operator()(SSL* ssl) const { SSL_free(ssl); }
 };
-
-UniqueFd Connect(const std::string& address) {
-  int port = 0;
-  EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port)) << address;
-  UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in name{};
-  name.sin_family = AF_INET;
-  name.sin_port = htons(static_cast<uint16_t>(port));
-  name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&name), sizeof(name)), 0) << address;
-  const timeval patience{testing::kPatience.count(), 0};
-  setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-  setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-  return fd;
-}
 
 class FloodTest : public ::testing::Test {
  protected:
@@ -88,7 +70,7 @@ class FloodTest : public ::testing::Test {
     }
     const unsigned char h2[] = {2, 'h', '2'};
     SSL_CTX_set_alpn_protos(context.get(), h2, sizeof(h2));
-    const UniqueFd fd = Connect(cluster_.address());
+    const UniqueFd fd = testing::ConnectLoopback(cluster_.address());
     const std::unique_ptr<SSL, Free> ssl(SSL_new(context.get()));
     SSL_set_fd(ssl.get(), fd.get());
     ASSERT_EQ(SSL_connect(ssl.get()), 1);
@@ -112,7 +94,7 @@ class FloodTest : public ::testing::Test {
 };
 
 TEST_F(FloodTest, InTheClearNothingIsTakenWhereTlsIsSpoken) {
-  const UniqueFd fd = Connect(cluster_.address());
+  const UniqueFd fd = testing::ConnectLoopback(cluster_.address());
   Flood([&fd](const std::string& bytes) {
     return send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == std::ssize(bytes);
   });

@@ -8,11 +8,11 @@
 
 #include <string>
 
-#include "absl/strings/numbers.h"
 #include "common/access_limits.h"
 #include "common/unique_fd.h"
 #include "tests/testing/await.h"
 #include "tests/testing/endless_header.h"
+#include "tests/testing/loopback.h"
 #include "tests/testing/rpc_fixture.h"
 
 namespace dt {
@@ -22,20 +22,6 @@ using testing::kEndlessHeaderBytes;
 
 class ConnectionWatchTest : public RpcTest {
  protected:
-  UniqueFd Connect() {
-    int port = 0;
-    EXPECT_TRUE(
-        absl::SimpleAtoi(server_->address().substr(server_->address().rfind(':') + 1), &port));
-    UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in name{};
-    name.sin_family = AF_INET;
-    name.sin_port = htons(static_cast<uint16_t>(port));
-    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&name), sizeof(name)), 0);
-    const timeval patience{20, 0};
-    setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-    return fd;
-  }
   static bool Sends(const UniqueFd& fd, const std::string& bytes) {
     for (size_t sent = 0; sent < bytes.size();) {
       const ssize_t n = send(fd.get(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
@@ -49,7 +35,7 @@ class ConnectionWatchTest : public RpcTest {
 TEST_F(ConnectionWatchTest, AHeaderThatNeverEndsIsCutOffAndOthersAreServed) {
   Serve();
   AnswerStatus();
-  const UniqueFd flood = Connect();
+  const UniqueFd flood = testing::ConnectLoopback(server_->address());
   ASSERT_TRUE(Sends(flood, testing::EndlessHeaderOpening()));
   const std::string more = testing::EndlessHeaderMore();
   const absl::Time deadline = absl::Now() + kPatience;
