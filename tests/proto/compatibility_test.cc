@@ -1,6 +1,7 @@
-// compatibility_test.cc: workers, clients and journals of version 0.1.0 are understood: each field
+// compatibility_test.cc: workers, clients and journals of each release are understood: each field
 // that its messages had has its number and type still, or its number is reserved, and so have the
-// values of enums and the methods. 0.1.0.schema has a line for each; it never changes.
+// values of enums and the methods. VERSION.schema has a line for each; it never changes.
+// 0.1.0 had no snapshots.
 #include <google/protobuf/descriptor.h>
 
 #include <fstream>
@@ -12,6 +13,7 @@
 #include "dtrain/v1/control.pb.h"
 #include "dtrain/v1/fleet.pb.h"
 #include "dtrain/v1/record.pb.h"
+#include "dtrain/v1/snapshot.pb.h"
 #include "gtest/gtest.h"
 
 namespace dt {
@@ -26,6 +28,8 @@ const DescriptorPool& Pool() {
   v1::WorkerReport::descriptor();
   v1::SubmitRequest::descriptor();
   v1::Record::descriptor();
+  v1::SnapshotHead::descriptor();
+  v1::AuditEntry::descriptor();
   return *DescriptorPool::generated_pool();
 }
 
@@ -101,9 +105,12 @@ std::string MethodChanged(std::istringstream& line) {
   return same ? "" : absl::StrCat("method ", name, " takes or answers another message");
 }
 
-TEST(CompatibilityTest, WhatVersion010SendsAndKeepsMeansTheSame) {
-  std::ifstream schema(SCHEMA);
-  ASSERT_TRUE(schema.is_open()) << SCHEMA;
+class CompatibilityTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(CompatibilityTest, WhatTheReleaseSendsAndKeepsMeansTheSame) {
+  const std::string path = absl::StrCat(SCHEMAS, "/", GetParam(), ".schema");
+  std::ifstream schema(path);
+  ASSERT_TRUE(schema.is_open()) << path;
   size_t lines = 0;
   for (std::string text; std::getline(schema, text); ++lines) {
     std::istringstream line(text);
@@ -117,6 +124,8 @@ TEST(CompatibilityTest, WhatVersion010SendsAndKeepsMeansTheSame) {
   }
   EXPECT_GT(lines, 500u);
 }
+
+INSTANTIATE_TEST_SUITE_P(Releases, CompatibilityTest, ::testing::Values("0.1.0", "0.2.0"));
 
 }  // namespace
 }  // namespace dt

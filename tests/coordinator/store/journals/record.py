@@ -60,6 +60,12 @@ class Study:
         (self.folder / f"{name}.yaml").write_text(json.dumps(spec))  # JSON is YAML
         return int(self.dtctl("submit", f"{name}.yaml", "--id-only"))
 
+    def submit_program(self, name, script, **extra):
+        spec = {"version": 1, "name": name, "run": script, "seed": 1, "retries": {"max": 1, "backoff": "0.1s"},
+                "resources": {"gpus": 1, "device": "cpu"}, **extra}
+        (self.folder / f"{name}.yaml").write_text(json.dumps(spec))
+        return int(self.dtctl("submit", f"{name}.yaml", "--id-only"))
+
     def trials(self, experiment):
         return json.loads(self.dtctl("get", "trials", str(experiment), "-o", "json"))["items"]
 
@@ -118,6 +124,44 @@ def record(study):
     study.workers["w0"].wait(PATIENCE)
     study.start_worker("w0")
     study.ended(moved)
+
+
+def record_searches(study):
+    """What version 0.2.0 brought: searches, changes, pauses, drains and people's own programs."""
+    rates = {"optimizer.lr": {"min": 1.0e-5, "max": 1.0e-1, "scale": "log"}}
+    quick = "step_ms=1 checkpoint_every=9 eval_every=9 by_rate=1"
+    rungs = study.submit("rungs", quick, 54, parameters=rates,
+                         resources={"gpus": 1, "device": "cpu", "priority": 20}, search={
+        "method": "asha", "sampler": "bayes", "metric": "val_loss", "goal": "minimize", "max_trials": 9,
+        "asha": {"eta": 3, "rungs": 2}})
+    study.ended(rungs)
+    members = study.submit("members", "step_ms=5 checkpoint_every=25 by_rate=1", 100, parameters=rates, search={
+        "method": "pbt", "metric": "val_loss", "goal": "minimize", "max_trials": 4,
+        "pbt": {"every": 0.25, "quantile": 0.5}})
+    study.ended(members)
+    program = study.submit_program(
+        "program", 'printf "{{\\"step\\": 1, \\"val_loss\\": %s}}\\n" {x}; test {x} != 3',
+        parameters={"x": [1, 2, 3]}, search={"metric": "val_loss", "goal": "minimize"})
+    study.ended(program)
+    changed = study.submit("changed", "step_ms=20 checkpoint_every=5 eval_every=5", 60,
+                           schedule={"type": "constant"})
+    study.trains(changed, 12)
+    study.dtctl("pause", str(changed))
+    study.until(lambda: study.trials(changed)[0]["state"] == "pending", "the paused trial leaves")
+    study.dtctl("extend", str(changed), "--max-steps", "70")
+    study.dtctl("resume", str(changed))
+    study.ended(changed)
+    held = study.submit("held", "step_ms=1", 5, resources={"gpus": 1, "priority": 90})
+    study.ended(held)
+    paused = study.submit("paused", "step_ms=50 checkpoint_every=5 eval_every=5", 100000,
+                          parameters={"optimizer.lr": [1.0e-3, 2.0e-3]})
+    study.trains(paused, 12)
+    study.dtctl("pause", str(paused))
+    study.until(lambda: all(t["state"] == "pending" for t in study.trials(paused)), "paused trials leave")
+    study.dtctl("worker", "drain", "w9", "--reason", "a new fan")
+
+
+def record_what_goes_on(study):
     waits = study.submit("waits", "step_ms=100 checkpoint_every=5 eval_every=5", 100000, resources={"gpus": 2},
                          parameters={"optimizer.lr": [1.0e-3, 2.0e-3, 3.0e-3]})
     study.trains(waits, 12)
@@ -129,9 +173,13 @@ def main():
         study = Study(build, folder)
         try:
             record(study)
+            record_searches(study)
+            record_what_goes_on(study)
         finally:
             study.stop()
-        shutil.copy(pathlib.Path(folder) / "state/journal.db", output)
+        state, output = pathlib.Path(folder) / "state", pathlib.Path(output)
+        shutil.copy(state / "journal.db", output)
+        shutil.copy(state / "journal.mark", output.with_suffix(".mark"))
 
 
 if __name__ == "__main__":
