@@ -10,6 +10,6 @@
 
 namespace dt {
 
-inline constexpr uint32_t kWorkerLevel = 1;  // of this version
+inline constexpr uint32_t kWorkerLevel = 2;  // of this version
 
 }  // namespace dt
