@@ -169,6 +169,7 @@ Consequence ConsequenceOf(v1::Cause cause) {
       return Consequence::kCancels;
     case v1::CAUSE_WORKER_LOST:
     case v1::CAUSE_PREEMPTED:
+    case v1::CAUSE_WORKER_FAULT:
       return Consequence::kRetriesLoss;
     case v1::CAUSE_TRAINER_CRASH:
     case v1::CAUSE_COLLECTIVE:

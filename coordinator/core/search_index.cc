@@ -142,6 +142,7 @@ bool FailedByItself(v1::Cause cause) {
       return true;
     case v1::CAUSE_COLLECTIVE:  // no rank told a cause of its own: what broke lies between them
     case v1::CAUSE_WORKER_LOST:
+    case v1::CAUSE_WORKER_FAULT:
     case v1::CAUSE_PREEMPTED:
     case v1::CAUSE_CANCELLED:
     case v1::CAUSE_STOPPED_EARLY:

@@ -101,6 +101,7 @@ TEST(LifecycleTest, EveryCauseHasAConsequence) {
       {v1::CAUSE_NONFINITE, Consequence::kFails},
       {v1::CAUSE_CONFIG, Consequence::kFails},
       {v1::CAUSE_DATA, Consequence::kFails},
+      {v1::CAUSE_WORKER_FAULT, Consequence::kRetriesLoss},
   };
   for (int c = v1::CAUSE_FINISHED; c <= v1::Cause_MAX; ++c) {
     const auto cause = static_cast<v1::Cause>(c);
