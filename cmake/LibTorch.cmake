@@ -71,6 +71,15 @@ set(DTRAIN_CUDA_FOUND OFF)      # the CUDA part compiles, and links with dt_cuda
 set(DTRAIN_CUDA_RUNS OFF)       # and every library it needs at start is here
 if(NOT DTRAIN_CUDA STREQUAL "OFF")
   file(GLOB toolkits LIST_DIRECTORIES true /usr/local/cuda /usr/local/cuda-13*)
+  # That of the nvcc on the PATH, wherever it is.
+  find_program(DTRAIN_NVCC nvcc)
+  mark_as_advanced(DTRAIN_NVCC)
+  if(DTRAIN_NVCC)
+    file(REAL_PATH ${DTRAIN_NVCC} nvcc)
+    cmake_path(GET nvcc PARENT_PATH nvcc)
+    cmake_path(GET nvcc PARENT_PATH toolkit)
+    list(APPEND toolkits ${toolkit} ${toolkit}/targets/x86_64-linux)
+  endif()
   set(toolkit_includes "")
   set(toolkit_libs "")
   foreach(toolkit IN LISTS toolkits)

@@ -36,7 +36,7 @@ build_gpu_trainer() {
     rm -f "$build/CMakeCache.txt"
     configure_gpu_build "$gpu_torch" "$build" "$bundle"
   fi
-  cmake --build "$build" --parallel "$(build_jobs)" "${targets[@]}" >&2
+  cmake --build "$build" --parallel "${gpu_jobs:-$(build_jobs)}" "${targets[@]}" >&2
 }
 
 # gpu-test [--bundle DIR]

@@ -203,6 +203,9 @@ class Trainer:
             # A copy, because with CUDA graphs the next step writes to the same place.
             total = loss.detach().clone() if total is None else total + loss.detach()
         torch.nn.utils.clip_grad_norm_(self.parameters, 1.0)
+        if warm_up := case.get("warmup_steps", 0):
+            for group in self.optimizer.param_groups:
+                group["lr"] = case["lr"] * min(1.0, (number + 1) / warm_up)
         self.optimizer.step()
         return total
 

@@ -25,6 +25,10 @@ class Absent(Exception):
     """Why there is no PyTorch in Python here, and what to do."""
 
 
+def cache_folder() -> pathlib.Path:
+    return pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "dtrain"
+
+
 def _python311() -> str:
     for name in ("python3.11", "python3"):
         path = shutil.which(name)

@@ -49,6 +49,7 @@ SHAPES = [
     Shape("tiny", 32, 256, graphs=True),
     Shape("tiny", 8, 1024, graphs=True),
     Shape("tiny", 128, 256),
+    Shape("tiny", 128, 512),
     Shape("tiny", 32, 1024, quick=True),
     Shape("tiny", 128, 1024),
     Shape("tiny", 8, 2048),

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import pathlib
 import shutil
 import sys
@@ -34,6 +35,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                              f"after {QUICK_BUDGET} s")
     parser.add_argument("--warm-up", type=int, default=-1, help=f"steps before those that count; {WARM_UP_STEPS}")
     parser.add_argument("--budget", type=int, default=0, help="seconds after which no shape begins; 0: none")
+
+
+def record(shape: shapes.Shape, who: str, **values) -> None:
+    """A line for ./dev gpu-day, which names the file."""
+    if path := os.environ.get("DTRAIN_DAY_RECORDS"):
+        told = {"what": "bench", "stage": os.environ.get("DTRAIN_DAY_STAGE", ""), "shape": shape.name, "who": who}
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps({**told, **values}) + "\n")
 
 
 class Contest:
@@ -88,7 +97,8 @@ class Contest:
             "shard": str(self.folder / "train.bin"), "weights": weights, "meeting": ""}))
         runs[OURS] = lambda: gang.run(self.spec(self.window), str(self.folder))
         for variant in shapes.peers_of(self.shape, self.at.peers):
-            peer = theirs.Peer(self.at.python, self.at.environment, str(case_file), 1, variant, self.at.log)
+            peer = theirs.Peer(self.at.python, self.at.environment, str(case_file), 1, variant, self.at.log,
+                               pathlib.Path(self.options.peer_program or theirs.PROGRAM))
             peers[variant] = peer
             self.first[variant] = peer.ready_seconds
             runs[variant] = lambda peer=peer: peer.run(self.all_steps)
@@ -126,6 +136,7 @@ class Contest:
         mine = self.times(OURS).median if OURS in self.told else 0.0
         for variant in [OURS] + shapes.peers_of(shape, self.at.peers):
             if variant not in self.told:
+                record(self.shape, variant, failed=self.failed.get(variant, "not run"))
                 print(f"{shape.name:18} {variant:30} {self.failed.get(variant, 'not run')}", flush=True)
                 continue
             times = self.times(variant)
@@ -136,15 +147,23 @@ class Contest:
                             for floor in (floors.strict, floors.serial))
             memory = max(told["memory"] for told in self.told[variant])
             line += f"{memory / 2**30:7.2f} {self.first[variant]:6.1f} "
+            compared = {}
             if variant != OURS and mine > 0:
-                line += f"{times.median / mine:5.2f}x  {self._compare(variant, problems)}"
+                agreement = self._agreement(variant)
+                line += f"{times.median / mine:5.2f}x  {self._judged(variant, agreement, problems)}"
+                compared = {"ratio": times.median / mine, "early": agreement.early, "all": agreement.all}
             print(line, flush=True)
+            record(self.shape, variant, ms=1e3 * times.median, p10=1e3 * times.p10, p90=1e3 * times.p90,
+                   tokens_per_second=shape.tokens / times.median, memory_gib=memory / 2**30,
+                   first_seconds=self.first[variant], **compared)
         if self.kernels:
             print(f"{'':18} attention of PyTorch eager: {', '.join(self.kernels)}")
         return problems
 
-    def _compare(self, variant: str, problems: list[str]) -> str:
-        agreement = shapes.agreement(self.losses.get("losses", []), self.told[variant][0]["losses"], self.precision)
+    def _agreement(self, variant: str) -> shapes.Agreement:
+        return shapes.agreement(self.losses.get("losses", []), self.told[variant][0]["losses"], self.precision)
+
+    def _judged(self, variant: str, agreement: shapes.Agreement, problems: list[str]) -> str:
         words = f"{agreement.early:.1e} {agreement.all:.1e}"
         if variant == shapes.PARAMETERS16:
             return words + " (other arithmetic: not judged)"

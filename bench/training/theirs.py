@@ -8,13 +8,16 @@ import subprocess
 import ours
 
 
+PROGRAM = pathlib.Path(__file__).with_name("peer.py")
+
+
 class Failed(Exception):
     """The variant cannot do it: out of memory, or its compiler failed. The process may be asked again."""
 
 
 class Peer:
     def __init__(self, python: str, environment: dict, case_file: str, ranks: int, variant: str, log,
-                 program: pathlib.Path = pathlib.Path(__file__).with_name("peer.py")):
+                 program: pathlib.Path = PROGRAM):
         """Returns once the variant has trained a few steps, so that it is compiled; `failed` says why it has not."""
         self.processes = [
             subprocess.Popen([python, str(program), case_file, str(rank), variant], stdin=subprocess.PIPE,

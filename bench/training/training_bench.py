@@ -52,9 +52,10 @@ MODELS = {
 class Bench:
     def __init__(self, options: argparse.Namespace, folder: pathlib.Path):
         self.options, self.folder = options, folder
-        cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "dtrain"
-        self.python, self.environment = python_torch.environment(pathlib.Path(options.libtorch), cache,
-                                                                 options.same_mkl, options.device)
+        self.python, self.environment = (
+            (sys.executable, dict(os.environ)) if options.peer_program else
+            python_torch.environment(pathlib.Path(options.libtorch), python_torch.cache_folder(), options.same_mkl,
+                                     options.device))
         self.log = open(folder / "log", "w", encoding="utf-8")
         self.cores = sorted(os.sched_getaffinity(0))
         self.shapes, self.peers = options.chosen_shapes, options.chosen_peers
@@ -129,6 +130,7 @@ def parse() -> argparse.Namespace:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dttrain", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--libtorch", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--peer-program", default="", help=argparse.SUPPRESS)
     parser.add_argument("--models", default="tiny_transformer,small_gpt", help=f"of {', '.join(MODELS)}")
     parser.add_argument("--ranks", default="1,2", help="numbers of ranks")
     parser.add_argument("--rounds", type=int, default=0, help="3; with shapes 2")
