@@ -154,10 +154,9 @@ v1::Value Load(const google::protobuf::Message& whole, const Field& field) {
 absl::Status SetField(v1::Spec& spec, std::string_view path, const v1::Value& value) {
   const Field* field = FindField(path);
   if (field == nullptr) {
-    const std::string near = SuggestPath(path);
+    const std::string hint = PathHint(path);
     return absl::InvalidArgumentError(
-        absl::StrCat("unknown field ", internal::Quote(path),
-                     near.empty() ? "" : absl::StrCat("; did you mean '", near, "'?")));
+        absl::StrCat("unknown field ", internal::Quote(path), hint.empty() ? "" : "; ", hint));
   }
   const ReadValue read = Canonical(*field, value);
   if (!read.value) return absl::InvalidArgumentError(ToString(read.issue));

@@ -239,7 +239,8 @@ std::vector<Issue> CheckRange(const Field& field, const v1::Range& range) {
   }
   if (range.scale() == "log" && range.min() <= 0) {
     return {{absl::StrCat(where, ".min"), "conflict",
-             absl::StrCat("'", where, "' has scale log; its min must be above 0"), ""}};
+             absl::StrCat("'", where, "' has scale log; its min must be above 0"),
+             "the ends are values, not exponents: write 1.0e-5 for -5"}};
   }
   if (range.step() != 0) CheckStep(field, range, where, issues);
   return issues;

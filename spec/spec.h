@@ -29,6 +29,9 @@ std::string Suggest(std::string_view wrong, const std::vector<std::string>& know
 // may.
 std::string NameProblem(std::string_view name);
 // What to write in place of another system's word for a value of the field at `path`; "": it is none.
+// What to say of a path that no file may have: other systems' word by its meaning, else the path
+// that was likely meant. "": nothing.
+std::string PathHint(std::string_view wrong);
 std::string OtherValueHint(std::string_view path, std::string_view text);
 // The same among every path that a file may set; knows other systems' names ("learning_rate").
 std::string SuggestPath(std::string_view wrong);

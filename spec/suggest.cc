@@ -1,11 +1,12 @@
-// suggest.cc: "did you mean …?": the nearest known word by edits, and other systems' names for
-// ours.
+// suggest.cc: "did you mean …?": by meaning where other systems have the word (other_words.cc), else
+// the nearest known word where a slip is likely.
 #include <algorithm>
 #include <array>
-#include <utility>
+#include <optional>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "spec/other_words.h"
 #include "spec/spec.h"
 
 namespace dt::spec {
@@ -37,104 +38,6 @@ std::string_view Last(std::string_view path) {
   const size_t dot = path.rfind('.');
   return dot == std::string_view::npos ? path : path.substr(dot + 1);
 }
-
-// What other systems call our fields, and where people look for them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 88> kOtherNames{{
-    {"learning_rate", "optimizer.lr"},
-    {"max_lr", "optimizer.lr"},
-    {"beta1", "optimizer.betas"},
-    {"beta2", "optimizer.betas"},
-    {"wd", "optimizer.weight_decay"},
-    {"epsilon", "optimizer.eps"},
-    {"batch", "train.batch_size"},
-    {"micro_batch_size", "train.batch_size"},
-    {"per_device_train_batch_size", "train.batch_size"},
-    {"gradient_accumulation_steps", "train.global_batch_size"},
-    {"total_batch_size", "train.global_batch_tokens"},
-    {"sequence_length", "train.seq_len"},
-    {"block_size", "train.seq_len"},
-    {"context_length", "train.seq_len"},
-    {"max_iters", "train.max_steps"},
-    {"steps", "train.max_steps"},
-    {"num_epochs", "train.epochs"},
-    {"num_train_epochs", "train.epochs"},
-    {"max_grad_norm", "train.grad_clip"},
-    {"clip", "train.grad_clip"},
-    {"num_layers", "model.n_layer"},
-    {"layers", "model.n_layer"},
-    {"num_heads", "model.n_head"},
-    {"heads", "model.n_head"},
-    {"hidden_size", "model.n_embd"},
-    {"d_model", "model.n_embd"},
-    {"d_ff", "model.n_ff"},
-    {"warmup", "schedule.warmup_steps"},
-    {"lr_decay", "schedule.type"},
-    {"world_size", "resources.gpus"},
-    {"slots_per_trial", "resources.gpus"},
-    {"nproc_per_node", "resources.gpus"},
-    {"dtype", "precision.compute"},
-    {"max_restarts", "retries.max"},
-    {"max_concurrent_trials", "search.max_concurrent"},
-    // W&B sweeps
-    {"run_cap", "search.max_trials"},
-    {"early_terminate", "search.asha"},
-    {"max_iter", "train.max_steps"},
-    {"program", "command"},
-    // Optuna
-    {"n_trials", "search.max_trials"},
-    {"n_jobs", "search.max_concurrent"},
-    {"direction", "search.goal"},
-    {"reduction_factor", "search.asha.eta"},
-    {"pruner", "search.asha"},
-    {"enqueue_trial", "include"},
-    {"enqueue", "include"},
-    // Ray Tune
-    {"num_samples", "search.max_trials"},
-    {"param_space", "parameters"},
-    {"points_to_evaluate", "include"},
-    {"search_alg", "search.method"},
-    {"grace_period", "search.asha.rungs"},
-    {"max_t", "train.max_steps"},
-    {"max_failures", "retries.max"},
-    {"perturbation_interval", "search.pbt.every"},
-    {"quantile_fraction", "search.pbt.quantile"},
-    {"perturbation", "search.pbt"},
-    {"perturbation_factors", "search.pbt"},
-    {"resample_probability", "search.pbt.resample"},
-    {"hyperparam_mutations", "parameters"},
-    {"population_size", "search.max_trials"},
-    {"runtime_env", "resources.env"},
-    {"working_dir", "workdir"},
-    {"env_vars", "resources.env"},
-    {"resources_per_trial", "resources"},
-    {"stopper", "stop"},
-    // Determined
-    {"searcher", "search"},
-    {"entrypoint", "command"},
-    {"environment_variables", "resources.env"},
-    {"context", "code"},
-    {"divisor", "search.asha.eta"},
-    {"max_rungs", "search.asha.rungs"},
-    {"num_rungs", "search.asha.rungs"},
-    {"smaller_is_better", "search.goal"},
-    {"hyperparameters", "parameters"},
-    {"bracket_rungs", "search.asha.brackets"},
-    {"num_brackets", "search.asha.brackets"},
-    // Katib, NNI
-    {"maxConcurrent", "search.max_concurrent"},
-    {"parallelTrialCount", "search.max_concurrent"},
-    {"trialConcurrency", "search.max_concurrent"},
-    {"maxTrialCount", "search.max_trials"},
-    {"maxFailedTrialCount", "search.max_failed_trials"},
-    // For programs, wherever they come from
-    {"env", "resources.env"},
-    {"script", "command"},
-    {"args", "command"},
-    {"cmd", "command"},
-    {"cwd", "workdir"},
-    {"early_stopping", "stop.patience"},
-    {"early_stopping_patience", "stop.patience"},
-}};
 
 // The same of values. A hint of several words is whole; one word is what was meant.
 struct OtherValue {
@@ -211,26 +114,60 @@ std::string OtherValueHint(std::string_view path, std::string_view text) {
   return "";
 }
 
-std::string Suggest(std::string_view wrong, const std::vector<std::string>& known) {
-  wrong = wrong.substr(0, kLongestCompared);
-  // Half of a short word, or a third of a long one, may be wrong; more is another word.
-  const size_t allowed = std::max<size_t>(wrong.size() <= 4 ? wrong.size() / 2 : 2,
-                                          std::min<size_t>(wrong.size() / 3, 4));
-  size_t best = allowed + 1;
-  std::string nearest;
-  for (const std::string& word : known) {
-    const size_t shorter = std::min(word.size(), wrong.size());
-    if (std::max(word.size(), wrong.size()) - shorter > allowed) continue;
-    const size_t edits = Edits(wrong, word);
-    if (edits < best) {
-      best = edits;
-      nearest = word;
-    }
-  }
-  return nearest;
+namespace {
+
+// What may be wrong in a word of this length and still be a slip: of short words every second is
+// near to another.
+size_t SlipsAllowed(size_t size) { return size <= 2 ? 0 : size <= 5 ? 1 : size <= 9 ? 2 : 3; }
+
+// How far a slip is from the word that was meant; nullopt: it is another word.
+std::optional<size_t> Slips(std::string_view wrong, std::string_view word) {
+  const size_t shorter = std::min(wrong.size(), word.size());
+  const size_t longer = std::max(wrong.size(), word.size());
+  const size_t allowed = SlipsAllowed(longer);
+  if (longer - shorter > allowed) return std::nullopt;
+  // Nobody misses the first of three or four letters.
+  constexpr size_t kShort = 4;
+  if (longer <= kShort && (shorter == 0 || wrong.front() != word.front())) return std::nullopt;
+  const size_t edits = Edits(wrong, word);
+  return edits <= allowed ? std::optional(edits) : std::nullopt;
 }
 
-std::string SuggestPath(std::string_view wrong) {
+// The same of paths, word by word.
+std::optional<size_t> PathSlips(std::string_view wrong, std::string_view path) {
+  size_t sum = 0;
+  while (true) {
+    const size_t dot = wrong.find('.');
+    const size_t other = path.find('.');
+    if ((dot == std::string_view::npos) != (other == std::string_view::npos)) return std::nullopt;
+    const std::string_view word = wrong.substr(0, dot);
+    const std::string_view ours = path.substr(0, other);
+    if (word != ours) {
+      const std::optional<size_t> slips = Slips(word, ours);
+      if (!slips) return std::nullopt;
+      sum += *slips;
+    }
+    if (dot == std::string_view::npos) return sum;
+    wrong.remove_prefix(dot + 1);
+    path.remove_prefix(other + 1);
+  }
+}
+
+template <typename Distance>
+std::string Nearest(std::string_view wrong, const std::vector<std::string>& known,
+                    const Distance& distance) {
+  const std::string* nearest = nullptr;
+  size_t least = 0;
+  for (const std::string& word : known) {
+    const std::optional<size_t> slips = distance(wrong, word);
+    if (!slips || (nearest != nullptr && *slips >= least)) continue;
+    nearest = &word;
+    least = *slips;
+  }
+  return nearest == nullptr ? "" : *nearest;
+}
+
+std::vector<std::string> KnownPaths() {
   std::vector<std::string> known = TopWords();
   for (const auto* table : {&ExperimentFieldTable(), &FieldTable()}) {
     for (const Field& field : *table) {
@@ -239,12 +176,26 @@ std::string SuggestPath(std::string_view wrong) {
       if (section.find('.') != std::string::npos) known.push_back(section);  // "search.asha"
     }
   }
+  return known;
+}
+
+bool IsSentence(std::string_view hint) { return hint.find(' ') != std::string_view::npos; }
+
+}  // namespace
+
+std::string Suggest(std::string_view wrong, const std::vector<std::string>& known) {
+  return Nearest(wrong.substr(0, kLongestCompared), known, Slips);
+}
+
+std::string SuggestPath(std::string_view wrong) {
+  const std::vector<std::string> known = KnownPaths();
   const std::string_view last = Last(wrong);
   const bool ours = std::find(known.begin(), known.end(), wrong) != known.end();
-  for (const auto& [theirs, path] : kOtherNames) {
-    if (theirs == last && !ours) return std::string(path);
+  if (const auto theirs = OtherPath(wrong); theirs && !ours) {
+    return IsSentence(*theirs) ? "" : std::string(*theirs);
   }
-  if (std::string near = Suggest(wrong, known); !near.empty()) return near;
+  const std::string_view compared = wrong.substr(0, kLongestCompared);
+  if (std::string near = Nearest(compared, known, PathSlips); !near.empty()) return near;
   // The right word under the wrong section, or a section forgotten: "train.lr", "batch_size".
   for (const std::string& path : known) {
     if (Last(path) == last && last != "every" && last != "type" && last != "max") return path;
@@ -257,6 +208,13 @@ std::string SuggestPath(std::string_view wrong) {
     if (lasts[i] == near) return known[i];
   }
   return "";
+}
+
+std::string PathHint(std::string_view wrong) {
+  const auto theirs = OtherPath(wrong);
+  if (theirs && IsSentence(*theirs) && FindField(wrong) == nullptr) return std::string(*theirs);
+  const std::string near = SuggestPath(wrong);
+  return near.empty() ? "" : absl::StrCat("did you mean '", near, "'?");
 }
 
 }  // namespace dt::spec

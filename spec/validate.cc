@@ -216,15 +216,15 @@ class Validator {
       Add(where, "not_available", absl::StrCat("'", path, "' is not yet available"));
       return;
     }
-    std::string near = SuggestPath(path);
-    if (near == path) {  // a section, or what the file says beside the fields of trials
+    if (SuggestPath(path) ==
+        path) {  // a section, or what the file says beside the fields of trials
       Add(where, "not_a_field",
           absl::StrCat(internal::Quote(path), " is not a field of a trial and cannot be swept"),
           "sweep a field with its section, such as train.batch_size");
       return;
     }
-    if (!near.empty()) near = absl::StrCat("did you mean '", near, "'?");
-    Add(where, "unknown_key", absl::StrCat("unknown field ", internal::Quote(path)), near);
+    Add(where, "unknown_key", absl::StrCat("unknown field ", internal::Quote(path)),
+        PathHint(path));
   }
 
   void CheckParameters() {

@@ -48,6 +48,17 @@ void QuestionData(const v1::Spec& trial, std::vector<Violation>& out) {
                  "name shards that are kept apart"});
 }
 
+// Determined's own default, where smaller numbers go first.
+void QuestionPriority(const v1::Spec& trial, std::vector<Violation>& out) {
+  constexpr int32_t kDetermined = 42;
+  if (trial.resources().priority() != kDetermined) return;
+  out.push_back({"priority",
+                 {"resources.priority"},
+                 "resources.priority 42 goes before all of a smaller number; in Determined, whose "
+                 "default it is, it goes behind them",
+                 "leave it out, or choose a larger number for what is to go first"});
+}
+
 // A trial that may not grow as far as the file lets it.
 void QuestionSizes(const v1::Spec& trial, std::vector<Violation>& out) {
   const int32_t most = trial.resources().max_gpus();
@@ -103,6 +114,7 @@ void QuestionUnused(const v1::Spec& trial, const PathSet& set, std::vector<Viola
 
 std::vector<Violation> QuestionTrial(const v1::Spec& trial, const PathSet& set) {
   std::vector<Violation> out;
+  QuestionPriority(trial, out);
   if (IsProgram(trial)) return out;  // what it does is its own affair
   QuestionRate(trial, out);
   QuestionVocabulary(trial, out);

@@ -9,6 +9,7 @@
 #include "common/status.h"
 #include "coordinator/store/sql_reader.h"
 #include "google/protobuf/descriptor.h"
+#include "spec/training_time.h"
 
 namespace dt {
 namespace {
@@ -18,6 +19,8 @@ using google::protobuf::FieldDescriptor;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr char kTokensPerSecond[] = "tokens_per_second";
 constexpr char kUtilization[] = "flops_utilization_ratio";
+// No program can report this name, which begins with no letter.
+constexpr char kTrainingSeconds[] = ".training_seconds";
 // Few, so that those of the last, unfinished page, which are read each time, are few.
 constexpr int kEvaluationsAtOnce = 32;
 
@@ -27,7 +30,8 @@ const FieldDescriptor* FindColumn(const std::string& metric) {
 }
 
 bool IsOfRows(const std::string& metric) {
-  return metric == kTokensPerSecond || metric == kUtilization || FindColumn(metric) != nullptr;
+  return metric == kTokensPerSecond || metric == kUtilization || metric == kTrainingSeconds ||
+         FindColumn(metric) != nullptr;
 }
 
 double FieldValue(const v1::StepRow& row, const FieldDescriptor* field) {
@@ -93,6 +97,7 @@ struct CurveKeeper::Kept {
   uint32_t attempt = 0;
   uint64_t rows = 0;
   bool complete = false;
+  spec::TrainingTime time;                // up to the last row read
   std::string evaluations_token;          // of the last full page
   std::vector<v1::EvaluationRow> newest;  // of the pages behind that one
   std::vector<Curve> curves;
@@ -145,9 +150,12 @@ absl::Status CurveKeeper::ReadRows(Reader& reader, Kept& kept, size_t& rows_left
     request.set_page_token(TokenBehindRow(kept.of.trial, kept.step, kept.attempt));
     DT_ASSIGN_OR_RETURN(const v1::ReadMetricsResponse page, reader.ReadMetrics(request));
     for (const v1::MetricRow& one : page.rows()) {
+      const double trained = kept.time.After(one.attempt(), one.row());
       for (size_t i = 0; i < kept.curves.size(); ++i) {
-        if (!IsOfRows(kept.of.metrics[i])) continue;
-        kept.curves[i].Add(one.row().step(), ValueOf(one.row(), kept.of.metrics[i]));
+        const std::string& metric = kept.of.metrics[i];
+        if (!IsOfRows(metric)) continue;
+        kept.curves[i].Add(one.row().step(),
+                           metric == kTrainingSeconds ? trained : ValueOf(one.row(), metric));
       }
       kept.step = one.row().step();
       kept.attempt = one.attempt();

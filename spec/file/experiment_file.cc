@@ -120,9 +120,8 @@ class Reader {
                       absl::StrCat("'", path, "' is not yet available"));
       return;
     }
-    std::string near = spec::SuggestPath(path);
-    std::string hint = near.empty() ? "" : absl::StrCat("did you mean '", near, "'?");
-    if (near == path) {
+    std::string hint = spec::PathHint(path);
+    if (spec::SuggestPath(path) == path) {
       const size_t dot = path.find('.');
       hint = absl::StrCat("dots are for parameters and exclude; here write ", path.substr(0, dot),
                           ": {", path.substr(dot + 1), ": …}");

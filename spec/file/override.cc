@@ -154,6 +154,56 @@ std::string Splice(const std::string& text, const std::string& assignment) {
   return text;
 }
 
+// Whether a map at this path is fields, each of which may be set by itself; what describes a
+// parameter is one value.
+bool IsFields(const std::vector<std::string>& path) {
+  return path.size() < 2 || path.front() != "parameters";
+}
+
+// Puts what `from` has into `into`: fields that it does not name stay as they are.
+void Merge(YamlNode from, const std::vector<std::string>& path, YamlNode& into) {
+  if (from.kind != Kind::kMap || into.kind != Kind::kMap || from.reported || !IsFields(path)) {
+    into = std::move(from);
+    return;
+  }
+  for (YamlEntry& entry : from.entries) {
+    YamlEntry* known = Find(into, entry.key);
+    if (known == nullptr) {
+      into.entries.push_back(std::move(entry));
+      continue;
+    }
+    known->mark = entry.mark;
+    std::vector<std::string> below = path;
+    below.push_back(entry.key);
+    Merge(std::move(entry.value), below, known->value);
+  }
+}
+
+// "train={a: 1, b: {c: 2}}" as "train.a=1" and "train.b.c=2"; anything else as it is.
+void AppendLeaves(const std::string& path, const YamlNode& node, std::vector<std::string>& leaves) {
+  if (node.kind == Kind::kMap && !node.entries.empty() && IsFields(Keys(path))) {
+    for (const YamlEntry& entry : node.entries) {
+      AppendLeaves(absl::StrCat(path, ".", entry.key), entry.value, leaves);
+    }
+    return;
+  }
+  std::string value = PrintYaml(node);
+  if (!value.empty() && value.back() == '\n') value.pop_back();
+  leaves.push_back(absl::StrCat(path, "=", value));
+}
+
+std::vector<std::string> Leaves(const std::string& assignment) {
+  const size_t equals = assignment.find('=');
+  const std::string value = equals == std::string::npos ? "" : assignment.substr(equals + 1);
+  if (value.empty() || value.front() != '{') return {assignment};
+  const YamlTree tree = ParseYaml(value);
+  const std::string path = assignment.substr(0, equals);
+  if (!tree.readable || tree.root.kind != Kind::kMap || !IsFields(Keys(path))) return {assignment};
+  std::vector<std::string> leaves;
+  AppendLeaves(path, tree.root, leaves);
+  return leaves;
+}
+
 }  // namespace
 
 void ApplyOverride(const std::string& text, int source, YamlTree& tree) {
@@ -185,12 +235,14 @@ void ApplyOverride(const std::string& text, int source, YamlTree& tree) {
     entry->mark.source = &key == &argument.path.back() ? source : entry->mark.source;
     node = &entry->value;
   }
-  *node = ValueNode(argument.value, source, tree.problems);
+  Merge(ValueNode(argument.value, source, tree.problems), argument.path, *node);
 }
 
 std::string SpliceOverrides(std::string_view text, const std::vector<std::string>& arguments) {
   std::string out(text);
-  for (const std::string& one : arguments) out = Splice(out, one);
+  for (const std::string& one : arguments) {
+    for (const std::string& leaf : Leaves(one)) out = Splice(out, leaf);
+  }
   return out;
 }
 

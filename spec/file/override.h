@@ -9,7 +9,8 @@
 
 namespace dt::spec {
 
-// Puts the value at its path in the tree, making sections on the way; what is wrong with the
+// Puts the value at its path in the tree, making sections on the way; of a section the fields that
+// the value does not name stay as they are; what is wrong with the
 // argument becomes a problem of the tree. `source` marks what came of it (Mark::source).
 void ApplyOverride(const std::string& argument, int source, YamlTree& tree);
 

@@ -2,13 +2,13 @@
 #include "spec/file/sweep.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "spec/file/other_parameter.h"
 #include "spec/file/range.h"
 #include "spec/program.h"
 #include "spec/search.h"
@@ -17,24 +17,6 @@ namespace dt::spec {
 namespace {
 
 using Kind = YamlNode::Kind;
-
-// What other systems call the words of a parameter.
-constexpr std::array<std::pair<std::string_view, const char*>, 14> kOtherWords{{
-    {"low", "min"},
-    {"high", "max"},
-    {"lower", "min"},
-    {"upper", "max"},
-    {"minval", "min"},
-    {"maxval", "max"},
-    {"log", "scale"},
-    {"q", "step"},
-    {"num", "count"},
-    {"vals", "values"},
-    {"choices", "values"},
-    {"categories", "values"},
-    {"grid_search", "values"},
-    {"weights", "probabilities"},
-}};
 
 // Whether a range stays one, or is cut into the values of a grid.
 enum class Ranges { kKept, kCut, kUnknown };
@@ -91,17 +73,16 @@ class ParameterReader {
       } else if (entry.key == "type" || entry.key == "distribution" || entry.key == "when") {
         reading_.Refuse(entry.mark, path_,
                         {child, "not_available", absl::StrCat("'", child, "' is not yet available"),
-                         entry.key == "distribution" ? "min, max and scale say it" : ""});
+                         OtherParameterHint(entry.key, node_)});
       } else {
-        const auto other = std::find_if(kOtherWords.begin(), kOtherWords.end(),
-                                        [&](const auto& pair) { return pair.first == entry.key; });
+        std::string hint = OtherParameterHint(entry.key, node_);
         const std::string near =
-            other == kOtherWords.end() ? spec::Suggest(entry.key, kKnown) : other->second;
+            IsOtherParameterWord(entry.key) ? "" : spec::Suggest(entry.key, kKnown);
+        if (!near.empty()) hint = absl::StrCat("did you mean '", near, "'?");
+        if (hint.empty()) hint = "it may hold values, value, or min, max, scale, step and count";
         reading_.Refuse(
             entry.mark, path_,
-            {child, "unknown_key", absl::StrCat("unknown key '", child, "'"),
-             near.empty() ? "it may hold values, value, or min, max, scale, step and count"
-                          : absl::StrCat("did you mean '", near, "'?")});
+            {child, "unknown_key", absl::StrCat("unknown key '", child, "'"), std::move(hint)});
       }
     }
   }

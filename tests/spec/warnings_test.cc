@@ -43,6 +43,10 @@ INSTANTIATE_TEST_SUITE_P(
               [](B& b) { b.spec().mutable_search()->set_goal("maximize"); },
               {"search.goal"}},
         Warns{"rate", [](B& b) { b.Set("optimizer.lr", "1000"); }, {"optimizer.lr"}},
+        Warns{"determineds_priority",
+              [](B& b) { b.Set("resources.priority", "42"); },
+              {"resources.priority"}},
+        Warns{"a_priority", [](B& b) { b.Set("resources.priority", "5"); }, {}},
         Warns{"usual_rate", [](B& b) { b.Set("optimizer.lr", "0.01"); }, {}},
         Warns{"swept_rate",
               [](B& b) {

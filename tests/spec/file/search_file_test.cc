@@ -268,8 +268,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{DT_RANDOM "parameters: {model.norm: {min: 2, max: 8}}\n",
                 "wrong_type: 'model.norm' has no range; list its values"},
         Refusal{DT_RANDOM "parameters: {optimizer.lr: {distribution: log_uniform}}\n",
-                "not_available: 'parameters.optimizer.lr.distribution' is not yet available; min, "
-                "max and scale say it"},
+                "not_available: 'parameters.optimizer.lr.distribution' is not yet available; the "
+                "bounds are exponents there and values here: write {min: 1.0e-5, max: 0.01, scale: "
+                "log}"},
         Refusal{DT_RANDOM
                 "parameters: {train.batch_size: {values: [2, 4, 8], probabilities: [1, 2]}}\n",
                 "conflict: parameters.train.batch_size has 3 values and 2 probabilities; give one "

@@ -1,0 +1,158 @@
+#include "spec/file/other_parameter.h"
+
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace dt::spec {
+namespace {
+
+constexpr char kNoNormal[] =
+    "draws here are even (scale: linear) or even in the logarithm (scale: log); there are no "
+    "normal ones";
+constexpr char kListed[] = "write values: [...]";
+constexpr char kLog[] = "write min, max and scale: log";
+constexpr char kEven[] = "write min and max; a range is even unless scale says otherwise";
+
+// Single words are ours for theirs; others are sentences; "": there is nothing of the kind.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 47> kWords{{
+    {"low", "min"},
+    {"high", "max"},
+    {"lower", "min"},
+    {"upper", "max"},
+    {"minval", "min"},
+    {"maxval", "max"},
+    {"minimum", "min"},
+    {"maximum", "max"},
+    {"lower_bound", "min"},
+    {"upper_bound", "max"},
+    {"from", "min"},
+    {"to", "max"},
+    {"start", "min"},
+    {"stop", "max"},
+    {"log", "write scale: log"},
+    {"log_scale", "write scale: log"},
+    {"base", "write min and max as values, not as exponents, and scale: log"},
+    {"q", "step"},
+    {"quantization", "step"},
+    {"num", "count"},
+    {"num_values", "count"},
+    {"vals", "values"},
+    {"choices", "values"},
+    {"categories", "values"},
+    {"options", "values"},
+    {"list", "values"},
+    {"grid", "values"},
+    {"grid_search", "values"},
+    {"choice", "values"},
+    {"categorical", "values"},
+    {"val", "value"},
+    {"const", "value"},
+    {"weights", "probabilities"},
+    {"probs", "probabilities"},
+    {"uniform", kEven},
+    {"quniform", "write min, max and step"},
+    {"randint", "write min and max; the ends belong to the range"},
+    {"loguniform", kLog},
+    {"log_uniform", kLog},
+    {"normal", kNoNormal},
+    {"mu", kNoNormal},
+    {"sigma", kNoNormal},
+    {"parameters", "nested parameters are written with dots: a.b: {min: 0, max: 1}"},
+    {"when", "there are no conditional parameters; exclude leaves combinations out"},
+    {"condition", "there are no conditional parameters; exclude leaves combinations out"},
+    {"default", ""},
+    {"mean", kNoNormal},
+}};
+
+const YamlNode* Find(const YamlNode& node, std::string_view key) {
+  for (const YamlEntry& entry : node.entries) {
+    if (entry.key == key && entry.value.kind == YamlNode::Kind::kScalar) return &entry.value;
+  }
+  return nullptr;
+}
+
+std::string TextOf(const YamlNode& node, std::string_view key) {
+  const YamlNode* found = Find(node, key);
+  return found == nullptr ? "" : found->text;
+}
+
+// What the bounds are exponents of, as Determined's `type: log` has it and W&B's `log_uniform`;
+// nullopt: they are values.
+std::optional<double> BaseOf(const YamlNode& node) {
+  const std::string distribution = TextOf(node, "distribution");
+  if (absl::StrContains(distribution, "log_uniform") && !absl::EndsWith(distribution, "_values")) {
+    return std::exp(1.0);
+  }
+  if (TextOf(node, "type") != "log" && Find(node, "base") == nullptr) return std::nullopt;
+  double base = 10;
+  if (const YamlNode* said = Find(node, "base"); said != nullptr) {
+    if (!absl::SimpleAtod(said->text, &base) || !(base > 1)) return std::nullopt;
+  }
+  return base;
+}
+
+// "min: 1e-05"; "": this is no number.
+std::string Bound(const YamlNode& node, double base, const char* ours, const char* theirs) {
+  const YamlNode* found = Find(node, theirs);
+  double exponent = 0;
+  if (found == nullptr || !absl::SimpleAtod(found->text, &exponent)) return "";
+  const double value = std::pow(base, exponent);
+  return std::isfinite(value) && value > 0 ? absl::StrFormat("%s: %.4g, ", ours, value) : "";
+}
+
+// The range that exponents mean, as one writes it here.
+std::string FromExponents(const YamlNode& node, double base) {
+  std::string low = Bound(node, base, "min", "minval");
+  if (low.empty()) low = Bound(node, base, "min", "min");
+  std::string high = Bound(node, base, "max", "maxval");
+  if (high.empty()) high = Bound(node, base, "max", "max");
+  return absl::StrCat("the bounds are exponents there and values here: write {",
+                      low.empty() ? "min: 1.0e-5, " : low, high.empty() ? "max: 0.01, " : high,
+                      "scale: log}");
+}
+
+std::string DistributionHint(const YamlNode& node, const std::string& word) {
+  if (const auto base = BaseOf(node)) return FromExponents(node, *base);
+  if (absl::StrContains(word, "normal") || word == "beta") return kNoNormal;
+  if (absl::StrContains(word, "log")) return kLog;
+  if (absl::StartsWith(word, "q_")) return "write min, max and step";
+  if (word == "categorical" || word == "choice" || word == "discrete") return kListed;
+  if (word == "constant" || word == "const") return "write value: x";
+  if (word == "int_uniform" || word == "int" || word == "integer") {
+    return "write min and max; a field of whole numbers has whole numbers, a program's parameter "
+           "with step: 1";
+  }
+  return kEven;
+}
+
+}  // namespace
+
+bool IsOtherParameterWord(const std::string& key) {
+  if (key == "type" || key == "distribution") return true;
+  for (const auto& [theirs, ours] : kWords) {
+    if (theirs == key) return true;
+  }
+  return false;
+}
+
+std::string OtherParameterHint(const std::string& key, const YamlNode& node) {
+  if (key == "type" || key == "distribution") return DistributionHint(node, TextOf(node, key));
+  for (const auto& [theirs, ours] : kWords) {
+    if (theirs != key) continue;
+    const bool bound = ours == "min" || ours == "max" || key == "base";
+    if (const auto base = BaseOf(node); base && bound) return FromExponents(node, *base);
+    const bool sentence = ours.empty() || ours.find(' ') != std::string_view::npos;
+    return sentence ? std::string(ours) : absl::StrCat("did you mean '", std::string(ours), "'?");
+  }
+  return "";
+}
+
+}  // namespace dt::spec
