@@ -1,7 +1,7 @@
 """The page in a real browser: usage: page_browser.py CASE http://HOST:PORT FOLDER [MORE]
 
-CASE is a function below, or of page_cases.py or page_charts.py; page_test.cc starts the coordinator, submits what the
-case looks at and says in what order.
+CASE is a function below, or of page_cases.py, page_charts.py or page_pictures.py; page_test.cc starts the
+coordinator, submits what the case looks at and says in what order.
 FOLDER is for screenshots, and for files by which the two tell each other where they are. Exit code 77: there is no
 Chromium here.
 """
@@ -15,6 +15,7 @@ import time
 from browser import PATIENCE_S, Browser, find_chromium
 from page_cases import columns, focus, learns, listed, log, missing, rungs, touch
 from page_charts import charts, phases
+from page_pictures import pictures
 
 HOSTILE = "<script>window.hacked=1</script>\"'><img src=x onerror=window.hacked=1>"
 
@@ -433,7 +434,7 @@ def main():
     page = Page(base, folder)
     try:
         cases = (views, live, hostile, sizes, settings, restart, acts, foreign, tokens,
-                 charts, columns, focus, learns, listed, log, missing, phases, rungs, touch)
+                 charts, columns, focus, learns, listed, log, missing, phases, pictures, rungs, touch)
         {one.__name__: one for one in cases}[case](page)
     except Exception:
         page.shot(f"failed-{case}")

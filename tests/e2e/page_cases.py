@@ -60,7 +60,8 @@ def touch(page):
     page.until(f"!{tip}.hidden && {tip}.textContent.startsWith('1/')", "a tap names the nearest curve")
     page.expect(f"{tip}.textContent.includes('optimizer.lr=')")
     page.shot("tap")
-    legend = "[...document.querySelectorAll('.legend li')].find((one) => one.textContent === '1/%d')"
+    legend = ("[...document.querySelectorAll('.legend li')]"
+              ".find((one) => one.querySelector('bdi')?.textContent === '1/%d')")
     for trial in (2, 4):
         x, y, wide, high = box_of(page, legend % trial)
         page.swipe([x + wide / 2, y + high / 2])

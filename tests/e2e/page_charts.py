@@ -249,7 +249,8 @@ def compared(page):
     page.show("/compare?of=1/1,2&metric=loss", f"{CAPTION}.includes('2 curves')")
     others = ask(page, "experiments/2")
     ids = [(1, 1), (2, others["best_trial"])]
-    page.expect("[...document.querySelectorAll('.legend li')].map((one) => one.textContent).join()",
+    page.expect("[...document.querySelectorAll('.legend li')]"
+                ".map((one) => one.querySelector('bdi').textContent).join()",
                 f"1/1 wide,2/{ids[1][1]} narrow")
     drawn = Drawn(page, CURVES)
     assert len(set(drawn.colours)) == 2, drawn.colours

@@ -136,6 +136,11 @@ TEST_F(PageTest, WhatIsDrawnPointedAtAndComparedIsWhatTheApiSays) {
   ExpectSeen("charts");
 }
 
+TEST_F(PageTest, APictureIsFitForProgramsForOnePointForManyCurvesAndForAValueFarFromOthers) {
+  Start({});
+  ExpectSeen("pictures");
+}
+
 TEST_F(PageTest, WhatTrainsMovesItsLogIsSearchedAndWhatIsThereIsFilteredAndSorted) {
   Start({"w0"});
   const uint64_t running = cluster_.Submit(

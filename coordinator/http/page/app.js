@@ -2,11 +2,12 @@
 // in it, so that a reload and a link show the same.
 import {ApiError} from "./api.js";
 import {showCompare} from "./compare.js";
-import {openDialog} from "./dialog.js";
+import {closeDialogs, openDialog} from "./dialog.js";
 import {el, replace} from "./dom.js";
 import {showExperiment} from "./experiment.js";
 import {showExperiments} from "./experiments.js";
 import {showFleet} from "./fleet.js";
+import {clock} from "./format.js";
 import {onAccess, readAccess, signIn, signOut} from "./session.js";
 import {showTrial} from "./trial.js";
 
@@ -60,6 +61,7 @@ function show() {
   view?.close();
   view = null;
   clearTimeout(timer);
+  closeDialogs();
   const moved = shownPath !== null && shownPath !== path;
   shownPath = path;
   replace(main);
@@ -103,7 +105,7 @@ async function refresh() {
     failures = 0;
     lastGood = new Date();
     banner.hidden = true;
-    live.textContent = `live, ${lastGood.toLocaleTimeString("sv-SE")}`;
+    live.textContent = `live, ${clock(lastGood)}`;
   } catch (error) {
     if (current !== view || signal.aborted) return;
     if (error.status === 404 && current.missing) return showMissing(current.missing, error.message);
@@ -133,7 +135,7 @@ function showMissing(heading, why) {
 
 // What is shown stays: nothing that a person looks at goes because a coordinator restarts.
 function tellFailure(error) {
-  const of = lastGood ? `; what you see is of ${lastGood.toLocaleTimeString("sv-SE")}` : "";
+  const of = lastGood ? `; what you see is of ${clock(lastGood)}` : "";
   const what = error instanceof ApiError ? error.message : `the page failed: ${error.message}`;
   banner.textContent = error.status === 404 ? what : `${what}${of}; trying again`;
   banner.hidden = false;

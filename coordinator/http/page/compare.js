@@ -3,7 +3,7 @@
 import {get} from "./api.js";
 import {Curves} from "./curves.js";
 import {el, foreign, replace} from "./dom.js";
-import {any, assignments, number, outcome} from "./format.js";
+import {any, assignments, isProgram, NONE, number, outcome, shortAssignments} from "./format.js";
 
 const MOST = 50;
 
@@ -27,19 +27,20 @@ function parse(text) {
   return wanted;
 }
 
+// What only a model that dtrain trains has is shown where one of them has it.
 const RESULTS = [
   ["state", (t) => outcome(t)],
   ["step", (t) => number(t.step)],
   ["metric", (t) => number(t.metric_value)],
-  ["loss", (t) => number(t.latest?.loss)],
-  ["best val_loss", (t) => number(t.best_val_loss)],
-  ["tokens/s", (t) => number(t.tokens_per_second, 4)],
+  ["loss", (t) => number(t.latest?.loss), "model"],
+  ["best val_loss", (t) => number(t.best_val_loss), "model"],
+  ["tokens/s", (t) => number(t.tokens_per_second, 4), "model"],
   ["ranks", (t) => any(t.world_size)],
   ["attempts", (t) => any(t.attempts)],
-  ["communication share", (t) => (t.comm_ratio === null ? "–" : number(t.comm_ratio, 3))],
-  ["model parameters", (t) => number(t.model_parameters)],
-  ["device", (t) => foreign(t.provenance?.device_name ?? "–")],
-  ["data", (t) => foreign((t.data_fingerprint ?? "–").slice(0, 16))],
+  ["communication share", (t) => (t.comm_ratio === null ? NONE : number(t.comm_ratio, 3)), "model"],
+  ["model parameters", (t) => number(t.model_parameters), "model"],
+  ["device", (t) => foreign(t.provenance?.device_name || NONE), "model"],
+  ["data", (t) => foreign((t.data_fingerprint || NONE).slice(0, 16)), "model"],
 ];
 
 export function showCompare({root, settings, keep, title}) {
@@ -92,7 +93,12 @@ export function showCompare({root, settings, keep, title}) {
 
   function draw(items) {
     const trials = items.map((one) => one.trial);
-    replace(results, table("Results", trials, RESULTS.map(([name, of]) => [name, trials.map(of)])));
+    const model = items.some(({experiment}) => !isProgram(experiment));
+    const text = (cell) => cell.textContent ?? cell;
+    const told = RESULTS.map(([name, of, only]) => [name, trials.map(of), only])
+                   .filter(([, cells, only]) => !only || model || cells.some((cell) => text(cell) !== NONE))
+                   .map(([name, cells]) => [name, cells]);
+    replace(results, table("Results", trials, told));
     const settingsOf = items.map(
       ({experiment, trial}) =>
         ({...flat({...experiment.spec?.base}), search: experiment.spec?.search?.method, ...trial.assignments}));
@@ -120,7 +126,10 @@ export function showCompare({root, settings, keep, title}) {
       draw(items);
     shown = items;
     body.hidden = false;
-    curves.offer([items[0].experiment.metric], true);
+    const goals = new Map();  // by metric, where all that have it agree
+    for (const {experiment: {metric, goal}} of items) goals.set(metric, (goals.get(metric) ?? goal) === goal && goal);
+    const {metric} = items[0].experiment;
+    curves.setSearched(metric, goals.get(metric) || null);
     await curves.refresh(
       items.map(({trial, experiment}, i) => ({
                   experiment: trial.experiment,
@@ -128,7 +137,9 @@ export function showCompare({root, settings, keep, title}) {
                   key: trial.id,
                   name: `${trial.id} ${experiment.name.slice(0, 40)}`,
                   note: assignments(trial),
-                  colour: i
+                  short: shortAssignments(trial),
+                  colour: i,
+                  tokensPerStep: trial.tokens_per_step
                 })),
       signal);
   }

@@ -2,7 +2,8 @@
 // experiment and of a comparison.
 import {get, getCurves} from "./api.js";
 import {check, choice, el, replace} from "./dom.js";
-import {Plot, seriesOf, textOfZoom, zoomOf} from "./plot.js";
+import {Plot} from "./plot.js";
+import {seriesOf, seriesOver, textOfZoom, zoomOf} from "./series.js";
 
 const METRICS = [
   "loss",
@@ -21,6 +22,22 @@ const METRICS = [
   "val_perplexity_mean",
   "hellaswag_acc",
 ];
+// Which end of a metric is the good one, whatever the experiment's own is.
+const GOALS = {
+  loss: "minimize",
+  val_loss: "minimize",
+  val_perplexity_mean: "minimize",
+  tokens_per_second: "maximize",
+  flops_utilization_ratio: "maximize",
+  hellaswag_acc: "maximize",
+};
+const TIME = ".training_seconds";
+const ACROSS = [["step", "steps"], ["tokens", "tokens"], ["time", "time in training"]];
+const LABELS = {
+  step: "step",
+  tokens: "tokens",
+  time: "seconds in training"
+};
 const POINTS_ALL = 20000;  // of all curves of a chart
 const POINTS_MOST = 2000;
 const POINTS_LEAST = 200;
@@ -55,9 +72,17 @@ export class Curves {
     this.settings = settings;
     this.keep = keep;
     this.changed = changed;  // what to do when other rows are wanted
-    this.plot = new Plot(
-      {label, onPoint, zoom: zoomOf(settings.zoom), onZoom: (zoom) => this.#keepOnly({zoom: textOfZoom(zoom)})});
+    this.plot = new Plot({
+      label,
+      onPoint,
+      zoom: zoomOf(settings.zoom),
+      onZoom: (zoom) => this.#keepOnly({zoom: textOfZoom(zoom)}),
+      far: settings.far === "1",
+      onFar: (far) => this.#keepOnly({far: far ? "1" : null})
+    });
     this.shown = [];
+    this.searched = null;  // {metric, goal}: what trials are compared by
+    this.usual = null;     // the metric that is shown where nobody chose
     this.metrics = [...METRICS];
     if (settings.metric && !this.metrics.includes(settings.metric)) this.metrics.push(settings.metric);
     this.controls = el("div", {class: "controls"});
@@ -65,16 +90,30 @@ export class Curves {
     this.#drawControls();
   }
 
-  get metric() { return this.settings.metric || this.metrics[0]; }
+  get metric() { return this.settings.metric || this.usual || this.searched?.metric || this.metrics[0]; }
+  get across() { return ACROSS.some(([name]) => name === this.settings.over) ? this.settings.over : "step"; }
 
-  // Metrics of a program's own, once they are known: whether there are any new ones. The first of all is the one that
-  // is shown.
-  offer(names, first) {
+  // What trials are compared by comes first, and is shown unless a person chose another or nothing has it yet.
+  setSearched(metric, goal) {
+    if (!metric || (this.searched?.metric === metric && this.searched.goal === goal)) return;
+    this.searched = {metric, goal};
+    this.metrics = [metric, ...this.metrics.filter((name) => name !== metric)];
+    this.#drawControls();
+  }
+
+  // Metrics of a program's own, once they are known: whether there are any new ones.
+  offer(names) {
     const fresh = [...new Set(names)].filter((name) => name && !this.metrics.includes(name));
     if (!fresh.length) return false;
-    this.metrics = first ? [...fresh, ...this.metrics] : [...this.metrics, ...fresh];
+    this.metrics = [...this.metrics, ...fresh];
     this.#drawControls();
     return true;
+  }
+
+  // The metrics to read: where nobody chose, the loss too, for as long as trials have nothing to be compared by.
+  #wanted() {
+    if (this.settings.metric || !this.searched) return [this.metric];
+    return [...new Set([this.searched.metric, "loss"])];
   }
 
   // Those that are no column of every trainer's.
@@ -97,32 +136,65 @@ export class Curves {
       this.#set({metric: name});
       this.changed();
     });
-    replace(this.controls, metric, looks(settings, "log values", (change) => this.#set(change)));
+    const across = choice("Over", ACROSS, this.across, (over) => {
+      this.plot.zoom = null;
+      this.#set({over: over === "step" ? null : over, zoom: null});
+      this.changed();
+    });
+    replace(this.controls, metric, across, looks(settings, "log values", (change) => this.#set(change)));
   }
 
-  // Reads and draws the curves of these: [{experiment, trial, key, name, note, colour, strong}].
+  // Reads and draws the curves of these: [{experiment, trial, key, name, note, short, colour, strong,
+  // tokensPerStep}].
   async refresh(wanted, signal) {
-    const {metric} = this;
-    const points = pointsFor(wanted.length);
+    const {across} = this;
+    const asked = this.#wanted();
+    const chosen = this.settings.metric;
+    const points = pointsFor(wanted.length * asked.length);
+    const read = across === "time" ? [...asked, TIME] : asked;
     const curves = new Map();
     for (const experiment of new Set(wanted.map((one) => one.experiment))) {
       const trials =
         wanted.filter((one) => one.experiment === experiment).map((one) => one.trial).sort((a, b) => a - b);
-      for (const [trial, of] of await getCurves(experiment, trials, [metric], points, signal)) {
+      for (const [trial, of] of await getCurves(experiment, trials, read, points, signal)) {
         curves.set(`${experiment}/${trial}`, of);
       }
     }
-    if (metric !== this.metric) return;
-    const signature = wanted.map((one) => [one.key, one.strong]).join() + metric;
+    if (chosen !== this.settings.metric || across !== this.across) return;
+    const has = (name) => [...curves.values()].some((of) => of[name]?.values.some((v) => v !== null));
+    this.#setUsual(asked.find(has) ?? asked[0]);
+    const {metric} = this;
+    const signature = JSON.stringify([wanted, metric, across]);
     const same =
       this.signature === signature && this.data && [...curves].every(([key, of]) => this.data.get(key) === of);
     this.signature = signature;
     this.data = curves;
     if (same) return;
-    const before = new Map(this.metricShown === metric ? this.shown.map((one) => [one.key, one]) : []);
-    this.metricShown = metric;
-    this.shown = wanted.map((one) => ({...one, ...seriesOf(curves.get(one.key)?.[metric], before.get(one.key))}));
+    const before = new Map(this.metricShown === metric + across ? this.shown.map((one) => [one.key, one.plain]) : []);
+    this.metricShown = metric + across;
+    this.shown = wanted.map((one) => {
+      const plain = seriesOf(curves.get(one.key)?.[metric], before.get(one.key));
+      return {...one, plain, ...this.#over(plain, one, curves.get(one.key))};
+    });
     this.#draw();
+  }
+
+  #setUsual(metric) {
+    if (this.settings.metric || this.usual === metric) return;
+    this.usual = metric;
+    this.#drawControls();
+  }
+
+  #over(plain, {tokensPerStep}, curves) {
+    if (this.across === "tokens") {
+      return tokensPerStep ? {xs: plain.xs.map((step) => step * tokensPerStep), ys: plain.ys} : seriesOf(null);
+    }
+    return this.across === "time" ? seriesOver(plain, seriesOf(curves?.[TIME])) : plain;
+  }
+
+  #goal() {
+    const {metric} = this;
+    return metric === this.searched?.metric && this.searched.goal ? this.searched.goal : GOALS[metric] ?? null;
   }
 
   #draw() {
@@ -131,8 +203,11 @@ export class Curves {
       logX: settings.logx === "1",
       logY: settings.logy === "1",
       smooth: Number(settings.smooth ?? 0),
-      x: "step",
-      y: this.metric
+      x: LABELS[this.across],
+      y: this.metric,
+      goal: this.#goal(),
+      empty: this.shown.some((one) => one.plain.xs.length) ? `${LABELS[this.across]}: not known of these trials` :
+                                                             "no values yet"
     });
   }
 }

@@ -3,6 +3,12 @@
 import {el, replace} from "./dom.js";
 
 let last = 0;
+const open = new Set();
+
+// A question is about what is shown: once that is something else, nobody asks it any more.
+export function closeDialogs() {
+  for (const dialog of open) dialog.close();
+}
 
 // A field is {name, label, type: "text" | "password" | "number" | "check" | "choice" | "area", value, options?, hint?}.
 // severity: "plain"; "stop"; or "end", where `typed` has to be written. run(values) returns what to say, or throws.
@@ -46,7 +52,11 @@ export function openDialog({title, text = [], fields = [], button, severity = "p
       go.disabled = false;
     }
   });
-  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("close", () => {
+    open.delete(dialog);
+    dialog.remove();
+  });
+  open.add(dialog);
   document.body.append(dialog);
   dialog.showModal();
 }

@@ -2,9 +2,21 @@
 // coordinates). Both point at a trial and lead to it.
 import {el, redrawing, replace} from "./dom.js";
 import {any, number, plural} from "./format.js";
-import {colourOf, colours, drawAxes, fit, makeScale, rangeOf} from "./scales.js";
+import {colourOf, colours, drawAxes, fit, makeScale, nearRange, rangeOf} from "./scales.js";
 
 const NEAR = 24;
+// What stands above what, by rank: the best above all.
+const orderOf = (item) => ["rest", "good", "best"].indexOf(item.colour);
+
+// A value far from the others stands at the axis' end.
+const onAxis = (place) => Math.max(0, Math.min(1, place));
+function farWords(near, values) {
+  const far = near ? values.filter((v) => v < near[0] || v > near[1]) : [];
+  if (!far.length) return "";
+  const [least, most] = [Math.min(...far), Math.max(...far)];
+  return `; ${far.length} far from the others ${far.length === 1 ? "is" : "are"} at the edge, ${
+    least === most ? `at ${number(least)}` : `from ${number(least)} to ${number(most)}`}`;
+}
 
 // A canvas that is drawn anew when its size or the theme changes, with a tip for the item that is pointed at.
 class Picture {
@@ -77,7 +89,11 @@ class Picture {
   }
 
   say(words) {
-    this.caption.textContent = words;
+    const ranks = new Set(this.pointable().map((one) => one.colour));
+    const names = [["best", "orange: the best"], ["good", "blue: the best quarter"], ["rest", "grey: the others"]];
+    const told =
+      ranks.has("best") && ranks.size > 1 ? names.filter(([rank]) => ranks.has(rank)).map(([, name]) => name) : [];
+    this.caption.textContent = [words, ...told].join("; ");
     this.canvas.setAttribute(
       "aria-label", `${this.label}: ${words}. Arrow keys go through the trials, Enter opens one.`);
   }
@@ -106,17 +122,21 @@ export class Scatter extends Picture {
     const good = (v, log) => Number.isFinite(v) && (!log || v > 0);
     this.shown = this.items.filter((one) => good(one.x, logX) && good(one.y, logY));
     this.shown.sort((a, b) => a.x - b.x);
+    const above = [...this.shown.keys()].sort((a, b) => orderOf(this.shown[a]) - orderOf(this.shown[b]));
     const area = {left: 62, top: 20, width: Math.max(10, width - 78), height: Math.max(10, height - 54)};
     const x = makeScale(...rangeOf(this.shown.map((one) => one.x), logX), logX);
-    const y = makeScale(...rangeOf(this.shown.map((one) => one.y), logY), logY);
+    const ys = this.shown.map((one) => one.y);
+    const near = nearRange(ys, logY);
+    const y = makeScale(...rangeOf(near ?? ys, logY), logY);
     drawAxes(context, area, x, y, this.options, colour);
-    this.places =
-      this.shown.map((one) => [area.left + x.to(one.x) * area.width, area.top + (1 - y.to(one.y)) * area.height]);
-    this.shown.forEach((one, i) => {
+    this.places = this.shown.map(
+      (one) => [area.left + x.to(one.x) * area.width, area.top + (1 - onAxis(y.to(one.y))) * area.height]);
+    above.forEach((i) => {
+      const one = this.shown[i];
       const [px, py] = this.places[i];
       context.beginPath();
       context.arc(px, py, one === this.pointed ? 6.5 : 4.5, 0, 7);
-      context.fillStyle = colourOf(one.colour, colour.light);
+      context.fillStyle = colourOf(one.colour, colour);
       context.globalAlpha = one === this.pointed ? 1 : 0.8;
       context.fill();
     });
@@ -124,7 +144,7 @@ export class Scatter extends Picture {
     const left = this.items.length - this.shown.length;
     this.say(
       `${this.options.y} over ${this.options.x}, ${plural(this.shown.length, "trial")}` +
-      (left ? `; ${left} ${left === 1 ? "has no such value" : "have no such values"}` : ""));
+      (left ? `; ${left} ${left === 1 ? "has no such value" : "have no such values"}` : "") + farWords(near, ys));
     const i = this.shown.indexOf(this.pointed);
     if (i >= 0) {
       this.showTip(...this.places[i], [
@@ -164,8 +184,15 @@ export class Parallel extends Picture {
     const values = this.items.map((one) => one.values[axis.name]);
     if (values.every((v) => typeof v === "number")) {
       const log = axis.log && values.every((v) => v > 0);
-      const scale = makeScale(...rangeOf(values, log), log);
-      return {...axis, to: scale.to, ticks: scale.ticks.map((v) => [v, number(v, 4)])};
+      const near = nearRange(values, log);
+      const scale = makeScale(...rangeOf(near ?? values, log), log);
+      const words = farWords(near, values);
+      return {
+        ...axis,
+        to: (v) => onAxis(scale.to(v)),
+        far: words && `; ${axis.name}${words.slice(1)}`,
+        ticks: scale.ticks.map((v) => [v, number(v, 4)])
+      };
     }
     const words = [...new Set(values.map(any))].sort();
     const to = (v) => (words.indexOf(any(v)) + 0.5) / words.length;
@@ -189,21 +216,23 @@ export class Parallel extends Picture {
     const draw = (i, strong) => {
       context.beginPath();
       this.paths[i].forEach(([x, y], n) => (n ? context.lineTo(x, y) : context.moveTo(x, y)));
-      context.lineWidth = strong ? 3 : 1.2;
-      context.globalAlpha = strong ? 1 : this.pointed ? 0.25 : 0.7;
-      context.strokeStyle = colourOf(this.items[i].colour, colour.light);
+      const best = this.items[i].colour === "best";
+      context.lineWidth = strong || best ? 3 : 1.2;
+      context.globalAlpha = strong || best ? 1 : this.pointed ? 0.25 : 0.7;
+      context.strokeStyle = colourOf(this.items[i].colour, colour);
       context.stroke();
       context.globalAlpha = 1;
     };
-    this.items.forEach((one, i) => {
-      if (one !== this.pointed) draw(i, false);
-    });
+    for (const i of [...this.items.keys()].sort((a, b) => orderOf(this.items[a]) - orderOf(this.items[b]))) {
+      if (this.items[i] !== this.pointed) draw(i, false);
+    }
     const pointed = this.items.indexOf(this.pointed);
     if (pointed >= 0) draw(pointed, true);
     this.#drawAxes(context, colour);
     this.say(
       `${plural(this.items.length, "trial")} over ${this.axes.map((axis) => axis.name).join(", ")}` +
-      (this.left ? `; ${this.left} ${this.left === 1 ? "lacks" : "lack"} a value` : ""));
+      (this.left ? `; ${this.left} ${this.left === 1 ? "lacks" : "lack"} a value` : "") +
+      this.axes.map((axis) => axis.far ?? "").join(""));
     if (pointed >= 0) {
       const [x, y] = this.paths[pointed].at(-1);
       this.showTip(

@@ -5,8 +5,9 @@ import {Curves} from "./curves.js";
 import {check, choice, el, facts, foreign, replace} from "./dom.js";
 import {Parallel, Scatter} from "./dots.js";
 import {labelsOf} from "./experiments.js";
-import {assignments, duration, number, progress, state, time, words} from "./format.js";
+import {assignments, duration, number, progress, shortAssignments, state, time, words} from "./format.js";
 import {Importance} from "./importance.js";
+import {bestFirst, coloursOf, ranksOf} from "./ranks.js";
 import {Rungs} from "./rungs.js";
 import {Table} from "./table.js";
 import {resultsOf, trialColumns} from "./trial_columns.js";
@@ -103,13 +104,7 @@ export function showExperiment({root, params, settings, keep, title}) {
     const wanted = (settings.filter ?? "").toLowerCase().split(/\s+/).filter(Boolean);
     return wanted.length ? trials.filter((t) => matches(t, wanted)) : trials;
   }
-  function best(count) {
-    const sign = experiment.goal === "maximize" ? -1 : 1;
-    const value = (t) => (t.metric_value === null ? Infinity : sign * t.metric_value);
-    return trials.filter((t) => t.attempts > 0)
-      .sort((a, b) => value(a) - value(b) || a.trial - b.trial)
-      .slice(0, count);
-  }
+  function best(count) { return bestFirst(experiment, trials).slice(0, count); }
   function swept() {
     const paths = new Set();
     for (const parameter of experiment.spec?.parameters ?? []) paths.add(parameter.path);
@@ -121,7 +116,8 @@ export function showExperiment({root, params, settings, keep, title}) {
   function draw() {
     if (!experiment) return;
     drawHead();
-    const columns = trialColumns(experiment, swept(), curves.own.filter((name) => name !== experiment.metric), newest);
+    const own = curves.own.filter((name) => name !== experiment.metric);
+    const columns = trialColumns(experiment, trials, swept(), own, newest);
     if (!table) {
       table = new Table({
         caption: "Trials",
@@ -133,6 +129,8 @@ export function showExperiment({root, params, settings, keep, title}) {
           again();  // a column's values may not have been read yet
         },
         onPoint: (key) => curves.plot.point(key),
+        marked: (key) => key === `${experiment.experiment}/${experiment.best_trial}`,
+        tall: true,
         choose: {
           has: (key) => chosen.has(Number(key.split("/")[1])),
           toggle: (key, on) => {
@@ -228,7 +226,7 @@ export function showExperiment({root, params, settings, keep, title}) {
     pictures.parentElement.hidden = paths.length === 0;
     if (!paths.length) return;
     const result = experiment.metric || "val_loss";
-    const results = resultsOf(experiment);
+    const results = resultsOf(experiment, trials);
     const of = (t, name) =>
       (results[name]           ? results[name](t) :
          name in t.assignments ? t.assignments[name] :
@@ -237,7 +235,8 @@ export function showExperiment({root, params, settings, keep, title}) {
     const logs = new Set((experiment.spec?.parameters ?? [])
                            .filter((p) => p.range?.scale === "log" || /(^|\.)lr$/.test(p.path))
                            .map((p) => p.path));
-    const item = (t) => ({key: t.id, name: t.id, colour: t.trial});
+    const ranks = ranksOf(experiment, trials);
+    const item = (t) => ({key: t.id, name: t.id, colour: ranks.get(t.trial)});
     parallel.set(
       shown.map(
         (t) => ({...item(t), values: Object.fromEntries([...paths.slice(0, 8), result].map((n) => [n, of(t, n)]))})),
@@ -262,7 +261,8 @@ export function showExperiment({root, params, settings, keep, title}) {
   // Of metrics that trials do not have among their facts, the newest values, once somebody wants to see them.
   async function readNewest(signal) {
     const {x, y} = scatter.options ?? {};
-    const drawn = [x, y].filter((name) => name && !(name in resultsOf(experiment)) && curves.metrics.includes(name));
+    const drawn =
+      [x, y].filter((name) => name && !(name in resultsOf(experiment, trials)) && curves.metrics.includes(name));
     const wanted = new Set([...drawn, ...table.shown().map((column) => column.metric).filter(Boolean)]);
     let fresh = false;
     for (const name of wanted) {
@@ -280,15 +280,19 @@ export function showExperiment({root, params, settings, keep, title}) {
 
   function wantedCurves() {
     const list = chosen.size ? trials.filter((t) => chosen.has(t.trial)) : best(CURVES_SHOWN);
-    return list.slice(0, 100).map((t) => ({
-                                    experiment: t.experiment,
-                                    trial: t.trial,
-                                    key: t.id,
-                                    name: t.id,
-                                    note: assignments(t),
-                                    colour: t.trial,
-                                    strong: t.trial === experiment.best_trial
-                                  }));
+    const shown = list.slice(0, 100);
+    const colours = coloursOf(experiment, shown);
+    return shown.map((t) => ({
+                       experiment: t.experiment,
+                       trial: t.trial,
+                       key: t.id,
+                       name: t.id,
+                       note: assignments(t),
+                       short: shortAssignments(t),
+                       colour: colours.get(t.trial),
+                       strong: t.trial === experiment.best_trial,
+                       tokensPerStep: t.tokens_per_step
+                     }));
   }
 
   async function refresh(signal) {
@@ -298,7 +302,7 @@ export function showExperiment({root, params, settings, keep, title}) {
       const first = experiment?.file_text !== found.file_text;
       experiment = found;
       trials = list;
-      curves.offer([experiment.metric], true);
+      curves.setSearched(experiment.metric, experiment.goal);
       if (first) {
         file.textContent = experiment.file_text;
         spec.textContent = JSON.stringify(experiment.spec, null, 2);
@@ -318,7 +322,7 @@ export function showExperiment({root, params, settings, keep, title}) {
     if (!evaluated) return;
     const page = await get(`experiments/${evaluated.experiment}/trials/${evaluated.trial}/evaluations?tail=1`, signal);
     offered = true;
-    if (curves.offer(page.items.flatMap((one) => one.metrics.map((metric) => metric.name)), false)) draw();
+    if (curves.offer(page.items.flatMap((one) => one.metrics.map((metric) => metric.name)))) draw();
   }
   function drawEdits() {
     const list = experiment.edits ?? [];

@@ -41,13 +41,13 @@ export function bytes(count) {
   return `${number(count / 2 ** (10 * power), 3)} ${units[power]}`;
 }
 
-// In the reader's own time zone; the exact time is in the title.
+// In the reader's own time zone, which is named, as dtctl does it; the exact time is in the title.
 export function time(iso) {
   if (!iso) return null;
-  const date = new Date(iso);
-  const text = date.toLocaleString("sv-SE", {dateStyle: "short", timeStyle: "medium"});
+  const text = new Date(iso).toLocaleString("sv-SE", {dateStyle: "short", timeStyle: "long"});
   return el("time", {datetime: iso, title: iso}, text);
 }
+export function clock(date) { return date.toLocaleTimeString("sv-SE", {timeStyle: "long"}); }
 
 const STATES = {
   running: "busy",
@@ -95,4 +95,17 @@ export function share(trial) {
 
 export function assignments(trial) {
   return Object.entries(trial.assignments ?? {}).map(([path, value]) => `${path}=${any(value)}`).join(", ");
+}
+// The same with the last words of the paths, where these differ.
+export function shortAssignments(trial) {
+  const paths = Object.keys(trial.assignments ?? {});
+  const last = (path) => path.slice(path.lastIndexOf(".") + 1);
+  const name = (path) => (paths.filter((one) => last(one) === last(path)).length > 1 ? path : last(path));
+  return paths.map((path) => `${name(path)}=${any(trial.assignments[path])}`).join(" ");
+}
+
+// What brings its own program has none of the fields of a model that dtrain trains.
+export function isProgram(experiment) {
+  const {command, run} = experiment.spec?.base ?? {};
+  return Boolean(command?.length || run);
 }

@@ -3,44 +3,36 @@
 // draws on a canvas of its own above.
 import {el, redrawing, replace} from "./dom.js";
 import {number} from "./format.js";
+import {Legend} from "./legend.js";
 import {Levels, lowerBound} from "./levels.js";
-import {colourOf, colours, drawAxes, fit, makeScale, rangeOf} from "./scales.js";
+import {colourOf, colours, dashesOf, drawAxes, fit, makeScale, nearRange, rangeOf} from "./scales.js";
+import {smoothed} from "./series.js";
 
 const LEFT = 62, RIGHT = 12, TOP = 20, BOTTOM = 34;
-const LEGEND_MOST = 12;  // curves
-const MANY = 30;         // curves are drawn thin, which costs less
-const NEAR = 40;         // pixels within which a curve is pointed at
-const NEAR_TOUCH = 80;   // the same of a finger
-const DENSE = 2;         // points a pixel, more of which nobody sees
-
-// Exponential moving average, right from the first value on; a gap stays one.
-function smoothed(ys, share) {
-  if (share <= 0) return ys;
-  const out = new Float64Array(ys.length);
-  const fresh = 1 - share;
-  let mean = 0;
-  let weight = 0;
-  for (let i = 0; i < ys.length; ++i) {
-    const v = ys[i];
-    if (v - v === 0) {  // finite
-      mean = mean * share + v * fresh;
-      weight = weight * share + fresh;
-      out[i] = mean / weight;
-    } else {
-      out[i] = NaN;
-    }
-  }
-  return out;
-}
+const MANY = 30;        // curves are drawn thin, which costs less
+const NEAR = 40;        // pixels within which a curve is pointed at
+const NEAR_TOUCH = 80;  // the same of a finger
+const DENSE = 2;        // points a pixel, more of which nobody sees
+const DOT = 3;          // the radius of a point that no line leads to
+const SAMPLE = 4096;    // values that tell where most of them are
+const ARROWS_MOST = 200;
+const BELOW = {
+  rest: 0,
+  good: 1,
+  best: 3
+};  // what is drawn first; others 2
 
 export class Plot {
-  // A series is {key, name, note, xs, ys, colour (a number), dash, strong}.
-  constructor({label, low = false, onPoint = null, zoom = null, onZoom = null}) {
+  // A series is {key, name, note, short, xs, ys, colour (as colourOf has it), strong}. `far`: what is far from most
+  // values is shown though it flattens them; `onFar` is told that a person wants that, or no more.
+  constructor({label, low = false, onPoint = null, zoom = null, onZoom = null, far = false, onFar = null}) {
     this.label = label;
+    this.far = far;
+    this.onFar = onFar;
     this.onPoint = onPoint;  // told the key of the curve that is pointed at, or null
     this.onZoom = onZoom;    // told what of x a person wants to see, or null for all
     this.series = [];
-    this.options = {logX: false, logY: false, smooth: 0, x: "step", y: ""};
+    this.options = {logX: false, logY: false, smooth: 0, x: "step", y: "", goal: null, empty: "no values yet"};
     this.zoom = zoom;  // [from, to] of x
     this.canvas = el("canvas", {"aria-hidden": "true"});
     this.over = el("canvas", {
@@ -63,9 +55,10 @@ export class Plot {
     });
     this.tip = el("div", {class: "tip", hidden: true});
     this.box = el("div", {class: low ? "plot low" : "plot"}, this.canvas, this.over, this.tip);
-    this.legend = el("ul", {class: "legend"});
+    this.legend = new Legend({point: (key) => this.point(key), leave: (event) => this.#leave(event)});
     this.caption = el("figcaption");
-    this.element = el("figure", {}, this.box, this.legend, this.caption);
+    this.outside = el("p", {class: "dim outside", hidden: true});
+    this.element = el("figure", {}, this.box, this.outside, this.legend.element, this.caption);
     this.close = redrawing(this.box, () => this.draw());
   }
 
@@ -102,10 +95,11 @@ export class Plot {
     context.rect(this.area.left, this.area.top, this.area.width, this.area.height);
     context.clip();
     context.lineJoin = "bevel";
-    for (const one of this.series) {
+    const order = (one) => BELOW[one.colour] ?? 2;
+    for (const one of [...this.series].sort((a, b) => order(a) - order(b))) {
       context.lineWidth = one.strong ? 2 : this.series.length > MANY ? 1 : 1.3;
-      context.strokeStyle = colourOf(one.colour, colour.light);
-      context.setLineDash(one.dash ? [5, 4] : []);
+      context.strokeStyle = context.fillStyle = colourOf(one.colour, colour);
+      context.setLineDash(dashesOf(one.colour));
       if (one.raw !== one.levels) {
         context.globalAlpha = 0.22;
         one.rawPath = this.#path(one.raw, one.rawPath);
@@ -114,39 +108,66 @@ export class Plot {
       }
       one.path = this.#path(one.levels, one.path);
       context.stroke(one.path.path);
+      this.#drawDots(context, one.path.dots, one.strong ? DOT + 1 : DOT);
     }
     context.setLineDash([]);
     context.restore();
+    if (this.left) this.#drawArrows(context, colour);
     if (this.series.every((one) => one.xs.length === 0)) {
       context.fillStyle = colour.dim;
       context.textAlign = "center";
-      context.fillText("no values yet", width / 2, height / 2);
+      context.fillText(this.options.empty, width / 2, height / 2);
     }
-    this.#drawLegend(colour);
+    this.legend.draw(this.series.filter((one) => one.xs.length), colour);
+    this.#tellOutside();
     this.#tell();
     this.#drawOver();
   }
 
-  // Where they are few; of many the one that is pointed at is named.
-  #drawLegend(colour) {
-    const drawn = this.series.filter((one) => one.xs.length);
-    const few = drawn.length > 1 && drawn.length <= LEGEND_MOST ? drawn : [];
-    const signature = few.map((one) => `${one.name} ${one.colour}`).join() + colour.light;
-    if (signature === this.legendSignature) return;
-    this.legendSignature = signature;
-    replace(this.legend, few.map((one) => {
-      const mark = el("span", {class: "mark", "aria-hidden": "true"});
-      mark.style.background = colourOf(one.colour, colour.light);
-      return el(
-        "li", {
-          on: {
-            pointerenter: () => this.point(one.key),
-            click: () => this.point(one.key),
-            pointerleave: (event) => this.#leave(event)
-          }
-        },
-        mark, el("bdi", {}, one.name));
-    }));
+  // Points of which no line tells: a curve may be one evaluation.
+  #drawDots(context, dots, radius) {
+    for (const [x, y] of dots) {
+      context.beginPath();
+      context.arc(x, y, radius, 0, 7);
+      context.fill();
+    }
+  }
+
+  // At the edge, where a curve has values beyond it.
+  #drawArrows(context, colour) {
+    const {top, height} = this.area;
+    for (const [one, x, above] of this.left.arrows) {
+      const [tip, base] = above ? [top, top + 6] : [top + height, top + height - 6];
+      const px = this.#px(x);
+      context.beginPath();
+      context.moveTo(px, tip);
+      context.lineTo(px - 4, base);
+      context.lineTo(px + 4, base);
+      context.fillStyle = colourOf(one.colour, colour);
+      context.fill();
+    }
+  }
+
+  #tellOutside() {
+    this.outside.hidden = !this.left && !this.far;
+    if (this.outside.hidden) return;
+    let words = "Values far from the others are shown too. ";
+    if (this.left) {
+      const {low, high, curves, lowest, highest} = this.left;
+      const ends = [lowest < low ? `down to ${number(lowest)}` : "", highest > high ? `up to ${number(highest)}` : ""];
+      words = `Values of ${curves} ${curves === 1 ? "curve" : "curves"} are outside, ${
+        ends.filter(Boolean).join(" and ")}, so that the others are seen. `;
+    }
+    const toggle = () => {
+      this.far = !this.far;
+      this.onFar?.(this.far);
+      this.draw();
+    };
+    replace(
+      this.outside, words,
+      el(
+        "button", {type: "button", "data-focus": `far ${this.label}`, on: {click: toggle}},
+        this.left ? "Show all values" : "Leave them out"));
   }
 
   #scale() {
@@ -166,15 +187,51 @@ export class Plot {
     this.x = makeScale(min, max, logX);
     let low = Infinity;
     let high = -Infinity;
+    let count = 0;
+    this.#eachShown(min, max, (one, x, v) => {
+      if (v < low) low = v;
+      if (v > high) high = v;
+      ++count;
+    });
+    this.left = this.far || !count ? null : this.#leaveFarOut(min, max, count);
+    const ends = this.left ? [this.left.low, this.left.high] : low <= high ? [low, high] : [];
+    const [bottom, top] = rangeOf(ends, logY);
+    this.y = makeScale(bottom, top, logY);
+  }
+
+  // Calls `take` with each number that is drawn between these of x.
+  #eachShown(min, max, take) {
     for (const one of this.series) {
       const {xs, ys} = one.levels.at(min, max, DENSE * this.area.width);
       for (let i = lowerBound(xs, min); i < xs.length && xs[i] <= max; ++i) {
-        if (ys[i] < low) low = ys[i];
-        if (ys[i] > high) high = ys[i];
+        if (ys[i] === ys[i]) take(one, xs[i], ys[i]);
       }
     }
-    const [bottom, top] = rangeOf(low <= high ? [low, high] : [], logY);
-    this.y = makeScale(bottom, top, logY);
+  }
+
+  // Where most values are, if a few that are far from them would flatten them: {low, high, lowest, highest, curves,
+  // arrows}. Else null.
+  #leaveFarOut(min, max, count) {
+    const sample = [];
+    const every = Math.ceil(count / SAMPLE);
+    let i = 0;
+    let [lowest, highest] = [Infinity, -Infinity];
+    this.#eachShown(min, max, (one, x, v) => {
+      if (v < lowest) lowest = v;
+      if (v > highest) highest = v;
+      if (i++ % every === 0) sample.push(v);
+    });
+    const near = nearRange([...sample, lowest, highest], this.options.logY);
+    if (!near) return null;
+    const [low, high] = near;
+    const curves = new Set();
+    const arrows = [];
+    this.#eachShown(min, max, (one, x, v) => {
+      if (v >= low && v <= high) return;
+      curves.add(one);
+      if (arrows.length < ARROWS_MOST) arrows.push([one, x, v > high]);
+    });
+    return {low, high, lowest, highest, curves: curves.size, arrows};
   }
 
   #px(v) { return this.area.left + this.x.to(v) * this.area.width; }
@@ -188,7 +245,14 @@ export class Plot {
     if (had?.axes === axes && had.levels === levels) return had;
     const {xs, ys} = levels.at(x.min, x.max, DENSE * area.width);
     const path = new Path2D();
+    const dots = [];
     let open = false;
+    let drawn = 0;  // points since the last gap
+    let firstX = 0, firstY = 0;
+    const alone = () => {
+      if (drawn === 1) dots.push([firstX, firstY]);
+      drawn = 0;
+    };
     let column = NaN;
     let least = 0, largest = 0, last = 0, points = 0, lastX = 0;
     const flush = () => {
@@ -203,6 +267,7 @@ export class Plot {
       const v = ys[i];
       if (v !== v || !x.valid(xs[i])) {
         flush();
+        alone();
         open = false;
         column = NaN;
         continue;
@@ -210,6 +275,7 @@ export class Plot {
       const px = this.#px(xs[i]);
       const py = this.#py(v);
       const at = Math.round(px);
+      if (drawn++ === 0) [firstX, firstY] = [px, py];
       if (at === column) {
         if (py < least) least = py;
         if (py > largest) largest = py;
@@ -222,7 +288,6 @@ export class Plot {
           path.lineTo(px, py);
         else
           path.moveTo(px, py);
-        if (!open && i + 1 >= xs.length) path.lineTo(px + 0.5, py);
         open = true;
         column = at;
         least = largest = last = py;
@@ -232,7 +297,8 @@ export class Plot {
       if (xs[i] > x.max) break;
     }
     flush();
-    return {axes, levels, path};
+    alone();
+    return {axes, levels, path, dots};
   }
 
   // Which curve is nearest, and at which of its points.
@@ -307,15 +373,18 @@ export class Plot {
     context.rect(this.area.left, this.area.top, this.area.width, this.area.height);
     context.clip();
     context.lineWidth = 2.6;
-    context.strokeStyle = colourOf(one.colour, colour.light);
-    context.setLineDash(one.dash ? [5, 4] : []);
-    context.stroke(this.#path(one.levels, one.path).path);
+    context.strokeStyle = context.fillStyle = colourOf(one.colour, colour);
+    context.setLineDash(dashesOf(one.colour));
+    const {path, dots} = this.#path(one.levels, one.path);
+    context.stroke(path);
+    this.#drawDots(context, dots, DOT + 2);
     context.restore();
-    const [px, py] = [this.#px(one.xs[i]), this.#py(one.shown[i])];
+    const px = this.#px(one.xs[i]);
+    const py = Math.max(this.area.top, Math.min(this.area.top + this.area.height, this.#py(one.shown[i])));
     if (!Number.isFinite(px + py) || px < this.area.left - 1) return;
     context.beginPath();
     context.arc(px, py, 4, 0, 7);
-    context.fillStyle = colourOf(one.colour, colour.light);
+    context.fillStyle = colourOf(one.colour, colour);
     context.fill();
     replace(
       this.tip, el("strong", {}, one.name), el("br"), `${this.options.x} ${number(one.xs[i])}: `,
@@ -383,35 +452,22 @@ export class Plot {
     event.preventDefault();
   }
 
-  // The same in words.
+  // The same in words. Which end is the good one is said where it is known.
   #tell() {
-    const drawn = this.series.filter((one) => one.xs.length);
-    let best = null;
-    for (const one of drawn) {
-      const last = one.ys[one.ys.length - 1];
-      if (Number.isFinite(last) && (!best || last < best.last)) best = {one, last};
-    }
-    const words = `${this.label}: ${drawn.length} ${drawn.length === 1 ? "curve" : "curves"}` +
-      (best && drawn.length > 1 ? `; the lowest now is ${number(best.last)}, of ${best.one.name}` :
-         best ? `; now ${number(best.last)}` :
-                "");
+    const newest =
+      this.series.filter((one) => one.xs.length).map((one) => ({name: one.name, value: one.ys[one.ys.length - 1]}));
+    const sorted = newest.filter((one) => Number.isFinite(one.value)).sort((a, b) => a.value - b.value);
+    let words = `${this.label}: ${newest.length} ${newest.length === 1 ? "curve" : "curves"}`;
+    const of = (one) => `${number(one.value)}, of ${one.name}`;
+    if (sorted.length && newest.length === 1)
+      words += `; now ${number(sorted[0].value)}`;
+    else if (sorted.length && this.options.goal === "maximize")
+      words += `; the highest now is ${of(sorted.at(-1))}`;
+    else if (sorted.length && this.options.goal === "minimize")
+      words += `; the lowest now is ${of(sorted[0])}`;
+    else if (sorted.length)
+      words += `; now from ${of(sorted[0])}, to ${of(sorted.at(-1))}`;
     this.over.setAttribute("aria-label", `${words}. Arrow keys go along the curves, plus and minus zoom, 0 shows all.`);
     this.caption.textContent = this.zoom ? `${words} · zoomed: double click or 0 shows all` : words;
   }
-}
-
-// What of x is shown, as the address has it: "120~480"; null for all, and for what names no range.
-export function zoomOf(text) {
-  const [from, to] = (text ?? "").split("~").map(Number.parseFloat);
-  return from >= 0 && from < to && to < Infinity ? [from, to] : null;
-}
-export function textOfZoom(zoom) { return zoom && zoom.map((v) => Number(v.toPrecision(9))).join("~"); }
-
-// Arrays of a curve of the API as a series'; those of before where they are the same.
-export function seriesOf(curve, before) {
-  const xs = Float64Array.from(curve?.steps ?? []);
-  const ys = Float64Array.from(curve?.values ?? [], (v) => v ?? NaN);
-  const same = before && before.xs.length === xs.length && xs.every((x, i) => x === before.xs[i]) &&
-    ys.every((y, i) => Object.is(y, before.ys[i]));
-  return same ? {xs: before.xs, ys: before.ys} : {xs, ys};
 }

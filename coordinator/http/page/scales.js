@@ -73,6 +73,27 @@ export function rangeOf(values, log) {
   return [min - room, max + room];
 }
 
+const FAR = 10;      // times the middle half's spread beyond it: a value there is far from the others
+const FAR_MOST = 4;  // of so many values at most one may be far; of more it is a second group
+const FLAT = 15;     // times the range of the others: only then do the far ones flatten them
+const FEW = 6;       // values of which none is called far
+
+// The least and the largest of the values that are near one another, where a few far ones would flatten them; null:
+// none does. `values` may be a sample.
+export function nearRange(values, log) {
+  const sorted = Float64Array.from(log ? values.map(Math.log10) : values).sort();
+  const count = sorted.length;
+  if (count < FEW) return null;
+  const at = (share) => sorted[Math.min(count - 1, Math.floor(share * count))];
+  const room = FAR * (at(0.75) - at(0.25) || at(0.9) - at(0.1));
+  const near = sorted.filter((v) => v >= at(0.25) - room && v <= at(0.75) + room);
+  const far = count - near.length;
+  if (far === 0 || far > count / FAR_MOST) return null;
+  const [low, high] = [near[0], near[near.length - 1]];
+  if (sorted[count - 1] - sorted[0] <= FLAT * (high - low)) return null;
+  return log ? [10 ** low, 10 ** high] : [low, high];
+}
+
 export function colours(element) {
   const style = getComputedStyle(element);
   const of = (name) => style.getPropertyValue(name).trim();
@@ -82,12 +103,23 @@ export function colours(element) {
     line: of("--line"),
     accent: of("--accent"),
     ground: of("--raised"),
-    light: of("--series-light")
+    series: Array.from({length: COLOURS}, (_, i) => of(`--k${i}`)),
+    best: of(`--k${BEST}`),
+    good: of("--k0"),
+    rest: of("--rest"),
   };
 }
 
-// The n-th colour, far from its neighbours on the wheel.
-export function colourOf(n, light) { return `hsl(${(n * 137.508 + 212) % 360} 62% ${light})`; }
+// Colours there are, those of dtctl's report in its order; and the one that the best has.
+export const COLOURS = 8;
+export const BEST = 1;
+const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
+
+// The n-th colour, or that of a rank: "best", "good" (the best quarter) or "rest".
+export function colourOf(n, palette) { return typeof n === "number" ? palette.series[n % COLOURS] : palette[n]; }
+
+// How the n-th of many lines is broken, where its colour has been used before.
+export function dashesOf(n) { return typeof n === "number" ? DASHES[Math.floor(n / COLOURS) % DASHES.length] : []; }
 
 // A canvas with as many pixels as it has on the screen. Returns its context and size in CSS pixels.
 export function fit(canvas) {

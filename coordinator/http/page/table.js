@@ -15,9 +15,11 @@ function compare(a, b) {
 export class Table {
   // A column is {key, title, value(row), cell(row)?, number?, hidden?}; settings: {sort, hide, show} as texts of the
   // address, the columns that differ from what they are at first, which `onSettings(settings)` is told of.
-  // choose: {has(key), toggle(key, on)} or null.
-  constructor({caption, columns, key, settings, onSettings, choose = null, onPoint = null}) {
-    Object.assign(this, {columns, key, settings, onSettings, choose, onPoint});
+  // choose: {has(key), toggle(key, on)} or null. marked(key): whether a row stands out; it is the first where nothing
+  // else is sorted by. `tall`: it scrolls in a window of its own, so that what is below it can be reached.
+  constructor(
+    {caption, columns, key, settings, onSettings, choose = null, onPoint = null, marked = () => false, tall = false}) {
+    Object.assign(this, {columns, key, settings, onSettings, choose, onPoint, marked});
     this.rows = [];
     this.most = ROWS_SHOWN;
     this.drawn = new Map();  // by key: {row, signature, element}
@@ -27,7 +29,10 @@ export class Table {
     this.table = el("table", {}, el("caption", {}, caption), el("thead", {}, this.head), this.body);
     this.pick = el("details", {class: "pick"});
     this.element = el(
-      "div", {}, el("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": caption}, this.table),
+      "div", {},
+      el(
+        "div", {class: tall ? "scroll tall" : "scroll", tabindex: 0, role: "region", "aria-label": caption},
+        this.table),
       this.more, this.pick);
   }
 
@@ -70,7 +75,10 @@ export class Table {
   sorted(rows) {
     const {by, down} = this.#sorting();
     const column = this.columns.find((one) => one.key === by);
-    if (!column) return rows;
+    if (!column) {
+      const marked = rows.filter((row) => this.marked(this.key(row)));
+      return marked.length ? [...marked, ...rows.filter((row) => !marked.includes(row))] : rows;
+    }
     const values = new Map(rows.map((row) => [row, column.value(row)]));
     const none = (v) => v === null || v === undefined || Number.isNaN(v);
     return [...rows].sort((a, b) => {
@@ -128,19 +136,21 @@ export class Table {
   #rowElement(row, shown) {
     const key = this.key(row);
     const chosen = this.choose?.has(key) ?? false;
+    const marked = this.marked(key);
     const had = this.drawn.get(key);
-    if (had && had.row === row && had.chosen === chosen) return had.element;
+    if (had && had.row === row && had.chosen === chosen && had.marked === marked) return had.element;
     const cells = shown.map((column) => {
       const content = column.cell ? column.cell(row) : column.value(row);
       return [column, content === null || content === undefined || content === "" ? NONE : content];
     });
-    const signature = cells.map(([, content]) => (content.outerHTML ?? String(content))).join("\u0001") + chosen;
+    const signature =
+      cells.map(([, content]) => (content.outerHTML ?? String(content))).join("\u0001") + chosen + marked;
     if (had && had.signature === signature) {
       had.row = row;
       return had.element;
     }
     const element = el("tr", {
-      class: chosen ? "chosen" : null,
+      class: [chosen ? "chosen" : "", marked ? "best" : ""].filter(Boolean).join(" ") || null,
       on: this.onPoint ? {pointerenter: () => this.onPoint(key), pointerleave: () => this.onPoint(null)} : {}
     });
     if (this.choose) {
@@ -160,7 +170,7 @@ export class Table {
       element.append(el("td", {class: column.number ? "number" : null}, content));
     }
     element.querySelector("a")?.setAttribute("data-focus", `open ${key}`);
-    this.drawn.set(key, {row, signature, element, chosen});
+    this.drawn.set(key, {row, signature, element, chosen, marked});
     return element;
   }
 

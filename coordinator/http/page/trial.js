@@ -4,9 +4,11 @@ import {trialBar} from "./actions.js";
 import {get, getAll, getCurves} from "./api.js";
 import {getEvaluations, looks, pointsFor} from "./curves.js";
 import {el, facts, foreign, replace} from "./dom.js";
-import {any, assignments, bytes, duration, number, outcome, percent, progress, share, time, words} from "./format.js";
+import {any, assignments, bytes, duration, isProgram, number} from "./format.js";
+import {outcome, percent, progress, share, time, words} from "./format.js";
 import {LogView} from "./log_view.js";
-import {Plot, seriesOf, textOfZoom, zoomOf} from "./plot.js";
+import {Plot} from "./plot.js";
+import {seriesOf, textOfZoom, zoomOf} from "./series.js";
 
 const PHASES = [
   "data_seconds", "forward_seconds", "backward_seconds", "comm_exposed_seconds", "optimizer_seconds", "other_seconds",
@@ -125,7 +127,8 @@ export function showTrial({root, params, settings, keep, title}) {
   const file = el("pre", {class: "foreign"});
   const plots = [];
   const plot = (label, low = true) => {
-    plots.push(new Plot({label, low, zoom: zoomOf(settings.zoom), onZoom: zoom}));
+    const onFar = (far) => keep({far: far ? "1" : null});
+    plots.push(new Plot({label, low, zoom: zoomOf(settings.zoom), onZoom: zoom, far: settings.far === "1", onFar}));
     return plots.at(-1);
   };
   const loss = plot("Loss", false);
@@ -134,12 +137,14 @@ export function showTrial({root, params, settings, keep, title}) {
   const speed = plot("Tokens a second");
   const phases = plot("Seconds of a step by phase");
   const columns = el("div", {class: "columns"}, rate.element, norm.element, speed.element, phases.element);
+  const nothing = el("p", {class: "dim", hidden: true}, "It has reported nothing that could be drawn yet.");
   const own = new Map();  // by name: the plot of a metric that a program reports, and its series
   const log = new LogView(base, settings, keep);
   const controls = el("div", {class: "controls"});
   const section = (name, ...children) => el("section", {"aria-label": name}, el("h2", {}, name), ...children);
+  const collectivesShown = section("Collectives", sent);
   replace(
-    root, head, acts.element, section("Curves", controls, loss.element, columns), samples, section("Collectives", sent),
+    root, head, acts.element, section("Curves", controls, loss.element, columns, nothing), samples, collectivesShown,
     section("What happened", told), section("Log", log.element), section("Checkpoints", saved),
     section("Where it ran", ran),
     el(
@@ -155,7 +160,7 @@ export function showTrial({root, params, settings, keep, title}) {
   let curves = null;
   let evaluated = null;
   let fileShown = false;
-  let submittedBy = null;
+  let experiment = null;
   let kept = null;
 
   // All charts of a trial show the same steps.
@@ -195,14 +200,19 @@ export function showTrial({root, params, settings, keep, title}) {
             t.target_steps ? ` of ${number(t.target_steps)}` : "")
         ],
         ["time left", t.ended_at ? null : duration(t.eta_seconds)],
-        ["loss", t.latest ? number(t.latest.loss) : null],
+        ["loss", t.latest && !(isProgram(experiment) && t.latest.loss === null) ? number(t.latest.loss) : null],
         [
           "val_loss",
           t.val_loss === null ? null :
                                 `${number(t.val_loss)}, best ${number(t.best_val_loss)}` +
               (t.best_val_step ? ` at step ${number(t.best_val_step)}` : "")
         ],
-        ["metric", t.metric_value === null ? null : number(t.metric_value)],
+        [
+          experiment.metric || "metric",
+          t.metric_value === null || experiment.metric === "val_loss" ?
+            null :
+            `${number(t.metric_value)}${t.metric_step ? ` at step ${number(t.metric_step)}` : ""}`
+        ],
         ["tokens/s", t.tokens_per_second === null ? null : number(t.tokens_per_second, 4)],
         [
           "communication",
@@ -223,6 +233,7 @@ export function showTrial({root, params, settings, keep, title}) {
             (one) => el(
               "li", {}, `at step ${number(one.step)} it took over trial ${one.from_trial}: `, foreign(one.reason)))) :
         null);
+    collectivesShown.hidden = isProgram(experiment) && !t.latest?.collectives?.length;
     replace(sent, collectives(t));
     const p = t.provenance;
     const c = t.last_checkpoint;
@@ -262,7 +273,7 @@ export function showTrial({root, params, settings, keep, title}) {
     const one = (name, key, colour, extra = {}) => ({key, name, colour, ...seriesOf(curves[key]), ...extra});
     loss.set(
       [one("loss", "loss", 0), one("val_loss", "val_loss", 1, {strong: true})],
-      {...options, logY: settings.logy === "1", y: "loss"});
+      {...options, logY: settings.logy === "1", y: "loss", goal: "minimize"});
     rate.set([one("learning rate", "learning_rate", 1)], {...options, smooth: 0, y: "learning rate"});
     norm.set([one("gradient norm", "grad_norm", 2)], {...options, y: "gradient norm"});
     speed.set([one("tokens/s", "tokens_per_second", 4)], {...options, y: "tokens/s"});
@@ -271,23 +282,46 @@ export function showTrial({root, params, settings, keep, title}) {
         .filter((series) => series.ys.some((v) => v > 0)),
       {...options, y: "seconds since the row before"});
     drawOwn();
+    hideEmpty();
   }
 
   function drawOwn() {
     for (const [name, {chart, series}] of own) chart.set([series], {...lookOf(), y: name});
   }
 
+  // A program tells what it likes: no chart stands for what it does not.
+  function hideEmpty() {
+    if (!isProgram(experiment)) return;
+    const empty = (chart) => !chart.series.some((one) => one.ys.some((v) => Number.isFinite(v) && v !== 0));
+    for (const chart of [loss, rate, norm, speed, phases]) chart.element.hidden = empty(chart);
+    nothing.hidden = plots.some((chart) => !chart.element.hidden);
+  }
+
   // What evaluations measured that has no place above.
   async function readOwn(list, signal) {
-    const names = [...new Set(list.flatMap((one) => one.metrics.map((metric) => metric.name)))].slice(0, OWN_MOST);
+    const told = new Set(list.flatMap((one) => one.metrics.map((metric) => metric.name)));
+    const first = told.has(experiment.metric) ? [experiment.metric] : [];
+    const names = [...new Set([...first, ...told])].slice(0, OWN_MOST);
     if (!names.length) return;
     const read = await getCurves(trial.experiment, [trial.trial], names, pointsFor(names.length), signal);
     names.forEach((name, i) => {
       const chart = own.get(name)?.chart ?? plot(name);
-      if (!own.has(name)) columns.append(chart.element);
-      own.set(name, {chart, series: {key: name, name, colour: i + 5, ...seriesOf(read.get(trial.trial)?.[name])}});
+      if (!own.has(name)) placeOwn(name, chart);
+      own.set(
+        name, {chart, series: {key: name, name, colour: (i + 5) % 8, ...seriesOf(read.get(trial.trial)?.[name])}});
     });
     drawOwn();
+    hideEmpty();
+  }
+
+  // What trials are compared by stands before all others, where it is a program's.
+  function placeOwn(name, chart) {
+    if (name === experiment.metric && isProgram(experiment)) {
+      chart.box.classList.remove("low");
+      loss.element.before(chart.element);
+    } else {
+      columns.append(chart.element);
+    }
   }
 
   async function readCheckpoints(signal) {
@@ -297,20 +331,16 @@ export function showTrial({root, params, settings, keep, title}) {
     replace(saved, checkpoints(list));
   }
 
-  // Whose it is decides who may act, and that does not change.
-  async function offerActs(signal) {
-    submittedBy ??= (await get(`experiments/${trial.experiment}`, signal)).submitted_by ?? "";
-    acts.set(trial, submittedBy);
-  }
-
   return {
     missing: `There is no trial ${params[0]}/${params[1]}`,
     async refresh(signal) {
       const found = await get(base, signal);
+      // What of it is looked at here does not change: whose it is, what it runs, what its trials are compared by.
+      experiment ??= await get(`experiments/${found.experiment}`, signal);
       if (found !== trial) {
         trial = found;
         drawFacts();
-        await offerActs(signal);
+        acts.set(trial, experiment.submitted_by ?? "");
         log.setRanks(trial.world_size);
       }
       const metrics = ["loss", "val_loss", "learning_rate", "grad_norm", "tokens_per_second", ...PHASES];

@@ -1,14 +1,18 @@
 // trial_columns.js: what the table of an experiment's trials may show of each.
 import {el, foreign} from "./dom.js";
-import {any, bytes, duration, number, outcome, percent, progress, share, time, utilization} from "./format.js";
+import {any, bytes, duration, isProgram, number} from "./format.js";
+import {outcome, percent, progress, share, time, utilization} from "./format.js";
 
-function trialLink(trial) {
-  return el("a", {href: `#/experiments/${trial.experiment}/trials/${trial.trial}`}, trial.id);
+function trialLink(trial, best) {
+  const link = el("a", {href: `#/experiments/${trial.experiment}/trials/${trial.trial}`}, trial.id);
+  return best ? el("span", {class: "together"}, link, el("span", {class: "bestmark"}, "best")) : link;
 }
+const latestLoss = (t) => t.latest?.loss ?? null;
 
 // `paths`: parameters; `own`: names of metrics that its program reports; newest: by metric, the newest values by trial,
-// of what a trial does not have among its facts. A column with a `metric` has its values from there.
-export function trialColumns(experiment, paths, own, newest) {
+// of what a trial does not have among its facts. A column with a `metric` has its values from there. What only a model
+// that dtrain trains has is hidden at first where a program runs that tells nothing of the kind.
+export function trialColumns(experiment, trials, paths, own, newest) {
   const metric = experiment.metric;
   const fact = (key, title, value, text = number) =>
     ({key, title, number: true, value, cell: (t) => text(value(t)), hidden: true});
@@ -17,7 +21,13 @@ export function trialColumns(experiment, paths, own, newest) {
   const seconds = (t) =>
     (t.started_at ? ((t.ended_at ? new Date(t.ended_at) : new Date()) - new Date(t.started_at)) / 1000 : null);
   const columns = [
-    {key: "trial", title: "Trial", number: true, value: (t) => t.trial, cell: (t) => trialLink(t)},
+    {
+      key: "trial",
+      title: "Trial",
+      number: true,
+      value: (t) => t.trial,
+      cell: (t) => trialLink(t, t.trial === experiment.best_trial)
+    },
     {
       key: "state",
       title: "State",
@@ -40,7 +50,7 @@ export function trialColumns(experiment, paths, own, newest) {
       value: (t) => t.metric_value,
       cell: (t) => number(t.metric_value)
     },
-    {key: "loss", title: "loss", number: true, value: (t) => t.latest?.loss, cell: (t) => number(t.latest?.loss)},
+    {key: "loss", title: "loss", number: true, value: latestLoss, cell: (t) => number(latestLoss(t))},
     {
       key: "best",
       title: "best val_loss",
@@ -90,15 +100,24 @@ export function trialColumns(experiment, paths, own, newest) {
       cell: (t) => foreign(t.message ?? t.waiting ?? "")
     },
   ];
+  if (!isProgram(experiment)) return columns;
+  for (const column of columns) {
+    if (OF_MODELS.has(column.key)) column.hidden ||= !trials.some((t) => has(column.value(t)));
+  }
   return columns;
 }
+const OF_MODELS = new Set(["loss", "best", "rate", "parameters"]);
+const has = (value) => value !== null && value !== undefined && !Number.isNaN(value);
 
-// What a trial has of its results without a look at its rows.
-export function resultsOf(experiment) {
-  return {
+// What a trial has of its results without a look at its rows; of a program what any trial has.
+export function resultsOf(experiment, trials) {
+  const results = {
     [experiment.metric || "val_loss"]: (t) => t.metric_value,
-    loss: (t) => t.latest?.loss,
+    loss: latestLoss,
     "tokens/s": (t) => t.tokens_per_second,
     "best val_loss": (t) => t.best_val_loss
   };
+  if (!isProgram(experiment)) return results;
+  return Object.fromEntries(
+    Object.entries(results).filter(([name, of]) => name === experiment.metric || trials.some((t) => has(of(t)))));
 }

@@ -1,0 +1,34 @@
+// ranks.js: how trials stand among one another: the best, the best quarter of those with a value, and the others. As
+// dtctl's report draws them: the best orange, the best quarter blue, the rest grey.
+import {BEST, COLOURS} from "./scales.js";
+
+// Trials that have begun, the best first: the experiment's best, then by value, then those without one.
+export function bestFirst(experiment, trials) {
+  const sign = experiment.goal === "maximize" ? -1 : 1;
+  const value = (t) => (t.metric_value === null ? Infinity : sign * t.metric_value);
+  const first = (t) => (t.trial === experiment.best_trial ? 0 : 1);
+  return trials.filter((t) => t.attempts > 0)
+    .sort((a, b) => first(a) - first(b) || (value(a) === value(b) ? 0 : value(a) - value(b)) || a.trial - b.trial);
+}
+
+// By trial: "best", "good" or "rest".
+export function ranksOf(experiment, trials) {
+  const valued = bestFirst(experiment, trials).filter((t) => t.metric_value !== null);
+  const quarter = Math.max(1, Math.floor(valued.length / 4));
+  return new Map(trials.map((t) => [t.trial, "rest"])
+                   .concat(valued.map(
+                     (t, i) =>
+                       [t.trial,
+                        t.trial === experiment.best_trial      ? "best" :
+                          i < quarter && experiment.best_trial ? "good" :
+                                                                 "rest"])));
+}
+
+// Colours of few trials, of which each has one of its own, the best that of the best; of many by rank among these.
+export function coloursOf(experiment, shown) {
+  if (shown.length > COLOURS) return ranksOf(experiment, shown);
+  const best = shown.some((t) => t.trial === experiment.best_trial);
+  const free = Array.from({length: COLOURS}, (_, i) => i).filter((i) => !best || i !== BEST);
+  const others = shown.filter((t) => t.trial !== experiment.best_trial).sort((a, b) => a.trial - b.trial);
+  return new Map([...others.map((t, i) => [t.trial, free[i]]), ...(best ? [[experiment.best_trial, BEST]] : [])]);
+}
