@@ -14,6 +14,8 @@
 #include "common/text.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
+#include "spec/program.h"
+#include "spec/spec.h"
 
 namespace dt::api {
 namespace {
@@ -243,6 +245,33 @@ Json ToJson(const Message& message) {
   return json;
 }
 
+namespace {
+
+// With what has nothing left in it.
+void Erase(Json& from, std::string_view path) {
+  const size_t dot = path.find('.');
+  const auto found = from.find(std::string(path.substr(0, dot)));
+  if (found == from.end()) return;
+  if (dot != std::string_view::npos) {
+    Erase(*found, path.substr(dot + 1));
+    if (!found->empty()) return;
+  }
+  from.erase(found);
+}
+
+// A program has no learning rate of ours, though the message has a place for one: who shows or
+// compares what trials were given must not come upon it.
+Json SpecJson(const v1::ExperimentSpec& spec) {
+  Json json = ToJson(spec);
+  if (!spec::IsProgram(spec)) return json;
+  for (const spec::Field& field : spec::FieldTable()) {
+    if (!spec::Concerns(spec, field)) Erase(json["base"], field.path);
+  }
+  return json;
+}
+
+}  // namespace
+
 Json ExperimentJson(const v1::ExperimentSummary& experiment) {
   Json json = WithId(absl::StrCat(experiment.experiment()), ToJson(experiment));
   if (experiment.best_trial() == 0) json["best_trial"] = json["best_value"] = nullptr;
@@ -252,7 +281,7 @@ Json ExperimentJson(const v1::ExperimentSummary& experiment) {
 
 Json ExperimentFields(const v1::GetExperimentResponse& found) {
   Json fields = ExperimentJson(found.summary());
-  fields["spec"] = ToJson(found.spec());
+  fields["spec"] = SpecJson(found.spec());
   fields["file_name"] = found.file_name();
   fields["file_text"] = found.file_text();
   fields["edits"] = Json::array();

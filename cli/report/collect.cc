@@ -59,7 +59,8 @@ Collector::Collector(Experiment& experiment) : search_(experiment.found.spec().s
   for (Trial& trial : experiment.trials) trials_[trial.summary.trial()] = &trial;
 }
 
-void Collector::Take(const v1::StepRow& row, Trial& trial) {
+void Collector::Take(const v1::MetricRow& from, Trial& trial) {
+  const v1::StepRow& row = from.row();
   ++trial.logged;
   for (size_t i = 0; i < spec::kPartsOfStep.size(); ++i) {
     trial.phase_seconds[i] += spec::kPartsOfStep[i].Of(row);
@@ -72,9 +73,8 @@ void Collector::Take(const v1::StepRow& row, Trial& trial) {
   trial.memory_peak_bytes = std::max(trial.memory_peak_bytes, memory);
   trial.newest_wall_ms = std::max(trial.newest_wall_ms, row.wall_time_ms());
   const auto step = static_cast<double>(row.step());
-  const bool timed = row.wall_time_ms() > 0 && trial.summary.started_wall_ms() > 0;
-  const double seconds =
-      static_cast<double>(row.wall_time_ms() - trial.summary.started_wall_ms()) / 1000;
+  const double seconds = time_.After(from.attempt(), row);
+  const bool timed = seconds > 0;
   if (timed) time_of_step_.push_back({step, seconds});
   if (row.has_noise_scale_tokens() && std::isfinite(row.noise_scale_tokens())) {
     noise_by_step_.push_back({step, row.noise_scale_tokens()});
@@ -122,7 +122,7 @@ void Collector::Add(const v1::ReadMetricsResponse& page) {
     if (found == trials_.end()) continue;  // submitted with a retry after the trials were listed
     if (found->second != current_) EndTrial();
     current_ = found->second;
-    Take(one.row(), *current_);
+    Take(one, *current_);
   }
 }
 
@@ -158,6 +158,7 @@ void Collector::EndTrial() {
   by_time_.clear();
   time_of_step_.clear();
   noise_by_step_.clear();
+  time_ = {};
 }
 
 void Collector::Finish() {

@@ -16,6 +16,7 @@
 #include "cli/report/curve.h"
 #include "dtrain/v1/control.pb.h"
 #include "spec/step_columns.h"
+#include "spec/training_time.h"
 
 namespace dt::cli::report {
 
@@ -36,8 +37,8 @@ struct Trial {
   v1::TrialSummary summary;
   std::vector<v1::AttemptSummary> attempts;
   std::vector<v1::Takeover> takeovers;  // of a population's member, by step
-  // Over steps, over tokens trained, and over seconds since the trial began (waits and evaluations
-  // included).
+  // Over steps, over tokens trained, and over seconds in training: evaluations are, waits of the
+  // queue and between attempts are not.
   std::vector<Point> loss_by_step;
   std::vector<Point> loss_by_tokens;
   std::vector<Point> loss_by_time;
@@ -77,7 +78,7 @@ class Collector {
   void Finish();
 
  private:
-  void Take(const v1::StepRow& row, Trial& trial);
+  void Take(const v1::MetricRow& from, Trial& trial);
   void TakeAtRung(const v1::EvaluationRow& row);
   void TakeMetric(const v1::EvaluationRow& row);
   void EndTrial();
@@ -89,6 +90,7 @@ class Collector {
   std::vector<Point> by_step_;
   std::vector<Point> by_time_;
   std::vector<Point> time_of_step_;
+  spec::TrainingTime time_;  // of the current trial
   std::vector<Point> noise_by_step_;
 };
 

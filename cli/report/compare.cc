@@ -41,6 +41,7 @@ Result ResultOrNone(const Trial* trial) {
   static const Trial* const none = [] {
     auto* unknown = new Trial();
     unknown->summary.set_val_loss(std::nan(""));
+    unknown->summary.set_metric_value(std::nan(""));
     return unknown;
   }();
   return ResultOf(trial == nullptr ? *none : *trial);
@@ -115,6 +116,15 @@ TextTable GroupTable(const Experiments& experiments, const std::vector<TrialGrou
   return table;
 }
 
+// Where all of them run programs that are compared by the same: that. Else "".
+std::string MetricOfPrograms(const Experiments& experiments) {
+  const std::string metric = MetricOfProgram(experiments.front());
+  const bool all = std::all_of(experiments.begin(), experiments.end(), [&](const Experiment& one) {
+    return MetricOfProgram(one) == metric;
+  });
+  return all ? metric : "";
+}
+
 // Two tables rather than one: as wide as a page, not wider.
 void AppendTables(const Experiments& experiments, const std::vector<TrialGroup>& groups,
                   Document& document) {
@@ -122,6 +132,14 @@ void AppendTables(const Experiments& experiments, const std::vector<TrialGroup>&
       std::all_of(experiments.begin(), experiments.end(),
                   [](const Experiment& one) { return LossShown(one.trials) == Loss::kValidation; });
   const Loss shown = evaluated ? Loss::kValidation : Loss::kTraining;
+  const std::string metric = MetricOfPrograms(experiments);
+  if (!metric.empty()) {
+    const std::vector<Measure> measures = {{Printable(metric), "difference",
+                                            [](const Result& r) { return r.metric; }, FormatLoss,
+                                            SignedText}};
+    document.blocks.push_back(GroupTable(experiments, groups, Outcomes::kShown, measures, ""));
+    return;
+  }
   const std::vector<Measure> losses = {
       {"loss", "difference", [shown](const Result& r) { return LossOf(r, shown); }, FormatLoss,
        SignedText},
@@ -164,7 +182,7 @@ void AddCurve(const Trial& trial, Look look, LineChart& chart) {
   line.marks = trial.val_by_step;
 }
 
-bool HasCurve(const Trial* trial) { return trial != nullptr && trial->logged > 0; }
+bool HasCurve(const Trial* trial) { return trial != nullptr && !trial->loss_by_step.empty(); }
 
 // Curves laid over each other: of whole groups, as many as there are colours; where no trials are
 // alike, of each experiment's best.
@@ -172,7 +190,7 @@ Figure Curves(const Experiments& experiments, const std::vector<TrialGroup>& gro
   LineChart chart;
   chart.title = "Training loss over steps";
   chart.x_label = "optimizer step";
-  chart.y_label = "loss (nats per token)";
+  chart.y_label = MetricOfProgram(experiments.front()).empty() ? "loss (nats per token)" : "loss";
   size_t colour = 0;
   for (const TrialGroup& group : groups) {
     if (colour == kColours) break;
@@ -244,7 +262,7 @@ Document CompareReport(const Experiments& experiments) {
   document.blocks.push_back(Heading{"Results"});
   const std::vector<TrialGroup> groups = MatchTrials(experiments);
   AppendTables(experiments, groups, document);
-  document.blocks.push_back(Paragraph{MeasuresNote()});
+  document.blocks.push_back(Paragraph{MeasuresNote(MetricOfPrograms(experiments))});
   Figure figure = Curves(experiments, groups);
   if (!std::get<LineChart>(figure.chart).lines.empty()) {
     document.blocks.push_back(std::move(figure));

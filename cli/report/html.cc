@@ -20,14 +20,17 @@ constexpr char kStyle[] = R"css(
 body { background: var(--ground); color: var(--ink); max-width: 76rem; margin: 2rem auto;
   padding: 0 1rem; font: 15px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.7rem; margin-bottom: .5rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1.5rem; }
+dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .1rem 1.5rem; }
 dt { color: var(--dim); } dd { margin: 0; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; max-width: 100%; margin: 1rem 0; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px; }
 caption { text-align: left; color: var(--dim); padding-bottom: .4rem; }
-th, td { border-bottom: 1px solid var(--rule); padding: .25rem .5rem; text-align: right; }
+th, td { border-bottom: 1px solid var(--rule); padding: .25rem .5rem; text-align: right;
+  overflow-wrap: normal; word-break: normal; }
+tbody th, td { white-space: nowrap; }
 th { font-weight: 600; } thead th { background: var(--shade); }
-.t { text-align: left; max-width: 24rem; overflow-wrap: anywhere; }
+.t { text-align: left; }
+td.l, th.l { white-space: normal; min-width: 16rem; max-width: 24rem; overflow-wrap: anywhere; }
 tbody th { position: sticky; left: 0; background: var(--ground); }
 .m th, .m td { font-weight: 600; background: var(--shade); }
 figure { margin: 1.5rem 0; } figure .wide { margin: 0; } figure svg { min-width: 44rem; }
@@ -40,6 +43,8 @@ svg .q { stroke-width: 1; opacity: .3; }
 svg .g { stroke: var(--rule); stroke-width: 1; fill: none; }
 svg .a { stroke: var(--dim); stroke-width: 1; fill: none; }
 pre { background: var(--shade); padding: .8rem 1rem; overflow-x: auto; font-size: 13px; }
+@media (max-width: 34rem) { dl { grid-template-columns: minmax(0, 1fr); }
+  dd { margin-bottom: .3rem; } tbody th { position: static; } td.l, th.l { min-width: 12rem; } }
 @media print { body { max-width: none; margin: 0; font-size: 10pt; } pre { white-space: pre-wrap; }
   table { font-size: 8pt; } th, td { padding: .15rem .3rem; }
   figure, table { break-inside: avoid; } h2 { break-after: avoid; } .wide { overflow: visible; }
@@ -71,10 +76,16 @@ bool IsHash(const std::string& text) {
          text.find_first_not_of("0123456789abcdef-") == std::string::npos;
 }
 
-std::string Cell(const std::string& text) {
-  constexpr size_t kShown = 12;
-  if (!IsHash(text)) return ">" + EscapeHtml(text);
-  return absl::StrCat(" title=\"", text, "\">", text.substr(0, kShown), "…");
+// Classes and content of a cell. Only what is long is broken into lines, and into lines that can be
+// read: no number and no word is.
+std::string Cell(const std::string& text, bool is_text) {
+  constexpr size_t kHashShown = 12;
+  constexpr int kLong = 40;  // columns
+  const bool hash = IsHash(text);
+  const bool wraps = is_text && !hash && DisplayWidth(text) > kLong;
+  const std::string cell = wraps ? " class=\"t l\"" : is_text ? " class=\"t\"" : "";
+  if (!hash) return absl::StrCat(cell, ">", EscapeHtml(text));
+  return absl::StrCat(cell, " title=\"", text, "\">", text.substr(0, kHashShown), "…");
 }
 
 void Append(std::string& page, const TextTable& table) {
@@ -95,8 +106,8 @@ void Append(std::string& page, const TextTable& table) {
     const bool marked = number == table.marked;
     page += marked ? "<tr class=\"m\">" : "<tr>";
     for (size_t i = 0; i < row.size(); ++i) {
-      absl::StrAppend(&page, i == 0 ? "<th scope=\"row\"" : "<td", text(i), Cell(row[i]),
-                      i == 0 ? "</th>" : "</td>");
+      absl::StrAppend(&page, i == 0 ? "<th scope=\"row\"" : "<td",
+                      Cell(row[i], i < table.text_columns), i == 0 ? "</th>" : "</td>");
     }
     page += "</tr>\n";
   }

@@ -9,6 +9,7 @@
 #include "cli/view/format.h"
 #include "cli/view/json.h"
 #include "cli/view/summary.h"
+#include "spec/program.h"
 #include "spec/spec.h"
 
 namespace dt::cli::report {
@@ -50,6 +51,7 @@ Result ResultOf(const Trial& trial) {
   Result result;
   result.loss = summary.has_latest() ? summary.latest().loss() : kUnknown;
   result.val_loss = summary.val_loss();
+  result.metric = summary.metric_value();
   result.perplexity = std::exp(summary.val_loss());
   result.perplexity_mean = AboveZero(trial.newest_evaluation.perplexity_mean());
   result.tokens_per_second = AboveZero(summary.tokens_per_second());
@@ -148,6 +150,12 @@ std::vector<const Trial*> BestFirst(const Experiment& experiment) {
     ranked.push_back(&experiment.trials[static_cast<size_t>(one - summaries.data())]);
   }
   return ranked;
+}
+
+std::string MetricOfProgram(const Experiment& experiment) {
+  if (!spec::IsProgram(experiment.found.spec())) return "";
+  const std::string& metric = experiment.found.summary().metric();
+  return metric.empty() ? "val_loss" : metric;
 }
 
 }  // namespace dt::cli::report

@@ -22,6 +22,7 @@ struct Result {
   double epochs = 0;           // made so far
   double seconds_per_epoch = 0;
   double tokens_per_second = 0;
+  double metric = 0;      // the best value of search.metric
   double comm_ratio = 0;  // part of a step
   double comm_exposed_ratio = 0;
   std::string outcome;  // "finished", "oom", "failed: nonfinite", "running 20/200",
@@ -62,5 +63,9 @@ std::string LeftOutNote(size_t drawn, size_t all, const char* of);
 
 // Before the trials that did best come first; the others follow in order of number.
 std::vector<const Trial*> BestFirst(const Experiment& experiment);
+
+// What trials of a program are compared by: they have no perplexity, nor tokens. "": dtrain trains
+// them itself.
+std::string MetricOfProgram(const Experiment& experiment);
 
 }  // namespace dt::cli::report

@@ -20,6 +20,7 @@
 #include "cli/view/format.h"
 #include "cli/view/json.h"
 #include "cli/view/summary.h"
+#include "spec/program.h"
 #include "spec/spec.h"
 
 namespace dt::cli::report {
@@ -54,18 +55,20 @@ std::string CountsText(const Experiment& experiment) {
   return text;
 }
 
-// Those with logged rows, the best first, as many as can be drawn.
+// A program may log rows without a loss.
+bool HasLosses(const Trial& trial) { return !trial.loss_by_step.empty(); }
+
+// Those with logged losses, the best first, as many as can be drawn.
 std::vector<const Trial*> Drawn(const Experiment& experiment) {
   std::vector<const Trial*> drawn;
   for (const Trial* trial : BestFirst(experiment)) {
-    if (trial->logged > 0 && drawn.size() < kDrawnMax) drawn.push_back(trial);
+    if (HasLosses(*trial) && drawn.size() < kDrawnMax) drawn.push_back(trial);
   }
   return drawn;
 }
 
 std::string LeftOut(const Experiment& experiment, size_t drawn) {
-  const auto logged = std::count_if(experiment.trials.begin(), experiment.trials.end(),
-                                    [](const Trial& trial) { return trial.logged > 0; });
+  const auto logged = std::count_if(experiment.trials.begin(), experiment.trials.end(), HasLosses);
   return LeftOutNote(drawn, static_cast<size_t>(logged), " trials");
 }
 
@@ -86,6 +89,11 @@ struct CurveParts {
   const std::vector<Point> Trial::*means;
   const std::vector<Point> Trial::*validation;
 };
+
+// What a program calls its loss it alone knows.
+std::string LossUnit(const Experiment& experiment) {
+  return MetricOfProgram(experiment).empty() ? "loss (nats per token)" : "loss";
+}
 
 // What differs between trials besides their seed.
 std::vector<SweptParameter> SweptBesidesSeed(const Experiment& experiment) {
@@ -123,7 +131,7 @@ Figure SeedsCurveFigure(const Experiment& experiment,
     line.band = std::move(curve.band);
     line.marks = MeanCurveOf(validations).mean;
   }
-  chart.y_label = "loss (nats per token)";
+  chart.y_label = LossUnit(experiment);
   chart.y_scale = ChooseScale(ys);
   chart.marks_name = "validation";
   std::string note = absl::StrCat(
@@ -156,7 +164,7 @@ Figure CurveFigure(const Experiment& experiment, const CurveParts& parts, LineCh
     most = std::max(most, (trial->*parts.all).size());
     rows = std::max(rows, trial->logged);
   }
-  chart.y_label = "loss (nats per token)";
+  chart.y_label = LossUnit(experiment);
   chart.y_scale = ChooseScale(ys);
   chart.marks_name = "validation";
   std::string note = absl::StrCat(
@@ -202,7 +210,7 @@ void AppendCurves(const Experiment& experiment, Document& document) {
   }
   LineChart time;
   time.title = "Loss over time";
-  time.x_label = "seconds since the trial started, waits and evaluations included";
+  time.x_label = "seconds in training, evaluations included, waits left out";
   document.blocks.push_back(
       figure({&Trial::loss_by_time, &Trial::mean_by_time, &Trial::val_by_time}, std::move(time)));
 }
@@ -259,7 +267,26 @@ void AppendAttempts(const Experiment& experiment, Document& document) {
   document.blocks.push_back(std::move(table));
 }
 
+// Where a program trains, LibTorch and our data have no part.
+TextTable ProgramProvenance(const Experiment& experiment) {
+  TextTable table;
+  table.caption = "What the trials ran on, and their seeds";
+  table.header = {"trial", "build", "device", "host", "ranks", "seed"};
+  table.text_columns = 4;
+  for (const Trial& trial : experiment.trials) {
+    const v1::Provenance& from = trial.summary.provenance();
+    if (from.program_version().empty()) continue;  // has never been prepared
+    table.rows.push_back({TrialName(trial.summary), BuildText(from),
+                          absl::StrCat(trial.summary.device(),
+                                       from.device_name().empty() ? "" : ", ", from.device_name()),
+                          from.host(), absl::StrCat(trial.summary.world_size()),
+                          absl::StrCat(trial.summary.seed())});
+  }
+  return table;
+}
+
 TextTable ProvenanceTable(const Experiment& experiment) {
+  if (spec::IsProgram(experiment.found.spec())) return ProgramProvenance(experiment);
   TextTable table;
   table.caption = "What the trials ran on; fingerprint of the data, seed";
   table.header = {"trial", "build", "LibTorch",       "device", "host",
@@ -311,7 +338,12 @@ Facts HeadFacts(const Experiment& experiment) {
   return facts;
 }
 
-std::string MeasuresNote() {
+std::string MeasuresNote(const std::string& metric) {
+  if (!metric.empty()) {
+    return absl::StrCat("Best is the best value of ", Printable(metric),
+                        ", which the program reported, with its step. A dash means that a value is "
+                        "not known.");
+  }
   return "Perplexity is exp(validation loss), the loss being the mean over the evaluated tokens; "
          "batch-mean perplexity is the mean of exp(loss) over the evaluated batches, which some "
          "studies print and which is never lower where these are equally large. Validation loss "
@@ -343,10 +375,11 @@ Document ExperimentReport(const Experiment& experiment) {
   document.title = absl::StrCat(Printable(summary.name()), ": experiment ", summary.experiment());
   document.blocks.push_back(HeadFacts(experiment));
   document.blocks.push_back(Heading{"Results"});
-  if (auto grid = StudyGrid(experiment.trials)) document.blocks.push_back(*std::move(grid));
+  const std::string metric = MetricOfProgram(experiment);
+  if (auto grid = StudyGrid(experiment.trials, metric)) document.blocks.push_back(*std::move(grid));
   document.blocks.push_back(TrialList(experiment));
-  document.blocks.push_back(Paragraph{MeasuresNote()});
-  for (Figure& figure : StudyFigures(experiment.trials)) {
+  document.blocks.push_back(Paragraph{MeasuresNote(metric)});
+  for (Figure& figure : StudyFigures(experiment.trials, metric)) {
     document.blocks.push_back(std::move(figure));
   }
   AppendSeeds(experiment, document);

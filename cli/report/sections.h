@@ -16,7 +16,8 @@ Document ExperimentReport(const Experiment& experiment);
 
 // Parts that a comparison has too.
 Facts HeadFacts(const Experiment& experiment);
-std::string MeasuresNote();  // what perplexity and seconds per epoch are here
+// What perplexity and seconds per epoch are here; of a program, by its metric, what best is.
+std::string MeasuresNote(const std::string& metric = "");
 // The submitted file, the resolved one, and what the trials ran on, under `heading`.
 void AppendConfiguration(const Experiment& experiment, const std::string& heading,
                          Document& document);

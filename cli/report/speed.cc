@@ -255,9 +255,15 @@ TextTable ScalingTable(const std::vector<Scaled>& groups) {
 
 }  // namespace
 
+// A program may log rows without a word on where its time goes.
+static bool HasParts(const Trial& trial) {
+  const auto& parts = trial.phase_seconds;
+  return trial.logged > 0 &&
+         std::any_of(parts.begin(), parts.end(), [](double seconds) { return seconds > 0; });
+}
+
 void AppendStepTime(const Experiment& experiment, Document& document) {
-  const auto [drawn, all] =
-      DrawnWith(experiment, [](const Trial& trial) { return trial.logged > 0; });
+  const auto [drawn, all] = DrawnWith(experiment, HasParts);
   if (drawn.empty()) return;
   document.blocks.push_back(Heading{"Where the time goes"});
   BarChart chart;
@@ -286,7 +292,7 @@ void AppendStepTime(const Experiment& experiment, Document& document) {
     table.header.emplace_back(name);
   }
   for (const Trial& trial : experiment.trials) {
-    if (trial.logged == 0) continue;
+    if (!HasParts(trial)) continue;
     const Result result = ResultOf(trial);
     std::vector<std::string>& row = table.rows.emplace_back();
     row = {TrialName(trial.summary), AssignmentsText(trial.summary)};

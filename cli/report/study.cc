@@ -11,6 +11,7 @@
 #include "cli/view/configurations.h"
 #include "cli/view/format.h"
 #include "cli/view/summary.h"
+#include "spec/program.h"
 
 namespace dt::cli::report {
 namespace {
@@ -24,6 +25,29 @@ bool HasMean(const std::vector<Trial>& trials) {
 }
 
 enum class Perplexities { kOne, kBoth };
+
+// Trials of a program: the best value of what they are compared by, over seeds its mean.
+std::string MetricCell(const std::vector<const Trial*>& trials) {
+  std::vector<double> values;
+  for (const Trial* trial : trials) {
+    const double value = trial->summary.metric_value();
+    if (TrainedToItsEnd(trial->summary) && std::isfinite(value)) values.push_back(value);
+  }
+  const Trial& first = *trials.front();
+  if (trials.size() == 1 || values.empty()) {
+    const std::string outcome = ResultOf(first).outcome;
+    if (!std::isfinite(first.summary.metric_value())) return outcome;
+    const std::string text = FormatLoss(first.summary.metric_value());
+    return TrainedToItsEnd(first.summary) ? text : absl::StrCat(text, " (", outcome, ")");
+  }
+  const Spread spread = SpreadOf(values);
+  std::string text = FormatLoss(spread.mean);
+  if (spread.n > 1) absl::StrAppend(&text, " ± ", FormatLoss(spread.deviation));
+  if (spread.n < trials.size()) {
+    absl::StrAppend(&text, " (", spread.n, " of ", Plural(trials.size(), "trial"), ")");
+  }
+  return text;
+}
 
 std::string GridCell(const Trial& trial, Loss shown, Perplexities perplexities) {
   const Result result = ResultOf(trial);
@@ -180,7 +204,7 @@ std::string LossName(Loss loss) {
   return loss == Loss::kValidation ? "validation loss" : "training loss of the last logged step";
 }
 
-std::optional<TextTable> StudyGrid(const std::vector<Trial>& trials) {
+std::optional<TextTable> StudyGrid(const std::vector<Trial>& trials, const std::string& metric) {
   std::vector<SweptParameter> swept = SweptIn(trials);
   if (swept.size() > 2) swept = WithoutSeed(std::move(swept));
   if (swept.size() != 2) return std::nullopt;
@@ -196,10 +220,13 @@ std::optional<TextTable> StudyGrid(const std::vector<Trial>& trials) {
   const Loss shown = LossShown(trials);
   const Perplexities perplexities = HasMean(trials) ? Perplexities::kBoth : Perplexities::kOne;
   TextTable table;
-  table.caption =
-      absl::StrCat(LossName(shown), " / perplexity",
-                   perplexities == Perplexities::kBoth ? " / batch-mean perplexity" : "",
-                   " / seconds per epoch; ", down.path, " down, ", across.path, " across");
+  const std::string numbers =
+      !metric.empty()
+          ? Printable(metric)
+          : absl::StrCat(LossName(shown), " / perplexity",
+                         perplexities == Perplexities::kBoth ? " / batch-mean perplexity" : "",
+                         " / seconds per epoch");
+  table.caption = absl::StrCat(numbers, "; ", down.path, " down, ", across.path, " across");
   table.header = {absl::StrCat(down.path, " ↓, ", across.path, " →")};
   table.header.insert(table.header.end(), across.texts.begin(), across.texts.end());
   for (const std::string& row : down.texts) {
@@ -207,10 +234,22 @@ std::optional<TextTable> StudyGrid(const std::vector<Trial>& trials) {
     for (const std::string& column : across.texts) {
       const auto found = cells.find({row, column});
       line.push_back(found == cells.end() ? "excluded"
+                     : !metric.empty()    ? MetricCell(found->second)
                                           : GridCell(found->second, shown, perplexities));
     }
   }
   return table;
+}
+
+// A program has no perplexity: columns of numbers without any are left out, but for its metric's.
+static void LeaveOutEmptyColumns(TextTable& table, const std::string& but) {
+  for (size_t i = table.header.size(); i-- > table.text_columns;) {
+    const bool empty = std::all_of(table.rows.begin(), table.rows.end(),
+                                   [i](const auto& row) { return row[i] == kNone; });
+    if (!empty || table.header[i] == but) continue;
+    table.header.erase(table.header.begin() + static_cast<int64_t>(i));
+    for (auto& row : table.rows) row.erase(row.begin() + static_cast<int64_t>(i));
+  }
 }
 
 TextTable TrialList(const Experiment& experiment) {
@@ -243,21 +282,24 @@ TextTable TrialList(const Experiment& experiment) {
     }
     if (own_column) row.push_back(MetricText(trial.summary));
   }
+  if (spec::IsProgram(experiment.found.spec())) LeaveOutEmptyColumns(table, metric);
   return table;
 }
 
-std::vector<Figure> StudyFigures(const std::vector<Trial>& trials) {
+std::vector<Figure> StudyFigures(const std::vector<Trial>& trials, const std::string& metric) {
   const std::vector<SweptParameter> swept = WithoutSeed(SweptIn(trials));
   const SweptParameter* x = HorizontalOf(swept);
   std::vector<Figure> figures;
   if (x == nullptr) return figures;
   const Loss shown = LossShown(trials);
-  const std::vector<Plotted> measures = {
+  const std::vector<Plotted> of_program = {
+      {Printable(metric), Printable(metric), [](const Result& result) { return result.metric; }}};
+  const std::vector<Plotted> of_model = {
       {LossName(shown), LossName(shown) + " (nats per token)",
        [shown](const Result& result) { return LossOf(result, shown); }},
       {"seconds per epoch", "seconds per epoch",
        [](const Result& result) { return result.seconds_per_epoch; }}};
-  for (const Plotted& measure : measures) {
+  for (const Plotted& measure : metric.empty() ? of_model : of_program) {
     if (auto figure = StudyFigure(trials, swept, *x, measure)) {
       figures.push_back(*std::move(figure));
     }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "cli/view/format.h"
 
 namespace dt::cli::report {
@@ -168,6 +169,47 @@ std::string LegendText(const TextSeries& series, Glyphs glyphs) {
                       FormatLoss(series.band.back().high - series.points.back().y));
 }
 
+// Who is who, beside one another where the lines of one column would be more than a third of the
+// drawing: it is what a person came for. Of more than have room the last are counted.
+std::vector<std::string> LegendLines(const std::vector<std::string>& entries, int width, int rows,
+                                     Glyphs glyphs) {
+  constexpr int kLeast = 24;  // columns, in which a name and a value can be read
+  constexpr int kGap = 3;
+  const size_t most = static_cast<size_t>(std::max(3, rows / 3));
+  int widest = 1;
+  for (const std::string& entry : entries) widest = std::max(widest, DisplayWidth(entry));
+  size_t across = 1;
+  const auto lines_of = [&] { return (entries.size() + across - 1) / across; };
+  const auto room = [&](size_t columns) {
+    return (width + kGap) / static_cast<int>(columns) - kGap;
+  };
+  while (lines_of() > most && room(across + 1) >= std::min(widest, kLeast)) ++across;
+  const size_t shown = lines_of() <= most ? entries.size() : most * across - 1;
+  std::vector<std::string> cells(entries.begin(), entries.begin() + static_cast<int64_t>(shown));
+  if (shown < entries.size()) {
+    cells.push_back(absl::StrCat("and ", FormatCount(entries.size() - shown), " more"));
+  }
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < cells.size(); i += across) {
+    std::string& line = lines.emplace_back();
+    for (size_t k = i; k < std::min(i + across, cells.size()); ++k) {
+      if (k > i) line += std::string(kGap, ' ');
+      const std::string cell = Truncate(cells[k], room(across));
+      const bool ascii = glyphs == Glyphs::kAscii;
+      line += PadRight(ascii ? absl::StrReplaceAll(cell, {{"…", "~"}}) : cell, room(across));
+    }
+  }
+  return lines;
+}
+
+std::vector<double> AllX(const TextPlot& plot) {
+  std::vector<double> xs;
+  for (const TextSeries& series : plot.series) {
+    for (const Point& point : series.points) xs.push_back(point.x);
+  }
+  return xs;
+}
+
 bool HasBand(const TextPlot& plot) {
   return std::any_of(plot.series.begin(), plot.series.end(),
                      [](const TextSeries& series) { return !series.band.empty(); });
@@ -181,10 +223,7 @@ std::vector<std::string> TextPlotLines(const TextPlot& plot, const TextPlotSize&
   const int rows = std::max(4, size.rows - 2);
   const bool unicode = glyphs == Glyphs::kUnicode;
   const bool dots = unicode && plot.series.size() == 1;
-  std::vector<double> xs;
-  for (const TextSeries& series : plot.series) {
-    for (const Point& point : series.points) xs.push_back(point.x);
-  }
+  const std::vector<double> xs = AllX(plot);
   const Axis x = Axis::Round(Scale::kLinear, xs, width / 14);
   std::vector<std::vector<Point>> drawn;
   std::vector<double> ys;
@@ -223,10 +262,13 @@ std::vector<std::string> TextPlotLines(const TextPlot& plot, const TextPlotSize&
   lines.push_back(absl::StrCat(indent, " ", ColumnTexts(x, canvas.columns())));
   lines.push_back(absl::StrCat(indent, " ", plot.x_label,
                                plot.y_scale == Scale::kLog ? "; logarithmic scale" : ""));
+  std::vector<std::string> entries;
   for (size_t i = 0; i < plot.series.size(); ++i) {
-    const char* marker = dots ? "⠒" : markers[i];
-    lines.push_back(Truncate(absl::StrCat(marker, " ", LegendText(plot.series[i], glyphs)), width));
+    entries.push_back(
+        absl::StrCat(dots ? "⠒" : markers[i], " ", LegendText(plot.series[i], glyphs)));
   }
+  for (std::string& line : LegendLines(entries, width, rows, glyphs))
+    lines.push_back(std::move(line));
   if (HasBand(plot)) {
     lines.push_back(Truncate(absl::StrCat(shade, " one standard deviation around a mean"), width));
   }

@@ -58,7 +58,7 @@ TEST(CollectorTest, TakesEachTrialsRowsOverPages) {
   const Trial& one = experiment.trials[0];
   EXPECT_EQ(one.logged, 3u);
   EXPECT_EQ(one.loss_by_step, (std::vector<Point>{{1, 4}, {2, 3}, {4, 2}}));
-  EXPECT_EQ(one.loss_by_time, (std::vector<Point>{{0.5, 4}, {1, 3}, {2, 2}}));
+  EXPECT_EQ(one.loss_by_time, (std::vector<Point>{{0.5, 4}, {1, 3}, {1.5, 2}}));
   EXPECT_EQ(one.loss_by_tokens, (std::vector<Point>{{200, 4}, {400, 3}, {800, 2}}));
   EXPECT_EQ(one.val_by_tokens, (std::vector<Point>{{600, 2.5}}));
   EXPECT_EQ(one.val_by_step, (std::vector<Point>{{3, 2.5}}));
@@ -67,6 +67,23 @@ TEST(CollectorTest, TakesEachTrialsRowsOverPages) {
   EXPECT_EQ(experiment.trials[1].loss_by_step, (std::vector<Point>{{1, 6}}));
   EXPECT_EQ(experiment.trials[1].val_by_step, (std::vector<Point>{{1, 5.5}}));
   EXPECT_EQ(experiment.trials[2].logged, 0u);
+}
+
+TEST(CollectorTest, TimeIsTimeInTrainingWithoutTheWaitBetweenTwoAttempts) {
+  Experiment experiment = Study();
+  v1::ReadMetricsResponse page;
+  for (uint64_t step = 1; step <= 4; ++step) {
+    AddRow(page, 1, step, 4);
+    if (step < 3) continue;
+    v1::MetricRow& row = *page.mutable_rows(static_cast<int>(step) - 1);
+    row.set_attempt(2);
+    row.mutable_row()->set_wall_time_ms(row.row().wall_time_ms() + 3600'000);
+  }
+  Collector collector(experiment);
+  collector.Add(page);
+  collector.Finish();
+  EXPECT_EQ(experiment.trials[0].loss_by_time,
+            (std::vector<Point>{{0.5, 4}, {1, 4}, {1.5, 4}, {2, 4}}));
 }
 
 TEST(CollectorTest, KeepsTheMostMemoryAndTheNoiseScaleWhereItWasKnown) {

@@ -51,6 +51,18 @@ TEST(HtmlTest, AHashIsShortAndWholeWhereOnePointsAtIt) {
   EXPECT_TRUE(Has(page, "<tr class=\"m\"><th scope=\"row\" class=\"t\">12/2</th>"));
 }
 
+TEST(HtmlTest, NoNumberAndNoWordIsBrokenAndLongTextHasRoomToBeRead) {
+  Document document;
+  const std::string prose = "rank 0 ended: it asked for more memory than there was to be had";
+  document.blocks = {TextTable{"", {"trial", "why", "loss"}, {{"12/1", prose, "0.0010785"}}, 2}};
+  const std::string page = HtmlPage(document);
+  EXPECT_TRUE(Has(page, "tbody th, td { white-space: nowrap; }"));
+  EXPECT_TRUE(Has(page, "<td>0.0010785</td>")) << page;
+  EXPECT_TRUE(Has(page, "<th scope=\"row\" class=\"t\">12/1</th>"));
+  EXPECT_TRUE(Has(page, "<td class=\"t l\">" + prose + "</td>"));
+  EXPECT_TRUE(Has(page, "td.l, th.l { white-space: normal; min-width: 16rem;"));
+}
+
 TEST(HtmlTest, ATableOrAFigureThatIsTooWideScrollsInItsOwnBox) {
   const std::string page = HtmlPage(Hostile());
   EXPECT_TRUE(Has(page, ".wide { overflow-x: auto"));

@@ -168,6 +168,50 @@ TEST(TrialListTest, HasARowForEachTrialTheBestFirstAndMarked) {
   EXPECT_EQ(list.rows[5][3], "oom");
 }
 
+// Trials of a program that reports an accuracy and nothing else.
+Experiment OfProgram() {
+  Experiment study = Study();
+  study.found.mutable_spec()->mutable_base()->add_command("./train");
+  study.found.mutable_summary()->set_metric("accuracy");
+  study.found.mutable_summary()->set_goal("maximize");
+  for (size_t i = 0; i < study.trials.size(); ++i) {
+    v1::TrialSummary& trial = study.trials[i].summary;
+    for (const auto set : {&v1::TrialSummary::set_val_loss, &v1::TrialSummary::set_best_val_loss}) {
+      (trial.*set)(kNan);
+    }
+    trial.clear_latest();
+    trial.set_tokens_per_second(0);
+    trial.set_train_tokens(0);
+    if (trial.state() != v1::TRIAL_FINISHED) continue;
+    trial.set_metric_value(0.5 + 0.01 * static_cast<double>(i));
+    trial.set_metric_step(40);
+  }
+  return study;
+}
+
+TEST(TrialListTest, OfAProgramHasNoColumnInWhichNothingCouldStand) {
+  const TextTable list = TrialList(OfProgram());
+  EXPECT_EQ(list.header, (std::vector<std::string>{"trial", "train.batch_size", "train.seq_len",
+                                                   "outcome", "step", "best", "accuracy"}));
+  EXPECT_EQ(list.rows[0], (std::vector<std::string>{"12/5", "16", "128", "finished", "50/50",
+                                                    "0.5400 at 40", "0.5400"}));
+}
+
+TEST(StudyGridTest, OfAProgramACellIsItsMetricAlone) {
+  const Experiment study = OfProgram();
+  const std::string metric = MetricOfProgram(study);
+  EXPECT_EQ(metric, "accuracy");
+  const auto grid = StudyGrid(study.trials, metric);
+  ASSERT_TRUE(grid.has_value());
+  EXPECT_EQ(grid->caption, "accuracy; train.batch_size down, train.seq_len across");
+  EXPECT_EQ(grid->rows[0], (std::vector<std::string>{"8", "0.5000", "0.5100", "0.5200"}));
+  EXPECT_EQ(grid->rows[1][3], "oom");
+  const std::vector<Figure> figures = StudyFigures(study.trials, metric);
+  ASSERT_EQ(figures.size(), 1u);
+  EXPECT_EQ(std::get<LineChart>(figures[0].chart).y_label, "accuracy");
+  EXPECT_EQ(MetricOfProgram(Study()), "");
+}
+
 TEST(TrialListTest, HasAColumnForAMetricOfItsOwn) {
   Experiment study = Study();
   study.found.mutable_summary()->set_metric("hellaswag_acc");

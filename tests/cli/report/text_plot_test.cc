@@ -50,6 +50,20 @@ TEST(TextPlotTest, EveryLineFitsTheWidthAndHasOneMarkerForEachSeries) {
   }
 }
 
+TEST(TextPlotTest, TheLegendTakesNoMoreThanAThirdOfTheDrawing) {
+  for (const int width : {30, 80, 200}) {
+    const auto lines = TextPlotLines(Falling(kMarkers), {width, 24}, Glyphs::kAscii);
+    // A title, 22 rows, the rule and two lines of the x axis.
+    ASSERT_GT(lines.size(), 26u);
+    EXPECT_LE(lines.size() - 26, 22u / 3) << width;
+  }
+  const auto wide =
+      absl::StrJoin(TextPlotLines(Falling(kMarkers), {200, 24}, Glyphs::kAscii), "\n");
+  EXPECT_TRUE(Has(wide, absl::StrCat("12/", kMarkers, "  batch"))) << "all have room";
+  const auto narrow = TextPlotLines(Falling(kMarkers), {30, 24}, Glyphs::kAscii);
+  EXPECT_TRUE(Has(narrow.back(), " more")) << narrow.back();
+}
+
 TEST(TextPlotTest, AsciiHasNoOtherCharacters) {
   for (const std::string& line : TextPlotLines(Falling(kMarkers), {80, 20}, Glyphs::kAscii)) {
     EXPECT_TRUE(std::all_of(line.begin(), line.end(), [](char c) { return c >= 0x20 && c < 0x7F; }))

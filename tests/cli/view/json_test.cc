@@ -54,6 +54,21 @@ TEST(JsonTest, AMessageKeepsItsNamesAndSaysUnknownAsNull) {
 }
 
 // As NCCL's tests count them: what crosses the slowest link.
+TEST(JsonTest, AProgramsSpecificationHasNoFieldOfAModelThatDtrainTrains) {
+  v1::GetExperimentResponse found;
+  v1::Spec& base = *found.mutable_spec()->mutable_base();
+  base.mutable_optimizer()->set_lr(6e-4);
+  base.mutable_resources()->set_gpus(2);
+  EXPECT_EQ(ExperimentFields(found)["spec"]["base"]["optimizer"]["lr"], 6e-4);
+  base.add_command("./train");
+  const Json spec = ExperimentFields(found)["spec"]["base"];
+  for (const char* section : {"optimizer", "model", "schedule", "train", "data", "precision"}) {
+    EXPECT_FALSE(spec.contains(section)) << section << ": " << spec;
+  }
+  EXPECT_EQ(spec["command"][0], "./train");
+  EXPECT_EQ(spec["resources"]["gpus"], 2);
+}
+
 TEST(JsonTest, ACollectiveSaysWhatItsBusCarries) {
   v1::TrialSummary trial = Trial();
   for (const char* op : {"all_reduce", "all_gather", "reduce_scatter", "recv"}) {
