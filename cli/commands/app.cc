@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <random>
 #include <set>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "cli/commands/completion.h"
+#include "cli/commands/other_commands.h"
 #include "cli/remote/contexts.h"
 #include "cli/view/format.h"
 #include "common/limits.h"
@@ -112,6 +114,17 @@ std::string PlainMessage(const CLI::App& chosen, const CLI::ParseError& error,
   return text;
 }
 
+// By meaning where another tool has the word, else the nearest by spelling.
+std::string UnknownCommandMessage(const CLI::App& chosen, const std::string& word) {
+  const std::vector<std::string> known = CommandNames(&chosen);
+  const std::string group = chosen.get_parent() == nullptr ? "" : chosen.get_name();
+  const std::optional<std::string> theirs = OtherCommandHint(group, word);
+  std::string hint =
+      theirs ? (theirs->empty() ? "" : absl::StrCat("; use ", *theirs)) : DidYouMean(word, known);
+  if (hint.empty()) hint = absl::StrCat("; choose one of: ", absl::StrJoin(known, ", "));
+  return absl::StrCat("unknown command '", Printable(word), "'", hint);
+}
+
 // What was wrong with the command line, and the nearest that is right.
 std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error,
                          const std::vector<std::string>& written) {
@@ -122,11 +135,7 @@ std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error,
   const auto option = std::find_if(rest.begin(), rest.end(),
                                    [](const std::string& word) { return word.rfind('-', 0) == 0; });
   if (wants_command && rest.front().rfind('-', 0) != 0) {
-    const std::vector<std::string> known = CommandNames(chosen);
-    const std::string near = DidYouMean(rest.front(), known);
-    return absl::StrCat(
-        "unknown command '", Printable(rest.front()), "'",
-        near.empty() ? absl::StrCat("; choose one of: ", absl::StrJoin(known, ", ")) : near);
+    return UnknownCommandMessage(*chosen, rest.front());
   }
   if (option != rest.end()) {
     const std::string name = option->substr(0, option->find('='));
@@ -134,6 +143,15 @@ std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error,
                         DidYouMean(name, OptionNames(chosen)));
   }
   return absl::StrCat("unexpected argument '", Printable(rest.front()), "'");
+}
+
+// The word that stands where a command must; "": none does.
+std::string UnknownCommand(const CLI::App& app) {
+  if (Chosen(app)->get_subcommands({}).empty()) return "";
+  for (const std::string& word : app.remaining(true)) {
+    if (word.rfind('-', 0) != 0) return word;
+  }
+  return "";
 }
 
 // Its beginning and its end, where somebody's whole file is in it.
@@ -372,19 +390,25 @@ int Run(const std::vector<std::string>& arguments, const Terminal& terminal, Int
                              {}};
     return RunCommand(*tree, command, terminal, interrupt, pace);
   };
+  const auto refuse = [&](const std::string& message) {
+    PrintError(terminal, tree->shared(),
+               tree->shared().output == "json" ? Format::kJson : Format::kTable, "invalid_argument",
+               message);
+    *terminal.err << "See '" << CommandLine(Chosen(app)) << " --help'." << std::endl;
+    return static_cast<int>(ExitCode::kUsage);
+  };
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
+    // There is no help on what does not exist.
+    const std::string unknown = UnknownCommand(app);
+    if (!unknown.empty()) return refuse(UnknownCommandMessage(*Chosen(app), unknown));
     return print(app.help());
   } catch (const CLI::CallForVersion& version) {
     return print(absl::StrCat(version.what(), "\n"));
   } catch (const CLI::ParseError& error) {
-    PrintError(terminal, tree->shared(),
-               tree->shared().output == "json" ? Format::kJson : Format::kTable, "invalid_argument",
-               UsageMessage(app, error, arguments));
-    *terminal.err << "See '" << CommandLine(Chosen(app)) << " --help'." << std::endl;
-    return static_cast<int>(ExitCode::kUsage);
+    return refuse(UsageMessage(app, error, arguments));
   }
   if (const absl::Status text = CheckUtf8(Chosen(app), arguments); !text.ok()) {
     PrintError(terminal, tree->shared(), Format::kTable, "invalid_argument",

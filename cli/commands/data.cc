@@ -1,6 +1,8 @@
 // data.cc: see data.h.
 #include "cli/commands/data.h"
 
+#include <filesystem>
+
 #include "absl/strings/str_cat.h"
 #include "cli/commands/bar.h"
 #include "cli/view/format.h"
@@ -47,11 +49,25 @@ std::string TokenizeText(const corpus::TokenizeOptions& options,
   return text;
 }
 
+ShardPlace PlaceOf(const std::string& output, const std::vector<std::string>& roots) {
+  const std::filesystem::path path(output);
+  for (const std::string& root : roots) {
+    const std::string below = path.lexically_relative(root).string();
+    if (below.empty() || below.substr(0, 2) == "..") continue;
+    return {root, below == "." ? "" : below, true};
+  }
+  return {path.parent_path().string(), path.filename().string(), false};
+}
+
 std::string DataSection(const corpus::TokenizeOptions& options,
-                        const corpus::TokenizeSummary& summary) {
+                        const corpus::TokenizeSummary& summary, const std::string& folder) {
   const std::string ending = options.format == corpus::ShardFormat::kNpy ? "npy" : "bin";
-  const auto pattern = [&ending](const char* split) {
-    return absl::StrCat(split, ": \"FOLDER/", split, "_*.", ending, "\", ");
+  const auto pattern = [&](const char* split) {
+    const std::string at = folder.empty() ? "" : absl::StrCat(folder, "/");
+    return absl::StrCat(split, ": ",
+                        Json(absl::StrCat(at, split, "_*.", ending))
+                            .dump(-1, ' ', false, Json::error_handler_t::replace),
+                        ", ");
   };
   return absl::StrCat(
       "data: {", pattern("train"), summary.val_files.empty() ? "" : pattern("val"),

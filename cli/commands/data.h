@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "cli/view/json.h"
@@ -16,9 +17,17 @@ std::string TokenizeBar(const corpus::TokenizeProgress& progress, double seconds
 // What was written, as lines for a person.
 std::string TokenizeText(const corpus::TokenizeOptions& options,
                          const corpus::TokenizeSummary& summary);
-// The data section of an experiment file for these shards, with FOLDER for their folder.
+// Where shards are, as an experiment file says it: a folder below a data root.
+struct ShardPlace {
+  std::string root;
+  std::string folder;  // "": the root itself
+  bool known = false;  // the root is that of workers on this machine; else it is the folder above
+};
+// `output` and `roots` are absolute and without links.
+ShardPlace PlaceOf(const std::string& output, const std::vector<std::string>& roots);
+// The data section of an experiment file for these shards in `folder`, ready to paste.
 std::string DataSection(const corpus::TokenizeOptions& options,
-                        const corpus::TokenizeSummary& summary);
+                        const corpus::TokenizeSummary& summary, const std::string& folder);
 Json TokenizeJson(const corpus::TokenizeSummary& summary);
 // The code says what to do: InvalidArgument, change the command or the texts; Internal, see to the
 // machine.

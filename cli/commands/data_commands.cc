@@ -1,19 +1,43 @@
 // data_commands.cc: dtctl data tokenize: text to token shards, on this machine alone.
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands/app.h"
 #include "cli/commands/bar.h"
 #include "cli/commands/data.h"
+#include "cli/local/cluster.h"
 #include "cli/view/format.h"
 #include "common/status.h"
 
 namespace dt::cli {
 namespace {
+
+// The path as the kernel has it; as it is where it is not there.
+std::string Canonical(const std::filesystem::path& path) {
+  std::error_code code;
+  const std::filesystem::path found = std::filesystem::weakly_canonical(path, code);
+  return code ? std::filesystem::absolute(path, code).lexically_normal().string() : found.string();
+}
+
+// The folders of data of what 'dtctl up' started on this machine.
+std::vector<std::string> DataRoots(const Terminal& terminal) {
+  const std::string home =
+      StateHome(terminal.environment("XDG_STATE_HOME"), terminal.environment("HOME"));
+  std::vector<std::string> roots;
+  std::error_code code;
+  if (home.empty()) return roots;
+  for (const auto& entry : std::filesystem::directory_iterator(home, code)) {
+    const std::filesystem::path data = entry.path() / "data";
+    if (std::filesystem::is_directory(data, code)) roots.push_back(Canonical(data));
+  }
+  return roots;
+}
 
 absl::StatusOr<ExitCode> Tokenize(Session& session, const corpus::TokenizeOptions& options) {
   const absl::StatusOr<corpus::TokenizeSummary> summary = [&] {
@@ -26,9 +50,13 @@ absl::StatusOr<ExitCode> Tokenize(Session& session, const corpus::TokenizeOption
   if (!summary.ok()) return CommandStatus(summary.status());
   PrintDocument(session, "TokenizedData", TokenizeJson(*summary), TokenizeText(options, *summary));
   if (session.format() == Format::kTable) {
-    session.Note(
-        absl::StrCat("In an experiment file, FOLDER relative to the workers' --data-root:\n  ",
-                     DataSection(options, *summary)));
+    const ShardPlace place = PlaceOf(Canonical(options.output), DataRoots(session.terminal()));
+    session.Note(absl::StrCat(
+        place.known
+            ? std::string("Paste this into the experiment file:\n  ")
+            : absl::StrCat("Paste this into the experiment file, where workers have --data-root ",
+                           Printable(place.root), ":\n  "),
+        DataSection(options, *summary, place.folder)));
   }
   return ExitCode::kOk;
 }

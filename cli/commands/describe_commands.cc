@@ -383,6 +383,7 @@ absl::StatusOr<ExitCode> DescribeExperiment(Session& session, Client& client,
   request.set_experiment(found.summary().experiment());
   DT_ASSIGN_OR_RETURN(state.trials, client.ListTrials(request));
   state.early = EarlyOf(found.spec());
+  state.program = spec::IsProgram(found.spec());
   DT_ASSIGN_OR_RETURN(const std::string waits, FindWaits(client, found));
   DT_ASSIGN_OR_RETURN(const std::string no_metric, FindNoMetric(client, state));
   if (session.format() == Format::kTable) {

@@ -223,9 +223,7 @@ absl::StatusOr<Listing> Trials(Session& session, const GetOptions& options) {
   }
   const std::vector<Swept> swept = SweptParameters(trials);
   listing.table.columns = {{"TRIAL"}};
-  for (const Swept& one : swept) {
-    listing.table.columns.push_back({one.header, Align::kRight, Shown::kAlways, kCutHeader});
-  }
+  AddParameters(listing.table, swept);
   if (!found.metric.empty()) {
     listing.table.columns.push_back({Printable(found.metric), Align::kRight});
   }
@@ -236,13 +234,14 @@ absl::StatusOr<Listing> Trials(Session& session, const GetOptions& options) {
   listing.table.columns.insert(listing.table.columns.end(),
                                {{"ATTEMPTS", Align::kRight, Shown::kWide},
                                 {"WORKERS", Align::kLeft, Shown::kWide},
-                                {"NOTE", Align::kLeft, Shown::kAlways, "", 12}});
+                                {"NOTE", Align::kLeft, Shown::kAlways, "", 12, 6}});
   listing.columns = WithParameters(CsvColumns(TrialJson(Whole<v1::TrialSummary>())), found.paths);
   for (const v1::TrialSummary& trial : trials) {
     listing.table.rows.push_back(TrialCells(trial, swept, found.metric));
     listing.items.push_back(TrialJson(trial));
     listing.names.push_back(TrialName(trial));
   }
+  LeaveOutUntold(listing.table, trials);
   return listing;
 }
 

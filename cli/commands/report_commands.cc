@@ -160,7 +160,7 @@ absl::StatusOr<ExitCode> Report(Session& session, const ReportOptions& options) 
 
 struct PlotOptions {
   std::vector<std::string> selectors;
-  std::string metric = "loss";
+  std::string metric;  // "": what trials are compared by, or the loss
   bool log = false;
 };
 
@@ -170,6 +170,7 @@ struct Drawn {
   std::vector<std::vector<v1::TrialSummary>> lines;
   std::vector<std::string> experiments;  // "12, quickstart"
   std::set<std::string> metrics;         // that they are searched by, or that programs reported
+  std::string usual;                     // the metric where none was named
 };
 
 // The best of the experiment, as many as there may be lines: configurations where trials differ in
@@ -228,6 +229,14 @@ absl::Status AddToDraw(Session& session, Client& client, const Selector& selecto
     drawn.experiments.push_back(name);
   }
   if (!summary.metric().empty()) drawn.metrics.insert(summary.metric());
+  if (drawn.usual.empty()) {
+    // A program may have no loss; of what dtrain trains the loss has more points than what it is
+    // validated by.
+    const std::string of_program = report::MetricOfProgram(experiment);
+    drawn.usual = !of_program.empty()             ? of_program
+                  : NeedsColumn(summary.metric()) ? summary.metric()
+                                                  : "loss";
+  }
   for (auto& line : BestLines(session, experiment, chosen, count)) {
     const bool known = std::any_of(drawn.lines.begin(), drawn.lines.end(), [&](const auto& one) {
       return one.size() == line.size() && TrialName(one[0]) == TrialName(line[0]);
@@ -295,24 +304,25 @@ absl::StatusOr<report::TextSeries> FetchLine(Client& client,
 }
 
 absl::StatusOr<ExitCode> PlotMetric(Session& session, const PlotOptions& options) {
-  DT_RETURN_IF_ERROR(CheckMetricNames({options.metric}));
+  if (!options.metric.empty()) DT_RETURN_IF_ERROR(CheckMetricNames({options.metric}));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(Drawn drawn, FindDrawn(session, *client, options));
+  const std::string metric = options.metric.empty() ? drawn.usual : options.metric;
   report::TextPlot plot;
   plot.title =
-      absl::StrCat(options.metric, " of experiment", drawn.experiments.size() == 1 ? " " : "s ",
+      absl::StrCat(Printable(metric), " of experiment", drawn.experiments.size() == 1 ? " " : "s ",
                    absl::StrJoin(drawn.experiments, "; "));
   plot.x_label = "optimizer step";
   plot.y_scale = options.log ? report::Scale::kLog : report::Scale::kLinear;
   size_t values = 0;
   for (const std::vector<v1::TrialSummary>& line : drawn.lines) {
     DT_ASSIGN_OR_RETURN(plot.series.emplace_back(),
-                        FetchLine(*client, line, options.metric, drawn.metrics));
+                        FetchLine(*client, line, metric, drawn.metrics));
     values += plot.series.back().points.size();
   }
   if (values == 0) {
-    DT_RETURN_IF_ERROR(CheckMetricsExist({options.metric}, drawn.metrics));
-    session.Note(absl::StrCat("There are no values of ", options.metric, " yet."));
+    DT_RETURN_IF_ERROR(CheckMetricsExist({metric}, drawn.metrics));
+    session.Note(absl::StrCat("There are no values of ", Printable(metric), " yet."));
     return ExitCode::kOk;
   }
   report::TextPlotSize size;
@@ -362,9 +372,10 @@ void AddReportCommands(CommandTree& tree) {
          "of the best configurations, and trials such as 12/3")
       ->required();
   tree.SetWords(
-      app->add_option("--metric", plot->metric,
-                      "What to draw; loss unless given. 'dtctl metrics --help' lists them; a "
-                      "program's own may be named too")
+      app->add_option(
+             "--metric", plot->metric,
+             "What to draw; unless given what a search or a program goes by, else the loss. "
+             "'dtctl metrics --help' lists them; a program's own may be named too")
           ->option_text("NAME"),
       MetricNames());
   app->add_flag("--log", plot->log, "A logarithmic scale");

@@ -13,6 +13,7 @@
 #include "common/limits.h"
 #include "common/status.h"
 #include "spec/metric.h"
+#include "spec/program.h"
 
 namespace dt::cli {
 namespace {
@@ -215,6 +216,7 @@ absl::StatusOr<LiveState> FetchExperiment(Client& client, const Selector& select
   of.set_experiment(request.experiment());
   DT_ASSIGN_OR_RETURN(const auto found, client.GetExperiment(of));
   state.early = EarlyOf(found.spec());
+  state.program = spec::IsProgram(found.spec());
   return state;
 }
 

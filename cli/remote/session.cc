@@ -95,7 +95,9 @@ void Session::Note(std::string_view text) {
 }
 
 void Session::Print(const std::vector<Line>& lines) {
-  for (const Line& line : lines) out() << RenderLine(line, colour()) << "\n";
+  for (const Line& line : lines) {
+    for (const Line& piece : WrapLine(line, width())) out() << RenderLine(piece, colour()) << "\n";
+  }
   out() << std::flush;
 }
 
@@ -131,11 +133,24 @@ absl::Status Session::Confirm(std::string_view question) {
   return absl::AbortedError("not confirmed; nothing was changed");
 }
 
+namespace {
+
+TableOptions OptionsOf(const Session& session) {
+  return {session.width(), session.format() == Format::kWide ? Shown::kWide : Shown::kAlways};
+}
+
+// Says what a narrow terminal has no room for.
+void NoteLeftOut(Session& session, const Table& table) {
+  const std::vector<std::string> headers = LeftOutOf(table, OptionsOf(session));
+  if (headers.empty()) return;
+  session.Note(absl::StrCat("Without room here: ", absl::StrJoin(headers, ", "),
+                            "; a wider terminal, -o csv and -o json have them."));
+}
+
+}  // namespace
+
 std::vector<Line> ListingLines(Session& session, const Listing& listing) {
-  TableOptions options;
-  options.width = session.width();
-  options.detail = session.format() == Format::kWide ? Shown::kWide : Shown::kAlways;
-  return LayOut(listing.table, options);
+  return LayOut(listing.table, OptionsOf(session));
 }
 
 void Print(Session& session, const Listing& listing) {
@@ -146,6 +161,7 @@ void Print(Session& session, const Listing& listing) {
         session.Note(listing.empty);
       } else {
         session.Print(ListingLines(session, listing));
+        NoteLeftOut(session, listing.table);
       }
       break;
     case Format::kJson:

@@ -132,17 +132,19 @@ std::vector<Line> Header(const LiveState& state, const LiveOptions& options) {
   return {first, second};
 }
 
-Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const std::vector<Swept>& swept,
+Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const LiveState& state,
                  const LiveOptions& options) {
+  const std::vector<Swept> swept = SweptParameters(state.trials);
+  const std::string& metric = state.experiment.metric();
   Table table;
   table.columns = {{"TRIAL"}};
-  for (const Swept& one : swept) {
-    table.columns.push_back({one.header, Align::kRight, Shown::kAlways, kCutHeader});
-  }
+  AddParameters(table, swept);
   const int bar = options.width >= 110 ? 20 : options.width >= 90 ? 14 : kShortBar;
   table.columns.push_back({.header = "STATE", .min_width = 9});
   table.columns.push_back({.header = bar == kShortBar ? "" : "PROGRESS", .leave_out = 2});
-  AddColumns(table, {kStep, kLoss, kValLoss});
+  AddColumns(table, {kStep});
+  if (NeedsColumn(metric)) table.columns.push_back({Printable(metric), Align::kRight});
+  AddColumns(table, {kLoss, kValLoss});
   table.columns.back().leave_out = 1;  // the results have it
   AddColumns(table, {kRate, kCommShare, kLeft});
   for (const v1::TrialSummary* trial : shown) {
@@ -153,14 +155,16 @@ Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const std::v
     for (const Swept& one : swept) row.push_back({AssignmentText(*trial, one.path)});
     row.push_back({StateGlyph(trial->state(), options.glyphs) + word.text, word.style});
     row.push_back({Bar(Progress(*trial), bar, options.glyphs), word.style});
-    row.insert(row.end(), {{StepText(*trial)},
-                           {LossOf(*trial)},
+    row.push_back({StepText(*trial)});
+    if (NeedsColumn(metric)) row.push_back({MetricText(*trial)});
+    row.insert(row.end(), {{LossOf(*trial)},
                            {FormatLoss(trial->val_loss())},
                            {RateText(*trial)},
                            {CommShareText(*trial)},
                            {running ? FormatShort(std::ceil(trial->eta_seconds())) : kNone}});
     table.rows.push_back(std::move(row));
   }
+  LeaveOutUntold(table, state.trials, state.program);
   return table;
 }
 
@@ -184,6 +188,16 @@ std::vector<Line> Remarks(const LiveState& state) {
   return lines;
 }
 
+// " loss 3.1042", " accuracy 0.9100", or both: what there is.
+std::string NumbersText(const v1::TrialSummary& trial, const std::string& metric) {
+  std::string text;
+  if (NeedsColumn(metric) && MetricText(trial) != kNone) {
+    absl::StrAppend(&text, " ", Printable(metric), " ", MetricText(trial));
+  }
+  if (LossOf(trial) != kNone) absl::StrAppend(&text, " loss ", LossOf(trial));
+  return text;
+}
+
 std::string SummaryText(const LiveState& state) {
   const v1::ExperimentSummary& experiment = state.experiment;
   std::string text = absl::StrCat(experiment.experiment(), " ", Word(experiment.state()), ": ",
@@ -196,7 +210,7 @@ std::string SummaryText(const LiveState& state) {
   for (const v1::TrialSummary& trial : state.trials) {
     if (trial.state() != v1::TRIAL_RUNNING) continue;
     absl::StrAppend(&text, "; ", TrialName(trial), " step ", StepText(trial));
-    if (trial.has_latest()) absl::StrAppend(&text, " loss ", LossOf(trial));
+    absl::StrAppend(&text, NumbersText(trial, experiment.metric()));
     if (trial.tokens_per_second() > 0) {
       absl::StrAppend(&text, " ", FormatRate(trial.tokens_per_second()), " tokens/s");
     }
@@ -210,7 +224,8 @@ std::string SummaryText(const LiveState& state) {
   return text;
 }
 
-std::string ChangeText(const v1::TrialSummary& trial, uint32_t attempts_before) {
+std::string ChangeText(const v1::TrialSummary& trial, uint32_t attempts_before,
+                       const std::string& metric) {
   std::string text = absl::StrCat(TrialName(trial), " ", StateCell(trial).text);
   if (Live(trial.state()) && trial.attempts() > 1 && trial.attempts() != attempts_before) {
     absl::StrAppend(&text, ", attempt ", trial.attempts());
@@ -221,7 +236,8 @@ std::string ChangeText(const v1::TrialSummary& trial, uint32_t attempts_before) 
     absl::StrAppend(&text, ": ", Printable(trial.waiting()));
   } else if (Ended(trial.state())) {
     if (StepText(trial) != kNone) absl::StrAppend(&text, " at step ", StepText(trial));
-    if (trial.has_latest()) absl::StrAppend(&text, ", loss ", LossOf(trial));
+    const std::string numbers = NumbersText(trial, metric);
+    if (!numbers.empty()) absl::StrAppend(&text, ",", numbers);
     if (std::isfinite(trial.val_loss())) {
       absl::StrAppend(&text, ", val loss ", FormatLoss(trial.val_loss()));
     }
@@ -270,7 +286,7 @@ std::vector<Line> LiveFrame(const LiveState& state, const LiveOptions& options) 
   lines.emplace_back();
   const size_t room = static_cast<size_t>(std::max(1, options.rows - 1 - kOtherLines));
   const auto shown = Fitting(state.trials, room);
-  const Table table = TrialTable(shown, SweptParameters(state.trials), options);
+  const Table table = TrialTable(shown, state, options);
   for (Line& line : LayOut(table, {options.width})) lines.push_back(std::move(line));
   const std::string left_out = LeftOut(state.experiment, shown, options.glyphs);
   if (!left_out.empty()) lines.push_back({{left_out, Style::kDim}});
@@ -293,7 +309,7 @@ std::vector<std::string> LiveLog::Update(const LiveState& state, int64_t now_wal
     const bool first = seen.state == v1::TRIAL_STATE_UNSPECIFIED;
     const bool news = !(first && trial.state() == v1::TRIAL_PENDING) &&
                       (seen.state != trial.state() || seen.attempts != trial.attempts());
-    if (news) texts.push_back(ChangeText(trial, seen.attempts));
+    if (news) texts.push_back(ChangeText(trial, seen.attempts, state.experiment.metric()));
     seen = {trial.state(), trial.attempts()};
   }
   if (now_wall_ms >= next_summary_wall_ms_) {
@@ -317,9 +333,7 @@ Table ResultTable(const LiveState& state, size_t count) {
   const bool other_metric = NeedsColumn(experiment.metric());
   Table table;
   table.columns = {{"TRIAL"}};
-  for (const Swept& one : swept) {
-    table.columns.push_back({one.header, Align::kRight, Shown::kAlways, kCutHeader});
-  }
+  AddParameters(table, swept);
   if (other_metric) table.columns.push_back({Printable(experiment.metric()), Align::kRight});
   AddColumns(table, {kBest, kValLoss, kLoss, kStep, kRate, kCommShare, kTime});
   table.columns.push_back({.header = "STATE", .min_width = 9});
@@ -340,6 +354,7 @@ Table ResultTable(const LiveState& state, size_t count) {
                            StateCell(trial)});
     table.rows.push_back(std::move(row));
   }
+  LeaveOutUntold(table, state.trials, state.program);
   return table;
 }
 

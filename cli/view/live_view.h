@@ -22,6 +22,7 @@ struct LiveState {
   // All of them, or of a very large experiment those that run.
   std::vector<v1::TrialSummary> trials;
   Early early = Early::kAmongOthers;  // how its trials are ranked
+  bool program = false;               // they run a program, which tells what it likes
   std::string notice;                 // "no answer from the coordinator for 12 s", or ""
 };
 

@@ -51,6 +51,8 @@ Style StyleOf(v1::ExperimentState state) {
   return Style::kPlain;
 }
 
+constexpr int kLeaveOutLast = 1000;
+
 std::string LastPart(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
 }  // namespace
@@ -209,16 +211,16 @@ void AddColumns(Table& table, const std::vector<TrialColumn>& columns) {
   for (const TrialColumn column : columns) {
     switch (column) {
       case kStep:
-        table.columns.push_back(number("STEP", "", 0));
+        table.columns.push_back(number("STEP", "", 9));
         break;
       case kLoss:
         table.columns.push_back(number("LOSS", "", 4));
         break;
       case kValLoss:
-        table.columns.push_back(number("VAL LOSS", "VAL", 0));
+        table.columns.push_back(number("VAL LOSS", "VAL", 7));
         break;
       case kBest:
-        table.columns.push_back(number("BEST", "", 0));
+        table.columns.push_back(number("BEST", "", kLeaveOutLast));
         break;
       case kRate:
         table.columns.push_back(number("TOKENS/S", "TOK/S", 5));
@@ -227,13 +229,30 @@ void AddColumns(Table& table, const std::vector<TrialColumn>& columns) {
         table.columns.push_back(number("COMM SHARE", "COMM", 2));
         break;
       case kLeft:
-        table.columns.push_back(number("LEFT", "", 0));
+        table.columns.push_back(number("LEFT", "", 8));
         break;
       case kTime:
         table.columns.push_back(number("TIME", "", 3));
         break;
     }
   }
+}
+
+void AddParameters(Table& table, const std::vector<Swept>& swept) {
+  int rank = kLeaveOutLast - 1;
+  for (const Swept& one : swept) {
+    table.columns.push_back({.header = one.header,
+                             .align = Align::kRight,
+                             .short_header = kCutHeader,
+                             .leave_out = std::max(10, rank--)});
+  }
+}
+
+void LeaveOutUntold(Table& table, const std::vector<v1::TrialSummary>& trials, bool program) {
+  const bool begun = program || std::any_of(trials.begin(), trials.end(), [](const auto& trial) {
+                       return trial.step() > 0 || Ended(trial.state());
+                     });
+  if (begun) LeaveOutEmpty(table, {"LOSS", "VAL LOSS", "TOKENS/S", "COMM SHARE"});
 }
 
 bool NeedsColumn(const std::string& metric) {

@@ -57,6 +57,12 @@ std::string TorchText(const v1::Provenance& provenance);  // "2.11.0, CUDA 13.0,
 // VAL LOSS is the newest evaluation's, BEST the best value of search.metric.
 enum TrialColumn { kStep, kLoss, kValLoss, kBest, kRate, kCommShare, kLeft, kTime };
 void AddColumns(Table& table, const std::vector<TrialColumn>& columns);
+// A column for each parameter; the last give way first, and all of them after the others' numbers.
+void AddParameters(Table& table, const std::vector<Swept>& swept);
+// Leaves out those of these columns in which no trial has anything, of a program at once, else
+// once some have begun: a program has no tokens, and a trainer may validate nothing.
+void LeaveOutUntold(Table& table, const std::vector<v1::TrialSummary>& trials,
+                    bool program = false);
 
 // Whether search.metric is one that these columns do not show, so that a table has one more, under
 // its name.

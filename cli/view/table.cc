@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "cli/view/format.h"
 #include "common/check.h"
 
@@ -75,6 +78,22 @@ void Shrink(int limit, const Least& least_of, Fitted& fitted) {
   }
 }
 
+// What is left when a table has not said enough of what may go: long texts are cut, then columns go
+// from the right, but for the first, which says what a row is of.
+void Force(const Table& table, int limit, Fitted& fitted) {
+  constexpr int kTextMin = 8;
+  Shrink(
+      limit,
+      [&](size_t column) {
+        const bool text = table.columns[column].align == Align::kLeft;
+        return text && column != fitted.shown.front() ? std::min(kTextMin, fitted.widths[column])
+                                                      : fitted.widths[column];
+      },
+      fitted);
+  while (fitted.Total() > limit && fitted.shown.size() > 1) fitted.shown.pop_back();
+  if (fitted.Total() > limit) fitted.widths[fitted.shown.front()] = limit;
+}
+
 // Headers give way before any value does, then long texts, then whole columns.
 Fitted Fit(const Table& table, std::vector<size_t> shown, int limit) {
   Fitted fitted{std::move(shown), {}, false};
@@ -108,7 +127,10 @@ Fitted Fit(const Table& table, std::vector<size_t> shown, int limit) {
       if (rank == 0) continue;
       if (first == table.columns.size() || rank < table.columns[first].leave_out) first = column;
     }
-    if (first == table.columns.size()) return fitted;
+    if (first == table.columns.size()) {
+      Force(table, limit, fitted);
+      return fitted;
+    }
     std::erase(fitted.shown, first);
   }
 }
@@ -131,15 +153,76 @@ std::string RenderLine(const Line& line, Colour colour, int width) {
   return text;
 }
 
-std::vector<Line> LayOut(const Table& table, const TableOptions& options) {
+namespace {
+
+std::vector<size_t> Wanted(const Table& table, const TableOptions& options) {
   std::vector<size_t> wanted;
   for (size_t i = 0; i < table.columns.size(); ++i) {
     if (table.columns[i].shown == Shown::kAlways || options.detail == Shown::kWide) {
       wanted.push_back(i);
     }
   }
+  return wanted;
+}
+
+}  // namespace
+
+std::vector<std::string> LeftOutOf(const Table& table, const TableOptions& options) {
+  const std::vector<size_t> wanted = Wanted(table, options);
+  const Fitted fitted = Fit(table, wanted, options.width);
+  std::vector<std::string> headers;
+  for (const size_t i : wanted) {
+    const bool shown = std::find(fitted.shown.begin(), fitted.shown.end(), i) != fitted.shown.end();
+    if (!shown && !table.columns[i].header.empty()) headers.push_back(table.columns[i].header);
+  }
+  return headers;
+}
+
+void LeaveOutEmpty(Table& table, const std::vector<std::string>& headers) {
+  for (size_t i = table.columns.size(); i-- > 0;) {
+    const std::string& header = table.columns[i].header;
+    if (std::find(headers.begin(), headers.end(), header) == headers.end()) continue;
+    const bool empty = std::all_of(table.rows.begin(), table.rows.end(),
+                                   [i](const auto& row) { return row[i].text == kNone; });
+    if (!empty) continue;
+    table.columns.erase(table.columns.begin() + static_cast<int64_t>(i));
+    for (auto& row : table.rows) row.erase(row.begin() + static_cast<int64_t>(i));
+  }
+}
+
+std::vector<Line> WrapLine(const Line& line, int width) {
+  int used = 0;
+  for (const Span& span : line) used += DisplayWidth(span.text);
+  if (width <= 0 || used <= width || line.empty()) return {line};
+  const Span& last = line.back();
+  const size_t lead = std::min(last.text.find_first_not_of(' '), last.text.size());
+  const std::string_view body = std::string_view(last.text).substr(lead);
+  const int before = used - DisplayWidth(body);
+  const int indent = before <= width / 2 ? before : 2;
+  std::vector<Line> lines = {{line.begin(), line.end() - 1}};
+  if (lead > 0) lines.back().push_back({std::string(lead, ' ')});
+  std::string text;
+  int at = before;
+  const auto flush = [&] {
+    lines.back().push_back({std::exchange(text, ""), last.style});
+    lines.push_back({{std::string(static_cast<size_t>(indent), ' ')}});
+    at = indent;
+  };
+  for (const absl::string_view word :
+       absl::StrSplit(absl::string_view(body.data(), body.size()), ' ')) {
+    const int wide = DisplayWidth(std::string_view(word.data(), word.size()));
+    if (!text.empty() && at + 1 + wide > width) flush();
+    const bool first = text.empty();
+    absl::StrAppend(&text, first ? "" : " ", word);
+    at += wide + (first ? 0 : 1);
+  }
+  lines.back().push_back({text, last.style});
+  return lines;
+}
+
+std::vector<Line> LayOut(const Table& table, const TableOptions& options) {
   for (const auto& row : table.rows) DT_CHECK(row.size() == table.columns.size());
-  const Fitted fitted = Fit(table, std::move(wanted), options.width);
+  const Fitted fitted = Fit(table, Wanted(table, options), options.width);
   const std::vector<size_t>& shown = fitted.shown;
   const std::vector<int>& widths = fitted.widths;
 

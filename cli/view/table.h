@@ -55,7 +55,16 @@ struct TableOptions {
   Shown detail = Shown::kAlways;
 };
 
-// A header line and one line a row, columns two spaces apart. Cells must be Printable().
+// The line in as many as a terminal of `width` columns needs: its last text goes on below where it
+// began. Words are not broken. `width` 0: as it is.
+std::vector<Line> WrapLine(const Line& line, int width);
+
+// A header line and one line a row, columns two spaces apart. Cells must be Printable(). No line is
+// wider than options.width.
 std::vector<Line> LayOut(const Table& table, const TableOptions& options);
+// The headers for which that has no room.
+std::vector<std::string> LeftOutOf(const Table& table, const TableOptions& options);
+// Drops those of these columns in which no row has anything.
+void LeaveOutEmpty(Table& table, const std::vector<std::string>& headers);
 
 }  // namespace dt::cli

@@ -24,6 +24,20 @@ TEST_F(CommandTest, AMistypedOptionIsCorrectedAndExitsTwo) {
   EXPECT_TRUE(Has(ran.err, "did you mean '--timeout'?")) << ran.err;
 }
 
+TEST_F(CommandTest, AnUnknownCommandIsUnknownWithHelpTooAndExitsTwo) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"frobnicate", "--help"},
+                                                {"--help", "frobnicate"},
+                                                {"get", "frobnicate", "--help"},
+                                                {"frobnicate", "12", "-h"}}) {
+    const Ran ran = Run(words);
+    EXPECT_EQ(ran.code, 2) << words[0];
+    EXPECT_TRUE(Has(ran.err, "unknown command 'frobnicate'; choose one of: ")) << ran.err;
+    EXPECT_EQ(ran.out, "");
+  }
+  EXPECT_EQ(Run({"--help"}).code, 0);
+  EXPECT_EQ(Run({"get", "--help"}).code, 0);
+}
+
 TEST_F(CommandTest, AMissingArgumentExitsTwoAndPointsAtHelp) {
   const Ran ran = Run({"describe"});
   EXPECT_EQ(ran.code, 2);
@@ -151,14 +165,16 @@ TEST_F(CommandTest, TheEnvironmentsFormatIsAWishOfEveryCommandThatHasIt) {
 
 TEST_F(CommandTest, LongMessagesAreNotCutOnATerminal) {
   AddExperiment(12, 1);
-  const std::string message = std::string(150, 'x') + " the end";
+  const std::string word(150, 'x');
+  const std::string message = word + " the end";
   control_.Edit([&](FakeControl::World& world) {
     v1::ExplainTrialResponse& found = world.experiments[12].explanations[1];
     *found.mutable_trial() = Trial(world, 12, 1);
     found.set_explanation(message);
   });
   tty_ = true;
-  EXPECT_TRUE(Has(Run({"explain", "12/1"}).out, message));
+  const std::string out = Run({"explain", "12/1"}).out;
+  EXPECT_TRUE(Has(out, word) && Has(out, "the end")) << "no word is broken: " << out;
 }
 
 TEST_F(CommandTest, NoCoordinatorExitsThreeAndNamesTheAddress) {

@@ -46,13 +46,25 @@ TEST(DataTest, TheResultNamesThePatternsOfTheExperimentFile) {
 TEST(DataTest, TheSectionForTheExperimentFileNamesTheTokenizer) {
   corpus::TokenizeOptions options;
   corpus::TokenizeSummary summary;
-  EXPECT_EQ(DataSection(options, summary),
-            R"(data: {train: "FOLDER/train_*.bin", tokenizer: byte})");
+  EXPECT_EQ(DataSection(options, summary, "texts/mine"),
+            R"(data: {train: "texts/mine/train_*.bin", tokenizer: byte})");
   summary.val_files = {"out/val_000000.npy"};
   options.tokenizer = corpus::Tokenizer::kGpt2;
   options.format = corpus::ShardFormat::kNpy;
-  EXPECT_EQ(DataSection(options, summary),
-            R"(data: {train: "FOLDER/train_*.npy", val: "FOLDER/val_*.npy", tokenizer: gpt2})");
+  EXPECT_EQ(DataSection(options, summary, ""),
+            R"(data: {train: "train_*.npy", val: "val_*.npy", tokenizer: gpt2})");
+}
+
+TEST(DataTest, APlaceIsToldFromTheRootThatWorkersHereHave) {
+  const ShardPlace known =
+      PlaceOf("/state/local/data/wiki/small", {"/x", "/state/local/data"});
+  EXPECT_TRUE(known.known);
+  EXPECT_EQ(known.folder, "wiki/small");
+  EXPECT_EQ(PlaceOf("/data", {"/data"}).folder, "");
+  const ShardPlace other = PlaceOf("/data2/wiki", {"/data"});
+  EXPECT_FALSE(other.known);
+  EXPECT_EQ(other.root, "/data2");
+  EXPECT_EQ(other.folder, "wiki");
 }
 
 TEST(DataTest, WhatAPersonCanMendIsAUsageError) {
@@ -98,7 +110,9 @@ TEST_F(DataCommandTest, WritesNpyWhenAskedTo) {
   EXPECT_EQ(Run({"--output", folder_ / "out", "--format", "npy", "--val-fraction", "0", text}), 0)
       << err_.str();
   EXPECT_NE(out_.str().find("out/train_*.npy"), std::string::npos) << out_.str();
-  EXPECT_NE(err_.str().find("FOLDER/train_*.npy"), std::string::npos) << err_.str();
+  EXPECT_NE(err_.str().find("\n  data: {train: \"out/train_*.npy\", tokenizer: byte}"),
+            std::string::npos)
+      << err_.str();
 }
 
 TEST_F(DataCommandTest, ValidationFilesMayBeRepeatedAndLeaveThePathsAlone) {

@@ -140,6 +140,35 @@ TEST(LiveViewTest, NarrowTerminalsKeepParametersAndTimeLeftWhole) {
   }
 }
 
+TEST(LiveViewTest, OfAProgramItsMetricStandsAndNothingThatItHasNot) {
+  LiveState state = HalfWay();
+  state.program = true;
+  state.experiment.set_metric("accuracy");
+  for (v1::TrialSummary& trial : state.trials) {
+    trial.clear_latest();
+    trial.set_tokens_per_second(0);
+    trial.set_world_size(1);
+    trial.set_val_loss(std::numeric_limits<double>::quiet_NaN());
+  }
+  state.trials[1].set_metric_newest(0.875);
+  for (const int width : {80, 120}) {
+    LiveOptions options = Wide();
+    options.width = width;
+    const std::vector<Line> lines = LiveFrame(state, options);
+    const std::string header = RenderLine(lines[3], Colour::kOff);
+    for (const char* column : {"LOSS", "TOK", "COMM"}) {
+      EXPECT_EQ(header.find(column), std::string::npos) << header;
+    }
+    for (const char* column : {"accuracy", "STEP", "STATE", "LEFT"}) {
+      EXPECT_NE(header.find(column), std::string::npos) << header;
+    }
+    EXPECT_NE(RenderLine(lines[5], Colour::kOff).find("0.8750"), std::string::npos);
+    for (size_t i = 3; i < 8; ++i) {
+      EXPECT_LE(DisplayWidth(RenderLine(lines[i], Colour::kOff)), width);
+    }
+  }
+}
+
 TEST(LiveViewTest, WithoutUtf8TheFrameIsAscii) {
   LiveOptions options = Wide();
   options.glyphs = Glyphs::kAscii;

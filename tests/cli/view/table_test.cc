@@ -73,6 +73,55 @@ batch_size  TOK/S|
 )");
 }
 
+TEST(TableTest, NoTableIsWiderThanItsTerminalWhateverItsColumnsSay) {
+  Table table;
+  for (int i = 0; i < 12; ++i) {
+    table.columns.push_back({absl::StrCat("parameter_", i), Align::kRight});
+  }
+  table.columns.push_back({"NOTE"});
+  table.rows.emplace_back(12, Cell{"0.00012345"});
+  table.rows.back().push_back({"nothing fits this host"});
+  for (int width = 1; width < 200; ++width) {
+    for (const Line& line : LayOut(table, {.width = width})) {
+      EXPECT_LE(DisplayWidth(RenderLine(line, Colour::kOff)), width) << width;
+    }
+  }
+  EXPECT_EQ(TableText(LayOut(table, {.width = 40})), R"(
+parameter_0  parameter_1  parameter_2|
+ 0.00012345   0.00012345   0.00012345|
+)");
+  const std::vector<std::string> left_out = LeftOutOf(table, {.width = 40});
+  ASSERT_EQ(left_out.size(), 10u);
+  EXPECT_EQ(left_out.front(), "parameter_3");
+  EXPECT_TRUE(LeftOutOf(table, {}).empty()) << "no terminal, all columns";
+}
+
+TEST(TableTest, EmptyColumnsGoWhereTheyAreNamed) {
+  Table table;
+  table.columns = {{"TRIAL"}, {"LOSS"}, {"BEST"}, {"TOKENS/S"}};
+  table.rows = {{{"12/1"}, {"-"}, {"-"}, {"-"}}, {{"12/2"}, {"-"}, {"-"}, {"5"}}};
+  LeaveOutEmpty(table, {"LOSS", "TOKENS/S"});
+  EXPECT_EQ(TableText(LayOut(table, {})), R"(
+TRIAL  BEST  TOKENS/S|
+12/1   -     -|
+12/2   -     5|
+)");
+}
+
+TEST(TableTest, ALongLineGoesOnBelowWhereItsTextBegan) {
+  const Line line = {{"  why    ", Style::kDim}, {"no slot is free and none will be for a while"}};
+  EXPECT_EQ(TableText(WrapLine(line, 30)), R"(
+  why    no slot is free and|
+         none will be for a|
+         while|
+)");
+  EXPECT_EQ(TableText(WrapLine({{"  one two three four"}}, 12)), R"(
+  one two|
+  three four|
+)");
+  EXPECT_EQ(WrapLine(line, 0).size(), 1u);
+}
+
 TEST(TableTest, EveryRenderedLineFitsTheTerminal) {
   for (int width = 1; width < 50; ++width) {
     for (const Line& line : LayOut(Fleet(), {.width = width})) {
