@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import pandas
 
 KEYS = ("experiment", "trial", "attempt", "step")
+# What of a trial stands before and behind its parameters.
+_TRIAL_KEYS = ("experiment", "trial")
+_TRIAL_RESULTS = ("metric_value", "state")
 # Only what is one number is a column: the list of collectives is none.
 _STEP_FIELDS = [field for field in model_pb2.StepRow.DESCRIPTOR.fields
                 if field.name not in ("step", "collectives")]
@@ -155,10 +158,13 @@ def metrics_frame(found: Iterable[Mapping[str, Any]], chosen: Sequence[str], all
 
 
 def trials_frame(trials: Sequence[Trial], paths: Sequence[str]) -> pandas.DataFrame:
-    """A row for each trial: its own fields, then a column for each parameter, by its path."""
+    """A row for each trial: which it is, a column for each parameter, by its path, what came of it, then its other
+    fields."""
     pandas_ = _pandas()
     nested = ("parameters", "provenance", "last_checkpoint")
     names = [one.name for one in dataclasses.fields(Trial) if one.name not in nested]
     columns: dict[str, list[Any]] = {name: [getattr(trial, name) for trial in trials] for name in names}
-    columns.update({path: [trial.parameters.get(path) for trial in trials] for path in paths})
-    return pandas_.DataFrame(columns)
+    swept = {path: [trial.parameters.get(path) for trial in trials] for path in paths}
+    columns.update(swept)
+    first = [*_TRIAL_KEYS, *swept, *_TRIAL_RESULTS]
+    return pandas_.DataFrame({name: columns[name] for name in dict.fromkeys([*first, *columns])})

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import time
 import warnings
 from typing import TYPE_CHECKING, Any, Iterator, Literal, Mapping, Sequence
 
-from . import _config, _convert, _limits, _pack, _progress, _selector, _source, _tables
+from . import _config, _convert, _limits, _notebook, _pack, _progress, _selector, _source, _tables
 from ._connection import Connection
+from ._notebook import Found
 from ._selector import Selection, Selector
 from .errors import (BusyError, Diagnostic, FileRefusedError, NotFoundError, UnreachableError, UsageError,
                      WaitTimeoutError)
@@ -57,6 +59,7 @@ class Client:
         files = _config.TlsFiles(*(os.fspath(path) if path else "" for path in (tls_ca, tls_cert, tls_key)))
         self._connection = Connection(_config.choose(address, context, files, os.environ,
                                                       os.fspath(token_file) if token_file else ""), timeout)
+        self._page: str | None = None  # once it was asked for
 
     def __enter__(self) -> Client:
         return self
@@ -199,7 +202,7 @@ class Client:
         found = self._diagnosed(text, answer.diagnostics)
         if answer.note:
             warnings.warn(answer.note, SubmitWarning, stacklevel=3)
-        return _convert.submission(answer, found)
+        return _convert.submission(answer, found)._bound(self)
 
     # --- looking ---
 
@@ -208,7 +211,7 @@ class Client:
         were archived."""
         wanted = [model_pb2.Label(key=str(key), value=str(content)) for key, content in (labels or {}).items()]
         request = pb.ListExperimentsRequest(labels=wanted, archived=archived)
-        return [_convert.experiment(one) for one in self._list("Experiments", request)]
+        return Found(_convert.experiment(one)._bound(self) for one in self._list("Experiments", request))
 
     def experiment(self, experiment: Selection = "last") -> Experiment:
         """One experiment, the newest unless another is given."""
@@ -220,7 +223,7 @@ class Client:
         >>> [trial.message for trial in client.trials("last", states=["failed"])]
         """
         request = self._settled(self._select(selection)).into(pb.ListTrialsRequest(states=_states(states)))
-        return [_convert.trial(one) for one in self._list("Trials", request)]
+        return Found(_convert.trial(one)._bound(self) for one in self._list("Trials", request))
 
     def trial(self, trial: Selection) -> Trial:
         """One trial.
@@ -231,10 +234,11 @@ class Client:
         found = self._connection.call("ListTrials", selector.into(pb.ListTrialsRequest())).trials
         if not found:
             raise NotFoundError(f"there is no trial {selector.text()}")
-        return _convert.trial(found[0])
+        return _convert.trial(found[0])._bound(self)
 
     def trials_df(self, selection: Selection = "last", *, states: Sequence[str] = ()) -> pandas.DataFrame:
-        """`trials` as a data frame: a row for each, its fields, then a column for each parameter, by its path.
+        """`trials` as a data frame: a row for each, with a column for each parameter, by its path, what it came to, and
+        then its other fields.
 
         >>> client.trials_df().groupby("optimizer.lr").best_val_loss.mean()
         """
@@ -246,7 +250,7 @@ class Client:
         found = self._experiment(self._select_experiment(experiment))
         sign = -1 if found.goal == "maximize" else 1
         measured = [one for one in self.trials(found.experiment) if one.metric_value is not None]
-        return sorted(measured, key=lambda one: sign * (one.metric_value or 0.0))
+        return Found(sorted(measured, key=lambda one: sign * (one.metric_value or 0.0)))
 
     def best(self, experiment: Selection = "last") -> Trial:
         """The best trial by the search metric, under asha of those trained to their end while there is one.
@@ -295,6 +299,13 @@ class Client:
         """The coordinator's version, and where its /metrics is."""
         return _convert.status(self._connection.call("GetStatus", pb.GetStatusRequest()))
 
+    @property
+    def page(self) -> str:
+        """Where a browser here finds the coordinator's page; "" where it cannot."""
+        if self._page is None:
+            self._page = _notebook.page_address(self.status().http_address, self.address)
+        return self._page
+
     # --- numbers and logs ---
 
     def metrics(self, selection: Selection = "last", *, metrics: Sequence[str] = (),
@@ -319,6 +330,41 @@ class Client:
         selector, names = self._settled(self._select(selection)), _names(metrics)
         return _tables.metrics_frame(self._rows(selector, names, all_attempts), names, all_attempts,
                                      self._parameters(selector))
+
+    def plot(self, selection: Selection = "last", metric: str = "", *, over: str = "step", logy: bool = False,
+             ax: Any = None) -> Any:
+        """Draws a metric of an experiment's best trials, or of one trial, with matplotlib, and returns the axes.
+
+        >>> client.plot("last")                       # what its trials are compared by, else the loss
+        >>> client.plot("12/3", "loss", over="tokens", logy=True)
+
+        Args:
+            metric: a name of `metrics`.
+            over: "step", or "tokens", which a program may not count.
+            logy: whether values stand on a logarithmic axis.
+            ax: axes to draw into.
+        """
+        if over not in ("step", "tokens"):
+            raise UsageError(f"over is {over!r}; it must be 'step' or 'tokens'")
+        selector = self._settled(self._select(selection))
+        trials = self.trials(selector.text())
+        chosen = trials if selector.trial else (self.ranked(selector.text()) or trials)[:_notebook.CURVES_SHOWN]
+        wanted = [metric] if metric else [self._experiment(selector).metric or "loss", "loss"]
+        for name in dict.fromkeys(wanted):
+            curves = [(trial, self._points(trial, name)) for trial in chosen]
+            if any(points for _, points in curves):
+                break
+        scale = {trial.trial: (trial.tokens_per_step or math.nan) if over == "tokens" else 1 for trial in chosen}
+        return _notebook.draw(
+            ((f"{trial.id} " + ", ".join(f"{path.rpartition('.')[2]}={value:.4g}" if isinstance(value, float) else
+                                         f"{path.rpartition('.')[2]}={value}"
+                                         for path, value in trial.parameters.items()),
+              [step * scale[trial.trial] for step, _ in points], [value for _, value in points])
+             for trial, points in curves if points), name, over, logy, ax)
+
+    def _points(self, trial: Trial, metric: str) -> list[tuple[int, float]]:
+        return [(row["step"], row[metric]) for row in self.metrics(trial)
+                if metric in row and isinstance(row[metric], (int, float))]
 
     def _rows(self, selector: Selector, names: Sequence[str], all_attempts: bool) -> Iterator[dict[str, Any]]:
         listed = self._list("Trials", selector.into(pb.ListTrialsRequest()))
@@ -551,7 +597,7 @@ class Client:
     def _experiment(self, selector: Selector) -> Experiment:
         found = self._connection.call("ListExperiments", selector.into(pb.ListExperimentsRequest())).experiments
         if found:
-            return _convert.experiment(found[0])
+            return _convert.experiment(found[0])._bound(self)
         raise NotFoundError("there are no experiments yet; start one with Client.submit" if selector.last else
                             f"there is no experiment {selector.experiment}; Client.experiments() lists them")
 

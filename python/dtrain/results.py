@@ -9,6 +9,7 @@ import datetime
 from dataclasses import dataclass
 from typing import Any, Mapping, Union
 
+from ._notebook import Shown
 from .errors import Diagnostic
 
 # A parameter's value as the experiment file has it.
@@ -16,7 +17,7 @@ Value = Union[int, float, str, bool, "list[float]", None]
 
 
 @dataclass(frozen=True)
-class Submission:
+class Submission(Shown):
     """What `Client.submit` and `Client.validate` return.
 
     ``note`` says what the submitter should know, such as that no connected worker could run it yet. ``warnings`` are
@@ -32,6 +33,12 @@ class Submission:
     warnings: list[Diagnostic]
     parameters: list[dict[str, Value]]
     """Of `validate`: what the first hundred trials would train with."""
+
+    def _fragment(self) -> str:
+        return f"/experiments/{self.experiment}"
+
+    def _summary(self) -> dict[str, Any]:
+        return {"experiment": self.experiment, "trials": self.trials, "device": self.device, "note": self.note}
 
 
 @dataclass(frozen=True)
@@ -90,7 +97,7 @@ class _Ends:
 
 
 @dataclass(frozen=True)
-class Experiment(_Ends):
+class Experiment(_Ends, Shown):
     """One submitted file, and how far it is.
 
     >>> client.experiment("last").progress_ratio
@@ -127,6 +134,14 @@ class Experiment(_Ends):
     def id(self) -> str:
         return str(self.experiment)
 
+    def _fragment(self) -> str:
+        return f"/experiments/{self.experiment}"
+
+    def _summary(self) -> dict[str, Any]:
+        best = None if self.best_trial is None else f"{self.best_value:.6g} ({self.experiment}/{self.best_trial})"
+        return {"experiment": self.id, "name": self.name, "state": "paused" if self.paused else self.state,
+                "trials": self.trials, "done": f"{self.progress_ratio:.0%}", "metric": self.metric, "best": best}
+
 
 @dataclass(frozen=True)
 class Checkpoint:
@@ -147,7 +162,7 @@ class Checkpoint:
 
 
 @dataclass(frozen=True)
-class Trial(_Ends):
+class Trial(_Ends, Shown):
     """One configuration of an experiment.
 
     >>> client.trial("12/3").parameters
@@ -198,6 +213,14 @@ class Trial(_Ends):
     @property
     def id(self) -> str:
         return f"{self.experiment}/{self.trial}"
+
+    def _fragment(self) -> str:
+        return f"/experiments/{self.experiment}/trials/{self.trial}"
+
+    def _summary(self) -> dict[str, Any]:
+        return {"trial": self.id, "parameters": self.parameters, "metric": self.metric_value,
+                "state": self.state if self.cause in (None, self.state) else f"{self.state}: {self.cause}",
+                "step": self.step, "message": self.message or self.waiting}
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """From messages to values, rows, frames and lines of progress: without a coordinator."""
 
+import dataclasses
 import datetime
 import io
 import math
@@ -10,14 +11,61 @@ import re
 import struct
 import sys
 import tempfile
+import threading
 import types
 import unittest
 from unittest import mock
 
-from dtrain import (Diagnostic, FileRefusedError, UsageError, _convert, _limits, _pack, _progress, _selector, _source,
-                    _tables)
+from dtrain import (Diagnostic, DtrainError, FileRefusedError, UsageError, _convert, _limits, _notebook, _pack,
+                    _progress, _selector, _source, _tables)
 from dtrain.v1 import control_pb2 as pb
 from dtrain.v1 import model_pb2
+
+
+class NotebookTest(unittest.TestCase):
+    def _trial(self, **more: object) -> object:
+        message = pb.TrialSummary(experiment=12, trial=3, state=model_pb2.TRIAL_FINISHED, metric_value=0.5, **more)
+        message.assignments.add(path="optimizer.lr", value=model_pb2.Value(number=0.001))
+        return _convert.trial(message)
+
+    def test_a_result_is_a_table_with_a_link_and_nothing_of_a_persons_is_markup(self) -> None:
+        client = types.SimpleNamespace(page="http://127.0.0.1:7601")
+        trial = self._trial(message="<b>&")._bound(client)
+        self.assertEqual(trial.url, "http://127.0.0.1:7601/#/experiments/12/trials/3")
+        shown = trial._repr_html_()
+        for part in ('<a href="http://127.0.0.1:7601/#/experiments/12/trials/3"', ">12/3</a>", "optimizer.lr=0.001",
+                     "<td>0.5</td>", "finished", "&lt;b&gt;&amp;"):
+            self.assertIn(part, shown)
+        self.assertNotIn("<b>", shown)
+        many = _notebook.Found([trial] * 150)
+        self.assertEqual(many._repr_html_().count("<tr>"), 101)
+        self.assertIn("and 50 more", many._repr_html_())
+        self.assertEqual(many, [trial] * 150)
+
+    def test_a_copy_is_values_alone(self) -> None:
+        trial = self._trial()._bound(types.SimpleNamespace(page="http://x:1", lock=threading.Lock()))
+        copied = pickle.loads(pickle.dumps(trial))
+        self.assertEqual((copied, copied.url), (trial, ""))
+        self.assertNotIn("_client", dataclasses.asdict(trial))
+        with self.assertRaisesRegex(DtrainError, "without a client"):
+            copied.plot()
+
+    def test_the_page_is_where_a_browser_here_finds_it(self) -> None:
+        for http, address, wanted in [
+                ("127.0.0.1:7601", "127.0.0.1:7600", "http://127.0.0.1:7601"),
+                ("127.0.0.1:7601", "unix:/run/socket", "http://127.0.0.1:7601"),
+                ("127.0.0.1:7601", "alpha.example:7600", ""),
+                ("0.0.0.0:7601", "alpha.example:7600,beta.example:7600", "http://alpha.example:7601"),
+                ("[::]:7601", "[fd00::1]:7600", "http://[fd00::1]:7601"), ("", "127.0.0.1:7600", "")]:
+            self.assertEqual(_notebook.page_address(http, address), wanted, (http, address))
+
+    def test_a_frame_of_trials_begins_with_what_was_tried_and_what_came_of_it(self) -> None:
+        try:
+            frame = _tables.trials_frame([self._trial()], ["optimizer.lr"])
+        except DtrainError as error:
+            self.skipTest(str(error))
+        self.assertEqual(list(frame.columns)[:5], ["experiment", "trial", "optimizer.lr", "metric_value", "state"])
+        self.assertEqual(len(set(frame.columns)), len(frame.columns))
 
 
 class ConvertTest(unittest.TestCase):
