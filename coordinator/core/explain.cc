@@ -199,14 +199,47 @@ std::string ExplainActive(const State& state, const Trial& trial, const LiveAtte
   return absl::StrCat(text, DescribeRanks(state.live, live));
 }
 
-// Who is tried before it, and how many wait there.
-std::string WhoIsFirst(const State& state, TrialId id, const Shape& shape) {
+// Whose slots the next trial would do with, and when the first of them is expected to end. "":
+// nobody has any.
+std::string WhoHasSlots(const State& state, const Constraint& constraint, absl::Duration now) {
+  constexpr size_t kNamed = 3;
+  std::set<TrialId> trials;
+  const LiveAttempt* soonest = nullptr;
+  absl::Duration end = absl::InfiniteDuration();
+  for (const Worker& worker : state.live.workers) {
+    if (worker.attempt == nullptr || worker.presence != Presence::kConnected) continue;
+    if (!Meets(constraint, worker.hello)) continue;
+    trials.insert(worker.attempt->id.trial);
+    const absl::Duration ends = ExpectedEnd(state, *worker.attempt, now);
+    if (soonest != nullptr && ends >= end) continue;
+    soonest = worker.attempt;
+    end = ends;
+  }
+  if (soonest == nullptr) return "";
+  std::vector<std::string> names;
+  for (const TrialId trial : trials) {
+    if (names.size() < kNamed) names.push_back(ToString(trial));
+  }
+  const std::string who = absl::StrCat(
+      "; ", absl::StrJoin(names, ", "),
+      trials.size() > kNamed ? absl::StrCat(" and ", trials.size() - kNamed, " more") : "",
+      trials.size() == 1 ? " has" : " have", " what it needs");
+  if (end == absl::InfiniteDuration()) return who + ", and when one ends is not known yet";
+  return absl::StrCat(who, ", and ", ToString(soonest->id.trial), " is expected to end first, in ",
+                      spec::DurationText(absl::ToDoubleSeconds(absl::Ceil(
+                          std::max(end - now, absl::ZeroDuration()), absl::Seconds(1)))));
+}
+
+// Who is tried before it, and how many wait there; of the next, whom it waits for.
+std::string WhoIsFirst(const State& state, TrialId id, const Shape& shape, absl::Duration now) {
   const std::optional<Line::Head> first = FirstOf(state, shape.constraint.device);
   const Line* own = nullptr;
   for (const auto& [theirs, line] : state.live.lines) {
     if (theirs == shape) own = &line;
   }
-  if (!first.has_value() || first->trial == id) return "; it is next";
+  if (!first.has_value() || first->trial == id) {
+    return absl::StrCat("; it is next", WhoHasSlots(state, shape.constraint, now));
+  }
   std::string text = absl::StrCat("; its place in the queue is behind ", TrialText(first->trial));
   const Experiment& experiment = GetExperiment(state.durable, id.experiment);
   if (first->precedence.priority > PriorityOf(experiment)) {
@@ -286,7 +319,7 @@ std::string WhyWaiting(const State& state, TrialId id, absl::Duration now) {
   if (const Reservation* own = ReservationOf(state.live, id)) {
     return WhatIsReserved(state, *own, now);
   }
-  return absl::StrCat(decision.reason, WhoIsFirst(state, id, shape));
+  return absl::StrCat(decision.reason, WhoIsFirst(state, id, shape, now));
 }
 
 // Without what it took over.

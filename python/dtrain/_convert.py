@@ -168,11 +168,25 @@ def swept(message: model_pb2.Parameter) -> list[results.Value] | dict[str, resul
     return {**found, "step": of.step} if of.step else found
 
 
+# What a program has none of, though the message has a place for it.
+_OF_MODELS = ("data", "model", "train", "optimizer", "schedule", "precision", "parallel", "eval", "logging")
+
+
+def configuration(base: model_pb2.Spec) -> dict[str, Any]:
+    """What trials are given, without what means nothing to a program."""
+    found = fields(base)
+    if base.command or base.run:
+        found = {name: content for name, content in found.items() if name not in _OF_MODELS}
+        found["checkpoint"].pop("every", None)
+        found["stop"].pop("nonfinite", None)
+    return found
+
+
 def description(message: control_pb2.GetExperimentResponse) -> results.Description:
     return results.Description(
         experiment=experiment(message.summary), file_name=message.file_name, file_text=message.file_text,
         parameters={one.path: swept(one) for one in message.spec.parameters},
-        configuration={**fields(message.spec.base), "search": fields(message.spec.search)})
+        configuration={**configuration(message.spec.base), "search": fields(message.spec.search)})
 
 
 def worker(message: control_pb2.WorkerSummary) -> results.Worker:

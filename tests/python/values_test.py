@@ -82,6 +82,17 @@ class ConvertTest(unittest.TestCase):
         experiment = _convert.experiment(pb.ExperimentSummary(state=model_pb2.EXPERIMENT_QUEUED, eta_seconds=-1))
         self.assertEqual((experiment.best_trial, experiment.best_value, experiment.eta_seconds), (None, None, None))
 
+    def test_a_program_is_described_without_the_fields_of_a_model(self) -> None:
+        base = model_pb2.Spec()
+        base.optimizer.lr = 6e-4
+        base.resources.gpus = 2
+        self.assertEqual(_convert.configuration(base)["optimizer"]["lr"], 6e-4)
+        base.command.append("./train")
+        described = _convert.configuration(base)
+        self.assertNotIn("optimizer", described)
+        self.assertNotIn("every", described["checkpoint"])
+        self.assertEqual((described["command"], described["resources"]["gpus"]), (["./train"], 2))
+
     def test_times_are_in_utc_to_the_millisecond(self) -> None:
         self.assertEqual(_convert.time(1700000000123), datetime.datetime(2023, 11, 14, 22, 13, 20, 123000,
                                                                          datetime.timezone.utc))

@@ -189,12 +189,14 @@ TEST_F(ScheduleTest, AWorkerOfAnOlderVersionGetsNothingThatItMightNotKnow) {
 
 TEST_F(ScheduleTest, WorkersThatAStartWaitsForAreNotTakenForOlderOnes) {
   for (const char* name : {"a", "b"}) AddWorker(name);
-  Submit(OnSlots(2, OneTrial()));
+  const ExperimentId trains = Submit(OnSlots(2, OneTrial()));
   Train({"a", "b"});
   const ExperimentId waits = Submit(OnSlots(2, OneTrial()));
   RestartCoordinator();
   const std::string why = Explain({waits, 1});
-  EXPECT_EQ(why, "waits: needs 2 cpu slots; 2 cpu workers connected, 0 free; it is next");
+  EXPECT_EQ(why,
+            absl::StrCat("waits: needs 2 cpu slots; 2 cpu workers connected, 0 free; it is next; ",
+                         trains, "/1 has what it needs, and when one ends is not known yet"));
 }
 
 TEST_F(ScheduleTest, ATrialGoesOnlyToItsAccelerator) {
