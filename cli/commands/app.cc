@@ -120,7 +120,7 @@ std::string UnknownCommandMessage(const CLI::App& chosen, const std::string& wor
   const std::string group = chosen.get_parent() == nullptr ? "" : chosen.get_name();
   const std::optional<std::string> theirs = OtherCommandHint(group, word);
   std::string hint =
-      theirs ? (theirs->empty() ? "" : absl::StrCat("; use ", *theirs)) : DidYouMean(word, known);
+      theirs ? (theirs->empty() ? "" : absl::StrCat("; ", *theirs)) : DidYouMean(word, known);
   if (hint.empty()) hint = absl::StrCat("; choose one of: ", absl::StrJoin(known, ", "));
   return absl::StrCat("unknown command '", Printable(word), "'", hint);
 }

@@ -70,6 +70,7 @@ Table ProvenanceTable(const std::vector<v1::TrialSummary>& trials) {
                           {ShortFingerprint(trial.data_fingerprint())},
                           {absl::StrCat(trial.seed())}});
   }
+  LeaveOutEmpty(table, {"LIBTORCH", "DEVICE", "DATA"});  // a program has none
   return table;
 }
 
@@ -337,7 +338,8 @@ std::vector<Line> TrialLines(const v1::GetExperimentResponse& experiment,
     AppendFact(lines, "LibTorch", {TorchText(provenance)});
     AppendFact(
         lines, "device",
-        {absl::StrCat(Printable(trial.device()), ", ", Printable(provenance.device_name()), ", ",
+        {absl::StrCat(Printable(trial.device()), provenance.device_name().empty() ? "" : ", ",
+                      Printable(provenance.device_name()), ", ",
                       Plural(provenance.threads(), "thread"), " a rank",
                       provenance.cores().empty()
                           ? ""

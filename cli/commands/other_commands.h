@@ -15,7 +15,7 @@ namespace dt::cli {
 struct OtherCommand {
   std::string_view group;  // "get"; "": of dtctl itself
   std::string_view words;  // theirs, with spaces between them
-  std::string_view ours;   // what to say; "": there is nothing of the kind
+  std::string_view ours;   // what to say: "use 'dtctl …'", or a sentence; "": nothing of the kind
 };
 
 std::span<const OtherCommand> OtherCommands();

@@ -171,6 +171,7 @@ struct Drawn {
   std::vector<std::string> experiments;  // "12, quickstart"
   std::set<std::string> metrics;         // that they are searched by, or that programs reported
   std::string usual;                     // the metric where none was named
+  bool programs = false;                 // some run one, whose steps are its own
 };
 
 // The best of the experiment, as many as there may be lines: configurations where trials differ in
@@ -233,6 +234,7 @@ absl::Status AddToDraw(Session& session, Client& client, const Selector& selecto
     // A program may have no loss; of what dtrain trains the loss has more points than what it is
     // validated by.
     const std::string of_program = report::MetricOfProgram(experiment);
+    drawn.programs = !of_program.empty();
     drawn.usual = !of_program.empty()             ? of_program
                   : NeedsColumn(summary.metric()) ? summary.metric()
                                                   : "loss";
@@ -312,7 +314,7 @@ absl::StatusOr<ExitCode> PlotMetric(Session& session, const PlotOptions& options
   plot.title =
       absl::StrCat(Printable(metric), " of experiment", drawn.experiments.size() == 1 ? " " : "s ",
                    absl::StrJoin(drawn.experiments, "; "));
-  plot.x_label = "optimizer step";
+  plot.x_label = drawn.programs ? "step" : "optimizer step";
   plot.y_scale = options.log ? report::Scale::kLog : report::Scale::kLinear;
   size_t values = 0;
   for (const std::vector<v1::TrialSummary>& line : drawn.lines) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "cli/report/differences.h"
@@ -11,6 +12,7 @@
 #include "cli/view/format.h"
 #include "cli/view/json.h"
 #include "cli/view/summary.h"
+#include "spec/program.h"
 #include "spec/spec.h"
 
 namespace dt::cli::report {
@@ -78,7 +80,35 @@ Json RowOf(const Experiment& experiment, const Trial& trial, const std::vector<s
   row["model_parameters"] = summary.model_parameters();
   row["seed"] = summary.seed();
   row["configuration"] = configuration == 0 ? Json(nullptr) : Json(configuration);
+  row["metric_value"] = NumberJson(summary.metric_value());
+  row["metric_step"] = summary.metric_step() == 0 ? Json(nullptr) : Json(summary.metric_step());
   return row;
+}
+
+// What only a model that dtrain trains has: a program fills some of it, or none.
+bool IsOfModels(const std::string& column) {
+  static const auto* const names = new std::set<std::string>(
+      {"target_steps", "loss", "val_loss", "best_val_loss", "best_val_step", "perplexity",
+       "perplexity_batch_mean", "hellaswag_acc", "hellaswag_acc_norm", "epochs",
+       "seconds_per_epoch", "tokens_per_second", "comm_share", "comm_exposed_share", "comm_seconds",
+       "model_parameters"});
+  return names->contains(column) ||
+         std::any_of(spec::kPartsOfStep.begin(), spec::kPartsOfStep.end(),
+                     [&](const auto& part) { return column == part.name; });
+}
+
+// Where programs alone ran, columns of models in which no row has anything are left out.
+void LeaveOutEmpty(const std::vector<Experiment>& experiments, const std::vector<Json>& rows,
+                   std::vector<std::string>& columns) {
+  const bool programs = std::all_of(experiments.begin(), experiments.end(), [](const auto& one) {
+    return spec::IsProgram(one.found.spec());
+  });
+  if (!programs) return;
+  std::erase_if(columns, [&](const std::string& column) {
+    return IsOfModels(column) && std::all_of(rows.begin(), rows.end(), [&](const Json& row) {
+             return row[column].is_null() || row[column] == 0;
+           });
+  });
 }
 
 // For each trial the first of those that differ from it in their seed alone.
@@ -105,7 +135,9 @@ std::string ResultsCsv(const std::vector<Experiment>& experiments) {
       rows.push_back(RowOf(experiment, trial, paths, configurations.at(trial.summary.trial())));
     }
   }
-  return CsvText(CsvColumns(RowOf(experiments.front(), Trial(), paths, 0)), rows);
+  std::vector<std::string> columns = CsvColumns(RowOf(experiments.front(), Trial(), paths, 0));
+  LeaveOutEmpty(experiments, rows, columns);
+  return CsvText(columns, rows);
 }
 
 }  // namespace dt::cli::report

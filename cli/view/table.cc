@@ -182,8 +182,9 @@ void LeaveOutEmpty(Table& table, const std::vector<std::string>& headers) {
   for (size_t i = table.columns.size(); i-- > 0;) {
     const std::string& header = table.columns[i].header;
     if (std::find(headers.begin(), headers.end(), header) == headers.end()) continue;
-    const bool empty = std::all_of(table.rows.begin(), table.rows.end(),
-                                   [i](const auto& row) { return row[i].text == kNone; });
+    const bool empty = std::all_of(table.rows.begin(), table.rows.end(), [i](const auto& row) {
+      return row[i].text.empty() || row[i].text == kNone;
+    });
     if (!empty) continue;
     table.columns.erase(table.columns.begin() + static_cast<int64_t>(i));
     for (auto& row : table.rows) row.erase(row.begin() + static_cast<int64_t>(i));

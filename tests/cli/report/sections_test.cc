@@ -110,10 +110,29 @@ TEST(ResultsCsvTest, HasARowForEachTrialAndNothingForWhatIsNotKnown) {
       "seconds_per_epoch,"
       "tokens_per_second,comm_share,comm_exposed_share,data_seconds,forward_seconds,"
       "backward_seconds,comm_exposed_seconds,optimizer_seconds,other_seconds,"
-      "comm_seconds,model_parameters,seed,configuration");
+      "comm_seconds,model_parameters,seed,configuration,metric_value,metric_step");
   EXPECT_TRUE(Has(csv, "\n12,study,1,8,64,finished,finished,50,50,0,2,1.5,2.0,2.0,,7.38"));
   EXPECT_TRUE(Has(csv, "\n12,study,6,16,256,failed,oom,"));
   EXPECT_FALSE(Has(csv, "nan"));
+}
+
+TEST(ResultsCsvTest, OfProgramsHasTheirMetricAndNoColumnThatNoneCouldFill) {
+  Experiment study = Study();
+  study.found.mutable_spec()->mutable_base()->add_command("./train");
+  for (Trial& trial : study.trials) {
+    v1::TrialSummary told;
+    told.set_trial(trial.summary.trial());
+    told.set_val_loss(kNan);
+    told.set_best_val_loss(kNan);
+    told.set_metric_value(0.5);
+    told.set_metric_step(7);
+    trial.summary = told;
+  }
+  const std::string csv = ResultsCsv({study});
+  EXPECT_EQ(csv.substr(0, csv.find('\n')),
+            "experiment,name,trial,state,outcome,steps,attempts,ranks,seed,configuration,"
+            "metric_value,metric_step");
+  EXPECT_TRUE(Has(csv, ",0.5,7\n")) << csv;
 }
 
 TEST(MatchTrialsTest, PairsEqualParametersInWhateverOrderTheyStand) {
