@@ -3,7 +3,8 @@
 import {get} from "./api.js";
 import {Curves} from "./curves.js";
 import {el, foreign, replace} from "./dom.js";
-import {any, assignments, isProgram, NONE, number, outcome, shortAssignments} from "./format.js";
+import {any, assignments, NONE, number, outcome, shortAssignments} from "./format.js";
+import {isProgram} from "./program.js";
 
 const MOST = 50;
 

@@ -103,9 +103,3 @@ export function shortAssignments(trial) {
   const name = (path) => (paths.filter((one) => last(one) === last(path)).length > 1 ? path : last(path));
   return paths.map((path) => `${name(path)}=${any(trial.assignments[path])}`).join(" ");
 }
-
-// What brings its own program has none of the fields of a model that dtrain trains.
-export function isProgram(experiment) {
-  const {command, run} = experiment.spec?.base ?? {};
-  return Boolean(command?.length || run);
-}

@@ -4,10 +4,10 @@ import {trialBar} from "./actions.js";
 import {get, getAll, getCurves} from "./api.js";
 import {getEvaluations, looks, pointsFor} from "./curves.js";
 import {el, facts, foreign, replace} from "./dom.js";
-import {any, assignments, bytes, duration, isProgram, number} from "./format.js";
-import {outcome, percent, progress, share, time, words} from "./format.js";
+import {any, assignments, bytes, duration, number, outcome, percent, progress, share, time, words} from "./format.js";
 import {LogView} from "./log_view.js";
 import {Plot} from "./plot.js";
+import {isProgram} from "./program.js";
 import {seriesOf, textOfZoom, zoomOf} from "./series.js";
 
 const PHASES = [

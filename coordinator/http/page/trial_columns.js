@@ -1,7 +1,7 @@
 // trial_columns.js: what the table of an experiment's trials may show of each.
 import {el, foreign} from "./dom.js";
-import {any, bytes, duration, isProgram, number} from "./format.js";
-import {outcome, percent, progress, share, time, utilization} from "./format.js";
+import {any, bytes, duration, number, outcome, percent, progress, share, time, utilization} from "./format.js";
+import {isProgram} from "./program.js";
 
 function trialLink(trial, best) {
   const link = el("a", {href: `#/experiments/${trial.experiment}/trials/${trial.trial}`}, trial.id);

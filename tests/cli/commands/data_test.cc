@@ -56,8 +56,7 @@ TEST(DataTest, TheSectionForTheExperimentFileNamesTheTokenizer) {
 }
 
 TEST(DataTest, APlaceIsToldFromTheRootThatWorkersHereHave) {
-  const ShardPlace known =
-      PlaceOf("/state/local/data/wiki/small", {"/x", "/state/local/data"});
+  const ShardPlace known = PlaceOf("/state/local/data/wiki/small", {"/x", "/state/local/data"});
   EXPECT_TRUE(known.known);
   EXPECT_EQ(known.folder, "wiki/small");
   EXPECT_EQ(PlaceOf("/data", {"/data"}).folder, "");
