@@ -103,12 +103,13 @@ class Found(list):  # type: ignore[type-arg]
 def draw(curves: Iterable[tuple[str, Sequence[float], Sequence[float]]], metric: str, across: str, logy: bool,
          ax: Any) -> Any:
     """Curves of (name, xs, ys) into matplotlib's axes, new ones unless given."""
-    try:
-        import matplotlib.pyplot as pyplot
-    except ImportError as error:
-        raise DtrainError("plots need matplotlib, which is not installed; run 'python3 -m pip install matplotlib', or "
-                          "take the numbers of metrics_df") from error
-    ax = ax if ax is not None else pyplot.subplots()[1]
+    if ax is None:
+        try:
+            import matplotlib.pyplot as pyplot
+        except ImportError as error:
+            raise DtrainError("plots need matplotlib, which is not installed; run 'python3 -m pip install matplotlib', "
+                              "give axes of your own as ax, or take the numbers of metrics_df") from error
+        ax = pyplot.subplots()[1]
     for name, xs, ys in curves:
         # One evaluation is a point, of which no line tells.
         ax.plot(xs, ys, label=name, marker="o" if len(xs) == 1 else None)
