@@ -86,7 +86,7 @@ absl::StatusOr<std::optional<ReadPiece>> DocumentReader::NextLine(const Document
     place_.offset = after;
     read.bytes = after - before;  // blank lines too
     if (read.piece.text.find_first_not_of(" \t\r") == std::string::npos) continue;
-    read.piece.training = ChooseForTraining(document, bytes);
+    read.piece.training = ChooseForTraining(document);
     read.after = place_;
     return std::optional(std::move(read));
   }
@@ -113,16 +113,8 @@ absl::StatusOr<size_t> DocumentReader::FindLine(const Document& document) {
   }
 }
 
-// The rule of AssignValidation, line by line.
-bool DocumentReader::ChooseForTraining(const Document& document, uint64_t bytes) {
-  if (document.train_bytes == 0) return false;
-  place_.line_bytes += bytes;
-  if (static_cast<double>(place_.chosen_bytes + bytes) >
-      line_fraction_ * static_cast<double>(place_.line_bytes)) {
-    return true;
-  }
-  place_.chosen_bytes += bytes;
-  return false;
+bool DocumentReader::ChooseForTraining(const Document& document) {
+  return document.train_bytes > 0 && !draw_.Takes(place_.drawn++);
 }
 
 }  // namespace dt::corpus

@@ -27,9 +27,7 @@ struct Place {
   uint64_t document = 0;
   uint64_t offset = 0;  // bytes of it
   uint64_t line = 0;    // lines of it, of JSON lines
-  // Bytes of the lines read so far in all JSON lines files, and of those chosen for validation.
-  uint64_t line_bytes = 0;
-  uint64_t chosen_bytes = 0;
+  uint64_t drawn = 0;   // lines so far of all JSON lines files that may be for training
 };
 
 struct ReadPiece {
@@ -42,10 +40,10 @@ struct ReadPiece {
 
 class DocumentReader {
  public:
-  // `line_fraction` of the bytes of JSON lines files that may be for training go to validation.
+  // `line_fraction` of the lines of JSON lines files that may be for training go to validation.
   DocumentReader(std::span<const Document> documents, double line_fraction,
                  const TextEncoder& encoder, const Place& from)
-      : documents_(documents), line_fraction_(line_fraction), encoder_(encoder), place_(from) {}
+      : documents_(documents), draw_(line_fraction), encoder_(encoder), place_(from) {}
 
   // The next piece, or nothing at the end.
   absl::StatusOr<std::optional<ReadPiece>> Next();
@@ -56,10 +54,10 @@ class DocumentReader {
   absl::StatusOr<std::optional<ReadPiece>> NextLine(const Document& document);
   // Makes buffer_ begin with the line at place_; the line's bytes without its end.
   absl::StatusOr<size_t> FindLine(const Document& document);
-  bool ChooseForTraining(const Document& document, uint64_t bytes);
+  bool ChooseForTraining(const Document& document);
 
   const std::span<const Document> documents_;
-  const double line_fraction_;
+  const ValidationDraw draw_;
   const TextEncoder& encoder_;
   Place place_;
   std::optional<InputFile> file_;  // of place_.document

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <system_error>
 
+#include "common/draw.h"
 #include "common/files.h"
 #include "corpus/json_lines.h"
 
@@ -14,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr uint64_t kDrawSeed = 0x73706c6974;
 constexpr size_t kBinaryProbeBytes = 8192;
 constexpr int kFolderDepthMax = 64;  // deeper is a loop of mounts
 
@@ -88,27 +91,47 @@ absl::StatusOr<DocumentList> CollectDocuments(const std::vector<std::string>& in
   return list;
 }
 
+bool ValidationDraw::Takes(uint64_t number) const {
+  if (!(fraction_ > 0)) return false;
+  const auto first_of = [this](uint64_t run) {
+    return static_cast<uint64_t>(std::ceil(static_cast<double>(run) / fraction_));
+  };
+  auto run = static_cast<uint64_t>(static_cast<double>(number) * fraction_);
+  while (run > 0 && first_of(run) > number) --run;
+  while (first_of(run + 1) <= number) ++run;
+  const uint64_t first = first_of(run);
+  return number == first + SplitMix64(kDrawSeed ^ run) % (first_of(run + 1) - first);
+}
+
 void AssignValidation(double fraction, std::vector<Document>& documents) {
-  uint64_t total = 0;
-  uint64_t chosen = 0;
+  std::vector<Document*> texts;
+  double total = 0;
   for (Document& document : documents) {
     document.train_bytes = document.bytes;
     if (IsJsonLines(document.path)) continue;
-    total += document.bytes;
-    if (static_cast<double>(chosen + document.bytes) <= fraction * static_cast<double>(total)) {
-      document.train_bytes = 0;
-      chosen += document.bytes;
-    }
+    total += static_cast<double>(document.bytes);
+    texts.push_back(&document);
   }
-  const auto wanted = static_cast<uint64_t>(fraction * static_cast<double>(total));
-  if (wanted == 0 || chosen >= wanted / 2) return;
-  const auto cuttable = [](const Document& document) {
-    return IsJsonLines(document.path) ? 0 : document.train_bytes;
-  };
-  const auto largest = std::max_element(
-      documents.begin(), documents.end(),
-      [&](const Document& a, const Document& b) { return cuttable(a) < cuttable(b); });
-  largest->train_bytes -= std::min(wanted - chosen, largest->train_bytes);
+  const auto wanted = static_cast<uint64_t>(fraction * total);
+  if (wanted == 0) return;
+  const ValidationDraw draw(fraction);
+  std::vector<Document*> drawn;
+  for (size_t number = 0; number < texts.size(); ++number) {
+    if (draw.Takes(number)) drawn.push_back(texts[number]);
+  }
+  if (drawn.size() == texts.size()) drawn.pop_back();  // some must train
+  uint64_t chosen = 0;
+  for (Document* document : drawn) {
+    // One that is far more than was asked for gives its end.
+    const uint64_t taken = document->bytes > 2 * wanted ? wanted : document->bytes;
+    document->train_bytes -= taken;
+    chosen += taken;
+  }
+  if (chosen >= wanted / 2 && chosen > 0) return;
+  Document& largest = **std::max_element(
+      texts.begin(), texts.end(),
+      [](const Document* a, const Document* b) { return a->train_bytes < b->train_bytes; });
+  largest.train_bytes -= std::min(wanted - chosen, largest.train_bytes);
 }
 
 }  // namespace dt::corpus

@@ -33,9 +33,22 @@ struct DocumentList {
 // Errors: ConfigError when an input is absent or none holds text.
 absl::StatusOr<DocumentList> CollectDocuments(const std::vector<std::string>& inputs);
 
-// Chooses about `fraction` of the bytes for validation: whole documents, evenly spread over the
-// list; when those give less than half of it, the rest is cut from the end of the largest document.
-// JSON lines files, whose documents are not known yet, are left alone.
+// The documents for validation: one of each 1 / fraction of them, drawn by their numbers alone, so
+// that it says nothing of their length or text. Pure.
+class ValidationDraw {
+ public:
+  // 0: none. REQUIRES: fraction is below 1.
+  explicit ValidationDraw(double fraction) : fraction_(fraction) {}
+  bool Takes(uint64_t number) const;
+
+ private:
+  double fraction_;
+};
+
+// Chooses about `fraction` of the documents for validation, by ValidationDraw; of one that is far
+// longer than that share of all bytes, its end. When they are less than half of that share, or
+// there are too few to draw one, the rest is cut from the end of the largest document. JSON lines
+// files, whose documents are not known yet, are left alone.
 void AssignValidation(double fraction, std::vector<Document>& documents);
 
 }  // namespace dt::corpus

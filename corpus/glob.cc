@@ -25,7 +25,8 @@ absl::Status Expand(const fs::path& folder, const std::string& component,
   std::error_code code;
   if (!HasWildcard(component)) {
     fs::path path = folder / component;
-    if (fs::exists(path, code)) matches.push_back(std::move(path));
+    // A link that leads nowhere is one of the files that are meant.
+    if (fs::exists(fs::symlink_status(path, code))) matches.push_back(std::move(path));
     return absl::OkStatus();
   }
   fs::directory_iterator entry(folder, code);
@@ -38,7 +39,28 @@ absl::Status Expand(const fs::path& folder, const std::string& component,
     }
     matches.push_back(entry->path());
   }
+  if (code == std::errc::permission_denied) {
+    return DataError("folder '" + folder.string() + "' cannot be read: " + code.message());
+  }
   return absl::OkStatus();
+}
+
+// Whether it is a file to read. Errors: DataError for a link to what is not there and for what
+// cannot be looked at: to leave it out would be to train on something else.
+absl::StatusOr<bool> IsFile(const fs::path& path) {
+  std::error_code code;
+  const fs::file_status status = fs::status(path, code);
+  if (status.type() == fs::file_type::not_found) {
+    std::error_code unread;
+    const std::string target = fs::read_symlink(path, unread).string();
+    if (unread) return false;  // gone since it was listed
+    return DataError("'" + path.string() + "' is a link to '" + target +
+                     "', which is not there; put the file there, or remove the link");
+  }
+  if (code) {
+    return DataError("'" + path.string() + "' cannot be looked at: " + code.message());
+  }
+  return fs::is_regular_file(status);
 }
 
 // REQUIRES: files is sorted.
@@ -79,8 +101,8 @@ absl::StatusOr<std::vector<std::string>> Listed(const fs::path& wanted,
   }
   std::vector<std::string> files;
   for (const fs::path& path : matches) {
-    std::error_code code;
-    if (fs::is_regular_file(path, code)) files.push_back(path.string());
+    DT_ASSIGN_OR_RETURN(const bool is_file, IsFile(path));
+    if (is_file) files.push_back(path.string());
   }
   std::sort(files.begin(), files.end());
   return files;

@@ -2,8 +2,10 @@
 #include "corpus/hellaswag.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -115,6 +117,17 @@ absl::StatusOr<std::vector<HellaSwagExample>> ReadPacked(const std::string& path
   return examples;
 }
 
+// A number, or a text of its digits, as the Hugging Face Hub has it.
+std::optional<int64_t> LabelOf(const nlohmann::json& label) {
+  if (label.is_number_integer()) return label.get<int64_t>();
+  if (!label.is_string()) return std::nullopt;
+  const auto& text = label.get_ref<const std::string&>();
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool all = error == std::errc() && end == text.data() + text.size();
+  return all ? std::optional(number) : std::nullopt;
+}
+
 absl::StatusOr<HellaSwagExample> FromJson(std::string_view line, TextCodec& codec) {
   using nlohmann::json;
   const json object = json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
@@ -124,11 +137,11 @@ absl::StatusOr<HellaSwagExample> FromJson(std::string_view line, TextCodec& code
     return object.is_object() && found != object.end() ? *found : kAbsent;
   };
   const json& endings = field("endings");
-  const json& label = field("label");
+  const std::optional<int64_t> label = LabelOf(field("label"));
   const bool texts = endings.is_array() && endings.size() == kHellaSwagEndings &&
                      std::all_of(endings.begin(), endings.end(),
                                  [](const json& ending) { return ending.is_string(); });
-  if (!field("ctx").is_string() || !texts || !label.is_number_integer()) {
+  if (!field("ctx").is_string() || !texts || !label) {
     return DataError(
         "it is not an object with a text 'ctx', four texts 'endings' and a number 'label'");
   }
@@ -137,7 +150,7 @@ absl::StatusOr<HellaSwagExample> FromJson(std::string_view line, TextCodec& code
   for (size_t i = 0; i < example.endings.size(); ++i) {
     example.endings[i] = codec.Encode(" " + endings[i].get_ref<const std::string&>());
   }
-  example.label = static_cast<int>(std::clamp<int64_t>(label.get<int64_t>(), -1, INT16_MAX));
+  example.label = static_cast<int>(std::clamp<int64_t>(*label, -1, INT16_MAX));
   return example;
 }
 

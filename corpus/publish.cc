@@ -35,13 +35,13 @@ std::string RecordOf(const Publication& publication) {
   json written = {{"key", publication.key},
                   {"npy", publication.format == ShardFormat::kNpy},
                   {"old_gone", publication.old_gone},
-                  {"tokenizer", RecordText(publication.tokenizer)}};
+                  {"tokenizer", RecordText(publication.record)}};
   ForEachCount(publication, [&](const char* name, uint64_t value) { written[name] = value; });
   return written.dump() + "\n";
 }
 
 std::optional<Publication> FindRecord(const std::string& output) {
-  const absl::StatusOr<std::string> content = ReadFile(RecordPath(output), kRecordBytesMax);
+  const absl::StatusOr<std::string> content = ReadFile(RecordPath(output), 2 * kRecordBytesMax);
   if (!content.ok()) return std::nullopt;
   const json read = json::parse(*content, nullptr, /*allow_exceptions=*/false);
   if (!read.is_object() || !read.contains("key") || !read["key"].is_string() ||
@@ -51,9 +51,9 @@ std::optional<Publication> FindRecord(const std::string& output) {
     return std::nullopt;
   }
   Publication publication;
-  const absl::StatusOr<TokenizerRecord> tokenizer = ParseRecord(read["tokenizer"]);
-  if (!tokenizer.ok()) return std::nullopt;
-  publication.tokenizer = *tokenizer;
+  const absl::StatusOr<ShardsRecord> record = ParseRecord(read["tokenizer"]);
+  if (!record.ok()) return std::nullopt;
+  publication.record = *record;
   publication.key = read["key"].get<std::string>();
   publication.old_gone = read["old_gone"].get<bool>();
   publication.format = read["npy"].get<bool>() ? ShardFormat::kNpy : ShardFormat::kLlmc;
@@ -93,10 +93,13 @@ absl::Status Move(const std::string& output, Publication publication, FolderChan
     publication.old_gone = true;
     DT_RETURN_IF_ERROR(changes.Write(RecordPath(output), RecordOf(publication)));
   }
-  const std::string tokenizer = RecordText(publication.tokenizer);
+  const std::string record = RecordText(publication.record);
   const absl::StatusOr<std::string> known = ReadFile(RecordPathOf(output), kRecordBytesMax);
-  if (!known.ok() || *known != tokenizer) {
-    DT_RETURN_IF_ERROR(changes.Write(RecordPathOf(output), tokenizer));
+  if (!known.ok() || *known != record) {
+    DT_RETURN_IF_ERROR(changes.Write(RecordPathOf(output), record));
+  }
+  if (const std::string old = FindOldRecord(output); !old.empty()) {
+    DT_RETURN_IF_ERROR(changes.Remove(old));
   }
   for (const std::string& name : NamesOf(publication)) {
     if (Exists(workshop / name)) DT_RETURN_IF_ERROR(changes.Rename(workshop / name, shown / name));

@@ -33,7 +33,7 @@ struct Publication {
   uint64_t bytes = 0;
   uint64_t bytes_resumed = 0;  // of these, by a run before
   uint64_t skipped = 0;
-  TokenizerRecord tokenizer;  // written beside the shards
+  ShardsRecord record;    // written beside the shards
   bool old_gone = false;  // Publish's own: shards of earlier runs are removed, or there were none
 };
 

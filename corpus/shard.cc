@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "common/check.h"
-#include "common/sha256.h"
 #include "corpus/megatron.h"
 #include "corpus/npy.h"
 
@@ -19,7 +18,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "shards are read as they lie in memory");
 
-constexpr size_t kFingerprintBytes = 1 << 20;
 constexpr int32_t kShardMagicLlama3 = 20240801;
 
 int32_t HeaderWord(std::string_view header, size_t index) {
@@ -74,7 +72,21 @@ absl::StatusOr<Layout> MegatronLayout(const InputFile& file) {
   return Layout{0, file.bytes() / 2};
 }
 
-absl::StatusOr<Layout> RawLayout(const InputFile& file) {
+// What a file that has a header is, by its first bytes; "": nothing known.
+const char* KnownHeader(std::string_view start) {
+  if (IsNpy(start)) return "of a .npy file";
+  if (IsMegatronIndex(start)) return "of a Megatron index";
+  if (start.size() < 2 * sizeof(int32_t)) return "";
+  const int32_t magic = HeaderWord(start, 0);
+  const bool llmc = magic == kShardMagic || magic == ByteSwapped(kShardMagic);
+  return llmc || magic == kShardMagicLlama3 ? "of an llm.c shard" : "";
+}
+
+absl::StatusOr<Layout> RawLayout(const InputFile& file, std::string_view start) {
+  if (const std::string known = KnownHeader(start); !known.empty()) {
+    return BadShard("begins with the header " + known +
+                    ", which would be read as tokens; leave data.format out, which tells by it");
+  }
   if (file.bytes() == 0 || file.bytes() % 2 != 0) {
     return BadShard("has " + std::to_string(file.bytes()) +
                     " bytes; ids of 16 bits need an even number of them");
@@ -98,7 +110,7 @@ absl::StatusOr<Layout> LayoutOf(const InputFile& file, std::string_view start, S
     case ShardFormat::kMegatron:
       return MegatronLayout(file);
     case ShardFormat::kRawU16:
-      return RawLayout(file);
+      return RawLayout(file, start);
   }
   return BadShard("has no known format");
 }
@@ -218,25 +230,6 @@ absl::Status ShardWriter::Finish() {
     DT_RETURN_IF_ERROR(file_.WriteAt(0, header, sizeof header));
   }
   return file_.SyncAndClose();
-}
-
-absl::StatusOr<std::string> Fingerprint(std::span<const std::string> paths) {
-  Sha256 hash;
-  std::string buffer;
-  for (const std::string& path : paths) {
-    DT_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
-    const uint64_t bytes = file.bytes();
-    hash.Update(&bytes, sizeof bytes);
-    buffer.resize(std::min<uint64_t>(bytes, kFingerprintBytes));
-    DT_RETURN_IF_ERROR(file.ReadAt(0, buffer.data(), buffer.size()));
-    hash.Update(buffer);
-    if (bytes > kFingerprintBytes) {
-      buffer.resize(std::min<uint64_t>(bytes - kFingerprintBytes, kFingerprintBytes));
-      DT_RETURN_IF_ERROR(file.ReadAt(bytes - buffer.size(), buffer.data(), buffer.size()));
-      hash.Update(buffer);
-    }
-  }
-  return hash.FinishHex();
 }
 
 }  // namespace dt::corpus

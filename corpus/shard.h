@@ -82,9 +82,4 @@ class ShardWriter {
   uint64_t tokens_ = 0;
 };
 
-// One hash for a list of files in order: of each, its size, its first MiB (the header is part of
-// it) and its last MiB. Names are left out, so that two hosts may keep the same data in different
-// places.
-absl::StatusOr<std::string> Fingerprint(std::span<const std::string> paths);
-
 }  // namespace dt::corpus

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "common/draw.h"
 #include "common/file_lock.h"
 #include "common/files.h"
 #include "corpus/document_reader.h"
@@ -57,13 +58,15 @@ class Run {
  public:
   Run(const TokenizeOptions& options, const std::string& folder, const std::string& key,
       const std::vector<Document>& documents, TextEncoder& encoder,
-      const std::function<Go(const TokenizeProgress&)>& progress)
+      const std::function<Go(const TokenizeProgress&)>& progress,
+      std::optional<uint64_t> validation_line = std::nullopt)
       : options_(options),
         folder_(folder),
         key_(key),
         progress_(progress),
         documents_(documents),
         encoder_(encoder),
+        validation_line_(validation_line),
         train_(folder, "train", options.shard_tokens, options.format),
         val_(folder, "val", options.shard_tokens, options.format) {}
 
@@ -73,6 +76,7 @@ class Run {
     DT_RETURN_IF_ERROR(val_.Resume(state.val_tokens));
     place_ = state.place;
     skipped_ = state.skipped;
+    lines_ = state.lines;
     state_.documents_done = state.documents;
     state_.bytes_done = state.bytes;
     state_.bytes_resumed = state.bytes;
@@ -108,6 +112,12 @@ class Run {
                        " tokens; use less for it");
   }
 
+  // After All: a share was to be for validation, and no document was drawn.
+  bool LacksValidation() const {
+    return options_.validation == Validation::kFraction && options_.validation_fraction > 0 &&
+           val_.tokens() == 0;
+  }
+  uint64_t lines() const { return lines_; }  // JSON lines with text
   // True when a later run could go on from here.
   bool saved() const { return saved_shards_ > 0; }
   const TokenizeProgress& state() const { return state_; }
@@ -131,6 +141,10 @@ class Run {
         const Origin& origin = origins_[i];
         return Annotate(piece.error,
                         absl::StrCat(documents_[origin.document].path, ":", origin.line));
+      }
+      if (piece.form == TextEncoder::Form::kJsonLine && !piece.ids.empty()) {
+        if (validation_line_) piece.training = lines_ != *validation_line_;
+        ++lines_;
       }
       DT_RETURN_IF_ERROR(Deal(piece));
       state_.bytes_done += origins_[i].bytes;
@@ -163,6 +177,7 @@ class Run {
                                   .train_tokens = train_.tokens(),
                                   .val_tokens = val_.tokens(),
                                   .documents = state_.documents_done,
+                                  .lines = lines_,
                                   .bytes = state_.bytes_done,
                                   .skipped = skipped_}));
     saved_shards_ = shards;
@@ -186,12 +201,15 @@ class Run {
   const std::function<Go(const TokenizeProgress&)>& progress_;
   const std::vector<Document>& documents_;
   TextEncoder& encoder_;
+  // The one line for validation, of those with text, where the draw gave none.
+  const std::optional<uint64_t> validation_line_;
   Split train_;
   Split val_;
   Place place_;  // behind what was read
   uint64_t saved_shards_ = 0;
   TokenizeProgress state_;
   uint64_t skipped_ = 0;  // JSON lines whose text is empty
+  uint64_t lines_ = 0;    // and those with text
   std::vector<TextEncoder::Piece> pieces_;
   std::vector<Origin> origins_;  // of each
   size_t wave_bytes_ = 0;
@@ -261,32 +279,58 @@ absl::Status RefuseExisting(const TokenizeOptions& options) {
                      "replace them with --overwrite");
 }
 
+// Which line is for validation where there are too few for the draw. Errors: ConfigError where one
+// cannot be spared.
+absl::StatusOr<uint64_t> OnlyLine(uint64_t lines) {
+  constexpr uint64_t kSeed = 0x6f6e65;
+  if (lines >= 2) return SplitMix64(kSeed) % lines;
+  return ConfigError(
+      "there is too little text to keep some of it for validation; name a file for that with "
+      "--val, or give --val-fraction 0 to have none");
+}
+
+absl::Status Empty(const std::string& workshop) {
+  DT_RETURN_IF_ERROR(RemoveAll(workshop));
+  return MakeFolders(workshop);
+}
+
 // Encodes into the workshop, from where an earlier run was.
 absl::StatusOr<Publication> Make(const TokenizeOptions& options, const std::string& workshop,
                                  const std::string& key, const DocumentList& plan,
                                  TextEncoder& encoder,
                                  const std::function<Go(const TokenizeProgress&)>& progress) {
   std::optional<Run> run;
-  const auto start = [&] {
-    run.emplace(options, workshop, key, plan.documents, encoder, progress);
+  const auto start = [&](std::optional<uint64_t> validation_line = std::nullopt) {
+    run.emplace(options, workshop, key, plan.documents, encoder, progress, validation_line);
   };
   start();
   const std::optional<TokenizeState> earlier = FindState(workshop, key);
   if (!earlier || !run->Resume(*earlier).ok()) {
-    DT_RETURN_IF_ERROR(RemoveAll(workshop));  // of another run, or damaged
-    DT_RETURN_IF_ERROR(MakeFolders(workshop));
+    DT_RETURN_IF_ERROR(Empty(workshop));  // of another run, or damaged
     start();
   }
-  const absl::Status ran = run->All();
+  absl::Status ran = run->All();
+  if (ran.ok() && run->LacksValidation()) {
+    const absl::StatusOr<uint64_t> line = OnlyLine(run->lines());
+    DT_RETURN_IF_ERROR(line.ok() ? Empty(workshop) : RemoveAll(workshop));
+    DT_RETURN_IF_ERROR(line.status());
+    start(*line);
+    ran = run->All();
+  }
   if (!ran.ok()) {
     const absl::StatusCode kind = ran.code();
     const bool passing = kind == kCancelledError || kind == kIoError;
     if (!passing || !run->saved()) DT_RETURN_IF_ERROR(RemoveAll(workshop));
     return ran;
   }
-  TokenizerRecord tokenizer{options.tokenizer, ""};
+  ShardsRecord record{{options.tokenizer, ""}, {}};
   if (options.tokenizer == Tokenizer::kGpt2) {
-    DT_ASSIGN_OR_RETURN(tokenizer.vocabulary_sha256, VocabularyHash(options.vocabulary));
+    DT_ASSIGN_OR_RETURN(record.tokenizer.vocabulary_sha256, VocabularyHash(options.vocabulary));
+  }
+  for (const Split* split : {&run->train(), &run->val()}) {
+    for (const std::string& name : split->names()) {
+      DT_ASSIGN_OR_RETURN(record.sums.emplace_back(), SumOf(workshop + "/" + name, name));
+    }
   }
   return Publication{.key = key,
                      .format = options.format,
@@ -298,7 +342,7 @@ absl::StatusOr<Publication> Make(const TokenizeOptions& options, const std::stri
                      .bytes = run->state().bytes_done,
                      .bytes_resumed = run->state().bytes_resumed,
                      .skipped = plan.skipped + run->skipped(),
-                     .tokenizer = std::move(tokenizer)};
+                     .record = std::move(record)};
 }
 
 TokenizeSummary SummaryOf(const Publication& made, const std::string& output, int vocabulary) {

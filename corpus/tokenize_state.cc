@@ -23,8 +23,8 @@ void ForEachNumber(State& state, const Visit& visit) {
   visit("document", state.place.document);
   visit("offset", state.place.offset);
   visit("line", state.place.line);
-  visit("line_bytes", state.place.line_bytes);
-  visit("chosen_bytes", state.place.chosen_bytes);
+  visit("drawn", state.place.drawn);
+  visit("lines", state.lines);
   visit("train_tokens", state.train_tokens);
   visit("val_tokens", state.val_tokens);
   visit("documents", state.documents);

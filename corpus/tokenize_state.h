@@ -25,6 +25,7 @@ struct TokenizeState {
   uint64_t train_tokens = 0;
   uint64_t val_tokens = 0;
   uint64_t documents = 0;
+  uint64_t lines = 0;  // of these, of JSON lines files
   uint64_t bytes = 0;
   uint64_t skipped = 0;
 };

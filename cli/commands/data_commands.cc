@@ -1,4 +1,5 @@
-// data_commands.cc: dtctl data tokenize: text to token shards, on this machine alone.
+// data_commands.cc: dtctl data tokenize and verify: text to token shards, and what became of them,
+// on this machine alone.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -14,6 +15,7 @@
 #include "cli/local/cluster.h"
 #include "cli/view/format.h"
 #include "common/status.h"
+#include "corpus/verify.h"
 
 namespace dt::cli {
 namespace {
@@ -59,6 +61,47 @@ absl::StatusOr<ExitCode> Tokenize(Session& session, const corpus::TokenizeOption
         DataSection(options, *summary, place.folder)));
   }
   return ExitCode::kOk;
+}
+
+Json VerdictJson(const corpus::ShardVerdict& verdict) {
+  return {{"path", verdict.path},
+          {"bytes", verdict.bytes},
+          {"ok", verdict.wrong.empty()},
+          {"wrong", verdict.wrong.empty() ? Json() : Json(verdict.wrong)}};
+}
+
+absl::StatusOr<ExitCode> Verify(Session& session, const std::vector<std::string>& folders) {
+  Json items = Json::array();
+  std::string text;
+  size_t wrong = 0;
+  for (const std::string& folder : folders) {
+    const auto verdicts = corpus::VerifyShards(
+        folder, [&](uint64_t, uint64_t) { return !session.interrupt().Triggered(); });
+    if (absl::IsCancelled(verdicts.status())) return ExitCode::kInterrupted;
+    if (!verdicts.ok()) return CommandStatus(verdicts.status());
+    for (const corpus::ShardVerdict& verdict : *verdicts) {
+      items.push_back(VerdictJson(verdict));
+      if (verdict.wrong.empty()) continue;
+      ++wrong;
+      absl::StrAppend(&text, Printable(verdict.path), ": ", Printable(verdict.wrong), "\n");
+    }
+  }
+  absl::StrAppend(
+      &text, items.size() - wrong, " of ", items.size(),
+      items.size() == 1 ? " shard is what was written\n" : " shards are what was written\n");
+  PrintDocument(session, "VerifiedData", {{"ok", wrong == 0}, {"shards", items}}, text);
+  return wrong == 0 ? ExitCode::kOk : ExitCode::kUnexpected;
+}
+
+void AddVerify(CommandTree& tree, CLI::App* group) {
+  CLI::App* app = tree.Add(
+      group, "verify", "Compare the bytes of shards with the sums recorded when they were made",
+      "dtctl data verify data/wiki\n"
+      "dtctl data verify data/wiki -o json | jq '.shards[] | select(.ok | not)'");
+  auto folders = std::make_shared<std::vector<std::string>>();
+  app->add_option("DIR", *folders, "Folders that 'dtctl data tokenize' filled, or copies of them")
+      ->required();
+  tree.OnRun(app, {[=](Session& session) { return Verify(session, *folders); }, kDocumentFormats});
 }
 
 // An option that takes one of two words.
@@ -109,6 +152,7 @@ void AddDataCommands(CommandTree& tree) {
                                   "dtctl data fetch wikitext-2 --output texts/wikitext-2\n"
                                   "dtctl data tokenize --output data/wiki texts/wikitext-2");
   AddFetchCommand(tree, group);
+  AddVerify(tree, group);
   CLI::App* app = tree.Add(
       group, "tokenize", "Turn text into token shards, one document a file or a line of JSON",
       "dtctl data tokenize --output data/notes ~/notes\n"
@@ -133,9 +177,10 @@ void AddDataCommands(CommandTree& tree) {
          absl::StrCat("Tokens of a shard; ", FormatCount(options->shard_tokens), " unless given"))
       ->option_text("N");
   CLI::Option* fraction =
-      app->add_option("--val-fraction", options->validation_fraction,
-                      "The share of the text kept for validation, spread over the documents; 0.05 "
-                      "unless given")
+      app->add_option(
+             "--val-fraction", options->validation_fraction,
+             "The share of the documents kept for validation, drawn by their numbers; 0.05 "
+             "unless given; 0: none")
           ->option_text("F");
   auto first_shard = std::make_shared<bool>(false);
   CLI::Option* first = app->add_flag("--val-first-shard", *first_shard,

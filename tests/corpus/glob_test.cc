@@ -56,6 +56,18 @@ TEST_F(GlobTest, LeavesHiddenFilesOutUnlessNamed) {
   EXPECT_EQ(Find("fine/.*.bin"), (Paths{"fine/.hidden.bin"}));
 }
 
+TEST_F(GlobTest, ALinkThatLeadsNowhereIsAnErrorAndNotLeftOut) {
+  std::filesystem::create_symlink(folder_ / "gone", folder_ / "fine/train_000002.bin");
+  for (const char* pattern : {"fine/train_*.bin", "fine/train_000002.bin", "*/*.bin"}) {
+    const absl::Status refused = Refused(pattern);
+    EXPECT_EQ(refused.code(), kDataError) << pattern;
+    EXPECT_NE(refused.message().find("/gone', which is not there"), std::string::npos) << refused;
+  }
+  EXPECT_EQ(Find("fine/val_*.bin"), Paths{"fine/val_000000.bin"});
+  folder_.Write("gone", "x");
+  EXPECT_EQ(Find("fine/train_*.bin").size(), 3u);
+}
+
 TEST_F(GlobTest, RefusesToLeaveTheDataRootByDots) {
   EXPECT_EQ(Refused("../x/*.bin").code(), kConfigError);
   EXPECT_EQ(Refused("fine/../top.bin").code(), kConfigError);

@@ -80,6 +80,20 @@ TEST_F(HellaSwagTest, ReadsTheOriginalLinesWithASpaceBeforeEachEnding) {
   EXPECT_EQ((*examples)[1].label, 3);
 }
 
+TEST_F(HellaSwagTest, ALabelMayBeATextOfItsDigits) {
+  TextCodec codec;
+  const std::string path = folder_.Write(
+      "a.jsonl", "{\"ctx\": \"c\", \"label\": \"3\", \"endings\": [\"a\", \"b\", \"c\", \"d\"]}\n");
+  const auto examples = ReadHellaSwag(path, &codec, 257);
+  ASSERT_TRUE(examples.ok()) << examples.status();
+  EXPECT_EQ((*examples)[0].label, 3);
+  for (const char* label : {"\"\"", "\"x\"", "\"1x\"", "null"}) {
+    ExpectRefused(folder_.Write("b.jsonl", std::string("{\"ctx\": \"c\", \"label\": ") + label +
+                                               ", \"endings\": [\"a\", \"b\", \"c\", \"d\"]}\n"),
+                  "line 1");
+  }
+}
+
 TEST_F(HellaSwagTest, RefusesPackedFilesThatLie) {
   const Words good = TwoExamples();
   const auto with = [&](const std::function<void(Words&)>& change) {
@@ -110,7 +124,7 @@ TEST_F(HellaSwagTest, RefusesLinesThatAreNoExamplesByNumber) {
        {"{", "{}", "{\"ctx\": \"B\", \"endings\": [\"1\", \"2\", \"3\"], \"label\": 0}",
         "{\"ctx\": 1, \"endings\": [\"1\", \"2\", \"3\", \"4\"], \"label\": 0}",
         "{\"ctx\": \"B\", \"endings\": [\"1\", \"2\", \"3\", 4], \"label\": 0}",
-        "{\"ctx\": \"B\", \"endings\": [\"1\", \"2\", \"3\", \"4\"], \"label\": \"0\"}"}) {
+        "{\"ctx\": \"B\", \"endings\": [\"1\", \"2\", \"3\", \"4\"], \"label\": \"no\"}"}) {
     ExpectRefused(folder_.Write("bad.jsonl", good + bad), "line 2: it is not an object with");
   }
   ExpectRefused(folder_.Write("bad.jsonl", good + good.substr(0, good.size() - 3) + "4}"),

@@ -219,6 +219,26 @@ TEST(RawTest, BareIdsAreReadOnlyWhenTheyAreSaidToBe) {
   EXPECT_FALSE(TokenShard::Open(folder.Write("none", ""), ShardFormat::kRawU16).ok());
 }
 
+TEST(RawTest, AFileWithAHeaderIsNotBareIds) {
+  const TempFolder folder;
+  const auto header = [](int32_t magic) {
+    std::string bytes(1024 + 8, '\0');
+    bytes.replace(0, sizeof magic, reinterpret_cast<const char*>(&magic), sizeof magic);
+    return bytes;
+  };
+  const std::pair<std::string, const char*> files[] = {
+      {header(20240520), "an llm.c shard"},
+      {header(20240801), "an llm.c shard"},
+      {NpyHeader(4) + std::string(8, '\0'), "a .npy file"},
+      {"MMIDIDX" + std::string(41, '\0'), "a Megatron index"}};
+  for (const auto& [bytes, what] : files) {
+    const auto refused = TokenShard::Open(folder.Write("a.bin", bytes), ShardFormat::kRawU16);
+    ASSERT_FALSE(refused.ok()) << what;
+    EXPECT_NE(refused.status().message().find(what), std::string::npos) << refused.status();
+    EXPECT_NE(refused.status().message().find("leave data.format out"), std::string::npos);
+  }
+}
+
 TEST(ShardFormatTest, HasTheNamesOfTheExperimentFile) {
   EXPECT_EQ(*ShardFormatOf("raw_u16"), ShardFormat::kRawU16);
   EXPECT_EQ(*ShardFormatOf("auto"), ShardFormat::kAuto);

@@ -117,26 +117,5 @@ TEST(ShardTest, NamesTheByteOrderOfABigEndianFile) {
             std::string::npos);
 }
 
-TEST(FingerprintTest, DependsOnContentSizeAndOrderAndNotOnNames) {
-  const TempFolder folder;
-  std::vector<uint16_t> ids = Ids(65536);
-  for (int i = 0; i < 5; ++i) ids.insert(ids.end(), ids.begin(), ids.begin() + 65536);
-  ids.insert(ids.end(), ids.begin(), ids.end());
-  ids.insert(ids.end(), ids.begin(), ids.end());  // 3 MiB
-  const std::string a = WriteShard(folder, "a.bin", ids);
-  const std::string same = WriteShard(folder, "b.bin", ids);
-  const std::string small = WriteShard(folder, "small.bin", Ids(100));
-  const auto of = [](std::vector<std::string> paths) { return *Fingerprint(paths); };
-  EXPECT_EQ(of({a, small}), of({same, small}));
-  EXPECT_NE(of({a, small}), of({small, a}));
-  EXPECT_NE(of({a}), of({a, small}));
-  ids.back() ^= 1;
-  EXPECT_NE(of({a}), of({WriteShard(folder, "last.bin", ids)}));
-  ids.back() ^= 1;
-  ids.front() ^= 1;
-  EXPECT_NE(of({a}), of({WriteShard(folder, "first.bin", ids)}));
-  EXPECT_FALSE(Fingerprint(std::vector<std::string>{folder / "absent"}).ok());
-}
-
 }  // namespace
 }  // namespace dt::corpus

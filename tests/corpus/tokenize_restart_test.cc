@@ -19,7 +19,7 @@ using ::dt::testing::Medium;
 using ::dt::testing::Slurp;
 using ::dt::testing::TempFolder;
 
-constexpr int kKilled = 9;
+constexpr int kDiedThere = 9;
 
 class RestartTest : public ::testing::Test {
  protected:
@@ -47,7 +47,7 @@ class RestartTest : public ::testing::Test {
       int calls = 0;
       const absl::StatusOr<TokenizeSummary> ended =
           TokenizeFiles(options_, [&](const TokenizeProgress&) -> Go {
-            if (++calls == nth) ::_exit(kKilled);
+            if (++calls == nth) ::_exit(kDiedThere);
             return Go::kOn;
           });
       ::_exit(ended.ok() ? 0 : 1);
@@ -55,7 +55,7 @@ class RestartTest : public ::testing::Test {
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFEXITED(status));
-    ASSERT_EQ(WEXITSTATUS(status), kKilled) << "ended before it could be killed";
+    ASSERT_EQ(WEXITSTATUS(status), kDiedThere) << "ended before it could be killed";
   }
   TokenizeSummary Run() {
     absl::StatusOr<TokenizeSummary> summary = TokenizeFiles(options_, nullptr);

@@ -75,7 +75,61 @@ TEST_F(TokenizeTest, TakesValidationFromWholeDocumentsSpreadOverTheList) {
   const TokenizeSummary summary = Run();
   EXPECT_EQ(summary.val_tokens, 10u * 51);
   EXPECT_EQ(summary.train_tokens, 90u * 51);
-  EXPECT_EQ(Text(summary.val_files).substr(0, 51), "|" + std::string(50, 'A' + 9));
+}
+
+TEST_F(TokenizeTest, TheDrawSaysNothingOfTheLengthOfDocuments) {
+  std::string lines;
+  for (int i = 0; i < 400; ++i) {
+    const bool is_long = i % 4 == 3;
+    const std::string text = (is_long ? "L" : "s") + std::string(is_long ? 3000 : 30, 'x');
+    lines += "{\"text\": \"" + text + "\"}\n";
+    folder_.Write("in/" + std::to_string(1000 + i), text);
+  }
+  for (const std::string& input : {folder_.Write("a.jsonl", lines), folder_ / "in"}) {
+    options_.inputs = {input};
+    options_.validation_fraction = 0.25;
+    options_.existing = Existing::kReplace;
+    const TokenizeSummary summary = Run();
+    const std::string val = Text(summary.val_files);
+    const auto count = [&val](char letter) { return std::count(val.begin(), val.end(), letter); };
+    EXPECT_EQ(count('|'), 100) << input;
+    EXPECT_NEAR(static_cast<double>(count('L')), 25, 12) << input;
+    EXPECT_NEAR(static_cast<double>(summary.val_tokens) /
+                    static_cast<double>(summary.val_tokens + summary.train_tokens),
+                0.25, 0.12);
+  }
+}
+
+TEST_F(TokenizeTest, FewLinesGiveOneToValidation) {
+  for (const int count : {2, 10, 19, 21}) {
+    std::string lines, texts;
+    for (int i = 0; i < count; ++i) {
+      lines += "{\"text\": \"" + std::string(1, static_cast<char>('a' + i)) + "\"}\n";
+    }
+    options_.inputs = {folder_.Write("a.jsonl", "{\"text\": \"\"}\n" + lines)};
+    options_.validation_fraction = 0.05;
+    options_.existing = Existing::kReplace;
+    const TokenizeSummary summary = Run();
+    EXPECT_GE(summary.val_tokens, 2u) << count;
+    EXPECT_LE(summary.val_tokens, 4u) << count;
+    EXPECT_EQ(summary.val_tokens + summary.train_tokens, 2u * static_cast<unsigned>(count));
+    EXPECT_EQ(Text(Run().val_files), Text(summary.val_files)) << "each time the same";
+  }
+}
+
+TEST_F(TokenizeTest, WhereNothingCanBeSparedForValidationItIsAnError) {
+  options_.validation_fraction = 0.05;
+  for (const std::string& input :
+       {folder_.Write("one.jsonl", "{\"text\": \"only one\"}\n"), folder_.Write("a.txt", "tiny")}) {
+    options_.inputs = {input};
+    const absl::Status refused = Refused();
+    EXPECT_EQ(refused.code(), kConfigError);
+    EXPECT_NE(refused.message().find("too little text to keep some of it for validation"),
+              std::string::npos)
+        << refused;
+  }
+  options_.validation_fraction = 0;
+  EXPECT_EQ(Run().val_tokens, 0u) << "nobody asked for it";
 }
 
 TEST_F(TokenizeTest, CutsValidationFromTheEndOfASingleDocument) {
@@ -115,7 +169,7 @@ TEST_F(TokenizeTest, RefusesAFolderThatHasShardsAndReplacesThemAllWhenTold) {
     names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
-  EXPECT_EQ(names, (std::vector<std::string>{"tokenizer.json", "train_000000.bin"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"dtrain_shards.json", "train_000000.bin"}));
 }
 
 TEST_F(TokenizeTest, NpyShardsReplaceThoseOfTheOtherFormat) {

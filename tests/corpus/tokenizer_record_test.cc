@@ -44,7 +44,7 @@ TEST_F(TokenizerRecordTest, ShardsOfOthersHaveNone) {
 TEST_F(TokenizerRecordTest, ShardsOfTwoTokenizersAreRefusedByName) {
   options_.output = folder_ / "bytes";
   Run();
-  folder_.Write("other/tokenizer.json", RecordText({Tokenizer::kGpt2, "ab"}));
+  folder_.Write("other/dtrain_shards.json", RecordText({{Tokenizer::kGpt2, "ab"}, {}}));
   const auto mixed = RecordedTokenizer(std::vector<std::string>{Shard("bytes"), Shard("other")});
   ASSERT_FALSE(mixed.ok());
   EXPECT_EQ(mixed.status().code(), kDataError);
@@ -55,19 +55,41 @@ TEST_F(TokenizerRecordTest, ShardsOfTwoTokenizersAreRefusedByName) {
 
 TEST_F(TokenizerRecordTest, ARecordThatSaysNothingIsAnErrorAndNotAbsent) {
   for (const char* content : {"", "[]", "{\"tokenizer\": \"klingon\"}", "{\"tokenizer\": 1}"}) {
-    folder_.Write("odd/tokenizer.json", content);
+    folder_.Write("odd/dtrain_shards.json", content);
     const auto odd = RecordedTokenizer(std::vector<std::string>{Shard("odd")});
     ASSERT_FALSE(odd.ok()) << content;
-    EXPECT_NE(odd.status().message().find("odd/tokenizer.json"), std::string::npos);
+    EXPECT_NE(odd.status().message().find("odd/dtrain_shards.json"), std::string::npos);
   }
 }
 
 TEST_F(TokenizerRecordTest, ReplacedShardsHaveTheirOwnRecord) {
   folder_.Write("out/train_000000.bin", "of GPT-2");
-  folder_.Write("out/tokenizer.json", RecordText({Tokenizer::kGpt2, "ab"}));
+  folder_.Write("out/tokenizer.json", R"({"tokenizer": "gpt2", "vocabulary_sha256": "ab"})");
   options_.existing = Existing::kReplace;
   Run();
   EXPECT_EQ(RecordOf({Shard("out")}), (TokenizerRecord{Tokenizer::kByte, ""}));
+  EXPECT_EQ(FindOldRecord(folder_ / "out"), "") << "an older trainer would read it";
+}
+
+TEST_F(TokenizerRecordTest, TheRecordOfVersion020IsReadWhereThereIsNoNewerOne) {
+  folder_.Write("old/tokenizer.json", R"({"tokenizer": "gpt2", "vocabulary_sha256": "ab"})");
+  EXPECT_EQ(RecordOf({Shard("old")}), (TokenizerRecord{Tokenizer::kGpt2, "ab"}));
+  folder_.Write("old/dtrain_shards.json", R"({"tokenizer": "byte"})");
+  EXPECT_EQ(RecordOf({Shard("old")}), (TokenizerRecord{Tokenizer::kByte, ""}));
+}
+
+TEST_F(TokenizerRecordTest, ATokenizerOfAnotherProgramsIsLeftAlone) {
+  const std::string theirs = R"({"version": "1.0", "truncation": null, "model": {"type": "BPE"}})";
+  for (const std::string& content :
+       {theirs, "{\"model\": {\"vocab\": \"" + std::string(1 << 20, 'x') + "\"}}", std::string(),
+        std::string("[1, 2]"), std::string("no JSON")}) {
+    folder_.Write("theirs/tokenizer.json", content);
+    EXPECT_EQ(RecordOf({Shard("theirs")}), std::nullopt) << content.substr(0, 40);
+  }
+  options_.output = folder_ / "theirs";
+  folder_.Write("theirs/tokenizer.json", theirs);
+  Run();
+  EXPECT_EQ(::dt::testing::Slurp(folder_ / "theirs/tokenizer.json"), theirs);
 }
 
 }  // namespace

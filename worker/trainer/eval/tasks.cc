@@ -35,7 +35,7 @@ absl::StatusOr<corpus::TextCodec> OpenCodec(const TrialSpec& spec, const std::st
   if (!spec.data.vocabulary_sha256.empty() && spec.data.vocabulary_sha256 != hash) {
     return DataError(absl::StrCat("eval.vocab '", spec.eval.vocab,
                                   "' is not the vocabulary that made the shards: its SHA-256 is ",
-                                  hash, ", that in their tokenizer.json ",
+                                  hash, ", that in the record beside them ",
                                   spec.data.vocabulary_sha256,
                                   "; name the one they were made with"));
   }

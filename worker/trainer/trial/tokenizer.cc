@@ -47,8 +47,7 @@ absl::Status SettleTokenizer(const std::string& data_root, TrialSpec& spec) {
     const char* made = corpus::NameOf(record->tokenizer);
     return DataError(absl::StrCat("data.tokenizer is ", TokenizerName(spec), " and the shards of '",
                                   spec.data.train, "' were made by ", made,
-                                  " (tokenizer.json beside them); set it to ", made,
-                                  ", or to auto"));
+                                  " (the record beside them); set it to ", made, ", or to auto"));
   }
   if (record) spec.data.vocabulary_sha256 = record->vocabulary_sha256;
   ModelSpec& model = spec.model;

@@ -59,7 +59,7 @@ TEST_F(SettleTokenizerTest, BytesAreNotTrainedAsGpt2s) {
   EXPECT_EQ(refused.code(), kDataError);
   EXPECT_EQ(refused.message(),
             "data.tokenizer is gpt2 and the shards of 'text/train_*.bin' were made by byte "
-            "(tokenizer.json beside them); set it to byte, or to auto");
+            "(the record beside them); set it to byte, or to auto");
 }
 
 TEST_F(SettleTokenizerTest, TrainingAndValidationShardsAreOfOneTokenizer) {
