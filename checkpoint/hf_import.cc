@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -19,7 +22,13 @@ using nlohmann::json;
 
 constexpr uint64_t kConfigBytesMax = 1 << 20;
 constexpr double kNormEpsilon = 1e-5;
-constexpr std::string_view kPrefix = "transformer.";
+// What is put before a name: by torch.compile, DistributedDataParallel, a wrapping module, GPT-2.
+constexpr std::string_view kPrefixes[] = {"_orig_mod.", "module.", "model.", "transformer."};
+// Beyond these no field's value is one: what a file says then is no advice.
+constexpr int64_t kLayersMax = 1000;
+constexpr int64_t kExtentMax = 1 << 20;
+constexpr size_t kNamesShown = 3;
+constexpr size_t kNameShown = 100;
 
 absl::Status OtherShape(const std::string& what, const std::string& there, const std::string& here,
                         const std::string& fix) {
@@ -46,20 +55,31 @@ const char* FieldOf(const std::string& ours, size_t dimension) {
   return "n_embd";
 }
 
-absl::Status CheckShape(const Gpt2Tensor& tensor, const TensorEntry& entry) {
-  if (entry.shape == tensor.their_shape) return absl::OkStatus();
+std::vector<int64_t> Reversed(const std::vector<int64_t>& shape) {
+  return {shape.rbegin(), shape.rend()};
+}
+
+// `relaid`: a projection of a file that has them as ours are.
+absl::Status CheckShape(const Gpt2Tensor& tensor, const TensorEntry& entry, bool relaid) {
+  const std::vector<int64_t>& wanted = tensor.their_shape;
+  if (entry.shape == wanted) return absl::OkStatus();
   if (tensor.HasPadding() && entry.shape == tensor.our_shape) return absl::OkStatus();
+  if (entry.shape == Reversed(wanted)) {
+    return DataError("'" + entry.name + "' is " + ShapeText(entry.shape) +
+                     " there, transposed against what the others of that file say; write it as " +
+                     ShapeText(wanted));
+  }
   std::string fix = "the model's sizes to those of that file";
-  if (entry.shape.size() == tensor.their_shape.size()) {
+  if (entry.shape.size() == wanted.size()) {
     for (size_t d = 0; d < entry.shape.size(); ++d) {
-      if (entry.shape[d] == tensor.their_shape[d]) continue;
-      fix =
-          std::string("model.") + FieldOf(tensor.ours, d) + " to " + std::to_string(entry.shape[d]);
+      const bool usable = entry.shape[d] >= 1 && entry.shape[d] <= kExtentMax;
+      if (entry.shape[d] == wanted[d] || !usable) continue;
+      const char* field = FieldOf(tensor.ours, relaid ? wanted.size() - 1 - d : d);
+      fix = std::string("model.") + field + " to " + std::to_string(entry.shape[d]);
       break;
     }
   }
-  return OtherShape("'" + entry.name + "'", ShapeText(entry.shape), ShapeText(tensor.their_shape),
-                    fix);
+  return OtherShape("'" + entry.name + "'", ShapeText(entry.shape), ShapeText(wanted), fix);
 }
 
 // "h.11.ln_1.bias" is of layer 11.
@@ -75,9 +95,30 @@ bool IsMask(std::string_view name) {
   return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
 }
 
+// However many there are, in whatever order.
 std::string_view WithoutPrefix(std::string_view name) {
-  if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
+  for (bool found = true; found;) {
+    found = false;
+    for (const std::string_view prefix : kPrefixes) {
+      if (!name.starts_with(prefix)) continue;
+      name.remove_prefix(prefix.size());
+      found = true;
+    }
+  }
   return name;
+}
+
+// The tensors of a file by their names within the model. Errors: DataError where two have one.
+using ByName = std::map<std::string, const TensorEntry*, std::less<>>;
+absl::StatusOr<ByName> NamesIn(const SafetensorsFile& file) {
+  ByName names;
+  for (const TensorEntry& entry : file.tensors()) {
+    const auto [known, is_new] = names.emplace(WithoutPrefix(entry.name), &entry);
+    if (is_new) continue;
+    return DataError("its tensors '" + known->second->name.substr(0, kNameShown) + "' and '" +
+                     entry.name.substr(0, kNameShown) + "' are the same one of the model");
+  }
+  return names;
 }
 
 absl::Status CheckConfig(const json& config, const Gpt2Shape& shape) {
@@ -137,51 +178,116 @@ absl::Status CheckConfigFile(const std::string& path, const Gpt2Shape& shape) {
   return absl::OkStatus();
 }
 
-absl::Status CheckNames(const SafetensorsFile& file, const Gpt2Shape& shape) {
-  std::set<std::string> known;
-  for (const Gpt2Tensor& tensor : Gpt2Tensors(shape)) known.insert(tensor.ours);
+// Says what a file has that has no layer of a GPT-2.
+absl::Status NoGpt2(const ByName& names) {
+  std::string shown;
+  for (const auto& [name, entry] : names) {
+    if (std::count(shown.begin(), shown.end(), '\'') / 2 == static_cast<int>(kNamesShown)) break;
+    shown += (shown.empty() ? "'" : ", '") + entry->name.substr(0, kNameShown) + "'";
+  }
+  return DataError("it has no tensors of a GPT-2's layers, such as 'h.0.ln_1.weight'" +
+                   (shown.empty() ? ", nor any others" : "; its first ones are " + shown));
+}
+
+absl::Status CheckNames(const ByName& names, const Gpt2Shape& shape) {
+  Gpt2Shape of_one = shape;
+  of_one.n_layer = 1;
+  std::set<std::string> known;  // of any layer under the first one's names
+  for (const Gpt2Tensor& tensor : Gpt2Tensors(of_one)) known.insert(tensor.ours);
   known.insert("lm_head.weight");  // of a tied head the embedding again
-  int64_t layers = 0;
-  for (const TensorEntry& entry : file.tensors()) {
-    layers = std::max(layers, LayerOf(WithoutPrefix(entry.name)).value_or(-1) + 1);
+  std::set<int64_t> layers;
+  const TensorEntry* odd = nullptr;
+  for (const auto& [name, entry] : names) {
+    if (IsMask(name)) continue;
+    const std::optional<int64_t> layer = LayerOf(name);
+    const std::string of_first = layer ? "h.0" + name.substr(name.find('.', 2)) : name;
+    if (!known.contains(of_first)) {
+      if (odd == nullptr) odd = entry;
+    } else if (layer) {
+      layers.insert(*layer);
+    }
   }
-  if (layers != shape.n_layer) {
-    return OtherShape("the number of layers", std::to_string(layers), std::to_string(shape.n_layer),
-                      "model.n_layer to " + std::to_string(layers));
-  }
-  for (const TensorEntry& entry : file.tensors()) {
-    const std::string name(WithoutPrefix(entry.name));
-    if (known.contains(name) || IsMask(name)) continue;
-    return DataError("it has the tensor '" + entry.name.substr(0, 100) +
+  if (layers.empty()) return NoGpt2(names);
+  if (odd != nullptr) {
+    return DataError("it has the tensor '" + odd->name.substr(0, kNameShown) +
                      "', which a GPT-2 does not have");
+  }
+  const int64_t count = std::ssize(layers);
+  if (*layers.rbegin() + 1 != count) {
+    return DataError("its layers are not numbered one after another: it has " +
+                     std::to_string(count) + ", and one is " + std::to_string(*layers.rbegin()));
+  }
+  if (count != shape.n_layer && count <= kLayersMax) {
+    return OtherShape("the number of layers", std::to_string(count), std::to_string(shape.n_layer),
+                      "model.n_layer to " + std::to_string(count));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<HfWeights::Match>> MatchesIn(const SafetensorsFile& file,
-                                                        const Gpt2Shape& shape) {
-  DT_RETURN_IF_ERROR(CheckNames(file, shape));
-  std::vector<HfWeights::Match> matches;
-  for (Gpt2Tensor& tensor : Gpt2Tensors(shape)) {
-    const TensorEntry* entry = file.Find(tensor.theirs);
-    if (entry == nullptr) entry = file.Find(tensor.ours);
-    if (entry == nullptr && tensor.ours == "lm_head.weight") {
-      // Theirs shares it with the embedding; here the two begin alike and go apart.
-      entry = file.Find("transformer.wte.weight");
-      if (entry == nullptr) entry = file.Find("wte.weight");
-    }
-    if (entry == nullptr) {
-      return DataError("it has no tensor '" + tensor.theirs + "'");
-    }
-    if (entry->dtype != DType::kF32 && entry->dtype != DType::kF16 &&
-        entry->dtype != DType::kBF16) {
-      return DataError("'" + entry->name + "' is " + DTypeName(entry->dtype) +
+// Whether its projections are [out, in], as torch.nn.Linear and nanoGPT have them, where Hugging
+// Face's are [in, out]. The first one gives three numbers for one.
+bool HasOurLayout(const ByName& names) {
+  const auto found = names.find("h.0.attn.c_attn.weight");
+  if (found == names.end() || found->second->shape.size() != 2) return false;
+  return found->second->shape[0] == 3 * found->second->shape[1];
+}
+
+// Whether two tensors have the same rows, as far as both have them.
+absl::StatusOr<bool> HaveSameRows(const SafetensorsFile& file, const TensorEntry& one,
+                                  const TensorEntry& other) {
+  if (one.dtype != other.dtype || one.shape.size() != 2 || other.shape.size() != 2 ||
+      one.shape[1] != other.shape[1]) {
+    return false;
+  }
+  const uint64_t bytes = std::min(one.bytes(), other.bytes());
+  std::vector<char> a(1 << 20), b(1 << 20);
+  for (uint64_t at = 0; at < bytes; at += a.size()) {
+    const size_t part = std::min<uint64_t>(bytes - at, a.size());
+    DT_RETURN_IF_ERROR(file.ReadPart(one, at, a.data(), part));
+    DT_RETURN_IF_ERROR(file.ReadPart(other, at, b.data(), part));
+    if (std::memcmp(a.data(), b.data(), part) != 0) return false;
+  }
+  return true;
+}
+
+// A tied head is the embedding: one that went another way would be lost.
+absl::Status CheckTiedHead(const SafetensorsFile& file, const ByName& names,
+                           const Gpt2Shape& shape) {
+  const auto head = names.find("lm_head.weight");
+  const auto embedding = names.find("wte.weight");
+  if (!shape.tie_head || head == names.end() || embedding == names.end()) return absl::OkStatus();
+  DT_ASSIGN_OR_RETURN(const bool same, HaveSameRows(file, *head->second, *embedding->second));
+  if (same) return absl::OkStatus();
+  return ConfigError("'" + head->second->name + "' is not '" + embedding->second->name +
+                     "' there, and the head of this experiment's model is the embedding "
+                     "(model.tie_head true); set model.tie_head to false");
+}
+
+absl::Status FindMatches(const Gpt2Shape& shape, HfWeights& weights) {
+  const SafetensorsFile& file = weights.file;
+  DT_ASSIGN_OR_RETURN(const ByName names, NamesIn(file));
+  DT_RETURN_IF_ERROR(CheckNames(names, shape));
+  std::vector<Gpt2Tensor> tensors = Gpt2Tensors(shape);
+  weights.our_layout = HasOurLayout(names);
+  for (Gpt2Tensor& tensor : tensors) {
+    auto found = names.find(tensor.ours);
+    // Theirs shares it with the embedding; here the two begin alike and go apart.
+    if (found == names.end() && tensor.ours == "lm_head.weight") found = names.find("wte.weight");
+    if (found == names.end()) return DataError("it has no tensor '" + tensor.theirs + "'");
+    const TensorEntry& entry = *found->second;
+    if (entry.dtype != DType::kF32 && entry.dtype != DType::kF16 && entry.dtype != DType::kBF16) {
+      return DataError("'" + entry.name + "' is " + DTypeName(entry.dtype) +
                        "; F32, F16 and BF16 are read");
     }
-    DT_RETURN_IF_ERROR(CheckShape(tensor, *entry));
-    matches.push_back({std::move(tensor), *entry});
+    const bool relaid = tensor.transposed && weights.our_layout;
+    if (relaid) {
+      tensor.transposed = false;
+      tensor.their_shape = tensor.our_shape;
+    }
+    DT_RETURN_IF_ERROR(CheckShape(tensor, entry, relaid));
+    weights.matches.push_back({std::move(tensor), entry});
   }
-  return matches;
+  return CheckTiedHead(file, names, shape);
 }
 
 }  // namespace
@@ -194,9 +300,8 @@ absl::StatusOr<HfWeights> OpenHuggingFace(const std::string& folder, const Gpt2S
   if (!file.ok()) return absl::Status(kDataError, file.status().message());
   weights.file = *std::move(file);
   DT_RETURN_IF_ERROR(CheckConfigFile(folder + "/config.json", shape));
-  absl::StatusOr<std::vector<HfWeights::Match>> matches = MatchesIn(weights.file, shape);
-  if (!matches.ok()) return Annotate(matches.status(), "'" + weights.path + "'");
-  weights.matches = *std::move(matches);
+  const absl::Status matched = FindMatches(shape, weights);
+  if (!matched.ok()) return Annotate(matched, "'" + weights.path + "'");
   return weights;
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -41,12 +42,14 @@ class HfImportTest : public ::testing::Test {
     }
     return stored;
   }
-  void Write(const std::vector<Stored>& stored) {
-    const std::vector<char> zeros(4096);
+  // All zeros; `odd`: a tensor that is not.
+  void Write(const std::vector<Stored>& stored, const std::string& odd = "") {
+    const std::vector<char> zeros(4096), others(4096, 1);
     std::vector<TensorRef> refs;
     refs.reserve(stored.size());
     for (const Stored& one : stored) {
-      refs.push_back({one.name, one.dtype, one.shape, zeros.data()});
+      refs.push_back(
+          {one.name, one.dtype, one.shape, one.name == odd ? others.data() : zeros.data()});
     }
     ASSERT_TRUE(WriteSafetensors(folder_ / "model.safetensors", refs).ok());
   }
@@ -81,6 +84,78 @@ TEST_F(HfImportTest, SkipsMasksAndTheTiedHead) {
   const absl::StatusOr<HfWeights> found = OpenHuggingFace(folder_.path(), SmallShape());
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->matches.size(), 28u);
+}
+
+TEST_F(HfImportTest, PrefixesOfOtherProgramsAreNotPartOfANames) {
+  for (const std::string prefix : {"_orig_mod.", "module.", "model.", "_orig_mod.module.",
+                                   "module._orig_mod.transformer.", "model.transformer."}) {
+    std::vector<Stored> stored = Tensors(SmallShape(), false);
+    for (Stored& one : stored) one.name.insert(0, prefix);
+    stored.push_back({prefix + "lm_head.weight", {5, 4}});
+    stored.push_back({prefix + "h.0.attn.bias", {1, 1, 3, 3}});
+    Write(stored);
+    const absl::StatusOr<HfWeights> found = OpenHuggingFace(folder_.path(), SmallShape());
+    ASSERT_TRUE(found.ok()) << prefix << ": " << found.status();
+    EXPECT_EQ(found->matches.size(), 28u);
+  }
+}
+
+TEST_F(HfImportTest, OneTensorUnderTwoPrefixesIsRefused) {
+  std::vector<Stored> stored = Tensors(SmallShape());
+  stored.push_back({"module.wte.weight", {5, 4}});
+  Write(stored);
+  ExpectRefused(kDataError, "'module.wte.weight' and 'transformer.wte.weight' are the same one");
+}
+
+TEST_F(HfImportTest, AHeadThatWentAnotherWayThanTheEmbeddingIsNotDropped) {
+  std::vector<Stored> stored = Tensors(SmallShape());
+  stored.push_back({"lm_head.weight", {5, 4}});
+  Write(stored, /*odd=*/"lm_head.weight");
+  ExpectRefused(kConfigError,
+                "'lm_head.weight' is not 'transformer.wte.weight' there, and the head of this "
+                "experiment's model is the embedding (model.tie_head true); set model.tie_head to "
+                "false");
+  Gpt2Shape untied = SmallShape();
+  untied.tie_head = false;
+  const absl::StatusOr<HfWeights> found = OpenHuggingFace(folder_.path(), untied);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->matches.back().entry.name, "lm_head.weight");
+}
+
+TEST_F(HfImportTest, ProjectionsMayLieAsTorchHasThem) {
+  std::vector<Stored> stored = Tensors(SmallShape(), false);
+  for (Stored& one : stored) {
+    if (one.name.find("c_") != std::string::npos) std::reverse(one.shape.begin(), one.shape.end());
+  }
+  Write(stored);
+  const absl::StatusOr<HfWeights> found = OpenHuggingFace(folder_.path(), SmallShape());
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_TRUE(found->our_layout);
+  for (const HfWeights::Match& match : found->matches) {
+    EXPECT_FALSE(match.tensor.transposed) << match.tensor.ours;
+  }
+  Gpt2Shape other = SmallShape();
+  other.n_ff = 7;
+  ExpectRefused(kConfigError, "is [6, 4] there and [7, 4] in this experiment; set model.n_ff to 6",
+                other);
+  for (Stored& one : stored) {
+    if (one.name == "h.1.mlp.c_fc.weight") std::reverse(one.shape.begin(), one.shape.end());
+  }
+  Write(stored);
+  ExpectRefused(kDataError, "'h.1.mlp.c_fc.weight' is [4, 6] there, transposed");
+}
+
+TEST_F(HfImportTest, AdviceIsNeverWhatNoFieldCanBe) {
+  Write({{"layers.0.self_attn.q_proj.weight", {4, 4}}, {"embed.weight", {5, 4}}});
+  ExpectRefused(kDataError, "it has no tensors of a GPT-2's layers");
+  Write({{"wte.weight", {5, 4}}});
+  ExpectRefused(kDataError, "its first ones are 'wte.weight'");
+  std::vector<Stored> stored = Tensors(SmallShape());
+  for (Stored& one : stored) {
+    if (one.name.starts_with("transformer.h.1.")) one.name.replace(14, 1, "900000");
+  }
+  Write(stored);
+  ExpectRefused(kDataError, "not numbered one after another");
 }
 
 TEST_F(HfImportTest, AnUntiedHeadBeginsAsTheEmbeddingWhereTheFileHasNone) {
