@@ -95,6 +95,8 @@ void FillTraining(const PathSet& set, v1::Spec& spec) {
   if (!set.contains("train.epochs") || train.epochs() == 0) {
     train.set_epochs(train.max_steps() == 0 && train.max_tokens() == 0 ? 1 : 0);
   }
+  const bool by_batches = spec.eval().batches() > 0;
+  if (by_batches && !set.contains("eval.tokens")) spec.mutable_eval()->set_tokens(0);
   // What another client left empty is there for the trainer, which wants every field.
   spec.mutable_retries();
   spec.mutable_checkpoint()->mutable_every();

@@ -239,6 +239,21 @@ void CheckDevice(const v1::Spec& trial, std::vector<Violation>& out) {
   }
 }
 
+void CheckValidation(const v1::Spec& trial, std::vector<Violation>& out) {
+  const v1::Eval& eval = trial.eval();
+  if (eval.batches() == 0 && eval.tokens() == 0) {
+    out.push_back({"eval_size",
+                   {"eval.tokens", "eval.batches"},
+                   "eval.tokens and eval.batches are 0; one must say how much a validation reads",
+                   "leave both out"});
+  }
+  if (eval.batches() == 0 || eval.tokens() == 0) return;
+  out.push_back({"eval_pair",
+                 {"eval.batches", "eval.tokens"},
+                 "eval.batches and eval.tokens are two ways to say how much a validation reads",
+                 "keep eval.tokens"});
+}
+
 void CheckStop(const v1::Spec& trial, std::vector<Violation>& out) {
   if (trial.eval().every() > 0) return;
   const auto refuse = [&](const char* path) {
@@ -305,6 +320,7 @@ std::vector<Violation> CheckTrial(const v1::Spec& trial, const PathSet& set) {
   CheckLength(trial, set, out);
   CheckScaling(trial, out);
   CheckDevice(trial, out);
+  CheckValidation(trial, out);
   CheckStop(trial, out);
   CheckParallel(trial, out);
   return out;

@@ -1,5 +1,7 @@
 // warnings.cc: what is allowed and hardly meant. Few rules, each sure: a warning that is often
 // wrong hides those that are right.
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -39,7 +41,32 @@ void QuestionVocabulary(const v1::Spec& trial, std::vector<Violation>& out) {
                  absl::StrCat("leave it out, or set it to ", tokens)});
 }
 
+// A name that the pattern matches.
+std::string NameLike(const std::string& pattern) {
+  std::string name;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const size_t end = pattern[i] == '[' ? pattern.find(']', i + 2) : std::string::npos;
+    if (end != std::string::npos) {
+      name += pattern[i + 1];
+      i = end;
+    } else {
+      name += pattern[i] == '*' || pattern[i] == '?' ? 'x' : pattern[i];
+    }
+  }
+  return name;
+}
+
 void QuestionData(const v1::Spec& trial, std::vector<Violation>& out) {
+  const v1::Data& data = trial.data();
+  if (data.train() != data.val() && !data.val().empty() &&
+      ::fnmatch(data.train().c_str(), NameLike(data.val()).c_str(), FNM_PATHNAME) == 0) {
+    out.push_back(
+        {"overlapping_data",
+         {"data.train", "data.val"},
+         absl::StrCat("data.train ", Quote(data.train()), " matches the files of data.val ",
+                      Quote(data.val()), " too; it trains on what it is validated by"),
+         "make it narrower, such as train_*.bin"});
+  }
   if (trial.data().train() != trial.data().val()) return;
   out.push_back({"same_data",
                  {"data.val", "data.train"},
@@ -127,6 +154,34 @@ std::vector<Violation> QuestionTrial(const v1::Spec& trial, const PathSet& set) 
 
 }  // namespace internal
 
+namespace {
+
+// Validations of trials that do not read the same tokens: their losses are of different texts.
+void QuestionValidation(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
+  if (IsProgram(spec.base())) return;
+  const auto question = [&](const char* path, const char* swept, const std::string& why) {
+    issues.push_back(
+        {path, "unlikely",
+         absl::StrCat(why, ", and ", swept,
+                      " is swept: trials are validated on different tokens, so that their val_loss "
+                      "says little of which is better"),
+         "let all have one eval.tokens"});
+  };
+  for (const char* amount : {"eval.batches", "eval.tokens", "data.val"}) {
+    if (IsSwept(spec, amount)) {
+      question(amount, amount, "a validation reads what this field says");
+    }
+  }
+  if (spec.base().eval().batches() <= 0 || IsSwept(spec, "eval.batches")) return;
+  for (const char* size : {"train.batch_size", "train.seq_len"}) {
+    if (!IsSwept(spec, size)) continue;
+    question("eval.batches", size,
+             absl::StrCat("eval.batches ", spec.base().eval().batches(), " are micro-batches"));
+  }
+}
+
+}  // namespace
+
 std::vector<Issue> Warnings(const v1::ExperimentSpec& spec) {
   std::vector<Issue> issues;
   const v1::Search& search = spec.search();
@@ -139,6 +194,7 @@ std::vector<Issue> Warnings(const v1::ExperimentSpec& spec) {
                                    " for the best"),
                       absl::StrCat("write ", GoalOf(unsaid), ", or leave it out")});
   }
+  QuestionValidation(spec, issues);
   internal::QuestionSamples(spec, issues);
   internal::TrialFindings findings(spec, internal::QuestionTrial);
   internal::ForEachSample(spec, [&](const internal::Sample& sample) {

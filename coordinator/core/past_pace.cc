@@ -18,6 +18,10 @@
 namespace dt {
 namespace {
 
+// What of a training step's time a pass without gradients takes: of three products each weight has
+// one forward.
+constexpr double kForwardPart = 1.0 / 3;
+
 // What part of the makers' figures a well-fed GPU reaches on such models.
 constexpr double kPartOfPeak = 0.4;
 
@@ -96,6 +100,7 @@ void AddTrial(const Experiment& experiment, const Trial& trial, PastPace& past) 
   v1::Prepared prepared;
   if (!trial.prepared.empty() && prepared.ParseFromString(trial.prepared)) {
     past.train_tokens[spec->data().train()] = prepared.train_tokens();
+    past.val_tokens[spec->data().val()] = prepared.val_tokens();
   }
 }
 
@@ -117,6 +122,22 @@ uint64_t StepsOf(const PastPace& past, const v1::Spec& spec) {
   if (epoch == past.train_tokens.end()) return 0;
   return static_cast<uint64_t>(
       std::ceil(train.epochs() * static_cast<double>(epoch->second) / tokens_per_step));
+}
+
+// Tokens that all validations of a trial predict, those of a search's rungs aside.
+double ValidatedTokens(const PastPace& past, const v1::Spec& spec, uint64_t steps) {
+  const v1::Eval& eval = spec.eval();
+  auto tokens = static_cast<double>(eval.tokens());
+  if (eval.batches() > 0) {
+    tokens =
+        static_cast<double>(eval.batches()) * spec.train().batch_size() * spec.train().seq_len();
+  }
+  const auto there = past.val_tokens.find(spec.data().val());
+  if (there != past.val_tokens.end()) {
+    tokens = std::min(tokens, static_cast<double>(there->second));
+  }
+  const uint64_t every = eval.every() > 0 ? static_cast<uint64_t>(eval.every()) : steps;
+  return tokens * std::ceil(static_cast<double>(steps) / static_cast<double>(every));
 }
 
 std::string Trials(uint32_t count) {
@@ -236,6 +257,8 @@ Estimate EstimateOf(const PastPace& past, const v1::Spec& spec, const std::strin
   Estimate estimate = EstimateOfSteps(past, spec, device_name);
   if (estimate.seconds > 0 && estimate.steps > 0) {
     estimate.step_seconds = estimate.seconds / static_cast<double>(estimate.steps);
+    estimate.seconds += kForwardPart * estimate.step_seconds / TokensPerStep(spec) *
+                        ValidatedTokens(past, spec, estimate.steps);
   }
   const double most = spec.train().max_time_seconds();
   if (most > 0 && (estimate.seconds < 0 || estimate.seconds > most)) {

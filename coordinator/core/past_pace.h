@@ -27,6 +27,7 @@ struct PastPace {
   double flops = 0, slot_seconds = 0;     // of all of them
   uint32_t trials = 0;
   std::map<std::string, uint64_t> train_tokens;  // an epoch's, by data.train
+  std::map<std::string, uint64_t> val_tokens;    // by data.val
   struct OfProgram {
     double seconds = 0;
     uint32_t trials = 0;
@@ -45,7 +46,8 @@ PastPace PastPaceOf(const State& state, const std::string& device_name);
 v1::Spec StepCosts(const v1::Spec& spec);
 
 struct Estimate {
-  double seconds = -1;        // of a trial that trains to its end; negative: unknown
+  // What a trial takes that trains to its end, with its validations; negative: unknown.
+  double seconds = -1;
   uint64_t steps = 0;         // 0: known when the data are read
   std::string from;           // "12 trials of the same model"; "": unknown
   double step_seconds = -1;   // of one step; negative: unknown

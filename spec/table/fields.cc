@@ -265,7 +265,13 @@ std::vector<Field> EvaluationFields() {
   return {
       Integer("eval.every", 0, kCountMax, "250",
               "Steps between validations; the last step always has one; 0: no others."),
-      Integer("eval.batches", 1, 1e9, "20", "Micro-batches in a validation, dealt to the ranks."),
+      Integer("eval.batches", 0, 1e9, "0",
+              "Micro-batches in a validation, in place of eval.tokens: as many tokens as "
+              "train.batch_size and train.seq_len make of them; 0: eval.tokens says it."),
+      Integer("eval.tokens", 0, kCountMax, "262144",
+              "Tokens that a validation predicts, the first of the validation shards, or all where "
+              "there are fewer: the same ones whatever the batch, the length of sequences and the "
+              "slots. 0: eval.batches says it."),
       Text("eval.hellaswag", kEmpty,
            "File of HellaSwag, llm.c's packed one or the original JSON lines, relative to the "
            "worker's --data-root. Each validation measures its accuracy.")
@@ -295,7 +301,7 @@ std::vector<Field> ConductFields() {
       Integer("checkpoint.keep_latest", 1, 1000, "1",
               "How many of a trial's newest checkpoints are kept."),
       Integer("checkpoint.keep_best", 0, 1000, "1",
-              "How many of a trial's checkpoints with the lowest validation loss are kept."),
+              "How many of a trial's checkpoints with the best search.metric are kept."),
       Choice("stop.nonfinite", {"fail", "skip", "rollback"}, "fail",
              "What follows a gradient that is NaN or infinite: the trial fails, the step is left "
              "out, or training goes back to the attempt's newest checkpoint and continues with the "

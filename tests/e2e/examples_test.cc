@@ -27,7 +27,7 @@ class ExamplesTest : public TrainingTest {
     std::vector<std::string> arguments = {
         "submit", std::string(DTRAIN_SOURCE_DIR) + "/examples/" + example, "--id-only"};
     for (const char* setting : {"model.n_head=2", "model.n_embd=32", "model.n_ff=64",
-                                "model.n_positions=32", "train.seq_len=32", "eval.batches=1"}) {
+                                "model.n_positions=32", "train.seq_len=32", "eval.tokens=128"}) {
       arguments.insert(arguments.end(), {"--set", setting});
     }
     for (const std::string& setting : settings) {

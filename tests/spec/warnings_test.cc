@@ -99,5 +99,43 @@ INSTANTIATE_TEST_SUITE_P(
               {}}),
     [](const testing::TestParamInfo<Warns>& test) { return std::string(test.param.what); });
 
+TEST(ValidationTest, AFileThatCountsMicroBatchesKeepsItsMeaningAlsoOnceItIsFilledIn) {
+  EXPECT_EQ(B().Resolve().eval().tokens(), 262144);
+  EXPECT_EQ(B().Resolve().eval().batches(), 0);
+  B old;
+  old.Set("eval.batches", "20");
+  EXPECT_TRUE(Validate(old.spec()).empty());
+  EXPECT_EQ(old.Resolve().eval().batches(), 20);
+  EXPECT_EQ(old.Resolve().eval().tokens(), 0);
+  EXPECT_TRUE(Validate(FilledIn(old.spec())).empty());
+  EXPECT_EQ(FilledIn(old.spec()).base().eval().tokens(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Validations, WarningTest,
+    testing::Values(
+        Warns{"training_on_validation_data_too",
+              [](B& b) { b.Set("data.train", "d/*.bin").Set("data.val", "d/val_[0-9]*.bin"); },
+              {"data.train"}},
+        Warns{"files_of_one_folder",
+              [](B& b) { b.Set("data.train", "d/*_train_*.bin").Set("data.val", "d/*_val_*.bin"); },
+              {}},
+        Warns{"micro_batches_of_swept_sizes",
+              [](B& b) {
+                b.Set("eval.batches", "20").Sweep("train.batch_size", {"4", "8"});
+              },
+              {"eval.batches"}},
+        Warns{"tokens_of_swept_sizes",
+              [](B& b) {
+                b.Sweep("train.batch_size", {"4", "8"}).Sweep("train.seq_len", {"32", "64"});
+              },
+              {}},
+        Warns{"swept_validation",
+              [](B& b) {
+                b.Sweep("eval.tokens", {"1000", "2000"});
+              },
+              {"eval.tokens"}}),
+    [](const testing::TestParamInfo<Warns>& test) { return std::string(test.param.what); });
+
 }  // namespace
 }  // namespace dt::spec

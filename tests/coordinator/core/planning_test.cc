@@ -186,6 +186,25 @@ TEST_F(PlanningTest, TimeComesFromTrialsOfTheSameModelOnTheSameDevice) {
   EXPECT_NEAR(Plan(AtMost(1, Trials(3, Small(50)))).finish_seconds(), 300, 1e-6);
 }
 
+TEST_F(PlanningTest, ValidationsTakeAThirdOfWhatTrainingOnTheirTokensDoes) {
+  AddDevice("a", "Cpu", 64 * kGiB);
+  Submit(Small());
+  TrainOne("a");
+  v1::ExperimentSpec spec = Small(50);
+  const auto seconds = [&](int64_t every, int64_t tokens, int32_t batches) {
+    v1::Eval& eval = *spec.mutable_base()->mutable_eval();
+    eval.set_every(every);
+    eval.set_tokens(tokens);
+    eval.set_batches(batches);
+    spec.mutable_base()->mutable_data()->set_val("another set");
+    return Plan(Trials(1, spec)).configurations(0).seconds();
+  };
+  // A step has 256 tokens and takes 2 s.
+  EXPECT_NEAR(seconds(0, 2560, 0), 100 + 20.0 / 3, 1e-6) << "after the last step";
+  EXPECT_NEAR(seconds(20, 2560, 0), 100 + 3 * 20.0 / 3, 1e-6) << "after 20, 40 and 50";
+  EXPECT_NEAR(seconds(0, 0, 10), 100 + 20.0 / 3, 1e-6) << "micro-batches of 256 tokens";
+}
+
 TEST_F(PlanningTest, MaxTimeBoundsWhatATrialTakesAndStandsWhereNothingElseIsKnown) {
   AddDevice("a", "Cpu", 64 * kGiB);
   v1::ExperimentSpec spec = Small(50);

@@ -1,16 +1,49 @@
 // dataset.cc: see dataset.h.
 #include "worker/trainer/data/dataset.h"
 
-#include <algorithm>
+#include <sys/resource.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "corpus/fingerprint.h"
 #include "corpus/glob.h"
 
 namespace dt::trainer {
 namespace {
 
-// Shards stay open; a process may have 1024 descriptors by default and the trainer needs some.
-constexpr size_t kShardsMax = 768;
+// Shards stay open, a descriptor each. 20 B tokens are two hundred shards of llm.c's default size,
+// and a thousand where a script wrote small ones; systems let a process have half a million open.
+constexpr size_t kShardsMax = 16384;
+// Descriptors that the trainer needs besides: sockets of other ranks, libraries, checkpoints.
+constexpr size_t kOtherDescriptors = 512;
+
+size_t OpenDescriptors() {
+  std::error_code code;
+  std::filesystem::directory_iterator entry("/proc/self/fd", code);
+  return code ? 0 : static_cast<size_t>(std::distance(entry, {}));
+}
+
+// Lets this process have `shards` more files open; the usual limit is 1,024, and may be raised.
+absl::Status MakeRoomFor(size_t shards, const std::string& context) {
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return absl::OkStatus();  // opening them will tell
+  const size_t needed = OpenDescriptors() + shards;
+  const size_t most = limit.rlim_max;
+  if (limit.rlim_cur < needed + kOtherDescriptors) {
+    limit.rlim_cur = std::min<rlim_t>(needed + kOtherDescriptors, limit.rlim_max);
+    static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
+  }
+  if (most >= needed) return absl::OkStatus();
+  return ConfigError(absl::StrCat(context, " matches ", shards,
+                                  " files, and this process may have ", most, " open, of ", needed,
+                                  " that it needs; raise that limit (LimitNOFILE, ulimit -n), or "
+                                  "write larger shards"));
+}
 
 }  // namespace
 
@@ -25,6 +58,7 @@ absl::StatusOr<Dataset> Dataset::Open(const DatasetOptions& options) {
                        std::to_string(paths.size()) + " files; at most " +
                        std::to_string(kShardsMax) + " are read: write larger shards");
   }
+  DT_RETURN_IF_ERROR(MakeRoomFor(paths.size(), options.field + " '" + options.pattern + "'"));
   const auto seq_len = static_cast<uint64_t>(options.seq_len);
   dataset.first_window_.push_back(0);
   for (const std::string& path : paths) {
@@ -33,14 +67,23 @@ absl::StatusOr<Dataset> Dataset::Open(const DatasetOptions& options) {
     dataset.first_window_.push_back(dataset.first_window_.back() + (shard.tokens() - 1) / seq_len);
     dataset.shards_.push_back(std::move(shard));
   }
-  if (dataset.windows() == 0) {
-    return DataError("the " + std::to_string(paths.size()) + " files of '" + options.pattern +
-                     "' have " + std::to_string(dataset.tokens_) +
-                     " tokens; one sample of train.seq_len " + std::to_string(seq_len) + " needs " +
-                     std::to_string(seq_len + 1) + " in one file");
-  }
+  DT_RETURN_IF_ERROR(dataset.CheckSize());
   DT_ASSIGN_OR_RETURN(dataset.fingerprint_, corpus::Fingerprint(paths));
+  dataset.paths_ = paths;
   return dataset;
+}
+
+absl::Status Dataset::CheckSize() const {
+  const bool usable = std::any_of(shards_.begin(), shards_.end(), [this](const auto& shard) {
+    return shard.tokens() > (options_.by_tokens ? 1 : static_cast<uint64_t>(options_.seq_len));
+  });
+  if (usable) return absl::OkStatus();
+  const std::string needed = options_.by_tokens
+                                 ? std::string("a validation needs 2")
+                                 : absl::StrCat("one sample of train.seq_len ", options_.seq_len,
+                                                " needs ", options_.seq_len + 1);
+  return DataError(absl::StrCat("the ", shards_.size(), " files of '", options_.pattern, "' have ",
+                                tokens_, " tokens; ", needed, " in one file"));
 }
 
 absl::Status Dataset::ReadWindow(uint64_t window, std::span<uint16_t> ids) const {
@@ -48,8 +91,18 @@ absl::Status Dataset::ReadWindow(uint64_t window, std::span<uint16_t> ids) const
   DT_CHECK(static_cast<int64_t>(ids.size()) == options_.seq_len + 1);
   const auto after = std::upper_bound(first_window_.begin(), first_window_.end(), window);
   const auto index = static_cast<size_t>(after - first_window_.begin()) - 1;
-  const corpus::TokenShard& shard = shards_[index];
-  const uint64_t first = (window - first_window_[index]) * static_cast<uint64_t>(options_.seq_len);
+  return Read(index, (window - first_window_[index]) * static_cast<uint64_t>(options_.seq_len),
+              ids);
+}
+
+std::vector<uint64_t> Dataset::ShardTokens() const {
+  std::vector<uint64_t> tokens;
+  for (const corpus::TokenShard& shard : shards_) tokens.push_back(shard.tokens());
+  return tokens;
+}
+
+absl::Status Dataset::Read(uint64_t index, uint64_t first, std::span<uint16_t> ids) const {
+  const corpus::TokenShard& shard = shards_.at(index);
   DT_RETURN_IF_ERROR(shard.Read(first, ids));
   const auto largest = std::max_element(ids.begin(), ids.end());
   if (*largest >= options_.vocab_size) {

@@ -24,6 +24,7 @@ struct DatasetOptions {
   corpus::ShardFormat format = corpus::ShardFormat::kAuto;
   int32_t vocab_size = 0;  // ids must be below
   int64_t seq_len = 0;
+  bool by_tokens = false;  // it is read by tokens, so that one pair of them will do
 };
 
 class Dataset {
@@ -34,15 +35,24 @@ class Dataset {
   uint64_t tokens() const { return tokens_; }
   uint64_t windows() const { return first_window_.back(); }
   int64_t seq_len() const { return options_.seq_len; }
-  // Equal on two hosts when they have the same data; see corpus::Fingerprint.
+  const std::vector<std::string>& paths() const { return paths_; }  // sorted
+  // Equal on two hosts when they have the same data; see corpus/fingerprint.h.
   const std::string& fingerprint() const { return fingerprint_; }
 
+  // How many each shard has.
+  std::vector<uint64_t> ShardTokens() const;
+  // Reads tokens [first, first + ids.size()) of a shard and checks each against the vocabulary.
+  // REQUIRES: they lie within it.
+  absl::Status Read(uint64_t shard, uint64_t first, std::span<uint16_t> ids) const;
   // Reads the tokens of a window and checks each against the vocabulary.
   // REQUIRES: window < windows(); ids.size() == seq_len + 1.
   absl::Status ReadWindow(uint64_t window, std::span<uint16_t> ids) const;
 
  private:
+  absl::Status CheckSize() const;
+
   DatasetOptions options_;
+  std::vector<std::string> paths_;
   std::vector<corpus::TokenShard> shards_;
   std::vector<uint64_t> first_window_;  // of each shard, and one past the last
   uint64_t tokens_ = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "common/check.h"
@@ -76,7 +77,12 @@ int64_t BatchPlan::MicroBatch(int64_t micro_step) const {
 }
 
 uint64_t StepsOfEpochs(double epochs, uint64_t windows, int64_t global_batch) {
-  const double steps = epochs * static_cast<double>(windows) / static_cast<double>(global_batch);
+  double steps = epochs * static_cast<double>(windows) / static_cast<double>(global_batch);
+  // 1.15 × 100 is a little less than 115 in binary; what three roundings can take is given back.
+  const double nearest = std::round(steps);
+  if (std::abs(steps - nearest) <= 2 * std::numeric_limits<double>::epsilon() * steps) {
+    steps = nearest;
+  }
   constexpr double kStepsMax = 9007199254740991.0;
   return static_cast<uint64_t>(std::clamp(std::floor(steps), 1.0, kStepsMax));
 }

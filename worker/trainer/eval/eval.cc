@@ -2,12 +2,31 @@
 #include "worker/trainer/eval/eval.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
+#include <optional>
 
+#include "worker/trainer/eval/varying_shapes.h"
+#include "worker/trainer/eval/windows.h"
 #include "worker/trainer/precision/precision.h"
 
 namespace dt::trainer {
 namespace {
+
+// Ranks that split a sequence's tokens have as many each.
+int64_t SplitOf(const TrialSpec& spec) { return spec.sequence ? spec.tensor : 1; }
+
+EvalWindows WindowsOf(const TrialSpec& spec, const Dataset& data) {
+  const std::vector<uint64_t> shards = data.ShardTokens();
+  const int64_t length = spec.train.seq_len;
+  if (spec.eval.batches > 0) {
+    const int64_t most = std::numeric_limits<int64_t>::max() / spec.train.batch_size;
+    return EvalWindows::OfCount(shards, length,
+                                std::min(spec.eval.batches, most) * spec.train.batch_size);
+  }
+  return EvalWindows::OfTokens(shards, length, spec.eval.tokens, SplitOf(spec));
+}
 
 // Each of the ranks that split a batch's tokens has the mean over as many.
 at::Tensor MeanOfLayer(const Mesh& mesh, const at::Tensor& loss) {
@@ -16,12 +35,62 @@ at::Tensor MeanOfLayer(const Mesh& mesh, const at::Tensor& loss) {
   return layer == nullptr ? mine : layer->Concatenated(mine.view({1})).mean();
 }
 
+// The b-th batch: whole windows, or one of the others.
+std::vector<EvalWindow> BatchOf(const EvalWindows& windows, int64_t batch, int64_t b) {
+  std::vector<EvalWindow> of_batch;
+  const int64_t first = b * batch;
+  for (int64_t i = first; i < std::min(first + batch, windows.whole()); ++i) {
+    of_batch.push_back(windows.Whole(i));
+  }
+  if (of_batch.empty()) {
+    const int64_t before = (windows.whole() + batch - 1) / batch;
+    of_batch.push_back(windows.rest().at(static_cast<size_t>(b - before)));
+  }
+  return of_batch;
+}
+
+// Inputs and the targets behind them, [windows, length + 1]. REQUIRES: they are as long as another.
+absl::StatusOr<at::Tensor> ReadBatch(const Dataset& data, const std::vector<EvalWindow>& windows) {
+  const int64_t length = windows.front().length;
+  std::vector<uint16_t> tokens(static_cast<size_t>(length) + 1);
+  at::Tensor ids = at::empty({static_cast<int64_t>(windows.size()), length + 1}, at::kLong);
+  int64_t* out = ids.mutable_data_ptr<int64_t>();
+  for (const EvalWindow& window : windows) {
+    DT_RETURN_IF_ERROR(data.Read(window.shard, window.first, tokens));
+    out = std::copy(tokens.begin(), tokens.end(), out);
+  }
+  return ids;
+}
+
+// The mean over the last targets of one window; undefined on the stages of a pipeline before the
+// last. Every rank of a layer has all of its tokens.
+at::Tensor LossOfLast(const Transformer& model, const at::Tensor& ids, const EvalWindow& window,
+                      int64_t vocab_size) {
+  const at::Tensor places =
+      at::arange(window.skipped, window.length, at::TensorOptions(ids.device()).dtype(at::kLong));
+  const at::Tensor all = model.LogitsAt(ids.slice(1, 0, window.length), places);
+  if (!all.defined()) return all;
+  const at::Tensor logits = all.slice(1, 0, vocab_size).to(at::kFloat);
+  const at::Tensor targets = ids.slice(1, window.skipped + 1, window.length + 1).view({-1, 1});
+  return (logits.logsumexp(1) - logits.gather(1, targets).squeeze(1)).mean();
+}
+
+// The mean over a batch's targets, as LossOfLast has it.
+at::Tensor LossOf(const TrialSpec& spec, const Transformer& model, const Mesh& mesh,
+                  const at::Tensor& ids, const EvalWindow& window) {
+  std::optional<VaryingShapesScope> varying_shapes;
+  if (window.length != spec.train.seq_len) varying_shapes.emplace();
+  const int64_t length = window.length;
+  if (length % SplitOf(spec) != 0) return LossOfLast(model, ids, window, spec.model.vocab_size);
+  const at::Tensor here = model.Loss(ids.slice(1, 0, length), ids.slice(1, 1, length + 1),
+                                     /*training=*/false);
+  return here.defined() ? MeanOfLayer(mesh, here) : here;
+}
+
 }  // namespace
 
 int64_t ValidationParts(const TrialSpec& spec, const Dataset& data, int32_t rank, int32_t size) {
-  const int64_t batch = spec.train.batch_size;
-  const int64_t there = (static_cast<int64_t>(data.windows()) + batch - 1) / batch;
-  const int64_t batches = std::min(spec.eval.batches, there);
+  const int64_t batches = WindowsOf(spec, data).Batches(spec.train.batch_size);
   return (batches - rank + size - 1) / size;
 }
 
@@ -41,38 +110,27 @@ absl::StatusOr<Validation> Validate(const TrialSpec& spec, const Dataset& data,
   const Compute compute = ResolveCompute(spec.compute, type);
   const int rank = mesh.rank(Axis::kData);
   const int size = mesh.size(Axis::kData);
-  const int64_t length = spec.train.seq_len;
-  std::vector<uint16_t> window(length + 1);
+  const EvalWindows windows = WindowsOf(spec, data);
+  const int64_t parts = windows.Batches(spec.train.batch_size);
   at::Tensor sum = at::zeros({}, at::TensorOptions(device.Torch()).dtype(at::kDouble));
   at::Tensor perplexities = at::zeros_like(sum);
   double tokens = 0, batches = 0;
-  const auto windows = static_cast<int64_t>(data.windows());
-  for (int64_t turn = 0; turn < spec.eval.batches; turn += size) {
-    if (turn * spec.train.batch_size >= windows) break;
+  for (int64_t turn = 0; turn < parts; turn += size) {
     const int64_t b = turn + rank;
-    const uint64_t first = static_cast<uint64_t>(b) * spec.train.batch_size;
-    if (b >= spec.eval.batches || first >= data.windows()) {
+    if (b >= parts) {
       model.PassIdly();  // the others do pass over it
       continue;
     }
-    const int64_t sequences =
-        std::min<int64_t>(spec.train.batch_size, static_cast<int64_t>(data.windows() - first));
-    at::Tensor ids = at::empty({sequences, length + 1}, at::kLong);
-    int64_t* out = ids.mutable_data_ptr<int64_t>();
-    for (int64_t s = 0; s < sequences; ++s) {
-      DT_RETURN_IF_ERROR(data.ReadWindow(first + s, window));
-      out = std::copy(window.begin(), window.end(), out);
-    }
-    ids = device.Upload(ids);
+    const std::vector<EvalWindow> batch = BatchOf(windows, spec.train.batch_size, b);
+    DT_ASSIGN_OR_RETURN(const at::Tensor read, ReadBatch(data, batch));
     const AutocastScope autocast(compute, type);
-    const at::Tensor here = model.Loss(ids.slice(1, 0, length), ids.slice(1, 1, length + 1),
-                                       /*training=*/false);
+    const at::Tensor loss = LossOf(spec, model, mesh, device.Upload(read), batch.front());
     // The last stage of a pipeline has it.
-    if (here.defined()) {
-      const at::Tensor loss = MeanOfLayer(mesh, here);
-      sum += loss * static_cast<double>(sequences * length);
-      perplexities += loss.exp();
-      tokens += static_cast<double>(sequences * length);
+    if (loss.defined()) {
+      const auto targets = static_cast<double>(std::ssize(batch) * batch.front().targets());
+      sum += loss.to(at::kDouble) * targets;
+      perplexities += loss.to(at::kDouble).exp();
+      tokens += targets;
       batches += 1;
     }
     DT_RETURN_IF_ERROR(meter.Done());
@@ -83,7 +141,9 @@ absl::StatusOr<Validation> Validate(const TrialSpec& spec, const Dataset& data,
   const double batches_of_all = sums[3];
   if (batches_of_all > 0) {
     validation.loss /= validation.tokens;
-    validation.perplexity_mean /= batches_of_all;
+    // The mean over batches depends on their size.
+    validation.perplexity_mean = spec.eval.batches > 0 ? validation.perplexity_mean / batches_of_all
+                                                       : std::exp(validation.loss);
   }
   return validation;
 }

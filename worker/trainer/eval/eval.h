@@ -1,6 +1,6 @@
 // eval.h: validation loss.
 //
-// Errors: those of Dataset::ReadWindow and of the meter; LibTorch's exceptions pass through.
+// Errors: those of Dataset::Read and of the meter; LibTorch's exceptions pass through.
 // Tests:  tests/worker/trainer/run/attempt_test.cc
 #pragma once
 
@@ -16,13 +16,16 @@
 namespace dt::trainer {
 
 struct Validation {
-  double loss = 0;             // mean over tokens
-  double perplexity_mean = 0;  // mean over batches of exp(the batch's loss): more than exp(loss)
+  double loss = 0;  // mean over tokens
+  // exp(loss); where eval.batches is set the mean over batches of exp(the batch's loss), which is
+  // more.
+  double perplexity_mean = 0;
   double tokens = 0;
 };
-// The first eval.batches micro-batches of the validation data, dealt to data ranks in turn, so that
-// the figure does not depend on how many there are. Every rank of `mesh` calls it and gets the
-// whole.
+// Predicts the first eval.tokens targets of the validation data (windows.h), whatever the batch and
+// the length of sequences; where eval.batches is set, those of as many micro-batches. They are
+// dealt to data ranks in turn, so that the figure does not depend on how many there are. Every rank
+// of `mesh` calls it and gets the figure of all.
 absl::StatusOr<Validation> Validate(const TrialSpec& spec, const Dataset& data,
                                     const Transformer& model, Device& device, Mesh& mesh,
                                     EvalMeter& meter);

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "worker/trainer/trial/tokenizer.h"
@@ -14,23 +16,46 @@ namespace {
 absl::Status OpenData(const frames::Start& start, TrainingState& state) {
   DT_ASSIGN_OR_RETURN(const corpus::ShardFormat format,
                       corpus::ShardFormatOf(state.spec.data.format));
-  const auto open = [&](const char* field, const std::string& pattern) {
+  const auto open = [&](const char* field, const std::string& pattern, bool by_tokens) {
     return Dataset::Open({.data_root = start.data_root,
                           .field = field,
                           .pattern = pattern,
                           .format = format,
                           .vocab_size = static_cast<int32_t>(state.spec.model.vocab_size),
-                          .seq_len = state.spec.train.seq_len});
+                          .seq_len = state.spec.train.seq_len,
+                          .by_tokens = by_tokens});
   };
-  DT_ASSIGN_OR_RETURN(state.train_data, open("data.train", state.spec.data.train));
+  DT_ASSIGN_OR_RETURN(state.train_data, open("data.train", state.spec.data.train, false));
   if (!state.spec.data.val.empty()) {
-    DT_ASSIGN_OR_RETURN(state.val_data, open("data.val", state.spec.data.val));
+    DT_ASSIGN_OR_RETURN(state.val_data,
+                        open("data.val", state.spec.data.val, state.spec.eval.batches == 0));
   }
   DT_ASSIGN_OR_RETURN(state.tasks, EvalTasks::Open(state.spec, start.data_root));
   if (!state.spec.model.init_from.empty()) {
     DT_ASSIGN_OR_RETURN(state.pretrained, FindPretrained(start.data_root, state.spec.model));
   }
   return absl::OkStatus();
+}
+
+bool IsForValidation(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  return name.starts_with("val_") || name.find("_val_") != std::string::npos;
+}
+
+// Training on what validates makes the validation loss say nothing, and is one '*' too many away.
+void WarnOfOverlap(const TrainingState& state) {
+  const std::vector<std::string>& train = state.train_data->paths();
+  std::vector<std::string> odd;
+  for (const std::string& path : train) {
+    const bool also = state.val_data && std::binary_search(state.val_data->paths().begin(),
+                                                           state.val_data->paths().end(), path);
+    if (also || IsForValidation(path)) odd.push_back(path);
+  }
+  if (odd.empty()) return;
+  std::fprintf(stderr,
+               "warning: data.train '%s' matches %zu validation shards, such as '%s', so that it "
+               "trains on what it is validated by; make it narrower, such as train_*.bin\n",
+               state.spec.data.train.c_str(), odd.size(), odd.front().c_str());
 }
 
 void Print(const frames::Start& start, const frames::Prepared& prepared) {
@@ -45,6 +70,10 @@ void Print(const frames::Start& start, const frames::Prepared& prepared) {
 }
 
 }  // namespace
+
+DataMarks MarksOf(const TrainingState& state) {
+  return {state.train_data->fingerprint(), state.val_data ? state.val_data->fingerprint() : ""};
+}
 
 absl::StatusOr<frames::Prepared> Prepare(const frames::Start& start, TrainingState& state,
                                          StepPlan& plan) {
@@ -74,6 +103,7 @@ absl::StatusOr<frames::Prepared> Prepare(const frames::Start& start, TrainingSta
   prepared.model_parameters = CountParameters(state.spec.model);
   prepared.tokens_per_step = plan.tokens_per_step;
   Print(start, prepared);
+  if (start.rank == 0) WarnOfOverlap(state);
   return prepared;
 }
 

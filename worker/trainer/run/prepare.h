@@ -17,4 +17,7 @@ namespace dt::trainer {
 absl::StatusOr<frames::Prepared> Prepare(const frames::Start& start, TrainingState& state,
                                          StepPlan& plan);
 
+// The fingerprints of its shards.
+DataMarks MarksOf(const TrainingState& state);
+
 }  // namespace dt::trainer

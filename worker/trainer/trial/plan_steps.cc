@@ -21,6 +21,10 @@ double LrScale(const OptimizerSpec& optimizer, int64_t global_batch) {
 
 }  // namespace
 
+int64_t WarmupSteps(double ratio, int64_t target_steps) {
+  return std::llround(ratio * static_cast<double>(target_steps));
+}
+
 absl::StatusOr<StepPlan> PlanSteps(const TrialSpec& spec, int rank, int world_size,
                                    uint64_t train_windows) {
   const auto of_model = static_cast<int>(spec.tensor * spec.pipeline);
@@ -70,7 +74,7 @@ absl::StatusOr<StepPlan> PlanSteps(const TrialSpec& spec, int rank, int world_si
   }
   plan.warmup_steps = spec.schedule.warmup_steps >= 0
                           ? spec.schedule.warmup_steps
-                          : std::llround(spec.schedule.warmup_ratio * plan.target_steps);
+                          : WarmupSteps(spec.schedule.warmup_ratio, plan.target_steps);
   plan.lr = spec.optimizer.lr * LrScale(spec.optimizer, plan.batch.global_batch);
   return plan;
 }

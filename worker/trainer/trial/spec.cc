@@ -123,6 +123,7 @@ void VisitTrial(TrialSpec& trial, const Visit& visit) {
   visit("parallel.balance", trial.balance);
   visit("eval.every", trial.eval.every);
   visit("eval.batches", trial.eval.batches);
+  visit("eval.tokens", trial.eval.tokens);
   visit("eval.hellaswag", trial.eval.hellaswag);
   visit("eval.samples", trial.eval.samples);
   visit("eval.sample_prompt", trial.eval.sample_prompt);
@@ -254,6 +255,9 @@ absl::Status RefuseUnknown(const json& spec) {
   return absl::OkStatus();
 }
 
+// Specifications of version 0.2.0 lack it, and say eval.batches.
+bool MayLack(const Field& field) { return field.path == "eval.tokens"; }
+
 absl::Status CheckFields(const json& spec) {
   if (!spec.is_object()) return ConfigError("the specification is not a JSON object");
   DT_RETURN_IF_ERROR(RefuseUnknown(spec));
@@ -264,7 +268,7 @@ absl::Status CheckFields(const json& spec) {
     }
     const json* value = Find(spec, field);
     if (value == nullptr) {
-      missing.push_back(field.path);
+      if (!MayLack(field)) missing.push_back(field.path);
     } else {
       DT_RETURN_IF_ERROR(CheckValue(field, *value));
     }
@@ -278,7 +282,10 @@ absl::Status CheckFields(const json& spec) {
 class Reader {
  public:
   explicit Reader(const json& spec) : spec_(spec) {}
-  void operator()(const char* path, int64_t& out) const { out = *IntegerOf(At(path)); }
+  void operator()(const char* path, int64_t& out) const {
+    const json* value = Find(spec_, *spec::FindField(path));
+    if (value != nullptr) out = *IntegerOf(*value);  // else MayLack it
+  }
   void operator()(const char* path, double& out) const { out = At(path).get<double>(); }
   void operator()(const char* path, bool& out) const { out = At(path).get<bool>(); }
   void operator()(const char* path, std::string& out) const { out = At(path).get<std::string>(); }
@@ -396,6 +403,10 @@ absl::Status CheckTraining(const TrialSpec& trial, int64_t batch_tokens) {
   }
   if ((train.max_steps > 0) + (train.max_tokens > 0) + (train.epochs > 0) != 1) {
     return ConfigError("one of train.max_steps, train.max_tokens and train.epochs must be above 0");
+  }
+  if (!trial.data.val.empty() && trial.eval.batches == 0 && trial.eval.tokens == 0) {
+    return ConfigError(
+        "eval.tokens and eval.batches are 0; one must say how much a validation reads");
   }
   if (batch_tokens != 0 && batch_tokens != train.global_batch_size * train.seq_len) {
     return ConfigError(absl::StrCat(

@@ -91,8 +91,9 @@ struct ScheduleSpec {
   double decay_ratio = 0;  // of kWsd
 };
 struct EvalSpec {
-  int64_t every = 0;  // steps; 0: only at the end
-  int64_t batches = 0;
+  int64_t every = 0;    // steps; 0: only at the end
+  int64_t batches = 0;  // micro-batches; 0: tokens says it
+  int64_t tokens = 0;
   std::string hellaswag;  // file; empty: none
   int64_t samples = 0;    // texts generated at each evaluation
   std::string sample_prompt;
@@ -165,6 +166,8 @@ inline int64_t ShareOfSteps(int64_t target_steps, uint64_t divisor) {
   const auto target = static_cast<uint64_t>(target_steps);
   return static_cast<int64_t>(target / divisor + (target % divisor != 0));
 }
+// Steps of warm-up where a ratio says them.
+int64_t WarmupSteps(double ratio, int64_t target_steps);
 // The plan of `rank` among `world_size`: ranks of one layer, and the stages of one pipeline, have
 // the same share of the batch. Errors: ConfigError when they cannot all have as many ranks, and
 // when the global batch cannot be dealt.

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <numeric>
@@ -77,6 +78,13 @@ TEST(SamplerTest, StepsOfEpochsAreWholeAndAtLeastOne) {
   EXPECT_EQ(StepsOfEpochs(1, 100, 8), 12u);
   EXPECT_EQ(StepsOfEpochs(2.5, 100, 8), 31u);
   EXPECT_EQ(StepsOfEpochs(0.01, 100, 8), 1u);
+  EXPECT_EQ(StepsOfEpochs(1.15, 100, 1), 115u) << "a little less in binary";
+  // What a decimal number of epochs makes of a number of windows is whole where arithmetic says so.
+  for (uint64_t hundredths = 1; hundredths <= 1000; ++hundredths) {
+    EXPECT_EQ(StepsOfEpochs(static_cast<double>(hundredths) / 100, 4200, 7), hundredths * 6);
+    EXPECT_EQ(StepsOfEpochs(static_cast<double>(hundredths) / 100, 4201, 4),
+              std::max<uint64_t>(1, hundredths * 4201 / 400));
+  }
   EXPECT_EQ(StepsOfEpochs(1e9, uint64_t{1} << 40, 1), (uint64_t{1} << 53) - 1);
 }
 
@@ -209,6 +217,21 @@ TEST_F(DataTest, WindowsLieOneSeqLenApartAndStayWithinTheirShard) {
     EXPECT_EQ(ids.front(), firsts[window]);
     EXPECT_EQ(ids.back(), firsts[window] + 4);
   }
+}
+
+TEST_F(DataTest, AThousandShardsAndMoreAreOpenAtOnceWhateverTheUsualLimit) {
+  for (int i = 0; i < 1030; ++i) {
+    Shard("train_" + std::to_string(10000 + i) + ".bin", static_cast<uint16_t>(i % 50), 9);
+  }
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit usual = before;
+  usual.rlim_cur = std::min<rlim_t>(1024, before.rlim_max);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &usual), 0);
+  if (before.rlim_max >= 4096) {
+    EXPECT_EQ(Open().files(), 1030u);
+  }
+  setrlimit(RLIMIT_NOFILE, &before);
 }
 
 TEST_F(DataTest, TargetsAreTheNextTokens) {

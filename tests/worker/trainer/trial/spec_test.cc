@@ -69,6 +69,11 @@ TEST(TrialSpecTest, EveryFieldMustBeThere) {
   for (const auto& [section, name] : Places()) {
     json spec = Whole();
     spec[section].erase(name);
+    if (section == "eval" && name == "tokens") {
+      spec["eval"]["batches"] = 20;
+      EXPECT_EQ(MessageOf(spec), "") << "as version 0.2.0 wrote it";
+      continue;
+    }
     const std::string message = MessageOf(spec);
     std::string path = name;  // as the experiment file writes it
     if (name == "backoff_seconds") path = "backoff";
