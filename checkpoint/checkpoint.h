@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "checkpoint/manifest.h"
@@ -115,11 +116,33 @@ absl::StatusOr<Checkpoint> OpenCheckpointFile(
 absl::StatusOr<std::vector<CheckpointId>> ListCheckpoints(const std::string& storage,
                                                           const TrialId& trial);
 
-// The first of ListCheckpoints that is `eligible`, of this specification, and verifies; nothing
+// Tells by its manifest whether a checkpoint is of one training.
+class Line {
+ public:
+  Line(std::string spec_hash);  // NOLINT: a hash says it all where no edit changes it
+  Line(const char* spec_hash) : Line(std::string(spec_hash)) {}  // NOLINT: likewise
+  explicit Line(std::function<bool(const Manifest&)> owns) : owns_(std::move(owns)) {}
+  bool Owns(const Manifest& manifest) const { return owns_(manifest); }
+
+ private:
+  std::function<bool(const Manifest&)> owns_;
+};
+
+// What trials are compared by.
+struct Metric {
+  std::string name = "val_loss";
+  bool maximize = false;
+};
+// The metric at the checkpoint's step, less being better; nothing where it is not known, or no
+// number: that is never among the best.
+std::optional<double> CostOf(const Manifest& manifest, const Metric& metric);
+std::optional<double> CostOf(std::optional<double> value, const Metric& metric);
+
+// The first of ListCheckpoints that is `eligible`, of this training, and verifies; nothing
 // when there is none. Each one that fails is passed to `on_damaged`, with the reason, and skipped.
 // Errors: IoError when the storage cannot be read now, which says nothing about what is there.
 absl::StatusOr<std::optional<Checkpoint>> FindNewestGood(
-    const std::string& storage, const TrialId& trial, const std::string& spec_hash,
+    const std::string& storage, const TrialId& trial, const Line& line,
     const std::function<bool(const CheckpointId&)>& eligible,
     const std::function<void(const CheckpointId&, const absl::Status&)>& on_damaged);
 
@@ -129,7 +152,7 @@ absl::StatusOr<std::optional<Checkpoint>> FindNewestGood(
 // that one no later, then the newest of its own that is no later. Nothing: training begins anew.
 absl::StatusOr<std::optional<Checkpoint>> FindInPlaceOf(
     const CheckpointId& named, const std::string& storage, const TrialId& own, uint32_t attempt,
-    const std::string& spec_hash,
+    const Line& line,
     const std::function<void(const CheckpointId&, const absl::Status&)>& on_damaged);
 
 // --- Which ones stay ---
@@ -138,7 +161,7 @@ absl::StatusOr<std::optional<Checkpoint>> FindInPlaceOf(
 // a zombie: it neither counts nor goes.
 struct RankedCheckpoint {
   CheckpointId id;
-  std::optional<double> loss;  // lower is better; without one it is never among the best
+  std::optional<double> cost;  // lower is better; without one it is never among the best
 };
 struct Retention {
   uint32_t attempt = 1;
@@ -155,12 +178,12 @@ bool IsSuperseded(const CheckpointId& id, const Retention& retention);
 // nor among the best nor registered nor of a kept step. Never all.
 std::vector<CheckpointId> ChooseToRemove(std::vector<RankedCheckpoint> checkpoints,
                                          const Retention& retention);
-// ListCheckpoints with the losses of their manifests, of this specification alone: another
+// ListCheckpoints with what their manifests say of the metric, of this training alone: another
 // coordinator may have had a trial of the same number. One with an unreadable manifest is left out,
 // so that it neither counts as the newest nor is removed unseen; none where a folder cannot be
 // read.
 std::vector<RankedCheckpoint> RankCheckpoints(const std::string& storage, const TrialId& trial,
-                                              const std::string& spec_hash);
+                                              const Line& line, const Metric& metric = {});
 // Takes the checkpoint's name away and returns the folder that is left, for RemoveAll. After that
 // it is no checkpoint any more, whatever becomes of the folder.
 absl::StatusOr<std::string> TakeNameAway(const std::string& storage, const CheckpointId& id);

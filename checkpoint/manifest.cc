@@ -125,6 +125,15 @@ json BodyOf(const Manifest& manifest) {
   if (manifest.trained_seconds > 0) body["trained_seconds"] = manifest.trained_seconds;
   if (!manifest.noise_scale.empty()) body["noise_scale"] = manifest.noise_scale;
   if (manifest.loss && std::isfinite(*manifest.loss)) body["loss"] = *manifest.loss;
+  if (!manifest.line_hash.empty()) body["line_hash"] = manifest.line_hash;
+  if (manifest.warmup_steps) body["warmup_steps"] = *manifest.warmup_steps;
+  if (!manifest.train_data.empty()) body["train_data"] = manifest.train_data;
+  if (!manifest.val_data.empty()) body["val_data"] = manifest.val_data;
+  if (!manifest.metric_name.empty()) {
+    const bool known = manifest.metric && std::isfinite(*manifest.metric);
+    body["metric"] = {{"name", manifest.metric_name},
+                      {"value", known ? json(*manifest.metric) : json()}};
+  }
   for (const ManifestFile& file : manifest.files) {
     body["files"].push_back({{"name", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}});
   }
@@ -209,6 +218,18 @@ absl::StatusOr<std::map<std::string, std::string>> ProvenanceOf(const json& obje
   return provenance;
 }
 
+// What an evaluation said of this step; absent where val_loss alone counts.
+absl::Status ReadMetric(const json& object, Manifest& manifest) {
+  if (object.is_null()) return absl::OkStatus();
+  Fields fields(object);
+  manifest.metric_name = fields.Text("name");
+  const json& value = fields.At("value");
+  if (value.is_number()) manifest.metric = value.get<double>();
+  if (!value.is_number() && !value.is_null()) fields.Wrong<int>("value");
+  if (fields.wrong().empty()) return absl::OkStatus();
+  return MalformedManifest("its metric has no valid '" + fields.wrong() + "'");
+}
+
 absl::StatusOr<json> ModelOf(const json& object) {
   if (object.is_null()) return object;  // written before manifests had it
   const bool flat =
@@ -253,6 +274,10 @@ absl::StatusOr<Manifest> ParseManifest(std::string_view text) {
   manifest.threads = fields.Unsigned<int32_t>("threads");
   manifest.next_sample = fields.Unsigned<uint64_t>("next_sample");
   manifest.spec_hash = fields.Text("spec_hash");
+  if (!fields.At("line_hash").is_null()) manifest.line_hash = fields.Text("line_hash");
+  if (!fields.At("warmup_steps").is_null()) manifest.warmup_steps = fields.Signed("warmup_steps");
+  if (!fields.At("train_data").is_null()) manifest.train_data = fields.Text("train_data");
+  if (!fields.At("val_data").is_null()) manifest.val_data = fields.Text("val_data");
   if (const json& loss = fields.At("loss"); loss.is_number()) {
     manifest.loss = loss.get<double>();
   } else if (!loss.is_null()) {
@@ -269,6 +294,7 @@ absl::StatusOr<Manifest> ParseManifest(std::string_view text) {
   DT_ASSIGN_OR_RETURN(manifest.files, FilesOf(files, manifest.kind));
   DT_ASSIGN_OR_RETURN(manifest.noise_scale, NoiseScaleOf(fields.At("noise_scale")));
   DT_ASSIGN_OR_RETURN(manifest.model, ModelOf(fields.At("model")));
+  DT_RETURN_IF_ERROR(ReadMetric(fields.At("metric"), manifest));
   DT_ASSIGN_OR_RETURN(manifest.provenance, ProvenanceOf(fields.At("provenance")));
   return manifest;
 }

@@ -53,8 +53,18 @@ struct Manifest {
   // What gradients travel in, where training chose it: fp32 or bf16; else empty.
   std::string wire;
   double trained_seconds = 0;  // where training has a limit in time; else 0
-  std::string spec_hash;       // of what must not differ for the numbers to mean the same
+  // A hash of what must not differ for the numbers to mean the same, as version 0.2.0 has it: with
+  // the number of steps, which an edit may change. Workers of then go by it.
+  std::string spec_hash;
+  // The same without what an edit may change; "": written before manifests had it.
+  std::string line_hash;
+  std::optional<int64_t> warmup_steps;  // of the plan that training began with
+  // Fingerprints of the shards that it trains on and is validated by; "": not known.
+  std::string train_data, val_data;
   std::optional<double> loss;  // validation loss at this step, when known
+  // The metric that trials are compared by, where it is another than val_loss; "": it is not.
+  std::string metric_name;
+  std::optional<double> metric;  // its value at this step, when known
   // The model's fields under their names in the experiment file, each a number, a text or a truth
   // value: what else than the shapes of its tensors one must know to use it. Null: not known.
   nlohmann::json model;

@@ -1,9 +1,11 @@
 // retention.cc: finding a trial's checkpoints, choosing which stay, removing the others.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <system_error>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "checkpoint/checkpoint.h"
@@ -41,6 +43,22 @@ std::optional<uint32_t> AttemptOf(const std::string& name) {
 
 }  // namespace
 
+Line::Line(std::string spec_hash)
+    : owns_([hash = std::move(spec_hash)](const Manifest& manifest) {
+        return manifest.spec_hash == hash;
+      }) {}
+
+std::optional<double> CostOf(std::optional<double> value, const Metric& metric) {
+  if (!value || std::isnan(*value)) return std::nullopt;
+  return metric.maximize ? -*value : *value;
+}
+
+std::optional<double> CostOf(const Manifest& manifest, const Metric& metric) {
+  const bool named = manifest.metric_name == metric.name;
+  if (!named && metric.name != "val_loss") return std::nullopt;
+  return CostOf(named ? manifest.metric : manifest.loss, metric);
+}
+
 absl::StatusOr<std::vector<CheckpointId>> ListCheckpoints(const std::string& storage,
                                                           const TrialId& trial) {
   std::vector<CheckpointId> found;
@@ -63,14 +81,14 @@ absl::StatusOr<std::vector<CheckpointId>> ListCheckpoints(const std::string& sto
 }
 
 absl::StatusOr<std::optional<Checkpoint>> FindNewestGood(
-    const std::string& storage, const TrialId& trial, const std::string& spec_hash,
+    const std::string& storage, const TrialId& trial, const Line& line,
     const std::function<bool(const CheckpointId&)>& eligible,
     const std::function<void(const CheckpointId&, const absl::Status&)>& on_damaged) {
   DT_ASSIGN_OR_RETURN(const std::vector<CheckpointId> listed, ListCheckpoints(storage, trial));
   for (const CheckpointId& id : listed) {
     if (!eligible(id)) continue;
     absl::StatusOr<Checkpoint> checkpoint = OpenCheckpoint(storage, id);
-    if (checkpoint.ok() && checkpoint->manifest.spec_hash == spec_hash) {
+    if (checkpoint.ok() && line.Owns(checkpoint->manifest)) {
       return std::optional<Checkpoint>(*std::move(checkpoint));
     }
     if (!checkpoint.ok() && checkpoint.status().code() == kIoError) return checkpoint.status();
@@ -82,7 +100,7 @@ absl::StatusOr<std::optional<Checkpoint>> FindNewestGood(
 
 absl::StatusOr<std::optional<Checkpoint>> FindInPlaceOf(
     const CheckpointId& named, const std::string& storage, const TrialId& own, uint32_t attempt,
-    const std::string& spec_hash,
+    const Line& line,
     const std::function<void(const CheckpointId&, const absl::Status&)>& on_damaged) {
   const bool taken = !(named.trial == own);
   const auto before = [&](const CheckpointId& other) {
@@ -94,10 +112,10 @@ absl::StatusOr<std::optional<Checkpoint>> FindInPlaceOf(
   };
   if (taken) {
     DT_ASSIGN_OR_RETURN(std::optional<Checkpoint> found,
-                        FindNewestGood(storage, named.trial, spec_hash, before, on_damaged));
+                        FindNewestGood(storage, named.trial, line, before, on_damaged));
     if (found) return found;
   }
-  return FindNewestGood(storage, own, spec_hash, of_own, on_damaged);
+  return FindNewestGood(storage, own, line, of_own, on_damaged);
 }
 
 bool IsSuperseded(const CheckpointId& id, const Retention& retention) {
@@ -123,11 +141,11 @@ std::vector<CheckpointId> ChooseToRemove(std::vector<RankedCheckpoint> checkpoin
   // The newest also count among the best, so that keeping one of each keeps one where it is both.
   std::vector<RankedCheckpoint> best;
   for (const RankedCheckpoint& checkpoint : checkpoints) {
-    if (checkpoint.loss) best.push_back(checkpoint);
+    if (checkpoint.cost) best.push_back(checkpoint);
   }
   std::stable_sort(
       best.begin(), best.end(),
-      [](const RankedCheckpoint& a, const RankedCheckpoint& b) { return *a.loss < *b.loss; });
+      [](const RankedCheckpoint& a, const RankedCheckpoint& b) { return *a.cost < *b.cost; });
   best.resize(std::min<size_t>(best.size(), static_cast<size_t>(std::max(retention.keep_best, 0))));
   for (const RankedCheckpoint& checkpoint : others) {
     const bool good = std::any_of(best.begin(), best.end(), [&](const RankedCheckpoint& other) {
@@ -141,7 +159,7 @@ std::vector<CheckpointId> ChooseToRemove(std::vector<RankedCheckpoint> checkpoin
 }
 
 std::vector<RankedCheckpoint> RankCheckpoints(const std::string& storage, const TrialId& trial,
-                                              const std::string& spec_hash) {
+                                              const Line& line, const Metric& metric) {
   std::vector<RankedCheckpoint> ranked;
   const absl::StatusOr<std::vector<CheckpointId>> listed = ListCheckpoints(storage, trial);
   if (!listed.ok()) return ranked;
@@ -150,7 +168,7 @@ std::vector<RankedCheckpoint> RankCheckpoints(const std::string& storage, const 
         ReadFile(storage + "/" + id.Path() + "/" + kManifestName, kManifestBytesMax);
     if (!text.ok()) continue;
     const absl::StatusOr<Manifest> manifest = ParseManifest(*text);
-    if (manifest.ok() && manifest->spec_hash == spec_hash) ranked.push_back({id, manifest->loss});
+    if (manifest.ok() && line.Owns(*manifest)) ranked.push_back({id, CostOf(*manifest, metric)});
   }
   return ranked;
 }

@@ -25,7 +25,7 @@ struct ExportOptions {
   std::string storage;
 };
 
-// The trial's best checkpoint by validation loss, else its newest. Errors: NotFound when it has
+// The trial's best checkpoint by search.metric, else its newest. Errors: NotFound when it has
 // none.
 absl::StatusOr<v1::CheckpointSummary> BestOf(Session& session, const std::string& trial) {
   DT_ASSIGN_OR_RETURN(const Selector selector, session.ChooseTrial(trial));

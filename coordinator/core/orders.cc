@@ -8,6 +8,7 @@
 #include "coordinator/core/search_index.h"
 #include "spec/program.h"
 #include "spec/rungs.h"
+#include "spec/search.h"
 
 namespace dt {
 namespace {
@@ -72,10 +73,11 @@ v1::Assigned AssignedTo(const State& state, const Worker& worker) {
   if (worker.rank > 0) assigned.set_store_address(attempt.store_address);
   AddRungs(durable, attempt.id.trial, assigned);
   AddCode(GetExperiment(durable, attempt.id.trial.experiment).spec, assigned);
+  const Experiment& experiment = GetExperiment(durable, attempt.id.trial.experiment);
+  assigned.set_metric(experiment.spec.search().metric());
+  assigned.set_metric_goal(spec::GoalOf(experiment.spec.search()));
   if (spec::IsProgram(attempt.spec)) {
-    const Experiment& experiment = GetExperiment(durable, attempt.id.trial.experiment);
     AddPlace(state.live, attempt, recorded, worker.rank, assigned);
-    assigned.set_metric(experiment.spec.search().metric());
     assigned.set_submitted_by(experiment.submitted_by);
     assigned.set_experiment_name(experiment.spec.name());
   }

@@ -35,6 +35,12 @@ TEST(ManifestTest, GivesBackWhatWasWritten) {
   manifest.buckets = {{3, 2}, {1, 0}};
   manifest.spec_hash = "abc";
   manifest.loss = 3.25;
+  manifest.line_hash = "def";
+  manifest.warmup_steps = 12;
+  manifest.train_data = "2:aa";
+  manifest.val_data = "2:bb";
+  manifest.metric_name = "acc";
+  manifest.metric = 0.75;
   manifest.model = {{"n_head", 12u}, {"norm", "pre"}, {"bias", true}};
   manifest.provenance = {{"torch", "2.11.0"}};
   manifest.files = {{"model.safetensors", 10, "00"}};
@@ -52,6 +58,12 @@ TEST(ManifestTest, GivesBackWhatWasWritten) {
   EXPECT_EQ(read->next_sample, 99u);
   EXPECT_EQ(read->buckets, manifest.buckets);
   EXPECT_EQ(read->spec_hash, "abc");
+  EXPECT_EQ(read->line_hash, "def");
+  EXPECT_EQ(read->warmup_steps, 12);
+  EXPECT_EQ(read->train_data, "2:aa");
+  EXPECT_EQ(read->val_data, "2:bb");
+  EXPECT_EQ(read->metric_name, "acc");
+  EXPECT_EQ(read->metric, 0.75);
   EXPECT_EQ(read->loss, 3.25);
   EXPECT_EQ(read->model, manifest.model);
   EXPECT_EQ(read->provenance, manifest.provenance);
@@ -410,13 +422,28 @@ TEST(RetentionTest, OfEquallyGoodOnesTheNewerStays) {
   EXPECT_EQ(Removed({{10, 1.0}, {20, 1.0}, {30, 2.0}}, 1, 1), (std::vector<uint64_t>{10}));
 }
 
+TEST(CostTest, IsByTheMetricOfTheSearchAndItsGoal) {
+  Manifest manifest;
+  manifest.loss = 2.0;
+  EXPECT_EQ(CostOf(manifest, {}), 2.0);
+  EXPECT_EQ(CostOf(manifest, {"val_loss", true}), -2.0);
+  EXPECT_EQ(CostOf(manifest, {"acc", true}), std::nullopt) << "an older one does not say";
+  manifest.metric_name = "acc";
+  manifest.metric = 0.25;
+  EXPECT_EQ(CostOf(manifest, {"acc", true}), -0.25);
+  EXPECT_EQ(CostOf(manifest, {"acc", false}), 0.25);
+  EXPECT_EQ(CostOf(manifest, {"other", false}), std::nullopt);
+  manifest.metric = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(CostOf(manifest, {"acc", true}), std::nullopt) << "never among the best";
+}
+
 TEST_F(CheckpointTest, RanksOverAttemptsByTheLossOfTheManifest) {
   MustSave(10, 1, 1.5);
   MustSave(20, 2);
   const std::vector<RankedCheckpoint> ranked = RankCheckpoints(folder_.path(), kTrial, "spec");
   ASSERT_EQ(ranked.size(), 2u);
   EXPECT_EQ(ranked[0].id.Path(), "12/3/a2/step-20");
-  EXPECT_EQ(ranked[1].loss, 1.5);
+  EXPECT_EQ(ranked[1].cost, 1.5);
   EXPECT_TRUE(RankCheckpoints(folder_.path(), kTrial, "another").empty());
 }
 

@@ -389,6 +389,7 @@ void AgentTurn::SendStart() {
   start.node_ranks = {order.node_ranks().begin(), order.node_ranks().end()};
   start.local_devices = {order.local_devices().begin(), order.local_devices().end()};
   start.metric = order.metric();
+  start.metric_goal = order.metric_goal();
   start.submitted_by = order.submitted_by();
   start.experiment_name = order.experiment_name();
   attempt.address_sent = !order.store_address().empty();

@@ -36,7 +36,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Start, token, experiment, trial,
                                                 data_address, resume, store_address, validate_at,
                                                 share_every, code_folder, local_world_size,
                                                 node_rank, nodes, node_ranks, local_devices, metric,
-                                                submitted_by, experiment_name)
+                                                metric_goal, submitted_by, experiment_name)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Connect, token, store_address)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Stop, token, checkpoint)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Registered, token, step)

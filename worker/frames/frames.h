@@ -68,7 +68,8 @@ struct Start {
   int32_t nodes = 1;
   std::vector<int32_t> node_ranks;         // of every rank
   std::vector<std::string> local_devices;  // UUIDs of the gang's GPUs here, by local rank
-  std::string metric;                      // that a search goes by
+  std::string metric;                      // that trials are compared by; "": val_loss
+  std::string metric_goal;                 // maximize | minimize
   std::string submitted_by;
   std::string experiment_name;
 };

@@ -32,6 +32,13 @@ checkpoint::Manifest ManifestOf(const frames::Start& start, const ProgramSpec& s
   return manifest;
 }
 
+checkpoint::Metric MetricOf(const frames::Start& start) {
+  checkpoint::Metric metric;
+  if (!start.metric.empty()) metric.name = start.metric;
+  metric.maximize = start.metric_goal == "maximize";
+  return metric;
+}
+
 std::string AttemptFolder(const frames::Start& start) {
   return absl::StrCat(start.storage, "/", start.experiment, "/", start.trial, "/a", start.attempt);
 }
@@ -65,6 +72,7 @@ Keeping::Keeping(const frames::Start& start, const ProgramSpec& spec,
     : start_(start),
       trial_{start.experiment, start.trial},
       spec_hash_(HashOf(start, spec)),
+      metric_(MetricOf(start)),
       manifest_(ManifestOf(start, spec)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   DT_CHECK(wake_.valid());
@@ -80,6 +88,10 @@ Keeping::Keeping(const frames::Start& start, const ProgramSpec& spec,
   if (!listed.ok()) return;
   for (const checkpoint::CheckpointId& id : *listed) {
     if (id.attempt == start.attempt) strangers_.push_back(id);
+  }
+  for (const checkpoint::RankedCheckpoint& ranked : Ranked()) {
+    if (!ranked.cost || checkpoint::IsSuperseded(ranked.id, retention_)) continue;
+    best_cost_ = std::min(best_cost_.value_or(*ranked.cost), *ranked.cost);
   }
 }
 
@@ -132,6 +144,10 @@ Keeping::Told Keeping::Begin(const SavedFolder& saved) {
   began_ = SystemClock().Now().steady;
   checkpoint::Manifest manifest = manifest_;
   manifest.loss = saved.loss;
+  if (metric_.name != checkpoint::Metric().name) {
+    manifest.metric_name = metric_.name;
+    manifest.metric = saved.metric;
+  }
   job_ = std::async(
       std::launch::async, [this, folder = *std::move(folder), manifest = std::move(manifest)] {
         auto adopted = checkpoint::AdoptCheckpoint(
@@ -165,6 +181,11 @@ Keeping::Told Keeping::Take() {
   done.bytes = saved->bytes;
   done.seconds = absl::ToDoubleSeconds(SystemClock().Now().steady - began_);
   done.loss = saving_.loss;
+  const bool named = metric_.name != checkpoint::Metric().name;
+  const std::optional<double> cost =
+      checkpoint::CostOf(named ? saving_.metric : saving_.loss, metric_);
+  done.best = cost && (!best_cost_ || *cost < *best_cost_);
+  if (done.best) best_cost_ = cost;
   told.frames.push_back(std::move(done));
   Retain(told);
   return told;
@@ -178,16 +199,19 @@ Keeping::Told Keeping::OnRegistered(uint64_t step) {
   return told;
 }
 
-void Keeping::Retain(Told& told) {
-  if (!removes_ || start_.storage.empty()) return;
+std::vector<checkpoint::RankedCheckpoint> Keeping::Ranked() const {
   std::vector<checkpoint::RankedCheckpoint> ranked =
-      checkpoint::RankCheckpoints(start_.storage, trial_, spec_hash_);
+      checkpoint::RankCheckpoints(start_.storage, trial_, spec_hash_, metric_);
   std::erase_if(ranked, [this](const checkpoint::RankedCheckpoint& checkpoint) {
     return checkpoint.id.attempt > start_.attempt ||
            std::count(strangers_.begin(), strangers_.end(), checkpoint.id) > 0;
   });
-  for (const checkpoint::CheckpointId& old :
-       checkpoint::ChooseToRemove(std::move(ranked), retention_)) {
+  return ranked;
+}
+
+void Keeping::Retain(Told& told) {
+  if (!removes_ || start_.storage.empty()) return;
+  for (const checkpoint::CheckpointId& old : checkpoint::ChooseToRemove(Ranked(), retention_)) {
     const absl::StatusOr<std::string> left = checkpoint::TakeNameAway(start_.storage, old);
     if (!left.ok()) {
       told.complaints.emplace_back(left.status().message());

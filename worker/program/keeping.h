@@ -1,7 +1,8 @@
 // keeping.h: a program's checkpoints: which one it goes on from, how its folders become
 // checkpoints, and which of them stay.
 //
-// Role:      rank 0's, as dttrain's keeper is; the choice of what stays is the same (retention.cc).
+// Role:      rank 0's, as dttrain's keeper is; the choice of what stays is the same (retention.cc),
+//            the best being by the metric that the search goes by.
 //            A folder is hashed on a thread of its own, so that a stop is heard meanwhile.
 // Threads:   one; Begin starts another, which touches only what it was given.
 // Errors:    what cannot be removed is said in the trial's log, no more.
@@ -61,17 +62,21 @@ class Keeping {
 
  private:
   absl::StatusOr<std::string> Inside(const std::string& folder) const;
+  // The checkpoints of this attempt and of those it goes on from.
+  std::vector<checkpoint::RankedCheckpoint> Ranked() const;
   void Retain(Told& told);
 
   const frames::Start start_;
   const checkpoint::TrialId trial_;
   const std::string spec_hash_;
+  const checkpoint::Metric metric_;
   const checkpoint::Manifest manifest_;  // what all of them have
   checkpoint::Retention retention_;
   // In this attempt's folder before it began: of another coordinator's trial of the same number.
   std::vector<checkpoint::CheckpointId> strangers_;
   bool removes_ = true;
   std::optional<uint64_t> newest_, registered_step_;
+  std::optional<double> best_cost_;  // of those that stay
   SavedFolder saving_;
   absl::Duration began_;
   UniqueFd wake_;

@@ -36,7 +36,8 @@ std::vector<uint64_t> RungSteps(uint64_t steps, const std::vector<uint64_t>& div
 struct SavedFolder {
   std::string folder;
   uint64_t step = 0;
-  std::optional<double> loss;  // val_loss at this step, where it was told
+  std::optional<double> loss;    // val_loss at this step, where it was told
+  std::optional<double> metric;  // that of the search, likewise
 };
 
 class Telling {

@@ -229,6 +229,8 @@ int RunAlone(const Flags& flags) {
 int main(int argc, char** argv) {
   // A peer that dies while we write to it must not take us along.
   std::signal(SIGPIPE, SIG_IGN);
+  // A file beyond what the user may write is an error of that write, as a full disk is.
+  std::signal(SIGXFSZ, SIG_IGN);
   const dt::trainer::Flags flags = dt::trainer::ParseFlags(argc, argv);
   if (dt::trainer::MayNeedCuda(flags)) dt::trainer::BecomeCudaProgram(argv);
   dt::trainer::PinTo(flags.cores);

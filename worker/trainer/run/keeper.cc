@@ -24,6 +24,22 @@ constexpr std::chrono::milliseconds kRegistrationWait{2000};
 // ranks notice nothing before.
 constexpr std::chrono::milliseconds kLastWriteWait{5000};
 
+checkpoint::Metric MetricOf(const frames::Start& start) {
+  checkpoint::Metric metric;
+  if (!start.metric.empty()) metric.name = start.metric;
+  metric.maximize = start.metric_goal == "maximize";
+  return metric;
+}
+
+// By the name that search.metric has for it.
+std::optional<double> ValueOf(const frames::Eval& eval, const std::string& metric) {
+  if (metric == "val_loss") return eval.loss;
+  if (metric == "loss") return eval.train_loss;
+  if (metric == "hellaswag_acc") return eval.hellaswag_acc;
+  if (metric == "hellaswag_acc_norm") return eval.hellaswag_acc_norm;
+  return std::nullopt;
+}
+
 void Complain(const absl::Status& error) {
   std::fprintf(stderr, "%s\n", std::string(error.message()).c_str());
 }
@@ -42,7 +58,8 @@ std::map<std::string, std::string> ProvenanceOf(const Device& device) {
 CheckpointKeeper::CheckpointKeeper(Parts parts, int64_t step)
     : parts_(std::move(parts)),
       trial_{parts_.start.experiment, parts_.start.trial},
-      spec_hash_(LineHash(parts_.start)),
+      line_(parts_.start),
+      metric_(MetricOf(parts_.start)),
       shares_(
           ShareSteps(parts_.start.share_every, static_cast<uint64_t>(parts_.plan.target_steps))),
       resumed_step_(step),
@@ -61,8 +78,8 @@ CheckpointKeeper::CheckpointKeeper(Parts parts, int64_t step)
   }
   const checkpoint::Retention retention = CurrentRetention();
   for (const checkpoint::RankedCheckpoint& ranked : Ranked()) {
-    if (!ranked.loss || checkpoint::IsSuperseded(ranked.id, retention)) continue;
-    if (!best_saved_loss_ || *ranked.loss < *best_saved_loss_) best_saved_loss_ = ranked.loss;
+    if (!ranked.cost || checkpoint::IsSuperseded(ranked.id, retention)) continue;
+    if (!best_saved_cost_ || *ranked.cost < *best_saved_cost_) best_saved_cost_ = ranked.cost;
   }
 }
 
@@ -74,15 +91,19 @@ void CheckpointKeeper::ClearUp() {
   Retain();
 }
 
-void CheckpointKeeper::OnValidated(int64_t step, double loss) {
+void CheckpointKeeper::TakeEvaluation(const frames::Eval& eval) {
+  const auto step = static_cast<int64_t>(eval.step);
   validated_step_ = step;
-  validated_loss_ = loss;
+  validated_loss_ = eval.loss;
+  validated_metric_ = ValueOf(eval, metric_.name);
   // Resumed within the evaluation: what was saved before does not say how good it is.
   if (step == saved_step_ && saved_step_ == resumed_step_) saved_step_ = -1;
 }
 
 bool CheckpointKeeper::BestSoFar(int64_t step) const {
-  return validated_step_ == step && (!best_saved_loss_ || validated_loss_ < *best_saved_loss_);
+  if (validated_step_ != step) return false;
+  const std::optional<double> cost = checkpoint::CostOf(validated_metric_, metric_);
+  return cost && (!best_saved_cost_ || *cost < *best_saved_cost_);
 }
 
 bool CheckpointKeeper::Due(int64_t step) const {
@@ -117,8 +138,16 @@ checkpoint::Manifest CheckpointKeeper::Describe(int64_t step, BucketLayout layou
     manifest.wire = WordOf(*parts_.wire->chosen());
   }
   if (parts_.trained_seconds) manifest.trained_seconds = parts_.trained_seconds();
-  manifest.spec_hash = spec_hash_;
+  manifest.spec_hash = line_.old_hash();
+  manifest.line_hash = line_.hash();
+  manifest.warmup_steps = parts_.plan.warmup_steps;
+  manifest.train_data = parts_.data.train;
+  manifest.val_data = parts_.data.val;
   if (validated_step_ == step) manifest.loss = validated_loss_;
+  if (metric_.name != checkpoint::Metric().name) {
+    manifest.metric_name = metric_.name;
+    if (validated_step_ == step) manifest.metric = validated_metric_;
+  }
   manifest.model = ModelFields(parts_.spec.model);
   manifest.provenance = parts_.provenance;
   return manifest;
@@ -131,7 +160,7 @@ absl::StatusOr<double> CheckpointKeeper::Save(int64_t step, BucketLayout layout)
   const checkpoint::Manifest manifest = Describe(step, std::move(layout));
   begun_ = Begun{step, manifest.loss, BestSoFar(step), before};
   saved_step_ = step;
-  if (begun_->best) best_saved_loss_ = validated_loss_;
+  if (begun_->best) best_saved_cost_ = checkpoint::CostOf(validated_metric_, metric_);
   DT_RETURN_IF_ERROR(Begin({trial_, parts_.start.attempt, static_cast<uint64_t>(step)}, manifest));
   return std::chrono::duration<double>(Clock::now() - before).count();
 }
@@ -231,7 +260,7 @@ checkpoint::Retention CheckpointKeeper::CurrentRetention() const {
 
 std::vector<checkpoint::RankedCheckpoint> CheckpointKeeper::Ranked() const {
   std::vector<checkpoint::RankedCheckpoint> ranked =
-      checkpoint::RankCheckpoints(parts_.start.storage, trial_, spec_hash_);
+      checkpoint::RankCheckpoints(parts_.start.storage, trial_, line_.AsLine(), metric_);
   std::erase_if(ranked, [&](const checkpoint::RankedCheckpoint& checkpoint) {
     return checkpoint.id.attempt > parts_.start.attempt ||
            std::count(strangers_.begin(), strangers_.end(), checkpoint.id) > 0;

@@ -26,6 +26,7 @@
 #include "worker/trainer/precision/loss_scale.h"
 #include "worker/trainer/run/background_save.h"
 #include "worker/trainer/run/snapshot.h"
+#include "worker/trainer/run/training_line.h"
 #include "worker/trainer/trial/spec.h"
 #include "worker/trainer/trial/sync_steps.h"
 #include "worker/trainer/trial/wire_choice.h"
@@ -61,15 +62,17 @@ class CheckpointKeeper {
     const OuterSgd* outer = nullptr;
     SyncSteps sync;
     const WireChoice* wire = nullptr;  // what gradients travel in, where training chose it
+    DataMarks data;
   };
   // `step`: where the attempt begins; what is there needs no second checkpoint.
   CheckpointKeeper(Parts parts, int64_t step);
   // Removes what killed attempts left and what this one supersedes. Once it said that it runs.
   void ClearUp();
 
-  void OnValidated(int64_t step, double loss);
+  // What the newest step was found to be worth.
+  void TakeEvaluation(const frames::Eval& eval);
   // After `step`, behind which the ranks are equal: whether one is due by steps, by time, for a
-  // validation loss that is the best so far, or where a population is compared.
+  // metric that is the best so far, or where a population is compared.
   bool Due(int64_t step) const;
   // Whether Save would write.
   bool Writes(int64_t step) const { return step != saved_step_ && !parts_.start.storage.empty(); }
@@ -110,7 +113,8 @@ class CheckpointKeeper {
 
   const Parts parts_;
   const checkpoint::TrialId trial_;
-  const std::string spec_hash_;
+  const TrainingLine line_;
+  const checkpoint::Metric metric_;
   const std::vector<uint64_t> shares_;  // steps at which a population is compared
   const int64_t resumed_step_;
   std::optional<uint64_t> registered_step_;  // of this attempt, when last looked at
@@ -121,8 +125,8 @@ class CheckpointKeeper {
   int64_t saved_step_;
   Clock::time_point saved_time_;
   int64_t validated_step_ = -1;
-  double validated_loss_ = 0;
-  std::optional<double> best_saved_loss_;
+  std::optional<double> validated_loss_, validated_metric_;  // at that step
+  std::optional<double> best_saved_cost_;
   bool said_no_room_ = false;
   std::optional<Begun> begun_;
   BackgroundSave background_;  // last: what it runs ends first

@@ -7,10 +7,11 @@
 #include <map>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "common/check.h"
-#include "common/sha256.h"
-#include "spec/table/field.h"
+#include "corpus/fingerprint.h"
 #include "worker/trainer/parallel/whole.h"
+#include "worker/trainer/run/training_line.h"
 
 namespace dt::trainer {
 namespace {
@@ -87,7 +88,7 @@ absl::Status DealFile(const std::optional<checkpoint::Checkpoint>& checkpoint,
 // One number for each parameter in the order of reduction, and one that says which bucket it is in;
 // before them the numbers. Always the same size, so that it can be broadcast.
 at::Tensor Packed(const Restored& restored, size_t parameters) {
-  constexpr size_t kNumbers = 9;
+  constexpr size_t kNumbers = 10;
   // One more: a tied embedding may be in two stages of a pipeline.
   const auto size = static_cast<int64_t>(kNumbers + 2 * (parameters + 1));
   at::Tensor packed = at::full({size}, -1, at::kLong);
@@ -101,6 +102,7 @@ at::Tensor Packed(const Restored& restored, size_t parameters) {
   *out++ = restored.read ? 1 : 0;
   *out++ = restored.world_size;
   *out++ = restored.wire ? static_cast<int64_t>(*restored.wire) : -1;
+  *out++ = restored.warmup_steps.value_or(-1);
   DT_CHECK(out == packed.const_data_ptr<int64_t>() + kNumbers);
   for (size_t bucket = 0; bucket < restored.layout.size(); ++bucket) {
     for (const uint32_t index : restored.layout[bucket]) {
@@ -124,6 +126,7 @@ Restored Unpacked(const at::Tensor& packed) {
   restored.read = *in++ != 0;
   restored.world_size = static_cast<int32_t>(*in++);
   if (const int64_t wire = *in++; wire >= 0) restored.wire = static_cast<Wire>(wire);
+  if (const int64_t warmup = *in++; warmup >= 0) restored.warmup_steps = warmup;
   for (; in < end && *in >= 0; in += 2) {
     if (static_cast<size_t>(in[1]) >= restored.layout.size()) restored.layout.emplace_back();
     restored.layout[in[1]].push_back(static_cast<uint32_t>(in[0]));
@@ -132,7 +135,8 @@ Restored Unpacked(const at::Tensor& packed) {
 }
 
 // The checkpoint that the orders name, or what there is in its place; nothing: it begins anew.
-absl::StatusOr<std::optional<checkpoint::Checkpoint>> Choose(const frames::Start& start) {
+absl::StatusOr<std::optional<checkpoint::Checkpoint>> Choose(const frames::Start& start,
+                                                             const TrainingLine& line) {
   const std::optional<checkpoint::CheckpointId> id =
       checkpoint::ParseCheckpointPath(start.resume->path);
   if (!id) {
@@ -148,17 +152,50 @@ absl::StatusOr<std::optional<checkpoint::Checkpoint>> Choose(const frames::Start
   };
   skip(*id, named.status());
   return checkpoint::FindInPlaceOf(*id, start.storage, {start.experiment, start.trial},
-                                   start.attempt, LineHash(start), skip);
+                                   start.attempt, line.AsLine(), skip);
 }
 
-absl::StatusOr<std::optional<checkpoint::Checkpoint>> ChooseOwn(const frames::Start& start) {
-  if (!start.resume) return std::optional<checkpoint::Checkpoint>();
-  DT_ASSIGN_OR_RETURN(std::optional<checkpoint::Checkpoint> chosen, Choose(start));
-  if (chosen && chosen->manifest.spec_hash != LineHash(start)) {
-    return DamagedError(chosen->folder +
-                        " was written for another model, data, batch or optimizer");
+// Whether the shards of one split are those that the checkpoint was written with.
+absl::Status CheckShards(const checkpoint::Checkpoint& checkpoint, const char* field,
+                         const std::string& there, const std::string& here) {
+  if (there.empty() || here.empty() || there == here || !corpus::AreComparable(there, here)) {
+    return absl::OkStatus();
   }
+  return DataError(absl::StrCat(
+      "the shards of ", field, " are not those that this trial has trained with: checkpoint ",
+      checkpoint.id.Path(), " was written with others. Put them back and give 'dtctl retry', or ",
+      "submit another experiment for the new ones"));
+}
+
+absl::StatusOr<std::optional<checkpoint::Checkpoint>> ChooseOwn(const frames::Start& start,
+                                                                const TrainingLine& line,
+                                                                const DataMarks& data) {
+  if (!start.resume) return std::optional<checkpoint::Checkpoint>();
+  DT_ASSIGN_OR_RETURN(std::optional<checkpoint::Checkpoint> chosen, Choose(start, line));
+  if (!chosen) return chosen;
+  const checkpoint::Manifest& manifest = chosen->manifest;
+  if (!line.Owns(manifest)) {
+    return ConfigError(absl::StrCat(
+        "checkpoint ", chosen->id.Path(),
+        " was written for another model, data, batch, optimizer or schedule than this trial has, ",
+        "so it cannot go on from there; submit another experiment"));
+  }
+  DT_RETURN_IF_ERROR(CheckShards(*chosen, "data.train", manifest.train_data, data.train));
+  DT_RETURN_IF_ERROR(CheckShards(*chosen, "data.val", manifest.val_data, data.val));
   return chosen;
+}
+
+// The warm-up of the plan that training began with, whatever was made of its steps since.
+std::optional<int64_t> WarmupOf(const checkpoint::Manifest& manifest, const frames::Start& start,
+                                const TrainingLine& line) {
+  if (manifest.warmup_steps) return manifest.warmup_steps;
+  const std::optional<int64_t> steps = line.OldSteps(manifest);
+  const nlohmann::json* schedule =
+      start.spec.contains("schedule") ? &start.spec["schedule"] : nullptr;
+  if (!steps || schedule == nullptr || !schedule->contains("warmup_ratio")) return std::nullopt;
+  const auto fixed = schedule->value("warmup_steps", nlohmann::json(-1));
+  if (fixed != -1 && fixed != "-1") return std::nullopt;
+  return WarmupSteps((*schedule)["warmup_ratio"].get<double>(), *steps);
 }
 
 // All that is no tensor.
@@ -173,6 +210,7 @@ Restored Described(const checkpoint::Checkpoint& checkpoint, size_t parameters) 
                     checkpoint.manifest.loss.has_value(),
                     /*read=*/true,
                     checkpoint.manifest.world_size,
+                    {},
                     {}};
   for (const Wire wire : {Wire::kFp32, Wire::kBf16}) {
     if (checkpoint.manifest.wire == WordOf(wire)) restored.wire = wire;
@@ -191,40 +229,6 @@ Restored Described(const checkpoint::Checkpoint& checkpoint, size_t parameters) 
 }
 
 }  // namespace
-
-std::string SpecHash(const nlohmann::json& spec) {
-  nlohmann::json kept = nlohmann::json::object();
-  for (const char* part : {"seed", "data", "model", "train", "optimizer", "schedule"}) {
-    if (spec.contains(part)) kept[part] = spec[part];
-  }
-  // These change no number.
-  for (const char* harmless : {"hash_every", "max_time_seconds"}) {
-    if (kept.contains("train")) kept["train"].erase(harmless);
-  }
-  // The same once more, where the size is there too.
-  if (kept.contains("train")) {
-    const nlohmann::json size = kept["train"].value("global_batch_size", nlohmann::json(0));
-    if (size != 0 && size != "0") kept["train"].erase("global_batch_tokens");
-  }
-  if (kept.contains("model")) kept["model"].erase("activation_checkpointing");
-  // As before there was such a field: checkpoints of then are still good.
-  if (kept.contains("model") && kept["model"].is_object() &&
-      kept["model"].value("init_from", nlohmann::json()) == "") {
-    kept["model"].erase("init_from");
-  }
-  return Sha256Hex(kept.dump());
-}
-
-std::string LineHash(const frames::Start& start) {
-  if (!(start.share_every > 0)) return SpecHash(start.spec);
-  nlohmann::json kept = start.spec;
-  for (const spec::Field& field : spec::FieldTable()) {
-    const spec::JsonPlace place = spec::JsonPlaceOf(field);
-    if (!field.within_run || !kept.contains(place.section)) continue;
-    kept[place.section].erase(place.name);
-  }
-  return SpecHash(kept);
-}
 
 uint64_t BytesOf(const Snapshot& snapshot) {
   uint64_t bytes = 0;
@@ -274,14 +278,18 @@ void TakePartInSaving(const Snapshot& snapshot) {
 
 absl::StatusOr<Restored> RestoreSnapshot(const frames::Start& start, Mesh& mesh,
                                          const std::vector<Piece>& parameters, AdamW& optimizer,
-                                         const std::vector<Piece>& outer) {
+                                         const std::vector<Piece>& outer, const DataMarks& data) {
   at::NoGradGuard no_grad;
   const bool whole = AreWhole(parameters);
   Restored restored;
   std::optional<checkpoint::Checkpoint> chosen;
   if (mesh.IsRoot()) {
-    DT_ASSIGN_OR_RETURN(chosen, ChooseOwn(start));
-    if (chosen) restored = Described(*chosen, parameters.size());
+    const TrainingLine line(start);
+    DT_ASSIGN_OR_RETURN(chosen, ChooseOwn(start, line, data));
+    if (chosen) {
+      restored = Described(*chosen, parameters.size());
+      restored.warmup_steps = WarmupOf(chosen->manifest, start, line);
+    }
     // All of it before anything is sent: rank 0 is whole, whatever becomes of that.
     if (chosen && whole) {
       DT_RETURN_IF_ERROR(ReadFile(*chosen, kModelFile, parameters));

@@ -4,7 +4,7 @@
 //          outer.safetensors, which is there only where training has some, the momentum of an outer
 //          optimizer. What differs by rank (random numbers, position in the data) is a function of
 //          seed, step and rank, so it needs no saving.
-// Errors:  those of the checkpoint room; LibTorch's exceptions pass through.
+// Errors:  those of the checkpoint room, and what a call says; LibTorch's exceptions pass through.
 // Tests:   tests/worker/trainer/run/snapshot_test.cc, tests/worker/trainer/run/attempt_test.cc,
 //          tests/gpu
 #pragma once
@@ -27,11 +27,10 @@
 
 namespace dt::trainer {
 
-// The parts of a specification without which the numbers of a checkpoint mean something else.
-std::string SpecHash(const nlohmann::json& spec);
-// The same of an attempt. Of a population's without what it changes while it trains: members go on
-// from each other's checkpoints.
-std::string LineHash(const frames::Start& start);
+// Fingerprints (corpus/fingerprint.h) of the shards here; "": there are none, or nobody asks.
+struct DataMarks {
+  std::string train, val;
+};
 
 // The tensors of a training state: parameters, their moments, and the outer optimizer's.
 struct Snapshot {
@@ -66,14 +65,19 @@ struct Restored {
   bool read = false;              // there was a checkpoint
   int32_t world_size = 0;         // of the attempt that wrote it
   std::optional<Wire> wire;       // what gradients travelled in, where that attempt had chosen it
+  // That of the plan which training began with; nothing: that of the one it has now.
+  std::optional<int64_t> warmup_steps;
 };
 // Every rank: rank 0 reads and verifies, the others get it from there. Without start.resume
 // everyone gets what rank 0 has; what is spread stays. Where the checkpoint of the orders is
 // damaged or gone, a newer good one of the same attempt is used, else the newest good one before
 // it, else step 0; each one skipped is said on stderr, which becomes the trial's log. `outer`,
-// which is whole, stays where the checkpoint has none.
+// which is whole, stays where the checkpoint has none. Errors: ConfigError where the checkpoint is
+// of another training, DataError where it was written with other shards than `data`; trying again
+// helps neither.
 absl::StatusOr<Restored> RestoreSnapshot(const frames::Start& start, Mesh& mesh,
                                          const std::vector<Piece>& parameters, AdamW& optimizer,
-                                         const std::vector<Piece>& outer = {});
+                                         const std::vector<Piece>& outer = {},
+                                         const DataMarks& data = {});
 
 }  // namespace dt::trainer

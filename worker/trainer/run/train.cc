@@ -48,6 +48,7 @@ class Attempt {
   absl::Status Prepare();
   absl::Status Build();
   absl::Status Train();
+  void MakeKeeper();  // of rank 0
 
   // Whether the ranks are equal: else what is due waits until they are.
   bool IsWhole() const { return step_ == begun_step_ || members_.sync.After(step_); }
@@ -227,8 +228,10 @@ absl::Status Attempt::Build() {
   budget_ = {spec.train.max_time, 0, 0};
   Restored restored;
   if (start_.resume) {
-    DT_ASSIGN_OR_RETURN(restored, RestoreSnapshot(start_, *members_.mesh, parameters,
-                                                  *state_.optimizer, OuterState()));
+    DT_ASSIGN_OR_RETURN(restored,
+                        RestoreSnapshot(start_, *members_.mesh, parameters, *state_.optimizer,
+                                        OuterState(), MarksOf(state_)));
+    if (restored.warmup_steps) members_.plan.warmup_steps = *restored.warmup_steps;
     step_ = begun_step_ = restored.step;
     resumed_from_ = restored.from;
     trained_before_ = restored.trained_seconds;
@@ -241,7 +244,8 @@ absl::Status Attempt::Build() {
   }
   if (state_.pretrained && step_ == 0) {
     DT_RETURN_IF_ERROR(LoadPretrained(*state_.pretrained, *members_.mesh, parameters));
-    std::fprintf(stderr, "beginning with the weights of %s\n", state_.pretrained->path.c_str());
+    std::fprintf(stderr, "beginning with the weights of %s%s\n", state_.pretrained->path.c_str(),
+                 state_.pretrained->our_layout ? ", whose projections are [out, in]" : "");
   }
   if (spec.compression == Compression::kAuto) {
     state_.wire_choice = WireChoice(restored.wire, step_);
@@ -257,6 +261,29 @@ absl::Status Attempt::Build() {
   return absl::OkStatus();
 }
 
+void Attempt::MakeKeeper() {
+  CheckpointKeeper::Parts parts{start_,
+                                state_.spec,
+                                members_.plan,
+                                device_,
+                                conversation_,
+                                state_.home->pieces(),
+                                *state_.optimizer,
+                                state_.loss_scale.get(),
+                                &state_.noise_scale,
+                                ProvenanceOf(device_),
+                                resumed_from_};
+  if (state_.spec.train.max_time > 0) {
+    parts.trained_seconds = [this] { return teller_->TrainedSeconds(); };
+  }
+  parts.mesh = members_.mesh.get();
+  parts.outer = state_.outer.get();
+  parts.sync = members_.sync;
+  parts.data = MarksOf(state_);
+  parts.wire = &state_.wire_choice;
+  state_.keeper = std::make_unique<CheckpointKeeper>(std::move(parts), step_);
+}
+
 absl::Status Attempt::Train() {
   teller_.emplace(StepTeller::Parts{start_, state_.spec, members_.plan, device_, conversation_,
                                     *members_.mesh, *members_.strategy, state_.noise_scale, budget_,
@@ -264,27 +291,7 @@ absl::Status Attempt::Train() {
   Stepper stepper({state_.spec, members_.plan, device_, *members_.timeline, *state_.model,
                    *state_.optimizer, *members_.loader, *members_.mesh, *members_.strategy,
                    state_.loss_scale.get(), members_.stages.get()});
-  if (IsRoot()) {
-    CheckpointKeeper::Parts parts{start_,
-                                  state_.spec,
-                                  members_.plan,
-                                  device_,
-                                  conversation_,
-                                  state_.home->pieces(),
-                                  *state_.optimizer,
-                                  state_.loss_scale.get(),
-                                  &state_.noise_scale,
-                                  ProvenanceOf(device_),
-                                  resumed_from_};
-    if (state_.spec.train.max_time > 0) {
-      parts.trained_seconds = [this] { return teller_->TrainedSeconds(); };
-    }
-    parts.mesh = members_.mesh.get();
-    parts.outer = state_.outer.get();
-    parts.sync = members_.sync;
-    parts.wire = &state_.wire_choice;
-    state_.keeper = std::make_unique<CheckpointKeeper>(std::move(parts), step_);
-  }
+  if (IsRoot()) MakeKeeper();
   MicroStepBalance balance = MakeBalance(state_.spec, members_.plan.batch, step_);
   conversation_.Say(frames::Running{start_.token, static_cast<uint64_t>(step_)});
   if (state_.keeper != nullptr) state_.keeper->ClearUp();
@@ -455,7 +462,7 @@ absl::Status Attempt::Evaluate(Stepper& stepper) {
     std::fprintf(stderr, "step %lld  validation loss %.4f\n", static_cast<long long>(step_),
                  validation.loss);
     conversation_.Say(eval);
-    state_.keeper->OnValidated(step_, validation.loss);
+    state_.keeper->TakeEvaluation(eval);
   }
   return absl::OkStatus();
 }

@@ -85,5 +85,19 @@ TEST_F(OldCheckpointsTest, ATrialOfAnOlderReleaseGoesOnFromItsCheckpoint) {
   EXPECT_GE(releases, 1u);
 }
 
+// Its hash has the number of steps in it, which `dtctl extend` changes.
+TEST_F(OldCheckpointsTest, ATrialThatWasExtendedSinceGoesOnFromItsCheckpoint) {
+  for (const auto& entry : fs::directory_iterator(OLD_CHECKPOINTS)) {
+    SCOPED_TRACE(entry.path().filename().string());
+    auto spec = nlohmann::json::parse(Slurp(entry.path() / "start.json"));
+    spec["train"]["max_steps"] = "20";
+    const Told rest =
+        GoOn(entry.path(), spec, nlohmann::json::parse(Slurp(entry.path() / "told.json")));
+    ExpectFinished(rest);
+    EXPECT_EQ(rest.resumed_step, kStep);
+    EXPECT_EQ(rest.rows.size(), 20 - kStep);
+  }
+}
+
 }  // namespace
 }  // namespace dt::testing

@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 class AttemptRetentionTest : public AttemptTest {
  protected:
   AttemptRetentionTest() {
+    WriteShard(folder_, "data/val.bin", 4000000);  // of which one test reads long
     start_.spec["train"]["max_steps"] = "12";
     start_.spec["checkpoint"] = {{"every", {{"steps", 2}}}, {"keep_latest", 1}, {"keep_best", 0}};
   }
@@ -42,7 +43,6 @@ class AttemptRetentionTest : public AttemptTest {
   // Runs until the step after `step`, which is saved because the trainer is told to stop: within an
   // evaluation that nobody waits for.
   Told RunAndDrainAfter(uint64_t step) {
-    WriteShard(folder_, "data/val.bin", 4000000);
     frames::Start drained = start_;
     drained.spec["eval"] = {{"every", step + 1}, {"batches", 1000000}};
     Told told = gang_.Run(drained, [&](TrainerGang& gang, const frames::FromTrainer& frame) {
@@ -117,6 +117,46 @@ TEST_F(AttemptRetentionTest, EveryValidationLossThatIsTheBestSoFarIsSaved) {
   EXPECT_EQ(least, best);
 }
 
+TEST_F(AttemptRetentionTest, TheBestIsByTheMetricThatTrialsAreComparedBy) {
+  WriteEndings("tasks/hellaswag.jsonl", 40);
+  start_.spec["data"]["tokenizer"] = "byte";
+  start_.spec["model"]["vocab_size"] = start_.spec["model"]["vocab_pad"] = 257;
+  start_.spec["eval"]["hellaswag"] = "tasks/hellaswag.jsonl";
+  start_.spec["eval"]["every"] = "1";
+  start_.spec["optimizer"]["lr"] = 0.02;
+  start_.spec["checkpoint"] = {{"every", {{"steps", 0}}}, {"keep_latest", 1}, {"keep_best", 1}};
+  start_.metric = "hellaswag_acc";
+  for (const char* goal : {"maximize", "minimize"}) {
+    SCOPED_TRACE(goal);
+    start_.metric_goal = goal;
+    ++start_.trial;
+    const Told told = gang_.Run(start_);
+    ASSERT_EQ(told.Cause(), "finished") << told.Message();
+    ASSERT_EQ(told.evals.size(), 12u);
+    const double sign = start_.metric_goal == "maximize" ? -1 : 1;
+    uint64_t best = 0;
+    double least = 2;
+    std::set<uint64_t> best_so_far;
+    for (const frames::Eval& eval : told.evals) {
+      if (sign * *eval.hellaswag_acc >= least) continue;
+      least = sign * *eval.hellaswag_acc;
+      best = eval.step;
+      best_so_far.insert(best);
+    }
+    if (sign * *told.evals.back().hellaswag_acc == least) best = 12;  // of equal ones the newer
+    for (const frames::CheckpointDone& checkpoint : told.checkpoints) {
+      EXPECT_EQ(checkpoint.best, best_so_far.contains(checkpoint.step)) << checkpoint.step;
+    }
+    std::set<std::string> kept{"step-12", "step-" + std::to_string(best)};
+    std::set<std::string> left;
+    const std::string folder = start_.storage + "/7/" + std::to_string(start_.trial) + "/a1";
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      left.insert(entry.path().filename().string());
+    }
+    EXPECT_EQ(left, kept);
+  }
+}
+
 TEST_F(AttemptRetentionTest, TheNewestRegisteredCheckpointStaysWhileNobodyRegistersALaterOne) {
   gang_.RegisterUpTo(4);
   const Told told = gang_.Run(start_);
@@ -131,6 +171,19 @@ TEST_F(AttemptRetentionTest, WhatWasResumedFromStaysUntilTheAttemptHasRegistered
   gang_.RegisterUpTo(0);
   EXPECT_EQ(gang_.Run(start_).Cause(), "finished");
   EXPECT_EQ(Left(), (Names{"a1/step-6", "a2/step-12"}));
+}
+
+TEST_F(AttemptRetentionTest, AFileBeyondWhatTheUserMayWriteEndsTheAttemptWithASentence) {
+  BeginProcesses();
+  TrainerGang gang(1);
+  const Told told = gang.Run(start_, [&](TrainerGang& of, const frames::FromTrainer& frame) {
+    const auto* done = std::get_if<frames::StepDone>(&frame);
+    if (done == nullptr || done->row["step"] != 1) return;
+    const rlimit small{4096, 4096};
+    ASSERT_EQ(prlimit(of.rank(0).pid(), RLIMIT_FSIZE, &small, nullptr), 0);
+  });
+  EXPECT_EQ(told.Cause(), "trainer_crash") << "as a full disk does";
+  EXPECT_NE(told.Message().find("File too large"), std::string::npos) << told.Message();
 }
 
 TEST_F(AttemptRetentionTest, TheLastCheckpointReplacesTheOneBeforeOnceItIsRegistered) {
