@@ -207,7 +207,7 @@ std::string WhoHasSlots(const State& state, const Constraint& constraint, absl::
   const LiveAttempt* soonest = nullptr;
   absl::Duration end = absl::InfiniteDuration();
   for (const Worker& worker : state.live.workers) {
-    if (worker.attempt == nullptr || worker.presence != Presence::kConnected) continue;
+    if (worker.attempt == nullptr || worker.presence == Presence::kLost) continue;
     if (!Meets(constraint, worker.hello)) continue;
     trials.insert(worker.attempt->id.trial);
     const absl::Duration ends = ExpectedEnd(state, *worker.attempt, now);
