@@ -35,6 +35,9 @@ inline constexpr absl::Duration kReconnectMax = absl::Seconds(5);
 // A worker whose certificate is refused tries as often: only a person can change that, and the
 // trainer that it holds goes on meanwhile.
 inline constexpr absl::Duration kReconnectRefused = absl::Minutes(1);
+// The least backoff behind a fault of a worker's host, which costs the trial nothing: a full disk
+// may stay full. Doubles as any.
+inline constexpr absl::Duration kWorkerFaultBackoff = absl::Seconds(5);
 // Retry backoff doubles up to this.
 inline constexpr absl::Duration kRetryBackoffMax = absl::Minutes(5);
 // A trainer told to save and stop has this long to write the checkpoint of a large model; then it
@@ -333,6 +336,9 @@ inline constexpr size_t kStreams = 2 * kWorkers;
 // Instances of one worker name whose acknowledgements are remembered beside the newest. One that is
 // forgotten is refused because its numbers do not start where they must; nothing is counted twice.
 inline constexpr size_t kInstancesPerWorker = 4;
+// Earlier lives of a slot's worker that it knows to have ended: one that is started again and again
+// before the coordinator answers has had a few.
+inline constexpr size_t kEndedInstances = 16;
 // Acknowledgements kept on disk over all names, newest first: of twice the instances that may be
 // connected at once, so that a start never reads a fleet's whole history.
 inline constexpr size_t kAcknowledgementsOnDisk = 2 * kWorkers;
@@ -341,7 +347,10 @@ inline constexpr size_t kLeftBehindMax = 10000;
 
 // --- Logs ---
 inline constexpr size_t kLogLineBytes = 8 << 10;
-inline constexpr int kLogLinesPerSecond = 200;  // a rank
+inline constexpr int kLogLinesPerSecond = 200;  // a pipe of a rank
+// The newest of more lines wait for the next second, whose allowance they are: a traceback and what
+// a library prints behind it.
+inline constexpr size_t kLogLinesHeld = kLogLinesPerSecond;
 inline constexpr size_t kLogChunkBytes = 64 << 10;
 // What a chunk takes besides its text: the numbers beside it and its entry in the index.
 inline constexpr size_t kLogRowBytes = 64;

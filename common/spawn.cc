@@ -1,5 +1,6 @@
 #include "common/spawn.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -155,6 +157,12 @@ int ForkAndExec(const SpawnOptions& options, char* const* words, char* const* va
   return error;
 }
 
+// It says something of the system, and nothing of the program.
+bool LacksMeans(int error) {
+  constexpr std::array<int, 8> kErrors{EAGAIN, ENOMEM, EMFILE, ENFILE, ENOSPC, EIO, EDQUOT, ESTALE};
+  return std::find(kErrors.begin(), kErrors.end(), error) != kErrors.end();
+}
+
 }  // namespace
 
 Environment EnvironmentWith(const Environment& over) {
@@ -201,7 +209,8 @@ absl::StatusOr<pid_t> Spawn(const SpawnOptions& options) {
       break;
   }
   if (error != 0) {
-    return absl::UnavailableError(absl::StrCat("starting ", options.path, ": ", strerror(error)));
+    const std::string text = absl::StrCat("starting ", options.path, ": ", strerror(error));
+    return LacksMeans(error) ? absl::ResourceExhaustedError(text) : absl::UnavailableError(text);
   }
   return pid;
 }

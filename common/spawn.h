@@ -1,7 +1,8 @@
 // spawn.h: starts another program. Fork nowhere else: a process of ours may have gRPC's threads.
 //
 // Threads: any; with Life::kOfStarter one that lives as long as the program is to.
-// Errors:  Unavailable, with the program's path and the system's reason.
+// Errors:  with the program's path and the system's reason: ResourceExhausted where the system has
+//          no room for another process, or its disk fails: another try may help; else Unavailable.
 // Tests:   tests/common/spawn_test.cc
 #pragma once
 

@@ -99,7 +99,8 @@ class Validator {
   }
 
   template <typename Labels>
-  void CheckLabels(const std::string& path, const Labels& labels) {
+  void CheckLabels(const std::string& path, const Labels& labels,
+                   internal::Lines values = internal::Lines::kOne) {
     if (labels.size() > static_cast<int>(limits::kLabels)) {
       Add(path, "too_many",
           absl::StrCat(path, " has ", labels.size(), " entries; at most ", limits::kLabels,
@@ -113,10 +114,10 @@ class Validator {
       if (label.key().empty()) Add(path, "empty", absl::StrCat(path, " has an empty key"));
       const std::string where = absl::StrCat(path, ".", label.key());
       using internal::Lines;
-      for (const auto& [what, text, limit] :
-           {std::tuple{"key", &label.key(), limits::kNameBytes},
-            std::tuple{"value", &label.value(), limits::kTextBytes}}) {
-        const std::string problem = internal::TextProblem(*text, limit, Lines::kOne);
+      for (const auto& [what, text, limit, lines] :
+           {std::tuple{"key", &label.key(), limits::kNameBytes, Lines::kOne},
+            std::tuple{"value", &label.value(), limits::kTextBytes, values}}) {
+        const std::string problem = internal::TextProblem(*text, limit, lines);
         if (!problem.empty()) {
           Add(where, "bad_text", absl::StrCat("a ", what, " of ", path, " ", problem));
         }
@@ -126,9 +127,10 @@ class Validator {
 
   void CheckEnv() {
     const auto& env = spec_.base().resources().env();
-    CheckLabels("resources.env", env);
     // CheckProgram has its rules. What dtrain's trainer measures is held to the trainer's.
-    if (IsProgram(spec_) && !IsNetworkBench(spec_.base().command())) return;
+    const bool program = IsProgram(spec_) && !IsNetworkBench(spec_.base().command());
+    CheckLabels("resources.env", env, program ? internal::Lines::kMany : internal::Lines::kOne);
+    if (program) return;
     for (const v1::Label& label : env) {
       const std::string& name = label.key();
       const auto begins = [&](const char* prefix) { return absl::StartsWith(name, prefix); };

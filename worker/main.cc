@@ -118,6 +118,29 @@ absl::Status CheckUtf8(const Flags& flags) {
     return absl::InvalidArgumentError(
         absl::StrCat(flag, " is '", Printable(text), "', which is not UTF-8; give it in UTF-8"));
   }
+  for (const auto& [flag, text] : texts) {
+    // Paths are this host's business; the others are shown to everybody.
+    const bool path =
+        flag == std::string_view("--data-root") || flag == std::string_view("--storage");
+    if (path || Printable(text) == text) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        flag, " is '", Printable(text), "', which has a control character; leave it out"));
+  }
+  return absl::OkStatus();
+}
+
+// Folders that trainers and programs are told of, which are UTF-8 there too.
+absl::Status CheckFolders(const WorkerConfig& config) {
+  const std::pair<const char*, const std::string*> folders[] = {
+      {"--storage", &config.agent.storage},
+      {"--data-root", &config.agent.data_root},
+      {"--run-dir", &config.code_folder}};
+  for (const auto& [flag, folder] : folders) {
+    if (IsUtf8(*folder)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        flag, ": the path '", Printable(*folder),
+        "' is not UTF-8, and trainers are told it in UTF-8; name a folder whose path is"));
+  }
   return absl::OkStatus();
 }
 
@@ -320,6 +343,8 @@ absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   agent.trainer_path = config.trainer.path;
   config.code_folder = std::filesystem::absolute(RunFolderOf(flags), code).string() + "/code";
   config.slot = SlotName(slot, agent.hello);
+  config.lives = RunFolderOf(flags) + "/" + config.slot + ".lives";
+  DT_RETURN_IF_ERROR(CheckFolders(config));
   DT_ASSIGN_OR_RETURN(config.program, MakeProgramCommand(flags, slot, share, agent.hello));
   agent.program_path = config.program.path;
   if (!AreLocalAddresses(config.coordinators) && IsLocalAddress(flags.data_address + ":1")) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -113,6 +114,18 @@ TEST(SpawnErrorTest, AMissingProgramIsNamed) {
     EXPECT_EQ(std::string(pid.status().message()),
               "starting /absent/program: No such file or directory");
   }
+}
+
+TEST(SpawnErrorTest, WhatTheSystemLacksIsToldFromAProgramThatCannotRun) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  SpawnOptions options{.path = "/bin/true", .life = Life::kOfStarter};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const absl::StatusOr<pid_t> pid = Spawn(options);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(absl::IsResourceExhausted(pid.status())) << pid.status();
+  EXPECT_TRUE(absl::IsUnavailable(Spawn({.path = "/absent/program"}).status()));
 }
 
 TEST(SpawnErrorTest, AFolderThatIsNotThereIsAnError) {

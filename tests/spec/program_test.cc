@@ -278,6 +278,22 @@ TEST(ProgramTest, AMeasurementOfTheNetworkIsCheckedAsTheTrainersOwn) {
             "trainer measures; remove it");
 }
 
+TEST(ProgramTest, AVariableMayBeEmptyOrHaveSeveralLines) {
+  v1::ExperimentSpec spec = Program({"./run"});
+  for (const auto& [name, value] : {std::pair{"EMPTY", ""}, std::pair{"KEY", "one=1\ntwo\tü\n"}}) {
+    v1::Label& variable = *spec.mutable_base()->mutable_resources()->add_env();
+    variable.set_key(name);
+    variable.set_value(value);
+  }
+  EXPECT_EQ(Problems(spec), Strings());
+  const auto trials = Resolved(spec);
+  ASSERT_EQ(trials.size(), 1u);
+  EXPECT_EQ(trials[0].resources().env(0).value(), "");
+  EXPECT_EQ(trials[0].resources().env(1).value(), "one=1\ntwo\tü\n");
+  spec.mutable_base()->mutable_resources()->mutable_env(0)->set_value("a\x1b[2J");
+  EXPECT_EQ(Problems(spec).size(), 1u) << "a control character";
+}
+
 TEST(ProgramTest, UnknownNamesAreRefusedWithTheirPlace) {
   v1::ExperimentSpec spec = Program({"./run", "{lerning_rate}"});
   Sweep(spec, "learning_rate", {NumberValue(0.1)});

@@ -262,7 +262,7 @@ TEST_F(DtworkerTest, AMissingTrainerIsNamedInTheEnd) {
   StartWorker({"--trainer", "/nowhere/dttrain"});
   Order(10);
   ASSERT_TRUE(AwaitEnd());
-  EXPECT_EQ(fleet_.EndCause(), v1::CAUSE_TRAINER_CRASH);
+  EXPECT_EQ(fleet_.EndCause(), v1::CAUSE_WORKER_FAULT);
   EXPECT_NE(fleet_.EndMessage().find("/nowhere/dttrain"), std::string::npos);
 }
 
@@ -270,7 +270,7 @@ TEST_F(DtworkerTest, ATrainerThatDiesEarlyIsReportedWithItsLastLine) {
   StartWorker({}, {{"FAKE_DIE_EARLY", "1"}});
   Order(10);
   ASSERT_TRUE(AwaitEnd());
-  EXPECT_EQ(fleet_.EndCause(), v1::CAUSE_TRAINER_CRASH);
+  EXPECT_EQ(fleet_.EndCause(), v1::CAUSE_WORKER_FAULT);
   EXPECT_NE(fleet_.EndMessage().find("dying early"), std::string::npos);
 }
 

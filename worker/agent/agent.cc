@@ -16,7 +16,8 @@ namespace agent_internal {
 
 // ---- the stream ----
 
-void AgentTurn::Take(const StreamConnected&) {
+void AgentTurn::Take(StreamConnected& event) {
+  s_.ended_instances = std::move(event.ended_instances);
   s_.connected = true;
   s_.contact = false;
   ++s_.session;
@@ -88,6 +89,8 @@ void AgentTurn::ForgetJournal() {
 }
 
 void AgentTurn::ForgetPending() {
+  s_.writer.reset();
+  s_.earlier_writer.reset();
   s_.pending_rows.clear();
   s_.pending_log.clear();
   s_.pending_log_dropped = 0;
@@ -123,7 +126,6 @@ void AgentTurn::FollowOrders() {
   if (order.kill() || order.abandon()) return;
   s_.attempt = LocalAttempt{.token = s_.desired->token, .assigned = order};
   s_.pending_token = s_.desired->token;
-  s_.pending_rank = order.rank();
   s_.newest_kind = KindOf(order.spec());
   s_.report_urgent = true;
   if (s_.draining) {
@@ -176,8 +178,11 @@ void AgentTurn::Take(const CodeFailed& event) {
       s_.attempt->stage != AttemptStage::kWaiting) {
     return;
   }
-  EndHeld(v1::CAUSE_WORKER_LOST, absl::StrCat("worker ", s_.options.hello.worker(),
-                                              " did not get the code: ", event.message));
+  const bool host = event.fault == CodeFault::kHost;
+  EndHeld(host ? v1::CAUSE_WORKER_FAULT : v1::CAUSE_WORKER_LOST,
+          absl::StrCat(
+              "worker ", s_.options.hello.worker(),
+              host ? " has no place for the code: " : " did not get the code: ", event.message));
   ReleaseHeld();
 }
 

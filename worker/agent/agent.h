@@ -32,6 +32,7 @@
 #include "common/limits.h"
 #include "dtrain/v1/fleet.pb.h"
 #include "worker/agent/item_buffer.h"
+#include "worker/agent/last_words.h"
 #include "worker/frames/frames.h"
 
 namespace dt {
@@ -62,7 +63,9 @@ struct AgentOptions {
 };
 
 // ---- events ----
-struct StreamConnected {};
+struct StreamConnected {
+  std::vector<uint64_t> ended_instances;  // of this slot, as in Hello
+};
 struct StreamLost {};
 struct OrdersReceived {
   uint64_t session = 0;
@@ -85,11 +88,12 @@ struct TrainerExited {
   int wait_status = 0;  // as from waitpid
   OomEvidence oom = OomEvidence::kNone;
 };
-enum class LogPipe { kOutput, kErrors };
 struct LogLines {
   std::vector<std::string> lines;  // without newlines
-  uint64_t dropped = 0;            // lines the reader counted and left out
+  uint64_t dropped = 0;            // lines before them that the reader left out
   LogPipe pipe = LogPipe::kOutput;
+  std::string dropped_error;  // newest of those left out that says an error; "": none does
+  bool before_start = false;  // written before the newest `start` was sent
 };
 // What LookForCheckpoints found to be gone, of those that it named.
 struct CheckpointsGone {
@@ -101,9 +105,11 @@ struct CodeReady {
   AttemptToken token;
   std::string folder;
 };
+enum class CodeFault { kNotGot, kHost };  // did not come; or this host has no place for it
 struct CodeFailed {
   AttemptToken token;
   std::string message;
+  CodeFault fault = CodeFault::kNotGot;
 };
 struct TimePassed {};
 struct Terminate {};  // SIGTERM: drain; a second one: leave at once
@@ -115,7 +121,7 @@ using AgentEvent =
 
 // ---- actions ----
 struct SpawnTrainer {
-  std::map<std::string, std::string> env;  // resources.env of the attempt
+  std::map<std::string, std::string> env;  // resources.env of an attempt of the own trainer
   TrainerKind kind = TrainerKind::kOwn;
 };
 struct SendFrame {
@@ -158,6 +164,7 @@ enum class TrainerPhase {
 struct Trainer {
   TrainerPhase phase = TrainerPhase::kNone;
   bool was_ready = false;  // said `idle` once
+  bool used = false;       // was given an attempt
   TrainerKind kind = TrainerKind::kOwn;
   std::map<std::string, std::string> env;
   frames::Hello hello;
@@ -199,6 +206,12 @@ struct LocalAttempt {
   std::optional<v1::Prepared> prepared;
 };
 
+// Whose log a line goes into.
+struct LogOwner {
+  AttemptToken token;
+  int32_t rank = 0;
+};
+
 struct DesiredAttempt {
   AttemptToken token;
   v1::Assigned assigned;
@@ -213,6 +226,7 @@ struct AgentState {
   bool connected = false;
   bool contact = false;  // orders came on this stream: somebody is there
   bool hello_sent = false;
+  std::vector<uint64_t> ended_instances;
   bool report_in_flight = false;
   bool report_urgent = false;  // something to tell that does not wait for the heartbeat
   absl::Duration next_report;  // steady time of the next heartbeat
@@ -230,13 +244,14 @@ struct AgentState {
 
   // What is to be told.
   ItemBuffer buffer;
-  AttemptToken pending_token;  // of pending_rows and pending_log
-  int32_t pending_rank = 0;
+  AttemptToken pending_token;  // of pending_rows
   std::vector<v1::StepRow> pending_rows;
+  std::optional<LogOwner> writer;          // what the trainer prints now is of this attempt
+  std::optional<LogOwner> earlier_writer;  // and what it printed before its newest `start`, of this
+  LogOwner pending_log_owner;
   std::string pending_log;
-  uint64_t pending_log_dropped = 0;
-  std::string last_line;   // the trainer's newest line, evidence when it dies
-  std::string last_error;  // the newest on its standard error: of a program the better evidence
+  uint64_t pending_log_dropped = 0;  // behind pending_log
+  LastWords last_words;              // of the attempt that the trainer was given, or of its start
 
   // Going.
   bool draining = false;

@@ -1,6 +1,7 @@
 // agent_report.cc: what the coordinator is told, and when.
 #include <utility>
 
+#include "common/text.h"
 #include "worker/agent/agent_turn.h"
 
 namespace dt::agent_internal {
@@ -69,11 +70,27 @@ void AgentTurn::FlushRows() {
   s_.buffer.Push(std::move(item));
 }
 
+// What is left out is counted behind the text of its chunk, so that readers see where it was.
+void AgentTurn::AddToLog(const LogOwner& owner, const LogLines& event) {
+  if (owner.token != s_.pending_log_owner.token) FlushLog();
+  s_.pending_log_owner = owner;
+  if (event.dropped > 0) {
+    s_.pending_log_dropped += event.dropped;
+    FlushLog();
+  }
+  for (const std::string& line : event.lines) {
+    const std::string clean = CleanText(line, limits::kLogLineBytes);
+    if (s_.pending_log.size() + clean.size() >= limits::kLogChunkBytes) FlushLog();
+    s_.pending_log += clean;
+    s_.pending_log += '\n';
+  }
+}
+
 void AgentTurn::FlushLog() {
   if (s_.pending_log.empty() && s_.pending_log_dropped == 0) return;
-  v1::Item item = ItemFor(s_.pending_token);
+  v1::Item item = ItemFor(s_.pending_log_owner.token);
   v1::LogChunk& log = *item.mutable_log();
-  log.set_rank(s_.pending_rank);
+  log.set_rank(s_.pending_log_owner.rank);
   log.set_wall_time_ms(now_.wall_ms);
   log.set_text(std::exchange(s_.pending_log, {}));
   log.set_dropped_lines(std::exchange(s_.pending_log_dropped, 0));
@@ -86,6 +103,7 @@ void AgentTurn::FillHello(v1::WorkerReport& report) {
   // The driver knows; the agent links no CUDA.
   if (hello.memory_bytes() == 0) hello.set_memory_bytes(s_.trainer.hello.memory_bytes);
   hello.set_session(s_.session);
+  *hello.mutable_ended_instances() = {s_.ended_instances.begin(), s_.ended_instances.end()};
   s_.hello_sent = true;
 }
 

@@ -16,16 +16,22 @@
 namespace dt::agent_internal {
 namespace {
 
-// A last line of output is a hint in a message, not a log.
-constexpr size_t kLastLineBytes = 512;
 constexpr char kRunnerPrefix[] = "dtrain: ";  // as worker/program/attempt.cc begins its own lines
 
+// The trainer has the attempt's variables from its start. A program gets them from its runner,
+// which itself has none of a person's.
 std::map<std::string, std::string> EnvOf(const v1::Assigned& assigned) {
   std::map<std::string, std::string> env;
+  if (KindOf(assigned.spec()) == TrainerKind::kProgram) return env;
   for (const v1::Label& variable : assigned.spec().resources().env()) {
     env[variable.key()] = variable.value();
   }
   return env;
+}
+
+void AppendWords(const LastWords& words, std::string& message) {
+  const std::string text = words.Text();
+  if (!text.empty()) absl::StrAppend(&message, "; ", text);
 }
 
 // The driver, CUDA and people write a GPU's UUID with and without "GPU-".
@@ -176,8 +182,7 @@ void AgentTurn::TakeFrame(const frames::End& frame) {
     message = absl::StrCat(WhySaved(*attempt), "; the trainer saved and stopped");
   }
   if (cause == v1::CAUSE_TRAINER_CRASH && s_.trainer.kind == TrainerKind::kProgram) {
-    const std::string& line = s_.last_error.empty() ? s_.last_line : s_.last_error;
-    if (!line.empty()) absl::StrAppend(&message, "; its last line: ", line);
+    AppendWords(s_.last_words, message);
   }
   EndHeld(cause, message);
   if (s_.trainer.phase == TrainerPhase::kBusy) {
@@ -208,7 +213,8 @@ void AgentTurn::Take(const TrainerExited& event) {
   const bool killed = dead.phase == TrainerPhase::kKilled;
   if (dead.phase == TrainerPhase::kLeaving || (killed && dead.was_ready)) return;
   std::string message = killed ? dead.kill_reason : DescribeExit(event.wait_status);
-  if (!s_.last_line.empty()) absl::StrAppend(&message, "; its last line: ", s_.last_line);
+  // What one that has served printed is of the attempt that it served.
+  if (!dead.used) AppendWords(s_.last_words, message);
   NoteStartFailure(std::move(message));
 }
 
@@ -224,8 +230,8 @@ void AgentTurn::EndOnDeath(const TrainerExited& event, const Trainer& dead) {
           WIFSIGNALED(event.wait_status) && WTERMSIG(event.wait_status) == SIGKILL) {
         cause = v1::CAUSE_OOM;
         message = "the kernel killed the trainer: its memory group was full (oom_kill)";
-      } else if (!s_.last_line.empty()) {
-        absl::StrAppend(&message, "; its last line: ", s_.last_line);
+      } else {
+        AppendWords(s_.last_words, message);
       }
       break;
     case StopReason::kGrace:
@@ -251,7 +257,8 @@ void AgentTurn::NoteStartFailure(std::string message) {
   if (s_.attempt && s_.attempt->stage == AttemptStage::kWaiting &&
       s_.start_failures >= limits::kTrainerStartTries) {
     const bool own = s_.trainer.kind == TrainerKind::kOwn;
-    EndHeld(v1::CAUSE_TRAINER_CRASH,
+    // A variable of the trial's may keep a trainer from starting; otherwise it is this host.
+    EndHeld(s_.trainer.env.empty() ? v1::CAUSE_WORKER_FAULT : v1::CAUSE_TRAINER_CRASH,
             absl::StrCat(own ? "trainer " : "program runner ",
                          own ? s_.options.trainer_path : s_.options.program_path,
                          " did not start in ", s_.start_failures, " tries (", s_.start_error,
@@ -263,22 +270,21 @@ void AgentTurn::NoteStartFailure(std::string message) {
 }
 
 void AgentTurn::Take(LogLines& event) {
-  for (const std::string& line : event.lines) {
-    // What dtprogram itself says is no word of the program's.
-    const bool runners = s_.trainer.kind == TrainerKind::kProgram &&
-                         event.pipe != LogPipe::kErrors && absl::StartsWith(line, kRunnerPrefix);
-    if (line.empty() || runners) continue;
-    s_.last_line = CleanText(line, kLastLineBytes);
-    if (event.pipe == LogPipe::kErrors) s_.last_error = s_.last_line;
+  if (!event.before_start) {
+    if (!event.dropped_error.empty()) s_.last_words.Take(event.pipe, event.dropped_error);
+    for (const std::string& line : event.lines) {
+      // What dtprogram itself says is no word of the program's.
+      const bool runners = s_.trainer.kind == TrainerKind::kProgram &&
+                           event.pipe != LogPipe::kErrors && absl::StartsWith(line, kRunnerPrefix);
+      if (!runners) s_.last_words.Take(event.pipe, line);
+    }
   }
-  if (!s_.attempt || s_.attempt->stage == AttemptStage::kEnded) return;
-  s_.pending_log_dropped += event.dropped;
-  for (const std::string& line : event.lines) {
-    const std::string clean = CleanText(line, limits::kLogLineBytes);
-    if (s_.pending_log.size() + clean.size() >= limits::kLogChunkBytes) FlushLog();
-    s_.pending_log += clean;
-    s_.pending_log += '\n';
-  }
+  // What a trainer prints between two attempts is of the one that it served; what it prints before
+  // its first, of the one that it was started for.
+  std::optional<LogOwner> owner = event.before_start ? s_.earlier_writer : s_.writer;
+  const bool starts = !s_.trainer.used && s_.attempt && s_.attempt->stage != AttemptStage::kEnded;
+  if (!owner && starts) owner = LogOwner{s_.attempt->token, s_.attempt->assigned.rank()};
+  if (owner) AddToLog(*owner, event);
 }
 
 void AgentTurn::Take(const Terminate&) {
@@ -317,14 +323,21 @@ void AgentTurn::DriveTrainer() {
       s_.trainer.kill_at = now_.steady + limits::kTrainerStartTimeout;
       s_.trainer.kill_reason =
           absl::StrCat("was not ready within ", Seconds(limits::kTrainerStartTimeout));
-      s_.last_line.clear();
-      s_.last_error.clear();
+      s_.writer.reset();
+      s_.earlier_writer.reset();
+      s_.last_words = {};
       actions_.push_back(SpawnTrainer{s_.trainer.env, s_.trainer.kind});
       return;
     case TrainerPhase::kStarting:
       if (s_.draining) LeaveTrainer();
       return;
     case TrainerPhase::kIdle:
+      // A runner serves one attempt: its pipes end with it, so that nothing which outlives the
+      // program can write into the log of the next.
+      if (s_.trainer.kind == TrainerKind::kProgram && s_.trainer.used) {
+        LeaveTrainer();
+        return;
+      }
       if (waiting && Suits(*s_.attempt)) {
         if (!s_.attempt->brings_code || !s_.attempt->code_folder.empty()) SendStart();
       } else if (waiting || s_.draining) {
@@ -394,6 +407,11 @@ void AgentTurn::SendStart() {
   start.experiment_name = order.experiment_name();
   attempt.address_sent = !order.store_address().empty();
   attempt.stage = AttemptStage::kPreparing;
+  const LogOwner owner{attempt.token, order.rank()};
+  s_.earlier_writer = s_.trainer.used ? s_.writer : owner;
+  s_.writer = owner;
+  s_.last_words = {};
+  s_.trainer.used = true;
   s_.trainer.phase = TrainerPhase::kBusy;
   actions_.push_back(SendFrame{std::move(start)});
 }

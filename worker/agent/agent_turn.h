@@ -43,7 +43,7 @@ class AgentTurn {
   Actions Done() { return std::move(actions_); }
 
  private:
-  void Take(const StreamConnected&);
+  void Take(StreamConnected& event);
   void Take(const StreamLost&);
   void Take(const OrdersReceived& event);
   void Take(const ReportWritten& event);
@@ -97,6 +97,7 @@ class AgentTurn {
   v1::Item ItemFor(const AttemptToken& token) const;
   void PushItem(v1::Item item);
   void FlushRows();
+  void AddToLog(const LogOwner& owner, const LogLines& event);
   void FlushLog();
   void Report();
   void FillHello(v1::WorkerReport& report);

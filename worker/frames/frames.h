@@ -176,8 +176,8 @@ struct CheckpointRemoved {
 };
 struct End {
   std::string token;
-  std::string
-      cause;  // finished | cancelled | collective | oom | nonfinite | config | data | trainer_crash
+  std::string cause;  // finished | cancelled | collective | oom | nonfinite | config | data |
+                      // trainer_crash | worker_fault: the host failed it before a program ran
   std::string message;
   uint64_t step = 0;
 };

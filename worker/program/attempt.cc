@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -59,10 +58,7 @@ absl::StatusOr<std::string> FindProgram(const std::string& word, const Environme
 Attempt::Attempt(frames::Start start, Host host, Say say)
     : start_(std::move(start)), host_(std::move(host)), say_(std::move(say)) {}
 
-void Attempt::Log(const std::string& text) const {
-  std::printf("dtrain: %s\n", text.c_str());
-  std::fflush(stdout);
-}
+void Attempt::Log(const std::string& text) { printed_.Note("dtrain: " + text); }
 
 void Attempt::Begin(Instant now) {
   absl::Status begun = Prepare();
@@ -150,12 +146,9 @@ absl::Status Attempt::Launch(Instant now) {
   DT_ASSIGN_OR_RETURN(options.path, FindProgram(words[0], options.environment));
   options.arguments.assign(words.begin() + 1, words.end());
   options.descriptors = {{theirs.get(), kReportFd}};
-  UniqueFd output;
-  if (IsRoot()) {
-    printed_.emplace();
-    DT_ASSIGN_OR_RETURN(output, printed_->Open());
-    options.descriptors.emplace_back(output.get(), STDOUT_FILENO);
-  }
+  DT_ASSIGN_OR_RETURN(const UniqueFd output, printed_.Open());
+  options.descriptors.emplace_back(output.get(), STDOUT_FILENO);
+  if (!IsRoot()) printed_.LeaveReports();
   options.folder = folder;
   options.life = Life::kOfStarter;  // where we are killed and our agent with us
   Log(Announcement(start_, spec_, folder));
@@ -166,6 +159,9 @@ absl::Status Attempt::Launch(Instant now) {
     const ControlGroup::Within within(group_.get());
     return Spawn(options);
   }();
+  if (absl::IsResourceExhausted(started.status())) {
+    return IoError(std::string(started.status().message()));
+  }
   if (!started.ok()) {
     return ConfigError(absl::StrCat(started.status().message(), ", in folder ", folder,
                                     "; is it there on this host, and may it be run?"));
@@ -239,12 +235,12 @@ void Attempt::Serve(Instant now) {
   }
   if (keeping_->busy()) Pass(keeping_->Take());
   ReadReports(now);
-  if (printed_) printed_->Serve(now.steady);
+  printed_.Serve(now.steady);
   TakePrinted(now);
   if (IsRoot()) Pass(telling_->Tend(now));
   if (stage_ == Stage::kWinding && !WindsOn(now.steady)) {
     if (!unread_.empty() && !overlong_) TakeLine(std::exchange(unread_, {}), now);
-    if (printed_) printed_->Finish(now.steady);
+    printed_.Finish(now.steady);
     TakePrinted(now);
     if (keeping_->busy()) return;  // that was a checkpoint
     if (IsRoot()) Pass(telling_->Finish(now));
@@ -267,6 +263,7 @@ void Attempt::Wind(Instant now) {
   const int within = group_ != nullptr ? group_->Kill() : 0;
   const int left = std::max(within, EndDescendants(limits::kTrainerExitGrace));
   group_.reset();
+  printed_.Serve(now.steady);
   if (left > 0) Log(absl::StrCat("killed ", left, " processes that the program left running"));
   stage_ = Stage::kWinding;
   wind_until_ = now.steady + kRegistrationWait;
@@ -311,7 +308,7 @@ void Attempt::TakeLines(Instant now) {
 
 void Attempt::TakeLine(std::string_view line, Instant now) {
   if (IsRoot()) {
-    printed_->LeaveReports();
+    printed_.LeaveReports();
     if (std::exchange(took_printed_, false)) {
       Log("it reports by its descriptor: what it prints is no report from here on");
     }
@@ -324,8 +321,8 @@ void Attempt::TakeLine(std::string_view line, Instant now) {
 
 // One that tells of a checkpoint keeps the others waiting.
 void Attempt::TakePrinted(Instant now) {
-  while (printed_ && !keeping_->busy()) {
-    const std::optional<std::string> line = printed_->Next(now.steady);
+  while (!keeping_->busy()) {
+    const std::optional<std::string> line = printed_.Next(now.steady);
     if (!line) return;
     took_printed_ = true;
     Pass(telling_->Take(*line, now));
@@ -344,14 +341,16 @@ void Attempt::Pass(const Keeping::Told& told) {
 }
 
 void Attempt::Fail(const absl::Status& error) {
-  const bool config = error.code() == kConfigError;
-  End({config ? "config" : "trainer_crash", std::string(error.message())});
+  // Before the program runs, what the system refuses is no fault of it.
+  const char* cause = error.code() == kConfigError ? "config"
+                      : error.code() == kIoError   ? "worker_fault"
+                                                   : "trainer_crash";
+  End({cause, std::string(error.message())});
 }
 
 void Attempt::End(const Ending& ending) {
   keeping_.reset();
   reports_.Reset();
-  printed_.reset();
   const absl::Status removed = RemoveAll(host_.scratch);
   if (!removed.ok()) Log(std::string(removed.message()));
   frames::End end;
@@ -371,13 +370,13 @@ std::vector<pollfd> Attempt::Descriptors() const {
   } else if (reports_.valid()) {
     descriptors.push_back({reports_.get(), POLLIN, 0});
   }
-  if (printed_) descriptors.push_back({printed_->PollFd(), POLLIN, 0});
+  descriptors.push_back({printed_.PollFd(), POLLIN, 0});
   return descriptors;
 }
 
 absl::Duration Attempt::NextDeadline() const {
   absl::Duration next = telling_ ? telling_->NextDeadline() : absl::InfiniteDuration();
-  if (printed_ && !keeping_->busy()) next = std::min(next, printed_->NextDeadline());
+  if (keeping_ && !keeping_->busy()) next = std::min(next, printed_.NextDeadline());
   if (stage_ == Stage::kRunning) next = std::min(next, leave_at_);
   if (stage_ == Stage::kWinding && IsRoot()) next = std::min(next, wind_until_);
   return next;

@@ -80,7 +80,7 @@ class Attempt {
   void Pass(const Keeping::Told& told);
   void Fail(const absl::Status& error);
   void End(const Ending& ending);
-  void Log(const std::string& text) const;
+  void Log(const std::string& text);
   bool IsRoot() const { return start_.rank == 0; }
 
   const frames::Start start_;
@@ -101,9 +101,9 @@ class Attempt {
   bool all_gone_ = false;           // nothing below us lives
   UniqueFd reports_;
   std::string unread_;
-  bool overlong_ = false;           // the line that is being read: its rest is left out
-  bool told_other_ = false;         // that another rank than 0 reported
-  std::optional<Printed> printed_;  // of rank 0
+  bool overlong_ = false;    // the line that is being read: its rest is left out
+  bool told_other_ = false;  // that another rank than 0 reported
+  Printed printed_;
   bool took_printed_ = false;
   std::optional<Telling> telling_;
   std::optional<Keeping> keeping_;

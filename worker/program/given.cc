@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/limits.h"
+#include "common/program_variables.h"
 #include "common/sha256.h"
 #include "common/text.h"
 
@@ -95,6 +97,24 @@ void SetTrial(const frames::Start& start, const ProgramSpec& spec, const Place& 
   to["DTRAIN_RESUME_STEP"] = absl::StrCat(place.resume_step);
 }
 
+// What the worker itself decides is refused at submit, and is never taken from here.
+absl::StatusOr<Environment> EnvironmentIn(const json& resources) {
+  Environment environment;
+  for (const json& variable : resources.value("env", json::array())) {
+    const auto name = variable.value("key", std::string());
+    auto value = variable.value("value", std::string());
+    if (name.empty() || name.find('=') != std::string::npos ||
+        (name + value).find('\0') != std::string::npos) {
+      return ConfigError(absl::StrCat("resources.env: the system takes no variable '",
+                                      Printable(name),
+                                      "'; a name is not empty and has no '=', and no text has a "
+                                      "zero byte"));
+    }
+    if (!IsVariableOfWorker(name)) environment[name] = std::move(value);
+  }
+  return environment;
+}
+
 }  // namespace
 
 absl::StatusOr<ProgramSpec> SpecOf(const json& spec) {
@@ -112,6 +132,8 @@ absl::StatusOr<ProgramSpec> SpecOf(const json& spec) {
           PlainValue(assignment.at("value"));
     }
     program.parameters["seed"] = program.seed;
+    DT_ASSIGN_OR_RETURN(program.environment,
+                        EnvironmentIn(spec.value("resources", json::object())));
     const json checkpoint = spec.value("checkpoint", json::object());
     program.keep_latest = static_cast<int32_t>(Whole(checkpoint.value("keep_latest", json(1))));
     program.keep_best = static_cast<int32_t>(Whole(checkpoint.value("keep_best", json(1))));
@@ -179,6 +201,7 @@ Environment Permitted(const Environment& all, const std::vector<std::string>& mo
 
 absl::StatusOr<Environment> EnvironmentOf(const frames::Start& start, const ProgramSpec& spec,
                                           const Place& place, Environment environment) {
+  for (const auto& [name, value] : spec.environment) environment[name] = value;
   SetRanks(start, place, environment);
   SetDevices(start, place, environment);
   SetTrial(start, spec, place, environment);

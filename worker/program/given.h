@@ -28,6 +28,7 @@ struct ProgramSpec {
   uint64_t steps = 0;
   int64_t seed = 0;
   nlohmann::json parameters;  // values by name, and the seed
+  Environment environment;    // resources.env
   int32_t keep_latest = 1;
   int32_t keep_best = 1;
 };
@@ -57,7 +58,8 @@ struct Place {
 // libraries and caches are, the language, and how libraries compute and communicate. Never a token
 // of dtrain's. `more`: names that the operator adds.
 Environment Permitted(const Environment& all, const std::vector<std::string>& more);
-// `inherited` with what this rank has to know in place of what was there.
+// `inherited`, in its place the experiment's resources.env, and in the place of both what this rank
+// has to know.
 absl::StatusOr<Environment> EnvironmentOf(const frames::Start& start, const ProgramSpec& spec,
                                           const Place& place, Environment inherited);
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -52,6 +53,11 @@ absl::StatusOr<UniqueFd> Printed::Open() {
   return UniqueFd(ends[1]);
 }
 
+void Printed::Note(std::string_view line) {
+  if (std::exchange(mid_line_, false)) PassOn("\n");
+  PassOn(std::string(line) + "\n");
+}
+
 Printed::Read Printed::Pass(absl::Duration now) {
   char chunk[65536];
   for (;;) {
@@ -61,6 +67,7 @@ Printed::Read Printed::Pass(absl::Duration now) {
     if (got <= 0) return Read::kNothing;
     const std::string_view text(chunk, static_cast<size_t>(got));
     PassOn(text);
+    mid_line_ = text.back() != '\n';
     TakeText(text, now);
     return Read::kSome;
   }

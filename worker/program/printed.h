@@ -1,8 +1,9 @@
-// printed.h: what rank 0's program prints: passed on to the trial's log, and read for reports.
+// printed.h: what a program prints: passed on to the trial's log, and of rank 0 read for reports.
 //
-// Role:   the program's standard output goes through a pipe of ours. A line that is a report and
-//         nothing else counts as one, so that a program that knows nothing of dtrain's descriptor
-//         need not learn of it; any other line is a line of the log and no more.
+// Role:   the program's standard output goes through a pipe of ours, so that our own lines begin
+//         where a line of the program's ends. A line that is a report and nothing else counts as
+//         one, so that a program that knows nothing of dtrain's descriptor need not learn of it;
+//         any other line is a line of the log and no more.
 // Threads: one, which a reader of our own standard output that stands still would hold up.
 // Bounds: kPrintedBytes of reports that wait; beyond it the program waits, as at its descriptor.
 //         A line above limits::kProgramLineBytes is no report.
@@ -26,6 +27,8 @@ class Printed {
   // The program's end.
   absl::StatusOr<UniqueFd> Open();
 
+  // Writes a line of our own to the trial's log, on a line of its own.
+  void Note(std::string_view line);
   // Passes on what is there, a share of it. `now`: steady time.
   void Serve(absl::Duration now);
   // The program and all below it have ended: passes on what they left.
@@ -53,6 +56,7 @@ class Printed {
   bool overlong_ = false;  // the line that is being read
   bool reports_ = true;
   bool finished_ = false;
+  bool mid_line_ = false;  // the newest that was passed on has no newline yet
   std::deque<std::string> due_;
   size_t due_bytes_ = 0;
   absl::Duration newest_at_ = -absl::InfiniteDuration();

@@ -99,13 +99,11 @@ void CodeFetcher::Run() {
         current_ = fetch.token;
         unwanted_ = false;
       }
-      const auto folder = FolderFor(fetch);
+      Found found = FolderFor(fetch);
       {
         MutexLock lock(&mutex_);
         current_.reset();
       }
-      Found found = CodeReady{fetch.token, folder.value_or("")};
-      if (!folder.ok()) found = CodeFailed{fetch.token, std::string(folder.status().message())};
       // As many places as there are requests, and the main thread takes all at once.
       if (!found_.Post(std::move(found), PostClass::kControl)) continue;
       const uint64_t one = 1;
@@ -131,18 +129,27 @@ std::string CodeFetcher::FolderOf(const AttemptToken& token) const {
   return absl::StrCat(source_.folder, "/", source_.slot, "/", token.ToHex());
 }
 
-absl::StatusOr<std::string> CodeFetcher::FolderFor(const FetchCode& fetch) {
+CodeFetcher::Found CodeFetcher::FolderFor(const FetchCode& fetch) {
+  const auto failed = [&fetch](CodeFault fault, const absl::Status& why) {
+    return CodeFailed{fetch.token, std::string(why.message()), fault};
+  };
   if (!pack::IsDigest(fetch.code.digest())) {
-    return absl::InvalidArgumentError("what the coordinator calls the code is not a sha256");
+    return failed(CodeFault::kNotGot, absl::InvalidArgumentError(
+                                          "what the coordinator calls the code is not a sha256"));
   }
-  DT_RETURN_IF_ERROR(MakeFolders(source_.folder + "/" + source_.slot));
-  DT_ASSIGN_OR_RETURN(const std::string packed, PackedOf(fetch.code));
+  if (const absl::Status made = MakeFolders(source_.folder + "/" + source_.slot); !made.ok()) {
+    return failed(CodeFault::kHost, made);
+  }
+  const absl::StatusOr<std::string> packed = PackedOf(fetch.code);
+  if (!packed.ok()) return failed(CodeFault::kNotGot, packed.status());
   std::string folder = FolderOf(fetch.token);
-  DT_RETURN_IF_ERROR(RemoveAll(folder));
-  const absl::Status unpacked = pack::UnpackInto(packed, folder);
-  if (unpacked.ok()) return folder;
-  return Annotate(unpacked, absl::StrCat("unpacking its code into ", folder,
-                                         ", below this worker's --run-dir"));
+  absl::Status unpacked = RemoveAll(folder);
+  if (unpacked.ok()) unpacked = pack::UnpackInto(*packed, folder);
+  if (unpacked.ok()) return CodeReady{fetch.token, std::move(folder)};
+  // Bytes that are no packed code are not this host's.
+  const CodeFault fault = absl::IsInvalidArgument(unpacked) ? CodeFault::kNotGot : CodeFault::kHost;
+  return failed(fault, Annotate(unpacked, absl::StrCat("unpacking its code into ", folder,
+                                                       ", below this worker's --run-dir")));
 }
 
 // From the cache where it is whole there.

@@ -73,7 +73,7 @@ class CodeFetcher {
 
   void Run();
   void Clean();
-  absl::StatusOr<std::string> FolderFor(const FetchCode& fetch);
+  Found FolderFor(const FetchCode& fetch);
   absl::StatusOr<std::string> PackedOf(const v1::Code& code);
   absl::StatusOr<std::string> Download(const v1::Code& code);
   absl::StatusOr<v1::GetCodeResponse> GetPart(v1::Fleet::Stub& stub, const std::string& digest,

@@ -16,6 +16,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/text.h"
 #include "common/unique_fd.h"
 
 namespace dt {
@@ -77,8 +78,9 @@ std::vector<Gpu> FindGpus(const std::string& root) {
     const UniqueFd opened(open((root + "/dev/nvidia" + minor).c_str(), O_RDWR | O_CLOEXEC));
     if (!opened.valid()) continue;
     std::string uuid = FieldOf(information, "GPU UUID");
-    if (uuid.find('?') != std::string::npos) uuid.clear();
-    gpus.push_back({static_cast<int>(gpus.size()), FieldOf(information, "Model"), uuid});
+    if (uuid.find('?') != std::string::npos || TellableText(uuid) != uuid) uuid.clear();
+    gpus.push_back(
+        {static_cast<int>(gpus.size()), TellableText(FieldOf(information, "Model")), uuid});
   }
   return gpus;
 }
@@ -105,12 +107,18 @@ std::vector<Gpu> VisibleGpus(const std::vector<Gpu>& gpus, const char* visible) 
   return seen;
 }
 
+std::string TellableText(std::string_view text) {
+  // With a slot's name behind it a host's name is a worker's, which may have limits::kNameBytes.
+  constexpr size_t kBytes = 128;
+  return CleanText(Printable(text), kBytes);
+}
+
 HostFacts ReadHostFacts() {
   HostFacts facts;
   char name[256] = {};
-  if (gethostname(name, sizeof(name) - 1) == 0) facts.host = name;
+  if (gethostname(name, sizeof(name) - 1) == 0) facts.host = TellableText(name);
   if (facts.host.empty()) facts.host = "localhost";
-  facts.cpu_name = FieldOf("/proc/cpuinfo", "model name");
+  facts.cpu_name = TellableText(FieldOf("/proc/cpuinfo", "model name"));
   cpu_set_t usable;
   CPU_ZERO(&usable);
   if (sched_getaffinity(0, sizeof(usable), &usable) == 0) {

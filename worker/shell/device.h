@@ -44,6 +44,9 @@ struct HostFacts {
   uint64_t memory_bytes = 0;
 };
 HostFacts ReadHostFacts();
+// A text of the system's, such as a host's name, as messages to the coordinator take it: what is
+// not UTF-8 and what a terminal would obey is escaped, and 128 bytes are enough.
+std::string TellableText(std::string_view text);
 
 // What a slot's trainer may use of its host's cores.
 struct CpuShare {

@@ -2,45 +2,67 @@
 #include "worker/shell/line_reader.h"
 
 #include <algorithm>
+#include <iterator>
+
+#include "worker/agent/last_words.h"
 
 namespace dt {
 
-bool LineRate::Admit(absl::Duration now) {
+void LineReader::End(Lines& out) {
+  std::string line = std::exchange(line_, {});
+  if (taken_ < limits::kLogLinesPerSecond) {
+    ++taken_;
+    out.lines.push_back(std::move(line));
+    return;
+  }
+  held_.push_back(std::move(line));
+  if (held_.size() <= limits::kLogLinesHeld) return;
+  ++dropped_;
+  if (SaysError(held_.front())) dropped_error_ = std::move(held_.front());
+  held_.pop_front();
+}
+
+void LineReader::Release(Lines& out) {
+  out.dropped += std::exchange(dropped_, 0);
+  if (!dropped_error_.empty()) out.dropped_error = std::exchange(dropped_error_, {});
+  std::move(held_.begin(), held_.end(), std::back_inserter(out.lines));
+  held_.clear();
+}
+
+LineReader::Lines LineReader::Take(std::string_view bytes, absl::Duration now) {
+  Lines out;
   if (now - second_ >= absl::Seconds(1)) {
     second_ = now;
-    lines_ = 0;
+    taken_ = static_cast<int>(held_.size());
+    Release(out);
   }
-  return ++lines_ <= limits::kLogLinesPerSecond;
-}
-
-void LineReader::Emit(Lines& out, LineRate& rate, absl::Duration now) {
-  if (rate.Admit(now)) {
-    out.lines.push_back(std::exchange(line_, {}));
-  } else {
-    ++out.dropped;
-    line_.clear();
-  }
-}
-
-LineReader::Lines LineReader::Take(std::string_view bytes, LineRate& rate, absl::Duration now) {
-  Lines out;
   while (!bytes.empty()) {
+    if (std::exchange(after_return_, false) && bytes.front() == '\n') {
+      bytes.remove_prefix(1);
+      continue;
+    }
     const size_t end = bytes.find_first_of("\n\r");
     const std::string_view piece = bytes.substr(0, end);
     line_ += piece.substr(0, limits::kLogLineBytes - std::min(line_.size(), limits::kLogLineBytes));
     if (end == std::string_view::npos) break;
-    // "\r\n" is one end, and a bar's empty line says nothing.
-    if (bytes[end] == '\n' || !line_.empty()) Emit(out, rate, now);
-    const bool both = bytes[end] == '\r' && end + 1 < bytes.size() && bytes[end + 1] == '\n';
-    bytes.remove_prefix(end + (both ? 2 : 1));
+    after_return_ = bytes[end] == '\r';
+    // A bar's empty line says nothing.
+    if (!after_return_ || !line_.empty()) End(out);
+    bytes.remove_prefix(end + 1);
   }
   return out;
 }
 
-LineReader::Lines LineReader::Finish(LineRate& rate, absl::Duration now) {
+LineReader::Lines LineReader::Finish() {
   Lines out;
-  if (!line_.empty()) Emit(out, rate, now);
+  Release(out);
+  if (!line_.empty()) out.lines.push_back(std::exchange(line_, {}));
+  after_return_ = false;
   return out;
+}
+
+absl::Duration LineReader::NextDeadline() const {
+  return held_.empty() ? absl::InfiniteDuration() : second_ + absl::Seconds(1);
 }
 
 }  // namespace dt

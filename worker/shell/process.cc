@@ -21,6 +21,9 @@ namespace {
 
 // Read from one descriptor at one turn: a trainer that floods must not starve the stream.
 constexpr size_t kReadShare = 256 << 10;
+// Read from one where all that is in it is wanted: more than the kernel lets anybody put into a
+// pipe. A bound, since what a trainer left behind may write for ever.
+constexpr size_t kReadAll = 4 << 20;
 // Where the trainer finds its socket to us.
 constexpr int kLinkFd = 3;
 // Frames that wait for a trainer that does not read. The agent sends a handful an attempt.
@@ -53,6 +56,11 @@ absl::StatusOr<Pair> MakePair(PairKind kind) {
   if (!theirs.ok()) return theirs.status();
   fcntl(ours->get(), F_SETFL, fcntl(ours->get(), F_GETFL) | O_NONBLOCK);
   return Pair{*std::move(ours), *std::move(theirs)};
+}
+
+bool IsEnd(const AgentEvent& event) {
+  const auto* frame = std::get_if<FrameReceived>(&event);
+  return frame != nullptr && std::holds_alternative<frames::End>(frame->frame);
 }
 
 }  // namespace
@@ -99,13 +107,13 @@ std::vector<pollfd> TrainerProcess::Descriptors() const {
 }
 
 std::vector<AgentEvent> TrainerProcess::Serve(absl::Duration now) {
-  std::vector<AgentEvent> events;
+  std::vector<AgentEvent> events = std::exchange(early_, {});
   WritePending();
   // Frames are read first and told last: what was printed before one was sent is then known.
   std::vector<AgentEvent> heard;
   ReadFrames(now, heard);
-  ReadLog(LogPipe::kOutput, now, events);
-  ReadLog(LogPipe::kErrors, now, events);
+  const bool ends = std::any_of(heard.begin(), heard.end(), &IsEnd);
+  ReadLogs(ends ? Extent::kAll : Extent::kShare, now, events);
   std::move(heard.begin(), heard.end(), std::back_inserter(events));
   if (now >= astray_at_) {
     astray_at_ = absl::InfiniteDuration();
@@ -154,33 +162,50 @@ void TrainerProcess::Misbehaved(std::string reason, std::vector<AgentEvent>& eve
   events.push_back(TrainerMisbehaved{std::move(reason)});
 }
 
-absl::Duration TrainerProcess::NextDeadline() const { return astray_at_; }
+absl::Duration TrainerProcess::NextDeadline() const {
+  const absl::Duration held = std::min(out_lines_.NextDeadline(), err_lines_.NextDeadline());
+  return std::min({astray_at_, held, early_.empty() ? held : -absl::InfiniteDuration()});
+}
 
-void TrainerProcess::ReadLog(LogPipe which, absl::Duration now, std::vector<AgentEvent>& events) {
+void TrainerProcess::ReadLogs(Extent extent, absl::Duration now, std::vector<AgentEvent>& events) {
+  ReadLog(LogPipe::kOutput, extent, now, events);
+  ReadLog(LogPipe::kErrors, extent, now, events);
+}
+
+void TrainerProcess::ReadLog(LogPipe which, Extent extent, absl::Duration now,
+                             std::vector<AgentEvent>& events) {
   UniqueFd& pipe = which == LogPipe::kOutput ? out_ : err_;
   LineReader& reader = which == LogPipe::kOutput ? out_lines_ : err_lines_;
   char chunk[65536];
-  LogLines lines{.pipe = which};
-  const auto take = [&lines](LineReader::Lines&& more) {
-    for (std::string& line : more.lines) lines.lines.push_back(std::move(line));
-    lines.dropped += more.dropped;
+  const auto tell = [&events, which](LineReader::Lines&& more) {
+    if (more.Empty()) return;
+    events.push_back(LogLines{.lines = std::move(more.lines),
+                              .dropped = more.dropped,
+                              .pipe = which,
+                              .dropped_error = std::move(more.dropped_error)});
   };
-  for (size_t total = 0; pipe.valid() && total < kReadShare;) {
+  tell(reader.Take({}, now));
+  const size_t most = extent == Extent::kAll ? kReadAll : kReadShare;
+  for (size_t total = 0; pipe.valid() && total < most;) {
     const ssize_t got = read(pipe.get(), chunk, sizeof(chunk));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
     if (got <= 0) {
-      take(reader.Finish(rate_, now));
+      tell(reader.Finish());
       pipe.Reset();
       break;
     }
     total += static_cast<size_t>(got);
-    take(reader.Take({chunk, static_cast<size_t>(got)}, rate_, now));
+    tell(reader.Take({chunk, static_cast<size_t>(got)}, now));
   }
-  if (!lines.lines.empty() || lines.dropped > 0) events.push_back(std::move(lines));
+  if (extent == Extent::kAll) tell(reader.Finish());
 }
 
-void TrainerProcess::Send(const frames::ToTrainer& frame) {
+void TrainerProcess::Send(const frames::ToTrainer& frame, absl::Duration now) {
+  if (std::holds_alternative<frames::Start>(frame)) {
+    ReadLogs(Extent::kAll, now, early_);
+    for (AgentEvent& event : early_) std::get<LogLines>(event).before_start = true;
+  }
   unwritten_ += frames::ToLine(frame);
   unwritten_ += '\n';
   WritePending();
@@ -215,13 +240,7 @@ std::vector<AgentEvent> TrainerProcess::Reap(absl::Duration now) {
   reaped_ = true;
   // A pipe that a stray descendant keeps open is read once more, never waited for.
   events = Serve(now);
-  for (const LogPipe pipe : {LogPipe::kOutput, LogPipe::kErrors}) {
-    LineReader& reader = pipe == LogPipe::kOutput ? out_lines_ : err_lines_;
-    LineReader::Lines rest = reader.Finish(rate_, now);
-    if (!rest.lines.empty() || rest.dropped > 0) {
-      events.push_back(LogLines{std::move(rest.lines), rest.dropped, pipe});
-    }
-  }
+  ReadLogs(Extent::kAll, now, events);
   const OomEvidence oom =
       OomKills() > oom_kills_before_ ? OomEvidence::kCgroupKill : OomEvidence::kNone;
   events.push_back(TrainerExited{wait_status, oom});

@@ -6,6 +6,8 @@
 //            the thread that started it.
 // Errors:    a start that fails is Unavailable with the path and the system's reason.
 // Bounds:    frames kFrameBytes each way, lines as in line_reader.h.
+// Invariant: all that was printed before an `end` was said is told before it, up to the last byte,
+//            and what was printed before a `start` was sent is told as that.
 // Tests:     tests/worker/shell/process_test.cc, with real processes.
 #pragma once
 
@@ -47,7 +49,7 @@ class TrainerProcess {
   std::vector<AgentEvent> Serve(absl::Duration now);
   // Steady time at which Serve is wanted at the latest.
   absl::Duration NextDeadline() const;
-  void Send(const frames::ToTrainer& frame);
+  void Send(const frames::ToTrainer& frame, absl::Duration now);
   // SIGKILL to the process group.
   void Kill();
   // Empty while it lives. Once it is reaped: what it left in its descriptors, then TrainerExited.
@@ -55,10 +57,13 @@ class TrainerProcess {
 
  private:
   TrainerProcess() = default;
+  // A share of what is there, or all of it and the unfinished lines.
+  enum class Extent { kShare, kAll };
   void ReadFrames(absl::Duration now, std::vector<AgentEvent>& events);
   void TakeFrameLine(std::string_view line, std::vector<AgentEvent>& events);
   void Misbehaved(std::string reason, std::vector<AgentEvent>& events);
-  void ReadLog(LogPipe which, absl::Duration now, std::vector<AgentEvent>& events);
+  void ReadLogs(Extent extent, absl::Duration now, std::vector<AgentEvent>& events);
+  void ReadLog(LogPipe which, Extent extent, absl::Duration now, std::vector<AgentEvent>& events);
   void WritePending();
 
   pid_t pid_ = -1;
@@ -71,7 +76,7 @@ class TrainerProcess {
   std::string unwritten_;
   LineReader out_lines_;
   LineReader err_lines_;
-  LineRate rate_;
+  std::vector<AgentEvent> early_;  // read before the newest `start` was sent, not told yet
   // When a trainer that closed its link and did not die counts as astray.
   absl::Duration astray_at_ = absl::InfiniteDuration();
   uint64_t oom_kills_before_ = 0;

@@ -43,6 +43,7 @@ Shell::Shell(WorkerConfig config, AliveFile& alive)
       looker_(StorageLooker::Start(config_.agent.storage, config_.agent.hello.storage_id())),
       fetcher_({config_.code_folder, config_.slot, config_.coordinators, config_.credentials,
                 config_.agent.hello.worker(), config_.token_file}),
+      lives_(config_.lives, config_.agent.hello.instance()),
       connect_at_(Now().steady),
       backoff_(limits::kReconnectFirst),
       idle_since_(Now().steady),
@@ -108,7 +109,7 @@ void Shell::Carry(AgentAction& action) {
       events_.push_back(TrainerStartFailed{std::move(message)});
     }
   } else if (auto* send = std::get_if<SendFrame>(&action)) {
-    if (trainer_) trainer_->Send(send->frame);
+    if (trainer_) trainer_->Send(send->frame, Now().steady);
   } else if (std::holds_alternative<KillTrainer>(action)) {
     if (trainer_) trainer_->Kill();
   } else if (auto* report = std::get_if<SendReport>(&action)) {
@@ -188,7 +189,7 @@ void Shell::EndStrays() {
 void Shell::ConnectWhenDue() {
   if (stream_.Open() || Now().steady < connect_at_) return;
   stream_.Connect();
-  Feed(StreamConnected{});
+  Feed(StreamConnected{lives_.Ended()});
 }
 
 void Shell::EndWhenIdle() {

@@ -22,6 +22,7 @@
 #include "worker/shell/alive_file.h"
 #include "worker/shell/code_fetcher.h"
 #include "worker/shell/fleet_stream.h"
+#include "worker/shell/lives.h"
 #include "worker/shell/process.h"
 #include "worker/shell/storage_looker.h"
 
@@ -37,6 +38,7 @@ struct WorkerConfig {
   TrainerCommand program;   // the runner of programs
   std::string code_folder;  // where packed code and that of attempts is
   std::string slot;         // names this worker in that folder
+  std::string lives;        // file of the slot's lives
   // It ends after so long without a trial, as if it was told to stop.
   absl::Duration idle_timeout = absl::InfiniteDuration();
 };
@@ -76,6 +78,7 @@ class Shell {
   FleetStream stream_;
   StorageLooker& looker_;
   CodeFetcher fetcher_;
+  Lives lives_;
   std::unique_ptr<TrainerProcess> trainer_;
   UniqueFd signals_;
   std::deque<AgentEvent> events_;  // made while an action was carried out

@@ -33,7 +33,7 @@ absl::StatusOr<std::string> ReadMarker(const std::string& path) {
   std::ifstream file(path);
   std::string id;
   file >> id;
-  if (id.size() != kIdDigits) {
+  if (id.size() != kIdDigits || id.find_first_not_of("0123456789abcdef") != std::string::npos) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, " holds no id of ", kIdDigits,
                      " digits; if no checkpoint in this folder is needed, delete the file"));

@@ -60,6 +60,15 @@ TEST_F(AgentCodeTest, CodeThatCannotBeHadEndsTheAttemptAsThisWorkersLoss) {
             std::string::npos);
 }
 
+TEST_F(AgentCodeTest, AHostThatHasNoPlaceForTheCodeIsAtFault) {
+  Connect();
+  Order(HoldingWithCode(1));
+  Feed(CodeFailed{TokenOf(1), "No space left on device", CodeFault::kHost});
+  const v1::Ended end = OnlyEnd();
+  EXPECT_EQ(end.cause(), v1::CAUSE_WORKER_FAULT);
+  EXPECT_EQ(end.message(), "worker w0 has no place for the code: No space left on device");
+}
+
 TEST_F(AgentCodeTest, CodeThatComesAfterItsAttemptWasStoppedIsDropped) {
   Connect();
   Order(HoldingWithCode(1));

@@ -104,6 +104,67 @@ TEST_F(AgentProgramTest, WhatItsRunnerSaysIsNotQuotedAsTheProgramsWords) {
   EXPECT_EQ(OnlyEnd().message(), "the program exited with status 1");
 }
 
+TEST_F(AgentProgramTest, WhatAnEarlierAttemptPrintedIsNotSaidOfTheNext) {
+  ReachProgram();
+  Feed(LogLines{{"KeyError: secret of team A"}, 0, LogPipe::kErrors});
+  Feed(LogLines{{"token of team A"}, 0, LogPipe::kOutput});
+  Say(frames::End{Hex(1), "finished", "", 0});
+  Say(frames::Idle{});
+  TrainerDies(0);
+  Order(HoldingProgram(2));
+  TrainerComesUp();
+  Say(frames::End{Hex(2), "trainer_crash", "the program exited with status 7", 0});
+  ASSERT_EQ(Ends().size(), 2u);
+  EXPECT_EQ(Ends()[1].message(), "the program exited with status 7");
+}
+
+TEST_F(AgentProgramTest, AnErrorAmongLinesThatWereLeftOutIsSaid) {
+  ReachProgram();
+  Feed(LogLines{{"and on", "and on"}, 900, LogPipe::kErrors, "RuntimeError: the real cause"});
+  Say(frames::End{Hex(1), "trainer_crash", "the program exited with status 1", 0});
+  EXPECT_EQ(OnlyEnd().message(),
+            "the program exited with status 1; its last error: RuntimeError: the real cause; its "
+            "last line: and on");
+}
+
+TEST_F(AgentProgramTest, ARunnerServesOneAttempt) {
+  ReachProgram();
+  Say(frames::End{Hex(1), "finished", "", 0});
+  Say(frames::Idle{});
+  EXPECT_FALSE(Holds(1)) << "the slot is free before the runner has gone";
+  EXPECT_TRUE(TakeFrame<frames::Exit>());
+  Order(HoldingProgram(2));
+  EXPECT_FALSE(Take<SpawnTrainer>()) << "one at a time";
+  TrainerDies(0);
+  EXPECT_TRUE(Take<SpawnTrainer>());
+}
+
+TEST_F(AgentProgramTest, ItsRunnerHasNoneOfThePersonsVariables) {
+  Connect();
+  v1::Orders orders = HoldingProgram(1);
+  v1::Label& variable = *orders.mutable_attempt()->mutable_spec()->mutable_resources()->add_env();
+  variable.set_key("LD_PRELOAD");
+  variable.set_value("/mine.so");
+  Order(orders);
+  EXPECT_TRUE(Take<SpawnTrainer>()->env.empty());
+  TrainerComesUp();
+  const auto start = TakeFrame<frames::Start>();
+  ASSERT_TRUE(start);
+  EXPECT_EQ(start->spec.at("resources").at("env")[0].at("value"), "/mine.so");
+}
+
+TEST_F(AgentProgramTest, ARunnerThatDoesNotStartIsItsWorkersFault) {
+  Connect();
+  v1::Orders orders = HoldingProgram(1);
+  orders.mutable_attempt()->mutable_spec()->mutable_resources()->add_env()->set_key("MINE");
+  Order(orders);
+  for (int i = 0; i < limits::kTrainerStartTries; ++i) {
+    Feed(TrainerStartFailed{"starting dtprogram: Resource temporarily unavailable"});
+    Advance(limits::kTrainerRestartMax);
+  }
+  EXPECT_EQ(OnlyEnd().cause(), v1::CAUSE_WORKER_FAULT);
+}
+
 TEST_F(AgentProgramTest, WhatItTellsIsPassedOn) {
   ReachProgram();
   frames::Progress live{.token = Hex(1), .step = 7};

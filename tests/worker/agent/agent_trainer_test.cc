@@ -348,10 +348,32 @@ TEST_F(AgentTest, TrainerThatNeverStartsIsTriedThreeTimesWithPauses) {
   EXPECT_TRUE(Ends().empty());
   Feed(TrainerStartFailed{"No such file or directory"});
   const v1::Ended end = OnlyEnd();
-  EXPECT_EQ(end.cause(), v1::CAUSE_TRAINER_CRASH);
+  EXPECT_EQ(end.cause(), v1::CAUSE_WORKER_FAULT);
   EXPECT_NE(end.message().find("--trainer"), std::string::npos);
   EXPECT_NE(end.message().find("No such file"), std::string::npos);
   EXPECT_TRUE(SaysGone(1));
+}
+
+TEST_F(AgentTest, AVariableOfTheTrialsMayKeepATrainerFromStarting) {
+  Connect();
+  v1::Orders orders = Holding(1);
+  v1::Label& variable = *orders.mutable_attempt()->mutable_spec()->mutable_resources()->add_env();
+  variable.set_key("OMP_NUM_THREADS");
+  variable.set_value("many");
+  Order(orders);
+  for (int i = 0; i < limits::kTrainerStartTries; ++i) {
+    TrainerDies(Exited(1));
+    Advance(limits::kTrainerRestartMax);
+  }
+  EXPECT_EQ(OnlyEnd().cause(), v1::CAUSE_TRAINER_CRASH);
+}
+
+TEST_F(AgentTest, AConnectionTellsWhoHadTheSlotBefore) {
+  Feed(StreamConnected{{11, 12}});
+  const auto report = TakeReport();
+  ASSERT_TRUE(report.has_value());
+  ASSERT_EQ(report->hello().ended_instances_size(), 2);
+  EXPECT_EQ(report->hello().ended_instances(1), 12u);
 }
 
 TEST_F(AgentTest, TrainerThatHangsAtItsStartIsKilledAndCountsAsFailed) {
@@ -392,32 +414,6 @@ TEST_F(AgentTest, BrokenTrainerIsNotRestartedForeverWithoutAnAttempt) {
   Connect();
   Order(Holding(1));
   EXPECT_TRUE(Take<SpawnTrainer>()) << "an attempt is a reason to try again";
-}
-
-TEST_F(AgentTest, LogLinesTravelWithTheirRankAndCounts) {
-  ReachTraining(1, 2);
-  items_.clear();
-  Feed(LogLines{{"one", "two \xff"}, 3});
-  Advance(limits::kHeartbeat);
-  DeliverReports();
-  ASSERT_EQ(items_.size(), 1u);
-  EXPECT_EQ(items_[0].log().rank(), 1);
-  EXPECT_EQ(items_[0].log().text(), "one\ntwo ?\n");
-  EXPECT_EQ(items_[0].log().dropped_lines(), 3u);
-}
-
-TEST_F(AgentTest, LogChunksHoldNoMoreThanTheirBound) {
-  ReachTraining();
-  items_.clear();
-  Feed(LogLines{std::vector<std::string>(40, std::string(limits::kLogLineBytes, 'x')), 0});
-  EndsAs("finished");
-  DeliverReports();
-  size_t bytes = 0;
-  for (const v1::Item& item : items_) {
-    EXPECT_LE(item.log().text().size(), limits::kLogChunkBytes);
-    bytes += item.log().text().size();
-  }
-  EXPECT_EQ(bytes, 40 * (limits::kLogLineBytes + 1));
 }
 
 TEST_F(AgentTest, BufferStaysBoundedThroughALongAbsence) {

@@ -119,6 +119,43 @@ TEST(GivenTest, WhatIsThereGivesWayOnlyWhereTheTrialSaysSo) {
   EXPECT_FALSE(environment->contains("DTRAIN_RESUME")) << "from the start";
 }
 
+TEST(GivenTest, TheExperimentsVariablesAreThereWhateverTheirNamesAndValues) {
+  const ProgramSpec spec = ReadGiven(R"({"command": ["a"], "resources": {"env": [
+      {"key": "WANDB_MODE", "value": "offline"}, {"key": "EMPTY", "value": ""},
+      {"key": "OPTIONS", "value": "--a=b --c=d"}, {"key": "lines", "value": "one\ntwo\t"},
+      {"key": "NAME", "value": "Jürgen 日本"}, {"key": "PATH", "value": "/mine"},
+      {"key": "OMP_NUM_THREADS", "value": "7"}, {"key": "PYTHONPATH", "value": "/lib"},
+      {"key": "_", "value": "{}"}, {"key": "RANK", "value": "9"}]}})");
+  Place place;
+  place.module_folder = "/module";
+  const auto environment = EnvironmentOf({}, spec, place, {{"PATH", "/bin"}, {"HOME", "/w"}});
+  ASSERT_TRUE(environment.ok()) << environment.status();
+  const Environment expected = {{"WANDB_MODE", "offline"},
+                                {"EMPTY", ""},
+                                {"OPTIONS", "--a=b --c=d"},
+                                {"lines", "one\ntwo\t"},
+                                {"NAME", "Jürgen 日本"},
+                                {"PATH", "/mine"},
+                                {"HOME", "/w"},
+                                {"OMP_NUM_THREADS", "7"},
+                                {"PYTHONPATH", "/lib:/module"},
+                                {"_", "{}"},
+                                {"RANK", "0"}};
+  for (const auto& [name, value] : expected) {
+    ASSERT_TRUE(environment->contains(name)) << name;
+    EXPECT_EQ(environment->at(name), value) << name;
+  }
+}
+
+TEST(GivenTest, AVariableThatNoSystemTakesIsRefused) {
+  for (const char* variable : {R"({"key": "", "value": "x"})", R"({"key": "A=B", "value": "x"})",
+                               R"({"key": "A", "value": "x\u0000y"})"}) {
+    const auto spec = SpecOf(nlohmann::json::parse(
+        std::string(R"({"run": "true", "resources": {"env": [)") + variable + "]}}"));
+    EXPECT_EQ(spec.status().code(), kConfigError) << variable;
+  }
+}
+
 TEST(GivenTest, AVariableThatTheSystemWouldRefuseIsNamed) {
   ProgramSpec spec = ReadGiven(R"({"command": ["a"]})");
   spec.parameters["big"] = std::string(200'000, 'x');

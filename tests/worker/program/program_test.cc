@@ -36,10 +36,11 @@ class ProgramTest : public ::testing::Test {
     log_ =
         UniqueFd(open((folder_ / "log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     const UniqueFd log(fcntl(log_.get(), F_DUPFD_CLOEXEC, 10));
+    fs::create_directory(folder_ / "run");
     runner_ =
         testing::ChildProcess({.path = DTPROGRAM,
                                .arguments = {"--lock", folder_ / "lock", "--scratch",
-                                             folder_ / "scratch", "--threads", "3"},
+                                             folder_ / "run/scratch", "--threads", "3"},
                                .descriptors = {{log.get(), 1}, {log.get(), 2}, {theirs.get(), 3}},
                                .group = ProcessGroup::kOwn});
     ASSERT_TRUE(AwaitFrame<frames::Idle>());
@@ -158,7 +159,7 @@ TEST_F(ProgramTest, WhatItReportsComesAsATrainersFramesInOrder) {
   ASSERT_EQ(evaluations.size(), 1u);
   EXPECT_EQ(evaluations[0].metrics.at("accuracy"), 0.5);
   EXPECT_NE(Log().find("not a JSON object"), std::string::npos) << "the wrong line is told";
-  EXPECT_FALSE(fs::exists(folder_ / "scratch"));
+  EXPECT_FALSE(fs::exists(folder_ / "run/scratch"));
 }
 
 TEST_F(ProgramTest, WhatItPrintsAsAReportIsOneAndStaysInTheLog) {
@@ -186,6 +187,32 @@ TEST_F(ProgramTest, WhatItPrintsAsAReportIsOneAndStaysInTheLog) {
     EXPECT_NE(Log().find(line), std::string::npos) << line;
   }
   EXPECT_EQ(Log().find("left out"), std::string::npos) << "what is no report is told of nothing";
+}
+
+TEST_F(ProgramTest, ItSeesTheExperimentsVariables) {
+  Run(R"(printf '%s|%s|%s\n' "$MINE" "${EMPTY-unset}" "$TWO")",
+      {{"resources",
+        {{"env",
+          {{{"key", "MINE"}, {"value", "a=b ü"}},
+           {{"key", "EMPTY"}, {"value", ""}},
+           {{"key", "TWO"}, {"value", "x\ny"}}}}}}});
+  EXPECT_EQ(AwaitEnd().cause, "finished");
+  EXPECT_NE(Log().find("a=b ü||x\ny\n"), std::string::npos);
+}
+
+TEST_F(ProgramTest, OurLinesBeginWhereALineOfTheProgramsEnds) {
+  Run("printf 'no newline'; " + Daemon() + "while [ ! -e " + In("daemon") + " ]; do :; done");
+  EXPECT_EQ(AwaitEnd().cause, "finished");
+  EXPECT_NE(Log().find("no newline\ndtrain: killed "), std::string::npos);
+}
+
+TEST_F(ProgramTest, AFolderThatItsHostRefusesIsNoFaultOfTheProgram) {
+  fs::remove_all(folder_ / "run");
+  std::ofstream(folder_ / "run") << "no folder";
+  Run("exit 0");
+  const frames::End end = AwaitEnd();
+  EXPECT_EQ(end.cause, "worker_fault");
+  EXPECT_NE(end.message.find("run/scratch"), std::string::npos) << end.message;
 }
 
 TEST_F(ProgramTest, OfAProgramThatReportsByItsDescriptorNothingPrintedIsAReport) {

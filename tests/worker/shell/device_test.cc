@@ -111,6 +111,15 @@ TEST(DeviceTest, HostsWithoutADriverHaveNone) {
   EXPECT_TRUE(FindGpus(root.path()).empty());
 }
 
+TEST(DeviceTest, WhatASystemCallsItselfIsMadeTellable) {
+  EXPECT_EQ(TellableText("gpu-07.example"), "gpu-07.example");
+  EXPECT_EQ(TellableText("Jürgen"), "Jürgen");
+  EXPECT_EQ(TellableText("host\xff\xfe"), "host\\xff\\xfe");
+  EXPECT_EQ(TellableText("a\x1b[2Jb"), "a\\x1b[2Jb");
+  EXPECT_NE(TellableText("host\xff"), TellableText("host\xfe")) << "two hosts stay two";
+  EXPECT_LE(TellableText(std::string(64, '\xff')).size(), 128u);
+}
+
 TEST(DeviceTest, HostFactsAreThere) {
   const HostFacts facts = ReadHostFacts();
   EXPECT_FALSE(facts.host.empty());

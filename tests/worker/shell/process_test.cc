@@ -35,6 +35,9 @@ class ProcessTest : public ::testing::Test {
     if (auto* frame = std::get_if<FrameReceived>(&event)) {
       frames_.push_back(frame->frame);
     } else if (auto* lines = std::get_if<LogLines>(&event)) {
+      std::vector<std::string>& of = lines->pipe == LogPipe::kErrors ? errors_ : output_;
+      of.insert(of.end(), lines->lines.begin(), lines->lines.end());
+      if (lines->before_start) early_ += lines->lines.size();
       lines_.insert(lines_.end(), lines->lines.begin(), lines->lines.end());
       dropped_ += lines->dropped;
     } else if (auto* astray = std::get_if<TrainerMisbehaved>(&event)) {
@@ -70,6 +73,8 @@ class ProcessTest : public ::testing::Test {
   std::unique_ptr<TrainerProcess> process_;
   std::vector<frames::FromTrainer> frames_;
   std::vector<std::string> lines_;
+  std::vector<std::string> output_, errors_;
+  size_t early_ = 0;
   uint64_t dropped_ = 0;
   std::vector<std::string> misbehaved_;
   std::optional<TrainerExited> exited_;
@@ -81,10 +86,10 @@ TEST_F(ProcessTest, FramesGoBothWays) {
   ASSERT_TRUE(AwaitFrame<frames::Idle>());
   frames::Start start = StartFrame(3);
   start.storage = storage.path();
-  process_->Send(start);
+  process_->Send(start, clock_.Now().steady);
   ASSERT_TRUE(AwaitFrame<frames::End>());
   EXPECT_TRUE(AwaitFrame<frames::StepDone>());
-  process_->Send(frames::Exit{});
+  process_->Send(frames::Exit{}, clock_.Now().steady);
   ASSERT_TRUE(AwaitExit());
   EXPECT_TRUE(WIFEXITED(exited_->wait_status));
   EXPECT_EQ(WEXITSTATUS(exited_->wait_status), 0);
@@ -139,7 +144,7 @@ TEST_F(ProcessTest, WhatATrainerLeavesBehindIsEndedWithIt) {
     return !lines_.empty();
   }));
   const pid_t grandchild = std::stoi(lines_[0]);
-  process_->Send(frames::Exit{});
+  process_->Send(frames::Exit{}, clock_.Now().steady);
   ASSERT_TRUE(AwaitExit());
   EXPECT_TRUE(Await([&] { return !testing::ProcessAlive(grandchild); }));
 }
@@ -186,6 +191,37 @@ TEST_F(ProcessTest, FloodOfLinesIsCutToTheRate) {
   ASSERT_TRUE(AwaitExit());
   EXPECT_EQ(lines_.size() + dropped_, 3000u);
   EXPECT_GT(dropped_, 0u);
+}
+
+TEST_F(ProcessTest, ABurstOfOutputLeavesTheErrorsAlone) {
+  StartShell(
+      "i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; echo 'the cause' >&2; exit "
+      "1");
+  ASSERT_TRUE(AwaitExit());
+  EXPECT_EQ(errors_, std::vector<std::string>{"the cause"});
+  ASSERT_FALSE(output_.empty());
+  EXPECT_EQ(output_.back(), "line 2999") << "the newest are kept";
+}
+
+TEST_F(ProcessTest, LinesWithoutAnEndAreToldBeforeTheAttemptsEnd) {
+  StartShell(
+      "printf 'no newline'; printf '50%%\\r100%%' >&2; "
+      "echo "
+      "'{\"type\":\"end\",\"token\":\"a\",\"cause\":\"finished\",\"message\":\"\",\"step\":0}' "
+      ">&3; read line <&3");
+  ASSERT_TRUE(AwaitFrame<frames::End>());
+  EXPECT_EQ(output_, std::vector<std::string>{"no newline"});
+  EXPECT_EQ(errors_, (std::vector<std::string>{"50%", "100%"}));
+}
+
+TEST_F(ProcessTest, WhatWasPrintedBeforeAStartIsToldAsThat) {
+  StartShell("printf 'of the first'; echo '{\"type\":\"idle\"}' >&3; read line <&3; echo second");
+  ASSERT_TRUE(AwaitFrame<frames::Idle>());
+  EXPECT_TRUE(output_.empty());
+  process_->Send(StartFrame(1), clock_.Now().steady);
+  ASSERT_TRUE(AwaitExit());
+  EXPECT_EQ(output_, (std::vector<std::string>{"of the first", "second"}));
+  EXPECT_EQ(early_, 1u);
 }
 
 TEST_F(ProcessTest, TheEndOfTheOwnerEndsTheTrainer) {

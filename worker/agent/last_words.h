@@ -1,0 +1,34 @@
+// last_words.h: what an attempt's process printed last, as evidence of why it ended.
+//
+// Role:  pure. Belongs to one attempt: who begins another begins with an empty one.
+// Tests: tests/worker/agent/last_words_test.cc
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace dt {
+
+enum class LogPipe { kOutput, kErrors };
+
+// Returns whether `line` names an error, as the last line of a traceback does.
+bool SaysError(std::string_view line);
+
+class LastWords {
+ public:
+  // Takes the next line of a pipe; a blank one says nothing.
+  void Take(LogPipe pipe, std::string_view line);
+  // Returns "its last line: …", with the newest error in front where other lines follow it; "" where
+  // nothing was printed. Standard error is the better evidence.
+  std::string Text() const;
+
+ private:
+  struct OfPipe {
+    std::string line;   // the newest
+    std::string error;  // the newest that says one
+  };
+  OfPipe output_;
+  OfPipe errors_;
+};
+
+}  // namespace dt
