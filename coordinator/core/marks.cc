@@ -9,9 +9,10 @@
 namespace dt {
 namespace {
 
-// A crash that nobody asked for. What was lost, ran out of memory or was misconfigured says nothing
-// of the worker.
+// A fault that the worker itself tells of, or a crash that nobody asked for. What was lost, ran out
+// of memory or was misconfigured says nothing of the worker.
 bool CountsAgainst(const Attempt& attempt) {
+  if (attempt.cause == v1::CAUSE_WORKER_FAULT) return attempt.deciding_rank >= 0;
   const v1::Cause counted =
       Mutated(Mutant::kQuarantineByLosses) ? v1::CAUSE_WORKER_LOST : v1::CAUSE_TRAINER_CRASH;
   return attempt.cause == counted && !attempt.progressed && !attempt.uncharged &&

@@ -8,13 +8,29 @@
 #include "common/text.h"
 
 namespace dt {
+namespace {
+
+// How many attempts in a row ended so, with the one that ends now.
+uint32_t FaultsAtTheEnd(const Trial& trial) {
+  uint32_t faults = 1;
+  for (auto each = trial.attempts.rbegin() + 1; each != trial.attempts.rend(); ++each) {
+    if (each->cause != v1::CAUSE_WORKER_FAULT) break;
+    ++faults;
+  }
+  return faults;
+}
+
+}  // namespace
 
 Charge ChargeOf(const Attempt& recorded, v1::Cause cause) {
   if (Mutated(Mutant::kStopCharged)) return Charge::kCounts;
   const bool drained = recorded.stop_why == v1::StopRequested::DRAINED;
   if (drained && Mutated(Mutant::kDrainCharged)) return Charge::kCounts;
-  // A worker that was told to leave saved what it had: its user did not do it.
-  if (recorded.AskedToStop() || cause == v1::CAUSE_PREEMPTED) return Charge::kFree;
+  // A worker that was told to leave saved what it had: its user did not do it. Nor is what a host
+  // fails to give the trial's doing.
+  if (recorded.AskedToStop() || cause == v1::CAUSE_PREEMPTED || cause == v1::CAUSE_WORKER_FAULT) {
+    return Charge::kFree;
+  }
   return Charge::kCounts;
 }
 
@@ -26,10 +42,15 @@ std::optional<absl::Duration> BackoffOf(const Trial& trial, const Tries& tries,
   if (trial.attempts.size() >= limits::kAttemptsPerTrial) return std::nullopt;
   const Attempt& last = trial.attempts.back();
   const bool counts = ChargeOf(last, cause) == Charge::kCounts;
-  const uint32_t ends = crash ? tries.crashes : tries.losses;
+  uint32_t ends = crash ? tries.crashes : tries.losses;
   if (counts && ends > static_cast<uint32_t>(std::max(0, retries.max()))) return std::nullopt;
   if (!counts && last.AskedToStop()) return absl::ZeroDuration();
   absl::Duration backoff = absl::Seconds(std::max(0.0, retries.backoff_seconds()));
+  if (cause == v1::CAUSE_WORKER_FAULT) {
+    // These are in no count: with a short backoff one full disk would make thousands of attempts.
+    ends = FaultsAtTheEnd(trial);
+    backoff = std::max(backoff, limits::kWorkerFaultBackoff);
+  }
   for (uint32_t n = 1; n < ends && backoff < limits::kRetryBackoffMax; ++n) backoff *= 2;
   return std::min(backoff, limits::kRetryBackoffMax);
 }

@@ -69,6 +69,12 @@ bool OutlastedItsLease(const Worker& worker, absl::Duration now) {
   return worker.session == 0 && now - worker.last_heard >= limits::kLease;
 }
 
+// The new process knows that the one which held the name has ended: they were of one slot.
+bool HasEnded(const Worker& worker, const v1::Hello& hello) {
+  return std::find(hello.ended_instances().begin(), hello.ended_instances().end(),
+                   worker.instance) != hello.ended_instances().end();
+}
+
 // Who may speak as this worker on a new stream.
 absl::Status CheckMayJoin(const Worker& worker, const v1::Hello& hello, absl::Duration now) {
   if (worker.instance == hello.instance()) {
@@ -77,7 +83,10 @@ absl::Status CheckMayJoin(const Worker& worker, const v1::Hello& hello, absl::Du
     return absl::AbortedError(absl::StrCat("worker ", worker.name, ": session ", hello.session(),
                                            " is not newer than ", worker.session));
   }
-  if (worker.presence == Presence::kLost || OutlastedItsLease(worker, now)) return absl::OkStatus();
+  if (worker.presence == Presence::kLost || OutlastedItsLease(worker, now) ||
+      HasEnded(worker, hello)) {
+    return absl::OkStatus();
+  }
   return absl::AlreadyExistsError(
       absl::StrCat("worker name '", worker.name, "' is held by another process, at ",
                    worker.peer.empty() ? worker.hello.host() : worker.peer, ", last heard ",
@@ -105,7 +114,11 @@ Worker* Join(Turn& turn, ReportReceived& received) {
   }
   // The attempt of the process that had the name is lost with it.
   const bool taken_over = worker->instance != hello.instance();
-  if (known && taken_over && worker->presence != Presence::kLost) LoseWorker(turn, *worker);
+  if (known && taken_over && worker->presence != Presence::kLost) {
+    const bool again = HasEnded(*worker, hello);
+    LoseWorker(turn, *worker,
+               again ? absl::StrCat("worker ", worker->name, " ended and was started again") : "");
+  }
   if (worker->stream != 0) {
     EndStream(turn, *worker, absl::AbortedError("superseded by a newer session of this worker"));
   }
@@ -168,9 +181,10 @@ void UpdateSlot(State& state, Worker& worker) {
   WakeStorageWaiters(state, worker.hello.storage_id());
 }
 
-void LoseWorker(Turn& turn, Worker& worker) {
+void LoseWorker(Turn& turn, Worker& worker, const std::string& known) {
   const std::string why =
-      HasLeft(worker)
+      !known.empty() ? known
+      : HasLeft(worker)
           ? absl::StrCat("worker ", worker.name, " ended as it was told to")
           : absl::StrCat("nothing heard from worker ", worker.name, " for ",
                          absl::FormatDuration(absl::Floor(turn.now.steady - worker.last_heard,

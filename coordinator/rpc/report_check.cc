@@ -52,6 +52,10 @@ absl::Status CheckHello(const v1::Hello& hello) {
         &hello.data_address(), &hello.program_version()}) {
     DT_RETURN_IF_ERROR(CheckText("a text of hello", *text));
   }
+  if (hello.ended_instances_size() > static_cast<int>(limits::kEndedInstances)) {
+    return Refuse(absl::StrCat("hello has ", hello.ended_instances_size(),
+                               " ended instances; the limit is ", limits::kEndedInstances));
+  }
   if (hello.labels_size() > static_cast<int>(limits::kLabels)) {
     return Refuse(
         absl::StrCat("hello has ", hello.labels_size(), " labels; the limit is ", limits::kLabels));

@@ -146,6 +146,12 @@ TEST(ReportCheckTest, EveryBoundOfAHelloAndAnEndIsKept) {
       {"an end without a cause", [](auto& r) { AddItem(r)->mutable_ended(); }},
       {"an end of a cause that is none",
        [](auto& r) { AddItem(r)->mutable_ended()->set_cause(static_cast<v1::Cause>(99)); }},
+      {"many lives",
+       [](auto& r) {
+         for (uint64_t i = 0; i <= limits::kEndedInstances; ++i) {
+           r.mutable_hello()->add_ended_instances(i + 2);
+         }
+       }},
       {"odd device", [](auto& r) { r.mutable_hello()->set_device("tpu"); }},
       {"long name",
        [](auto& r) { r.mutable_hello()->set_worker(std::string(limits::kNameBytes + 1, 'x')); }},
