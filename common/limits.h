@@ -121,6 +121,10 @@ inline constexpr absl::Duration kHttpExchange = absl::Seconds(10);
 inline constexpr absl::Duration kAlivePeriod = absl::Seconds(2);
 // The core loop answers within this, or /healthz fails and the watchdog restarts the process.
 inline constexpr absl::Duration kLoopLate = absl::Seconds(5);
+// So do the threads that serve calls and streams: behind it leases run out. They are asked once a
+// second.
+inline constexpr absl::Duration kStreamsLate = kLease;
+inline constexpr absl::Duration kPulseEvery = absl::Seconds(1);
 // At a stop every call and stream is ended by us; idle clients that look at their connection only
 // now and then are not waited for longer than this.
 inline constexpr absl::Duration kShutdownDrain = absl::Seconds(1);
@@ -134,6 +138,14 @@ inline constexpr size_t kMailboxReservedForControl = 1024;
 inline constexpr size_t kMailboxBytes = 16 << 20;
 // Pages of metrics and logs waiting for the one reader thread; each takes milliseconds.
 inline constexpr size_t kReadsWaiting = 256;
+// Submissions and plans that are checked, expanded and reckoned at once: beside two of them a small
+// host still serves its workers.
+inline constexpr int kPreparingThreads = 2;
+// Those that wait for a thread: how many, and bytes of their messages.
+inline constexpr size_t kPreparingCalls = 64;
+inline constexpr size_t kPreparingBytes = 32 << 20;
+// One takes so long at most: 10,000 trials take a second or two.
+inline constexpr absl::Duration kPreparingPatience = absl::Seconds(20);
 // Events of one drain, so that a commit takes milliseconds, and a call waits for two of them at
 // most.
 inline constexpr size_t kDrainEvents = 32;
@@ -190,6 +202,8 @@ inline constexpr size_t kLogPageBytes = 1 << 20;
 inline constexpr size_t kExperimentFileBytes = 1 << 20;
 inline constexpr size_t kExperimentFileDepth = 64;
 inline constexpr size_t kExperimentFileNodes = 100000;
+// One key of a file: names have kNameBytes, and each value below it has a path that begins with it.
+inline constexpr size_t kKeyBytes = 1024;
 // Changes of a file that come beside it in a submission, each of kTextBytes: more belong into it.
 inline constexpr size_t kOverrides = 256;
 // A longer line of a file is not quoted beside what is wrong in it: nobody reads it, and a file of
@@ -201,8 +215,14 @@ inline constexpr size_t kTrialsPerExperiment = 10000;
 inline constexpr size_t kCombinations = 100'000;
 inline constexpr int kParameters = 64;  // a name and a column each
 inline constexpr int kExclusions = 1000;
-inline constexpr int kInclusions = 1000;  // written by hand; more is a grid
-inline constexpr int kSeeds = 100;        // of each configuration; a mean needs no more
+inline constexpr int kExclusionTerms = 10'000;  // values in all of them: each trial meets them all
+inline constexpr int kInclusions = 1000;        // written by hand; more is a grid
+// Values of one parameter: a trial each, and those that exclusions take out.
+inline constexpr int kParameterValues = static_cast<int>(kTrialsPerExperiment) + kExclusions;
+// Issues that a check names: nobody mends more at a time, and a list of a million wrong values
+// would be answered with gigabytes.
+inline constexpr size_t kIssues = 10'000;
+inline constexpr int kSeeds = 100;  // of each configuration; a mean needs no more
 // Points of a space that a check draws: a share of 1 in 20 is told to within 0.7 %.
 inline constexpr int kPointsChecked = 1000;
 // Parameter values of all trials of one experiment, each trial's counted: the journal lists them
@@ -276,6 +296,10 @@ inline constexpr absl::Duration kQuarantineMost = absl::Hours(8);
 // The words of a command and the text of one: what a person writes by hand.
 inline constexpr size_t kCommandWords = 256;
 inline constexpr size_t kCommandBytes = 64 << 10;
+// With the values of parameters in them: one word, which is what Linux takes as an argument, and
+// all words, texts and variables of a trial, which travel in its orders.
+inline constexpr size_t kFilledTextBytes = 128 << 10;
+inline constexpr size_t kFilledBytes = 1 << 20;
 // A folder of code as it travels: source, no data and no weights.
 inline constexpr size_t kCodeBytes = 32 << 20;
 inline constexpr size_t kCodeFiles = 10'000;

@@ -9,17 +9,20 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/arithmetic.h"
+
 namespace dt {
 
 // Ascending, each at least 1 and below the target. The last multiple of `every` counts where half a
 // share at least is left behind it: 0.333 has two, not one more at 99.9 %. None where either is 0.
 inline std::vector<uint64_t> ShareSteps(double every, uint64_t target_steps) {
   std::vector<uint64_t> steps;
-  if (!(every > 0)) return steps;
+  constexpr double kEveryLeast = 1e-3;  // the field's is 0.01; a journal may say anything
+  if (!(every >= kEveryLeast)) return steps;
   constexpr double kRounding = 1e-9;  // 0.4 has two: 2 × 0.4 is half a share from the end
   for (int k = 1; k * every <= 1 - every / 2 + kRounding; ++k) {
     const auto step =
-        static_cast<uint64_t>(std::llround(k * every * static_cast<double>(target_steps)));
+        BoundedInteger<uint64_t>(std::round(k * every * static_cast<double>(target_steps)));
     if (step == 0 || step >= target_steps || (!steps.empty() && step == steps.back())) continue;
     steps.push_back(step);
   }

@@ -180,13 +180,23 @@ std::optional<StepSize> Recut(const StepSize& step, int64_t tensor, int64_t stag
   if (sequences <= 0 || sequences % cut.ranks != 0) return std::nullopt;
   const int64_t each = sequences / cut.ranks;
   const int64_t least = stages == 1 ? 1 : std::min(each, kMicroStepsOfStage * stages);
-  for (cut.sequences = std::min(step.sequences, each); cut.sequences >= 1; --cut.sequences) {
-    cut.micro_steps = each / cut.sequences;
-    if (each % cut.sequences != 0 || cut.micro_steps < least) continue;
+  const auto will_do = [&](int64_t batch) {
     // Interleaved, micro-steps come in turns of as many as there are stages.
-    if (cut.chunks_each == 1 || cut.micro_steps % stages == 0) return cut;
+    return batch <= step.sequences && each / batch >= least &&
+           (cut.chunks_each == 1 || each / batch % stages == 0);
+  };
+  // The largest divisor that will do: divisors come in pairs, so that a root of steps finds them.
+  int64_t best = 0;
+  for (int64_t small = 1; small * small <= each; ++small) {
+    if (each % small != 0) continue;
+    for (const int64_t batch : {small, each / small}) {
+      if (batch > best && will_do(batch)) best = batch;
+    }
   }
-  return std::nullopt;
+  if (best == 0) return std::nullopt;
+  cut.sequences = best;
+  cut.micro_steps = each / best;
+  return cut;
 }
 
 int64_t RanksOfCopy(const StepSize& step, int64_t slots_of_host) {

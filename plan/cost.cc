@@ -355,15 +355,15 @@ double InFlight(const StepSize& step, int64_t stage) {
   return static_cast<double>(most) / static_cast<double>(step.chunks_each);
 }
 
-StageCosts StageOf(const ModelSize& model, const StepSize& step, int64_t stage) {
-  const std::vector<LayerRange> chunks = DealLayers(model, step.stages * step.chunks_each);
+StageCosts StageOf(const ModelSize& model, const StepSize& step,
+                   const std::vector<LayerRange>& chunks, int64_t stage) {
   StageCosts costs{model, step, stage == step.stages - 1, InFlight(step, stage)};
   costs.step.stages = costs.step.chunks_each = 1;
   costs.has_embedding = stage == 0;
   costs.model.layers = 0;
-  for (size_t chunk = 0; chunk < chunks.size(); ++chunk) {
-    if (static_cast<int64_t>(chunk) % step.stages == stage)
-      costs.model.layers += chunks[chunk].count;
+  for (auto chunk = static_cast<size_t>(stage); chunk < chunks.size();
+       chunk += static_cast<size_t>(step.stages)) {
+    costs.model.layers += chunks[chunk].count;
   }
   // Each end has one matrix of the vocabulary: the embedding, or the head.
   costs.model.tied_head = true;
@@ -377,9 +377,10 @@ StageCosts StageOf(const ModelSize& model, const StepSize& step, int64_t stage) 
 
 StageCosts HeaviestStage(const ModelSize& model, const StepSize& step) {
   if (step.stages <= 1) return {model, step};
-  StageCosts heaviest = StageOf(model, step, 0);
+  const std::vector<LayerRange> chunks = DealLayers(model, step.stages * step.chunks_each);
+  StageCosts heaviest = StageOf(model, step, chunks, 0);
   for (int64_t stage = 1; stage < step.stages; ++stage) {
-    StageCosts next = StageOf(model, step, stage);
+    StageCosts next = StageOf(model, step, chunks, stage);
     if (TensorsOf(next) > TensorsOf(heaviest)) heaviest = next;
   }
   return heaviest;

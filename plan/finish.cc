@@ -23,12 +23,19 @@ double Run(Times& free, int slots, double seconds, double earliest) {
 
 }  // namespace
 
-double FinishSeconds(std::vector<double> free_at, const std::vector<Batch>& before,
-                     const std::vector<Batch>& mine, uint64_t at_once) {
+std::optional<double> FinishSeconds(std::vector<double> free_at, const std::vector<Batch>& before,
+                                    const std::vector<Batch>& mine, uint64_t at_once) {
   const auto fits = [&free_at](const Batch& batch) {
     return batch.slots > 0 && static_cast<size_t>(batch.slots) <= free_at.size();
   };
   if (!std::all_of(mine.begin(), mine.end(), fits)) return -1;
+  double placed = 0;
+  for (const auto* batches : {&before, &mine}) {
+    for (const Batch& batch : *batches) {
+      if (fits(batch)) placed += static_cast<double>(batch.trials) * batch.slots;
+    }
+  }
+  if (placed > kPlacedMost) return std::nullopt;
   Times free(std::greater<>(), std::move(free_at));
   for (const Batch& batch : before) {
     if (batch.slots <= 0 || static_cast<size_t>(batch.slots) > free.size()) continue;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace dt::plan {
@@ -19,8 +20,10 @@ struct Batch {
 
 // Seconds until the last of `mine` has ended. `free_at`: when each slot is free, in seconds from
 // now. `before` go first. `at_once`: of `mine`, how many at most; 0: any number. Negative: more
-// slots are asked for than there are.
-double FinishSeconds(std::vector<double> free_at, const std::vector<Batch>& before,
-                     const std::vector<Batch>& mine, uint64_t at_once);
+// slots are asked for than there are. nullopt: trials and their slots are more than kPlacedMost.
+std::optional<double> FinishSeconds(std::vector<double> free_at, const std::vector<Batch>& before,
+                                    const std::vector<Batch>& mine, uint64_t at_once);
+// Slots of trials that are placed one by one: a second or two.
+inline constexpr double kPlacedMost = 5e6;
 
 }  // namespace dt::plan

@@ -15,7 +15,8 @@ double WireBytesWithinLayers(const StageCosts& stage) {
   // more where the forward pass is repeated. A sum to all counts twice and comes half as often.
   const double exchanges = step.keeps_inputs_alone ? 12 : 8;
   const double number = step.half ? 2 : 4;
-  const double tokens = static_cast<double>(step.sequences * step.seq_len * step.micro_steps);
+  const double tokens = static_cast<double>(step.sequences) * static_cast<double>(step.seq_len) *
+                        static_cast<double>(step.micro_steps);
   const double numbers = tokens * static_cast<double>(model.width);
   double of_activations = exchanges * number * numbers * static_cast<double>(model.layers);
   if (CutsVocabulary(model.rows, step.tensor)) {
@@ -79,15 +80,16 @@ double WireBytesOfSharing(const ModelSize& model, const StepSize& step) {
 
 StageMessages StageMessagesOf(const ModelSize& model, const StepSize& step) {
   StageMessages messages;
-  messages.bytes = (step.half ? 2.0 : 4.0) *
-                   static_cast<double>(step.sequences * step.seq_len * model.width) /
+  messages.bytes = (step.half ? 2.0 : 4.0) * static_cast<double>(step.sequences) *
+                   static_cast<double>(step.seq_len) * static_cast<double>(model.width) /
                    static_cast<double>(step.sequence ? step.tensor : 1);
   const int64_t each = 2 * step.chunks_each - (step.stages == 2 ? 1 : 0);
-  messages.count = static_cast<double>(each * step.micro_steps);
+  messages.count = static_cast<double>(each) * static_cast<double>(step.micro_steps);
   const double parts =
       CutsVocabulary(model.rows, step.tensor) ? static_cast<double>(step.tensor) : 1;
   if (model.tied_head) {
-    messages.ends = kNumber * static_cast<double>(model.rows * model.width) / parts;
+    messages.ends =
+        kNumber * static_cast<double>(model.rows) * static_cast<double>(model.width) / parts;
   }
   return messages;
 }

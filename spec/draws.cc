@@ -1,6 +1,8 @@
 // draws.cc: combinations that are drawn, and whether a combination may be a trial.
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "common/limits.h"
@@ -114,31 +116,34 @@ Admission::Admission(const v1::ExperimentSpec& spec)
     : spec_(spec), fields_(spec), set_(spec.explicit_paths().begin(), spec.explicit_paths().end()) {
   for (const v1::Parameter& parameter : spec.parameters()) set_.insert(parameter.path());
   for (const v1::Exclusion& exclusion : spec.exclude()) {
-    Combination combination;
+    std::map<size_t, std::string> combination;  // the last of those that name a parameter twice
     for (const v1::Assignment& where : exclusion.where()) {
-      combination[where.path()] = CanonicalText(fields_, where.path(), where.value());
+      const size_t place = places_.try_emplace(where.path(), places_.size()).first->second;
+      combination[place] = CanonicalText(fields_, where.path(), where.value());
     }
-    if (!combination.empty()) excluded_.push_back(std::move(combination));
+    if (!combination.empty()) excluded_.emplace_back(combination.begin(), combination.end());
   }
 }
 
 bool Admission::Excludes(const std::vector<v1::Assignment>& assignments) const {
   if (excluded_.empty()) return false;
-  Combination combination;
+  // By place; a thousand exclusions compare texts alone.
+  std::vector<std::optional<std::string>> texts(places_.size());
   for (const v1::Assignment& one : assignments) {
-    combination[one.path()] = CanonicalText(fields_, one.path(), one.value());
+    const auto place = places_.find(one.path());
+    if (place == places_.end()) continue;
+    texts[place->second] = CanonicalText(fields_, one.path(), one.value());
   }
   return std::any_of(excluded_.begin(), excluded_.end(), [&](const Combination& excluded) {
-    return std::all_of(excluded.begin(), excluded.end(), [&](const auto& where) {
-      const auto found = combination.find(where.first);
-      return found != combination.end() && found->second == where.second;
-    });
+    return std::all_of(excluded.begin(), excluded.end(),
+                       [&](const auto& where) { return texts[where.first] == where.second; });
   });
 }
 
 std::vector<Violation> Admission::Violations(const std::vector<v1::Assignment>& assignments) const {
   const absl::StatusOr<v1::Spec> trial = ResolveTrial(spec_, assignments);
-  return trial.ok() ? CheckTrial(*trial, set_) : std::vector<Violation>();
+  if (trial.ok()) return CheckTrial(*trial, set_);
+  return {Unresolved(trial.status())};
 }
 
 bool Admission::Admits(const std::vector<v1::Assignment>& assignments) const {
@@ -180,8 +185,8 @@ void ForEachSample(const v1::ExperimentSpec& spec,
   }
 }
 
-Configurations DrawConfigurations(const v1::ExperimentSpec& spec, const Space& space,
-                                  size_t count) {
+Configurations DrawConfigurations(const v1::ExperimentSpec& spec, const Space& space, size_t count,
+                                  const MayGoOn& may_go_on) {
   Drawing drawing(spec, space);
   Configurations configurations;
   for (const v1::Inclusion& included : spec.include()) {
@@ -193,7 +198,7 @@ Configurations DrawConfigurations(const v1::ExperimentSpec& spec, const Space& s
   const size_t included = configurations.size();
   for (size_t i = included + 1;
        i <= count || (configurations.empty() && i <= limits::kPointsChecked); ++i) {
-    if (drawing.UsedUp()) break;
+    if (drawing.UsedUp() || !GoesOn(may_go_on)) break;
     auto next = drawing.Next(static_cast<uint32_t>(i));
     if (next) configurations.push_back(*std::move(next));
   }

@@ -70,7 +70,9 @@ void ForEachTrial(const Grid& grid, const std::function<bool(const std::vector<s
            std::all_of(exclusion.begin(), exclusion.end(),
                        [&](const auto& pair) { return at[pair.first] == pair.second; });
   };
+  constexpr size_t kAskEvery = 64;  // a thousand exclusions each: some milliseconds
   for (size_t i = 0; i < grid.combinations; ++i) {
+    if (i % kAskEvery == 0 && !GoesOn(grid.may_go_on)) return;
     const bool excluded = std::any_of(grid.excluded.begin(), grid.excluded.end(), is_excluded);
     if (!excluded && !visit(at)) return;
     for (size_t p = at.size(); p-- > 0;) {  // the last parameter varies fastest
@@ -109,8 +111,16 @@ absl::Status TooMany(size_t have) {
                                                  " are allowed; give fewer values or seeds"));
 }
 
-absl::StatusOr<std::vector<Configuration>> OfGrid(const v1::ExperimentSpec& spec) {
-  const internal::Grid grid = internal::MakeGrid(spec);
+absl::Status OutOfTime() {
+  return absl::DeadlineExceededError(
+      "drawing and checking its trials takes longer than the call may wait; give it more time, "
+      "fewer trials, or fewer exclusions");
+}
+
+absl::StatusOr<std::vector<Configuration>> OfGrid(const v1::ExperimentSpec& spec,
+                                                  const MayGoOn& may_go_on) {
+  internal::Grid grid = internal::MakeGrid(spec);
+  grid.may_go_on = may_go_on;
   if (grid.combinations >= limits::kCombinations) {
     return absl::InvalidArgumentError(
         absl::StrCat("the grid has ", limits::kCombinations,
@@ -121,6 +131,7 @@ absl::StatusOr<std::vector<Configuration>> OfGrid(const v1::ExperimentSpec& spec
     configurations.push_back({internal::AssignmentsAt(spec, at), at});
     return configurations.size() <= limits::kTrialsPerExperiment;
   });
+  if (!GoesOn(may_go_on)) return OutOfTime();
   for (const v1::Inclusion& included : spec.include()) {
     configurations.push_back({internal::IncludedAt(spec, included), {}});
   }
@@ -130,18 +141,20 @@ absl::StatusOr<std::vector<Configuration>> OfGrid(const v1::ExperimentSpec& spec
   return configurations;
 }
 
-absl::StatusOr<std::vector<Configuration>> Choose(const v1::ExperimentSpec& spec) {
+absl::StatusOr<std::vector<Configuration>> Choose(const v1::ExperimentSpec& spec,
+                                                  const MayGoOn& may_go_on) {
   std::vector<Configuration> configurations;
   switch (SamplerOf(spec)) {
     case Sampler::kGrid:
-      return OfGrid(spec);
+      return OfGrid(spec, may_go_on);
     case Sampler::kRandom: {
       const size_t count = static_cast<size_t>(spec.search().max_trials());
       if (count > limits::kTrialsPerExperiment) return TooMany(count);
       DT_ASSIGN_OR_RETURN(const Space space, SpaceOf(spec));
-      for (auto& assignments : internal::DrawConfigurations(spec, space, count)) {
+      for (auto& assignments : internal::DrawConfigurations(spec, space, count, may_go_on)) {
         configurations.push_back({std::move(assignments), {}});
       }
+      if (!GoesOn(may_go_on)) return OutOfTime();
       if (configurations.empty()) {
         return absl::InvalidArgumentError(
             "no trial is left: no drawn combination passes the checks; widen a range");
@@ -159,8 +172,9 @@ absl::StatusOr<std::vector<Configuration>> Choose(const v1::ExperimentSpec& spec
 
 }  // namespace
 
-absl::StatusOr<std::vector<v1::ExpandedTrial>> Expand(const v1::ExperimentSpec& spec) {
-  DT_ASSIGN_OR_RETURN(const std::vector<Configuration> configurations, Choose(spec));
+absl::StatusOr<std::vector<v1::ExpandedTrial>> Expand(const v1::ExperimentSpec& spec,
+                                                      const MayGoOn& may_go_on) {
+  DT_ASSIGN_OR_RETURN(const std::vector<Configuration> configurations, Choose(spec, may_go_on));
   const size_t replicates = ReplicatesOf(spec);
   if (configurations.size() > limits::kTrialsPerExperiment / replicates) {
     return TooMany(configurations.size() * replicates);

@@ -3,6 +3,8 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
+#include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -50,7 +52,11 @@ void Store(google::protobuf::Message& whole, const Field& field, const v1::Value
   switch (field.type) {
     case FieldType::kInteger:
       if (place.field->cpp_type() == FieldDescriptor::CPPTYPE_INT32) {
-        to->SetInt32(message, place.field, static_cast<int32_t>(value.integer()));
+        // Ranges of the table lie within it (tests/spec/field_table_test.cc).
+        using Limits = std::numeric_limits<int32_t>;
+        to->SetInt32(message, place.field,
+                     static_cast<int32_t>(
+                         std::clamp<int64_t>(value.integer(), Limits::min(), Limits::max())));
       } else {
         to->SetInt64(message, place.field, value.integer());
       }
@@ -149,7 +155,47 @@ v1::Value Load(const google::protobuf::Message& whole, const Field& field) {
   return value;
 }
 
+void Clear(v1::Spec& spec, const Field& field) {
+  const Place place = Locate(spec.GetDescriptor(), field.path);
+  google::protobuf::Message* message = &spec;
+  for (const FieldDescriptor* section : place.sections) {
+    message = message->GetReflection()->MutableMessage(message, section);
+  }
+  message->GetReflection()->ClearField(message, place.field);
+}
+
+bool IsNumeric(FieldType type) {
+  switch (type) {
+    case FieldType::kInteger:
+    case FieldType::kNumber:
+    case FieldType::kNumbers:
+    case FieldType::kEvery:
+    case FieldType::kDuration:
+      return true;
+    case FieldType::kText:
+    case FieldType::kFlag:
+    case FieldType::kChoice:
+    case FieldType::kLabels:
+    case FieldType::kTexts:
+      return false;
+  }
+  return false;
+}
+
 }  // namespace
+
+v1::ExperimentSpec internal::Confined(const v1::ExperimentSpec& spec) {
+  v1::ExperimentSpec confined = spec;
+  v1::Spec& base = *confined.mutable_base();
+  for (const Field& field : FieldTable()) {
+    if (!IsNumeric(field.type) || Canonical(field, Load(base, field)).value) continue;
+    Clear(base, field);
+    if (field.default_kind != DefaultKind::kFixed) continue;
+    const ReadValue read = ReadText(field, field.default_text);
+    if (read.value) Store(base, field, *read.value);
+  }
+  return confined;
+}
 
 absl::Status SetField(v1::Spec& spec, std::string_view path, const v1::Value& value) {
   const Field* field = FindField(path);

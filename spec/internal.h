@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/may_go_on.h"
 #include "spec/program.h"
 #include "spec/space.h"
 #include "spec/spec.h"
@@ -26,6 +27,11 @@ std::string Quote(std::string_view text);
 // Seconds of "60s", "1h30m", "500ms"; nullopt for any other text.
 std::optional<double> DurationSeconds(std::string_view text);
 
+// The experiment with each number of its base within its field's range: what is out of it is an
+// issue by itself, and gets the field's default, or none. Rules over several fields compute with
+// what they were written for.
+v1::ExperimentSpec Confined(const v1::ExperimentSpec& spec);
+
 // The grid as indices: sizes of parameters, and exclusions as sets of value indices. Values that
 // cannot be read leave an exclusion that matches nothing; Validate names them.
 struct Grid {
@@ -34,9 +40,11 @@ struct Grid {
   std::vector<std::vector<std::pair<size_t, size_t>>> excluded;
   // Product of sizes, at most limits::kCombinations.
   size_t combinations = 1;
+  MayGoOn may_go_on;  // asked now and then; where it may not, combinations are left out
 };
 Grid MakeGrid(const v1::ExperimentSpec& spec);
-// Calls visit(indices) for each remaining combination in order; stops when it returns false.
+// Calls visit(indices) for each remaining combination in order; stops when it returns false, or
+// where it may not go on.
 // REQUIRES: combinations < limits::kCombinations.
 void ForEachTrial(const Grid& grid, const std::function<bool(const std::vector<size_t>&)>& visit);
 std::vector<v1::Assignment> AssignmentsAt(const v1::ExperimentSpec& spec,
@@ -60,6 +68,9 @@ struct Violation {
   std::string hint;
   Reach reach = Reach::kAnyTrial;
 };
+// What a combination breaks that cannot be resolved, and the name of that rule.
+inline constexpr char kUnresolved[] = "unresolved";
+Violation Unresolved(const absl::Status& why);
 // Rules over one resolved trial. `set` has the paths that the file sets or sweeps.
 using PathSet = std::set<std::string>;
 using TrialRules = std::vector<Violation> (*)(const v1::Spec& trial, const PathSet& set);
@@ -82,14 +93,16 @@ class Admission {
 
   bool Excludes(const std::vector<v1::Assignment>& assignments) const;
   bool Admits(const std::vector<v1::Assignment>& assignments) const;
-  // The rules that it breaks; none of one that does not resolve, which Validate names otherwise.
+  // The rules that it breaks.
   std::vector<Violation> Violations(const std::vector<v1::Assignment>& assignments) const;
 
  private:
-  using Combination = std::map<std::string, std::string>;  // path, canonical text
+  // Canonical texts by the place of the parameter.
+  using Combination = std::vector<std::pair<size_t, std::string>>;
   const v1::ExperimentSpec& spec_;
   const ParameterFields fields_;
   PathSet set_;
+  std::map<std::string, size_t> places_;  // of parameters that exclusions name, by path
   std::vector<Combination> excluded_;
 };
 
@@ -116,7 +129,8 @@ void ForEachSample(const v1::ExperimentSpec& spec,
 // one are refused. Each follows from the seed, its number and those before it, so that a larger
 // `count` begins with the same ones.
 using Configurations = std::vector<std::vector<v1::Assignment>>;
-Configurations DrawConfigurations(const v1::ExperimentSpec& spec, const Space& space, size_t count);
+Configurations DrawConfigurations(const v1::ExperimentSpec& spec, const Space& space, size_t count,
+                                  const MayGoOn& may_go_on);
 // Those of a `count` that come behind `known`, which is what a count of `before` gave. nullopt:
 // they take more than kDrawsAtOnce draws. REQUIRES: `known` is not empty.
 std::optional<Configurations> DrawFurther(const v1::ExperimentSpec& spec, const Space& space,
@@ -126,6 +140,8 @@ std::vector<v1::Assignment> IncludedAt(const v1::ExperimentSpec& spec,
                                        const v1::Inclusion& included);
 
 // --- Parts of Validate; each adds what it finds ---
+// How many entries lists may have, before anybody walks them.
+void CheckCounts(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 // What a program, or an experiment without one, may not say, and the words of its command.
 void CheckProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 void CheckNotify(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
@@ -137,11 +153,13 @@ void CheckSearch(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 void CheckDraws(const v1::ExperimentSpec& spec, const v1::Parameter& parameter, const Field& field,
                 std::vector<Issue>& issues);
 // REQUIRES of the next three: parameters have no issue.
-void CheckInclusions(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
+void CheckInclusions(const v1::ExperimentSpec& spec, const MayGoOn& may_go_on,
+                     std::vector<Issue>& issues);
 void CheckSeeds(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 // The combinations that are drawn, their number, and the rungs. REQUIRES: no issue of the parts
 // above.
-void CheckSamples(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
+void CheckSamples(const v1::ExperimentSpec& spec, const MayGoOn& may_go_on,
+                  std::vector<Issue>& issues);
 // What of that is no error and good to know.
 void QuestionSamples(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 
@@ -158,6 +176,7 @@ class TrialFindings {
   // trials break.
   std::vector<Issue> Issues(const std::string& code, const std::vector<Issue>& said,
                             size_t least = 1) const;
+  bool FoundUnresolved() const { return findings_.contains(kUnresolved); }
   // The rule that most trials break, as a message; "": none.
   std::string Commonest() const;
 

@@ -44,7 +44,8 @@ void CheckShard(const v1::Spec& trial, std::vector<Violation>& out) {
   const int32_t ranks = DataRanksOf(trial);
   if (ranks % parallel.shard() == 0) return;
   std::vector<int32_t> divisors;
-  for (int32_t shard = 2; shard <= ranks; ++shard) {
+  const auto most = static_cast<int32_t>(FindField("parallel.shard")->max);
+  for (int32_t shard = 2; shard <= std::min(ranks, most); ++shard) {
     if (ranks % shard == 0) divisors.push_back(shard);
   }
   out.push_back(
@@ -63,7 +64,7 @@ bool StepsAlone(const v1::Parallel& parallel) {
 void CheckPairs(const v1::Spec& trial, std::vector<Violation>& out) {
   const int32_t ranks = DataRanksOf(trial);
   if (trial.parallel().strategy() != "gossip" || ranks < 1) return;
-  const auto below = static_cast<int32_t>(std::bit_floor(static_cast<uint32_t>(ranks)));
+  const auto below = static_cast<int64_t>(std::bit_floor(static_cast<uint32_t>(ranks)));
   if (ranks == below) return;
   out.push_back({"averaging",
                  {"parallel.strategy", "resources.gpus"},
@@ -285,15 +286,19 @@ std::string CuttingText(const v1::Spec& trial, const std::string& path, int32_t 
   const int32_t tensor = trial.parallel().tensor();
   const int32_t slots = trial.resources().gpus() / std::max(1, trial.parallel().pipeline());
   std::vector<int32_t> sizes;
-  const int32_t below = size / tensor * tensor;
-  for (const int32_t other : {below, below + tensor}) {
+  const double most = FindField(path)->max;
+  const int64_t below = size / tensor * tensor;
+  for (const int64_t other : {below, below + tensor}) {
     // Heads have equal parts of the width.
     const bool fits =
         path != "model.n_head" || model.n_embd() <= 0 || other == 0 || model.n_embd() % other == 0;
-    if (other > 0 && fits) sizes.push_back(other);
+    if (other > 0 && static_cast<double>(other) <= most && fits) {
+      sizes.push_back(static_cast<int32_t>(other));
+    }
   }
   std::vector<int32_t> tensors;
-  for (int32_t ranks = 1; ranks <= std::max(1, model.n_head()); ++ranks) {
+  const auto widest = static_cast<int32_t>(FindField("parallel.tensor")->max);
+  for (int32_t ranks = 1; ranks <= std::clamp(model.n_head(), 1, widest); ++ranks) {
     if (model.n_head() % ranks == 0 && model.n_ff() % ranks == 0 && slots % ranks == 0) {
       tensors.push_back(ranks);
     }

@@ -2,6 +2,7 @@
 #include "spec/program.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -42,7 +43,7 @@ FieldType TypeOf(const v1::Value& value) {
   return FieldType::kText;
 }
 
-bool IsWhole(double number) { return number == static_cast<double>(static_cast<int64_t>(number)); }
+bool IsWhole(double number) { return number == std::floor(number); }
 
 // Integers have steps; a range without one is a continuum.
 FieldType TypeOf(const v1::Range& range) {
@@ -52,6 +53,12 @@ FieldType TypeOf(const v1::Range& range) {
   const bool integers =
       range.step() > 0 && whole(range.step()) && whole(range.min()) && whole(range.max());
   return integers ? FieldType::kInteger : FieldType::kNumber;
+}
+
+absl::Status TooLong(size_t limit) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("with the values of parameters in it, the command has more than ", limit,
+                   " bytes; put the values into a file or a script"));
 }
 
 // Walks a text that may hold {name}.
@@ -76,6 +83,7 @@ class Substitution {
         out_ += rest_.substr(0, plain);
         rest_.remove_prefix(plain);
       }
+      if (out_.size() > limits::kFilledTextBytes) return TooLong(limits::kFilledTextBytes);
     }
     return std::move(out_);
   }
@@ -242,9 +250,11 @@ absl::Status SubstituteAll(v1::Spec& trial) {
   NamedValues values;
   for (const v1::Assignment& one : trial.values()) values[one.path()] = one.value();
   values["seed"].set_integer(trial.seed());
-  const auto substitute = [&values](std::string& text, Insertion insertion) {
+  size_t bytes = 0;
+  const auto substitute = [&](std::string& text, Insertion insertion) {
     DT_ASSIGN_OR_RETURN(text, Substituted(text, values, insertion));
-    return absl::OkStatus();
+    bytes += text.size();
+    return bytes <= limits::kFilledBytes ? absl::OkStatus() : TooLong(limits::kFilledBytes);
   };
   for (std::string& word : *trial.mutable_command()) {
     DT_RETURN_IF_ERROR(substitute(word, Insertion::kPlain));

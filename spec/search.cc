@@ -5,7 +5,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/arithmetic.h"
 #include "common/status.h"
 #include "spec/program.h"
 
@@ -30,6 +33,16 @@ v1::Value BoundValue(const Field& field, double bound) {
 // One bound, as a value of the field.
 void CheckBound(const Field& field, const std::string& path, double bound,
                 std::vector<Issue>& issues) {
+  if (std::isfinite(bound) && std::abs(bound) > kBoundMost) {
+    const double most = bound < 0 ? -kBoundMost : kBoundMost;
+    issues.push_back({path, "out_of_range",
+                      absl::StrCat("'", path, "' is ", NumberText(bound), "; a bound is from ",
+                                   NumberText(-kBoundMost), " to ", NumberText(kBoundMost),
+                                   ", so that the width of its range is a number"),
+                      absl::StrCat("write ", NumberText(most),
+                                   ", or search its logarithm and raise 10 to that power")});
+    return;
+  }
   Field named = field;
   named.path = path;
   ReadValue read = Canonical(named, BoundValue(field, bound));
@@ -55,7 +68,7 @@ void CheckStep(const Field& field, const v1::Range& range, const std::string& wh
     return;
   }
   const double steps = (range.max() - range.min()) / step;
-  if (steps > kWholeMax) {
+  if (!(steps <= kWholeMax)) {
     issues.push_back({at, "out_of_range",
                       absl::StrCat(at, " is ", NumberText(step),
                                    ", too small to count the steps "
@@ -129,12 +142,47 @@ absl::StatusOr<Dimension> DimensionOf(const v1::Parameter& parameter,
   return ListDimension(*field, std::move(values), weights);
 }
 
+constexpr std::string_view kBetweenWords = "_-./";
+
 // "val_loss" and "loss" end in "loss", "gloss" does not.
 bool EndsInWord(std::string_view name, std::string_view word) {
   if (!name.ends_with(word)) return false;
   if (name.size() == word.size()) return true;
-  const char before = name[name.size() - word.size() - 1];
-  return before == '_' || before == '-' || before == '.' || before == '/';
+  return kBetweenWords.find(name[name.size() - word.size() - 1]) != std::string_view::npos;
+}
+
+// "neg_mean_squared_error" and "minus_loss": more of it is better, or less of what it ends in.
+bool IsTurnedRound(std::string_view word) {
+  const std::string small = absl::AsciiStrToLower({word.data(), word.size()});
+  for (const char* turns : {"neg", "minus"}) {
+    if (absl::StartsWith(small, turns)) return true;
+  }
+  for (const char* turns : {"inverse", "inverted", "inv", "not", "non", "opposite", "one"}) {
+    if (small == turns) return true;
+  }
+  return false;
+}
+
+// Words of which less is better: what "brier_score" or "error_score" scores.
+bool IsWorseWord(std::string_view word) {
+  const std::string small = absl::AsciiStrToLower({word.data(), word.size()});
+  for (const char* worse :
+       {"loss", "error", "err", "perplexity", "ppl", "nll", "mse", "rmse", "mae", "brier", "fid",
+        "crps", "distance", "cost", "regret", "anomaly", "wer", "cer", "latency"}) {
+    if (small == worse) return true;
+  }
+  return false;
+}
+
+// Whether a word of the name but the last is `is`.
+bool AnyWordBefore(std::string_view name, std::string_view last, bool (*is)(std::string_view)) {
+  name.remove_suffix(last.size());
+  while (!name.empty()) {
+    const size_t end = std::min(name.find_first_of(kBetweenWords), name.size());
+    if (is(name.substr(0, end))) return true;
+    name.remove_prefix(std::min(end + 1, name.size()));
+  }
+  return false;
 }
 
 }  // namespace
@@ -158,10 +206,14 @@ std::string GoalOf(const v1::Search& search) {
   if (!search.goal().empty()) return search.goal();
   const std::string& metric = search.metric();
   for (const char* better : {"acc", "acc_norm", "accuracy", "score", "f1", "auc"}) {
-    if (EndsInWord(metric, better)) return "maximize";
+    if (!EndsInWord(metric, better)) continue;
+    const bool unclear =
+        AnyWordBefore(metric, better, IsTurnedRound) || AnyWordBefore(metric, better, IsWorseWord);
+    return unclear ? "" : "maximize";
   }
   for (const char* worse : {"loss", "error", "perplexity"}) {
-    if (EndsInWord(metric, worse)) return "minimize";
+    if (!EndsInWord(metric, worse)) continue;
+    return AnyWordBefore(metric, worse, IsTurnedRound) ? "" : "minimize";
   }
   return metric.empty() ? "minimize" : "";
 }
@@ -242,6 +294,19 @@ std::vector<Issue> CheckRange(const Field& field, const v1::Range& range) {
              absl::StrCat("'", where, "' has scale log; its min must be above 0"),
              "the ends are values, not exponents: write 1.0e-5 for -5"}};
   }
+  if (range.scale() == "log" && range.min() < 1 / kBoundMost) {
+    return {{absl::StrCat(where, ".min"), "out_of_range",
+             absl::StrCat("'", where, "' has scale log and min ", NumberText(range.min()),
+                          "; with that scale min is at least ", NumberText(1 / kBoundMost)),
+             absl::StrCat("raise it to ", NumberText(1 / kBoundMost))}};
+  }
+  if (range.max() - range.min() < 1 / kBoundMost) {
+    return {{absl::StrCat(where, ".max"), "out_of_range",
+             absl::StrCat("'", where, "' has min ", NumberText(range.min()), " and max ",
+                          NumberText(range.max()), ", which are nearer to each other than ",
+                          NumberText(1 / kBoundMost)),
+             "widen it, or list its values"}};
+  }
   if (range.step() != 0) CheckStep(field, range, where, issues);
   return issues;
 }
@@ -288,8 +353,8 @@ uint64_t WarmupSteps(const v1::Spec& trial, uint64_t target_steps) {
   if (IsProgram(trial)) return 0;  // it says of none
   const v1::Schedule& schedule = trial.schedule();
   if (schedule.warmup_steps() >= 0) return static_cast<uint64_t>(schedule.warmup_steps());
-  return static_cast<uint64_t>(
-      std::llround(schedule.warmup_ratio() * static_cast<double>(target_steps)));
+  return BoundedInteger<uint64_t>(
+      std::round(schedule.warmup_ratio() * static_cast<double>(target_steps)));
 }
 
 }  // namespace dt::spec

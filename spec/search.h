@@ -24,8 +24,8 @@ enum class Sampler { kGrid, kRandom, kBayes };
 Sampler SamplerOf(const v1::ExperimentSpec& spec);
 // "method random", "sampler random": how a message names it.
 std::string SamplerText(const v1::ExperimentSpec& spec);
-// minimize or maximize: what the file says, else what the metric is meant for by its name; "" where
-// that tells nothing.
+// minimize or maximize: what the file says, else what the metric is meant for by its last word; ""
+// where that tells nothing, or another word turns it round ("neg_mean_squared_error", "brier_score").
 std::string GoalOf(const v1::Search& search);
 // The numbers of search.asha, with their defaults where it says none.
 Ladder LadderOf(const v1::Search& search);
@@ -57,6 +57,9 @@ uint64_t SearchSeed(const v1::ExperimentSpec& spec);
 
 // The largest weight of `probabilities`: their sum stays a number.
 inline constexpr double kWeightMax = 1e9;
+// Bounds of a range are this far from 0 at most, and no nearer to each other, or to 0 on a
+// logarithmic scale, than its inverse: differences, ratios and squares of them are numbers then.
+inline constexpr double kBoundMost = 1e150;
 // What is wrong with a range of `field` under `parameters`.
 std::vector<Issue> CheckRange(const Field& field, const v1::Range& range);
 // REQUIRES: CheckRange is empty.

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/arithmetic.h"
+#include "common/limits.h"
 #include "plan/stages.h"
 #include "spec/program.h"
 
@@ -15,24 +18,55 @@ namespace {
 // A longer list is shown by its ends.
 constexpr size_t kSizesShown = 8;
 
+// Slots that belong together: sizes are multiples of them. At least 1.
+int64_t UnitOf(const GangSizes& sizes) {
+  return BoundedProduct({std::max(1, sizes.shard), std::max(1, sizes.model)});
+}
+
+// The trial's bounds and what its batch asks for; they need be no sizes. nullopt: its batch cannot
+// be dealt at all, which the rules of trials refuse.
+std::optional<GangSizes> BoundsOf(const v1::Spec& trial) {
+  const v1::Resources& resources = trial.resources();
+  GangSizes sizes;
+  sizes.least = resources.min_gpus() > 0 ? resources.min_gpus() : resources.gpus();
+  sizes.most = resources.max_gpus() > 0 ? resources.max_gpus() : resources.gpus();
+  sizes.least = std::max(1, sizes.least);
+  sizes.most = std::min(sizes.most, limits::kWorldSizeMax);
+  if (IsProgram(trial)) return sizes;
+  const int64_t batch = trial.train().batch_size();
+  const int64_t global = GlobalBatchOf(trial, BatchSaid::kYes);
+  if (batch <= 0 || global <= 0 || global % batch != 0) return std::nullopt;
+  sizes.passes = global / batch;
+  if (trial.parallel().strategy() == "hsdp") sizes.shard = std::max(1, trial.parallel().shard());
+  sizes.model = RanksOfModel(trial);
+  sizes.paired = trial.parallel().strategy() == "gossip";
+  return sizes;
+}
+
 }  // namespace
 
 bool GangSizes::Reaches(int32_t size) const {
-  if (size < least || size > most || size % (int64_t{shard} * model) != 0) return false;
-  if (paired && !std::has_single_bit(static_cast<uint32_t>(size / model))) return false;
-  return passes == 0 || passes % (size / model) == 0;
+  if (size < 1 || size < least || size > most || size % UnitOf(*this) != 0) return false;
+  const int32_t data_ranks = size / std::max(1, model);  // at least 1: size is a multiple of it
+  if (paired && !std::has_single_bit(static_cast<uint32_t>(data_ranks))) return false;
+  return passes == 0 || passes % data_ranks == 0;
 }
 
 int32_t GangSizes::Below(int32_t size) const {
-  for (int32_t next = std::min(size - 1, most); next >= least; --next) {
-    if (Reaches(next)) return next;
+  const int64_t unit = UnitOf(*this);
+  const int64_t from = std::min(int64_t{size} - 1, int64_t{most});
+  for (int64_t next = from / unit * unit; next >= std::max(1, least); next -= unit) {
+    if (Reaches(static_cast<int32_t>(next))) return static_cast<int32_t>(next);
   }
   return 0;
 }
 
 int32_t GangSizes::Above(int32_t size) const {
-  for (int32_t next = std::max(size + 1, least); next <= most; ++next) {
-    if (Reaches(next)) return next;
+  const int64_t unit = UnitOf(*this);
+  const int64_t from = std::max({int64_t{size} + 1, int64_t{least}, int64_t{1}});
+  if (from > most || unit > most) return 0;
+  for (int64_t next = (from + unit - 1) / unit * unit; next <= most; next += unit) {
+    if (Reaches(static_cast<int32_t>(next))) return static_cast<int32_t>(next);
   }
   return 0;
 }
@@ -47,7 +81,7 @@ int32_t RanksOfModel(const v1::Spec& trial) {
   if (IsProgram(trial)) return 1;
   const int64_t ranks = int64_t{std::max(1, trial.parallel().tensor())} *
                         int64_t{std::max(1, trial.parallel().pipeline())};
-  return static_cast<int32_t>(ranks);
+  return static_cast<int32_t>(std::min<int64_t>(ranks, std::numeric_limits<int32_t>::max()));
 }
 
 int32_t DataRanksOf(const v1::Spec& trial) {
@@ -78,29 +112,18 @@ int64_t GlobalBatchOf(const v1::Spec& trial, BatchSaid said) {
     return train.global_batch_tokens() / std::max(1, train.seq_len());
   }
   const int64_t passes = IsProgram(trial) ? 1 : std::max(1, trial.parallel().microbatches());
-  return int64_t{train.batch_size()} * DataRanksOf(trial) * passes;
+  return BoundedProduct({std::max(0, train.batch_size()), std::max(0, DataRanksOf(trial)), passes});
 }
 
 std::optional<GangSizes> SizesOf(const v1::Spec& trial) {
   const v1::Resources& resources = trial.resources();
   if (resources.min_gpus() <= 0 && resources.max_gpus() <= 0) return std::nullopt;
-  GangSizes sizes;
-  sizes.least = resources.min_gpus() > 0 ? resources.min_gpus() : resources.gpus();
-  sizes.most = resources.max_gpus() > 0 ? resources.max_gpus() : resources.gpus();
-  if (!IsProgram(trial)) {
-    const int64_t batch = trial.train().batch_size();
-    const int64_t global = GlobalBatchOf(trial, BatchSaid::kYes);
-    if (batch <= 0 || global % batch != 0) return std::nullopt;  // the rules of trials refuse it
-    sizes.passes = global / batch;
-    if (trial.parallel().strategy() == "hsdp") {
-      sizes.shard = std::max(1, trial.parallel().shard());
-    }
-    sizes.model = RanksOfModel(trial);
-    sizes.paired = trial.parallel().strategy() == "gossip";
-  }
-  sizes.least = sizes.Above(sizes.least - 1);
-  sizes.most = sizes.Below(sizes.most + 1);
-  if (sizes.least == 0 || sizes.least >= sizes.most) return std::nullopt;
+  std::optional<GangSizes> sizes = BoundsOf(trial);
+  if (!sizes.has_value()) return std::nullopt;
+  sizes->least = sizes->Above(0);
+  if (sizes->least == 0) return std::nullopt;
+  sizes->most = sizes->Below(sizes->most + 1);
+  if (sizes->least >= sizes->most) return std::nullopt;
   return sizes;
 }
 
@@ -110,7 +133,39 @@ std::vector<int32_t> ReachableSizes(const v1::Spec& trial) {
   return sizes->All();
 }
 
+int32_t LeastSize(const v1::Spec& trial) {
+  const std::optional<GangSizes> sizes = SizesOf(trial);
+  return sizes.has_value() ? sizes->least : std::max(1, trial.resources().gpus());
+}
+
+int32_t LargestSize(const v1::Spec& trial) {
+  const std::optional<GangSizes> sizes = SizesOf(trial);
+  return sizes.has_value() ? sizes->most : std::max(1, trial.resources().gpus());
+}
+
+std::vector<int32_t> DealtSizes(const v1::Spec& trial) {
+  const std::optional<GangSizes> bounds = BoundsOf(trial);
+  if (!bounds.has_value()) return {};
+  std::vector<int32_t> sizes;
+  for (int32_t size = bounds->Above(0); size > 0; size = bounds->Above(size)) {
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+std::string SizesText(const GangSizes& sizes) {
+  std::vector<int32_t> shown;
+  for (int32_t size = sizes.least; size > 0 && shown.size() <= kSizesShown;
+       size = sizes.Above(size)) {
+    shown.push_back(size);
+  }
+  // Its text has the last one in the place of the ninth.
+  if (shown.size() > kSizesShown) shown.back() = sizes.most;
+  return SizesText(shown);
+}
+
 std::string SizesText(const std::vector<int32_t>& sizes) {
+  if (sizes.empty()) return "";
   if (sizes.size() == 1) return absl::StrCat(sizes[0]);
   if (sizes.size() > kSizesShown) {
     const std::vector<int32_t> first(sizes.begin(), sizes.begin() + kSizesShown - 1);

@@ -4,6 +4,8 @@
 //            or all that have the model among them together, takes train.batch_size sequences at a
 //            time, so their number divides what a global batch has of these. A program of a
 //            person's is told its WORLD_SIZE, and may have any size.
+// Bounds:    sizes are looked for up to limits::kWorldSizeMax, whatever a message says, in steps of
+//            the ranks that belong together.
 // Invariant: `least` and `most` are sizes themselves, and differ.
 // Tests:     tests/spec/sizes_test.cc
 #pragma once
@@ -42,6 +44,7 @@ struct GangSizes {
 // perhaps of other values.
 enum class BatchSaid { kNo, kYes };
 // Ranks that have the model among them: parallel.tensor × parallel.pipeline.
+// At least 1, and as many as an int32_t holds at most.
 int32_t RanksOfModel(const v1::Spec& trial);
 // Ranks among which the batch is dealt: resources.gpus ÷ RanksOfModel.
 int32_t DataRanksOf(const v1::Spec& trial);
@@ -54,7 +57,7 @@ int64_t MicroStepsOf(const v1::Spec& trial);
 // no pipeline, or the values do not say.
 double BubbleOf(const v1::Spec& trial);
 // Sequences of one step over all slots: as it is said, in sequences or in tokens, else one pass of
-// the data ranks of resources.gpus.
+// the data ranks of resources.gpus; at most the largest int64_t.
 int64_t GlobalBatchOf(const v1::Spec& trial, BatchSaid said);
 
 // nullopt: a gang of resources.gpus alone. Reads resources.*gpus, what train says of batches and
@@ -63,7 +66,13 @@ int64_t GlobalBatchOf(const v1::Spec& trial, BatchSaid said);
 std::optional<GangSizes> SizesOf(const v1::Spec& trial);
 // All of them, rising; of a trial that is not elastic resources.gpus alone.
 std::vector<int32_t> ReachableSizes(const v1::Spec& trial);
-// "2, 4 or 8"; of many the first ones and the last. REQUIRES: there is one.
+// The smallest and the largest of these.
+int32_t LeastSize(const v1::Spec& trial);
+int32_t LargestSize(const v1::Spec& trial);
+// Sizes between the trial's bounds to which its batch can be dealt, rising; perhaps none, or one.
+std::vector<int32_t> DealtSizes(const v1::Spec& trial);
+// "2, 4 or 8"; of many the first ones and the last; "" of none.
 std::string SizesText(const std::vector<int32_t>& sizes);
+std::string SizesText(const GangSizes& sizes);
 
 }  // namespace dt::spec

@@ -3,14 +3,20 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <system_error>
 
+#include "common/arithmetic.h"
 #include "spec/spec.h"
 
 namespace dt::spec {
 namespace {
 
-constexpr int kRealDigits = 6;
+// What a person would write; a narrow range has more.
+constexpr int kRealDigitsLeast = 6;
+constexpr int kRealDigitsMost = 17;  // more than a double holds tell nothing apart
+// A continuum has ten to the power of this many values at least.
+constexpr int kPlacesExponent = 6;
 // The multiples of a person's own step: enough to tell steps apart, too few for the error of the
 // sum (0.1 + 2 × 0.1 is 0.3).
 constexpr int kStepDigits = 12;
@@ -21,13 +27,17 @@ bool IsList(const Dimension& dimension) {
   return dimension.kind == DimensionKind::kOrdered || dimension.kind == DimensionKind::kChoice;
 }
 
-double Rounded(double value, int digits) {
-  char text[40];
-  const auto written =
-      std::to_chars(text, text + sizeof(text), value, std::chars_format::general, digits);
-  double rounded = value;
-  std::from_chars(text, written.ptr, rounded);
-  return rounded;
+// Significant digits of a value of a continuum.
+int RealDigits(const Dimension& dimension, double value) {
+  int digits = kRealDigitsLeast;
+  if (dimension.log) {
+    const double width = std::log(dimension.high) - std::log(dimension.low);
+    // Relative to the value a place is as wide anywhere.
+    if (width > 0) digits = kPlacesExponent + 1 - DecimalExponent(width);
+  } else if (const double width = dimension.high - dimension.low; width > 0 && value != 0) {
+    digits = kPlacesExponent + 1 + DecimalExponent(std::abs(value)) - DecimalExponent(width);
+  }
+  return std::clamp(digits, kRealDigitsLeast, kRealDigitsMost);
 }
 
 uint64_t DrawnPlace(const Dimension& dimension, double unit) {
@@ -90,7 +100,7 @@ v1::Value ValueOf(const Dimension& dimension, double at) {
   if (IsList(dimension)) return dimension.values[static_cast<size_t>(at)];
   v1::Value value;
   if (dimension.integer) {
-    value.set_integer(static_cast<int64_t>(at));
+    value.set_integer(BoundedInteger<int64_t>(at));
   } else {
     value.set_number(at);
   }
@@ -99,10 +109,32 @@ v1::Value ValueOf(const Dimension& dimension, double at) {
 
 }  // namespace
 
+double Rounded(double value, int digits) {
+  char text[40];
+  const auto written =
+      std::to_chars(text, text + sizeof(text), value, std::chars_format::general, digits);
+  double rounded = value;
+  std::from_chars(text, written.ptr, rounded);
+  return rounded;
+}
+
+int DecimalExponent(double value) {
+  // The digits say it: libraries round std::log10 differently near a power of ten.
+  if (!std::isfinite(value)) return std::numeric_limits<double>::max_exponent10;
+  char text[40];
+  const auto written =
+      std::to_chars(text, text + sizeof(text), value, std::chars_format::scientific);
+  const char* digits = std::find(text, written.ptr, 'e') + 1;
+  if (digits < written.ptr && *digits == '+') ++digits;
+  int exponent = 0;
+  std::from_chars(digits, written.ptr, exponent);
+  return exponent;
+}
+
 uint64_t PlacesOf(const Dimension& dimension) {
   if (IsList(dimension)) return dimension.values.size();
   if (dimension.kind == DimensionKind::kStepped) {
-    return static_cast<uint64_t>(
+    return BoundedInteger<uint64_t>(
                std::nearbyint((dimension.high - dimension.low) / dimension.step)) +
            1;
   }
@@ -121,7 +153,7 @@ uint64_t PlaceOf(const Dimension& dimension, double value) {
   const uint64_t places = PlacesOf(dimension);
   if (dimension.kind == DimensionKind::kReal) return 0;
   const double place = IsList(dimension) ? value : (value - dimension.low) / dimension.step;
-  return static_cast<uint64_t>(
+  return BoundedInteger<uint64_t>(
       std::clamp(std::nearbyint(place), 0.0, static_cast<double>(places - 1)));
 }
 
@@ -139,8 +171,20 @@ double Settled(const Dimension& dimension, double value) {
   if (dimension.kind != DimensionKind::kReal) {
     return ValueAt(dimension, PlaceOf(dimension, value));
   }
-  // An end may have more digits than six: rounding does not lead past it.
-  return std::clamp(Rounded(value, kRealDigits), dimension.low, dimension.high);
+  // An end may have more digits: rounding does not lead past it.
+  return std::clamp(Rounded(value, RealDigits(dimension, value)), dimension.low, dimension.high);
+}
+
+bool Contains(const Space& space, const Point& point) {
+  if (point.size() != space.dimensions.size()) return false;
+  for (size_t d = 0; d < point.size(); ++d) {
+    const Dimension& dimension = space.dimensions[d];
+    const double low = IsList(dimension) ? 0 : dimension.low;
+    const double high =
+        IsList(dimension) ? static_cast<double>(dimension.values.size()) - 1 : dimension.high;
+    if (!(point[d] >= low && point[d] <= high)) return false;  // nor is NaN within
+  }
+  return true;
 }
 
 std::vector<v1::Assignment> AssignmentsOf(const Space& space, const Point& point) {

@@ -55,9 +55,17 @@ uint64_t PlaceOf(const Dimension& dimension, double value);
 std::optional<uint64_t> CombinationsOf(const Space& space);
 
 // The nearest value to `value` that a draw may give: on a step, within the range, and of a
-// continuum with six significant digits, as a person would have written it. Builds of different
-// compilers differ in the last bits of a drawn number; they agree on these digits.
+// continuum with so few digits, six at least, as leave a million values in the range: evenly, or on
+// a logarithmic scale. Builds of different compilers differ in the last bits of a drawn number;
+// they agree on these digits.
 double Settled(const Dimension& dimension, double value);
+// `value` with so many significant digits.
+double Rounded(double value, int digits);
+// The largest n with 10^n not above `value`. REQUIRES: value > 0.
+int DecimalExponent(double value);
+
+// Whether `point` has a value of each dimension.
+bool Contains(const Space& space, const Point& point);
 
 // The values of `point` as the experiment file would assign them, by path.
 // REQUIRES: a point of `space`.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/may_go_on.h"
 #include "dtrain/v1/model.pb.h"
 #include "dtrain/v1/record.pb.h"
 #include "spec/table/field.h"
@@ -93,19 +94,21 @@ bool IsSwept(const v1::ExperimentSpec& spec, std::string_view path);
 
 // Everything wrong with an experiment: fields, ranges, combinations of every trial of a grid, or of
 // a thousand drawn ones. An empty result means that Expand and ResolveTrial succeed. `auto` device
-// is allowed.
-std::vector<Issue> Validate(const v1::ExperimentSpec& spec);
+// is allowed. Total: any message is checked without a fault, in work that its size bounds. Where it
+// may not go on it says that it ran out of time.
+std::vector<Issue> Validate(const v1::ExperimentSpec& spec, const MayGoOn& may_go_on = {});
 // What is allowed and hardly meant, such as a learning rate of 1000. Nothing is refused for it.
 // REQUIRES: Validate(spec) is empty.
-std::vector<Issue> Warnings(const v1::ExperimentSpec& spec);
+std::vector<Issue> Warnings(const v1::ExperimentSpec& spec, const MayGoOn& may_go_on = {});
 
 // The trials that an experiment begins with, numbered from 1. A grid: the first parameter varies
 // slowest, exclusions applied, included combinations at the end. Random: included ones, then draws
 // that follow from the seed; fewer than max_trials where the space is used up. Bayes: included
 // ones, perhaps none. With seeds each configuration once with each, neighbours by number.
 // Errors: InvalidArgument when more than limits::kTrialsPerExperiment, or of grid and random none,
-// remain.
-absl::StatusOr<std::vector<v1::ExpandedTrial>> Expand(const v1::ExperimentSpec& spec);
+// remain; DeadlineExceeded where it may not go on.
+absl::StatusOr<std::vector<v1::ExpandedTrial>> Expand(const v1::ExperimentSpec& spec,
+                                                      const MayGoOn& may_go_on = {});
 
 // The specification of one trial: base, assignments, preset sizes, dependent defaults (global
 // batch, also where it is given in tokens; warm-up steps stay symbolic until target steps are

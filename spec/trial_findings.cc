@@ -11,6 +11,15 @@ std::string Indexed(const std::string& path, int index) {
   return absl::StrCat("parameters.", path, "[", index, "]");
 }
 
+Violation Unresolved(const absl::Status& why) {
+  std::string message(why.message());
+  const size_t hint = message.rfind("; ");
+  return {kUnresolved,
+          {"command", "run", "workdir", "resources.env"},
+          message.substr(0, hint),
+          hint == std::string::npos ? "" : message.substr(hint + 2)};
+}
+
 TrialFindings::TrialFindings(const v1::ExperimentSpec& spec, TrialRules rules)
     : spec_(spec),
       rules_(rules),
@@ -22,8 +31,12 @@ TrialFindings::TrialFindings(const v1::ExperimentSpec& spec, TrialRules rules)
 size_t TrialFindings::Take(const Sample& sample) {
   ++trials_;
   const absl::StatusOr<v1::Spec> trial = ResolveTrial(spec_, sample.assignments);
-  if (!trial.ok()) return 0;  // Validate names values that cannot be set
-  std::vector<Violation> violations = rules_(*trial, set_);
+  std::vector<Violation> violations;
+  if (trial.ok()) {
+    violations = rules_(*trial, set_);
+  } else {
+    violations.push_back(Unresolved(trial.status()));
+  }
   for (Violation& violation : violations) {
     Finding& finding = findings_[violation.rule];
     if (finding.trials++ == 0) {
@@ -38,6 +51,7 @@ std::vector<Issue> TrialFindings::Issues(const std::string& code, const std::vec
                                          size_t least) const {
   std::vector<Issue> issues;
   for (const auto& [rule, finding] : findings_) {
+    if (rule == kUnresolved && !said.empty()) continue;  // it follows from what is said
     const size_t needed = finding.violation.reach == Reach::kAllTrials ? trials_ : least;
     if (finding.trials < needed) continue;
     const auto& paths = finding.violation.paths;

@@ -2,7 +2,6 @@
 //
 // Each rule leaves fields alone that are out of range by themselves: Validate names those already.
 #include <algorithm>
-#include <bit>
 
 #include "absl/strings/str_cat.h"
 #include "common/network_bench.h"
@@ -15,7 +14,7 @@ namespace {
 
 void CheckShape(const v1::Model& model, std::vector<Violation>& out) {
   if (model.n_head() > 0 && model.n_embd() > 0 && model.n_embd() % model.n_head() != 0) {
-    const int32_t per_head = model.n_embd() / model.n_head();
+    const int64_t per_head = model.n_embd() / model.n_head();
     out.push_back({"heads",
                    {"model.n_head", "model.n_embd", "model.preset"},
                    absl::StrCat("model.n_embd ", model.n_embd(),
@@ -69,26 +68,13 @@ void CheckSequence(const v1::Spec& trial, std::vector<Violation>& out) {
 // Beyond any product of sizes within their ranges.
 constexpr int64_t kPassMax = int64_t{1} << 60;
 
-// That the file's number of slots is none that an elastic trial may have.
+// Says that the file's number of slots is none that an elastic trial may have.
 Violation Undealt(const v1::Spec& trial, int64_t nearest_step) {
   const v1::Train& train = trial.train();
   const v1::Resources& resources = trial.resources();
-  std::vector<int32_t> works;
+  const std::vector<int32_t> works = DealtSizes(trial);
   const int32_t least = resources.min_gpus() > 0 ? resources.min_gpus() : resources.gpus();
   const int32_t most = resources.max_gpus() > 0 ? resources.max_gpus() : resources.gpus();
-  for (int32_t size = least; size <= most; ++size) {
-    const int32_t of_model = RanksOfModel(trial);
-    if (size % of_model != 0) continue;
-    const int32_t data_ranks = size / of_model;
-    const bool copies = trial.parallel().strategy() != "hsdp" || trial.parallel().shard() < 2 ||
-                        data_ranks % trial.parallel().shard() == 0;
-    const bool paired = trial.parallel().strategy() != "gossip" ||
-                        std::has_single_bit(static_cast<uint32_t>(data_ranks));
-    if (copies && paired &&
-        train.global_batch_size() % (int64_t{train.batch_size()} * data_ranks) == 0) {
-      works.push_back(size);
-    }
-  }
   Violation violation{
       "global_batch",
       {"train.global_batch_size", "train.batch_size", "resources.gpus", "resources.min_gpus",
@@ -120,7 +106,7 @@ void CheckSizes(const v1::Spec& trial, std::vector<Violation>& out) {
     return refuse("resources.max_gpus", resources.max_gpus(), "below", "raise it");
   }
   const int32_t total = resources.max_gpus_total();
-  const int32_t least = ReachableSizes(trial).front();
+  const int32_t least = LeastSize(trial);
   // In a file without min_gpus Validate says it once for all trials.
   if (total <= 0 || resources.min_gpus() <= 0 || total >= least) return;
   out.push_back({"max_gpus_total",
@@ -167,6 +153,17 @@ void CheckBatch(const v1::Spec& trial, const PathSet& set, std::vector<Violation
     return;
   }
   if (train.global_batch_size() <= 0) return;
+  const Field& said = *FindField("train.global_batch_size");
+  if (!InRange(said, static_cast<double>(train.global_batch_size()))) {
+    out.push_back(
+        {"global_batch_range",
+         {"train.global_batch_size", "parallel.microbatches", "train.batch_size", "resources.gpus"},
+         absl::StrCat("train.batch_size ", train.batch_size(), " × ", DataRanksText(trial),
+                      " × parallel.microbatches ", std::max(1, microbatches), " is more than ",
+                      static_cast<int64_t>(said.max), " sequences in a step"),
+         "lower one of them"});
+    return;
+  }
   const v1::Resources& resources = trial.resources();
   const bool elastic = resources.min_gpus() > 0 || resources.max_gpus() > 0;
   if (train.global_batch_size() % step != 0 && elastic) {

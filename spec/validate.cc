@@ -35,7 +35,8 @@ constexpr std::array<const char*, 11> kEnvNamesFiles{"PLUGIN",   "INJECTION", "L
 
 class Validator {
  public:
-  explicit Validator(const v1::ExperimentSpec& spec) : spec_(spec), fields_(spec) {
+  Validator(const v1::ExperimentSpec& spec, const MayGoOn& may_go_on)
+      : spec_(spec), may_go_on_(may_go_on), fields_(spec) {
     for (const v1::Parameter& parameter : spec.parameters()) swept_.insert(parameter.path());
     explicit_.insert(spec.explicit_paths().begin(), spec.explicit_paths().end());
   }
@@ -48,6 +49,32 @@ class Validator {
           "give fewer values under parameters");
       return std::move(issues_);
     }
+    // Lists without bound are looked into no further.
+    internal::CheckCounts(spec_, issues_);
+    if (issues_.empty()) CheckAll();
+    if (!GoesOn(may_go_on_)) {
+      Add("", "out_of_time", "checking the experiment takes longer than the call may wait",
+          "give it more time, fewer combinations, or fewer exclusions");
+    }
+    if (issues_.size() > limits::kIssues) {
+      const size_t more = issues_.size() - limits::kIssues;
+      issues_.resize(limits::kIssues);
+      Add("", "too_many", absl::StrCat("and ", more, " more issues"), "mend these first");
+    }
+    return std::move(issues_);
+  }
+
+ private:
+  void Add(Issue issue) { issues_.push_back(std::move(issue)); }
+  void Add(std::string path, std::string code, std::string message, std::string hint = "") {
+    Add(Issue{std::move(path), std::move(code), std::move(message), std::move(hint)});
+  }
+  bool OnlyExclusionsFailed(size_t before) const {
+    return std::all_of(issues_.begin() + static_cast<std::ptrdiff_t>(before), issues_.end(),
+                       [](const Issue& issue) { return absl::StartsWith(issue.path, "exclude"); });
+  }
+
+  void CheckAll() {
     CheckExperimentFields();
     internal::CheckSearch(spec_, issues_);
     internal::CheckProgram(spec_, issues_);
@@ -61,22 +88,13 @@ class Validator {
     CheckParameters();
     const bool parameters_pass = issues_.size() == before;
     CheckExclusions();
-    if (parameters_pass) internal::CheckInclusions(spec_, issues_);
+    // Rules over several fields see none that is out of its range: that is said by now.
+    confined_ = internal::Confined(spec_);
+    if (parameters_pass) internal::CheckInclusions(confined_, may_go_on_, issues_);
     internal::CheckSeeds(spec_, issues_);
     // Trials of a grid that cannot be read would only repeat what was said.
     if (issues_.size() == before || OnlyExclusionsFailed(before)) CheckTrials();
-    if (issues_.size() == before) internal::CheckSamples(spec_, issues_);
-    return std::move(issues_);
-  }
-
- private:
-  void Add(Issue issue) { issues_.push_back(std::move(issue)); }
-  void Add(std::string path, std::string code, std::string message, std::string hint = "") {
-    Add(Issue{std::move(path), std::move(code), std::move(message), std::move(hint)});
-  }
-  bool OnlyExclusionsFailed(size_t before) const {
-    return std::all_of(issues_.begin() + static_cast<std::ptrdiff_t>(before), issues_.end(),
-                       [](const Issue& issue) { return absl::StartsWith(issue.path, "exclude"); });
+    if (issues_.size() == before) internal::CheckSamples(confined_, may_go_on_, issues_);
   }
 
   void CheckExperimentFields() {
@@ -101,11 +119,6 @@ class Validator {
   template <typename Labels>
   void CheckLabels(const std::string& path, const Labels& labels,
                    internal::Lines values = internal::Lines::kOne) {
-    if (labels.size() > static_cast<int>(limits::kLabels)) {
-      Add(path, "too_many",
-          absl::StrCat(path, " has ", labels.size(), " entries; at most ", limits::kLabels,
-                       " are allowed"));
-    }
     std::set<std::string> seen;
     for (const v1::Label& label : labels) {
       if (!seen.insert(label.key()).second) {
@@ -179,12 +192,6 @@ class Validator {
 
   // Values that the file set, and defaults that another client may have left out.
   void CheckBase() {
-    if (explicit_.size() > FieldTable().size()) {
-      Add("", "too_many",
-          absl::StrCat("explicit_paths names ", explicit_.size(), " fields; there are ",
-                       FieldTable().size()));
-      return;
-    }
     for (const std::string& path : explicit_) {
       if (FindField(path) == nullptr) Unknown(path, path);
     }
@@ -230,12 +237,6 @@ class Validator {
   }
 
   void CheckParameters() {
-    if (spec_.parameters_size() > limits::kParameters) {
-      Add("parameters", "too_many",
-          absl::StrCat("parameters has ", spec_.parameters_size(), " entries; at most ",
-                       limits::kParameters, " are allowed"));
-      return;
-    }
     internal::CheckOwnParameters(spec_, issues_);
     std::set<std::string> seen;
     for (const v1::Parameter& parameter : spec_.parameters()) {
@@ -267,7 +268,7 @@ class Validator {
       Add(where, "empty", absl::StrCat(where, " has no values"), "list at least one");
     }
     std::map<std::string, int> seen;
-    for (int i = 0; i < parameter.values_size(); ++i) {
+    for (int i = 0; i < parameter.values_size() && issues_.size() <= limits::kIssues; ++i) {
       ReadValue read = Canonical(field, parameter.values(i));
       if (!read.value) {
         read.issue.path = internal::Indexed(parameter.path(), i);
@@ -283,12 +284,6 @@ class Validator {
   }
 
   void CheckExclusions() {
-    if (spec_.exclude_size() > limits::kExclusions) {
-      Add("exclude", "too_many",
-          absl::StrCat("exclude has ", spec_.exclude_size(), " entries; at most ",
-                       limits::kExclusions, " are allowed"));
-      return;
-    }
     std::map<std::string, std::set<std::string>> values;
     for (const v1::Parameter& parameter : spec_.parameters()) {
       const Field* field = fields_.Find(parameter.path());
@@ -301,12 +296,6 @@ class Validator {
       const std::string entry = absl::StrCat("exclude[", e, "]");
       if (spec_.exclude(e).where().empty()) {
         Add(entry, "empty", absl::StrCat(entry, " names no parameter"), "name one, or remove it");
-      }
-      if (spec_.exclude(e).where_size() > limits::kParameters) {
-        Add(entry, "too_many",
-            absl::StrCat(entry, " names ", spec_.exclude(e).where_size(), " parameters; at most ",
-                         limits::kParameters, " are allowed"));
-        continue;
       }
       std::set<std::string> seen;
       for (const v1::Assignment& where : spec_.exclude(e).where()) {
@@ -373,14 +362,15 @@ class Validator {
   // --- Trials ---
   void CheckTrials() {
     if (SamplerOf(spec_) != Sampler::kGrid) return;
-    const internal::Grid grid = internal::MakeGrid(spec_);
+    internal::Grid grid = internal::MakeGrid(spec_);
+    grid.may_go_on = may_go_on_;
     if (grid.combinations >= limits::kCombinations) {
       AddTooManyTrials(absl::StrCat(limits::kCombinations, " combinations or more"));
       return;
     }
     size_t trials = 0;
     value_bytes_.assign(grid.sizes.size(), 0);
-    internal::TrialFindings findings(spec_, internal::CheckTrial);
+    internal::TrialFindings findings(confined_, internal::CheckTrial);
     internal::ForEachTrial(grid, [&](const std::vector<size_t>& at) {
       const bool fits = CountValues(at) <= limits::kTrialValuesBytes;
       if (++trials <= limits::kTrialsPerExperiment && fits) {
@@ -396,7 +386,7 @@ class Validator {
       CountIncluded();
       CheckValueBytes(all);
     }
-    if (trials == 0) {
+    if (trials == 0 && GoesOn(may_go_on_)) {
       Add("exclude", "no_trials", "exclude removes every combination of parameters",
           "exclude fewer");
     }
@@ -447,6 +437,8 @@ class Validator {
   }
 
   const v1::ExperimentSpec& spec_;
+  const MayGoOn& may_go_on_;
+  v1::ExperimentSpec confined_;
   const ParameterFields fields_;
   std::set<std::string> swept_;
   std::set<std::string> explicit_;
@@ -456,6 +448,8 @@ class Validator {
 
 }  // namespace
 
-std::vector<Issue> Validate(const v1::ExperimentSpec& spec) { return Validator(spec).Run(); }
+std::vector<Issue> Validate(const v1::ExperimentSpec& spec, const MayGoOn& may_go_on) {
+  return Validator(spec, may_go_on).Run();
+}
 
 }  // namespace dt::spec

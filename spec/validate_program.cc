@@ -72,12 +72,6 @@ class ProgramCheck {
       Add("command", "empty", "command has no words", "for example: command: [python3, train.py]");
       return;
     }
-    if (words.size() > static_cast<int>(limits::kCommandWords)) {
-      Add("command", "too_many",
-          absl::StrCat("command has ", words.size(), " words; at most ", limits::kCommandWords,
-                       " are allowed"),
-          "put them into a script");
-    }
     size_t bytes = 0;
     for (int i = 0; i < words.size(); ++i) {
       bytes += words[i].size();

@@ -24,12 +24,14 @@ struct Draws {
   size_t included_bytes = 0;
 };
 
-Draws Draw(const v1::ExperimentSpec& spec, TrialFindings& findings) {
+// Cut short where it may not go on.
+Draws Draw(const v1::ExperimentSpec& spec, TrialFindings& findings, const MayGoOn& may_go_on = {}) {
   const Admission admission(spec);
   const auto included = spec.include_size();
   Draws draws;
   int seen = 0;
   ForEachSample(spec, [&](const Sample& sample) {
+    if (!GoesOn(may_go_on)) return false;
     const bool is_included = ++seen <= included;
     for (const v1::Assignment& one : sample.assignments) {
       (is_included ? draws.included_bytes : draws.bytes) += one.ByteSizeLong();
@@ -158,11 +160,13 @@ void CheckRungs(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
 
 }  // namespace
 
-void CheckSamples(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
+void CheckSamples(const v1::ExperimentSpec& spec, const MayGoOn& may_go_on,
+                  std::vector<Issue>& issues) {
   if (SamplerOf(spec) != Sampler::kGrid) {
     TrialFindings findings(spec, CheckTrial);
-    const Draws draws = Draw(spec, findings);
-    CheckPassing(draws, findings, issues);
+    const Draws draws = Draw(spec, findings, may_go_on);
+    if (!GoesOn(may_go_on)) return;
+    if (issues.empty() || !findings.FoundUnresolved()) CheckPassing(draws, findings, issues);
     CheckCount(spec, draws, issues);
   }
   if (issues.empty()) CheckRungs(spec, issues);  // else its numbers may be out of range

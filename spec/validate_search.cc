@@ -183,17 +183,11 @@ std::string OutsideText(const Field& field, const v1::Parameter& parameter,
 
 class Inclusions {
  public:
-  Inclusions(const v1::ExperimentSpec& spec, std::vector<Issue>& issues)
-      : spec_(spec), fields_(spec), issues_(issues), admission_(spec) {}
+  Inclusions(const v1::ExperimentSpec& spec, const MayGoOn& may_go_on, std::vector<Issue>& issues)
+      : spec_(spec), fields_(spec), may_go_on_(may_go_on), issues_(issues), admission_(spec) {}
 
   void Check() {
-    if (spec_.include_size() > limits::kInclusions) {
-      Add("include", "too_many",
-          absl::StrCat("include has ", spec_.include_size(), " entries; at most ",
-                       limits::kInclusions, " are allowed"));
-      return;
-    }
-    for (int i = 0; i < spec_.include_size(); ++i) {
+    for (int i = 0; i < spec_.include_size() && GoesOn(may_go_on_); ++i) {
       const size_t before = issues_.size();
       entry_ = absl::StrCat("include[", i, "]");
       CheckNames(spec_.include(i));
@@ -270,6 +264,7 @@ class Inclusions {
           absl::StrCat(entry_, " is combination ", trial, " of the grid"), "remove it");
     }
     for (const Violation& violation : admission_.Violations(assignments)) {
+      if (violation.rule == kUnresolved && !issues_.empty()) continue;  // it follows from those
       Add(entry_, "conflict", absl::StrCat(entry_, ": ", violation.message), violation.hint);
     }
   }
@@ -300,7 +295,8 @@ class Inclusions {
   // includes.
   void NumberGrid() {
     numbers_.emplace();
-    const Grid grid = MakeGrid(spec_);
+    Grid grid = MakeGrid(spec_);
+    grid.may_go_on = may_go_on_;
     if (grid.combinations >= limits::kCombinations) return;
     ForEachTrial(grid, [this](const std::vector<size_t>& at) {
       numbers_->emplace(at, numbers_->size() + 1);
@@ -310,6 +306,7 @@ class Inclusions {
 
   const v1::ExperimentSpec& spec_;
   const ParameterFields fields_;
+  const MayGoOn& may_go_on_;
   std::vector<Issue>& issues_;
   const Admission admission_;
   std::string entry_;
@@ -355,8 +352,9 @@ void CheckDraws(const v1::ExperimentSpec& spec, const v1::Parameter& parameter, 
   }
 }
 
-void CheckInclusions(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
-  Inclusions(spec, issues).Check();
+void CheckInclusions(const v1::ExperimentSpec& spec, const MayGoOn& may_go_on,
+                     std::vector<Issue>& issues) {
+  Inclusions(spec, may_go_on, issues).Check();
 }
 
 void CheckSeeds(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
@@ -365,12 +363,6 @@ void CheckSeeds(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
                        std::string hint = "") {
     issues.push_back({std::move(path), code, std::move(message), std::move(hint)});
   };
-  if (spec.seeds_size() > limits::kSeeds) {
-    add("seeds", "too_many",
-        absl::StrCat("seeds has ", spec.seeds_size(), " entries; at most ", limits::kSeeds,
-                     " are allowed"));
-    return;
-  }
   if (IsExplicit(spec, "seed")) {
     add("seeds", "conflict", "seed and seeds are two ways to say one thing", "keep one");
   }

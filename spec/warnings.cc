@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "plan/stages.h"
@@ -89,14 +90,16 @@ void QuestionPriority(const v1::Spec& trial, std::vector<Violation>& out) {
 // A trial that may not grow as far as the file lets it.
 void QuestionSizes(const v1::Spec& trial, std::vector<Violation>& out) {
   const int32_t most = trial.resources().max_gpus();
-  const std::vector<int32_t> sizes = ReachableSizes(trial);
-  if (most <= sizes.back()) return;
+  const int32_t largest = LargestSize(trial);
+  if (most <= largest) return;
+  const std::optional<GangSizes> sizes = SizesOf(trial);
   out.push_back({"max_gpus",
                  {"resources.max_gpus", "train.global_batch_size", "train.batch_size"},
                  absl::StrCat("resources.max_gpus ", most, " is never reached: a global batch of ",
                               trial.train().global_batch_size(), " with train.batch_size ",
-                              trial.train().batch_size(), " can be dealt to ", SizesText(sizes),
-                              sizes.back() == 1 ? " slot" : " slots"),
+                              trial.train().batch_size(), " can be dealt to ",
+                              sizes.has_value() ? SizesText(*sizes) : absl::StrCat(largest),
+                              largest == 1 ? " slot" : " slots"),
                  absl::StrCat("set train.global_batch_size to a multiple of ",
                               int64_t{trial.train().batch_size()} * (most / RanksOfModel(trial)))});
 }
@@ -182,7 +185,7 @@ void QuestionValidation(const v1::ExperimentSpec& spec, std::vector<Issue>& issu
 
 }  // namespace
 
-std::vector<Issue> Warnings(const v1::ExperimentSpec& spec) {
+std::vector<Issue> Warnings(const v1::ExperimentSpec& spec, const MayGoOn& may_go_on) {
   std::vector<Issue> issues;
   const v1::Search& search = spec.search();
   v1::Search unsaid = search;
@@ -199,7 +202,7 @@ std::vector<Issue> Warnings(const v1::ExperimentSpec& spec) {
   internal::TrialFindings findings(spec, internal::QuestionTrial);
   internal::ForEachSample(spec, [&](const internal::Sample& sample) {
     findings.Take(sample);
-    return true;
+    return GoesOn(may_go_on);
   });
   for (Issue& issue : findings.Issues("unlikely", issues)) issues.push_back(std::move(issue));
   return issues;

@@ -26,6 +26,18 @@ std::string MethodText(const v1::ExperimentSpec& spec) {
   return Printable(text);
 }
 
+std::string AssumedText(const v1::ExperimentSpec& spec) {
+  const v1::Search& search = spec.search();
+  if (!search.goal().empty() || search.metric().empty()) return "";
+  return " (assumed from its name; search.goal says otherwise)";
+}
+
+std::string BestText(const v1::ExperimentSpec& spec) {
+  const char* end = spec::GoalOf(spec.search()) == "maximize" ? "highest " : "lowest ";
+  return absl::StrCat("The trial with the ", end, Printable(spec.search().metric()), " is the best",
+                      AssumedText(spec), ".");
+}
+
 std::string VariesText(const v1::Parameter& parameter) {
   if (parameter.has_range()) {
     const v1::Range& range = parameter.range();
@@ -104,7 +116,10 @@ SearchPlan PlanOf(const v1::ExperimentSpec& spec, size_t expanded) {
   const spec::Sampler sampler = spec::SamplerOf(spec);
   if (sampler == spec::Sampler::kBayes) plan.trials = asked;
   plan.json = {{"trials", plan.trials}, {"method", spec.search().method()}};
-  if (spec.search().method() != "grid") plan.lines.push_back(MethodText(spec));
+  const bool alone = spec.search().method() == "grid" && plan.trials <= 1;
+  if (!alone) plan.lines.push_back(absl::StrCat(MethodText(spec), AssumedText(spec)));
+  plan.json["metric"] = spec.search().metric();
+  plan.json["goal"] = spec::GoalOf(spec.search());
   if (sampler == spec::Sampler::kBayes) {
     plan.lines.push_back(
         absl::StrCat("chosen one by one as results come",

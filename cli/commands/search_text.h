@@ -17,6 +17,10 @@ namespace dt::cli {
 
 // "grid, minimize val_loss", "asha (random), minimize val_loss, until it is 3.1"
 std::string MethodText(const spec::v1::ExperimentSpec& spec);
+// Says in brackets that the goal was assumed; "": the file says it.
+std::string AssumedText(const spec::v1::ExperimentSpec& spec);
+// "The trial with the lowest val_loss is the best."
+std::string BestText(const spec::v1::ExperimentSpec& spec);
 // "8, 16, 32", "1.0e-5 … 0.01, log", "128 … 1024 by 64"
 std::string VariesText(const spec::v1::Parameter& parameter);
 
@@ -36,7 +40,7 @@ std::string NoMetricText(const spec::v1::ExperimentSummary& experiment,
 struct SearchPlan {
   size_t trials = 0;  // that there are to be; under bayes at most
   std::vector<std::string> lines;
-  Json json;  // trials, method, varies, rungs
+  Json json;  // trials, method, metric, goal, varies, rungs
 };
 // `expanded`: how many trials the experiment begins with.
 SearchPlan PlanOf(const spec::v1::ExperimentSpec& spec, size_t expanded);

@@ -280,6 +280,9 @@ absl::StatusOr<ExitCode> Submit(Session& session, const SubmitOptions& options) 
     return ShowDryRun(session, loaded, response, plan.ok() ? MisfitSentence(*plan) : "");
   }
   ShowSubmitted(session, options, response);
+  if (response.trials() > 1 && !options.id_only) {
+    session.Note(BestText(loaded.content.spec));
+  }
   if (!forecast.empty() && !response.existed()) session.Note(forecast);
   const Selector selector{false, response.experiment()};
   if (options.follow) return FollowExperiment(session, selector);

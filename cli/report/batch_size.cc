@@ -14,6 +14,7 @@
 #include "cli/report/study.h"
 #include "cli/view/format.h"
 #include "cli/view/summary.h"
+#include "common/arithmetic.h"
 
 namespace dt::cli::report {
 namespace {
@@ -25,7 +26,7 @@ constexpr size_t kBatchesMin = 3;
 constexpr size_t kStretches = 20;
 
 std::string Tokens(double tokens) {
-  return std::isfinite(tokens) ? FormatCount(static_cast<uint64_t>(std::llround(tokens))) : kNone;
+  return std::isfinite(tokens) ? FormatCount(BoundedInteger<uint64_t>(std::round(tokens))) : kNone;
 }
 
 double BatchOf(const Trial& trial) { return static_cast<double>(trial.summary.tokens_per_step()); }

@@ -143,11 +143,6 @@ void Mixture::FillLine(const std::vector<const Point*>& points, size_t dimension
 
 void Mixture::TermsAt(const Column& column, double value, std::vector<double>& terms) const {
   const Axis& axis = column.axis;
-  if (axis.is_choice()) {
-    terms.assign(axis.places(), std::log(column.miss));
-    terms[static_cast<size_t>(axis.CoordinateOf(value))] = std::log(column.hit);
-    return;
-  }
   terms.resize(column.kernels.size());
   if (axis.is_continuum()) {
     const double at = axis.CoordinateOf(value);
@@ -180,16 +175,26 @@ std::vector<double> Mixture::LogDensities(const std::vector<Point>& at) const {
     const Column& column = columns_[d];
     const double prior =
         column.axis.is_choice() ? -std::log(static_cast<double>(column.axis.places())) : 0;
+    const double log_hit = column.axis.is_choice() ? std::log(column.hit) : 0;
+    const double log_miss = column.axis.is_choice() ? std::log(column.miss) : 0;
     std::iota(order.begin(), order.end(), 0u);
     std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
       return at[a][d] != at[b][d] ? at[a][d] < at[b][d] : a < b;
     });
     for (size_t i = 0; i < order.size(); ++i) {
       const double value = at[order[i]][d];
-      if (i == 0 || value != at[order[i - 1]][d]) TermsAt(column, value, terms);
       double* row = &sums[order[i] * kernels];
+      if (column.axis.is_choice()) {
+        // What a kernel gives is one of two numbers, however many choices there are.
+        const auto place = static_cast<uint32_t>(column.axis.CoordinateOf(value));
+        for (size_t k = 0; k < column.chosen.size(); ++k) {
+          row[k] += column.chosen[k] == place ? log_hit : log_miss;
+        }
+        row[kernels - 1] += prior;
+        continue;
+      }
+      if (i == 0 || value != at[order[i - 1]][d]) TermsAt(column, value, terms);
       for (size_t k = 0; k < column.chosen.size(); ++k) row[k] += terms[column.chosen[k]];
-      if (column.axis.is_choice()) row[kernels - 1] += prior;
     }
   }
   std::vector<double> densities;

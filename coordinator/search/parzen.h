@@ -79,7 +79,7 @@ class Mixture {
 
   void FillLine(const std::vector<const Point*>& points, size_t dimension);
   void FillChoice(const std::vector<const Point*>& points, size_t dimension);
-  // The logarithm of what each of `column.kernels`, or of a choice each value, gives at `value`.
+  // The logarithm of what each of `column.kernels` gives at `value`. REQUIRES: no choice.
   void TermsAt(const Column& column, double value, std::vector<double>& terms) const;
   double DrawIn(const Column& column, size_t kernel, double unit) const;
 

@@ -86,25 +86,25 @@ std::variant<Proposal, Exhausted> Propose(const Plan& plan, const spec::Space& s
   }
   Source source = SourceOf(plan, space, history, configuration);
   DrawKey key{.seed = plan.seed, .configuration = configuration};
-  std::optional<Point> repeated;
-  bool refused = false;
   for (; key.redraw < limits::kRedraws; ++key.redraw) {
     DrawKey draw = key;
     if (Mutated(Mutant::kKeyWithoutRedraw)) draw.redraw = 0;
     Point at = source.model.has_value() ? source.model->Draw(draw) : spec::DrawUniform(space, draw);
-    const bool tried = history.Tried(at);
-    if (!tried && allowed(at)) return Proposal{std::move(at), std::move(source.reason)};
-    if (!tried) refused = true;
-    if (tried && !repeated.has_value()) repeated = std::move(at);
+    if (!spec::Contains(space, at)) {
+      return Exhausted{"it proposed what is not in its ranges: an error of dtrain's",
+                       Stopped::kErred};
+    }
+    if (!history.Tried(at) && allowed(at)) return Proposal{std::move(at), std::move(source.reason)};
   }
   if (combinations.has_value()) return Walk(space, history, key, *combinations, allowed);
-  if (!refused) {
-    return Proposal{std::move(*repeated),
-                    absl::StrCat("a repeat: ", limits::kRedraws, " draws gave what was tried")};
+  for (; source.model.has_value() && key.redraw < 2 * limits::kRedraws; ++key.redraw) {
+    Point at = spec::DrawUniform(space, key);
+    if (history.Tried(at) || !allowed(at)) continue;
+    return Proposal{std::move(at), absl::StrCat("uniform: the model's ", limits::kRedraws,
+                                                " draws were tried or fail the checks")};
   }
-  return Exhausted{
-      absl::StrCat("none of ", limits::kRedraws,
-                   " draws was a combination that passes the checks and was not tried")};
+  return Exhausted{absl::StrCat(
+      "none of ", key.redraw, " draws was a combination that passes the checks and was not tried")};
 }
 
 }  // namespace dt::search

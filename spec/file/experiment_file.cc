@@ -22,7 +22,8 @@ using Kind = YamlNode::Kind;
 // Reads one tree. Problems are gathered with their marks; reading goes on after each.
 class Reader {
  public:
-  explicit Reader(const YamlTree& tree) : reading_(tree.problems) {
+  Reader(const YamlTree& tree, const MayGoOn& may_go_on)
+      : may_go_on_(may_go_on), reading_(tree.problems) {
     out_ = spec::DefaultExperiment();
     out_.set_version(0);
     if (tree.readable) ReadRoot(tree.root);
@@ -35,7 +36,7 @@ class Reader {
   // REQUIRES: there are no problems.
   std::vector<YamlProblem> Warnings() const {
     std::vector<YamlProblem> warnings;
-    for (spec::Issue& issue : spec::Warnings(out_))
+    for (spec::Issue& issue : spec::Warnings(out_, may_go_on_))
       warnings.push_back(reading_.At(std::move(issue)));
     return warnings;
   }
@@ -205,9 +206,10 @@ class Reader {
   }
 
   void AddIssues() {
-    for (spec::Issue& issue : spec::Validate(out_)) reading_.Add(std::move(issue));
+    for (spec::Issue& issue : spec::Validate(out_, may_go_on_)) reading_.Add(std::move(issue));
   }
 
+  const MayGoOn& may_go_on_;
   v1::ExperimentSpec out_;
   Reading reading_;
   std::set<std::string> set_;
@@ -216,14 +218,15 @@ class Reader {
 }  // namespace
 
 ExperimentFile ReadExperimentFile(std::string_view text, std::string_view file_name,
-                                  const std::vector<std::string>& overrides) {
+                                  const std::vector<std::string>& overrides,
+                                  const MayGoOn& may_go_on) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   YamlTree tree = ParseYaml(text);
   for (size_t i = 0; tree.readable && i < overrides.size(); ++i) {
     ApplyOverride(overrides[i], static_cast<int>(i) + 1, tree);
   }
-  Reader reader(tree);
+  Reader reader(tree, may_go_on);
   ExperimentFile file;
   file.effective_text = std::string(text);
   file.diagnostics =
@@ -233,11 +236,11 @@ ExperimentFile ReadExperimentFile(std::string_view text, std::string_view file_n
         ToDiagnostics(reader.Warnings(), Severity::kWarning, text, file_name, overrides);
   }
   file.spec = reader.TakeSpec();
-  if (overrides.empty() || !file.diagnostics.empty()) return file;
+  if (overrides.empty() || !file.diagnostics.empty() || !GoesOn(may_go_on)) return file;
   // The text with --set written into it keeps its comments; where that does not come out the same,
   // the tree is printed anew.
-  file.effective_text = SpliceOverrides(text, overrides);
-  Reader again(ParseYaml(file.effective_text));
+  file.effective_text = SpliceOverrides(text, overrides, may_go_on);
+  Reader again(ParseYaml(file.effective_text), may_go_on);
   if (!again.TakeProblems().empty() ||
       again.TakeSpec().SerializeAsString() != file.spec.SerializeAsString()) {
     file.effective_text =

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/may_go_on.h"
 #include "dtrain/v1/model.pb.h"
 
 namespace dt::spec {
@@ -38,9 +39,11 @@ struct ExperimentFile {
   std::vector<Diagnostic> warnings;     // of a file without errors
 };
 
-// `overrides` are the arguments of --set, "train.batch_size=16", applied in order.
+// `overrides` are the arguments of --set, "train.batch_size=16", applied in order. Where it may not
+// go on, what it returns is not complete.
 ExperimentFile ReadExperimentFile(std::string_view text, std::string_view file_name,
-                                  const std::vector<std::string>& overrides = {});
+                                  const std::vector<std::string>& overrides = {},
+                                  const MayGoOn& may_go_on = {});
 
 // As compilers print them, for a terminal:
 //   grid.yaml:7:3: error: unknown key 'train.batchsize'; did you mean 'train.batch_size'?

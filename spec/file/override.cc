@@ -238,9 +238,11 @@ void ApplyOverride(const std::string& text, int source, YamlTree& tree) {
   Merge(ValueNode(argument.value, source, tree.problems), argument.path, *node);
 }
 
-std::string SpliceOverrides(std::string_view text, const std::vector<std::string>& arguments) {
+std::string SpliceOverrides(std::string_view text, const std::vector<std::string>& arguments,
+                            const MayGoOn& may_go_on) {
   std::string out(text);
   for (const std::string& one : arguments) {
+    if (!GoesOn(may_go_on)) break;
     for (const std::string& leaf : Leaves(one)) out = Splice(out, leaf);
   }
   return out;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/may_go_on.h"
 #include "spec/file/yaml_tree.h"
 
 namespace dt::spec {
@@ -16,6 +17,7 @@ void ApplyOverride(const std::string& argument, int source, YamlTree& tree);
 
 // The text with the values written in, comments and layout kept. The caller checks that it reads as
 // meant: layouts that this does not know come out unchanged.
-std::string SpliceOverrides(std::string_view text, const std::vector<std::string>& arguments);
+std::string SpliceOverrides(std::string_view text, const std::vector<std::string>& arguments,
+                            const MayGoOn& may_go_on = {});
 
 }  // namespace dt::spec

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "common/arithmetic.h"
 #include "common/limits.h"
 #include "spec/search.h"
 
@@ -22,6 +23,22 @@ double Between(const Range& range, int64_t index) {
       return range.low * std::pow(range.high / range.low, share);
   }
   return range.low;
+}
+
+// A value between the ends, as a person would have written it.
+double Written(const Range& range, double number) {
+  constexpr int kDigitsLeast = 6, kDigitsMost = 17;
+  constexpr int kOfTheWay = 3;  // digits that place it between its neighbours
+  const auto parts = static_cast<double>(range.count - 1);
+  const double apart =
+      range.scaling == Scaling::kLog
+          ? number * std::expm1((std::log(range.high) - std::log(range.low)) / parts)
+          : (range.high - range.low) / parts;
+  if (number == 0 || !(apart > 0)) return number;
+  const int digits = spec::DecimalExponent(std::abs(number)) - spec::DecimalExponent(apart) + 1;
+  const double written =
+      spec::Rounded(number, std::clamp(digits + kOfTheWay, kDigitsLeast, kDigitsMost));
+  return std::clamp(written, range.low, range.high);
 }
 
 bool AllDiffer(const Range& range) {
@@ -80,16 +97,15 @@ int64_t MostValues(Range range) {
 }
 
 std::vector<spec::v1::Value> RangeValues(const Range& range) {
-  const spec::Dimension line{.low = range.low, .high = range.high};
   std::vector<spec::v1::Value> values;
   for (int64_t i = 0; i < range.count; ++i) {
     spec::v1::Value& value = values.emplace_back();
     const double number = Between(range, i);
     const bool end = i == 0 || i == range.count - 1;
     if (range.type == spec::FieldType::kInteger) {
-      value.set_integer(std::llround(number));
+      value.set_integer(BoundedInteger<int64_t>(std::round(number)));
     } else {
-      value.set_number(end ? number : spec::Settled(line, number));
+      value.set_number(end ? number : Written(range, number));
     }
   }
   return values;

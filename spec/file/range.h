@@ -19,11 +19,12 @@ struct Range {
 };
 
 // `count` values from low to high, evenly spaced or evenly multiplied. The ends are exact; values
-// between have six digits, as a person would have written them.
+// between have six digits, as a person would have written them, or as many more as place them to a
+// thousandth of the way to the next.
 std::vector<spec::v1::Value> RangeValues(const Range& range);
 
 // The range's count where all of its values differ; else a smaller count, at least 1, with which
-// they do. Whole numbers, and numbers of six digits, are soon the same.
+// they do. Whole numbers are soon the same.
 int64_t MostValues(Range range);
 
 // What `count`, `scale` and `step` of a range of `field`, and a weight of probabilities, may be;

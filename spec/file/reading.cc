@@ -90,18 +90,16 @@ std::optional<spec::v1::Value> Reading::ReadValue(const Field& field, const Yaml
 }
 
 bool Reading::SaidAlready(const std::string& path) const {
-  for (const std::string& refused : refused_) {
-    if (path == refused || absl::StartsWith(path, refused + ".") ||
-        absl::StartsWith(path, refused + "[")) {
-      return true;
-    }
+  // It, or what holds it.
+  for (size_t end = path.size(); end != std::string::npos && end > 0;
+       end = path.find_last_of(".[", end - 1)) {
+    if (refused_.contains(path.substr(0, end))) return true;
   }
   if (shortened_.contains(path)) return true;
   // A parameter that lost values makes exclusions look wrong that are right.
+  const auto parameters = refused_.lower_bound("parameters");
   const bool lost = !shortened_.empty() ||
-                    std::any_of(refused_.begin(), refused_.end(), [](const std::string& refused) {
-                      return absl::StartsWith(refused, "parameters");
-                    });
+                    (parameters != refused_.end() && absl::StartsWith(*parameters, "parameters"));
   return lost && (absl::StartsWith(path, "exclude") || absl::StartsWith(path, "include"));
 }
 

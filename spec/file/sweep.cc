@@ -323,8 +323,29 @@ void ReadParameters(const YamlNode& node, Reading& reading, v1::ExperimentSpec& 
   if (reading.Refused("search.method") || reading.Refused("search.sampler")) {
     ranges = Ranges::kUnknown;
   }
+  // A few bytes, {min: 1, max: 2, count: 10000}, are ten thousand values.
+  if (node.entries.size() > static_cast<size_t>(limits::kParameters)) {
+    reading.Refuse(node.mark, "parameters",
+                   {"parameters", "too_many",
+                    absl::StrCat("parameters has ", node.entries.size(), " entries; at most ",
+                                 limits::kParameters, " are allowed"),
+                    ""});
+    return;
+  }
   const bool program = spec::IsProgram(out);
+  size_t values = 0;
   for (const YamlEntry& entry : node.entries) {
+    if (out.parameters_size() > 0) {
+      values += static_cast<size_t>(out.parameters(out.parameters_size() - 1).values_size());
+    }
+    if (values > limits::kCombinations) {
+      reading.Refuse(entry.mark, "parameters",
+                     {"parameters", "too_many_values",
+                      absl::StrCat("parameters has more than ", limits::kCombinations,
+                                   " values in all its lists"),
+                      "give ranges, or fewer values"});
+      return;
+    }
     const std::string path = ChildPath("parameters", entry.key);
     reading.Place(path, entry.mark);
     const Field* field = spec::FindField(entry.key);

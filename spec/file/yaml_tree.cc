@@ -23,6 +23,8 @@ Mark ToMark(const YAML::Mark& mark) {
           static_cast<size_t>(std::max(mark.pos, 0)), 0};
 }
 
+constexpr size_t kKeyShown = 64;
+
 class Builder : public YAML::EventHandler {
  public:
   explicit Builder(std::string_view text) : text_(text) {}
@@ -191,9 +193,19 @@ class Builder : public YAML::EventHandler {
 
   void TakeKey(Frame& top, const YamlNode& node) {
     const Mark mark = node.mark;
-    top.pending = YamlEntry{node.text, mark, {}};
+    // Paths are made of keys, and there is one for each value.
+    const bool long_key = node.text.size() > limits::kKeyBytes;
+    top.pending = YamlEntry{long_key ? CleanText(node.text, kKeyShown) + "…" : node.text, mark, {}};
     top.duplicate = false;
     top.has_key = true;
+    if (long_key) {
+      Report(mark, "too_large",
+             absl::StrCat("a key has ", node.text.size(), " bytes; at most ", limits::kKeyBytes,
+                          " are allowed"),
+             "give it a shorter name");
+      top.duplicate = true;
+      return;
+    }
     if (node.kind != YamlNode::Kind::kScalar) {
       Report(mark, "syntax", "a key must be a word", "");
       top.duplicate = true;  // nothing can be read under it

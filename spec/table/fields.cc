@@ -251,7 +251,7 @@ std::vector<Field> ExecutionFields() {
              "stage, which waits less and sends more."),
       Integer("parallel.interleave", 2, 64, "2",
               "For interleaved: pieces of the model that each stage has."),
-      Integer("parallel.microbatches", 0, kCountMax, "0",
+      Integer("parallel.microbatches", 0, kCount32Max, "0",
               "Micro-batches of a step and data rank: another way to say train.global_batch_size; "
               "0: as that says."),
       Choice(

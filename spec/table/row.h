@@ -19,6 +19,8 @@ using enum FieldType;
 inline constexpr double kSizeMax = 1 << 20;
 // Counts of steps and tokens, and seeds.
 inline constexpr double kCountMax = kWholeMax;
+// The same of what a message holds in 32 bits.
+inline constexpr double kCount32Max = (1ll << 31) - 1;
 // Seconds between checkpoints: shorter would be without end, longer than a month is a slip.
 inline constexpr double kEveryMin = 0.01;
 inline constexpr double kEveryMax = 30 * 24 * 3600.0;

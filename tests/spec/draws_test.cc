@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "spec/program.h"
 #include "spec/search.h"
 #include "tests/spec/experiment_builder.h"
 
@@ -424,6 +426,41 @@ TEST(SearchTest, WhatAnotherClientSendsIsCheckedAsAFileIs) {
               one.mutable_value()->set_number(1);
             }),
             "include[0] missing, include[0].optimizer.rate unknown_parameter");
+}
+
+// Each gave a proposal that is no number, or would.
+TEST(SearchTest, RangesThatCannotBeReckonedWithAreRefused) {
+  const Field field = FieldNamed("x", FieldType::kNumber);
+  const auto said = [&field](double min, double max, const char* scale = "", double step = 0) {
+    v1::Range range;
+    range.set_min(min);
+    range.set_max(max);
+    range.set_scale(scale);
+    range.set_step(step);
+    const std::vector<Issue> issues = CheckRange(field, range);
+    return issues.empty() ? "" : ToString(issues.front());
+  };
+  EXPECT_EQ(said(-1e308, 1e308),
+            "'parameters.x.min' is -1.0e+308; a bound is from -1.0e+150 to 1.0e+150, so that the "
+            "width of its range is a number; write -1.0e+150, or search its logarithm and raise 10 "
+            "to that power");
+  EXPECT_NE(said(1, 1e151), "");
+  EXPECT_NE(said(5e-324, 1, "log"), "");
+  EXPECT_NE(said(1e-200, 1, "log"), "");
+  EXPECT_NE(said(0, 5e-324), "");
+  EXPECT_NE(said(0, 1, "", 5e-324), "");
+  EXPECT_NE(said(0, 1, "", 1e-300), "");
+  EXPECT_NE(said(-1e150, 1e150, "", 1e-100), "");
+  const double not_a_number = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double bad : {not_a_number, infinity, -infinity}) {
+    EXPECT_NE(said(bad, 1), "") << bad;
+    EXPECT_NE(said(0, bad), "") << bad;
+    EXPECT_NE(said(0, 1, "", bad), "") << bad;
+  }
+  EXPECT_EQ(said(-1e150, 1e150), "");
+  EXPECT_EQ(said(1e-150, 1e150, "log"), "");
+  EXPECT_EQ(said(0, 1e-150), "");
 }
 
 TEST(SearchTest, StepsOfATrialAreThoseTheTrainerPlans) {

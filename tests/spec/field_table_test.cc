@@ -41,6 +41,20 @@ TEST(FieldTableTest, HoldsEveryLeafOfTheSpecificationOnce) {
   EXPECT_EQ(rows, leaves);
 }
 
+// A cast would turn what is beyond into another number.
+TEST(FieldTableTest, WholeNumbersFitIntoTheirMessages) {
+  for (const Field& field : FieldTable()) {
+    if (field.type != FieldType::kInteger) continue;
+    v1::Spec spec = DefaultSpec();
+    for (const double bound : {field.min, field.max}) {
+      v1::Value value;
+      value.set_integer(static_cast<int64_t>(bound));
+      ASSERT_TRUE(SetField(spec, field.path, value).ok()) << field.path;
+      EXPECT_EQ(GetField(spec, field.path).integer(), value.integer()) << field.path;
+    }
+  }
+}
+
 TEST(FieldTableTest, EveryRowHasHelpAndADefaultThatItAcceptsItself) {
   for (const auto* table : {&FieldTable(), &ExperimentFieldTable()}) {
     for (const Field& field : *table) {

@@ -294,6 +294,25 @@ TEST(ProgramTest, AVariableMayBeEmptyOrHaveSeveralLines) {
   EXPECT_EQ(Problems(spec).size(), 1u) << "a control character";
 }
 
+// 64 KiB that name a value of 4 KiB again and again would be a hundred megabytes in each order.
+TEST(ProgramTest, WhatValuesMakeOfACommandIsBounded) {
+  v1::ExperimentSpec spec = Program({"./run"});
+  spec.mutable_base()->clear_command();
+  std::string run = "echo";
+  for (int i = 0; i < 1000; ++i) run += " {x}";
+  spec.mutable_base()->set_run(run);
+  v1::Value text;
+  text.set_text(std::string(4000, 'a'));
+  Sweep(spec, "x", {text});
+  spec.clear_explicit_paths();
+  spec.add_explicit_paths("run");
+  const Strings problems = Problems(spec);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_NE(problems[0].find("has more than 131072 bytes; put the values into a file or a script"),
+            std::string::npos)
+      << problems[0];
+}
+
 TEST(ProgramTest, UnknownNamesAreRefusedWithTheirPlace) {
   v1::ExperimentSpec spec = Program({"./run", "{lerning_rate}"});
   Sweep(spec, "learning_rate", {NumberValue(0.1)});
@@ -318,6 +337,16 @@ TEST(ProgramTest, AMetricOfAnyNameNeedsAGoalWhereItsNameTellsNone) {
   for (const char* score :
        {"accuracy", "val_acc", "f1", "test.auc", "score", "hellaswag_acc_norm"}) {
     EXPECT_EQ(goal(score), "maximize") << score;
+  }
+  // What turns a name round, or scores what is bad.
+  for (const char* unclear :
+       {"neg_mean_squared_error", "negative_loss", "val/minus_loss", "neg-accuracy", "negMSE_loss",
+        "one_minus_accuracy", "inverse_perplexity", "brier_score", "error_score", "val_loss_score",
+        "loss_scale", "reward", "bleu", "r2"}) {
+    EXPECT_EQ(goal(unclear), "") << unclear;
+  }
+  for (const char* clear : {"f1_loss", "accuracy_error", "abs_error"}) {
+    EXPECT_EQ(goal(clear), "minimize") << clear;
   }
   EXPECT_EQ(goal("gloss"), "");
   EXPECT_EQ(Problems(spec), Strings{"search.goal is missing; whether more gloss is better is not "

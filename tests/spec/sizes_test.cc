@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/spec/experiment_builder.h"
 
 namespace dt::spec {
@@ -126,9 +128,51 @@ TEST(SizesTest, AProgramMayHaveAnySize) {
 }
 
 TEST(SizesTest, ManySizesAreShownByTheFirstAndTheLast) {
-  EXPECT_EQ(SizesText({4}), "4");
-  EXPECT_EQ(SizesText({2, 4, 8}), "2, 4 or 8");
-  EXPECT_EQ(SizesText({1, 2, 3, 4, 5, 6, 7, 8, 9, 64}), "1, 2, 3, 4, 5, 6, 7, … or 64");
+  EXPECT_EQ(SizesText(Sizes{4}), "4");
+  EXPECT_EQ(SizesText(Sizes{2, 4, 8}), "2, 4 or 8");
+  EXPECT_EQ(SizesText(Sizes{1, 2, 3, 4, 5, 6, 7, 8, 9, 64}), "1, 2, 3, 4, 5, 6, 7, … or 64");
+  const GangSizes many{.least = 1, .most = 64};
+  EXPECT_EQ(SizesText(many), SizesText(many.All()));
+  const GangSizes eight{.least = 1, .most = 8};
+  EXPECT_EQ(SizesText(eight), "1, 2, 3, 4, 5, 6, 7 or 8");
+}
+
+// What a raw message may say, without Validate before it.
+TEST(SizesTest, AnyNumbersGiveSizesWithoutAFaultAndAtOnce) {
+  constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
+  constexpr int32_t kLeast = std::numeric_limits<int32_t>::min();
+  const std::vector<int32_t> numbers = {kLeast, -1, 0, 1, 2, 3, 8, 1 << 16, kMost};
+  for (const char* strategy : {"ddp", "hsdp", "gossip"}) {
+    for (const int32_t gpus : numbers) {
+      for (const int32_t bound : numbers) {
+        for (const int32_t ranks : numbers) {
+          v1::Spec trial;
+          trial.mutable_resources()->set_gpus(gpus);
+          trial.mutable_resources()->set_min_gpus(bound);
+          trial.mutable_resources()->set_max_gpus(bound);
+          trial.mutable_parallel()->set_strategy(strategy);
+          trial.mutable_parallel()->set_shard(ranks);
+          trial.mutable_parallel()->set_tensor(ranks);
+          trial.mutable_parallel()->set_pipeline(bound);
+          trial.mutable_parallel()->set_microbatches(ranks);
+          trial.mutable_train()->set_batch_size(bound);
+          for (const int32_t size : ReachableSizes(trial)) ASSERT_GE(size, 1);
+          ASSERT_GE(LargestSize(trial), LeastSize(trial));
+          ASSERT_GE(RanksOfModel(trial), 1);
+          DealtSizes(trial);
+          MicroStepsOf(trial);
+        }
+      }
+    }
+  }
+}
+
+TEST(SizesTest, ShardsThatNoSizeHoldsAreRefusedRatherThanDividedBy) {
+  ExperimentBuilder builder;
+  builder.Set("resources.gpus", "2").Set("resources.max_gpus", "8");
+  builder.Set("parallel.strategy", "hsdp").Set("parallel.shard", "4");
+  EXPECT_EQ(First(Validate(builder.spec())),
+            "parallel.shard 4 does not divide resources.gpus 2; use 2");
 }
 
 TEST(SizesTest, BoundsMustHoldGpusAndGpusMustBeASize) {

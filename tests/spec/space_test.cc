@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 
 #include "spec/spec.h"
@@ -166,7 +167,7 @@ TEST(SpaceTest, EachDimensionIsDrawnAsItsScaleAndWeightsSay) {
   EXPECT_EQ(counts[4].size(), 11u);
 }
 
-TEST(SpaceTest, ContinuaAreDrawnEvenlyOnTheirScaleWithSixDigits) {
+TEST(SpaceTest, ContinuaAreDrawnEvenlyOnTheirScaleWithFewDigits) {
   constexpr int kDraws = 40'000;
   constexpr int kCells = 40;
   const Space space{{LearningRate(), {.path = "schedule.warmup_ratio", .low = 0, .high = 0.3}}};
@@ -181,7 +182,7 @@ TEST(SpaceTest, ContinuaAreDrawnEvenlyOnTheirScaleWithSixDigits) {
     ++rates[std::min(kCells - 1.0, std::floor(kCells * std::log(point[0] / 1e-5) / std::log(1e4)))];
     ++ratios[std::min(kCells - 1.0, std::floor(kCells * point[1] / 0.3))];
     char text[40];
-    std::snprintf(text, sizeof(text), "%.6g", point[0]);
+    std::snprintf(text, sizeof(text), "%.7g", point[0]);  // a million places need seven here
     ASSERT_EQ(std::strtod(text, nullptr), point[0]) << configuration;
   }
   EXPECT_LT(Chi2(rates, even, kDraws), 88.0);  // 39 degrees of freedom, one in 100,000
@@ -196,7 +197,32 @@ TEST(SpaceTest, OtherDimensionsDoNotChangeWhatOneDraws) {
             all[4]);
 }
 
-TEST(SpaceTest, SixDigitsDoNotLeadPastAnEnd) {
+// A million places of each range are told apart, six digits being the least.
+TEST(SpaceTest, ValuesHaveAsManyDigitsAsAMillionPlacesOfTheirRangeNeed) {
+  const auto in = [](double low, double high, bool log = false) {
+    return Dimension{.path = "x", .low = low, .high = high, .log = log};
+  };
+  EXPECT_EQ(Settled(in(0, 1), 0.123456789), 0.123457);
+  EXPECT_EQ(Settled(in(0, 1), 0.0123456789), 0.0123457);
+  EXPECT_EQ(Settled(in(0.99999, 0.999999), 0.9999912345678912), 0.999991234568);
+  EXPECT_EQ(Settled(in(1000000, 1000001), 1000000.123456789), 1000000.123457);
+  EXPECT_EQ(Settled(in(1e-5, 1, true), 0.00123456789), 0.00123457);
+  EXPECT_EQ(Settled(in(1, 2, true), 1.23456789123), 1.2345679);
+  for (const Dimension& dimension :
+       {in(0, 1), in(0.99999, 0.999999), in(1, 2), in(-5, 1e6), in(1e-4, 1e-2, true),
+        in(0.5, 0.500001, true), in(-1e150, 1e150)}) {
+    std::set<double> values;
+    for (uint32_t i = 1; i <= 2000; ++i) {
+      const double value = DrawUniform({{dimension}}, {.seed = 3, .configuration = i})[0];
+      ASSERT_GE(value, dimension.low);
+      ASSERT_LE(value, dimension.high);
+      values.insert(value);
+    }
+    EXPECT_GE(values.size(), 1990u) << dimension.low << " " << dimension.high;
+  }
+}
+
+TEST(SpaceTest, DigitsDoNotLeadPastAnEnd) {
   const Dimension narrow{.path = "optimizer.lr", .low = 0.12345648, .high = 0.1234567};
   EXPECT_EQ(Settled(narrow, 0.12345648), 0.12345648);
   EXPECT_EQ(Settled(narrow, 0.1234567), 0.1234567);

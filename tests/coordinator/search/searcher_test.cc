@@ -153,18 +153,49 @@ TEST(SearcherTest, ContinuumOfWhichNothingIsAllowedEndsTheSearch) {
             "none of 64 draws was a combination that passes the checks and was not tried");
 }
 
-TEST(SearcherTest, ContinuumOfFewNumbersRepeatsWhenNothingElseComes) {
-  const spec::Space space{{{.path = "optimizer.lr", .low = 1, .high = 1.00001}}};
+TEST(SearcherTest, ContinuumOfFewNumbersGivesEachOnceAndEnds) {
+  // Twelve numbers are all that lie between these.
+  const spec::Space space{{{.path = "optimizer.lr", .low = 1, .high = 1 + 11 * 0x1p-52}}};
   History history;
-  bool repeated = false;
-  for (uint32_t i = 1; i <= 40; ++i) {
-    const Answer answer = Ask(space, history, i);
-    ASSERT_TRUE(answer.at.has_value()) << answer.reason;
-    repeated = repeated || history.Tried(*answer.at);
+  Answer answer = Ask(space, history, 1);
+  for (uint32_t i = 1; answer.at.has_value(); answer = Ask(space, history, ++i)) {
+    ASSERT_LE(i, 12u);
+    ASSERT_FALSE(history.Tried(*answer.at)) << i;
     history.Open(i, *answer.at);
     history.End(i, i);
   }
-  EXPECT_TRUE(repeated);
+  EXPECT_GE(history.points_tried(), 10u);
+  EXPECT_NE(answer.reason.find("draws was a combination that passes the checks and was not tried"),
+            std::string::npos)
+      << answer.reason;
+}
+
+TEST(SearcherTest, WhereTheModelGivesOnlyWhatWasTriedUniformDrawsFollow) {
+  const spec::Space space{{testing::LearningRate()}};
+  History history;
+  for (uint32_t i = 1; i <= 12; ++i) {
+    history.Open(i, spec::DrawUniform(space, {.seed = 1, .configuration = i}));
+    history.End(i, i);
+  }
+  // The first 64 draws, which are the model's, are refused.
+  int draws = 0;
+  const Answer answer = Ask(space, history, 13, [&](const Point&) { return ++draws > 64; });
+  ASSERT_TRUE(answer.at.has_value()) << answer.reason;
+  EXPECT_EQ(answer.reason, "uniform: the model's 64 draws were tried or fail the checks");
+}
+
+// What ranges of an old version, or an error of ours, may bring about.
+TEST(SearcherTest, WhatIsNotInItsRangesStopsTheSearchAndIsSaid) {
+  const spec::Space space{{{.path = "x", .low = -1.5e308, .high = 1.5e308}}};
+  History history;
+  for (uint32_t i = 1; i <= 12; ++i) {
+    history.Open(i, {1e307 * i});
+    history.End(i, i);
+  }
+  const auto proposed = Propose({.seed = 1}, space, history, 13, [](const Point&) { return true; });
+  const auto* stopped = std::get_if<Exhausted>(&proposed);
+  ASSERT_NE(stopped, nullptr);
+  EXPECT_EQ(stopped->why, Stopped::kErred);
 }
 
 TEST(SearcherTest, EveryThirdIsUniformWhereRungsEndTrials) {

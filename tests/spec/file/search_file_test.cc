@@ -46,6 +46,32 @@ std::string Values(const dtrain::v1::Parameter& parameter) {
   return out;
 }
 
+// Each is a file of a megabyte or less that would take gigabytes.
+TEST(SearchFileTest, FewBytesDoNotBecomeGigabytes) {
+  const auto codes = [](const std::string& text) {
+    std::string out;
+    for (const Diagnostic& one :
+         ReadExperimentFile(absl::StrCat("version: 1\nname: s\nrun: ./x\n", text), "s.yaml")
+             .diagnostics) {
+      absl::StrAppend(&out, out.empty() ? "" : " ", one.code);
+    }
+    return out;
+  };
+  std::string many = "parameters:\n";
+  for (int i = 0; i < 10'000; ++i) {
+    absl::StrAppend(&many, "  x", i, ": {min: 1, max: 2, count: 10000}\n");
+  }
+  EXPECT_EQ(codes(many), "too_many");
+  std::string wide = "search: {method: random, max_trials: 2}\nparameters:\n";
+  for (int i = 0; i < 64; ++i) {
+    absl::StrAppend(&wide, "  x", i, ": {min: 0.5, max: 1.5, count: 10000}\n");
+  }
+  EXPECT_EQ(codes(wide), "too_many_values");
+  std::string key = absl::StrCat("parameters:\n  ? ", std::string(100'000, 'k'), "\n  : [1");
+  for (int i = 0; i < 50'000; ++i) key += ",1";
+  EXPECT_EQ(codes(key + "]\n"), "too_large");
+}
+
 TEST(SearchFileTest, OtherSystemsWordsForAMethodAreAnsweredWithOursAndNothingElseIsSaid) {
   const std::vector<std::pair<std::string, std::string>> words = {
       {"hyperband", "did you mean 'asha'? with asha: {brackets: 2}"},
@@ -122,6 +148,18 @@ TEST(SearchFileTest, APopulationThatNeverDrawsAnewIsNotOneThatLeavesItOpen) {
     EXPECT_TRUE(again.diagnostics.empty()) << RenderDiagnostics(again.diagnostics);
     EXPECT_EQ(spec::PopulationOf(again.spec.search()).resample, resample) << printed;
   }
+}
+
+TEST(SearchFileTest, ValuesOfACountHaveAsManyDigitsAsTellThemApart) {
+  const ExperimentFile wide =
+      ReadValid("parameters: {optimizer.lr: {min: 1.0e-4, max: 1.0e-2, scale: log, count: 5}}\n");
+  EXPECT_EQ(Values(wide.spec.parameters(0)), "0.0001 0.000316228 0.001 0.00316228 0.01");
+  const ExperimentFile narrow =
+      ReadValid("parameters: {optimizer.lr: {min: 0.99999, max: 0.999999, count: 4}}\n");
+  EXPECT_EQ(Values(narrow.spec.parameters(0)), "0.99999 0.999993 0.999996 0.999999");
+  const ExperimentFile fine =
+      ReadValid("parameters: {optimizer.lr: {min: 0.99999, max: 0.999999, count: 20}}\n");
+  EXPECT_EQ(fine.spec.parameters(0).values_size(), 20);
 }
 
 TEST(SearchFileTest, AStepOrACountMakesValuesUnderAGrid) {
