@@ -285,10 +285,17 @@ class Coordinator {
 
   absl::Status LoopHealth() const {
     if (!serving_.load()) return absl::OkStatus();  // replaying is progress, seen in readyz
-    const absl::Duration late = clock_.Now().steady - loop_->Heartbeat();
-    if (late < limits::kLoopLate) return absl::OkStatus();
+    const absl::Duration now = clock_.Now().steady;
+    const absl::Duration late = now - loop_->Heartbeat();
+    if (late >= limits::kLoopLate) {
+      return absl::UnavailableError(
+          absl::StrCat("the core loop is late by ", absl::ToInt64Seconds(late), " s"));
+    }
+    const absl::Duration unheard = now - server_->pulse().Last();
+    if (unheard < limits::kStreamsLate) return absl::OkStatus();
     return absl::UnavailableError(
-        absl::StrCat("the core loop is late by ", absl::ToInt64Seconds(late), " s"));
+        absl::StrCat("the threads that serve workers and calls have not answered for ",
+                     absl::ToInt64Seconds(unheard), " s"));
   }
   ReportCounts Reports() const {
     if (!serving_.load()) return {};

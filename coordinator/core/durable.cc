@@ -121,7 +121,8 @@ std::optional<spec::GangSizes> SizesOf(
         (assignment.path().starts_with("train.") || assignment.path().starts_with("parallel.")) &&
         !spec::IsProgram(sizing);
     if (!ours && assignment.path() != "resources.gpus") continue;
-    DT_CHECK_OK(spec::SetField(sizing, assignment.path(), assignment.value()));
+    // A version that took it may have allowed more.
+    if (!spec::SetField(sizing, assignment.path(), assignment.value()).ok()) return std::nullopt;
     said = said || assignment.path() == kBatch;
   }
   sizing.mutable_train()->set_global_batch_size(

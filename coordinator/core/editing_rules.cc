@@ -158,6 +158,11 @@ absl::Status CheckMaxSteps(const Experiment& experiment, int64_t max_steps) {
     return refused(absl::StrCat("it trains for ", train.max_tokens() > 0 ? "max_tokens" : "epochs",
                                 ", from which its steps follow; submit another with max_steps"));
   }
+  const spec::Field& field = *spec::FindField("train.max_steps");
+  if (!spec::InRange(field, static_cast<double>(max_steps))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("max_steps ", max_steps, " is outside the range ", spec::RangeText(field)));
+  }
   if (max_steps < train.max_steps()) {
     return absl::InvalidArgumentError(absl::StrCat("max_steps ", max_steps, " is below the ",
                                                    train.max_steps(), " that experiment ",

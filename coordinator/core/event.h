@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "coordinator/core/plan_draft.h"
+#include "coordinator/core/plan_ask.h"
 #include "coordinator/core/submission.h"
 #include "dtrain/v1/control.pb.h"
 #include "dtrain/v1/fleet.pb.h"
@@ -32,7 +32,7 @@ struct ClientCall {
                v1::ListTrialsRequest, v1::ListWorkersRequest, v1::ListCheckpointsRequest,
                v1::ExplainTrialRequest, v1::CancelRequest, v1::RetryRequest, v1::ChangeRequest,
                v1::DeleteRequest, v1::MarkWorkerRequest, v1::SetQuotaRequest, v1::ListQuotasRequest,
-               v1::GetStatusRequest, PlanDraft>
+               v1::GetStatusRequest, PlanAsk>
       request;
   // Whose experiments alone it may change: of a caller that is no admin. "": anybody's.
   std::string only_of = {};

@@ -188,7 +188,7 @@ std::string ExplainActive(const State& state, const Trial& trial, const LiveAtte
   if (shape.elastic.has_value()) {
     const size_t slots = recorded.members.size();
     absl::StrAppend(&text, "; has ", slots, slots == 1 ? " slot" : " slots", ", and may have ",
-                    spec::SizesText(shape.elastic->All()));
+                    spec::SizesText(*shape.elastic));
   }
   text += TornText(recorded, shape);
   if (recorded.AskedToStop()) absl::StrAppend(&text, "; saving: ", recorded.stop_reason);

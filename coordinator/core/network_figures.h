@@ -19,6 +19,7 @@ namespace dt {
 
 class NetworkFigures {
  public:
+  NetworkFigures() = default;  // none
   // The figures of devices of this name. `slots_of_host`: most that a host has; larger gangs are on
   // several.
   NetworkFigures(const DurableState& state, const std::string& device_name, int64_t slots_of_host);
@@ -44,7 +45,7 @@ class NetworkFigures {
   using Key = std::tuple<bool, int64_t, std::string, bool>;
   const Curve* Find(const plan::StepSize& step, const plan::Message& message) const;
 
-  const int64_t slots_of_host_;
+  int64_t slots_of_host_ = 0;
   std::map<Key, Curve> curves_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/arithmetic.h"
 #include "common/limits.h"
 #include "common/vocabulary.h"
 #include "coordinator/core/resolved.h"
@@ -115,12 +116,12 @@ uint64_t StepsOf(const PastPace& past, const v1::Spec& spec) {
   const double tokens_per_step = TokensPerStep(spec);
   if (!(tokens_per_step > 0)) return 0;
   if (train.max_tokens() > 0) {
-    return static_cast<uint64_t>(
+    return BoundedInteger<uint64_t>(
         std::ceil(static_cast<double>(train.max_tokens()) / tokens_per_step));
   }
   const auto epoch = past.train_tokens.find(spec.data().train());
   if (epoch == past.train_tokens.end()) return 0;
-  return static_cast<uint64_t>(
+  return BoundedInteger<uint64_t>(
       std::ceil(train.epochs() * static_cast<double>(epoch->second) / tokens_per_step));
 }
 

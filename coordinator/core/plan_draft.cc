@@ -7,6 +7,7 @@
 
 #include "common/limits.h"
 #include "common/status.h"
+#include "coordinator/core/durable.h"
 #include "coordinator/core/past_pace.h"
 #include "coordinator/core/submission.h"
 #include "spec/search.h"
@@ -38,18 +39,29 @@ v1::ExperimentSpec Drawn(const v1::ExperimentSpec& spec) {
   return drawn;
 }
 
-absl::Status Fill(PlanDraft& draft) {
+Shape ShapeOfKind(const Experiment& experiment, const PlannedKind& kind) {
+  v1::ExpandedTrial expanded;
+  for (const v1::Assignment& one : kind.assignments) *expanded.add_assignments() = one;
+  Trial trial;
+  trial.expanded = expanded.SerializeAsString();
+  return ShapeOf(experiment, trial);
+}
+
+absl::Status Fill(PlanDraft& draft, const MayGoOn& may_go_on) {
   draft.drawn = spec::SamplerOf(draft.spec) == spec::Sampler::kBayes;
   DT_ASSIGN_OR_RETURN(const std::vector<v1::ExpandedTrial> trials,
-                      spec::Expand(draft.drawn ? Drawn(draft.spec) : draft.spec));
+                      spec::Expand(draft.drawn ? Drawn(draft.spec) : draft.spec, may_go_on));
   std::map<std::string, size_t> places;
   for (const v1::ExpandedTrial& trial : trials) {
     std::vector<v1::Assignment> assignments(trial.assignments().begin(), trial.assignments().end());
     DT_ASSIGN_OR_RETURN(v1::Spec resolved, spec::ResolveTrial(draft.spec, assignments));
     const auto [place, is_new] = places.try_emplace(CostKey(resolved), draft.kinds.size());
-    if (is_new) draft.kinds.push_back({std::move(resolved), trial.trial(), 0, assignments});
+    if (is_new) draft.kinds.push_back({std::move(resolved), trial.trial(), 0, assignments, {}});
     ++draft.kinds[place->second].trials;
   }
+  Experiment experiment;
+  experiment.spec = draft.spec;
+  for (PlannedKind& kind : draft.kinds) kind.shape = ShapeOfKind(experiment, kind);
   draft.trials =
       draft.drawn ? spec::PlannedTrials(draft.spec) : static_cast<uint32_t>(trials.size());
   return absl::OkStatus();
@@ -57,13 +69,14 @@ absl::Status Fill(PlanDraft& draft) {
 
 }  // namespace
 
-PlanDraft PreparePlan(v1::SubmitRequest request, DeviceKind for_auto, uint64_t entropy) {
-  Submission submission = PrepareSubmission(std::move(request), for_auto, entropy);
+PlanDraft PreparePlan(v1::SubmitRequest request, DeviceKind for_auto, uint64_t entropy,
+                      const MayGoOn& may_go_on) {
+  Submission submission = PrepareSubmission(std::move(request), for_auto, entropy, may_go_on);
   PlanDraft draft;
   draft.refused = submission.refused;
   if (!draft.refused.ok()) return draft;
   draft.spec.Swap(submission.record.mutable_experiment_submitted()->mutable_spec());
-  if (absl::Status status = Fill(draft); !status.ok()) draft = {.refused = status};
+  if (absl::Status status = Fill(draft, may_go_on); !status.ok()) draft = {.refused = status};
   return draft;
 }
 

@@ -12,7 +12,6 @@
 #include "coordinator/core/marking.h"
 #include "coordinator/core/standings.h"
 #include "coordinator/core/summaries.h"
-#include "coordinator/core/yielding.h"
 #include "spec/table/field.h"
 
 namespace dt {
@@ -22,23 +21,6 @@ constexpr size_t kTrialsNamed = 8;
 // From the word to save to the slot being free, where nobody has measured it: a checkpoint and a
 // start are seconds.
 constexpr double kSaveSeconds = 10;
-
-// A trial that has slots that would do.
-struct Holder {
-  TrialId id;
-  StopOrder order;
-  double ends = -1;      // seconds from now; negative: not known
-  double leaves = 0;     // where it may be asked to
-  size_t slots = 0;      // of those that would do
-  bool yields = false;   // its priority is lower
-  bool leaving = false;  // its slots are about to be free
-};
-
-// Slots that one trial can have together.
-struct Site {
-  size_t idle = 0;
-  std::map<AttemptToken, Holder> holders;
-};
 
 Holder HolderOf(const State& state, const LiveAttempt& attempt, int32_t priority,
                 absl::Duration now) {
@@ -59,7 +41,6 @@ double FreeAt(const Holder& holder) {
   return holder.ends < 0 ? holder.leaves : std::min(holder.ends, holder.leaves);
 }
 
-// By host where a trial's slots must be on one, else under "".
 std::map<std::string, Site> SitesFor(const State& state, const Wanted& wanted, absl::Duration now,
                                      QueueAhead& ahead) {
   std::map<std::string, Site> sites;
@@ -138,7 +119,7 @@ std::string RoomNote(const std::vector<Holder>& holders) {
                  : "");
 }
 
-std::string BusyNote(const Wanted& wanted, size_t idle, const std::vector<Holder>& holders) {
+std::string BusyNote(size_t wanted, size_t idle, const std::vector<Holder>& holders) {
   double latest = 0;
   for (const Holder& holder : holders) {
     latest = holder.ends < 0 || latest < 0 ? -1 : std::max(latest, holder.ends);
@@ -147,16 +128,16 @@ std::string BusyNote(const Wanted& wanted, size_t idle, const std::vector<Holder
   return absl::StrCat(
       idle == 0 ? "no slot is free"
                 : absl::StrCat(idle, idle == 1 ? " slot is" : " slots are", " free"),
-      wanted.slots > 1 ? absl::StrCat(" of the ", wanted.slots, " that a trial needs") : "",
-      ": it waits for ", Named(holders), " to end",
+      wanted > 1 ? absl::StrCat(" of the ", wanted, " that a trial needs") : "", ": it waits for ",
+      Named(holders), " to end",
       latest < 0 ? "; when is not known yet"
                  : absl::StrCat(", expected in ", spec::DurationText(std::ceil(latest))),
       one || latest < 0 ? "" : " for the last of them");
 }
 
 // What the first trial waits for, of those that have slots.
-void AddWait(const Wanted& wanted, const std::map<std::string, Site>& sites, QueueAhead& ahead) {
-  const auto needed = static_cast<size_t>(std::max(1, wanted.slots));
+void AddWait(int32_t slots, const std::map<std::string, Site>& sites, QueueAhead& ahead) {
+  const auto needed = static_cast<size_t>(std::max(1, slots));
   std::vector<Holder> yielding, ending;
   size_t idle = 0;
   const auto take_fewer = [](std::vector<Holder> found, std::vector<Holder>& best) {
@@ -174,7 +155,7 @@ void AddWait(const Wanted& wanted, const std::map<std::string, Site>& sites, Que
   if (!yielding.empty()) {
     ahead.notes.push_back(RoomNote(yielding));
   } else if (!ending.empty()) {
-    ahead.notes.push_back(BusyNote(wanted, idle, ending));
+    ahead.notes.push_back(BusyNote(needed, idle, ending));
   }
 }
 
@@ -226,11 +207,16 @@ bool TakesWork(const State& state, const Worker& worker, const Constraint& const
          Meets(constraint, worker.hello) && !IsHeld(state, worker.name);
 }
 
-QueueAhead QueueAheadOf(const State& state, const Wanted& wanted, absl::Duration now) {
-  QueueAhead ahead;
-  const std::map<std::string, Site> sites = SitesFor(state, wanted, now, ahead);
-  AddBefore(state, wanted, ahead);
-  AddWait(wanted, sites, ahead);
+FleetQueue FleetQueueOf(const State& state, const Wanted& wanted, absl::Duration now) {
+  FleetQueue queue;
+  queue.sites = SitesFor(state, wanted, now, queue.ahead);
+  AddBefore(state, wanted, queue.ahead);
+  return queue;
+}
+
+QueueAhead QueueAheadOf(const FleetQueue& queue, int32_t slots) {
+  QueueAhead ahead = queue.ahead;
+  AddWait(slots, queue.sites, ahead);
   return ahead;
 }
 

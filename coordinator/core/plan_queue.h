@@ -9,11 +9,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "coordinator/core/state.h"
+#include "coordinator/core/yielding.h"
 #include "plan/finish.h"
 
 namespace dt {
@@ -21,7 +23,6 @@ namespace dt {
 struct Wanted {
   Constraint constraint;
   int32_t priority = 0;
-  int32_t slots = 1;  // of the smallest trial
   bool single_node = false;
 };
 
@@ -38,6 +39,31 @@ struct QueueAhead {
 // Whether it is there, and would be given a trial that asks for this.
 bool TakesWork(const State& state, const Worker& worker, const Constraint& constraint);
 
-QueueAhead QueueAheadOf(const State& state, const Wanted& wanted, absl::Duration now);
+// A trial that has slots that would do.
+struct Holder {
+  TrialId id;
+  StopOrder order;
+  double ends = -1;      // seconds from now; negative: not known
+  double leaves = 0;     // where it may be asked to
+  size_t slots = 0;      // of those that would do
+  bool yields = false;   // its priority is lower
+  bool leaving = false;  // its slots are about to be free
+};
+
+// Slots that one trial can have together.
+struct Site {
+  size_t idle = 0;
+  std::map<AttemptToken, Holder> holders;
+};
+
+// What the core knows of it, whatever size a trial has.
+struct FleetQueue {
+  // By host where a trial's slots must be on one, else under "".
+  std::map<std::string, Site> sites;
+  QueueAhead ahead;  // without what the first trial waits for
+};
+FleetQueue FleetQueueOf(const State& state, const Wanted& wanted, absl::Duration now);
+// `slots`: of the smallest trial.
+QueueAhead QueueAheadOf(const FleetQueue& queue, int32_t slots);
 
 }  // namespace dt

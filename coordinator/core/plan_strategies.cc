@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/arithmetic.h"
 #include "common/vocabulary.h"
 #include "plan/advice.h"
 #include "plan/stages.h"
@@ -164,15 +165,15 @@ v1::PlannedStrategy RowOf(const plan::StrategyCost& cost, double memory_bytes) {
   v1::PlannedStrategy row;
   const plan::StepSize& step = cost.step;
   row.set_strategy(plan::kSharingWords[static_cast<size_t>(step.sharing)]);
-  row.set_state_bytes(static_cast<uint64_t>(cost.state_bytes));
-  row.set_activation_bytes(static_cast<uint64_t>(cost.activation_bytes));
-  row.set_peak_bytes(static_cast<uint64_t>(cost.peak_bytes));
-  row.set_wire_bytes(static_cast<uint64_t>(cost.wire_bytes));
+  row.set_state_bytes(BoundedInteger<uint64_t>(cost.state_bytes));
+  row.set_activation_bytes(BoundedInteger<uint64_t>(cost.activation_bytes));
+  row.set_peak_bytes(BoundedInteger<uint64_t>(cost.peak_bytes));
+  row.set_wire_bytes(BoundedInteger<uint64_t>(cost.wire_bytes));
   row.set_verdict(VerdictWord(plan::FitOf(cost.peak_bytes, memory_bytes)));
   row.set_tensor(static_cast<int32_t>(step.tensor));
   row.set_pipeline(static_cast<int32_t>(step.stages));
   if (step.sharing == kHsdp) row.set_shard(static_cast<int32_t>(step.shard));
-  row.set_microbatches(static_cast<int32_t>(step.micro_steps));
+  row.set_microbatches(BoundedInteger<int32_t>(static_cast<double>(step.micro_steps)));
   row.set_bubble_ratio(plan::BubbleRatio(step.stages, step.chunks_each, step.micro_steps));
   return row;
 }

@@ -13,32 +13,23 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/arithmetic.h"
 #include "common/limits.h"
 #include "coordinator/core/explain.h"
-#include "coordinator/core/network_figures.h"
-#include "coordinator/core/past_pace.h"
-#include "coordinator/core/plan_queue.h"
 #include "coordinator/core/plan_strategies.h"
 #include "coordinator/core/schedule.h"
 #include "plan/cost.h"
 #include "plan/finish.h"
+#include "spec/program.h"
 #include "spec/search.h"
 #include "spec/sizes.h"
 
 namespace dt {
 namespace {
 
-// The workers that take work of one kind.
-struct Fleet {
-  uint32_t slots = 0;
-  uint32_t free = 0;
-  uint64_t least_memory = 0;  // of a slot; 0: unknown
-  std::string device_name;    // of most of them
-  uint64_t of_host = 0;       // most that one host has
-};
-
 Fleet FleetOf(const State& state, const Constraint& constraint) {
   Fleet fleet;
+  fleet.nobody_has = NobodyHas(state.live, constraint);
   std::map<std::string, int> names;
   // CPU slots share their host's memory, with those that would not do as well.
   std::map<std::string, uint64_t> sharing, of_host;
@@ -71,14 +62,6 @@ Fleet FleetOf(const State& state, const Constraint& constraint) {
 
 std::string GiB(double bytes) { return absl::StrFormat("%.1f GiB", bytes / (1 << 30)); }
 
-Shape ShapeOfKind(const Experiment& experiment, const PlannedKind& kind) {
-  v1::ExpandedTrial expanded;
-  for (const v1::Assignment& one : kind.assignments) *expanded.add_assignments() = one;
-  Trial trial;
-  trial.expanded = expanded.SerializeAsString();
-  return ShapeOf(experiment, trial);
-}
-
 // How many of the fleet's slots one trial can have.
 int32_t SlotsFor(const Shape& shape, const Fleet& fleet) {
   return static_cast<int32_t>(shape.single_node ? fleet.of_host : fleet.slots);
@@ -88,9 +71,9 @@ int32_t SlotsFor(const Shape& shape, const Fleet& fleet) {
 v1::Spec AsStarted(const v1::Spec& spec, int32_t there) {
   v1::Spec started = spec;
   v1::Resources& resources = *started.mutable_resources();
-  const std::vector<int32_t> sizes = spec::ReachableSizes(spec);
-  if (resources.gpus() <= there || sizes.front() > there) return started;
-  resources.set_gpus(*(std::upper_bound(sizes.begin(), sizes.end(), there) - 1));
+  const std::optional<spec::GangSizes> sizes = spec::SizesOf(spec);
+  if (resources.gpus() <= there || !sizes.has_value() || sizes->least > there) return started;
+  resources.set_gpus(sizes->Below(there + 1));
   return started;
 }
 
@@ -98,9 +81,9 @@ v1::Spec AsStarted(const v1::Spec& spec, int32_t there) {
 void AddSizes(const PlanDraft& draft, v1::PlanResponse& response) {
   std::set<std::string> said;
   for (const PlannedKind& kind : draft.kinds) {
-    const std::vector<int32_t> sizes = spec::ReachableSizes(kind.spec);
-    if (sizes.size() < 2 || said.size() == limits::kPlannedKinds) continue;
-    const std::string text = spec::SizesText(sizes);
+    const std::optional<spec::GangSizes> sizes = spec::SizesOf(kind.spec);
+    if (!sizes.has_value() || said.size() == limits::kPlannedKinds) continue;
+    const std::string text = spec::SizesText(*sizes);
     if (!said.insert(text).second) continue;
     response.add_notes(absl::StrCat("trial ", kind.first, " may have ", text,
                                     " slots, and starts on ", kind.spec.resources().gpus(),
@@ -108,18 +91,17 @@ void AddSizes(const PlanDraft& draft, v1::PlanResponse& response) {
   }
 }
 
-void FillFit(const State& state, const Shape& shape, const v1::Spec& spec, const Fleet& fleet,
+void FillFit(const Shape& shape, const v1::Spec& spec, const Fleet& fleet,
              v1::PlannedTrials& planned) {
   const int32_t there = SlotsFor(shape, fleet);
   if (planned.slots() > there) {
     planned.set_lacks(absl::StrCat("needs ", ShapeText(AtSize(shape, planned.slots())), "; ",
                                    there == 0 ? "none" : absl::StrCat(there),
-                                   there > 1 ? " are there" : " is there",
-                                   NobodyHas(state.live, shape.constraint)));
+                                   there > 1 ? " are there" : " is there", fleet.nobody_has));
   }
   planned.set_device_bytes(fleet.least_memory);
   if (const std::optional<Memory> memory = MemoryOf(spec)) {
-    planned.set_memory_bytes(static_cast<uint64_t>(memory->bytes));
+    planned.set_memory_bytes(BoundedInteger<uint64_t>(memory->bytes));
     if (fleet.least_memory > 0 && memory->least > static_cast<double>(fleet.least_memory) &&
         planned.lacks().empty()) {
       planned.set_lacks(absl::StrCat("takes about ", GiB(memory->least), " of a slot's ",
@@ -143,20 +125,28 @@ double ShareTrained(const v1::ExperimentSpec& spec) {
   return share;
 }
 
-QueueAhead FillQueue(const State& state, const PlanDraft& draft, const Shape& asked,
-                     absl::Duration now, v1::PlanResponse& response) {
-  Wanted wanted{.constraint = asked.constraint,
-                .priority = draft.spec.base().resources().priority(),
-                .slots = std::numeric_limits<int32_t>::max(),
-                .single_node = asked.single_node};
+QueueAhead FillQueue(const FleetQueue& queue, v1::PlanResponse& response) {
+  int32_t slots = std::numeric_limits<int32_t>::max();
   for (const v1::PlannedTrials& planned : response.configurations()) {
-    wanted.slots = std::min(wanted.slots, planned.slots());
+    slots = std::min(slots, planned.slots());
   }
-  if (response.configurations().empty()) wanted.slots = 1;
-  QueueAhead ahead = QueueAheadOf(state, wanted, now);
-  response.set_waiting_before(static_cast<uint32_t>(ahead.waiting));
+  if (response.configurations().empty()) slots = 1;
+  QueueAhead ahead = QueueAheadOf(queue, slots);
+  response.set_waiting_before(BoundedInteger<uint32_t>(static_cast<double>(ahead.waiting)));
   for (const std::string& note : ahead.notes) response.add_notes(note);
   return ahead;
+}
+
+absl::Status PlanOutOfTime() {
+  return absl::DeadlineExceededError(
+      "reckoning the plan takes longer than the call may wait; give it more time, or fewer kinds "
+      "of "
+      "trials");
+}
+
+// Whether its memory depends on a vocabulary that only the data know.
+bool IsUnread(const v1::Spec& spec) {
+  return !spec::IsProgram(spec) && spec.model().n_layer() > 0 && spec.model().vocab_pad() <= 0;
 }
 
 void FillFinish(const PlanDraft& draft, const QueueAhead& ahead, v1::PlanResponse& response) {
@@ -182,7 +172,13 @@ void FillFinish(const PlanDraft& draft, const QueueAhead& ahead, v1::PlanRespons
   response.set_finish_seconds(-1);
   if (slot_seconds < 0) return;
   const auto at_once = static_cast<uint64_t>(draft.spec.search().max_concurrent());
-  response.set_finish_seconds(plan::FinishSeconds(ahead.free_at, ahead.before, mine, at_once));
+  const std::optional<double> finish =
+      plan::FinishSeconds(ahead.free_at, ahead.before, mine, at_once);
+  response.set_finish_seconds(finish.value_or(-1));
+  if (!finish.has_value()) {
+    response.add_notes("when it is done is not reckoned: too many trials wait and are planned");
+    return;
+  }
   if (!ahead.known) {
     response.add_notes(
         "it may take longer: how long the trials that run or wait now will take is not known yet");
@@ -191,39 +187,65 @@ void FillFinish(const PlanDraft& draft, const QueueAhead& ahead, v1::PlanRespons
 
 }  // namespace
 
-absl::StatusOr<v1::PlanResponse> Query(const State& state, const PlanDraft& draft,
-                                       absl::Duration now) {
-  if (!draft.refused.ok()) return draft.refused;
-  Experiment experiment;
-  experiment.spec = draft.spec;
-  const Shape asked =
-      draft.kinds.empty() ? ShapeOf(experiment) : ShapeOfKind(experiment, draft.kinds.front());
-  const DeviceKind device = asked.constraint.device;
-  const Fleet fleet = FleetOf(state, asked.constraint);
-  const PastPace past = PastPaceOf(state, fleet.device_name);
-  const NetworkFigures network(state.durable, fleet.device_name,
-                               static_cast<int64_t>(fleet.of_host));
+PlanAsk AskOf(const PlanDraft& draft) {
+  PlanAsk ask;
+  ask.facts = std::make_shared<PlanFacts>();
+  ask.priority = draft.spec.base().resources().priority();
+  if (draft.kinds.empty()) {
+    Experiment experiment;
+    experiment.spec = draft.spec;
+    ask.first = ShapeOf(experiment);
+  } else {
+    ask.first = draft.kinds.front().shape;
+  }
+  ask.constraints.insert(ask.first.constraint);
+  for (const PlannedKind& kind : draft.kinds) ask.constraints.insert(kind.shape.constraint);
+  return ask;
+}
+
+absl::StatusOr<v1::PlanResponse> Query(const State& state, const PlanAsk& ask, absl::Duration now) {
+  if (ask.constraints.size() > limits::kConstraints) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "its trials ask for ", ask.constraints.size(), " kinds of worker; the limit is ",
+        limits::kConstraints, "; ask for the same accelerator and labels"));
+  }
+  PlanFacts& facts = *ask.facts;
+  for (const Constraint& constraint : ask.constraints) {
+    facts.fleets.emplace(constraint, FleetOf(state, constraint));
+  }
+  const Fleet& fleet = facts.fleets.at(ask.first.constraint);
+  facts.past = PastPaceOf(state, fleet.device_name);
+  facts.network =
+      NetworkFigures(state.durable, fleet.device_name, static_cast<int64_t>(fleet.of_host));
+  facts.queue =
+      FleetQueueOf(state, {ask.first.constraint, ask.priority, ask.first.single_node}, now);
+  return v1::PlanResponse();
+}
+
+absl::StatusOr<v1::PlanResponse> PlanOf(const PlanDraft& draft, const PlanAsk& ask,
+                                        const MayGoOn& may_go_on) {
+  const PlanFacts& facts = *ask.facts;
+  const Fleet& fleet = facts.fleets.at(ask.first.constraint);
   v1::PlanResponse response;
   response.set_trials(draft.trials);
-  response.set_device(std::string(Name(device)));
+  response.set_device(std::string(Name(ask.first.constraint.device)));
   response.set_slots_connected(fleet.slots);
   response.set_slots_free(fleet.free);
   for (const PlannedKind& kind : draft.kinds) {
     if (response.configurations_size() == limits::kPlannedKinds) break;
+    if (!GoesOn(may_go_on)) return PlanOutOfTime();
     v1::PlannedTrials& planned = *response.add_configurations();
     planned.set_first(kind.first);
     planned.set_trials(kind.trials);
     for (const v1::Assignment& one : kind.assignments) *planned.add_assignments() = one;
-    const Shape shape = ShapeOfKind(experiment, kind);
     // Only where it is swept do trials ask for other workers than their experiment.
-    const Fleet own =
-        shape.constraint == asked.constraint ? fleet : FleetOf(state, shape.constraint);
-    const v1::Spec started = AsStarted(kind.spec, SlotsFor(shape, own));
+    const Fleet& own = facts.fleets.at(kind.shape.constraint);
+    const v1::Spec started = AsStarted(kind.spec, SlotsFor(kind.shape, own));
     planned.set_slots(std::max(1, started.resources().gpus()));
-    FillFit(state, shape, started, own, planned);
-    const Estimate estimate = EstimateOf(past, started, fleet.device_name);
-    FillStrategies(started, past, network, static_cast<double>(own.least_memory), estimate,
-                   planned);
+    FillFit(kind.shape, started, own, planned);
+    const Estimate estimate = EstimateOf(facts.past, started, fleet.device_name);
+    FillStrategies(started, facts.past, facts.network, static_cast<double>(own.least_memory),
+                   estimate, planned);
     planned.set_seconds(estimate.seconds);
     planned.set_estimated_from(estimate.from);
     planned.set_target_steps(estimate.steps);
@@ -232,16 +254,14 @@ absl::StatusOr<v1::PlanResponse> Query(const State& state, const PlanDraft& draf
     response.add_notes(absl::StrCat("bayes chooses its values as results come; ",
                                     draft.kinds.size(), " draws stand for them here"));
   }
-  const bool unread = std::any_of(draft.kinds.begin(), draft.kinds.end(), [](const auto& kind) {
-    const std::optional<Memory> memory = MemoryOf(kind.spec);
-    return memory.has_value() && memory->least < memory->bytes;
-  });
+  const bool unread = std::any_of(draft.kinds.begin(), draft.kinds.end(),
+                                  [](const auto& kind) { return IsUnread(kind.spec); });
   if (unread) {
     response.add_notes(
         "the vocabulary is known once the data are read; memory is reckoned with GPT-2's");
   }
   AddSizes(draft, response);
-  FillFinish(draft, FillQueue(state, draft, asked, now, response), response);
+  FillFinish(draft, FillQueue(facts.queue, response), response);
   if (ShareTrained(draft.spec) < 1) {
     response.add_notes(absl::StrFormat(
         "asha ends most trials early: reckoned with %.0f %% of their steps on average",

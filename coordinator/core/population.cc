@@ -77,7 +77,8 @@ void TakeOver(Turn& turn, TrialId id, uint64_t step, const Comparison& compariso
     *expanded.mutable_assignments() =
         ExpandedOf(experiment, GetTrial(turn.durable(), id)).assignments();
   }
-  DT_CHECK_OK(KeepResolved(experiment, expanded));  // it was admitted
+  // Its values were admitted; where they do not resolve all the same, it keeps its own.
+  if (!KeepResolved(experiment, expanded).ok()) return;
   Journal(turn, std::move(record));
   const Trial& trial = GetTrial(turn.durable(), id);
   if (!IsActive(trial.state)) return;
@@ -123,9 +124,20 @@ Comparison ComparisonOf(const Experiment& experiment, const SearchIndex& index, 
   }
   const v1::ExpandedTrial expanded =
       ExpandedAt(experiment, experiment.trials[comparison.from - 1], share.step);
-  const std::optional<spec::Point> point =
-      spec::PointOf(index.space, {expanded.assignments().begin(), expanded.assignments().end()});
-  DT_CHECK(point.has_value());  // it was drawn from the space, or moved within it
+  std::optional<spec::Point> point;
+  if (index.error.empty()) {
+    point =
+        spec::PointOf(index.space, {expanded.assignments().begin(), expanded.assignments().end()});
+  }
+  if (!point.has_value()) {
+    absl::StrAppend(&comparison.reason, "; it takes nothing over: ",
+                    index.error.empty() ? absl::StrCat("the values of trial ", comparison.from,
+                                                       " are not in the ranges")
+                                        : index.error);
+    comparison.from = 0;
+    comparison.reason = CleanText(comparison.reason, limits::kTextBytes);
+    return comparison;
+  }
   const std::vector<v1::Assignment> taken = spec::AssignmentsOf(index.space, *point);
   comparison.values = taken;
   for (uint32_t turn = 0; turn < limits::kRedraws; ++turn) {

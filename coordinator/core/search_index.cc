@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
-#include "common/check.h"
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
 #include "common/mutant.h"
+#include "common/text.h"
 #include "coordinator/core/state.h"
 #include "coordinator/core/summaries.h"
 
@@ -18,20 +21,20 @@ SearchIndex* IndexOf(State& state, ExperimentId id) {
   return found == state.live.searches.end() ? nullptr : &found->second;
 }
 
-spec::Point PointOf(const Experiment& experiment, const Trial& trial, const spec::Space& space) {
+std::optional<spec::Point> PointOf(const Experiment& experiment, const Trial& trial,
+                                   const spec::Space& space) {
   const v1::ExpandedTrial expanded = ExpandedOf(experiment, trial);
   std::vector<v1::Assignment> assignments(expanded.assignments().begin(),
                                           expanded.assignments().end());
   if (!experiment.spec.seeds().empty()) {
     std::erase_if(assignments, [](const v1::Assignment& each) { return each.path() == "seed"; });
   }
-  std::optional<spec::Point> at = spec::PointOf(space, assignments);
-  DT_CHECK(at.has_value());  // it was drawn from the space, or checked against it
-  return *std::move(at);
+  return spec::PointOf(space, assignments);
 }
 
 // The mean of what its trials came to, once all have ended.
 void IndexResult(const Experiment& experiment, uint32_t configuration, SearchIndex& index) {
+  if (!index.error.empty()) return;
   search::History& history = index.history;
   const uint32_t replicates = spec::ReplicatesOf(experiment.spec);
   const uint32_t first = (configuration - 1) * replicates + 1;
@@ -61,8 +64,13 @@ void IndexAdded(const Experiment& experiment, uint32_t first, SearchIndex& index
   if (!Proposes(experiment)) return;
   const uint32_t replicates = spec::ReplicatesOf(experiment.spec);
   for (uint32_t number = first; number <= experiment.trials.size(); number += replicates) {
-    index.history.Open(ConfigurationOf(experiment, number),
-                       PointOf(experiment, experiment.trials[number - 1], index.space));
+    if (!index.error.empty()) return;
+    std::optional<spec::Point> at = PointOf(experiment, experiment.trials[number - 1], index.space);
+    if (!at.has_value()) {
+      index.error = absl::StrCat("the values of trial ", number, " are not in its ranges");
+      return;
+    }
+    index.history.Open(ConfigurationOf(experiment, number), *std::move(at));
   }
 }
 
@@ -71,7 +79,7 @@ void IndexRung(const Experiment& experiment, uint32_t number, const KnownRung& k
   const auto rung = static_cast<int>(known.rung);
   index.rungs[{BracketOf(experiment, number), rung}].Enter(LadderOf(experiment), number,
                                                            known.cost);
-  if (!Proposes(experiment) || std::isinf(known.cost)) return;
+  if (!Proposes(experiment) || !index.error.empty() || std::isinf(known.cost)) return;
   index.history.AtLevel(ConfigurationOf(experiment, number), rung, known.cost);
 }
 
@@ -86,8 +94,11 @@ SearchIndex MakeIndex(const Experiment& experiment) {
   SearchIndex index;
   if (Proposes(experiment) || IsPopulation(experiment)) {
     absl::StatusOr<spec::Space> space = spec::SpaceOf(experiment.spec);
-    DT_CHECK_OK(space.status());  // it was checked at submission
-    index.space = *std::move(space);
+    if (space.ok()) {
+      index.space = *std::move(space);
+    } else {
+      index.error = CleanText(std::string(space.status().message()), limits::kTextBytes);
+    }
     index.plan = {spec::SearchSeed(experiment.spec),
                   Climbs(experiment) ? search::Judged::kByRung : search::Judged::kByResult};
     index.admits = spec::AdmissionTo(experiment.spec);
@@ -162,6 +173,10 @@ const SearchIndex& SearchIndexOf(State& state, const Experiment& experiment) {
 
 std::variant<search::Proposal, search::Exhausted> NextOf(const Experiment& experiment,
                                                          const SearchIndex& index) {
+  if (!index.error.empty()) {
+    return search::Exhausted{absl::StrCat("it can propose no values: ", index.error),
+                             search::Stopped::kErred};
+  }
   const auto first = static_cast<uint32_t>(experiment.trials.size()) + 1;
   const auto allowed = [&index](const spec::Point& at) {
     return index.admits(spec::AssignmentsOf(index.space, at));

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -26,6 +27,9 @@ namespace dt {
 struct State;
 
 struct SearchIndex {
+  // Why it can propose or move no values; "": it can. Of an experiment that an earlier version took
+  // with a space that this one does not allow, or whose trials do not lie in it.
+  std::string error;
   // For sampler bayes, whose trials are proposed while others train, and for a population, whose
   // values change while they train.
   spec::Space space;

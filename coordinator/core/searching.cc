@@ -8,7 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/limits.h"
 #include "common/mutant.h"
+#include "common/text.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/compared.h"
 #include "coordinator/core/population.h"
@@ -37,7 +39,7 @@ void EndSearch(Turn& turn, TrialId decided, v1::SearchEnded::Why why, const std:
   turn.effects.log_lines.push_back(
       absl::StrCat("experiment ", experiment.id, ": its search has ended: ", reason));
   KeepTicket(turn.state, experiment.id);
-  if (why == v1::SearchEnded::EXHAUSTED) return;
+  if (why == v1::SearchEnded::EXHAUSTED || why == v1::SearchEnded::ERRED) return;
   for (uint32_t number = 1; number <= experiment.trials.size(); ++number) {
     if (experiment.trials[number - 1].state != v1::TRIAL_PENDING) continue;
     EndEarly(turn, {experiment.id, number}, reason);
@@ -192,13 +194,20 @@ std::optional<TrialId> ProposeTrial(Turn& turn, ExperimentId id) {
   const auto first = static_cast<uint32_t>(experiment.trials.size()) + 1;
   const auto proposed = NextOf(experiment, index);
   if (const auto* none = std::get_if<search::Exhausted>(&proposed)) {
-    EndSearch(turn, {id, 0}, v1::SearchEnded::EXHAUSTED, none->reason);
+    const bool erred = none->why == search::Stopped::kErred;
+    EndSearch(turn, {id, 0}, erred ? v1::SearchEnded::ERRED : v1::SearchEnded::EXHAUSTED,
+              none->reason);
     return std::nullopt;
   }
   v1::Record record;
   *record.mutable_trials_added() =
       AddedOf(experiment, std::get<search::Proposal>(proposed), index.space);
-  DT_CHECK_OK(KeepResolved(experiment, *record.mutable_trials_added()));  // it was admitted
+  if (const auto kept = KeepResolved(experiment, *record.mutable_trials_added()); !kept.ok()) {
+    EndSearch(turn, {id, 0}, v1::SearchEnded::ERRED,
+              CleanText(absl::StrCat("what it proposes cannot be resolved: ", kept.message()),
+                        limits::kTextBytes));
+    return std::nullopt;
+  }
   const int added = record.trials_added().trials_size();
   Journal(turn, std::move(record));
   for (int i = 0; i < added; ++i) Enqueue(turn.state, {id, first + static_cast<uint32_t>(i)});

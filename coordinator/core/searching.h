@@ -14,7 +14,7 @@
 namespace dt {
 
 // The experiment's ticket has found slots: adds the trials of the next configuration, and names the
-// first of them. nullopt: nothing is left to try, and the search has ended.
+// first of them. nullopt: nothing is left to try, or the search cannot propose, and has ended.
 std::optional<TrialId> ProposeTrial(Turn& turn, ExperimentId id);
 // The rung, or the share of a population, at this very step of the trial; rung 0: none.
 search::RungStep RungAt(const State& state, TrialId id, uint64_t step);

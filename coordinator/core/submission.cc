@@ -69,9 +69,10 @@ std::string DigestOf(const v1::SubmitRequest& request) {
   return Sha256Hex(payload.SerializeAsString());
 }
 
-absl::Status CheckSpec(const v1::ExperimentSpec& spec) {
-  const std::vector<spec::Issue> issues = spec::Validate(spec);
+absl::Status CheckSpec(const v1::ExperimentSpec& spec, const MayGoOn& may_go_on) {
+  const std::vector<spec::Issue> issues = spec::Validate(spec, may_go_on);
   if (issues.empty()) return absl::OkStatus();
+  if (!GoesOn(may_go_on)) return absl::DeadlineExceededError(spec::ToString(issues.back()));
   std::string message = "the experiment is refused:";
   size_t room = limits::kStatusMessageBytes - kRoomForTheRest - message.size();
   for (size_t i = 0; i < issues.size(); ++i) {
@@ -101,15 +102,15 @@ absl::Status CheckRecord(const v1::Record& record) {
 
 // Everything of `submission` that follows from the request.
 absl::Status Prepare(v1::SubmitRequest& request, DeviceKind for_auto, uint64_t entropy,
-                     Submission& submission) {
+                     const MayGoOn& may_go_on, Submission& submission) {
   DT_RETURN_IF_ERROR(CheckSizes(request));
   v1::ExperimentSpec& spec = *request.mutable_spec();
   submission.was_auto = spec.base().resources().device() == "auto";
   spec::Freeze(spec, std::string(Name(for_auto)),
                1 + static_cast<int64_t>(entropy % (kSeedRange - 1)));
   // What is wrong on the device it will run on is wrong.
-  DT_RETURN_IF_ERROR(CheckSpec(spec));
-  DT_ASSIGN_OR_RETURN(std::vector<v1::ExpandedTrial> trials, spec::Expand(spec));
+  DT_RETURN_IF_ERROR(CheckSpec(spec, may_go_on));
+  DT_ASSIGN_OR_RETURN(std::vector<v1::ExpandedTrial> trials, spec::Expand(spec, may_go_on));
   v1::ExperimentSubmitted& fact = *submission.record.mutable_experiment_submitted();
   fact.mutable_spec()->Swap(&spec);
   fact.set_submitted_by(CleanText(request.who(), limits::kWhoBytes));
@@ -134,13 +135,14 @@ absl::Status Prepare(v1::SubmitRequest& request, DeviceKind for_auto, uint64_t e
 
 }  // namespace
 
-Submission PrepareSubmission(v1::SubmitRequest request, DeviceKind for_auto, uint64_t entropy) {
+Submission PrepareSubmission(v1::SubmitRequest request, DeviceKind for_auto, uint64_t entropy,
+                             const MayGoOn& may_go_on) {
   Submission submission;
   submission.dry_run = request.dry_run();
   v1::ExperimentSubmitted& fact = *submission.record.mutable_experiment_submitted();
   fact.set_request_id(request.request_id());
   fact.set_request_digest(DigestOf(request));
-  submission.refused = Prepare(request, for_auto, entropy, submission);
+  submission.refused = Prepare(request, for_auto, entropy, may_go_on, submission);
   return submission;
 }
 

@@ -64,8 +64,11 @@ void Log(const Effects& effects) {
     if (Alarms(record)) level = spdlog::level::warn;
     if (!record.has_experiment_submitted()) continue;
     const v1::ExperimentSubmitted& submitted = record.experiment_submitted();
+    // Where a search proposes its trials as results come, none is there yet.
+    const auto there = static_cast<uint32_t>(submitted.trials_size());
     spdlog::info("experiment {} submitted: {}, {} trials", submitted.experiment(),
-                 CleanText(submitted.spec().name(), limits::kNameBytes), submitted.trials_size());
+                 CleanText(submitted.spec().name(), limits::kNameBytes),
+                 std::max(there, submitted.planned_trials()));
   }
   for (const std::string& line : effects.log_lines) spdlog::log(level, "{}", line);
 }

@@ -10,6 +10,7 @@
 #include "common/limits.h"
 #include "common/status.h"
 #include "common/version.h"
+#include "coordinator/core/planning.h"
 #include "coordinator/core/submit.h"
 #include "coordinator/loop/entropy.h"
 #include "coordinator/rpc/submitted_file.h"
@@ -30,13 +31,19 @@ void AddFacts(const ProcessFacts& facts, v1::GetStatusResponse& response) {
 
 // A file that comes as text becomes a specification. What there is to say of it; with an error in
 // it, `request` gets none.
-absl::StatusOr<v1::SubmitResponse> ReadFileOf(v1::SubmitRequest& request) {
-  return BringsFileAlone(request) ? ReadSubmittedFile(request) : v1::SubmitResponse();
+absl::StatusOr<v1::SubmitResponse> ReadFileOf(v1::SubmitRequest& request,
+                                              const MayGoOn& may_go_on) {
+  return BringsFileAlone(request) ? ReadSubmittedFile(request, may_go_on) : v1::SubmitResponse();
 }
 
 // Nothing more is to be done of it: an error in its file is all that there is to say.
 bool HasErrors(const v1::SubmitResponse& found, const v1::SubmitRequest& request) {
   return !found.diagnostics().empty() && !request.has_spec();
+}
+
+absl::Status Overdue() {
+  return absl::DeadlineExceededError(
+      "the call waited for others until its deadline; try again, with a longer one");
 }
 
 absl::Status Busy(const char* what) {
@@ -81,6 +88,12 @@ ControlService::Reactor* ControlService::Forward(Method method, Context* context
   return call.reactor();
 }
 
+void ControlService::Prepare(const UnaryCall& call, size_t bytes, WorkPool::Work&& work) {
+  if (!pool_.Post(bytes, call.deadline(), std::move(work))) {
+    call.Finish(Busy("too many submissions and plans wait"));
+  }
+}
+
 ControlService::Reactor* ControlService::Submit(Context* context, const Bytes* bytes,
                                                 Bytes* response) {
   UnaryCall call(stats_, door_, Method::kSubmit, context);
@@ -89,53 +102,60 @@ ControlService::Reactor* ControlService::Submit(Context* context, const Bytes* b
     call.Finish(status);
     return call.reactor();
   }
-  absl::StatusOr<v1::SubmitResponse> read = ReadFileOf(request);
+  Prepare(call, bytes->Length(),
+          [this, pending = Pending{call, response},
+           request = std::move(request)](const MayGoOn& may_go_on) mutable {
+            PrepareSubmit(pending, std::move(request), may_go_on);
+          });
+  return call.reactor();
+}
+
+void ControlService::PrepareSubmit(const Pending& pending, v1::SubmitRequest request,
+                                   const MayGoOn& may_go_on) {
+  const UnaryCall& call = pending.call;
+  if (!may_go_on()) return call.Finish(Overdue());
+  absl::StatusOr<v1::SubmitResponse> read = ReadFileOf(request, may_go_on);
   if (!read.ok() || HasErrors(*read, request)) {
-    if (read.ok()) *response = WriteMessage(*read);
-    call.Finish(read.status());
-    return call.reactor();
+    if (read.ok()) *pending.response = WriteMessage(*read);
+    return call.Finish(read.status());
   }
   v1::SubmitResponse found = *std::move(read);
   // A dry run is told the same without the code.
   const std::string digest = request.dry_run() ? "" : request.spec().code().digest();
-  if (digest.empty()) {
-    AskToSubmit(call, std::move(request), std::move(found), response);
-    return call.reactor();
-  }
-  auto held = [this, call, request = std::move(request), found = std::move(found),
-               response](const absl::Status& there) mutable {
-    if (!there.ok()) return call.Finish(there);
-    AskToSubmit(call, std::move(request), std::move(found), response);
-  };
-  if (!code_.Hold(digest, std::move(held))) call.Finish(Busy("too many calls wait for its code"));
-  return call.reactor();
-}
-
-void ControlService::AskToSubmit(const UnaryCall& call, v1::SubmitRequest request,
-                                 v1::SubmitResponse found, Bytes* response) {
-  const std::string digest = request.dry_run() ? "" : request.spec().code().digest();
-  ClientCall event;
-  event.disk_low = DiskLow();
   absl::Status admitted = facts_.receivers.Admit(request.spec().notify().url());
   Submission submission =
-      PrepareSubmission(std::move(request), auto_device_.load(), FreshEntropy()[0]);
+      PrepareSubmission(std::move(request), auto_device_.load(), FreshEntropy()[0], may_go_on);
+  if (absl::IsDeadlineExceeded(submission.refused)) return call.Finish(submission.refused);
   submission.refused.Update(std::move(admitted));
+  if (digest.empty()) return AskToSubmit(pending, std::move(submission), digest, found);
+  auto held = [this, pending, digest, found = std::move(found),
+               submission =
+                   std::make_shared<Submission>(std::move(submission))](const absl::Status& there) {
+    if (!there.ok()) return pending.call.Finish(there);
+    AskToSubmit(pending, std::move(*submission), digest, found);
+  };
+  if (!code_.Hold(digest, std::move(held))) call.Finish(Busy("too many calls wait for its code"));
+}
+
+void ControlService::AskToSubmit(const Pending& pending, Submission submission,
+                                 const std::string& digest, const v1::SubmitResponse& found) {
+  ClientCall event;
+  event.disk_low = DiskLow();
   event.request = std::move(submission);
-  Ask(std::move(event),
-      [this, call, response, found, digest](const absl::Status& end, auto message) {
-        std::string subject;
-        if (end.ok() && message != nullptr) {
-          const auto& answer = static_cast<const v1::SubmitResponse&>(*message);
-          if (answer.experiment() != 0) {
-            subject = absl::StrCat("experiment ", answer.experiment());
-          }
-          if (!digest.empty()) code_.Name(answer.experiment(), digest);
-          message->MergeFrom(found);
-          *response = WriteMessage(*message);
-        }
-        if (!digest.empty()) code_.LetGo(digest);
-        call.Finish(end, subject);
-      });
+  Ask(std::move(event), [this, pending, found, digest](const absl::Status& end, auto message) {
+    std::string subject;
+    if (end.ok() && message != nullptr) {
+      const auto& answer = static_cast<const v1::SubmitResponse&>(*message);
+      if (answer.experiment() != 0) {
+        subject = absl::StrCat("experiment ", answer.experiment());
+      }
+      if (!digest.empty()) code_.Name(answer.experiment(), digest);
+      message->MergeFrom(found);
+      *pending.response = WriteMessage(*message);
+    }
+    if (!digest.empty()) code_.LetGo(digest);
+    pending.call.Finish(end, subject);
+  });
 }
 
 ControlService::Reactor* ControlService::Delete(Context* context, const Bytes* bytes,
@@ -200,24 +220,44 @@ ControlService::Reactor* ControlService::Plan(Context* context, const Bytes* byt
   submit.set_file_text(request.file_text());
   *submit.mutable_overrides() = request.overrides();
   submit.set_dry_run(true);
-  absl::StatusOr<v1::SubmitResponse> read = ReadFileOf(submit);
+  Prepare(call, bytes->Length(),
+          [this, pending = Pending{call, response},
+           submit = std::move(submit)](const MayGoOn& may_go_on) mutable {
+            PreparePlanOf(pending, std::move(submit), may_go_on);
+          });
+  return call.reactor();
+}
+
+void ControlService::PreparePlanOf(const Pending& pending, v1::SubmitRequest request,
+                                   const MayGoOn& may_go_on) {
+  const UnaryCall& call = pending.call;
+  if (!may_go_on()) return call.Finish(Overdue());
+  absl::StatusOr<v1::SubmitResponse> read = ReadFileOf(request, may_go_on);
   v1::PlanResponse found;
   if (read.ok()) *found.mutable_diagnostics() = read->diagnostics();
-  if (!read.ok() || HasErrors(*read, submit)) {
-    if (read.ok()) *response = WriteMessage(found);
-    call.Finish(read.status());
-    return call.reactor();
+  if (!read.ok() || HasErrors(*read, request)) {
+    if (read.ok()) *pending.response = WriteMessage(found);
+    return call.Finish(read.status());
   }
+  const size_t bytes = request.ByteSizeLong();
+  auto draft = std::make_shared<const PlanDraft>(
+      PreparePlan(std::move(request), auto_device_.load(), FreshEntropy()[0], may_go_on));
+  if (!draft->refused.ok()) return call.Finish(draft->refused);
+  const PlanAsk ask = AskOf(*draft);
   ClientCall event;
-  event.request = PreparePlan(std::move(submit), auto_device_.load(), FreshEntropy()[0]);
-  Ask(std::move(event), [call, response, found](const absl::Status& end, auto message) {
-    if (end.ok() && message != nullptr) {
-      message->MergeFrom(found);
-      *response = WriteMessage(*message);
-    }
-    call.Finish(end);
-  });
-  return call.reactor();
+  event.request = ask;
+  Ask(std::move(event),
+      [this, pending, found, draft, ask, bytes](const absl::Status& end, const auto&) {
+        if (!end.ok()) return pending.call.Finish(end);
+        Prepare(pending.call, bytes, [pending, found, draft, ask](const MayGoOn& may) {
+          absl::StatusOr<v1::PlanResponse> plan = PlanOf(*draft, ask, may);
+          if (plan.ok()) {
+            plan->MergeFrom(found);
+            *pending.response = WriteMessage(*plan);
+          }
+          pending.call.Finish(plan.status());
+        });
+      });
 }
 
 // The core says which experiment is meant, and that it and its trial exist; then the reader thread

@@ -1,8 +1,10 @@
 // control_service.h: the Control service: turns calls into events, and answers into replies.
 //
-// Role:      converts, posts and waits; decides nothing. Reads of metrics and logs are resolved and
-//            permitted by the core first, then done by the reader thread. Packed code goes to its
-//            own thread, and a submission that names some is posted once that has all of it.
+// Role:      converts, posts and waits; decides nothing. Submissions and plans are made ready on
+//            threads of their own: what they take grows with what a client sent. Reads of metrics
+//            and logs are resolved and permitted by the core first, then done by the reader thread.
+//            Packed code goes to its own thread, and a submission that names some is posted once
+//            that has all of it.
 // Ownership: borrows everything it is given. The door may be nullptr (unary_call.h).
 // Threads:   gRPC's threads call in; Answer comes from the committer.
 // Errors:    RESOURCE_EXHAUSTED when a queue is full: try again; INVALID_ARGUMENT without a
@@ -22,6 +24,7 @@
 #include "coordinator/rpc/pending_calls.h"
 #include "coordinator/rpc/rpc_stats.h"
 #include "coordinator/rpc/unary_call.h"
+#include "coordinator/rpc/work_pool.h"
 #include "dtrain/v1/control.grpc.pb.h"
 
 namespace dt {
@@ -68,7 +71,11 @@ class ControlService final
         facts_(std::move(facts)) {}
 
   void Answer(Reply&& reply) { calls_.Answer(std::move(reply)); }
-  void FailAll(const absl::Status& status) { calls_.FailAll(status); }
+  // At the end: nobody will answer any more.
+  void FailAll(const absl::Status& status) {
+    pool_.Stop();
+    calls_.FailAll(status);
+  }
   // Posts the call; `continuation` runs with the answer, or at once with the refusal. From any
   // thread.
   void Ask(ClientCall call, Continuation continuation);
@@ -104,9 +111,19 @@ class ControlService final
   template <typename Request, typename Response>
   Reactor* ReadThrough(Method method, Context* context, const Bytes* bytes, Bytes* response,
                        absl::StatusOr<Response> (Reader::*read)(const Request&));
-  // Posts a submission that has its specification; `found` is what its file gave rise to.
-  void AskToSubmit(const UnaryCall& call, v1::SubmitRequest request, v1::SubmitResponse found,
-                   Bytes* response);
+  // A call until its end, and where its answer goes.
+  struct Pending {
+    UnaryCall call;
+    Bytes* response;
+  };
+  // Has `work` done on the pool, or ends the call.
+  void Prepare(const UnaryCall& call, size_t bytes, WorkPool::Work&& work);
+  // On the pool.
+  void PrepareSubmit(const Pending& pending, v1::SubmitRequest request, const MayGoOn& may_go_on);
+  void PreparePlanOf(const Pending& pending, v1::SubmitRequest request, const MayGoOn& may_go_on);
+  // Posts a submission that is ready; `found` is what its file gave rise to.
+  void AskToSubmit(const Pending& pending, Submission submission, const std::string& digest,
+                   const v1::SubmitResponse& found);
   bool DiskLow() const;
 
   Mailbox<Event>& mailbox_;
@@ -117,6 +134,7 @@ class ControlService final
   const ProcessFacts facts_;
   PendingCalls calls_;
   std::atomic<DeviceKind> auto_device_{DeviceKind::kCpu};
+  WorkPool pool_;  // last: its work uses the others
 };
 
 }  // namespace dt

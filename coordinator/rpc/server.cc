@@ -89,6 +89,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions&
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr) return GrpcDidNotStart();
   server->SetHealth(Health::kNotServing);
+  server->pulse_ = std::make_unique<Pulse>(*server->server_);
   server->acceptor_->Start(std::move(sink), &server->watch_);
   return server;
 }
@@ -103,6 +104,7 @@ void RpcServer::SetHealth(Health health) {
 
 void RpcServer::Shutdown() {
   acceptor_->Stop();
+  pulse_->Stop();
   fleet_.EndAll();
   control_.FailAll(absl::UnavailableError("the coordinator is stopping; try again in a moment"));
   server_->Shutdown(std::chrono::system_clock::now() +

@@ -20,6 +20,7 @@
 #include "coordinator/rpc/connection_watch.h"
 #include "coordinator/rpc/control_service.h"
 #include "coordinator/rpc/fleet_service.h"
+#include "coordinator/rpc/pulse.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 
@@ -55,6 +56,8 @@ class RpcServer final : public Publisher {
 
   enum class Health { kServing, kNotServing };
   void SetHealth(Health health);
+  // Whether the threads that serve calls and streams still answer; until Shutdown. From any thread.
+  Pulse& pulse() { return *pulse_; }
   // Ends streams and calls; returns within limits::kShutdownDrain. Call after the core loop ended.
   void Shutdown();
 
@@ -76,6 +79,7 @@ class RpcServer final : public Publisher {
   ConnectionWatch watch_;                                 // before server_, whose calls tell it
   std::shared_ptr<grpc::ServerCredentials> credentials_;  // before server_, whose handshakes ask it
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Pulse> pulse_;  // behind server_, which it asks
   std::unique_ptr<Acceptor> acceptor_;
 };
 

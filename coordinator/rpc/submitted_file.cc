@@ -61,11 +61,17 @@ bool BringsFileAlone(const v1::SubmitRequest& request) {
   return spec.has_code() && spec.version() == 0 && spec.name().empty() && !spec.has_base();
 }
 
-absl::StatusOr<v1::SubmitResponse> ReadSubmittedFile(v1::SubmitRequest& request) {
+absl::StatusOr<v1::SubmitResponse> ReadSubmittedFile(v1::SubmitRequest& request,
+                                                     const MayGoOn& may_go_on) {
   DT_RETURN_IF_ERROR(CheckSizes(request));
   spec::ExperimentFile file =
       spec::ReadExperimentFile(request.file_text(), request.file_name(),
-                               {request.overrides().begin(), request.overrides().end()});
+                               {request.overrides().begin(), request.overrides().end()}, may_go_on);
+  if (!GoesOn(may_go_on)) {
+    return absl::DeadlineExceededError(
+        "reading the experiment's file takes longer than the call may wait; give it more time, or "
+        "fewer combinations");
+  }
   v1::SubmitResponse response;
   Append(file.diagnostics, response);
   Append(file.warnings, response);

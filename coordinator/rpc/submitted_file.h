@@ -2,13 +2,15 @@
 //
 // Role:    pure. Clients without a reader of their own (python/) send the text; dtctl sends the
 //          specification that it read.
-// Threads: any; called by gRPC's, so that the core thread never parses a file.
-// Errors:  InvalidArgument where file_name, file_text or overrides are over their limits. What is
-//          wrong with the file itself is data: diagnostics.
+// Threads: any; called on work_pool.h's, so that neither the core nor a stream waits for a file.
+// Errors:  InvalidArgument where file_name, file_text or overrides are over their limits;
+//          DeadlineExceeded where it may not go on. What is wrong with the file itself is data:
+//          diagnostics.
 // Tests:   tests/coordinator/rpc/submitted_file_test.cc
 #pragma once
 
 #include "absl/status/statusor.h"
+#include "common/may_go_on.h"
 #include "dtrain/v1/control.pb.h"
 
 namespace dt {
@@ -24,6 +26,7 @@ bool BringsFileAlone(const v1::SubmitRequest& request);
 // file names a folder. Returns an answer that holds what is to
 // be said of the file; where that is an error, `request` gets no specification.
 // REQUIRES: BringsFileAlone(request).
-absl::StatusOr<v1::SubmitResponse> ReadSubmittedFile(v1::SubmitRequest& request);
+absl::StatusOr<v1::SubmitResponse> ReadSubmittedFile(v1::SubmitRequest& request,
+                                                     const MayGoOn& may_go_on = {});
 
 }  // namespace dt

@@ -45,6 +45,7 @@ class UnaryCall {
       peer_ = shown.peer;
     }
     DT_RETURN_IF_ERROR(CheckDeadline(*context_));
+    deadline_ = absl::FromChrono(context_->deadline());
     DT_RETURN_IF_ERROR(ReadMessage(bytes, request));
     if constexpr (requires { request.set_who(std::string()); }) {
       const std::string known = caller_ ? caller_->name : CommonName(*context_);
@@ -64,6 +65,8 @@ class UnaryCall {
   }
   // As OnlyOf in rights.h; anybody's where the door is open.
   std::string OnlyOf() const { return caller_ ? dt::OnlyOf(*caller_, name()) : ""; }
+  // By when its caller wants the answer.
+  absl::Time deadline() const { return deadline_; }
   const std::optional<Caller>& caller() const { return caller_; }
   std::string caller_name() const { return caller_ ? caller_->name : ""; }
   grpc::ServerUnaryReactor* reactor() const { return reactor_; }
@@ -92,6 +95,7 @@ class UnaryCall {
   grpc::CallbackServerContext* context_;  // for Begin alone
   grpc::ServerUnaryReactor* reactor_;
   absl::Time start_;
+  absl::Time deadline_ = absl::InfiniteFuture();
   std::optional<Caller> caller_;
   std::string peer_;
   std::string subject_;

@@ -5,6 +5,7 @@
 #include "coordinator/core/figures.h"
 #include "coordinator/core/planning.h"
 #include "tests/testing/core_fixture.h"
+#include "tests/testing/plans.h"
 
 namespace dt {
 namespace {
@@ -68,9 +69,8 @@ class NetworkFiguresTest : public CoreTest {
     spec.mutable_base()->mutable_train()->set_seq_len(64);
     spec.mutable_base()->mutable_resources()->set_gpus(ranks);
     for (const char* path : {"train.batch_size", "train.seq_len"}) spec.add_explicit_paths(path);
-    v1::SubmitRequest request;
-    *request.mutable_spec() = spec;
-    const auto plan = Call<v1::PlanResponse>(PreparePlan(request, DeviceKind::kCpu, 1));
+    const auto plan =
+        TryPlan(spec, [this](const PlanAsk& ask) { return Call<v1::PlanResponse>(ask); });
     EXPECT_TRUE(plan.ok()) << plan.status();
     return plan.ok() ? plan->configurations(0) : v1::PlannedTrials();
   }

@@ -3,6 +3,7 @@
 
 #include "plan/cost.h"
 #include "tests/testing/core_fixture.h"
+#include "tests/testing/plans.h"
 
 namespace dt {
 namespace {
@@ -12,9 +13,8 @@ constexpr uint64_t kGiB = uint64_t{1} << 30;
 class PlanningTest : public CoreTest {
  protected:
   v1::PlanResponse Plan(const v1::ExperimentSpec& spec) {
-    v1::SubmitRequest request;
-    *request.mutable_spec() = spec;
-    const auto plan = Call<v1::PlanResponse>(PreparePlan(request, DeviceKind::kCpu, 1));
+    const auto plan =
+        TryPlan(spec, [this](const PlanAsk& ask) { return Call<v1::PlanResponse>(ask); });
     EXPECT_TRUE(plan.ok()) << plan.status();
     return plan.value_or(v1::PlanResponse());
   }
@@ -460,9 +460,8 @@ TEST_F(PlanningTest, WhatASubmissionIsRefusedForAPlanIsToo) {
   v1::ExperimentSpec spec = Small();
   spec.mutable_base()->mutable_optimizer()->set_lr(-1);
   spec.add_explicit_paths("optimizer.lr");
-  v1::SubmitRequest request;
-  *request.mutable_spec() = spec;
-  const auto plan = Call<v1::PlanResponse>(PreparePlan(request, DeviceKind::kCpu, 1));
+  const auto plan =
+      TryPlan(spec, [this](const PlanAsk& ask) { return Call<v1::PlanResponse>(ask); });
   EXPECT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument);
 }
 

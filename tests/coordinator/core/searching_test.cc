@@ -52,6 +52,37 @@ class SearchingTest : public CoreTest {
   }
 };
 
+// A version before this one took such a file: its journal must open, and only this search end.
+TEST_F(SearchingTest, ASearchThatCannotProposeEndsWithAReasonAndNothingElseDoes) {
+  AddWorker("a");
+  v1::SubmitRequest request;
+  *request.mutable_spec() = Searching("bayes", 3);
+  for (const double bound : {1e308, -1.0}) {
+    Submission submission = PrepareSubmission(request, DeviceKind::kCpu, 1);
+    ASSERT_TRUE(submission.refused.ok()) << submission.refused;
+    v1::Range& range = *submission.record.mutable_experiment_submitted()
+                            ->mutable_spec()
+                            ->mutable_parameters(0)
+                            ->mutable_range();
+    range.set_max(bound);
+    submission.record.mutable_experiment_submitted()->set_request_id(absl::StrCat(bound));
+    const auto answer = Call<v1::SubmitResponse>(submission);
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    const ExperimentId id = answer->experiment();
+    EXPECT_EQ(ExperimentOf(id).trials.size(), 0u);
+    Connect("a");
+    EXPECT_TRUE(ExperimentOf(id).AllEnded());
+    EXPECT_NE(ExperimentOf(id).search_end.find("it can propose no values"), std::string::npos)
+        << ExperimentOf(id).search_end;
+  }
+  RestartCoordinator();
+  const ExperimentId next = Submit(OneTrial());
+  Connect("a");
+  Train({"a"});
+  Finish({"a"});
+  EXPECT_EQ(StateOfTrial({next, 1}), v1::TRIAL_FINISHED);
+}
+
 TEST_F(SearchingTest, ATrialIsProposedWhenItsSlotsAreFoundAndTrainsWhatWasProposed) {
   const ExperimentId id = Submit(Searching("bayes", 2));
   EXPECT_EQ(SummaryOf(id).state(), v1::EXPERIMENT_QUEUED);

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -100,6 +101,38 @@ TEST_F(RpcTest, AFileThatComesAsTextIsReadBeforeTheCoreSeesIt) {
   ASSERT_EQ(warned.diagnostics_size(), 1) << warned.DebugString();
   EXPECT_EQ(warned.diagnostics(0).severity(), "warning");
   EXPECT_EQ(seen_.WaitFor(1), std::vector<std::string>{"mine"});
+}
+
+// Numbers that no file may have, as any role may send them: 2^31 slots held gRPC's threads for half
+// a minute each, and others ended the process.
+TEST_F(RpcTest, PlansAndSubmissionsOfAnyNumbersAreAnsweredAtOnce) {
+  Serve();
+  AnswerStatus();
+  constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
+  std::vector<v1::ExperimentSpec> specs(3, OneTrial());
+  specs[0].mutable_base()->mutable_resources()->set_max_gpus(kMost);
+  specs[0].mutable_base()->mutable_train()->set_global_batch_size(kMost);
+  specs[0].add_explicit_paths("train.global_batch_size");
+  v1::Parallel& parallel = *specs[1].mutable_base()->mutable_parallel();
+  parallel.set_strategy("hsdp");
+  parallel.set_shard(kMost);
+  parallel.set_tensor(-kMost);
+  parallel.set_pipeline(kMost);
+  specs[1].mutable_base()->mutable_resources()->set_min_gpus(kMost);
+  for (int i = 0; i < 1'000'000; ++i) specs[2].add_seeds(i % 100);
+  for (const v1::ExperimentSpec& spec : specs) {
+    v1::PlanRequest plan;
+    *plan.mutable_spec() = spec;
+    v1::PlanResponse planned;
+    grpc::ClientContext context;
+    SetDeadline(context);
+    const grpc::Status status = control_->Plan(&context, plan, &planned);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << status.error_message();
+    EXPECT_NE(status.error_message().find("the experiment is refused"), std::string::npos)
+        << status.error_message();
+  }
+  v1::GetStatusResponse response;
+  EXPECT_TRUE(GetStatus(&response).ok());
 }
 
 TEST_F(RpcTest, ALongErrorKeepsItsCodeAndAsMuchOfItsTextAsTravels) {

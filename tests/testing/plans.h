@@ -1,0 +1,25 @@
+// plans.h: a plan as the RPC layer makes it: a draft beside the core, the core's facts, and the
+// plan of both.
+#pragma once
+
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "coordinator/core/planning.h"
+
+namespace dt {
+
+// `call` asks the core.
+inline absl::StatusOr<v1::PlanResponse> TryPlan(
+    v1::ExperimentSpec spec,
+    absl::FunctionRef<absl::StatusOr<v1::PlanResponse>(const PlanAsk&)> call) {
+  v1::SubmitRequest request;
+  *request.mutable_spec() = std::move(spec);
+  const PlanDraft draft = PreparePlan(std::move(request), DeviceKind::kCpu, 1);
+  if (!draft.refused.ok()) return draft.refused;
+  const PlanAsk ask = AskOf(draft);
+  const auto answer = call(ask);
+  return answer.ok() ? PlanOf(draft, ask) : answer;
+}
+
+}  // namespace dt
