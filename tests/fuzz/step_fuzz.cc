@@ -18,7 +18,7 @@
 #include "common/worker_level.h"
 #include "coordinator/core/apply.h"
 #include "coordinator/core/hash.h"
-#include "coordinator/core/plan_draft.h"
+#include "coordinator/core/planning.h"
 #include "coordinator/core/recover.h"
 #include "coordinator/core/snapshot.h"
 #include "coordinator/core/step.h"
@@ -257,7 +257,12 @@ class World {
     request.set_who("ann");
     request.set_dry_run(Pick(3) == 0);
     if (Pick(3) == 0) {
-      Ask(dt::PreparePlan(std::move(request), dt::DeviceKind::kCpu, ++entropy_));
+      const dt::PlanDraft draft =
+          dt::PreparePlan(std::move(request), dt::DeviceKind::kCpu, ++entropy_);
+      if (!draft.refused.ok()) return;
+      const dt::PlanAsk ask = dt::AskOf(draft);
+      Ask(ask);
+      if (!ask.facts->fleets.empty()) dt::PlanOf(draft, ask).IgnoreError();
     } else {
       Ask(dt::MakeRequest(std::move(request), dt::DeviceKind::kCpu, ++entropy_));
     }
