@@ -7,6 +7,7 @@
 #include "cli/view/format.h"
 #include "cli/view/summary.h"
 #include "cli/view/top_panes.h"
+#include "spec/program.h"
 #include "spec/search.h"
 
 namespace dt::cli {
@@ -28,7 +29,8 @@ std::string MethodText(const v1::ExperimentSpec& spec) {
 
 std::string AssumedText(const v1::ExperimentSpec& spec) {
   const v1::Search& search = spec.search();
-  if (!search.goal().empty() || search.metric().empty()) return "";
+  // What dtrain's own trainer measures is known.
+  if (!search.goal().empty() || search.metric().empty() || !spec::IsProgram(spec)) return "";
   return " (assumed from its name; search.goal says otherwise)";
 }
 

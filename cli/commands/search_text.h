@@ -17,7 +17,7 @@ namespace dt::cli {
 
 // "grid, minimize val_loss", "asha (random), minimize val_loss, until it is 3.1"
 std::string MethodText(const spec::v1::ExperimentSpec& spec);
-// Says in brackets that the goal was assumed; "": the file says it.
+// Says in brackets that a program's goal was assumed; "": the file says it.
 std::string AssumedText(const spec::v1::ExperimentSpec& spec);
 // "The trial with the lowest val_loss is the best."
 std::string BestText(const spec::v1::ExperimentSpec& spec);

@@ -213,8 +213,30 @@ TEST_F(SubmitTest, ValidateNeedsNoCoordinator) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out,
             "stdin: valid, 4 trials\n"
+            "  grid, minimize val_loss\n"
             "  train.batch_size: 8, 16\n"
             "  optimizer.lr: 0.001, 0.003\n");
+}
+
+TEST_F(SubmitTest, TheGoalThatIsAssumedOfAProgramsMetricIsSaid) {
+  const std::string program = "version: 1\nname: p\nrun: train --x {x}\nparameters: {x: [1, 2]}\n";
+  input_ = program + "search: {metric: accuracy}\n";
+  EXPECT_EQ(RunAsWritten({"validate", "-"}).out,
+            "stdin: valid, 2 trials\n"
+            "  grid, maximize accuracy (assumed from its name; search.goal says otherwise)\n"
+            "  x: 1, 2\n");
+  const Ran submitted = Run({"submit", "-"});
+  EXPECT_TRUE(Has(submitted.err,
+                  "The trial with the highest accuracy is the best (assumed from its name; "
+                  "search.goal says otherwise)."))
+      << submitted.err;
+  input_ = program + "search: {metric: neg_mean_squared_error}\n";
+  const Ran refused = Run({"submit", "-"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_TRUE(Has(refused.err, "add goal: maximize or goal: minimize")) << refused.err;
+  input_ = program + "search: {metric: neg_mean_squared_error, goal: maximize}\n";
+  EXPECT_TRUE(Has(Run({"submit", "-"}).err,
+                  "The trial with the highest neg_mean_squared_error is the best.\n"));
 }
 
 TEST_F(SubmitTest, ValidateSaysWhatASearchWillDo) {
