@@ -65,19 +65,19 @@ class Drawing {
     calm_ = !One(4);
     program_ = One(4);
     if (program_) MakeProgram();
-    const uint32_t changes = Pick(calm_ ? 4 : 12);
+    const uint32_t changes = Pick(calm_ ? 2 : 12);
     for (uint32_t i = 0; i < changes; ++i) {
       const Field& field = AnyField();
       SetNumber(*spec_.mutable_base(), field, Number(field));
       if (One(8)) continue;  // as a client that does not say what it set
       if (!dt::spec::IsExplicit(spec_, field.path)) spec_.add_explicit_paths(field.path);
     }
-    if (One(3)) SetWords();
+    if (One(calm_ ? 6 : 3)) SetWords();
     SetSearch();
-    const uint32_t parameters = Pick(4);
+    const uint32_t parameters = Pick(calm_ ? 1 : 3) + (spec_.search().method() == "grid" ? 0 : 1);
     for (uint32_t i = 0; i < parameters; ++i) AddParameter();
     if (One(4)) AddCombinations();
-    if (One(6)) {
+    if (One(calm_ ? 16 : 6)) {
       for (uint32_t i = Pick(3); i > 0; --i) spec_.add_seeds(Integer(Number({})));
     }
     return std::move(spec_);
@@ -225,14 +225,20 @@ class Drawing {
     constexpr const char* kMethods[] = {"grid", "random", "bayes", "asha", "pbt"};
     search.set_method(kMethods[Pick(4)]);
     if (search.method() == "asha" && One(2)) search.set_sampler(kMethods[Pick(2)]);
-    if (search.method() != "grid") search.set_max_trials(static_cast<int32_t>(Pick(16)));
-    if (One(4)) search.mutable_asha()->set_eta(static_cast<int32_t>(Pick(12)));
-    if (One(4)) search.mutable_asha()->set_rungs(static_cast<int32_t>(Pick(8)));
-    if (One(4)) search.mutable_asha()->set_brackets(static_cast<int32_t>(Pick(8)));
-    if (One(8)) search.mutable_pbt()->set_every(Number({}) / 16);
-    if (One(8)) search.mutable_pbt()->set_quantile(Number({}) / 16);
+    if (search.method() != "grid") search.set_max_trials(1 + static_cast<int32_t>(Pick(16)));
+    if (search.method() == "asha" || !calm_) {
+      if (One(4)) search.mutable_asha()->set_eta(2 + static_cast<int32_t>(Pick(calm_ ? 2 : 12)));
+      if (One(4)) search.mutable_asha()->set_rungs(1 + static_cast<int32_t>(Pick(calm_ ? 2 : 8)));
+      if (One(4)) search.mutable_asha()->set_brackets(static_cast<int32_t>(Pick(calm_ ? 1 : 8)));
+      spec_.mutable_base()->mutable_train()->set_max_steps(100);
+    }
+    if (search.method() == "pbt" || !calm_) {
+      if (One(4)) search.mutable_pbt()->set_every(calm_ ? 0.25 : Number({}) / 16);
+      if (One(4)) search.mutable_pbt()->set_quantile(calm_ ? 0.5 : Number({}) / 16);
+      spec_.mutable_base()->mutable_train()->set_max_steps(100);
+    }
     if (One(8)) search.set_target(Number({}));
-    if (One(8)) search.set_max_trials(static_cast<int32_t>(Integer(Number({}))));
+    if (One(calm_ ? 64 : 8)) search.set_max_trials(static_cast<int32_t>(Integer(Number({}))));
     if (One(8)) search.set_max_concurrent(static_cast<int32_t>(Integer(Number({}))));
     if (One(8)) search.set_max_failed_trials(static_cast<int32_t>(Integer(Number({}))));
     if (One(4)) search.set_goal(One(2) ? "maximize" : "minimize");

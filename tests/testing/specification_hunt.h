@@ -265,7 +265,7 @@ inline bool Hunt(const uint8_t* data, size_t size) {
   // A thousand drawn combinations take a second in this build: most are cut short.
   constexpr int kAsks = 60;
   int asks = 0;
-  const bool whole = drawing.One(16);
+  const bool whole = drawing.One(6);
   const dt::MayGoOn may_go_on = [&] { return whole || ++asks < kAsks; };
   if (dt::spec::Validate(spec, may_go_on).empty() && may_go_on()) CheckPassed(spec);
   asks = 0;
