@@ -36,10 +36,6 @@ void Fleet::StartWorker(int worker) {
   Host& self = workers_[static_cast<size_t>(worker)];
   if (self.up) return;
   self.up = true;
-  // One in three has lost what it knew, as on another host.
-  if (self.instance != 0) self.ended.push_back(self.instance);
-  if (self.ended.size() > limits::kEndedInstances) self.ended.erase(self.ended.begin());
-  if (dice_.Bits() % 3 == 0) self.ended.clear();
   self.instance = 1 + dice_.Bits() / 2;
   self.refusals = 0;
   self.timer = absl::InfiniteDuration();
@@ -90,7 +86,7 @@ void Fleet::Connect(int worker) {
     const StreamId id = ++next_stream_;
     streams_[id].worker = worker;
     again.stream = id;
-    Feed(worker, StreamConnected{again.ended});
+    Feed(worker, StreamConnected{});
   });
 }
 

@@ -47,7 +47,6 @@ class Fleet {
     std::string storage_id;
     bool up = false;
     InstanceId instance = 0;
-    std::vector<uint64_t> ended;  // the instances before, as the slot's file has them
     AgentState agent;
     StreamId stream = 0;
     int refusals = 0;  // in a row, for the backoff
