@@ -304,6 +304,8 @@ inline constexpr size_t kFilledBytes = 1 << 20;
 inline constexpr size_t kCodeBytes = 32 << 20;
 inline constexpr size_t kCodeFiles = 10'000;
 inline constexpr size_t kCodePathBytes = 1024;
+// Patterns of ignored files that travel all the same: written by hand.
+inline constexpr int kCodePatterns = 64;
 inline constexpr size_t kCodePartBytes = 1 << 20;
 // All of them in a journal; those that no experiment names go first.
 inline constexpr uint64_t kCodeQuotaBytes = 1ull << 30;
@@ -316,6 +318,9 @@ inline constexpr size_t kProgramLineBytes = 64 << 10;
 // journal.
 inline constexpr int kProgramReportsPerSecond = 10;
 inline constexpr int kProgramReportsBurst = 100;
+// What a person should know of a program's reports: a sentence with a line of its output in it,
+// which stands in a table beside its trial.
+inline constexpr size_t kHintBytes = 600;
 // A program told to stop has kCheckpointStopGrace to save; one whose trial is over or cancelled
 // this long to leave.
 inline constexpr absl::Duration kProgramLeaveGrace = absl::Seconds(2);

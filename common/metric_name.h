@@ -1,5 +1,4 @@
-// metric_name.h: what a metric that a program reports may be called: a letter or _, then letters,
-// digits and _ . - /.
+// metric_name.h: what a parameter and a metric of a program may be called.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +8,7 @@
 
 namespace dt {
 
-// A parameter of a program has such a name too, without a /.
+// A parameter: a letter or _, then letters, digits and _ . - and /, which its user refuses.
 inline bool IsPlainName(std::string_view text, size_t bytes_max) {
   if (text.empty() || text.size() > bytes_max) return false;
   const auto letter = [](char c) {
@@ -20,8 +19,20 @@ inline bool IsPlainName(std::string_view text, size_t bytes_max) {
          });
 }
 
+// What people call metrics in W&B and in other tools: "val/AR@100", "top-5 acc (%)", "loss[0]".
+// Left out are the marks by which lists, texts, shells and markup are told apart.
 inline bool IsMetricName(std::string_view text) {
-  return IsPlainName(text, limits::kMetricNameBytes);
+  constexpr std::string_view kMarks = "_-./@:%+=#()[]^*!?~ ";
+  if (text.empty() || text.size() > limits::kMetricNameBytes) return false;
+  if (text.front() == ' ' || text.back() == ' ' || text.front() == '-') return false;
+  return std::all_of(text.begin(), text.end(), [&](char c) {
+    const bool alnum = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    return alnum || kMarks.find(c) != std::string_view::npos;
+  });
 }
+inline constexpr char kMetricNameRule[] =
+    "it is no name for a metric; use letters, digits, spaces within and _ - . / @ : % + = # ( ) [ "
+    "] "
+    "^ * ! ? ~, at most 64 bytes, and neither - nor a space first";
 
 }  // namespace dt

@@ -251,11 +251,23 @@ google::protobuf::RepeatedPtrField<v1::Label>& MutableLabels(v1::Spec& spec,
   return path == "resources.env" ? *resources.mutable_env() : *resources.mutable_labels();
 }
 
+const google::protobuf::RepeatedPtrField<std::string>& GetTexts(const v1::Spec& spec,
+                                                                std::string_view path) {
+  DT_CHECK(path == "command" || path == "code_include");
+  return path == "command" ? spec.command() : spec.code_include();
+}
+
+google::protobuf::RepeatedPtrField<std::string>& MutableTexts(v1::Spec& spec,
+                                                              std::string_view path) {
+  DT_CHECK(path == "command" || path == "code_include");
+  return path == "command" ? *spec.mutable_command() : *spec.mutable_code_include();
+}
+
 std::string FieldText(const v1::Spec& spec, std::string_view path) {
   const Field* field = FindField(path);
   DT_CHECK(field != nullptr);
   if (HoldsValue(*field)) return ValueText(GetField(spec, path));
-  if (field->type == FieldType::kTexts) return internal::CommandYaml(spec);
+  if (field->type == FieldType::kTexts) return internal::TextsYaml(spec, path);
   std::vector<std::string> parts;
   for (const v1::Label& label : GetLabels(spec, path)) {
     parts.push_back(absl::StrCat(label.key(), ": ", label.value()));

@@ -53,8 +53,8 @@ std::vector<v1::Assignment> AssignmentsAt(const v1::ExperimentSpec& spec,
 // Tokens that a tokenizer knows; 0 where the shards decide (auto).
 int32_t VocabularyOf(std::string_view tokenizer);
 
-// The words of a command as a YAML list.
-std::string CommandYaml(const v1::Spec& spec);
+// A field of kTexts as a YAML list.
+std::string TextsYaml(const v1::Spec& spec, std::string_view path);
 
 // "parameters.train.batch_size[2]"
 std::string Indexed(const std::string& path, int index);
@@ -145,6 +145,8 @@ void CheckCounts(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 // What a program, or an experiment without one, may not say, and the words of its command.
 void CheckProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 void CheckNotify(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
+// What of that is allowed and hardly meant.
+void QuestionProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 // The names of parameters that the table does not have, and values of several types.
 void CheckOwnParameters(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 // search.* and what it needs.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -61,34 +63,78 @@ absl::Status TooLong(size_t limit) {
                    " bytes; put the values into a file or a script"));
 }
 
-// Walks a text that may hold {name}.
-class Substitution {
- public:
-  Substitution(std::string_view text, const NamedValues& values, Insertion insertion)
-      : rest_(text), values_(values), insertion_(insertion) {}
+std::string ForShell(std::string value) {
+  constexpr std::string_view kSafe = "@%_-+=:,./";
+  const bool safe = !value.empty() && std::all_of(value.begin(), value.end(), [&](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+           kSafe.find(c) != std::string_view::npos;
+  });
+  if (safe) return value;
+  std::string quoted = "'";
+  for (const char c : value) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
 
-  absl::StatusOr<std::string> Run() {
+// How braces that name no value are read.
+enum class Braces {
+  // Each other brace is written twice, as version 0.2.0 wanted it: what such a text meant it means.
+  kAllDoubled,
+  // One stands for itself. A pair closes only what a pair opened, so that JSON may end with }}.
+  kAsTheyStand
+};
+
+// Walks a text that may hold {name}.
+class Walk {
+ public:
+  Walk(std::string_view text, const NamedValues& values, Insertion insertion, Braces braces)
+      : rest_(text), values_(values), insertion_(insertion), braces_(braces) {}
+
+  // nullopt: not all of its braces are doubled, or it is too long.
+  std::optional<Substitution> Run() {
     while (!rest_.empty()) {
       if (rest_.starts_with("${")) {
         TakeShellsOwn();
-      } else if (rest_.starts_with("{{") || rest_.starts_with("}}")) {
-        out_ += rest_[0];
-        rest_.remove_prefix(2);
-      } else if (rest_[0] == '{') {
-        DT_RETURN_IF_ERROR(TakeName());
-      } else if (rest_[0] == '}') {
-        return absl::InvalidArgumentError("a '}' closes no parameter; write }} for a brace");
+      } else if (rest_.starts_with("{{")) {
+        open_.push_back(Opened::kPair);
+        Take(2, "{");
+      } else if (rest_.starts_with("}}") && !ClosesSingle()) {
+        if (!open_.empty()) open_.pop_back();
+        Take(2, "}");
+      } else if (rest_[0] == '{' && TakeName()) {
+        continue;
+      } else if (rest_[0] == '{' || rest_[0] == '}') {
+        if (braces_ == Braces::kAllDoubled) return std::nullopt;
+        TakeSingle();
       } else {
         const size_t plain = std::min(rest_.find_first_of("${}", 1), rest_.size());
-        out_ += rest_.substr(0, plain);
-        rest_.remove_prefix(plain);
+        Take(plain, rest_.substr(0, plain));
       }
-      if (out_.size() > limits::kFilledTextBytes) return TooLong(limits::kFilledTextBytes);
+      too_long_ = out_.text.size() > limits::kFilledTextBytes;
+      if (too_long_) return std::nullopt;
     }
     return std::move(out_);
   }
 
+  bool too_long() const { return too_long_; }
+
  private:
+  enum class Opened { kPair, kSingle };
+
+  void Take(size_t bytes, std::string_view as) {
+    out_.text += as;
+    rest_.remove_prefix(bytes);
+  }
+
+  bool ClosesSingle() const {
+    return braces_ == Braces::kAsTheyStand && !open_.empty() && open_.back() == Opened::kSingle;
+  }
+
   // ${NAME:-{x}}, to the brace that closes it.
   void TakeShellsOwn() {
     size_t depth = 0;
@@ -98,63 +144,86 @@ class Substitution {
       if (rest_[end] == '}' && --depth == 0) break;
     }
     end = std::min(end + 1, rest_.size());
-    out_ += rest_.substr(0, end);
-    rest_.remove_prefix(end);
+    Take(end, rest_.substr(0, end));
   }
 
-  absl::Status TakeName() {
+  // Whether it was one.
+  bool TakeName() {
     const size_t end = rest_.find('}');
-    const std::string_view name =
-        rest_.substr(1, end == std::string_view::npos ? std::string_view::npos : end - 1);
-    if (end == std::string_view::npos || !IsName(name, NameOf::kParameter)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the '{' of ", internal::Quote(rest_.substr(0, std::min<size_t>(24, end))),
-                       " begins no parameter; write {{ for a brace"));
-    }
+    if (end == std::string_view::npos) return false;
+    const std::string_view name = rest_.substr(1, end - 1);
+    if (!IsName(name, NameOf::kParameter)) return false;
     const auto found = values_.find(name);
-    if (found == values_.end()) return Unknown(name);
-    Insert(ValueText(found->second));
-    rest_.remove_prefix(end + 1);
-    return absl::OkStatus();
+    if (found == values_.end()) {
+      out_.unknown.emplace(name);
+      return false;
+    }
+    out_.used.emplace(name);
+    const std::string value = ValueText(found->second);
+    Take(end + 1, insertion_ == Insertion::kPlain ? value : ForShell(value));
+    return true;
   }
 
-  absl::Status Unknown(std::string_view name) const {
-    std::vector<std::string> known;
-    for (const auto& [each, value] : values_) known.push_back(each);
-    const std::string near = Suggest(name, known);
-    return absl::InvalidArgumentError(absl::StrCat(
-        internal::Quote(absl::StrCat("{", std::string(name), "}")), " names no parameter; ",
-        near.empty() ? absl::StrCat("add it to parameters, or write {{", std::string(name),
-                                    "}} for the text itself")
-                     : absl::StrCat("did you mean '{", near, "}'?")));
-  }
-
-  void Insert(const std::string& value) {
-    constexpr std::string_view kSafe = "@%_-+=:,./";
-    const bool safe = !value.empty() && std::all_of(value.begin(), value.end(), [&](char c) {
-      return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
-             kSafe.find(c) != std::string_view::npos;
-    });
-    if (insertion_ == Insertion::kPlain || safe) {
-      out_ += value;
-      return;
+  void TakeSingle() {
+    if (rest_[0] == '{') {
+      open_.push_back(Opened::kSingle);
+    } else if (ClosesSingle()) {
+      open_.pop_back();
     }
-    out_ += '\'';
-    for (const char c : value) {
-      if (c == '\'') {
-        out_ += "'\\''";
-      } else {
-        out_ += c;
-      }
-    }
-    out_ += '\'';
+    Take(1, rest_.substr(0, 1));
   }
 
   std::string_view rest_;
   const NamedValues& values_;
   const Insertion insertion_;
-  std::string out_;
+  const Braces braces_;
+  std::vector<Opened> open_;
+  Substitution out_;
+  bool too_long_ = false;
 };
+
+// What a program is not to be told by its arguments: where it runs, and when it ends.
+bool IsArgument(std::string_view path) {
+  const Field* field = FindField(path);
+  return field == nullptr || field->use == Use::kTrainer ||
+         path.find('.') == std::string_view::npos;
+}
+
+nlohmann::json PlainJson(const v1::Value& value) {
+  switch (value.kind_case()) {
+    case v1::Value::kInteger:
+      return value.integer();
+    case v1::Value::kNumber:
+      return value.number();
+    case v1::Value::kFlag:
+      return value.flag();
+    case v1::Value::kNumbers:
+      return std::vector<double>(value.numbers().values().begin(), value.numbers().values().end());
+    case v1::Value::kText:
+      return value.text();
+    case v1::Value::KIND_NOT_SET:
+      break;
+  }
+  return nullptr;
+}
+
+// What stands in the command for one of kMacros.
+std::vector<std::string> Expanded(std::string_view macro, const v1::Spec& trial) {
+  if (macro == "${env}") return {"/usr/bin/env"};
+  if (macro == "${interpreter}") return {"python3"};
+  std::vector<std::string> words;
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  for (const v1::Assignment& one : trial.values()) {
+    if (!IsArgument(one.path())) continue;
+    object[one.path()] = PlainJson(one.value());
+    const bool flag = macro == "${args_no_boolean_flags}" && one.value().has_flag();
+    if (flag && !one.value().flag()) continue;
+    words.push_back(absl::StrCat(macro == "${args_no_hyphens}" ? "" : "--", one.path(),
+                                 flag ? "" : "=", flag ? "" : ValueText(one.value())));
+  }
+  if (macro != "${args_json}") return words;
+  return {object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)};
+}
 
 }  // namespace
 
@@ -241,9 +310,18 @@ const Field* ParameterFields::Find(std::string_view path) const {
   return field != nullptr && IsFor(field->use, program_) ? field : nullptr;
 }
 
-absl::StatusOr<std::string> Substituted(std::string_view text, const NamedValues& values,
-                                        Insertion insertion) {
-  return Substitution(text, values, insertion).Run();
+absl::StatusOr<Substitution> Substituted(std::string_view text, const NamedValues& values,
+                                         Insertion insertion) {
+  Walk doubled(text, values, insertion, Braces::kAllDoubled);
+  std::optional<Substitution> out = doubled.Run();
+  if (!out && !doubled.too_long()) out = Walk(text, values, insertion, Braces::kAsTheyStand).Run();
+  if (!out) return TooLong(limits::kFilledTextBytes);
+  return *std::move(out);
+}
+
+bool NamesAllParameters(std::string_view word) {
+  return word != "${env}" && word != "${interpreter}" &&
+         std::find(kMacros.begin(), kMacros.end(), word) != kMacros.end();
 }
 
 absl::Status SubstituteAll(v1::Spec& trial) {
@@ -251,14 +329,28 @@ absl::Status SubstituteAll(v1::Spec& trial) {
   for (const v1::Assignment& one : trial.values()) values[one.path()] = one.value();
   values["seed"].set_integer(trial.seed());
   size_t bytes = 0;
-  const auto substitute = [&](std::string& text, Insertion insertion) {
-    DT_ASSIGN_OR_RETURN(text, Substituted(text, values, insertion));
+  const auto count = [&bytes](const std::string& text) {
     bytes += text.size();
     return bytes <= limits::kFilledBytes ? absl::OkStatus() : TooLong(limits::kFilledBytes);
   };
+  const auto substitute = [&](std::string& text, Insertion insertion) {
+    DT_ASSIGN_OR_RETURN(Substitution filled, Substituted(text, values, insertion));
+    text = std::move(filled.text);
+    return count(text);
+  };
+  std::vector<std::string> words;
   for (std::string& word : *trial.mutable_command()) {
-    DT_RETURN_IF_ERROR(substitute(word, Insertion::kPlain));
+    if (std::find(kMacros.begin(), kMacros.end(), word) == kMacros.end()) {
+      DT_RETURN_IF_ERROR(substitute(word, Insertion::kPlain));
+      words.push_back(std::move(word));
+      continue;
+    }
+    for (std::string& one : Expanded(word, trial)) {
+      DT_RETURN_IF_ERROR(count(one));
+      words.push_back(std::move(one));
+    }
   }
+  trial.mutable_command()->Assign(words.begin(), words.end());
   DT_RETURN_IF_ERROR(substitute(*trial.mutable_run(), Insertion::kShell));
   DT_RETURN_IF_ERROR(substitute(*trial.mutable_workdir(), Insertion::kPlain));
   for (v1::Label& variable : *trial.mutable_resources()->mutable_env()) {

@@ -2,12 +2,13 @@
 // their parameters may be, and how values get into the words of a command.
 //
 // Role:    pure; who reads a file, who checks and resolves it, and who describes it ask here.
-// Errors:  InvalidArgument, which names what is wrong in a text and the fix.
 // Tests:   tests/spec/program_test.cc
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,8 +26,8 @@ bool IsProgram(const v1::ExperimentSpec& spec);
 bool Concerns(const v1::Spec& trial, const Field& field);
 bool Concerns(const v1::ExperimentSpec& spec, const Field& field);
 
-// A name of a parameter or of a metric: a letter or _, then letters, digits and the rest.
-enum class NameOf { kParameter, kMetric };  // a metric's may have a /
+// A name of a parameter or of a metric (common/metric_name.h).
+enum class NameOf { kParameter, kMetric };
 bool IsName(std::string_view text, NameOf what);
 
 // --- Parameters ---
@@ -61,13 +62,29 @@ enum class Insertion {
   kPlain,  // as the value is written
   kShell   // in single quotes where it holds anything but letters, digits and @%_-+=:,./
 };
-// The text with each {name} replaced by its value; {{ and }} are one brace each, and ${…} is left
-// as it is, since it is a shell's. Errors: a name that is not among the values, with the nearest
-// that is, and a brace that belongs to no pair.
-absl::StatusOr<std::string> Substituted(std::string_view text, const NamedValues& values,
-                                        Insertion insertion = Insertion::kPlain);
-// Writes the trial's values into what it runs: command, run, workdir and the environment.
+// A text with each {name} of a value replaced by it. {{ and }} are one brace each, and ${…} is left
+// as it is, since it is a shell's; so is any other brace: JSON, awk's and Python's stand.
+struct Substitution {
+  std::string text;
+  std::set<std::string> used;     // names of values in it
+  std::set<std::string> unknown;  // what stands in braces, looks like a name, and is none of them
+};
+// Errors: InvalidArgument where it comes to more than limits::kFilledTextBytes.
+absl::StatusOr<Substitution> Substituted(std::string_view text, const NamedValues& values,
+                                         Insertion insertion = Insertion::kPlain);
+// Writes the trial's values into what it runs: command, run, workdir and the environment. A word of
+// the command that is one of W&B's is what it is there: ${args}, each parameter as --name=value,
+// and the others of kMacros.
 // REQUIRES: IsProgram(trial).
 absl::Status SubstituteAll(v1::Spec& trial);
+// Those words.
+inline constexpr std::array<std::string_view, 6> kMacros = {
+    "${args}", "${args_no_hyphens}", "${args_no_boolean_flags}", "${args_json}",
+    "${env}",  "${interpreter}"};
+// Words of W&B's that stand for nothing here.
+inline constexpr std::array<std::string_view, 2> kMacrosRefused = {"${program}",
+                                                                   "${args_json_file}"};
+// Whether the word has every parameter in it.
+bool NamesAllParameters(std::string_view word);
 
 }  // namespace dt::spec

@@ -124,6 +124,7 @@ absl::StatusOr<v1::Spec> ResolveProgram(const v1::ExperimentSpec& spec,
   trial.set_workdir(base.workdir());
   trial.set_code(base.code());
   trial.set_steps(base.steps());
+  trial.set_launcher(base.launcher());
   for (const v1::Assignment& assignment : assignments) {
     const Field* field = FindField(assignment.path());
     if (field != nullptr && Concerns(trial, *field)) {
@@ -237,6 +238,11 @@ void Freeze(v1::ExperimentSpec& spec, std::string_view device, int64_t seed) {
   if (resources.device() == "auto" || resources.device().empty()) {
     resources.set_device(std::string(device));
     if (!IsExplicit(spec, "resources.device")) spec.add_explicit_paths("resources.device");
+  }
+  // One of an older version is what a journal holds that has none.
+  if (IsProgram(spec) && spec.base().launcher().empty()) {
+    spec.mutable_base()->set_launcher("auto");
+    spec.add_explicit_paths("launcher");
   }
   v1::Search& search = *spec.mutable_search();
   search.set_goal(GoalOf(search));

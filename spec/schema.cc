@@ -27,6 +27,10 @@ void AddRange(const Field& field, ordered_json& schema) {
 
 ordered_json Schema(const Field& field) {
   ordered_json schema;
+  // As common/metric_name.h has it.
+  constexpr const char* kMetricPattern =
+      "^[A-Za-z0-9_./@:%+=#()\\[\\]^*!?~]([A-Za-z0-9_./@:%+=#()\\[\\]^*!?~ -]*"
+      "[A-Za-z0-9_./@:%+=#()\\[\\]^*!?~-])?$";
   constexpr const char* kDurationPattern = "^([0-9.]+(ms|s|m|h))+$";
   switch (field.type) {
     case FieldType::kInteger:
@@ -47,8 +51,7 @@ ordered_json Schema(const Field& field) {
       schema["enum"] = field.choices;
       for (const auto& [word, choice] : field.synonyms) schema["enum"].push_back(word);
       if (field.open) {  // completion offers ours, and any name is right
-        schema = {
-            {"anyOf", {schema, {{"type", "string"}, {"pattern", "^[A-Za-z_][A-Za-z0-9_./-]*$"}}}}};
+        schema = {{"anyOf", {schema, {{"type", "string"}, {"pattern", kMetricPattern}}}}};
       }
       break;
     case FieldType::kNumbers: {
@@ -73,7 +76,8 @@ ordered_json Schema(const Field& field) {
       schema = {{"type", "array"},
                 {"items", {{"type", {"string", "number", "boolean"}}}},
                 {"minItems", 1},
-                {"maxItems", limits::kCommandWords}};
+                {"maxItems",
+                 field.path == "command" ? limits::kCommandWords : size_t{limits::kCodePatterns}}};
       break;
     case FieldType::kLabels:
       schema = {{"type", "object"},
@@ -134,6 +138,14 @@ void PlaceField(const Field& field, ordered_json& properties) {
     path.erase(0, dot + 1);
   }
   (*in)[path] = Described(field);
+  if (field.path != "code") return;
+  // It may bring what git ignores.
+  const ordered_json texts{{"type", "array"}, {"items", {{"type", "string"}}}};
+  const ordered_json both{{"type", "object"},
+                          {"properties", {{"folder", {{"type", "string"}}}, {"include", texts}}},
+                          {"required", {"folder"}},
+                          {"additionalProperties", false}};
+  (*in)[path] = {{"anyOf", {Schema(field), both}}, {"description", field.help}};
 }
 
 // A name and a value of a program's own parameter, for which the table has no field.

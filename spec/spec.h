@@ -73,6 +73,11 @@ v1::Value GetField(const v1::Spec& spec, std::string_view path);
 const google::protobuf::RepeatedPtrField<v1::Label>& GetLabels(const v1::Spec& spec,
                                                                std::string_view path);
 google::protobuf::RepeatedPtrField<v1::Label>& MutableLabels(v1::Spec& spec, std::string_view path);
+// REQUIRES: a field of kTexts of v1::Spec.
+const google::protobuf::RepeatedPtrField<std::string>& GetTexts(const v1::Spec& spec,
+                                                                std::string_view path);
+google::protobuf::RepeatedPtrField<std::string>& MutableTexts(v1::Spec& spec,
+                                                              std::string_view path);
 // The same as a person would write it; of kLabels: {A: b, C: d}, of kTexts: [a, "b c"].
 // REQUIRES: FindField(path).
 std::string FieldText(const v1::Spec& spec, std::string_view path);

@@ -31,7 +31,8 @@ ordered_json JsonOf(const v1::Value& value) {
 
 ordered_json JsonOf(const Field& field, const v1::Spec& spec) {
   if (field.type == FieldType::kTexts) {
-    return std::vector<std::string>(spec.command().begin(), spec.command().end());
+    const auto& texts = GetTexts(spec, field.path);
+    return std::vector<std::string>(texts.begin(), texts.end());
   }
   if (field.type == FieldType::kLabels) {
     ordered_json labels = ordered_json::array();

@@ -2,6 +2,7 @@
 // only such a one may say.
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -21,7 +22,7 @@ class ProgramCheck {
       : spec_(spec), issues_(issues) {}
 
   void CheckTrainer() {
-    for (const char* path : {"workdir", "code", "steps"}) {
+    for (const char* path : {"workdir", "code", "code_include", "steps", "launcher"}) {
       if (!IsExplicit(spec_, path)) continue;
       Add(path, "conflict", absl::StrCat(path, " is for a program, and this experiment runs none"),
           std::string_view(path) == "steps" ? "write train: {max_steps: …}, or set command"
@@ -39,7 +40,7 @@ class ProgramCheck {
     CheckCode();
     CheckEnv();
     CheckSearch();
-    CheckNames();
+    CheckMacros();
   }
 
  private:
@@ -106,6 +107,28 @@ class ProgramCheck {
 
   void CheckCode() {
     const std::string& folder = spec_.base().code();
+    if (folder.empty() && !spec_.base().code_include().empty()) {
+      Add("code_include", "conflict", "code_include is of the folder of code, and there is none",
+          "write code: {folder: ., include: [data/*.bin]}");
+    }
+    if (spec_.base().code_include_size() > limits::kCodePatterns) {
+      Add("code_include", "too_many",
+          absl::StrCat("code_include has ", spec_.base().code_include_size(), " patterns; at most ",
+                       limits::kCodePatterns, " are allowed"));
+      return;
+    }
+    for (int i = 0; i < spec_.base().code_include_size(); ++i) {
+      const std::string at = absl::StrCat("code_include[", i, "]");
+      const std::string& pattern = spec_.base().code_include(i);
+      const std::string problem = TextProblem(pattern, limits::kCodePathBytes, Lines::kOne);
+      if (!problem.empty()) Add(at, "bad_text", absl::StrCat(at, " ", problem));
+      const bool outside = pattern.empty() || pattern[0] == '/' || pattern == ".." ||
+                           absl::StartsWith(pattern, "../") || absl::StrContains(pattern, "/../");
+      if (outside) {
+        Add(at, "out_of_range", absl::StrCat(at, " ", Quote(pattern), " is not below the folder"),
+            "write a pattern relative to the folder of code, such as data/*.bin");
+      }
+    }
     if (folder.empty() || folder[0] != '/') return;
     Add("code", "out_of_range", absl::StrCat("code ", Quote(folder), " is an absolute path"),
         "write it relative to this file");
@@ -149,33 +172,36 @@ class ProgramCheck {
     }
   }
 
-  // Every {name} is known.
-  void CheckNames() {
-    NamedValues values;
-    for (const v1::Parameter& parameter : spec_.parameters()) values[parameter.path()];
-    values["seed"];
-    const auto check = [&](const std::string& at, const std::string& text) {
-      const absl::StatusOr<std::string> result = Substituted(text, values);
-      if (result.ok()) return;
-      std::string message(result.status().message());
-      const size_t hint = message.rfind("; ");
-      Add(at, "unknown_parameter", absl::StrCat(at, ": ", message.substr(0, hint)),
-          hint == std::string::npos ? "" : message.substr(hint + 2));
-    };
-    const v1::Spec& base = spec_.base();
-    for (int i = 0; i < base.command_size(); ++i) {
-      check(absl::StrCat("command[", i, "]"), base.command(i));
-    }
-    check("run", base.run());
-    check("workdir", base.workdir());
-    for (const v1::Label& variable : base.resources().env()) {
-      check(absl::StrCat("resources.env.", variable.key()), variable.value());
+  // Words of W&B's that nothing here stands for.
+  void CheckMacros() {
+    const auto& words = spec_.base().command();
+    for (int i = 0; i < words.size(); ++i) {
+      const auto found = std::find(kMacrosRefused.begin(), kMacrosRefused.end(), words[i]);
+      if (found == kMacrosRefused.end()) continue;
+      const std::string at = absl::StrCat("command[", i, "]");
+      Add(at, "not_available", absl::StrCat(at, ": ", Quote(*found), " stands for nothing here"),
+          *found == "${program}" ? "write the name of the script"
+                                 : "write ${args_json}, or ${args}");
     }
   }
 
   const v1::ExperimentSpec& spec_;
   std::vector<Issue>& issues_;
 };
+
+// Every text that holds values, with its place.
+std::vector<std::pair<std::string, std::string>> TextsOf(const v1::Spec& base) {
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (int i = 0; i < base.command_size(); ++i) {
+    texts.emplace_back(absl::StrCat("command[", i, "]"), base.command(i));
+  }
+  if (!base.run().empty()) texts.emplace_back("run", base.run());
+  if (!base.workdir().empty()) texts.emplace_back("workdir", base.workdir());
+  for (const v1::Label& variable : base.resources().env()) {
+    texts.emplace_back(absl::StrCat("resources.env.", variable.key()), variable.value());
+  }
+  return texts;
+}
 
 }  // namespace
 
@@ -186,6 +212,55 @@ void CheckProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
   } else {
     check.CheckTrainer();
   }
+}
+
+void QuestionProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
+  if (!IsProgram(spec) || IsNetworkBench(spec.base().command())) return;
+  NamedValues values;
+  std::vector<std::string> names = {"seed"};
+  for (const v1::Parameter& parameter : spec.parameters()) {
+    values[parameter.path()];
+    names.push_back(parameter.path());
+  }
+  values["seed"];
+  std::set<std::string> used;
+  bool all = false;
+  for (const auto& [at, text] : TextsOf(spec.base())) {
+    all = all || (absl::StartsWith(at, "command") && NamesAllParameters(text));
+    const absl::StatusOr<Substitution> found = Substituted(text, values);
+    if (!found.ok()) continue;
+    used.insert(found->used.begin(), found->used.end());
+    for (const std::string& name : found->unknown) {
+      const std::string near = Suggest(name, names);
+      if (near.empty()) continue;
+      issues.push_back({at, "unlikely",
+                        absl::StrCat(at, ": '{", name, "}' names no parameter, and stays as it is"),
+                        absl::StrCat("did you mean '{", near, "}'?")});
+    }
+    const bool macro = at == "run" && absl::StrContains(text, "${args}");
+    if (macro && !absl::StrContains(text, "args=")) {
+      issues.push_back({at, "unlikely",
+                        "run: '${args}' is a variable of the shell there, and empty",
+                        "write --name={name} for each parameter, or use command, where ${args} is "
+                        "all of them"});
+    }
+  }
+  std::string unseen;
+  for (const v1::Parameter& parameter : spec.parameters()) {
+    const bool swept = parameter.has_range() || parameter.values_size() > 1;
+    const Field* field = FindField(parameter.path());
+    const bool own = field == nullptr || field->use == Use::kTrainer;
+    if (all || !swept || !own || used.contains(parameter.path())) continue;
+    absl::StrAppend(&unseen, unseen.empty() ? "" : ", ", parameter.path());
+  }
+  if (unseen.empty()) return;
+  const char* what = spec.base().run().empty() ? "command" : "run";
+  issues.push_back({what, "unlikely",
+                    absl::StrCat("nothing in ", what, " names ", unseen,
+                                 "; the program finds it in dtrain.parameters() and "
+                                 "DTRAIN_PARAMETERS alone"),
+                    "if it does not look there, write --name={name}, or ${args} as a word of "
+                    "command"});
 }
 
 void CheckOwnParameters(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {

@@ -199,6 +199,7 @@ std::vector<Issue> Warnings(const v1::ExperimentSpec& spec, const MayGoOn& may_g
   }
   QuestionValidation(spec, issues);
   internal::QuestionSamples(spec, issues);
+  internal::QuestionProgram(spec, issues);
   internal::TrialFindings findings(spec, internal::QuestionTrial);
   internal::ForEachSample(spec, [&](const internal::Sample& sample) {
     findings.Take(sample);

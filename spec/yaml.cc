@@ -160,12 +160,17 @@ bool Printed(const v1::ExperimentSpec& spec, const Field& field, const std::set<
   return true;
 }
 
+template <typename Texts>
+std::string Words(const Texts& texts) {
+  std::vector<std::string> words;
+  for (const std::string& word : texts) words.push_back(Text(word));
+  return absl::StrCat("[", absl::StrJoin(words, ", "), "]");
+}
+
 }  // namespace
 
-std::string internal::CommandYaml(const v1::Spec& spec) {
-  std::vector<std::string> words;
-  for (const std::string& word : spec.command()) words.push_back(Text(word));
-  return absl::StrCat("[", absl::StrJoin(words, ", "), "]");
+std::string internal::TextsYaml(const v1::Spec& spec, std::string_view path) {
+  return Words(GetTexts(spec, path));
 }
 
 std::string ToYaml(const v1::ExperimentSpec& spec) {
@@ -181,8 +186,7 @@ std::string ToYaml(const v1::ExperimentSpec& spec) {
     }
     if (field.type == FieldType::kTexts) {
       const auto& words = spec.notify().events();
-      if (!words.empty())
-        writer.Line(field.path, absl::StrCat("[", absl::StrJoin(words, ", "), "]"));
+      if (!words.empty()) writer.Line(field.path, Words(words));
       continue;
     }
     const v1::Value value = GetExperimentField(spec, field.path);
@@ -197,9 +201,8 @@ std::string ToYaml(const v1::ExperimentSpec& spec) {
       const auto& labels = GetLabels(spec.base(), field.path);
       if (!labels.empty()) writer.Line(field.path, Map(labels));
     } else if (field.type == FieldType::kTexts) {
-      if (!spec.base().command().empty()) {
-        writer.Line(field.path, internal::CommandYaml(spec.base()));
-      }
+      const auto& texts = GetTexts(spec.base(), field.path);
+      if (!texts.empty()) writer.Line(field.path, Words(texts));
     } else if (Printed(spec, field, swept, set)) {
       writer.Line(field.path, Written(field, GetField(spec.base(), field.path)));
     }
@@ -212,7 +215,8 @@ std::string ToYaml(const v1::Spec& spec) {
   for (const Field& field : FieldTable()) {
     if (!Concerns(spec, field)) continue;
     if (field.type == FieldType::kTexts) {
-      if (!spec.command().empty()) writer.Line(field.path, internal::CommandYaml(spec));
+      const auto& texts = GetTexts(spec, field.path);
+      if (!texts.empty()) writer.Line(field.path, Words(texts));
     } else if (field.type == FieldType::kLabels) {
       const auto& labels = GetLabels(spec, field.path);
       if (!labels.empty()) writer.Line(field.path, Map(labels));

@@ -55,8 +55,10 @@ absl::StatusOr<std::optional<pack::PackedFolder>> PackCode(const std::string& fi
   namespace fs = std::filesystem;
   const fs::path beside = file == "-" ? fs::path() : fs::path(file).parent_path();
   const fs::path folder = beside / named;
-  DT_ASSIGN_OR_RETURN(pack::PackedFolder packed,
-                      pack::PackFolder(folder.lexically_normal().string()));
+  const auto& include = spec.base().code_include();
+  DT_ASSIGN_OR_RETURN(
+      pack::PackedFolder packed,
+      pack::PackFolder(folder.lexically_normal().string(), {include.begin(), include.end()}));
   v1::Code& code = *spec.mutable_code();
   code.set_digest(packed.digest);
   code.set_bytes(packed.bytes.size());

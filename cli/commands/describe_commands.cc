@@ -212,6 +212,7 @@ void AppendAttempt(std::vector<Line>& lines, const v1::AttemptSummary& attempt,
                     : good ? Style::kGood
                            : Style::kBad});
   AppendFact(lines, "why", {Printable(attempt.message())});
+  AppendFact(lines, "reports", {Printable(attempt.hint())});
   if (ended && attempt.rank() >= 0 && !good) {
     AppendFact(lines, "decided by", {absl::StrCat("rank ", attempt.rank())});
   }

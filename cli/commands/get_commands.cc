@@ -183,18 +183,17 @@ std::vector<Cell> TrialCells(const v1::TrialSummary& trial, const std::vector<Sw
   std::vector<Cell> cells = {{TrialName(trial)}};
   for (const Swept& one : swept) cells.push_back({AssignmentText(trial, one.path)});
   if (!metric.empty()) cells.push_back({MetricText(trial)});
-  cells.insert(cells.end(),
-               {StateCell(trial),
-                {StepText(trial)},
-                {trial.has_latest() ? FormatLoss(trial.latest().loss()) : kNone},
-                {FormatLoss(trial.val_loss())},
-                {BestText(trial)},
-                {RateText(trial)},
-                {CommShareText(trial)},
-                {live ? FormatShort(std::ceil(trial.eta_seconds())) : kNone},
-                {absl::StrCat(trial.attempts())},
-                {absl::StrJoin(trial.workers(), ",")},
-                {Printable(trial.waiting().empty() ? trial.message() : trial.waiting())}});
+  cells.insert(cells.end(), {StateCell(trial),
+                             {StepText(trial)},
+                             {trial.has_latest() ? FormatLoss(trial.latest().loss()) : kNone},
+                             {FormatLoss(trial.val_loss())},
+                             {BestText(trial)},
+                             {RateText(trial)},
+                             {CommShareText(trial)},
+                             {live ? FormatShort(std::ceil(trial.eta_seconds())) : kNone},
+                             {absl::StrCat(trial.attempts())},
+                             {absl::StrJoin(trial.workers(), ",")},
+                             {NoteText(trial)}});
   return cells;
 }
 

@@ -178,6 +178,7 @@ std::vector<Line> Remarks(const LiveState& state) {
   if (lines.size() > kProblemsShown) {
     lines.erase(lines.begin(), lines.end() - static_cast<int64_t>(kProblemsShown));
   }
+  for (Line& line : HintLines(state.trials)) lines.push_back(std::move(line));
   for (const v1::TrialSummary& trial : state.trials) {
     if (trial.state() != v1::TRIAL_PENDING || trial.waiting().empty()) continue;
     lines.push_back(
@@ -242,6 +243,9 @@ std::string ChangeText(const v1::TrialSummary& trial, uint32_t attempts_before,
       absl::StrAppend(&text, ", val loss ", FormatLoss(trial.val_loss()));
     }
     if (!trial.message().empty()) absl::StrAppend(&text, ": ", Printable(trial.message()));
+    if (trial.state() != v1::TRIAL_FAILED && !trial.hint().empty()) {
+      absl::StrAppend(&text, "; ", Printable(trial.hint()));
+    }
   }
   return text;
 }
@@ -413,6 +417,9 @@ std::vector<Line> ResultLines(const Results& results, const LiveOptions& options
           Style::kDim}});
   }
   if (best != nullptr || results.best_checkpoint.has_value()) lines.emplace_back();
+  const std::vector<Line> hints = HintLines(results.state.trials);
+  lines.insert(lines.end(), hints.begin(), hints.end());
+  if (!hints.empty()) lines.emplace_back();
   for (Line& line : Hints(results, best)) lines.push_back(std::move(line));
   return lines;
 }

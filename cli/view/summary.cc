@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "cli/view/format.h"
@@ -276,6 +277,38 @@ std::string BestText(const v1::TrialSummary& trial) {
 
 std::string MetricText(const v1::TrialSummary& trial) {
   return FormatLoss(trial.has_metric_newest() ? trial.metric_newest() : trial.metric_value());
+}
+
+std::string NoteText(const v1::TrialSummary& trial) {
+  if (!trial.waiting().empty()) return Printable(trial.waiting());
+  // Why it failed is what counts, and the last line of its output stands there.
+  if (trial.hint().empty() || trial.state() == v1::TRIAL_FAILED) return Printable(trial.message());
+  return Printable(
+      absl::StrCat(trial.message(), trial.message().empty() ? "" : "; ", trial.hint()));
+}
+
+std::vector<Line> HintLines(const std::vector<v1::TrialSummary>& trials) {
+  constexpr size_t kHintsShown = 3;
+  std::vector<std::pair<const v1::TrialSummary*, size_t>> found;  // the first with it, and how many
+  for (const v1::TrialSummary& trial : trials) {
+    if (trial.hint().empty() || trial.state() == v1::TRIAL_FAILED) continue;
+    const auto known = std::find_if(found.begin(), found.end(), [&trial](const auto& one) {
+      return one.first->hint() == trial.hint();
+    });
+    if (known != found.end()) {
+      ++known->second;
+    } else if (found.size() < kHintsShown) {
+      found.emplace_back(&trial, 1);
+    }
+  }
+  std::vector<Line> lines;
+  for (const auto& [trial, count] : found) {
+    const std::string others =
+        count == 1 ? "" : absl::StrCat(" and ", FormatCount(count - 1), " more");
+    lines.push_back({{TrialName(*trial), Style::kWarn},
+                     {absl::StrCat(others, ": ", Printable(trial->hint()))}});
+  }
+  return lines;
 }
 
 std::string RateText(const v1::TrialSummary& trial) {

@@ -76,6 +76,10 @@ std::string BestLossText(const v1::TrialSummary& trial);
 // The newest value of search.metric.
 std::string MetricText(const v1::TrialSummary& trial);
 // Means over the trial so far.
+// What the trial waits for, else how it ended, with what a person should know of its reports.
+std::string NoteText(const v1::TrialSummary& trial);
+// The last of these for people at the end, each once: "12/3 and 7 more: it reported nothing; …".
+std::vector<Line> HintLines(const std::vector<v1::TrialSummary>& trials);
 std::string RateText(const v1::TrialSummary& trial);  // "12.3k"; "-" when not known
 // Part of an optimizer step in which ranks communicate, hidden or not; "-" for a rank alone, which
 // has none.

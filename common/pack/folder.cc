@@ -20,8 +20,10 @@
 #include "common/limits.h"
 #include "common/pack/git.h"
 #include "common/pack/pack.h"
+#include "common/pack/pattern.h"
 #include "common/sha256.h"
 #include "common/status.h"
+#include "common/text.h"
 #include "common/unique_fd.h"
 #include "common/view.h"
 
@@ -134,6 +136,108 @@ bool HasRepository(const std::string& folder) {
   return false;
 }
 
+// Entries that one look at a folder takes: a work tree of a large project, and some seconds.
+constexpr int kWalkedMost = 200'000;
+
+// Calls visit(path, bytes) for each file and link below, path relative to `folder`. Folders of
+// version control, and those that `skips`, are not entered.
+template <typename Skips, typename Visit>
+void Walk(const std::string& folder, Skips skips, Visit visit) {
+  std::error_code code;
+  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied,
+                                         code);
+  for (int walked = 0; !code && entry != fs::recursive_directory_iterator() && walked < kWalkedMost;
+       entry.increment(code), ++walked) {
+    const std::string name = entry->path().filename().string();
+    std::error_code ignored;
+    if (entry->symlink_status(ignored).type() == fs::file_type::directory) {
+      const bool control = name == ".git" || name == ".hg" || name == ".svn";
+      if (control || skips(name)) entry.disable_recursion_pending();
+      continue;
+    }
+    const uintmax_t bytes = entry->is_symlink(ignored) ? 0 : entry->file_size(ignored);
+    visit(entry->path().lexically_relative(folder).string(), ignored ? 0 : bytes);
+  }
+}
+
+// Adds the files of the patterns.
+absl::Status Include(const std::string& folder, const std::vector<std::string>& patterns,
+                     std::vector<std::string>& files) {
+  if (patterns.empty()) return absl::OkStatus();
+  std::vector<size_t> found(patterns.size(), 0);
+  Walk(
+      folder, [](const std::string&) { return false; },
+      [&](const std::string& path, uintmax_t) {
+        bool wanted = false;
+        for (size_t i = 0; i < patterns.size(); ++i) {
+          if (!Matches(patterns[i], path)) continue;
+          ++found[i];
+          wanted = true;
+        }
+        if (wanted && files.size() <= 2 * limits::kCodeFiles) files.push_back(path);
+      });
+  for (size_t i = 0; i < patterns.size(); ++i) {
+    if (found[i] > 0) continue;
+    return absl::InvalidArgumentError(absl::StrCat("code: no file below the folder '", folder,
+                                                   "' matches '", patterns[i],
+                                                   "' of include; correct it, or remove it"));
+  }
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  return absl::OkStatus();
+}
+
+// Whether one would miss a file of this name: not what tools make anew, nor what is hidden.
+bool Matters(const std::string& name) {
+  if (name.starts_with('.') || name.ends_with('~')) return false;
+  const std::string kind = fs::path(name).extension().string();
+  constexpr std::array kMade = {".pyc", ".pyo", ".o", ".a", ".log", ".tmp", ".swp", ".out"};
+  return std::find(kMade.begin(), kMade.end(), kind) == kMade.end();
+}
+bool IsMadeFolder(const std::string& name) {
+  constexpr std::array kMade = {"build",  "dist",           "target", "out",  "wandb",
+                                "mlruns", "lightning_logs", "runs",   "logs", "htmlcov"};
+  return name.starts_with('.') || name.ends_with(".egg-info") ||
+         std::find(kLeftOut.begin(), kLeftOut.end(), name) != kLeftOut.end() ||
+         std::find(kMade.begin(), kMade.end(), name) != kMade.end();
+}
+
+// What the person should know of the files that stay behind. "": nothing.
+std::string LeftBehind(const std::string& folder, const std::vector<std::string>& travel) {
+  constexpr size_t kNamesShown = 3;
+  std::vector<Sized> left;
+  uint64_t bytes = 0;
+  Walk(folder, IsMadeFolder, [&](const std::string& path, uintmax_t size) {
+    if (std::binary_search(travel.begin(), travel.end(), path)) return;
+    if (!Matters(fs::path(path).filename().string())) return;
+    bytes += size;
+    left.push_back({path, size});
+  });
+  if (left.empty()) return "";
+  std::sort(left.begin(), left.end(), [](const Sized& a, const Sized& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.path < b.path;
+  });
+  std::string names;
+  for (size_t i = 0; i < left.size() && i < kNamesShown; ++i) {
+    absl::StrAppend(&names, i > 0 ? ", " : "", left[i].path);
+  }
+  const fs::path largest(left[0].path);
+  const bool alone = left.size() == 1 || !largest.has_extension();
+  const std::string pattern =
+      alone ? left[0].path
+            : (largest.parent_path() / ("*" + largest.extension().string())).string();
+  return absl::StrCat(
+      "git ignores ", left.size(), left.size() == 1 ? " file" : " files", " of the code's folder, ",
+      FormatBytes(static_cast<double>(bytes)), ", which stay behind: ", names,
+      left.size() > kNamesShown ? ", …" : "", "; if the program needs them, ",
+      bytes > limits::kCodeBytes
+          ? absl::StrCat(
+                "put them on the workers' hosts and name them by an absolute path, since at "
+                "most ",
+                limits::kCodeBytes >> 20, " MiB travel")
+          : absl::StrCat("write code: {folder: …, include: [", pattern, "]}"));
+}
+
 absl::StatusOr<std::string> ReadLink(const std::string& path) {
   std::string target(limits::kCodePathBytes + 1, '\0');
   const ssize_t bytes = readlink(path.c_str(), target.data(), target.size());
@@ -208,20 +312,26 @@ absl::Status WriteOne(int root, const FileView& file) {
 
 }  // namespace
 
-absl::StatusOr<PackedFolder> PackFolder(const std::string& folder) {
+absl::StatusOr<PackedFolder> PackFolder(const std::string& folder,
+                                        const std::vector<std::string>& include) {
   std::error_code code;
   if (!fs::is_directory(folder, code)) {
     return absl::InvalidArgumentError(
         absl::StrCat("code: '", folder, "' is not a folder; name one, relative to the file"));
   }
-  DT_ASSIGN_OR_RETURN(const Listed listed, List(folder));
+  DT_ASSIGN_OR_RETURN(Listed listed, List(folder));
+  DT_RETURN_IF_ERROR(Include(folder, include, listed.files));
   DT_ASSIGN_OR_RETURN(std::vector<File> files, ReadFiles(folder, listed.files));
+  std::vector<std::string> travel;
+  for (const File& file : files) travel.push_back(file.path);
+  std::sort(travel.begin(), travel.end());
   if (files.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("code: the folder '", folder, "' has no file to send",
                      listed.by_git ? ": git ignores what is in it" : "", "; name another"));
   }
   PackedFolder packed;
+  packed.note = LeftBehind(folder, travel);
   packed.files = static_cast<uint32_t>(files.size());
   DT_ASSIGN_OR_RETURN(packed.bytes, Pack(std::move(files)));
   packed.digest = Sha256Hex(packed.bytes);
@@ -229,9 +339,11 @@ absl::StatusOr<PackedFolder> PackFolder(const std::string& folder) {
     packed.revision = RevisionOf(folder);
     packed.changes = ChangesIn(folder);
   } else if (HasRepository(folder)) {
-    packed.note =
+    absl::StrAppend(
+        &packed.note, packed.note.empty() ? "" : "; ",
         "git was not asked about the work tree that the code's folder is in, or refused to answer "
-        "(git status there says why): what it tracks although a .gitignore names it did not travel";
+        "(git status there says why): what it tracks although a .gitignore names it did not "
+        "travel");
   }
   return packed;
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -29,7 +30,9 @@ struct PackedFolder {
 // In a git work tree: what git tracks or would track. Else every file but those of version control,
 // caches and virtual environments, and of what a .gitignore names; where there is one and git,
 // which reads it, cannot be asked, the folder is refused.
-absl::StatusOr<PackedFolder> PackFolder(const std::string& folder);
+// `include`: patterns (pattern.h) of files that travel besides. One without a file is an error.
+absl::StatusOr<PackedFolder> PackFolder(const std::string& folder,
+                                        const std::vector<std::string>& include = {});
 
 // Writes every file below `folder`, which is made and must not be there yet. What was begun is
 // removed again where it fails. Files are the owner's alone, and writable.

@@ -242,6 +242,7 @@ absl::Status ApplyAttemptEnded(DurableState& state, const v1::AttemptEnded& fact
                                                 : TrialMove::kAttemptEndsForGood));
   attempt->cause = fact.cause();
   attempt->message = fact.message();
+  attempt->hint = fact.hint();
   attempt->deciding_rank = fact.rank();
   attempt->last_step = fact.step();
   attempt->ended_wall_ms = wall_ms;
@@ -263,8 +264,7 @@ struct Result {
   Attempt& attempt;
 };
 
-// Where an evaluation or a checkpoint belongs. They count for the newest attempt alone: once
-// another has started, older ones are fenced off.
+// Where an evaluation or a checkpoint belongs; attempts before the newest are fenced off.
 template <typename Fact>
 absl::StatusOr<Result> ResultOf(DurableState& state, const Fact& fact, std::string_view name) {
   DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, name));

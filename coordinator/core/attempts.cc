@@ -62,6 +62,7 @@ v1::Record EndOfAttempt(const LiveAttempt& attempt, const Attempt& recorded, con
   fact.set_rank(end.rank);
   if (end.rank >= 0) fact.set_worker(recorded.members[end.rank].worker);
   fact.set_step(std::max(attempt.step, end.step));
+  fact.set_hint(attempt.hint);
   fact.set_retry_after_ms(backoff.has_value() ? absl::ToInt64Milliseconds(*backoff) : -1);
   if (attempt.latest.has_value()) *fact.mutable_last_row() = *attempt.latest;
   if (attempt.pace.tokens() > 0) *fact.mutable_pace() = attempt.pace;
@@ -358,6 +359,7 @@ void TakeStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status) {
   if (worker.rank == 0 && status.progress() >= 0) {  // not NaN
     attempt.progress = std::min(status.progress(), 1.0);
   }
+  if (worker.rank == 0) attempt.hint = CleanText(status.hint(), limits::kHintBytes);
   NoteEvaluation(attempt, rank, status, turn.now.steady);
   // Last: unequal data end the attempt.
   if (status.has_prepared()) NotePrepared(turn, attempt, worker.rank, status.prepared());

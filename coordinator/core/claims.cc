@@ -59,11 +59,14 @@ std::string DoubtAbout(const Claimant& claimant, const v1::RowChunk& rows) {
   if (HasToldItsRows(claimant.attempt)) {
     return absl::StrCat("a row of step ", rows.first_step(), " after it finished");
   }
-  if (rows.first_step() <= resumed) {
+  // A program that counts from 0 tells a row there.
+  const bool begins = claimant.program && rows.first_step() == 0 && resumed == 0 &&
+                      claimant.told.row == 0 && !claimant.told.first_row;
+  if (rows.first_step() <= resumed && !begins) {
     return absl::StrCat("a row of step ", rows.first_step(), "; the attempt resumed from step ",
                         resumed);
   }
-  if (rows.first_step() <= claimant.told.row) {
+  if (rows.first_step() <= claimant.told.row && !begins) {
     return absl::StrCat("a row of step ", rows.first_step(), " after that of step ",
                         claimant.told.row);
   }
@@ -79,7 +82,8 @@ std::string DoubtAbout(const Claimant& claimant, const v1::Evaluation& evaluatio
   // Only the newest attempt's are taken, so that its newest, if it has any, is the trial's.
   const std::vector<KnownEvaluation>& taken = claimant.trial.evaluations;
   if (!taken.empty() && taken.back().attempt == claimant.id.attempt &&
-      evaluation.step() <= taken.back().step) {
+      (evaluation.step() < taken.back().step ||
+       (evaluation.step() == taken.back().step && !claimant.program))) {
     return absl::StrCat("an evaluation of step ", evaluation.step(), " after that of step ",
                         taken.back().step);
   }

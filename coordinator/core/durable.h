@@ -48,6 +48,7 @@ struct Attempt {
   uint64_t last_step = 0;                   // once ended
   std::string reason;                       // of the placement
   std::string message;                      // of the end
+  std::string hint;                         // of a program's reports
   int64_t started_wall_ms = 0;
   int64_t running_wall_ms = 0;
   int64_t ended_wall_ms = 0;
@@ -282,7 +283,9 @@ void CountValidation(const Experiment& experiment, const KnownEvaluation& evalua
 template <typename Attempts>
 bool IsValid(const Attempts& attempts, uint32_t attempt, uint64_t step) {
   for (size_t later = attempt; later < attempts.size(); ++later) {
-    if (attempts[later].ran && attempts[later].resumed_step < step) return false;
+    if (!attempts[later].ran) continue;
+    const uint64_t resumed = attempts[later].resumed_step;  // 0: it began anew, at step 0 too
+    if (resumed < step || resumed == 0) return false;
   }
   return true;
 }

@@ -15,6 +15,7 @@
 #include "coordinator/core/quotas.h"
 #include "coordinator/core/rank_ends.h"
 #include "coordinator/core/schedule.h"
+#include "coordinator/core/summaries.h"
 #include "spec/sizes.h"
 #include "spec/spec.h"
 
@@ -347,10 +348,13 @@ static std::string ExplainState(const State& state, TrialId id, absl::Duration n
 
 std::string ExplainSentences(const State& state, TrialId id, absl::Duration now) {
   const Trial& trial = GetTrial(state.durable, id);
-  if (trial.mutations.empty()) return ExplainState(state, id, now);
+  const std::string hint = HintOf(state, id);
+  const std::string said =
+      absl::StrCat(ExplainState(state, id, now), hint.empty() ? "" : "; ", hint);
+  if (trial.mutations.empty()) return said;
   // A member of a population says whose weights it has.
   const size_t times = trial.mutations.size();
-  return absl::StrCat(ExplainState(state, id, now), "; it took over ",
+  return absl::StrCat(said, "; it took over ",
                       times == 1 ? "once: " : absl::StrCat(times, " times, at last: "),
                       trial.mutations.back().reason);
 }

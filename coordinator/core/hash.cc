@@ -40,7 +40,7 @@ void AddAttempt(Digest& digest, const Attempt& attempt) {
   }
   digest.Add(attempt.resume.has_value() ? attempt.resume->SerializeAsString() : std::string());
   digest.Add(attempt.resumed_step).Add(attempt.last_step);
-  digest.Add(attempt.reason).Add(attempt.message);
+  digest.Add(attempt.reason).Add(attempt.message).Add(attempt.hint);
   digest.Add(static_cast<uint64_t>(attempt.started_wall_ms));
   digest.Add(static_cast<uint64_t>(attempt.running_wall_ms));
   digest.Add(static_cast<uint64_t>(attempt.ended_wall_ms));

@@ -13,7 +13,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/limits.h"
 #include "common/mutant.h"
+#include "common/text.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/claims.h"
 #include "coordinator/core/orders.h"
@@ -131,7 +133,9 @@ void TakeRows(Turn& turn, const Sender& sender, v1::RowChunk& chunk, RowTotals* 
   if (!sender.recorded->ran && !Mutated(Mutant::kRowsBeforeRunning)) return;
   const std::string doubt = DoubtAbout(ClaimantOf(turn, sender), chunk);
   if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
-  turn.live().told[sender.recorded->token].row = chunk.last_step();
+  ToldSteps& told = turn.live().told[sender.recorded->token];
+  told.row = chunk.last_step();
+  told.first_row = true;
   ChunkToStore& out = turn.effects.chunks.emplace_back();
   out.attempt = sender.id;
   out.first_step = chunk.first_step();
@@ -203,6 +207,7 @@ void TakeEnded(Turn& turn, const Sender& sender, v1::Ended& ended) {
   const std::string doubt =
       over ? std::string() : DoubtAbout(ClaimantOf(turn, sender), ended, sender.rank);
   if (!doubt.empty()) return EndDoubted(turn, sender, doubt);
+  if (sender.rank == 0) sender.live->hint = CleanText(ended.hint(), limits::kHintBytes);
   const uint64_t target = sender.trial->target_steps;
   const bool endless = target == 0 && spec::IsProgram(sender.live->spec);
   TakeRankEnd(turn, *sender.live,

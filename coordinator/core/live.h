@@ -142,6 +142,7 @@ struct LiveAttempt {
   std::optional<v1::StepRow> latest;                       // newest logged step
   double seconds_per_step = kNotANumber;                   // smoothed, for display
   double progress = 0;                                     // that a program told, 0 to 1
+  std::string hint;                                        // of its reports, as rank 0 tells it
   v1::Pace pace;                                           // of the rows taken
 };
 
@@ -181,6 +182,7 @@ struct Standing {
 // The newest steps that were taken of an attempt: neither goes back. 0: none.
 struct ToldSteps {
   uint64_t row = 0;
+  bool first_row = false;  // that of step 0, which 0 in `row` does not tell
   // Since the start; of those before it the trial has the ones that are there.
   uint64_t checkpoint = 0;
 };

@@ -139,6 +139,7 @@ v1::AttemptSummary Summarize(const State& state, const Attempt& attempt, uint32_
   summary.set_last_step(of_live ? live->step : attempt.last_step);
   summary.set_cause(attempt.cause);
   summary.set_message(attempt.message);
+  summary.set_hint(of_live ? live->hint : attempt.hint);
   summary.set_reason(attempt.reason);
   summary.set_rank(attempt.deciding_rank);
   summary.set_lent(of_live && LenderOf(state.live, *live) != nullptr);

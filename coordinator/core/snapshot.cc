@@ -30,6 +30,7 @@ void Save(const Attempt& attempt, v1::SnapshotAttempt& out) {
   out.set_last_step(attempt.last_step);
   out.set_reason(attempt.reason);
   out.set_message(attempt.message);
+  out.set_hint(attempt.hint);
   out.set_started_wall_ms(attempt.started_wall_ms);
   out.set_running_wall_ms(attempt.running_wall_ms);
   out.set_ended_wall_ms(attempt.ended_wall_ms);
@@ -157,6 +158,7 @@ absl::StatusOr<Attempt> Load(v1::SnapshotAttempt& saved) {
   attempt.last_step = saved.last_step();
   attempt.reason = std::move(*saved.mutable_reason());
   attempt.message = std::move(*saved.mutable_message());
+  attempt.hint = std::move(*saved.mutable_hint());
   attempt.started_wall_ms = saved.started_wall_ms();
   attempt.running_wall_ms = saved.running_wall_ms();
   attempt.ended_wall_ms = saved.ended_wall_ms();

@@ -16,7 +16,10 @@ namespace dt {
 namespace {
 
 // The training loss is told by reports, and durable only once an attempt has ended.
-bool IsLive(const Experiment& experiment) { return experiment.spec.search().metric() == "loss"; }
+// A program's loss is an evaluation like any other metric.
+bool IsLive(const Experiment& experiment) {
+  return experiment.spec.search().metric() == "loss" && !spec::IsProgram(experiment.spec.base());
+}
 
 // A program may tell it beside its other metrics alone, and then logs no steps.
 double DurableLoss(const Experiment& experiment, const Trial& trial) {
@@ -189,13 +192,24 @@ void FillPrepared(const Trial& trial, v1::TrialSummary& summary) {
 double DurableMetricOf(const Experiment& experiment, const Trial& trial) {
   if (IsLive(experiment)) return DurableLoss(experiment, trial);
   const ValueSummary values = SummarizeValues(trial, &KnownEvaluation::metric);
-  return GoalOf(experiment) == search::Goal::kMaximize ? values.highest : values.lowest;
+  const double best =
+      GoalOf(experiment) == search::Goal::kMaximize ? values.highest : values.lowest;
+  // Version 0.2.0 took a program's loss for no evaluation.
+  const bool rows_alone = std::isnan(best) && experiment.spec.search().metric() == "loss";
+  return rows_alone ? DurableLoss(experiment, trial) : best;
 }
 
 double MetricOf(const State& state, const Experiment& experiment, uint32_t trial) {
   const Trial& it = experiment.trials[trial - 1];
   if (!IsLive(experiment)) return DurableMetricOf(experiment, it);
   return LatestLoss(experiment, it, FindLiveAttempt(state, {experiment.id, trial}));
+}
+
+std::string HintOf(const State& state, TrialId id) {
+  const Trial& trial = GetTrial(state.durable, id);
+  const LiveAttempt* live = FindLiveAttempt(state, id);
+  if (live != nullptr && !live->Is<Leaving>()) return live->hint;
+  return trial.attempts.empty() ? "" : trial.attempts.back().hint;
 }
 
 uint64_t ValidStep(const State& state, TrialId id) {
@@ -265,6 +279,7 @@ v1::TrialSummary Summarize(const State& state, TrialId id, absl::Duration now) {
   summary.set_step(ValidStep(state, id));
   summary.set_target_steps(trial.target_steps);
   if (live != nullptr) summary.set_progress(live->progress);
+  summary.set_hint(HintOf(state, id));
   *summary.mutable_assignments() = ExpandedOf(experiment, trial).assignments();
   FillLatest(trial, live, summary);
   FillPace(trial, live, summary);

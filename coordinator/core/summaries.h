@@ -22,6 +22,8 @@ v1::WorkerSummary SummarizeUnknown(const std::string& name, const WorkerMark& ma
 // A trial's value of search.metric: the loss of its newest row, or its best validation loss by
 // search.goal. NaN: none yet.
 double MetricOf(const State& state, const Experiment& experiment, uint32_t trial);
+// What a person should know of what the trial's program reports; "": nothing.
+std::string HintOf(const State& state, TrialId id);
 // The step that still counts.
 uint64_t ValidStep(const State& state, TrialId id);
 // Until the trial ends, at its present pace; negative: unknown.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -104,10 +105,10 @@ absl::StatusOr<RowTotals> CheckRows(const v1::RowChunk& chunk) {
                                chunk.first_step(), " to ", chunk.last_step(), " and holds others"));
   }
   RowTotals totals;
-  uint64_t previous = 0;
+  std::optional<uint64_t> previous;
   for (const v1::StepRow& row : rows.rows()) {
-    if (row.step() <= previous) {
-      return Refuse(absl::StrCat("a chunk's step ", row.step(), " follows step ", previous));
+    if (previous && row.step() <= *previous) {
+      return Refuse(absl::StrCat("a chunk's step ", row.step(), " follows step ", *previous));
     }
     previous = row.step();
     DT_RETURN_IF_ERROR(CheckCollectives(row));
@@ -217,6 +218,7 @@ absl::Status CheckItem(const v1::Item& item, std::vector<RowTotals>& totals) {
         return Refuse(absl::StrCat("an end's cause is ", static_cast<int>(item.ended().cause()),
                                    ", which this coordinator does not know; upgrade it first"));
       }
+      DT_RETURN_IF_ERROR(CheckText("an end's hint", item.ended().hint(), limits::kTextBytes));
       return CheckText("an end's message", item.ended().message(), limits::kTextBytes);
     case v1::Item::kCheckpoint:
       return CheckCheckpoint(item.checkpoint());

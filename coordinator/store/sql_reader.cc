@@ -2,6 +2,7 @@
 #include "coordinator/store/sql_reader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <map>
@@ -113,6 +114,21 @@ absl::StatusOr<Runs> ReadRuns(Statement& query, uint64_t experiment, uint32_t tr
   }
 }
 
+// The later value of a name is meant.
+void Join(const v1::Evaluation& more, v1::Evaluation& into) {
+  if (!std::isnan(more.loss())) into.set_loss(more.loss());
+  if (more.has_train_loss()) into.set_train_loss(more.train_loss());
+  if (more.has_hellaswag_acc()) into.set_hellaswag_acc(more.hellaswag_acc());
+  if (more.has_hellaswag_acc_norm()) into.set_hellaswag_acc_norm(more.hellaswag_acc_norm());
+  for (const v1::Metric& metric : more.metrics()) {
+    auto* all = into.mutable_metrics();
+    const auto known = std::find_if(all->begin(), all->end(), [&metric](const v1::Metric& each) {
+      return each.name() == metric.name();
+    });
+    (known == all->end() ? *all->Add() : *known) = metric;
+  }
+}
+
 }  // namespace
 
 std::string TokenBehindRow(uint32_t trial, uint64_t step, uint32_t attempt) {
@@ -213,7 +229,8 @@ absl::Status SqlReader::ReadEvaluations(const v1::ReadMetricsRequest& request, P
 
 absl::Status SqlReader::AddEvaluations(const v1::ReadMetricsRequest& request,
                                        std::vector<v1::EvaluationRow> rows, Page& page) {
-  std::map<uint32_t, Runs> runs;  // by trial
+  std::map<uint32_t, Runs> runs;   // by trial
+  std::map<uint32_t, int> newest;  // place in the page of a trial's last
   for (v1::EvaluationRow& row : rows) {
     auto known = runs.find(row.trial());
     if (known == runs.end()) {
@@ -222,6 +239,17 @@ absl::Status SqlReader::AddEvaluations(const v1::ReadMetricsRequest& request,
     }
     row.set_superseded(!IsValid(known->second, row.attempt(), row.evaluation().step()));
     if (row.superseded() && !request.all_attempts()) continue;
+    // What a program told of one step in several lines is one evaluation to who reads.
+    if (const auto last = newest.find(row.trial()); last != newest.end()) {
+      v1::EvaluationRow& before = *page.response.mutable_evaluations(last->second);
+      if (before.attempt() == row.attempt() &&
+          before.evaluation().step() == row.evaluation().step() &&
+          before.evaluation().split() == row.evaluation().split()) {
+        Join(row.evaluation(), *before.mutable_evaluation());
+        continue;
+      }
+    }
+    newest[row.trial()] = page.response.evaluations_size();
     *page.response.add_evaluations() = std::move(row);
   }
   return absl::OkStatus();

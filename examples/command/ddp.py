@@ -1,9 +1,10 @@
-"""A PyTorch DDP script as torchrun runs it: it knows nothing of dtrain, and prints a loss.
+"""A PyTorch DDP script as torchrun runs it: it knows nothing of dtrain, and prints a loss as a line of JSON.
 
     torchrun --nproc-per-node 2 ddp.py --lr 0.1
 """
 
 import argparse
+import json
 
 import torch
 import torch.distributed as dist
@@ -21,6 +22,8 @@ torch.manual_seed(0)
 model = DistributedDataParallel(torch.nn.Linear(8, 1).to(device))
 optimizer = torch.optim.SGD(model.parameters(), lr=options.lr)
 target = torch.arange(8.0, device=device)
+if rank == 0:
+    print(f"trains with {dist.get_world_size()} ranks", flush=True)
 generator = torch.Generator().manual_seed(rank)
 for step in range(1, options.steps + 1):
     inputs = torch.randn(64, 8, generator=generator).to(device)
@@ -30,6 +33,5 @@ for step in range(1, options.steps + 1):
     optimizer.step()
     dist.all_reduce(loss, op=dist.ReduceOp.SUM)
     if rank == 0 and step % 10 == 0:
-        ranks = dist.get_world_size()
-        print(f"step {step}: loss {loss.item() / ranks:.4f} with {ranks} ranks", flush=True)
+        print(json.dumps({"step": step, "loss": loss.item() / dist.get_world_size()}), flush=True)
 dist.destroy_process_group()

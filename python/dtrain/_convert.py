@@ -106,7 +106,7 @@ def trial(message: control_pb2.TrialSummary) -> results.Trial:
     return results.Trial(
         experiment=message.experiment, trial=message.trial, state=word(model_pb2.TrialState, message.state) or "",
         cause=word(model_pb2.Cause, message.cause), message=message.message, waiting=message.waiting,
-        parameters=assignments(message.assignments), attempts=message.attempts, step=message.step,
+        hint=message.hint, parameters=assignments(message.assignments), attempts=message.attempts, step=message.step,
         target_steps=unless_zero(message.target_steps),
         loss=number(message.latest.loss) if message.HasField("latest") else None, val_loss=number(message.val_loss),
         best_val_loss=number(message.best_val_loss), best_val_step=unless_zero(message.best_val_step),

@@ -3,6 +3,7 @@ travel stand in common/pack/pack.h and folder.h; the coordinator checks every pa
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import os
 import stat
@@ -10,6 +11,7 @@ import struct
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from typing import Callable, Iterator, Sequence
 
 from . import _limits
 from .errors import UsageError
@@ -119,6 +121,94 @@ def _in_full(folder: bytes, by_git: bytes) -> list[bytes]:
     return sorted(found)
 
 
+_WALKED = 200_000  # entries that one look at a folder takes
+_MADE_FILES = (b".pyc", b".pyo", b".o", b".a", b".log", b".tmp", b".swp", b".out")
+_MADE_FOLDERS = frozenset((b"build", b"dist", b"target", b"out", b"wandb", b"mlruns", b"lightning_logs", b"runs",
+                           b"logs", b"htmlcov"))
+
+
+def _walk(folder: bytes, skips: Callable[[bytes], bool]) -> Iterator[tuple[bytes, int]]:
+    """Path and size of each file and link below; folders of version control, and those that it skips, left out."""
+    walked = 0
+    for place, folders, files in os.walk(folder):
+        folders[:] = [one for one in folders if one not in (b".git", b".hg", b".svn") and not skips(one)]
+        links = [one for one in folders if os.path.islink(os.path.join(place, one))]
+        for name in files + links:
+            walked += 1
+            if walked > _WALKED:
+                return
+            path = os.path.join(place, name)
+            try:
+                size = 0 if os.path.islink(path) else os.path.getsize(path)
+            except OSError:
+                size = 0
+            yield os.path.relpath(path, folder), size
+
+
+def _parts(path: bytes) -> list[str]:
+    return [part for part in os.fsdecode(path).split("/") if part not in ("", ".")]
+
+
+def matches(pattern: str, path: bytes) -> bool:
+    """As common/pack/pattern.h: part by part, ** any number of parts, and a folder has everything below it."""
+    wanted, parts = _parts(os.fsencode(pattern)), _parts(path)
+    if not wanted:
+        return False
+    has = [[True] * (len(parts) + 1) for _ in range(len(wanted) + 1)]
+    for i in reversed(range(len(wanted))):
+        has[i][len(parts)] = wanted[i] == "**" and has[i + 1][len(parts)]
+        for j in reversed(range(len(parts))):
+            if wanted[i] == "**":
+                has[i][j] = has[i + 1][j] or has[i][j + 1]
+            else:
+                has[i][j] = fnmatch.fnmatchcase(parts[j], wanted[i]) and has[i + 1][j + 1]
+    return has[0][0]
+
+
+def _include(folder: bytes, patterns: Sequence[str], paths: list[bytes]) -> list[bytes]:
+    """Those paths and the files of the patterns."""
+    if not patterns:
+        return paths
+    every = [path for path, _ in _walk(folder, lambda name: False)]
+    found = set(paths)
+    for pattern in patterns:
+        matched = [path for path in every if matches(pattern, path)]
+        if not matched:
+            raise UsageError(f"code: no file below the folder '{os.fsdecode(folder)}' matches '{pattern}' of include; "
+                             "correct it, or remove it")
+        found.update(matched)
+    return sorted(found)
+
+
+def _is_made_folder(name: bytes) -> bool:
+    return name.startswith(b".") or name.endswith(b".egg-info") or name in _LEFT_OUT or name in _MADE_FOLDERS
+
+
+def _left_behind(folder: bytes, travel: list[bytes]) -> str:
+    """What the person should know of the files that git ignores; "": nothing."""
+    travels = set(travel)
+    left = []
+    for path, size in _walk(folder, _is_made_folder):
+        name = os.path.basename(path)
+        if path in travels or name.startswith(b".") or name.endswith(b"~") or name.endswith(_MADE_FILES):
+            continue
+        left.append((path, size))
+    if not left:
+        return ""
+    left.sort(key=lambda one: (-one[1], one[0]))
+    size = sum(one[1] for one in left)
+    names = ", ".join(os.fsdecode(path) for path, _ in left[:3]) + (", …" if len(left) > 3 else "")
+    largest = os.fsdecode(left[0][0])
+    extension = os.path.splitext(largest)[1]
+    pattern = os.path.join(os.path.dirname(largest), "*" + extension) if extension and len(left) > 1 else largest
+    fix = (f"write code: {{folder: …, include: [{pattern}]}}" if size <= _limits.CODE_BYTES else
+           "put them on the workers' hosts and name them by an absolute path, since at most "
+           f"{_limits.CODE_BYTES >> 20} MiB travel")
+    files = "1 file" if len(left) == 1 else f"{len(left)} files"
+    return (f"git ignores {files} of the code's folder, {size / 2**20:.1f} MiB, which stay behind: {names}; if the "
+            f"program needs them, {fix}")
+
+
 def _sized(folder: bytes, paths: list[bytes]) -> list[tuple[bytes, bytes, int]]:
     """Kind, path and size of each that is a file or a link."""
     sized = []
@@ -153,15 +243,16 @@ def _cut(text: bytes, limit: int) -> str:
     return "".join(one for one in lines if one == "\n" or one.isprintable()).strip("\n")
 
 
-def pack_folder(folder: str) -> Packed:
+def pack_folder(folder: str, include: Sequence[str] = ()) -> Packed:
     """In a git work tree: what git tracks or would track. Else every file but those of version control, caches and
-    virtual environments, and of what a .gitignore names. Raises UsageError where the folder cannot travel."""
+    virtual environments, and of what a .gitignore names; the files of the patterns besides. Raises UsageError where the
+    folder cannot travel."""
     if not os.path.isdir(folder):
         raise UsageError(f"code: '{folder}' is not a folder; name one, relative to the file")
     place = os.fsencode(folder)
     by_git = _git(place, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
     try:
-        sized = _sized(place, _outside(place) if by_git is None else _in_full(place, by_git))
+        sized = _sized(place, _include(place, include, _outside(place) if by_git is None else _in_full(place, by_git)))
         _check_sizes(sized)
         content = bytearray(_MAGIC)
         for kind, path, _ in sized:
@@ -177,14 +268,15 @@ def pack_folder(folder: str) -> Packed:
     if not sized:
         raise UsageError(f"code: the folder '{folder}' has no file to send"
                          f"{': git ignores what is in it' if by_git is not None else ''}; name another")
+    left = _left_behind(place, [path for _, path, _ in sized])
     packed = bytes(content)
     digest = hashlib.sha256(packed).hexdigest()
     if by_git is not None:
         revision = _cut(_git(place, "rev-parse", "--verify", "HEAD") or b"", _limits.NAME_BYTES)
         changes = ((_git(place, "status", "--porcelain", "--", ".") or b"") +
                    (_git(place, "diff", "--no-ext-diff", "--stat", "HEAD", "--", ".") or b""))
-        return Packed(packed, digest, len(sized), revision, _cut(changes, _limits.CODE_CHANGES_BYTES))
+        return Packed(packed, digest, len(sized), revision, _cut(changes, _limits.CODE_CHANGES_BYTES), left)
     note = ("git was not asked about the work tree that the code's folder is in, or refused to answer (git status "
             "there says why): what it tracks although a .gitignore names it did not travel"
             ) if _has_repository(place) else ""
-    return Packed(packed, digest, len(sized), note=note)
+    return Packed(packed, digest, len(sized), note="; ".join(filter(None, (left, note))))

@@ -78,16 +78,54 @@ _CODE_LINE = re.compile(r"""^code[ ]*:[ ]+(?:"(?P<double>[^"\\\n]*)"|'(?P<single
                         r"""(?P<plain>[^\s"'&*!|>%@`{}\[\],#][^\n]*?))[ \t]*(?:[ ]\#[^\n]*)?\r?$""", re.MULTILINE)
 
 
+# The same with what git ignores and is to travel: code: {folder: ., include: [data/*.bin]}.
+_CODE_MAP = re.compile(r"^code[ ]*:[ ]+\{(?P<map>[^{}\n]*)\}[ \t]*(?:[ ]\#[^\n]*)?\r?$", re.MULTILINE)
+_MAP_FOLDER = re.compile(r"""(?:^|,)[ ]*folder[ ]*:[ ]+["']?(?P<folder>[^"',\]]+?)["']?[ ]*(?:,|$)""")
+_MAP_INCLUDE = re.compile(r"(?:^|,)[ ]*include[ ]*:[ ]+\[(?P<include>[^\]]*)\]")
+_INCLUDE_LINE = re.compile(r"^code_include[ ]*:[ ]+\[(?P<include>[^\]\n]*)\][ \t]*(?:[ ]\#[^\n]*)?\r?$", re.MULTILINE)
+
+
+def _words(listed: str) -> list[str]:
+    return [one.strip().strip("\"'") for one in listed.split(",") if one.strip()]
+
+
+def _code_of(text: str) -> tuple[Any, list[str]]:
+    """Folder and patterns as a file's text has them."""
+    if found := _CODE_MAP.search(text):
+        folder = _MAP_FOLDER.search(found["map"])
+        include = _MAP_INCLUDE.search(found["map"])
+        return (folder["folder"] if folder else None), (_words(include["include"]) if include else [])
+    line = _CODE_LINE.search(text)
+    include = _INCLUDE_LINE.search(text)
+    return (next(one for one in line.groups() if one is not None) if line else None,
+            _words(include["include"]) if include else [])
+
+
+def _code(source: Source, text: Text, changes: Mapping[str, Any] | None) -> tuple[Any, Any]:
+    """Folder and patterns, as the caller has them."""
+    given: Mapping[str, Any] = changes or {}
+    named, patterns = given.get("code"), given.get("code_include")
+    if named is None:
+        named, listed = ((source.get("code"), source.get("code_include")) if isinstance(source, Mapping)
+                         else _code_of(text.text))
+        patterns = listed if patterns is None else patterns
+    if isinstance(named, Mapping):
+        return named.get("folder"), named.get("include", patterns)
+    return named, patterns
+
+
 def code_folder(source: Source, text: Text, changes: Mapping[str, Any] | None) -> str | None:
     """The folder of code that an experiment names, as a path that can be opened here. None: it names none."""
-    named: Any = (changes or {}).get("code")
-    if named is None and isinstance(source, Mapping):
-        named = source.get("code")
-    elif named is None and (line := _CODE_LINE.search(text.text)):
-        named = next(one for one in line.groups() if one is not None)
+    named, _ = _code(source, text, changes)
     if not isinstance(named, (str, os.PathLike)) or not os.fspath(named):
         return None  # what is no text, the coordinator refuses
     return os.path.normpath(os.path.join(text.folder, os.fspath(named)))
+
+
+def code_include(source: Source, text: Text, changes: Mapping[str, Any] | None) -> list[str]:
+    """The patterns of what travels of that folder although git ignores it."""
+    _, patterns = _code(source, text, changes)
+    return [one for one in patterns if isinstance(one, str)] if isinstance(patterns, (list, tuple)) else []
 
 
 def overrides(changes: Mapping[str, Any] | None) -> list[str]:

@@ -142,7 +142,8 @@ class Client:
               overrides: Mapping[str, Any] | None) -> tuple[_source.Text, _pack.Packed | None]:
         text = _source.read(experiment)
         folder = _source.code_folder(experiment, text, overrides)
-        packed = _pack.pack_folder(folder) if folder is not None else None
+        include = _source.code_include(experiment, text, overrides)
+        packed = _pack.pack_folder(folder, include) if folder is not None else None
         if packed is not None and packed.note:
             warnings.warn(packed.note, SubmitWarning, stacklevel=4)
         return text, packed

@@ -178,6 +178,8 @@ class Trial(_Ends, Shown):
     message: str
     waiting: str
     """Why it waits, in a line."""
+    hint: str
+    """What its program's reports lack: that there are none, which printed line was nearly one, what is left out."""
     parameters: dict[str, Value]
     attempts: int
     step: int

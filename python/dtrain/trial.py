@@ -30,13 +30,18 @@ def parameters():
     return json.loads(os.environ.get("DTRAIN_PARAMETERS") or "{}")
 
 
-def report(step, **metrics):
-    """Tells what was measured after `step`, which counts from 1 and rises. Of several ranks, rank 0 alone tells.
+def report(step, *named, **metrics):
+    """Tells what was measured after `step`, which counts from 0 or 1 and rises. Of several ranks, rank 0 alone tells.
 
     `loss`, `learning_rate`, `grad_norm`, `tokens` and the other columns of a step, where nothing else is there, are a
-    point of the training curves; anything else is an evaluation, which a search may go by. NaN is None.
+    point of the training curves; anything else is an evaluation, which a search may go by. What is told of one step in
+    several calls is one report. Names that are no names of Python come in a dict: report(3, {"val/AR@100": 0.5}). A
+    value that is no number is left out by itself, and the trial's log says so.
     """
-    _say(dict({"step": int(step)}, **{name: _number(value) for name, value in metrics.items()}))
+    line = {"step": _step(step)}
+    for several in (*named, metrics):
+        line.update((str(name), _number(value)) for name, value in several.items())
+    _say(line)
 
 
 def checkpoint(folder, step):
@@ -88,13 +93,28 @@ def should_stop():
 
 
 def _is_first():
-    return os.environ.get("RANK", "0") == "0"
+    # RANK is that of a launcher, which the trial may do without.
+    return os.environ.get("DTRAIN_RANK", os.environ.get("RANK", "0")) == "0"
+
+
+def _step(step):
+    """A whole number, or what the runner says is none."""
+    try:
+        whole = int(step)
+        return whole if whole == step else float(step)
+    except (TypeError, ValueError, OverflowError):
+        return str(step)[:100]
 
 
 def _number(value):
     if value is None or isinstance(value, (bool, int, float)):
         return value
-    return float(value)  # of NumPy and PyTorch
+    if isinstance(value, (str, bytes)):
+        return str(value)[:100]
+    try:
+        return float(value)  # of NumPy and PyTorch
+    except (TypeError, ValueError, RuntimeError):
+        return str(value)[:100]  # no number: the runner names it, and the training goes on
 
 
 def _say(line):

@@ -132,13 +132,36 @@ class Reader {
   }
 
   void ReadField(const Field& field, const YamlNode& node) {
+    if (field.path == "code" && node.kind == Kind::kMap) return ReadCode(field, node);
     set_.insert(field.path);
     if (field.type == FieldType::kTexts) {
-      ReadTexts(node, field.path, *out_.mutable_base()->mutable_command());
+      ReadTexts(node, field.path, spec::MutableTexts(*out_.mutable_base(), field.path));
     } else if (field.type == FieldType::kLabels) {
       ReadLabels(node, field.path, spec::MutableLabels(*out_.mutable_base(), field.path));
     } else if (const auto value = reading_.ReadValue(field, node, field.path)) {
       SetChecked(spec::SetField(*out_.mutable_base(), field.path, *value), node, field.path);
+    }
+  }
+  // code: {folder: ., include: [data/*.bin]}
+  void ReadCode(const Field& folder, const YamlNode& node) {
+    for (const YamlEntry& entry : node.entries) {
+      reading_.Place(entry.key == "include" ? "code_include" : "code", entry.value.mark);
+      if (entry.key == "folder" && entry.value.kind == Kind::kScalar) {
+        ReadField(folder, entry.value);
+      } else if (entry.key == "folder") {
+        reading_.RefuseKind(entry.value, "code.folder", "text");
+      } else if (entry.key == "include") {
+        ReadField(*spec::FindField("code_include"), entry.value);
+      } else {
+        reading_.Report(entry.mark, "code", "unknown_key",
+                        absl::StrCat("unknown key 'code.", entry.key, "'"),
+                        "write code: {folder: ., include: [data/*.bin]}");
+      }
+    }
+    if (set_.insert("code").second) {
+      reading_.Report(node.mark, "code", "missing", "code has no folder",
+                      "write code: {folder: ., include: [data/*.bin]}");
+      reading_.Silence("code_include");
     }
   }
   void ReadOwnField(const Field& field, const YamlNode& node) {

@@ -23,6 +23,15 @@ std::vector<Field> ProgramFields() {
            "Folder that the program starts in: relative to that of its code, or absolute.")
           .Fixed(),
       Text("code", kEmpty, "Folder that is packed and sent along, relative to this file.").Fixed(),
+      Row("code_include", kTexts, kEmpty,
+          "Patterns of files below that folder that travel although git ignores them, such as "
+          "data/*.bin; also `code: {folder: ., include: [data/*.bin]}`.")
+          .Fixed(),
+      Choice(
+          "launcher", {"auto", "torchrun", "none", "mpi", "accelerate"}, Depends("`auto`"),
+          "Whose variables tell the program its rank. auto: torchrun's on two slots and more, none "
+          "on one.")
+          .Fixed(),
       Integer(
           "steps", 0, kCountMax, "0",
           "The last step that a whole trial reports; its progress is shown as a share of it. 0: "

@@ -17,10 +17,6 @@ namespace fs = std::filesystem;
 
 class ProgramTest : public FleetTest {
  protected:
-  // In a file one brace begins a value, and two are a brace.
-  static std::string AsWritten(const std::string& text) {
-    return absl::StrReplaceAll(text, {{"{", "{{"}, {"}", "}}"}});
-  }
   // `text`: for the shell; "": the test adds a command.
   static v1::ExperimentSpec Program(const std::string& text, int ranks = 1, int64_t steps = 0) {
     v1::ExperimentSpec spec = OneTrial();
@@ -30,7 +26,7 @@ class ProgramTest : public FleetTest {
                              "retries.backoff"}) {
       spec.add_explicit_paths(path);
     }
-    spec.mutable_base()->set_run(AsWritten(text));
+    spec.mutable_base()->set_run(text);
     spec.mutable_base()->set_steps(steps);
     spec.mutable_base()->mutable_resources()->set_gpus(ranks);
     spec.mutable_base()->mutable_retries()->set_backoff_seconds(0);
@@ -90,8 +86,8 @@ class ProgramTest : public FleetTest {
             echo "{\"checkpoint\": \"at-$step\", \"step\": $step}" >&3;;
           esac
         done)";
-    spec.mutable_base()->set_run(absl::StrReplaceAll(
-        AsWritten(text), {{"@RATE", "{rate}"}, {"@FOLDER", cluster_.folder().path()}}));
+    spec.mutable_base()->set_run(
+        absl::StrReplaceAll(text, {{"@RATE", "{rate}"}, {"@FOLDER", cluster_.folder().path()}}));
     v1::Parameter& rate = *spec.add_parameters();
     rate.set_path("rate");
     for (const int value : {1, 5, 9, 13}) rate.add_values()->set_integer(value);
@@ -146,6 +142,37 @@ TEST_F(ProgramTest, OneThatSaysNothingAtAllFinishes) {
   StartPrograms({"w0"});
   const uint64_t experiment = cluster_.Submit(Program("exit 0"));
   ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
+}
+
+TEST_F(ProgramTest, WhatItsReportsLackOutlivesItAndTheCoordinator) {
+  StartPrograms({"w0"});
+  const uint64_t experiment =
+      cluster_.Submit(Program("echo 'step 30: train loss 4.4711, val loss 4.4746'"));
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED)) << cluster_.Logs(experiment);
+  const auto hint = [&] { return cluster_.Trial(experiment).hint(); };
+  EXPECT_EQ(hint().find("it reported nothing; nearly a report was \"step 30: train loss"), 0u)
+      << hint();
+  EXPECT_NE(hint().find(R"(print {"step": 30, "train_loss": 4.4711, "val_loss": 4.4746})"),
+            std::string::npos)
+      << hint();
+  const std::string before = hint();
+  cluster_.KillCoordinator();
+  cluster_.StartCoordinator();
+  EXPECT_EQ(hint(), before);
+}
+
+TEST_F(ProgramTest, AMetricThatIsCalledLossIsComparedBy) {
+  StartPrograms({"w0"});
+  v1::ExperimentSpec spec = Program(R"(for step in 0 1 2 3; do
+      echo "{\"step\": $step, \"loss\": $((5 + step))}"; done; exec tail -f /dev/null)");
+  spec.mutable_search()->set_metric("loss");
+  spec.mutable_base()->mutable_stop()->set_max_loss(7);
+  spec.add_explicit_paths("stop.max_loss");
+  const uint64_t experiment = cluster_.Submit(spec);
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED)) << cluster_.Logs(experiment);
+  const v1::TrialSummary trial = cluster_.Trial(experiment);
+  EXPECT_EQ(trial.cause(), v1::CAUSE_STOPPED_EARLY);
+  EXPECT_EQ(trial.metric_value(), 5);
 }
 
 TEST_F(ProgramTest, AFailureSaysItsStatusAndItsLastLine) {

@@ -238,6 +238,20 @@ class CodeTest(unittest.TestCase):
         beside = _source.Text("/a/b/f.yaml", "", folder="/a/b")
         self.assertEqual(_source.code_folder({"code": pathlib.Path("../c")}, beside, None), "/a/c")
 
+    def test_what_travels_although_git_ignores_it(self):
+        def both(source, changes=None):
+            text = _source.read(source)
+            return _source.code_folder(source, text, changes), _source.code_include(source, text, changes)
+
+        self.assertEqual(both("a: 1\ncode: {folder: src, include: [data/*.bin, 'w.pt']}  # x\n"),
+                         ("src", ["data/*.bin", "w.pt"]))
+        self.assertEqual(both("a: 1\ncode: {include: [a], folder: .}\n"), (".", ["a"]))
+        self.assertEqual(both("code: src\ncode_include: [a, b]\n"), ("src", ["a", "b"]))
+        self.assertEqual(both({"code": {"folder": "src", "include": ["a"]}}), ("src", ["a"]))
+        self.assertEqual(both({"code": "src", "code_include": ["a"]}), ("src", ["a"]))
+        self.assertEqual(both("a: 1\n", {"code": {"folder": "c", "include": ["d"]}}), ("c", ["d"]))
+        self.assertEqual(both("code: src\n"), ("src", []))
+
     def test_what_an_ignore_file_names_does_not_travel_and_one_that_cannot_be_read_is_refused(self) -> None:
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as empty:
             place = pathlib.Path(folder)
@@ -250,7 +264,12 @@ class CodeTest(unittest.TestCase):
             packed = _pack.pack_folder(folder)
             kept = [".gitignore", "deep/.gitignore", "deep/er/x.py", "sub/kept.log", "sub/secret", "train.py"]
             self.assertEqual(self.paths_in(packed.content), kept)
-            self.assertEqual(packed.note, "")
+            self.assertRegex(packed.note, r"^git ignores 1 file of the code's folder, .* stay behind: secret; ")
+            more = _pack.pack_folder(folder, ["out/**/b", "secret"])
+            self.assertEqual(self.paths_in(more.content), sorted([*kept, "out/a/b", "secret"]))
+            self.assertEqual(more.note, "")
+            with self.assertRaisesRegex(UsageError, "no file below the folder .* matches 'data/\\*'"):
+                _pack.pack_folder(folder, ["data/*"])
             with mock.patch.dict(os.environ, {"PATH": empty}):
                 with self.assertRaisesRegex(UsageError, "has a .gitignore, which git reads.*install git"):
                     _pack.pack_folder(folder)

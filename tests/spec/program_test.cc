@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "spec/search.h"
@@ -23,13 +24,9 @@ NamedValues Values() {
   return values;
 }
 
-std::string Plain(std::string_view text) {
-  const auto result = Substituted(text, Values());
-  return result.ok() ? *result : absl::StrCat("refused: ", result.status().message());
-}
+std::string Plain(std::string_view text) { return Substituted(text, Values())->text; }
 std::string Shell(std::string_view text) {
-  const auto result = Substituted(text, Values(), Insertion::kShell);
-  return result.ok() ? *result : absl::StrCat("refused: ", result.status().message());
+  return Substituted(text, Values(), Insertion::kShell)->text;
 }
 
 TEST(SubstitutedTest, PutsValuesWhereTheirNamesStand) {
@@ -56,15 +53,23 @@ TEST(SubstitutedTest, AShellGetsAValueInQuotesWhereItNeedsThem) {
             "train --lr 0.001 'big one'\\''s' '' '[0.9]'");
 }
 
-TEST(SubstitutedTest, RefusesWhatIsNoParameterWithTheFix) {
-  EXPECT_EQ(Plain("{lrr}"), "refused: '{lrr}' names no parameter; did you mean '{lr}'?");
-  EXPECT_EQ(Plain("{optimizer}"),
-            "refused: '{optimizer}' names no parameter; add it to parameters, or write "
-            "{{optimizer}} for the text itself");
-  EXPECT_EQ(Plain("a } b"), "refused: a '}' closes no parameter; write }} for a brace");
-  EXPECT_EQ(Plain("{print $1}"),
-            "refused: the '{' of '{print $1' begins no parameter; write {{ for a brace");
-  EXPECT_EQ(Plain("{lr"), "refused: the '{' of '{lr' begins no parameter; write {{ for a brace");
+TEST(SubstitutedTest, ABraceThatIsNoParametersNameStandsAsItIs) {
+  for (const char* text :
+       {"awk '{print $1}'", "echo '{\"step\": 1, \"deep\": {\"a\": {\"b\": 1}}}'", "a } b", "{lr",
+        "find . -exec rm {} ;", "echo {1..3} {a,b}", "python3 -c 'print(f\"{x:.3f} {y}\")'"}) {
+    EXPECT_EQ(Plain(text), text);
+  }
+  EXPECT_EQ(Plain("echo '{\"step\": {layers}, \"lr\": {lr}}'"),
+            "echo '{\"step\": 4, \"lr\": 0.001}'");
+  EXPECT_EQ(Plain("awk '{print $1}'; echo '{{\"a\": {layers}}}'"),
+            "awk '{print $1}'; echo '{\"a\": 4}'")
+      << "a pair goes on being one brace";
+}
+
+TEST(SubstitutedTest, TellsWhichNamesItHasAndWhichItDoesNotKnow) {
+  const Substitution found = *Substituted("{lr} {lrr} {print $1} {{layers}} ${model}", Values());
+  EXPECT_EQ(found.used, std::set<std::string>{"lr"});
+  EXPECT_EQ(found.unknown, std::set<std::string>{"lrr"});
 }
 
 // --- Experiments ---
@@ -130,6 +135,68 @@ TEST(ProgramTest, ATrialHasItsValuesAndItsFinalWords) {
   EXPECT_EQ(trials[1].values(1).value().integer(), 2);
   EXPECT_FALSE(trials[1].has_train());
   EXPECT_FALSE(trials[1].has_model());
+}
+
+TEST(ProgramTest, WordsOfWAndBStandForAllParameters) {
+  v1::ExperimentSpec spec =
+      Program({"${env}", "${interpreter}", "train.py", "${args}", "--", "${args_no_hyphens}",
+               "${args_no_boolean_flags}", "${args_json}", "sh -c ${args}"});
+  Sweep(spec, "lr", {NumberValue(0.1)});
+  Sweep(spec, "opt", {TextValue("a b")});
+  v1::Value no;
+  no.set_flag(false);
+  Sweep(spec, "fast", {no});
+  Sweep(spec, "resources.gpus", {IntegerValue(1)});
+  ASSERT_EQ(Problems(spec), Strings());
+  const std::vector<v1::Spec> trials = Resolved(spec);
+  ASSERT_EQ(trials.size(), 1);
+  EXPECT_EQ(Strings(trials[0].command().begin(), trials[0].command().end()),
+            (Strings{"/usr/bin/env", "python3", "train.py", "--lr=0.1", "--opt=a b", "--fast=false",
+                     "--", "lr=0.1", "opt=a b", "fast=false", "--lr=0.1", "--opt=a b",
+                     R"({"lr":0.1,"opt":"a b","fast":false})", "sh -c ${args}"}));
+  *spec.mutable_base()->add_command() = "${program}";
+  ASSERT_EQ(Problems(spec).size(), 1);
+  EXPECT_NE(Problems(spec)[0].find("write the name of the script"), std::string::npos);
+}
+
+std::vector<std::string> Questions(const v1::ExperimentSpec& spec) {
+  std::vector<std::string> texts;
+  for (const Issue& issue : Warnings(spec)) texts.push_back(ToString(issue));
+  return texts;
+}
+
+TEST(ProgramTest, ASweptParameterThatNothingNamesIsWarnedOf) {
+  v1::ExperimentSpec spec = Program({"python3", "train.py", "--lr={lr}"});
+  Sweep(spec, "lr", {NumberValue(0.1), NumberValue(0.2)});
+  Sweep(spec, "constant", {IntegerValue(1)});
+  Sweep(spec, "resources.gpus", {IntegerValue(1), IntegerValue(2)});
+  EXPECT_EQ(Questions(spec), Strings());
+  Sweep(spec, "width", {IntegerValue(1), IntegerValue(2)});
+  ASSERT_EQ(Questions(spec).size(), 1);
+  EXPECT_EQ(Questions(spec)[0].find("nothing in command names width; "), 0) << Questions(spec)[0];
+  spec.mutable_base()->add_command("${args}");
+  EXPECT_EQ(Questions(spec), Strings());
+}
+
+TEST(ProgramTest, ANameThatIsNearlyAParametersIsWarnedOf) {
+  v1::ExperimentSpec spec = Program({"./train", "{lr}", "{learning_rat}", "{print}"});
+  Sweep(spec, "lr", {NumberValue(0.1)});
+  Sweep(spec, "learning_rate", {NumberValue(0.1)});
+  EXPECT_EQ(Problems(spec), Strings());
+  EXPECT_EQ(Questions(spec),
+            Strings{"command[2]: '{learning_rat}' names no parameter, and stays as it is; did you "
+                    "mean '{learning_rate}'?"});
+}
+
+TEST(ProgramTest, ALauncherIsSettledAtSubmitAndOneOfAnOldJournalStaysAsItWas) {
+  v1::ExperimentSpec spec = Program({"./train"});
+  EXPECT_EQ(Problems(spec), Strings());
+  EXPECT_EQ(Resolved(spec)[0].launcher(), "");
+  Freeze(spec, "cpu", 1);
+  EXPECT_EQ(Resolved(spec)[0].launcher(), "auto");
+  spec.mutable_base()->set_launcher("slurm");
+  spec.add_explicit_paths("launcher");
+  EXPECT_EQ(Problems(spec).size(), 1);
 }
 
 TEST(ProgramTest, FieldsOfTheTableKeepTheirMeaningAndTrainersNamesAreFree) {
@@ -311,17 +378,6 @@ TEST(ProgramTest, WhatValuesMakeOfACommandIsBounded) {
   EXPECT_NE(problems[0].find("has more than 131072 bytes; put the values into a file or a script"),
             std::string::npos)
       << problems[0];
-}
-
-TEST(ProgramTest, UnknownNamesAreRefusedWithTheirPlace) {
-  v1::ExperimentSpec spec = Program({"./run", "{lerning_rate}"});
-  Sweep(spec, "learning_rate", {NumberValue(0.1)});
-  spec.mutable_base()->set_workdir("/data/{nothing}");
-  EXPECT_EQ(Problems(spec),
-            (Strings{"command[1]: '{lerning_rate}' names no parameter; did you mean "
-                     "'{learning_rate}'?",
-                     "workdir: '{nothing}' names no parameter; add it to parameters, or write "
-                     "{{nothing}} for the text itself"}));
 }
 
 TEST(ProgramTest, AMetricOfAnyNameNeedsAGoalWhereItsNameTellsNone) {

@@ -255,6 +255,7 @@ void AgentTurn::EndHeld(v1::Cause cause, std::string_view message, int exit_stat
   ended.set_message(CleanText(message, limits::kTextBytes));
   ended.set_step(attempt.step);
   ended.set_exit_status(exit_status);
+  ended.set_hint(attempt.hint);
   s_.buffer.Push(std::move(item));
 }
 

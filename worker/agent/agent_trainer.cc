@@ -117,7 +117,7 @@ void AgentTurn::TakeFrame(const frames::StepDone& frame) {
   if (!attempt) return;
   v1::StepRow row = RowFromJson(frame.row);
   const uint64_t before = attempt->latest ? attempt->latest->step() : 0;
-  if (row.step() <= before) {
+  if (attempt->latest && row.step() <= before) {
     // The coordinator would refuse the row, and with it everything after it.
     Kill(absl::StrCat("was killed: its step ", row.step(), " followed step ", before));
     return;
@@ -135,6 +135,7 @@ void AgentTurn::TakeFrame(const frames::Progress& frame) {
   attempt->evaluation_parts = frame.evaluation_parts;
   attempt->evaluated_parts = std::min(frame.evaluated_parts, frame.evaluation_parts);
   if (frame.share) attempt->progress = std::clamp(*frame.share, 0.0, 1.0);
+  if (frame.hint) attempt->hint = CleanText(*frame.hint, limits::kHintBytes);
 }
 
 void AgentTurn::TakeFrame(const frames::Eval& frame) {
@@ -177,6 +178,7 @@ void AgentTurn::TakeFrame(const frames::End& frame) {
   attempt->step = std::max(attempt->step, frame.step);
   v1::Cause cause = CauseFromWord(frame.cause);
   std::string message = frame.message;
+  attempt->hint = CleanText(frame.hint, limits::kHintBytes);
   if (Saves(attempt->stop) && cause == v1::CAUSE_CANCELLED) {
     cause = v1::CAUSE_PREEMPTED;
     message = absl::StrCat(WhySaved(*attempt), "; the trainer saved and stopped");

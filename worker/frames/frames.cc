@@ -50,11 +50,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StoreUp, token, address)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Running, token, resumed_step)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StepDone, token, row)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Progress, token, step, evaluated_parts,
-                                                evaluation_parts, share)
+                                                evaluation_parts, share, hint)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckpointDone, token, step, path, manifest_hash,
                                                 bytes, seconds, loss, best)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckpointRemoved, token, step, path)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(End, token, cause, message, step)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(End, token, cause, message, step, hint)
 
 using nlohmann::json;
 
@@ -70,6 +70,12 @@ static void ReadNumber(const json& j, const char* key, double& number) {
   if (found == j.end()) return;
   number = found->is_null() ? std::numeric_limits<double>::quiet_NaN() : found->get<double>();
 }
+// The same where it may not have been said at all.
+static void ReadSaid(const json& j, const char* key, std::optional<double>& number) {
+  if (!j.contains(key)) return;
+  number = 0;
+  ReadNumber(j, key, *number);
+}
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(NetworkFigure, op, axis, over, ranks, hosts, bytes,
                                                 rounds, seconds, least_seconds, most_seconds)
 static void to_json(json& j, const Eval& eval) {
@@ -79,7 +85,7 @@ static void to_json(json& j, const Eval& eval) {
   if (eval.hellaswag_acc) j["hellaswag_acc"] = *eval.hellaswag_acc;
   if (eval.hellaswag_acc_norm) j["hellaswag_acc_norm"] = *eval.hellaswag_acc_norm;
   if (!eval.samples.empty()) j["samples"] = eval.samples;
-  if (eval.train_loss) j["train_loss"] = *eval.train_loss;
+  if (eval.train_loss) j["train_loss"] = *eval.train_loss;  // null: told, and no number
   if (!eval.metrics.empty()) j["metrics"] = eval.metrics;
   if (eval.network) j["network"] = *eval.network;
 }
@@ -92,10 +98,10 @@ static void from_json(const json& j, Eval& eval) {
   eval.seconds = j.value("seconds", absent.seconds);
   ReadNumber(j, "loss", eval.loss);
   ReadNumber(j, "perplexity_mean", eval.perplexity_mean);
-  eval.hellaswag_acc = j.value("hellaswag_acc", absent.hellaswag_acc);
-  eval.hellaswag_acc_norm = j.value("hellaswag_acc_norm", absent.hellaswag_acc_norm);
+  ReadSaid(j, "hellaswag_acc", eval.hellaswag_acc);
+  ReadSaid(j, "hellaswag_acc_norm", eval.hellaswag_acc_norm);
   eval.samples = j.value("samples", absent.samples);
-  eval.train_loss = j.value("train_loss", absent.train_loss);
+  ReadSaid(j, "train_loss", eval.train_loss);
   if (const auto metrics = j.find("metrics"); metrics != j.end()) {
     for (const auto& [name, value] : metrics->items()) {
       ReadNumber(*metrics, name.c_str(), eval.metrics[name]);

@@ -133,6 +133,8 @@ struct Progress {
   uint64_t evaluated_parts = 0;
   uint64_t evaluation_parts = 0;
   std::optional<double> share;  // done of the whole, 0 to 1, as a program tells it
+  // What a person should know of a program's reports now; "": no longer anything.
+  std::optional<std::string> hint;
 };
 // How long the ranks of an axis took for one operation; as v1::NetworkFigure.
 struct NetworkFigure {
@@ -180,6 +182,7 @@ struct End {
                       // trainer_crash | worker_fault: the host failed it before a program ran
   std::string message;
   uint64_t step = 0;
+  std::string hint;  // as Progress has it
 };
 
 using ToTrainer = std::variant<Start, Connect, Stop, Registered, Exit>;

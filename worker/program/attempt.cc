@@ -56,7 +56,10 @@ absl::StatusOr<std::string> FindProgram(const std::string& word, const Environme
 }  // namespace
 
 Attempt::Attempt(frames::Start start, Host host, Say say)
-    : start_(std::move(start)), host_(std::move(host)), say_(std::move(say)) {}
+    : start_(std::move(start)),
+      host_(std::move(host)),
+      say_(std::move(say)),
+      printed_(start_.metric) {}
 
 void Attempt::Log(const std::string& text) { printed_.Note("dtrain: " + text); }
 
@@ -135,7 +138,7 @@ absl::Status Attempt::Launch(Instant now) {
   }
   keeping_.emplace(start_, spec_, resume_ ? std::optional(resume_->id) : std::nullopt);
   DT_ASSIGN_OR_RETURN(place.checkpoint_folder, keeping_->MakeFolder());
-  telling_.emplace(Course{start_.token, resumed, spec_.steps, place.rungs}, now);
+  telling_.emplace(Course{start_.token, resumed, spec_.steps, place.rungs, start_.metric}, now);
   DT_ASSIGN_OR_RETURN(const std::string folder,
                       FolderOf(spec_, start_.code_folder, host_.scratch + "/files"));
   std::vector<std::string> words = WordsOf(spec_);
@@ -237,7 +240,10 @@ void Attempt::Serve(Instant now) {
   ReadReports(now);
   printed_.Serve(now.steady);
   TakePrinted(now);
-  if (IsRoot()) Pass(telling_->Tend(now));
+  if (IsRoot()) {
+    Pass(telling_->Tend(now));
+    SayHint();
+  }
   if (stage_ == Stage::kWinding && !WindsOn(now.steady)) {
     if (!unread_.empty() && !overlong_) TakeLine(std::exchange(unread_, {}), now);
     printed_.Finish(now.steady);
@@ -340,6 +346,13 @@ void Attempt::Pass(const Keeping::Told& told) {
   for (const std::string& complaint : told.complaints) Log(complaint);
 }
 
+void Attempt::SayHint() {
+  std::string hint = telling_->Hint(Telling::When::kRunning, printed_.near());
+  if (hint == hint_) return;
+  hint_ = std::move(hint);
+  say_(frames::Progress{.token = start_.token, .step = telling_->step(), .hint = hint_});
+}
+
 void Attempt::Fail(const absl::Status& error) {
   // Before the program runs, what the system refuses is no fault of it.
   const char* cause = error.code() == kConfigError ? "config"
@@ -349,6 +362,11 @@ void Attempt::Fail(const absl::Status& error) {
 }
 
 void Attempt::End(const Ending& ending) {
+  // One that did not get to its end may have been about to report.
+  const auto when = ending.cause == std::string_view("finished") ? Telling::When::kEnded
+                                                                 : Telling::When::kRunning;
+  const std::string hint =
+      telling_ && IsRoot() ? telling_->Hint(when, printed_.near()) : std::string();
   keeping_.reset();
   reports_.Reset();
   const absl::Status removed = RemoveAll(host_.scratch);
@@ -358,6 +376,7 @@ void Attempt::End(const Ending& ending) {
   end.cause = ending.cause;
   end.message = ending.message;
   end.step = telling_ ? telling_->step() : 0;
+  end.hint = hint;
   say_(end);
   stage_ = Stage::kOver;
 }

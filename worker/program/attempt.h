@@ -78,6 +78,7 @@ class Attempt {
   void TakePrinted(Instant now);
   void Pass(const Telling::Said& said);
   void Pass(const Keeping::Told& told);
+  void SayHint();
   void Fail(const absl::Status& error);
   void End(const Ending& ending);
   void Log(const std::string& text);
@@ -106,6 +107,7 @@ class Attempt {
   Printed printed_;
   bool took_printed_ = false;
   std::optional<Telling> telling_;
+  std::string hint_;  // the last said
   std::optional<Keeping> keeping_;
 };
 

@@ -47,21 +47,90 @@ std::string Line(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-void SetRanks(const frames::Start& start, const Place& place, Environment& to) {
+// What sets the variables of a rank.
+enum class Ranks { kNone, kTorchrun, kMpi };
+Ranks RanksOf(const frames::Start& start, const ProgramSpec& spec) {
+  if (spec.launcher == "none") return Ranks::kNone;
+  if (spec.launcher == "mpi") return Ranks::kMpi;
+  // Many a script that finds a RANK takes its way for several.
+  const bool where_several = spec.launcher == "auto" || spec.launcher == "accelerate";
+  return where_several && start.world_size == 1 ? Ranks::kNone : Ranks::kTorchrun;
+}
+
+void SetStore(const Place& place, Environment& to) {
+  const size_t colon = place.store_address.rfind(':');
+  std::string host = place.store_address.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
+  to["MASTER_ADDR"] = host;
+  to["MASTER_PORT"] = colon == std::string::npos ? "" : place.store_address.substr(colon + 1);
+}
+
+void SetTorchrun(const frames::Start& start, Environment& to) {
   to["RANK"] = absl::StrCat(start.rank);
   to["WORLD_SIZE"] = absl::StrCat(start.world_size);
   to["LOCAL_RANK"] = absl::StrCat(start.local_rank);
   to["LOCAL_WORLD_SIZE"] = absl::StrCat(start.local_world_size);
   to["GROUP_RANK"] = absl::StrCat(start.node_rank);
   to["NODE_RANK"] = absl::StrCat(start.node_rank);
-  const size_t colon = place.store_address.rfind(':');
-  std::string host = place.store_address.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
-  to["MASTER_ADDR"] = host;
-  to["MASTER_PORT"] = colon == std::string::npos ? "" : place.store_address.substr(colon + 1);
   to["TORCHELASTIC_RUN_ID"] =
       absl::StrCat("dtrain-", start.experiment, "-", start.trial, "-", start.attempt);
   to["TORCHELASTIC_RESTART_COUNT"] = absl::StrCat(start.attempt > 0 ? start.attempt - 1 : 0);
+}
+
+// Those of Open MPI's mpirun, and the few of MPICH's and Intel's that scripts read.
+void SetMpi(const frames::Start& start, Environment& to) {
+  const std::string rank = absl::StrCat(start.rank), size = absl::StrCat(start.world_size);
+  const std::string local_rank = absl::StrCat(start.local_rank);
+  const std::string local_size = absl::StrCat(start.local_world_size);
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"}) to[name] = rank;
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "OMPI_UNIVERSE_SIZE", "PMI_SIZE"})
+    to[name] = size;
+  for (const char* name :
+       {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_NODE_RANK", "MPI_LOCALRANKID"}) {
+    to[name] = local_rank;
+  }
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) to[name] = local_size;
+}
+
+void SetRanks(const frames::Start& start, const ProgramSpec& spec, const Place& place,
+              Environment& to) {
+  // The worker's own launcher speaks of the worker.
+  std::erase_if(to, [](const auto& variable) {
+    return IsVariableOfWorker(variable.first) && variable.first != "CUDA_VISIBLE_DEVICES";
+  });
+  switch (RanksOf(start, spec)) {
+    case Ranks::kNone:
+      break;
+    case Ranks::kTorchrun:
+      SetTorchrun(start, to);
+      SetStore(place, to);
+      break;
+    case Ranks::kMpi:
+      SetMpi(start, to);
+      SetStore(place, to);
+      break;
+  }
+  if (spec.launcher != "accelerate") return;
+  // As accelerate launch passes on what nobody chose otherwise.
+  to.emplace("ACCELERATE_USE_CPU", place.cuda ? "false" : "true");
+  to.emplace("ACCELERATE_MIXED_PRECISION", "no");
+  to.emplace("ACCELERATE_DYNAMO_BACKEND", "no");
+}
+
+// "torchrun's variables, rank 0 of 2"
+std::string RanksText(const frames::Start& start, const ProgramSpec& spec) {
+  const std::string rank = absl::StrCat("rank ", start.rank, " of ", start.world_size);
+  const std::string of = spec.launcher == "accelerate" ? "accelerate's" : "torchrun's";
+  switch (RanksOf(start, spec)) {
+    case Ranks::kNone:
+      return absl::StrCat("no launcher's variables",
+                          start.world_size > 1 ? "; DTRAIN_RANK says it is " + rank : "");
+    case Ranks::kTorchrun:
+      return absl::StrCat(of, " variables, ", rank);
+    case Ranks::kMpi:
+      return absl::StrCat("mpirun's variables, ", rank);
+  }
+  return "";
 }
 
 // The gang's devices on this host, so that cuda:$LOCAL_RANK is this rank's; none on a CPU slot.
@@ -78,6 +147,9 @@ void SetDevices(const frames::Start& start, const Place& place, Environment& to)
 
 void SetTrial(const frames::Start& start, const ProgramSpec& spec, const Place& place,
               Environment& to) {
+  to["DTRAIN_RANK"] = absl::StrCat(start.rank);
+  to["DTRAIN_WORLD_SIZE"] = absl::StrCat(start.world_size);
+  to["DTRAIN_LOCAL_RANK"] = absl::StrCat(start.local_rank);
   to["DTRAIN_EXPERIMENT"] = absl::StrCat(start.experiment);
   to["DTRAIN_NAME"] = CleanText(start.experiment_name, limits::kNameBytes);
   to["DTRAIN_TRIAL"] = absl::StrCat(start.trial);
@@ -90,8 +162,6 @@ void SetTrial(const frames::Start& start, const ProgramSpec& spec, const Place& 
   to["DTRAIN_REPORT"] = place.report;
   to["DTRAIN_REPORT_FD"] = absl::StrCat(kReportFd);
   to["DTRAIN_CHECKPOINT_DIR"] = place.checkpoint_folder;
-  to.erase("DTRAIN_RESUME");
-  to.erase("DTRAIN_RESUME_STEP");
   if (place.resume_folder.empty()) return;
   to["DTRAIN_RESUME"] = place.resume_folder;
   to["DTRAIN_RESUME_STEP"] = absl::StrCat(place.resume_step);
@@ -124,6 +194,7 @@ absl::StatusOr<ProgramSpec> SpecOf(const json& spec) {
     program.command = spec.value("command", program.command);
     program.run = spec.value("run", "");
     program.workdir = spec.value("workdir", "");
+    program.launcher = spec.value("launcher", "");
     program.steps = static_cast<uint64_t>(std::max<int64_t>(0, Whole(spec.value("steps", json()))));
     program.seed = Whole(spec.value("seed", json()));
     program.parameters = json::object();
@@ -168,7 +239,8 @@ std::string Announcement(const frames::Start& start, const ProgramSpec& spec,
   what = Printable(CleanText(what, kAnnouncedBytes));
   return absl::StrCat(
       "runs ", what, cut ? "…" : "", " in ", folder, ", submitted by ",
-      start.submitted_by.empty() ? "nobody who gave a name" : Printable(start.submitted_by));
+      start.submitted_by.empty() ? "nobody who gave a name" : Printable(start.submitted_by), "; ",
+      RanksText(start, spec));
 }
 
 Environment Permitted(const Environment& all, const std::vector<std::string>& more) {
@@ -202,7 +274,7 @@ Environment Permitted(const Environment& all, const std::vector<std::string>& mo
 absl::StatusOr<Environment> EnvironmentOf(const frames::Start& start, const ProgramSpec& spec,
                                           const Place& place, Environment environment) {
   for (const auto& [name, value] : spec.environment) environment[name] = value;
-  SetRanks(start, place, environment);
+  SetRanks(start, spec, place, environment);
   SetDevices(start, place, environment);
   SetTrial(start, spec, place, environment);
   environment.emplace("OMP_NUM_THREADS", absl::StrCat(place.threads));

@@ -27,6 +27,8 @@ struct ProgramSpec {
   std::string workdir;
   uint64_t steps = 0;
   int64_t seed = 0;
+  // auto | torchrun | none | mpi | accelerate; "": of a version that set torchrun's always.
+  std::string launcher;
   nlohmann::json parameters;  // values by name, and the seed
   Environment environment;    // resources.env
   int32_t keep_latest = 1;
@@ -36,7 +38,7 @@ absl::StatusOr<ProgramSpec> SpecOf(const nlohmann::json& spec);
 // A hash of what must not differ for a checkpoint to be this trial's. In a population without the
 // values, and with them the words of the command, which change while it trains.
 std::string HashOf(const frames::Start& start, const ProgramSpec& spec);
-// One line for the trial's log: what runs, where, and who submitted it.
+// One line for the trial's log: what runs, where, who submitted it, whose variables say its rank.
 std::string Announcement(const frames::Start& start, const ProgramSpec& spec,
                          const std::string& folder);
 // The program and its arguments: the command's words, or a shell with the text.

@@ -26,6 +26,10 @@ constexpr size_t kRestBytes = 4 << 20;
 // dtrain` may lie between them.
 constexpr absl::Duration kHold = absl::Seconds(1);
 
+// A program whose first so many lines have nothing of a report is not one that nearly reports; each
+// look costs some microseconds.
+constexpr int kLinesLooked = 20'000;
+
 // To the trial's log. Who reads it takes all there is, so that it waits for no more than that.
 void PassOn(std::string_view text) {
   while (!text.empty()) {
@@ -103,11 +107,29 @@ void Printed::TakeText(std::string_view text, absl::Duration now) {
 
 void Printed::TakeLine(std::string_view line, absl::Duration now) {
   line = WithoutSpace(line);
-  if (!reports_ || !line.starts_with('{') || !line.ends_with('}')) return;
-  if (!std::holds_alternative<Report>(ReadReport(line))) return;
+  // A bar draws itself anew in its line.
+  line.remove_prefix(line.rfind('\r') + 1);
+  if (!reports_ || line.empty()) return;
+  if (line.starts_with('{') && line.ends_with('}') && TakeReport(line)) {
+    newest_at_ = now;
+  } else if ((!near_ || !near_->close) && looked_ < kLinesLooked) {
+    ++looked_;
+    std::optional<NearMiss> near = FindNearMiss(line, metric_);
+    if (near && (!near_ || near->close)) near_ = std::move(near);
+  }
+}
+
+bool Printed::TakeReport(std::string_view line) {
+  const auto read = ReadReport(line, metric_);
+  const auto* report = std::get_if<Report>(&read);
+  if (report == nullptr) return false;
+  // Logs are of JSON too: one whose line has but texts is none.
+  const bool tells = !report->numbers.empty() || report->checkpoint || report->progress ||
+                     (report->flaws.empty() && report->step_word == "step");
+  if (!tells) return false;
   due_.emplace_back(line);
   due_bytes_ += line.size();
-  newest_at_ = now;
+  return true;
 }
 
 std::optional<std::string> Printed::Next(absl::Duration now) {

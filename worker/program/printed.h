@@ -5,8 +5,10 @@
 //         one, so that a program that knows nothing of dtrain's descriptor need not learn of it;
 //         any other line is a line of the log and no more.
 // Threads: one, which a reader of our own standard output that stands still would hold up.
+//         A line that was nearly a report is kept for a hint, the first.
 // Bounds: kPrintedBytes of reports that wait; beyond it the program waits, as at its descriptor.
-//         A line above limits::kProgramLineBytes is no report.
+//         A line above limits::kProgramLineBytes is no report. kLinesLooked lines are looked at for
+//         one that was nearly a report.
 // Tests:  tests/worker/program/program_test.cc
 #pragma once
 
@@ -15,15 +17,20 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/unique_fd.h"
+#include "worker/program/near_miss.h"
 
 namespace dt::program {
 
 class Printed {
  public:
+  // `metric`: the name that the search goes by.
+  explicit Printed(std::string metric) : metric_(std::move(metric)) {}
+
   // The program's end.
   absl::StatusOr<UniqueFd> Open();
 
@@ -38,6 +45,8 @@ class Printed {
   std::optional<std::string> Next(absl::Duration now);
   // It reports by its descriptor or FIFO. From now on nothing that it prints is a report.
   void LeaveReports();
+  // The first line that was nearly a report; one with all that a report needs before others.
+  const std::optional<NearMiss>& near() const { return near_; }
 
   // -1: there is nothing to wait for.
   int PollFd() const;
@@ -49,8 +58,10 @@ class Printed {
   Read Pass(absl::Duration now);
   void TakeText(std::string_view text, absl::Duration now);
   void TakeLine(std::string_view line, absl::Duration now);
+  bool TakeReport(std::string_view line);  // whether it is one
   bool Full() const;
 
+  const std::string metric_;
   UniqueFd pipe_;
   std::string unread_;     // of a line
   bool overlong_ = false;  // the line that is being read
@@ -60,6 +71,8 @@ class Printed {
   std::deque<std::string> due_;
   size_t due_bytes_ = 0;
   absl::Duration newest_at_ = -absl::InfiniteDuration();
+  std::optional<NearMiss> near_;
+  int looked_ = 0;
 };
 
 }  // namespace dt::program

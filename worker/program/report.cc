@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/limits.h"
 #include "common/metric_name.h"
 #include "common/text.h"
@@ -49,120 +52,194 @@ constexpr std::array<std::string_view, 26> kRowColumns = {"loss",
                                                           "peak_flops",
                                                           "noise_scale_tokens"};
 
-// JSON has no word for what is not finite, and Python's writer uses these.
-std::string WithNull(std::string_view line) {
+// Begins a text that stands for a number beyond the range of a double. JSON of a program may hold
+// it too, and means the same then.
+constexpr char kBeyond = '\1';
+
+bool IsNotFinite(std::string_view word) {
+  if (!word.empty() && (word[0] == '-' || word[0] == '+')) word.remove_prefix(1);
+  std::string lower(word);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower == "nan" || lower == "inf" || lower == "infinity";
+}
+
+bool IsBeyondRange(const std::string& word) {
+  char* end = nullptr;
+  const double number = std::strtod(word.c_str(), &end);
+  return std::isinf(number) && end == word.c_str() + word.size();
+}
+
+// The line as the reader of JSON takes it. JSON has no word for what is not finite: Python, NumPy
+// and printf have several. A number beyond a double's range would make the line unreadable.
+std::string Readable(std::string_view line) {
+  constexpr std::string_view kOfWords =
+      "+-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
   std::string text;
   bool quoted = false;
-  for (size_t i = 0; i < line.size(); ++i) {
-    const std::string_view rest = line.substr(i);
+  for (size_t i = 0; i < line.size();) {
     if (quoted) {
-      if (line[i] == '\\' && rest.size() > 1) {
+      if (line[i] == '\\' && i + 1 < line.size()) {
         text += line[i++];  // what follows ends no text
       } else if (line[i] == '"') {
         quoted = false;
       }
-    } else if (line[i] == '"') {
-      quoted = true;
-    } else {
-      const auto word = [&rest]() -> size_t {
-        for (const std::string_view each : {"-Infinity", "Infinity", "NaN"}) {
-          if (rest.substr(0, each.size()) == each) return each.size();
-        }
-        return 0;
-      }();
-      if (word > 0) {
-        text += "null";
-        i += word - 1;
-        continue;
-      }
+      text += line[i++];
+      continue;
     }
-    text += line[i];
+    const size_t end = std::min(line.find_first_not_of(kOfWords, i), line.size());
+    if (end == i) {
+      quoted = line[i] == '"';
+      text += line[i++];
+      continue;
+    }
+    const std::string word(line.substr(i, end - i));
+    if (IsNotFinite(word)) {
+      text += "null";
+    } else if (IsBeyondRange(word)) {
+      absl::StrAppend(&text, "\"\\u0001", CleanText(word, kShownBytes), "\"");
+    } else {
+      text += word;
+    }
+    i = end;
   }
   return text;
 }
 
-WrongLine Wrong(std::string why) { return {std::move(why)}; }
-
 // Not what is nested: writing that recurses as deep as its author likes.
 std::string Shown(const json& value) {
-  return value.is_primitive()
-             ? CleanText(value.dump(-1, ' ', false, json::error_handler_t::replace), kShownBytes)
-             : "a list or an object";
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return "a list";
+  if (!value.is_string()) return value.dump();
+  const auto& text = value.get_ref<const std::string&>();
+  if (text.starts_with(kBeyond)) {
+    return absl::StrCat(CleanText(std::string_view(text).substr(1), kShownBytes),
+                        ", beyond the range of numbers");
+  }
+  return absl::StrCat("the text '", Printable(CleanText(text, kShownBytes)), "'");
 }
 
-std::optional<WrongLine> TakeStep(const json& value, Report& report) {
-  const double number = value.is_number() ? value.get<double>() : -1;
-  if (!(number >= 0) || number > kWholeMax || number != std::floor(number)) {
-    return Wrong(absl::StrCat("step is ", Shown(value), "; give a whole number from 0"));
+std::string WhyNoNumber(const json& value) {
+  if (value.is_object()) return "it is an object; put its numbers beside the step, each by a name";
+  if (value.is_array()) return "it is a list; report one number by each name";
+  if (value.get_ref<const std::string&>().starts_with(kBeyond)) {
+    return absl::StrCat("it is ", Shown(value), ", 1.8e308");
   }
-  report.step = static_cast<uint64_t>(number);
-  return std::nullopt;
+  return absl::StrCat("it is ", Shown(value), "; report a number, without quotation marks");
 }
 
-std::optional<WrongLine> TakeNumber(const std::string& name, const json& value, Report& report) {
-  if (!IsMetricName(name)) {
-    return Wrong(
-        absl::StrCat("'", CleanText(name, limits::kMetricNameBytes),
-                     "' is not a name for a metric; use letters, digits and _ . - /, at most ",
-                     limits::kMetricNameBytes, ", beginning with a letter"));
-  }
-  double number = std::numeric_limits<double>::quiet_NaN();
-  if (value.is_boolean()) {
-    number = value.get<bool>() ? 1 : 0;
-  } else if (value.is_number()) {
-    number = value.get<double>();
-  } else if (!value.is_null()) {
-    return Wrong(absl::StrCat(name, " is not a number; report numbers alone"));
-  }
-  if (std::isinf(number)) number = std::numeric_limits<double>::quiet_NaN();
-  if (report.numbers.size() >= limits::kMetrics) {
-    return Wrong(absl::StrCat("it has more than ", limits::kMetrics, " numbers; report fewer"));
-  }
-  report.numbers[name] = number;
-  return std::nullopt;
-}
+// Reads one line, field by field.
+class Reading {
+ public:
+  explicit Reading(std::string_view metric) : metric_(metric) {}
 
-std::optional<WrongLine> TakeField(const std::string& name, const json& value, Report& report) {
-  if (name == "step") return TakeStep(value, report);
-  if (name == "checkpoint") {
-    if (!value.is_string() || value.get<std::string>().empty()) {
-      return Wrong("checkpoint is not the name of a folder");
+  std::variant<Report, WrongLine> Read(const json& object) {
+    if (const std::string why = TakeStep(object); !why.empty()) return WrongLine{why};
+    for (const auto& [name, value] : object.items()) {
+      if (name != report_.step_word) TakeField(name, value);
     }
-    report.checkpoint = value.get<std::string>();
-    return std::nullopt;
-  }
-  if (name == "progress") {
-    const double share = value.is_number() ? value.get<double>() : -1;
-    if (!(share >= 0 && share <= 1)) {
-      return Wrong(absl::StrCat("progress is ", Shown(value), "; give a number from 0 to 1"));
+    if (!report_.numbers.empty() && !report_.step) {
+      return WrongLine{"it has no step; say at which one these numbers were measured"};
     }
-    report.progress = share;
-    return std::nullopt;
+    if (!report_.step && !report_.checkpoint && !report_.progress) {
+      if (report_.flaws.empty()) {
+        return WrongLine{"it says nothing; report a step with numbers, a checkpoint, or progress"};
+      }
+      const Flaw& first = report_.flaws.front();
+      return WrongLine{absl::StrCat("'", first.name, "' is left out: ", first.why)};
+    }
+    return std::move(report_);
   }
-  return TakeNumber(name, value, report);
-}
+
+ private:
+  // What the line calls its step. "": it has none, or what is wrong is in `why`.
+  static std::string StepWord(const json& object, std::string& why) {
+    std::vector<std::string> there;
+    for (const char* word : {"step", "global_step", "iteration", "iter", "epoch"}) {
+      if (object.contains(word)) there.push_back(word);
+    }
+    if (there.empty()) return "";
+    const bool clear = there.size() == 1 || there[0] == "step" || there[0] == "global_step";
+    if (clear) return there[0];
+    why = absl::StrCat("it has ", absl::StrJoin(there, " and "),
+                       " and no step; call the one that rises from line to line step");
+    return "";
+  }
+
+  std::string TakeStep(const json& object) {
+    std::string why;
+    const std::string word = StepWord(object, why);
+    if (word.empty()) return why;
+    const json& value = object.at(word);
+    const double number = value.is_number() ? value.get<double>() : -1;
+    if (!(number >= 0) || number > kWholeMax || number != std::floor(number)) {
+      return absl::StrCat(word, " is ", Shown(value), "; give ", word == "step" ? "" : "a step, ",
+                          "a whole number from 0");
+    }
+    report_.step = static_cast<uint64_t>(number);
+    report_.step_word = word;
+    return "";
+  }
+
+  void TakeField(const std::string& name, const json& value) {
+    if (name == "checkpoint") {
+      if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
+        return LeaveOut(name, absl::StrCat("it is ", Shown(value), "; give the name of a folder"));
+      }
+      report_.checkpoint = value.get<std::string>();
+    } else if (name == "progress") {
+      const double share = value.is_number() ? value.get<double>() : -1;
+      if (!(share >= 0 && share <= 1)) {
+        return LeaveOut(name, absl::StrCat("it is ", Shown(value), "; give a number from 0 to 1"));
+      }
+      report_.progress = share;
+    } else {
+      TakeNumber(name, value);
+    }
+  }
+
+  void TakeNumber(const std::string& name, const json& value) {
+    const bool metric = !metric_.empty() && name == metric_;
+    if (!IsMetricName(name)) return LeaveOut(name, kMetricNameRule);
+    if (!metric && report_.numbers.size() >= limits::kMetrics) {
+      return LeaveOut(name, absl::StrCat("the line has more than ", limits::kMetrics,
+                                         " numbers; report fewer"));
+    }
+    double number = std::numeric_limits<double>::quiet_NaN();
+    if (value.is_boolean()) {
+      number = value.get<bool>() ? 1 : 0;
+    } else if (value.is_number()) {
+      number = value.get<double>();
+    } else if (!value.is_null()) {
+      LeaveOut(name, WhyNoNumber(value));
+      if (!metric) return;
+    }
+    if (std::isinf(number)) number = std::numeric_limits<double>::quiet_NaN();
+    report_.numbers[name] = number;
+  }
+
+  void LeaveOut(const std::string& name, std::string_view why) {
+    if (report_.flaws.size() >= limits::kMetrics) return;
+    report_.flaws.push_back(
+        {Printable(CleanText(name, limits::kMetricNameBytes)), std::string(why)});
+  }
+
+  const std::string_view metric_;
+  Report report_;
+};
 
 }  // namespace
 
-std::variant<Report, WrongLine> ReadReport(std::string_view line) {
+std::variant<Report, WrongLine> ReadReport(std::string_view line, std::string_view metric) {
   if (line.size() > limits::kProgramLineBytes) {
-    return Wrong(absl::StrCat("it has more than ", limits::kProgramLineBytes, " bytes"));
+    return WrongLine{absl::StrCat("it has more than ", limits::kProgramLineBytes, " bytes")};
   }
-  const json object = json::parse(WithNull(line), nullptr, false);
+  const json object = json::parse(Readable(line), nullptr, false);
   if (!object.is_object()) {
-    return Wrong("it is not a JSON object; write a line such as {\"step\": 1, \"val_loss\": 3.1}");
+    return WrongLine{
+        "it is not a JSON object; write a line such as {\"step\": 1, \"val_loss\": 3.1}"};
   }
-  Report report;
-  for (const auto& [name, value] : object.items()) {
-    if (std::optional<WrongLine> wrong = TakeField(name, value, report)) return *std::move(wrong);
-  }
-  if (!report.numbers.empty() && !report.step) {
-    return Wrong("it has no step; say at which one these numbers were measured");
-  }
-  if (!report.step && !report.checkpoint && !report.progress) {
-    return Wrong("it says nothing; report a step with numbers, a checkpoint, or progress");
-  }
-  return report;
+  return Reading(metric).Read(object);
 }
 
 bool IsRowColumn(std::string_view name) {

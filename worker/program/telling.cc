@@ -15,9 +15,18 @@ namespace {
 
 // Live state alone, so that a person sees it move.
 constexpr absl::Duration kProgressEvery = absl::Milliseconds(200);
+// More of the same step may follow: a program reports what it has, computes and reports again. What
+// a search goes by waits for lines that come at once, and no longer.
+constexpr absl::Duration kMergeSoon = absl::Milliseconds(100);
+constexpr absl::Duration kMergeLate = absl::Seconds(5);
 // A program that errs in each line is not to fill its log with that.
 constexpr int kComplaintsMost = 20;
 constexpr size_t kQuotedBytes = 200;
+// Names that are remembered: what more a program makes up is told in its log no more.
+constexpr size_t kNamesMost = 256;
+constexpr size_t kNamesTold = 8;
+// Reports without the metric, while it runs, until a person is told.
+constexpr uint64_t kReportsBeforeHint = 20;
 
 }  // namespace
 
@@ -36,61 +45,75 @@ std::vector<uint64_t> RungSteps(uint64_t steps, const std::vector<uint64_t>& div
 Telling::Telling(Course course, Instant now)
     : course_(std::move(course)),
       step_(course_.resumed_step),
-      told_row_step_(course_.resumed_step),
       told_row_at_(now.steady),
-      allowance_(limits::kProgramReportsBurst),
-      allowance_at_(now.steady) {
+      with_metric_{limits::kProgramReportsBurst, now.steady},
+      without_(with_metric_) {
   while (rung_ < course_.rungs.size() && course_.rungs[rung_] <= course_.resumed_step) ++rung_;
 }
 
-std::string Telling::Doubt(const Report& report, uint64_t newest) const {
+bool Telling::HasMetric(const Report& report) const {
+  return course_.metric.empty() || report.numbers.contains(course_.metric);
+}
+
+std::optional<Telling::Waiting>& Telling::Slot(Kind kind) {
+  return kind == Kind::kWithMetric ? evaluation_ : other_;
+}
+
+std::string Telling::Doubt(const Report& report, std::optional<uint64_t> newest) const {
   const uint64_t step = *report.step;
   if (course_.steps > 0 && step > course_.steps) {
     return absl::StrCat("step ", step, " is beyond the last, ", course_.steps,
                         "; raise `steps` of the experiment");
   }
-  if (step <= newest) {
-    return absl::StrCat("step ", step, " follows step ", newest,
-                        "; steps rise from 1, what belongs to one step comes in one line, and a "
-                        "program that resumes goes on after DTRAIN_RESUME_STEP");
+  const uint64_t before = newest.value_or(course_.resumed_step);
+  if (step < before) {
+    return absl::StrCat("step ", step, " follows step ", before,
+                        "; steps do not go back, and a program that resumes goes on after "
+                        "DTRAIN_RESUME_STEP");
   }
   return {};
 }
 
+// Epochs among steps would go back.
+std::string Telling::DoubtAboutWord(const Report& report) {
+  if (step_word_.empty()) step_word_ = report.step_word;
+  if (step_word_ == report.step_word) return {};
+  return absl::StrCat("it is counted by ", report.step_word, ", and the lines before it by ",
+                      step_word_, "; give step in each");
+}
+
 Telling::Said Telling::Take(std::string_view line, Instant now) {
   Said said;
-  auto read = ReadReport(line);
+  auto read = ReadReport(line, course_.metric);
   if (const auto* wrong = std::get_if<WrongLine>(&read)) {
     Complain(line, wrong->why, said);
     return said;
   }
   const Report& report = std::get<Report>(read);
+  TakeFlaws(line, report, said);
   if (report.progress) {
     share_ = report.progress;
     progress_due_ = true;
   }
-  if (!report.numbers.empty()) {
-    const std::optional<uint64_t>& before = IsRow(report) ? row_step_ : evaluation_step_;
-    const bool first_step = !IsRow(report) && !before && course_.resumed_step == *report.step;
-    const std::string doubt =
-        first_step ? "" : Doubt(report, before.value_or(course_.resumed_step));
-    if (!doubt.empty()) {
-      Complain(line, doubt, said);
-      return said;
-    }
-    TakeNumbers(report, now, said);
-  }
+  if (!report.numbers.empty()) TakeNumbers(line, report, now, said);
   if (report.checkpoint) {
     Report saved = report;
     if (!saved.step) saved.step = step_;
-    const std::string doubt = Doubt(saved, saved_step_.value_or(course_.resumed_step));
+    std::string doubt = Doubt(saved, saved_step_);
+    if (doubt.empty() && *saved.step <= saved_step_.value_or(course_.resumed_step)) {
+      doubt =
+          absl::StrCat("a checkpoint of step ", *saved.step, " follows that of step ",
+                       saved_step_.value_or(course_.resumed_step), "; give each a step of its own");
+    }
     if (doubt.empty()) {
+      Release(Kind::kWithMetric, now, said);  // its value comes before its checkpoint
       TakeSaved(saved, said);
     } else {
       Complain(line, doubt, said);
     }
   } else if (report.step && report.numbers.empty() && *report.step > step_ &&
-             (course_.steps == 0 || *report.step <= course_.steps)) {
+             (course_.steps == 0 || *report.step <= course_.steps) &&
+             (step_word_.empty() || step_word_ == report.step_word)) {
     step_ = *report.step;
     progress_due_ = true;
   }
@@ -98,41 +121,123 @@ Telling::Said Telling::Take(std::string_view line, Instant now) {
   return said;
 }
 
-void Telling::TakeNumbers(const Report& report, Instant now, Said& said) {
-  if (IsRow(report)) {
+void Telling::TakeFlaws(std::string_view line, const Report& report, Said& said) {
+  for (const Flaw& flaw : report.flaws) {
+    if (flawed_.size() >= kNamesMost || !flawed_.insert(flaw.name).second) continue;
+    const std::string what =
+        absl::StrCat("'", flaw.name, "' is left out of its reports: ", flaw.why);
+    if (first_flaw_.empty()) first_flaw_ = what;
+    if (++complaints_ > kComplaintsMost) continue;
+    const std::string quoted = Printable(CleanText(line, kQuotedBytes));
+    said.complaints.push_back(
+        absl::StrCat(what, quoted.empty() ? "" : "; the first such line: ", quoted));
+  }
+}
+
+void Telling::TakeNumbers(std::string_view line, Report report, Instant now, Said& said) {
+  // What a search goes by is an evaluation, whatever its name.
+  const bool row = IsRow(report) && !IsRowColumn(course_.metric);
+  std::string doubt = DoubtAboutWord(report);
+  if (doubt.empty()) doubt = Doubt(report, row ? row_step_ : evaluation_step_);
+  const bool repeats = row && !row_step_ && course_.resumed_step > 0;
+  if (doubt.empty() && repeats && *report.step == course_.resumed_step) {
+    doubt = absl::StrCat("step ", *report.step,
+                         " was told before; a program that resumes goes on "
+                         "after DTRAIN_RESUME_STEP");
+  }
+  if (!doubt.empty()) return Complain(line, doubt, said);
+  Remember(report);
+  const uint64_t step = *report.step;
+  if (row) {
     TakeRow(report, now, said);
   } else {
-    TakeEvaluation(report, now, said);
+    TakeEvaluation(line, std::move(report), now, said);
   }
-  step_ = std::max(step_, *report.step);
+  step_ = std::max(step_, step);
   progress_due_ = true;
 }
 
-void Telling::TakeRow(const Report& report, Instant now, Said& said) {
-  row_step_ = report.step;
-  if (row_) ++left_out_;
-  row_.reset();
-  if (Admit(now.steady)) {
-    SayRow(report, now, said);
-  } else {
-    row_ = Waiting{report, now};
+void Telling::Remember(const Report& report) {
+  ++reports_;
+  told_metric_ = told_metric_ || (!course_.metric.empty() && HasMetric(report));
+  for (const auto& number : report.numbers) {
+    if (names_.size() < kNamesMost) names_.insert(number.first);
   }
 }
 
-void Telling::TakeEvaluation(const Report& report, Instant now, Said& said) {
+// The later value of a name is meant.
+void Telling::Merge(const Report& more, Report& into, Said& said) {
+  Report over;
+  for (const auto& [name, value] : more.numbers) {
+    const bool fits = into.numbers.size() < limits::kMetrics || into.numbers.contains(name);
+    if (fits || name == course_.metric) {
+      into.numbers[name] = value;
+    } else {
+      over.flaws.push_back({name, absl::StrCat("its step has more than ", limits::kMetrics,
+                                               " numbers; report fewer")});
+    }
+  }
+  TakeFlaws({}, over, said);
+}
+
+void Telling::Displace(std::optional<Waiting>& waiting) {
+  if (!waiting) return;
+  ++left_out_;
+  waiting.reset();
+}
+
+void Telling::TakeRow(const Report& report, Instant now, Said& said) {
+  if (row_ && row_->report.step == report.step) return Merge(report, row_->report, said);
+  if (told_row_step_ == report.step && row_step_ == report.step) {
+    // Its row has gone.
+    if (evaluation_step_.value_or(0) <= *report.step) TakeEvaluation({}, report, now, said);
+    return;
+  }
+  ReleaseRow(now, said);
+  Displace(row_);
+  row_step_ = report.step;
+  row_ = Waiting{report, now, now.steady + kMergeSoon};
+}
+
+void Telling::TakeEvaluation(std::string_view line, Report report, Instant now, Said& said) {
+  Waiting next{{}, now, now.steady + kMergeLate};
+  bool counted = false;  // whether a search awaits it is known
+  if (evaluation_step_ != report.step) told_.clear();
+  const bool waits = (evaluation_ && evaluation_->report.step == report.step) ||
+                     (other_ && other_->report.step == report.step);
+  if (!waits && std::erase_if(report.numbers, [this](const auto& number) {
+                  return told_.contains(number.first);
+                }) > 0) {
+    Complain(line, absl::StrCat("what it says again of step ", *report.step, " was told before"),
+             said);
+    if (report.numbers.empty()) return;
+  }
+  if (evaluation_step_ != report.step) {
+    validated_loss_.reset();
+    measured_.reset();
+  }
   evaluation_step_ = report.step;
   const auto loss = report.numbers.find("val_loss");
-  validated_loss_ = loss == report.numbers.end() || std::isnan(loss->second)
-                        ? std::nullopt
-                        : std::optional(loss->second);
-  if (evaluation_) ++left_out_;
-  evaluation_.reset();
-  const bool awaited = IsAwaited(*report.step);
-  if (Admit(now.steady) || awaited) {
-    SayEvaluation(report, said);
-  } else {
-    evaluation_ = Waiting{report, now};
+  if (loss != report.numbers.end() && !std::isnan(loss->second)) validated_loss_ = loss->second;
+  const auto metric = report.numbers.find(course_.metric);
+  if (metric != report.numbers.end() && !std::isnan(metric->second)) measured_ = metric->second;
+  for (std::optional<Waiting>* slot : {&evaluation_, &other_}) {
+    if (!*slot || (*slot)->report.step != report.step) continue;
+    Merge(report, (*slot)->report, said);
+    counted = slot == &evaluation_;
+    next = *std::move(*slot);
+    report = std::move(next.report);
+    slot->reset();
   }
+  const Kind kind = HasMetric(report) ? Kind::kWithMetric : Kind::kWithout;
+  Release(kind, now, said);
+  Displace(Slot(kind));
+  if (kind == Kind::kWithMetric && !counted) {
+    next.due = now.steady + kMergeSoon;
+    next.awaited = IsAwaited(*report.step);
+  }
+  next.report = std::move(report);
+  Slot(kind) = std::move(next);
 }
 
 // A search compares at the first evaluation at or beyond a rung's step.
@@ -144,16 +249,45 @@ bool Telling::IsAwaited(uint64_t step) {
 
 void Telling::TakeSaved(const Report& report, Said& said) {
   saved_step_ = report.step;
-  SavedFolder saved{*report.checkpoint, *report.step, std::nullopt};
-  if (evaluation_step_ == report.step) saved.loss = validated_loss_;
+  SavedFolder saved{*report.checkpoint, *report.step, std::nullopt, std::nullopt};
+  if (evaluation_step_ == report.step) {
+    saved.loss = validated_loss_;
+    saved.metric = measured_;
+  }
   said.saved = std::move(saved);
   step_ = std::max(step_, *report.step);
   progress_due_ = true;
 }
 
+void Telling::Release(Kind kind, Instant now, Said& said) {
+  std::optional<Waiting>& waiting = Slot(kind);
+  if (!waiting || (!Admit(kind, now.steady) && !waiting->awaited)) return;
+  // Steps do not fall.
+  const Kind before = kind == Kind::kWithMetric ? Kind::kWithout : Kind::kWithMetric;
+  if (std::optional<Waiting>& first = Slot(before);
+      first && first->report.step < waiting->report.step) {
+    if (before == Kind::kWithMetric || Admit(before, now.steady)) {
+      SayEvaluation(*first, said);
+      first.reset();
+    }
+    Displace(first);
+  }
+  SayEvaluation(*waiting, said);
+  waiting.reset();
+}
+
+void Telling::ReleaseRow(Instant now, Said& said) {
+  if (!row_ || !Admit(Kind::kWithout, now.steady)) return;
+  SayRow(row_->report, row_->at, said);
+  row_.reset();
+}
+
 void Telling::SayRow(const Report& report, Instant at, Said& said) {
+  const uint64_t before = told_row_step_.value_or(course_.resumed_step);
+  // Who counts from 0 has done a step there.
+  const uint64_t steps = *report.step == 0 ? 1 : *report.step - before;
   nlohmann::json row = {{"step", *report.step},
-                        {"steps", static_cast<double>(*report.step - told_row_step_)},
+                        {"steps", static_cast<double>(steps)},
                         {"seconds", absl::ToDoubleSeconds(at.steady - told_row_at_)},
                         {"wall_time_ms", at.wall_ms}};
   // These are values, not sums: what was not said is no number rather than 0.
@@ -164,13 +298,15 @@ void Telling::SayRow(const Report& report, Instant at, Said& said) {
   said.frames.push_back(frames::StepDone{course_.token, std::move(row)});
 }
 
-void Telling::SayEvaluation(const Report& report, Said& said) {
+void Telling::SayEvaluation(const Waiting& waiting, Said& said) {
+  const Report& report = waiting.report;
   frames::Eval eval;
   eval.token = course_.token;
   eval.step = *report.step;
   eval.loss = std::nan("");
   for (const auto& [name, value] : report.numbers) {
-    if (name == "val_loss") {
+    if (report.step == evaluation_step_) told_.insert(name);
+    if (name == "val_loss" && !std::isnan(value)) {
       eval.loss = value;
     } else if (name == "loss") {
       eval.train_loss = value;
@@ -179,9 +315,17 @@ void Telling::SayEvaluation(const Report& report, Said& said) {
     } else if (name == "hellaswag_acc_norm") {
       eval.hellaswag_acc_norm = value;
     } else {
-      eval.metrics[name] = value;
+      eval.metrics[name] = value;  // also val_loss: that it was said, and no number
     }
   }
+  for (auto last = eval.metrics.end(); eval.metrics.size() > limits::kMetrics;) {
+    if (--last; last->first != course_.metric) last = eval.metrics.erase(last);
+  }
+  // Curves and the newest loss are made of rows.
+  const bool row = IsRow(report) && IsRowColumn(course_.metric) &&
+                   (!told_row_step_ ? *report.step > course_.resumed_step || *report.step == 0
+                                    : *report.step > *told_row_step_);
+  if (row) SayRow(report, waiting.at, said);
   said.frames.push_back(std::move(eval));
 }
 
@@ -192,25 +336,23 @@ void Telling::SayProgress(absl::Duration now, Said& said) {
   said.frames.push_back(frames::Progress{.token = course_.token, .step = step_, .share = share_});
 }
 
-bool Telling::Admit(absl::Duration now) {
-  allowance_ = std::min<double>(
-      limits::kProgramReportsBurst,
-      allowance_ + limits::kProgramReportsPerSecond * absl::ToDoubleSeconds(now - allowance_at_));
-  allowance_at_ = now;
-  if (allowance_ < 1) return false;
-  allowance_ -= 1;
+bool Telling::Admit(Kind kind, absl::Duration now) {
+  Allowance& allowance = kind == Kind::kWithMetric ? with_metric_ : without_;
+  allowance.reports =
+      std::min<double>(limits::kProgramReportsBurst,
+                       allowance.reports + limits::kProgramReportsPerSecond *
+                                               absl::ToDoubleSeconds(now - allowance.at));
+  allowance.at = now;
+  if (allowance.reports < 1) return false;
+  allowance.reports -= 1;
   return true;
 }
 
 Telling::Said Telling::Tend(Instant now) {
   Said said;
-  if (row_ && Admit(now.steady)) {
-    SayRow(row_->report, row_->at, said);
-    row_.reset();
-  }
-  if (evaluation_ && Admit(now.steady)) {
-    SayEvaluation(evaluation_->report, said);
-    evaluation_.reset();
+  if (row_ && row_->due <= now.steady) ReleaseRow(now, said);
+  for (const Kind kind : {Kind::kWithMetric, Kind::kWithout}) {
+    if (Slot(kind) && Slot(kind)->due <= now.steady) Release(kind, now, said);
   }
   SayProgress(now.steady, said);
   return said;
@@ -219,9 +361,13 @@ Telling::Said Telling::Tend(Instant now) {
 Telling::Said Telling::Finish(Instant now) {
   Said said;
   if (row_) SayRow(row_->report, row_->at, said);
-  if (evaluation_) SayEvaluation(evaluation_->report, said);
+  const bool other_first = other_ && evaluation_ && other_->report.step < evaluation_->report.step;
+  for (std::optional<Waiting>* slot :
+       {other_first ? &other_ : &evaluation_, other_first ? &evaluation_ : &other_}) {
+    if (*slot) SayEvaluation(**slot, said);
+    slot->reset();
+  }
   row_.reset();
-  evaluation_.reset();
   progress_at_ = -absl::InfiniteDuration();
   SayProgress(now.steady, said);
   if (left_out_ > 0) {
@@ -235,16 +381,61 @@ Telling::Said Telling::Finish(Instant now) {
 absl::Duration Telling::NextDeadline() const {
   absl::Duration next = absl::InfiniteDuration();
   if (progress_due_) next = progress_at_ + kProgressEvery;
-  if (!row_ && !evaluation_) return next;
-  const double lacks = std::max(0.0, 1 - allowance_);
-  return std::min(next, allowance_at_ + absl::Seconds(lacks / limits::kProgramReportsPerSecond) +
-                            absl::Milliseconds(1));
+  const auto consider = [&next](const std::optional<Waiting>& waiting, const Allowance& allowance) {
+    if (!waiting) return;
+    const double lacks = waiting->awaited ? 0 : std::max(0.0, 1 - allowance.reports);
+    const absl::Duration allowed = allowance.at +
+                                   absl::Seconds(lacks / limits::kProgramReportsPerSecond) +
+                                   absl::Milliseconds(1);
+    next = std::min(next, std::max(waiting->due, lacks > 0 ? allowed : waiting->due));
+  };
+  consider(row_, without_);
+  consider(other_, without_);
+  consider(evaluation_, with_metric_);
+  return next;
+}
+
+std::string Telling::Hint(When when, const std::optional<NearMiss>& near) const {
+  const bool ended = when == When::kEnded;
+  // An attempt before one that goes on from a checkpoint may have reported all.
+  const bool goes_on = course_.resumed_step > 0;
+  std::string hint;
+  if (reports_ == 0 && !goes_on) {
+    if (!ended && !near && first_wrong_.empty()) return "";
+    hint = ended ? "it reported nothing" : "it has reported nothing yet";
+  } else if (!course_.metric.empty() && !told_metric_ && !goes_on) {
+    if (!ended && reports_ < kReportsBeforeHint) return first_flaw_;
+    std::string names;
+    size_t told = 0;
+    for (const std::string& name : names_) {
+      if (++told > kNamesTold) break;
+      absl::StrAppend(&names, told > 1 ? ", " : "", name);
+    }
+    hint = absl::StrCat(ended ? "it never reported " : "it has not reported ", course_.metric,
+                        ended ? "" : " yet", ", by which trials are compared; it reported ", names,
+                        names_.size() > kNamesTold ? ", …" : "");
+  } else {
+    if (!first_flaw_.empty()) return CleanText(first_flaw_, limits::kHintBytes);
+    if (first_wrong_.empty()) return "";
+    return CleanText(absl::StrCat("a report was left out: ", first_wrong_), limits::kHintBytes);
+  }
+  if (!first_wrong_.empty()) {
+    absl::StrAppend(&hint, "; a line was left out: ", first_wrong_);
+  } else if (near) {
+    absl::StrAppend(&hint, "; nearly a report was \"", near->line, "\": ", near->why);
+  } else if (reports_ == 0) {
+    absl::StrAppend(&hint, "; to show and compare trials, print lines such as {\"step\": 1, \"",
+                    course_.metric.empty() ? "val_loss" : course_.metric, "\": 0.5}");
+  }
+  return CleanText(hint, limits::kHintBytes);
 }
 
 void Telling::Complain(std::string_view line, const std::string& why, Said& said) {
+  const std::string quoted = Printable(CleanText(line, kQuotedBytes));
+  const std::string what = absl::StrCat(why, quoted.empty() ? "" : ": ", quoted);
+  if (first_wrong_.empty()) first_wrong_ = what;
   if (++complaints_ > kComplaintsMost) return;
-  said.complaints.push_back(absl::StrCat("a reported line is left out: ", why, ": ",
-                                         Printable(CleanText(line, kQuotedBytes))));
+  said.complaints.push_back(absl::StrCat("a reported line is left out: ", what));
   if (complaints_ == kComplaintsMost) {
     said.complaints.push_back("of further lines like these nothing is told");
   }

@@ -1,15 +1,19 @@
 // telling.h: what a program reports, turned into what a trainer would say, at a bounded rate.
 //
 // Role:      pure but for the time handed in.
-// Bound:     limits::kProgramReportsPerSecond rows and evaluations, with a burst of
-//            kProgramReportsBurst; of more the newest waits and takes the place of the one before.
-//            The first evaluation at or beyond a step at which a search compares is never left out.
-// Invariant: steps of rows and of evaluations rise, and none lies beyond the trial's last.
+// Bound:     limits::kProgramReportsPerSecond reports with the search's metric, as many without,
+//            each with a burst of kProgramReportsBurst; of more the newest waits and takes the
+//            place of the one before. The first report with the metric at or beyond a step at which
+//            a search compares is never left out.
+// Invariant: steps of rows rise, those of evaluations do not fall, and none lies beyond the trial's
+//            last. What is told of one step while none of a later one came is one report; where it
+//            was passed on before, the rest is one more.
 // Tests:     tests/worker/program/telling_test.cc
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +21,7 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "worker/frames/frames.h"
+#include "worker/program/near_miss.h"
 #include "worker/program/report.h"
 
 namespace dt::program {
@@ -27,6 +32,7 @@ struct Course {
   uint64_t resumed_step = 0;
   uint64_t steps = 0;           // of the whole trial; 0: not said
   std::vector<uint64_t> rungs;  // steps at which a search compares, ascending
+  std::string metric;           // by which it does; "": by any evaluation
 };
 // ⌈steps / divisor⌉ of each, ascending, each once; none where the number of steps is not known.
 std::vector<uint64_t> RungSteps(uint64_t steps, const std::vector<uint64_t>& divisors,
@@ -58,38 +64,68 @@ class Telling {
   absl::Duration NextDeadline() const;
   uint64_t step() const { return step_; }  // the newest told
 
+  // What a person should know of its reports: that there are none, or none with the metric, or what
+  // is left out of them. "": nothing. `near`: a line that it printed.
+  enum class When { kRunning, kEnded };
+  std::string Hint(When when, const std::optional<NearMiss>& near) const;
+
  private:
   struct Waiting {
     Report report;
-    Instant at;
+    Instant at;            // when its first line came
+    absl::Duration due;    // more of the step may come until then
+    bool awaited = false;  // a search compares here
   };
-  std::string Doubt(const Report& report, uint64_t newest) const;
-  void TakeNumbers(const Report& report, Instant now, Said& said);
+  enum class Kind { kWithMetric, kWithout };
+  struct Allowance {
+    double reports = 0;
+    absl::Duration at;
+  };
+
+  bool HasMetric(const Report& report) const;
+  std::string Doubt(const Report& report, std::optional<uint64_t> newest) const;
+  std::string DoubtAboutWord(const Report& report);
+  void TakeFlaws(std::string_view line, const Report& report, Said& said);
+  void TakeNumbers(std::string_view line, Report report, Instant now, Said& said);
   void TakeRow(const Report& report, Instant now, Said& said);
-  void TakeEvaluation(const Report& report, Instant now, Said& said);
+  void TakeEvaluation(std::string_view line, Report report, Instant now, Said& said);
   void TakeSaved(const Report& report, Said& said);
+  // Says what waits, where the rate allows or a search awaits it; else it stays.
+  void Release(Kind kind, Instant now, Said& said);
+  void ReleaseRow(Instant now, Said& said);
+  void Merge(const Report& more, Report& into, Said& said);
+  // What waits gives way to what came after it.
+  void Displace(std::optional<Waiting>& waiting);
   void SayRow(const Report& report, Instant at, Said& said);
-  void SayEvaluation(const Report& report, Said& said);
+  void SayEvaluation(const Waiting& waiting, Said& said);
   void SayProgress(absl::Duration now, Said& said);
   void Complain(std::string_view line, const std::string& why, Said& said);
-  bool Admit(absl::Duration now);
+  bool Admit(Kind kind, absl::Duration now);
   bool IsAwaited(uint64_t step);
+  void Remember(const Report& report);
+  std::optional<Waiting>& Slot(Kind kind);
 
   const Course course_;
   uint64_t step_ = 0;
+  std::string step_word_;  // what its lines call their step
   std::optional<uint64_t> row_step_, evaluation_step_, saved_step_;
-  uint64_t told_row_step_ = 0;
+  std::optional<uint64_t> told_row_step_;
   absl::Duration told_row_at_;
+  std::set<std::string> told_;            // names passed on of evaluation_step_
   std::optional<double> validated_loss_;  // at evaluation_step_
+  std::optional<double> measured_;        // the metric there
   size_t rung_ = 0;                       // the next of course_.rungs
-  double allowance_;
-  absl::Duration allowance_at_;
-  std::optional<Waiting> row_, evaluation_;
+  Allowance with_metric_, without_;
+  std::optional<Waiting> row_, evaluation_, other_;  // the last two: with the metric, without
   bool progress_due_ = false;
   std::optional<double> share_;
   absl::Duration progress_at_ = -absl::InfiniteDuration();
   uint64_t left_out_ = 0;
   int complaints_ = 0;
+  uint64_t reports_ = 0;  // with numbers
+  bool told_metric_ = false;
+  std::set<std::string> names_, flawed_;  // reported; left out, and said so
+  std::string first_flaw_, first_wrong_;
 };
 
 }  // namespace dt::program

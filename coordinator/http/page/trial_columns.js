@@ -93,12 +93,7 @@ export function trialColumns(experiment, trials, paths, own, newest) {
     {key: "seed", title: "Seed", number: true, value: (t) => t.seed, hidden: true},
     {key: "started", title: "Started", value: (t) => t.started_at, cell: (t) => time(t.started_at), hidden: true},
     {key: "ended", title: "Ended", value: (t) => t.ended_at, cell: (t) => time(t.ended_at), hidden: true},
-    {
-      key: "why",
-      title: "Message",
-      value: (t) => t.message ?? t.waiting,
-      cell: (t) => foreign(t.message ?? t.waiting ?? "")
-    },
+    {key: "why", title: "Message", value: note, cell: (t) => foreign(note(t))},
   ];
   if (!isProgram(experiment)) return columns;
   for (const column of columns) {
@@ -108,6 +103,12 @@ export function trialColumns(experiment, trials, paths, own, newest) {
 }
 const OF_MODELS = new Set(["loss", "best", "rate", "parameters"]);
 const has = (value) => value !== null && value !== undefined && !Number.isNaN(value);
+
+// How it ended, or what it waits for, with what a person should know of its reports.
+function note(t) {
+  const reports = t.state === "failed" ? null : t.hint;
+  return [t.message ?? t.waiting, reports].filter(Boolean).join("; ");
+}
 
 // What a trial has of its results without a look at its rows; of a program what any trial has.
 export function resultsOf(experiment, trials) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/view/format.h"
+#include "cli/view/summary.h"
 #include "gtest/gtest.h"
 
 namespace dt::cli {
@@ -208,6 +209,23 @@ Look further:
   dtctl logs 12/1                             what the trainer printed
   http://127.0.0.1:7601/                      the page: all of it in a browser
 )");
+}
+
+TEST(LiveViewTest, WhatReportsLackIsSaidOnceInTheFrameInTheEndAndInTheNote) {
+  LiveState state = HalfWay();
+  for (v1::TrialSummary& trial : state.trials) trial.set_hint("it reported nothing");
+  state.trials[1].set_hint("'phase' is left out");
+  const std::string lines = "\n12/1 and 1 more: it reported nothing\n12/2: 'phase' is left out\n";
+  EXPECT_NE(Text(LiveFrame(state, Wide())).find(lines), std::string::npos)
+      << Text(LiveFrame(state, Wide()));
+  Results results;
+  results.state = state;
+  EXPECT_NE(Text(ResultLines(results, Wide())).find(lines), std::string::npos)
+      << Text(ResultLines(results, Wide()));
+  EXPECT_EQ(NoteText(state.trials[0]), "it reported nothing");
+  EXPECT_EQ(NoteText(state.trials[2]), "rank 0 asked for 2.1 GiB of 1.0 GiB at step 0")
+      << "why it failed is what counts";
+  EXPECT_EQ(NoteText(state.trials[3]), "both slots are taken by 12/2");
 }
 
 TEST(LiveViewTest, AFrameNeverExceedsTheTerminal) {

@@ -65,11 +65,38 @@ TEST_F(FolderTest, GitDecidesWhatTravelsTrackedOrNewButNotIgnored) {
   EXPECT_EQ(packed->revision.size(), 40u);
   EXPECT_NE(packed->changes.find(" M train.py"), std::string::npos) << packed->changes;
   EXPECT_NE(packed->changes.find("?? new.py"), std::string::npos) << packed->changes;
-  EXPECT_EQ(packed->note, "");
+  EXPECT_NE(packed->note.find("which stay behind: data/big.bin; "), std::string::npos);
   // A folder within the work tree is itself alone.
   const auto part = PackFolder(folder_ / "sub");
   ASSERT_TRUE(part.ok());
   EXPECT_EQ(part->files, 1u);
+}
+
+TEST_F(FolderTest, WhatGitIgnoresIsNamedAndTravelsWhereAPatternSaysSo) {
+  folder_.Write("train.py", "1");
+  for (const char* path : {"data/x/train.bin", "data/x/val.bin", "data/meta.pkl", ".venv/lib/a.py",
+                           "__pycache__/a.pyc", "build/x.bin", ".env", "run.log"}) {
+    folder_.Write(path, "12345678");
+  }
+  folder_.Write(".gitignore", "data/\n.venv\n__pycache__\nbuild\n.env\n*.log\n");
+  Git({"init", "-q"});
+  const auto note = [this](const std::vector<std::string>& include) {
+    const auto packed = PackFolder(folder_.path(), include);
+    return packed.ok() ? packed->note : std::string(packed.status().message());
+  };
+  EXPECT_EQ(note({}),
+            "git ignores 3 files of the code's folder, 24 B, which stay behind: data/meta.pkl, "
+            "data/x/train.bin, data/x/val.bin; if the program needs them, write code: {folder: …, "
+            "include: [data/*.pkl]}");
+  EXPECT_EQ(note({"data/**/*.bin"}).find("git ignores 1 file of"), 0u) << note({"data/**/*.bin"});
+  EXPECT_EQ(note({"data"}), "") << "a folder has everything below it";
+  EXPECT_EQ(note({"data/?/*.bin", "data/meta.[p]kl"}), "");
+  EXPECT_NE(note({"data/*.bin"}).find("matches 'data/*.bin'"), std::string::npos)
+      << "* is of one part of a path";
+  const auto packed = PackFolder(folder_.path(), {"data/x"});
+  ASSERT_TRUE(packed.ok()) << packed.status();
+  EXPECT_EQ(packed->files, 4u);
+  EXPECT_EQ(note({"train.py"}), note({})) << "what travels anyway may be named";
 }
 
 TEST_F(FolderTest, OutsideAWorkTreeCachesEnvironmentsAndWhatIsIgnoredStay) {
@@ -91,7 +118,7 @@ TEST_F(FolderTest, OutsideAWorkTreeCachesEnvironmentsAndWhatIsIgnoredStay) {
   const auto packed = PackFolder(folder_.path());
   ASSERT_TRUE(packed.ok());
   EXPECT_EQ(packed->revision, "");
-  EXPECT_EQ(packed->note, "");
+  EXPECT_NE(packed->note.find("which stay behind: secret; "), std::string::npos);
   EXPECT_FALSE(fs::exists(folder_ / ".git"));
 }
 

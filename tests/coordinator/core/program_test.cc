@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "coordinator/core/explain.h"
 #include "coordinator/core/resolved.h"
 #include "coordinator/core/summaries.h"
 #include "tests/testing/core_fixture.h"
@@ -158,6 +159,68 @@ TEST_F(ProgramCoreTest, AReportIsOfTheHighestRungThatItHasPassed) {
   EXPECT_EQ(StateOfTrial({id, 1}), v1::TRIAL_RUNNING);
   Report("b", 13, 0.2);
   EXPECT_EQ(TrialOf({id, 2}).cause, v1::CAUSE_STOPPED_EARLY);
+}
+
+TEST_F(ProgramCoreTest, WhatItsReportsLackIsToldWhileItRunsAndForGood) {
+  AddWorker("a");
+  const TrialId id{Submit(Rates(1, Program(100))), 1};
+  const auto hint = [&] { return Summarize(state_, id, now_.steady).hint(); };
+  Begin("a");
+  EXPECT_EQ(hint(), "");
+  auto& holding = workers_.at("a").holding;
+  ASSERT_EQ(holding.size(), 1u);
+  holding.begin()->second.set_hint("it has reported nothing yet");
+  Heartbeat("a");
+  EXPECT_EQ(hint(), "it has reported nothing yet");
+  EXPECT_NE(ExplainSentences(state_, id, now_.steady).find("nothing yet"), std::string::npos);
+  v1::Item ended = Ended("a", v1::CAUSE_FINISHED, 9);
+  ended.mutable_ended()->set_hint("it reported nothing");
+  SendItems("a", {ended});
+  EXPECT_EQ(hint(), "it reported nothing");
+  RestartCoordinator();
+  EXPECT_EQ(hint(), "it reported nothing");
+  EXPECT_EQ(ExplainSentences(state_, id, now_.steady),
+            "finished after 1 attempt: because of finished; it reported nothing");
+}
+
+TEST_F(ProgramCoreTest, WhoIsCancelledBeforeItSaysSoKeepsWhatWasKnown) {
+  AddWorker("a");
+  const TrialId id{Submit(Rates(1, Program(100))), 1};
+  Begin("a");
+  workers_.at("a").holding.begin()->second.set_hint("it has reported nothing yet");
+  Heartbeat("a");
+  Cancel(id.experiment);
+  Advance(absl::Seconds(30));
+  EXPECT_EQ(Summarize(state_, id, now_.steady).hint(), "it has reported nothing yet");
+}
+
+TEST_F(ProgramCoreTest, StepZeroIsAStepAndARetryFromTheStartTakesItsPlace) {
+  AddWorker("a");
+  const TrialId id{Submit(Rates(1, Program(100))), 1};
+  Begin("a");
+  SendItems("a", {Rows("a", 0, 3)});
+  ASSERT_EQ(chunks_.size(), 1u);
+  SendItems("a", {Rows("a", 0, 3)});
+  EXPECT_EQ(chunks_.size(), 1u) << "once";
+  Report("a", 0, 0.5);
+  EXPECT_EQ(Summarize(state_, id, now_.steady).metric_value(), 0.5);
+  std::vector<Attempt> attempts(2);
+  attempts[1].ran = true;
+  EXPECT_FALSE(IsValid(attempts, 1, 0));
+  attempts[1].resumed_step = 5;
+  EXPECT_TRUE(IsValid(attempts, 1, 5));
+  EXPECT_FALSE(IsValid(attempts, 1, 6));
+}
+
+TEST_F(ProgramCoreTest, WhatComesLaterOfAStepIsTaken) {
+  AddWorker("a");
+  const TrialId id{Submit(Rates(1, Program(100))), 1};
+  Begin("a");
+  Report("a", 10, kNotANumber);
+  Report("a", 10, 0.5);
+  EXPECT_EQ(Summarize(state_, id, now_.steady).metric_value(), 0.5);
+  Report("a", 9, 0.9);
+  EXPECT_EQ(Summarize(state_, id, now_.steady).metric_value(), 0.5) << "steps do not go back";
 }
 
 TEST_F(ProgramCoreTest, ABoundOfLossIsABoundOfItsMetric) {

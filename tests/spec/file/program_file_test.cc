@@ -130,6 +130,20 @@ TEST(ProgramFileTest, AShellTextKeepsItsOwnVariables) {
   EXPECT_EQ(Trials(file).front().run(), "for i in 1 2; do\n  ./go 'a b' ${HOME}\ndone\n");
 }
 
+TEST(ProgramFileTest, AFolderOfCodeMayBringWhatGitIgnores) {
+  for (const char* text : {"code: {folder: src, include: [data/*.bin, w.pt]}\n",
+                           "code: src\ncode_include: [data/*.bin, w.pt]\n"}) {
+    const ExperimentFile file = ReadProgram(absl::StrCat("command: [./go]\n", text));
+    ASSERT_TRUE(file.diagnostics.empty()) << RenderDiagnostics(file.diagnostics);
+    EXPECT_EQ(file.spec.base().code(), "src");
+    EXPECT_TRUE(IsExplicit(file.spec, "code"));
+    ASSERT_EQ(file.spec.base().code_include_size(), 2) << text;
+    EXPECT_EQ(file.spec.base().code_include(1), "w.pt");
+    EXPECT_NE(ToYaml(file.spec).find("code_include: [\"data/*.bin\", w.pt]"), std::string::npos)
+        << ToYaml(file.spec);
+  }
+}
+
 struct ProgramRefusal {
   std::string text;
   std::string said;
@@ -137,8 +151,14 @@ struct ProgramRefusal {
 
 TEST(ProgramFileTest, WhatIsWrongIsSaidWithItsPlace) {
   for (const ProgramRefusal& refusal : std::vector<ProgramRefusal>{
-           {absl::StrCat(kCommand, "parameters: {lrr: [1]}\n"),
-            "3:30 unknown_parameter: command[2]: '{lr}' names no parameter; did you mean '{lrr}'?"},
+           {"command: [./go]\ncode: {include: [a]}\n",
+            "4:7 missing: code has no folder; write code: {folder: ., include: [data/*.bin]}"},
+           {"command: [./go]\ncode: {folder: ., exclude: [a]}\n",
+            "4:19 unknown_key: unknown key 'code.exclude'; write code: {folder: ., include: "
+            "[data/*.bin]}"},
+           {"command: [./go]\ncode: {folder: ., include: [../a]}\n",
+            "4:29 out_of_range: code_include[0] '../a' is not below the folder; write a pattern "
+            "relative to the folder of code, such as data/*.bin"},
            {"command: [./go]\ntrain: {max_steps: 5, seq_len: 8}\n",
             "4:1 conflict: train is for dtrain's own trainer; this experiment runs a command; pass "
             "it as a parameter, or remove it"},

@@ -91,6 +91,9 @@ TEST(GivenTest, ARankHasTorchrunsVariables) {
                                 {"TORCHELASTIC_RESTART_COUNT", "1"},
                                 {"OMP_NUM_THREADS", "6"},
                                 {"CUDA_VISIBLE_DEVICES", "GPU-a,GPU-b"},
+                                {"DTRAIN_RANK", "3"},
+                                {"DTRAIN_WORLD_SIZE", "4"},
+                                {"DTRAIN_LOCAL_RANK", "1"},
                                 {"DTRAIN_EXPERIMENT", "7"},
                                 {"DTRAIN_TRIAL", "3"},
                                 {"DTRAIN_NAME", "mine"},
@@ -106,6 +109,65 @@ TEST(GivenTest, ARankHasTorchrunsVariables) {
                                 {"DTRAIN_RESUME", "/s/7/3/a1/step-5"},
                                 {"DTRAIN_RESUME_STEP", "5"}};
   EXPECT_EQ(*environment, expected);
+}
+
+// The names of what says a program its rank, besides DTRAIN_….
+std::vector<std::string> RankNames(const std::string& launcher, int world_size) {
+  frames::Start start;
+  start.world_size = world_size;
+  ProgramSpec spec = ReadGiven(R"({"command": ["a"]})");
+  spec.launcher = launcher;
+  const auto environment = EnvironmentOf(start, spec, {}, {{"RANK", "9"}, {"MASTER_ADDR", "x"}});
+  EXPECT_TRUE(environment.ok());
+  std::vector<std::string> names;
+  for (const auto& [name, value] : *environment) {
+    const bool other = name.starts_with("DTRAIN_") || name == "PYTHONPATH" ||
+                       name == "OMP_NUM_THREADS" || name == "CUDA_VISIBLE_DEVICES" ||
+                       name.starts_with("TORCHELASTIC_");
+    if (!other) names.push_back(name);
+  }
+  return names;
+}
+
+TEST(GivenTest, ALauncherSaysWhoseVariablesThereAre) {
+  using Names = std::vector<std::string>;
+  const Names torchrun = {"GROUP_RANK",  "LOCAL_RANK",  "LOCAL_WORLD_SIZE",
+                          "MASTER_ADDR", "MASTER_PORT", "NODE_RANK",
+                          "RANK",        "WORLD_SIZE"};
+  EXPECT_EQ(RankNames("auto", 1), Names()) << "a script that tests for RANK is alone";
+  EXPECT_EQ(RankNames("auto", 2), torchrun);
+  EXPECT_EQ(RankNames("", 1), torchrun) << "a trial of version 0.2.0 goes on as it was";
+  EXPECT_EQ(RankNames("torchrun", 1), torchrun);
+  EXPECT_EQ(RankNames("none", 2), Names());
+  const Names mpi = {"MASTER_ADDR",
+                     "MASTER_PORT",
+                     "MPI_LOCALNRANKS",
+                     "MPI_LOCALRANKID",
+                     "OMPI_COMM_WORLD_LOCAL_RANK",
+                     "OMPI_COMM_WORLD_LOCAL_SIZE",
+                     "OMPI_COMM_WORLD_NODE_RANK",
+                     "OMPI_COMM_WORLD_RANK",
+                     "OMPI_COMM_WORLD_SIZE",
+                     "OMPI_UNIVERSE_SIZE",
+                     "PMI_RANK",
+                     "PMI_SIZE"};
+  EXPECT_EQ(RankNames("mpi", 1), mpi);
+  EXPECT_EQ(RankNames("mpi", 2), mpi);
+  EXPECT_EQ(
+      RankNames("accelerate", 1),
+      (Names{"ACCELERATE_DYNAMO_BACKEND", "ACCELERATE_MIXED_PRECISION", "ACCELERATE_USE_CPU"}));
+  EXPECT_EQ(RankNames("accelerate", 2).size(), torchrun.size() + 3);
+}
+
+TEST(GivenTest, TheLogSaysWhatWasSet) {
+  frames::Start start;
+  ProgramSpec spec = ReadGiven(R"({"command": ["a"], "launcher": "auto"})");
+  const auto said = [&] { return Announcement(start, spec, "/w"); };
+  EXPECT_NE(said().find("; no launcher's variables"), std::string::npos) << said();
+  start.world_size = 2;
+  EXPECT_NE(said().find("; torchrun's variables, rank 0 of 2"), std::string::npos) << said();
+  spec.launcher = "mpi";
+  EXPECT_NE(said().find("; mpirun's variables, rank 0 of 2"), std::string::npos) << said();
 }
 
 TEST(GivenTest, WhatIsThereGivesWayOnlyWhereTheTrialSaysSo) {
@@ -179,7 +241,7 @@ TEST(GivenTest, TheLogBeginsWithWhatRunsAndWhoSubmittedIt) {
   frames::Start start;
   start.submitted_by = "ann";
   EXPECT_EQ(Announcement(start, ReadGiven(R"({"command": ["a", "--b"]})"), "/w"),
-            "runs a --b in /w, submitted by ann");
+            "runs a --b in /w, submitted by ann; torchrun's variables, rank 0 of 1");
 }
 
 constexpr int Exited(int status) { return status << 8; }

@@ -215,6 +215,56 @@ TEST_F(ProgramTest, AFolderThatItsHostRefusesIsNoFaultOfTheProgram) {
   EXPECT_NE(end.message.find("run/scratch"), std::string::npos) << end.message;
 }
 
+TEST_F(ProgramTest, WhatItsReportsLackIsToldWhileItRunsAndAtItsEnd) {
+  frames::Start start = StartOf({{"run", R"(echo 'epoch 1 begins'
+      echo "{'epoch': 1, 'accuracy': 0.5}"
+      while [ ! -e )" + In("go") + R"( ]; do :; done)"}});
+  start.metric = "accuracy";
+  Say(start);
+  const auto hint = [this] {
+    Hear();
+    for (const frames::Progress& each : All<frames::Progress>()) {
+      if (each.hint) return *each.hint;
+    }
+    return std::string();
+  };
+  EXPECT_TRUE(Await([&] { return !hint().empty(); }));
+  EXPECT_EQ(hint().find("it has reported nothing yet; nearly a report was \"{'epoch': 1, "), 0u)
+      << hint();
+  std::ofstream(folder_ / "go").put('x');
+  const frames::End end = AwaitEnd();
+  EXPECT_EQ(end.cause, "finished");
+  EXPECT_NE(end.hint.find("it reported nothing; nearly"), std::string::npos) << end.hint;
+  EXPECT_NE(end.hint.find("json.dumps"), std::string::npos) << end.hint;
+}
+
+TEST_F(ProgramTest, OneThatNeverReportsItsMetricIsToldSo) {
+  frames::Start start = StartOf({{"run", R"(echo '{"step": 1, "acc": 0.5}'
+                                            echo '{"step": 2, "acc": 0.6, "note": "x"}')"}});
+  start.metric = "accuracy";
+  Say(start);
+  EXPECT_EQ(AwaitEnd().hint,
+            "it never reported accuracy, by which trials are compared; it reported acc");
+  EXPECT_EQ(All<frames::Eval>().size(), 2u);
+  EXPECT_NE(Log().find("'note' is left out of its reports: it is the text 'x'"), std::string::npos);
+}
+
+TEST_F(ProgramTest, ABarInTheSameLineIsNoPartOfAReport) {
+  Run(R"(printf '50%%|#####     |\r{"step": 1, "val_loss": 3}\n')");
+  EXPECT_EQ(AwaitEnd().hint, "");
+  EXPECT_EQ(All<frames::Eval>().size(), 1u);
+}
+
+TEST_F(ProgramTest, AScriptThatTestsForRankIsAloneOnOneSlot) {
+  Run("echo \"${RANK-none} $DTRAIN_RANK\" > " + In("rank"), {{"launcher", "auto"}});
+  EXPECT_EQ(AwaitEnd().cause, "finished");
+  std::ifstream file(folder_ / "rank");
+  std::string rank;
+  std::getline(file, rank);
+  EXPECT_EQ(rank, "none 0");
+  EXPECT_NE(Log().find("; no launcher's variables\n"), std::string::npos);
+}
+
 TEST_F(ProgramTest, OfAProgramThatReportsByItsDescriptorNothingPrintedIsAReport) {
   Run(R"(echo '{"step": 10, "loss": 9.0, "val_loss": 9.0}'
          echo '{"step": 10, "val_loss": 1.0}' >&3

@@ -1,6 +1,7 @@
 // telling_test.cc: reports into frames, at a bounded rate.
 #include "worker/program/telling.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -49,6 +50,7 @@ TEST_F(TellingTest, ARowSaysWhatCameSinceTheRowBefore) {
   Begin({.resumed_step = 10});
   now_.steady += absl::Seconds(4);
   Take(R"({"step": 14, "loss": 2.5})");
+  Advance(absl::Seconds(1));
   ASSERT_EQ(rows_.size(), 1u);
   EXPECT_EQ(rows_[0], (nlohmann::json{{"step", 14u},
                                       {"loss", 2.5},
@@ -62,16 +64,44 @@ TEST_F(TellingTest, ARowSaysWhatCameSinceTheRowBefore) {
 TEST_F(TellingTest, AnEvaluationHasFieldsForKnownNamesAndMetricsForTheRest) {
   Begin({});
   Take(R"({"step": 5, "val_loss": 3.0, "loss": 3.5, "hellaswag_acc": 0.3, "accuracy": 0.9})");
-  ASSERT_EQ(evaluations_.size(), 1u);
+  Take(R"({"step": 6, "accuracy": 0.95})");
+  ASSERT_EQ(evaluations_.size(), 1u) << "more of a step may follow, until the next";
   EXPECT_EQ(evaluations_[0].loss, 3.0);
   EXPECT_EQ(evaluations_[0].train_loss, 3.5);
   EXPECT_EQ(evaluations_[0].hellaswag_acc, 0.3);
   EXPECT_EQ(evaluations_[0].metrics, (std::map<std::string, double>{{"accuracy", 0.9}}));
-  Take(R"({"step": 6, "accuracy": 0.95})");
-  EXPECT_TRUE(std::isnan(evaluations_[1].loss));
   EXPECT_EQ(progress_->step, 5u) << "live state waits a moment";
   Advance(absl::Seconds(1));
+  EXPECT_TRUE(std::isnan(evaluations_[1].loss));
   EXPECT_EQ(progress_->step, 6u);
+}
+
+TEST_F(TellingTest, ALineWithTheMetricIsAnEvaluationWhateverItsName) {
+  for (const char* name :
+       {"loss", "learning_rate", "tokens", "val_loss", "hellaswag_acc", "mine"}) {
+    Begin({.metric = name});
+    evaluations_.clear();
+    Take(absl::StrCat(R"({"step": 1, ")", name, R"(": 0.5})"));
+    Take(absl::StrCat(R"({"step": 2, ")", name, R"(": NaN})"));
+    Keep(telling_->Finish(now_));
+    ASSERT_EQ(EvaluatedSteps(), (std::vector<uint64_t>{1, 2})) << name;
+    const std::string line = frames::ToLine(frames::FromTrainer(evaluations_[1]));
+    const auto read = frames::ParseFromTrainer(line);
+    const auto& eval = std::get<frames::Eval>(std::get<frames::FromTrainer>(read));
+    const bool told = name == std::string("loss")            ? eval.train_loss.has_value()
+                      : name == std::string("hellaswag_acc") ? eval.hellaswag_acc.has_value()
+                                                             : eval.metrics.contains(name);
+    EXPECT_TRUE(told) << name << ": that it was said, and no number: " << line;
+  }
+}
+
+TEST_F(TellingTest, AMetricThatIsAColumnMakesRowsToo) {
+  Begin({.metric = "loss"});
+  Take(R"({"step": 1, "loss": 2, "learning_rate": 0.1})");
+  Take(R"({"step": 2, "loss": 1})");
+  Keep(telling_->Finish(now_));
+  EXPECT_EQ(rows_.size(), 2u) << "for the curves";
+  EXPECT_EQ(evaluations_.size(), 2u);
 }
 
 TEST_F(TellingTest, StepsRiseAndStayWithinTheTrial) {
@@ -83,11 +113,52 @@ TEST_F(TellingTest, StepsRiseAndStayWithinTheTrial) {
     EXPECT_EQ(complaints_.size(), before + 1) << line;
   }
   Take(R"({"step": 10, "accuracy": 1})");
+  Keep(telling_->Finish(now_));
   EXPECT_EQ(evaluations_.size(), 1u) << "what it resumed from may be evaluated again";
-  Take(R"({"step": 10, "accuracy": 1})");
-  EXPECT_EQ(evaluations_.size(), 1u);
   EXPECT_TRUE(rows_.empty());
   EXPECT_TRUE(saved_.empty());
+}
+
+TEST_F(TellingTest, StepZeroIsAStep) {
+  Begin({});
+  Take(R"({"step": 0, "loss": 4})");
+  Take(R"({"step": 0, "val_loss": 4})");
+  Take(R"({"step": 1, "loss": 3})");
+  Keep(telling_->Finish(now_));
+  ASSERT_EQ(rows_.size(), 2u);
+  EXPECT_EQ(rows_[0]["steps"], 1.0);
+  EXPECT_EQ(rows_[1]["steps"], 1.0);
+  EXPECT_EQ(EvaluatedSteps(), std::vector<uint64_t>{0});
+  EXPECT_TRUE(complaints_.empty()) << complaints_[0];
+}
+
+TEST_F(TellingTest, LinesOfOneStepAreOneReport) {
+  Begin({.metric = "accuracy"});
+  Take(R"({"step": 1, "train_acc": 0.1, "x": 1})");
+  Take(R"({"step": 1, "accuracy": 0.2, "x": 2})");
+  Take(R"({"step": 1, "loss": 3})");
+  Take(R"({"step": 1, "learning_rate": 0.5})");
+  Advance(absl::Seconds(1));
+  ASSERT_EQ(evaluations_.size(), 1u);
+  EXPECT_EQ(evaluations_[0].metrics,
+            (std::map<std::string, double>{{"train_acc", 0.1}, {"accuracy", 0.2}, {"x", 2}}))
+      << "the later value is meant";
+  ASSERT_EQ(rows_.size(), 1u);
+  EXPECT_EQ(rows_[0]["loss"], 3);
+  EXPECT_EQ(rows_[0]["learning_rate"], 0.5);
+  EXPECT_TRUE(complaints_.empty());
+}
+
+TEST_F(TellingTest, WhatComesOfAStepThatWasPassedOnIsPassedOnToo) {
+  Begin({.rungs = {2}, .metric = "accuracy"});
+  Take(R"({"step": 2, "train_acc": 0.1})");
+  Advance(absl::Minutes(1));
+  ASSERT_EQ(evaluations_.size(), 1u) << "who reports seldom does not wait for the next step";
+  Take(R"({"step": 2, "accuracy": 0.2, "train_acc": 0.3})");
+  Advance(absl::Seconds(1));
+  ASSERT_EQ(evaluations_.size(), 2u);
+  EXPECT_EQ(evaluations_[1].metrics, (std::map<std::string, double>{{"accuracy", 0.2}}));
+  EXPECT_EQ(complaints_.size(), 1u) << "the first value of train_acc has gone";
 }
 
 TEST_F(TellingTest, OfTooManyReportsTheNewestWaits) {
@@ -111,20 +182,105 @@ TEST_F(TellingTest, WhereASearchComparesNothingIsLeftOut) {
   for (int step = 1; step <= 1000; ++step) {
     Take(absl::StrCat(R"({"step": )", step, R"(, "accuracy": 1})"));
   }
+  Keep(telling_->Finish(now_));
   const std::vector<uint64_t> steps = EvaluatedSteps();
   EXPECT_EQ(std::count(steps.begin(), steps.end(), 250u), 1);
   EXPECT_EQ(std::count(steps.begin(), steps.end(), 500u), 1);
-  EXPECT_EQ(steps.size(), static_cast<size_t>(limits::kProgramReportsBurst) + 2);
+  EXPECT_EQ(steps.size(), static_cast<size_t>(limits::kProgramReportsBurst) + 3);
 }
 
-TEST_F(TellingTest, ACheckpointIsOfTheNewestStepAndKnowsItsLoss) {
-  Begin({});
+TEST_F(TellingTest, LinesWithoutTheMetricCostThoseWithItNothing) {
+  Begin({.steps = 3000, .rungs = {1000, 2000}, .metric = "accuracy"});
+  // Twenty with the metric, none above the rate; a flood of others beside them.
+  for (int step = 1; step <= 3000; ++step) {
+    Take(absl::StrCat(R"({"step": )", step, R"(, "batch_time": 1})"));
+    Take(absl::StrCat(R"({"step": )", step, R"(, "loss": 1})"));
+    if (step % 150 == 0) Take(absl::StrCat(R"({"step": )", step, R"(, "accuracy": 1})"));
+    if (step % 10 == 0) Advance(absl::Milliseconds(10));
+  }
+  Keep(telling_->Finish(now_));
+  std::vector<uint64_t> with;
+  uint64_t before = 0;
+  for (const frames::Eval& each : evaluations_) {
+    EXPECT_LE(before, each.step);
+    before = each.step;
+    if (each.metrics.contains("accuracy")) with.push_back(each.step);
+  }
+  ASSERT_EQ(with.size(), 20u);
+  EXPECT_EQ(with.front(), 150u);
+  EXPECT_EQ(with.back(), 3000u);
+}
+
+TEST_F(TellingTest, OnlyALineWithTheMetricPassesARung) {
+  Begin({.steps = 10'000, .rungs = {5000}, .metric = "accuracy"});
+  for (int step = 1; step < 5000; ++step) {
+    Take(absl::StrCat(R"({"step": )", step, R"(, "accuracy": 1})"));
+  }
+  Take(R"({"step": 5000, "other": 1})");
+  Take(R"({"step": 5001, "accuracy": 1})");
+  for (int step = 5002; step <= 6000; ++step) {
+    Take(absl::StrCat(R"({"step": )", step, R"(, "accuracy": 1})"));
+  }
+  const std::vector<uint64_t> steps = EvaluatedSteps();
+  EXPECT_EQ(std::count(steps.begin(), steps.end(), 5001u), 1);
+}
+
+TEST_F(TellingTest, AFieldThatIsLeftOutIsToldOnceByItsName) {
+  Begin({.metric = "accuracy"});
+  for (int step = 1; step <= 5; ++step) {
+    Take(absl::StrCat(R"({"step": )", step, R"(, "accuracy": 1, "phase": "train"})"));
+  }
+  Keep(telling_->Finish(now_));
+  EXPECT_EQ(evaluations_.size(), 5u);
+  ASSERT_EQ(complaints_.size(), 1u);
+  EXPECT_NE(complaints_[0].find("'phase' is left out"), std::string::npos) << complaints_[0];
+  EXPECT_NE(telling_->Hint(Telling::When::kRunning, {}).find("'phase' is left out"),
+            std::string::npos);
+}
+
+TEST_F(TellingTest, EpochsAmongStepsAreLeftOutAndToldOf) {
+  Begin({.metric = "accuracy"});
+  Take(R"({"step": 100, "loss": 1})");
+  Take(R"({"epoch": 1, "accuracy": 0.5})");
+  Take(R"({"checkpoint": "c", "step": 100})");
+  EXPECT_EQ(saved_.size(), 1u);
+  ASSERT_EQ(complaints_.size(), 1u);
+  EXPECT_NE(complaints_[0].find("give step in each"), std::string::npos) << complaints_[0];
+  EXPECT_NE(telling_->Hint(Telling::When::kEnded, {}).find("give step in each"), std::string::npos);
+}
+
+TEST_F(TellingTest, APersonIsToldThatNothingOrNotTheMetricWasReported) {
+  using When = Telling::When;
+  Begin({.metric = "accuracy"});
+  EXPECT_EQ(telling_->Hint(When::kRunning, {}), "");
+  EXPECT_EQ(telling_->Hint(When::kEnded, {}).find("it reported nothing; to show"), 0u);
+  const NearMiss near{"step 3: acc 0.5", "it is text", true};
+  EXPECT_EQ(telling_->Hint(When::kRunning, near),
+            "it has reported nothing yet; nearly a report was \"step 3: acc 0.5\": it is text");
+  Take(R"({"step": 1, "acc": 0.5, "loss": 2})");
+  EXPECT_EQ(telling_->Hint(When::kEnded, {}),
+            "it never reported accuracy, by which trials are compared; it reported acc, loss");
+  Take(R"({"step": 2, "accuracy": 0.5})");
+  EXPECT_EQ(telling_->Hint(When::kEnded, near), "");
+}
+
+TEST_F(TellingTest, OneThatGoesOnMayHaveReportedBefore) {
+  Begin({.resumed_step = 5, .metric = "accuracy"});
+  EXPECT_EQ(telling_->Hint(Telling::When::kEnded, {}), "");
+  Take(R"({"step": 6, "other": 0.5})");
+  EXPECT_EQ(telling_->Hint(Telling::When::kEnded, {}), "");
+}
+
+TEST_F(TellingTest, ACheckpointIsOfTheNewestStepAndKnowsItsLossAndTheMetric) {
+  Begin({.metric = "accuracy"});
   Take(R"({"step": 7, "val_loss": 1.5})");
+  Take(R"({"step": 7, "accuracy": 0.5})");
   Take(R"({"checkpoint": "a"})");
   Take(R"({"checkpoint": "b", "step": 8})");
   ASSERT_EQ(saved_.size(), 2u);
   EXPECT_EQ(saved_[0].step, 7u);
   EXPECT_EQ(saved_[0].loss, 1.5);
+  EXPECT_EQ(saved_[0].metric, 0.5);
   EXPECT_EQ(saved_[1].loss, std::nullopt);
 }
 
