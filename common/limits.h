@@ -40,6 +40,12 @@ inline constexpr absl::Duration kReconnectRefused = absl::Minutes(1);
 inline constexpr absl::Duration kWorkerFaultBackoff = absl::Seconds(5);
 // Retry backoff doubles up to this.
 inline constexpr absl::Duration kRetryBackoffMax = absl::Minutes(5);
+// From the second end in a row, doubled with each, whatever the file says: a program that cannot
+// start would be started hundreds of times a minute.
+inline constexpr absl::Duration kRetryBackoffLeast = absl::Seconds(1);
+// Before a trial that found a full disk is tried again, doubled with each: a person has to free
+// some space, and looks at it first.
+inline constexpr absl::Duration kFullDiskWait = absl::Seconds(30);
 // A trainer told to save and stop has this long to write the checkpoint of a large model; then it
 // is killed. A unit's stop timeout must be longer.
 inline constexpr absl::Duration kCheckpointStopGrace = absl::Minutes(2);
@@ -66,8 +72,10 @@ inline constexpr absl::Duration kNameRefusedGrace = absl::Seconds(30);
 // this long for one, a reboot of a worker's host, then goes on from an older checkpoint or from the
 // start.
 inline constexpr absl::Duration kStorageWait = absl::Minutes(1);
-// A timer that fires this much late means that the coordinator itself stood still: nobody's silence
-// of that time counts.
+// The coordinator looks at the clock this often; that it did not for longer than the tolerance, or
+// that a commit takes longer, means that it stood still itself: the rest of that time counts
+// against nobody (coordinator/core/awake_clock.h).
+inline constexpr absl::Duration kAwakePulse = absl::Seconds(1);
 inline constexpr absl::Duration kStallTolerance = absl::Seconds(2);
 // A lost worker is listed this long, then forgotten, so that renamed workers do not pile up.
 inline constexpr absl::Duration kForgetWorker = absl::Hours(1);
@@ -291,6 +299,12 @@ inline constexpr absl::Duration kHoldForResize = absl::Seconds(30);
 inline constexpr int kQuarantineEnds = 3;
 inline constexpr absl::Duration kQuarantineFirst = absl::Minutes(30);
 inline constexpr absl::Duration kQuarantineMost = absl::Hours(8);
+// Errors of an experiment that one is compared with: some tenths of a millisecond.
+inline constexpr size_t kErrorsCompared = 256;
+// One in so many workers of a kind at most within this while, but one in any case: where more seem
+// broken at once the cause is most likely common to all, and the fleet should go on.
+inline constexpr size_t kQuarantineShare = 4;
+inline constexpr absl::Duration kQuarantineWindow = absl::Hours(1);
 
 // --- Programs as trials ---
 // The words of a command and the text of one: what a person writes by hand.
@@ -326,6 +340,13 @@ inline constexpr size_t kHintBytes = 600;
 inline constexpr absl::Duration kProgramLeaveGrace = absl::Seconds(2);
 // Checkpoint folders of programs: files that are listed with their hashes.
 inline constexpr size_t kProgramCheckpointFiles = 10'000;
+
+// A program that ends within this of its start, without a word to us, most likely ends so each
+// time: importing a large library from a cold disk takes half of it.
+inline constexpr absl::Duration kEarlyEnd = absl::Minutes(1);
+// Trials that end in the same way at once, before any of their experiment got on, after which the
+// others are not tried: one may have odd values, two may share them.
+inline constexpr size_t kFailAlike = 3;
 
 // --- Plans ---
 // Draws that stand for the trials of a search whose values are proposed later.

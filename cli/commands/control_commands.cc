@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands/app.h"
+#include "cli/commands/unsaved.h"
 #include "cli/remote/follow.h"
 #include "cli/view/format.h"
 #include "common/status.h"
@@ -14,6 +15,7 @@ namespace {
 struct CancelOptions {
   std::string selector;
   std::string reason = "dtctl cancel";
+  bool yes = false;
 };
 
 // What was chosen; trial 0 is the whole experiment.
@@ -28,6 +30,8 @@ absl::StatusOr<ExitCode> Cancel(Session& session, const CancelOptions& options) 
   request.set_reason(options.reason);
   request.set_who(WhoAmI(session));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  DT_RETURN_IF_ERROR(AskAboutUnsaved(session, *client, selector, StopKind::kKills,
+                                     options.yes ? Asking::kYes : Asking::kAsks));
   DT_ASSIGN_OR_RETURN(const v1::CancelResponse response, client->Cancel(request));
   const std::string what = NameOf(response.experiment(), selector.trial);
   PrintDocument(session, "Cancelled", ToJson(response),
@@ -119,6 +123,7 @@ void AddControlCommands(CommandTree& tree) {
                            "dtctl cancel 12/3 --reason 'wrong data'");
   app->add_option("SEL", cancel->selector, "12, 12/3, last or last/3")->required();
   app->add_option("--reason", cancel->reason, "Why; kept with the trials")->option_text("TEXT");
+  app->add_flag("-y,--yes", cancel->yes, "Do not ask where steps would be lost");
   tree.OnRun(app, {[cancel](Session& s) { return Cancel(s, *cancel); }, kDocumentFormats});
 
   auto retry = std::make_shared<RetryOptions>();

@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "cli/commands/app.h"
+#include "cli/commands/unsaved.h"
 #include "cli/view/format.h"
 #include "common/limits.h"
 #include "common/status.h"
@@ -23,6 +24,7 @@ namespace {
 struct EditOptions {
   std::string selector;
   bool let_run = false;
+  bool yes = false;
   std::string change;  // "max_concurrent=8"
   uint32_t max_trials = 0;
   int64_t max_steps = 0;
@@ -48,6 +50,12 @@ void Print(Session& session, const v1::ChangeResponse& response, const std::stri
 absl::StatusOr<ExitCode> Pause(Session& session, const EditOptions& options) {
   v1::ChangeRequest change;
   change.mutable_pause()->set_let_run(options.let_run);
+  if (!options.let_run) {
+    DT_ASSIGN_OR_RETURN(const Selector chosen, session.ChooseExperiment(options.selector));
+    DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+    DT_RETURN_IF_ERROR(AskAboutUnsaved(session, *client, chosen, StopKind::kSaves,
+                                       options.yes ? Asking::kYes : Asking::kAsks));
+  }
   DT_ASSIGN_OR_RETURN(const v1::ChangeResponse response, Send(session, options.selector, change));
   std::string text = response.changed() ? " is paused" : " was paused already";
   if (response.stopping() > 0) {
@@ -257,6 +265,7 @@ void AddEditCommands(CommandTree& tree) {
               "dtctl pause last --let-run   # what trains goes on to its end",
               Pause);
   pause->add_flag("--let-run", pausing->let_run, "Let trials that train go on");
+  pause->add_flag("-y,--yes", pausing->yes, "Do not ask where steps would be lost");
 
   AddEdit(tree, "resume", "Let a paused experiment go on, its trials from their newest checkpoints",
           "dtctl resume 12", Resume);

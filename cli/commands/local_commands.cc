@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "cli/commands/app.h"
+#include "cli/commands/unsaved.h"
 #include "cli/local/cluster.h"
 #include "cli/remote/contexts.h"
 #include "cli/view/format.h"
@@ -20,6 +21,8 @@ namespace dt::cli {
 namespace {
 
 constexpr absl::Duration kLook = absl::Milliseconds(50);
+// What a running coordinator of this machine takes to list its trials, and more than enough.
+constexpr absl::Duration kLostPatience = absl::Seconds(3);
 
 void Complete(Session& session, ClusterOptions& options) {
   const Terminal& terminal = session.terminal();
@@ -164,6 +167,21 @@ absl::Status ForgetContext(Session& session, const std::string& name, const std:
   });
 }
 
+// A coordinator that does not answer has nothing to say.
+absl::Status AskWhatIsLost(Session& session, const LocalCluster& cluster) {
+  ClientOptions reached{.address = cluster.addresses().grpc, .tls = {}};
+  reached.deadline = kLostPatience;
+  if (reached.address.empty()) return absl::OkStatus();
+  if (!cluster.token_file().empty()) {
+    const auto token = ReadTokenFile("--auth", cluster.token_file());
+    if (!token.ok()) return absl::OkStatus();
+    reached.token = *token;
+  }
+  const auto client = Client::Make(reached, session.interrupt());
+  if (!client.ok()) return absl::OkStatus();
+  return AskAboutAllUnsaved(session, **client, Asking::kAsks);
+}
+
 absl::StatusOr<ExitCode> Down(Session& session, DownOptions options) {
   ClusterOptions& wanted = options.cluster;
   Complete(session, wanted);
@@ -181,6 +199,7 @@ absl::StatusOr<ExitCode> Down(Session& session, DownOptions options) {
   }
   const KeptProcesses::Pause pause = session.Pause();
   DT_ASSIGN_OR_RETURN(LocalCluster cluster, LocalCluster::Open(wanted, pause));
+  if (!options.yes) DT_RETURN_IF_ERROR(AskWhatIsLost(session, cluster));
   DT_ASSIGN_OR_RETURN(const size_t ended, cluster.Down(pause));
   if (options.purge) DT_RETURN_IF_ERROR(cluster.Purge());
   DT_RETURN_IF_ERROR(ForgetContext(session, wanted.name, cluster.addresses().grpc));

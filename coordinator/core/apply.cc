@@ -31,7 +31,7 @@ Experiment* Find(DurableState& state, ExperimentId id) {
   return found == state.experiments.end() ? nullptr : &found->second;
 }
 
-// A trial with its experiment: most facts are about one.
+// A trial with its experiment.
 struct Subject {
   Experiment& experiment;
   Trial& trial;
@@ -197,7 +197,6 @@ absl::Status ApplyAttemptStarted(DurableState& state, const v1::AttemptStarted& 
   attempt.token = token;
   attempt.started_wall_ms = wall_ms;
   attempt.reason = fact.reason();
-  attempt.members.reserve(fact.members_size());
   for (const v1::Member& member : fact.members()) {
     attempt.members.push_back({member.worker(), member.instance(), member.host(),
                                member.device_name(), member.local_rank()});
@@ -207,7 +206,7 @@ absl::Status ApplyAttemptStarted(DurableState& state, const v1::AttemptStarted& 
     attempt.resumed_step = fact.resume().step();
   }
   subject.trial.retry_after_ms = 0;
-  ++subject.experiment.attempts;
+  attempt.ordinal = ++subject.experiment.attempts;
   state.tokens.emplace(token, id);
   return absl::OkStatus();
 }
@@ -247,6 +246,7 @@ absl::Status ApplyAttemptEnded(DurableState& state, const v1::AttemptEnded& fact
   attempt->last_step = fact.step();
   attempt->ended_wall_ms = wall_ms;
   attempt->uncharged = fact.uncharged();
+  attempt->early = fact.early();
   if (fact.has_last_row()) {
     subject.trial.last_row = fact.last_row().SerializeAsString();
     subject.trial.last_loss = fact.last_row().loss();
@@ -298,7 +298,7 @@ absl::Status ApplyEvaluationRecorded(DurableState& state, const v1::EvaluationRe
                  spec::MetricIn(fact.evaluation(), metric)});
   // What its left weights still report says nothing of how it goes on.
   if (!AwaitsMutation(subject.trial)) {
-    CountValidation(subject.experiment, all.back(), subject.trial);
+    CountValidation(subject.experiment, fact.evaluation(), subject.trial);
   }
   if (fact.evaluation().has_network()) {
     KeepFigure(state, result.attempt, {fact.experiment(), fact.trial()},
@@ -324,7 +324,7 @@ absl::Status ApplyCheckpointRegistered(DurableState& state, const v1::Checkpoint
   all.push_back({fact.attempt(), fact.checkpoint()});
   if (fact.checkpoint().step() > attempt.resumed_step) {
     attempt.progressed = true;
-    CountProgress(state, attempt);
+    CountProgress(state, subject.experiment, attempt);
     // An attempt that ended already has been counted; what it saved is progress all the same.
     if (attempt.state == AttemptState::kEnded) {
       Tries& tries = subject.trial.tries;

@@ -13,6 +13,7 @@
 #include "common/mutant.h"
 #include "common/text.h"
 #include "coordinator/core/claims.h"
+#include "coordinator/core/early_ends.h"
 #include "coordinator/core/noticing.h"
 #include "coordinator/core/orders.h"
 #include "coordinator/core/rank_ends.h"
@@ -49,18 +50,26 @@ void EndWaiting(Turn& turn, TrialId id, v1::TrialState state, v1::Cause cause,
   EndTrial(turn, id, state, cause, message);
 }
 
-v1::Record EndOfAttempt(const LiveAttempt& attempt, const Attempt& recorded, const RankEnd& end,
-                        std::optional<absl::Duration> backoff) {
+// The end of an attempt, and what follows from it.
+struct Ending {
+  const RankEnd& end;
+  std::optional<absl::Duration> backoff;  // before the next attempt; nullopt: none follows
+  Charge charge = Charge::kCounts;
+  bool early = false;
+};
+
+v1::Record EndOfAttempt(const LiveAttempt& attempt, const Trial& trial, const Ending& ending) {
+  const auto& [end, backoff, charge, early] = ending;
   v1::Record record;
   v1::AttemptEnded& fact = *record.mutable_attempt_ended();
   SetId(fact, attempt.id);
   fact.set_cause(end.cause);
-  fact.set_message(CleanText(
-      backoff.has_value() ? MessageOf(attempt, recorded, end.cause, end.message) : end.message,
-      limits::kTextBytes));
-  fact.set_uncharged(backoff.has_value() && ChargeOf(recorded, end.cause) == Charge::kFree);
+  fact.set_message(CleanText(backoff.has_value() ? MessageOf(attempt, trial, end) : end.message,
+                             limits::kTextBytes));
+  fact.set_uncharged(backoff.has_value() && charge == Charge::kFree);
+  fact.set_early(early);
   fact.set_rank(end.rank);
-  if (end.rank >= 0) fact.set_worker(recorded.members[end.rank].worker);
+  if (end.rank >= 0) fact.set_worker(trial.attempts.back().members[end.rank].worker);
   fact.set_step(std::max(attempt.step, end.step));
   fact.set_hint(attempt.hint);
   fact.set_retry_after_ms(backoff.has_value() ? absl::ToInt64Milliseconds(*backoff) : -1);
@@ -107,9 +116,9 @@ void FinishCancel(Turn& turn, LiveAttempt& attempt) {
                     .cause = v1::CAUSE_CANCELLED,
                     .message = GetTrial(turn.durable(), id).message,
                     .step = attempt.step};
-  const Attempt& recorded = *FindAttempt(turn.durable(), attempt.id);
   LogEnd(turn, attempt, end, std::nullopt);
-  Journal(turn, EndOfAttempt(attempt, recorded, end, std::nullopt));
+  Journal(turn, EndOfAttempt(attempt, GetTrial(turn.durable(), id),
+                             {.end = end, .backoff = std::nullopt}));
   EndTrial(turn, id, v1::TRIAL_CANCELLED, v1::CAUSE_CANCELLED, end.message);
   LeaveEnded(turn, attempt);
 }
@@ -163,30 +172,6 @@ void NotePrepared(Turn& turn, LiveAttempt& attempt, int32_t rank, const v1::Prep
     ArmAttempt(turn.live(), attempt);
   }
   CompareData(turn, attempt, rank);
-}
-
-// What a timeout says: what was waited for, how long, and on whom.
-std::string TimeoutMessage(const DurableState& durable, const LiveAttempt& attempt,
-                           absl::Duration now) {
-  const Attempt& recorded = *FindAttempt(durable, attempt.id);
-  if (const auto* training = std::get_if<Training>(&attempt.phase)) {
-    const bool evaluates = attempt.ranks[0].evaluation_parts > 0;
-    return absl::StrCat(evaluates ? "no part of the evaluation for " : "no step for ",
-                        absl::FormatDuration(now - training->last_progress), " after step ",
-                        attempt.step);
-  }
-  if (attempt.Is<Connecting>()) {
-    return absl::StrCat("the gang was prepared but did not train within ",
-                        absl::FormatDuration(limits::kRendezvousTimeout),
-                        "; can the hosts reach each other's --data-address?");
-  }
-  for (size_t rank = 0; rank < attempt.ranks.size(); ++rank) {
-    if (attempt.ranks[rank].prepared) continue;
-    return absl::StrCat("rank ", rank, " on ", recorded.members[rank].worker,
-                        " did not prepare its data and model within ",
-                        absl::FormatDuration(limits::kPrepareTimeout));
-  }
-  return "timed out";
 }
 
 // A long evaluation makes no step. Any rank's part counts, as any rank's step does: the others wait
@@ -250,19 +235,26 @@ void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
   const Trial& trial = GetTrial(turn.durable(), id);
   const Attempt& recorded = *FindAttempt(turn.durable(), attempt.id);
   const Consequence consequence = ConsequenceOf(end.cause);
-  const Tries tries = CountEnd(trial.tries, recorded, end.cause, ChargeOf(recorded, end.cause));
-  const std::optional<absl::Duration> backoff =
-      BackoffOf(trial, tries, attempt.spec.retries(), end.cause);
+  Ending ending{.end = end, .charge = ChargeOf(recorded, end)};
+  ending.early = IsEarly(turn, attempt, end);
+  const Tries tries = CountEnd(trial.tries, recorded, end.cause, ending.charge);
+  ending.backoff = BackoffOf(attempt, trial, tries, end);
+  const std::optional<std::string> alike = ending.early && ending.backoff.has_value()
+                                               ? EndsAlike(turn.state, attempt, end)
+                                               : std::nullopt;
+  if (alike.has_value()) ending.backoff.reset();
+  const std::optional<absl::Duration> backoff = ending.backoff;
   LogEnd(turn, attempt, end, backoff);
-  Journal(turn, EndOfAttempt(attempt, recorded, end, backoff));
+  Journal(turn, EndOfAttempt(attempt, trial, ending));
   if (end.cause == v1::CAUSE_FINISHED) turn.live().told.erase(attempt.token);
   if (!backoff.has_value()) {
     const bool finished = consequence == Consequence::kFinishes;
     const bool retried =
         consequence == Consequence::kRetriesCrash || consequence == Consequence::kRetriesLoss;
+    const std::string why =
+        alike.has_value() ? *alike : LimitText(trial.attempts.size(), attempt.spec.retries());
     EndTrial(turn, id, finished ? v1::TRIAL_FINISHED : v1::TRIAL_FAILED, end.cause,
-             retried ? WithLimit(end.message, trial.attempts.size(), attempt.spec.retries())
-                     : end.message);
+             retried ? WithReason(end.message, why) : end.message);
   }
   LeaveEnded(turn, attempt);
   if (backoff.has_value() && !Mutated(Mutant::kRetryForgotten)) {
@@ -472,7 +464,7 @@ void EndEarly(Turn& turn, TrialId id, const std::string& why) {
   if (IsTerminal(trial.state)) return;
   if (trial.state == v1::TRIAL_PENDING) {
     const bool ran = std::any_of(trial.attempts.begin(), trial.attempts.end(),
-                                 [](const Attempt& attempt) { return attempt.ran; });
+                                 [](const Attempt& one) { return one.ran && !one.early; });
     return EndWaiting(turn, id, ran ? v1::TRIAL_FINISHED : v1::TRIAL_CANCELLED,
                       v1::CAUSE_STOPPED_EARLY, why);
   }

@@ -13,11 +13,24 @@
 #include "common/network_bench.h"
 #include "common/worker_level.h"
 #include "spec/collectives.h"
+#include "spec/metric.h"
 #include "spec/program.h"
 #include "spec/spec.h"
 #include "spec/step_columns.h"
 
 namespace dt {
+
+v1::AttemptNumber NumberOf(const AttemptId& id) {
+  v1::AttemptNumber number;
+  number.set_experiment(id.trial.experiment);
+  number.set_trial(id.trial.trial);
+  number.set_attempt(id.attempt);
+  return number;
+}
+
+AttemptId IdOf(const v1::AttemptNumber& number) {
+  return {{number.experiment(), number.trial()}, number.attempt()};
+}
 
 const Experiment* FindExperiment(const DurableState& state, ExperimentId id) {
   const auto found = state.experiments.find(id);
@@ -287,14 +300,18 @@ NetworkKey KeyOf(const std::string& device_name, const v1::NetworkFigure& figure
           figure.op(), figure.over(),      figure.bytes()};
 }
 
-void CountValidation(const Experiment& experiment, const KnownEvaluation& evaluation,
-                     Trial& trial) {
-  // A program may report other things between two values of its metric.
-  if (spec::IsProgram(experiment.spec.base()) && std::isnan(evaluation.metric)) return;
-  const double cost = search::CostOf(GoalOf(experiment), evaluation.metric);
-  if (!search::Count(trial.validated, evaluation.step, cost)) return;
+bool IsCompared(const Experiment& experiment, const v1::Evaluation& evaluation) {
+  return !spec::IsProgram(experiment.spec.base()) ||
+         spec::Names(evaluation, experiment.spec.search().metric());
+}
+
+void CountValidation(const Experiment& experiment, const v1::Evaluation& evaluation, Trial& trial) {
+  if (!IsCompared(experiment, evaluation)) return;
+  const double value = spec::MetricIn(evaluation, experiment.spec.search().metric());
+  const double cost = search::CostOf(GoalOf(experiment), value);
+  if (!search::Count(trial.validated, evaluation.step(), cost)) return;
   if (!ComparesMeans(experiment) || trial.means.size() >= limits::kEvaluationsPerTrial) return;
-  trial.means.push_back({evaluation.step, trial.validated.mean});
+  trial.means.push_back({evaluation.step(), trial.validated.mean});
 }
 
 ValueSummary SummarizeValues(const Trial& trial, double KnownEvaluation::*value) {
@@ -302,7 +319,7 @@ ValueSummary SummarizeValues(const Trial& trial, double KnownEvaluation::*value)
   for (const KnownEvaluation& evaluation : trial.evaluations) {
     if (!IsValid(trial, evaluation.attempt, evaluation.step)) continue;
     summary.newest = evaluation.*value;
-    if (std::isnan(summary.newest)) continue;
+    if (!std::isfinite(summary.newest)) continue;  // worse than any number
     summary.newest_number = summary.newest;
     // Before there is a number they are NaN, which compares with nothing.
     if (!(summary.lowest <= summary.newest)) {

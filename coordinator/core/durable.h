@@ -55,6 +55,8 @@ struct Attempt {
   bool ran = false;         // was running once: resumed_step counts
   bool progressed = false;  // registered a checkpoint beyond where it resumed
   bool uncharged = false;   // its end counts against no budget of retries
+  bool early = false;       // a program that ended at once, before it told anything
+  uint32_t ordinal = 0;     // of its experiment's attempts, in order of their starts, from 1
   v1::StopRequested::Why stop_why = v1::StopRequested::WHY_UNSPECIFIED;
   std::string stop_reason;  // why it was asked to save and end
   TrialId stop_for;         // that it makes room for; none: nobody
@@ -176,6 +178,9 @@ struct Experiment {
   uint32_t oom = 0;            // of failed
   uint32_t stopped_early = 0;  // of finished and cancelled
   uint32_t attempts = 0;       // ever started
+  // Ordinal of the newest attempt that got on: it saved beyond where it resumed, or finished. 0:
+  // none has, or an older version kept it.
+  uint32_t newest_progress = 0;
 
   uint32_t Ended() const { return finished + failed + cancelled; }
   bool MoreMayCome() const { return !search_ended && trials.size() < planned; }
@@ -192,12 +197,18 @@ struct WorkerMark {
   std::string quarantine_reason;
   uint32_t quarantines = 0;  // in a row
   int64_t quarantined_wall_ms = 0;
+  std::vector<AttemptId> returned;  // the ends that the newest quarantine rests on
 };
 
-// Ends in a row that count against a worker: crashes of its trainer, none with progress.
+// A crash of a worker's trainer, without progress.
+struct CountedEnd {
+  AttemptId id;
+  uint32_t begun = 0;  // attempts of its experiment that must have started before one that gets on
+};
+
+// Ends in a row that may speak against a worker (blame.h).
 struct CrashStreak {
-  std::vector<AttemptId> attempts;
-  uint64_t progress_before = 0;  // DurableState::progress when it began
+  std::vector<CountedEnd> ends;
 };
 
 // How long some ranks took for an operation on so many bytes, as it was measured last.
@@ -237,7 +248,6 @@ struct DurableState {
   std::map<ExperimentId, Experiment> experiments;
   std::map<std::string, WorkerMark> marks;
   std::map<std::string, CrashStreak> streaks;
-  uint64_t progress = 0;  // ends of finished attempts, and checkpoints beyond where one resumed
   std::map<NetworkKey, KnownFigure> figures;  // kNetworkFigures at most: the oldest goes
   std::map<QuotaKey, Quota> quotas;           // kQuotas at most
   uint64_t next_notice = 1;
@@ -249,6 +259,8 @@ struct DurableState {
   absl::flat_hash_map<std::string, size_t> notices_of;  // how many of `notices` a url has
 };
 
+v1::AttemptNumber NumberOf(const AttemptId& id);
+AttemptId IdOf(const v1::AttemptNumber& number);
 // Find may miss: nullptr.
 const Experiment* FindExperiment(const DurableState& state, ExperimentId id);
 const Trial* FindTrial(const DurableState& state, TrialId id);
@@ -275,8 +287,12 @@ int64_t SeedOf(const Experiment& experiment, const Trial& trial);
 search::Goal GoalOf(const Experiment& experiment);
 // Whether stop.median may ask for the means of its trials.
 bool ComparesMeans(const Experiment& experiment);
-// What the rules of `stop` will know of it: a step counts once.
-void CountValidation(const Experiment& experiment, const KnownEvaluation& evaluation, Trial& trial);
+// What the rules of `stop` will know of it: a step counts once. One that names the metric without a
+// number counts as the worst.
+void CountValidation(const Experiment& experiment, const v1::Evaluation& evaluation, Trial& trial);
+// Whether it is compared at all: a program may report other things between two values of its
+// metric.
+bool IsCompared(const Experiment& experiment, const v1::Evaluation& evaluation);
 // A row, evaluation or checkpoint of (attempt, step) counts unless a later attempt resumed before
 // that step.
 // `attempts`: by number, from 1.

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "coordinator/core/error_text.h"
 #include "coordinator/core/holding.h"
 #include "coordinator/core/marking.h"
 #include "coordinator/core/pools.h"
@@ -54,12 +55,26 @@ std::string StorageBusyText(const LiveState& live, const ParkedTrial& parked, co
                       "same --storage");
 }
 
+// What ended the newest attempt, and when the next one follows.
+std::string BackoffText(const Trial& trial, const std::string& wait) {
+  const size_t next = trial.attempts.size() + 1;
+  if (trial.attempts.empty()) return absl::StrCat("backs off ", wait, " before attempt ", next);
+  const Attempt& last = trial.attempts.back();
+  const std::string ended =
+      absl::StrCat("attempt ", next - 1,
+                   " ended: ", last.message.empty() ? std::string(Name(last.cause)) : last.message);
+  if (IsFullDisk(last.message) && last.deciding_rank >= 0) {
+    return absl::StrCat("a disk of host ", last.members[last.deciding_rank].host,
+                        " is full; free some space there: it tries again in ", wait, "; ", ended);
+  }
+  return absl::StrCat("backs off ", wait, " before attempt ", next, "; ", ended);
+}
+
 std::string WhyParked(const LiveState& live, const ParkedTrial& parked, const Trial& trial,
                       const Shape& shape, absl::Duration now) {
   switch (parked.why) {
     case ParkedTrial::Why::kBackoff:
-      return absl::StrCat("backs off ", WholeSeconds(parked.until - now), " before attempt ",
-                          trial.attempts.size() + 1);
+      return BackoffText(trial, WholeSeconds(parked.until - now));
     case ParkedTrial::Why::kStorageAbsent:
       return absl::StrCat("its newest checkpoint is on storage ", parked.storage_id,
                           ", which no connected worker sees; waits ",

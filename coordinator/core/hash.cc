@@ -30,6 +30,10 @@ class Digest {
   Sha256 hash_;
 };
 
+void AddId(Digest& digest, const AttemptId& id) {
+  digest.Add(id.trial.experiment).Add(uint64_t{id.trial.trial}).Add(uint64_t{id.attempt});
+}
+
 void AddAttempt(Digest& digest, const Attempt& attempt) {
   digest.Add(attempt.token.ToBytes());
   digest.Add(static_cast<uint64_t>(attempt.state)).Add(static_cast<uint64_t>(attempt.cause));
@@ -46,6 +50,7 @@ void AddAttempt(Digest& digest, const Attempt& attempt) {
   digest.Add(static_cast<uint64_t>(attempt.ended_wall_ms));
   digest.Add(static_cast<uint64_t>(attempt.ran)).Add(static_cast<uint64_t>(attempt.progressed));
   digest.Add(static_cast<uint64_t>(attempt.uncharged));
+  digest.Add(static_cast<uint64_t>(attempt.early)).Add(uint64_t{attempt.ordinal});
   digest.Add(static_cast<uint64_t>(attempt.stop_why)).Add(attempt.stop_reason);
   digest.Add(attempt.stop_for.experiment).Add(uint64_t{attempt.stop_for.trial});
   digest.Add(uint64_t{attempt.stop_slots});
@@ -112,7 +117,8 @@ void AddExperiment(Digest& digest, const Experiment& experiment) {
   for (const std::string& path : experiment.resolved_paths) digest.Add(path);
   for (uint32_t count :
        {experiment.pending, experiment.active, experiment.finished, experiment.failed,
-        experiment.cancelled, experiment.oom, experiment.stopped_early, experiment.attempts}) {
+        experiment.cancelled, experiment.oom, experiment.stopped_early, experiment.attempts,
+        experiment.newest_progress}) {
     digest.Add(uint64_t{count});
   }
   digest.Add(experiment.trials.size());
@@ -126,15 +132,17 @@ void AddMarks(Digest& digest, const DurableState& state) {
     digest.Add(static_cast<uint64_t>(mark.since_wall_ms));
     digest.Add(static_cast<uint64_t>(mark.quarantined)).Add(mark.quarantine_reason);
     digest.Add(uint64_t{mark.quarantines}).Add(static_cast<uint64_t>(mark.quarantined_wall_ms));
+    digest.Add(mark.returned.size());
+    for (const AttemptId& id : mark.returned) AddId(digest, id);
   }
   digest.Add(state.streaks.size());
   for (const auto& [worker, streak] : state.streaks) {
-    digest.Add(worker).Add(streak.attempts.size()).Add(streak.progress_before);
-    for (const AttemptId& id : streak.attempts) {
-      digest.Add(id.trial.experiment).Add(uint64_t{id.trial.trial}).Add(uint64_t{id.attempt});
+    digest.Add(worker).Add(streak.ends.size());
+    for (const CountedEnd& end : streak.ends) {
+      AddId(digest, end.id);
+      digest.Add(uint64_t{end.begun});
     }
   }
-  digest.Add(state.progress);
 }
 
 void AddFigures(Digest& digest, const DurableState& state) {

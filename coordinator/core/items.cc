@@ -123,6 +123,7 @@ void TakeRunning(Turn& turn, const Sender& sender, const v1::Running& running) {
   // A symptom that settles, or a cancel, goes on.
   if (!sender.live->Is<Preparing>() && !sender.live->Is<Connecting>()) return;
   sender.live->Enter(Training{.last_progress = turn.now.steady});
+  sender.live->training_since = turn.now.steady;
   Protect(turn.state, *sender.live, turn.now.steady);
   ArmAttempt(turn.live(), *sender.live);
 }
@@ -159,11 +160,13 @@ void TakeEvaluation(Turn& turn, const Sender& sender, v1::Evaluation& evaluation
   const std::string doubt = DoubtAbout(claimant, evaluation);
   if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
   if (sender.live != nullptr) NoteProgress(*sender.live, evaluation.step(), turn.now.steady);
+  const Experiment& experiment = GetExperiment(turn.durable(), sender.id.trial.experiment);
+  const bool compared = IsCompared(experiment, evaluation);
   v1::Record record;
   SetId(*record.mutable_evaluation(), sender.id);
   record.mutable_evaluation()->mutable_evaluation()->Swap(&evaluation);
   Journal(turn, std::move(record));
-  OnEvaluation(turn, sender.id.trial);
+  if (compared) JudgeEvaluation(turn, sender.id.trial);
 }
 
 void TakeCheckpoint(Turn& turn, const Sender& sender, v1::CheckpointRef& checkpoint) {

@@ -143,7 +143,8 @@ struct LiveAttempt {
   double seconds_per_step = kNotANumber;                   // smoothed, for display
   double progress = 0;                                     // that a program told, 0 to 1
   std::string hint;                                        // of its reports, as rank 0 tells it
-  v1::Pace pace;                                           // of the rows taken
+  absl::Duration training_since;  // of Training; before the last start as far as the clock tells
+  v1::Pace pace;                  // of the rows taken
 };
 
 struct LiveExperiment {
@@ -259,6 +260,8 @@ struct LiveState {
 
   // Workers in quarantine, until when they rest, by name; after that they take one trial again.
   absl::btree_map<std::string, absl::Duration> resting;
+  // When each was put there last, as far back as limits::kQuarantineWindow.
+  absl::btree_map<std::string, absl::Duration> quarantined;
 
   // By what workers must be; there is always one for each kind of device.
   std::map<Constraint, SlotPool> pools = BasePools();
@@ -288,8 +291,9 @@ struct LiveState {
 
   // What the newest attempts of their trials have told.
   absl::flat_hash_map<AttemptToken, ToldSteps> told;
-  uint64_t dropped_rows = 0;  // that workers counted as dropped from full buffers
-  uint64_t doubted = 0;       // items and statuses that could not be true, and were left out
+  uint64_t worker_losses = 0;  // since the start; those that left as they were told to aside
+  uint64_t dropped_rows = 0;   // that workers counted as dropped from full buffers
+  uint64_t doubted = 0;        // items and statuses that could not be true, and were left out
 
   v1::Notify own_receiver;  // of the coordinator, for all experiments; no url: none
   // Notices since the start; those that wait are durable.

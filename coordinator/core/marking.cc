@@ -11,6 +11,7 @@
 #include "common/limits.h"
 #include "common/mutant.h"
 #include "common/text.h"
+#include "coordinator/core/blame.h"
 #include "coordinator/core/editing.h"
 #include "coordinator/core/elastic.h"
 #include "coordinator/core/marks.h"
@@ -74,18 +75,29 @@ void Release(Turn& turn, const std::string& worker, const std::string& who) {
   FollowMark(turn.state, worker);
 }
 
-// "3 attempts in a row crashed here (7/1#1, 7/2#1, 7/1#2) while others made progress".
-std::string QuarantineReason(const CrashStreak& streak, uint32_t before) {
+std::string IdsText(const std::vector<AttemptId>& attempts) {
   constexpr size_t kShown = 5;
-  const std::vector<AttemptId>& attempts = streak.attempts;
   std::string ids;
   for (size_t i = 0; i < std::min(kShown, attempts.size()); ++i) {
     absl::StrAppend(&ids, i == 0 ? "" : ", ", ToString(attempts[i]));
   }
   if (attempts.size() > kShown) ids += ", …";
-  if (before > 0) return absl::StrCat("attempt ", ids, " crashed here as well");
-  return absl::StrCat(attempts.size(), " attempts in a row crashed here (", ids,
-                      ") while others made progress");
+  return ids;
+}
+
+std::string HowToUndo(const std::string& worker) {
+  return absl::StrCat("; 'dtctl worker undrain ", worker, "' lets it work again at once");
+}
+
+// "3 attempts crashed here (7/1#1, 7/2#1, 7/1#2), and their experiments got on elsewhere".
+std::string QuarantineReason(const std::string& worker, const std::vector<AttemptId>& ends,
+                             Before before) {
+  const std::string undo = HowToUndo(worker);
+  if (before == Before::kQuarantined) {
+    return absl::StrCat("attempt ", IdsText(ends), " crashed here as well", undo);
+  }
+  return absl::StrCat(ends.size(), " attempts crashed here (", IdsText(ends),
+                      "), and their experiments got on elsewhere", undo);
 }
 
 // An earlier quarantine gave it another try already.
@@ -113,26 +125,55 @@ void PutBack(Turn& turn, TrialId id, const std::set<uint32_t>& returned) {
   Enqueue(turn.state, id);
 }
 
-void Quarantine(Turn& turn, const std::string& worker, const CrashStreak& streak) {
-  const WorkerMark* known = FindMark(turn.durable(), worker);
-  const uint32_t before = known == nullptr ? 0 : known->quarantines;
-  if (known == nullptr && turn.durable().marks.size() >= limits::kMarks) return;
+// At most a share of the workers of a kind within a while, and never the last that can work: a
+// fleet that stands still helps nobody.
+bool MaySpare(const Turn& turn, const std::string& name) {
+  const LiveState& live = turn.state.live;
+  const Worker* accused = FindWorker(live, name);
+  if (accused == nullptr) return true;  // it is not there, and is no part of the fleet
+  const DeviceKind device = DeviceKindOf(accused->hello.device());
+  size_t fleet = 0;
+  size_t others = 0;
+  size_t recent = 0;
+  for (const Worker& worker : live.workers) {
+    if (worker.name.empty() || worker.presence == Presence::kLost) continue;
+    if (DeviceKindOf(worker.hello.device()) != device) continue;
+    ++fleet;
+    if (worker.name == name) continue;
+    const bool held = IsHeld(turn.state, worker.name);
+    others += !held && !worker.draining ? 1 : 0;
+    const auto last = live.quarantined.find(worker.name);
+    const bool lately = last != live.quarantined.end() &&
+                        turn.now.steady - last->second < limits::kQuarantineWindow;
+    recent += lately || live.resting.contains(worker.name) ? 1 : 0;
+  }
+  const size_t most = std::max<size_t>(1, fleet / limits::kQuarantineShare);
+  return others > 0 && recent < most;
+}
+
+void NoteQuarantine(LiveState& live, const std::string& worker, absl::Duration now) {
+  absl::erase_if(live.quarantined, [now](const auto& entry) {
+    return now - entry.second >= limits::kQuarantineWindow;
+  });
+  live.quarantined[worker] = now;
+}
+
+void Quarantine(Turn& turn, const std::string& worker, const std::vector<AttemptId>& ends,
+                Before before) {
+  if (before == Before::kNever && FindMark(turn.durable(), worker) == nullptr &&
+      turn.durable().marks.size() >= limits::kMarks) {
+    return;
+  }
   v1::WorkerMarked fact = MarkOf(worker, v1::WorkerMarked::QUARANTINED, "");
-  fact.set_reason(QuarantineReason(streak, before));
+  fact.set_reason(QuarantineReason(worker, ends, before));
   std::map<TrialId, std::set<uint32_t>> returned;
-  // Where nobody else gets on either, the trial may be at fault, and pays.
-  if (OthersWentOn(turn.durable(), streak)) {
-    for (const AttemptId& id : streak.attempts) {
-      const Attempt* attempt = FindAttempt(turn.durable(), id);
-      if (attempt == nullptr || attempt->uncharged) continue;
-      returned[id.trial].insert(id.attempt);
-      v1::AttemptNumber& number = *fact.add_returned();
-      number.set_experiment(id.trial.experiment);
-      number.set_trial(id.trial.trial);
-      number.set_attempt(id.attempt);
-    }
+  for (const AttemptId& id : ends) {
+    if (FindAttempt(turn.durable(), id)->uncharged) continue;
+    returned[id.trial].insert(id.attempt);
+    *fact.add_returned() = NumberOf(id);
   }
   JournalMark(turn, std::move(fact));
+  NoteQuarantine(turn.live(), worker, turn.now.steady);
   CutRestShort(turn.live(), worker);
   for (const auto& [id, numbers] : returned) PutBack(turn, id, numbers);
   BeginRest(turn.live(), worker, turn.now.steady + RestOf(*FindMark(turn.durable(), worker)));
@@ -165,6 +206,47 @@ void ReleaseWhoGotOn(Turn& turn) {
     }
   }
   for (const std::string& worker : released) Release(turn, worker, "");
+}
+
+Before BeforeOf(const WorkerMark* mark, uint32_t quarantines) {
+  return mark != nullptr && mark->quarantined && mark->quarantines > quarantines
+             ? Before::kQuarantined
+             : Before::kNever;
+}
+
+// What failed there fails elsewhere too: the worker is not to blame.
+void ReleaseWhoIsCleared(Turn& turn) {
+  std::vector<std::string> cleared;
+  for (const auto& [worker, mark] : turn.durable().marks) {
+    if (!mark.quarantined || mark.returned.empty()) continue;
+    const auto left = StillProved(turn.durable(), worker, mark.returned);
+    if (left.size() == mark.returned.size()) continue;
+    if (!Suffice(left, BeforeOf(&mark, 1))) cleared.push_back(worker);
+  }
+  for (const std::string& worker : cleared) {
+    turn.effects.log_lines.push_back(
+        absl::StrCat("worker ", worker, " is not to blame: what crashed there (",
+                     IdsText(FindMark(turn.durable(), worker)->returned), ") fails elsewhere too"));
+    Release(turn, worker, "");
+  }
+}
+
+void QuarantineWhoFails(Turn& turn) {
+  const DurableState& durable = turn.durable();
+  std::vector<std::string> suspects;
+  for (const auto& [worker, streak] : durable.streaks) {
+    const bool many = streak.ends.size() >= static_cast<size_t>(limits::kQuarantineEnds);
+    if (many || BeforeOf(FindMark(durable, worker), 0) == Before::kQuarantined) {
+      suspects.push_back(worker);
+    }
+  }
+  for (const std::string& worker : suspects) {
+    const auto streak = durable.streaks.find(worker);
+    if (streak == durable.streaks.end()) continue;
+    const Before before = BeforeOf(FindMark(durable, worker), 0);
+    const auto ends = Proved(durable, worker, streak->second.ends);
+    if (Suffice(ends, before) && MaySpare(turn, worker)) Quarantine(turn, worker, ends, before);
+  }
 }
 
 absl::Status CheckMark(const DurableState& durable, const v1::MarkWorkerRequest& request) {
@@ -218,15 +300,16 @@ absl::StatusOr<v1::MarkWorkerResponse> MarkWorker(Turn& turn,
 }
 
 void TendMarks(Turn& turn) {
-  if (turn.effects.records.empty()) return;
-  if (!turn.durable().marks.empty()) ReleaseWhoGotOn(turn);
-  std::vector<std::string> failing;
-  for (const auto& [worker, streak] : turn.durable().streaks) {
-    if (FailsWhatOthersDo(turn.durable(), worker, streak)) failing.push_back(worker);
+  const auto& records = turn.effects.records;
+  const bool ended = std::any_of(records.begin(), records.end(), [](const v1::Record& record) {
+    return record.has_attempt_ended() || record.has_checkpoint();
+  });
+  if (!ended) return;
+  if (!turn.durable().marks.empty()) {
+    ReleaseWhoGotOn(turn);
+    ReleaseWhoIsCleared(turn);
   }
-  for (const std::string& worker : failing) {
-    Quarantine(turn, worker, CrashStreak(turn.durable().streaks.at(worker)));
-  }
+  QuarantineWhoFails(turn);
 }
 
 void EndRests(Turn& turn) {
@@ -267,7 +350,7 @@ WorkerState StateOf(const State& state, const Worker& worker) {
 
 std::string HeldText(const State& state, DeviceKind device) {
   std::map<std::string, int> drained;  // by who
-  int quarantined = 0;
+  std::vector<std::string> quarantined;
   for (const auto& [name, mark] : state.durable.marks) {
     const Worker* worker = FindWorker(state.live, name);
     if (worker == nullptr || worker->presence == Presence::kLost || !IsHeld(state, name)) continue;
@@ -275,14 +358,17 @@ std::string HeldText(const State& state, DeviceKind device) {
     if (mark.drained) {
       ++drained[mark.who];
     } else {
-      ++quarantined;
+      quarantined.push_back(name);
     }
   }
   std::string text;
   for (const auto& [who, count] : drained) {
     absl::StrAppend(&text, ", ", count, " more drained by ", who);
   }
-  if (quarantined > 0) absl::StrAppend(&text, ", ", quarantined, " more quarantined");
+  if (quarantined.empty()) return text;
+  absl::StrAppend(&text, ", ", quarantined.size(), " more quarantined ('dtctl worker undrain ",
+                  quarantined.front(), "' lets it work again",
+                  quarantined.size() == 1 ? ")" : "; 'dtctl get workers' lists them)");
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/mutant.h"
+#include "spec/program.h"
 
 namespace dt {
 namespace {
@@ -38,10 +39,12 @@ void Quarantine(DurableState& state, const v1::WorkerMarked& fact, int64_t wall_
   mark.quarantine_reason = fact.reason();
   ++mark.quarantines;
   mark.quarantined_wall_ms = wall_ms;
+  mark.returned.clear();
   for (const v1::AttemptNumber& number : fact.returned()) {
-    ReturnCharge(state, {{number.experiment(), number.trial()}, number.attempt()});
+    mark.returned.push_back(IdOf(number));
+    ReturnCharge(state, IdOf(number));
   }
-  state.streaks[fact.worker()] = {.attempts = {}, .progress_before = state.progress};
+  state.streaks.erase(fact.worker());
 }
 
 }  // namespace
@@ -78,6 +81,7 @@ absl::Status ApplyWorkerMarked(DurableState& state, const v1::WorkerMarked& fact
       mark.quarantine_reason.clear();
       mark.quarantines = 0;
       mark.quarantined_wall_ms = 0;
+      mark.returned.clear();
       state.streaks.erase(fact.worker());
       break;
     case v1::WorkerMarked::MARK_UNSPECIFIED:
@@ -90,58 +94,46 @@ absl::Status ApplyWorkerMarked(DurableState& state, const v1::WorkerMarked& fact
 }
 
 void CountForWorkers(DurableState& state, const AttemptId& id, const Attempt& attempt) {
-  if (ConsequenceOf(attempt.cause) == Consequence::kFinishes) return CountProgress(state, attempt);
+  Experiment& experiment = state.experiments.at(id.trial.experiment);
+  if (ConsequenceOf(attempt.cause) == Consequence::kFinishes) {
+    return CountProgress(state, experiment, attempt);
+  }
   if (!CountsAgainst(attempt)) return;
   const std::string& worker = attempt.members[static_cast<size_t>(attempt.deciding_rank)].worker;
   // Names come and go: where the table is full, one that has failed is forgotten.
   if (!state.streaks.contains(worker) && state.streaks.size() >= limits::kMarks) {
     state.streaks.erase(state.streaks.begin());
   }
-  CrashStreak& streak =
-      state.streaks.try_emplace(worker, CrashStreak{{}, state.progress}).first->second;
-  streak.attempts.push_back(id);
-  if (streak.attempts.size() > limits::kAttemptsPerTrial) {
-    streak.attempts.erase(streak.attempts.begin());
-  }
+  std::vector<CountedEnd>& ends = state.streaks[worker].ends;
+  ends.push_back({id, experiment.attempts});
+  if (ends.size() > limits::kAttemptsPerTrial) ends.erase(ends.begin());
 }
 
-void CountProgress(DurableState& state, const Attempt& attempt) {
-  ++state.progress;
+void CountProgress(DurableState& state, Experiment& experiment, const Attempt& attempt) {
+  experiment.newest_progress = std::max(experiment.newest_progress, attempt.ordinal);
   if (state.streaks.empty()) return;
   for (const GangMember& member : attempt.members) state.streaks.erase(member.worker);
+  // A crash of dtrain's own trainer is seldom the file's fault: that others go on is proof enough.
+  // Programs fail for some values and not for others, and must show that they begin well elsewhere.
+  if (spec::IsProgram(experiment.spec.base())) return;
+  for (auto& [worker, streak] : state.streaks) {
+    for (CountedEnd& end : streak.ends) {
+      if (end.id.trial.experiment == experiment.id) end.begun = 0;
+    }
+  }
 }
 
 void ForgetStreaks(DurableState& state, ExperimentId id) {
   for (auto streak = state.streaks.begin(); streak != state.streaks.end();) {
-    std::vector<AttemptId>& attempts = streak->second.attempts;
-    std::erase_if(attempts, [id](const AttemptId& each) { return each.trial.experiment == id; });
-    // One of a worker in quarantine says since when.
-    const WorkerMark* mark = FindMark(state, streak->first);
-    const bool keep = !attempts.empty() || (mark != nullptr && mark->quarantined);
-    streak = keep ? std::next(streak) : state.streaks.erase(streak);
+    std::vector<CountedEnd>& ends = streak->second.ends;
+    std::erase_if(ends, [id](const CountedEnd& end) { return end.id.trial.experiment == id; });
+    streak = ends.empty() ? state.streaks.erase(streak) : std::next(streak);
   }
 }
 
 const WorkerMark* FindMark(const DurableState& state, const std::string& worker) {
   const auto found = state.marks.find(worker);
   return found == state.marks.end() ? nullptr : &found->second;
-}
-
-bool OthersWentOn(const DurableState& state, const CrashStreak& streak) {
-  return state.progress > streak.progress_before;
-}
-
-bool FailsWhatOthersDo(const DurableState& state, const std::string& worker,
-                       const CrashStreak& streak) {
-  const std::vector<AttemptId>& attempts = streak.attempts;
-  if (attempts.empty()) return false;
-  const WorkerMark* mark = FindMark(state, worker);
-  if (mark != nullptr && mark->quarantined) return true;
-  return attempts.size() >= static_cast<size_t>(limits::kQuarantineEnds) &&
-         OthersWentOn(state, streak) &&
-         std::any_of(attempts.begin(), attempts.end(), [&attempts](const AttemptId& id) {
-           return id.trial != attempts.front().trial;
-         });
 }
 
 absl::Duration RestOf(const WorkerMark& mark) {

@@ -1,7 +1,8 @@
 // marks.h: what is held of workers, as facts: drains, quarantines, and the ends that count against
 // one.
 //
-// Role:      the facts as Apply folds them, and questions about them; marking.h decides.
+// Role:      the facts as Apply folds them, and questions about them; blame.h says what they prove,
+//            marking.h decides.
 // Bounds:    limits::kMarks names with a mark, and as many with a streak.
 // Errors:    FailedPrecondition naming what the record says that cannot be.
 // Tests:     tests/coordinator/core/marking_test.cc
@@ -20,18 +21,13 @@ namespace dt {
 absl::Status ApplyWorkerMarked(DurableState& state, const v1::WorkerMarked& fact, int64_t wall_ms);
 // The attempt has ended so.
 void CountForWorkers(DurableState& state, const AttemptId& id, const Attempt& attempt);
-// Ends the streaks of all its workers.
-void CountProgress(DurableState& state, const Attempt& attempt);
+// The attempt of this experiment got on: that ends the streaks of all its workers.
+void CountProgress(DurableState& state, Experiment& experiment, const Attempt& attempt);
 // What an experiment that goes away counted against workers.
 void ForgetStreaks(DurableState& state, ExperimentId id);
 
 // nullptr: there is none.
 const WorkerMark* FindMark(const DurableState& state, const std::string& worker);
-// Whether this worker is to be left alone: it fails what others can do.
-bool FailsWhatOthersDo(const DurableState& state, const std::string& worker,
-                       const CrashStreak& streak);
-// Whether others made progress since the streak began.
-bool OthersWentOn(const DurableState& state, const CrashStreak& streak);
 // How long a quarantined worker rests before it takes one trial again.
 absl::Duration RestOf(const WorkerMark& mark);
 // "drained by ann: new disk; quarantined: …".

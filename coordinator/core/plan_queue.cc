@@ -12,6 +12,7 @@
 #include "coordinator/core/marking.h"
 #include "coordinator/core/standings.h"
 #include "coordinator/core/summaries.h"
+#include "coordinator/core/time_left.h"
 #include "spec/table/field.h"
 
 namespace dt {

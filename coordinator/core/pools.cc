@@ -19,7 +19,8 @@ const SlotPool& BasePool(const LiveState& live, const Worker& worker) {
   return PoolOf(live, DeviceKindOf(worker.hello.device()));
 }
 
-// Pools that nothing waits for are kept for what comes next, up to a bound.
+// Drops pools that nothing waits for and nothing is reserved of; up to a bound they are kept for
+// what comes next.
 void DropUnused(LiveState& live) {
   if (live.pools.size() < limits::kConstraints) return;
   std::erase_if(live.pools, [&live](const auto& entry) {
@@ -27,7 +28,11 @@ void DropUnused(LiveState& live) {
     const bool waits = std::any_of(live.lines.begin(), live.lines.end(), [&](const auto& line) {
       return line.first.constraint == entry.first;
     });
-    return !waits;
+    // The next size of a gang that saves is reserved, and waits in no line.
+    const bool reserved =
+        std::any_of(live.reservations.begin(), live.reservations.end(),
+                    [&](const Reservation& each) { return each.shape.constraint == entry.first; });
+    return !waits && !reserved;
   });
 }
 

@@ -25,6 +25,9 @@ bool Decides(const RankEnd& end);
 bool AllRanksEnded(const LiveAttempt& attempt);
 // Rank 0 was told to save, and has not said how that went.
 bool MaySave(const LiveAttempt& attempt);
+// What a timeout says: what was waited for, how long, and on whom.
+std::string TimeoutMessage(const DurableState& durable, const LiveAttempt& attempt,
+                           absl::Duration now);
 // The first rank that ended so; -1: none.
 int32_t RankWithEnd(const LiveAttempt& attempt, v1::Cause cause);
 

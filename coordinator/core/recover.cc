@@ -1,5 +1,6 @@
 #include "coordinator/core/recover.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -64,6 +65,8 @@ void ResumeAttempt(State& state, TrialId id, Instant now) {
   attempt.spec = spec.ok() ? *std::move(spec) : experiment.spec.base();
   // The orders that said so may not have left before the end of the last process.
   attempt.saving = recorded.AskedToStop() && !Mutated(Mutant::kStopForgotten);
+  const int64_t trained = std::max<int64_t>(0, now.wall_ms - recorded.running_wall_ms);
+  attempt.training_since = now.steady - absl::Milliseconds(trained);  // for display alone
   if (attempt.Is<Training>()) Protect(state, attempt, now.steady);
   NoteSize(state, attempt);
   ArmAttempt(state.live, attempt);

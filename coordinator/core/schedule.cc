@@ -9,6 +9,7 @@
 #include "common/limits.h"
 #include "common/mutant.h"
 #include "coordinator/core/attempts.h"
+#include "coordinator/core/early_ends.h"
 #include "coordinator/core/elastic.h"
 #include "coordinator/core/hash.h"
 #include "coordinator/core/holding.h"
@@ -206,7 +207,8 @@ Outcome TryPlace(Turn& turn, TrialId id, const Shape& shape) {
   // What it waits for is the least that will do.
   const Wish wish{id, AtSize(shape, shape.least()), StorageOf(resume)};
   const int32_t left = SlotsLeft(turn.state, GetExperiment(turn.durable(), id.experiment));
-  const Decision decision = Place(pool, {shape, wish.storage_id, left});
+  const Decision decision = AwayFromCrash(turn.state, id, pool, wish.storage_id,
+                                          Place(pool, {shape, wish.storage_id, left}));
   switch (decision.verdict) {
     case Verdict::kPlaced:
       if (WaitsForMore(turn.state, wish, shape, decision.gang.size())) return Outcome::kHolds;

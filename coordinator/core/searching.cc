@@ -13,6 +13,7 @@
 #include "common/text.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/compared.h"
+#include "coordinator/core/early_ends.h"
 #include "coordinator/core/population.h"
 #include "coordinator/core/resolved.h"
 #include "coordinator/core/schedule.h"
@@ -215,13 +216,11 @@ std::optional<TrialId> ProposeTrial(Turn& turn, ExperimentId id) {
   return TrialId{id, first};
 }
 
-void OnEvaluation(Turn& turn, TrialId id) {
+void JudgeEvaluation(Turn& turn, TrialId id) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   const Trial& trial = GetTrial(turn.durable(), id);
   const KnownEvaluation evaluation = trial.evaluations.back();
-  const bool program = spec::IsProgram(experiment.spec.base());
-  if (program && std::isnan(evaluation.metric)) return;  // a report without the metric
-  if (AwaitsMutation(trial)) return;                     // of weights that it has left
+  if (AwaitsMutation(trial)) return;  // of weights that it has left
   // At its last step it finishes by itself.
   const bool ends = trial.target_steps > 0 && evaluation.step >= trial.target_steps;
   if (!ends) JudgeTrial(turn, id, evaluation);
@@ -243,6 +242,9 @@ void OnTrialOver(Turn& turn, TrialId id) {
                             ? BlamesValues(trial.cause)
                             : Climbs(experiment) && FailedByItself(trial.cause);
   if (compared && trial.target_steps > 0) EnterFailed(turn, id);
+  if (auto alike = AllFailAlike(turn, id)) {
+    return EndSearch(turn, id, v1::SearchEnded::FAILURES, *alike);
+  }
   const auto most = static_cast<uint32_t>(experiment.spec.search().max_failed_trials());
   const uint32_t failed = experiment.failed - experiment.oom;
   if (most == 0 || failed <= most) return;

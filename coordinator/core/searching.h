@@ -18,9 +18,9 @@ namespace dt {
 std::optional<TrialId> ProposeTrial(Turn& turn, ExperimentId id);
 // The rung, or the share of a population, at this very step of the trial; rung 0: none.
 search::RungStep RungAt(const State& state, TrialId id, uint64_t step);
-// After the trial's newest evaluation was recorded: the first rule that applies ends the trial, or
-// the search.
-void OnEvaluation(Turn& turn, TrialId id);
+// After the trial's newest evaluation was recorded, which is one that is compared: the first rule
+// that applies ends the trial, or the search.
+void JudgeEvaluation(Turn& turn, TrialId id);
 // After the trial's end was recorded.
 void OnTrialOver(Turn& turn, TrialId id);
 

@@ -37,6 +37,8 @@ void Save(const Attempt& attempt, v1::SnapshotAttempt& out) {
   out.set_ran(attempt.ran);
   out.set_progressed(attempt.progressed);
   out.set_uncharged(attempt.uncharged);
+  out.set_early(attempt.early);
+  out.set_ordinal(attempt.ordinal);
   out.set_stop_why(static_cast<uint32_t>(attempt.stop_why));
   out.set_stop_reason(attempt.stop_reason);
   out.set_stop_for_experiment(attempt.stop_for.experiment);
@@ -136,6 +138,7 @@ void Save(const Experiment& experiment, v1::SnapshotExperiment& out) {
   out.set_oom(experiment.oom);
   out.set_stopped_early(experiment.stopped_early);
   out.set_attempts(experiment.attempts);
+  out.set_newest_progress(experiment.newest_progress);
 }
 
 absl::StatusOr<Attempt> Load(v1::SnapshotAttempt& saved) {
@@ -165,6 +168,8 @@ absl::StatusOr<Attempt> Load(v1::SnapshotAttempt& saved) {
   attempt.ran = saved.ran();
   attempt.progressed = saved.progressed();
   attempt.uncharged = saved.uncharged();
+  attempt.early = saved.early();
+  attempt.ordinal = saved.ordinal();
   attempt.stop_why = static_cast<v1::StopRequested::Why>(saved.stop_why());
   attempt.stop_reason = std::move(*saved.mutable_stop_reason());
   attempt.stop_for = {saved.stop_for_experiment(), saved.stop_for_trial()};
@@ -254,6 +259,7 @@ absl::Status Load(v1::SnapshotExperiment& saved, Experiment& experiment) {
   experiment.oom = saved.oom();
   experiment.stopped_early = saved.stopped_early();
   experiment.attempts = saved.attempts();
+  experiment.newest_progress = saved.newest_progress();
   return absl::OkStatus();
 }
 
@@ -269,40 +275,40 @@ void SaveMarks(const DurableState& state, v1::SnapshotHead& out) {
     saved.set_quarantine_reason(mark.quarantine_reason);
     saved.set_quarantines(mark.quarantines);
     saved.set_quarantined_wall_ms(mark.quarantined_wall_ms);
+    for (const AttemptId& id : mark.returned) *saved.add_returned() = NumberOf(id);
   }
   for (const auto& [worker, streak] : state.streaks) {
     v1::SnapshotStreak& saved = *out.add_streaks();
     saved.set_worker(worker);
-    for (const AttemptId& id : streak.attempts) {
-      v1::AttemptNumber& number = *saved.add_attempts();
-      number.set_experiment(id.trial.experiment);
-      number.set_trial(id.trial.trial);
-      number.set_attempt(id.attempt);
+    for (const CountedEnd& end : streak.ends) {
+      *saved.add_attempts() = NumberOf(end.id);
+      saved.add_begun(end.begun);
     }
-    saved.set_progress_before(streak.progress_before);
   }
-  out.set_progress(state.progress);
 }
 
 void LoadMarks(const v1::SnapshotHead& head, DurableState& state) {
   for (const v1::SnapshotMark& saved : head.marks()) {
-    state.marks[saved.worker()] = {.drained = saved.drained(),
-                                   .reason = saved.reason(),
-                                   .who = saved.who(),
-                                   .since_wall_ms = saved.since_wall_ms(),
-                                   .quarantined = saved.quarantined(),
-                                   .quarantine_reason = saved.quarantine_reason(),
-                                   .quarantines = saved.quarantines(),
-                                   .quarantined_wall_ms = saved.quarantined_wall_ms()};
+    WorkerMark& mark = state.marks[saved.worker()];
+    mark = {.drained = saved.drained(),
+            .reason = saved.reason(),
+            .who = saved.who(),
+            .since_wall_ms = saved.since_wall_ms(),
+            .quarantined = saved.quarantined(),
+            .quarantine_reason = saved.quarantine_reason(),
+            .quarantines = saved.quarantines(),
+            .quarantined_wall_ms = saved.quarantined_wall_ms(),
+            .returned = {}};
+    for (const v1::AttemptNumber& number : saved.returned()) mark.returned.push_back(IdOf(number));
   }
   for (const v1::SnapshotStreak& saved : head.streaks()) {
     CrashStreak& streak = state.streaks[saved.worker()];
-    for (const v1::AttemptNumber& number : saved.attempts()) {
-      streak.attempts.push_back({{number.experiment(), number.trial()}, number.attempt()});
+    for (int i = 0; i < saved.attempts_size(); ++i) {
+      // An older version kept no number; attempts of then have no ordinal either.
+      const uint32_t begun = i < saved.begun_size() ? saved.begun(i) : 0;
+      streak.ends.push_back({IdOf(saved.attempts(i)), begun});
     }
-    streak.progress_before = saved.progress_before();
   }
-  state.progress = head.progress();
 }
 
 void SaveFigures(const DurableState& state, v1::SnapshotHead& out) {

@@ -10,6 +10,7 @@
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/search_index.h"
 #include "coordinator/core/standings.h"
+#include "coordinator/core/time_left.h"
 #include "spec/program.h"
 
 namespace dt {
@@ -33,39 +34,6 @@ double LatestLoss(const Experiment& experiment, const Trial& trial, const LiveAt
   const bool told =
       logged && (!spec::IsProgram(experiment.spec.base()) || !std::isnan(live->latest->loss()));
   return told ? live->latest->loss() : DurableLoss(experiment, trial);
-}
-
-double SecondsToTarget(const Trial& trial, const LiveAttempt& live) {
-  if (trial.target_steps == 0 || !(live.seconds_per_step > 0)) return -1;
-  const uint64_t left = trial.target_steps - std::min(trial.target_steps, live.step);
-  return static_cast<double>(left) * live.seconds_per_step;
-}
-
-// Rough, for people: what is left of the running trials, and the rest at the pace of those seen.
-double ExperimentEta(const State& state, const Experiment& experiment) {
-  if (experiment.AllEnded()) return 0;
-  const auto found = state.live.experiments.find(experiment.id);
-  if (found == state.live.experiments.end()) return -1;
-  double left = 0;
-  double longest = 0;
-  double whole = 0;
-  int known = 0;
-  for (const uint32_t number : found->second.active) {
-    const TrialId id{experiment.id, number};
-    const LiveAttempt* live = FindLiveAttempt(state, id);
-    const Trial& trial = experiment.trials[number - 1];
-    const double eta = live == nullptr ? -1 : SecondsToTarget(trial, *live);
-    if (eta < 0) continue;
-    left += eta;
-    longest = std::max(longest, eta);
-    whole += static_cast<double>(trial.target_steps) * live->seconds_per_step;
-    ++known;
-  }
-  if (known == 0) return -1;
-  const size_t to_come =
-      experiment.MoreMayCome() ? experiment.planned - experiment.trials.size() : 0;
-  left += static_cast<double>(experiment.pending + to_come) * whole / known;
-  return std::max(longest, left / static_cast<double>(found->second.active.size()));
 }
 
 const Standing& StandingOf(const State& state, ExperimentId id) {
@@ -221,13 +189,6 @@ uint64_t ValidStep(const State& state, TrialId id) {
   if (IsTerminal(trial.state)) return trial.attempts.empty() ? 0 : trial.attempts.back().last_step;
   const KnownCheckpoint* newest = NewestCheckpoint(trial);
   return newest == nullptr ? 0 : newest->ref.step();
-}
-
-double EtaSeconds(const State& state, TrialId id) {
-  const Trial& trial = GetTrial(state.durable, id);
-  if (IsTerminal(trial.state)) return 0;
-  const LiveAttempt* live = FindLiveAttempt(state, id);
-  return live == nullptr || live->Is<Leaving>() ? -1 : SecondsToTarget(trial, *live);
 }
 
 v1::ExperimentSummary Summarize(const State& state, const Experiment& experiment) {

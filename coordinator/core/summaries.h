@@ -26,8 +26,6 @@ double MetricOf(const State& state, const Experiment& experiment, uint32_t trial
 std::string HintOf(const State& state, TrialId id);
 // The step that still counts.
 uint64_t ValidStep(const State& state, TrialId id);
-// Until the trial ends, at its present pace; negative: unknown.
-double EtaSeconds(const State& state, TrialId id);
 
 // The same as far as the journal has it.
 double DurableMetricOf(const Experiment& experiment, const Trial& trial);

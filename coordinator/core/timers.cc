@@ -135,9 +135,6 @@ void DisarmAttempt(LiveState& live, LiveAttempt& attempt) {
 void FireTimers(Turn& turn) {
   LiveState& live = turn.live();
   if (live.timers.empty()) return;
-  if (turn.now.steady - live.timers.begin()->at > limits::kStallTolerance) {
-    live.lease_floor = std::max(live.lease_floor, turn.now.steady + limits::kLease);
-  }
   while (!live.timers.empty() && live.timers.begin()->at <= turn.now.steady) {
     const Timer timer = *live.timers.begin();
     live.timers.erase(live.timers.begin());

@@ -190,6 +190,7 @@ void LoseWorker(Turn& turn, Worker& worker, const std::string& known) {
                          absl::FormatDuration(absl::Floor(turn.now.steady - worker.last_heard,
                                                           absl::Milliseconds(100))));
   turn.effects.log_lines.push_back(why);
+  if (!HasLeft(worker)) ++turn.live().worker_losses;
   worker.presence = Presence::kLost;
   worker.foreign.clear();
   worker.unknown_tokens.clear();

@@ -100,6 +100,7 @@ absl::Status Committer::Hand(TurnEffects turn) {
   }
   if (!status_.ok()) return status_;
   if (turn.effects.empty() && !turn.then) return absl::OkStatus();
+  if (waiting_.empty()) waiting_since_ = clock_.Now().steady;
   waiting_events_ += turn.effects.size();
   waiting_.push_back(std::move(turn));
   changed_.NotifyAll();
@@ -110,6 +111,11 @@ absl::Status Committer::Flush() {
   MutexLock lock(&mutex_);
   while (status_.ok() && (busy_ || !waiting_.empty())) changed_.WaitFor(&mutex_, kLook);
   return status_;
+}
+
+absl::Duration Committer::UnsentSince() {
+  MutexLock lock(&mutex_);
+  return std::min(waiting_since_, busy_since_);
 }
 
 std::vector<absl::Duration> Committer::TakeTimes() {
@@ -123,10 +129,12 @@ void Committer::Run() {
     {
       MutexLock lock(&mutex_);
       busy_ = false;
+      busy_since_ = absl::InfiniteDuration();
       changed_.NotifyAll();
       while (waiting_.empty() && !stopping_) changed_.WaitFor(&mutex_, kLook);
       if (stopping_) return;
       turns.swap(waiting_);
+      busy_since_ = std::exchange(waiting_since_, absl::InfiniteDuration());
       waiting_events_ = 0;
       busy_ = true;
       changed_.NotifyAll();

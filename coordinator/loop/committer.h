@@ -4,7 +4,8 @@
 // Role:      commits turn k while the core thread steps turn k+1. Turns that wait meanwhile become
 //            one commit.
 // Ownership: owns the turns it was handed; borrows store and publisher, which must outlive it.
-// Threads:   Hand, Flush and TakeTimes from one thread; store and publisher are used on its own.
+// Threads:   Hand, Flush, UnsentSince and TakeTimes from one thread; store and publisher are used
+//            on its own.
 // Errors:    the first failed commit is the last: nothing is sent any more, `failed` is called
 //            once, and Hand and Flush return its status.
 // Invariant: nothing leaves before the commit of its own changes and of every change before it: a
@@ -52,6 +53,8 @@ class Committer {
   absl::Status Hand(TurnEffects turn);
   // Returns once all that was handed over is durable and sent.
   absl::Status Flush();
+  // Steady time since which the oldest decisions that are not sent wait; infinite: all is sent.
+  absl::Duration UnsentSince();
   // How long each commit took since the last call.
   std::vector<absl::Duration> TakeTimes();
 
@@ -73,6 +76,9 @@ class Committer {
   std::vector<TurnEffects> waiting_ ABSL_GUARDED_BY(mutex_);
   size_t waiting_events_ ABSL_GUARDED_BY(mutex_) = 0;
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;  // with turns that are no longer in waiting_
+  // Steady times of the oldest in waiting_, and of what it is busy with; infinite: nothing.
+  absl::Duration waiting_since_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteDuration();
+  absl::Duration busy_since_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteDuration();
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
   std::vector<absl::Duration> times_ ABSL_GUARDED_BY(mutex_);

@@ -21,7 +21,8 @@ constexpr absl::Duration kSnapshotEvery = absl::Seconds(1);
 CoreLoop::CoreLoop(State state, LoopPorts ports)
     : state_(std::move(state)),
       ports_(std::move(ports)),
-      next_snapshot_(ports_.clock.Now().steady),
+      awake_(ports_.clock.Now().steady),
+      next_snapshot_(awake_.now()),
       heartbeat_ns_(absl::ToInt64Nanoseconds(next_snapshot_)),
       // A closed mailbox wakes the core thread, which then finds the failure.
       committer_(
@@ -37,8 +38,8 @@ absl::Status CoreLoop::Run() {
 
 absl::Duration CoreLoop::Patience() const {
   const absl::Duration now = ports_.clock.Now().steady;
-  const absl::Duration next = std::min(NextDeadline(state_), next_snapshot_);
-  return std::clamp(next - now, absl::ZeroDuration(), kSnapshotEvery);
+  const absl::Duration next = std::min(NextDeadline(state_) + awake_.missed(), next_snapshot_);
+  return std::clamp(next - now, absl::ZeroDuration(), limits::kAwakePulse);
 }
 
 absl::Status CoreLoop::RunOnce(absl::Time deadline) {
@@ -48,16 +49,17 @@ absl::Status CoreLoop::RunOnce(absl::Time deadline) {
   // Places in the mailbox are free now; the committer frees the bytes.
   ports_.publisher.ResumeReads(0);
 
-  const Instant now = ports_.clock.Now();
-  heartbeat_ns_.store(absl::ToInt64Nanoseconds(now.steady));
+  const Instant real = ports_.clock.Now();
+  const Instant now = awake_.At(real, committer_.UnsentSince());
+  heartbeat_ns_.store(absl::ToInt64Nanoseconds(real.steady));
   turn.effects = StepAll(std::move(events), now);
   ports_.publisher.SetAutoDevice(AutoDevice(state_.live));
   for (const Effects& effects : turn.effects) ports_.metrics.CountCommitted(state_, effects);
   for (const absl::Duration took : committer_.TakeTimes()) ports_.metrics.ObserveCommit(took);
-  if (now.steady >= next_snapshot_) {
-    next_snapshot_ = now.steady + kSnapshotEvery;
+  if (real.steady >= next_snapshot_) {
+    next_snapshot_ = real.steady + kSnapshotEvery;
     // Shown once what it counts is durable.
-    turn.then = [this, snapshot = ports_.metrics.TakeSnapshot(state_, ports_.clock.Now())] {
+    turn.then = [this, snapshot = ports_.metrics.TakeSnapshot(state_, now)] {
       ports_.show(snapshot);
     };
   }
@@ -65,12 +67,13 @@ absl::Status CoreLoop::RunOnce(absl::Time deadline) {
 }
 
 std::vector<Effects> CoreLoop::StepAll(std::vector<Event> events, Instant now) {
+  const absl::Duration start = ports_.clock.Now().steady;
   if (NextDeadline(state_) <= now.steady) events.push_back(Event{Tick{}, FreshEntropy()});
   std::vector<Effects> effects;
   if (events.empty()) return effects;
   effects.reserve(events.size());
   for (Event& event : events) effects.push_back(Step(state_, std::move(event), now));
-  ports_.metrics.ObserveCycle(ports_.clock.Now().steady - now.steady);
+  ports_.metrics.ObserveCycle(ports_.clock.Now().steady - start);
   return effects;
 }
 

@@ -20,6 +20,7 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/mailbox.h"
+#include "coordinator/core/awake_clock.h"
 #include "coordinator/core/event.h"
 #include "coordinator/core/state.h"
 #include "coordinator/loop/committer.h"
@@ -67,6 +68,7 @@ class CoreLoop {
 
   State state_;
   LoopPorts ports_;
+  AwakeClock awake_;              // the core's time
   absl::Duration next_snapshot_;  // steady time
   std::atomic<int64_t> heartbeat_ns_;
   Committer committer_;  // last: its thread uses the others

@@ -247,24 +247,18 @@ void MetricsModel::CountWorkers(const State& state, Instant now, MetricsSnapshot
         WorkerState::kQuarantined, WorkerState::kLost}) {
     snapshot.workers_by_state[std::string(Name(known))] = 0;
   }
-  absl::btree_map<std::string, bool> lost;
   absl::Duration longest_silence = -absl::InfiniteDuration();
   for (const auto& [name, index] : state.live.worker_names) {
     const Worker& worker = state.live.workers[index];
     ++snapshot.workers_by_state[std::string(Name(StateOf(state, worker)))];
-    if (worker.presence != Presence::kLost) {
-      longest_silence = std::max(longest_silence, now.steady - worker.last_heard);
-      continue;
-    }
-    lost[name] = true;
-    if (!lost_workers_.contains(name)) ++worker_losses_;
+    if (worker.presence == Presence::kLost) continue;
+    longest_silence = std::max(longest_silence, now.steady - worker.last_heard);
   }
   if (longest_silence > -absl::InfiniteDuration()) {
     snapshot.oldest_heartbeat_wall_seconds =
         static_cast<double>(now.wall_ms) / 1000 - absl::ToDoubleSeconds(longest_silence);
   }
-  lost_workers_ = std::move(lost);
-  snapshot.worker_losses = worker_losses_;
+  snapshot.worker_losses = state.live.worker_losses;
   for (const DeviceKind device : kDevices) {
     const SlotPool& pool = PoolOf(state.live, device);
     const std::string name(Name(device));

@@ -131,8 +131,6 @@ class MetricsModel {
   const size_t max_trials_;
   absl::btree_map<TrialId, Known> trials_;  // that had an attempt, until ten minutes after the end
   absl::btree_map<ExperimentId, Counts> counts_;
-  absl::btree_map<std::string, bool> lost_workers_;  // by name: its loss was counted
-  uint64_t worker_losses_ = 0;
 
   // Upper bounds, in seconds.
   static inline const prometheus::Histogram::BucketBoundaries kBounds = {

@@ -15,9 +15,10 @@ enum class Goal : uint8_t { kMinimize, kMaximize };
 
 inline constexpr double kWorstCost = std::numeric_limits<double>::infinity();
 
-// The metric itself, or its negative. Not a number is the worst there is.
+// The metric itself, or its negative. A value that is no finite number is the worst there is, on
+// either side: everything that compares trials asks here.
 inline double CostOf(Goal goal, double value) {
-  if (std::isnan(value)) return Mutated(Mutant::kNanIsBest) ? -kWorstCost : kWorstCost;
+  if (!std::isfinite(value)) return Mutated(Mutant::kNanIsBest) ? -kWorstCost : kWorstCost;
   return goal == Goal::kMinimize || Mutated(Mutant::kMaximizeForgotten) ? value : -value;
 }
 // What a person calls a cost.

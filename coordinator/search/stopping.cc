@@ -45,6 +45,7 @@ bool Count(Standing& standing, uint64_t step, double cost) {
 
 std::optional<std::string> EndByLoss(const StopRules& rules, uint64_t step, double loss) {
   if (std::isnan(loss)) return absl::StrFormat("the loss at step %d is not a number", step);
+  if (std::isinf(loss)) return absl::StrFormat("the loss at step %d is infinite", step);
   if (rules.max_loss <= 0 || loss <= rules.max_loss) return std::nullopt;
   return absl::StrFormat("the loss at step %d, %.5g, is above stop.max_loss %.5g", step, loss,
                          rules.max_loss);

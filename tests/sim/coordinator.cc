@@ -44,6 +44,19 @@ Coordinator::Coordinator(Scheduler& scheduler, Dice& dice, const Options& option
     (store == &store_ ? committed_ : other_committed_) = HashOf(durable);
   }
   Start();
+  if (options_.faults.stalls > 0) StandStillLater();
+}
+
+void Coordinator::StandStillLater() {
+  const absl::Duration mean = absl::Seconds(1 / options_.faults.stalls);
+  scheduler_.After(dice_.Between(absl::ZeroDuration(), 2 * mean), [this] {
+    if (options_.faults.stalls > 0) StandStillNow();  // it is healed for good at some time
+  });
+}
+
+void Coordinator::StandStillNow() {
+  still_until_ = scheduler_.Now().steady + dice_.Between(absl::Seconds(1), absl::Seconds(60));
+  StandStillLater();
 }
 
 DurableState Coordinator::Replay() {
@@ -71,6 +84,7 @@ void Coordinator::Start() {
   DT_CHECK_OK(LoadNewestSteps(
       *state_, [this](const AttemptId& attempt) { return store_.ReadNewestStep(attempt); }));
   Recover(*state_, scheduler_.Now());
+  awake_ = AwakeClock(scheduler_.Now().steady);
   checker_.NoteRestart(*state_);
   Wake();
 }
@@ -114,10 +128,11 @@ void Coordinator::Post(Event event) {
 }
 
 void Coordinator::Wake() {
-  const absl::Duration next = NextDeadline(*state_);
+  const absl::Duration now = scheduler_.Now().steady;
+  const absl::Duration next =
+      std::min(NextDeadline(*state_) + awake_.missed(), now + limits::kAwakePulse);
   if (next >= wake_at_) return;
   wake_at_ = next;
-  const absl::Duration now = scheduler_.Now().steady;
   scheduler_.After(std::max(absl::ZeroDuration(), next - now), [this, next, life = life_] {
     if (life != life_ || !up() || wake_at_ != next) return;
     wake_at_ = absl::InfiniteDuration();
@@ -126,14 +141,22 @@ void Coordinator::Wake() {
 }
 
 void Coordinator::Drain() {
+  const absl::Duration still = still_until_ - scheduler_.Now().steady;
+  if (still > absl::ZeroDuration()) {
+    scheduler_.After(still, [this, life = life_] {
+      if (life == life_ && up()) Drain();
+    });
+    return;
+  }
   drain_due_ = false;
+  const Instant now = awake_.At(scheduler_.Now(), absl::InfiniteDuration());
   std::vector<Effects> batch;
   while (!inbox_.empty() && batch.size() < kEventsPerDrain) {
     Event event = std::move(inbox_.front());
     inbox_.pop_front();
     if (options_.canary == Canary::kForgottenAck) ForgetAck(event);
-    batch.push_back(Step(*state_, std::move(event), scheduler_.Now()));
-    checker_.AfterStep(*state_, batch.back(), scheduler_.Now().steady);
+    batch.push_back(Step(*state_, std::move(event), now));
+    checker_.AfterStep(*state_, batch.back(), now.steady);
   }
   const double kill = options_.faults.kills_at_commit;
   const bool due = ++batches_ == options_.killed_at;

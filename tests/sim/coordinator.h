@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/core/awake_clock.h"
 #include "coordinator/core/step.h"
 #include "tests/sim/checker.h"
 #include "tests/sim/options.h"
@@ -65,6 +66,9 @@ class Coordinator {
   void Start();
   void Drain();
   void Wake();
+  // From time to time the process stands still, as one that was stopped or swapped out.
+  void StandStillNow();
+  void StandStillLater();
   void Commit(const std::vector<Effects>& batch);
   void Publish(std::vector<Effects>& batch);
   void ForgetAck(const Event& event);
@@ -80,6 +84,8 @@ class Coordinator {
   MemoryStore other_;  // the database that is not served
   bool lost_ = false;  // store_ is the wrong one
   std::unique_ptr<State> state_;
+  AwakeClock awake_{absl::ZeroDuration()};  // of this life
+  absl::Duration still_until_;              // scheduler's time
   int life_ = 0;
   uint64_t batches_ = 0;
   int commits_ = 0;

@@ -1,13 +1,22 @@
 #include "tests/sim/marks_checker.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/error_text.h"
 
 namespace dt::sim {
 namespace {
 
 template <typename Fact>
-AttemptId IdOf(const Fact& fact) {
+AttemptId IdIn(const Fact& fact) {
   return {{fact.experiment(), fact.trial()}, fact.attempt()};
+}
+
+bool Enough(const std::vector<AttemptId>& ends, bool before) {
+  std::set<TrialId> trials;
+  for (const AttemptId& id : ends) trials.insert(id.trial);
+  return before ? !ends.empty() : ends.size() >= 3 && trials.size() >= 2;
 }
 
 }  // namespace
@@ -15,39 +24,41 @@ AttemptId IdOf(const Fact& fact) {
 std::string MarksChecker::Take(const v1::Record& record) {
   if (record.has_attempt_started()) return TakeStart(record.attempt_started());
   if (record.has_worker_marked()) return TakeMark(record.worker_marked());
-  if (record.has_attempt_running()) {
-    attempts_[IdOf(record.attempt_running())].resumed_step =
+  if (record.has_stop_requested()) {
+    attempts_[IdIn(record.stop_requested())].asked = true;
+  } else if (record.has_attempt_running()) {
+    attempts_[IdIn(record.attempt_running())].resumed_step =
         record.attempt_running().resumed_step();
   } else if (record.has_checkpoint()) {
-    Known& attempt = attempts_[IdOf(record.checkpoint())];
+    const AttemptId id = IdIn(record.checkpoint());
+    Known& attempt = attempts_[id];
     const bool further = record.checkpoint().checkpoint().step() > attempt.resumed_step;
-    if (further) TakeProgress(attempt);
+    if (further) TakeProgress(id, attempt);
   } else if (record.has_attempt_ended()) {
     TakeEnd(record.attempt_ended());
   } else if (record.has_experiment_deleted()) {
-    for (auto& [worker, streak] : streaks_) {
-      std::erase_if(streak.attempts, [&record](const AttemptId& id) {
-        return id.trial.experiment == record.experiment_deleted().experiment();
-      });
-    }
-    // An empty one begins anew with the next end.
-    std::erase_if(streaks_, [this](const auto& entry) {
-      return entry.second.attempts.empty() && !quarantined_.contains(entry.first);
-    });
+    Forget(record.experiment_deleted().experiment());
   }
   return "";
 }
 
+void MarksChecker::Forget(uint64_t experiment) {
+  for (auto& [worker, ends] : streaks_) {
+    std::erase_if(ends, [&](const End& end) { return end.id.trial.experiment == experiment; });
+  }
+  std::erase_if(attempts_,
+                [&](const auto& entry) { return entry.first.trial.experiment == experiment; });
+}
+
 std::string MarksChecker::TakeStart(const v1::AttemptStarted& fact) {
-  Known& attempt = attempts_[IdOf(fact)];
+  Known& attempt = attempts_[IdIn(fact)];
   attempt.resumed_step = fact.resume().step();
+  attempt.ordinal = ++begun_[fact.experiment()];
   for (const v1::Member& member : fact.members()) {
-    attempt.workers.push_back(member.worker());
-    std::string against = Against(member.worker());
-    if (drained_.contains(member.worker())) against = "is drained";
-    if (against.empty()) continue;
-    return absl::StrCat("13: worker ", member.worker(), " ", against, ", and gets attempt ",
-                        ToString(IdOf(fact)));
+    attempt.host_of[member.worker()] = member.host();
+    if (!drained_.contains(member.worker())) continue;
+    return absl::StrCat("13: worker ", member.worker(), " is drained, and gets attempt ",
+                        ToString(IdIn(fact)));
   }
   return "";
 }
@@ -61,47 +72,91 @@ std::string MarksChecker::TakeMark(const v1::WorkerMarked& fact) {
     streaks_.erase(worker);
   }
   if (fact.mark() != v1::WorkerMarked::QUARANTINED) return "";
-  const bool borne_out = !Against(worker).empty();
-  const Streak& streak = streaks_[worker];
-  const size_t returned = progress_ > streak.progress_before ? streak.attempts.size() : 0;
-  const bool right = static_cast<size_t>(fact.returned_size()) == returned;
-  const size_t ends = streak.attempts.size();
-  quarantined_.insert(worker);
-  streaks_[worker] = {{}, progress_};
-  if (borne_out && right) return "";
-  return absl::StrCat("13: worker ", worker, " is quarantined (", fact.reason(), ") after ", ends,
-                      " crashes in a row, and ", fact.returned_size(), " charges are returned");
+  const std::vector<AttemptId> proved = Proved(worker);
+  std::vector<AttemptId> returned;
+  for (const v1::AttemptNumber& number : fact.returned()) returned.push_back(IdIn(number));
+  const bool borne_out = Enough(proved, quarantined_.contains(worker));
+  quarantined_[worker] = returned;
+  streaks_.erase(worker);
+  if (borne_out && returned == proved) return "";
+  return absl::StrCat("13: worker ", worker, " is quarantined (", fact.reason(), ") for ",
+                      proved.size(), " crashes that speak against it, and ", returned.size(),
+                      " charges are returned");
 }
 
 void MarksChecker::TakeEnd(const v1::AttemptEnded& fact) {
-  Known& attempt = attempts_[IdOf(fact)];
-  const bool well = fact.cause() == v1::CAUSE_FINISHED || fact.cause() == v1::CAUSE_STOPPED_EARLY;
-  if (well) return TakeProgress(attempt);
-  const bool counts = fact.cause() == v1::CAUSE_TRAINER_CRASH && fact.rank() >= 0 &&
-                      !fact.uncharged() && !attempt.progressed;
-  if (!counts) return;
-  const bool first = !streaks_.contains(fact.worker());
-  Streak& streak = streaks_[fact.worker()];
-  if (first) streak.progress_before = progress_;
-  streak.attempts.push_back(IdOf(fact));
+  const AttemptId id = IdIn(fact);
+  Known& attempt = attempts_[id];
+  attempt.message = fact.message();
+  if (fact.cause() == v1::CAUSE_FINISHED || fact.cause() == v1::CAUSE_STOPPED_EARLY) {
+    return TakeProgress(id, attempt);
+  }
+  if (fact.cause() != v1::CAUSE_TRAINER_CRASH || attempt.got_on || attempt.asked) return;
+  attempt.crashed = true;
+  if (fact.rank() < 0 || fact.uncharged()) return;
+  attempt.blamed = fact.worker();
+  streaks_[fact.worker()].push_back({id, begun_[fact.experiment()]});
 }
 
-void MarksChecker::TakeProgress(Known& attempt) {
-  attempt.progressed = true;
-  ++progress_;
-  for (const std::string& worker : attempt.workers) streaks_.erase(worker);
+void MarksChecker::TakeProgress(const AttemptId& id, Known& attempt) {
+  attempt.got_on = true;
+  attempt.crashed = false;
+  int& newest = newest_[id.trial.experiment];
+  newest = std::max(newest, attempt.ordinal);
+  for (const auto& [worker, host] : attempt.host_of) streaks_.erase(worker);
+  for (auto& [worker, ends] : streaks_) {
+    for (End& end : ends) {
+      if (end.id.trial.experiment == id.trial.experiment) end.begun = 0;
+    }
+  }
 }
 
-std::string MarksChecker::Against(const std::string& worker) const {
-  const auto found = streaks_.find(worker);
-  if (found == streaks_.end() || found->second.attempts.empty()) return "";
-  const std::vector<AttemptId>& ends = found->second.attempts;
-  const std::string text = absl::StrCat("crashed ", ends.size(), " times in a row");
-  if (quarantined_.contains(worker)) return text;
-  std::set<TrialId> trials;
-  for (const AttemptId& id : ends) trials.insert(id.trial);
-  const bool others = progress_ > found->second.progress_before;
-  return ends.size() >= 3 && trials.size() >= 2 && others ? text : "";
+bool MarksChecker::WentOn(const std::string& worker, const End& end) const {
+  for (const auto& [id, attempt] : attempts_) {
+    const bool later = id.trial == end.id.trial && id.attempt > end.id.attempt;
+    if (later && attempt.got_on && !attempt.host_of.contains(worker)) return true;
+  }
+  const auto newest = newest_.find(end.id.trial.experiment);
+  const bool alone = attempts_.at(end.id).host_of.size() == 1;
+  return alone && newest != newest_.end() && newest->second > end.begun;
+}
+
+bool MarksChecker::IsCleared(const AttemptId& id) const {
+  const std::string& blamed = attempts_.at(id).blamed;
+  if (blamed.empty() || quarantined_.contains(blamed)) return false;
+  const auto streak = streaks_.find(blamed);
+  return streak == streaks_.end() || std::none_of(streak->second.begin(), streak->second.end(),
+                                                  [&id](const End& end) { return end.id == id; });
+}
+
+bool MarksChecker::IsRefuted(const std::string& worker, const AttemptId& accused) const {
+  const Known& end = attempts_.at(accused);
+  const std::string& host = end.host_of.at(worker);
+  std::set<std::string> hosts;
+  for (const auto& [id, attempt] : attempts_) {
+    if (id.trial.experiment != accused.trial.experiment) continue;
+    for (const auto& [member, where] : attempt.host_of) hosts.insert(where);
+  }
+  for (const auto& [id, attempt] : attempts_) {
+    if (id.trial.experiment != accused.trial.experiment || !attempt.crashed) continue;
+    if (attempt.host_of.contains(worker)) continue;
+    const bool beside = std::any_of(attempt.host_of.begin(), attempt.host_of.end(),
+                                    [&host](const auto& member) { return member.second == host; });
+    if (beside && hosts.size() > 1) continue;
+    if (id.trial == accused.trial) return true;
+    if (IsCleared(id) && ErrorOf(attempt.message) == ErrorOf(end.message)) return true;
+  }
+  return false;
+}
+
+std::vector<AttemptId> MarksChecker::Proved(const std::string& worker) const {
+  std::vector<AttemptId> proved;
+  const auto streak = streaks_.find(worker);
+  if (streak == streaks_.end()) return proved;
+  for (const End& end : streak->second) {
+    if (WentOn(worker, end) && !IsRefuted(worker, end.id)) proved.push_back(end.id);
+  }
+  return proved;
 }
 
 }  // namespace dt::sim

@@ -1,12 +1,13 @@
-// marks_checker.h: who was given work and should not have been: drained workers, and those that
-// fail what others can do, recounted from the records alone.
+// marks_checker.h: who was given work and should not have been, and who was put in quarantine for
+// what others are to blame for: recounted from the records alone.
 //
-// Role:  pure, slow and simple; shares no code with coordinator/core/marks.cc.
+// Role:  pure, slow and simple; shares no code with coordinator/core/marks.cc and blame.cc.
 #pragma once
 
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/ids.h"
@@ -23,27 +24,37 @@ class MarksChecker {
 
  private:
   struct Known {
-    std::vector<std::string> workers;
+    std::map<std::string, std::string> host_of;  // of each worker
     uint64_t resumed_step = 0;
-    bool progressed = false;
+    int ordinal = 0;
+    bool asked = false;
+    bool got_on = false;
+    bool crashed = false;
+    std::string blamed;  // the worker whose end decided
+    std::string message;
   };
-  struct Streak {
-    std::vector<AttemptId> attempts;
-    int progress_before = 0;
+  struct End {
+    AttemptId id;
+    int begun = 0;
   };
 
   std::string TakeStart(const v1::AttemptStarted& fact);
   std::string TakeMark(const v1::WorkerMarked& fact);
   void TakeEnd(const v1::AttemptEnded& fact);
-  void TakeProgress(Known& attempt);
-  // Why the worker is to be left alone; "": it need not be.
-  std::string Against(const std::string& worker) const;
+  void TakeProgress(const AttemptId& id, Known& attempt);
+  void Forget(uint64_t experiment);
+  // Whether the trial, or where it ran alone its experiment, got on without the worker since.
+  bool WentOn(const std::string& worker, const End& end) const;
+  bool IsRefuted(const std::string& worker, const AttemptId& id) const;
+  bool IsCleared(const AttemptId& id) const;
+  std::vector<AttemptId> Proved(const std::string& worker) const;
 
   std::map<AttemptId, Known> attempts_;
-  std::map<std::string, Streak> streaks_;
+  std::map<uint64_t, int> begun_;   // attempts of each experiment
+  std::map<uint64_t, int> newest_;  // ordinal of the newest of each that got on
+  std::map<std::string, std::vector<End>> streaks_;
   std::set<std::string> drained_;
-  std::set<std::string> quarantined_;
-  int progress_ = 0;
+  std::map<std::string, std::vector<AttemptId>> quarantined_;  // for these
 };
 
 }  // namespace dt::sim

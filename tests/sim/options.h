@@ -24,6 +24,7 @@ struct Faults {
   double stuck_in_collective = 0;  // per broken gang: a rank that hangs until it is killed
   double lies = 0;                 // per report: a worker tells of steps that there are not
   bool broken_worker = false;      // every trainer of the first worker crashes
+  double stalls = 0;               // per second: the coordinator stands still for up to a minute
   double lost_journals = 0;        // per second: another database is served for a while
   absl::Duration delay = absl::Milliseconds(5);  // of a message, at most
 };

@@ -102,6 +102,24 @@ TEST(SimulationTest, ACancelIsCarriedOutWithinTwoSeconds) {
   EXPECT_GE(cancelled, 10u / kFewer);
 }
 
+TEST(SimulationTest, NoTimeInWhichTheCoordinatorStoodStillCountsAgainstAnybody) {
+  size_t finished = 0;
+  for (uint64_t seed = 1; seed <= Seeds(60); ++seed) {
+    Options options = Draw(seed);
+    options.faults = Faults{};
+    options.faults.stalls = 0.05;
+    options.meddle = false;
+    options.elastic = 0;
+    options.scheduling = 0;
+    const Outcome outcome = World(options).Run();
+    EXPECT_EQ(outcome.violation, "") << seed;
+    EXPECT_EQ(outcome.ended_otherwise, 0u) << seed;
+    EXPECT_EQ(outcome.attempts, outcome.finished + outcome.taken_over + outcome.returned) << seed;
+    finished += outcome.finished;
+  }
+  EXPECT_GT(finished, 0u);
+}
+
 TEST(SimulationTest, ABrokenGangIsTornDownWithinOneLease) {
   size_t attempts = 0;
   size_t finished = 0;

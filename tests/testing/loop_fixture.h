@@ -3,7 +3,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,11 +65,35 @@ class OrderedStore final : public MemoryStore {
   explicit OrderedStore(std::vector<std::string>& order) : order_(order) {}
   absl::Status Commit(const Batch& batch) override {
     order_.push_back("commit");
+    std::unique_lock<std::mutex> lock(mutex_);
+    committing_ = true;
+    changed_.notify_all();
+    EXPECT_TRUE(changed_.wait_for(lock, kCommitPatience, [this] { return !held_; }));
+    committing_ = false;
     return MemoryStore::Commit(batch);
+  }
+  // Commits hang from here on, as on a disk that stands still.
+  void HoldCommits() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    held_ = true;
+  }
+  void AwaitHeldCommit() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, kCommitPatience, [this] { return committing_; }));
+  }
+  void LetCommits() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    held_ = false;
+    changed_.notify_all();
   }
 
  private:
+  static constexpr std::chrono::seconds kCommitPatience{60};
   std::vector<std::string>& order_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool held_ = false;
+  bool committing_ = false;
 };
 
 class LoopFixture : public ::testing::Test {

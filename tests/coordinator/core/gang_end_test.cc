@@ -119,7 +119,7 @@ TEST_F(AttemptTest, AMemberThatStopsFirstWaitsForWhatRank0Saved) {
   EXPECT_NE(Explain(id).find("waiting for rank 0, which may still save"), std::string::npos)
       << Explain(id);
   SendItems("a", {Checkpoint("a", 40), Ended("a", v1::CAUSE_PREEMPTED, 40)});
-  EXPECT_EQ(TrialOf(id).attempts.back().deciding_rank, 0);
+  EXPECT_EQ(TrialOf(id).attempts.front().deciding_rank, 0);
   Advance(absl::Seconds(2));
   for (const char* member : {"c", "d"}) EXPECT_EQ(AssignedTo(member)->resume().step(), 40u);
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "coordinator/core/pools.h"
 #include "tests/testing/core_fixture.h"
 
 namespace dt {
@@ -161,6 +162,25 @@ TEST_F(HoldingTest, WhoGaveBackThreeTimesBorrowsNoMore) {
     Leave("b");
     gang = next;
   }
+}
+
+TEST(PoolsTest, AmongManyConstraintsThePoolOfAReservationStays) {
+  LiveState live;
+  const auto labelled = [](int number) {
+    Constraint constraint = AnyOf(DeviceKind::kCpu);
+    constraint.labels.emplace_back("number", absl::StrCat(number));
+    return constraint;
+  };
+  EnsurePool(live, labelled(0));
+  Reservation held;
+  held.shape.constraint = labelled(0);
+  held.held_until = absl::Seconds(1000);
+  live.reservations.push_back(std::move(held));
+  for (int number = 1; number <= 2 * static_cast<int>(limits::kConstraints); ++number) {
+    EnsurePool(live, labelled(number));
+  }
+  EXPECT_NE(FindPool(live, labelled(0)), nullptr);
+  EXPECT_LE(live.pools.size(), limits::kConstraints);
 }
 
 }  // namespace

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "coordinator/core/marks.h"
 #include "coordinator/core/snapshot.h"
 #include "tests/testing/core_fixture.h"
@@ -47,36 +50,50 @@ class MarkingTest : public CoreTest {
     const TrialId id = TrialAt(worker);
     EXPECT_NE(id, TrialId{}) << worker << " has nothing to end";
     Follow(worker);
-    SendItems(worker, {Ended(worker, cause)});
+    v1::Item item = Ended(worker, cause);
+    item.mutable_ended()->set_message(absl::StrCat("what broke on ", worker));
+    SendItems(worker, {item});
     Leave(worker);
     return id;
   }
   TrialId Crash(const std::string& worker) { return EndAt(worker, v1::CAUSE_TRAINER_CRASH); }
-  // "good" trains a long trial of its own and saves when it is asked to; "bad" gets the rest.
-  ExperimentId OneGoodOneBad(int retries = 3, int trials = 6) {
+  // "good" and "bad" share the trials of one experiment.
+  ExperimentId OneGoodOneBad(int retries = 3, int trials = 12) {
     AddWorker("good");
-    long_ = {Submit(OneTrial()), 1};
-    Train({"good"});
     AddWorker("bad");
     return Submit(WithRetries(retries, trials));
   }
-  void CrashUntilQuarantined() {
-    for (int i = 0; i < 20 && state_.durable.marks.empty(); ++i) {
-      GoodGoesOn(++step_);
-      Crash("bad");
+  // "good" finishes its trial, and begins the next one: after all that has crashed so far.
+  void GoodGetsOn() {
+    if (StateOfTrial(TrialAt("good")) != v1::TRIAL_RUNNING) Train({"good"});
+    Finish({"good"});
+    if (AssignedTo("good") != nullptr) Train({"good"});
+  }
+  // "bad" gets nothing until then, while "good" goes on.
+  void Rest(absl::Duration time) {
+    ExpectIdle("bad");
+    for (absl::Duration left = time; left > absl::ZeroDuration(); left -= absl::Minutes(5)) {
+      ExpectIdle("bad");
+      Advance(std::min(left, absl::Minutes(5)) - absl::Seconds(1));
+      for (auto& [token, status] : workers_.at("good").holding) status.set_step(status.step() + 1);
+      Heartbeat("good");
+      Advance(absl::Seconds(1));
     }
+    Advance(absl::Seconds(2));
+  }
+  // Three crashes of two trials or more.
+  std::set<TrialId> CrashThrice() {
+    std::set<TrialId> crashed;
+    for (int i = 0; i < 3; ++i) crashed.insert(Crash("bad"));
+    return crashed;
+  }
+  void CrashUntilQuarantined() {
+    CrashThrice();
+    EXPECT_TRUE(state_.durable.marks.empty());
+    GoodGetsOn();
     EXPECT_EQ(state_.durable.marks.size(), 1u);
+    EndAt("bad", v1::CAUSE_PREEMPTED);  // that it had got meanwhile
   }
-  // "good" ends so, and takes nothing more.
-  void RetireGood(v1::Cause cause) {
-    ASSERT_TRUE(Mark("good", true).ok());
-    SendItems("good", {Ended("good", cause)});
-    Leave("good");
-  }
-  void GoodGoesOn(uint64_t step) { SendItems("good", {Checkpoint("good", step)}); }
-
-  TrialId long_;
-  uint64_t step_ = 1;  // that "good" saved last
 };
 
 TEST_F(MarkingTest, ADrainedWorkerSavesItsTrialWhichGoesOnElsewhereAtNoCost) {
@@ -159,61 +176,79 @@ TEST_F(MarkingTest, AMarkNeedsTheNameOfAWorker) {
 TEST_F(MarkingTest, AWorkerThatFailsWhatOthersDoIsLeftAloneAndItsTrialsPayNothing) {
   const ExperimentId id = OneGoodOneBad();
   const TrialId first = Crash("bad");
-  GoodGoesOn(10);
   Crash("bad");
+  GoodGetsOn();
+  GoodGetsOn();
   EXPECT_NE(AssignedTo("bad"), nullptr) << "two ends are no row";
   Crash("bad");
-  // Three ends may be of one trial, which is then at fault itself.
-  while (state_.durable.marks.empty() && AssignedTo("bad") != nullptr) Crash("bad");
-  ExpectIdle("bad");
+  EXPECT_EQ(SummaryOf("bad").state(), "busy") << "nothing got on since the third";
+  GoodGetsOn();
   EXPECT_EQ(SummaryOf("bad").state(), "quarantined");
   EXPECT_NE(SummaryOf("bad").mark().find("crashed here"), std::string::npos);
+  EXPECT_NE(SummaryOf("bad").mark().find("dtctl worker undrain bad"), std::string::npos);
+  EXPECT_EQ(TrialOf(first).tries.crashes, 0u);
   for (const Trial& trial : GetExperiment(state_.durable, id).trials) {
     EXPECT_EQ(trial.tries.crashes, 0u);
-    EXPECT_EQ(trial.state, v1::TRIAL_PENDING);
-    for (const Attempt& attempt : trial.attempts) EXPECT_TRUE(attempt.uncharged);
+    for (const Attempt& attempt : trial.attempts) {
+      EXPECT_EQ(attempt.uncharged, attempt.cause == v1::CAUSE_TRAINER_CRASH);
+    }
   }
-  EXPECT_NE(Explain(first).find("1 more quarantined"), std::string::npos) << Explain(first);
+  const TrialId last{id, 12};
+  EXPECT_NE(Explain(last).find("1 more quarantined ('dtctl worker undrain bad'"), std::string::npos)
+      << Explain(last);
 }
 
 TEST_F(MarkingTest, TrialsThatFailedByItArePutBackOnce) {
   const ExperimentId id = OneGoodOneBad(0);
-  GoodGoesOn(10);
-  for (int i = 0; i < 2; ++i) Crash("bad");
-  EXPECT_EQ(StateOfTrial({id, 1}), v1::TRIAL_FAILED);
-  GoodGoesOn(20);
-  Crash("bad");
-  for (uint32_t trial = 1; trial <= 3; ++trial) {
-    EXPECT_EQ(StateOfTrial({id, trial}), v1::TRIAL_PENDING) << trial;
-  }
+  const std::set<TrialId> crashed = CrashThrice();
+  EXPECT_EQ(crashed.size(), 3u);
+  for (const TrialId trial : crashed) EXPECT_EQ(StateOfTrial(trial), v1::TRIAL_FAILED);
+  GoodGetsOn();
+  GoodGetsOn();
+  EXPECT_EQ(SummaryOf("bad").state(), "quarantined");
   EXPECT_EQ(GetExperiment(state_.durable, id).failed, 0u);
-  // By another worker they fail for good.
-  AddWorker("worse");
-  GoodGoesOn(30);
-  for (int i = 0; i < 3; ++i) Crash("worse");
-  GoodGoesOn(40);
-  EXPECT_EQ(SummaryOf("worse").state(), "quarantined");
-  for (uint32_t trial = 1; trial <= 3; ++trial) {
-    EXPECT_EQ(StateOfTrial({id, trial}), v1::TRIAL_FAILED) << trial;
-  }
+  for (const TrialId trial : crashed) EXPECT_NE(StateOfTrial(trial), v1::TRIAL_FAILED);
 }
 
-TEST_F(MarkingTest, WhereNobodyGetsOnTheFileIsAtFaultAndNoWorker) {
-  OneGoodOneBad();
-  for (int i = 0; i < 6; ++i) Crash("bad");
+TEST_F(MarkingTest, WhatWasGivenBackAndCrashesElsewhereTooClearsTheWorkerAtOnce) {
+  const ExperimentId id = OneGoodOneBad(0);
+  const std::set<TrialId> crashed = CrashThrice();
+  GoodGetsOn();
+  GoodGetsOn();
+  EXPECT_EQ(SummaryOf("bad").state(), "quarantined");
+  while (!crashed.contains(TrialAt("good"))) GoodGetsOn();
+  const TrialId given_back = Crash("good");
+  EXPECT_EQ(StateOfTrial(given_back), v1::TRIAL_FAILED) << "it is put back once";
+  EXPECT_EQ(SummaryOf("bad").mark(), "");
+  EXPECT_NE(AssignedTo("bad"), nullptr);
+  EXPECT_EQ(GetExperiment(state_.durable, id).failed, 1u);
+}
+
+TEST_F(MarkingTest, AnExperimentThatCrashesEverywhereQuarantinesNobodyWhateverOthersDo) {
+  AddWorker("good");
+  Submit(OneTrial());
+  Train({"good"});
+  AddWorker("x");
+  AddWorker("y");
+  Submit(WithRetries(1, 20));
+  for (uint64_t i = 0; i < 15; ++i) {
+    for (const char* worker : {"x", "y"}) {
+      if (AssignedTo(worker) != nullptr) Crash(worker);
+    }
+    SendItems("good", {Checkpoint("good", i + 1)});
+    Advance(absl::Seconds(1));
+  }
   EXPECT_TRUE(state_.durable.marks.empty());
-  GoodGoesOn(10);
-  EXPECT_EQ(SummaryOf("bad").state(), "quarantined") << "as soon as another shows that it can";
 }
 
 TEST_F(MarkingTest, LossesAndResultsSpeakAgainstNoWorker) {
-  OneGoodOneBad(10, 12);
+  OneGoodOneBad(10, 20);
   for (const v1::Cause cause : {v1::CAUSE_OOM, v1::CAUSE_CONFIG, v1::CAUSE_HANG,
                                 v1::CAUSE_COLLECTIVE, v1::CAUSE_PREEMPTED}) {
     EndAt("bad", cause);
     Advance(absl::Seconds(5));
+    GoodGetsOn();
   }
-  GoodGoesOn(10);
   for (int i = 0; i < 4; ++i) {
     Follow("bad");
     Heartbeat("bad");
@@ -221,25 +256,24 @@ TEST_F(MarkingTest, LossesAndResultsSpeakAgainstNoWorker) {
     Advance(limits::kLease + absl::Seconds(5));
     workers_.at("bad").holding.clear();
     Connect("bad");
+    GoodGetsOn();
   }
   EXPECT_TRUE(state_.durable.marks.empty());
   EXPECT_TRUE(state_.durable.streaks.empty());
 }
 
 TEST_F(MarkingTest, AfterItsRestItTakesOneTrialAgainTheNextTimeTwiceAsLate) {
-  OneGoodOneBad(0);
+  OneGoodOneBad(0, 20);
   CrashUntilQuarantined();
-  RetireGood(v1::CAUSE_FINISHED);
-  Advance(limits::kQuarantineFirst - absl::Minutes(1));
-  ExpectIdle("bad");
-  Advance(absl::Minutes(1) + absl::Seconds(2));
+  Rest(limits::kQuarantineFirst);
   EXPECT_NE(SummaryOf("bad").mark().find("takes one trial again"), std::string::npos);
   const TrialId tried = Crash("bad");
-  EXPECT_TRUE(TrialOf(tried).attempts.back().uncharged);
-  ExpectIdle("bad");
-  Advance(2 * limits::kQuarantineFirst - absl::Minutes(1));
-  ExpectIdle("bad");
-  Advance(absl::Minutes(1) + absl::Seconds(2));
+  GoodGetsOn();
+  GoodGetsOn();
+  const bool returned = TrialOf(tried).attempts[0].uncharged;
+  EXPECT_TRUE(returned);
+  EndAt("bad", v1::CAUSE_PREEMPTED);  // that it had got meanwhile
+  Rest(2 * limits::kQuarantineFirst);
   const TrialId now = TrialAt("bad");
   ASSERT_NE(now, TrialId{});
   Train({"bad"});
@@ -250,14 +284,42 @@ TEST_F(MarkingTest, AfterItsRestItTakesOneTrialAgainTheNextTimeTwiceAsLate) {
 }
 
 TEST_F(MarkingTest, ATryThatFailsWhereNobodyElseGetsOnIsPaidByItsTrial) {
-  OneGoodOneBad(2, 3);
+  OneGoodOneBad(2, 20);
   CrashUntilQuarantined();
-  RetireGood(v1::CAUSE_PREEMPTED);
-  Advance(limits::kQuarantineFirst + absl::Seconds(2));
+  Rest(limits::kQuarantineFirst);
   const TrialId tried = Crash("bad");
   EXPECT_FALSE(TrialOf(tried).attempts.back().uncharged);
   EXPECT_EQ(TrialOf(tried).tries.crashes, 1u);
-  EXPECT_EQ(SummaryOf("bad").state(), "quarantined");
+  EXPECT_EQ(state_.durable.marks.at("bad").quarantines, 1u) << "nothing is proved";
+}
+
+TEST_F(MarkingTest, TheLastWorkerThatCanWorkIsNeverQuarantined) {
+  OneGoodOneBad();
+  CrashThrice();
+  GoodGetsOn();
+  Train({"good"});
+  ASSERT_TRUE(Mark("good", true).ok());
+  SendItems("good", {Checkpoint("good", 10)});
+  EXPECT_EQ(SummaryOf("bad").mark(), "");
+}
+
+TEST_F(MarkingTest, AShareOfTheFleetIsQuarantinedWithinAnHourAtMost) {
+  AddWorker("good");
+  for (const char* bad : {"bad", "worse", "worst"}) AddWorker(bad);
+  Submit(WithRetries(0, 100));
+  for (const char* bad : {"bad", "worse", "worst"}) {
+    for (int i = 0; i < 3; ++i) Crash(bad);
+  }
+  GoodGetsOn();
+  GoodGetsOn();
+  EXPECT_EQ(state_.durable.marks.size(), 1u);
+  ASSERT_TRUE(Mark("bad", false).ok());
+  GoodGetsOn();
+  EXPECT_EQ(state_.durable.marks.size(), 0u) << "one was within the hour";
+  Pass(limits::kQuarantineWindow);
+  for (const auto& [name, worker] : workers_) Heartbeat(name);
+  GoodGetsOn();
+  EXPECT_EQ(state_.durable.marks.size(), 1u);
 }
 
 TEST_F(MarkingTest, APersonReleasesAWorkerFromQuarantine) {
@@ -270,18 +332,20 @@ TEST_F(MarkingTest, APersonReleasesAWorkerFromQuarantine) {
 
 TEST_F(MarkingTest, ARestartAndASnapshotKnowOfMarksAndOfWhatCountsAgainstWorkers) {
   OneGoodOneBad();
-  GoodGoesOn(1);
   Crash("bad");
   Crash("bad");
   const DurableState before = state_.durable;
-  ASSERT_EQ(before.streaks.at("bad").attempts.size(), 2u);
+  ASSERT_EQ(before.streaks.at("bad").ends.size(), 2u);
   const auto loaded = LoadSnapshot(SaveSnapshot(before, {}));
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ(HashOf(loaded->state), HashOf(before));
   RestartCoordinator();
   Connect("good");
   Connect("bad");
-  CrashUntilQuarantined();
+  Crash("bad");
+  GoodGetsOn();
+  GoodGetsOn();
+  EndAt("bad", v1::CAUSE_PREEMPTED);
   ASSERT_TRUE(Mark("gone", true, "sold").ok());
   const auto marked = LoadSnapshot(SaveSnapshot(state_.durable, {}));
   ASSERT_TRUE(marked.ok()) << marked.status();

@@ -37,6 +37,19 @@ class ProgramCoreTest : public CoreTest {
     SendItems(worker, {Prepared(worker, static_cast<uint64_t>(AssignedTo(worker)->spec().steps())),
                        Running(worker)});
   }
+  static v1::ExperimentSpec Minimizing(const std::string& metric) {
+    v1::ExperimentSpec spec = Program(100);
+    spec.mutable_search()->set_metric(metric);
+    spec.mutable_search()->set_goal("minimize");
+    return spec;
+  }
+  void ReportAs(const std::string& worker, uint64_t step, const std::string& name, double value) {
+    v1::Item item = Evaluation(worker, step, kNotANumber);
+    v1::Metric& metric = *item.mutable_evaluation()->add_metrics();
+    metric.set_name(name);
+    metric.set_value(value);
+    SendItems(worker, {item});
+  }
   void Report(const std::string& worker, uint64_t step, double accuracy) {
     v1::Item item = Evaluation(worker, step, kNotANumber);
     v1::Metric& metric = *item.mutable_evaluation()->add_metrics();
@@ -90,6 +103,57 @@ TEST_F(ProgramCoreTest, ALossThatIsReportedBesideOtherMetricsIsComparedBy) {
   EXPECT_EQ(Summarize(state_, id, now_.steady).metric_value(), 1.5);
   const Experiment& experiment = GetExperiment(state_.durable, id.experiment);
   EXPECT_EQ(Summarize(state_, experiment).best_trial(), 1u);
+}
+
+TEST_F(ProgramCoreTest, AMetricWithoutAFiniteNumberIsAboveMaxLoss) {
+  for (const double value : {kNotANumber, HUGE_VAL, -HUGE_VAL}) {
+    BeginAnew();
+    AddWorker("a");
+    v1::ExperimentSpec spec = Minimizing("my_loss");
+    spec.mutable_base()->mutable_stop()->set_max_loss(10);
+    const TrialId id{Submit(Rates(1, std::move(spec))), 1};
+    Begin("a");
+    ReportAs("a", 5, "my_loss", 3);
+    ReportAs("a", 6, "other", kNotANumber);
+    EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING) << "it lacks the metric";
+    ReportAs("a", 7, "my_loss", value);
+    EXPECT_EQ(TrialOf(id).cause, v1::CAUSE_STOPPED_EARLY) << value;
+    EXPECT_EQ(Summarize(state_, id, now_.steady).metric_value(), 3) << value;
+  }
+}
+
+TEST_F(ProgramCoreTest, AMetricWithoutAFiniteNumberIsOneMoreForPatienceAndNeverTheBest) {
+  AddWorker("a");
+  v1::ExperimentSpec spec = Program(100);  // which maximizes
+  spec.mutable_base()->mutable_stop()->set_patience(3);
+  const TrialId id{Submit(Rates(1, std::move(spec))), 1};
+  Begin("a");
+  ReportAs("a", 10, "accuracy", 0.5);
+  ReportAs("a", 20, "accuracy", HUGE_VAL);
+  ReportAs("a", 30, "other", 1);
+  ReportAs("a", 40, "accuracy", kNotANumber);
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  ReportAs("a", 50, "accuracy", -HUGE_VAL);
+  EXPECT_EQ(TrialOf(id).cause, v1::CAUSE_STOPPED_EARLY);
+  EXPECT_EQ(Summarize(state_, id, now_.steady).metric_value(), 0.5);
+}
+
+TEST_F(ProgramCoreTest, AMetricWithoutAFiniteNumberIsLastAtARung) {
+  for (const char* worker : {"a", "b", "c"}) AddWorker(worker);
+  v1::ExperimentSpec spec = Minimizing("my_loss");
+  spec.mutable_base()->set_steps(90);
+  spec.mutable_search()->set_method("asha");
+  spec.mutable_search()->mutable_asha()->set_eta(3);
+  spec.mutable_search()->mutable_asha()->set_rungs(2);
+  spec.mutable_search()->set_sampler("grid");
+  const ExperimentId id = Submit(Rates(3, std::move(spec)));
+  for (const char* worker : {"a", "b", "c"}) Begin(worker);
+  ReportAs("a", 10, "my_loss", 1e30);
+  ReportAs("b", 10, "my_loss", kNotANumber);
+  EXPECT_EQ(TrialOf({id, 2}).cause, v1::CAUSE_STOPPED_EARLY);
+  ReportAs("c", 10, "my_loss", HUGE_VAL);
+  EXPECT_EQ(TrialOf({id, 3}).cause, v1::CAUSE_STOPPED_EARLY);
+  EXPECT_EQ(StateOfTrial({id, 1}), v1::TRIAL_RUNNING);
 }
 
 TEST_F(ProgramCoreTest, ACommandIsStoredOnceHoweverManyTrialsHaveIt) {

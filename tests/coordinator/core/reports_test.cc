@@ -169,17 +169,6 @@ TEST_F(ReportTest, AHolderThatWasHeardSinceTheStartKeepsItsName) {
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
 }
 
-TEST_F(ReportTest, ACoordinatorThatStoodStillBlamesNobodyForSilence) {
-  AddWorker("a");
-  const TrialId id{Submit(OneTrial()), 1};
-  Train({"a"});
-  Pass(absl::Minutes(3));  // no event at all, not even a tick
-  Tick();
-  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
-  Advance(absl::Seconds(30));
-  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
-}
-
 TEST_F(ReportTest, ItemsThatComeTwiceCountOnce) {
   AddWorker("a");
   Submit(OneTrial());

@@ -107,6 +107,40 @@ TEST_F(LoopTest, TimePassingReachesTheCoreWithoutAnyMessage) {
   EXPECT_EQ(loop_->state().durable.experiments.at(1).active, 0u);  // the silent worker is lost
 }
 
+TEST_F(LoopTest, ATimeInWhichItDidNotTurnCountsAgainstNobody) {
+  Connect();
+  Call(1, Grid("a"));
+  TurnOk();
+  for (int i = 0; i < 10; ++i) {
+    clock_.Advance(absl::Minutes(30));  // it was stopped
+    TurnOk();
+  }
+  EXPECT_EQ(loop_->state().durable.experiments.at(1).active, 1u);
+}
+
+TEST_F(LoopTest, WhileACommitHangsNobodysTimeRunsOut) {
+  Connect();
+  store_.HoldCommits();
+  Call(1, Grid("a"));
+  ASSERT_TRUE(loop_->RunOnce(absl::InfinitePast()).ok());
+  store_.AwaitHeldCommit();
+  for (int second = 0; second < 60; ++second) {
+    clock_.Advance(absl::Seconds(1));
+    Report();  // it cannot hold what its orders, which have not left, say
+    ASSERT_TRUE(loop_->RunOnce(absl::InfinitePast()).ok());
+  }
+  EXPECT_EQ(loop_->state().durable.experiments.at(1).active, 1u);
+  store_.LetCommits();
+  ASSERT_TRUE(loop_->Flush().ok());
+  EXPECT_EQ(publisher_.orders.back().orders.attempt().trial(), 1u);
+  Hold(Token(), v1::AttemptStatus::PREPARING);
+  Report();
+  TurnOk();
+  const Experiment& experiment = loop_->state().durable.experiments.at(1);
+  EXPECT_EQ(experiment.trials[0].attempts.size(), 1u);
+  EXPECT_EQ(experiment.active, 1u);
+}
+
 TEST_F(LoopTest, TheHeartbeatIsTheTimeOfTheLastTurn) {
   const absl::Duration before = loop_->Heartbeat();
   clock_.Advance(absl::Seconds(7));

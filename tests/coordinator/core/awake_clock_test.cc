@@ -1,0 +1,49 @@
+#include "coordinator/core/awake_clock.h"
+
+#include <gtest/gtest.h>
+
+#include "common/limits.h"
+
+namespace dt {
+namespace {
+
+class AwakeClockTest : public testing::Test {
+ protected:
+  absl::Duration After(absl::Duration time, absl::Duration unsent = absl::InfiniteDuration()) {
+    real_ += time;
+    return clock_.At({real_, 0}, unsent).steady;
+  }
+  const absl::Duration start_ = absl::Seconds(100);
+  absl::Duration real_ = start_;
+  AwakeClock clock_{start_};
+};
+
+TEST_F(AwakeClockTest, WhileItTurnsItGoesWithTheRealOne) {
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(After(absl::Milliseconds(990)), real_);
+  EXPECT_EQ(After(limits::kStallTolerance), real_);
+  EXPECT_EQ(clock_.missed(), absl::ZeroDuration());
+}
+
+TEST_F(AwakeClockTest, OfAStandstillOnePulseCounts) {
+  EXPECT_EQ(After(absl::Minutes(10)), start_ + limits::kAwakePulse);
+  EXPECT_EQ(After(absl::Seconds(1)), start_ + limits::kAwakePulse + absl::Seconds(1));
+  EXPECT_EQ(clock_.missed(), absl::Minutes(10) - limits::kAwakePulse);
+}
+
+TEST_F(AwakeClockTest, WhileACommitHangsTimeStandsStill) {
+  const absl::Duration handed = real_;
+  for (int i = 0; i < 30; ++i) After(absl::Seconds(1), handed);
+  EXPECT_EQ(clock_.now(), handed + limits::kStallTolerance);
+  After(absl::Seconds(1));
+  EXPECT_EQ(clock_.now(), handed + limits::kStallTolerance + absl::Seconds(1));
+}
+
+TEST_F(AwakeClockTest, ItNeverGoesBack) {
+  After(absl::Seconds(1));
+  const absl::Duration before = clock_.now();
+  EXPECT_EQ(After(-absl::Seconds(5)), before);
+  EXPECT_EQ(After(absl::ZeroDuration(), start_ - absl::Hours(1)), before);
+}
+
+}  // namespace
+}  // namespace dt
