@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "cli/report/differences.h"
@@ -12,6 +13,7 @@
 #include "cli/view/format.h"
 #include "cli/view/json.h"
 #include "cli/view/summary.h"
+#include "common/free_name.h"
 #include "spec/program.h"
 #include "spec/spec.h"
 
@@ -37,18 +39,11 @@ std::vector<std::string> PathsOf(const std::vector<Experiment>& experiments) {
   return paths;
 }
 
-Json RowOf(const Experiment& experiment, const Trial& trial, const std::vector<std::string>& paths,
-           uint32_t configuration) {
+// Results of a trial, which stand after its parameters.
+Json ResultFields(const Trial& trial, uint32_t configuration) {
   const v1::TrialSummary& summary = trial.summary;
   const Result result = ResultOf(trial);
   Json row = Json::object();
-  row["experiment"] = experiment.found.summary().experiment();
-  row["name"] = experiment.found.summary().name();
-  row["trial"] = summary.trial();
-  const std::vector<std::string> texts = ResolvedTexts(experiment, trial, paths);
-  for (size_t i = 0; i < paths.size(); ++i) {
-    row[paths[i]] = texts[i] == kNone ? Json(nullptr) : Json(texts[i]);
-  }
   row["state"] = Word(summary.state());
   row["outcome"] = Ended(summary.state()) ? Json(Word(summary.cause())) : Json(nullptr);
   row["steps"] = summary.step();
@@ -82,6 +77,25 @@ Json RowOf(const Experiment& experiment, const Trial& trial, const std::vector<s
   row["configuration"] = configuration == 0 ? Json(nullptr) : Json(configuration);
   row["metric_value"] = NumberJson(summary.metric_value());
   row["metric_step"] = summary.metric_step() == 0 ? Json(nullptr) : Json(summary.metric_step());
+  return row;
+}
+
+Json RowOf(const Experiment& experiment, const Trial& trial, const std::vector<std::string>& paths,
+           uint32_t configuration) {
+  Json row = {{"experiment", experiment.found.summary().experiment()},
+              {"name", experiment.found.summary().name()},
+              {"trial", trial.summary.trial()}};
+  Json results = ResultFields(trial, configuration);
+  std::set<std::string> taken;
+  for (const Json* ours : {&row, &results}) {
+    for (const auto& [name, value] : ours->items()) taken.insert(name);
+  }
+  const std::vector<std::string> texts = ResolvedTexts(experiment, trial, paths);
+  for (size_t i = 0; i < paths.size(); ++i) {
+    row[TakeFreeName(paths[i], kParameterColumn, taken)] =
+        texts[i] == kNone ? Json(nullptr) : Json(texts[i]);
+  }
+  for (auto& [name, value] : results.items()) row[name] = std::move(value);
   return row;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/view/configurations.h"
 #include "cli/view/format.h"
 #include "cli/view/summary.h"
+#include "common/free_name.h"
 #include "spec/program.h"
 
 namespace dt::cli::report {
@@ -255,16 +256,26 @@ static void LeaveOutEmptyColumns(TextTable& table, const std::string& but) {
 TextTable TrialList(const Experiment& experiment) {
   const std::vector<SweptParameter> swept = SweptIn(experiment.trials);
   TextTable table;
-  table.header = {"trial"};
-  for (const SweptParameter& one : swept) table.header.push_back(one.path);
+  const std::vector<std::string> ours = {"outcome",
+                                         "step",
+                                         "loss",
+                                         "validation loss",
+                                         "best",
+                                         "perplexity",
+                                         "batch-mean perplexity",
+                                         "epochs",
+                                         "seconds per epoch",
+                                         "tokens/s"};
+  std::set<std::string> taken(ours.begin(), ours.end());
+  table.header = {TakeFreeName("trial", "", taken)};
+  for (const SweptParameter& one : swept) {
+    table.header.push_back(TakeFreeName(one.path, kParameterColumn, taken));
+  }
   table.text_columns = table.header.size() + 1;
   const std::string& metric = experiment.found.summary().metric();
   const bool own_column = NeedsColumn(metric);
-  for (const char* name : {"outcome", "step", "loss", "validation loss", "best", "perplexity",
-                           "batch-mean perplexity", "epochs", "seconds per epoch", "tokens/s"}) {
-    table.header.emplace_back(name);
-  }
-  if (own_column) table.header.push_back(metric);
+  table.header.insert(table.header.end(), ours.begin(), ours.end());
+  if (own_column) table.header.push_back(TakeFreeName(metric, kMetricColumn, taken));
   for (const Trial* one : BestFirst(experiment)) {
     const Trial& trial = *one;
     const Result result = ResultOf(trial);

@@ -9,8 +9,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "cli/view/format.h"
 #include "cli/view/summary.h"
+#include "common/free_name.h"
 #include "common/metric_name.h"
 #include "spec/program.h"
 #include "spec/spec.h"
@@ -26,17 +29,23 @@ constexpr char kHellaSwag[] = "hellaswag_acc";
 constexpr char kHellaSwagNorm[] = "hellaswag_acc_norm";
 constexpr char kTrainLoss[] = "train_loss";
 
-// Keys of a row, which a metric of that name must not take.
+// Keys of a row, and measurements that dtrain makes of each program's rows: a metric of that name
+// must not take them.
 bool IsKey(const std::string& name) {
-  for (const char* key : {"experiment", "trial", "attempt", "step", "superseded", "parameters"}) {
+  for (const char* key : {"experiment", "trial", "attempt", "step", "superseded", "parameters",
+                          "logged_at", "collectives", "steps", "seconds", "wall_time_ms"}) {
     if (name == key) return true;
   }
-  return name == "logged_at" || name == "collectives";
+  return false;
 }
 
-// The column of a metric that a program named.
+// The column of a metric that a program named. A name that has the prefix already gets another, so
+// that no two metrics share a column.
 std::string ColumnOf(const std::string& name) {
-  return IsKey(name) ? absl::StrCat("metric.", name) : name;
+  absl::string_view rest = name;
+  while (absl::ConsumePrefix(&rest, kMetricColumn)) {
+  }
+  return IsKey(std::string(rest)) ? absl::StrCat(kMetricColumn, name) : name;
 }
 
 bool IsMeasured(const std::string& name) {
@@ -118,7 +127,8 @@ std::set<std::string> ReportedNames(const v1::ReadMetricsResponse& page) {
   for (const v1::EvaluationRow& one : page.evaluations()) {
     if (one.evaluation().split() != "val") continue;
     for (const v1::Metric& metric : one.evaluation().metrics()) {
-      if (!IsMeasured(metric.name())) names.insert(ColumnOf(metric.name()));
+      const std::string column = ColumnOf(metric.name());
+      if (!IsMeasured(column)) names.insert(column);
     }
   }
   return names;
@@ -173,7 +183,10 @@ void MetricRows::MakeColumns() {
   columns_ = {"experiment", "trial", "attempt", "step"};
   if (attempts_ == Attempts::kAll) columns_.push_back("superseded");
   columns_.insert(columns_.end(), metrics_.begin(), metrics_.end());
-  columns_.insert(columns_.end(), paths_.begin(), paths_.end());
+  std::set<std::string> taken(columns_.begin(), columns_.end());
+  for (const std::string& path : paths_) {
+    columns_.push_back(TakeFreeName(path, kParameterColumn, taken));
+  }
 }
 
 void MetricRows::Settle() {
@@ -307,11 +320,12 @@ std::string MetricRows::CsvLine(const Json& row) const {
   const auto held = row.find("parameters");
   const Json& parameters = held == row.end() ? *none : *held;
   std::vector<std::string> cells;
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    const Json& from = i + paths_.size() < columns_.size() ? row : parameters;
-    const auto found = from.find(columns_[i]);
+  const auto put = [&cells](const Json& from, const std::string& name) {
+    const auto found = from.find(name);
     cells.push_back(found == from.end() ? "" : Written(*found));
-  }
+  };
+  for (size_t i = 0; i + paths_.size() < columns_.size(); ++i) put(row, columns_[i]);
+  for (const std::string& path : paths_) put(parameters, path);
   return cli::CsvLine(cells);
 }
 

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "cli/view/format.h"
 #include "cli/view/json.h"
+#include "common/free_name.h"
 #include "spec/spec.h"
 
 namespace dt::cli {
@@ -145,6 +148,15 @@ std::string TrialName(const v1::TrialSummary& trial) {
   return absl::StrCat(trial.experiment(), "/", trial.trial());
 }
 
+// Whether a table of trials has a column of ours by that name, in capitals or not.
+static bool IsOurHeader(const std::string& name) {
+  static const auto* const ours = new std::set<std::string>(
+      {"TRIAL",   "TRIALS", "STATE",    "STEP",     "STEPS",  "LOSS",   "BEST",
+       "COMM",    "LEFT",   "NOTE",     "ATTEMPTS", "TIME",   "RUNS",   "OF",
+       "WORKERS", "SLOTS",  "FINISHED", "FIN",      "MEMORY", "FAILED", "PROGRESS"});
+  return ours->contains(absl::AsciiStrToUpper(name));
+}
+
 std::vector<Swept> SweptParameters(const std::vector<v1::TrialSummary>& trials) {
   std::vector<Swept> swept;
   std::map<std::string, int> uses;
@@ -154,12 +166,14 @@ std::vector<Swept> SweptParameters(const std::vector<v1::TrialSummary>& trials) 
         return one.path == assignment.path();
       });
       if (known != swept.end()) continue;
-      swept.push_back({assignment.path(), Printable(LastPart(assignment.path()))});
-      ++uses[swept.back().header];
+      swept.push_back({assignment.path(), Printable(LastPart(assignment.path())), {}});
+      ++uses[swept.back().name];
     }
   }
   for (Swept& one : swept) {
-    if (uses[one.header] > 1) one.header = Printable(one.path);
+    if (uses[one.name] > 1) one.name = Printable(one.path);
+    one.header = IsOurHeader(one.name) ? Printable(one.path) : one.name;
+    if (IsOurHeader(one.header)) one.header.insert(0, kParameterColumn);
   }
   return swept;
 }
@@ -174,8 +188,7 @@ std::string AssignmentText(const v1::TrialSummary& trial, const std::string& pat
 std::string AssignmentsText(const v1::TrialSummary& trial) {
   std::string text;
   for (const Swept& one : SweptParameters({trial})) {
-    absl::StrAppend(&text, text.empty() ? "" : " ", one.header, "=",
-                    AssignmentText(trial, one.path));
+    absl::StrAppend(&text, text.empty() ? "" : " ", one.name, "=", AssignmentText(trial, one.path));
   }
   return text.empty() ? kNone : text;
 }

@@ -42,7 +42,8 @@ std::string TrialName(const v1::TrialSummary& trial);  // "12/3"
 // unless two would be the same).
 struct Swept {
   std::string path;
-  std::string header;
+  std::string name;    // in a text: "batch_size"
+  std::string header;  // of a column; differs from ours, whose words are in capitals
 };
 std::vector<Swept> SweptParameters(const std::vector<v1::TrialSummary>& trials);
 std::string AssignmentText(const v1::TrialSummary& trial, const std::string& path);  // "-" if none

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/free_name.h"
 #include "common/text.h"
 #include "coordinator/core/marking.h"
 #include "coordinator/core/quotas.h"
@@ -64,11 +67,34 @@ double ProductiveSeconds(const Trial& trial, const Attempt& attempt, bool anothe
          static_cast<double>(attempt.last_step - attempt.resumed_step);
 }
 
-std::string LabelName(std::string path) {
+// Names that a label of a parameter must not take: those that stand beside it, those that
+// Prometheus gives a meaning of its own, and those that a scrape adds.
+std::set<std::string> TakenNames(const LabelPairs& labels) {
+  std::set<std::string> taken = {"experiment", "trial",    "parameters", "name",
+                                 "le",         "quantile", "job",        "instance"};
+  for (const auto& [name, value] : labels) taken.insert(name);
+  return taken;
+}
+
+// The label of a parameter: its path in the letters that a label may have. Where that is taken, by
+// us or by a path that differs in its other signs alone, or reserved, "parameter_" stands before.
+std::string LabelName(std::string path, std::set<std::string>& taken) {
+  constexpr char kPrefix[] = "parameter_";
   for (char& c : path) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c))) c = '_';
   }
-  return path;
+  const bool begins = !path.empty() && absl::ascii_isalpha(static_cast<unsigned char>(path[0]));
+  const bool reserved = path.rfind("__", 0) == 0;
+  if (!begins && (reserved || path[0] != '_')) path.insert(0, kPrefix);
+  return TakeFreeName(std::move(path), kPrefix, taken);
+}
+
+// A value on one line: some readers of the format know no escape but that of a quote.
+std::string LabelValue(std::string_view text, size_t bytes_max) {
+  std::string value = CleanText(text, bytes_max);
+  std::replace_if(
+      value.begin(), value.end(), [](unsigned char c) { return absl::ascii_iscntrl(c); }, '?');
+  return value;
 }
 
 // "dp4 tp2 pp2": data ranks, and, where they are several, ranks of each layer, and stages. "": of a
@@ -91,15 +117,16 @@ LabelPairs InfoOf(const Experiment& experiment, const Trial& trial, const v1::Sp
                        {"mesh", MeshText(spec, world_size)}};
   const v1::ExpandedTrial expanded = ExpandedOf(experiment, trial);
   size_t parameters = 0;
+  std::set<std::string> taken = TakenNames(labels);
   std::string legend;  // the same in one text: a legend cannot name labels that it does not know
   for (const v1::Assignment& assignment : expanded.assignments()) {
     if (++parameters > kInfoParameters) break;
-    std::string value = CleanText(spec::ValueText(assignment.value()), kInfoValueBytes);
+    std::string value = LabelValue(spec::ValueText(assignment.value()), kInfoValueBytes);
     absl::StrAppend(&legend, legend.empty() ? "" : " ", assignment.path(), "=", value);
-    labels.emplace_back(LabelName(assignment.path()), std::move(value));
+    labels.emplace_back(LabelName(assignment.path(), taken), std::move(value));
   }
-  labels.emplace_back("parameters", CleanText(legend, kInfoLegendBytes));
-  labels.emplace_back("name", CleanText(experiment.spec.name(), kInfoValueBytes));
+  labels.emplace_back("parameters", LabelValue(legend, kInfoLegendBytes));
+  labels.emplace_back("name", LabelValue(experiment.spec.name(), kInfoValueBytes));
   return labels;
 }
 

@@ -23,6 +23,11 @@ KEYS = ("experiment", "trial", "attempt", "step")
 # What of a trial stands before and behind its parameters.
 _TRIAL_KEYS = ("experiment", "trial")
 _TRIAL_RESULTS = ("metric_value", "state")
+# What a row has beside its metrics, as in dtctl: a metric that a program calls so stands under "metric.".
+_RESERVED = frozenset((*KEYS, "superseded", "parameters", "logged_at", "collectives", "steps", "seconds",
+                       "wall_time_ms"))
+_METRIC_COLUMN = "metric."
+_PARAMETER_COLUMN = "parameters."
 # Only what is one number is a column: the list of collectives is none.
 _STEP_FIELDS = [field for field in model_pb2.StepRow.DESCRIPTOR.fields
                 if field.name not in ("step", "collectives")]
@@ -36,6 +41,27 @@ _Key = Tuple[int, int, int]  # trial, step, attempt
 def metric_names() -> list[str]:
     """Every column that a metric can have; an evaluation may bring others that its program named."""
     return [field.name for field in _STEP_FIELDS] + [*_FOLLOWING, *_EVALUATION, *_OPTIONAL]
+
+
+def _column_of(metric: str) -> str:
+    """The name of a program's metric in a row. One that has the prefix already gets another, so that none is shared."""
+    rest = metric
+    while rest.startswith(_METRIC_COLUMN):
+        rest = rest[len(_METRIC_COLUMN):]
+    return _METRIC_COLUMN + metric if rest in _RESERVED else metric
+
+
+def _parameter_columns(paths: Sequence[str], taken: Iterable[str]) -> dict[str, str]:
+    """The column of each parameter: its path, with "parameters." before it where that is a column of ours."""
+    used = set(taken)
+    columns: dict[str, str] = {}
+    for path in paths:
+        name = path
+        while name in used:
+            name = _PARAMETER_COLUMN + name
+        used.add(name)
+        columns[path] = name
+    return columns
 
 
 def _step_values(row: Any) -> dict[str, Any]:
@@ -57,7 +83,7 @@ def _evaluation_values(evaluation: Any) -> dict[str, Any]:
     if values["val_perplexity_mean"] == 0:  # its trainer did not say
         del values["val_perplexity_mean"]
     values.update({name: getattr(evaluation, name) for name in _OPTIONAL if evaluation.HasField(name)})
-    values.update({one.name: one.value for one in evaluation.metrics})
+    values.update({_column_of(one.name): one.value for one in evaluation.metrics})
     return values
 
 
@@ -152,8 +178,8 @@ def metrics_frame(found: Iterable[Mapping[str, Any]], chosen: Sequence[str], all
     frame = pandas_.DataFrame({name: memoryview(column) for name, column in {**columns, **metrics}.items()})
     for name in keys[len(KEYS):]:
         frame[name] = frame[name].astype(bool)
-    for path in paths:
-        frame[path] = frame["trial"].map({trial: values.get(path) for trial, values in parameters.items()})
+    for path, column in _parameter_columns(paths, frame.columns).items():
+        frame[column] = frame["trial"].map({trial: held.get(path) for trial, held in parameters.items()})
     return frame
 
 
@@ -164,7 +190,8 @@ def trials_frame(trials: Sequence[Trial], paths: Sequence[str]) -> pandas.DataFr
     nested = ("parameters", "provenance", "last_checkpoint")
     names = [one.name for one in dataclasses.fields(Trial) if one.name not in nested]
     columns: dict[str, list[Any]] = {name: [getattr(trial, name) for trial in trials] for name in names}
-    swept = {path: [trial.parameters.get(path) for trial in trials] for path in paths}
+    swept = {column: [trial.parameters.get(path) for trial in trials]
+             for path, column in _parameter_columns(paths, columns).items()}
     columns.update(swept)
     first = [*_TRIAL_KEYS, *swept, *_TRIAL_RESULTS]
     return pandas_.DataFrame({name: columns[name] for name in dict.fromkeys([*first, *columns])})

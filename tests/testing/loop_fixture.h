@@ -177,6 +177,7 @@ class LoopFixture : public ::testing::Test {
     hello.set_instance(9);
     hello.set_session(1);
     hello.set_device("cpu");
+    hello.set_programs(true);
     hello.set_level(kWorkerLevel);
     hello.set_storage_id("disk");
     Report();

@@ -1,9 +1,13 @@
 // sections_test.cc: the whole report, of one experiment and of two, and its CSV.
 #include "cli/report/sections.h"
 
+#include <algorithm>
+
 #include "cli/report/compare.h"
 #include "cli/report/results_csv.h"
+#include "cli/report/study.h"
 #include "gtest/gtest.h"
+#include "spec/spec.h"
 #include "tests/cli/report/fixture.h"
 
 namespace dt::cli::report {
@@ -98,6 +102,37 @@ TEST(ExperimentReportTest, LossIsDrawnOverTokensWhereStepsHaveDifferentOnes) {
   EXPECT_FALSE(Has(HtmlPage(ExperimentReport(study)), ">Loss over tokens</title>"));
   study.trials[1].summary.set_tokens_per_step(400);
   EXPECT_TRUE(Has(HtmlPage(ExperimentReport(study)), ">Loss over tokens</title>"));
+}
+
+TEST(ResultsCsvTest, AParameterCalledLikeAColumnOfOursHasAColumnOfItsOwn) {
+  Experiment experiment = NewExperiment(12, "hostile");
+  Trial& trial = experiment.trials.emplace_back();
+  trial.summary.set_experiment(12);
+  trial.summary.set_trial(3);
+  trial.summary.set_state(v1::TRIAL_PENDING);
+  for (const char* path : {"state", "trial", "parameters.state", "width"}) {
+    Assign(trial.summary, path, 77);
+    v1::Parameter& parameter = *experiment.found.mutable_spec()->add_parameters();
+    parameter.set_path(path);
+    parameter.add_values()->set_integer(77);
+  }
+  *experiment.found.mutable_spec()->mutable_base() = spec::DefaultSpec();
+  experiment.found.mutable_spec()->mutable_base()->add_command("true");
+  const std::string csv = ResultsCsv({experiment});
+  const std::string head = csv.substr(0, csv.find('\n'));
+  EXPECT_EQ(head.substr(0, head.find(",outcome")),
+            "experiment,name,trial,parameters.state,parameters.trial,parameters.parameters.state,"
+            "width,state");
+  EXPECT_TRUE(Has(csv, "\n12,hostile,3,77,77,77,77,pending,")) << csv;
+}
+
+TEST(TrialListTest, AParameterCalledLikeAColumnOfOursIsToldApart) {
+  Experiment experiment = Study();
+  int64_t value = 0;
+  for (Trial& trial : experiment.trials) Assign(trial.summary, "loss", ++value);
+  const std::vector<std::string> header = TrialList(experiment).header;
+  EXPECT_EQ(std::count(header.begin(), header.end(), "loss"), 1);
+  EXPECT_EQ(std::count(header.begin(), header.end(), "parameters.loss"), 1);
 }
 
 TEST(ResultsCsvTest, HasARowForEachTrialAndNothingForWhatIsNotKnown) {

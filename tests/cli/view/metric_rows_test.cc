@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "gtest/gtest.h"
 #include "tests/cli/view/metric_page.h"
@@ -123,6 +124,38 @@ TEST(MetricRowsTest, WhatAProgramReportsUnderNamesOfItsOwnHasColumnsBehindTheOth
   EXPECT_EQ(JsonLine(ready[1]),
             "{\"experiment\":12,\"trial\":1,\"attempt\":1,\"step\":10,\"train_loss\":3.5,"
             "\"accuracy\":0.5}\n");
+}
+
+TEST(MetricRowsTest, NoNameOfAPersonsTakesAColumnOfOursOrOfAnotherName) {
+  v1::ReadMetricsResponse page;
+  AddEvaluation(page, 1, 5, std::numeric_limits<double>::quiet_NaN());
+  for (const char* name : {"trial", "metric.trial", "seconds", "accuracy", "parameters"}) {
+    AddMetric(page, name, 7);
+  }
+  AddRow(page, 1, 5, 3);
+  v1::TrialSummary trial;
+  trial.set_trial(1);
+  const std::vector<std::string> paths = {"trial", "step", "loss", "accuracy", "parameters.trial"};
+  for (const std::string& path : paths) {
+    v1::Assignment& one = *trial.add_assignments();
+    one.set_path(path);
+    one.mutable_value()->set_text("mine: " + path);
+  }
+  MetricRows rows(12, {}, Attempts::kAll, paths, {trial}, Maker::kProgram);
+  std::vector<Json> ready = rows.Add(page);
+  ASSERT_EQ(ready.size(), 1u);
+  EXPECT_EQ(ready[0]["trial"], 1);
+  EXPECT_EQ(ready[0]["metric.trial"], 7);
+  EXPECT_EQ(ready[0]["metric.metric.trial"], 7);
+  EXPECT_EQ(ready[0]["metric.seconds"], 7);
+  EXPECT_EQ(ready[0]["parameters"]["trial"], "mine: trial");
+  const std::vector<std::string>& columns = rows.Columns();
+  EXPECT_EQ(std::set<std::string>(columns.begin(), columns.end()).size(), columns.size());
+  const std::vector<std::string> last(columns.end() - 5, columns.end());
+  EXPECT_EQ(last,
+            (std::vector<std::string>{"parameters.trial", "parameters.step", "parameters.loss",
+                                      "parameters.accuracy", "parameters.parameters.trial"}));
+  EXPECT_NE(rows.CsvLine(ready[0]).find(",mine: trial,mine: step,mine: loss,"), std::string::npos);
 }
 
 TEST(MetricRowsTest, AChosenMetricOfAProgramIsTheOnlyColumn) {

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "common/text.h"
 #include "coordinator/core/standings.h"
+#include "tests/testing/exposition.h"
 #include "tests/testing/loop_fixture.h"
 #include "tests/testing/temp_folder.h"
 
@@ -306,6 +307,103 @@ TEST_F(MetricsTest, LongNamesInAnyScriptAreCutBetweenCharacters) {
   EXPECT_TRUE(IsUtf8(metrics_.Render()));
   ExpectLine("dtrain_exported_trials 1");
   EXPECT_TRUE(absl::StrContains(metrics_.Render(), "name=\"" + name.substr(0, 63) + "\""));
+}
+
+// Trains a trial of a program whose parameters are `paths`, each with the value `text`.
+class HostileNamesTest : public MetricsTest {
+ protected:
+  void TrainWith(const std::vector<std::string>& paths, const std::string& text) {
+    Connect();
+    v1::SubmitRequest request = Grid("a");
+    request.mutable_spec()->set_name(text);
+    request.mutable_spec()->clear_parameters();
+    request.mutable_spec()->mutable_base()->add_command("true");
+    for (const std::string& path : paths) {
+      v1::Parameter& parameter = *request.mutable_spec()->add_parameters();
+      parameter.set_path(path);
+      parameter.add_values()->set_text(text);
+    }
+    Call(1, request);
+    TurnOk();
+    Run(Token());
+    Hold(Token(), v1::AttemptStatus::TRAINING);
+    Show();
+  }
+  // The labels of the one trial_info, as a scrape understands them.
+  testing::Exposition::Labels Info() {
+    testing::Exposition read;
+    const std::string text = metrics_.Render();
+    EXPECT_EQ(read.Read(text), "") << text;
+    const auto found = read.series().equal_range("dtrain_trial_info");
+    EXPECT_EQ(std::distance(found.first, found.second), 1) << text;
+    return found.first == found.second ? testing::Exposition::Labels() : found.first->second;
+  }
+};
+
+TEST_F(HostileNamesTest, AParameterNeverTakesALabelOfOurs) {
+  TrainWith(
+      {"trial", "experiment", "name", "parameters", "model", "mesh", "world_size", "precision"},
+      "9");
+  const auto labels = Info();
+  EXPECT_EQ(labels.at("trial"), "1");
+  EXPECT_EQ(labels.at("parameter_trial"), "9");
+  EXPECT_EQ(labels.at("experiment"), "1");
+  EXPECT_EQ(labels.at("parameter_experiment"), "9");
+  EXPECT_EQ(labels.at("parameter_world_size"), "9");
+  EXPECT_EQ(labels.at("world_size"), "1");
+  EXPECT_EQ(labels.count("parameter_mesh"), 1u);
+}
+
+TEST_F(HostileNamesTest, NamesThatPrometheusReservesGetAPrefix) {
+  TrainWith({"le", "quantile", "job", "instance", "__name__", "__x", "_y"}, "9");
+  const auto labels = Info();
+  for (const char* name : {"parameter_le", "parameter_quantile", "parameter_job",
+                           "parameter_instance", "parameter___name__", "parameter___x", "_y"}) {
+    EXPECT_EQ(labels.count(name), 1u) << name;
+  }
+  EXPECT_EQ(labels.count("le"), 0u);
+}
+
+TEST_F(HostileNamesTest, PathsThatDifferInTheirSignsAloneHaveALabelEach) {
+  TrainWith({"a.b", "a_b", "a-b", "parameter_a_b", "strategy", "parameter_strategy"}, "9");
+  const auto labels = Info();
+  for (const char* name :
+       {"a_b", "parameter_a_b", "parameter_parameter_a_b", "parameter_parameter_parameter_a_b",
+        "parameter_strategy", "parameter_parameter_strategy"}) {
+    EXPECT_EQ(labels.count(name), 1u) << name;
+  }
+}
+
+TEST_F(HostileNamesTest, ValuesOfAnyTextStayWithinTheirQuotes) {
+  std::string text = "a\"} 1\ndtrain_ready 7 \\n \\ \t\r{,=";
+  text += std::string(200, 'x');
+  TrainWith({"lr", "trial"}, text);
+  const auto labels = Info();
+  EXPECT_EQ(labels.at("lr").substr(0, 6), "a\"} 1?");
+  EXPECT_LE(labels.at("lr").size(), 64u);
+  EXPECT_LE(labels.at("parameters").size(), 160u);
+  ExpectLine("dtrain_exported_trials 1");
+}
+
+TEST_F(MetricsTest, TheFormatIsKeptToTheLetter) {
+  Train();
+  stats_.CountEnd(Method::kSubmit, grpc::StatusCode::OK);
+  stats_.CountTime(Method::kSubmit, absl::Milliseconds(3));
+  testing::Exposition read;
+  EXPECT_EQ(read.Read(metrics_.Render()), "");
+  EXPECT_GT(read.series().size(), 100u);
+}
+
+TEST(ExpositionTest, TheReaderRefusesWhatAScrapeRefusesOrMisunderstands) {
+  const std::string head = "# HELP a b\n# TYPE a gauge\n";
+  EXPECT_EQ(testing::Exposition().Read(head + "a{b=\"1\",c=\"x\\\"\"} 1\n"), "");
+  for (const char* wrong :
+       {"a{b=\"1\",b=\"2\"} 1\n", "a 1\na 2\n", "a{b=\"1\"} 1\na{b=\"1\"} 2\n", "a{b=\"\\x\"} 1\n",
+        "a{1b=\"1\"} 1\n", "a{__b=\"1\"} 1\n", "a{b.c=\"1\"} 1\n", "a{b=\"1\"} x\n", "b 1\n",
+        "a{b=\"1} 1\n", "a{b=1} 1\n", "a 1\n# TYPE a gauge\n", "# HELP a c\na 1\n",
+        "a{b=\"\xff\"} 1\n", "a 1"}) {
+    EXPECT_NE(testing::Exposition().Read(head + wrong), "") << wrong;
+  }
 }
 
 TEST_F(MetricsTest, PromtoolFindsNothingToSayAboutARendering) {
