@@ -26,6 +26,7 @@
 #include "common/mutex.h"
 #include "common/net/credentials.h"
 #include "common/status.h"
+#include "coordinator/http/http_head.h"
 #include "spdlog/spdlog.h"
 
 namespace dt {
@@ -67,53 +68,6 @@ const char* ReasonOf(int code) {
       return "Service Unavailable";
   }
   return "Other";
-}
-
-// The bytes of the head with its empty line, or 0 while that has not come.
-size_t HeadBytes(const std::string& text) {
-  const size_t end = text.find("\r\n\r\n");
-  return end == std::string::npos ? 0 : end + 4;
-}
-
-struct RequestLine {
-  std::string_view method, path, query, version;
-};
-
-RequestLine ParseRequestLine(std::string_view head) {
-  const std::string_view line = head.substr(0, head.find("\r\n"));
-  const size_t first = line.find(' ');
-  const size_t last = line.rfind(' ');
-  if (first == std::string_view::npos || first == last) return {};
-  const std::string_view target = line.substr(first + 1, last - first - 1);
-  const size_t mark = std::min(target.find('?'), target.size());
-  return {line.substr(0, first), target.substr(0, mark),
-          target.substr(std::min(mark + 1, target.size())), line.substr(last + 1)};
-}
-
-// The value of a header, or "".
-std::string HeaderOf(std::string_view head, absl::string_view name) {
-  for (absl::string_view line :
-       absl::StrSplit(absl::string_view(head.data(), head.size()), "\r\n")) {
-    if (line.size() <= name.size() || line[name.size()] != ':') continue;
-    if (!absl::EqualsIgnoreCase(line.substr(0, name.size()), name)) continue;
-    return std::string(absl::StripAsciiWhitespace(line.substr(name.size() + 1)));
-  }
-  return "";
-}
-
-// Whether a client asked by an address, or by the one name that everybody gives this host, or by
-// none. A page from elsewhere can have its own name stand for 127.0.0.1 and have the browser read
-// what is answered; it cannot do so with these.
-bool IsOfThisHost(std::string host) {
-  if (absl::StartsWith(host, "[")) {
-    host = host.substr(1, host.find(']') - 1);
-  } else {
-    host = host.substr(0, host.find(':'));
-  }
-  in6_addr address{};
-  return host.empty() || absl::EqualsIgnoreCase(host, "localhost") ||
-         inet_pton(AF_INET, host.c_str(), &address) == 1 ||
-         inet_pton(AF_INET6, host.c_str(), &address) == 1;
 }
 
 // "10.0.0.7", of a connected socket; "" where the system does not say.
@@ -359,6 +313,9 @@ void HttpServer::ReadHead(Connection& connection) {
   }
   if (line.method != "GET" && !connection.head_only && !connection.acts) {
     return Answer(connection, Share({405, "only GET, HEAD and POST are answered here\n"}));
+  }
+  if (const std::string defect = DefectOf(head, line); !defect.empty()) {
+    return Answer(connection, Share({400, defect + "\n"}));
   }
   const std::string host = HeaderOf(head, "Host");
   if (IsLocalAddress(listening_.address) && !IsOfThisHost(host)) {

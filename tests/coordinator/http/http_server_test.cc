@@ -131,13 +131,33 @@ TEST_F(HttpServerTest, OnLoopbackOnlyThoseAreAnsweredWhoAskByAddressOrAsLocalhos
     return Ask(absl::StrCat("GET /x HTTP/1.1\r\n", host, "\r\n\r\n")).substr(9, 3);
   };
   for (const char* host :
-       {"Host: 127.0.0.1:7601", "Host: [::1]:7601", "host: LocalHost", "X: y", "Host: 10.0.0.7"}) {
+       {"Host: 127.0.0.1:7601", "Host: [::1]:7601", "host: LocalHost", "Host: 10.0.0.7"}) {
     EXPECT_EQ(code(host), "200") << host;
   }
   for (const char* host : {"Host: elsewhere.example", "Host: 127.0.0.1.elsewhere.example:7601",
                            "Host: localhost.elsewhere.example"}) {
     EXPECT_EQ(code(host), "421") << host;
   }
+}
+
+TEST_F(HttpServerTest, ARequestHasOneWellFormedHostAndNoLineThatIsReadInTwoWays) {
+  Start();
+  const auto code = [this](const std::string& lines, const char* version = "HTTP/1.1") {
+    return Ask(absl::StrCat("GET /x ", version, "\r\n", lines, "\r\n")).substr(9, 3);
+  };
+  for (const char* lines :
+       {"", "X: y\r\n", "Host:\r\n", "Host: \r\n", "Host: localhost\r\nHost: localhost\r\n",
+        "Host: localhost\r\nhost: elsewhere.example\r\n", "Host : localhost\r\n",
+        "Host: localhost/x\r\n", "Host: a@localhost\r\n", "Host: localhost:80a\r\n",
+        "Host: localhost, elsewhere.example\r\n", "Host: [::1\r\n", "Host: [::1]x\r\n",
+        "Host: :80\r\n", "Host: localhost\nX: y\r\n", "Host: localhost\r\n X: folded\r\n",
+        "Host: localhost\r\nno header\r\n", "Host: localhost\r\n: none\r\n",
+        "Host: localhost\r\nContent-Length: 0\r\nContent-Length: 0\r\n"}) {
+    EXPECT_EQ(code(lines), "400") << lines;
+  }
+  EXPECT_EQ(code("Host: localhost\r\nHost: localhost\r\n", "HTTP/1.0"), "400");
+  EXPECT_EQ(code("", "HTTP/1.0"), "200") << "that version has no Host";
+  EXPECT_EQ(code("Host: localhost:\r\nX:\r\nY: \t\r\n"), "200") << "a port may be left empty";
 }
 
 TEST_F(HttpServerTest, ARequestIsAnsweredAndTheConnectionClosed) {
@@ -201,7 +221,8 @@ TEST_F(HttpServerTest, WhatIsNoGetOfHttpIsRefusedWithItsReason) {
   EXPECT_TRUE(absl::StartsWith(Ask("GET / HTTP/2\r\n\r\n"), "HTTP/1.1 400 "));
   EXPECT_TRUE(absl::StartsWith(Ask("GET /\r\n\r\n"), "HTTP/1.1 400 "));
   // As a browser asks before it lets a page from elsewhere send JSON.
-  const std::string options = Ask("OPTIONS / HTTP/1.1\r\nOrigin: http://elsewhere.example\r\n\r\n");
+  const std::string options =
+      Ask("OPTIONS / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://elsewhere.example\r\n\r\n");
   EXPECT_TRUE(absl::StartsWith(options, "HTTP/1.1 405 ")) << options;
   EXPECT_TRUE(absl::StrContains(options, "\r\nAllow: GET, HEAD, POST\r\n")) << options;
   EXPECT_FALSE(absl::StrContains(options, "Access-Control")) << options;
@@ -230,7 +251,8 @@ TEST_F(HttpServerTest, ARequestMayComeInPieces) {
 TEST_F(HttpServerTest, APostHasItsBodyAndSaysWhereItIsFrom) {
   Start();
   const std::string head =
-      "POST /act HTTP/1.1\r\nContent-Type: application/json\r\nOrigin: http://a\r\n"
+      "POST /act HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nOrigin: "
+      "http://a\r\n"
       "Sec-Fetch-Site: same-origin\r\nX-Forwarded-For: 10.0.0.7\r\nContent-Length: ";
   const std::string wanted = "application/json from http://a|same-origin|10.0.0.7: ";
   EXPECT_TRUE(absl::EndsWith(Ask(head + "7\r\n\r\n{\"a\":1}"), wanted + "{\"a\":1}\n"));
@@ -251,19 +273,21 @@ TEST_F(HttpServerTest, APostThatDoesNotSayHowLongItIsOrIsTooLongIsRefused) {
   for (const char* headers :
        {"", "Content-Length: \r\n", "Content-Length: -1\r\n", "Transfer-Encoding: chunked\r\n",
         "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n"}) {
-    const std::string answer = Ask(absl::StrCat("POST / HTTP/1.1\r\n", headers, "\r\n"));
+    const std::string answer =
+        Ask(absl::StrCat("POST / HTTP/1.1\r\nHost: localhost\r\n", headers, "\r\n"));
     EXPECT_TRUE(absl::StartsWith(answer, "HTTP/1.1 411 ")) << headers << answer;
   }
-  const std::string long_one =
-      absl::StrCat("POST / HTTP/1.1\r\nContent-Length: ", limits::kHttpBodyBytes + 1, "\r\n\r\n",
-                   std::string(limits::kHttpBodyBytes, 'x'));
+  const std::string long_one = absl::StrCat(
+      "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: ", limits::kHttpBodyBytes + 1,
+      "\r\n\r\n", std::string(limits::kHttpBodyBytes, 'x'));
   EXPECT_TRUE(absl::StartsWith(Ask(long_one), "HTTP/1.1 413 "));
 }
 
 TEST_F(HttpServerTest, AClientThatWaitsForTheWordSendsItsBodyThen) {
   Start();
   Client client = Connect();
-  client.Send("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+  client.Send(
+      "POST / HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
   client.Send("{}");
   EXPECT_TRUE(absl::StartsWith(client.Receive(), "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 "));
 }
@@ -272,7 +296,8 @@ TEST_F(HttpServerTest, AClientThatWaitsForTheWordSendsItsBodyThen) {
 TEST_F(HttpServerTest, AnActThatIsRefusedHasNoBrowserAskForAPassword) {
   Start();
   EXPECT_TRUE(absl::StrContains(Ask(Get("/refused")), "\r\nWWW-Authenticate: Basic "));
-  const std::string act = Ask("POST /refused HTTP/1.1\r\nContent-Length: 0\r\n\r\n");
+  const std::string act =
+      Ask("POST /refused HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
   EXPECT_TRUE(absl::StrContains(act, "\r\nWWW-Authenticate: Bearer ")) << act;
 }
 
@@ -358,13 +383,15 @@ TEST_F(HttpServerTest, AClientThatHoldsAnAnswerGetsNoBodyAgain) {
     EXPECT_TRUE(absl::StartsWith(again, "HTTP/1.1 304 Not Modified\r\n")) << again;
     EXPECT_TRUE(absl::EndsWith(again, "\r\n\r\n")) << again;
   }
-  const std::string other = Ask("GET /tagged HTTP/1.1\r\nIf-None-Match: \"2b\"\r\n\r\n");
+  const std::string other =
+      Ask("GET /tagged HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: \"2b\"\r\n\r\n");
   EXPECT_TRUE(absl::StartsWith(other, "HTTP/1.1 200 OK\r\n")) << other;
 }
 
 TEST_F(HttpServerTest, EveryAnswerForbidsScriptsOfOthersAndFrames) {
   Start();
-  for (const std::string& answer : {Ask(Get("/")), Ask("POST / HTTP/1.1\r\n\r\n")}) {
+  for (const std::string& answer :
+       {Ask(Get("/")), Ask("POST / HTTP/1.1\r\nHost: localhost\r\n\r\n")}) {
     EXPECT_TRUE(absl::StrContains(answer, "\r\nContent-Security-Policy: default-src 'self'; "))
         << answer;
     EXPECT_FALSE(absl::StrContains(answer, "unsafe")) << answer;
