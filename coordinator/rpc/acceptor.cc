@@ -22,6 +22,7 @@ namespace dt {
 namespace {
 
 constexpr absl::Duration kSweepEvery = absl::Seconds(1);
+constexpr absl::Duration kLookBetween = absl::Milliseconds(100);
 
 UniqueFd OpenReserve() { return UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
@@ -59,9 +60,10 @@ void Acceptor::Stop() {
 void Acceptor::Run() {
   pollfd watched[] = {{listening_.fd.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
   absl::Time sweep = absl::Now();
+  absl::Time between = sweep;
   while (true) {
     // The listener is level-triggered: what one round leaves, the next one finds.
-    const int ready = poll(watched, 2, 1000);
+    const int ready = poll(watched, 2, static_cast<int>(absl::ToInt64Milliseconds(kLookBetween)));
     if (ready < 0 && errno != EINTR) {
       spdlog::error("accepting connections: poll: {}", std::strerror(errno));
       return;
@@ -69,9 +71,14 @@ void Acceptor::Run() {
     if (watched[1].revents != 0) return;
     if (ready > 0 && watched[0].revents != 0) AcceptAll();
     const absl::Time now = absl::Now();
-    if (watch_ == nullptr || now < sweep + kSweepEvery) continue;
-    sweep = now;
-    watch_->Sweep();
+    if (watch_ == nullptr || now < between + kLookBetween) continue;
+    between = now;
+    if (now < sweep + kSweepEvery) {
+      watch_->SweepSuspects();
+    } else {
+      sweep = now;
+      watch_->Sweep();
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 #include "coordinator/rpc/connection_watch.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -8,7 +9,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "common/access_limits.h"
 #include "grpcpp/server_context.h"
 #include "spdlog/spdlog.h"
@@ -18,18 +22,51 @@ namespace {
 
 constexpr uint8_t kEstablished = 1;  // TCP_ESTABLISHED, which linux/tcp.h lacks
 
+// An address as two programs write it alike: "192.0.2.1 40000", "2001:db8::1 40000", also where an
+// IPv4 one came through a socket of IPv6.
+std::string KeyOf(const in6_addr& address, uint16_t port) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (IN6_IS_ADDR_V4MAPPED(&address)) {
+    inet_ntop(AF_INET, &address.s6_addr[12], text, sizeof(text));
+  } else {
+    inet_ntop(AF_INET6, &address, text, sizeof(text));
+  }
+  return absl::StrCat(text, " ", port);
+}
+
 // "" where it is not of TCP.
-std::string PortOf(int fd) {
+std::string KeyOf(int fd) {
   sockaddr_storage peer{};
   socklen_t size = sizeof(peer);
   if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) return "";
   if (peer.ss_family == AF_INET) {
-    return absl::StrCat(ntohs(reinterpret_cast<const sockaddr_in&>(peer).sin_port));
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(peer);
+    char text[INET_ADDRSTRLEN] = "";
+    inet_ntop(AF_INET, &v4.sin_addr, text, sizeof(text));
+    return absl::StrCat(text, " ", ntohs(v4.sin_port));
   }
   if (peer.ss_family == AF_INET6) {
-    return absl::StrCat(ntohs(reinterpret_cast<const sockaddr_in6&>(peer).sin6_port));
+    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(peer);
+    return KeyOf(v6.sin6_addr, ntohs(v6.sin6_port));
   }
   return "";
+}
+
+// The same of "ipv4:192.0.2.1:40000" and "ipv6:%5B2001:db8::1%25eth0%5D:40000"; "" of anything else.
+std::string KeyOf(std::string_view peer) {
+  std::string text = absl::StrReplaceAll(
+      std::string(peer), {{"%5B", "["}, {"%5D", "]"}, {"%5b", "["}, {"%5d", "]"}, {"%25", "%"}});
+  const size_t colon = text.rfind(':');
+  uint32_t port = 0;
+  if (colon == std::string::npos || !absl::SimpleAtoi(text.substr(colon + 1), &port)) return "";
+  text.resize(colon);
+  in6_addr v6{};
+  if (absl::StartsWith(text, "ipv4:")) return absl::StrCat(text.substr(5), " ", port);
+  if (!absl::StartsWith(text, "ipv6:[") || text.back() != ']') return "";
+  text = text.substr(6, text.size() - 7);
+  text.resize(std::min(text.find('%'), text.size()));  // the interface
+  if (inet_pton(AF_INET6, text.c_str(), &v6) != 1) return "";
+  return KeyOf(v6, static_cast<uint16_t>(port));
 }
 
 class CallTeller final : public grpc::experimental::Interceptor {
@@ -77,8 +114,8 @@ class Factory final : public grpc::experimental::ServerInterceptorFactoryInterfa
 
 void ConnectionWatch::Add(int fd) {
   Watched watched;
-  watched.port = PortOf(fd);
-  if (watched.port.empty()) return;
+  watched.peer = KeyOf(fd);
+  if (watched.peer.empty()) return;
   watched.fd = UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0));
   if (!watched.fd.valid()) return;  // no descriptor is left: the next ones are shed anyway
   watched.progress = std::make_shared<Progress>();
@@ -89,15 +126,16 @@ void ConnectionWatch::Add(int fd) {
 std::vector<std::shared_ptr<ConnectionWatch::Progress>> ConnectionWatch::Find(
     std::string_view peer) {
   std::vector<std::shared_ptr<Progress>> found;
-  const std::string_view port = peer.substr(peer.rfind(':') + 1);
+  const std::string key = KeyOf(peer);
   const MutexLock lock(&mutex_);
   for (const Watched& watched : all_) {
-    if (watched.port == port) found.push_back(watched.progress);
+    if (watched.peer == key) found.push_back(watched.progress);
   }
   return found;
 }
 
-bool ConnectionWatch::Look(Watched& watched) {
+bool ConnectionWatch::Stays(Watched& watched, Look look) {
+  if (look == Look::kBetween && !watched.suspect) return true;
   tcp_info info{};
   socklen_t size = sizeof(info);
   if (getsockopt(watched.fd.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return false;
@@ -105,18 +143,24 @@ bool ConnectionWatch::Look(Watched& watched) {
   if (info.tcpi_state != kEstablished) return false;
   const uint64_t steps = watched.progress->steps.load();
   const uint64_t received = info.tcpi_bytes_received;
-  const bool quiet = received - watched.received < limits::kQuietBytesReceived;
-  if (steps != watched.steps || quiet) watched.settled = received;
+  if (steps != watched.steps) watched.settled = received;
   watched.steps = steps;
-  watched.received = received;
+  if (look == Look::kSecond) {
+    // What came before stays counted: a flood that pauses for a second is one all the same.
+    const uint64_t came = received - watched.received;
+    if (came < limits::kQuietBytesReceived)
+      watched.settled = std::min(watched.settled + came, received);
+    watched.received = received;
+  }
   const bool open = watched.progress->open.load() > 0;
   const uint64_t most = open ? limits::kCallBytesReceived : limits::kHeaderBytesReceived;
-  if (received - watched.settled <= most) return true;
+  const uint64_t unsettled = received - watched.settled;
+  watched.suspect = steps == 0 || unsettled > limits::kHeaderBytesReceived / 4;
+  if (unsettled <= most) return true;
   spdlog::warn(
-      "a connection from port {} is cut off: it sent {} KiB without completing a {}; at most {} "
-      "KiB "
-      "are taken",
-      watched.port, (received - watched.settled) >> 10, open ? "message" : "call", most >> 10);
+      "a connection from {} is cut off: it sent {} KiB without completing a {}; at most {} KiB are "
+      "taken",
+      watched.peer, unsettled >> 10, open ? "message" : "call", most >> 10);
   // Unlike shutdown() this resets it at once, and drops what the kernel has for gRPC to read.
   sockaddr nowhere{};
   nowhere.sa_family = AF_UNSPEC;
@@ -128,7 +172,12 @@ bool ConnectionWatch::Look(Watched& watched) {
 
 void ConnectionWatch::Sweep() {
   const MutexLock lock(&mutex_);
-  std::erase_if(all_, [](Watched& watched) { return !Look(watched); });
+  std::erase_if(all_, [](Watched& watched) { return !Stays(watched, Look::kSecond); });
+}
+
+void ConnectionWatch::SweepSuspects() {
+  const MutexLock lock(&mutex_);
+  std::erase_if(all_, [](Watched& watched) { return !Stays(watched, Look::kBetween); });
 }
 
 size_t ConnectionWatch::size() const {

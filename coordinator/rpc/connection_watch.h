@@ -33,24 +33,28 @@ class ConnectionWatch {
 
   // Watches the connection, whose descriptor stays the caller's.
   void Add(int fd);
-  // The connections from the port of `peer`, as gRPC writes it: "ipv4:192.0.2.1:40000". Two hosts may
-  // have the same; then each tells of both.
+  // The connection from `peer`, as gRPC writes it: "ipv4:192.0.2.1:40000"; none, or one.
   std::vector<std::shared_ptr<Progress>> Find(std::string_view peer);
   // Once a second: forgets what is closed, and cuts off who has sent too much.
   void Sweep();
+  // Ten times a second between: the same for those alone that have sent much, or have not begun a
+  // call yet.
+  void SweepSuspects();
   size_t size() const;
 
  private:
   struct Watched {
-    UniqueFd fd;  // of its own
-    std::string port;
+    UniqueFd fd;       // of its own
+    std::string peer;  // as KeyOf gives it
     std::shared_ptr<Progress> progress;
     uint64_t steps = 0;     // when last looked at
     uint64_t received = 0;  // bytes, when last looked at
     uint64_t settled = 0;   // bytes, when something had last come of them
+    bool suspect = true;    // looked at between
   };
+  enum class Look { kSecond, kBetween };
   // Whether it is still to be watched.
-  static bool Look(Watched& watched);
+  static bool Stays(Watched& watched, Look look);
 
   mutable Mutex mutex_;
   std::vector<Watched> all_ ABSL_GUARDED_BY(mutex_);

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <string>
@@ -49,6 +50,25 @@ TEST_F(ConnectionWatchTest, AHeaderThatNeverEndsIsCutOffAndOthersAreServed) {
   EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
+// Less than may come at once, then a pause in which nothing comes, and so on.
+TEST_F(ConnectionWatchTest, AFloodThatPausesIsOneAllTheSame) {
+  Serve();
+  const UniqueFd flood = testing::ConnectLoopback(server_->address());
+  ASSERT_TRUE(Sends(flood, testing::EndlessHeaderOpening()));
+  const std::string burst = [] {
+    std::string frames;
+    while (frames.size() < limits::kHeaderBytesReceived / 2) frames += testing::EndlessHeaderMore();
+    return frames;
+  }();
+  int bursts = 0;
+  EXPECT_TRUE(testing::Await([&] {
+    pollfd pause{flood.get(), POLLRDHUP, 0};
+    if (poll(&pause, 1, 2100) > 0) return true;  // it is reset: two looks have passed
+    return !Sends(flood, burst) || ++bursts > 5;
+  }));
+  EXPECT_LE(bursts, 5);
+}
+
 TEST_F(ConnectionWatchTest, ManyCallsOfOneConnectionAreNoFlood) {
   Serve();
   AnswerStatus();
@@ -89,6 +109,10 @@ TEST(ConnectionWatchAloneTest, WhatIsClosedIsForgottenAndAUnixSocketIsNotWatched
   ASSERT_EQ(getsockname(client.get(), reinterpret_cast<sockaddr*>(&mine), &size), 0);
   EXPECT_EQ(watch.Find(absl::StrCat("ipv4:127.0.0.1:", ntohs(mine.sin_port))).size(), 1u);
   EXPECT_TRUE(watch.Find("ipv4:127.0.0.1:1").empty());
+  // Another host's connection from the same port tells nothing of this one.
+  EXPECT_TRUE(watch.Find(absl::StrCat("ipv4:127.0.0.2:", ntohs(mine.sin_port))).empty());
+  EXPECT_EQ(watch.Find(absl::StrCat("ipv6:%5B::ffff:127.0.0.1%5D:", ntohs(mine.sin_port))).size(),
+            1u);
   watch.Sweep();
   EXPECT_EQ(watch.size(), 1u);
   client = UniqueFd();
