@@ -13,6 +13,7 @@
 #include "common/mutant.h"
 #include "common/text.h"
 #include "coordinator/core/claims.h"
+#include "coordinator/core/data_hold.h"
 #include "coordinator/core/early_ends.h"
 #include "coordinator/core/noticing.h"
 #include "coordinator/core/orders.h"
@@ -238,11 +239,13 @@ void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
   Ending ending{.end = end, .charge = ChargeOf(recorded, end)};
   ending.early = IsEarly(turn, attempt, end);
   const Tries tries = CountEnd(trial.tries, recorded, end.cause, ending.charge);
-  ending.backoff = BackoffOf(attempt, trial, tries, end);
+  const bool holds = HoldsExperiment(turn.state, attempt, end);
+  ending.backoff =
+      holds ? std::optional(absl::ZeroDuration()) : BackoffOf(attempt, trial, tries, end);
   const std::optional<std::string> alike = ending.early && ending.backoff.has_value()
                                                ? EndsAlike(turn.state, attempt, end)
                                                : std::nullopt;
-  if (alike.has_value()) ending.backoff.reset();
+  if (alike.has_value() && !holds) ending.backoff.reset();
   const std::optional<absl::Duration> backoff = ending.backoff;
   LogEnd(turn, attempt, end, backoff);
   Journal(turn, EndOfAttempt(attempt, trial, ending));
@@ -267,6 +270,7 @@ void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
       Enqueue(turn.state, id);
     }
   }
+  if (holds) HoldExperiment(turn, attempt.id, end);
 }
 
 void TakeRankEnd(Turn& turn, LiveAttempt& attempt, RankEnd end) {

@@ -171,11 +171,14 @@ absl::Status ApplyExperimentChanged(DurableState& state, const v1::ExperimentCha
     case v1::ExperimentChanged::kPause:
       experiment.paused = true;
       experiment.paused_by = fact.who();
+      experiment.paused_why = fact.pause().reason();
       edit.what = fact.pause().let_run() ? "paused; what trains goes on" : "paused";
+      if (!experiment.paused_why.empty()) absl::StrAppend(&edit.what, ": ", experiment.paused_why);
       break;
     case v1::ExperimentChanged::kResume:
       experiment.paused = false;
       experiment.paused_by.clear();
+      experiment.paused_why.clear();
       edit.what = "resumed";
       break;
     case v1::ExperimentChanged::kMaxConcurrent: {

@@ -160,6 +160,7 @@ struct Experiment {
   std::string search_end;     // why
   bool paused = false;        // starts nothing
   std::string paused_by;
+  std::string paused_why;    // where the coordinator holds it; "": a person paused it
   std::vector<Edit> edits;   // the newest, in order
   std::string submitted_by;  // "": not known
   uint32_t level = 0;        // that its workers need (common/worker_level.h)

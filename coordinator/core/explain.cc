@@ -276,6 +276,9 @@ std::string WhoIsFirst(const State& state, TrialId id, const Shape& shape, absl:
 }  // namespace
 
 std::string PausedText(const Experiment& experiment) {
+  if (!experiment.paused_why.empty()) {
+    return absl::StrCat("experiment is paused: ", experiment.paused_why);
+  }
   return absl::StrCat("experiment is paused by ", experiment.paused_by);
 }
 

@@ -106,6 +106,7 @@ void AddExperiment(Digest& digest, const Experiment& experiment) {
   digest.Add(static_cast<uint64_t>(experiment.cancel_requested));
   digest.Add(uint64_t{experiment.planned}).Add(static_cast<uint64_t>(experiment.search_ended));
   digest.Add(static_cast<uint64_t>(experiment.paused)).Add(experiment.paused_by);
+  if (!experiment.paused_why.empty()) digest.Add(experiment.paused_why);
   digest.Add(experiment.edits.size());
   for (const Edit& edit : experiment.edits) {
     digest.Add(static_cast<uint64_t>(edit.wall_ms)).Add(edit.who).Add(edit.what);

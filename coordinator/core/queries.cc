@@ -14,6 +14,7 @@
 #include "common/url.h"
 #include "common/version.h"
 #include "coordinator/core/compared.h"
+#include "coordinator/core/data_hold.h"
 #include "coordinator/core/explain.h"
 #include "coordinator/core/holding.h"
 #include "coordinator/core/rung_table.h"
@@ -199,7 +200,7 @@ absl::StatusOr<ExperimentId> ResolveExperiment(const DurableState& state, Experi
 
 absl::StatusOr<v1::ListExperimentsResponse> Query(const State& state,
                                                   const v1::ListExperimentsRequest& request,
-                                                  absl::Duration) {
+                                                  absl::Duration now) {
   v1::ListExperimentsResponse response;
   const auto& all = state.durable.experiments;
   if (request.last() || request.experiment() != 0) {
@@ -207,7 +208,9 @@ absl::StatusOr<v1::ListExperimentsResponse> Query(const State& state,
                         ResolveExperiment(state.durable, request.experiment(), request.last()));
     const Experiment& experiment = GetExperiment(state.durable, id);
     if (HasLabels(experiment, request.labels())) {
-      *response.add_experiments() = Summarize(state, experiment);
+      v1::ExperimentSummary& summary = *response.add_experiments();
+      summary = Summarize(state, experiment);
+      summary.set_waiting(WhyNothingRuns(state, experiment, now));
     }
     return response;
   }
@@ -229,12 +232,13 @@ absl::StatusOr<v1::ListExperimentsResponse> Query(const State& state,
 
 absl::StatusOr<v1::GetExperimentResponse> Query(const State& state,
                                                 const v1::GetExperimentRequest& request,
-                                                absl::Duration) {
+                                                absl::Duration now) {
   DT_ASSIGN_OR_RETURN(ExperimentId id,
                       ResolveExperiment(state.durable, request.experiment(), request.last()));
   const Experiment& experiment = GetExperiment(state.durable, id);
   v1::GetExperimentResponse response;
   *response.mutable_summary() = Summarize(state, experiment);
+  response.mutable_summary()->set_waiting(WhyNothingRuns(state, experiment, now));
   *response.mutable_spec() = experiment.spec;
   const std::string& receiver = experiment.spec.notify().url();
   if (!receiver.empty()) response.mutable_spec()->mutable_notify()->set_url(ShownUrl(receiver));

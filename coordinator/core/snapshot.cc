@@ -118,6 +118,7 @@ void Save(const Experiment& experiment, v1::SnapshotExperiment& out) {
   out.set_search_end(experiment.search_end);
   out.set_paused(experiment.paused);
   out.set_paused_by(experiment.paused_by);
+  out.set_paused_why(experiment.paused_why);
   for (const Edit& edit : experiment.edits) {
     v1::SnapshotEdit& saved = *out.add_edits();
     saved.set_wall_ms(edit.wall_ms);
@@ -241,6 +242,7 @@ absl::Status Load(v1::SnapshotExperiment& saved, Experiment& experiment) {
   experiment.search_end = std::move(*saved.mutable_search_end());
   experiment.paused = saved.paused();
   experiment.paused_by = std::move(*saved.mutable_paused_by());
+  experiment.paused_why = std::move(*saved.mutable_paused_why());
   for (v1::SnapshotEdit& each : *saved.mutable_edits()) {
     experiment.edits.push_back(
         {each.wall_ms(), std::move(*each.mutable_who()), std::move(*each.mutable_what())});

@@ -209,6 +209,7 @@ v1::ExperimentSummary Summarize(const State& state, const Experiment& experiment
   summary.set_program(spec::IsProgram(experiment.spec.base()));
   summary.set_paused(experiment.paused);
   summary.set_paused_by(experiment.paused_by);
+  summary.set_paused_why(experiment.paused_why);
   summary.set_priority(PriorityOf(experiment));
   summary.set_slots_held(SlotsHeld(state.live, experiment.id));
   summary.set_progress_ratio(Progress(state, experiment));

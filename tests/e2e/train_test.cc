@@ -104,15 +104,16 @@ TEST_F(TrainTest, RunningOutOfMemoryIsAResultAndNotRetried) {
   EXPECT_EQ(trial.attempts(), 1u);
 }
 
-TEST_F(TrainTest, UnequalDataNamesTheHostsAndIsNotRetried) {
+TEST_F(TrainTest, UnequalDataHoldTheExperimentAndNameTheHosts) {
   Start({"w0", "w1"});
   const uint64_t experiment =
       cluster_.Submit(Training(100, "rank=1 attempts=9 fingerprint=other", 2).spec());
-  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FAILED));
-  const v1::TrialSummary trial = cluster_.Trial(experiment);
-  EXPECT_EQ(trial.cause(), v1::CAUSE_DATA);
-  EXPECT_EQ(trial.attempts(), 1u);
-  EXPECT_NE(trial.message().find(cluster_.Workers()[0].host()), std::string::npos);
+  ASSERT_TRUE(
+      testing::Await([&] { return !cluster_.Experiment(experiment).paused_why().empty(); }));
+  EXPECT_EQ(cluster_.Trial(experiment).attempts(), 1u);
+  EXPECT_EQ(cluster_.Trial(experiment).state(), v1::TRIAL_PENDING);
+  EXPECT_NE(cluster_.Experiment(experiment).paused_why().find(cluster_.Workers()[0].host()),
+            std::string::npos);
 }
 
 TEST_F(TrainTest, CrashLoopsEndAfterTheirRetriesAndAPersonMayTryAgain) {

@@ -104,6 +104,11 @@ class TrainingTest : public ClusterTest {
     const Ran ran = MustDtctl({"submit", WriteFile(file), "--id-only"});
     return strtoull(ran.out.c_str(), nullptr, 10);
   }
+  // The coordinator has paused it, since its data cannot be used.
+  bool AwaitHeld(uint64_t experiment) {
+    return testing::Await([&] { return !cluster_.Experiment(experiment).paused_why().empty(); },
+                          std::chrono::seconds(60));
+  }
   // "step,loss,val_loss" of every valid row, digit by digit as dtctl prints it: the shortest text
   // that reads back as the same number.
   std::vector<std::string> Losses(uint64_t experiment, uint32_t trial = 1) {

@@ -127,7 +127,7 @@ TEST_F(TrainingTest, RunningOutOfMemoryIsAResultAndTheSameTrainerGoesOn) {
   EXPECT_EQ(cluster_.TrainerOf("w0"), trainer) << "the process stays";
 }
 
-TEST_F(TrainingTest, UnusableDataEndsATrialAtOnceNamingTheFile) {
+TEST_F(TrainingTest, UnusableDataHoldTheExperimentNamingTheFileUntilItIsResumed) {
   Start({"w0"});
   MakeData("text");
   std::string shard = testing::Slurp(cluster_.folder() / "data/text/train_000000.bin");
@@ -146,13 +146,20 @@ TEST_F(TrainingTest, UnusableDataEndsATrialAtOnceNamingTheFile) {
                                                              {outside, "text/train_000000.bin"}};
   for (const auto& [file, named] : cases) {
     const uint64_t experiment = Submit(file);
-    ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FAILED, kTraining)) << file.name;
-    const v1::TrialSummary trial = cluster_.Trial(experiment);
-    EXPECT_EQ(trial.cause(), v1::CAUSE_DATA) << trial.ShortDebugString();
-    EXPECT_NE(trial.message().find(named), std::string::npos) << trial.message();
+    const std::string number = std::to_string(experiment);
+    ASSERT_TRUE(AwaitHeld(experiment)) << file.name;
+    const std::string why = cluster_.Experiment(experiment).paused_why();
+    EXPECT_NE(why.find(named), std::string::npos) << why;
     EXPECT_EQ(cluster_.Explain(experiment).attempts_size(), 1) << "not tried again";
-    EXPECT_EQ(Dtctl({"wait", std::to_string(experiment)}).code, 10);
+    EXPECT_EQ(cluster_.Explain(experiment).attempts(0).cause(), v1::CAUSE_DATA);
+    EXPECT_NE(Dtctl({"get", "experiments", number}).out.find(named), std::string::npos);
+    EXPECT_NE(Dtctl({"explain", number + "/1"}).out.find(named), std::string::npos);
+    EXPECT_NE(Dtctl({"wait", number, "--timeout", "3s"}).err.find(named), std::string::npos);
   }
+  // The data come, and a person says so.
+  cluster_.folder().Write("data/cut/train_000000.bin", shard);
+  MustDtctl({"resume", "2"});
+  EXPECT_TRUE(cluster_.AwaitTrial(2, 1, v1::TRIAL_FINISHED, kTraining));
 }
 
 TEST_F(TrainingTest, RanksWithDifferentDataAreRefusedAndNamed) {
@@ -166,11 +173,10 @@ TEST_F(TrainingTest, RanksWithDifferentDataAreRefusedAndNamed) {
   FileOf file;
   file.ranks = 2;
   const uint64_t experiment = Submit(file);
-  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FAILED, kTraining));
-  const v1::TrialSummary trial = cluster_.Trial(experiment);
-  EXPECT_EQ(trial.cause(), v1::CAUSE_DATA) << trial.ShortDebugString();
-  EXPECT_NE(trial.message().find("w0"), std::string::npos) << trial.message();
-  EXPECT_NE(trial.message().find("w1"), std::string::npos) << trial.message();
+  ASSERT_TRUE(AwaitHeld(experiment));
+  const std::string why = cluster_.Experiment(experiment).paused_why();
+  EXPECT_NE(why.find("w0"), std::string::npos) << why;
+  EXPECT_NE(why.find("w1"), std::string::npos) << why;
 }
 
 TEST_F(TrainingTest, AResolvedTrialTrainsWithoutAWorker) {

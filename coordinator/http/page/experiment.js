@@ -170,7 +170,8 @@ export function showExperiment({root, params, settings, keep, title}) {
         [
           "state",
           el(
-            "span", {}, state(e.state), e.paused ? ` paused by ${e.paused_by ?? "someone"}` : "",
+            "span", {}, state(e.state),
+            e.paused ? (e.paused_why ? ` paused: ${e.paused_why}` : ` paused by ${e.paused_by ?? "someone"}`) : "",
             e.archived ? " archived" : "")
         ],
         [

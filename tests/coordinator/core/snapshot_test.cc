@@ -80,6 +80,7 @@ DurableState FullState() {
   experiment.search_end = "the budget is spent";
   experiment.paused = true;
   experiment.paused_by = "ann";
+  experiment.paused_why = "no data";
   experiment.edits.push_back({28, "ann", "paused"});
   experiment.resolved.set_seed(9);
   experiment.resolved_paths = {"optimizer.lr", "seed"};
