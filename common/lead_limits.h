@@ -13,6 +13,11 @@ inline constexpr absl::Duration kLeaderBeat = absl::Seconds(1);
 // hiccup of a busy machine costs a leader its place, and half of the ten seconds in which another
 // serves.
 inline constexpr absl::Duration kLeaderSilence = absl::Seconds(5);
+// A leader that has heard nothing of its database for so long says that it is not ready, and gives
+// no answer before it has heard again: another may lead from kLeaderSilence on. Counted from when a
+// statement was sent that was answered, which is before the server counts from; the second between
+// the two is for an answer on its way and for who looks at readiness.
+inline constexpr absl::Duration kLeadDoubt = absl::Seconds(4);
 // A standby looks so often: what a leader's death costs at most, beside reading the journal.
 inline constexpr absl::Duration kStandbyLook = absl::Milliseconds(250);
 // A file with a connection string: the longest that libpq's words make sense in, and then some.

@@ -51,7 +51,7 @@ int CheckCommand(const std::string& journal) {
   if (!report.ok()) return Fail(report.status());
   std::printf("%s: %s\n", path.c_str(), ContentsOf(*report).c_str());
   if (report->in_use) std::printf("%s", kInUse);
-  const bool backup = !report->marked && !lock->valid();
+  const bool backup = !report->marked && !lock->file.valid();
   if (backup)
     std::printf(
         "there is no journal.mark beside it, so the check cannot tell what came after it\n");

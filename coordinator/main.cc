@@ -17,6 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "common/lead_limits.h"
 #include "common/limits.h"
 #include "common/log/logging.h"
 #include "common/status.h"
@@ -240,11 +241,22 @@ class Coordinator {
     sigaddset(&signals, SIGINT);
     uint64_t watchdog_us = 0;
     const bool watched = sd_watchdog_enabled(0, &watchdog_us) > 0;
-    const timespec pause{1, 0};
+    const timespec pause{0, absl::ToInt64Nanoseconds(limits::kStandbyLook)};
     while (sigtimedwait(&signals, nullptr, &pause) < 0) {
       if (loop_ended_.load()) return;
+      NoteLead();
       if (watched && LoopHealth().ok()) sd_notify(0, "WATCHDOG=1");
     }
+  }
+  // Not ready while another may lead, and again once the database has answered.
+  void NoteLead() {
+    const bool certain = journal_.store->LeadIsCertain();
+    if (certain == metrics_.Ready()) return;
+    spdlog::warn(certain ? "the database answers again: this coordinator is ready"
+                         : "the database does not answer, and another coordinator may lead soon: "
+                           "this one is not ready");
+    metrics_.SetReadiness(certain ? Metrics::Readiness::kReady : Metrics::Readiness::kNotReady);
+    server_->SetHealth(certain ? RpcServer::Health::kServing : RpcServer::Health::kNotServing);
   }
 
   // Health says nothing of anybody's work, and what asks for it has no secrets.
@@ -379,6 +391,8 @@ int Coordinate(Flags flags) {
 }
 
 int Main(int argc, char** argv) {
+  // A file that may not grow is an error of the write, as a full disk is.
+  signal(SIGXFSZ, SIG_IGN);
   Flags flags;
   CLI::App app(
       "The coordinator: keeps experiments, places their trials on workers, and records "

@@ -32,7 +32,7 @@ absl::StatusOr<AccessStore> OpenAccess(const std::string& database_file,
 
 int AdminTokenCommand(const std::string& database_file, const std::string& state_dir) {
   const auto make = [&]() -> absl::Status {
-    DT_ASSIGN_OR_RETURN(const UniqueFd lock, LockStateDirectory(state_dir));
+    DT_ASSIGN_OR_RETURN(const DirectoryLock lock, LockStateDirectory(state_dir));
     const SystemClock clock;
     DT_ASSIGN_OR_RETURN(AccessStore access, OpenAccess(database_file, state_dir, clock));
     DT_ASSIGN_OR_RETURN(const auto door, Door::OpenWith(std::move(access), state_dir, clock));

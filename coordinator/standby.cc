@@ -57,7 +57,7 @@ Standby::Standby(StandbyOptions options)
 
 absl::StatusOr<std::unique_ptr<PostgresStore>> Standby::AwaitLead() {
   DT_RETURN_IF_ERROR(MakeFolders(options_.state_dir));
-  DT_ASSIGN_OR_RETURN(UniqueFd lock, LockStateDirectory(options_.state_dir));
+  DT_ASSIGN_OR_RETURN(DirectoryLock lock, LockStateDirectory(options_.state_dir));
   DT_ASSIGN_OR_RETURN(bool leads, candidate_.Look(clock_.Now().steady));
   while (!leads) {
     Tell(absl::StrCat("'", candidate_.leader(), "' leads"));

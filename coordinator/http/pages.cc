@@ -66,7 +66,9 @@ HttpAnswer AnswerPage(std::string_view path, const Metrics& metrics,
     return metrics.Ready()
                ? HttpAnswer{200, "ok\n"}
                : HttpAnswer{
-                     503, "not ready: the journal is being read, or the coordinator is stopping\n"};
+                     503,
+                     "not ready: the journal is being read, its database does not answer, or the "
+                     "coordinator is stopping\n"};
   }
   if (const HttpAnswer* file = FindFile({path.data(), path.size()})) return *file;
   return {404, "try /, /metrics, /healthz, /readyz or /api/v1/status\n"};

@@ -139,8 +139,13 @@ void Committer::Run() {
       busy_ = true;
       changed_.NotifyAll();
     }
-    AnswerFirst(turns);
-    if (absl::Status status = CommitTurns(turns); !status.ok()) {
+    // A leader that was cut off knows less than it says.
+    absl::Status status = store_.ConfirmLead();
+    if (status.ok()) {
+      AnswerFirst(turns);
+      status = CommitTurns(turns);
+    }
+    if (!status.ok()) {
       {
         MutexLock lock(&mutex_);
         status_ = std::move(status);

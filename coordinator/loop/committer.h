@@ -11,6 +11,7 @@
 // Invariant: nothing leaves before the commit of its own changes and of every change before it: a
 //            reply may tell of what an earlier event changed, even if its own changed nothing.
 //            Replies that stand before the first change of a commit need not wait for that one.
+//            Nothing leaves while the store cannot tell whether this process still leads.
 // Bounds:    limits::kCommitEvents effects wait; Hand waits for a place. Their bytes are among
 //            limits::kMailboxBytes.
 // Tests:     tests/coordinator/loop/committer_test.cc

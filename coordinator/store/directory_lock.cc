@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/file_lock.h"
 #include "common/files.h"
+#include "common/status.h"
 
 namespace dt {
 namespace {
@@ -25,9 +26,20 @@ absl::Status InUse(const std::string& directory) {
                    "; stop it, or give another --state-dir"));
 }
 
+// `how`: LOCK_EX or LOCK_SH. Some network file systems lock no folder; there the file has to do.
+absl::StatusOr<UniqueFd> LockFolder(const std::string& directory, int how) {
+  UniqueFd fd(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) return fd;
+  if (flock(fd.get(), how | LOCK_NB) == 0) return fd;
+  if (errno == EWOULDBLOCK) return InUse(directory);
+  return UniqueFd();
+}
+
 }  // namespace
 
-absl::StatusOr<UniqueFd> LockStateDirectory(const std::string& directory) {
+absl::StatusOr<DirectoryLock> LockStateDirectory(const std::string& directory) {
+  DirectoryLock lock;
+  DT_ASSIGN_OR_RETURN(lock.folder, LockFolder(directory, LOCK_EX));
   absl::StatusOr<UniqueFd> fd = LockFile(LockPathOf(directory));
   if (absl::IsFailedPrecondition(fd.status())) return InUse(directory);
   if (!fd.ok()) {
@@ -37,17 +49,20 @@ absl::StatusOr<UniqueFd> LockStateDirectory(const std::string& directory) {
   const std::string own = absl::StrCat(getpid());
   // The number only helps a person; the lock itself is what counts, so a failed write is no error.
   if (ftruncate(fd->get(), 0) == 0 && pwrite(fd->get(), own.data(), own.size(), 0) < 0) errno = 0;
-  return fd;
+  lock.file = *std::move(fd);
+  return lock;
 }
 
-absl::StatusOr<UniqueFd> LockStateDirectoryToRead(const std::string& directory) {
+absl::StatusOr<DirectoryLock> LockStateDirectoryToRead(const std::string& directory) {
+  DirectoryLock lock;
+  DT_ASSIGN_OR_RETURN(lock.folder, LockFolder(directory, LOCK_SH));
   const std::string path = LockPathOf(directory);
-  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd.valid()) {
-    if (errno == ENOENT) return fd;
+  lock.file = UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!lock.file.valid()) {
+    if (errno == ENOENT) return lock;
     return SystemError("open", path);
   }
-  if (flock(fd.get(), LOCK_SH | LOCK_NB) == 0) return fd;
+  if (flock(lock.file.get(), LOCK_SH | LOCK_NB) == 0) return lock;
   return errno == EWOULDBLOCK ? InUse(directory) : SystemError("lock", path);
 }
 

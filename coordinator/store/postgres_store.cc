@@ -1,5 +1,7 @@
 #include "coordinator/store/postgres_store.h"
 
+#include <time.h>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -21,10 +23,17 @@ constexpr char kLeaderTable[] =
 
 constexpr char kReadTerm[] = "SELECT term FROM leader WHERE id = 1";
 
+// The clock that goes on while the host is suspended, as the server's does.
+int64_t SteadyNs() {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PostgresStore>> PostgresStore::Lead(
-    UniqueFd lock, std::unique_ptr<Postgres> connection, LeadOptions options) {
+    DirectoryLock lock, std::unique_ptr<Postgres> connection, LeadOptions options) {
   const std::string name = connection->name();
   auto store = std::unique_ptr<PostgresStore>(
       new PostgresStore(std::move(lock), name, std::move(connection), std::move(options)));
@@ -65,9 +74,11 @@ absl::Status PostgresStore::BeginTerm() {
                                          "UPDATE leader SET term = term + 1, holder = ? WHERE id "
                                          "= 1 RETURNING term"));
   raise.BindText(1, options_.self);
+  const int64_t sent = SteadyNs();
   DT_ASSIGN_OR_RETURN(const bool found, raise.Step());
   if (!found) return absl::DataLossError(Refused("the row that has the term is missing"));
   term_ = raise.Integer(0);
+  heard_ns_.store(sent);
   return absl::OkStatus();
 }
 
@@ -116,6 +127,16 @@ absl::Status PostgresStore::CommitOnce(const std::function<absl::Status()>& writ
   return SqlStore::CommitOnce(write);
 }
 
+bool PostgresStore::LeadIsCertain() const {
+  return absl::Nanoseconds(SteadyNs() - heard_ns_.load()) < limits::kLeadDoubt;
+}
+
+absl::Status PostgresStore::ConfirmLead() {
+  if (LeadIsCertain()) return absl::OkStatus();
+  MutexLock lock(&busy_);
+  return CheckTerm(kReadTerm);
+}
+
 absl::Status PostgresStore::BeginTransaction() {
   absl::Status term = CheckTerm(absl::StrCat("BEGIN; ", kReadTerm, " FOR UPDATE"));
   if (!term.ok()) RollBack();
@@ -123,8 +144,12 @@ absl::Status PostgresStore::BeginTransaction() {
 }
 
 absl::Status PostgresStore::CheckTerm(const std::string& query) {
+  const int64_t sent = SteadyNs();
   DT_ASSIGN_OR_RETURN(const int64_t term, Sql().QueryInteger(query));
-  if (term == term_) return absl::OkStatus();
+  if (term == term_) {
+    heard_ns_.store(sent);
+    return absl::OkStatus();
+  }
   return absl::AbortedError(absl::StrCat(place(), ": another coordinator leads in term ", term,
                                          ", and this one's was ", term_));
 }

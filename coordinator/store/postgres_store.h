@@ -4,13 +4,15 @@
 // Role:      Store over the connection that holds the lock of leadership (candidate.h).
 // Ownership: the connection, and a thread that says through it every second that this process
 //            lives. Journals are read through connections of their own.
-// Threads:   as Store.
+// Threads:   as Store; LeadIsCertain: any.
 // Errors:    any failure, a lost connection too, means the footing is lost. Aborted: another leads.
 // Invariant: each transaction locks the row that has the term and finds this leader's in it; who
 //            leads next raises it first. So nothing of a deposed leader is ever committed.
 // Tests:     tests/coordinator/store/store_test.cc, postgres_test.cc
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -37,7 +39,7 @@ struct LeadOptions {
 class PostgresStore final : public SqlStore {
  public:
   // Begins a term. Makes the tables where there are none. `lock` is the state directory's.
-  static absl::StatusOr<std::unique_ptr<PostgresStore>> Lead(UniqueFd lock,
+  static absl::StatusOr<std::unique_ptr<PostgresStore>> Lead(DirectoryLock lock,
                                                              std::unique_ptr<Postgres> connection,
                                                              LeadOptions options);
   ~PostgresStore() override;
@@ -49,11 +51,13 @@ class PostgresStore final : public SqlStore {
   absl::StatusOr<uint64_t> ReadNewestStep(const AttemptId& attempt) override;
   // Lets another lead at once.
   absl::Status Close() override;
+  absl::Status ConfirmLead() override;
+  bool LeadIsCertain() const override;
 
   int64_t term() const { return term_; }
 
  private:
-  PostgresStore(UniqueFd lock, const std::string& name, std::unique_ptr<Postgres> connection,
+  PostgresStore(DirectoryLock lock, const std::string& name, std::unique_ptr<Postgres> connection,
                 LeadOptions options)
       : SqlStore(std::move(lock), name, std::move(connection)), options_(std::move(options)) {}
 
@@ -72,6 +76,8 @@ class PostgresStore final : public SqlStore {
   void StopBeating();
 
   const LeadOptions options_;
+  // When a statement was sent that the database has answered, by a steady clock, in nanoseconds.
+  std::atomic<int64_t> heard_ns_{0};
   int64_t term_ = 0;
   Mutex busy_;  // the connection is in use
   Mutex stop_mutex_;

@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "common/mutex.h"
 #include "common/unique_fd.h"
+#include "coordinator/store/directory_lock.h"
 #include "coordinator/store/head.h"
 #include "coordinator/store/log_table.h"
 #include "coordinator/store/sql.h"
@@ -41,6 +42,9 @@ class SqlStore : public Store {
   }
   absl::Status Commit(const Batch& batch) override;
 
+  // Whether nobody else can lead now, by what the database answered last. From any thread.
+  virtual bool LeadIsCertain() const { return true; }
+
   // A clean stop. Nothing may follow.
   virtual absl::Status Close() = 0;
 
@@ -59,7 +63,7 @@ class SqlStore : public Store {
 
  protected:
   // `lock` is the state directory's: given up after the connection.
-  SqlStore(UniqueFd lock, std::string place, std::unique_ptr<Connection> sql)
+  SqlStore(DirectoryLock lock, std::string place, std::unique_ptr<Connection> sql)
       : lock_(std::move(lock)), place_(std::move(place)), sql_(std::move(sql)) {}
 
   // Reads what the newest commit left. REQUIRES: the tables are there, with a head.
@@ -95,7 +99,7 @@ class SqlStore : public Store {
   absl::Status WriteAck(const AckToStore& ack);
   absl::Status ClearDeleted();
 
-  const UniqueFd lock_;
+  const DirectoryLock lock_;
   const std::string place_;
   const std::unique_ptr<Connection> sql_;  // before the statements that borrow it
   Head head_;

@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <initializer_list>
 #include <system_error>
@@ -27,6 +28,13 @@ absl::Status MakeError(sqlite3* handle, const std::string& path, std::string_vie
                    handle == nullptr ? "no memory" : sqlite3_errmsg(handle), " (SQLite ",
                    handle == nullptr ? code : sqlite3_extended_errcode(handle), ")");
   if (code == SQLITE_FULL) return absl::ResourceExhaustedError(message);
+  // The system's reason: SQLite knows a full disk, and no limit on the size of a file.
+  if (handle != nullptr && sqlite3_system_errno(handle) == EFBIG) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(message,
+                     ": the file may not be larger: raise the limit (ulimit -f, "
+                     "LimitFSIZE), or use another file system"));
+  }
   return absl::UnavailableError(message);
 }
 

@@ -68,7 +68,7 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string
                                                       "; give another --state-dir"));
   }
   chmod(directory.c_str(), 0700);
-  DT_ASSIGN_OR_RETURN(UniqueFd lock, LockStateDirectory(directory));
+  DT_ASSIGN_OR_RETURN(DirectoryLock lock, LockStateDirectory(directory));
   const std::string path = directory + "/journal.db";
   std::vector<std::string> losses;
   DT_ASSIGN_OR_RETURN(const bool stopped_uncleanly, MakeWhole(path, on_loss, losses));

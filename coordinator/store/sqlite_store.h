@@ -50,7 +50,8 @@ class SqliteStore final : public SqlStore {
 
  private:
   // `sql` is `database`.
-  SqliteStore(UniqueFd lock, std::string path, Database& database, std::unique_ptr<Connection> sql)
+  SqliteStore(DirectoryLock lock, std::string path, Database& database,
+              std::unique_ptr<Connection> sql)
       : SqlStore(std::move(lock), std::move(path), std::move(sql)), database_(database) {}
 
   absl::Status Prepare();

@@ -67,6 +67,9 @@ class Store : public JournalReader {
   virtual ExperimentId NewestExperiment() const = 0;
   // All of the batch or nothing, durable on return.
   virtual absl::Status Commit(const Batch& batch) = 0;
+  // Blocks until it is certain that this process still leads, at once where nobody else can. An
+  // error is as one of Commit's.
+  virtual absl::Status ConfirmLead() { return absl::OkStatus(); }
 };
 
 // Large reads, beside the writer.

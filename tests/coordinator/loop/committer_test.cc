@@ -38,6 +38,22 @@ class SlowStore final : public MemoryStore {
     while (begun_ < number) changed_.WaitFor(&mutex_, absl::Minutes(1));
     return records_;
   }
+  absl::Status ConfirmLead() override {
+    MutexLock lock(&mutex_);
+    while (doubted_) changed_.WaitFor(&mutex_, absl::Minutes(1));
+    return lead_;
+  }
+  // From now on it cannot tell whether this process leads, until it is told.
+  void Doubt() {
+    MutexLock lock(&mutex_);
+    doubted_ = true;
+  }
+  void Settle(absl::Status lead) {
+    MutexLock lock(&mutex_);
+    doubted_ = false;
+    lead_ = std::move(lead);
+    changed_.NotifyAll();
+  }
   void LetThrough(int number, absl::Status outcome = absl::OkStatus()) {
     MutexLock lock(&mutex_);
     let_through_ = number;
@@ -52,6 +68,8 @@ class SlowStore final : public MemoryStore {
   int let_through_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t records_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status outcome_ ABSL_GUARDED_BY(mutex_);
+  bool doubted_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status lead_ ABSL_GUARDED_BY(mutex_);
 };
 
 // The answers that went out, which another thread may ask for.
@@ -150,6 +168,28 @@ TEST_F(CommitterTest, AfterAFailedCommitNothingIsToldAndNothingTaken) {
   store_.LetThrough(1, absl::UnavailableError("the disk is broken"));
   EXPECT_EQ(committer_.Flush().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(committer_.Hand(Turn(3)).code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(testing::Await([&] { return failures_.load() == 1; }));
+  EXPECT_TRUE(publisher_.Answered().empty());
+}
+
+TEST_F(CommitterTest, NothingIsToldWhileTheStoreCannotTellWhoLeads) {
+  store_.Doubt();
+  std::atomic<bool> shown{false};
+  TurnEffects read = Turn(1, /*changes=*/false);
+  read.then = [&shown] { shown = true; };
+  ASSERT_TRUE(committer_.Hand(std::move(read)).ok());
+  ASSERT_TRUE(committer_.Hand(Turn(2, /*changes=*/false)).ok());
+  EXPECT_TRUE(publisher_.Answered().empty());
+  EXPECT_FALSE(shown.load());
+  store_.Settle(absl::OkStatus());
+  ASSERT_TRUE(committer_.Flush().ok());
+  EXPECT_EQ(publisher_.Answered(), (std::vector<ReplyId>{1, 2}));
+}
+
+TEST_F(CommitterTest, WhoNoLongerLeadsTellsNothingAndEnds) {
+  store_.Settle(absl::AbortedError("another coordinator leads"));
+  ASSERT_TRUE(committer_.Hand(Turn(1, /*changes=*/false)).ok());
+  EXPECT_EQ(committer_.Flush().code(), absl::StatusCode::kAborted);
   EXPECT_TRUE(testing::Await([&] { return failures_.load() == 1; }));
   EXPECT_TRUE(publisher_.Answered().empty());
 }

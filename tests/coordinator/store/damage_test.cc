@@ -293,7 +293,7 @@ TEST_F(DamageTest, ACheckWritesNothingWhereverTheJournalLies) {
     fs::permissions(work_.path(), fs::perms::owner_read | fs::perms::owner_exec);
     {
       const auto lock = LockStateDirectoryToRead(work_.path());
-      EXPECT_TRUE(lock.ok() && lock->valid()) << lock.status();
+      EXPECT_TRUE(lock.ok() && lock->file.valid()) << lock.status();
       EXPECT_EQ(Found(work_.path()), "");
       EXPECT_FALSE(LockStateDirectory(work_.path()).ok()) << "no coordinator starts meanwhile";
     }

@@ -55,7 +55,7 @@ class PostgresTestDatabase final : public TestDatabase {
   absl::StatusOr<std::unique_ptr<SqlStore>> Open(const std::string& version) override {
     auto connection = Postgres::Connect(TheServer().conninfo(), Postgres::IfLost::kFail);
     if (!connection.ok()) return connection.status();
-    return PostgresStore::Lead(UniqueFd(), std::move(*connection),
+    return PostgresStore::Lead(DirectoryLock(), std::move(*connection),
                                {TheServer().conninfo(), version, "a test",
                                 [](const absl::Status& why) { ADD_FAILURE() << why; }});
   }

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/lead_limits.h"
 #include "coordinator/store/candidate.h"
 #include "coordinator/store/check_tables.h"
+#include "coordinator/store/directory_lock.h"
 #include "coordinator/store/postgres_store.h"
 #include "gtest/gtest.h"
 #include "tests/coordinator/store/databases.h"
@@ -33,7 +35,7 @@ class PostgresTest : public ::testing::Test {
   static std::string conninfo() { return TheServer().conninfo(); }
   std::unique_ptr<PostgresStore> Lead(std::unique_ptr<Postgres> connection) {
     auto store = PostgresStore::Lead(
-        UniqueFd(), std::move(connection),
+        DirectoryLock(), std::move(connection),
         {conninfo(), "test", "a test", [this](const absl::Status&) { ++lost_; }});
     EXPECT_TRUE(store.ok()) << store.status();
     return std::move(*store);
@@ -112,6 +114,34 @@ TEST_F(PostgresTest, ALeaderThatHasNothingToWriteStillSaysThatItLives) {
   }
   EXPECT_TRUE(Commit(*store, "a").ok());
   EXPECT_EQ(lost_, 0);
+}
+
+// The database is there and does not answer: another session has the row that has the term.
+TEST_F(PostgresTest, ALeaderThatHearsNothingIsNotCertainBeforeAnotherMayLead) {
+  static_assert(limits::kLeadDoubt < limits::kLeaderSilence);
+  const auto store = Lead(Connect());
+  EXPECT_TRUE(store->LeadIsCertain());
+  EXPECT_TRUE(store->ConfirmLead().ok());
+  auto other = Connect();
+  ASSERT_TRUE(other->Execute("BEGIN; LOCK TABLE leader IN ACCESS EXCLUSIVE MODE").ok());
+  const absl::Time held = absl::Now();
+  ASSERT_TRUE(Await([&] { return !store->LeadIsCertain(); }));
+  // The last beat was answered at most one beat before.
+  EXPECT_LT(absl::Now() - held, limits::kLeaderSilence);
+  EXPECT_GT(absl::Now() - held, limits::kLeadDoubt - 2 * limits::kLeaderBeat);
+  ASSERT_TRUE(other->Execute("COMMIT").ok());
+  EXPECT_TRUE(Await([&] { return store->LeadIsCertain(); })) << "it hears again";
+  EXPECT_EQ(lost_, 0);
+}
+
+TEST_F(PostgresTest, ADeposedLeaderIsToldSoWhereItWouldConfirm) {
+  const auto old = Lead(Connect());
+  auto other = Connect();
+  ASSERT_TRUE(other->Execute("BEGIN; LOCK TABLE leader IN ACCESS EXCLUSIVE MODE").ok());
+  ASSERT_TRUE(Await([&] { return !old->LeadIsCertain(); }));
+  ASSERT_TRUE(other->Execute("UPDATE leader SET term = term + 1; COMMIT").ok());
+  EXPECT_TRUE(Await([&] { return lost_ == 1; }));
+  EXPECT_EQ(old->ConfirmLead().code(), absl::StatusCode::kAborted);
 }
 
 TEST_F(PostgresTest, ADeposedLeaderWritesNothing) {
