@@ -29,6 +29,7 @@
 #include "common/text.h"
 #include "common/version.h"
 #include "common/worker_level.h"
+#include "common/worker_name.h"
 #include "worker/flags.h"
 #include "worker/shell/alive_file.h"
 #include "worker/shell/device.h"
@@ -151,6 +152,11 @@ absl::Status FillHello(const Flags& flags, const LocalSlot& slot, const HostFact
   if (hello.worker().size() > limits::kNameBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("--name has ", hello.worker().size(), " bytes, at most ", limits::kNameBytes));
+  }
+  if (!IsWorkerName(hello.worker())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", Printable(hello.worker()), "' cannot be a worker's name: it is ", kWorkerNameRule,
+        flags.name.empty() ? "; give another with --name" : "; give another --name"));
   }
   hello.set_device(std::string(Name(slot.kind)));
   hello.set_device_name(CleanText(facts.cpu_name, limits::kNameBytes));

@@ -40,6 +40,12 @@ uint64_t Number(std::string_view bytes) {
   return number;
 }
 
+// Such a path breaks the lines of lists and logs that name it.
+bool HasControl(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
 absl::Status CheckFile(const FileView& file) {
   DT_RETURN_IF_ERROR(CheckPath(file.path));
   return file.kind == Kind::kLink ? CheckLink(file.path, file.content) : absl::OkStatus();
@@ -91,7 +97,10 @@ absl::Status CheckPath(std::string_view path) {
                                     limits::kCodePathBytes, "; ", kFix));
   }
   if (path.front() == '/') return Wrong(path, "has an absolute path; it must be relative");
-  if (path.find('\0') != path.npos) return Wrong(path, "has a path with a null byte in it");
+  if (HasControl(path)) {
+    return Wrong(path,
+                 absl::StrCat("has a line break or another control character in its path; ", kFix));
+  }
   for (const absl::string_view part : absl::StrSplit(View(path), '/')) {
     if (part.empty() || part == "." || part == "..") {
       return Wrong(path, "has a path with an empty part, '.' or '..' in it");
@@ -107,10 +116,9 @@ absl::Status CheckPath(std::string_view path) {
 
 absl::Status CheckLink(std::string_view path, std::string_view target) {
   const std::string link = absl::StrCat("is a link to ", Quoted(target));
-  if (target.empty() || target.size() > limits::kCodePathBytes ||
-      target.find('\0') != target.npos) {
+  if (target.empty() || target.size() > limits::kCodePathBytes || HasControl(target)) {
     return Wrong(path, absl::StrCat(link, ", which is not a path of 1 to ", limits::kCodePathBytes,
-                                    " bytes"));
+                                    " bytes without control characters"));
   }
   if (target.front() == '/') {
     return Wrong(path, absl::StrCat(link, ", which leaves the folder; ", kFix));

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "common/worker_name.h"
 
 namespace dt {
 
@@ -50,6 +51,11 @@ absl::Status CheckTokenName(Role role, std::string_view name) {
     return absl::ascii_isalnum(c) ||
            std::string_view("._-@:/").find(static_cast<char>(c)) != std::string_view::npos;
   });
+  const bool of_worker = role == Role::kWorker || role == Role::kJoiner;
+  if (of_worker && !name.empty() && !IsWorkerName(name)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", Printable(name), "' cannot be a worker's name: it is ", kWorkerNameRule));
+  }
   if (plain && !name.empty() && name.size() <= limits::kWhoBytes) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "'", Printable(name),

@@ -2,7 +2,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/text.h"
 #include "common/view.h"
+#include "common/worker_name.h"
 
 namespace dt {
 namespace {
@@ -19,6 +21,11 @@ bool Covers(std::string_view name, std::string_view worker) {
 
 absl::Status CheckMayBe(std::string_view worker,
                         const std::vector<std::string>& alternative_names) {
+  // A call that names none is of a person, for whom other rules hold.
+  if (!worker.empty() && !IsWorkerName(worker)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", Printable(worker), "' cannot be a worker's name: it is ", kWorkerNameRule));
+  }
   std::vector<std::string> bound;
   for (const std::string& name : alternative_names) {
     if (!name.starts_with(kScheme)) continue;

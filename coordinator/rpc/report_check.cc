@@ -13,6 +13,7 @@
 #include "common/limits.h"
 #include "common/status.h"
 #include "common/text.h"
+#include "common/worker_name.h"
 #include "spec/collectives.h"
 #include "spec/step_columns.h"
 
@@ -45,6 +46,11 @@ absl::Status CheckHello(const v1::Hello& hello) {
                                limits::kSessionsMax, " at most"));
   }
   DT_RETURN_IF_ERROR(CheckText("hello.worker", hello.worker()));
+  if (!IsWorkerName(hello.worker())) {
+    return Refuse(absl::StrCat("'", Printable(hello.worker()),
+                               "' cannot be a worker's name: it is ", kWorkerNameRule,
+                               "; start it with another --name"));
+  }
   if (hello.device() != "cpu" && hello.device() != "cuda") {
     return Refuse(absl::StrCat("hello.device is '", hello.device(), "'; it is cpu or cuda"));
   }

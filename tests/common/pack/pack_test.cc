@@ -78,7 +78,12 @@ TEST(PackTest, PathsThatLeaveTheFolderAreRefused) {
     EXPECT_FALSE(Pack({{path, Kind::kFile, ""}}).ok());
   }
   ExpectRefused({{"", Kind::kFile, ""}}, "no path");
-  ExpectRefused({{std::string("a\0b", 3), Kind::kFile, ""}}, "null byte");
+  for (const std::string& name :
+       {std::string("a\0b", 3), std::string("a\nb"), std::string("\x1b[1m"), std::string("x/y\r"),
+        std::string("t\tt"), std::string("\x7f")}) {
+    ExpectRefused({{name, Kind::kFile, ""}}, "a line break or another control character");
+    ExpectRefused({{"link", Kind::kLink, name}}, "without control characters");
+  }
   ExpectRefused({{std::string(256, 'n'), Kind::kFile, ""}}, "the limit is 255");
   std::string deep = "d";
   while (deep.size() <= limits::kCodePathBytes) deep += "/d";

@@ -80,6 +80,13 @@ TEST(RightsTest, ATokensNameIsPlainTextAndAStarIsForWorkersAlone) {
   EXPECT_TRUE(CheckTokenName(Role::kAdmin, "ann@lab-1").ok());
   EXPECT_TRUE(CheckTokenName(Role::kWorker, "gpu07/cuda:0").ok());
   EXPECT_TRUE(CheckTokenName(Role::kWorker, "*").ok());
+  for (const Role role : {Role::kWorker, Role::kJoiner}) {
+    EXPECT_TRUE(CheckTokenName(role, "gpu07.lab-1/cuda:0").ok());
+    for (const char* name :
+         {"beta/../gamma", "..", ".", "/", "beta/", "/beta", "beta//0", "a/./b"}) {
+      EXPECT_FALSE(CheckTokenName(role, name).ok()) << name;
+    }
+  }
   EXPECT_FALSE(CheckTokenName(Role::kAdmin, "*").ok());
   EXPECT_FALSE(CheckTokenName(Role::kSubmitter, "").ok());
   EXPECT_FALSE(CheckTokenName(Role::kSubmitter, "a\nb").ok());
