@@ -36,6 +36,7 @@ void BlockRunnerSignals() {
   const sigset_t signals = RunnerSignals();
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // of the runner's own files; the program gets its default back
 }
 
 Runner::Runner(int link, Host host) : link_(link), host_(std::move(host)) {

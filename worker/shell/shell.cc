@@ -33,6 +33,7 @@ void BlockWorkerSignals() {
   const sigset_t signals = WorkerSignals();
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error of the write
 }
 
 Shell::Shell(WorkerConfig config, AliveFile& alive)

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "common/library_words.h"
 #include "common/text.h"
 
 namespace dt::trainer {
@@ -21,7 +22,7 @@ constexpr int32_t kCudaOutOfMemory = 2;
 // The first line says it; the rest is a stack.
 std::string FirstLine(std::string_view text) {
   text = text.substr(0, text.find('\n'));
-  return std::string(text.substr(0, kMessageBytes));
+  return InPlainWords(text.substr(0, kMessageBytes));
 }
 
 bool ContainsAny(std::string_view text, std::initializer_list<std::string_view> words) {
