@@ -54,6 +54,7 @@ std::string Environment(const std::string& name) {
 int main(int argc, char** argv) {
   interrupt = new dt::cli::Interrupt();
   CatchInterrupt();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
   std::ios::sync_with_stdio(false);
   // gRPC's own lines would stand between ours; what matters of them comes back as a status.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);

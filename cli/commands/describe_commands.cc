@@ -74,6 +74,14 @@ Table ProvenanceTable(const std::vector<v1::TrialSummary>& trials) {
   return table;
 }
 
+// Who paused it, or what to put right where the coordinator did; "" where nobody did.
+Cell PausedCell(const v1::ExperimentSummary& experiment) {
+  if (!experiment.paused()) return {};
+  const std::string& why = experiment.paused_why();
+  if (!why.empty()) return {Printable(why), Style::kWarn};
+  return {absl::StrCat("by ", Printable(experiment.paused_by()))};
+}
+
 // The command as the file has it; "" of what dtrain trains itself.
 std::string RunsText(const v1::Spec& base) {
   return base.run().empty() && !base.command().empty() ? spec::FieldText(base, "command")
@@ -159,9 +167,7 @@ std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const 
   AppendFact(lines, "no metric", {no_metric, Style::kWarn});
   AppendFact(lines, "note", {Printable(experiment.note())});
   if (experiment.archived()) AppendFact(lines, "archived", {"lists leave it out"});
-  if (experiment.paused()) {
-    AppendFact(lines, "paused", {absl::StrCat("by ", Printable(experiment.paused_by()))});
-  }
+  AppendFact(lines, "paused", PausedCell(experiment));
   if (experiment.priority() != 0) {
     AppendFact(lines, "priority", {absl::StrCat(experiment.priority())});
   }

@@ -1,6 +1,7 @@
 // get_commands.cc: dtctl get experiments | trials | configurations | workers | checkpoints.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "cli/commands/app.h"
 #include "cli/commands/configurations.h"
+#include "cli/commands/data_note.h"
 #include "cli/commands/labels.h"
 #include "cli/remote/follow.h"
 #include "cli/view/format.h"
@@ -74,6 +76,11 @@ absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options)
                            {"BY", Align::kLeft, Shown::kWide},
                            {"LABELS", Align::kLeft, Shown::kWide},
                            {"NOTE", Align::kLeft, Shown::kWide, "", 12}};
+  // A reason that a person has to act on is shown where it is, before what people wrote.
+  const bool held = std::any_of(experiments.begin(), experiments.end(), [](const auto& one) {
+    return !one.paused_why().empty() && !Ended(one.state());
+  });
+  if (held) listing.table.columns.push_back({"HELD", Align::kLeft, Shown::kAlways, "", 12});
   listing.columns = CsvColumns(ExperimentJson(v1::ExperimentSummary()));
   for (const v1::ExperimentSummary& one : experiments) {
     const std::string id = absl::StrCat(one.experiment());
@@ -99,6 +106,7 @@ absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options)
          {one.submitted_by().empty() ? kNone : Printable(one.submitted_by())},
          {LabelsText(one.labels())},
          {Printable(one.note())}});
+    if (held) listing.table.rows.back().push_back({Printable(one.paused_why()), Style::kWarn});
     listing.items.push_back(ExperimentJson(one));
     listing.names.push_back(id);
   }
@@ -313,9 +321,16 @@ absl::StatusOr<Listing> Checkpoints(Session& session, const GetOptions& options)
                            {"STORAGE", Align::kLeft, Shown::kWide},
                            {"SEEN BY", Align::kLeft, Shown::kAlways, "", 8}};
   listing.columns = CsvColumns(CheckpointJson(v1::CheckpointSummary()));
+  listing.columns.push_back("gone");
+  const std::string cluster = OwnClusterFolder(session);
   for (const v1::CheckpointSummary& one : checkpoints) {
     const v1::CheckpointRef& ref = one.checkpoint();
-    const std::string seen = absl::StrJoin(one.seen_by(), ",");
+    std::error_code code;
+    // Somebody removed it by hand: its trainer would have said so.
+    const bool gone =
+        !cluster.empty() && !one.seen_by().empty() &&
+        !std::filesystem::exists(absl::StrCat(cluster, "/storage/", ref.path()), code) && !code;
+    const std::string seen = gone ? "nobody: it is gone" : absl::StrJoin(one.seen_by(), ",");
     listing.table.rows.push_back(
         {{absl::StrCat(one.experiment(), "/", one.trial(), "#", one.attempt())},
          {absl::StrCat(ref.step())},
@@ -325,9 +340,10 @@ absl::StatusOr<Listing> Checkpoints(Session& session, const GetOptions& options)
          {Printable(ref.path())},
          {Printable(ref.storage_id())},
          {seen.empty() ? "nobody connected" : Printable(seen),
-          seen.empty() ? Style::kWarn : Style::kPlain}});
+          seen.empty() || gone ? Style::kWarn : Style::kPlain}});
     listing.items.push_back(CheckpointJson(one));
-    listing.names.push_back(ref.path());
+    listing.items.back()["gone"] = gone;
+    if (!gone) listing.names.push_back(ref.path());
   }
   return listing;
 }

@@ -47,16 +47,22 @@ absl::StatusOr<std::string> MakeWorkerToken(Session& session, const std::string&
   return std::move(*made.mutable_token());
 }
 
-// Until the coordinator knows every worker that was started.
-absl::Status AwaitWorkers(Session& session, const LocalCluster& cluster) {
+// Whether its process has ended or is about to; one that a person drains stays.
+bool IsLeaving(const v1::WorkerSummary& worker) {
+  return worker.state() == "lost" || (worker.state() == "draining" && worker.mark().empty());
+}
+
+// Blocks until the coordinator knows every worker that was started; one that may not take trials
+// is known too. Returns the workers.
+absl::StatusOr<std::vector<v1::WorkerSummary>> AwaitWorkers(Session& session,
+                                                            const LocalCluster& cluster) {
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   const absl::Time deadline = absl::Now() + limits::kUpPatience;
   while (true) {
-    DT_ASSIGN_OR_RETURN(const auto known, client->ListWorkers());
-    const auto connected = std::count_if(known.begin(), known.end(), [](const auto& one) {
-      return one.state() == "idle" || one.state() == "busy";
-    });
-    if (static_cast<size_t>(connected) >= cluster.workers().size()) return absl::OkStatus();
+    DT_ASSIGN_OR_RETURN(auto known, client->ListWorkers());
+    std::erase_if(known, [](const auto& one) { return IsLeaving(one); });
+    const size_t connected = known.size();
+    if (connected >= cluster.workers().size()) return known;
     DT_RETURN_IF_ERROR(cluster.CheckWorkers());
     if (absl::Now() > deadline) {
       return absl::DeadlineExceededError(
@@ -67,6 +73,18 @@ absl::Status AwaitWorkers(Session& session, const LocalCluster& cluster) {
     if (session.interrupt().Wait(kLook) == Interrupt::Woken::kByInterrupt) {
       return absl::CancelledError("interrupted");
     }
+  }
+}
+
+// Says of each worker that is held back from trials why, and how to undo it.
+void NoteHeldBack(Session& session, const std::string& context,
+                  const std::vector<v1::WorkerSummary>& workers) {
+  for (const v1::WorkerSummary& one : workers) {
+    if (one.mark().empty()) continue;
+    const std::string name = Printable(one.worker());
+    session.Note(absl::StrCat("Note: ", name, " takes no trial, it is ", Printable(one.mark()),
+                              "; 'dtctl ", context, "worker undrain ", name,
+                              "' lets it take trials again."));
   }
 }
 
@@ -117,7 +135,7 @@ absl::StatusOr<ExitCode> Up(Session& session, ClusterOptions options) {
     DT_ASSIGN_OR_RETURN(reached.token, ReadTokenFile("--auth", cluster.token_file()));
   }
   session.options().client = std::move(reached);
-  DT_RETURN_IF_ERROR(AwaitWorkers(session, cluster));
+  DT_ASSIGN_OR_RETURN(const std::vector<v1::WorkerSummary> workers, AwaitWorkers(session, cluster));
   DT_ASSIGN_OR_RETURN(const bool current, Remember(session, options.name, cluster));
   const std::string& folder = cluster.folder();
   if (session.format() != Format::kTable) {
@@ -145,6 +163,10 @@ absl::StatusOr<ExitCode> Up(Session& session, ClusterOptions options) {
     session.out() << "  token        " << Printable(cluster.token_file()) << "\n";
   }
   const std::string with = current ? "" : absl::StrCat("--context ", options.name, " ");
+  NoteHeldBack(session, with, workers);
+  for (const std::string& sentence : cluster.moved()) {
+    session.Note(absl::StrCat("Note: ", sentence, "."));
+  }
   session.Note(absl::StrCat("Start an experiment with 'dtctl ", with,
                             "submit FILE --follow'; end all this with 'dtctl down",
                             NameOption(options.name), "'."));

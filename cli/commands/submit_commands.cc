@@ -13,11 +13,13 @@
 #include "absl/strings/str_format.h"
 #include "cli/commands/app.h"
 #include "cli/commands/code.h"
+#include "cli/commands/data_note.h"
 #include "cli/commands/patience.h"
 #include "cli/commands/plan_text.h"
 #include "cli/commands/search_text.h"
 #include "cli/commands/strategy_text.h"
 #include "cli/remote/follow.h"
+#include "cli/remote/page_link.h"
 #include "cli/view/format.h"
 #include "common/limits.h"
 #include "common/status.h"
@@ -117,6 +119,9 @@ bool Passes(Session& session, const LoadedFile& loaded, Purpose purpose) {
   }
   const auto& warnings = loaded.content.warnings;
   if (!warnings.empty() && !session.options().quiet) Show(session, loaded, warnings, ".");
+  if (const std::string note = MissingDataNote(session, loaded.content.spec); !note.empty()) {
+    session.Note(note);
+  }
   return true;
 }
 
@@ -183,13 +188,23 @@ absl::StatusOr<ExitCode> ShowDryRun(Session& session, const LoadedFile& loaded,
   return ExitCode::kCannotBePlaced;
 }
 
+// The experiment's page, for who looks; nothing where the coordinator does not say.
+PageLink FindPage(const Session& session, Client& client, const SubmitOptions& options,
+                  const v1::SubmitResponse& response) {
+  if (options.id_only || session.format() == Format::kName) return {};
+  const absl::StatusOr<v1::GetStatusResponse> status = client.GetStatus();
+  if (!status.ok()) return {};
+  return PageLinkOf(status->http_address(), client.address(), response.experiment());
+}
+
 void ShowSubmitted(Session& session, const SubmitOptions& options,
-                   const v1::SubmitResponse& response) {
+                   const v1::SubmitResponse& response, const PageLink& page) {
   const std::string text = absl::StrCat(
       "experiment ", response.experiment(), ": ", Plural(response.trials(), "trial"), " on ",
       Printable(response.device()), response.existed() ? " (known)" : "", "\n");
   Json fields = ToJson(response);
   for (const char* of_another_call : {"expanded", "diagnostics"}) fields.erase(of_another_call);
+  fields["page"] = page.url.empty() ? Json(nullptr) : Json(page.url);
   if (options.id_only || session.format() == Format::kName) {
     session.out() << response.experiment() << std::endl;
   } else if (session.format() == Format::kCsv) {
@@ -198,6 +213,9 @@ void ShowSubmitted(Session& session, const SubmitOptions& options,
     PrintDocument(session, "Submitted", fields, text);
   }
   if (!response.note().empty()) session.Note(absl::StrCat("Note: ", Printable(response.note())));
+  if (session.format() == Format::kTable && !page.url.empty()) {
+    session.Note(absl::StrCat("Its page is ", PageLinkText(page)));
+  }
   if (!options.follow && !options.wait && !options.id_only) {
     session.Note(absl::StrCat("Watch it with 'dtctl follow ", response.experiment(),
                               "', stop it with 'dtctl cancel ", response.experiment(), "'."));
@@ -279,7 +297,7 @@ absl::StatusOr<ExitCode> Submit(Session& session, const SubmitOptions& options) 
     const absl::StatusOr<v1::PlanResponse> plan = client->Plan(PlanRequestOf(loaded));
     return ShowDryRun(session, loaded, response, plan.ok() ? MisfitSentence(*plan) : "");
   }
-  ShowSubmitted(session, options, response);
+  ShowSubmitted(session, options, response, FindPage(session, *client, options, response));
   if (response.trials() > 1 && !options.id_only) {
     session.Note(BestText(loaded.content.spec));
   }

@@ -15,6 +15,7 @@
 #include "cli/view/format.h"
 #include "common/files.h"
 #include "common/limits.h"
+#include "common/net/listen.h"
 #include "common/secret_file.h"
 #include "common/status.h"
 #include "nlohmann/json.hpp"
@@ -26,16 +27,21 @@ namespace fs = std::filesystem;
 
 constexpr char kCoordinator[] = "dtcoord";
 constexpr char kAddressesName[] = "addresses.json";
+constexpr char kLastAddressesName[] = "last-addresses.json";
 constexpr char kWorkerToken[] = "/worker.token";
+constexpr char kAnyAddress[] = "127.0.0.1:0";
+// A port that was free may be taken before the coordinator has it; then another is chosen.
+constexpr int kStartsMost = 3;
 constexpr uint64_t kAddressesBytes = 4096;
 constexpr absl::Duration kLook = absl::Milliseconds(50);
 // Enough for a gang; more would only share the cores.
 constexpr int kUsualSlots = 2;
 
 // Nothing when there is none, or it is not whole.
-std::optional<ClusterAddresses> ReadAddresses(const std::string& folder) {
+std::optional<ClusterAddresses> ReadAddresses(const std::string& folder,
+                                              const char* name = kAddressesName) {
   const absl::StatusOr<std::string> text =
-      ReadFile(absl::StrCat(folder, "/", kAddressesName), kAddressesBytes);
+      ReadFile(absl::StrCat(folder, "/", name), kAddressesBytes);
   if (!text.ok()) return std::nullopt;
   const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("grpc") || !json["grpc"].is_string()) return std::nullopt;
@@ -44,6 +50,18 @@ std::optional<ClusterAddresses> ReadAddresses(const std::string& folder) {
                                             ? http->get<std::string>()
                                             : std::string()};
 }
+
+// Whether a program could listen there now.
+bool IsFree(const std::string& address) { return Listen("", address).ok(); }
+
+std::string FirstFree(const std::vector<std::string>& addresses) {
+  for (const std::string& address : addresses) {
+    if (!address.empty() && IsFree(address)) return address;
+  }
+  return kAnyAddress;
+}
+
+std::string Loopback(int port) { return absl::StrCat("127.0.0.1:", port); }
 
 std::vector<std::string> WorkersOf(std::vector<std::string> names) {
   std::erase(names, kCoordinator);
@@ -184,22 +202,49 @@ absl::Status LocalCluster::EnsureWorkerToken() const {
   return WriteSecret(folder_ + kWorkerToken, token + "\n");
 }
 
-absl::Status LocalCluster::StartCoordinator(const KeptProcesses::Pause& pause) {
+// Addresses stay, so that open pages, bookmarks and waiting clients find it again.
+ClusterAddresses LocalCluster::PreferredAddresses() const {
+  const ClusterAddresses before =
+      ReadAddresses(folder_, kLastAddressesName).value_or(ClusterAddresses());
+  ClusterAddresses preferred;
+  preferred.grpc = FirstFree({before.grpc, Loopback(options_.grpc_port)});
+  preferred.http = FirstFree({before.http, Loopback(options_.http_port)});
   // Workers that live on know no other address.
-  std::string listen = "127.0.0.1:0";
   for (const std::string& worker : workers_) {
     const std::string known = processes_.Note(worker);
-    if (!known.empty() && processes_.IsAlive(worker)) listen = known;
+    if (!known.empty() && processes_.IsAlive(worker)) preferred.grpc = known;
   }
+  return preferred;
+}
+
+absl::Status LocalCluster::StartCoordinator(const KeptProcesses::Pause& pause) {
   const std::string file = absl::StrCat(folder_, "/", kAddressesName);
-  DT_RETURN_IF_ERROR(RemoveAll(file));
-  DT_RETURN_IF_ERROR(
-      processes_.Start({kCoordinator,
-                        {options_.programs + "/dtcoord", "--listen", listen, "--http",
-                         "127.0.0.1:0", "--state-dir", folder_ + "/coordinator", "--auth",
-                         HasTokens() ? "tokens" : "none", "--addresses-file", file},
-                        {}}));
-  started_.push_back(kCoordinator);
+  std::error_code code;
+  // Kept for this start and those to come; there may be none.
+  fs::rename(file, absl::StrCat(folder_, "/", kLastAddressesName), code);
+  const ClusterAddresses before =
+      ReadAddresses(folder_, kLastAddressesName).value_or(ClusterAddresses());
+  for (int start = 1;; ++start) {
+    const ClusterAddresses wanted = PreferredAddresses();
+    DT_RETURN_IF_ERROR(
+        processes_.Start({kCoordinator,
+                          {options_.programs + "/dtcoord", "--listen", wanted.grpc, "--http",
+                           wanted.http, "--state-dir", folder_ + "/coordinator", "--auth",
+                           HasTokens() ? "tokens" : "none", "--addresses-file", file},
+                          {}}));
+    const absl::Status status = AwaitAddresses(pause);
+    const bool taken =
+        absl::IsUnavailable(status) && (!IsFree(wanted.grpc) || !IsFree(wanted.http));
+    if (taken && start < kStartsMost) continue;
+    DT_RETURN_IF_ERROR(status);
+    started_.push_back(kCoordinator);
+    NoteMoves(before);
+    return absl::OkStatus();
+  }
+}
+
+// Blocks until the coordinator answers. Errors: Unavailable where it has ended.
+absl::Status LocalCluster::AwaitAddresses(const KeptProcesses::Pause& pause) {
   const absl::Time deadline = absl::Now() + limits::kUpPatience;
   while (!ReadAddresses(folder_).has_value()) {
     if (!processes_.IsAlive(kCoordinator)) {
@@ -214,6 +259,19 @@ absl::Status LocalCluster::StartCoordinator(const KeptProcesses::Pause& pause) {
     if (!pause(kLook)) return absl::CancelledError("interrupted");
   }
   return absl::OkStatus();
+}
+
+void LocalCluster::NoteMoves(const ClusterAddresses& before) {
+  const ClusterAddresses now = ReadAddresses(folder_).value_or(ClusterAddresses());
+  const auto note = [this](const char* what, const std::string& was, const std::string& is) {
+    if (was.empty() || was == is) return;
+    moved_.push_back(absl::StrCat("the ", what, " is at ", Printable(is),
+                                  " now: another program has ", Printable(was),
+                                  ", where it was before"));
+  };
+  note("page", before.http.empty() ? "" : absl::StrCat("http://", before.http, "/"),
+       absl::StrCat("http://", now.http, "/"));
+  note("coordinator", before.grpc, now.grpc);
 }
 
 KeptCommand LocalCluster::WorkerCommand(const std::string& worker) const {
@@ -286,13 +344,17 @@ absl::StatusOr<size_t> LocalCluster::Down(const KeptProcesses::Pause& pause) {
   // A worker reports its last checkpoint to the coordinator.
   DT_RETURN_IF_ERROR(processes_.End(WorkersOf(names), limits::kDownPatience, pause));
   DT_RETURN_IF_ERROR(processes_.End({kCoordinator}, limits::kDownPatience, pause));
-  DT_RETURN_IF_ERROR(RemoveAll(absl::StrCat(folder_, "/", kAddressesName)));
+  std::error_code code;
+  // The next coordinator listens there too. There is nothing to keep where it was not up.
+  fs::rename(absl::StrCat(folder_, "/", kAddressesName),
+             absl::StrCat(folder_, "/", kLastAddressesName), code);
   DT_RETURN_IF_ERROR(processes_.Forget());
   return static_cast<size_t>(alive);
 }
 
 absl::Status LocalCluster::Purge() {
-  for (const char* part : {"/coordinator", "/storage", "/logs", "/processes", kWorkerToken}) {
+  for (const char* part :
+       {"/coordinator", "/storage", "/logs", "/processes", "/last-addresses.json", kWorkerToken}) {
     DT_RETURN_IF_ERROR(RemoveAll(folder_ + part));
   }
   std::error_code code;

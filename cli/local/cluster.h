@@ -3,7 +3,8 @@
 //
 // Role:    what is to run, from what is asked and what runs already; and the files under
 //          $XDG_STATE_HOME/dtrain/NAME: coordinator/ (journal), storage/ (checkpoints), data/
-//          (where paths in experiment files begin), logs/, addresses.json, processes, lock; and
+//          (where paths in experiment files begin), logs/, addresses.json (of a coordinator that
+//          answers), last-addresses.json (of the one before), processes, lock; and
 //          with --auth worker.token, beside the admin's in coordinator/.
 // Threads: one thread.
 // Errors:  InvalidArgument, FailedPrecondition and Unavailable, naming the program with the end of
@@ -36,6 +37,10 @@ struct ClusterOptions {
                                             const std::string& admin_token_file)>
       worker_token = {};
   int cores = 1;
+  // Where it listens the first time, if nothing else does; 0: wherever there is room. Afterwards it
+  // listens where it did before.
+  int grpc_port = 7600;
+  int http_port = 7601;
 };
 
 // $XDG_STATE_HOME/dtrain, ~/.local/state/dtrain. "" where neither variable is set.
@@ -76,6 +81,8 @@ class LocalCluster {
   const std::vector<std::string>& workers() const { return workers_; }
   const std::vector<std::string>& started() const { return started_; }
   const ClusterAddresses& addresses() const { return addresses_; }
+  // A sentence for each address that this Up could not keep.
+  const std::vector<std::string>& moved() const { return moved_; }
   std::string data() const { return folder_ + "/data"; }
   // An admin's; "": it asks for none.
   std::string token_file() const;
@@ -85,7 +92,10 @@ class LocalCluster {
   absl::Status PrepareFolders() const;
   bool HasTokens() const;
   absl::Status EnsureWorkerToken() const;
+  ClusterAddresses PreferredAddresses() const;
   absl::Status StartCoordinator(const KeptProcesses::Pause& pause);
+  absl::Status AwaitAddresses(const KeptProcesses::Pause& pause);
+  void NoteMoves(const ClusterAddresses& before);
   KeptCommand WorkerCommand(const std::string& worker) const;
 
   ClusterOptions options_;
@@ -94,6 +104,7 @@ class LocalCluster {
   std::vector<std::string> workers_;
   std::vector<std::string> started_;  // by this Up
   ClusterAddresses addresses_;
+  std::vector<std::string> moved_;
 };
 
 }  // namespace dt::cli

@@ -8,8 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "cli/remote/page_link.h"
 #include "cli/remote/patience.h"
 #include "cli/view/format.h"
+#include "cli/view/standstill.h"
 #include "common/limits.h"
 #include "common/status.h"
 #include "spec/metric.h"
@@ -87,7 +89,8 @@ absl::Status PrintResults(Session& session, Client& client, LiveState state) {
                                                                     ranked.front()->trial()));
   }
   DT_ASSIGN_OR_RETURN(const v1::GetStatusResponse status, client.GetStatus());
-  results.page_address = Printable(status.http_address());
+  results.page =
+      PageLinkText(PageLinkOf(status.http_address(), client.address(), experiment.experiment()));
   session.out() << "\n";
   session.Print(ResultLines(results, OptionsNow(session)));
   return absl::OkStatus();
@@ -147,24 +150,56 @@ bool Reached(v1::TrialState state, uint64_t step, Until until) {
   return false;
 }
 
-// The exit code once `until` has come, or nothing yet.
-absl::StatusOr<std::optional<ExitCode>> Look(Client& client, const Selector& selector,
-                                             Until until) {
+// The exit code once `until` has come, or nothing yet; and why nothing runs then, if so.
+struct Looked {
+  std::optional<ExitCode> code;
+  std::string waiting;
+};
+absl::StatusOr<Looked> Look(Client& client, const Selector& selector, Until until) {
   if (selector.trial != 0 || until != Until::kDone) {
     DT_ASSIGN_OR_RETURN(const auto trials,
                         client.ListTrials(Select<v1::ListTrialsRequest>(selector)));
     if (trials.empty()) return absl::NotFoundError("there is no such trial");
     for (const v1::TrialSummary& trial : trials) {
       if (!Reached(trial.state(), trial.step(), until)) continue;
-      if (selector.trial != 0) return ExitCodeOf(trial.state());
+      if (selector.trial != 0) return Looked{ExitCodeOf(trial.state()), {}};
       // One that ended before it trained says nothing about the others.
-      if (trial.step() > 0 || !Ended(trial.state())) return ExitCode::kOk;
+      if (trial.step() > 0 || !Ended(trial.state())) return Looked{ExitCode::kOk, {}};
     }
-    if (selector.trial != 0) return std::optional<ExitCode>();
+    if (selector.trial != 0) return Looked{std::nullopt, trials.front().waiting()};
   }
   DT_ASSIGN_OR_RETURN(const auto experiment, FetchSummary(client, selector));
-  return Ended(experiment.state()) ? std::optional(ExitCodeOf(experiment.state())) : std::nullopt;
+  if (Ended(experiment.state())) return Looked{ExitCodeOf(experiment.state()), {}};
+  return Looked{std::nullopt, experiment.waiting()};
 }
+
+// Says, on stderr and seldom, what a person who waits in silence should know: that nothing runs and
+// why, and that nobody answers.
+class WaitNotes {
+ public:
+  WaitNotes(Session& session, std::string name) : session_(session), name_(std::move(name)) {}
+
+  void Answered(const std::string& waiting) {
+    silence_ = Standstill();
+    if (std::exchange(silent_, false)) session_.Note("The coordinator answers again.");
+    if (!standstill_.IsDue(waiting, Now())) return;
+    session_.Note(absl::StrCat(name_, " does not run: ", Printable(waiting), "."));
+  }
+  void Unanswered(const std::string& notice) {
+    if (!silence_.IsDue(notice, Now())) return;
+    silent_ = true;
+    session_.Note(notice);
+  }
+
+ private:
+  static int64_t Now() { return absl::ToUnixMillis(absl::Now()); }
+
+  Session& session_;
+  const std::string name_;
+  Standstill standstill_;
+  Standstill silence_;
+  bool silent_ = false;
+};
 
 }  // namespace
 
@@ -238,14 +273,19 @@ absl::StatusOr<ExitCode> WaitUntil(Session& session, const Selector& selector, U
   DT_ASSIGN_OR_RETURN(const auto experiment, FetchSummary(*client, selector));
   const Selector fixed{false, experiment.experiment(), selector.trial};
   Patience patience;
+  WaitNotes notes(session,
+                  absl::StrCat(fixed.trial == 0 ? "experiment " : "trial ", fixed.experiment,
+                               fixed.trial == 0 ? "" : absl::StrCat("/", fixed.trial)));
   while (true) {
-    const absl::StatusOr<std::optional<ExitCode>> looked = Look(*client, fixed, until);
+    const absl::StatusOr<Looked> looked = Look(*client, fixed, until);
     if (session.interrupt().Triggered()) return Detach(session, fixed.experiment);
     if (looked.ok()) {
       patience.Answered();
-      if (looked->has_value()) return **looked;
+      if (looked->code.has_value()) return *looked->code;
+      notes.Answered(looked->waiting);
     } else {
-      DT_RETURN_IF_ERROR(patience.Notice(looked.status()).status());
+      DT_ASSIGN_OR_RETURN(const std::string notice, patience.Notice(looked.status()));
+      notes.Unanswered(notice);
     }
     const absl::Duration left = deadline - absl::Now();
     if (left <= absl::ZeroDuration()) {

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "cli/view/format.h"
 #include "common/limits.h"
 
@@ -21,7 +22,8 @@ class Patience {
     const absl::Duration away = absl::Now() - since_;
     if (!MayPass(status) || away > limits::kFollowPatience) return status;
     return absl::StrCat("No answer from the coordinator for ",
-                        FormatElapsed(std::floor(absl::ToDoubleSeconds(away))),
+                        FormatElapsed(std::floor(absl::ToDoubleSeconds(away))), ", since ",
+                        absl::FormatTime("%H:%M:%S UTC", since_, absl::UTCTimeZone()),
                         "; trying again. The trials go on.");
   }
 

@@ -47,6 +47,7 @@ class Session {
       : terminal_(terminal), interrupt_(interrupt), pace_(pace) {}
 
   SharedOptions& options() { return options_; }
+  const SharedOptions& shared() const { return options_; }
   const Terminal& terminal() const { return terminal_; }
   Interrupt& interrupt() { return interrupt_; }
   // Waits for the time that it is given; false at Ctrl-C, at once.

@@ -276,9 +276,8 @@ std::vector<Line> Hints(const Results& results, const v1::TrialSummary* best) {
   if (best != nullptr) {
     lines.push_back(Hint("dtctl logs " + TrialName(*best), "what the trainer printed"));
   }
-  if (!results.page_address.empty()) {
-    lines.push_back(Hint(absl::StrCat("http://", results.page_address, "/"),
-                         "the page: all of it in a browser"));
+  if (!results.page.empty()) {
+    lines.push_back(Hint(results.page, "the page: all of it in a browser"));
   }
   return lines;
 }
@@ -315,6 +314,10 @@ std::vector<std::string> LiveLog::Update(const LiveState& state, int64_t now_wal
                       (seen.state != trial.state() || seen.attempts != trial.attempts());
     if (news) texts.push_back(ChangeText(trial, seen.attempts, state.experiment.metric()));
     seen = {trial.state(), trial.attempts()};
+  }
+  const std::string waiting = Printable(state.experiment.waiting());
+  if (standstill_.IsDue(waiting, now_wall_ms)) {
+    texts.push_back(absl::StrCat(state.experiment.experiment(), " does not run: ", waiting));
   }
   if (now_wall_ms >= next_summary_wall_ms_) {
     next_summary_wall_ms_ = now_wall_ms + kSummaryEveryMs;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "cli/view/standstill.h"
 #include "cli/view/summary.h"
 #include "cli/view/table.h"
 #include "dtrain/v1/control.pb.h"
@@ -49,13 +50,14 @@ class LiveLog {
   };
   std::map<uint32_t, Seen> seen_;
   std::string notice_;
+  Standstill standstill_;
   int64_t next_summary_wall_ms_ = 0;
 };
 
 struct Results {
   LiveState state;
   std::optional<v1::CheckpointSummary> best_checkpoint;
-  std::string page_address;  // host:port of the page, or ""
+  std::string page;  // the experiment's page, "http://…", or ""
 };
 // After the end: the table of results, best first, the best trial with its checkpoint, and what to
 // type next.

@@ -88,7 +88,8 @@ def experiment(message: control_pb2.ExperimentSummary) -> results.Experiment:
         best_trial=unless_zero(message.best_trial),
         best_value=number(message.best_value) if message.best_trial else None, labels=labels(message.labels),
         submitted_at=time(message.submitted_wall_ms), ended_at=time(message.ended_wall_ms),
-        submitted_by=message.submitted_by, note=message.note, paused=message.paused, archived=message.archived)
+        submitted_by=message.submitted_by, note=message.note, paused=message.paused, archived=message.archived,
+        paused_why=message.paused_why, waiting=message.waiting)
 
 
 def _checkpoint(message: model_pb2.CheckpointRef, of: Any, attempt: int | None,

@@ -1,12 +1,17 @@
 """How far an experiment is, while somebody waits: a bar where ipywidgets is, a line that is rewritten in a terminal or
-a notebook without it, nothing elsewhere."""
+a notebook without it; elsewhere a line now and then, only where nothing goes on."""
 
 from __future__ import annotations
 
+import datetime
 import sys
-from typing import Any, TextIO
+import time
+from typing import Any, Callable, TextIO
 
 from .results import Experiment
+
+# How often a program that waits without a terminal is told why nothing goes on.
+_EVERY_SECONDS = 60.0
 
 
 def _duration(seconds: float) -> str:
@@ -32,7 +37,23 @@ def line(experiment: Experiment) -> str:
                      f"({experiment.experiment}/{experiment.best_trial})")
     if experiment.eta_seconds is not None and not experiment.ended:
         parts.append(f"{_duration(experiment.eta_seconds)} left")
+    if experiment.waiting and not experiment.ended:
+        parts.append(f"does not run: {experiment.waiting}")
     return ", ".join(parts)
+
+
+def standstill(experiment: Experiment) -> str:
+    """Why nothing of it runs, as a line of its own; empty where something does."""
+    if not experiment.waiting or experiment.ended:
+        return ""
+    return f"experiment {experiment.experiment} does not run: {experiment.waiting}"
+
+
+def silence(experiment: str, answered: datetime.datetime, now: datetime.datetime) -> str:
+    """What stands in place of the line while nobody answers: what it said before may be long past."""
+    away = _duration((now - answered).total_seconds())
+    return (f"experiment {experiment}: no answer from the coordinator for {away}, since {answered:%H:%M:%S} UTC; "
+            "trying again, the trials go on")
 
 
 def in_notebook() -> bool:
@@ -48,8 +69,32 @@ class Nothing:
     def show(self, text: str, ratio: float) -> None:
         """Called again and again."""
 
+    def note(self, text: str) -> None:
+        """Called beside `show`, with why nothing goes on; empty where something does."""
+
     def end(self) -> None:
         """Called once, whatever happened."""
+
+
+class Notes(Nothing):
+    """No progress, and a line where a person should know why there is none: at the second look, then each minute."""
+
+    def __init__(self, out: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._out = out
+        self._clock = clock
+        self._looks = 0
+        self._due = 0.0
+
+    def note(self, text: str) -> None:
+        if not text:
+            self._looks = 0
+            return
+        self._looks += 1
+        if self._looks < 2 or (self._looks > 2 and self._clock() < self._due):
+            return
+        self._due = self._clock() + _EVERY_SECONDS
+        self._out.write(text + "\n")
+        self._out.flush()
 
 
 class RewrittenLine(Nothing):
@@ -95,4 +140,4 @@ def choose(wanted: bool | None) -> Nothing:
             return Widget(ipywidgets, display)
         except ImportError:
             return RewrittenLine(sys.stdout)
-    return RewrittenLine(sys.stderr) if wanted or sys.stderr.isatty() else Nothing()
+    return RewrittenLine(sys.stderr) if wanted or sys.stderr.isatty() else Notes(sys.stderr)

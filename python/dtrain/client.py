@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import os
 import secrets
@@ -239,7 +240,7 @@ class Client:
 
     def trials_df(self, selection: Selection = "last", *, states: Sequence[str] = ()) -> pandas.DataFrame:
         """`trials` as a data frame: a row for each, with a column for each parameter, by its path, what it came to, and
-        then its other fields.
+        then its other fields. Where a path is a field's name, `parameters.` stands before it.
 
         >>> client.trials_df().groupby("optimizer.lr").best_val_loss.mean()
         """
@@ -323,7 +324,8 @@ class Client:
 
     def metrics_df(self, selection: Selection = "last", *, metrics: Sequence[str] = (),
                    all_attempts: bool = False) -> pandas.DataFrame:
-        """`metrics` as a data frame. The trial's parameters are the last columns, by their paths.
+        """`metrics` as a data frame. The trial's parameters are the last columns, by their paths; where another
+        column has that name, `parameters.` stands before it.
 
         >>> frame = client.metrics_df("last", metrics=["val_loss"])
         >>> frame.pivot_table(index="step", columns="optimizer.lr", values="val_loss").plot()
@@ -522,7 +524,8 @@ class Client:
         """Waits until an experiment, or a trial, has ended; returns it as it is then.
 
         It shows how far the experiment is: in a notebook as a bar (with ipywidgets) or a line, in a terminal as a line
-        on stderr, elsewhere not; `progress` True or False decides. A coordinator may be away for five minutes.
+        on stderr, elsewhere not; `progress` True or False decides. Where nothing runs, or nobody answers, it says why
+        and since when, on stderr too, unless `progress` is False. A coordinator may be away for five minutes.
         Interrupting ends the waiting and not the experiment.
 
         >>> if not client.wait(submitted).succeeded:
@@ -539,19 +542,24 @@ class Client:
         if selector.trial:
             self.trial(selector.text())  # that it exists
         shown = _progress.choose(progress)
-        answered = time.monotonic()
+        answered, answered_at, ratio = time.monotonic(), _now(), 0.0
         try:
             while True:
                 try:
                     experiment = self._experiment(selector)
-                    shown.show(_progress.line(experiment), experiment.progress_ratio)
+                    ratio = experiment.progress_ratio
+                    shown.show(_progress.line(experiment), ratio)
+                    shown.note(_progress.standstill(experiment))
                     reached = self._reached(experiment, selector, until)
-                    answered = time.monotonic()
+                    answered, answered_at = time.monotonic(), _now()
                     if reached is not None:
                         return reached
                 except (UnreachableError, BusyError):
                     if time.monotonic() - answered > _limits.FOLLOW_PATIENCE_SECONDS:
                         raise
+                    text = _progress.silence(str(selector.experiment), answered_at, _now())
+                    shown.show(text, ratio)
+                    shown.note(text)
                 if deadline is not None and time.monotonic() >= deadline:
                     raise WaitTimeoutError(f"{'trial' if selector.trial else 'experiment'} {selector.text()} "
                                            f"{_NOT_YET[until]} within {timeout:g} s; it goes on")
@@ -609,6 +617,10 @@ class Client:
     def _parameters(self, selector: Selector) -> list[str]:
         request = pb.GetExperimentRequest(experiment=selector.experiment)
         return [one.path for one in self._connection.call("GetExperiment", request).spec.parameters]
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.timezone.utc)
 
 
 def _change_of(name: str, value: Any) -> pb.ChangeRequest:

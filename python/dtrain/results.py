@@ -129,6 +129,10 @@ class Experiment(_Ends, Shown):
     note: str
     paused: bool
     archived: bool
+    paused_why: str = ""
+    """Where the coordinator holds it: what to put right; empty where a person paused it."""
+    waiting: str = ""
+    """Of one that was asked for alone: why nothing of it runs."""
 
     @property
     def id(self) -> str:

@@ -181,6 +181,19 @@ class RowsTest(unittest.TestCase):
         self.assertEqual([str(one) for one in frame["optimizer.lr"]], ["0.1", "nan", "nan"])
         self.assertEqual((str(frame["step"].dtype), str(frame["loss"].dtype)), ("int64", "float64"))
 
+    def test_no_name_of_a_persons_takes_a_column_of_ours_or_of_another_name(self) -> None:
+        paths = ["trial", "step", "loss", "reward", "parameters.trial"]
+        values = {path: f"mine: {path}" for path in paths}
+        pages = [page([(1, 3, 3.0)], [(1, 3, 2.4, {"reward": 7.0, "trial": 8.0, "parameters": 9.0})])]
+        found = list(_tables.rows(12, pages, [], True, {1: values}))
+        self.assertEqual((found[0]["trial"], found[0]["metric.trial"], found[0]["metric.parameters"]), (1, 8.0, 9.0))
+        self.assertEqual(found[0]["parameters"], values)
+        frame = _tables.metrics_frame(found, [], True, paths)
+        self.assertEqual(len(set(frame.columns)), len(frame.columns))
+        self.assertEqual((list(frame["trial"]), list(frame["step"]), list(frame["loss"])), ([1], [3], [3.0]))
+        for path in paths:
+            self.assertEqual(list(frame["parameters." + path]), [values[path]])
+
     def test_a_metric_that_nothing_has_is_refused_at_the_end(self) -> None:
         with self.assertRaisesRegex(UsageError, "there is no metric 'reward' in experiment 12"):
             self.rows([page([(1, 1, 3.0)])])
@@ -193,6 +206,41 @@ class EmptyFrameTest(unittest.TestCase):
                          ["experiment", "trial", "attempt", "step", "superseded", "loss", "optimizer.lr"])
         self.assertEqual(len(frame), 0)
         self.assertIn("optimizer.lr", _tables.trials_frame([], ["optimizer.lr"]).columns)
+
+    def test_a_parameter_called_like_a_field_of_a_trial_has_a_column_beside_it(self) -> None:
+        message = pb.TrialSummary(experiment=12, trial=3, state=model_pb2.TRIAL_PENDING)
+        message.assignments.add(path="state", value=model_pb2.Value(text="mine"))
+        frame = _tables.trials_frame([_convert.trial(message)], ["state"])
+        self.assertEqual((list(frame["state"]), list(frame["parameters.state"])), (["pending"], ["mine"]))
+
+
+class StandstillTest(unittest.TestCase):
+    def experiment(self, waiting: str):
+        return _convert.experiment(pb.ExperimentSummary(experiment=12, state=model_pb2.EXPERIMENT_QUEUED, trials=1,
+                                                        eta_seconds=-1, waiting=waiting))
+
+    def test_the_line_says_why_nothing_runs(self) -> None:
+        self.assertTrue(_progress.line(self.experiment("no worker")).endswith(", does not run: no worker"))
+        self.assertNotIn("does not run", _progress.line(self.experiment("")))
+
+    def test_a_program_without_a_terminal_is_told_at_the_second_look_and_each_minute(self) -> None:
+        now = 0.0
+        out = io.StringIO()
+        notes = _progress.Notes(out, lambda: now)
+        line = _progress.standstill(self.experiment("no worker"))
+        for now in (0.0, 1.0, 2.0, 60.0, 61.5):
+            notes.show("not shown", 0.5)
+            notes.note(line)
+        self.assertEqual(out.getvalue(), "experiment 12 does not run: no worker\n" * 2)
+        notes.note("")
+        notes.note(line)
+        self.assertEqual(out.getvalue().count("\n"), 2)
+
+    def test_silence_is_told_with_since_when_and_in_place_of_what_was_known(self) -> None:
+        answered = datetime.datetime(2023, 11, 14, 22, 13, 20, tzinfo=datetime.timezone.utc)
+        text = _progress.silence("12", answered, answered + datetime.timedelta(seconds=75))
+        self.assertEqual(text, "experiment 12: no answer from the coordinator for 1 min 15 s, since 22:13:20 UTC; "
+                               "trying again, the trials go on")
 
 
 class SelectorTest(unittest.TestCase):

@@ -72,6 +72,44 @@ TEST_F(FollowTest, WaitOutlivesACoordinatorThatRestarts) {
   EXPECT_EQ(Run({"wait", "12"}).code, 0);
 }
 
+TEST_F(FollowTest, WaitSaysOnceInAMinuteWhyNothingRuns) {
+  AddExperiment(12, 1);
+  control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
+    v1::ExperimentSummary& summary = *world.experiments[12].found.mutable_summary();
+    summary.set_waiting("no worker is connected");
+    if (method == "ListExperiments" && count == 6) FinishAll(world, 12);
+    return grpc::Status::OK;
+  });
+  const Ran ran = Run({"wait", "12"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(ran.err, "experiment 12 does not run: no worker is connected.\n");
+}
+
+TEST_F(FollowTest, WaitSaysSinceWhenNobodyAnswersAndWhenSomebodyDoesAgain) {
+  AddExperiment(12, 1);
+  control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
+    const bool away = method == "ListExperiments" && count >= 2 && count <= 5;
+    if (method == "ListExperiments" && count == 7) FinishAll(world, 12);
+    return away ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "restarting") : grpc::Status::OK;
+  });
+  const Ran ran = Run({"wait", "12"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_TRUE(Has(ran.err, "No answer from the coordinator for ")) << ran.err;
+  EXPECT_TRUE(Has(ran.err, ", since ")) << ran.err;
+  EXPECT_TRUE(Has(ran.err, "The coordinator answers again.\n")) << ran.err;
+}
+
+TEST_F(FollowTest, FollowSaysWhyNothingRuns) {
+  AddExperiment(12, 1);
+  control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
+    world.experiments[12].found.mutable_summary()->set_waiting("no worker is connected");
+    if (method == "ListExperiments" && count == 5) FinishAll(world, 12);
+    return grpc::Status::OK;
+  });
+  EXPECT_TRUE(Has(Run({"follow", "12"}).out, "12 does not run: no worker is connected"));
+}
+
 TEST_F(FollowTest, CtrlCDetachesAndSaysHowToCancel) {
   AddExperiment(12, 1);
   control_.OnCall([this](std::string_view method, int count, FakeControl::World&) {

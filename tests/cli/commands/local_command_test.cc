@@ -56,6 +56,71 @@ TEST_F(LocalCommandTest, UpIsAContextThatCommandsUseUntilDown) {
   EXPECT_EQ(RunAsWritten({"context", "list", "-o", "name"}).out, "");
 }
 
+TEST_F(LocalCommandTest, AWorkerThatIsHeldBackIsConnectedAndUpSaysHowToUndoIt) {
+  control_.Edit([](FakeControl::World& world) {
+    world.workers[0].set_state("drained");
+    world.workers[0].set_mark("drained by ann: new disk");
+    world.workers[1].set_state("quarantined");
+    world.workers[1].set_mark("quarantined: 3 trainers crashed here");
+  });
+  const Ran up = RunAsWritten({"up", "--slots", "2"});
+  EXPECT_EQ(up.code, 0) << up.err;
+  EXPECT_TRUE(Has(up.err,
+                  "local/cpu:0 takes no trial, it is drained by ann: new disk; 'dtctl "
+                  "worker undrain local/cpu:0' lets it"))
+      << up.err;
+  EXPECT_TRUE(Has(up.err, "local/cpu:1 takes no trial, it is quarantined: 3 trainers")) << up.err;
+}
+
+TEST_F(LocalCommandTest, ASecondUpSaysWhereAPageIsThatHadToMove) {
+  ASSERT_EQ(RunAsWritten({"up", "--slots", "2"}).code, 0);
+  ASSERT_EQ(RunAsWritten({"down"}).code, 0);
+  folder_.Write(
+      "state/dtrain/local/last-addresses.json",
+      absl::StrCat("{\"grpc\": \"", control_.address(), "\", \"http\": \"127.0.0.1:19\"}"));
+  const Ran up = RunAsWritten({"up"});
+  EXPECT_TRUE(Has(up.err,
+                  "the page is at http://127.0.0.1:18/ now: another program has "
+                  "http://127.0.0.1:19/, where it was before"))
+      << up.err;
+}
+
+TEST_F(LocalCommandTest, AFileWhoseDataAreNotThereIsValidAndItsDataAreNamed) {
+  ASSERT_EQ(RunAsWritten({"up", "--slots", "2"}).code, 0);
+  const std::string file = folder_.Write("one.yaml",
+                                         "version: 1\nname: one\nparameters: {data.train: "
+                                         "[\"a/t*.bin\", \"b/t*.bin\"]}\n"
+                                         "data: {val: \"a/v*.bin\"}\n"
+                                         "train: {seq_len: 64, max_steps: 10}\n");
+  folder_.Write("state/dtrain/local/data/a/t1.bin", "");
+  folder_.Write("state/dtrain/local/data/a/v1.bin", "");
+  const Ran missing = RunAsWritten({"validate", file});
+  EXPECT_EQ(missing.code, 0) << missing.err;
+  EXPECT_TRUE(Has(missing.err, "data.train 'b/t*.bin' matches no file")) << missing.err;
+  folder_.Write("state/dtrain/local/data/b/t1.bin", "");
+  EXPECT_FALSE(Has(RunAsWritten({"validate", file}).err, "matches no file"));
+}
+
+TEST_F(LocalCommandTest, ACheckpointThatIsNoLongerInItsFolderIsSaidToBeGone) {
+  AddExperiment(12, 1);
+  control_.Edit([](FakeControl::World& world) {
+    for (const char* path : {"12/1/a1/step-100", "12/1/a1/step-200"}) {
+      v1::CheckpointSummary& one = world.experiments[12].checkpoints.emplace_back();
+      one.set_experiment(12);
+      one.set_trial(1);
+      one.set_attempt(1);
+      one.mutable_checkpoint()->set_path(path);
+      one.add_seen_by("local/cpu:0");
+    }
+  });
+  ASSERT_EQ(RunAsWritten({"up", "--slots", "2"}).code, 0);
+  folder_.Write("state/dtrain/local/storage/12/1/a1/step-200/model", "");
+  const std::string table = RunAsWritten({"get", "checkpoints"}).out;
+  EXPECT_TRUE(Has(table, "nobody: it is gone")) << table;
+  EXPECT_TRUE(Has(table, "local/cpu:0")) << table;
+  EXPECT_EQ(RunAsWritten({"get", "checkpoints", "-o", "name"}).out, "12/1/a1/step-200\n");
+}
+
 TEST_F(LocalCommandTest, AnotherCurrentContextStaysWhatItIs) {
   ASSERT_EQ(RunAsWritten({"context", "add", "lab", "--address", "127.0.0.1:9"}).code, 0);
   const Ran up = RunAsWritten({"up", "--slots", "2"});

@@ -35,6 +35,15 @@ TEST_F(SubmitTest, OneCallCarriesTheCheckedSpecificationAndTheText) {
       << "dtctl has shown them: they are of clients whose file the coordinator reads";
 }
 
+TEST_F(SubmitTest, ItSaysWhereTheExperimentsPageIs) {
+  control_.Edit([](FakeControl::World& world) { world.status.set_http_address("127.0.0.1:7601"); });
+  const Ran ran = Run({"submit", "-"});
+  EXPECT_TRUE(Has(ran.err, "Its page is http://127.0.0.1:7601/#/experiments/1\n")) << ran.err;
+  EXPECT_TRUE(Has(Run({"submit", "-", "-o", "json"}).out,
+                  "\"page\": \"http://127.0.0.1:7601/#/experiments/2\""));
+  EXPECT_EQ(Run({"submit", "-", "--id-only"}).err, "");
+}
+
 TEST_F(SubmitTest, AnUnansweredSubmitIsSentAgainWithTheSameRequestId) {
   control_.OnCall([](std::string_view method, int count, FakeControl::World&) {
     const bool lost = method == "Submit" && count <= 2;

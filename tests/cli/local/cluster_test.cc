@@ -6,11 +6,14 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "common/net/listen.h"
 #include "gtest/gtest.h"
 #include "tests/cli/local/pause.h"
 #include "tests/testing/await.h"
@@ -44,6 +47,7 @@ class ClusterTest : public ::testing::Test {
     options_.state_home = folder_ / "state";
     options_.programs = folder_ / "bin";
     options_.cores = 4;
+    options_.grpc_port = options_.http_port = 0;
   }
   void TearDown() override {
     LocalCluster cluster = Open();
@@ -95,6 +99,78 @@ TEST_F(ClusterTest, WhatDiedIsStartedAgainAtTheAddressThatWorkersKnow) {
   ASSERT_TRUE(cluster.Up(Pause).ok());
   EXPECT_EQ(cluster.started(), (Workers{"dtcoord", "cpu:1"}));
   EXPECT_NE(File("logs/dtcoord.log").find("--listen 127.0.0.1:17"), std::string::npos);
+}
+
+// A coordinator that says where it was told to listen.
+class AddressesTest : public ClusterTest {
+ protected:
+  void SetUp() override {
+    ClusterTest::SetUp();
+    folder_.Write("bin/dtcoord",
+                  "#!/bin/sh\nlisten=$2\nhttp=$4\n"
+                  "while [ \"$1\" != --addresses-file ]; do shift; done\n"
+                  "echo \"{\\\"grpc\\\": \\\"$listen\\\", \\\"http\\\": \\\"$http\\\"}\" >$2.new\n"
+                  "mv $2.new $2\nexec sleep 300\n");
+  }
+  static Listening Taken() { return *Listen("", "127.0.0.1:0"); }
+  static int PortOf(const Listening& taken) {
+    return std::stoi(taken.address.substr(taken.address.rfind(':') + 1));
+  }
+  // Ports that nothing listens at now.
+  static std::pair<int, int> FreePorts() {
+    const Listening one = Taken();
+    const Listening other = Taken();
+    return {PortOf(one), PortOf(other)};
+  }
+};
+
+TEST_F(AddressesTest, TheUsualPortsAreTakenAndStayForEveryUpThatFollows) {
+  std::tie(options_.grpc_port, options_.http_port) = FreePorts();
+  const std::string grpc = absl::StrCat("127.0.0.1:", options_.grpc_port);
+  const std::string http = absl::StrCat("127.0.0.1:", options_.http_port);
+  {
+    LocalCluster cluster = Open();
+    ASSERT_TRUE(cluster.Up(Pause).ok());
+    EXPECT_EQ(cluster.addresses().grpc, grpc);
+    EXPECT_EQ(cluster.addresses().http, http);
+    ASSERT_TRUE(cluster.Down(Pause).ok());
+  }
+  options_.grpc_port = options_.http_port = 0;
+  LocalCluster again = Open();
+  ASSERT_TRUE(again.Up(Pause).ok());
+  EXPECT_EQ(again.addresses().grpc, grpc);
+  EXPECT_EQ(again.addresses().http, http);
+  EXPECT_TRUE(again.moved().empty());
+}
+
+TEST_F(AddressesTest, ACoordinatorThatWasKilledComesBackWhereItWas) {
+  std::tie(options_.grpc_port, options_.http_port) = FreePorts();
+  std::string http;
+  {
+    LocalCluster cluster = Open();
+    ASSERT_TRUE(cluster.Up(Pause).ok());
+    http = cluster.addresses().http;
+  }
+  Kill("dtcoord");
+  options_.http_port = 0;
+  LocalCluster again = Open();
+  ASSERT_TRUE(again.Up(Pause).ok());
+  EXPECT_EQ(again.addresses().http, http);
+}
+
+TEST_F(AddressesTest, PortsThatAnotherProgramHasAreLeftToItAndTheMoveIsSaid) {
+  const Listening taken = Taken();
+  options_.http_port = PortOf(taken);
+  LocalCluster cluster = Open();
+  ASSERT_TRUE(cluster.Up(Pause).ok());
+  EXPECT_NE(cluster.addresses().http, taken.address);
+  EXPECT_TRUE(cluster.moved().empty()) << "it was never elsewhere";
+  ASSERT_TRUE(cluster.Down(Pause).ok());
+  folder_.Write("state/local/last-addresses.json",
+                absl::StrCat(R"({"grpc": "127.0.0.1:1", "http": ")", taken.address, "\"}"));
+  ASSERT_TRUE(cluster.Up(Pause).ok());
+  ASSERT_FALSE(cluster.moved().empty());
+  EXPECT_NE(cluster.moved()[0].find(taken.address), std::string::npos) << cluster.moved()[0];
 }
 
 TEST_F(ClusterTest, WithTokensWorkersGetOneAndItStaysSoUntilItIsPurged) {

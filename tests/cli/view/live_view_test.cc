@@ -181,7 +181,7 @@ TEST(LiveViewTest, ResultsAreSortedByTheMetricAndEndWithCommands) {
   Results results;
   results.state = HalfWay();
   results.state.trials[0].set_val_loss(2.48);  // the newest is not the best
-  results.page_address = "127.0.0.1:7601";
+  results.page = "http://127.0.0.1:7601/#/experiments/12";
   results.best_checkpoint.emplace();
   results.best_checkpoint->mutable_checkpoint()->set_path("12/1/a1/step-200");
   results.best_checkpoint->mutable_checkpoint()->set_loss(2.43);
@@ -207,7 +207,7 @@ Look further:
   dtctl metrics 12 > metrics.csv              every logged step
   dtctl report 12 -o report.html              tables and figures, one file
   dtctl logs 12/1                             what the trainer printed
-  http://127.0.0.1:7601/                      the page: all of it in a browser
+  http://127.0.0.1:7601/#/experiments/12      the page: all of it in a browser
 )");
 }
 

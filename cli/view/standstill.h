@@ -1,0 +1,36 @@
+// standstill.h: when a waiting command says why nothing runs: soon, then each minute.
+//
+// Role:  pure: the time comes with each look.
+// Tests: tests/cli/view/standstill_test.cc
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace dt::cli {
+
+class Standstill {
+ public:
+  // What a look at the coordinator found: `why` nothing runs, "": something does. Returns whether
+  // to say so now. The first look alone is no news: a trial that was just submitted may be about to
+  // start.
+  bool IsDue(const std::string& why, int64_t now_wall_ms) {
+    if (why.empty()) {
+      looks_ = 0;
+      return false;
+    }
+    if (++looks_ < kLooks) return false;
+    if (looks_ > kLooks && now_wall_ms < due_wall_ms_) return false;
+    looks_ = kLooks + 1;
+    due_wall_ms_ = now_wall_ms + kEveryMs;
+    return true;
+  }
+
+ private:
+  static constexpr int kLooks = 2;
+  static constexpr int64_t kEveryMs = 60'000;
+  int looks_ = 0;
+  int64_t due_wall_ms_ = 0;
+};
+
+}  // namespace dt::cli
