@@ -210,9 +210,9 @@ Outcome TryPlace(Turn& turn, TrialId id, const Shape& shape) {
   // What it waits for is the least that will do.
   const Wish wish{id, AtSize(shape, shape.least()), StorageOf(resume)};
   const int32_t left = SlotsLeft(turn.state, GetExperiment(turn.durable(), id.experiment));
-  const Decision decision = AwayFromCrash(
-      turn.state, id, pool, wish.storage_id,
-      PlaceApart(turn.live(), pool, {shape, wish.storage_id, left}, turn.now.steady));
+  const Decision decision =
+      AwayFromCrash(turn.state, id, pool, wish.storage_id,
+                    PlaceApart(turn.live(), pool, {shape, wish.storage_id, left}, turn.now.steady));
   switch (decision.verdict) {
     case Verdict::kPlaced:
       if (WaitsForMore(turn.state, wish, shape, decision.gang.size())) return Outcome::kHolds;
