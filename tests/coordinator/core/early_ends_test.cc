@@ -9,7 +9,7 @@
 namespace dt {
 namespace {
 
-constexpr char kMissing[] =
+constexpr char kNoModule[] =
     "the program exited with status 1; its last line: ModuleNotFoundError: No module named 'torch'";
 
 class EarlyEndsTest : public CoreTest {
@@ -38,7 +38,7 @@ class EarlyEndsTest : public CoreTest {
     SendItems(worker, {item});
     Leave(worker);
   }
-  void Crash(const std::string& worker, const std::string& message = kMissing) {
+  void Crash(const std::string& worker, const std::string& message = kNoModule) {
     ASSERT_TRUE(Has(worker)) << worker;
     Begin(worker);
     End(worker, message);
@@ -65,7 +65,7 @@ TEST_F(EarlyEndsTest, TheSameErrorOnTwoWorkersIsNotTriedAgain) {
   Crash("b");
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FAILED);
   EXPECT_EQ(AttemptsOf(id), 2u);
-  EXPECT_EQ(TrialOf(id).message, absl::StrCat(kMissing,
+  EXPECT_EQ(TrialOf(id).message, absl::StrCat(kNoModule,
                                               "; it ended so 2 times within seconds, before any "
                                               "report, and is not tried again"));
 }
@@ -110,11 +110,11 @@ TEST_F(EarlyEndsTest, WhatReportsRunsForLongOrIsKilledFromOutsideIsRetriedAsBefo
   const ExperimentId experiment = Submit(Program(3, 2));
   Begin("a");
   SendItems("a", {Evaluation("a", 5, 2.0)});
-  End("a", kMissing);
+  End("a", kNoModule);
   EXPECT_FALSE(TrialOf({experiment, 1}).attempts[0].early);
   Begin("a");
   Advance(limits::kEarlyEnd + absl::Seconds(1));
-  End("a", kMissing);
+  End("a", kNoModule);
   Begin("a");
   End("a", "the program was ended by signal 9 (SIGKILL)");
   for (const Trial& trial : GetExperiment(state_.durable, experiment).trials) {
