@@ -18,7 +18,7 @@ namespace {
 const Constraint kCpu{DeviceKind::kCpu, false, {}, {}};
 
 // Hosts of the given sizes, "h0", "h1", …, all free, each with its own storage "s0", "s1", ….
-SlotPool Fleet(const std::vector<int>& hosts) {
+SlotPool PoolOfHosts(const std::vector<int>& hosts) {
   SlotPool pool;
   WorkerIndex index = 0;
   for (size_t host = 0; host < hosts.size(); ++host) {
@@ -32,19 +32,19 @@ SlotPool Fleet(const std::vector<int>& hosts) {
 }
 
 TEST(PlacementTest, TakesTheHostThatIsLeftWithTheLeast) {
-  const SlotPool pool = Fleet({4, 2, 3});
+  const SlotPool pool = PoolOfHosts({4, 2, 3});
   EXPECT_EQ(Place(pool, {{kCpu, 2}, ""}).gang, (std::vector<WorkerIndex>{4, 5}));
   EXPECT_EQ(Place(pool, {{kCpu, 3}, ""}).gang, (std::vector<WorkerIndex>{6, 7, 8}));
 }
 
 TEST(PlacementTest, SpreadsOverTheFewestHostsWhenNoneIsLargeEnough) {
-  const SlotPool pool = Fleet({2, 4, 2, 1});
+  const SlotPool pool = PoolOfHosts({2, 4, 2, 1});
   // Four of h1, and the one that is left from the smallest host that has it.
   EXPECT_EQ(Place(pool, {{kCpu, 5}, ""}).gang, (std::vector<WorkerIndex>{2, 3, 4, 5, 8}));
 }
 
 TEST(PlacementTest, PutsRankZeroWhereTheStorageIsSeen) {
-  const SlotPool pool = Fleet({1, 4, 2});
+  const SlotPool pool = PoolOfHosts({1, 4, 2});
   const Decision decision = Place(pool, {{kCpu, 3}, "s2"});
   ASSERT_EQ(decision.verdict, Verdict::kPlaced);
   EXPECT_EQ(decision.gang[0], 5u);
@@ -66,7 +66,7 @@ Demand SharingLayers(int32_t slots, int32_t together, const std::string& storage
 }
 
 TEST(PlacementTest, RanksThatShareLayersAreOnOneHostEach) {
-  const SlotPool pool = Fleet({3, 3, 1});
+  const SlotPool pool = PoolOfHosts({3, 3, 1});
   const Decision decision = Place(pool, SharingLayers(4, 2));
   EXPECT_EQ(decision.gang, (std::vector<WorkerIndex>{0, 1, 3, 4}));
   EXPECT_EQ(decision.reason,
@@ -74,12 +74,12 @@ TEST(PlacementTest, RanksThatShareLayersAreOnOneHostEach) {
             "one of them");
   EXPECT_EQ(Place(pool, SharingLayers(2, 2)).reason, "2 cpu slots on 1 host");
   // More hosts than it would take with groups over two of them.
-  EXPECT_EQ(Place(Fleet({5, 3, 2}), SharingLayers(8, 2)).gang,
+  EXPECT_EQ(Place(PoolOfHosts({5, 3, 2}), SharingLayers(8, 2)).gang,
             (std::vector<WorkerIndex>{0, 1, 2, 3, 5, 6, 8, 9}));
 }
 
 TEST(PlacementTest, RanksThatShareLayersStartOnSeveralHostsWhereThatIsAllThereIsAndSayIt) {
-  const Decision decision = Place(Fleet({3, 1, 1}), SharingLayers(4, 2));
+  const Decision decision = Place(PoolOfHosts({3, 1, 1}), SharingLayers(4, 2));
   ASSERT_EQ(decision.verdict, Verdict::kPlaced);
   EXPECT_EQ(decision.torn, 1u);
   EXPECT_EQ(decision.reason,
@@ -88,16 +88,16 @@ TEST(PlacementTest, RanksThatShareLayersStartOnSeveralHostsWhereThatIsAllThereIs
 }
 
 TEST(PlacementTest, RanksThatShareLayersBeginWhereTheCheckpointIsIfItsHostHasRoomForThem) {
-  EXPECT_EQ(Place(Fleet({4, 2, 3}), SharingLayers(4, 2, "s1")).gang,
+  EXPECT_EQ(Place(PoolOfHosts({4, 2, 3}), SharingLayers(4, 2, "s1")).gang,
             (std::vector<WorkerIndex>{4, 5, 6, 7}));
   // The only slot that sees it has no second beside it.
-  const Decision torn = Place(Fleet({4, 1, 3}), SharingLayers(4, 2, "s1"));
+  const Decision torn = Place(PoolOfHosts({4, 1, 3}), SharingLayers(4, 2, "s1"));
   EXPECT_EQ(torn.gang[0], 4u);
   EXPECT_EQ(torn.torn, 1u);
 }
 
 TEST(PlacementTest, SaysWhatIsMissing) {
-  SlotPool pool = Fleet({2});
+  SlotPool pool = PoolOfHosts({2});
   pool.SetUse(0, SlotUse::kBusy);
   EXPECT_EQ(Place(pool, {{kCpu, 4}, ""}).verdict, Verdict::kNeverFits);
   EXPECT_EQ(Place(pool, {{kCpu, 4}, ""}).reason,
