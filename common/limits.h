@@ -30,8 +30,8 @@ inline constexpr absl::Duration kPrepareTimeout = absl::Minutes(10);
 // of a large model take minutes; evaluation and checkpoints count as progress.
 inline constexpr absl::Duration kHangFloor = absl::Minutes(10);
 // The same once its own steps have shown how long one takes, and while no rank says that it does
-// something longer: as long as a lease, in which a busy host comes back too.
-inline constexpr absl::Duration kHangLeast = absl::Seconds(10);
+// something longer. Longer than a lease, so that a host that died is lost and not hung.
+inline constexpr absl::Duration kHangLeast = absl::Seconds(12);
 // A worker whose gang goes on stepping is alive, though the coordinator hears nothing from it: for
 // so long at most, since nobody could stop it.
 inline constexpr absl::Duration kGangLease = absl::Minutes(5);

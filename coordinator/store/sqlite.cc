@@ -2,8 +2,10 @@
 #include "coordinator/store/sqlite.h"
 
 #include <sqlite3.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
-#include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <initializer_list>
 #include <system_error>
@@ -18,6 +20,22 @@
 namespace dt {
 namespace {
 
+// Returns whether the file or its log is as large as this process may make one. SQLite tells a full
+// disk apart, and no limit on the size of a file.
+bool IsAtSizeLimit(const std::string& path) {
+  constexpr uint64_t kOneWrite = 64 << 10;  // a page and what is written beside it
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+  for (const char* suffix : {"", "-wal"}) {
+    struct stat found {};
+    if (stat((path + suffix).c_str(), &found) == 0 &&
+        static_cast<uint64_t>(found.st_size) + kOneWrite > limit.rlim_cur) {
+      return true;
+    }
+  }
+  return false;
+}
+
 absl::Status MakeError(sqlite3* handle, const std::string& path, std::string_view doing) {
   const int code = handle == nullptr ? SQLITE_NOMEM : sqlite3_errcode(handle);
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
@@ -28,8 +46,7 @@ absl::Status MakeError(sqlite3* handle, const std::string& path, std::string_vie
                    handle == nullptr ? "no memory" : sqlite3_errmsg(handle), " (SQLite ",
                    handle == nullptr ? code : sqlite3_extended_errcode(handle), ")");
   if (code == SQLITE_FULL) return absl::ResourceExhaustedError(message);
-  // The system's reason: SQLite knows a full disk, and no limit on the size of a file.
-  if (handle != nullptr && sqlite3_system_errno(handle) == EFBIG) {
+  if (code == SQLITE_IOERR && IsAtSizeLimit(path)) {
     return absl::ResourceExhaustedError(
         absl::StrCat(message,
                      ": the file may not be larger: raise the limit (ulimit -f, "
