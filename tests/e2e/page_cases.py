@@ -311,7 +311,6 @@ def learns(page):
     page.until(f"{loss} < 0.9 * {first}", "the loss falls")
     page.expect("document.querySelector('main').textContent.includes('LibTorch')")
     written = "document.querySelector('main pre.foreign')?.textContent ?? ''"
-    page.until(f"({written}).startsWith('The ')", "a sample")
-    page.expect(f"({written}).length > 10")
+    page.until(f"({written}).startsWith('The ') && ({written}).length > 10", "a sample")
     page.shot("learns")
     page.expect_no_errors()

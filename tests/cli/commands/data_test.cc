@@ -138,10 +138,11 @@ TEST_F(DataCommandTest, EncodesWithTheVocabularyThatItIsGiven) {
 
 TEST_F(DataCommandTest, DrawsABarOnlyOnATerminal) {
   const std::string text = folder_.Write("a.txt", "hello");
-  EXPECT_EQ(Run({"--output", folder_ / "plain", "--tokenizer", "byte", text}), 0);
+  EXPECT_EQ(
+      Run({"--output", folder_ / "plain", "--tokenizer", "byte", "--val-fraction", "0", text}), 0);
   EXPECT_EQ(err_.str().find('\r'), std::string::npos);
   tty_ = true;
-  EXPECT_EQ(Run({"--output", folder_ / "tty", text}), 0);
+  EXPECT_EQ(Run({"--output", folder_ / "tty", "--val-fraction", "0", text}), 0);
   EXPECT_NE(err_.str().find("[####"), std::string::npos);
 }
 

@@ -317,6 +317,8 @@ class HostileNamesTest : public MetricsTest {
     v1::SubmitRequest request = Grid("a");
     request.mutable_spec()->set_name(text);
     request.mutable_spec()->clear_parameters();
+    request.mutable_spec()->mutable_base()->clear_data();
+    request.mutable_spec()->mutable_base()->mutable_train()->clear_max_steps();
     request.mutable_spec()->mutable_base()->add_command("true");
     for (const std::string& path : paths) {
       v1::Parameter& parameter = *request.mutable_spec()->add_parameters();
@@ -325,6 +327,8 @@ class HostileNamesTest : public MetricsTest {
     }
     Call(1, request);
     TurnOk();
+    ASSERT_FALSE(publisher_.replies.empty());
+    ASSERT_TRUE(publisher_.replies.back().status.ok()) << publisher_.replies.back().status;
     Run(Token());
     Hold(Token(), v1::AttemptStatus::TRAINING);
     Show();
