@@ -296,7 +296,6 @@ TEST_F(MarkingTest, ATryThatFailsWhereNobodyElseGetsOnIsPaidByItsTrial) {
 TEST_F(MarkingTest, TheLastWorkerThatCanWorkIsNeverQuarantined) {
   OneGoodOneBad();
   CrashThrice();
-  GoodGetsOn();
   Train({"good"});
   ASSERT_TRUE(Mark("good", true).ok());
   SendItems("good", {Checkpoint("good", 10)});
