@@ -29,6 +29,26 @@ inline constexpr absl::Duration kPrepareTimeout = absl::Minutes(10);
 // A running gang without a step for the larger of this and 20 × its longest step is hung. CPU steps
 // of a large model take minutes; evaluation and checkpoints count as progress.
 inline constexpr absl::Duration kHangFloor = absl::Minutes(10);
+// The same once its own steps have shown how long one takes, and while no rank says that it does
+// something longer: as long as a lease, in which a busy host comes back too.
+inline constexpr absl::Duration kHangLeast = absl::Seconds(10);
+// A worker whose gang goes on stepping is alive, though the coordinator hears nothing from it: for
+// so long at most, since nobody could stop it.
+inline constexpr absl::Duration kGangLease = absl::Minutes(5);
+// A stream that closed while a peer's collective failed is waited for so long: a connection that
+// broke for a moment is there again after kReconnectFirst.
+inline constexpr absl::Duration kEvidenceGrace = absl::Milliseconds(500);
+// Two hosts that did not reach each other are kept apart for so long where others are free, then
+// tried again; so many pairs are remembered, and of a gang on more hosts nobody knows which it was.
+inline constexpr absl::Duration kApart = absl::Minutes(10);
+inline constexpr size_t kApartPairs = 1024;
+inline constexpr size_t kApartHosts = 8;
+// A choice of slots without both of a pair is tried with one host less, then another, so deep.
+inline constexpr int kApartTries = 3;
+// Without a word in the file about checkpoints the first of an attempt comes after this, and after
+// lost attempts the next ones as often as losses and the cost of saving say, from kSaveLeast on.
+inline constexpr absl::Duration kSaveFirst = absl::Seconds(10);
+inline constexpr absl::Duration kSaveLeast = absl::Seconds(1);
 // Reconnect backoff of a worker: first try soon, never a herd.
 inline constexpr absl::Duration kReconnectFirst = absl::Milliseconds(200);
 inline constexpr absl::Duration kReconnectMax = absl::Seconds(5);

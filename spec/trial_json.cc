@@ -45,8 +45,12 @@ ordered_json JsonOf(const Field& field, const v1::Spec& spec) {
   const bool time = field.type == FieldType::kEvery || field.type == FieldType::kDuration;
   if (time && value.has_text()) {
     const double seconds = internal::DurationSeconds(value.text()).value_or(0);
-    return field.type == FieldType::kEvery ? ordered_json{{"seconds", seconds}}
-                                           : ordered_json(seconds);
+    if (field.type != FieldType::kEvery) return seconds;
+    ordered_json every = {{"seconds", seconds}};
+    // A coordinator's, which no file has.
+    const double first = spec.checkpoint().every().first_seconds();
+    if (field.path == "checkpoint.every" && first > 0) every["first_seconds"] = first;
+    return every;
   }
   if (field.type == FieldType::kEvery) return {{"steps", value.integer()}};
   return JsonOf(value);

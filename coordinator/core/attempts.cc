@@ -12,6 +12,7 @@
 #include "common/limits.h"
 #include "common/mutant.h"
 #include "common/text.h"
+#include "coordinator/core/apart.h"
 #include "coordinator/core/claims.h"
 #include "coordinator/core/early_ends.h"
 #include "coordinator/core/noticing.h"
@@ -20,6 +21,7 @@
 #include "coordinator/core/retrying.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/searching.h"
+#include "coordinator/core/silence.h"
 #include "coordinator/core/timers.h"
 #include "coordinator/core/workers.h"
 #include "spec/program.h"
@@ -105,6 +107,7 @@ void LeaveEnded(Turn& turn, LiveAttempt& attempt) {
   DT_CHECK(!IsActive(GetTrial(turn.durable(), attempt.id.trial).state));
   attempt.Enter(Leaving{});
   DisarmAttempt(turn.live(), attempt);
+  ShortenLeases(turn.live(), attempt);
   MarkMembersDue(turn.live(), attempt);
   NoteInactive(turn.state, attempt.id.trial);
   ReleaseGone(turn, attempt);
@@ -132,8 +135,12 @@ void AwaitCause(Turn& turn, LiveAttempt& attempt, v1::Cause told) {
   if (const auto* settling = std::get_if<Settling>(&attempt.phase)) {
     until = saves ? std::max(settling->until, until) : std::min(settling->until, until);
   }
+  if (RankGoneByEvidence(turn.live(), attempt) >= 0) {
+    until = std::min(until, turn.now.steady + limits::kEvidenceGrace);
+  }
   attempt.Enter(Settling{until});
   ArmAttempt(turn.live(), attempt);
+  ShortenLeases(turn.live(), attempt);
 }
 
 // Ranks must train on the same data. They report in any order, so each is held against all others.
@@ -174,17 +181,6 @@ void NotePrepared(Turn& turn, LiveAttempt& attempt, int32_t rank, const v1::Prep
   CompareData(turn, attempt, rank);
 }
 
-// A long evaluation makes no step. Any rank's part counts, as any rank's step does: the others wait
-// for it.
-void NoteEvaluation(LiveAttempt& attempt, RankState& rank, const v1::AttemptStatus& status,
-                    absl::Duration now) {
-  const bool went_on =
-      status.evaluation_parts() > 0 && status.evaluated_parts() != rank.evaluated_parts;
-  rank.evaluated_parts = status.evaluated_parts();
-  rank.evaluation_parts = status.evaluation_parts();
-  if (went_on) NoteProgress(attempt, attempt.step, now);
-}
-
 // A member that has gone quiet may be the cause that its peers' symptom points at.
 const Worker* QuietMember(const LiveState& live, const LiveAttempt& attempt, absl::Duration now) {
   for (const RankState& rank : attempt.ranks) {
@@ -204,18 +200,6 @@ void NoteDoubt(Turn& turn, Worker& worker, const AttemptId& id, const std::strin
   turn.effects.log_lines.push_back(absl::StrCat("worker ", worker.name, ", attempt ", ToString(id),
                                                 ": left out, it cannot be: ", doubt, " (",
                                                 worker.doubted, " from this worker)"));
-}
-
-void NoteProgress(LiveAttempt& attempt, uint64_t step, absl::Duration now) {
-  if (auto* training = std::get_if<Training>(&attempt.phase)) {
-    if (step > attempt.step) {
-      const absl::Duration each =
-          (now - training->last_progress) / static_cast<double>(step - attempt.step);
-      training->longest_step = std::max(training->longest_step, each);
-    }
-    training->last_progress = now;
-  }
-  attempt.step = std::max(attempt.step, step);
 }
 
 void NoteRow(LiveAttempt& attempt, const v1::StepRow& row) {
@@ -245,6 +229,7 @@ void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
   if (alike.has_value()) ending.backoff.reset();
   const std::optional<absl::Duration> backoff = ending.backoff;
   LogEnd(turn, attempt, end, backoff);
+  NoteApart(turn.live(), attempt, recorded, end.cause, turn.now.steady);
   Journal(turn, EndOfAttempt(attempt, trial, ending));
   if (end.cause == v1::CAUSE_FINISHED) turn.live().told.erase(attempt.token);
   if (!backoff.has_value()) {
@@ -306,6 +291,16 @@ void SettleOverdue(Turn& turn, LiveAttempt& attempt) {
             .step = attempt.step});
     return;
   }
+  if (const int32_t gone = RankGoneByEvidence(turn.live(), attempt); gone >= 0) {
+    const Worker& worker = turn.live().workers[attempt.ranks[gone].worker];
+    Settle(turn, attempt,
+           {.rank = gone,
+            .cause = v1::CAUSE_WORKER_LOST,
+            .message = absl::StrCat("the stream of worker ", worker.name,
+                                    " closed, and a collective of its peers failed"),
+            .step = attempt.step});
+    return;
+  }
   if (const Worker* quiet = QuietMember(turn.live(), attempt, turn.now.steady)) {
     // Its lease decides, within limits::kLease; this looks again just after.
     attempt.Enter(
@@ -352,7 +347,11 @@ void TakeStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status) {
     attempt.progress = std::min(status.progress(), 1.0);
   }
   if (worker.rank == 0) attempt.hint = CleanText(status.hint(), limits::kHintBytes);
-  NoteEvaluation(attempt, rank, status, turn.now.steady);
+  rank.tells_pauses = worker.hello.level() >= kTellsPausesLevel;
+  NoteLongWork(attempt, rank, status, turn.now.steady);
+  NoteTogether(turn.live(), attempt, *FindAttempt(turn.durable(), attempt.id), turn.now.steady);
+  // What its steps have shown may be less than what it was given before.
+  if (worker.rank == 0 && attempt.Is<Training>()) ArmAttempt(turn.live(), attempt);
   // Last: unequal data end the attempt.
   if (status.has_prepared()) NotePrepared(turn, attempt, worker.rank, status.prepared());
 }
@@ -456,6 +455,7 @@ void CancelTrial(Turn& turn, TrialId id, const std::string& reason) {
   if (attempt.Is<Cancelling>()) return;
   attempt.Enter(Cancelling{});
   DisarmAttempt(turn.live(), attempt);
+  ShortenLeases(turn.live(), attempt);
   if (!Mutated(Mutant::kCancelUnsent)) MarkMembersDue(turn.live(), attempt);
 }
 

@@ -45,7 +45,6 @@ void CancelTrial(Turn& turn, TrialId id, const std::string& reason);
 void EndEarly(Turn& turn, TrialId id, const std::string& why);
 // The worker told of this attempt what cannot be true; it is left out and counted.
 void NoteDoubt(Turn& turn, Worker& worker, const AttemptId& id, const std::string& doubt);
-void NoteProgress(LiveAttempt& attempt, uint64_t step, absl::Duration now);
 void NoteRow(LiveAttempt& attempt, const v1::StepRow& row);
 
 }  // namespace dt

@@ -21,6 +21,7 @@
 #include "coordinator/core/orders.h"
 #include "coordinator/core/population.h"
 #include "coordinator/core/searching.h"
+#include "coordinator/core/silence.h"
 #include "coordinator/core/timers.h"
 #include "coordinator/core/yielding.h"
 #include "spec/program.h"

@@ -5,6 +5,7 @@
 #include "common/check.h"
 #include "common/limits.h"
 #include "common/notice_limits.h"
+#include "coordinator/core/silence.h"
 #include "spec/program.h"
 
 namespace dt {
@@ -41,8 +42,7 @@ absl::Duration LiveAttempt::Deadline() const {
           [&](const Training& it) {
             // A program need not report anything, and its silence says nothing.
             if (spec::IsProgram(spec)) return held;
-            const absl::Duration hung = std::max(limits::kHangFloor, 20 * it.longest_step);
-            return std::min(held, it.last_progress + hung);
+            return std::min(held, it.last_progress + HangAfter(*this, it));
           },
           [](const Settling& it) { return it.until; },
           [](const Cancelling&) { return absl::InfiniteDuration(); },

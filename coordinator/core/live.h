@@ -76,6 +76,8 @@ struct RankState {
   std::string data_fingerprint;
   std::string end_message;
   uint64_t evaluated_parts = 0, evaluation_parts = 0;  // 0 of 0: not within an evaluation
+  bool pauses = false;                                 // does what may take longer than a step
+  bool tells_pauses = false;                           // its worker is of a version that says so
 };
 
 // What a live attempt is in the middle of, with what bounds it.
@@ -88,6 +90,8 @@ struct Connecting {  // all ranks are prepared
 struct Training {
   absl::Duration last_progress;
   absl::Duration longest_step;
+  absl::Duration longest_gap;  // between two signs of progress; zero: there was none yet
+  absl::Duration last_step = -absl::InfiniteDuration();  // when a later step was told
 };
 struct Settling {  // a symptom was told: its cause may follow until then
   absl::Duration until;
@@ -209,6 +213,9 @@ struct Reservation {
   bool Whole() const { return slots.free() >= static_cast<size_t>(shape.slots); }
 };
 
+// Two hosts, the smaller name first.
+using HostPair = std::pair<std::string, std::string>;
+
 // Why a pending trial is not in its line.
 struct ParkedTrial {
   enum class Why : uint8_t { kBackoff, kStorageAbsent, kStorageBusy };
@@ -281,7 +288,8 @@ struct LiveState {
   bool placement_due = false;
 
   absl::flat_hash_map<AttemptToken, std::unique_ptr<LiveAttempt>> attempts;
-  std::vector<AttemptToken> left;  // of those, the ones that nobody holds any more
+  std::vector<AttemptToken> left;            // of those, the ones that nobody holds any more
+  std::map<HostPair, absl::Duration> apart;  // since when they do not reach each other (apart.h)
   absl::btree_map<ExperimentId, LiveExperiment> experiments;  // that have active trials
   absl::btree_map<int32_t, uint32_t> running;                 // of those, by priority
   std::map<QuotaKey, uint32_t> quota_held;                    // slots, of those that have a quota

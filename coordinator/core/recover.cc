@@ -14,6 +14,7 @@
 #include "coordinator/core/holding.h"
 #include "coordinator/core/marking.h"
 #include "coordinator/core/resolved.h"
+#include "coordinator/core/save_pace.h"
 #include "coordinator/core/schedule.h"
 #include "coordinator/core/standings.h"
 #include "coordinator/core/timers.h"
@@ -63,6 +64,7 @@ void ResumeAttempt(State& state, TrialId id, Instant now) {
   // such as how often it is retried, is as the experiment says.
   absl::StatusOr<v1::Spec> spec = ResolvedForGang(experiment, trial);
   attempt.spec = spec.ok() ? *std::move(spec) : experiment.spec.base();
+  SetSavePace(experiment, trial, number.attempt, attempt.spec);
   // The orders that said so may not have left before the end of the last process.
   attempt.saving = recorded.AskedToStop() && !Mutated(Mutant::kStopForgotten);
   const int64_t trained = std::max<int64_t>(0, now.wall_ms - recorded.running_wall_ms);

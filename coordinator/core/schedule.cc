@@ -8,6 +8,7 @@
 #include "common/check.h"
 #include "common/limits.h"
 #include "common/mutant.h"
+#include "coordinator/core/apart.h"
 #include "coordinator/core/attempts.h"
 #include "coordinator/core/early_ends.h"
 #include "coordinator/core/elastic.h"
@@ -17,6 +18,7 @@
 #include "coordinator/core/pools.h"
 #include "coordinator/core/quotas.h"
 #include "coordinator/core/resolved.h"
+#include "coordinator/core/save_pace.h"
 #include "coordinator/core/searching.h"
 #include "coordinator/core/timers.h"
 #include "coordinator/core/workers.h"
@@ -134,6 +136,7 @@ void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const Resume
     return;
   }
   placed.spec = *std::move(spec);
+  SetSavePace(experiment, trial, number.attempt, placed.spec);
   NoteSize(turn.state, placed);
   ArmAttempt(turn.live(), placed);
 }
@@ -207,8 +210,9 @@ Outcome TryPlace(Turn& turn, TrialId id, const Shape& shape) {
   // What it waits for is the least that will do.
   const Wish wish{id, AtSize(shape, shape.least()), StorageOf(resume)};
   const int32_t left = SlotsLeft(turn.state, GetExperiment(turn.durable(), id.experiment));
-  const Decision decision = AwayFromCrash(turn.state, id, pool, wish.storage_id,
-                                          Place(pool, {shape, wish.storage_id, left}));
+  const Decision decision =
+      AwayFromCrash(turn.state, id, pool, wish.storage_id,
+                    PlaceApart(turn.live(), pool, {shape, wish.storage_id, left}, turn.now.steady));
   switch (decision.verdict) {
     case Verdict::kPlaced:
       if (WaitsForMore(turn.state, wish, shape, decision.gang.size())) return Outcome::kHolds;
@@ -252,7 +256,8 @@ bool StartReserved(Turn& turn) {
   const SlotPool& pool = EnsurePool(live, whole->shape.constraint);
   const ResumePoint resume = ResumeOf(turn.state, id, pool);
   const std::string storage = StorageOf(resume);
-  const Decision decision = PlaceReserved(live, *whole, storage);
+  const Decision decision = KeepApart(live, pool, *whole, {whole->shape, storage},
+                                      PlaceReserved(live, *whole, storage), turn.now.steady);
   if (decision.verdict == Verdict::kPlaced) {
     const std::vector<WorkerIndex> reserved = whole->slots.Members();
     live.reservations.erase(whole);  // first, so that its slots are as others when they are taken

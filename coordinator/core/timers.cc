@@ -82,8 +82,18 @@ void CheckAttempt(Turn& turn, const AttemptId& id) {
 
 void ArmLease(LiveState& live, Worker& worker) {
   live.timers.erase(LeaseTimer(worker));
-  worker.lease_timer = LeaseEnd(live, worker);
+  // A timer in the past would look as if this process had stood still.
+  worker.lease_timer = std::max(LeaseEnd(live, worker), live.event_at);
   live.timers.insert(LeaseTimer(worker));
+}
+
+void ShortenLeases(LiveState& live, const LiveAttempt& attempt) {
+  for (const RankState& rank : attempt.ranks) {
+    if (rank.worker == kNoWorker) continue;
+    Worker& worker = live.workers[rank.worker];
+    if (worker.presence == Presence::kLost) continue;
+    if (LeaseEnd(live, worker) < worker.lease_timer) ArmLease(live, worker);
+  }
 }
 
 void ArmForget(LiveState& live, Worker& worker, absl::Duration now) {

@@ -16,6 +16,8 @@ namespace dt {
 inline constexpr absl::Duration kChooseEvery = absl::Seconds(1);
 
 void FireTimers(Turn& turn);
+// The own leases of members count again, who lived by what their gang did.
+void ShortenLeases(LiveState& live, const LiveAttempt& attempt);
 void ArmLease(LiveState& live, Worker& worker);
 void ArmForget(LiveState& live, Worker& worker, absl::Duration now);
 // Keeps what was acknowledged to the instance that holds the name, for when it comes back.

@@ -12,6 +12,7 @@
 #include "coordinator/core/orders.h"
 #include "coordinator/core/pools.h"
 #include "coordinator/core/schedule.h"
+#include "coordinator/core/silence.h"
 #include "coordinator/core/timers.h"
 
 namespace dt {
@@ -149,7 +150,8 @@ Worker* Join(Turn& turn, ReportReceived& received) {
 
 absl::Duration LeaseEnd(const LiveState& live, const Worker& worker) {
   if (Mutated(Mutant::kLeaseForEver)) return worker.last_heard + absl::Hours(1000);
-  return std::max(worker.last_heard + limits::kLease, live.lease_floor);
+  const absl::Duration own = std::max(worker.last_heard + limits::kLease, live.lease_floor);
+  return std::max(own, AliveByItsGang(worker).value_or(own));
 }
 
 void EndStream(Turn& turn, Worker& worker, absl::Status status) {

@@ -305,7 +305,8 @@ std::vector<Field> ConductFields() {
   return {
       Row("checkpoint.every", kEvery, "60s",
           "Time (60s) or steps (500) between checkpoints; the last step always has one; 0: no "
-          "others but those of keep_best.")
+          "others but those of keep_best. Left out: the first after 10s, and once attempts were "
+          "lost as often as losses and the cost of saving call for.")
           .Range(kEveryMin, kEveryMax),
       Integer("checkpoint.keep_latest", 1, 1000, "1",
               "How many of a trial's newest checkpoints are kept."),

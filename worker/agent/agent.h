@@ -203,6 +203,7 @@ struct LocalAttempt {
   uint64_t evaluated_parts = 0, evaluation_parts = 0;
   double progress = 0;  // that a program told, from 0 to 1
   std::string hint;     // what a person should know of its reports
+  bool pauses = false;
   std::optional<v1::StepRow> latest;
   std::optional<v1::Prepared> prepared;
 };

@@ -119,6 +119,7 @@ void AgentTurn::FillAttempts(v1::WorkerReport& report) const {
     status.set_evaluation_parts(attempt.evaluation_parts);
     status.set_progress(attempt.progress);
     if (attempt.assigned.rank() == 0) status.set_hint(attempt.hint);
+    status.set_pauses(attempt.pauses);
     if (attempt.latest) *status.mutable_latest() = *attempt.latest;
     status.set_rank(attempt.assigned.rank());
     if (attempt.prepared) *status.mutable_prepared() = *attempt.prepared;

@@ -134,6 +134,7 @@ void AgentTurn::TakeFrame(const frames::Progress& frame) {
   attempt->step = std::max(attempt->step, frame.step);
   attempt->evaluation_parts = frame.evaluation_parts;
   attempt->evaluated_parts = std::min(frame.evaluated_parts, frame.evaluation_parts);
+  attempt->pauses = frame.pauses;
   if (frame.share) attempt->progress = std::clamp(*frame.share, 0.0, 1.0);
   if (frame.hint) attempt->hint = CleanText(*frame.hint, limits::kHintBytes);
 }

@@ -135,6 +135,7 @@ struct Progress {
   std::optional<double> share;  // done of the whole, 0 to 1, as a program tells it
   // What a person should know of a program's reports now; "": no longer anything.
   std::optional<std::string> hint;
+  bool pauses = false;  // no step is to be expected before the next of these says so
 };
 // How long the ranks of an axis took for one operation; as v1::NetworkFigure.
 struct NetworkFigure {

@@ -86,6 +86,18 @@ TEST_F(AgentTest, HowFarAnEvaluationIsIsReportedUntilItEnds) {
   EXPECT_EQ(reports_.back().attempts(0).evaluation_parts(), 0u);
 }
 
+TEST_F(AgentTest, ThatATrainerDoesWhatTakesLongIsReportedUntilItEnds) {
+  ReachTraining();
+  for (const bool pauses : {true, false}) {
+    frames::Progress sign{Hex(1), 4};
+    sign.pauses = pauses;
+    Say(sign);
+    Advance(limits::kHeartbeat);
+    DeliverReports();
+    EXPECT_EQ(reports_.back().attempts(0).pauses(), pauses);
+  }
+}
+
 TEST_F(AgentTest, StepsTravelAsOneChunkPerHeartbeat) {
   ReachTraining();
   items_.clear();

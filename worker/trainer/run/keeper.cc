@@ -11,6 +11,7 @@
 #include "common/shares.h"
 #include "common/version.h"
 #include "worker/trainer/device/failure.h"
+#include "worker/trainer/link/long_work.h"
 
 namespace dt::trainer {
 namespace {
@@ -114,7 +115,8 @@ bool CheckpointKeeper::Due(int64_t step) const {
   if (std::binary_search(shares_.begin(), shares_.end(), static_cast<uint64_t>(step))) return true;
   if (begun_) return false;  // time counts from when the one before was durable
   const double waited = std::chrono::duration<double>(Clock::now() - saved_time_).count();
-  return spec.every_seconds > 0 && waited >= spec.every_seconds;
+  const bool first = !newest_ && spec.first_seconds > 0;
+  return spec.every_seconds > 0 && waited >= (first ? spec.first_seconds : spec.every_seconds);
 }
 
 checkpoint::Manifest CheckpointKeeper::Describe(int64_t step, BucketLayout layout) const {
@@ -155,6 +157,7 @@ checkpoint::Manifest CheckpointKeeper::Describe(int64_t step, BucketLayout layou
 
 absl::StatusOr<double> CheckpointKeeper::Save(int64_t step, BucketLayout layout) {
   if (!Writes(step)) return 0.0;
+  const LongWork saves(parts_.conversation, parts_.start.token, step);
   const Clock::time_point before = Clock::now();
   DT_RETURN_IF_ERROR(Settle());
   const checkpoint::Manifest manifest = Describe(step, std::move(layout));
@@ -238,6 +241,7 @@ absl::Status CheckpointKeeper::Tend() {
 }
 
 absl::Status CheckpointKeeper::Finish() {
+  const LongWork writes(parts_.conversation, parts_.start.token, std::max<int64_t>(0, saved_step_));
   DT_RETURN_IF_ERROR(Settle());
   if (!newest_) return absl::OkStatus();  // nothing was written
   parts_.conversation.AwaitRegistered(static_cast<uint64_t>(saved_step_), kRegistrationWait);

@@ -14,6 +14,7 @@
 #include "worker/trainer/device/failure.h"
 #include "worker/trainer/eval/eval.h"
 #include "worker/trainer/link/cause.h"
+#include "worker/trainer/link/long_work.h"
 #include "worker/trainer/parallel/agreement.h"
 #include "worker/trainer/precision/precision.h"
 #include "worker/trainer/run/choose_wire.h"
@@ -150,8 +151,7 @@ frames::End Attempt::Run() {
       (result.code() == kCancelledError || result.code() == kCollectiveError)) {
     const bool intact = device_.Torch().is_cpu() || result.code() == kCancelledError;
     result = CancelledError("stopped at step " + std::to_string(step_));
-    // What is spread, or needs a step that all know of, was saved before all left, or cannot be any
-    // more.
+    // What is spread, or needs a step that all know of, was saved before all left, or is lost.
     if (wish == Wish::kStopAfterCheckpoint && intact && RootSavesAlone()) {
       absl::Status saved = Guarded([&]() -> absl::Status {
         DT_RETURN_IF_ERROR(Save());
@@ -170,8 +170,7 @@ frames::End Attempt::Run() {
   if (result.ok() && step_ < target_steps()) end.message = budget_.Text();
   std::fprintf(stderr, "%s at step %lld%s%s\n", end.cause.c_str(), static_cast<long long>(step_),
                end.message.empty() ? "" : ": ", end.message.c_str());
-  // Before the group ends, which the peers take for a failure, and which may take long: the cause
-  // must not come after its symptom.
+  // Before the group ends, which peers take for a failure: the cause must precede its symptom.
   conversation_.Say(end);
   // Peers would wait for this rank until their timeout.
   if (!result.ok()) members_.mesh->Abort();
@@ -425,6 +424,7 @@ absl::Status Attempt::RollBack(Stepper& stepper, const std::string& why) {
 
 absl::Status Attempt::Evaluate(Stepper& stepper) {
   if (!state_.val_data || evaluated_step_ == step_) return absl::OkStatus();
+  const LongWork evaluates(conversation_, start_.token, step_);
   // A stop within it saves what is evaluated.
   DT_RETURN_IF_ERROR(stepper.CheckFinite());
   const Clock::time_point before = Clock::now();

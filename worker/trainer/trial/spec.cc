@@ -209,7 +209,9 @@ absl::Status CheckValue(const Field& field, const json& value) {
       if (!value.is_object()) return wrong("{\"steps\": n} or {\"seconds\": s}");
       const std::optional<int64_t> steps = IntegerOf(value.value("steps", json(0)));
       const json seconds = value.value("seconds", json(0));
-      if (!steps || *steps < 0 || !(seconds == 0 || number(seconds))) {
+      const json first = value.value("first_seconds", json(0));
+      if (!steps || *steps < 0 || !(seconds == 0 || number(seconds)) ||
+          !(first == 0 || number(first))) {
         return wrong(
             absl::StrCat("{\"steps\": n} or {\"seconds\": s}, s ", spec::RangeText(field)));
       }
@@ -434,6 +436,7 @@ absl::StatusOr<TrialSpec> ParseTrialSpec(const json& spec) {
   const json& every = read.At("checkpoint.every");
   trial.checkpoint.every_steps = *IntegerOf(every.value("steps", json(0)));
   trial.checkpoint.every_seconds = every.value("seconds", 0.0);
+  trial.checkpoint.first_seconds = every.value("first_seconds", 0.0);
   int64_t batch_tokens = 0;
   read("train.global_batch_tokens", batch_tokens);
   DT_RETURN_IF_ERROR(CheckModel(trial.model, trial.train.seq_len));

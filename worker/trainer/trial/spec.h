@@ -105,6 +105,7 @@ struct EvalSpec {
 struct CheckpointSpec {
   int64_t every_steps = 0;   // 0: not by steps
   double every_seconds = 0;  // 0: not by time; neither: only at the end
+  double first_seconds = 0;  // of an attempt's first by time; 0: as the others
   int64_t keep_latest = 0;
   int64_t keep_best = 0;
 };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/worker/trainer/link/fake_conversation.h"
+#include "worker/trainer/link/long_work.h"
 
 namespace dt::trainer {
 namespace {
@@ -36,6 +37,17 @@ TEST_F(MeterTest, SaysAtMostOnceASecondHowMuchIsDoneAndThatItIsOver) {
   EXPECT_EQ(Sign(0).evaluation_parts, 6u);
   EXPECT_EQ(Sign(1).evaluated_parts, 4u);
   EXPECT_EQ(Sign(2).evaluation_parts, 0u);
+}
+
+TEST_F(MeterTest, WorkThatMayTakeLongIsSaidWhenItBeginsAndWhenItEnds) {
+  {
+    const LongWork saves(conversation_, "t", 7);
+    ASSERT_EQ(conversation_.said.size(), 1u);
+    EXPECT_TRUE(Sign(0).pauses);
+    EXPECT_EQ(Sign(0).step, 7u);
+  }
+  ASSERT_EQ(conversation_.said.size(), 2u);
+  EXPECT_FALSE(Sign(1).pauses);
 }
 
 TEST_F(MeterTest, SaysNothingOfAShortEvaluation) {

@@ -159,6 +159,20 @@ TEST_F(KeeperTest, ACheckpointThatFallsDueWhileAnotherIsWrittenWaitsForIt) {
   EXPECT_EQ(Told(), (std::vector<uint64_t>{1, 2}));
 }
 
+TEST_F(KeeperTest, TheFirstOfAnAttemptMayFallDueBeforeTheOthers) {
+  spec_.checkpoint.every_steps = 0;
+  spec_.checkpoint.every_seconds = 3600;
+  const auto others = Keeper(HeldUp());
+  EXPECT_FALSE(others->Due(1));
+  spec_.checkpoint.first_seconds = 1e-9;
+  gate_.Open();
+  const auto keeper = Keeper(HeldUp());
+  EXPECT_TRUE(keeper->Due(1));
+  ASSERT_TRUE(keeper->Save(1, {}).ok());
+  EXPECT_TRUE(keeper->Settle().ok());
+  EXPECT_FALSE(keeper->Due(2));
+}
+
 TEST_F(KeeperTest, NoneFallsDueByTimeWhileOneIsBeingWritten) {
   spec_.checkpoint.every_steps = 0;
   spec_.checkpoint.every_seconds = 1e-9;

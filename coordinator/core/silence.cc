@@ -1,0 +1,87 @@
+#include "coordinator/core/silence.h"
+
+#include <algorithm>
+
+#include "common/limits.h"
+#include "coordinator/core/rank_ends.h"
+#include "spec/program.h"
+
+namespace dt {
+namespace {
+
+// Longer than a step by so much no step is; between two signs of the same kind it may vary less.
+constexpr double kStepsOfSilence = 20;
+constexpr double kGapsOfSilence = 4;
+
+// Whether every rank is within steps, and would say if it were not.
+bool IsWithinSteps(const LiveAttempt& attempt) {
+  return std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [](const RankState& rank) {
+    return rank.tells_pauses && !rank.pauses && rank.evaluation_parts == 0;
+  });
+}
+
+// A step of one rank says nothing of the others where they take a mean now and then alone.
+bool StepTogether(const v1::Spec& spec) {
+  const std::string& strategy = spec.parallel().strategy();
+  return !spec::IsProgram(spec) && strategy != "local_sgd" && strategy != "gossip";
+}
+
+}  // namespace
+
+absl::Duration HangAfter(const LiveAttempt& attempt, const Training& training) {
+  const absl::Duration by_steps = kStepsOfSilence * training.longest_step;
+  const absl::Duration unknown = std::max(limits::kHangFloor, by_steps);
+  const bool known = training.longest_step > absl::ZeroDuration();
+  if (!known || !IsWithinSteps(attempt)) return unknown;
+  return std::min(unknown,
+                  std::max({limits::kHangLeast, by_steps, kGapsOfSilence * training.longest_gap}));
+}
+
+void NoteProgress(LiveAttempt& attempt, uint64_t step, absl::Duration now) {
+  if (auto* training = std::get_if<Training>(&attempt.phase)) {
+    const absl::Duration gap = now - training->last_progress;
+    if (step > attempt.step) {
+      const absl::Duration each = gap / static_cast<double>(step - attempt.step);
+      training->longest_step = std::max(training->longest_step, each);
+      training->last_step = now;
+    }
+    training->longest_gap = std::max(training->longest_gap, gap);
+    training->last_progress = now;
+  }
+  attempt.step = std::max(attempt.step, step);
+}
+
+void NoteLongWork(LiveAttempt& attempt, RankState& rank, const v1::AttemptStatus& status,
+                  absl::Duration now) {
+  const bool went_on =
+      status.evaluation_parts() > 0 && status.evaluated_parts() != rank.evaluated_parts;
+  const bool over = rank.evaluation_parts > 0 && status.evaluation_parts() == 0;
+  const bool turns = rank.pauses != status.pauses();
+  rank.evaluated_parts = status.evaluated_parts();
+  rank.evaluation_parts = status.evaluation_parts();
+  rank.pauses = status.pauses();
+  auto* training = std::get_if<Training>(&attempt.phase);
+  if ((went_on || over || turns) && training != nullptr) training->last_progress = now;
+}
+
+std::optional<absl::Duration> AliveByItsGang(const Worker& worker) {
+  if (worker.attempt == nullptr) return std::nullopt;
+  const LiveAttempt& attempt = *worker.attempt;
+  const auto* training = std::get_if<Training>(&attempt.phase);
+  if (training == nullptr || attempt.saving || attempt.ranks.size() < 2) return std::nullopt;
+  if (!StepTogether(attempt.spec)) return std::nullopt;
+  return std::min(training->last_step + limits::kLease, worker.last_heard + limits::kGangLease);
+}
+
+int32_t RankGoneByEvidence(const LiveState& live, const LiveAttempt& attempt) {
+  if (RankWithEnd(attempt, v1::CAUSE_COLLECTIVE) < 0 || MaySave(attempt)) return -1;
+  for (size_t rank = 0; rank < attempt.ranks.size(); ++rank) {
+    const RankState& state = attempt.ranks[rank];
+    if (state.worker == kNoWorker || state.end != v1::CAUSE_UNSPECIFIED || state.gone) continue;
+    const Worker& worker = live.workers[state.worker];
+    if (worker.stream == 0 && worker.session > 0) return static_cast<int32_t>(rank);
+  }
+  return -1;
+}
+
+}  // namespace dt
