@@ -14,9 +14,11 @@
 namespace dt {
 namespace {
 
-bool HasTrained(const Trial& trial) {
+// Whether an attempt of the trial has begun to train, `now` aside: it may find a wrong token in its
+// first batch.
+bool HasTrained(const Trial& trial, const Attempt* now) {
   return std::any_of(trial.attempts.begin(), trial.attempts.end(),
-                     [](const Attempt& attempt) { return attempt.ran; });
+                     [now](const Attempt& attempt) { return attempt.ran && &attempt != now; });
 }
 
 // Whether trials of it read other data than each other.
@@ -46,9 +48,11 @@ bool HoldsExperiment(const State& state, const LiveAttempt& attempt, const RankE
   if (end.cause != v1::CAUSE_DATA || attempt.step > 0 || end.step > 0) return false;
   const Experiment& experiment = GetExperiment(state.durable, attempt.id.trial.experiment);
   const Trial& trial = GetTrial(state.durable, attempt.id.trial);
-  if (HasTrained(trial) || trial.attempts.size() >= limits::kAttemptsPerTrial) return false;
+  const Attempt* now = FindAttempt(state.durable, attempt.id);
+  if (HasTrained(trial, now) || trial.attempts.size() >= limits::kAttemptsPerTrial) return false;
   if (!SweepsData(experiment)) return true;
-  return std::none_of(experiment.trials.begin(), experiment.trials.end(), HasTrained);
+  return std::none_of(experiment.trials.begin(), experiment.trials.end(),
+                      [now](const Trial& one) { return HasTrained(one, now); });
 }
 
 void HoldExperiment(Turn& turn, const AttemptId& id, const RankEnd& end) {
