@@ -6,8 +6,6 @@
 namespace dt::cli {
 namespace {
 
-using testing::FakeControl;
-
 v1::TrialSummary At(uint64_t step, uint64_t saved) {
   v1::TrialSummary trial;
   trial.set_step(step);
