@@ -57,7 +57,7 @@ enum class Mutant {
   kStopForgotten,  // a start forgets which gangs were asked to save
   kPausedStarts,   // a paused experiment goes on starting trials
   // Workers that are to be left alone.
-  kQuarantineByLosses,  // a worker is quarantined for being lost, rather than for crashes
+  kQuarantineByLosses,  // a worker is quarantined for being lost, as for crashes
   kDrainForgotten,      // a start forgets who was drained
   kDrainCharged,        // the stop of a drained worker's trial counts as a retry
   // Who goes next.

@@ -125,8 +125,8 @@ std::vector<AttemptId> Proved(const DurableState& state, const std::string& work
   return proved;
 }
 
-std::vector<AttemptId> StillProved(const DurableState& state, const std::string& worker,
-                                   const std::vector<AttemptId>& ends) {
+std::vector<AttemptId> NotRefuted(const DurableState& state, const std::string& worker,
+                                  const std::vector<AttemptId>& ends) {
   std::vector<AttemptId> proved;
   for (const AttemptId& id : ends) {
     const Attempt* end = FindAttempt(state, id);

@@ -23,9 +23,9 @@ namespace dt {
 // Returns those of the ends on `worker` that speak against it.
 std::vector<AttemptId> Proved(const DurableState& state, const std::string& worker,
                               const std::vector<CountedEnd>& ends);
-// Returns those of the ends that a quarantine of `worker` rests on which nothing has refuted since.
-std::vector<AttemptId> StillProved(const DurableState& state, const std::string& worker,
-                                   const std::vector<AttemptId>& ends);
+// Returns those of the ends on `worker` which nothing refutes.
+std::vector<AttemptId> NotRefuted(const DurableState& state, const std::string& worker,
+                                  const std::vector<AttemptId>& ends);
 // Whether so many ends are enough for a quarantine: several of several trials, the first time;
 // after a rest one is enough.
 enum class Before : uint8_t { kNever, kQuarantined };

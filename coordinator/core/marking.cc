@@ -166,9 +166,13 @@ void Quarantine(Turn& turn, const std::string& worker, const std::vector<Attempt
   }
   v1::WorkerMarked fact = MarkOf(worker, v1::WorkerMarked::QUARANTINED, "");
   fact.set_reason(QuarantineReason(worker, ends, before));
+  // Once it is known to be broken nobody pays for it, experiments that proved nothing among them.
+  std::vector<AttemptId> all;
+  for (const CountedEnd& end : turn.durable().streaks.at(worker).ends) all.push_back(end.id);
   std::map<TrialId, std::set<uint32_t>> returned;
-  for (const AttemptId& id : ends) {
-    if (FindAttempt(turn.durable(), id)->uncharged) continue;
+  for (const AttemptId& id : NotRefuted(turn.durable(), worker, all)) {
+    const Attempt* attempt = FindAttempt(turn.durable(), id);
+    if (attempt == nullptr || attempt->uncharged) continue;
     returned[id.trial].insert(id.attempt);
     *fact.add_returned() = NumberOf(id);
   }
@@ -219,7 +223,7 @@ void ReleaseWhoIsCleared(Turn& turn) {
   std::vector<std::string> cleared;
   for (const auto& [worker, mark] : turn.durable().marks) {
     if (!mark.quarantined || mark.returned.empty()) continue;
-    const auto left = StillProved(turn.durable(), worker, mark.returned);
+    const auto left = NotRefuted(turn.durable(), worker, mark.returned);
     if (left.size() == mark.returned.size()) continue;
     if (!Suffice(left, BeforeOf(&mark, 1))) cleared.push_back(worker);
   }

@@ -14,10 +14,9 @@ namespace {
 // of memory or was misconfigured says nothing of the worker.
 bool CountsAgainst(const Attempt& attempt) {
   if (attempt.cause == v1::CAUSE_WORKER_FAULT) return attempt.deciding_rank >= 0;
-  const v1::Cause counted =
-      Mutated(Mutant::kQuarantineByLosses) ? v1::CAUSE_WORKER_LOST : v1::CAUSE_TRAINER_CRASH;
-  return attempt.cause == counted && !attempt.progressed && !attempt.uncharged &&
-         attempt.deciding_rank >= 0;
+  const bool lost = attempt.cause == v1::CAUSE_WORKER_LOST && Mutated(Mutant::kQuarantineByLosses);
+  return (attempt.cause == v1::CAUSE_TRAINER_CRASH || lost) && !attempt.progressed &&
+         !attempt.uncharged && attempt.deciding_rank >= 0;
 }
 
 // Its end counts against no budget of its trial's after all.

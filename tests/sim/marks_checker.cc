@@ -76,9 +76,13 @@ std::string MarksChecker::TakeMark(const v1::WorkerMarked& fact) {
   std::vector<AttemptId> returned;
   for (const v1::AttemptNumber& number : fact.returned()) returned.push_back(IdIn(number));
   const bool borne_out = Enough(proved, quarantined_.contains(worker));
+  std::vector<AttemptId> open;
+  for (const End& end : streaks_[worker]) {
+    if (!IsRefuted(worker, end.id)) open.push_back(end.id);
+  }
   quarantined_[worker] = returned;
   streaks_.erase(worker);
-  if (borne_out && returned == proved) return "";
+  if (borne_out && returned == open) return "";
   return absl::StrCat("13: worker ", worker, " is quarantined (", fact.reason(), ") for ",
                       proved.size(), " crashes that speak against it, and ", returned.size(),
                       " charges are returned");

@@ -23,6 +23,22 @@ namespace {
 
 constexpr uint64_t kSeedsMax = 200;
 
+// A worker that fails everything is lost now and then as well, among others that get on.
+void BreakOneWorker(Options& options) {
+  options.faults = Faults{};
+  options.faults.broken_worker = true;
+  options.faults.worker_crashes = 0.2;
+  options.searches = 0;
+  options.scheduling = 0;
+  options.elastic = 0;
+  options.layers = 0;
+  options.hosts = 2;
+  options.slots_per_host = 2;
+  options.gang_most = 1;
+  options.trials_least = 8;
+  options.trials_most = 12;
+}
+
 // As the runs of sim_test, with more that goes wrong: a fault shows only where its code is reached.
 // Every fourth world is one in which nothing fails and a cancel is carried out at once, and in
 // every fourth hardly a trainer gets anywhere. In every sixteenth experiments crowd.
@@ -69,6 +85,7 @@ Options Rough(uint64_t seed) {
     options.layers = 0;
     options.safety = absl::Seconds(200);
   }
+  if (seed % 16 == 10) BreakOneWorker(options);
   // Workers are lost with what they have to tell, and come back with it.
   if (seed % 8 == 3) faults.clogs = 1;
   return options;

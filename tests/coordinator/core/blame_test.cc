@@ -74,13 +74,13 @@ TEST_F(BlameTest, ACrashOfTheSameTrialElsewhereRefutesIt) {
   GoesOn(2, {{"b", "host-b"}});
   Crash(1, {{"b", "host-b"}}, "something else");
   EXPECT_TRUE(ProvedAt("a").empty());
-  EXPECT_TRUE(StillProved(state_, "a", {crash}).empty());
+  EXPECT_TRUE(NotRefuted(state_, "a", {crash}).empty());
 }
 
 TEST_F(BlameTest, BesideItOnItsHostACrashRefutesNothingWhereOtherHostsAreKnown) {
   const AttemptId crash = Crash(1, {{"a", "host-a"}}, "x");
   Crash(1, {{"a2", "host-a"}}, "x");
-  EXPECT_TRUE(StillProved(state_, "a", {crash}).empty()) << "one host alone is known";
+  EXPECT_TRUE(NotRefuted(state_, "a", {crash}).empty()) << "one host alone is known";
   GoesOn(2, {{"b", "host-b"}});
   EXPECT_EQ(ProvedAt("a"), std::vector<AttemptId>{crash}) << "the host may be broken";
 }
