@@ -390,9 +390,9 @@ class ProgressTest(unittest.TestCase):
         shown.end()
         self.assertEqual(out.getvalue(), "\rlonger\rshort \n")
 
-    def test_outside_terminals_and_notebooks_nothing_is_shown(self) -> None:
+    def test_outside_terminals_and_notebooks_only_notes_are_shown(self) -> None:
         with mock.patch.object(sys, "stderr", io.StringIO()):
-            self.assertIs(type(_progress.choose(None)), _progress.Nothing)
+            self.assertIs(type(_progress.choose(None)), _progress.Notes)
             self.assertIs(type(_progress.choose(True)), _progress.RewrittenLine)
             self.assertIs(type(_progress.choose(False)), _progress.Nothing)
 
