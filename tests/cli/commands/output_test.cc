@@ -121,6 +121,7 @@ TEST_F(OutputTest, AFullDiskIsAnErrorOfEveryCommandThatPrints) {
       {"ca", "init", "--dir", folder_ / "tls"},
       {"ca", "issue", "desk", "--role", "submitter", "--dir", folder_ / "tls"},
       {"data", "tokenize", "--output", folder_ / "shards", folder_ / "text"},
+      {"data", "verify", folder_ / "shards"},
       {"version"},
       {"completion", "bash"},
       {"delete", "12", "--yes"},
