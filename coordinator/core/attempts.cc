@@ -288,6 +288,17 @@ void SettleOverdue(Turn& turn, LiveAttempt& attempt) {
     return;
   }
   if (!attempt.Is<Settling>()) {
+    const int32_t lost = RankNotHeard(turn.live(), attempt, turn.now.steady);
+    if (lost >= 0) {
+      const Worker& worker = turn.live().workers[attempt.ranks[lost].worker];
+      Settle(turn, attempt,
+             {.rank = lost,
+              .cause = v1::CAUSE_WORKER_LOST,
+              .message = absl::StrCat("worker ", worker.name, " is not heard; ",
+                                      TimeoutMessage(turn.durable(), attempt, turn.now.steady)),
+              .step = attempt.step});
+      return;
+    }
     Settle(turn, attempt,
            {.rank = -1,
             .cause = v1::CAUSE_HANG,

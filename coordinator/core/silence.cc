@@ -73,6 +73,18 @@ std::optional<absl::Duration> AliveByItsGang(const Worker& worker) {
   return std::min(training->last_step + limits::kLease, worker.last_heard + limits::kGangLease);
 }
 
+int32_t RankNotHeard(const LiveState& live, const LiveAttempt& attempt, absl::Duration now) {
+  for (size_t rank = 0; rank < attempt.ranks.size(); ++rank) {
+    if (attempt.ranks[rank].worker == kNoWorker) continue;
+    const Worker& worker = live.workers[attempt.ranks[rank].worker];
+    if (worker.session == 0) continue;  // not in this life of the coordinator
+    if (worker.stream == 0 || worker.last_heard + limits::kLease / 2 < now) {
+      return static_cast<int32_t>(rank);
+    }
+  }
+  return -1;
+}
+
 int32_t RankGoneByEvidence(const LiveState& live, const LiveAttempt& attempt) {
   if (RankWithEnd(attempt, v1::CAUSE_COLLECTIVE) < 0 || MaySave(attempt)) return -1;
   for (size_t rank = 0; rank < attempt.ranks.size(); ++rank) {

@@ -29,6 +29,10 @@ void NoteLongWork(LiveAttempt& attempt, RankState& rank, const v1::AttemptStatus
 // its gang shows nothing.
 std::optional<absl::Duration> AliveByItsGang(const Worker& worker);
 
+// The rank of a gang without steps whose worker is not heard either: its stream is closed, or it
+// was silent for half a lease. -1: all are heard.
+int32_t RankNotHeard(const LiveState& live, const LiveAttempt& attempt, absl::Duration now);
+
 // The rank that is known to be gone: its worker closed its stream in this life of the coordinator,
 // and tells no end, while a peer's collective failed. -1: there is none.
 int32_t RankGoneByEvidence(const LiveState& live, const LiveAttempt& attempt);

@@ -46,7 +46,7 @@ absl::Status MakeError(sqlite3* handle, const std::string& path, std::string_vie
                    handle == nullptr ? "no memory" : sqlite3_errmsg(handle), " (SQLite ",
                    handle == nullptr ? code : sqlite3_extended_errcode(handle), ")");
   if (code == SQLITE_FULL) return absl::ResourceExhaustedError(message);
-  if (code == SQLITE_IOERR && IsAtSizeLimit(path)) {
+  if ((code & 0xff) == SQLITE_IOERR && IsAtSizeLimit(path)) {
     return absl::ResourceExhaustedError(
         absl::StrCat(message,
                      ": the file may not be larger: raise the limit (ulimit -f, "

@@ -193,7 +193,7 @@ TEST_F(AttemptTest, FatalCausesAreNotRetried) {
        {v1::CAUSE_OOM, v1::CAUSE_NONFINITE, v1::CAUSE_CONFIG, v1::CAUSE_DATA}) {
     const TrialId id{Submit(OneTrial()), 1};
     Train({"a"});
-    SendItems("a", {Ended("a", cause)});
+    SendItems("a", {Ended("a", cause, 5)});
     EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FAILED) << Name(cause);
     EXPECT_EQ(TrialOf(id).cause, cause);
     Leave("a");

@@ -116,7 +116,7 @@ TEST_F(DataHoldTest, ATrialThatTrainedBeforeFailsForDataThatChanged) {
   AddWorker("a");
   const TrialId id{Submit(OneTrial()), 1};
   Train({"a"});
-  SendItems("a", {Ended("a", v1::CAUSE_DATA)});
+  SendItems("a", {Ended("a", v1::CAUSE_DATA, 5)});
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FAILED);
   EXPECT_FALSE(ExperimentOf(id.experiment).paused);
 }

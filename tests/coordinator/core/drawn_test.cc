@@ -84,7 +84,7 @@ TEST_F(DrawnTest, ATrialThatCrashedForGoodIsABadOneAndOneThatAPersonCancelledIsN
   };
   const auto fail = [&](v1::Cause cause) {
     Train({"a"});
-    SendItems("a", {Ended("a", cause)});
+    SendItems("a", {Ended("a", cause, 5)});
     Leave("a");
     read();
   };

@@ -301,7 +301,7 @@ TEST_F(SearchingTest, ATrialThatFailsCountsAsTheWorstAtTheRungItWasHeadingForUnt
   SendItems("a", {Ended("a", v1::CAUSE_OOM)});
   ASSERT_EQ(TrialOf({id, 1}).rungs.size(), 1u);
   EXPECT_TRUE(std::isinf(TrialOf({id, 1}).rungs[0].cost));
-  SendItems("b", {Ended("b", v1::CAUSE_DATA)});
+  SendItems("b", {Ended("b", v1::CAUSE_DATA, 2)});
   ASSERT_EQ(TrialOf({id, 2}).rungs.size(), 1u);
   EXPECT_TRUE(std::isinf(TrialOf({id, 2}).rungs[0].cost));
   Validate("c", {{4, 5.0}});
