@@ -381,7 +381,7 @@ TEST_F(SearchingTest, TooManyFailedTrialsEndTheSearchAndOutOfMemoryIsNotOneOfThe
   for (const v1::Cause cause : {v1::CAUSE_OOM, v1::CAUSE_DATA, v1::CAUSE_NONFINITE}) {
     EXPECT_FALSE(ExperimentOf(id).search_ended);
     Train({"a"});
-    SendItems("a", {Ended("a", cause)});
+    SendItems("a", {Ended("a", cause, 5)});
     Leave("a");
   }
   EXPECT_TRUE(ExperimentOf(id).search_ended);
