@@ -151,6 +151,9 @@ bool Printed(const v1::ExperimentSpec& spec, const Field& field, const std::set<
     return !swept.contains("schedule.warmup_steps") && spec.base().schedule().warmup_steps() < 0;
   }
   if (field.path == "schedule.warmup_steps") return spec.base().schedule().warmup_steps() >= 0;
+  if (field.path == "eval.tokens") {
+    return !swept.contains("eval.batches") && spec.base().eval().batches() == 0;
+  }
   if (field.path == "train.global_batch_tokens") {
     return spec.base().train().global_batch_tokens() > 0;
   }

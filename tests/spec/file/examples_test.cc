@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "absl/strings/str_cat.h"
 #include "spec/file/experiment_file.h"
 #include "spec/spec.h"
 
@@ -70,6 +71,34 @@ TEST(ExamplesTest, EveryExampleIsValidAndSurvivesPrinting) {
     ExpectRoundTrip(frozen);
   }
   EXPECT_GE(files, 4u);
+}
+
+// What a file may write for a field: some of these are refused.
+std::vector<std::string> Candidates(const Field& field) {
+  if (field.type == FieldType::kChoice) return field.choices;
+  if (field.type == FieldType::kFlag) return {"true", "false"};
+  return {"0", "1", "2", "8", "0.5", "1000", "30s", "0s", "[0.8, 0.9]", "word"};
+}
+
+TEST(ExamplesTest, EveryFieldSurvivesPrintingSetAloneOrSwept) {
+  const std::string head =
+      "version: 1\nname: one\ndata: {train: a.bin, val: b.bin}\ntrain: {max_steps: 10}\n";
+  size_t valid = 0;
+  for (const Field& field : FieldTable()) {
+    for (const std::string& value : Candidates(field)) {
+      const ExperimentFile set = ReadExperimentFile(
+          head + "parameters: {optimizer.lr: [0.1]}\n", "set.yaml", {field.path + "=" + value});
+      const ExperimentFile swept = ReadExperimentFile(
+          absl::StrCat(head, "parameters: {", field.path, ": [", value, "]}\n"), "swept.yaml");
+      for (const ExperimentFile* file : {&set, &swept}) {
+        if (!file->diagnostics.empty()) continue;
+        ++valid;
+        SCOPED_TRACE(absl::StrCat(field.path, " ", value, file == &set ? " set" : " swept"));
+        ExpectRoundTrip(file->spec);
+      }
+    }
+  }
+  EXPECT_GT(valid, FieldTable().size());
 }
 
 TEST(ExamplesTest, TheQuickstartIsATwoByTwoGridOnTwoRanks) {
