@@ -95,7 +95,7 @@ std::string Varied(const v1::Parameter& parameter, const ParameterFields& fields
   for (const v1::Value& value : parameter.values()) {
     values.push_back(field == nullptr ? Text(ValueText(value)) : Written(*field, value));
   }
-  const std::string list = absl::StrCat("[", absl::StrJoin(values, ", "), "]");
+  std::string list = absl::StrCat("[", absl::StrJoin(values, ", "), "]");
   if (parameter.probabilities().empty()) return list;
   return absl::StrCat("{values: ", list, ", probabilities: ", Numbers(parameter.probabilities()),
                       "}");

@@ -1,11 +1,14 @@
 #include "coordinator/core/resolved.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "common/status.h"
 #include "google/protobuf/descriptor.h"
@@ -28,7 +31,7 @@ struct SpecField {
   const FieldDescriptor* field = nullptr;    // nullptr: there is none of this path
 };
 
-SpecField FindSpecField(std::string_view path) {
+SpecField LookUpSpecField(std::string_view path) {
   const auto* spec = v1::Spec::descriptor();
   const size_t dot = path.find('.');
   if (dot == std::string_view::npos) return {nullptr, spec->FindFieldByName(std::string(path))};
@@ -59,17 +62,46 @@ std::vector<std::string> AllPaths() {
   return paths;
 }
 
+// Each field of AllPaths(), in their order, and its place in it by its path.
+struct AllFields {
+  std::vector<std::string> paths = AllPaths();
+  std::vector<SpecField> fields;
+  absl::flat_hash_map<std::string, size_t> place;
+
+  AllFields() {
+    for (const std::string& path : paths) {
+      place.emplace(path, fields.size());
+      fields.push_back(LookUpSpecField(path));
+    }
+  }
+
+  std::optional<size_t> Find(std::string_view path) const {
+    const auto found = place.find(absl::string_view(path.data(), path.size()));
+    return found == place.end() ? std::nullopt : std::optional<size_t>(found->second);
+  }
+};
+
+const AllFields& TodaysFields() {
+  static const auto& all = *new AllFields;
+  return all;
+}
+
+SpecField FindSpecField(std::string_view path) {
+  const std::optional<size_t> place = TodaysFields().Find(path);
+  return place ? TodaysFields().fields[*place] : SpecField{};
+}
+
 const Message& HolderIn(const v1::Spec& spec, const SpecField& place) {
   return place.section == nullptr ? spec : spec.GetReflection()->GetMessage(spec, place.section);
 }
 
 void CopyField(const v1::Spec& from, const SpecField& place, v1::Spec& to) {
-  v1::Spec copy = from;
-  const auto* reflection = copy.GetReflection();
-  if (place.section == nullptr) return reflection->SwapFields(&copy, &to, {place.field});
-  Message* source = reflection->MutableMessage(&copy, place.section);
-  source->GetReflection()->SwapFields(source, reflection->MutableMessage(&to, place.section),
-                                      {place.field});
+  const Message& source = HolderIn(from, place);
+  const std::unique_ptr<Message> copy(source.New());
+  copy->CopyFrom(source);
+  Message* target =
+      place.section == nullptr ? &to : to.GetReflection()->MutableMessage(&to, place.section);
+  copy->GetReflection()->SwapFields(copy.get(), target, {place.field});
 }
 
 bool SameField(const v1::Spec& one, const v1::Spec& other, const SpecField& place) {
@@ -100,6 +132,10 @@ bool SameField(const v1::Spec& one, const v1::Spec& other, const SpecField& plac
   }
   google::protobuf::util::MessageDifferencer differencer;
   return differencer.CompareWithFields(a, b, {field}, {field});
+}
+
+void CopyChanged(const v1::Spec& from, const SpecField& place, v1::Spec& to) {
+  if (!SameField(from, to, place)) CopyField(from, place, to);
 }
 
 // A swept text that is long: no rule changes one, and the list of values has it already.
@@ -192,22 +228,28 @@ absl::StatusOr<v1::Spec> ResolvedOf(const Experiment& experiment, const Trial& t
   const v1::ExpandedTrial expanded = ExpandedOf(experiment, trial);
   absl::StatusOr<v1::Spec> today = Resolve(experiment.spec, expanded);
   if (experiment.resolved_paths.empty()) return today;
-  v1::Spec spec = today.ok() ? *std::move(today) : experiment.resolved;
-  std::vector<bool> own(experiment.resolved_paths.size(), false);
-  for (const uint32_t place : expanded.differs()) own[place] = true;
-  for (size_t i = 0; i < experiment.resolved_paths.size(); ++i) {
-    const std::string& path = experiment.resolved_paths[i];
-    const SpecField place = FindSpecField(path);
-    if (place.field == nullptr) {
+  const AllFields& all = TodaysFields();
+  std::vector<bool> kept(all.fields.size(), false);  // those whose value of then is known
+  std::vector<size_t> places;
+  for (const std::string& path : experiment.resolved_paths) {
+    const std::optional<size_t> place = all.Find(path);
+    if (!place) {
       return absl::InvalidArgumentError(absl::StrCat(
           path,
           " is not a field of this version; the experiment was taken by another one, which can ",
           "train it"));
     }
-    const v1::Spec& kept = own[i] ? expanded.resolved() : experiment.resolved;
-    if (SameField(spec, kept, place)) continue;
-    if (!own[i] && IsLongText(spec, place) && IsAssigned(expanded, path)) continue;
-    CopyField(kept, place, spec);
+    places.push_back(*place);
+    kept[*place] = true;
+  }
+  v1::Spec spec = experiment.resolved;
+  for (size_t i = 0; today.ok() && i < all.fields.size(); ++i) {
+    const SpecField& field = all.fields[i];
+    const bool by_assignment = IsLongText(*today, field) && IsAssigned(expanded, all.paths[i]);
+    if (!kept[i] || by_assignment) CopyChanged(*today, field, spec);
+  }
+  for (const uint32_t place : expanded.differs()) {
+    CopyChanged(expanded.resolved(), all.fields[places[place]], spec);
   }
   return spec;
 }

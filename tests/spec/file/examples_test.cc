@@ -86,8 +86,8 @@ TEST(ExamplesTest, EveryFieldSurvivesPrintingSetAloneOrSwept) {
   size_t valid = 0;
   for (const Field& field : FieldTable()) {
     for (const std::string& value : Candidates(field)) {
-      const ExperimentFile set = ReadExperimentFile(
-          head + "parameters: {optimizer.lr: [0.1]}\n", "set.yaml", {field.path + "=" + value});
+      const ExperimentFile set = ReadExperimentFile(head + "parameters: {optimizer.lr: [0.1]}\n",
+                                                    "set.yaml", {field.path + "=" + value});
       const ExperimentFile swept = ReadExperimentFile(
           absl::StrCat(head, "parameters: {", field.path, ": [", value, "]}\n"), "swept.yaml");
       for (const ExperimentFile* file : {&set, &swept}) {
