@@ -48,17 +48,19 @@ absl::StatusOr<bool> PutParts(Session& session, Client& client, const pack::Pack
 
 }  // namespace
 
-absl::StatusOr<std::optional<pack::PackedFolder>> PackCode(const std::string& file,
-                                                           v1::ExperimentSpec& spec) {
-  const std::string& named = spec.base().code();
-  if (named.empty()) return std::optional<pack::PackedFolder>();
+std::string CodeFolder(const std::string& file, const v1::Spec& base) {
   namespace fs = std::filesystem;
   const fs::path beside = file == "-" ? fs::path() : fs::path(file).parent_path();
-  const fs::path folder = beside / named;
+  return (beside / base.code()).lexically_normal().string();
+}
+
+absl::StatusOr<std::optional<pack::PackedFolder>> PackCode(const std::string& file,
+                                                           v1::ExperimentSpec& spec) {
+  if (spec.base().code().empty()) return std::optional<pack::PackedFolder>();
   const auto& include = spec.base().code_include();
   DT_ASSIGN_OR_RETURN(
       pack::PackedFolder packed,
-      pack::PackFolder(folder.lexically_normal().string(), {include.begin(), include.end()}));
+      pack::PackFolder(CodeFolder(file, spec.base()), {include.begin(), include.end()}));
   v1::Code& code = *spec.mutable_code();
   code.set_digest(packed.digest);
   code.set_bytes(packed.bytes.size());

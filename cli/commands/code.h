@@ -16,8 +16,11 @@
 
 namespace dt::cli {
 
-// Packs the folder that `spec` names, relative to the folder of `file` ("-": to the working
-// folder), and puts what it is into `spec`. Nothing: the experiment brings no code.
+// The folder that `base.code` names, relative to that of `file` ("-": to the working folder).
+std::string CodeFolder(const std::string& file, const v1::Spec& base);
+
+// Packs the folder that `spec` names (CodeFolder), and puts what it is into `spec`. Nothing: the
+// experiment brings no code.
 absl::StatusOr<std::optional<pack::PackedFolder>> PackCode(const std::string& file,
                                                            v1::ExperimentSpec& spec);
 

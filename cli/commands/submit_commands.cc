@@ -16,6 +16,7 @@
 #include "cli/commands/data_note.h"
 #include "cli/commands/patience.h"
 #include "cli/commands/plan_text.h"
+#include "cli/commands/script_note.h"
 #include "cli/commands/search_text.h"
 #include "cli/commands/strategy_text.h"
 #include "cli/remote/follow.h"
@@ -229,6 +230,11 @@ absl::StatusOr<std::optional<pack::PackedFolder>> Pack(Session& session,
   auto packed = PackCode(options.file, loaded.content.spec);
   if (packed.ok() && packed->has_value() && !(*packed)->note.empty()) {
     session.Note(absl::StrCat("Note: ", (*packed)->note, "."));
+  }
+  if (packed.ok() && packed->has_value()) {
+    const v1::Spec& base = loaded.content.spec.base();
+    const std::string note = MissingScriptNote(CodeFolder(options.file, base), base);
+    if (!note.empty()) session.Note(note);
   }
   return packed;
 }

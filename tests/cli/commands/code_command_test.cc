@@ -1,5 +1,6 @@
 // code_command_test.cc: what dtctl packs, sends and says of a folder of code.
 #include "cli/commands/code.h"
+#include "cli/commands/script_note.h"
 #include "common/limits.h"
 #include "tests/cli/commands/fixture.h"
 #include "tests/testing/temp_folder.h"
@@ -42,6 +43,36 @@ TEST_F(CodeCommandTest, TheFolderIsPackedRelativeToTheFile) {
   spec.mutable_base()->set_code("absent");
   EXPECT_TRUE(Has(std::string(PackCode(folder_ / "sweeps/grid.yaml", spec).status().message()),
                   "is not a folder"));
+}
+
+TEST_F(CodeCommandTest, AScriptThatTheFolderLacksIsNamed) {
+  folder_.Write("train.py", "print(1)");
+  folder_.Write("bin/go.sh", "");
+  const auto note = [&](const std::string& run) {
+    v1::Spec base;
+    base.set_run(run);
+    return MissingScriptNote(folder_.path(), base);
+  };
+  for (const char* run : {"python3 trian.py --lr {lr}", "bash ./bin/run.sh", "./go --x {x}",
+                          "torchrun --standalone src/train.py"}) {
+    EXPECT_TRUE(Has(note(run), "has no such file")) << run;
+  }
+  for (const char* run : {"python3 train.py {lr}", "sh bin/go.sh", "./bin/go.sh", "python3 -m a.py",
+                          "cd sub && python3 a.py", "python3 /opt/a.py", "python3 {script}.py",
+                          "python3 -c 'open(\"a.py\")'", "DIR=x python3 $DIR/a.py", "train a b"}) {
+    EXPECT_EQ(note(run), "") << run;
+  }
+  v1::Spec base;
+  for (const char* word : {"python3", "my train.py"}) base.add_command(word);
+  EXPECT_TRUE(Has(MissingScriptNote(folder_.path(), base), "command names my train.py"));
+  base.set_workdir("bin");
+  EXPECT_EQ(MissingScriptNote(folder_.path(), base), "") << "it starts elsewhere";
+  folder_.Write("sweep.yaml",
+                "version: 1\nname: s\nrun: python3 trian.py {x}\ncode: .\n"
+                "search: {metric: loss}\nparameters: {x: [1, 2]}\n");
+  const Ran ran = RunAsWritten({"validate", folder_ / "sweep.yaml"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(Has(ran.err, "run names trian.py")) << ran.err;
 }
 
 TEST_F(CodeCommandTest, CodeGoesInPartsAndOnlyOnce) {

@@ -1,0 +1,49 @@
+#include "cli/commands/script_note.h"
+
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "cli/view/format.h"
+
+namespace dt::cli {
+namespace {
+
+constexpr const char* kShellSpaces = " \t\n";
+
+std::vector<std::string> WordsOf(const v1::Spec& base) {
+  if (base.run().empty()) return {base.command().begin(), base.command().end()};
+  return absl::StrSplit(base.run(), absl::ByAnyChar(kShellSpaces), absl::SkipEmpty());
+}
+
+bool NamesScript(const std::string& word) {
+  return absl::EndsWith(word, ".py") || absl::EndsWith(word, ".sh") || absl::StartsWith(word, "./");
+}
+
+// Whether the shell or a parameter makes another word of it, or its folder is another.
+bool IsUnsure(const std::string& word) {
+  return word.find_first_of("{}$`'\"\\*?[]~<>|&;()=#") != std::string::npos ||
+         absl::StartsWith(word, "/") || word == "cd" || word == "-c" || word == "-m";
+}
+
+}  // namespace
+
+std::string MissingScriptNote(const std::string& folder, const v1::Spec& base) {
+  if (!base.workdir().empty()) return "";
+  for (const std::string& word : WordsOf(base)) {
+    if (IsUnsure(word)) return "";
+    if (!NamesScript(word)) continue;
+    std::error_code code;
+    const bool there = std::filesystem::exists(std::filesystem::path(folder) / word, code);
+    if (there || code) return "";
+    return absl::StrCat("Note: ", base.run().empty() ? "command" : "run", " names ",
+                        Printable(word), ", and the code in ", Printable(folder),
+                        " has no such file; its trials will fail.");
+  }
+  return "";
+}
+
+}  // namespace dt::cli
