@@ -3,14 +3,11 @@
 # Everything lives where `dtctl up --name demo` puts it; only dtctl starts and ends programs, and nothing is removed.
 
 demo_dtctl="$root/build/dev/bin/dtctl"
-demo_child=""
 
 # demo_run ARGUMENT…: dtctl, so that a signal for this script is not put off until it ends.
 demo_run() {
   "$demo_dtctl" "$@" &
-  demo_child=$!
-  wait "$demo_child"
-  demo_child=""
+  wait "$!"
 }
 
 demo_down() { "$demo_dtctl" down --name demo; }
@@ -39,8 +36,10 @@ demo_prepare() {
 
 # demo_leave STATUS: whatever happened, an interrupted or failed demo leaves no program behind.
 demo_leave() {
+  local child
   trap '' HUP INT TERM
-  if [ -n "$demo_child" ]; then kill "$demo_child" 2>/dev/null || true; fi
+  # The shell knows its child from the fork on; a variable would know it a moment later.
+  for child in $(jobs -p); do kill "$child" 2>/dev/null || true; done
   demo_down || true
   trap - EXIT
   exit "$1"
