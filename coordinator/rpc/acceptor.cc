@@ -49,30 +49,34 @@ void Acceptor::Start(std::unique_ptr<Sink> sink, ConnectionWatch* watch) {
   sink_ = std::move(sink);
   watch_ = watch;
   thread_ = std::thread([this] { Run(); });
+  if (watch_ != nullptr) sweeping_ = std::thread([this] { Sweep(); });
 }
 
 void Acceptor::Stop() {
-  if (!thread_.joinable()) return;
   eventfd_write(wake_.get(), 1);
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
+  if (sweeping_.joinable()) sweeping_.join();
 }
 
 void Acceptor::Run() {
   pollfd watched[] = {{listening_.fd.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
-  absl::Time sweep = absl::Now();
-  absl::Time between = sweep;
   while (true) {
     // The listener is level-triggered: what one round leaves, the next one finds.
-    const int ready = poll(watched, 2, static_cast<int>(absl::ToInt64Milliseconds(kLookBetween)));
+    const int ready = poll(watched, 2, -1);
     if (ready < 0 && errno != EINTR) {
       spdlog::error("accepting connections: poll: {}", std::strerror(errno));
       return;
     }
     if (watched[1].revents != 0) return;
     if (ready > 0 && watched[0].revents != 0) AcceptAll();
+  }
+}
+
+void Acceptor::Sweep() {
+  pollfd wake{wake_.get(), POLLIN, 0};
+  absl::Time sweep = absl::Now();
+  while (poll(&wake, 1, static_cast<int>(absl::ToInt64Milliseconds(kLookBetween))) <= 0) {
     const absl::Time now = absl::Now();
-    if (watch_ == nullptr || now < between + kLookBetween) continue;
-    between = now;
     if (now < sweep + kSweepEvery) {
       watch_->SweepSuspects();
     } else {

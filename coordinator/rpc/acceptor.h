@@ -1,11 +1,12 @@
 // acceptor.h: listens and accepts for gRPC, whose own listener in Debian 12 never accepts again
 // after the process ran out of descriptors once (CVE-2023-4785).
 //
-// Ownership: owns the listening socket and the thread; hands accepted sockets to gRPC.
-// Threads:   one of its own.
+// Ownership: owns the listening socket and the threads; hands accepted sockets to gRPC.
+// Threads:   one accepts and one sweeps. gRPC reads a new connection on the thread that hands it
+//            over, for as long as bytes come: only another thread can cut such a flood off.
 // Errors:    InvalidArgument for an address it cannot read; FailedPrecondition when it is taken.
 //            Out of descriptors, it closes the newest connection and goes on.
-// Tests:     tests/coordinator/rpc/rpc_test.cc
+// Tests:     tests/coordinator/rpc/rpc_test.cc, connection_watch_test.cc
 #pragma once
 
 #include <memory>
@@ -41,6 +42,7 @@ class Acceptor {
  private:
   Acceptor(Listening listening, UniqueFd wake);
   void Run();
+  void Sweep();
   void AcceptAll();
   void Shed();
 
@@ -50,6 +52,7 @@ class Acceptor {
   std::unique_ptr<Sink> sink_;
   ConnectionWatch* watch_ = nullptr;
   std::thread thread_;
+  std::thread sweeping_;
 };
 
 }  // namespace dt

@@ -7,10 +7,13 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <atomic>
+#include <memory>
 #include <string>
 
 #include "common/access_limits.h"
 #include "common/unique_fd.h"
+#include "coordinator/rpc/acceptor.h"
 #include "tests/testing/await.h"
 #include "tests/testing/endless_header.h"
 #include "tests/testing/loopback.h"
@@ -67,6 +70,42 @@ TEST_F(ConnectionWatchTest, AFloodThatPausesIsOneAllTheSame) {
     return !Sends(flood, burst) || ++bursts > 5;
   }));
   EXPECT_LE(bursts, 5);
+}
+
+// Reads a connection on the thread that hands it over, for as long as bytes come, as gRPC does.
+class ReadingSink : public Acceptor::Sink {
+ public:
+  explicit ReadingSink(std::atomic<bool>& cut_off) : cut_off_(cut_off) {}
+  void HandleNewConnection(NewConnectionParameters* connection) override {
+    const UniqueFd fd(connection->fd);
+    const absl::Time deadline = absl::Now() + absl::FromChrono(testing::kPatience);
+    std::string bytes(64 << 10, '\0');
+    while (absl::Now() < deadline) {
+      pollfd readable{fd.get(), POLLIN, 0};
+      if (poll(&readable, 1, 100) <= 0) continue;
+      if (read(fd.get(), bytes.data(), bytes.size()) > 0) continue;
+      cut_off_ = true;
+      return;
+    }
+  }
+
+ private:
+  std::atomic<bool>& cut_off_;
+};
+
+TEST(ConnectionWatchAloneTest, AFloodIsCutOffThoughTheThreadThatAcceptsReadsIt) {
+  std::atomic<bool> cut_off = false;
+  ConnectionWatch watch;
+  const auto acceptor = Acceptor::Listen("127.0.0.1:0");
+  ASSERT_TRUE(acceptor.ok()) << acceptor.status();
+  (*acceptor)->Start(std::make_unique<ReadingSink>(cut_off), &watch);
+  const UniqueFd flood = testing::ConnectLoopback((*acceptor)->address());
+  const std::string more = testing::EndlessHeaderMore();
+  const absl::Time deadline = absl::Now() + absl::FromChrono(testing::kPatience);
+  while (absl::Now() < deadline && send(flood.get(), more.data(), more.size(), MSG_NOSIGNAL) > 0) {
+  }
+  EXPECT_TRUE(testing::Await([&] { return cut_off.load(); }));
+  (*acceptor)->Stop();
 }
 
 TEST_F(ConnectionWatchTest, ManyCallsOfOneConnectionAreNoFlood) {
