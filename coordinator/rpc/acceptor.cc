@@ -45,11 +45,11 @@ Acceptor::~Acceptor() {
   if (!listening_.socket_path.empty()) unlink(listening_.socket_path.c_str());
 }
 
-void Acceptor::Start(std::unique_ptr<Sink> sink, ConnectionWatch* watch) {
+void Acceptor::Start(std::unique_ptr<Sink> sink, ConnectionWatch& watch) {
   sink_ = std::move(sink);
-  watch_ = watch;
+  watch_ = &watch;
   thread_ = std::thread([this] { Run(); });
-  if (watch_ != nullptr) sweeping_ = std::thread([this] { Sweep(); });
+  sweeping_ = std::thread([this] { Sweep(); });
 }
 
 void Acceptor::Stop() {
@@ -95,7 +95,7 @@ void Acceptor::AcceptAll() {
       Sink::NewConnectionParameters connection;
       connection.listener_fd = listening_.fd.get();
       connection.fd = fd;
-      if (watch_ != nullptr) watch_->Add(fd);
+      watch_->Add(fd);
       sink_->HandleNewConnection(&connection);
       continue;
     }

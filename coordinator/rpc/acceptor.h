@@ -33,9 +33,9 @@ class Acceptor {
   // As clients may dial it, with the port that was chosen.
   const std::string& address() const { return listening_.address; }
 
-  // Starts accepting; `watch`, unless nullptr, is borrowed and swept.
+  // Starts accepting; `watch` is borrowed and swept.
   // REQUIRES: the server of `sink` runs, and outlives Stop.
-  void Start(std::unique_ptr<Sink> sink, ConnectionWatch* watch);
+  void Start(std::unique_ptr<Sink> sink, ConnectionWatch& watch);
   // Accepts no more. Idempotent.
   void Stop();
 

@@ -90,7 +90,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions&
   if (server->server_ == nullptr) return GrpcDidNotStart();
   server->SetHealth(Health::kNotServing);
   server->pulse_ = std::make_unique<Pulse>(*server->server_);
-  server->acceptor_->Start(std::move(sink), &server->watch_);
+  server->acceptor_->Start(std::move(sink), server->watch_);
   return server;
 }
 

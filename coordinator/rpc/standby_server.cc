@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
@@ -57,12 +58,15 @@ absl::StatusOr<std::unique_ptr<StandbyServer>> StandbyServer::Start(const std::s
   grpc::ServerBuilder builder;
   ConfigureServer(builder, tls, Reflection::kOff);
   builder.RegisterCallbackGenericService(server->refusals_.get());
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(TellsOfCalls(server->watch_));
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
   auto sink = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr) return GrpcDidNotStart();
   server->server_->GetHealthCheckService()->SetServingStatus(false);
-  server->acceptor_->Start(std::move(sink), nullptr);
+  server->acceptor_->Start(std::move(sink), server->watch_);
   return server;
 }
 

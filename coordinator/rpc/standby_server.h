@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "common/net/credentials.h"
 #include "coordinator/rpc/acceptor.h"
+#include "coordinator/rpc/connection_watch.h"
 #include "grpcpp/server.h"
 
 namespace dt {
@@ -36,6 +37,7 @@ class StandbyServer {
   StandbyServer(std::unique_ptr<Acceptor> acceptor, std::string reason);
 
   std::unique_ptr<Refusals> refusals_;
+  ConnectionWatch watch_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Acceptor> acceptor_;
 };

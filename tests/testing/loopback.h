@@ -30,4 +30,14 @@ inline UniqueFd ConnectLoopback(const std::string& address) {
   return fd;
 }
 
+// Returns whether the peer took all of it.
+inline bool Sends(const UniqueFd& fd, const std::string& bytes) {
+  for (size_t sent = 0; sent < bytes.size();) {
+    const ssize_t n = send(fd.get(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    if (n <= 0) return false;
+    sent += static_cast<size_t>(n);
+  }
+  return true;
+}
+
 }  // namespace dt::testing

@@ -23,18 +23,9 @@ namespace dt {
 namespace {
 
 using testing::kEndlessHeaderBytes;
+using testing::Sends;
 
-class ConnectionWatchTest : public RpcTest {
- protected:
-  static bool Sends(const UniqueFd& fd, const std::string& bytes) {
-    for (size_t sent = 0; sent < bytes.size();) {
-      const ssize_t n = send(fd.get(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
-      if (n <= 0) return false;
-      sent += static_cast<size_t>(n);
-    }
-    return true;
-  }
-};
+class ConnectionWatchTest : public RpcTest {};
 
 TEST_F(ConnectionWatchTest, AHeaderThatNeverEndsIsCutOffAndOthersAreServed) {
   Serve();
@@ -98,11 +89,11 @@ TEST(ConnectionWatchAloneTest, AFloodIsCutOffThoughTheThreadThatAcceptsReadsIt) 
   ConnectionWatch watch;
   const auto acceptor = Acceptor::Listen("127.0.0.1:0");
   ASSERT_TRUE(acceptor.ok()) << acceptor.status();
-  (*acceptor)->Start(std::make_unique<ReadingSink>(cut_off), &watch);
+  (*acceptor)->Start(std::make_unique<ReadingSink>(cut_off), watch);
   const UniqueFd flood = testing::ConnectLoopback((*acceptor)->address());
   const std::string more = testing::EndlessHeaderMore();
   const absl::Time deadline = absl::Now() + absl::FromChrono(testing::kPatience);
-  while (absl::Now() < deadline && send(flood.get(), more.data(), more.size(), MSG_NOSIGNAL) > 0) {
+  while (absl::Now() < deadline && Sends(flood, more)) {
   }
   EXPECT_TRUE(testing::Await([&] { return cut_off.load(); }));
   (*acceptor)->Stop();
