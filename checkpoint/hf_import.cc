@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "common/files.h"
+#include "common/text.h"
 
 namespace dt::checkpoint {
 namespace {
@@ -42,6 +43,12 @@ std::string ShapeText(const std::vector<int64_t>& shape) {
     text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
   }
   return text + "]";
+}
+
+// A text of the files, in quotes: it may be long and hold anything.
+std::string Quoted(const std::string& text) {
+  const std::string shown = Printable(CleanText(text, kNameShown));
+  return "'" + shown + (text.size() > kNameShown ? "…'" : "'");
 }
 
 // What an extent of theirs is called in an experiment file.
@@ -115,8 +122,8 @@ absl::StatusOr<ByName> NamesIn(const SafetensorsFile& file) {
   for (const TensorEntry& entry : file.tensors()) {
     const auto [known, is_new] = names.emplace(WithoutPrefix(entry.name), &entry);
     if (is_new) continue;
-    return DataError("its tensors '" + known->second->name.substr(0, kNameShown) + "' and '" +
-                     entry.name.substr(0, kNameShown) + "' are the same one of the model");
+    return DataError("its tensors " + Quoted(known->second->name) + " and " + Quoted(entry.name) +
+                     " are the same one of the model");
   }
   return names;
 }
@@ -128,18 +135,23 @@ absl::Status CheckConfig(const json& config, const Gpt2Shape& shape) {
     return found->get<int64_t>();
   };
   if (const std::string type = config.value("model_type", "gpt2"); type != "gpt2") {
-    return DataError("it is a model of type '" + type + "'; only gpt2 is read");
+    return DataError("it is a model of type " + Quoted(type) + "; only gpt2 is read");
   }
   if (const auto heads = integer("n_head"); heads && *heads != shape.n_head) {
+    if (*heads < 1 || *heads > kExtentMax) {
+      return DataError("n_head is " + config["n_head"].dump() + ", which is no number of heads");
+    }
     return OtherShape("n_head", std::to_string(*heads), std::to_string(shape.n_head),
                       "model.n_head to " + std::to_string(*heads));
   }
   std::string activation = config.value("activation_function", "gelu_new");
   if (activation == "gelu_pytorch_tanh") activation = "gelu_new";
   if (activation != shape.activation) {
-    return OtherShape("activation_function", "'" + activation + "'", "'" + shape.activation + "'",
-                      "model.activation to " +
-                          (activation == "gelu_new" ? std::string("gelu_tanh") : activation));
+    return OtherShape(
+        "activation_function", Quoted(activation), Quoted(shape.activation),
+        "model.activation to " + (activation == "gelu_new"
+                                      ? "gelu_tanh"
+                                      : Printable(CleanText(activation, kNameShown))));
   }
   const double epsilon = config.value("layer_norm_epsilon", kNormEpsilon);
   if (std::abs(epsilon - kNormEpsilon) > 1e-9) {
@@ -181,9 +193,10 @@ absl::Status CheckConfigFile(const std::string& path, const Gpt2Shape& shape) {
 // Says what a file has that has no layer of a GPT-2.
 absl::Status NoGpt2(const ByName& names) {
   std::string shown;
+  size_t count = 0;
   for (const auto& [name, entry] : names) {
-    if (std::count(shown.begin(), shown.end(), '\'') / 2 == static_cast<int>(kNamesShown)) break;
-    shown += (shown.empty() ? "'" : ", '") + entry->name.substr(0, kNameShown) + "'";
+    if (count++ == kNamesShown) break;
+    shown += (shown.empty() ? "" : ", ") + Quoted(entry->name);
   }
   return DataError("it has no tensors of a GPT-2's layers, such as 'h.0.ln_1.weight'" +
                    (shown.empty() ? ", nor any others" : "; its first ones are " + shown));
@@ -209,8 +222,7 @@ absl::Status CheckNames(const ByName& names, const Gpt2Shape& shape) {
   }
   if (layers.empty()) return NoGpt2(names);
   if (odd != nullptr) {
-    return DataError("it has the tensor '" + odd->name.substr(0, kNameShown) +
-                     "', which a GPT-2 does not have");
+    return DataError("it has the tensor " + Quoted(odd->name) + ", which a GPT-2 does not have");
   }
   const int64_t count = std::ssize(layers);
   if (*layers.rbegin() + 1 != count) {

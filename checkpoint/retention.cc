@@ -143,9 +143,10 @@ std::vector<CheckpointId> ChooseToRemove(std::vector<RankedCheckpoint> checkpoin
   for (const RankedCheckpoint& checkpoint : checkpoints) {
     if (checkpoint.cost) best.push_back(checkpoint);
   }
-  std::stable_sort(
-      best.begin(), best.end(),
-      [](const RankedCheckpoint& a, const RankedCheckpoint& b) { return *a.cost < *b.cost; });
+  // The first of equal ones is the trial's best. An accuracy often has one value several times.
+  std::sort(best.begin(), best.end(), [](const RankedCheckpoint& a, const RankedCheckpoint& b) {
+    return std::tie(*a.cost, a.id.attempt, a.id.step) < std::tie(*b.cost, b.id.attempt, b.id.step);
+  });
   best.resize(std::min<size_t>(best.size(), static_cast<size_t>(std::max(retention.keep_best, 0))));
   for (const RankedCheckpoint& checkpoint : others) {
     const bool good = std::any_of(best.begin(), best.end(), [&](const RankedCheckpoint& other) {

@@ -25,6 +25,11 @@ absl::Status At(const std::string& path, const std::string& place, const std::st
   return DataError("'" + path + "' " + place + ": " + what);
 }
 
+// A share of nothing is no number.
+absl::Status NoExamples(const std::string& path) {
+  return At(path, "cannot be used", "it has no examples");
+}
+
 // Reads a packed example's numbers, never beyond its end.
 class Words {
  public:
@@ -114,6 +119,7 @@ absl::StatusOr<std::vector<HellaSwagExample>> ReadPacked(const std::string& path
               "it has " + std::to_string(examples.size()) + " examples and says " +
                   std::to_string(header[2]));
   }
+  if (examples.empty()) return NoExamples(path);
   return examples;
 }
 
@@ -170,7 +176,7 @@ absl::StatusOr<std::vector<HellaSwagExample>> ReadText(const std::string& path,
     if (!problem.empty()) return At(path, place, problem);
     examples.push_back(*std::move(example));
   }
-  if (examples.empty()) return At(path, "cannot be used", "it has no examples");
+  if (examples.empty()) return NoExamples(path);
   return examples;
 }
 

@@ -12,6 +12,7 @@
 #include "common/program_variables.h"
 #include "spec/internal.h"
 #include "spec/search.h"
+#include "spec/warning_codes.h"
 
 namespace dt::spec::internal {
 namespace {
@@ -246,18 +247,20 @@ void QuestionProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues)
     }
   }
   std::string unseen;
+  size_t count = 0;
   for (const v1::Parameter& parameter : spec.parameters()) {
     const bool swept = parameter.has_range() || parameter.values_size() > 1;
     const Field* field = FindField(parameter.path());
     const bool own = field == nullptr || field->use == Use::kTrainer;
     if (all || !swept || !own || used.contains(parameter.path())) continue;
-    absl::StrAppend(&unseen, unseen.empty() ? "" : ", ", parameter.path());
+    absl::StrAppend(&unseen, count++ == 0 ? "" : ", ", parameter.path());
   }
   if (unseen.empty()) return;
   const char* what = spec.base().run().empty() ? "command" : "run";
-  issues.push_back({what, "unlikely",
-                    absl::StrCat("nothing in ", what, " names ", unseen,
-                                 "; the program finds it in dtrain.parameters() and "
+  issues.push_back({what, std::string(kUnnamedParameter),
+                    absl::StrCat("nothing in ", what, " names ", unseen, "; the program finds ",
+                                 count == 1 ? "it" : "them",
+                                 " in dtrain.parameters() and "
                                  "DTRAIN_PARAMETERS alone"),
                     "if it does not look there, write --name={name}, or ${args} as a word of "
                     "command"});

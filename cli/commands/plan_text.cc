@@ -74,7 +74,9 @@ std::string PlanSentence(const v1::PlanResponse& plan) {
     return absl::StrCat("how long it takes is not known: no such trial has trained on ",
                         slots == "0 slots" ? "a worker of its device" : "these workers", " yet");
   }
-  std::string text = absl::StrFormat("about %.1f slot-hours", plan.slot_seconds() / 3600);
+  const double seconds = plan.slot_seconds();
+  std::string text = seconds < 360 ? absl::StrFormat("about %.0f slot-seconds", seconds)
+                                   : absl::StrFormat("about %.1f slot-hours", seconds / 3600);
   if (plan.finish_seconds() >= 0) {
     absl::StrAppend(&text, ", done in ", FormatDuration(plan.finish_seconds()), " on ", slots);
   }

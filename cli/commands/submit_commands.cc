@@ -27,6 +27,7 @@
 #include "spec/file/experiment_file.h"
 #include "spec/search.h"
 #include "spec/spec.h"
+#include "spec/warning_codes.h"
 
 namespace dt::cli {
 namespace {
@@ -81,6 +82,10 @@ absl::StatusOr<LoadedFile> Load(Session& session, const SubmitOptions& options) 
     overrides.push_back(absl::StrCat("search.max_concurrent=", *options.max_concurrent));
   }
   loaded.content = spec::ReadExperimentFile(text, loaded.name, overrides);
+  std::erase_if(loaded.content.warnings, [&](const spec::Diagnostic& warning) {
+    return warning.code == spec::kUnnamedParameter &&
+           ReadsParameters(options.file, loaded.content.spec);
+  });
   return loaded;
 }
 

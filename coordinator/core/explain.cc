@@ -76,6 +76,10 @@ std::string WhyParked(const LiveState& live, const ParkedTrial& parked, const Tr
     case ParkedTrial::Why::kBackoff:
       return BackoffText(trial, WholeSeconds(parked.until - now));
     case ParkedTrial::Why::kStorageAbsent:
+      // Came back since, and trains something: the first that gets free wakes the trial.
+      if (MostSlotsBeside(live, shape.constraint, parked.storage_id) > 0) {
+        return StorageBusyText(live, parked, shape);
+      }
       return absl::StrCat("its newest checkpoint is on storage ", parked.storage_id,
                           ", which no connected worker sees; waits ",
                           WholeSeconds(parked.until - now),

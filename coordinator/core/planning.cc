@@ -251,8 +251,9 @@ absl::StatusOr<v1::PlanResponse> PlanOf(const PlanDraft& draft, const PlanAsk& a
     planned.set_target_steps(estimate.steps);
   }
   if (draft.drawn) {
-    response.add_notes(absl::StrCat("bayes chooses its values as results come; ",
-                                    draft.kinds.size(), " draws stand for them here"));
+    response.add_notes(
+        absl::StrCat("bayes chooses its values as results come; ", draft.kinds.size(),
+                     draft.kinds.size() == 1 ? " draw stands" : " draws stand", " for them here"));
   }
   const bool unread = std::any_of(draft.kinds.begin(), draft.kinds.end(),
                                   [](const auto& kind) { return IsUnread(kind.spec); });

@@ -418,8 +418,9 @@ TEST(RetentionTest, TheRegisteredOneStaysUntilALaterOneIs) {
   EXPECT_EQ(RemovedOf(all, retention), (Paths{"a1/step-10", "a2/step-20"}));
 }
 
-TEST(RetentionTest, OfEquallyGoodOnesTheNewerStays) {
-  EXPECT_EQ(Removed({{10, 1.0}, {20, 1.0}, {30, 2.0}}, 1, 1), (std::vector<uint64_t>{10}));
+TEST(RetentionTest, OfEquallyGoodOnesTheFirstStaysForItIsTheTrialsBest) {
+  EXPECT_EQ(Removed({{10, 1.0}, {20, 1.0}, {30, 2.0}}, 1, 1), (std::vector<uint64_t>{20}));
+  EXPECT_EQ(Removed({{10, 1.0}, {20, 1.0}, {30, 1.0}}, 1, 2), (std::vector<uint64_t>{}));
 }
 
 TEST(CostTest, IsByTheMetricOfTheSearchAndItsGoal) {

@@ -207,6 +207,10 @@ TEST_F(HfImportTest, ReadsFromTheConfigurationWhatShapesDoNotTell) {
     folder_.Write("config.json", config.dump());
     ExpectRefused(kConfigError, said);
   }
+  for (const char* heads : {"0", "-5", "9223372036854775808"}) {
+    folder_.Write("config.json", std::string(R"({"n_head": )") + heads + "}");
+    ExpectRefused(kDataError, std::string("n_head is ") + heads + ", which is no number of heads");
+  }
   folder_.Write("config.json", R"({"model_type": "llama"})");
   ExpectRefused(kDataError, "of type 'llama'");
   folder_.Write("config.json", R"({"n_head": 2, "layer_norm_epsilon": "small"})");
@@ -215,6 +219,21 @@ TEST_F(HfImportTest, ReadsFromTheConfigurationWhatShapesDoNotTell) {
   ExpectRefused(kDataError, "is not a JSON object");
   folder_.Write("config.json", Gpt2Config(SmallShape()));
   EXPECT_TRUE(OpenHuggingFace(folder_.path(), SmallShape()).ok());
+}
+
+TEST_F(HfImportTest, TextsOfItsFilesAreShownShortAndWithoutControlCharacters) {
+  std::vector<Stored> stored = Tensors(SmallShape());
+  Write(stored);
+  folder_.Write("config.json", R"({"model_type": "neo\n\u001b[31m"})");
+  ExpectRefused(kDataError, "of type 'neo \\x1b[31m'");
+  folder_.Write("config.json", json{{"activation_function", std::string(100'000, 'a')}}.dump());
+  ExpectRefused(kConfigError, "aaa…'");
+  const absl::StatusOr<HfWeights> refused = OpenHuggingFace(folder_.path(), SmallShape());
+  EXPECT_LT(refused.status().message().size(), 1000u);
+  folder_.Write("config.json", "{}");
+  stored.push_back({std::string("score\0weight", 12), {2, 4}});
+  Write(stored);
+  ExpectRefused(kDataError, "the tensor 'score\\x00weight'");
 }
 
 TEST_F(HfImportTest, RefusesWhatIsAbsentDamagedOrOfAnotherKind) {

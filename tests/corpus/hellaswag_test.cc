@@ -102,6 +102,7 @@ TEST_F(HellaSwagTest, RefusesPackedFilesThatLie) {
     return words;
   };
   ExpectRefused(WritePacked(good, 3), "it has 2 examples and says 3");
+  ExpectRefused(WritePacked({}, 0), "it has no examples");
   ExpectRefused(WritePacked(good, 2, 2), "version 2; only 1 is read");
   ExpectRefused(WritePacked(with([](Words& w) { w[0] = 1; })), "does not begin as an example");
   ExpectRefused(WritePacked(with([](Words& w) { w[1] = 2; })), "does not begin as an example");

@@ -1,4 +1,6 @@
 // code_command_test.cc: what dtctl packs, sends and says of a folder of code.
+#include <filesystem>
+
 #include "cli/commands/code.h"
 #include "cli/commands/script_note.h"
 #include "common/limits.h"
@@ -73,6 +75,39 @@ TEST_F(CodeCommandTest, AScriptThatTheFolderLacksIsNamed) {
   const Ran ran = RunAsWritten({"validate", folder_ / "sweep.yaml"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(Has(ran.err, "run names trian.py")) << ran.err;
+}
+
+TEST_F(CodeCommandTest, AProgramThatLooksForItsParametersIsNotWarnedOf) {
+  const std::string file = folder_.Write("grid.yaml", R"(version: 1
+name: grid
+code: src
+command: [python3, train.py]
+parameters: {lr: [0.1, 0.2]}
+)");
+  const auto warned = [&](const std::string& script) {
+    folder_.Write("src/train.py", script);
+    const Ran ran = Run({"validate", file});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return Has(ran.err, "nothing in command names lr");
+  };
+  EXPECT_TRUE(warned("print(1)\n"));
+  EXPECT_TRUE(warned("import dtrain\nprint(model.parameters())\n"));
+  EXPECT_FALSE(warned("import dtrain\nlr = dtrain.parameters()['lr']\n"));
+  EXPECT_FALSE(warned("from dtrain import report, parameters\n"));
+  EXPECT_FALSE(warned("import os\nos.environ['DTRAIN_PARAMETERS']\n"));
+}
+
+TEST_F(CodeCommandTest, NoExampleWarns) {
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(
+           std::filesystem::path(DTRAIN_SOURCE_DIR) / "examples")) {
+    if (entry.path().extension() != ".yaml") continue;
+    ++files;
+    const Ran ran = Run({"validate", entry.path().string()});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_FALSE(Has(ran.err, "warning")) << ran.err;
+  }
+  EXPECT_GE(files, 20u);
 }
 
 TEST_F(CodeCommandTest, CodeGoesInPartsAndOnlyOnce) {

@@ -183,6 +183,12 @@ TEST_F(PlanTest, AWrongFileIsShownAsEver) {
   EXPECT_TRUE(control_.Snapshot().plans.empty());
 }
 
+TEST_F(PlanTest, LittleWorkIsSaidInSeconds) {
+  control_.Edit([](FakeControl::World& world) { world.plan_answer.set_slot_seconds(12); });
+  const Ran ran = Run({"submit", "-"});
+  EXPECT_TRUE(Has(ran.err, "It takes about 12 slot-seconds, done in")) << ran.err;
+}
+
 TEST_F(PlanTest, ASubmitSaysItInOneLine) {
   Ran ran = Run({"submit", "-"});
   EXPECT_EQ(ran.code, 0) << ran.err;

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "spec/file/experiment_file.h"
 #include "spec/spec.h"
+#include "spec/warning_codes.h"
 
 namespace dt::spec {
 namespace {
@@ -62,6 +63,10 @@ TEST(ExamplesTest, EveryExampleIsValidAndSurvivesPrinting) {
     ++files;
     const ExperimentFile file = ReadExperimentFile(Contents(entry.path()), entry.path().string());
     ASSERT_TRUE(file.diagnostics.empty()) << RenderDiagnostics(file.diagnostics);
+    // dtctl knows whether a script looks for its parameters; its tests have no exception.
+    for (const Diagnostic& warning : file.warnings) {
+      EXPECT_EQ(warning.code, kUnnamedParameter) << RenderDiagnostics({warning});
+    }
     ExpectRoundTrip(file.spec);
     v1::ExperimentSpec frozen = file.spec;
     spec::Freeze(frozen, "cpu", 42);

@@ -82,8 +82,12 @@ absl::Status Dataset::CheckSize() const {
                                  ? std::string("a validation needs 2")
                                  : absl::StrCat("one sample of train.seq_len ", options_.seq_len,
                                                 " needs ", options_.seq_len + 1);
-  return DataError(absl::StrCat("the ", shards_.size(), " files of '", options_.pattern, "' have ",
-                                tokens_, " tokens; ", needed, " in one file"));
+  const std::string held =
+      shards_.size() == 1
+          ? absl::StrCat("the file of '", options_.pattern, "' has ")
+          : absl::StrCat("the ", shards_.size(), " files of '", options_.pattern, "' have ");
+  return DataError(
+      absl::StrCat(held, tokens_, tokens_ == 1 ? " token; " : " tokens; ", needed, " in one file"));
 }
 
 absl::Status Dataset::ReadWindow(uint64_t window, std::span<uint16_t> ids) const {

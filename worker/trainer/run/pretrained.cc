@@ -22,6 +22,10 @@ absl::Status FillRows(const checkpoint::HfWeights& weights,
   at::Tensor read = at::empty(match.entry.shape, TorchType(match.entry.dtype));
   DT_RETURN_IF_ERROR(weights.file.Read(match.entry, read.mutable_data_ptr()));
   read = read.to(at::kFloat);
+  if (!at::isfinite(read).all().item<bool>()) {
+    return DataError("'" + weights.path + "': the tensor '" + match.tensor.theirs +
+                     "' has numbers that are not finite; nothing can be trained from it");
+  }
   if (match.tensor.transposed) read = read.t();
   parameter.slice(0, 0, read.size(0))
       .copy_(read);  // rows behind the vocabulary have no part in anything

@@ -1,10 +1,9 @@
 // pretrained.h: weights to begin with, from a folder with a GPT-2 in Hugging Face's files.
 //
-// Role:   model.init_from. Rows of the padded vocabulary that the file lacks get the mean of those
-//         it has: all of them together then weigh as much in the softmax as so many average tokens
-//         at most, where rows of zeros would outweigh everything in a trained model, whose logits
-//         are far below 0.
-// Errors: those of hf_import.h. LibTorch's exceptions pass through.
+// Role:   model.init_from. Rows of the padded vocabulary that the file lacks keep their initial
+//         values, and take no part in any loss.
+// Errors: those of hf_import.h; DataError for a number that is not finite. LibTorch's exceptions
+//         pass through.
 // Tests:  tests/worker/trainer/run/pretrained_test.cc, tests/worker/trainer/hf/hf_test.py
 #pragma once
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 
 #include "tests/testing/temp_folder.h"
@@ -75,6 +76,29 @@ TEST(PretrainedTest, GivesTheParametersThatTheFolderHasInEveryPrecision) {
     ASSERT_TRUE(LoadPretrained(*weights, mesh, home.pieces()).ok());
     EXPECT_LE(LargestDifference(source, model, spec.vocab_size), tolerance)
         << checkpoint::DTypeName(dtype);
+  }
+}
+
+TEST(PretrainedTest, NumbersThatAreNotFiniteAreNoBeginning) {
+  const ModelSpec spec = BegunFromAFolder();
+  const float odd[] = {std::numeric_limits<float>::quiet_NaN(),
+                       std::numeric_limits<float>::infinity()};
+  for (const checkpoint::DType dtype : {checkpoint::DType::kF32, checkpoint::DType::kBF16}) {
+    for (const float value : odd) {
+      const TempFolder folder;
+      const Transformer source(spec, 1, at::kCPU);
+      source.Parameters().back().tensor.detach().view(-1)[0].fill_(value);
+      WriteFolder(folder, spec, source, dtype);
+      const absl::StatusOr<checkpoint::HfWeights> weights = FindPretrained(folder.path(), spec);
+      ASSERT_TRUE(weights.ok()) << weights.status();
+      WholeHome home(at::kCPU);
+      const Transformer model(spec, 2, home);
+      Mesh mesh;
+      const absl::Status refused = LoadPretrained(*weights, mesh, home.pieces());
+      EXPECT_EQ(refused.code(), kDataError) << refused;
+      EXPECT_NE(refused.message().find("has numbers that are not finite"), std::string::npos)
+          << refused;
+    }
   }
 }
 
