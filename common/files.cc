@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -71,8 +72,12 @@ absl::Status InputFile::ReadAt(uint64_t offset, void* into, size_t bytes) const 
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return SystemError("read", path_);
     if (got == 0) {
-      return DataError("'" + path_ + "' ends at byte " + std::to_string(offset) + ", " +
-                       std::to_string(bytes) + " bytes early; was it changed while in use?");
+      struct stat now {};
+      const bool known = ::fstat(fd_.get(), &now) == 0;
+      const uint64_t end = known ? std::min<uint64_t>(offset, now.st_size) : offset;
+      return DataError("'" + path_ + "' ends at byte " + std::to_string(end) + ", " +
+                       std::to_string(offset + bytes - end) +
+                       " bytes early; was it changed while in use?");
     }
     next += got;
     offset += static_cast<uint64_t>(got);

@@ -27,6 +27,9 @@ TEST(FilesTest, AReadPastTheEndNamesTheFileAndTheByte) {
   EXPECT_EQ(short_read.code(), kDataError);
   EXPECT_NE(short_read.message().find(path), std::string::npos);
   EXPECT_NE(short_read.message().find("byte 5"), std::string::npos);
+  std::filesystem::resize_file(path, 2);
+  EXPECT_NE(file->ReadAt(4, buffer, 1).message().find("ends at byte 2, 3 bytes early"),
+            std::string::npos);
 }
 
 TEST(FilesTest, OpensOnlyRegularFiles) {
