@@ -94,7 +94,7 @@ class Coordinator {
     const ServerOptions options{
         flags_.listen,
         flags_.tls,
-        {flags_.state_dir, http_->address(), clock_.Now().wall_ms, notify.receivers},
+        {flags_.state_dir, http_->address(), clock_.Now().steady, &clock_, notify.receivers},
         limits::kStreams,
         door_.get()};
     journal_.waiting.reset();

@@ -20,7 +20,9 @@ class TrainingTime {
     double took = row.seconds();
     // Where a row does not say, its clock does, within an attempt.
     const bool timed = attempt == attempt_ && wall_ms_ > 0 && row.wall_time_ms() > 0;
-    if (took == 0 && timed) took = static_cast<double>(row.wall_time_ms() - wall_ms_) / 1000;
+    // A worker may say any time: the difference of two need not fit.
+    const double wall_ms = static_cast<double>(row.wall_time_ms());
+    if (took == 0 && timed) took = (wall_ms - static_cast<double>(wall_ms_)) / 1000;
     attempt_ = attempt;
     wall_ms_ = row.wall_time_ms();
     return seconds_ = Grown(seconds_, took);

@@ -56,7 +56,10 @@ double ElapsedSeconds(const v1::ExperimentSummary& experiment, int64_t now_wall_
                   std::floor(static_cast<double>(end - experiment.submitted_wall_ms()) / 1000));
 }
 
+// In training: waits are no part of it. Negative: not known.
 double RunSeconds(const v1::TrialSummary& trial) {
+  if (trial.has_training_seconds()) return trial.training_seconds();
+  // A coordinator of version 0.2.0 or before does not say.
   if (trial.started_wall_ms() == 0 || trial.ended_wall_ms() == 0) return -1;
   return static_cast<double>(trial.ended_wall_ms() - trial.started_wall_ms()) / 1000;
 }

@@ -31,7 +31,6 @@ Experiment* Find(DurableState& state, ExperimentId id) {
   return found == state.experiments.end() ? nullptr : &found->second;
 }
 
-// A trial with its experiment.
 struct Subject {
   Experiment& experiment;
   Trial& trial;
@@ -245,6 +244,7 @@ absl::Status ApplyAttemptEnded(DurableState& state, const v1::AttemptEnded& fact
   attempt->deciding_rank = fact.rank();
   attempt->last_step = fact.step();
   attempt->ended_wall_ms = wall_ms;
+  attempt->trained_ms = TrainedMs(*attempt, fact.trained_ms());
   attempt->uncharged = fact.uncharged();
   attempt->early = fact.early();
   if (fact.has_last_row()) {

@@ -61,7 +61,8 @@ struct Ending {
   bool early = false;
 };
 
-v1::Record EndOfAttempt(const LiveAttempt& attempt, const Trial& trial, const Ending& ending) {
+v1::Record EndOfAttempt(const LiveAttempt& attempt, const Trial& trial, const Ending& ending,
+                        absl::Duration now) {
   const auto& [end, backoff, charge, early] = ending;
   v1::Record record;
   v1::AttemptEnded& fact = *record.mutable_attempt_ended();
@@ -75,6 +76,10 @@ v1::Record EndOfAttempt(const LiveAttempt& attempt, const Trial& trial, const En
   if (end.rank >= 0) fact.set_worker(trial.attempts.back().members[end.rank].worker);
   fact.set_step(std::max(attempt.step, end.step));
   fact.set_hint(attempt.hint);
+  if (trial.attempts.back().ran) {
+    fact.set_trained_ms(
+        std::max<int64_t>(0, absl::ToInt64Milliseconds(now - attempt.training_since)));
+  }
   fact.set_retry_after_ms(backoff.has_value() ? absl::ToInt64Milliseconds(*backoff) : -1);
   if (attempt.latest.has_value()) *fact.mutable_last_row() = *attempt.latest;
   if (attempt.pace.tokens() > 0) *fact.mutable_pace() = attempt.pace;
@@ -122,7 +127,7 @@ void FinishCancel(Turn& turn, LiveAttempt& attempt) {
                     .step = attempt.step};
   LogEnd(turn, attempt, end, std::nullopt);
   Journal(turn, EndOfAttempt(attempt, GetTrial(turn.durable(), id),
-                             {.end = end, .backoff = std::nullopt}));
+                             {.end = end, .backoff = std::nullopt}, turn.now.steady));
   EndTrial(turn, id, v1::TRIAL_CANCELLED, v1::CAUSE_CANCELLED, end.message);
   LeaveEnded(turn, attempt);
 }
@@ -233,7 +238,7 @@ void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
   const std::optional<absl::Duration> backoff = ending.backoff;
   LogEnd(turn, attempt, end, backoff);
   NoteApart(turn.live(), attempt, recorded, end.cause, turn.now.steady);
-  Journal(turn, EndOfAttempt(attempt, trial, ending));
+  Journal(turn, EndOfAttempt(attempt, trial, ending, turn.now.steady));
   if (end.cause == v1::CAUSE_FINISHED) turn.live().told.erase(attempt.token);
   if (!backoff.has_value()) {
     const bool finished = consequence == Consequence::kFinishes;

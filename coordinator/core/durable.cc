@@ -199,6 +199,15 @@ Shape ShapeOf(const Experiment& experiment) {
   return shape;
 }
 
+Shape ShapeOfNext(const Experiment& experiment) {
+  if (SweepsWithin(experiment, "resources.")) {
+    for (const Trial& trial : experiment.trials) {
+      if (trial.state == v1::TRIAL_PENDING) return ShapeOf(experiment, trial);
+    }
+  }
+  return ShapeOf(experiment);
+}
+
 Shape ShapeOf(const Experiment& experiment, const Trial& trial) {
   Shape shape = ShapeOf(experiment);
   const bool elastic = MayBeElastic(experiment.spec.base().resources());

@@ -8,6 +8,7 @@
 // Tests:     tests/coordinator/core/apply_test.cc
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <limits>
@@ -52,6 +53,7 @@ struct Attempt {
   int64_t started_wall_ms = 0;
   int64_t running_wall_ms = 0;
   int64_t ended_wall_ms = 0;
+  int64_t trained_ms = 0;   // from running to its end, once ended
   bool ran = false;         // was running once: resumed_step counts
   bool progressed = false;  // registered a checkpoint beyond where it resumed
   bool uncharged = false;   // its end counts against no budget of retries
@@ -68,6 +70,13 @@ struct Attempt {
 // It finished: rank 0 told its rows before it said so, and none can follow.
 inline bool HasToldItsRows(const Attempt& attempt) {
   return attempt.state == AttemptState::kEnded && attempt.cause == v1::CAUSE_FINISHED;
+}
+
+// How long an attempt that ended had trained. `said`: in its record. Versions up to 0.2.0 did not
+// say it, and the wall clock may have been set meanwhile.
+inline int64_t TrainedMs(const Attempt& attempt, int64_t said) {
+  if (!attempt.ran || said > 0) return attempt.ran ? said : 0;
+  return std::max<int64_t>(0, attempt.ended_wall_ms - attempt.running_wall_ms);
 }
 
 struct KnownCheckpoint {
@@ -204,8 +213,12 @@ struct WorkerMark {
 // A crash of a worker's trainer, without progress.
 struct CountedEnd {
   AttemptId id;
-  uint32_t begun = 0;  // attempts of its experiment that must have started before one that gets on
+  // Attempts of its experiment that must have started before one that gets on.
+  uint32_t begun = 0;
 };
+// Where that is `begun`, a person released the worker in spite of this end: it proves nothing, and
+// until the worker gets on nothing is proved for it either.
+inline constexpr uint32_t kForgiven = std::numeric_limits<uint32_t>::max();
 
 // Ends in a row that may speak against a worker (blame.h).
 struct CrashStreak {
@@ -279,8 +292,11 @@ v1::ExpandedTrial ExpandedOf(const Experiment& experiment, const Trial& trial);
 v1::ExpandedTrial ExpandedOf(const Experiment& experiment, const std::string& serialized);
 // What a trial needs, read from the specification without resolving all of it.
 Shape ShapeOf(const Experiment& experiment, const Trial& trial);
-// The same of a trial that is not known yet. REQUIRES: resources are not swept.
+// The same of a trial that is not known yet, by the file's own resources: of one that is known they
+// may be swept, so that it may have others.
 Shape ShapeOf(const Experiment& experiment);
+// What the trial needs that would start next: the first that waits, or one that is to be proposed.
+Shape ShapeOfNext(const Experiment& experiment);
 // Larger goes first.
 int32_t PriorityOf(const Experiment& experiment);
 int64_t SeedOf(const Experiment& experiment, const Trial& trial);

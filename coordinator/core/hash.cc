@@ -48,6 +48,7 @@ void AddAttempt(Digest& digest, const Attempt& attempt) {
   digest.Add(static_cast<uint64_t>(attempt.started_wall_ms));
   digest.Add(static_cast<uint64_t>(attempt.running_wall_ms));
   digest.Add(static_cast<uint64_t>(attempt.ended_wall_ms));
+  digest.Add(static_cast<uint64_t>(attempt.trained_ms));
   digest.Add(static_cast<uint64_t>(attempt.ran)).Add(static_cast<uint64_t>(attempt.progressed));
   digest.Add(static_cast<uint64_t>(attempt.uncharged));
   digest.Add(static_cast<uint64_t>(attempt.early)).Add(uint64_t{attempt.ordinal});

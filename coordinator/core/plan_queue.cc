@@ -183,7 +183,7 @@ void AddBefore(const State& state, const Wanted& wanted, QueueAhead& ahead) {
     if (PriorityOf(experiment) < wanted.priority) continue;
     uint64_t trials = experiment.pending;
     if (experiment.MoreMayCome()) trials += experiment.planned - experiment.trials.size();
-    const Shape shape = ShapeOf(experiment);
+    const Shape shape = ShapeOfNext(experiment);
     if (trials == 0 || !compete(shape.constraint)) continue;
     ahead.waiting += trials;
     const std::optional<double> seconds = MeanSecondsOf(state.live, id);

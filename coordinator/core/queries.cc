@@ -119,8 +119,8 @@ v1::CheckpointSummary Summarize(TrialId id, const KnownCheckpoint& known, const 
   return summary;
 }
 
-v1::AttemptSummary Summarize(const State& state, const Attempt& attempt, uint32_t number,
-                             const LiveAttempt* live) {
+v1::AttemptSummary Summarize(const State& state, const Experiment& experiment,
+                             const Attempt& attempt, uint32_t number, const LiveAttempt* live) {
   v1::AttemptSummary summary;
   summary.set_attempt(number);
   for (size_t rank = 0; rank < attempt.members.size(); ++rank) {
@@ -132,9 +132,10 @@ v1::AttemptSummary Summarize(const State& state, const Attempt& attempt, uint32_
     member.set_local_rank(from.local_rank);
     member.set_device_name(from.device_name);
   }
-  summary.set_started_wall_ms(attempt.started_wall_ms);
-  summary.set_running_wall_ms(attempt.running_wall_ms);
-  summary.set_ended_wall_ms(attempt.ended_wall_ms);
+  const int64_t started = StartedAt(state, experiment, attempt);
+  summary.set_started_wall_ms(started);
+  summary.set_running_wall_ms(EndedAt(state, attempt.running_wall_ms, started));
+  summary.set_ended_wall_ms(EndedAt(state, attempt.ended_wall_ms, started));
   summary.set_resumed_step(attempt.resumed_step);
   const bool of_live = live != nullptr && live->id.attempt == number && !live->Is<Leaving>();
   summary.set_last_step(of_live ? live->step : attempt.last_step);
@@ -375,7 +376,8 @@ absl::StatusOr<v1::ExplainTrialResponse> Query(const State& state,
   std::vector<v1::AttemptSummary> newest;
   for (size_t number = trial->attempts.size(); number > 0; --number) {
     v1::AttemptSummary summary =
-        Summarize(state, trial->attempts[number - 1], static_cast<uint32_t>(number), live);
+        Summarize(state, GetExperiment(state.durable, id.experiment), trial->attempts[number - 1],
+                  static_cast<uint32_t>(number), live);
     if (!room.Take(summary)) break;
     newest.push_back(std::move(summary));
   }
@@ -394,7 +396,6 @@ absl::StatusOr<v1::GetStatusResponse> Query(const State& state, const v1::GetSta
   response.set_program_version(kVersion);
   response.set_program_revision(kRevision);
   response.set_journal_id(state.durable.journal_id);
-  response.set_started_wall_ms(state.live.started_wall_ms);
   response.set_experiments(static_cast<uint32_t>(state.durable.experiments.size()));
   uint32_t connected = 0;
   for (const auto& [name, index] : state.live.worker_names) {

@@ -153,8 +153,8 @@ absl::Status LoadNewestSteps(
 }
 
 void Recover(State& state, Instant now) {
-  state.live.started_wall_ms = now.wall_ms;
   state.live.event_at = now.steady;
+  state.live.event_wall_ms = now.wall_ms;
   state.live.lease_floor = now.steady + limits::kStartupGrace;
   RestandAll(state);
   BeginRests(state, now);

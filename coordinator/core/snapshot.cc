@@ -34,6 +34,7 @@ void Save(const Attempt& attempt, v1::SnapshotAttempt& out) {
   out.set_started_wall_ms(attempt.started_wall_ms);
   out.set_running_wall_ms(attempt.running_wall_ms);
   out.set_ended_wall_ms(attempt.ended_wall_ms);
+  out.set_trained_ms(attempt.trained_ms);
   out.set_ran(attempt.ran);
   out.set_progressed(attempt.progressed);
   out.set_uncharged(attempt.uncharged);
@@ -167,6 +168,7 @@ absl::StatusOr<Attempt> Load(v1::SnapshotAttempt& saved) {
   attempt.running_wall_ms = saved.running_wall_ms();
   attempt.ended_wall_ms = saved.ended_wall_ms();
   attempt.ran = saved.ran();
+  attempt.trained_ms = TrainedMs(attempt, saved.trained_ms());
   attempt.progressed = saved.progressed();
   attempt.uncharged = saved.uncharged();
   attempt.early = saved.early();

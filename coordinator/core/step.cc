@@ -28,6 +28,7 @@ void Take(Turn& turn, Tick&) { FireTimers(turn); }
 Effects Step(State& state, Event&& event, Instant now) {
   Turn turn{.state = state, .now = now, .entropy = event.entropy, .effects = {}};
   state.live.event_at = now.steady;
+  state.live.event_wall_ms = now.wall_ms;
   std::visit([&turn](auto& what) { Take(turn, what); }, event.what);
   TendMarks(turn);
   const bool ticks = std::holds_alternative<Tick>(event.what);

@@ -45,7 +45,7 @@ absl::Status CheckShapes(const LiveState& live, const Experiment& submitted) {
   std::set<Constraint> constraints;
   for (const auto& [shape, line] : live.lines) constraints.insert(shape.constraint);
   const size_t shapes = Swept(spec, "resources.");
-  const Shape wanted = ShapeOf(submitted);
+  const Shape wanted = ShapeOfNext(submitted);
   const bool known = shapes == 1 && live.lines.Contains(wanted);
   if (!known && live.lines.size() + shapes > limits::kShapes) {
     return absl::ResourceExhaustedError(absl::StrCat(

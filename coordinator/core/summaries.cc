@@ -144,6 +144,20 @@ void FillMetric(const State& state, TrialId id, v1::TrialSummary& summary) {
   if (!std::isnan(values.newest_number)) summary.set_metric_newest(values.newest_number);
 }
 
+// By the steady clock, so that a wall clock that is set in between changes nothing.
+void FillTraining(const Trial& trial, const LiveAttempt* live, absl::Duration now,
+                  v1::TrialSummary& summary) {
+  double seconds = 0;
+  bool ran = false;
+  for (const Attempt& attempt : trial.attempts) {
+    ran = ran || attempt.ran;
+    seconds += static_cast<double>(attempt.trained_ms) / 1000;
+  }
+  const bool trains = live != nullptr && !live->Is<Leaving>() && trial.attempts.back().ran;
+  if (trains) seconds += std::max(0.0, absl::ToDoubleSeconds(now - live->training_since));
+  if (ran) summary.set_training_seconds(seconds);
+}
+
 void FillPrepared(const Trial& trial, v1::TrialSummary& summary) {
   if (trial.prepared.empty()) return;
   v1::Prepared prepared;
@@ -156,6 +170,39 @@ void FillPrepared(const Trial& trial, v1::TrialSummary& summary) {
 }
 
 }  // namespace
+
+int64_t SubmittedAt(const State& state, const Experiment& experiment) {
+  const int64_t now = state.live.event_wall_ms;
+  if (experiment.submitted_wall_ms <= now) return experiment.submitted_wall_ms;
+  // The clock was wrong then: not later than what it has started.
+  int64_t first = now;
+  for (const Trial& trial : experiment.trials) {
+    if (trial.attempts.empty()) continue;
+    first = std::min(first, StartedAt(state, experiment, trial.attempts.front()));
+  }
+  return first;
+}
+
+int64_t StartedAt(const State& state, const Experiment& experiment, const Attempt& attempt) {
+  const int64_t now = state.live.event_wall_ms;
+  int64_t started = attempt.started_wall_ms;
+  const auto live = state.live.attempts.find(attempt.token);
+  // This process knows for how long it goes on; less than a minute is a clock that is slewed.
+  if (live != state.live.attempts.end() && live->second->started > -absl::InfiniteDuration()) {
+    constexpr int64_t kClockStepMs = 60'000;
+    const int64_t by_steady =
+        now - absl::ToInt64Milliseconds(state.live.event_at - live->second->started);
+    const bool set = std::max(started, by_steady) - std::min(started, by_steady) > kClockStepMs;
+    if (set) started = by_steady;
+  }
+  const bool known = experiment.submitted_wall_ms <= now;
+  return std::min(now, known ? std::max(started, experiment.submitted_wall_ms) : started);
+}
+
+int64_t EndedAt(const State& state, int64_t ended_wall_ms, int64_t started_wall_ms) {
+  if (ended_wall_ms == 0) return 0;
+  return std::min(state.live.event_wall_ms, std::max(ended_wall_ms, started_wall_ms));
+}
 
 double DurableMetricOf(const Experiment& experiment, const Trial& trial) {
   if (IsLive(experiment)) return DurableLoss(experiment, trial);
@@ -213,11 +260,12 @@ v1::ExperimentSummary Summarize(const State& state, const Experiment& experiment
   summary.set_priority(PriorityOf(experiment));
   summary.set_slots_held(SlotsHeld(state.live, experiment.id));
   summary.set_progress_ratio(Progress(state, experiment));
-  summary.set_submitted_wall_ms(experiment.submitted_wall_ms);
+  summary.set_submitted_wall_ms(SubmittedAt(state, experiment));
   summary.set_submitted_by(experiment.submitted_by);
   summary.set_archived(experiment.archived);
   summary.set_note(experiment.note);
-  summary.set_ended_wall_ms(experiment.ended_wall_ms);
+  summary.set_ended_wall_ms(
+      EndedAt(state, experiment.ended_wall_ms, SubmittedAt(state, experiment)));
   FillBest(state, experiment, summary);
   summary.set_metric(experiment.spec.search().metric());
   summary.set_goal(experiment.spec.search().goal());
@@ -258,7 +306,7 @@ v1::TrialSummary Summarize(const State& state, TrialId id, absl::Duration now) {
   summary.set_eta_seconds(EtaSeconds(state, id));
   summary.set_seed(SeedOf(experiment, trial));
   if (!trial.attempts.empty()) {
-    summary.set_started_wall_ms(trial.attempts.front().started_wall_ms);
+    summary.set_started_wall_ms(StartedAt(state, experiment, trial.attempts.front()));
     for (const GangMember& member : trial.attempts.back().members) {
       summary.add_workers(member.worker);
     }
@@ -267,7 +315,8 @@ v1::TrialSummary Summarize(const State& state, TrialId id, absl::Duration now) {
     *summary.mutable_last_checkpoint() = newest->ref;
   }
   FillPrepared(trial, summary);
-  summary.set_ended_wall_ms(trial.ended_wall_ms);
+  FillTraining(trial, live, now, summary);
+  summary.set_ended_wall_ms(EndedAt(state, trial.ended_wall_ms, summary.started_wall_ms()));
   if (trial.state == v1::TRIAL_PENDING) summary.set_waiting(WhyWaiting(state, id, now));
   return summary;
 }

@@ -54,7 +54,7 @@ absl::Status CoreLoop::RunOnce(absl::Time deadline) {
   heartbeat_ns_.store(absl::ToInt64Nanoseconds(real.steady));
   turn.effects = StepAll(std::move(events), now);
   ports_.publisher.SetAutoDevice(AutoDevice(state_.live));
-  for (const Effects& effects : turn.effects) ports_.metrics.CountCommitted(state_, effects);
+  for (const Effects& effects : turn.effects) ports_.metrics.CountTurn(state_, effects);
   for (const absl::Duration took : committer_.TakeTimes()) ports_.metrics.ObserveCommit(took);
   if (real.steady >= next_snapshot_) {
     next_snapshot_ = real.steady + kSnapshotEvery;

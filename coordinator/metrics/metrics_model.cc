@@ -132,7 +132,7 @@ LabelPairs InfoOf(const Experiment& experiment, const Trial& trial, const v1::Sp
 
 }  // namespace
 
-void MetricsModel::CountCommitted(const State& state, const Effects& effects) {
+void MetricsModel::CountTurn(const State& state, const Effects& effects) {
   for (const v1::Record& record : effects.records) CountRecord(state, record);
   for (const ChunkToStore& chunk : effects.chunks) CountChunk(chunk);
 }
@@ -329,7 +329,7 @@ std::map<std::string, uint64_t> WaitingByReason(const State& state, const Experi
       left -= waiting[reason];
     }
   }
-  const Shape shape = ShapeOf(experiment);
+  const Shape shape = ShapeOfNext(experiment);
   const bool closed = GateOf(state, experiment, shape) == Gate::kClosed;
   const auto at_once = static_cast<uint32_t>(experiment.spec.search().max_concurrent());
   const bool crowded = at_once > 0 && experiment.active >= at_once;

@@ -94,7 +94,8 @@ class MetricsModel {
 
   // `state` has the record applied already.
   void CountRecord(const State& state, const v1::Record& record);
-  void CountCommitted(const State& state, const Effects& effects);
+  // Before its commit: what is counted is shown once that has happened (loop.cc).
+  void CountTurn(const State& state, const Effects& effects);
   void ObserveCycle(absl::Duration took) { cycle_.Observe(absl::ToDoubleSeconds(took)); }
   void ObserveCommit(absl::Duration took) { fsync_.Observe(absl::ToDoubleSeconds(took)); }
 

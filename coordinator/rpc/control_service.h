@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/mailbox.h"
 #include "coordinator/access/receivers.h"
 #include "coordinator/code/code_keeper.h"
@@ -31,10 +33,11 @@ namespace dt {
 
 // What the process knows of itself and the core does not.
 struct ProcessFacts {
-  std::string state_dir;     // whose free space decides whether submissions are taken
-  std::string http_address;  // where /metrics is
-  int64_t started_wall_ms = 0;
-  Receivers receivers;  // whom experiments may have told
+  std::string state_dir;         // whose free space decides whether submissions are taken
+  std::string http_address;      // where /metrics is
+  absl::Duration started;        // by the steady clock of `clock`
+  const Clock* clock = nullptr;  // borrowed
+  Receivers receivers;           // whom experiments may have told
 };
 
 // Every call as bytes: a message that cannot be read is answered with what is wrong (wire.h).

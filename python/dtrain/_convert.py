@@ -119,7 +119,8 @@ def trial(message: control_pb2.TrialSummary) -> results.Trial:
         comm_exposed_ratio=number(message.comm_exposed_ratio), tokens_per_step=unless_zero(message.tokens_per_step),
         train_tokens=unless_zero(message.train_tokens), model_parameters=unless_zero(message.model_parameters),
         data_fingerprint=message.data_fingerprint, provenance=fields(message.provenance), last_checkpoint=last,
-        started_at=time(message.started_wall_ms), ended_at=time(message.ended_wall_ms))
+        started_at=time(message.started_wall_ms), ended_at=time(message.ended_wall_ms),
+        training_seconds=message.training_seconds if message.HasField("training_seconds") else None)
 
 
 def attempt(message: control_pb2.AttemptSummary) -> results.Attempt:

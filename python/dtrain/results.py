@@ -215,6 +215,8 @@ class Trial(_Ends, Shown):
     last_checkpoint: Checkpoint | None
     started_at: datetime.datetime | None
     ended_at: datetime.datetime | None
+    training_seconds: float | None = None
+    """In which it trained, with evaluations and checkpoints; waits are no part of it."""
 
     @property
     def id(self) -> str:

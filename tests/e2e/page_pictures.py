@@ -36,7 +36,8 @@ def trial_of(experiment, number, value, **more):
             "latest": None, "val_loss": None, "best_val_loss": None,
             "best_val_step": None, "metric_value": value, "metric_step": 30, "world_size": 1, "tokens_per_second": None,
             "eta_seconds": None, "comm_ratio": None, "comm_exposed_ratio": None, "workers": [], "seed": 1,
-            "started_at": "2026-01-02T03:04:05Z", "ended_at": "2026-01-02T03:05:05Z", "model_parameters": None,
+            "started_at": "2026-01-02T03:04:05Z", "ended_at": "2026-01-02T03:05:05Z", "training_seconds": 37.5,
+            "model_parameters": None,
             "tokens_per_step": None, "provenance": None, "data_fingerprint": None, **more}
 
 

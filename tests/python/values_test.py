@@ -77,7 +77,7 @@ class ConvertTest(unittest.TestCase):
         self.assertEqual((trial.id, trial.state, trial.cause), ("12/3", "pending", None))
         for name in ("loss", "val_loss", "best_val_loss", "best_val_step", "metric_value", "metric_step",
                      "metric_newest", "eta_seconds", "tokens_per_second", "target_steps", "comm_ratio", "started_at",
-                     "last_checkpoint"):
+                     "last_checkpoint", "training_seconds"):
             self.assertIsNone(getattr(trial, name), name)
         experiment = _convert.experiment(pb.ExperimentSummary(state=model_pb2.EXPERIMENT_QUEUED, eta_seconds=-1))
         self.assertEqual((experiment.best_trial, experiment.best_value, experiment.eta_seconds), (None, None, None))

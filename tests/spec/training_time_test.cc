@@ -1,6 +1,10 @@
 // training_time_test.cc: what a trial trained, and not what it waited.
 #include "spec/training_time.h"
 
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
 #include "gtest/gtest.h"
 
 namespace dt::spec {
@@ -25,6 +29,18 @@ TEST(TrainingTimeTest, WhereARowDoesNotSayItsClockDoesWithinAnAttempt) {
   EXPECT_EQ(time.After(1, Row(0, 1'000'000)), 0);
   EXPECT_EQ(time.After(1, Row(0, 1'002'000)), 2);
   EXPECT_EQ(time.After(2, Row(0, 9'000'000)), 2);
+}
+
+TEST(TrainingTimeTest, TakesAnyTimeThatAWorkerSays) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  TrainingTime time;
+  double before = 0;
+  for (const int64_t wall_ms : {int64_t{1}, kMost, kLeast, kMost, int64_t{-1}, kLeast, kMost}) {
+    const double now = time.After(1, Row(0, wall_ms));
+    EXPECT_TRUE(std::isfinite(now) && now >= before) << wall_ms << " " << now;
+    before = now;
+  }
 }
 
 TEST(TrainingTimeTest, NeverFalls) {

@@ -1,6 +1,7 @@
 // rpc_fixture.h: the gRPC side over real sockets, with a scripted core behind the mailbox.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -25,6 +26,16 @@ inline constexpr absl::Duration kPatience = absl::Seconds(20);
 inline void SetDeadline(grpc::ClientContext& context) {
   context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoSeconds(kPatience));
 }
+
+// A test sets its wall clock while calls are answered.
+class ProcessClock final : public Clock {
+ public:
+  Instant Now() const override {
+    return {absl::Seconds(1000) + absl::Milliseconds(steady_ms.load()), wall_ms};
+  }
+  std::atomic<int64_t> steady_ms{0};
+  std::atomic<int64_t> wall_ms{1'700'000'000'000};
+};
 
 class FakeReader final : public Reader {
  public:
@@ -101,7 +112,7 @@ class RpcTest : public ::testing::Test {
     ServerOptions options;
     options.listen = listen;
     options.tls = tls;
-    options.facts = {"/", "127.0.0.1:1234", 5};
+    options.facts = {"/", "127.0.0.1:1234", process_clock_.Now().steady, &process_clock_, {}};
     options.streams_max = streams_max_;
     options.door = door_.get();
     auto server = RpcServer::Start(options, mailbox_, reader_thread_, *code_, stats_);
@@ -145,6 +156,7 @@ class RpcTest : public ::testing::Test {
   Seen seen_;  // for scripts, which outlive the body of a test
   RpcStats stats_;
   FakeReader reader_;
+  ProcessClock process_clock_;
   Mailbox<Event> mailbox_{8, 2};
   ReaderThread reader_thread_{reader_};
   testing::TempFolder code_folder_;

@@ -18,8 +18,8 @@ export function trialColumns(experiment, trials, paths, own, newest) {
     ({key, title, number: true, value, cell: (t) => text(value(t)), hidden: true});
   const measured = (name, title) =>
     ({...fact(`m.${name}`, title, (t) => newest.get(name)?.get(t.trial)), metric: name});
-  const seconds = (t) =>
-    (t.started_at ? ((t.ended_at ? new Date(t.ended_at) : new Date()) - new Date(t.started_at)) / 1000 : null);
+  // In training: waits are no part of it.
+  const seconds = (t) => t.training_seconds ?? null;
   const columns = [
     {
       key: "trial",

@@ -44,6 +44,7 @@ Trial FullTrial() {
   attempt.started_wall_ms = 25;
   attempt.running_wall_ms = 26;
   attempt.ended_wall_ms = 27;
+  attempt.trained_ms = 28;
   attempt.ran = true;
   attempt.progressed = true;
   attempt.uncharged = true;

@@ -49,8 +49,20 @@ TEST_F(RpcTest, AStatusCallCarriesTheCoresAnswerAndTheProcesssFacts) {
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(response.workers(), 3u);
   EXPECT_EQ(response.http_address(), "127.0.0.1:1234");
-  EXPECT_EQ(response.started_wall_ms(), 5);
+  EXPECT_EQ(response.started_wall_ms(), process_clock_.wall_ms);
   EXPECT_EQ(stats_.of(Method::kGetStatus).handled[0], 1u);
+}
+
+TEST_F(RpcTest, AStartUnderAWrongClockIsToldRightOnceTheClockIs) {
+  process_clock_.wall_ms = 4'000'000'000'000;  // of the year 2096
+  Serve();
+  AnswerStatus();
+  process_clock_.steady_ms = 90'000;
+  process_clock_.wall_ms = 1'700'000'090'000;
+  v1::GetStatusResponse response;
+  const grpc::Status status = GetStatus(&response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.started_wall_ms(), 1'700'000'000'000);
 }
 
 TEST_F(RpcTest, AnErrorOfTheCoreReachesTheCallerWithCodeAndMessage) {
