@@ -199,7 +199,8 @@ absl::StatusOr<v1::ChangeResponse> Change(Turn& turn, const v1::ChangeRequest& r
 }
 
 std::string WhoOf(const std::string& named) {
-  std::string who = CleanText(named, limits::kWhoBytes);
+  // It stands in lists, histories and logs, a line each.
+  std::string who = CleanText(Printable(CleanText(named, limits::kWhoBytes)), limits::kWhoBytes);
   return who.empty() ? "somebody" : who;
 }
 

@@ -9,6 +9,7 @@
 #include "common/text.h"
 #include "coordinator/core/changes.h"
 #include "coordinator/core/search_index.h"
+#include "spec/program.h"
 #include "spec/spec.h"
 
 namespace dt {
@@ -33,6 +34,14 @@ absl::Status CheckText(absl::string_view what, const std::string& text, size_t b
   return absl::OkStatus();
 }
 
+// The same of a text that stands in lists: as the file's labels are held to.
+absl::Status CheckLine(absl::string_view what, const std::string& text, size_t bytes_max) {
+  DT_RETURN_IF_ERROR(CheckText(what, text, bytes_max));
+  if (Printable(text) == text) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      what, " '", Printable(text), "' holds control characters; write one plain line"));
+}
+
 absl::Status CheckLabels(const Experiment& experiment,
                          const v1::ExperimentChanged::Labels& change) {
   if (change.set().empty() && change.removed().empty()) {
@@ -41,9 +50,9 @@ absl::Status CheckLabels(const Experiment& experiment,
   }
   for (const v1::Label& label : change.set()) {
     if (label.key().empty()) return absl::InvalidArgumentError("a label has an empty key");
-    DT_RETURN_IF_ERROR(CheckText("the key of a label", label.key(), limits::kNameBytes));
+    DT_RETURN_IF_ERROR(CheckLine("the key of a label", label.key(), limits::kNameBytes));
     DT_RETURN_IF_ERROR(
-        CheckText(absl::StrCat("label ", label.key()), label.value(), limits::kTextBytes));
+        CheckLine(absl::StrCat("label ", label.key()), label.value(), limits::kTextBytes));
   }
   if (change.removed_size() > static_cast<int>(limits::kLabels)) {
     return absl::InvalidArgumentError(absl::StrCat(change.removed_size(),
@@ -149,6 +158,9 @@ absl::Status CheckMaxSteps(const Experiment& experiment, int64_t max_steps) {
   };
   const v1::Train& train = experiment.spec.base().train();
   if (experiment.cancel_requested) return refused("it was cancelled; submit another");
+  if (spec::IsProgram(experiment.spec.base())) {
+    return refused("it runs a program, which was told its steps as it began; submit another");
+  }
   for (const char* path : {"train.max_steps", "train.max_tokens", "train.epochs"}) {
     if (spec::IsSwept(experiment.spec, path)) {
       return refused(absl::StrCat("it sweeps ", path, "; submit another"));
@@ -169,11 +181,7 @@ absl::Status CheckMaxSteps(const Experiment& experiment, int64_t max_steps) {
                                                    experiment.id, " has; it can only be raised"));
   }
   if (experiment.attempts == 0) return absl::OkStatus();
-  const std::string& schedule = experiment.spec.base().schedule().type();
-  if (schedule != "constant" || spec::IsSwept(experiment.spec, "schedule.type")) {
-    return refused(absl::StrCat("it trains with schedule ", schedule,
-                                ", whose course depends on max_steps; submit another"));
-  }
+  // A schedule that depends on the steps keeps the warm-up of its first plan (docs/training.md).
   if (Climbs(experiment) || IsPopulation(experiment)) {
     return refused(
         "its rungs are shares of max_steps, and trials were compared at them; submit "

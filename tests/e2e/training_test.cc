@@ -92,6 +92,34 @@ TEST_F(TrainingTest, MaxTimeFinishesAGangOfTwoBeforeItsLastStep) {
       << described.out;
 }
 
+TEST_F(TrainingTest, ATrialOfTheDefaultScheduleGoesOnToMoreStepsWhileItTrainsAndWhilePaused) {
+  Start({"w0"});
+  MakeData("text");
+  FileOf file;  // says no schedule.type: cosine
+  file.steps = 100000;
+  const uint64_t experiment = Submit(file);
+  const std::string name = std::to_string(experiment);
+  ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, 20, kTraining));
+  MustDtctl({"extend", name, "--max-steps", "200000"});
+  ASSERT_TRUE(Await([&] { return cluster_.Trial(experiment, 1).attempts() == 2; }, kTraining));
+  ASSERT_TRUE(
+      Await([&] { return cluster_.Trial(experiment, 1).target_steps() == 200000; }, kTraining))
+      << cluster_.Trial(experiment, 1).ShortDebugString();
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_RUNNING, kTraining));
+  MustDtctl({"pause", name});
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_PENDING, kTraining));
+  MustDtctl({"extend", name, "--max-steps", "300000"});
+  MustDtctl({"resume", name});
+  ASSERT_TRUE(
+      Await([&] { return cluster_.Trial(experiment, 1).target_steps() == 300000; }, kTraining))
+      << cluster_.Trial(experiment, 1).ShortDebugString();
+  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_RUNNING, kTraining));
+  const v1::TrialSummary trial = cluster_.Trial(experiment, 1);
+  EXPECT_EQ(trial.attempts(), 3u);
+  EXPECT_GT(trial.step(), 20u) << "it goes on";
+  MustDtctl({"cancel", name});
+}
+
 TEST_F(TrainingTest, CancellingEndsEveryTrainerOfTheGang) {
   Start({"w0", "w1"});
   MakeData("text");

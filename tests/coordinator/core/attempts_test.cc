@@ -200,6 +200,31 @@ TEST_F(AttemptTest, FatalCausesAreNotRetried) {
   }
 }
 
+TEST_F(AttemptTest, ARefusalForTheSpecificationIsNeitherRetriedNorCounted) {
+  AddWorker("a");
+  AddWorker("b");
+  const ExperimentId good = Submit(OneTrial());
+  Train({"a"});
+  for (int i = 0; i < 5; ++i) {
+    v1::ExperimentSpec spec = OneTrial();
+    spec.mutable_base()->mutable_retries()->set_max(20);
+    const TrialId id{Submit(spec), 1};
+    Follow("b");  // it refuses before it has prepared
+    SendItems("b", {Ended("b", v1::CAUSE_CONFIG)});
+    Leave("b");
+    EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FAILED);
+    EXPECT_EQ(TrialOf(id).attempts.size(), 1u);
+    EXPECT_EQ(TrialOf(id).tries.crashes, 0u);
+    EXPECT_EQ(TrialOf(id).tries.losses, 0u);
+    SendItems("a", {Checkpoint("a", static_cast<uint64_t>(i) + 1)});
+    Advance(absl::Minutes(5));
+    EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FAILED);
+  }
+  EXPECT_EQ(StateOfTrial({good, 1}), v1::TRIAL_RUNNING);
+  EXPECT_TRUE(state_.durable.marks.empty()) << "nor against the worker";
+  EXPECT_TRUE(state_.durable.streaks.empty());
+}
+
 TEST_F(AttemptTest, RowsAndResultsOfOtherRanksAreNotTaken) {
   TrainPair();
   SendItems("b", {Rows("b", 1, 5), Evaluation("b", 5, 1.0), Checkpoint("b", 5)});

@@ -126,15 +126,58 @@ TEST_F(EditingMoreTest, MoreStepsAreTrainedByWhoWaitsAndByWhoTrainsAndNotByWhoFi
   EXPECT_EQ(ResolvedOf(experiment, experiment.trials[2])->train().max_steps(), 200);
 }
 
-TEST_F(EditingMoreTest, StepsAreNotChangedWhereTheCourseDependsOnThem) {
+TEST_F(EditingMoreTest, WhatTrainsOrIsPausedGoesOnToMoreStepsWhateverItsSchedule) {
   AddWorker("a");
-  v1::ExperimentSpec cosine = Constant(1);
-  cosine.mutable_base()->mutable_schedule()->set_type("cosine");
-  const ExperimentId waits = Submit(OnSlots(9, cosine));
-  EXPECT_TRUE(Change(waits, Steps(200))->changed()) << "nothing has started";
-  const ExperimentId id = Submit(cosine);
+  for (const std::string schedule : {"cosine", "linear", "wsd"}) {
+    v1::ExperimentSpec spec = Constant(1);
+    spec.mutable_base()->mutable_schedule()->set_type(schedule);
+    const ExperimentId id = Submit(spec);
+    Train({"a"});
+    const auto running = Change(id, Steps(200));
+    ASSERT_TRUE(running.ok()) << schedule << ": " << running.status();
+    EXPECT_EQ(running->stopping(), 1u);
+    EXPECT_TRUE(AssignedTo("a")->checkpoint_stop());
+    SendItems("a", {Checkpoint("a", 61), Ended("a", v1::CAUSE_PREEMPTED, 61)});
+    Leave("a");
+    ExpectOrders("a", {id, 1}, 0);
+    EXPECT_EQ(AssignedTo("a")->resume().step(), 61u);
+    EXPECT_EQ(AssignedTo("a")->spec().train().max_steps(), 200);
+    Train({"a"}, 61);
+    ASSERT_TRUE(Change(id, [](auto& request) { request.mutable_pause(); }).ok());
+    SendItems("a", {Checkpoint("a", 90), Ended("a", v1::CAUSE_PREEMPTED, 90)});
+    Leave("a");
+    EXPECT_TRUE(Change(id, Steps(300))->changed()) << "while it is paused";
+    ASSERT_TRUE(Change(id, [](auto& request) { request.mutable_resume(); }).ok());
+    ExpectOrders("a", {id, 1}, 0);
+    EXPECT_EQ(AssignedTo("a")->resume().step(), 90u);
+    EXPECT_EQ(AssignedTo("a")->spec().train().max_steps(), 300);
+    Train({"a"}, 90);
+    Finish({"a"}, 300);
+    Leave("a");
+    EXPECT_EQ(StateOfTrial({id, 1}), v1::TRIAL_FINISHED);
+    EXPECT_EQ(TrialOf({id, 1}).tries.crashes + TrialOf({id, 1}).tries.losses, 0u);
+  }
+}
+
+TEST_F(EditingMoreTest, WhatSweepsItsScheduleIsExtendedToo) {
+  AddWorker("a");
+  v1::ExperimentSpec spec = Constant(1);
+  v1::Value cosine, constant;
+  cosine.set_text("cosine");
+  constant.set_text("constant");
+  spec = Sweep(spec, "schedule.type", {cosine, constant});
+  const ExperimentId id = Submit(spec);
+  ASSERT_NE(id, 0u);
   Train({"a"});
-  ExpectRefused(id, Steps(200), absl::StatusCode::kFailedPrecondition, "schedule cosine");
+  const auto extended = Change(id, Steps(200));
+  ASSERT_TRUE(extended.ok()) << extended.status();
+  EXPECT_EQ(extended->stopping(), 1u);
+}
+
+TEST_F(EditingMoreTest, StepsAreNotChangedWhereTheyFollowFromOthersOrWereCompared) {
+  AddWorker("a");
+  const ExperimentId id = Submit(Constant(1));
+  Train({"a"});
   ExpectRefused(id, Steps(99), absl::StatusCode::kInvalidArgument, "can only be raised");
   EXPECT_FALSE(AssignedTo("a")->checkpoint_stop());
   Finish({"a"});
@@ -144,6 +187,13 @@ TEST_F(EditingMoreTest, StepsAreNotChangedWhereTheCourseDependsOnThem) {
   epochs.mutable_base()->mutable_train()->set_epochs(2);
   ExpectRefused(Submit(OnSlots(9, epochs)), Steps(200), absl::StatusCode::kFailedPrecondition,
                 "it trains for epochs");
+  v1::ExperimentSpec program = OneTrial();
+  program.clear_explicit_paths();
+  for (const char* path : {"command", "resources.device", "seed"}) program.add_explicit_paths(path);
+  program.mutable_base()->add_command("./train");
+  program.mutable_base()->set_steps(100);
+  ExpectRefused(Submit(program), Steps(200), absl::StatusCode::kFailedPrecondition,
+                "it runs a program");
   v1::ExperimentSpec swept =
       Sweep(OnSlots(9), "train.max_steps", {IntegerValue(5), IntegerValue(9)});
   swept.mutable_base()->mutable_train()->set_max_steps(0);
@@ -207,6 +257,15 @@ TEST_F(EditingMoreTest, WordsHaveBounds) {
   refused([](auto& request) { request.set_note(std::string(limits::kTextBytes + 1, 'x')); },
           "the limit is");
   refused([](auto& request) { request.mutable_labels(); }, "no label is given");
+  for (const auto& [key, value] : {std::pair("a\nb", "x"), std::pair("a", "x\r\ny\x1b[2J")}) {
+    refused(
+        [=](auto& request) {
+          v1::Label& label = *request.mutable_labels()->add_set();
+          label.set_key(key);
+          label.set_value(value);
+        },
+        "holds control characters");
+  }
   refused([](auto& request) { request.mutable_labels()->add_set()->set_value("x"); }, "empty key");
   refused(
       [](auto& request) {
@@ -215,6 +274,18 @@ TEST_F(EditingMoreTest, WordsHaveBounds) {
         }
       },
       "the limit is");
+}
+
+TEST_F(EditingMoreTest, WhoeverChangesIsALineWhateverTheySayTheyAre) {
+  const ExperimentId id = Submit(OneTrial());
+  v1::ChangeRequest request;
+  request.set_experiment(id);
+  request.set_who("ann\nexperiment 1 is cancelled by bob\x1b[2J");
+  request.set_note("x");
+  ASSERT_TRUE(Call<v1::ChangeResponse>(request).ok());
+  const std::string who = Get(id).edits(0).who();
+  EXPECT_EQ(who.find('\n'), std::string::npos) << who;
+  EXPECT_EQ(who.find('\x1b'), std::string::npos) << who;
 }
 
 TEST_F(EditingMoreTest, ListsLeaveOutWhatIsArchivedUntilItIsTakenOutOrRunsAgain) {
