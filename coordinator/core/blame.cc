@@ -117,7 +117,7 @@ std::vector<AttemptId> Proved(const DurableState& state, const std::string& work
   std::vector<AttemptId> proved;
   for (const CountedEnd& each : ends) {
     const Attempt* end = FindAttempt(state, each.id);
-    if (end == nullptr) continue;
+    if (end == nullptr || each.begun == kForgiven) continue;
     const Accused accused{state, GetExperiment(state, each.id.trial.experiment), worker, each.id,
                           *end};
     if (IsProved(accused, each.begun)) proved.push_back(each.id);

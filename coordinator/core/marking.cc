@@ -11,6 +11,7 @@
 #include "common/limits.h"
 #include "common/mutant.h"
 #include "common/text.h"
+#include "common/worker_name.h"
 #include "coordinator/core/blame.h"
 #include "coordinator/core/editing.h"
 #include "coordinator/core/elastic.h"
@@ -259,7 +260,10 @@ absl::Status CheckMark(const DurableState& durable, const v1::MarkWorkerRequest&
                                                    " bytes; a name has 1 to ", limits::kNameBytes,
                                                    " (dtctl get workers lists them)"));
   }
-  if (CleanText(request.worker(), limits::kNameBytes) != request.worker()) {
+  // What a former version took can be taken back.
+  const bool odd =
+      FindMark(durable, request.worker()) == nullptr && !IsWorkerName(request.worker());
+  if (odd || CleanText(request.worker(), limits::kNameBytes) != request.worker()) {
     return absl::InvalidArgumentError("the worker's name is not plain text; no worker has it");
   }
   const bool is_new = request.drain() && FindMark(durable, request.worker()) == nullptr;

@@ -46,6 +46,21 @@ void Quarantine(DurableState& state, const v1::WorkerMarked& fact, int64_t wall_
   state.streaks.erase(fact.worker());
 }
 
+void Release(DurableState& state, const v1::WorkerMarked& fact, WorkerMark& mark) {
+  state.streaks.erase(fact.worker());
+  // That a person lets it work again says nothing of whether it is whole.
+  const bool by_person = !fact.who().empty();
+  if (by_person && !mark.returned.empty() && state.streaks.size() < limits::kMarks) {
+    std::vector<CountedEnd>& ends = state.streaks[fact.worker()].ends;
+    for (const AttemptId& id : mark.returned) ends.push_back({id, kForgiven});
+  }
+  mark.quarantined = false;
+  mark.quarantine_reason.clear();
+  mark.quarantines = 0;
+  mark.quarantined_wall_ms = 0;
+  mark.returned.clear();
+}
+
 }  // namespace
 
 absl::Status ApplyWorkerMarked(DurableState& state, const v1::WorkerMarked& fact, int64_t wall_ms) {
@@ -76,12 +91,7 @@ absl::Status ApplyWorkerMarked(DurableState& state, const v1::WorkerMarked& fact
       Quarantine(state, fact, wall_ms, mark);
       break;
     case v1::WorkerMarked::RELEASED:
-      mark.quarantined = false;
-      mark.quarantine_reason.clear();
-      mark.quarantines = 0;
-      mark.quarantined_wall_ms = 0;
-      mark.returned.clear();
-      state.streaks.erase(fact.worker());
+      Release(state, fact, mark);
       break;
     case v1::WorkerMarked::MARK_UNSPECIFIED:
     case v1::WorkerMarked_Mark_WorkerMarked_Mark_INT_MIN_SENTINEL_DO_NOT_USE_:
@@ -117,7 +127,8 @@ void CountProgress(DurableState& state, Experiment& experiment, const Attempt& a
   if (spec::IsProgram(experiment.spec.base())) return;
   for (auto& [worker, streak] : state.streaks) {
     for (CountedEnd& end : streak.ends) {
-      if (end.id.trial.experiment == experiment.id) end.begun = 0;
+      const bool ours = end.id.trial.experiment == experiment.id;
+      if (ours && end.begun != kForgiven) end.begun = 0;
     }
   }
 }

@@ -230,12 +230,14 @@ v1::Spec StepCosts(const v1::Spec& spec) {
 PastPace PastPaceOf(const State& state, const std::string& device_name) {
   PastPace past;
   uint32_t left = limits::kTrialsCompared;
+  uint32_t programs_left = limits::kTrialsCompared;  // experiments: a key has all of a command
   for (auto it = state.durable.experiments.rbegin();
        it != state.durable.experiments.rend() && left > 0; ++it) {
     const Experiment& experiment = it->second;
     if (spec::IsProgram(experiment.spec.base())) {
       const std::optional<double> seconds = MeanSecondsOf(state.live, experiment.id);
-      if (seconds.has_value()) {
+      if (seconds.has_value() && programs_left > 0) {
+        --programs_left;
         PastPace::OfProgram& program = past.programs[ProgramKey(experiment.spec.base())];
         program.seconds += *seconds * experiment.finished;
         program.trials += experiment.finished;

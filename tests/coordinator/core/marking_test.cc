@@ -169,7 +169,10 @@ TEST_F(MarkingTest, AMarkNeedsTheNameOfAWorker) {
   EXPECT_EQ(Mark("", true).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Mark(std::string(limits::kNameBytes + 1, 'x'), true).status().code(),
             absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(Mark("\xff", true).status().code(), absl::StatusCode::kInvalidArgument);
+  for (const char* none_has_it : {"\xff", "x\ny", "beta/../gamma"}) {
+    EXPECT_EQ(Mark(none_has_it, true).status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(Mark(none_has_it, false).status().code(), absl::StatusCode::kInvalidArgument);
+  }
   EXPECT_TRUE(last_.records.empty());
 }
 
@@ -327,6 +330,29 @@ TEST_F(MarkingTest, APersonReleasesAWorkerFromQuarantine) {
   ASSERT_TRUE(Mark("bad", false)->changed());
   EXPECT_TRUE(state_.durable.marks.empty());
   EXPECT_NE(AssignedTo("bad"), nullptr);
+}
+
+TEST_F(MarkingTest, APersonsReleaseIsNoProofThatAWorkerIsWhole) {
+  OneGoodOneBad(3, 40);
+  CrashUntilQuarantined();
+  ASSERT_TRUE(Mark("bad", false)->changed());
+  ASSERT_TRUE(state_.durable.streaks.contains("bad")) << "it has not got on since";
+  for (const CountedEnd& end : state_.durable.streaks.at("bad").ends) {
+    EXPECT_EQ(end.begun, kForgiven);
+  }
+  const auto loaded = LoadSnapshot(SaveSnapshot(state_.durable, {}));
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(HashOf(loaded->state), HashOf(state_.durable));
+  GoodGetsOn();
+  GoodGetsOn();
+  EXPECT_TRUE(state_.durable.marks.empty()) << "what it was released in spite of counts no more";
+  Pass(limits::kQuarantineWindow);
+  for (const auto& [name, worker] : workers_) Heartbeat(name);
+  CrashUntilQuarantined();
+  ASSERT_TRUE(Mark("bad", false)->changed());
+  Train({"bad"});
+  Finish({"bad"});
+  EXPECT_FALSE(state_.durable.streaks.contains("bad")) << "it got on";
 }
 
 TEST_F(MarkingTest, ARestartAndASnapshotKnowOfMarksAndOfWhatCountsAgainstWorkers) {
