@@ -36,7 +36,8 @@ class Drawing {
     if (auto point = PointOf(space_, assignments)) Try(*std::move(point));
   }
 
-  // Combinations that were drawn and checked so far; what is listed is bounded by itself.
+  // What was drawn and checked so far, in draws of one parameter without exclusions; what is listed
+  // is bounded by itself, but for what more parameters and exclusions add.
   size_t checked() const { return checked_; }
 
   // Whether every combination was tried, or is known to be refused.
@@ -50,7 +51,7 @@ class Drawing {
       Point point = DrawUniform(space_, {seed_, configuration, redraw});
       if (tried_.contains(point)) continue;
       std::vector<v1::Assignment> assignments = AssignmentsOf(space_, point);
-      ++checked_;
+      checked_ += admission_.Cost();
       if (!admission_.Admits(assignments)) continue;
       Try(std::move(point));
       return assignments;
@@ -80,6 +81,7 @@ class Drawing {
 
   void ListRest() {
     listed_ = true;
+    checked_ += *combinations_ * (admission_.Cost() - 1);
     for (uint64_t i = 0; i < *combinations_; ++i) {
       Point point;
       uint64_t left = i;
@@ -121,22 +123,34 @@ Admission::Admission(const v1::ExperimentSpec& spec)
       const size_t place = places_.try_emplace(where.path(), places_.size()).first->second;
       combination[place] = CanonicalText(fields_, where.path(), where.value());
     }
-    if (!combination.empty()) excluded_.emplace_back(combination.begin(), combination.end());
+    if (combination.empty()) continue;
+    std::vector<size_t> places;
+    Texts texts;
+    for (auto& [place, text] : combination) {
+      places.push_back(place);
+      texts.push_back(std::move(text));
+    }
+    std::set<Texts>& of_places = excluded_[std::move(places)];
+    if (of_places.empty()) compared_ += texts.size();
+    of_places.insert(std::move(texts));
   }
 }
 
 bool Admission::Excludes(const std::vector<v1::Assignment>& assignments) const {
   if (excluded_.empty()) return false;
-  // By place; a thousand exclusions compare texts alone.
   std::vector<std::optional<std::string>> texts(places_.size());
   for (const v1::Assignment& one : assignments) {
     const auto place = places_.find(one.path());
     if (place == places_.end()) continue;
     texts[place->second] = CanonicalText(fields_, one.path(), one.value());
   }
-  return std::any_of(excluded_.begin(), excluded_.end(), [&](const Combination& excluded) {
-    return std::all_of(excluded.begin(), excluded.end(),
-                       [&](const auto& where) { return texts[where.first] == where.second; });
+  return std::any_of(excluded_.begin(), excluded_.end(), [&texts](const auto& excluded) {
+    Texts said;
+    for (const size_t place : excluded.first) {
+      if (!texts[place].has_value()) return false;
+      said.push_back(*texts[place]);
+    }
+    return excluded.second.contains(said);
   });
 }
 

@@ -196,7 +196,8 @@ absl::StatusOr<std::vector<v1::ExpandedTrial>> ExpandFurther(
   const auto further = internal::DrawFurther(spec, space, known, before, count);
   if (!further.has_value()) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(count - before, " further trials take more than ", kDrawsAtOnce,
+        absl::StrCat(count - before, " further trials take more than ",
+                     kDrawsAtOnce / internal::Admission(spec).Cost(),
                      " draws, which is the most at a time; raise max_trials by less"));
   }
   google::protobuf::RepeatedPtrField<v1::ExpandedTrial> trials;

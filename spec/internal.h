@@ -95,15 +95,21 @@ class Admission {
   bool Admits(const std::vector<v1::Assignment>& assignments) const;
   // The rules that it breaks.
   std::vector<Violation> Violations(const std::vector<v1::Assignment>& assignments) const;
+  // What a draw and its question cost, in those of one parameter and no exclusion.
+  size_t Cost() const {
+    return 1 + static_cast<size_t>(spec_.parameters_size()) / 3 + compared_ / 64;
+  }
 
  private:
-  // Canonical texts by the place of the parameter.
-  using Combination = std::vector<std::pair<size_t, std::string>>;
+  using Texts = std::vector<std::string>;
   const v1::ExperimentSpec& spec_;
   const ParameterFields fields_;
   PathSet set_;
   std::map<std::string, size_t> places_;  // of parameters that exclusions name, by path
-  std::vector<Combination> excluded_;
+  // Canonical texts by the places of their parameters: a thousand exclusions of the same parameters
+  // take one look.
+  std::map<std::vector<size_t>, std::set<Texts>> excluded_;
+  size_t compared_ = 0;  // texts that are put together for a question
 };
 
 // Where each value of a parameter's list stands, by its canonical text.
