@@ -330,9 +330,13 @@ Json CheckpointJson(const v1::CheckpointSummary& checkpoint) {
 Json WorkerJson(const v1::WorkerSummary& worker) { return WithId(worker.worker(), ToJson(worker)); }
 
 Json QuotaJson(const v1::QuotaSummary& quota) {
-  return {{"user", quota.user()},     {"label", quota.label()},
-          {"slots", quota.slots()},   {"held", quota.held()},
-          {"set_by", quota.set_by()}, {"set_time", TimeJson(quota.set_wall_ms())}};
+  return {{"user", quota.user()},
+          {"label", quota.label()},
+          {"slots", quota.slots()},
+          {"held", quota.held()},
+          {"set_by", quota.set_by()},
+          {"set_at", TimeJson(quota.set_wall_ms())},
+          {"set_time", TimeJson(quota.set_wall_ms())}};  // as up to version 0.2.0
 }
 
 Json QuotaFields(const v1::SetQuotaResponse& set) {

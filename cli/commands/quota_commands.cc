@@ -51,7 +51,7 @@ absl::StatusOr<ExitCode> ShowQuotas(Session& session) {
   listing.empty = "No quotas.";
   listing.table.columns = {{"USER"}, {"LABEL"}, {"SLOTS", Align::kRight}, {"HELD", Align::kRight},
                            {"SET"},  {"BY"}};
-  listing.columns = {"user", "label", "slots", "held", "set_time", "set_by"};
+  listing.columns = {"user", "label", "slots", "held", "set_at", "set_time", "set_by"};
   const auto shown = [](const std::string& text) { return text.empty() ? kNone : Printable(text); };
   for (const v1::QuotaSummary& one : response.quotas()) {
     listing.table.rows.push_back({{shown(one.user())},

@@ -249,8 +249,11 @@ HttpAnswer Api::ReadCurves(Reader& reader, const Task& task, ExperimentId experi
   std::vector<TrialCurves> curves;
   size_t rows_left = limits::kApiRowsRead;
   for (size_t i = 0; i < call.trials.size(); ++i) {
-    const uint32_t attempts = trials[i].trials().empty() ? 0 : trials[i].trials(0).attempts();
-    const CurvesWanted wanted{experiment, call.trials[i], call.metrics, call.points};
+    const auto& found = trials[i].trials();
+    const uint32_t attempts = found.empty() ? 0 : found.Get(0).attempts();
+    // A trainer has told of its model before its first row.
+    const bool program = !found.empty() && found.Get(0).model_parameters() == 0;
+    const CurvesWanted wanted{experiment, call.trials[i], call.metrics, call.points, program};
     auto read = curves_.Read(reader, wanted, attempts, rows_left);
     if (!read.ok()) return ErrorAnswer(read.status());
     curves.push_back(*std::move(read));

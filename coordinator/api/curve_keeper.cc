@@ -50,14 +50,20 @@ double FieldValue(const v1::StepRow& row, const FieldDescriptor* field) {
 }
 
 // As `dtctl metrics` has it. NaN: the row does not say.
-double ValueOf(const v1::StepRow& row, const std::string& metric) {
+double ValueOf(const v1::StepRow& row, const std::string& metric, bool program) {
   const double seconds = row.seconds() - row.eval_seconds() - row.checkpoint_seconds();
-  if (metric == kTokensPerSecond) return seconds > 0 ? row.tokens() / seconds : kNone;
+  if (metric == kTokensPerSecond) {
+    return seconds > 0 && (!program || row.tokens() > 0) ? row.tokens() / seconds : kNone;
+  }
   if (metric == kUtilization) {
     return seconds > 0 && row.peak_flops() > 0 ? row.flops() / seconds / row.peak_flops() : kNone;
   }
   const FieldDescriptor* field = FindColumn(metric);
-  return field == nullptr ? kNone : FieldValue(row, field);
+  if (field == nullptr) return kNone;
+  // The runner says of a loss, a rate and a norm that nobody told that they are no number.
+  const bool is_zero = !row.GetReflection()->HasField(row, field);
+  const bool told = metric == "loss" || metric == "learning_rate" || metric == "grad_norm";
+  return program && is_zero && !told ? kNone : FieldValue(row, field);
 }
 
 // Whether this evaluation measured it.
@@ -117,7 +123,8 @@ CurveKeeper::~CurveKeeper() = default;
 CurveKeeper::Kept& CurveKeeper::Find(const CurvesWanted& wanted, uint32_t attempts) {
   const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) {
     return one.of.experiment == wanted.experiment && one.of.trial == wanted.trial &&
-           one.of.points == wanted.points && one.of.metrics == wanted.metrics;
+           one.of.points == wanted.points && one.of.program == wanted.program &&
+           one.of.metrics == wanted.metrics;
   });
   if (found != kept_.end() && found->attempts == attempts) {
     kept_.splice(kept_.begin(), kept_, found);
@@ -154,8 +161,9 @@ absl::Status CurveKeeper::ReadRows(Reader& reader, Kept& kept, size_t& rows_left
       for (size_t i = 0; i < kept.curves.size(); ++i) {
         const std::string& metric = kept.of.metrics[i];
         if (!IsOfRows(metric)) continue;
-        kept.curves[i].Add(one.row().step(),
-                           metric == kTrainingSeconds ? trained : ValueOf(one.row(), metric));
+        kept.curves[i].Add(one.row().step(), metric == kTrainingSeconds
+                                                 ? trained
+                                                 : ValueOf(one.row(), metric, kept.of.program));
       }
       kept.step = one.row().step();
       kept.attempt = one.attempt();

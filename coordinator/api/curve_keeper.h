@@ -26,6 +26,7 @@ struct CurvesWanted {
   uint32_t trial = 0;
   std::vector<std::string> metrics;  // columns of dtctl metrics, or names that a program gives
   size_t points = 0;                 // of each
+  bool program = false;              // its rows say 0 of what their program did not tell
 };
 
 struct TrialCurves {

@@ -23,9 +23,7 @@ class Newest {
       if (!absl::StrContains(text, call_.grep)) continue;
       Push({chunk.attempt(), chunk.log().rank(), chunk.log().wall_time_ms(), std::move(text), 0});
     }
-    if (chunk.log().dropped_lines() > 0 && !found_.lines.empty()) {
-      found_.lines.back().dropped_lines = chunk.log().dropped_lines();
-    }
+    AddDropped(chunk);
   }
   LogLines Take(std::string token) {
     found_.next_page_token = std::move(token);
@@ -33,6 +31,18 @@ class Newest {
   }
 
  private:
+  // Behind the newest line of the same rank's attempt; where that is not the newest of all, on a
+  // line of its own. Of chosen texts nobody knows where it was, as in `dtctl logs --grep`.
+  void AddDropped(const v1::LogLineChunk& chunk) {
+    const uint64_t dropped = chunk.log().dropped_lines();
+    if (dropped == 0 || !call_.grep.empty()) return;
+    const bool follows = !found_.lines.empty() && found_.lines.back().attempt == chunk.attempt() &&
+                         found_.lines.back().rank == chunk.log().rank();
+    if (!follows) {
+      Push({chunk.attempt(), chunk.log().rank(), chunk.log().wall_time_ms(), "", 0});
+    }
+    found_.lines.back().dropped_lines += dropped;
+  }
   void Push(LogLine line) {
     bytes_ += line.text.size();
     found_.lines.push_back(std::move(line));

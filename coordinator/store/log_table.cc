@@ -111,9 +111,12 @@ absl::Status LogTable::Trim(TrialId trial, Kept& kept) {
   return CountGap(trial, kept.head_end, lines);
 }
 
-// On the chunk behind the gap.
+// A chunk's count is of lines behind it: so on the last chunk before the gap; where the trial has
+// none, on the first behind it.
 absl::Status LogTable::CountGap(TrialId trial, int64_t head_end, int64_t lines) {
-  oldest_.Bind(1, static_cast<int64_t>(trial.experiment)).Bind(2, trial.trial).Bind(3, head_end);
+  if (lines == 0) return absl::OkStatus();
+  oldest_.Bind(1, static_cast<int64_t>(trial.experiment)).Bind(2, trial.trial);
+  oldest_.Bind(3, head_end - 1);
   DT_ASSIGN_OR_RETURN(const bool found, oldest_.Step());
   if (!found) {
     oldest_.Reset();

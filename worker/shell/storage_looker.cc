@@ -32,7 +32,7 @@ StorageLooker::StorageLooker(std::string folder, std::string id)
 
 void StorageLooker::Run() {
   while (!looks_.Closed()) {
-    for (LookForCheckpoints& look : looks_.Drain(1, absl::InfiniteFuture())) {
+    for (LookForCheckpoints& look : looks_.Drain(1, absl::Now() + limits::kLookWait)) {
       std::erase_if(look.registered, [this](const v1::CheckpointRef& ref) {
         return !IsGone(folder_, id_, ref.path());
       });

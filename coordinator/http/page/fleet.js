@@ -75,7 +75,7 @@ const QUOTAS = [
   {key: "held", title: "Slots held", number: true, value: (q) => q.held},
   {key: "slots", title: "At most", number: true, value: (q) => q.slots},
   {key: "set_by", title: "Set by", value: (q) => q.set_by, cell: (q) => foreign(q.set_by ?? "")},
-  {key: "set_time", title: "Since", value: (q) => q.set_time, cell: (q) => time(q.set_time)},
+  {key: "set_at", title: "Since", value: (q) => q.set_at, cell: (q) => time(q.set_at)},
 ];
 
 // What came of notices, where anybody is told of anything.

@@ -268,7 +268,8 @@ TEST_F(ApiTest, AQuotaIsSetAndShownAsDtctlPrintsIt) {
     EXPECT_EQ(quota["user"], "ann");
     EXPECT_EQ(quota["slots"], 8);
     EXPECT_EQ(quota["held"], 1);
-    EXPECT_EQ(quota["set_time"], "2025-11-21T07:40:12.000Z");
+    EXPECT_EQ(quota["set_at"], "2025-11-21T07:40:12.000Z");
+    EXPECT_EQ(quota["set_time"], quota["set_at"]) << "its former name";
   }
   EXPECT_EQ(Post("quotas", R"({"user": "ann"})").code, 400);
 }

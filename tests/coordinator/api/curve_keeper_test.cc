@@ -40,6 +40,26 @@ TEST_F(CurveKeeperTest, RowsAndEvaluationsBecomeCurvesByTheNamesOfDtctl) {
   EXPECT_TRUE(read.metrics[4].empty());
 }
 
+TEST_F(CurveKeeperTest, WhatAProgramDidNotTellIsNoZero) {
+  reader_.AddRow(1, 0);
+  reader_.rows.back().mutable_row()->set_tokens(0);
+  const std::vector<std::string> metrics = {"loss",         "tokens",          "tokens_per_second",
+                                            "slowest_rank", "forward_seconds", "peak_flops"};
+  size_t left = limits::kApiRowsRead;
+  const auto of_program = keeper_.Read(reader_, {7, 1, metrics, 1000, true}, 1, left);
+  ASSERT_TRUE(of_program.ok()) << of_program.status();
+  EXPECT_EQ(of_program->metrics[0].front(), (CurvePoint{1, 0})) << "a loss of 0 was told";
+  for (size_t i = 1; i < metrics.size(); ++i) {
+    for (const CurvePoint& point : of_program->metrics[i]) {
+      EXPECT_TRUE(std::isnan(point.value)) << metrics[i];
+    }
+  }
+  const TrialCurves of_trainer = Read({"slowest_rank", "tokens", "peak_flops"});
+  EXPECT_EQ(of_trainer.metrics[0].front(), (CurvePoint{1, 0})) << "rank 0 was the slowest";
+  EXPECT_EQ(of_trainer.metrics[1].front(), (CurvePoint{1, 0}));
+  EXPECT_TRUE(std::isnan(of_trainer.metrics[2].front().value));
+}
+
 TEST_F(CurveKeeperTest, ARowIsReadOnce) {
   for (uint64_t step = 1; step <= 1000; ++step) reader_.AddRow(step, 1);
   Read({"loss"});

@@ -47,6 +47,31 @@ TEST_F(LogLinesTest, OfManyTheNewestStayAndTheRestIsCounted) {
   EXPECT_EQ(left_out_, 47u);
 }
 
+TEST_F(LogLinesTest, LinesLeftOutAreCountedWhereTheyWere) {
+  const auto drop = [&](const std::string& text, int rank, uint64_t count) {
+    reader_.AddLine(text, rank);
+    reader_.chunks.back().mutable_log()->set_dropped_lines(count);
+  };
+  drop("", 0, 2);  // before any line
+  drop("a", 0, 3);
+  drop("", 0, 4);  // behind the same
+  drop("b", 1, 0);
+  drop("", 0, 5);  // of another rank than the newest line
+  const auto read = ReadLogLines(reader_, 7, call_);
+  ASSERT_TRUE(read.ok()) << read.status();
+  std::vector<std::string> said;
+  for (const LogLine& line : read->lines) {
+    said.push_back(line.text + "/" + std::to_string(line.rank) + "/" +
+                   std::to_string(line.dropped_lines));
+  }
+  EXPECT_EQ(said, (Texts{"/0/2", "a/0/7", "b/1/0", "/0/5"}));
+  call_.grep = "a";
+  const auto chosen = ReadLogLines(reader_, 7, call_);
+  ASSERT_TRUE(chosen.ok()) << chosen.status();
+  ASSERT_EQ(chosen->lines.size(), 1u);
+  EXPECT_EQ(chosen->lines[0].dropped_lines, 0u) << "whether they matched nobody knows";
+}
+
 TEST_F(LogLinesTest, TheTokenGoesOnBehindWhatWasRead) {
   reader_.AddLine("old");
   EXPECT_EQ(Read(), Texts{"old"});

@@ -388,12 +388,14 @@ TEST_P(StoreTest, LongLogsKeepTheirBeginningAndTheirEndAndCountTheGap) {
   v1::ReadLogsRequest request = LogsOfTheFirst();
   std::vector<int32_t> ranks;
   uint64_t dropped = 0;
+  uint64_t at_the_gap = 0;
   for (int page = 0; page < 100; ++page) {
     auto response = reader->ReadLogs(request);
     ASSERT_TRUE(response.ok());
     for (const v1::LogLineChunk& kept : response->chunks()) {
       ranks.push_back(kept.log().rank());
       dropped += kept.log().dropped_lines();
+      if (ranks.size() == head) at_the_gap = kept.log().dropped_lines();
     }
     if (response->at_end()) break;
     request.set_page_token(response->next_page_token());
@@ -403,6 +405,7 @@ TEST_P(StoreTest, LongLogsKeepTheirBeginningAndTheirEndAndCountTheGap) {
   EXPECT_EQ(ranks[head], static_cast<int32_t>(head + removed));
   EXPECT_EQ(ranks.back(), static_cast<int32_t>(head + tail + removed - 1));
   EXPECT_EQ(dropped, 2 * removed);
+  EXPECT_EQ(at_the_gap, dropped) << "a count is of the lines behind its chunk";
 }
 
 TEST_P(StoreTest, ADeletedExperimentsRowsGoAFewWithEachCommit) {
