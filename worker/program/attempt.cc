@@ -34,25 +34,6 @@ constexpr int kPipeBytes = 1 << 20;
 // replaces can go. It takes two messages and a commit.
 constexpr absl::Duration kRegistrationWait = absl::Seconds(2);
 
-// The file that a first word names, looked for as a shell does.
-absl::StatusOr<std::string> FindProgram(const std::string& word, const Environment& environment) {
-  if (word.find('/') != std::string::npos) return word;
-  const auto path = environment.find("PATH");
-  const std::string folders = path == environment.end() ? "/usr/bin:/bin" : path->second;
-  for (size_t start = 0; start <= folders.size();) {
-    const size_t end = std::min(folders.find(':', start), folders.size());
-    const std::string file = folders.substr(start, end - start) + "/" + word;
-    struct stat status {};
-    if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-        access(file.c_str(), X_OK) == 0) {
-      return file;
-    }
-    start = end + 1;
-  }
-  return ConfigError(absl::StrCat("no program '", word, "' in this worker's PATH, ", folders,
-                                  "; install it there, or give its path"));
-}
-
 }  // namespace
 
 Attempt::Attempt(frames::Start start, Host host, Say say)
@@ -154,7 +135,9 @@ absl::Status Attempt::Launch(Instant now) {
   if (!IsRoot()) printed_.LeaveReports();
   options.folder = folder;
   options.life = Life::kOfStarter;  // where we are killed and our agent with us
-  Log(Announcement(start_, spec_, folder));
+  const std::string word = WordLookedUp(spec_);
+  const auto found = FindProgram(word, options.environment);
+  Log(Announcement(start_, spec_, folder, !word.empty() && found.ok() ? *found : ""));
   oom_kills_before_ = OomKills();
   const std::optional<std::string> own = OwnControlGroup();
   if (own) group_ = ControlGroup::MakeBelow(*own);

@@ -1,7 +1,11 @@
 // given.cc: the specification's JSON read, and the variables written.
 #include "worker/program/given.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <string_view>
 #include <utility>
@@ -232,15 +236,63 @@ std::vector<std::string> WordsOf(const ProgramSpec& spec) {
   return {"/bin/sh", "-c", spec.run};
 }
 
+std::string WordLookedUp(const ProgramSpec& spec) {
+  if (spec.run.empty()) {
+    const bool path = spec.command.empty() || spec.command[0].find('/') != std::string::npos;
+    return path ? "" : spec.command[0];
+  }
+  constexpr std::string_view kSpace = " \t\n";
+  // A shell does these itself; a file of the same name may be there too.
+  constexpr std::string_view kOfShells[] = {"echo", "printf", "test", "true", "false",
+                                            "kill", "pwd",    "[",    "cd",   "set"};
+  std::string_view rest = spec.run;
+  for (;;) {
+    rest.remove_prefix(std::min(rest.find_first_not_of(kSpace), rest.size()));
+    const std::string_view word = rest.substr(0, rest.find_first_of(kSpace));
+    rest.remove_prefix(word.size());
+    const size_t equals = word.find('=');
+    const bool sets = equals != std::string_view::npos && word.substr(0, equals) != "PATH";
+    // A value in quotes may go on behind a space.
+    if ((sets && word.find_first_of("'\"`$\\;&|<>") == std::string_view::npos) || word == "exec") {
+      continue;
+    }
+    const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '+';
+    });
+    const bool own =
+        std::find(std::begin(kOfShells), std::end(kOfShells), word) != std::end(kOfShells);
+    return plain && !own ? std::string(word) : "";
+  }
+}
+
+absl::StatusOr<std::string> FindProgram(const std::string& word, const Environment& environment) {
+  if (word.find('/') != std::string::npos) return word;
+  const auto path = environment.find("PATH");
+  const std::string folders = path == environment.end() ? "/usr/bin:/bin" : path->second;
+  for (size_t start = 0; start <= folders.size();) {
+    const size_t end = std::min(folders.find(':', start), folders.size());
+    const std::string file = folders.substr(start, end - start) + "/" + word;
+    struct stat status {};
+    if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+        access(file.c_str(), X_OK) == 0) {
+      return file;
+    }
+    start = end + 1;
+  }
+  return ConfigError(absl::StrCat("no program '", word, "' in this worker's PATH, ", folders,
+                                  "; install it there, or give its path"));
+}
+
 std::string Announcement(const frames::Start& start, const ProgramSpec& spec,
-                         const std::string& folder) {
+                         const std::string& folder, const std::string& found) {
   std::string what = spec.run.empty() ? absl::StrJoin(spec.command, " ") : spec.run;
   const bool cut = what.size() > kAnnouncedBytes;
   what = Printable(CleanText(what, kAnnouncedBytes));
   return absl::StrCat(
       "runs ", what, cut ? "…" : "", " in ", folder, ", submitted by ",
       start.submitted_by.empty() ? "nobody who gave a name" : Printable(start.submitted_by), "; ",
-      RanksText(start, spec));
+      RanksText(start, spec),
+      found.empty() ? "" : absl::StrCat("; ", WordLookedUp(spec), " is ", Printable(found)));
 }
 
 Environment Permitted(const Environment& all, const std::vector<std::string>& more) {

@@ -38,9 +38,15 @@ absl::StatusOr<ProgramSpec> SpecOf(const nlohmann::json& spec);
 // A hash of what must not differ for a checkpoint to be this trial's. In a population without the
 // values, and with them the words of the command, which change while it trains.
 std::string HashOf(const frames::Start& start, const ProgramSpec& spec);
-// One line for the trial's log: what runs, where, who submitted it, whose variables say its rank.
+// The word that a look-up in PATH turns into the program: `command`'s first, or that of a `run`
+// whose shell looks for it as we would. "": it is a path, or the text does not tell.
+std::string WordLookedUp(const ProgramSpec& spec);
+// The file that a word names, looked for in the environment's PATH as a shell does.
+absl::StatusOr<std::string> FindProgram(const std::string& word, const Environment& environment);
+// One line for the trial's log: what runs, where, who submitted it, whose variables say its rank,
+// and which file the word that was looked up is. `found` "": nothing is said of it.
 std::string Announcement(const frames::Start& start, const ProgramSpec& spec,
-                         const std::string& folder);
+                         const std::string& folder, const std::string& found);
 // The program and its arguments: the command's words, or a shell with the text.
 std::vector<std::string> WordsOf(const ProgramSpec& spec);
 

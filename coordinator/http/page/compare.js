@@ -7,6 +7,8 @@ import {any, assignments, NONE, number, outcome, shortAssignments} from "./forma
 import {isProgram} from "./program.js";
 
 const MOST = 50;
+// No parameter's name has a space.
+const SEARCH = "search method";
 
 // {"train.batch_size": 8, …}
 function flat(value, path = "", into = {}) {
@@ -102,9 +104,10 @@ export function showCompare({root, settings, keep, title}) {
     replace(results, table("Results", trials, told));
     const settingsOf = items.map(
       ({experiment, trial}) =>
-        ({...flat({...experiment.spec?.base}), search: experiment.spec?.search?.method, ...trial.assignments}));
+        ({...flat({...experiment.spec?.base}), [SEARCH]: experiment.spec?.search?.method, ...trial.assignments}));
+    const settingOf = (one, path) => any(Object.hasOwn(one, path) ? one[path] : undefined);
     const paths = [...new Set(settingsOf.flatMap((one) => Object.keys(one)))].sort();
-    const rows = paths.map((path) => [path, settingsOf.map((one) => any(one[path]))])
+    const rows = paths.map((path) => [path, settingsOf.map((one) => settingOf(one, path))])
                    .filter(([, values]) => values.some((value) => value !== values[0]))
                    .map(([path, values]) => [path, values.map((value) => foreign(value))]);
     replace(

@@ -229,9 +229,9 @@ export function showExperiment({root, params, settings, keep, title}) {
     const result = experiment.metric || "val_loss";
     const results = resultsOf(experiment, trials);
     const of = (t, name) =>
-      (results[name]           ? results[name](t) :
-         name in t.assignments ? t.assignments[name] :
-                                 newest.get(name)?.get(t.trial));
+      (Object.hasOwn(results, name)         ? results[name](t) :
+         Object.hasOwn(t.assignments, name) ? t.assignments[name] :
+                                              newest.get(name)?.get(t.trial));
     const shown = shownTrials();
     const logs = new Set((experiment.spec?.parameters ?? [])
                            .filter((p) => p.range?.scale === "log" || /(^|\.)lr$/.test(p.path))

@@ -2,9 +2,12 @@
 #include "worker/program/given.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 
+#include "absl/strings/str_cat.h"
 #include "common/program_variables.h"
 #include "gtest/gtest.h"
+#include "tests/testing/temp_folder.h"
 #include "worker/program/ending.h"
 
 namespace dt::program {
@@ -162,7 +165,7 @@ TEST(GivenTest, ALauncherSaysWhoseVariablesThereAre) {
 TEST(GivenTest, TheLogSaysWhatWasSet) {
   frames::Start start;
   ProgramSpec spec = ReadGiven(R"({"command": ["a"], "launcher": "auto"})");
-  const auto said = [&] { return Announcement(start, spec, "/w"); };
+  const auto said = [&] { return Announcement(start, spec, "/w", ""); };
   EXPECT_NE(said().find("; no launcher's variables"), std::string::npos) << said();
   start.world_size = 2;
   EXPECT_NE(said().find("; torchrun's variables, rank 0 of 2"), std::string::npos) << said();
@@ -240,8 +243,46 @@ TEST(GivenTest, ARelativeFolderIsWithinTheCode) {
 TEST(GivenTest, TheLogBeginsWithWhatRunsAndWhoSubmittedIt) {
   frames::Start start;
   start.submitted_by = "ann";
-  EXPECT_EQ(Announcement(start, ReadGiven(R"({"command": ["a", "--b"]})"), "/w"),
-            "runs a --b in /w, submitted by ann; torchrun's variables, rank 0 of 1");
+  EXPECT_EQ(Announcement(start, ReadGiven(R"({"command": ["a", "--b"]})"), "/w", "/v/bin/a"),
+            "runs a --b in /w, submitted by ann; torchrun's variables, rank 0 of 1; a is /v/bin/a");
+}
+
+TEST(GivenTest, TheWordThatIsLookedUpIsTheProgramsOwn) {
+  ProgramSpec spec;
+  for (const auto& [run, word] : {std::pair("python3 train.py", "python3"),
+                                  {" \n python3.11 -c 'x'", "python3.11"},
+                                  {"exec torchrun a.py", "torchrun"},
+                                  {"CUDA=1 LR=0.5 python a.py", "python"},
+                                  {"python3", "python3"},
+                                  {"", ""},
+                                  {"A=1", ""},
+                                  {"./train.sh", ""},
+                                  {"/v/bin/python a", ""},
+                                  {"PATH=/v/bin python3 a.py", ""},
+                                  {"A='b c' python3 a.py", ""},
+                                  {"cd x && python3 a", ""},
+                                  {"echo a", ""},
+                                  {"$PYTHON a.py", ""},
+                                  {"(python3 a.py)", ""},
+                                  {"true; python3 a", ""}}) {
+    spec.run = run;
+    EXPECT_EQ(WordLookedUp(spec), word) << run;
+  }
+  EXPECT_EQ(WordLookedUp(ReadGiven(R"({"command": ["my tool", "a"]})")), "my tool");
+  EXPECT_EQ(WordLookedUp(ReadGiven(R"({"command": ["./tool", "a"]})")), "");
+}
+
+TEST(GivenTest, AProgramIsFoundInTheFirstFolderOfPathThatHasIt) {
+  const testing::TempFolder folder;
+  for (const char* name : {"a/tool", "b/tool"}) {
+    folder.Write(name, "#!/bin/sh\n");
+    ASSERT_EQ(chmod((folder / name).c_str(), 0755), 0);
+  }
+  const std::string path = absl::StrCat(folder / "b", ":", folder / "a");
+  EXPECT_EQ(*FindProgram("tool", {{"PATH", path}}), folder / "b/tool");
+  ASSERT_EQ(chmod((folder / "b/tool").c_str(), 0644), 0);
+  EXPECT_EQ(*FindProgram("tool", {{"PATH", path}}), folder / "a/tool") << "it may not be run";
+  EXPECT_EQ(FindProgram("other", {{"PATH", path}}).status().code(), kConfigError);
 }
 
 constexpr int Exited(int status) { return status << 8; }
