@@ -22,6 +22,11 @@ class Clock {
   virtual Instant Now() const = 0;
 };
 
+// When that was by the wall clock of now, whatever the wall clock said then.
+inline int64_t WallMsOf(absl::Duration steady, const Instant& now) {
+  return now.wall_ms - absl::ToInt64Milliseconds(now.steady - steady);
+}
+
 class SystemClock final : public Clock {
  public:
   Instant Now() const override;

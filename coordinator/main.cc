@@ -94,7 +94,7 @@ class Coordinator {
     const ServerOptions options{
         flags_.listen,
         flags_.tls,
-        {flags_.state_dir, http_->address(), clock_.Now().steady, &clock_, notify.receivers},
+        {flags_.state_dir, http_->address(), started_, &clock_, notify.receivers},
         limits::kStreams,
         door_.get()};
     journal_.waiting.reset();
@@ -106,7 +106,7 @@ class Coordinator {
           server_->control().Ask(std::move(call), std::move(continuation));
         },
         *page_thread_, *heavy_thread_, clock_, *gate_,
-        ApiFacts{http_->address(), [this] { return Notices(); }});
+        ApiFacts{http_->address(), [this] { return Notices(); }, started_});
     DT_RETURN_IF_ERROR(StartSender(std::move(notify), state.durable));
     loop_ = std::make_unique<CoreLoop>(
         std::move(state), LoopPorts{mailbox_, store, *server_, clock_, model_,
@@ -316,6 +316,7 @@ class Coordinator {
 
   const Flags flags_;
   SystemClock clock_;
+  const absl::Duration started_ = clock_.Now().steady;
   RpcStats stats_;
   Mailbox<Event> mailbox_;
   MetricsModel model_;

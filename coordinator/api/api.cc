@@ -187,6 +187,7 @@ void Api::StartStatus(const TaskPtr& task) {
     Work(task, [this, said](Reader&) {
       v1::GetStatusResponse status = *said;
       status.set_http_address(facts_.http_address);
+      status.set_started_wall_ms(WallMsOf(facts_.started, clock_.Now()));
       return JsonAnswer(StatusJson(status));
     });
   });

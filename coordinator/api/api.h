@@ -37,6 +37,7 @@ namespace dt {
 struct ApiFacts {
   std::string http_address;
   std::function<NoticeFacts()> notices;  // from any thread, without waiting
+  absl::Duration started;                // of the process, by the steady clock
 };
 
 class Api {

@@ -27,8 +27,7 @@ void AddFacts(const ProcessFacts& facts, v1::GetStatusResponse& response) {
   response.set_program_revision(kRevision);
   response.set_http_address(facts.http_address);
   // From how long it has run, so that a wall clock that was wrong then is no longer believed.
-  const Instant now = facts.clock->Now();
-  response.set_started_wall_ms(now.wall_ms - absl::ToInt64Milliseconds(now.steady - facts.started));
+  response.set_started_wall_ms(WallMsOf(facts.started, facts.clock->Now()));
 }
 
 // A file that comes as text becomes a specification. What there is to say of it; with an error in

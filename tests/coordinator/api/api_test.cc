@@ -212,6 +212,10 @@ TEST_F(ApiTest, AListHasTheWordsOfDtctlAndUnknownIsNull) {
 
 TEST_F(ApiTest, TheProcessAddsItsAddressToTheStatus) {
   EXPECT_EQ(GetJson("status")["http_address"], "127.0.0.1:7601");
+  const json started = GetJson("status")["started_at"];
+  EXPECT_TRUE(started.is_string()) << started;
+  clock_.Advance(absl::Seconds(2));
+  EXPECT_TRUE(GetJson("status")["started_at"].is_string());
 }
 
 TEST_F(ApiTest, TheSameQuestionIsAskedOnceASecond) {
