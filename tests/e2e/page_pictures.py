@@ -10,14 +10,15 @@ CURVES = "document.querySelector('section[aria-label=Curves] canvas')"
 # Answers what FAKE has in place of the coordinator.
 ANSWERS = """(() => {
     const ask = window.fetch;
-    const fake = %s;
+    const fake = JSON.parse(%s);
     window.fetch = (path, ...more) => {
+      const none = {steps: [], values: []};
       const [at, query] = String(path).replace("/api/v1/", "").split("?");
       if (at.endsWith("/curves") && at in fake) {
         const options = new URLSearchParams(query);
         const items = options.get("trial").split(",").map(Number).map((trial) => ({trial, complete: true,
           metrics: Object.fromEntries(options.get("metric").split(",").map(
-            (name) => [name, fake[at][trial]?.[name] ?? {steps: [], values: []}]))}));
+            (name) => [name, Object.hasOwn(fake[at][trial] ?? {}, name) ? fake[at][trial][name] : none]))}));
         return Promise.resolve(new Response(JSON.stringify({items})));
       }
       return at in fake ? Promise.resolve(new Response(JSON.stringify(fake[at]))) : ask(path, ...more);
@@ -82,7 +83,37 @@ def made():
                        "loss": {"steps": steps, "values": [3.0] * 30},
                        ".training_seconds": {"steps": [1, 30], "values": [2, 60]}} for i in range(1, 41)}
     curves["3"]["val_loss"]["values"][15] = 1e6
+    made |= odd()
     return {**made, **answers(experiment_of(72, "val_loss", "minimize", 1, {"command": []}, 40), model, curves)}
+
+
+def odd():
+    """73: parameters and metrics that are called what every object of a script has; 74: none of them."""
+    given = [{"constructor": 1, "toString": 2, "__proto__": 3, "search": 4}, {}]
+    trials = [trial_of(73, i, 0.5, assignments=given[i - 1]) for i in (1, 2)]
+    of = {"steps": [10, 20], "values": [7, 8]}
+    curves = {"1": {"constructor": of, "__proto__": of}, "2": {"accuracy": of}}
+    made = answers(experiment_of(73, "constructor", "maximize", 1, {"command": ["./train"]}, 2), trials, curves)
+    other = [trial_of(74, 1, 0.5, assignments={})]
+    other = answers(experiment_of(74, "accuracy", "maximize", 1, {"command": ["./train"]}, 1), other,
+                    {"1": {"accuracy": of}})
+    other["experiments/74"]["spec"]["search"] = {"method": "grid"}
+    return {**made, **other}
+
+
+def names(page):
+    """A person's names are names, also those that every object of a script has."""
+    cells = ("[...document.querySelectorAll('[role=region][aria-label=%s] tbody tr')]"
+             ".map((row) => [...row.cells].map((one) => one.textContent).join('|'))")
+    page.show("/compare?of=73/1,73/2,74/1", f"{CAPTION}.includes('1 curve')")
+    found = page.run(cells % '"Settings that differ"')
+    assert sorted(found) == ["__proto__|3|–|–", "constructor|1|–|–", "search method|asha|asha|grid", "search|4|–|–",
+                             "toString|2|–|–"], found
+    page.show("/experiments/73?x=constructor&y=toString",
+              "document.querySelectorAll('[role=region][aria-label=Trials] tbody tr').length === 2")
+    page.expect("document.querySelector('section[aria-label=Scatter] figcaption').textContent.split(';', 2).join(';')",
+                "toString over constructor, 1 trial; 1 has no such value")
+    page.shot("names")
 
 
 def program(page):
@@ -175,7 +206,7 @@ def dialogs(page):
 
 def pictures(page):
     page.call("Page.addScriptToEvaluateOnNewDocument", source=NOTED)
-    page.call("Page.addScriptToEvaluateOnNewDocument", source=ANSWERS % json.dumps(made()))
-    for case in (program, far, many, across, dialogs):
+    page.call("Page.addScriptToEvaluateOnNewDocument", source=ANSWERS % json.dumps(json.dumps(made())))
+    for case in (program, names, far, many, across, dialogs):
         case(page)
     page.expect_no_errors()

@@ -24,7 +24,8 @@ function change(experiment, title, fields, toBody, more = {}) {
 
 // "team=a" a line; what is gone of them is taken away.
 function labelsBody(before, text) {
-  const labels = Object.fromEntries(Object.keys(before).map((key) => [key, null]));
+  const labels = Object.assign(Object.create(null), before);
+  for (const key of Object.keys(labels)) labels[key] = null;
   for (const line of text.split("\n").map((one) => one.trim()).filter(Boolean)) {
     const equals = line.indexOf("=");
     if (equals < 1) throw new Error(`'${line}' is not a label: write key=value, one a line`);

@@ -15,6 +15,14 @@ export class ApiError extends Error {
   }
 }
 
+// An answer whose objects hold what it names and nothing else. Parameters, metrics and labels have the names that
+// people gave them, and one of these may be "constructor" or "__proto__".
+function bare(value) {
+  if (value === null || typeof value !== "object") return value;
+  for (const inner of Array.isArray(value) ? value : Object.values(Object.setPrototypeOf(value, null))) bare(inner);
+  return value;
+}
+
 // The call at this path behind /api/v1/.
 export async function get(path, signal) {
   const had = kept.get(path);
@@ -27,7 +35,7 @@ export async function get(path, signal) {
       signal: signal ? AbortSignal.any([signal, patience]) : patience,
     });
     if (response.status === 304 && had) return had.data;
-    const data = await response.json();
+    const data = bare(await response.json());
     if (!response.ok) throw new ApiError(response.status, data.message ?? response.statusText);
     const etag = response.headers.get("ETag");
     kept.delete(path);

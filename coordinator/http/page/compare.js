@@ -11,7 +11,7 @@ const MOST = 50;
 const SEARCH = "search method";
 
 // {"train.batch_size": 8, …}
-function flat(value, path = "", into = {}) {
+function flat(value, path = "", into = Object.create(null)) {
   if (value !== null && typeof value === "object" && !Array.isArray(value)) {
     for (const [key, inner] of Object.entries(value)) flat(inner, path ? `${path}.${key}` : key, into);
   } else {

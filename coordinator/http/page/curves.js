@@ -23,14 +23,14 @@ const METRICS = [
   "hellaswag_acc",
 ];
 // Which end of a metric is the good one, whatever the experiment's own is.
-const GOALS = {
+const GOALS = new Map(Object.entries({
   loss: "minimize",
   val_loss: "minimize",
   val_perplexity_mean: "minimize",
   tokens_per_second: "maximize",
   flops_utilization_ratio: "maximize",
   hellaswag_acc: "maximize",
-};
+}));
 const TIME = ".training_seconds";
 const ACROSS = [["step", "steps"], ["tokens", "tokens"], ["time", "time in training"]];
 const LABELS = {
@@ -194,7 +194,7 @@ export class Curves {
 
   #goal() {
     const {metric} = this;
-    return metric === this.searched?.metric && this.searched.goal ? this.searched.goal : GOALS[metric] ?? null;
+    return metric === this.searched?.metric && this.searched.goal ? this.searched.goal : GOALS.get(metric) ?? null;
   }
 
   #draw() {

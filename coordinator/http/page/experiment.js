@@ -262,8 +262,8 @@ export function showExperiment({root, params, settings, keep, title}) {
   // Of metrics that trials do not have among their facts, the newest values, once somebody wants to see them.
   async function readNewest(signal) {
     const {x, y} = scatter.options ?? {};
-    const drawn =
-      [x, y].filter((name) => name && !(name in resultsOf(experiment, trials)) && curves.metrics.includes(name));
+    const drawn = [x, y].filter(
+      (name) => name && !Object.hasOwn(resultsOf(experiment, trials), name) && curves.metrics.includes(name));
     const wanted = new Set([...drawn, ...table.shown().map((column) => column.metric).filter(Boolean)]);
     let fresh = false;
     for (const name of wanted) {

@@ -37,7 +37,7 @@ export class Table {
   }
 
   #hidden() {
-    const [hide, show] = [this.settings.hide, this.settings.show].map((said) => new Set((said ?? "").split("~")));
+    const [hide, show] = [this.settings.hide, this.settings.show].map((said) => new Set((said ?? "").split(",")));
     return new Set(
       this.columns.filter(({key, hidden}) => (hidden ? !show.has(key) : hide.has(key))).map((column) => column.key));
   }
@@ -199,7 +199,7 @@ export class Table {
 
   // What of this differs from what is hidden at first.
   #said(hidden) {
-    const keys = (of) => this.columns.filter(of).map((column) => column.key).join("~") || null;
+    const keys = (of) => this.columns.filter(of).map((column) => column.key).join(",") || null;
     return {
       hide: keys((column) => !column.hidden && hidden.has(column.key)),
       show: keys((column) => column.hidden && !hidden.has(column.key))
