@@ -1,5 +1,6 @@
 #include "cli/commands/script_note.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,24 @@ std::string MissingScriptNote(const std::string& folder, const v1::Spec& base) {
                         " has no such file; its trials will fail.");
   }
   return "";
+}
+
+std::string InterpreterNote(const std::string& prefix, const v1::Spec& base) {
+  const auto& variables = base.resources().env();
+  const bool own_path = std::any_of(variables.begin(), variables.end(),
+                                    [](const v1::Label& one) { return one.key() == "PATH"; });
+  if (prefix.empty() || own_path) return "";
+  const std::vector<std::string> words = WordsOf(base);
+  if (words.empty() || (words[0] != "python" && words[0] != "python3")) return "";
+  const std::string file = prefix + "/bin/" + words[0];
+  std::error_code code;
+  if (!std::filesystem::exists(file, code)) return "";
+  const bool command = base.run().empty();
+  return absl::StrCat("Note: workers look for ", words[0],
+                      " in their own PATH, which need not have the environment that is active "
+                      "here; for its interpreter write ",
+                      command ? "command: [" : "run: ", Printable(file), command ? ", …]" : " …",
+                      " where the workers have it. A trial's log says which one runs.");
 }
 
 }  // namespace dt::cli

@@ -1,4 +1,4 @@
-// script_note.h: a script that a command names and that its folder of code does not have.
+// script_note.h: what a command names and its trials may not find: a script, an interpreter.
 //
 // Threads: any; it reads the folder.
 // Tests:   tests/cli/commands/code_command_test.cc
@@ -13,5 +13,8 @@ namespace dt::cli {
 // A sentence on the first script that `command` or `run` names, a relative *.py or *.sh or
 // ./NAME, where `folder` has no such file. "": it is there, or the command does not tell.
 std::string MissingScriptNote(const std::string& folder, const v1::Spec& base);
+// A sentence where the command begins with a bare `python` or `python3`, which workers look for in
+// their own PATH, while an environment of Python is active here: `prefix`, its folder. "": none is.
+std::string InterpreterNote(const std::string& prefix, const v1::Spec& base);
 
 }  // namespace dt::cli

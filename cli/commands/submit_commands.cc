@@ -228,7 +228,7 @@ void ShowSubmitted(Session& session, const SubmitOptions& options,
   }
 }
 
-// Packs the folder that the file names, if any.
+// Packs the folder that the file names, if any, and notes what workers may not find.
 absl::StatusOr<std::optional<pack::PackedFolder>> Pack(Session& session,
                                                        const SubmitOptions& options,
                                                        LoadedFile& loaded) {
@@ -236,10 +236,17 @@ absl::StatusOr<std::optional<pack::PackedFolder>> Pack(Session& session,
   if (packed.ok() && packed->has_value() && !(*packed)->note.empty()) {
     session.Note(absl::StrCat("Note: ", (*packed)->note, "."));
   }
+  const v1::Spec& base = loaded.content.spec.base();
   if (packed.ok() && packed->has_value()) {
-    const v1::Spec& base = loaded.content.spec.base();
     const std::string note = MissingScriptNote(CodeFolder(options.file, base), base);
     if (!note.empty()) session.Note(note);
+  }
+  const auto& variable = session.terminal().environment;
+  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    const std::string note = InterpreterNote(variable(name), base);
+    if (note.empty()) continue;
+    session.Note(note);
+    break;
   }
   return packed;
 }

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -38,6 +39,34 @@ constexpr std::array kLeftOut = {
     ".venv",       "venv",        "node_modules",  ".ipynb_checkpoints",
     ".mypy_cache", ".ruff_cache", ".pytest_cache", ".tox"};
 
+// What an environment of Python has, whatever its folder's name: venv's and conda's.
+constexpr std::array<std::string_view, 2> kMarksOfEnvironment = {"pyvenv.cfg",
+                                                                 "conda-meta/history"};
+
+bool IsEnvironment(const fs::path& folder) {
+  return std::any_of(kMarksOfEnvironment.begin(), kMarksOfEnvironment.end(),
+                     [&folder](std::string_view mark) {
+                       std::error_code code;
+                       return fs::exists(folder / mark, code);
+                     });
+}
+
+// Its links lead out of the folder, and it would be of another host.
+void LeaveOutEnvironments(std::vector<std::string>& files) {
+  std::vector<std::string> folders;
+  for (const std::string& path : files) {
+    for (const std::string_view mark : kMarksOfEnvironment) {
+      if (path.size() <= mark.size() || !path.ends_with(mark)) continue;
+      const std::string folder = path.substr(0, path.size() - mark.size());
+      if (folder.back() == '/') folders.push_back(folder);
+    }
+  }
+  std::erase_if(files, [&folders](const std::string& path) {
+    return std::any_of(folders.begin(), folders.end(),
+                       [&path](const std::string& folder) { return path.starts_with(folder); });
+  });
+}
+
 // What the folder has below `below`, relative to `folder`; no more than one file over the limit.
 absl::Status ListAll(const std::string& folder, const std::string& below,
                      std::vector<std::string>& files) {
@@ -47,7 +76,8 @@ absl::Status ListAll(const std::string& folder, const std::string& below,
   for (; !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
     const std::string name = entry->path().filename().string();
     const bool is_folder = entry->symlink_status(code).type() == fs::file_type::directory;
-    if (std::find(kLeftOut.begin(), kLeftOut.end(), name) != kLeftOut.end()) {
+    if (std::find(kLeftOut.begin(), kLeftOut.end(), name) != kLeftOut.end() ||
+        (is_folder && IsEnvironment(entry->path()))) {
       if (is_folder) entry.disable_recursion_pending();
       continue;
     }
@@ -123,6 +153,7 @@ absl::StatusOr<Listed> List(const std::string& folder) {
   } else {
     DT_ASSIGN_OR_RETURN(listed.files, ListOutside(folder));
   }
+  LeaveOutEnvironments(listed.files);
   return listed;
 }
 

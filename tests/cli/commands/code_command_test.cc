@@ -77,6 +77,39 @@ TEST_F(CodeCommandTest, AScriptThatTheFolderLacksIsNamed) {
   EXPECT_TRUE(Has(ran.err, "run names trian.py")) << ran.err;
 }
 
+TEST_F(CodeCommandTest, AnActiveEnvironmentThatWorkersDoNotHaveIsTold) {
+  folder_.Write("venv/bin/python3", "");
+  const std::string venv = folder_ / "venv";
+  const auto note = [](const std::string& prefix, const std::string& run) {
+    v1::Spec base;
+    base.set_run(run);
+    return InterpreterNote(prefix, base);
+  };
+  EXPECT_TRUE(Has(note(venv, "python3 a.py"), "write run: " + venv + "/bin/python3 …"));
+  for (const char* run : {"python a.py", "/usr/bin/python3 a.py", "./python3", "torchrun a.py",
+                          "cd x && python3 a.py", "PATH=/v python3 a.py", ""}) {
+    EXPECT_EQ(note(venv, run), "") << run;
+  }
+  EXPECT_EQ(note("", "python3 a.py"), "") << "no environment is active";
+  v1::Spec base;
+  for (const char* word : {"python3", "a.py"}) base.add_command(word);
+  EXPECT_TRUE(Has(InterpreterNote(venv, base), "write command: [" + venv + "/bin/python3, …]"));
+  base.mutable_resources()->add_env()->set_key("PATH");
+  EXPECT_EQ(InterpreterNote(venv, base), "") << "the file says where to look";
+
+  const std::string file = folder_.Write("s.yaml",
+                                         "version: 1\nname: s\nrun: python3 -c 'print(1)' {x}\n"
+                                         "search: {metric: loss}\nparameters: {x: [1, 2]}\n");
+  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    EXPECT_FALSE(Has(RunAsWritten({"validate", file}).err, "in their own PATH"));
+    environment_[variable] = venv;
+    const Ran ran = RunAsWritten({"validate", file});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_TRUE(Has(ran.err, venv + "/bin/python3")) << ran.err;
+    environment_.erase(variable);
+  }
+}
+
 TEST_F(CodeCommandTest, AProgramThatLooksForItsParametersIsNotWarnedOf) {
   const std::string file = folder_.Write("grid.yaml", R"(version: 1
 name: grid

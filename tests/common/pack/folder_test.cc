@@ -122,6 +122,20 @@ TEST_F(FolderTest, OutsideAWorkTreeCachesEnvironmentsAndWhatIsIgnoredStay) {
   EXPECT_FALSE(fs::exists(folder_ / ".git"));
 }
 
+TEST_F(FolderTest, AnEnvironmentOfPythonStaysWhateverItsName) {
+  folder_.Write("train.py", "1");
+  folder_.Write("my_pyvenv.cfg", "2");
+  folder_.Write("env311/pyvenv.cfg", "3");
+  fs::create_directories(folder_ / "env311/bin");
+  fs::create_symlink("/usr/bin/python3", folder_ / "env311/bin/python3");
+  folder_.Write("tools/conda/conda-meta/history", "4");
+  folder_.Write("tools/conda/lib/a.py", "5");
+  folder_.Write("tools/b.py", "6");
+  EXPECT_EQ(Paths(), "my_pyvenv.cfg\ntools/b.py\ntrain.py\n");
+  folder_.Write(".gitignore", "*.log\n");
+  EXPECT_EQ(Paths(), ".gitignore\nmy_pyvenv.cfg\ntools/b.py\ntrain.py\n") << "as git lists it";
+}
+
 TEST_F(FolderTest, WhereAnIgnoreFileCannotBeReadNothingTravels) {
   folder_.Write("train.py", "1");
   folder_.Write("sub/secret", "2");
