@@ -88,12 +88,22 @@ def made():
 
 
 def odd():
-    """73: parameters and metrics that are called what every object of a script has; 74: none of them."""
+    """73: parameters and metrics that are called what every object of a script has; 74: none of them; 75: a long
+    name, two trials that are equal and one that never was a number; 76: such a one alone."""
     given = [{"constructor": 1, "toString": 2, "__proto__": 3, "search": 4}, {}]
     trials = [trial_of(73, i, 0.5, assignments=given[i - 1]) for i in (1, 2)]
     of = {"steps": [10, 20], "values": [7, 8]}
     curves = {"1": {"constructor": of, "__proto__": of}, "2": {"accuracy": of}}
     made = answers(experiment_of(73, "constructor", "maximize", 1, {"command": ["./train"]}, 2), trials, curves)
+    long = "a_parameter_with_a_name_that_is_longer.than_any_telephone_is_wide"
+    tied = [trial_of(75, i, 0.5, assignments={long: i}) for i in (1, 2, 3)]
+    nothing = {"steps": [10, 20], "values": [None, None]}
+    curves = {"1": {"accuracy": of}, "2": {"accuracy": of}, "3": {"accuracy": nothing}}
+    file = experiment_of(75, "accuracy", "maximize", 1, {"command": ["./train"]}, 3)
+    file["spec"]["parameters"] = [{"path": long, "values": [1, 2, 3]}]
+    made |= answers(file, tied, curves)
+    made |= answers(experiment_of(76, "accuracy", "maximize", 0, {"command": ["./train"]}, 1),
+                    [trial_of(76, 1, None)], {"1": {"accuracy": nothing}})
     other = [trial_of(74, 1, 0.5, assignments={})]
     other = answers(experiment_of(74, "accuracy", "maximize", 1, {"command": ["./train"]}, 1), other,
                     {"1": {"accuracy": of}})
@@ -114,6 +124,17 @@ def names(page):
     page.expect("document.querySelector('section[aria-label=Scatter] figcaption').textContent.split(';', 2).join(';')",
                 "toString over constructor, 1 trial; 1 has no such value")
     page.shot("names")
+
+
+def numbers(page):
+    """Of equal values the first trial's is named, as everywhere else, and what is no number is counted."""
+    page.resize(390, 844)
+    page.show("/experiments/75", f"{CAPTION}.includes('3 curves')")
+    page.expect(CAPTION, "Curves: 3 curves; the highest now is 8, of 75/1; 1 without a number")
+    page.expect("document.documentElement.scrollWidth", 390)
+    page.resize(1200, 900)
+    page.show("/experiments/76", f"{CAPTION}.includes('1 curve')")
+    page.expect(CAPTION, "Curves: 1 curve; no value is a number")
 
 
 def program(page):
@@ -207,6 +228,6 @@ def dialogs(page):
 def pictures(page):
     page.call("Page.addScriptToEvaluateOnNewDocument", source=NOTED)
     page.call("Page.addScriptToEvaluateOnNewDocument", source=ANSWERS % json.dumps(json.dumps(made())))
-    for case in (program, names, far, many, across, dialogs):
+    for case in (program, names, numbers, far, many, across, dialogs):
         case(page)
     page.expect_no_errors()

@@ -462,11 +462,13 @@ export class Plot {
     if (sorted.length && newest.length === 1)
       words += `; now ${number(sorted[0].value)}`;
     else if (sorted.length && this.options.goal === "maximize")
-      words += `; the highest now is ${of(sorted.at(-1))}`;
+      words += `; the highest now is ${of(sorted.find((one) => one.value === sorted.at(-1).value))}`;
     else if (sorted.length && this.options.goal === "minimize")
       words += `; the lowest now is ${of(sorted[0])}`;
     else if (sorted.length)
       words += `; now from ${of(sorted[0])}, to ${of(sorted.at(-1))}`;
+    const none = this.series.filter((one) => one.xs.length && !one.ys.some(Number.isFinite)).length;
+    if (none) words += none === newest.length ? "; no value is a number" : `; ${none} without a number`;
     this.over.setAttribute("aria-label", `${words}. Arrow keys go along the curves, plus and minus zoom, 0 shows all.`);
     this.caption.textContent = this.zoom ? `${words} · zoomed: double click or 0 shows all` : words;
   }
