@@ -33,6 +33,13 @@ constexpr std::array<const char*, 11> kEnvNamesFiles{"PLUGIN",   "INJECTION", "L
                                                      "_PATH",    "_FILE",     "DEST",      "_PIPE",
                                                      "COREDUMP", "_GDB",      "OMP_TOOL"};
 
+// Whoever has a script of their own has no data for dtrain's trainer.
+const char* OwnScript(std::string_view path) {
+  return path == "data.train" ? " A script of your own needs none: write command: [python3, "
+                                "train.py]"
+                              : "";
+}
+
 class Validator {
  public:
   Validator(const v1::ExperimentSpec& spec, const MayGoOn& may_go_on)
@@ -210,7 +217,7 @@ class Validator {
       const v1::Value value = GetField(spec_.base(), field.path);
       if (field.default_kind == DefaultKind::kRequired && value.text().empty()) {
         Add(field.path, "missing", absl::StrCat(field.path, " is missing"),
-            absl::StrCat("add it: ", field.help));
+            absl::StrCat("add it: ", field.help, OwnScript(field.path)));
         continue;
       }
       const bool unset = value.has_text() && value.text().empty();

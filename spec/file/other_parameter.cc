@@ -22,7 +22,7 @@ constexpr char kLog[] = "write min, max and scale: log";
 constexpr char kEven[] = "write min and max; a range is even unless scale says otherwise";
 
 // Single words are ours for theirs; others are sentences; "": there is nothing of the kind.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 47> kWords{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 57> kWords{{
     {"low", "min"},
     {"high", "max"},
     {"lower", "min"},
@@ -70,6 +70,16 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 47> kWords{{
     {"condition", "there are no conditional parameters; exclude leaves combinations out"},
     {"default", ""},
     {"mean", kNoNormal},
+    {"lo", "min"},
+    {"hi", "max"},
+    {"std", kNoNormal},
+    {"stddev", kNoNormal},
+    {"feasibleSpace", "write {min: 0.01, max: 0.05}, or {values: [...]}, without feasibleSpace"},
+    {"parameterType", "the type comes from the values: write min and max, or values"},
+    {"dtype", "the type comes from the values: write min and max, or values"},
+    {"bounds", "write min and max"},
+    {"range", "write min and max, with step where they are whole numbers"},
+    {"args", "write min and max, or values: [...]"},
 }};
 
 const YamlNode* Find(const YamlNode& node, std::string_view key) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
@@ -73,7 +74,9 @@ void SetSource(YamlNode& node, int source) {
 
 YamlNode ValueNode(const std::string& value, int source, std::vector<YamlProblem>& problems) {
   YamlNode node;
-  if (!IsYaml(value)) {
+  if (value == "~" || absl::AsciiStrToLower(value) == "null") {
+    // Nothing, as in a file; Python's None is written so.
+  } else if (!IsYaml(value)) {
     node.kind = Kind::kScalar;
     node.text = value;
   } else {

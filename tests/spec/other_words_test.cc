@@ -58,6 +58,27 @@ TEST(OtherWordsTest, AWordIsAnsweredByItsMeaningAndNotByItsSpelling) {
   EXPECT_NE(PathHint("scheduling.priority").find("larger numbers go first"), std::string::npos);
 }
 
+TEST(OtherWordsTest, AWordThatSeveralSectionsHaveMeansWhatItsSectionIs) {
+  EXPECT_EQ(PathHint("search.name"), "did you mean 'search.method'?");
+  EXPECT_EQ(PathHint("optimizer.name"), "did you mean 'optimizer.type'?");
+  EXPECT_EQ(PathHint("schedule.name"), "did you mean 'schedule.type'?");
+  EXPECT_EQ(PathHint("model.name"), "");
+  EXPECT_EQ(PathHint("model.type"), "");
+  EXPECT_EQ(PathHint("train.devices"), "did you mean 'resources.gpus'?");
+  EXPECT_EQ(PathHint("trainer.accelerator"), "did you mean 'resources.device'?");
+  EXPECT_EQ(PathHint("trainer.accumulate_grad_batches"), "did you mean 'train.global_batch_size'?");
+  EXPECT_EQ(PathHint("trainer.val_check_interval"), "did you mean 'eval.every'?");
+  EXPECT_EQ(PathHint("seed_everything"), "did you mean 'seed'?");
+  EXPECT_EQ(PathHint("params"), "did you mean 'parameters'?");
+  EXPECT_EQ(PathHint("optimizer.params"), "");
+  for (const char* word : {"model._target_", "optimizer._target_", "optimizer.class_path",
+                           "scheduler", "stop.training_iteration", "storage_path"}) {
+    const std::string hint = PathHint(word);
+    EXPECT_NE(hint.find(' '), std::string::npos) << word;
+    EXPECT_EQ(hint.find("did you mean"), std::string::npos) << word << ": " << hint;
+  }
+}
+
 TEST(OtherWordsTest, HoweverAWordIsWrittenItIsTheSame) {
   for (const char* word :
        {"maxTrialCount", "max_trial_count", "max-trial-count", "MaxTrialCount"}) {
@@ -78,6 +99,16 @@ TEST(OtherWordsTest, ASlipIsStillCorrectedAndAnotherWordIsNot) {
   for (const char* word : {"nose", "mood", "core", "resources.min_slots", "optimizer.xy"}) {
     EXPECT_EQ(PathHint(word), "") << word;
   }
+}
+
+TEST(OtherWordsTest, WhoeverBringsAScriptIsNotSentToLookForData) {
+  for (const Issue& issue : Validate(v1::ExperimentSpec())) {
+    if (issue.path != "data.train") continue;
+    EXPECT_NE(issue.hint.find("write command: [python3, train.py]"), std::string::npos)
+        << issue.hint;
+    return;
+  }
+  FAIL() << "data.train is not missing";
 }
 
 }  // namespace

@@ -47,6 +47,14 @@ TEST(OtherParameterTest, BoundsThatAreValuesStayWords) {
   EXPECT_EQ(Hint("log", "{low: 0.1, high: 1, log: true}"), "write scale: log");
 }
 
+TEST(OtherParameterTest, WordsOfKatibAndOfTuplesSayWhatToWrite) {
+  for (const char* key : {"feasibleSpace", "parameterType", "bounds", "range", "args", "dtype"}) {
+    EXPECT_NE(Hint(key, absl::StrCat("{", key, ": 1}")).find("write"), std::string::npos) << key;
+  }
+  EXPECT_EQ(Hint("lo", "{lo: 0.1, hi: 1}"), "did you mean 'min'?");
+  EXPECT_NE(Hint("std", "{mean: 0, std: 1}").find("no normal ones"), std::string::npos);
+}
+
 TEST(OtherParameterTest, WhatDoesNotExistIsSaid) {
   for (const char* word : {"normal", "q_normal", "log_normal"}) {
     EXPECT_NE(Hint("distribution", absl::StrCat("{distribution: ", word, ", mu: 0, sigma: 1}"))

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "spec/file/experiment_file.h"
 
@@ -36,6 +37,18 @@ TEST(OverrideTest, AMapSetsTheFieldsThatItNamesAndLeavesTheOthersOfItsSection) {
   EXPECT_EQ(file.spec.parameters(0).range().scale(), "") << "a parameter is one value";
   const ExperimentFile again = ReadValid(file.effective_text);
   EXPECT_EQ(again.spec.SerializeAsString(), file.spec.SerializeAsString()) << file.effective_text;
+}
+
+TEST(OverrideTest, NothingIsNoTextAsInAFile) {
+  for (const char* nothing : {"null", "~", "NULL"}) {
+    for (const char* path : {"name", "search.metric", "train.batch_size"}) {
+      const ExperimentFile file =
+          ReadExperimentFile(kHead, "grid.yaml", {absl::StrCat(path, "=", nothing)});
+      ASSERT_EQ(file.diagnostics.size(), 1u) << RenderDiagnostics(file.diagnostics);
+      EXPECT_EQ(file.diagnostics[0].code, "empty") << path << " " << nothing;
+    }
+  }
+  EXPECT_EQ(ReadValid(kHead, {"name='null'"}).spec.name(), "null") << "quoted, it is text";
 }
 
 }  // namespace
