@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -13,8 +14,8 @@ namespace dt::cli::report {
 namespace {
 
 // Beyond these the arithmetic of ticks could overflow; no measurement is there.
-constexpr double kLargest = 1e150;
-constexpr double kSmallest = 1e-150;  // of a log axis
+constexpr double kLargest = 1e305;
+constexpr double kSmallest = 1e-305;  // of a log axis
 // Steps below this part of a value are lost in the arithmetic.
 constexpr double kFinest = 1e-12;
 
@@ -39,7 +40,24 @@ double RoundStep(double rough) {
   return 10 * power;
 }
 
+// An axis of one value shows what is around it: whole numbers stay whole, of others a tenth.
+std::pair<double, double> Around(double value) {
+  if (value == 0) return {0, 1};
+  const bool whole = value == std::round(value) && std::abs(value) < 1e9;
+  const double reach = whole ? 1 : std::abs(value) / 10;
+  return {value - reach, value + reach};
+}
+
+// With as many digits as tell ticks apart that are this far from each other.
+std::string TickTextAt(double value, double step, double largest) {
+  const std::string text = TickText(value);
+  if (step >= largest * 1e-6 || value == 0) return text;
+  const int digits = static_cast<int>(std::ceil(std::log10(largest / step))) + 1;
+  return absl::StrFormat("%.*g", std::min(digits, 15), value);
+}
+
 std::vector<Tick> LinearTicks(double low, double high, int wanted) {
+  if (low == high) std::tie(low, high) = Around(low);
   const double largest = std::max(std::abs(low), std::abs(high));
   const double least = std::max(largest * kFinest, std::numeric_limits<double>::min());
   const double step = RoundStep(std::max((high - low) / std::max(1, wanted - 1), least));
@@ -51,7 +69,7 @@ std::vector<Tick> LinearTicks(double low, double high, int wanted) {
     const double value = step >= 1 ? i * step : i / std::round(1 / step);
     ticks.push_back({std::isfinite(value) && 1 / step < 1e15 ? value : i * step, ""});
   }
-  for (Tick& tick : ticks) tick.text = TickText(tick.value);
+  for (Tick& tick : ticks) tick.text = TickTextAt(tick.value, step, largest);
   return ticks;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/report/axis.h"
 
 #include <cmath>
+#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -35,6 +36,31 @@ TEST(AxisTest, ALogAxisPlacesEqualRatiosAtEqualDistances) {
   EXPECT_GT(axis.Position(64), 0);
   EXPECT_LT(axis.Position(256), 1);
   EXPECT_TRUE(std::isnan(axis.Position(0)));
+}
+
+TEST(AxisTest, OneValueStandsAmongOthersAndNoTwoTicksReadAlike) {
+  EXPECT_EQ(Texts(Axis::Round(Scale::kLinear, {1, 1}, 3)), "0 1 2") << "the only step";
+  EXPECT_EQ(Texts(Axis::Round(Scale::kLinear, {0.5}, 3)), "0.45 0.5 0.55");
+  EXPECT_EQ(Texts(Axis::Round(Scale::kLinear, {0, 0}, 3)), "0 0.5 1");
+  for (const std::vector<double>& values : {std::vector<double>{0.5},
+                                            {0.5, 0.5 + 1e-9},
+                                            {1e9, 1e9 + 1},
+                                            {-3},
+                                            {1e300},
+                                            {1e-300},
+                                            {1e299, 1.5e300},
+                                            {-1e300, 1e300},
+                                            {1234567.5, 1234567.75}}) {
+    const Axis axis = Axis::Round(Scale::kLinear, values, 5);
+    std::set<std::string> texts;
+    for (const Tick& tick : axis.ticks()) {
+      EXPECT_TRUE(texts.insert(tick.text).second) << tick.text << " twice, of " << values.front();
+    }
+    for (const double value : values) {
+      EXPECT_GE(axis.Position(value), 0) << value;
+      EXPECT_LE(axis.Position(value), 1) << value;
+    }
+  }
 }
 
 TEST(AxisTest, TheScaleIsLogWhereValuesAboveZeroSpanADecadeOrMore) {
