@@ -99,7 +99,7 @@ std::string NoMetricText(const v1::ExperimentSummary& experiment,
   if (AwaitsValidation(experiment) || (!ended && reported.empty())) return "";
   if (!reported.empty()) {
     return absl::StrCat(
-        "no trial has reported ", metric, ended ? "" : " yet",
+        "no trial has reported a number for ", metric, ended ? "" : " yet",
         ", which search.metric says to compare by; reported ",
         reported.size() == 1 ? "was " : "were ", Printable(absl::StrJoin(reported, ", ")),
         ". Report ", metric,
@@ -107,7 +107,7 @@ std::string NoMetricText(const v1::ExperimentSummary& experiment,
         "name does not say which is better: 'dtctl submit FILE --set search.metric=",
         Printable(reported.front()), "'");
   }
-  return absl::StrCat("no trial has reported ", metric,
+  return absl::StrCat("no trial has reported a number for ", metric,
                       ", which search.metric says to compare by, nor any other metric");
 }
 

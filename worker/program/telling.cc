@@ -159,7 +159,10 @@ void Telling::TakeNumbers(std::string_view line, Report report, Instant now, Sai
 
 void Telling::Remember(const Report& report) {
   ++reports_;
-  told_metric_ = told_metric_ || (!course_.metric.empty() && HasMetric(report));
+  if (!course_.metric.empty() && HasMetric(report)) {
+    told_metric_ = true;
+    told_number_ = told_number_ || std::isfinite(report.numbers.at(course_.metric));
+  }
   for (const auto& number : report.numbers) {
     if (names_.size() < kNamesMost) names_.insert(number.first);
   }
@@ -414,6 +417,9 @@ std::string Telling::Hint(When when, const std::optional<NearMiss>& near) const 
     hint = absl::StrCat(ended ? "it never reported " : "it has not reported ", course_.metric,
                         ended ? "" : " yet", ", by which trials are compared; it reported ", names,
                         names_.size() > kNamesTold ? ", …" : "");
+  } else if (!course_.metric.empty() && !told_number_ && !goes_on) {
+    hint = absl::StrCat("each ", course_.metric, ended ? " that it reported" : " so far",
+                        " is NaN or infinite, which counts as the worst");
   } else {
     if (!first_flaw_.empty()) return CleanText(first_flaw_, limits::kHintBytes);
     if (first_wrong_.empty()) return "";

@@ -264,6 +264,19 @@ TEST_F(TellingTest, APersonIsToldThatNothingOrNotTheMetricWasReported) {
   EXPECT_EQ(telling_->Hint(When::kEnded, near), "");
 }
 
+TEST_F(TellingTest, APersonIsToldThatTheMetricNeverWasANumber) {
+  using When = Telling::When;
+  Begin({.metric = "accuracy"});
+  Take(R"({"step": 1, "accuracy": NaN})");
+  Take(R"({"step": 2, "accuracy": Infinity})");
+  EXPECT_EQ(telling_->Hint(When::kRunning, {}),
+            "each accuracy so far is NaN or infinite, which counts as the worst");
+  EXPECT_EQ(telling_->Hint(When::kEnded, {}),
+            "each accuracy that it reported is NaN or infinite, which counts as the worst");
+  Take(R"({"step": 3, "accuracy": 0.5})");
+  EXPECT_EQ(telling_->Hint(When::kEnded, {}), "");
+}
+
 TEST_F(TellingTest, OneThatGoesOnMayHaveReportedBefore) {
   Begin({.resumed_step = 5, .metric = "accuracy"});
   EXPECT_EQ(telling_->Hint(Telling::When::kEnded, {}), "");
