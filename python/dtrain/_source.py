@@ -103,6 +103,7 @@ def _code_of(text: str) -> tuple[Any, list[str]]:
 
 def _code(source: Source, text: Text, changes: Mapping[str, Any] | None) -> tuple[Any, Any]:
     """Folder and patterns, as the caller has them."""
+    check_overrides(changes)
     given: Mapping[str, Any] = changes or {}
     named, patterns = given.get("code"), given.get("code_include")
     if named is None:
@@ -128,6 +129,13 @@ def code_include(source: Source, text: Text, changes: Mapping[str, Any] | None) 
     return [one for one in patterns if isinstance(one, str)] if isinstance(patterns, (list, tuple)) else []
 
 
+def check_overrides(changes: Mapping[str, Any] | None) -> None:
+    if changes is not None and not isinstance(changes, Mapping):
+        raise UsageError(f"overrides are {changes!r}; give a dict of fields and values, such as "
+                         "{'train.max_steps': 100}")
+
+
 def overrides(changes: Mapping[str, Any] | None) -> list[str]:
     """As --set of dtctl's has them: the value is YAML, which JSON is."""
+    check_overrides(changes)
     return [f"{path}={_json(path, value)}" for path, value in (changes or {}).items()]

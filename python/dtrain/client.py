@@ -170,9 +170,10 @@ class Client:
         spec = packed and model_pb2.ExperimentSpec(code=model_pb2.Code(
             digest=packed.digest, bytes=len(packed.content), files=packed.files, revision=packed.revision,
             changes=packed.changes))
+        changes = _source.overrides(overrides)
         try:
             return pb.SubmitRequest(request_id=request_id, file_name=text.name, file_text=text.text,
-                                    overrides=_source.overrides(overrides), who=_config.who(), spec=spec)
+                                    overrides=changes, who=_config.who(), spec=spec)
         except (TypeError, ValueError) as error:  # lone surrogates, most often
             raise UsageError(f"the experiment cannot be sent: {error}; write it as UTF-8 text") from error
 

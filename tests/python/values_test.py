@@ -262,6 +262,16 @@ class SourceTest(unittest.TestCase):
     def test_overrides_are_written_as_json_which_is_yaml(self) -> None:
         self.assertEqual(_source.overrides({"a.b": 1e-5, "c": "60s", "d": [0.9, 0.95], "e": True}),
                          ["a.b=1e-05", 'c="60s"', "d=[0.9, 0.95]", "e=true"])
+        self.assertEqual(_source.overrides({"a": {"b": {"c": (1, 2)}}, "d": None}),
+                         ['a={"b": {"c": [1, 2]}}', "d=null"])
+        self.assertEqual(_source.overrides(None), [])
+
+    def test_overrides_that_are_no_dict_are_refused(self) -> None:
+        for wrong in ("name=x", [("name", "x")], ["name=x"], 3):
+            with self.subTest(wrong), self.assertRaisesRegex(UsageError, "give a dict of fields and values"):
+                _source.overrides(wrong)
+            with self.subTest(wrong), self.assertRaises(UsageError):
+                _source.code_folder("t", _source.Text("t", ""), wrong)
 
 
 class ErrorTest(unittest.TestCase):
