@@ -64,6 +64,12 @@ absl::StatusOr<Selector> ParseSelector(std::string_view text) {
     good = good && ParseWhole(text.substr(slash + 1), selector.trial);
   }
   if (!good) {
+    // As attempts are printed; commands take the trial.
+    const std::string_view trial = text.substr(0, text.find('#'));
+    if (trial.size() < text.size() && slash < trial.size() && ParseSelector(trial).ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", View(text), "' is an attempt of a trial; write ", View(trial)));
+    }
     return absl::InvalidArgumentError(absl::StrCat(
         "'", View(text), "' names no experiment or trial; write 12, 12/3, last or last/3"));
   }

@@ -22,6 +22,7 @@
 #include "cli/commands/other_commands.h"
 #include "cli/remote/contexts.h"
 #include "cli/view/format.h"
+#include "common/ids.h"
 #include "common/limits.h"
 #include "common/status.h"
 #include "common/text.h"
@@ -114,6 +115,20 @@ std::string PlainMessage(const CLI::App& chosen, const CLI::ParseError& error,
   return text;
 }
 
+// Where a command must stand: a file, a script or what has a number.
+std::string ThingHint(const std::string& word) {
+  if (absl::EndsWith(word, ".yaml") || absl::EndsWith(word, ".yml")) {
+    return absl::StrCat("; use 'dtctl submit ", Printable(word), "'");
+  }
+  if (absl::EndsWith(word, ".py") || absl::EndsWith(word, ".sh")) {
+    return absl::StrCat("; ", *OtherCommandHint("", "python"));
+  }
+  if (word.front() >= '0' && word.front() <= '9' && ParseSelector(word).ok()) {
+    return absl::StrCat("; use 'dtctl describe ", word, "'");
+  }
+  return "";
+}
+
 // By meaning where another tool has the word, else the nearest by spelling.
 std::string UnknownCommandMessage(const CLI::App& chosen, const std::string& word) {
   const std::vector<std::string> known = CommandNames(&chosen);
@@ -121,6 +136,9 @@ std::string UnknownCommandMessage(const CLI::App& chosen, const std::string& wor
   const std::optional<std::string> theirs = OtherCommandHint(group, word);
   std::string hint =
       theirs ? (theirs->empty() ? "" : absl::StrCat("; ", *theirs)) : DidYouMean(word, known);
+  if (group.empty() && !theirs && !word.empty()) {
+    if (const std::string thing = ThingHint(word); !thing.empty()) hint = thing;
+  }
   if (hint.empty()) hint = absl::StrCat("; choose one of: ", absl::StrJoin(known, ", "));
   return absl::StrCat("unknown command '", Printable(word), "'", hint);
 }
@@ -139,8 +157,10 @@ std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error,
   }
   if (option != rest.end()) {
     const std::string name = option->substr(0, option->find('='));
+    const std::vector<std::string> known = OptionNames(chosen);
+    const std::optional<std::string> theirs = OtherOptionHint(name, known);
     return absl::StrCat("unknown option '", Printable(name), "'",
-                        DidYouMean(name, OptionNames(chosen)));
+                        theirs ? absl::StrCat("; ", *theirs) : DidYouMean(name, known));
   }
   return absl::StrCat("unexpected argument '", Printable(rest.front()), "'");
 }
@@ -152,6 +172,24 @@ std::string UnknownCommand(const CLI::App& app) {
     if (word.rfind('-', 0) != 0) return word;
   }
   return "";
+}
+
+// The first word, where it is no command: CLI11 looks for one among the words behind it.
+std::string UnknownFirst(const CLI::App& app, const std::vector<std::string>& arguments) {
+  const std::string& first = arguments.front();
+  if (absl::StartsWith(first, "-")) return "";
+  const std::vector<const CLI::App*> commands = app.get_subcommands({});
+  const bool known = std::any_of(commands.begin(), commands.end(), [&](const CLI::App* command) {
+    return command->check_name(first);
+  });
+  return known ? "" : first;
+}
+
+// "help get trials" asks what "get trials --help" does.
+std::vector<std::string> HelpAsked(const std::vector<std::string>& arguments) {
+  std::vector<std::string> asked(arguments.begin() + 1, arguments.end());
+  asked.emplace_back("--help");
+  return asked;
 }
 
 // Its beginning and its end, where somebody's whole file is in it.
@@ -379,6 +417,9 @@ int Run(const std::vector<std::string>& arguments, const Terminal& terminal, Int
     *terminal.err << app.help();
     return static_cast<int>(ExitCode::kUsage);
   }
+  if (arguments.front() == "help") {
+    return Run(HelpAsked(arguments), terminal, interrupt, pace);
+  }
   if (arguments.front() == "__complete") {
     return RunComplete(*tree, {arguments.begin() + 1, arguments.end()}, terminal, interrupt);
   }
@@ -390,25 +431,29 @@ int Run(const std::vector<std::string>& arguments, const Terminal& terminal, Int
                              {}};
     return RunCommand(*tree, command, terminal, interrupt, pace);
   };
-  const auto refuse = [&](const std::string& message) {
+  const auto refuse = [&](const std::string& message, const CLI::App& at) {
     PrintError(terminal, tree->shared(),
                tree->shared().output == "json" ? Format::kJson : Format::kTable, "invalid_argument",
                message);
-    *terminal.err << "See '" << CommandLine(Chosen(app)) << " --help'." << std::endl;
+    *terminal.err << "See '" << CommandLine(&at) << " --help'." << std::endl;
     return static_cast<int>(ExitCode::kUsage);
   };
+  const std::string first = UnknownFirst(app, arguments);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
     // There is no help on what does not exist.
+    if (!first.empty()) return refuse(UnknownCommandMessage(app, first), app);
     const std::string unknown = UnknownCommand(app);
-    if (!unknown.empty()) return refuse(UnknownCommandMessage(*Chosen(app), unknown));
+    const CLI::App& chosen = *Chosen(app);
+    if (!unknown.empty()) return refuse(UnknownCommandMessage(chosen, unknown), chosen);
     return print(app.help());
   } catch (const CLI::CallForVersion& version) {
     return print(absl::StrCat(version.what(), "\n"));
   } catch (const CLI::ParseError& error) {
-    return refuse(UsageMessage(app, error, arguments));
+    if (!first.empty()) return refuse(UnknownCommandMessage(app, first), app);
+    return refuse(UsageMessage(app, error, arguments), *Chosen(app));
   }
   if (const absl::Status text = CheckUtf8(Chosen(app), arguments); !text.ok()) {
     PrintError(terminal, tree->shared(), Format::kTable, "invalid_argument",

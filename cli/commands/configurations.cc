@@ -32,11 +32,11 @@ Listing ListConfigurations(const std::vector<Configuration>& configurations,
   for (const Swept& one : swept) {
     listing.table.columns.push_back({one.header, Align::kRight, Shown::kAlways, kCutHeader});
   }
-  const std::vector<Column> numbers = {
-      {absl::StrCat("MEAN ", Printable(experiment.metric())), Align::kRight},
-      {"FINISHED", Align::kRight, Shown::kAlways, "FIN"},
-      {"FAILED", Align::kRight, Shown::kWide},
-      {"BEST", Align::kRight}};
+  const std::vector<Column> numbers = {{absl::StrCat("MEAN ", Printable(experiment.metric())),
+                                        Align::kRight, Shown::kAlways, kCutHeader},
+                                       {"FINISHED", Align::kRight, Shown::kAlways, "FIN"},
+                                       {"FAILED", Align::kRight, Shown::kWide},
+                                       {"BEST", Align::kRight}};
   listing.table.columns.insert(listing.table.columns.end(), numbers.begin(), numbers.end());
   for (const Configuration& one : configurations) {
     std::vector<Cell> row = {{ConfigurationName(one)}};

@@ -59,7 +59,7 @@ absl::StatusOr<ExitCode> Pause(Session& session, const EditOptions& options) {
   DT_ASSIGN_OR_RETURN(const v1::ChangeResponse response, Send(session, options.selector, change));
   std::string text = response.changed() ? " is paused" : " was paused already";
   if (response.stopping() > 0) {
-    absl::StrAppend(&text, "; ", Plural(response.stopping(), "trial"), " saving and stopping");
+    absl::StrAppend(&text, "; ", Plural(response.stopping(), "trial"), " told to save and stop");
   }
   Print(session, response, text);
   return ExitCode::kOk;

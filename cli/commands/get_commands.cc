@@ -232,7 +232,7 @@ absl::StatusOr<Listing> Trials(Session& session, const GetOptions& options) {
   listing.table.columns = {{"TRIAL"}};
   AddParameters(listing.table, swept);
   if (!found.metric.empty()) {
-    listing.table.columns.push_back({Printable(found.metric), Align::kRight});
+    listing.table.columns.push_back(MetricColumn(found.metric));
   }
   listing.table.columns.push_back({"STATE"});
   AddColumns(listing.table, {kStep, kLoss, kValLoss, kBest, kRate});

@@ -1,5 +1,7 @@
 #include "cli/commands/other_commands.h"
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -62,13 +64,28 @@ constexpr OtherCommand kOtherCommands[] = {
      "'dtctl get audit' says who did what, 'dtctl explain EXP/TRIAL' what happened to a "
      "trial"},
     {"", "why", "use 'dtctl explain EXP/TRIAL'"},
-    {"", "help man", "use 'dtctl --help', or --help after a command"},
+    {"", "man manual usage", "use 'dtctl --help', or --help after a command"},
+    {"", "compare diff", "use 'dtctl report EXP EXP -o compare.html', or Compare on the page"},
+    {"", "dashboard ui gui web page browser url tensorboard",
+     "'dtctl up' and 'dtctl submit' print the page's address; open it in a browser"},
+    {"", "visualize visualise plots", "use 'dtctl plot EXP', or 'dtctl report EXP -o report.html'"},
+    {"", "study", "use 'dtctl get experiments'"},
+    {"", "create-study new optimise", "use 'dtctl submit FILE'"},
+    {"", "ping health doctor", "use 'dtctl version', which asks the coordinator too"},
+    {"", "nvidia-smi", "use 'dtctl get workers', or 'dtctl top'"},
+    {"", "whoami", "use 'dtctl context list'"},
+    {"", "clone duplicate fork", "submit its file again: 'dtctl submit FILE --set PATH=VALUE'"},
+    {"", "python python3 torchrun accelerate bash sh mpirun deepspeed",
+     "a script runs by an experiment file with command: [python3, train.py]; use 'dtctl submit "
+     "FILE'"},
+    {"", "kubectl ray wandb optuna det determined slurm docker hydra katib nni mlflow hq",
+     "it is a command of another tool; 'dtctl --help' lists those of dtctl"},
     {"",
-     "exec ssh shell cp scp init gc prune scale resize notebook tensorboard artifact "
+     "exec ssh shell cp scp init gc prune scale resize notebook artifact "
      "artifacts model project workspace",
      ""},
     {"get", "jobs job exps exp sweeps studies", "use 'dtctl get experiments'"},
-    {"get", "runs run", "use 'dtctl get trials EXP'"},
+    {"get", "runs run pods pod", "use 'dtctl get trials EXP'"},
     {"get", "nodes node agents agent hosts host slots slot gpus gpu machines",
      "use 'dtctl get workers'"},
     {"get", "models model ckpt", "use 'dtctl get checkpoints EXP'"},
@@ -105,7 +122,48 @@ constexpr OtherCommand kOtherCommands[] = {
     {"ca", "sign cert add", "use 'dtctl ca issue NAME'"},
 };
 
+struct OtherOption {
+  std::string_view theirs;
+  std::string_view ours;  // the option that a command must have for this to be said
+  std::string_view hint;
+};
+constexpr OtherOption kOtherOptions[] = {
+    {"--json", "--output", "write -o json"},
+    {"--yaml", "--output", "write -o yaml"},
+    {"--csv", "--output", "write -o csv"},
+    {"--wide", "--output", "write -o wide"},
+    {"--format", "--output", "write -o FORMAT"},
+    {"-w", "--watch", "write --watch"},
+    {"-w", "--wait", "write --wait, or --follow"},
+    {"--watch", "--follow", "write --follow"},
+    {"-f", "--set", "the file needs no option: write it by itself"},
+    {"--file", "--set", "the file needs no option: write it by itself"},
+    {"--filename", "--set", "the file needs no option: write it by itself"},
+    {"--config", "--set", "the file needs no option: write it by itself"},
+    {"-n", "--tail", "write --tail N"},
+    {"--lines", "--tail", "write --tail N"},
+    {"--limit", "--tail", "write --tail N"},
+    {"-f", "--yes", "write --yes"},
+    {"--force", "--yes", "write --yes"},
+    {"-a", "--archived", "write --archived"},
+    {"-A", "--archived", "write --archived"},
+    {"--all", "--archived", "write --archived"},
+    {"--server", "--address", "write --address HOST:PORT"},
+    {"--host", "--address", "write --address HOST:PORT"},
+};
+
 }  // namespace
+
+std::optional<std::string> OtherOptionHint(std::string_view option,
+                                           std::span<const std::string> known) {
+  for (const OtherOption& one : kOtherOptions) {
+    if (one.theirs != option) continue;
+    if (std::find(known.begin(), known.end(), one.ours) != known.end()) {
+      return std::string(one.hint);
+    }
+  }
+  return std::nullopt;
+}
 
 std::span<const OtherCommand> OtherCommands() { return kOtherCommands; }
 

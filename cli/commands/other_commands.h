@@ -22,5 +22,8 @@ std::span<const OtherCommand> OtherCommands();
 // What to type in place of the unknown `word` of a group of commands. nullopt: nobody has it, and
 // it may be a slip.
 std::optional<std::string> OtherCommandHint(std::string_view group, std::string_view word);
+// The same of an unknown option of a command that has these: "write -o json".
+std::optional<std::string> OtherOptionHint(std::string_view option,
+                                           std::span<const std::string> known);
 
 }  // namespace dt::cli

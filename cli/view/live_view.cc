@@ -146,7 +146,7 @@ Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const LiveSt
   table.columns.push_back({.header = "STATE", .min_width = 9});
   table.columns.push_back({.header = bar == kShortBar ? "" : "PROGRESS", .leave_out = 2});
   AddColumns(table, {kStep});
-  if (NeedsColumn(metric)) table.columns.push_back({Printable(metric), Align::kRight});
+  if (NeedsColumn(metric)) table.columns.push_back(MetricColumn(metric));
   AddColumns(table, {kLoss, kValLoss});
   table.columns.back().leave_out = 1;  // the results have it
   AddColumns(table, {kRate, kCommShare, kLeft});
@@ -344,7 +344,7 @@ Table ResultTable(const LiveState& state, size_t count) {
   Table table;
   table.columns = {{"TRIAL"}};
   AddParameters(table, swept);
-  if (other_metric) table.columns.push_back({Printable(experiment.metric()), Align::kRight});
+  if (other_metric) table.columns.push_back(MetricColumn(experiment.metric()));
   AddColumns(table, {kBest, kValLoss, kLoss, kStep, kRate, kCommShare, kTime});
   table.columns.push_back({.header = "STATE", .min_width = 9});
   for (size_t i = 0; i < ranked.size() && i < count; ++i) {
@@ -423,9 +423,10 @@ std::vector<Line> ResultLines(const Results& results, const LiveOptions& options
           Style::kDim}});
   }
   if (best != nullptr || results.best_checkpoint.has_value()) lines.emplace_back();
-  const std::vector<Line> hints = HintLines(results.state.trials);
-  lines.insert(lines.end(), hints.begin(), hints.end());
-  if (!hints.empty()) lines.emplace_back();
+  for (const auto& notes : {FailureLines(results.state.trials), HintLines(results.state.trials)}) {
+    lines.insert(lines.end(), notes.begin(), notes.end());
+    if (!notes.empty()) lines.emplace_back();
+  }
   for (Line& line : Hints(results, best)) lines.push_back(std::move(line));
   return lines;
 }

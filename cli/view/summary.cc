@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -269,6 +270,10 @@ void LeaveOutUntold(Table& table, const std::vector<v1::TrialSummary>& trials, b
   if (begun) LeaveOutEmpty(table, {"LOSS", "VAL LOSS", "TOKENS/S", "COMM SHARE"});
 }
 
+Column MetricColumn(const std::string& metric) {
+  return {.header = Printable(metric), .align = Align::kRight, .short_header = kCutHeader};
+}
+
 bool NeedsColumn(const std::string& metric) {
   return !metric.empty() && metric != "val_loss" && metric != "loss";
 }
@@ -300,28 +305,51 @@ std::string NoteText(const v1::TrialSummary& trial) {
       absl::StrCat(trial.message(), trial.message().empty() ? "" : "; ", trial.hint()));
 }
 
-std::vector<Line> HintLines(const std::vector<v1::TrialSummary>& trials) {
-  constexpr size_t kHintsShown = 3;
-  std::vector<std::pair<const v1::TrialSummary*, size_t>> found;  // the first with it, and how many
+namespace {
+
+// The texts of trials, each once with the first trial that has it: "12/3 and 7 more: …".
+std::vector<Line> EachOnce(const std::vector<v1::TrialSummary>& trials, Style style,
+                           const std::function<std::string(const v1::TrialSummary&)>& text_of) {
+  constexpr size_t kTextsShown = 3;
+  struct Found {
+    const v1::TrialSummary* first = nullptr;
+    std::string text;
+    size_t count = 1;
+  };
+  std::vector<Found> found;
   for (const v1::TrialSummary& trial : trials) {
-    if (trial.hint().empty() || trial.state() == v1::TRIAL_FAILED) continue;
-    const auto known = std::find_if(found.begin(), found.end(), [&trial](const auto& one) {
-      return one.first->hint() == trial.hint();
-    });
+    std::string text = text_of(trial);
+    if (text.empty()) continue;
+    const auto known = std::find_if(found.begin(), found.end(),
+                                    [&text](const Found& one) { return one.text == text; });
     if (known != found.end()) {
-      ++known->second;
-    } else if (found.size() < kHintsShown) {
-      found.emplace_back(&trial, 1);
+      ++known->count;
+    } else if (found.size() < kTextsShown) {
+      found.push_back({&trial, std::move(text)});
     }
   }
   std::vector<Line> lines;
-  for (const auto& [trial, count] : found) {
+  for (const Found& one : found) {
     const std::string others =
-        count == 1 ? "" : absl::StrCat(" and ", FormatCount(count - 1), " more");
-    lines.push_back({{TrialName(*trial), Style::kWarn},
-                     {absl::StrCat(others, ": ", Printable(trial->hint()))}});
+        one.count == 1 ? "" : absl::StrCat(" and ", FormatCount(one.count - 1), " more");
+    lines.push_back(
+        {{TrialName(*one.first), style}, {absl::StrCat(others, ": ", Printable(one.text))}});
   }
   return lines;
+}
+
+}  // namespace
+
+std::vector<Line> HintLines(const std::vector<v1::TrialSummary>& trials) {
+  return EachOnce(trials, Style::kWarn, [](const v1::TrialSummary& trial) {
+    return trial.state() == v1::TRIAL_FAILED ? "" : trial.hint();
+  });
+}
+
+std::vector<Line> FailureLines(const std::vector<v1::TrialSummary>& trials) {
+  return EachOnce(trials, Style::kBad, [](const v1::TrialSummary& trial) {
+    return trial.state() == v1::TRIAL_FAILED ? trial.message() : "";
+  });
 }
 
 std::string RateText(const v1::TrialSummary& trial) {

@@ -68,6 +68,8 @@ void LeaveOutUntold(Table& table, const std::vector<v1::TrialSummary>& trials,
 // Whether search.metric is one that these columns do not show, so that a table has one more, under
 // its name.
 bool NeedsColumn(const std::string& metric);
+// That column. Its name may be long, and gives way on a narrow terminal before any column goes.
+Column MetricColumn(const std::string& metric);
 
 // The best value of search.metric and its step: "2.0000 at 40"; "-" where none was reported. Where
 // that is the training loss, of which a trial has but the newest, as BestLossText.
@@ -81,6 +83,8 @@ std::string MetricText(const v1::TrialSummary& trial);
 std::string NoteText(const v1::TrialSummary& trial);
 // The last of these for people at the end, each once: "12/3 and 7 more: it reported nothing; …".
 std::vector<Line> HintLines(const std::vector<v1::TrialSummary>& trials);
+// The same of what failed trials ended with.
+std::vector<Line> FailureLines(const std::vector<v1::TrialSummary>& trials);
 std::string RateText(const v1::TrialSummary& trial);  // "12.3k"; "-" when not known
 // Part of an optimizer step in which ranks communicate, hidden or not; "-" for a rank alone, which
 // has none.

@@ -22,6 +22,16 @@ TEST(SelectorTest, RefusesWhatNamesNothing) {
   }
 }
 
+TEST(SelectorTest, AnAttemptIsOfATrialWhichIsNamed) {
+  const auto attempt = ParseSelector("12/3#1");
+  EXPECT_EQ(attempt.status().message(), "'12/3#1' is an attempt of a trial; write 12/3");
+  for (const char* wrong : {"12#1", "12/x#1", "#1"}) {
+    EXPECT_NE(ParseSelector(wrong).status().message().find("names no experiment or trial"),
+              std::string_view::npos)
+        << wrong;
+  }
+}
+
 TEST(AttemptTokenTest, SurvivesBothSpellings) {
   AttemptToken token;
   for (size_t i = 0; i < token.bytes.size(); ++i) token.bytes[i] = static_cast<uint8_t>(17 * i);

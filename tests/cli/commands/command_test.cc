@@ -259,7 +259,7 @@ TEST_F(CommandTest, PauseSaysWhoAsksAndWhatStopsAndResumeTakesItBack) {
       [this](FakeControl::World& world) { Trial(world, 12, 2).set_state(v1::TRIAL_RUNNING); });
   const std::string paused = Run({"pause", "12"}).out;
   EXPECT_TRUE(Has(paused, "experiment 12 is paused; ")) << paused;
-  EXPECT_TRUE(Has(paused, " saving and stopping\n")) << paused;
+  EXPECT_TRUE(Has(paused, " told to save and stop\n")) << paused;
   EXPECT_EQ(control_.Snapshot().changes.at(0).who(), "ann");
   EXPECT_TRUE(Has(Run({"describe", "12"}).out, "by ann"));
   EXPECT_EQ(Run({"pause", "12", "--let-run"}).out, "experiment 12 was paused already\n");

@@ -94,6 +94,51 @@ TEST_F(OtherCommandsRunTest, AWordOfAnotherToolIsAnsweredByItsMeaning) {
   }
 }
 
+TEST_F(OtherCommandsRunTest, TheFirstWordIsTheCommandWhateverStandsBehindIt) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"ray", "job", "submit"}, "'ray'; it is a command of another tool"},
+      {{"kubectl", "get", "pods"}, "'kubectl'; it is a command of another tool"},
+      {{"python", "train.py"}, "'python'; a script runs by an experiment file"},
+      {{"./train.py", "--lr", "1"}, "'./train.py'; a script runs by an experiment file"},
+      {{"grid.yaml"}, "'grid.yaml'; use 'dtctl submit grid.yaml'"},
+      {{"12/3"}, "'12/3'; use 'dtctl describe 12/3'"},
+      {{"compare", "1", "2"}, "'dtctl report EXP EXP"},
+      {{"dashboard"}, "print the page's address"}};
+  for (const auto& [words, wanted] : cases) {
+    const Ran ran = Run(words);
+    EXPECT_EQ(ran.code, 2) << words[0];
+    EXPECT_TRUE(Has(ran.err, "unknown command " + wanted) || Has(ran.err, wanted)) << ran.err;
+    EXPECT_TRUE(Has(ran.err, "See 'dtctl --help'.")) << ran.err;
+  }
+}
+
+TEST_F(OtherCommandsRunTest, HelpBeforeACommandIsHelpOnIt) {
+  EXPECT_EQ(Run({"help"}).out, Run({"--help"}).out);
+  EXPECT_EQ(Run({"help"}).code, 0);
+  EXPECT_EQ(Run({"help", "submit"}).out, Run({"submit", "--help"}).out);
+  EXPECT_EQ(Run({"help", "get", "trials"}).out, Run({"get", "trials", "--help"}).out);
+  EXPECT_TRUE(Has(Run({"help", "get", "trials"}).out, "Usage: dtctl get trials"));
+  const Ran none = Run({"help", "squeue"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_TRUE(Has(none.err, "unknown command 'squeue'; use 'dtctl get experiments'")) << none.err;
+}
+
+TEST_F(OtherCommandsRunTest, AnOptionOfAnotherToolIsAnsweredByItsMeaning) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"get", "trials", "1", "--json"}, "'--json'; write -o json"},
+      {{"get", "experiments", "-w"}, "'-w'; write --watch"},
+      {{"get", "experiments", "--all"}, "'--all'; write --archived"},
+      {{"submit", "-f", "a.yaml"}, "'-f'; the file needs no option"},
+      {{"submit", "a.yaml", "--watch"}, "'--watch'; write --follow"},
+      {{"logs", "1/1", "-n", "5"}, "'-n'; write --tail N"},
+      {{"delete", "1", "--force"}, "'--force'; write --yes"}};
+  for (const auto& [words, wanted] : cases) {
+    const Ran ran = Run(words);
+    EXPECT_EQ(ran.code, 2) << wanted;
+    EXPECT_TRUE(Has(ran.err, "unknown option " + wanted)) << ran.err;
+  }
+}
+
 TEST_F(OtherCommandsRunTest, WhatThereIsNothingOfIsNotTakenForASlip) {
   for (const char* word : {"ssh", "exec", "init", "gc"}) {
     EXPECT_TRUE(Has(Run({word}).err, "; choose one of: ")) << word;

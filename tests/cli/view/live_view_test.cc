@@ -171,6 +171,16 @@ TEST(LiveViewTest, OfAProgramItsMetricStandsAndNothingThatItHasNot) {
   }
 }
 
+TEST(LiveViewTest, ALongNameOfAMetricGivesWayBeforeAnyColumnDoes) {
+  Table table;
+  table.columns = {{"TRIAL"}, MetricColumn("val/mean average precision@100 (%)"), {"STATE"}};
+  table.rows = {{{"13/1"}, {"0.9966"}, {"finished"}}};
+  const std::vector<Line> lines = LayOut(table, {.width = 30});
+  EXPECT_TRUE(LeftOutOf(table, {.width = 30}).empty());
+  EXPECT_NE(RenderLine(lines.at(0), Colour::kOff).find("val/"), std::string::npos);
+  EXPECT_NE(RenderLine(lines.at(1), Colour::kOff).find("0.9966  finished"), std::string::npos);
+}
+
 TEST(LiveViewTest, WithoutUtf8TheFrameIsAscii) {
   LiveOptions options = Wide();
   options.glyphs = Glyphs::kAscii;
@@ -201,6 +211,8 @@ TRIAL  batch_size     lr           BEST  VAL LOSS    LOSS     STEP  TOKENS/S  CO
 Best trial:  12/1  val_loss 2.4100  batch_size=8 lr=0.001
 Checkpoint:  12/1/a1/step-200  step 200, val loss 2.4300, 1.50 MiB, under --storage of gpu07/0
 
+12/3: rank 0 asked for 2.1 GiB of 1.0 GiB at step 0
+
 Look further:
   dtctl explain 12/3                          why it failed
   dtctl retry 12 --failed                     run the failed ones again
@@ -210,6 +222,20 @@ Look further:
   dtctl logs 12/1                             what the trainer printed
   http://127.0.0.1:7601/#/experiments/12      the page: all of it in a browser
 )");
+}
+
+TEST(LiveViewTest, WhyTrialsFailedIsSaidOnceAtTheEnd) {
+  Results results;
+  results.state = HalfWay();
+  for (v1::TrialSummary& trial : results.state.trials) {
+    trial.set_state(v1::TRIAL_FAILED);
+    trial.set_message("its last line: KeyError: 'lr'");
+  }
+  results.state.trials[1].set_message("out of memory");
+  const std::string text = Text(ResultLines(results, Wide()));
+  const std::string lines =
+      "\n12/1 and 2 more: its last line: KeyError: 'lr'\n12/2: out of memory\n";
+  EXPECT_NE(text.find(lines), std::string::npos) << text;
 }
 
 TEST(LiveViewTest, WhatReportsLackIsSaidOnceInTheFrameInTheEndAndInTheNote) {
