@@ -124,7 +124,7 @@ class Telling {
   int complaints_ = 0;
   uint64_t reports_ = 0;  // with numbers
   bool told_metric_ = false;
-  bool told_number_ = false;  // of the metric, neither NaN nor infinite
+  bool told_number_ = false;              // of the metric, neither NaN nor infinite
   std::set<std::string> names_, flawed_;  // reported; left out, and said so
   std::string first_flaw_, first_wrong_;
 };

@@ -137,7 +137,8 @@ TEST_F(ResultCommandTest, ASearchByWhatNobodyReportsSaysWhatWasReportedAndHowToC
     }
   });
   const std::string why =
-      "no trial has reported a number for val_loss, which search.metric says to compare by; reported were "
+      "no trial has reported a number for val_loss, which search.metric says to compare by; "
+      "reported were "
       "accuracy, loss, lr. Report val_loss, or set search.metric to one of these";
   const Ran best = Run({"best", "12"});
   EXPECT_EQ(best.code, 4);
