@@ -1,6 +1,7 @@
 // validate_program.cc: what an experiment may say that runs a program of the person's, and what
 // only such a one may say.
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
@@ -204,6 +205,25 @@ std::vector<std::pair<std::string, std::string>> TextsOf(const v1::Spec& base) {
   return texts;
 }
 
+// Hydra's sweeps are texts; here each would be one value, and the only one.
+void QuestionSweepTexts(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
+  constexpr std::array<const char*, 7> kSweeps{"interval(", "choice(",     "range(",  "uniform(",
+                                               "randint(",  "loguniform(", "shuffle("};
+  for (const v1::Parameter& parameter : spec.parameters()) {
+    if (parameter.has_range() || parameter.values_size() != 1) continue;
+    const std::string& text = parameter.values(0).text();
+    const bool sweep = absl::EndsWith(text, ")") &&
+                       std::any_of(kSweeps.begin(), kSweeps.end(), [&text](const char* begin) {
+                         return absl::StartsWith(text, begin);
+                       });
+    if (!sweep) continue;
+    const std::string where = absl::StrCat("parameters.", parameter.path());
+    issues.push_back({where, "unlikely",
+                      absl::StrCat(where, " is the text ", Quote(text), ", its only value"),
+                      "to try several, write {min: 0.1, max: 1}, or [1, 2, 3]"});
+  }
+}
+
 }  // namespace
 
 void CheckProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
@@ -217,6 +237,7 @@ void CheckProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
 
 void QuestionProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
   if (!IsProgram(spec) || IsNetworkBench(spec.base().command())) return;
+  QuestionSweepTexts(spec, issues);
   NamedValues values;
   std::vector<std::string> names = {"seed"};
   for (const v1::Parameter& parameter : spec.parameters()) {

@@ -188,6 +188,17 @@ TEST(ProgramTest, ANameThatIsNearlyAParametersIsWarnedOf) {
                     "mean '{learning_rate}'?"});
 }
 
+TEST(ProgramTest, ASweepOfHydrasIsOneTextHereAndIsWarnedOf) {
+  v1::ExperimentSpec spec = Program({"./train", "{lr}", "{b}", "{f}"});
+  Sweep(spec, "lr", {TextValue("interval(0.1, 1)")});
+  Sweep(spec, "b", {TextValue("choice(1,2)"), TextValue("choice(3,4)")});
+  Sweep(spec, "f", {TextValue("f(x)")});
+  EXPECT_EQ(Problems(spec), Strings());
+  EXPECT_EQ(Questions(spec),
+            Strings{"parameters.lr is the text 'interval(0.1, 1)', its only value; to try several, "
+                    "write {min: 0.1, max: 1}, or [1, 2, 3]"});
+}
+
 TEST(ProgramTest, ALauncherIsSettledAtSubmitAndOneOfAnOldJournalStaysAsItWas) {
   v1::ExperimentSpec spec = Program({"./train"});
   EXPECT_EQ(Problems(spec), Strings());
