@@ -205,6 +205,8 @@ void Coordinator::Commit(const std::vector<Effects>& effects) {
   for (const Effects& each : effects) {
     for (v1::Record record : each.records) {
       record.clear_wall_time_ms();
+      // After a restart it is reckoned by the wall clock. It is shown, and decides nothing.
+      if (record.has_attempt_ended()) record.mutable_attempt_ended()->clear_trained_ms();
       history_ = Sha256Hex(history_ + record.SerializeAsString());
     }
   }

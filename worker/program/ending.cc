@@ -7,10 +7,24 @@
 #include "common/spawn.h"
 
 namespace dt::program {
+namespace {
+
+// What a shell means by a status of its own; it names the script where the interpreter is missing.
+std::string HintAt(int wait_status) {
+  if (!WIFEXITED(wait_status)) return "";
+  if (WEXITSTATUS(wait_status) == 126) {
+    return " (it may not be executed: chmod +x, or name its interpreter)";
+  }
+  if (WEXITSTATUS(wait_status) != 127) return "";
+  return " (a command was not found, or the interpreter that the first line of a script names; a "
+         "line that ends with a carriage return names another)";
+}
+
+}  // namespace
 
 Ending EndingOf(int wait_status, Wish wish, Oom oom) {
   constexpr int kShellKilled = 128 + SIGKILL;
-  const std::string how = "the program " + DescribeExit(wait_status);
+  const std::string how = "the program " + DescribeExit(wait_status) + HintAt(wait_status);
   if (wish != Wish::kGoOn) return {"cancelled", "it was told to stop; " + how};
   if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) return {"finished", ""};
   const bool killed = (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL) ||

@@ -291,6 +291,13 @@ TEST(EndingTest, TheStatusDecidesUnlessItWasToldToStop) {
   EXPECT_EQ(EndingOf(Exited(0), Wish::kGoOn, Oom::kNone).cause, "finished");
   EXPECT_EQ(EndingOf(Exited(3), Wish::kGoOn, Oom::kNone).message,
             "the program exited with status 3");
+  EXPECT_EQ(EndingOf(Exited(126), Wish::kGoOn, Oom::kNone).message,
+            "the program exited with status 126 (it may not be executed: chmod +x, or name its "
+            "interpreter)");
+  EXPECT_NE(EndingOf(Exited(127), Wish::kGoOn, Oom::kNone).message.find("carriage return"),
+            std::string::npos);
+  EXPECT_EQ(EndingOf(SIGTERM, Wish::kGoOn, Oom::kNone).message,
+            "the program was ended by signal 15 (SIGTERM)");
   EXPECT_EQ(EndingOf(SIGSEGV, Wish::kGoOn, Oom::kKilledSome).cause, "trainer_crash");
   for (const int status : {SIGTERM, Exited(0), Exited(1)}) {
     EXPECT_EQ(EndingOf(status, Wish::kSave, Oom::kNone).cause, "cancelled");
