@@ -41,7 +41,7 @@ void PassOn(std::string_view text) {
 }
 
 std::string_view WithoutSpace(std::string_view line) {
-  constexpr std::string_view kSpace = " \t\r";
+  constexpr std::string_view kSpace = " \t";
   const size_t first = line.find_first_not_of(kSpace);
   if (first == std::string_view::npos) return {};
   return line.substr(first, line.find_last_not_of(kSpace) - first + 1);
@@ -92,7 +92,8 @@ void Printed::Finish(absl::Duration now) {
 }
 
 void Printed::TakeText(std::string_view text, absl::Duration now) {
-  for (size_t end; reports_ && (end = text.find('\n')) != std::string_view::npos;) {
+  // A bar draws itself anew after a carriage return, perhaps for hours without a newline.
+  for (size_t end; reports_ && (end = text.find_first_of("\r\n")) != std::string_view::npos;) {
     unread_ += text.substr(0, end);
     if (!std::exchange(overlong_, false)) TakeLine(unread_, now);
     unread_.clear();
@@ -107,8 +108,6 @@ void Printed::TakeText(std::string_view text, absl::Duration now) {
 
 void Printed::TakeLine(std::string_view line, absl::Duration now) {
   line = WithoutSpace(line);
-  // A bar draws itself anew in its line.
-  line.remove_prefix(line.rfind('\r') + 1);
   if (!reports_ || line.empty()) return;
   if (line.starts_with('{') && line.ends_with('}') && TakeReport(line)) {
     newest_at_ = now;

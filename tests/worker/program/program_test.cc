@@ -255,6 +255,16 @@ TEST_F(ProgramTest, ABarInTheSameLineIsNoPartOfAReport) {
   EXPECT_EQ(All<frames::Eval>().size(), 1u);
 }
 
+TEST_F(ProgramTest, ReportsThatEndInACarriageReturnCount) {
+  // Each drawn over the one before, and more text without a newline than a line may have.
+  Run(R"(printf '{"step": 1, "val_loss": 3}\r{"step": 2, "val_loss": 2}\r';)"
+      R"( head -c 1500000 /dev/zero | tr '\0' '#'; printf '\r{"step": 3, "val_loss": 1}\r\n')");
+  EXPECT_EQ(AwaitEnd().cause, "finished");
+  std::vector<uint64_t> steps;
+  for (const frames::Eval& eval : All<frames::Eval>()) steps.push_back(eval.step);
+  EXPECT_EQ(steps, (std::vector<uint64_t>{1, 2, 3}));
+}
+
 TEST_F(ProgramTest, AScriptThatTestsForRankIsAloneOnOneSlot) {
   Run("echo \"${RANK-none} $DTRAIN_RANK\" > " + In("rank"), {{"launcher", "auto"}});
   EXPECT_EQ(AwaitEnd().cause, "finished");
