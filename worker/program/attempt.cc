@@ -150,7 +150,8 @@ absl::Status Attempt::Launch(Instant now) {
   }
   if (!started.ok()) {
     return ConfigError(absl::StrCat(started.status().message(), ", in folder ", folder,
-                                    "; is it there on this host, and may it be run?"));
+                                    "; is it there on this host, and may it be run?",
+                                    HintAtScript(options.path)));
   }
   program_ = *started;
   stage_ = Stage::kRunning;

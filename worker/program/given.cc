@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <fstream>
 #include <string_view>
 #include <utility>
 
@@ -281,6 +282,26 @@ absl::StatusOr<std::string> FindProgram(const std::string& word, const Environme
   }
   return ConfigError(absl::StrCat("no program '", word, "' in this worker's PATH, ", folders,
                                   "; install it there, or give its path"));
+}
+
+std::string HintAtScript(const std::string& file) {
+  struct stat status {};
+  if (stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
+  std::ifstream script(file, std::ios::binary);
+  char bytes[256] = {};
+  script.read(bytes, sizeof(bytes) - 1);
+  const std::string_view begin(bytes, static_cast<size_t>(script.gcount()));
+  if (begin.starts_with("\x7f"
+                        "ELF"))
+    return "";
+  if (!begin.starts_with("#!")) {
+    return "; a script's first line names its interpreter, such as #!/bin/sh, or the command does";
+  }
+  const std::string_view line = begin.substr(2, begin.find('\n') - 2);
+  return absl::StrCat("; its first line names the interpreter '", Printable(CleanText(line, 200)),
+                      line.ends_with('\r') ? "' and ends with a carriage return: give it Unix's "
+                                             "line ends"
+                                           : "', which must be on this host");
 }
 
 std::string Announcement(const frames::Start& start, const ProgramSpec& spec,

@@ -43,6 +43,8 @@ std::string HashOf(const frames::Start& start, const ProgramSpec& spec);
 std::string WordLookedUp(const ProgramSpec& spec);
 // The file that a word names, looked for in the environment's PATH as a shell does.
 absl::StatusOr<std::string> FindProgram(const std::string& word, const Environment& environment);
+// What the first line of a script that the system would not start is missing; "": it tells nothing.
+std::string HintAtScript(const std::string& file);
 // One line for the trial's log: what runs, where, who submitted it, whose variables say its rank,
 // and which file the word that was looked up is. `found` "": nothing is said of it.
 std::string Announcement(const frames::Start& start, const ProgramSpec& spec,

@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <fstream>
+
 #include "absl/strings/str_cat.h"
 #include "common/program_variables.h"
 #include "gtest/gtest.h"
@@ -160,6 +162,25 @@ TEST(GivenTest, ALauncherSaysWhoseVariablesThereAre) {
       RankNames("accelerate", 1),
       (Names{"ACCELERATE_DYNAMO_BACKEND", "ACCELERATE_MIXED_PRECISION", "ACCELERATE_USE_CPU"}));
   EXPECT_EQ(RankNames("accelerate", 2).size(), torchrun.size() + 3);
+}
+
+TEST(GivenTest, AScriptThatDoesNotStartIsExplained) {
+  const testing::TempFolder folder;
+  const auto hint = [&folder](const std::string& text) {
+    std::ofstream(folder / "a", std::ios::binary) << text;
+    return HintAtScript(folder / "a");
+  };
+  EXPECT_NE(hint("#!/bin/sh\r\nexit\r\n").find("ends with a carriage return"), std::string::npos);
+  EXPECT_NE(hint("#!/no/python3 -u\n").find("'/no/python3 -u', which must be"), std::string::npos);
+  EXPECT_NE(hint("#!/no").find("'/no', which"), std::string::npos);
+  for (const char* text : {"", "#", "exit 0\n"}) {
+    EXPECT_NE(hint(text).find("such as #!/bin/sh"), std::string::npos) << text;
+  }
+  EXPECT_EQ(hint("\x7f"
+                 "ELF of another machine"),
+            "");
+  EXPECT_EQ(HintAtScript(folder / "absent"), "");
+  EXPECT_EQ(HintAtScript(folder.path()), "");
 }
 
 TEST(GivenTest, TheLogSaysWhatWasSet) {
