@@ -137,6 +137,17 @@ def rungs(page):
     page.expect_no_errors()
 
 
+# What the table has of a trial whose newest value of the search's metric is not its best, by the heads of its columns.
+NEWEST_AND_BEST = """(async () => {
+    const {trialColumns} = await import("/page/trial_columns.js");
+    const of = (metric, trial) => Object.fromEntries(trialColumns({metric}, [trial], [], [], new Map())
+        .filter((column) => ["metric", "best", "best_val_loss"].includes(column.key))
+        .map((column) => [column.title, column.value(trial)]));
+    return [of("val_loss", {metric_newest: 3, metric_value: 2, best_val_loss: 2}),
+            of("accuracy", {metric_newest: 0.5, metric_value: 0.75, best_val_loss: 2}),
+            of("loss", {metric_newest: null, metric_value: 4, best_val_loss: 2})]; })()"""
+
+
 def columns(page):
     """The table of trials has whatever the chooser of metrics offers, and a trial's view says what describe says."""
     cells = """(() => { const head = [...document.querySelectorAll('[role=region][aria-label=Trials] thead th')]
@@ -161,6 +172,9 @@ def columns(page):
     page.until(seen, "the same after a reload")
     page.expect(f"'Seed' in JSON.parse({cells})", False)
     page.shot("columns")
+    found = page.run(NEWEST_AND_BEST)
+    assert found == [{"val_loss": 3, "best val_loss": 2}, {"accuracy": 0.5, "best accuracy": 0.75, "best val_loss": 2},
+                     {"loss": 4, "best loss": 4, "best val_loss": 2}], found
     described = pathlib.Path(sys.argv[4]).read_text(encoding="utf-8")
     page.show("/experiments/1/trials/1", "document.querySelectorAll('[aria-label=Collectives] tbody tr').length === 2")
     head, *rows = rows_of(page, "Collectives")

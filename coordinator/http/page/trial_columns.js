@@ -8,6 +8,10 @@ function trialLink(trial, best) {
   return best ? el("span", {class: "together"}, link, el("span", {class: "bestmark"}, "best")) : link;
 }
 const latestLoss = (t) => t.latest?.loss ?? null;
+// Of the search's metric, as dtctl has them: the newest value, and the best, by which trials are compared.
+const newestOf = (t) => t.metric_newest ?? t.metric_value;
+const bestOf = (t) => t.metric_value;
+const VAL_LOSS = "val_loss";
 
 // `paths`: parameters; `own`: names of metrics that its program reports; newest: by metric, the newest values by trial,
 // of what a trial does not have among its facts. A column with a `metric` has its values from there. What only a model
@@ -43,21 +47,9 @@ export function trialColumns(experiment, trials, paths, own, newest) {
                  })),
     {key: "progress", title: "Progress", value: share, cell: (t) => progress(share(t), `progress of ${t.id}`)},
     {key: "step", title: "Step", number: true, value: (t) => t.step, cell: (t) => number(t.step)},
-    {
-      key: "metric",
-      title: metric || "metric",
-      number: true,
-      value: (t) => t.metric_value,
-      cell: (t) => number(t.metric_value)
-    },
+    {key: "metric", title: metric || "metric", number: true, value: newestOf, cell: (t) => number(newestOf(t))},
     {key: "loss", title: "loss", number: true, value: latestLoss, cell: (t) => number(latestLoss(t))},
-    {
-      key: "best",
-      title: "best val_loss",
-      number: true,
-      value: (t) => t.best_val_loss,
-      cell: (t) => number(t.best_val_loss)
-    },
+    {key: "best", title: `best ${metric || VAL_LOSS}`, number: true, value: bestOf, cell: (t) => number(bestOf(t))},
     {
       key: "rate",
       title: "tokens/s",
@@ -65,6 +57,7 @@ export function trialColumns(experiment, trials, paths, own, newest) {
       value: (t) => t.tokens_per_second,
       cell: (t) => number(t.tokens_per_second, 4)
     },
+    ...((metric || VAL_LOSS) === VAL_LOSS ? [] : [fact("best_val_loss", `best ${VAL_LOSS}`, (t) => t.best_val_loss)]),
     fact("mfu", "MFU", (t) => utilization(t.latest), percent),
     fact("memory", "Memory", (t) => t.latest?.memory_peak_bytes || null, bytes),
     fact("comm", "comm share", (t) => t.comm_ratio, percent),
@@ -112,12 +105,8 @@ function note(t) {
 
 // What a trial has of its results without a look at its rows; of a program what any trial has.
 export function resultsOf(experiment, trials) {
-  const results = {
-    [experiment.metric || "val_loss"]: (t) => t.metric_value,
-    loss: latestLoss,
-    "tokens/s": (t) => t.tokens_per_second,
-    "best val_loss": (t) => t.best_val_loss
-  };
+  const results = {[experiment.metric || VAL_LOSS]: bestOf, loss: latestLoss, "tokens/s": (t) => t.tokens_per_second};
+  if ((experiment.metric || VAL_LOSS) !== VAL_LOSS) results[`best ${VAL_LOSS}`] = (t) => t.best_val_loss;
   if (!isProgram(experiment)) return results;
   return Object.fromEntries(
     Object.entries(results).filter(([name, of]) => name === experiment.metric || trials.some((t) => has(of(t)))));
