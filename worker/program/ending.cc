@@ -2,8 +2,10 @@
 #include "worker/program/ending.h"
 
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 
+#include "absl/strings/str_cat.h"
 #include "common/spawn.h"
 
 namespace dt::program {
@@ -12,6 +14,13 @@ namespace {
 // What a shell means by a status of its own; it names the script where the interpreter is missing.
 std::string HintAt(int wait_status) {
   if (!WIFEXITED(wait_status)) return "";
+  // As a shell passes on that a signal ended what it ran.
+  const int signal = WEXITSTATUS(wait_status) - 128;
+  if (signal > 0 && signal < SIGRTMIN) {
+    if (const char* name = sigabbrev_np(signal); name != nullptr) {
+      return absl::StrCat(" (of a shell: SIG", name, " ended what it ran)");
+    }
+  }
   if (WEXITSTATUS(wait_status) == 126) {
     return " (it may not be executed: chmod +x, or name its interpreter)";
   }

@@ -315,6 +315,10 @@ TEST(EndingTest, TheStatusDecidesUnlessItWasToldToStop) {
   EXPECT_EQ(EndingOf(Exited(126), Wish::kGoOn, Oom::kNone).message,
             "the program exited with status 126 (it may not be executed: chmod +x, or name its "
             "interpreter)");
+  EXPECT_EQ(EndingOf(Exited(139), Wish::kGoOn, Oom::kNone).message,
+            "the program exited with status 139 (of a shell: SIGSEGV ended what it ran)");
+  EXPECT_EQ(EndingOf(Exited(255), Wish::kGoOn, Oom::kNone).message,
+            "the program exited with status 255");
   EXPECT_NE(EndingOf(Exited(127), Wish::kGoOn, Oom::kNone).message.find("carriage return"),
             std::string::npos);
   EXPECT_EQ(EndingOf(SIGTERM, Wish::kGoOn, Oom::kNone).message,
