@@ -332,8 +332,11 @@ void HttpServer::ReadHead(Connection& connection) {
 
 bool HttpServer::TakesBody(Connection& connection, const std::string& head) {
   uint64_t bytes = 0;
-  if (!HeaderOf(head, "Transfer-Encoding").empty() ||
-      !absl::SimpleAtoi(HeaderOf(head, "Content-Length"), &bytes)) {
+  const std::string length = HeaderOf(head, "Content-Length");
+  // Digits alone, as RFC 9110 has it: a proxy in front may read "+2" in another way.
+  const bool digits = std::all_of(length.begin(), length.end(), absl::ascii_isdigit);
+  if (!HeaderOf(head, "Transfer-Encoding").empty() || !digits ||
+      !absl::SimpleAtoi(length, &bytes)) {
     Answer(connection, Share({411, "a POST says how long it is, by Content-Length\n"}));
     return false;
   }

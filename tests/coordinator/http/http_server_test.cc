@@ -271,8 +271,8 @@ TEST_F(HttpServerTest, APostHasItsBodyAndSaysWhereItIsFrom) {
 TEST_F(HttpServerTest, APostThatDoesNotSayHowLongItIsOrIsTooLongIsRefused) {
   Start();
   for (const char* headers :
-       {"", "Content-Length: \r\n", "Content-Length: -1\r\n", "Transfer-Encoding: chunked\r\n",
-        "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n"}) {
+       {"", "Content-Length: \r\n", "Content-Length: -1\r\n", "Content-Length: +2\r\n",
+        "Transfer-Encoding: chunked\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n"}) {
     const std::string answer =
         Ask(absl::StrCat("POST / HTTP/1.1\r\nHost: localhost\r\n", headers, "\r\n"));
     EXPECT_TRUE(absl::StartsWith(answer, "HTTP/1.1 411 ")) << headers << answer;
