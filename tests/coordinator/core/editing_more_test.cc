@@ -257,12 +257,12 @@ TEST_F(EditingMoreTest, WordsHaveBounds) {
   refused([](auto& request) { request.set_note(std::string(limits::kTextBytes + 1, 'x')); },
           "the limit is");
   refused([](auto& request) { request.mutable_labels(); }, "no label is given");
-  for (const auto& [key, value] : {std::pair("a\nb", "x"), std::pair("a", "x\r\ny\x1b[2J")}) {
+  for (const auto& pair : {std::pair("a\nb", "x"), std::pair("a", "x\r\ny\x1b[2J")}) {
     refused(
-        [=](auto& request) {
+        [&pair](auto& request) {
           v1::Label& label = *request.mutable_labels()->add_set();
-          label.set_key(key);
-          label.set_value(value);
+          label.set_key(pair.first);
+          label.set_value(pair.second);
         },
         "holds control characters");
   }
