@@ -92,7 +92,9 @@ absl::StatusOr<std::vector<HellaSwagExample>> ReadPacked(const std::string& path
     return At(path, "is packed", "version " + std::to_string(header[1]) + "; only 1 is read");
   }
   std::vector<uint16_t> words((bytes.size() - kHeaderBytes) / sizeof(uint16_t));
-  std::memcpy(words.data(), bytes.data() + kHeaderBytes, words.size() * sizeof(uint16_t));
+  if (!words.empty()) {
+    std::memcpy(words.data(), bytes.data() + kHeaderBytes, words.size() * sizeof(uint16_t));
+  }
   std::span<const uint16_t> rest(words);
   std::vector<HellaSwagExample> examples;
   while (!rest.empty()) {

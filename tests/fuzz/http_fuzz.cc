@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -40,7 +41,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::copy(world.path.begin(), world.path.end(), address.sun_path);
+  // libFuzzer looks at the time of an input by a signal, which may interrupt a call.
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    if (errno == EINTR) return 0;
     std::abort();
   }
   send(fd.get(), data, std::min<size_t>(size, 64 << 10), MSG_NOSIGNAL);
@@ -48,7 +51,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string answer;
   while (true) {
     pollfd wait{fd.get(), POLLIN, 0};
-    if (poll(&wait, 1, kPatienceMs) <= 0) std::abort();
+    const int ready = poll(&wait, 1, kPatienceMs);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) std::abort();
     char buffer[4096];
     const ssize_t got = recv(fd.get(), buffer, sizeof(buffer), 0);
     if (got <= 0) break;
