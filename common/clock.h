@@ -22,7 +22,7 @@ class Clock {
   virtual Instant Now() const = 0;
 };
 
-// When that was by the wall clock of now, whatever the wall clock said then.
+// Returns the wall time of a past moment by the wall clock of now, whatever it said then.
 inline int64_t WallMsOf(absl::Duration steady, const Instant& now) {
   return now.wall_ms - absl::ToInt64Milliseconds(now.steady - steady);
 }

@@ -200,7 +200,8 @@ inline constexpr size_t kWorkerLogBufferBytes = 16 << 20;
 // Attempts whose checkpoints a worker is to look for in a storage that does not answer. What is
 // left out is told by the worker of a later attempt.
 inline constexpr size_t kLooksWaiting = 4;
-// A look or the end wakes its thread at once; this bounds a wait of which neither came to be known.
+// A look, or the end, wakes the thread that looks at once. If a wake-up is lost, it goes on after
+// this.
 inline constexpr absl::Duration kLookWait = absl::Minutes(1);
 // Attempts a worker remembers to have ended, so that orders in flight do not start them again. The
 // orders of one stream arrive in order, so that the newest alone would do.

@@ -36,8 +36,8 @@ class Drawing {
     if (auto point = PointOf(space_, assignments)) Try(*std::move(point));
   }
 
-  // What was drawn and checked so far, in draws of one parameter without exclusions; what is listed
-  // is bounded by itself, but for what more parameters and exclusions add.
+  // Cost of all draws so far, in draws of one parameter without exclusions. A list of combinations
+  // is bounded by itself: of it counts what further parameters and exclusions cost.
   size_t checked() const { return checked_; }
 
   // Whether every combination was tried, or is known to be refused.

@@ -95,7 +95,7 @@ class Admission {
   bool Admits(const std::vector<v1::Assignment>& assignments) const;
   // The rules that it breaks.
   std::vector<Violation> Violations(const std::vector<v1::Assignment>& assignments) const;
-  // What a draw and its question cost, in those of one parameter and no exclusion.
+  // Cost of a draw with its check, in draws of one parameter without exclusions.
   size_t Cost() const {
     return 1 + static_cast<size_t>(spec_.parameters_size()) / 3 + compared_ / 64;
   }

@@ -14,6 +14,12 @@ constexpr size_t kLongest = 64;
 // The table: their word, or its last words with dots, then what it means here: a path of ours, a
 // sentence, or "" where there is nothing of the kind, so that no word of ours that only looks like
 // it is proposed.
+constexpr const char* kNoFolder =
+    "a worker's --storage has the checkpoints; the file names no folder for them";
+constexpr const char* kNoClass =
+    "a file names no class of Python's; a script of your own runs with command: [python3, "
+    "train.py]";
+
 constexpr OtherWord kOtherPaths[] = {
     // Optimizers and batches, wherever they come from
     {"learning_rate", "optimizer.lr"},
@@ -29,18 +35,10 @@ constexpr OtherWord kOtherPaths[] = {
     {"adam_epsilon", "optimizer.eps"},
     {"optim", "optimizer.type"},
     {"optimizer.name", "optimizer.type"},
-    {"init_args",
-     "a file names no class of Python's; a script of your own runs with command: [python3, "
-     "train.py]"},
-    {"class_path",
-     "a file names no class of Python's; a script of your own runs with command: [python3, "
-     "train.py]"},
-    {"model.target",
-     "a file names no class of Python's; a script of your own runs with command: [python3, "
-     "train.py]"},
-    {"optimizer.target",
-     "a file names no class of Python's; a script of your own runs with command: [python3, "
-     "train.py]"},
+    {"init_args", kNoClass},
+    {"class_path", kNoClass},
+    {"model.target", kNoClass},
+    {"optimizer.target", kNoClass},
     {"batch", "train.batch_size"},
     {"micro_batch_size", "train.batch_size"},
     {"per_device_train_batch_size", "train.batch_size"},
@@ -167,10 +165,9 @@ constexpr OtherWord kOtherPaths[] = {
     {"log_interval", "logging.every"},
     {"logging_steps", "logging.every"},
     {"log_every_n_steps", "logging.every"},
-    {"out_dir", "a worker's --storage has the checkpoints; the file names no folder for them"},
-    {"output_dir", "a worker's --storage has the checkpoints; the file names no folder for them"},
-    {"checkpoint_storage",
-     "a worker's --storage has the checkpoints; the file names no folder for them"},
+    {"out_dir", kNoFolder},
+    {"output_dir", kNoFolder},
+    {"checkpoint_storage", kNoFolder},
     {"metric_for_best_model", "search.metric"},
     {"greater_is_better", "search.goal"},
     {"min_delta", ""},
@@ -283,8 +280,8 @@ constexpr OtherWord kOtherPaths[] = {
     {"max_t", "train.max_steps"},
     {"time_attr", ""},
     {"time_budget_s", ""},
-    {"local_dir", "a worker's --storage has the checkpoints; the file names no folder for them"},
-    {"storage_path", "a worker's --storage has the checkpoints; the file names no folder for them"},
+    {"local_dir", kNoFolder},
+    {"storage_path", kNoFolder},
     {"tune_config", "search"},
     {"max_concurrent_trials", "search.max_concurrent"},
     {"fail_fast", "search.max_failed_trials"},

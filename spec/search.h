@@ -44,7 +44,7 @@ void AddReplicates(const v1::ExperimentSpec& spec, const std::vector<v1::Assignm
                    google::protobuf::RepeatedPtrField<v1::ExpandedTrial>& trials);
 // Draws that one extension of a random search may take: they are checked within one step of the
 // coordinator's core, and take a fifth of a second (bench/coordinator/extending.cc).
-// Where there are many parameters, or many exclusions of different ones, fewer: each draw takes
+// Fewer where there are many parameters, or many exclusions of different ones: each draw then takes
 // longer.
 inline constexpr size_t kDrawsAtOnce = 50'000;
 // Under random, the trials that search.max_trials `count` has more than this specification gave: it

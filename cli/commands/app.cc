@@ -115,7 +115,7 @@ std::string PlainMessage(const CLI::App& chosen, const CLI::ParseError& error,
   return text;
 }
 
-// Where a command must stand: a file, a script or what has a number.
+// Returns what to type where a file, a script or the number of an experiment stands for a command.
 std::string ThingHint(const std::string& word) {
   if (absl::EndsWith(word, ".yaml") || absl::EndsWith(word, ".yml")) {
     return absl::StrCat("; use 'dtctl submit ", Printable(word), "'");

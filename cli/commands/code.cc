@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <string_view>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "cli/commands/bar.h"
 #include "cli/commands/patience.h"
 #include "cli/view/format.h"
-#include "common/files.h"
 #include "common/limits.h"
 #include "common/status.h"
 
@@ -19,23 +16,12 @@ namespace {
 
 // A coordinator that restarts forgets the parts that it had.
 constexpr int kRounds = 3;
-constexpr uint64_t kScriptBytesMax = 1 << 20;  // a larger file was not written by a person
-constexpr size_t kDigestShown = 12;            // enough to see whether two are the same
+constexpr size_t kDigestShown = 12;  // enough to see whether two are the same
 
 absl::StatusOr<bool> PutPart(Session& session, Client& client, const v1::PutCodeRequest& request) {
   DT_ASSIGN_OR_RETURN(const v1::PutCodeResponse response,
                       CallPatiently(session, [&] { return client.PutCode(request); }));
   return response.complete();
-}
-
-bool MentionsParameters(std::string_view text) {
-  for (const char* const word : {"dtrain.parameters", "DTRAIN_PARAMETERS"}) {
-    if (text.find(word) != std::string_view::npos) return true;
-  }
-  const size_t imported = text.find("from dtrain import ");
-  if (imported == std::string_view::npos) return false;
-  const std::string_view names = text.substr(imported, text.find('\n', imported) - imported);
-  return names.find("parameters") != std::string_view::npos;
 }
 
 // Every part; whether the coordinator has all of them then.
@@ -82,23 +68,6 @@ absl::StatusOr<std::optional<pack::PackedFolder>> PackCode(const std::string& fi
   code.set_revision(packed.revision);
   code.set_changes(packed.changes);
   return std::optional<pack::PackedFolder>(std::move(packed));
-}
-
-bool ReadsParameters(const std::string& file, const v1::ExperimentSpec& spec) {
-  const v1::Spec& base = spec.base();
-  if (base.code().empty()) return false;
-  std::vector<std::string> words(base.command().begin(), base.command().end());
-  const std::vector<std::string> of_run =
-      absl::StrSplit(base.run(), absl::ByAnyChar(" \t\n;|&()'\""), absl::SkipEmpty());
-  words.insert(words.end(), of_run.begin(), of_run.end());
-  const std::filesystem::path folder = CodeFolder(file, base);
-  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-    const std::filesystem::path named = folder / word;
-    std::error_code code;
-    if (!std::filesystem::is_regular_file(named, code)) return false;
-    const absl::StatusOr<std::string> text = ReadFile(named.string(), kScriptBytesMax);
-    return text.ok() && MentionsParameters(*text);
-  });
 }
 
 absl::Status SendCode(Session& session, Client& client, const pack::PackedFolder& packed) {

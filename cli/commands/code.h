@@ -24,10 +24,6 @@ std::string CodeFolder(const std::string& file, const v1::Spec& base);
 absl::StatusOr<std::optional<pack::PackedFolder>> PackCode(const std::string& file,
                                                            v1::ExperimentSpec& spec);
 
-// Whether a file that the experiment's command names, in its folder of code, looks for its
-// parameters by itself: in dtrain.parameters() or DTRAIN_PARAMETERS.
-bool ReadsParameters(const std::string& file, const v1::ExperimentSpec& spec);
-
 // Sends what the coordinator has not got, with a bar.
 absl::Status SendCode(Session& session, Client& client, const pack::PackedFolder& packed);
 

@@ -9,15 +9,29 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "cli/view/format.h"
+#include "common/files.h"
 
 namespace dt::cli {
 namespace {
 
-constexpr const char* kShellSpaces = " \t\n";
+constexpr const char* kSpaces = " \t\n";
+constexpr const char* kSpacesAndMarks = " \t\n;|&()'\"";  // of a shell
+constexpr uint64_t kScriptBytesMax = 1 << 20;  // a larger file was not written by a person
 
-std::vector<std::string> WordsOf(const v1::Spec& base) {
+// Returns the words of `command`, or of `run` as these marks separate them.
+std::vector<std::string> WordsOf(const v1::Spec& base, const char* separators) {
   if (base.run().empty()) return {base.command().begin(), base.command().end()};
-  return absl::StrSplit(base.run(), absl::ByAnyChar(kShellSpaces), absl::SkipEmpty());
+  return absl::StrSplit(base.run(), absl::ByAnyChar(separators), absl::SkipEmpty());
+}
+
+bool MentionsParameters(std::string_view text) {
+  for (const char* const word : {"dtrain.parameters", "DTRAIN_PARAMETERS"}) {
+    if (text.find(word) != std::string_view::npos) return true;
+  }
+  const size_t imported = text.find("from dtrain import ");
+  if (imported == std::string_view::npos) return false;
+  const std::string_view names = text.substr(imported, text.find('\n', imported) - imported);
+  return names.find("parameters") != std::string_view::npos;
 }
 
 bool NamesScript(const std::string& word) {
@@ -34,7 +48,7 @@ bool IsUnsure(const std::string& word) {
 
 std::string MissingScriptNote(const std::string& folder, const v1::Spec& base) {
   if (!base.workdir().empty()) return "";
-  for (const std::string& word : WordsOf(base)) {
+  for (const std::string& word : WordsOf(base, kSpaces)) {
     if (IsUnsure(word)) return "";
     if (!NamesScript(word)) continue;
     std::error_code code;
@@ -47,12 +61,23 @@ std::string MissingScriptNote(const std::string& folder, const v1::Spec& base) {
   return "";
 }
 
+bool ReadsParameters(const std::string& folder, const v1::Spec& base) {
+  const std::vector<std::string> words = WordsOf(base, kSpacesAndMarks);
+  return std::any_of(words.begin(), words.end(), [&folder](const std::string& word) {
+    const std::filesystem::path named = std::filesystem::path(folder) / word;
+    std::error_code code;
+    if (!std::filesystem::is_regular_file(named, code)) return false;
+    const absl::StatusOr<std::string> text = ReadFile(named.string(), kScriptBytesMax);
+    return text.ok() && MentionsParameters(*text);
+  });
+}
+
 std::string InterpreterNote(const std::string& prefix, const v1::Spec& base) {
   const auto& variables = base.resources().env();
   const bool own_path = std::any_of(variables.begin(), variables.end(),
                                     [](const v1::Label& one) { return one.key() == "PATH"; });
   if (prefix.empty() || own_path) return "";
-  const std::vector<std::string> words = WordsOf(base);
+  const std::vector<std::string> words = WordsOf(base, kSpaces);
   if (words.empty() || (words[0] != "python" && words[0] != "python3")) return "";
   const std::string file = prefix + "/bin/" + words[0];
   std::error_code code;

@@ -82,10 +82,15 @@ absl::StatusOr<LoadedFile> Load(Session& session, const SubmitOptions& options) 
     overrides.push_back(absl::StrCat("search.max_concurrent=", *options.max_concurrent));
   }
   loaded.content = spec::ReadExperimentFile(text, loaded.name, overrides);
-  std::erase_if(loaded.content.warnings, [&](const spec::Diagnostic& warning) {
-    return warning.code == spec::kUnnamedParameter &&
-           ReadsParameters(options.file, loaded.content.spec);
-  });
+  const auto unnamed = [](const spec::Diagnostic& warning) {
+    return warning.code == spec::kUnnamedParameter;
+  };
+  const v1::Spec& base = loaded.content.spec.base();
+  auto& warnings = loaded.content.warnings;
+  if (!base.code().empty() && std::any_of(warnings.begin(), warnings.end(), unnamed) &&
+      ReadsParameters(CodeFolder(options.file, base), base)) {
+    std::erase_if(warnings, unnamed);
+  }
   return loaded;
 }
 

@@ -68,7 +68,7 @@ void LeaveOutUntold(Table& table, const std::vector<v1::TrialSummary>& trials,
 // Whether search.metric is one that these columns do not show, so that a table has one more, under
 // its name.
 bool NeedsColumn(const std::string& metric);
-// That column. Its name may be long, and gives way on a narrow terminal before any column goes.
+// Returns that column. On a narrow terminal a long name is cut before any column is left out.
 Column MetricColumn(const std::string& metric);
 
 // The best value of search.metric and its step: "2.0000 at 40"; "-" where none was reported. Where

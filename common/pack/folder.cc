@@ -39,7 +39,7 @@ constexpr std::array kLeftOut = {
     ".venv",       "venv",        "node_modules",  ".ipynb_checkpoints",
     ".mypy_cache", ".ruff_cache", ".pytest_cache", ".tox"};
 
-// What an environment of Python has, whatever its folder's name: venv's and conda's.
+// Files by which an environment of Python is known, whatever its folder is called: venv, conda.
 constexpr std::array<std::string_view, 2> kMarksOfEnvironment = {"pyvenv.cfg",
                                                                  "conda-meta/history"};
 
@@ -51,7 +51,8 @@ bool IsEnvironment(const fs::path& folder) {
                      });
 }
 
-// Its links lead out of the folder, and it would be of another host.
+// Removes the files of environments: their links lead out of the folder, and they are of this host
+// alone.
 void LeaveOutEnvironments(std::vector<std::string>& files) {
   std::vector<std::string> folders;
   for (const std::string& path : files) {

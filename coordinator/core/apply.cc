@@ -31,7 +31,7 @@ Experiment* Find(DurableState& state, ExperimentId id) {
   return found == state.experiments.end() ? nullptr : &found->second;
 }
 
-struct Subject {
+struct Subject {  // a trial with its experiment
   Experiment& experiment;
   Trial& trial;
   TrialId id;

@@ -77,8 +77,9 @@ v1::Record EndOfAttempt(const LiveAttempt& attempt, const Trial& trial, const En
   fact.set_step(std::max(attempt.step, end.step));
   fact.set_hint(attempt.hint);
   if (trial.attempts.back().ran) {
+    // Not 0, which says that it is not known.
     fact.set_trained_ms(
-        std::max<int64_t>(0, absl::ToInt64Milliseconds(now - attempt.training_since)));
+        std::max<int64_t>(1, absl::ToInt64Milliseconds(now - attempt.training_since)));
   }
   fact.set_retry_after_ms(backoff.has_value() ? absl::ToInt64Milliseconds(*backoff) : -1);
   if (attempt.latest.has_value()) *fact.mutable_last_row() = *attempt.latest;

@@ -216,8 +216,8 @@ struct CountedEnd {
   // Attempts of its experiment that must have started before one that gets on.
   uint32_t begun = 0;
 };
-// Where that is `begun`, a person released the worker in spite of this end: it proves nothing, and
-// until the worker gets on nothing is proved for it either.
+// `begun` of an end that a person set aside by releasing the worker: such an end proves nothing. It
+// is forgotten once the worker gets on.
 inline constexpr uint32_t kForgiven = std::numeric_limits<uint32_t>::max();
 
 // Ends in a row that may speak against a worker (blame.h).
@@ -292,10 +292,10 @@ v1::ExpandedTrial ExpandedOf(const Experiment& experiment, const Trial& trial);
 v1::ExpandedTrial ExpandedOf(const Experiment& experiment, const std::string& serialized);
 // What a trial needs, read from the specification without resolving all of it.
 Shape ShapeOf(const Experiment& experiment, const Trial& trial);
-// The same of a trial that is not known yet, by the file's own resources: of one that is known they
-// may be swept, so that it may have others.
+// The same of a trial that is not known yet, by the file's own resources. A known trial may have
+// others, where resources are swept.
 Shape ShapeOf(const Experiment& experiment);
-// What the trial needs that would start next: the first that waits, or one that is to be proposed.
+// Needs of the trial that would start next: the first that waits, or one that is to be proposed.
 Shape ShapeOfNext(const Experiment& experiment);
 // Larger goes first.
 int32_t PriorityOf(const Experiment& experiment);

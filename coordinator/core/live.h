@@ -280,7 +280,7 @@ struct LiveState {
   absl::Duration chose_growers = -absl::InfiniteDuration();
   absl::btree_set<TrialId> elastic;  // that have a gang smaller than the most they may have
   absl::Duration event_at;           // steady time of the event that is being taken
-  int64_t event_wall_ms = 0;         // its wall time, to show times by
+  int64_t event_wall_ms = 0;         // wall time of that event, to show times by
   absl::btree_map<TrialId, ParkedTrial> parked;
   absl::btree_map<std::string, absl::btree_set<TrialId>> waiting_for_storage;
   // Waited long enough for their newest checkpoint's storage: an older one, or none, will do.

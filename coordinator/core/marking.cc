@@ -260,7 +260,7 @@ absl::Status CheckMark(const DurableState& durable, const v1::MarkWorkerRequest&
                                                    " bytes; a name has 1 to ", limits::kNameBytes,
                                                    " (dtctl get workers lists them)"));
   }
-  // What a former version took can be taken back.
+  // A mark that a former version took under an odd name can be removed.
   const bool odd =
       FindMark(durable, request.worker()) == nullptr && !IsWorkerName(request.worker());
   if (odd || CleanText(request.worker(), limits::kNameBytes) != request.worker()) {

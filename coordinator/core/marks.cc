@@ -48,7 +48,7 @@ void Quarantine(DurableState& state, const v1::WorkerMarked& fact, int64_t wall_
 
 void Release(DurableState& state, const v1::WorkerMarked& fact, WorkerMark& mark) {
   state.streaks.erase(fact.worker());
-  // That a person lets it work again says nothing of whether it is whole.
+  // A person who lets it work again does not prove that it is sound.
   const bool by_person = !fact.who().empty();
   if (by_person && !mark.returned.empty() && state.streaks.size() < limits::kMarks) {
     std::vector<CountedEnd>& ends = state.streaks[fact.worker()].ends;

@@ -31,53 +31,38 @@ struct SpecField {
   const FieldDescriptor* field = nullptr;    // nullptr: there is none of this path
 };
 
-SpecField LookUpSpecField(std::string_view path) {
-  const auto* spec = v1::Spec::descriptor();
-  const size_t dot = path.find('.');
-  if (dot == std::string_view::npos) return {nullptr, spec->FindFieldByName(std::string(path))};
-  const FieldDescriptor* section = spec->FindFieldByName(std::string(path.substr(0, dot)));
-  if (section == nullptr || section->message_type() == nullptr) return {};
-  return {section, section->message_type()->FindFieldByName(std::string(path.substr(dot + 1)))};
-}
-
 std::string PathOf(const SpecField& field) {
   return field.section == nullptr ? field.field->name()
                                   : absl::StrCat(field.section->name(), ".", field.field->name());
 }
 
-std::vector<std::string> AllPaths() {
-  std::vector<std::string> paths;
-  const auto* spec = v1::Spec::descriptor();
-  for (int i = 0; i < spec->field_count(); ++i) {
-    const FieldDescriptor* section = spec->field(i);
-    if (section->message_type() == nullptr || section->is_repeated()) {
-      paths.push_back(section->name());
-      continue;
-    }
-    for (int j = 0; j < section->message_type()->field_count(); ++j) {
-      paths.push_back(
-          absl::StrCat(section->name(), ".", section->message_type()->field(j)->name()));
-    }
-  }
-  return paths;
-}
-
-// Each field of AllPaths(), in their order, and its place in it by its path.
+// Each field of today's specification, its path, and by its path its place among them.
 struct AllFields {
-  std::vector<std::string> paths = AllPaths();
   std::vector<SpecField> fields;
-  absl::flat_hash_map<std::string, size_t> place;
+  std::vector<std::string> paths;
+  absl::flat_hash_map<std::string, size_t> places;
 
   AllFields() {
-    for (const std::string& path : paths) {
-      place.emplace(path, fields.size());
-      fields.push_back(LookUpSpecField(path));
+    const auto* spec = v1::Spec::descriptor();
+    for (int i = 0; i < spec->field_count(); ++i) {
+      const FieldDescriptor* section = spec->field(i);
+      if (section->message_type() == nullptr || section->is_repeated()) {
+        Add({nullptr, section});
+        continue;
+      }
+      for (int j = 0; j < section->message_type()->field_count(); ++j) {
+        Add({section, section->message_type()->field(j)});
+      }
     }
   }
-
+  void Add(const SpecField& field) {
+    paths.push_back(PathOf(field));
+    places.emplace(paths.back(), fields.size());
+    fields.push_back(field);
+  }
   std::optional<size_t> Find(std::string_view path) const {
-    const auto found = place.find(absl::string_view(path.data(), path.size()));
-    return found == place.end() ? std::nullopt : std::optional<size_t>(found->second);
+    const auto found = places.find(absl::string_view(path.data(), path.size()));
+    return found == places.end() ? std::nullopt : std::optional<size_t>(found->second);
   }
 };
 
@@ -196,9 +181,9 @@ absl::Status KeepOne(const Experiment& experiment, const std::vector<SpecField>&
 
 absl::Status KeepResolved(v1::ExperimentSubmitted& fact) {
   const bool program = spec::IsProgram(fact.spec());
-  for (std::string& path : AllPaths()) {
+  for (const std::string& path : TodaysFields().paths) {
     const bool kept = !HasValuesIn(path) || (!program && path == "resources.env");
-    if (kept) *fact.add_resolved_paths() = std::move(path);
+    if (kept) fact.add_resolved_paths(path);
   }
   *fact.mutable_resolved() = fact.spec().base();  // where its trials are still to come
   if (fact.trials().empty()) return absl::OkStatus();

@@ -190,8 +190,7 @@ int64_t StartedAt(const State& state, const Experiment& experiment, const Attemp
   // This process knows for how long it goes on; less than a minute is a clock that is slewed.
   if (live != state.live.attempts.end() && live->second->started > -absl::InfiniteDuration()) {
     constexpr int64_t kClockStepMs = 60'000;
-    const int64_t by_steady =
-        now - absl::ToInt64Milliseconds(state.live.event_at - live->second->started);
+    const int64_t by_steady = WallMsOf(live->second->started, {state.live.event_at, now});
     const bool set = std::max(started, by_steady) - std::min(started, by_steady) > kClockStepMs;
     if (set) started = by_steady;
   }
@@ -260,12 +259,12 @@ v1::ExperimentSummary Summarize(const State& state, const Experiment& experiment
   summary.set_priority(PriorityOf(experiment));
   summary.set_slots_held(SlotsHeld(state.live, experiment.id));
   summary.set_progress_ratio(Progress(state, experiment));
-  summary.set_submitted_wall_ms(SubmittedAt(state, experiment));
+  const int64_t submitted = SubmittedAt(state, experiment);
+  summary.set_submitted_wall_ms(submitted);
   summary.set_submitted_by(experiment.submitted_by);
   summary.set_archived(experiment.archived);
   summary.set_note(experiment.note);
-  summary.set_ended_wall_ms(
-      EndedAt(state, experiment.ended_wall_ms, SubmittedAt(state, experiment)));
+  summary.set_ended_wall_ms(EndedAt(state, experiment.ended_wall_ms, submitted));
   FillBest(state, experiment, summary);
   summary.set_metric(experiment.spec.search().metric());
   summary.set_goal(experiment.spec.search().goal());

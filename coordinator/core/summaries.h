@@ -19,8 +19,8 @@ v1::WorkerSummary Summarize(const State& state, const Worker& worker, absl::Dura
 // One that is marked, and not known otherwise.
 v1::WorkerSummary SummarizeUnknown(const std::string& name, const WorkerMark& mark);
 
-// Times to show. The journal has them by the wall clock of then, which may have been wrong: none is
-// in the future, no start before the submission, no end before the start. 0: has not been.
+// Times to show. The journal has them by the wall clock of then, which may have been wrong. None is
+// in the future, no start is before the submission, no end before the start. 0: not yet.
 int64_t SubmittedAt(const State& state, const Experiment& experiment);
 int64_t StartedAt(const State& state, const Experiment& experiment, const Attempt& attempt);
 int64_t EndedAt(const State& state, int64_t ended_wall_ms, int64_t started_wall_ms);

@@ -32,7 +32,8 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
 
 }  // namespace
 
-void ConfigureServer(grpc::ServerBuilder& builder, const TlsFiles& tls, Reflection reflection) {
+void ConfigureServer(grpc::ServerBuilder& builder, const TlsFiles& tls, Reflection reflection,
+                     ConnectionWatch& watch) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kControlMessageBytes));
   builder.SetMaxSendMessageSize(static_cast<int>(limits::kControlMessageBytes));
   // A dead peer's socket is freed in eight seconds; leases, not this, decide about workers.
@@ -56,6 +57,9 @@ void ConfigureServer(grpc::ServerBuilder& builder, const TlsFiles& tls, Reflecti
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, 10 * 1000);
   }
   if (reflection == Reflection::kOff) builder.SetOption(std::make_unique<WithoutReflection>());
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(TellsOfCalls(watch));
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
 }
 
 absl::Status GrpcDidNotStart() {
@@ -77,13 +81,11 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions&
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   ConfigureServer(builder, options.tls,
-                  IsLocalAddress(options.listen) ? Reflection::kOn : Reflection::kOff);
+                  IsLocalAddress(options.listen) ? Reflection::kOn : Reflection::kOff,
+                  server->watch_);
   builder.RegisterService(&server->control_);
   builder.RegisterService(&server->fleet_);
   builder.RegisterService(&server->access_);
-  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
-  interceptors.push_back(TellsOfCalls(server->watch_));
-  builder.experimental().SetInterceptorCreators(std::move(interceptors));
   auto sink = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
   server->server_ = builder.BuildAndStart();

@@ -34,9 +34,10 @@ struct ServerOptions {
   Door* door = nullptr;  // borrowed; nullptr: everyone may do everything
 };
 
-// Settings of every server of this program.
+// Settings of every server of this program. `watch` is borrowed, and told of each call.
 enum class Reflection { kOn, kOff };
-void ConfigureServer(grpc::ServerBuilder& builder, const TlsFiles& tls, Reflection reflection);
+void ConfigureServer(grpc::ServerBuilder& builder, const TlsFiles& tls, Reflection reflection,
+                     ConnectionWatch& watch);
 absl::Status GrpcDidNotStart();
 
 class RpcServer final : public Publisher {

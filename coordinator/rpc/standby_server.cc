@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <utility>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
@@ -56,11 +55,8 @@ absl::StatusOr<std::unique_ptr<StandbyServer>> StandbyServer::Start(const std::s
       std::unique_ptr<StandbyServer>(new StandbyServer(std::move(acceptor), std::move(reason)));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
-  ConfigureServer(builder, tls, Reflection::kOff);
+  ConfigureServer(builder, tls, Reflection::kOff, server->watch_);
   builder.RegisterCallbackGenericService(server->refusals_.get());
-  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
-  interceptors.push_back(TellsOfCalls(server->watch_));
-  builder.experimental().SetInterceptorCreators(std::move(interceptors));
   auto sink = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
   server->server_ = builder.BuildAndStart();

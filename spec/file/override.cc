@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
@@ -73,13 +72,8 @@ void SetSource(YamlNode& node, int source) {
 }
 
 YamlNode ValueNode(const std::string& value, int source, std::vector<YamlProblem>& problems) {
-  YamlNode node;
-  if (value == "~" || absl::AsciiStrToLower(value) == "null") {
-    // Nothing, as in a file; Python's None is written so.
-  } else if (!IsYaml(value)) {
-    node.kind = Kind::kScalar;
-    node.text = value;
-  } else {
+  YamlNode node;  // nothing, as null is in a file; Python's None is written so
+  if (IsYaml(value)) {
     YamlTree tree = ParseYaml(value);
     node = std::move(tree.root);
     node.reported = !tree.readable;
@@ -87,6 +81,9 @@ YamlNode ValueNode(const std::string& value, int source, std::vector<YamlProblem
       problem.mark.source = source;
       problems.push_back(std::move(problem));
     }
+  } else if (!IsNullYaml(value)) {
+    node.kind = Kind::kScalar;
+    node.text = value;
   }
   SetSource(node, source);
   return node;

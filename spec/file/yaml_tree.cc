@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/text.h"
@@ -261,7 +262,7 @@ std::optional<Mark> TabIn(std::string_view text, const Mark& mark) {
 
 bool IsPlain(const std::string& text) {
   if (text.empty() || text.front() == ' ' || text.back() == ' ') return false;
-  if (text == "~" || absl::AsciiStrToLower(text) == "null") return false;
+  if (IsNullYaml(text)) return false;
   const bool word = absl::ascii_isalnum(text[0]) || text[0] == '_' || text[0] == '/' ||
                     text[0] == '.' ||
                     ((text[0] == '-' || text[0] == '+') && text.size() > 1 &&
@@ -307,6 +308,10 @@ std::string Flow(const YamlNode& node) {
 
 std::string ChildPath(const std::string& parent, const std::string& key) {
   return parent.empty() ? key : absl::StrCat(parent, ".", key);
+}
+
+bool IsNullYaml(std::string_view text) {
+  return text == "~" || absl::EqualsIgnoreCase({text.data(), text.size()}, "null");
 }
 
 YamlTree ParseYaml(std::string_view text) {

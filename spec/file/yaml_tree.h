@@ -54,6 +54,8 @@ struct YamlTree {
 };
 
 YamlTree ParseYaml(std::string_view text);
+// Whether the plain text is YAML's word for nothing.
+bool IsNullYaml(std::string_view text);
 // The tree as text that parses to the same tree: block maps, flow sequences.
 std::string PrintYaml(const YamlNode& root);
 // "a list": what a message calls the node.

@@ -6,11 +6,13 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <chrono>
 #include <string>
 
 #include "absl/strings/numbers.h"
 #include "common/unique_fd.h"
 #include "tests/testing/await.h"
+#include "tests/testing/endless_header.h"
 
 namespace dt::testing {
 
@@ -38,6 +40,21 @@ inline bool Sends(const UniqueFd& fd, const std::string& bytes) {
     sent += static_cast<size_t>(n);
   }
   return true;
+}
+
+// Sends a header without an end until the peer cuts it off or kPatience is over. Returns the bytes
+// that the peer took: kEndlessHeaderBytes or more where it never cut it off.
+inline size_t SendsUntilCutOff(const UniqueFd& fd) {
+  const std::string more = EndlessHeaderMore();
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  size_t sent = 0;
+  if (!Sends(fd, EndlessHeaderOpening())) return sent;
+  while (sent < kEndlessHeaderBytes) {
+    if (std::chrono::steady_clock::now() > end) return kEndlessHeaderBytes;
+    if (!Sends(fd, more)) return sent;
+    sent += more.size();
+  }
+  return sent;
 }
 
 }  // namespace dt::testing

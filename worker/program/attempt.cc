@@ -21,6 +21,7 @@
 #include "common/files.h"
 #include "common/limits.h"
 #include "common/oom.h"
+#include "worker/program/lookup.h"
 #include "worker/program/module.h"
 
 namespace dt::program {
@@ -136,8 +137,8 @@ absl::Status Attempt::Launch(Instant now) {
   options.folder = folder;
   options.life = Life::kOfStarter;  // where we are killed and our agent with us
   const std::string word = WordLookedUp(spec_);
-  const auto found = FindProgram(word, options.environment);
-  Log(Announcement(start_, spec_, folder, !word.empty() && found.ok() ? *found : ""));
+  const auto found = word.empty() ? std::string() : FindProgram(word, options.environment);
+  Log(Announcement(start_, spec_, folder, found.value_or("")));
   oom_kills_before_ = OomKills();
   const std::optional<std::string> own = OwnControlGroup();
   if (own) group_ = ControlGroup::MakeBelow(*own);

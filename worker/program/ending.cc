@@ -11,14 +11,14 @@
 namespace dt::program {
 namespace {
 
-// What a shell means by a status of its own; it names the script where the interpreter is missing.
+// Says what a shell means by a status of its own. Of 127 it names the script alone, also where the
+// interpreter is missing.
 std::string HintAt(int wait_status) {
   if (!WIFEXITED(wait_status)) return "";
-  // As a shell passes on that a signal ended what it ran.
   const int signal = WEXITSTATUS(wait_status) - 128;
   if (signal > 0 && signal < SIGRTMIN) {
     if (const char* name = sigabbrev_np(signal); name != nullptr) {
-      return absl::StrCat(" (of a shell: SIG", name, " ended what it ran)");
+      return absl::StrCat(" (as a shell says that SIG", name, " ended what it ran)");
     }
   }
   if (WEXITSTATUS(wait_status) == 126) {

@@ -38,13 +38,9 @@ absl::StatusOr<ProgramSpec> SpecOf(const nlohmann::json& spec);
 // A hash of what must not differ for a checkpoint to be this trial's. In a population without the
 // values, and with them the words of the command, which change while it trains.
 std::string HashOf(const frames::Start& start, const ProgramSpec& spec);
-// The word that a look-up in PATH turns into the program: `command`'s first, or that of a `run`
-// whose shell looks for it as we would. "": it is a path, or the text does not tell.
+// Returns the word that PATH turns into the program (lookup.h): the first one of `command`, or of a
+// `run` whose shell looks for it in the same way. "": it is a path, or the text does not tell.
 std::string WordLookedUp(const ProgramSpec& spec);
-// The file that a word names, looked for in the environment's PATH as a shell does.
-absl::StatusOr<std::string> FindProgram(const std::string& word, const Environment& environment);
-// What the first line of a script that the system would not start is missing; "": it tells nothing.
-std::string HintAtScript(const std::string& file);
 // One line for the trial's log: what runs, where, who submitted it, whose variables say its rank,
 // and which file the word that was looked up is. `found` "": nothing is said of it.
 std::string Announcement(const frames::Start& start, const ProgramSpec& spec,

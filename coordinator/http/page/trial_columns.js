@@ -8,7 +8,7 @@ function trialLink(trial, best) {
   return best ? el("span", {class: "together"}, link, el("span", {class: "bestmark"}, "best")) : link;
 }
 const latestLoss = (t) => t.latest?.loss ?? null;
-// Of the search's metric, as dtctl has them: the newest value, and the best, by which trials are compared.
+// The newest value of the search's metric, and its best, by which trials are compared; as dtctl has them.
 const newestOf = (t) => t.metric_newest ?? t.metric_value;
 const bestOf = (t) => t.metric_value;
 const VAL_LOSS = "val_loss";

@@ -276,7 +276,7 @@ TEST_F(EditingMoreTest, WordsHaveBounds) {
       "the limit is");
 }
 
-TEST_F(EditingMoreTest, WhoeverChangesIsALineWhateverTheySayTheyAre) {
+TEST_F(EditingMoreTest, TheNameOfWhoChangesSomethingIsOneLine) {
   const ExperimentId id = Submit(OneTrial());
   v1::ChangeRequest request;
   request.set_experiment(id);

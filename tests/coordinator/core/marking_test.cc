@@ -332,7 +332,7 @@ TEST_F(MarkingTest, APersonReleasesAWorkerFromQuarantine) {
   EXPECT_NE(AssignedTo("bad"), nullptr);
 }
 
-TEST_F(MarkingTest, APersonsReleaseIsNoProofThatAWorkerIsWhole) {
+TEST_F(MarkingTest, APersonsReleaseIsNoProofThatAWorkerIsSound) {
   OneGoodOneBad(3, 40);
   CrashUntilQuarantined();
   ASSERT_TRUE(Mark("bad", false)->changed());

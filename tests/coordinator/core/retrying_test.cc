@@ -105,25 +105,5 @@ TEST_F(RetryingTest, AFullDiskIsTheHostsAndTheTrialWaitsForSpace) {
       << Explain(id);
 }
 
-TEST_F(RetryingTest, AWorkerThatCameBackBusyIsNoAbsentStorage) {
-  AddWorker("a", {.storage = "storage-a"});
-  const TrialId id{Submit(Retrying(1)), 1};
-  Train({"a"});
-  SendItems("a", {Checkpoint("a", 10)});
-  AddWorker("b", {.storage = "storage-b"});
-  SendItems("a", {Ended("a", v1::CAUSE_TRAINER_CRASH)});
-  const ExperimentId other = Submit(OnSlots(2));
-  Leave("a");  // the pair takes both slots before the backoff is over
-  ExpectOrders("a", {other, 1}, 0);
-  Train({"a", "b"});
-  RestartCoordinator();
-  Connect("b");
-  Advance(absl::Seconds(8));
-  ASSERT_NE(Explain(id).find("which no connected worker sees"), std::string::npos) << Explain(id);
-  Connect("a");
-  EXPECT_NE(Explain(id).find("and the workers that see it are busy"), std::string::npos)
-      << Explain(id);
-}
-
 }  // namespace
 }  // namespace dt

@@ -157,7 +157,7 @@ TEST_F(TimesTest, AWorkerThatIsLostAndBackWithinASecondIsCountedAsLost) {
   EXPECT_EQ(state_.live.worker_losses, 2u);
 }
 
-TEST_F(TimesTest, WhatWaitsNextIsOfTheSizeThatItsTrialHasNotOfTheFiles) {
+TEST_F(TimesTest, TheNextTrialIsJudgedByItsOwnSizeNotByTheFiles) {
   const ExperimentId id =
       Submit(Sweep(OneTrial(), "resources.gpus", {IntegerValue(4), IntegerValue(2)}));
   ASSERT_NE(id, 0u);

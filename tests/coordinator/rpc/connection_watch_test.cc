@@ -31,14 +31,7 @@ TEST_F(ConnectionWatchTest, AHeaderThatNeverEndsIsCutOffAndOthersAreServed) {
   Serve();
   AnswerStatus();
   const UniqueFd flood = testing::ConnectLoopback(server_->address());
-  ASSERT_TRUE(Sends(flood, testing::EndlessHeaderOpening()));
-  const std::string more = testing::EndlessHeaderMore();
-  const absl::Time deadline = absl::Now() + kPatience;
-  uint64_t sent = 0;
-  while (sent < kEndlessHeaderBytes && absl::Now() < deadline && Sends(flood, more))
-    sent += more.size();
-  EXPECT_LT(sent, kEndlessHeaderBytes);
-  EXPECT_LT(absl::Now(), deadline) << sent << " bytes were taken";
+  EXPECT_LT(testing::SendsUntilCutOff(flood), kEndlessHeaderBytes);
   v1::GetStatusResponse response;
   const grpc::Status status = GetStatus(&response);
   EXPECT_TRUE(status.ok()) << status.error_message();
@@ -91,10 +84,7 @@ TEST(ConnectionWatchAloneTest, AFloodIsCutOffThoughTheThreadThatAcceptsReadsIt) 
   ASSERT_TRUE(acceptor.ok()) << acceptor.status();
   (*acceptor)->Start(std::make_unique<ReadingSink>(cut_off), watch);
   const UniqueFd flood = testing::ConnectLoopback((*acceptor)->address());
-  const std::string more = testing::EndlessHeaderMore();
-  const absl::Time deadline = absl::Now() + absl::FromChrono(testing::kPatience);
-  while (absl::Now() < deadline && Sends(flood, more)) {
-  }
+  EXPECT_LT(testing::SendsUntilCutOff(flood), kEndlessHeaderBytes);
   EXPECT_TRUE(testing::Await([&] { return cut_off.load(); }));
   (*acceptor)->Stop();
 }

@@ -10,7 +10,6 @@
 #include "dtrain/v1/fleet.grpc.pb.h"
 #include "grpcpp/create_channel.h"
 #include "gtest/gtest.h"
-#include "tests/testing/await.h"
 #include "tests/testing/endless_header.h"
 #include "tests/testing/loopback.h"
 
@@ -63,16 +62,7 @@ TEST_F(StandbyServerTest, AWorkersStreamEndsWithTheSameWords) {
 
 TEST_F(StandbyServerTest, AHeaderThatNeverEndsIsCutOff) {
   const UniqueFd flood = testing::ConnectLoopback(server_->address());
-  ASSERT_TRUE(testing::Sends(flood, testing::EndlessHeaderOpening()));
-  const std::string more = testing::EndlessHeaderMore();
-  const absl::Time deadline = absl::Now() + absl::FromChrono(testing::kPatience);
-  size_t sent = 0;
-  while (sent < testing::kEndlessHeaderBytes && absl::Now() < deadline &&
-         testing::Sends(flood, more)) {
-    sent += more.size();
-  }
-  EXPECT_LT(sent, testing::kEndlessHeaderBytes);
-  EXPECT_LT(absl::Now(), deadline) << sent << " bytes were taken";
+  EXPECT_LT(testing::SendsUntilCutOff(flood), testing::kEndlessHeaderBytes);
   EXPECT_EQ(Ask().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 

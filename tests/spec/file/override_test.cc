@@ -39,7 +39,7 @@ TEST(OverrideTest, AMapSetsTheFieldsThatItNamesAndLeavesTheOthersOfItsSection) {
   EXPECT_EQ(again.spec.SerializeAsString(), file.spec.SerializeAsString()) << file.effective_text;
 }
 
-TEST(OverrideTest, NothingIsNoTextAsInAFile) {
+TEST(OverrideTest, NullIsNothingAsInAFile) {
   for (const char* nothing : {"null", "~", "NULL"}) {
     for (const char* path : {"name", "search.metric", "train.batch_size"}) {
       const ExperimentFile file =
