@@ -41,7 +41,8 @@ Attempt::Attempt(frames::Start start, Host host, Say say)
     : start_(std::move(start)),
       host_(std::move(host)),
       say_(std::move(say)),
-      printed_(start_.metric) {}
+      printed_(Printed::Stream::kOutput, start_.metric),
+      errors_(Printed::Stream::kError, start_.metric) {}
 
 void Attempt::Log(const std::string& text) { printed_.Note("dtrain: " + text); }
 
@@ -133,7 +134,9 @@ absl::Status Attempt::Launch(Instant now) {
   options.descriptors = {{theirs.get(), kReportFd}};
   DT_ASSIGN_OR_RETURN(const UniqueFd output, printed_.Open());
   options.descriptors.emplace_back(output.get(), STDOUT_FILENO);
-  if (!IsRoot()) printed_.LeaveReports();
+  DT_ASSIGN_OR_RETURN(const UniqueFd errors, errors_.Open());
+  options.descriptors.emplace_back(errors.get(), STDERR_FILENO);
+  if (!IsRoot()) LeavePrintedReports();
   options.folder = folder;
   options.life = Life::kOfStarter;  // where we are killed and our agent with us
   const std::string word = WordLookedUp(spec_);
@@ -224,6 +227,7 @@ void Attempt::Serve(Instant now) {
   if (keeping_->busy()) Pass(keeping_->Take());
   ReadReports(now);
   printed_.Serve(now.steady);
+  errors_.Serve(now.steady);
   TakePrinted(now);
   if (IsRoot()) {
     Pass(telling_->Tend(now));
@@ -232,6 +236,7 @@ void Attempt::Serve(Instant now) {
   if (stage_ == Stage::kWinding && !WindsOn(now.steady)) {
     if (!unread_.empty() && !overlong_) TakeLine(std::exchange(unread_, {}), now);
     printed_.Finish(now.steady);
+    errors_.Finish(now.steady);
     TakePrinted(now);
     if (keeping_->busy()) return;  // that was a checkpoint
     if (IsRoot()) Pass(telling_->Finish(now));
@@ -255,6 +260,7 @@ void Attempt::Wind(Instant now) {
   const int left = std::max(within, EndDescendants(limits::kTrainerExitGrace));
   group_.reset();
   printed_.Serve(now.steady);
+  errors_.Serve(now.steady);
   if (left > 0) Log(absl::StrCat("killed ", left, " processes that the program left running"));
   stage_ = Stage::kWinding;
   wind_until_ = now.steady + kRegistrationWait;
@@ -299,7 +305,7 @@ void Attempt::TakeLines(Instant now) {
 
 void Attempt::TakeLine(std::string_view line, Instant now) {
   if (IsRoot()) {
-    printed_.LeaveReports();
+    LeavePrintedReports();
     if (std::exchange(took_printed_, false)) {
       Log("it reports by its descriptor: what it prints is no report from here on");
     }
@@ -331,8 +337,22 @@ void Attempt::Pass(const Keeping::Told& told) {
   for (const std::string& complaint : told.complaints) Log(complaint);
 }
 
+void Attempt::LeavePrintedReports() {
+  printed_.LeaveReports();
+  errors_.LeaveReports();
+}
+
+// Prefers a line of standard output, unless one of standard error alone has all of a report.
+std::string Attempt::HintNow(Telling::When when) const {
+  if (!telling_ || !IsRoot()) return "";
+  const std::optional<NearMiss>& printed = printed_.near();
+  const std::optional<NearMiss>& error = errors_.near();
+  const bool prefers_error = error && (!printed || (error->close && !printed->close));
+  return telling_->Hint(when, prefers_error ? error : printed);
+}
+
 void Attempt::SayHint() {
-  std::string hint = telling_->Hint(Telling::When::kRunning, printed_.near());
+  std::string hint = HintNow(Telling::When::kRunning);
   if (hint == hint_) return;
   hint_ = std::move(hint);
   say_(frames::Progress{.token = start_.token, .step = telling_->step(), .hint = hint_});
@@ -350,8 +370,7 @@ void Attempt::End(const Ending& ending) {
   // One that did not get to its end may have been about to report.
   const auto when = ending.cause == std::string_view("finished") ? Telling::When::kEnded
                                                                  : Telling::When::kRunning;
-  const std::string hint =
-      telling_ && IsRoot() ? telling_->Hint(when, printed_.near()) : std::string();
+  const std::string hint = HintNow(when);
   keeping_.reset();
   reports_.Reset();
   const absl::Status removed = RemoveAll(host_.scratch);
@@ -375,6 +394,7 @@ std::vector<pollfd> Attempt::Descriptors() const {
     descriptors.push_back({reports_.get(), POLLIN, 0});
   }
   descriptors.push_back({printed_.PollFd(), POLLIN, 0});
+  descriptors.push_back({errors_.PollFd(), POLLIN, 0});
   return descriptors;
 }
 

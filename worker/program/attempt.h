@@ -79,6 +79,8 @@ class Attempt {
   void Pass(const Telling::Said& said);
   void Pass(const Keeping::Told& told);
   void SayHint();
+  std::string HintNow(Telling::When when) const;
+  void LeavePrintedReports();
   void Fail(const absl::Status& error);
   void End(const Ending& ending);
   void Log(const std::string& text);
@@ -102,9 +104,9 @@ class Attempt {
   bool all_gone_ = false;           // nothing below us lives
   UniqueFd reports_;
   std::string unread_;
-  bool overlong_ = false;    // the line that is being read: its rest is left out
-  bool told_other_ = false;  // that another rank than 0 reported
-  Printed printed_;
+  bool overlong_ = false;     // the line that is being read: its rest is left out
+  bool told_other_ = false;   // that another rank than 0 reported
+  Printed printed_, errors_;  // its standard output, its standard error
   bool took_printed_ = false;
   std::optional<Telling> telling_;
   std::string hint_;  // the last said

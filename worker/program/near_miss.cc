@@ -152,6 +152,13 @@ bool IsMetricWord(const std::string& name, std::string_view metric) {
   });
 }
 
+// A word that joins a name to its number: "accuracy of 0.5", "loss is 2".
+bool IsJoiningWord(std::string_view word) {
+  constexpr std::array<std::string_view, 8> kWords = {"of",  "is", "was",   "at",
+                                                      "now", "to", "about", "equals"};
+  return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+}
+
 // The words right before a number, joined by _: what people call it.
 std::string NameBefore(std::string_view before) {
   constexpr size_t kWordsMost = 3;
@@ -169,7 +176,9 @@ std::string NameBefore(std::string_view before) {
                                      before.begin() + static_cast<std::ptrdiff_t>(end), IsLetter)) {
       break;
     }
-    words.insert(words.begin(), Lower(before.substr(begin, end - begin)));
+    std::string word = Lower(before.substr(begin, end - begin));
+    if (word == "the" || word == "a" || word == "an") break;  // a name begins behind it
+    if (!words.empty() || !IsJoiningWord(word)) words.insert(words.begin(), std::move(word));
     if (begin == 0 || before[begin - 1] != ' ') break;
     end = begin - 1;
   }
@@ -271,6 +280,13 @@ std::optional<NearMiss> FindNearMiss(std::string_view line, std::string_view met
   if (line.empty() || line.size() > kNearMissBytes) return std::nullopt;
   if (std::optional<NearMiss> near = NearObject(line, metric)) return near;
   return NearText(line, metric);
+}
+
+std::optional<NearMiss> FindNearMissOnError(std::string_view line, std::string_view metric) {
+  if (line.size() <= kNearMissBytes && IsReport(line, metric)) {
+    return Near(line, "it was printed to standard error; print it to standard output", true);
+  }
+  return FindNearMiss(line, metric);
 }
 
 }  // namespace dt::program

@@ -23,5 +23,7 @@ struct NearMiss {
 
 // Looks at a line that is no report. `metric`: the name that the search goes by.
 std::optional<NearMiss> FindNearMiss(std::string_view line, std::string_view metric);
+// Looks at a line of standard error, where a report does not count.
+std::optional<NearMiss> FindNearMissOnError(std::string_view line, std::string_view metric);
 
 }  // namespace dt::program

@@ -30,16 +30,6 @@ constexpr absl::Duration kHold = absl::Seconds(1);
 // look costs some microseconds.
 constexpr int kLinesLooked = 20'000;
 
-// To the trial's log. Who reads it takes all there is, so that it waits for no more than that.
-void PassOn(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t put = write(STDOUT_FILENO, text.data(), text.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return;  // nobody reads it
-    text.remove_prefix(static_cast<size_t>(put));
-  }
-}
-
 std::string_view WithoutSpace(std::string_view line) {
   constexpr std::string_view kSpace = " \t";
   const size_t first = line.find_first_not_of(kSpace);
@@ -48,6 +38,17 @@ std::string_view WithoutSpace(std::string_view line) {
 }
 
 }  // namespace
+
+// Writes to the trial's log. Blocks until its reader, who takes all there is, has made room.
+void Printed::PassOn(std::string_view text) const {
+  const int log = stream_ == Stream::kOutput ? STDOUT_FILENO : STDERR_FILENO;
+  while (!text.empty()) {
+    const ssize_t put = write(log, text.data(), text.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return;  // nobody reads it
+    text.remove_prefix(static_cast<size_t>(put));
+  }
+}
 
 absl::StatusOr<UniqueFd> Printed::Open() {
   int ends[2];
@@ -109,11 +110,13 @@ void Printed::TakeText(std::string_view text, absl::Duration now) {
 void Printed::TakeLine(std::string_view line, absl::Duration now) {
   line = WithoutSpace(line);
   if (!reports_ || line.empty()) return;
-  if (line.starts_with('{') && line.ends_with('}') && TakeReport(line)) {
+  const bool counts = stream_ == Stream::kOutput;
+  if (counts && line.starts_with('{') && line.ends_with('}') && TakeReport(line)) {
     newest_at_ = now;
   } else if ((!near_ || !near_->close) && looked_ < kLinesLooked) {
     ++looked_;
-    std::optional<NearMiss> near = FindNearMiss(line, metric_);
+    std::optional<NearMiss> near =
+        counts ? FindNearMiss(line, metric_) : FindNearMissOnError(line, metric_);
     if (near && (!near_ || near->close)) near_ = std::move(near);
   }
 }

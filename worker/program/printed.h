@@ -1,9 +1,10 @@
-// printed.h: what a program prints: passed on to the trial's log, and of rank 0 read for reports.
+// printed.h: one stream of a program's output, passed on to the trial's log.
 //
-// Role:   the program's standard output goes through a pipe of ours, so that our own lines begin
-//         where a line of the program's ends. A line that is a report and nothing else counts as
-//         one, so that a program that knows nothing of dtrain's descriptor need not learn of it;
-//         any other line is a line of the log and no more.
+// Role:   the program's standard output and standard error go through a pipe of ours each, so that
+//         our own lines begin where a line of the program's ends. On rank 0's standard output a
+//         line that is a report and nothing else counts as one, so that a program that knows
+//         nothing of dtrain's descriptor need not learn of it; any other line is a line of the log
+//         and no more. Standard error has no reports, only lines that were nearly one.
 // Threads: one, which a reader of our own standard output that stands still would hold up.
 //         A line that was nearly a report is kept for a hint, the first.
 // Bounds: kPrintedBytes of reports that wait; beyond it the program waits, as at its descriptor.
@@ -28,8 +29,9 @@ namespace dt::program {
 
 class Printed {
  public:
+  enum class Stream { kOutput, kError };
   // `metric`: the name that the search goes by.
-  explicit Printed(std::string metric) : metric_(std::move(metric)) {}
+  Printed(Stream stream, std::string metric) : stream_(stream), metric_(std::move(metric)) {}
 
   // The program's end.
   absl::StatusOr<UniqueFd> Open();
@@ -60,7 +62,9 @@ class Printed {
   void TakeLine(std::string_view line, absl::Duration now);
   bool TakeReport(std::string_view line);  // whether it is one
   bool Full() const;
+  void PassOn(std::string_view text) const;
 
+  const Stream stream_;
   const std::string metric_;
   UniqueFd pipe_;
   std::string unread_;     // of a line

@@ -38,6 +38,8 @@ TEST(NearMissTest, SaysWhatIsWrongAndWhatToWriteInItsPlace) {
             R"({"step": 0, "loss": 10.9886})"},
            {"[INFO] Step: 100 | Loss: nan | LR: 1e-3", R"({"step": 100, "loss": NaN})"},
            {"Test accuracy: 97.5%", "names no step", false},
+           {"step 3: accuracy of 0.5", R"(print {"step": 3, "accuracy": 0.5} in its place)"},
+           {"after step 3 the loss is now 0.5", R"("loss": 0.5})"},
            {"Train Epoch: 1 [640/60000 (1%)]\tLoss: 2.25", R"("loss": 2.25})"},
        }) {
     const auto near = FindNearMiss(one.line, "val_loss");
@@ -45,6 +47,15 @@ TEST(NearMissTest, SaysWhatIsWrongAndWhatToWriteInItsPlace) {
     EXPECT_NE(near->why.find(one.why), std::string::npos) << one.line << "\n  " << near->why;
     EXPECT_EQ(near->close, one.close) << one.line << "\n  " << near->why;
   }
+}
+
+TEST(NearMissTest, AReportOnStandardErrorSaysWhereToPrintIt) {
+  const auto report = FindNearMissOnError(R"({"step": 3, "val_loss": 0.5})", "");
+  ASSERT_TRUE(report.has_value());
+  EXPECT_TRUE(report->close);
+  EXPECT_EQ(report->why, "it was printed to standard error; print it to standard output");
+  EXPECT_TRUE(FindNearMissOnError("{'step': 3, 'val_loss': 0.5}", "").has_value());
+  EXPECT_FALSE(FindNearMissOnError("UserWarning: lr is 0.1", "").has_value());
 }
 
 TEST(NearMissTest, TheSearchsMetricIsOneWhateverItsName) {

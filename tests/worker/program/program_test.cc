@@ -1,144 +1,8 @@
-// program_test.cc: dtprogram with real programs; the test is its agent.
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <sstream>
-
-#include "checkpoint/checkpoint.h"
-#include "common/unique_fd.h"
-#include "gtest/gtest.h"
-#include "tests/testing/child_process.h"
-#include "tests/testing/temp_folder.h"
-#include "worker/frames/frames.h"
+// program_test.cc: a program from its start to its end.
+#include "tests/worker/program/program_fixture.h"
 
 namespace dt {
 namespace {
-
-namespace fs = std::filesystem;
-using testing::Await;
-using testing::ProcessAlive;
-
-constexpr char kToken[] = "0123";
-
-class ProgramTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    int ends[2];
-    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    link_ = UniqueFd(fcntl(ends[0], F_DUPFD_CLOEXEC, 10));
-    const UniqueFd theirs(fcntl(ends[1], F_DUPFD_CLOEXEC, 10));
-    close(ends[0]);
-    close(ends[1]);
-    log_ =
-        UniqueFd(open((folder_ / "log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-    const UniqueFd log(fcntl(log_.get(), F_DUPFD_CLOEXEC, 10));
-    fs::create_directory(folder_ / "run");
-    runner_ =
-        testing::ChildProcess({.path = DTPROGRAM,
-                               .arguments = {"--lock", folder_ / "lock", "--scratch",
-                                             folder_ / "run/scratch", "--threads", "3"},
-                               .descriptors = {{log.get(), 1}, {log.get(), 2}, {theirs.get(), 3}},
-                               .group = ProcessGroup::kOwn});
-    ASSERT_TRUE(AwaitFrame<frames::Idle>());
-    frames_.clear();
-  }
-  void TearDown() override {
-    if (HasFailure()) std::cerr << "its log:\n" << Log();
-    link_.Reset();
-    runner_.AwaitExit();
-  }
-
-  frames::Start StartOf(const nlohmann::json& spec, int rank = 0, int world_size = 1) {
-    frames::Start start;
-    start.token = kToken;
-    start.experiment = 7;
-    start.trial = 3;
-    start.attempt = 1;
-    start.rank = rank;
-    start.world_size = world_size;
-    start.spec = spec;
-    start.storage = folder_ / "storage";
-    start.data_address = "127.0.0.1";
-    return start;
-  }
-  void Run(const std::string& script, const nlohmann::json& more = nlohmann::json::object()) {
-    nlohmann::json spec = more;
-    spec["run"] = script;
-    Say(StartOf(spec));
-  }
-  void Say(const frames::ToTrainer& frame) {
-    const std::string line = frames::ToLine(frame) + "\n";
-    ASSERT_EQ(send(link_.get(), line.data(), line.size(), MSG_NOSIGNAL), std::ssize(line));
-  }
-  void Hear() {
-    char chunk[65536];
-    for (ssize_t got; (got = recv(link_.get(), chunk, sizeof(chunk), MSG_DONTWAIT)) > 0;) {
-      unread_.append(chunk, static_cast<size_t>(got));
-    }
-    for (size_t end; (end = unread_.find('\n')) != std::string::npos; unread_.erase(0, end + 1)) {
-      auto parsed = frames::ParseFromTrainer(unread_.substr(0, end));
-      ASSERT_TRUE(std::holds_alternative<frames::FromTrainer>(parsed)) << unread_.substr(0, end);
-      frames_.push_back(std::get<frames::FromTrainer>(parsed));
-    }
-  }
-  template <typename Frame>
-  const Frame* Find() const {
-    for (const frames::FromTrainer& frame : frames_) {
-      if (const auto* found = std::get_if<Frame>(&frame)) return found;
-    }
-    return nullptr;
-  }
-  template <typename Frame>
-  std::vector<Frame> All() const {
-    std::vector<Frame> all;
-    for (const frames::FromTrainer& frame : frames_) {
-      if (const auto* found = std::get_if<Frame>(&frame)) all.push_back(*found);
-    }
-    return all;
-  }
-  template <typename Frame>
-  bool AwaitFrame() {
-    return Await([this] {
-      Hear();
-      return Find<Frame>() != nullptr;
-    });
-  }
-  // Its end, after which it is idle.
-  frames::End AwaitEnd() {
-    EXPECT_TRUE(AwaitFrame<frames::Idle>());
-    const auto* end = Find<frames::End>();
-    EXPECT_NE(end, nullptr);
-    return end == nullptr ? frames::End{} : *end;
-  }
-  bool AwaitFile(const std::string& name) {
-    return Await([&] { return fs::exists(folder_ / name); });
-  }
-  pid_t PidIn(const std::string& name) const {
-    pid_t pid = 0;
-    std::ifstream(folder_ / name) >> pid;
-    return pid;
-  }
-  std::string Log() const {
-    std::ifstream file(folder_ / "log");
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  std::string In(const std::string& name) const { return "'" + (folder_ / name) + "'"; }
-  // A shell text that starts a daemon: a process of another session, whose parent ends.
-  std::string Daemon() const {
-    return "setsid sh -c 'echo $$ > " + (folder_ / "d.tmp") + "; mv " + (folder_ / "d.tmp") + " " +
-           (folder_ / "daemon") + "; exec tail -f /dev/null' &\n";
-  }
-
-  const testing::TempFolder folder_;
-  UniqueFd link_, log_;
-  testing::ChildProcess runner_;
-  std::string unread_;
-  std::vector<frames::FromTrainer> frames_;
-};
 
 TEST_F(ProgramTest, WhatItReportsComesAsATrainersFramesInOrder) {
   Run(R"(echo '{"step": 1, "loss": 3.5}' >&3
@@ -162,33 +26,6 @@ TEST_F(ProgramTest, WhatItReportsComesAsATrainersFramesInOrder) {
   EXPECT_FALSE(fs::exists(folder_ / "run/scratch"));
 }
 
-TEST_F(ProgramTest, WhatItPrintsAsAReportIsOneAndStaysInTheLog) {
-  Run(R"(echo 'epoch 1'
-         echo '{"step": 1, "loss": 3.5}'
-         echo '{"step": 2, "val_loss": 3.0, "accuracy": NaN} '
-         echo '{"step": 3, "val_loss": "low"}'
-         echo '{"epoch": 3}'
-         echo 'now {"step": 4, "val_loss": 1.0}'
-         mkdir "$DTRAIN_CHECKPOINT_DIR/c"; echo x > "$DTRAIN_CHECKPOINT_DIR/c/w"
-         echo '{"checkpoint": "c", "step": 5}'
-         printf '{"step": 6, "val_loss": 2.0}')");
-  ASSERT_TRUE(AwaitFrame<frames::CheckpointDone>());
-  Say(frames::Registered{kToken, 5});
-  const frames::End end = AwaitEnd();
-  EXPECT_EQ(end.cause, "finished") << end.message;
-  EXPECT_EQ(end.step, 6u);
-  EXPECT_EQ(All<frames::StepDone>().size(), 1u);
-  const auto evaluations = All<frames::Eval>();
-  ASSERT_EQ(evaluations.size(), 2u);
-  EXPECT_EQ(evaluations[0].step, 2u);
-  EXPECT_EQ(evaluations[0].loss, 3.0);
-  EXPECT_EQ(evaluations[1].step, 6u);
-  for (const char* line : {"epoch 1\n", "\"loss\": 3.5}\n", "\"epoch\": 3", "\"low\"}"}) {
-    EXPECT_NE(Log().find(line), std::string::npos) << line;
-  }
-  EXPECT_EQ(Log().find("left out"), std::string::npos) << "what is no report is told of nothing";
-}
-
 TEST_F(ProgramTest, ItSeesTheExperimentsVariables) {
   Run(R"(printf '%s|%s|%s\n' "$MINE" "${EMPTY-unset}" "$TWO")",
       {{"resources",
@@ -200,12 +37,6 @@ TEST_F(ProgramTest, ItSeesTheExperimentsVariables) {
   EXPECT_NE(Log().find("a=b ü||x\ny\n"), std::string::npos);
 }
 
-TEST_F(ProgramTest, OurLinesBeginWhereALineOfTheProgramsEnds) {
-  Run("printf 'no newline'; " + Daemon() + "while [ ! -e " + In("daemon") + " ]; do :; done");
-  EXPECT_EQ(AwaitEnd().cause, "finished");
-  EXPECT_NE(Log().find("no newline\ndtrain: killed "), std::string::npos);
-}
-
 TEST_F(ProgramTest, AFolderThatItsHostRefusesIsNoFaultOfTheProgram) {
   fs::remove_all(folder_ / "run");
   std::ofstream(folder_ / "run") << "no folder";
@@ -213,56 +44,6 @@ TEST_F(ProgramTest, AFolderThatItsHostRefusesIsNoFaultOfTheProgram) {
   const frames::End end = AwaitEnd();
   EXPECT_EQ(end.cause, "worker_fault");
   EXPECT_NE(end.message.find("run/scratch"), std::string::npos) << end.message;
-}
-
-TEST_F(ProgramTest, WhatItsReportsLackIsToldWhileItRunsAndAtItsEnd) {
-  frames::Start start = StartOf({{"run", R"(echo 'epoch 1 begins'
-      echo "{'epoch': 1, 'accuracy': 0.5}"
-      while [ ! -e )" + In("go") + R"( ]; do :; done)"}});
-  start.metric = "accuracy";
-  Say(start);
-  const auto hint = [this] {
-    Hear();
-    for (const frames::Progress& each : All<frames::Progress>()) {
-      if (each.hint) return *each.hint;
-    }
-    return std::string();
-  };
-  EXPECT_TRUE(Await([&] { return !hint().empty(); }));
-  EXPECT_EQ(hint().find("it has reported nothing yet; nearly a report was \"{'epoch': 1, "), 0u)
-      << hint();
-  std::ofstream(folder_ / "go").put('x');
-  const frames::End end = AwaitEnd();
-  EXPECT_EQ(end.cause, "finished");
-  EXPECT_NE(end.hint.find("it reported nothing; nearly"), std::string::npos) << end.hint;
-  EXPECT_NE(end.hint.find("json.dumps"), std::string::npos) << end.hint;
-}
-
-TEST_F(ProgramTest, OneThatNeverReportsItsMetricIsToldSo) {
-  frames::Start start = StartOf({{"run", R"(echo '{"step": 1, "acc": 0.5}'
-                                            echo '{"step": 2, "acc": 0.6, "note": "x"}')"}});
-  start.metric = "accuracy";
-  Say(start);
-  EXPECT_EQ(AwaitEnd().hint,
-            "it never reported accuracy, by which trials are compared; it reported acc");
-  EXPECT_EQ(All<frames::Eval>().size(), 2u);
-  EXPECT_NE(Log().find("'note' is left out of its reports: it is the text 'x'"), std::string::npos);
-}
-
-TEST_F(ProgramTest, ABarInTheSameLineIsNoPartOfAReport) {
-  Run(R"(printf '50%%|#####     |\r{"step": 1, "val_loss": 3}\n')");
-  EXPECT_EQ(AwaitEnd().hint, "");
-  EXPECT_EQ(All<frames::Eval>().size(), 1u);
-}
-
-TEST_F(ProgramTest, ReportsThatEndInACarriageReturnCount) {
-  // Each drawn over the one before, and more text without a newline than a line may have.
-  Run(R"(printf '{"step": 1, "val_loss": 3}\r{"step": 2, "val_loss": 2}\r';)"
-      R"( head -c 1500000 /dev/zero | tr '\0' '#'; printf '\r{"step": 3, "val_loss": 1}\r\n')");
-  EXPECT_EQ(AwaitEnd().cause, "finished");
-  std::vector<uint64_t> steps;
-  for (const frames::Eval& eval : All<frames::Eval>()) steps.push_back(eval.step);
-  EXPECT_EQ(steps, (std::vector<uint64_t>{1, 2, 3}));
 }
 
 TEST_F(ProgramTest, AScriptThatTestsForRankIsAloneOnOneSlot) {
@@ -273,23 +54,6 @@ TEST_F(ProgramTest, AScriptThatTestsForRankIsAloneOnOneSlot) {
   std::getline(file, rank);
   EXPECT_EQ(rank, "none 0");
   EXPECT_NE(Log().find("; no launcher's variables\n"), std::string::npos);
-}
-
-TEST_F(ProgramTest, OfAProgramThatReportsByItsDescriptorNothingPrintedIsAReport) {
-  Run(R"(echo '{"step": 10, "loss": 9.0, "val_loss": 9.0}'
-         echo '{"step": 10, "val_loss": 1.0}' >&3
-         echo '{"step": 20, "val_loss": 8.0}')");
-  EXPECT_EQ(AwaitEnd().cause, "finished");
-  ASSERT_EQ(All<frames::Eval>().size(), 1u);
-  EXPECT_EQ(All<frames::Eval>()[0].loss, 1.0);
-  EXPECT_NE(Log().find("\"val_loss\": 8.0}"), std::string::npos) << "it is in the log";
-}
-
-TEST_F(ProgramTest, WhatAProgramPrintsIsAllInTheLogBeforeItsEndIsTold) {
-  Run("i=0; while [ $i -lt 20000 ]; do echo \"line $i of many\"; i=$((i+1)); done; exit 3");
-  EXPECT_EQ(AwaitEnd().cause, "trainer_crash");
-  EXPECT_NE(Log().find("line 0 of many\nline 1 of many\n"), std::string::npos);
-  EXPECT_NE(Log().find("line 19998 of many\nline 19999 of many\n"), std::string::npos);
 }
 
 TEST_F(ProgramTest, AStatusThatIsNotZeroIsACrash) {
