@@ -1,14 +1,21 @@
-"""The house rules that no compiler checks, as a check: line and file lengths, banned words, stray paths.
+"""Checks the house rules that no compiler checks: lengths, banned words, stray paths, circles of units, English.
 
-usage: tidy.py [FILE…]    without arguments: every file that git tracks
+usage: tidy.py [--all-rooms] [FILE|FOLDER…]    without paths: every file that git tracks
 
-Prints `file:line: error: …` per finding, and exits 1 when there is one.
+--all-rooms    checks the English of the rooms in UNREAD as well
+
+Prints `file:line: error: …` per finding, and exits 1 when there is one. Circles are looked for in all sources,
+whatever paths are given.
 """
 
 import pathlib
 import re
 import subprocess
 import sys
+
+sys.dont_write_bytecode = True  # no file beside the sources
+import circles  # noqa: E402
+import english  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COLUMNS_MAX = 100
@@ -20,6 +27,16 @@ CODE = {".cc", ".h"}
 TEXT = CODE | {
     ".cmake", ".proto", ".sh", ".py", ".md", ".txt", ".yaml", ".yml", ".json", ".service", ".js", ".css", ".html",
 }
+# Folders and files whose English is not checked yet.
+UNREAD = (
+    "api", "bench", "checkpoint", "cli", "common", "coordinator", "corpus", "deploy", "examples", "plan", "proto",
+    "python", "spec", "tests", "tools", "worker", "docs", "ARCHITECTURE.md", "CONTRIBUTING.md", "README.md",
+)
+# Folders that still have circles of units.
+KNOTS = (
+    "checkpoint", "cli/commands", "cli/report", "common/net", "coordinator/core", "corpus", "plan", "spec",
+    "worker/agent", "worker/trainer",
+)
 # Written out in parts, so that this file does not report itself.
 OPEN_ENDS = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.$}])/(?:work|root|home/\w+)(?:/|\b)(?![\w-]*\.(?:h|cc)\b)")
@@ -49,11 +66,12 @@ def tracked() -> list[str]:
 
 
 def check_functions(path: str, lines: list[str], found: Findings) -> None:
-    """Long bodies, told by the layout that clang-format gives: a body opens at the end of a line that a definition
-    begins or continues, at the indent of a namespace's or a class's members, and closes with a lone } there."""
+    """Reports long bodies. Relies on the layout that clang-format gives: a body opens at the end of a line that a
+    definition begins or continues, at the indent of a namespace's or a class's members, and closes with a lone } there.
+    """
     start, indent, rows = 0, 0, 0
     members = [0]  # the indents at which definitions begin: 0 in a namespace, more in each class that is open
-    begun = 0  # where the statement that this line continues began
+    begun = 0  # first line of the statement that this line continues
     for number, line in enumerate(lines, 1):
         depth = len(line) - len(line.lstrip())
         text = line.strip()
@@ -135,11 +153,41 @@ def check_file(path: str, found: Findings) -> None:
         check_code(path, lines, found)
 
 
+def is_in(path: str, folders: tuple[str, ...]) -> bool:
+    return any(path == folder or path.startswith(folder + "/") for folder in folders)
+
+
+def check_english(path: str, found: Findings) -> None:
+    # The history of releases is not rewritten.
+    if path == "CHANGELOG.md" or pathlib.PurePath(path).suffix not in english.SUFFIXES:
+        return
+    for line, text in english.findings(path, (ROOT / path).read_text(encoding="utf-8")):
+        found.error(path, line, text)
+
+
+def check_circles(paths: list[str], found: Findings) -> None:
+    sources = {path: (ROOT / path).read_text(encoding="utf-8")
+               for path in paths if path.endswith(circles.SUFFIXES) and (ROOT / path).is_file()}
+    for circle in circles.circles(sources):
+        if all(is_in(unit, KNOTS) for unit in circle.units):
+            continue
+        first = circle.closed_by[0]
+        found.error(first.file, first.line, f"a circle of {len(circle.units)} units: {', '.join(circle.units)}; "
+                    f"{'; '.join(str(include) for include in circle.closed_by)}")
+
+
 def main() -> int:
     found = Findings()
-    for path in sys.argv[1:] or tracked():
-        if (ROOT / path).is_file():
-            check_file(path, found)
+    unread = () if "--all-rooms" in sys.argv else UNREAD
+    chosen = tuple(path.rstrip("/") for path in sys.argv[1:] if path != "--all-rooms")
+    files = tracked()
+    for path in files + [path for path in chosen if path not in files]:  # a new file is checked by its name
+        if (chosen and not is_in(path, chosen)) or not (ROOT / path).is_file():
+            continue
+        check_file(path, found)
+        if not is_in(path, unread):
+            check_english(path, found)
+    check_circles(files, found)
     print(f"tidy: {found.errors} errors")
     return 1 if found.errors else 0
 
