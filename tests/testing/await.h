@@ -1,4 +1,4 @@
-// await.h: waits for what other threads and processes bring about, never longer than a deadline.
+// await.h: waits, with a deadline, for an event that another thread or process causes.
 #pragma once
 
 #include <poll.h>
@@ -8,10 +8,11 @@
 
 namespace dt::testing {
 
-// Generous: machines under test are slow and shared; a test that passes never waits this long.
+// Long on purpose: machines that run tests are slow and shared. A test that passes never waits this
+// long.
 inline constexpr std::chrono::seconds kPatience{30};
 
-// True as soon as `done` is, false when `limit` has passed.
+// Returns true as soon as `done` returns true, and false once `limit` has passed.
 inline bool Await(const std::function<bool()>& done, std::chrono::milliseconds limit = kPatience) {
   const auto until = std::chrono::steady_clock::now() + limit;
   while (!done()) {

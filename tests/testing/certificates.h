@@ -1,5 +1,5 @@
-// certificates.h: throw-away certificates: an authority, a server and a client; and a client and a
-// server of another authority, the stranger and the impostor.
+// certificates.h: certificates for one test: an authority, a server and a client, and a stranger (a
+// client) and an impostor (a server) of another authority.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,8 @@ struct CertificateFiles {
   }
 };
 
-// Makes files in `folder`. A client may be any worker, as one whose certificate names no role.
+// Makes the files in `folder`. The client's certificate names no role, so a client may act as any
+// worker.
 class Certificates {
  public:
   explicit Certificates(std::string folder) : folder_(std::move(folder)) {
@@ -31,7 +32,7 @@ class Certificates {
     server_ = Issue("ca", ours, {.name = "server", .hosts = {"localhost", "127.0.0.1"}});
     client_ = Issue("ca", ours, {.name = "client", .role = "admin"});
     stranger_ = Issue("other-ca", theirs, {.name = "stranger", .role = "admin"});
-    stranger_.ca = Path("ca.crt");  // it knows whom it calls; they do not know it
+    stranger_.ca = Path("ca.crt");  // it trusts the cluster's servers; they do not trust it
     impostor_ =
         Issue("other-ca", theirs, {.name = "impostor", .hosts = {"localhost", "127.0.0.1"}});
   }

@@ -1,4 +1,5 @@
-// child_process.h: a program under test: started, signalled, awaited, and never left behind.
+// child_process.h: starts a program under test, signals it and waits for it; never leaves it
+// behind.
 //
 // Ownership: the process; the destructor kills and reaps it.
 // Threads:   the thread that started it, for the life of the process.
@@ -24,8 +25,9 @@
 
 namespace dt::testing {
 
-// Stops a child, and returns when all of it stands still: threads that did not take the signal run
-// on for a while, longest on a busy core. False where it ended instead; who started it reaps it.
+// Stops a child, and returns once all its threads stand still: threads that did not take the signal
+// run on for a while, longest on a busy core. Returns false if the child ended instead; the caller
+// then reaps it.
 inline bool PauseChild(pid_t child) {
   kill(child, SIGSTOP);
   siginfo_t info = {};
@@ -35,14 +37,14 @@ inline bool PauseChild(pid_t child) {
            info.si_pid != 0;
   };
   if (!Await(changed) || info.si_code != CLD_STOPPED) return false;
-  // Taken, so that the next pause does not find it.
+  // Take this report, so that the next pause does not find it.
   return waitid(P_PID, id, &info, WSTOPPED | WNOHANG) == 0;
 }
 
 class ChildProcess {
  public:
   ChildProcess() = default;
-  // Output of both kinds goes to the end of `log`.
+  // Standard output and standard error both go to the end of `log`.
   ChildProcess(const std::vector<std::string>& command, const std::string& log,
                const std::map<std::string, std::string>& env = {})
       : ChildProcess({.path = command[0],
@@ -81,7 +83,7 @@ class ChildProcess {
     }
     return pid_ > 0;
   }
-  // The wait status, or nothing when it still runs at the deadline.
+  // Returns the wait status, or nothing if the process still runs at the deadline.
   std::optional<int> AwaitExit(std::chrono::milliseconds limit = kPatience) {
     if (!Await([this] { return !Running(); }, limit)) return std::nullopt;
     return wait_status_;
@@ -99,8 +101,8 @@ class ChildProcess {
   int wait_status_ = 0;
 };
 
-// What /proc says of a process in this file; cut where it ends meanwhile, for which getline takes
-// that, while an iterator over the stream throws.
+// Returns a file of the process in /proc, cut short if the process ends meanwhile: std::getline
+// takes that as the end, while an iterator over the stream throws.
 inline std::string ReadOfProcess(pid_t pid, const std::string& name) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/" + name);
   std::string text;
@@ -108,7 +110,7 @@ inline std::string ReadOfProcess(pid_t pid, const std::string& name) {
   return text;
 }
 
-// True while a process of this number exists and has not ended.
+// Returns true while a process with this id exists and has not ended.
 inline bool ProcessAlive(pid_t pid) {
   const std::string text = ReadOfProcess(pid, "stat");
   const size_t after_name = text.rfind(')');
@@ -116,7 +118,7 @@ inline bool ProcessAlive(pid_t pid) {
          text[after_name + 2] != 'Z' && text[after_name + 2] != 'X';
 }
 
-// Processes started by `parent` that live.
+// Returns the living processes that `parent` started.
 inline std::vector<pid_t> ChildrenOf(pid_t parent) {
   std::vector<pid_t> children;
   std::error_code ignored;

@@ -1,4 +1,4 @@
-// cluster.cc: starting, calling and waiting.
+// cluster.cc: starts programs, makes calls and waits.
 #include "tests/testing/cluster.h"
 
 #include <grpcpp/create_channel.h>
@@ -95,7 +95,7 @@ std::vector<std::string> Cluster::ClientFlags() const {
 
 std::shared_ptr<grpc::Channel> Cluster::MakeChannel(const CertificateFiles* files) const {
   grpc::ChannelArguments arguments;
-  // A coordinator that was killed is soon back, and the test waits for it.
+  // A killed coordinator comes back soon, and the test waits for it.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
@@ -128,7 +128,8 @@ Response Cluster::Call(grpc::Status (v1::Control::Stub::*method)(grpc::ClientCon
     context.set_wait_for_ready(true);
     response.Clear();
     status = ((*control_).*method)(&context, request, &response);
-    // While it restarts; whether the call arrived is then unknown, and every call may be repeated.
+    // No answer while the coordinator restarts: nobody knows whether the call arrived, and every
+    // call may be repeated.
     return status.error_code() != grpc::StatusCode::UNAVAILABLE &&
            status.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED;
   });

@@ -1,8 +1,8 @@
-// cluster.h: a real dtcoord and real dtworkers on loopback, for tests end to end.
+// cluster.h: a real dtcoord and real dtworkers on loopback, for end-to-end tests.
 //
-// Ownership: every process it starts; the destructor ends them all. Nothing else is ever signalled.
+// Ownership: every process it starts; the destructor ends them all. It signals no other process.
 // Threads:   the test's thread.
-// Bounds:    every wait has a deadline (kPatience unless said otherwise).
+// Bounds:    every wait has a deadline (kPatience by default).
 // Use:       Cluster cluster(Programs{…}); cluster.StartCoordinator(); cluster.StartWorker("w0");
 //            const uint64_t experiment = cluster.Submit(builder.spec()); cluster.AwaitEnd(…)
 #pragma once
@@ -32,10 +32,10 @@ struct Programs {
   std::string trainer;
 };
 
-// How the programs talk.
+// The connection between the programs.
 enum class Transport {
-  kUnixSocket,  // in the clear; the address outlives the coordinator
-  kTls,         // TCP, port chosen by the system once, with certificates on both sides
+  kUnixSocket,  // not encrypted; the address outlives the coordinator
+  kTls,         // TCP with certificates on both sides; the system chooses the port once
   kClearTcp,    // the same without certificates
 };
 
@@ -46,36 +46,37 @@ class Cluster {
   const TempFolder& folder() const { return folder_; }
   std::string storage() const { return folder_ / "storage"; }
   const Certificates& certificates() const { return *certificates_; }
-  std::string address() const { return address_; }            // of gRPC, once it has started
+  std::string address() const { return address_; }            // gRPC address, known after the start
   std::string http_address() const { return http_address_; }  // host:port of /metrics
 
   // ---- processes ----
-  // Starts it, or starts it again at the same address, and waits until it answers. `http`: a page
-  // that is open looks for it where it was.
+  // Starts the coordinator, or restarts it at the same address, and waits until it answers. `http`:
+  // the address of the web page; an open page looks for a restarted coordinator at its old address.
   void StartCoordinator(const std::string& http = "127.0.0.1:0");
-  // Each start from now on is of these.
+  // Uses these programs for every later start.
   void SetPrograms(Programs programs) { programs_ = std::move(programs); }
-  // Each start from now on has these, behind the others.
+  // Adds these flags behind the others at every later start.
   void SetCoordinatorFlags(std::vector<std::string> flags) {
     coordinator_flags_ = std::move(flags);
   }
   ChildProcess& coordinator() { return coordinator_; }
   void KillCoordinator() { coordinator_.KillAndReap(); }
-  // All workers share one storage, unless `flags`, which come last, say otherwise.
+  // All workers share one storage, unless `flags`, which come last, name another.
   void StartWorker(const std::string& name, const std::vector<std::string>& flags = {},
                    const std::map<std::string, std::string>& env = {});
   ChildProcess& worker(const std::string& name) { return workers_.at(name); }
-  // The trainer that this worker runs now, -1: none.
+  // Returns the trainer that this worker runs now, or -1.
   pid_t TrainerOf(const std::string& name) const;
   pid_t AwaitTrainerOf(const std::string& name) const;
-  // Every process that was ever seen as a trainer here and lives; looked for on each call.
+  // Returns every process that was ever seen as a trainer here and still lives. Each call looks for
+  // new ones.
   std::vector<pid_t> LivingTrainers();
-  // What --address and the TLS flags of another program must be.
+  // Returns --address and the TLS flags for another program that calls this cluster.
   std::vector<std::string> ClientFlags() const;
 
-  // ---- calls; they fail the test when refused, and are tried again while nobody answers ----
+  // ---- calls; a refusal fails the test, and a call without an answer is repeated ----
   v1::Control::Stub& control() { return *control_; }
-  // A channel with other certificates than the cluster's own.
+  // Opens a channel with certificates other than the cluster's own.
   std::unique_ptr<v1::Control::Stub> ControlWith(const CertificateFiles& files) const;
   uint64_t Submit(const v1::ExperimentSpec& spec, const std::string& request_id = "");
   void Cancel(uint64_t experiment, uint32_t trial = 0);
@@ -83,12 +84,12 @@ class Cluster {
   v1::TrialSummary Trial(uint64_t experiment, uint32_t trial = 1);
   v1::ExperimentSummary Experiment(uint64_t experiment);
   v1::GetExperimentResponse Described(uint64_t experiment);
-  // Bounds the slots of those with this label, "team=vision".
+  // Bounds the slots of the experiments with this label, "team=vision".
   void SetQuota(const std::string& label, uint32_t slots, const std::string& who);
   v1::ExplainTrialResponse Explain(uint64_t experiment, uint32_t trial = 1);
   std::vector<v1::WorkerSummary> Workers();
   std::vector<v1::CheckpointSummary> Checkpoints(uint64_t experiment);
-  // How many valid rows there are of each step.
+  // Returns the number of valid rows for each step.
   std::map<uint64_t, int> ValidRows(uint64_t experiment, uint32_t trial = 1);
   std::string Logs(uint64_t experiment, uint32_t trial = 1);
 
@@ -98,7 +99,7 @@ class Cluster {
   bool AwaitStep(uint64_t experiment, uint32_t trial, uint64_t step,
                  std::chrono::milliseconds limit = kPatience);
   bool AwaitEnd(uint64_t experiment, std::chrono::milliseconds limit = kPatience);
-  // Workers that the coordinator calls idle or busy.
+  // Waits until the coordinator calls `count` workers idle or busy.
   bool AwaitWorkers(size_t count, std::chrono::milliseconds limit = kPatience);
 
  private:

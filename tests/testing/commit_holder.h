@@ -1,7 +1,7 @@
-// commit_holder.h: stands between a coordinator and its PostgreSQL, and keeps the reply to a COMMIT
-// back: the coordinator is then between commit and reply for as long as the test likes.
+// commit_holder.h: a proxy between a coordinator and its PostgreSQL that holds back the reply to a
+// COMMIT. The coordinator is then between commit and reply for as long as the test likes.
 //
-// Ownership: its sockets and a thread; the destructor ends them, and with them what goes through.
+// Ownership: its sockets and a thread; the destructor ends them and the connections through them.
 // Threads:   HoldNext and held from any.
 // Source:    PostgreSQL's protocol 3.0, simple queries: 'Q', length, text, 0.
 #pragma once
@@ -43,18 +43,18 @@ class CommitHolder {
   CommitHolder(const CommitHolder&) = delete;
   CommitHolder& operator=(const CommitHolder&) = delete;
 
-  // Where a coordinator finds it in place of the server.
+  // Returns the folder of the socket that a coordinator uses in place of the server's.
   const std::string& folder() const { return folder_.path(); }
-  // The reply to the next COMMIT stays here.
+  // Holds back the reply to the next COMMIT.
   void HoldNext() { hold_.store(true); }
-  // The server has committed, and whoever asked it to does not know.
+  // Returns true once the server has committed and the client has not been answered.
   bool held() const { return held_.load(); }
 
  private:
   struct Pair {
     UniqueFd client;
     UniqueFd server;
-    bool committing = false;  // the next reply is to a COMMIT that is held
+    bool committing = false;  // the next reply answers a COMMIT that is held
   };
 
   static UniqueFd Socket() { return UniqueFd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
@@ -82,7 +82,7 @@ class CommitHolder {
       pairs_.push_back(std::move(pair));
     }
   }
-  // Passes on what came from one side. Whether the pair lives.
+  // Passes on the bytes that one side sent. Returns whether the pair is still connected.
   bool PassOn(Pair& pair, bool from_client) {
     static constexpr std::string_view kCommit("Q\0\0\0\013COMMIT\0", 12);
     char block[16 << 10];
@@ -91,7 +91,7 @@ class CommitHolder {
     if (got <= 0) return false;
     const std::string_view bytes(block, static_cast<size_t>(got));
     if (from_client) {
-      // libpq sends a simple query in one piece, and the next after its reply.
+      // libpq sends a simple query in one piece, and the next one after the reply.
       if (bytes == kCommit && hold_.exchange(false)) pair.committing = true;
       return Send(pair.server, bytes);
     }
@@ -122,7 +122,7 @@ class CommitHolder {
   const TempFolder folder_;
   const UniqueFd stop_;
   const UniqueFd listener_;
-  std::list<Pair> pairs_;  // the thread's alone
+  std::list<Pair> pairs_;  // used by the thread alone
   std::atomic<bool> hold_{false};
   std::atomic<bool> held_{false};
   std::thread thread_;

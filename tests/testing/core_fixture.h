@@ -1,7 +1,8 @@
-// core_fixture.h: a core with an invented clock and invented workers, in the words of the domain.
+// core_fixture.h: the core with an invented clock and invented workers; its functions speak the
+// language of the domain.
 //
-// Every event in and every record, order and reply out makes the round trip through its wire form.
-// After every test the journal is replayed: the durable state must come out the same.
+// Every event in and every record, order and reply out is serialized and parsed again. After every
+// test the journal is replayed: the durable state must come out the same.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,7 +35,7 @@ namespace dt {
 
 constexpr JournalId kTestJournal = 0x10C0FFEE;
 
-// A worker as the wire shows it. It holds what its orders say until it is told otherwise.
+// A worker as the wire shows it. It holds what its orders say until the test changes that.
 struct TestWorker {
   v1::Hello hello;
   StreamId stream = 0;
@@ -42,15 +43,15 @@ struct TestWorker {
   uint64_t next_sequence = 1;
   JournalId journal = 0;
   bool draining = false;
-  std::optional<v1::Orders> orders;  // newest
-  // What it holds: token → status.
+  std::optional<v1::Orders> orders;  // the newest
+  // The attempts that it holds: token → status.
   std::map<std::string, v1::AttemptStatus> holding;
 };
 
 class CoreTest : public testing::Test {
  protected:
   CoreTest() { BeginAnew(); }
-  // An empty journal and no worker, as at the start of the test.
+  // Starts again with an empty journal and no worker, as at the start of the test.
   void BeginAnew() {
     if (!journal_.empty()) {
       EXPECT_EQ(HashOf(state_.durable), HashOf(Replay()));
@@ -96,7 +97,7 @@ class CoreTest : public testing::Test {
   }
   void Tick() { Feed({.what = dt::Tick{}}); }
 
-  // Time passes in heartbeats: connected workers report, due timers fire.
+  // Lets time pass in heartbeats: connected workers report, due timers fire.
   void Advance(absl::Duration time) {
     const absl::Duration end = now_.steady + time;
     while (now_.steady < end) {
@@ -113,13 +114,13 @@ class CoreTest : public testing::Test {
       if (NextDeadline(state_) <= now_.steady) Tick();
     }
   }
-  // The clock alone.
+  // Moves the clock alone.
   void Pass(absl::Duration time) {
     now_.steady += time;
     now_.wall_ms += absl::ToInt64Milliseconds(time);
   }
 
-  // The process dies and comes back with its journal; streams are gone.
+  // Ends the process and starts it again with its journal; streams are gone.
   void RestartCoordinator() {
     state_ = State{};
     state_.durable = Replay();
@@ -147,7 +148,7 @@ class CoreTest : public testing::Test {
     return replayed;
   }
 
-  // ---- people ----
+  // ---- users' calls ----
   template <typename Response, typename Request>
   absl::StatusOr<Response> Call(Request request, bool disk_low = false) {
     ClientCall call;
@@ -165,7 +166,7 @@ class CoreTest : public testing::Test {
   absl::StatusOr<v1::SubmitResponse> TrySubmit(v1::ExperimentSpec spec,
                                                const std::string& request_id = "") {
     v1::SubmitRequest request;
-    // Rather than one, so that there is something to report.
+    // Not one step, so that there is something to report.
     if (spec.base().train().max_steps() == 1)
       spec.mutable_base()->mutable_train()->set_max_steps(100);
     *request.mutable_spec() = std::move(spec);
@@ -222,7 +223,7 @@ class CoreTest : public testing::Test {
     return worker;
   }
   TestWorker& AddWorker(const std::string& name) { return AddWorker(name, Where()); }
-  // A new stream of the same process.
+  // Opens a new stream of the same process.
   void Connect(const std::string& name) {
     TestWorker& worker = workers_.at(name);
     worker.stream = ++stream_;
@@ -232,7 +233,7 @@ class CoreTest : public testing::Test {
     *report.mutable_hello() = worker.hello;
     Send(name, std::move(report));
   }
-  // Another process takes the name.
+  // Replaces the worker's process by another with the same name.
   void Restart(const std::string& name) {
     TestWorker& worker = workers_.at(name);
     worker.hello.set_instance(worker.hello.instance() + 100000);
@@ -249,7 +250,7 @@ class CoreTest : public testing::Test {
     Feed({.what = StreamClosed{stream}});
   }
   void Heartbeat(const std::string& name) { Send(name, {}); }
-  // Sends `report` with what the worker holds, on its stream.
+  // Sends `report`, with the attempts that the worker holds, on its stream.
   void Send(const std::string& name, v1::WorkerReport report) {
     TestWorker& worker = workers_.at(name);
     report.set_journal_id(worker.journal);
@@ -266,7 +267,7 @@ class CoreTest : public testing::Test {
     ASSERT_TRUE(received.report.ParseFromString(report.SerializeAsString()));
     Feed({.what = std::move(received)});
   }
-  // Takes the orders: journal, and holds what they say.
+  // Takes over the orders: their journal, and the attempt they name.
   void Follow(const std::string& name) {
     TestWorker& worker = workers_.at(name);
     ASSERT_TRUE(worker.orders.has_value()) << name << " has no orders";
@@ -283,7 +284,7 @@ class CoreTest : public testing::Test {
     status.set_phase(v1::AttemptStatus::PREPARING);
     status.set_rank(assigned.rank());
   }
-  // The processes of its attempt are gone.
+  // Reports that the processes of the worker's attempt are gone.
   void Leave(const std::string& name) {
     TestWorker& worker = workers_.at(name);
     for (auto& [token, status] : worker.holding) status.set_phase(v1::AttemptStatus::GONE);
@@ -291,7 +292,7 @@ class CoreTest : public testing::Test {
     worker.holding.clear();
   }
 
-  // An item for the attempt of this worker's orders.
+  // Returns an item for the attempt in this worker's orders.
   v1::Item ItemOf(const std::string& name) {
     v1::Item item;
     item.set_attempt_token(workers_.at(name).orders->attempt().attempt_token());
@@ -306,7 +307,7 @@ class CoreTest : public testing::Test {
     }
     Send(name, std::move(report));
   }
-  // One row, with what the RPC layer makes of it.
+  // Sends one row, with its totals as the RPC layer computes them.
   void SendRows(const std::string& name, const v1::StepRow& row) {
     TestWorker& worker = workers_.at(name);
     v1::Item item = Rows(name, row.step(), row.step());
@@ -316,7 +317,7 @@ class CoreTest : public testing::Test {
     *report.add_items() = item;
     Send(name, std::move(report));
   }
-  // For as many steps as its orders say.
+  // Prepared for as many steps as the worker's orders ask for.
   v1::Item Prepared(const std::string& name) {
     return Prepared(name, workers_.at(name).orders->attempt().spec().train().max_steps());
   }
@@ -333,7 +334,7 @@ class CoreTest : public testing::Test {
     item.mutable_running()->set_resumed_step(resumed_step);
     return item;
   }
-  // An attempt that finished ends after the last of its 100 steps unless said otherwise.
+  // A finished attempt ends after the last of its 100 steps, unless `step` is given.
   v1::Item Ended(const std::string& name, v1::Cause cause, std::optional<uint64_t> step = {}) {
     v1::Item item = ItemOf(name);
     item.mutable_ended()->set_cause(cause);
@@ -372,7 +373,7 @@ class CoreTest : public testing::Test {
     return item;
   }
 
-  // Brings the gang of these workers, by rank, from its orders to training.
+  // Brings the gang of these workers, in the order of ranks, from its orders to training.
   void Train(const std::vector<std::string>& gang, uint64_t resumed_step = 0) {
     for (const std::string& name : gang) {
       Follow(name);
@@ -386,7 +387,7 @@ class CoreTest : public testing::Test {
     }
     SendItems(gang[0], {Prepared(gang[0]), Running(gang[0], resumed_step)});
   }
-  // A trial of 100 steps that takes so long for each.
+  // Reports a trial of 100 steps that takes `seconds` a step.
   void TellPace(const std::string& name, uint64_t step, double seconds) {
     for (auto& [token, status] : workers_.at(name).holding) {
       status.set_step(step);
@@ -396,25 +397,25 @@ class CoreTest : public testing::Test {
     }
     Heartbeat(name);
   }
-  // It trains and has one step to go: what is reserved beside it is not worth lending.
+  // Trains until one step is left, so that lending the slots reserved beside it is not worthwhile.
   void TrainToTheLastStep(const std::vector<std::string>& gang) {
     Train(gang);
     TellPace(gang[0], 99, 1);
   }
-  // Rank 0 finishes, everybody leaves.
+  // Lets rank 0 finish and every worker leave.
   void Finish(const std::vector<std::string>& gang, uint64_t step = 100) {
     SendItems(gang[0], {Ended(gang[0], v1::CAUSE_FINISHED, step)});
     for (const std::string& name : gang) Leave(name);
   }
 
-  // ---- what is expected ----
+  // ---- expectations ----
   const Trial& TrialOf(TrialId id) { return GetTrial(state_.durable, id); }
   v1::TrialState StateOfTrial(TrialId id) { return TrialOf(id).state; }
   const v1::Assigned* AssignedTo(const std::string& name) {
     const auto& orders = workers_.at(name).orders;
     return orders.has_value() && orders->has_attempt() ? &orders->attempt() : nullptr;
   }
-  // The newest orders of this worker give it this rank of this trial.
+  // Expects that the newest orders of this worker give it this rank of this trial.
   void ExpectOrders(const std::string& name, TrialId id, int rank) {
     const v1::Assigned* assigned = AssignedTo(name);
     ASSERT_NE(assigned, nullptr) << name;
@@ -422,7 +423,7 @@ class CoreTest : public testing::Test {
     EXPECT_EQ(assigned->rank(), rank) << name;
   }
   void ExpectIdle(const std::string& name) { EXPECT_EQ(AssignedTo(name), nullptr) << name; }
-  // The last event had no effect that leaves the process, and none to keep.
+  // Expects that the last event had no effect outside the process and nothing to keep.
   void ExpectNothingElse() {
     EXPECT_TRUE(last_.NothingDurable());
     EXPECT_TRUE(last_.orders.empty());
@@ -434,8 +435,8 @@ class CoreTest : public testing::Test {
     EXPECT_EQ(ends_.back().status.code(), code) << ends_.back().status;
   }
 
-  // Holds after every event: a slot has one attempt at most, gangs are whole, pools agree, and
-  // nothing waits that could go.
+  // Checks what holds after every event: a slot has one attempt at most, gangs are complete, pools
+  // agree, and no trial waits that could start.
   void CheckInvariants() {
     EXPECT_EQ(MisplacedIn(state_), "");
     State anew;
@@ -488,7 +489,7 @@ class CoreTest : public testing::Test {
   std::vector<StreamEnd> ends_;
   std::vector<std::string> journal_;
   std::vector<ChunkToStore> chunks_;
-  std::vector<RowTotals> row_totals_;  // of the next report
+  std::vector<RowTotals> row_totals_;  // for the next report
   std::map<std::pair<std::string, InstanceId>, uint64_t> acks_;
   uint64_t entropy_ = 0;
   ReplyId reply_ = 0;

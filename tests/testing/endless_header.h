@@ -1,7 +1,7 @@
-// endless_header.h: what opens a connection of HTTP/2 and then sends one header without an end, in
-// frames of CONTINUATION (CVE-2023-33953).
+// endless_header.h: the bytes that open an HTTP/2 connection and then send one header without an
+// end, in CONTINUATION frames (CVE-2023-33953).
 //
-// Role: pure. The bytes alone; who sends them is the test's.
+// Role: pure. Only the bytes; the test sends them.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace dt::testing {
 
-// A frame on stream 1.
+// Returns a frame on stream 1.
 inline std::string Http2Frame(char type, char flags, const std::string& payload) {
   std::string frame;
   frame.push_back(static_cast<char>(payload.size() >> 16));
@@ -21,18 +21,19 @@ inline std::string Http2Frame(char type, char flags, const std::string& payload)
   return frame + payload;
 }
 
-// The preface, settings, and a literal header whose value is longer than all that is sent.
+// Returns the preface, the settings, and a literal header whose value is longer than all that is
+// sent.
 inline std::string EndlessHeaderOpening() {
   std::string settings = Http2Frame(4, 0, "");
-  settings[8] = 0;  // of the connection
+  settings[8] = 0;  // settings belong to the connection, stream 0
   return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + settings +
          Http2Frame(1, 0, std::string("\0\1x\x7f\xff\xff\xff\x7f", 8));
 }
 
-// What follows, again and again.
+// Returns the frame that follows, to be sent again and again.
 inline std::string EndlessHeaderMore() { return Http2Frame(9, 0, std::string(16 << 10, 'a')); }
 
-// No server takes so much before it cuts the connection off.
+// No server takes this much before it closes the connection.
 inline constexpr size_t kEndlessHeaderBytes = 256 << 20;
 
 }  // namespace dt::testing

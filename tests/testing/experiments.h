@@ -12,7 +12,7 @@ namespace dt {
 
 namespace v1 = ::dtrain::v1;
 
-// One trial on one CPU slot, one step long, without a grid.
+// Returns an experiment of one trial on one CPU slot, one step long, without a grid.
 inline v1::ExperimentSpec OneTrial() {
   v1::ExperimentSpec spec;
   spec.set_version(1);
@@ -61,7 +61,7 @@ inline v1::ExperimentSpec Sweep(v1::ExperimentSpec spec, const std::string& path
   return spec;
 }
 
-// Learning rates from 1e-5 to 1e-1, as the method chooses them.
+// Returns a search by `method` over learning rates from 1e-5 to 1e-1.
 inline v1::ExperimentSpec Searching(const std::string& method, int max_trials,
                                     v1::ExperimentSpec spec = OneTrial()) {
   v1::Parameter& rate = *spec.add_parameters();
@@ -74,7 +74,7 @@ inline v1::ExperimentSpec Searching(const std::string& method, int max_trials,
   return spec;
 }
 
-// `count` trials that differ in their learning rate.
+// Returns an experiment of `count` trials that differ in their learning rate.
 inline v1::ExperimentSpec Trials(int count, v1::ExperimentSpec spec = OneTrial()) {
   std::vector<v1::Value> values;
   for (int i = 1; i <= count; ++i) values.push_back(NumberValue(1e-6 * i));

@@ -1,9 +1,9 @@
-// exposition.h: a strict reader of the Prometheus text format, for tests: what a scrape refuses,
-// and what it takes and misunderstands.
+// exposition.h: a strict reader of the Prometheus text format, for tests. It refuses what a scrape
+// refuses, and what a scrape takes but misunderstands.
 //
-// Errors: the first thing that is wrong, with its line: a label or series twice, a family's HELP or
-//         TYPE twice or behind its samples, a family in two places, a name or an escape that the
-//         format does not have, text that is not UTF-8, a value that is no number.
+// Errors: the first mistake, with its line: a repeated label or series, a family with two HELP or
+//         TYPE lines or with one behind its samples, a family in two places, a name or an escape
+//         that the format does not have, text that is not UTF-8, a value that is no number.
 #pragma once
 
 #include <cctype>
@@ -23,7 +23,7 @@ class Exposition {
  public:
   using Labels = std::map<std::string, std::string>;
 
-  // "": the text is right.
+  // Returns "" if the text is right, else the first mistake.
   std::string Read(std::string_view text) {
     if (!IsUtf8(text)) return "not UTF-8";
     if (text.empty() || text.back() != '\n') return "no line end at the end";
@@ -36,7 +36,7 @@ class Exposition {
     }
     return "";
   }
-  // The labels of every series of a metric.
+  // Returns the labels of every series of a metric.
   const std::multimap<std::string, Labels>& series() const { return series_; }
 
  private:

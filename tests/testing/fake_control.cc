@@ -18,7 +18,7 @@ grpc::Status NotFound(const std::string& what) {
   return {grpc::StatusCode::NOT_FOUND, absl::StrCat("there is no ", what)};
 }
 
-// Copies the page that `request` asks for; the token is the index to go on at.
+// Copies the page that `request` asks for; the token is the index of the next page's first item.
 template <typename Item, typename Request, typename Response, typename Add>
 void Page(const std::vector<Item>& all, int limit, const Request& request, Response* response,
           const Add& add) {

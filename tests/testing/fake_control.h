@@ -1,5 +1,5 @@
-// fake_control.h: a coordinator's Control service without a coordinator: what tests put in is what
-// clients find, over loopback, on a port the system chose.
+// fake_control.h: a Control service without a coordinator behind it: clients find what tests put
+// in. It listens on loopback, on a port that the system chooses.
 //
 // Threads: gRPC's threads answer; Edit and the accessors may be called from the test's thread.
 #pragma once
@@ -23,9 +23,9 @@ namespace v1 = ::dtrain::v1;
 class FakeControl final : public v1::Control::Service {
  public:
   struct Experiment {
-    v1::GetExperimentResponse found;  // found.summary is what lists show
+    v1::GetExperimentResponse found;  // lists show found.summary
     std::vector<v1::TrialSummary> trials;
-    std::map<uint32_t, v1::ExplainTrialResponse> explanations;  // by trial
+    std::map<uint32_t, v1::ExplainTrialResponse> explanations;  // key: trial
     std::vector<v1::CheckpointSummary> checkpoints;
     std::vector<v1::MetricRow> rows;
     std::vector<v1::EvaluationRow> evaluations;
@@ -47,8 +47,8 @@ class FakeControl final : public v1::Control::Service {
     std::vector<v1::ChangeRequest> changes;
     std::vector<v1::DeleteRequest> deletions;
     std::vector<v1::MarkWorkerRequest> marks;
-    std::vector<v1::PutCodeRequest> code;  // parts; the last of some completes them
-    int page_limit = 1000;                 // small: every list needs several calls
+    std::vector<v1::PutCodeRequest> code;  // parts; the last of them completes the code
+    int page_limit = 1000;                 // small, so that every list needs several calls
   };
 
   FakeControl();
@@ -58,8 +58,8 @@ class FakeControl final : public v1::Control::Service {
   void Edit(const std::function<void(World&)>& edit);
   World Snapshot();
 
-  // Before each call is answered: its method and how often that was called, this one included. A
-  // status other than OK is the answer. It may change the world.
+  // Runs before each call is answered, with the call's method and the number of calls of it so far,
+  // this one included. A status other than OK becomes the answer. It may change the world.
   using Hook = std::function<grpc::Status(std::string_view method, int count, World& world)>;
   void OnCall(Hook hook);
 
@@ -90,7 +90,7 @@ class FakeControl final : public v1::Control::Service {
   grpc::Status Plan(Context*, const v1::PlanRequest*, v1::PlanResponse*) override;
 
   grpc::Status Begin(std::string_view method) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The experiment of a request with `experiment` and `last`; null when there is none.
+  // Returns the experiment of a request with `experiment` and `last`, or null.
   template <typename Request>
   Experiment* Find(const Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -1,5 +1,5 @@
-// fake_fleet.h: a coordinator of one page: it keeps what workers report, acknowledges it, and hands
-// out the orders a test sets. For tests of dtworker as a program.
+// fake_fleet.h: a minimal coordinator: it keeps what workers report, acknowledges it, and hands out
+// the orders that a test sets. For tests of dtworker as a program.
 //
 // Threads: thread-safe; gRPC's threads serve, the test's thread looks.
 #pragma once
@@ -30,13 +30,13 @@ class FakeFleet final : public v1::Fleet::Service {
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
   }
-  // As a coordinator that dies: streams break.
+  // Breaks the streams, as a dying coordinator does.
   void Stop() {
     if (server_) server_->Shutdown(std::chrono::system_clock::now());
     server_.reset();
   }
 
-  // What every worker is told from its next report on.
+  // Gives these orders to every worker from its next report on.
   void Order(v1::Orders orders) {
     std::lock_guard lock(mutex_);
     orders_ = std::move(orders);
@@ -45,7 +45,7 @@ class FakeFleet final : public v1::Fleet::Service {
     std::lock_guard lock(mutex_);
     refusal_ = std::move(status);
   }
-  // Items in order of sequence, each once.
+  // Returns the items in order of sequence, each once.
   std::vector<v1::Item> Items() const {
     std::lock_guard lock(mutex_);
     return items_;

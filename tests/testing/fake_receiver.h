@@ -1,7 +1,7 @@
-// fake_receiver.h: a receiver of notices on loopback, well-behaved or not.
+// fake_receiver.h: a receiver of notifications on loopback, well-behaved or not.
 //
 // Ownership: its sockets and threads; the destructor ends them all.
-// Threads:   one that accepts, and one a connection.
+// Threads:   one that accepts, and one for each connection.
 #pragma once
 
 #include <arpa/inet.h>
@@ -34,17 +34,17 @@ class FakeReceiver {
     kTakes,
     kFails,      // HTTP 500
     kRefuses,    // HTTP 404
-    kRedirects,  // to /elsewhere of itself
-    kHangs,      // reads, and answers nothing
+    kRedirects,  // to /elsewhere on this server
+    kHangs,      // reads, and never answers
     kEndless,    // HTTP 500, and a body without an end
-    kLongHead,   // a head without an end
+    kLongHead,   // HTTP headers without an end
   };
 
-  // `tls`: speaks TLS with this certificate.
+  // Speaks TLS with the certificate `tls` if there is one.
   explicit FakeReceiver(Mood mood = Mood::kTakes, const CertificateFiles* tls = nullptr)
       : mood_(mood), stop_(eventfd(0, EFD_CLOEXEC)) {
     if (tls != nullptr) {
-      // OpenSSL writes its tickets to whoever left by then, and has no MSG_NOSIGNAL.
+      // OpenSSL writes session tickets even to a client that has left, and has no MSG_NOSIGNAL.
       std::signal(SIGPIPE, SIG_IGN);
       tls_.reset(SSL_CTX_new(TLS_server_method()));
       SSL_CTX_use_certificate_file(tls_.get(), tls->cert.c_str(), SSL_FILETYPE_PEM);
@@ -96,7 +96,7 @@ class FakeReceiver {
     void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
     void operator()(SSL* ssl) const { SSL_free(ssl); }
   };
-  // A connection, in the clear or not.
+  // A connection, encrypted or not.
   struct Wire {
     int socket;
     std::unique_ptr<SSL, Free> ssl;
@@ -112,7 +112,7 @@ class FakeReceiver {
     }
   };
 
-  // Whether `socket` can be read before the end of the test.
+  // Waits until `socket` can be read. Returns false if the test ends first.
   bool Readable(int socket) const {
     pollfd fds[] = {{socket, POLLIN, 0}, {stop_, POLLIN, 0}};
     return poll(fds, 2, -1) > 0 && (fds[1].revents & POLLIN) == 0;
@@ -164,7 +164,7 @@ class FakeReceiver {
     }
     return true;
   }
-  // Whether the connection goes on.
+  // Answers as `mood` says. Returns whether the connection goes on.
   bool Answer(Wire& wire, Mood mood) {
     const std::string junk(16 << 10, 'x');
     switch (mood) {
@@ -178,7 +178,7 @@ class FakeReceiver {
         return wire.Write("HTTP/1.1 307 There\r\nLocation: " + Url("/elsewhere") +
                           "\r\nContent-Length: 0\r\n\r\n");
       case Mood::kHangs:
-        Readable(wire.socket);  // until the other side, or the test, gives up
+        Readable(wire.socket);  // until the other side or the test gives up
         return false;
       case Mood::kEndless:
         wire.Write("HTTP/1.1 500 No\r\n\r\n");
@@ -200,7 +200,8 @@ class FakeReceiver {
   std::atomic<size_t> sent_{0};
   mutable std::mutex mutex_;
   std::vector<Request> requests_;
-  std::vector<std::thread> connections_;  // of thread_, and of the destructor once it has ended
+  std::vector<std::thread> connections_;  // thread_ uses it; the destructor does once thread_ has
+                                          // ended
   std::thread thread_;
 };
 

@@ -1,32 +1,32 @@
 // fake_trainer.cc: a trainer that computes nothing: it speaks frames over descriptor 3, keeps the
-// pace it is told, writes small checkpoints and misbehaves on demand. For tests of what surrounds a
-// trainer.
+// requested pace, writes small checkpoints and misbehaves on demand. For tests of the programs
+// around a trainer.
 //
-// Steps to make: train.max_steps. The rest is asked for in data.train, as words with blanks
+// Number of steps: train.max_steps. data.train holds all other requests, as words with blanks
 // between:
 //   step_ms=1            time of a step
-//   checkpoint_every=N   steps between checkpoints; 0: none but the last, or when told to save
+//   checkpoint_every=N   steps between checkpoints; 0: only the last, and those that are asked for
 //   keep=N               checkpoints of this attempt that stay; 0: all
-//   eval_every=N         steps between evaluations; the rungs of a search are evaluated besides
+//   eval_every=N         steps between evaluations; the rungs of a search are evaluated too
 //   by_rate=1            the loss depends on optimizer.lr; 0.001 is the best
-//   measures=1           rows and evaluations say what a real trainer measures besides, the same
+//   measures=1           rows and evaluations also hold a real trainer's measurements, the same
 //                        each time
 //   wait_at=N            in the first attempt, no rank goes beyond this step: what a test does then
 //                        comes between two steps on any machine
-//   rank=R               the misconduct below is this rank's alone (default 0)
-//   attempts=N           … and of the first N attempts alone (default 1)
+//   rank=R               only this rank does the misconduct below (default 0)
+//   attempts=N           … and only in the first N attempts (default 1)
 //   crash_at=N           abort() at this step
-//   hang_at=N            at this step go silent and deaf
+//   hang_at=N            at this step stop sending and reading
 //   end_at=N end_cause=oom   end with this cause at this step
-//   ignore_stop=1        go on when told to stop
-//   nonsense_at=N        say something that is no frame
+//   ignore_stop=1        go on after an order to stop
+//   nonsense_at=N        send bytes that are no frame
 //   spew=N               lines on standard output at the start
 //   say_every=N          "at step S" on standard output every N steps
 //   fingerprint=text     of the data this rank sees
-// In the worker's own environment: FAKE_DIE_EARLY=1 exits with status 3 before saying hello,
+// In the worker's own environment: FAKE_DIE_EARLY=1 exits with status 3 before it sends hello,
 // FAKE_CRASH=1 aborts at the first step of every attempt.
 //
-// Ranks of a gang hold a TCP connection to rank 0; one that breaks ends the attempt as
+// Ranks of a gang hold a TCP connection to rank 0; if one breaks, the attempt ends as
 // `collective`.
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -61,7 +61,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kAgentFd = 3;
 
-// Protobuf's JSON has 64-bit integers as text.
+// Protobuf's JSON writes 64-bit integers as text.
 int64_t Integer(const nlohmann::json& value) {
   return value.is_string() ? std::stoll(value.get<std::string>()) : value.get<int64_t>();
 }
@@ -80,7 +80,7 @@ class Script {
   uint64_t Number(const std::string& name, uint64_t otherwise = 0) const {
     return std::stoull(Text(name, std::to_string(otherwise)));
   }
-  // Whether this rank and attempt is one that misbehaves in the way `name` says, at `step`.
+  // Returns whether this rank and attempt misbehaves in the way `name` at `step`.
   bool MisbehavesAt(const std::string& name, uint64_t step) const {
     return Number(name) != 0 && Number(name) == step && Misbehaves();
   }
@@ -120,11 +120,11 @@ class FakeTrainer {
     line += '\n';
     for (size_t put = 0; put < line.size();) {
       const ssize_t n = send(kAgentFd, line.data() + put, line.size() - put, MSG_NOSIGNAL);
-      if (n <= 0) _exit(1);  // the agent is gone
+      if (n <= 0) _exit(1);  // the agent has closed its end
       put += static_cast<size_t>(n);
     }
   }
-  // Waits for descriptor 3 or a peer until `until`; false at that time.
+  // Waits until `until` for bytes on descriptor 3 or from a peer; returns false if none came.
   bool Listen(SteadyClock::time_point until) {
     std::vector<pollfd> fds = {{kAgentFd, POLLIN, 0}, {listener_, POLLIN, 0}};
     for (const int peer : peers_) fds.push_back({peer, POLLIN, 0});
@@ -160,7 +160,7 @@ class FakeTrainer {
     frames_.pop_front();
     return frame;
   }
-  // What came for the running attempt; an exit ends the process.
+  // Reads the frames that came for the running attempt; a frame `exit` ends the process.
   News Pending(const frames::Start& start) {
     while (!frames_.empty()) {
       const frames::ToTrainer frame = NextFrame();
@@ -189,7 +189,7 @@ class FakeTrainer {
     store_address_ = start.store_address;
     const uint64_t target = static_cast<uint64_t>(Integer(start.spec.at("train").at("max_steps")));
     for (uint64_t i = 0; i < script.Number("spew"); ++i) std::printf("line %zu\n", size_t{i});
-    // What lies beside it is the attempt's own: it may write there.
+    // The files beside the code belong to the attempt: it may write there.
     if (!start.code_folder.empty()) {
       std::printf("code in %s\n", start.code_folder.c_str());
       for (const auto& entry : std::filesystem::recursive_directory_iterator(start.code_folder)) {
@@ -226,7 +226,7 @@ class FakeTrainer {
         news = News::kNone;
       }
       if (news == News::kSave && start.rank != 0) {
-        leaving_ = true;  // with rank 0, once that has saved
+        leaving_ = true;  // it leaves with rank 0, once rank 0 has saved
         news = News::kNone;
       }
       if (news != News::kNone) return EndOn(news, start, step);
@@ -288,7 +288,7 @@ class FakeTrainer {
     }
   }
 
-  // 40 % of the peak, a quarter of the step not hidden, and what two axes of ranks send.
+  // 40 % of the peak, a quarter of the step not hidden, and the bytes that two axes of ranks send.
   static nlohmann::json Measured() {
     const auto sent = [](const char* op, const char* axis, int ranks, double exposed_seconds) {
       return nlohmann::json{{"op", op},       {"axis", axis},
@@ -335,7 +335,9 @@ class FakeTrainer {
     done.token = start.token;
     done.step = step;
     done.path = PathOf(start, step);
-    if (done.path == std::exchange(saved_, done.path)) return;  // as the real one does
+    if (done.path == std::exchange(saved_, done.path))
+      return;  // reported once, as the real
+               // trainer does
     done.manifest_hash = std::string(64, 'a');
     const std::filesystem::path folder = std::filesystem::path(start.storage) / done.path;
     std::filesystem::create_directories(folder);
@@ -344,7 +346,7 @@ class FakeTrainer {
     Say(done);
   }
 
-  // All ranks connected to rank 0, or what came instead.
+  // Connects all ranks to rank 0. Returns other news if it came first.
   News Rendezvous(const frames::Start& start) {
     if (start.world_size == 1) return News::kNone;
     const auto limit = SteadyClock::now() + std::chrono::seconds(60);
@@ -390,7 +392,7 @@ class FakeTrainer {
     return News::kNone;
   }
 
-  // Every rank waits here for the last one, so that none takes another's end for its death.
+  // Waits on every rank for the last one, so that no rank takes another's normal end for its death.
   News Meet(const frames::Start& start) {
     const auto limit = SteadyClock::now() + std::chrono::seconds(60);
     const auto tell = [this] {
@@ -426,7 +428,7 @@ class FakeTrainer {
   std::string store_address_;
   int listener_ = -1;
   bool peer_gone_ = false;
-  bool leaving_ = false;  // told to, and waits for rank 0 to save
+  bool leaving_ = false;  // asked to leave, and waits for rank 0 to save
   std::string saved_;     // the path of the newest checkpoint
   size_t peers_done_ = 0;
 };

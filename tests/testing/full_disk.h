@@ -1,6 +1,6 @@
-// full_disk.h: writes fail behind a size, as on a disk that is full.
+// full_disk.h: makes writes fail beyond a size, as on a full disk.
 //
-// Ownership: the process's limit of a file's size, which it gives back.
+// Ownership: the process's limit of file sizes; the destructor restores it.
 #pragma once
 
 #include <signal.h>
@@ -24,7 +24,7 @@ class FullDisk {
   FullDisk(const FullDisk&) = delete;
   FullDisk& operator=(const FullDisk&) = delete;
 
-  // No file may be larger.
+  // Lets no file grow larger than `bytes`.
   void Allow(uint64_t bytes) const {
     const rlimit limit{bytes, before_.rlim_max};
     EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);

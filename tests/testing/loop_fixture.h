@@ -1,5 +1,5 @@
-// loop_fixture.h: the core loop with a clock, a store and a way out of the test's own, and one
-// simulated worker to talk to it.
+// loop_fixture.h: the core loop with the test's own clock, store and publisher, and one simulated
+// worker that talks to it.
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,7 @@ class ManualClock final : public Clock {
   Instant now_{absl::Seconds(1000), 1'700'000'000'000};
 };
 
-// What left the loop, and in which order with the commits.
+// Records what left the loop, and its order relative to the commits.
 class RecordingPublisher final : public Publisher {
  public:
   explicit RecordingPublisher(std::vector<std::string>& order) : order_(order) {}
@@ -59,7 +59,7 @@ class RecordingPublisher final : public Publisher {
   std::vector<std::string>& order_;
 };
 
-// Tells when it commits.
+// Records when it commits.
 class OrderedStore final : public MemoryStore {
  public:
   explicit OrderedStore(std::vector<std::string>& order) : order_(order) {}
@@ -72,7 +72,7 @@ class OrderedStore final : public MemoryStore {
     committing_ = false;
     return MemoryStore::Commit(batch);
   }
-  // Commits hang from here on, as on a disk that stands still.
+  // Makes commits hang from here on, as on a disk that does not answer.
   void HoldCommits() {
     const std::lock_guard<std::mutex> lock(mutex_);
     held_ = true;
@@ -102,7 +102,7 @@ class LoopFixture : public ::testing::Test {
 
   void SetUp() override { Restart(); }
 
-  // A new process over the same store.
+  // Starts a new process over the same store.
   void Restart() {
     loop_.reset();
     model_ = std::make_unique<MetricsModel>(max_trials_);
@@ -117,7 +117,7 @@ class LoopFixture : public ::testing::Test {
                   }});
   }
 
-  // One turn, and all that follows from it.
+  // Runs one turn and everything that follows from it.
   absl::Status RunOnce() {
     const absl::Status status = loop_->RunOnce(absl::InfinitePast());
     return status.ok() ? loop_->Flush() : status;
@@ -126,7 +126,8 @@ class LoopFixture : public ::testing::Test {
     const absl::Status status = RunOnce();
     ASSERT_TRUE(status.ok()) << status;
   }
-  // Time goes by while the loop turns as it does for real: a long jump would be its own stall.
+  // Lets time pass while the loop turns, as it does in production: one long jump would count as a
+  // stall of the loop.
   void Pass(absl::Duration time) {
     for (absl::Duration passed; passed < time; passed += absl::Seconds(1)) {
       clock_.Advance(absl::Seconds(1));
@@ -162,7 +163,7 @@ class LoopFixture : public ::testing::Test {
     Post(Event{std::move(call), {reply, 17}});
   }
 
-  // The next report of the worker, with the items added so far.
+  // Sends the worker's next report, with the items added so far.
   void Report() {
     Post(Event{ReportReceived{kStream, "peer", std::move(report_), std::move(totals_)},
                {++entropy_, 1},
@@ -183,7 +184,7 @@ class LoopFixture : public ::testing::Test {
     Report();
     TurnOk();
   }
-  // The token of the attempt in the newest orders.
+  // Returns the token of the attempt in the newest orders.
   const std::string& Token() const {
     return publisher_.orders.back().orders.attempt().attempt_token();
   }
@@ -227,7 +228,7 @@ class LoopFixture : public ::testing::Test {
     status.set_attempt_token(token);
     status.set_phase(phase);
   }
-  // Through preparation to training.
+  // Brings the attempt through preparation to training.
   void Run(const std::string& token) {
     v1::Item& prepared = AddItem(token);
     prepared.mutable_prepared()->set_target_steps(10);

@@ -16,7 +16,8 @@
 
 namespace dt::testing {
 
-// `address`: host:port, of which the port counts. What is sent or awaited gives up after kPatience.
+// Connects to a server on this host. `address`: host:port, of which only the port is used. Sends
+// and receives give up after kPatience.
 inline UniqueFd ConnectLoopback(const std::string& address) {
   int port = 0;
   EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port)) << address;
@@ -42,8 +43,8 @@ inline bool Sends(const UniqueFd& fd, const std::string& bytes) {
   return true;
 }
 
-// Sends a header without an end until the peer cuts it off or kPatience is over. Returns the bytes
-// that the peer took: kEndlessHeaderBytes or more where it never cut it off.
+// Sends a header without an end until the peer closes the connection or kPatience is over. Returns
+// the bytes that the peer took: kEndlessHeaderBytes or more if it never closed the connection.
 inline size_t SendsUntilCutOff(const UniqueFd& fd) {
   const std::string more = EndlessHeaderMore();
   const auto end = std::chrono::steady_clock::now() + kPatience;

@@ -1,7 +1,7 @@
 // memory_store.h: a Store in memory, for tests and the simulator.
 //
-// Role:    keeps what was committed as bytes, so that every record makes the round trip it makes on
-//          disk; fails on request.
+// Role:    keeps commits as bytes, so that every record is serialized and parsed as with a disk;
+//          fails on request.
 // Threads: thread-compatible, like the real one.
 #pragma once
 
@@ -54,7 +54,7 @@ class MemoryStore : public Store {
     const auto found = newest_steps_.find(attempt);
     return found == newest_steps_.end() ? 0 : found->second;
   }
-  ExperimentId NewestExperiment() const override { return 0; }  // it loses none
+  ExperimentId NewestExperiment() const override { return 0; }  // this store loses no experiment
 
   absl::Status Commit(const Batch& batch) override {
     if (commits_left_ == 0) return absl::UnavailableError("the test's disk is broken");
@@ -77,7 +77,7 @@ class MemoryStore : public Store {
     return absl::OkStatus();
   }
 
-  // After `commits` more, every Commit fails and keeps nothing.
+  // Fails every Commit after the next `commits`; a Commit that fails keeps nothing.
   void BreakAfter(int commits) { commits_left_ = commits; }
 
   int commits() const { return commits_; }
@@ -104,7 +104,7 @@ class MemoryStore : public Store {
   std::map<AttemptId, uint64_t> newest_steps_;
   std::vector<LogToStore> logs_;
   std::map<Life, Ack> acks_;
-  std::map<int64_t, Life> acks_touched_;  // in the order in which they were last written
+  std::map<int64_t, Life> acks_touched_;  // in the order of their last writes
   int64_t touches_ = 0;
   int commits_ = 0;
   int commits_left_ = -1;  // -1: no limit

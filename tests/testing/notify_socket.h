@@ -33,11 +33,11 @@ class NotifySocket {
   std::string Receive() {
     char buffer[512];
     ssize_t got = -1;
-    // Not SO_RCVTIMEO: with it recv fails after a stop of this process by a signal.
+    // Not SO_RCVTIMEO: with it, recv fails after a signal has stopped and continued this process.
     Await([&] { return (got = recv(fd_, buffer, sizeof(buffer), MSG_DONTWAIT)) >= 0; });
     return got < 0 ? "nothing" : std::string(buffer, static_cast<size_t>(got));
   }
-  // Reads until a message that begins so, past others; "nothing" when they end.
+  // Reads until a message starts with `start`. Returns "nothing" if no more messages come.
   std::string ReceiveUntil(const std::string& start) {
     for (;;) {
       const std::string message = Receive();

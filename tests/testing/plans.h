@@ -1,5 +1,5 @@
-// plans.h: a plan as the RPC layer makes it: a draft beside the core, the core's facts, and the
-// plan of both.
+// plans.h: makes a plan as the RPC layer does: a draft outside the core, the core's facts, and the
+// plan from both.
 #pragma once
 
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace dt {
 
-// `call` asks the core.
+// Plans `spec`; `call` asks the core for its facts.
 inline absl::StatusOr<v1::PlanResponse> TryPlan(
     v1::ExperimentSpec spec,
     absl::FunctionRef<absl::StatusOr<v1::PlanResponse>(const PlanAsk&)> call) {

@@ -1,4 +1,4 @@
-// postgres_server.h: a PostgreSQL of the test's own, in a temporary folder, on a Unix socket alone.
+// postgres_server.h: the test's own PostgreSQL, in a temporary folder, on a Unix socket only.
 //
 // Ownership: the server and its folder; the destructor ends it. It does not survive the test's
 //            process.
@@ -27,7 +27,7 @@ class PostgresServer {
  public:
   static constexpr char kMissing[] =
       "PostgreSQL's server is not here: install Debian's package 'postgresql'";
-  // Debian's folder of the newest version; "" where there is none.
+  // Returns Debian's folder of the newest version, or "" if there is none.
   static std::string Programs() {
     std::string newest;
     std::error_code ignored;
@@ -40,12 +40,12 @@ class PostgresServer {
   static bool Missing() { return Programs().empty() || (geteuid() == 0 && !HasUser()); }
 
   PostgresServer() {
-    if (geteuid() == 0) {  // which the server refuses to run as
+    if (geteuid() == 0) {  // the server refuses to run as root
       const passwd* user = getpwnam(kUser);
       EXPECT_EQ(chown(folder_.path().c_str(), user->pw_uid, user->pw_gid), 0);
     }
     const std::string data = folder_ / "data";
-    // What the disk keeps when the machine fails is PostgreSQL's own affair.
+    // No sync: what survives a failure of the machine is PostgreSQL's concern, not the test's.
     ChildProcess init(AsUser({Programs() + "/initdb", "--no-sync", "--auth=trust",
                               "--username=dtrain", "--encoding=UTF8", "--locale=C", "-D", data}),
                       folder_ / "initdb.log");
@@ -69,12 +69,12 @@ class PostgresServer {
       return Postgres::Connect(conninfo(), Postgres::IfLost::kFail).ok() || !server_.Running();
     })) << Slurp(folder_ / "postgres.log");
   }
-  // As a crash of all its processes would; Start brings it back.
+  // Ends the server as a crash of all its processes does; Start brings it back.
   void Stop() {
     server_.Signal(SIGQUIT);
     EXPECT_TRUE(server_.AwaitExit());
   }
-  // Another connection's statement.
+  // Runs a statement on another connection.
   void Sql(const std::string& sql) const {
     auto connection = Postgres::Connect(conninfo(), Postgres::IfLost::kFail);
     ASSERT_TRUE(connection.ok()) << connection.status();
@@ -85,18 +85,18 @@ class PostgresServer {
     EXPECT_TRUE(connection.ok()) << connection.status();
     return connection.ok() ? (*connection)->QueryInteger(sql).value_or(-1) : -1;
   }
-  // No journal any more.
+  // Removes the journal.
   void Empty() const { Sql("DROP SCHEMA IF EXISTS dtrain CASCADE"); }
-  // Where its socket is.
+  // Returns the folder of its socket.
   const std::string& folder() const { return folder_.path(); }
   std::string conninfo() const { return ConninfoAt(folder()); }
-  // Through a socket in another folder that leads to this one's.
+  // Returns a conninfo that goes through a socket in another folder, which leads to this server's.
   static std::string ConninfoAt(const std::string& folder) {
     return "host=" + folder + " user=dtrain dbname=postgres";
   }
 
  private:
-  static constexpr char kUser[] = "postgres";  // whom Debian's package makes
+  static constexpr char kUser[] = "postgres";  // Debian's package makes this user
   static bool HasUser() { return getpwnam(kUser) != nullptr; }
   static std::vector<std::string> AsUser(std::vector<std::string> command) {
     std::vector<std::string> whole = {"/usr/bin/setpriv", "--pdeathsig=QUIT"};

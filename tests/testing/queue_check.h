@@ -1,4 +1,4 @@
-// queue_check.h: what must hold of the queues and counts after every event.
+// queue_check.h: checks the queues and counts after every event.
 //
 // Role:  pure; computed from the trials, not from the queues' own order and gates. Each sentence
 //        starts with the number of its invariant in tests/sim/checker.h.
@@ -16,7 +16,7 @@
 
 namespace dt {
 
-// Each trial is in one state, and the sums over them are right. "": it holds.
+// Checks that each trial is in one state and that the sums over them are right. Returns "" if so.
 inline std::string MiscountOf(const Experiment& experiment) {
   std::array<uint32_t, v1::TrialState_ARRAYSIZE> states{};
   for (const Trial& trial : experiment.trials) ++states[trial.state];
@@ -31,7 +31,7 @@ inline std::string MiscountOf(const Experiment& experiment) {
   return absl::StrCat("2: the counts of experiment ", experiment.id, " are wrong");
 }
 
-// Where the trial waits: in how many lines and parking places.
+// Counts the lines and parking places in which the trial waits.
 inline size_t PlacesOf(const LiveState& live, TrialId id) {
   size_t places = live.parked.contains(id) ? 1 : 0;
   for (const auto& [shape, line] : live.lines) places += line.Contains(id) ? 1 : 0;
@@ -54,8 +54,8 @@ inline bool Covers(const QuotaKey& key, const Experiment& experiment) {
   });
 }
 
-// Whether each quota of the experiment has so many slots left, where an experiment holds what
-// `held_by` says of it.
+// Returns whether each quota of the experiment has `slots` left. `held_by` gives the slots that an
+// experiment holds.
 template <typename HeldByFunction>
 bool QuotasAllow(const DurableState& durable, const Experiment& experiment, int32_t slots,
                  const HeldByFunction& held_by) {
@@ -73,7 +73,7 @@ inline bool QuotasAllow(const DurableState& durable, const Experiment& experimen
   return QuotasAllow(durable, experiment, slots, HeldBy);
 }
 
-// Whether the experiment may start one more trial of so many slots.
+// Returns whether the experiment may start one more trial of `slots` slots.
 inline bool MayStart(const DurableState& durable, const Experiment& experiment, int32_t slots) {
   const auto most = static_cast<uint32_t>(experiment.spec.search().max_concurrent());
   const int32_t total = experiment.spec.base().resources().max_gpus_total();
@@ -82,13 +82,14 @@ inline bool MayStart(const DurableState& durable, const Experiment& experiment, 
          QuotasAllow(durable, experiment, slots);
 }
 
-// No slot that a reservation lacks is free to others, and none has more than it needs. "": it holds.
+// Checks that no slot that a reservation lacks is free for others, and that no reservation has more
+// than it needs. Returns "" if so.
 inline std::string MisheldIn(const State& state) {
   for (const Reservation& reservation : state.live.reservations) {
     const auto wanted = static_cast<size_t>(reservation.shape.slots);
     const size_t kept = reservation.slots.connected();
     const SlotPool& all = state.live.pools.find(reservation.shape.constraint)->second;
-    size_t coming = reservation.slots.free();  // by themselves
+    size_t coming = reservation.slots.free();  // they will come without a preemption
     for (const WorkerIndex worker : all.Members()) {
       const LiveAttempt* attempt = state.live.workers[worker].attempt;
       const bool leaves = attempt != nullptr && attempt->Is<Leaving>();
@@ -113,8 +114,9 @@ inline std::string MisheldIn(const State& state) {
   return "";
 }
 
-// Whether the first of the line waits until its last gang has left all slots, or a while for all of
-// its next size; and those behind it with it.
+// Returns whether the first of the line waits because of a resize: until its last gang has left all
+// slots, or for a limited time until all slots of its next size are there. Those behind it wait
+// too.
 inline bool HeadIsResized(const State& state, const Shape& shape) {
   const Line* line = state.live.lines.Find(shape);
   const auto first = line == nullptr ? std::nullopt : line->First();
@@ -126,14 +128,14 @@ inline bool HeadIsResized(const State& state, const Shape& shape) {
   });
 }
 
-// A pending trial, or the ticket of those to come, waits in one place, an active one has its
-// attempt, and once placement is done no trial waits beside slots enough for it that nobody has
-// reserved. "": it holds.
+// Checks three things and returns "" if they hold. A pending trial, or the ticket of trials to
+// come, waits in one place. An active trial has its attempt. Once placement is done, no trial waits
+// while there are enough slots for it that nobody has reserved.
 inline std::string MisplacedIn(const State& state) {
   size_t pending = 0;
-  std::string idle;  // who could go
+  std::string idle;  // a trial that could start
   for (const auto& [number, named] : state.durable.experiments) {
-    const Experiment& experiment = named;  // which a lambda may capture
+    const Experiment& experiment = named;  // a lambda may capture this, but no structured binding
     if (std::string miscount = MiscountOf(experiment); !miscount.empty()) return miscount;
     const auto take = [&](TrialId id, const Shape& shape, bool bound) -> std::string {
       ++pending;

@@ -1,4 +1,5 @@
-// requests.h: requests as a ClientCall has them: as they came, a submission made ready.
+// requests.h: requests in the form a ClientCall holds them: unchanged, but a submission is
+// prepared.
 #pragma once
 
 #include <cstdint>

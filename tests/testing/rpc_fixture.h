@@ -27,7 +27,7 @@ inline void SetDeadline(grpc::ClientContext& context) {
   context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoSeconds(kPatience));
 }
 
-// A test sets its wall clock while calls are answered.
+// A clock whose wall time a test sets while calls are answered.
 class ProcessClock final : public Clock {
  public:
   Instant Now() const override {
@@ -50,7 +50,7 @@ class FakeReader final : public Reader {
   }
 };
 
-// Stands where the core loop stands: answers events with a function of the test, on one thread.
+// Takes the place of the core loop: answers events with a function of the test, on one thread.
 class ScriptedCore {
  public:
   using Script = std::function<void(Event&, Publisher&)>;
@@ -76,7 +76,7 @@ class ScriptedCore {
   std::thread thread_;
 };
 
-// What the scripted core saw, in order, for the test's thread to wait for.
+// A list of the events that the scripted core saw, in order; the test's thread waits for them.
 class Seen {
  public:
   void Add(const std::string& what) {
@@ -153,7 +153,7 @@ class RpcTest : public ::testing::Test {
   }
 
   size_t streams_max_ = limits::kStreams;
-  Seen seen_;  // for scripts, which outlive the body of a test
+  Seen seen_;  // used by scripts, which outlive the body of a test
   RpcStats stats_;
   FakeReader reader_;
   ProcessClock process_clock_;
@@ -161,7 +161,7 @@ class RpcTest : public ::testing::Test {
   ReaderThread reader_thread_{reader_};
   testing::TempFolder code_folder_;
   std::unique_ptr<CodeKeeper> code_ = *CodeKeeper::Start(code_folder_ / "code");
-  std::unique_ptr<Door> door_;  // tests of who may call make one
+  std::unique_ptr<Door> door_;  // made by tests of access rights
   std::unique_ptr<RpcServer> server_;
   std::unique_ptr<ScriptedCore> core_;
   std::shared_ptr<grpc::Channel> channel_;
@@ -178,7 +178,7 @@ inline v1::WorkerReport FirstReport() {
   return report;
 }
 
-// "report 3" by its first item's sequence, "closed", "call".
+// Describes an event: "report 3" by its first item's sequence, "closed", "call".
 inline std::string Describe(const Event& event) {
   if (const auto* received = std::get_if<ReportReceived>(&event.what)) {
     const auto& items = received->report.items();

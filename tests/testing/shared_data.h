@@ -1,6 +1,6 @@
 // shared_data.h: corpora and vocabularies that a developer may have beside the checkout, in
-// ../shared/data or where DTRAIN_SHARED_DATA says. Tests that need them are skipped where they are
-// not.
+// ../shared/data or in the folder DTRAIN_SHARED_DATA. Tests that need them are skipped if they are
+// missing.
 #pragma once
 
 #include <cstdlib>
@@ -10,7 +10,7 @@
 
 namespace dt::testing {
 
-// The path of such a file, or nothing.
+// Returns the path of such a file, or nothing.
 inline std::optional<std::string> SharedData(const std::string& name) {
   const char* chosen = std::getenv("DTRAIN_SHARED_DATA");
   const std::filesystem::path folder =

@@ -1,7 +1,7 @@
-// specification_drawing.h: an experiment as bytes choose it: complete, with fields within their
+// specification_drawing.h: draws an experiment from bytes: complete, with fields inside their
 // ranges and just outside them.
 //
-// Role: of tests/testing/specification_hunt.h.
+// Role: part of tests/testing/specification_hunt.h.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -31,7 +31,7 @@ inline constexpr double kHuge[] = {0x1p31, -0x1p31, 0x1p53, 0x1p63, -0x1p63,  0x
                                    1e150,  1e151,   -1e308, 1e308,  5e-324,   -5e-324,
                                    1e-150, 1e-300,  -0.0,   NAN,    INFINITY, -INFINITY};
 
-// What bytes decide; behind their end the least.
+// Choices made from bytes; after the last byte each is the smallest.
 class Choices {
  public:
   Choices(const uint8_t* data, size_t size) : data_(data), left_(size) {}
@@ -54,8 +54,8 @@ class Choices {
   size_t left_;
 };
 
-// Draws an experiment. Most fields keep their defaults, and most others lie within their ranges,
-// so that many pass.
+// Draws an experiment. Most fields keep their defaults, and most others lie inside their ranges, so
+// that many pass.
 class Drawing {
  public:
   explicit Drawing(Choices& bytes) : bytes_(bytes) {}
@@ -69,7 +69,9 @@ class Drawing {
     for (uint32_t i = 0; i < changes; ++i) {
       const Field& field = AnyField();
       SetNumber(*spec_.mutable_base(), field, Number(field));
-      if (One(8)) continue;  // as a client that does not say what it set
+      if (One(8))
+        continue;  // leaves it unmarked, like a client that does not list the fields it
+                   // set
       if (!dt::spec::IsExplicit(spec_, field.path)) spec_.add_explicit_paths(field.path);
     }
     if (One(calm_ ? 6 : 3)) SetWords();
@@ -89,7 +91,7 @@ class Drawing {
   double Number(const Field& field) {
     const bool ranged = field.min != 0 || field.max != 0;
     if (calm_ && !One(64)) {
-      // A number that means something, within the range.
+      // A plausible number inside the range.
       const double most = ranged ? field.max : 1e6;
       if (field.type == FieldType::kInteger || One(2)) {
         const double small = std::min(most, field.min + std::ldexp(1.0, static_cast<int>(Pick(5))));
@@ -165,7 +167,7 @@ class Drawing {
     }
   }
 
-  // Past all checks, as bytes on the wire come.
+  // Sets the number past all checks, as a message on the wire can.
   static void SetNumber(v1::Spec& base, const Field& field, double number) {
     Message* message = &base;
     std::string path = field.path;
@@ -207,7 +209,7 @@ class Drawing {
     }
   }
 
-  // What makes ranks share.
+  // Sets the fields that make ranks share work.
   void SetWords() {
     v1::Spec& base = *spec_.mutable_base();
     for (const char* path :
@@ -278,7 +280,7 @@ class Drawing {
     return value;
   }
 
-  // Whether a search of most files would sweep it.
+  // Returns whether searches in experiment files often sweep this field.
   static bool Swept(const Field& field) {
     return field.type == FieldType::kNumber || field.path == "train.batch_size" ||
            field.path == "model.n_layer" || field.path == "resources.gpus" ||
@@ -329,7 +331,7 @@ class Drawing {
   Choices& bytes_;
   v1::ExperimentSpec spec_;
   bool program_ = false;
-  bool calm_ = false;  // most numbers lie within their ranges
+  bool calm_ = false;  // most numbers lie inside their ranges
 };
 
 }  // namespace dt::hunt

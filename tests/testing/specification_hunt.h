@@ -1,13 +1,13 @@
 // specification_hunt.h: complete specifications, drawn from the ranges of the field table and from
-// just outside them, as any client may send them: checked, planned, resolved, and where they pass
-// submitted to a core with workers, which places and searches. What passes must expand and resolve;
-// nothing may fault, whatever passes.
+// just outside them, as any client may send them. Each is checked, planned and resolved. One that
+// passes is submitted to a core with workers, which places trials and searches. It must expand and
+// resolve, and nothing may fault, whatever passes.
 //
-// Now and then an experiment is taken with a range that Validate refuses, as an earlier version
-// took it.
+// Sometimes an experiment has a range that Validate refuses today but an earlier version
+// accepted.
 //
-// Role:  of tests/fuzz/specification_fuzz.cc, which has its bytes from libFuzzer, and of
-//        tests/coordinator/rpc/specification_test.cc, which has them from fixed seeds.
+// Role:  shared by tests/fuzz/specification_fuzz.cc, whose bytes come from libFuzzer, and
+//        tests/coordinator/rpc/specification_test.cc, whose bytes come from fixed seeds.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@
 
 namespace dt::hunt {
 
-// A core and workers that do what they are told, and report what the bytes say.
+// A core, and workers that follow their orders and report what the bytes say.
 class Fleet {
  public:
   Fleet(Choices& bytes, Drawing& drawing) : bytes_(bytes), drawing_(drawing) {
@@ -59,7 +59,7 @@ class Fleet {
       for (uint32_t i = 0; i < kWorkers; ++i) Send(i, {});
       Feed({.what = dt::Tick{}});
     }
-    // A later start sees the same, whatever it was.
+    // A later start must read the same state from the journal.
     dt::State again;
     for (const std::string& record : journal_) {
       v1::Record read;
@@ -81,7 +81,7 @@ class Fleet {
     dt::StreamId stream = 0;
     uint64_t session = 0;
     uint64_t sequence = 1;
-    std::string attempt;  // whose token it works for; "": none
+    std::string attempt;  // token of the attempt it works for; "": none
     v1::Assigned assigned;
     uint64_t step = 0;
     bool training = false;
@@ -161,7 +161,7 @@ class Fleet {
     return item;
   }
 
-  // Goes on with its attempt: prepares, evaluates and saves as it goes, ends.
+  // Continues its attempt: prepares, evaluates and saves meanwhile, ends.
   void Work(uint32_t i) {
     Worker& worker = workers_[i];
     if (worker.attempt.empty() || worker.assigned.rank() != 0) return;
@@ -228,7 +228,7 @@ class Fleet {
   dt::ReplyId reply_ = 0;
 };
 
-// Calls what sees a message before it is checked, or a journal's.
+// Calls the functions that see a message before it is checked, or one from a journal.
 inline void Unchecked(const v1::ExperimentSpec& spec) {
   v1::ExperimentSpec frozen = spec;
   dt::spec::Freeze(frozen, "cpu", 1);
@@ -251,11 +251,12 @@ inline void CheckPassed(const v1::ExperimentSpec& spec) {
   }
   dt::spec::RungsOf(spec);
   dt::spec::Warnings(spec);
-  // A message may set what no file can: it is printed and read without a fault, if not the same.
+  // A message may set fields that no file can: it must print and be read without a fault, but may
+  // differ.
   dt::spec::ReadExperimentFile(dt::spec::ToYaml(spec), "printed.yaml");
 }
 
-// Returns whether the experiment was taken.
+// Returns whether the experiment was accepted.
 inline bool Hunt(const uint8_t* data, size_t size) {
   Choices bytes(data, size);
   Drawing drawing(bytes);

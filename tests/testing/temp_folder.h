@@ -1,4 +1,4 @@
-// temp_folder.h: a folder of one test's own, removed when the test is over.
+// temp_folder.h: a folder for one test, removed when the test is over.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 
 namespace dt::testing {
 
-// kMemory: a file system in memory where there is one, for tests that sync or rewrite files by the
-// thousand and do not care whether a disk does.
+// kMemory: a file system in memory if there is one, for tests that sync or rewrite thousands of
+// files and do not depend on a disk.
 enum class Medium { kDefault, kMemory };
 
 class TempFolder {
@@ -36,7 +36,7 @@ class TempFolder {
   const std::string& path() const { return path_; }
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
-  // Writes a file, with its parents; returns its path.
+  // Writes a file, and its parent folders if missing; returns its path.
   std::string Write(const std::string& name, std::string_view content) const {
     const std::filesystem::path path = std::filesystem::path(path_) / name;
     std::filesystem::create_directories(path.parent_path());
