@@ -1,8 +1,9 @@
-// receivers.h: whom the coordinator may tell over HTTP what comes of experiments.
+// receivers.h: the hosts that the coordinator may send notices about experiments to, over HTTP.
 //
-// Role:    pure: names in, a verdict out. A submitter chooses the address, and the coordinator's
-//          host reaches more than they do, so an admin says which hosts it may be.
-// Errors:  PermissionDenied naming the host, those that are allowed, and who can change it.
+// Role:    pure: takes names, returns a verdict. A submitter chooses the address, and the
+//          coordinator's host can reach more hosts than the submitter can. So an admin lists the
+//          hosts that are allowed.
+// Errors:  PermissionDenied names the host, the allowed hosts, and who can change them.
 // Tests:   tests/coordinator/access/receivers_test.cc
 #pragma once
 
@@ -17,12 +18,12 @@ namespace dt {
 
 class Receivers {
  public:
-  // Nobody.
+  // Allows no host.
   Receivers() = default;
-  // HOST or HOST:PORT, over TLS; http://HOST[:PORT] in the clear. InvalidArgument names what is not
-  // one.
+  // Takes HOST or HOST:PORT for TLS, and http://HOST[:PORT] for plain HTTP. Returns InvalidArgument
+  // with the name that is neither.
   static absl::StatusOr<Receivers> Make(const std::vector<std::string>& hosts);
-  // "": nobody is to be told, which is always right.
+  // Checks the host of `url`. "" means that no notice is wanted, and is always allowed.
   absl::Status Admit(std::string_view url) const;
 
  private:

@@ -1,7 +1,8 @@
-// rights.h: the one table of who may call what.
+// rights.h: the one table of which role may call which method.
 //
-// Role:    pure. A method that has no row is refused: a new one is closed until somebody decides.
-// Errors:  PermissionDenied naming the role that the caller has, those that may, and how to get
+// Role:    pure. A method without a row is refused, so a new method stays closed until somebody
+//          decides.
+// Errors:  PermissionDenied names the caller's role, the roles that are allowed, and how to get
 //          one.
 // Tests:   tests/coordinator/access/rights_test.cc, which reads the services' descriptors;
 //          tests/coordinator/rpc/door_test.cc calls every method as every role.
@@ -18,10 +19,10 @@ namespace dt {
 
 enum class Reach {
   kNone,
-  kOwn,  // of a person: their own experiments; of a worker: what its name speaks for
+  kOwn,  // a person: their own experiments; a worker: the workers that its name covers
   kAll,
 };
-enum class Kept { kNo, kInAudit };  // whether a call that was let through is recorded
+enum class Kept { kNo, kInAudit };  // whether an admitted call goes into the audit record
 
 struct Right {
   std::string_view service;  // "Control"; "HTTP" for the port of the page
@@ -31,13 +32,14 @@ struct Right {
 };
 
 std::span<const Right> Rights();
-// nullptr where there is no row.
+// Returns nullptr if the table has no row for the method.
 const Right* FindRight(std::string_view method);
 Reach ReachOf(const Right& right, Role role);
 
-// Errors: PermissionDenied. OK may still mean kOwn.
+// Returns PermissionDenied or OK. OK may still mean kOwn.
 absl::Status CheckMayCall(const Caller& caller, std::string_view method);
-// Whose experiments alone a call of this method may change; "": anybody's.
+// Returns the user whose experiments alone this call may change; "" allows the experiments of all
+// users.
 std::string OnlyOf(const Caller& caller, std::string_view method);
 
 }  // namespace dt

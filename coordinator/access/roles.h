@@ -1,7 +1,7 @@
-// roles.h: the roles that a caller may have, and how a certificate says which.
+// roles.h: the roles of callers, and how a certificate names a role.
 //
 // Role:    pure.
-// Errors:  Unauthenticated naming what is missing and how to get it.
+// Errors:  Unauthenticated names what is missing and how to get it.
 // Tests:   tests/coordinator/access/rights_test.cc
 #pragma once
 
@@ -15,7 +15,8 @@
 
 namespace dt {
 
-// A joiner may become a worker, once: its token is exchanged for a lasting one of the same name.
+// A joiner may become a worker once: its token is exchanged for a lasting worker's token of the
+// same name.
 enum class Role { kAdmin, kSubmitter, kObserver, kWorker, kJoiner };
 inline constexpr std::array<Role, 5> kRoles = {Role::kAdmin, Role::kSubmitter, Role::kObserver,
                                                Role::kWorker, Role::kJoiner};
@@ -23,20 +24,21 @@ inline constexpr std::array<Role, 5> kRoles = {Role::kAdmin, Role::kSubmitter, R
 std::string_view RoleWord(Role role);  // "admin"
 std::optional<Role> FindRole(std::string_view word);
 
-// Who calls, once that is known.
+// The caller, once identified.
 struct Caller {
   Role role = Role::kObserver;
   std::string name;   // of a person, or of the workers it speaks for
-  std::string token;  // its id; "": by a certificate
+  std::string token;  // the token's id; "": identified by a certificate
 };
 
-// The caller that a certificate with a URI dtrain://ROLE/NAME among its alternative names stands
-// for: the first of admin, submitter, observer, worker that it has. None without such a name, and
-// for a joiner: a certificate cannot be used up.
+// Returns the caller named by a URI dtrain://ROLE/NAME among a certificate's alternative names. The
+// first role of admin, submitter, observer, worker that has such a URI counts. Returns nullopt
+// without such a URI. Joiners get no certificates, since a certificate cannot be used up.
 std::optional<Caller> CallerOfCertificate(const std::vector<std::string>& alternative_names);
 
-// Letters, digits and . _ - @ : /, at most limits::kWhoBytes: what a list shows and a certificate
-// may have. A worker's may be "*", which is any worker.
+// Checks that a list can show the name and a certificate can hold it: letters, digits and . _ - @ :
+// /, at most limits::kWhoBytes. The name of a worker's token may be "*", which stands for any
+// worker.
 absl::Status CheckTokenName(Role role, std::string_view name);
 
 }  // namespace dt

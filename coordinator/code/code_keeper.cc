@@ -17,7 +17,7 @@ CodeKeeper::CodeKeeper(CodeStore store)
 
 void CodeKeeper::Run() {
   while (true) {
-    // The wait ends with work or with Stop; the minute only bounds it.
+    // Work or Stop ends the wait; the minute only bounds it.
     auto works = waiting_.Drain(1, absl::Now() + absl::Minutes(1));
     if (works.empty() && waiting_.Closed()) return;
     for (const Work& work : works) work();
@@ -96,7 +96,7 @@ void CodeKeeper::Forget(ExperimentId experiment) {
   Work drop = [this, digest] {
     if (!InUse(digest)) store_.Remove(digest).IgnoreError();
   };
-  // What stays where the queue is full goes when its room is wanted.
+  // If the queue is full, the code stays until MakeRoom needs its space.
   if (!waiting_.Post(std::move(drop), PostClass::kControl)) return;
 }
 

@@ -1,12 +1,12 @@
-// code_keeper.h: the thread that has the store of code, and who needs what of it.
+// code_keeper.h: the thread that owns the code store, and which experiment needs which code.
 //
-// Role:      hashing and syncing tens of MiB belongs neither on the core thread nor on gRPC's. What
-//            an experiment or a submission under way names is never dropped.
+// Role:      keeps hashing and syncing of tens of MiB off the core thread and gRPC's threads. Never
+//            drops code that an experiment or a submission in progress names.
 // Ownership: owns the store and the thread.
-// Threads:   every method from any thread; `done` runs on the thread this owns, or not at all where
-//            the method returned false.
-// Errors:    a method that returns false did nothing: too many calls wait, or it was stopped.
-// Bounds:    kCallsWaiting calls, each with one part at most.
+// Threads:   every method may be called from any thread. `done` runs on the thread that CodeKeeper
+//            owns, or never if the method returned false.
+// Errors:    a method that returns false did nothing: too many calls wait, or Stop was called.
+// Bounds:    kCallsWaiting calls, each with at most one part.
 // Tests:     tests/coordinator/code/code_keeper_test.cc
 #pragma once
 
@@ -31,7 +31,7 @@ namespace dt {
 
 class CodeKeeper {
  public:
-  // 32 MiB of parts: a gang of workers asks at once, and asks again where it is refused.
+  // 32 MiB of parts. The workers of a gang ask at the same time, and a refused worker asks again.
   static constexpr size_t kCallsWaiting = 32;
 
   static absl::StatusOr<std::unique_ptr<CodeKeeper>> Start(const std::string& folder);
@@ -40,22 +40,22 @@ class CodeKeeper {
   CodeKeeper& operator=(const CodeKeeper&) = delete;
 
   [[nodiscard]] bool Put(CodePart part, std::function<void(absl::StatusOr<bool>)> done);
-  // NotFound where no experiment names it.
+  // Calls `done` with NotFound if no experiment names the code.
   [[nodiscard]] bool Get(std::string digest, uint32_t part,
                          std::function<void(absl::StatusOr<CodePart>)> done);
-  // Keeps the code while a submission that names it is under way: until LetGo, once for each Hold
-  // that said OK. FailedPrecondition where it is not there.
+  // Keeps the code while a submission that names it is in progress. Each Hold that returned OK
+  // needs one LetGo. Calls `done` with FailedPrecondition if the code is missing.
   [[nodiscard]] bool Hold(std::string digest, std::function<void(absl::Status)> done);
   void LetGo(const std::string& digest);
 
-  // This experiment names it, from now until Forget.
+  // Keeps the code for this experiment until Forget.
   void Name(ExperimentId experiment, const std::string& digest);
-  // Drops the code, where nothing names it any more.
+  // Drops the code if nothing else names it.
   void Forget(ExperimentId experiment);
-  // Experiments whose code is not there. REQUIRES: before the first call of the above.
+  // Returns experiments whose code is missing. REQUIRES: before the first Put, Get, Hold or Forget.
   std::vector<ExperimentId> Missing() const;
 
-  // Does what was accepted and ends.
+  // Finishes the accepted work and ends the thread.
   void Stop();
 
  private:
@@ -64,10 +64,10 @@ class CodeKeeper {
   void Run();
   bool InUse(const std::string& digest) const;
 
-  CodeStore store_;  // the thread's own, once it runs
+  CodeStore store_;  // used by the thread alone once it runs
   mutable Mutex mutex_;
   std::map<ExperimentId, std::string> named_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, int> uses_ ABSL_GUARDED_BY(mutex_);  // experiments and holds
+  std::map<std::string, int> uses_ ABSL_GUARDED_BY(mutex_);  // counts experiments and holds
   Mailbox<Work> waiting_;
   std::thread thread_;
 };

@@ -1,4 +1,5 @@
-// code_store.cc: parts into a draft, a draft into a file of its digest.
+// code_store.cc: writes parts into a draft, and turns a complete draft into a file named by its
+// digest.
 #include "coordinator/code/code_store.h"
 
 #include <fcntl.h>
@@ -56,7 +57,7 @@ absl::Status CheckPart(const CodePart& part) {
   return absl::OkStatus();
 }
 
-// The bytes are those that the digest names, and packed code.
+// Checks that the bytes have this digest and are packed code.
 absl::Status CheckWhole(const std::string& digest, const std::string& bytes) {
   const std::string found = Sha256Hex(bytes);
   if (found != digest) {
@@ -123,12 +124,12 @@ absl::StatusOr<bool> CodeStore::Put(const CodePart& part, const CodeInUse& in_us
   return true;
 }
 
-// What a disk damaged since is sent again.
+// Removes code that the disk has damaged, so that the client sends it again.
 absl::StatusOr<bool> CodeStore::Verified(const std::string& digest) {
   const auto bytes = ReadFile(PathOf(digest), limits::kCodeBytes);
   if (bytes.ok() && CheckWhole(digest, *bytes).ok()) {
     kept_[digest].used = ++uses_;
-    utimensat(AT_FDCWD, PathOf(digest).c_str(), nullptr, 0);  // the order outlives a restart
+    utimensat(AT_FDCWD, PathOf(digest).c_str(), nullptr, 0);  // keeps the order over a restart
     return true;
   }
   DT_RETURN_IF_ERROR(Remove(digest));

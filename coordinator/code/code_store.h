@@ -1,16 +1,14 @@
-// code_store.h: packed code on disk, each under its digest.
+// code_store.h: packed code on disk, one file for each digest.
 //
-// Role:      takes code part by part, keeps it once its bytes are what the digest says, and gives
-//            it out part by part. A file each, beside the journal and not in it: the digest is the
-//            checksum of the whole, nothing of it ever changes, and a folder on its way in keeps no
-//            row of metrics waiting for its commit.
-// Threads:   one at a time; it reads, hashes and syncs files.
-// Errors:    InvalidArgument for parts that cannot be, ResourceExhausted where all that is kept is
-//            in use, NotFound, DataLoss for damaged bytes; IoError of the disk.
-// Invariant: a file that has a digest for its name was whole and synced when it got it. What was
-//            begun has another name, and is gone after a restart: the sender begins again.
-// Bounds:    limits::kCodeQuotaBytes, what was begun included; what was used longest ago goes
-//            first.
+// Role:      takes code part by part, keeps it once its bytes match the digest, and returns it part
+//            by part. Code is in files beside the journal, not in it: the digest is the checksum of
+//            the file, the file never changes, and an upload delays no commit of metric rows.
+// Threads:   one at a time; reads, hashes and syncs files.
+// Errors:    InvalidArgument for impossible parts, ResourceExhausted if all stored code is in use,
+//            NotFound, DataLoss for damaged bytes; IoError from the disk.
+// Invariant: a file gets its digest as its name only when it is complete and synced. A draft has
+//            another name and is removed at a restart; the sender begins again.
+// Bounds:    limits::kCodeQuotaBytes, drafts included; the least recently used code goes first.
 // Tests:     tests/coordinator/code/code_store_test.cc
 #pragma once
 
@@ -27,38 +25,38 @@
 
 namespace dt {
 
-// Where a state folder has it.
+// Returns the folder of packed code in a state folder.
 inline std::string CodeFolderOf(const std::string& state_folder) { return state_folder + "/code"; }
 
-// Whether an experiment, or a submission under way, names the code of this digest.
+// Returns whether an experiment, or a submission in progress, names the code with this digest.
 using CodeInUse = std::function<bool(const std::string& digest)>;
 
 struct CodePart {
   std::string digest;
-  uint32_t parts = 0;  // that there are; each has kCodePartBytes, the last one may have fewer
-  uint32_t part = 0;   // from 0
+  uint32_t parts = 0;  // the number of parts; each has kCodePartBytes, the last may have fewer
+  uint32_t part = 0;   // counted from 0
   std::string data;    // empty: asks whether the code is there
 };
 
 class CodeStore {
  public:
-  // Makes the folder. `quota` is kCodeQuotaBytes but in tests.
+  // Creates the folder. `quota` differs from kCodeQuotaBytes only in tests.
   static absl::StatusOr<CodeStore> Open(const std::string& folder,
                                         uint64_t quota = limits::kCodeQuotaBytes);
 
-  // True: the code is there, whole and durable. In any order, and as often as it likes.
+  // Returns true once the code is complete and durable. Parts may come in any order and repeatedly.
   absl::StatusOr<bool> Put(const CodePart& part, const CodeInUse& in_use);
   bool Has(const std::string& digest) const { return kept_.contains(digest); }
-  // `part` of the code, and how many there are.
+  // Returns `part` of the code, and the number of parts.
   absl::StatusOr<CodePart> Get(const std::string& digest, uint32_t part) const;
-  // Absent is fine.
+  // Succeeds if the code is absent.
   absl::Status Remove(const std::string& digest);
   uint64_t bytes() const { return bytes_; }
 
  private:
   struct Kept {
     uint64_t bytes = 0;
-    uint64_t used = 0;  // counts up
+    uint64_t used = 0;  // time of use, as a counter
   };
   struct Begun {
     std::vector<bool> there;  // by part
@@ -80,16 +78,16 @@ class CodeStore {
   uint64_t quota_;
   std::map<std::string, Kept> kept_;
   std::map<std::string, Begun> begun_;
-  uint64_t bytes_ = 0;  // of both; of what was begun, as many as its parts may have
+  uint64_t bytes_ = 0;  // stored code and drafts; a draft counts with the full size of its parts
   uint64_t uses_ = 0;
 };
 
 struct CodeReport {
   int64_t kept = 0;
   uint64_t bytes = 0;
-  std::vector<std::string> damaged;  // a sentence each
+  std::vector<std::string> damaged;  // one sentence for each
 };
-// Reads all that is kept in `folder`, and writes nothing. A folder that is not there keeps nothing.
+// Reads all code in `folder` and writes nothing. A missing folder counts as empty.
 CodeReport CheckCode(const std::string& folder);
 
 }  // namespace dt

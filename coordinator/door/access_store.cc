@@ -21,7 +21,8 @@ constexpr char kSchema[] =
     "CREATE TABLE IF NOT EXISTS tokens (id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, role TEXT "
     "NOT NULL, name TEXT NOT NULL, created_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL, "
     "created_by TEXT NOT NULL);"
-    // Apart from the tokens, so that a version that knows no joiners refuses theirs and goes on.
+    // Separate from tokens: an older version that does not know joiners refuses their tokens and
+    // keeps working.
     "CREATE TABLE IF NOT EXISTS joins (joiner TEXT PRIMARY KEY, token TEXT NOT NULL);"
     "CREATE TABLE IF NOT EXISTS audit (number INTEGER PRIMARY KEY, wall_ms INTEGER NOT NULL, who "
     "TEXT NOT NULL, role TEXT NOT NULL, method TEXT NOT NULL, subject TEXT NOT NULL, outcome TEXT "

@@ -1,8 +1,8 @@
-// access_store.h: tokens, as hashes, and the audit record, in access.db beside the journal, or in
-// the journal's PostgreSQL, so that whoever leads knows them.
+// access_store.h: tokens, as hashes, and the audit record. They are in access.db beside the
+// journal, or in the journal's PostgreSQL, so that every leader knows them.
 //
-// Role:    a database or a connection of its own: neither is a fact that the core decides by, and
-//          the journal's commits need not wait for them.
+// Role:    uses a database file or connection of its own. The core decides nothing by tokens or the
+//          audit record, so the journal's commits do not wait for them.
 // Threads: thread-compatible.
 // Errors:  those of sql.h, which name the database.
 // Tests:   tests/coordinator/door/door_test.cc
@@ -24,28 +24,29 @@ namespace v1 = ::dtrain::v1;
 
 struct StoredToken {
   v1::TokenSummary summary;
-  std::string hash;  // SHA-256 of the token, hex: it has 256 random bits, so that needs no salt
+  std::string hash;  // SHA-256 of the token, in hex; needs no salt, since a token has 256 random
+                     // bits
 };
 
-// Where a state folder keeps it.
+// Returns the path of the database in a state folder.
 std::string AccessPathOf(const std::string& state_dir);
 
 class AccessStore {
  public:
-  // Makes the file, for this user alone.
+  // Creates the file, readable by this user alone.
   static absl::StatusOr<AccessStore> Open(const std::string& state_dir);
-  // Makes its tables beside the journal's. `conninfo` is libpq's.
+  // Creates its tables beside the journal's. `conninfo` is a connection string of libpq.
   static absl::StatusOr<AccessStore> OpenPostgres(const std::string& conninfo);
 
   absl::StatusOr<std::vector<StoredToken>> Tokens();
-  // Durable once they return.
+  // Put, PutJoined, Remove and Append return once the change is durable.
   absl::Status Put(const StoredToken& token);
-  // And that the joiner's token of this id was used for it: both or neither.
+  // Stores the token and marks the token with id `joiner` as used for it, in one transaction.
   absl::Status PutJoined(const StoredToken& token, const std::string& joiner);
   absl::Status Remove(const std::string& id);
-  // In one transaction; what is more than limits::kAuditRows goes, the oldest first.
+  // Appends in one transaction. Drops the oldest rows beyond limits::kAuditRows.
   absl::Status Append(const std::vector<v1::AuditEntry>& entries);
-  // The newest, the oldest of them first.
+  // Returns the `newest` entries, oldest first.
   absl::StatusOr<std::vector<v1::AuditEntry>> Audit(uint32_t newest);
 
  private:

@@ -18,13 +18,13 @@
 namespace dt {
 namespace {
 
-constexpr size_t kIdDigits = 12;  // 48 bits of the hash: no two of ten thousand meet
+constexpr size_t kIdDigits = 12;  // 48 bits of the hash: ten thousand tokens do not collide
 constexpr char kHowToGetOne[] =
     "; an admin makes one with 'dtctl token create', and --token-file, DTRAIN_TOKEN_FILE or a "
     "context's token_file names the file that holds it";
 
-// The token of "Bearer TOKEN", or the password of "Basic base64(anybody:TOKEN)", which is what a
-// browser asks for; "" where it is neither.
+// Returns the token of "Bearer TOKEN", or the password of "Basic base64(anybody:TOKEN)", which
+// browsers send; "" if `authorization` is neither.
 std::string TokenOf(const std::string& authorization) {
   const size_t space = std::min(authorization.find(' '), authorization.size());
   const std::string scheme = authorization.substr(0, space);
@@ -47,7 +47,7 @@ bool IsSha256Hex(const std::string& text) {
   return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// The token that is asked for, without who made it and its id.
+// Returns the summary of the requested token, without its creator and its id.
 absl::StatusOr<v1::TokenSummary> AskedFor(const v1::CreateTokenRequest& request, int64_t now) {
   const std::optional<Role> role = FindRole(request.role());
   if (!role.has_value()) {
@@ -127,7 +127,7 @@ absl::Status Door::LeaveAdminToken() {
   return absl::OkStatus();
 }
 
-// A joiner's that was used goes on to be known: Join says for what.
+// A used joiner's token stays known, so that Join can answer what it was used for.
 bool Door::Holds(const StoredToken& token) const {
   const int64_t expires = token.summary.expires_wall_ms();
   if (!token.summary.used_for().empty()) return true;
@@ -210,7 +210,7 @@ void Door::Record(const Caller& caller, std::string_view method, std::string_vie
   Keep(std::move(entry));
 }
 
-// A minute's first refusals are kept, and how many more there were with the next minute's first.
+// Records the first refusals of each minute. The first entry of the next minute counts the others.
 void Door::RecordRefusal(v1::AuditEntry entry) {
   {
     MutexLock lock(&mutex_);
@@ -290,7 +290,8 @@ absl::Status Door::CheckOneMore() const {
                    " tokens, which is the limit; take some back with 'dtctl token revoke'"));
 }
 
-// Those that ran out unused, and those whose worker's token is gone: nobody comes back for them.
+// Drops joiners' tokens that expired unused, and those whose worker's token is gone: nobody uses
+// them again.
 absl::Status Door::ForgetJoiners() {
   std::vector<std::string> ids;
   {
@@ -324,7 +325,7 @@ absl::StatusOr<v1::JoinResponse> Door::Join(const v1::JoinRequest& request, cons
     const StoredToken& by = tokens_.at(found->second);
     const auto same = tokens_.find(token.hash);
     if (!by.summary.used_for().empty()) {
-      // Its answer was lost, or its worker died before it knew.
+      // The answer was lost, or the worker died before it received it.
       if (same != tokens_.end() && same->second.summary.id() == by.summary.used_for()) {
         *response.mutable_summary() = same->second.summary;
         return response;

@@ -24,7 +24,7 @@ std::string ValueText(const v1::Notice& notice) {
   return absl::StrFormat("%s %.6g", notice.metric(), notice.value());
 }
 
-// One line for people.
+// Returns one line for people to read.
 std::string Text(const v1::Notice& notice) {
   const std::string value = ValueText(notice);
   const std::string with_value = value.empty() ? "" : absl::StrCat(": ", value);
@@ -68,7 +68,7 @@ std::string LookOf(const v1::Notice& notice) {
              : absl::StrCat("dtctl explain ", TrialName(notice));
 }
 
-// Names come from people: what is no UTF-8 is replaced.
+// Names come from users; bytes that are not UTF-8 are replaced.
 std::string Dump(const ordered_json& body) {
   return body.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
@@ -107,8 +107,8 @@ bool WantsSlack(const v1::Notice& notice, const std::string& url) {
          (parsed->host == "hooks.slack.com" || parsed->host == "hooks.slack-gov.com");
 }
 
-// <!channel> and <http://a|b> mean something there; of what it does with fields that it does not
-// know its manual says nothing, so that there are none.
+// Escapes &, < and >: Slack gives <!channel> and <http://a|b> a meaning. The body has no other
+// fields, since Slack's manual does not say how it treats fields it does not know.
 std::string SlackBody(const v1::Notice& notice) {
   const std::string text = absl::StrCat(Text(notice), "\n", LookOf(notice));
   return Dump(

@@ -1,6 +1,6 @@
-// body.h: a notice as the JSON that receivers get (docs/notify.md), and as Slack takes it.
+// body.h: a notice as JSON for receivers (docs/notify.md), and in Slack's form.
 //
-// Role:  pure. Fields are added, never changed; what must change raises `version`.
+// Role:  pure. Fields are added, never changed; an incompatible change raises `version`.
 // Tests: tests/coordinator/notify/body_test.cc
 #pragma once
 
@@ -13,14 +13,15 @@ namespace dt {
 
 namespace v1 = ::dtrain::v1;
 
-// The same of every try: by it receivers know a repetition.
+// Returns the same id for each try, so that receivers recognise a repetition.
 std::string NoticeId(JournalId journal, const v1::Notice& notice);
 std::string NoticeBody(JournalId journal, const v1::Notice& notice);
 
-// Whether the receiver at `url` gets Slack's form: as it was asked for, else where the host is
-// Slack's.
+// Returns whether the receiver at `url` gets Slack's form: the requested form, else Slack's form if
+// the host is Slack's.
 bool WantsSlack(const v1::Notice& notice, const std::string& url);
-// That form: the line for people alone, in which nobody's name calls a channel or hides a link.
+// Returns Slack's form: only the line for people. No name in it can notify a channel or hide a
+// link.
 std::string SlackBody(const v1::Notice& notice);
 
 }  // namespace dt

@@ -1,10 +1,10 @@
-// outbox.h: what waits for which receiver, and when it is told.
+// outbox.h: the notices that wait for each receiver, and when each is sent.
 //
-// Role:      pure. A receiver is told one notice at a time, in their order; one that fails is left
-//            alone for longer each time, and keeps nobody else waiting.
+// Role:      pure. Each receiver gets one notice at a time, in order. The pause after a failure
+//            grows with each failure and delays no other receiver.
 // Threads:   thread-compatible.
-// Bounds:    how many wait is the core's business (limits::kNoticesWaiting); here, how many are
-//            told at once.
+// Bounds:    the core bounds how many notices wait (limits::kNoticesWaiting); this class bounds how
+//            many are sent at the same time.
 // Tests:     tests/coordinator/notify/outbox_test.cc
 #pragma once
 
@@ -27,27 +27,28 @@ struct Settled {
   v1::NoticeSettled::Outcome outcome = v1::NoticeSettled::OUTCOME_UNSPECIFIED;
 };
 
-// What a receiver made of a notice.
+// A receiver's answer to a notice.
 enum class Reception {
   kTaken,
-  kRefused,      // it never will
-  kUnavailable,  // perhaps later
+  kRefused,      // the receiver will never take it
+  kUnavailable,  // the receiver may take it later
 };
 
 class Outbox {
  public:
-  // `url` is where it goes. Times are steady.
+  // Adds a notice for `url`. All times here are steady.
   void Add(v1::Notice notice, const std::string& url, absl::Duration now);
 
   struct Post {
     std::string url;
     v1::Notice notice;
   };
-  // Those whose turn it is; each has to be finished before its receiver is told the next.
+  // Returns the notices that are due. Each needs a Finish before its receiver's next one is due.
   std::vector<Post> TakeDue(absl::Duration now);
-  // What came of the notice that was taken for `url`. Returns what need not be told any more.
+  // Takes the outcome of the notice that was sent to `url`. Returns the notices that need no
+  // further try.
   std::vector<Settled> Finish(const std::string& url, Reception reception, absl::Duration now);
-  // When TakeDue may have more without a Finish before; infinite: not before.
+  // Returns when TakeDue may return more without another Finish; infinite: only after a Finish.
   absl::Duration NextDue() const;
 
  private:
@@ -68,7 +69,7 @@ class Outbox {
   std::map<std::string, Receiver> receivers_;  // by address
   std::map<std::string, size_t> busy_;         // by origin
   size_t transfers_ = 0;
-  std::string last_;  // whose turn it was; those behind it go first
+  std::string last_;  // address of the last notice sent; the next search starts behind it
 };
 
 }  // namespace dt

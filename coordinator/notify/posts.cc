@@ -30,13 +30,13 @@ void Append(Headers& headers, const std::string& line) {
   headers.reset(longer);
 }
 
-// Counts what comes and keeps none of it; a transfer with more is cut off.
+// Counts the bytes of an answer and drops them. Cuts off a transfer with too many.
 size_t DropData(char*, size_t one, size_t count, void* user) {
   auto& bytes = *static_cast<size_t*>(user);
   bytes += one * count;
   return bytes > limits::kNotifyAnswerBytes ? CURL_WRITEFUNC_ERROR : one * count;
 }
-// For heads 0 is what cuts off.
+// A header callback cuts off by returning 0.
 size_t DropHead(char* data, size_t one, size_t count, void* user) {
   return DropData(data, one, count, user) == CURL_WRITEFUNC_ERROR ? 0 : one * count;
 }
@@ -49,7 +49,7 @@ constexpr long kHttpTooEarly = 425;   // NOLINT
 constexpr long kHttpTooMany = 429;    // NOLINT
 constexpr long kHttpFails = 500;      // NOLINT
 
-// The status alone counts: once it came, what follows may be cut off or too slow.
+// Decides by the status alone. After the status, the rest may be cut off or too slow.
 Reception ReceptionOf(long status) {  // NOLINT
   if (status >= kHttpOk && status < kHttpRedirects) return Reception::kTaken;
   const bool later = status < kHttpOk || status >= kHttpFails || status == kHttpTimeout ||
@@ -78,7 +78,7 @@ struct Posts::Transfer {
 struct Posts::Impl {
   std::unique_ptr<CURLM, MultiDeleter> multi;
   std::map<CURL*, std::unique_ptr<Transfer>> transfers;
-  std::vector<Ended> ended;  // that could not begin
+  std::vector<Ended> ended;  // posts that could not begin
 };
 
 absl::StatusOr<std::unique_ptr<Posts>> Posts::Make(const std::string& ca) {
@@ -111,17 +111,18 @@ void Posts::Begin(const std::string& url, const std::string& id, const std::stri
   if (!signature.empty()) {
     Append(transfer->headers, absl::StrCat("Dtrain-Signature: ", signature));
   }
-  Append(transfer->headers, "Expect:");  // the body is small, and need not be asked for
+  Append(transfer->headers, "Expect:");  // the body is small; sending it needs no permission first
   curl_easy_setopt(c, CURLOPT_URL, transfer->url.c_str());
   curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L);  // it would lead to hosts that nobody allowed
+  curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L);  // a redirection could lead to a host that is
+                                                    // not allowed
   curl_easy_setopt(c, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));  // NOLINT
   curl_easy_setopt(c, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));  // NOLINT
   curl_easy_setopt(c, CURLOPT_SSL_VERIFYPEER, 1L);
   curl_easy_setopt(c, CURLOPT_SSL_VERIFYHOST, 2L);
   if (!ca_.empty()) curl_easy_setopt(c, CURLOPT_CAINFO, ca_.c_str());
   curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-  // A name that is being looked up does not hold up the end of the program.
+  // A running name lookup does not delay the end of the program.
   curl_easy_setopt(c, CURLOPT_QUICK_EXIT, 1L);
   curl_easy_setopt(c, CURLOPT_TIMEOUT_MS,
                    static_cast<long>(absl::ToInt64Milliseconds(limits::kNotifyTimeout)));  // NOLINT

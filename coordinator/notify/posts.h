@@ -1,9 +1,9 @@
-// posts.h: HTTP POSTs under way, many on one thread.
+// posts.h: HTTP POSTs in progress, many on one thread.
 //
-// Role:      libcurl's multi interface with bounds: time, bytes of an answer, no redirections, TLS
-//            with a certificate that is verified.
-// Threads:   one at a time, Wake from any.
-// Errors:    a post that cannot begin ends as one that failed.
+// Role:      libcurl's multi interface with bounds on time and on the bytes of an answer, without
+//            redirections, and with TLS that verifies the certificate.
+// Threads:   one thread at a time; Wake from any thread.
+// Errors:    a post that cannot begin ends as a failed one.
 // Tests:     tests/coordinator/notify/sender_test.cc
 #pragma once
 
@@ -19,7 +19,7 @@ namespace dt {
 
 class Posts {
  public:
-  // `ca` is a PEM file of authorities; "": those of the system.
+  // `ca` is a PEM file of certificate authorities; "": the system's.
   static absl::StatusOr<std::unique_ptr<Posts>> Make(const std::string& ca);
   ~Posts();
   Posts(const Posts&) = delete;
@@ -28,14 +28,14 @@ class Posts {
   struct Ended {
     std::string url;
     Reception reception = Reception::kUnavailable;
-    std::string why;  // unless it was taken: "HTTP 500", "Connection refused"
+    std::string why;  // empty if the notice was taken; else "HTTP 500", "Connection refused"
   };
-  // `signature` of the body; "": it is not signed.
+  // `signature` signs the body; "": the body is not signed.
   void Begin(const std::string& url, const std::string& id, const std::string& signature,
              std::string body);
-  // Waits at most `patience` for something to happen; what has ended.
+  // Waits at most `patience` for an event. Returns the posts that have ended.
   std::vector<Ended> Wait(absl::Duration patience);
-  // Ends a Wait at once, or the next one.
+  // Ends the current Wait at once, or else the next one.
   void Wake();
 
  private:

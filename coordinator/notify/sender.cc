@@ -14,7 +14,7 @@
 namespace dt {
 namespace {
 
-// A full mailbox has room again within a drain.
+// A full mailbox has room again after one drain.
 constexpr absl::Duration kAskAgain = absl::Milliseconds(100);
 
 }  // namespace
@@ -78,7 +78,8 @@ void Sender::Run() {
   }
 }
 
-// Who was allowed at the submission may not be after a restart with other flags.
+// Checks the receivers again: a host that was allowed at the submission may not be allowed after a
+// restart with other flags.
 void Sender::Take(std::vector<v1::Notice> told) {
   for (v1::Notice& notice : told) {
     const bool own = notice.url().empty();
@@ -110,7 +111,7 @@ void Sender::Note(const Posts::Ended& ended) {
     if (bad_.erase(ended.url) > 0) spdlog::info("{} takes notices again", ShownUrl(ended.url));
     return;
   }
-  // So many at most: of those that are forgotten one line more is written.
+  // Bounds the map. Each receiver that is forgotten here may log one more line.
   if (bad_.size() >= limits::kNoticesWaiting) bad_.clear();
   std::string& why = bad_[ended.url];
   if (why == ended.why) return;
@@ -124,7 +125,7 @@ void Sender::Note(const Posts::Ended& ended) {
 
 absl::Duration Sender::Patience() const {
   if (!settled_.empty()) return kAskAgain;
-  // Rounded up, so that it does not wake before.
+  // Rounded up, so that the wait does not end too early.
   return outbox_.NextDue() - clock_.Now().steady + absl::Milliseconds(1);
 }
 

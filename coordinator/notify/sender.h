@@ -1,11 +1,12 @@
-// sender.h: the thread that tells receivers what was decided.
+// sender.h: the thread that sends notices of decisions to receivers.
 //
-// Role:      the shell around Outbox: takes notices that are durable, posts them, and says what
-//            came of each. A notice that was told and not yet settled when the process ended is
-//            told again after the next start: receivers know it by its id.
-// Threads:   Tell and Failing from any, never block. All else is on one thread of its own.
-// Errors:    a receiver's are its own; the log has them when they begin and when they end.
-// Bounds:    of what waits, the core's.
+// Role:      the shell around Outbox: takes durable notices, posts them, and reports the outcome of
+//            each. A notice that was not settled when the process ended is sent again after the
+//            next start; receivers recognise it by its id.
+// Threads:   Tell and Failing may be called from any thread and never block. The rest runs on one
+//            thread of its own.
+// Errors:    a receiver's errors affect only that receiver; the log shows their beginning and end.
+// Bounds:    the core bounds how many notices wait.
 // Tests:     tests/coordinator/notify/sender_test.cc
 #pragma once
 
@@ -29,26 +30,27 @@ namespace dt {
 
 struct SenderOptions {
   JournalId journal = 0;
-  Receivers receivers;      // whom experiments may have told
-  v1::Notify own_receiver;  // of the coordinator; no url: there is none
+  Receivers receivers;      // the hosts that experiments may notify
+  v1::Notify own_receiver;  // the coordinator's own receiver; no url: not set
   std::string ca;           // PEM file; "": the system's authorities
-  std::string key;          // notices are signed with it; "": not
+  std::string key;          // signs notices; "": notices are not signed
 };
 
 class Sender {
  public:
-  // `settle` says that a notice need not be told any more; false: not now, ask again.
+  // `settle` reports that a notice needs no further try. It returns false if it cannot take the
+  // report now; Sender then asks again.
   using Settle = std::function<bool(const Settled&)>;
   static absl::StatusOr<std::unique_ptr<Sender>> Start(SenderOptions options, const Clock& clock,
                                                        Settle settle);
-  // What is under way is cut off.
+  // Cuts off posts in progress.
   ~Sender();
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
 
   void Tell(const v1::Notice& notice);
 
-  // Receivers that do not take notices now, as they may be shown, and why.
+  // Receivers that do not take notices now, in a form that may be shown, and the reason.
   struct FailingReceiver {
     std::string receiver;
     std::string why;
@@ -71,11 +73,11 @@ class Sender {
   mutable Mutex mutex_;
   std::vector<v1::Notice> told_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::map<std::string, std::string> bad_ ABSL_GUARDED_BY(mutex_);  // receivers that fail, and why
+  std::map<std::string, std::string> bad_ ABSL_GUARDED_BY(mutex_);  // failing receivers and why
 
-  // The thread alone uses these.
+  // Only the thread uses these.
   Outbox outbox_;
-  std::vector<Settled> settled_;  // and not yet taken
+  std::vector<Settled> settled_;  // not yet taken by settle_
   std::thread thread_;            // last: it uses all of the above
 };
 

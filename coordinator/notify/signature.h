@@ -1,7 +1,7 @@
-// signature.h: by which a receiver knows that a notice is from its coordinator.
+// signature.h: the signature that proves to a receiver that its coordinator sent a notice.
 //
 // Role:   pure.
-// Source: RFC 2104 (HMAC) with SHA-256, by libcrypto; written as GitHub's webhooks write it.
+// Source: RFC 2104 (HMAC) with SHA-256, by libcrypto; in the format of GitHub's webhooks.
 // Tests:  tests/coordinator/notify/body_test.cc
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace dt {
 
-// "sha256=" and 64 hex digits in small letters; "" without a key.
+// Returns "sha256=" and 64 lowercase hex digits; "" without a key.
 std::string SignatureOf(const std::string& key, const std::string& body);
 
 }  // namespace dt
