@@ -1,4 +1,4 @@
-// address.h: how the programs' addresses are written: "host:port", "[v6]:port", "unix:/path"; several
+// address.h: the form of the programs' addresses: "host:port", "[v6]:port", "unix:/path"; several
 // with commas between them.
 //
 // Role:   one check for every flag that takes one, before gRPC sees it: gRPC takes a port of 70000
@@ -17,14 +17,15 @@
 namespace dt {
 
 enum class PortZero {
-  kRefused,  // an address to dial
-  kAllowed,  // an address to listen on: the system chooses
+  kRefused,  // the address is dialled
+  kAllowed,  // the address is listened on: the system chooses the port
 };
 absl::Status CheckAddress(std::string_view flag, std::string_view address, PortZero zero);
-// Without Unix sockets, for what speaks HTTP.
+// Checks an address of a protocol that has no Unix sockets: HTTP.
 absl::Status CheckHostAndPort(std::string_view flag, std::string_view address, PortZero zero);
 
-// One address, or several of coordinators that take turns, to be tried in this order.
+// Returns one address, or the addresses of several coordinators that take turns, in the order in
+// which to try them.
 absl::StatusOr<std::vector<std::string>> SplitAddresses(std::string_view flag,
                                                         std::string_view addresses);
 

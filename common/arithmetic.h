@@ -1,8 +1,8 @@
-// arithmetic.h: arithmetic on numbers that somebody else chose, which never overflows.
+// arithmetic.h: arithmetic on numbers from outside, which never overflows.
 //
-// Role:  pure. Where a sum, a product or a cast of what came from a client, a worker or a file may
-//        leave its type, it gives the nearest number that the type holds: a signed overflow and a
-//        cast out of range are undefined, and a division may trap.
+// Role:  pure. A sum, a product or a cast of a number from a client, a worker or a file may leave
+//        its type. Here it gives the nearest number that the type holds: signed overflow and a cast
+//        out of range are undefined, and a division may trap.
 // Tests: tests/common/arithmetic_test.cc
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace dt {
 
-// The product of numbers of at least 0, at most the largest int64_t.
+// Returns the product of numbers of at least 0, at most the largest int64_t.
 inline int64_t BoundedProduct(std::initializer_list<int64_t> factors) {
   int64_t product = 1;
   bool beyond = false;
@@ -24,12 +24,12 @@ inline int64_t BoundedProduct(std::initializer_list<int64_t> factors) {
   return beyond ? std::numeric_limits<int64_t>::max() : product;
 }
 
-// The integer part of `number`, or the nearest that the type holds; of NaN 0.
+// Returns the integer part of `number`, or the nearest value that the type holds; 0 for NaN.
 template <typename Integer>
 Integer BoundedInteger(double number) {
   using Limits = std::numeric_limits<Integer>;
   if (std::isnan(number)) return 0;
-  // The largest integer is rounded up as a double: it is out of range itself.
+  // As a double the largest integer is rounded up, so it is out of range itself.
   if (number >= static_cast<double>(Limits::max())) return Limits::max();
   if (number <= static_cast<double>(Limits::min())) return Limits::min();
   return static_cast<Integer>(number);

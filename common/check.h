@@ -13,7 +13,7 @@
     }                                                                                      \
   } while (false)
 
-// The same for something with ok() and ToString(), whose text says what went wrong.
+// The same for a type with ok() and ToString(), whose text gives the reason.
 #define DT_CHECK_OK(status)                                                  \
   do {                                                                       \
     if (const auto& dt_checked = (status); !dt_checked.ok()) [[unlikely]] {  \

@@ -1,5 +1,5 @@
-// collectives.h: the words for what ranks do together, and for the axes of ranks along which they
-// do it: in rows, metrics and reports.
+// collectives.h: the words for collective operations and for the axes of ranks that they run along,
+// as rows, metrics and reports use them.
 //
 // Role:   constants and pure functions.
 // Source: NVIDIA/nccl-tests, doc/PERFORMANCE.md (bus bandwidth).
@@ -19,12 +19,12 @@ inline constexpr std::array<std::string_view, 6> kCollectiveOps = {
 
 enum class Axis {
   kData,       // ranks that hold the same part of the model, each with its own share of the batch
-  kShard,      // of those, the ones that share one copy of the state
-  kReplicate,  // and the ones that hold the same share of different copies
-  kTensor,     // ranks that compute each layer together, each a part of it, of the same samples
-  kPipeline,   // ranks that compute one layer after another, each some of them, of the same samples
-  kEnds,       // of those, the first and the last
-  kWorld,      // all ranks of the attempt; nothing of a step goes along it
+  kShard,      // the data ranks that share one copy of the state
+  kReplicate,  // the data ranks that hold the same share of different copies
+  kTensor,     // ranks that compute each layer together, each a part of it, on the same samples
+  kPipeline,   // ranks that compute one layer after another, each some of them, on the same samples
+  kEnds,       // the first and the last rank of a pipeline
+  kWorld,      // all ranks of the attempt; no step communicates along it
 };
 inline constexpr std::array<std::string_view, 6> kTimedAxes = {"data",   "shard",    "replicate",
                                                                "tensor", "pipeline", "ends"};
@@ -41,8 +41,8 @@ constexpr bool IsTimedAxis(std::string_view word) {
   return std::find(kTimedAxes.begin(), kTimedAxes.end(), word) != kTimedAxes.end();
 }
 
-// What goes over the slowest link for each byte of the whole buffer, at best: by it the bandwidths
-// of different operations and numbers of ranks compare.
+// Returns the bytes over the slowest link for each byte of the full buffer, at best. Dividing by it
+// makes bandwidths of different operations and numbers of ranks comparable.
 constexpr double BusFactor(std::string_view op, double ranks) {
   if (op == WordOf(CollectiveOp::kAllReduce)) return 2 * (ranks - 1) / ranks;
   if (op == WordOf(CollectiveOp::kAllGather) || op == WordOf(CollectiveOp::kReduceScatter)) {

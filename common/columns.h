@@ -9,9 +9,9 @@
 
 namespace dt {
 
-// Columns that `text` takes on a terminal, wide East Asian characters counted twice.
+// Returns the columns that `text` takes on a terminal; wide East Asian characters count twice.
 int DisplayWidth(std::string_view text);
-// At most `width` columns; what is cut off is marked by an ellipsis.
+// Cuts `text` to at most `width` columns; an ellipsis marks the cut.
 std::string Truncate(std::string_view text, int width);
 
 }  // namespace dt

@@ -30,10 +30,10 @@ bool Write(const std::string& file, std::string_view text) {
          write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-// "0" is whoever writes it.
+// The kernel reads "0" as the process that writes it.
 bool Join(const std::string& group) { return Write(group + "/cgroup.procs", "0"); }
 
-// Where version 2 is mounted: behind " - " a line has the type.
+// Returns where version 2 is mounted; in a line of mountinfo the type follows " - ".
 std::optional<std::string> MountOfVersion2() {
   std::ifstream mounts("/proc/self/mountinfo");
   for (std::string line; std::getline(mounts, line);) {
@@ -62,7 +62,7 @@ std::optional<std::string> OwnControlGroup() {
   for (std::string line; std::getline(groups, line);) {
     if (!absl::StartsWith(line, "0::")) continue;
     const std::string path = line.substr(3);
-    // A container may have its own group alone mounted, and see the path that it has outside.
+    // A container may have only its own group mounted, and yet see the path that it has outside.
     for (std::string folder : {*mount + (path == "/" ? "" : path), *mount}) {
       if (IsWithin(folder)) return folder;
     }
@@ -70,8 +70,8 @@ std::optional<std::string> OwnControlGroup() {
   return std::nullopt;
 }
 
-// A group is named by the process that made it. rmdir refuses one that somebody is within: who was
-// just killed may need a moment, and the next call removes it.
+// A group is named after the process that made it. rmdir refuses a group with a process in it: a
+// killed process may need a moment, and the next call removes the group then.
 void EndAbandonedGroups(const std::string& own) {
   DIR* folder = opendir(own.c_str());
   if (folder == nullptr) return;
@@ -92,7 +92,7 @@ std::unique_ptr<ControlGroup> ControlGroup::MakeBelow(const std::string& own) {
   std::string folder = absl::StrCat(own, "/", kPrefix, getpid());
   if (mkdir(folder.c_str(), 0755) != 0) return nullptr;
   std::unique_ptr<ControlGroup> group(new ControlGroup(own, std::move(folder)));
-  // Kernels before 5.14 cannot kill a group, and some folders may be made and not entered.
+  // Kernels before 5.14 cannot kill a group; in some folders a group can be made but not entered.
   if (access((group->folder_ + "/cgroup.kill").c_str(), W_OK) != 0) return nullptr;
   { const Within within(group.get()); }
   return group->holds_us_ ? nullptr : std::move(group);

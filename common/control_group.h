@@ -1,12 +1,12 @@
-// control_group.h: a control group of the kernel around what this process starts, so that all of it
-// is killed at one instant, however fast it forks.
+// control_group.h: a control group of the kernel around the processes that this one starts, so that
+// all are killed at one instant, however fast they fork.
 //
-// Role:      beside descendants.h, which finds processes one by one and needs no right.
-//            A group needs version 2 and a folder that this process may write, as systemd gives
-//            with Delegate=yes and a container as root.
-// Ownership: the group's folder, which goes with it once nobody is within.
-// Threads:   one; the whole process is within while a Within lives.
-// Errors:    none: where the system refuses there is no group.
+// Role:      beside descendants.h, which finds processes one by one and needs no right. A group
+//            needs version 2 and a folder that this process may write, as systemd gives with
+//            Delegate=yes and a container as root.
+// Ownership: the group's folder, which is removed with it once it holds no process.
+// Threads:   one; all threads of the process are in the group while a Within lives.
+// Errors:    none: if the system refuses, there is no group.
 // Source:    the kernel's Documentation/admin-guide/cgroup-v2.rst.
 // Tests:     tests/common/control_group_test.cc
 #pragma once
@@ -17,26 +17,26 @@
 
 namespace dt {
 
-// The folder of this process's own group; nothing: none of version 2 is to be seen.
+// Returns the folder of this process's own group, or nothing if no group of version 2 is visible.
 std::optional<std::string> OwnControlGroup();
 
-// Kills what is within the groups below `own` whose makers are gone, and removes those that are
-// empty: of a program that outlived both its dtprogram and its dtworker.
+// Kills the processes in groups below `own` whose makers are gone, and removes the groups that are
+// empty. A program that outlived both its dtprogram and its dtworker leaves such a group.
 void EndAbandonedGroups(const std::string& own);
 
 class ControlGroup {
  public:
-  // A new one below `own`, named by this process; null where that is refused. Abandoned ones are
-  // ended before.
+  // Ends abandoned groups, then makes a new one below `own`, named after this process. Returns null
+  // where the system refuses.
   static std::unique_ptr<ControlGroup> MakeBelow(const std::string& own);
   ~ControlGroup();
   ControlGroup(const ControlGroup&) = delete;
   ControlGroup& operator=(const ControlGroup&) = delete;
 
-  // What this process starts meanwhile begins in the group.
+  // Puts this process into the group while it lives, so that what it starts begins there.
   class Within {
    public:
-    explicit Within(ControlGroup* group);  // null: nothing happens
+    explicit Within(ControlGroup* group);  // null: does nothing
     ~Within();
     Within(const Within&) = delete;
     Within& operator=(const Within&) = delete;
@@ -45,8 +45,8 @@ class ControlGroup {
     ControlGroup* const group_;
   };
 
-  // SIGKILL to all within, and to who joins meanwhile. Returns how many were seen there. Reaping
-  // is left to their parents.
+  // Sends SIGKILL to all processes in the group, and to those that join meanwhile. Returns how many
+  // it saw. Their parents have to reap them.
   int Kill();
 
  private:

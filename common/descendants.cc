@@ -1,4 +1,4 @@
-// descendants.cc: /proc says who is whose child.
+// descendants.cc: reads parents and children from /proc.
 #include "common/descendants.h"
 
 #include <dirent.h>
@@ -24,14 +24,14 @@
 namespace dt {
 namespace {
 
-// Between two looks while killed processes end: they take microseconds as a rule.
+// Pause between two looks while killed processes end, which usually takes them microseconds.
 constexpr int kLookAgainMs = 2;
 
-// The parent of a process that has not ended.
+// Returns the parent of a process that has not ended.
 std::optional<pid_t> ParentOf(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   const std::string text((std::istreambuf_iterator<char>(file)), {});
-  // The name is in brackets, and may have brackets and blanks itself.
+  // The name is in brackets, and may itself contain brackets and blanks.
   const size_t after_name = text.rfind(')');
   if (after_name == std::string::npos) return std::nullopt;
   char state = 0;
@@ -56,7 +56,7 @@ std::vector<pid_t> Descendants() {
     closedir(folder);
   }
   std::vector<pid_t> found;
-  std::set<pid_t> seen = {getpid()};  // numbers are used again while this looks
+  std::set<pid_t> seen = {getpid()};  // process numbers may be reused while this looks
   std::vector<pid_t> parents = {getpid()};
   while (!parents.empty()) {
     const auto [first, last] = children.equal_range(parents.back());
@@ -79,7 +79,7 @@ int EndDescendants(absl::Duration patience) {
     do {
       reaped = waitpid(-1, nullptr, WNOHANG);
     } while (reaped > 0 || (reaped < 0 && errno == EINTR));
-    if (reaped < 0) return static_cast<int>(killed.size());  // ECHILD: nobody is below us
+    if (reaped < 0) return static_cast<int>(killed.size());  // ECHILD: no process is below this one
     for (const pid_t pid : Descendants()) {
       if (kill(pid, SIGKILL) == 0) killed.insert(pid);
     }

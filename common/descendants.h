@@ -1,10 +1,10 @@
-// descendants.h: the processes that this one's children left behind, found and ended.
+// descendants.h: finds and ends the processes that this one's children left behind.
 //
-// Role:    a daemon leaves the process group and the session of what started it. Where this
-//          process adopts orphans, the daemon becomes its child once its parent has died, so that
-//          nothing that began below is out of reach.
-// Threads: one, which waits for no child while it is in here.
-// Bounds:  EndDescendants returns at its deadline, whatever is left.
+// Role:    a daemon leaves the process group and the session of its starter. Where this process
+//          adopts orphans, the daemon becomes its child once its parent has died, so no process
+//          that began below is out of reach.
+// Threads: one, which must not wait for a child elsewhere meanwhile.
+// Bounds:  EndDescendants returns at its deadline, even if processes are left.
 // Source:  prctl(2), PR_SET_CHILD_SUBREAPER; proc(5).
 // Tests:   tests/common/descendants_test.cc
 #pragma once
@@ -17,12 +17,12 @@
 
 namespace dt {
 
-// From now on orphans below this process become its children, and it has to reap them.
+// Makes this process adopt orphans below it; from now on it has to reap them.
 void AdoptOrphans();
-// Every living process below this one: children, theirs, and so on.
+// Returns every living process below this one: children, their children, and so on.
 std::vector<pid_t> Descendants();
-// SIGKILL to every descendant, and reaps those that are children, until none is left. Returns how
-// many had to be killed. Nobody else may be waiting for a child of this process.
+// Sends SIGKILL to every descendant and reaps its children, until none is left. Returns how many it
+// had to kill. No other thread may wait for a child of this process meanwhile.
 int EndDescendants(absl::Duration patience);
 
 }  // namespace dt

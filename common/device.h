@@ -14,7 +14,7 @@ inline constexpr size_t kDeviceKinds = kDevices.size();
 constexpr std::string_view Name(DeviceKind device) {
   return device == DeviceKind::kCuda ? "cuda" : "cpu";
 }
-// REQUIRES: a word that was checked; anything but "cuda" is "cpu".
+// REQUIRES: a checked word; anything but "cuda" is "cpu".
 constexpr DeviceKind DeviceKindOf(std::string_view word) {
   return word == "cuda" ? DeviceKind::kCuda : DeviceKind::kCpu;
 }

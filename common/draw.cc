@@ -2,7 +2,7 @@
 
 namespace dt {
 uint64_t DrawBits(std::initializer_list<uint64_t> key) {
-  uint64_t hash = 0x243F6A8885A308D3u;  // of pi, so that an empty key is no special one
+  uint64_t hash = 0x243F6A8885A308D3u;  // digits of pi, so that an empty key is no special one
   for (const uint64_t part : key) hash = SplitMix64(hash ^ part);
   return hash;
 }

@@ -32,7 +32,7 @@ absl::Status SystemError(std::string_view what, const std::string& path) {
 }
 
 absl::Status FlushStandardOutput() {
-  // An earlier failure's reason is still there when this follows at once.
+  // When this call follows a failure at once, errno still holds the reason of that failure.
   if (std::ferror(stdout) == 0) errno = 0;
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) {
@@ -49,8 +49,8 @@ absl::StatusOr<InputFile> InputFile::Open(const std::string& path) {
   file.fd_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
   if (!file.fd_.valid() || ::fstat(file.fd_.get(), &status) != 0) {
-    // What is not there, or is no file, is the fault of the data. Anything else, such as a stale
-    // handle of a network file system, says nothing about it.
+    // A path that is absent, or no file, is the fault of the data. Any other error, such as a stale
+    // handle of a network file system, tells nothing about the data.
     const bool absent =
         errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENAMETOOLONG;
     const absl::Status error = SystemError("open", path);
@@ -165,7 +165,7 @@ absl::Status MakeFolders(const std::string& path) {
 absl::Status SyncFolder(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid()) return SystemError("open folder", path);
-  // EINVAL: a file system without folder sync; its renames are then as durable as they get.
+  // EINVAL: a file system that cannot sync folders; its renames are as durable as they get.
   if (::fsync(fd.get()) != 0 && errno != EINVAL) return SystemError("sync folder", path);
   return absl::OkStatus();
 }

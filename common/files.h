@@ -1,5 +1,5 @@
-// files.h: the few file operations that must be done right: reads that say what is missing, and
-// writes that are either whole on disk or not there.
+// files.h: the few file operations that must be done right: reads that name what is missing, and
+// writes that are complete on disk or absent.
 //
 // Role:    files and folders over POSIX alone, for every room that keeps some.
 // Threads: thread-compatible; reads of one InputFile may run on several threads.
@@ -18,15 +18,15 @@
 
 namespace dt {
 
-// "cannot WHAT PATH: reason", from errno.
+// Returns "cannot WHAT PATH: reason", with the reason from errno.
 absl::Status SystemError(std::string_view what, const std::string& path);
 
-// What was printed with <cstdio> or <iostream> is out. A program asks before it says that it
-// succeeded. Errors: IoError, of this or any earlier write.
+// Flushes all output of <cstdio> and <iostream>. A program calls it before it reports success.
+// Errors: IoError, of this or any earlier write.
 absl::Status FlushStandardOutput();
 
-// A file opened for reading at known offsets. Reads, not a mapping: a file that shrinks or a disk
-// that fails is an error here, and would be a SIGBUS there.
+// A file opened for reading at known offsets. It reads and does not map: when a file shrinks or a
+// disk fails, a read gives an error, where a mapping would raise SIGBUS.
 class InputFile {
  public:
   // Errors: DataError when absent, not a regular file or not readable.
@@ -35,7 +35,7 @@ class InputFile {
   const std::string& path() const { return path_; }
   uint64_t bytes() const { return bytes_; }
   int64_t modified_ns() const { return modified_ns_; }  // since 1970
-  // Reads exactly `bytes` at `offset`. Errors: DataError when the file ends before.
+  // Reads exactly `bytes` at `offset`. Errors: DataError when the file ends earlier.
   absl::Status ReadAt(uint64_t offset, void* into, size_t bytes) const;
 
  private:
@@ -45,23 +45,23 @@ class InputFile {
   int64_t modified_ns_ = 0;
 };
 
-// The whole file. Errors: DataError when it is larger than `bytes_max`.
+// Reads all of a file. Errors: DataError when it is larger than `bytes_max`.
 absl::StatusOr<std::string> ReadFile(const std::string& path, uint64_t bytes_max);
 
-// A file written from start to end, then synced to disk. Nothing here renames.
+// A file written from start to end, then synced to disk. The class renames nothing.
 class OutputFile {
  public:
-  // Creates it or empties what is there.
+  // Creates the file, or empties an existing one.
   static absl::StatusOr<OutputFile> Create(const std::string& path);
-  // Goes on behind the first `bytes` of a file; what it has beyond them is dropped.
-  // Errors: DataError when it is absent or shorter.
+  // Opens a file to append after its first `bytes`; anything beyond them is dropped. Errors:
+  // DataError when the file is absent or shorter.
   static absl::StatusOr<OutputFile> Reopen(const std::string& path, uint64_t bytes);
 
   absl::Status Append(const void* data, size_t bytes);
-  // Writes over bytes already appended.
+  // Overwrites bytes that were already appended.
   absl::Status WriteAt(uint64_t offset, const void* data, size_t bytes);
   absl::Status Sync();
-  // Flushes to disk and closes. Only after this may the file be renamed into its place.
+  // Flushes to disk and closes. Only after this may the file be renamed to its final name.
   absl::Status SyncAndClose();
   uint64_t bytes() const { return bytes_; }
 
@@ -73,12 +73,12 @@ class OutputFile {
 
 // Creates `path` and its missing parents.
 absl::Status MakeFolders(const std::string& path);
-// Makes entries created, renamed or removed in this folder survive a power loss.
+// Makes sure that entries created, renamed or removed in this folder survive a power loss.
 absl::Status SyncFolder(const std::string& path);
 absl::Status Rename(const std::string& from, const std::string& to);
-// Removes a file or a whole folder; absent is fine.
+// Removes a file, or a folder with all in it; an absent one is no error.
 absl::Status RemoveAll(const std::string& path);
-// Writes `PATH.tmp`, syncs, renames: readers see the old content or the new.
+// Writes `PATH.tmp`, syncs, renames: readers see either the old content or the new.
 absl::Status WriteFileAtomically(const std::string& path, std::string_view content);
 
 }  // namespace dt

@@ -1,4 +1,4 @@
-// free_name.h: names of a person's beside ours, so that none stands twice: labels, columns.
+// free_name.h: keeps names that people choose apart from ours, for labels and columns.
 //
 // Role:  pure.
 // Tests: tests/common/free_name_test.cc
@@ -13,16 +13,16 @@
 namespace dt {
 
 // Returns `name` with `prefix` in front as often as it takes to differ from all of `taken`, and
-// adds the result to these. So the same names in the same order give the same results.
+// adds the result to them. So the same names in the same order give the same results.
 inline std::string TakeFreeName(std::string name, std::string_view prefix,
                                 std::set<std::string>& taken) {
   while (!taken.insert(name).second) name = absl::StrCat(std::string(prefix), name);
   return name;
 }
 
-// Stands before the column of a parameter whose path is a column of ours.
+// Prefix of the column of a parameter whose path is the name of one of our columns.
 inline constexpr char kParameterColumn[] = "parameters.";
-// The same for a metric that a program named.
+// The same for a metric named by a program.
 inline constexpr char kMetricColumn[] = "metric.";
 
 }  // namespace dt

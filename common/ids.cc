@@ -64,7 +64,7 @@ absl::StatusOr<Selector> ParseSelector(std::string_view text) {
     good = good && ParseWhole(text.substr(slash + 1), selector.trial);
   }
   if (!good) {
-    // As attempts are printed; commands take the trial.
+    // The text is an attempt as it is printed; commands take the trial.
     const std::string_view trial = text.substr(0, text.find('#'));
     if (trial.size() < text.size() && slash < trial.size() && ParseSelector(trial).ok()) {
       return absl::InvalidArgumentError(

@@ -33,7 +33,7 @@ struct AttemptId {
   auto operator<=>(const AttemptId&) const = default;
 };
 
-// 128 random bits made with an attempt: the fence every effect of it must carry.
+// 128 random bits made with an attempt: the fence that every effect of the attempt must carry.
 struct AttemptToken {
   std::array<uint8_t, 16> bytes{};
   auto operator<=>(const AttemptToken&) const = default;
@@ -51,13 +51,13 @@ struct AttemptToken {
 std::string ToString(TrialId id);           // "12/3"
 std::string ToString(const AttemptId& id);  // "12/3#2"
 
-// What a person may write where an experiment or a trial is meant.
+// A person's way to name an experiment or a trial.
 struct Selector {
   bool last = false;            // "last", "last/3"
   ExperimentId experiment = 0;  // set unless last
-  uint32_t trial = 0;           // 0: the whole experiment
+  uint32_t trial = 0;           // 0: the experiment
 };
-// Errors: InvalidArgument naming what was written and the accepted forms.
+// Errors: InvalidArgument naming the text and the accepted forms.
 absl::StatusOr<Selector> ParseSelector(std::string_view text);
 
 }  // namespace dt

@@ -1,7 +1,7 @@
-// json_depth.h: whether a text of JSON nests too deep to be handled, found before it is read.
+// json_depth.h: detects JSON that nests too deep, before it is parsed.
 //
-// Role:  pure. nlohmann's reader needs no stack for depth, but copying and writing what it read
-//        recurse: a message that is all brackets would end the process that takes it.
+// Role:  pure. nlohmann's parser needs no stack for depth, but copying and writing its result
+//        recurse: a message of nothing but brackets would crash the process that takes it.
 // Tests: tests/worker/agent/convert_test.cc, tests/coordinator/api/acts_test.cc
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace dt {
 
-// Many times what a specification or a body has, and some KiB of stack.
+// Many times the depth of a specification or a request body; costs some KiB of stack.
 inline constexpr size_t kJsonDepthMax = 64;
 
 inline bool NestsTooDeep(std::string_view json) {
@@ -19,7 +19,7 @@ inline bool NestsTooDeep(std::string_view json) {
   for (size_t i = 0; i < json.size(); ++i) {
     const char c = json[i];
     if (in_text) {
-      if (c == '\\') ++i;  // what it escapes ends no text
+      if (c == '\\') ++i;  // an escaped character ends no string
       if (c == '"') in_text = false;
     } else if (c == '"') {
       in_text = true;

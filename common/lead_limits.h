@@ -7,30 +7,29 @@
 
 namespace dt::limits {
 
-// A leader says that it lives so often: a statement that reads one row.
+// How often a leader states that it lives: a statement that reads one row.
 inline constexpr absl::Duration kLeaderBeat = absl::Seconds(1);
-// A leader's connection through which nothing came for so long is ended: five beats, so that no
-// hiccup of a busy machine costs a leader its place, and half of the ten seconds in which another
-// serves.
+// Silence after which a leader's connection is ended: five beats, so that no hiccup of a busy
+// machine costs a leader its place, and half of the ten seconds within which another serves.
 inline constexpr absl::Duration kLeaderSilence = absl::Seconds(5);
-// A leader that has heard nothing of its database for so long says that it is not ready, and gives
-// no answer before it has heard again: another may lead from kLeaderSilence on. Counted from when a
-// statement was sent that was answered, which is before the server counts from; the second between
-// the two is for an answer on its way and for who looks at readiness.
+// Silence of its database after which a leader reports that it is not ready, and gives no answer
+// before it hears from it again: from kLeaderSilence on another may lead. It counts from when an
+// answered statement was sent, which is before the server begins to count. The second between the
+// two bounds is for an answer on its way and for the readiness check.
 inline constexpr absl::Duration kLeadDoubt = absl::Seconds(4);
-// A standby looks so often: what a leader's death costs at most, beside reading the journal.
+// How often a standby looks: the most that a leader's death costs, besides reading the journal.
 inline constexpr absl::Duration kStandbyLook = absl::Milliseconds(250);
-// A file with a connection string: the longest that libpq's words make sense in, and then some.
+// A file with a connection string: longer than any sensible set of libpq's options.
 inline constexpr size_t kConnectionFileBytes = 4096;
 
 // Addresses of coordinators in one flag: a leader, its standby, and some to move to.
 inline constexpr size_t kCoordinatorAddresses = 8;
-// With several addresses a worker that found none of them serving rests no longer than this before
-// the next round: a lease of ten seconds begins when a standby takes over, and a round may hold one
-// host that is gone without a word, which costs five.
+// With several addresses, a worker that found none of them serving waits no longer than this before
+// the next round. A standby takes over within a lease of ten seconds, and a round may include one
+// dead host, which costs five.
 inline constexpr absl::Duration kReconnectMaxOfSeveral = absl::Seconds(2);
-// A call to several addresses, one of which said that it is a standby, goes round until one of them
-// leads, for as long as that takes with some seconds to read the journal.
+// A call to several addresses, one of which answered that it is a standby, tries them in turn until
+// one leads: as long as a takeover lasts, with some seconds to read the journal.
 inline constexpr absl::Duration kTakeoverPatience = absl::Seconds(15);
 inline constexpr absl::Duration kTakeoverPoll = absl::Milliseconds(250);
 

@@ -8,7 +8,7 @@ namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// Whether it is "path/name.ext:12", of a file of C, C++ or CUDA.
+// Returns whether `text` is "path/name.ext:12", of a file of C, C++ or CUDA.
 bool IsPlace(std::string_view text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon + 1 == text.size()) return false;
@@ -22,7 +22,7 @@ bool IsPlace(std::string_view text) {
   return false;
 }
 
-// "10 min", "90 s", "250 ms".
+// Returns "10 min", "90 s" or "250 ms".
 std::string TimeText(uint64_t ms) {
   if (ms >= 60'000 && ms % 60'000 == 0) return std::to_string(ms / 60'000) + " min";
   if (ms >= 1000 && ms % 1000 == 0) return std::to_string(ms / 1000) + " s";

@@ -1,8 +1,8 @@
 // mailbox.h: a bounded queue from many threads to one.
 //
-// Order:   each class keeps its own order. A drain takes control posts first, up to half of what it
-//          takes while bulk waits: a person's call does not stand behind a thousand reports, and a
-//          flood of calls does not hold up heartbeats.
+// Order:   each class keeps its own order. A drain takes control posts first; while bulk posts
+//          wait, at most half of the drain is control. So a person's call does not wait behind a
+//          thousand reports, and a flood of calls does not hold up heartbeats.
 // Threads: thread-safe. One consumer. The only mutex between RPC threads and the core.
 // Errors:  Post returns false when the share for its class is full or the mailbox is closed; the
 //          caller still owns the value then.
@@ -27,10 +27,10 @@ enum class PostClass { kBulk, kControl };
 template <typename T>
 class Mailbox {
  public:
-  // `reserved` of `capacity` places are kept for PostClass::kControl.
+  // Keeps `reserved` of `capacity` places for PostClass::kControl.
   Mailbox(size_t capacity, size_t reserved) : capacity_(capacity), reserved_(reserved) {}
 
-  // Returns false, leaving `value` untouched, when full for this class or closed.
+  // Returns false and leaves `value` untouched if the mailbox is closed or full for this class.
   [[nodiscard]] bool Post(T&& value, PostClass post_class) {
     MutexLock lock(&mutex_);
     const size_t limit = post_class == PostClass::kControl ? capacity_ : capacity_ - reserved_;
@@ -40,9 +40,9 @@ class Mailbox {
     return true;
   }
 
-  // Waits until something is there, `deadline` passes or the mailbox is closed; takes at most
-  // `max`. What is left until the deadline is measured once: a wall clock that is set meanwhile
-  // neither stretches nor cuts the wait.
+  // Blocks until a post is there, `deadline` passes or the mailbox is closed; takes at most `max`.
+  // The time left until the deadline is measured once, so setting the wall clock meanwhile neither
+  // stretches nor cuts the wait.
   std::vector<T> Drain(size_t max, absl::Time deadline) {
     const absl::Duration end = SystemClock().Now().steady + (deadline - absl::Now());
     MutexLock lock(&mutex_);
@@ -59,7 +59,7 @@ class Mailbox {
     return taken;
   }
 
-  // Later posts fail; what is queued can still be drained.
+  // Makes later posts fail; queued ones can still be drained.
   void Close() {
     MutexLock lock(&mutex_);
     closed_ = true;
@@ -78,7 +78,7 @@ class Mailbox {
   bool Ready() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return closed_ || !control_.empty() || !bulk_.empty();
   }
-  // Moves the oldest of `from` until `taken` has `most`.
+  // Moves the oldest entries of `from` until `taken` has `most`.
   static void Take(std::deque<T>& from, size_t most, std::vector<T>& taken) {
     while (!from.empty() && taken.size() < most) {
       taken.push_back(std::move(from.front()));

@@ -1,13 +1,14 @@
-// may_go_on.h: how a caller ends work that grows with what somebody sent.
+// may_go_on.h: lets a caller end work that grows with its input.
 //
-// Role:  pure code asks between the parts of its work; whoever calls it has the clock.
+// Role:  pure code asks it between the parts of its work; the caller has the clock.
 #pragma once
 
 #include <functional>
 
 namespace dt {
 
-// Whether the work may go on: not behind its caller's deadline, say. Empty: it may.
+// Returns whether the work may go on, for example because its caller's deadline has not passed. An
+// empty function means yes.
 using MayGoOn = std::function<bool()>;
 
 inline bool GoesOn(const MayGoOn& may_go_on) { return !may_go_on || may_go_on(); }

@@ -1,4 +1,4 @@
-// metric_name.h: what a parameter and a metric of a program may be called.
+// metric_name.h: the names that a program's parameters and metrics may have.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 
 namespace dt {
 
-// A parameter: a letter or _, then letters, digits and _ . - and /, which its user refuses.
+// Accepts a parameter's name: a letter or _, then letters, digits and _ . - and /. Names with / are
+// refused by the caller.
 inline bool IsPlainName(std::string_view text, size_t bytes_max) {
   if (text.empty() || text.size() > bytes_max) return false;
   const auto letter = [](char c) {
@@ -19,8 +20,8 @@ inline bool IsPlainName(std::string_view text, size_t bytes_max) {
          });
 }
 
-// What people call metrics in W&B and in other tools: "val/AR@100", "top-5 acc (%)", "loss[0]".
-// Left out are the marks by which lists, texts, shells and markup are told apart.
+// Accepts the names of metrics in W&B and other tools: "val/AR@100", "top-5 acc (%)", "loss[0]".
+// Excludes the characters that delimit lists, strings, shell words and markup.
 inline bool IsMetricName(std::string_view text) {
   constexpr std::string_view kMarks = "_-./@:%+=#()[]^*!?~ ";
   if (text.empty() || text.size() > limits::kMetricNameBytes) return false;

@@ -1,4 +1,4 @@
-// mutant.h: faults planted in the code, to see that the simulator finds each of them.
+// mutant.h: faults planted in the code, to prove that the simulator finds each of them.
 //
 // Role:    `if (Mutated(Mutant::kX))` is where a fault of that kind would be. Builds with tests
 //          define DTRAIN_MUTANTS and choose one at run time; in all others the condition is
@@ -16,71 +16,71 @@ namespace dt {
 enum class Mutant {
   kNone,
   // The coordinator's core.
-  kRowsOfOldAttempts,   // rows of an attempt that another has followed are stored
-  kRowsBeforeRunning,   // so are those of one that never trained
-  kItemsTakenTwice,     // what is sent again is taken again
+  kRowsOfOldAttempts,   // rows of an attempt that has a successor are stored
+  kRowsBeforeRunning,   // rows of an attempt that never trained are stored
+  kItemsTakenTwice,     // an item that is sent again is taken again
   kAcksForgotten,       // acknowledgements are not stored
-  kAcksAhead,           // an item is acknowledged before it came
+  kAcksAhead,           // an item is acknowledged before it arrived
   kBusySlotIsFree,      // a slot with an attempt is given to another
   kShortGang,           // a gang begins with one member less
   kLeaseForEver,        // silence never ends a lease
   kHangUnseen,          // an overdue attempt is not ended
-  kRetryForgotten,      // a trial that is to go on is not queued again
-  kTriesUncounted,      // retries.max bounds nothing
-  kRecordDropped,       // an evaluation is applied and not journalled
+  kRetryForgotten,      // a trial that has to go on is not queued again
+  kTriesUncounted,      // retries.max has no effect
+  kRecordDropped,       // an evaluation is applied but not journalled
   kAbandonForgotten,    // members of an ended attempt are not told to leave
-  kCancelUnsent,        // nobody tells the gang of a cancel
+  kCancelUnsent,        // the gang is not told of a cancel
   kPlacedTwice,         // a placed trial stays in its queue
   kAnyRankFinishes,     // a rank other than 0 finishes the attempt
-  kSnapshotWithoutEnd,  // a snapshot leaves out why an attempt ended
+  kSnapshotWithoutEnd,  // a snapshot omits why an attempt ended
   // Searches.
-  kRungEnteredTwice,   // an attempt that comes to a rung again is entered again
-  kRungLetsOneMoreGo,  // of those that came to a rung one more goes on
-  kBoundRoundedUp,     // so do ⌈n/eta⌉ of n, rather than ⌊n/eta⌋
-  kBehindGoesOn,       // who fell behind at a rung trains on
+  kRungEnteredTwice,   // an attempt that reaches a rung again is entered again
+  kRungLetsOneMoreGo,  // one more trial than allowed goes on from a rung
+  kBoundRoundedUp,     // ⌈n/eta⌉ of n trials go on, rather than ⌊n/eta⌋
+  kBehindGoesOn,       // a trial that fell behind at a rung trains on
   kPatienceTooShort,   // a trial ends one validation early
-  kNanIsBest,          // what is not a number is better than anything
+  kNanIsBest,          // NaN is better than any number
   kCostFromLiveState,  // a rung compares the newest training loss
-  kMaximizeForgotten,  // less is better, whatever the file says
-  kProposesBlindly,    // a proposal does not know of those before it
-  kLiarLeftOut,        // a proposal does not take trials that run for bad ones
+  kMaximizeForgotten,  // less is better, even if the file says maximize
+  kProposesBlindly,    // a proposal does not know of earlier proposals
+  kLiarLeftOut,        // a proposal does not count running trials as bad ones
   kProposedEarly,      // a trial is proposed before it has slots
   kOpenCounted,        // trials without a result count as ended
-  kKeyWithoutRedraw,   // a draw that was turned down is drawn again
-  kHistoryByArrival,   // a result counts as it arrives, though another attempt has followed
+  kKeyWithoutRedraw,   // a rejected draw is drawn again with the same key
+  kHistoryByArrival,   // a result counts when it arrives, even if a newer attempt exists
   kTicketKept,         // a search that has ended keeps its place in the queue
-  kTakesFromTheWorst,  // a member takes over from the worst
+  kTakesFromTheWorst,  // a member copies from the worst
   kKeyWithoutMember,   // all members of a share draw the same
-  kTakesNoValues,      // a member takes weights over, and keeps its values
-  // What people change.
-  kStopCharged,    // a stop that was asked for counts as a retry
+  kTakesNoValues,      // a member copies weights and keeps its values
+  // Changes by people.
+  kStopCharged,    // a requested stop counts as a retry
   kStopForgotten,  // a start forgets which gangs were asked to save
-  kPausedStarts,   // a paused experiment goes on starting trials
-  // Workers that are to be left alone.
-  kQuarantineByLosses,  // a worker is quarantined for being lost, as for crashes
-  kDrainForgotten,      // a start forgets who was drained
+  kPausedStarts,   // a paused experiment still starts trials
+  // Drained and quarantined workers.
+  kQuarantineByLosses,  // losses put a worker into quarantine as crashes do
+  kDrainForgotten,      // a start forgets which workers were drained
   kDrainCharged,        // the stop of a drained worker's trial counts as a retry
-  // Who goes next.
+  // Order of the queue.
   kPriorityForgotten,    // a larger priority does not go first
-  kShareForgotten,       // who holds the fewest slots does not go first
-  kTicketLast,           // who proposes its next trial goes after those whose trials wait
+  kShareForgotten,       // the holder of the fewest slots does not go first
+  kTicketLast,           // a search that proposes its next trial goes after those whose trials wait
   kTotalUnbounded,       // an experiment holds more than its max_gpus_total
   kQuotaForgotten,       // experiments hold more than their quota
-  kAnyHost,              // a gang that wants one host is spread over several
-  kLayersTorn,           // ranks that share layers are placed as any others
+  kAnyHost,              // a gang that needs one host is spread over several
+  kLayersTorn,           // ranks that share layers are placed like any others
   kConstraintForgotten,  // a worker without the label gets the trial
-  kHeldSlotsGiven,       // slots that are reserved are given to whoever fits
-  kVictimTakesBack,      // or to who made room
-  kForForgotten,         // a start forgets for whom gangs make room
-  kEqualPreempts,        // an equal priority has others make room
-  kUnprotected,          // who has just begun to train may be stopped
-  kLentForEver,          // what is lent is never asked back
+  kHeldSlotsGiven,       // reserved slots are given to any trial that fits
+  kVictimTakesBack,      // reserved slots are given back to the trial that made room
+  kForForgotten,         // a start forgets for which trial gangs make room
+  kEqualPreempts,        // an equal priority preempts
+  kUnprotected,          // an attempt that has just begun to train may be preempted
+  kLentForEver,          // lent slots are never asked back
   kAnySize,              // an elastic gang gets a size that does not divide its batch
   kGrowsPastWaiting,     // an elastic gang grows over slots that another trial waits for
   // The worker's agent.
-  kDropsTheNextItem,  // an acknowledgement frees one item more
-  kKeepsTraining,     // an attempt that is to be abandoned goes on
-  kEndsTwice,         // an attempt that ended here is begun again
+  kDropsTheNextItem,  // an acknowledgement frees one item too many
+  kKeepsTraining,     // an attempt that must be abandoned goes on
+  kEndsTwice,         // an attempt that ended here is started again
 };
 
 inline constexpr std::array<std::string_view, 61> kMutantNames = {

@@ -1,8 +1,8 @@
 // mutex.h: std::mutex and its condition variable with the annotations that clang's thread-safety
 // analysis reads.
 //
-// Role:    what absl::Mutex would be, did TSan see into the distribution's Abseil; it is not
-//          instrumented, so every access under an absl::Mutex looks like a race there.
+// Role:    stands in for absl::Mutex. The distribution's Abseil is not instrumented for TSan, so
+//          every access under an absl::Mutex would be reported as a race.
 // Threads: thread-safe.
 #pragma once
 
@@ -40,12 +40,12 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
 
 class CondVar {
  public:
-  // Returns after a signal, after `timeout`, or for no reason: the caller tests its condition in a
+  // Returns after a signal, after `timeout`, or spuriously: the caller tests its condition in a
   // loop. REQUIRES: `mutex` is held; it is released while waiting and held again on return.
   void WaitFor(Mutex* mutex, absl::Duration timeout) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
-    // Ten years stand for ever: the standard library adds the timeout to a clock, which would
-    // overflow.
+    // Ten years replace an infinite timeout: the standard library adds the timeout to a clock,
+    // which would overflow.
     condition_.wait_for(lock, absl::ToChronoNanoseconds(std::min(timeout, absl::Hours(24 * 3650))));
     lock.release();
   }

@@ -1,9 +1,10 @@
-// network_bench.h: the command of a trial that runs no program: dtrain's own trainers measure with
-// it how fast the ranks of a gang communicate.
+// network_bench.h: the command of a trial that runs no program: dtrain's own trainers measure how
+// fast the ranks of a gang communicate.
 //
 //   [dtrain:network, --ops=all_reduce,broadcast, "--sizes=64K,1M", --rounds=5]
 //
-// Role:   pure. Rules check it, an agent gives it to its trainer, the trainer does it.
+// Role:   pure. The rules check the command, an agent passes it to its trainer, the trainer carries
+//         it out.
 // Errors: InvalidArgument, which names the word, what is allowed and the fix.
 // Tests:  tests/common/network_bench_test.cc
 #pragma once
@@ -20,7 +21,7 @@ namespace dt {
 
 inline constexpr std::string_view kNetworkBenchWord = "dtrain:network";
 
-// Whether `command`, any list of words, is one.
+// Returns whether `command`, any list of words, is one.
 template <typename Words>
 bool IsNetworkBench(const Words& command) {
   return command.begin() != command.end() && *command.begin() == kNetworkBenchWord;
@@ -33,10 +34,10 @@ struct NetworkBench {
   std::vector<uint64_t> sizes = {64 << 10, 1 << 20, 16 << 20, 64 << 20};  // bytes, ascending
   int rounds = 5;
 };
-// Its options, in any order; what is not said is as above. Each op and size once, in order.
-// REQUIRES: IsNetworkBench(words).
+// Parses the options, in any order; an absent one keeps the default above. Each op and size occurs
+// once, in order. REQUIRES: IsNetworkBench(words).
 absl::StatusOr<NetworkBench> ParseNetworkBench(const std::vector<std::string>& words);
-// The words that say it.
+// Returns the command's words.
 std::vector<std::string> WordsOf(const NetworkBench& bench);
 
 }  // namespace dt

@@ -1,4 +1,4 @@
-// notice_limits.h: bounds of what receivers are told over HTTP, each with its reason.
+// notice_limits.h: bounds on the notices that receivers get over HTTP, each with its reason.
 #pragma once
 
 #include <cstddef>
@@ -8,32 +8,32 @@
 
 namespace dt::limits {
 
-// Addresses of hooks with their tokens have some hundreds.
+// Addresses of webhooks have some hundreds of bytes with their tokens.
 inline constexpr size_t kReceiverUrlBytes = 1024;
-// A key that notices are signed with: 128 bits at least, as text.
+// A key that signs notices: 128 bits at least, as text.
 inline constexpr size_t kNotifyKeyBytesMin = 16;
 inline constexpr size_t kNotifyKeyBytesMax = 1024;
-// Notices that wait, of all receivers: a few MiB of memory and of each snapshot. More are dropped.
+// Waiting notices of all receivers: a few MiB of memory and of each snapshot. More are dropped.
 inline constexpr size_t kNoticesWaiting = 4096;
-// Notices of one receiver that wait, so that a dead one keeps nobody else's out.
+// Waiting notices of one receiver, so that a dead one keeps no other's out.
 inline constexpr size_t kNoticesPerReceiver = 256;
-// Texts of a notice that come from elsewhere: a page of a chat, not a log.
+// Texts in a notice that come from elsewhere: a page of a chat, not a log.
 inline constexpr size_t kNoticeTextBytes = 1024;
 
-// Receivers that are told at once, and those of one host.
+// Transfers at once, to all receivers and to one host.
 inline constexpr size_t kNotifyTransfers = 16;
 inline constexpr size_t kNotifyTransfersPerHost = 4;
-// From looking up its name to the end of its answer.
+// From the lookup of its name to the end of its answer.
 inline constexpr absl::Duration kNotifyTimeout = absl::Seconds(10);
-// An answer's head and body, which are dropped; who sends more is cut off.
+// An answer's head and body, which are dropped; a receiver that sends more is cut off.
 inline constexpr size_t kNotifyAnswerBytes = 64 << 10;
-// A receiver that takes nothing is tried again after so long, four times as long each time.
+// Pause before a receiver that takes nothing is tried again, four times as long each time.
 inline constexpr absl::Duration kNotifyRetryFirst = absl::Seconds(2);
 inline constexpr absl::Duration kNotifyRetryMost = absl::Minutes(10);
-// A notice that is older when its receiver fails again is given up: old news help nobody.
+// A notice older than this is given up when its receiver fails again: old news helps nobody.
 inline constexpr absl::Duration kNoticeAge = absl::Hours(2);
 
-// A trial that trains and makes no step for so long has stalled, as the alert has it.
+// A trial that trains but makes no step for this long has stalled, by the same bound as the alert.
 inline constexpr absl::Duration kStalled = absl::Minutes(15);
 
 }  // namespace dt::limits

@@ -1,4 +1,4 @@
-// program_variables.h: the variables by which a worker tells a program its place and its trial. An
+// program_variables.h: the environment variables that tell a program its rank and its trial. An
 // experiment may not set them.
 #pragma once
 

@@ -1,4 +1,4 @@
-// secret_file.h: a file that its user alone may read, from its first byte on.
+// secret_file.h: writes a file that only its user can read, from its first byte on.
 //
 // Errors:  IoError naming the path.
 // Tests:   tests/common/files_test.cc
@@ -11,7 +11,7 @@
 
 namespace dt {
 
-// Writes `PATH.tmp`, syncs, renames: whole or not there.
+// Writes `PATH.tmp`, syncs, renames: the file is complete or absent.
 absl::Status WriteSecret(const std::string& path, std::string_view content);
 
 }  // namespace dt

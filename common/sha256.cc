@@ -51,7 +51,7 @@ void BlocksPortable(uint32_t state[8], const unsigned char* data, size_t blocks)
 }
 
 #if defined(__x86_64__)
-// Two rounds an instruction; the state lives as (ABEF, CDGH), the order sha256rnds2 wants.
+// Runs two rounds an instruction; the state is kept as (ABEF, CDGH), the order of sha256rnds2.
 __attribute__((target("sha,sse4.1,ssse3"))) void BlocksShaNi(uint32_t state[8],
                                                              const unsigned char* data,
                                                              size_t blocks) {
@@ -142,7 +142,7 @@ void Sha256::Update(const void* data, size_t bytes) {
 std::string Sha256::FinishHex() {
   const uint64_t bits = length_ * 8;
   unsigned char padding[72] = {0x80};
-  const size_t zeros = (filled_ < 56 ? 56 : 120) - filled_;  // 0x80 included
+  const size_t zeros = (filled_ < 56 ? 56 : 120) - filled_;  // the byte 0x80 included
   for (int i = 0; i < 8; ++i) {
     padding[zeros + i] = static_cast<unsigned char>(bits >> (56 - 8 * i));
   }

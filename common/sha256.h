@@ -1,5 +1,5 @@
-// sha256.h: SHA-256 (FIPS 180-4) for data fingerprints and checkpoint files. Our own because the
-// trainer builds on machines without OpenSSL's headers; not for passwords.
+// sha256.h: SHA-256 (FIPS 180-4) for data fingerprints and checkpoint files. It is our own, since
+// the trainer builds on machines without OpenSSL's headers; not for passwords.
 //
 // Uses the processor's SHA instructions where it has them: a checkpoint is hashed while it is
 // written and must not wait for it.
@@ -20,7 +20,7 @@ class Sha256 {
 
   void Update(const void* data, size_t bytes);
   void Update(std::string_view text) { Update(text.data(), text.size()); }
-  // The digest as 64 hex digits. The object is spent afterwards.
+  // Returns the digest as 64 hex digits. The object cannot be used afterwards.
   std::string FinishHex();
 
  private:
@@ -32,9 +32,9 @@ class Sha256 {
 
 std::string Sha256Hex(std::string_view text);
 
-// Compresses whole 64-byte blocks with the portable code; for comparison with the fast path.
+// Compresses complete 64-byte blocks with the portable code, for comparison with the fast path.
 void Sha256BlocksPortableForTest(uint32_t state[8], const unsigned char* data, size_t blocks);
-// Whether this processor runs the fast path.
+// Returns whether this processor runs the fast path.
 bool Sha256IsAccelerated();
 
 }  // namespace dt

@@ -1,7 +1,7 @@
 // shares.h: the steps at which a population is compared: multiples of a share of a trial's target.
 //
-// Role:  pure; the coordinator compares there, trainers validate and save there, programs are told
-//        of them: all by this.
+// Role:  pure. The coordinator compares at these steps, trainers validate and save at them, and
+//        programs are told of them.
 // Tests: tests/spec/rungs_test.cc
 #pragma once
 
@@ -13,13 +13,14 @@
 
 namespace dt {
 
-// Ascending, each at least 1 and below the target. The last multiple of `every` counts where half a
-// share at least is left behind it: 0.333 has two, not one more at 99.9 %. None where either is 0.
+// Returns the steps, ascending, each at least 1 and below the target. The last multiple of `every`
+// counts if at least half a share is left after it: 0.333 has two, not a third at 99.9 %. Empty if
+// either argument is 0.
 inline std::vector<uint64_t> ShareSteps(double every, uint64_t target_steps) {
   std::vector<uint64_t> steps;
-  constexpr double kEveryLeast = 1e-3;  // the field's is 0.01; a journal may say anything
+  constexpr double kEveryLeast = 1e-3;  // the field's minimum is 0.01; a journal may hold any value
   if (!(every >= kEveryLeast)) return steps;
-  constexpr double kRounding = 1e-9;  // 0.4 has two: 2 × 0.4 is half a share from the end
+  constexpr double kRounding = 1e-9;  // 0.4 has two: after 2 × 0.4 half a share is left
   for (int k = 1; k * every <= 1 - every / 2 + kRounding; ++k) {
     const auto step =
         BoundedInteger<uint64_t>(std::round(k * every * static_cast<double>(target_steps)));

@@ -97,7 +97,8 @@ bool Opens(const char* path, int flags, int number) {
   return moved;
 }
 
-// As posix_spawn sets things; false: errno says why not. `kept` is moved behind the program's.
+// Sets up the child as posix_spawn would; on false, errno has the reason. `kept` is moved to a
+// number above the program's.
 bool PrepareAsSpawn(const SpawnOptions& options, int kept) {
   for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
   if (options.group == ProcessGroup::kOwn && setpgid(0, 0) != 0) return false;
@@ -119,15 +120,16 @@ bool PrepareAsSpawn(const SpawnOptions& options, int kept) {
   return sigprocmask(SIG_SETMASK, &none, nullptr) == 0;
 }
 
-// posix_spawn knows no signal of a parent's death, and one process cannot set it for another. The
-// child calls what is safe after the fork of a process with threads alone, until it is the program.
+// posix_spawn cannot request a signal on a parent's death, and one process cannot set it for
+// another. Between fork and exec the child calls only what is safe after the fork of a process with
+// threads.
 int ForkAndExec(const SpawnOptions& options, char* const* words, char* const* variables,
                 pid_t* pid) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return errno;
   const UniqueFd told(ends[0]);
   UniqueFd low(ends[1]);
-  // No number that the program's descriptors are set to.
+  // A number that none of the program's descriptors gets.
   UniqueFd telling(fcntl(low.get(), F_DUPFD_CLOEXEC, LastNumber(options) + 2));
   low.Reset();
   if (!telling.valid()) return errno;
@@ -136,12 +138,12 @@ int ForkAndExec(const SpawnOptions& options, char* const* words, char* const* va
   *pid = fork();
   if (*pid < 0) return errno;
   if (*pid == 0) {
-    // Before all else, and then a look whether it came too late.
+    // First of all; then check whether the parent had already died.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(127);
     if (PrepareAsSpawn(options, kept)) execve(options.path.c_str(), words, variables);
     const int error = errno;
-    if (write(kept, &error, sizeof(error)) < 0) {  // it has been moved
+    if (write(kept, &error, sizeof(error)) < 0) {  // the number of `kept` after the move
       static_cast<void>(!write(LastNumber(options) + 1, &error, sizeof(error)));
     }
     _exit(127);
@@ -151,13 +153,13 @@ int ForkAndExec(const SpawnOptions& options, char* const* words, char* const* va
   ssize_t got;
   do got = read(told.get(), &error, sizeof(error));
   while (got < 0 && errno == EINTR);
-  if (got != sizeof(error)) return 0;  // closed: it is the program
+  if (got != sizeof(error)) return 0;  // the pipe closed: the program runs
   while (waitpid(*pid, nullptr, 0) < 0 && errno == EINTR) {
   }
   return error;
 }
 
-// It says something of the system, and nothing of the program.
+// Returns whether an error is about the system and not about the program.
 bool LacksMeans(int error) {
   constexpr std::array<int, 8> kErrors{EAGAIN, ENOMEM, EMFILE, ENFILE, ENOSPC, EIO, EDQUOT, ESTALE};
   return std::find(kErrors.begin(), kErrors.end(), error) != kErrors.end();

@@ -1,7 +1,7 @@
-// status.h: how everything here fails: with absl::Status and absl::StatusOr. It names the codes
-// that files, data, checkpoints and the trainer use, and has the macros that Debian's Abseil lacks.
+// status.h: names the absl::Status codes that files, data, checkpoints and the trainer use, and
+// adds the macros that Debian's Abseil lacks.
 //
-// Errors: the code says what the caller should do next; the message names the thing, the value, the
+// Errors: the code tells the caller what to do next; the message names the thing, the value, the
 //         limit and the fix. A bug is a DT_CHECK, never a Status.
 // Tests:  tests/common/status_test.cc
 #pragma once
@@ -15,13 +15,13 @@
 
 namespace dt {
 
-// The specification or the command line is wrong; trying again changes nothing.
+// The specification or the command line is wrong; another try changes nothing.
 inline constexpr absl::StatusCode kConfigError = absl::StatusCode::kInvalidArgument;
-// An input file is absent, malformed or not what was promised.
+// An input file is absent, malformed or not of the promised content.
 inline constexpr absl::StatusCode kDataError = absl::StatusCode::kFailedPrecondition;
 // A file that dtrain wrote failed its verification; an older one may be good.
 inline constexpr absl::StatusCode kDamagedError = absl::StatusCode::kDataLoss;
-// The system failed (disk full, I/O error); trying again may help.
+// The system failed (disk full, I/O error); another try may help.
 inline constexpr absl::StatusCode kIoError = absl::StatusCode::kUnavailable;
 // The device or the limit is too small for this configuration.
 inline constexpr absl::StatusCode kOutOfMemoryError = absl::StatusCode::kResourceExhausted;
@@ -32,7 +32,7 @@ inline constexpr absl::StatusCode kCollectiveError = absl::StatusCode::kAborted;
 // Someone asked to stop.
 inline constexpr absl::StatusCode kCancelledError = absl::StatusCode::kCancelled;
 
-// Debian 12's absl::string_view is not std::string_view, so one is made of the other here.
+// Converts the text: Debian 12's absl::string_view is not std::string_view.
 inline absl::Status StatusOf(absl::StatusCode code, std::string_view message) {
   return absl::Status(code, {message.data(), message.size()});
 }
@@ -53,8 +53,7 @@ inline absl::Status CancelledError(std::string_view text) {
   return StatusOf(kCancelledError, text);
 }
 
-// The same error with what was being done in front: "reading a.bin: …".
-// REQUIRES: not OK.
+// Returns the same error with its context in front: "reading a.bin: …". REQUIRES: not OK.
 inline absl::Status Annotate(const absl::Status& status, std::string_view context) {
   return absl::Status(status.code(), absl::StrCat(absl::string_view(context.data(), context.size()),
                                                   ": ", status.message()));

@@ -57,8 +57,8 @@ bool IsUtf8(std::string_view text) {
 
 namespace {
 
-// What moves the cursor, or makes text look like another: C0 and C1 controls, line separators,
-// marks that turn the direction of writing, and the byte order mark.
+// Returns whether a character moves the cursor or disguises text: C0 and C1 controls, line
+// separators, marks that change the direction of writing, and the byte order mark.
 bool IsControl(uint32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF;
@@ -163,7 +163,7 @@ std::string QuotedYaml(std::string_view text) {
 bool UnitsDescend(std::string_view duration) {
   constexpr std::string_view kUnits[] = {"h", "m", "s", "ms", "us", "ns"};
   constexpr std::string_view kNumber = "+-0123456789.";
-  const auto* next = std::begin(kUnits);  // the largest unit that may come
+  const auto* next = std::begin(kUnits);  // the largest unit that may follow
   for (size_t at = 0; at < duration.size();) {
     const size_t unit = duration.find_first_not_of(kNumber, at);
     if (unit == std::string_view::npos) return true;

@@ -31,15 +31,16 @@ bool IsName(std::string_view host) {
 
 int DefaultPort(const std::string& scheme) { return scheme == "https" ? 443 : 80; }
 
-// The end of the word that begins at `from`, rather too much than too little: a comma may be part
-// of an address, and a backslash of one that is written with escapes.
+// Returns the end of the word that begins at `from`, and takes too much rather than too little: a
+// comma may be part of an address, and a backslash part of one written with escapes.
 size_t EndOfWord(std::string_view text, size_t from) {
   size_t end = std::min(text.find_first_of(" \t\r\n\"'}", from), text.size());
   if (text[end - 1] == ',') --end;
   return end;
 }
 
-// Where the value behind a key `url` begins: behind its colon, spaces and quotes; npos: it is none.
+// Returns where the value after a key `url` begins: after its colon, spaces and quotes; npos if the
+// key is another.
 size_t ValueOfKey(std::string_view text, size_t key) {
   constexpr std::string_view kKey = "url";
   if (key > 0 && (absl::ascii_isalnum(text[key - 1]) || text[key - 1] == '_')) {

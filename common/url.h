@@ -1,6 +1,7 @@
 // url.h: addresses of receivers: http and https in a strict form, and how they are shown.
 //
-// Role:  pure. What is taken here every other reader of addresses takes for the same host.
+// Role:  pure. Every other parser of addresses finds the same host in an address that is accepted
+//        here.
 // Tests: tests/common/url_test.cc
 #pragma once
 
@@ -13,19 +14,19 @@ namespace dt {
 
 struct Url {
   std::string scheme;  // http | https
-  std::string host;    // in lower case; [v6] with its brackets
+  std::string host;    // in lower case; a v6 address with its brackets
   int port = 0;
-  std::string rest;  // from the path on; ""
+  std::string rest;  // from the path on; may be empty
 };
-// Errors: InvalidArgument with what is wrong; the address is not part of the message, since it may
-// hold a secret.
+// Errors: InvalidArgument with the reason; without the address, since it may hold a secret.
 absl::StatusOr<Url> ParseUrl(std::string_view text);
-// "https://host", "https://host:8443".
+// Returns "https://host" or "https://host:8443".
 std::string OriginOf(const Url& url);
-// "https://host/...": where it goes and nothing that is secret. "(hidden)" for what is no address.
+// Returns "https://host/...": where a notice goes, and nothing secret. "(hidden)" if it is no
+// address.
 std::string ShownUrl(std::string_view text);
-// `text`, which may be an experiment's file, with `url` and each address behind a key `url` shown
-// so; a text in which none is found is hidden whole.
+// Returns `text`, which may be an experiment's file, with `url` and each address after a key `url`
+// shown in that form. Hides a text completely if it finds none.
 std::string HideUrl(std::string_view text, std::string_view url);
 
 }  // namespace dt

@@ -1,4 +1,5 @@
-// view.h: the distribution's Abseil has its own string_view, and StrCat takes no std:: one.
+// view.h: converts std::string_view for the distribution's Abseil, which has a string_view of its
+// own and a StrCat that takes no std:: one.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// worker_name.h: what a worker may be called. Its name becomes part of paths, and whoever may be
-// "beta" may be "beta/0" too.
+// worker_name.h: the names that a worker may have. Its name becomes part of paths, and a token for
+// "beta" covers "beta/0" too.
 //
 // Role:  pure.
 // Tests: tests/coordinator/access/rights_test.cc
@@ -11,8 +11,8 @@
 
 namespace dt {
 
-// Parts with a / between them, as "gpu07/cuda:0": none is empty, "." or "..", and no sign of
-// control is in them.
+// Accepts parts with a / between them, as in "gpu07/cuda:0": no part is empty, "." or "..", and
+// there is no control character.
 inline bool IsWorkerName(std::string_view name) {
   if (name.empty() || name.size() > limits::kNameBytes) return false;
   for (const char c : name) {

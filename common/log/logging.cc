@@ -1,4 +1,4 @@
-// logging.cc: three sinks of one shape.
+// logging.cc: three log sinks with the same interface.
 #include "common/log/logging.h"
 
 #include <unistd.h>
@@ -22,7 +22,7 @@
 namespace dt {
 namespace {
 
-// The message as a JSON string, quotes included; bytes that are no UTF-8 are replaced.
+// Formats the message as a JSON string, quotes included; bytes that are not UTF-8 are replaced.
 class JsonText final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,
@@ -36,7 +36,7 @@ class JsonText final : public spdlog::custom_flag_formatter {
   }
 };
 
-// The message as one line, whatever a client or a trainer put into it.
+// Formats the message as one line, whatever a client or a trainer put into it.
 class OneLine final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,
@@ -49,7 +49,7 @@ class OneLine final : public spdlog::custom_flag_formatter {
   }
 };
 
-// "<6>" and its like, which journald reads as the line's priority.
+// Writes "<6>" and the like, which journald reads as the line's priority.
 class JournalPriority final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,
@@ -71,13 +71,14 @@ class JournalPriority final : public spdlog::custom_flag_formatter {
   }
 };
 
-// Notified when what was logged before FinishLogging's flush is written.
+// Returns the notification that fires when everything logged before FinishLogging's flush is
+// written.
 absl::Notification& AllWritten() {
   static auto& written = *new absl::Notification;
   return written;
 }
 
-// Beside the sink that writes, and flushed after it.
+// Sits beside the writing sink and is flushed after it.
 class TellsWhenWritten final : public spdlog::sinks::sink {
  public:
   void log(const spdlog::details::log_msg&) override {}
@@ -88,9 +89,9 @@ class TellsWhenWritten final : public spdlog::sinks::sink {
   void set_formatter(std::unique_ptr<spdlog::formatter>) override {}
 };
 
-// A process that must end at once does not wait for whoever does not read its stderr.
+// A process that must end at once waits no longer than this for a slow reader of its stderr.
 constexpr absl::Duration kWritten = absl::Seconds(2);
-// More lines than this at once, and the oldest go.
+// Beyond this many waiting lines the oldest are dropped.
 constexpr size_t kLinesWaiting = 8192;
 
 std::shared_ptr<spdlog::logger> MakeLogger(spdlog::sink_ptr sink) {
@@ -104,7 +105,7 @@ std::shared_ptr<spdlog::logger> MakeLogger(spdlog::sink_ptr sink) {
 }  // namespace
 
 void SetUpLogging() {
-  // Written by a thread of its own: whoever reads stderr slowly must hold up no loop.
+  // A thread of its own writes, so that a slow reader of stderr holds up no loop.
   spdlog::init_thread_pool(kLinesWaiting, 1);
   const bool terminal = isatty(STDERR_FILENO) == 1;
   auto logger = terminal ? MakeLogger(std::make_shared<spdlog::sinks::stderr_color_sink_mt>())
@@ -112,7 +113,7 @@ void SetUpLogging() {
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
   formatter->add_flag<JsonText>('J').add_flag<JournalPriority>('Q').add_flag<OneLine>('K');
   const char* pattern = R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","message":%J})";
-  // systemd says so when stderr goes to its journal.
+  // systemd sets this variable when stderr goes to its journal.
   if (std::getenv("JOURNAL_STREAM") != nullptr) pattern = "%Q%K";
   if (terminal) pattern = "%H:%M:%S %^%l%$ %K";
   formatter->set_pattern(pattern);
@@ -121,8 +122,8 @@ void SetUpLogging() {
 }
 
 void FinishLogging() {
-  // Logger and thread stay, for threads that still run: spdlog::shutdown() takes both from under
-  // them, and a line without arguments then throws.
+  // Keep logger and thread for threads that still run: spdlog::shutdown() would take both away, and
+  // a line without arguments then throws.
   spdlog::default_logger_raw()->set_level(spdlog::level::off);
   spdlog::default_logger_raw()->flush();
   AllWritten().WaitForNotificationWithTimeout(kWritten);

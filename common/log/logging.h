@@ -9,8 +9,8 @@ namespace dt {
 
 // Sets spdlog's default logger, which writes to stderr. Call once, before other threads start.
 void SetUpLogging();
-// Returns when all that was logged is written, or two seconds later where nobody reads stderr. What
-// any thread logs afterwards is dropped. Any thread may call it, and again.
+// Returns when everything logged so far is written, or after two seconds if nobody reads stderr.
+// Lines that any thread logs afterwards are dropped. Any thread may call it, more than once.
 void FinishLogging();
 
 }  // namespace dt

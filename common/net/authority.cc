@@ -35,7 +35,7 @@ using Extension = std::unique_ptr<X509_EXTENSION, Freed<X509_EXTENSION, X509_EXT
 constexpr long kX509Version3 = 2;  // counted from 0
 constexpr int kSerialBits = 127;   // positive as a 16-byte INTEGER
 constexpr int kDaySeconds = 24 * 3600;
-constexpr int kClockSlackSeconds = 3600;  // hosts whose clocks are behind take it at once
+constexpr int kClockSlackSeconds = 3600;  // so that hosts whose clocks are behind accept it at once
 constexpr size_t kNameBytes = 64;         // ub-common-name of RFC 5280
 constexpr size_t kHostBytes = 253;        // of a DNS name
 constexpr size_t kHostsMax = 64;
@@ -71,7 +71,7 @@ absl::StatusOr<CertificatePair> PairOf(X509* cert, EVP_PKEY* key, std::time_t ex
   return pair;
 }
 
-// As openssl's configuration writes an extension's value.
+// Adds an extension whose value has the form of openssl's configuration.
 bool Extend(X509* cert, X509* issuer, int kind, const std::string& value) {
   X509V3_CTX context;
   X509V3_set_ctx(&context, issuer, cert, nullptr, nullptr, 0);
@@ -95,7 +95,7 @@ bool SetSerial(X509* cert) {
          BN_to_ASN1_INTEGER(serial.get(), X509_get_serialNumber(cert)) != nullptr;
 }
 
-// All of a certificate but its extensions and its signature. Null: libcrypto failed.
+// Makes a certificate without extensions and signature. Null: libcrypto failed.
 Cert Blank(const std::string& name, EVP_PKEY* key, std::time_t now, std::time_t expires) {
   Cert cert(X509_new());
   if (cert == nullptr || X509_set_version(cert.get(), kX509Version3) != 1 ||
@@ -120,8 +120,8 @@ bool IsIp(const std::string& text) {
          inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
 }
 
-// "DNS:alpha.example" or "IP:192.0.2.10". What gets through has no comma, which would begin another
-// name.
+// Returns "DNS:alpha.example" or "IP:192.0.2.10". An accepted name has no comma, which would begin
+// another name.
 absl::StatusOr<std::string> HostName(const std::string& host) {
   if (IsIp(host)) return absl::StrCat("IP:", host);
   const bool plain = !host.empty() && host.size() <= kHostBytes &&
@@ -155,7 +155,7 @@ absl::StatusOr<std::string> AlternativeNames(const CertificateSubject& subject) 
   return absl::StrJoin(names, ",");
 }
 
-// When a certificate ends, as time(2) counts.
+// Returns when a certificate expires, as time(2) counts.
 absl::StatusOr<std::time_t> EndOf(const X509* cert, std::time_t now) {
   int days = 0;
   int seconds = 0;

@@ -1,10 +1,11 @@
-// authority.h: an authority of one's own, and the certificates that it gives programs and people.
+// authority.h: a private certificate authority, and the certificates that it issues to programs and
+// people.
 //
-// Role:    EC P-256 by libcrypto, from and to PEM text in memory; the caller keeps the files. What
-//          is issued says who it is for as coordinator/access/roles.h reads it: a URI
+// Role:    EC P-256 by libcrypto, from and to PEM text in memory; the caller keeps the files. A
+//          certificate names its holder in the form that coordinator/access/roles.h reads: a URI
 //          dtrain://ROLE/NAME among the alternative names.
-// Errors:  InvalidArgument naming the value, what it may be and the fix; Internal where libcrypto
-//          fails.
+// Errors:  InvalidArgument naming the value, the allowed values and the fix; Internal where
+//          libcrypto fails.
 // Threads: pure but for the clock and libcrypto's randomness.
 // Tests:   tests/common/net/authority_test.cc; as files, tests/cli/commands/ca_command_test.cc
 // Source:  RFC 5280 §4.2 (extensions), RFC 6125 (addresses as alternative names alone)
@@ -19,8 +20,8 @@
 
 namespace dt {
 
-inline constexpr int kAuthorityDays = 3650;   // unless the caller says another
-inline constexpr int kCertificateDays = 365;  // likewise
+inline constexpr int kAuthorityDays = 3650;   // the default
+inline constexpr int kCertificateDays = 365;  // the default
 inline constexpr int kCertificateDaysMax = 3650;
 
 struct CertificatePair {
@@ -31,20 +32,22 @@ struct CertificatePair {
 
 struct CertificateSubject {
   std::string name;  // letters, digits and . _ - @, at most 64
-  // "admin", "submitter", "observer", "worker": a client's certificate; "guest": one of no role, which
-  // opens the connection on which a token is shown. "": a server's, for the coordinator.
+  // "admin", "submitter", "observer", "worker": a client's certificate. "guest": a certificate
+  // without a role, which opens the connection on which a token is shown. "": a server's, for the
+  // coordinator.
   std::string role;
   std::vector<std::string> hosts;  // names and IP addresses under which a server is dialled
 };
 
-// What a name may be that is also that of its files. Errors: InvalidArgument.
+// Checks a name that is also the name of files. Errors: InvalidArgument.
 absl::Status CheckCertificateName(std::string_view name);
 
-// An authority that signs certificates of programs, and none of further authorities.
+// Makes an authority that signs certificates of programs, but no further authorities.
 absl::StatusOr<CertificatePair> MakeAuthority(std::string_view name, int days);
 
-// A certificate by `authority`, for `days` or as long as the authority's own. A server's proves the
-// server alone and a client's the client, so that no worker can pose as the coordinator.
+// Issues a certificate by `authority`, for `days` or until the authority's own expires. A server's
+// certificate is valid only for servers and a client's only for clients, so that no worker can pose
+// as the coordinator.
 absl::StatusOr<CertificatePair> IssueCertificate(const CertificatePair& authority,
                                                  const CertificateSubject& subject, int days);
 

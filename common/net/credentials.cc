@@ -26,8 +26,8 @@ absl::Status ClearTextNeedsOneHost(std::string_view address) {
                    "allowed; give --tls-ca, --tls-cert and --tls-key"));
 }
 
-// As grpc::SslServerCredentials, which knows one set of certificates for its life: gRPC's core asks
-// this one at each handshake.
+// Like grpc::SslServerCredentials, which knows one set of certificates for its life. gRPC's core
+// asks this one at each handshake.
 class ReloadingServerCredentials final : public grpc::ServerCredentials {
  public:
   explicit ReloadingServerCredentials(std::unique_ptr<internal::PemFiles> files)
@@ -40,7 +40,7 @@ class ReloadingServerCredentials final : public grpc::ServerCredentials {
   ~ReloadingServerCredentials() override { grpc_server_credentials_release(credentials_); }
 
   void SetAuthMetadataProcessor(const std::shared_ptr<grpc::AuthMetadataProcessor>&) override {
-    DT_CHECK(false);  // tokens are looked at by coordinator/door/
+    DT_CHECK(false);  // coordinator/door/ checks tokens
   }
 
  private:
@@ -75,7 +75,7 @@ bool IsLocalAddress(std::string_view address) {
   if (absl::StartsWith(text, "unix:") || absl::StartsWith(text, "unix-abstract:")) return true;
   const std::string host = text.substr(0, text.rfind(':'));
   if (host == "localhost" || host == "[::1]" || host == "::1") return true;
-  // Digits and dots alone: "127.0.0.1.example.org" is somebody else's name.
+  // Only digits and dots: "127.0.0.1.example.org" is another host.
   return absl::StartsWith(host, "127.") &&
          host.find_first_not_of("0123456789.") == std::string::npos;
 }

@@ -2,8 +2,8 @@
 //
 // Role:   turns --tls-ca, --tls-cert and --tls-key into gRPC credentials; the same rule on every
 //         program. Room dt_credentials, apart from dt_common because it links gRPC.
-// Errors: InvalidArgument naming the flag, the file or the address and the fix; also where a key is
-//         not that of its certificate.
+// Errors: InvalidArgument naming the flag, the file or the address and the fix; also if a key does
+//         not belong to its certificate.
 // Tests:  tests/common/net/credentials_test.cc
 #pragma once
 
@@ -24,37 +24,37 @@ class PemFiles;
 
 // Paths of PEM files. All three set: mutual TLS. None: allowed on this host alone.
 struct TlsFiles {
-  std::string ca;    // whom to trust
-  std::string cert;  // who we are
+  std::string ca;    // the authority to trust
+  std::string cert;  // our own certificate
   std::string key;
   bool None() const { return ca.empty() && cert.empty() && key.empty(); }
 };
 
-// True of "unix:/path", "localhost:7600", "127.0.0.1:7600", "[::1]:7600": no packet leaves the
-// host.
+// Returns true for "unix:/path", "localhost:7600", "127.0.0.1:7600", "[::1]:7600": no packet leaves
+// the host.
 bool IsLocalAddress(std::string_view address);
-bool AreLocalAddresses(const std::vector<std::string>& addresses);  // all of them
+bool AreLocalAddresses(const std::vector<std::string>& addresses);  // true if all are local
 
-// For who connects once.
+// Makes credentials for a client that connects once.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(
     const TlsFiles& files, std::string_view address);
 
-// For who connects again and again: each connection shows what the files hold when it is made, or
-// held when they were last whole. Copies share the files; thread-safe.
+// Credentials for a client that connects again and again. Each connection uses the files as they
+// are when it is made, or their last valid content. Copies share the files; thread-safe.
 class ConnectionCredentials {
  public:
-  // In the clear.
+  // Plaintext.
   ConnectionCredentials() = default;
   static absl::StatusOr<ConnectionCredentials> Make(const TlsFiles& files,
                                                     std::string_view address);
   std::shared_ptr<grpc::ChannelCredentials> Next() const;
 
  private:
-  std::shared_ptr<internal::PemFiles> files_;  // nullptr: in the clear
+  std::shared_ptr<internal::PemFiles> files_;  // nullptr: plaintext
 };
 
-// Clients without a certificate of the same authority are refused. Each connection is made with
-// what the files hold then, as above. Outlives the server that it is given to.
+// Makes credentials that refuse clients without a certificate of the same authority. Each
+// connection uses the files as above. Must outlive the server that uses it.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
     const TlsFiles& files, std::string_view address);
 

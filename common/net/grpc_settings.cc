@@ -20,19 +20,19 @@ grpc::ChannelArguments ClientChannelArguments() {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kControlMessageBytes));
   arguments.SetMaxSendMessageSize(static_cast<int>(limits::kControlMessageBytes));
-  // A dead peer is noticed in eight seconds; the server allows a ping every four.
+  // A dead peer is detected in eight seconds; the server allows a ping every four.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 5000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 3000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS,
                    static_cast<int>(absl::ToInt64Milliseconds(limits::kReconnectFirst)));
-  // How long one attempt to connect may take, the handshake included.
+  // The time limit of one attempt to connect, handshake included.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS,
                    static_cast<int>(absl::ToInt64Milliseconds(limits::kReconnectMax)));
-  // What the distribution's gRPC spends on itself: channelz, and a probe of the bandwidth-delay
-  // product whose pings cost more than loopback or a cluster's network gain.
+  // Costs of the distribution's gRPC that we do not need: channelz, and a probe of the
+  // bandwidth-delay product whose pings cost more than they gain on loopback or in a cluster.
   arguments.SetInt(GRPC_ARG_ENABLE_CHANNELZ, 0);
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   return arguments;
@@ -42,7 +42,7 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
   std::string message(status.message());
   if (PercentEncodedBytes(message) > limits::kStatusMessageBytes) {
-    // In the worst case every byte takes three.
+    // In the worst case every byte takes three bytes.
     message = CleanText(message, limits::kStatusMessageBytes / 3 - kCut.size());
     message += kCut;
   }

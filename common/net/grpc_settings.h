@@ -1,5 +1,5 @@
-// grpc_settings.h: what every gRPC client of the coordinator sets, and status codes across the
-// border.
+// grpc_settings.h: settings for every gRPC client of the coordinator, and conversion of status
+// codes.
 //
 // Threads: pure functions.
 // Tests:   tests/coordinator/rpc/rpc_test.cc
@@ -11,10 +11,10 @@
 
 namespace dt {
 
-// Keepalive, message sizes and reconnect backoff that every client of the coordinator uses.
+// Returns keepalive, message sizes and reconnect backoff for every client of the coordinator.
 grpc::ChannelArguments ClientChannelArguments();
 
-// The codes are the same set; details stay behind, and so does what is more than a trailer takes.
+// Both code sets are the same. Details are dropped, and so is text beyond the size of a trailer.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 absl::Status FromGrpcStatus(const grpc::Status& status);
 

@@ -1,7 +1,7 @@
 // libcrypto.h: libcrypto's objects, freed by their owners, and read from PEM text.
 //
 // Role:   for the sources of common/net alone.
-// Errors: null where the text holds no such object; libcrypto's queue then says why.
+// Errors: null if the text holds no such object; libcrypto's queue then has the reason.
 #pragma once
 
 #include <openssl/bio.h>
@@ -23,7 +23,7 @@ using Bio = std::unique_ptr<BIO, Freed<BIO, FreeBio>>;
 using Cert = std::unique_ptr<X509, Freed<X509, X509_free>>;
 using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY, EVP_PKEY_free>>;
 
-// REQUIRES: `text` outlives what is returned.
+// REQUIRES: `text` outlives the result.
 inline Bio BioOf(const std::string& text) {
   return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }

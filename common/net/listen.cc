@@ -19,7 +19,7 @@
 namespace dt {
 namespace {
 
-constexpr int kBacklog = 4096;  // a fleet reconnects at once; the system's own limit caps it
+constexpr int kBacklog = 4096;  // a fleet reconnects at once; the system's own limit applies too
 constexpr int kSocketFlags = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
 
 struct Wanted {
@@ -44,7 +44,7 @@ absl::StatusOr<Listening> ListenUnix(const Wanted& wanted) {
   }
   std::memcpy(name.sun_path, path.data(), path.size());
   const auto* sockaddr_name = reinterpret_cast<const sockaddr*>(&name);
-  // A socket that nobody listens on was left behind by a process that died.
+  // A socket without a listener was left behind by a process that died.
   const UniqueFd probe(socket(AF_UNIX, kSocketFlags, 0));
   if (!probe.valid()) return CannotListen(wanted, "socket");
   if (connect(probe.get(), sockaddr_name, sizeof(name)) != 0 && errno == ECONNREFUSED) {

@@ -1,6 +1,6 @@
-// listen.h: a listening socket for an address that a flag names.
+// listen.h: opens a listening socket on the address that a flag gives.
 //
-// Role:      shared by what listens: gRPC's acceptor and the HTTP server.
+// Role:      used by gRPC's acceptor and the HTTP server.
 // Ownership: the caller closes the socket, and removes `socket_path` when it is done.
 // Errors:    InvalidArgument for an address that cannot be read; FailedPrecondition when it is
 //            taken. Both name the flag and the address.
@@ -16,11 +16,11 @@ namespace dt {
 
 struct Listening {
   UniqueFd fd;              // does not block
-  std::string address;      // as clients may dial it, with the port that was chosen
+  std::string address;      // as clients can dial it, with the chosen port
   std::string socket_path;  // of a Unix socket
 };
 
-// `address` is host:port, [v6]:port or unix:/path; port 0 lets the system choose.
+// Listens on `address`: host:port, [v6]:port or unix:/path; port 0 lets the system choose.
 absl::StatusOr<Listening> Listen(const char* flag, const std::string& address);
 
 }  // namespace dt

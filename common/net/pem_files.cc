@@ -27,7 +27,7 @@ absl::StatusOr<std::string> ReadPem(std::string_view flag, const std::string& pa
   return text.str();
 }
 
-// gRPC takes any two files, and then closes every connection without a word.
+// gRPC would take any two files, then close every connection without a reason.
 absl::Status CheckPair(const TlsFiles& files, const Pem& pem) {
   const Cert cert = ReadCert(pem.cert);
   const Key key = ReadKey(pem.key);
@@ -92,7 +92,7 @@ PemFiles::Stamps PemFiles::Look() const {
 
 Pem PemFiles::Newest() {
   MutexLock lock(&mutex_);
-  // Before they are read: what changes meanwhile is seen the next time.
+  // Look at the stamps before reading: a change meanwhile is noticed the next time.
   const Stamps now = Look();
   if (now == seen_) return pem_;
   absl::StatusOr<Pem> read = ReadPemFiles(files_);

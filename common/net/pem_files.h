@@ -1,9 +1,9 @@
-// pem_files.h: the three PEM files of mutual TLS, read anew where they changed.
+// pem_files.h: the three PEM files of mutual TLS, read again when they change.
 //
-// Role:    for the sources of common/net alone. A certificate that is renewed counts from the next
-//          connection on; what is open goes on with the one that it began with. Files that are not
-//          whole, or do not belong together while they are replaced, change nothing: the last good
-//          ones hold, until they are.
+// Role:    for the sources of common/net alone. A renewed certificate is used from the next
+//          connection on; open connections keep theirs. Files that are incomplete, or do not match
+//          while they are replaced, change nothing: the last good ones stay in use until the new
+//          ones are valid.
 // Threads: thread-safe.
 // Errors:  Open: InvalidArgument naming the flag, the file and the fix.
 // Tests:   tests/common/net/credentials_test.cc, tests/coordinator/rpc/rotation_test.cc
@@ -33,11 +33,12 @@ absl::StatusOr<Pem> ReadPemFiles(const TlsFiles& files);
 class PemFiles {
  public:
   static absl::StatusOr<std::unique_ptr<PemFiles>> Open(const TlsFiles& files);
-  // The newest that are whole.
+  // Returns the newest valid content.
   Pem Newest();
 
  private:
-  // Which file it is, through links, so that a folder's may be swapped, and when it was written.
+  // Identifies a file, through links so that a linked folder can be swapped, and when it was
+  // written.
   struct Stamp {
     std::array<int64_t, 4> of{};
     bool operator==(const Stamp& other) const = default;
@@ -49,7 +50,7 @@ class PemFiles {
 
   const TlsFiles files_;
   Mutex mutex_;
-  Stamps seen_ ABSL_GUARDED_BY(mutex_);  // of what pem_ was read from
+  Stamps seen_ ABSL_GUARDED_BY(mutex_);  // of the files that pem_ was read from
   Pem pem_ ABSL_GUARDED_BY(mutex_);
 };
 

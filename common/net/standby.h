@@ -1,5 +1,5 @@
-// standby.h: how the answer of a coordinator begins that waits for its turn, so that clients know
-// that another leads or soon will.
+// standby.h: how the error of a coordinator that waits for its turn begins, so that clients know
+// that another one leads or soon will.
 #pragma once
 
 namespace dt {

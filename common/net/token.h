@@ -1,7 +1,7 @@
-// token.h: a bearer token: how it looks, the file that it is kept in, and its way into a call.
+// token.h: a bearer token: its form, the file that holds it, and how it is added to a call.
 //
 // Role:    the secret is in a file, never in arguments, the environment, messages or logs.
-// Errors:  InvalidArgument naming the flag, the file and the fix, and nothing of what it holds.
+// Errors:  InvalidArgument naming the flag, the file and the fix, but none of the file's content.
 // Tests:   tests/common/net/token_test.cc
 #pragma once
 
@@ -13,12 +13,12 @@
 
 namespace dt {
 
-// "dtr_" and 256 random bits as hex digits.
+// Returns "dtr_" and 256 random bits as hex digits.
 std::string FreshToken();
 bool IsToken(std::string_view text);
-// `flag` is what named the file: "--token-file".
+// Reads a token from a file. `flag` names the source of the path: "--token-file".
 absl::StatusOr<std::string> ReadTokenFile(std::string_view flag, const std::string& path);
-// As the metadata `authorization: Bearer …` of a call; nothing for an empty token.
+// Adds the metadata `authorization: Bearer …` to a call; does nothing for an empty token.
 void AddToken(const std::string& token, grpc::ClientContext& context);
 
 }  // namespace dt

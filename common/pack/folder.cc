@@ -1,4 +1,4 @@
-// folder.cc: lists, reads and writes; every path is opened part by part, and never through a link.
+// folder.cc: lists, reads and writes; opens every path part by part, and never through a link.
 #include "common/pack/folder.h"
 
 #include <fcntl.h>
@@ -33,13 +33,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Left out where git is not asked, and within a folder that git does not list by file.
+// Folders left out where git is not asked, and within a folder that git does not list by file.
 constexpr std::array kLeftOut = {
     ".git",        ".hg",         ".svn",          "__pycache__",
     ".venv",       "venv",        "node_modules",  ".ipynb_checkpoints",
     ".mypy_cache", ".ruff_cache", ".pytest_cache", ".tox"};
 
-// Files by which an environment of Python is known, whatever its folder is called: venv, conda.
+// Files that mark a folder as an environment of Python, whatever its name: venv, conda.
 constexpr std::array<std::string_view, 2> kMarksOfEnvironment = {"pyvenv.cfg",
                                                                  "conda-meta/history"};
 
@@ -51,8 +51,8 @@ bool IsEnvironment(const fs::path& folder) {
                      });
 }
 
-// Removes the files of environments: their links lead out of the folder, and they are of this host
-// alone.
+// Removes the files of environments: their links lead out of the folder, and they belong to this
+// host.
 void LeaveOutEnvironments(std::vector<std::string>& files) {
   std::vector<std::string> folders;
   for (const std::string& path : files) {
@@ -68,7 +68,7 @@ void LeaveOutEnvironments(std::vector<std::string>& files) {
   });
 }
 
-// What the folder has below `below`, relative to `folder`; no more than one file over the limit.
+// Lists the files under `below`, relative to `folder`; stops one file beyond the limit.
 absl::Status ListAll(const std::string& folder, const std::string& below,
                      std::vector<std::string>& files) {
   const std::string start = below.empty() ? folder : folder + "/" + below;
@@ -95,21 +95,21 @@ struct Listed {
   bool by_git = false;
 };
 
-// What git lists, with the files of a folder that it does not list by file.
+// Returns git's list, with the files of each folder that git does not list by file.
 absl::StatusOr<std::vector<std::string>> InFull(const std::string& folder,
                                                 std::vector<std::string> by_git) {
   std::vector<std::string> files;
   for (std::string& path : by_git) {
     while (path.ends_with('/')) path.pop_back();
     struct stat facts {};
-    if (lstat((folder + "/" + path).c_str(), &facts) != 0) continue;  // removed, not committed
+    if (lstat((folder + "/" + path).c_str(), &facts) != 0) continue;  // removed, but not committed
     if (S_ISDIR(facts.st_mode)) {                                     // a work tree within this one
       DT_RETURN_IF_ERROR(ListAll(folder, path, files));
     } else {
       files.push_back(std::move(path));
     }
   }
-  // A path that conflicts in a merge is listed once for each side.
+  // git lists a path with a merge conflict once for each side.
   std::sort(files.begin(), files.end());
   files.erase(std::unique(files.begin(), files.end()), files.end());
   return files;
@@ -124,8 +124,8 @@ bool IsLeftOut(const std::string& path) {
   });
 }
 
-// What travels of a folder in no work tree. A .gitignore may name a secret: where there is one it
-// counts, or nothing travels.
+// Lists the files to pack of a folder in no work tree. A .gitignore may name a secret, so it is
+// either applied or nothing is packed.
 absl::StatusOr<std::vector<std::string>> ListOutside(const std::string& folder) {
   std::vector<std::string> all;
   DT_RETURN_IF_ERROR(ListAll(folder, "", all));
@@ -138,7 +138,7 @@ absl::StatusOr<std::vector<std::string>> ListOutside(const std::string& folder) 
     std::erase_if(files, IsLeftOut);
     return files;
   }
-  if (ignores == all.end()) return all;  // too many, as its refusal says
+  if (ignores == all.end()) return all;  // too many; the caller refuses them
   return absl::InvalidArgumentError(
       absl::StrCat("code: the folder '", folder, "' has a ", *ignores,
                    ", which git reads, and git could not be asked; install git, or move what is "
@@ -158,7 +158,7 @@ absl::StatusOr<Listed> List(const std::string& folder) {
   return listed;
 }
 
-// Whether the folder, or one above it, has what git makes of a work tree.
+// Returns whether the folder, or one above it, has a git repository.
 bool HasRepository(const std::string& folder) {
   std::error_code code;
   for (fs::path place = fs::absolute(folder, code); !code; place = place.parent_path()) {
@@ -168,11 +168,11 @@ bool HasRepository(const std::string& folder) {
   return false;
 }
 
-// Entries that one look at a folder takes: a work tree of a large project, and some seconds.
+// Entries that one walk over a folder visits: enough for a large work tree; takes some seconds.
 constexpr int kWalkedMost = 200'000;
 
-// Calls visit(path, bytes) for each file and link below, path relative to `folder`. Folders of
-// version control, and those that `skips`, are not entered.
+// Calls visit(path, bytes) for each file and link below, path relative to `folder`. Does not enter
+// folders of version control, and those that `skips` selects.
 template <typename Skips, typename Visit>
 void Walk(const std::string& folder, Skips skips, Visit visit) {
   std::error_code code;
@@ -192,7 +192,7 @@ void Walk(const std::string& folder, Skips skips, Visit visit) {
   }
 }
 
-// Adds the files of the patterns.
+// Adds the files that match the patterns.
 absl::Status Include(const std::string& folder, const std::vector<std::string>& patterns,
                      std::vector<std::string>& files) {
   if (patterns.empty()) return absl::OkStatus();
@@ -219,7 +219,8 @@ absl::Status Include(const std::string& folder, const std::vector<std::string>& 
   return absl::OkStatus();
 }
 
-// Whether one would miss a file of this name: not what tools make anew, nor what is hidden.
+// Returns whether a person would miss a file of this name: not a hidden one, nor one that tools
+// generate.
 bool Matters(const std::string& name) {
   if (name.starts_with('.') || name.ends_with('~')) return false;
   const std::string kind = fs::path(name).extension().string();
@@ -234,7 +235,7 @@ bool IsMadeFolder(const std::string& name) {
          std::find(kMade.begin(), kMade.end(), name) != kMade.end();
 }
 
-// What the person should know of the files that stay behind. "": nothing.
+// Returns a note for the person about files that stay behind. "": nothing to note.
 std::string LeftBehind(const std::string& folder, const std::vector<std::string>& travel) {
   constexpr size_t kNamesShown = 3;
   std::vector<Sized> left;
@@ -278,7 +279,7 @@ absl::StatusOr<std::string> ReadLink(const std::string& path) {
   return target;
 }
 
-// Looks at every file before it reads one: a folder of data is refused at once.
+// Checks every file before it reads one, so that a folder of data is refused at once.
 absl::StatusOr<std::vector<File>> ReadFiles(const std::string& folder,
                                             const std::vector<std::string>& paths) {
   std::vector<File> files;
@@ -303,7 +304,7 @@ absl::StatusOr<std::vector<File>> ReadFiles(const std::string& folder,
   return files;
 }
 
-// Opens the folder of `path` below `root`, and makes what is missing of it.
+// Opens the parent folder of `path` below `root`; makes missing folders.
 absl::StatusOr<UniqueFd> OpenParent(int root, std::string_view path) {
   UniqueFd folder(fcntl(root, F_DUPFD_CLOEXEC, 3));
   if (!folder.valid()) return SystemError("open", std::string(path));

@@ -1,4 +1,4 @@
-// git.cc: one short-lived process a question.
+// git.cc: starts one short-lived process for each question.
 #include "common/pack/git.h"
 
 #include <fcntl.h>
@@ -23,7 +23,8 @@
 namespace dt::pack {
 namespace {
 
-// Paths of more files than may travel: what is longer is refused for their number.
+// Room for the paths of one file more than allowed: a longer list is refused for its number of
+// files.
 constexpr size_t kListBytes = limits::kCodeFiles * (limits::kCodePathBytes + 1) + 1;
 
 std::string FindGit() {
@@ -35,7 +36,7 @@ std::string FindGit() {
   return "";
 }
 
-// Variables that a hook of git has, and that would speak of another work tree than the folder's.
+// Drops variables that a hook of git sets, which would point to another work tree.
 Environment CleanEnvironment() {
   Environment clean = EnvironmentWith({{"LC_ALL", "C"}, {"GIT_OPTIONAL_LOCKS", "0"}});
   for (const char* other : {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX",
@@ -88,7 +89,7 @@ Answer AskGit(const std::string& folder, std::vector<std::string> words, size_t 
   in = UniqueFd();
   if (!pid.ok()) return answer;
   answer.text = ReadSome(out.get(), bytes_max);
-  // One that has more to say, or says nothing, is of no more use; one that ended is past a kill.
+  // A git that prints too much, or hangs, is of no use; killing one that has ended does no harm.
   char more = 0;
   pollfd end = {out.get(), POLLIN, 0};
   const bool ended = poll(&end, 1, 0) == 1 && read(out.get(), &more, 1) == 0;

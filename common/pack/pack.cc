@@ -1,4 +1,4 @@
-// pack.cc: the format, both ways.
+// pack.cc: writes and reads the format.
 #include "common/pack/pack.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace dt::pack {
 namespace {
 
 constexpr std::string_view kMagic = "dtrain code 1\n";
-constexpr size_t kPartOfPathBytes = 255;  // what file systems take as one name
+constexpr size_t kPartOfPathBytes = 255;  // limit of file systems for one name
 constexpr size_t kLargestNamed = 3;
 constexpr char kFix[] = "leave it out with .gitignore, or name a smaller folder";
 
@@ -40,7 +40,7 @@ uint64_t Number(std::string_view bytes) {
   return number;
 }
 
-// Such a path breaks the lines of lists and logs that name it.
+// A path with control characters would break lists and logs that name it.
 bool HasControl(std::string_view text) {
   return std::any_of(text.begin(), text.end(),
                      [](unsigned char c) { return c < 0x20 || c == 0x7f; });
@@ -51,7 +51,7 @@ absl::Status CheckFile(const FileView& file) {
   return file.kind == Kind::kLink ? CheckLink(file.path, file.content) : absl::OkStatus();
 }
 
-// Nothing lies under a file or a link: a folder is no file of its own.
+// Checks that no path has a file or a link as a folder.
 absl::Status CheckNotUnderFiles(const std::vector<FileView>& files) {
   absl::flat_hash_set<std::string_view> paths;
   for (const FileView& file : files) paths.insert(file.path);
@@ -66,7 +66,7 @@ absl::Status CheckNotUnderFiles(const std::vector<FileView>& files) {
   return absl::OkStatus();
 }
 
-// Takes fields off the front of what is left.
+// Takes fields off the front of the remaining bytes.
 class Input {
  public:
   explicit Input(std::string_view left) : left_(left) {}

@@ -1,4 +1,4 @@
-// pattern.cc: part by part.
+// pattern.cc: matches part by part.
 #include "common/pack/pattern.h"
 
 #include <fnmatch.h>
@@ -27,7 +27,8 @@ Parts PartsOf(std::string_view path) {
 bool Matches(std::string_view pattern, std::string_view path) {
   const Parts wanted = PartsOf(pattern), parts = PartsOf(path);
   if (wanted.empty()) return false;
-  // Whether wanted[i…] has parts[j…], from the ends; without it ** would try each length anew.
+  // has[i][j]: whether wanted[i…] matches parts[j…], computed from the ends; without it ** would
+  // try each length again.
   std::vector<std::vector<bool>> has(wanted.size() + 1, std::vector<bool>(parts.size() + 1, true));
   for (size_t i = wanted.size(); i-- > 0;) {
     has[i][parts.size()] = wanted[i] == "**" && has[i + 1][parts.size()];
