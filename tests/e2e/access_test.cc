@@ -1,4 +1,4 @@
-// access_test.cc: dtcoord --auth=tokens, dtctl and dtworker as a person has them.
+// access_test.cc: dtcoord --auth=tokens, dtctl and dtworker as users run them.
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -34,7 +34,7 @@ class AccessTest : public ::testing::Test {
     int code = -1;
     std::string out, err;
   };
-  // dtctl with the token that the file of this name in the folder holds; "": none.
+  // Runs dtctl with the token in the file of this name in the folder; "": without a token.
   Ran Ctl(const std::string& token, const std::vector<std::string>& arguments) {
     const std::string n = std::to_string(++runs_);
     std::string command = std::string(DTCTL) + " --address " + address_;
@@ -51,7 +51,7 @@ class AccessTest : public ::testing::Test {
     ASSERT_EQ(made.code, 0) << made.err;
     std::ofstream(folder_ / file) << made.out;
   }
-  // `files` begins the names of its log, its folder and its tokens.
+  // Starts a worker. The names of its log, its folder and its tokens begin with `files`.
   ChildProcess Worker(const std::string& name, const std::string& files,
                       const std::vector<std::string>& further) {
     std::vector<std::string> command = {DTWORKER,
@@ -75,7 +75,7 @@ class AccessTest : public ::testing::Test {
                   {"--join-token-file", folder_ / (files + ".join"), "--token-file",
                    folder_ / (files + ".token")});
   }
-  // Lines of a list that begin with this and have that in them.
+  // Counts the lines of a list that begin with `begin` and contain `part`.
   size_t Count(const std::vector<std::string>& list, const std::string& begin,
                const std::string& part) {
     const std::vector<std::string> lines = absl::StrSplit(Ctl("state/admin.token", list).out, '\n');
@@ -89,7 +89,8 @@ class AccessTest : public ::testing::Test {
       return Count({"get", "workers", "-o", "csv"}, name + ",", ",idle,") == 1;
     });
   }
-  // The status line's codes of a GET of each path on the page's port: "200 401 "; or of a POST.
+  // Returns the status codes of a GET, or of a POST of `posted`, of each path on the page's port:
+  // "200 401 ".
   std::string Get(const std::vector<std::string>& paths, const std::string& header,
                   const std::string& posted = "") {
     const std::string text = testing::Slurp(folder_ / "addresses");
@@ -114,8 +115,8 @@ class AccessTest : public ::testing::Test {
     return testing::Slurp(n);
   }
 
-  // That the secrets of these files are in no log, nor in the arguments or the environment of the
-  // coordinator or of one of these, which other people of the host may see.
+  // Expects that the secrets of these files are in no log, and neither in the arguments nor in the
+  // environment of the coordinator or of these workers, which other users of the host may see.
   void ExpectKept(const std::vector<std::string>& files, const std::vector<pid_t>& workers) {
     std::vector<std::string> looked_at;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
@@ -170,7 +171,7 @@ TEST_F(AccessTest, EachRoleDoesWhatItMayAndTheRecordSaysWhoDidIt) {
   EXPECT_EQ(Ctl("ann.token", {"worker", "drain", "x"}).code, 5);
   EXPECT_EQ(Ctl("ann.token", {"token", "list"}).code, 5);
 
-  // A worker with a token of its name trains; one of another name is kept out.
+  // A worker trains with a token for its name; one with a token for another name is refused.
   ChildProcess wrong = Worker("other", "other", {"--token-file", folder_ / "host.token"});
   ChildProcess right = Worker("host", "host", {"--token-file", folder_ / "host.token"});
   const Ran waited = Ctl("ann.token", {"wait", "1", "--timeout", "60s"});
@@ -203,7 +204,7 @@ TEST_F(AccessTest, AWorkerThatIsInvitedJoinsOnceAndAKillBeforeItsFileIsWrittenDo
   first.KillAndReap();
   const std::string token = testing::Slurp(folder_ / "host.token");
 
-  // What a kill between the exchange and the file leaves on disk.
+  // The state on disk after a kill between the exchange and the writing of the file.
   ASSERT_EQ(rename((folder_ / "host.token").c_str(), (folder_ / "host.token.joining").c_str()), 0);
   ChildProcess second = Invited("host", "host");
   ASSERT_TRUE(testing::Await([&] { return testing::Slurp(folder_ / "host.token") == token; }))
@@ -242,7 +243,7 @@ TEST_F(AccessTest, WorkersThatAreKilledInTheMiddleOfJoiningComeBackAndEachHasOne
   for (int i = 0; i < kWorkers; ++i) {
     const std::string name = "host" + std::to_string(i);
     MakeToken("joiner", name, name + ".join");
-    // Nobody can have heard of the first; how far the others come is left to chance.
+    // The first cannot have had an answer; how far the others come is left to chance.
     if (i == 0) {
       ASSERT_TRUE(coordinator_.Pause());
     }
@@ -287,7 +288,7 @@ TEST_F(AccessTest, AQuotaBoundsItsUserAloneAndAnAdminAloneSetsIt) {
   const Ran why = Ctl("ann.token", {"explain", "1/2"});
   EXPECT_TRUE(absl::StrContains(why.out, "quota")) << why.out;
   EXPECT_EQ(Count({"quota", "list", "-o", "csv"}, "ann,,1,1,", ""), 1u);
-  // Who is not bound takes a slot that is free, though ann's trial waited before.
+  // The quota binds only ann: another user takes a free slot, though ann's trial waited before.
   ASSERT_EQ(Ctl("state/admin.token", {"submit", folder_ / "two.yaml", "--id-only"}).code, 0);
   ASSERT_TRUE(testing::Await([&] { return running("2") == 2; }));
   EXPECT_EQ(running("1"), 1u);

@@ -1,6 +1,6 @@
-"""A Chromium without a window, told what to do over the DevTools protocol; the standard library alone.
+"""A Chromium without a window, driven over the DevTools protocol; uses the standard library alone.
 
-Every wait has a deadline. What the page logs as an error, throws or is refused by its policy is in Browser.errors.
+Every wait has a deadline. Browser.errors holds the errors that the page logs or throws and the refusals by its policy.
 """
 
 import base64
@@ -182,7 +182,7 @@ class Browser:
             try:
                 value = self.run(f"Boolean({expression})")
             except RuntimeError:
-                value = None  # the page may just be loading
+                value = None  # the page may still be loading
             if value:
                 return
             time.sleep(0.05)
@@ -192,7 +192,8 @@ class Browser:
 
     def key(self, name):
         for kind in ("keyDown", "keyUp"):
-            text = {"text": "\r"} if name == "Enter" and kind == "keyDown" else {}  # what has a form sent
+            # submits a form
+            text = {"text": "\r"} if name == "Enter" and kind == "keyDown" else {}
             self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name,
                       windowsVirtualKeyCode={"Tab": 9, "Enter": 13}.get(name, 0), **text)
 
@@ -218,7 +219,7 @@ class Browser:
                 result = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=full)
                 break
             except RuntimeError as error:
-                # Right after the window got another size, Chromium may still have none.
+                # Right after a change of the window's size, Chromium may still report a width of 0.
                 if "0 width" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.05)

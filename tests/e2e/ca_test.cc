@@ -1,4 +1,5 @@
-// ca_test.cc: coordinator, worker and dtctl with what 'dtctl ca' issued, and another authority's.
+// ca_test.cc: coordinator, worker and dtctl with certificates from 'dtctl ca', and with another
+// authority's.
 #include <sys/wait.h>
 
 #include <string>
@@ -43,7 +44,7 @@ class CaTest : public ::testing::Test {
     const Ran made = Ctl(command);
     ASSERT_EQ(made.code, 0) << made.err;
   }
-  // The flags of who trusts the lab's authority and shows this pair.
+  // Returns the TLS flags of a program that trusts the lab's authority and shows this pair.
   std::vector<std::string> Tls(const std::string& folder, const std::string& name) const {
     return {"--tls-ca",   folder_ / "tls/ca.crt",
             "--tls-cert", folder_ / (folder + "/" + name + ".crt"),

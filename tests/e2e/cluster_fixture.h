@@ -1,4 +1,4 @@
-// cluster_fixture.h: a cluster whose programs' logs are shown where a test fails.
+// cluster_fixture.h: a cluster that prints its programs' logs when a test fails.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ class ClusterTest : public ::testing::Test {
     for (const std::string& name : workers) cluster_.StartWorker(name);
     ASSERT_TRUE(cluster_.AwaitWorkers(workers.size()));
   }
-  // The worker that has this rank now.
+  // Returns the worker that has this rank now.
   std::string WorkerOf(uint64_t experiment, int rank) {
     const v1::TrialSummary summary = cluster_.Trial(experiment);
     return rank < summary.workers_size() ? summary.workers(rank) : "";

@@ -1,4 +1,4 @@
-// code_test.cc: a folder of code on its way from whoever submits to the trainers.
+// code_test.cc: a folder of code on its way from the user to the trainers.
 #include "common/limits.h"
 #include "common/pack/folder.h"
 #include "common/pack/pack.h"
@@ -41,7 +41,7 @@ class CodeTest : public FleetTest {
     spec.mutable_code()->set_files(packed_->files);
     return spec;
   }
-  // The run folder's copies, of attempts that are under way.
+  // Counts the copies in the run folders of attempts that are under way.
   size_t FoldersOfAttempts() {
     size_t folders = 0;
     std::error_code code;
@@ -87,7 +87,7 @@ TEST_F(CodeTest, CodeOutlivesARestartOfTheCoordinatorAndTheWorkersCache) {
   const uint64_t experiment = cluster_.Submit(WithCode(Training(20).spec()));
   cluster_.KillCoordinator();
   cluster_.StartCoordinator();
-  // What a worker kept is damaged, so that it asks the coordinator.
+  // Damage the worker's copy, so that it asks the coordinator.
   fs::create_directories(cluster_.folder() / "run/code");
   fs::permissions(cluster_.folder() / "run", fs::perms::owner_all);
   cluster_.folder().Write("run/code/" + packed_->digest, "damaged");

@@ -1,4 +1,4 @@
-// dtctl_test.cc: a person's way through: the real dtctl against the real coordinator.
+// dtctl_test.cc: a user's way through the system: the real dtctl against the real coordinator.
 #include <sys/wait.h>
 
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@ class DtctlTest : public FleetTest {
  protected:
   struct Outcome {
     int status = -1;
-    std::string output;  // of both kinds
+    std::string output;  // stdout and stderr together
   };
   Outcome Dtctl(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), DTCTL);
@@ -28,7 +28,7 @@ class DtctlTest : public FleetTest {
     outcome.output = testing::Slurp(log);
     return outcome;
   }
-  // With folders of this test's own for what is remembered and for state.
+  // Runs dtctl with the test's own folders for its memory and state.
   Outcome DtctlAlone(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), DTCTL);
     const std::string log = cluster_.folder() / ("dtctl-" + std::to_string(++runs_) + ".log");
@@ -179,7 +179,7 @@ TEST_F(DtctlTest, UpWithTokensLetsInItsOwnPersonAndWorkers) {
   EXPECT_EQ(DtctlAlone({"get", "workers", "-o", "name"}).output, "local/cpu:0\n");
   const Outcome tokens = DtctlAlone({"token", "list", "-o", "csv"});
   EXPECT_NE(tokens.output.find("worker,*"), std::string::npos) << tokens.output;
-  // Who names the address, and not the context, shows nothing.
+  // A caller that names the address instead of the context shows no token.
   const auto addresses = nlohmann::json::parse(
       testing::Slurp(cluster_.folder() / "state/dtrain/local/addresses.json"), nullptr, false);
   ASSERT_TRUE(addresses.contains("grpc")) << addresses;

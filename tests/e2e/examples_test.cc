@@ -1,5 +1,5 @@
-// examples_test.cc: the examples that people study scaling with, in a small form, from submission
-// to report: each has the parts that it is there for.
+// examples_test.cc: the examples for studies of scaling, made small, from submission to report.
+// Checks that each report has the parts that its example is meant to show.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class ExamplesTest : public TrainingTest {
     ASSERT_TRUE(cluster_.AwaitWorkers(4));
     MakeData("quickstart");
   }
-  // The file as it is but for the size of its model and the length of its trials.
+  // Runs the example with a smaller model and shorter trials, and returns its report.
   std::string ReportOf(const std::string& example, const std::vector<std::string>& settings) {
     std::vector<std::string> arguments = {
         "submit", std::string(DTRAIN_SOURCE_DIR) + "/examples/" + example, "--id-only"};
@@ -39,7 +39,7 @@ class ExamplesTest : public TrainingTest {
     EXPECT_NE(report.find("state: finished"), std::string::npos) << report;
     return report;
   }
-  // From its heading to the next; "": there is none.
+  // Returns the section under this heading, up to the next heading; "" if there is none.
   static std::string Section(const std::string& report, const std::string& heading) {
     const size_t from = report.find("\n## " + heading + "\n");
     if (from == std::string::npos) return "";
@@ -48,7 +48,7 @@ class ExamplesTest : public TrainingTest {
   static bool Has(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
   }
-  // Rows of a part's tables, by what their first cells end with.
+  // Counts the rows of a section's tables whose first cell names a trial ("1/2").
   static long RowsOf(const std::string& section) {
     long rows = 0;
     for (size_t at = 0; (at = section.find("\n| ", at)) != std::string::npos; ++at) {
@@ -56,8 +56,8 @@ class ExamplesTest : public TrainingTest {
     }
     return rows;
   }
-  // What every study of ranks shows: where each trial's time went, what its ranks sent, and what
-  // they held.
+  // Every study of ranks shows the phases of each trial's time, and the traffic and memory of its
+  // ranks.
   static void ExpectPhasesTrafficAndMemory(const std::string& report, long trials, long alone) {
     const std::string phases = Section(report, "Where the time goes");
     for (const char* phase : {"forward", "backward", "exposed communication", "optimizer"}) {

@@ -1,4 +1,4 @@
-// fleet_fixture.h: a cluster with the fake trainer, in the words of the tests.
+// fleet_fixture.h: a cluster with the fake trainer, and helpers in the words of the tests.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ class FleetTest : public ClusterTest {
   explicit FleetTest(testing::Transport transport = testing::Transport::kUnixSocket)
       : ClusterTest(FakePrograms(), transport) {}
 
-  // An experiment of one trial; `script` is the fake trainer's.
+  // Returns an experiment of one trial; `script` is for the fake trainer.
   static spec::ExperimentBuilder Training(int steps, const std::string& script = "step_ms=1",
                                           int ranks = 1) {
     spec::ExperimentBuilder builder;

@@ -1,5 +1,5 @@
-// flood_test.cc: a header that never ends (CVE-2023-33953) at the port of a coordinator with TLS,
-// from who has no certificate and from who has one.
+// flood_test.cc: a header that never ends (CVE-2023-33953), sent to a coordinator with TLS by a
+// client without a certificate and by one with a certificate.
 #include <openssl/ssl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,7 +19,8 @@ namespace {
 using testing::CertificateFiles;
 
 constexpr size_t kMiB = 1 << 20;
-// What somebody without a certificate may cost, and somebody with one until they are cut off.
+// Memory that a client without a certificate may cost, and one with a certificate until it is cut
+// off.
 constexpr size_t kStrangerBytes = 16 * kMiB;
 constexpr size_t kOwnBytes = 64 * kMiB;
 
@@ -44,7 +45,7 @@ class FloodTest : public ::testing::Test {
     EXPECT_GT(resident, 0u);
     return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
   }
-  // Sends until it is cut off. `send` says whether bytes were taken.
+  // Sends until the server cuts it off. `send` returns whether bytes were taken.
   template <typename Send>
   void Flood(Send send) {
     const std::string more = testing::EndlessHeaderMore();
@@ -60,7 +61,7 @@ class FloodTest : public ::testing::Test {
     EXPECT_LT(sent_, testing::kEndlessHeaderBytes);
     EXPECT_LT(absl::Now(), deadline) << sent_ << " bytes were taken";
   }
-  // Speaks TLS with `files`; "" there: without a certificate of its own.
+  // Speaks TLS with `files`; an empty `files.cert` means no client certificate.
   void FloodOverTls(const CertificateFiles& files) {
     const std::unique_ptr<SSL_CTX, Free> context(SSL_CTX_new(TLS_client_method()));
     if (!files.cert.empty()) {

@@ -1,6 +1,7 @@
 // isolation_test.cc: one user's program affects nobody else. The experiments of two users alternate
-// on one slot through every way in which a program can end, and nothing of the one appears with the
-// other: in logs, messages, explanations, metrics, or in what is thought of the worker.
+// on one slot through every way in which a program can end. Nothing of one user's appears at the
+// other's: not in logs, messages, explanations or metrics, nor in the coordinator's view of the
+// worker.
 #include <algorithm>
 #include <sstream>
 #include <string>
@@ -19,10 +20,10 @@ namespace {
 // A way to end. WORD stands for a secret of that experiment alone.
 struct Way {
   const char* name;
-  const char* text;                 // for the shell
-  std::vector<std::string> logged;  // lines that its log must have, whole
+  const char* text;                 // shell script
+  std::vector<std::string> logged;  // complete lines that its log must have
   v1::Cause cause;
-  std::string said;  // within its message
+  std::string said;  // part of its message
 };
 
 const std::vector<Way>& Ways() {
@@ -118,13 +119,14 @@ class IsolationTest : public FleetTest {
     spec.mutable_base()->mutable_retries()->set_max(0);
     return spec;
   }
-  // Everything that is told of an experiment.
+  // Returns everything that the coordinator shows of an experiment.
   std::string Told(uint64_t experiment) {
     return absl::StrCat(cluster_.Logs(experiment), "\n", cluster_.Trial(experiment).DebugString(),
                         cluster_.Explain(experiment).DebugString(),
                         cluster_.Experiment(experiment).DebugString());
   }
-  // The secrets in a text but this one. A line may be cut within one, which is no other.
+  // Returns the secrets in a text, except `own`. Skips a secret that is cut off at the end of its
+  // line: it may be `own`.
   static std::string OtherSecrets(const std::string& text, const std::string& own) {
     std::string others;
     for (size_t at = 0; (at = text.find("secret", at)) != std::string::npos; ++at) {
@@ -153,7 +155,7 @@ class IsolationTest : public FleetTest {
     }
     return answer;
   }
-  // The other user's: it prints nothing, and its end says nothing but its status.
+  // The other user's program prints nothing, and its message holds nothing but its exit status.
   void ExpectASilentProgramToBeSilent(const Way& before) {
     const uint64_t silent = cluster_.Submit(Program("exit 9"));
     ASSERT_TRUE(cluster_.AwaitTrial(silent, 1, v1::TRIAL_FAILED)) << before.name;
@@ -248,7 +250,7 @@ TEST_F(IsolationTest, NorWhatItsVariablesAre) {
   EXPECT_EQ(cluster_.Logs(other).find("MINE"), std::string::npos);
 }
 
-// A worker that is killed and started again: nobody waits for its lease.
+// The worker is killed and started again: nobody waits for its lease.
 TEST_F(IsolationTest, AWorkerThatIsStartedAgainSaysThatItsProgramHasEnded) {
   v1::ExperimentSpec spec = Program("[ $DTRAIN_ATTEMPT = 2 ] || exec tail -f /dev/null");
   spec.mutable_base()->mutable_retries()->set_max(3);

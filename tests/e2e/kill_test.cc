@@ -1,4 +1,5 @@
-// kill_test.cc: when trainers or the coordinator die, at several moments, and when a worker leaves.
+// kill_test.cc: deaths of trainers and of the coordinator at several moments, and drains of
+// workers.
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -9,7 +10,7 @@ namespace {
 
 class KillTest : public FleetTest {
  protected:
-  // The worker of this rank leaves when its trial, of 200 steps, waits behind step 100.
+  // Drains the worker of this rank once its trial, of 200 steps, waits after step 100.
   void DrainAtStep100(uint64_t experiment, int rank) {
     SCOPED_TRACE("rank " + std::to_string(rank));
     ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, 100));
@@ -21,12 +22,12 @@ class KillTest : public FleetTest {
     FinishesInTwoAttempts(experiment, 200, {v1::CAUSE_PREEMPTED, 100});
   }
 
-  // How the first attempt ended, and where the second went on.
+  // The end of the first attempt, and the step from which the second continued.
   struct Resumption {
     v1::Cause cause;
     uint64_t step;
   };
-  // The trial, of `steps` steps, ends well with each step once.
+  // Expects that the trial, of `steps` steps, finishes and has each step once.
   void FinishesInTwoAttempts(uint64_t experiment, uint64_t steps, const Resumption& resumption) {
     ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
     ExpectEachStepOnce(experiment, steps);

@@ -1,4 +1,4 @@
-// loss_test.cc: when workers die: leases run out, others take over, names are taken again.
+// loss_test.cc: deaths of workers: leases run out, other workers take over, names are used again.
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 using LossTest = FleetTest;
 
-// A lease, the grace after the coordinator's start, and a slow machine.
+// Covers a lease, the grace period after the coordinator's start, and a slow machine.
 constexpr std::chrono::seconds kLoss{60};
 
 TEST_F(LossTest, AKilledWorkerLeavesNoOrphanAndAnotherTakesOver) {
@@ -65,7 +65,7 @@ TEST_F(LossTest, ASecondWorkerOfTheSameNameIsKeptOut) {
       {DTWORKER, "--coordinator", cluster_.address(), "--name", "w0", "--trainer", FAKE_TRAINER,
        "--storage", cluster_.folder() / "other", "--run-dir", cluster_.folder() / "other-run"},
       cluster_.folder() / "second.log");
-  // It tries until the holder of the name would have been found dead, and gives up.
+  // It retries for as long as the lease of the name's holder lasts, and then gives up.
   const auto status = second.AwaitExit(kLoss);
   ASSERT_TRUE(status);
   EXPECT_TRUE(WIFEXITED(*status) && WEXITSTATUS(*status) != 0);

@@ -1,4 +1,5 @@
-// marks_test.cc: workers that are to be left alone: drained by a person, or failing everything.
+// marks_test.cc: workers that get no new trials: drained by a user, or because all attempts fail
+// there.
 #include <algorithm>
 #include <chrono>
 
@@ -7,7 +8,7 @@
 namespace dt {
 namespace {
 
-// Longer than a start after a crash, several times over, on a slow machine.
+// Several times the restart after a crash, on a slow machine.
 constexpr std::chrono::seconds kLong{90};
 
 class MarksTest : public FleetTest {

@@ -1,5 +1,5 @@
-// moved_test.cc: whatever is done to a trial that trains, by people and by the scheduler, its
-// losses are those of one that was left alone. With the real trainer.
+// moved_test.cc: whatever users and the scheduler do to a trial that trains, its losses equal those
+// of an undisturbed trial. With the real trainer.
 #include <cmath>
 
 #include "tests/e2e/training_fixture.h"
@@ -9,7 +9,8 @@ namespace {
 
 // Two trainers start in two seconds on an idle machine.
 constexpr std::chrono::seconds kMoved{120};
-// Neither ends by itself, so that no machine is too fast: it is cancelled once all has been done.
+// No trial ends by itself, so that no machine is too fast; each is cancelled once all has been
+// done.
 constexpr int kEndless = 1000000;
 
 class MovedTest : public TrainingTest {
@@ -27,7 +28,7 @@ class MovedTest : public TrainingTest {
     file.name = name;
     file.ranks = ranks;
     file.steps = kEndless;
-    file.checkpoint = "{every: 0}";  // only when it is told to leave
+    file.checkpoint = "{every: 0}";  // saves only when it must leave
     return file;
   }
   uint64_t SubmitUrgent(int ranks, int steps) {
@@ -39,7 +40,7 @@ class MovedTest : public TrainingTest {
     return Submit(urgent);
   }
   uint32_t AttemptsOf(uint64_t experiment) { return cluster_.Trial(experiment).attempts(); }
-  // Its attempt `number` trains, ten steps further than before; the step where it is.
+  // Waits until attempt `number` trains, ten steps further than before; returns its step.
   uint64_t AwaitAttempt(uint64_t experiment, uint32_t number) {
     const auto now = [&] { return cluster_.Trial(experiment); };
     EXPECT_TRUE(Await(
@@ -49,8 +50,8 @@ class MovedTest : public TrainingTest {
     EXPECT_TRUE(cluster_.AwaitStep(experiment, 1, step, kMoved));
     return step;
   }
-  // Returns the losses of a trial that was cancelled, but for its last step's: the evaluation of a
-  // step comes after its loss, and a cancelled trainer does not wait for it.
+  // Returns the losses of a cancelled trial without its last step's: the evaluation of a step comes
+  // after its loss, and a cancelled trainer does not wait for it.
   std::vector<std::string> LossesBeforeTheLast(uint64_t experiment) {
     std::vector<std::string> losses = Losses(experiment);
     if (!losses.empty()) losses.pop_back();
@@ -101,8 +102,8 @@ TEST_F(MovedTest, AfterAPreemptionAPauseAndADrainEveryLossIsThatOfATrialLeftAlon
   for (size_t i = 0; i < losses.size(); ++i) ASSERT_EQ(losses[i], alone[i]);
 }
 
-// On one rank sums are made in another order: the losses are those of two to rounding, which the
-// steps between carry on.
+// One rank adds in another order than two, so the losses agree only up to rounding, which later
+// steps carry on.
 TEST_F(MovedTest, AGangThatShrinksAndGrowsHasTheLossesOfOneThatKeptItsSize) {
   constexpr double kRounding = 2e-3;
   StartWith({"w0", "w1"});
@@ -142,13 +143,14 @@ TEST_F(MovedTest, AGangThatShrinksAndGrowsHasTheLossesOfOneThatKeptItsSize) {
   EXPECT_LT(furthest, kRounding);
 }
 
-// How long that takes is printed: the bar is ten seconds on a machine that does nothing else.
+// Prints how long the change takes: the limit is ten seconds on a machine that does nothing else.
 TEST_F(MovedTest, FourRanksOfALargerPriorityTrainInPlaceOfFourAndThoseGoOnAfterwards) {
   StartWith({"w0", "w1", "w2", "w3"});
   const uint64_t usual = Submit(Endless("usual", 4));
   AwaitAttempt(usual, 1);
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  ASSERT_TRUE(Await([&] { return std::chrono::steady_clock::now() > until; }));  // its protection
+  // protected from preemption
+  ASSERT_TRUE(Await([&] { return std::chrono::steady_clock::now() > until; }));
   const auto asked = std::chrono::steady_clock::now();
   const uint64_t urgent = SubmitUrgent(4, 20);
   ASSERT_TRUE(cluster_.AwaitStep(urgent, 1, 1, kMoved));

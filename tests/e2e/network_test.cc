@@ -1,4 +1,4 @@
-// network_test.cc: dtctl bench network between two real workers, and what dtctl plan makes of it.
+// network_test.cc: 'dtctl bench network' between two real workers, and its use by 'dtctl plan'.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ TEST_F(NetworkTest, WhatIsMeasuredBetweenWorkersIsWhatAPlanGoesBy) {
             std::string::npos)
       << table.out;
 
-  // Durable, and shown again without a measurement.
+  // The result is durable: a restarted coordinator shows it without a new measurement.
   cluster_.KillCoordinator();
   cluster_.StartCoordinator();
   ASSERT_TRUE(cluster_.AwaitWorkers(2));
@@ -82,7 +82,7 @@ TEST_F(NetworkTest, AWorkerThatIsKilledMeanwhileFailsTheMeasurementAndLeavesNoTr
   cluster_.worker("w1").KillAndReap();
   ASSERT_TRUE(cluster_.AwaitTrial(1, 1, v1::TRIAL_FAILED, kMeasuring));
   const v1::TrialSummary trial = cluster_.Trial(1);
-  // Its peer sees the end of the connection at once, the coordinator the end of the worker.
+  // Its peer notices the closed connection at once, the coordinator notices the lost worker.
   EXPECT_TRUE(trial.cause() == v1::CAUSE_COLLECTIVE || trial.cause() == v1::CAUSE_WORKER_LOST)
       << trial.message();
   EXPECT_FALSE(trial.message().empty());

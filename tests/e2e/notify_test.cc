@@ -1,4 +1,4 @@
-// notify_test.cc: receivers are told what comes of experiments, also when the coordinator dies
+// notify_test.cc: receivers are notified of the ends of experiments, also when the coordinator dies
 // between the commit and the delivery.
 #include <set>
 
@@ -27,7 +27,7 @@ TEST_F(NotifyTest, AKillBetweenCommitAndDeliveryLosesNoNoticeAndRepeatsItUnderIt
   Start({"w0"});
   const uint64_t experiment = cluster_.Submit(Telling(receiver));
   ASSERT_TRUE(cluster_.AwaitEnd(experiment));
-  // It was sent, so it was committed; nobody has said that it was taken.
+  // The notification was sent, so it was committed; its delivery is not confirmed.
   ASSERT_TRUE(receiver.AwaitRequests(1));
   cluster_.KillCoordinator();
   receiver.Become(Mood::kTakes);
@@ -42,7 +42,7 @@ TEST_F(NotifyTest, AKillBetweenCommitAndDeliveryLosesNoNoticeAndRepeatsItUnderIt
     ids.insert(body["id"].get<std::string>());
   }
   EXPECT_EQ(ids.size(), 1u);
-  // Once it is settled, a stop and a start tell nothing again.
+  // After a confirmed delivery, a stop and a start send nothing again.
   const uint64_t next = cluster_.Submit(Telling(receiver));
   ASSERT_TRUE(cluster_.AwaitEnd(next));
   ASSERT_TRUE(receiver.AwaitRequests(3));
@@ -72,7 +72,7 @@ TEST_F(NotifyTest, WhoMayNotBeToldIsRefusedAndTheCoordinatorsOwnReceiverHearsOfA
 
   ASSERT_TRUE(cluster_.AwaitEnd(cluster_.Submit(Training(20).spec())));
   ASSERT_TRUE(own.AwaitRequests(1));
-  const auto told = own.Requests().at(0).Json();  // and not first of the best trial
+  const auto told = own.Requests().at(0).Json();  // and not first the one about the best trial
   EXPECT_EQ(told.size(), 1u) << told;
   EXPECT_NE(told["text"].get<std::string>().find("ended finished"), std::string::npos) << told;
   EXPECT_TRUE(other.Requests().empty());

@@ -1,9 +1,9 @@
 """The page in a real browser: usage: page_browser.py CASE http://HOST:PORT FOLDER [MORE]
 
-CASE is a function below, or of page_cases.py, page_charts.py or page_pictures.py; page_test.cc starts the
-coordinator, submits what the case looks at and says in what order.
-FOLDER is for screenshots, and for files by which the two tell each other where they are. Exit code 77: there is no
-Chromium here.
+CASE is a function below, or in page_cases.py, page_charts.py or page_pictures.py. page_test.cc starts the
+coordinator, submits the experiments that the case looks at and runs the cases in order.
+FOLDER is for screenshots, and for files by which the two programs tell each other how far they are. Exit code 77: there
+is no Chromium here.
 """
 
 import http.server
@@ -89,7 +89,7 @@ class Page(Browser):
                     ".slice(0, 3).map((one) => one.outerHTML.slice(0, 200)).join('\\n') || 'wider than the window'", "")
 
 
-# What shows that a canvas has something of its own on it.
+# Number of opaque colours on a canvas: more than one show that something is drawn on it.
 INKED = """(() => { const canvas = [...document.querySelectorAll('.plot canvas')][%d];
     const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
     const seen = new Set();
@@ -220,11 +220,11 @@ def settings(page):
     page.until("document.querySelectorAll('tbody tr').length === 4")
     page.until("document.querySelector('figcaption').textContent.includes('1 curve')", "the chosen curve alone, again")
     page.expect(seen, before)
-    # The filter, by keys alone.
+    # Filter the list with the keyboard alone.
     page.run("document.querySelector('main input[type=search]').focus()")
     page.call("Input.insertText", text="1/3")
     page.until("document.querySelectorAll('tbody tr').length === 1")
-    # Zooming, by mouse and by key.
+    # Zoom with the mouse and with keys.
     page.run("window.scrollTo(0, 0)")
     left, top, width, height = page.run(
         "(() => { const box = document.querySelector('canvas.over').getBoundingClientRect();"
@@ -321,7 +321,7 @@ def acts(page):
     press(page, "Save")
     page.until(f"!({shown % 'old=x'})", "one label is gone")
     page.shot("acts")
-    # What cannot be taken back wants the number typed; the keyboard alone does it.
+    # An act that cannot be undone needs the number typed; the keyboard alone is enough.
     press(page, "Cancel…")
     page.expect("document.querySelector('dialog [type=submit]').disabled")
     write(page, "[data-typed]", "2")
@@ -342,7 +342,7 @@ def acts(page):
     press(page, "Undrain")
     press(page, "Take it back")
     page.until("!document.querySelector('.host').textContent.includes('new disk')", "it is back")
-    page.errors = [one for one in page.errors if "400" not in one]  # of the refused priority
+    page.errors = [one for one in page.errors if "400" not in one]  # from the refused priority
     page.expect_no_errors()
 
 
@@ -387,7 +387,7 @@ def foreign(page):
         answers = page.run("attack()").split(",")
         assert set(answers) <= {"refused", "opaque"}, answers
         server.shutdown()
-    # The same from the page itself is done, so that the refusals are of where they came from.
+    # The page's own requests succeed, so the refusals were due to the foreign origin.
     page.errors.clear()
     page.show("/experiments/1", "!document.querySelector('.acts').hidden")
     note = ("fetch('/api/v1/experiments/1/change', {method: 'POST', body: JSON.stringify({note: %r}),"

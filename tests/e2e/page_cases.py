@@ -1,4 +1,4 @@
-"""More cases of page_browser.py: what stays while a page changes, a telephone's finger, searches, columns, and a model
+"""More cases of page_browser.py: state that survives a redraw, touch on a telephone, searches, columns, and a model
 that learns."""
 
 import pathlib
@@ -6,14 +6,15 @@ import re
 import sys
 
 
-# Whether what had the focus has been drawn again; asks the page for news at once rather than in two seconds.
+# True once the element that had the focus has been drawn again; asks the page to refresh now rather
+# than in two seconds.
 REDRAWN = "(window.dispatchEvent(new Event('online')), !window.was.isConnected)"
 
 
 def stays(page, which):
     """What has the focus keeps it through a redrawing, though it is another element then."""
     page.until(which, which)
-    # At once: the page may be drawn again at any moment.
+    # Do all of this at once: the page may be drawn again at any moment.
     page.run(f"window.was = {which}; window.was.focus({{preventScroll: true}});"
              " window.held = document.activeElement === window.was")
     page.expect("window.held")
@@ -69,7 +70,7 @@ def touch(page):
     left, top, width, height = box_of(page, "document.querySelector('canvas.over')")
     page.swipe(*([left + width * share, top + height / 2] for share in (0.3, 0.4, 0.5, 0.7)))
     page.until("document.querySelector('figcaption').textContent.includes('zoomed')", "a drag zooms")
-    # Of a picture that leads to its trials the first tap points, and the next opens.
+    # In a picture that leads to its trials, the first tap points and the next one opens.
     dot = box_of(page, "document.querySelector('section[aria-label=\"Parallel coordinates\"] canvas')")
     place = [dot[0] + 50, dot[1] + dot[3] / 2]
     pointed = "document.querySelector('section[aria-label=\"Parallel coordinates\"] .tip')"
@@ -124,7 +125,7 @@ def rungs(page):
             assert went_on == came - stopped, rows
             best = min(float(row[7]) for row in here)
             assert abs(best - min(values)) < 1e-3, (best, values)
-            if not brackets:  # one that would be the next goes on if it is among the best third
+            if not brackets:  # the limit: a next trial continues if its value is among the best third
                 place = max(1, (came + 1) // 3)
                 assert abs(float(here[0][8]) - sorted(values)[place - 1]) < 1e-3, (here, values)
     ended = next(one for one in trials if one["cause"] == "stopped_early")
@@ -137,7 +138,8 @@ def rungs(page):
     page.expect_no_errors()
 
 
-# What the table has of a trial whose newest value of the search's metric is not its best, by the heads of its columns.
+# The cells of the trials' table, by column title, for trials whose newest value of the search's
+# metric is not their best.
 NEWEST_AND_BEST = """(async () => {
     const {trialColumns} = await import("/page/trial_columns.js");
     const of = (metric, trial) => Object.fromEntries(trialColumns({metric}, [trial], [], [], new Map())
@@ -189,8 +191,8 @@ def columns(page):
 
 LINES = "[...document.querySelectorAll('pre.log > span')].map((one) => one.querySelector('bdi').textContent)"
 
-# Two questions for the same lines, both under way at once, of which the second is answered with one line more, and one
-# for what comes after the first answer.
+# Two requests for the same lines, both under way at once; the second gets one line more. Then a
+# third, for the lines after the first answer.
 ASKED_TWICE = """(async () => {
     const {LogView} = await import("/page/log_view.js");
     const ask = window.fetch;

@@ -1,6 +1,6 @@
-"""Cases of page_browser.py of what is drawn: each point is where /api/v1 has its value, by the ticks beside it.
+"""Cases of page_browser.py about drawings: by the ticks beside it, each point is at its value in /api/v1.
 
-A script that a page runs first notes what is drawn on each canvas since it was last cleared; what a curve should be is
+A script that the page runs first notes what is drawn on each canvas since it was last cleared; the expected curves are
 computed here.
 """
 
@@ -38,7 +38,7 @@ OVER = "document.querySelector('section[aria-label=Curves] canvas.over')"
 CAPTION = "document.querySelector('section[aria-label=Curves] figcaption').textContent"
 TIP = "document.querySelector('section[aria-label=Curves] .tip')"
 SCATTER = "document.querySelector('section[aria-label=Scatter] canvas')"
-NEAR = 2.5  # pixels; a tick stands at a whole one
+NEAR = 2.5  # pixels; a tick stands at a full pixel
 
 
 def ask(page, path):
@@ -196,12 +196,14 @@ def scatters(page, trials):
     finished = [one for one in trials if one["state"] == "finished"]
     page.show("/experiments/1", f"{caption}.includes('val_loss over optimizer.lr, {len(finished)} trials')")
     wanted = [(one["assignments"]["optimizer.lr"], one["metric_value"]) for one in finished]
-    for log in (True, False):  # a learning rate's axis is logarithmic unless a person wants another
+    for log in (True, False):  # the axis of a learning rate is logarithmic unless the user changes
+                               # it
         set_box(page, "log across", log)
         drawn = Drawn(page, SCATTER, logx=log)
         assert len(drawn.dots) == len(finished) == 16, drawn.dots
         drawn.expect(drawn.dots, wanted, "dots")
-    # The last of those at one place is beneath the others: all of the rate have one result.
+    # Of several dots at one place, the last lies beneath the others: all trials with this rate have
+    # one result.
     x, y = wanted[-1]
     point_at(page, SCATTER, *drawn.place(x, y))
     tip = "document.querySelector('section[aria-label=Scatter] .tip')"
@@ -307,7 +309,8 @@ def phases(page):
     smooth(page, 0.5)
     for i in range(page.run(f"{figures}.length")):
         drawn = Drawn(page, f"{figures}[{i}].querySelector('canvas')")
-        rate = page.run(f"{figures}[{i}].textContent.includes('Learning rate')")  # a plan, not a measurement
+        # from a plan, not from a measurement
+        rate = page.run(f"{figures}[{i}].textContent.includes('Learning rate')")
         assert len(drawn.faint) == (0 if rate else len(drawn.curves)), (i, drawn.faint)
     page.show("/experiments/1/trials/1?zoom=10~20", f"{figures}.length > 5")
     zoomed = f"{figures}.filter((one) => one.querySelector('figcaption').textContent.includes('zoomed')).length"

@@ -1,5 +1,5 @@
-"""Cases of page_browser.py of what a picture makes of its curves: which end is the good one, a curve of one point, a
-value far from all others, many curves, and what a program has. Answers of the API are made here, as each needs them."""
+"""Cases of page_browser.py about difficult curves: which end is the better one, a curve of one point, a
+value far from all others, many curves, and a program's metrics. Each case makes its own answers of the API."""
 
 import json
 
@@ -7,7 +7,7 @@ from page_charts import CAPTION, NOTED, Drawn, box_of, number_of
 
 CURVES = "document.querySelector('section[aria-label=Curves] canvas')"
 
-# Answers what FAKE has in place of the coordinator.
+# Answers the paths in FAKE in place of the coordinator.
 ANSWERS = """(() => {
     const ask = window.fetch;
     const fake = JSON.parse(%s);
@@ -69,7 +69,7 @@ def answers(experiment, trials, curves):
 
 
 def made():
-    """71: a program whose trials are maximized, most with one value; 72: 40 trials of a model, of which one has a
+    """71: a program whose metric is maximized, with one value for most trials; 72: 40 trials of a model, one with a
     spike."""
     program = [trial_of(71, i, 0.2 + i / 100) for i in range(1, 13)]
     curves = {str(i): {"accuracy": {"steps": [10], "values": [0.2 + i / 100]}} for i in range(1, 13)}
@@ -88,8 +88,8 @@ def made():
 
 
 def odd():
-    """73: parameters and metrics that are called what every object of a script has; 74: none of them; 75: a long
-    name, two trials that are equal and one that never was a number; 76: such a one alone."""
+    """73: parameters and metrics with the names of properties that every JavaScript object has; 74: no parameters; 75: a
+    long name, two equal trials and one whose value never was a number; 76: only such a trial."""
     given = [{"constructor": 1, "toString": 2, "__proto__": 3, "search": 4}, {}]
     trials = [trial_of(73, i, 0.5, assignments=given[i - 1]) for i in (1, 2)]
     of = {"steps": [10, 20], "values": [7, 8]}

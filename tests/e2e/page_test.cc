@@ -16,8 +16,8 @@ namespace {
 constexpr int kNoBrowser = 77;
 constexpr std::chrono::seconds kBrowserPatience{240};
 
-// What a browser sees of a fixture's cluster. Screenshots are kept for people to look at. gRPC is
-// on loopback in the clear, as dtctl up has it, so that whoever is at the page may act.
+// Runs a browser against a fixture's cluster. Screenshots are kept for people to look at. gRPC is
+// on loopback without TLS, as `dtctl up` has it, so that every user of the page may act.
 template <typename Fixture>
 class SeenTest : public Fixture {
  protected:
@@ -34,7 +34,7 @@ class SeenTest : public Fixture {
                                   "http://" + this->cluster_.http_address(), shots_.string(), more},
                                  Log());
   }
-  // What the browser, or a script in its place, found, once it is done.
+  // Waits for the browser, or for a script in its place, and checks its result.
   void ExpectSeen(testing::ChildProcess& browser) {
     const std::optional<int> status = browser.AwaitExit(kBrowserPatience);
     ASSERT_TRUE(status.has_value()) << "the browser is not done";
@@ -59,7 +59,7 @@ class SeenTest : public Fixture {
 
 class PageTest : public SeenTest<FleetTest> {
  protected:
-  // Four trials that have trained, and one of another experiment.
+  // Trains four trials of one experiment and one of another.
   void TrainSome() {
     Start({"w0", "w1"});
     const uint64_t four = cluster_.Submit(
@@ -78,8 +78,8 @@ class PageTest : public SeenTest<FleetTest> {
     label.set_value(team);
     return builder.spec();
   }
-  // Sixteen trials whose learning rate alone matters, and two of another experiment, of which one
-  // ends before it is evaluated.
+  // Trains sixteen trials that differ only in the learning rate, and two of another experiment, one
+  // of which ends before it is evaluated.
   void TrainMany() {
     Start({"w0", "w1"});
     spec::ExperimentBuilder wide = Training(300, "step_ms=0 eval_every=50 by_rate=1");
@@ -96,7 +96,7 @@ class PageTest : public SeenTest<FleetTest> {
     ASSERT_TRUE(cluster_.AwaitEnd(many));
     ASSERT_TRUE(cluster_.AwaitEnd(two));
   }
-  // What `dtctl ARGUMENTS` prints, as a file's name.
+  // Runs `dtctl ARGUMENTS` and returns the path of a file with its output.
   std::string Told(const std::string& arguments) {
     std::string path = cluster_.folder() / "told";
     testing::ChildProcess dtctl(
@@ -277,7 +277,7 @@ class RealPageTest : public SeenTest<TrainingTest> {};
 TEST_F(RealPageTest, TheLossOfARealModelFallsWhileThePageIsOpenAndWhatItWritesIsShown) {
   Start({"w0"});
   MakeData("text");
-  // So slowly that a browser that starts late still sees it fall.
+  // Slow enough for a browser that starts late to see the loss fall.
   const FileOf file{.steps = 100000, .checkpoint = "{every: 1000}"};
   MustDtctl({"submit", WriteFile(file), "--set", "optimizer.lr=3.0e-5", "--set", "eval.samples=1",
              "--set", "eval.sample_prompt=The "});

@@ -1,5 +1,6 @@
-// pbt_test.cc: a population with the real programs: one whose learning rate is absurd goes on with
-// another's weights, and a coordinator that is killed again and again decides the same.
+// pbt_test.cc: population-based training with the real programs: a member with an absurd learning
+// rate continues with another member's weights, and a coordinator that is killed many times decides
+// the same.
 #include <algorithm>
 
 #include "checkpoint/checkpoint.h"
@@ -14,7 +15,8 @@ constexpr int kKills = 6;
 
 class PbtTest : public SearchTest {
  protected:
-  // Members one after the other on one worker; the second learns nothing by itself.
+  // Submits two members that run one after the other on one worker; the second learns nothing by
+  // itself.
   uint64_t SubmitPopulation(const std::string& name) {
     const std::string path = cluster_.folder().Write(
         name + ".yaml",
@@ -39,7 +41,7 @@ class PbtTest : public SearchTest {
     EXPECT_TRUE(experiment != 0 && cluster_.AwaitEnd(experiment, kSearch));
     return experiment;
   }
-  // In the row of a step.
+  // Returns the loss in the row of a step.
   std::string LossAt(uint64_t experiment, uint32_t trial, int step) {
     for (const std::string& row : Losses(experiment, trial)) {
       if (atoi(row.c_str()) == step) return row.substr(0, row.rfind(','));
@@ -60,7 +62,8 @@ TEST_F(PbtTest, AMemberWithAnAbsurdRateEndsWithGoodWeightsAndTheLossOfItsLineage
   }
   EXPECT_TRUE(trials[0].at("chosen").is_null()) << "the first at each share has nobody before it";
   EXPECT_EQ(Word(trials[1], "chosen").find("share "), 0u) << Word(trials[1], "chosen");
-  // The loss of the step after is that of the other's weights, bit for bit; then the rates differ.
+  // The loss of the next step is that of the other member's weights, bit for bit; then the rates
+  // make a difference.
   EXPECT_NE(LossAt(experiment, 2, kShare), LossAt(experiment, 1, kShare));
   EXPECT_EQ(LossAt(experiment, 2, kShare + 1), LossAt(experiment, 1, kShare + 1));
   EXPECT_NE(LossAt(experiment, 2, kShare + 3), LossAt(experiment, 1, kShare + 3));
@@ -79,7 +82,7 @@ TEST_F(PbtTest, AMemberWithAnAbsurdRateEndsWithGoodWeightsAndTheLossOfItsLineage
   const std::string report = MustDtctl({"report", id}).out;
   EXPECT_NE(report.find("| " + id + "/2 | " + id + "/1 | optimizer.lr 0.01 → "), std::string::npos)
       << report;
-  // What was saved at shares is there for members that come later.
+  // Checkpoints from the shares stay for members that come later.
   const auto saved = checkpoint::ListCheckpoints(cluster_.storage(), {experiment, 1});
   ASSERT_TRUE(saved.ok()) << saved.status();
   for (const uint64_t step : {10, 20, 30}) {

@@ -1,4 +1,4 @@
-// program_test.cc: experiments that bring a program of their own, with the real programs of dtrain.
+// program_test.cc: experiments with a user's own program, run by dtrain's real programs.
 #include <signal.h>
 
 #include <cstdlib>
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 class ProgramTest : public FleetTest {
  protected:
-  // `text`: for the shell; "": the test adds a command.
+  // Returns an experiment that runs `text` with the shell; with "" the test adds a command.
   static v1::ExperimentSpec Program(const std::string& text, int ranks = 1, int64_t steps = 0) {
     v1::ExperimentSpec spec = OneTrial();
     spec.clear_explicit_paths();
@@ -48,13 +48,15 @@ class ProgramTest : public FleetTest {
     std::ifstream(cluster_.folder() / name) >> pid;
     return pid;
   }
-  // A process of another session whose parent ends; its number is in the file `daemon`.
+  // Returns a script that starts a process in another session and ends itself; the process's id is
+  // in the file `daemon`.
   std::string Daemon() const {
     return "setsid sh -c 'echo $$ > " + (cluster_.folder() / "d.tmp") + "; mv " +
            (cluster_.folder() / "d.tmp") + " " + (cluster_.folder() / "daemon") +
            "; exec tail -f /dev/null' &\n";
   }
-  // Saves at its first step 5, then waits in its first attempt; goes on from what it was given.
+  // Returns a script that saves at its first step, 5, then waits in its first attempt. A later
+  // attempt resumes from the checkpoint that it was given.
   std::string SavesAndWaits() const {
     return R"(if [ -n "$DTRAIN_RESUME" ]; then cp "$DTRAIN_RESUME/w" )" + At("resumed") +
            R"(; echo '{"step": 10, "accuracy": 0.9}' >&3; exit 0; fi
@@ -65,9 +67,9 @@ class ProgramTest : public FleetTest {
            At("p.tmp") + "; mv " + At("p.tmp") + " " + At("program") + "\n" +
            "exec tail -f /dev/null";
   }
-  // Two members of 8 steps, compared at 2, 4 and 6. What they learn is the sum of their rates, the
-  // first's 9 and the second's 1, and the loss is what is missing to 1000. Each notes with which
-  // sum an attempt goes on.
+  // Returns a population of two members of 8 steps, compared at 2, 4 and 6. Each member adds up its
+  // rate, 9 for the first and 1 for the second, and its loss is 1000 minus the sum. Each attempt
+  // notes the sum with which it starts.
   v1::ExperimentSpec PopulationOfPrograms() const {
     v1::ExperimentSpec spec = Program("", 1, 8);
     spec.mutable_explicit_paths(0)->assign("run");
@@ -283,7 +285,7 @@ TEST_F(ProgramTest, AWorkerThatAllowsNoneRefusesIt) {
   cluster_.StartWorker("w0", {"--program-runner", DTPROGRAM, "--programs", "deny"});
   ASSERT_TRUE(cluster_.AwaitWorkers(1));
   const uint64_t experiment = cluster_.Submit(Program("echo > " + At("ran")));
-  // The scheduler may know that no worker takes it, and then it waits.
+  // The scheduler may already know that no worker can take it; then the trial waits.
   ASSERT_TRUE(Await([&] {
     const v1::TrialSummary trial = cluster_.Trial(experiment);
     return trial.state() == v1::TRIAL_FAILED || !trial.waiting().empty();
@@ -291,7 +293,7 @@ TEST_F(ProgramTest, AWorkerThatAllowsNoneRefusesIt) {
   EXPECT_FALSE(fs::exists(cluster_.folder() / "ran"));
 }
 
-// An interpreter that imports `module`, and the variables that it needs for that.
+// A Python that can import `module`, and the environment variables that this needs.
 struct Python {
   std::string path;
   std::map<std::string, std::string> env;
@@ -307,7 +309,7 @@ std::optional<Python> PythonWith(const std::string& module) {
   const std::string bench = cache + "/dtrain/bench-python";
   const std::string wheels =
       cache + "/dtrain/bench-torch-2.11.0:" + cache + "/dtrain/program-wheels:" + sklearn;
-  // The second is what ./dev setup makes, the third what it makes with --programs.
+  // The second is made by `./dev setup`, the third by `./dev setup --programs`.
   for (Python python :
        {Python{"/usr/bin/env", {}},
         Python{cache + "/dtrain/python-client/bin/python", {{"PYTHONPATH", sklearn}}},

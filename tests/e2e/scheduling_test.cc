@@ -1,4 +1,4 @@
-// scheduling_test.cc: who goes next among real programs, and who makes room.
+// scheduling_test.cc: the order of trials and preemption among real programs.
 #include "tests/e2e/fleet_fixture.h"
 
 namespace dt {
@@ -24,12 +24,12 @@ TEST_F(SchedulingTest, ATrialThatMakesRoomSavesGoesOnAndHasEveryStepOnce) {
   ASSERT_EQ(told.attempts_size(), 2);
   EXPECT_TRUE(told.attempts(0).uncharged());
   EXPECT_NE(told.attempts(0).stop_reason().find("makes room for trial"), std::string::npos);
-  // Rank 1 may have told of steps beyond the one that rank 0 saved at.
+  // Rank 1 may have reported steps after the one at which rank 0 saved.
   EXPECT_GT(told.attempts(1).resumed_step(), 10u);
   EXPECT_LE(told.attempts(1).resumed_step(), told.attempts(0).last_step());
 }
 
-// It starts on the two slots that are there, of four; the urgent one needs one of them.
+// It starts on two slots of the four that it wants; the urgent trial needs one of them.
 TEST_F(SchedulingTest, AnElasticTrialStartsSmallerShrinksForAnotherAndHasEveryStepOnce) {
   Start({"w0", "w1"});
   spec::ExperimentBuilder elastic = Training(600, "step_ms=10 checkpoint_every=0 wait_at=300", 4);

@@ -1,5 +1,5 @@
-// search_fixture.h: searches of a GPT so small that a trial takes a tenth of a second, and what a
-// search decided, in a form that two runs can be compared by.
+// search_fixture.h: searches over a GPT so small that a trial takes a tenth of a second, and their
+// decisions in a form in which two runs can be compared.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,13 +12,13 @@
 
 namespace dt {
 
-// What a file of a search says; members are YAML.
+// The contents of a search's experiment file; members are YAML.
 struct SearchFile {
   std::string name;
   std::string search;             // in flow style: "{method: bayes, max_trials: 12}"
-  std::string seeds = "seed: 7";  // of the draws too: the same file asks for the same search
+  std::string seeds = "seed: 7";  // for the draws too: the same file gives the same search
   std::string more = "";          // further top-level lines
-  int steps = 54;                 // with eta 3 and 3 rungs these stand at 2, 6 and 18
+  int steps = 54;                 // with eta 3 and 3 rungs, the rungs are at 2, 6 and 18
 
   std::string Text() const {
     return "version: 1\nname: " + name + "\n" + seeds + "\nsearch: " + search + "\n" +
@@ -39,7 +39,7 @@ struct SearchFile {
   }
 };
 
-// A search of some dozen trials takes a few seconds; machines under test are busy.
+// A search of a dozen trials takes a few seconds; machines that run tests are busy.
 inline constexpr std::chrono::seconds kSearch{120};
 
 class SearchTest : public TrainingTest {
@@ -69,9 +69,9 @@ class SearchTest : public TrainingTest {
   static std::string Word(const Json& trial, const char* field) { return trial.value(field, ""); }
   static bool StoppedEarly(const Json& trial) { return Word(trial, "cause") == "stopped_early"; }
 
-  // One text a trial: why it was chosen, with which values, how it ended and what it came to. What
-  // depends on the clock, and how far a trainer got before it heard that its trial had ended, stays
-  // out.
+  // Returns one text for each trial: why it was chosen, its values, how it ended and its result.
+  // Leaves out what depends on the clock, and how far a trainer got before it learned that its
+  // trial had ended.
   std::vector<std::string> DecisionsOf(uint64_t experiment) {
     std::vector<std::string> decisions;
     for (const Json& trial : TrialsOf(experiment)) {

@@ -1,7 +1,7 @@
-// search_soak_test.cc: searches of every method while coordinator, workers and trainers are killed
-// at random and people edit what runs. Whatever was killed and changed, every trial becomes
-// terminal, each kind of edit was taken and is in the histories, and what the coordinator counts
-// is what its journal says.
+// search_soak_test.cc: searches of every method, while coordinator, workers and trainers are killed
+// at random and users edit running experiments. Whatever was killed and changed: every trial
+// becomes terminal, each kind of edit is accepted and is in the histories, and the coordinator's
+// counts agree with its journal.
 //   e2e_search_soak_test --seconds 3600 --seed 7    longer, or with other kills and edits
 #include <signal.h>
 #include <sys/wait.h>
@@ -24,15 +24,15 @@ namespace {
 std::chrono::seconds soak_time{120};
 uint32_t soak_seed = 1;
 
-// After a worker was killed its attempts are lost once its lease is over, in 10 s.
+// The attempts of a killed worker are lost when its lease is over, after 10 s.
 constexpr std::chrono::seconds kToTheEnd{180};
-// So long what was edited stays as it is where nothing happens any more: all may be paused.
+// An edit stays in force this long when nothing happens any more: everything may be paused.
 constexpr std::chrono::seconds kEdited{1};
 constexpr size_t kWorkers = 3;
 constexpr size_t kSearchesAtOnce = 4;
 constexpr int kTrials = 8;
 constexpr size_t kEditsAtOnce = 4;
-// A run goes on for at most so many turns until each kind of edit was taken.
+// Bound on a run's further turns, until each kind of edit was accepted.
 constexpr int kTurnsForTheRest = 60;
 
 class SearchSoakTest : public FleetTest {
@@ -76,7 +76,7 @@ class SearchSoakTest : public FleetTest {
     }
     return live;
   }
-  // How much has happened, so that one kill waits for something behind the kill before.
+  // Counts what has happened, so that each kill waits for something after the kill before it.
   uint64_t Happened() {
     uint64_t ended = 0;
     for (const uint64_t id : experiments_) {
@@ -85,7 +85,7 @@ class SearchSoakTest : public FleetTest {
     }
     return ended;
   }
-  // The kinds follow each other, so that every run has each of them.
+  // Submits searches; their kinds follow each other, so that every run has each kind.
   void KeepSearchesGoing() {
     for (size_t live = Live().size(); live < kSearchesAtOnce; ++live) {
       const size_t number = experiments_.size();
@@ -96,7 +96,7 @@ class SearchSoakTest : public FleetTest {
       if (kind == SoakKind::kProgram) programs_.insert(experiments_.back());
     }
   }
-  // Something is killed or changed, and then trials go on.
+  // Kills or changes something, and waits until trials go on.
   void Turn() {
     KeepSearchesGoing();
     const uint64_t before = Happened();
@@ -114,10 +114,10 @@ class SearchSoakTest : public FleetTest {
         });
         people_.EditOne(live, others);
       }
-      if (Below(4) == 0) KillOne();  // before what was asked for has come about
+      if (Below(4) == 0) KillOne();  // before the events that it waits for
       if (!Await(more, kEdited)) people_.UndoAll();
     }
-    // Whoever waits may wait for what was edited in a turn before.
+    // Nothing may happen because of an edit in an earlier turn.
     if (Await(more, kEdited)) return;
     people_.UndoAll();
     ASSERT_TRUE(Await([&] { return more() || Live().empty(); }, kToTheEnd))
@@ -132,7 +132,7 @@ class SearchSoakTest : public FleetTest {
     }
     return trials;
   }
-  // A trial that trained to its end has each step once, whatever was killed.
+  // A trial that trained to its end has each step once, in spite of all kills.
   void ExpectItsRows(const v1::TrialSummary& trial) {
     if (trial.state() != v1::TRIAL_FINISHED || trial.cause() == v1::CAUSE_STOPPED_EARLY ||
         programs_.count(trial.experiment()) > 0) {
@@ -142,7 +142,7 @@ class SearchSoakTest : public FleetTest {
     EXPECT_EQ(trial.step(), trial.target_steps());
     ExpectEachStepOnce(trial.experiment(), trial.step(), trial.trial());
   }
-  // Its trials, all terminal and none twice, give the sums of its summary.
+  // Expects that the experiment's trials are all terminal and distinct, and add up to its summary.
   void ExpectCountsOfItsTrials(uint64_t id) {
     const v1::ExperimentSummary summary = cluster_.Experiment(id);
     uint32_t finished = 0;
@@ -165,7 +165,8 @@ class SearchSoakTest : public FleetTest {
       EXPECT_GE(summary.trials(), summary.planned_trials()) << summary.ShortDebugString();
     }
   }
-  // What each experiment and trial came to, without what only a running coordinator knows.
+  // Returns the result of each experiment and trial, without the parts that only a running
+  // coordinator knows.
   std::vector<std::string> Results() {
     std::vector<std::string> results;
     for (const uint64_t id : experiments_) {
@@ -187,11 +188,11 @@ class SearchSoakTest : public FleetTest {
     }
     return results;
   }
-  // The history of each experiment has a line for each edit that was acknowledged, and no other.
+  // Expects a line for each acknowledged edit in the experiment's history, and no other line.
   void ExpectHistories() {
     for (const uint64_t id : experiments_) {
       const v1::GetExperimentResponse response = cluster_.Described(id);
-      // The oldest of more than these are in the journal alone.
+      // With more edits than this, the oldest are only in the journal.
       if (static_cast<size_t>(response.edits_size()) >= limits::kEditsPerExperiment) continue;
       SoakEdits shown;
       for (const auto& edit : response.edits()) {
@@ -208,7 +209,7 @@ class SearchSoakTest : public FleetTest {
     }
     return mine;
   }
-  // Recounted from its records: edits, trials, and how they ended.
+  // Recounts edits, trials and their ends from the journal's records.
   void ExpectCountsOfTheJournal(const std::map<uint64_t, v1::ExperimentSummary>& summaries) {
     const absl::StatusOr<SoakJournal> journal = ReadSoakJournal(cluster_.folder() / "state");
     ASSERT_TRUE(journal.ok()) << journal.status();

@@ -1,5 +1,5 @@
-// search_test.cc: searches with the real programs, from a file to a report; and a coordinator that
-// is killed again and again decides what one that was left alone does.
+// search_test.cc: searches with the real programs, from a file to a report. A coordinator that is
+// killed many times decides the same as an undisturbed one.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -14,13 +14,13 @@ constexpr char kAsha[] = "{method: asha, sampler: bayes, max_trials: 27, asha: {
 
 // How often the coordinator of one search is killed.
 constexpr int kKills = 20;
-// A machine that stands still between two looks may let a search end before all its kills; the same
+// If a machine stands still between two looks, a search may end before all its kills; the same
 // search then runs again.
 constexpr int kRunsMost = 6;
 
 class SearchKillTest : public SearchTest {
  protected:
-  // What the kill waits for, of a trial that the search has not proposed yet.
+  // The moment for the kill, in the life of a trial that the search has not proposed yet.
   enum class Moment { kProposed, kStep, kEvaluation, kEnd };
   static Moment MomentOf(int kill) { return static_cast<Moment>(kill % 4); }
   static bool Came(Moment moment, const v1::TrialSummary& trial) {
@@ -39,8 +39,8 @@ class SearchKillTest : public SearchTest {
   bool Over(uint64_t experiment) {
     return cluster_.Experiment(experiment).state() == v1::EXPERIMENT_FINISHED;
   }
-  // Kills the coordinator at a moment of the trial behind the newest, and starts it again. false:
-  // the search was over before.
+  // Kills the coordinator at a moment of the next trial's life, and starts it again. Returns false
+  // if the search was over before.
   bool KillAt(uint64_t experiment, Moment moment) {
     const uint32_t next = cluster_.Experiment(experiment).trials() + 1;
     bool over = false;
@@ -57,7 +57,7 @@ class SearchKillTest : public SearchTest {
     cluster_.StartCoordinator();
     return true;
   }
-  // Shows the first that differs; what follows from it differs too.
+  // Compares, and shows only the first difference; later ones follow from it.
   static void ExpectTheSame(const std::vector<std::string>& is, const std::vector<std::string>& was,
                             const std::string& what) {
     EXPECT_EQ(is.size(), was.size()) << what;
@@ -67,7 +67,7 @@ class SearchKillTest : public SearchTest {
       return;
     }
   }
-  // The same search, undisturbed and then with kills, comes to the same.
+  // Expects the same decisions from the search, first undisturbed and then with kills.
   void ExpectTheSameWithKills(const SearchFile& file) {
     const uint64_t first = RunSearch(file);
     const std::vector<std::string> expected = DecisionsOf(first);
@@ -82,8 +82,8 @@ class SearchKillTest : public SearchTest {
     }
     EXPECT_EQ(kills, kKills) << "searches were over before they could be disturbed";
   }
-  // For every trial the rows that both have: a trial that a rung ended trains on until its trainer
-  // hears of it. One that trained to its end has all of them.
+  // For every trial, compares the rows that both runs have: a trial that a rung ended trains on
+  // until its trainer learns of it. A trial that trained to its end has all rows.
   void ExpectTheSameLosses(uint64_t undisturbed, uint64_t disturbed) {
     for (const Json& trial : TrialsOf(undisturbed)) {
       const auto number = trial.value("trial", 0U);
@@ -138,7 +138,7 @@ TEST_F(SearchTest, BayesProposesFromTheMeansOfSeedsAndSaysSo) {
   const std::vector<Json> trials = TrialsOf(experiment);
   ASSERT_EQ(trials.size(), 24u);
   for (const Json& trial : trials) EXPECT_EQ(Word(trial, "state"), "finished") << trial.dump(1);
-  // Configurations are counted, not trials: eleven had ended.
+  // The count is of configurations, not of trials: eleven had ended.
   EXPECT_EQ(Word(trials[22], "chosen"), "tpe: best of 24; 2 good, 9 other, 0 open");
   EXPECT_EQ(Word(trials[23], "chosen"), Word(trials[22], "chosen"));
   EXPECT_EQ(Word(trials[0], "chosen").substr(0, 8), "uniform:");
@@ -189,8 +189,9 @@ TEST_F(SearchTest, EachBracketOfHyperbandHasRungsOfItsOwn) {
       {.name = "banded",
        .search = "{method: asha, sampler: random, max_trials: 18, asha: {eta: 3, rungs: 3, "
                  "brackets: 2}}"});
-  std::map<std::pair<int, uint64_t>, int> entered;  // by bracket and step
-  int came = 0;                                     // at the first rung of their bracket
+  std::map<std::pair<int, uint64_t>, int> entered;  // key: bracket and step
+  int came = 0;                                     // trials that reached the first rung of their
+                                                    // bracket
   std::set<int> brackets;
   for (const auto& rung : RungsOf(experiment)) {
     EXPECT_EQ(rung.least_step(), rung.most_step()) << rung.ShortDebugString();

@@ -1,5 +1,5 @@
-// soak_journal.h: what a journal says of a soak, counted from its records alone: nothing of it is
-// taken from a coordinator's state.
+// soak_journal.h: a soak's counts, made from the records of its journal alone: nothing comes from a
+// coordinator's state.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace dt {
 
-// How often something was changed, by experiment (0: a worker was marked) and kind.
+// Number of changes, by experiment (0: a worker was marked) and kind.
 using SoakEdits = std::map<std::pair<uint64_t, std::string>, int>;
 
 struct SoakJournal {
-  SoakEdits edits;         // those with a name to them
-  SoakEdits trials_again;  // trials that people retried, under "retry"
+  SoakEdits edits;         // edits with a user's name
+  SoakEdits trials_again;  // trials that users retried, under "retry"
   std::map<std::pair<uint64_t, uint32_t>, v1::TrialEnded> ends;  // of trials that stayed ended
-  std::map<uint64_t, uint32_t> trials;                           // that each experiment has
+  std::map<uint64_t, uint32_t> trials;                           // number of trials, by experiment
 };
 
 inline std::string SoakEditOf(const v1::ExperimentChanged& fact) {
@@ -54,7 +54,7 @@ inline std::string SoakEditOf(const v1::ExperimentChanged& fact) {
   return "nothing";
 }
 
-// What a line of an experiment's history says was done.
+// Returns the kind of the edit that a line of an experiment's history describes.
 inline std::string SoakEditOf(const std::string& line) {
   for (const auto& [start, kind] : std::initializer_list<std::pair<const char*, const char*>>{
            {"paused", "pause"},
@@ -102,7 +102,7 @@ inline void Count(const v1::Record& record, SoakJournal& journal) {
   }
 }
 
-// The journal must be of a coordinator that has stopped.
+// Reads the journal of a coordinator that has stopped.
 inline absl::StatusOr<SoakJournal> ReadSoakJournal(const std::string& state_folder) {
   absl::StatusOr<std::unique_ptr<SqliteStore>> store = SqliteStore::Open(state_folder, "soak");
   if (!store.ok()) return store.status();

@@ -1,5 +1,5 @@
-// soak_people.h: people who change what runs: every kind of edit in its turn, of experiments drawn
-// at random. What would stand still for ever is undone.
+// soak_people.h: users who edit running experiments: every kind of edit in turn, on experiments
+// drawn at random. Undoes edits after which nothing would ever happen.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,13 +23,13 @@ class SoakPeople {
   SoakPeople(testing::Cluster& cluster, std::mt19937& random, std::vector<std::string> workers)
       : cluster_(cluster), random_(random), workers_(std::move(workers)) {}
 
-  // An experiment that `trials` configurations are asked of, and how many steps of each.
+  // Notes a submitted experiment, its number of configurations and the steps of each.
   void TakeSubmitted(uint64_t experiment, uint32_t trials, int64_t steps) {
     asked_[experiment] = {trials, steps};
   }
 
-  // Changes something of one of the experiments, or of a worker: each kind of edit in its turn, of
-  // the first that takes it. Those that are live come before the others.
+  // Makes the next kind of edit on the first experiment, or worker, that takes it. Live experiments
+  // come before ended ones.
   void EditOne(std::vector<uint64_t> live, std::vector<uint64_t> ended) {
     turn_ = (turn_ + 1) % kinds_.size();
     for (std::vector<uint64_t>* experiments : {&live, &ended}) {
@@ -39,17 +39,17 @@ class SoakPeople {
       }
     }
   }
-  // Nothing is paused, bounded or drained any more.
+  // Lifts every pause, bound and drain.
   void UndoAll() {
     for (const auto& undo : std::exchange(undo_, {})) undo();
   }
 
-  // What was acknowledged and has changed something; refused edits (of what has ended, say), and
-  // those of what was so already, do not count.
+  // Edits that were acknowledged and changed something. Refused edits (of an ended experiment, say)
+  // and edits without an effect do not count.
   const SoakEdits& taken() const { return taken_; }
   // Trials that were put back to be tried again.
   const SoakEdits& trials_again() const { return trials_again_; }
-  // Kinds of edits of which none was taken yet.
+  // Returns the kinds of edits of which none has been accepted yet.
   std::vector<std::string> Missing() const {
     std::vector<std::string> missing;
     for (const char* kind : {"pause", "resume", "max_concurrent", "max_gpus_total", "priority",
@@ -81,12 +81,12 @@ class SoakPeople {
     kCancel,
     kDrain,
     kWords,
-    kArchive,  // of what has ended
+    kArchive,  // of an ended experiment
   };
 
   size_t Below(size_t bound) { return random_() % bound; }
 
-  // Whether it was taken.
+  // Returns whether the edit was accepted.
   bool Edit(Kind kind, uint64_t id) {
     switch (kind) {
       case Kind::kPause:
@@ -122,7 +122,8 @@ class SoakPeople {
     return false;
   }
 
-  // A person may ask for what cannot be; the coordinator says so and nothing else happens.
+  // Sends a request that may be impossible; the coordinator then refuses it and nothing else
+  // happens.
   template <typename Request, typename Response>
   std::optional<Response> Ask(grpc::Status (testing::v1::Control::Stub::*method)(
                                   grpc::ClientContext*, const Request&, Response*),
@@ -175,7 +176,7 @@ class SoakPeople {
     request.set_experiment(id);
     request.set_trial(trial);
     const std::string what = trial == 0 ? "cancel" : "cancel a trial";
-    // A search that is between two trials has nothing to stop, and more to come.
+    // A search between two trials has nothing to stop, but will have more trials.
     const v1::ExperimentSummary before = cluster_.Experiment(id);
     const bool more =
         trial == 0 && before.search_end().empty() && before.planned_trials() > before.trials();
@@ -224,7 +225,7 @@ class SoakPeople {
   std::vector<std::function<void()>> undo_;
   SoakEdits taken_;
   SoakEdits trials_again_;
-  // Retries come after what they undo.
+  // Retries come after the edits that they undo.
   const std::vector<Kind> kinds_ = {Kind::kPause,         Kind::kMaxTrials,    Kind::kDrain,
                                     Kind::kWords,         Kind::kCancelTrial,  Kind::kRetry,
                                     Kind::kMaxConcurrent, Kind::kMaxSteps,     Kind::kPriority,

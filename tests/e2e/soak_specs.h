@@ -1,5 +1,5 @@
-// soak_specs.h: an experiment of every method, of gangs and elastic gangs, and of a program; with
-// trials so short that dozens end in a minute.
+// soak_specs.h: experiments of every method, of gangs and elastic gangs, and of a program; their
+// trials are so short that dozens end in a minute.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace dt {
 
-// What a soak may submit; each run has all of them, one after the other.
+// Kinds of experiments that a soak submits; each run has all of them, one after the other.
 enum class SoakKind {
   kBayes,
   kAshaOfBayes,
@@ -24,21 +24,21 @@ enum class SoakKind {
 };
 inline constexpr size_t kSoakKinds = 9;
 
-// The fake trainer's: a course of losses that depends on the rate, validated and saved every 9th of
-// 54 steps.
+// Returns an experiment for the fake trainer: losses that depend on the rate, validated and saved
+// at every 9th of 54 steps.
 inline spec::ExperimentBuilder SoakTraining(int ranks, const std::string& keep) {
   spec::ExperimentBuilder builder;
   builder.Set("train.max_steps", "54")
       .Set("data.train", "step_ms=2 by_rate=1 eval_every=9 checkpoint_every=9 " + keep)
       .Set("resources.gpus", std::to_string(ranks))
       .Set("resources.device", "cpu")
-      .Set("schedule.type", "constant")  // its steps may be extended
+      .Set("schedule.type", "constant")  // the schedule allows more steps later
       .Set("retries.backoff", "0.1s");
   builder.spec().mutable_base()->mutable_schedule()->set_warmup_steps(0);
   return builder;
 }
 
-// A text for the shell that goes on from its newest checkpoint, reports 18 times and saves twice.
+// Returns a shell script that resumes from its newest checkpoint, reports 18 times and saves twice.
 inline v1::ExperimentSpec SoakProgram() {
   v1::ExperimentSpec spec = OneTrial();
   spec.clear_explicit_paths();
@@ -74,7 +74,7 @@ inline v1::ExperimentSpec SoakProgram() {
 
 inline v1::ExperimentSpec SoakSpec(SoakKind kind, int64_t seed, int max_trials) {
   const bool gangs = kind == SoakKind::kHyperbandOfGangs || kind == SoakKind::kElastic;
-  // What a population saves at its shares stays.
+  // Checkpoints that a population saves at its shares stay.
   spec::ExperimentBuilder builder =
       SoakTraining(gangs ? 2 : 1, kind == SoakKind::kPopulation ? "" : "keep=2");
   if (kind == SoakKind::kElastic) builder.Set("resources.min_gpus", "1");

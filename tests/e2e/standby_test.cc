@@ -1,5 +1,5 @@
-// standby_test.cc: two coordinators with one database: the leader is killed, or stopped and let go
-// on, and nothing that was acknowledged is lost.
+// standby_test.cc: two coordinators with one database. The leader is killed, or stopped and
+// continued, and nothing that was acknowledged is lost.
 #include <arpa/inet.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -33,7 +33,7 @@ PostgresServer& TheServer() {
   return server;
 }
 
-// "503 not ready: …"
+// Returns the status and body of a GET: "503 not ready: …".
 std::string Get(const std::string& address, const std::string& path) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in name{};
@@ -53,7 +53,7 @@ std::string Get(const std::string& address, const std::string& path) {
                                                        : text.substr(9, 4) + text.substr(body + 4);
 }
 
-// The two, and the worker that knows both.
+// Two coordinators, and a worker that knows both.
 class StandbyTest : public FleetTest {
  protected:
   void SetUp() override {
@@ -69,7 +69,7 @@ class StandbyTest : public FleetTest {
     one.SetCoordinatorFlags({"--database-file", file, "--code-dir", cluster_.folder() / "code"});
     one.StartCoordinator();
   }
-  // How the one that begins as the leader reaches the database.
+  // Returns the way in which the first leader reaches the database.
   virtual std::string LeadersConninfo() { return TheServer().conninfo(); }
   ~StandbyTest() override {
     if (HasFailure()) {
@@ -93,7 +93,7 @@ class StandbyTest : public FleetTest {
   static bool AwaitServing(Cluster& cluster, std::chrono::milliseconds limit = testing::kPatience) {
     return Await([&] { return TryStatus(cluster).ok(); }, limit);
   }
-  // The standby serves in time, counted from when the leader went.
+  // Expects that the standby serves in time, counted from the leader's end.
   static void ExpectTakeover(Cluster& standby) {
     const auto start = steady_clock::now();
     EXPECT_TRUE(AwaitServing(standby));
@@ -105,15 +105,15 @@ class StandbyTest : public FleetTest {
   static void ExpectWholeJournal() {
     const auto connection = Postgres::Connect(TheServer().conninfo(), Postgres::IfLost::kFail);
     ASSERT_TRUE(connection.ok()) << connection.status();
-    // Whoever leads writes meanwhile: one moment's rows, as `dtcoord check` takes.
+    // The leader writes meanwhile, so read one snapshot, as `dtcoord check` does.
     ASSERT_TRUE((*connection)->BeginReading().ok());
     const auto report = CheckTables(**connection, Thoroughness::kEverything);
     ASSERT_TRUE(report.ok()) << report.status();
     EXPECT_TRUE(report->damage.empty()) << report->damage.front();
     EXPECT_GT(report->records, 0);
   }
-  // Kills whoever leads, again and again, amid submissions and a trial; each time the other one
-  // takes over, and the killed one comes back as the standby.
+  // Kills the leader again and again during submissions and a trial. Each time the other
+  // coordinator takes over, and the killed one comes back as the standby.
   void KillLeaders(int kills);
 
   Cluster other_{FakePrograms()};
@@ -133,7 +133,7 @@ TEST_F(StandbyTest, AStandbySaysThatItWaitsAndForWhom) {
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_NE(refused.error_message().find("is a standby"), std::string::npos)
       << refused.error_message();
-  // A stop of the standby is a clean one, and so is that of the leader: it says so at once.
+  // The standby and the leader each stop cleanly; the leader announces it at once.
   cluster_.coordinator().Signal(SIGTERM);
   ExpectTakeover(other_);
   EXPECT_EQ(cluster_.coordinator().AwaitExit(), 0);
@@ -153,7 +153,8 @@ void StandbyTest::KillLeaders(int kills) {
   Cluster* leader = &cluster_;
   Cluster* standby = &other_;
   for (int round = 0; round < kills; ++round) {
-    // One after another, without a pause: the kill comes amid a commit or between it and the reply.
+    // Submissions follow each other without a pause, so that the kill comes inside a commit or
+    // between it and the reply.
     auto submitting = std::async(std::launch::async, [&, round] {
       for (int i = 0; i < 200; ++i) {
         v1::SubmitRequest request;
@@ -171,7 +172,7 @@ void StandbyTest::KillLeaders(int kills) {
     leader->KillCoordinator();
     ExpectTakeover(*standby);
     submitting.wait();
-    leader->StartCoordinator();  // which waits now
+    leader->StartCoordinator();  // it is the standby now
     std::swap(leader, standby);
   }
   EXPECT_FALSE(acknowledged.empty());
@@ -194,7 +195,7 @@ void StandbyTest::KillLeaders(int kills) {
 
 TEST_F(StandbyTest, AKilledLeaderLosesNothingThatWasAcknowledged) { KillLeaders(2); }
 
-// Under the label `long`, as the restart of the database is.
+// Under the label `long`, like the restart of the database.
 TEST_F(StandbyTest, TwentyKilledLeadersLoseNothingThatWasAcknowledged) { KillLeaders(20); }
 
 class HeldCommitTest : public StandbyTest {
@@ -238,7 +239,7 @@ TEST_F(StandbyTest, AStoppedLeaderIsReplacedAndWritesNothingWhenItGoesOn) {
       cluster_.Submit(Training(4000, "step_ms=2 checkpoint_every=500").spec());
   ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, 20));
   ASSERT_TRUE(cluster_.coordinator().Pause());
-  // In its socket when it goes on.
+  // The request waits in its socket when it continues.
   auto late = std::async(std::launch::async, [&] {
     v1::SubmitRequest request;
     request.set_request_id("late");
@@ -278,7 +279,7 @@ TEST_F(StandbyTest, DtctlAsksTheOneThatLeads) {
   EXPECT_EQ(list(standby_first), 0) << testing::Slurp(log);
   EXPECT_NE(list(other_.address()), 0);
   EXPECT_NE(testing::Slurp(log).find("is a standby"), std::string::npos) << testing::Slurp(log);
-  // While the other takes over it waits.
+  // It waits while the other takes over.
   cluster_.KillCoordinator();
   EXPECT_EQ(list(standby_first), 0) << testing::Slurp(log);
 }

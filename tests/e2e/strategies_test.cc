@@ -1,5 +1,5 @@
-// strategies_test.cc: what people choose parallel.* for, through the real programs: a model that
-// fits under one strategy alone, and a pipeline whose waiting they read.
+// strategies_test.cc: reasons to set parallel.*, through the real programs: a model that fits under
+// one strategy alone, and a pipeline's idle time as users read it.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -43,7 +43,7 @@ class StrategiesTest : public TrainingTest {
   }
 };
 
-// State of 57 million parameters: 0.9 GB where each rank has all, half of it where two share.
+// State of 57 million parameters: 0.9 GB if each rank has all of it, half of that if two share it.
 TEST_F(StrategiesTest, AModelThatOutgrowsDdpFinishesUnderZero3AsThePlanSaid) {
   Start({"--memory-limit", "1050M"});
   const std::string path = cluster_.folder().Write(
@@ -85,7 +85,7 @@ TEST_F(StrategiesTest, APipelineTellsHowLongItsStagesWaitedBesideTheFormula) {
       << described;
   const std::string report = MustDtctl({"report", "1"}).out;
   EXPECT_NE(report.find("Pipelines"), std::string::npos) << report;
-  // A snapshot of them is made now and then.
+  // The metrics come from a snapshot that is made from time to time.
   std::string metrics;
   const auto has = [&metrics](const std::string& line) {
     return metrics.find(line) != std::string::npos;

@@ -1,5 +1,5 @@
-// study_test.cc: examples/study-small.yaml through the real programs, from text to report: what the
-// study is to show, and that the report's figures are those of the stored points.
+// study_test.cc: examples/study-small.yaml through the real programs, from text to report. Checks
+// what the study is meant to show, and that the report's figures match the stored points.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ constexpr int kLengths[] = {64, 128, 256, 1024};
 // For a study of a minute on two cores; a busy machine takes several times that.
 constexpr std::chrono::minutes kStudy{7};
 
-// Rows by column name. Cells of these commands that hold a comma or a quote are not read.
+// A row by column name. Cells of these commands that hold a comma or a quote are not parsed.
 using Row = std::map<std::string, std::string>;
 std::vector<Row> ReadCsv(const std::string& text) {
   std::vector<std::string> header;
@@ -50,7 +50,7 @@ double Number(const std::string& text) {
 
 class StudyTest : public TrainingTest {
  protected:
-  // The whole study, with fewer tokens a trial than the example has.
+  // Runs the complete study, with fewer tokens a trial than the example has.
   void RunStudy(const std::string& train, const std::string& valid) {
     cluster_.StartCoordinator();
     for (const char* slot : {"0", "1"}) {
@@ -73,7 +73,8 @@ class StudyTest : public TrainingTest {
   double At(int batch_size, int length, const std::string& column) {
     return Number(cells_.at({batch_size, length})[column]);
   }
-  // Equal tokens in fewer steps teach less; NaN, of the cell that ran out of memory, is left out.
+  // Expects that longer sequences, with equal tokens in fewer steps, teach less. Leaves out NaN, of
+  // the cell that ran out of memory.
   void ExpectRising(const std::string& column) {
     for (const int batch_size : kBatchSizes) {
       for (size_t i = 1; i < std::size(kLengths); ++i) {
@@ -90,7 +91,7 @@ class StudyTest : public TrainingTest {
       }
     }
   }
-  // That the report's figures are made of the rows that `dtctl metrics` gives.
+  // Checks that the report's figures come from the rows that `dtctl metrics` prints.
   void ExpectFiguresOfStoredPoints(const Row& cell) {
     const std::string trial = cell.at("trial");
     const std::vector<Row> points = ReadCsv(
@@ -115,7 +116,7 @@ class StudyTest : public TrainingTest {
         1e-6);
   }
 
-  std::map<std::pair<int, int>, Row> cells_;  // by batch size and sequence length
+  std::map<std::pair<int, int>, Row> cells_;  // key: batch size and sequence length
 };
 
 TEST_F(StudyTest, LossRisesWithBatchAndLengthAndWhatDoesNotFitIsAResult) {

@@ -1,4 +1,4 @@
-// tls_test.cc: certificates on both sides, and who is kept out.
+// tls_test.cc: certificates on both sides, and the refusal of strangers.
 #include <sys/wait.h>
 
 #include <filesystem>
@@ -20,7 +20,8 @@ class TlsTest : public ::testing::Test {
     return control.GetStatus(&context, v1::GetStatusRequest(), &response).error_code();
   }
 
-  // Once the connection is there, for which a busy machine may take more than one try.
+  // Returns whether it serves its own clients. Waits for the connection, since a busy machine may
+  // need more than one try.
   bool ServesItsClients() {
     return StatusOf(*cluster_.ControlWith(cluster_.certificates().client()), true) ==
            grpc::StatusCode::OK;
@@ -34,7 +35,7 @@ class TlsTest : public ::testing::Test {
     return builder.spec();
   }
 
-  // With another authority's, in the same places: whoever connects from now on needs those.
+  // Replaces the certificates in place by another authority's: every new connection needs those.
   void ReplaceCertificates() {
     const testing::TempFolder folder;
     const testing::Certificates fresh(folder.path());
@@ -57,7 +58,7 @@ TEST_F(TlsTest, WorkersAndClientsWithCertificatesAreServed) {
 
 TEST_F(TlsTest, StrangersAreKeptOut) {
   cluster_.StartCoordinator();
-  // Through the cluster, which calls again where a machine stood still while it connected.
+  // Through the cluster, which calls again if the machine stood still while it connected.
   EXPECT_TRUE(cluster_.Workers().empty());
   const auto stranger = cluster_.ControlWith(cluster_.certificates().stranger());
   EXPECT_EQ(StatusOf(*stranger), grpc::StatusCode::UNAVAILABLE);
@@ -65,7 +66,7 @@ TEST_F(TlsTest, StrangersAreKeptOut) {
   nobody.cert = nobody.key = "/dev/null";
   const auto anonymous = cluster_.ControlWith(nobody);
   EXPECT_EQ(StatusOf(*anonymous), grpc::StatusCode::UNAVAILABLE);
-  // The last flag holds: a worker of another authority.
+  // The last flag counts: this worker has another authority's certificate.
   cluster_.StartWorker("stranger", cluster_.certificates().stranger().Flags());
   cluster_.StartWorker("w0");
   ASSERT_TRUE(cluster_.AwaitTrial(cluster_.Submit(Training()), 1, v1::TRIAL_FINISHED));
@@ -83,7 +84,7 @@ TEST_F(TlsTest, WorkersGoOnWhileEveryCertificateIsReplacedAndComeBackWithTheNewO
       .Set("resources.device", "cpu");
   const uint64_t experiment = cluster_.Submit(builder.spec());
   ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, 1));
-  const std::string peer = cluster_.Workers()[0].peer();  // with the port of its connection
+  const std::string peer = cluster_.Workers()[0].peer();  // includes the port of its connection
   const auto old = cluster_.ControlWith(cluster_.certificates().client());
   ASSERT_EQ(StatusOf(*old, true), grpc::StatusCode::OK);
 
@@ -104,7 +105,7 @@ TEST_F(TlsTest, WorkersGoOnWhileEveryCertificateIsReplacedAndComeBackWithTheNewO
 
 // Under the label `long`.
 TEST_F(TlsTest, ReplacedEachHalfMinuteForThreeQuartersOfAnHourCertificatesDropNoStream) {
-  constexpr int kRotations = 90;  // connections are made anew after an hour, give or take a tenth
+  constexpr int kRotations = 90;  // connections are renewed after an hour, plus or minus a tenth
   constexpr uint64_t kStepsEach = 600;  // of 50 ms
   cluster_.StartCoordinator();
   cluster_.StartWorker("w0");

@@ -1,4 +1,5 @@
-// train_test.cc: what works when nothing dies: trials, gangs, grids, cancelling, waiting, causes.
+// train_test.cc: normal operation without deaths: trials, gangs, grids, cancelling, waiting,
+// causes.
 #include "tests/e2e/fleet_fixture.h"
 
 namespace dt {
@@ -72,8 +73,8 @@ TEST_F(TrainTest, CancellingAGangEndsADeafRankToo) {
   const pid_t first = cluster_.AwaitTrainerOf("w0");
   const pid_t second = cluster_.AwaitTrainerOf("w1");
   cluster_.Cancel(experiment);
-  // Cancelled means that every worker has reported the attempt gone. The deaf rank's process was
-  // killed; the other may have noticed, left the attempt by itself and stayed warm.
+  // "Cancelled" means that every worker has reported the attempt gone. The process of the silent
+  // rank was killed; the other may have noticed, left the attempt by itself and stayed warm.
   EXPECT_TRUE(Await([&] {
     return cluster_.Trial(experiment).state() == v1::TRIAL_CANCELLED &&
            (!ProcessAlive(first) || !ProcessAlive(second));

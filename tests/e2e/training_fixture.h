@@ -1,5 +1,5 @@
-// training_fixture.h: a cluster with the real trainer, used as a person does: through dtctl, with
-// files. Models are tiny, and one thread a rank makes runs equal to the bit.
+// training_fixture.h: a cluster with the real trainer, used as a user does: through dtctl, with
+// files. Models are tiny, and with one thread a rank, runs are equal to the bit.
 #pragma once
 
 #include <sys/wait.h>
@@ -13,7 +13,7 @@
 
 namespace dt {
 
-// What an experiment file says; members are YAML values.
+// The contents of an experiment file; members are YAML values.
 struct FileOf {
   std::string name = "e2e";
   std::string parameters;  // "parameters: {…}" or nothing
@@ -55,7 +55,7 @@ class TrainingTest : public ClusterTest {
   explicit TrainingTest(testing::Transport transport = testing::Transport::kUnixSocket)
       : ClusterTest({DTCOORD, DTWORKER, DTTRAIN}, transport) {}
 
-  // Runs `dtctl ARGUMENTS…`, for two minutes at most.
+  // Runs `dtctl ARGUMENTS…` for at most two minutes.
   Ran Dtctl(const std::vector<std::string>& arguments) {
     const std::string err = cluster_.folder() / "dtctl.err";
     std::string command = "timeout 120 '" DTCTL "'";
@@ -78,8 +78,8 @@ class TrainingTest : public ClusterTest {
     return ran;
   }
 
-  // Text that can be learned: words in an order that depends on the word before. `seed` makes
-  // another text of the same words.
+  // Returns text that can be learned: each word depends on the word before. `seed` makes another
+  // text of the same words.
   static std::string MakeText(uint32_t seed) {
     static const char* const kWords[] = {"one ",   "worker ", "trains ", "while ",      "another ",
                                          "waits ", "for ",    "its ",    "gradients.\n"};
@@ -104,13 +104,13 @@ class TrainingTest : public ClusterTest {
     const Ran ran = MustDtctl({"submit", WriteFile(file), "--id-only"});
     return strtoull(ran.out.c_str(), nullptr, 10);
   }
-  // The coordinator has paused it, since its data cannot be used.
+  // Waits until the coordinator has paused the experiment because its data cannot be used.
   bool AwaitHeld(uint64_t experiment) {
     return testing::Await([&] { return !cluster_.Experiment(experiment).paused_why().empty(); },
                           std::chrono::seconds(60));
   }
-  // "step,loss,val_loss" of every valid row, digit by digit as dtctl prints it: the shortest text
-  // that reads back as the same number.
+  // Returns "step,loss,val_loss" of every valid row, as dtctl prints it: the shortest text that
+  // reads back as the same number.
   std::vector<std::string> Losses(uint64_t experiment, uint32_t trial = 1) {
     const Ran ran = MustDtctl({"metrics", std::to_string(experiment) + "/" + std::to_string(trial),
                                "--metric", "loss", "--metric", "val_loss", "-o", "csv"});

@@ -1,5 +1,5 @@
-// training_kill_test.cc: real training, killed: what comes after equals, bit for bit, what would
-// have come without.
+// training_kill_test.cc: real training with kills: the results after a kill equal, bit for bit,
+// those of an undisturbed run.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -12,7 +12,7 @@
 namespace dt {
 namespace {
 
-// A run takes some seconds, after a loss a lease of ten more; machines under test are busy.
+// A run takes some seconds, and after a loss a lease of ten more; machines that run tests are busy.
 constexpr std::chrono::seconds kTraining{120};
 
 class TrainingKillTest : public TrainingTest {
@@ -24,7 +24,7 @@ class TrainingKillTest : public TrainingTest {
     file.steps = 400;
     return file;
   }
-  // The losses of a run that nobody disturbs.
+  // Returns the losses of an undisturbed run.
   std::vector<std::string> Undisturbed() {
     const uint64_t experiment = Submit(Gang("undisturbed"));
     EXPECT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED, kTraining));
@@ -32,8 +32,9 @@ class TrainingKillTest : public TrainingTest {
     EXPECT_EQ(losses.size(), 400u);
     return losses;
   }
-  // A run that `disturb` broke off, behind a checkpoint that is known: it has resumed and finished.
-  // One that was over before, because this process stood still for a moment, is run again.
+  // Runs `file`, lets `disturb` break it off after a registered checkpoint, and expects that it
+  // resumes and finishes. A run that ended before, because the test's process stood still for a
+  // moment, is repeated.
   uint64_t Disturbed(const FileOf& file, const std::function<void(uint64_t)>& disturb) {
     for (int tries = 0; tries < 5; ++tries) {
       const uint64_t experiment = Submit(file);
@@ -55,7 +56,7 @@ class TrainingKillTest : public TrainingTest {
   }
 };
 
-// Every step and its loss, as the trial's metrics.jsonl has them.
+// Returns every step and its loss from the trial's metrics.jsonl.
 std::vector<std::pair<uint64_t, double>> LossesOfFile(const std::string& storage,
                                                       uint64_t experiment) {
   std::ifstream file(storage + "/" + std::to_string(experiment) + "/1/metrics.jsonl");
@@ -106,7 +107,7 @@ TEST_F(TrainingKillTest, AKilledWorkerChangesNoLossAndLeavesNoTrainer) {
   EXPECT_EQ(Losses(experiment), expected);
 }
 
-// It starts where two slots are, and ends with one: the same batches in the same order.
+// It starts on two slots and ends on one: the same batches in the same order.
 TEST_F(TrainingKillTest, AnElasticTrialGoesOnWithFewerSlotsAndTheSameLosses) {
   Start({"w0", "w1"});
   MakeData("text");

@@ -1,4 +1,4 @@
-// training_test.cc: the real programs train, from a file to results, and say what was wrong with
+// training_test.cc: the real programs train, from a file to results, and explain what is wrong with
 // files, data and sizes.
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace dt {
 namespace {
 
-// A trial of these tests alone takes a few seconds; machines under test are busy.
+// A trial of these tests takes a few seconds by itself; machines that run tests are busy.
 constexpr std::chrono::seconds kTraining{120};
 
 TEST_F(TrainingTest, AGridIsTrainedFromAFileAndReported) {
@@ -27,7 +27,7 @@ TEST_F(TrainingTest, AGridIsTrainedFromAFileAndReported) {
 
   const std::vector<std::string> learned = Losses(1, 1);
   ASSERT_EQ(learned.size(), 60u);
-  EXPECT_NEAR(LossOf(learned.front()), 5.55, 0.4);  // ln 257, about
+  EXPECT_NEAR(LossOf(learned.front()), 5.55, 0.4);  // about ln 257
   EXPECT_LT(LossOf(learned.back()), 3.5);
   EXPECT_GT(LossOf(Losses(1, 2).back()), 5.0) << "a rate of 1e-6 learns nothing";
   const Ran best = MustDtctl({"best", "1", "-k", "1", "-o", "json"});
@@ -95,7 +95,7 @@ TEST_F(TrainingTest, MaxTimeFinishesAGangOfTwoBeforeItsLastStep) {
 TEST_F(TrainingTest, ATrialOfTheDefaultScheduleGoesOnToMoreStepsWhileItTrainsAndWhilePaused) {
   Start({"w0"});
   MakeData("text");
-  FileOf file;  // says no schedule.type: cosine
+  FileOf file;  // no schedule.type: the default is cosine
   file.steps = 100000;
   const uint64_t experiment = Submit(file);
   const std::string name = std::to_string(experiment);
@@ -184,7 +184,7 @@ TEST_F(TrainingTest, UnusableDataHoldTheExperimentNamingTheFileUntilItIsResumed)
     EXPECT_NE(Dtctl({"explain", number + "/1"}).out.find(named), std::string::npos);
     EXPECT_NE(Dtctl({"wait", number, "--timeout", "3s"}).err.find(named), std::string::npos);
   }
-  // The data come, and a person says so.
+  // The data arrive, and the user resumes the experiment.
   cluster_.folder().Write("data/cut/train_000000.bin", shard);
   MustDtctl({"resume", "2"});
   EXPECT_TRUE(cluster_.AwaitTrial(2, 1, v1::TRIAL_FINISHED, kTraining));
@@ -211,7 +211,7 @@ TEST_F(TrainingTest, AResolvedTrialTrainsWithoutAWorker) {
   cluster_.StartCoordinator();
   MakeData("text");
   FileOf file;
-  file.steps = 8;  // beyond the warm-up
+  file.steps = 8;  // after the warm-up
   const std::string spec =
       cluster_.folder().Write("trial.json", MustDtctl({"resolve", WriteFile(file)}).out);
   const std::string log = cluster_.folder() / "alone.log";

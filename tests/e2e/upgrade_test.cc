@@ -1,8 +1,8 @@
 // upgrade_test.cc: programs of version 0.1.0 and of today in one fleet: first the coordinator is
 // replaced, then the workers, one by one.
 //
-// Those of 0.1.0 are in the folder that DTRAIN_OLD_BUILD names (tools/old_build.sh makes it);
-// without them the cases are skipped.
+// The programs of 0.1.0 are in the folder DTRAIN_OLD_BUILD (tools/old_build.sh makes it); without
+// them the cases are skipped.
 #include <sys/wait.h>
 
 #include <cstdlib>
@@ -31,7 +31,7 @@ class UpgradeTest : public FleetTest {
     cluster_.SetPrograms(OldPrograms());
     cluster_.StartCoordinator();
   }
-  // As somebody submits it to 0.1.0, with its own dtctl.
+  // Submits to 0.1.0 with its own dtctl.
   uint64_t SubmitOld(int steps, int ranks, const std::string& script) {
     const std::string file = cluster_.folder().Write(
         "old.yaml", absl::StrCat("version: 1\nname: old\nresources: {gpus: ", ranks,
@@ -47,14 +47,14 @@ class UpgradeTest : public FleetTest {
     EXPECT_TRUE(absl::SimpleAtoi(said.substr(0, said.find('\n')), &experiment)) << said;
     return experiment;
   }
-  // The coordinator ends, and today's begins where it was.
+  // Stops the coordinator and starts today's at the same address.
   void UpgradeCoordinator() {
     cluster_.coordinator().Signal(SIGTERM);
     ASSERT_TRUE(cluster_.coordinator().AwaitExit());
     cluster_.SetPrograms(FakePrograms());
     cluster_.StartCoordinator();
   }
-  // As a service manager does it: its trial saves a checkpoint.
+  // Replaces a worker as a service manager does: its trial saves a checkpoint.
   void UpgradeWorker(const std::string& name) {
     cluster_.worker(name).Signal(SIGTERM);
     ASSERT_TRUE(cluster_.worker(name).AwaitExit());
