@@ -88,8 +88,8 @@ def made():
 
 
 def odd():
-    """73: parameters and metrics with the names of properties that every JavaScript object has; 74: no parameters; 75: a
-    long name, two equal trials and one whose value never was a number; 76: only such a trial."""
+    """73: parameters and metrics with the names of properties that every JavaScript object has; 74: no parameters;
+    75: a long name, two equal trials and one whose value never was a number; 76: only such a trial."""
     given = [{"constructor": 1, "toString": 2, "__proto__": 3, "search": 4}, {}]
     trials = [trial_of(73, i, 0.5, assignments=given[i - 1]) for i in (1, 2)]
     of = {"steps": [10, 20], "values": [7, 8]}
