@@ -1,12 +1,7 @@
 // checkpoint.cc: writing and verifying one checkpoint.
 #include "checkpoint/checkpoint.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <utility>
 
 #include "checkpoint/folders.h"
@@ -55,62 +50,7 @@ absl::StatusOr<Checkpoint> ReadManifest(const std::string& folder,
   return checkpoint;
 }
 
-// Reads decimal digits up to the next '/' or the end, without leading zeros.
-template <typename T>
-bool TakeNumber(std::string_view& text, T& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const auto length = static_cast<size_t>(end - text.data());
-  if (error != std::errc() || (text[0] == '0' && length > 1)) return false;
-  text.remove_prefix(length);
-  return true;
-}
-bool Take(std::string_view& text, std::string_view prefix) {
-  if (!text.starts_with(prefix)) return false;
-  text.remove_prefix(prefix.size());
-  return true;
-}
-
 }  // namespace
-
-absl::Status MakeDurableFolders(const std::string& storage, const CheckpointId& id) {
-  std::string folder = storage;
-  for (const std::string& name :
-       {std::to_string(id.trial.experiment), std::to_string(id.trial.trial),
-        "a" + std::to_string(id.attempt)}) {
-    const std::string parent = folder;
-    folder += "/" + name;
-    DT_RETURN_IF_ERROR(MakeFolders(folder));
-    DT_RETURN_IF_ERROR(SyncFolder(parent));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Install(const std::string& temporary, const std::string& target) {
-  if (::rename(temporary.c_str(), target.c_str()) == 0) return absl::OkStatus();
-  if (errno != ENOTEMPTY && errno != EEXIST) {
-    return SystemError("rename '" + temporary + "' to", target);
-  }
-  // The same step saved twice: both names change in one instant, then the old one goes.
-  if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) != 0) {
-    return SystemError("exchange '" + temporary + "' with", target);
-  }
-  return RemoveAll(temporary);
-}
-
-std::string CheckpointId::Path() const {
-  return std::to_string(trial.experiment) + "/" + std::to_string(trial.trial) + "/a" +
-         std::to_string(attempt) + "/step-" + std::to_string(step);
-}
-
-std::optional<CheckpointId> ParseCheckpointPath(std::string_view path) {
-  CheckpointId id;
-  if (TakeNumber(path, id.trial.experiment) && Take(path, "/") &&
-      TakeNumber(path, id.trial.trial) && Take(path, "/a") && TakeNumber(path, id.attempt) &&
-      Take(path, "/step-") && TakeNumber(path, id.step) && path.empty()) {
-    return id;
-  }
-  return std::nullopt;
-}
 
 CheckpointWriter::CheckpointWriter(std::string storage, const CheckpointId& id)
     : storage_(std::move(storage)),

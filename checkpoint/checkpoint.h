@@ -20,29 +20,12 @@
 #include <utility>
 #include <vector>
 
+#include "checkpoint/checkpoint_id.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/safetensors.h"
 #include "common/status.h"
 
 namespace dt::checkpoint {
-
-struct TrialId {
-  uint64_t experiment = 0;
-  uint32_t trial = 0;
-  bool operator==(const TrialId&) const = default;
-};
-struct CheckpointId {
-  TrialId trial;
-  uint32_t attempt = 0;
-  uint64_t step = 0;
-
-  bool operator==(const CheckpointId&) const = default;
-  // Relative to the storage folder: "12/3/a1/step-500".
-  std::string Path() const;
-};
-// The id that a relative path names, or nothing when it is not exactly of that form: paths come
-// over the wire and must not lead elsewhere.
-std::optional<CheckpointId> ParseCheckpointPath(std::string_view path);
 
 struct SavedCheckpoint {
   CheckpointId id;

@@ -1,9 +1,11 @@
 // folders.h: the names within a trial's folder, for the files of this room.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
-#include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_id.h"
+#include "common/status.h"
 
 namespace dt::checkpoint {
 

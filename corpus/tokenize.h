@@ -16,34 +16,9 @@
 
 #include "common/status.h"
 #include "corpus/publish.h"
-#include "corpus/shard.h"
-#include "corpus/text_encoder.h"
+#include "corpus/tokenize_options.h"
 
 namespace dt::corpus {
-
-// Where validation tokens come from.
-enum class Validation {
-  kFraction,    // whole documents, evenly spread; the end of the largest when those are too coarse
-  kFirstShard,  // the first `shard_tokens` of the stream, as llm.c's scripts do
-  kFiles,       // the documents of `validation_inputs`
-};
-// What to do when the output folder already has shards.
-enum class Existing { kRefuse, kReplace };
-
-struct TokenizeOptions {
-  std::vector<std::string> inputs;             // files and folders; folders are walked in order
-  std::vector<std::string> validation_inputs;  // of Validation::kFiles
-  std::string output;
-  uint64_t shard_tokens = 100'000'000;
-  ShardFormat format = ShardFormat::kLlmc;  // or kNpy
-  Validation validation = Validation::kFraction;
-  double validation_fraction = 0.05;  // of the text's bytes; 0: no validation shard
-  Existing existing = Existing::kRefuse;
-  Tokenizer tokenizer = Tokenizer::kByte;
-  std::string vocabulary;           // of kGpt2: the path of vocab.bpe
-  std::string text_field = "text";  // of JSON lines
-  int threads = 1;
-};
 
 struct TokenizeProgress {
   uint64_t documents_done = 0;

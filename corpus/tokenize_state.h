@@ -16,7 +16,7 @@
 #include "common/status.h"
 #include "corpus/document_reader.h"
 #include "corpus/documents.h"
-#include "corpus/tokenize.h"
+#include "corpus/tokenize_options.h"
 
 namespace dt::corpus {
 

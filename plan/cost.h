@@ -13,21 +13,11 @@
 #include <optional>
 #include <string_view>
 
+#include "plan/model_size.h"
+
 namespace dt::plan {
 
 inline constexpr double kNumber = 4;  // bytes: parameters, gradients and moments are fp32
-
-struct ModelSize {
-  int64_t layers = 0;
-  int64_t width = 0;
-  int64_t feed_forward = 0;
-  int64_t learned_positions = 0;  // 0: positions have no parameters
-  int64_t rows = 0;               // of the embedding
-  bool bias = false;
-  bool tied_head = false;
-  bool head_bias = false;
-  bool final_norm = false;
-};
 
 uint64_t Parameters(const ModelSize& model);
 // Those outside of its layers: embeddings, final norm, head. With `tensor` ranks that compute each

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "plan/cost.h"
+#include "plan/model_size.h"
 
 namespace dt::plan {
 

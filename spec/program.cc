@@ -11,7 +11,6 @@
 #include "common/limits.h"
 #include "common/metric_name.h"
 #include "common/status.h"
-#include "spec/internal.h"
 
 namespace dt::spec {
 namespace {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/net/tls_files.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/security/server_credentials.h"
 
@@ -21,14 +22,6 @@ namespace dt {
 namespace internal {
 class PemFiles;
 }
-
-// Paths of PEM files. All three set: mutual TLS. None: allowed on this host alone.
-struct TlsFiles {
-  std::string ca;    // the authority to trust
-  std::string cert;  // our own certificate
-  std::string key;
-  bool None() const { return ca.empty() && cert.empty() && key.empty(); }
-};
 
 // Returns true for "unix:/path", "localhost:7600", "127.0.0.1:7600", "[::1]:7600": no packet leaves
 // the host.

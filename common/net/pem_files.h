@@ -17,7 +17,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "common/mutex.h"
-#include "common/net/credentials.h"
+#include "common/net/tls_files.h"
 
 namespace dt::internal {
 

@@ -14,23 +14,9 @@
 
 #include "common/may_go_on.h"
 #include "dtrain/v1/model.pb.h"
+#include "spec/file/diagnostics.h"
 
 namespace dt::spec {
-
-enum class Severity { kError, kWarning };
-std::string Word(Severity severity);  // "error", "warning"
-
-struct Diagnostic {
-  Severity severity = Severity::kError;
-  std::string file;  // "grid.yaml", or "--set train.batch_size=0" with line 0
-  int line = 0;      // from 1
-  int column = 0;    // from 1, in bytes
-  std::string path;  // "train.batch_size", "parameters.optimizer.lr[2]", "" for the whole
-  std::string code;  // of spec::Issue; and syntax, too_large, too_deep, alias, merge, tag, …
-  std::string message;
-  std::string hint;         // the fix, or ""
-  std::string source_line;  // as the file has it; "": none, or over limits::kQuotedLineBytes
-};
 
 struct ExperimentFile {
   ::dtrain::v1::ExperimentSpec spec;    // complete only when diagnostics is empty
@@ -44,11 +30,5 @@ struct ExperimentFile {
 ExperimentFile ReadExperimentFile(std::string_view text, std::string_view file_name,
                                   const std::vector<std::string>& overrides = {},
                                   const MayGoOn& may_go_on = {});
-
-// As compilers print them, for a terminal:
-//   grid.yaml:7:3: error: unknown key 'train.batchsize'; did you mean 'train.batch_size'?
-//       7 |   batchsize: 8
-//         |   ^ in train
-std::string RenderDiagnostics(const std::vector<Diagnostic>& diagnostics);
 
 }  // namespace dt::spec

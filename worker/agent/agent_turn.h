@@ -1,5 +1,5 @@
-// agent_turn.h: one AgentStep, for agent*.cc alone: agent.cc has orders and stops, agent_trainer.cc
-// the trainer's frames, start and death, agent_report.cc what is told.
+// agent_turn.h: one AgentStep, for agent*.cc alone: agent_orders.cc has orders and stops,
+// agent_trainer.cc the trainer's frames, start and death, agent_report.cc items and reports.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "worker/agent/agent.h"
+#include "worker/agent/agent_state.h"
 
 namespace dt::agent_internal {
 

@@ -15,7 +15,7 @@
 #include "common/limits.h"
 #include "common/network_bench.h"
 #include "common/text.h"
-#include "worker/agent/agent.h"
+#include "worker/agent/agent_state.h"
 
 namespace dt {
 

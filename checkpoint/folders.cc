@@ -1,0 +1,38 @@
+// folders.cc: see folders.h.
+#include "checkpoint/folders.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+
+#include <cerrno>
+
+#include "common/files.h"
+
+namespace dt::checkpoint {
+
+absl::Status MakeDurableFolders(const std::string& storage, const CheckpointId& id) {
+  std::string folder = storage;
+  for (const std::string& name :
+       {std::to_string(id.trial.experiment), std::to_string(id.trial.trial),
+        "a" + std::to_string(id.attempt)}) {
+    const std::string parent = folder;
+    folder += "/" + name;
+    DT_RETURN_IF_ERROR(MakeFolders(folder));
+    DT_RETURN_IF_ERROR(SyncFolder(parent));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Install(const std::string& temporary, const std::string& target) {
+  if (::rename(temporary.c_str(), target.c_str()) == 0) return absl::OkStatus();
+  if (errno != ENOTEMPTY && errno != EEXIST) {
+    return SystemError("rename '" + temporary + "' to", target);
+  }
+  // The same step saved twice: both names change in one instant, then the old one goes.
+  if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) != 0) {
+    return SystemError("exchange '" + temporary + "' with", target);
+  }
+  return RemoveAll(temporary);
+}
+
+}  // namespace dt::checkpoint
