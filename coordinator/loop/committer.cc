@@ -1,4 +1,4 @@
-// committer.cc: take what waits, commit it once, publish it.
+// committer.cc: takes waiting turns, commits them once, publishes them.
 #include "coordinator/loop/committer.h"
 
 #include <algorithm>
@@ -16,10 +16,10 @@
 namespace dt {
 namespace {
 
-// Bounds each wait; what is waited for wakes it.
+// Bounds each wait; events wake the waiter earlier.
 constexpr absl::Duration kLook = absl::Minutes(1);
 
-// References into `turns`, which must not move before the commit.
+// The batch refers to records in `turns`; they must not move before the commit.
 Batch MakeBatch(const std::vector<TurnEffects>& turns) {
   Batch batch;
   std::map<std::pair<std::string, InstanceId>, uint64_t> acks;
@@ -40,11 +40,11 @@ Batch MakeBatch(const std::vector<TurnEffects>& turns) {
   return batch;
 }
 
-// An end that somebody may have to look into.
+// Returns whether somebody may have to look into this end.
 bool Alarms(const v1::Record& record) {
   if (!record.has_attempt_ended()) return false;
   const v1::Cause cause = record.attempt_ended().cause();
-  // Somebody's act.
+  // A preemption, or a person's act.
   if (cause == v1::CAUSE_PREEMPTED || record.attempt_ended().uncharged()) return false;
   switch (ConsequenceOf(cause)) {
     case Consequence::kFinishes:
@@ -64,7 +64,7 @@ void Log(const Effects& effects) {
     if (Alarms(record)) level = spdlog::level::warn;
     if (!record.has_experiment_submitted()) continue;
     const v1::ExperimentSubmitted& submitted = record.experiment_submitted();
-    // Where a search proposes its trials as results come, none is there yet.
+    // A search that proposes trials as results arrive has none yet.
     const auto there = static_cast<uint32_t>(submitted.trials_size());
     spdlog::info("experiment {} submitted: {}, {} trials", submitted.experiment(),
                  CleanText(submitted.spec().name(), limits::kNameBytes),
@@ -139,7 +139,7 @@ void Committer::Run() {
       busy_ = true;
       changed_.NotifyAll();
     }
-    // A leader that was cut off knows less than it says.
+    // A leader that lost the lead may answer from old state.
     absl::Status status = store_.ConfirmLead();
     if (status.ok()) {
       AnswerFirst(turns);
@@ -184,7 +184,7 @@ absl::Status Committer::CommitTurns(const std::vector<TurnEffects>& turns) {
 }
 
 void Committer::Publish(std::vector<TurnEffects>& turns) {
-  // Orders are whole: of several for one stream, only the last says anything.
+  // Orders are complete: of several for one stream, only the last one counts.
   absl::flat_hash_map<StreamId, OrdersOut*> newest;
   for (TurnEffects& turn : turns) {
     for (Effects& effects : turn.effects) {

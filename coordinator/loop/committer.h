@@ -1,19 +1,18 @@
-// committer.h: the thread that makes turns durable, in their order, and then lets out what they
-// tell.
+// committer.h: the thread that makes turns durable in order, and then publishes their effects.
 //
-// Role:      commits turn k while the core thread steps turn k+1. Turns that wait meanwhile become
+// Role:      commits turn k while the core thread steps turn k+1. Turns that wait meanwhile share
 //            one commit.
 // Ownership: owns the turns it was handed; borrows store and publisher, which must outlive it.
-// Threads:   Hand, Flush, UnsentSince and TakeTimes from one thread; store and publisher are used
-//            on its own.
-// Errors:    the first failed commit is the last: nothing is sent any more, `failed` is called
-//            once, and Hand and Flush return its status.
-// Invariant: nothing leaves before the commit of its own changes and of every change before it: a
-//            reply may tell of what an earlier event changed, even if its own changed nothing.
-//            Replies that stand before the first change of a commit need not wait for that one.
-//            Nothing leaves while the store cannot tell whether this process still leads.
-// Bounds:    limits::kCommitEvents effects wait; Hand waits for a place. Their bytes are among
-//            limits::kMailboxBytes.
+// Threads:   one thread calls Hand, Flush, UnsentSince and TakeTimes. Committer's own thread uses
+//            the store and the publisher.
+// Errors:    the first failed commit is the last: nothing more is sent, `failed` is called once,
+//            and Hand and Flush return its status.
+// Invariant: nothing is sent before the commit of its own changes and of every earlier change: a
+//            reply may report the changes of an earlier event even if its own event changed
+//            nothing. Replies before the first change of a commit need not wait for that commit.
+//            Nothing is sent while the store cannot confirm that this process still leads.
+// Bounds:    limits::kCommitEvents effects wait; Hand blocks until there is room. Their bytes count
+//            towards limits::kMailboxBytes.
 // Tests:     tests/coordinator/loop/committer_test.cc
 #pragma once
 
@@ -34,34 +33,35 @@
 
 namespace dt {
 
-// What one turn of the core loop wants kept and told.
+// The effects of one turn of the core loop: records to commit and messages to send.
 struct TurnEffects {
   std::vector<Effects> effects;
-  size_t bytes = 0;  // of the reports behind them, which count as waiting until all is durable
-  std::function<void()> then;  // called last, once all is durable; may be empty
+  size_t bytes = 0;  // bytes of the turn's reports; they count as waiting until the turn is durable
+  std::function<void()> then;  // called last, once the turn is durable; may be empty
 };
 
 class Committer {
  public:
-  // `tell` gets each notice once it is durable, and must not block; may be empty.
+  // `tell` receives each notice once it is durable. It must not block, and may be empty.
   Committer(Store& store, Publisher& publisher, const Clock& clock, std::function<void()> failed,
             std::function<void(const v1::Notice&)> tell = {});
-  // Drops what was not begun: nobody was told of it.
+  // Drops turns whose commit has not begun. Nobody has heard of them.
   ~Committer();
   Committer(const Committer&) = delete;
   Committer& operator=(const Committer&) = delete;
 
   absl::Status Hand(TurnEffects turn);
-  // Returns once all that was handed over is durable and sent.
+  // Returns once all handed turns are durable and sent.
   absl::Status Flush();
-  // Steady time since which the oldest decisions that are not sent wait; infinite: all is sent.
+  // Returns the steady time of the oldest decision that is not yet sent; infinite: all are sent.
   absl::Duration UnsentSince();
-  // How long each commit took since the last call.
+  // Returns the duration of each commit since the last call.
   std::vector<absl::Duration> TakeTimes();
 
  private:
   void Run();
-  // A drain takes people's calls first, so most that only read are here.
+  // Answers the replies before the first change. A drain takes people's calls first, so most calls
+  // that only read are among them.
   void AnswerFirst(std::vector<TurnEffects>& turns);
   absl::Status CommitTurns(const std::vector<TurnEffects>& turns);
   void Publish(std::vector<TurnEffects>& turns);
@@ -77,7 +77,8 @@ class Committer {
   std::vector<TurnEffects> waiting_ ABSL_GUARDED_BY(mutex_);
   size_t waiting_events_ ABSL_GUARDED_BY(mutex_) = 0;
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;  // with turns that are no longer in waiting_
-  // Steady times of the oldest in waiting_, and of what it is busy with; infinite: nothing.
+  // Steady times of the oldest turn in waiting_ and of the oldest turn being committed; infinite:
+  // none.
   absl::Duration waiting_since_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteDuration();
   absl::Duration busy_since_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteDuration();
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -1,4 +1,4 @@
-// entropy.cc: getrandom, 4 KiB at a time.
+// entropy.cc: calls getrandom for 4 KiB at a time.
 #include "coordinator/loop/entropy.h"
 
 #include <sys/random.h>
@@ -11,7 +11,7 @@
 namespace dt {
 namespace {
 
-constexpr size_t kReserve = 256;  // entropies; one system call serves that many events
+constexpr size_t kReserve = 256;  // pairs of words; one system call serves this many events
 
 struct Reserve {
   std::array<std::array<uint64_t, 2>, kReserve> bits;
@@ -23,7 +23,7 @@ void Fill(Reserve& reserve) {
   size_t have = 0;
   while (have < sizeof(reserve.bits)) {
     const ssize_t got = getrandom(bytes + have, sizeof(reserve.bits) - have, 0);
-    // Without randomness tokens would not fence; nothing sensible can be done then.
+    // Without random bits, tokens would not fence off old attempts; the process must end.
     DT_CHECK(got > 0 || errno == EINTR);
     if (got > 0) have += static_cast<size_t>(got);
   }

@@ -1,4 +1,4 @@
-// entropy.h: random bits for the events, from the kernel: the core has none of its own.
+// entropy.h: random bits for events, from the kernel. The core has no random source of its own.
 //
 // Threads: thread-safe; each thread keeps a small reserve.
 #pragma once

@@ -1,4 +1,4 @@
-// loop.cc: drains events, steps them, and hands what follows to the committer.
+// loop.cc: drains events, steps them, and hands the effects to the committer.
 #include "coordinator/loop/loop.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ CoreLoop::CoreLoop(State state, LoopPorts ports)
       awake_(ports_.clock.Now().steady),
       next_snapshot_(awake_.now()),
       heartbeat_ns_(absl::ToInt64Nanoseconds(next_snapshot_)),
-      // A closed mailbox wakes the core thread, which then finds the failure.
+      // Closing the mailbox wakes the core thread, which then finds the failure.
       committer_(
           ports_.store, ports_.publisher, ports_.clock, [this] { ports_.mailbox.Close(); },
           ports_.tell) {}
@@ -46,7 +46,7 @@ absl::Status CoreLoop::RunOnce(absl::Time deadline) {
   std::vector<Event> events = ports_.mailbox.Drain(limits::kDrainEvents, deadline);
   TurnEffects turn;
   for (const Event& event : events) turn.bytes += event.bytes;
-  // Places in the mailbox are free now; the committer frees the bytes.
+  // The mailbox has free places now; the committer frees the bytes later.
   ports_.publisher.ResumeReads(0);
 
   const Instant real = ports_.clock.Now();
@@ -58,7 +58,7 @@ absl::Status CoreLoop::RunOnce(absl::Time deadline) {
   for (const absl::Duration took : committer_.TakeTimes()) ports_.metrics.ObserveCommit(took);
   if (real.steady >= next_snapshot_) {
     next_snapshot_ = real.steady + kSnapshotEvery;
-    // Shown once what it counts is durable.
+    // The snapshot is shown once the records that it counts are durable.
     turn.then = [this, snapshot = ports_.metrics.TakeSnapshot(state_, now)] {
       ports_.show(snapshot);
     };

@@ -1,11 +1,11 @@
 // loop.h: the one core thread: drain, step, hand over to the committer.
 //
 // Role:      joins the pure core to mailbox, store and publisher. The committer keeps their order:
-//            nothing is sent before what it tells of is durable.
+//            nothing is sent before the changes that it reports are durable.
 // Ownership: owns the State; borrows the rest, which must outlive Run.
 // Threads:   Run on one thread; Heartbeat from any.
-// Errors:    a failed commit ends Run with its status: memory has run ahead of disk, so the process
-//            must exit and start anew from the journal.
+// Errors:    a failed commit ends Run with its status. Memory is then ahead of the disk, so the
+//            process must exit and start again from the journal.
 // Tests:     tests/coordinator/loop/loop_test.cc
 #pragma once
 
@@ -30,7 +30,7 @@
 
 namespace dt {
 
-// What the loop needs from around it.
+// The loop's connections to its surroundings.
 struct LoopPorts {
   Mailbox<Event>& mailbox;
   Store& store;
@@ -39,7 +39,7 @@ struct LoopPorts {
   MetricsModel& metrics;
   // Takes a new snapshot, at most once a second.
   std::function<void(std::shared_ptr<const MetricsSnapshot>)> show;
-  // Takes a notice that is durable; must not block. Empty: nobody tells receivers.
+  // Takes a durable notice; must not block. Empty: no notices are sent.
   std::function<void(const v1::Notice&)> tell = {};
 };
 
@@ -47,22 +47,22 @@ class CoreLoop {
  public:
   CoreLoop(State state, LoopPorts ports);
 
-  // Turns until the mailbox is closed and empty and all is sent, or a commit fails. The mailbox is
-  // closed then as well.
+  // Takes turns until the mailbox is closed and empty and all effects are sent, or until a commit
+  // fails. A failed commit closes the mailbox as well.
   absl::Status Run();
 
-  // One drain, which waits at most until `deadline`, and what follows from it, handed over.
+  // Drains once, waiting at most until `deadline`, steps the events, and hands over the effects.
   absl::Status RunOnce(absl::Time deadline);
-  // Waits until all that was handed over is durable and sent.
+  // Waits until everything handed over is durable and sent.
   absl::Status Flush() { return committer_.Flush(); }
 
-  // When the loop last went round, on the clock's steady time.
+  // Returns the steady time of the loop's last turn.
   absl::Duration Heartbeat() const { return absl::Nanoseconds(heartbeat_ns_.load()); }
 
   const State& state() const { return state_; }
 
  private:
-  // How long the next drain may wait for events.
+  // Returns how long the next drain may wait for events.
   absl::Duration Patience() const;
   std::vector<Effects> StepAll(std::vector<Event> events, Instant now);
 

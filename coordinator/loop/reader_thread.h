@@ -1,9 +1,10 @@
 // reader_thread.h: the one thread that reads metric history and logs, so that large reads never
-// hold up the core.
+// delay the core.
 //
 // Ownership: borrows the Reader.
-// Threads:   Post from any thread; the work runs on the thread this owns.
-// Errors:    Post returns false when limits::kReadsWaiting reads wait already, or after Stop.
+// Threads:   Post may be called from any thread; the work runs on the thread that ReaderThread
+//            owns.
+// Errors:    Post returns false if limits::kReadsWaiting reads already wait, and after Stop.
 #pragma once
 
 #include <functional>
@@ -29,7 +30,7 @@ class ReaderThread {
     return waiting_.Post(std::move(work), PostClass::kControl);
   }
 
-  // Does what was accepted and ends.
+  // Finishes the accepted reads and ends the thread.
   void Stop() {
     waiting_.Close();
     if (thread_.joinable()) thread_.join();
@@ -38,7 +39,7 @@ class ReaderThread {
  private:
   void Run(Reader& reader) {
     while (true) {
-      // The wait ends with work or with Stop; the minute only bounds it.
+      // Work or Stop ends the wait; the minute only bounds it.
       auto works = waiting_.Drain(limits::kReadsWaiting, absl::Now() + absl::Minutes(1));
       if (works.empty() && waiting_.Closed()) return;
       for (ReadWork& work : works) work(reader);

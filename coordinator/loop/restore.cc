@@ -20,7 +20,7 @@
 namespace dt {
 namespace {
 
-// A fact that the start itself adds.
+// Applies and commits a record that the start itself adds.
 absl::Status Keep(Store& store, const Clock& clock, State& state, MetricsModel& metrics,
                   v1::Record record) {
   record.set_wall_time_ms(clock.Now().wall_ms);
@@ -52,7 +52,7 @@ absl::StatusOr<Folded> FoldJournal(JournalReader& journal, MetricsModel& metrics
       metrics.Load(loaded->metrics);
       break;
     }
-    // The records that it stands for may be gone: without them this is no damage to be accepted.
+    // The records behind this snapshot may be gone, so the fold cannot continue without it.
     if (absl::IsFailedPrecondition(loaded.status())) return loaded.status();
     spdlog::warn("the snapshot after record {} is left aside: {}", stored.place.sequence,
                  std::string(loaded.status().message()));
@@ -77,13 +77,14 @@ absl::StatusOr<State> Restore(Store& store, const Clock& clock, MetricsModel& me
   state.live.patience = patience;
   if (state.durable.journal_id == 0) {
     v1::Record record;
-    // 0 means "none yet" in the messages.
+    // Messages use 0 for "none yet".
     record.mutable_journal_created()->set_journal_id(std::max<uint64_t>(1, FreshEntropy()[0]));
     record.mutable_journal_created()->set_program_version(kVersion);
     DT_RETURN_IF_ERROR(Keep(store, clock, state, metrics, std::move(record)));
   }
   if (store.NewestExperiment() >= state.durable.next_experiment) {
-    v1::Record record;  // the records of some were lost, and that was accepted
+    v1::Record record;  // the records of some experiments were lost, and the operator accepted the
+                        // loss
     record.mutable_numbers_skipped()->set_next_experiment(store.NewestExperiment() + 1);
     DT_RETURN_IF_ERROR(Keep(store, clock, state, metrics, std::move(record)));
   }
@@ -99,7 +100,7 @@ absl::StatusOr<State> Restore(Store& store, const Clock& clock, MetricsModel& me
 }
 
 absl::StatusOr<StoredSnapshot> MakeSnapshot(JournalReader& journal) {
-  MetricsModel metrics(0);  // shows nothing: it only counts
+  MetricsModel metrics(0);  // shows nothing; only counts
   DT_ASSIGN_OR_RETURN(Folded folded, FoldJournal(journal, metrics, [] {}));
   StoredSnapshot snapshot;
   snapshot.place = folded.place;
@@ -111,8 +112,8 @@ absl::StatusOr<StoredSnapshot> MakeSnapshot(JournalReader& journal) {
                                               limits::kSnapshotPartBytes));
     }
   }
-  // Records may be dropped for its sake, so it must be worth as much. One state is enough in
-  // memory.
+  // Records may be dropped once this snapshot exists, so it must restore the same state. The first
+  // state is freed before the second is loaded, to hold only one in memory.
   const std::string hash = HashOf(folded.state.durable);
   folded.state = State();
   DT_ASSIGN_OR_RETURN(const LoadedSnapshot loaded, LoadSnapshot(snapshot.parts));

@@ -1,10 +1,10 @@
-// restore.h: the state that a journal leads to.
+// restore.h: rebuilds the state from a journal.
 //
-// Role:      folds records into a State and into the counters of /metrics, from the newest snapshot
-//            on that can be read, else from the first record.
+// Role:      folds records into a State and into the counters of /metrics. Begins at the newest
+//            readable snapshot, or else at the first record.
 // Threads:   thread-compatible.
-// Errors:    those of the journal: DataLoss where it does not hold together.
-// Invariant: the state is the same from whichever snapshot the fold begins.
+// Errors:    those of the journal: DataLoss if it is inconsistent.
+// Invariant: the state does not depend on the snapshot at which the fold begins.
 // Tests:     tests/coordinator/loop/restore_test.cc
 #pragma once
 
@@ -18,24 +18,24 @@
 
 namespace dt {
 
-// The state after the journal's newest record, durable part alone.
+// The state after the journal's newest record; only its durable part is set.
 struct Folded {
   State state;
   JournalPlace place;
   int64_t wall_ms = 0;  // of the newest record that was read
 };
-// `metrics` is one that has counted nothing. `visited` is called for each record.
+// Folds the journal. `metrics` must not have counted anything yet. Calls `visited` for each record.
 absl::StatusOr<Folded> FoldJournal(JournalReader& journal, MetricsModel& metrics,
                                    const std::function<void()>& visited);
 
-// A State that is ready for its first Step; writes the journal's first record where there is none.
+// Returns a State ready for its first Step. Writes the journal's first record if there is none.
 // `own_receiver` is LiveState's.
 absl::StatusOr<State> Restore(Store& store, const Clock& clock, MetricsModel& metrics,
                               const std::function<void()>& visited,
                               const v1::Notify& own_receiver = {}, const Patience& patience = {});
 
-// The state after the newest record, as the store keeps it. Errors: Internal when it would not come
-// back as it is, or is too large for a snapshot.
+// Returns a snapshot of the state after the newest record. Errors: Internal if the snapshot does
+// not restore the same state, or is too large.
 absl::StatusOr<StoredSnapshot> MakeSnapshot(JournalReader& journal);
 
 }  // namespace dt

@@ -49,7 +49,7 @@ void Snapshotter::Run() {
       spdlog::error("no snapshot of the journal was made, so the next start takes longer: {}",
                     std::string(made.status().message()));
     }
-    malloc_trim(0);  // a whole state was held for a moment, and is not needed again for long
+    malloc_trim(0);  // a full state was held for a moment; that memory is not needed again for long
   }
 }
 

@@ -1,8 +1,8 @@
-// snapshotter.h: makes snapshots beside the core: from the newest one and the records behind it,
-// over a connection of its own, so that the core thread neither stands still nor copies its state.
+// snapshotter.h: makes snapshots from the newest one and the records after it, over a connection of
+// its own. So the core thread neither stops nor copies its state.
 //
-// Threads: Wake from any; the work is done on the thread this owns.
-// Errors:  are logged; without a snapshot the next start replays more.
+// Threads: Wake may be called from any thread; the work runs on the thread that Snapshotter owns.
+// Errors:  are logged; without a snapshot the next start replays more records.
 // Tests:   tests/coordinator/loop/restore_test.cc
 #pragma once
 
@@ -23,12 +23,12 @@ class Snapshotter {
   using Offer = std::function<void(StoredSnapshot)>;
 
   Snapshotter(Open open, Offer offer);
-  // Ends after the snapshot under way.
+  // Waits for the snapshot in progress.
   ~Snapshotter();
   Snapshotter(const Snapshotter&) = delete;
   Snapshotter& operator=(const Snapshotter&) = delete;
 
-  // A snapshot is due.
+  // Requests a snapshot.
   void Wake();
 
  private:

@@ -1,5 +1,5 @@
-// memory.cc: what the model keeps across a start from a snapshot: the counts of records that are
-// not replayed.
+// memory.cc: saves and loads the model's counts of records that a start from a snapshot does not
+// replay.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -23,7 +23,8 @@ v1::MetricsMemory::Histogram Saved(const prometheus::Histogram& histogram) {
   return saved;
 }
 
-// Drops what was saved with other bounds than ours: Prometheus copes with a counter that restarts.
+// Drops a histogram that was saved with other bounds: Prometheus copes with a counter that
+// restarts.
 void Load(const v1::MetricsMemory::Histogram& saved, prometheus::Histogram& histogram) {
   const std::vector<double> counts(saved.counts().begin(), saved.counts().end());
   if (counts.size() != histogram.Collect().histogram.bucket.size()) return;

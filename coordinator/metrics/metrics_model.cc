@@ -25,9 +25,10 @@
 namespace dt {
 namespace {
 
-// Prometheus scrapes every 15 s; a last look at an ended trial must not need luck.
+// Prometheus scrapes every 15 s; ten minutes make the last scrape of an ended trial certain.
 constexpr int64_t kShownAfterEndMs = 10 * 60 * 1000;
-// Labels a person reads in a legend; longer values and more parameters help nobody.
+// Bounds for labels that a person can read in a legend; longer values and more parameters help
+// nobody.
 constexpr size_t kInfoParameters = 8;
 constexpr size_t kInfoValueBytes = 64;
 constexpr size_t kInfoLegendBytes = 160;
@@ -45,15 +46,15 @@ void Add(const v1::StepRow& by, v1::StepRow& sum) {
   spec::AddCollectives(by, 1, sum);
 }
 
-// Seconds of the gang from `from_wall_ms` to the attempt's end; clocks may step back.
+// Returns seconds × gang size from `from_wall_ms` to the attempt's end. Clocks may step back.
 double SlotSeconds(const Attempt& attempt, int64_t from_wall_ms) {
   if (from_wall_ms == 0) return 0;
   return static_cast<double>(attempt.members.size()) *
          static_cast<double>(std::max<int64_t>(0, attempt.ended_wall_ms - from_wall_ms)) / 1000;
 }
 
-// Time in training whose steps hold: after an attempt that another follows, those up to the newest
-// checkpoint.
+// Returns the training time whose steps count: if another attempt follows, only the steps up to the
+// newest checkpoint.
 double ProductiveSeconds(const Trial& trial, const Attempt& attempt, bool another_follows) {
   if (attempt.last_step <= attempt.resumed_step) return 0;
   uint64_t kept = attempt.last_step;
@@ -67,8 +68,8 @@ double ProductiveSeconds(const Trial& trial, const Attempt& attempt, bool anothe
          static_cast<double>(attempt.last_step - attempt.resumed_step);
 }
 
-// Names that a label of a parameter must not take: those that stand beside it, those that
-// Prometheus gives a meaning of its own, and those that a scrape adds.
+// Returns the names that a parameter's label must not take: our other labels, names with a meaning
+// in Prometheus, and labels that a scrape adds.
 std::set<std::string> TakenNames(const LabelPairs& labels) {
   std::set<std::string> taken = {"experiment", "trial",    "parameters", "name",
                                  "le",         "quantile", "job",        "instance"};
@@ -76,8 +77,9 @@ std::set<std::string> TakenNames(const LabelPairs& labels) {
   return taken;
 }
 
-// The label of a parameter: its path in the letters that a label may have. Where that is taken, by
-// us or by a path that differs in its other signs alone, or reserved, "parameter_" stands before.
+// Returns the label of a parameter: its path, with other characters replaced by _. Puts
+// "parameter_" before a name that is reserved, or already taken by us or by a path that differs
+// only in the replaced characters.
 std::string LabelName(std::string path, std::set<std::string>& taken) {
   constexpr char kPrefix[] = "parameter_";
   for (char& c : path) {
@@ -89,7 +91,7 @@ std::string LabelName(std::string path, std::set<std::string>& taken) {
   return TakeFreeName(std::move(path), kPrefix, taken);
 }
 
-// A value on one line: some readers of the format know no escape but that of a quote.
+// Returns a value on one line: some readers of the format know no escape except that of a quote.
 std::string LabelValue(std::string_view text, size_t bytes_max) {
   std::string value = CleanText(text, bytes_max);
   std::replace_if(
@@ -97,8 +99,8 @@ std::string LabelValue(std::string_view text, size_t bytes_max) {
   return value;
 }
 
-// "dp4 tp2 pp2": data ranks, and, where they are several, ranks of each layer, and stages. "": of a
-// program.
+// Returns "dp4 tp2 pp2": the number of data-parallel ranks, then ranks per layer and stages if more
+// than one. "" for a program.
 std::string MeshText(const v1::Spec& spec, size_t world_size) {
   if (spec::IsProgram(spec)) return "";
   const auto tensor = static_cast<size_t>(std::max(1, spec.parallel().tensor()));
@@ -118,7 +120,8 @@ LabelPairs InfoOf(const Experiment& experiment, const Trial& trial, const v1::Sp
   const v1::ExpandedTrial expanded = ExpandedOf(experiment, trial);
   size_t parameters = 0;
   std::set<std::string> taken = TakenNames(labels);
-  std::string legend;  // the same in one text: a legend cannot name labels that it does not know
+  std::string legend;  // all parameters in one text, since a legend cannot name labels that it does
+                       // not know
   for (const v1::Assignment& assignment : expanded.assignments()) {
     if (++parameters > kInfoParameters) break;
     std::string value = LabelValue(spec::ValueText(assignment.value()), kInfoValueBytes);
@@ -189,7 +192,8 @@ void MetricsModel::CountRecord(const State& state, const v1::Record& record) {
     case v1::Record::kWorkerMarked:
     case v1::Record::kQuotaSet:
     case v1::Record::kTrialMutated:
-    case v1::Record::kExperimentDeleted:  // Forget drops what the state no longer has
+    case v1::Record::kExperimentDeleted:  // Forget drops the experiments that the state no longer
+                                          // has
     case v1::Record::FACT_NOT_SET:
       return;
   }
@@ -300,7 +304,7 @@ void MetricsModel::CountWorkers(const State& state, Instant now, MetricsSnapshot
 
 namespace {
 
-// Trials that wait by themselves, of all experiments: (experiment, reason).
+// Counts of parked trials of each experiment, by reason.
 using Parked = std::map<ExperimentId, std::map<std::string, uint64_t>>;
 
 Parked CountParked(const State& state) {
@@ -312,7 +316,7 @@ Parked CountParked(const State& state) {
   return parked;
 }
 
-// All reasons, so that a series does not come and go.
+// Returns all reasons, also those with 0, so that no series comes and goes.
 std::map<std::string, uint64_t> WaitingByReason(const State& state, const Experiment& experiment,
                                                 const Parked& parked) {
   std::map<std::string, uint64_t> waiting = {
@@ -434,7 +438,7 @@ void MetricsModel::SampleTrials(const State& state, MetricsSnapshot& snapshot) {
   }
 }
 
-// The parts of a sample that the state knows better than the records.
+// Updates the parts of a sample that come from the state, not from records.
 void MetricsModel::Refresh(const State& state, Known& known) {
   TrialSample& sample = known.sample;
   const Experiment& experiment = GetExperiment(state.durable, sample.id.experiment);
@@ -452,7 +456,7 @@ void MetricsModel::Refresh(const State& state, Known& known) {
     sample.newest = *live->latest;
     sample.has_row = true;
   }
-  // The gang's size is among what it resolves to.
+  // The resolved specification includes the size of the gang.
   if (sample.info == nullptr && !trial.attempts.empty()) {
     const absl::StatusOr<v1::Spec> resolved = ResolvedForGang(experiment, trial);
     const v1::Spec& spec = resolved.ok() ? *resolved : experiment.spec.base();

@@ -1,11 +1,11 @@
-// metrics_model.h: what /metrics tells, folded from what was committed, and handed out as immutable
-// snapshots.
+// metrics_model.h: the data behind /metrics, folded from committed records, and handed out as
+// immutable snapshots.
 //
 // Role:      counters and histograms follow committed records and chunks; gauges are read from
-//            State when a snapshot is taken. Series of a trial end ten minutes after the trial.
-// Threads:   the core thread alone; snapshots may be read by anyone.
+//            State when a snapshot is taken. A trial's series end ten minutes after the trial.
+// Threads:   the core thread alone; any thread may read snapshots.
 // Units:     seconds and bytes; wall clock, for display.
-// Bounds:    at most --metrics-max-trials trials in a snapshot; the best and the newest stay.
+// Bounds:    at most --metrics-max-trials trials in a snapshot: the best and the newest.
 // Tests:     tests/coordinator/http/metrics_test.cc
 #pragma once
 
@@ -29,10 +29,10 @@ namespace dt {
 
 using LabelPairs = std::vector<std::pair<std::string, std::string>>;
 
-// One trial's counters, and what they say of it.
+// Counters and labels of one trial.
 struct TrialSample {
   TrialId id;
-  // Labels of trial_info. Owned by whoever holds a snapshot or the model; never changed once made.
+  // Labels of trial_info. Shared by the model and the snapshots; never changed after creation.
   std::shared_ptr<const LabelPairs> info;
   double pipeline_bubble = 0;  // by the formula; 0: no pipeline
   v1::StepRow totals;
@@ -64,8 +64,8 @@ struct ExperimentSample {
   bool paused = false;
   double ended_wall_seconds = 0;  // 0: not ended
   std::map<std::string, uint64_t> waiting_by_reason;
-  std::map<uint32_t, Standing::OfRung> rungs;  // where the search has some
-  // Whether a trial's value has reached search.target; none: no target was set.
+  std::map<uint32_t, Standing::OfRung> rungs;  // empty if the search has no rungs
+  // Whether a trial's value has reached search.target; nullopt: no target was set.
   std::optional<bool> target_reached;
 };
 
@@ -79,7 +79,7 @@ struct MetricsSnapshot {
   uint64_t worker_losses = 0;
   double oldest_heartbeat_wall_seconds = kNotANumber;  // of workers that are not lost
   uint64_t dropped_rows = 0;
-  uint64_t doubted = 0;  // what workers told that could not be true
+  uint64_t doubted = 0;  // reports by workers that cannot be true
   uint64_t notices_delivered = 0;
   uint64_t notices_failed = 0;
   uint64_t notices_dropped = 0;
@@ -92,17 +92,17 @@ class MetricsModel {
  public:
   explicit MetricsModel(size_t max_trials) : max_trials_(max_trials) {}
 
-  // `state` has the record applied already.
+  // REQUIRES: `record` is already applied to `state`.
   void CountRecord(const State& state, const v1::Record& record);
-  // Before its commit: what is counted is shown once that has happened (loop.cc).
+  // Counts effects before their commit; they are shown only after it (loop.cc).
   void CountTurn(const State& state, const Effects& effects);
   void ObserveCycle(absl::Duration took) { cycle_.Observe(absl::ToDoubleSeconds(took)); }
   void ObserveCommit(absl::Duration took) { fsync_.Observe(absl::ToDoubleSeconds(took)); }
 
   std::shared_ptr<const MetricsSnapshot> TakeSnapshot(const State& state, Instant now);
 
-  // What was counted of records, for a start that does not replay them; forgets first what is no
-  // longer shown.
+  // Returns the counts for a start that does not replay these records. First drops the trials that
+  // are no longer shown.
   v1::MetricsMemory Save(const State& state, int64_t now_wall_ms);
   // REQUIRES: nothing was counted yet.
   void Load(const v1::MetricsMemory& memory);
@@ -111,7 +111,7 @@ class MetricsModel {
   struct Known {
     TrialSample sample;
     int64_t started_wall_ms = 0;
-    int64_t ready_wall_ms = 0;  // when it could have been placed again; 0: at its submission
+    int64_t ready_wall_ms = 0;  // when it could be placed again; 0: at its submission
   };
   struct Counts {
     std::map<std::string, uint64_t> finished_by_outcome;
@@ -130,7 +130,8 @@ class MetricsModel {
   void Refresh(const State& state, Known& known);
 
   const size_t max_trials_;
-  absl::btree_map<TrialId, Known> trials_;  // that had an attempt, until ten minutes after the end
+  absl::btree_map<TrialId, Known> trials_;  // trials with an attempt, until ten minutes after their
+                                            // end
   absl::btree_map<ExperimentId, Counts> counts_;
 
   // Upper bounds, in seconds.

@@ -1,4 +1,4 @@
-// acceptor.cc: the loop that accepts.
+// acceptor.cc: the loop that accepts connections.
 #include "coordinator/rpc/acceptor.h"
 
 #include <fcntl.h>
@@ -61,7 +61,7 @@ void Acceptor::Stop() {
 void Acceptor::Run() {
   pollfd watched[] = {{listening_.fd.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
   while (true) {
-    // The listener is level-triggered: what one round leaves, the next one finds.
+    // The listener is level-triggered: connections left by one round are found by the next.
     const int ready = poll(watched, 2, -1);
     if (ready < 0 && errno != EINTR) {
       spdlog::error("accepting connections: poll: {}", std::strerror(errno));
@@ -91,7 +91,8 @@ void Acceptor::AcceptAll() {
     const int fd = accept4(listening_.fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) {
       const int one = 1;
-      setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));  // fails on Unix sockets: no use
+      setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));  // fails on Unix sockets, which
+                                                                    // do not need it
       Sink::NewConnectionParameters connection;
       connection.listener_fd = listening_.fd.get();
       connection.fd = fd;
@@ -104,17 +105,18 @@ void Acceptor::AcceptAll() {
     const bool exhausted =
         reason == EMFILE || reason == ENFILE || reason == ENOBUFS || reason == ENOMEM;
     if (exhausted) Shed();
-    return;  // or EAGAIN: all accepted
+    return;  // or EAGAIN: all connections are accepted
   }
 }
 
-// The newest connection is told at once, by being closed, instead of waiting in the backlog; the
-// peer comes back with its backoff.
+// Closes the newest connection at once instead of leaving it in the backlog; the peer comes back
+// after its backoff.
 void Acceptor::Shed() {
   reserve_ = UniqueFd();
   const bool shed = UniqueFd(accept(listening_.fd.get(), nullptr, nullptr)).valid();
   reserve_ = OpenReserve();
-  // Without a reserve nothing can be shed: wait a little instead of spinning on a full table.
+  // Without a reserve no connection can be shed: waits a little instead of spinning on a full
+  // table.
   if (!shed) poll(nullptr, 0, 50);
 }
 

@@ -1,8 +1,8 @@
-// access_service.h: the Access service: tokens, and the record of who did what.
+// access_service.h: the Access service: tokens and the audit record.
 //
-// Role:      converts and hands over to the door's thread; decides nothing.
-// Ownership: borrows the door, nullptr without --auth=tokens, and the statistics.
-// Threads:   gRPC's threads call in; the door's answers.
+// Role:      converts requests and hands them to the door's thread; decides nothing.
+// Ownership: borrows the door (nullptr without --auth=tokens) and the statistics.
+// Threads:   gRPC's threads call; the door's thread answers.
 // Errors:    FailedPrecondition without a door.
 // Tests:     tests/coordinator/rpc/door_test.cc
 #pragma once
@@ -32,7 +32,7 @@ class AccessService final
   Reactor* Join(Context* context, const Bytes* request, Bytes* response) override;
 
  private:
-  // `act` runs on the door's thread.
+  // Runs `act` on the door's thread.
   template <typename Request, typename Act>
   Reactor* Do(Method method, Context* context, const Bytes* bytes, Bytes* response, Act act);
 

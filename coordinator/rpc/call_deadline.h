@@ -1,4 +1,4 @@
-// call_deadline.h: what every unary call must have.
+// call_deadline.h: the deadline that every unary call must have.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace dt {
 
-// InvalidArgument without a deadline of at most limits::kCallDeadlineMax.
+// Returns InvalidArgument without a deadline of at most limits::kCallDeadlineMax.
 inline absl::Status CheckDeadline(const grpc::CallbackServerContext& context) {
   const auto left = context.deadline() - std::chrono::system_clock::now();
   // A second of tolerance: the clocks of two hosts differ.

@@ -20,10 +20,10 @@
 namespace dt {
 namespace {
 
-constexpr uint8_t kEstablished = 1;  // TCP_ESTABLISHED, which linux/tcp.h lacks
+constexpr uint8_t kEstablished = 1;  // TCP_ESTABLISHED, missing in linux/tcp.h
 
-// An address as two programs write it alike: "192.0.2.1 40000", "2001:db8::1 40000", also where an
-// IPv4 one came through a socket of IPv6.
+// Returns an address in one form for the kernel and gRPC: "192.0.2.1 40000", "2001:db8::1 40000".
+// An IPv4 address that came through an IPv6 socket gets the IPv4 form.
 std::string KeyOf(const in6_addr& address, uint16_t port) {
   char text[INET6_ADDRSTRLEN] = "";
   if (IN6_IS_ADDR_V4MAPPED(&address)) {
@@ -34,7 +34,7 @@ std::string KeyOf(const in6_addr& address, uint16_t port) {
   return absl::StrCat(text, " ", port);
 }
 
-// "" where it is not of TCP.
+// Returns "" for a socket that is not TCP.
 std::string KeyOf(int fd) {
   sockaddr_storage peer{};
   socklen_t size = sizeof(peer);
@@ -52,7 +52,8 @@ std::string KeyOf(int fd) {
   return "";
 }
 
-// The same of "ipv4:192.0.2.1:40000" and "ipv6:%5B2001:db8::1%25eth0%5D:40000"; "" of anything else.
+// Returns the same form for "ipv4:192.0.2.1:40000" and "ipv6:%5B2001:db8::1%25eth0%5D:40000"; ""
+// for others.
 std::string KeyOf(std::string_view peer) {
   std::string text = absl::StrReplaceAll(
       std::string(peer), {{"%5B", "["}, {"%5D", "]"}, {"%5b", "["}, {"%5d", "]"}, {"%25", "%"}});
@@ -64,7 +65,7 @@ std::string KeyOf(std::string_view peer) {
   if (absl::StartsWith(text, "ipv4:")) return absl::StrCat(text.substr(5), " ", port);
   if (!absl::StartsWith(text, "ipv6:[") || text.back() != ']') return "";
   text = text.substr(6, text.size() - 7);
-  text.resize(std::min(text.find('%'), text.size()));  // the interface
+  text.resize(std::min(text.find('%'), text.size()));  // drops the interface
   if (inet_pton(AF_INET6, text.c_str(), &v6) != 1) return "";
   return KeyOf(v6, static_cast<uint16_t>(port));
 }
@@ -103,7 +104,7 @@ class Factory final : public grpc::experimental::ServerInterceptorFactoryInterfa
   explicit Factory(ConnectionWatch& watch) : watch_(watch) {}
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo* info) override {
-    return new CallTeller(watch_, info);  // gRPC's from then on
+    return new CallTeller(watch_, info);  // owned by gRPC from here on
   }
 
  private:
@@ -117,7 +118,7 @@ void ConnectionWatch::Add(int fd) {
   watched.peer = KeyOf(fd);
   if (watched.peer.empty()) return;
   watched.fd = UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0));
-  if (!watched.fd.valid()) return;  // no descriptor is left: the next ones are shed anyway
+  if (!watched.fd.valid()) return;  // no descriptor is left: the next connections are shed anyway
   watched.progress = std::make_shared<Progress>();
   const MutexLock lock(&mutex_);
   all_.push_back(std::move(watched));
@@ -139,14 +140,14 @@ bool ConnectionWatch::Stays(Watched& watched, Look look) {
   tcp_info info{};
   socklen_t size = sizeof(info);
   if (getsockopt(watched.fd.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return false;
-  // gRPC shuts a connection down before it closes it, so that our descriptor keeps none open.
+  // gRPC shuts a connection down before it closes it, so our duplicate descriptor keeps none open.
   if (info.tcpi_state != kEstablished) return false;
   const uint64_t steps = watched.progress->steps.load();
   const uint64_t received = info.tcpi_bytes_received;
   if (steps != watched.steps) watched.settled = received;
   watched.steps = steps;
   if (look == Look::kSecond) {
-    // What came before stays counted: a flood that pauses for a second is one all the same.
+    // Earlier bytes stay counted, so a flood cannot hide by pausing for a second.
     const uint64_t came = received - watched.received;
     if (came < limits::kQuietBytesReceived)
       watched.settled = std::min(watched.settled + came, received);
@@ -161,7 +162,8 @@ bool ConnectionWatch::Stays(Watched& watched, Look look) {
       "a connection from {} is cut off: it sent {} KiB without completing a {}; at most {} KiB are "
       "taken",
       watched.peer, unsettled >> 10, open ? "message" : "call", most >> 10);
-  // Unlike shutdown() this resets it at once, and drops what the kernel has for gRPC to read.
+  // Unlike shutdown(), this resets the connection at once and drops the bytes that gRPC has not
+  // read.
   sockaddr nowhere{};
   nowhere.sa_family = AF_UNSPEC;
   if (connect(watched.fd.get(), &nowhere, sizeof(nowhere)) != 0) {

@@ -1,11 +1,13 @@
-// connection_watch.h: cuts off who sends without end and completes neither a call nor a message.
+// connection_watch.h: cuts off peers that send without end and complete neither a call nor a
+// message.
 //
-// Role:      the distribution's gRPC keeps a header that never ends (CVE-2023-33953, frames of
-//            CONTINUATION), also from who has a certificate. What a connection has received is the
-//            kernel's count, and whether that led to anything is told by an interceptor.
-// Bounds:    limits::kHeaderBytesReceived without a call that is open, kCallBytesReceived with one;
-//            a descriptor a connection. Unix sockets are not watched: who reaches those is local.
-// Threads:   any may call anything.
+// Role:      the distribution's gRPC stores a header that never ends (CVE-2023-33953, CONTINUATION
+//            frames), also from peers with a certificate. The kernel counts the bytes received on a
+//            connection; an interceptor reports calls and messages.
+// Bounds:    limits::kHeaderBytesReceived without an open call, kCallBytesReceived with one; one
+//            descriptor for each connection. Unix sockets are not watched, since their peers are
+//            local.
+// Threads:   any thread may call any method.
 // Tests:     tests/coordinator/rpc/connection_watch_test.cc
 #pragma once
 
@@ -25,42 +27,42 @@ namespace dt {
 
 class ConnectionWatch {
  public:
-  // What its calls tell of a connection.
+  // Counts reported by a connection's calls.
   struct Progress {
-    std::atomic<uint64_t> steps{0};  // calls that began, messages that were received
-    std::atomic<int> open{0};        // calls
+    std::atomic<uint64_t> steps{0};  // calls begun and messages received
+    std::atomic<int> open{0};        // open calls
   };
 
-  // Watches the connection, whose descriptor stays the caller's.
+  // Watches the connection. The caller keeps its descriptor.
   void Add(int fd);
-  // The connection from `peer`, as gRPC writes it: "ipv4:192.0.2.1:40000"; none, or one.
+  // Returns the connection from `peer`, in gRPC's form "ipv4:192.0.2.1:40000", or nothing.
   std::vector<std::shared_ptr<Progress>> Find(std::string_view peer);
-  // Once a second: forgets what is closed, and cuts off who has sent too much.
+  // Forgets closed connections and cuts off those that sent too much. Called once a second.
   void Sweep();
-  // Ten times a second between: the same for those alone that have sent much, or have not begun a
-  // call yet.
+  // Does the same for connections that sent much or have not begun a call yet. Called ten times a
+  // second between sweeps.
   void SweepSuspects();
   size_t size() const;
 
  private:
   struct Watched {
-    UniqueFd fd;       // of its own
-    std::string peer;  // as KeyOf gives it
+    UniqueFd fd;       // a duplicate
+    std::string peer;  // in KeyOf's form
     std::shared_ptr<Progress> progress;
-    uint64_t steps = 0;     // when last looked at
-    uint64_t received = 0;  // bytes, when last looked at
-    uint64_t settled = 0;   // bytes, when something had last come of them
-    bool suspect = true;    // looked at between
+    uint64_t steps = 0;     // at the last look
+    uint64_t received = 0;  // bytes, at the last look
+    uint64_t settled = 0;   // bytes, when a call or message last completed
+    bool suspect = true;    // swept between the full sweeps too
   };
   enum class Look { kSecond, kBetween };
-  // Whether it is still to be watched.
+  // Returns whether to keep watching the connection.
   static bool Stays(Watched& watched, Look look);
 
   mutable Mutex mutex_;
   std::vector<Watched> all_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Tells `watch` of each call. Borrows it.
+// Returns a factory of interceptors that report each call to `watch`, which it borrows.
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> TellsOfCalls(
     ConnectionWatch& watch);
 

@@ -1,4 +1,4 @@
-// control_service.cc: one line per method; what they share is Forward and ReadThrough.
+// control_service.cc: one line for each method; Forward and ReadThrough hold the common part.
 #include "coordinator/rpc/control_service.h"
 
 #include <sys/statvfs.h>
@@ -19,25 +19,25 @@
 namespace dt {
 namespace {
 
-// What the process adds to an answer of the core.
+// Adds the process's facts to an answer of the core.
 template <typename Response>
 void AddFacts(const ProcessFacts&, Response&) {}
 void AddFacts(const ProcessFacts& facts, v1::GetStatusResponse& response) {
   response.set_program_version(kVersion);
   response.set_program_revision(kRevision);
   response.set_http_address(facts.http_address);
-  // From how long it has run, so that a wall clock that was wrong then is no longer believed.
+  // Computed from the running time, so that a wall clock that was wrong at the start does no harm.
   response.set_started_wall_ms(WallMsOf(facts.started, facts.clock->Now()));
 }
 
-// A file that comes as text becomes a specification. What there is to say of it; with an error in
-// it, `request` gets none.
+// Reads a file that arrives as text into a specification. Returns the diagnostics; if one is an
+// error, `request` gets no specification.
 absl::StatusOr<v1::SubmitResponse> ReadFileOf(v1::SubmitRequest& request,
                                               const MayGoOn& may_go_on) {
   return BringsFileAlone(request) ? ReadSubmittedFile(request, may_go_on) : v1::SubmitResponse();
 }
 
-// Nothing more is to be done of it: an error in its file is all that there is to say.
+// Returns whether the call ends here: the file has an error, so only the diagnostics are answered.
 bool HasErrors(const v1::SubmitResponse& found, const v1::SubmitRequest& request) {
   return !found.diagnostics().empty() && !request.has_spec();
 }
@@ -121,7 +121,7 @@ void ControlService::PrepareSubmit(const Pending& pending, v1::SubmitRequest req
     return call.Finish(read.status());
   }
   v1::SubmitResponse found = *std::move(read);
-  // A dry run is told the same without the code.
+  // A dry run gives the same answer without the code.
   const std::string digest = request.dry_run() ? "" : request.spec().code().digest();
   absl::Status admitted = facts_.receivers.Admit(request.spec().notify().url());
   Submission submission =
@@ -261,8 +261,8 @@ void ControlService::PreparePlanOf(const Pending& pending, v1::SubmitRequest req
       });
 }
 
-// The core says which experiment is meant, and that it and its trial exist; then the reader thread
-// reads.
+// Asks the core to resolve the experiment and to check that it and its trial exist. Then the reader
+// thread reads.
 template <typename Request, typename Response>
 ControlService::Reactor* ControlService::ReadThrough(
     Method method, Context* context, const Bytes* bytes, Bytes* response,
@@ -273,7 +273,7 @@ ControlService::Reactor* ControlService::ReadThrough(
     call.Finish(status);
     return call.reactor();
   }
-  // One trial, of the one that is meant or the first: what is asked for here is which experiment.
+  // Asks for one trial, the named one or the first: only the experiment matters here.
   v1::ListTrialsRequest which;
   which.set_experiment(request.experiment());
   which.set_last(request.last());
@@ -297,12 +297,12 @@ ControlService::Reactor* ControlService::ReadThrough(
 
 bool ControlService::DiskLow() const {
   struct statvfs info {};
-  // A directory that cannot be asked is found out by the next commit.
+  // If statvfs fails, the next commit will find out why.
   if (statvfs(facts_.state_dir.c_str(), &info) != 0) return false;
   return static_cast<uint64_t>(info.f_bavail) * info.f_frsize < limits::kFreeBytesToSubmit;
 }
 
-// A call's three types have its name.
+// The request and response types carry the call's name.
 #define DT_FORWARD(Name)                                                                     \
   ControlService::Reactor* ControlService::Name(Context* context, const Bytes* request,      \
                                                 Bytes* response) {                           \

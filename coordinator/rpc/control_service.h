@@ -1,14 +1,14 @@
 // control_service.h: the Control service: turns calls into events, and answers into replies.
 //
-// Role:      converts, posts and waits; decides nothing. Submissions and plans are made ready on
-//            threads of their own: what they take grows with what a client sent. Reads of metrics
-//            and logs are resolved and permitted by the core first, then done by the reader thread.
-//            Packed code goes to its own thread, and a submission that names some is posted once
-//            that has all of it.
-// Ownership: borrows everything it is given. The door may be nullptr (unary_call.h).
-// Threads:   gRPC's threads call in; Answer comes from the committer.
-// Errors:    RESOURCE_EXHAUSTED when a queue is full: try again; INVALID_ARGUMENT without a
-//            deadline of at most limits::kCallDeadlineMax.
+// Role:      converts, posts and waits; decides nothing. Submissions and plans are prepared on
+//            threads of their own, since the work grows with the client's message. The core
+//            resolves and permits reads of metrics and logs; the reader thread does them. Packed
+//            code goes to its own thread. A submission that names code is posted once that thread
+//            has all of it.
+// Ownership: borrows all its arguments. The door may be nullptr (unary_call.h).
+// Threads:   gRPC's threads call; Answer comes from the committer.
+// Errors:    RESOURCE_EXHAUSTED when a queue is full (the client tries again); INVALID_ARGUMENT
+//            without a deadline of at most limits::kCallDeadlineMax.
 // Tests:     tests/coordinator/rpc/rpc_test.cc
 #pragma once
 
@@ -31,16 +31,16 @@
 
 namespace dt {
 
-// What the process knows of itself and the core does not.
+// Facts about the process that the core does not have.
 struct ProcessFacts {
-  std::string state_dir;         // whose free space decides whether submissions are taken
-  std::string http_address;      // where /metrics is
+  std::string state_dir;         // its free space decides whether submissions are accepted
+  std::string http_address;      // address of /metrics
   absl::Duration started;        // by the steady clock of `clock`
   const Clock* clock = nullptr;  // borrowed
-  Receivers receivers;           // whom experiments may have told
+  Receivers receivers;           // the hosts that experiments may notify
 };
 
-// Every call as bytes: a message that cannot be read is answered with what is wrong (wire.h).
+// Takes every call as bytes: a message that cannot be read is answered with the reason (wire.h).
 namespace internal {
 template <typename Base>
 using RawReads = v1::Control::WithRawCallbackMethod_ReadMetrics<
@@ -74,15 +74,15 @@ class ControlService final
         facts_(std::move(facts)) {}
 
   void Answer(Reply&& reply) { calls_.Answer(std::move(reply)); }
-  // At the end: nobody will answer any more.
+  // Ends all waiting calls at shutdown, when no answers come any more.
   void FailAll(const absl::Status& status) {
     pool_.Stop();
     calls_.FailAll(status);
   }
-  // Posts the call; `continuation` runs with the answer, or at once with the refusal. From any
-  // thread.
+  // Posts the call. Runs `continuation` with the answer, or at once with the refusal. May be called
+  // from any thread.
   void Ask(ClientCall call, Continuation continuation);
-  // From now on submissions that leave the device open get this one. From any thread.
+  // Sets the device of later submissions that name none. May be called from any thread.
   void SetAutoDevice(DeviceKind device) { auto_device_.store(device); }
 
   using Context = grpc::CallbackServerContext;
@@ -114,17 +114,17 @@ class ControlService final
   template <typename Request, typename Response>
   Reactor* ReadThrough(Method method, Context* context, const Bytes* bytes, Bytes* response,
                        absl::StatusOr<Response> (Reader::*read)(const Request&));
-  // A call until its end, and where its answer goes.
+  // A call in progress, and the place of its answer.
   struct Pending {
     UnaryCall call;
     Bytes* response;
   };
-  // Has `work` done on the pool, or ends the call.
+  // Runs `work` on the pool, or ends the call.
   void Prepare(const UnaryCall& call, size_t bytes, WorkPool::Work&& work);
-  // On the pool.
+  // Both run on the pool.
   void PrepareSubmit(const Pending& pending, v1::SubmitRequest request, const MayGoOn& may_go_on);
   void PreparePlanOf(const Pending& pending, v1::SubmitRequest request, const MayGoOn& may_go_on);
-  // Posts a submission that is ready; `found` is what its file gave rise to.
+  // Posts a prepared submission; `found` has the diagnostics of its file.
   void AskToSubmit(const Pending& pending, Submission submission, const std::string& digest,
                    const v1::SubmitResponse& found);
   bool DiskLow() const;

@@ -1,4 +1,4 @@
-// fleet_service.cc: the reactor of one stream, and the table of all.
+// fleet_service.cc: the reactor of one stream, and the table of all streams.
 #include "coordinator/rpc/fleet_service.h"
 
 #include <optional>
@@ -25,8 +25,8 @@ constexpr char kStopping[] = "the coordinator is stopping; connect again in a mo
 
 }  // namespace
 
-// The life of one stream. gRPC calls OnReadDone, OnWriteDone and OnDone, one of each kind at a
-// time.
+// The life of one stream. gRPC calls OnReadDone, OnWriteDone and OnDone, at most one of each kind
+// at a time.
 class FleetService::Stream final
     : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
       public std::enable_shared_from_this<Stream> {
@@ -66,7 +66,8 @@ class FleetService::Stream final
     PostUnposted();
   }
 
-  // Posts what waits, and goes on reading once it was taken. Called again by ResumeReads otherwise.
+  // Posts the waiting event and reads on once it was taken. If it was not, ResumeReads calls this
+  // again.
   void PostUnposted() {
     if (service_.closing_.load()) {
       unposted_.reset();
@@ -86,7 +87,7 @@ class FleetService::Stream final
     WriteNext();
   }
 
-  // Ends the stream once the write under way is done, or is cut off.
+  // Ends the stream after the write in progress. A write that takes too long is cut off.
   void FinishOnce(const grpc::Status& status) {
     MutexLock lock(&mutex_);
     if (finished_ || ending_.has_value()) return;
@@ -95,20 +96,20 @@ class FleetService::Stream final
     service_.LookAgain(id_, limits::kStreamEndGrace);
   }
 
-  // The time of one of the waits of this stream is over.
+  // Handles the end of one of this stream's waits.
   void EndWait() {
     if (!opened_.load()) {
       FinishOnce({grpc::StatusCode::DEADLINE_EXCEEDED,
                   absl::StrCat("no report has come on this stream within ",
                                absl::FormatDuration(limits::kFirstReportDeadline))});
     }
-    // The peer does not read: its write under way fails, and the stream ends with it.
+    // The peer does not read: cancelling fails its write, and the stream ends with it.
     MutexLock lock(&mutex_);
     if (ending_.has_value() && !finished_ && context_ != nullptr) context_->TryCancel();
   }
 
   void OnWriteDone(bool) override {
-    // A failed write means that the stream is broken, which the pending read says too.
+    // A failed write means that the stream is broken; the pending read reports that too.
     MutexLock lock(&mutex_);
     writing_ = false;
     if (ending_.has_value()) return FinishNow();
@@ -118,13 +119,13 @@ class FleetService::Stream final
   void OnDone() override {
     {
       MutexLock lock(&mutex_);
-      context_ = nullptr;  // gone once this returns
+      context_ = nullptr;  // invalid once this returns
     }
     service_.Remove(id_);  // may delete this
   }
 
  private:
-  // Who opens the stream may be this worker, and still may.
+  // Checks that the caller may be this worker, and that its token is still valid.
   absl::Status CheckCaller(const v1::WorkerReport& report) const {
     if (report.has_hello()) {
       DT_RETURN_IF_ERROR(CheckMayBe(report.hello().worker(), certified_));
@@ -141,7 +142,8 @@ class FleetService::Stream final
     PostUnposted();
   }
 
-  // False once the stream is to end: nothing is started on it any more.
+  // Starts the next read. Returns false if the stream is ending: then nothing more is started on
+  // it.
   bool ReadNext() {
     MutexLock lock(&mutex_);
     if (finished_ || ending_.has_value()) return false;
@@ -149,7 +151,7 @@ class FleetService::Stream final
     return true;
   }
 
-  // No read is started again, so its end cannot say that the stream is closed: this does.
+  // Ends the stream with `status`. Posts its closing, since no further read will end and report it.
   void Refuse(const absl::Status& status) {
     service_.refused_.fetch_add(1, std::memory_order_relaxed);
     FinishOnce(ToGrpcStatus(status));
@@ -172,9 +174,9 @@ class FleetService::Stream final
   FleetService& service_;
   const StreamId id_;
   const std::string peer_;
-  const std::vector<std::string> certified_;  // alternative names of the peer's certificate
+  const std::vector<std::string> certified_;  // alternative names in the peer's certificate
   std::optional<Caller> caller_;              // set before the first read
-  // Touched by the one read callback at a time, or by the core thread while the stream is parked.
+  // Used by one read callback at a time, or by the core thread while the stream is parked.
   grpc::ByteBuffer bytes_;
   std::optional<Event> unposted_;
   std::atomic<bool> opened_{false};
@@ -184,7 +186,7 @@ class FleetService::Stream final
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<grpc::Status> ending_ ABSL_GUARDED_BY(mutex_);
-  grpc::ByteBuffer orders_ ABSL_GUARDED_BY(mutex_);  // being written
+  grpc::ByteBuffer orders_ ABSL_GUARDED_BY(mutex_);  // the write in progress
   std::optional<v1::Orders> next_orders_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -227,7 +229,7 @@ absl::StatusOr<std::optional<Caller>> FleetService::AdmitTo(
 grpc::ServerUnaryReactor* FleetService::GetCode(grpc::CallbackServerContext* context,
                                                 const grpc::ByteBuffer* bytes,
                                                 grpc::ByteBuffer* response) {
-  // Asked for once: gRPC makes it anew each time, and would forget a Finish in between.
+  // Called once: gRPC creates a new reactor on each call, and would lose a Finish in between.
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   const auto finish = [this, reactor](const absl::Status& status) {
     stats_.CountEnd(Method::kGetCode, static_cast<grpc::StatusCode>(status.raw_code()));
@@ -289,7 +291,7 @@ FleetService::StreamRef FleetService::Find(StreamId id) {
 }
 
 void FleetService::Remove(StreamId id) {
-  StreamRef removed;  // let go of outside the lock
+  StreamRef removed;  // destroyed outside the lock
   MutexLock lock(&mutex_);
   auto found = streams_.find(id);
   if (found == streams_.end()) return;
@@ -319,7 +321,7 @@ void FleetService::EndAll() {
 
 bool FleetService::Admit(Event& event) {
   const int64_t bytes = static_cast<int64_t>(event.bytes);
-  // One report always fits, however large; the sum of the others is what is bounded.
+  // A single report always fits, however large; the sum of the others is bounded.
   if (bytes > 0 && waiting_bytes_.load() > static_cast<int64_t>(limits::kMailboxBytes))
     return false;
   if (!mailbox_.Post(std::move(event), PostClass::kBulk)) return false;

@@ -1,15 +1,15 @@
-// fleet_service.h: the workers' streams: reports in, whole orders out.
+// fleet_service.h: the workers' streams: reports come in, complete orders go out.
 //
-// Role:      checks reports and posts them; reads a stream's next report only after the last was
-//            accepted, so that HTTP/2 flow control pushes back; keeps the newest unsent Orders.
-//            Gives packed code to workers, and to people who ask for what ran.
-// Ownership: borrows the mailbox, and the door, which is nullptr without --auth=tokens. A session
-//            is owned by the table until its stream is done.
-// Threads:   gRPC's threads run the sessions; SendOrders, EndStream and ResumeReads come from the
+// Role:      checks reports and posts them. Reads a stream's next report only after the last one
+//            was accepted, so that HTTP/2 flow control pushes back. Keeps the newest unsent Orders.
+//            Sends packed code to workers, and to people who ask which code ran.
+// Ownership: borrows the mailbox, and the door (nullptr without --auth=tokens). The table owns a
+//            session until its stream is done.
+// Threads:   gRPC's threads run the sessions. SendOrders, EndStream and ResumeReads come from the
 //            committer's thread, ResumeReads from the core's too.
-// Errors:    a report that fails its check ends its stream with INVALID_ARGUMENT, a name that the
-//            peer's certificate or token is not for with PERMISSION_DENIED, one stream too many
-//            with RESOURCE_EXHAUSTED, one on which nothing comes with DEADLINE_EXCEEDED.
+// Errors:    INVALID_ARGUMENT ends a stream whose report fails its check. PERMISSION_DENIED: the
+//            peer's certificate or token is not for this worker's name. RESOURCE_EXHAUSTED: too
+//            many streams. DEADLINE_EXCEEDED: no report arrived.
 // Invariant: every stream that posted a report posts StreamClosed after it, once.
 // Tests:     tests/coordinator/rpc/fleet_service_test.cc
 #pragma once
@@ -36,7 +36,7 @@
 
 namespace dt {
 
-// The stream as bytes: a report that cannot be read ends it with what is wrong (wire.h).
+// Takes the stream as bytes: a report that cannot be read ends it with the reason (wire.h).
 class FleetService final : public v1::Fleet::WithRawCallbackMethod_Session<
                                v1::Fleet::WithRawCallbackMethod_GetCode<v1::Fleet::Service>> {
  public:
@@ -47,21 +47,20 @@ class FleetService final : public v1::Fleet::WithRawCallbackMethod_Session<
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Session(
       grpc::CallbackServerContext* context) override;
-  // Answered by the keeper's thread.
+  // The keeper's thread answers.
   grpc::ServerUnaryReactor* GetCode(grpc::CallbackServerContext* context,
                                     const grpc::ByteBuffer* request,
                                     grpc::ByteBuffer* response) override;
 
   void SendOrders(OrdersOut&& out);
   void EndStream(StreamEnd&& end);
-  // Lets sessions whose events found no place try again, and ends waits that are over; the core
-  // loop comes by at least once a second.
+  // Retries sessions whose events found no place, and ends waits that are over. The core loop calls
+  // it at least once a second.
   void ResumeReads(size_t bytes);
-  // Ends streams that were given until `now`, of the steady clock: for a first report, or to take
-  // their last orders.
+  // Ends streams whose wait was over by `now`, on the steady clock: the wait for a first report, or
+  // for the last orders to be written.
   void EndWaits(absl::Duration now);
-  // Ends every stream, now and from now on; what could not be posted yet is dropped,
-  // unacknowledged.
+  // Ends every stream, present and future. Drops unposted events; they are never acknowledged.
   void EndAll();
 
   size_t streams() const;
@@ -70,20 +69,20 @@ class FleetService final : public v1::Fleet::WithRawCallbackMethod_Session<
 
  private:
   class Stream;
-  // Shared between the table, which is the owner, and whoever is just calling in from the core
-  // thread; the last one to let go deletes it, after gRPC is done with it.
+  // Shared by the table, which is the owner, and a caller from the core thread. The last reference
+  // deletes the stream, after gRPC is done with it.
   using StreamRef = std::shared_ptr<Stream>;
 
   StreamRef Find(StreamId id);
-  // Takes the event, or keeps `stream` for the next ResumeReads and leaves the event alone.
-  // Everything of a stream is posted as bulk, its closing too, so that nothing overtakes.
+  // Takes the event, or parks `stream` for the next ResumeReads and leaves the event alone. Posts
+  // all events of a stream as bulk, its closing too, so that none overtakes another.
   [[nodiscard]] bool PostOrPark(Event& event, StreamRef stream);
   bool Admit(Event& event);
   void Remove(StreamId id);
-  // Nobody in particular where there is no door.
+  // Returns nullopt if there is no door.
   absl::StatusOr<std::optional<Caller>> AdmitTo(Method method,
                                                 const grpc::CallbackServerContext& context);
-  // Has EndWaits look at this stream then.
+  // Makes EndWaits look at this stream after this time.
   void LookAgain(StreamId id, absl::Duration after);
 
   Mailbox<Event>& mailbox_;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kScheme = "dtrain://worker/";
 
-// A name covers itself, and the slots below it.
+// Returns whether `name` covers `worker`: a name covers itself and the slots below it.
 bool Covers(std::string_view name, std::string_view worker) {
   return worker == name ||
          (worker.starts_with(name) && worker.substr(name.size()).starts_with('/'));
@@ -21,7 +21,7 @@ bool Covers(std::string_view name, std::string_view worker) {
 
 absl::Status CheckMayBe(std::string_view worker,
                         const std::vector<std::string>& alternative_names) {
-  // A call that names none is of a person, for whom other rules hold.
+  // A call without a worker's name comes from a person; other rules apply to people.
   if (!worker.empty() && !IsWorkerName(worker)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "'", Printable(worker), "' cannot be a worker's name: it is ", kWorkerNameRule));

@@ -1,9 +1,9 @@
-// identity.h: which workers a certificate or a token may speak for.
+// identity.h: the workers that a certificate or a token may speak for.
 //
-// Role:    pure. A certificate that has URIs dtrain://worker/NAME among its alternative names
-//          speaks for the workers NAME and NAME/… alone. One that has none may go by any name, as
-//          may everyone where there is no TLS.
-// Errors:  PermissionDenied naming the worker and the names that the certificate has.
+// Role:    pure. A certificate with URIs dtrain://worker/NAME among its alternative names speaks
+//          only for the workers NAME and NAME/…. A certificate without such a URI may speak for any
+//          name, and so may every caller without TLS.
+// Errors:  PermissionDenied names the worker and the names in the certificate.
 // Tests:   tests/coordinator/rpc/identity_test.cc
 #pragma once
 
@@ -17,11 +17,11 @@
 
 namespace dt {
 
-// `alternative_names`: of the peer's certificate; empty where it showed none.
+// `alternative_names` are those in the peer's certificate; empty if it showed none.
 absl::Status CheckMayBe(std::string_view worker, const std::vector<std::string>& alternative_names);
 
-// A worker's token, and one to become one, speaks for the workers NAME and NAME/…, and for any where its name is "*". Other
-// callers, and those without a token, are not bound by this. Errors: as above.
+// Checks a worker's or a joiner's token: it speaks for the workers NAME and NAME/…, or for any
+// worker if its name is "*". Admits other callers, and those without a token. Errors: as above.
 absl::Status CheckTokenIsFor(std::string_view worker, const std::optional<Caller>& caller);
 
 }  // namespace dt

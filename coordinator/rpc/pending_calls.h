@@ -1,7 +1,7 @@
-// pending_calls.h: callers waiting for the core's answer.
+// pending_calls.h: callers that wait for the core's answer.
 //
 // Threads:   thread-safe. A continuation runs on the thread that answers, outside the lock.
-// Invariant: every continuation added runs exactly once, or is taken back by who added it.
+// Invariant: every added continuation runs exactly once, or the caller that added it takes it back.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ class PendingCalls {
     waiting_.emplace(++last_, std::move(continuation));
     return last_;
   }
-  // Takes the continuation away without running it.
+  // Removes the continuation without running it.
   std::optional<Continuation> Take(ReplyId id) {
     MutexLock lock(&mutex_);
     auto found = waiting_.find(id);
@@ -42,7 +42,7 @@ class PendingCalls {
       (*continuation)(std::move(reply.status), std::move(reply.response));
     }
   }
-  // At the end: nobody will answer any more.
+  // Ends all waiting calls at shutdown, when no answers come any more.
   void FailAll(const absl::Status& status) {
     absl::flat_hash_map<ReplyId, Continuation> waiting;
     {

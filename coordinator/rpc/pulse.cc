@@ -41,7 +41,7 @@ void Pulse::Run() {
     if (Ask()) {
       Beat();
     } else {
-      stub_.reset();  // also where the server closed the connection, as it does with old ones
+      stub_.reset();  // also if the server closed the connection, as it does with old ones
     }
   }
 }
@@ -76,7 +76,7 @@ bool Pulse::Pause() {
 
 void Pulse::Connect() {
   int pair[2];
-  // Where no descriptor is left, that says nothing of the threads.
+  // A lack of descriptors says nothing about the threads.
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
     Beat();
     return;
@@ -90,7 +90,7 @@ bool Pulse::Ask() {
   context.set_deadline(std::chrono::system_clock::now() +
                        absl::ToChronoMilliseconds(limits::kPulseEvery));
   grpc::CompletionQueue queue;
-  const grpc::Slice nothing;  // a HealthCheckRequest of the server as a whole
+  const grpc::Slice nothing;  // a HealthCheckRequest for the server itself
   const grpc::ByteBuffer empty(&nothing, 1);
   grpc::ByteBuffer response;
   grpc::Status status;
@@ -99,7 +99,7 @@ bool Pulse::Ask() {
   call->Finish(&response, &status, nullptr);
   void* tag = nullptr;
   bool ok = false;
-  queue.Next(&tag, &ok);  // by its deadline
+  queue.Next(&tag, &ok);  // returns by the call's deadline
   queue.Shutdown();
   while (queue.Next(&tag, &ok)) {
   }

@@ -1,10 +1,10 @@
-// pulse.h: whether gRPC's threads, which serve every worker's stream, still do: a call of its own
-// that goes the way of others, again and again.
+// pulse.h: checks whether gRPC's threads, which serve every worker's stream, still work: makes a
+// call to itself on the same path as other calls, again and again.
 //
-// Role:      a connection of the process to itself, over a pair of sockets that nobody else has,
-//            and a thread that asks the server's health over it once a second.
+// Role:      connects the process to itself over a private pair of sockets. A thread asks for the
+//            server's health over it once a second.
 // Ownership: borrows the server, which must outlive it.
-// Threads:   Last from any.
+// Threads:   Last may be called from any thread.
 // Tests:     tests/coordinator/rpc/pulse_test.cc
 #pragma once
 
@@ -27,20 +27,20 @@ class Pulse {
   Pulse(const Pulse&) = delete;
   Pulse& operator=(const Pulse&) = delete;
 
-  // Asks no more.
+  // Stops asking.
   void Stop();
-  // When the server last answered, on the clock's steady time; at first when this began.
+  // Returns the steady time of the server's last answer; before the first, the time of the start.
   absl::Duration Last() const { return absl::Nanoseconds(last_ns_.load()); }
-  // Blocks until it answered after `last`; false: it did not within `patience`.
+  // Blocks until an answer after `last`. Returns false if none came within `patience`.
   bool WaitForTest(absl::Duration last, absl::Duration patience);
 
  private:
   void Run();
   void Connect();
   void Beat();
-  // Whether the server answered in time, whatever it said.
+  // Returns whether the server answered in time, whatever the answer.
   bool Ask();
-  bool Pause();  // until it is time to ask again; false: it is over
+  bool Pause();  // waits for the next beat; returns false at the end
 
   grpc::Server& server_;
   std::unique_ptr<grpc::GenericStub> stub_;

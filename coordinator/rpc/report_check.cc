@@ -1,4 +1,4 @@
-// report_check.cc: sizes, tokens, order of sequences, and the rows of every chunk.
+// report_check.cc: checks sizes, tokens, the order of sequences, and the rows of every chunk.
 #include "coordinator/rpc/report_check.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ absl::Status CheckSize(const char* what, size_t size, size_t limit) {
   return Refuse(absl::StrCat(what, " has ", size, " bytes; the limit is ", limit));
 }
 
-// A text that the journal may keep: bounded, and such that protobuf reads it back.
+// Checks a text for the journal: bounded, and valid UTF-8, or protobuf could not read it back.
 absl::Status CheckText(const char* what, const std::string& text,
                        size_t limit = limits::kNameBytes) {
   DT_RETURN_IF_ERROR(CheckSize(what, text.size(), limit));
@@ -74,7 +74,7 @@ absl::Status CheckHello(const v1::Hello& hello) {
   return absl::OkStatus();
 }
 
-// Words that this version does not know are only shown; sums leave them out.
+// Unknown operations are only shown; sums leave them out.
 absl::Status CheckCollectives(const v1::StepRow& row) {
   if (row.collectives_size() > limits::kCollectivesPerRow) {
     return Refuse(absl::StrCat("a row has ", row.collectives_size(), " collectives; the limit is ",
@@ -144,7 +144,7 @@ absl::Status CheckCheckpoint(const v1::CheckpointRef& checkpoint) {
   return CheckText("a checkpoint's manifest hash", checkpoint.manifest_hash());
 }
 
-// Names become columns and labels, and say which metric a search goes by.
+// Names become columns and labels, and select the metric of a search.
 absl::Status CheckMetrics(const google::protobuf::RepeatedPtrField<v1::Metric>& metrics) {
   if (metrics.size() > static_cast<int>(limits::kMetrics)) {
     return Refuse(absl::StrCat("an evaluation has ", metrics.size(),
@@ -162,7 +162,7 @@ absl::Status CheckMetrics(const google::protobuf::RepeatedPtrField<v1::Metric>& 
   return absl::OkStatus();
 }
 
-// Words that this version does not know are kept apart by them, and nothing asks for those.
+// Unknown operations are stored separately and never read.
 absl::Status CheckFigure(const v1::NetworkFigure& figure) {
   DT_RETURN_IF_ERROR(CheckText("a figure's operation", figure.op()));
   DT_RETURN_IF_ERROR(CheckText("a figure's axis", figure.axis()));
@@ -195,7 +195,7 @@ absl::Status CheckAttemptStatus(const v1::AttemptStatus& status) {
     return Refuse(absl::StrCat("an attempt's token has ", status.attempt_token().size(),
                                " bytes; it has ", kTokenBytes));
   }
-  // With fields that only a newer worker knows.
+  // Includes fields that only a newer worker knows.
   DT_RETURN_IF_ERROR(
       CheckSize("the status of an attempt", status.ByteSizeLong(), limits::kReportEntryBytes));
   DT_RETURN_IF_ERROR(CheckText("a store address", status.store_address()));

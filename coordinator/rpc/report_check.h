@@ -1,8 +1,8 @@
-// report_check.h: what a worker's report must look like before the core sees it.
+// report_check.h: checks a worker's report before the core sees it.
 //
 // Role:    pure; runs on RPC threads, so that the core never parses rows.
-// Errors:  InvalidArgument naming the item, the value and the limit: a bug in the worker, or
-//          another program on the port.
+// Errors:  InvalidArgument names the item, the value and the limit. The cause is a bug in the
+//          worker, or another program on the port.
 // Tests:   tests/coordinator/rpc/report_check_test.cc
 #pragma once
 

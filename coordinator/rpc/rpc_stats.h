@@ -1,4 +1,4 @@
-// rpc_stats.h: how many calls ended how, and how long they took.
+// rpc_stats.h: counts calls by their outcome, and how long they took.
 //
 // Threads: thread-safe; counters only grow.
 #pragma once

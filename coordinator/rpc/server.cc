@@ -1,5 +1,4 @@
-// server.cc: the settings of the server (the reasons are in docs and reliability notes), start,
-// stop.
+// server.cc: the server's settings (docs give the reasons), start and stop.
 #include "coordinator/rpc/server.h"
 
 #include <chrono>
@@ -18,8 +17,8 @@
 namespace dt {
 namespace {
 
-// Linking the reflection library switches it on for every server of the process; this takes it out
-// again where strangers could ask.
+// Removes the reflection that linking its library enables for every server of the process, where
+// strangers could use it.
 class WithoutReflection final : public grpc::ServerBuilderOption {
  public:
   void UpdateArguments(grpc::ChannelArguments*) override {}
@@ -36,23 +35,23 @@ void ConfigureServer(grpc::ServerBuilder& builder, const TlsFiles& tls, Reflecti
                      ConnectionWatch& watch) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kControlMessageBytes));
   builder.SetMaxSendMessageSize(static_cast<int>(limits::kControlMessageBytes));
-  // A dead peer's socket is freed in eight seconds; leases, not this, decide about workers.
+  // A dead peer's socket is freed after eight seconds; leases, not this, decide about workers.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 5000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 3000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  // Clients ping every five seconds; more than that is abuse and ends the connection.
+  // Clients ping every five seconds; a faster client is abusive, and its connection ends.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 4000);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 2);
-  // One host's agents may share a connection: a stream each, and their calls.
+  // The agents of one host may share a connection: one stream for each, and their calls.
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 64);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 8192);
-  // Idle sockets that never speak are dropped.
+  // Drops idle sockets that never speak.
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10000);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   if (!tls.None()) {
-    // Peers come back hourly, and so show their newest certificate; streams get ten seconds to end.
+    // Peers reconnect hourly and so show their newest certificate; streams get ten seconds to end.
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, 3600 * 1000);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, 10 * 1000);
   }

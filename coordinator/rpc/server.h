@@ -1,10 +1,10 @@
-// server.h: the coordinator's gRPC server: Control, Fleet, Access, health, and reflection on this
+// server.h: the coordinator's gRPC server: Control, Fleet, Access, health, and reflection for this
 // machine.
 //
-// Ownership: owns services, acceptor and gRPC's server; borrows mailbox, reader thread, keeper of
-//            code and stats.
-// Threads:   gRPC's own; the Publisher side is called by the core thread.
-// Errors:    Start: InvalidArgument or FailedPrecondition naming the address and the fix.
+// Ownership: owns the services, the acceptor and gRPC's server; borrows the mailbox, the reader
+//            thread, the keeper of code and the statistics.
+// Threads:   gRPC's own; the core thread calls the Publisher side.
+// Errors:    Start: InvalidArgument or FailedPrecondition with the address and the fix.
 // Tests:     tests/coordinator/rpc/rpc_test.cc, fleet_service_test.cc
 #pragma once
 
@@ -31,10 +31,10 @@ struct ServerOptions {
   TlsFiles tls;
   ProcessFacts facts;
   size_t streams_max = limits::kStreams;
-  Door* door = nullptr;  // borrowed; nullptr: everyone may do everything
+  Door* door = nullptr;  // borrowed; nullptr: every caller may do everything
 };
 
-// Settings of every server of this program. `watch` is borrowed, and told of each call.
+// Settings of every server of this program. Borrows `watch` and reports each call to it.
 enum class Reflection { kOn, kOff };
 void ConfigureServer(grpc::ServerBuilder& builder, const TlsFiles& tls, Reflection reflection,
                      ConnectionWatch& watch);
@@ -42,7 +42,7 @@ absl::Status GrpcDidNotStart();
 
 class RpcServer final : public Publisher {
  public:
-  // Listens and serves; health says NOT_SERVING until SetServing.
+  // Listens and serves; health answers NOT_SERVING until SetServing.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(const ServerOptions& options,
                                                           Mailbox<Event>& mailbox,
                                                           ReaderThread& reader, CodeKeeper& code,
@@ -57,9 +57,11 @@ class RpcServer final : public Publisher {
 
   enum class Health { kServing, kNotServing };
   void SetHealth(Health health);
-  // Whether the threads that serve calls and streams still answer; until Shutdown. From any thread.
+  // Returns the check of the threads that serve calls and streams; valid until Shutdown. May be
+  // called from any thread.
   Pulse& pulse() { return *pulse_; }
-  // Ends streams and calls; returns within limits::kShutdownDrain. Call after the core loop ended.
+  // Ends streams and calls; returns within limits::kShutdownDrain. Call after the core loop has
+  // ended.
   void Shutdown();
 
   const std::string& address() const { return acceptor_->address(); }
@@ -77,10 +79,11 @@ class RpcServer final : public Publisher {
   ControlService control_;
   FleetService fleet_;
   AccessService access_;
-  ConnectionWatch watch_;                                 // before server_, whose calls tell it
-  std::shared_ptr<grpc::ServerCredentials> credentials_;  // before server_, whose handshakes ask it
+  ConnectionWatch watch_;  // before server_, since its calls report to it
+  std::shared_ptr<grpc::ServerCredentials> credentials_;  // before server_, since its handshakes
+                                                          // use it
   std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<Pulse> pulse_;  // behind server_, which it asks
+  std::unique_ptr<Pulse> pulse_;  // after server_, since it asks the server
   std::unique_ptr<Acceptor> acceptor_;
 };
 

@@ -1,4 +1,4 @@
-// shown.h: what a call shows of who it is from: its token, its certificate, its address.
+// shown.h: a call's credentials: its token, certificate and address.
 //
 // Role:    reads gRPC's context; decides nothing.
 // Tests:   tests/coordinator/rpc/door_test.cc, identity_test.cc, rpc_test.cc
@@ -13,7 +13,7 @@
 namespace dt {
 
 std::vector<std::string> AlternativeNames(const grpc::CallbackServerContext& context);
-// The common name of the peer's certificate; "" where it showed none.
+// Returns the common name of the peer's certificate; "" if it showed none.
 std::string CommonName(const grpc::CallbackServerContext& context);
 Shown ShownBy(const grpc::CallbackServerContext& context);
 

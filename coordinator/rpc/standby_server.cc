@@ -69,7 +69,7 @@ absl::StatusOr<std::unique_ptr<StandbyServer>> StandbyServer::Start(const std::s
 StandbyServer::~StandbyServer() {
   if (server_ == nullptr) return;
   acceptor_->Stop();
-  // Calls end as they come.
+  // Each call ends as soon as it arrives, so there is none to wait for.
   server_->Shutdown(std::chrono::system_clock::now());
 }
 

@@ -1,9 +1,9 @@
-// standby_server.h: what a coordinator answers while another one leads: nothing but that.
+// standby_server.h: the answers of a coordinator while another one leads.
 //
-// Role:      each call, whatever its service, gets UNAVAILABLE with the reason, so that clients go
-//            on to the next address; health says NOT_SERVING.
-// Ownership: owns acceptor and gRPC's server, and gives up the address when it goes.
-// Threads:   gRPC's own; SetReason from any.
+// Role:      answers each call of any service with UNAVAILABLE and the reason, so that clients go
+//            on to the next address; health answers NOT_SERVING.
+// Ownership: owns the acceptor and gRPC's server, and gives up the address when destroyed.
+// Threads:   gRPC's own; SetReason may be called from any thread.
 // Errors:    as RpcServer's.
 // Tests:     tests/coordinator/rpc/standby_server_test.cc
 #pragma once
@@ -28,7 +28,7 @@ class StandbyServer {
   StandbyServer(const StandbyServer&) = delete;
   StandbyServer& operator=(const StandbyServer&) = delete;
 
-  // As clients may dial it.
+  // Returns an address that clients can dial.
   const std::string& address() const { return acceptor_->address(); }
   void SetReason(std::string reason);
 

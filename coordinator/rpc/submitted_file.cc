@@ -19,7 +19,7 @@ absl::Status CheckSize(const char* what, size_t size, size_t limit, const char* 
       absl::StrCat(what, " has ", size, " bytes; the limit is ", limit, "; ", fix));
 }
 
-// What reading repeats in each diagnostic is bounded before. The reader refuses a long text itself.
+// Bounds the texts that each diagnostic repeats. The reader itself refuses a long file.
 absl::Status CheckSizes(const v1::SubmitRequest& request) {
   DT_RETURN_IF_ERROR(
       CheckSize("file_name", request.file_name().size(), limits::kTextBytes, "give a shorter one"));
@@ -54,7 +54,7 @@ void Append(const std::vector<spec::Diagnostic>& found, v1::SubmitResponse& resp
 
 }  // namespace
 
-// A specification that says nothing but which code travels leaves the rest to the file.
+// A specification that names only its code leaves the rest to the file.
 bool BringsFileAlone(const v1::SubmitRequest& request) {
   if (request.file_text().empty() || !request.has_spec()) return !request.file_text().empty();
   const v1::ExperimentSpec& spec = request.spec();

@@ -1,10 +1,11 @@
-// unary_call.h: one unary call under way: who it is from, its request, its end.
+// unary_call.h: one unary call in progress: its caller, its request, its end.
 //
-// Role:      every method of Control and Access begins with Begin and ends with Finish: none is
-//            let in, counted or recorded in a way of its own.
-// Ownership: borrows the statistics and the door, which may be nullptr: then everyone may do
+// Role:      every method of Control and Access begins with Begin and ends with Finish, so that all
+//            are admitted, counted and recorded in the same way.
+// Ownership: borrows the statistics and the door. If the door is nullptr, every caller may do
 //            everything, as without --auth=tokens.
-// Threads:   Begin on gRPC's; copies Finish on whichever thread has the answer, once.
+// Threads:   Begin runs on gRPC's threads; one copy calls Finish once, on the thread that has the
+//            answer.
 // Tests:     tests/coordinator/rpc/rpc_test.cc, door_test.cc
 #pragma once
 
@@ -35,8 +36,9 @@ class UnaryCall {
         reactor_(context->DefaultReactor()),
         start_(absl::Now()) {}
 
-  // Lets the caller in, looks at the deadline, and reads the request; `who` of one that has it
-  // becomes who shows a token or a certificate, and stays what the client says where neither does.
+  // Admits the caller, checks the deadline, and reads the request. If the request has a field
+  // `who`, the name in the token or certificate replaces it; without either, the client's value
+  // stays.
   template <typename Request>
   absl::Status Begin(const grpc::ByteBuffer& bytes, Request& request) {
     if (door_ != nullptr) {
@@ -54,7 +56,7 @@ class UnaryCall {
     subject_ = SubjectOf(request);
     return absl::OkStatus();
   }
-  // `subject`: what it was about, where the request could not say.
+  // `subject` names what the call was about if the request could not.
   void Finish(const absl::Status& status, const std::string& subject = "") const {
     stats_.CountEnd(method_, static_cast<grpc::StatusCode>(status.raw_code()));
     stats_.CountTime(method_, absl::Now() - start_);
@@ -63,9 +65,9 @@ class UnaryCall {
     }
     reactor_->Finish(ToGrpcStatus(status));
   }
-  // As OnlyOf in rights.h; anybody's where the door is open.
+  // Returns the same as OnlyOf in rights.h; "" if there is no door.
   std::string OnlyOf() const { return caller_ ? dt::OnlyOf(*caller_, name()) : ""; }
-  // By when its caller wants the answer.
+  // Returns the time by which the caller wants the answer.
   absl::Time deadline() const { return deadline_; }
   const std::optional<Caller>& caller() const { return caller_; }
   std::string caller_name() const { return caller_ ? caller_->name : ""; }
@@ -92,7 +94,7 @@ class UnaryCall {
   RpcStats& stats_;
   Door* door_;
   Method method_;
-  grpc::CallbackServerContext* context_;  // for Begin alone
+  grpc::CallbackServerContext* context_;  // used by Begin alone
   grpc::ServerUnaryReactor* reactor_;
   absl::Time start_;
   absl::Time deadline_ = absl::InfiniteFuture();

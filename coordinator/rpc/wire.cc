@@ -53,10 +53,10 @@ std::string MalformedText(const Message& message) {
 }
 
 absl::Status ReadMessage(const grpc::ByteBuffer& bytes, Message& message) {
-  grpc::ByteBuffer shared = bytes;  // the reader takes it by a pointer that may change it
+  grpc::ByteBuffer shared = bytes;  // the reader takes a pointer and may change the buffer
   grpc::ProtoBufferReader reader(&shared);
   if (reader.status().ok() && message.ParseFromZeroCopyStream(&reader)) return absl::OkStatus();
-  // What was read until then is there, and what could not be is the last of it.
+  // The parsed fields are in `message`; the text that failed is the last of them.
   const std::string malformed = MalformedText(message);
   if (malformed.empty()) {
     return absl::InvalidArgumentError(

@@ -1,9 +1,9 @@
-// wire.h: messages from bytes and to bytes, so that a message that cannot be read is answered with
-// what is wrong with it.
+// wire.h: reads messages from bytes and writes them to bytes, so that a message that cannot be read
+// is answered with the reason.
 //
-// Role:    gRPC's own reading of requests says of such a message that the call is not implemented,
-//          and ends a stream without a word. The services take bytes and read them here.
-// Errors:  InvalidArgument naming the text that is not UTF-8, or that the bytes are no such
+// Role:    gRPC's own reader answers such a request with "not implemented", and ends a stream
+//          without a message. So the services take bytes and read them here.
+// Errors:  InvalidArgument names the text that is not UTF-8, or says that the bytes are no such
 //          message.
 // Tests:   tests/coordinator/rpc/wire_test.cc
 #pragma once
@@ -19,10 +19,11 @@ namespace dt {
 absl::Status ReadMessage(const grpc::ByteBuffer& bytes, google::protobuf::Message& message);
 grpc::ByteBuffer WriteMessage(const google::protobuf::Message& message);
 
-// The first text in `message` that is not UTF-8, by its path ("spec.labels[0].value"); "": none.
+// Returns the path of the first text in `message` that is not UTF-8 ("spec.labels[0].value"); "":
+// none.
 std::string MalformedText(const google::protobuf::Message& message);
 
-// Keeps libprotobuf from printing a line for each malformed text: who sent it is told by name.
+// Stops libprotobuf from printing a line for each malformed text; the sender's error names it.
 void QuietProtobuf();
 
 }  // namespace dt

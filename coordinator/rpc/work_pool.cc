@@ -14,7 +14,7 @@ WorkPool::WorkPool() {
 }
 
 bool WorkPool::Post(size_t bytes, absl::Time deadline, Work&& work) {
-  // What is left is measured once: a wall clock that is set meanwhile changes nothing.
+  // Measures the remaining time once, so that a change of the wall clock has no effect later.
   const absl::Duration end = SystemClock().Now().steady + (deadline - absl::Now());
   MutexLock lock(&mutex_);
   const bool full =

@@ -1,12 +1,12 @@
-// work_pool.h: threads for calls whose work grows with what a client sent: reading a file,
-// checking, expanding and resolving trials, reckoning a plan.
+// work_pool.h: threads for calls whose work grows with the client's message: reading a file,
+// checking, expanding and resolving trials, estimating a plan.
 //
 // Role:      keeps such work off gRPC's threads, which serve every worker's stream, and off the
-//            core. Work asks whether it may go on, and may not behind its caller's deadline.
+//            core. Work asks whether it may go on; past its caller's deadline it may not.
 // Threads:   thread-safe. Work runs on one of kPreparingThreads threads, in order.
 // Bounds:    limits::kPreparingCalls and kPreparingBytes wait; each may work for
 //            limits::kPreparingPatience, and until its caller's deadline.
-// Errors:    Post returns false where so much waits, and after Stop.
+// Errors:    Post returns false when the queue is full, and after Stop.
 // Tests:     tests/coordinator/rpc/work_pool_test.cc
 #pragma once
 
@@ -25,7 +25,7 @@ namespace dt {
 
 class WorkPool {
  public:
-  // Runs once, to its end; `may_go_on` is false from its deadline on, and once the pool stops.
+  // Runs once, to its end; `may_go_on` returns false after its deadline, and once the pool stops.
   using Work = std::function<void(const MayGoOn& may_go_on)>;
 
   WorkPool();
@@ -33,9 +33,9 @@ class WorkPool {
   WorkPool(const WorkPool&) = delete;
   WorkPool& operator=(const WorkPool&) = delete;
 
-  // `bytes`: what the work keeps in memory while it waits. `deadline`: the caller's.
+  // `bytes` is the memory of the waiting work. `deadline` is the caller's.
   [[nodiscard]] bool Post(size_t bytes, absl::Time deadline, Work&& work);
-  // Does what was accepted, which may not go on any more, and ends. Later posts fail.
+  // Finishes the accepted work, with may_go_on false, and ends. Later posts fail.
   void Stop();
 
  private:
