@@ -1,4 +1,4 @@
-"""Benchmarks that miss a bar say which and end with 1.
+"""Benchmarks that miss a bar name it and exit with 1.
 
 usage: bars_test.py SCHEDULING SEARCH_BENCH
 """
@@ -34,7 +34,7 @@ class Scheduling(unittest.TestCase):
 class Search(unittest.TestCase):
     def test_the_end_is_the_verdict_and_each_bar_that_was_missed_is_named(self):
         codes = set()
-        # Of one seed some bars are met and some are not.
+        # With one seed, some bars are met and some are not.
         for part in (["ladder", "--ladder-seeds", "1"], ["population", "--seeds", "1"], ["population", "--seeds", "9"]):
             code, said = run(PROGRAMS[1], "--parts", *part)
             missed = [line for line in said.splitlines() if line.startswith(f"MISSED  {part[0]}: ")]

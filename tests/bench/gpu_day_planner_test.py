@@ -1,4 +1,4 @@
-"""What bench/gpu_day decides and computes itself: which stage comes next, which kernel is which, and its tables."""
+"""Tests of the decisions and computations of bench/gpu_day: the next stage, the names of kernels, and its tables."""
 
 import pathlib
 import sys
@@ -79,7 +79,7 @@ class Planner(unittest.TestCase):
                 left = whole = 60.0 * minutes
                 while (told := planner.next_act(every, past, BUILT, left, whole)).kind == "run":
                     self.assertLessEqual(told.seconds, left)
-                    left -= told.seconds  # each takes all that it may, and is stopped
+                    left -= told.seconds  # each takes all the time it may, and is stopped
                     old = past.get(told.stage.name, Past())
                     past[told.stage.name] = planner.noted(old, told.stage, None, told.seconds, told.seconds, "")
                 if told.kind == "finished":
@@ -104,7 +104,7 @@ class Stages(unittest.TestCase):
             self.assertEqual([shape.name for shape in shapes.chosen_shapes(name, False)], [name])
 
 
-# As ncu prints it: lines of its own, a head, units, kernels in the order of the step.
+# As ncu prints it: its own lines, a head, units, kernels in the order of the step.
 NAMES = ["void vectorized_layer_norm_kernel<float>", "sm90_xmma_gemm_bf16bf16", "cudnn_generated_native_sdpa_flash",
          "void elementwise_kernel<CUDAFunctor_add<c10::BFloat16>>", "void GeluCUDAKernelImpl", "nvjet_sm90_tst",
          "sm90_xmma_gemm_f32", "dtrain_softmax_rows", "gemm_dx", "gemm_dw", "gemm_logits", "dtrain_softmax_rows",

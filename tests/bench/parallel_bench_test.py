@@ -1,4 +1,4 @@
-"""What bench/parallel counts and computes: bytes on the wire, figures of rounds, specifications that dttrain takes.
+"""Tests of bench/parallel's own computations: bytes on the wire, figures of rounds, specifications for dttrain.
 
 usage: parallel_bench_test.py DTTRAIN WIRE_COUNT.so
 """

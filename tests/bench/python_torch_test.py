@@ -1,4 +1,4 @@
-"""Tests of bench/training/python_torch.py: the peer's Python package on a machine that ./dev setup alone prepared."""
+"""Tests of bench/training/python_torch.py: the peer's Python package on a machine with nothing but ./dev setup."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""What bench/training computes without running anything: shapes, floors, statistics, agreement of losses."""
+"""Tests of the computations of bench/training that run no training: shapes, floors, statistics, agreement of losses."""
 
 import array
 import pathlib
@@ -45,7 +45,7 @@ class Shapes(unittest.TestCase):
 
 
 class Floors(unittest.TestCase):
-    """Against figures worked out by hand for an H200: milliseconds, TFLOP and GB of a step."""
+    """Compares with figures worked out by hand for an H200: milliseconds, TFLOP and GB of a step."""
 
     def test_gpt2(self):
         for name, tflop, gigabytes, strict, serial in [("gpt2:4x1024", 3.3, 12.5, 4.2, 6.2),

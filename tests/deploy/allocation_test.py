@@ -1,4 +1,4 @@
-"""What the allocator for Slurm decides.
+"""Tests the decisions of the allocator for Slurm.
 
 usage: allocation_test.py
 """
@@ -104,7 +104,7 @@ class Decisions(unittest.TestCase):
         running = [Job(str(i), queued=False, connected=4) for i in range(4)]
         self.assertEqual(self.decide([waiting(100)], jobs=running).submit, 1)
         self.assertEqual(self.decide([waiting(100)], jobs=running + [Job("q", True)]).submit, 0)
-        # More than the bound, as after it was lowered: none is taken away from trials.
+        # More than the bound, as after it was lowered: trials keep their slots.
         self.assertEqual(self.decide([waiting(100)], jobs=running * 2), self.decide([waiting(100)], jobs=running * 2))
         self.assertEqual(self.decide([waiting(100)], jobs=running * 2).submit, 0)
         self.assertEqual(self.decide([waiting(100)], jobs=running * 2).cancel, ())
@@ -122,7 +122,7 @@ class Decisions(unittest.TestCase):
                 jobs += [Job(f"{look}.{i}", queued=True) for i in range(decision.submit)]
                 self.assertLessEqual(sum(job.queued for job in jobs), BOUNDS.queued)
                 self.assertLessEqual(len(jobs), BOUNDS.running)
-                # The oldest that waits begins, and all of its workers take a trial.
+                # The oldest waiting job starts, and each of its workers takes a trial.
                 for i, job in enumerate(jobs):
                     if job.queued:
                         jobs[i] = Job(job.id, queued=False, connected=BOUNDS.slots)

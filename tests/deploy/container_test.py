@@ -1,10 +1,10 @@
-"""The images of deploy/containers, built and run: a sweep on two workers, each program as process 1 of its own.
+"""Builds and runs the images of deploy/containers: a sweep on two workers, each program as its own process 1.
 
-usage: container_test.py BUILD_DIR     exits 77, saying why, where that cannot be done
+usage: container_test.py BUILD_DIR     exits 77 with the reason if that cannot be done
 
-Built with buildah in chroot isolation, which needs no more than root's rights; podman's run wants limits that not
-every machine may set. Programs run in the images' file systems under unshare, in one network as compose.yaml has it.
-Base images come from no registry: the base is made by mmdebstrap. containerfile_test is its short form.
+Builds with buildah in chroot isolation, which needs only root's rights; `podman run` needs limits that not every
+machine may set. Programs run in the images' file systems under unshare, in one network, as in compose.yaml. No base
+image comes from a registry: mmdebstrap makes the base. containerfile_test is the short form.
 """
 
 import json
@@ -70,7 +70,7 @@ class Containers(unittest.TestCase):
 
     def start(self, name: str, target: str, *words: str, network: int, folder: str,
               kept: pathlib.Path) -> subprocess.Popen:
-        """The image's own entry point with these words, as its account and as process 1 of a name space."""
+        """Runs the image's own entry point with these arguments, as its account and as process 1 of a namespace."""
         settings, root = self.settings(target), self.roots[target]
         script = (f"mount --rbind /dev {root}/dev; mount --bind {kept} {root}{folder};"
                   f"mount -t tmpfs -o uid={ACCOUNT},gid={ACCOUNT},mode=0750 tmpfs {root}/run/dtworker;"
@@ -86,7 +86,7 @@ class Containers(unittest.TestCase):
         return process
 
     def stop(self, name: str, process: subprocess.Popen) -> int:
-        """As a runtime does: the image's signal to process 1. Its exit code."""
+        """Stops it as a runtime does, with the image's signal to process 1. Returns its exit code."""
         os.kill(children(process.pid)[0], signal.SIGTERM)
         try:
             return process.wait(60)
@@ -158,13 +158,13 @@ class Containers(unittest.TestCase):
         return asked.returncode == 0
 
     def worker_check_passes(self, name: str, worker: subprocess.Popen) -> bool:
-        """Asked within its container, as its account."""
+        """Runs the worker's health check inside its container, as its account."""
         self.assertIsNone(worker.poll(), self.log(name))
         settings, processes = self.settings("worker"), children(worker.pid)
         kind, *words = settings["Healthcheck"]["Test"]
         self.assertEqual(kind, "CMD")
         if not processes:
-            return False  # unshare has not come so far
+            return False  # unshare has not finished yet
         asked = subprocess.run(["nsenter", "--target", str(processes[0]), "--mount", "--pid", "--root", "--wd",
                                 "--setuid", ACCOUNT, "--setgid", ACCOUNT, "--", "/usr/bin/env", "-i",
                                 *settings["Env"], *words], capture_output=True, timeout=60, check=False)

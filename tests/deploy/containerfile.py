@@ -1,4 +1,5 @@
-"""Reads deploy/containers/Containerfile, for tests: what each stage, with those that it is made from, says."""
+"""Reads deploy/containers/Containerfile, for tests: the instructions of each stage and of the stages it is made
+from."""
 
 import json
 import pathlib
@@ -16,7 +17,7 @@ class Stage:
         self.own: list[tuple[str, str]] = []
 
     def all(self, instruction: str) -> list[str]:
-        """What follows this instruction each time, in the stages before too."""
+        """Returns the arguments of each such instruction, those of earlier stages included."""
         earlier = self.before.all(instruction) if self.before else []
         return earlier + [text for name, text in self.own if name == instruction]
 
@@ -37,7 +38,7 @@ class Stage:
         return json.loads(self.last("HEALTHCHECK").partition("CMD ")[2])
 
     def folders(self) -> list[str]:
-        """Those that its account owns, by `install -d`."""
+        """Returns the folders that its account owns, made by `install -d`."""
         made = [command for text in self.all("RUN") for command in text.split("&&") if "install -d " in command]
         return [word for command in made for word in shlex.split(command) if word.startswith("/")]
 
@@ -49,7 +50,7 @@ def stages() -> dict[str, Stage]:
     text = (FOLDER / "Containerfile").read_text()
     whole = re.sub(r"(?m)^#.*\n", "", text).replace("\\\n", " ")
     found: dict[str, Stage] = {}
-    stage = Stage("", None)  # what stands before the first FROM
+    stage = Stage("", None)  # for the lines before the first FROM
     for line in filter(None, whole.splitlines()):
         name, _, rest = line.partition(" ")
         if name == "FROM":

@@ -1,11 +1,11 @@
-"""deploy/containers as it is written, against the tree and the programs: no image is built, container_test does that.
+"""Compares the text of deploy/containers with the tree and the programs. Builds no image; container_test does that.
 
 usage: containerfile_test.py BUILD_DIR
 
-Programs run from the images' entry points with compose.yaml's words, as process 1 of a name space (compose puts an init
-before a worker), with folders of their own at the images' places and one network; but as this user, not the images'
-account, and with this build's trainer. That takes name spaces, from root's rights or the kernel's
-leave; where they are refused those cases are skipped.
+Programs run from the images' entry points with compose.yaml's arguments, as process 1 of a namespace (compose puts an
+init before a worker), with their own folders at the images' places and one network. They run as this user, not as the
+images' account, and with this build's trainer. That needs namespaces, by root's rights or because the kernel allows
+them; where they are refused, those cases are skipped.
 """
 
 import contextlib
@@ -22,7 +22,8 @@ import sys
 import tempfile
 import unittest
 
-from debian_root import children, end_container, grow_old, run, stand_still  # first: it finds until
+# first: it adds the path of until
+from debian_root import children, end_container, grow_old, run, stand_still
 import containerfile
 from until import TooLate, until
 
@@ -31,7 +32,7 @@ STAGES = containerfile.stages()
 TARGETS = {"coordinator": "dtcoord", "worker": "dtworker"}
 UNSHARE = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
 INSIDE = "--inside"
-PROGRAMS = pathlib.Path("/mnt")  # the build, in our own name space
+PROGRAMS = pathlib.Path("/mnt")  # the build, in the test's own namespace
 PATH = "PATH=/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -98,7 +99,7 @@ class Written(unittest.TestCase):
 
 
 class Running(unittest.TestCase):
-    """In name spaces of its own: see main."""
+    """Runs in its own namespaces: see main."""
     build: pathlib.Path
 
     @classmethod
@@ -110,7 +111,7 @@ class Running(unittest.TestCase):
             flags = struct.pack("16sh14x", b"lo", 1)  # IFF_UP
             fcntl.ioctl(any_socket, 0x8914, flags)  # SIOCSIFFLAGS
         cls.services = compose()["services"]
-        # The checkout may be below what is hidden next.
+        # The checkout may lie in a folder that is hidden next.
         run("mount", "--bind", cls.build, PROGRAMS)
 
     def setUp(self):
@@ -120,7 +121,7 @@ class Running(unittest.TestCase):
     def start(self, name: str, target: str, *words: str) -> subprocess.Popen:
         stage = STAGES[target]
         program = PROGRAMS / "bin" / TARGETS[target]
-        # /run is its container's alone; /var/lib is shared, as by compose's volumes.
+        # Each container has its own /run; /var/lib is shared, as with compose's volumes.
         script = 'mount -t tmpfs tmpfs /run; umask 027; mkdir -p $FOLDERS; exec env --unset=FOLDERS "$@"'
         with (self.path / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
@@ -139,10 +140,10 @@ class Running(unittest.TestCase):
                          for log in sorted(self.path.glob("*.log")))
 
     def passes(self, target: str, container: subprocess.Popen) -> bool:
-        """The health check of `target`'s image, asked within a container."""
+        """Runs the health check of `target`'s image inside a container."""
         process = self.process_1(container)
         if not process:
-            return False  # unshare has not come so far
+            return False  # unshare has not finished yet
         asked = subprocess.run(
             ["nsenter", "--target", str(process), "--mount", "--pid", "--", "env", "-i", PATH,
              *STAGES[target].environment(), *STAGES[target].health_check()],
@@ -156,7 +157,7 @@ class Running(unittest.TestCase):
             self.fail(f"{late}\n{self.logs()}")
 
     def stop(self, target: str, container: subprocess.Popen) -> None:
-        """As a runtime does: the image's signal to process 1."""
+        """Stops it as a runtime does, with the image's signal to process 1."""
         os.kill(self.process_1(container), signal.Signals[STAGES[target].last("STOPSIGNAL")])
         try:
             self.assertEqual(container.wait(60), 0, self.logs())
@@ -210,7 +211,7 @@ class Running(unittest.TestCase):
 
 
 def main() -> int:
-    """Runs itself again in name spaces, in which /run and /var/lib can be others and port 7601 is free."""
+    """Runs itself again in namespaces, in which it may replace /run and /var/lib and port 7601 is free."""
     inside = INSIDE in sys.argv
     if inside:
         sys.argv.remove(INSIDE)

@@ -1,6 +1,6 @@
-"""A real Prometheus scrapes a live run; every expression of the dashboard returns data, and numbers alone.
+"""A real Prometheus scrapes a live run; every expression of the dashboard returns data, and only numbers.
 
-usage: dashboard_test.py PROGRAMS_DIR     exits 77, saying why, where there is no Prometheus
+usage: dashboard_test.py PROGRAMS_DIR     exits 77 with the reason if there is no Prometheus
 """
 
 import json
@@ -20,8 +20,8 @@ from until import TooLate, until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
-# The first, a search with a rung and a target, ends soon and is exported for ten minutes more. The second, in two
-# stages, goes on for longer than Prometheus needs for its rates; the test ends it.
+# The first, a search with a rung and a target, ends soon and is exported for ten minutes more. The
+# second, in two stages, runs for longer than Prometheus needs for its rates; the test ends it.
 EXPERIMENT = """
 version: 1
 name: {name}
@@ -37,7 +37,7 @@ search: {search}
 """
 RATE_INTERVAL = "15s"
 HELLASWAG = {"ctx": "the ranks", "endings": ["of a gang", "of gradients", "of facts", "of a journal"], "label": 0}
-# The peak of a CPU is not known, so that the trainer tells none: a recording rule stands in for it.
+# The trainer does not know the peak of a CPU and reports none: a recording rule stands in for it.
 PEAK_FLOPS = """
 groups:
   - name: peak
@@ -53,8 +53,8 @@ def get(url: str) -> bytes:
 
 
 class Prometheus:
-    """Debian's Prometheus with the repository's configuration, once a second, for a coordinator and for one that is
-    down, so that there is an alert."""
+    """Debian's Prometheus with the repository's configuration. It scrapes once a second, a coordinator and one that
+    is down, so that there is an alert."""
 
     def __init__(self, run: LiveRun, target: str):
         text = (ROOT / "deploy/prometheus/prometheus.yml").read_text()
@@ -70,7 +70,7 @@ class Prometheus:
         self.address = f"http://127.0.0.1:{port}"
 
     def query(self, expression: str) -> list[float]:
-        """The values of an instant query; empty while Prometheus is starting."""
+        """Returns the values of an instant query; none while Prometheus is starting."""
         url = f"{self.address}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
         try:
             answer = json.loads(get(url))
@@ -84,7 +84,7 @@ class Prometheus:
 
 
 class BoardTest(unittest.TestCase):
-    """What the board shows, as it is written for Grafana."""
+    """Tests the board as it is written for Grafana."""
 
     def setUp(self) -> None:
         board = json.loads((ROOT / "deploy/grafana/dashboards/dtrain.json").read_text())
@@ -99,7 +99,7 @@ class BoardTest(unittest.TestCase):
                      for target in panel["targets"] if "{{trial}}" in target["legendFormat"]]
         self.assertGreater(len(of_trials), 10)
         for title, legend in of_trials:
-            if title != "Best value":  # a number with the trial that has it
+            if title != "Best value":  # a number with its trial
                 self.assertIn("{{experiment}}/{{trial}} {{name}} {{parameters}}", legend, title)
 
     def test_what_an_operator_looks_for_has_a_panel(self) -> None:
@@ -141,7 +141,7 @@ class DashboardTest(unittest.TestCase):
         listed = subprocess.run([sys.executable, str(script), "--queries", RATE_INTERVAL], capture_output=True,
                                 text=True, timeout=30, check=True).stdout.splitlines()
         self.assertGreater(len(listed), 10)
-        # Whether the best trial is ever another one is for the trials to say.
+        # The best trial may or may not change, depending on the results.
         waiting = {expression for expression in listed if "changes(dtrain_experiment_best_trial" not in expression}
         killed = False
 
@@ -153,7 +153,7 @@ class DashboardTest(unittest.TestCase):
         def all_answer() -> bool:
             nonlocal killed
             run.check_alive()
-            run.dtctl("get", "trials", "last")  # someone who watches: the latency of calls needs calls
+            run.dtctl("get", "trials", "last")  # a user's calls: the latency of calls needs calls
             waiting.difference_update([expression for expression in waiting if answer(expression)])
             if not killed and prometheus.query('dtrain_trial_step{experiment="2"} > 0'):
                 run.kill_a_trainer()  # a restart, for its panel
@@ -164,12 +164,12 @@ class DashboardTest(unittest.TestCase):
             until("every expression returns data", all_answer, 240)
         except TooLate as late:
             self.fail(f"{late}; still without data:\n" + "\n".join(waiting))
-        # An ended trial makes no steps, and divides nothing by that.
+        # An ended trial makes no steps; no expression may divide by that zero.
         until("the ended trial's steps left the rates", lambda: prometheus.query(
             f'rate(dtrain_trial_steps_total{{experiment="1"}}[{RATE_INTERVAL}]) == 0'), 60)
         for expression in listed:
             answer(expression)
-        # Within sample_limit and the limits on labels, or the scrape would have failed.
+        # The scrape is within sample_limit and the limits on labels, or it would have failed.
         self.assertEqual(prometheus.query(f'up{{instance="{run.addresses["http"]}"}}'), [1.0])
 
 

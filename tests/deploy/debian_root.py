@@ -1,7 +1,7 @@
-"""A Debian of its own in a folder, for tests that install packages: made once, unpacked for each, and booted.
+"""A Debian in a folder, for tests that install packages: made once, unpacked for each test, and booted.
 
-Needs root's rights, mmdebstrap, systemd-nspawn and a package source. Leaving the `with` block ends what runs in it and
-removes it; nspawn's mounts are in a namespace of its own and go with it.
+Needs root's rights, mmdebstrap, systemd-nspawn and a package source. Leaving the `with` block ends everything that runs
+in it and removes it. nspawn's mounts are in their own namespace and end with it.
 """
 
 import os
@@ -20,7 +20,7 @@ SECONDS = 600
 
 
 def why_not(*programs: str) -> str | None:
-    """What is missing here, or None."""
+    """Returns what is missing on this machine, or None."""
     if os.geteuid() != 0:
         return "it installs packages into a root folder, which takes root's rights"
     missing = [program for program in programs if shutil.which(program) is None]
@@ -33,7 +33,7 @@ def why_not(*programs: str) -> str | None:
 
 
 def run(*command: str | pathlib.Path, seconds: float = SECONDS, **more) -> str:
-    """Its standard output; an AssertionError with all that it said where it fails."""
+    """Returns its standard output. Raises AssertionError with all its output if it fails."""
     done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=seconds, check=False, **more)
     if done.returncode != 0:
@@ -43,7 +43,7 @@ def run(*command: str | pathlib.Path, seconds: float = SECONDS, **more) -> str:
 
 
 def make_base(tar: pathlib.Path, packages: list[str]) -> None:
-    """A root of Debian's required packages and these, from the package source that mmdebstrap takes by itself."""
+    """Makes a root of Debian's required packages and these, from mmdebstrap's default package source."""
     include = [f"--include={','.join(packages)}"] if packages else []
     run("mmdebstrap", "--variant=minbase", *include, RELEASE, tar)
 
@@ -53,14 +53,14 @@ def children(pid: int) -> list[int]:
 
 
 def end_container(process: subprocess.Popen) -> None:
-    """One that `unshare --kill-child` started: process 1 goes too, and with it all of its name space."""
+    """Ends a container that `unshare --kill-child` started: process 1 ends, and all of its namespace with it."""
     if process.poll() is None:
         process.kill()
     process.wait(30)
 
 
 def stand_still(pid: int) -> None:
-    """By SIGSTOP, which a thread may take later than another."""
+    """Stops the process with SIGSTOP, which some threads take later than others, and waits for all of them."""
     os.kill(pid, signal.SIGSTOP)
     tasks = pathlib.Path(f"/proc/{pid}/task")
 
@@ -74,7 +74,7 @@ def stand_still(pid: int) -> None:
 
 
 def grow_old(pid: int, file: str, seconds: float) -> None:
-    """Makes a file, named as that process has it, so old."""
+    """Makes a file look `seconds` old; `file` is its path as that process sees it."""
     past = time.time() - seconds
     os.utime(f"/proc/{pid}/root{file}", (past, past))
 
@@ -120,7 +120,7 @@ class DebianRoot:
                    seconds=seconds)
 
     def boot(self) -> None:
-        """Until systemd says that it has started everything; a network of its own, so that ports are free."""
+        """Boots it in its own network, so that ports are free. Waits until systemd has started everything."""
         with self.console.open("wb") as console:
             self.nspawn = subprocess.Popen(
                 ["systemd-nspawn", "--register=no", "--keep-unit", "--private-network", "--boot", *self.binds(),
@@ -128,7 +128,7 @@ class DebianRoot:
 
         def started() -> bool:
             self.check_nspawn()
-            # Its first child is gone once the one that becomes process 1 inside is there.
+            # Its first child ends once the process that becomes process 1 inside exists.
             self.leader = next(iter(children(self.nspawn.pid)), 0)
             if not self.leader:
                 return False
@@ -144,18 +144,18 @@ class DebianRoot:
             raise AssertionError(f"systemd-nspawn ended with {self.nspawn.returncode}")
 
     def power_off(self) -> None:
-        """By systemd, or by force."""
+        """Ends it through systemd, or by force."""
         if self.nspawn is None:
             return
         nspawn, self.nspawn = self.nspawn, None
         try:
             if nspawn.poll() is None and self.leader:
-                os.kill(self.leader, signal.SIGRTMIN + 4)  # systemd's word for powering off
+                os.kill(self.leader, signal.SIGRTMIN + 4)  # systemd's signal for powering off
                 nspawn.wait(60)
         except (ProcessLookupError, subprocess.TimeoutExpired):
             pass
         finally:
             if nspawn.poll() is None:
-                nspawn.kill()  # the kernel ends all that is in its namespace
+                nspawn.kill()  # the kernel ends everything in its namespace
                 nspawn.wait(30)
             self.leader = 0

@@ -1,9 +1,9 @@
-"""The Debian packages on a Debian: installed, upgraded, removed, purged, and run by a systemd that was booted for it.
+"""The Debian packages on a Debian: installed, upgraded, removed, purged, and run by a systemd that is booted for it.
 
-usage: house_test.py BUILD_DIR     exits 77, saying why, where that cannot be done
+usage: house_test.py BUILD_DIR     exits 77 with the reason if that cannot be done
 
-In a systemd-nspawn with a network of its own: units, a sweep on two CPU workers, a worker killed, workers stopped with
-a checkpoint, a coordinator that hangs, the journal, an upgrade under a trial that trains, removal.
+In a systemd-nspawn with its own network: units, a sweep on two CPU workers, a killed worker, workers that stop with a
+checkpoint, a coordinator that hangs, the journal, an upgrade under a trial that trains, removal.
 """
 
 import json
@@ -37,7 +37,7 @@ INSTALL = "apt-get -q -y --no-install-recommends -o Dpkg::Options::=--force-conf
 
 
 def later_version(deb: pathlib.Path, folder: pathlib.Path) -> None:
-    """The same package as one of the next version, whose settings as shipped say more."""
+    """Makes the next version of a package, with a line more in its default settings."""
     tree = folder / "tree"
     run("dpkg-deb", "-R", deb, tree)
     control = tree / "DEBIAN/control"
@@ -87,7 +87,7 @@ class House(unittest.TestCase):
     def test_a_bare_debian_takes_all_packages_and_gives_them_up(self):
         with self.root() as root:
             root.sh(f"apt-get -q update; {INSTALL} /srv/shared/now/*.deb")
-            # Accounts and folders; nothing enabled.
+            # Accounts and folders exist; nothing is enabled.
             self.assertIn(":/var/lib/dtrain:/usr/sbin/nologin", root.sh("getent passwd dtrain"))
             self.assertIn(":/var/lib/dtrain-worker:/usr/sbin/nologin", root.sh("getent passwd dtrain-worker"))
             self.assertNotIn("dtrain", root.sh("id -Gn dtrain-worker").split())
@@ -97,7 +97,7 @@ class House(unittest.TestCase):
             self.assertEqual(enabled, "disabled\n")
             for program in ("dtcoord", "dtworker", "dtprogram", "dttrain", "dtctl"):
                 self.assertIn(program, root.sh(f"{program} --version"))
-            # Settings that somebody changed are theirs.
+            # An upgrade keeps settings that an administrator changed.
             root.sh("echo 'DTCOORD_FLAGS=--metrics-max-trials 7 --tls-ca /etc/dtrain/tls/ca.crt"
                     " --tls-key /etc/dtrain/tls/coordinator.key' >/etc/dtrain/coordinator.env")
             self.as_before_workers_had_an_account(root)
@@ -107,7 +107,7 @@ class House(unittest.TestCase):
             self.assertIn("--metrics-max-trials 7", root.sh("cat /etc/dtrain/coordinator.env"))
             self.assertIn("of the later version", root.sh("cat /etc/dtrain/coordinator.env.dpkg-dist"))
             self.assertIn("of the later version", root.sh("cat /etc/dtrain/worker.env.dpkg-dist"))
-            # What a person made stays through all of it.
+            # Files that an administrator made stay through removal and purge.
             root.sh("touch /var/lib/dtrain/journal.db"
                     " /var/lib/dtrain-worker/mine /etc/dtrain/tls/own.key")
             root.sh("apt-get -q -y remove 'dtrain-*'")
@@ -139,7 +139,7 @@ class House(unittest.TestCase):
     def test_a_booted_house_trains_heals_upgrades_and_is_given_up(self):
         with self.root() as root:
             root.sh(f"apt-get -q update; {INSTALL} /srv/shared/now/*.deb")
-            # A hang shows in seconds instead of half a minute.
+            # The watchdog notices a hang in seconds instead of half a minute.
             root.sh("mkdir -p /etc/systemd/system/dtcoord.service.d; printf '[Service]\\nWatchdogSec=4\\n"
                     "TimeoutAbortSec=2\\n' >/etc/systemd/system/dtcoord.service.d/test.conf;"
                     "echo 'DTWORKER_FLAGS=--slots 2 --threads 1' >/etc/dtrain/worker.env")
@@ -156,7 +156,7 @@ class House(unittest.TestCase):
 
 
 class Running:
-    """The acts of the booted house, in their order."""
+    """The steps of the test on the booted Debian, in order."""
 
     def __init__(self, test: unittest.TestCase, root: DebianRoot):
         self.test = test
@@ -203,7 +203,7 @@ class Running:
         self.root.sh("dtctl wait last", seconds=240)
         trials = self.dtctl("get trials last")["items"]
         self.test.assertEqual([(one["state"], one["latest"]["step"]) for one in trials], [("finished", 40)] * 2)
-        # Each written as the service's own account, in its folder.
+        # Each file is written by the service's own account, in its folder.
         self.test.assertEqual(self.root.sh("stat -c %U /var/lib/dtrain/journal.db /var/lib/dtrain-worker/storage/1"),
                               "dtrain\ndtrain-worker\n")
 
@@ -233,7 +233,7 @@ class Running:
         self.root.sh("systemctl start dtworker.target " + " ".join(self.workers))
         self.connected()
         until("a third attempt trains", lambda: self.attempt() == 3 and self.step("last/1") > steps[-1], 120)
-        # Saved when it was told to stop, not only at a step that is a multiple of 50.
+        # It saved when it was asked to stop, not only at multiples of 50.
         rows = self.root.sh("dtctl metrics last -o jsonl", seconds=120).splitlines()
         third = [json.loads(row)["step"] for row in rows if json.loads(row).get("attempt") == 3]
         self.test.assertEqual(min(third), steps[-1] + 1)
@@ -256,7 +256,7 @@ class Running:
             lines = self.root.sh(f"journalctl --no-pager -o json -u '{unit}' _COMM={unit.split('@')[0]}").splitlines()
             entries = [json.loads(line) for line in lines]
             self.test.assertIn("6", {entry["PRIORITY"] for entry in entries})
-            # The priority is read, not shown.
+            # The journal reads the priority from the line and does not show it.
             self.test.assertFalse([entry for entry in entries if str(entry["MESSAGE"]).startswith("<")])
         warned = self.root.sh("journalctl --no-pager -u dtcoord -p warning -o cat")
         self.test.assertIn("the last stop was not clean", warned)

@@ -1,7 +1,7 @@
-"""deploy/kubernetes renders, is what the published schemas of Kubernetes allow, and keeps what its manual promises.
+"""deploy/kubernetes renders, agrees with the published schemas of Kubernetes, and does what its manual promises.
 
-usage: kubernetes_test.py WHEELS_FOLDER     exits 77, saying why, where there is no kubectl, or no kubernetes-validate
-in WHEELS_FOLDER (./dev setup fetches it where it can) or beside this Python
+usage: kubernetes_test.py WHEELS_FOLDER     exits 77 with the reason if there is no kubectl, or no kubernetes-validate
+in WHEELS_FOLDER (./dev setup fetches it if it can) or in this Python
 """
 
 import pathlib
@@ -24,7 +24,7 @@ import containerfile  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "deploy/kubernetes"
 OVERLAYS = ("overlays/one-node", "overlays/gpu")
-# The oldest and the newest that the validator's schemas have.
+# The oldest and the newest versions in the validator's schemas.
 VERSIONS = ("1.25", kubernetes_validate.latest_version())
 
 
@@ -147,7 +147,7 @@ class Kubernetes(unittest.TestCase):
             closed = [policy for policy in policies if "ingress" not in policy["spec"]]
             for labels in pods:
                 self.assertTrue(any(selects(policy["spec"]["podSelector"]["matchLabels"], labels) for policy in closed))
-            # Every sender is named: an empty list of senders would be everybody.
+            # Every rule names its senders: an empty list would allow all.
             for policy in policies:
                 for rule in policy["spec"].get("ingress", []):
                     self.assertTrue(rule["from"])

@@ -1,7 +1,6 @@
-"""A coordinator, two workers and an experiment as real processes on loopback, for tests from outside.
+"""Runs a coordinator, two workers and an experiment as real processes on loopback, for tests from outside.
 
-Ports are chosen by the system, every wait has a deadline, and leaving the `with` block ends every process
-that it started.
+The system chooses ports, every wait has a deadline, and leaving the `with` block ends every process that it started.
 """
 
 import json
@@ -77,7 +76,7 @@ class LiveRun:
                        "--data-root", str(self.path / "data"), "--storage", str(self.path / "storage"))
 
     def kill_a_trainer(self) -> None:
-        """One that the first worker started, as a crash would end it."""
+        """Kills a trainer of the first worker, as a crash would."""
         worker = next(process for name, process in self.processes if name == "dtworker0")
         for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
             try:
@@ -97,7 +96,7 @@ class LiveRun:
         return done.stdout
 
     def make_corpus(self) -> None:
-        """Generated text, the same each time: no other download."""
+        """Generates text, the same each time, so that nothing is downloaded."""
         texts = self.path / "texts"
         texts.mkdir()
         words = "the ranks of a gang average their gradients and a journal keeps every fact of it".split()
@@ -108,7 +107,7 @@ class LiveRun:
 
 
 def listening_port(process: subprocess.Popen) -> int | None:
-    """The port that a process listens on, when it lets the system choose and does not tell."""
+    """Returns the port of a process that lets the system choose it and does not print it."""
     sockets = set()
     for entry in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
         try:

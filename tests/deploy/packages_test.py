@@ -1,9 +1,9 @@
-"""The Debian packages of this build: what they contain, what they need, what they do on a host. Nothing is installed.
+"""Looks at the Debian packages of this build: contents, dependencies, effects on a host. Installs nothing.
 
-usage: packages_test.py BUILD_DIR     exits 77, saying why, where packages cannot be made
+usage: packages_test.py BUILD_DIR     exits 77 with the reason if packages cannot be made
 
-The trainer is looked at as it would be installed: to pack LibTorch takes longer than all the rest. house_test.py
-installs all of them, and lets lintian judge.
+Looks at the trainer in the form in which it would be installed, unpacked: packing LibTorch takes longer than all the
+rest. house_test.py installs all packages and runs lintian on them.
 """
 
 import gzip

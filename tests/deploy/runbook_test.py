@@ -1,4 +1,4 @@
-"""Whoever is woken finds what to do: every alert has a section in the runbook, with steps, and every section an alert.
+"""Every alert has a section with steps in the runbook, and every section has an alert.
 
 usage: runbook_test.py
 """

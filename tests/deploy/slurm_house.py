@@ -1,6 +1,6 @@
-"""Slurm on this machine in a folder of the test's: its daemons and munge's started by hand, with ports of their own.
+"""Runs Slurm on this machine in a folder of the test: starts its daemons and munge's by hand, on their own ports.
 
-Leaving the `with` block cancels every job and ends every daemon that was started.
+Leaving the `with` block cancels every job and ends every daemon that it started.
 """
 
 import os
@@ -41,7 +41,7 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 
 
 def why_not() -> str | None:
-    """What lacks, in words."""
+    """Returns a text that names what is missing."""
     lacking = sorted({package for program, package in PROGRAMS.items() if find(program) is None})
     if lacking:
         return f"apt install --no-install-recommends {' '.join(lacking)}"
@@ -126,6 +126,6 @@ class SlurmHouse:
         return done.stdout
 
     def jobs(self, check: bool = True) -> dict[str, str]:
-        """Their states by id."""
+        """Returns the states of jobs by id."""
         lines = self.call("squeue", "--noheader", "--format=%i %T", check=check).splitlines()
         return dict(line.split() for line in lines if line.strip())

@@ -1,7 +1,7 @@
-"""Workers under a real Slurm: warned before the time limit they save and the job is queued again; the allocator keeps
+"""Workers under a real Slurm. Warned before the time limit, they save and the job is queued again. The allocator keeps
 within its bounds, and idle allocations end.
 
-usage: slurm_test.py BUILD_FOLDER     exits 77, saying why, where there is no Slurm
+usage: slurm_test.py BUILD_FOLDER     exits 77 with the reason if there is no Slurm
 """
 
 import json
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unittest
 
-from live_run import LiveRun  # first: it finds until
+from live_run import LiveRun  # first: it adds the path of until
 import slurm_house
 from until import TooLate, until
 
@@ -60,7 +60,7 @@ class Slurm(unittest.TestCase):
         return self.ask("explain", trial)["attempt_list"]
 
     def told(self) -> str:
-        """What a person would look at when a trial does not go on."""
+        """Returns the texts that a user would read about a trial that does not progress."""
         jobs = "".join(path.read_text(errors="replace") for path in sorted(self.folder.glob("*.job")))
         return f"{self.run_.dtctl('explain', 'last/1')}\n--- jobs\n{jobs}"
 
@@ -77,18 +77,19 @@ class Slurm(unittest.TestCase):
         until("a step of the gang", trains, 2 * MINUTES)
         names = sorted(worker["worker"] for worker in self.ask("get", "workers")["items"])
         self.assertEqual(names, [f"slurm-{job}/0", f"slurm-{job}/1"])
-        # Slurm itself sends it, up to a minute early; the job runs again once its credential is too old.
+        # Slurm itself sends the warning, up to a minute early; the job runs again once its
+        # credential is too old.
         until("the job's second run", lambda: "Restarts=1" in self.slurm.call("scontrol", "show", "job", job),
               3 * MINUTES)
         until("the trial's second attempt", lambda: len(self.attempts("last/1")) > 1, 2 * MINUTES)
         self.assertEqual(self.attempts("last/1")[0]["cause"], "preempted")
-        # No checkpoint fell due before: this one is of the warning.
+        # No checkpoint was due before, so the warning caused this one.
         try:
             until("a resume from the checkpoint", lambda: self.attempts("last/1")[1]["resumed_step"] > 0, MINUTES)
         except TooLate as late:
             raise AssertionError(f"{late}\n{self.told()}") from None
         self.run_.dtctl("cancel", "last")
-        # Nothing to do any more: both workers end, and the job with them.
+        # Nothing is left to do: both workers end, and the job with them.
         until("the end of the idle allocation", lambda: not self.slurm.jobs(), 2 * MINUTES)
         self.assertIn("COMPLETED", self.slurm.call("scontrol", "show", "job", job))
 

@@ -1,4 +1,5 @@
-"""Each call of /api/v1 against a coordinator on which page_test.cc has trained: usage: api_calls.py http://HOST:PORT"""
+"""Makes each call of /api/v1 to a coordinator on which page_test.cc has trained: usage: api_calls.py
+http://HOST:PORT"""
 
 import http.client
 import json
@@ -6,7 +7,7 @@ import sys
 
 
 def get(connect, path):
-    """The code, and the answer."""
+    """Returns the status code and the answer."""
     connection = connect()
     connection.request("GET", f"/api/v1/{path}")
     response = connection.getresponse()

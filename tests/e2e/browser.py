@@ -19,12 +19,12 @@ PATIENCE_S = 40
 
 
 def find_chromium():
-    """The program, or None."""
+    """Returns the path of the program, or None."""
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 class WebSocket:
-    """The client's half of RFC 6455, for one peer that is trusted."""
+    """The client's half of RFC 6455, for one trusted peer."""
 
     def __init__(self, host, port, path):
         self.socket = socket.create_connection((host, port), PATIENCE_S)
@@ -64,7 +64,7 @@ class WebSocket:
         self.socket.sendall(b"\x81" + size + mask + masked)
 
     def receive(self, deadline):
-        """The next message; raises TimeoutError at the deadline."""
+        """Returns the next message; raises TimeoutError at the deadline."""
         message = b""
         while True:
             self.socket.settimeout(max(0.01, deadline - time.monotonic()))
@@ -169,7 +169,7 @@ class Browser:
         self.call("Page.navigate", url=url)
 
     def run(self, expression):
-        """The value of an expression of JavaScript; a promise is awaited."""
+        """Returns the value of a JavaScript expression; awaits a promise."""
         result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in result:
             raise RuntimeError(f"{expression}: {result['exceptionDetails'].get('exception', {}).get('description')}")
@@ -198,12 +198,12 @@ class Browser:
                       windowsVirtualKeyCode={"Tab": 9, "Enter": 13}.get(name, 0), **text)
 
     def touch(self, width, height):
-        """From here on the screen is a telephone's."""
+        """Emulates a telephone's screen from here on."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2, mobile=True)
         self.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=1)
 
     def swipe(self, *points):
-        """A finger goes down at the first of these [x, y] and up at the last; one alone is a tap."""
+        """Puts a finger down at the first of these [x, y] and lifts it at the last; a single point is a tap."""
         kinds = ["touchStart"] + ["touchMove"] * (len(points) - 1)
         for kind, (x, y) in zip(kinds, points):
             self.call("Input.dispatchTouchEvent", type=kind, touchPoints=[{"x": x, "y": y}])

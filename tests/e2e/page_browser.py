@@ -26,7 +26,7 @@ class Page(Browser):
         self.base, self.folder = base, pathlib.Path(folder)
 
     def show(self, address, ready):
-        """Opens a view and waits until this is true of it and what it shows is live."""
+        """Opens a view and waits until `ready` is true and the view is live."""
         self.go("about:blank")
         self.go(f"{self.base}/#{address}")
         self.until(ready, f"{address}: {ready}")
@@ -55,7 +55,7 @@ class Page(Browser):
             raise AssertionError(f"the browser complains: {self.errors}")
 
     def expect_usable(self):
-        """Landmarks, one heading of the first order, and a name for whatever takes the focus."""
+        """Expects landmarks, one heading of the first order, and a name for every element that can take the focus."""
         self.expect("['header', 'nav', 'main', 'footer'].every((name) => document.querySelector(name))")
         self.expect("document.querySelectorAll('h1').length", 1)
         self.expect("""[...document.querySelectorAll(
@@ -68,7 +68,7 @@ class Page(Browser):
                     " document.querySelectorAll('[id]').length")
 
     def expect_tree(self, landmarks=True):
-        """What a screen reader is told: landmarks, and a name for each thing that is used or is a picture."""
+        """Checks what a screen reader gets: landmarks, and a name for each control and picture."""
         nodes = [one for one in self.call("Accessibility.getFullAXTree")["nodes"] if not one.get("ignored")]
         told = [[str(one.get(key, {}).get("value", "")).strip() for key in ("role", "name")] for one in nodes]
         roles = [role for role, _ in told]
@@ -108,7 +108,7 @@ VIEWS = [
 
 
 def views(page):
-    """Each view shows what there is, with names for everything, and nothing that the browser complains of."""
+    """Each view shows its contents, has names for everything, and causes no complaint from the browser."""
     for name, address, ready in VIEWS:
         page.show(address, ready)
         page.shot(name)
@@ -145,7 +145,7 @@ def views(page):
 
 
 def live(page):
-    """What trains moves without a reload."""
+    """A running trial's figures change without a reload."""
     page.show("/experiments/1/trials/1", "document.querySelector('dl.facts')?.textContent.includes('running')")
     step = "Number(/step ([\\d,]+)/.exec(document.querySelector('dl.facts').textContent)[1].replaceAll(',', ''))"
     first = page.run(step)
@@ -163,7 +163,7 @@ def live(page):
 
 
 def hostile(page):
-    """Names are text, wherever they are shown, and turn no line around."""
+    """Names are shown as text everywhere, and do not reverse the direction of a line."""
     for name, address, ready in [
             ("hostile-experiments", "/", "document.querySelectorAll('tbody tr').length >= 1"),
             ("hostile-experiment", "/experiments/1", "document.querySelector('h1 bdi')"),
@@ -187,7 +187,7 @@ def hostile(page):
 
 
 def sizes(page):
-    """From a telephone to a wall, light and dark, nothing is wider than the window."""
+    """From a telephone to a wall screen, light and dark, nothing is wider than the window."""
     for dark in (False, True):
         page.theme(dark)
         for width, height in ((390, 844), (2560, 1440)):
@@ -201,7 +201,7 @@ def sizes(page):
 
 
 def settings(page):
-    """What a person has set is in the address, and a reload shows the same."""
+    """The address holds the user's settings, and a reload shows the same."""
     page.show("/experiments/1", "document.querySelectorAll('tbody tr').length === 4")
     page.run("document.querySelector('[data-focus=\"choose 1/2\"]').click()")
     page.run("document.querySelector('[data-column=\"trial\"]').click()")
@@ -249,7 +249,7 @@ def settings(page):
 
 
 def restart(page):
-    """While the coordinator is away what was shown stays, with a word about it; then the page is live again."""
+    """While the coordinator is away, the contents stay, with a notice; then the page is live again."""
     page.show("/experiments/1", "document.querySelectorAll('tbody tr').length === 4")
     page.tell("open")
     page.until("!document.getElementById('banner').hidden", "the page says that nobody answers")
@@ -263,7 +263,7 @@ def restart(page):
 
 
 def press(page, name):
-    """The button of this name, of the topmost dialog if there is one."""
+    """Presses the button of this name, of the topmost dialog if there is one."""
     page.until(f"[...(document.querySelector('dialog') ?? document).querySelectorAll('button')]"
                f".some((one) => one.textContent === {name!r} && !one.closest('[hidden]'))", f"a button {name}")
     page.run(f"[...(document.querySelector('dialog') ?? document).querySelectorAll('button')]"
@@ -276,13 +276,13 @@ def write(page, selector, text):
 
 
 def done(page, part):
-    """The dialog is closed, and the page says what was done."""
+    """Expects that the dialog is closed and the page reports the result."""
     page.until(f"!document.querySelector('dialog') && document.getElementById('said').textContent.includes({part!r})",
                f"the page says {part}")
 
 
 def acts(page):
-    """Each act asks first, by how much it costs, and shows what came of it."""
+    """Each act asks first, depending on how much it costs, and shows its result."""
     shown = "document.querySelector('dl.facts').textContent.includes(%r)"
     page.show("/experiments/1", "!document.querySelector('.acts').hidden")
     page.expect("document.querySelector('#who').textContent", "")
@@ -367,7 +367,7 @@ async function attack() {
 
 
 def foreign(page):
-    """Whatever a page from another port of this host sends, nothing comes of it."""
+    """Requests that a page on another port of this host sends have no effect."""
     text = (FOREIGN % page.base).encode()
 
     class Elsewhere(http.server.BaseHTTPRequestHandler):
@@ -397,7 +397,7 @@ def foreign(page):
 
 
 def tokens(page):
-    """Without a token everything is seen and nothing can be done; with one its owner acts, in this tab alone."""
+    """Without a token, everything can be seen and nothing done; with a token its owner can act, in this tab alone."""
     token = pathlib.Path(sys.argv[4]).read_text(encoding="ascii").strip()
     page.show("/experiments/1", "document.getElementById('who').textContent === 'Sign in…'")
     page.expect("document.querySelector('.acts').hidden")

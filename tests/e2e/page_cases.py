@@ -12,7 +12,7 @@ REDRAWN = "(window.dispatchEvent(new Event('online')), !window.was.isConnected)"
 
 
 def stays(page, which):
-    """What has the focus keeps it through a redrawing, though it is another element then."""
+    """The focus survives a redraw, although the element is a new one then."""
     page.until(which, which)
     # Do all of this at once: the page may be drawn again at any moment.
     page.run(f"window.was = {which}; window.was.focus({{preventScroll: true}});"
@@ -23,7 +23,7 @@ def stays(page, which):
 
 
 def focus(page):
-    """Who goes through a live page by keys is not thrown back to its beginning."""
+    """A user who moves through a live page with the keyboard is not sent back to its beginning."""
     facts = "document.querySelector('dl.facts')?.textContent.includes('running')"
     page.show("/experiments/1/trials/1", facts)
     stays(page, "document.querySelector('h1 a')")
@@ -93,13 +93,13 @@ def touch(page):
 
 
 def rows_of(page, region):
-    """A table as lists of texts, its head first."""
+    """Returns a table as lists of texts, its head first."""
     return page.run(f"[...document.querySelectorAll('[role=region][aria-label=\"{region}\"] tr')]"
                     ".map((row) => [...row.cells].map((cell) => cell.textContent.trim()))")
 
 
 def rungs(page):
-    """Of a search by halving: each rung with who came and who went on, and why a trial ended, in words."""
+    """A search by halving shows the trials that reached and passed each rung, and why a trial ended, in words."""
     for number, brackets in ((1, False), (2, True)):
         page.show(f"/experiments/{number}", "document.querySelector('[aria-label=Rungs] tbody tr')")
         page.expect("document.querySelector('[role=region][aria-label=Trials]').textContent.includes('stopped early')")
@@ -151,7 +151,7 @@ NEWEST_AND_BEST = """(async () => {
 
 
 def columns(page):
-    """The table of trials has whatever the chooser of metrics offers, and a trial's view says what describe says."""
+    """The table of trials has every metric that can be chosen, and a trial's view agrees with `dtctl describe`."""
     cells = """(() => { const head = [...document.querySelectorAll('[role=region][aria-label=Trials] thead th')]
         .map((one) => one.textContent.trim());
       const row = document.querySelector('[role=region][aria-label=Trials] tbody tr');
@@ -215,7 +215,7 @@ ASKED_TWICE = """(async () => {
 
 
 def search(page, text):
-    """Puts this into the search of a view, as fingers on keys do."""
+    """Types this into the search field of a view."""
     page.run("(() => { const box = document.querySelector('main input[type=search]'); box.focus(); box.select(); })()")
     if text:
         page.call("Input.insertText", text=text)
@@ -225,7 +225,7 @@ def search(page, text):
 
 
 def log(page):
-    """A trial's lines come while it prints them, and a search shows those that have a text, the new ones too."""
+    """A trial's lines appear while it prints them, and a search shows the lines with a text, new ones too."""
     page.show("/experiments/1/trials/1", f"{LINES}.length > 0")
     page.run("window.stayed = true")
     newest = f"Number({LINES}.at(-1).replace('at step ', ''))"
@@ -256,7 +256,8 @@ def log(page):
 
 
 def listed(page):
-    """Experiments are filtered by words, labels and state, sorted by a column, and have their labels beside them."""
+    """Experiments can be filtered by words, labels and state, and sorted by a column; their labels are shown beside
+    them."""
     page.show("/", "document.querySelectorAll('tbody tr').length === 4")
     numbers = "[...document.querySelectorAll('tbody tr')].map((row) => Number(row.cells[1].textContent)).join()"
     page.expect(numbers, "4,3,2,1")
@@ -299,7 +300,7 @@ TIMERS = """window.timers = new Set();
 
 
 def missing(page):
-    """What the address names and is not there is said once, and not asked for again."""
+    """The page reports once that a thing named in the address does not exist, and does not ask for it again."""
     page.call("Page.addScriptToEvaluateOnNewDocument", source=TIMERS)
     for address, heading, why in (("/experiments/99", "There is no experiment 99", "experiment 99 does not exist"),
                                   ("/experiments/1/trials/9", "There is no trial 1/9", "has 4 trials")):
@@ -318,7 +319,7 @@ def missing(page):
 
 
 def learns(page):
-    """A real model's loss falls while the page is open, and what it writes is shown."""
+    """A real model's loss falls while the page is open, and its samples are shown."""
     page.show("/experiments/1/trials/1", "document.querySelector('dl.facts')?.textContent.includes('loss')")
     loss = ("Number(/Loss: \\d curves?.*?now(?: is)? ([\\d.]+)/"
             ".exec(document.querySelector('figcaption').textContent)[1])")

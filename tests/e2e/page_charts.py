@@ -50,7 +50,7 @@ def number_of(text):
 
 
 class Axis:
-    """Values to pixels, by the first and the last of an axis' ticks; each tick between is where it must be then."""
+    """Maps values to pixels by the first and the last tick of an axis; checks that the ticks between agree."""
 
     def __init__(self, ticks, log):
         self.values = [value for value, _ in ticks]
@@ -66,7 +66,7 @@ class Axis:
 
 
 class Drawn:
-    """What is drawn on a canvas."""
+    """The texts, curves and dots drawn on a canvas."""
 
     def __init__(self, page, canvas, logx=False, logy=False):
         told = page.run(f"{canvas}.drawn")
@@ -84,7 +84,7 @@ class Drawn:
         return self.x.place(x), self.y.place(y)
 
     def expect(self, drawn, wanted, what):
-        """Each of these values, and nothing that is none of them, is drawn."""
+        """Expects that each of these values is drawn, and nothing else."""
         places = [self.place(x, y) for x, y in wanted]
         for some, others in ((places, drawn), (drawn, places)):
             for x, y in some:
@@ -99,7 +99,7 @@ def rows_of_curve(page, experiment, trial, metric="loss"):
 
 
 def smoothed(rows, share):
-    """The exponential moving average, right from the first value on."""
+    """Returns the exponential moving average with the bias of its start corrected."""
     out = []
     for i, (step, _) in enumerate(rows):
         weights = [share ** (i - j) for j in range(i + 1)]
@@ -108,7 +108,7 @@ def smoothed(rows, share):
 
 
 def set_box(page, name, on):
-    """A box beside a chart, which is drawn again at once."""
+    """Sets a checkbox beside a chart, which is drawn again at once."""
     box = f"document.querySelector('main input[data-focus=\"{name}\"]')"
     page.run(f"{box}.checked === {str(on).lower()} || {box}.click()")
     page.expect(f"{box}.checked", on)
@@ -125,7 +125,7 @@ def point_at(page, canvas, x, y):
 
 
 def expect_tip(page, drawn, trial, row, shown):
-    """Pointing at where `shown` is drawn names the trial, its parameters and the value of `row`."""
+    """Points at the place of `shown` and expects the trial, its parameters and the value of `row`."""
     point_at(page, OVER, *drawn.place(*shown))
     begin = f"{trial['id']}step {row[0]}: {row[1]:.6g}"
     page.until(f"!{TIP}.hidden && {TIP}.textContent.startsWith({begin!r})", f"the tip says {begin}")
@@ -135,7 +135,7 @@ def expect_tip(page, drawn, trial, row, shown):
 
 
 def curves_of(page, trials):
-    """Smoothing, logarithmic axes, pointing and zooming, of trials whose curves are apart."""
+    """Tests smoothing, logarithmic axes, pointing and zooming, on trials whose curves lie apart."""
     chosen = ",".join(str(one["trial"]) for one in trials)
     page.show(f"/experiments/1?metric=loss&trials={chosen}", f"{CAPTION}.includes('{len(trials)} curves')")
     rows = [rows_of_curve(page, 1, one["trial"]) for one in trials]
@@ -191,7 +191,7 @@ def curves_of(page, trials):
 
 
 def scatters(page, trials):
-    """As many dots as trials that finished and were evaluated, each where its values are; others are counted."""
+    """Each finished and evaluated trial has a dot at its values; the others are counted."""
     caption = "document.querySelector('section[aria-label=Scatter] figcaption').textContent"
     finished = [one for one in trials if one["state"] == "finished"]
     page.show("/experiments/1", f"{caption}.includes('val_loss over optimizer.lr, {len(finished)} trials')")
@@ -218,7 +218,7 @@ def scatters(page, trials):
 
 
 def mattered(page):
-    """What the result depended on, as the API has it, the parameter that it depends on first."""
+    """The parameters that the result depended on are those of the API, the most important first."""
     table = "document.querySelector('[role=region][aria-label=\"Importance of parameters\"] tbody tr')"
     page.show("/experiments/1", table)
     told = ask(page, "experiments/1/importance")
@@ -278,7 +278,7 @@ def compared(page):
 
 
 def phases(page):
-    """All charts of a trial are of the same steps and the same scale; that of phases has what each took."""
+    """All charts of a trial cover the same steps on the same scale; the chart of phases has the time of each."""
     page.call("Page.addScriptToEvaluateOnNewDocument", source=NOTED)
     figures = "[...document.querySelectorAll('section[aria-label=Curves] figure')]"
     page.show("/experiments/1/trials/1", f"{figures}.length > 5")
@@ -322,7 +322,7 @@ def phases(page):
 
 
 def charts(page):
-    """What is drawn, pointed at and compared is what the API says."""
+    """Drawings, texts at the pointer and comparisons agree with the API."""
     page.call("Page.addScriptToEvaluateOnNewDocument", source=NOTED)
     page.go(f"{page.base}/#/")
     page.until("document.querySelectorAll('tbody tr').length === 2")

@@ -112,7 +112,7 @@ def odd():
 
 
 def names(page):
-    """A person's names are names, also those that every object of a script has."""
+    """Users' names work, even those of properties that every JavaScript object has."""
     cells = ("[...document.querySelectorAll('[role=region][aria-label=%s] tbody tr')]"
              ".map((row) => [...row.cells].map((one) => one.textContent).join('|'))")
     page.show("/compare?of=73/1,73/2,74/1", f"{CAPTION}.includes('1 curve')")
@@ -127,7 +127,7 @@ def names(page):
 
 
 def numbers(page):
-    """Of equal values the first trial's is named, as everywhere else, and what is no number is counted."""
+    """Of equal values the first trial's is named, as everywhere else, and values that are no numbers are counted."""
     page.resize(390, 844)
     page.show("/experiments/75", f"{CAPTION}.includes('3 curves')")
     page.expect(CAPTION, "Curves: 3 curves; the highest now is 8, of 75/1; 1 without a number")
@@ -138,7 +138,7 @@ def numbers(page):
 
 
 def program(page):
-    """Of a program: no empty chart or column, its own metric first, and whose is the highest value."""
+    """A program gets no empty chart or column; its own metric comes first, with the trial of the highest value."""
     page.show("/experiments/71", f"{CAPTION}.includes('12 curves')")
     page.expect(CAPTION, "Curves: 12 curves; the highest now is 0.32, of 71/12")
     page.expect("document.querySelector('main select').value", "accuracy")
@@ -166,7 +166,8 @@ def program(page):
 
 
 def far(page):
-    """One value far from all others flattens nothing, and is told; whoever wants it sees it, after a reload too."""
+    """One value far from all others does not flatten a chart; a note tells of it, and a setting shows it, after a
+    reload too."""
     outside = "document.querySelector('section[aria-label=Curves] .outside')"
     page.show("/experiments/72", f"{CAPTION}.includes('20 curves')")
     page.expect(CAPTION, "Curves: 20 curves; the lowest now is 2.01, of 72/1")
@@ -187,7 +188,7 @@ def far(page):
 
 
 def many(page):
-    """Of many curves the first are named, and all when asked; ranks have the colours of the report."""
+    """Of many curves the first are named, and all on request; ranks have the colours of the report."""
     chosen = ",".join(str(i) for i in range(1, 41))
     page.show(f"/experiments/72?trials={chosen}", f"{CAPTION}.includes('40 curves')")
     names = "document.querySelectorAll('section[aria-label=Curves] .legend li > bdi:first-of-type').length"
@@ -208,7 +209,7 @@ def many(page):
 
 
 def across(page):
-    """Curves stand over tokens and over time in training as well."""
+    """Curves can be drawn over tokens and over time in training too."""
     for over, wanted in (("tokens", 3000), ("time", 60)):
         page.show(f"/experiments/72?trials=1&over={over}", f"{CAPTION}.includes('1 curve')")
         last = page.run(f"{CURVES}.drawn.texts.filter(([align]) => align === 'center').at(-1)[1]")
@@ -218,7 +219,7 @@ def across(page):
 
 
 def dialogs(page):
-    """A question about what was shown is not asked over something else."""
+    """A dialog about one view does not stay open over another."""
     page.run("import('/page/dialog.js').then((one) => one.openDialog({title: 'Sure?', button: 'Yes', run() {}}))")
     page.until("document.querySelector('dialog')?.open")
     page.run("location.hash = '#/fleet'")

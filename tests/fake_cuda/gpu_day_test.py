@@ -1,5 +1,5 @@
-"""A day on a borrowed GPU (./dev gpu-day) from its first call to its last, on the fake CUDA libraries: small shapes,
-tools that are stand-ins, and a first call that is too short for everything.
+"""Runs a day on a borrowed GPU (./dev gpu-day) from its first call to its last, on the fake CUDA libraries: small
+shapes, stand-ins for tools, and a first call that is too short for everything.
 
 usage: gpu_day_test.py DTTRAIN GPU_STEP GPU_TEST CPU_DTTRAIN, the first three on the fake libraries
 """

@@ -1,5 +1,5 @@
-"""Stands in for PyTorch in Python (bench/training/peer.py) where a day on a GPU is rehearsed: it answers as that does,
-with losses that a dttrain on a CPU has.
+"""Stands in for PyTorch in Python (bench/training/peer.py) in the rehearsal of a day on a GPU: it answers in the same
+form, with the losses of a dttrain on a CPU.
 
 usage: DTRAIN_STAND_IN=DTTRAIN peer_stand_in.py CASE.json RANK VARIANT
 """

@@ -1,7 +1,7 @@
-// compatibility_test.cc: workers, clients and journals of each release are understood: each field
-// that its messages had has its number and type still, or its number is reserved, and so have the
-// values of enums and the methods. VERSION.schema has a line for each; it never changes.
-// 0.1.0 had no snapshots.
+// compatibility_test.cc: workers, clients and journals of each release are understood. Each field
+// of a release's messages still has its number and type, or its number is reserved; the same holds
+// for enum values and methods. VERSION.schema has a line for each; it never changes. 0.1.0 had no
+// snapshots.
 #include <google/protobuf/descriptor.h>
 
 #include <fstream>
@@ -24,7 +24,7 @@ using google::protobuf::DescriptorPool;
 using google::protobuf::FieldDescriptor;
 
 const DescriptorPool& Pool() {
-  // Each file is known once a message of it is.
+  // The pool knows a file once one of its messages is used.
   v1::WorkerReport::descriptor();
   v1::SubmitRequest::descriptor();
   v1::Record::descriptor();
@@ -39,7 +39,7 @@ std::string ReferredTo(const FieldDescriptor& field) {
   return "-";
 }
 
-// A message that has fields of the other alone, each with its number and type.
+// Returns whether each field of `part` is in `whole`, with the same number and type.
 bool IsPartOf(const std::string& part, const std::string& whole) {
   const auto* one = Pool().FindMessageTypeByName(part);
   const auto* other = Pool().FindMessageTypeByName(whole);
@@ -51,7 +51,7 @@ bool IsPartOf(const std::string& part, const std::string& whole) {
   return true;
 }
 
-// "" where the field is what it was.
+// Returns "" if the field is unchanged.
 std::string FieldChanged(std::istringstream& line) {
   std::string message;
   std::string type;

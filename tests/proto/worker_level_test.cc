@@ -1,5 +1,5 @@
-// worker_level_test.cc: each field that a worker may be sent has a level, so that whoever adds one
-// says whether a worker has to know it. worker_level.fields has a line for each: its message,
+// worker_level_test.cc: each field that a worker may be sent has a level, so that its author must
+// decide whether a worker has to know it. worker_level.fields has a line for each: its message,
 // number and name, and the first level that knows it.
 #include "common/worker_level.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 using google::protobuf::Descriptor;
 
-// The fields of a message and of those within it: "dtrain.v1.Orders 3 attempt".
+// Collects the fields of a message and of the messages inside it: "dtrain.v1.Orders 3 attempt".
 void Collect(const Descriptor& message, std::set<std::string>& fields) {
   for (int i = 0; i < message.field_count(); ++i) {
     const auto& field = *message.field(i);

@@ -1,4 +1,4 @@
-"""The client against the real programs: a grid is trained by two workers, and read back."""
+"""The client against the real programs: two workers train a grid, and the client reads its results."""
 
 import csv
 import io
@@ -19,7 +19,7 @@ MANUAL = pathlib.Path(__file__).resolve().parents[2] / "docs/python.md"
 
 
 class TrainedTest(unittest.TestCase):
-    """One grid is trained for all of these."""
+    """Trains one grid for all of these tests."""
 
     cluster: Cluster
     client: dtrain.Client
@@ -98,7 +98,7 @@ class TrainedTest(unittest.TestCase):
         self.assertEqual((first["trial"], first["step"], first["parameters"]), (2, 2, {"optimizer.lr": 1e-2}))
         self.assertEqual(set(first), {"experiment", "trial", "attempt", "step", "loss", "parameters"})
         evaluated = [row["step"] for row in rows if "val_loss" in row]
-        self.assertEqual(evaluated, [5, 10])  # 5 is no logged step: a row of its own
+        self.assertEqual(evaluated, [5, 10])  # 5 is no logged step: it has its own row
         frame = self.client.metrics_df("small", metrics="loss", all_attempts=True)
         self.assertEqual(list(frame.columns),
                          ["experiment", "trial", "attempt", "step", "superseded", "loss", "optimizer.lr"])
@@ -121,7 +121,7 @@ class TrainedTest(unittest.TestCase):
         self.assertEqual(described.configuration["train"]["max_steps"], 10)
         self.assertEqual(described.configuration["optimizer"]["betas"], [0.9, 0.95])
         self.assertEqual(described.configuration["search"]["metric"], "val_loss")
-        # What is kept can be submitted again.
+        # The stored file can be submitted again.
         self.assertEqual(self.client.validate(described.file_text).trials, 2)
 
     def test_a_plan_says_what_an_experiment_would_take_from_what_such_trials_took(self) -> None:
@@ -198,7 +198,7 @@ class ManualTest(unittest.TestCase):
         names: dict = {}
         with mock.patch.dict(os.environ, {"DTCTL_ADDRESS": cluster.address}):
             for cell in cells:
-                # Quicker, and without matplotlib.
+                # Make it quicker, and do without matplotlib.
                 cell = cell.replace('"max_steps": 200', '"max_steps": 3').replace('"n_embd": 128', '"n_embd": 16')
                 cell = re.sub(r"\.plot\(.*\)(?: +#.*)?$", "", cell, flags=re.MULTILINE)
                 exec(cell, names)

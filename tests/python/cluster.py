@@ -1,7 +1,7 @@
-"""A coordinator, workers and their data as real processes on loopback, and a client of it.
+"""A coordinator, workers and their data as real processes on loopback, and a client for them.
 
-Ports are chosen by the system, every wait has a deadline, and `close` ends every process that was started. What failed
-prints the logs of all.
+The system chooses ports, every wait has a deadline, and `close` ends every process that it started. A failure prints
+all logs.
 """
 
 import json
@@ -78,7 +78,7 @@ class Cluster:
         return done.stdout
 
     def make_corpus(self) -> None:
-        """Generated text, the same each time."""
+        """Generates text, the same each time."""
         words = "the ranks of a gang average their gradients and a journal keeps every fact of it".split()
         texts = self.path / "texts"
         texts.mkdir()

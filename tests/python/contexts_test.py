@@ -1,4 +1,4 @@
-"""Which coordinator a client talks to, without any."""
+"""Which coordinator a client chooses; needs no coordinator."""
 
 import pathlib
 import tempfile
@@ -79,7 +79,7 @@ class ChoosingTest(unittest.TestCase):
         self.assertEqual(self.choose(context="lab", **variables).tls.ca, "/etc/dtrain/ca.crt")
         given = TlsFiles("x", "y", "z")
         self.assertEqual(self.choose(context="lab", tls=given, **variables).tls, given)
-        # Files of another coordinator would be refused.
+        # The context's TLS files would not fit another coordinator.
         self.assertFalse(self.choose(address="127.0.0.1:1").tls)
 
     def test_an_unknown_context_is_named_with_those_that_there_are(self) -> None:

@@ -1,4 +1,4 @@
-"""What the client and the coordinator refuse, with a coordinator and no worker."""
+"""Refusals by the client and by the coordinator, without a worker."""
 
 import concurrent.futures
 import contextlib
@@ -340,7 +340,7 @@ class AddressTest(unittest.TestCase):
             dtrain.Client("127.0.0.1:1", timeout=600)
 
     def test_nobody_there_is_told_with_the_address_and_what_to_do(self) -> None:
-        with socket.socket() as taken:  # bound, and nobody listens
+        with socket.socket() as taken:  # bound, but not listening
             taken.bind(("127.0.0.1", 0))
             address = f"127.0.0.1:{taken.getsockname()[1]}"
             with self.assertRaises(dtrain.UnreachableError) as caught:

@@ -1,9 +1,9 @@
 """Runs one file of tests of the Python client with the environment that ./dev setup makes for it.
 
-usage: run.py NAME WHEEL PROGRAMS_DIR     exits 77, saying why, where that environment is not there
+usage: run.py NAME WHEEL PROGRAMS_DIR     exits 77 with the reason if there is no such environment
 
-The package is imported from the wheel itself, as it was built. The tests find WHEEL and PROGRAMS_DIR in the variables
-DTRAIN_TEST_WHEEL and DTRAIN_TEST_PROGRAMS.
+Imports the package from the wheel itself. The tests find WHEEL and PROGRAMS_DIR in the variables DTRAIN_TEST_WHEEL and
+DTRAIN_TEST_PROGRAMS.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What a program may import: dtrain/trial.py as dtrain.py, the standard library alone."""
+"""The module that a program may import: dtrain/trial.py as dtrain.py, with the standard library alone."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""From messages to values, rows, frames and lines of progress: without a coordinator."""
+"""Conversions from messages to values, rows, frames and lines of progress; needs no coordinator."""
 
 import dataclasses
 import datetime

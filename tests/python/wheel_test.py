@@ -1,4 +1,4 @@
-"""The wheel in a fresh virtual environment that has what it asks for and nothing else."""
+"""The wheel in a fresh virtual environment with its requirements and nothing else."""
 
 import email
 import inspect

@@ -1,4 +1,4 @@
-"""Waiting in tests, with a deadline."""
+"""Waits in tests, with a deadline."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ class TooLate(AssertionError):
 
 
 def until(what: str, probe, seconds: float = 60.0):
-    """The first true value of probe(), which is asked again and again for so many seconds."""
+    """Returns the first true value of probe(), which it calls repeatedly for at most so many seconds."""
     deadline = time.monotonic() + seconds
     pause = threading.Event()
     while not (value := probe()):

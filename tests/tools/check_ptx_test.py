@@ -1,4 +1,4 @@
-"""Tests of tools/check_ptx.py: what ptxas -v says is read, and its silence is not taken for success."""
+"""Tests of tools/check_ptx.py: it reads the output of ptxas -v, and does not take no output for success."""
 
 import pathlib
 import sys

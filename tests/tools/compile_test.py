@@ -1,4 +1,5 @@
-"""What tools/compile.sh has the cache do, with a compiler and a cache that note what they are asked."""
+"""Tests the options that tools/compile.sh gives the cache, with stand-ins for compiler and cache that note their
+arguments."""
 import os
 import pathlib
 import subprocess
@@ -79,7 +80,7 @@ class CompileTest(unittest.TestCase):
         self.assertNotEqual(self.sum_with("-O1", "long held;"), first)
 
     def test_the_checksum_is_the_same_in_another_checkout(self):
-        # Macros name the file that they are used in.
+        # Macros expand to the name of the file that uses them.
         self.assertEqual(self.sum_with("-O1", 'auto file = "/another/held.h";', "/another"),
                          self.sum_with("-O1", 'auto file = "/checkout/held.h";'))
 

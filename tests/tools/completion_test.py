@@ -1,4 +1,4 @@
-"""dtctl's completion in the real shells, as far as they are installed; bash always is."""
+"""dtctl's completion in the real shells that are installed; bash always is."""
 
 import os
 import pathlib
@@ -16,7 +16,7 @@ from until import until  # noqa: E402
 DTCTL = pathlib.Path(sys.argv.pop(1)).resolve()
 DEADLINE_SECONDS = 30
 
-# Loads the completion and binds Ctrl-X w to writing the line that is being edited into $LINE.
+# Loads the completion and binds Ctrl-X w to writing the current line into $LINE.
 SETUP = {
     "bash": """
 source <(dtctl completion bash)
@@ -48,7 +48,7 @@ class Completion(unittest.TestCase):
                             "DTCTL_ADDRESS": f"unix:{self.home}/none"}
 
     def completed(self, shell: str, typed: str) -> str:
-        """The line after a TAB, typed into the shell at a terminal."""
+        """Types the line and a TAB into the shell at a terminal; returns the completed line."""
         (self.home / "setup").write_text(SETUP[shell] + f'touch "{self.home}/ready"\n', encoding="utf-8")
         for name in ("ready", "line"):
             (self.home / name).unlink(missing_ok=True)

@@ -1,5 +1,5 @@
-"""The build as it is configured where CUDA's libraries are there, in part or not at all: LibTorch and CUDA are files
-without content here, and ldd says what it is told to."""
+"""Configures the build with all, some or none of CUDA's libraries. LibTorch and CUDA are empty files here, and ldd
+is a stand-in."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ HEADERS = ["cublas_v2.h", "cusparse.h", "cusolverDn.h", "cuda_runtime_api.h", "c
 LIBRARIES = ["torch/lib/libtorch_cpu.so", "torch/lib/libtorch_cuda.so", "torch/lib/libcaffe2_nvrtc.so",
              "nvidia/cu13/lib/libcudart.so.13", "nvidia/cu13/lib/libnccl.so.2"]
 
-# As tools/gpu-test.sh configures, and then as anybody does.
+# Configures like tools/gpu-test.sh; the tests then configure without it.
 GPU_TEST = """
 set -euo pipefail
 root="{root}"
@@ -62,14 +62,14 @@ class ConfigureCuda(unittest.TestCase):
         return (self.build / "compile_commands.json").read_text(encoding="utf-8")
 
     def test_what_cuda_lacks_is_found_now_and_not_by_a_program_that_starts(self):
-        # G4: a compiler that is not one of ours may warn; G6: a GPU's driver alone may be missing.
+        # G4: a compiler that we do not use may warn; G6: only a GPU's driver may be missing.
         self.run_checked("bash", "-c", GPU_TEST.format(root=ROOT, torch=self.torch, build=self.build))
         self.assertNotIn("-Werror", self.commands())
         self.assertIn("CUDA: yes", self.configure())
         self.assertIn("-Werror", self.commands())
         self.missing("libnvrtc.so.13")
         self.assertIn("built for CPUs, because at start it would miss: libnvrtc.so.13", self.configure())
-        # With what ./dev setup fetches the CUDA part is compiled for the fake.
+        # With the files that ./dev setup fetches, the CUDA part is compiled against the fake.
         self.nccl("2 27 5")
         self.assertIn("compiled for tests/fake_cuda alone", self.configure())
         self.assertIn(f"{ROOT}/tests/fake_cuda/headers", self.commands())

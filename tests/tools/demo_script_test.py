@@ -25,7 +25,7 @@ build_preset() {{ :; }}
 command_demo "$@"
 """
 
-# Writes down how it was called; waits at the command that HOLD names; fails at the one that FAIL names.
+# Notes its arguments; waits at the command that HOLD names; fails at the command that FAIL names.
 DTCTL = """#!/bin/bash
 echo "$*" >>"$DEMO_ROOT/calls"
 for word in "$@"; do
@@ -44,7 +44,8 @@ esac
 
 
 def receive_signals():
-    # Who runs the tests may ignore some, and bash cannot trap what was ignored when it began.
+    # The parent of the tests may ignore some signals, and bash cannot trap signals ignored at its
+    # start.
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
 
@@ -78,7 +79,7 @@ class DemoScript(unittest.TestCase):
         return (self.root / "log").read_text(encoding="utf-8")
 
     def calls(self) -> list[str]:
-        """The commands that dtctl was given, each by its name."""
+        """Returns the names of the commands that dtctl was called with."""
         names = ("up", "tokenize", "submit", "down")
         lines = (self.root / "calls").read_text(encoding="utf-8").splitlines()
         return [next(name for name in names if name in line.split()) for line in lines]
@@ -118,7 +119,7 @@ class DemoScript(unittest.TestCase):
                     self.assertEqual(self.calls()[-1], "down")
                     if point == "tokenize":
                         self.assertFalse((self.root / "data/quickstart").exists(), "whole or not at all")
-                    # What it waited for has ended too.
+                    # Its children have ended too.
                     until("nothing left", lambda: not self.left(script.pid))
 
     def left(self, session: int) -> list[str]:

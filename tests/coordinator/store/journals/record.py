@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Records a journal of the present build, with records of every kind, for the tests of later builds:
+"""Records a journal of this build, with records of every kind, for the tests of later builds:
 
     record.py BUILD_FOLDER OUTPUT.db
 
-It drives a real dtcoord and dtworkers with the fake trainer, whose conduct data.train describes, and
-stops the coordinator while one trial trains and others wait.
+It drives a real dtcoord and dtworkers with the fake trainer, whose behaviour data.train describes, and stops the
+coordinator while one trial trains and others wait.
 """
 import json
 import os
@@ -127,7 +127,7 @@ def record(study):
 
 
 def record_searches(study):
-    """What version 0.2.0 brought: searches, changes, pauses, drains and people's own programs."""
+    """Records the facts that are new in version 0.2.0: searches, changes, pauses, drains and users' own programs."""
     rates = {"optimizer.lr": {"min": 1.0e-5, "max": 1.0e-1, "scale": "log"}}
     quick = "step_ms=1 checkpoint_every=9 eval_every=9 by_rate=1"
     rungs = study.submit("rungs", quick, 54, parameters=rates,

@@ -2,8 +2,8 @@
 
 usage: hf_test.py FOLDER_OF_PROGRAMS FOLDER_OF_TEST_PROGRAMS
 
-Exits 77, skipped, where torch or transformers cannot be imported. To run it by hand: a virtual
-environment with torch, transformers, safetensors and numpy, and its python.
+Exits 77 (skipped) if torch or transformers cannot be imported. To run it by hand, use the Python of a virtual
+environment with torch, transformers, safetensors and numpy.
 """
 import json
 import pathlib
@@ -28,7 +28,7 @@ LOGITS_TOLERANCE, LOSS_TOLERANCE = 2e-5, 1e-5
 
 
 def tokens(count):
-    """Mostly a pattern, sometimes noise."""
+    """Returns tokens: mostly a pattern, sometimes noise."""
     state, ids = 12345, []
     for i in range(count):
         state = (state * 1664525 + 1013904223) % 2**32
@@ -65,7 +65,7 @@ class HuggingFaceTest(unittest.TestCase):
         write_shard(self.folder / "val.bin", self.val)
 
     def train(self, trial):
-        """Frames of a run, and the folder of its checkpoint."""
+        """Returns the frames of a run and the folder of its checkpoint."""
         (self.folder / "trial.yaml").write_text(json.dumps(trial))
         with open(self.folder / "trial.json", "wb") as resolved:
             subprocess.run([BIN / "dtctl", "resolve", self.folder / "trial.yaml"], check=True, stdout=resolved,

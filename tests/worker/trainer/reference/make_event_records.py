@@ -1,4 +1,4 @@
-"""Prints the bytes that TensorBoard's own writer and messages make of the events in tracking_test.cc.
+"""Prints the bytes that TensorBoard's own writer and messages make from the events in tracking_test.cc.
 
 pip install tensorboard; python3 make_event_records.py
 """

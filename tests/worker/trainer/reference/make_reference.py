@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Prints what PyTorch computes for small models: losses and gradient norms of a few AdamW steps.
+"""Prints PyTorch's results for small models: losses and gradient norms of a few AdamW steps.
 
 Run with PyTorch 2.11: make_reference.py > curves.inc, which ../model_test.cc includes. Nothing here uses the trainer's
-code: layers are PyTorch's own modules, or written out as the papers have them. Parameters and tokens
-are formulas, so that no random generator has to agree.
+code: layers are PyTorch's own modules, or written as in the papers. Parameters and tokens are formulas, so that no
+random generator has to agree.
 """
 import math
 
@@ -17,7 +17,7 @@ STEPS, CLIP = 100, 1.0
 
 
 def fill(parameters):
-    """Parameter k, element i: 0.1 · sin(0.7·i + k), norms' weights 1 more."""
+    """Fills parameter k: element i is 0.1 · sin(0.7·i + k), plus 1 for the weights of norms."""
     for k, (name, p) in enumerate(parameters):
         i = torch.arange(p.numel(), dtype=torch.float64)
         values = 0.1 * torch.sin(0.7 * i + k)
