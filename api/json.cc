@@ -37,10 +37,11 @@ std::string EnumWord(const EnumValueDescriptor* value) {
   return absl::AsciiStrToLower(word);
 }
 
-// A message has "" where nothing is known.
+// Returns null for "", which means unknown in a message.
 Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-// "ended_wall_ms" → "ended_at"; a row's "wall_time_ms" → "logged_at"; "" for what is no time.
+// Returns "ended_at" for "ended_wall_ms" and "logged_at" for a row's "wall_time_ms"; "" for a field
+// that is no time.
 std::string TimeName(const std::string& field) {
   constexpr absl::string_view kSuffix = "_wall_ms";
   if (field == "wall_time_ms") return "logged_at";
@@ -73,7 +74,7 @@ Json ValueJson(const v1::Value& value) {
 Json FieldJson(const Message& message, const FieldDescriptor* field, int index) {
   const Reflection* reflection = message.GetReflection();
   const bool repeated = index >= 0;
-  // An optional number that nobody set is not known.
+  // An optional number that is not set is unknown.
   if (!repeated && field->has_presence() && !reflection->HasField(message, field)) return nullptr;
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_INT32:
@@ -139,8 +140,8 @@ Json RepeatedJson(const Message& message, const FieldDescriptor* field) {
   return list;
 }
 
-// The members of an empty object, with room for so many and a few that are added to them: where an
-// object grows, all it has is copied, since its names cannot be moved.
+// Returns the members of an empty object, with room for `count` and a few that are added later:
+// when an object grows all its members are copied, since their names cannot be moved.
 Json::object_t& MembersOf(Json& object, size_t count) {
   constexpr size_t kAdded = 4;
   auto& members = object.get_ref<Json::object_t&>();
@@ -158,8 +159,8 @@ Json WithId(const std::string& id, Json fields) {
   return json;
 }
 
-// C1 controls and the marks of Printable as escapes, which mean the same.
-// Most JSON is ASCII alone, and stays as it is.
+// Escapes C1 controls and the direction marks of Printable; the meaning stays the same. Most JSON
+// is plain ASCII and is returned unchanged.
 std::string Escaped(std::string json) {
   const auto find_wide = [&json](size_t from) {
     const auto wide = std::find_if(json.begin() + static_cast<int64_t>(from), json.end(),
@@ -183,7 +184,7 @@ std::string Escaped(std::string json) {
   return text;
 }
 
-// What a row leaves to whoever reads it.
+// Adds the bytes on the bus, which a row leaves its readers to compute.
 void AddBusBytes(const v1::StepRow& row, Json& json) {
   for (int i = 0; i < row.collectives_size(); ++i) {
     const v1::Collective& one = row.collectives(i);
@@ -247,7 +248,7 @@ Json ToJson(const Message& message) {
 
 namespace {
 
-// With what has nothing left in it.
+// Erases a path, and each parent that becomes empty.
 void Erase(Json& from, std::string_view path) {
   const size_t dot = path.find('.');
   const auto found = from.find(std::string(path.substr(0, dot)));
@@ -259,8 +260,8 @@ void Erase(Json& from, std::string_view path) {
   from.erase(found);
 }
 
-// A program has no learning rate of ours, though the message has a place for one: who shows or
-// compares what trials were given must not come upon it.
+// A program has no learning rate of ours, though the message has a field for one: readers that show
+// or compare the values of trials must not find it.
 Json SpecJson(const v1::ExperimentSpec& spec) {
   Json json = ToJson(spec);
   if (!spec::IsProgram(spec)) return json;
@@ -336,7 +337,7 @@ Json QuotaJson(const v1::QuotaSummary& quota) {
           {"held", quota.held()},
           {"set_by", quota.set_by()},
           {"set_at", TimeJson(quota.set_wall_ms())},
-          {"set_time", TimeJson(quota.set_wall_ms())}};  // as up to version 0.2.0
+          {"set_time", TimeJson(quota.set_wall_ms())}};  // the name up to version 0.2.0
 }
 
 Json QuotaFields(const v1::SetQuotaResponse& set) {

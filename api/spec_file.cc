@@ -20,8 +20,8 @@ std::string EndedLine(std::string text) {
   return text;
 }
 
-// Fields that have no one value for all trials, or that another says, as a comment; "" when there
-// is none.
+// Returns a comment that lists fields without one value for all trials, and fields that another one
+// determines; "" if there are none.
 std::string DifferingComment(const v1::ExperimentSpec& filled) {
   std::vector<std::string> paths;
   for (const spec::Field& field : spec::FieldTable()) {
@@ -39,7 +39,7 @@ std::string DifferingComment(const v1::ExperimentSpec& filled) {
                              absl::StrJoin(paths, ", ")));
 }
 
-// A program's parameters as constants: its command names them.
+// Writes a program's parameters as constants, since its command names them.
 void FixParameters(const std::vector<v1::Assignment>& assignments, v1::ExperimentSpec& alone) {
   for (const v1::Assignment& one : assignments) {
     if (one.path() == "seed") {

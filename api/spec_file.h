@@ -1,4 +1,4 @@
-// spec_file.h: an experiment or a trial as a file that can be submitted again.
+// spec_file.h: prints an experiment or a trial as a file that can be submitted again.
 //
 // Role:  pure.
 // Tests: tests/cli/commands/describe_command_test.cc
@@ -13,10 +13,10 @@ namespace dt::api {
 
 namespace v1 = ::dtrain::v1;
 
-// The file as it was written and as it was understood: two documents, each of which can be
+// Returns the file as it was written and as it was understood: two documents, each of which can be
 // submitted again.
 std::string ExperimentFiles(const v1::GetExperimentResponse& found);
-// A file that would run this one trial alone.
+// Returns a file that would run only this trial.
 absl::StatusOr<std::string> TrialFile(const v1::GetExperimentResponse& found,
                                       const v1::TrialSummary& trial);
 

@@ -27,7 +27,7 @@ void AddCollectives(const v1::StepRow& row, double times, v1::StepRow& sum) {
   for (const v1::Collective& one : row.collectives()) {
     if (!IsCollectiveOp(one.op()) || !IsTimedAxis(one.axis())) continue;
     v1::Collective& all = Of(one, sum);
-    // A sum has a number already; for a row it follows from its ranks.
+    // A sum already has the number; for a row it follows from its ranks.
     const double bus = one.bus_bytes() > 0
                            ? one.bus_bytes()
                            : one.bytes() * BusFactor(one.op(), std::max(1U, one.ranks()));

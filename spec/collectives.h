@@ -1,7 +1,7 @@
-// collectives.h: sums of what rows say of collectives, by operation and axis.
+// collectives.h: sums the collectives of rows, by operation and axis.
 //
-// Role:  pure. Words that this version does not know (common/collectives.h) are left out, so that a
-//        sum has a bounded number of parts whatever a worker sends.
+// Role:  pure. Words that this version does not know (common/collectives.h) are skipped, so a sum
+//        has a bounded number of parts whatever a worker sends.
 // Tests: tests/spec/collectives_test.cc
 #pragma once
 
@@ -9,14 +9,16 @@
 
 namespace dt::spec {
 
-// Adds what `row` says, so many times, to `sum`. Numbers that are not finite, or below 0, add
-// nothing.
+// Adds the collectives of `row`, `times` times, to `sum`. Numbers that are not finite or below 0
+// add nothing.
 void AddCollectives(const ::dtrain::v1::StepRow& row, double times, ::dtrain::v1::StepRow& sum);
 
-// In collectives, hidden or not. Of rows that tell of no collectives, but of all-reduces, theirs.
+// Returns the seconds in collectives, hidden or not. If a row has only all-reduces and no list of
+// collectives, it counts those.
 double CommunicationSeconds(const ::dtrain::v1::StepRow& row);
 
-// In which a stage of a pipeline waited for another, mean over the ranks; negative: no pipeline.
+// Returns the seconds in which one stage of a pipeline waited for another, mean over the ranks;
+// negative: no pipeline.
 double StageWaitSeconds(const ::dtrain::v1::StepRow& row);
 
 }  // namespace dt::spec

@@ -1,4 +1,4 @@
-// draws.cc: combinations that are drawn, and whether a combination may be a trial.
+// draws.cc: draws combinations, and decides whether a combination may be a trial.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -12,7 +12,7 @@
 namespace dt::spec::internal {
 namespace {
 
-// The draws of a check have a seed that no file has: those are below 2^53.
+// The seed for the draws of a check. No file can have it: seeds of files are below 2^53.
 constexpr uint64_t kCheckSeed = 0xd7a1'0000'0000'0001;
 
 std::string CanonicalText(const ParameterFields& fields, const std::string& path,
@@ -23,7 +23,7 @@ std::string CanonicalText(const ParameterFields& fields, const std::string& path
   return ValueText(read.value ? *read.value : value);
 }
 
-// Draws one configuration after the other.
+// Draws one configuration after another.
 class Drawing {
  public:
   Drawing(const v1::ExperimentSpec& spec, const Space& space)
@@ -36,16 +36,17 @@ class Drawing {
     if (auto point = PointOf(space_, assignments)) Try(*std::move(point));
   }
 
-  // Cost of all draws so far, in draws of one parameter without exclusions. A list of combinations
-  // is bounded by itself: of it counts what further parameters and exclusions cost.
+  // Returns the cost of all draws so far, in draws of one parameter without exclusions. Listing the
+  // combinations has a bound of its own; of that list only the cost of further parameters and
+  // exclusions counts.
   size_t checked() const { return checked_; }
 
-  // Whether every combination was tried, or is known to be refused.
+  // Returns whether every combination was tried or is known to be refused.
   bool UsedUp() const {
     return (combinations_ && tried_.size() >= *combinations_) || (listed_ && rest_.empty());
   }
 
-  // Nothing: its draws were all refused, or nothing is left.
+  // Returns nothing if all its draws were refused, or nothing is left.
   std::optional<std::vector<v1::Assignment>> Next(uint32_t configuration) {
     for (uint32_t redraw = 0; redraw < limits::kRedraws; ++redraw) {
       Point point = DrawUniform(space_, {seed_, configuration, redraw});
@@ -60,7 +61,7 @@ class Drawing {
   }
 
  private:
-  // One of those not tried yet, of a space that is small enough to be listed.
+  // Returns a combination not tried yet, if the space is small enough to be listed.
   std::optional<std::vector<v1::Assignment>> FromRest(uint32_t configuration) {
     if (!combinations_ || *combinations_ > limits::kTrialsPerExperiment) return std::nullopt;
     if (!listed_) ListRest();
@@ -118,7 +119,7 @@ Admission::Admission(const v1::ExperimentSpec& spec)
     : spec_(spec), fields_(spec), set_(spec.explicit_paths().begin(), spec.explicit_paths().end()) {
   for (const v1::Parameter& parameter : spec.parameters()) set_.insert(parameter.path());
   for (const v1::Exclusion& exclusion : spec.exclude()) {
-    std::map<size_t, std::string> combination;  // the last of those that name a parameter twice
+    std::map<size_t, std::string> combination;  // the last combination that names a parameter twice
     for (const v1::Assignment& where : exclusion.where()) {
       const size_t place = places_.try_emplace(where.path(), places_.size()).first->second;
       combination[place] = CanonicalText(fields_, where.path(), where.value());
@@ -207,8 +208,9 @@ Configurations DrawConfigurations(const v1::ExperimentSpec& spec, const Space& s
     configurations.push_back(IncludedAt(spec, included));
     drawing.Include(configurations.back());
   }
-  // A number whose draws are all refused is left out. Of an experiment that would have no trial for
-  // that, a few more numbers are drawn: a share of draws passed the checks.
+  // A number whose draws are all refused is skipped. If that left an experiment without trials, a
+  // few more numbers are drawn: the checks of the submission have shown that a share of the draws
+  // passes.
   const size_t included = configurations.size();
   for (size_t i = included + 1;
        i <= count || (configurations.empty() && i <= limits::kPointsChecked); ++i) {
@@ -223,7 +225,8 @@ std::optional<Configurations> DrawFurther(const v1::ExperimentSpec& spec, const 
                                           const Configurations& known, size_t before,
                                           size_t count) {
   const auto included = static_cast<size_t>(spec.include_size());
-  // The first that was drawn may have a number beyond `before`: the draws are made again from it.
+  // The number of the first drawn one may be beyond `before`, so the draws are repeated from the
+  // first number.
   const bool again = known.size() <= included + 1;
   Drawing drawing(spec, space);
   for (size_t i = 0; i < (again ? included : known.size()); ++i) drawing.Include(known[i]);

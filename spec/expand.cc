@@ -1,4 +1,4 @@
-// expand.cc: the trials of an experiment: every combination of a grid, or those drawn; each once
+// expand.cc: the trials of an experiment: every combination of a grid, or the drawn ones, each once
 // for each seed.
 #include <algorithm>
 #include <iterator>
@@ -31,7 +31,8 @@ Grid MakeGrid(const v1::ExperimentSpec& spec) {
   for (const v1::Parameter& parameter : spec.parameters()) {
     by_path.try_emplace(parameter.path(), by_path.size(), PlacesOf(parameter, fields));
   }
-  // Where an excluded value stands among a parameter's values; nullopt: it is none of them.
+  // Returns where an excluded value stands among a parameter's values; nullopt: it is not among
+  // them.
   const auto find = [&](const v1::Assignment& where) -> std::optional<std::pair<size_t, size_t>> {
     const auto parameter = by_path.find(where.path());
     if (parameter == by_path.end() || parameter->second.second.empty()) return std::nullopt;
@@ -70,7 +71,8 @@ void ForEachTrial(const Grid& grid, const std::function<bool(const std::vector<s
            std::all_of(exclusion.begin(), exclusion.end(),
                        [&](const auto& pair) { return at[pair.first] == pair.second; });
   };
-  constexpr size_t kAskEvery = 64;  // a thousand exclusions each: some milliseconds
+  constexpr size_t kAskEvery = 64;  // 64 combinations against a thousand exclusions each: some
+                                    // milliseconds
   for (size_t i = 0; i < grid.combinations; ++i) {
     if (i % kAskEvery == 0 && !GoesOn(grid.may_go_on)) return;
     const bool excluded = std::any_of(grid.excluded.begin(), grid.excluded.end(), is_excluded);
@@ -97,7 +99,7 @@ std::vector<v1::Assignment> AssignmentsAt(const v1::ExperimentSpec& spec,
 
 namespace {
 
-// A configuration: its values, and where these stand in the lists of a grid.
+// A configuration: its values, and their places in the lists of a grid.
 struct Configuration {
   std::vector<v1::Assignment> assignments;
   std::vector<size_t> at;

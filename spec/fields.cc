@@ -1,4 +1,4 @@
-// fields.cc: reaching the fields of v1::Spec, and of v1::ExperimentSpec around it, by their path,
+// fields.cc: reads and writes fields of v1::Spec, and of v1::ExperimentSpec around it, by path,
 // through protobuf reflection.
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
@@ -20,13 +20,13 @@ using google::protobuf::FieldDescriptor;
 using internal::DurationSeconds;
 
 // The sections ("search", "asha") and the field that a path names. "retries.backoff" is the field
-// backoff_seconds: units are part of a value in the file and part of a name in messages.
+// backoff_seconds: in the file units are part of a value, in messages part of a name.
 struct Place {
-  std::vector<const FieldDescriptor*> sections;  // none: the field is the whole message's own
+  std::vector<const FieldDescriptor*> sections;  // empty: the field is in the message itself
   const FieldDescriptor* field;
 };
 
-// REQUIRES: a path of the field tables.
+// REQUIRES: a path in the field tables.
 Place Locate(const google::protobuf::Descriptor* descriptor, std::string_view path) {
   Place place;
   for (size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {
@@ -52,7 +52,7 @@ void Store(google::protobuf::Message& whole, const Field& field, const v1::Value
   switch (field.type) {
     case FieldType::kInteger:
       if (place.field->cpp_type() == FieldDescriptor::CPPTYPE_INT32) {
-        // Ranges of the table lie within it (tests/spec/field_table_test.cc).
+        // The table's ranges lie within it (tests/spec/field_table_test.cc).
         using Limits = std::numeric_limits<int32_t>;
         to->SetInt32(message, place.field,
                      static_cast<int32_t>(
@@ -92,7 +92,7 @@ void Store(google::protobuf::Message& whole, const Field& field, const v1::Value
     }
     case FieldType::kLabels:
     case FieldType::kTexts:
-      return;  // not a Value: Canonical has refused it
+      return;  // not a Value: Canonical refused it
   }
 }
 
@@ -230,7 +230,7 @@ v1::Value GetExperimentField(const v1::ExperimentSpec& spec, std::string_view pa
   const Field* field = FindExperimentField(path);
   DT_CHECK(field != nullptr);
   v1::Value value = Load(spec, *field);
-  // A number that need not be given, and is not; unless its message can tell a 0 from nothing.
+  // An optional number that is not given; unless its message can tell 0 from absent.
   const bool zero =
       (value.has_integer() && value.integer() == 0) || (value.has_number() && value.number() == 0);
   const bool absent = field->default_kind == DefaultKind::kDependent && zero &&

@@ -1,4 +1,4 @@
-// manual.cc: the manual's tables of fields, printed from the field tables.
+// manual.cc: prints the manual's tables of fields from the field tables.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "spec/internal.h"
@@ -12,7 +12,7 @@ std::string Section(const std::string& path) {
   return dot == std::string::npos ? "" : path.substr(0, dot);
 }
 
-// "; `fsdp` is `zero3`"
+// Returns "; `fsdp` is `zero3`".
 std::string Synonyms(const Field& field) {
   std::string text;
   for (const auto& [word, choice] : field.synonyms) {

@@ -1,7 +1,7 @@
-// metric.h: what an evaluation says of a metric.
+// metric.h: reads a metric from an evaluation.
 //
 // Role:  pure.
-// Tests: tests/coordinator/core/claims_test.cc and tests/cli/report, through who asks
+// Tests: tests/coordinator/core/claims_test.cc and tests/cli/report, through the callers
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@
 
 namespace dt::spec {
 
-// By the name that search.metric has for it; NaN: nothing.
+// Returns the value under the name that search.metric uses; NaN: none.
 double MetricIn(const ::dtrain::v1::Evaluation& evaluation, std::string_view metric);
 
-// Whether it says anything of the metric, be it that it is no number. An older worker does not tell
-// a val_loss without a number from none: alone in its report it is meant.
+// Returns whether the evaluation reports the metric, even as NaN. A report of an older worker
+// cannot tell a val_loss that is NaN from an absent one: if it has nothing else, val_loss is meant.
 bool Names(const ::dtrain::v1::Evaluation& evaluation, std::string_view metric);
 
-// The names by which it has a number.
+// Returns the names of all metrics that have a number.
 std::vector<std::string> MetricsIn(const ::dtrain::v1::Evaluation& evaluation);
 
 }  // namespace dt::spec

@@ -30,7 +30,7 @@ std::string NoticeText(const v1::Notify& notify) {
   return absl::StrJoin(asked, ", ");
 }
 
-// The address is in no message: it may hold a secret.
+// No message contains the address: it may hold a secret.
 void internal::CheckNotify(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
   const v1::Notify& notify = spec.notify();
   const std::string& url = notify.url();

@@ -1,4 +1,4 @@
-// notify.h: whom an experiment's file has told what comes of it: words, rules and defaults.
+// notify.h: the file's `notify`: its words, rules and defaults.
 //
 // Role:  pure.
 // Tests: tests/spec/notify_test.cc
@@ -12,12 +12,13 @@
 
 namespace dt::spec {
 
-// What one may be told of: an experiment that ended, a trial that failed, one that is better than
-// all before it, one that makes no step.
+// Returns the events that can be notified: an experiment ended, a trial failed, a trial is better
+// than all before it, a trial makes no step.
 const std::vector<std::string>& NoticeWords();
-// Whether `notify` asks for it; without events it asks for all but `best`, which may be many.
+// Returns whether `notify` asks for an event. Without a list it asks for all but `best`, which may
+// be many.
 bool AsksFor(const ::dtrain::v1::Notify& notify, std::string_view word);
-// What a person is told of them: "finished, failed, stalled".
+// Returns the events as text: "finished, failed, stalled".
 std::string NoticeText(const ::dtrain::v1::Notify& notify);
 
 }  // namespace dt::spec

@@ -8,12 +8,12 @@
 namespace dt::spec {
 namespace {
 
-// Longer ones are no words of anybody.
+// No system has a longer word.
 constexpr size_t kLongest = 64;
 
-// The table: their word, or its last words with dots, then what it means here: a path of ours, a
-// sentence, or "" where there is nothing of the kind, so that no word of ours that only looks like
-// it is proposed.
+// The table: a word of another system, or its last words with dots, then its meaning here: one of
+// our paths, a sentence, or "" if there is no counterpart, so that no word of ours that only looks
+// similar is proposed.
 constexpr const char* kNoFolder =
     "a worker's --storage has the checkpoints; the file names no folder for them";
 constexpr const char* kNoClass =
@@ -21,7 +21,7 @@ constexpr const char* kNoClass =
     "train.py]";
 
 constexpr OtherWord kOtherPaths[] = {
-    // Optimizers and batches, wherever they come from
+    // Optimizers and batches, whatever the system
     {"learning_rate", "optimizer.lr"},
     {"max_lr", "optimizer.lr"},
     {"base_lr", "optimizer.lr"},
@@ -177,7 +177,7 @@ constexpr OtherWord kOtherPaths[] = {
     {"early_stopping_patience", "stop.patience"},
     {"early_stopping_rounds", "stop.patience"},
     {"per_device_eval_batch_size", ""},
-    // Where it runs
+    // Resources
     {"world_size", "resources.gpus"},
     {"nproc_per_node", "resources.gpus"},
     {"num_gpus", "resources.gpus"},
@@ -360,7 +360,7 @@ constexpr OtherWord kOtherPaths[] = {
     {"sweeper", "search"},
     {"trainer", "train"},
     {"defaults", ""},
-    // For programs, wherever they come from
+    // For programs, whatever the system
     {"env", "resources.env"},
     {"script", "command"},
     {"args", "command"},
@@ -369,7 +369,7 @@ constexpr OtherWord kOtherPaths[] = {
     {".sweep", "parameters"},
     {".grid", "parameters"},
     {".matrix", "parameters"},
-    // Words of a parameter that stand elsewhere
+    // Words of a parameter that belong elsewhere
     {".values",
      "values stand under a parameter: parameters: {optimizer.lr: {values: [1.0e-4, "
      "3.0e-4]}}"},
@@ -386,7 +386,7 @@ constexpr OtherWord kOtherPaths[] = {
      "step: 64}}"},
 };
 
-// "maxTrialCount", "max-trial-count" and "max_trial_count" are one word.
+// Folds spelling: "maxTrialCount", "max-trial-count" and "max_trial_count" are one word.
 std::string Folded(std::string_view word) {
   std::string folded;
   for (const char c : word) {

@@ -1,4 +1,4 @@
-// parallel_rules.cc: what ranks may share, and with whom.
+// parallel_rules.cc: checks how a trial's ranks share the model and the batch.
 #include "spec/parallel_rules.h"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ bool StepsAlone(const v1::Parallel& parallel) {
   return parallel.strategy() == "local_sgd" || parallel.strategy() == "gossip";
 }
 
-// That everyone has a peer at each distance.
+// Checks that each rank has a peer at every distance.
 void CheckPairs(const v1::Spec& trial, std::vector<Violation>& out) {
   const int32_t ranks = DataRanksOf(trial);
   if (trial.parallel().strategy() != "gossip" || ranks < 1) return;
@@ -86,8 +86,8 @@ void CheckAveraging(const v1::Spec& trial, std::vector<Violation>& out) {
                                          : "leave it out"});
 }
 
-// Numbers that are of one word of another field, and without effect beside its others; unless that
-// is swept, of which they are for one.
+// Refuses numbers that belong to one value of another field and have no effect with its other
+// values. If that field is swept, the number is for one of its values and is allowed.
 void CheckOwners(const v1::Spec& trial, std::vector<Violation>& out) {
   const v1::Parallel& parallel = trial.parallel();
   struct Owned {
@@ -97,7 +97,7 @@ void CheckOwners(const v1::Spec& trial, std::vector<Violation>& out) {
     const char* by;
     const char* word;
     const std::string& is;
-    const char* other = "";  // a second word that has it
+    const char* other = "";  // a second value that uses it
   };
   constexpr char kStrategy[] = "parallel.strategy", kCompression[] = "parallel.compression";
   const std::string &strategy = parallel.strategy(), &compression = parallel.compression();
@@ -169,7 +169,7 @@ void CheckCompression(const v1::Spec& trial, std::vector<Violation>& out) {
   }
 }
 
-// That there is something to deal, among ranks that each may have another number of.
+// Checks that there is something to balance, among ranks that may each have a different share.
 void CheckBalance(const v1::Spec& trial, std::vector<Violation>& out) {
   const v1::Parallel& parallel = trial.parallel();
   if (parallel.balance() != "auto") return;
@@ -212,7 +212,7 @@ void CheckBalance(const v1::Spec& trial, std::vector<Violation>& out) {
   }
 }
 
-// Names what makes ranks have the model among them.
+// Names the field that makes ranks share the model.
 std::string ModelText(const v1::Spec& trial) {
   const int32_t tensor = trial.parallel().tensor(), pipeline = trial.parallel().pipeline();
   if (pipeline <= 1) return absl::StrCat("parallel.tensor ", tensor);
@@ -220,13 +220,13 @@ std::string ModelText(const v1::Spec& trial) {
   return absl::StrCat("parallel.tensor ", tensor, " × parallel.pipeline ", pipeline);
 }
 
-// "4 or 8"
+// Returns "4 or 8".
 std::string Nearest(int64_t value, int64_t step) {
   const int64_t below = value / step * step;
   return below > 0 ? absl::StrCat(below, " or ", below + step) : absl::StrCat(below + step);
 }
 
-// That they are all there.
+// Checks that the gang has all ranks of each copy of the model.
 void CheckMesh(const v1::Spec& trial, std::vector<Violation>& out) {
   const int32_t model = RanksOfModel(trial), gpus = trial.resources().gpus();
   if (model <= 1 || gpus <= 0 || gpus % model == 0) return;
@@ -236,7 +236,7 @@ void CheckMesh(const v1::Spec& trial, std::vector<Violation>& out) {
                  absl::StrCat("set resources.gpus to ", Nearest(gpus, model))});
 }
 
-// What is refused where ranks have the model among them, `ranks` by the field at `path`.
+// Refuses features for data ranks only when `ranks` ranks, by the field at `path`, share the model.
 void CheckDataRanksAlone(const v1::Parallel& parallel, const char* code, const char* path,
                          int32_t ranks, std::vector<Violation>& out) {
   const auto refuse = [&](const char* what, const std::string& word, const char* hint) {
@@ -251,7 +251,8 @@ void CheckDataRanksAlone(const v1::Parallel& parallel, const char* code, const c
   }
 }
 
-// That each stage has layers, and that micro-batches come in turns of as many as there are stages.
+// Checks that each stage has layers, and that micro-batches come in multiples of the number of
+// stages.
 void CheckPipeline(const v1::Spec& trial, std::vector<Violation>& out) {
   const v1::Parallel& parallel = trial.parallel();
   const int32_t stages = parallel.pipeline();
@@ -280,7 +281,7 @@ void CheckPipeline(const v1::Spec& trial, std::vector<Violation>& out) {
   CheckDataRanksAlone(parallel, "pipeline", "parallel.pipeline", stages, out);
 }
 
-// What a size of a layer could be instead, or parallel.tensor, so that one divides the other.
+// Names sizes of a layer, or values of parallel.tensor, so that one divides the other.
 std::string CuttingText(const v1::Spec& trial, const std::string& path, int32_t size) {
   const v1::Model& model = trial.model();
   const int32_t tensor = trial.parallel().tensor();
@@ -289,7 +290,7 @@ std::string CuttingText(const v1::Spec& trial, const std::string& path, int32_t 
   const double most = FindField(path)->max;
   const int64_t below = size / tensor * tensor;
   for (const int64_t other : {below, below + tensor}) {
-    // Heads have equal parts of the width.
+    // Each head has an equal part of the width.
     const bool fits =
         path != "model.n_head" || model.n_embd() <= 0 || other == 0 || model.n_embd() % other == 0;
     if (other > 0 && static_cast<double>(other) <= most && fits) {
@@ -309,7 +310,7 @@ std::string CuttingText(const v1::Spec& trial, const std::string& path, int32_t 
   return text;
 }
 
-// That each layer can be cut into so many equal parts.
+// Checks that each layer can be cut into equal parts.
 void CheckTensor(const v1::Spec& trial, std::vector<Violation>& out) {
   const v1::Parallel& parallel = trial.parallel();
   const int32_t tensor = parallel.tensor();

@@ -1,4 +1,4 @@
-// parallel_rules.h: whether a trial's ranks may share as its `parallel` says.
+// parallel_rules.h: decides whether a trial's ranks may share as its `parallel` says.
 #pragma once
 
 #include "dtrain/v1/model.pb.h"
@@ -7,7 +7,7 @@ namespace dt::spec {
 
 namespace v1 = ::dtrain::v1;
 
-// By the rules that a file is read by; those of single fields aside.
+// Applies the rules for files, but for those of single fields.
 bool AllowsParallel(const v1::Spec& trial);
 
 }  // namespace dt::spec

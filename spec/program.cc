@@ -1,4 +1,5 @@
-// program.cc: programs as trials, their parameters, and values in their words.
+// program.cc: programs as trials, their parameters, and the substitution of values into their
+// words.
 #include "spec/program.h"
 
 #include <algorithm>
@@ -46,7 +47,7 @@ FieldType TypeOf(const v1::Value& value) {
 
 bool IsWhole(double number) { return number == std::floor(number); }
 
-// Integers have steps; a range without one is a continuum.
+// Integer ranges have a step; a range without one is continuous.
 FieldType TypeOf(const v1::Range& range) {
   const auto whole = [](double number) {
     return number >= -kWholeMax && number <= kWholeMax && IsWhole(number);
@@ -82,9 +83,10 @@ std::string ForShell(std::string value) {
 
 // How braces that name no value are read.
 enum class Braces {
-  // Each other brace is written twice, as version 0.2.0 wanted it: what such a text meant it means.
+  // Every other brace is doubled, as version 0.2.0 required; such texts keep their meaning.
   kAllDoubled,
-  // One stands for itself. A pair closes only what a pair opened, so that JSON may end with }}.
+  // A single brace stands for itself. A double brace closes only what a double brace opened, so
+  // JSON may end with }}.
   kAsTheyStand
 };
 
@@ -94,7 +96,7 @@ class Walk {
   Walk(std::string_view text, const NamedValues& values, Insertion insertion, Braces braces)
       : rest_(text), values_(values), insertion_(insertion), braces_(braces) {}
 
-  // nullopt: not all of its braces are doubled, or it is too long.
+  // Returns nullopt if not all braces are doubled, or the text is too long.
   std::optional<Substitution> Run() {
     while (!rest_.empty()) {
       if (rest_.starts_with("${")) {
@@ -134,7 +136,7 @@ class Walk {
     return braces_ == Braces::kAsTheyStand && !open_.empty() && open_.back() == Opened::kSingle;
   }
 
-  // ${NAME:-{x}}, to the brace that closes it.
+  // Takes ${NAME:-{x}}, up to the brace that closes it.
   void TakeShellsOwn() {
     size_t depth = 0;
     size_t end = 1;
@@ -146,7 +148,7 @@ class Walk {
     Take(end, rest_.substr(0, end));
   }
 
-  // Whether it was one.
+  // Returns whether it took a name.
   bool TakeName() {
     const size_t end = rest_.find('}');
     if (end == std::string_view::npos) return false;
@@ -181,7 +183,8 @@ class Walk {
   bool too_long_ = false;
 };
 
-// What a program is not to be told by its arguments: where it runs, and when it ends.
+// Returns false for fields that a program does not get as arguments: where it runs and when it
+// ends.
 bool IsArgument(std::string_view path) {
   const Field* field = FindField(path);
   return field == nullptr || field->use == Use::kTrainer ||
@@ -206,7 +209,7 @@ nlohmann::json PlainJson(const v1::Value& value) {
   return nullptr;
 }
 
-// What stands in the command for one of kMacros.
+// Returns the words that replace one of kMacros.
 std::vector<std::string> Expanded(std::string_view macro, const v1::Spec& trial) {
   if (macro == "${env}") return {"/usr/bin/env"};
   if (macro == "${interpreter}") return {"python3"};
@@ -253,7 +256,7 @@ FieldType TypeOfText(std::string_view text, Quoting quoting) {
   if (!digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos) {
     return FieldType::kInteger;
   }
-  // It calls plain text a wrong type, and 1e999 too large a number.
+  // ReadText gives wrong_type for plain text, and another code for 1e999, a number out of range.
   const ReadValue number = ReadText(FieldNamed("value", FieldType::kNumber), text);
   return !number.value && number.issue.code == "wrong_type" ? FieldType::kText : FieldType::kNumber;
 }
@@ -281,7 +284,7 @@ Field FieldNamed(std::string_view path, FieldType type) {
   field.type = type;
   field.default_kind = DefaultKind::kNone;
   field.use = Use::kProgram;
-  if (type == FieldType::kInteger) {  // what JSON holds
+  if (type == FieldType::kInteger) {  // the range of JSON's integers
     field.min = -kWholeMax;
     field.max = kWholeMax;
   }

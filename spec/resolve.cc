@@ -1,5 +1,4 @@
-// resolve.cc: from an experiment and a trial's assignments to the one specification that is
-// trained.
+// resolve.cc: from an experiment and a trial's assignments to the one specification to train.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -25,9 +24,9 @@ struct Preset {
   int32_t n_layer, n_head, n_embd;
 };
 
-// GPT-2's four published sizes; and the transformer of the batch-size study: PyTorch's
+// GPT-2's four published sizes, and the transformer of the batch-size study: PyTorch's
 // TransformerEncoderLayer with its defaults (post-norm, ReLU, feed-forward 2048, dropout 0.1), an
-// untied head with bias, and positions that have no parameters: 38.2M in all.
+// untied head with bias, and positions without parameters: 38.2M in all.
 constexpr std::array<Preset, 5> kPresets{{
     {"gpt2", Family::kGpt2, 12, 12, 768},
     {"gpt2-medium", Family::kGpt2, 24, 16, 1024},
@@ -71,7 +70,7 @@ void FillModel(const PathSet& set, v1::Spec& spec) {
   if (!set.contains("model.bias")) model.set_bias(true);
   if (!set.contains("model.vocab_size") || model.vocab_size() == 0) {
     model.set_vocab_size(internal::VocabularyOf(spec.data().tokenizer()));
-    // A published model's vocabulary is not padded, and the trainer would pad it.
+    // A published model's vocabulary is not padded, but the trainer would pad it.
     const bool published = preset->family == Family::kTinyTransformer;
     if (model.vocab_size() == 0 && published) model.set_vocab_size(kGpt2Vocabulary);
   }
@@ -97,7 +96,7 @@ void FillTraining(const PathSet& set, v1::Spec& spec) {
   }
   const bool by_batches = spec.eval().batches() > 0;
   if (by_batches && !set.contains("eval.tokens")) spec.mutable_eval()->set_tokens(0);
-  // What another client left empty is there for the trainer, which wants every field.
+  // The trainer wants every field, so fields that another client left empty are created.
   spec.mutable_retries();
   spec.mutable_checkpoint()->mutable_every();
   v1::Precision& precision = *spec.mutable_precision();
@@ -107,7 +106,8 @@ void FillTraining(const PathSet& set, v1::Spec& spec) {
   }
 }
 
-// A program's trial: what is not for programs stays empty, and its words have the values in them.
+// Resolves a program's trial: fields that are not for programs stay empty, and its words get the
+// values.
 absl::StatusOr<v1::Spec> ResolveProgram(const v1::ExperimentSpec& spec,
                                         const std::vector<v1::Assignment>& assignments) {
   const v1::Spec& base = spec.base();
@@ -130,7 +130,7 @@ absl::StatusOr<v1::Spec> ResolveProgram(const v1::ExperimentSpec& spec,
     if (field != nullptr && Concerns(trial, *field)) {
       DT_RETURN_IF_ERROR(SetField(trial, assignment.path(), assignment.value()));
     }
-    // A value from `seeds` is no parameter's.
+    // A value from `seeds` belongs to no parameter.
     if (assignment.path() != "seed" || IsSwept(spec, "seed")) *trial.add_values() = assignment;
   }
   DT_RETURN_IF_ERROR(SubstituteAll(trial));
@@ -211,7 +211,7 @@ v1::ExperimentSpec FilledIn(const v1::ExperimentSpec& spec) {
   const bool warms_for_steps = std::any_of(trials.begin(), trials.end(), [](const v1::Spec& trial) {
     return trial.schedule().warmup_steps() >= 0;
   });
-  // Said in another way.
+  // The batch is given in another way.
   const bool batch_derived = std::any_of(trials.begin(), trials.end(), [](const v1::Spec& trial) {
     return trial.train().global_batch_tokens() > 0 || trial.parallel().microbatches() > 0;
   });
@@ -219,7 +219,7 @@ v1::ExperimentSpec FilledIn(const v1::ExperimentSpec& spec) {
   for (const Field& field : FieldTable()) {
     if (!HoldsValue(field) || swept.contains(field.path)) continue;
     if (!Concerns(spec, field)) continue;
-    // Values are written into these; the file has them before that.
+    // These get values written into them; the file has them before that.
     if (field.path == "run" || field.path == "workdir") continue;
     if (field.path == "schedule.warmup_ratio" && warms_for_steps) continue;
     if (field.path == "train.global_batch_size" && batch_derived) continue;
@@ -239,7 +239,7 @@ void Freeze(v1::ExperimentSpec& spec, std::string_view device, int64_t seed) {
     resources.set_device(std::string(device));
     if (!IsExplicit(spec, "resources.device")) spec.add_explicit_paths("resources.device");
   }
-  // One of an older version is what a journal holds that has none.
+  // An experiment without a launcher in the journal is one of an older version.
   if (IsProgram(spec) && spec.base().launcher().empty()) {
     spec.mutable_base()->set_launcher("auto");
     spec.add_explicit_paths("launcher");
@@ -260,7 +260,7 @@ void Freeze(v1::ExperimentSpec& spec, std::string_view device, int64_t seed) {
     search.mutable_pbt()->set_resample(population.resample);
   }
   if (!IsSwept(spec, "seed") && spec.seeds().empty() && !IsExplicit(spec, "seed")) {
-    // Another client may set a seed without listing it; 0 is what a message holds that sets none.
+    // Another client may set a seed without listing it; a message without a seed holds 0.
     if (spec.base().seed() != 0) seed = spec.base().seed();
     spec.mutable_base()->set_seed(seed);
     spec.add_explicit_paths("seed");

@@ -1,6 +1,7 @@
-// rungs.h: at which steps a ladder compares trials.
+// rungs.h: the steps at which a ladder compares trials.
 //
-// Role:   pure; dtctl shows and checks the steps before a submit, the coordinator compares there.
+// Role:   pure; dtctl shows and checks the steps before a submit, the coordinator compares trials
+//         at them.
 // Units:  rungs are counted from 1; steps are optimizer steps.
 // Source: Li et al., A System for Massively Parallel Hyperparameter Tuning (ASHA), 2020; the rungs
 //         are shares of each trial's own target, so that trials of different batch size are
@@ -14,33 +15,35 @@
 namespace dt::spec {
 
 struct Ladder {
-  int eta = 3;       // 2…10: one in so many goes on
-  int rungs = 3;     // 1…6; the end of training is not one
-  int brackets = 1;  // 1…rungs+1: bracket b leaves out the first b rungs
+  int eta = 3;       // 2…10: one in this many goes on
+  int rungs = 3;     // 1…6; the end of training is not a rung
+  int brackets = 1;  // 1…rungs+1: bracket b skips the first b rungs
 };
 
-// eta^(rungs + 1 − rung). REQUIRES: rung in 1…ladder.rungs.
+// Returns eta^(rungs + 1 − rung). REQUIRES: rung in 1…ladder.rungs.
 uint64_t DivisorOf(const Ladder& ladder, int rung);
-// ⌈target_steps / eta^(rungs + 1 − rung)⌉, in integers: int(log(243) / log(3)) is 4.
-// REQUIRES: rung in 1…ladder.rungs.
+// Returns ⌈target_steps / eta^(rungs + 1 − rung)⌉ in integer arithmetic, since int(log(243) /
+// log(3)) is 4. REQUIRES: rung in 1…ladder.rungs.
 uint64_t StepOf(const Ladder& ladder, int rung, uint64_t target_steps);
 
 struct RungStep {
   int rung = 0;
   uint64_t step = 0;
 };
-// Where trials of `bracket` are compared on their way to `target_steps`: beyond the warm-up (a loss
-// within it tells little of what follows), before the end, and no two at one step.
+// Returns where trials of `bracket` are compared on their way to `target_steps`: after the warm-up
+// (a loss within it predicts little), before the end, and no two rungs at one step.
 std::vector<RungStep> RungSteps(const Ladder& ladder, int bracket, uint64_t target_steps,
                                 uint64_t warmup_steps);
 
-// What search.pbt says: a population is compared at every multiple of a share.
+// The values of search.pbt: a population is compared at every multiple of a share.
 struct Population {
   double every = 0.1;      // 0.01…0.5 of a trial's target
-  double quantile = 0.25;  // above 0, to 0.5: who takes over, and who is taken from
-  double resample = 0.25;  // the chance that a value is drawn anew; 0: never
+  double quantile = 0.25;  // above 0, to 0.5: the share that copies, and the share that is copied
+                           // from
+  double resample = 0.25;  // the chance that a value is drawn again; 0: never
 };
-// The same of a population: its shares are counted from 1, those within the warm-up among them.
+// Returns the same for a population: shares are numbered from 1, including those within the
+// warm-up.
 std::vector<RungStep> RungSteps(const Population& population, uint64_t target_steps,
                                 uint64_t warmup_steps);
 

@@ -1,5 +1,5 @@
 // schema.cc: JSON Schema (draft 2020-12) of the experiment file, for editors that complete and
-// check as one types. It is looser than Validate: combinations of fields are beyond it.
+// check while a person types. It is looser than Validate: it cannot express combinations of fields.
 #include <nlohmann/json.hpp>
 
 #include "common/limits.h"
@@ -27,7 +27,7 @@ void AddRange(const Field& field, ordered_json& schema) {
 
 ordered_json Schema(const Field& field) {
   ordered_json schema;
-  // As common/metric_name.h has it.
+  // The rule of common/metric_name.h.
   constexpr const char* kMetricPattern =
       "^[A-Za-z0-9_./@:%+=#()\\[\\]^*!?~]([A-Za-z0-9_./@:%+=#()\\[\\]^*!?~ -]*"
       "[A-Za-z0-9_./@:%+=#()\\[\\]^*!?~-])?$";
@@ -50,7 +50,7 @@ ordered_json Schema(const Field& field) {
     case FieldType::kChoice:
       schema["enum"] = field.choices;
       for (const auto& [word, choice] : field.synonyms) schema["enum"].push_back(word);
-      if (field.open) {  // completion offers ours, and any name is right
+      if (field.open) {  // completion offers our words, but any name is right
         schema = {{"anyOf", {schema, {{"type", "string"}, {"pattern", kMetricPattern}}}}};
       }
       break;
@@ -93,7 +93,7 @@ ordered_json Described(const Field& field) {
   return schema;
 }
 
-// What may stand under `parameters` for one field.
+// Returns the schema for one field under `parameters`.
 ordered_json Sweep(const Field& field) {
   const ordered_json value = Schema(field);
   const ordered_json values{{"type", "array"}, {"items", value}, {"minItems", 1}};
@@ -139,7 +139,7 @@ void PlaceField(const Field& field, ordered_json& properties) {
   }
   (*in)[path] = Described(field);
   if (field.path != "code") return;
-  // It may bring what git ignores.
+  // The file may add files that git ignores.
   const ordered_json texts{{"type", "array"}, {"items", {{"type", "string"}}}};
   const ordered_json both{{"type", "object"},
                           {"properties", {{"folder", {{"type", "string"}}}, {"include", texts}}},
@@ -148,11 +148,11 @@ void PlaceField(const Field& field, ordered_json& properties) {
   (*in)[path] = {{"anyOf", {Schema(field), both}}, {"description", field.help}};
 }
 
-// A name and a value of a program's own parameter, for which the table has no field.
+// The name of a program's own parameter, for which the table has no field.
 constexpr const char* kNamePattern = "^[A-Za-z_][A-Za-z0-9_.-]*$";
 
-// A file that runs a program has parameters of any name, any other one those of the table. An
-// editor completes the names of the table in both.
+// A file that runs a program may have parameters of any name, any other file only those of the
+// table. In both, editors complete the names of the table.
 void AddKinds(const ordered_json& parameters, const ordered_json& excluded, ordered_json& schema) {
   const auto combinations = [](const ordered_json& whole) {
     return ordered_json{{"items", whole}};

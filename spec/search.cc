@@ -1,4 +1,4 @@
-// search.cc: words for search as samplers, spaces and ladders.
+// search.cc: turns the file's search words into samplers, spaces and ladders.
 #include "spec/search.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ v1::Value BoundValue(const Field& field, double bound) {
   return value;
 }
 
-// One bound, as a value of the field.
+// Checks one bound as a value of the field.
 void CheckBound(const Field& field, const std::string& path, double bound,
                 std::vector<Issue>& issues) {
   if (std::isfinite(bound) && std::abs(bound) > kBoundMost) {
@@ -61,7 +61,7 @@ void CheckStep(const Field& field, const v1::Range& range, const std::string& wh
                       ""});
     return;
   }
-  // Integers have steps of 1 in any case.
+  // Integers have steps of 1 anyway.
   if (range.scale() == "log" && !(integer && step == 1)) {
     issues.push_back(
         {at, "conflict", absl::StrCat(where, " has step and scale log"), "leave one out"});
@@ -89,7 +89,7 @@ void CheckStep(const Field& field, const v1::Range& range, const std::string& wh
        std::move(hint)});
 }
 
-// A list of values; numbers rise, and weights stay with their values.
+// Makes a dimension from a list of values; numbers are sorted, and weights stay with their values.
 Dimension ListDimension(const Field& field, std::vector<v1::Value> values,
                         const std::vector<double>& weights) {
   Dimension dimension;
@@ -144,14 +144,15 @@ absl::StatusOr<Dimension> DimensionOf(const v1::Parameter& parameter,
 
 constexpr std::string_view kBetweenWords = "_-./";
 
-// "val_loss" and "loss" end in "loss", "gloss" does not.
+// Returns true for "val_loss" and "loss" with the word "loss", false for "gloss".
 bool EndsInWord(std::string_view name, std::string_view word) {
   if (!name.ends_with(word)) return false;
   if (name.size() == word.size()) return true;
   return kBetweenWords.find(name[name.size() - word.size() - 1]) != std::string_view::npos;
 }
 
-// "neg_mean_squared_error" and "minus_loss": more of it is better, or less of what it ends in.
+// Returns true for words that negate a metric: with "neg_mean_squared_error" and "minus_loss", more
+// is better.
 bool IsTurnedRound(std::string_view word) {
   const std::string small = absl::AsciiStrToLower({word.data(), word.size()});
   for (const char* turns : {"neg", "minus"}) {
@@ -163,7 +164,8 @@ bool IsTurnedRound(std::string_view word) {
   return false;
 }
 
-// Words of which less is better: what "brier_score" or "error_score" scores.
+// Returns true for words of which less is better, such as those that "brier_score" and
+// "error_score" measure.
 bool IsWorseWord(std::string_view word) {
   const std::string small = absl::AsciiStrToLower({word.data(), word.size()});
   for (const char* worse :
@@ -174,7 +176,7 @@ bool IsWorseWord(std::string_view word) {
   return false;
 }
 
-// Whether a word of the name but the last is `is`.
+// Returns whether `is` holds for a word of the name before the last.
 bool AnyWordBefore(std::string_view name, std::string_view last, bool (*is)(std::string_view)) {
   name.remove_suffix(last.size());
   while (!name.empty()) {
@@ -350,7 +352,7 @@ std::optional<uint64_t> TargetSteps(const v1::Spec& trial) {
 }
 
 uint64_t WarmupSteps(const v1::Spec& trial, uint64_t target_steps) {
-  if (IsProgram(trial)) return 0;  // it says of none
+  if (IsProgram(trial)) return 0;  // its length is not known
   const v1::Schedule& schedule = trial.schedule();
   if (schedule.warmup_steps() >= 0) return static_cast<uint64_t>(schedule.warmup_steps());
   return BoundedInteger<uint64_t>(

@@ -1,4 +1,4 @@
-// sizes.cc: sizes that deal a global batch evenly.
+// sizes.cc: the sizes of a gang that divide a global batch evenly.
 #include "spec/sizes.h"
 
 #include <algorithm>
@@ -15,16 +15,16 @@
 namespace dt::spec {
 namespace {
 
-// A longer list is shown by its ends.
+// A longer list is shown by its first entries and its last.
 constexpr size_t kSizesShown = 8;
 
-// Slots that belong together: sizes are multiples of them. At least 1.
+// Returns how many slots belong together: sizes are multiples of it. At least 1.
 int64_t UnitOf(const GangSizes& sizes) {
   return BoundedProduct({std::max(1, sizes.shard), std::max(1, sizes.model)});
 }
 
-// The trial's bounds and what its batch asks for; they need be no sizes. nullopt: its batch cannot
-// be dealt at all, which the rules of trials refuse.
+// Returns the trial's bounds and the demands of its batch; the bounds need not be valid sizes.
+// nullopt: the batch cannot be divided at all, which the rules for trials refuse.
 std::optional<GangSizes> BoundsOf(const v1::Spec& trial) {
   const v1::Resources& resources = trial.resources();
   GangSizes sizes;
@@ -47,7 +47,8 @@ std::optional<GangSizes> BoundsOf(const v1::Spec& trial) {
 
 bool GangSizes::Reaches(int32_t size) const {
   if (size < 1 || size < least || size > most || size % UnitOf(*this) != 0) return false;
-  const int32_t data_ranks = size / std::max(1, model);  // at least 1: size is a multiple of it
+  const int32_t data_ranks = size / std::max(1, model);  // at least 1: size is a multiple of
+                                                         // `model`
   if (paired && !std::has_single_bit(static_cast<uint32_t>(data_ranks))) return false;
   return passes == 0 || passes % data_ranks == 0;
 }
@@ -159,7 +160,7 @@ std::string SizesText(const GangSizes& sizes) {
        size = sizes.Above(size)) {
     shown.push_back(size);
   }
-  // Its text has the last one in the place of the ninth.
+  // The text shows the last size in the place of the ninth.
   if (shown.size() > kSizesShown) shown.back() = sizes.most;
   return SizesText(shown);
 }

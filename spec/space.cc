@@ -12,27 +12,27 @@
 namespace dt::spec {
 namespace {
 
-// What a person would write; a narrow range has more.
+// As many digits as a person would write; a narrow range has more.
 constexpr int kRealDigitsLeast = 6;
-constexpr int kRealDigitsMost = 17;  // more than a double holds tell nothing apart
-// A continuum has ten to the power of this many values at least.
+constexpr int kRealDigitsMost = 17;  // more digits than a double holds distinguish nothing
+// A continuous range has at least ten to the power of this many values.
 constexpr int kPlacesExponent = 6;
-// The multiples of a person's own step: enough to tell steps apart, too few for the error of the
-// sum (0.1 + 2 × 0.1 is 0.3).
+// Digits for multiples of the user's own step: enough to tell steps apart, too few to show the
+// rounding error of the sum (0.1 + 2 × 0.1 is 0.3).
 constexpr int kStepDigits = 12;
-// Above it not every integer is a double.
+// Above this not every integer is a double.
 constexpr uint64_t kWholeMost = uint64_t{1} << 53;
 
 bool IsList(const Dimension& dimension) {
   return dimension.kind == DimensionKind::kOrdered || dimension.kind == DimensionKind::kChoice;
 }
 
-// Significant digits of a value of a continuum.
+// Returns the significant digits for a value of a continuous range.
 int RealDigits(const Dimension& dimension, double value) {
   int digits = kRealDigitsLeast;
   if (dimension.log) {
     const double width = std::log(dimension.high) - std::log(dimension.low);
-    // Relative to the value a place is as wide anywhere.
+    // On a logarithmic scale the relative width of a place is the same everywhere.
     if (width > 0) digits = kPlacesExponent + 1 - DecimalExponent(width);
   } else if (const double width = dimension.high - dimension.low; width > 0 && value != 0) {
     digits = kPlacesExponent + 1 + DecimalExponent(std::abs(value)) - DecimalExponent(width);
@@ -49,7 +49,7 @@ uint64_t DrawnPlace(const Dimension& dimension, double unit) {
   for (const double weight : dimension.weights) sum += weight;
   const double sought = unit * sum;
   double passed = 0;
-  uint64_t last = 0;  // the last that can be drawn, should rounding go past the end
+  uint64_t last = 0;  // the last place that can be drawn, in case rounding goes past the end
   for (uint64_t place = 0; place < places; ++place) {
     if (dimension.weights[place] <= 0) continue;
     passed += dimension.weights[place];
@@ -64,7 +64,7 @@ double DrawnValue(const Dimension& dimension, double unit) {
   if (dimension.kind == DimensionKind::kStepped && !dimension.log) {
     return ValueAt(dimension, DrawnPlace(dimension, unit));
   }
-  // Half a step beyond both ends, so that the ends come as often as what lies between.
+  // Half a step beyond both ends, so that the ends come as often as the values between.
   const double beyond = dimension.kind == DimensionKind::kStepped ? dimension.step / 2 : 0;
   const double low = dimension.low - beyond;
   const double high = dimension.high + beyond;
@@ -119,7 +119,7 @@ double Rounded(double value, int digits) {
 }
 
 int DecimalExponent(double value) {
-  // The digits say it: libraries round std::log10 differently near a power of ten.
+  // The printed digits decide: libraries round std::log10 differently near a power of ten.
   if (!std::isfinite(value)) return std::numeric_limits<double>::max_exponent10;
   char text[40];
   const auto written =
@@ -171,7 +171,7 @@ double Settled(const Dimension& dimension, double value) {
   if (dimension.kind != DimensionKind::kReal) {
     return ValueAt(dimension, PlaceOf(dimension, value));
   }
-  // An end may have more digits: rounding does not lead past it.
+  // A bound may have more digits: rounding must not go past it.
   return std::clamp(Rounded(value, RealDigits(dimension, value)), dimension.low, dimension.high);
 }
 
@@ -182,7 +182,7 @@ bool Contains(const Space& space, const Point& point) {
     const double low = IsList(dimension) ? 0 : dimension.low;
     const double high =
         IsList(dimension) ? static_cast<double>(dimension.values.size()) - 1 : dimension.high;
-    if (!(point[d] >= low && point[d] <= high)) return false;  // nor is NaN within
+    if (!(point[d] >= low && point[d] <= high)) return false;  // refuses NaN too
   }
   return true;
 }

@@ -1,8 +1,8 @@
-// step_columns.h: the one table of what a step's row measures and can be summed: a field's name,
-// what it covers, and as which phase of a step it is exported and drawn.
+// step_columns.h: the one table of a step row's measurements that can be summed: a field's name,
+// the steps that it covers, and the phase of a step as which it is exported and drawn.
 //
-// Role:      coordinator (sums, metrics) and dtctl (figures, CSV) go through it; a column added to
-//            StepRow and here is complete.
+// Role:      coordinator (sums, metrics) and dtctl (figures, CSV) iterate over it; a column added
+//            to StepRow and here is complete.
 // Invariant: every double of StepRow that can be summed appears once (tests/spec asserts it).
 // Tests:     tests/spec/step_columns_test.cc
 #pragma once
@@ -15,15 +15,15 @@
 
 namespace dt::spec {
 
-// A logged row tells of everything since the row before, or of its own step alone; the latter
-// is for all the steps in between.
+// A value covers all steps since the row before, or its own step only, which then stands for the
+// steps in between.
 enum class Covers { kSinceRowBefore, kLoggedStep };
 
 struct StepColumn {
-  const char* name;  // of the field of StepRow, and of the metric that `dtctl metrics` prints
+  const char* name;  // of the field of StepRow, and of the metric in `dtctl metrics`
   Covers covers;
   const char* phase;  // label of dtrain_trial_phase_seconds_total; "": none
-  const char* title;  // in figures; "": no part of an optimizer step
+  const char* title;  // in charts; "": not a part of an optimizer step
   double (::dtrain::v1::StepRow::*get)() const;
   void (::dtrain::v1::StepRow::*set)(double);
 
@@ -37,7 +37,7 @@ struct StepColumn {
 #name, Covers::covers, phase, title, &::dtrain::v1::StepRow::name, \
         &::dtrain::v1::StepRow::set_##name                             \
   }
-// Parts of a step are in the order in which they happen.
+// Parts of a step stand in the order in which they happen.
 inline constexpr std::array kStepColumns = {
     DT_COLUMN(tokens, kSinceRowBefore, "", ""),
     DT_COLUMN(seconds, kSinceRowBefore, "", ""),
@@ -58,10 +58,11 @@ inline constexpr std::array kStepColumns = {
 };
 #undef DT_COLUMN
 
-// Counters built from rows must never fall or become NaN, whatever a trainer measured.
+// Returns the sum of a counter that is built from rows: it must never fall or become NaN, whatever
+// a trainer measured.
 inline double Grown(double sum, double by) { return std::isfinite(by) && by > 0 ? sum + by : sum; }
 
-// The parts of an optimizer step alone.
+// The number of parts of an optimizer step.
 inline constexpr size_t kStepParts = [] {
   size_t parts = 0;
   for (const StepColumn& column : kStepColumns) parts += column.IsPartOfStep() ? 1 : 0;

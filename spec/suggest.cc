@@ -1,5 +1,5 @@
-// suggest.cc: "did you mean …?": by meaning where other systems have the word (other_words.cc), else
-// the nearest known word where a slip is likely.
+// suggest.cc: "did you mean …?": by meaning if another system has the word (other_words.cc), else
+// the nearest known word if a typing mistake is likely.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -12,10 +12,10 @@
 namespace dt::spec {
 namespace {
 
-// Words longer than this are compared by their first part: a wrong key of a megabyte is no typo.
+// Longer words are compared by their first part: a wrong key of a megabyte is no typing mistake.
 constexpr size_t kLongestCompared = 64;
 
-// Insertions, deletions, replacements and swaps of neighbours that turn a into b.
+// Returns the insertions, deletions, replacements and swaps of neighbours that turn a into b.
 size_t Edits(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), previous(b.size() + 1), current(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) previous[j] = j;
@@ -39,10 +39,10 @@ std::string_view Last(std::string_view path) {
   return dot == std::string_view::npos ? path : path.substr(dot + 1);
 }
 
-// The same of values. A hint of several words is whole; one word is what was meant.
+// The same for values. A hint of several words is a sentence; a single word is the word to use.
 struct OtherValue {
   std::string_view path;
-  std::string_view theirs;  // in small letters, with _ between words
+  std::string_view theirs;  // in lower case, with _ between words
   std::string_view hint;
 };
 constexpr char kHyperband[] =
@@ -116,24 +116,24 @@ std::string OtherValueHint(std::string_view path, std::string_view text) {
 
 namespace {
 
-// What may be wrong in a word of this length and still be a slip: of short words every second is
-// near to another.
+// Returns how many mistakes a word of this length may have: every second short word is near to
+// another.
 size_t SlipsAllowed(size_t size) { return size <= 2 ? 0 : size <= 5 ? 1 : size <= 9 ? 2 : 3; }
 
-// How far a slip is from the word that was meant; nullopt: it is another word.
+// Returns how far a misspelt word is from the intended one; nullopt: it is another word.
 std::optional<size_t> Slips(std::string_view wrong, std::string_view word) {
   const size_t shorter = std::min(wrong.size(), word.size());
   const size_t longer = std::max(wrong.size(), word.size());
   const size_t allowed = SlipsAllowed(longer);
   if (longer - shorter > allowed) return std::nullopt;
-  // Nobody misses the first of three or four letters.
+  // Nobody mistypes the first of three or four letters.
   constexpr size_t kShort = 4;
   if (longer <= kShort && (shorter == 0 || wrong.front() != word.front())) return std::nullopt;
   const size_t edits = Edits(wrong, word);
   return edits <= allowed ? std::optional(edits) : std::nullopt;
 }
 
-// The same of paths, word by word.
+// Does the same for paths, word by word.
 std::optional<size_t> PathSlips(std::string_view wrong, std::string_view path) {
   size_t sum = 0;
   while (true) {
@@ -196,7 +196,7 @@ std::string SuggestPath(std::string_view wrong) {
   }
   const std::string_view compared = wrong.substr(0, kLongestCompared);
   if (std::string near = Nearest(compared, known, PathSlips); !near.empty()) return near;
-  // The right word under the wrong section, or a section forgotten: "train.lr", "batch_size".
+  // The right word under the wrong section, or without its section: "train.lr", "batch_size".
   for (const std::string& path : known) {
     if (Last(path) == last && last != "every" && last != "type" && last != "max") return path;
   }

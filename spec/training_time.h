@@ -1,7 +1,7 @@
-// training_time.h: how long a trial has trained, step by step. Waits of the queue and between
-// attempts are no training; evaluations and checkpoints are.
+// training_time.h: how long a trial has trained, step by step. Evaluations and checkpoints count;
+// waits in the queue and between attempts do not.
 //
-// Role:  pure; the page's curves and dtctl's report have it as an axis.
+// Role:  pure; the page's curves and dtctl's report use it as an axis.
 // Tests: tests/spec/training_time_test.cc
 #pragma once
 
@@ -14,13 +14,13 @@ namespace dt::spec {
 
 class TrainingTime {
  public:
-  // Seconds of training up to this row. REQUIRES: rows of one trial, in order, superseded ones
-  // left out.
+  // Returns the seconds of training up to this row. REQUIRES: rows of one trial, in order,
+  // superseded ones left out.
   double After(uint32_t attempt, const ::dtrain::v1::StepRow& row) {
     double took = row.seconds();
-    // Where a row does not say, its clock does, within an attempt.
+    // If a row has no seconds, the clock within an attempt gives them.
     const bool timed = attempt == attempt_ && wall_ms_ > 0 && row.wall_time_ms() > 0;
-    // A worker may say any time: the difference of two need not fit.
+    // A worker may send any time: the difference of two may overflow.
     const double wall_ms = static_cast<double>(row.wall_time_ms());
     if (took == 0 && timed) took = (wall_ms - static_cast<double>(wall_ms_)) / 1000;
     attempt_ = attempt;

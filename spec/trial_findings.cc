@@ -1,4 +1,4 @@
-// trial_findings.cc: rules over many trials, reported once each.
+// trial_findings.cc: applies rules to many trials, and reports each rule once.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -51,7 +51,7 @@ std::vector<Issue> TrialFindings::Issues(const std::string& code, const std::vec
                                          size_t least) const {
   std::vector<Issue> issues;
   for (const auto& [rule, finding] : findings_) {
-    if (rule == kUnresolved && !said.empty()) continue;  // it follows from what is said
+    if (rule == kUnresolved && !said.empty()) continue;  // it follows from the reported issues
     const size_t needed = finding.violation.reach == Reach::kAllTrials ? trials_ : least;
     if (finding.trials < needed) continue;
     const auto& paths = finding.violation.paths;

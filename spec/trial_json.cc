@@ -1,4 +1,4 @@
-// trial_json.cc: a resolved trial as the JSON that `dttrain --spec` takes: protobuf's words for
+// trial_json.cc: a resolved trial as the JSON that `dttrain --spec` takes: protobuf's names for
 // v1::Spec, in the order of the field table, numbers as numbers.
 #include <nlohmann/json.hpp>
 
@@ -47,7 +47,7 @@ ordered_json JsonOf(const Field& field, const v1::Spec& spec) {
     const double seconds = internal::DurationSeconds(value.text()).value_or(0);
     if (field.type != FieldType::kEvery) return seconds;
     ordered_json every = {{"seconds", seconds}};
-    // A coordinator's, which no file has.
+    // Set by a coordinator; no file has it.
     const double first = spec.checkpoint().every().first_seconds();
     if (field.path == "checkpoint.every" && first > 0) every["first_seconds"] = first;
     return every;

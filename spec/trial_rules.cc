@@ -1,6 +1,6 @@
 // trial_rules.cc: combinations of fields that cannot work together, checked for each trial.
 //
-// Each rule leaves fields alone that are out of range by themselves: Validate names those already.
+// No rule looks at fields that are out of range: Validate reports those already.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -37,7 +37,7 @@ void CheckShape(const v1::Model& model, std::vector<Violation>& out) {
   }
 }
 
-// What checkpoint/hf_gpt2.cc refuses on every worker, whatever the folder has.
+// Refuses what checkpoint/hf_gpt2.cc refuses on every worker, whatever the folder holds.
 void CheckInitFrom(const v1::Model& model, std::vector<Violation>& out) {
   if (model.init_from().empty()) return;
   const auto refuse = [&](const char* field, const std::string& value, const char* needed) {
@@ -65,10 +65,10 @@ void CheckSequence(const v1::Spec& trial, std::vector<Violation>& out) {
   }
 }
 
-// Beyond any product of sizes within their ranges.
+// Above any product of sizes within their ranges.
 constexpr int64_t kPassMax = int64_t{1} << 60;
 
-// Says that the file's number of slots is none that an elastic trial may have.
+// Reports that the file's number of slots is not a valid size of an elastic trial.
 Violation Undealt(const v1::Spec& trial, int64_t nearest_step) {
   const v1::Train& train = trial.train();
   const v1::Resources& resources = trial.resources();
@@ -90,7 +90,7 @@ Violation Undealt(const v1::Spec& trial, int64_t nearest_step) {
   return violation;
 }
 
-// Bounds of an elastic gang; a program's as well.
+// Checks the bounds of an elastic gang; also for programs.
 void CheckSizes(const v1::Spec& trial, std::vector<Violation>& out) {
   const v1::Resources& resources = trial.resources();
   const auto refuse = [&](const char* path, int32_t value, const char* is, const char* hint) {
@@ -107,7 +107,7 @@ void CheckSizes(const v1::Spec& trial, std::vector<Violation>& out) {
   }
   const int32_t total = resources.max_gpus_total();
   const int32_t least = LeastSize(trial);
-  // In a file without min_gpus Validate says it once for all trials.
+  // In a file without min_gpus, Validate reports it once for all trials.
   if (total <= 0 || resources.min_gpus() <= 0 || total >= least) return;
   out.push_back({"max_gpus_total",
                  {"resources.max_gpus_total", "resources.min_gpus"},
@@ -282,7 +282,7 @@ void CheckWorkdir(const v1::Spec& trial, std::vector<Violation>& out) {
   }
 }
 
-// Its words, once parameters are in them.
+// Checks the words of the command once parameters are in them.
 void CheckNetworkBench(const v1::Spec& trial, std::vector<Violation>& out) {
   if (!IsNetworkBench(trial.command())) return;
   const auto bench = ParseNetworkBench({trial.command().begin(), trial.command().end()});

@@ -1,5 +1,5 @@
-// validate.cc: everything wrong with an experiment, at once: its words, its parameters, and what
-// its trials would break.
+// validate.cc: everything wrong with an experiment, at once: its words, its parameters, and the
+// rules that its trials would break.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -19,15 +19,15 @@
 namespace dt::spec {
 namespace {
 
-// Variables of the libraries a trainer runs on. Others could make it load foreign code (LD_PRELOAD)
-// or break the placement of ranks.
+// Prefixes of variables for the libraries under a trainer. Others could make it load foreign code
+// (LD_PRELOAD) or break the placement of ranks.
 constexpr std::array<const char*, 13> kEnvPrefixes{
     "NCCL_", "GLOO_", "TORCH_", "PYTORCH_", "CUDA_", "CUBLAS_", "CUDNN_",
     "OMP_",  "MKL_",  "KMP_",   "UCX_",     "FI_",   "DTRAIN_"};
 constexpr std::array<const char*, 2> kEnvRefused{"CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS"};
 
-// Such a variable names a library or a program that a library runs, or a file that it reads or
-// writes: NCCL_NET_PLUGIN, CUDA_INJECTION64_PATH, UCX_MODULE_DIR, OMP_TOOL_LIBRARIES,
+// Parts of names of variables that name a library, a program that a library runs, or a file that it
+// reads or writes: NCCL_NET_PLUGIN, CUDA_INJECTION64_PATH, UCX_MODULE_DIR, OMP_TOOL_LIBRARIES,
 // UCX_STATS_DEST, CUDA_COREDUMP_PIPE, UCX_GDB_COMMAND.
 constexpr std::array<const char*, 11> kEnvNamesFiles{"PLUGIN",   "INJECTION", "LIBRARIES", "_DIR",
                                                      "_PATH",    "_FILE",     "DEST",      "_PIPE",

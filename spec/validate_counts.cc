@@ -1,5 +1,5 @@
-// validate_counts.cc: how many entries the lists of a message may have: a client may send any
-// number of them, and some checks compare each with each.
+// validate_counts.cc: bounds on the lists of a message: a client may send any number of entries,
+// and some checks compare each with each.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"

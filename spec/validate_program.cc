@@ -1,5 +1,5 @@
-// validate_program.cc: what an experiment may say that runs a program of the person's, and what
-// only such a one may say.
+// validate_program.cc: checks the fields that an experiment with a program may set, and those that
+// only such a one may set.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -50,7 +50,7 @@ class ProgramCheck {
     issues_.push_back({std::move(path), std::move(code), std::move(message), std::move(hint)});
   }
 
-  // Once for a section of which every field is the trainer's.
+  // Reports a section once if every field of it is the trainer's.
   void RefuseTrainersFields() {
     std::set<std::string> said;
     for (const std::string& path : spec_.explicit_paths()) {
@@ -95,7 +95,8 @@ class ProgramCheck {
     }
   }
 
-  // It runs in dtrain's own trainer, on workers too that run no programs.
+  // Checks the network benchmark, which runs in dtrain's own trainer, also on workers that run no
+  // programs.
   void CheckNetworkBench() {
     if (!IsNetworkBench(spec_.base().command())) return;
     for (const char* path : {"workdir", "code"}) {
@@ -174,7 +175,7 @@ class ProgramCheck {
     }
   }
 
-  // Words of W&B's that nothing here stands for.
+  // Refuses W&B's macros that have no meaning here.
   void CheckMacros() {
     const auto& words = spec_.base().command();
     for (int i = 0; i < words.size(); ++i) {
@@ -191,7 +192,7 @@ class ProgramCheck {
   std::vector<Issue>& issues_;
 };
 
-// Every text that holds values, with its place.
+// Returns every text that may hold values, with its path.
 std::vector<std::pair<std::string, std::string>> TextsOf(const v1::Spec& base) {
   std::vector<std::pair<std::string, std::string>> texts;
   for (int i = 0; i < base.command_size(); ++i) {
@@ -205,7 +206,7 @@ std::vector<std::pair<std::string, std::string>> TextsOf(const v1::Spec& base) {
   return texts;
 }
 
-// Hydra's sweeps are texts; here each would be one value, and the only one.
+// Warns of Hydra's sweeps written as texts: here each would be one value, and the only one.
 void QuestionSweepTexts(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
   constexpr std::array<const char*, 7> kSweeps{"interval(", "choice(",     "range(",  "uniform(",
                                                "randint(",  "loguniform(", "shuffle("};

@@ -1,5 +1,5 @@
-// validate_samples.cc: whether drawn combinations can be trained, how many trials there are to be,
-// and whether trials are long enough for their rungs.
+// validate_samples.cc: checks that drawn combinations can be trained, how many trials there will
+// be, and whether trials are long enough for their rungs.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -12,11 +12,11 @@ namespace dt::spec {
 namespace internal {
 namespace {
 
-// At least one in so many of the drawn combinations must pass: a search that draws again
-// limits::kRedraws times finds one then.
+// At least one in this many drawn combinations must pass, so that a search that draws up to
+// limits::kRedraws times finds one.
 constexpr int kOneIn = 20;
 
-// What limits::kPointsChecked draws tell.
+// The results of limits::kPointsChecked draws.
 struct Draws {
   int passed = 0;
   int excluded = 0;
@@ -24,7 +24,7 @@ struct Draws {
   size_t included_bytes = 0;
 };
 
-// Cut short where it may not go on.
+// Draws points, and stops early if it may not go on.
 Draws Draw(const v1::ExperimentSpec& spec, TrialFindings& findings, const MayGoOn& may_go_on = {}) {
   const Admission admission(spec);
   const auto included = spec.include_size();
@@ -36,7 +36,7 @@ Draws Draw(const v1::ExperimentSpec& spec, TrialFindings& findings, const MayGoO
     for (const v1::Assignment& one : sample.assignments) {
       (is_included ? draws.included_bytes : draws.bytes) += one.ByteSizeLong();
     }
-    if (is_included) return true;  // checked by themselves
+    if (is_included) return true;  // checked separately
     if (admission.Excludes(sample.assignments)) {
       ++draws.excluded;
     } else if (findings.Take(sample) == 0) {
@@ -54,7 +54,7 @@ std::string ShareText(const Draws& draws) {
 
 void CheckPassing(const Draws& draws, const TrialFindings& findings, std::vector<Issue>& issues) {
   if (draws.passed * kOneIn >= limits::kPointsChecked) return;
-  // A rule that every one of them breaks is about the file, not about the draws.
+  // A rule that every one of them breaks concerns the file, not the draws.
   std::vector<Issue> of_all = findings.Issues(
       "conflict", issues, static_cast<size_t>(limits::kPointsChecked - draws.excluded));
   if (draws.excluded < limits::kPointsChecked && !of_all.empty()) {
@@ -70,7 +70,7 @@ void CheckPassing(const Draws& draws, const TrialFindings& findings, std::vector
 }
 
 void CheckCount(const v1::ExperimentSpec& spec, const Draws& draws, std::vector<Issue>& issues) {
-  if (spec.search().max_trials() <= 0) return;  // said by itself
+  if (spec.search().max_trials() <= 0) return;  // reported separately
   const auto configurations = static_cast<size_t>(spec.search().max_trials());
   const size_t seeds = ReplicatesOf(spec);
   const size_t trials = configurations * seeds;
@@ -93,7 +93,7 @@ void CheckCount(const v1::ExperimentSpec& spec, const Draws& draws, std::vector<
                     "give shorter values or fewer trials"});
 }
 
-// Trial 1, or what stands for it where it is proposed later; nullopt: there is none.
+// Returns trial 1, or a stand-in if it is proposed later; nullopt: there is none.
 std::optional<v1::Spec> FirstTrial(const v1::ExperimentSpec& spec) {
   const Admission admission(spec);
   std::optional<v1::Spec> first;
@@ -103,7 +103,7 @@ std::optional<v1::Spec> FirstTrial(const v1::ExperimentSpec& spec) {
     if (trial.ok()) first = *std::move(trial);
     return !first.has_value();
   };
-  if (SamplerOf(spec) == Sampler::kGrid) {  // included combinations are its last
+  if (SamplerOf(spec) == Sampler::kGrid) {  // included combinations come last in a grid
     ForEachTrial(MakeGrid(spec), [&](const std::vector<size_t>& at) {
       return take({AssignmentsAt(spec, at), at});
     });
@@ -112,13 +112,13 @@ std::optional<v1::Spec> FirstTrial(const v1::ExperimentSpec& spec) {
   return first;
 }
 
-// The steps of a ladder's trial 1.
+// The steps of trial 1 of a ladder.
 struct Climber {
   uint64_t target_steps = 0;
   uint64_t warmup_steps = 0;
 };
-// nullopt: there is none, or the data decide its steps; the coordinator knows them once a trainer
-// has read the data.
+// Returns nullopt if there is none, or if the data decide its steps; the coordinator knows them
+// once a trainer has read the data.
 std::optional<Climber> FirstClimber(const v1::ExperimentSpec& spec) {
   if (spec.search().method() != "asha" && !IsPopulation(spec)) return std::nullopt;
   const std::optional<v1::Spec> trial = FirstTrial(spec);
@@ -127,7 +127,7 @@ std::optional<Climber> FirstClimber(const v1::ExperimentSpec& spec) {
   return Climber{*target, WarmupSteps(*trial, *target)};
 }
 
-// "1/27, 1/9 and 1/3"
+// Returns "1/27, 1/9 and 1/3".
 std::string SharesText(const Ladder& ladder) {
   std::vector<std::string> shares;
   for (int rung = 1; rung <= ladder.rungs; ++rung) {

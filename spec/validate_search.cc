@@ -1,5 +1,5 @@
-// validate_search.cc: what may be wrong with an experiment's search: its words, ranges and
-// probabilities, included combinations, seeds, drawn combinations and rungs.
+// validate_search.cc: checks an experiment's search: its words, ranges and probabilities, included
+// combinations, seeds, drawn combinations and rungs.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -52,13 +52,13 @@ void CheckMethod(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
   }
 }
 
-// A member goes on with another one's weights and other values: what shapes the model, its data or
-// where it runs must not be among them.
+// A member goes on with another one's weights and other values, so fields that shape the model, its
+// data or where it runs must not be parameters.
 void CheckMembers(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
   if (!IsPopulation(spec)) return;
   for (const v1::Parameter& parameter : spec.parameters()) {
     const Field* field = FindField(parameter.path());
-    // A program's own names are its own affair.
+    // A program's own names are its own concern.
     if (field == nullptr || field->within_run) continue;
     std::vector<std::string> may;
     for (const Field& each : FieldTable()) {
@@ -118,7 +118,7 @@ void CheckMetric(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
   v1::Value named;
   named.set_text(metric);
   ReadValue read = Canonical(ours, named);
-  // What is no name at all was said by itself.
+  // A text that is no name at all was reported separately.
   if (!read.value && IsName(metric, NameOf::kMetric)) issues.push_back(std::move(read.issue));
   if (!absl::StartsWith(metric, "hellaswag_acc")) return;
   if (!spec.base().eval().hellaswag().empty() || IsSwept(spec, "eval.hellaswag")) return;
@@ -166,7 +166,7 @@ void CheckProbabilities(const v1::ExperimentSpec& spec, const v1::Parameter& par
   }
 }
 
-// What is wrong with a value of a parameter that is a range; "": nothing.
+// Returns why a value of a parameter with a range is wrong; "": it is valid.
 std::string OutsideText(const Field& field, const v1::Parameter& parameter,
                         const v1::Value& value) {
   const Space space{{DimensionOf(field, parameter.range())}};
@@ -250,7 +250,7 @@ class Inclusions {
     }
   }
 
-  // A combination without a mistake in itself: whether it is new, and can be trained.
+  // Checks a combination without a mistake in itself: whether it is new and can be trained.
   void CheckWhole(int i) {
     const std::vector<v1::Assignment> assignments = IncludedAt(spec_, spec_.include(i));
     std::vector<std::string> texts;
@@ -269,7 +269,7 @@ class Inclusions {
     }
   }
 
-  // The number of the grid's trial that has these values; 0: none.
+  // Returns the number of the grid's trial that has these values; 0: none.
   size_t TrialOfGrid(const std::vector<v1::Assignment>& assignments) {
     if (SamplerOf(spec_) != Sampler::kGrid) return 0;
     std::vector<size_t> sought;
@@ -291,8 +291,8 @@ class Inclusions {
     return places_.emplace(parameter.path(), PlacesOf(parameter, fields_)).first->second;
   }
 
-  // One walk for all entries. A grid of more trials than are allowed is refused whatever it
-  // includes.
+  // Numbers the grid in one walk for all entries. A grid of more trials than allowed is refused
+  // whatever it includes.
   void NumberGrid() {
     numbers_.emplace();
     Grid grid = MakeGrid(spec_);
@@ -312,7 +312,7 @@ class Inclusions {
   std::string entry_;
   std::map<std::string, int> seen_;
   std::map<std::string, Places> places_;                          // by path
-  std::optional<std::map<std::vector<size_t>, size_t>> numbers_;  // of the grid's trials
+  std::optional<std::map<std::vector<size_t>, size_t>> numbers_;  // numbers of the grid's trials
 };
 
 }  // namespace

@@ -93,7 +93,7 @@ std::string TextProblem(std::string_view text, size_t limit_bytes, Lines lines) 
   for (size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     if (lines == Lines::kMany && (byte == '\n' || byte == '\t')) continue;
-    // C1 controls are two bytes in UTF-8; terminals obey them as they do escape sequences.
+    // C1 controls are two bytes in UTF-8; terminals obey them like escape sequences.
     const bool c1 =
         byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
     if (byte < 0x20 || byte == 0x7f || c1) {

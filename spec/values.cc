@@ -1,4 +1,4 @@
-// values.cc: reading, checking and writing single values.
+// values.cc: reads, checks and writes single values.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -60,7 +60,8 @@ ReadValue OutOfRange(const Field& field, std::string_view text) {
 // --- Numbers as text ---
 enum class Shape { kInteger, kNumber, kLeadingZero, kNotFinite, kOther };
 
-// What a plain scalar is: YAML 1.1's octal, sexagesimal and underscores are no numbers here.
+// Returns the shape of a plain scalar; YAML 1.1's octal, sexagesimal and underscored numbers are no
+// numbers here.
 Shape ShapeOf(std::string_view text) {
   std::string_view rest = text;
   if (!rest.empty() && (rest[0] == '-' || rest[0] == '+')) rest.remove_prefix(1);
@@ -93,7 +94,7 @@ Shape ShapeOf(std::string_view text) {
   return leading_zero ? Shape::kLeadingZero : Shape::kNumber;
 }
 
-// What a text of digits comes to as a double: a number, or one beyond both ends of what they hold.
+// The result of reading digits as a double: a number, or a value beyond either end of the doubles.
 enum class Size { kFits, kTooSmall, kTooLarge };
 struct Read64 {
   Size size = Size::kFits;
@@ -122,7 +123,7 @@ ReadValue BeyondDoubles(const Field& field, std::string_view text, Size size) {
       small ? "write 0, or check its exponent" : "check its exponent");
 }
 
-// A shape that is no number, as an error.
+// Returns the error for a shape that is no number.
 ReadValue NotANumber(const Field& field, std::string_view text, Shape shape) {
   if (shape == Shape::kLeadingZero) {
     const std::string trimmed(
@@ -142,7 +143,7 @@ ReadValue NotANumber(const Field& field, std::string_view text, Shape shape) {
 ReadValue ReadInteger(const Field& field, std::string_view text) {
   const Shape shape = ShapeOf(text);
   if (shape == Shape::kNumber) {
-    // 1e9 is how people write large counts; 8.0 and 1.5 are not counts.
+    // People write large counts as 1e9; 8.0 and 1.5 are no counts.
     const auto [size, number] = ToDouble(text);
     if (size != Size::kFits) return BeyondDoubles(field, text, size);
     const bool exponent = text.find_first_of("eE") != std::string_view::npos;
@@ -279,7 +280,7 @@ ReadValue ReadNumbers(const Field& field, std::string_view text) {
   return CheckNumbers(field, numbers);
 }
 
-// What corpus/glob.cc refuses on every worker, whatever files it has.
+// Refuses what corpus/glob.cc refuses on every worker, whatever files it has.
 ReadValue ReadGlob(const Field& field, std::string_view text) {
   if (text[0] == '/') {
     return Wrong(field, "bad_glob",
@@ -340,7 +341,7 @@ std::string NameProblem(std::string_view name) {
 
 std::string ToString(const Issue& issue) {
   std::string text = issue.message;
-  // Most messages begin with their path; those of parameters and of the whole file do not.
+  // Most messages begin with their path; those about parameters and about the file do not.
   if (!issue.path.empty() && text.find(issue.path) == std::string::npos) {
     text = absl::StrCat(issue.path, ": ", text);
   }

@@ -1,5 +1,5 @@
-// warnings.cc: what is allowed and hardly meant. Few rules, each sure: a warning that is often
-// wrong hides those that are right.
+// warnings.cc: settings that are allowed but hardly intended. Few rules, each certain: a warning
+// that is often wrong hides those that are right.
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace dt::spec {
 namespace internal {
 namespace {
 
-// AdamW's steps are about lr per weight, whatever the gradient: above this it trains nothing.
+// AdamW changes each weight by about lr in a step, whatever the gradient: above this it trains
+// nothing.
 constexpr double kLargestUsualRate = 0.1;
 
 void QuestionRate(const v1::Spec& trial, std::vector<Violation>& out) {
@@ -33,7 +34,7 @@ void QuestionRate(const v1::Spec& trial, std::vector<Violation>& out) {
 void QuestionVocabulary(const v1::Spec& trial, std::vector<Violation>& out) {
   const int32_t size = trial.model().vocab_size();
   const int32_t tokens = VocabularyOf(trial.data().tokenizer());
-  if (size >= tokens) return;  // with auto the shards tell
+  if (size >= tokens) return;  // with `auto` the shards decide
   out.push_back({"vocabulary",
                  {"model.vocab_size", "data.tokenizer"},
                  absl::StrCat("model.vocab_size ", size, " is less than the ", tokens,
@@ -42,7 +43,7 @@ void QuestionVocabulary(const v1::Spec& trial, std::vector<Violation>& out) {
                  absl::StrCat("leave it out, or set it to ", tokens)});
 }
 
-// A name that the pattern matches.
+// Returns a name that the pattern matches.
 std::string NameLike(const std::string& pattern) {
   std::string name;
   for (size_t i = 0; i < pattern.size(); ++i) {
@@ -76,7 +77,7 @@ void QuestionData(const v1::Spec& trial, std::vector<Violation>& out) {
                  "name shards that are kept apart"});
 }
 
-// Determined's own default, where smaller numbers go first.
+// Warns of Determined's default priority; there smaller numbers go first.
 void QuestionPriority(const v1::Spec& trial, std::vector<Violation>& out) {
   constexpr int32_t kDetermined = 42;
   if (trial.resources().priority() != kDetermined) return;
@@ -87,7 +88,7 @@ void QuestionPriority(const v1::Spec& trial, std::vector<Violation>& out) {
                  "leave it out, or choose a larger number for what is to go first"});
 }
 
-// A trial that may not grow as far as the file lets it.
+// Warns of a trial that cannot grow as far as the file allows.
 void QuestionSizes(const v1::Spec& trial, std::vector<Violation>& out) {
   const int32_t most = trial.resources().max_gpus();
   const int32_t largest = LargestSize(trial);
@@ -104,7 +105,7 @@ void QuestionSizes(const v1::Spec& trial, std::vector<Violation>& out) {
                               int64_t{trial.train().batch_size()} * (most / RanksOfModel(trial)))});
 }
 
-// A pipeline that waits for more than half of each step, because few micro-batches fill it.
+// Warns of a pipeline that waits for more than half of each step because few micro-batches fill it.
 void QuestionPipeline(const v1::Spec& trial, std::vector<Violation>& out) {
   const v1::Parallel& parallel = trial.parallel();
   const int64_t micro_steps = MicroStepsOf(trial);
@@ -119,7 +120,7 @@ void QuestionPipeline(const v1::Spec& trial, std::vector<Violation>& out) {
        absl::StrCat("set parallel.microbatches to ", 4 * parallel.pipeline(), " or more")});
 }
 
-// A field that is set and that no trial uses.
+// Warns of a field that is set but that no trial uses.
 void QuestionUnused(const v1::Spec& trial, const PathSet& set, std::vector<Violation>& out) {
   const auto question = [&](const char* path, bool used, const char* needed) {
     if (used || !set.contains(path)) return;
@@ -145,7 +146,7 @@ void QuestionUnused(const v1::Spec& trial, const PathSet& set, std::vector<Viola
 std::vector<Violation> QuestionTrial(const v1::Spec& trial, const PathSet& set) {
   std::vector<Violation> out;
   QuestionPriority(trial, out);
-  if (IsProgram(trial)) return out;  // what it does is its own affair
+  if (IsProgram(trial)) return out;  // a program's behaviour is its own concern
   QuestionRate(trial, out);
   QuestionVocabulary(trial, out);
   QuestionData(trial, out);
@@ -159,7 +160,7 @@ std::vector<Violation> QuestionTrial(const v1::Spec& trial, const PathSet& set) 
 
 namespace {
 
-// Validations of trials that do not read the same tokens: their losses are of different texts.
+// Warns of trials that validate on different tokens: their losses are of different texts.
 void QuestionValidation(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
   if (IsProgram(spec.base())) return;
   const auto question = [&](const char* path, const char* swept, const std::string& why) {

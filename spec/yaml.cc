@@ -1,7 +1,8 @@
-// yaml.cc: printing experiments and trials as the YAML that a person would write.
+// yaml.cc: prints experiments and trials as the YAML that a person would write.
 //
-// Invariant: reading ToYaml(spec) gives the same trials. So defaults that depend on other fields
-// are left out (they would become fixed), and so is the half of a pair that the file did not use.
+// Invariant: reading ToYaml(spec) gives the same trials. So it omits
+// defaults that depend on other fields (they would become fixed), and the half of a pair that the
+// file did not use.
 #include <algorithm>
 #include <set>
 
@@ -18,7 +19,7 @@ namespace {
 
 std::string Text(const std::string& text) { return IsPlainYaml(text) ? text : QuotedYaml(text); }
 
-// So that it reads back as a number where nothing but its look says so: "1.0".
+// Adds a point if only its look makes the text a number: "1.0".
 std::string Pointed(double number) {
   std::string text = NumberText(number);
   if (text.find('.') == std::string::npos) text += ".0";
@@ -43,7 +44,7 @@ std::string Map(const Labels& labels) {
   return absl::StrCat("{", absl::StrJoin(parts, ", "), "}");
 }
 
-// Writes "section:", and "asha:" below it, before the first field of it.
+// Writes "section:", and "asha:" below it, before the first field of a section.
 class Writer {
  public:
   void Line(const std::string& path, const std::string& value) {
@@ -66,7 +67,7 @@ class Writer {
 
  private:
   std::string out_;
-  std::vector<std::string> open_;  // sections that the next line may go on with
+  std::vector<std::string> open_;  // sections that the next line may continue
 };
 
 std::string Numbers(const google::protobuf::RepeatedField<double>& numbers) {
@@ -75,7 +76,7 @@ std::string Numbers(const google::protobuf::RepeatedField<double>& numbers) {
   return absl::StrCat("[", absl::StrJoin(texts, ", "), "]");
 }
 
-// What stands behind "optimizer.lr: ".
+// Returns the text after "optimizer.lr: ".
 std::string Varied(const v1::Parameter& parameter, const ParameterFields& fields) {
   const Field* field = fields.Find(parameter.path());
   if (parameter.has_range()) {
@@ -134,13 +135,13 @@ std::string Parameters(const v1::ExperimentSpec& spec) {
   return out;
 }
 
-// A text that need not be given, and is not.
+// Returns whether an optional text is not given.
 bool IsUnset(const Field& field, const v1::Value& value) {
   const bool optional = field.default_kind == DefaultKind::kNone || field.use == Use::kProgram;
   return optional && value.has_text() && value.text().empty();
 }
 
-// Whether a field of the base is printed; see the invariant at the top.
+// Returns whether a field of the base is printed; see the invariant at the top.
 bool Printed(const v1::ExperimentSpec& spec, const Field& field, const std::set<std::string>& swept,
              const std::set<std::string>& set) {
   if (swept.contains(field.path)) return false;

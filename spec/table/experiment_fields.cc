@@ -1,11 +1,11 @@
-// experiment_fields.cc: the fields that are of an experiment and of no trial.
+// experiment_fields.cc: the fields that belong to an experiment and not to a trial.
 #include "common/limits.h"
 #include "spec/table/internal.h"
 #include "spec/table/row.h"
 
 namespace dt::spec {
 
-using namespace internal;  // NOLINT: how rows are written
+using namespace internal;  // NOLINT: for the rows of the table
 
 std::vector<Field> internal::MakeExperimentFieldTable() {
   return {

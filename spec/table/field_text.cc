@@ -30,7 +30,7 @@ std::string NumberText(double number) {
   }
   const auto end =
       std::to_chars(buffer, buffer + sizeof(buffer), number, std::chars_format::scientific);
-  // "1e-05" → "1.0e-5": readers that follow YAML 1.1 take "1e-05" for text.
+  // "1e-05" becomes "1.0e-5": parsers of YAML 1.1 take "1e-05" for text.
   std::string text(buffer, end.ptr);
   const size_t e = text.find('e');
   std::string mantissa = text.substr(0, e);

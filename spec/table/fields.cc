@@ -1,6 +1,6 @@
-// fields.cc: the one list of what an experiment file may say. Reading, checking, defaults, the
-// trainer's own reading, the manual and the JSON Schema all follow it; a field added here and in
-// model.proto is complete.
+// fields.cc: the one list of an experiment file's fields. Reading, checking, defaults, the
+// trainer's own reading, the manual and the JSON Schema all follow from it; a field added here and
+// in model.proto is complete.
 //
 // Invariant: every leaf of v1::Spec appears here once, and nothing else (tests/spec asserts it).
 #include "common/limits.h"
@@ -10,7 +10,7 @@
 namespace dt::spec {
 namespace {
 
-using namespace internal;  // NOLINT: how rows are written
+using namespace internal;  // NOLINT: for the rows of the table
 
 std::vector<Field> ProgramFields() {
   return {
@@ -339,7 +339,7 @@ std::vector<Field> ConductFields() {
   };
 }
 
-// What dtrain's own trainer alone reads: a program has its own way to say it.
+// Marks fields that only dtrain's own trainer reads: a program has its own way to set such values.
 Use UseOf(const std::string& path) {
   for (const char* section : {"data.", "model.", "train.", "optimizer.", "schedule.", "precision.",
                               "parallel.", "eval.", "logging."}) {

@@ -1,4 +1,4 @@
-// internal.h: what the files of this room share and nobody else needs.
+// internal.h: functions that the files of this room share.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,8 @@
 
 namespace dt::spec::internal {
 
-// In fields.cc; FieldTable and ExperimentFieldTable keep them.
+// Make the tables, in fields.cc and experiment_fields.cc; FieldTable and ExperimentFieldTable cache
+// them.
 std::vector<Field> MakeFieldTable();
 std::vector<Field> MakeExperimentFieldTable();
 

@@ -1,4 +1,4 @@
-// lookup.cc: the tables as a whole, and their words.
+// lookup.cc: the tables, and look-ups in them.
 #include <algorithm>
 #include <map>
 #include <utility>

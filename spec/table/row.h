@@ -1,6 +1,6 @@
-// row.h: how the rows of the field table are written down.
+// row.h: builders for the rows of the field table.
 //
-// Role: of this room's tables alone.
+// Role: used only by this room's tables.
 #pragma once
 
 #include <string>
@@ -14,20 +14,20 @@ namespace dt::spec::internal {
 
 using enum FieldType;
 
-// Sizes beyond which a number is a slip of the pen: far above any model of today, far below what
-// would overflow a product of two of them.
+// Sizes beyond which a number is a typing mistake: far above any model of today, far below values
+// whose product would overflow.
 inline constexpr double kSizeMax = 1 << 20;
-// Counts of steps and tokens, and seeds.
+// Bound of counts of steps and tokens, and of seeds.
 inline constexpr double kCountMax = kWholeMax;
-// The same of what a message holds in 32 bits.
+// The same for counts that a message holds in 32 bits.
 inline constexpr double kCount32Max = (1ll << 31) - 1;
-// Seconds between checkpoints: shorter would be without end, longer than a month is a slip.
+// Seconds between checkpoints: with less, saving would never end; more than a month is a mistake.
 inline constexpr double kEveryMin = 0.01;
 inline constexpr double kEveryMax = 30 * 24 * 3600.0;
-// Seconds that a trial may train: more than a year is a slip.
+// Seconds that a trial may train: more than a year is a mistake.
 inline constexpr double kTrainingMax = 365 * 24 * 3600.0;
 
-// What the file need not say: a value, how other fields give it, or nothing at all.
+// What holds if the file does not set a field: a value, a rule over other fields, or nothing.
 struct Default {
   DefaultKind kind;
   const char* text;
@@ -38,7 +38,7 @@ constexpr Default Depends(const char* how) { return {DefaultKind::kDependent, ho
 constexpr Default kEmpty{DefaultKind::kNone, ""};
 constexpr Default kMustSay{DefaultKind::kRequired, ""};
 
-// One row, and what few rows say besides.
+// One row, with setters for its rarer properties.
 struct Row : Field {
   Row(const char* path_, FieldType type_, const Default& otherwise, const char* help_) {
     path = path_;
@@ -90,7 +90,7 @@ struct Row : Field {
   }
 };
 
-// Each type's columns: path, what is allowed, default, help.
+// Columns for each type: path, allowed values, default, help.
 inline Row Integer(const char* path, double min, double max, const Default& otherwise,
                    const char* help) {
   return Row(path, kInteger, otherwise, help).Range(min, max);
