@@ -1,4 +1,4 @@
-// dtworker_test.cc: the program itself, with a fake coordinator and the fake trainer.
+// dtworker_test.cc: dtworker as a process, with a fake coordinator and the fake trainer.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -40,7 +40,7 @@ class DtworkerTest : public ::testing::Test {
     command.insert(command.end(), more.begin(), more.end());
     worker_ = ChildProcess(command, folder_ / "worker.log", env);
   }
-  // `script` is the fake trainer's.
+  // `script` is for the fake trainer.
   static v1::Orders MakeOrders(int steps, const std::string& script = "", uint8_t token = 1) {
     v1::Orders orders;
     v1::Assigned& assigned = *orders.mutable_attempt();
@@ -57,8 +57,8 @@ class DtworkerTest : public ::testing::Test {
     orders_ = MakeOrders(steps, script, token);
     fleet_.Order(orders_);
   }
-  // Orders an attempt after the storage has begun to hang: who opens the file that this returns
-  // waits for a writer, as for a network file system that does not answer.
+  // Orders an attempt after the storage has begun to hang. A process that opens the file that this
+  // returns waits for a writer, as with a network file system that does not answer.
   std::string OrderWithHangingStorage(int steps, const std::string& script = "") {
     EXPECT_TRUE(Await([&] { return !fleet_.Hellos().empty(); }));
     std::string marker = folder_ / "st/dtrain-storage-id";
@@ -69,7 +69,7 @@ class DtworkerTest : public ::testing::Test {
     fleet_.Order(orders_);
     return marker;
   }
-  // How often each step's row arrived.
+  // Counts how often each step's row arrived.
   std::map<uint64_t, int> Rows() const {
     std::map<uint64_t, int> count;
     for (const v1::Item& item : fleet_.Items()) {
@@ -96,7 +96,7 @@ class DtworkerTest : public ::testing::Test {
   bool AwaitSteps(uint64_t steps) {
     return Await([&] { return fleet_.LatestStep() >= steps; });
   }
-  // Makes the file old, and waits until it is young again.
+  // Makes the file old, and waits until it is touched again.
   static bool AwaitTouch(const std::string& file,
                          std::chrono::milliseconds limit = testing::kPatience) {
     const timespec long_ago[2] = {};
@@ -245,7 +245,7 @@ TEST_F(DtworkerTest, TerminateSavesReportsAndLeaves) {
 }
 
 TEST_F(DtworkerTest, EndsAfterItsIdleTimeoutAndNotWhileItTrains) {
-  const auto timeout = std::chrono::seconds(5);  // longer than a loaded machine takes to order
+  const auto timeout = std::chrono::seconds(5);  // longer than a loaded machine needs to order
   StartWorker({"--idle-timeout", "5s"});
   Order(100000, "hang_at=20");
   ASSERT_TRUE(AwaitSteps(19));

@@ -1,4 +1,4 @@
-// agent_code_test.cc: an attempt that brings code starts once that is there, and not before.
+// agent_code_test.cc: an attempt that brings code starts once the code is there, and not before.
 #include "common/sha256.h"
 #include "tests/worker/agent/agent_fixture.h"
 

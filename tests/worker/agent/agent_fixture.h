@@ -1,5 +1,5 @@
-// agent_fixture.h: an agent with an invented clock, coordinator and trainer, in the words of the
-// domain. Every message sent and received is round-tripped through its wire form.
+// agent_fixture.h: an agent with an invented clock, coordinator and trainer; its functions speak
+// the language of the domain. Every message sent and received is serialized and parsed again.
 #pragma once
 
 #include <signal.h>
@@ -42,7 +42,7 @@ class AgentTest : public testing::Test {
     return options;
   }
 
-  // ---- the world acts ----
+  // ---- events from outside ----
   void Feed(AgentEvent event) {
     Actions made = AgentStep(state_, std::move(event), now_);
     for (AgentAction& action : made) actions_.push_back(std::move(action));
@@ -53,7 +53,7 @@ class AgentTest : public testing::Test {
     Feed(TimePassed{});
   }
   void Connect() { Feed(StreamConnected{}); }
-  // Takes every report there is to send, as a stream that never blocks.
+  // Takes every report that waits to be sent, as a stream that never blocks does.
   void DeliverReports() {
     while (const auto report = TakeReport()) {
       reports_.push_back(*report);
@@ -102,7 +102,7 @@ class AgentTest : public testing::Test {
   void TrainerDies(int wait_status, OomEvidence oom = OomEvidence::kNone) {
     Feed(TrainerExited{wait_status, oom});
   }
-  // Connected, ordered to hold attempt 1 as this rank, and training it.
+  // Connects, orders attempt 1 with this rank, and brings it to training.
   void ReachTraining(int rank = 0, int world_size = 1) {
     Connect();
     Order(Holding(1, rank, world_size));
@@ -113,7 +113,7 @@ class AgentTest : public testing::Test {
     actions_.clear();
   }
 
-  // ---- what came of it ----
+  // ---- results ----
   template <typename Action>
   std::optional<Action> Take() {
     for (auto it = actions_.begin(); it != actions_.end(); ++it) {
@@ -132,7 +132,7 @@ class AgentTest : public testing::Test {
     EXPECT_TRUE(wire.ParseFromString(action->report.SerializeAsString()));
     return wire;
   }
-  // The next frame sent to the trainer, which must be of this type.
+  // Takes the next frame for the trainer, which must have this type.
   template <typename Frame>
   std::optional<Frame> TakeFrame() {
     auto action = Take<SendFrame>();
@@ -148,7 +148,7 @@ class AgentTest : public testing::Test {
                                   << actions_.front().index();
     actions_.clear();
   }
-  // All items that reached the coordinator, newest report last.
+  // Returns the ends among all items that reached the coordinator, the newest report's last.
   std::vector<v1::Ended> Ends() {
     DeliverReports();
     std::vector<v1::Ended> ends;
@@ -197,7 +197,7 @@ class AgentTest : public testing::Test {
   std::vector<v1::Item> items_;
 };
 
-// A wait status, as waitpid gives it.
+// A wait status as waitpid returns it.
 inline int Signalled(int number) { return number; }
 inline int Exited(int status) { return status << 8; }
 

@@ -1,4 +1,4 @@
-// agent_log_test.cc: whose log a line goes into, and whose end it explains.
+// agent_log_test.cc: the log that each line goes to, and the end that it explains.
 #include <signal.h>
 
 #include <map>

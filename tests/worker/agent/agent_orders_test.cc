@@ -1,5 +1,5 @@
-// agent_orders_test.cc: orders against what a worker holds: starting, repeating, stopping,
-// cancelling, another journal, draining, a coordinator away.
+// agent_orders_test.cc: orders compared with the attempts that a worker holds: starts, repeats,
+// stops, cancels, another journal, draining, an absent coordinator.
 #include "tests/worker/agent/agent_fixture.h"
 
 namespace dt {
@@ -110,7 +110,7 @@ TEST_F(AgentTest, RegisteredCheckpointsThatAreGoneAreToldAgain) {
   ASSERT_EQ(look->registered.size(), 2u);
   Order(orders);
   EXPECT_FALSE(Take<LookForCheckpoints>().has_value()) << "once an attempt";
-  Feed(CheckpointsGone{TokenOf(9), {look->registered[1]}});  // of an earlier attempt
+  Feed(CheckpointsGone{TokenOf(9), {look->registered[1]}});  // from an earlier attempt
   Feed(CheckpointsGone{look->token, {look->registered[0]}});
   DeliverReports();
   ASSERT_EQ(items_.size(), 1u);
@@ -269,7 +269,7 @@ TEST_F(AgentTest, AnotherJournalStopsTrainersAndDropsTheBuffer) {
   TrainerDies(Signalled(SIGKILL));
   EXPECT_TRUE(state_.buffer.Empty());
   EXPECT_EQ(LastReport().journal_id(), kJournal + 1);
-  // Numbering goes on: the old journal has items of these numbers.
+  // Numbering continues: the old journal already has items with these numbers.
   items_.clear();
   Order(Holding(2));
   TrainerComesUp();
@@ -292,7 +292,7 @@ TEST_F(AgentTest, WhatWasStoppedForAnotherJournalIsNotStartedAgainWhenTheOldOneI
   actions_.clear();
   journal_ = kJournal;
   Connect();
-  Order(Holding(1));  // the coordinator has not heard of the end
+  Order(Holding(1));  // the coordinator does not know of the end yet
   EXPECT_FALSE(Take<SpawnTrainer>());
   DeliverReports();
   EXPECT_TRUE(SaysGone(1));

@@ -1,4 +1,4 @@
-// agent_program_test.cc: attempts whose trainer is a program of the person's.
+// agent_program_test.cc: attempts whose trainer is a user's program.
 #include "tests/worker/agent/agent_fixture.h"
 
 namespace dt {

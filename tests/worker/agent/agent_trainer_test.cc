@@ -1,4 +1,5 @@
-// agent_trainer_test.cc: what trainers say, how they die, and what the coordinator is told of it.
+// agent_trainer_test.cc: trainers' frames and deaths, and the reports that the coordinator gets of
+// them.
 #include <signal.h>
 
 #include <cmath>

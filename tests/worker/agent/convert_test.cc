@@ -21,7 +21,7 @@ TEST(ConvertTest, SpecificationHasOriginalNamesAndEveryField) {
   EXPECT_EQ(json.at("model").at("tie_head"), false);
 }
 
-// Model sizes and the rest that a trainer would train.
+// Returns the model's sizes and all other settings that a trainer would use.
 nlohmann::json Understood(const nlohmann::json& json) {
   const absl::StatusOr<trainer::TrialSpec> read = trainer::ParseTrialSpec(json);
   EXPECT_TRUE(read.ok()) << read.status();
@@ -95,7 +95,7 @@ TEST(ConvertTest, NumbersThatAreNotWholeWhereTheyMustBeAreRefused) {
     EXPECT_NE(ReasonOf(line).find("is no whole number"), std::string::npos) << line;
   }
   EXPECT_EQ(ReasonOf(R"({"type":"eval","step":1,"loss":1e300,"tokens":3.5})"), "");
-  // In a row what cannot be is left out.
+  // A row leaves out impossible values.
   const v1::StepRow row = RowFromJson({{"step", 7.0}, {"wall_time_ms", -1e300}, {"loss", 1e300}});
   EXPECT_EQ(row.step(), 7u);
   EXPECT_EQ(row.wall_time_ms(), 0);

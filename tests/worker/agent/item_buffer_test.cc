@@ -1,4 +1,4 @@
-// item_buffer_test.cc: keeping, acknowledging, sending again and thinning.
+// item_buffer_test.cc: keeping, acknowledging, resending and thinning of items.
 #include "worker/agent/item_buffer.h"
 
 #include <map>

@@ -1,4 +1,4 @@
-// last_words_test.cc: which of the lines that an attempt printed says why it ended.
+// last_words_test.cc: which printed line explains the end of an attempt.
 #include "worker/agent/last_words.h"
 
 #include "gtest/gtest.h"

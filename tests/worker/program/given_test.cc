@@ -1,4 +1,4 @@
-// given_test.cc: what a program is given, and what its end means.
+// given_test.cc: the environment of a program, and the meaning of its exit status.
 #include "worker/program/given.h"
 
 #include <signal.h>
@@ -111,7 +111,7 @@ TEST(GivenTest, ARankHasTorchrunsVariables) {
   EXPECT_EQ(*environment, expected);
 }
 
-// The names of what says a program its rank, besides DTRAIN_….
+// Returns the names of the variables, besides DTRAIN_…, that tell a program its rank.
 std::vector<std::string> RankNames(const std::string& launcher, int world_size) {
   frames::Start start;
   start.world_size = world_size;

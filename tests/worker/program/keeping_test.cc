@@ -1,4 +1,4 @@
-// keeping_test.cc: which checkpoints of a program stay, by the metric that its search goes by.
+// keeping_test.cc: which checkpoints of a program stay, by the metric of its search.
 #include "worker/program/keeping.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class KeepingTest : public ::testing::Test {
     start_.storage = folder_.path();
     spec_.run = "true";
   }
-  // Saves a checkpoint of each step in turn and gives what was told of them.
+  // Saves a checkpoint of each step in turn and returns the frames about them.
   std::vector<frames::CheckpointDone> Save(const std::vector<SavedFolder>& saved) {
     Keeping keeping(start_, spec_, std::nullopt);
     const auto made = keeping.MakeFolder();
@@ -74,7 +74,7 @@ constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 TEST_F(KeepingTest, TheBestIsByTheMetricAndItsGoal) {
   start_.metric = "acc";
   start_.metric_goal = "maximize";
-  // Their losses would say another.
+  // The losses would choose another checkpoint.
   const auto told = Save({{"a", 1, 3.0, 0.5},
                           {"b", 2, 2.5, 0.9},
                           {"c", 3, 2.0, 0.7},

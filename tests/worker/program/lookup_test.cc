@@ -1,4 +1,5 @@
-// lookup_test.cc: which file a word is, and what is said of a script that does not start.
+// lookup_test.cc: the file that a command's first word names, and the message about a script that
+// does not start.
 #include "worker/program/lookup.h"
 
 #include <sys/stat.h>

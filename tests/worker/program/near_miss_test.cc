@@ -1,4 +1,4 @@
-// near_miss_test.cc: lines that were nearly reports.
+// near_miss_test.cc: lines that are almost reports.
 #include "worker/program/near_miss.h"
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace {
 
 struct Case {
   const char* line;
-  const char* why;  // part of it
+  const char* why;  // part of the reason
   bool close = true;
 };
 

@@ -1,4 +1,4 @@
-// output_test.cc: what a program prints: its log, its reports, and lines that were nearly one.
+// output_test.cc: a program's output: its log, its reports, and lines that are almost reports.
 #include "tests/worker/program/program_fixture.h"
 
 namespace dt {
@@ -78,7 +78,8 @@ TEST_F(ProgramTest, ABarInTheSameLineIsNoPartOfAReport) {
 }
 
 TEST_F(ProgramTest, ReportsThatEndInACarriageReturnCount) {
-  // Each drawn over the one before, and more text without a newline than a line may have.
+  // Each report overwrites the one before on its line; then comes more text without a newline than
+  // a line may have.
   Run(R"(printf '{"step": 1, "val_loss": 3}\r{"step": 2, "val_loss": 2}\r';)"
       R"( head -c 1500000 /dev/zero | tr '\0' '#'; printf '\r{"step": 3, "val_loss": 1}\r\n')");
   EXPECT_EQ(AwaitEnd().cause, "finished");

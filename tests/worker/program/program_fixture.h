@@ -1,4 +1,4 @@
-// program_fixture.h: dtprogram with real programs; the test is its agent.
+// program_fixture.h: dtprogram with real programs; the test plays its agent.
 #pragma once
 
 #include <fcntl.h>
@@ -108,7 +108,7 @@ class ProgramTest : public ::testing::Test {
       return Find<Frame>() != nullptr;
     });
   }
-  // Its end, after which it is idle.
+  // Waits until the program is idle, and returns its end.
   frames::End AwaitEnd() {
     EXPECT_TRUE(AwaitFrame<frames::Idle>());
     const auto* end = Find<frames::End>();
@@ -128,7 +128,7 @@ class ProgramTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
   std::string In(const std::string& name) const { return "'" + (folder_ / name) + "'"; }
-  // A shell text that starts a daemon: a process of another session, whose parent ends.
+  // Returns a shell script that starts a daemon: a process in another session, whose parent ends.
   std::string Daemon() const {
     return "setsid sh -c 'echo $$ > " + (folder_ / "d.tmp") + "; mv " + (folder_ / "d.tmp") + " " +
            (folder_ / "daemon") + "; exec tail -f /dev/null' &\n";

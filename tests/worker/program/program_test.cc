@@ -1,4 +1,4 @@
-// program_test.cc: a program from its start to its end.
+// program_test.cc: a program's run from start to end.
 #include "tests/worker/program/program_fixture.h"
 
 namespace dt {
@@ -117,7 +117,7 @@ TEST_F(ProgramTest, ADamagedCheckpointIsToldAndTheOneBeforeItIsTaken) {
   AwaitEnd();
   frames_.clear();
   folder_.Write("storage/7/3/a1/step-6/w", "damaged");
-  // In the same words, so that it is the same trial's.
+  // The command stays the same, so that it is the same trial.
   frames::Start next = StartOf({{"run", save + "\n"}, {"checkpoint", {{"keep_latest", 2}}}});
   next.attempt = 2;
   next.resume = frames::Resume{6, newest.path, newest.manifest_hash};

@@ -23,7 +23,7 @@ std::string WhyNot(const std::string& line) {
   return wrong == nullptr ? "" : wrong->why;
 }
 
-// What is left out of a line that is a report all the same.
+// Returns the parts that were left out of a line that still counts as a report, with the reasons.
 std::string Flawed(const std::string& line, const std::string& metric = "") {
   std::string all;
   for (const Flaw& flaw : Read(line, metric).flaws) all += flaw.name + ": " + flaw.why + "\n";

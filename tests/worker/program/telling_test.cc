@@ -1,4 +1,4 @@
-// telling_test.cc: reports into frames, at a bounded rate.
+// telling_test.cc: turns reports into frames, at a bounded rate.
 #include "worker/program/telling.h"
 
 #include <algorithm>
@@ -191,7 +191,7 @@ TEST_F(TellingTest, WhereASearchComparesNothingIsLeftOut) {
 
 TEST_F(TellingTest, LinesWithoutTheMetricCostThoseWithItNothing) {
   Begin({.steps = 3000, .rungs = {1000, 2000}, .metric = "accuracy"});
-  // Twenty with the metric, none above the rate; a flood of others beside them.
+  // Twenty with the metric, below the limit of the rate, amid a flood of others.
   for (int step = 1; step <= 3000; ++step) {
     Take(absl::StrCat(R"({"step": )", step, R"(, "batch_time": 1})"));
     Take(absl::StrCat(R"({"step": )", step, R"(, "loss": 1})"));

@@ -1,4 +1,4 @@
-// alive_file_test.cc: when the file is touched, and what happens where it cannot be.
+// alive_file_test.cc: when the file is touched, and what happens if it cannot be.
 #include "worker/shell/alive_file.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr absl::Duration kPeriod = limits::kAlivePeriod;
 
-// What is logged goes here for the life of this object.
+// Catches all log lines while this object lives.
 class CaughtLog {
  public:
   CaughtLog() { spdlog::set_default_logger(std::make_shared<spdlog::logger>("test", sink_)); }
@@ -34,7 +34,7 @@ class CaughtLog {
 
 class AliveFileTest : public ::testing::Test {
  protected:
-  // True where the file was touched since the last call, which makes it old.
+  // Returns whether the file was touched since the last call, and makes it old.
   bool Touched() const {
     struct stat facts {};
     const timespec long_ago[2] = {};

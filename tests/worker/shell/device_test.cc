@@ -51,7 +51,7 @@ TEST(DeviceTest, GpusWhoseDeviceFileCannotBeOpenedAreNotOurs) {
   TempFolder root;
   root.Write("proc/driver/nvidia/gpus/0000:01:00.0/information",
              "GPU UUID: \t GPU-" + std::string(8, '?') + "\nDevice Minor: \t 0\n");
-  // What a control group forbids cannot be shown as root; that a folder is no device can.
+  // Root is never denied access by permissions, but a folder is still no device.
   std::filesystem::create_directories(root / "dev/nvidia0");
   EXPECT_TRUE(FindGpus(root.path()).empty());
   std::filesystem::remove(root / "dev/nvidia0");

@@ -1,4 +1,4 @@
-// join_test.cc: joining, with a coordinator whose answers are lost and refused.
+// join_test.cc: joining, with a coordinator whose answers are lost or refused.
 #include "worker/shell/join.h"
 
 #include <grpcpp/server.h>
@@ -25,7 +25,7 @@ namespace {
 
 namespace v1 = ::dtrain::v1;
 
-// Takes one hash, as the door does, and answers as the test says.
+// Takes one hash, as the real service does, and answers as the test asks.
 class FakeAccess final : public v1::Access::Service {
  public:
   explicit FakeAccess(const std::string& address) {
@@ -62,7 +62,7 @@ class FakeAccess final : public v1::Access::Service {
 class JoinTest : public ::testing::Test {
  protected:
   JoinTest() { EXPECT_TRUE(WriteFileAtomically(folder_ / "join", FreshToken() + "\n").ok()); }
-  // Each pause is over at once.
+  // Joins with pauses that are over at once.
   absl::Status Join() {
     return JoinFleet(options_, [this](absl::Duration) { return ++pauses_ < 100; });
   }
@@ -89,7 +89,7 @@ TEST_F(JoinTest, TheTokenIsMadeHereAndItsFileIsThisUsersAlone) {
 
 TEST_F(JoinTest, AnswersThatAreLostAndKillsInBetweenChangeNothing) {
   access_.LoseAnswers(3);
-  // A kill after the exchange, before the file: the draft is what is on disk.
+  // A kill after the exchange and before the token file: only the draft is on disk.
   EXPECT_TRUE(absl::IsCancelled(JoinFleet(options_, [](absl::Duration) { return false; })));
   EXPECT_EQ(Token(), "");
   ASSERT_TRUE(Join().ok());

@@ -9,7 +9,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-// "line 1\n" to "line COUNT\n".
+// Returns "line 1\n" to "line COUNT\n".
 std::string Numbered(int count) {
   std::string text;
   for (int i = 1; i <= count; ++i) absl::StrAppend(&text, "line ", i, "\n");

@@ -1,4 +1,4 @@
-// lives_test.cc: what a worker knows of those that had its slot before.
+// lives_test.cc: a worker's knowledge of the earlier processes in its slot.
 #include "worker/shell/lives.h"
 
 #include <memory>

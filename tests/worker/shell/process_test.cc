@@ -1,4 +1,4 @@
-// process_test.cc: real processes: a shell, and the fake trainer.
+// process_test.cc: starts real processes: a shell, and the fake trainer.
 #include "worker/shell/process.h"
 
 #include <fcntl.h>

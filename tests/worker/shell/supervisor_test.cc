@@ -24,7 +24,7 @@ using testing::ProcessAlive;
 
 class SupervisorTest : public ::testing::Test {
  protected:
-  // A fork is safe: this program has one thread.
+  // Forking is safe: this program has one thread.
   void Start(const std::vector<AgentCommand>& commands) {
     supervisor_ = fork();
     if (supervisor_ == 0) {
@@ -35,7 +35,7 @@ class SupervisorTest : public ::testing::Test {
     }
   }
   ~SupervisorTest() override {
-    // Asked, not killed: it takes its agents along.
+    // Stop it by a signal, not by SIGKILL, so that it ends its agents too.
     if (supervisor_ > 0) Stop();
   }
   int Stop() {
@@ -45,15 +45,15 @@ class SupervisorTest : public ::testing::Test {
     supervisor_ = -1;
     return status;
   }
-  // An agent that writes its process id to a file and stays until it is told to go. Signals arrive
-  // blocked, as for a real agent, which waits for them; env unblocks them for a shell.
+  // Returns an agent that writes its process id to a file and stays until it is stopped. Signals
+  // arrive blocked, as for a real agent, which waits for them; env unblocks them for a shell.
   AgentCommand Agent(const std::string& name) const {
     return {
         name,
         {"-c", "exec env --default-signal=TERM sh -c 'echo $$ >" + (folder_ / name) + ".new; mv " +
                    (folder_ / name) + ".new " + (folder_ / name) + "; exec tail -f /dev/null'"}};
   }
-  // The process of an agent, once it is another than `not_this`.
+  // Returns the agent's process once it is another one than `not_this`.
   pid_t AwaitAgent(const std::string& name, pid_t not_this = 0) const {
     pid_t pid = 0;
     EXPECT_TRUE(Await([&] {

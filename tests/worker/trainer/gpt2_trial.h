@@ -1,5 +1,5 @@
-// gpt2_trial.h: the specification of GPT-2's smallest model with every default, and a model of some
-// thousand parameters, for tests that change what they are about.
+// gpt2_trial.h: the specification of GPT-2's smallest model with every default, and a model of a
+// few thousand parameters. Each test changes the fields that it is about.
 #pragma once
 
 #include "tests/worker/trainer/resolved_spec.h"
@@ -11,7 +11,7 @@ inline TrialSpec Gpt2Trial() {
   return ParseTrialSpec(testing::Resolved({{"data", {{"train", "train_*.bin"}}}})).value();
 }
 
-// Its embedding has more rows than there are tokens.
+// Returns a model whose embedding has more rows than there are tokens.
 inline ModelSpec SmallGpt2() {
   ModelSpec spec = Gpt2Trial().model;
   spec.n_layer = spec.n_head = 2;

@@ -1,5 +1,5 @@
-// resolved_spec.h: specifications as a trainer takes them, from the few fields that a test is
-// about.
+// resolved_spec.h: specifications in the form that a trainer takes, made from the few fields that a
+// test is about.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 
 namespace dt::testing {
 
-// `partial`, with the field table's defaults, and GPT-2's sizes, for whatever it leaves out. Fields
-// of `partial` that no table has stay, so that tests can see them refused.
+// Returns `partial` completed with the field table's defaults and GPT-2's sizes. Fields of
+// `partial` that no table has stay, so that tests can see them refused.
 inline nlohmann::json Resolved(const nlohmann::json& partial) {
   using nlohmann::json;
   const auto given = [&partial](const char* section, const char* name) {

@@ -1,4 +1,4 @@
-// small_trial.h: a trial that trains dozens of steps a second, data for it, and what came of it.
+// small_trial.h: a trial that trains dozens of steps a second, data for it, and its results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@
 
 namespace dt::testing {
 
-// A vector that throws where there is no such element: what a trainer should have said and did not
-// fails one test.
+// A vector that throws for a missing element, so that a frame that the trainer failed to send fails
+// one test only.
 template <typename T>
 class Sayings : public std::vector<T> {
  public:
@@ -29,14 +29,14 @@ class Sayings : public std::vector<T> {
   const T& back() const { return this->at(this->size() - 1); }
 };
 
-// What came of one attempt.
+// The results of one attempt.
 struct Told {
-  Sayings<frames::Prepared> prepared;  // of every rank, in the order they came
+  Sayings<frames::Prepared> prepared;  // from every rank, in the order of arrival
   Sayings<nlohmann::json> rows;
   Sayings<frames::Eval> evals;
   Sayings<frames::CheckpointDone> checkpoints;
   Sayings<frames::CheckpointRemoved> removed;
-  Sayings<std::optional<frames::End>> ends;  // by rank; nothing: the process ended without one
+  Sayings<std::optional<frames::End>> ends;  // by rank; nothing: the process ended without a frame
   uint64_t resumed_step = 0;
 
   Sayings<double> Losses() const { return Column("loss"); }
@@ -68,12 +68,12 @@ struct Told {
   std::string Message(size_t rank = 0) const {
     return ends.at(rank) ? ends[rank]->message : "the process ended without a word";
   }
-  // A process that ended without a word gives a step that none reaches.
+  // Returns UINT64_MAX, a step that no trial reaches, for a process that ended without a frame.
   uint64_t EndStep(size_t rank = 0) const { return ends.at(rank) ? ends[rank]->step : UINT64_MAX; }
 };
 
-// That all left because they were told to stop without a checkpoint. Nobody waits for the others
-// then, so that a rank may see a peer leave before its own word comes.
+// Expects that all left because they were asked to stop without a checkpoint. Then no rank waits
+// for the others, so that a rank may see a peer leave before its own order arrives.
 inline void ExpectAllStopped(const Told& told) {
   int heard = 0;
   for (size_t rank = 0; rank < told.ends.size(); ++rank) {
@@ -85,7 +85,7 @@ inline void ExpectAllStopped(const Told& told) {
   EXPECT_GE(heard, 1) << "no rank left by the word itself";
 }
 
-// Between two curves of equal length, of which there must be some points.
+// Returns the largest difference between two curves of equal length, which must not be empty.
 inline double LargestDifference(const std::vector<double>& a, const std::vector<double>& b) {
   EXPECT_EQ(a.size(), b.size());
   EXPECT_FALSE(a.empty());
@@ -96,7 +96,7 @@ inline double LargestDifference(const std::vector<double>& a, const std::vector<
   return largest;
 }
 
-// An llm.c shard.
+// Writes a shard in llm.c's format.
 inline void WriteTokens(const TempFolder& folder, const std::string& name,
                         const std::vector<uint16_t>& tokens) {
   std::string bytes(1024, '\0');
@@ -106,7 +106,7 @@ inline void WriteTokens(const TempFolder& folder, const std::string& name,
   folder.Write(name, bytes);
 }
 
-// Text-like tokens, made by a formula: learnable, and the same everywhere.
+// Writes text-like tokens from a formula: learnable, and the same everywhere.
 inline void WriteShard(const TempFolder& folder, const std::string& name, int count) {
   std::vector<uint16_t> tokens;
   uint32_t state = 12345;
@@ -119,10 +119,10 @@ inline void WriteShard(const TempFolder& folder, const std::string& name, int co
   WriteTokens(folder, name, tokens);
 }
 
-// For a rate or an epsilon that must be above 0: in fp32 it is 0.
+// A rate or an epsilon that must be above 0: in fp32 it is 0.
 inline constexpr double kNothing = 1e-300;
 
-// A model that trains dozens of steps a second. What it does not say is Resolved's.
+// A model that trains dozens of steps a second. Resolved fills in the other fields.
 inline nlohmann::json SmallSpec() {
   return {
       {"seed", "11"},

@@ -79,7 +79,7 @@ TEST(SamplerTest, StepsOfEpochsAreWholeAndAtLeastOne) {
   EXPECT_EQ(StepsOfEpochs(2.5, 100, 8), 31u);
   EXPECT_EQ(StepsOfEpochs(0.01, 100, 8), 1u);
   EXPECT_EQ(StepsOfEpochs(1.15, 100, 1), 115u) << "a little less in binary";
-  // What a decimal number of epochs makes of a number of windows is whole where arithmetic says so.
+  // A number of windows times a decimal number of epochs is an integer whenever arithmetic says so.
   for (uint64_t hundredths = 1; hundredths <= 1000; ++hundredths) {
     EXPECT_EQ(StepsOfEpochs(static_cast<double>(hundredths) / 100, 4200, 7), hundredths * 6);
     EXPECT_EQ(StepsOfEpochs(static_cast<double>(hundredths) / 100, 4201, 4),
@@ -88,7 +88,7 @@ TEST(SamplerTest, StepsOfEpochsAreWholeAndAtLeastOne) {
   EXPECT_EQ(StepsOfEpochs(1e9, uint64_t{1} << 40, 1), (uint64_t{1} << 53) - 1);
 }
 
-// Every sample of a step, by whatever ranks and micro-steps it is dealt to.
+// Returns every sample of a step, however it is dealt to ranks and micro-steps.
 std::vector<uint64_t> SamplesOfStep(uint64_t step, int64_t global_batch, int64_t micro_batch,
                                     int32_t world_size) {
   std::vector<uint64_t> samples;
@@ -157,7 +157,7 @@ TEST(BatchPlanTest, AGlobalBatchThatDoesNotDivideIsAConfigError) {
 
 class DataTest : public ::testing::Test {
  protected:
-  // A shard with ids first, first + 1, ….
+  // Writes a shard with ids first, first + 1, ….
   void Shard(const std::string& name, uint16_t first, size_t count) {
     std::vector<uint16_t> ids(count);
     std::iota(ids.begin(), ids.end(), first);
@@ -176,7 +176,7 @@ class DataTest : public ::testing::Test {
     EXPECT_TRUE(dataset.ok()) << dataset.status();
     return *std::move(dataset);
   }
-  // The first input token of every sequence of `steps`, rank by rank as they come.
+  // Returns the first input token of every sequence of the steps, rank after rank.
   static std::vector<int64_t> Starts(const Dataset& dataset, const Sampler& sampler,
                                      const BatchPlan& plan, uint64_t first_step,
                                      uint64_t end_step) {
@@ -203,9 +203,9 @@ class DataTest : public ::testing::Test {
 };
 
 TEST_F(DataTest, WindowsLieOneSeqLenApartAndStayWithinTheirShard) {
-  Shard("train_0.bin", 0, 11);   // windows 0..4, 4..8; token 9, 10 unused
+  Shard("train_0.bin", 0, 11);   // windows 0..4, 4..8; tokens 9 and 10 unused
   Shard("train_1.bin", 100, 9);  // windows 100..104, 104..108
-  Shard("train_2.bin", 200, 4);  // too short for any
+  Shard("train_2.bin", 200, 4);  // too short for a window
   const Dataset dataset = Open();
   EXPECT_EQ(dataset.files(), 3u);
   EXPECT_EQ(dataset.tokens(), 24u);
@@ -342,7 +342,7 @@ TEST_F(DataTest, ABatchThatDoesNotFitInMemoryIsAnOutcomeNotACrash) {
   Shard("train_0.bin", 0, 9);
   const Dataset dataset = Open();
   const Sampler sampler(SampleOrder::kSequential, 1, dataset.windows());
-  constexpr int64_t kSequences = int64_t{1} << 45;  // beyond what a process can address
+  constexpr int64_t kSequences = int64_t{1} << 45;  // more than a process can address
   Loader loader(dataset, sampler, BatchPlan{kSequences, kSequences, 1, 0},
                 {.first_step = 0, .end_step = 1000});
   const absl::StatusOr<HostBatch> batch = loader.Next();
@@ -366,7 +366,7 @@ TEST_F(DataTest, ALoaderThatIsNotEmptiedStopsAtOnce) {
 }
 
 TEST_F(DataTest, UnusableDataIsRefusedWhenItIsOpened) {
-  EXPECT_EQ(Dataset::Open(Options()).status().code(), kDataError);  // absent
+  EXPECT_EQ(Dataset::Open(Options()).status().code(), kDataError);  // the file is missing
   Shard("train_0.bin", 0, 4);
   const absl::StatusOr<Dataset> small = Dataset::Open(Options(4));
   ASSERT_FALSE(small.ok());

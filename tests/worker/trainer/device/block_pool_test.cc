@@ -1,4 +1,4 @@
-// block_pool_test.cc: who gets which block again, and what goes back to the system.
+// block_pool_test.cc: which block is used again, and which go back to the system.
 #include "worker/trainer/device/block_pool.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// cpu_device_test.cc: what a CPU slot asks of the libraries underneath.
+// cpu_device_test.cc: settings that a CPU slot makes in the libraries below.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@ namespace {
 
 TEST(CpuDeviceTest, MklIsToldByTheProgramToGoByTheProcessorNotByItsMaker) {
   ASSERT_TRUE(OpenCpu()->Torch().is_cpu());
-  // The definition that the dynamic linker gives LibTorch as well.
+  // The dynamic linker gives LibTorch the same definition.
   void* const answer = dlsym(RTLD_DEFAULT, "mkl_serv_intel_cpu_true");
   ASSERT_NE(answer, nullptr);
   Dl_info facts{};

@@ -79,7 +79,7 @@ TEST(HellaSwagBatchesTest, AnEndingBeyondTheModelsPositionsIsRefused) {
   EXPECT_NE(refused.status().message().find("an ending of 9 tokens"), std::string::npos);
 }
 
-// The definition: one ending at a time, without padding, a loss a token.
+// Scores by the definition: one ending at a time, without padding, one loss for each token.
 HellaSwagScore ByDefinition(const std::vector<HellaSwagExample>& examples,
                             const Transformer& model) {
   at::NoGradGuard no_grad;
@@ -119,7 +119,7 @@ TEST(ScoreHellaSwagTest, IsWhatScoringOneEndingAtATimeGives) {
   spec.compute = Compute::kFp32;
   const Transformer model(spec.model, 3, at::kCPU);
   {
-    // Far from uniform, so that no two endings are nearly alike.
+    // Makes the model far from uniform, so that no two endings are nearly alike.
     at::NoGradGuard no_grad;
     for (const NamedTensor& one : model.Parameters()) one.tensor.detach().mul_(8);
   }

@@ -46,11 +46,11 @@ TrialSpec SmallTrial() {
   spec.model = SmallGpt2();
   spec.model.n_positions = 8;
   spec.eval.samples = 3;
-  spec.eval.sample_tokens = 20;  // beyond the model's positions
+  spec.eval.sample_tokens = 20;  // more than the model has positions
   return spec;
 }
 
-// What a model that has learned nothing writes.
+// Returns the samples of an untrained model.
 auto Generated(const TrialSpec& spec, const Generation& what) {
   const Transformer model(spec.model, 1, at::kCPU);
   FakeConversation conversation;

@@ -10,7 +10,7 @@ namespace {
 
 using Shards = std::vector<uint64_t>;
 
-// How often each token is a target, by shard and place.
+// Counts how often each token is a target, by shard and position.
 std::map<std::pair<uint64_t, uint64_t>, int> TargetsOf(const EvalWindows& windows) {
   std::map<std::pair<uint64_t, uint64_t>, int> targets;
   const auto add = [&](const EvalWindow& window) {

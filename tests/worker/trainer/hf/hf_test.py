@@ -23,7 +23,7 @@ except ImportError as error:
 
 BIN, TESTS = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 VOCAB, LENGTH, EVAL_BATCHES = 61, 32, 4
-# Logits here are of the order of 1 to 10; two ways to sum in fp32 differ by less.
+# Logits are of the order of 1 to 10 here; two orders of summation in fp32 differ by less than this.
 LOGITS_TOLERANCE, LOSS_TOLERANCE = 2e-5, 1e-5
 
 
@@ -142,7 +142,7 @@ class HuggingFaceTest(unittest.TestCase):
                 logits = theirs(rows[:, :-1]).logits
             loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten()).item()
             trial = spec(vocab_pad=VOCAB, init_from="start")
-            trial["train"]["max_steps"], trial["optimizer"]["lr"] = 1, 1e-300  # which is 0 in fp32
+            trial["train"]["max_steps"], trial["optimizer"]["lr"] = 1, 1e-300  # 0 in fp32
             frames, _ = self.train(trial)
             said = [frame for frame in frames if frame["type"] == "eval"][-1]["loss"]
             print(f"init_from {dtype}: dttrain {said:.7f}, transformers {loss:.7f}")

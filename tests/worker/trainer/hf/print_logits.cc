@@ -1,6 +1,6 @@
-// print_logits.cc: what the trainer's model computes from a checkpoint's weights, for hf_test.py:
-// print_logits SPEC.json MODEL.safetensors SEQ TOKENS OUT reads int64 tokens, rows of SEQ, and
-// writes fp32 logits [rows, SEQ, vocab_pad].
+// print_logits.cc: prints the logits of the trainer's model with a checkpoint's weights, for
+// hf_test.py: print_logits SPEC.json MODEL.safetensors SEQ TOKENS OUT reads int64 tokens, rows of
+// SEQ, and writes fp32 logits [rows, SEQ, vocab_pad].
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

@@ -1,5 +1,5 @@
-// agent_link_test.cc: what an agent says reaches a trainer that is busy. That the process ends with
-// its agent is shown in process_test.cc.
+// agent_link_test.cc: an agent's frames reach a busy trainer. process_test.cc shows that the
+// process ends with its agent.
 #include "worker/trainer/link/agent_link.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,8 @@ class AgentLinkTest : public ::testing::Test {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) std::abort();
     agent_ = pair[0];
-    // It lives as long as the process, and so does the agent's end: closing that ends the process.
+    // The link lives as long as the process, and so does the agent's end: closing that end ends the
+    // process.
     static std::vector<std::unique_ptr<AgentLink, void (*)(AgentLink*)>> all;
     link_ = all.emplace_back(new AgentLink(pair[1]), [](AgentLink*) {}).get();
   }
@@ -84,7 +85,7 @@ TEST_F(AgentLinkTest, ACollectiveThatDoesNotLetGoIsAbortedFromAnotherThreadAndNe
   attempt->AbortWith({});
   const auto next = Start("two");
   next->AbortWith([&] { ++aborted; });
-  next->AbortWith({});  // left by itself
+  next->AbortWith({});  // it left by itself
   Say(frames::Stop{"two", false});
   EXPECT_TRUE(Await([&] { return next->CurrentWish() == Wish::kStop; }));
   EXPECT_EQ(aborted, 1);

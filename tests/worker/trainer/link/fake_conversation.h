@@ -1,4 +1,5 @@
-// fake_conversation.h: a conversation that keeps what the trainer said and wishes what a test says.
+// fake_conversation.h: a conversation that records the trainer's frames and requests what the test
+// asks for.
 #pragma once
 
 #include <functional>

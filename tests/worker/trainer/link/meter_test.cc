@@ -1,4 +1,4 @@
-// meter_test.cc: the signs of an evaluation.
+// meter_test.cc: the progress reports of an evaluation.
 #include "worker/trainer/link/meter.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// chunked_head_loss_test.cc: the head of GPUs, on a CPU, against linear and cross_entropy_loss.
+// chunked_head_loss_test.cc: the head for GPUs, run on a CPU, against linear and
+// cross_entropy_loss.
 #include "worker/trainer/model/chunked_head_loss.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ namespace {
 struct Sizes {
   const char* name;
   int64_t rows, width, columns;
-  int64_t behind;  // rows of the weights behind the columns
+  int64_t behind;  // rows of the weights after the columns
   bool bias;
   at::ScalarType type;
 };
@@ -38,7 +39,7 @@ class ChunkedHeadLossTest : public ::testing::TestWithParam<Sizes> {
     return ChunkedHeadLoss(hidden_, {weight_, bias_, GetParam().columns}, targets_, GetParam().type,
                            nullptr, chunk_logits);
   }
-  // In fp64, of what the products see.
+  // Computes in fp64 from the values that the products see.
   at::Tensor Exact() const {
     const auto seen = [](const at::Tensor& t) {
       return t.defined() ? t.to(GetParam().type).to(at::kDouble) : t;
@@ -133,7 +134,7 @@ TEST_P(ChunkedHeadLossTest, AutocastAroundItDecidesNothing) {
   EXPECT_EQ(with, without);
 }
 
-// Ranks as threads: what each knows comes to all.
+// Ranks as threads: each one's values reach all.
 class Ranks {
  public:
   explicit Ranks(int ranks) : known_(static_cast<size_t>(ranks)), meeting_(ranks) {}
@@ -205,7 +206,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(ChunkedHeadLossEndsTest, ATokenThatIsAllButCertainStillHasAGradient) {
-  // The probability is 1 - 2e-4, which bf16 rounds to 1: the target's gradient is what is left.
+  // The probability is 1 - 2e-4, which bf16 rounds to 1: the difference is the target's gradient.
   const at::Tensor hidden = at::ones({64, 8}).requires_grad_();
   const at::Tensor weight = at::zeros({64, 8});
   weight[5].fill_(1.59);
@@ -220,7 +221,7 @@ TEST(ChunkedHeadLossEndsTest, ATokenThatIsAllButCertainStillHasAGradient) {
 TEST(ChunkedHeadLossEndsTest, AProbabilityBelowWhatFp16HoldsStillHasAGradient) {
   const at::Tensor hidden = at::ones({64, 8}).requires_grad_();
   at::Tensor weight = at::zeros({64, 8});
-  weight[5].fill_(-2.25);  // a logit of -18: 1.5e-8, among 63 of about 1/63
+  weight[5].fill_(-2.25);  // a logit of -18: 1.5e-8, among 63 of about 1/63 each
   const at::Tensor leaf = weight.requires_grad_();
   const at::Tensor targets = at::full({64}, 9, at::kLong);
   ChunkedHeadLoss(hidden, {leaf, {}, 64}, targets, at::kHalf).backward();

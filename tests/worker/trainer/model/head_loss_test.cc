@@ -16,7 +16,7 @@ struct Case {
   const char* name;
   int64_t rows, width, columns;
   bool bias;
-  int64_t behind = 0;  // rows of the weights behind the columns
+  int64_t behind = 0;  // rows of the weights after the columns
 };
 
 struct HeadInputs {
@@ -27,7 +27,7 @@ struct HeadInputs {
         columns(c.columns) {
     if (c.bias) bias = Filled({c.columns + c.behind}, 0.5).requires_grad_();
   }
-  // No generator has to agree with anyone's: a formula.
+  // Fills by a formula, so that no random generators have to agree.
   static at::Tensor Filled(at::IntArrayRef shape, double size) {
     const at::Tensor flat = at::arange(c10::multiply_integers(shape), at::kDouble);
     return (flat * 0.7).sin().mul(size).to(at::kFloat).view(shape);

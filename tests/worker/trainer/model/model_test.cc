@@ -1,4 +1,4 @@
-// model_test.cc: the model, the optimizer and their sizes, against values that PyTorch gave
+// model_test.cc: the model, the optimizer and their sizes, against values from PyTorch
 // (reference/make_reference.py).
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -95,8 +95,8 @@ Curve TrainByFormula(const ModelSpec& spec, int64_t steps) {
   return curve;
 }
 
-// Rounding grows with the steps: 1e-5 over the first five, 1e-4 over all. Of losses as such, of
-// norms, which jump, as a share.
+// Rounding grows with the steps: 1e-5 over the first five, 1e-4 over all. Losses are compared by
+// difference, norms, which jump, by ratio.
 enum class Of { kLosses, kNorms };
 template <size_t kSteps>
 void ExpectCurve(Of what, const std::vector<double>& got, const double (&expected)[kSteps]) {
@@ -137,7 +137,7 @@ class HalvesHome final : public ParameterHome {
     wholes_.push_back(value.requires_grad_());
     return value;
   }
-  // Between a backward pass and the update: what the model's gradients are of the pieces.
+  // Gives each piece its part of the model's gradients, between a backward pass and the update.
   void DealGradients() {
     for (size_t i = 0; i < wholes_.size(); ++i) {
       for (Piece* piece : {&pieces_[2 * i], &pieces_[2 * i + 1]}) {
@@ -171,7 +171,7 @@ TEST(ParameterHomeTest, AModelTrainsToTheSameLossesWhateverPartsOfItTheOptimizer
           model.Loss(ids.slice(1, 0, kLength), ids.slice(1, 1, kLength + 1), /*training=*/true);
       loss.backward();
       deal();
-      const at::Tensor norm = at::ones({});  // that of halves rounds differently
+      const at::Tensor norm = at::ones({});  // the norm of the halves rounds differently
       optimizer.Step(6e-4, /*clip=*/0, norm, LeftOut(norm));
       into.push_back(loss.item<double>());
     }
@@ -182,7 +182,7 @@ TEST(ParameterHomeTest, AModelTrainsToTheSameLossesWhateverPartsOfItTheOptimizer
       halves, halves.pieces(), [&] { halves.DealGradients(); }, losses[1]);
   for (size_t i = 0; i < losses[0].size(); ++i) EXPECT_NEAR(losses[0][i], losses[1][i], 1e-6);
   EXPECT_LT(losses[0].back(), losses[0].front());
-  // And both go back to where they began.
+  // Both return to their initial values.
   DrawAgain(spec, 5, whole.pieces());
   const Transformer fresh(spec, 5, at::kCPU);
   for (size_t i = 0; i < fresh.Parameters().size(); ++i) {
@@ -231,13 +231,13 @@ TEST(TransformerTest, DrawsItsParametersFromTheSeedAlone) {
   EXPECT_FALSE(at::equal(one.Parameters()[0].tensor, other.Parameters()[0].tensor));
 }
 
-// Standard deviation and mean of a parameter drawn from a normal distribution of mean 0.
+// Checks the standard deviation and mean of a parameter drawn from a normal distribution of mean 0.
 void ExpectDrawn(const Transformer& model, const std::string& name, double deviation) {
   for (const NamedTensor& parameter : model.Parameters()) {
     if (parameter.name != name) continue;
     const at::Tensor values = parameter.tensor.detach().to(at::kDouble);
     const auto count = static_cast<double>(values.numel());
-    // Five standard errors of the two.
+    // Five standard errors for each of the two.
     EXPECT_NEAR(values.std().item<double>(), deviation, 5 * deviation / std::sqrt(2 * count))
         << name;
     EXPECT_NEAR(values.mean().item<double>(), 0, 5 * deviation / std::sqrt(count)) << name;
@@ -334,7 +334,7 @@ TEST(PrecisionTest, LayersMayGiveEachOtherBf16) {
       EXPECT_LT((difference.norm() / wanted.norm()).item<double>(), 0.02);
     }
     spec.keep = ModelSpec::Keep::kAll;
-    // Without autocast there is nothing that would cast for a product.
+    // Without autocast nothing casts for a product.
     EXPECT_TRUE(at::equal(gradients(at::kBFloat16, Compute::kFp32)[0], fp32[0]));
   }
 }
@@ -432,14 +432,14 @@ TEST(FailureTest, TellsLibTorchsExceptionsApart) {
   EXPECT_EQ(code_of([] { throw std::runtime_error("[gloo/pair.cc:1] Connection closed by peer"); }),
             kCollectiveError);
   EXPECT_EQ(code_of([] { at::zeros({2}).view({3}); }), kIoError);
-  // Whatever fails in the backward pass of a gang has c10d in its stack, some of it twice.
+  // A failure in the backward pass of a gang always has c10d in its stack, sometimes twice.
   const std::string frames = "Exception raised from f at g.cpp:1\nframe #2: c10d::Reducer::f()";
   const auto stack = std::make_shared<c10::PrecomputedLazyValue<std::string>>(frames);
   EXPECT_EQ(code_of([&] { throw c10::Error("shape is wrong", stack); }), kIoError);
   EXPECT_EQ(code_of([&] { throw c10::Error("failed: shape is wrong\n" + frames, stack); }),
             kIoError);
   EXPECT_EQ(code_of([&] { throw std::runtime_error("shape is wrong\n" + frames); }), kIoError);
-  // Libraries with allocators of their own.
+  // Libraries with their own allocators.
   for (const char* words : {"CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate",
                             "cuDNN error: CUDNN_STATUS_ALLOC_FAILED"}) {
     EXPECT_EQ(code_of([&] { throw c10::Error(words, stack); }), kOutOfMemoryError);
@@ -454,7 +454,7 @@ TEST(FailureTest, TellsLibTorchsExceptionsApart) {
 TEST(FailureTest, AThreadThatTheMemoryLimitHasNoRoomForIsOutOfMemory) {
   const pid_t child = fork();
   if (child == 0) {
-    // Larger than any stack that is left over from another thread, to be used again.
+    // Larger than any stack that another thread left for reuse.
     pthread_attr_t large;
     pthread_attr_init(&large);
     pthread_attr_setstacksize(&large, size_t{64} << 20);

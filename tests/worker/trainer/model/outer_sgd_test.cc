@@ -1,4 +1,4 @@
-// outer_sgd_test.cc: the outer optimizer against torch.optim.SGD(nesterov=True), by hand.
+// outer_sgd_test.cc: the outer optimizer against torch.optim.SGD(nesterov=True), computed by hand.
 #include "worker/trainer/optim/outer_sgd.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace dt::trainer {
 namespace {
 
-// A parameter of two numbers, which ranks leave somewhere.
+// A parameter of two numbers, which ranks move during their steps.
 class OuterSgdTest : public ::testing::Test {
  protected:
   OuterSgdTest() { home_.Keep("w", at::tensor({1.0, 2.0}, at::kFloat)); }
@@ -33,11 +33,11 @@ TEST_F(OuterSgdTest, WithRateOneAndNoMomentumItIsTheMeanItself) {
 TEST_F(OuterSgdTest, MomentumIsNesterovs) {
   OuterSgd outer(home_.pieces(), {.lr = 0.5, .momentum = 0.9});
   Leave(0.8, 2.0);
-  outer.Step();  // gradient 0.2: momentum 0.2, way 0.2 + 0.9 × 0.2
+  outer.Step();  // gradient 0.2: momentum 0.2, step 0.2 + 0.9 × 0.2
   Expect(1 - 0.5 * 0.38, 2.0);
   EXPECT_NEAR(outer.State()[0].value[0].item<double>(), 0.2, 1e-6);
   Leave(0.81 - 0.1, 2.0);
-  outer.Step();  // gradient 0.1: momentum 0.9 × 0.2 + 0.1, way 0.1 + 0.9 × 0.28
+  outer.Step();  // gradient 0.1: momentum 0.9 × 0.2 + 0.1, step 0.1 + 0.9 × 0.28
   Expect(0.81 - 0.5 * 0.352, 2.0);
   EXPECT_EQ(outer.State()[0].name, "outer.w");
   EXPECT_NEAR(outer.State()[0].value[0].item<double>(), 0.28, 1e-6);
@@ -48,7 +48,7 @@ TEST_F(OuterSgdTest, AStepBeginsWhereTheParametersWereWhenItWasTold) {
   Leave(5, 5);
   outer.Restart();
   Leave(4, 5);
-  outer.Step();  // gradient 1, way 1.5
+  outer.Step();  // gradient 1, step 1.5
   Expect(5 - 2 * 1.5, 5);
 }
 

@@ -1,4 +1,4 @@
-// softmax_rows_test.cc: what each thread of the GPU's kernel for the loss does, run on a CPU one
+// softmax_rows_test.cc: each thread's part of the GPU's kernel for the loss, run on a CPU one
 // thread after another between the barriers, against plain sums in fp64.
 #include <gtest/gtest.h>
 
@@ -27,10 +27,10 @@ struct Row {
   float loss = 0;
 };
 
-// As softmax_rows.cu has it for a block.
+// Runs a block as softmax_rows.cu does.
 Row RunBlock(const std::vector<float>& logits, long long target) {
   const int columns = static_cast<int>(logits.size());
-  // Sizes exact, so that a sanitizer sees a step beyond.
+  // Exact sizes, so that a sanitizer notices an access beyond the end.
   std::vector<float4> in(logits.size() / 4);
   std::memcpy(in.data(), logits.data(), logits.size() * sizeof(float));
   std::vector<ushort4> out(in.size());
@@ -77,7 +77,7 @@ void ExpectIsSoftmax(const std::vector<float>& logits, long long target) {
     const double log = logits[i] - log_sum;
     const bool hit = static_cast<long long>(i) == target;
     const double wanted = hit ? std::expm1(log) : std::exp(log);
-    // At the target there is a difference, known to what fp32 has of the logarithm.
+    // The target's value is a difference, as exact as fp32 represents the logarithm.
     const double exact = hit ? 4e-6 : 0;
     const double apart = std::max(std::abs(row.gradient[i] - wanted) - exact, 0.0);
     worst = std::max(worst, apart / (std::abs(wanted) + 1e-36));

@@ -1,4 +1,5 @@
-// measure_test.cc: real trainers measure how fast they communicate, as an agent has them do it.
+// measure_test.cc: real trainers measure the speed of their communication, started as an agent
+// starts them.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -22,7 +23,7 @@ class MeasureTest : public AttemptTest {
     for (const std::string& option : options) start.spec["command"].push_back(option);
     return start;
   }
-  // "all_reduce data 2 of 1 over gloo", with the sizes that were measured.
+  // Returns the measured sizes by kind: "all_reduce data 2 of 1 over gloo".
   static std::map<std::string, std::vector<uint64_t>> Kinds(const Told& told) {
     std::map<std::string, std::vector<uint64_t>> kinds;
     for (const frames::Eval& eval : told.evals) {
@@ -78,7 +79,7 @@ TEST_F(MeasureTest, WhereHostsHaveSeveralRanksEachTheyMeasureWithinAndBetweenThe
       {"all_gather shard 2 of 1 over gloo", size},
       {"all_gather replicate 2 of 2 over gloo", size}};
   EXPECT_EQ(Kinds(told), expected);
-  // One more on one host than on the other.
+  // One rank more on one host than on the other.
   start.node_ranks = {0, 0, 0, 1};
   EXPECT_EQ(Kinds(gang.Run(start)).size(), 1u);
 }

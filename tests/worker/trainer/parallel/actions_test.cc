@@ -1,4 +1,4 @@
-// actions_test.cc: the order of a step, played by all stages of a pipeline at once.
+// actions_test.cc: the order of a step's actions, simulated for all stages of a pipeline at once.
 #include "worker/trainer/parallel/actions.h"
 
 #include <gtest/gtest.h>
@@ -55,13 +55,13 @@ std::vector<Case> AllCases() {
   return all;
 }
 
-// What all stages do, where a forward pass takes one unit of time, a backward one two, and a
+// The course of all stages, where a forward pass takes one unit of time, a backward pass two, and a
 // message none. A pass of chunk c of stage s is the model's (c · stages + s)-th.
 struct Played {
-  bool ends = true;  // nobody waits for ever
+  bool ends = true;  // no stage waits for ever
   int64_t time = 0;
   std::vector<int64_t> most_in_flight;  // by stage: passes between forward and backward
-  // By way and sender: what goes there in the order of sending, and of taking.
+  // By direction and sender: messages in the order of sending, and of receiving.
   std::map<std::pair<bool, int>, std::vector<std::pair<int64_t, int64_t>>> sent, taken;
 };
 
@@ -72,7 +72,7 @@ Played Play(const Case& one) {
   for (int stage = 0; stage < stages; ++stage) {
     lists.push_back(StepActions(one.shape, one.micro_steps, stage));
   }
-  // When a pass of a micro-step is over.
+  // The time at which a pass of a micro-step ends.
   std::map<std::tuple<bool, int64_t, int64_t>, int64_t> over;
   std::vector<size_t> next(static_cast<size_t>(stages), 0);
   std::vector<int64_t> free(static_cast<size_t>(stages), 0), flying(free);
@@ -139,7 +139,7 @@ TEST(StepActionsTest, EachPassIsMadeOnceEachWayAndCompletesGradientsOnceAChunk) 
   }
 }
 
-// So that messages need no names, and NCCL one group a way.
+// Messages then need no names, and NCCL needs one group for each direction.
 TEST(StepActionsTest, BothEndsOfAWaySendAndTakeInOneOrder) {
   size_t ways = 0;
   for (const Case& one : AllCases()) {

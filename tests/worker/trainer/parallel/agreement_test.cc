@@ -1,4 +1,4 @@
-// agreement_test.cc: the hash of parameters, and what a difference between ranks is called.
+// agreement_test.cc: the hash of parameters, and the message about a difference between ranks.
 #include "worker/trainer/parallel/agreement.h"
 
 #include <gtest/gtest.h>

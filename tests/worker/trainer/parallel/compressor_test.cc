@@ -1,4 +1,5 @@
-// compressor_test.cc: what compressed gradients lose arrives later, and nothing else is kept.
+// compressor_test.cc: the part that compression drops from gradients arrives later, and nothing
+// else is kept.
 #include "worker/trainer/parallel/compressor.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@
 namespace dt::trainer {
 namespace {
 
-// One rank, whose mean is its own.
+// A single rank, whose mean is its own value.
 class Alone final : public Exchange {
  public:
   int ranks() const override { return 1; }
@@ -35,7 +36,7 @@ class CompressorTest : public ::testing::TestWithParam<std::string> {
     if (GetParam() == "powersgd") return std::make_unique<PowerSgd>(1, /*rank=*/4, /*seed=*/5);
     return std::make_unique<TopK>(1, /*share=*/0.1);
   }
-  // What comes of `gradient` as parameter 3.
+  // Returns `gradient` as it arrives, sent as parameter 3.
   static at::Tensor Sent(Compressor& compressor, const at::Tensor& gradient, int64_t step,
                          Compressor::Sends sends = Compressor::Sends::kLess) {
     Alone exchange;

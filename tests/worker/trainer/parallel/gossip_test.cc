@@ -1,5 +1,5 @@
-// gossip_test.cc: who gives to whom, that nothing is lost on the way, and how long one waits. Ranks
-// are threads here, over Gloo.
+// gossip_test.cc: which rank sends to which, that nothing is lost on the way, and how long a rank
+// waits. Ranks are threads here, over Gloo.
 #include "worker/trainer/parallel/gossip.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr int64_t kNumbers = 1000;
 constexpr double kBytes = 4.0 * kNumbers;
 
-// A rank with two parameters and a moment, of which a test makes the steps.
+// A rank with two parameters and a moment; the test makes its steps.
 class Rank {
  public:
   Rank(int rank, int ranks, const SyncSteps& sync, const Rendezvous& meeting)
@@ -39,7 +39,7 @@ class Rank {
         GossipStrategy::Options{sync, {.bucket_mb = 25, .counts = {}}});
     swapper_ = MakeSwapper({Axis::kData, group_, timeline_, nullptr}, device_->Torch());
   }
-  // A step in which the optimizer adds `update` to each number.
+  // Makes a step in which the optimizer adds `update` to each number.
   void Step(int64_t step, float update) {
     at::NoGradGuard no_grad;
     timeline_->Restart();
@@ -52,7 +52,7 @@ class Rank {
     at::NoGradGuard no_grad;
     for (Piece& piece : parameters_) piece.value.fill_(value);
   }
-  // The one that all its numbers are.
+  // Returns the value that all its numbers share.
   float value() const {
     const at::Tensor first = parameters_[0].value, second = parameters_[1].value;
     EXPECT_TRUE(at::equal(first, first[0].expand_as(first)));
@@ -61,7 +61,7 @@ class Rank {
   }
   float moment() const { return moments_[0].value[0].item<float>(); }
   CommTotals Totals() { return strategy_->Totals(); }
-  // Beside the strategy's own.
+  // Returns the swapper, which works beside the strategy's own.
   Swapper& swapper() { return *swapper_; }
 
  private:
@@ -88,7 +88,7 @@ class Gang {
       ranks_[static_cast<size_t>(rank)] = std::make_unique<Rank>(rank, ranks, sync, *meeting);
     });
   }
-  // Runs all ranks, each on a thread of its own.
+  // Runs each rank on its own thread.
   void OnEach(const std::function<void(int)>& run) {
     std::vector<std::thread> threads;
     for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
@@ -120,12 +120,12 @@ TEST(GossipTest, AllAreEqualAfterASyncAndKeepTheirStepsHoweverLateMessagesCome) 
     Gang gang(ranks, SyncSteps(12, {}));
     gang.OnEach([&](int rank) {
       for (int64_t step = 1; step <= 24; ++step) {
-        // Ranks are apart in time, each now and then behind.
+        // Ranks drift apart in time: each falls behind now and then.
         if (step % ranks == rank) std::this_thread::yield();
         gang[rank].Step(step, static_cast<float>(rank + 1));
       }
     });
-    // All begin with rank 0's parameters; moments begin as they are.
+    // All start with rank 0's parameters; moments start unchanged.
     const float mean_step = static_cast<float>(ranks + 1) / 2;
     const float mean_rank = static_cast<float>(ranks - 1) / 2;
     for (int rank = 0; rank < ranks; ++rank) {
@@ -199,7 +199,8 @@ TEST(GossipTest, CountsWhatItGivesAndTheSync) {
       for (const Traffic& traffic : totals.traffic) {
         const bool swap = traffic.op == CollectiveOp::kSend;
         EXPECT_EQ(traffic.axis, Axis::kData);
-        // In a step: to a peer after each but the last; parameters and the one moment at a sync.
+        // For each step: one exchange with a peer after every step but the last of a period; at a
+        // sync, the parameters and the one moment.
         EXPECT_NEAR(traffic.bytes, swap ? kBytes * (kEvery - 1) / kEvery : 2 * kBytes / kEvery,
                     1e-6);
         EXPECT_GT(traffic.seconds, 0);

@@ -1,4 +1,4 @@
-// mesh_test.cc: who is whose peer along which axis.
+// mesh_test.cc: each rank's peers along each axis.
 #include "worker/trainer/parallel/mesh.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ TEST(MeshTest, ARankWithoutPeersGetsBackWhatItGave) {
   }
   EXPECT_TRUE(mesh.IsRoot());
   mesh.Abort();
-  mesh.RequireIntact();  // there is nothing that could have failed
+  mesh.RequireIntact();  // nothing here can have failed
 }
 
 TEST(MeshTest, RanksOfALayerAreNeighboursAndThenThoseThatShareACopy) {

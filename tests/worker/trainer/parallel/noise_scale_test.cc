@@ -1,4 +1,4 @@
-// noise_scale_test.cc: the estimate from exact expectations, and the measure of one rank.
+// noise_scale_test.cc: the estimate from exact expectations, and the measurement on one rank.
 #include "worker/trainer/parallel/noise_scale.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace dt::trainer {
 namespace {
 
-// A true gradient of squared norm 4, and noise whose variances sum to 100 for a batch of 1: a
+// A true gradient of squared norm 4, and noise with a total variance of 100 for a batch of 1: a
 // batch of b has a squared norm of 4 + 100 / b on average.
 double Squared(double batch) { return 4 + 100 / batch; }
 
@@ -23,7 +23,7 @@ TEST(NoiseScaleTest, FindsTheQuotientOfNoiseAndSignal) {
   scale.Add(8, Squared(8), 64, Squared(64));
   ASSERT_TRUE(scale.Value());
   EXPECT_NEAR(*scale.Value(), 25, 1e-9);
-  // Other batches measure the same.
+  // Other batch sizes measure the same.
   for (int i = 0; i < 500; ++i) scale.Add(2, Squared(2), 6, Squared(6));
   EXPECT_NEAR(*scale.Value(), 25, 1e-9);
 }
@@ -39,11 +39,11 @@ TEST(NoiseScaleTest, SmoothsWhatASingleStepGetsWrong) {
 
 TEST(NoiseScaleTest, SaysNothingWhereNothingCanBeSaid) {
   NoiseScale scale;
-  scale.Add(8, 5, 8, 5);  // no larger batch
+  scale.Add(8, 5, 8, 5);  // not a larger batch
   EXPECT_EQ(scale.Value(), std::nullopt);
   scale.Add(8, std::nan(""), 64, std::nan(""));
   EXPECT_EQ(scale.Value(), std::nullopt);
-  scale.Add(8, 5, 64, 5);  // without noise
+  scale.Add(8, 5, 64, 5);  // no noise
   EXPECT_EQ(scale.Value(), std::nullopt);
   NoiseScale noisy;
   noisy.Add(8, 5, 64, 0.1);  // the signal is below 0

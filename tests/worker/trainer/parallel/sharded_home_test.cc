@@ -1,4 +1,4 @@
-// sharded_home_test.cc: how parameters are cut, and how they lie in rows and shards.
+// sharded_home_test.cc: how parameters are cut, and where they lie in rows and shards.
 #include "worker/trainer/parallel/sharded_home.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace dt::trainer {
 namespace {
 
-// A model of two blocks, as one of `ranks` holds it.
+// A model of two blocks, as one of `ranks` ranks holds it.
 struct Held {
   Held(int rank, int ranks) : home(at::kCPU, rank, ranks, ShardedHome::Rows::kStay) {
     home.Keep("wte.weight", at::arange(0, 10 * 8, at::kFloat).view({10, 8}));

@@ -13,7 +13,7 @@ WALL = 1700000000.5
 
 
 class Kept(io.BytesIO):
-    def close(self) -> None:  # the writer closes what it is given
+    def close(self) -> None:  # the writer closes its file
         pass
 
 

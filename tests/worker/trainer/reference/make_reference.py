@@ -120,7 +120,7 @@ def run(title, model):
     losses, norms = [], []
     for step in range(STEPS):
         inputs, targets = batch(step)
-        logits = model(inputs)[..., :VOCAB]  # padded rows of the vocabulary have no part in the loss
+        logits = model(inputs)[..., :VOCAB]  # padding rows of the vocabulary do not enter the loss
         loss = F.cross_entropy(logits.reshape(-1, logits.size(-1)), targets.reshape(-1))
         optimizer.zero_grad()
         loss.backward()

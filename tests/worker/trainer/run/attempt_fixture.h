@@ -12,7 +12,7 @@
 
 namespace dt::testing {
 
-// What a rank sent in the step of a row, by operation and axis.
+// Returns the bytes that a rank sent in the step of a row, by operation and axis.
 inline std::map<std::string, double> BytesOf(const nlohmann::json& row) {
   std::map<std::string, double> bytes;
   for (const nlohmann::json& each : row.at("collectives")) {
@@ -22,7 +22,7 @@ inline std::map<std::string, double> BytesOf(const nlohmann::json& row) {
   return bytes;
 }
 
-// The steps of checkpoints or evaluations.
+// Returns the steps of checkpoints or evaluations.
 template <typename Frame>
 std::vector<uint64_t> StepsOf(const std::vector<Frame>& frames) {
   std::vector<uint64_t> steps;
@@ -30,7 +30,7 @@ std::vector<uint64_t> StepsOf(const std::vector<Frame>& frames) {
   return steps;
 }
 
-// Steps of `sequences`, `at_a_time` on a rank, however many ranks there are.
+// Returns steps of `sequences`, `at_a_time` on each rank, for any number of ranks.
 inline nlohmann::json StepsOfSequences(int steps, int sequences, int at_a_time) {
   nlohmann::json spec = SmallSpec();
   spec["train"]["max_steps"] = std::to_string(steps);
@@ -62,13 +62,13 @@ class AttemptTest : public ::testing::Test {
     start.storage = folder_ / "storage";
     return start;
   }
-  // How many the model of `spec` has with so many layers.
+  // Returns the number of parameters of `spec`'s model with this many layers.
   uint64_t ParametersOf(nlohmann::json spec, int layers) {
     spec["model"]["n_layer"] = layers;
     spec["train"]["max_steps"] = "1";
     return TrainerGang(1).Run(Start(spec)).prepared.at(0).model_parameters;
   }
-  // Examples of texts; which ending is right follows a pattern.
+  // Writes example texts in which the right ending follows a pattern.
   void WriteEndings(const std::string& name, int count) {
     std::string lines;
     for (int i = 0; i < count; ++i) {
@@ -90,14 +90,14 @@ class AttemptTest : public ::testing::Test {
       EXPECT_EQ(told.Cause(rank), "finished") << "rank " << rank << ": " << told.Message(rank);
     }
   }
-  // That both are of one training, bit for bit.
+  // Expects that both rows come from one training, bit for bit.
   static void ExpectSameStep(const nlohmann::json& row, const nlohmann::json& other) {
     for (const char* column : {"step", "loss", "grad_norm"}) {
       EXPECT_EQ(row.at(column), other.at(column)) << "step " << row.at("step");
     }
   }
-  // That an attempt which goes on from a checkpoint of `whole`, which `start` began, makes the rest
-  // of its rows, bit for bit.
+  // Expects that an attempt that resumes from a checkpoint of `whole`, which `start` began, makes
+  // the remaining rows again, bit for bit.
   static void ExpectTheRestAgain(TrainerGang& gang, frames::Start start, const Told& whole,
                                  const frames::CheckpointDone& from) {
     start.attempt = 2;
@@ -112,8 +112,8 @@ class AttemptTest : public ::testing::Test {
     EXPECT_EQ(rest.evals.back().loss, whole.evals.back().loss);
   }
 
-  // That the death of a rank after step 12 ends the others, and that the next attempt goes on from
-  // the second checkpoint of `spec`, which has one each five steps.
+  // Expects that the death of a rank after step 12 ends the others, and that the next attempt
+  // resumes from the second checkpoint of `spec`, which saves every five steps.
   void ExpectToGoOnAfterADeath(nlohmann::json spec, int ranks, int dies, uint32_t trial = 2) {
     spec["checkpoint"]["every"]["steps"] = "5";
     frames::Start start = StoredStart(spec);
@@ -134,7 +134,8 @@ class AttemptTest : public ::testing::Test {
     EXPECT_EQ(rest.rows.size(), steps - 10);
   }
 
-  // What comes of a training on so many ranks that stores nothing; made once in this program.
+  // Returns the result of a training on this many ranks that stores nothing; it is made once in
+  // this program.
   const Told& Known(int ranks, const nlohmann::json& spec) {
     static std::map<std::pair<int, std::string>, Told>& known =
         *new std::map<std::pair<int, std::string>, Told>;
@@ -145,7 +146,8 @@ class AttemptTest : public ::testing::Test {
     }
     return it->second;
   }
-  // For a test of what a process' earlier trainings leave behind: its gangs begin their own.
+  // Starts new processes for the gangs of a test for which remains of earlier trainings in a
+  // process matter.
   void BeginProcesses() { warm_.reset(); }
 
   TempFolder folder_;

@@ -1,5 +1,5 @@
-// attempt_test.cc: what dttrain does with attempts, told by real processes: numbers that do not
-// depend on how the work is cut, resumes that leave no trace, and every way to end.
+// attempt_test.cc: attempts of real dttrain processes: results that do not depend on how the work
+// is cut, exact resumes, and every way to end.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace dt::testing {
 namespace {
 
-// ---- The same numbers ----
+// ---- Equal results ----
 
 TEST_F(AttemptTest, TwoRanksGiveTheLossesOfOneAtTheSameGlobalBatch) {
   nlohmann::json spec = SmallSpec();
@@ -36,7 +36,7 @@ TEST_F(AttemptTest, GlooGivesTheLossesOfSharedMemory) {
   const Told shared = TrainerGang(2).Run(Start(spec));
   const Told gloo = TrainerGang(2, {"--threads", "1", "--all-reduce", "gloo"}).Run(Start(spec));
   ASSERT_EQ(shared.rows.size(), 20u);
-  // The halves of two numbers add up to the half of their sum, to the bit.
+  // The halves of two numbers add up to half of their sum, to the bit.
   EXPECT_EQ(gloo.Losses(), shared.Losses());
   EXPECT_EQ(gloo.Column("grad_norm"), shared.Column("grad_norm"));
   EXPECT_EQ(gloo.Column("allreduce_bytes"), shared.Column("allreduce_bytes"));
@@ -79,7 +79,7 @@ TEST_P(ResumeTest, EqualsTheUninterruptedRunBitForBit) {
   const Told whole = gang.Run(start);
   ASSERT_EQ(whole.Cause(), "finished");
   ASSERT_EQ(whole.checkpoints.size(), 12u);
-  // After the first step the bucket layout changes; by the seventh it has long settled.
+  // The bucket layout changes after the first step; by the seventh it has long settled.
   for (const size_t step : {1, 7}) {
     start.attempt = 1 + static_cast<uint32_t>(step);
     start.resume = ResumeOf(whole.checkpoints.at(step - 1));
@@ -129,7 +129,7 @@ TEST_F(AttemptTest, ACheckpointIsStillGoodWhereTheBatchIsSaidInTokensToo) {
   EXPECT_EQ(TrainerGang(1).Run(again).resumed_step, 4u);
 }
 
-// ---- Measures ----
+// ---- Measurements ----
 
 TEST_F(AttemptTest, EveryStepReportsWhereItsTimeWentAndWhatWasReduced) {
   nlohmann::json spec = SmallSpec();
@@ -171,7 +171,7 @@ TEST_F(AttemptTest, ANoiseScaleIsThereWhereALargerBatchCanBeComparedWithASmaller
   spec["train"]["global_batch_size"] = "16";
   const double ranks = newest(TrainerGang(2).Run(Start(spec)));
   const double micro_steps = newest(TrainerGang(1).Run(Start(spec)));
-  // The same gradients, measured as halves and as a quarter: a noisy estimate of one thing.
+  // The same gradients, measured as halves and as a quarter: two noisy estimates of one quantity.
   EXPECT_GT(ranks, 0);
   EXPECT_GT(micro_steps, ranks / 4);
   EXPECT_LT(micro_steps, ranks * 4);
@@ -253,7 +253,7 @@ TEST_F(AttemptTest, RunsOutOfMemoryAsAnOutcomeAndTrainsTheNextTrialInTheSameProc
   TrainerGang gang(1, {"--threads", "1", "--memory-limit", "1G"});
   nlohmann::json large = SmallSpec();
   large["train"]["batch_size"] = 500;
-  large["model"]["n_ff"] = 50304;  // 3.2 GB of activations a layer
+  large["model"]["n_ff"] = 50304;  // 3.2 GB of activations for each layer
   const Told first = gang.Run(Start(large));
   EXPECT_EQ(first.Cause(), "oom");
   const std::string told = first.Message();
@@ -270,7 +270,7 @@ TEST_F(AttemptTest, RunsOutOfMemoryAsAnOutcomeAndTrainsTheNextTrialInTheSameProc
 TEST_F(AttemptTest, OutOfMemoryNamesTheStageAndThePartThatRanOut) {
   nlohmann::json large = SmallSpec();
   large["train"]["batch_size"] = 500;
-  large["model"]["n_ff"] = 50304;  // 1.6 GB of activations of each of two parts
+  large["model"]["n_ff"] = 50304;  // 1.6 GB of activations for each of two parts
   large["parallel"]["pipeline"] = 2;
   large["parallel"]["tensor"] = 2;
   const Told told = TrainerGang(4, {"--threads", "1", "--memory-limit", "1G"}).Run(Start(large));
@@ -290,7 +290,7 @@ TEST_F(AttemptTest, OutOfMemoryNamesTheStageAndThePartThatRanOut) {
 TEST_F(AttemptTest, TokensThatOutgrowTheLimitAreOutOfMemoryToo) {
   TrainerGang gang(1, {"--threads", "1", "--memory-limit", "600M"});
   nlohmann::json spec = SmallSpec();
-  spec["train"]["batch_size"] = 1 << 20;  // 1 GB of ids, read ahead by a thread of its own
+  spec["train"]["batch_size"] = 1 << 20;  // 1 GB of ids, read ahead by a separate thread
   spec["train"]["seq_len"] = 64;
   spec["model"]["n_positions"] = 64;
   const Told told = gang.Run(Start(spec));
@@ -302,14 +302,14 @@ TEST_F(AttemptTest, OneRankOutOfMemoryEndsItsPeersAtOnce) {
   nlohmann::json spec = SmallSpec();
   spec["model"]["n_embd"] = 2048;  // 500 MB of parameters and moments
   spec["model"]["n_ff"] = 4096;
-  // Both are short of memory, and whichever notices first takes the other along.
+  // Both are short of memory; the first that notices ends the other too.
   TrainerGang gang(2, {"--threads", "1", "--memory-limit", "700M"});
   const Told told = gang.Run(Start(spec));
   EXPECT_TRUE(told.Cause(0) == "oom" || told.Cause(1) == "oom");
   for (const int rank : {0, 1}) {
     EXPECT_TRUE(told.Cause(rank) == "oom" || told.Cause(rank) == "collective");
   }
-  gang.AwaitReady();  // one whose heap stays mapped leaves
+  gang.AwaitReady();  // a process whose heap stays mapped leaves
   EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
 }
 
@@ -337,7 +337,7 @@ TEST_F(AttemptTest, TheCauseIsToldBeforeAnyPeerCanTellItsSymptom) {
   while (!symptom && std::chrono::steady_clock::now() < until) {
     pollfd waiting[] = {{peer.fd(), POLLIN, 0}, {cause ? -1 : short_of_memory.fd(), POLLIN, 0}};
     poll(waiting, 2, 100);
-    // The peer first: what it has said by now, the other must have said before.
+    // Read the peer first: the other must have sent its own frames before those.
     symptom = end_in(peer.Receive());
     const std::vector<frames::FromTrainer> said = short_of_memory.Receive();
     if (!cause) cause = end_in(said);
@@ -354,7 +354,7 @@ TEST_F(AttemptTest, TheCauseIsToldBeforeAnyPeerCanTellItsSymptom) {
 
 TEST_F(AttemptTest, ANonFiniteGradientEndsEveryRankBeforeTheParametersSeeIt) {
   nlohmann::json spec = SmallSpec();
-  // Tokens absent from the first batch get 0/0 as their update; a later batch has them.
+  // Tokens that the first batch lacks get 0/0 as their update; a later batch has them.
   spec["optimizer"]["eps"] = kNothing;
   spec["model"]["tie_head"] = false;
   spec["train"]["max_steps"] = "50";
@@ -372,7 +372,8 @@ TEST_F(AttemptTest, ANonFiniteValidationLossEndsEveryRankAndIsNeverABestCheckpoi
   WriteTokens(folder_, "data/train.bin", seen);
   WriteTokens(folder_, "data/val.bin", unseen);
   nlohmann::json spec = SmallSpec();
-  // The embeddings of tokens that no batch has get 0/0 as their update; only validation has them.
+  // The embeddings of tokens that no batch has get 0/0 as their update; only validation has these
+  // tokens.
   spec["optimizer"]["eps"] = kNothing;
   spec["model"]["tie_head"] = false;
   spec["model"]["bias"] = false;  // a bias of keys has no gradient either
@@ -406,7 +407,7 @@ TEST_F(AttemptTest, AStopEndsEveryRankEvenInsideACollective) {
   spec["train"]["max_steps"] = "1000000";
   TrainerGang gang(2);
   bool stopped = false;
-  // Rank 0 alone leaves; rank 1 is then inside an all-reduce that nobody joins.
+  // Only rank 0 leaves; rank 1 is then inside an all-reduce that nobody joins.
   const Told told = gang.Run(Start(spec), [&](TrainerGang& g, const frames::FromTrainer& frame) {
     if (stopped || !std::holds_alternative<frames::StepDone>(frame)) return;
     stopped = true;
@@ -426,7 +427,7 @@ TEST_F(AttemptTest, AStoppedRankLeavesACollectiveThatAHungPeerNeverJoins) {
     if (!std::holds_alternative<frames::StepDone>(frame) || ++steps != 3) return;
     kill(g.rank(1).pid(), SIGSTOP);
     g.Stop(0, /*checkpoint=*/false);
-    // Only now may the hung rank notice anything; rank 0 must get out by itself.
+    // The hung rank may notice something only now; rank 0 must have left by itself.
     const auto until = std::chrono::steady_clock::now() + kTrainingPatience;
     bool out = false;
     while (!out && std::chrono::steady_clock::now() < until) {
@@ -475,8 +476,8 @@ TEST_F(AttemptTest, AStopWithCheckpointSavesTheNewestStepFirst) {
 TEST_F(AttemptTest, TheSurvivorOfAKilledPeerTrainsTheNextTrial) {
   nlohmann::json spec = SmallSpec();
   spec["train"]["max_steps"] = "1000000";
-  // Gloo leaves a rank waiting when its peer dies while it sends: now and then, and then the agent
-  // kills it. Three times in a row is a fault of ours.
+  // Gloo sometimes leaves a rank waiting when its peer dies while it sends; then the agent kills
+  // it. Three times in a row would be our own fault.
   for (int attempt = 1; attempt <= 3; ++attempt) {
     TrainerGang gang(2);
     bool killed = false;

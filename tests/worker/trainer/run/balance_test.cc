@@ -1,5 +1,5 @@
 // balance_test.cc: ranks that share a step's micro-batches by their speed, one of them held up half
-// of the time. Told by real processes.
+// of the time. With real processes.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -17,7 +17,7 @@
 namespace dt::testing {
 namespace {
 
-// What parallel strategies may differ by from one another.
+// Largest allowed difference between parallel strategies.
 constexpr double kApart = 1e-5;
 
 nlohmann::json Balanced(const std::string& strategy, int steps) {
@@ -35,7 +35,7 @@ nlohmann::json Equal(nlohmann::json spec) {
   return spec;
 }
 
-// Stops a process for as long as it lets it run, in turns, until it is destroyed.
+// Until it is destroyed, alternately stops a process and lets it run, for equal times.
 class HeldUp {
  public:
   explicit HeldUp(pid_t pid) : pid_(pid), thread_([this] { Turns(); }) {}
@@ -62,14 +62,14 @@ class HeldUp {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool over_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // last: it uses everything above
 };
 
 class BalanceTest : public AttemptTest, public ::testing::WithParamInterface<const char*> {
  protected:
-  // Whose logs are read.
+  // New processes, because the test reads their logs.
   BalanceTest() { BeginProcesses(); }
-  // With the second rank at half its speed once all of them train.
+  // Holds the second rank at half its speed once all ranks train.
   static Told RunHeldUp(TrainerGang& gang, const frames::Start& start) {
     std::optional<HeldUp> held_up;
     return gang.Run(start, [&](TrainerGang& of, const frames::FromTrainer& frame) {
@@ -79,7 +79,7 @@ class BalanceTest : public AttemptTest, public ::testing::WithParamInterface<con
       if (std::holds_alternative<frames::End>(frame)) held_up.reset();
     });
   }
-  // The shares of each time that ranks took others, as the first rank's log tells it.
+  // Returns the shares, each time ranks changed them, as the first rank's log shows them.
   static std::vector<std::vector<int64_t>> Shares(TrainerGang& gang) {
     std::vector<std::vector<int64_t>> all;
     const std::string log = gang.rank(0).LogTail();
@@ -117,7 +117,7 @@ TEST_P(BalanceTest, ARankAtHalfItsSpeedEndsWithFewerMicroStepsAndLossesStay) {
   EXPECT_NEAR(balanced.evals.back().loss, equal.evals.back().loss, kApart);
   EXPECT_EQ(balanced.Column("tokens"), equal.Column("tokens"));
 
-  // From a checkpoint that was written under other shares, on as many ranks and on others.
+  // From a checkpoint that was written with other shares, on as many ranks and on other numbers.
   frames::Start rest = start;
   rest.resume = ResumeOf(balanced.checkpoints.at(7));
   std::vector<double> losses = equal.Losses();

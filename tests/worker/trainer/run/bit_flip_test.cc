@@ -12,7 +12,7 @@
 namespace dt::testing {
 namespace {
 
-// A few values of the named tensor of a safetensors file.
+// Returns a few values of the named tensor of a safetensors file.
 std::string BytesOf(const std::string& file, const std::string& tensor) {
   const std::string bytes = Slurp(file);
   uint64_t header = 0;
@@ -22,8 +22,8 @@ std::string BytesOf(const std::string& file, const std::string& tensor) {
   return bytes.substr(8 + header + begin, 64);
 }
 
-// A child that does nothing while this lives: what was found in its memory is there still when it
-// is written to.
+// Keeps a child stopped while this lives, so that its memory does not change between a search and a
+// write.
 class Stopped {
  public:
   explicit Stopped(pid_t child) : child_(child) {
@@ -37,8 +37,8 @@ class Stopped {
   const pid_t child_;
 };
 
-// Flips the lowest bit of every place where `pattern` lies in the memory of child `pid`; returns
-// how many there were, or nothing when the system does not let one look into one's child.
+// Flips the lowest bit wherever `pattern` lies in the memory of child `pid`. Returns the number of
+// places, or nothing if the system does not let a process look into its child.
 std::optional<int> FlipBits(pid_t pid, const std::string& pattern) {
   const Stopped stopped(pid);
   std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
@@ -47,7 +47,7 @@ std::optional<int> FlipBits(pid_t pid, const std::string& pattern) {
     uint64_t from = 0, to = 0;
     char access[5] = "";
     if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s", &from, &to, access) != 3) continue;
-    // What ranks of a host share, too: a rank's shards may lie there.
+    // Memory that ranks of a host share counts too: a rank's shards may lie there.
     if (std::strncmp(access, "rw-", 3) != 0 || line.find(".so") != std::string::npos) continue;
     std::string memory(to - from, '\0');
     const iovec here{memory.data(), memory.size()};
@@ -69,9 +69,9 @@ std::optional<int> FlipBits(pid_t pid, const std::string& pattern) {
 
 class BitFlipTest : public AttemptTest {
  protected:
-  // Else a flip could be of what an earlier training left in memory.
+  // New processes, or the flip could hit what an earlier training left in memory.
   BitFlipTest() { BeginProcesses(); }
-  // Trains until the flip in `rank`, and on until it is found.
+  // Trains, flips the bit in `rank`, and trains on until the flip is found.
   Told TrainAndFlip(int ranks, int rank = 1, const std::string& tensor = "wte.weight",
                     const nlohmann::json& parallel = {{"strategy", "ddp"}}) {
     nlohmann::json spec = SmallSpec();
@@ -79,14 +79,15 @@ class BitFlipTest : public AttemptTest {
     spec["train"]["max_steps"] = "1000000";
     spec["train"]["hash_every"] = "4";
     spec["optimizer"]["lr"] =
-        kNothing;  // the parameters stay, so that they can be found by their values
+        kNothing;  // the parameters do not change, so that they can be found by their values
     spec["checkpoint"] = {{"every", {{"steps", 3}}}, {"keep_latest", 1000}};
     const frames::Start start = StoredStart(spec);
     return TrainerGang(ranks).Run(start, [&](TrainerGang& g, const frames::FromTrainer& frame) {
       const auto* saved = std::get_if<frames::CheckpointDone>(&frame);
       if (saved == nullptr || denied_) return;
       const std::string file = start.storage + "/" + saved->path + "/model.safetensors";
-      // Again until it is found: an update just then writes what it had read before.
+      // Repeat until it succeeds: an update at this moment writes the values that it had read
+      // before.
       const std::optional<int> flipped = FlipBits(g.rank(rank).pid(), BytesOf(file, tensor));
       flipped_ += flipped.value_or(0);
       denied_ = !flipped;
@@ -126,7 +127,7 @@ TEST_F(BitFlipTest, OfLayersThatRanksComputeTogetherWhatIsWholeAndEachPartAreCom
     EXPECT_NE(told.Message().find(said), std::string::npos) << told.Message();
   };
   differ(2, 1, "wpe.weight", "the parameters of rank 0 and rank 1 differ");
-  // Its first rows are of the first part, which ranks 0 and 2 have.
+  // The first rows of this tensor are in the first part, which ranks 0 and 2 have.
   differ(4, 2, "h.0.mlp.c_fc.weight", "the parameters of rank 0 and rank 2 differ");
   if (denied_) GTEST_SKIP() << "this system lets no process look into its child's memory";
 }
@@ -154,7 +155,7 @@ TEST_F(BitFlipTest, OfTwoRanksBothAreNamed) {
 }
 
 TEST_F(BitFlipTest, OfTwoCopiesOfASharedStateTheRanksThatDifferAreNamed) {
-  // This lies in the first half of a block's row, which ranks 0 and 2 have.
+  // This tensor lies in the first half of a block's row, which ranks 0 and 2 have.
   const Told told =
       TrainAndFlip(4, 2, "h.0.attn.c_attn.weight", {{"strategy", "hsdp"}, {"shard", 2}});
   if (denied_) GTEST_SKIP() << "this system lets no process look into its child's memory";

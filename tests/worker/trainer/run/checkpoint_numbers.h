@@ -1,4 +1,4 @@
-// checkpoint_numbers.h: what lies in the files of a checkpoint, as numbers by name.
+// checkpoint_numbers.h: reads the files of a checkpoint as numbers by name.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ inline constexpr char kModel[] = "model.safetensors", kMoments[] = "optimizer.sa
 
 using Tensors = std::map<std::string, std::vector<float>>;
 
-// All numbers of the file `name`; none, and a failure, where it cannot be read.
+// Returns all numbers of the file `name`. Fails the test and returns none if it cannot be read.
 inline Tensors Numbers(const frames::Start& start, const frames::CheckpointDone& checkpoint,
                        const char* name) {
   Tensors numbers;

@@ -1,4 +1,4 @@
-// estimate_test.cc: what `dtctl plan` says that tensors take, beside what they took.
+// estimate_test.cc: the tensors' memory that `dtctl plan` estimates, compared with real trainings.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -99,9 +99,9 @@ class EstimateTest : public AttemptTest, public ::testing::WithParamInterface<Sh
 TEST_P(EstimateTest, IsWithinATenthOfWhatAStepTakes) {
   const Shape& shape = GetParam();
   nlohmann::json spec = SpecOf(shape);
-  // The eighth step measures the noise scale, for which these keep gradients.
+  // The eighth step measures the noise scale, for which these meshes keep gradients.
   if (shape.tensor * shape.stages > 1) spec["train"]["max_steps"] = "8";
-  // Sums in shared memory take no tensors.
+  // Sums in shared memory need no tensors.
   const Told told = TrainerGang(shape.ranks * shape.tensor * shape.stages,
                                 {"--threads", "1", "--all-reduce", "gloo"})
                         .Run(Start(spec));
@@ -114,13 +114,13 @@ TEST_P(EstimateTest, IsWithinATenthOfWhatAStepTakes) {
   EXPECT_NEAR(estimated, taken, taken / 10);
 }
 
-// What the system counts of a process (VmHWM), over Gloo: what ranks share it counts for each. The
-// libraries, their code for this processor and the heap are a good part of that, 30 MB more on one
-// machine than on another: a model of next to nothing shows how much, and the rest is compared.
+// Compares the system's count for a process (VmHWM), over Gloo: shared memory of ranks would count
+// for each. The libraries, their code for this processor and the heap are a large part of it, and
+// differ by 30 MB between machines. So a tiny model shows this part, and the rest is compared.
 // plan/cost.cc says how near the two were where the estimate was fitted.
 class PeakTest : public EstimateTest {
  protected:
-  // A process that trained a larger model keeps some of its heap.
+  // New processes: one that trained a larger model keeps some of its heap.
   PeakTest() { BeginProcesses(); }
 
   struct Peak {

@@ -1,5 +1,5 @@
-// extend_test.cc: real dttrain processes go on with more steps than their trial began with, and
-// refuse what they cannot go on from with a cause that nobody retries.
+// extend_test.cc: real dttrain processes continue with more steps than their trial began with. A
+// checkpoint from which they cannot continue ends the attempt with a cause that is not retried.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -23,7 +23,7 @@ class ExtendTest : public AttemptTest {
     start_.spec["checkpoint"]["every"]["steps"] = "4";
     start_.spec["checkpoint"]["keep_latest"] = 100;
   }
-  // The next attempt, from a checkpoint of the one before, with so many steps.
+  // Runs the next attempt, from a checkpoint of the attempt before, for this many steps.
   Told GoOn(const frames::CheckpointDone& from, const std::string& steps) {
     frames::Start next = start_;
     next.attempt = ++attempt_;
@@ -31,7 +31,7 @@ class ExtendTest : public AttemptTest {
     next.spec["train"]["max_steps"] = steps;
     return gang_.Run(next);
   }
-  // Makes a checkpoint one of version 0.2.0: without what manifests have had since.
+  // Turns a checkpoint into one of version 0.2.0, without the fields that manifests got later.
   void MakeOld(frames::CheckpointDone& done) {
     const auto id = checkpoint::ParseCheckpointPath(done.path);
     const std::string path = start_.storage + "/" + done.path + "/" + checkpoint::kManifestName;
@@ -58,7 +58,7 @@ TEST_F(ExtendTest, ATrialThatTrainsOrHasFinishedGoesOnToMoreStepsWithItsFirstWar
   ASSERT_EQ(late.Cause(), "finished") << late.Message();
   EXPECT_EQ(late.resumed_step, 12u);
   EXPECT_EQ(late.rows.size(), 8u);
-  // Paused within the warm-up of 6 steps, which would be of 12 in a plan of 24.
+  // The pause came inside the warm-up of 6 steps; a plan of 24 steps would have 12.
   const Told early = GoOn(first.checkpoints[0], "24");
   ASSERT_EQ(early.Cause(), "finished") << early.Message();
   EXPECT_EQ(early.resumed_step, 4u);

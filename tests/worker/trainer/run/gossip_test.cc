@@ -1,5 +1,5 @@
-// gossip_test.cc: ranks that step alone and take the mean with one peer after each step, and with
-// all every so many: what they learn and send, what waits, every way to end. Told by real
+// gossip_test.cc: ranks that step alone, and average with one peer after each step and with all
+// ranks every few steps: their losses and traffic, when they wait, and every way to end. With real
 // processes.
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 class GossipTest : public AttemptTest {
  protected:
-  // Some of them are held up, and their time is looked at.
+  // New processes: some are held up, and their CPU time is read.
   GossipTest() { BeginProcesses(); }
   static nlohmann::json Gossip(int sync_every, nlohmann::json spec) {
     spec["parallel"]["strategy"] = "gossip";
@@ -32,7 +32,7 @@ class GossipTest : public AttemptTest {
   }
 };
 
-// Clock ticks that a process computed.
+// Returns the clock ticks for which a process has computed.
 int64_t TicksOf(pid_t pid) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
@@ -60,8 +60,8 @@ TEST_F(GossipTest, LossesFallAndStayNearThoseOfDataParallelRanks) {
     const double apart = LargestDifference(ddp.Losses(), told.Losses());
     std::printf("%d ranks: losses fell by %.3f, at most %.3f apart; in the end %.4f and %.4f\n",
                 ranks, fall, apart, ddp.evals.back().loss, told.evals.back().loss);
-    // Each rank steps by a half or a quarter of the batch: 0.12 and 0.26 were measured, in the
-    // end too, as of local_sgd.
+    // Each rank steps with a half or a quarter of the batch. Differences of 0.12 and 0.26 were
+    // measured, also at the end, as with local_sgd.
     const double allowed = (ranks == 2 ? 0.25 : 0.4) * fall;
     EXPECT_LE(apart, allowed) << ranks;
     EXPECT_NEAR(told.evals.back().loss, ddp.evals.back().loss, allowed) << ranks;
@@ -72,13 +72,13 @@ TEST_F(GossipTest, SendsTheBytesThatTheFormulaSaysAndRanksAreEqualAfterASync) {
   constexpr int kEvery = 4, kPeriods = 3;
   for (const int ranks : {2, 4}) {
     nlohmann::json spec = Gossip(kEvery, Spec(kEvery * kPeriods));
-    // Compared after each sync: ranks that differ would end the attempt.
+    // Parameters are compared after each sync: ranks that differ would end the attempt.
     spec["train"]["hash_every"] = 1;
     for (const int logged_every : {1, kEvery}) {
       spec["logging"] = {{"every", std::to_string(logged_every)}};
       const Told told = TrainerGang(ranks).Run(Start(spec));
       ExpectFinished(told);
-      std::map<std::string, double> sent;  // of all steps
+      std::map<std::string, double> sent;  // by all steps
       for (const nlohmann::json& row : told.rows) {
         for (const auto& [way, bytes] : BytesOf(row)) {
           sent[way] += bytes * row.at("steps").get<double>();
@@ -108,7 +108,7 @@ TEST_F(GossipTest, WhatIsDueBetweenTwoSyncsWaitsForTheNext) {
   spec["checkpoint"]["every"]["steps"] = "3";
   spec["eval"]["every"] = "6";
   frames::Start start = StoredStart(spec);
-  start.validate_at = {5};  // step 2, where a search compares trials
+  start.validate_at = {5};  // step 2, at which a search compares trials
   const Told told = TrainerGang(2).Run(start);
   ExpectFinished(told);
   EXPECT_EQ(StepsOf(told.checkpoints), (std::vector<uint64_t>{2, 4, 8, 10}))
@@ -198,7 +198,7 @@ TEST_F(GossipTest, AnyStrategyGoesOnFromItsCheckpointsAndItFromTheirs) {
     EXPECT_EQ(rest.resumed_step, 8u);
     EXPECT_NEAR(rest.Losses().front(), its.Losses()[2], 1e-5) << "the same parameters";
   }
-  // On as many ranks as one likes.
+  // On any number of ranks.
   start.spec = Resolved(Gossip(4, plain));
   for (const int ranks : {1, 4}) {
     ++start.attempt;
@@ -208,7 +208,7 @@ TEST_F(GossipTest, AnyStrategyGoesOnFromItsCheckpointsAndItFromTheirs) {
   }
 }
 
-// A step behind which ranks gather their measures would have all wait; there is none here.
+// At a step after which ranks gather their measurements all would wait; there is no such step here.
 TEST_F(GossipTest, APeerThatStandsStillHoldsTheOthersUpOnlyWhileItDoes) {
   nlohmann::json spec = Gossip(1 << 28, Spec(1 << 28));
   spec["logging"] = {{"every", std::to_string(1 << 28)}};
@@ -233,7 +233,7 @@ TEST_F(GossipTest, APeerThatStandsStillHoldsTheOthersUpOnlyWhileItDoes) {
         break;
       case Phase::kStill:
         quiet = now == before ? quiet + 1 : 0;
-        if (quiet < 5) break;  // a look is a tenth of a second after the one before
+        if (quiet < 5) break;  // a look is a tenth of a second after the last one
         kill(gang.rank(1).pid(), SIGCONT);
         begun = now;
         phase = Phase::kTrainsAgain;

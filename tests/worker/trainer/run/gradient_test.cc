@@ -1,9 +1,10 @@
-// gradient_test.cc: the gradient of the first step is that of one rank with the same micro-batches,
-// tensor by tensor, under every strategy that sums gradients in each step. Losses are blind to much
-// of it, and parameters show rounding where AdamW makes it steps. Told by real processes.
+// gradient_test.cc: the first step's gradient equals that of one rank with the same micro-batches,
+// tensor by tensor, under every strategy that sums gradients in each step. Losses do not show many
+// errors in it, and parameters show rounding, which AdamW turns into steps. With real processes.
 //
-// Where the gradient is seen: after one step AdamW's first moment is (1 − beta1) of it, and a
-// checkpoint has the moments of all parameters by name, whole, whoever held them.
+// The gradient is read from a checkpoint: after one step AdamW's first moment is (1 − beta1) times
+// the gradient, and a checkpoint has the complete moments of all parameters by name, whichever rank
+// held them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,15 +21,15 @@
 namespace dt::testing {
 namespace {
 
-// Norm of a difference as a part of the gradient's norm: parallel.md §3 (1.1e-7 was measured), and
-// what roundings to 8 and to 11 bits of what each rank sends and of the sum make of it (3.2e-3 and
+// Norm of a difference relative to the gradient's norm: parallel.md §3 (1.1e-7 was measured). The
+// other two are the effect of rounding each rank's part and the sum to 8 and to 11 bits (3.2e-3 and
 // 3.1e-4).
 constexpr double kFp32Apart = 1e-5, kBf16Apart = 5e-3, kFp16Apart = 1e-3;
-// Each element may besides be apart by half of fp16's smallest number, in both roundings.
+// In addition, each element may differ by half of fp16's smallest number, in both roundings.
 constexpr double kFp16Step = 2.0 / (1 << 25);
-// Biases of keys change no loss: their gradients are what rounding leaves of 0, 1e-11 of the whole
-// gradient's norm at most. Below this part of it a tensor's gradient counts as 0, and may be apart
-// by as much.
+// Biases of keys change no loss: their gradients are what rounding leaves of 0, at most 1e-11 of
+// the complete gradient's norm. A tensor's gradient below this part of that norm counts as 0, and
+// may differ by as much.
 constexpr double kFloor = 1e-10;
 
 constexpr int kSequences = 2, kLayers = 2;
@@ -84,7 +85,8 @@ class FirstGradientTest : public AttemptTest, public ::testing::WithParamInterfa
     if (of.schedule == "interleaved") spec["parallel"]["interleave"] = 2;
     return spec;
   }
-  // One rank's that makes the same micro-batches: once for each number of them.
+  // Returns one rank's gradient with the same micro-batches; it is computed once for each number of
+  // them.
   const Tensors& GradientOfOne(const Cell& of) {
     static std::map<std::string, Tensors>& known = *new std::map<std::string, Tensors>;
     const nlohmann::json spec = Spec(of);
@@ -92,7 +94,7 @@ class FirstGradientTest : public AttemptTest, public ::testing::WithParamInterfa
     if (is_new) it->second = GradientOf(spec, 1);
     return it->second;
   }
-  // By parameter; of what has queries, keys and values in one, by each.
+  // Returns the gradient by parameter; splits tensors that hold queries, keys and values.
   Tensors GradientOf(const nlohmann::json& spec, int ranks) {
     frames::Start start = StoredStart(spec);
     start.trial = ++trial_;
@@ -120,7 +122,7 @@ class FirstGradientTest : public AttemptTest, public ::testing::WithParamInterfa
 
  private:
   static constexpr const char* kThirds[] = {" of queries", " of keys", " of values"};
-  // Rows of all queries come first.
+  // The rows of all queries come first.
   static std::vector<float> ThirdOf(const std::vector<float>& rows, size_t third) {
     const auto length = static_cast<ptrdiff_t>(rows.size() / 3);
     const auto from = rows.begin() + length * static_cast<ptrdiff_t>(third);

@@ -1,5 +1,5 @@
-// hosts_test.cc: ranks on several hosts, which are spaces of process numbers here: ranks of one see
-// each other's memory, those of another do not.
+// hosts_test.cc: ranks on several hosts, which are PID namespaces here: ranks of one host see each
+// other's memory, ranks of another do not.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -13,17 +13,17 @@
 namespace dt::testing {
 namespace {
 
-// Another order of sums.
+// Sums are made in another order.
 constexpr double kLossesApart = 1e-5;
 
-// Lives as long as this object, and everything on it.
+// A host that lives as long as this object, with everything on it.
 class OtherHost {
  public:
   OtherHost()
       : holder_({.path = "/usr/bin/unshare",
                  .arguments = {"--pid", "--fork", "--kill-child", "--mount-proc", "tail", "-f",
                                "/dev/null"}}) {
-    // Once what runs on it is there, its /proc is mounted.
+    // Once a process runs on it, its /proc is mounted.
     const bool up = Await([this] {
       for (const pid_t pid : Descendants()) {
         std::string name;
@@ -36,11 +36,11 @@ class OtherHost {
   }
 
   bool there() const { return first_ > 0; }
-  // Runs what follows on it.
+  // Returns the command that runs another command on this host.
   std::vector<std::string> Enter() const {
     return {"/usr/bin/nsenter", "--target", std::to_string(first_), "--pid", "--mount"};
   }
-  // The power fails.
+  // Ends the host at once, as a power failure does.
   void Die() const { kill(first_, SIGKILL); }
 
  private:
@@ -50,7 +50,7 @@ class OtherHost {
 
 class HostsTest : public AttemptTest {
  protected:
-  // Whose memory is looked at.
+  // New processes, because the test reads their memory.
   HostsTest() { BeginProcesses(); }
   void SetUp() override {
     if (!other_.there()) GTEST_SKIP() << "this process may make no space of process numbers";
@@ -62,7 +62,7 @@ class HostsTest : public AttemptTest {
     spec["train"]["hash_every"] = 1;
     return spec;
   }
-  // By turns here and there.
+  // Alternates ranks between this host and the other.
   std::vector<std::vector<std::string>> Places(int ranks) const {
     std::vector<std::vector<std::string>> places;
     for (int rank = 0; rank < ranks; ++rank) {

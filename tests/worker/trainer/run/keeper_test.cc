@@ -1,4 +1,4 @@
-// keeper_test.cc: checkpoints that are written while training goes on, by a writer that a test
+// keeper_test.cc: checkpoints that are written while training goes on, by a writer that the test
 // holds up.
 #include "worker/trainer/run/keeper.h"
 
@@ -22,7 +22,7 @@ namespace {
 using ::dt::testing::kPatience;
 using ::dt::testing::TempFolder;
 
-// Where a writer waits until it is let go.
+// A gate at which a writer waits until the test opens it.
 class Gate {
  public:
   void Open() {
@@ -30,7 +30,7 @@ class Gate {
     open_ = true;
     changed_.notify_all();
   }
-  // A writer stops here until it is let go. False: nobody let it go.
+  // Stops the writer here until the gate opens. Returns false if it never opens.
   bool Pass() {
     std::unique_lock lock(mutex_);
     ++arrived_;
@@ -87,7 +87,7 @@ class KeeperTest : public ::testing::Test {
       return SaveSnapshot(storage, id, snapshot, std::move(manifest), leave);
     };
   }
-  // As a step would, on the training thread.
+  // Changes all state, as a step on the training thread does.
   void ChangeEverything(double by) {
     at::NoGradGuard no_grad;
     for (const Piece& piece : home_.pieces()) piece.value.detach().add_(by);
@@ -120,7 +120,7 @@ class KeeperTest : public ::testing::Test {
 };
 
 TEST_F(KeeperTest, TrainingGoesOnWhileACheckpointIsWrittenAndItHoldsTheStateOfItsStep) {
-  // The same state, written while training waits.
+  // Write the same state while training waits.
   const TempFolder at_once;
   start_.storage = at_once.path();
   {
@@ -211,7 +211,7 @@ TEST_F(KeeperTest, AnAttemptThatEndsLeavesAWriteThatDoesNotEnd) {
       });
   ASSERT_TRUE(keeper->Save(1, {}).ok());
   ASSERT_TRUE(gate_.Pass());
-  keeper.reset();  // ends
+  keeper.reset();  // the keeper ends
   EXPECT_TRUE(Told().empty());
 }
 

@@ -1,5 +1,5 @@
-// local_sgd_test.cc: ranks that step alone and take their mean every so many steps: what they are
-// then, what waits for it, what goes over the wire. Told by real processes.
+// local_sgd_test.cc: ranks that step alone and average every few steps: their losses and
+// parameters, which events wait for a sync, and the bytes on the wire. With real processes.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -24,7 +24,7 @@ class LocalSgdTest : public AttemptTest {
     spec["parallel"]["outer_momentum"] = momentum;
     return spec;
   }
-  // A checkpoint after each step.
+  // Saves a checkpoint after each step.
   static nlohmann::json Spec(int steps) {
     nlohmann::json spec = StepsOfSequences(steps, 24, 2);
     spec["checkpoint"]["every"]["steps"] = "1";
@@ -33,7 +33,7 @@ class LocalSgdTest : public AttemptTest {
   }
 };
 
-// Steps in which ranks sent something, by rows of every step.
+// Returns the steps in which ranks sent something, if every step has a row.
 std::vector<uint64_t> StepsWithTraffic(const Told& told) {
   std::vector<uint64_t> steps;
   for (const nlohmann::json& row : told.rows) {
@@ -45,13 +45,13 @@ bool Has(const frames::Start& start, const frames::CheckpointDone& checkpoint, c
   return std::filesystem::exists(start.storage + "/" + checkpoint.path + "/" + file);
 }
 
-// Two ranks, and two runs of one rank each with the samples that one of the ranks has.
+// Two ranks, and two runs of one rank, each with the samples of one of the two ranks.
 class LocalStepsTest : public LocalSgdTest {
  protected:
   static constexpr int kSteps = 4, kBatch = 2, kLength = 32;
 
   LocalStepsTest() {
-    // Each sample begins with one token, which is the last target of the one before.
+    // Each sample begins with the token that is the last target of the sample before.
     std::vector<uint16_t> all, mine[2];
     uint32_t state = 99;
     for (int sample = 0; sample < 2 * kBatch * kSteps; ++sample) {
@@ -74,7 +74,7 @@ class LocalStepsTest : public LocalSgdTest {
     spec["train"]["max_steps"] = std::to_string(kSteps);
     return spec;
   }
-  // What a run of one rank with this data ends with.
+  // Returns the result of a run of one rank with this data.
   Tensors Alone(const std::string& data, nlohmann::json spec, const char* file) {
     spec["data"]["train"] = data;
     frames::Start start = StoredStart(spec);
@@ -257,7 +257,7 @@ TEST_F(LocalSgdTest, AnyStrategyGoesOnFromItsCheckpointsAndItFromTheirs) {
   EXPECT_FALSE(Has(start, ddp.checkpoints[5], kOuter));
   EXPECT_TRUE(Has(start, its.checkpoints[0], kOuter));
 
-  // Without the outer optimizer, and without strategy or with another.
+  // Without the outer optimizer, without a strategy, and with another strategy.
   const nlohmann::json others[] = {LocalSgd(4, Spec(12)), Spec(12), [] {
                                      nlohmann::json spec = Spec(12);
                                      spec["parallel"]["strategy"] = "zero3";

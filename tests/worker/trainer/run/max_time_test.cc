@@ -6,7 +6,7 @@ namespace {
 
 class MaxTimeTest : public AttemptTest {
  protected:
-  // More steps than anybody waits for.
+  // More steps than any test waits for.
   static nlohmann::json Endless(double max_time) {
     nlohmann::json spec = SmallSpec();
     spec["train"]["max_steps"] = "100000000";
@@ -39,7 +39,7 @@ TEST_F(MaxTimeTest, TheTimeOfAttemptsBeforeCounts) {
   ASSERT_EQ(first.Cause(), "finished") << first.Message();
   start.attempt = 2;
   start.resume = ResumeOf(first.checkpoints.at(0));
-  // As where the coordinator never heard that it had finished.
+  // As if the coordinator had never learned that it finished.
   const Told again = gang.Run(start);
   EXPECT_EQ(again.Cause(), "finished") << again.Message();
   EXPECT_EQ(again.EndStep(), first.EndStep()) << "no second is left";

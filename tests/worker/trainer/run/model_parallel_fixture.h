@@ -1,5 +1,5 @@
-// model_parallel_fixture.h: what holds of ranks that compute one model together, however it is cut:
-// the losses of one rank, checkpoints that any other mesh goes on from, every way to end.
+// model_parallel_fixture.h: checks for ranks that compute one model together, however it is cut:
+// the losses of one rank, checkpoints from which any other mesh continues, every way to end.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace dt::testing {
 
-// A mesh: what the specification says of it, and its ranks.
+// A mesh: its specification and its number of ranks.
 struct Meshed {
   std::string name;
   int ranks;
@@ -19,8 +19,8 @@ struct Meshed {
 
 class ModelParallelTest : public AttemptTest {
  protected:
-  // `one` is the run of one rank; the first gradient is free of the steps of rounding that Adam
-  // makes where a gradient is 0.
+  // `one` is the run of one rank. The first gradient has no rounding steps, which Adam makes later
+  // wherever a gradient is 0.
   static void ExpectTheLossesOfOne(const Told& one, const Told& told, double apart,
                                    double first_norm_apart) {
     const double largest = LargestDifference(one.Losses(), told.Losses());
@@ -34,7 +34,7 @@ class ModelParallelTest : public AttemptTest {
     EXPECT_EQ(told.evals[0].tokens, one.evals.at(0).tokens);
   }
 
-  // A training of 8 steps and its second half, made again.
+  // Trains 8 steps, and makes the second half again from a checkpoint.
   void ExpectTheSameBitsAfterAResume(const Meshed& mesh, uint32_t trial) {
     SCOPED_TRACE(mesh.name);
     nlohmann::json spec = mesh.spec;
@@ -50,8 +50,8 @@ class ModelParallelTest : public AttemptTest {
     ExpectTheRestAgain(gang, start, whole, whole.checkpoints[0]);
   }
 
-  // Each mesh goes on from the first checkpoint of the one before, four steps later, with the
-  // losses of one rank. All saves every four steps.
+  // Each mesh continues from the first checkpoint of the mesh before, four steps later, with the
+  // losses of one rank. All save every four steps.
   void ExpectEachToGoOnFromTheOneBefore(nlohmann::json alone, const std::vector<Meshed>& meshes,
                                         double apart) {
     SaveEach(4, alone);
@@ -76,7 +76,7 @@ class ModelParallelTest : public AttemptTest {
     }
   }
 
-  // `sixteen` is the same on four ranks beside zero2.
+  // `sixteen` is the same on four ranks, with zero2 in addition.
   void ExpectNearlyTheLossesInSixteenBits(const Meshed& fp32, nlohmann::json sixteen) {
     const Told whole = TrainerGang(fp32.ranks).Run(Start(fp32.spec));
     for (const auto& [compute, apart] : {std::pair("bf16", 1e-2), std::pair("fp16", 2e-3)}) {
@@ -91,13 +91,13 @@ class ModelParallelTest : public AttemptTest {
     }
   }
 
-  // Has `spec` score endings and write samples twice.
+  // Makes `spec` score endings and write samples twice.
   nlohmann::json WithTasks(nlohmann::json spec) {
     WriteEndings("hellaswag.jsonl", 30);
     spec["data"]["tokenizer"] = "byte";
     spec["model"]["vocab_size"] = 257;
     spec["model"]["vocab_pad"] = 320;
-    // So that all have the same weights to the last bit.
+    // All ranks then have the same weights to the last bit.
     spec["optimizer"]["lr"] = kNothing;
     spec["eval"]["hellaswag"] = "hellaswag.jsonl";
     spec["eval"]["every"] = "2";
@@ -121,8 +121,8 @@ class ModelParallelTest : public AttemptTest {
     }
   }
 
-  // A long training that is stopped with a checkpoint loses no step, and without one ends too;
-  // afterwards a process of it trains `alone`.
+  // Stops a long training with a checkpoint, which loses no step, and without one, which ends too.
+  // Afterwards one of its processes trains `alone`.
   void ExpectToStopWithAndWithoutACheckpoint(const Meshed& mesh, const nlohmann::json& alone) {
     for (const bool saves : {true, false}) {
       TrainerGang gang(mesh.ranks);

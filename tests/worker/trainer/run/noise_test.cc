@@ -1,5 +1,5 @@
-// noise_test.cc: the gradient noise scale is the same number whoever has which part of the model:
-// it compares a data rank's gradient, or a micro-step's, with the whole batch's.
+// noise_test.cc: the gradient noise scale is the same number however the model is cut: it compares
+// a data rank's gradient, or a micro-step's, with that of the complete batch.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace dt::testing {
 namespace {
 
-// Meshes whose data ranks have the same sequences as those of the first.
+// Meshes whose data ranks have the same sequences as those of the first mesh.
 struct Alike {
   const char* name;
   Meshed first;
@@ -24,8 +24,8 @@ Meshed MeshOf(const char* name, int ranks, nlohmann::json parallel) {
 
 class NoiseTest : public ModelParallelTest, public ::testing::WithParamInterface<Alike> {
  protected:
-  // What the second measure says. Weights stay, so that nothing but the sums of the gradients
-  // differs.
+  // Returns the second measured value. Weights stay the same, so that only the sums of the
+  // gradients differ.
   double NoiseScaleOf(const Meshed& mesh) {
     nlohmann::json spec = StepsOfSequences(16, 8, 2);
     spec["model"]["n_head"] = 4;

@@ -1,9 +1,9 @@
-// nonfinite_test.cc: what stop.nonfinite does with gradients that are not finite, told by real
+// nonfinite_test.cc: the effects of stop.nonfinite on gradients that are not finite, with real
 // processes of two ranks.
 //
-// How a NaN gets in: with optimizer.eps 0 the first update of what had no gradient is 0/0, so the
-// embedding of a token that the first batch lacks is NaN from then on, and with it the gradient of
-// every later batch that has the token, here always in a sample of rank 1 alone.
+// A NaN arises so: with optimizer.eps 0, the first update of a weight without a gradient is 0/0. So
+// the embedding of a token that the first batch lacks is NaN from then on, and with it the gradient
+// of every later batch with the token. Here the token is always in a sample of rank 1 alone.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -21,8 +21,8 @@ constexpr uint16_t kPoison = 40;
 
 class NonFiniteTest : public AttemptTest {
  protected:
-  // Every sample is the same, so that with a constant learning rate equal states give equal losses,
-  // whatever the step.
+  // All samples are the same, so that with a constant learning rate equal states give equal losses,
+  // at every step.
   void WritePoisoned(const std::set<int>& steps) {
     std::vector<uint16_t> tokens((kSteps + 30) * kBatch * kRanks * kLength + 1);
     for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<uint16_t>(i % 8);
@@ -44,7 +44,7 @@ class NonFiniteTest : public AttemptTest {
     spec["stop"] = {{"nonfinite", policy}};
     return spec;
   }
-  // After which steps something was left out, and how much.
+  // Returns the steps after which something was left out, and how much.
   static std::map<int, int> LeftOut(const Told& told) {
     std::map<int, int> steps;
     for (const nlohmann::json& row : told.rows) {
@@ -85,7 +85,7 @@ TEST_F(NonFiniteTest, SkippedStepsCountAsStepsButNeverReachTheOptimizer) {
     EXPECT_EQ(manifest.step, i + 1);
     EXPECT_EQ(manifest.optimizer_steps, updates[i]);
     if (i == 0) continue;
-    // Parameters and moments change with the count, and stay in every bit without.
+    // Parameters and moments change when the count does, and otherwise stay equal to the bit.
     const checkpoint::Manifest before = ManifestOf(told.checkpoints[i - 1]);
     for (size_t file = 0; file < manifest.files.size(); ++file) {
       EXPECT_EQ(manifest.files[file].sha256 == before.files[file].sha256,
@@ -133,7 +133,7 @@ TEST_F(NonFiniteTest, Fp16TakesSingleOnesForOverflowsOfItsLossScaleWhateverThePo
   EXPECT_EQ(ManifestOf(whole.checkpoints[2]).loss_scale, 32768);
   EXPECT_EQ(ManifestOf(whole.checkpoints.back()).loss_scale, 16384);
   EXPECT_EQ(ManifestOf(whole.checkpoints.back()).loss_scale_steps, 3u);
-  // With the factor that it had, and not the first one.
+  // It uses the stored factor, not the initial one.
   start.attempt = 2;
   start.resume = ResumeOf(whole.checkpoints.at(4));
   const Told rest = gang.Run(start);
@@ -180,7 +180,7 @@ TEST_F(NonFiniteTest, RollbackGoesToTheNewestCheckpointAndOnBehindTheStep) {
   EXPECT_EQ(LeftOut(told), (std::map<int, int>{{6, 1}}));
   EXPECT_EQ(LossAfter(told, 6), LossAfter(told, 4));
   EXPECT_NE(LossAfter(told, 6), LossAfter(told, 5)) << "step 5 is undone";
-  // Four from before the checkpoint, and those after step 6.
+  // Four updates before the checkpoint, and those after step 6.
   ASSERT_EQ(told.checkpoints.size(), 3u);
   EXPECT_EQ(ManifestOf(told.checkpoints.back()).optimizer_steps, 4u + 6u);
 }
@@ -194,7 +194,7 @@ TEST_F(NonFiniteTest, RollbackWithoutACheckpointGoesToTheStart) {
   EXPECT_EQ(LossAfter(told, 4), LossAfter(told, 1)) << "the moments begin anew as well";
 }
 
-// The poisoned sample is that of the second data rank.
+// The poisoned sample belongs to the second data rank.
 TEST_F(NonFiniteTest, RanksThatHaveTheModelAmongThemGoBackTogether) {
   WritePoisoned({6});
   uint32_t trial = 3;
@@ -262,7 +262,7 @@ TEST_F(NonFiniteTest, ARankThatStepsAloneLeavesOutItsOwnStep) {
   }
   ASSERT_EQ(told.checkpoints.size(), 3u);
   EXPECT_EQ(ManifestOf(told.checkpoints.back()).optimizer_steps, 12u) << "rank 0 took all";
-  // After the sync of step 8 rank 1 counts as rank 0 does, as an attempt that begins there.
+  // After the sync of step 8, rank 1 has rank 0's count, as in an attempt that begins there.
   start.attempt = 2;
   start.resume = ResumeOf(told.checkpoints[1]);
   const Told rest = TrainerGang(kRanks).Run(start);

@@ -1,9 +1,9 @@
-// old_checkpoints_test.cc: a trial that an older release began goes on from its checkpoint, with
+// old_checkpoints_test.cc: a trial that an older release began continues from its checkpoint, with
 // the losses that it would have had there.
 //
-// tests/worker/trainer/run/checkpoints has a folder for each release: start.json, what its trainer
-// was told; told.json, what an undisturbed training said; storage, with the checkpoint of step 6.
-// To make the folder of the present build:
+// tests/worker/trainer/run/checkpoints has a folder for each release: start.json, the orders to its
+// trainer; told.json, the results of an undisturbed training; storage, with the checkpoint of step
+// 6. To make the folder of the present build:
 //
 //   DTRAIN_RECORD=FOLDER trainer_attempt_test --gtest_filter='OldCheckpointsTest.*'
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ class OldCheckpointsTest : public AttemptTest {
              fs::copy_options::recursive);
   }
 
-  // Goes on from the release's checkpoint with `spec`.
+  // Continues from the release's checkpoint with `spec`.
   Told GoOn(const fs::path& release, const nlohmann::json& spec, const nlohmann::json& told) {
     frames::Start start = StoredStart(spec);
     fs::copy(release / "storage", start.storage,
@@ -85,7 +85,7 @@ TEST_F(OldCheckpointsTest, ATrialOfAnOlderReleaseGoesOnFromItsCheckpoint) {
   EXPECT_GE(releases, 1u);
 }
 
-// Its hash has the number of steps in it, which `dtctl extend` changes.
+// Its hash contains the number of steps, which `dtctl extend` changes.
 TEST_F(OldCheckpointsTest, ATrialThatWasExtendedSinceGoesOnFromItsCheckpoint) {
   for (const auto& entry : fs::directory_iterator(OLD_CHECKPOINTS)) {
     SCOPED_TRACE(entry.path().filename().string());

@@ -1,5 +1,5 @@
-// pipeline_test.cc: stages that compute one layer after another give what one rank gives, under
-// every schedule and beside every strategy of the data ranks, told by real processes over Gloo.
+// pipeline_test.cc: stages that compute one layer after another give one rank's results, under
+// every schedule and with every strategy of the data ranks. With real processes over Gloo.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -12,7 +12,7 @@
 namespace dt::testing {
 namespace {
 
-// parallel.md §3: 1.04e-5 was measured with 4 stages and 8 micro-batches, and up to 2.3e-5 where
+// parallel.md §3: 1.04e-5 was measured with 4 stages and 8 micro-batches, and up to 2.3e-5 when
 // layers are cut as well.
 constexpr double kLossesApart = 5e-5;
 constexpr double kFirstNormApart = 1e-5;
@@ -22,7 +22,7 @@ struct Case {
   int stages = 2;
   int ranks = 2;
   const char* schedule = "1f1b";
-  int chunks = 2;  // of interleaved
+  int chunks = 2;  // for the interleaved schedule
   const char* strategy = "ddp";
   int tensor = 1;
   const char* checkpointing = "none";
@@ -181,7 +181,7 @@ TEST_F(PipelineTest, AStageHoldsItsLayersAlone) {
   ASSERT_EQ(told.Cause(), "finished") << told.Message();
   const double held = told.Column("tensor_held_bytes").at(2);
   const double vocabulary = spec["model"]["vocab_size"].get<double>() * 128;
-  // Three or four layers, and what an end has besides.
+  // Three or four layers, and the additional tensors of the first or last stage.
   EXPECT_GT(held, 16 * 3 * layer);
   EXPECT_LT(held, 16 * (4 * layer + vocabulary + 1024 * 128));
 }

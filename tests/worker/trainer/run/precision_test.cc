@@ -1,5 +1,5 @@
-// precision_test.cc: every precision.compute gives nearly the same losses, on one rank and on two,
-// told by real processes.
+// precision_test.cc: every precision.compute gives nearly the same losses, on one rank and on two.
+// With real processes.
 #include <gtest/gtest.h>
 
 #include "tests/worker/trainer/run/attempt_fixture.h"
@@ -9,7 +9,7 @@ namespace {
 
 struct Precision {
   const char* name;
-  // Largest difference of a step's loss, over 50 steps in which it falls by 0.3 and more.
+  // Largest difference of a step's loss, over 50 steps in which the loss falls by at least 0.3.
   double between_world_sizes;  // one rank and two, at the same global batch
   double from_fp32;
 };
@@ -29,7 +29,7 @@ class PrecisionTest : public AttemptTest, public ::testing::WithParamInterface<P
 TEST_P(PrecisionTest, OneRankAndTwoAgreeToTheStatedTolerance) {
   nlohmann::json spec = Spec(GetParam().name);
   spec["train"]["batch_size"] = 8;
-  spec["eval"]["batches"] = 2;  // of the same samples
+  spec["eval"]["batches"] = 2;  // the same samples
   const Told one = TrainerGang(1).Run(Start(spec));
   spec["train"]["batch_size"] = 4;
   spec["eval"]["batches"] = 4;
@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Every, PrecisionTest,
                          [](const auto& precision) { return precision.param.name; });
 
 TEST_F(AttemptTest, ActivationCheckpointingNeedsLessMemory) {
-  BeginProcesses();  // a peak may be of the process' life
+  BeginProcesses();  // a process's peak covers its complete life
   nlohmann::json spec = SmallSpec();
   spec["model"]["n_layer"] = 24;
   spec["model"]["n_embd"] = 64;
@@ -86,7 +86,8 @@ TEST_F(AttemptTest, ActivationCheckpointingNeedsLessMemory) {
     EXPECT_EQ(told.Cause(), "finished") << told.Message();
     return told.Column("memory_peak_bytes").back();
   };
-  // Only the inputs of 24 layers are kept, 1 MB each for 4096 tokens: some 10 MB less a layer.
+  // Only the inputs of 24 layers are kept, 1 MB each for 4096 tokens: some 10 MB less for each
+  // layer.
   EXPECT_LT(peak("block"), peak("none") - 100e6);
 }
 

@@ -19,7 +19,7 @@ ModelSpec BegunFromAFolder() {
   return spec;
 }
 
-// Writes the parameters of `model` as Hugging Face has them.
+// Writes the parameters of `model` in Hugging Face's format.
 void WriteFolder(const TempFolder& folder, const ModelSpec& spec, const Transformer& model,
                  checkpoint::DType dtype) {
   const at::ScalarType type = dtype == checkpoint::DType::kF16    ? at::kHalf
@@ -60,7 +60,7 @@ double LargestDifference(const Transformer& a, const Transformer& b, int64_t rea
 TEST(PretrainedTest, GivesTheParametersThatTheFolderHasInEveryPrecision) {
   const ModelSpec spec = BegunFromAFolder();
   const Transformer source(spec, 1, at::kCPU);
-  // Values are up to 0.1, but for the norms' ones.
+  // Values are up to 0.1, except for the ones of the norms.
   const std::pair<checkpoint::DType, double> kinds[] = {{checkpoint::DType::kF32, 0},
                                                         {checkpoint::DType::kF16, 1e-4},
                                                         {checkpoint::DType::kBF16, 1e-3}};

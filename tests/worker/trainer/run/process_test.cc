@@ -1,4 +1,4 @@
-// process_test.cc: dttrain as a process: its flags, its lock, its cores, and how it leaves.
+// process_test.cc: dttrain as a process: its flags, its lock, its cores, and its exits.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -15,8 +15,8 @@ namespace {
 
 using TrainerProcessTest = AttemptTest;
 
-// An address of this host where connections stay on their way, as of a host that is gone: one waits
-// to be accepted, for which alone there is room.
+// An address of this host at which connections never complete, as with a vanished host: its queue
+// has room for one connection, and one already waits there.
 class DeafAddress {
  public:
   DeafAddress() {
@@ -85,7 +85,7 @@ TEST_F(TrainerProcessTest, RunsOnTheCoresItIsToldAlone) {
 }
 
 TEST_F(TrainerProcessTest, TakesMemoryLimitsOfAnySizeInEveryUnit) {
-  // An agent writes bytes.
+  // An agent writes the limit in bytes.
   for (const char* limit : {"17179869184", "16777216K", "16384Mi", "16G"}) {
     TrainerGang gang(1, {"--threads", "1", "--memory-limit", limit});
     nlohmann::json spec = SmallSpec();
@@ -119,7 +119,7 @@ TEST_F(TrainerProcessTest, AStopIsHeardWhileARankStillWaitsForPeersThatDoNotCome
     alone.Send(start);
     TrainerProcess& stopped = rank == 0 ? host : alone;
     std::optional<frames::End> end;
-    // Far below the two minutes after which the rendezvous itself is given up.
+    // Far below the two minutes after which the rendezvous itself gives up.
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!end && std::chrono::steady_clock::now() < until) {
       pollfd waiting[] = {{host.fd(), POLLIN, 0}, {alone.fd(), POLLIN, 0}};
@@ -153,7 +153,7 @@ TEST_F(TrainerProcessTest, AStopIsHeardWhileNobodyAnswersAtTheStoresAddress) {
   ASSERT_TRUE(Await([&] { return deaf.SomebodyConnects(); }, std::chrono::seconds(60)));
   alone.Send(frames::Stop{start.token, /*checkpoint=*/false});
   std::optional<frames::End> end;
-  // Far below the two minutes after which the rendezvous itself is given up.
+  // Far below the two minutes after which the rendezvous itself gives up.
   const bool ended = Await(
       [&] {
         for (const frames::FromTrainer& frame : alone.Receive()) {

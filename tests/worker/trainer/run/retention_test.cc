@@ -18,12 +18,12 @@ namespace fs = std::filesystem;
 class AttemptRetentionTest : public AttemptTest {
  protected:
   AttemptRetentionTest() {
-    WriteShard(folder_, "data/val.bin", 4000000);  // of which one test reads long
+    WriteShard(folder_, "data/val.bin", 4000000);  // one test validates long on it
     start_.spec["train"]["max_steps"] = "12";
     start_.spec["checkpoint"] = {{"every", {{"steps", 2}}}, {"keep_latest", 1}, {"keep_best", 0}};
   }
 
-  // A first attempt that saved each second of its twelve steps and kept all.
+  // Runs a first attempt that saved at every second of its twelve steps and kept all.
   Told FirstAttempt() {
     frames::Start first = start_;
     first.spec["checkpoint"]["keep_latest"] = 100;
@@ -33,14 +33,14 @@ class AttemptRetentionTest : public AttemptTest {
     start_.attempt = 2;
     return told;
   }
-  // As though the coordinator knew of the checkpoint of `step` alone.
+  // Resumes as if the coordinator knew only the checkpoint of `step`.
   void ResumeFrom(const Told& told, uint64_t step) {
     for (const frames::CheckpointDone& checkpoint : told.checkpoints) {
       if (checkpoint.step != step) continue;
       start_.resume = frames::Resume{step, checkpoint.path, checkpoint.manifest_hash};
     }
   }
-  // Runs until the step after `step`, which is saved because the trainer is told to stop: within an
+  // Runs until the step after `step`, which is saved because the trainer is asked to stop during an
   // evaluation that nobody waits for.
   Told RunAndDrainAfter(uint64_t step) {
     frames::Start drained = start_;
@@ -54,11 +54,11 @@ class AttemptRetentionTest : public AttemptTest {
     EXPECT_EQ(told.checkpoints.back().step, step + 1);
     return told;
   }
-  // "a1/step-2" and whatever else lies in the folders of attempts.
+  // Returns "a1/step-2" and everything else in the folders of attempts.
   std::set<std::string> Left() const {
     std::set<std::string> left;
     for (const auto& attempt : fs::directory_iterator(start_.storage + "/7/2")) {
-      // Beside them lie the trial's metrics.
+      // The trial's metrics lie beside them.
       if (!attempt.path().filename().string().starts_with("a")) continue;
       for (const auto& entry : fs::directory_iterator(attempt)) {
         left.insert(attempt.path().filename().string() + "/" + entry.path().filename().string());
@@ -96,7 +96,7 @@ TEST_F(AttemptRetentionTest, TheNewestAndTheBestStayAndTheOthersAreSaidToBeRemov
 
 TEST_F(AttemptRetentionTest, EveryValidationLossThatIsTheBestSoFarIsSaved) {
   start_.spec["eval"]["every"] = "1";
-  start_.spec["optimizer"]["lr"] = 0.05;  // so that it rises now and then
+  start_.spec["optimizer"]["lr"] = 0.05;  // so that it rises sometimes
   start_.spec["checkpoint"] = {{"every", {{"steps", 0}}}, {"keep_latest", 1}, {"keep_best", 1}};
   const Told told = gang_.Run(start_);
   ASSERT_EQ(told.evals.size(), 12u);
@@ -208,7 +208,7 @@ TEST_F(AttemptRetentionTest, ANewerCheckpointOfTheSameAttemptIsUsedWhenTheNamedO
 TEST_F(AttemptRetentionTest, OrphansBeyondWhereAnAttemptResumedGoAndNeverOutrankIt) {
   const Told first = FirstAttempt();
   ResumeFrom(first, 4);
-  // One orphan is damaged besides; it is of no more use than the others.
+  // In addition one orphan is damaged; it is as useless as the others.
   std::ofstream(start_.storage + "/7/2/a1/step-12/model.safetensors") << "damaged";
   const Told drained = RunAndDrainAfter(4);
   EXPECT_EQ(drained.resumed_step, 4u);
@@ -239,7 +239,7 @@ TEST_F(AttemptRetentionTest, AnAttemptIsNotDisturbedByTheZombieBeforeIt) {
   bool written = false;
   const Told second = gang_.Run(start_, [&](TrainerGang&, const frames::FromTrainer& frame) {
     if (!std::holds_alternative<frames::CheckpointDone>(frame) || written) return;
-    written = true;  // the zombie saves a higher step meanwhile
+    written = true;  // the obsolete attempt saves a higher step meanwhile
     fs::rename(folder_ / "prepared", start_.storage + "/7/2/a1/step-1000");
   });
   EXPECT_EQ(second.Cause(), "finished");
@@ -249,7 +249,7 @@ TEST_F(AttemptRetentionTest, AnAttemptIsNotDisturbedByTheZombieBeforeIt) {
 TEST_F(AttemptRetentionTest, CheckpointsOfAnotherCoordinatorsTrialNeitherCountNorGo) {
   FirstAttempt();
   start_.attempt = 1;
-  for (const char* const steps : {"12", "6"}) {  // the same specification, and another
+  for (const char* const steps : {"12", "6"}) {  // the same specification, and another one
     start_.spec["train"]["max_steps"] = steps;
     RunAndDrainAfter(2);
     EXPECT_TRUE(Left().contains("a1/step-3"));
@@ -258,7 +258,7 @@ TEST_F(AttemptRetentionTest, CheckpointsOfAnotherCoordinatorsTrialNeitherCountNo
 }
 
 TEST_F(AttemptRetentionTest, WhatCannotBeDeletedCostsSpaceAndNotTheTrial) {
-  // Folders within folders: deleting them needs more descriptors than the trainer may have.
+  // Nested folders: deleting them needs more descriptors than the trainer may have.
   const Told told = gang_.Run(start_, [&](TrainerGang& gang, const frames::FromTrainer& frame) {
     const auto* done = std::get_if<frames::CheckpointDone>(&frame);
     if (done == nullptr || done->step != 2) return;

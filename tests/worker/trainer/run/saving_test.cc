@@ -1,4 +1,4 @@
-// saving_test.cc: what real dttrain processes write, byte by byte.
+// saving_test.cc: the files that real dttrain processes write, byte by byte.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -24,7 +24,7 @@ class SavingTest : public AttemptTest {
     spec["checkpoint"] = {{"every", {{"steps", 2}}}, {"keep_latest", 100}};
     return spec;
   }
-  // Hashes of the tensors' files of every checkpoint, by the checkpoint's step and file.
+  // Returns the hashes of the tensors' files of every checkpoint, by step and file.
   std::map<std::string, std::string> Hashes(const frames::Start& start, const Told& told) {
     std::map<std::string, std::string> hashes;
     for (const frames::CheckpointDone& done : told.checkpoints) {
@@ -47,20 +47,20 @@ class SavingTest : public AttemptTest {
     return Hashes(start, told);
   }
 
-  // Steps that one gang of so many ranks makes of a trial, and what it saves after the last.
+  // The steps that one gang of `ranks` ranks makes of a trial, and its checkpoint after the last.
   struct Part {
     int ranks = 1;
     frames::CheckpointDone saved;
     std::map<std::string, std::string> hashes;
     std::vector<nlohmann::json> rows;
   };
-  // Told to leave after five steps, as a gang that makes room or takes more is.
+  // Stops after five steps, like a gang that shrinks or grows.
   Part LeaveSoon(const frames::Start& start, int ranks) {
     const int leave = static_cast<int>(start.resume ? start.resume->step : 0) + 5;
     return PartOf(start, ranks, AfterStep(leave, [](TrainerGang& of) { of.StopAll(true); }));
   }
-  // It saves after the last step of `part` and trains on until that is written; by then it may have
-  // saved again.
+  // Saves after as many steps as `part` did and trains on until the checkpoint is written; by then
+  // it may have saved again.
   Part TrainOn(frames::Start start, const Part& part) {
     start.spec["checkpoint"]["every"]["steps"] = part.saved.step;
     bool stopped = false;
@@ -124,7 +124,7 @@ TEST_F(SavingTest, TheSameTrialWritesTheSameBytesWheneverAndHoweverItsGradientsA
 
 TEST_F(SavingTest, KillsBetweenTwoStepsLeaveOnlyWholeCheckpointsToGoOnFrom) {
   nlohmann::json spec = FullSpec();
-  spec["model"]["n_embd"] = 256;  // some megabytes: being written when the next step is done
+  spec["model"]["n_embd"] = 256;  // some megabytes, still being written when the next step is done
   spec["model"]["n_ff"] = 1024;
   spec["checkpoint"]["every"]["steps"] = 1;
   frames::Start start = StoredStart(spec);
@@ -138,12 +138,12 @@ TEST_F(SavingTest, KillsBetweenTwoStepsLeaveOnlyWholeCheckpointsToGoOnFrom) {
     int steps = 0;
     last = gang.Run(start, [&](TrainerGang& g, const frames::FromTrainer& frame) {
       if (!std::holds_alternative<frames::StepDone>(frame) || start.attempt > kKills) return;
-      // The second checkpoint was begun, so the first is durable and told of.
+      // The second checkpoint was begun, so the first is durable and reported.
       if (++steps == 3) kill(g.rank(0).pid(), SIGKILL);
     });
     ASSERT_FALSE(last.checkpoints.empty());
     start.resume = ResumeOf(last.checkpoints.back());
-    // Whatever bears the name of a checkpoint is one.
+    // Every folder with the name of a checkpoint is a complete one.
     const auto listed = checkpoint::ListCheckpoints(start.storage, {7, 3});
     ASSERT_TRUE(listed.ok());
     for (const checkpoint::CheckpointId& id : *listed) {

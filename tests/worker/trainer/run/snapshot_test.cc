@@ -1,4 +1,4 @@
-// snapshot_test.cc: a training state to files and back, one tensor at a time.
+// snapshot_test.cc: a training state written to files and read back, one tensor at a time.
 #include "worker/trainer/run/snapshot.h"
 
 #include <gtest/gtest.h>

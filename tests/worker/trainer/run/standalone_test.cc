@@ -1,4 +1,4 @@
-// standalone_test.cc: dttrain in a person's hands: a specification file, JSON lines, torchrun's
+// standalone_test.cc: dttrain started by a user: a specification file, JSON lines, torchrun's
 // variables.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -21,7 +21,7 @@ class StandaloneTest : public AttemptTest {
          folder_ / "data", "--storage", folder_.path(), "--device", "cpu", "--threads", "1"},
         folder_ / log, env);
   }
-  // What the process printed as frames; other lines are for people.
+  // Returns the frames that the process printed; other lines are for people.
   Told Read(const std::string& log, size_t rank = 0) {
     Told told;
     told.ends.resize(rank + 1);
@@ -37,7 +37,7 @@ class StandaloneTest : public AttemptTest {
   }
 };
 
-// A port that was free a moment ago: torchrun's convention wants it known beforehand.
+// Returns a port that was free a moment ago: torchrun's convention needs it in advance.
 std::string FreePort() {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -135,7 +135,7 @@ TEST_F(StandaloneTest, IsOneOfManyRanksUnderTorchrunsVariables) {
 }
 
 TEST_F(StandaloneTest, BecomesTheProgramWithCudaWhereThatLiesBesideItAndAGpuIsWanted) {
-  // Copied, since a program looks beside the file that it is.
+  // Copied, since a program looks for others beside its own file.
   const std::string trainer = folder_ / "dttrain";
   std::filesystem::copy_file(DTTRAIN_PROGRAM, trainer);
   const std::string spec = folder_.Write("trial.json", Resolved(SmallSpec()).dump());

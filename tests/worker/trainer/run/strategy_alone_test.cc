@@ -1,6 +1,6 @@
-// strategy_alone_test.cc: every strategy on several ranks beside one rank with the same
-// micro-batches: its losses, what its evaluations say and write, and how it ends out of memory.
-// Told by real processes, in the long run.
+// strategy_alone_test.cc: every strategy on several ranks, compared with one rank with the same
+// micro-batches: losses, evaluations and samples, and the end out of memory. With real processes,
+// in the long run.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -72,7 +72,7 @@ TEST_P(StrategyMemoryTest, RunsOutOfMemoryAsAnOutcomeAndTrainsTheNextTrialInTheS
   const int ranks = GetParam().ranks;
   nlohmann::json large = SmallSpec();
   large["train"]["batch_size"] = 500;
-  large["model"]["n_ff"] = 50304;  // 3.2 GB of activations a layer, of which two have half each
+  large["model"]["n_ff"] = 50304;  // 3.2 GB of activations for each layer; two ranks have half each
   TrainerGang gang(ranks, {"--threads", "1", "--memory-limit", "1G"});
   const Told told = gang.Run(Start(SharedAs(GetParam(), large)));
   int ran_out = 0;
@@ -86,7 +86,7 @@ TEST_P(StrategyMemoryTest, RunsOutOfMemoryAsAnOutcomeAndTrainsTheNextTrialInTheS
         << told.Message(static_cast<size_t>(rank));
   }
   EXPECT_GE(ran_out, 1);
-  gang.AwaitReady();  // one whose heap stays mapped leaves
+  gang.AwaitReady();  // a process whose heap stays mapped leaves
   EXPECT_EQ(gang.Run(Start(SharedAs(GetParam(), SmallSpec()))).Cause(), "finished");
 }
 

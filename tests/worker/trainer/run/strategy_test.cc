@@ -1,5 +1,5 @@
-// strategy_test.cc: every strategy trains as data parallel ranks do: the same losses, checkpoints
-// that any other goes on from, and every way to end. Told by real processes.
+// strategy_test.cc: every strategy trains as data-parallel ranks do: the same losses, checkpoints
+// from which any other continues, and every way to end. With real processes.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -16,7 +16,7 @@ namespace {
 constexpr double kLossesApart = 1e-5;
 constexpr double kNormsApart = 1e-5;
 
-// A strategy on so many ranks.
+// A strategy and its number of ranks.
 using Home = std::tuple<std::string, int>;
 
 enum class Saves { kNo, kYes };
@@ -31,7 +31,7 @@ class StrategyTest : public AttemptTest, public ::testing::WithParamInterface<Ho
     return spec;
   }
   static nlohmann::json Spec(int steps) { return StepsOfSequences(steps, 24, 2); }
-  // A long training of which all ranks are told to stop after its third step.
+  // Runs a long training and stops all ranks after its third step.
   Told StoppedAtTheThirdStep(Saves saves) {
     TrainerGang gang(ranks());
     return gang.Run(StoredStart(With(strategy(), Spec(2000))),
@@ -136,7 +136,7 @@ std::string NameOf(const ::testing::TestParamInfo<Home>& info) {
   return std::get<0>(info.param) + "On" + std::to_string(std::get<1>(info.param)) + "Ranks";
 }
 
-// zero2 is zero1 with sums after each micro-step, which zero3 makes too.
+// zero2 is zero1 with sums after each micro-step, which zero3 has too.
 INSTANTIATE_TEST_SUITE_P(Diagonal, StrategyTest,
                          ::testing::Values(Home{"zero1", 2}, Home{"zero3", 3}, Home{"hsdp", 4}),
                          NameOf);
@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(Rest, StrategyTest, ::testing::Values(Home{"zero2", 3},
 
 class SharingTest : public AttemptTest {
  protected:
-  // What a step's row says of one operation along one axis; nothing sent is 0.
+  // Returns one field of an operation along one axis in a step's row; 0 if nothing was sent.
   static double Sent(const nlohmann::json& row, const std::string& op, const std::string& axis,
                      const char* field) {
     for (const nlohmann::json& each : row.at("collectives")) {
@@ -155,15 +155,16 @@ class SharingTest : public AttemptTest {
   }
 };
 
-// parallel.md §4, "Bytes a rank and step"; rows are a little longer than what lies in them.
+// parallel.md §4, "Bytes a rank and step"; rows are a little longer than their contents.
 TEST_F(SharingTest, SendsTheBytesThatTheFormulasSay) {
-  nlohmann::json spec = StepsOfSequences(3, 16, 2);  // on 4 ranks 2 micro-steps
+  nlohmann::json spec = StepsOfSequences(3, 16, 2);  // 2 micro-steps on 4 ranks
   const int layers = spec["model"]["n_layer"].get<int>();
   const double micro_steps = 2;
   const auto all = static_cast<double>(ParametersOf(spec, layers));
   const double block = static_cast<double>(ParametersOf(spec, 2) - ParametersOf(spec, 1));
   const double root = all - layers * block;
-  // Each block is gathered forward and backward, but for the last, which stays; the root once.
+  // Each block is gathered in the forward and in the backward pass, but the last one stays; the
+  // root is gathered once.
   const double gathered = 4 * micro_steps * (root + (2 * layers - 1) * block);
   struct Expected {
     std::string strategy, op, axis;
@@ -201,7 +202,7 @@ TEST_F(SharingTest, SendsTheBytesThatTheFormulasSay) {
   }
 }
 
-// What Gloo sums and gathers is summed there in the same order.
+// Gloo and shared memory sum and gather in the same order.
 TEST_F(SharingTest, RanksOfOneHostSumAndGatherInMemoryThatTheyShareWithTheSameBits) {
   nlohmann::json spec = StepsOfSequences(12, 16, 4);
   const std::vector<std::string> over_gloo = {"--threads", "1", "--all-reduce", "gloo"};
@@ -215,13 +216,13 @@ TEST_F(SharingTest, RanksOfOneHostSumAndGatherInMemoryThatTheyShareWithTheSameBi
     EXPECT_EQ(in_memory.Losses(), sent.Losses());
     EXPECT_EQ(in_memory.evals.at(0).loss, sent.evals.at(0).loss);
     EXPECT_EQ(BytesOf(in_memory.rows.back()), BytesOf(sent.rows.back()));
-    // Shards, or rows, are no tensors of the rank's own then.
+    // Shards, or rows, are then not among the rank's own tensors.
     EXPECT_LT(in_memory.Column("tensor_held_bytes").back(),
               sent.Column("tensor_held_bytes").back() - 1);
   }
 }
 
-// Products round parameters anyway, so that nothing is lost on the way.
+// Products round parameters anyway, so that the transfer loses nothing.
 TEST_F(SharingTest, WhereProductsAreIn16BitsBlocksTravelSoWithTheLossesOfWholeOnes) {
   nlohmann::json spec = StepsOfSequences(8, 16, 4);
   spec["precision"]["compute"] = "bf16";
@@ -243,7 +244,8 @@ TEST_F(SharingTest, WhereProductsAreIn16BitsBlocksTravelSoWithTheLossesOfWholeOn
 
 // parallel.md §3, "Memory": Ψ parameters, S ranks that share them, blocks of U and a root of R.
 TEST_F(SharingTest, HoldsAndTakesTheMemoryThatTheFormulasSay) {
-  nlohmann::json spec = StepsOfSequences(4, 4, 1);  // activations are little beside parameters
+  nlohmann::json spec = StepsOfSequences(4, 4, 1);  // activations are small compared with
+                                                    // parameters
   spec["model"]["n_layer"] = 24;
   spec["model"]["n_embd"] = 128;
   spec["model"]["n_ff"] = 512;
@@ -274,7 +276,7 @@ TEST_F(SharingTest, HoldsAndTakesTheMemoryThatTheFormulasSay) {
     const auto [held, peak] = run(one.strategy, one.ranks, one.shard);
     EXPECT_NEAR(held, one.held, 0.01 * one.held) << one.strategy << " on " << one.ranks;
     if (one.strategy == "ddp") continue;
-    // Two ranks make two micro-steps each, over which zero1 adds gradients up.
+    // Two ranks make two micro-steps each, over which zero1 adds up gradients.
     const double added_up = one.strategy == "zero1" && one.ranks == 2 ? 4 * all : 0;
     EXPECT_LE(peak - held, 4 * (root + 7 * block) + activations + added_up)
         << one.strategy << " on " << one.ranks;
@@ -293,8 +295,8 @@ TEST_F(SharingTest, ARankAloneSendsNothing) {
 
 TEST_F(SharingTest, WhatIsOutOfMemoryUnderDdpFinishesUnderZero3) {
   nlohmann::json spec = SmallSpec();
-  // 113M parameters: 16 bytes each and 4 of buckets are 2.3 GB; half of 16, and what a step gathers
-  // and sends of sixteen blocks, 1.1.
+  // 113M parameters. With 16 bytes each and 4 of buckets they take 2.3 GB. With half of the 16, and
+  // what a step gathers and sends of sixteen blocks, they take 1.1 GB.
   spec["model"]["n_layer"] = 16;
   spec["model"]["n_embd"] = 768;
   spec["model"]["n_ff"] = 3072;

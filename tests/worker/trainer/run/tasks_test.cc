@@ -1,4 +1,4 @@
-// tasks_test.cc: what evaluations do besides the validation loss, told by real trainers.
+// tasks_test.cc: the parts of evaluations besides the validation loss, with real trainers.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -54,7 +54,7 @@ TEST_F(TasksTest, ASearchHasTrialsValidatedAtSharesOfTheirStepsWithTheTrainingLo
   EXPECT_EQ(told.evals[1].train_loss, loss[1]);
   ASSERT_TRUE(told.evals[2].train_loss.has_value());
   EXPECT_NEAR(*told.evals[2].train_loss, (loss[2] + loss[3] + loss[4]) / 3, 1e-12);
-  // Where trials are compared there is a row, whatever logging.every says.
+  // A step at which trials are compared has a row, whatever logging.every is.
   spec_["logging"] = {{"every", "10"}};
   start.spec = Start(spec_).spec;
   const Told sparse = TrainerGang(1).Run(start);
@@ -71,7 +71,7 @@ TEST_F(TasksTest, ALongEvaluationTellsHowFarItIsAndIsMadeUpForWhenItWasLeft) {
   frames::Start start = StoredStart(spec_);
   TrainerGang gang(2);
   const Told left = gang.Run(start, [](TrainerGang& g, const frames::FromTrainer& frame) {
-    // The other rank keeps rank 0 company until it is told that rank 0 left, as a coordinator does.
+    // Rank 1 stays until it is stopped because rank 0 has left, as a coordinator does.
     if (std::holds_alternative<frames::End>(frame)) g.Stop(1, /*checkpoint=*/false);
     const auto* sign = std::get_if<frames::Progress>(&frame);
     if (sign == nullptr || sign->evaluation_parts == 0) return;
@@ -103,12 +103,12 @@ TEST_F(TasksTest, ALongEvaluationTellsHowFarItIsAndIsMadeUpForWhenItWasLeft) {
       << "the new one replaces it";
 }
 
-// Rank 0 alone cannot save there, so nobody leaves before the evaluation is over.
+// Rank 0 alone cannot save there, so no rank leaves before the evaluation is over.
 TEST_F(TasksTest, AStopWithinAnEvaluationSavesAfterItWhereRanksShareTheState) {
   spec_["parallel"]["strategy"] = "zero1";
   spec_["model"]["n_embd"] = 128;
   spec_["model"]["n_ff"] = 512;
-  WriteEndings("hellaswag.jsonl", 3000);  // some seconds: a sign comes after the first
+  WriteEndings("hellaswag.jsonl", 3000);  // some seconds: a progress report comes after the first
   spec_["eval"]["hellaswag"] = "hellaswag.jsonl";
   bool within = false;
   const Told left = TrainerGang(2).Run(

@@ -1,5 +1,5 @@
 // tensor_test.cc: ranks that compute each layer together train as one rank does: the same losses,
-// checkpoints that any other number of them goes on from, and every way to end. Told by real
+// checkpoints from which any other number of them continues, and every way to end. With real
 // processes.
 #include <gtest/gtest.h>
 
@@ -11,10 +11,11 @@
 namespace dt::testing {
 namespace {
 
-// parallel.md §3: the worst of 20 steps was 2.3e-5, and between one thread and two of one rank
-// 7e-6: Adam makes steps of rounding where a gradient is 0. The first gradient is free of that.
+// parallel.md §3: the worst of 20 steps was 2.3e-5, and 7e-6 between one and two threads of one
+// rank: Adam turns rounding into steps wherever a gradient is 0. The first gradient is free of
+// that.
 constexpr double kLossesApart = 1e-4;
-constexpr double kFirstNormApart = 1e-5;  // of it
+constexpr double kFirstNormApart = 1e-5;  // relative to the norm
 
 struct Case {
   const char* name;
@@ -23,7 +24,7 @@ struct Case {
   const char* strategy = "ddp";
   bool sequence = true;
   const char* checkpointing = "none";
-  int rows = 64;  // of embedding and head, all of them tokens' at 64
+  int rows = 64;  // rows of embedding and head; with 64, every row is a token's
   bool tied = true;
 };
 
@@ -123,10 +124,10 @@ TEST_F(TensorTest, SendsTheBytesThatTheFormulasSay) {
   const double cut_biases = 3 * width + ff;
   const double cut = layers * (4 * width * width + 2 * width * ff + cut_biases) + 64 * width;
   const double whole = static_cast<double>(ParametersOf(spec, 2)) - cut;
-  // A micro-step's tokens, times the width, in fp32; two exchanges a layer and pass.
+  // A micro-step's tokens, times the width, in fp32; two exchanges for each layer and pass.
   const double hidden = 4.0 * 4 * 32 * width * micro_steps;
   const double exchanged = hidden * layers;
-  // Three numbers that each rank knows of each token's logits.
+  // Each rank sends three numbers for each token's logits.
   const double known = 3 * 4.0 * 4 * 32 * 2 * micro_steps;
   using Bytes = std::map<std::string, double>;
   const Case tokens{.name = "", .ranks = 4};

@@ -1,7 +1,7 @@
 // trainer_gang.h: real dttrain processes under a test that plays their agents: it starts them,
-// relays the store's address, and keeps what they said.
+// relays the store's address, and keeps their frames.
 //
-// Ownership: the processes; they are killed and reaped with the object, or, between WarmTrainers,
+// Ownership: the processes. They are killed and reaped with the object, or, between WarmTrainers,
 //            with the program.
 // Threads:   thread-compatible.
 #pragma once
@@ -33,15 +33,15 @@
 
 namespace dt::testing {
 
-// Generous: several ranks share few cores with other tests.
+// Long on purpose: several ranks share few cores with other tests.
 inline constexpr std::chrono::seconds kTrainingPatience{120};
 
-// How long the others of a broken attempt may take to leave by themselves before they are killed.
-// Only a rank that Gloo leaves waiting for ever takes this long.
+// Time for the other ranks of a broken attempt to leave by themselves before they are killed. Only
+// a rank that Gloo leaves waiting for ever takes this long.
 inline constexpr std::chrono::seconds kAbandonPatience{60};
 
-// dttrain as an agent starts it: a socket as descriptor 3. What it prints is shown where the test
-// fails. `within`: a command that runs another, as nsenter does.
+// dttrain as an agent starts it: with a socket as descriptor 3. A failed test shows what it
+// printed. `within`: a command that runs another one, such as nsenter.
 class TrainerProcess {
  public:
   explicit TrainerProcess(const std::vector<std::string>& flags = {"--threads", "1"},
@@ -56,7 +56,7 @@ class TrainerProcess {
     std::vector<std::string> words = within;
     words.insert(words.end(), {DTTRAIN_PROGRAM, "--agent"});
     words.insert(words.end(), flags.begin(), flags.end());
-    // Ours may be a number that theirs is to have.
+    // Our descriptor may have a number that the child needs for its own.
     const int theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, 10);
     close(pair[1]);
     process_ = ChildProcess({.path = words[0],
@@ -86,7 +86,7 @@ class TrainerProcess {
     close(fd_);
     fd_ = -1;
   }
-  // The frames that are there now. `ended`: the process closed its end.
+  // Returns the frames that have arrived. Sets `ended` if the process closed its end.
   std::vector<frames::FromTrainer> Receive() {
     std::vector<frames::FromTrainer> frames;
     char chunk[65536];
@@ -106,9 +106,9 @@ class TrainerProcess {
     return frames;
   }
   bool ended() const { return ended_; }
-  // Whether it has said that it waits for an attempt after those that were sent.
+  // Returns whether it has reported itself idle after the attempts that were sent.
   bool idle() const { return idles_ > starts_; }
-  // False: it ended, or still trains after `limit`.
+  // Returns false if it ended, or still trains after `limit`.
   bool AwaitIdle(std::chrono::steady_clock::duration limit) {
     const auto until = std::chrono::steady_clock::now() + limit;
     while (!idle() && !ended_ && std::chrono::steady_clock::now() < until) {
@@ -118,7 +118,7 @@ class TrainerProcess {
     }
     return idle() && !ended_;
   }
-  // The end of what it printed.
+  // Returns the end of its output.
   std::string LogTail() const {
     char text[3000];
     const off_t size = lseek(log_, 0, SEEK_END);
@@ -126,7 +126,7 @@ class TrainerProcess {
     const ssize_t got = pread(log_, text, sizeof(text), from);
     return {text, static_cast<size_t>(std::max<ssize_t>(0, got))};
   }
-  // The wait status, or nothing when it lives at the deadline.
+  // Returns the wait status, or nothing if it still lives at the deadline.
   std::optional<int> AwaitExit() { return process_.AwaitExit(kTrainingPatience); }
 
  private:
@@ -138,8 +138,8 @@ class TrainerProcess {
   std::string buffer_;
 };
 
-// Processes that the gangs of a fixture leave to later ones, of whichever fixture, since to begin
-// one takes longer than most trainings here. They are as those of an agent, warm and idle.
+// Processes that the gangs of one fixture leave for later gangs of any fixture, since starting one
+// takes longer than most trainings here. They are warm and idle, like an agent's.
 class WarmTrainers final : public ::testing::EmptyTestEventListener {
  public:
   using Flags = std::vector<std::string>;
@@ -154,7 +154,7 @@ class WarmTrainers final : public ::testing::EmptyTestEventListener {
   static WarmTrainers& Get() {
     static WarmTrainers* const warm = [] {
       TrainerLogs::Get();            // outlives them
-      auto made = new WarmTrainers;  // GoogleTest's from here on
+      auto made = new WarmTrainers;  // GoogleTest owns it from here on
       ::testing::UnitTest::GetInstance()->listeners().Append(made);
       return made;
     }();
@@ -167,7 +167,7 @@ class WarmTrainers final : public ::testing::EmptyTestEventListener {
     idle.pop_back();
     return taken;
   }
-  // One that does not become idle, as it does a moment after an attempt's end, is ended.
+  // Ends a process that does not become idle soon after its attempt's end.
   void Leave(const Flags& flags, std::unique_ptr<TrainerProcess> process) {
     if (uses_ == 0 || !process->AwaitIdle(kIdlePatience)) return;
     TrainerLogs::Get().Add(process->LogTail());
@@ -197,7 +197,7 @@ class TrainerGang {
   }
   TrainerGang(const TrainerGang&) = delete;
   TrainerGang& operator=(const TrainerGang&) = delete;
-  // A rank within each of these commands.
+  // Starts a rank inside each of these commands.
   explicit TrainerGang(const std::vector<std::vector<std::string>>& within)
       : of_own_commands_(true) {
     for (const std::vector<std::string>& command : within) {
@@ -208,9 +208,9 @@ class TrainerGang {
 
   TrainerProcess& rank(int r) { return *ranks_.at(r); }
 
-  // Called for every frame of rank 0, to interfere.
+  // Called for every frame of rank 0, so that the test can interfere.
   using Watch = std::function<void(TrainerGang&, const frames::FromTrainer&)>;
-  // Called again and again meanwhile, for what no frame tells.
+  // Called repeatedly meanwhile, for events without a frame.
   using Look = std::function<void(const Told&)>;
   Told Run(const frames::Start& start, const Watch& watch = {}, const Look& look = {}) {
     broken_.reset();
@@ -235,8 +235,8 @@ class TrainerGang {
     EXPECT_FALSE(Pending(told)) << "the attempt did not end in time";
     return told;
   }
-  // As an agent does before the next attempt: waits until each is ready, or, where it left, begins
-  // another.
+  // Waits until each process is ready, as an agent does before the next attempt; starts another one
+  // if it left.
   void AwaitReady() {
     const auto until = std::chrono::steady_clock::now() + kTrainingPatience;
     for (size_t r = 0; r < ranks_.size(); ++r) {
@@ -246,17 +246,18 @@ class TrainerGang {
     }
   }
   void DropRank(int r) { ranks_.erase(ranks_.begin() + r); }
-  // Within Run: a word to one rank about the attempt under way.
+  // Sends a stop to one rank during Run.
   void Stop(int r, bool checkpoint) { ranks_.at(r)->Send(frames::Stop{token_, checkpoint}); }
   void StopAll(bool checkpoint) {
     for (size_t r = 0; r < ranks_.size(); ++r) Stop(static_cast<int>(r), checkpoint);
   }
-  // Checkpoints beyond this step are not registered: the coordinator is away.
+  // Registers no checkpoint beyond this step, as if the coordinator were away.
   void RegisterUpTo(uint64_t step) { register_up_to_ = step; }
 
  private:
-  // Once a member has failed, the others must leave. They are not told to, as an agent tells them:
-  // tests look at what they notice by themselves. A test whose ranks would go on sends the stop.
+  // Waits for the other members once one has failed, and then kills them. An agent would stop them;
+  // here tests look at what they notice by themselves. A test whose ranks would go on sends the
+  // stop.
   void KillThoseLeftBehind(const Told& told) {
     const auto now = std::chrono::steady_clock::now();
     bool broken = false;
@@ -320,7 +321,7 @@ class TrainerGang {
   std::optional<std::chrono::steady_clock::time_point> broken_;
 };
 
-// Does `act` once rank 0 has made this step.
+// Calls `act` once rank 0 has made this step.
 inline TrainerGang::Watch AfterStep(int step, std::function<void(TrainerGang&)> act) {
   return [step, act = std::move(act)](TrainerGang& gang, const frames::FromTrainer& frame) {
     const auto* done = std::get_if<frames::StepDone>(&frame);

@@ -1,5 +1,5 @@
-// trainer_logs.h: what the trainers of a test printed, shown where the test failed: a failure is
-// not to be searched for among the lines of a hundred processes that did as they should.
+// trainer_logs.h: keeps the output of a test's trainers, and shows it only if the test failed, so
+// that nobody has to search for a failure among the lines of a hundred healthy processes.
 //
 // Ownership: the lines, until the next test begins.
 // Threads:   the test's thread.
@@ -17,7 +17,7 @@ class TrainerLogs final : public ::testing::EmptyTestEventListener {
  public:
   static TrainerLogs& Get() {
     static TrainerLogs* const logs = [] {
-      auto made = new TrainerLogs;  // GoogleTest's from here on
+      auto made = new TrainerLogs;  // GoogleTest owns it from here on
       ::testing::UnitTest::GetInstance()->listeners().Append(made);
       return made;
     }();

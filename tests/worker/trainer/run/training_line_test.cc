@@ -1,4 +1,4 @@
-// training_line_test.cc: which checkpoints a training goes on from, by their manifests.
+// training_line_test.cc: from which checkpoints a training continues, by their manifests.
 #include "worker/trainer/run/training_line.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ checkpoint::Manifest WrittenBy(const frames::Start& start, uint64_t step = 40) {
   manifest.line_hash = line.hash();
   return manifest;
 }
-// As version 0.2.0 wrote it.
+// Returns the manifest as version 0.2.0 wrote it.
 checkpoint::Manifest OldOf(const frames::Start& start, uint64_t step = 40) {
   checkpoint::Manifest manifest = WrittenBy(start, step);
   manifest.line_hash.clear();
@@ -72,7 +72,7 @@ TEST(TrainingLineTest, AnOldCheckpointIsKnownWhateverItsStepsWereRaisedTo) {
     EXPECT_EQ(line.OldSteps(OldOf(Trial())), 100) << raised;
     EXPECT_TRUE(line.AsLine().Owns(OldOf(Trial(), 100))) << "of a finished trial";
   }
-  // As `dttrain --spec` may have it.
+  // As in a run of `dttrain --spec`.
   frames::Start alone = Trial();
   alone.spec["train"]["max_steps"] = 100;
   frames::Start extended = alone;

@@ -1,5 +1,5 @@
-// validation_test.cc: equal trainings have the equal validation loss, whatever the batch, the ranks
-// and how the model is cut.
+// validation_test.cc: equal trainings have the same validation loss, whatever the batch, the number
+// of ranks and the cut of the model.
 #include <gtest/gtest.h>
 
 #include "tests/worker/trainer/run/attempt_fixture.h"
@@ -10,7 +10,7 @@ namespace {
 class ValidationTest : public AttemptTest {
  protected:
   ValidationTest() {
-    // No multiple of anything.
+    // Not multiples of any size in use.
     WriteShard(folder_, "data/val_0.bin", 1111);
     WriteShard(folder_, "data/val_1.bin", 457);
     spec_["data"]["val"] = "val_?.bin";

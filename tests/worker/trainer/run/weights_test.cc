@@ -1,4 +1,4 @@
-// weights_test.cc: a trial that begins with what another one learned, by way of Hugging Face's
+// weights_test.cc: a trial that starts with the weights of another one, through Hugging Face's
 // files.
 #include <gtest/gtest.h>
 
@@ -13,13 +13,13 @@ namespace {
 
 class WeightsTest : public AttemptTest {
  protected:
-  // Starts a trial of its own.
+  // Starts a new trial.
   frames::Start Start(const nlohmann::json& spec) {
     frames::Start start = StoredStart(spec);
     start.trial = ++trials_;
     return start;
   }
-  // Where model.init_from "start" finds what `told` has learned.
+  // Exports the weights of `told` to the place that model.init_from "start" names.
   void ExportFirst(const Told& told) {
     const absl::StatusOr<checkpoint::HfExport> exported = checkpoint::ExportHuggingFace(
         {folder_ / ("storage/" + told.checkpoints[0].path), folder_ / "data/start", {}, {}});
@@ -38,7 +38,7 @@ TEST_F(WeightsTest, BeginningWithExportedWeightsHasTheLossOfTheTrialThatLearnedT
   ASSERT_EQ(learned.checkpoints.size(), 1u);
   ExportFirst(learned);
 
-  // Without learning anything, so that the evaluation is of the weights it began with.
+  // It learns nothing, so that the evaluation is of its initial weights.
   spec["seed"] = "12";
   spec["train"]["max_steps"] = "1";
   spec["optimizer"]["lr"] = kNothing;
@@ -52,7 +52,7 @@ TEST_F(WeightsTest, BeginningWithExportedWeightsHasTheLossOfTheTrialThatLearnedT
   EXPECT_EQ(two.Cause(), "finished");
   EXPECT_NEAR(two.evals.at(0).loss, learned.evals.at(0).loss, 1e-6) << "on every rank";
 
-  // Rows that the file lacks have no part in the loss.
+  // Rows that the file lacks do not enter the loss.
   spec["model"]["vocab_pad"] = 128;
   const Told padded = one.Run(Start(spec));
   EXPECT_EQ(padded.Cause(), "finished");
@@ -81,8 +81,8 @@ TEST_F(WeightsTest, ALossThatIsNotFiniteIsNoStepThoughItsGradientWouldBe) {
   TrainerGang gang(2);
   const Told learned = gang.Run(Start(spec));
   ExportFirst(learned);
-  // The final norm gives ones; so the logits of one token are beyond fp16, its loss is infinite,
-  // and its gradient, the probability less one, is not.
+  // The final norm gives ones. So one token's logits are beyond fp16's range and its loss is
+  // infinite, but its gradient, the probability minus one, is finite.
   const std::string file = folder_ / "data/start/model.safetensors";
   const size_t width = spec["model"]["n_embd"].get<size_t>();
   Overwrite(file, "transformer.ln_f.weight", 0, width, 0);

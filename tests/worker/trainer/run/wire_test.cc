@@ -1,5 +1,5 @@
-// wire_test.cc: gradients that travel in fewer bytes: how many, what it costs in losses, and that a
-// resume is exact. Told by real processes.
+// wire_test.cc: gradients that travel in fewer bytes: how many, the effect on losses, and exact
+// resumes. With real processes.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -18,13 +18,13 @@
 namespace dt::testing {
 namespace {
 
-// The worst of 20 steps was 1.2e-5 (hsdp) and 1.2e-6; three times that.
+// The worst of 20 steps was 1.2e-5 (hsdp) and 1.2e-6; the bounds are about three times that.
 constexpr double kBf16Apart = 4e-5;
 constexpr double kFp16Apart = 4e-6;
 
 nlohmann::json Spec(int steps) { return StepsOfSequences(steps, 24, 2); }
 
-// A strategy, its ranks, and what gradients travel in.
+// A strategy, its ranks, and the type in which gradients travel.
 using Case = std::tuple<std::string, int, std::string>;
 
 class WireTest : public AttemptTest, public ::testing::WithParamInterface<Case> {
@@ -127,7 +127,7 @@ class WireChoiceTest : public AttemptTest {
     spec["checkpoint"]["keep_latest"] = 100;
     return spec;
   }
-  // Over Gloo, where a rank stands still for long within what is measured: the other waits.
+  // Uses Gloo, where one rank stands still for long during the measurement, while the other waits.
   static Told WithASlowRank(TrainerGang& gang, const frames::Start& start) {
     std::optional<std::chrono::steady_clock::time_point> still;
     return gang.Run(
@@ -143,7 +143,8 @@ class WireChoiceTest : public AttemptTest {
           kill(gang.rank(1).pid(), SIGCONT);
         });
   }
-  // The step from which on half as much is sent, by rows of every step; 0: there is none.
+  // Returns the step from which on half as many bytes are sent, if every step has a row; 0 if there
+  // is none.
   static uint64_t NarrowFrom(const Told& told) {
     for (const nlohmann::json& row : told.rows) {
       const double whole = 4.0 * static_cast<double>(told.prepared.at(0).model_parameters);
@@ -170,7 +171,7 @@ TEST_F(WireChoiceTest, RanksThatWaitLongSendHalfFromTheTwentiethStepOnAndAResume
   ASSERT_EQ(whole.checkpoints.size(), 30u);
   EXPECT_EQ(WireIn(whole.checkpoints[kChosen - 2]), "");
   EXPECT_EQ(WireIn(whole.checkpoints[kChosen - 1]), "bf16") << "of the step behind which it chose";
-  // Where ranks lie does not matter any more: these could share memory.
+  // The ranks' hosts no longer matter: these ranks could share memory.
   TrainerGang together(2);
   ExpectTheRestAgain(together, start, whole, whole.checkpoints[kChosen - 1]);
 }
@@ -206,7 +207,7 @@ TEST_F(WireChoiceTest, InMemoryThatRanksShareNothingChanges) {
   ExpectFinished(TrainerGang(1).Run(Start(Choosing(24))));
 }
 
-// The matrices of SmallSpec's model, all of which pay.
+// The matrices of SmallSpec's model; compressing each of them pays.
 constexpr std::pair<int, int> kMatrices[] = {{64, 32}, {32, 32}, {96, 32}, {32, 32}, {64, 32},
                                              {32, 64}, {96, 32}, {32, 32}, {64, 32}, {32, 64}};
 

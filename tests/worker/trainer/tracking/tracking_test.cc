@@ -48,7 +48,7 @@ std::string Hex(const std::string& bytes) {
   return hex;
 }
 
-// How often `part` occurs in `bytes`.
+// Counts how often `part` occurs in `bytes`.
 int Count(const std::string& bytes, const std::string& part) {
   int count = 0;
   for (size_t at = bytes.find(part); at != std::string::npos; at = bytes.find(part, at + 1)) {
@@ -67,7 +67,7 @@ class TrackingTest : public ::testing::Test {
     start_.spec = testing::Resolved({{"data", {{"train", "t_*.bin"}}}});
   }
 
-  // An attempt that logs steps `first` to `last` with this loss, and dies without an end.
+  // Runs an attempt that logs steps `first` to `last` with this loss, and dies without an end.
   void Train(uint64_t first, uint64_t last, double loss) {
     TrackedConversation tracked(start_, listener_);
     tracked.Say(frames::Running{"", first - 1});
@@ -94,7 +94,7 @@ class TrackingTest : public ::testing::Test {
     }
     return lines;
   }
-  // "type:step:attempt" of each line.
+  // Returns "type:step:attempt" for each line.
   std::vector<std::string> Outline() const {
     std::vector<std::string> outline;
     for (const json& line : Lines()) {
@@ -199,7 +199,8 @@ TEST_F(TrackingTest, AResumeKeepsWhatWasBeforeItAndForgetsTheRest) {
                                                  "start:3:2", "step:4:2", "step:5:2", "step:6:2"}));
   ASSERT_EQ(EventFiles().size(), 2u);
   const std::string restart = RestartRecord(0, 4);
-  // Without the wall time, which stands first in the payload: length, its checksum, the rest.
+  // Leave out the wall time, which is first in the payload, after length and checksum; use the
+  // rest.
   const std::string session = restart.substr(21, restart.size() - 25);
   EXPECT_EQ(Count(testing::Slurp(EventFiles()[1]), session), 1) << "steps from 4 on are void";
 }

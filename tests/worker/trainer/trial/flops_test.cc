@@ -1,4 +1,4 @@
-// flops_test.cc: the arithmetic of known models, and the devices that are known.
+// flops_test.cc: the floating-point operations of known models, and the peaks of known devices.
 #include "worker/trainer/trial/flops.h"
 
 #include <gtest/gtest.h>

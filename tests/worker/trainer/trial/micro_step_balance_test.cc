@@ -1,4 +1,4 @@
-// micro_step_balance_test.cc: who computes how many micro-steps.
+// micro_step_balance_test.cc: how many micro-steps each rank computes.
 #include "worker/trainer/trial/micro_step_balance.h"
 
 #include <gtest/gtest.h>

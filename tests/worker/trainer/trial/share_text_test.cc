@@ -1,4 +1,4 @@
-// share_text_test.cc: a rank's place in the mesh, and what it is estimated to take.
+// share_text_test.cc: a rank's place in the mesh, and its estimated memory.
 #include "worker/trainer/trial/share_text.h"
 
 #include <gtest/gtest.h>

@@ -24,7 +24,7 @@ std::string MessageOf(const json& spec) {
   return std::string(parsed.status().message());
 }
 
-// Every field of the table in the JSON of a whole specification: its section and its name there.
+// Returns the section and name of every field of the table in the JSON of a complete specification.
 std::vector<std::pair<std::string, std::string>> Places() {
   std::vector<std::pair<std::string, std::string>> places;
   const json whole = Whole();
@@ -75,7 +75,7 @@ TEST(TrialSpecTest, EveryFieldMustBeThere) {
       continue;
     }
     const std::string message = MessageOf(spec);
-    std::string path = name;  // as the experiment file writes it
+    std::string path = name;  // in the experiment file's notation
     if (name == "backoff_seconds") path = "backoff";
     if (name == "median_after") path = "median.after";
     if (name == "max_time_seconds") path = "max_time";
@@ -336,7 +336,7 @@ TEST_F(LearningRateTest, StaysHighAndDecaysAtTheEndWithWsd) {
   EXPECT_NEAR(At(99), (2.0 + 0.2) / 2, 1e-12);
   EXPECT_NEAR(At(110), 0.2, 1e-12);
   EXPECT_NEAR(At(500), 0.2, 1e-12);
-  schedule_.decay_ratio = 1;  // no longer than what the warm-up left
+  schedule_.decay_ratio = 1;  // never longer than the steps after the warm-up
   EXPECT_DOUBLE_EQ(At(10), 2.0);
   EXPECT_NEAR(At(60), (2.0 + 0.2) / 2, 1e-12);
   schedule_.decay_ratio = 0;

@@ -1,4 +1,5 @@
-// sync_steps_test.cc: where ranks that step alone become equal, and what waits for it.
+// sync_steps_test.cc: at which steps ranks that step alone become equal, and which events wait for
+// such a step.
 #include "worker/trainer/trial/sync_steps.h"
 
 #include <gtest/gtest.h>

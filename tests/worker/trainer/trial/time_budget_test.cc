@@ -6,11 +6,11 @@ namespace dt::trainer {
 namespace {
 
 struct Course {
-  int64_t stopped = 0;  // the first step behind which the limit was seen
+  int64_t stopped = 0;  // the first step after which the limit was noticed
   int looks = 0;
 };
 
-// Trains until the limit is seen; step n takes `seconds(n)`.
+// Trains until the limit is noticed; step n takes `seconds(n)`.
 template <typename Seconds>
 Course Train(TimeBudget budget, int64_t step, double before, Seconds seconds) {
   Course course;

@@ -1,4 +1,5 @@
-// tokenizer_test.cc: what shards settle of a specification, and what they contradict.
+// tokenizer_test.cc: which fields of a specification the shards determine, and which they
+// contradict.
 #include "worker/trainer/trial/tokenizer.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// wire_choice_test.cc: when gradients come to travel in 16 bits.
+// wire_choice_test.cc: when gradients change to 16 bits on the wire.
 #include "worker/trainer/trial/wire_choice.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@ namespace {
 
 using Narrows = WireChoice::Narrows;
 
-// What ranks choose that measured so many seconds of waiting in 100 of steps.
+// Returns the choice of ranks that waited so many seconds in 100 seconds of steps.
 std::optional<Wire> Chosen(const std::vector<double>& waited, Narrows narrows = Narrows::kYes) {
   WireChoice choice(std::nullopt, 0);
   std::vector<WireMeasure> ranks;

@@ -1,4 +1,4 @@
-// host_reduce_test.cc: averages in memory that processes share, and what ends a wait for a peer.
+// host_reduce_test.cc: averages in memory that processes share, and the ends of a wait for a peer.
 #include "worker/trainer/parallel/host/host_reduce.h"
 
 #include <gtest/gtest.h>
@@ -23,14 +23,13 @@ constexpr uint64_t kKey = 42;
 
 using Reduce = std::shared_ptr<HostReduce>;
 
-// Beside a gang's only host.
+// The ranks of other hosts; none if the gang has only this host.
 struct Others {
   int ranks = 0;
   SumOverHosts sum;
 };
 
-// The ranks of one gang, or of one of its hosts, each with a mapping of its own, as processes have
-// it.
+// Returns the ranks of one gang, or of one of its hosts. Each has its own mapping, as processes do.
 std::vector<Reduce> Gang(int ranks, size_t floats, std::chrono::milliseconds timeout = kPatience,
                          const Others& others = {}) {
   const HostMemoryShape shape{ranks, floats, kKey};
@@ -54,7 +53,7 @@ float Value(int rank, size_t i, int round) {
 }
 
 TEST(HostReduceTest, EveryRankGetsTheSameAverageOfEveryRange) {
-  // Fewer numbers than a rank's share, blocks that do not come out even, and a range in the midst.
+  // Fewer numbers than a rank's share, a last block that is not full, and a range in the middle.
   const std::vector<std::pair<size_t, size_t>> ranges = {{0, 1}, {16, 5000}, {5024, 70001}};
   constexpr size_t kFloats = 80000;
   for (const int ranks : {1, 2, 3, 5}) {
@@ -83,7 +82,7 @@ TEST(HostReduceTest, EveryRankGetsTheSameAverageOfEveryRange) {
   }
 }
 
-// The first ranks of two hosts: both have the sum once both have come.
+// The first ranks of two hosts: both get the sum once both have come.
 class BetweenTwo {
  public:
   absl::Status Sum(float* sums, size_t count) {
@@ -112,7 +111,7 @@ TEST(HostReduceTest, EveryRankOfTwoHostsGetsTheAverageOverBoth) {
   constexpr size_t kFloats = 30000;
   BetweenTwo between;
   const SumOverHosts sum = [&](float* sums, size_t count) { return between.Sum(sums, count); };
-  // Two ranks and three, of which some have no share in a range of one block.
+  // Two ranks and three, some of which have no share in a range of one block.
   const std::vector<std::vector<Reduce>> hosts = {Gang(2, kFloats, kPatience, {3, sum}),
                                                   Gang(3, kFloats, kPatience, {2, sum})};
   std::vector<std::thread> threads;

@@ -1,4 +1,4 @@
-// interface_test.cc: every address of this host leads to its interface, and nothing else does.
+// interface_test.cc: every address of this host leads to its interface, and no other address does.
 #include "worker/trainer/parallel/host/interface.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// seats_test.cc: who shares memory with whom.
+// seats_test.cc: which ranks share memory.
 #include "worker/trainer/parallel/host/seats.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ TEST(SeatsTest, RanksOfOneHostAreTogether) {
 }
 
 TEST(SeatsTest, HostsAreCountedInTheOrderOfTheirFirstRanks) {
-  // Process numbers of two hosts may be the same.
+  // Process ids on two hosts may be the same.
   const std::vector<Seat> ranks = {{9.0, 1}, {4.0, 1}, {9.0, 2}, {4.0, 2}, {4.0, 3}};
   const std::optional<Neighbours> found = NeighboursOf(ranks, 3);
   ASSERT_TRUE(found);
