@@ -331,8 +331,8 @@ bool FleetService::Admit(Event& event) {
 
 bool FleetService::PostOrPark(Event& event, StreamRef stream) {
   if (Admit(event)) return true;
-  // Once more under the lock that ResumeReads takes: what is refused here is refused before the
-  // next drain, which then finds the stream parked.
+  // Tries again under the lock that ResumeReads takes: an event refused here is parked before the
+  // next drain, which then resumes the stream.
   MutexLock lock(&mutex_);
   if (Admit(event)) return true;
   parked_.push_back(std::move(stream));

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kGoodMost = 25;
 constexpr size_t kGoodPart = 10;
 constexpr size_t kGoodPartAtRung = 4;
-// A rung that fewer have reached says too little of the space.
+// With fewer configurations, a rung says too little about the space.
 constexpr size_t kEnoughAtRung = 4;
 
 size_t PartOf(size_t count, size_t part) { return std::min(kGoodMost, (count + part - 1) / part); }
@@ -29,7 +29,7 @@ void History::Open(uint32_t configuration, Point at) {
   tried_.insert(at);
   const auto [found, added] = configurations_.try_emplace(configuration);
   DT_CHECK(added || found->second.state != State::kOpen);
-  // A retry begins anew: what it showed before is gone.
+  // A retry begins anew: its earlier rungs no longer count.
   for (const auto& [rung, cost] : found->second.rungs) rungs_[rung].erase({cost, configuration});
   if (found->second.state == State::kFailed) --failed_;
   if (found->second.state == State::kEnded) ended_.erase({found->second.cost, configuration});

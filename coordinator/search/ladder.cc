@@ -11,14 +11,14 @@
 namespace dt::search {
 namespace {
 
-// The brackets' weights as integers, in their smallest common measure.
+// Returns the brackets' weights as integers in the same proportion.
 std::vector<uint64_t> WeightsOf(const Ladder& ladder) {
   uint64_t common = 1;
   for (uint64_t part = 1; part <= static_cast<uint64_t>(ladder.rungs) + 1; ++part) {
     common = std::lcm(common, part);
   }
   std::vector<uint64_t> weights;
-  // The first bracket has all rungs, each further one has one less, down to none.
+  // The first bracket has all rungs; each further one has one rung less, down to 0 rungs.
   const int last = std::max(0, ladder.rungs + 1 - ladder.brackets);
   for (int left = ladder.rungs; left >= last; --left) {
     uint64_t weight = common / static_cast<uint64_t>(left + 1);
@@ -28,12 +28,12 @@ std::vector<uint64_t> WeightsOf(const Ladder& ladder) {
   return weights;
 }
 
-// How many configurations are given out when `bracket` gets its `count`-th.
+// Returns how many configurations all brackets have together when `bracket` gets its `count`-th.
 uint64_t GivenAt(const std::vector<uint64_t>& weights, size_t bracket, uint64_t count) {
   uint64_t given = 0;
   for (size_t other = 0; other < weights.size(); ++other) {
-    // `other` has got those h with h / weight below count / weight of `bracket`, or equal and
-    // first.
+    // `other` already has each h for which h / weight is below count / weight of `bracket`, or
+    // equal if `other` comes first.
     const uint64_t product = count * weights[other];
     given += (other <= bracket ? product : product - 1) / weights[bracket];
   }

@@ -11,7 +11,7 @@ constexpr double kRootHalf = 0.70710678118654752440;
 
 using Polynomial = std::array<double, 8>;  // the highest power first
 
-// AS 241's coefficients: near the middle, in the tails, and far out.
+// Coefficients of AS 241: near the middle, in the tails, and far out.
 constexpr Polynomial kMiddleOver = {2.5090809287301226727e3, 3.3430575583588128105e4,
                                     6.7265770927008700853e4, 4.5921953931549871457e4,
                                     1.3731693765509461125e4, 1.9715909503065514427e3,

@@ -1,4 +1,4 @@
-// normal.h: the standard normal distribution, the same bits with every compiler; the standard
+// normal.h: the standard normal distribution with the same bits from every compiler. The standard
 // library's distributions differ between libraries.
 //
 // Role:   pure functions.
@@ -9,12 +9,12 @@
 
 namespace dt::search {
 
-// The share below `z`.
+// Returns the probability below `z`.
 double NormalCdf(double z);
-// The share between `low` and `high`, taken in the tail where its digits are.
+// Returns the probability between `low` and `high`, computed in the tail that keeps more digits.
 double NormalMass(double low, double high);
-// Where the share `p` lies below: −∞ for 0 and less, +∞ for 1 and more. Above 0.5 a double holds
-// fewer and fewer digits of the tail: use −NormalQuantile(share above).
+// Returns the point below which the probability is `p`: −∞ for 0 and less, +∞ for 1 and more. Above
+// 0.5 a double keeps fewer and fewer digits of the tail: use −NormalQuantile(probability above).
 double NormalQuantile(double p);
 
 }  // namespace dt::search

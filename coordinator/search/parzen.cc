@@ -10,14 +10,15 @@ namespace dt::search {
 namespace {
 
 constexpr double kLogRootTwoPi = 0.91893853320467274178;
-// Points of full weight, the newest: in a long search the old ones fade.
+// The newest points have full weight; in a long search the old ones fade.
 constexpr size_t kFullWeights = 25;
-// A kernel is not narrower than this part of its range, however many points there are.
+// A kernel is at least this fraction of its range wide, however many points there are.
 constexpr double kNarrowestParts = 100;
-// A mass that underflows is not nothing: logarithms are compared.
+// A mass that underflows is not zero: its logarithm is compared.
 constexpr double kLeastMass = 1e-300;
 
-// What the `index`-th oldest of `count` weighs: the older ones rise evenly from 1/count to 1.
+// Returns the weight of the `index`-th oldest of `count` points: older points rise evenly from
+// 1/count to 1.
 double WeightOf(size_t index, size_t count) {
   if (count <= kFullWeights || index >= count - kFullWeights) return 1;
   const double first = 1 / static_cast<double>(count);
@@ -37,7 +38,7 @@ double LogSum(const double* terms, size_t count) {
 
 Axis::Axis(const spec::Dimension& dimension)
     : dimension_(&dimension), places_(spec::PlacesOf(dimension)) {
-  // A range of one number holds no line.
+  // A range of one number is not a line.
   const bool one = dimension.kind == spec::DimensionKind::kReal && places_ == 1;
   choice_ = dimension.kind == spec::DimensionKind::kChoice || one;
   if (choice_) return;
@@ -64,7 +65,7 @@ double Axis::ValueAt(double coordinate) const {
 }
 
 Axis::Cell Axis::CellOf(double value) const {
-  // From the place, not the value, which is rounded: cells meet without a gap.
+  // Computed from the place, not from the rounded value, so that cells meet without a gap.
   const double start = dimension_->kind == spec::DimensionKind::kOrdered ? 0 : dimension_->low;
   const auto place = static_cast<double>(spec::PlaceOf(*dimension_, value));
   return {Scaled(start + (place - 0.5) * step_), Scaled(start + (place + 0.5) * step_)};
@@ -126,12 +127,12 @@ void Mixture::FillLine(const std::vector<const Point*>& points, size_t dimension
     const double here = at[order[i]];
     const double left = here - (i > 0 ? at[order[i - 1]] : axis.low());
     const double right = (i + 1 < count ? at[order[i + 1]] : axis.high()) - here;
-    // An end of the range is no neighbour, unless there is no other.
+    // An end of the range counts as a neighbour only if there is no other.
     double width = std::max(left, right);
     if (count > 1 && i == 0) width = right;
     if (count > 1 && i + 1 == count) width = left;
     width = std::clamp(width, least, range);
-    // Points of the same value stand together here, and most of them have the same kernel.
+    // Points with the same value are adjacent here, and most of them have the same kernel.
     const bool same = !column.kernels.empty() && column.kernels.back().centre == here &&
                       column.kernels.back().width == width;
     if (!same) add(here, width);
@@ -185,7 +186,7 @@ std::vector<double> Mixture::LogDensities(const std::vector<Point>& at) const {
       const double value = at[order[i]][d];
       double* row = &sums[order[i] * kernels];
       if (column.axis.is_choice()) {
-        // What a kernel gives is one of two numbers, however many choices there are.
+        // A kernel contributes one of two numbers, however many choices there are.
         const auto place = static_cast<uint32_t>(column.axis.CoordinateOf(value));
         for (size_t k = 0; k < column.chosen.size(); ++k) {
           row[k] += column.chosen[k] == place ? log_hit : log_miss;

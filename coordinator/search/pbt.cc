@@ -1,4 +1,4 @@
-// pbt.cc: see pbt.h.
+// pbt.cc: judges members, chooses donors and explores values.
 #include "coordinator/search/pbt.h"
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 namespace dt::search {
 namespace {
 
-// What a draw of Purpose::kMember is for.
+// Purposes of the draws of Purpose::kMember.
 enum Draws : uint64_t { kDonor = 1, kWhether = 2, kDirection = 3, kAnew = 4 };
 
 constexpr double kDown = 0.8;
 constexpr double kUp = 1.2;
 
-// `places` is at least 1.
+// REQUIRES: `places` is at least 1.
 double MovedPlace(uint64_t place, uint64_t places, bool up) {
   if (up) return static_cast<double>(std::min(place + 1, places - 1));
   return static_cast<double>(place - std::min<uint64_t>(place, 1));
@@ -27,7 +27,7 @@ double Moved(const spec::Dimension& dimension, double value, bool up) {
   if (dimension.kind == DimensionKind::kChoice) return value;
   const double by = std::clamp(value * (up ? kUp : kDown), dimension.low, dimension.high);
   if (dimension.kind == DimensionKind::kReal) return spec::Settled(dimension, by);
-  // An integer whose steps nobody wrote is a number; it moves by a place at least.
+  // An integer without written steps is scaled like a number, and moves by at least one place.
   const double next =
       spec::ValueAt(dimension, static_cast<uint64_t>(MovedPlace(spec::PlaceOf(dimension, value),
                                                                 spec::PlacesOf(dimension), up)));
@@ -57,7 +57,7 @@ Turnover JudgeMember(const Rung& share, const Population& population, uint32_t t
 uint32_t ChooseDonor(const Rung& share, const Turnover& turnover, const DrawKey& key,
                      absl::FunctionRef<bool(uint32_t)> usable) {
   std::vector<uint32_t> donors;
-  // The member itself is not entered, and stands behind all of these.
+  // The member itself is not entered; its place is behind all of these.
   for (uint32_t place = 1; place <= turnover.part; ++place) {
     const auto [cost, trial] = share.At(place);
     if (std::isfinite(cost) && usable(trial)) donors.push_back(trial);

@@ -1,14 +1,15 @@
-// pbt.h: population based training: who goes on with another member's weights, with whose, and with
-// which values.
+// pbt.h: population based training: which member continues with another member's weights, with
+// whose, and with which values.
 //
-// Role:    pure. A member that comes to a share of its steps is compared with those that came to it
-//          before; nobody waits. Random numbers have keys: the member and the share, so that a
-//          restart decides what would have been decided.
-// Units:   members are trials, counted from 1, as shares are.
+// Role:    pure. A member that reaches a share of its steps is compared with the members that
+//          reached it before; no member waits. The member and the share are the key of its random
+//          numbers, so that a restart makes the same decisions.
+// Units:   members are trials; members and shares are numbered from 1.
 // Source:  Jaderberg et al., Population Based Training of Neural Networks, 2017: truncation
-//          selection, and perturbing by 0.8 or 1.2. That the quantiles are rounded up, and overlap
-//          never, is as in Ray Tune and Syne Tune; they compare by time, here it is by share.
-// Invariant: who takes over and who is taken from are never the same; the best keeps what it has.
+//          selection, and perturbing by 0.8 or 1.2. Quantiles are rounded up and never overlap, as
+//          in Ray Tune and Syne Tune; those compare by time, this code by share.
+// Invariant: no member both takes over and is a donor; the best member keeps its weights and
+//            values.
 // Tests:   tests/coordinator/search/pbt_test.cc
 #pragma once
 
@@ -27,31 +28,32 @@ namespace dt::search {
 using spec::Point;
 using spec::Population;
 
-// The key of a member at a share. REQUIRES: `seed` is the search's.
+// Returns the key of a member at a share. REQUIRES: `seed` is the search's.
 DrawKey MemberKey(uint64_t seed, uint32_t trial, int share);
 
-// Where a member stands among the entries of a share.
+// A member's place among the entries of a share.
 struct Turnover {
   uint32_t place = 0;    // from 1
-  uint32_t entries = 0;  // it among them
-  uint32_t part = 0;     // so many of the worst take over, from so many of the best; 0: too few yet
+  uint32_t entries = 0;  // includes the member
+  uint32_t part = 0;     // this many of the worst take over from this many of the best; 0: too few
+                         // entries yet
   bool takes_over = false;
 };
 // REQUIRES: not share.Has(trial).
 Turnover JudgeMember(const Rung& share, const Population& population, uint32_t trial, double cost);
 
-// Whose weights and values it takes: one of the best `part` with a result that is `usable`, all
-// alike; 0: there is none.
+// Returns the member to take weights and values from: one of the best `part` members with a
+// `usable` result, each equally likely; 0: none.
 uint32_t ChooseDonor(const Rung& share, const Turnover& turnover, const DrawKey& key,
                      absl::FunctionRef<bool(uint32_t)> usable);
 
-// The values of the other, each drawn anew with probability population.resample, else moved: a
-// number by 0.8 or 1.2, an integer by one at least, a stepped one or one of a list by one place;
-// what is neither stays, and nothing leaves its range. `turn` counts tries.
+// Returns the donor's values. Each is drawn anew with probability population.resample. Otherwise a
+// number moves by a factor of 0.8 or 1.2, an integer by at least one, and a stepped value or one of
+// a list by one place. Other values stay, and every value stays in its range. `turn` counts tries.
 Point Explore(const spec::Space& space, const Point& taken, const Population& population,
               const DrawKey& key, uint32_t turn);
 
-// "share 2 (step 200): val_loss 4.812 is 7th of 8". `value` is the metric's.
+// Returns "share 2 (step 200): val_loss 4.812 is 7th of 8". `value` is the metric's.
 std::string ReasonOf(const Turnover& turnover, int share, uint64_t step, std::string_view metric,
                      double value);
 

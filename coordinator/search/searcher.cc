@@ -13,7 +13,7 @@
 namespace dt::search {
 namespace {
 
-// What draws for one configuration: uniform, or a model.
+// The source of one configuration's draws: uniform, or a model.
 struct Source {
   std::optional<Tpe> model;
   std::string reason;
@@ -34,8 +34,8 @@ Source SourceOf(const Plan& plan, const spec::Space& space, const History& histo
                        evidence.bad.size() - evidence.open, " other, ", evidence.open, " open")};
 }
 
-// The combination after `place` in each dimension, the last dimension fastest, and after the last
-// one the first.
+// Moves to the combination after `places`: the last dimension changes fastest, and the first
+// combination follows the last.
 void Advance(const spec::Space& space, std::vector<uint64_t>& places) {
   for (size_t d = places.size(); d-- > 0;) {
     if (++places[d] < spec::PlacesOf(space.dimensions[d])) return;
@@ -43,7 +43,8 @@ void Advance(const spec::Space& space, std::vector<uint64_t>& places) {
   }
 }
 
-// The first from a random one on that is allowed and was not tried; none: what it says instead.
+// Returns the first allowed and untried combination, starting at a random one; if there is none,
+// the reason.
 std::variant<Proposal, Exhausted> Walk(const spec::Space& space, const History& history,
                                        const DrawKey& key, uint64_t combinations, Allowed allowed) {
   Point at = spec::DrawUniform(space, key);

@@ -27,7 +27,7 @@ std::optional<double> Means::MedianOfOthers(uint64_t step, double own) const {
   if (count % 2 == 1) return at(count / 2);
   const double low = at(count / 2 - 1);
   const double high = at(count / 2);
-  return low == high ? low : low + (high - low) / 2;  // of two infinities not their difference
+  return low == high ? low : low + (high - low) / 2;  // for two infinities, avoids their difference
 }
 
 bool Count(Standing& standing, uint64_t step, double cost) {
@@ -36,7 +36,7 @@ bool Count(Standing& standing, uint64_t step, double cost) {
   ++standing.validations;
   standing.without_better = cost < standing.best ? 0 : standing.without_better + 1;
   standing.best = std::min(standing.best, cost);
-  // No NaN, once a cost was without bound.
+  // Adding to an infinite mean could give NaN.
   if (std::isfinite(standing.mean)) {
     standing.mean += (cost - standing.mean) / static_cast<double>(standing.validations);
   }

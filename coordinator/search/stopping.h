@@ -1,7 +1,8 @@
-// stopping.h: which validation ends a trial, or the whole search, and the sentence that says why.
+// stopping.h: decides which validation ends a trial or the search, and gives the reason in a
+// sentence.
 //
-// Role:    pure. After each validation the first of these that applies ends the trial: EndByLoss,
-//          its rung (ladder.h), EndByPatience, EndByMedian; then EndOfSearch is asked.
+// Role:    pure. After each validation, the first rule that applies ends the trial: EndByLoss, its
+//          rung (ladder.h), EndByPatience, EndByMedian. EndOfSearch is asked after that.
 // Units:   steps are optimizer steps; costs are as in cost.h.
 // Tests:   tests/coordinator/search/stopping_test.cc
 #pragma once
@@ -17,60 +18,60 @@
 
 namespace dt::search {
 
-// stop.* of one trial. 0: the rule is off.
+// The settings stop.* of one trial. 0: the rule is off.
 struct StopRules {
   double max_loss = 0;
-  int patience = 0;      // validations in a row without a better one
-  int median_after = 0;  // validations that a trial has before it is compared with the median
+  int patience = 0;      // validations in a row without improvement
+  int median_after = 0;  // validations of a trial before it is compared with the median
 };
 
-// How a metric is called, and which way is better.
+// A metric's name, and the direction of better values.
 struct Metric {
   std::string name;
   Goal goal = Goal::kMinimize;
 };
 
-// What the validations of one trial came to. A retried trial starts with a new one.
+// Summary of one trial's validations. A retried trial starts with a new one.
 struct Standing {
-  uint64_t step = 0;  // the highest that was counted
+  uint64_t step = 0;  // the highest counted step
   uint64_t validations = 0;
   double best = kWorstCost;
   int without_better = 0;
   double mean = 0;  // of all costs so far
 };
 
-// The means of all trials' costs up to each step at which they were validated.
+// The means of all trials' costs up to each step with a validation.
 class Means {
  public:
   void Add(uint64_t step, double mean);
-  // The median of those at `step`, one entry of `own` aside; nullopt when fewer than
-  // kMedianLeast others were validated there.
+  // Returns the median of the other trials' means at `step`, without one entry equal to `own`;
+  // nullopt if fewer than kMedianLeast others have one there.
   std::optional<double> MedianOfOthers(uint64_t step, double own) const;
-  // How many others that are.
+  // Returns the number of those others.
   size_t others(uint64_t step) const;
 
  private:
-  // By step, sorted; 8 bytes a validation. Which trial one is of makes no difference.
+  // Sorted, by step; 8 bytes for each validation. The trial of an entry does not matter.
   std::map<uint64_t, std::vector<double>> means_;
 };
 
-// With fewer others a median says little of the space; Ray Tune's rule has the same number.
+// With fewer others, a median says little about the space; Ray Tune's rule uses the same number.
 inline constexpr size_t kMedianLeast = 3;
 
-// Counts a validation; false for a step that was counted before, which an attempt reports again
-// after a resume: the first stands.
+// Counts a validation. Returns false for a step that was already counted: an attempt reports it
+// again after a resume, and the first report stands.
 bool Count(Standing& standing, uint64_t step, double cost);
 
 std::optional<std::string> EndByLoss(const StopRules& rules, uint64_t step, double loss);
 std::optional<std::string> EndByPatience(const StopRules& rules, const Metric& metric,
                                          const Standing& standing);
-// The median stopping rule of Vizier (Golovin et al., Google Vizier, 2017, 3.2.2): the trial's best
-// value so far is worse than the median of the others' running means up to the same step. As it is
-// asked after each validation, those compared are the others that were validated at this step.
+// Applies Vizier's median stopping rule (Golovin et al., Google Vizier, 2017, 3.2.2): the trial's
+// best value so far is worse than the median of the others' running means up to the same step.
+// Called after each validation, so it compares the others that were validated at this step.
 // REQUIRES: `standing` was counted, and its mean added to `means`.
 std::optional<std::string> EndByMedian(const StopRules& rules, const Metric& metric,
                                        const Standing& standing, const Means& means);
-// The first validation that reaches search.target ends the search.
+// Ends the search at the first validation that reaches search.target.
 std::optional<std::string> EndOfSearch(std::optional<double> target, const Metric& metric,
                                        double value);
 

@@ -1,10 +1,10 @@
-// tpe.h: the tree-structured Parzen estimator: where good configurations are dense and others are
-// not, the next one is drawn.
+// tpe.h: the tree-structured Parzen estimator: draws the next configuration where good ones are
+// dense and others are not.
 //
 // Role:      pure; the same history and key give the same point on every machine.
 // Ownership: borrows the space, which must outlive it.
 // Source:    Bergstra et al. 2011; Watanabe, Tree-Structured Parzen Estimator, 2023; multivariate,
-//            with a constant liar, as Optuna 5 has it.
+//            with a constant liar, as in Optuna 5.
 // Tests:     tests/coordinator/search/searcher_test.cc; bench/search compares it with Optuna.
 #pragma once
 
@@ -15,14 +15,15 @@
 
 namespace dt::search {
 
-// Points that are drawn from the good ones' density to choose one of.
+// Number of points drawn from the good ones' density; the best of them is chosen.
 inline constexpr int kCandidates = 24;
 
-// One configuration's model: fitted once, however often it draws again.
+// The model for a single configuration: fitted once, however often it draws again.
 class Tpe {
  public:
   Tpe(const spec::Space& space, const Evidence& evidence);
-  // The best of kCandidates by the ratio of the two densities; of equal ones the first drawn.
+  // Returns the best of kCandidates draws by the ratio of the two densities; the first of equal
+  // ones.
   Point Draw(const DrawKey& key) const;
 
  private:

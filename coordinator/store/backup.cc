@@ -1,4 +1,4 @@
-// backup.cc: one step over all pages, then a sync.
+// backup.cc: copies all pages in one step, then syncs.
 #include "coordinator/store/backup.h"
 
 #include <sqlite3.h>
@@ -16,7 +16,8 @@ namespace {
 absl::Status CopyPages(Database& from, Database& to) {
   sqlite3_backup* backup = sqlite3_backup_init(to.handle(), "main", from.handle(), "main");
   if (backup == nullptr) return to.LastError("starting a backup");
-  // All at once: between steps another process may commit, and the copy would begin anew each time.
+  // Copies in one step: between steps another process may commit, and the copy would start again
+  // each time.
   const int code = sqlite3_backup_step(backup, -1);
   const int finished = sqlite3_backup_finish(backup);
   if (finished != SQLITE_OK) return to.LastError("copying a database");
@@ -31,7 +32,7 @@ absl::Status CopyDatabase(const std::string& path, Access access, const std::str
   {
     DT_ASSIGN_OR_RETURN(Database from, Database::Open(path, access));
     DT_ASSIGN_OR_RETURN(Database to, Database::Open(copy, Access::kReadWrite));
-    // Nobody reads it before it is whole and synced, below.
+    // The copy needs no journal of its own: nobody reads it before it is complete and synced below.
     DT_RETURN_IF_ERROR(to.Execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"));
     DT_RETURN_IF_ERROR(CopyPages(from, to));
   }

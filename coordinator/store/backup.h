@@ -1,9 +1,9 @@
-// backup.h: a copy of a database, taken beside the coordinator that writes to it.
+// backup.h: copies a database while the coordinator writes to it.
 //
-// Role:    SQLite's backup API in one step: the copy is what one commit left, the writer does not
-//          wait, and nothing is missed of what was committed before the copy began.
-// Threads: thread-compatible; the connections are its own.
-// Errors:  ResourceExhausted or Unavailable for what the disk says; a copy is then not to be used.
+// Role:    SQLite's backup API in one step: the copy is the state after one commit, the writer does
+//          not wait, and the copy has every commit before its start.
+// Threads: thread-compatible; opens its own connections.
+// Errors:  ResourceExhausted or Unavailable from the disk; the copy is then unusable.
 // Source:  "Using the SQLite Online Backup API", https://www.sqlite.org/backup.html
 // Tests:   tests/coordinator/dtcoord_test.cc
 #pragma once
@@ -15,8 +15,8 @@
 
 namespace dt {
 
-// Copies the database at `path` into the new file `copy`, which is durable on return.
-// `access`: kReadOnly beside a coordinator, kOffline where none has it.
+// Copies the database at `path` into the new file `copy`, which is durable on return. `access` is
+// kReadOnly beside a coordinator, and kOffline if no process has the database open.
 absl::Status CopyDatabase(const std::string& path, Access access, const std::string& copy);
 
 }  // namespace dt

@@ -8,12 +8,13 @@
 namespace dt {
 namespace {
 
-// Two numbers, so that no program that chooses one by itself is likely to meet it.
+// Two numbers, so that another program is unlikely to choose the same lock.
 std::string LockKey() { return absl::StrCat(kApplicationId, ", 1"); }
 
-// The leader's connection: its process at the server, its name, what changes with each statement,
-// and whether the server works for it: then it is the server that is slow. A server that waits for
-// a client, as for one that does not take its answer, does not work.
+// Returns a query about the leader's connection: its server process, its name, a text that changes
+// with each statement, and whether the server is working for it. If it is, the server is slow, not
+// the leader. A server that waits for a client, such as one that does not take its answer, is not
+// working.
 std::string FindLeader() {
   return absl::StrCat(
       "SELECT l.pid, a.application_name, concat_ws(' ', a.backend_start, a.query_start, "
@@ -52,7 +53,7 @@ absl::StatusOr<bool> Candidate::TryLock() {
 absl::Status Candidate::WatchLeader(absl::Duration now) {
   DT_ASSIGN_OR_RETURN(Statement find, Statement::Prepare(*connection_, FindLeader()));
   DT_ASSIGN_OR_RETURN(const bool found, find.Step());
-  if (!found) return absl::OkStatus();  // it went meanwhile
+  if (!found) return absl::OkStatus();  // the leader's connection ended meanwhile
   const int64_t pid = find.Integer(0);
   const bool works = find.Integer(3) != 0;
   std::string seen = absl::StrCat(pid, " ", find.Text(2));

@@ -1,13 +1,13 @@
-// candidate.h: who leads, of the coordinators that share a PostgreSQL database.
+// candidate.h: elects the leader of the coordinators that share a PostgreSQL database.
 //
-// Role:      takes an advisory lock on the connection that will commit: the server gives it back
-//            when that ends, whatever became of the process. A leader that is stopped, or whose
-//            host is gone without a word, keeps its connection: it is ended once nothing came
-//            through it for limits::kLeaderSilence.
+// Role:      takes an advisory lock on the connection that will commit. The server releases the
+//            lock when that connection ends, whatever happened to the process. A leader that is
+//            stopped, or whose host vanished, keeps its connection; the candidate ends it after
+//            limits::kLeaderSilence without traffic.
 // Threads:   one at a time.
-// Errors:    what the database says; Look may be called again, and connects anew.
-// Invariant: this decides who may try. That a deposed leader writes nothing is the term's affair
-//            (postgres_store.h).
+// Errors:    those of the database; Look may be called again, and reconnects.
+// Invariant: the lock only decides who may try to lead. The term keeps a deposed leader from
+//            writing (postgres_store.h).
 // Tests:     tests/coordinator/store/postgres_test.cc, tests/e2e/standby_test.cc
 #pragma once
 
@@ -23,13 +23,14 @@ namespace dt {
 
 class Candidate {
  public:
-  // `self` is how others see this process: "process 123 on train1".
+  // `self` is this process's name for others: "process 123 on train1".
   Candidate(std::string conninfo, std::string self)
       : conninfo_(std::move(conninfo)), self_(std::move(self)) {}
 
-  // True: this process leads, through the connection that Take gives. `now` is a steady clock's.
+  // Returns true if this process leads, through the connection that Take returns. `now` comes from
+  // a steady clock.
   absl::StatusOr<bool> Look(absl::Duration now);
-  // Who leads, in words; "" before Look found one.
+  // Returns a description of the leader; "" before Look found one.
   const std::string& leader() const { return leader_; }
   std::unique_ptr<Postgres> Take() { return std::move(connection_); }
 
@@ -41,7 +42,7 @@ class Candidate {
   const std::string self_;
   std::unique_ptr<Postgres> connection_;
   std::string leader_;
-  std::string seen_;  // of the leader's connection: changes with all that comes through it
+  std::string seen_;  // state of the leader's connection: changes with all its traffic
   absl::Duration since_;
 };
 

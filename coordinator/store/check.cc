@@ -1,4 +1,4 @@
-// check.cc: from the outside in: the file, its mark, its schema and structure, its rows.
+// check.cc: checks from the outside in: the file, its mark, its schema and structure, its rows.
 #include "coordinator/store/check.h"
 
 #include <algorithm>
@@ -35,13 +35,13 @@ absl::StatusOr<std::string> OwnSchema() {
   return database.QueryText(kListSchema);
 }
 
-// What only a file has, besides.
+// Adds the checks that only a file needs.
 class FileCheck : public TableCheck {
  public:
   FileCheck(Database& database, JournalReport& report)
       : TableCheck(database, report, " NOT INDEXED"), database_(database) {}
 
-  // Each tells what it finds; what cannot be read is damage.
+  // Each method reports its findings; unreadable parts count as damage.
   void Structure() {
     Note([&]() -> absl::Status {
       DT_ASSIGN_OR_RETURN(Statement query,
@@ -68,7 +68,8 @@ class FileCheck : public TableCheck {
   Database& database_;
 };
 
-// The file's own word for what it is. Sets `schema`; errors are of journals that are not for us.
+// Identifies the file by its own numbers. Sets `schema`. Returns an error for a journal that this
+// version cannot read.
 absl::Status Identify(Database& database, const std::string& path, JournalReport& report) {
   DT_ASSIGN_OR_RETURN(const int64_t tables,
                       database.QueryInteger("SELECT count(*) FROM sqlite_master"));
@@ -82,7 +83,7 @@ absl::Status Identify(Database& database, const std::string& path, JournalReport
   const bool ours = application == kApplicationId;
   const bool known = report.schema >= 1 && report.schema <= kSchemaVersion;
   if (ours && known) return absl::OkStatus();
-  // Whoever made tables like these wrote its numbers beside them.
+  // The program that made tables like these also wrote its numbers beside them.
   DT_ASSIGN_OR_RETURN(const std::string own, OwnSchema());
   DT_ASSIGN_OR_RETURN(const std::string found, database.QueryText(kListSchema));
   if (found == own) {
@@ -109,7 +110,7 @@ std::string MarkPathOf(const std::string& path) {
 
 std::string MissingOf(const Head& head, const std::optional<Mark>& mark) {
   const Mark& found = head.mark;
-  // The first commit names the mark's journal; until the mark is written nobody was told of it.
+  // The first commit names the mark's journal; no client knows of it before the mark is written.
   if (!mark) {
     return found.commits <= 1 ? ""
                               : "journal.mark is missing or cannot be read, so that nobody "
@@ -164,7 +165,7 @@ absl::StatusOr<JournalReport> CheckJournal(const std::string& path, uint64_t byt
     return report;
   };
   DT_ASSIGN_OR_RETURN(report.damage, WrongInHeader(path));
-  if (!report.damage.empty()) {  // SQLite would read it as another file's
+  if (!report.damage.empty()) {  // SQLite would take it for another program's file
     report.schema = kSchemaVersion;
     return report;
   }

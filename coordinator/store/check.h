@@ -1,10 +1,10 @@
-// check.h: whether a journal is whole: its structure, its records' chain, its rows' checksums, and
-// whether all that its mark promises is there.
+// check.h: checks a journal: its structure, its chain of records, its rows' checksums, and that
+// everything in its mark is there.
 //
-// Role:      asked before a coordinator opens a journal, and by `dtcoord check`; writes nothing.
-// Threads:   thread-compatible. REQUIRES: nobody writes to the journal meanwhile.
-// Errors:    what hinders the check itself, such as a journal of a newer version; damage is a
-//            finding.
+// Role:      called before a coordinator opens a journal, and by `dtcoord check`; writes nothing.
+// Threads:   thread-compatible. REQUIRES: no process writes to the journal meanwhile.
+// Errors:    obstacles to the check itself, such as a journal of a newer version. Damage is a
+//            finding, not an error.
 // Tests:     tests/coordinator/store/damage_test.cc
 #pragma once
 
@@ -21,17 +21,17 @@
 
 namespace dt {
 
-// Looks at everything when the file has at most `bytes_max` bytes or was not closed cleanly, else
-// at what a start reads anyway.
+// Checks everything if the file has at most `bytes_max` bytes or was not closed cleanly; else
+// checks only the data that a start reads anyway.
 absl::StatusOr<JournalReport> CheckJournal(const std::string& path, uint64_t bytes_max);
 
-// The journal's mark is beside it.
+// Returns the path of the journal's mark, beside the journal.
 std::string MarkPathOf(const std::string& path);
-// What `mark` promises and `head` lacks, in words; empty: nothing.
+// Describes the parts that `mark` promises and `head` lacks; empty: none.
 std::string MissingOf(const Head& head, const std::optional<Mark>& mark);
-// Says what is wrong and what to do about it, for a person.
+// Describes for a person what is wrong and how to mend it.
 std::string Refusal(const std::string& path, const std::vector<std::string>& wrong);
-// Both in one list.
+// Returns damage and missing parts in one list.
 std::vector<std::string> WrongOf(const JournalReport& report);
 
 }  // namespace dt

@@ -13,7 +13,7 @@
 namespace dt {
 namespace {
 
-constexpr size_t kNamesTold = 8;  // of experiments or trials in one line
+constexpr size_t kNamesTold = 8;  // names of experiments or trials in one line
 
 std::string Listed(const std::set<std::string>& names) {
   std::vector<std::string> some(names.begin(), names.end());
@@ -56,8 +56,8 @@ void TableCheck::Chain() {
     DT_ASSIGN_OR_RETURN(const int64_t first,
                         database_.QueryInteger("SELECT coalesce(min(sequence), 0) FROM journal"));
     JournalPlace place;
-    // Rows before a snapshot may have been dropped, perhaps all that there were; the oldest whole
-    // one is where the rest begins.
+    // Rows before a snapshot may have been dropped, perhaps all of them; the chain then begins at
+    // the oldest undamaged snapshot.
     for (int64_t below = std::numeric_limits<int64_t>::max(); first != 1;) {
       DT_ASSIGN_OR_RETURN(const StoredSnapshot snapshot, ReadSnapshotBelow(database_, below));
       if (snapshot.place.sequence == 0) break;

@@ -1,8 +1,8 @@
-// check_tables.h: whether the tables of a journal are whole, in whichever database: its records'
-// chain, its rows' checksums and their sums.
+// check_tables.h: checks the tables of a journal in any database: the chain of records, the rows'
+// checksums and their sums.
 //
-// Threads:   thread-compatible. REQUIRES: nobody writes to the journal meanwhile.
-// Errors:    what hinders the check itself; damage is a finding.
+// Threads:   thread-compatible. REQUIRES: no process writes to the journal meanwhile.
+// Errors:    obstacles to the check itself. Damage is a finding, not an error.
 // Tests:     tests/coordinator/store/damage_test.cc, store_test.cc
 #pragma once
 
@@ -22,29 +22,29 @@
 namespace dt {
 
 struct JournalReport {
-  int64_t schema = 0;   // 0: there is no journal, and nobody was promised one
+  int64_t schema = 0;   // 0: there is no journal, and no mark promises one
   bool in_use = false;  // the last coordinator did not stop cleanly
-  bool marked = false;  // there is a mark to hold it against
+  bool marked = false;  // a mark exists to compare with
   std::optional<Head> head;
   int64_t records = 0;
   std::array<int64_t, kSides> rows = {};
-  std::vector<std::string> damage;  // empty: whole, as far as was looked
-  std::vector<std::string> spare;   // damage that a start does without: of snapshots
-  std::string missing;              // what was acknowledged and is not there; empty: nothing
+  std::vector<std::string> damage;  // empty: nothing damaged, as far as was checked
+  std::vector<std::string> spare;   // damage that a start can do without: snapshots
+  std::string missing;              // acknowledged data that is missing; empty: none
 };
 
 enum class Thoroughness { kSmallTables, kEverything };
-// What is not as it was written, in a database that has no file to look at.
+// Finds damage in a database without a file of its own to check.
 absl::StatusOr<JournalReport> CheckTables(Connection& database, Thoroughness thoroughness);
 
-// The parts of a check. Each tells what it finds; what cannot be read is damage.
+// The parts of a check. Each reports its findings; unreadable parts count as damage.
 class TableCheck {
  public:
-  // `scan` is put behind a table's name where a whole table is read.
+  // `scan` is appended to a table's name when the complete table is read.
   TableCheck(Connection& database, JournalReport& report, const char* scan)
       : database_(database), report_(report), scan_(scan) {}
 
-  // REQUIRES, for these two: report.head is there.
+  // REQUIRES, for these two: report.head is set.
   void Chain();
   void Side(size_t number);
   void Snapshots();
@@ -59,9 +59,9 @@ class TableCheck {
   const char* const scan_;
 };
 
-// The experiments that readable rows behind `sequence` speak of, in words.
+// Describes the experiments in the readable rows after `sequence`.
 std::string ExperimentsBehind(Connection& database, int64_t sequence);
-// "3 to 7", "3"
+// Returns "3 to 7", or "3".
 std::string Range(int64_t first, int64_t last);
 
 }  // namespace dt

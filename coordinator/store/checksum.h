@@ -1,9 +1,9 @@
-// checksum.h: the checksum of a row: it notices damage, not malice.
+// checksum.h: the checksum of a row: detects damage, not malice.
 //
-// Role:      64 bits over a row's columns in their order; the store keeps it beside them.
+// Role:      64 bits over a row's columns in order; the store saves it with the row.
 // Threads:   a value.
-// Invariant: a change within one word always changes the sum, because every step is a bijection;
-//            any other change goes unnoticed once in 2^64.
+// Invariant: a change within one word always changes the sum, because every step is a bijection.
+//            Any other change goes unnoticed with probability 2^-64.
 // Tests:     tests/coordinator/store/damage_test.cc
 #pragma once
 
@@ -19,7 +19,7 @@ class Checksum {
     Mix(static_cast<uint64_t>(number));
     return *this;
   }
-  // With its length, so that neighbours cannot flow into each other.
+  // Includes the length, so that bytes cannot move between neighbouring columns unnoticed.
   Checksum& Add(std::string_view bytes) {
     Mix(bytes.size());
     for (; bytes.size() >= sizeof(uint64_t); bytes.remove_prefix(sizeof(uint64_t))) {
@@ -28,7 +28,7 @@ class Checksum {
     Mix(Word(bytes, bytes.size()));
     return *this;
   }
-  // Stored as the integer that SQLite has.
+  // Returns the sum as SQLite's integer type.
   int64_t Sum() const { return static_cast<int64_t>(sum_); }
 
  private:

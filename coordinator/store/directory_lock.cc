@@ -26,7 +26,8 @@ absl::Status InUse(const std::string& directory) {
                    "; stop it, or give another --state-dir"));
 }
 
-// `how`: LOCK_EX or LOCK_SH. Some network file systems lock no folder; there the file has to do.
+// `how` is LOCK_EX or LOCK_SH. Some network file systems cannot lock a folder; there the file's
+// lock must suffice.
 absl::StatusOr<UniqueFd> LockFolder(const std::string& directory, int how) {
   UniqueFd fd(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid()) return fd;
@@ -47,7 +48,7 @@ absl::StatusOr<DirectoryLock> LockStateDirectory(const std::string& directory) {
         absl::StrCat(fd.status().message(), "; give a --state-dir this user may write"));
   }
   const std::string own = absl::StrCat(getpid());
-  // The number only helps a person; the lock itself is what counts, so a failed write is no error.
+  // The number only helps people; the lock itself counts, so a failed write is no error.
   if (ftruncate(fd->get(), 0) == 0 && pwrite(fd->get(), own.data(), own.size(), 0) < 0) errno = 0;
   lock.file = *std::move(fd);
   return lock;

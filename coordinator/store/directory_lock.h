@@ -1,6 +1,6 @@
-// directory_lock.h: the locks of a state directory: of the folder itself, which nobody can remove
-// while a journal is in it, and of a file in it, which names its holder and which versions before
-// 0.3.0 know alone.
+// directory_lock.h: the two locks of a state directory. One locks the folder, which cannot be
+// removed while a journal is in it. The other locks a file in it, which names the holder; versions
+// before 0.3.0 know only this one.
 //
 // Errors: FailedPrecondition names the process that holds it.
 // Tests:  tests/coordinator/store/sqlite_store_test.cc
@@ -14,16 +14,16 @@
 namespace dt {
 
 struct DirectoryLock {
-  UniqueFd folder;  // invalid where the file system does not lock folders
-  UniqueFd file;    // invalid where a reader found none, as in a backup
+  UniqueFd folder;  // invalid if the file system does not lock folders
+  UniqueFd file;    // invalid if a reader found no file, as in a backup
 };
 
-// One process has it at a time, until the descriptors close; a second one is refused at once,
-// whatever became of the file.
+// Locks the directory for one process until the descriptors close. Refuses a second process at
+// once, even if the file was removed.
 absl::StatusOr<DirectoryLock> LockStateDirectory(const std::string& directory);
 
-// Keeps a coordinator from starting there until the descriptors close, and writes nothing: the
-// folder may be one that nobody can write. Others may read meanwhile.
+// Keeps a coordinator from starting there until the descriptors close. Writes nothing, since the
+// folder may be read-only. Other readers are admitted meanwhile.
 absl::StatusOr<DirectoryLock> LockStateDirectoryToRead(const std::string& directory);
 
 }  // namespace dt

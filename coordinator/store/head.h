@@ -1,8 +1,8 @@
-// head.h: the one row that says what the newest commit left.
+// head.h: the one row with the state after the newest commit.
 //
 // Role:      the journal's length and newest hash, and for each side table the sum of its rows'
-//            checksums, so that a row that is gone is missed.
-// Errors:    DataLoss when it is not there or damaged.
+//            checksums, so that a lost row is noticed.
+// Errors:    DataLoss if the row is missing or damaged.
 // Tests:     tests/coordinator/store/damage_test.cc
 #pragma once
 
@@ -19,20 +19,20 @@ namespace dt {
 
 struct Head {
   Mark mark;
-  std::array<uint64_t, kSides> sums = {};  // of each side table's checksums, modulo 2^64
+  std::array<uint64_t, kSides> sums = {};  // sum of each side table's checksums, modulo 2^64
 
   void AddRow(Side side, int64_t checksum) { sums[side] += static_cast<uint64_t>(checksum); }
   void DropRow(Side side, int64_t checksum) { sums[side] -= static_cast<uint64_t>(checksum); }
 };
 
-// The head of a database that has no row yet.
+// Returns the head of a database without rows.
 Head NewHead();
 absl::StatusOr<Head> ReadHead(Connection& database);
 
 class HeadWriter {
  public:
   static absl::StatusOr<HeadWriter> Prepare(Connection& database);
-  // Part of the caller's transaction.
+  // Writes as part of the caller's transaction.
   absl::Status Write(const Head& head);
 
  private:

@@ -1,4 +1,4 @@
-// header.cc: the fields of the header that are the same in every journal, and the file's length.
+// header.cc: checks the header's fields that are the same in every journal, and the file's length.
 #include "coordinator/store/header.h"
 
 #include <array>
@@ -22,11 +22,11 @@ using std::string_view_literals::operator""sv;
 struct Field {
   size_t offset;
   std::string_view value;
-  std::string_view also;  // may be instead; empty: nothing
+  std::string_view also;  // another accepted value; empty: none
   const char* name;
 };
-// In an empty file the schema's format and the text's encoding are 0, and SQLite reads 0 as these.
-// A copy may have been made without a write-ahead log, versions 1.
+// In an empty file, the schema's format and the text's encoding are 0, and SQLite treats 0 as these
+// values. A copy made without a write-ahead log has versions 1.
 constexpr std::array<Field, 9> kFields = {{
     {0, "SQLite format 3\0"sv, "", "the format's name"},
     {16, "\x20\x00"sv, "", "the size of a page"},
@@ -38,8 +38,8 @@ constexpr std::array<Field, 9> kFields = {{
     {56, "\x00\x00\x00\x01"sv, "\x00\x00\x00\x00"sv, "the text's encoding"},
     {64, "\x00\x00\x00\x00"sv, "", "the vacuum's mode"},
 }};
-constexpr size_t kChanges = 24;  // how often the file was changed
-constexpr size_t kPages = 28;    // its length, as of that change in kPagesAsOf
+constexpr size_t kChanges = 24;  // number of changes to the file
+constexpr size_t kPages = 28;    // the file's length after the change in kPagesAsOf
 constexpr size_t kPagesAsOf = 92;
 constexpr size_t kApplication = 68;
 
@@ -49,7 +49,7 @@ std::string BigEndian(uint64_t number) {
   return bytes;
 }
 
-// `found` and `expected` as they are in the file.
+// `found` and `expected` are bytes as in the file.
 std::string Describe(size_t offset, const char* name, std::string_view found,
                      std::string_view expected) {
   const auto hex = [](std::string_view bytes) {
@@ -60,7 +60,7 @@ std::string Describe(size_t offset, const char* name, std::string_view found,
                       hex(expected));
 }
 
-// The header, and the file's length in pages; no header where the file has none.
+// The header, and the file's length in pages. The header is empty if the file has none.
 struct Beginning {
   std::string header;
   uint64_t pages = 0;
@@ -89,8 +89,8 @@ absl::StatusOr<std::vector<std::string>> WrongInHeader(const std::string& path) 
   std::vector<std::string> wrong;
   DT_ASSIGN_OR_RETURN(const Beginning beginning, ReadBeginning(path));
   const std::string& header = beginning.header;
-  // Another program's database may have another header. Ours says whose it is once its first commit
-  // was folded into it.
+  // Another program's database may have another header. Our header names its owner once the first
+  // commit was folded into the file.
   const bool logged = HasLog(path);
   if (header.empty()) return wrong;
   if (At(header, kApplication, 4) != BigEndian(kApplicationId) && !logged) return wrong;

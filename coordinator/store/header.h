@@ -1,9 +1,9 @@
-// header.h: the first hundred bytes of a journal's file, which no checksum covers: one flipped bit
-// of them, and SQLite reads nothing any more.
+// header.h: the first hundred bytes of a journal's file. No checksum covers them: with one flipped
+// bit, SQLite cannot read the file any more.
 //
-// Role:      holds what is there against what SQLite always writes, and tells what would be right.
-// Threads:   thread-compatible. REQUIRES: nobody has the file open.
-// Errors:    what the disk says.
+// Role:      compares them with the values that SQLite always writes, and names the right values.
+// Threads:   thread-compatible. REQUIRES: no process has the file open.
+// Errors:    those of the disk.
 // Source:    "Database File Format", 1.3; https://www.sqlite.org/fileformat2.html
 // Tests:     tests/coordinator/store/damage_test.cc
 #pragma once
@@ -15,11 +15,11 @@
 
 namespace dt {
 
-// A line for each field of the header that cannot be; empty: none, or the file is no journal. What
-// SQLite goes without, such as its own version, may be anything.
+// Returns a line for each wrong field of the header; empty: none, or the file is no journal. Fields
+// that SQLite does not need, such as its own version, may have any value.
 absl::StatusOr<std::vector<std::string>> WrongInHeader(const std::string& path);
 
-// The header with these fields as SQLite writes them; empty: it is as it should be.
+// Returns the header with these fields as SQLite writes them; empty: the header is right.
 absl::StatusOr<std::string> RestoredHeader(const std::string& path);
 
 }  // namespace dt

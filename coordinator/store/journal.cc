@@ -107,7 +107,7 @@ absl::StatusOr<StoredSnapshot> ReadSnapshotBelow(Connection& database, int64_t b
     StoredSnapshot snapshot;
     snapshot.damaged = damaged;
     auto found = heads.Step();
-    if (!found.ok() || !*found) return snapshot;  // damage is as good as none
+    if (!found.ok() || !*found) return snapshot;  // a damaged snapshot counts as absent
     snapshot.place.sequence = heads.Integer(0);
     snapshot.place.hash = heads.Text(1);
     parts.Bind(1, snapshot.place.sequence);

@@ -1,9 +1,9 @@
-// journal.h: the journal's records as a chain: each row has the hash of itself and of the hash
-// before it, so that no row can be changed, lost or put elsewhere without its followers telling.
+// journal.h: the journal's records as a chain: each row has a hash of itself and of the previous
+// hash. So a row that was changed, lost or moved breaks the chain after it.
 //
 // Threads: thread-compatible; the connection is the caller's.
-// Errors:  DataLoss names the first row that does not follow; FailedPrecondition one of a newer
-//          version.
+// Errors:  DataLoss names the first row that does not follow; FailedPrecondition names a row of a
+//          newer version.
 // Tests:   tests/coordinator/store/damage_test.cc
 #pragma once
 
@@ -29,21 +29,21 @@ struct JournalRow {
 
 inline int KindOf(const v1::Record& record) { return static_cast<int>(record.fact_case()); }
 
-// The hash of a row that follows `before`.
+// Returns the hash of a row that follows a row with the hash `before`.
 std::string HashAfter(std::string_view before, const JournalRow& row);
 
-// Visits the rows behind `place` that follow from it, in order, and moves `place` to the newest
-// that did. Stops at the first that does not follow, or at the first error of `visit`.
+// Visits the rows after `place` that follow from it, in order, and moves `place` to the newest such
+// row. Stops at the first row that does not follow, or at the first error of `visit`.
 absl::Status ReadRows(Connection& database, JournalPlace& place,
                       const std::function<absl::Status(const JournalRow&)>& visit);
 
-// The same as records.
+// Does the same, with records.
 absl::Status ReadRecords(Connection& database, JournalPlace& place,
                          const std::function<absl::Status(const v1::Record&)>& visit);
 
-// The newest whole snapshot before record `below`; sequence 0: there is none.
+// Returns the newest undamaged snapshot before record `below`; sequence 0: none.
 absl::StatusOr<StoredSnapshot> ReadSnapshotBelow(Connection& database, int64_t below);
-// One transaction of the caller's. REQUIRES: `snapshot.parts` is not empty.
+// Writes within the caller's transaction. REQUIRES: `snapshot.parts` is not empty.
 absl::Status WriteSnapshot(Connection& database, const StoredSnapshot& snapshot);
 
 }  // namespace dt

@@ -22,8 +22,8 @@ int64_t LogChecksum(const AttemptId& attempt, int64_t rank, int64_t wall_time_ms
   return checksum.Add(text).Sum();
 }
 
-// What a chunk of so much text counts. With the row itself: many that say next to nothing fill a
-// disk too.
+// Returns the size of a chunk with this much text. Counts the row itself too: many tiny chunks also
+// fill a disk.
 size_t SizeOf(size_t text) { return text + limits::kLogRowBytes; }
 
 }  // namespace
@@ -111,8 +111,8 @@ absl::Status LogTable::Trim(TrialId trial, Kept& kept) {
   return CountGap(trial, kept.head_end, lines);
 }
 
-// A chunk's count is of lines behind it: so on the last chunk before the gap; where the trial has
-// none, on the first behind it.
+// Counts removed lines on the last chunk before the gap, since a chunk's count is of lines after
+// it. If the trial has no such chunk, uses the first one after the gap.
 absl::Status LogTable::CountGap(TrialId trial, int64_t head_end, int64_t lines) {
   if (lines == 0) return absl::OkStatus();
   oldest_.Bind(1, static_cast<int64_t>(trial.experiment)).Bind(2, trial.trial);

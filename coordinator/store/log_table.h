@@ -1,9 +1,9 @@
-// log_table.h: what trainers printed, the first 1 MiB and the newest 16 MiB of each trial.
+// log_table.h: the output of trainers: the first 1 MiB and the newest 16 MiB of each trial.
 //
-// Role:      writes log chunks inside the caller's transaction and removes what has to go from the
-//            middle; the lines removed are counted on the chunk after the gap.
-// Ownership: borrows the Connection, and the Head whose sum it keeps.
-// Threads:   that of the store.
+// Role:      writes log chunks inside the caller's transaction and removes chunks from the middle
+//            beyond the bound. Counts the removed lines on the chunk beside the gap.
+// Ownership: borrows the Connection and the Head, whose sum it updates.
+// Threads:   the store's thread.
 // Tests:     tests/coordinator/store/sqlite_store_test.cc
 #pragma once
 
@@ -24,11 +24,11 @@ class LogTable {
   // REQUIRES: a transaction is open.
   absl::Status Append(const LogToStore& log);
 
-  // Called when a transaction was rolled back: what is remembered of the table may be wrong.
+  // Forgets sizes after a transaction was rolled back, since they may be wrong.
   void Forget() { kept_.clear(); }
 
  private:
-  // Bytes kept of a trial; ids up to `head_end` are its protected beginning.
+  // Bytes stored for a trial; ids up to `head_end` are its protected beginning.
   struct Kept {
     size_t head_bytes = 0;
     size_t tail_bytes = 0;

@@ -1,4 +1,4 @@
-// mark.cc: two slots of one line of text each, a disk block apart.
+// mark.cc: two slots with one line of text each, a disk block apart.
 #include "coordinator/store/mark.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace dt {
 namespace {
 
 constexpr size_t kSlots = 2;
-constexpr size_t kSlotBytes = 4096;  // a block of the disk: one is torn without the other
+constexpr size_t kSlotBytes = 4096;  // a disk block, so that a torn write damages only one slot
 constexpr char kFormat[] = "dtrain-mark-1";
 
 std::string ToText(const Mark& mark) {
@@ -63,7 +63,7 @@ std::optional<Mark> ReadMark(const std::string& path) {
 absl::StatusOr<MarkFile> MarkFile::Open(const std::string& path) {
   UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd.valid()) return SystemError("open", path);
-  // Zeros are written, not left out: a hole would be filled at some later write.
+  // Writes zeros instead of leaving a hole, which a later write would have to allocate.
   const off_t bytes = lseek(fd.get(), 0, SEEK_END);
   const std::string zeros(kSlots * kSlotBytes - std::min<size_t>(bytes, kSlots * kSlotBytes), 0);
   if (!zeros.empty() &&

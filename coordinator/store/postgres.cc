@@ -20,15 +20,15 @@
 namespace dt {
 namespace {
 
-// Types by their numbers in the system's catalogue (pg_type.dat), which never change.
+// Type numbers of the system's catalogue (pg_type.dat), which never change.
 constexpr Oid kBool = 16, kBytes = 17, kInt8 = 20, kInt2 = 21, kInt4 = 23;
 constexpr int kBinary = 1;
-// A page that was cut short: to read so few rows to their end costs less than a cancel, which is a
-// connection of its own.
+// Bound for the rows left of a page that was cut short: reading so few costs less than a cancel,
+// which needs a connection of its own.
 constexpr int kRowsReadToTheEnd = 16;
 
-// What is so unless the connection string says otherwise. A dead server or network is noticed in
-// ten seconds, also while an answer is awaited.
+// Defaults that the connection string may override. They detect a dead server or network in ten
+// seconds, also while waiting for an answer.
 constexpr std::array<std::pair<const char*, const char*>, 7> kDefaults = {{
     {"connect_timeout", "5"},
     {"keepalives", "1"},
@@ -39,7 +39,7 @@ constexpr std::array<std::pair<const char*, const char*>, 7> kDefaults = {{
     {"application_name", "dtcoord"},
 }};
 
-// SQLite's `?` and `?2` as `$1` and `$2`. No text of ours has a question mark.
+// Replaces SQLite's `?` and `?2` by `$1` and `$2`. No text of ours contains a question mark.
 std::string WithDollars(const std::string& sql) {
   std::string text;
   int next = 1;
@@ -54,7 +54,7 @@ std::string WithDollars(const std::string& sql) {
   return text;
 }
 
-// The server sends the most significant byte first; 0 for NULL.
+// Returns an integer whose most significant byte comes first; 0 for NULL.
 int64_t Number(const pg_result* result, int column) {
   if (PQgetisnull(result, 0, column) == 1) return 0;
   const auto* bytes = reinterpret_cast<const unsigned char*>(PQgetvalue(result, 0, column));
@@ -119,7 +119,7 @@ class PostgresStatement final : public PreparedSql {
     return IsNumber(row_.get(), column) ? ColumnKind::kInteger : ColumnKind::kBlob;
   }
 
-  // Takes all rows that are left, so that another statement can go.
+  // Reads all remaining rows, so that another statement can be sent.
   void ReadAhead() {
     while (Receive()) {
     }
@@ -146,7 +146,8 @@ class PostgresStatement final : public PreparedSql {
   }
   absl::Status Start();
   absl::Status MakeSureItIsPrepared();
-  // The next row, or the end of them, put behind those read ahead. False: it was the end.
+  // Reads the next row, or the end of the rows, and appends it to the rows read ahead. Returns
+  // false at the end.
   bool Receive();
 
   Postgres& connection_;
@@ -182,7 +183,7 @@ absl::Status PostgresStatement::Start() {
   std::vector<int> lengths;
   for (const Bound& bound : bound_) {
     const bool number = bound.type == kInt8;
-    // A null pointer would be NULL; no bytes are not.
+    // A null pointer would mean NULL; an empty value is not NULL.
     const char* bytes = bound.bytes.empty() ? "" : bound.bytes.data();
     values.push_back(number ? bound.number.data() : bytes);
     lengths.push_back(number ? static_cast<int>(bound.number.size())
@@ -212,7 +213,7 @@ bool PostgresStatement::Receive() {
       ahead_.push_back(std::move(result));
       return true;
     }
-    // Behind the last row comes an empty result, or the error that ended them.
+    // An empty result, or an error, follows the last row.
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
       failed_ = connection_.Error(result.get(), sql_);
     }
@@ -254,12 +255,12 @@ absl::StatusOr<std::unique_ptr<Postgres>> Postgres::Connect(const std::string& c
     values.push_back(value);
   };
   for (const auto& [word, value] : kDefaults) add(word, value);
-  add("dbname", conninfo.c_str());  // the string's own words go before these defaults
+  add("dbname", conninfo.c_str());  // words in the string override these defaults
   add("target_session_attrs", "read-write");
   add(nullptr, nullptr);
   PGconn* handle = PQconnectdbParams(words.data(), values.data(), /*expand_dbname=*/1);
   auto connection = std::unique_ptr<Postgres>(new Postgres(handle, if_lost));
-  // Else libpq prints warnings; what fails is said anyway.
+  // Silences libpq's warnings; errors are reported anyway.
   PQsetNoticeProcessor(
       handle, [](void*, const char*) {}, nullptr);
   if (PQstatus(handle) != CONNECTION_OK) return connection->Error(nullptr, "connecting");
@@ -268,7 +269,7 @@ absl::StatusOr<std::unique_ptr<Postgres>> Postgres::Connect(const std::string& c
 }
 
 absl::Status Postgres::SetUp() {
-  // Acknowledged means durable, whatever the server's default is; more than that stays as it is.
+  // Makes acknowledged commits durable, whatever the server's default. Leaves stricter settings.
   return Ask("SET search_path = dtrain; SET client_min_messages = warning; "
              "SELECT set_config('synchronous_commit', 'on', false) "
              "WHERE current_setting('synchronous_commit') = 'off'")
@@ -300,7 +301,7 @@ absl::Status Postgres::Error(const pg_result* result, std::string_view doing) co
 }
 
 absl::StatusOr<std::unique_ptr<PreparedSql>> Postgres::Prepare(const std::string& sql) {
-  // By the server when it is first run: the types are known then.
+  // The server prepares a statement at its first run, when the types are known.
   return std::make_unique<PostgresStatement>(*this, sql);
 }
 
@@ -354,7 +355,7 @@ void Postgres::CutShort() {
   }
   if (PGcancel* cancel = PQgetCancel(connection_.get()); cancel != nullptr) {
     std::array<char, 256> why = {};
-    // Where it fails, the rest is read.
+    // If the cancel fails, the rest is read.
     PQcancel(cancel, why.data(), static_cast<int>(why.size()));
     PQfreeCancel(cancel);
   }

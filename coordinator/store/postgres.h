@@ -1,13 +1,13 @@
 // postgres.h: the few libpq calls the store makes, with Status instead of result codes.
 //
-// Role:      one connection. Rows come one by one, so that a long journal needs no memory; numbers
-//            and bytes as they are, in binary. Text is kept as bytes: no encoding can refuse it,
-//            and no collation orders it.
+// Role:      one connection. Rows arrive one by one, so that a long journal needs no memory;
+//            numbers and bytes arrive in binary. Text is stored as bytes: no encoding can refuse
+//            it, and no collation orders it.
 // Ownership: statements borrow the connection.
 // Threads:   thread-compatible; a connection belongs to one thread at a time.
-// Errors:    Unavailable for a lost or refused connection and most of what the server says, Aborted
-//            for a transaction that it gave up, DataLoss for damaged pages, ResourceExhausted for a
-//            full disk. No message has the password.
+// Errors:    Unavailable for a lost or refused connection and most errors of the server, Aborted
+//            for a transaction that the server gave up, DataLoss for damaged pages,
+//            ResourceExhausted for a full disk. No message contains the password.
 // Source:    https://www.postgresql.org/docs/15/libpq.html
 // Tests:     tests/coordinator/store/store_test.cc, postgres_test.cc
 #pragma once
@@ -27,8 +27,8 @@ struct pg_result;
 
 namespace dt {
 
-// The definition of tables with this database's types in the place of SQLite's. What is text there
-// is bytes here; a whole number that is a key is counted up where none is given.
+// Returns the definition of tables with this database's types instead of SQLite's. Text becomes
+// bytes; an integer key counts up if no value is given.
 std::string WithPostgresTypes(const std::string& sql);
 
 struct FreeResult {
@@ -41,11 +41,11 @@ class PostgresStatement;
 class Postgres final : public Connection {
  public:
   enum class IfLost {
-    kFail,       // for good: whoever holds a lock through it has lost that
-    kReconnect,  // with the next statement
+    kFail,       // fails for good: a lock held through the connection is lost
+    kReconnect,  // reconnects at the next statement
   };
-  // `conninfo` is libpq's connection string or URI. Only a server that takes writes will do: of
-  // several in the string, the first such one.
+  // `conninfo` is libpq's connection string or URI. Connects to the first server in it that accepts
+  // writes.
   static absl::StatusOr<std::unique_ptr<Postgres>> Connect(const std::string& conninfo,
                                                            IfLost if_lost);
   ~Postgres() override;
@@ -53,19 +53,19 @@ class Postgres final : public Connection {
   Postgres& operator=(const Postgres&) = delete;
 
   absl::StatusOr<std::unique_ptr<PreparedSql>> Prepare(const std::string& sql) override;
-  // May be several statements. A COMMIT that the server made a rollback of is an error.
+  // Runs one or more statements. A COMMIT that the server turned into a rollback is an error.
   absl::Status Execute(const std::string& sql) override;
-  // Likewise; the first row of the last one.
+  // Run one or more statements and return the first row of the last one.
   absl::StatusOr<std::string> QueryText(const std::string& sql) override;
   absl::StatusOr<int64_t> QueryInteger(const std::string& sql) override;
-  // What is read from here on is of one moment, whatever others write meanwhile.
+  // Makes all later reads see one moment, whatever others write meanwhile.
   absl::Status BeginReading() {
     return Execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY");
   }
   int ChangedRows() const override { return changed_rows_; }
   absl::StatusOr<int64_t> LastRow() override;
 
-  // "database dtrain on db.example": without user and password.
+  // Returns "database dtrain on db.example", without user and password.
   const std::string& name() const { return name_; }
 
  private:
@@ -75,21 +75,22 @@ class Postgres final : public Connection {
   };
   Postgres(pg_conn* connection, IfLost if_lost);
 
-  // Connected, with no statement half read.
+  // Connects if needed, and finishes a statement that is half read.
   absl::Status MakeReady();
   absl::Status SetUp();
   absl::Status Error(const pg_result* result, std::string_view doing) const;
   absl::StatusOr<PostgresResult> Run(const std::string& sql);
-  absl::StatusOr<PostgresResult> Ask(const std::string& sql);  // REQUIRES: it is ready
-  // Gives up what the statement that is being read still has.
+  absl::StatusOr<PostgresResult> Ask(const std::string& sql);  // REQUIRES: no statement half read
+  // Drops the remaining rows of the statement being read.
   void CutShort();
 
   std::unique_ptr<pg_conn, Close> connection_;
   const IfLost if_lost_;
   std::string name_;
   int changed_rows_ = 0;
-  PostgresStatement* reading_ = nullptr;      // its rows are on their way
-  std::map<std::string, std::string> names_;  // of what the server has prepared, by its text
+  PostgresStatement* reading_ = nullptr;      // the statement whose rows are arriving
+  std::map<std::string, std::string> names_;  // names of the server's prepared statements, by their
+                                              // text
 };
 
 }  // namespace dt

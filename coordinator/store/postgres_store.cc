@@ -16,14 +16,14 @@
 namespace dt {
 namespace {
 
-// One row: which term it is, and who leads in it.
+// Has one row: the current term and its leader.
 constexpr char kLeaderTable[] =
     "CREATE TABLE leader (id BIGINT PRIMARY KEY, term BIGINT NOT NULL, holder BYTEA NOT NULL, "
     "schema_version BIGINT NOT NULL);";
 
 constexpr char kReadTerm[] = "SELECT term FROM leader WHERE id = 1";
 
-// The clock that goes on while the host is suspended, as the server's does.
+// Reads a clock that also runs while the host is suspended, like the server's.
 int64_t SteadyNs() {
   timespec now{};
   clock_gettime(CLOCK_BOOTTIME, &now);
@@ -66,8 +66,8 @@ absl::Status PostgresStore::MakeTables() {
   return Sql().Execute("COMMIT");
 }
 
-// Waits for a transaction of the leader before, which has the row; there is none any more once its
-// connection ended, and that gave this one the lock.
+// Waits for a transaction of the previous leader, which locks the row. None exists once that
+// leader's connection has ended; the end also gave this process the lock.
 absl::Status PostgresStore::BeginTerm() {
   DT_ASSIGN_OR_RETURN(Statement raise,
                       Statement::Prepare(Sql(),
@@ -99,8 +99,8 @@ void PostgresStore::StopBeating() {
   if (beat_.joinable()) beat_.join();
 }
 
-// Through a connection of its own: a long journal must not keep this one from saying that its
-// process lives.
+// Reads over its own connection: a long journal must not delay this process's heartbeats on the
+// store's connection.
 absl::Status PostgresStore::Replay(JournalPlace& place,
                                    const std::function<absl::Status(const v1::Record&)>& visit) {
   DT_ASSIGN_OR_RETURN(const auto journal, OpenPostgresJournal(options_.conninfo));
@@ -183,7 +183,7 @@ absl::Status PostgresStore::Close() {
 
 absl::StatusOr<std::unique_ptr<JournalReader>> OpenPostgresJournal(const std::string& conninfo) {
   DT_ASSIGN_OR_RETURN(auto connection, Postgres::Connect(conninfo, Postgres::IfLost::kFail));
-  // A snapshot's row and its parts are of one moment, whatever the leader drops meanwhile.
+  // Reads a snapshot's row and its parts as of one moment, whatever the leader drops meanwhile.
   DT_RETURN_IF_ERROR(connection->BeginReading());
   return std::unique_ptr<JournalReader>(std::make_unique<SqlJournal>(std::move(connection)));
 }

@@ -1,13 +1,14 @@
-// postgres_store.h: the journal and its side tables in PostgreSQL, for coordinators of which one
-// leads.
+// postgres_store.h: the journal and its side tables in PostgreSQL, for several coordinators of
+// which one leads.
 //
 // Role:      Store over the connection that holds the lock of leadership (candidate.h).
-// Ownership: the connection, and a thread that says through it every second that this process
-//            lives. Journals are read through connections of their own.
+// Ownership: owns the connection, and a thread that sends a heartbeat through it every second.
+//            Journals are read through their own connections.
 // Threads:   as Store; LeadIsCertain: any.
-// Errors:    any failure, a lost connection too, means the footing is lost. Aborted: another leads.
-// Invariant: each transaction locks the row that has the term and finds this leader's in it; who
-//            leads next raises it first. So nothing of a deposed leader is ever committed.
+// Errors:    after any failure, also a lost connection, the store cannot be used. Aborted: another
+//            process leads.
+// Invariant: each transaction locks the row with the term and checks that it is this leader's. The
+//            next leader first raises the term, so a deposed leader can never commit.
 // Tests:     tests/coordinator/store/store_test.cc, postgres_test.cc
 #pragma once
 
@@ -30,15 +31,15 @@ namespace dt {
 struct LeadOptions {
   std::string conninfo;
   std::string version;  // this build's
-  std::string self;     // names this process
-  // Called at most once, from a thread of the store's own: another leads, or the connection is
-  // gone.
+  std::string self;     // name of this process
+  // Called at most once, from a thread of the store: another process leads, or the connection is
+  // lost.
   std::function<void(const absl::Status&)> lost;
 };
 
 class PostgresStore final : public SqlStore {
  public:
-  // Begins a term. Makes the tables where there are none. `lock` is the state directory's.
+  // Begins a term. Creates the tables if there are none. `lock` is the state directory's.
   static absl::StatusOr<std::unique_ptr<PostgresStore>> Lead(DirectoryLock lock,
                                                              std::unique_ptr<Postgres> connection,
                                                              LeadOptions options);
@@ -49,7 +50,7 @@ class PostgresStore final : public SqlStore {
   absl::StatusOr<StoredSnapshot> ReadSnapshot(int64_t below) override;
   absl::StatusOr<std::vector<AckToStore>> ReadAcks() override;
   absl::StatusOr<uint64_t> ReadNewestStep(const AttemptId& attempt) override;
-  // Lets another lead at once.
+  // Lets another process lead at once.
   absl::Status Close() override;
   absl::Status ConfirmLead() override;
   bool LeadIsCertain() const override;
@@ -70,25 +71,25 @@ class PostgresStore final : public SqlStore {
   void RollBack() override { Sql().Execute("ROLLBACK").IgnoreError(); }
   absl::Status Promise() override { return absl::OkStatus(); }
   std::string Refused(const std::string& damage) const override;
-  // OK while the term that `query` finds is this one's.
+  // Returns OK while the term that `query` finds is this process's.
   absl::Status CheckTerm(const std::string& query);
   void Beat();
   void StopBeating();
 
   const LeadOptions options_;
-  // When a statement was sent that the database has answered, by a steady clock, in nanoseconds.
+  // Steady time in nanoseconds at which the last answered statement was sent.
   std::atomic<int64_t> heard_ns_{0};
   int64_t term_ = 0;
-  Mutex busy_;  // the connection is in use
+  Mutex busy_;  // held while the connection is in use
   Mutex stop_mutex_;
   CondVar changed_;
   bool stopping_ ABSL_GUARDED_BY(stop_mutex_) = false;
   std::thread beat_;
 };
 
-// The journal's records and snapshots as of now, read beside the leader.
+// Opens the journal's records and snapshots as of now, to read beside the leader.
 absl::StatusOr<std::unique_ptr<JournalReader>> OpenPostgresJournal(const std::string& conninfo);
-// Metric history and logs; connects anew where the connection was lost.
+// Opens metric history and logs; reconnects if the connection was lost.
 absl::StatusOr<std::unique_ptr<Reader>> OpenPostgresReader(const std::string& conninfo);
 
 }  // namespace dt

@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 class Copy {
  public:
-  // `experiment`: the newest that was promised.
+  // `experiment` is the newest promised number.
   Copy(Database& from, Database& to, int64_t schema, int64_t experiment)
       : from_(from), to_(to), schema_(schema) {
     head_.mark.experiment = experiment;
@@ -57,7 +57,7 @@ class Copy {
   std::vector<std::string>& dropped() { return dropped_; }
 
  private:
-  // Numbers are never given twice, whatever is lost.
+  // Keeps numbers of experiments from being used twice, whatever is lost.
   void NoteExperiment(int64_t experiment) {
     head_.mark.experiment = std::max(head_.mark.experiment, experiment);
   }
@@ -74,7 +74,7 @@ class Copy {
     return absl::OkStatus();
   }
 
-  // Copies what follows `place_`; errors of the new file alone.
+  // Copies the rows that follow `place_`. Returns only errors of the new file.
   absl::Status CopyChain() {
     absl::Status written;
     JournalPlace place = place_;
@@ -123,7 +123,7 @@ class Copy {
     return absl::OkStatus();
   }
 
-  // Version 0.1.0 has no hashes: what can be read is believed.
+  // Version 0.1.0 has no hashes, so all readable rows are accepted.
   absl::Status CopyOldRecords() {
     auto query = Statement::Prepare(
         from_, "SELECT sequence, kind, version, record FROM journal ORDER BY sequence");
@@ -143,12 +143,12 @@ class Copy {
     return absl::OkStatus();
   }
 
-  // The rows of one scan; adds up what was kept.
+  // The result of one scan; counts the copied rows.
   struct Scan {
     int64_t kept = 0;
     int64_t damaged = 0;
     std::optional<int64_t> last;  // key of the newest row seen
-    bool ended = false;           // and not cut short by damage
+    bool ended = false;           // reached the end, not stopped by damage
   };
   absl::StatusOr<Scan> CopyRows(size_t side, const std::string& order, Statement& insert,
                                 std::optional<int64_t> until) {
@@ -176,7 +176,7 @@ class Copy {
         insert.BindColumn(column + 1, *query, column);
       }
       DT_RETURN_IF_ERROR(insert.Bind(table.count + 1, checksum).Run());
-      if (to_.ChangedRows() == 0) {  // a key that is there already
+      if (to_.ChangedRows() == 0) {  // the key already exists
         ++scan.damaged;
         continue;
       }
@@ -195,7 +195,7 @@ class Copy {
                                              table.columns, ", checksum) VALUES (", places, ")")));
     DT_ASSIGN_OR_RETURN(Scan scan, CopyRows(side, table.order, insert, std::nullopt));
     if (!scan.ended && std::string_view(table.order) == "id") {
-      // Behind a damaged page, from the end.
+      // Reads the rows behind a damaged page, from the end.
       DT_ASSIGN_OR_RETURN(const Scan back,
                           CopyRows(side, "id DESC", insert, scan.last.value_or(0)));
       scan.kept += back.kept;
@@ -227,7 +227,7 @@ class Copy {
   Head head_ = NewHead();
   JournalPlace place_;
   int64_t should_end_ = 0;
-  std::string why_;  // the records end
+  std::string why_;  // why the records end early
   std::vector<std::string> dropped_;
 };
 
@@ -238,8 +238,8 @@ absl::Status RemoveMended(const std::string& path) {
   return RemoveAll(MendedPathOf(path));
 }
 
-// The file to read: where the header, without which SQLite reads nothing of the rest, has to be set
-// right, a copy in which it is. The original stays as it was found.
+// Returns the file to read. If the header is damaged, SQLite cannot read the rest; this is then a
+// copy with a mended header. The original stays unchanged.
 absl::StatusOr<std::string> MakeReadable(const std::string& path) {
   DT_RETURN_IF_ERROR(RemoveMended(path));
   DT_ASSIGN_OR_RETURN(const std::string header, RestoredHeader(path));
@@ -266,7 +266,7 @@ absl::Status SyncFile(const std::string& path) {
   return absl::OkStatus();
 }
 
-// Links the files of the journal into a new folder, which survives what follows.
+// Links the files of the journal into a new folder, which is left unchanged later.
 absl::StatusOr<std::string> KeepAside(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
   fs::path aside;
@@ -278,7 +278,7 @@ absl::StatusOr<std::string> KeepAside(const std::string& path) {
     std::error_code error;
     if (!fs::exists(file)) continue;
     fs::create_hard_link(file, aside / fs::path(file).filename(), error);
-    // The mark is written in place later, and not every file system links.
+    // The mark is later written in place, and some file systems have no links.
     if (error || file == MarkPathOf(path)) {
       fs::remove(aside / fs::path(file).filename(), error);
       fs::copy_file(file, aside / fs::path(file).filename(), error);
@@ -293,7 +293,7 @@ absl::StatusOr<std::string> KeepAside(const std::string& path) {
   return aside.string();
 }
 
-// A file of this name is whole: it is the journal, and only has to take the old one's place.
+// A file of this name is the complete new journal, ready to replace the old one.
 std::string RebuiltPathOf(const std::string& path) { return path + ".rebuilt"; }
 
 }  // namespace
@@ -301,7 +301,7 @@ std::string RebuiltPathOf(const std::string& path) { return path + ".rebuilt"; }
 absl::StatusOr<std::vector<std::string>> RebuildJournal(const std::string& path, Aside aside) {
   const std::string draft = path + ".new";
   DT_RETURN_IF_ERROR(RemoveAll(draft));
-  if (!fs::exists(path)) {  // nothing is whole of a file that is gone
+  if (!fs::exists(path)) {  // a missing file has nothing to keep
     DT_ASSIGN_OR_RETURN(OutputFile empty, OutputFile::Create(path));
     DT_RETURN_IF_ERROR(empty.SyncAndClose());
   }
@@ -334,8 +334,8 @@ absl::StatusOr<std::vector<std::string>> RebuildJournal(const std::string& path,
 absl::Status TakeUpRebuilt(const std::string& path) {
   std::error_code error;
   if (!fs::exists(RebuiltPathOf(path), error)) return absl::OkStatus();
-  // Without its log the old file is one that its mark does not fit; the log beside the new one
-  // would be taken for its own.
+  // Removes the log first. The old file without its log does not fit its mark; beside the new file,
+  // SQLite would take the log for the new file's.
   for (const char* beside : {"-wal", "-shm"}) DT_RETURN_IF_ERROR(RemoveAll(path + beside));
   DT_RETURN_IF_ERROR(RemoveAll(MarkPathOf(path)));
   DT_RETURN_IF_ERROR(Rename(RebuiltPathOf(path), path));

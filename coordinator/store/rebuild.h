@@ -1,12 +1,12 @@
-// rebuild.h: makes a journal anew from what of it is whole: after damage that a person accepted,
-// and from version 0.1.0's, which had no checksums.
+// rebuild.h: rebuilds a journal from its undamaged parts: after damage that a person accepted, and
+// from version 0.1.0's format, which had no checksums.
 //
-// Role:      copies into a new file in one transaction and puts that into the old one's place, so
-//            that a kill at any moment leaves a journal that a start can tell for what it is.
-// Threads:   thread-compatible. REQUIRES: nobody has the journal open.
-// Errors:    what the disk says. What cannot be read is dropped and told.
-// Invariant: records are kept up to the first that does not follow, or from the newest whole
-//            snapshot on where that is further; side rows where their checksum holds.
+// Role:      copies into a new file in one transaction and then replaces the old file, so that a
+//            kill at any moment leaves a journal that the next start can recognise.
+// Threads:   thread-compatible. REQUIRES: no process has the journal open.
+// Errors:    those of the disk. Unreadable parts are dropped and reported.
+// Invariant: keeps records up to the first that does not follow, or from the newest undamaged
+//            snapshot on if that is further. Keeps side rows whose checksum matches.
 // Tests:     tests/coordinator/store/damage_test.cc
 #pragma once
 
@@ -18,14 +18,15 @@
 namespace dt {
 
 enum class Aside {
-  kKeep,  // the old files go into a folder `damaged-N` beside them
+  kKeep,  // moves the old files into a folder `damaged-N` beside them
   kDrop,
 };
 
-// Returns what was dropped, a line each. With kDrop nothing may be: then it is an error.
+// Returns a line for each dropped part. With kDrop, nothing may be dropped: that is an error.
 absl::StatusOr<std::vector<std::string>> RebuildJournal(const std::string& path, Aside aside);
 
-// Finishes a rebuild that a kill cut short after the new file was whole: each start calls it first.
+// Finishes a rebuild that a kill interrupted after the new file was complete. Each start calls this
+// first.
 absl::Status TakeUpRebuilt(const std::string& path);
 
 }  // namespace dt

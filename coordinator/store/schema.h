@@ -1,6 +1,6 @@
-// schema.h: the database's tables, as SQLite has them; WithPostgresTypes puts PostgreSQL's types
-// into them. user_version counts changes of shape; kinds of records are counted by their own
-// numbers in record.proto.
+// schema.h: the database's tables in SQLite's form; WithPostgresTypes replaces the types for
+// PostgreSQL. user_version counts changes of shape; record.proto has its own numbers for kinds of
+// records.
 #pragma once
 
 #include <array>
@@ -8,15 +8,15 @@
 
 namespace dt {
 
-// Each has tables of its own: by them a check tells a newer version from a damaged number.
-// 1: version 0.1.0, without hashes and checksums; rebuild.h makes it 2.
+// Each version has different tables, so a check can distinguish a newer version from a damaged
+// number. Version 1 is from 0.1.0, without hashes and checksums; rebuild.h makes it 2.
 inline constexpr int kSchemaVersion = 2;
-// The version of a record's layout in the journal's blob; a higher one stops start-up.
+// The version of a record's layout in the journal's blob; a higher one stops the start.
 inline constexpr int kRecordVersion = 1;
-// "dtrn": tells this file from other people's databases.
+// "dtrn": distinguishes this file from other programs' databases.
 inline constexpr int kApplicationId = 0x6474726e;
 
-// A page of the database file; its header says so too.
+// The page size of the database file; its header has it too.
 inline constexpr int kDatabasePageBytes = 8192;
 
 inline constexpr char kSchema[] = R"sql(
@@ -129,14 +129,14 @@ CREATE TABLE snapshot_parts (
 );
 )sql";
 
-// The tables beside the journal whose rows have a checksum: of `columns`, in this order. `order` is
-// that of writing, where it counts.
+// The tables beside the journal whose rows have a checksum over `columns`, in this order. `order`
+// is the order of writing, if it matters.
 struct SideTable {
   const char* name;
   const char* order;
   const char* columns;
   int count;    // of columns
-  bool always;  // small enough to be checked at every start
+  bool always;  // small enough to check at every start
 };
 enum Side : size_t { kChunks, kLogs, kRuns, kEvaluations, kAcks, kDeleting, kSides };
 inline constexpr std::array<SideTable, kSides> kSideTables = {{

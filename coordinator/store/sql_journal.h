@@ -1,6 +1,6 @@
-// sql_journal.h: the journal's records and snapshots, read beside the writer.
+// sql_journal.h: reads the journal's records and snapshots beside the writer.
 //
-// Ownership: a connection of its own, which only reads.
+// Ownership: owns its connection, which only reads.
 // Threads:   one at a time.
 // Tests:     tests/coordinator/loop/restore_test.cc
 #pragma once
@@ -29,10 +29,11 @@ class SqlJournal final : public JournalReader {
   const std::unique_ptr<Connection> connection_;
 };
 
-// The journal that SqliteStore::Open made in `directory`.
+// Opens the journal that SqliteStore::Open created in `directory`.
 absl::StatusOr<std::unique_ptr<JournalReader>> OpenSqliteJournal(const std::string& directory);
 
-// The file at `path`, which nobody else has open. Nothing is written, nor made beside it.
+// Opens the file at `path`, which no other process has open. Writes nothing and creates no file
+// beside it.
 absl::StatusOr<std::unique_ptr<JournalReader>> OpenSqliteJournalOffline(const std::string& path);
 
 }  // namespace dt

@@ -1,4 +1,4 @@
-// sql_reader.cc: pages of metric rows, evaluations and log chunks.
+// sql_reader.cc: reads pages of metric rows, evaluations and log chunks.
 #include "coordinator/store/sql_reader.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr uint64_t kAllSteps = std::numeric_limits<int64_t>::max();
 
-// Where a reading of metrics goes on: after this evaluation, or after this row.
+// The place where a read of metrics continues: after this evaluation, or after this row.
 struct Position {
   enum class Part { kEvaluations, kRows } part = Part::kEvaluations;
   int64_t evaluation = 0;
@@ -65,14 +65,15 @@ int64_t PageSize(int32_t asked, int64_t by_default, size_t most) {
   return std::min<int64_t>(asked, static_cast<int64_t>(most));
 }
 
-// A table's columns in the order of kSideTables, then the checksum, then what orders the table.
+// Selects a table's columns in the order of kSideTables, then the checksum, then the ordering
+// column.
 std::string Select(Side side, const char* which) {
   const SideTable& table = kSideTables[side];
   return absl::StrCat("SELECT ", table.columns, ", checksum, ", table.order, " FROM ", table.name,
                       " ", which);
 }
 
-// Refuses a row that is not what was written.
+// Returns DataLoss if a row's checksum does not match.
 absl::Status CheckRow(const Statement& row, Side side) {
   const SideTable& table = kSideTables[side];
   if (row.ChecksumOf(0, table.count) == row.Integer(table.count)) return absl::OkStatus();
@@ -81,14 +82,15 @@ absl::Status CheckRow(const Statement& row, Side side) {
                    " is damaged on the coordinator's disk; `dtcoord check` says what else is"));
 }
 
-// What of an attempt decides which rows of others count; by number, from 1.
+// The facts about an attempt that decide which rows of other attempts count; indexed by number,
+// from 1.
 struct KnownRun {
   bool ran = false;
   uint64_t resumed_step = 0;
 };
 using Runs = std::vector<KnownRun>;
 
-// Resets a statement on every way out, so that no snapshot outlives the call.
+// Resets a statement on every exit, so that no read transaction outlives the call.
 class Using {
  public:
   explicit Using(Statement& statement) : statement_(statement) {}
@@ -114,7 +116,7 @@ absl::StatusOr<Runs> ReadRuns(Statement& query, uint64_t experiment, uint32_t tr
   }
 }
 
-// The later value of a name is meant.
+// Merges `more` into `into`: the later value of a name counts.
 void Join(const v1::Evaluation& more, v1::Evaluation& into) {
   if (!std::isnan(more.loss())) into.set_loss(more.loss());
   if (more.has_train_loss()) into.set_train_loss(more.train_loss());
@@ -230,7 +232,7 @@ absl::Status SqlReader::ReadEvaluations(const v1::ReadMetricsRequest& request, P
 absl::Status SqlReader::AddEvaluations(const v1::ReadMetricsRequest& request,
                                        std::vector<v1::EvaluationRow> rows, Page& page) {
   std::map<uint32_t, Runs> runs;   // by trial
-  std::map<uint32_t, int> newest;  // place in the page of a trial's last
+  std::map<uint32_t, int> newest;  // index of each trial's last evaluation in the page
   for (v1::EvaluationRow& row : rows) {
     auto known = runs.find(row.trial());
     if (known == runs.end()) {
@@ -239,7 +241,7 @@ absl::Status SqlReader::AddEvaluations(const v1::ReadMetricsRequest& request,
     }
     row.set_superseded(!IsValid(known->second, row.attempt(), row.evaluation().step()));
     if (row.superseded() && !request.all_attempts()) continue;
-    // What a program told of one step in several lines is one evaluation to who reads.
+    // Several lines of a program about one step become one evaluation for the reader.
     if (const auto last = newest.find(row.trial()); last != newest.end()) {
       v1::EvaluationRow& before = *page.response.mutable_evaluations(last->second);
       if (before.attempt() == row.attempt() &&
@@ -255,7 +257,7 @@ absl::Status SqlReader::AddEvaluations(const v1::ReadMetricsRequest& request,
   return absl::OkStatus();
 }
 
-// The first trial from `at_least` on that has rows; 0: none.
+// Returns the first trial from `at_least` on that has rows; 0: none.
 absl::StatusOr<uint32_t> SqlReader::NextTrial(const v1::ReadMetricsRequest& request,
                                               uint32_t at_least) {
   Using guard(next_trial_);
@@ -264,8 +266,8 @@ absl::StatusOr<uint32_t> SqlReader::NextTrial(const v1::ReadMetricsRequest& requ
   return static_cast<uint32_t>(next_trial_.Integer(0));
 }
 
-// Chunks come by first step; rows wait until no later chunk can hold an earlier one, which merges
-// the attempts of a trial in the memory of their overlap.
+// Chunks arrive by first step. A row waits until no later chunk can hold an earlier row. This
+// merges a trial's attempts with memory only for their overlap.
 absl::Status SqlReader::ReadTrialRows(const v1::ReadMetricsRequest& request, uint32_t trial,
                                       Page& page) {
   DT_ASSIGN_OR_RETURN(const Runs runs, ReadRuns(runs_, request.experiment(), trial));

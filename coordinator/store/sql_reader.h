@@ -1,11 +1,11 @@
-// sql_reader.h: metric history and logs, read beside the writer.
+// sql_reader.h: reads metric history and logs beside the writer.
 //
-// Role:      Reader over a connection of its own; each call reads one page and holds no snapshot
-//            afterwards, so that the writer's log can be folded back.
+// Role:      a Reader with its own connection. Each call reads one page and ends its read
+//            transaction, so that the writer's log can be folded back.
 // Threads:   one thread at a time.
-// Errors:    InvalidArgument for a page token that is not ours, naming it; DataLoss for a row that
-//            is not what was written.
-// Invariant: rows come ordered by (trial, step, attempt); a row is superseded when a later attempt
+// Errors:    InvalidArgument names a page token that is not ours; DataLoss for a row whose checksum
+//            does not match.
+// Invariant: rows are ordered by (trial, step, attempt); a row is superseded if a later attempt
 //            resumed before its step.
 // Tests:     tests/coordinator/store/store_test.cc
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace dt {
 
-// The page_token with which ReadMetrics goes on behind this row of a trial.
+// Returns the page_token with which ReadMetrics continues after this row of a trial.
 std::string TokenBehindRow(uint32_t trial, uint64_t step, uint32_t attempt);
 
 class SqlReader final : public Reader {
@@ -48,7 +48,7 @@ class SqlReader final : public Reader {
   Statement runs_, next_trial_, chunks_, evaluations_, logs_;
 };
 
-// Reads the journal that SqliteStore::Open made in `directory`.
+// Opens the journal that SqliteStore::Open created in `directory`.
 absl::StatusOr<std::unique_ptr<Reader>> OpenSqliteReader(const std::string& directory);
 
 }  // namespace dt

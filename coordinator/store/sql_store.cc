@@ -1,4 +1,4 @@
-// sql_store.cc: folds the journal out and commits batches, with statements that any database takes.
+// sql_store.cc: replays the journal and commits batches, with statements that any database accepts.
 #include "coordinator/store/sql_store.h"
 
 #include <algorithm>
@@ -49,7 +49,8 @@ absl::Status SqlStore::PrepareStatements() {
        "INSERT INTO evaluations (experiment, trial, attempt, evaluation, checksum) "
        "VALUES (?, ?, ?, ?, ?)"},
       {&insert_deleting_, "INSERT INTO deleting VALUES (?, ?)"},
-      // Rows never go back, so that an attempt's last chunk has the newest; by the index alone.
+      // Steps never go back, so an attempt's last chunk has the newest step; the index alone
+      // answers this.
       {&newest_step_,
        "SELECT last_step FROM chunks WHERE experiment = ? AND trial = ? AND attempt = ? "
        "ORDER BY first_step DESC LIMIT 1"},
@@ -86,8 +87,8 @@ absl::Status SqlStore::ReadDeleting() {
   }
 }
 
-// Notes who writes from here on, and forgets acknowledgements of lives that can hold nothing that
-// matters any more.
+// Records the writer from here on, and drops acknowledgements of workers' lives that no longer
+// matter.
 absl::Status SqlStore::BeginWriting(const std::string& version) {
   return CommitOnce([&]() -> absl::Status {
     DT_RETURN_IF_ERROR(Sql().Execute("UPDATE in_use SET flag = 1"));
@@ -167,8 +168,7 @@ absl::Status SqlStore::CommitOnce(const std::function<absl::Status()>& write) {
   if (status.ok()) status = head_writer_.Write(head_);
   if (status.ok()) status = EndTransaction();
   if (!status.ok()) {
-    // The caller exits; rolling back only keeps the database tidy for whoever looks at it
-    // meanwhile.
+    // The caller exits; rolling back only keeps the database tidy for readers meanwhile.
     head_ = before;
     logs_->Forget();
     RollBack();
@@ -211,7 +211,7 @@ absl::Status SqlStore::WriteRecord(const v1::Record& record) {
   return WriteSideRow(record);
 }
 
-// Copies what reads of metrics need beside the journal.
+// Copies the parts of records that reads of metrics need into side tables.
 absl::Status SqlStore::WriteSideRow(const v1::Record& record) {
   if (record.has_attempt_running()) {
     const v1::AttemptRunning& running = record.attempt_running();
@@ -254,7 +254,7 @@ absl::Status SqlStore::WriteChunk(const ChunkToStore& chunk) {
 absl::Status SqlStore::WriteAck(const AckToStore& ack) {
   const auto instance = static_cast<int64_t>(ack.instance);
   const auto sequence = static_cast<int64_t>(ack.sequence);
-  // The journal's length orders the lives of a worker well enough to forget the oldest.
+  // The journal's length orders the lives of a worker, well enough to drop the oldest.
   const int64_t touched = head_.mark.sequence + 1;
   const int64_t checksum =
       Checksum().Add(ack.worker).Add(instance).Add(sequence).Add(touched).Sum();
@@ -321,7 +321,7 @@ absl::Status SqlStore::KeepSnapshot() {
                    limits::kSnapshotsKept, ")")));
   DT_RETURN_IF_ERROR(Sql().Execute(
       "DELETE FROM snapshot_parts WHERE sequence NOT IN (SELECT sequence FROM snapshots)"));
-  // While nothing was deleted the records stay, and a start could do without any snapshot.
+  // Without a deletion, the records stay, and a start needs no snapshot.
   DT_ASSIGN_OR_RETURN(
       const int64_t oldest,
       Sql().QueryInteger(absl::StrCat("SELECT CASE WHEN count(*) = ", limits::kSnapshotsKept,

@@ -1,10 +1,10 @@
-// sql_store.h: the journal and its side tables in a database, whichever one it is.
+// sql_store.h: the journal and its side tables in any database.
 //
-// Role:      all of a Store but how its database is opened, begins and ends a transaction, and what
-//            it promises after one: SqliteStore and PostgresStore add that.
-// Threads:   as Store; OfferSnapshot from any.
-// Errors:    DataLoss for records that do not follow, naming the ways on.
-// Invariant: head_ is what the newest commit left.
+// Role:      implements Store, except how a database is opened, how a transaction begins and ends,
+//            and what is promised after one. SqliteStore and PostgresStore add these.
+// Threads:   as Store; OfferSnapshot may be called from any thread.
+// Errors:    DataLoss for records that do not follow, with the possible ways on.
+// Invariant: head_ is the state after the newest commit.
 // Tests:     tests/coordinator/store/store_test.cc, on both
 #pragma once
 
@@ -42,33 +42,35 @@ class SqlStore : public Store {
   }
   absl::Status Commit(const Batch& batch) override;
 
-  // Whether nobody else can lead now, by what the database answered last. From any thread.
+  // Returns whether no other process can lead now, by the database's last answer. May be called
+  // from any thread.
   virtual bool LeadIsCertain() const { return true; }
 
-  // A clean stop. Nothing may follow.
+  // Stops cleanly. No call may follow.
   virtual absl::Status Close() = 0;
 
-  // Calls `due` from Commit, once for every so many records that no snapshot covers.
+  // Makes Commit call `due` once for every `every` records that no snapshot covers.
   void AskForSnapshots(int64_t every, std::function<void()> due);
-  // Kept with the next commit. The oldest goes; so do records that the older of two stands for, a
-  // few with each commit, where an experiment among them was deleted. From any thread.
+  // Keeps the snapshot with the next commit and drops the oldest one. If an experiment among the
+  // records behind the older of two snapshots was deleted, also drops those records, a few with
+  // each commit. May be called from any thread.
   void OfferSnapshot(StoredSnapshot snapshot);
 
-  // Records behind the newest snapshot, for a progress display.
+  // Returns the number of records after the newest snapshot, for a progress display.
   int64_t RecordCount() const { return head_.mark.sequence - snapshot_; }
-  // Removes side rows of attempts that are not: whose records were lost. Durable on return.
+  // Removes side rows of attempts whose records were lost. Durable on return.
   absl::Status DropRowsUnless(const std::function<bool(const AttemptId&)>& known);
-  // Where it is, for a person.
+  // Returns a description of the database for people.
   const std::string& place() const { return place_; }
 
  protected:
-  // `lock` is the state directory's: given up after the connection.
+  // `lock` is the state directory's; it is released after the connection.
   SqlStore(DirectoryLock lock, std::string place, std::unique_ptr<Connection> sql)
       : lock_(std::move(lock)), place_(std::move(place)), sql_(std::move(sql)) {}
 
-  // Reads what the newest commit left. REQUIRES: the tables are there, with a head.
+  // Reads the state after the newest commit. REQUIRES: the tables exist and have a head.
   absl::Status PrepareTables();
-  // The first commit of this process. `version` is this build's.
+  // Makes the first commit of this process. `version` is this build's.
   absl::Status BeginWriting(const std::string& version);
   // Runs `write` as one commit.
   virtual absl::Status CommitOnce(const std::function<absl::Status()>& write);
@@ -80,9 +82,9 @@ class SqlStore : public Store {
   virtual absl::Status BeginTransaction() = 0;
   virtual absl::Status EndTransaction() = 0;
   virtual void RollBack() = 0;
-  // After a commit, before anybody is told of it.
+  // Called after a commit, before it is acknowledged.
   virtual absl::Status Promise() = 0;
-  // Says that the journal is damaged, and what to do about it.
+  // Describes the damage to the journal, and how to mend it.
   virtual std::string Refused(const std::string& damage) const = 0;
 
   absl::Status PrepareStatements();
@@ -90,7 +92,7 @@ class SqlStore : public Store {
   absl::Status KeepSnapshot();
   absl::Status DropOldRecords();
   void AskForSnapshot();
-  // Runs a DELETE … RETURNING checksum; how many rows went.
+  // Runs a DELETE … RETURNING checksum; returns the number of deleted rows.
   absl::StatusOr<int> Drop(Side side, Statement& statement);
   absl::Status WriteBatch(const Batch& batch);
   absl::Status WriteRecord(const v1::Record& record);
@@ -103,12 +105,13 @@ class SqlStore : public Store {
   const std::string place_;
   const std::unique_ptr<Connection> sql_;  // before the statements that borrow it
   Head head_;
-  int64_t snapshot_ = 0;        // the record of the newest
-  int64_t snapshot_asked_ = 0;  // the newest record when one was last asked for
+  int64_t snapshot_ = 0;        // the newest snapshot's record
+  int64_t snapshot_asked_ = 0;  // the newest record at the last request for a snapshot
   int64_t snapshot_every_ = 0;
   std::function<void()> snapshot_due_;
-  int64_t drop_to_ = 0;  // records up to this one go; 0: none
-  // No record up to this one deletes an experiment: kinds have no index.
+  int64_t drop_to_ = 0;  // records up to this one are dropped; 0: none
+  // Records up to this one contain no deletion of an experiment. Kinds have no index, so this saves
+  // searching again.
   int64_t searched_to_ = 0;
   Mutex mutex_;
   std::optional<StoredSnapshot> offered_ ABSL_GUARDED_BY(mutex_);

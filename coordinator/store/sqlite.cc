@@ -20,10 +20,10 @@
 namespace dt {
 namespace {
 
-// Returns whether the file or its log is as large as this process may make one. SQLite tells a full
-// disk apart, and no limit on the size of a file.
+// Returns whether the file or its log has reached this process's limit on file sizes. SQLite
+// reports a full disk, but not this limit.
 bool IsAtSizeLimit(const std::string& path) {
-  constexpr uint64_t kOneWrite = 64 << 10;  // a page and what is written beside it
+  constexpr uint64_t kOneWrite = 64 << 10;  // a page and the bytes written with it
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
   for (const char* suffix : {"", "-wal"}) {
@@ -55,8 +55,9 @@ absl::Status MakeError(sqlite3* handle, const std::string& path, std::string_vie
   return absl::UnavailableError(message);
 }
 
-// Nothing is written, wherever the file lies: with no log beside it, it is read as one that nobody
-// changes; else without locks, so that the log's index is made in memory (KeepOutOfTheFolder).
+// Returns a URI that opens the file without writing anything, wherever it lies. Without a log
+// beside it, the file is read as immutable; otherwise without locks, so that the log's index is in
+// memory (KeepOutOfTheFolder).
 std::string OfflineUri(const std::string& path) {
   std::string escaped;
   for (const char c : path) {
@@ -68,7 +69,8 @@ std::string OfflineUri(const std::string& path) {
   return absl::StrCat("file:", escaped, HasLog(path) ? "?vfs=unix-none" : "?immutable=1");
 }
 
-// The log's index in memory rather than beside the file, and the log left as it is at the end.
+// Keeps the log's index in memory instead of beside the file, and leaves the log unchanged at the
+// end.
 absl::Status KeepOutOfTheFolder(Database& database) {
   if (sqlite3_db_config(database.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr) !=
       SQLITE_OK) {
@@ -112,7 +114,7 @@ class SqlitePrepared final : public PreparedSql {
                                  SQLITE_UTF8) == SQLITE_OK);
   }
   void BindBlob(int position, std::string_view value) override {
-    // A null pointer would be NULL; an empty blob is not.
+    // A null pointer would mean NULL; an empty blob is not NULL.
     const char* data = value.empty() ? "" : value.data();
     DT_CHECK(sqlite3_bind_blob64(statement_, position, data, value.size(), SQLITE_STATIC) ==
              SQLITE_OK);

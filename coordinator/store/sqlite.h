@@ -2,7 +2,7 @@
 //
 // Threads:   thread-compatible; a connection belongs to one thread at a time.
 // Errors:    DataLoss for a damaged file or one that is no database, ResourceExhausted for a full
-//            disk, Unavailable for the rest; the message names the file and what SQLite says.
+//            disk, Unavailable for the rest; the message names the file and SQLite's error.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ struct sqlite3;
 
 namespace dt {
 
-// Whether a write-ahead log lies beside the file.
+// Returns whether a write-ahead log lies beside the file.
 bool HasLog(const std::string& path);
 
 enum class Access {
   kReadWrite,
   kReadOnly,
-  kOffline,  // nobody else has the file: nothing is made or changed, in its folder neither
+  kOffline,  // no other process has the file: nothing is created or changed, in its folder neither
 };
 
 class Database final : public Connection {
  public:
-  // Opens, or with kReadWrite creates, the file and hardens the connection: no code from the
-  // schema, no writes past the API, lowered limits.
+  // Opens the file (kReadWrite creates it) and hardens the connection: no code from the schema, no
+  // writes past the API, lower limits.
   static absl::StatusOr<Database> Open(const std::string& path, Access access);
 
   absl::StatusOr<std::unique_ptr<PreparedSql>> Prepare(const std::string& sql) override;
@@ -39,7 +39,7 @@ class Database final : public Connection {
   absl::StatusOr<int64_t> QueryInteger(const std::string& sql) override;
   int ChangedRows() const override;
   absl::StatusOr<int64_t> LastRow() override;
-  // What the last failing call on this connection says.
+  // Returns the message of the last failed call on this connection.
   absl::Status LastError(std::string_view doing) const;
   sqlite3* handle() const { return handle_.get(); }
 

@@ -1,4 +1,4 @@
-// sqlite_store.cc: opens the journal, folds it out again and commits batches.
+// sqlite_store.cc: opens the journal, replays it and commits batches.
 #include "coordinator/store/sqlite_store.h"
 
 #include <sqlite3.h>
@@ -19,7 +19,7 @@
 namespace dt {
 namespace {
 
-// A log that grew beyond 64 MiB is cut when it starts again.
+// A log that grew beyond 64 MiB is truncated when it starts again.
 constexpr char kSettings[] = R"sql(
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
@@ -32,8 +32,8 @@ int NoteWalPages(void* pages, sqlite3*, const char*, int count) {
   return SQLITE_OK;
 }
 
-// Checks the journal before it is opened for writing, and rebuilds it where that is due. Fills
-// `losses`; returns whether the last coordinator stopped without a word.
+// Checks the journal before it is opened for writing, and rebuilds it if needed. Fills `losses`.
+// Returns whether the last coordinator stopped without a clean stop.
 absl::StatusOr<bool> MakeWhole(const std::string& path, OnLoss on_loss,
                                std::vector<std::string>& losses) {
   const uint64_t bytes_max = on_loss == OnLoss::kGoOn ? std::numeric_limits<uint64_t>::max()
@@ -45,7 +45,7 @@ absl::StatusOr<bool> MakeWhole(const std::string& path, OnLoss on_loss,
     DT_ASSIGN_OR_RETURN(losses, RebuildJournal(path, Aside::kKeep));
     losses.insert(losses.begin(), wrong.begin(), wrong.end());
   } else if (report.schema == 1) {
-    // Folds the log into the file, which alone is what the new one is made of.
+    // Folds the log into the file, since the new journal is made from the file alone.
     {
       DT_ASSIGN_OR_RETURN(Database old, Database::Open(path, Access::kReadWrite));
       DT_RETURN_IF_ERROR(old.Execute("PRAGMA wal_checkpoint(TRUNCATE)"));
@@ -85,7 +85,7 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string
 }
 
 absl::Status SqliteStore::Prepare() {
-  // It holds where there is no table yet.
+  // The page size takes effect only while there is no table.
   DT_RETURN_IF_ERROR(
       database_.Execute(absl::StrCat("PRAGMA page_size = ", kDatabasePageBytes, ";", kSettings)));
   DT_ASSIGN_OR_RETURN(const int64_t tables,

@@ -1,13 +1,13 @@
 // sqlite_store.h: the journal and its side tables in one SQLite file.
 //
-// Role:      Store over SQLite: WAL, synchronous=FULL, one transaction a batch; then the mark
-//            beside it.
+// Role:      a Store in SQLite: WAL, synchronous=FULL, one transaction for each batch; then the
+//            mark beside it.
 // Ownership: holds the state directory's lock from Open to destruction.
 // Threads:   one at a time.
-// Errors:    Open: FailedPrecondition when another coordinator holds the directory, or the file is
-//            of a newer version, naming it; DataLoss when the file is damaged or lacks what was
-//            acknowledged, naming what and the ways on.
-// Invariant: what Commit returned for is found by the next Open, or missed by it.
+// Errors:    Open: FailedPrecondition names another coordinator that holds the directory, or the
+//            newer version of the file. DataLoss describes damage or missing acknowledged data, and
+//            the possible ways on.
+// Invariant: the next Open finds every commit that was acknowledged, or reports that it is missing.
 // Tests:     tests/coordinator/store/store_test.cc, sqlite_store_test.cc, damage_test.cc
 #pragma once
 
@@ -25,27 +25,27 @@
 
 namespace dt {
 
-// What a start does when the journal is damaged, or lacks what was acknowledged.
+// The reaction of a start to a journal that is damaged or lacks acknowledged data.
 enum class OnLoss {
   kRefuse,
-  kGoOn,  // with what is whole; the damaged files are kept aside
+  kGoOn,  // continues with the undamaged part; the damaged files are kept aside
 };
 
 class SqliteStore final : public SqlStore {
  public:
-  // Creates `directory` (mode 0700) and the journal in it where they do not exist. `version` is
-  // this build's, recorded as the writer of what follows.
+  // Creates `directory` (mode 0700) and the journal in it if they do not exist. `version` is this
+  // build's, recorded as the writer from here on.
   static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& directory,
                                                            const std::string& version,
                                                            OnLoss on_loss = OnLoss::kRefuse);
   ~SqliteStore() override;
 
-  // Folds the write-ahead log into the file and marks a clean stop. Nothing may follow.
+  // Folds the write-ahead log into the file and marks a clean stop. No call may follow.
   absl::Status Close() override;
 
-  // True when the last coordinator did not Close; Open then checked the whole file.
+  // Returns true if the last coordinator did not Close; Open then checked the complete file.
   bool stopped_uncleanly() const { return stopped_uncleanly_; }
-  // With OnLoss::kGoOn: what Open dropped, a line each.
+  // Returns a line for each part that Open dropped with OnLoss::kGoOn.
   const std::vector<std::string>& losses() const { return losses_; }
 
  private:

@@ -1,10 +1,10 @@
-// store.h: where facts become durable.
+// store.h: the interface that makes facts durable.
 //
-// Role:     append-only journal plus the side tables that change in the same transaction.
-// Threads:  Store: one at a time: that which starts, then the committer's. Reader: one reader
-//           thread, its own connection.
-// Errors:   Commit's failure means the footing is lost: the process must say so and exit; memory
-//           has run ahead of disk. Open errors name the file and the cure.
+// Role:     an append-only journal, and the side tables that change in the same transaction.
+// Threads:  Store: one thread at a time: the starting thread, then the committer's. Reader: one
+//           reader thread, with its own connection.
+// Errors:   after a failed Commit, memory is ahead of the disk: the process must report it and
+//           exit. Open's errors name the file and the cure.
 // Tests:    tests/coordinator/store/sqlite_store_test.cc; the simulator's fake is
 //           tests/testing/memory_store.h.
 #pragma once
@@ -23,7 +23,7 @@
 
 namespace dt {
 
-// What one drained batch of events wants kept, by reference into the batch's effects.
+// The changes of one drained batch of events, by reference into the batch's effects.
 struct Batch {
   std::vector<const v1::Record*> records;
   std::vector<const ChunkToStore*> chunks;
@@ -32,7 +32,7 @@ struct Batch {
   std::vector<ExperimentId> deletions;
 };
 
-// A record's number, and the hash of the journal up to it; the default is before the first.
+// A record's number, and the hash of the journal up to it; the default is before the first record.
 struct JournalPlace {
   int64_t sequence = 0;
   std::string hash = std::string(32, '0');
@@ -42,41 +42,41 @@ struct JournalPlace {
 struct StoredSnapshot {
   JournalPlace place;  // sequence 0: no snapshot
   std::vector<std::string> parts;
-  int damaged = 0;  // newer ones, which were passed over
+  int damaged = 0;  // newer snapshots that were damaged and skipped
 };
 
 class JournalReader {
  public:
   virtual ~JournalReader() = default;
-  // Calls `visit` for every record behind `place`, in the order of their commit, and moves `place`;
-  // stops at the first error.
+  // Calls `visit` for every record after `place`, in commit order, and moves `place`. Stops at the
+  // first error.
   virtual absl::Status Replay(JournalPlace& place,
                               const std::function<absl::Status(const v1::Record&)>& visit) = 0;
-  // The newest whole one of a record before `below`.
+  // Returns the newest undamaged snapshot of a record before `below`.
   virtual absl::StatusOr<StoredSnapshot> ReadSnapshot(int64_t below) = 0;
 };
 
 class Store : public JournalReader {
  public:
-  // The highest acknowledged sequence of each (worker, instance); of one worker in the order in
-  // which they were last written.
+  // Returns the highest acknowledged sequence of each (worker, instance); those of one worker in
+  // the order of their last writes.
   virtual absl::StatusOr<std::vector<AckToStore>> ReadAcks() = 0;
-  // The step of the attempt's newest row; 0: none.
+  // Returns the step of the attempt's newest row; 0: none.
   virtual absl::StatusOr<uint64_t> ReadNewestStep(const AttemptId& attempt) = 0;
-  // The highest number that an experiment was given, also one whose record is lost; 0: none.
+  // Returns the highest number that an experiment was given, even if its record is lost; 0: none.
   virtual ExperimentId NewestExperiment() const = 0;
-  // All of the batch or nothing, durable on return.
+  // Commits all of the batch or nothing. Durable on return.
   virtual absl::Status Commit(const Batch& batch) = 0;
-  // Blocks until it is certain that this process still leads, at once where nobody else can. An
-  // error is as one of Commit's.
+  // Blocks until it is certain that this process still leads; returns at once if no other process
+  // can lead. An error is as bad as a failed Commit.
   virtual absl::Status ConfirmLead() { return absl::OkStatus(); }
 };
 
-// Large reads, beside the writer.
+// Large reads beside the writer.
 class Reader {
  public:
   virtual ~Reader() = default;
-  // `request.experiment()` is resolved already (never `last`).
+  // REQUIRES: `request.experiment()` is resolved (never `last`).
   virtual absl::StatusOr<v1::ReadMetricsResponse> ReadMetrics(
       const v1::ReadMetricsRequest& request) = 0;
   virtual absl::StatusOr<v1::ReadLogsResponse> ReadLogs(const v1::ReadLogsRequest& request) = 0;

@@ -1,4 +1,4 @@
-// wal_keeper.cc: passive checkpoints, on a thread of their own.
+// wal_keeper.cc: runs passive checkpoints on a thread of their own.
 #include "coordinator/store/wal_keeper.h"
 
 #include <sqlite3.h>
@@ -10,7 +10,8 @@
 namespace dt {
 namespace {
 
-// Copies what no reader needs any more. Busy: another is at it, which is as good.
+// Copies the pages that no reader needs any more. If SQLite is busy, another connection is doing
+// the same, which is fine.
 int Fold(Database& database) {
   const int code = sqlite3_wal_checkpoint_v2(database.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE,
                                              nullptr, nullptr);
@@ -52,12 +53,12 @@ void WalKeeper::Run() {
   while (true) {
     {
       MutexLock lock(&mutex_);
-      // The minute only bounds the wait; commits and the end wake it.
+      // Commits and the end wake it; the minute only bounds the wait.
       while (!due_ && !stopped_) changed_.WaitFor(&mutex_, absl::Minutes(1));
       if (stopped_) return;
       due_ = false;
     }
-    // A failure here is left to the writer, whose own folding meets it and tells.
+    // Ignores a failure: the writer's own checkpoint meets and reports it.
     Fold(database_);
   }
 }

@@ -1,11 +1,11 @@
 // wal_keeper.h: folds the write-ahead log back into the database beside the writer.
 //
 // Role:      copying pages back and syncing the file takes up to hundreds of milliseconds on a busy
-//            disk; the core thread must not wait for it. Under writes without a pause the copying
-//            never quite catches up, so the writer does the small rest itself now and then: only
-//            then does the log start again from its beginning.
-// Ownership: a connection and a thread of its own.
-// Threads:   OnCommit from the writer's thread.
+//            disk; the core thread must not wait for it. Under constant writes the copying never
+//            quite catches up, so the writer copies the small rest itself now and then; only then
+//            does the log start again from its beginning.
+// Ownership: owns a connection and a thread.
+// Threads:   OnCommit is called by the writer's thread.
 // Tests:     tests/coordinator/store/sqlite_store_test.cc
 #pragma once
 
@@ -27,8 +27,8 @@ class WalKeeper {
   WalKeeper(const WalKeeper&) = delete;
   WalKeeper& operator=(const WalKeeper&) = delete;
 
-  // After each commit of `writer`, with the pages that its log has now.
-  // Errors: what SQLite says of folding on the writer's side; the commit itself stands.
+  // Called after each commit of `writer`, with the number of pages in its log. Errors: those of
+  // SQLite's checkpoint on the writer's side; the commit itself stands.
   absl::Status OnCommit(Database& writer, int pages);
 
  private:
