@@ -1,4 +1,4 @@
-// adopt.cc: a program's folder becomes a checkpoint.
+// adopt.cc: turns a program's folder into a checkpoint.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kReadBytes = 1 << 20;
 
-// Syncs the file as well: the program may have closed it without.
+// Hashes a file and syncs it too: the program may have closed it without a sync.
 absl::StatusOr<ManifestFile> HashAndSync(const std::string& folder, const std::string& name,
                                          const std::atomic<bool>& leave) {
   const std::string path = folder + "/" + name;
@@ -42,7 +42,7 @@ absl::StatusOr<ManifestFile> HashAndSync(const std::string& folder, const std::s
 
 struct Contents {
   std::vector<std::string> files;    // relative, in byte order
-  std::vector<std::string> folders;  // absolute, the inner ones last
+  std::vector<std::string> folders;  // absolute, inner folders last
 };
 
 absl::StatusOr<Contents> ContentsOf(const std::string& folder) {
@@ -114,12 +114,13 @@ absl::StatusOr<SavedCheckpoint> AdoptCheckpoint(const std::string& storage, cons
   const std::string attempt = AttemptFolder(storage, id.trial, id.attempt);
   const std::string temporary = absl::StrCat(attempt, "/", kTemporaryPrefix, id.step);
   DT_RETURN_IF_ERROR(RemoveAll(temporary));
-  // Under its own name the program might write on, and a name step-<n> means a whole one.
+  // Under its own name the program might go on writing, and a name step-<n> means a complete one.
   DT_RETURN_IF_ERROR(Rename(folder, temporary));
   absl::StatusOr<SavedCheckpoint> saved =
       Complete(storage, id, temporary, std::move(manifest), leave);
   if (!saved.ok()) {
-    // A manifest.json of the program's own is given back too: ours comes last.
+    // The folder is given back even with a manifest.json of the program's own: ours is written
+    // last.
     const absl::Status back = Rename(temporary, folder);
     return back.ok() ? saved.status() : back;
   }

@@ -1,4 +1,4 @@
-// checkpoint.cc: writing and verifying one checkpoint.
+// checkpoint.cc: writes and verifies one checkpoint.
 #include "checkpoint/checkpoint.h"
 
 #include <algorithm>
@@ -32,7 +32,8 @@ absl::Status VerifyFile(const std::string& folder, const ManifestFile& expected)
   return absl::OkStatus();
 }
 
-// The checkpoint of a folder as its manifest has it, `id` aside; no other file is looked at.
+// Returns the checkpoint of a folder as its manifest describes it, except `id`; looks at no other
+// file.
 absl::StatusOr<Checkpoint> ReadManifest(const std::string& folder,
                                         const std::optional<std::string>& manifest_hash) {
   Checkpoint checkpoint;
@@ -77,7 +78,7 @@ CheckpointWriter::CheckpointWriter(CheckpointWriter&& other) noexcept
       files_(std::move(other.files_)) {}
 
 CheckpointWriter::~CheckpointWriter() {
-  // What cannot be removed now is swept by the next attempt.
+  // If it cannot be removed now, the next attempt sweeps it.
   if (!temporary_.empty()) static_cast<void>(RemoveAll(temporary_));
 }
 

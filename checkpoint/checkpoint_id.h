@@ -24,7 +24,7 @@ struct CheckpointId {
   // Relative to the storage folder: "12/3/a1/step-500".
   std::string Path() const;
 };
-// The id that a relative path names, or nothing when it is not exactly of that form: paths come
+// Returns the id that a relative path names, or nothing unless it has exactly that form: paths come
 // over the wire and must not lead elsewhere.
 std::optional<CheckpointId> ParseCheckpointPath(std::string_view path);
 

@@ -28,7 +28,7 @@ absl::Status Install(const std::string& temporary, const std::string& target) {
   if (errno != ENOTEMPTY && errno != EEXIST) {
     return SystemError("rename '" + temporary + "' to", target);
   }
-  // The same step saved twice: both names change in one instant, then the old one goes.
+  // The same step was saved twice: exchange both names in one instant, then remove the old one.
   if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) != 0) {
     return SystemError("exchange '" + temporary + "' with", target);
   }

@@ -1,4 +1,4 @@
-// folders.h: the names within a trial's folder, for the files of this room.
+// folders.h: the names within a trial's folder, for this room's files.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace dt::checkpoint {
 
-// A checkpoint being written, and one being removed. Neither looks like "step-<n>".
+// Prefixes of a checkpoint being written, and of one being removed. Neither looks like "step-<n>".
 inline constexpr char kTemporaryPrefix[] = ".tmp-step-";
 inline constexpr char kRemovedPrefix[] = ".removed-step-";
 
@@ -21,10 +21,10 @@ inline std::string AttemptFolder(const std::string& storage, const TrialId& tria
   return TrialFolder(storage, trial) + "/a" + std::to_string(attempt);
 }
 
-// Makes every folder from the storage down and syncs their entries, of those that were there as
-// well: whoever made them may have been killed before.
+// Makes every folder from the storage down and syncs their entries, also of existing folders: their
+// maker may have been killed before its sync.
 absl::Status MakeDurableFolders(const std::string& storage, const CheckpointId& id);
-// Puts the finished folder in place of whatever stands there.
+// Puts the finished folder in place of an existing one, if any.
 absl::Status Install(const std::string& temporary, const std::string& target);
 
 }  // namespace dt::checkpoint

@@ -1,4 +1,4 @@
-// hf_export.cc: verify, then copy tensor by tensor, transposed where theirs are.
+// hf_export.cc: verifies, then copies tensor by tensor, and transposes where their layout differs.
 #include "checkpoint/hf_export.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace dt::checkpoint {
 namespace {
 
 constexpr char kModelFile[] = "model.safetensors";
-// How much of a tensor is in memory at once; a projection is transposed in two such pieces.
+// Bytes of a tensor that are in memory at once; a projection is transposed in two such pieces.
 constexpr uint64_t kConvertedBytes = 16 << 20;
 constexpr uint64_t kElement = sizeof(float);
 
@@ -25,7 +25,7 @@ struct Source {
   const Gpt2Tensor& tensor;
 };
 
-// The rows that theirs has, unchanged.
+// Copies the rows that their tensor has, unchanged.
 absl::Status CopyRows(const Source& source, SafetensorsWriter& writer) {
   uint64_t bytes = kElement;
   for (const int64_t extent : source.tensor.their_shape) bytes *= static_cast<uint64_t>(extent);
@@ -38,8 +38,7 @@ absl::Status CopyRows(const Source& source, SafetensorsWriter& writer) {
   return absl::OkStatus();
 }
 
-// Ours is [out, in]: some columns of all rows are read, and written as so many whole rows of
-// theirs.
+// Our tensor is [out, in]: reads some columns of all rows, and writes them as full rows of theirs.
 absl::Status CopyTransposed(const Source& source, SafetensorsWriter& writer) {
   const auto out = static_cast<uint64_t>(source.tensor.our_shape[0]);
   const auto in = static_cast<uint64_t>(source.tensor.our_shape[1]);
@@ -80,7 +79,7 @@ absl::StatusOr<std::vector<TensorRef>> Checked(const SafetensorsFile& file,
 absl::StatusOr<HfExport> WriteFolder(const Checkpoint& checkpoint, const Gpt2Shape& shape,
                                      const std::string& folder, const std::function<bool()>& stop) {
   DT_ASSIGN_OR_RETURN(const SafetensorsFile file, checkpoint.OpenTensors(kModelFile));
-  std::map<std::string, Gpt2Tensor> tensors;  // by their name
+  std::map<std::string, Gpt2Tensor> tensors;  // by the name in their files
   for (Gpt2Tensor& tensor : Gpt2Tensors(shape)) {
     std::string name = tensor.theirs;
     tensors.emplace(std::move(name), std::move(tensor));
@@ -115,7 +114,7 @@ absl::StatusOr<HfExport> ExportHuggingFace(const HfExportOptions& options) {
   namespace fs = std::filesystem;
   std::error_code code;
   const fs::path target = fs::absolute(options.output, code).lexically_normal();
-  // "out/" is "out".
+  // Drops a slash at the end: "out/" is "out".
   const fs::path folder = target.has_filename() ? target : target.parent_path();
   if (fs::exists(fs::symlink_status(folder, code))) {
     return ConfigError("'" + folder.string() +
@@ -137,7 +136,7 @@ absl::StatusOr<HfExport> ExportHuggingFace(const HfExportOptions& options) {
     if (!renamed.ok()) done = renamed;
   }
   if (!done.ok()) {
-    static_cast<void>(RemoveAll(temporary));  // the first error is the one to tell
+    static_cast<void>(RemoveAll(temporary));  // report only the first error
     return done;
   }
   DT_RETURN_IF_ERROR(SyncFolder(folder.parent_path().string()));

@@ -1,11 +1,12 @@
-// hf_export.h: a checkpoint's weights as a folder that Hugging Face's GPT-2 loads.
+// hf_export.h: exports a checkpoint's weights as a folder that Hugging Face's GPT-2 loads.
 //
-// Role:      model.safetensors and config.json in a new folder. No LibTorch; of the weights a few
-//            MiB are in memory at a time, so that a laptop exports what it could not train.
-// Errors:    ConfigError for a model that GPT-2 cannot express or a folder that is there already,
-//            DamagedError for a checkpoint that fails verification, DataError for one that is
-//            not there, CancelledError, IoError.
-// Invariant: the folder appears whole, by one rename, or not at all.
+// Role:      model.safetensors and config.json in a new folder. No LibTorch; only a few MiB of the
+//            weights are in memory at a time, so that a laptop can export a model that it could not
+//            train.
+// Errors:    ConfigError for a model that GPT-2 cannot express or a folder that already exists,
+//            DamagedError for a checkpoint that fails verification, DataError for an absent one,
+//            CancelledError, IoError.
+// Invariant: the folder appears complete, by one rename, or not at all.
 // Tests:     tests/checkpoint/hf_export_test.cc,
 //       tests/worker/trainer/hf/hf_test.py with the library itself
 #pragma once
@@ -20,10 +21,10 @@
 namespace dt::checkpoint {
 
 struct HfExportOptions {
-  std::string checkpoint;  // its folder, wherever it was copied to
+  std::string checkpoint;  // its folder, also of a copy
   std::string output;
-  std::optional<std::string> manifest_hash;  // only that very checkpoint
-  std::function<bool()> stop;                // asked between pieces; empty: never
+  std::optional<std::string> manifest_hash;  // accepts only the checkpoint with this hash
+  std::function<bool()> stop;                // asked between pieces; empty: never stops
 };
 struct HfExport {
   uint64_t step = 0;

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-// Far above any model, and two of them multiplied fit into 64 bits.
+// Far above any model; the product of two fits into 64 bits.
 constexpr int64_t kSizeMax = 1 << 24;
 
 absl::Status Inexpressible(const char* field, const std::string& value, const char* wanted) {
@@ -18,7 +18,7 @@ absl::Status Inexpressible(const char* field, const std::string& value, const ch
                      "; the GPT-2 of Hugging Face has only " + wanted);
 }
 
-// The fields that must have one value, with what stands for it in messages.
+// The fields that must have one value, and a text for messages.
 struct Fixed {
   const char* field;
   json value;
@@ -134,7 +134,7 @@ std::string Gpt2Config(const Gpt2Shape& shape) {
                  {"torch_dtype", "float32"},
                  {"bos_token_id", nullptr},
                  {"eos_token_id", nullptr}};
-  // With our tokenizers the last id is end-of-text; of other vocabularies nothing is known.
+  // With our tokenizers the last id is end-of-text; for other vocabularies it is unknown.
   if (shape.vocab_size == kGpt2Vocabulary || shape.vocab_size == kByteVocabulary) {
     config["bos_token_id"] = config["eos_token_id"] = shape.vocab_size - 1;
   }

@@ -1,4 +1,4 @@
-// hf_gpt2.h: what Hugging Face's GPT-2 calls a model of ours, and how it lays out its tensors.
+// hf_gpt2.h: maps a model of ours to the names and tensor layouts of Hugging Face's GPT-2.
 //
 // Role:   pure: names, shapes and the text of config.json. Their projections are Conv1D, [in, out],
 //         where ours are [out, in]; their embedding has no padded rows.
@@ -26,10 +26,10 @@ struct Gpt2Shape {
   int64_t vocab_size = 0;
   int64_t vocab_pad = 0;
   bool tie_head = true;
-  std::string activation;  // theirs: gelu_new, gelu or relu
+  std::string activation;  // in their words: gelu_new, gelu or relu
 };
-// The shape that a model's fields in a manifest describe. Errors: ConfigError for what GPT-2 cannot
-// express; DamagedError for fields that are absent or not sizes.
+// Returns the shape that a model's fields in a manifest describe. Errors: ConfigError for a model
+// that GPT-2 cannot express; DamagedError for fields that are absent or not sizes.
 absl::StatusOr<Gpt2Shape> Gpt2ShapeOf(const nlohmann::json& model);
 
 struct Gpt2Tensor {
@@ -38,13 +38,13 @@ struct Gpt2Tensor {
   std::vector<int64_t> our_shape;
   std::vector<int64_t> their_shape;
   bool transposed = false;
-  // An embedding by token: theirs has fewer rows, the first of ours.
+  // Returns whether it is an embedding by token: theirs has fewer rows, the first of ours.
   bool HasPadding() const { return !transposed && our_shape != their_shape; }
 };
-// In our order; each parameter of the model once.
+// Returns the tensors in our order; each parameter of the model once.
 std::vector<Gpt2Tensor> Gpt2Tensors(const Gpt2Shape& shape);
 
-// config.json, with all dropout off.
+// Returns config.json, with all dropout off.
 std::string Gpt2Config(const Gpt2Shape& shape);
 
 }  // namespace dt::checkpoint

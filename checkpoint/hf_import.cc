@@ -23,9 +23,10 @@ using nlohmann::json;
 
 constexpr uint64_t kConfigBytesMax = 1 << 20;
 constexpr double kNormEpsilon = 1e-5;
-// What is put before a name: by torch.compile, DistributedDataParallel, a wrapping module, GPT-2.
+// Prefixes that torch.compile, DistributedDataParallel, a wrapping module and GPT-2 put before a
+// name.
 constexpr std::string_view kPrefixes[] = {"_orig_mod.", "module.", "model.", "transformer."};
-// Beyond these no field's value is one: what a file says then is no advice.
+// No field can have a larger value, so a larger one in a file gives no advice.
 constexpr int64_t kLayersMax = 1000;
 constexpr int64_t kExtentMax = 1 << 20;
 constexpr size_t kNamesShown = 3;
@@ -45,13 +46,13 @@ std::string ShapeText(const std::vector<int64_t>& shape) {
   return text + "]";
 }
 
-// A text of the files, in quotes: it may be long and hold anything.
+// Quotes a text from the files: it may be long and hold anything.
 std::string Quoted(const std::string& text) {
   const std::string shown = Printable(CleanText(text, kNameShown));
   return "'" + shown + (text.size() > kNameShown ? "…'" : "'");
 }
 
-// What an extent of theirs is called in an experiment file.
+// Returns the field of an experiment file for a dimension of a tensor.
 const char* FieldOf(const std::string& ours, size_t dimension) {
   const bool first = dimension == 0;
   if (ours == "wte.weight" || ours == "lm_head.weight") return first ? "vocab_size" : "n_embd";
@@ -66,7 +67,7 @@ std::vector<int64_t> Reversed(const std::vector<int64_t>& shape) {
   return {shape.rbegin(), shape.rend()};
 }
 
-// `relaid`: a projection of a file that has them as ours are.
+// `relaid`: a projection of a file that stores them in our layout.
 absl::Status CheckShape(const Gpt2Tensor& tensor, const TensorEntry& entry, bool relaid) {
   const std::vector<int64_t>& wanted = tensor.their_shape;
   if (entry.shape == wanted) return absl::OkStatus();
@@ -89,7 +90,7 @@ absl::Status CheckShape(const Gpt2Tensor& tensor, const TensorEntry& entry, bool
   return OtherShape("'" + entry.name + "'", ShapeText(entry.shape), ShapeText(wanted), fix);
 }
 
-// "h.11.ln_1.bias" is of layer 11.
+// Returns the layer of a name: "h.11.ln_1.bias" belongs to layer 11.
 std::optional<int64_t> LayerOf(std::string_view name) {
   if (!name.starts_with("h.")) return std::nullopt;
   name.remove_prefix(2);
@@ -102,7 +103,7 @@ bool IsMask(std::string_view name) {
   return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
 }
 
-// However many there are, in whatever order.
+// Removes all prefixes, in any order.
 std::string_view WithoutPrefix(std::string_view name) {
   for (bool found = true; found;) {
     found = false;
@@ -115,7 +116,8 @@ std::string_view WithoutPrefix(std::string_view name) {
   return name;
 }
 
-// The tensors of a file by their names within the model. Errors: DataError where two have one.
+// The tensors of a file by their names within the model. Errors: DataError if two have the same
+// name.
 using ByName = std::map<std::string, const TensorEntry*, std::less<>>;
 absl::StatusOr<ByName> NamesIn(const SafetensorsFile& file) {
   ByName names;
@@ -158,7 +160,7 @@ absl::Status CheckConfig(const json& config, const Gpt2Shape& shape) {
     return ConfigError("layer_norm_epsilon is " + json(epsilon).dump() +
                        " there; this program's is 1e-05");
   }
-  // Attention that is computed in another way, with weights of the same shapes.
+  // Attention that is computed differently, with weights of the same shapes.
   if (config.value("scale_attn_by_inverse_layer_idx", false)) {
     return ConfigError(
         "scale_attn_by_inverse_layer_idx is true there; this program does not divide by it");
@@ -172,7 +174,7 @@ absl::Status CheckConfig(const json& config, const Gpt2Shape& shape) {
   return absl::OkStatus();
 }
 
-// A file that says what the weights do not; without it, sizes are all there is to compare.
+// Checks properties that the weights do not show; without the file, only sizes can be compared.
 absl::Status CheckConfigFile(const std::string& path, const Gpt2Shape& shape) {
   std::error_code code;
   if (!std::filesystem::exists(path, code)) return absl::OkStatus();
@@ -190,7 +192,7 @@ absl::Status CheckConfigFile(const std::string& path, const Gpt2Shape& shape) {
   return absl::OkStatus();
 }
 
-// Says what a file has that has no layer of a GPT-2.
+// Reports what a file holds that has no layer of a GPT-2.
 absl::Status NoGpt2(const ByName& names) {
   std::string shown;
   size_t count = 0;
@@ -205,9 +207,9 @@ absl::Status NoGpt2(const ByName& names) {
 absl::Status CheckNames(const ByName& names, const Gpt2Shape& shape) {
   Gpt2Shape of_one = shape;
   of_one.n_layer = 1;
-  std::set<std::string> known;  // of any layer under the first one's names
+  std::set<std::string> known;  // names of any layer, mapped to the first layer's
   for (const Gpt2Tensor& tensor : Gpt2Tensors(of_one)) known.insert(tensor.ours);
-  known.insert("lm_head.weight");  // of a tied head the embedding again
+  known.insert("lm_head.weight");  // for a tied head, a copy of the embedding
   std::set<int64_t> layers;
   const TensorEntry* odd = nullptr;
   for (const auto& [name, entry] : names) {
@@ -236,15 +238,15 @@ absl::Status CheckNames(const ByName& names, const Gpt2Shape& shape) {
   return absl::OkStatus();
 }
 
-// Whether its projections are [out, in], as torch.nn.Linear and nanoGPT have them, where Hugging
-// Face's are [in, out]. The first one gives three numbers for one.
+// Returns whether its projections are [out, in], as in torch.nn.Linear and nanoGPT; Hugging Face's
+// are [in, out]. The first one decides: its output is three times as wide as its input.
 bool HasOurLayout(const ByName& names) {
   const auto found = names.find("h.0.attn.c_attn.weight");
   if (found == names.end() || found->second->shape.size() != 2) return false;
   return found->second->shape[0] == 3 * found->second->shape[1];
 }
 
-// Whether two tensors have the same rows, as far as both have them.
+// Returns whether two tensors have equal rows, as far as both have them.
 absl::StatusOr<bool> HaveSameRows(const SafetensorsFile& file, const TensorEntry& one,
                                   const TensorEntry& other) {
   if (one.dtype != other.dtype || one.shape.size() != 2 || other.shape.size() != 2 ||
@@ -262,7 +264,7 @@ absl::StatusOr<bool> HaveSameRows(const SafetensorsFile& file, const TensorEntry
   return true;
 }
 
-// A tied head is the embedding: one that went another way would be lost.
+// Checks that a tied head equals the embedding: one that was trained separately would be lost.
 absl::Status CheckTiedHead(const SafetensorsFile& file, const ByName& names,
                            const Gpt2Shape& shape) {
   const auto head = names.find("lm_head.weight");
@@ -283,7 +285,7 @@ absl::Status FindMatches(const Gpt2Shape& shape, HfWeights& weights) {
   weights.our_layout = HasOurLayout(names);
   for (Gpt2Tensor& tensor : tensors) {
     auto found = names.find(tensor.ours);
-    // Theirs shares it with the embedding; here the two begin alike and go apart.
+    // Theirs shares it with the embedding; here the two begin equal and are trained separately.
     if (found == names.end() && tensor.ours == "lm_head.weight") found = names.find("wte.weight");
     if (found == names.end()) return DataError("it has no tensor '" + tensor.theirs + "'");
     const TensorEntry& entry = *found->second;
@@ -308,7 +310,7 @@ absl::StatusOr<HfWeights> OpenHuggingFace(const std::string& folder, const Gpt2S
   HfWeights weights;
   weights.path = folder + "/model.safetensors";
   absl::StatusOr<SafetensorsFile> file = SafetensorsFile::Open(weights.path);
-  // Not one of our own, which an older one could replace.
+  // kDataError, since it is not one of our own files, which an older one could replace.
   if (!file.ok()) return absl::Status(kDataError, file.status().message());
   weights.file = *std::move(file);
   DT_RETURN_IF_ERROR(CheckConfigFile(folder + "/config.json", shape));

@@ -1,11 +1,12 @@
 // hf_import.h: finds a model's tensors in a folder with a GPT-2 in Hugging Face's files.
 //
-// Role:   names, shapes and the few words of config.json, so that a wrong folder is refused at
-//         once; a head that is to be the embedding is compared with it. Names may have the prefixes that torch.compile and DistributedDataParallel put there, and "transformer.",
-//         or not; projections may be [in, out], as Hugging Face's are, or [out, in], as nanoGPT's.
-//         Attention masks that old files carry are skipped, and config.json may be missing.
+// Role:   reads names, shapes and the few relevant words of config.json, so that a wrong folder is
+//         refused at once; compares a tied head with the embedding. Names may have the prefixes of
+//         torch.compile and DistributedDataParallel, and "transformer.", or not; projections may be
+//         [in, out], as Hugging Face's are, or [out, in], as nanoGPT's. Attention masks in old
+//         files are skipped, and config.json may be missing.
 // Errors: ConfigError for a model of another shape, with both and the field to change; DataError
-//         for files that are absent, damaged or of something else.
+//         for files that are absent, damaged or of another kind.
 // Tests:  tests/checkpoint/hf_import_test.cc
 #pragma once
 
@@ -20,12 +21,12 @@ namespace dt::checkpoint {
 struct HfWeights {
   struct Match {
     Gpt2Tensor tensor;
-    TensorEntry entry;  // F32, F16 or BF16; of an embedding by token with or without padded rows
+    TensorEntry entry;  // F32, F16 or BF16; an embedding by token comes with or without padded rows
   };
   std::string path;  // of model.safetensors
   SafetensorsFile file;
-  std::vector<Match> matches;  // a parameter each, in our order
-  bool our_layout = false;     // its projections are [out, in], as torch.nn.Linear has them
+  std::vector<Match> matches;  // one for each parameter, in our order
+  bool our_layout = false;     // its projections are [out, in], as in torch.nn.Linear
 };
 absl::StatusOr<HfWeights> OpenHuggingFace(const std::string& folder, const Gpt2Shape& shape);
 

@@ -24,7 +24,7 @@ std::string Dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// Reads fields; remembers the first that is absent or of the wrong kind.
+// Reads fields, and remembers the first that is absent or of the wrong type.
 class Fields {
  public:
   explicit Fields(const json& object) : object_(object) {}
@@ -79,8 +79,8 @@ class Fields {
   std::string wrong_;
 };
 
-// The deepest place of a manifest is a bucket's index. Writing JSON again recurses, so deeper ones
-// must not get that far.
+// A bucket's index is the deepest place of a manifest. Writing JSON recurses, so deeper input must
+// be refused.
 constexpr int kDepthMax = 5;
 
 bool IsTooDeep(std::string_view text) {
@@ -149,7 +149,7 @@ bool IsPlainName(const std::string& name) {
          name.find('\0') == std::string::npos && !name.starts_with('.') && name != kManifestName;
 }
 
-// Leads to a place within the folder, wherever that is.
+// Returns whether a name leads to a place within the folder, wherever the folder is.
 bool IsNameWithin(const std::string& name) {
   if (name.empty() || name.find('\0') != std::string::npos || name == kManifestName) return false;
   for (size_t start = 0; start <= name.size();) {
@@ -218,7 +218,7 @@ absl::StatusOr<std::map<std::string, std::string>> ProvenanceOf(const json& obje
   return provenance;
 }
 
-// What an evaluation said of this step; absent where val_loss alone counts.
+// Reads an evaluation's metric at this step; absent if only val_loss counts.
 absl::Status ReadMetric(const json& object, Manifest& manifest) {
   if (object.is_null()) return absl::OkStatus();
   Fields fields(object);
@@ -231,7 +231,7 @@ absl::Status ReadMetric(const json& object, Manifest& manifest) {
 }
 
 absl::StatusOr<json> ModelOf(const json& object) {
-  if (object.is_null()) return object;  // written before manifests had it
+  if (object.is_null()) return object;  // written before manifests had this field
   const bool flat =
       object.is_object() && std::all_of(object.begin(), object.end(), [](const json& value) {
         return value.is_primitive() && !value.is_null();

@@ -1,4 +1,4 @@
-// retention.cc: finding a trial's checkpoints, choosing which stay, removing the others.
+// retention.cc: finds a trial's checkpoints, chooses which to keep, removes the others.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Names in a folder; none when there is no such folder. One that cannot be read is an error: taken
-// for empty, it would have a trial begin anew and its checkpoints removed.
+// Returns the names in a folder; none if there is no such folder. A folder that cannot be read is
+// an error: if it counted as empty, a trial would restart and its checkpoints would be removed.
 absl::StatusOr<std::vector<std::string>> NamesIn(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code code;
@@ -35,7 +35,7 @@ absl::StatusOr<std::vector<std::string>> NamesIn(const std::string& folder) {
   return names;
 }
 
-// The number of a folder "a<attempt>".
+// Returns the number of a folder "a<attempt>".
 std::optional<uint32_t> AttemptOf(const std::string& name) {
   const auto id = ParseCheckpointPath("0/0/" + name + "/step-0");
   return id ? std::optional(id->attempt) : std::nullopt;
@@ -138,12 +138,13 @@ std::vector<CheckpointId> ChooseToRemove(std::vector<RankedCheckpoint> checkpoin
       std::min<size_t>(checkpoints.size(), static_cast<size_t>(std::max(retention.keep_latest, 1)));
   const std::vector<RankedCheckpoint> others(
       checkpoints.begin() + static_cast<std::ptrdiff_t>(latest), checkpoints.end());
-  // The newest also count among the best, so that keeping one of each keeps one where it is both.
+  // The newest can also be among the best, so that keeping one of each keeps a single one that is
+  // both.
   std::vector<RankedCheckpoint> best;
   for (const RankedCheckpoint& checkpoint : checkpoints) {
     if (checkpoint.cost) best.push_back(checkpoint);
   }
-  // The first of equal ones is the trial's best. An accuracy often has one value several times.
+  // Among equals the first is the trial's best. An accuracy often repeats a value.
   std::sort(best.begin(), best.end(), [](const RankedCheckpoint& a, const RankedCheckpoint& b) {
     return std::tie(*a.cost, a.id.attempt, a.id.step) < std::tie(*b.cost, b.id.attempt, b.id.step);
   });
@@ -191,7 +192,8 @@ absl::Status SweepLeftovers(const std::string& storage, const TrialId& trial, ui
     DT_ASSIGN_OR_RETURN(const std::vector<std::string> entries, NamesIn(folder));
     for (const std::string& entry : entries) {
       if (entry.starts_with(kTemporaryPrefix)) {
-        // Away from under its writer first: one that lives must not complete what is half removed.
+        // Rename it away from its writer first: a living writer must not complete a half-removed
+        // folder.
         const std::string left =
             folder + "/" + kRemovedPrefix + entry.substr(sizeof(kTemporaryPrefix) - 1);
         DT_RETURN_IF_ERROR(RemoveAll(left));

@@ -1,4 +1,4 @@
-// safetensors.cc: files around the header: writing with a hash on the way, reading one tensor.
+// safetensors.cc: files around the header: writes with a hash on the way, reads single tensors.
 #include "checkpoint/safetensors.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "tensors are written as they lie");
 
-// Hashed and then written while still in the processor's cache.
+// Bytes hashed, then written while still in the processor's cache.
 constexpr size_t kPieceBytes = 1 << 20;
 
 uint64_t BytesOf(const TensorRef& tensor) {
@@ -23,7 +23,7 @@ uint64_t BytesOf(const TensorRef& tensor) {
   return bytes;
 }
 
-// Length and JSON, padded so that the data begins at a multiple of 8.
+// Returns length and JSON, padded so that the data begins at a multiple of 8.
 std::string HeaderOf(const std::vector<TensorRef>& tensors) {
   nlohmann::json header = {{"__metadata__", {{"format", "pt"}}}};
   uint64_t offset = 0;
@@ -47,7 +47,7 @@ std::string HeaderOf(const std::vector<TensorRef>& tensors) {
 
 absl::StatusOr<SafetensorsWriter> SafetensorsWriter::Create(const std::string& path,
                                                             std::vector<TensorRef>& tensors) {
-  // The order of the reference: large elements first, so that every tensor is aligned.
+  // The reference's order: large elements first, so that every tensor is aligned.
   std::sort(tensors.begin(), tensors.end(), [](const TensorRef& a, const TensorRef& b) {
     return std::tuple(DTypeBytes(b.dtype), std::string_view(a.name)) <
            std::tuple(DTypeBytes(a.dtype), std::string_view(b.name));

@@ -1,10 +1,11 @@
-// safetensors.h: tensors in a file that cannot run code: https://github.com/huggingface/safetensors
+// safetensors.h: tensors in a file format that cannot execute code:
+// https://github.com/huggingface/safetensors
 //
 // Role:    8 bytes of header length, a JSON header, then the tensors back to back, little-endian
 //          and row-major. Knows host memory, not LibTorch.
 // Threads: a SafetensorsFile may be read from several threads.
-// Errors:  DamagedError for a file that is not exactly as the format says; every number in it is
-//          checked before it is used. DataError when the file is absent.
+// Errors:  DamagedError for a file that does not match the format exactly; every number in it is
+//          checked before use. DataError when the file is absent.
 // Tests:   tests/checkpoint/checkpoint_test.cc, tests/fuzz/safetensors_fuzz.cc
 #pragma once
 
@@ -54,8 +55,8 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-// Reads the JSON header of a file with `data_bytes` of data. Accepts it only when the tensors cover
-// the data exactly: no gap, no overlap, sizes as dtype and shape say, no name twice.
+// Reads the JSON header of a file with `data_bytes` of data. Accepts it only if the tensors cover
+// the data exactly: no gap, no overlap, sizes that match dtype and shape, no name twice.
 absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view header,
                                                          uint64_t data_bytes);
 
@@ -63,28 +64,27 @@ struct WrittenFile {
   uint64_t bytes = 0;
   std::string sha256;
 };
-// Writes and syncs a whole file; the hash is of its content. Metadata says {"format": "pt"},
+// Writes and syncs a complete file; the hash covers its content. The metadata has {"format": "pt"},
 // without which some readers refuse it. REQUIRES: distinct names.
 absl::StatusOr<WrittenFile> WriteSafetensors(const std::string& path,
                                              std::vector<TensorRef> tensors);
-// Gives a tensor's data, which stays as it is until the next one is asked for.
+// Returns a tensor's data, which stays valid until the next call.
 using TensorSource = std::function<absl::StatusOr<const void*>(const TensorRef&)>;
-// The same for tensors whose data pointers are not looked at: `source` is asked for each in the
-// order of the file.
+// The same, without the tensors' data pointers: asks `source` for each, in the order of the file.
 absl::StatusOr<WrittenFile> WriteSafetensors(const std::string& path,
                                              std::vector<TensorRef> tensors,
                                              const TensorSource& source);
 
-// The same for tensors that are not in memory at once.
+// The same for tensors that are not all in memory at once.
 class SafetensorsWriter {
  public:
-  // Sorts `tensors` into the order of the file, in which their data must come, and writes the
-  // header. Their data pointers are not looked at.
+  // Sorts `tensors` into the order of the file, in which their data must be appended, and writes
+  // the header. Does not use their data pointers.
   static absl::StatusOr<SafetensorsWriter> Create(const std::string& path,
                                                   std::vector<TensorRef>& tensors);
-  // The next bytes of the data, of any length.
+  // Appends the next bytes of the data, of any length.
   absl::Status Append(const void* data, uint64_t bytes);
-  // REQUIRES: as many bytes were appended as the tensors have.
+  // REQUIRES: exactly the bytes of all tensors were appended.
   absl::StatusOr<WrittenFile> Finish();
 
  private:
@@ -99,11 +99,11 @@ class SafetensorsFile {
 
   const std::vector<TensorEntry>& tensors() const { return header_.tensors; }
   const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
-  // nullptr when there is none.
+  // Returns nullptr if there is none.
   const TensorEntry* Find(std::string_view name) const;
   // Reads a tensor into `into`, which has entry.bytes() bytes. REQUIRES: an entry of this file.
   absl::Status Read(const TensorEntry& entry, void* into) const;
-  // A part of it. REQUIRES: offset + bytes is at most entry.bytes().
+  // Reads a part of it. REQUIRES: offset + bytes is at most entry.bytes().
   absl::Status ReadPart(const TensorEntry& entry, uint64_t offset, void* into,
                         uint64_t bytes) const;
 

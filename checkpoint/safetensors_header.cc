@@ -1,5 +1,5 @@
-// safetensors_header.cc: the header's JSON, read as a stream of events, so that neither nesting nor
-// repeated keys nor long numbers get further than the first check.
+// safetensors_header.cc: parses the header's JSON as a stream of events, so that nesting, repeated
+// keys and long numbers are refused at the first check.
 #include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -17,7 +17,7 @@ constexpr std::pair<DType, const char*> kNames[] = {
     {DType::kI16, "I16"},  {DType::kU16, "U16"}, {DType::kI8, "I8"},   {DType::kU8, "U8"},
     {DType::kBool, "BOOL"}};
 
-// A name from a file, fit to be shown: it may be long and hold anything.
+// Makes a name from a file safe to show: it may be long and hold anything.
 std::string Shown(std::string_view name) {
   std::string shown = "'";
   for (const char c : name.substr(0, 100)) shown += c >= ' ' && c != 0x7f ? c : '?';
@@ -28,7 +28,7 @@ absl::Status Malformed(std::string reason) {
   return DamagedError("safetensors header: " + std::move(reason));
 }
 
-// One tensor's object as far as it was read.
+// The part of one tensor's object that was read so far.
 struct Draft {
   std::string name;
   std::optional<DType> dtype;
@@ -36,9 +36,8 @@ struct Draft {
   std::optional<std::vector<uint64_t>> offsets;
 };
 
-// Takes the events of {"name": {"dtype": …, "shape": […], "data_offsets": […]}, "__metadata__":
-// {…}} and nothing else. An event handler returns false to end the reading, with the reason in
-// error().
+// Accepts the events of {"name": {"dtype": …, "shape": […], "data_offsets": […]}, "__metadata__":
+// {…}} and nothing else. A handler returns false to stop the parser, with the reason in error().
 class HeaderEvents {
  public:
   using number_integer_t = nlohmann::json::number_integer_t;
@@ -161,7 +160,7 @@ class HeaderEvents {
   std::string error_;
 };
 
-// Bytes of a tensor, or nothing when that does not fit into 64 bits.
+// Returns the bytes of a tensor, or nothing if they do not fit into 64 bits.
 std::optional<uint64_t> CheckedBytes(DType dtype, const std::vector<uint64_t>& shape) {
   uint64_t bytes = DTypeBytes(dtype);
   for (const uint64_t extent : shape) {

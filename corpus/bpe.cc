@@ -16,14 +16,14 @@ namespace dt::corpus {
 namespace {
 
 constexpr size_t kBytes = 256;
-// Ids are 16 bits wide, and end-of-text is one.
+// Ids are 16 bits wide, and end-of-text takes one.
 constexpr size_t kMergesMax = (size_t{1} << 16) - kBytes - 1;
 constexpr uint16_t kUnknown = 0xFFFF;
 constexpr size_t kWordPairs = size_t{1} << 16;  // 4 MiB
 constexpr int kWordShift = 64 - std::countr_zero(kWordPairs);
 constexpr size_t kWordBytes = 15;
 
-// vocab.bpe writes each byte as a printable character: those that are printable in Latin-1 as
+// vocab.bpe writes each byte as a printable character: bytes that are printable in Latin-1 as
 // themselves, the others as U+0100 and up, in order. Ids follow the same order.
 bool PrintsAsItself(uint32_t byte) {
   return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
@@ -31,7 +31,7 @@ bool PrintsAsItself(uint32_t byte) {
 
 struct ByteOrder {
   std::array<unsigned char, kBytes> byte_of_id{};
-  std::array<uint16_t, 512> byte_of_point{};  // kUnknown where there is none
+  std::array<uint16_t, 512> byte_of_point{};  // kUnknown if the character stands for no byte
 };
 
 ByteOrder MakeByteOrder() {
@@ -52,7 +52,7 @@ ByteOrder MakeByteOrder() {
   return order;
 }
 
-// The bytes that printable text stands for, or "" for other text.
+// Returns the bytes that printable text stands for, or "" for other text.
 std::string FromPrintable(const ByteOrder& order, std::string_view text) {
   std::string bytes;
   for (size_t i = 0; i < text.size();) {
@@ -76,7 +76,7 @@ const unsigned char* Bytes(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-// Past the run of characters of this kind.
+// Skips characters of this kind.
 const unsigned char* SkipRun(const CharClass* classes, CharClass kind, const unsigned char* at,
                              const unsigned char* end) {
   while (at < end) {
@@ -92,7 +92,7 @@ const unsigned char* SkipRun(const CharClass* classes, CharClass kind, const uns
   return at;
 }
 
-// 's 't 'm 'd 're 've 'll: their bytes, or 0.
+// Returns the bytes of 's 't 'm 'd 're 've 'll, or 0.
 size_t Contraction(const unsigned char* at, const unsigned char* end) {
   if (end - at < 2) return 0;
   switch (at[1]) {
@@ -106,14 +106,14 @@ size_t Contraction(const unsigned char* at, const unsigned char* end) {
       return end - at > 2 && at[2] == 'e' ? 3 : 0;
     case 'l':
       return end - at > 2 && at[2] == 'l' ? 3 : 0;
-    default:  // a character
+    default:  // values of a character
       return 0;
   }
 }
 
-// The regular expression's alternatives in its order: contractions; letters, numbers or other
-// characters, each after one space if there is one; white space up to the last before a word; white
-// space.
+// Returns the end of the first piece, with the regular expression's alternatives in their order:
+// contractions; letters, numbers or other characters, each after an optional space; white space up
+// to the last before a word; white space.
 const unsigned char* PieceEnd(const CharClass* classes, const unsigned char* at,
                               const unsigned char* end) {
   if (*at == '\'') {
@@ -247,8 +247,8 @@ void BpeVocabulary::AddToken(std::string_view bytes, uint32_t left, uint32_t rig
   right_.push_back(static_cast<uint16_t>(right));
 }
 
-// Holds tokens that are the encoding of their own bytes: all of GPT-2's and of any vocabulary that
-// was trained. Merges that were made up can name a pair that older ones never leave side by side.
+// The trie holds tokens that are the encoding of their own bytes: all of GPT-2's, and all of any
+// trained vocabulary. Invented merges can name a pair that older merges never leave side by side.
 void BpeVocabulary::MakeTrie() {
   std::vector<bool> reached(end_of_text(), true);
   std::vector<ByteTrie::Word> words;
@@ -280,10 +280,10 @@ std::string BpeVocabulary::Decode(std::span<const uint16_t> ids) const {
   return text;
 }
 
-// True when BPE leaves a and b as they are in the text they make together. It undoes their merges
-// from the newest on, watching the pair that touches at the seam: had that pair a merge older than
-// what was undone, BPE would have made it first. Of equal ones the left comes first. Merges from
-// `undone` on do not exist.
+// Returns true if BPE leaves a and b as they are in the text that they form together. Undoes their
+// merges from the newest on, and watches the pair at the seam: if that pair had an older merge than
+// the undone ones, BPE would have made it first. Of equal merges the left one comes first. Merges
+// from `undone` on do not exist.
 bool BpeVocabulary::StayApart(uint32_t a, uint32_t b, uint32_t undone) const {
   for (;;) {
     if (Merged(a, b) < undone) return false;
@@ -294,13 +294,13 @@ bool BpeVocabulary::StayApart(uint32_t a, uint32_t b, uint32_t undone) const {
       undone = b + 1;
       b = left_[b];
     } else {
-      return true;  // two bytes
+      return true;  // both are single bytes
     }
   }
 }
 
-// A hash of the pair that is one to one: the upper bits say where it is kept, the lower ones tell
-// it from others there, which leaves two bits for "something is here" and the answer.
+// A one-to-one hash of the pair. Its upper bits choose the place; its lower ones tell it from other
+// pairs there, and leave two bits for "occupied" and the answer.
 bool BpeVocabulary::StayApart(uint32_t a, uint32_t b, Scratch& scratch) const {
   uint32_t mixed = a << 16 | b;
   mixed = (mixed ^ mixed >> 15) * 0x2C1B3C6Du;
@@ -311,9 +311,9 @@ bool BpeVocabulary::StayApart(uint32_t a, uint32_t b, Scratch& scratch) const {
   return (kept & 1) != 0;
 }
 
-// Every prefix has one encoding, and every two neighbours of it stay apart. So this follows the
-// longest tokens that do, and steps back where none does. Only one way leads to a place, so each is
-// reached once and left behind once.
+// Every prefix has one encoding, in which every two neighbours stay apart. So this follows the
+// longest tokens that stay apart, and steps back where none does. Only one path leads to a place,
+// so each is entered once and left once.
 uint16_t* BpeVocabulary::EncodePiece(std::string_view piece, Scratch& scratch,
                                      uint16_t* out) const {
   const unsigned char* at = Bytes(piece);
@@ -349,7 +349,7 @@ uint16_t* BpeEncoder::EncodeWord(const unsigned char* text, size_t bytes, uint16
   auto& [newer, older] = words_[(mixed ^ mixed >> 32) * 0x9E3779B97F4A7C15ull >> kWordShift];
   for (const Word* word : {&newer, &older}) {
     if (word->text[0] != key[0] || word->text[1] != key[1]) continue;
-    // All of them: what is beyond the count is written over.
+    // Copies all ids: those beyond the count are overwritten later.
     std::memcpy(out, word->ids.data(), sizeof word->ids);
     return out + word->count;
   }
@@ -367,7 +367,7 @@ uint16_t* BpeEncoder::EncodeWord(const unsigned char* text, size_t bytes, uint16
 void BpeEncoder::Append(std::string_view text, std::vector<uint16_t>& ids) {
   const CharClass* const classes = CharClasses();
   const size_t before = ids.size();
-  // An id for each byte is the most there can be; a cached word is written whole.
+  // There is at most one id for each byte; a cached word is always written completely.
   ids.resize(before + text.size() + Word{}.ids.size());
   uint16_t* out = ids.data() + before;
   const unsigned char* at = Bytes(text);
@@ -395,7 +395,7 @@ size_t SafeEnd(std::string_view text) {
   const unsigned char* const start = Bytes(text);
   for (size_t cut = text.size(); cut-- > 1;) {
     if (start[cut] >= 0x80 || classes[start[cut]] != CharClass::kSpace) continue;
-    // The character before: at most four bytes back.
+    // The character before has at most four bytes.
     for (size_t length = 1; length <= std::min<size_t>(4, cut); ++length) {
       const Char before = ReadChar(classes, start + cut - length, start + cut);
       if (before.bytes != length) continue;

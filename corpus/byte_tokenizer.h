@@ -1,4 +1,4 @@
-// byte_tokenizer.h: the tokenizer that needs no vocabulary: ids 0 to 255 are the bytes of the text,
+// byte_tokenizer.h: the tokenizer without a vocabulary: ids 0 to 255 are the bytes of the text, and
 // 256 stands before each document.
 #pragma once
 

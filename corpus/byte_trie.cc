@@ -1,4 +1,4 @@
-// byte_trie.cc: builds the double array, parents first, each where its children fit.
+// byte_trie.cc: builds the double array, parents first, each at a base where its children fit.
 #include "corpus/byte_trie.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr uint32_t kFar = 64;
 struct ByteTrie::Builder {
   // The words [low, high) of the sorted list share their first `depth` bytes.
   struct Range {
-    uint32_t node;  // at which they share them
+    uint32_t node;  // the node for these bytes
     uint32_t low;
     uint32_t high;
     uint32_t depth;
@@ -31,7 +31,7 @@ struct ByteTrie::Builder {
 
   std::string_view Bytes(uint32_t i) const { return words[order[i]].bytes; }
 
-  // Those that go on behind the range's shared bytes, by their next byte.
+  // Returns the words that continue after the range's shared bytes, grouped by their next byte.
   std::vector<Range> ChildrenOf(const Range& range) const {
     std::vector<Range> children;
     for (uint32_t i = range.low; i < range.high; ++i) {
@@ -53,8 +53,9 @@ struct ByteTrie::Builder {
     });
   }
 
-  // Only children fit into gaps that several do not. Either kind looks from where a gap was last
-  // found far away: a few gaps are lost, and the building takes a hundredth of the time.
+  // An only child fits into gaps that several children do not. Each kind starts its search where
+  // the last distant gap was found: a few gaps are lost, and building takes a hundredth of the
+  // time.
   uint32_t Place(const std::vector<unsigned char>& bytes) {
     uint32_t& from = bytes.size() == 1 ? only_from : several_from;
     const uint32_t begin = from > bytes.front() ? from - bytes.front() : 1;
@@ -93,7 +94,7 @@ struct ByteTrie::Builder {
         open.push_back(child);
       }
     }
-    // A leaf's children would be behind all, where nothing is.
+    // A leaf's children would lie behind everything else, where nothing is.
     const auto nowhere = static_cast<uint32_t>(nodes.size());
     nodes.resize(nodes.size() + kByteValues);
     for (const uint32_t leaf : leaves) {
@@ -106,7 +107,7 @@ struct ByteTrie::Builder {
   const std::span<const Word> words;
   std::vector<uint32_t> order;  // of the words, sorted
   std::vector<bool> taken;      // bases
-  uint32_t only_from = 0;       // where to look for a place
+  uint32_t only_from = 0;       // where to start the search for a place
   uint32_t several_from = 0;
 };
 

@@ -1,4 +1,4 @@
-// byte_trie.h: the longest word of a fixed list that a text begins with.
+// byte_trie.h: finds the longest word of a fixed list that a text begins with.
 //
 // Role:    pure. A double array (J. Aoe, "An efficient digital search algorithm by using a double-
 //          array structure", 1989): a step is one load, and GPT-2's tokens take 0.8 MB.
@@ -22,12 +22,12 @@ class ByteTrie {
     uint16_t value = kNone;
   };
 
-  // A trie of no words.
+  // Makes a trie without words.
   ByteTrie();
   // REQUIRES: words are distinct and not empty, no value is kNone.
   explicit ByteTrie(std::span<const Word> words);
 
-  // The value of the longest word that [at, end) begins with, or kNone.
+  // Returns the value of the longest word that [at, end) begins with, or kNone.
   uint16_t Longest(const unsigned char* at, const unsigned char* end) const {
     uint16_t found = kNone;
     for (uint32_t base = kRoot; at < end; ++at) {
@@ -40,11 +40,11 @@ class ByteTrie {
   }
 
  private:
-  static constexpr uint16_t kFree = 256;  // no byte's label
+  static constexpr uint16_t kFree = 256;  // no byte has this label
   static constexpr uint32_t kRoot = 0;
 
-  // Children lie at base + byte. No two parents have the same base, so that a label tells whose
-  // child a node is.
+  // Children lie at base + byte. No two parents have the same base, so a label identifies the
+  // parent of a node.
   struct Node {
     uint32_t base = 0;
     uint16_t value = kNone;

@@ -10,7 +10,7 @@ namespace dt::corpus {
 namespace {
 
 constexpr size_t kPieceBytes = 1 << 20;
-// A text that can nowhere be cut is held whole, and its ids take four times as much again.
+// A text that cannot be cut is held in full, and its ids take four times as much again.
 constexpr size_t kUncutBytes = 256 << 20;
 
 }  // namespace
@@ -38,7 +38,7 @@ absl::StatusOr<std::optional<ReadPiece>> DocumentReader::Next() {
   return std::optional<ReadPiece>();
 }
 
-// A document cut in two starts anew in its second half.
+// A document that is cut in two begins again in its second part.
 absl::StatusOr<ReadPiece> DocumentReader::NextText(const Document& document) {
   const bool training = place_.offset < document.train_bytes;
   const uint64_t end = training ? document.train_bytes : document.bytes;
@@ -104,7 +104,7 @@ absl::StatusOr<size_t> DocumentReader::FindLine(const Document& document) {
     }
     if (end != std::string::npos) return bytes;
     const uint64_t from = place_.offset + bytes;
-    if (from == document.bytes) return bytes;  // the last line has no end
+    if (from == document.bytes) return bytes;  // the last line has no line end
     buffer_.erase(0, used_);
     used_ = 0;
     known = buffer_.size();

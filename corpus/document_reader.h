@@ -1,8 +1,8 @@
-// document_reader.h: the documents of a run as a stream of pieces, from any place in it.
+// document_reader.h: reads the documents of a run as a stream of pieces, from any place in it.
 //
-// Role:      cuts texts by the MiB where encoding allows it, and JSON lines files by the line; says
-//            of each piece whether it is for training. Holds one piece's worth of text, which is
-//            256 MiB at most.
+// Role:      cuts texts by the MiB where encoding allows it, and JSON lines files by the line;
+//            marks each piece as training or validation. Holds the text of one piece, at most 256
+//            MiB.
 // Ownership: borrows the documents and the encoder.
 // Invariant: the pieces are a function of documents, options and files alone; a reader that starts
 //            at a piece's `after` gives those that came after it.
@@ -22,37 +22,37 @@
 
 namespace dt::corpus {
 
-// Between two pieces.
+// A place between two pieces.
 struct Place {
   uint64_t document = 0;
-  uint64_t offset = 0;  // bytes of it
-  uint64_t line = 0;    // lines of it, of JSON lines
-  uint64_t drawn = 0;   // lines so far of all JSON lines files that may be for training
+  uint64_t offset = 0;  // in bytes
+  uint64_t line = 0;    // in lines, for JSON lines
+  uint64_t drawn = 0;   // lines so far, over all JSON lines files that may be for training
 };
 
 struct ReadPiece {
   TextEncoder::Piece piece;
   uint64_t document = 0;
-  uint64_t line = 0;   // its number from 1, of JSON lines
+  uint64_t line = 0;   // line number from 1, for JSON lines
   uint64_t bytes = 0;  // of the file
   Place after;
 };
 
 class DocumentReader {
  public:
-  // `line_fraction` of the lines of JSON lines files that may be for training go to validation.
+  // For JSON lines files that may be for training, `line_fraction` of the lines go to validation.
   DocumentReader(std::span<const Document> documents, double line_fraction,
                  const TextEncoder& encoder, const Place& from)
       : documents_(documents), draw_(line_fraction), encoder_(encoder), place_(from) {}
 
-  // The next piece, or nothing at the end.
+  // Returns the next piece, or nothing at the end.
   absl::StatusOr<std::optional<ReadPiece>> Next();
 
  private:
   absl::StatusOr<ReadPiece> NextText(const Document& document);
-  // Nothing when only blank lines are left.
+  // Returns nothing if only blank lines are left.
   absl::StatusOr<std::optional<ReadPiece>> NextLine(const Document& document);
-  // Makes buffer_ begin with the line at place_; the line's bytes without its end.
+  // Makes buffer_ begin with the line at place_; returns the line's bytes without its end.
   absl::StatusOr<size_t> FindLine(const Document& document);
   bool ChooseForTraining(const Document& document);
 
@@ -61,8 +61,8 @@ class DocumentReader {
   const TextEncoder& encoder_;
   Place place_;
   std::optional<InputFile> file_;  // of place_.document
-  std::string buffer_;             // of JSON lines: what is read
-  size_t used_ = 0;                // of buffer_: before place_.offset
+  std::string buffer_;             // for JSON lines: bytes read
+  size_t used_ = 0;                // bytes of buffer_ before place_.offset
 };
 
 }  // namespace dt::corpus

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kDrawSeed = 0x73706c6974;
 constexpr size_t kBinaryProbeBytes = 8192;
-constexpr int kFolderDepthMax = 64;  // deeper is a loop of mounts
+constexpr int kFolderDepthMax = 64;  // a deeper tree is a loop of mounts
 
 absl::Status AddFile(const std::string& path, DocumentList& list) {
   DT_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
@@ -119,10 +119,10 @@ void AssignValidation(double fraction, std::vector<Document>& documents) {
   for (size_t number = 0; number < texts.size(); ++number) {
     if (draw.Takes(number)) drawn.push_back(texts[number]);
   }
-  if (drawn.size() == texts.size()) drawn.pop_back();  // some must train
+  if (drawn.size() == texts.size()) drawn.pop_back();  // some documents must be for training
   uint64_t chosen = 0;
   for (Document* document : drawn) {
-    // One that is far more than was asked for gives its end.
+    // A document much larger than the share gives only its end.
     const uint64_t taken = document->bytes > 2 * wanted ? wanted : document->bytes;
     document->train_bytes -= taken;
     chosen += taken;

@@ -16,7 +16,7 @@ constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kReadAtOnce = 1 << 20;
 constexpr uint64_t kPageSeed = 0x64747261696e;
 
-// How it is made; that of version 0.2.0 had no such mark.
+// The version of the method; the one of 0.2.0 had no such mark.
 constexpr std::string_view kMark = "2:";
 
 absl::Status AddBytes(const InputFile& file, uint64_t first, uint64_t bytes, Sha256& hash) {
@@ -29,7 +29,7 @@ absl::Status AddBytes(const InputFile& file, uint64_t first, uint64_t bytes, Sha
   return absl::OkStatus();
 }
 
-// Its first page, where the header is, and its last one; between them one of each part.
+// Adds the first page, where the header is, the last one, and between them one page of each part.
 absl::Status AddPages(const InputFile& file, uint64_t number, uint64_t pages, Sha256& hash) {
   const uint64_t bytes = file.bytes();
   if (bytes <= (pages + 2) * kPageBytes) return AddBytes(file, 0, bytes, hash);

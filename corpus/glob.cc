@@ -19,13 +19,13 @@ bool HasWildcard(const std::string& component) {
   return component.find_first_of("*?[") != std::string::npos;
 }
 
-// Appends what `component` matches under `folder`.
+// Appends the matches of `component` under `folder`.
 absl::Status Expand(const fs::path& folder, const std::string& component,
                     std::vector<fs::path>& matches) {
   std::error_code code;
   if (!HasWildcard(component)) {
     fs::path path = folder / component;
-    // A link that leads nowhere is one of the files that are meant.
+    // A link that leads nowhere still counts as a match.
     if (fs::exists(fs::symlink_status(path, code))) matches.push_back(std::move(path));
     return absl::OkStatus();
   }
@@ -45,15 +45,15 @@ absl::Status Expand(const fs::path& folder, const std::string& component,
   return absl::OkStatus();
 }
 
-// Whether it is a file to read. Errors: DataError for a link to what is not there and for what
-// cannot be looked at: to leave it out would be to train on something else.
+// Returns whether it is a file to read. Errors: DataError for a dangling link and for a path that
+// cannot be inspected: leaving it out would mean to train on other data.
 absl::StatusOr<bool> IsFile(const fs::path& path) {
   std::error_code code;
   const fs::file_status status = fs::status(path, code);
   if (status.type() == fs::file_type::not_found) {
     std::error_code unread;
     const std::string target = fs::read_symlink(path, unread).string();
-    if (unread) return false;  // gone since it was listed
+    if (unread) return false;  // removed since it was listed
     return DataError("'" + path.string() + "' is a link to '" + target +
                      "', which is not there; put the file there, or remove the link");
   }
@@ -81,7 +81,7 @@ absl::Status RefuseHalfPublished(const std::vector<std::string>& files) {
   return absl::OkStatus();
 }
 
-// The files that match now, sorted.
+// Returns the files that match now, sorted.
 absl::StatusOr<std::vector<std::string>> Listed(const fs::path& wanted,
                                                 const std::string& data_root) {
   const fs::path here = data_root.empty() ? "." : data_root;
@@ -129,7 +129,7 @@ absl::StatusOr<std::vector<std::string>> ResolveGlob(const std::string& data_roo
   if (absl::Status whole = RefuseHalfPublished(*files); !whole.ok()) {
     return Annotate(whole, context);
   }
-  // A move that ended just before that was looked at may have been under way before.
+  // A move that ended just before this check may have been in progress earlier.
   const absl::StatusOr<std::vector<std::string>> again = Listed(wanted, data_root);
   if (again.ok() && *again == *files) return files;
   return DataError(context +

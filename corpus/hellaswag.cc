@@ -25,7 +25,7 @@ absl::Status At(const std::string& path, const std::string& place, const std::st
   return DataError("'" + path + "' " + place + ": " + what);
 }
 
-// A share of nothing is no number.
+// A score over no examples is no number.
 absl::Status NoExamples(const std::string& path) {
   return At(path, "cannot be used", "it has no examples");
 }
@@ -35,7 +35,7 @@ class Words {
  public:
   explicit Words(std::span<const uint16_t> words) : words_(words) {}
 
-  // 0 past the end, which is remembered.
+  // Returns 0 past the end, and remembers that.
   uint16_t Next() {
     if (at_ == words_.size()) {
       short_ = true;
@@ -62,7 +62,7 @@ class Words {
   bool short_ = false;
 };
 
-// What must hold whichever file an example came from; "" when it does.
+// Checks conditions for examples of any file; returns "" if they hold.
 std::string Problem(const HellaSwagExample& example, int64_t vocab_size) {
   if (example.label < 0 || example.label >= kHellaSwagEndings) {
     return "its label is " + std::to_string(example.label) + ", none of 0 to 3";
@@ -125,7 +125,7 @@ absl::StatusOr<std::vector<HellaSwagExample>> ReadPacked(const std::string& path
   return examples;
 }
 
-// A number, or a text of its digits, as the Hugging Face Hub has it.
+// Accepts a number, or a text of digits, as on the Hugging Face Hub.
 std::optional<int64_t> LabelOf(const nlohmann::json& label) {
   if (label.is_number_integer()) return label.get<int64_t>();
   if (!label.is_string()) return std::nullopt;

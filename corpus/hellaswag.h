@@ -20,18 +20,19 @@
 namespace dt::corpus {
 
 inline constexpr int kHellaSwagEndings = 4;
-// Twelve times the whole of HellaSwag as JSON lines.
+// Twelve times the size of HellaSwag as JSON lines.
 inline constexpr uint64_t kHellaSwagBytesMax = uint64_t{1} << 30;
 
 struct HellaSwagExample {
   std::vector<uint16_t> context;
   std::array<std::vector<uint16_t>, kHellaSwagEndings> endings;  // none is empty
-  int label = 0;                                                 // of the right ending
+  int label = 0;                                                 // index of the right ending
 };
 
-// Whether it is JSON lines, which need a tokenizer. Errors: DataError for a file that is neither.
+// Returns whether it is JSON lines, which need a tokenizer. Errors: DataError for a file that is
+// neither.
 absl::StatusOr<bool> IsHellaSwagText(const std::string& path);
-// `codec` is for JSON lines alone. Ids are below `vocab_size`.
+// `codec` is used for JSON lines only. Ids are below `vocab_size`.
 absl::StatusOr<std::vector<HellaSwagExample>> ReadHellaSwag(const std::string& path,
                                                             TextCodec* codec, int64_t vocab_size);
 

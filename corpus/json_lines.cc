@@ -1,4 +1,4 @@
-// json_lines.cc: reads by events, so that other fields of a line take no memory.
+// json_lines.cc: parses by events, so that other fields of a line take no memory.
 #include "corpus/json_lines.h"
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-// The parser quotes what it read, which may be the whole line.
+// The parser quotes its input, which may be the full line.
 constexpr size_t kReasonMax = 200;
 
 // Keeps the string of one field of the outermost object.
@@ -65,7 +65,7 @@ class TextFinder : public nlohmann::json_sax<json> {
     return false;
   }
 
-  // After a parse that ended well or not.
+  // Returns the result of a parse, successful or not.
   absl::StatusOr<std::string> Take(bool parsed) && {
     if (parsed && what_.empty() && text_) return *std::move(text_);
     if (what_.empty()) {
@@ -75,7 +75,8 @@ class TextFinder : public nlohmann::json_sax<json> {
   }
 
  private:
-  // A value that is no text. False, which ends the parse, when it is all there is.
+  // Handles a value that is no text. Returns false, which stops the parser, if the value is the
+  // complete line.
   bool Other(const char* kind) {
     if (depth_ == 0) what_ = std::string("is ") + kind + " and no object";
     if (depth_ > 0 && wanted_) {
@@ -90,7 +91,7 @@ class TextFinder : public nlohmann::json_sax<json> {
   int depth_ = 0;
   bool wanted_ = false;  // the next value is the field's
   std::optional<std::string> text_;
-  std::string what_;  // is wrong
+  std::string what_;  // the error
 };
 
 }  // namespace
@@ -101,7 +102,7 @@ bool IsJsonLines(std::string_view path) {
 
 absl::StatusOr<std::string> TextOfJsonLine(std::string_view line, const std::string& field) {
   TextFinder finder(field);
-  // Our events throw nothing and say false to stop, so this does not throw either.
+  // Our events do not throw and return false to stop, so this does not throw either.
   const bool parsed = json::sax_parse(line.begin(), line.end(), &finder);
   return std::move(finder).Take(parsed);
 }

@@ -1,6 +1,6 @@
-// megatron.cc: see megatron.h. An index is: 9 bytes of magic, u64 version, u8 type, u64 sequences,
-// u64 documents; of each sequence its length as i32, then of each its first byte as i64; of each
-// document its first sequence as i64; of each sequence, if at all, its mode as i8.
+// megatron.cc: see megatron.h. An index has 9 bytes of magic, u64 version, u8 type, u64 sequences,
+// u64 documents; then each sequence's length as i32, then each sequence's first byte as i64; then
+// each document's first sequence as i64; and optionally each sequence's mode as i8.
 #include "corpus/megatron.h"
 
 #include <algorithm>

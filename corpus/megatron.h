@@ -1,5 +1,5 @@
-// megatron.h: Megatron's pairs of files: NAME.bin is ids one after another, NAME.idx says where
-// each sequence of them is.
+// megatron.h: Megatron's pairs of files: NAME.bin is ids one after another, NAME.idx has the place
+// of each sequence.
 //
 // Role:   checks that the .bin is the stream of its sequences, as Megatron's own tools write it, so
 //         that it can be read as one.
@@ -20,12 +20,12 @@ namespace dt::corpus {
 inline constexpr size_t kMegatronHeaderBytes = 34;
 
 bool IsMegatronIndex(std::string_view start);
-// NAME.idx of NAME.bin; "" when the name does not end so.
+// Returns NAME.idx for NAME.bin; "" for any other name.
 std::string MegatronIndexOf(const std::string& bin_path);
-// Checks a header against the size of its file; returns the number of sequences.
-// REQUIRES: header has kMegatronHeaderBytes bytes, or the whole file when that is shorter.
+// Checks a header against the size of its file; returns the number of sequences. REQUIRES: header
+// has kMegatronHeaderBytes bytes, or all bytes of a shorter file.
 absl::StatusOr<uint64_t> ParseMegatronHeader(std::string_view header, uint64_t file_bytes);
-// Checks the whole index against the size of its .bin.
+// Checks the complete index against the size of its .bin.
 absl::Status CheckMegatronIndex(const InputFile& index, uint64_t bin_bytes);
 
 }  // namespace dt::corpus

@@ -23,7 +23,7 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : rest_(text) {}
 
-  // Nothing when it is no such dictionary.
+  // Returns nothing if it is no such dictionary.
   std::optional<Header> Parse() {
     Header header;
     if (!Take("{")) return std::nullopt;

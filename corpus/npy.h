@@ -1,6 +1,6 @@
 // npy.h: token ids as NumPy saves them: a .npy file of one dimension, uint16, little-endian.
 //
-// Role:   pure. Files come from anywhere: nothing in a header is believed before it is checked.
+// Role:   pure. Files come from anywhere, so nothing in a header is trusted before it is checked.
 // Source: NumPy's format description (numpy.lib.format), versions 1.0 to 3.0.
 // Errors: DataError; the message goes after the file's name.
 // Tests:  tests/corpus/shard_formats_test.cc, tests/fuzz/shard_fuzz.cc
@@ -14,9 +14,9 @@
 
 namespace dt::corpus {
 
-// What NumPy and we write for an array of one dimension.
+// The size that NumPy and we write for an array of one dimension.
 inline constexpr size_t kNpyHeaderBytes = 128;
-// NumPy pads to 64; a longer header than this is of a structure and no array of ids.
+// NumPy pads to 64; a longer header than this describes a structure, not an array of ids.
 inline constexpr size_t kNpyHeaderMax = 4096;
 
 struct NpyLayout {
@@ -25,9 +25,9 @@ struct NpyLayout {
 };
 
 bool IsNpy(std::string_view start);
-// `start` is the file's first kNpyHeaderMax bytes, or all when it has fewer.
+// `start` holds the file's first kNpyHeaderMax bytes, or all if it has fewer.
 absl::StatusOr<NpyLayout> ParseNpyHeader(std::string_view start, uint64_t file_bytes);
-// A header of version 1.0, kNpyHeaderBytes long.
+// Returns a header of version 1.0, kNpyHeaderBytes long.
 std::string NpyHeader(uint64_t tokens);
 
 }  // namespace dt::corpus

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Each number of a publication under its name.
+// Visits each number of a publication with its name.
 template <typename Publication, typename Visit>
 void ForEachCount(Publication& publication, const Visit& visit) {
   visit("train_shards", publication.train_shards);
@@ -81,8 +81,8 @@ std::vector<std::string> NamesOf(const Publication& publication) {
   return names;
 }
 
-// Old shards out, that they are gone into the record, new ones in with their tokenizer's name, then
-// the record goes. What was done before is left as it is.
+// Removes old shards, records that they are gone, moves new ones in with their tokenizer's record,
+// then removes the record of the move. Steps that were done before are skipped.
 absl::Status Move(const std::string& output, Publication publication, FolderChanges& changes) {
   const fs::path workshop = WorkshopOf(output);
   const fs::path shown = output;
@@ -145,7 +145,7 @@ std::vector<std::string> ShardsIn(const std::string& folder) {
 absl::Status Publish(const std::string& output, Publication publication, FolderChanges& changes) {
   publication.old_gone = ShardsIn(output).empty();
   DT_RETURN_IF_ERROR(changes.Write(RecordPath(output), RecordOf(publication)));
-  DT_RETURN_IF_ERROR(SyncFolder(output));  // the workshop's own name
+  DT_RETURN_IF_ERROR(SyncFolder(output));  // syncs the name of the workshop itself
   return Move(output, std::move(publication), changes);
 }
 
@@ -156,7 +156,7 @@ absl::StatusOr<std::optional<Publication>> FinishPublication(const std::string& 
   if (publication) {
     const std::vector<std::string> names = NamesOf(*publication);
     const bool whole = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-      // Before they are gone, an old shard may have a new one's name.
+      // Until the old shards are gone, one of them may have a new one's name.
       return Exists(WorkshopOf(output) + "/" + name) ||
              (publication->old_gone && Exists(output + "/" + name));
     });

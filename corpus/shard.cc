@@ -72,7 +72,7 @@ absl::StatusOr<Layout> MegatronLayout(const InputFile& file) {
   return Layout{0, file.bytes() / 2};
 }
 
-// What a file that has a header is, by its first bytes; "": nothing known.
+// Names the format of a file with a header, by its first bytes; "": unknown.
 const char* KnownHeader(std::string_view start) {
   if (IsNpy(start)) return "of a .npy file";
   if (IsMegatronIndex(start)) return "of a Megatron index";
@@ -94,7 +94,7 @@ absl::StatusOr<Layout> RawLayout(const InputFile& file, std::string_view start) 
   return Layout{0, file.bytes() / 2};
 }
 
-// `start`: its first bytes. REQUIRES: format is not kAuto.
+// `start` holds its first bytes. REQUIRES: format is not kAuto.
 absl::StatusOr<Layout> LayoutOf(const InputFile& file, std::string_view start, ShardFormat format) {
   switch (format) {
     case ShardFormat::kAuto:
@@ -115,7 +115,7 @@ absl::StatusOr<Layout> LayoutOf(const InputFile& file, std::string_view start, S
   return BadShard("has no known format");
 }
 
-// Properties of what a ShardWriter writes.
+// Properties of a ShardWriter's files.
 size_t HeaderBytes(ShardFormat format) {
   return format == ShardFormat::kNpy ? kNpyHeaderBytes : kShardHeaderBytes;
 }
@@ -200,7 +200,8 @@ absl::StatusOr<ShardWriter> ShardWriter::Create(const std::string& path, ShardFo
   ShardWriter writer;
   writer.format_ = format;
   DT_ASSIGN_OR_RETURN(writer.file_, OutputFile::Create(path));
-  const std::vector<char> header(HeaderBytes(format), '\0');  // no magic: unfinished is unreadable
+  const std::vector<char> header(HeaderBytes(format), '\0');  // no magic, so that an unfinished
+                                                              // file is unreadable
   DT_RETURN_IF_ERROR(writer.file_.Append(header.data(), header.size()));
   return writer;
 }

@@ -1,11 +1,11 @@
-// shard.h: files of token ids, little-endian uint16 whatever stands before them: llm.c's format
-// (256 int32 of header: magic 20240520, version 1, count), .npy, Megatron's .bin with its .idx, and
-// bare ids.
+// shard.h: files of token ids, little-endian uint16 after an optional header: llm.c's format (256
+// int32 of header: magic 20240520, version 1, count), .npy, Megatron's .bin with its .idx, and bare
+// ids.
 //
-// Role:    reads and writes one file. Files come from anywhere: nothing in them is believed before
+// Role:    reads and writes one file. Files come from anywhere: nothing in them is trusted before
 //          it is checked.
 // Threads: a TokenShard may be read from several threads.
-// Errors:  DataError for a malformed file, naming it, what is wrong and what would be right.
+// Errors:  DataError for a malformed file, naming it, the error and the correct value.
 // Tests:   tests/corpus/shard_test.cc, tests/corpus/shard_formats_test.cc, tests/fuzz/shard_fuzz.cc
 #pragma once
 
@@ -22,21 +22,21 @@ namespace dt::corpus {
 inline constexpr int32_t kShardMagic = 20240520;
 inline constexpr int32_t kShardVersion = 1;
 inline constexpr size_t kShardHeaderBytes = 1024;
-// llm.c keeps offsets in an int, so that files of 2 GiB and more break it.
+// llm.c keeps offsets in an int, so files of 2 GiB and more break it.
 inline constexpr uint64_t kShardTokensMax = (uint64_t{1} << 30) - kShardHeaderBytes;
 
 enum class ShardFormat {
-  kAuto,      // by the file: one of the next three
-  kLlmc,      // by its magic
-  kNpy,       // by its magic
-  kMegatron,  // a .bin that has a Megatron index beside it
+  kAuto,      // decided by the file: one of the next three
+  kLlmc,      // recognised by its magic
+  kNpy,       // recognised by its magic
+  kMegatron,  // a .bin with a Megatron index beside it
   kRawU16,
 };
-// auto, llmc, npy, megatron, raw_u16. Errors: ConfigError.
+// Accepts auto, llmc, npy, megatron, raw_u16. Errors: ConfigError.
 absl::StatusOr<ShardFormat> ShardFormatOf(std::string_view name);
 
-// Checks a header of llm.c's against the size of its file; returns the number of tokens.
-// REQUIRES: header has kShardHeaderBytes bytes, or the whole file when that is shorter.
+// Checks a header in llm.c's format against the size of its file; returns the number of tokens.
+// REQUIRES: header has kShardHeaderBytes bytes, or all bytes of a shorter file.
 absl::StatusOr<uint64_t> ParseShardHeader(std::string_view header, uint64_t file_bytes);
 
 class TokenShard {
@@ -52,7 +52,7 @@ class TokenShard {
 
  private:
   InputFile file_;
-  uint64_t first_byte_ = 0;  // of the ids
+  uint64_t first_byte_ = 0;  // first byte of the ids
   uint64_t tokens_ = 0;
 };
 
@@ -63,14 +63,14 @@ class ShardWriter {
   static absl::StatusOr<ShardWriter> Create(const std::string& path,
                                             ShardFormat format = ShardFormat::kLlmc);
 
-  // Goes on behind the first `tokens` of a shard that was not finished.
-  // Errors: DataError when it is absent or has fewer.
+  // Continues after the first `tokens` of an unfinished shard. Errors: DataError when it is absent
+  // or has fewer.
   static absl::StatusOr<ShardWriter> Reopen(const std::string& path, ShardFormat format,
                                             uint64_t tokens);
 
   // REQUIRES: tokens() + ids.size() <= kShardTokensMax.
   absl::Status Append(std::span<const uint16_t> ids);
-  // Makes what was appended survive a power loss; the file is no shard yet.
+  // Makes appended ids survive a power loss; the file is no shard yet.
   absl::Status Sync() { return file_.Sync(); }
   // Writes the header, syncs and closes.
   absl::Status Finish();

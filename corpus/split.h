@@ -1,4 +1,4 @@
-// split.h: a stream of ids cut into numbered shards: FOLDER/train_000000.bin … or .npy.
+// split.h: cuts a stream of ids into numbered shards: FOLDER/train_000000.bin … or .npy.
 //
 // Errors: IoError. Tests: tests/corpus/tokenize_test.cc
 #pragma once
@@ -14,20 +14,20 @@
 
 namespace dt::corpus {
 
-// train_000000.bin; `split`: train or val.
+// Returns train_000000.bin; `split`: train or val.
 std::string ShardName(const std::string& split, uint64_t index, ShardFormat format);
 
-// REQUIRES of format: ShardWriter's.
+// REQUIRES: a format that ShardWriter takes.
 class Split {
  public:
   // `name`: train or val.
   Split(std::string folder, std::string name, uint64_t shard_tokens, ShardFormat format);
 
-  // Goes on behind the first `tokens` that an earlier Split wrote and synced.
-  // REQUIRES: nothing was appended. Errors: DataError when they are not there.
+  // Continues after the first `tokens` that an earlier Split wrote and synced. REQUIRES: nothing
+  // was appended. Errors: DataError when they are absent.
   absl::Status Resume(uint64_t tokens);
   absl::Status Append(std::span<const uint16_t> ids);
-  // Makes all that was appended survive a power loss.
+  // Makes all appended ids survive a power loss.
   absl::Status Sync();
   // Ends the last shard.
   absl::Status Finish();

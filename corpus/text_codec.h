@@ -1,7 +1,7 @@
-// text_codec.h: texts to token ids and back, by whichever tokenizer made the training data.
+// text_codec.h: texts to token ids and back, with the tokenizer of the training data.
 //
-// Role:    for texts of a trainer's evaluations: prompts, samples, examples. Files of any size are
-//          TextEncoder's.
+// Role:    for texts of a trainer's evaluations: prompts, samples, examples. TextEncoder is for
+//          files of any size.
 // Errors:  those of BpeVocabulary::Open.
 // Threads: thread-compatible.
 // Tests:   tests/corpus/hellaswag_test.cc
@@ -21,13 +21,13 @@ namespace dt::corpus {
 
 class TextCodec {
  public:
-  // For the byte tokenizer.
+  // Makes a codec of the byte tokenizer.
   TextCodec() = default;
-  // GPT-2's, by its vocab.bpe.
+  // Opens GPT-2's, from its vocab.bpe.
   static absl::StatusOr<TextCodec> OpenGpt2(const std::string& vocabulary);
 
   std::vector<uint16_t> Encode(std::string_view text);
-  // End-of-text and ids that no token has are left out; the bytes need not be UTF-8.
+  // Skips end-of-text and ids without a token; the bytes need not be UTF-8.
   std::string Decode(std::span<const uint16_t> ids) const;
   uint16_t end_of_text() const;
 

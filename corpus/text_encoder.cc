@@ -1,4 +1,4 @@
-// text_encoder.cc: threads take the next piece until there is none.
+// text_encoder.cc: threads take the next piece until none is left.
 #include "corpus/text_encoder.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ int TextEncoder::vocabulary() const { return bpe_ == nullptr ? kByteVocabulary :
 
 size_t TextEncoder::Cut(std::string_view text, size_t known) const {
   if (bpe_ == nullptr) return text.size();
-  // A cut is judged by the character before it, of four bytes at most.
+  // The character before a cut, of at most four bytes, decides.
   const size_t from = known > 4 ? known - 4 : 0;
   const size_t cut = SafeEnd(text.substr(from));
   return cut == 0 ? 0 : from + cut;

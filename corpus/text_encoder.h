@@ -1,4 +1,4 @@
-// text_encoder.h: pieces of text to token ids, on several threads, by whichever tokenizer.
+// text_encoder.h: pieces of text to token ids, on several threads, with any tokenizer.
 //
 // Role:    hides from a run which tokenizer it uses and where its texts may be cut.
 // Threads: one caller; Encode starts threads and ends them.
@@ -23,8 +23,8 @@ enum class Tokenizer { kByte, kGpt2 };
 
 struct EncoderOptions {
   Tokenizer tokenizer = Tokenizer::kByte;
-  std::string vocabulary;           // of kGpt2: the path of vocab.bpe
-  std::string text_field = "text";  // of JSON lines: where the text is
+  std::string vocabulary;           // for kGpt2: the path of vocab.bpe
+  std::string text_field = "text";  // for JSON lines: the field with the text
   int threads = 1;
 };
 
@@ -34,10 +34,10 @@ class TextEncoder {
   struct Piece {
     std::string text;
     Form form = Form::kText;
-    bool starts = false;  // a document: end-of-text stands before it
+    bool starts = false;  // begins a document: end-of-text goes before it
     bool training = true;
-    bool ends = false;  // a document
-    // Filled by Encode: the ids, none of an empty text; or what is wrong with a JSON line.
+    bool ends = false;  // ends a document
+    // Filled by Encode: the ids, none for an empty text; or the error in a JSON line.
     std::vector<uint16_t> ids;
     absl::Status error;
   };
@@ -46,8 +46,8 @@ class TextEncoder {
 
   int vocabulary() const;
   int threads() const { return options_.threads; }
-  // Where `text`, whose first `known` bytes have no such place, may be cut so that the two parts
-  // are encoded as the whole would be; 0: nowhere yet.
+  // Returns where `text`, whose first `known` bytes have no such place, may be cut so that both
+  // parts are encoded as the complete text would be; 0: nowhere yet.
   size_t Cut(std::string_view text, size_t known) const;
   void Encode(std::span<Piece> pieces);
 
@@ -56,7 +56,7 @@ class TextEncoder {
 
   EncoderOptions options_;
   std::unique_ptr<const BpeVocabulary> bpe_;  // null: the byte tokenizer
-  std::vector<BpeEncoder> encoders_;          // of each thread; none of the byte tokenizer
+  std::vector<BpeEncoder> encoders_;          // one for each thread; empty with the byte tokenizer
 };
 
 }  // namespace dt::corpus

@@ -1,4 +1,4 @@
-// tokenize.cc: see tokenize.h. Has waves of pieces encoded and deals their ids to training and
+// tokenize.cc: see tokenize.h. Encodes waves of pieces and distributes their ids to training and
 // validation shards.
 #include "corpus/tokenize.h"
 
@@ -25,13 +25,13 @@
 namespace dt::corpus {
 namespace {
 
-// Encoded at once, for each thread: enough that none waits long for the last piece.
+// Bytes encoded at once for each thread: enough that no thread waits long for the last piece.
 constexpr size_t kWaveBytes = 4 << 20;
 constexpr int kThreadsMax = 1024;
-// Two shards' worth of a tiny run still fits; below this a run would make files by the thousand.
+// Two shards of a tiny run still fit; below this a run would make files by the thousand.
 constexpr uint64_t kShardTokensMin = 1024;
 
-// The folder OUTPUT/.tokenize, locked against a second run; it may have what a killed one left.
+// The folder OUTPUT/.tokenize, locked against a second run; it may hold files of a killed run.
 struct Workshop {
   UniqueFd lock;
   std::string folder;
@@ -53,7 +53,7 @@ absl::StatusOr<Workshop> OpenWorkshop(const TokenizeOptions& options) {
   return workshop;
 }
 
-// Reads documents and deals their ids to the two splits.
+// Reads documents and distributes their ids to the two splits.
 class Run {
  public:
   Run(const TokenizeOptions& options, const std::string& folder, const std::string& key,
@@ -70,7 +70,8 @@ class Run {
         train_(folder, "train", options.shard_tokens, options.format),
         val_(folder, "val", options.shard_tokens, options.format) {}
 
-  // Goes on where an earlier run was. Errors: those of Split::Resume; this Run is then of no use.
+  // Continues where an earlier run stopped. Errors: those of Split::Resume; this Run cannot be used
+  // then.
   absl::Status Resume(const TokenizeState& state) {
     DT_RETURN_IF_ERROR(train_.Resume(state.train_tokens));
     DT_RETURN_IF_ERROR(val_.Resume(state.val_tokens));
@@ -112,13 +113,13 @@ class Run {
                        " tokens; use less for it");
   }
 
-  // After All: a share was to be for validation, and no document was drawn.
+  // Returns true if a share was meant for validation but no document was drawn. Valid after All.
   bool LacksValidation() const {
     return options_.validation == Validation::kFraction && options_.validation_fraction > 0 &&
            val_.tokens() == 0;
   }
   uint64_t lines() const { return lines_; }  // JSON lines with text
-  // True when a later run could go on from here.
+  // Returns true if a later run could continue from here.
   bool saved() const { return saved_shards_ > 0; }
   const TokenizeProgress& state() const { return state_; }
   uint64_t skipped() const { return skipped_; }
@@ -126,7 +127,7 @@ class Run {
   const Split& val() const { return val_; }
 
  private:
-  // Where a piece came from.
+  // The source of a piece.
   struct Origin {
     uint64_t document = 0;
     uint64_t line = 0;
@@ -166,7 +167,7 @@ class Run {
     return absl::OkStatus();
   }
 
-  // After a wave in which a shard became whole.
+  // Saves after a wave that completed a shard.
   absl::Status Save() {
     const uint64_t shards = train_.whole_shards() + val_.whole_shards();
     if (shards == saved_shards_) return absl::OkStatus();
@@ -201,17 +202,17 @@ class Run {
   const std::function<Go(const TokenizeProgress&)>& progress_;
   const std::vector<Document>& documents_;
   TextEncoder& encoder_;
-  // The one line for validation, of those with text, where the draw gave none.
+  // The number, among the lines with text, of the only line for validation, if the draw gave none.
   const std::optional<uint64_t> validation_line_;
   Split train_;
   Split val_;
-  Place place_;  // behind what was read
+  Place place_;  // after the last piece read
   uint64_t saved_shards_ = 0;
   TokenizeProgress state_;
   uint64_t skipped_ = 0;  // JSON lines whose text is empty
-  uint64_t lines_ = 0;    // and those with text
+  uint64_t lines_ = 0;    // JSON lines with text
   std::vector<TextEncoder::Piece> pieces_;
-  std::vector<Origin> origins_;  // of each
+  std::vector<Origin> origins_;  // of each piece
   size_t wave_bytes_ = 0;
 };
 
@@ -279,8 +280,8 @@ absl::Status RefuseExisting(const TokenizeOptions& options) {
                      "replace them with --overwrite");
 }
 
-// Which line is for validation where there are too few for the draw. Errors: ConfigError where one
-// cannot be spared.
+// Chooses the line for validation if there are too few for the draw. Errors: ConfigError if none
+// can be spared.
 absl::StatusOr<uint64_t> OnlyLine(uint64_t lines) {
   constexpr uint64_t kSeed = 0x6f6e65;
   if (lines >= 2) return SplitMix64(kSeed) % lines;
@@ -294,7 +295,7 @@ absl::Status Empty(const std::string& workshop) {
   return MakeFolders(workshop);
 }
 
-// Encodes into the workshop, from where an earlier run was.
+// Encodes into the workshop, from where an earlier run stopped.
 absl::StatusOr<Publication> Make(const TokenizeOptions& options, const std::string& workshop,
                                  const std::string& key, const DocumentList& plan,
                                  TextEncoder& encoder,
@@ -379,7 +380,7 @@ absl::StatusOr<TokenizeSummary> TokenizeFiles(
   DT_ASSIGN_OR_RETURN(const Workshop workshop, OpenWorkshop(options));
   DT_ASSIGN_OR_RETURN(std::optional<Publication> earlier,
                       FinishPublication(options.output, *changes));
-  if (earlier && earlier->key == key) {  // all that was left to do
+  if (earlier && earlier->key == key) {  // only the move was left to do
     earlier->bytes_resumed = earlier->bytes;
     return SummaryOf(*earlier, options.output, encoder.vocabulary());
   }

@@ -10,18 +10,18 @@
 
 namespace dt::corpus {
 
-// Where validation tokens come from.
+// The source of validation tokens.
 enum class Validation {
-  kFraction,    // whole documents, evenly spread; the end of the largest when those are too coarse
-  kFirstShard,  // the first `shard_tokens` of the stream, as llm.c's scripts do
+  kFraction,    // complete documents, evenly spread; the end of the largest if those are too coarse
+  kFirstShard,  // the first `shard_tokens` of the stream, as in llm.c's scripts
   kFiles,       // the documents of `validation_inputs`
 };
-// What to do when the output folder already has shards.
+// How to treat an output folder that already has shards.
 enum class Existing { kRefuse, kReplace };
 
 struct TokenizeOptions {
   std::vector<std::string> inputs;             // files and folders; folders are walked in order
-  std::vector<std::string> validation_inputs;  // of Validation::kFiles
+  std::vector<std::string> validation_inputs;  // for Validation::kFiles
   std::string output;
   uint64_t shard_tokens = 100'000'000;
   ShardFormat format = ShardFormat::kLlmc;  // or kNpy
@@ -29,8 +29,8 @@ struct TokenizeOptions {
   double validation_fraction = 0.05;  // of the text's bytes; 0: no validation shard
   Existing existing = Existing::kRefuse;
   Tokenizer tokenizer = Tokenizer::kByte;
-  std::string vocabulary;           // of kGpt2: the path of vocab.bpe
-  std::string text_field = "text";  // of JSON lines
+  std::string vocabulary;           // for kGpt2: the path of vocab.bpe
+  std::string text_field = "text";  // for JSON lines
   int threads = 1;
 };
 

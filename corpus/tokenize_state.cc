@@ -17,7 +17,7 @@ using nlohmann::json;
 constexpr char kName[] = "/state.json";
 constexpr uint64_t kStateBytesMax = 4096;
 
-// Each number of a state under its name.
+// Visits each number of a state with its name.
 template <typename State, typename Visit>
 void ForEachNumber(State& state, const Visit& visit) {
   visit("document", state.place.document);

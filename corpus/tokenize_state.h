@@ -1,8 +1,9 @@
-// tokenize_state.h: how far a tokenize run came, so that one that was killed goes on.
+// tokenize_state.h: the progress of a tokenize run, so that a killed run can continue.
 //
 // Role:      one small file in the run's workshop, written whenever a shard is complete. It holds a
-//            hash of all that decides the shards: options, inputs with sizes and times, this build.
-// Invariant: what it counts is on disk before it is.
+//            hash of everything that determines the shards: options, inputs with sizes and times,
+//            this build.
+// Invariant: everything that it counts is on disk before it is written.
 // Errors:    IoError, DataError for a vocabulary that cannot be read. A file that is not a state
 //            counts as absent.
 // Tests:     tests/corpus/tokenize_restart_test.cc
@@ -25,17 +26,17 @@ struct TokenizeState {
   uint64_t train_tokens = 0;
   uint64_t val_tokens = 0;
   uint64_t documents = 0;
-  uint64_t lines = 0;  // of these, of JSON lines files
+  uint64_t lines = 0;  // those of JSON lines files
   uint64_t bytes = 0;
   uint64_t skipped = 0;
 };
 
-// Equal for runs that write the same shards.
+// Returns a key that is equal for runs that write the same shards.
 absl::StatusOr<std::string> RunKey(const TokenizeOptions& options,
                                    const std::vector<Document>& documents);
 absl::Status SaveState(const std::string& folder, const std::string& key,
                        const TokenizeState& state);
-// That of an earlier run with this key, if it left one.
+// Returns the state of an earlier run with this key, if there is one.
 std::optional<TokenizeState> FindState(const std::string& folder, const std::string& key);
 
 }  // namespace dt::corpus

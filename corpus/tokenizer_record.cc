@@ -20,7 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Whether version 0.2.0 wrote it; Hugging Face's have neither that word nor that size.
+// Returns whether version 0.2.0 wrote it; Hugging Face's files have neither that word nor that
+// size.
 bool IsOurs(const std::string& path) {
   constexpr uint64_t kOldBytesMax = 4096;
   const absl::StatusOr<std::string> content = ReadFile(path, kOldBytesMax);

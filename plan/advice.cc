@@ -1,4 +1,4 @@
-// advice.cc: the order in which one tries.
+// advice.cc: the order in which to try strategies.
 #include "plan/advice.h"
 
 #include <algorithm>
@@ -11,13 +11,14 @@
 namespace dt::plan {
 namespace {
 
-// Beyond so many slots nobody is advised to go.
+// More slots than this are never advised.
 constexpr int64_t kRanksMax = 1024;
-// Micro-steps for each stage with which a pipeline waits for a fifth of a step at most.
+// Micro-steps for each stage with which a pipeline waits for at most a fifth of a step.
 constexpr int64_t kMicroStepsOfStage = 4;
-// Data ranks above which messages to all of them take long to go around, on one host or several.
+// Data ranks above which a message to all of them takes long, on one host or several.
 constexpr int64_t kRanksOfRing = 64;
-// Part of a step above which ranks that seldom talk gain more than their other losses cost.
+// Part of a step spent on communication above which it pays to let ranks step alone, though they
+// then lose elsewhere.
 constexpr double kExposedTooMuch = 0.5;
 
 constexpr char kCheckpointing[] = "model.activation_checkpointing: block";
@@ -32,7 +33,7 @@ bool SpansHosts(const StepSize& step, int64_t slots_of_host) {
   return slots_of_host > 0 && step.ranks * step.tensor > slots_of_host;
 }
 
-// What the step could be instead, in the order in which one tries.
+// Returns alternatives for the step, in the order in which to try them.
 std::vector<StepSize> Ladder(const StepSize& step, const Choices& choices) {
   std::vector<StepSize> ladder;
   const bool groups = SpansHosts(step, choices.slots_of_host) || step.ranks > kRanksOfRing;
@@ -48,17 +49,17 @@ std::vector<StepSize> Ladder(const StepSize& step, const Choices& choices) {
   };
   for (const Sharing sharing : choices.sharings) {
     if (sharing == Sharing::kHsdp || StepsAlone(sharing)) continue;
-    if (sharing != Sharing::kDdp && step.ranks == 1) continue;  // shares with nobody
-    // Where gradients are sent once anyway, zero2 is zero1.
+    if (sharing != Sharing::kDdp && step.ranks == 1) continue;  // no rank to share with
+    // If gradients are sent only once anyway, zero2 equals zero1.
     if (sharing == Sharing::kZero2 && step.micro_steps == 1) continue;
-    // Each micro-batch of a pipeline would send what a step sends without one.
+    // Each micro-batch of a pipeline would send as much as a step without a pipeline.
     if (step.stages > 1 && sharing != Sharing::kDdp && sharing != Sharing::kZero1) continue;
     StepSize again = step;
     again.keeps_inputs_alone = true;
     const bool grouped = sharing == Sharing::kZero3 && copy > 0 && may(Sharing::kHsdp);
     if (grouped) add(step, Sharing::kHsdp);
     add(step, sharing);
-    // The whole state of what is cut may fit where activations do not.
+    // For a cut model the full state may fit even if the activations do not.
     const bool cut = step.tensor * step.stages > 1;
     if ((sharing == Sharing::kDdp && !cut) || step.keeps_inputs_alone) continue;
     if (grouped) add(again, Sharing::kHsdp);
@@ -89,7 +90,7 @@ std::string Named(const StepSize& chosen, const StepSize& asked) {
                       dealt ? ", at the same train.global_batch_size" : "");
 }
 
-// The same in smaller passes.
+// Returns the same step in smaller passes.
 StepSize InPassesOf(const StepSize& step, int64_t sequences) {
   StepSize smaller = step;
   smaller.micro_steps = step.micro_steps * step.sequences / sequences;
@@ -97,7 +98,8 @@ StepSize InPassesOf(const StepSize& step, int64_t sequences) {
   return smaller;
 }
 
-// The first that fits of a model cut so on the same slots; "": none does.
+// Returns the first strategy that fits with the model cut in this way on the same slots; "": none
+// does.
 std::string WithModelCut(const ModelSize& model, const StepSize& asked, int64_t tensor,
                          int64_t stages, const Choices& choices, double memory_bytes) {
   const std::optional<StepSize> cut = Recut(asked, tensor, stages);
@@ -113,7 +115,8 @@ std::string WithModelCut(const ModelSize& model, const StepSize& asked, int64_t 
   return "";
 }
 
-// Layers within a host first; stages between hosts then, with as few ranks for the model as do.
+// Returns cuts within a host first, by layers; then stages between hosts, with the fewest ranks for
+// the model first.
 std::vector<std::pair<int64_t, int64_t>> CutsOf(const Choices& choices) {
   std::vector<std::pair<int64_t, int64_t>> cuts, in_stages;
   for (const int64_t tensor : choices.tensors) cuts.emplace_back(tensor, 1);
@@ -128,7 +131,7 @@ std::vector<std::pair<int64_t, int64_t>> CutsOf(const Choices& choices) {
   return cuts;
 }
 
-// The least change that fits where none of the ladder does; `last`: its last rung.
+// Returns the smallest change that fits if no rung of the ladder does; `last`: its last rung.
 std::string BeyondTheLadder(const ModelSize& model, const StepSize& asked, StepSize last,
                             const Choices& choices, double memory_bytes) {
   const int64_t whole = std::max<int64_t>(1, last.sequences);
@@ -143,7 +146,7 @@ std::string BeyondTheLadder(const ModelSize& model, const StepSize& asked, StepS
   }
   const int64_t ranks = last.ranks;
   if (last.sequences > 1) last = InPassesOf(last, 1);
-  // What is said of one rank alone, more ranks would share.
+  // A request for one rank becomes one for several, which could share.
   if (!choices.sharings.empty() && ranks == 1) last.sharing = choices.sharings.back();
   if (last.sharing == Sharing::kHsdp) last.sharing = Sharing::kZero3;
   StepSize named = asked;
@@ -181,11 +184,12 @@ std::optional<StepSize> Recut(const StepSize& step, int64_t tensor, int64_t stag
   const int64_t each = sequences / cut.ranks;
   const int64_t least = stages == 1 ? 1 : std::min(each, kMicroStepsOfStage * stages);
   const auto will_do = [&](int64_t batch) {
-    // Interleaved, micro-steps come in turns of as many as there are stages.
+    // Interleaved micro-steps come in multiples of the number of stages.
     return batch <= step.sequences && each / batch >= least &&
            (cut.chunks_each == 1 || each / batch % stages == 0);
   };
-  // The largest divisor that will do: divisors come in pairs, so that a root of steps finds them.
+  // Finds the largest suitable divisor: divisors come in pairs, so trying up to the square root is
+  // enough.
   int64_t best = 0;
   for (int64_t small = 1; small * small <= each; ++small) {
     if (each % small != 0) continue;

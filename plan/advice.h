@@ -1,7 +1,7 @@
-// advice.h: which way of sharing a trial among its slots to choose, by the memory of a slot.
+// advice.h: advises how to share a trial among its slots, by the memory of a slot.
 //
-// Role:    pure. The order is that of docs/parallel.md: what is simplest and sends least first. A
-//          new strategy has its place in Ladder.
+// Role:    pure. The order is that of docs/parallel.md: strategies that are simple and send little
+//          come first. Ladder has the place for a new strategy.
 // Tests:   tests/plan/advice_test.cc
 #pragma once
 
@@ -14,33 +14,34 @@
 
 namespace dt::plan {
 
-// What a trial may be changed to.
+// The changes that may be made to a trial.
 struct Choices {
-  // For ranks that have the whole model, or the same part of it, the simplest first. kHsdp is
-  // advised where ranks are on several hosts, or many; of those that step alone none is.
+  // Strategies for ranks that have the full model, or the same part of it, the simplest first.
+  // kHsdp is advised if the ranks are on several hosts, or many. Strategies whose ranks step alone
+  // are never in it.
   std::vector<Sharing> sharings;
-  // How many ranks could compute each layer together, and how many stages there could be, on the
-  // same slots: ascending, of more than one.
+  // Possible numbers of ranks that compute each layer together, and of stages, on the same slots:
+  // ascending, each above one.
   std::vector<int64_t> tensors, stages;
-  int64_t slots_of_host = 0;  // most that one has; 0: unknown
+  int64_t slots_of_host = 0;  // the most slots of any host; 0: unknown
 };
 
-// The step with as many sequences on as many slots, the model cut otherwise, shared as under ddp;
-// the batch of a pass is as large as before where that can be dealt, and small enough for a
-// pipeline to have four micro-steps for each stage. Nothing: its sequences cannot be dealt so.
+// Returns the step with the same sequences on the same slots, the model cut differently, shared as
+// under ddp. The batch of a pass stays as large as before if it can be divided so, and small enough
+// that a pipeline has four micro-steps for each stage. Nothing: its sequences cannot be divided so.
 std::optional<StepSize> Recut(const StepSize& step, int64_t tensor, int64_t stages);
 
-// Over how many ranks one of several copies of the state would be spread: as many as a host has,
-// or half of all where one host has all. 0: they cannot be grouped.
+// Returns the number of ranks over which one of several copies of the state would be spread: as
+// many as a host has, or half of all if one host has all. 0: they cannot be grouped.
 int64_t RanksOfCopy(const StepSize& step, int64_t slots_of_host);
 
-// One line, such as "zero1; with model.activation_checkpointing: block ddp would do". "": how much
-// memory there is, is not known.
+// Returns one line, such as "zero1; with model.activation_checkpointing: block ddp would do". "":
+// the amount of memory is unknown.
 std::string StrategyAdvice(const ModelSize& model, const StepSize& step, const Choices& choices,
                            double memory_bytes);
 
-// What more there is to say where sending takes `exposed_ratio` of a step, if nothing hides it: ""
-// where that is half of it or less, or ranks cannot step alone within the memory.
+// Returns further advice if sending takes `exposed_ratio` of a step when nothing hides it. "" if
+// that is half of it or less, or if ranks cannot step alone within the memory.
 std::string StepAloneAdvice(const ModelSize& model, const StepSize& step, double memory_bytes,
                             double exposed_ratio);
 

@@ -1,4 +1,4 @@
-// cost.cc: the counts, and the data sheets.
+// cost.cc: counts, and numbers from data sheets.
 #include "plan/cost.h"
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 namespace dt::plan {
 namespace {
 
-// TFLOP/s of the makers' data sheets, without sparsity, at the form's full power: matrix units with
-// 16-bit numbers, with TF32, and fp32 without them.
+// TFLOP/s from the makers' data sheets, without sparsity, at the form factor's full power: matrix
+// units with 16-bit numbers, with TF32, and plain fp32.
 struct Sheet {
-  std::string_view name;  // whole words of what the driver calls it; the first that fits counts
+  std::string_view name;  // complete words of the driver's name for it; the first match counts
   double half, tf32, fp32;
 };
 constexpr std::array<Sheet, 14> kSheets = {{
@@ -42,27 +42,27 @@ bool HasWord(std::string_view text, std::string_view word) {
   return (at == 0 || divides(text[at - 1])) && (end == text.size() || divides(text[end]));
 }
 
-// On a CPU, beside its tensors, as fitted to what fresh processes were seen to take (VmHWM) that
-// trained 0.01 to 57 million parameters in 14 ways in fp32, on 1 to 4 ranks over Gloo: within an
-// eighth, and 70 of ranks that share the state, which were fitted by themselves, within a twelfth.
-// What one takes to begin with are mostly pages of LibTorch and MKL.
+// Memory of a CPU process beside its tensors, fitted to the peak (VmHWM) of fresh processes that
+// trained 0.01 to 57 million parameters in 14 ways in fp32, on 1 to 4 ranks over Gloo. The fit is
+// within an eighth; 70 cases of ranks that share the state, fitted separately, are within a
+// twelfth. Most of this constant are pages of LibTorch and MKL.
 constexpr double kProcessBytes = 134.0 * (1 << 20);
-constexpr double kGlooBytes = 2.0 * (1 << 20);  // for each doubling of the ranks
-// Parts of what lies in the heap: gaps between what stays, and blocks of freed tensors that are
-// kept for the next, of which activations, of many sizes, leave more.
+constexpr double kGlooBytes = 2.0 * (1 << 20);  // for each doubling of the number of ranks
+// Extra share of memory in the heap: gaps between live blocks, and blocks of freed tensors kept for
+// reuse. Activations, which have many sizes, leave more.
 constexpr double kHeapOfHeld = 0.1;
 constexpr double kHeapOfActivations = 0.2;
-// Where ranks share the state, rows of other sizes come and go between them; and those of the
-// root do not fit where activations lay.
+// If ranks share the state, rows of other sizes come and go between the activations, and the root's
+// rows do not fit into the space that activations leave.
 constexpr double kHeapOfActivationsWithRows = 0.5;
 constexpr double kHeapOfRoot = 1.5;
-// The part of gradients that come as activations go, and do not fit where these lay.
+// The share of gradients that appear while activations are freed but do not fit into their space.
 constexpr double kHeapOfGradients = 0.5;
-// Gloo's own copies: of all that each rank gives into sums of the whole, gradients or averages;
-// and of activations that ranks of a layer give each other.
+// Gloo's own copies: of everything that each rank puts into sums of full gradients or averages, and
+// of activations that the ranks of a layer exchange.
 constexpr double kGlooOfSums = 1.1;
 constexpr double kGlooOfActivations = 0.6;
-// On a GPU: a CUDA context, the workspaces of cuBLAS and, for several ranks, NCCL's buffers.
+// On a GPU: a CUDA context, the workspaces of cuBLAS and, with several ranks, NCCL's buffers.
 constexpr double kContextBytes = 900.0 * (1 << 20);
 constexpr double kNcclBytes = 400.0 * (1 << 20);
 
@@ -119,9 +119,9 @@ double FlopsPerToken(const ModelSize& model, int64_t seq_len) {
   const auto width = static_cast<double>(model.width);
   const auto ff = static_cast<double>(model.feed_forward);
   const auto rows = static_cast<double>(model.rows);
-  // Each weight: a multiplication and an addition, once forward and twice backward.
+  // For each weight a multiplication and an addition, once forward and twice backward.
   const double products = 6 * (layers * (4 * width * width + 2 * width * ff) + rows * width);
-  // Two products forward and five backward, as flash attention does them, of half the square.
+  // Two products forward and five backward, as in flash attention, on half of the square.
   const double attention = 7 * width * static_cast<double>(seq_len) * layers;
   return products + attention;
 }
@@ -144,8 +144,8 @@ std::optional<double> PeakFlops(std::string_view device_name, Arithmetic arithme
 
 namespace {
 
-// This and what follows is for one stage alone.
-// One fp32 number for each parameter of a rank.
+// From here on, everything is for one stage. Returns the bytes of one fp32 number for each
+// parameter of a rank.
 double WholeBytes(const ModelSize& model, const StepSize& step) {
   return kNumber * static_cast<double>(RankParameters(model, step.tensor));
 }
@@ -153,9 +153,9 @@ double WholeBytes(const ModelSize& model, const StepSize& step) {
 double HeldOf(const ModelSize& model, const StepSize& step) {
   const double all = WholeBytes(model, step);
   const auto ranks = static_cast<double>(step.ranks);
-  // Who is alone shares with nobody.
+  // A single rank shares with nobody.
   if (step.ranks == 1) return 4 * all;
-  // Parameters, gradients and two moments.
+  // Counts parameters, gradients and two moments.
   switch (step.sharing) {
     case Sharing::kDdp:
       return (step.carries_over ? 5 : 4) * all;
@@ -167,31 +167,31 @@ double HeldOf(const ModelSize& model, const StepSize& step) {
     case Sharing::kHsdp:
       return 4 * all / static_cast<double>(step.shard);
     case Sharing::kLocalSgd:
-      return (step.outer ? 6 : 4) * all;  // the last average, and the momentum of averages
+      return (step.outer ? 6 : 4) * all;  // the last average, and the momentum of the averages
     case Sharing::kGossip:
-      return 6 * all;  // what it gave to a peer and what it gets, while they are on their way
+      return 6 * all;  // the copies that it exchanges with a peer, while they travel
   }
   return 0;
 }
 
-// Tokens of a micro-step.
+// Returns the tokens of a micro-step.
 double Tokens(const StepSize& step) {
   return static_cast<double>(step.sequences) * static_cast<double>(step.seq_len);
 }
-// Those that a rank has between the parts of a layer.
+// Returns the tokens that a rank holds between the parts of a layer.
 double OwnTokens(const StepSize& step) {
   return step.sequence ? Tokens(step) / static_cast<double>(step.tensor) : Tokens(step);
 }
 
-// What one layer keeps for the backward pass.
+// Returns the bytes that one layer keeps for the backward pass.
 double LayerActivationBytes(const ModelSize& model, const StepSize& step) {
   const double number = step.half ? 2 : 4;
   const auto width = static_cast<double>(model.width);
   const double tokens = Tokens(step);
-  // What a layer keeps of a token, in numbers of its width. Between its parts: inputs of norms, 2;
-  // dropout keeps two outputs, and which of their numbers it dropped. What goes into them, 2.
-  // Within them: queries, keys, values and what attention gives, 5; and the feed-forward part
-  // before and after its activation.
+  // Numbers kept for each token, in multiples of the width. Between the layer's parts: inputs of
+  // norms, 2; dropout keeps two outputs, and a mask for each; inputs of the parts, 2. Within the
+  // parts: queries, keys, values and the output of attention, 5; and the feed-forward part before
+  // and after its activation.
   const double between = 2 + (step.dropout ? 2 + 2 / number : 0);
   const double within = 5 + 2 * static_cast<double>(model.feed_forward) / std::max(1.0, width);
   return number * width *
@@ -199,24 +199,25 @@ double LayerActivationBytes(const ModelSize& model, const StepSize& step) {
           within * tokens / static_cast<double>(step.tensor));
 }
 
-// Rows of the head that a rank has.
+// Returns the head's rows on a rank.
 double HeadRows(const ModelSize& model, const StepSize& step) {
   const bool cut = CutsVocabulary(model.rows, step.tensor);
   return static_cast<double>(model.rows) / static_cast<double>(cut ? step.tensor : 1);
 }
-// The head's gradients, which it makes with the loss and keeps until the backward pass.
+// Returns the bytes of the head's gradients, which are made with the loss and kept until the
+// backward pass.
 double HeadBytes(const ModelSize& model, const StepSize& step) {
   return 4 * HeadRows(model, step) * static_cast<double>(model.width);
 }
 
-// Logits of a chunk, and their gradients.
+// Returns the bytes of a chunk's logits and their gradients.
 double LogitBytes(const StageCosts& stage) {
   const StepSize& step = stage.step;
-  // A rank's columns of all tokens, or all columns of its own.
+  // A rank has its columns for all tokens, or all columns for its own tokens.
   const bool cut = CutsVocabulary(stage.model.rows, step.tensor);
   const double rows = cut ? Tokens(step) : OwnTokens(step);
   const double columns = HeadRows(stage.model, step);
-  if (!step.cuda && !step.half && !cut) {  // gradients take the place of logits
+  if (!step.cuda && !step.half && !cut) {  // the gradients overwrite the logits
     const int64_t at_once = CpuHeadRows(static_cast<int64_t>(columns));
     return 4 * columns * std::min(rows, static_cast<double>(at_once));
   }
@@ -239,14 +240,16 @@ double ActivationsOf(const StageCosts& stage) {
   return activations + LogitBytes(stage) + (stage.in_flight - 1) * HeadBytes(stage.model, step);
 }
 
-// What ranks that share its state need in a step besides what is held and activations.
+// Memory that ranks which share their state need in a step, besides the held state and activations.
 struct SharedStep {
-  double root = 0, block = 0;  // whole
-  double gathered_root = 0;    // all of it, where it is not held
-  double gathered_blocks = 0;  // so many: one that is used, the next one and the one before
+  double root = 0, block = 0;  // their full size
+  double gathered_root = 0;    // the full root, if it is not held
+  double gathered_blocks = 0;  // number of gathered blocks: the current one, the next one and the
+                               // one before
   double head = 0;             // the head's own gradient
-  double whole = 0;            // gradients that add up before they are sent
-  // Rows on their way: what one sends, what it receives of all others, and the sum of its shard.
+  double whole = 0;            // gradients that are summed before they are sent
+  // Rows in transit: the rows that a rank sends, those that it receives from all others, and the
+  // sum of its shard.
   double sent = 1, received = 1, sum = 0;
 };
 
@@ -266,53 +269,56 @@ SharedStep SharedStepOf(const StageCosts& stage) {
   const auto shards = static_cast<double>(step.sharing == Sharing::kHsdp ? step.shard : step.ranks);
   of.sent = of.received = step.narrow ? 0.5 : 1;
   of.sum = 1 / shards;
-  if (step.cuda) {  // NCCL adds up what it receives
+  if (step.cuda) {  // NCCL sums while it receives
     of.received /= shards;
     of.sum = 0;
   }
   return of;
 }
 
-// The most of three moments: the loss, when all activations are there; the first block's gradients
-// on their way, when a layer's activations have gone; and the root's, when all have.
+// Returns the maximum of three moments: at the loss, when all activations exist; while the first
+// block's gradients travel, when one layer's activations are freed; and while the root's travel,
+// when all are freed.
 double InSharedStepBytes(const StageCosts& stage) {
   const StepSize& step = stage.step;
   const SharedStep of = SharedStepOf(stage);
   const double activations = ActivationsOf(stage);
   const double gathered = of.gathered_root + of.gathered_blocks * of.block;
   const double row = of.sent + of.received;
-  // Rows that an earlier micro-step sent and received stay for the next: a block's and the root's.
+  // Rows that an earlier micro-step sent and received are kept for the next: a block's and the
+  // root's.
   const double kept = step.micro_steps > 1 && of.whole == 0 ? row : 0;
 
   const double at_loss = activations + gathered + of.head + of.whole + kept * (of.root + of.block);
   const double layer = step.keeps_inputs_alone ? 0 : LayerActivationBytes(stage.model, step);
   const double logits = stage.has_head ? LogitBytes(stage) : 0;
-  const double of_block = of.whole > 0 ? row - 1 : row + 1;  // those that added up are freed
+  const double of_block = of.whole > 0 ? row - 1 : row + 1;  // the summed ones are freed
   const double at_block = activations - logits - layer + gathered + of.head + of.whole +
                           (of_block + of.sum) * of.block + kept * of.root;
-  // The embedding makes a gradient of its own beside the head's. Of blocks the rows sent last are
-  // there till the end, and two that were gathered.
+  // The embedding makes its own gradient beside the head's. Of the blocks, the rows sent last and
+  // two gathered ones remain until the end.
   const double made = (stage.model.tied_head ? 2 : 1) + kept + (of.whole > 0 ? 1 : 0);
   const double at_root = of.gathered_root + (std::min(2.0, of.gathered_blocks) + row) * of.block +
                          std::max(row + of.sum, made) * of.root;
   return std::max({at_loss, at_block, at_root}) - activations;
 }
 
-// What gradients and what ranks send in a step needs besides what is held and activations.
+// Returns the memory for gradients and for data that ranks send in a step, besides the held state
+// and activations.
 double InStepBytes(const StageCosts& stage) {
   const ModelSize& model = stage.model;
   const StepSize& step = stage.step;
-  // Where there are gradients already it makes its own beside them.
+  // Where gradients exist already, the head makes its own beside them.
   const double head = stage.has_head ? HeadBytes(model, step) : 0;
   const double all = WholeBytes(model, step);
   if (step.ranks == 1 || StepsAlone(step.sharing)) {
     if (step.micro_steps > 1) return head;
-    // Gradients come as activations go: what is held has them whole, and at their most there is
-    // still a layer to go.
+    // Gradients are made while activations are freed. The held state includes all gradients; at the
+    // peak one layer is still to come.
     const double activations = ActivationsOf(stage);
     return std::max(activations, all + LayerActivationBytes(model, step)) - activations - all;
   }
-  // Buckets keep their place; micro-steps add up beside them.
+  // Buckets keep their place; micro-steps accumulate beside them.
   if (step.sharing == Sharing::kDdp) return head + (step.micro_steps > 1 ? all : 0);
   return InSharedStepBytes(stage);
 }
@@ -320,12 +326,12 @@ double InStepBytes(const StageCosts& stage) {
 double TensorsOf(const StageCosts& stage) {
   const ModelSize& model = stage.model;
   const StepSize& step = stage.step;
-  // Products in 16 bits take a copy of the parameters.
+  // Products in 16 bits need a copy of the parameters.
   const double copied = step.half ? 2 * static_cast<double>(RankParameters(model, step.tensor)) : 0;
   return copied + HeldOf(model, step) + InStepBytes(stage) + ActivationsOf(stage);
 }
 
-// What a CPU process takes beside its tensors.
+// Returns the bytes of a CPU process beside its tensors.
 double ProcessOf(const StageCosts& stage) {
   const StepSize& step = stage.step;
   const double activations = ActivationsOf(stage);
@@ -336,7 +342,7 @@ double ProcessOf(const StageCosts& stage) {
     heap +=
         kHeapOfActivations * activations + kHeapOfGradients * std::max(0.0, -InStepBytes(stage));
   }
-  // Gossip's are among what is held.
+  // Gossip's copies are part of the held state.
   if (step.ranks > 1 && (step.sharing == Sharing::kDdp || step.sharing == Sharing::kLocalSgd)) {
     heap += kGlooOfSums * WholeBytes(stage.model, step);
   }
@@ -344,12 +350,13 @@ double ProcessOf(const StageCosts& stage) {
   return kProcessBytes + heap;
 }
 
-// Micro-steps between their forward and their backward pass on a stage, in parts of what it has of
-// the model (worker/trainer/parallel/actions.h).
+// Returns the micro-steps between their forward and their backward pass on a stage, in multiples of
+// the stage's part of the model (worker/trainer/parallel/actions.h).
 double InFlight(const StepSize& step, int64_t stage) {
   const int64_t passes = step.micro_steps * step.chunks_each;
   const PassOrder order = step.forward_first ? PassOrder::kForwardFirst : PassOrder::kAlternating;
-  // One more than the warm-up: each backward pass follows the forward pass of a later micro-step.
+  // One more than the warm-up, since each backward pass follows the forward pass of a later
+  // micro-step.
   const int64_t most =
       std::min(passes, 1 + WarmUpPasses(order, step.stages, step.chunks_each, stage, passes));
   return static_cast<double>(most) / static_cast<double>(step.chunks_each);
@@ -365,7 +372,7 @@ StageCosts StageOf(const ModelSize& model, const StepSize& step,
        chunk += static_cast<size_t>(step.stages)) {
     costs.model.layers += chunks[chunk].count;
   }
-  // Each end has one matrix of the vocabulary: the embedding, or the head.
+  // Each end has one matrix of the vocabulary: the embedding or the head.
   costs.model.tied_head = true;
   if (stage > 0) costs.model.learned_positions = 0;
   if (!costs.has_head) costs.model.final_norm = costs.model.head_bias = false;

@@ -1,4 +1,4 @@
-// finish.cc: list scheduling with a heap of the times at which slots are free.
+// finish.cc: list scheduling with a heap of the times at which slots become free.
 #include "plan/finish.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 using Times = std::priority_queue<double, std::vector<double>, std::greater<>>;
 
-// When the trial has ended: it starts once `slots` of `free` are, not before `earliest`.
+// Returns when the trial ends: it starts once `slots` of `free` are free, not before `earliest`.
 double Run(Times& free, int slots, double seconds, double earliest) {
   double start = earliest;
   for (int i = 0; i < slots; ++i) {
@@ -42,7 +42,7 @@ std::optional<double> FinishSeconds(std::vector<double> free_at, const std::vect
     for (uint64_t i = 0; i < batch.trials; ++i) Run(free, batch.slots, batch.seconds, 0);
   }
   double last = 0;
-  Times running;  // ends of mine that are under way
+  Times running;  // end times of running trials of `mine`
   for (const Batch& batch : mine) {
     for (uint64_t i = 0; i < batch.trials; ++i) {
       double earliest = 0;

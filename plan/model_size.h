@@ -1,4 +1,4 @@
-// model_size.h: the sizes of a transformer that decide its cost and how its layers are dealt.
+// model_size.h: the sizes of a transformer that determine its cost and how its layers are divided.
 #pragma once
 
 #include <cstdint>

@@ -10,13 +10,13 @@
 namespace dt::plan {
 namespace {
 
-// Makes the list, where messages without bytes have no place.
+// Makes the list, and skips messages without bytes.
 class Said {
  public:
   void Add(const Message& message) {
     if (message.bytes > 0 && message.count > 0) messages_.push_back(message);
   }
-  // So many bytes in buckets, of which the last is smaller.
+  // Adds `bytes` in buckets, of which the last is smaller.
   void AddBuckets(Message of_each, double bytes, double bucket_bytes) {
     const double whole = bucket_bytes > 0 ? std::floor(bytes / bucket_bytes) : 0;
     const double times = of_each.count;
@@ -46,7 +46,7 @@ void SayShares(const ModelSize& model, const StepSize& step, Said& said) {
   const bool in_memory = !step.narrow;
   said.Add({kReduceScatter, Axis::kShard, in_memory, root, sums});
   said.Add({kReduceScatter, Axis::kShard, in_memory, block, sums * units.blocks});
-  // Those that come and go are gathered for each pass; the root, and the last block, stay for the
+  // Blocks that come and go are gathered for each pass; the root and the last block stay for the
   // backward pass.
   const double gathers = come_and_go ? micro_steps : 1;
   const double of_blocks = come_and_go ? 2 * units.blocks - 1 : units.blocks;
@@ -64,7 +64,7 @@ void SayBetweenDataRanks(const ModelSize& model, const StepSize& step, double bu
   const double narrow = step.narrow ? 0.5 : 1;
   switch (step.sharing) {
     case Sharing::kDdp: {
-      // With several pieces of the model on a stage its buckets are not moved.
+      // With several chunks of the model on a stage, buckets stay out of shared memory.
       const bool in_memory = !step.narrow && step.chunks_each == 1;
       return said.AddBuckets({CollectiveOp::kAllReduce, Axis::kData, in_memory, 0, 1}, narrow * all,
                              narrow * bucket_bytes);
@@ -72,7 +72,7 @@ void SayBetweenDataRanks(const ModelSize& model, const StepSize& step, double bu
     case Sharing::kGossip:
     case Sharing::kLocalSgd: {
       const double averages = 1 / static_cast<double>(std::max<int64_t>(1, step.sync_every));
-      // But for the steps of an average, with one peer after each.
+      // After each step, except those of an average, a message to one peer.
       if (step.sharing == Sharing::kGossip) {
         said.Add({CollectiveOp::kSend, Axis::kData, false, all, 1 - averages});
       }
@@ -87,8 +87,9 @@ void SayBetweenDataRanks(const ModelSize& model, const StepSize& step, double bu
   }
 }
 
-// Hidden states out of the embedding and into the head, where ranks of a layer cut the vocabulary,
-// and their gradients; and what each rank knows of its logits.
+// Adds the messages of the vocabulary: hidden states out of the embedding and into the head if the
+// ranks of a layer divide the vocabulary, their gradients, and each rank's statistics of its
+// logits.
 void SayOfVocabulary(const StageCosts& stage, Said& said) {
   const ModelSize& model = stage.model;
   const StepSize& step = stage.step;
@@ -116,8 +117,8 @@ void SayWithinLayers(const StageCosts& stage, Said& said) {
   const double number = step.half ? 2 : 4;
   const double bytes = number * static_cast<double>(step.sequences * step.seq_len) *
                        static_cast<double>(model.width);
-  // Into and out of a layer's two parts, forward and backward, and once more where the forward pass
-  // is repeated.
+  // Into and out of a layer's two parts, forward and backward, and again if the forward pass is
+  // repeated.
   const double times =
       static_cast<double>(step.micro_steps * model.layers) * (step.keeps_inputs_alone ? 6 : 4);
   using enum CollectiveOp;
@@ -144,7 +145,8 @@ std::vector<Message> Messages(const ModelSize& model, const StepSize& step, doub
   StageCosts stage = HeaviestStage(model, step);
   stage.step.chunks_each = step.chunks_each;
   StepSize between = stage.step;
-  between.half = stage.step.half && step.stages == 1;  // stages gather as parameters are
+  between.half = stage.step.half && step.stages == 1;  // stages gather in the format of the
+                                                       // parameters
   if (step.ranks > 1) SayBetweenDataRanks(stage.model, between, bucket_bytes, said);
   if (step.tensor > 1) SayWithinLayers(stage, said);
   if (step.stages > 1) SayBetweenStages(model, step, said);

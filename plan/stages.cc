@@ -6,7 +6,7 @@
 namespace dt::plan {
 namespace {
 
-// Multiplications of the head by those of a layer.
+// Returns the multiplications of the head, in units of a layer's.
 double HeadLayers(const ModelSize& model) {
   const auto width = static_cast<double>(model.width);
   const double layer = 4 * width * width + 2 * width * static_cast<double>(model.feed_forward);
@@ -23,7 +23,7 @@ std::vector<LayerRange> DealLayers(const ModelSize& model, int64_t chunks) {
     const int64_t most = (model.layers - last + others - 1) / others;
     return std::max(static_cast<double>(last) + head, static_cast<double>(most));
   };
-  // The largest of those that cost the same: earlier stages keep more activations.
+  // Takes the largest of equally cheap ones: earlier stages keep more activations.
   int64_t last = 1;
   for (int64_t next = 2; next <= model.layers - others; ++next) {
     if (dearest(next) <= dearest(last)) last = next;

@@ -6,13 +6,13 @@
 namespace dt::plan {
 namespace {
 
-// Between the ranks that compute each layer together.
+// Returns the bytes between the ranks that compute each layer together.
 double WireBytesWithinLayers(const StageCosts& stage) {
   const ModelSize& model = stage.model;
   const StepSize& step = stage.step;
   const auto tensor = static_cast<double>(step.tensor);
-  // Forward: into each of a layer's two parts and out of it; backward the same, and all of it once
-  // more where the forward pass is repeated. A sum to all counts twice and comes half as often.
+  // Forward: into each of a layer's two parts and out of it; backward the same, and all of it again
+  // if the forward pass is repeated. An all-reduce counts twice and comes half as often.
   const double exchanges = step.keeps_inputs_alone ? 12 : 8;
   const double number = step.half ? 2 : 4;
   const double tokens = static_cast<double>(step.sequences) * static_cast<double>(step.seq_len) *
@@ -20,13 +20,13 @@ double WireBytesWithinLayers(const StageCosts& stage) {
   const double numbers = tokens * static_cast<double>(model.width);
   double of_activations = exchanges * number * numbers * static_cast<double>(model.layers);
   if (CutsVocabulary(model.rows, step.tensor)) {
-    // Out of the embedding, as layers give it to each other, and into the head; and of each token
-    // what every rank knows of its logits.
+    // Out of the embedding, in the format that layers exchange, and into the head; and for each
+    // token every rank's statistics of its logits.
     const double hidden = step.half && step.cuda ? 2 : 4;
     if (stage.has_embedding) of_activations += 2 * hidden * numbers;
     if (stage.has_head) of_activations += 2 * number * numbers + 3 * kNumber * tokens * tensor;
   }
-  // Once a step, of the gradients of what each has whole, or has its shard of.
+  // Once a step, the gradients of parameters that each rank has in full, or of its shard of them.
   double whole =
       kNumber * static_cast<double>(Parameters(model) - CutParameters(model, step.tensor));
   if (SharesState(step.sharing)) {
@@ -35,18 +35,18 @@ double WireBytesWithinLayers(const StageCosts& stage) {
   return (of_activations + (step.sequence ? 2 * whole : 0)) * (tensor - 1) / tensor;
 }
 
-// Between the data ranks.
+// Returns the bytes between the data ranks.
 double WireBytesOfSharing(const ModelSize& model, const StepSize& step) {
   const double all = kNumber * static_cast<double>(RankParameters(model, step.tensor));
   const auto ranks = static_cast<double>(step.ranks);
   const auto micro_steps = static_cast<double>(step.micro_steps);
-  // One pass of every number around the ring of so many: a sum to one rank each, or a gather.
+  // One pass of every number around a ring of this many ranks: a reduce-scatter or a gather.
   const auto pass_among = [all](double ring) { return all * (ring - 1) / ring; };
   const double pass = pass_among(ranks);
   const double of_gradients = step.narrow ? 0.5 : 1;
   const auto gathered_and_summed = [&](double ring) {
-    // Gathered forward and backward; embeddings and head stay for the backward pass, and so does
-    // the last block.
+    // Gathered forward and backward; embeddings, head and the last block stay for the backward
+    // pass.
     const GatheredUnits units = GatheredUnitsOf(model, step);
     const double gathered = units.root + (2 * units.blocks - 1) * units.block;
     return micro_steps * (of_gradients * pass_among(ring) + gathered * (ring - 1) / ring);
@@ -68,7 +68,7 @@ double WireBytesOfSharing(const ModelSize& model, const StepSize& step) {
       return 3 * 2 * pass / static_cast<double>(step.sync_every);  // parameters and two moments
     case Sharing::kGossip: {
       if (step.ranks == 1) return 0;
-      // To one peer after each step but that of the average.
+      // To one peer after each step except that of the average.
       const auto steps = static_cast<double>(step.sync_every);
       return (all * (steps - 1) + 3 * 2 * pass) / steps;
     }
@@ -112,7 +112,8 @@ GatheredUnits GatheredUnitsOf(const ModelSize& model, const StepSize& step) {
 double WireBytes(const ModelSize& model, const StepSize& step) {
   const StageCosts stage = HeaviestStage(model, step);
   StepSize of_stage = stage.step;
-  of_stage.half = stage.step.half && step.stages == 1;  // stages gather as parameters are
+  of_stage.half = stage.step.half && step.stages == 1;  // stages gather in the format of the
+                                                        // parameters
   const StageMessages between = StageMessagesOf(model, step);
   return WireBytesOfSharing(stage.model, of_stage) +
          (step.tensor == 1 ? 0 : WireBytesWithinLayers(stage)) +

@@ -1,4 +1,4 @@
-// credentials.h: how two programs may talk: in the clear on one host, mutual TLS across hosts.
+// credentials.h: how two programs may talk: plaintext on one host, mutual TLS across hosts.
 //
 // Role:   turns --tls-ca, --tls-cert and --tls-key into gRPC credentials; the same rule on every
 //         program. Room dt_credentials, apart from dt_common because it links gRPC.

@@ -5,7 +5,7 @@
 
 namespace dt {
 
-// Paths of PEM files. All three set: mutual TLS. None: allowed on this host alone.
+// Paths of PEM files. All three set: mutual TLS. None: allowed only on this host.
 struct TlsFiles {
   std::string ca;    // the authority to trust
   std::string cert;  // our own certificate
