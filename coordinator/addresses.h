@@ -1,5 +1,4 @@
-// addresses.h: the file that says where a coordinator is, which may be at ports of the system's
-// choice.
+// addresses.h: the file with a coordinator's addresses, whose ports the system may have chosen.
 //
 // Errors: FailedPrecondition names the flag and the file.
 // Tests:  tests/coordinator/dtcoord_test.cc

@@ -1,4 +1,4 @@
-// backup_command.cc: a draft beside the output, filled, checked, synced and renamed.
+// backup_command.cc: fills, checks and syncs a draft beside the output, then renames it.
 #include "coordinator/backup_command.h"
 
 #include <fcntl.h>
@@ -34,12 +34,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder that a backup is made in: one process at a time; what an earlier one left is dropped.
+// Makes or takes over the folder of a draft for one process at a time, and removes the files of an
+// earlier one.
 absl::StatusOr<UniqueFd> BeginDraft(const std::string& draft) {
   if (mkdir(draft.c_str(), 0700) != 0 && errno != EEXIST) return SystemError("make", draft);
   UniqueFd fd(open(draft.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd.valid()) return SystemError("open", draft);
-  // A file system without locks has nobody to keep away that could be kept.
+  // On a file system without locks, two backups cannot be kept apart.
   if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return absl::FailedPreconditionError(absl::StrCat("another backup is being made in ", draft,
                                                       "; wait for it, or name another --output"));
@@ -58,15 +59,15 @@ absl::Status CopyFile(const std::string& from, const std::string& to) {
   return file.SyncAndClose();
 }
 
-// Code is copied after the journal, so that nothing it names is missing. What goes meanwhile is
-// code that no experiment names.
+// Copies code after the journal, so that all code named in the copy is there. Code removed
+// meanwhile is code that no experiment names.
 absl::Status CopyCode(const std::string& from, const std::string& to) {
   std::error_code error;
   if (!fs::exists(from, error)) return absl::OkStatus();
   DT_RETURN_IF_ERROR(MakeFolders(to));
   for (const auto& entry : fs::directory_iterator(from, error)) {
     const std::string name = entry.path().filename();
-    if (absl::StrContains(name, '.')) continue;  // begun, not whole
+    if (absl::StrContains(name, '.')) continue;  // a draft, not complete
     const absl::Status copied = CopyFile(entry.path(), absl::StrCat(to, "/", name));
     std::error_code gone;
     if (!copied.ok() && fs::exists(entry.path(), gone)) return copied;
@@ -75,7 +76,7 @@ absl::Status CopyCode(const std::string& from, const std::string& to) {
   return SyncFolder(to);
 }
 
-// What the copy holds, once it is known to be whole.
+// Checks the copy and returns its content.
 absl::StatusOr<JournalReport> CheckCopy(const std::string& copy,
                                         const std::optional<Mark>& promised) {
   DT_ASSIGN_OR_RETURN(JournalReport report,
@@ -92,7 +93,7 @@ absl::StatusOr<JournalReport> CheckCopy(const std::string& copy,
       "with dtcoord check"));
 }
 
-// Tokens, as hashes, and the audit record, of a coordinator that has --auth=tokens.
+// Copies the tokens, as hashes, and the audit record of a coordinator with --auth=tokens.
 absl::Status CopyAccess(const std::string& state, Access access, const std::string& draft) {
   std::error_code error;
   if (!fs::exists(AccessPathOf(state), error)) return absl::OkStatus();
@@ -101,15 +102,15 @@ absl::Status CopyAccess(const std::string& state, Access access, const std::stri
   return chmod(copy.c_str(), 0600) == 0 ? absl::OkStatus() : SystemError("restrict", copy);
 }
 
-// Fills `draft` from `state`, all of it durable.
+// Fills `draft` from `state`; durable on return.
 absl::StatusOr<JournalReport> FillDraft(const std::string& state, const std::string& draft) {
   const std::string journal = JournalPathOf(state);
   const std::string copy = JournalPathOf(draft);
-  // Before the copy: so much must be in it.
+  // Read before the copy, since the copy must contain everything in the mark.
   const std::optional<Mark> promised = ReadMark(MarkPathOf(journal));
   {
-    // While its coordinator runs it has the lock, and the copy is taken beside it; else nothing is
-    // made or changed in the folder, which may be read-only.
+    // A running coordinator has the lock, and the copy is taken beside it. Otherwise nothing is
+    // created or changed in the folder, which may be read-only.
     const auto lock = LockStateDirectoryToRead(state);
     const bool runs = absl::IsFailedPrecondition(lock.status());
     if (!lock.ok() && !runs) return lock.status();
@@ -128,7 +129,7 @@ absl::Status MakeBackup(const std::string& state, const std::string& output) {
   DT_ASSIGN_OR_RETURN(const UniqueFd held, BeginDraft(draft));
   auto report = FillDraft(state, draft);
   absl::Status status = report.status();
-  // A folder takes the place of an empty one at most, which holds nothing.
+  // A rename replaces at most an empty folder, so it loses nothing.
   if (status.ok()) status = Rename(draft, output);
   if (!status.ok()) {
     const absl::Status removed = RemoveAll(draft);
@@ -147,7 +148,8 @@ absl::Status MakeBackup(const std::string& state, const std::string& output) {
     std::printf("beside it: %lld folders of packed code, %s\n", static_cast<long long>(code.kept),
                 FormatBytes(static_cast<double>(code.bytes)).c_str());
   }
-  // As in the state folder itself: the rest is worth keeping.
+  // Reports damaged or missing code without failing, like the state folder's check: the rest is
+  // worth keeping.
   for (const std::string& line : wanting)
     std::fprintf(stderr, "dtcoord backup: %s\n", line.c_str());
   return absl::OkStatus();

@@ -1,7 +1,8 @@
-// backup_command.h: `dtcoord backup STATE --output FOLDER`: the journal and packed code of a state
-// folder, copied while its coordinator goes on.
+// backup_command.h: `dtcoord backup STATE --output FOLDER`: copies the journal and packed code of a
+// state folder while its coordinator runs.
 //
-// Invariant: FOLDER appears whole, checked and durable, or not at all; what was there stays.
+// Invariant: FOLDER appears complete, checked and durable, or not at all; an existing FOLDER stays
+//            as it is.
 // Tests:     tests/coordinator/dtcoord_test.cc
 #pragma once
 
@@ -9,7 +10,7 @@
 
 namespace dt {
 
-// Returns the exit code: 0, 1: it failed, 2: wrong usage.
+// Returns the exit code: 0; 1: failed; 2: wrong usage.
 int BackupCommand(const std::string& state, const std::string& output);
 
 }  // namespace dt

@@ -43,7 +43,7 @@ int CheckCommand(const std::string& journal) {
                  path.c_str());
     return 2;
   }
-  // Whoever serves it has the lock of its folder; a backup has none.
+  // A running coordinator has the lock of its folder; a backup has none.
   const fs::path folder = fs::path(path).parent_path();
   const auto lock = LockStateDirectoryToRead(folder.empty() ? "." : folder.string());
   if (!lock.ok()) return Fail(lock.status());

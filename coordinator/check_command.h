@@ -1,4 +1,4 @@
-// check_command.h: `dtcoord check`: reads a whole journal and prints what it found.
+// check_command.h: `dtcoord check`: reads a complete journal and prints its findings.
 //
 // Tests: tests/coordinator/dtcoord_test.cc
 #pragma once
@@ -7,10 +7,10 @@
 
 namespace dt {
 
-// `journal` is a state folder or the file itself. Returns the exit code.
+// Checks `journal`, a state folder or the file itself. Returns the exit code.
 int CheckCommand(const std::string& journal);
 
-// The journal in the database that the file of --database-file leads to, as of now: a coordinator
+// Checks the journal in the database named in the file of --database-file, as of now; a coordinator
 // may write meanwhile. Returns the exit code.
 int CheckDatabaseCommand(const std::string& file);
 

@@ -17,7 +17,7 @@ struct DatabaseFlags {
 };
 
 void DescribeDatabase(CLI::App& app, DatabaseFlags& flags);
-// libpq's connection string, of the file that has it: it may hold a password, so it is on no
+// Reads libpq's connection string from a file. It may contain a password, so it must not be on a
 // command line.
 absl::StatusOr<std::string> ReadConnectionFile(const std::string& path);
 

@@ -1,7 +1,8 @@
-// flags.h: what dtcoord is told on its command line.
+// flags.h: dtcoord's command line.
 //
-// Role: the flags that start a coordinator, their words for --help, and the rules between them;
-//       those of a part are beside it (database_flags.h, notify_flags.h, patience_flags.h).
+// Role: the flags that start a coordinator, their texts for --help, and the rules between them.
+//       Flags of one part are in files of their own (database_flags.h, notify_flags.h,
+//       patience_flags.h).
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -32,7 +33,7 @@ struct Flags {
 };
 
 void DescribeFlags(CLI::App& app, Flags& flags);
-// InvalidArgument names the flag and what it may be.
+// Returns InvalidArgument with the flag and its allowed values.
 absl::Status CheckFlags(const Flags& flags);
 
 }  // namespace dt

@@ -1,4 +1,4 @@
-// http_flags.h: what the flags of the page's port allow.
+// http_flags.h: rules of the flags for the page's port.
 //
 // Role:  pure.
 // Tests: tests/coordinator/dtcoord_test.cc
@@ -11,11 +11,13 @@
 
 namespace dt {
 
-// HTTP here has no TLS, and without --auth=tokens asks nobody who they are.
+// Refuses an address that others can reach without `clear_text`: HTTP here has no TLS, and without
+// --auth=tokens it identifies nobody.
 absl::Status CheckHttp(const std::string& http, bool clear_text);
 
-// Without tokens HTTP lets act whom gRPC lets act without showing anything: everybody on this host,
-// where gRPC is on loopback in the clear. "" then; else why nobody may.
+// Without tokens, HTTP allows acts to the callers that gRPC allows without credentials: everybody
+// on this host, if gRPC is on loopback without TLS. Returns "" then, else the reason why nobody may
+// act.
 std::string WhyActsAreClosed(const std::string& http, const std::string& listen,
                              const TlsFiles& tls);
 

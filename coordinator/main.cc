@@ -51,10 +51,10 @@ namespace {
 
 constexpr int kHeavyNice = 10;
 
-// Every part of a running coordinator, in the order in which they start.
+// Every part of a running coordinator, in the order of their start.
 class Coordinator {
  public:
-  // `journal`: one that is open already; else it is opened in the state folder.
+  // `journal` may be open already; if not, it is opened in the state folder.
   Coordinator(const Flags& flags, OpenedJournal journal)
       : flags_(flags),
         mailbox_(limits::kMailboxEvents, limits::kMailboxReservedForControl),
@@ -77,7 +77,7 @@ class Coordinator {
           "--auth is none: whoever has a certificate of --tls-ca, a worker too, may do everything; "
           "--auth=tokens gives each the rights of the certificate's role");
     }
-    // Before the replay, which may take a while: /readyz says so meanwhile.
+    // Starts HTTP before the replay, which may take a while; /readyz reports that meanwhile.
     DT_RETURN_IF_ERROR(StartHttp());
     DT_ASSIGN_OR_RETURN(SenderOptions notify, NotifyOf(flags_.notify));
     DT_ASSIGN_OR_RETURN(State state, ReadState(notify.own_receiver));
@@ -116,7 +116,7 @@ class Coordinator {
     return absl::OkStatus();
   }
 
-  // Returns once the core loop ended: after `Stop`, or with the reason why it had to.
+  // Returns once the core loop has ended: after `Stop`, or with the error that ended it.
   absl::Status Serve() {
     std::thread loop([this] {
       loop_status_ = loop_->Run();
@@ -126,7 +126,7 @@ class Coordinator {
     if (absl::Status status = Announce(); !status.ok()) {
       mailbox_.Close();
       loop.join();
-      // Nothing is wrong with the journal, and the next start need not check it.
+      // The journal is undamaged, so the next start need not check it.
       if (loop_status_.ok()) DT_RETURN_IF_ERROR(Stop());
       return status;
     }
@@ -139,7 +139,8 @@ class Coordinator {
     return loop_status_;
   }
 
-  // After a `Start` that failed: the journal is as it was, and the next start need not check it.
+  // Cleans up after a failed `Start`. The journal is unchanged, so the next start need not check
+  // it.
   void GiveUp() {
     if (reader_thread_ != nullptr) reader_thread_->Stop();
     if (page_thread_ != nullptr) page_thread_->Stop();
@@ -180,7 +181,7 @@ class Coordinator {
     page_thread_ = std::make_unique<ReaderThread>(*page_reader_);
     DT_ASSIGN_OR_RETURN(heavy_reader_, journal_.open_reader());
     heavy_thread_ = std::make_unique<ReaderThread>(*heavy_reader_);
-    // Linux lowers this thread alone: whatever else there is to do goes before a report.
+    // On Linux this lowers the priority of this thread alone: all other work goes before a report.
     if (!heavy_thread_->Post([](Reader&) { setpriority(PRIO_PROCESS, 0, kHeavyNice); })) {
       return absl::InternalError("the thread of reports takes no work");
     }
@@ -199,11 +200,11 @@ class Coordinator {
           return mailbox_.Post(Event{NoticeDone{settled.number, settled.outcome}, {}},
                                PostClass::kBulk);
         }));
-    // Those that the last process did not settle; their receivers may have had them.
+    // Sends notices that the last process did not settle; their receivers may already have them.
     for (const auto& [number, notice] : durable.notices) sender_->Tell(notice);
     return absl::OkStatus();
   }
-  // What experiments name stays. That some is gone costs their trials, not the start.
+  // Keeps the code that experiments name. Missing code costs its trials, not the start.
   absl::Status OpenCode(const State& state) {
     const std::string folder = flags_.database.code_dir.empty() ? CodeFolderOf(flags_.state_dir)
                                                                 : flags_.database.code_dir;
@@ -232,8 +233,8 @@ class Coordinator {
     return absl::OkStatus();
   }
 
-  // SIGTERM and SIGINT are blocked in every thread; here one is taken, and the watchdog fed
-  // between.
+  // SIGTERM and SIGINT are blocked in every thread. Takes one of them here, and feeds the watchdog
+  // between waits.
   void WaitForSignal() {
     sigset_t signals;
     sigemptyset(&signals);
@@ -248,7 +249,8 @@ class Coordinator {
       if (watched && LoopHealth().ok()) sd_notify(0, "WATCHDOG=1");
     }
   }
-  // Not ready while another may lead, and again once the database has answered.
+  // Sets the readiness: not ready while another coordinator may lead, and ready again once the
+  // database has answered.
   void NoteLead() {
     const bool certain = journal_.store->LeadIsCertain();
     if (certain == metrics_.Ready()) return;
@@ -259,7 +261,8 @@ class Coordinator {
     server_->SetHealth(certain ? RpcServer::Health::kServing : RpcServer::Health::kNotServing);
   }
 
-  // Health says nothing of anybody's work, and what asks for it has no secrets.
+  // Lets anybody ask for health: it reveals nothing about anybody's work, and probes have no
+  // secrets.
   absl::Status AdmitHttp(const HttpRequest& request) const {
     if (request.path == "/healthz" || request.path == "/readyz") return absl::OkStatus();
     return gate_->AdmitReader(request);
@@ -270,7 +273,7 @@ class Coordinator {
     if (request.method == HttpMethod::kPost && !api) {
       return reply(Share({405, "only GET and HEAD are answered here; acts are under /api/v1\n"}));
     }
-    // Who acts is asked by the API, and its own way.
+    // The API identifies the caller of an act in its own way.
     const absl::Status status =
         request.method == HttpMethod::kPost ? absl::OkStatus() : AdmitHttp(request);
     if (!status.ok()) {
@@ -326,24 +329,24 @@ class Coordinator {
   OpenedJournal journal_;
   std::unique_ptr<Reader> reader_;
   std::unique_ptr<ReaderThread> reader_thread_;
-  std::unique_ptr<Reader> page_reader_;  // beside the other, so that pages delay no call
+  std::unique_ptr<Reader> page_reader_;  // separate from the other, so that pages delay no call
   std::unique_ptr<ReaderThread> page_thread_;
-  std::unique_ptr<Reader> heavy_reader_;  // of reports, which take seconds
+  std::unique_ptr<Reader> heavy_reader_;  // for reports, which take seconds
   std::unique_ptr<ReaderThread> heavy_thread_;
-  std::unique_ptr<Api> api_;  // before server_, whose last answers it takes
+  std::unique_ptr<Api> api_;  // before server_, since it takes the server's last answers
   std::unique_ptr<CodeKeeper> code_;
   std::unique_ptr<Snapshotter> snapshotter_;
   std::unique_ptr<RpcServer> server_;
-  std::unique_ptr<Sender> sender_;  // before loop_, whose notices it takes
+  std::unique_ptr<Sender> sender_;  // before loop_, since it takes the loop's notices
   std::unique_ptr<CoreLoop> loop_;
-  std::atomic<bool> serving_{false};  // set after server_ and loop_, before HTTP threads look
+  std::atomic<bool> serving_{false};  // set after server_ and loop_, before HTTP threads read it
   std::atomic<bool> loop_ended_{false};
   absl::Status loop_status_;
-  std::unique_ptr<HttpServer> http_;  // last: its threads look at the others
+  std::unique_ptr<HttpServer> http_;  // last: its threads use the others
 };
 
-// Waits until this process leads the coordinators of its database; fills in the addresses that were
-// chosen meanwhile. Nothing after a signal.
+// Waits until this process leads the coordinators of its database. Fills in the addresses chosen
+// meanwhile. Returns nullopt after a signal.
 absl::StatusOr<std::optional<OpenedJournal>> AwaitLead(Flags& flags) {
   DT_ASSIGN_OR_RETURN(const std::string conninfo, ReadConnectionFile(flags.database.file));
   Standby standby(
@@ -378,7 +381,7 @@ int Coordinate(Flags flags) {
     return code;
   }
   if (absl::Status served = coordinator.Serve(); !served.ok()) {
-    // Whatever was not committed was not sent either; the next start goes on from the journal.
+    // Uncommitted changes were not sent either; the next start continues from the journal.
     spdlog::critical("stopping at once: {}", std::string(served.message()));
     FinishLogging();
     std::_Exit(1);
@@ -392,7 +395,7 @@ int Coordinate(Flags flags) {
 }
 
 int Main(int argc, char** argv) {
-  // A file that may not grow is an error of the write, as a full disk is.
+  // A file at its size limit makes the write fail, as a full disk does.
   signal(SIGXFSZ, SIG_IGN);
   Flags flags;
   CLI::App app(
@@ -411,12 +414,13 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "dtcoord: %s\n", std::string(status.message()).c_str());
     return 2;
   }
-  // Reports are made on one thread and freed on another: few arenas, and freed memory given back,
-  // keep a fleet's worth of them from staying resident.
+  // Reports are allocated on one thread and freed on another. Few arenas, and returning freed
+  // memory, keep the memory of large reports from staying resident.
   mallopt(M_ARENA_MAX, 2);
   mallopt(M_MMAP_THRESHOLD, 64 << 10);
   mallopt(M_TRIM_THRESHOLD, 2 << 20);
-  // The distribution's Abseil looks for deadlocks at every lock, which costs a fifth of the calls.
+  // The distribution's Abseil checks every lock for deadlocks, which costs a fifth of the
+  // throughput of calls.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   sigset_t signals;
   sigemptyset(&signals);

@@ -35,7 +35,7 @@ absl::StatusOr<std::string> Key(const std::string& file) {
 
 }  // namespace
 
-// Addresses and keys are in files, since arguments are for everyone on the host to read.
+// Addresses and keys are in files, since everyone on the host can read arguments.
 void DescribeNotify(CLI::App& app, NotifyFlags& flags) {
   app.add_option("--notify-to", flags.to,
                  "Hosts that experiments may have told what comes of them (notify): HOST or "

@@ -17,13 +17,13 @@ struct NotifyFlags {
   std::vector<std::string> to;
   std::string url_file;
   std::vector<std::string> events = spec::NoticeWords();  // of --notify-url-file's receiver
-  std::string form;                                       // for it; "": as its host takes it
+  std::string form;                                       // the form for it; "": chosen by its host
   std::string key_file;
   std::string ca;
 };
 
 void DescribeNotify(CLI::App& app, NotifyFlags& flags);
-// Reads the files that they name.
+// Reads the files that the flags name.
 absl::StatusOr<SenderOptions> NotifyOf(const NotifyFlags& flags);
 
 }  // namespace dt

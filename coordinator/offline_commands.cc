@@ -1,4 +1,4 @@
-// offline_commands.cc: the subcommands' words, and what each runs.
+// offline_commands.cc: the subcommands' flags and actions.
 #include "coordinator/offline_commands.h"
 
 #include <cstdio>
@@ -18,7 +18,8 @@
 namespace dt {
 namespace {
 
-// Where one runs it has read its tokens already.
+// Opens the tokens for a change. Refuses while a coordinator runs, since it has already read its
+// tokens.
 absl::StatusOr<AccessStore> OpenAccess(const std::string& database_file,
                                        const std::string& state_dir, const Clock& clock) {
   if (database_file.empty()) return AccessStore::Open(state_dir);

@@ -1,4 +1,4 @@
-// offline_commands.h: what dtcoord does besides serving: check, backup, admin-token.
+// offline_commands.h: dtcoord's other commands: check, backup, admin-token.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,14 +7,14 @@
 
 namespace dt {
 
-// The exit code, once what was printed is out: 1 where it could not be written.
+// Returns the exit code once the output is written: 1 if it could not be written.
 int Printed(int code);
 
 class OfflineCommands {
  public:
-  // Adds the subcommands to `app`, which must be gone before this is.
+  // Adds the subcommands to `app`, which must be destroyed first.
   explicit OfflineCommands(CLI::App& app);
-  // The exit code of the subcommand that was given, or none where dtcoord is to serve.
+  // Returns the exit code of the given subcommand, or nullopt if dtcoord is to serve.
   std::optional<int> Run() const;
 
  private:

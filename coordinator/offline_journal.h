@@ -1,6 +1,6 @@
-// offline_journal.h: what the commands say of a journal that nobody writes to.
+// offline_journal.h: descriptions of a journal that no process writes to.
 //
-// Errors: of MissingCode: what hinders reading.
+// Errors: MissingCode: obstacles to reading.
 // Tests:  tests/coordinator/dtcoord_test.cc
 #pragma once
 
@@ -12,13 +12,14 @@
 
 namespace dt {
 
-// The file, where `place` is a state folder or the file itself.
+// Returns the journal's file; `place` is a state folder or the file itself.
 std::string JournalPathOf(const std::string& place);
 
-// How much of what it holds, in words.
+// Describes how much the journal contains.
 std::string ContentsOf(const JournalReport& report);
 
-// What experiments of a whole journal name and `folder` has not got, a sentence each.
+// Returns a sentence for each code that experiments of an undamaged journal name and `folder`
+// lacks.
 absl::StatusOr<std::vector<std::string>> MissingCode(const std::string& path,
                                                      const std::string& folder);
 

@@ -1,5 +1,5 @@
-// opened_journal.h: the journal that a coordinator writes to, wherever it is kept, and how the rest
-// of the process reads it beside the writer.
+// opened_journal.h: the journal that a coordinator writes to, in a file or a database, and the
+// readers of the rest of the process beside the writer.
 //
 // Errors: those of the store.
 // Tests:  tests/coordinator/dtcoord_test.cc, tests/e2e/standby_test.cc
@@ -23,15 +23,15 @@ struct OpenedJournal {
   std::function<absl::StatusOr<std::unique_ptr<Reader>>()> open_reader;
   std::function<absl::StatusOr<std::unique_ptr<JournalReader>>()> open_journal;
   std::function<absl::StatusOr<AccessStore>()> open_access;
-  std::vector<std::string> losses;  // which --accept-loss accepted
-  // Says at the address that this one takes over, until the server that serves it starts.
+  std::vector<std::string> losses;  // accepted by --accept-loss
+  // Answers at the address that this process takes over, until its real server starts.
   std::unique_ptr<StandbyServer> waiting;
 };
 
-// In the state folder, in SQLite. Logs what a check found.
+// Opens the journal in the state folder, in SQLite. Logs the findings of its check.
 enum class AcceptLoss { kNo, kYes };
 absl::StatusOr<OpenedJournal> OpenFileJournal(const std::string& state_dir, AcceptLoss accept_loss);
-// In PostgreSQL, for the coordinator that leads.
+// Returns the journal in PostgreSQL, for the coordinator that leads.
 OpenedJournal OfDatabase(std::unique_ptr<PostgresStore> store, const std::string& conninfo);
 
 }  // namespace dt

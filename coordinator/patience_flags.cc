@@ -8,7 +8,7 @@
 namespace dt {
 namespace {
 
-// A second at least, or choosing who moves would be all that the core does.
+// Refuses less than a second: the core would do nothing but choose gangs to move.
 absl::StatusOr<absl::Duration> Read(const char* flag, const std::string& text) {
   absl::Duration duration;
   if (absl::ParseDuration(text, &duration) && duration >= absl::Seconds(1) &&

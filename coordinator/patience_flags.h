@@ -1,4 +1,4 @@
-// patience_flags.h: dtcoord's flags on how long those who train are left in peace
+// patience_flags.h: dtcoord's flags for how long running gangs are left in peace
 // (docs/scheduling.md).
 //
 // Errors: InvalidArgument names the flag, its value, and what is right.

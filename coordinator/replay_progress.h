@@ -1,4 +1,4 @@
-// replay_progress.h: on a terminal, a line that counts up while a long journal is read.
+// replay_progress.h: shows a counter on a terminal while a long journal is read.
 #pragma once
 
 #include <systemd/sd-daemon.h>
@@ -14,7 +14,7 @@ class ReplayProgress {
   explicit ReplayProgress(int64_t total) : total_(isatty(STDERR_FILENO) == 1 ? total : 0) {}
   void Count() {
     if (++done_ % kEvery != 0) return;
-    sd_notify(0, "WATCHDOG=1");  // which is on where a standby takes over
+    sd_notify(0, "WATCHDOG=1");  // enabled when a standby takes over
     if (total_ < kWorthShowing) return;
     std::fprintf(stderr, "\rreading the journal: %lld of %lld records",
                  static_cast<long long>(done_), static_cast<long long>(total_));

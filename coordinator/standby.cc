@@ -24,7 +24,7 @@
 namespace dt {
 namespace {
 
-// Waits so long. True: a signal asks this process to stop.
+// Waits for `pause`. Returns true if a signal asks this process to stop.
 bool AskedToStop(absl::Duration pause) {
   sigset_t signals;
   sigemptyset(&signals);
@@ -34,7 +34,7 @@ bool AskedToStop(absl::Duration pause) {
   return sigtimedwait(&signals, nullptr, &left) > 0;
 }
 
-// Another may lead by now, and what this process would send is not to be believed.
+// Another process may lead by now, so this process must not send anything more.
 void LoseLead(const absl::Status& why) {
   spdlog::critical("stopping at once: {}", std::string(why.message()));
   FinishLogging();
@@ -46,7 +46,7 @@ void LoseLead(const absl::Status& why) {
 std::string OwnName() {
   std::array<char, 64> host = {};
   const bool known = gethostname(host.data(), host.size() - 1) == 0;
-  // The database keeps 63 bytes of it.
+  // The database stores 63 bytes of it.
   return absl::StrCat("process ", getpid(), " on ", known ? host.data() : "a host");
 }
 
@@ -84,7 +84,7 @@ absl::Status Standby::StartServers() {
       http_, HttpServer::Start(options_.http, [this](const auto& request, const auto& reply) {
         reply(Share(Answer(request)));
       }));
-  // The system may have chosen ports, which stay those of this process.
+  // The system may have chosen ports; this process keeps them.
   options_.listen = rpc_->address();
   options_.http = http_->address();
   if (!options_.addresses_file.empty()) {

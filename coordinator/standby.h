@@ -1,10 +1,10 @@
-// standby.h: waits until this coordinator leads those that share its database, and says meanwhile
-// that it waits and for whom.
+// standby.h: waits until this coordinator leads those that share its database. Meanwhile answers
+// that it waits, and for which leader.
 //
-// Ownership: the connection that holds the lock, until it is the store's; the servers of a standby,
-//            which give up their addresses when this goes.
+// Ownership: the connection with the lock until the store takes it, and the servers of a standby,
+//            which release their addresses when destroyed.
 // Threads:   the main thread; SIGTERM and SIGINT are blocked in all.
-// Errors:    of the first look: what the database says. Later ones are waited out.
+// Errors:    those of the database at the first look. Later errors are waited out.
 // Tests:     tests/e2e/standby_test.cc
 #pragma once
 
@@ -34,17 +34,16 @@ struct StandbyOptions {
   std::string addresses_file;  // "": none
 };
 
-// What this process is called at the database: "process 123 on train1".
+// Returns this process's name at the database: "process 123 on train1".
 std::string OwnName();
 
 class Standby {
  public:
   explicit Standby(StandbyOptions options);
 
-  // Nothing after a signal that asks this process to stop. The addresses of `options` are then
-  // those that were chosen.
+  // Returns nullptr after a signal to stop. Writes the chosen addresses into `options`.
   absl::StatusOr<std::unique_ptr<PostgresStore>> AwaitLead();
-  // What answers calls; nullptr where nobody had to wait.
+  // Returns the server that answers calls; nullptr if no wait was needed.
   std::unique_ptr<StandbyServer> TakeServer() { return std::move(rpc_); }
   const StandbyOptions& options() const { return options_; }
 
@@ -57,12 +56,12 @@ class Standby {
   StandbyOptions options_;
   const SystemClock clock_;
   RpcStats stats_;
-  Metrics metrics_;  // of a process that serves nothing yet
+  Metrics metrics_;  // of a process that does not serve yet
   Candidate candidate_;
   mutable Mutex mutex_;
   std::string reason_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<StandbyServer> rpc_;
-  std::unique_ptr<HttpServer> http_;  // last: its thread looks at the others
+  std::unique_ptr<HttpServer> http_;  // last: its thread uses the others
 };
 
 }  // namespace dt

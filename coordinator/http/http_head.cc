@@ -13,8 +13,8 @@
 namespace dt {
 namespace {
 
-// Whether each line of a head behind the first is a name, a colon and a value. Anything else is
-// read in different ways by different programs: RFC 9112, 2.2, 5.1 and 5.2.
+// Returns whether each line after the first is a name, a colon and a value. Programs read other
+// lines in different ways: RFC 9112, 2.2, 5.1 and 5.2.
 bool HasWellFormedLines(std::string_view head) {
   bool first = true;
   for (absl::string_view line :
@@ -31,7 +31,7 @@ bool HasWellFormedLines(std::string_view head) {
   return true;
 }
 
-// How many lines of a head have this name.
+// Returns the number of lines with this name.
 size_t CountHeaders(std::string_view head, absl::string_view name) {
   size_t count = 0;
   for (absl::string_view line :
@@ -44,8 +44,8 @@ size_t CountHeaders(std::string_view head, absl::string_view name) {
   return count;
 }
 
-// Whether it is a host, with a port or without: a name, an IPv4 address, or an IPv6 one in
-// brackets.
+// Returns whether `text` is a host with or without a port: a name, an IPv4 address, or an IPv6
+// address in brackets.
 bool IsHostAndPort(absl::string_view text) {
   constexpr char kOfName[] = "-._~%!$&'()*+,;=";
   size_t end = 0;

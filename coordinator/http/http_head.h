@@ -1,4 +1,4 @@
-// http_head.h: the head of an HTTP/1.x request: its lines, and whether it is one at all.
+// http_head.h: parses and checks the head of an HTTP/1.x request.
 //
 // Role:  pure.
 // Tests: tests/coordinator/http/http_server_test.cc
@@ -12,7 +12,7 @@
 
 namespace dt {
 
-// Returns the bytes of the head with its empty line, or 0 while that has not come.
+// Returns the bytes of the head with its empty line, or 0 while the head is incomplete.
 size_t HeadBytes(const std::string& text);
 
 struct RequestLine {
@@ -23,14 +23,14 @@ RequestLine ParseRequestLine(std::string_view head);
 // Returns the value of a header, or "".
 std::string HeaderOf(std::string_view head, absl::string_view name);
 
-// Returns what is wrong with the lines of a head, "" if nothing is: a line that is no header, one
-// that must be there once and is there twice, a Host that is none. Programs read such a head in
-// different ways; RFC 9112, 2.2, 3.2, 5.1 and 5.2, asks for a refusal.
+// Returns what is wrong with the lines of a head, or "": a line that is no header, a header that
+// must not be repeated, or an invalid Host. Programs read such a head in different ways; RFC 9112,
+// 2.2, 3.2, 5.1 and 5.2, asks for a refusal.
 std::string DefectOf(std::string_view head, const RequestLine& line);
 
-// Returns whether a client asked by an address, or by the one name that everybody gives this host,
-// or by none. A page from elsewhere can have its own name stand for 127.0.0.1 and have the browser
-// read what is answered; it cannot do so with these.
+// Returns whether the client used an address, the common name of every host ("localhost"), or no
+// Host. A page from elsewhere can make its own name resolve to 127.0.0.1 and make the browser read
+// the answer; it cannot do so with these.
 bool IsOfThisHost(std::string host);
 
 }  // namespace dt

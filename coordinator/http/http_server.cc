@@ -70,7 +70,7 @@ const char* ReasonOf(int code) {
   return "Other";
 }
 
-// "10.0.0.7", of a connected socket; "" where the system does not say.
+// Returns "10.0.0.7", the peer of a connected socket; "" if the system does not know it.
 std::string PeerOf(int fd) {
   sockaddr_storage address{};
   socklen_t bytes = sizeof(address);
@@ -84,19 +84,21 @@ std::string PeerOf(int fd) {
   return text;
 }
 
-// The page has nothing from elsewhere, no script in its text and no frame around it.
+// Security headers: the page loads nothing from elsewhere, and allows no inline script and no frame
+// around it.
 constexpr char kGuards[] =
     "Content-Security-Policy: default-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'\r\n"
     "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
     "Cross-Origin-Resource-Policy: same-origin\r\n";
 
-// Clients compare weakly: a proxy that compresses marks the tag so.
+// Returns whether the client has this version. Compares weakly, since a compressing proxy marks the
+// tag as weak.
 bool Holds(const std::string& if_none_match, const std::string& etag) {
   return !etag.empty() && absl::StrContains(if_none_match, etag);
 }
 
-// What is left of a text of which so much was sent.
+// Returns the part of a text that is still to be sent.
 iovec Behind(std::string_view text, size_t sent) {
   text.remove_prefix(sent);
   return {const_cast<char*>(text.data()), text.size()};  // sendmsg reads it
@@ -126,7 +128,8 @@ Head HeadOf(const HttpAnswer& answer, Kind kind, const std::string& if_none_matc
     absl::StrAppend(&text, "Content-Disposition: attachment; filename=\"", answer.file_name,
                     "\"\r\n");
   }
-  // A browser asks the person, who gives the token as the password; for an act the page does.
+  // For 401 a browser asks the person, who enters the token as the password; for an act the page
+  // asks.
   if (code == 401) {
     text += kind == Kind::kOfAct
                 ? "WWW-Authenticate: Bearer realm=\"dtrain\"\r\n"
@@ -140,7 +143,7 @@ Head HeadOf(const HttpAnswer& answer, Kind kind, const std::string& if_none_matc
 
 }  // namespace
 
-// Answers on their way to the server's thread, and what wakes it.
+// Answers on their way to the server's thread, and the descriptor that wakes it.
 class HttpServer::Outbox {
  public:
   struct Numbered {
@@ -168,7 +171,7 @@ class HttpServer::Outbox {
  private:
   const UniqueFd wake_;
   Mutex mutex_;
-  std::vector<Numbered> answers_ ABSL_GUARDED_BY(mutex_);  // one a connection at most
+  std::vector<Numbered> answers_ ABSL_GUARDED_BY(mutex_);  // at most one for each connection
 };
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const std::string& address,
@@ -211,7 +214,7 @@ void HttpServer::Run() {
       return;
     }
     if (stopping_.load()) return;
-    size_t next = 2;  // poll answers in the order of connections_
+    size_t next = 2;  // poll's results are in the order of connections_
     for (auto it = connections_.begin(); it != connections_.end(); ++next) {
       const Stays stays = watched[next].revents == 0 ? Stays::kOpen : Serve(*it);
       it = stays == Stays::kOpen ? std::next(it) : connections_.erase(it);
@@ -221,7 +224,7 @@ void HttpServer::Run() {
   }
 }
 
-// While the answer is made only a lost client is heard of.
+// Returns the events to poll for. While the answer is made, only a lost client matters.
 short HttpServer::EventsOf(Phase phase) {
   switch (phase) {
     case Phase::kReading:
@@ -262,7 +265,7 @@ void HttpServer::Accept() {
     if (!fd.valid()) {
       if (errno == ECONNABORTED || errno == EINTR) continue;
       if (errno == EAGAIN) return;
-      // Out of descriptors or memory: one of ours may help, and spinning would not.
+      // Out of descriptors or memory: closing one of our connections may help; spinning would not.
       if (connections_.empty()) {
         poll(nullptr, 0, 50);
         return;
@@ -333,7 +336,7 @@ void HttpServer::ReadHead(Connection& connection) {
 bool HttpServer::TakesBody(Connection& connection, const std::string& head) {
   uint64_t bytes = 0;
   const std::string length = HeaderOf(head, "Content-Length");
-  // Digits alone, as RFC 9110 has it: a proxy in front may read "+2" in another way.
+  // Only digits, as in RFC 9110: a proxy in front may read "+2" differently.
   const bool digits = std::all_of(length.begin(), length.end(), absl::ascii_isdigit);
   if (!HeaderOf(head, "Transfer-Encoding").empty() || !digits ||
       !absl::SimpleAtoi(length, &bytes)) {
@@ -346,7 +349,8 @@ bool HttpServer::TakesBody(Connection& connection, const std::string& head) {
     return false;
   }
   connection.body_bytes = bytes;
-  // Such a client waits a moment for this word, and sends its body also where it is lost.
+  // A client with this header waits a moment for the answer. It sends its body even if the answer
+  // is lost.
   if (absl::EqualsIgnoreCase(HeaderOf(head, "Expect"), "100-continue")) {
     static constexpr char kGoOn[] = "HTTP/1.1 100 Continue\r\n\r\n";
     send(connection.fd.get(), kGoOn, sizeof(kGoOn) - 1, MSG_NOSIGNAL);
@@ -354,7 +358,7 @@ bool HttpServer::TakesBody(Connection& connection, const std::string& head) {
   return true;
 }
 
-// REQUIRES: the whole request is there.
+// REQUIRES: the complete request has arrived.
 void HttpServer::Ask(Connection& connection) {
   const std::string head = connection.text.substr(0, connection.head_bytes);
   const RequestLine line = ParseRequestLine(head);
@@ -384,7 +388,7 @@ void HttpServer::Answer(Connection& connection, SharedAnswer answer) {
     oldest.text = std::string();
     oldest.answer.reset();
     oldest.phase = Phase::kDraining;
-    oldest.end = Clock::time_point();  // erased by Run, which goes through the list now
+    oldest.end = Clock::time_point();  // Run erases it; Run iterates over the list now
   }
   const Kind kind = connection.head_only ? Kind::kHeadAlone
                     : connection.acts    ? Kind::kOfAct
@@ -416,7 +420,8 @@ HttpServer::Stays HttpServer::Write(Connection& connection) {
   return Stays::kOpen;
 }
 
-// The oldest in this phase, or of all. REQUIRES: there is a connection.
+// Returns the oldest connection in this phase, or else the oldest of all. REQUIRES: there is a
+// connection.
 std::list<HttpServer::Connection>::iterator HttpServer::Oldest(Phase phase) {
   const auto oldest = std::find_if(connections_.begin(), connections_.end(),
                                    [&](const Connection& one) { return one.phase == phase; });

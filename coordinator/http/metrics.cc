@@ -106,7 +106,8 @@ void AddNotices(const MetricsSnapshot& snapshot, Families& families) {
                               static_cast<double>(snapshot.notices_waiting)));
 }
 
-// 0 where there was none: a counter must be there before it grows, or Prometheus sees no increase.
+// Returns 0 if the count is absent: a counter must exist before it grows, or Prometheus sees no
+// increase.
 double CountOf(const std::map<std::string, uint64_t>& counts, const std::string& name) {
   const auto found = counts.find(name);
   return found == counts.end() ? 0 : static_cast<double>(found->second);
@@ -162,7 +163,7 @@ void AddExperiments(const MetricsSnapshot& snapshot, Families& families) {
   }
 }
 
-// What a search does, and what its trials wait for.
+// Adds the progress of searches, and the trials that wait, by reason.
 void AddSearches(const MetricsSnapshot& snapshot, Families& families) {
   MetricFamily planned =
       Gauge("experiment_planned_trials", "Trials there are to be, unless the search ends before.");
@@ -205,7 +206,7 @@ LabelPairs With(LabelPairs labels, const char* name, const std::string& value) {
   return labels;
 }
 
-// A family with one series per trial, and where its value comes from.
+// A family with one series for each trial, and the source of its value.
 struct TrialColumn {
   const char* name;
   MetricType type;
@@ -366,7 +367,8 @@ void AddCalls(const RpcStats& stats, const ReportCounts& reports, const MetricsS
     const auto method = static_cast<Method>(i);
     const RpcStats::PerMethod& of = stats.of(method);
     for (size_t code = 0; code < kCodeNames.size(); ++code) {
-      // OK is there from the start, so that a rate is never absent; errors once they happened.
+      // OK exists from the start, so that a rate is never absent; an error exists after its first
+      // occurrence.
       if (code != 0 && of.handled[code] == 0) continue;
       Put(handled, {{"method", kMethodNames[i]}, {"code", kCodeNames[code]}},
           static_cast<double>(of.handled[code]));
@@ -391,7 +393,7 @@ void AddCalls(const RpcStats& stats, const ReportCounts& reports, const MetricsS
 
 void Metrics::SetSnapshot(std::shared_ptr<const MetricsSnapshot> snapshot) {
   MutexLock lock(&mutex_);
-  snapshot_.swap(snapshot);  // the old one goes outside the lock, with the argument
+  snapshot_.swap(snapshot);  // the old one is freed with the argument, outside the lock
 }
 
 std::shared_ptr<const MetricsSnapshot> Metrics::Snapshot() const {

@@ -1,7 +1,8 @@
 // metrics.h: the newest snapshot as Prometheus families.
 //
-// Role:    the one Collectable behind /metrics; no object per series, so trials come and go for
-// free. Threads: thread-safe: SetSnapshot from the core thread, Collect from the HTTP threads.
+// Role:    the one Collectable behind /metrics. No object for each series, so trials come and go at
+//          no cost.
+// Threads: thread-safe: SetSnapshot from the core thread, Collect from the HTTP threads.
 // Tests:   tests/coordinator/http/metrics_test.cc pipes a rendering through promtool.
 #pragma once
 
@@ -20,7 +21,7 @@
 
 namespace dt {
 
-// What workers sent, counted where it arrives.
+// Reports of workers, counted on arrival.
 struct ReportCounts {
   uint64_t reports = 0;
   uint64_t refused = 0;
@@ -28,7 +29,7 @@ struct ReportCounts {
 
 class Metrics final : public prometheus::Collectable {
  public:
-  // `reports` is called at each scrape. Borrows `stats`.
+  // Calls `reports` at each scrape. Borrows `stats`.
   Metrics(const RpcStats& stats, std::function<ReportCounts()> reports)
       : stats_(stats), reports_(std::move(reports)) {}
 
@@ -38,7 +39,7 @@ class Metrics final : public prometheus::Collectable {
   bool Ready() const { return readiness_.load() == Readiness::kReady; }
 
   std::vector<prometheus::MetricFamily> Collect() const override;
-  // Collect as the text that Prometheus reads.
+  // Returns the result of Collect in Prometheus' text format.
   std::string Render() const;
   std::shared_ptr<const MetricsSnapshot> Snapshot() const;
 
@@ -47,7 +48,7 @@ class Metrics final : public prometheus::Collectable {
   const std::function<ReportCounts()> reports_;
   std::atomic<Readiness> readiness_{Readiness::kNotReady};
   mutable Mutex mutex_;
-  // Shared with scrapes under way; the core thread replaces it and never changes it.
+  // Shared with scrapes in progress; the core thread replaces it and never changes it.
   std::shared_ptr<const MetricsSnapshot> snapshot_ ABSL_GUARDED_BY(mutex_) =
       std::make_shared<MetricsSnapshot>();
 };

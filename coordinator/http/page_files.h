@@ -1,4 +1,4 @@
-// page_files.h: the files of the page, which the build makes part of the program (embed.py).
+// page_files.h: the files of the page, which the build embeds in the program (embed.py).
 #pragma once
 
 #include <string_view>

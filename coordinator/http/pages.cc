@@ -42,7 +42,7 @@ std::map<std::string, HttpAnswer> MakeFiles() {
   return files;
 }
 
-// The page's file at this path, or nullptr.
+// Returns the page's file at this path, or nullptr.
 const HttpAnswer* FindFile(absl::string_view path) {
   static const auto* const files = new std::map<std::string, HttpAnswer>(MakeFiles());
   if (path == "/") return &files->at(kFirst);

@@ -1,8 +1,8 @@
-// pages.h: what the coordinator serves over HTTP beside /api/v1: /metrics, /healthz, /readyz, and
-// the page, whose files are part of the program.
+// pages.h: the coordinator's HTTP paths beside /api/v1: /metrics, /healthz, /readyz, and the page,
+// whose files are part of the program.
 //
-// Role:    paths to answers; no sockets.
-// Threads: any; what they read is.
+// Role:    maps paths to answers; no sockets.
+// Threads: any; the data it reads is thread-safe.
 // Tests:   tests/coordinator/http/pages_test.cc
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace dt {
 
-// `health` says whether the core loop is alive.
+// `health` returns whether the core loop is alive.
 HttpAnswer AnswerPage(std::string_view path, const Metrics& metrics,
                       const std::function<absl::Status()>& health);
 

@@ -1,4 +1,4 @@
-// actions.js: what a person may do to an experiment, a trial or a worker: buttons, each of which asks first.
+// actions.js: acts on an experiment, a trial or a worker: buttons, each of which asks first.
 import {act} from "./api.js";
 import {openDialog} from "./dialog.js";
 import {el, replace} from "./dom.js";
@@ -10,7 +10,7 @@ function changeText(of, said) {
   return `${of}: ${said.changed === false ? "it was so already" : "done"}${stopping}`;
 }
 
-// One change of an experiment by a dialog of one field or several.
+// Changes an experiment through a dialog with one or more fields.
 function change(experiment, title, fields, toBody, more = {}) {
   const of = `experiment ${experiment.experiment}`;
   openDialog({
@@ -22,7 +22,7 @@ function change(experiment, title, fields, toBody, more = {}) {
   });
 }
 
-// "team=a" a line; what is gone of them is taken away.
+// Reads "team=a" lines; sets labels that are missing in the text to null, which removes them.
 function labelsBody(before, text) {
   const labels = Object.assign(Object.create(null), before);
   for (const key of Object.keys(labels)) labels[key] = null;
@@ -46,7 +46,7 @@ const EXTENSIONS = [
   ["max_trials", "trials of the search"],
 ];
 
-// Of an experiment: [{name, shown(e), open(e)}].
+// Acts on an experiment: [{name, shown(e), open(e)}].
 const OF_EXPERIMENT = [
   {
     name: "Pause",
@@ -229,8 +229,8 @@ const METHODS = {
   Retry: "Retry"
 };
 
-// A bar of buttons that changes only where it has to, so that it keeps the focus. set(subject, submittedBy) tells it
-// of what it is.
+// A bar of buttons that changes only where needed, so that it keeps the focus. set(subject, submittedBy) sets its
+// subject.
 class Bar {
   constructor(actions, label) {
     this.actions = actions;
@@ -266,7 +266,7 @@ class Bar {
 export function experimentBar() { return new Bar(OF_EXPERIMENT, "Change the experiment"); }
 export function trialBar() { return new Bar(OF_TRIAL, "Change the trial"); }
 
-// Takes a slot out of service, or back.
+// Returns the button that drains a slot, or gives it trials again.
 export function workerButton(worker) {
   if (!mayChange("MarkWorker", null)) return null;
   const marked = Boolean(worker.mark);

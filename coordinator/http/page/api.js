@@ -1,29 +1,28 @@
-// api.js: /api/v1 for the views. What has not changed since the last time is the same object, which a view need not
-// show again.
+// api.js: /api/v1 for the views. An unchanged answer is the same object as before, so a view need not show it again.
 import {authorization} from "./session.js";
 
 const ANSWERS_KEPT = 200;
 const PATIENCE_MS = 15000;
 const PAGE_SIZE = 500;
 
-const kept = new Map();  // by path, the one that was asked for last at the end: {etag, data}
+const kept = new Map();  // by path, the last used at the end: {etag, data}
 
 export class ApiError extends Error {
   constructor(status, message) {
     super(message);
-    this.status = status;  // 0: nobody answered
+    this.status = status;  // 0: no answer
   }
 }
 
-// An answer whose objects hold what it names and nothing else. Parameters, metrics and labels have the names that
-// people gave them, and one of these may be "constructor" or "__proto__".
+// Removes the prototypes of an answer's objects, so that they hold only their own names. People name parameters,
+// metrics and labels, and a name may be "constructor" or "__proto__".
 function bare(value) {
   if (value === null || typeof value !== "object") return value;
   for (const inner of Array.isArray(value) ? value : Object.values(Object.setPrototypeOf(value, null))) bare(inner);
   return value;
 }
 
-// The call at this path behind /api/v1/.
+// Returns the answer of the call at this path under /api/v1/.
 export async function get(path, signal) {
   const had = kept.get(path);
   let response;
@@ -49,7 +48,7 @@ export async function get(path, signal) {
   }
 }
 
-// An act: a POST of these fields. Its error has the coordinator's own words.
+// Posts an act with these fields. Its error has the coordinator's own message.
 export async function act(path, fields) {
   let response;
   try {
@@ -69,7 +68,7 @@ export async function act(path, fields) {
 
 const lists = new Map();  // by path: {pages, items}
 
-// All items of a paged list; the same array while no page has changed.
+// Returns all items of a paged list; the same array while no page has changed.
 export async function getAll(path, signal) {
   const pages = [];
   let token = null;
@@ -87,10 +86,10 @@ export async function getAll(path, signal) {
   return items;
 }
 
-// Curves of trials of one experiment, by trial number; asked for again while rows are still being read.
+// Returns curves of trials of one experiment, by trial number. Asks again while rows are still being read.
 export async function getCurves(experiment, trials, metrics, points, signal) {
   const curves = new Map();
-  const MOST = 100;  // trials of one call
+  const MOST = 100;  // trials in one call
   for (let first = 0; first < trials.length; first += MOST) {
     const some = trials.slice(first, first + MOST);
     const path = `experiments/${experiment}/curves?trial=${some.join(",")}&metric=` +

@@ -1,5 +1,5 @@
-// app.js: which view the address names, and its refreshing. An address is "#/path?settings": what a person has set is
-// in it, so that a reload and a link show the same.
+// app.js: shows the view that the address names, and refreshes it. An address is "#/path?settings": it contains a
+// person's settings, so that a reload and a link show the same.
 import {ApiError} from "./api.js";
 import {showCompare} from "./compare.js";
 import {closeDialogs, openDialog} from "./dialog.js";
@@ -12,10 +12,10 @@ import {onAccess, readAccess, signIn, signOut} from "./session.js";
 import {showTrial} from "./trial.js";
 
 const REFRESH_MS = 2000;
-const REFRESH_MOST_MS = 15000;  // while nobody answers
-const REFRESH_SHARE = 8;        // what takes long is asked for so much less often
-const ACTED_MS = 1100;          // until an answer of before an act is made anew
-const ACCESS_MS = 60000;        // what a person may do changes seldom
+const REFRESH_MOST_MS = 15000;  // while there is no answer
+const REFRESH_SHARE = 8;        // a slow answer is requested this much less often
+const ACTED_MS = 1100;          // until an answer from before an act is replaced
+const ACCESS_MS = 60000;        // permissions change seldom
 
 const ROUTES = [
   [/^\/$/, "experiments", showExperiments],
@@ -29,11 +29,11 @@ const main = document.getElementById("main");
 const live = document.getElementById("live");
 const banner = document.getElementById("banner");
 
-let view = null;  // {refresh(signal), close(), missing: the heading where what the address names is not there}
+let view = null;  // {refresh(signal), close(), missing: the heading if the address names something that does not exist}
 let shownPath = null;
 let timer = 0;
-let running = null;     // of the refresh under way: its AbortController
-let refreshing = null;  // the view that is
+let running = null;     // AbortController of the refresh in progress
+let refreshing = null;  // the view being refreshed
 let failures = 0;
 let lastGood = null;
 
@@ -44,7 +44,7 @@ function parseAddress() {
   return {path: path || "/", settings: Object.fromEntries(new URLSearchParams(mark < 0 ? "" : hash.slice(mark + 1)))};
 }
 
-// Settings of a view into its address, without an entry of its own in the history.
+// Puts a view's settings into its address without a new entry in the history.
 function keepSettings(settings) {
   const {path, settings: had} = parseAddress();
   const all = new URLSearchParams();
@@ -121,7 +121,7 @@ async function refresh() {
   timer = setTimeout(refresh, Math.min(REFRESH_MOST_MS, pause));
 }
 
-// What is not there is not asked for again.
+// Shows that something does not exist, and stops asking for it.
 function showMissing(heading, why) {
   view.close();
   view = null;
@@ -133,7 +133,7 @@ function showMissing(heading, why) {
     el("p", {}, el("bdi", {}, why), "; see ", el("a", {href: "#/"}, "all experiments"), "."));
 }
 
-// What is shown stays: nothing that a person looks at goes because a coordinator restarts.
+// Shows the failure and keeps the view: nothing that a person looks at disappears because a coordinator restarts.
 function tellFailure(error) {
   const of = lastGood ? `; what you see is of ${clock(lastGood)}` : "";
   const what = error instanceof ApiError ? error.message : `the page failed: ${error.message}`;
@@ -142,7 +142,7 @@ function tellFailure(error) {
   live.textContent = "not live";
 }
 
-// Who is signed in, and the way in and out. Without tokens there is nothing to sign in with.
+// Draws who is signed in, and how to sign in or out. Without tokens there is nothing to sign in with.
 function drawSignIn(access) {
   const place = document.getElementById("who");
   if (access.actions !== "token") return replace(place);

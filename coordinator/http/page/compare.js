@@ -1,5 +1,5 @@
-// compare.js: two or more trials, or experiments by their best trials: in what their settings differ, what came of
-// them, and their curves in one chart.
+// compare.js: two or more trials, or experiments by their best trials: their differing settings, their results, and
+// their curves in one chart.
 import {get} from "./api.js";
 import {Curves} from "./curves.js";
 import {el, foreign, replace} from "./dom.js";
@@ -7,10 +7,10 @@ import {any, assignments, NONE, number, outcome, shortAssignments} from "./forma
 import {isProgram} from "./program.js";
 
 const MOST = 50;
-// No parameter's name has a space.
+// A key that is no parameter: parameters' names have no spaces.
 const SEARCH = "search method";
 
-// {"train.batch_size": 8, …}
+// Flattens nested settings: {"train.batch_size": 8, …}
 function flat(value, path = "", into = Object.create(null)) {
   if (value !== null && typeof value === "object" && !Array.isArray(value)) {
     for (const [key, inner] of Object.entries(value)) flat(inner, path ? `${path}.${key}` : key, into);
@@ -30,7 +30,7 @@ function parse(text) {
   return wanted;
 }
 
-// What only a model that dtrain trains has is shown where one of them has it.
+// Rows marked "model" are shown only if one of the trials is of a model that dtrain trains.
 const RESULTS = [
   ["state", (t) => outcome(t)],
   ["step", (t) => number(t.step)],
@@ -130,7 +130,7 @@ export function showCompare({root, settings, keep, title}) {
       draw(items);
     shown = items;
     body.hidden = false;
-    const goals = new Map();  // by metric, where all that have it agree
+    const goals = new Map();  // by metric, if all experiments with it agree
     for (const {experiment: {metric, goal}} of items) goals.set(metric, (goals.get(metric) ?? goal) === goal && goal);
     const {metric} = items[0].experiment;
     curves.setSearched(metric, goals.get(metric) || null);
@@ -149,6 +149,6 @@ export function showCompare({root, settings, keep, title}) {
   }
   again = () => {
     refresh().catch(() => {});
-  };  // the next refresh tells what is wrong
+  };  // the next refresh shows the error
   return {refresh, close() { curves.close(); }};
 }

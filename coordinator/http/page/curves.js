@@ -1,5 +1,5 @@
-// curves.js: curves of several trials with what a person may set: metric, smoothing, axes. Shared by the views of an
-// experiment and of a comparison.
+// curves.js: curves of several trials with settings: metric, smoothing, axes. Shared by the views of an experiment and
+// of a comparison.
 import {get, getCurves} from "./api.js";
 import {check, choice, el, replace} from "./dom.js";
 import {Plot} from "./plot.js";
@@ -22,7 +22,7 @@ const METRICS = [
   "val_perplexity_mean",
   "hellaswag_acc",
 ];
-// Which end of a metric is the good one, whatever the experiment's own is.
+// The better direction of each metric, whatever the experiment's own goal.
 const GOALS = new Map(Object.entries({
   loss: "minimize",
   val_loss: "minimize",
@@ -42,14 +42,14 @@ const POINTS_ALL = 20000;  // of all curves of a chart
 const POINTS_MOST = 2000;
 const POINTS_LEAST = 200;
 
-// As many points a curve as its share of the chart, in few sizes, so that an answer is made once for many pages.
+// Returns each curve's share of the chart's points. Uses few sizes, so that one answer serves many pages.
 export function pointsFor(curves) {
   let points = POINTS_MOST;
   while (points > POINTS_LEAST && points * curves > POINTS_ALL) points /= 2;
   return Math.max(POINTS_LEAST, Math.floor(points));
 }
 
-// How curves look, as a person may set it: controls of the settings smooth, logx and logy.
+// Makes the controls for the settings smooth, logx and logy.
 export function looks(settings, logValues, set) {
   const slider = el("input", {
     type: "range",
@@ -71,7 +71,7 @@ export class Curves {
   constructor({label, settings, keep, onPoint = null, changed}) {
     this.settings = settings;
     this.keep = keep;
-    this.changed = changed;  // what to do when other rows are wanted
+    this.changed = changed;  // called when other rows are needed
     this.plot = new Plot({
       label,
       onPoint,
@@ -81,8 +81,8 @@ export class Curves {
       onFar: (far) => this.#keepOnly({far: far ? "1" : null})
     });
     this.shown = [];
-    this.searched = null;  // {metric, goal}: what trials are compared by
-    this.usual = null;     // the metric that is shown where nobody chose
+    this.searched = null;  // {metric, goal}: the metric that compares trials
+    this.usual = null;     // the metric shown by default
     this.metrics = [...METRICS];
     if (settings.metric && !this.metrics.includes(settings.metric)) this.metrics.push(settings.metric);
     this.controls = el("div", {class: "controls"});
@@ -93,7 +93,7 @@ export class Curves {
   get metric() { return this.settings.metric || this.usual || this.searched?.metric || this.metrics[0]; }
   get across() { return ACROSS.some(([name]) => name === this.settings.over) ? this.settings.over : "step"; }
 
-  // What trials are compared by comes first, and is shown unless a person chose another or nothing has it yet.
+  // Puts the metric that compares trials first. Shows it unless a person chose another or no trial has it yet.
   setSearched(metric, goal) {
     if (!metric || (this.searched?.metric === metric && this.searched.goal === goal)) return;
     this.searched = {metric, goal};
@@ -101,7 +101,7 @@ export class Curves {
     this.#drawControls();
   }
 
-  // Metrics of a program's own, once they are known: whether there are any new ones.
+  // Adds a program's own metrics once they are known. Returns whether any are new.
   offer(names) {
     const fresh = [...new Set(names)].filter((name) => name && !this.metrics.includes(name));
     if (!fresh.length) return false;
@@ -110,13 +110,13 @@ export class Curves {
     return true;
   }
 
-  // The metrics to read: where nobody chose, the loss too, for as long as trials have nothing to be compared by.
+  // Returns the metrics to read: by default also the loss, while trials have no value to be compared by.
   #wanted() {
     if (this.settings.metric || !this.searched) return [this.metric];
     return [...new Set([this.searched.metric, "loss"])];
   }
 
-  // Those that are no column of every trainer's.
+  // Returns the metrics that not every trainer has.
   get own() { return this.metrics.filter((name) => !METRICS.includes(name)); }
 
   close() { this.plot.close(); }
@@ -144,7 +144,7 @@ export class Curves {
     replace(this.controls, metric, across, looks(settings, "log values", (change) => this.#set(change)));
   }
 
-  // Reads and draws the curves of these: [{experiment, trial, key, name, note, short, colour, strong,
+  // Reads and draws the curves in `wanted`: [{experiment, trial, key, name, note, short, colour, strong,
   // tokensPerStep}].
   async refresh(wanted, signal) {
     const {across} = this;
@@ -212,7 +212,7 @@ export class Curves {
   }
 }
 
-// Steps of a trial at which something is to be seen: evaluations with the texts that were generated.
+// Returns a trial's evaluations, with the generated texts.
 export function getEvaluations(experiment, trial, signal) {
   return get(`experiments/${experiment}/trials/${trial}/evaluations?tail=50`, signal);
 }

@@ -1,17 +1,18 @@
-// dialog.js: asks before something is done. What stops work says what is lost; what ends it for good wants its number
-// typed. An error of the coordinator's is shown in its own words, and the dialog stays.
+// dialog.js: asks before an act. An act that stops work says what is lost; an act that ends it for good requires its
+// number typed. The dialog shows the coordinator's errors as they are and stays open.
 import {el, replace} from "./dom.js";
 
 let last = 0;
 const open = new Set();
 
-// A question is about what is shown: once that is something else, nobody asks it any more.
+// Closes dialogs when the view changes, since their question is about the old view.
 export function closeDialogs() {
   for (const dialog of open) dialog.close();
 }
 
-// A field is {name, label, type: "text" | "password" | "number" | "check" | "choice" | "area", value, options?, hint?}.
-// severity: "plain"; "stop"; or "end", where `typed` has to be written. run(values) returns what to say, or throws.
+// Opens a dialog. A field is {name, label, type: "text" | "password" | "number" | "check" | "choice" | "area", value,
+// options?, hint?}.
+// severity: "plain"; "stop"; or "end", which requires typing `typed`. run(values) returns a message, or throws.
 export function openDialog({title, text = [], fields = [], button, severity = "plain", typed = "", run}) {
   const id = `dialog-${++last}`;
   const inputs = new Map();
@@ -82,7 +83,7 @@ function valuesOf(inputs) {
   return values;
 }
 
-// A word on what was done, for all to see and for screen readers to tell.
+// Reports a finished act in the page and to screen readers.
 export function say(text) {
   const said = document.getElementById("said");
   replace(said, text, " ", el("button", {type: "button", on: {click: () => replace(said)}}, "Close"));

@@ -1,6 +1,7 @@
-// dom.js: elements from names, properties and children. Text is text: nothing here reads markup.
+// dom.js: makes elements from names, properties and children. Text is text: nothing here reads markup.
 
-// el("a", {href, class, on: {click}}, "text", child, …). A property that is false, null or undefined is left out.
+// Makes an element: el("a", {href, class, on: {click}}, "text", child, …). Leaves out a property that is false, null or
+// undefined.
 export function el(name, properties = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {
@@ -26,15 +27,15 @@ function append(element, children) {
   }
 }
 
-// Someone else's text: it keeps its direction of writing to itself, and long text is cut by the style and whole in
-// the title.
+// Returns a user's text, isolated in its writing direction. The style shortens a long text; its title has the full
+// text.
 export function foreign(text) {
   const shown = String(text ?? "");
   return el("bdi", {title: shown.length > 24 ? shown.slice(0, 2000) : null}, shown);
 }
 
-// Other children, by which a person loses neither the focus nor the place that a region is scrolled to: both go to what
-// stands for the same.
+// Replaces the children and keeps the focus and the scroll position of regions: both move to the corresponding new
+// element.
 export function replace(element, ...children) {
   const focused = element.contains(document.activeElement) && element !== document.activeElement ?
     standIn(element, document.activeElement) :
@@ -48,12 +49,12 @@ export function replace(element, ...children) {
   for (const [find, left, top] of scrolled) find()?.scrollTo(left, top);
 }
 
-// What a thing is called from one drawing to the next: by data-focus where its words change.
+// Returns an element's name across drawings: data-focus if its text changes.
 function nameOf(one) {
   return one.dataset.focus ?? one.getAttribute("aria-label") ?? one.getAttribute("href") ?? one.textContent;
 }
 
-// A function that finds what `one` has become within `element`: of those of its kind with its name the same in order.
+// Returns a function that finds the new version of `one` in `element`: the same kind and name, in the same order.
 function standIn(element, one) {
   const kind = one.tagName;
   const name = nameOf(one);
@@ -62,7 +63,7 @@ function standIn(element, one) {
   return () => alike()[at];
 }
 
-// The same list of facts again: [name, value or node]; what is empty is left out.
+// Makes a list of facts from [name, value or node]; leaves out empty values.
 export function facts(pairs) {
   const list = el("dl", {class: "facts"});
   for (const [name, value] of pairs) {
@@ -86,7 +87,7 @@ export function check(label, checked, onChange) {
   return el("label", {}, box, label);
 }
 
-// Calls `draw` whenever the box has another size or the page other colours, until the returned function is called.
+// Calls `draw` whenever the box changes its size or the page its colours, until the returned function is called.
 export function redrawing(box, draw) {
   const observer = new ResizeObserver(draw);
   observer.observe(box);

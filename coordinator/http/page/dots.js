@@ -1,14 +1,14 @@
-// dots.js: trials as points (one value against another) and as lines through all of their values (parallel
-// coordinates). Both point at a trial and lead to it.
+// dots.js: a scatter plot of trials, and a parallel coordinates plot with a line for each trial. Both point at a trial
+// and link to it.
 import {el, redrawing, replace} from "./dom.js";
 import {any, number, plural} from "./format.js";
 import {colourOf, colours, drawAxes, fit, makeScale, nearRange, rangeOf} from "./scales.js";
 
 const NEAR = 24;
-// What stands above what, by rank: the best above all.
+// Drawing order by rank: the best on top.
 const orderOf = (item) => ["rest", "good", "best"].indexOf(item.colour);
 
-// A value far from the others stands at the axis' end.
+// Clamps a value far from the others to the axis' end.
 const onAxis = (place) => Math.max(0, Math.min(1, place));
 function farWords(near, values) {
   const far = near ? values.filter((v) => v < near[0] || v > near[1]) : [];
@@ -18,14 +18,14 @@ function farWords(near, values) {
     least === most ? `at ${number(least)}` : `from ${number(least)} to ${number(most)}`}`;
 }
 
-// A canvas that is drawn anew when its size or the theme changes, with a tip for the item that is pointed at.
+// A canvas that is redrawn when its size or the theme changes, with a tip for the item under the pointer.
 class Picture {
   constructor(label, onOpen, low) {
     this.label = label;
     this.onOpen = onOpen;
     this.items = [];
     this.pointed = null;
-    this.before = undefined;  // what a finger that is down found pointed at; undefined: it is a mouse
+    this.before = undefined;  // the item pointed at before a finger came down; undefined: a mouse
     this.canvas = el("canvas", {
       class: "over",
       role: "img",
@@ -55,7 +55,7 @@ class Picture {
     return this.nearest(event.clientX - rect.left, event.clientY - rect.top);
   }
 
-  // A finger points with its first tap, and opens what it points at with another.
+  // With a finger, the first tap points at an item and the second opens it.
   #click(item) {
     if (item && (this.before === undefined || this.before === item))
       this.onOpen(item);
@@ -99,7 +99,7 @@ class Picture {
   }
 }
 
-// An item is {key, name, colour, x, y}.
+// A scatter plot. An item is {key, name, colour, x, y}.
 export class Scatter extends Picture {
   constructor(label, onOpen) { super(label, onOpen, true); }
 
@@ -165,7 +165,8 @@ export class Scatter extends Picture {
   }
 }
 
-// An item is {key, name, colour, values: {axis: value}}; axes: [{name, log}]. The last axis is the result.
+// A parallel coordinates plot. An item is {key, name, colour, values: {axis: value}}; axes: [{name, log}]. The last
+// axis is the result.
 export class Parallel extends Picture {
   set(items, axes) {
     this.items = items.filter((one) => axes.every((axis) => {

@@ -1,4 +1,4 @@
-// experiment.js: one experiment: its curves, its trials, what its parameters did, and its file.
+// experiment.js: one experiment: its curves, its trials, the effect of its parameters, and its file.
 import {experimentBar} from "./actions.js";
 import {get, getAll, getCurves} from "./api.js";
 import {Curves} from "./curves.js";
@@ -13,8 +13,8 @@ import {Table} from "./table.js";
 import {resultsOf, trialColumns} from "./trial_columns.js";
 
 const REPORTS = [["html", "one page (HTML)"], ["md", "text (Markdown)"], ["csv", "a row a trial (CSV)"]];
-const CURVES_SHOWN = 20;  // where nobody chose
-const NEWEST_MOST = 500;  // trials whose newest values are read for a picture or a column
+const CURVES_SHOWN = 20;  // by default
+const NEWEST_MOST = 500;  // trials whose newest values are read for a plot or a column
 
 function matches(trial, wanted) {
   const cause = trial.cause ?? "";
@@ -86,7 +86,7 @@ export function showExperiment({root, params, settings, keep, title}) {
     keep(change);
     draw();
   }
-  // What may not have been read yet.
+  // Changes a setting that may need values not read yet.
   function seen(change) {
     set(change);
     again();
@@ -259,7 +259,7 @@ export function showExperiment({root, params, settings, keep, title}) {
       {x, y, logX: (settings.logsx ?? (logs.has(x) ? "1" : "0")) === "1", logY: settings.logsy === "1"});
   }
 
-  // Of metrics that trials do not have among their facts, the newest values, once somebody wants to see them.
+  // Reads the newest values of shown metrics that are not among the trials' facts.
   async function readNewest(signal) {
     const {x, y} = scatter.options ?? {};
     const drawn = [x, y].filter(
@@ -317,7 +317,7 @@ export function showExperiment({root, params, settings, keep, title}) {
     rungs.draw(experiment);
     if (!pictures.parentElement.hidden) await importance.refresh(experiment, signal);
   }
-  // What the first trial that was evaluated measured, the others do as well.
+  // Offers the metrics of the first evaluated trial; the other trials have them too.
   async function offerOwn(signal) {
     const evaluated = offered ? null : trials.find((t) => t.val_loss !== null || t.metric_value !== null);
     if (!evaluated) return;
@@ -346,7 +346,7 @@ export function showExperiment({root, params, settings, keep, title}) {
   }
   again = () => {
     if (!experiment) return;
-    curves.refresh(wantedCurves()).then(() => readNewest()).catch(() => {});  // the next refresh tells what is wrong
+    curves.refresh(wantedCurves()).then(() => readNewest()).catch(() => {});  // the next refresh shows the error
   };
   return {
     refresh,

@@ -1,4 +1,4 @@
-// fleet.js: every slot by its host, what it does, and who waits for one.
+// fleet.js: every slot by host, what it runs, and the queue of trials.
 import {workerButton} from "./actions.js";
 import {get, getAll} from "./api.js";
 import {el, foreign, replace} from "./dom.js";
@@ -6,12 +6,12 @@ import {bytes, duration, number, percent, plural, progress, stateClass, time, ut
 import {onAccess} from "./session.js";
 import {Table} from "./table.js";
 
-const EXPERIMENTS_MOST = 8;  // whose trials are asked for what their slots are used for
+const EXPERIMENTS_MOST = 8;  // experiments whose trials are read for the use of their slots
 
-// The experiment and the trial of "12/3#2 rank 0".
+// Matches the experiment and the trial in "12/3#2 rank 0".
 function trialOf(worker) { return /^(\d+)\/(\d+)#\d+/.exec(worker.doing ?? ""); }
 
-// How well the trial of a busy slot uses it, by its newest logged step.
+// Returns how well the trial on a busy slot uses it, from its newest logged step.
 function use(trial) {
   const row = trial?.latest;
   if (!row) return null;
@@ -78,7 +78,7 @@ const QUOTAS = [
   {key: "set_at", title: "Since", value: (q) => q.set_at, cell: (q) => time(q.set_at)},
 ];
 
-// What came of notices, where anybody is told of anything.
+// Shows counts of notices, if there are any.
 function notices(of) {
   if (of.waiting + of.delivered + of.failed + of.dropped === 0) return null;
   return [
@@ -106,7 +106,7 @@ export function showFleet({root, settings, keep, title}) {
   const bounds = el("section", {"aria-label": "Quotas", hidden: true});
   const queueTitle = el("h2", {}, "Queue");
   const queue = new Table({caption: "Trials that wait", columns: QUEUE, key: (t) => t.id, settings, onSettings: keep});
-  // Their order and filter are not kept: those of the queue are, under the same names.
+  // Keeps no settings of this table: the queue's settings use the same names.
   const quotas = new Table(
     {caption: "Quotas", columns: QUOTAS, key: (q) => `${q.user}=${q.label}`, settings: {}, onSettings: () => {}});
   replace(bounds, el("h2", {}, "Quotas"), quotas.element);
@@ -144,7 +144,7 @@ export function showFleet({root, settings, keep, title}) {
     }));
   }
 
-  // By "12/3", those that run on slots.
+  // Reads the trials that run on slots, by "12/3".
   async function readTrials(workers, signal) {
     const experiments = [...new Set(workers.map((worker) => trialOf(worker)?.[1]).filter(Boolean))];
     const lists = [];

@@ -1,4 +1,4 @@
-// format.js: numbers, times and states as a person reads them.
+// format.js: formats numbers, times and states for people.
 import {el} from "./dom.js";
 
 export const NONE = "–";
@@ -41,7 +41,7 @@ export function bytes(count) {
   return `${number(count / 2 ** (10 * power), 3)} ${units[power]}`;
 }
 
-// In the reader's own time zone, which is named, as dtctl does it; the exact time is in the title.
+// Returns the time in the reader's time zone, with its name, as dtctl does; the exact time is in the title.
 export function time(iso) {
   if (!iso) return null;
   const text = new Date(iso).toLocaleString("sv-SE", {dateStyle: "short", timeStyle: "long"});
@@ -66,7 +66,7 @@ const STATES = {
 export function stateClass(state) { return STATES[state] ?? "dim"; }
 export function state(word) { return el("span", {class: stateClass(word)}, word ?? NONE); }
 
-// How a trial stands, or came to its end. One that a rule of the search ended is no success and no failure.
+// Returns a trial's state or outcome. A trial that a rule of the search ended is neither a success nor a failure.
 export function outcome(trial) {
   if (trial.cause === "stopped_early") return el("span", {class: "dim together"}, "stopped early");
   const cause = trial.cause && trial.cause !== trial.state ? words(trial.cause) : null;
@@ -74,7 +74,7 @@ export function outcome(trial) {
 }
 export function words(name) { return name.replaceAll("_", " "); }
 
-// The share of the devices' peak that the steps of a row used, evaluations and checkpoints aside; null: not known.
+// Returns the ratio of the devices' peak that a row's steps used, without evaluations and checkpoints; null: unknown.
 export function utilization(row) {
   const seconds = row ? row.seconds - row.eval_seconds - row.checkpoint_seconds : 0;
   return row?.peak_flops > 0 && seconds > 0 ? row.flops / seconds / row.peak_flops : null;
@@ -86,7 +86,7 @@ export function progress(ratio, label) {
     "span", {class: "progress"}, el("progress", {max: 1, value: share, "aria-label": label}), ` ${percent(share)}`);
 }
 
-// A trial's share of its steps.
+// Returns a trial's share of its steps.
 export function share(trial) {
   if (trial.target_steps) return trial.step / trial.target_steps;
   if (trial.progress) return trial.progress;
@@ -96,7 +96,7 @@ export function share(trial) {
 export function assignments(trial) {
   return Object.entries(trial.assignments ?? {}).map(([path, value]) => `${path}=${any(value)}`).join(", ");
 }
-// The same with the last words of the paths, where these differ.
+// Does the same with the last part of each path, where that is unique.
 export function shortAssignments(trial) {
   const paths = Object.keys(trial.assignments ?? {});
   const last = (path) => path.slice(path.lastIndexOf(".") + 1);

@@ -1,9 +1,9 @@
-// importance.js: which parameters the results of an experiment depend on, as dtctl importance has it.
+// importance.js: the parameters that an experiment's results depend on, as in dtctl importance.
 import {get} from "./api.js";
 import {el, replace} from "./dom.js";
 import {percent} from "./format.js";
 
-const ASK_MS = 30000;  // it changes with each trial that ends, and no faster than this is it found anew
+const ASK_MS = 30000;  // it changes with each ended trial, and is not computed more often than this
 const PAIRS_SHOWN = 5;
 const PAIR_LEAST = 0.02;
 

@@ -1,9 +1,9 @@
-// legend.js: which curve is whose: what the colours of ranks mean, names with their parameters, the first of many at
-// first and all when asked. Pointing at a name points at its curve.
+// legend.js: names of the curves with their parameters, and the meaning of rank colours. Shows the first of many names,
+// and all on request. Pointing at a name highlights its curve.
 import {el, replace} from "./dom.js";
 import {colourOf} from "./scales.js";
 
-const MOST = 12;  // names that are shown unasked
+const MOST = 12;  // names shown at first
 const RANKS = {
   best: "the best",
   good: "the best quarter of these",
@@ -11,7 +11,7 @@ const RANKS = {
 };
 
 export class Legend {
-  // point(key) and leave(event) are told what a person points at.
+  // Calls point(key) and leave(event) when a person points at a name.
   constructor({point, leave}) {
     this.point = point;
     this.leave = leave;
@@ -33,7 +33,7 @@ export class Legend {
       mark, el("bdi", {}, one.name), one.short ? el("bdi", {class: "dim note", title: one.note}, one.short) : null);
   }
 
-  // One curve needs none.
+  // A single curve needs no legend.
   draw(series, colour) {
     const drawn = series.length > 1 ? series : [];
     const shown = this.all ? drawn : drawn.slice(0, MOST);

@@ -1,9 +1,9 @@
-// levels.js: a curve in fewer and fewer points, each level half of the one before: of four points in a row it keeps the
-// least and the largest, so that a spike stays. What is drawn is the level that the chart's width can show, and is made
-// once for each curve that has changed.
-const ENOUGH = 512;  // points that need no level above them
+// levels.js: a curve in levels with half as many points each: of four neighbouring points it keeps the smallest and the
+// largest, so that a spike stays. A chart draws the level that fits its width. Levels are made once for each changed
+// curve.
+const ENOUGH = 512;  // a level with this many points needs no coarser one
 
-// Where a value cannot be drawn there is NaN, which is a gap. `positive`: for a logarithmic axis.
+// Replaces values that cannot be drawn by NaN, which makes a gap. `positive`: for a logarithmic axis.
 function drawable(ys, positive) {
   const floor = positive ? 0 : -Infinity;
   const out = ys.slice();
@@ -48,7 +48,7 @@ function halved({xs, ys}) {
 export class Levels {
   constructor(xs, ys, positive) { this.levels = [{xs, ys: drawable(ys, positive)}]; }
 
-  // The level with at most about so many points between `min` and `max` of x.
+  // Returns the level with at most about `points` points between `min` and `max` of x.
   at(min, max, points) {
     for (let i = 0;; ++i) {
       const level = this.levels[i];
@@ -59,7 +59,7 @@ export class Levels {
   }
 }
 
-// The first index whose x is not below `at`.
+// Returns the first index whose x is not below `at`.
 export function lowerBound(xs, at) {
   let low = 0;
   let high = xs.length;

@@ -1,4 +1,4 @@
-// log_view.js: a trial's lines, live, with a search: the newest stay in view unless a person has scrolled away.
+// log_view.js: a trial's log lines, live and searchable. The newest stay in view unless a person has scrolled away.
 import {get} from "./api.js";
 import {choice, el, replace} from "./dom.js";
 
@@ -44,7 +44,7 @@ export class LogView {
     this.lines = [];
     this.token = null;
     this.box.replaceChildren();
-    this.refresh().catch(() => {});  // the next refresh tells what is wrong
+    this.refresh().catch(() => {});  // the next refresh shows the error
   }
 
   async refresh(signal) {
@@ -56,7 +56,7 @@ export class LogView {
     if (token) options.set("page_token", token);
     const asked = options.toString();
     const page = await get(`${this.path}/logs?${asked}`, signal);
-    // Another search may have begun meanwhile, or the same question been answered.
+    // Another search may have begun meanwhile, or the same request was already answered.
     if (grep !== this.settings.grep || rank !== this.settings.rank || token !== this.token) return;
     if (page.next_page_token === token) return;
     this.token = page.next_page_token;

@@ -1,6 +1,6 @@
-// plot.js: curves on a canvas: a hundred with ten thousand points each stay smooth, since a curve is drawn in as many
-// points as the chart is wide (levels.js), and its path is made anew only where it or the axes have changed. Hovering
-// draws on a canvas of its own above.
+// plot.js: curves on a canvas. A hundred curves with ten thousand points each stay smooth: a curve is drawn with as
+// many points as the chart is wide (levels.js), and its path is rebuilt only if it or the axes changed. A second canvas
+// above shows the pointer.
 import {el, redrawing, replace} from "./dom.js";
 import {number} from "./format.js";
 import {Legend} from "./legend.js";
@@ -9,28 +9,28 @@ import {colourOf, colours, dashesOf, drawAxes, fit, makeScale, nearRange, rangeO
 import {smoothed} from "./series.js";
 
 const LEFT = 62, RIGHT = 12, TOP = 20, BOTTOM = 34;
-const MANY = 30;        // curves are drawn thin, which costs less
-const NEAR = 40;        // pixels within which a curve is pointed at
-const NEAR_TOUCH = 80;  // the same of a finger
-const DENSE = 2;        // points a pixel, more of which nobody sees
-const DOT = 3;          // the radius of a point that no line leads to
-const SAMPLE = 4096;    // values that tell where most of them are
+const MANY = 30;        // from this many on, curves are drawn thin, which costs less
+const NEAR = 40;        // pixels within which the pointer finds a curve
+const NEAR_TOUCH = 80;  // the same for a finger
+const DENSE = 2;        // points for each pixel; more are invisible
+const DOT = 3;          // radius of an isolated point
+const SAMPLE = 4096;    // values sampled to find where most of them are
 const ARROWS_MOST = 200;
 const BELOW = {
   rest: 0,
   good: 1,
   best: 3
-};  // what is drawn first; others 2
+};  // drawing order; others 2
 
 export class Plot {
-  // A series is {key, name, note, short, xs, ys, colour (as colourOf has it), strong}. `far`: what is far from most
-  // values is shown though it flattens them; `onFar` is told that a person wants that, or no more.
+  // A series is {key, name, note, short, xs, ys, colour (as in colourOf), strong}. `far`: shows values far from most
+  // others although they flatten the rest; `onFar` is called when a person changes that.
   constructor({label, low = false, onPoint = null, zoom = null, onZoom = null, far = false, onFar = null}) {
     this.label = label;
     this.far = far;
     this.onFar = onFar;
-    this.onPoint = onPoint;  // told the key of the curve that is pointed at, or null
-    this.onZoom = onZoom;    // told what of x a person wants to see, or null for all
+    this.onPoint = onPoint;  // called with the key of the curve pointed at, or null
+    this.onZoom = onZoom;    // called with the wanted range of x, or null for all
     this.series = [];
     this.options = {logX: false, logY: false, smooth: 0, x: "step", y: "", goal: null, empty: "no values yet"};
     this.zoom = zoom;  // [from, to] of x
@@ -62,7 +62,7 @@ export class Plot {
     this.close = redrawing(this.box, () => this.draw());
   }
 
-  // Arrays that are the same as before are not looked at again.
+  // Arrays that are the same objects as before are not read again.
   set(series, options) {
     Object.assign(this.options, options);
     const {smooth, logY} = this.options;
@@ -124,7 +124,7 @@ export class Plot {
     this.#drawOver();
   }
 
-  // Points of which no line tells: a curve may be one evaluation.
+  // Draws isolated points: a curve may be one evaluation.
   #drawDots(context, dots, radius) {
     for (const [x, y] of dots) {
       context.beginPath();
@@ -133,7 +133,7 @@ export class Plot {
     }
   }
 
-  // At the edge, where a curve has values beyond it.
+  // Draws arrows at the edge where a curve has values beyond it.
   #drawArrows(context, colour) {
     const {top, height} = this.area;
     for (const [one, x, above] of this.left.arrows) {
@@ -199,7 +199,7 @@ export class Plot {
     this.y = makeScale(bottom, top, logY);
   }
 
-  // Calls `take` with each number that is drawn between these of x.
+  // Calls `take` with each drawn value between `min` and `max` of x.
   #eachShown(min, max, take) {
     for (const one of this.series) {
       const {xs, ys} = one.levels.at(min, max, DENSE * this.area.width);
@@ -209,7 +209,7 @@ export class Plot {
     }
   }
 
-  // Where most values are, if a few that are far from them would flatten them: {low, high, lowest, highest, curves,
+  // Returns the range of most values if a few far values would flatten them: {low, high, lowest, highest, curves,
   // arrows}. Else null.
   #leaveFarOut(min, max, count) {
     const sample = [];
@@ -237,8 +237,8 @@ export class Plot {
   #px(v) { return this.area.left + this.x.to(v) * this.area.width; }
   #py(v) { return this.area.top + (1 - this.y.to(v)) * this.area.height; }
 
-  // The curve as a path, or the one that was made of the same for the same axes. Of the points of one column of pixels
-  // the first, the least, the largest and the last are drawn.
+  // Returns the curve's path, or `had` if its levels and axes are the same. Within one column of pixels, draws the
+  // first, the smallest, the largest and the last point.
   #path(levels, had) {
     const {x, y, area} = this;
     const axes = [x.min, x.max, this.options.logX, y.min, y.max, this.options.logY, area.width, area.height].join();
@@ -301,7 +301,7 @@ export class Plot {
     return {axes, levels, path, dots};
   }
 
-  // Which curve is nearest, and at which of its points.
+  // Returns the nearest curve and the index of its nearest point.
   #nearest(px, py, most = NEAR) {
     let best = null;
     const at = this.x.from((px - this.area.left) / this.area.width);
@@ -331,7 +331,7 @@ export class Plot {
     this.#point(this.#nearest(px, py));
   }
 
-  // A finger leaves the glass at the end of each tap, and what it pointed at stays.
+  // A finger leaves the screen after each tap; its selection stays.
   #leave(event) {
     if (event.pointerType !== "touch") this.#point(null);
   }
@@ -343,7 +343,7 @@ export class Plot {
     this.#drawOver();
   }
 
-  // Another view points at a curve, by its key.
+  // Highlights a curve by its key, for another view.
   point(key) {
     const one = this.series.find((each) => each.key === key);
     this.pointed = one && one.xs.length ? {one, i: one.xs.length - 1} : null;
@@ -421,13 +421,13 @@ export class Plot {
     this.onZoom?.(this.zoom);
   }
 
-  // Shows this much of x: [from, to], or null for all.
+  // Shows this range of x: [from, to], or null for all.
   show(zoom) {
     this.zoom = zoom && zoom[1] > zoom[0] ? zoom : null;
     this.draw();
   }
 
-  // By keys: arrows move along the curve, + and - zoom around the point, 0 and Escape show all.
+  // Handles keys: arrows move along the curve, + and - zoom around the point, 0 and Escape show all.
   #key(event) {
     const {key} = event;
     const step = key === "ArrowLeft" ? -1 : key === "ArrowRight" ? 1 : 0;
@@ -452,7 +452,7 @@ export class Plot {
     event.preventDefault();
   }
 
-  // The same in words. Which end is the good one is said where it is known.
+  // Describes the chart in words. Names the better direction if it is known.
   #tell() {
     const newest =
       this.series.filter((one) => one.xs.length).map((one) => ({name: one.name, value: one.ys[one.ys.length - 1]}));

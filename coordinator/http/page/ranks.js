@@ -1,8 +1,8 @@
-// ranks.js: how trials stand among one another: the best, the best quarter of those with a value, and the others. As
-// dtctl's report draws them: the best orange, the best quarter blue, the rest grey.
+// ranks.js: ranks trials: the best, the best quarter of those with a value, and the others. Colours as in dtctl's
+// report: the best orange, the best quarter blue, the rest grey.
 import {BEST, COLOURS} from "./scales.js";
 
-// Trials that have begun, the best first: the experiment's best, then by value, then those without one.
+// Returns started trials, the best first: the experiment's best, then by value, then those without a value.
 export function bestFirst(experiment, trials) {
   const sign = experiment.goal === "maximize" ? -1 : 1;
   const value = (t) => (t.metric_value === null ? Infinity : sign * t.metric_value);
@@ -11,7 +11,7 @@ export function bestFirst(experiment, trials) {
     .sort((a, b) => first(a) - first(b) || (value(a) === value(b) ? 0 : value(a) - value(b)) || a.trial - b.trial);
 }
 
-// By trial: "best", "good" or "rest".
+// Returns the rank of each trial: "best", "good" or "rest".
 export function ranksOf(experiment, trials) {
   const valued = bestFirst(experiment, trials).filter((t) => t.metric_value !== null);
   const quarter = Math.max(1, Math.floor(valued.length / 4));
@@ -24,7 +24,8 @@ export function ranksOf(experiment, trials) {
                                                                  "rest"])));
 }
 
-// Colours of few trials, of which each has one of its own, the best that of the best; of many by rank among these.
+// Returns colours: few trials get one colour each, the best trial the best's colour; many are coloured by rank among
+// `shown`.
 export function coloursOf(experiment, shown) {
   if (shown.length > COLOURS) return ranksOf(experiment, shown);
   const best = shown.some((t) => t.trial === experiment.best_trial);

@@ -1,5 +1,5 @@
-// rungs.js: the rungs at which a search by successive halving compares its trials: who came, who went on, and what the
-// next has to beat. The coordinator says all of it.
+// rungs.js: the rungs at which successive halving compares trials: how many reached a rung, how many continued, and the
+// value that the next must beat. All of it comes from the coordinator.
 import {el, replace} from "./dom.js";
 import {number} from "./format.js";
 

@@ -1,9 +1,9 @@
-// scales.js: numbers to places on an axis and back, where the ticks go, and the axes as they are drawn.
+// scales.js: maps numbers to places on an axis and back, chooses ticks, and draws the axes.
 import {number} from "./format.js";
 
-const ROUNDING = 1e-12;  // what of a value sums and means of it may differ by: no axis shows that
+const ROUNDING = 1e-12;  // relative rounding error of sums and means; no axis shows it
 
-// Places from 0 to 1. {to, from, ticks, valid}
+// Maps numbers to places from 0 to 1. Returns {to, from, ticks, valid}.
 export function makeScale(min, max, log) {
   if (log) {
     const a = Math.log10(min);
@@ -53,7 +53,7 @@ function logTicks(min, max) {
   return list.length > 1 ? list : ticks(min, max);
 }
 
-// The range of these values with a little room; of a log scale the positive ones alone.
+// Returns the range of these values with a little margin; on a log scale, of the positive ones alone.
 export function rangeOf(values, log) {
   let min = Infinity;
   let max = -Infinity;
@@ -73,13 +73,13 @@ export function rangeOf(values, log) {
   return [min - room, max + room];
 }
 
-const FAR = 10;      // times the middle half's spread beyond it: a value there is far from the others
-const FAR_MOST = 4;  // of so many values at most one may be far; of more it is a second group
-const FLAT = 15;     // times the range of the others: only then do the far ones flatten them
-const FEW = 6;       // values of which none is called far
+const FAR = 10;      // times the middle half's spread; a value further out is far from the others
+const FAR_MOST = 4;  // of this many values at most one may be far; more are a second group
+const FLAT = 15;     // times the range of the others; below this, far values do not flatten them
+const FEW = 6;       // with fewer values, none counts as far
 
-// The least and the largest of the values that are near one another, where a few far ones would flatten them; null:
-// none does. `values` may be a sample.
+// Returns the range of the values near one another if a few far ones would flatten them; else null. `values` may be a
+// sample.
 export function nearRange(values, log) {
   const sorted = Float64Array.from(log ? values.map(Math.log10) : values).sort();
   const count = sorted.length;
@@ -110,18 +110,18 @@ export function colours(element) {
   };
 }
 
-// Colours there are, those of dtctl's report in its order; and the one that the best has.
+// Number of colours, the same as dtctl's report in the same order; and the colour of the best.
 export const COLOURS = 8;
 export const BEST = 1;
 const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
 
-// The n-th colour, or that of a rank: "best", "good" (the best quarter) or "rest".
+// Returns the n-th colour, or that of a rank: "best", "good" (the best quarter) or "rest".
 export function colourOf(n, palette) { return typeof n === "number" ? palette.series[n % COLOURS] : palette[n]; }
 
-// How the n-th of many lines is broken, where its colour has been used before.
+// Returns the dash pattern of the n-th line, for lines that share a colour.
 export function dashesOf(n) { return typeof n === "number" ? DASHES[Math.floor(n / COLOURS) % DASHES.length] : []; }
 
-// A canvas with as many pixels as it has on the screen. Returns its context and size in CSS pixels.
+// Gives a canvas as many pixels as it has on the screen. Returns its context and size in CSS pixels.
 export function fit(canvas) {
   const ratio = window.devicePixelRatio || 1;
   const width = canvas.clientWidth;
@@ -136,7 +136,7 @@ export function fit(canvas) {
   return {context, width, height};
 }
 
-// box: {left, top, width, height} of the area inside the axes.
+// Draws axes. box: {left, top, width, height} of the area inside them.
 export function drawAxes(context, box, x, y, labels, colour) {
   context.font = "11px system-ui, sans-serif";
   context.lineWidth = 1;

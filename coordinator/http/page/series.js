@@ -1,8 +1,8 @@
-// series.js: curves of the API as a plot's series: smoothed, over something else than steps, and the part that is shown
-// as the address has it.
+// series.js: turns curves of the API into series of a plot: smoothing, another x axis than steps, and the zoom in the
+// address.
 import {lowerBound} from "./levels.js";
 
-// Exponential moving average, right from the first value on; a gap stays one.
+// Returns an exponential moving average, unbiased from the first value on; a gap stays a gap.
 export function smoothed(ys, share) {
   if (share <= 0) return ys;
   const out = new Float64Array(ys.length);
@@ -22,14 +22,14 @@ export function smoothed(ys, share) {
   return out;
 }
 
-// What of x is shown, as the address has it: "120~480"; null for all, and for what names no range.
+// Parses the zoom in the address: "120~480"; null for all, and for an invalid range.
 export function zoomOf(text) {
   const [from, to] = (text ?? "").split("~").map(Number.parseFloat);
   return from >= 0 && from < to && to < Infinity ? [from, to] : null;
 }
 export function textOfZoom(zoom) { return zoom && zoom.map((v) => Number(v.toPrecision(9))).join("~"); }
 
-// Arrays of a curve of the API as a series'; those of before where they are the same.
+// Returns the API's arrays as those of a series; the previous arrays if they are equal.
 export function seriesOf(curve, before) {
   const xs = Float64Array.from(curve?.steps ?? []);
   const ys = Float64Array.from(curve?.values ?? [], (v) => v ?? NaN);
@@ -38,8 +38,8 @@ export function seriesOf(curve, before) {
   return same ? {xs: before.xs, ys: before.ys} : {xs, ys};
 }
 
-// The same values over something else: `of` a curve of what each step is there, which rises. Between two of its steps
-// it is as far as the steps are; behind the last nothing is known.
+// Returns the same values over another x: `of` is a rising curve with that x at each step. Interpolates between its
+// steps; values after its last step are left out.
 export function seriesOver({xs, ys}, of) {
   const at = [];
   const values = [];

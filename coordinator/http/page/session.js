@@ -1,10 +1,10 @@
-// session.js: who the person is by the token that they gave, and what the coordinator lets them do. The token stays in
-// this tab's sessionStorage and goes out in a header that this page alone sets: never in a cookie, so that no other
-// page can have the browser send it.
+// session.js: identifies the person by their token, and knows what they may do. The token stays in this tab's
+// sessionStorage and is sent in a header that only this page sets. A cookie would let another page make the browser
+// send it.
 const KEPT_AS = "dtrain.token";
 
 const listeners = new Set();
-let access = {actions: "closed", may: {}};  // as /api/v1/access has it
+let access = {actions: "closed", may: {}};  // as in /api/v1/access
 
 export function authorization() {
   const token = sessionStorage.getItem(KEPT_AS);
@@ -13,14 +13,14 @@ export function authorization() {
 
 export function currentAccess() { return access; }
 
-// "all", "own" or "none": what the person may do with this method of the table of rights.
+// Returns "all", "own" or "none": what the person may do with this method of the table of rights.
 function reach(method) { return access.may?.[method] ?? "none"; }
 
 export function mayChange(method, submittedBy) {
   return reach(method) === "all" || (reach(method) === "own" && submittedBy === access.name);
 }
 
-// Calls the listener at once and whenever what the person may do has changed, until the returned function is called.
+// Calls the listener at once and whenever permissions change, until the returned function is called.
 export function onAccess(listener) {
   listeners.add(listener);
   listener(access);
@@ -30,19 +30,19 @@ export function onAccess(listener) {
 export async function readAccess() {
   try {
     const response = await fetch("/api/v1/access", {cache: "no-store", headers: authorization()});
-    if (!response.ok) return access;  // it is asked for again
+    if (!response.ok) return access;  // requested again later
     const now = await response.json();
-    if (!now.name) sessionStorage.removeItem(KEPT_AS);  // it holds no more
+    if (!now.name) sessionStorage.removeItem(KEPT_AS);  // the token is no longer valid
     if (JSON.stringify(now) === JSON.stringify(access)) return access;
     access = now;
     for (const listener of listeners) listener(access);
   } catch {
-    // Nobody answers: the page says so anyway.
+    // The coordinator does not answer; the page shows that anyway.
   }
   return access;
 }
 
-// What is wrong with the token, or null where it holds: then it is kept.
+// Returns what is wrong with the token, or null if it is valid. Keeps a valid token.
 export async function signIn(token) {
   sessionStorage.setItem(KEPT_AS, token.trim());
   const found = await readAccess();

@@ -1,5 +1,5 @@
-// table.js: a table that sorts, hides columns, lets rows be chosen, and keeps what did not change, so that focus and a
-// selection of text survive a refresh.
+// table.js: a table that sorts, hides columns, and lets rows be chosen. It keeps unchanged cells, so that the focus and
+// a text selection survive a refresh.
 import {check, el, replace} from "./dom.js";
 import {NONE} from "./format.js";
 
@@ -13,10 +13,10 @@ function compare(a, b) {
 }
 
 export class Table {
-  // A column is {key, title, value(row), cell(row)?, number?, hidden?}; settings: {sort, hide, show} as texts of the
-  // address, the columns that differ from what they are at first, which `onSettings(settings)` is told of.
-  // choose: {has(key), toggle(key, on)} or null. marked(key): whether a row stands out; it is the first where nothing
-  // else is sorted by. `tall`: it scrolls in a window of its own, so that what is below it can be reached.
+  // A column is {key, title, value(row), cell(row)?, number?, hidden?}. settings: {sort, hide, show} as texts of the
+  // address; hide and show have the columns that differ from the default. `onSettings(settings)` is called when they
+  // change. choose: {has(key), toggle(key, on)} or null. marked(key): whether a row stands out; by default it is the
+  // first row. `tall`: the table scrolls in a window of its own, so that content below can be reached.
   constructor(
     {caption, columns, key, settings, onSettings, choose = null, onPoint = null, marked = () => false, tall = false}) {
     Object.assign(this, {columns, key, settings, onSettings, choose, onPoint, marked});
@@ -49,13 +49,13 @@ export class Table {
     this.update(this.rows);
   }
 
-  // Columns that are shown.
+  // Returns the shown columns.
   shown() {
     const hidden = this.#hidden();
     return this.columns.filter((column) => !hidden.has(column.key));
   }
 
-  // What cells are made of has changed where rows have not.
+  // Redraws all cells when their data changed but the rows did not.
   redraw() {
     for (const one of this.drawn.values()) one.row = null;
     this.update(this.rows);
@@ -83,7 +83,7 @@ export class Table {
     const none = (v) => v === null || v === undefined || Number.isNaN(v);
     return [...rows].sort((a, b) => {
       const [x, y] = [values.get(a), values.get(b)];
-      if (none(x) || none(y)) return none(x) - none(y);  // unknown comes last either way
+      if (none(x) || none(y)) return none(x) - none(y);  // unknown comes last in both directions
       return down ? compare(y, x) : compare(x, y);
     });
   }
@@ -197,7 +197,7 @@ export class Table {
         "show more"));
   }
 
-  // What of this differs from what is hidden at first.
+  // Returns the hidden and shown columns that differ from the default.
   #said(hidden) {
     const keys = (of) => this.columns.filter(of).map((column) => column.key).join(",") || null;
     return {

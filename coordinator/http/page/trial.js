@@ -1,5 +1,5 @@
-// trial.js: one trial: curves, where a step's time goes, what its ranks sent one another, its attempts as a story, its
-// log, its exact file and where it ran.
+// trial.js: one trial: curves, the time of a step by phase, traffic between its ranks, its attempts, its log, its exact
+// file and its placement.
 import {trialBar} from "./actions.js";
 import {get, getAll, getCurves} from "./api.js";
 import {getEvaluations, looks, pointsFor} from "./curves.js";
@@ -80,7 +80,7 @@ function collectives(trial) {
           ].map((text, i) => el("td", {class: i > 1 ? "number" : null}, text === null ? "–" : String(text))))))));
 }
 
-// How long the stages of its pipeline waited in the newest logged step, beside what the formula says of them.
+// Returns how long the pipeline's stages waited in the newest logged step, and the formula's value.
 function bubble(trial) {
   if (!Number.isFinite(trial.stage_wait_ratio)) return null;
   return `${percent(trial.stage_wait_ratio)} of a step in which stages waited` +
@@ -138,7 +138,7 @@ export function showTrial({root, params, settings, keep, title}) {
   const phases = plot("Seconds of a step by phase");
   const columns = el("div", {class: "columns"}, rate.element, norm.element, speed.element, phases.element);
   const nothing = el("p", {class: "dim", hidden: true}, "It has reported nothing that could be drawn yet.");
-  const own = new Map();  // by name: the plot of a metric that a program reports, and its series
+  const own = new Map();  // by name: the plot of a program's metric, and its series
   const log = new LogView(base, settings, keep);
   const controls = el("div", {class: "controls"});
   const section = (name, ...children) => el("section", {"aria-label": name}, el("h2", {}, name), ...children);
@@ -163,7 +163,7 @@ export function showTrial({root, params, settings, keep, title}) {
   let experiment = null;
   let kept = null;
 
-  // All charts of a trial show the same steps.
+  // Shows the same steps in all charts of a trial.
   function zoom(range) {
     settings.zoom = textOfZoom(range);
     keep({zoom: settings.zoom});
@@ -289,7 +289,7 @@ export function showTrial({root, params, settings, keep, title}) {
     for (const [name, {chart, series}] of own) chart.set([series], {...lookOf(), y: name});
   }
 
-  // A program tells what it likes: no chart stands for what it does not.
+  // Hides charts that a program reports no values for.
   function hideEmpty() {
     if (!isProgram(experiment)) return;
     const empty = (chart) => !chart.series.some((one) => one.ys.some((v) => Number.isFinite(v) && v !== 0));
@@ -297,7 +297,7 @@ export function showTrial({root, params, settings, keep, title}) {
     nothing.hidden = plots.some((chart) => !chart.element.hidden);
   }
 
-  // What evaluations measured that has no place above.
+  // Reads measured metrics that have no chart above.
   async function readOwn(list, signal) {
     const told = new Set(list.flatMap((one) => one.metrics.map((metric) => metric.name)));
     const first = told.has(experiment.metric) ? [experiment.metric] : [];
@@ -314,7 +314,7 @@ export function showTrial({root, params, settings, keep, title}) {
     hideEmpty();
   }
 
-  // What trials are compared by stands before all others, where it is a program's.
+  // Places a program's metric; the one that compares trials comes first.
   function placeOwn(name, chart) {
     if (name === experiment.metric && isProgram(experiment)) {
       chart.box.classList.remove("low");
@@ -335,7 +335,7 @@ export function showTrial({root, params, settings, keep, title}) {
     missing: `There is no trial ${params[0]}/${params[1]}`,
     async refresh(signal) {
       const found = await get(base, signal);
-      // What of it is looked at here does not change: whose it is, what it runs, what its trials are compared by.
+      // These properties of the experiment do not change: its owner, its command, its metric.
       experiment ??= await get(`experiments/${found.experiment}`, signal);
       if (found !== trial) {
         trial = found;

@@ -1,4 +1,4 @@
-// trial_columns.js: what the table of an experiment's trials may show of each.
+// trial_columns.js: the columns of the table of an experiment's trials.
 import {el, foreign} from "./dom.js";
 import {any, bytes, duration, number, outcome, percent, progress, share, time, utilization} from "./format.js";
 import {isProgram} from "./program.js";
@@ -8,21 +8,21 @@ function trialLink(trial, best) {
   return best ? el("span", {class: "together"}, link, el("span", {class: "bestmark"}, "best")) : link;
 }
 const latestLoss = (t) => t.latest?.loss ?? null;
-// The newest value of the search's metric, and its best, by which trials are compared; as dtctl has them.
+// The newest and the best value of the metric that compares trials, as in dtctl.
 const newestOf = (t) => t.metric_newest ?? t.metric_value;
 const bestOf = (t) => t.metric_value;
 const VAL_LOSS = "val_loss";
 
-// `paths`: parameters; `own`: names of metrics that its program reports; newest: by metric, the newest values by trial,
-// of what a trial does not have among its facts. A column with a `metric` has its values from there. What only a model
-// that dtrain trains has is hidden at first where a program runs that tells nothing of the kind.
+// Returns the columns. `paths`: parameters. `own`: names of metrics that its program reports. `newest`: by metric, the
+// newest values by trial, for metrics that are not among a trial's facts. A column with a `metric` takes its values
+// from there. Columns of models that dtrain trains are hidden at first for a program that does not report them.
 export function trialColumns(experiment, trials, paths, own, newest) {
   const metric = experiment.metric;
   const fact = (key, title, value, text = number) =>
     ({key, title, number: true, value, cell: (t) => text(value(t)), hidden: true});
   const measured = (name, title) =>
     ({...fact(`m.${name}`, title, (t) => newest.get(name)?.get(t.trial)), metric: name});
-  // In training: waits are no part of it.
+  // Time in training, without waits.
   const seconds = (t) => t.training_seconds ?? null;
   const columns = [
     {
@@ -97,13 +97,13 @@ export function trialColumns(experiment, trials, paths, own, newest) {
 const OF_MODELS = new Set(["loss", "best", "rate", "parameters"]);
 const has = (value) => value !== null && value !== undefined && !Number.isNaN(value);
 
-// How it ended, or what it waits for, with what a person should know of its reports.
+// Returns how a trial ended, or what it waits for, with remarks on its reports.
 function note(t) {
   const reports = t.state === "failed" ? null : t.hint;
   return [t.message ?? t.waiting, reports].filter(Boolean).join("; ");
 }
 
-// What a trial has of its results without a look at its rows; of a program what any trial has.
+// Returns a trial's results that need no rows; for a program, only those that some trial has.
 export function resultsOf(experiment, trials) {
   const results = {[experiment.metric || VAL_LOSS]: bestOf, loss: latestLoss, "tokens/s": (t) => t.tokens_per_second};
   if ((experiment.metric || VAL_LOSS) !== VAL_LOSS) results[`best ${VAL_LOSS}`] = (t) => t.best_val_loss;
