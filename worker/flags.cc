@@ -1,4 +1,4 @@
-// flags.cc: one line of --help each.
+// flags.cc: the flags, with one line of --help each.
 #include "worker/flags.h"
 
 #include "absl/strings/str_cat.h"
@@ -21,7 +21,7 @@ constexpr char kFooter[] =
 
 void DescribeFlags(CLI::App& app, Flags& flags) {
   app.footer(kFooter);
-  // A unit's flags are followed by those of its environment file: the last word holds.
+  // A unit appends the flags of its environment file, so the last value counts.
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.set_version_flag("--version", absl::StrCat("dtworker ", kVersion, " (", kRevision, ")"));
   app.add_option(

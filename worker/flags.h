@@ -1,6 +1,6 @@
-// flags.h: what dtworker is told on its command line.
+// flags.h: the command line of dtworker.
 //
-// Role: the flags and their words for --help. What they mean together is main.cc's.
+// Role: the flags and their help texts; main.cc checks them together.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,5 @@
-// main.cc: dtworker: flags to configuration, then the shell (one slot) or the supervisor (--all).
+// main.cc: dtworker: turns flags into a configuration, then runs the shell (one slot) or the
+// supervisor (--all).
 #include <signal.h>
 #include <spdlog/spdlog.h>
 #include <sys/prctl.h>
@@ -59,11 +60,12 @@ std::string DefaultStorage() {
   return Variable("HOME") + "/.local/state/dtrain/storage";
 }
 
-// The GPUs that a trainer of this worker would see.
+// Returns the GPUs that a trainer of this worker would see.
 std::vector<Gpu> OwnGpus() { return VisibleGpus(FindGpus(), std::getenv("CUDA_VISIBLE_DEVICES")); }
 
-// A GPU is one on its host, whatever its number in a container. CPU slots are as many as there are
-// names, and two fleets on one host may use the same names: they differ in their storage.
+// Returns a name for the slot's lock. A GPU is unique on its host, whatever its number in a
+// container. There can be as many CPU slots as names, and two fleets on one host may use the same
+// names: they differ in their storage.
 std::string SlotName(const LocalSlot& slot, const v1::Hello& hello) {
   constexpr size_t kNameInPath = 160;  // a file's name has at most 255 bytes
   const bool cuda = slot.kind == DeviceKind::kCuda;
@@ -97,7 +99,7 @@ absl::StatusOr<CpuShare> FindShare(const Flags& flags, const LocalSlot& slot,
   return share;
 }
 
-// 0: none.
+// Returns 0 for no limit.
 absl::StatusOr<uint64_t> MemoryLimitOf(const Flags& flags) {
   if (flags.memory_limit.empty()) return 0;
   const std::optional<uint64_t> bytes = ParseBytes(flags.memory_limit);
@@ -107,7 +109,7 @@ absl::StatusOr<uint64_t> MemoryLimitOf(const Flags& flags) {
                    "' is not a number of bytes; write it like 536870912, 512M or 2G"));
 }
 
-// What these flags say goes into messages to the coordinator and to trainers, which are UTF-8.
+// Checks values of flags that go into messages to the coordinator and to trainers, which are UTF-8.
 absl::Status CheckUtf8(const Flags& flags) {
   std::vector<std::pair<const char*, std::string>> texts = {{"--name", flags.name},
                                                             {"--data-address", flags.data_address},
@@ -120,7 +122,7 @@ absl::Status CheckUtf8(const Flags& flags) {
         absl::StrCat(flag, " is '", Printable(text), "', which is not UTF-8; give it in UTF-8"));
   }
   for (const auto& [flag, text] : texts) {
-    // Paths are this host's business; the others are shown to everybody.
+    // Paths are this host's concern; the others are shown to everybody.
     const bool path =
         flag == std::string_view("--data-root") || flag == std::string_view("--storage");
     if (path || Printable(text) == text) continue;
@@ -130,7 +132,7 @@ absl::Status CheckUtf8(const Flags& flags) {
   return absl::OkStatus();
 }
 
-// Folders that trainers and programs are told of, which are UTF-8 there too.
+// Checks folders that are passed to trainers and programs, where they are UTF-8 too.
 absl::Status CheckFolders(const WorkerConfig& config) {
   const std::pair<const char*, const std::string*> folders[] = {
       {"--storage", &config.agent.storage},
@@ -176,7 +178,7 @@ absl::Status FillHello(const Flags& flags, const LocalSlot& slot, const HostFact
     }
     hello.set_device_name(gpus[slot.index].name);
     hello.set_gpu_uuid(gpus[slot.index].uuid);
-    hello.set_memory_bytes(0);  // the trainer's hello tells it
+    hello.set_memory_bytes(0);  // the trainer's hello has it
   }
   if (flags.data_address.empty() || flags.data_address.size() > limits::kNameBytes) {
     return absl::InvalidArgumentError(absl::StrCat("--data-address must have 1 to ",
@@ -217,7 +219,7 @@ std::string RunFolderOf(const Flags& flags) {
   return flags.run_dir.empty() ? DefaultRunFolder() : flags.run_dir;
 }
 
-// Cores and memory, in the words of both trainers.
+// Adds cores and memory to the arguments, which both trainers take in the same form.
 absl::Status AddShare(const Flags& flags, const CpuShare& share, TrainerCommand& command) {
   if (!share.cores.empty()) {
     command.arguments.insert(command.arguments.end(), {"--cores", absl::StrJoin(share.cores, ",")});
@@ -228,7 +230,7 @@ absl::Status AddShare(const Flags& flags, const CpuShare& share, TrainerCommand&
   return absl::OkStatus();
 }
 
-// The lock is dttrain's too: a slot has one trainer, whichever it is.
+// The lock is the same as dttrain's: a slot has one trainer, whichever it is.
 absl::StatusOr<TrainerCommand> MakeProgramCommand(const Flags& flags, const LocalSlot& slot,
                                                   const CpuShare& share, const v1::Hello& hello) {
   TrainerCommand command;
@@ -263,12 +265,12 @@ absl::StatusOr<TrainerCommand> MakeTrainerCommand(const Flags& flags, const Loca
                                : "cpu",
                        "--lock",
                        run + "/" + SlotName(slot, hello) + ".lock"};
-  // Beside a GPU the trainer knows better than a share of the cores (HostThreads).
+  // With a GPU the trainer knows better than a share of the cores (HostThreads).
   if (!cuda || flags.threads > 0) {
     command.arguments.insert(command.arguments.end(), {"--threads", absl::StrCat(hello.threads())});
   }
   DT_RETURN_IF_ERROR(AddShare(flags, share, command));
-  // A number means one GPU to CUDA and may mean another to us; a UUID does not.
+  // A number may mean one GPU to CUDA and another to us; a UUID does not.
   if (by_uuid) {
     command.env["CUDA_VISIBLE_DEVICES"] = hello.gpu_uuid();
   } else if (cuda) {

@@ -1,4 +1,4 @@
-// frames.cc: frames to and from JSON.
+// frames.cc: converts frames to and from JSON.
 #include "worker/frames/frames.h"
 
 #include <algorithm>
@@ -64,13 +64,13 @@ static void from_json(const json&, Exit&) {}
 static void to_json(json& j, const Idle&) { j = json::object(); }
 static void from_json(const json&, Idle&) {}
 
-// JSON has no NaN, nor infinity: both are written as null. Absent: `number` stays.
+// JSON has no NaN and no infinity: both are written as null. If absent, `number` stays.
 static void ReadNumber(const json& j, const char* key, double& number) {
   const auto found = j.find(key);
   if (found == j.end()) return;
   number = found->is_null() ? std::numeric_limits<double>::quiet_NaN() : found->get<double>();
 }
-// The same where it may not have been said at all.
+// The same for a number that may be absent.
 static void ReadSaid(const json& j, const char* key, std::optional<double>& number) {
   if (!j.contains(key)) return;
   number = 0;
@@ -85,7 +85,7 @@ static void to_json(json& j, const Eval& eval) {
   if (eval.hellaswag_acc) j["hellaswag_acc"] = *eval.hellaswag_acc;
   if (eval.hellaswag_acc_norm) j["hellaswag_acc_norm"] = *eval.hellaswag_acc_norm;
   if (!eval.samples.empty()) j["samples"] = eval.samples;
-  if (eval.train_loss) j["train_loss"] = *eval.train_loss;  // null: told, and no number
+  if (eval.train_loss) j["train_loss"] = *eval.train_loss;  // null: reported, but not a number
   if (!eval.metrics.empty()) j["metrics"] = eval.metrics;
   if (eval.network) j["network"] = *eval.network;
 }
@@ -151,8 +151,8 @@ std::string WriteLine(const Variant& frame) {
       frame);
 }
 
-// The first field of `j` with a point or an exponent where a frame that is `like` this has whole
-// numbers: nlohmann casts it, which beyond their range may be anything. "": none.
+// Returns the first field of `j` with a point or an exponent where a frame `like` this has
+// integers: nlohmann casts it, which is undefined beyond their range. "": none.
 std::string FindNotWhole(const json& like, const json& j) {
   const auto is_float = [](const json& one) { return one.is_number_float(); };
   for (const auto& [name, value] : j.items()) {
@@ -176,7 +176,7 @@ std::string FindNotWholeOf(const json& j) {
   return name;
 }
 
-// What is wrong; "": it is in `out`.
+// Returns the error; "": the frame is in `out`.
 template <typename Variant, size_t I = 0>
 std::string ReadAs(const std::string& type, const json& j, Variant& out) {
   if constexpr (I < std::variant_size_v<Variant>) {

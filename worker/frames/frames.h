@@ -1,9 +1,9 @@
-// frames.h: the words spoken between an agent and its trainer: JSON lines over a socket pair that
-// the trainer has as descriptor 3. One line, one frame, at most kFrameBytes; `type` says which.
+// frames.h: the protocol between an agent and its trainer: JSON lines over a socket pair that the
+// trainer has as descriptor 3. One line is one frame, at most kFrameBytes; `type` says which.
 //
-// Role:    shared by dtworker, dttrain and dtprogram, which speaks for a program that knows none of
-//          this; needs nlohmann-json alone, so that dttrain builds without gRPC or protobuf.
-// Errors:  Parse… throw nothing; a malformed line is an InvalidFrame with the reason.
+// Role:    shared by dtworker, dttrain and dtprogram, which speaks for a program that does not know
+//          the protocol. Needs only nlohmann-json, so that dttrain builds without gRPC or protobuf.
+// Errors:  Parse… does not throw; a malformed line is an InvalidFrame with the reason.
 //
 // A conversation (agent → and trainer ←):
 //   ← hello                        once, when the process is up; then `idle`
@@ -55,20 +55,20 @@ struct Start {
   std::string data_address;  // host or IP that rank 0's store and Gloo listen on
   std::optional<Resume> resume;
   std::string store_address;  // host:port; empty until rank 0 has one
-  // Steps to validate at besides eval.every: target steps / divisor, rounded up. A search compares
-  // trials there.
+  // Steps to validate at, besides eval.every: target steps / divisor, rounded up. A search compares
+  // trials at them.
   std::vector<uint64_t> validate_at;
   // In a population: validate and save at each multiple of this share of the target steps
-  // (common/shares.h), and keep what is saved there. 0: none.
+  // (common/shares.h), and keep those checkpoints. 0: none.
   double share_every = 0;
-  std::string code_folder;  // of this attempt alone, unpacked; "": the experiment brings no code
-  // What a program needs besides.
+  std::string code_folder;  // only of this attempt, unpacked; "": the experiment brings no code
+  // Further fields for a program.
   int32_t local_world_size = 1;
   int32_t node_rank = 0;
   int32_t nodes = 1;
   std::vector<int32_t> node_ranks;         // of every rank
   std::vector<std::string> local_devices;  // UUIDs of the gang's GPUs here, by local rank
-  std::string metric;                      // that trials are compared by; "": val_loss
+  std::string metric;                      // by which trials are compared; "": val_loss
   std::string metric_goal;                 // maximize | minimize
   std::string submitted_by;
   std::string experiment_name;
@@ -81,7 +81,8 @@ struct Stop {
   std::string token;
   bool checkpoint = false;
 };
-// Rank 0: the checkpoint of this step is durable with the coordinator, which resumes from it now.
+// Sent to rank 0: the checkpoint of this step is durable with the coordinator, which now resumes
+// from it.
 struct Registered {
   std::string token;
   uint64_t step = 0;
@@ -98,7 +99,7 @@ struct Hello {
   std::string device_name;
   std::string gpu_uuid;
   int32_t threads = 0;
-  std::string cores;  // "0,1": pinned to these; "": to none
+  std::string cores;  // "0,1": pinned to these; "": not pinned
   uint64_t memory_bytes = 0;
 };
 struct Idle {};
@@ -125,19 +126,19 @@ struct StepDone {
   std::string token;
   nlohmann::json row;
 };
-// At most once a second: of other ranks than 0 between steps, of every rank within an evaluation,
-// of which so many parts are done; 0 of 0: in none, or no longer.
+// At most once a second: from ranks other than 0 between steps, and from every rank within an
+// evaluation, with its parts and those done; 0 of 0: not in an evaluation, or no longer.
 struct Progress {
   std::string token;
   uint64_t step = 0;
   uint64_t evaluated_parts = 0;
   uint64_t evaluation_parts = 0;
-  std::optional<double> share;  // done of the whole, 0 to 1, as a program tells it
-  // What a person should know of a program's reports now; "": no longer anything.
+  std::optional<double> share;  // the share done, 0 to 1, as a program reports it
+  // A hint about a program's reports; "": the hint no longer applies.
   std::optional<std::string> hint;
-  bool pauses = false;  // no step is to be expected before the next of these says so
+  bool pauses = false;  // no step will come before the next of these frames
 };
-// How long the ranks of an axis took for one operation; as v1::NetworkFigure.
+// How long the ranks of an axis took for one operation; like v1::NetworkFigure.
 struct NetworkFigure {
   std::string op, axis, over;
   uint32_t ranks = 0;
@@ -154,12 +155,12 @@ struct Eval {
   double perplexity_mean = 0;  // mean over batches of exp(loss)
   double tokens = 0;
   double seconds = 0;
-  std::optional<double> hellaswag_acc;  // shares of the examples; nothing: not measured
+  std::optional<double> hellaswag_acc;  // shares of the examples; absent: not measured
   std::optional<double> hellaswag_acc_norm;
   std::vector<std::string> samples;  // generated texts
-  // Mean training loss of the steps logged since the validation before; nothing: none was logged.
+  // Mean training loss of the steps logged since the last validation; absent: none was logged.
   std::optional<double> train_loss;
-  std::map<std::string, double> metrics;  // by a program's own names; may be NaN
+  std::map<std::string, double> metrics;  // by the program's own names; may be NaN
   std::optional<NetworkFigure> network;
 };
 struct CheckpointDone {
@@ -180,10 +181,10 @@ struct CheckpointRemoved {
 struct End {
   std::string token;
   std::string cause;  // finished | cancelled | collective | oom | nonfinite | config | data |
-                      // trainer_crash | worker_fault: the host failed it before a program ran
+                      // trainer_crash | worker_fault: the host failed before a program ran
   std::string message;
   uint64_t step = 0;
-  std::string hint;  // as Progress has it
+  std::string hint;  // as in Progress
 };
 
 using ToTrainer = std::variant<Start, Connect, Stop, Registered, Exit>;
@@ -194,7 +195,7 @@ struct InvalidFrame {
   std::string reason;
 };
 
-// One line, without the newline.
+// Returns one line, without the newline.
 std::string ToLine(const ToTrainer& frame);
 std::string ToLine(const FromTrainer& frame);
 std::variant<ToTrainer, InvalidFrame> ParseToTrainer(std::string_view line);

@@ -1,4 +1,4 @@
-// alive_file.cc: opened anew each time, since the file, or its folder, may be another by then.
+// alive_file.cc: opens the file each time, since the file, or its folder, may have been replaced.
 #include "worker/shell/alive_file.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ AliveFile::AliveFile(std::string path)
 void AliveFile::Touch(absl::Duration now) {
   if (now < due_) return;
   due_ = now + limits::kAlivePeriod;
-  // O_NONBLOCK: a pipe without a reader would hold up the loop.
+  // O_NONBLOCK: a pipe without a reader would block the loop.
   const UniqueFd file(
       open(path_.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0644));
   const bool failed = !file.valid() || futimens(file.get(), nullptr) != 0;

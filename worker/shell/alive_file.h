@@ -1,9 +1,9 @@
-// alive_file.h: a file whose age says whether a worker's loop turns, for a container that wants to
-// know its health: a worker listens on nothing that could be asked.
+// alive_file.h: a file whose age shows whether a worker's loop runs, for health checks of a
+// container: a worker listens on no port that could be asked.
 //
-// Threads: the loop's alone; another would go on touching it while the loop stands still.
-// Errors:  one that cannot be written is a warning, once until it can be again. Health checks fail
-//          then, and the worker goes on.
+// Threads: only the loop's; another thread would go on touching it while the loop stands still.
+// Errors:  a file that cannot be written gives one warning until it can be written again. Health
+//          checks then fail, but the worker goes on.
 // Tests:   tests/worker/shell/alive_file_test.cc, tests/worker/dtworker_test.cc
 #pragma once
 
@@ -15,11 +15,11 @@ namespace dt {
 
 class AliveFile {
  public:
-  // Empty: there is none, and nothing is ever due.
+  // Empty: there is no file, and no touch is ever due.
   explicit AliveFile(std::string path);
-  // Makes the file young, and makes it where it is not there, once that is due.
+  // Touches the file, and creates it if absent, once that is due.
   void Touch(absl::Duration now);
-  // Steady time of the next touch.
+  // Returns the steady time of the next touch.
   absl::Duration due() const { return due_; }
 
  private:

@@ -1,4 +1,4 @@
-// code_fetcher.cc: from the cache or the coordinator into a folder of the attempt's own.
+// code_fetcher.cc: from the cache or the coordinator into a folder of the attempt.
 #include "worker/shell/code_fetcher.h"
 
 #include <fcntl.h>
@@ -62,7 +62,7 @@ bool CodeFetcher::Fetch(FetchCode fetch) {
   return requests_.Post(std::move(fetch), PostClass::kBulk);
 }
 
-// A drop may overtake the fetch before it: what that finds is then dropped by the agent.
+// A drop may overtake an earlier fetch: the agent then drops the result of that fetch.
 void CodeFetcher::Drop(const DropCode& drop) {
   {
     MutexLock lock(&mutex_);
@@ -104,7 +104,7 @@ void CodeFetcher::Run() {
         MutexLock lock(&mutex_);
         current_.reset();
       }
-      // As many places as there are requests, and the main thread takes all at once.
+      // There are as many places as requests, and the main thread takes all at once.
       if (!found_.Post(std::move(found), PostClass::kControl)) continue;
       const uint64_t one = 1;
       [[maybe_unused]] const ssize_t put = write(wake_.get(), &one, sizeof(one));
@@ -112,8 +112,8 @@ void CodeFetcher::Run() {
   }
 }
 
-// Removes what an earlier life of this worker left. One that lives, whose name this process was
-// started with by mistake, has the lock.
+// Removes the remains of an earlier life of this worker. If another process was started under its
+// name by mistake, the living worker has the lock.
 void CodeFetcher::Clean() {
   const auto clean = [this]() -> absl::Status {
     DT_RETURN_IF_ERROR(MakeFolders(source_.folder));
@@ -146,13 +146,13 @@ CodeFetcher::Found CodeFetcher::FolderFor(const FetchCode& fetch) {
   absl::Status unpacked = RemoveAll(folder);
   if (unpacked.ok()) unpacked = pack::UnpackInto(*packed, folder);
   if (unpacked.ok()) return CodeReady{fetch.token, std::move(folder)};
-  // Bytes that are no packed code are not this host's.
+  // Bytes that are not packed code are not this host's fault.
   const CodeFault fault = absl::IsInvalidArgument(unpacked) ? CodeFault::kNotGot : CodeFault::kHost;
   return failed(fault, Annotate(unpacked, absl::StrCat("unpacking its code into ", folder,
                                                        ", below this worker's --run-dir")));
 }
 
-// From the cache where it is whole there.
+// Returns the code from the cache if it is undamaged there, else from the coordinator.
 absl::StatusOr<std::string> CodeFetcher::PackedOf(const v1::Code& code) {
   const std::string path = source_.folder + "/" + code.digest();
   auto kept = ReadFile(path, limits::kCodeBytes);
@@ -172,7 +172,7 @@ absl::StatusOr<std::string> CodeFetcher::Download(const v1::Code& code) {
   std::unique_ptr<v1::Fleet::Stub> stub;
   std::string packed;
   for (uint32_t part = 0, parts = 1; part < parts;) {
-    // Anew for each download, and each address: the certificate may be another one by now.
+    // Made again for each download and each address: the certificate may have changed.
     if (stub == nullptr) {
       stub = v1::Fleet::NewStub(grpc::CreateCustomChannel(
           source_.coordinators[at_], source_.credentials.Next(), ClientChannelArguments()));
@@ -190,7 +190,7 @@ absl::StatusOr<std::string> CodeFetcher::Download(const v1::Code& code) {
     const bool late = clock.Now().steady + pause >= until;
     if (late || !MayHelpToTryAgain(got.status()) || !GoesOnAfter(pause)) return got.status();
     pause = std::min(2 * pause, limits::kReconnectMax);
-    // Another may lead now.
+    // Another one may lead now.
     if (absl::IsUnavailable(got.status()) && source_.coordinators.size() > 1) {
       at_ = (at_ + 1) % source_.coordinators.size();
       stub.reset();
@@ -242,7 +242,7 @@ bool CodeFetcher::GoesOnAfter(absl::Duration pause) {
   return false;
 }
 
-// Without a cache the next attempt gets it again: no reason to fail.
+// Without a cache the next attempt downloads it again, so a failure here is no error.
 void CodeFetcher::Keep(const std::string& digest, const std::string& packed) {
   const std::string draft = absl::StrCat(source_.folder, "/", source_.slot, "/", digest);
   const auto keep = [&]() -> absl::Status {

@@ -22,7 +22,7 @@
 namespace dt {
 namespace {
 
-// The text after "key:" in a file of such lines, or "".
+// Returns the text after "key:" in a file of such lines, or "".
 std::string FieldOf(const std::string& path, std::string_view key) {
   std::ifstream file(path);
   std::string line;
@@ -73,8 +73,8 @@ std::vector<Gpu> FindGpus(const std::string& root) {
     const std::string information = folder / "information";
     const std::string minor = FieldOf(information, "Device Minor");
     if (minor.empty()) continue;
-    // A control group may forbid what the file's mode allows. Kept open while the rest is read: the
-    // driver does not know the UUID of a GPU that nobody uses.
+    // A control group may forbid what the file's mode allows. The file stays open while the rest is
+    // read: the driver does not know the UUID of a GPU that nobody uses.
     const UniqueFd opened(open((root + "/dev/nvidia" + minor).c_str(), O_RDWR | O_CLOEXEC));
     if (!opened.valid()) continue;
     std::string uuid = FieldOf(information, "GPU UUID");
@@ -91,7 +91,7 @@ std::vector<Gpu> VisibleGpus(const std::vector<Gpu>& gpus, const char* visible) 
   for (const absl::string_view word : absl::StrSplit(visible, ',')) {
     const std::string name(absl::StripAsciiWhitespace(word));
     if (name.size() > 4 && absl::StartsWith(name, "MIG-") && seen.empty() && !gpus.empty()) {
-      // CUDA gives a process the first of several instances.
+      // CUDA gives a process only the first of several instances.
       return {{0, "MIG instance", name}};
     }
     int index = -1;
@@ -108,7 +108,7 @@ std::vector<Gpu> VisibleGpus(const std::vector<Gpu>& gpus, const char* visible) 
 }
 
 std::string TellableText(std::string_view text) {
-  // With a slot's name behind it a host's name is a worker's, which may have limits::kNameBytes.
+  // A worker's name is a host's name and a slot's, and has at most limits::kNameBytes.
   constexpr size_t kBytes = 128;
   return CleanText(Printable(text), kBytes);
 }

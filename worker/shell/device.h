@@ -1,8 +1,8 @@
-// device.h: which slot a worker is for, and what its host has.
+// device.h: finds the slot of a worker, and its host's GPUs and cores.
 //
 // Role:   reads /proc and /dev, no CUDA library: the agent links none.
-// Errors: InvalidArgument for a slot nobody could mean, NotFound for a GPU that is not there; both
-//         name what would do.
+// Errors: InvalidArgument for a slot that cannot exist, NotFound for an absent GPU; both name the
+//         valid choices.
 // Tests:  tests/worker/shell/device_test.cc
 #pragma once
 
@@ -16,10 +16,10 @@
 
 namespace dt {
 
-// What --slot says: "cpu", "cpu:2", "cuda:0".
+// The value of --slot: "cpu", "cpu:2", "cuda:0".
 struct LocalSlot {
   DeviceKind kind = DeviceKind::kCpu;
-  int index = -1;    // -1: "cpu" alone
+  int index = -1;    // -1: "cpu" without a number
   std::string name;  // as written
 };
 absl::StatusOr<LocalSlot> ParseSlot(std::string_view text);
@@ -27,14 +27,14 @@ absl::StatusOr<LocalSlot> ParseSlot(std::string_view text);
 struct Gpu {
   int index = 0;  // in the order of the PCI bus, among those that this process may open
   std::string name;
-  std::string uuid;  // as in nvidia-smi -L, "GPU-…"; "" when the driver does not tell it
+  std::string uuid;  // as in nvidia-smi -L, "GPU-…"; "" if the driver does not report it
 };
-// GPUs whose device file can be opened, as in a container that was given some of the host's. `root`
-// is the folder that holds proc and dev, "" but for tests.
+// Returns GPUs whose device file can be opened, as in a container with some of the host's. `root`
+// is the folder that holds proc and dev; "" except in tests.
 std::vector<Gpu> FindGpus(const std::string& root = "");
-// Those of `gpus` that CUDA_VISIBLE_DEVICES lists, numbered in its order: by UUID or the start of
-// one, or by index in the order of the PCI bus. As with CUDA the list ends at the first word that
-// names none. nullptr: all.
+// Returns those of `gpus` that CUDA_VISIBLE_DEVICES lists, numbered in its order: by UUID or the
+// start of one, or by index in the order of the PCI bus. As with CUDA, the list ends at the first
+// word that names none. nullptr: all.
 std::vector<Gpu> VisibleGpus(const std::vector<Gpu>& gpus, const char* visible);
 
 struct HostFacts {
@@ -44,20 +44,19 @@ struct HostFacts {
   uint64_t memory_bytes = 0;
 };
 HostFacts ReadHostFacts();
-// A text of the system's, such as a host's name, as messages to the coordinator take it: what is
-// not UTF-8 and what a terminal would obey is escaped, and 128 bytes are enough.
+// Makes a text from the system, such as a host's name, fit for messages to the coordinator: escapes
+// bytes that are not UTF-8 and terminal controls, and cuts it to 128 bytes.
 std::string TellableText(std::string_view text);
 
-// What a slot's trainer may use of its host's cores.
+// The share of its host's cores that a slot's trainer may use.
 struct CpuShare {
   int threads = 1;         // of its CPU kernels
   std::vector<int> cores;  // it is pinned to these; empty: not pinned
 };
-// Slot cpu:K of `slots` gets the K-th run of `threads` cores, so that equal slots compute at equal
-// speed and none moves into another's cache. `threads` 0 means cores ÷ slots. Not pinned: "cpu"
-// without a number, which may be one of many; cuda:N, whose work is elsewhere; and a slot whose
-// run goes beyond the last core.
-// REQUIRES: slots >= 1, threads >= 0, `cores` not empty.
+// Gives slot cpu:K of `slots` the K-th run of `threads` cores, so that equal slots compute at equal
+// speed and none moves into another's cache. `threads` 0 means cores ÷ slots. Not pinned are: "cpu"
+// without a number, which may be one of many; cuda:N, whose work is elsewhere; and a slot whose run
+// goes beyond the last core. REQUIRES: slots >= 1, threads >= 0, `cores` not empty.
 CpuShare ShareOfCores(const LocalSlot& slot, int slots, int threads, const std::vector<int>& cores);
 
 }  // namespace dt

@@ -15,12 +15,13 @@
 namespace dt {
 namespace {
 
-// A stream posts at most one message, one write, the end of reads and its end before it is heard.
+// A stream posts at most one message, one write, the end of reads and its end before the main
+// thread takes them.
 constexpr size_t kEvents = 4;
 
 void Wake(int fd) {
   const uint64_t one = 1;
-  // Full means that it is awake already.
+  // A full counter means that the main thread is awake already.
   [[maybe_unused]] const ssize_t put = write(fd, &one, sizeof(one));
 }
 
@@ -34,7 +35,7 @@ class FleetStream::Reactor final : public grpc::ClientBidiReactor<v1::WorkerRepo
     AddToken(token, context_);
     stub_ = v1::Fleet::NewStub(channel);
     stub_->async()->Session(&context_, this);
-    // The main thread writes when it likes; without the hold gRPC could finish under its hands.
+    // The main thread writes at any time; without the hold gRPC could finish meanwhile.
     AddHold();
     StartRead(&orders_);
     StartCall();
@@ -51,7 +52,7 @@ class FleetStream::Reactor final : public grpc::ClientBidiReactor<v1::WorkerRepo
     StartRead(&orders_);
     return taken;
   }
-  // The main thread will start nothing more.
+  // Releases the hold: the main thread will start nothing more.
   void LetGo() { RemoveHold(); }
 
   void OnReadDone(bool ok) override {
@@ -67,7 +68,7 @@ class FleetStream::Reactor final : public grpc::ClientBidiReactor<v1::WorkerRepo
   void OnDone(const grpc::Status& status) override { Post(StreamEnded{FromGrpcStatus(status)}); }
 
  private:
-  // The last thing a callback does: after StreamEnded the main thread may destroy this.
+  // Must be the last thing a callback does: after StreamEnded the main thread may destroy this.
   void Post(Posted event) {
     const int wake_fd = wake_fd_;
     DT_CHECK(mailbox_.Post(std::move(event), PostClass::kControl));
@@ -95,8 +96,8 @@ FleetStream::FleetStream(std::vector<std::string> addresses, ConnectionCredentia
 
 FleetStream::~FleetStream() {
   Cancel();
-  // gRPC answers a cancelled call; without its answer its memory must stay, so this is no place to
-  // give up silently.
+  // gRPC answers a cancelled call. Until then its memory must stay, so a missing answer is a fatal
+  // error.
   const absl::Time deadline = absl::Now() + limits::kCallDeadline;
   while (Open()) {
     DT_CHECK(absl::Now() < deadline);
@@ -108,12 +109,12 @@ FleetStream::~FleetStream() {
 void FleetStream::Connect() {
   DT_CHECK(!Open());
   at_ = (at_ + 1) % addresses_.size();
-  // A channel of its own: a try to connect must not wait for the backoff of an earlier one; the
-  // backoff between tries is ours.
+  // A channel of its own: a try to connect must not wait for gRPC's backoff after an earlier one;
+  // we have our own backoff between tries.
   grpc::ChannelArguments arguments = ClientChannelArguments();
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   reactor_ = std::make_unique<Reactor>(mailbox_, wake_.get());
-  // Without a token that can be read the coordinator says what it wants, and this tries again.
+  // If the token cannot be read, the coordinator refuses with a reason, and this tries again.
   const std::string token =
       token_file_.empty() ? "" : ReadTokenFile("--token-file", token_file_).value_or("");
   reactor_->Start(grpc::CreateCustomChannel(address(), credentials_.Next(), arguments), token);
@@ -121,7 +122,7 @@ void FleetStream::Connect() {
 }
 
 void FleetStream::Write(v1::WorkerReport report) {
-  // When the stream is ending, StreamEnded says so soon enough.
+  // If the stream is ending, StreamEnded follows soon enough.
   if (writable_) reactor_->Write(std::move(report));
 }
 

@@ -1,7 +1,7 @@
 // fleet_stream.h: one gRPC stream at a time to the coordinator, seen from the main thread.
 //
 // Role:      turns gRPC's callbacks into events on a mailbox, which wakes the main thread.
-// Threads:   FleetStream: the main thread alone. gRPC's threads only post.
+// Threads:   FleetStream: only the main thread. gRPC's threads only post.
 // Ownership: a stream's reactor lives until its Closed event was taken.
 // Bounds:    one write and one unread message in flight; a stream posts at most four events at
 //            once.
@@ -36,37 +36,36 @@ using StreamEvent = std::variant<StreamOrders, StreamWritten, StreamEnded>;
 
 class FleetStream {
  public:
-  // `token_file`, unless it is "", and the credentials' files are read at each Connect: who changes
-  // them drops no stream.
-  // REQUIRES: `addresses` is not empty.
+  // Reads `token_file`, unless it is "", and the credentials' files at each Connect, so that
+  // replacing them drops no stream. REQUIRES: `addresses` is not empty.
   FleetStream(std::vector<std::string> addresses, ConnectionCredentials credentials,
               std::string token_file = "");
-  // Cancels the stream and waits for gRPC to let go of it.
+  // Cancels the stream and waits until gRPC has released it.
   ~FleetStream();
   FleetStream(const FleetStream&) = delete;
   FleetStream& operator=(const FleetStream&) = delete;
 
-  // Opens a stream, to the address behind the one of the stream before. REQUIRES: !Open().
+  // Opens a stream to the address after that of the last stream. REQUIRES: !Open().
   void Connect();
-  // Where the newest stream goes.
+  // Returns the address of the newest stream.
   const std::string& address() const { return addresses_[at_]; }
-  // Whether the newest stream was to the last of the addresses.
+  // Returns whether the newest stream was to the last of the addresses.
   bool AtLastAddress() const { return at_ + 1 == addresses_.size(); }
   bool Open() const { return reactor_ != nullptr; }
   // REQUIRES: Open(), and the last report was answered by StreamWritten.
   void Write(v1::WorkerReport report);
-  // No more reports will come; the server ends the stream.
+  // Announces that no more reports will come; the server then ends the stream.
   void WritesDone();
   void Cancel();
 
   // Readable when Take has something.
   int wake_fd() const { return wake_.get(); }
-  // What happened since. After StreamEnded the session is not open.
+  // Returns the events since the last call. After StreamEnded the session is not open.
   std::vector<StreamEvent> Take();
 
  private:
   class Reactor;
-  // No message will come any more; the stream's end follows once the main thread lets go of it.
+  // No more messages will come; the stream's end follows once the main thread releases it.
   struct ReadsEnded {};
   using Posted = std::variant<StreamOrders, StreamWritten, ReadsEnded, StreamEnded>;
   void Handle(Posted&& posted, std::vector<StreamEvent>& events);

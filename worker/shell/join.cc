@@ -25,7 +25,7 @@ namespace v1 = ::dtrain::v1;
 
 bool IsThere(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-// The token that this worker is to have: made once, and on disk when this returns.
+// Returns the token for this worker: made only once, and on disk when this returns.
 absl::StatusOr<std::string> Draft(const std::string& path) {
   if (!IsThere(path)) DT_RETURN_IF_ERROR(WriteSecret(path, FreshToken() + "\n"));
   return ReadTokenFile("--token-file", path);
@@ -77,7 +77,7 @@ absl::Status JoinFleet(const JoinOptions& options,
   while (MayPass(status)) {
     if (!pause(backoff)) return absl::CancelledError("told to stop before this worker had joined");
     backoff = std::min(2 * backoff, limits::kReconnectMax);
-    // Another may lead now.
+    // Another one may lead now.
     at = (at + 1) % options.coordinators.size();
     status = Call(options, options.coordinators[at], join_token, token);
   }

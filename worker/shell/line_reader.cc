@@ -1,4 +1,4 @@
-// line_reader.cc: a carriage return ends a line as well: progress bars use it.
+// line_reader.cc: a carriage return also ends a line, since progress bars use it.
 #include "worker/shell/line_reader.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ LineReader::Lines LineReader::Take(std::string_view bytes, absl::Duration now) {
     line_ += piece.substr(0, limits::kLogLineBytes - std::min(line_.size(), limits::kLogLineBytes));
     if (end == std::string_view::npos) break;
     after_return_ = bytes[end] == '\r';
-    // A bar's empty line says nothing.
+    // An empty line of a progress bar has no content.
     if (!after_return_ || !line_.empty()) End(out);
     bytes.remove_prefix(end + 1);
   }

@@ -1,8 +1,8 @@
-// line_reader.h: bytes of a pipe into lines, bounded in length and rate.
+// line_reader.h: splits a pipe's bytes into lines, bounded in length and rate.
 //
-// Role:   pure but for the steady time handed in. Each pipe has a reader and so an allowance of its
-//         own: a flood on one leaves the other's lines alone.
-// Bound:  limits::kLogLineBytes a line, the rest of it left out; limits::kLogLinesPerSecond lines a
+// Role:   pure, given the steady time. Each pipe has a reader and so an allowance of its own: a
+//         flood on one does not affect the other's lines.
+// Bound:  limits::kLogLineBytes a line, the rest of it dropped; limits::kLogLinesPerSecond lines a
 //         second at once. Of those beyond, the newest limits::kLogLinesHeld wait for the next
 //         second or the end; the rest is counted.
 // Tests:  tests/worker/shell/line_reader_test.cc
@@ -22,19 +22,19 @@ namespace dt {
 
 class LineReader {
  public:
-  // In the order of the pipe: what was left out comes before the lines.
+  // The result, in the order of the pipe: dropped lines come before the others.
   struct Lines {
     uint64_t dropped = 0;
-    std::string dropped_error;  // the newest of those that says an error
+    std::string dropped_error;  // the newest dropped line that reports an error
     std::vector<std::string> lines;
 
     bool Empty() const { return dropped == 0 && lines.empty(); }
   };
-  // Returns what may go now. No bytes: what waited and is due.
+  // Returns the lines that may go now. No bytes: those that waited and are due.
   Lines Take(std::string_view bytes, absl::Duration now);
-  // Returns all that waits, then the line that has no end yet: at the end of what was to be read.
+  // Returns all waiting lines, then an unfinished line; for the end of the input.
   Lines Finish();
-  // Steady time at which Take has something that waits now; infinite: never.
+  // Returns the steady time at which Take has a waiting line; infinite: never.
   absl::Duration NextDeadline() const;
 
  private:
@@ -42,11 +42,12 @@ class LineReader {
   void Release(Lines& out);
 
   std::string line_;           // the unfinished one, at most kLogLineBytes
-  bool after_return_ = false;  // a carriage return came last: a newline would be the same end
+  bool after_return_ = false;  // a carriage return came last: a newline would belong to the same
+                               // line end
   absl::Duration second_ = -absl::InfiniteDuration();
   int taken_ = 0;                 // of this second's allowance
-  std::deque<std::string> held_;  // the newest beyond it
-  uint64_t dropped_ = 0;          // older ones than those
+  std::deque<std::string> held_;  // the newest lines beyond the allowance
+  uint64_t dropped_ = 0;          // older lines than those
   std::string dropped_error_;
 };
 

@@ -15,7 +15,7 @@
 namespace dt {
 namespace {
 
-// A number and a line's end each; a file that is longer is not ours.
+// A number and a line end each; a longer file is not ours.
 constexpr uint64_t kFileBytes = limits::kEndedInstances * 24;
 
 }  // namespace
@@ -38,7 +38,7 @@ void Lives::Begin() {
     uint64_t instance = 0;
     if (absl::SimpleAtoi(line, &instance) && instance != instance_) ended_.push_back(instance);
   }
-  // With this one, which the next life adds to them.
+  // Includes this one, to which the next life adds itself.
   while (ended_.size() >= limits::kEndedInstances) ended_.erase(ended_.begin());
   std::string text;
   for (const uint64_t instance : ended_) absl::StrAppend(&text, instance, "\n");

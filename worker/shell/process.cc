@@ -1,4 +1,4 @@
-// process.cc: the trainer at the other end of three descriptors.
+// process.cc: the trainer behind three descriptors.
 #include "worker/shell/process.h"
 
 #include <errno.h>
@@ -19,14 +19,15 @@
 namespace dt {
 namespace {
 
-// Read from one descriptor at one turn: a trainer that floods must not starve the stream.
+// Bytes read from one descriptor in one turn: a flood from a trainer must not starve the stream.
 constexpr size_t kReadShare = 256 << 10;
-// Read from one where all that is in it is wanted: more than the kernel lets anybody put into a
-// pipe. A bound, since what a trainer left behind may write for ever.
+// Bytes read from one descriptor to empty it: more than the kernel lets anybody put into a pipe. A
+// bound, since a process that a trainer left behind may write for ever.
 constexpr size_t kReadAll = 4 << 20;
-// Where the trainer finds its socket to us.
+// The descriptor of the trainer's socket to us.
 constexpr int kLinkFd = 3;
-// Frames that wait for a trainer that does not read. The agent sends a handful an attempt.
+// Bytes of frames that wait for a trainer that does not read. The agent sends a handful for each
+// attempt.
 constexpr size_t kUnwrittenBytes = 4 * frames::kFrameBytes;
 
 struct Pair {
@@ -34,7 +35,7 @@ struct Pair {
   UniqueFd theirs;
 };
 
-// Numbers from 10 up, so that the child's 0 to 3 can be set in any order.
+// Moves a descriptor to 10 or above, so that the child's 0 to 3 can be set in any order.
 absl::StatusOr<UniqueFd> MoveUp(int fd) {
   UniqueFd low(fd);
   UniqueFd high(fcntl(fd, F_DUPFD_CLOEXEC, 10));
@@ -109,7 +110,8 @@ std::vector<pollfd> TrainerProcess::Descriptors() const {
 std::vector<AgentEvent> TrainerProcess::Serve(absl::Duration now) {
   std::vector<AgentEvent> events = std::exchange(early_, {});
   WritePending();
-  // Frames are read first and told last: what was printed before one was sent is then known.
+  // Frames are read first and reported last, so that all output printed before a frame is already
+  // known.
   std::vector<AgentEvent> heard;
   ReadFrames(now, heard);
   const bool ends = std::any_of(heard.begin(), heard.end(), &IsEnd);
@@ -129,7 +131,7 @@ void TrainerProcess::ReadFrames(absl::Duration now, std::vector<AgentEvent>& eve
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
     if (got <= 0) {
-      link_.Reset();  // as a rule its death follows at once
+      link_.Reset();  // usually its death follows at once
       astray_at_ = now + limits::kTrainerExitGrace;
       break;
     }
@@ -209,7 +211,7 @@ void TrainerProcess::Send(const frames::ToTrainer& frame, absl::Duration now) {
   unwritten_ += frames::ToLine(frame);
   unwritten_ += '\n';
   WritePending();
-  // It has not read for megabytes: it never will.
+  // It has not read for megabytes, so it never will.
   if (unwritten_.size() > kUnwrittenBytes) Kill();
 }
 
@@ -217,7 +219,7 @@ void TrainerProcess::WritePending() {
   while (!unwritten_.empty() && link_.valid()) {
     const ssize_t put = send(link_.get(), unwritten_.data(), unwritten_.size(), MSG_NOSIGNAL);
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) break;  // full, or it ended: its death is told by Reap
+    if (put < 0) break;  // full, or the process ended: Reap reports its death
     unwritten_.erase(0, static_cast<size_t>(put));
   }
 }
@@ -229,12 +231,12 @@ void TrainerProcess::Kill() {
 std::vector<AgentEvent> TrainerProcess::Reap(absl::Duration now) {
   std::vector<AgentEvent> events;
   siginfo_t info{};
-  // Seen, not yet reaped: while it is a zombie its group's number cannot be another's.
+  // Seen but not yet reaped: while it is a zombie its group's number cannot be reused.
   if (reaped_ || waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
       info.si_pid != pid_) {
     return events;
   }
-  Kill();  // what it started, if anything
+  Kill();  // also kills its children, if any
   int wait_status = 0;
   if (waitpid(pid_, &wait_status, WNOHANG) != pid_) return events;
   reaped_ = true;

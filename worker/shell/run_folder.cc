@@ -1,4 +1,4 @@
-// run_folder.cc: mkdir, then a look at what is there.
+// run_folder.cc: mkdir, then a check of what is there.
 #include "worker/shell/run_folder.h"
 
 #include <errno.h>

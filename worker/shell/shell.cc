@@ -33,7 +33,7 @@ void BlockWorkerSignals() {
   const sigset_t signals = WorkerSignals();
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is an error of the write
+  signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes then gives a write error
 }
 
 Shell::Shell(WorkerConfig config, AliveFile& alive)
@@ -60,7 +60,7 @@ Shell::Shell(WorkerConfig config, AliveFile& alive)
 }
 
 int Shell::Run() {
-  // What a trainer or a program leaves behind when it is killed becomes ours, and is ended.
+  // Processes that a killed trainer or program leaves behind become our children, and are ended.
   AdoptOrphans();
   if (const std::optional<std::string> group = OwnControlGroup()) EndAbandonedGroups(*group);
   sd_notify(0, "READY=1");
@@ -146,7 +146,7 @@ void Shell::Wait() {
     for (const pollfd& descriptor : trainer_->Descriptors()) descriptors.push_back(descriptor);
     next = std::min(next, trainer_->NextDeadline());
   }
-  // Rounded up, so that the deadline has passed when poll returns; a minute at most, so that an
+  // Rounded up, so that the deadline has passed when poll returns; at most a minute, so that an
   // infinite one fits.
   const absl::Duration wait =
       std::clamp(next - Now().steady, absl::ZeroDuration(), absl::Minutes(1));
@@ -157,7 +157,7 @@ void Shell::Wait() {
 void Shell::TakeSignals() {
   signalfd_siginfo info{};
   while (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
-    if (info.ssi_signo == SIGCHLD) continue;  // ServeTrainer looks
+    if (info.ssi_signo == SIGCHLD) continue;  // ServeTrainer checks for it
     spdlog::info("told to stop by signal {}", info.ssi_signo);
     Feed(Terminate{});
   }
@@ -181,7 +181,8 @@ void Shell::ServeTrainer() {
   for (AgentEvent& event : last) Feed(std::move(event));
 }
 
-// The only child was the trainer, so whatever is below us now has lost it. A daemon left its group.
+// Ends strays. The trainer was the only child, so any process below us now has lost it. A daemon
+// left its group.
 void Shell::EndStrays() {
   const int ended = EndDescendants(limits::kTrainerExitGrace);
   if (ended > 0) spdlog::warn("killed {} processes that a trainer left behind", ended);
@@ -223,8 +224,9 @@ void Shell::TakeStreamEnd(const absl::Status& status) {
   std::string complaint =
       absl::StrCat("no stream to ", stream_.address(), ": ",
                    status.ok() ? "closed by the coordinator" : status.message());
-  // Who this worker is was refused: trying more often changes nothing. It does not exit either: its
-  // trainer goes on meanwhile, and a service manager would start it again for the same answer.
+  // The coordinator refused this worker's identity: trying more often changes nothing. The worker
+  // does not exit either: its trainer goes on meanwhile, and a service manager would restart it for
+  // the same answer.
   unwelcome_ = absl::IsPermissionDenied(status) || absl::IsUnauthenticated(status);
   if (complaint != told_) {
     spdlog::log(
@@ -244,12 +246,12 @@ void Shell::TakeStreamEnd(const absl::Status& status) {
       leave_ = Leave::kNameTaken;
     }
   } else {
-    // Perhaps another coordinator by now, for which the holder's lease begins anew.
+    // This may be another coordinator, for which the holder's lease begins again.
     refused_since_ = absl::InfiniteDuration();
   }
   std::uniform_real_distribution<double> jitter(0.5, 1.5);
   const bool several = config_.coordinators.size() > 1;
-  // The rest comes behind a round of all addresses, of which one may lead.
+  // The pause comes after a round of all addresses, one of which may lead.
   const bool next_at_once = several && !stream_.AtLastAddress();
   const absl::Duration rest = next_at_once ? limits::kReconnectFirst : backoff_;
   connect_at_ = now + (unwelcome_ ? limits::kReconnectRefused : rest) * jitter(random_);

@@ -1,7 +1,7 @@
-// shell.h: the agent's hands: one thread that waits for signals, the stream, the trainer and time,
-// feeds the agent and carries out what it says, in order.
+// shell.h: the I/O around the agent: one thread that waits for signals, the stream, the trainer and
+// time, feeds the agent and carries out its actions, in order.
 //
-// Role:    all I/O of a worker. Decisions are agent.h's.
+// Role:    all I/O of a worker. agent.h makes the decisions.
 // Threads: Run is the main thread, the one that starts trainers. It touches no file of the storage.
 // Tests:   tests/worker/dtworker_test.cc, tests/e2e
 #pragma once
@@ -33,13 +33,13 @@ struct WorkerConfig {
   ConnectionCredentials credentials;
   std::string token_file = {};
   AgentOptions agent;
-  // An attempt's own environment is added to them.
+  // The environment of an attempt is added to these.
   TrainerCommand trainer;
   TrainerCommand program;   // the runner of programs
-  std::string code_folder;  // where packed code and that of attempts is
-  std::string slot;         // names this worker in that folder
-  std::string lives;        // file of the slot's lives
-  // It ends after so long without a trial, as if it was told to stop.
+  std::string code_folder;  // for packed code and that of attempts
+  std::string slot;         // this worker's name in that folder
+  std::string lives;        // file with the slot's lives
+  // After this long without a trial the worker ends, as if it had been told to stop.
   absl::Duration idle_timeout = absl::InfiniteDuration();
 };
 
@@ -48,7 +48,7 @@ void BlockWorkerSignals();
 
 class Shell {
  public:
-  // Touches `alive` while the loop turns; it outlives this.
+  // Touches `alive` while the loop runs; `alive` must outlive this.
   Shell(WorkerConfig config, AliveFile& alive);
   // Returns the process's exit status.
   int Run();
@@ -88,12 +88,12 @@ class Shell {
   absl::Duration backoff_;
   absl::Duration idle_since_;
   absl::Duration refused_since_ = absl::InfiniteDuration();
-  std::string told_;        // the stream's newest complaint, logged when it changes
-  bool unwelcome_ = false;  // the coordinator refused who this worker is
+  std::string told_;        // the stream's last error, logged when it changes
+  bool unwelcome_ = false;  // the coordinator refused this worker's identity
   absl::Duration watchdog_period_ = absl::InfiniteDuration();
   absl::Duration watchdog_at_ = absl::InfiniteDuration();
-  std::string status_;      // as told to the service manager
-  std::mt19937_64 random_;  // jitter alone
+  std::string status_;      // as reported to the service manager
+  std::mt19937_64 random_;  // only for jitter
 };
 
 }  // namespace dt

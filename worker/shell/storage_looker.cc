@@ -26,7 +26,7 @@ StorageLooker::StorageLooker(std::string folder, std::string id)
       id_(std::move(id)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       looks_(limits::kLooksWaiting, 0),
-      found_(limits::kLooksWaiting + 1, 1) {  // one for Ended
+      found_(limits::kLooksWaiting + 1, 1) {  // one more for Ended
   DT_CHECK(wake_.valid());
 }
 
@@ -43,7 +43,7 @@ void StorageLooker::Run() {
   Tell(Ended{}, PostClass::kControl);
 }
 
-// What finds no place is told by the worker of a later attempt.
+// A result that finds no place is dropped; the worker of a later attempt reports it.
 void StorageLooker::Tell(Found found, PostClass post_class) {
   if (!found_.Post(std::move(found), post_class)) return;
   const uint64_t one = 1;

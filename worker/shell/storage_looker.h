@@ -1,10 +1,9 @@
-// storage_looker.h: looks for checkpoints in the storage, on a thread of its own: a network file
-// system that hangs lets a call stand for ever, and the main thread renews the lease.
+// storage_looker.h: looks for checkpoints in the storage, on a thread of its own: a call to a hung
+// network file system never returns, and the main thread must renew the lease.
 //
 // Threads:   the main thread calls; the thread that Start made looks.
-// Ownership: never destroyed, since nothing ends a thread that stands in such a call before its
-//            process ends.
-// Bounds:    limits::kLooksWaiting beside the one under way; Look says when there is no place.
+// Ownership: never destroyed, since a thread that hangs in such a call ends only with its process.
+// Bounds:    limits::kLooksWaiting besides the current one; Look reports when there is no place.
 // Tests:     tests/worker/dtworker_test.cc
 #pragma once
 
@@ -22,7 +21,7 @@ namespace dt {
 
 class StorageLooker {
  public:
-  // For the storage `id` at `folder`.
+  // Starts a looker for the storage `id` at `folder`.
   static StorageLooker& Start(std::string folder, std::string id);
   StorageLooker(const StorageLooker&) = delete;
   StorageLooker& operator=(const StorageLooker&) = delete;
@@ -31,9 +30,9 @@ class StorageLooker {
   [[nodiscard]] bool Look(LookForCheckpoints look);
   // Readable when Take has something.
   int wake_fd() const { return wake_.get(); }
-  // What was found to be gone since.
+  // Returns the checkpoints found to be gone since the last call.
   std::vector<CheckpointsGone> Take();
-  // Waits for the look under way, for `patience` at most, and ends the thread. One that still looks
+  // Waits at most `patience` for the current look, then ends the thread. A thread that still looks
   // then ends with the process.
   void Stop(absl::Duration patience);
 
@@ -51,7 +50,7 @@ class StorageLooker {
   UniqueFd wake_;
   Mailbox<LookForCheckpoints> looks_;
   Mailbox<Found> found_;
-  bool ended_ = false;  // the main thread's: Ended was taken
+  bool ended_ = false;  // used by the main thread: Ended was taken
   std::thread thread_;
 };
 

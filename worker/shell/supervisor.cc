@@ -1,4 +1,4 @@
-// supervisor.cc: sigtimedwait is all the waiting there is.
+// supervisor.cc: sigtimedwait is the only wait.
 #include "worker/shell/supervisor.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ void Reap(std::vector<Child>& children, absl::Duration now) {
   int status = 0;
   for (Child& child : children) {
     if (child.pid < 0 || waitpid(child.pid, &status, WNOHANG) != child.pid) continue;
-    // One that ran for a while starts the pauses anew.
+    // After a child that ran for a while the pauses start from the beginning.
     child.pause = now - child.started > limits::kTrainerRestartMax
                       ? limits::kTrainerRestartFirst
                       : std::min(child.pause * 2, limits::kTrainerRestartMax);

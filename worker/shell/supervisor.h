@@ -1,7 +1,7 @@
 // supervisor.h: dtworker --all: one agent process per GPU of this host, restarted when it dies.
 //
 // Role:    starts, restarts and stops agents; holds no stream and no trainer.
-// Threads: the main thread alone, the only one of this process.
+// Threads: only the main thread, the only one of this process.
 #pragma once
 
 #include <string>
@@ -17,9 +17,8 @@ struct AgentCommand {
   std::vector<std::string> arguments;
 };
 
-// Runs until told to stop by SIGTERM or SIGINT and all agents have ended, and touches `alive`
-// meanwhile; returns the exit status.
-// REQUIRES: BlockWorkerSignals() was called.
+// Runs until SIGTERM or SIGINT, then until all agents have ended, and touches `alive` meanwhile;
+// returns the exit status. REQUIRES: BlockWorkerSignals() was called.
 int Supervise(const std::string& program, const std::vector<AgentCommand>& commands,
               AliveFile& alive);
 
