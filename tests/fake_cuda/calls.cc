@@ -1,4 +1,4 @@
-// calls.cc: the notes, in memory and in a file.
+// calls.cc: the notes of calls, in memory and in a file.
 #include <unistd.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// count_test.cc: what a step asks of a GPU: how often, how much, and that the host never waits for
+// count_test.cc: the number and size of a step's calls to a GPU, and that the host never waits for
 // it. LibTorch's own CUDA code runs here; only the kernels do nothing.
 #include <c10/cuda/CUDACachingAllocator.h>
 
@@ -19,7 +19,7 @@ using fake_cuda::TakeCalls;
 using Alone = AttemptOptions::Alone;
 
 constexpr int kSteps = 8;
-// The first steps make what lasts: memory, plans, and with DDP the final buckets.
+// The first steps make lasting things: memory, plans, and with DDP the final buckets.
 constexpr int kWarmSteps = 4;
 
 // GPT-2 124M.
@@ -27,7 +27,7 @@ constexpr int kLayers = 12, kWidth = 768, kColumns = 50304, kLength = 1024;
 
 struct Counted {
   Told told;
-  std::vector<std::vector<Call>> steps;  // those between the warm ones and the last
+  std::vector<std::vector<Call>> steps;  // the steps between the warm ones and the last
   std::vector<Call> rest;                // before and after
 };
 
@@ -58,7 +58,7 @@ class CountTest : public DeviceTest {
     return counted;
   }
 
-  // In every step the host waits for nothing but `waits`, and asks the driver for no memory.
+  // Expects that in every step the host waits only for `waits`, and asks the driver for no memory.
   static void ExpectSteady(const Counted& counted, size_t waits = 0) {
     for (const std::vector<Call>& step : counted.steps) {
       for (const Call& call : step) {
@@ -79,7 +79,7 @@ class CountTest : public DeviceTest {
     for (const auto& step : counted.steps) most = std::max(most, CountIf(step, IsWork));
     return most;
   }
-  // A step's work is so much for each layer, which is exact, and the rest.
+  // A step's work is an exact amount for each layer, and a rest.
   void ExpectWork(nlohmann::json spec, Alone alone, size_t of_layer, size_t rest_max) {
     const size_t layers = spec["model"]["n_layer"];
     EXPECT_LE(WorkOfAStep(spec, alone), layers * of_layer + rest_max);
@@ -117,19 +117,19 @@ TEST_P(CountTest, AStepOfASmallModelAsksForFewKernelsAndNeverWaits) {
   ExpectWork(Tiny(), Alone::kPlain, 55, 70);
 }
 
-// A layer has 4 fills besides, for sums that several blocks share. The head has 7 chunks, and norm
-// and AdamW go over 124M parameters in several launches; together 153.
+// In addition, a layer has 4 fills, for sums that several blocks share. The head has 7 chunks, and
+// norm and AdamW go over 124M parameters in several launches; together 153.
 TEST_P(CountTest, AStepOfGpt2AsksForFewKernelsAndNeverWaits) {
   ExpectWork(Gpt2(64), Alone::kPlain, 59, 165);
 }
 
-// A layer has 12 gradients to copy into buckets besides, and a bucket to divide. One chunk of the
-// head; together 105.
+// In addition, a layer has 12 gradients to copy into buckets, and a bucket to divide. The head has
+// one chunk; together 105.
 TEST_P(CountTest, AStepWithDataParallelismNeverWaitsEither) {
   ExpectWork(Gpt2(4), Alone::kDataParallel, 72, 115);
 }
 
-// The loss, the norm and the counts of what was left out are copied, and waited for together.
+// The loss, the norm and the counts of left-out gradients are copied, with one wait for all.
 TEST_P(CountTest, G10ALoggedStepWaitsOnceForAllItsNumbers) {
   nlohmann::json spec = Tiny();
   spec["logging"] = {{"every", "1"}};

@@ -1,4 +1,4 @@
-// counted.h: what of the calls of a step is work of the device, and how much of it there is.
+// counted.h: which calls of a step are work of the device, and their amount.
 #pragma once
 
 #include <algorithm>

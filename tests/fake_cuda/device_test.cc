@@ -1,4 +1,4 @@
-// device_test.cc: what is tried and set when a GPU is opened.
+// device_test.cc: the trials and settings when a GPU is opened.
 #include "worker/trainer/device/device.h"
 
 #include <ATen/cuda/CUDAGraph.h>

@@ -1,4 +1,4 @@
-// devices.cc: which devices there are and what they can do (those of an H100), errors, the driver.
+// devices.cc: the devices and their abilities (those of an H100), errors, the driver.
 #include <cuda.h>
 
 #include <algorithm>
@@ -130,7 +130,7 @@ DT_FAKE cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute,
       *value = 1980000;
       break;
     default:
-      *value = 1;  // NVIDIA's enum: what is left are abilities
+      *value = 1;  // in NVIDIA's enum, the remaining attributes are abilities
   }
   return cudaSuccess;
 }
@@ -181,7 +181,7 @@ DT_FAKE const char* cudaGetErrorString(cudaError_t error) {
 DT_FAKE cudaError_t cudaGetLastError() { return std::exchange(t_last, cudaSuccess); }
 DT_FAKE cudaError_t cudaPeekAtLastError() { return t_last; }
 
-// ---- the driver, of which LibTorch asks little ----
+// ---- the driver, of which LibTorch uses little ----
 DT_FAKE CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
   if (flags != nullptr) *flags = 0;
   *active = HasContext(device) ? 1 : 0;

@@ -1,1 +1,1 @@
-// empty.cc: a library of which only the name is wanted.
+// empty.cc: a library that is needed only for its name.

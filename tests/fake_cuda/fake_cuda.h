@@ -1,11 +1,11 @@
-// fake_cuda.h: CUDA's libraries without a GPU: what a program calls of them is noted, and with
-// values.h also computed, so that the trainer's CUDA part runs on any machine.
+// fake_cuda.h: CUDA's libraries without a GPU: a program's calls are noted, and with values.h also
+// computed, so that the trainer's CUDA part runs on any machine.
 //
-// Role:    a library that defines what LibTorch asks of the CUDA runtime, cuBLAS, cuDNN and NCCL,
-//          and empty libraries with NVIDIA's names. A program that links them never loads the real
-//          ones. Device memory is the host's, streams run at once, kernels are counted and not
-//          run. What LibTorch could ask besides is not defined: a call ends the program with the
-//          symbol's name.
+// Role:    a library that defines LibTorch's part of the CUDA runtime, cuBLAS, cuDNN and NCCL, and
+//          empty libraries with NVIDIA's names. A program that links them never loads the real
+//          ones. Device memory is the host's, streams run at once, kernels are counted and not run.
+//          Other functions that LibTorch could call are not defined: a call ends the program with
+//          the symbol's name.
 // Threads: any.
 // Limits:  no arithmetic or speed of a device, no race between streams, no plan that cuDNN lacks.
 // Tests:   tests/fake_cuda, and tests/gpu as gpu_fake_test
@@ -26,7 +26,7 @@ enum class Kind {
   kWait,        // of the host for the device
   kAllocation,  // of device memory or of pinned memory
   kCollective,  // of NCCL; what: name and element type
-  kFault,       // what a device would refuse or answer wrongly
+  kFault,       // a call that a device would refuse or answer wrongly
 };
 
 struct Call {
@@ -37,26 +37,26 @@ struct Call {
   bool pageable = false;  // a copy from or to memory that is not pinned: the host waits for it
 };
 
-// Calls since the last TakeCalls. With DTRAIN_FAKE_CUDA_CALLS=FILE each is a line of FILE.PID
-// besides.
+// Returns the calls since the last TakeCalls. With DTRAIN_FAKE_CUDA_CALLS=FILE each call is also a
+// line of FILE.PID.
 std::vector<Call> TakeCalls();
 
-// What the machine has. From the environment at first: DTRAIN_FAKE_CUDA_DEVICES and _GIB.
+// The machine's hardware. First read from the environment: DTRAIN_FAKE_CUDA_DEVICES and _GIB.
 struct Machine {
   int devices = 1;
   uint64_t memory_bytes = 80ull << 30;
-  // Someone computes what kernels would (values.h). Else memory holds no values: large copies and
-  // fills are left out, and a flag that is read back is true.
+  // Kernels are computed (values.h). Otherwise memory holds no values: large copies and fills are
+  // left out, and a flag that is read back is true.
   bool computes = false;
   bool cudnn_has_plans = true;
   bool takes_ptx = true;  // false: its driver is older than our kernels
 };
 Machine& TheMachine();
 
-// Devices that have a context, so that memory of theirs is taken.
+// Returns the devices with a context, whose memory is therefore in use.
 std::vector<int> Contexts();
 
-// Lets `seconds` pass on the time line of a stream, which events record. Null: the default one's.
+// Moves a stream's clock, which events record, by `seconds`. Null: the default stream.
 void PassTime(void* stream, double seconds);
 
 }  // namespace dt::fake_cuda

@@ -1,4 +1,4 @@
-// fake_ranks.cc: forks, and a file of counts from each.
+// fake_ranks.cc: forks the ranks; each writes a file of counts.
 #include "tests/fake_cuda/fake_ranks.h"
 
 #include <sys/wait.h>
@@ -39,7 +39,7 @@ StepCounts CountsOf(const std::vector<Call>& calls) {
   return counts;
 }
 
-// Rank 0 writes where its store is into the pipes of all others.
+// Rank 0 writes the address of its store into the pipes of all others.
 using Pipes = std::vector<std::array<int, 2>>;
 
 class RankConversation final : public trainer::RecordedConversation {
@@ -75,7 +75,7 @@ class RankConversation final : public trainer::RecordedConversation {
   }
 
  private:
-  // The attempt asks before each step, and where ranks are equal again once more after it.
+  // The attempt asks before each step, and once more after a step that makes ranks equal.
   void OnQuestion() {
     if (!runs_) return;
     const bool equal = sync_every_ > 0 && step_ > 0 && step_ % sync_every_ == 0;
@@ -102,7 +102,7 @@ class RankConversation final : public trainer::RecordedConversation {
   RankCounts counts_;
 };
 
-// What parameters begin with is not looked at; to draw billions of them would take minutes.
+// Initial parameters do not matter here; drawing billions of them would take minutes.
 at::Tensor& DrawNothing(at::Tensor& self, double, double, std::optional<at::Generator>) {
   return self;
 }
@@ -119,7 +119,7 @@ void TrainAsRank(const frames::Start& start, const Pipes& pipes, int sync_every,
   }
   trainer::RunAttempt(start, **device, conversation, {});
   std::ofstream(file) << nlohmann::json(conversation.Result());
-  // No destructor of the process whose image this is.
+  // Runs no destructor of the process from which this one was forked.
   _exit(0);
 }
 

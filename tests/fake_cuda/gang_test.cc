@@ -1,4 +1,4 @@
-// gang_test.cc: several ranks over NCCL, each a dttrain of its own on a fake GPU.
+// gang_test.cc: several ranks over NCCL, each a dttrain process on a fake GPU.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace {
 
 const std::vector<std::string> kOnGpu = {"--device", "cuda:0", "--threads", "1"};
 
-// Processes are warm, and go from test to test.
+// Processes are warm, and later tests use them again.
 class FakeGangTest : public AttemptTest {
  protected:
   FakeGangTest() {
@@ -25,14 +25,14 @@ class FakeGangTest : public AttemptTest {
   }
   ~FakeGangTest() override { unsetenv("DTRAIN_FAKE_CUDA_CALLS"); }
 
-  // What was called so far counts no more. Of processes that are idle: a gang waits for that.
+  // Ignores all calls so far. The processes are idle, since a gang waits for that.
   void Forget() {
     for (const auto& entry : std::filesystem::directory_iterator(Calls().path())) {
       forgotten_[entry.path()] = entry.file_size();
     }
   }
-  // Lines that begin with `kind`, without the stream's number, of each process that called anything
-  // since then.
+  // Returns the lines that begin with `kind`, without the stream's number, for each process that
+  // has called anything since Forget.
   std::vector<std::vector<std::string>> Noted(const std::string& kind) const {
     std::vector<std::vector<std::string>> of_process;
     for (const auto& entry : std::filesystem::directory_iterator(Calls().path())) {
@@ -48,8 +48,8 @@ class FakeGangTest : public AttemptTest {
     }
     return of_process;
   }
-  // That so many ranks called NCCL in one order, and did nothing that CUDA or NCCL would mind.
-  // Returns the calls of one.
+  // Expects that `ranks` ranks called NCCL in one order, and did nothing that CUDA or NCCL would
+  // refuse. Returns the calls of one rank.
   std::vector<std::string> ExpectOneOrder(int ranks) const {
     const auto collectives = Noted("collective");
     EXPECT_EQ(collectives.size(), static_cast<size_t>(ranks));
@@ -57,7 +57,7 @@ class FakeGangTest : public AttemptTest {
     for (const auto& faults : Noted("fault")) EXPECT_TRUE(faults.empty()) << faults[0];
     return collectives.empty() ? std::vector<std::string>() : collectives[0];
   }
-  // How many ranks have begun to join NCCL's communicator.
+  // Counts the ranks that have begun to join NCCL's communicator.
   size_t Joining() const {
     size_t ranks = 0;
     for (const auto& lines : Noted("collective")) {
@@ -65,7 +65,7 @@ class FakeGangTest : public AttemptTest {
     }
     return ranks;
   }
-  // For a gang that would train for ever: `interfere` is called after its first step, and `at_end`
+  // Runs a gang that would train for ever; calls `interfere` after its first step, and `at_end`
   // when rank 0 has left.
   Told RunUntilStep(
       TrainerGang& gang, const std::function<void()>& interfere,
@@ -82,7 +82,7 @@ class FakeGangTest : public AttemptTest {
   }
 
  private:
-  // KIND BYTES STREAM WHAT…; streams differ by what a process did before.
+  // KIND BYTES STREAM WHAT…; stream numbers depend on what a process did before.
   static std::string WithoutStream(const std::string& line) {
     const size_t stream = line.find(' ', line.find(' ') + 1);
     return line.substr(0, stream) + line.substr(line.find(' ', stream + 1));
@@ -177,7 +177,7 @@ TEST_F(FakeGangTest, RanksThatGossipSwapOverNcclInOneOrderAndTheSameEachTime) {
   }
 }
 
-// Their losses are others than those of sums of all gradients.
+// Their losses differ from those of sums of all gradients.
 TEST_F(FakeGangTest, RanksThatSeldomTalkOrSendLessLearnAndCallNcclInOneOrderAndTheSameEachTime) {
   nlohmann::json plain = SmallSpec();
   plain["train"]["max_steps"] = "12";
@@ -230,19 +230,19 @@ TEST_F(FakeGangTest, RanksThatComputeLayersTogetherGiveTheLossesOfOneAndCallNccl
     EXPECT_LE(LargestDifference(one.Losses(), told.Losses()), 1e-4) << strategy;
     const auto collectives = Noted("collective");
     ASSERT_EQ(collectives.size(), static_cast<size_t>(ranks));
-    // One share may have more than another of what is whole on the ranks of a layer, and sends as
-    // much.
+    // One share may have more of the undivided pieces on a layer's ranks than another, and then
+    // sends more.
     const size_t shares = strategy == std::string("zero3") ? 2 : 1;
     EXPECT_LE(std::set(collectives.begin(), collectives.end()).size(), shares) << strategy;
     for (const auto& faults : Noted("fault")) EXPECT_TRUE(faults.empty()) << faults[0];
-    // For which the ranks of the first layers alone send theirs on.
+    // For the checkpoint, only the ranks of the first layers pass their pieces on.
     const Told saved = TrainerGang(ranks, kOnGpu).Run(StoredStart(spec));
     EXPECT_EQ(saved.Losses(), told.Losses()) << strategy;
     EXPECT_EQ(saved.checkpoints.size(), 1u) << strategy;
   }
 }
 
-// Stages differ in what they call; those that hold the same one do not.
+// Stages differ in their calls; the ranks of one stage do not.
 TEST_F(FakeGangTest, StagesOfAPipelineGiveTheLossesOfOneAndCallNcclInOneOrder) {
   nlohmann::json spec = SmallSpec();
   spec["model"]["n_layer"] = 4;
@@ -269,7 +269,7 @@ TEST_F(FakeGangTest, StagesOfAPipelineGiveTheLossesOfOneAndCallNcclInOneOrder) {
     EXPECT_EQ(std::set(collectives.begin(), collectives.end()).size(),
               static_cast<size_t>(std::min(stages, 3)))
         << strategy << " " << schedule;
-    // For which the first ranks of stages alone send theirs on.
+    // For the checkpoint, only the first ranks of stages pass their pieces on.
     const Told saved = TrainerGang(ranks, kOnGpu).Run(StoredStart(spec));
     EXPECT_EQ(saved.Losses(), told.Losses()) << strategy << " " << schedule;
     EXPECT_EQ(saved.checkpoints.size(), 1u) << strategy << " " << schedule;
@@ -312,7 +312,7 @@ TEST_F(FakeGangTest, APeerThatDiesInNcclLetsTheOthersLeave) {
       EXPECT_EQ(told.Cause(rank), "collective") << told.Message(rank);
       EXPECT_NE(told.Message(rank).find("NCCL"), std::string::npos) << told.Message(rank);
     }
-    // The others' processes are warm and can be placed anew.
+    // The processes of the other ranks are warm and can be used for a new attempt.
     gang.DropRank(dead);
     EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
   }
@@ -335,7 +335,7 @@ TEST_F(FakeGangTest, APeerThatHangsInNcclHoldsNobodyWhoIsToldToStop) {
 
 // G11: a rank that does not leave by itself is killed, and its warm process is lost.
 TEST_F(FakeGangTest, AStopWithinTheJoinOfNcclIsObeyedAndTheProcessesStayWarm) {
-  BeginProcesses();  // to which it is said then who hangs
+  BeginProcesses();  // new processes: the variable tells them which rank hangs
   setenv("DTRAIN_FAKE_NCCL_HANGS", "2", 1);
   for (const bool dies : {false, true}) {
     Forget();
@@ -348,7 +348,7 @@ TEST_F(FakeGangTest, AStopWithinTheJoinOfNcclIsObeyedAndTheProcessesStayWarm) {
         gang.Stop(0, /*checkpoint=*/false);
         gang.Stop(1, /*checkpoint=*/false);
       }
-      // Nobody else ends these two, and the third is its agent's to kill.
+      // These two leave by themselves, and the agent must kill the third.
       if (so_far.ends[0] && so_far.ends[1]) kill(gang.rank(2).pid(), SIGKILL);
     });
     EXPECT_TRUE(stopped);

@@ -1,4 +1,4 @@
-// kernels.cc: our own kernels, computed from the source that their PTX is made of.
+// kernels.cc: our own kernels, computed from the source that their PTX is compiled from.
 #include <vector_types.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ T Argument(void** arguments, int i) {
   return *static_cast<T*>(arguments[i]);
 }
 
-// A block's threads one after another, from barrier to barrier.
+// Runs a block's threads one after another, from barrier to barrier.
 void SoftmaxRow(const float4* logits, int columns, long long target, ushort4* gradient,
                 float* loss) {
   std::vector<SoftmaxPart> parts(kSoftmaxThreads);

@@ -1,4 +1,4 @@
-// launches.cc: which kernels there are, and their launches.
+// launches.cc: the kernels and their launches.
 #include <algorithm>
 #include <deque>
 #include <mutex>
@@ -15,7 +15,7 @@ constexpr size_t kThreadsMax = 1024;
 struct Kernels {
   std::mutex mutex;
   std::unordered_map<const void*, std::string> names;
-  std::deque<std::string> loaded;  // of libraries; a kernel's handle is its name's address
+  std::deque<std::string> loaded;  // from libraries; a kernel's handle is its name's address
 };
 
 Kernels& TheKernels() {
@@ -61,7 +61,7 @@ cudaError_t Launch(const void* kernel, const Configuration& c, void** arguments)
 
 }  // namespace
 
-// ---- what nvcc's code calls ----
+// ---- functions that nvcc's code calls ----
 DT_FAKE void** __cudaRegisterFatBinary(void* binary) { return static_cast<void**>(binary); }
 DT_FAKE void __cudaRegisterFatBinaryEnd(void**) {}
 DT_FAKE void __cudaUnregisterFatBinary(void**) {}
@@ -101,7 +101,7 @@ DT_FAKE cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 bloc
   return Launch(kernel, {grid, block, shared, stream}, arguments);
 }
 
-// ---- what programs call ----
+// ---- functions that programs call ----
 DT_FAKE cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                                      size_t shared, cudaStream_t stream) {
   return Launch(kernel, {grid, block, shared, stream}, arguments);

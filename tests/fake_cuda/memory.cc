@@ -1,4 +1,4 @@
-// memory.cc: device memory and pinned memory, which are the host's, and copies between them.
+// memory.cc: device memory and pinned memory, both on the host, and copies between them.
 #include <sys/mman.h>
 
 #include <cstring>
@@ -11,7 +11,7 @@
 namespace dt::fake_cuda {
 namespace {
 
-// What a context and its libraries hold of a device's memory.
+// The part of a device's memory that a context and its libraries take.
 constexpr uint64_t kContextBytes = 600ull << 20;
 
 struct Range {
@@ -23,7 +23,7 @@ struct Block {
   size_t size = 0;
   int device = 0;
   bool host = false;
-  bool mapped = false;  // by us
+  bool mapped = false;  // mapped by this file
 };
 
 struct Memory {
@@ -40,14 +40,14 @@ Memory& TheMemory() {
 
 uintptr_t AddressOf(const void* p) { return reinterpret_cast<uintptr_t>(p); }
 
-// Nothing is taken of the host until it is written.
+// Maps memory that uses none of the host's until it is written.
 void* Map(size_t size) {
   void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                  -1, 0);
   return p == MAP_FAILED ? nullptr : p;
 }
 
-// The block that `p` lies in. REQUIRES: the lock is held.
+// Returns the block that `p` lies in. REQUIRES: the lock is held.
 const Block* Find(const Memory& memory, const void* p) {
   auto it = memory.blocks.upper_bound(AddressOf(p));
   if (it == memory.blocks.begin()) return nullptr;
@@ -81,7 +81,7 @@ void Move(void* to, const void* from, size_t bytes, const Route& route) {
   } else if (route.to_host) {
     std::memset(to, 0, bytes);
   }
-  // A flag that asks whether all is well.
+  // A flag that means that all is well.
   if (!TheMachine().computes && route.to_host && bytes == 1) *static_cast<char*>(to) = 1;
 }
 

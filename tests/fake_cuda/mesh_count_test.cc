@@ -1,6 +1,6 @@
-// mesh_count_test.cc: each way of sharing a model, at the shapes of GPT-2 XL on eight GPUs: NCCL is
-// called in one order, the host waits for nothing within a step, launches so often at most, and
-// tensors take the memory that plan/ foresees. Nothing is computed.
+// mesh_count_test.cc: each way of sharing a model, with the shapes of GPT-2 XL on eight GPUs. NCCL
+// is called in one order, the host waits for nothing within a step, the number of launches is
+// bounded, and tensors take the memory that plan/ predicts. Nothing is computed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,29 +17,29 @@ namespace dt::fake_cuda {
 namespace {
 
 constexpr int kSteps = 8;
-// The first steps make what lasts: memory, plans, and DDP's final buckets.
+// The first steps make lasting things: memory, plans, and DDP's final buckets.
 constexpr size_t kWarmSteps = 4;
 
 // GPT-2 XL.
 constexpr int kLayers = 48, kWidth = 1600, kHeads = 25, kVocabulary = 50257, kColumns = 50304,
               kLength = 1024;
 
-// Where ranks that step alone become equal they agree on whether rank 0 saves or leaves, which a
-// row's gather of two numbers tells: a copy to the device and one back, each with its wait.
+// At steps that make ranks equal, ranks that step alone agree on whether rank 0 saves or leaves. A
+// row's gather of two numbers tells that: a copy to the device and one back, each with its wait.
 constexpr size_t kWordOfSaving = 4;
 
 struct Case {
   const char* name;
   nlohmann::json parallel;
-  size_t work;  // at most, in a step of a rank
+  size_t work;  // upper bound, for a step of a rank
   int ranks = 8;
-  int micro_batches = 1;  // of a data rank, a sequence each
+  int micro_batches = 1;  // of a data rank, one sequence each
   int heads = kHeads;
   int length = kLength;
   int columns = kColumns;
-  size_t waits_of_sync = 0;  // where ranks that step alone become equal
-  // The allocator's blocks are up to 2 MiB larger than what is asked of it.
-  double held_least = 1, held_most = 1.04;  // of the memory foreseen
+  size_t waits_of_sync = 0;  // at steps that make ranks equal
+  // The allocator's blocks are up to 2 MiB larger than the request.
+  double held_least = 1, held_most = 1.04;  // relative to the predicted memory
   double peak_least = 0.9, peak_most = 1.1;
 
   template <typename T>
@@ -49,9 +49,9 @@ struct Case {
   int tensor() const { return Or("tensor", 1); }
   int stages() const { return Or("pipeline", 1); }
   int sync_every() const { return Or("sync_every", 0); }
-  // The ranks that hold alike: those of a stage, or of a layer, since of what is whole on each of
-  // these a share may have more pieces than another. That ranks of any communicator call the same
-  // is what the fake looks at: else it notes a fault.
+  // Returns the group of ranks that hold the same: a stage, or a layer, since of the undivided
+  // pieces on each of these a share may have more than another. The fake itself checks that all
+  // ranks of a communicator make the same calls, and notes a fault if they do not.
   int GroupOf(int rank) const { return tensor() > 1 ? rank / tensor() : rank * stages() / ranks; }
 };
 void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
@@ -107,7 +107,7 @@ class MeshCountTest : public ::testing::TestWithParam<Case> {
     spec["parallel"] = one.parallel;
     spec["precision"]["compute"] = "bf16";
     spec["logging"] = {{"every", "1000"}};
-    // Without a batch a rank has nothing to compute together, nor to pass on.
+    // Without a batch, a rank has nothing to compute with others, nor to pass on.
     spec["eval"] = {{"every", "0"}, {"batches", data_ranks}};
     frames::Start start;
     start.token = "token";
@@ -124,7 +124,7 @@ class MeshCountTest : public ::testing::TestWithParam<Case> {
 TEST_P(MeshCountTest, CallsNcclInOneOrderAndNeverWaitsAndTakesTheMemoryForeseen) {
   const Case& one = GetParam();
   const std::vector<RankCounts> ranks = Train();
-  std::map<int, std::set<std::vector<std::string>>> orders;  // by group
+  std::map<int, std::set<std::vector<std::string>>> orders;  // key: group
   size_t most = 0, calls = 0;                                // in a step
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     const RankCounts& counts = ranks[rank];
@@ -168,10 +168,10 @@ TEST_P(MeshCountTest, CallsNcclInOneOrderAndNeverWaitsAndTakesTheMemoryForeseen)
 
 std::string NameOf(const ::testing::TestParamInfo<Case>& info) { return info.param.name; }
 
-// 25 heads are 5 ranks' or one's; tokens, and rows of a vocabulary that is cut, are then to be
-// multiples of 5. A step alone takes 3,500 launches, 70 for each layer; DDP copies gradients into
-// buckets besides, zero3 parameters out of what it gathers, and a mean of parameters and moments
-// takes each three times.
+// 25 heads need 5 ranks or one. Then tokens, and rows of a divided vocabulary, must be multiples of
+// 5. A step alone takes 3,500 launches, 70 for each layer. DDP also copies gradients into buckets,
+// zero3 copies parameters out of what it gathers, and a mean of parameters and moments takes each
+// three times.
 INSTANTIATE_TEST_SUITE_P(
     Diagonal, MeshCountTest,
     ::testing::Values(
@@ -215,8 +215,8 @@ INSTANTIATE_TEST_SUITE_P(
              .parallel = {{"tensor", 4}, {"strategy", "zero1"}},
              .work = 3930,
              .heads = 20},
-        // The last stage takes most within a step, with the head's gradients of each micro-batch,
-        // and is foreseen; the first one has more layers, and holds more between steps.
+        // The last stage has the peak within a step, with the head's gradients of each micro-batch,
+        // and the plan predicts it. The first stage has more layers, and holds more between steps.
         Case{.name = "Gpipe",
              .parallel = {{"pipeline", 8}, {"schedule", "gpipe"}},
              .work = 3620,

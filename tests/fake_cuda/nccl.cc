@@ -1,7 +1,7 @@
-// nccl.cc: NCCL among processes of one host, through memory that the first rank makes: nothing of
+// nccl.cc: NCCL among processes of one host, through memory that the first rank makes: nothing in
 // it has a name, so that a kill leaves nothing behind. A collective is complete when its call
-// returns. Ranks whose calls differ, which on GPUs would hang or mix up memory, are a fault. The
-// rank that DTRAIN_FAKE_NCCL_HANGS names never gets through the join.
+// returns. It is a fault if ranks' calls differ, which on GPUs would hang or mix up memory. The
+// rank in DTRAIN_FAKE_NCCL_HANGS never completes the join.
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 #include <nccl.h>
@@ -28,8 +28,8 @@ namespace {
 static_assert(sizeof(ncclConfig_t) == 80, "as LibTorch was built, whichever nccl.h this is");
 
 constexpr int kRanksMax = kDevicesMax;
-constexpr size_t kPartBytes = 4 << 20;  // what a rank hands over at once
-constexpr timespec kLook{0, 50'000};    // how often a waiting rank looks at what it waits for
+constexpr size_t kPartBytes = 4 << 20;  // passed on by a rank at once
+constexpr timespec kLook{0, 50'000};    // how often a waiting rank looks
 constexpr int kVersion = 22809;
 
 struct Asked {
@@ -40,7 +40,7 @@ struct Asked {
 struct Seat {
   std::atomic<int> process;
   Asked asked;
-  // What this rank sent by itself, as in a ring of kPartBytes: bytes put into it, and taken.
+  // Bytes that this rank put into its ring of kPartBytes by itself, and bytes taken from it.
   std::atomic<size_t> put, taken;
 };
 
@@ -58,7 +58,7 @@ struct Communicator {
   Shared* shared = nullptr;
   std::atomic<bool> aborted{false};
   std::atomic<ncclResult_t> error{ncclSuccess};
-  pollfd peers[kRanksMax] = {};  // of which each becomes readable when its process ends
+  pollfd peers[kRanksMax] = {};  // each becomes readable when its process ends
   bool watches_peers = false;
 
   char* Part(int of) const {
@@ -70,7 +70,8 @@ Communicator& Of(ncclComm_t communicator) { return *reinterpret_cast<Communicato
 
 bool EveryoneJoined(const Communicator& c) { return c.shared->joined.load() >= c.size; }
 
-// Waits a moment. False: nothing more will come, and `error` says why where it was not an abort.
+// Waits a moment. Returns false if nothing more will come; `error` has the reason unless it was an
+// abort.
 bool Linger(Communicator& c) {
   if (!c.watches_peers && EveryoneJoined(c)) {
     for (int r = 0; r < c.size; ++r) {
@@ -87,8 +88,8 @@ bool Linger(Communicator& c) {
   return !c.aborted && c.error == ncclSuccess;
 }
 
-// As NCCL does where it blocks, which nothing but the ways of a socket ends: a rank waits on one on
-// which it listens, and an accept that fails is an error.
+// Blocks as NCCL does, which only events of a socket end: a rank waits on a socket on which it
+// listens, and a failed accept is an error.
 ncclResult_t AwaitJoined(const Communicator& c) {
   const int door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   ncclResult_t result = door >= 0 && listen(door, 1) == 0 ? ncclSuccess : ncclSystemError;
@@ -102,7 +103,7 @@ ncclResult_t AwaitJoined(const Communicator& c) {
   return result;
 }
 
-// False: the peers will not come.
+// Returns false if the peers will not come.
 bool Barrier(Communicator& c) {
   if (c.size == 1) return true;
   if (c.aborted || c.error != ncclSuccess) return false;
@@ -118,14 +119,15 @@ bool Barrier(Communicator& c) {
   return true;
 }
 
-// Where a peer is gone a collective never ends, as on a GPU, until the communicator is aborted.
+// Waits for the peers. If one is gone, the stream hangs, as on a GPU, until the communicator is
+// aborted.
 bool AwaitPeers(Communicator& c, cudaStream_t stream) {
   if (Barrier(c)) return true;
   HangStream(stream, &c.aborted);
   return false;
 }
 
-// Notes a collective, and waits until all ranks have called the same.
+// Notes a collective, and waits until all ranks have made the same call.
 bool Begin(Communicator& c, const std::string& what, size_t bytes, cudaStream_t stream) {
   Note({Kind::kCollective, what, bytes, StreamOf(stream).id, false});
   PassTime(stream, kCollectiveSeconds);
@@ -141,7 +143,7 @@ bool Begin(Communicator& c, const std::string& what, size_t bytes, cudaStream_t 
               std::to_string(other.bytes));
     c.error = ncclInvalidUsage;
   }
-  // Nobody asks for the next one before everyone has compared.
+  // No rank makes the next call before all have compared.
   return AwaitPeers(c, stream) && c.error == ncclSuccess;
 }
 
@@ -162,7 +164,7 @@ size_t SizeOf(ncclDataType_t type) {
   }
 }
 
-// What a rank brings of `bytes`, part by part: `use` gets the offset and the length of each.
+// Passes on a rank's `bytes` part by part: `use` gets the offset and the length of each part.
 template <typename Use>
 void InParts(Communicator& c, cudaStream_t stream, const void* mine, size_t bytes, const Use& use) {
   for (size_t at = 0; at < bytes; at += kPartBytes) {
@@ -176,7 +178,8 @@ void InParts(Communicator& c, cudaStream_t stream, const void* mine, size_t byte
   }
 }
 
-// Sums `length` bytes of every part, from `from`. Each sum of two is rounded, as at a ring's hops.
+// Sums `length` bytes of every part, from `from` on. Each sum of two is rounded, as at a ring's
+// hops.
 template <typename T>
 void Sum(const Communicator& c, void* out, size_t from, size_t length) {
   T* sums = static_cast<T*>(out);
@@ -188,7 +191,7 @@ void Sum(const Communicator& c, void* out, size_t from, size_t length) {
 }
 
 using SumOfParts = void (*)(const Communicator& c, void* out, size_t from, size_t length);
-// Null: of what the fake does not sum.
+// Returns null for a type that the fake does not sum.
 SumOfParts SumOf(ncclDataType_t type) {
   switch (type) {
     case ncclFloat16:
@@ -206,10 +209,10 @@ SumOfParts SumOf(ncclDataType_t type) {
 
 char* At(void* p, size_t offset) { return static_cast<char*>(p) + offset; }
 
-// What a rank gives to another, or gets from it, within a group of calls.
+// A message that a rank sends or receives within a group of calls.
 struct Message {
-  const void* in = nullptr;  // given
-  void* out = nullptr;       // got
+  const void* in = nullptr;  // sent
+  void* out = nullptr;       // received
   size_t bytes = 0;
   int peer = 0;
   ncclComm_t communicator = nullptr;
@@ -218,7 +221,7 @@ struct Message {
 thread_local int open_groups = 0;
 thread_local std::vector<Message> messages;
 
-// Into the ring of a rank, or out of it, so many bytes; waits for room, or for what is to come.
+// Moves so many bytes into a rank's ring, or out of it; waits for room, or for bytes.
 bool Pass(Communicator& c, int sender, const void* in, void* out, size_t bytes) {
   Seat& seat = c.shared->seats[sender];
   std::atomic<size_t>& mine = in != nullptr ? seat.put : seat.taken;
@@ -243,8 +246,8 @@ bool Pass(Communicator& c, int sender, const void* in, void* out, size_t bytes) 
   return true;
 }
 
-// A message by itself, between the two of a communicator: a sender goes on, as where a stream
-// sends.
+// Passes a single message between the two ranks of a communicator. The sender goes on, as when a
+// stream sends.
 ncclResult_t PassAlone(const Message& message) {
   Communicator& c = Of(message.communicator);
   const bool sends = message.in != nullptr;
@@ -273,8 +276,8 @@ ncclResult_t PassAlone(const Message& message) {
   return ncclSuccess;
 }
 
-// Those of a group, which every rank of the communicator calls, each with one message to give and
-// one to get at most, all as long.
+// Passes the messages of a group, which every rank of the communicator calls, each with at most one
+// message to send and one to receive, all of one length.
 ncclResult_t Exchange(const std::vector<Message>& all) {
   if (all.empty()) return ncclSuccess;
   if (all.size() == 1) return PassAlone(all[0]);
@@ -301,7 +304,7 @@ ncclResult_t Exchange(const std::vector<Message>& all) {
   return ncclSuccess;
 }
 
-// An all-to-all has an empty one for whoever is to get nothing.
+// An all-to-all has an empty message for each rank that gets nothing.
 ncclResult_t Add(const Message& message) {
   if (message.bytes == 0) return ncclSuccess;
   if (open_groups == 0) return Exchange({message});
@@ -320,7 +323,7 @@ DT_FAKE const char* ncclGetErrorString(ncclResult_t result) {
 }
 DT_FAKE const char* ncclGetLastError(ncclComm_t) { return ""; }
 
-// ---- meeting ----
+// ---- joining ----
 DT_FAKE ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   const int fd = memfd_create("fake_nccl", MFD_CLOEXEC);
   if (fd < 0 || ftruncate(fd, kHeadBytes + kPartBytes * kRanksMax) != 0) return ncclSystemError;
@@ -375,8 +378,8 @@ DT_FAKE ncclResult_t ncclCommUserRank(ncclComm_t communicator, int* rank) {
   return ncclSuccess;
 }
 
-// Communicators are few, and a thread may still be within one. LibTorch's watchdog aborts one
-// twice, the second time as null, which NCCL takes.
+// Does not free it: communicators are few, and a thread may still use one. LibTorch's watchdog
+// aborts one twice, the second time as null, which NCCL accepts.
 DT_FAKE ncclResult_t ncclCommAbort(ncclComm_t communicator) {
   if (communicator != nullptr) Of(communicator).aborted = true;
   return ncclSuccess;
@@ -393,8 +396,8 @@ DT_FAKE ncclResult_t ncclGroupEnd() {
 DT_FAKE ncclResult_t ncclCommRegister(ncclComm_t, void*, size_t, void**) { return ncclSuccess; }
 DT_FAKE ncclResult_t ncclCommDeregister(ncclComm_t, void*) { return ncclSuccess; }
 
-// ---- collectives: like NCCL's, they succeed when they are begun; ncclCommGetAsyncError says more
-// ----
+// ---- collectives: like NCCL's, they succeed when they are started; ncclCommGetAsyncError returns
+// later errors ----
 DT_FAKE ncclResult_t ncclAllReduce(const void* in, void* out, size_t count, ncclDataType_t type,
                                    ncclRedOp_t operation, ncclComm_t communicator,
                                    cudaStream_t stream) {
@@ -411,7 +414,7 @@ DT_FAKE ncclResult_t ncclAllReduce(const void* in, void* out, size_t count, nccl
   return ncclSuccess;
 }
 
-// `count`: of what a rank gets.
+// `count`: of the elements that a rank receives.
 DT_FAKE ncclResult_t ncclReduceScatter(const void* in, void* out, size_t count, ncclDataType_t type,
                                        ncclRedOp_t operation, ncclComm_t communicator,
                                        cudaStream_t stream) {

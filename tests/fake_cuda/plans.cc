@@ -1,5 +1,5 @@
-// plans.cc: cuDNN's backend: any graph has one plan, and executing it is noted. What is set of a
-// descriptor is what is got of it.
+// plans.cc: cuDNN's backend: any graph has one plan, and its execution is noted. Descriptors return
+// the attributes that were set.
 #include <cudnn.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ size_t SizeOf(cudnnBackendAttributeType_t type) {
   return wide ? 8 : 4;
 }
 
-// What cuDNN works out by itself: one engine, and of numbers (workspace, behaviour notes) none.
+// Sets the values that cuDNN computes: one engine, and no numbers (workspace, behaviour notes).
 void WorkOut(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t asked,
              int64_t* count, void* value) {
   const bool wanted = value != nullptr && asked > 0;
@@ -72,7 +72,7 @@ DT_FAKE cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t 
   *descriptor = new Descriptor{type, {}};
   return CUDNN_STATUS_SUCCESS;
 }
-// Kept: plans are few, and one descriptor names others.
+// Does not free it: plans are few, and one descriptor refers to others.
 DT_FAKE cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t) {
   return CUDNN_STATUS_SUCCESS;
 }

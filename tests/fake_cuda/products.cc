@@ -1,4 +1,4 @@
-// products.cc: cuBLAS and cuBLASLt: products are noted with their shapes, and not computed.
+// products.cc: cuBLAS and cuBLASLt: products are noted with their shapes, not computed.
 #include <cublasLt.h>
 #include <cublas_v2.h>
 
@@ -34,7 +34,7 @@ struct Layout {
 
 const Layout& LayoutOf(cublasLtMatrixLayout_t layout) { return *reinterpret_cast<Layout*>(layout); }
 
-// Behind a handle of NVIDIA's lies a Thing of ours.
+// Makes a Thing of ours that a handle of NVIDIA's points to.
 template <typename Thing, typename Handle>
 cublasStatus_t Make(Handle* handle, Thing thing = {}) {
   *handle = reinterpret_cast<Handle>(new Thing(thing));

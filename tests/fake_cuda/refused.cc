@@ -1,5 +1,5 @@
 // refused.cc: functions of the driver and of nvrtc whose addresses LibTorch takes, so that they
-// must be here, and that nothing of ours leads to. NVIDIA's headers are not included: without
+// must exist, but that our programs never call. NVIDIA's headers are not included: without
 // arguments the names are enough.
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// streams.cc: streams, events and captures: each stream has a time of its own, which events record.
+// streams.cc: streams, events and captures: each stream has its own clock, which events record.
 #include <poll.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct Graph {
 Stream g_default[kDevicesMax];
 std::atomic<int> g_streams{0};
 std::atomic<int> g_capturing{0};
-std::atomic<Hang> g_hang{nullptr};  // of any stream, the last one
+std::atomic<Hang> g_hang{nullptr};  // the last one, of any stream
 
 constexpr int kLookMs = 1;
 void AwaitEnd(Hang hang) {
@@ -66,7 +66,7 @@ DT_FAKE cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned,
   return cudaSuccess;
 }
 
-// Streams are few, and a late call may still name one.
+// Does not free it: streams are few, and a late call may still name one.
 DT_FAKE cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 DT_FAKE cudaError_t cudaStreamQuery(cudaStream_t stream) {
   return Lasts(StreamOf(stream).hang) ? Fail(cudaErrorNotReady) : cudaSuccess;
@@ -148,7 +148,7 @@ DT_FAKE cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return cudaSuccess;
 }
 
-// An event within a capture has no time of its own: it was recorded into the graph, and never ran.
+// An event within a capture has no time: it was recorded into the graph, and never ran.
 DT_FAKE cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
   const Event &a = EventOf(from), &b = EventOf(to);
   if (!a.recorded || !b.recorded || !a.timed || !b.timed || a.captured || b.captured) {

@@ -1,4 +1,5 @@
-// values.cc: CUDA operators by way of the CPU's. Memory is the same, so an alias of it will do.
+// values.cc: CUDA operators through those of the CPU. The memory is the same, so an alias of it is
+// enough.
 #include "tests/fake_cuda/values.h"
 
 #include <ATen/ATen.h>
@@ -48,7 +49,7 @@ Tensor CudaCopy(const Tensor& tensor) {
   return copy;
 }
 
-// The tensors of one call, and what stands for them on the CPU.
+// The tensors of one call, and their aliases on the CPU.
 class Aliases {
  public:
   Tensor Of(const Tensor& tensor) {
@@ -56,12 +57,12 @@ class Aliases {
     if (tensor.defined() && tensor.is_cuda()) pairs_.emplace_back(tensor, alias);
     return alias;
   }
-  // A result: an argument that was written to, or a new tensor.
+  // Returns a result on CUDA: an argument that was written to, or a new tensor.
   Tensor Back(const Tensor& result) {
     if (!result.defined()) return result;
     for (auto& [cuda, alias] : pairs_) {
       if (!alias.is_same(result)) continue;
-      // An out= argument may have been given its size only now.
+      // The operator may only now have set the size of an out= argument.
       if (cuda.sizes() != result.sizes()) cuda.resize_(result.sizes());
       if (cuda.numel() > 0 && cuda.const_data_ptr() != result.const_data_ptr()) {
         std::memcpy(cuda.mutable_data_ptr(), result.const_data_ptr(), result.nbytes());
@@ -99,8 +100,7 @@ class Aliases {
   std::vector<std::pair<Tensor, Tensor>> pairs_;
 };
 
-// Draws on the CPU what follows from the state of the CUDA generator, which moves on as by a
-// kernel.
+// Seeds the CPU's generator from the state of the CUDA generator, which advances as after a kernel.
 void SeedFromCudaGenerator() {
   const at::Device device(at::kCUDA, c10::cuda::current_device());
   at::Generator cuda = at::globalContext().defaultGenerator(device);
@@ -133,13 +133,13 @@ void ByCpuKernel(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stac
   }
 }
 
-// ---- operators whose CPU kernel is another one, or that the CPU lacks ----
+// ---- operators that have another CPU kernel, or none ----
 Tensor& Copy(Tensor& self, const Tensor& source, bool) {
   CpuAlias(self).copy_(CpuAlias(source));
   return self;
 }
 
-// 16-bit factors, a product in fp32.
+// Multiplies 16-bit factors with a product in fp32.
 Tensor& ProductInto(const Tensor& a, const Tensor& b, at::ScalarType type, Tensor& out) {
   TORCH_CHECK(out.scalar_type() == type && (type == a.scalar_type() || type == at::kFloat));
   Tensor target = CpuAlias(out);
@@ -147,7 +147,7 @@ Tensor& ProductInto(const Tensor& a, const Tensor& b, at::ScalarType type, Tenso
   return out;
 }
 
-// Attention of all kinds, by the fused one of the CPU, which has no dropout.
+// Computes every kind of attention with the CPU's fused one, which has no dropout.
 std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::SymInt, Tensor, Tensor, Tensor>
 Attention(const Tensor& q, const Tensor& k, const Tensor& v, double, bool causal, bool,
           std::optional<double> scale) {
@@ -167,7 +167,7 @@ std::tuple<Tensor, Tensor, Tensor> AttentionBackward(
   return {CudaCopy(dq), CudaCopy(dk), CudaCopy(dv)};
 }
 
-// The arguments of the other kinds come in another order.
+// The other kinds take their arguments in another order.
 std::tuple<Tensor, Tensor, Tensor, Tensor> EfficientAttention(const Tensor& q, const Tensor& k,
                                                               const Tensor& v,
                                                               const std::optional<Tensor>&, bool,
@@ -199,7 +199,8 @@ std::tuple<Tensor, Tensor, Tensor> CudnnAttentionBackward(
                            std::move(most_k), dropout, causal, seed, offset, scale);
 }
 
-// These make or look at a tensor and touch no values, copy by the runtime, or are above.
+// These operators make or look at a tensor without touching values, copy through the runtime, or
+// are defined above.
 const std::set<std::string>& KeptOperators() {
   static const std::set<std::string> names = {"empty.memory_format",
                                               "empty_strided",

@@ -1,8 +1,8 @@
 // values.h: the fake's other mode: each CUDA operator of LibTorch runs its CPU kernel on the same
-// memory, our own kernels run from their source, and losses and gradients come out right.
+// memory, our own kernels run from their source, and losses and gradients are correct.
 //
-// Ownership: as long as it lives, the machine computes; one at a time.
-// Limits:    attention is without its dropout; what an operator draws is the CPU's.
+// Ownership: the machine computes as long as this object lives; one at a time.
+// Limits:    attention has no dropout; random draws are the CPU's.
 // Threads:   made and destroyed while nothing else uses LibTorch.
 // Tests:     tests/gpu, as gpu_fake_test
 #pragma once

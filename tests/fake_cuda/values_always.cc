@@ -1,4 +1,4 @@
-// values_always.cc: a program that links this computes from its start to its end, unless the
+// values_always.cc: a program that links this computes values from start to end, unless the
 // environment has DTRAIN_FAKE_CUDA_COUNTS.
 #include <cstdlib>
 

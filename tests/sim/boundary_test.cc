@@ -1,5 +1,5 @@
 // boundary_test.cc: a search whose coordinator is killed once, at each of its commits in turn,
-// decides what the one that was left alone decided.
+// makes the decisions of an undisturbed one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace dt::sim {
 
-// `sim_test --every 1` tries all. What is decided is no other with sanitizers, which take ten times
-// as long.
+// `sim_test --every 1` tries every commit. Sanitizers take ten times as long and do not change the
+// decisions.
 #ifdef DTRAIN_SANITIZE
 uint64_t boundary_every = 60;
 #else
@@ -25,7 +25,7 @@ namespace {
 #ifdef DTRAIN_SANITIZE
 constexpr uint64_t kSearches = 1;
 #else
-constexpr uint64_t kSearches = 8;  // of some hundred commits each
+constexpr uint64_t kSearches = 8;  // some hundred commits each
 #endif
 
 Options Searching(uint64_t seed) {
@@ -34,7 +34,7 @@ Options Searching(uint64_t seed) {
   return options;
 }
 
-// The first that differs; what follows from it differs too.
+// Compares, and shows only the first difference; later ones follow from it.
 void ExpectTheSame(const std::vector<std::string>& is, const std::vector<std::string>& was) {
   for (size_t i = 0; i < std::min(is.size(), was.size()); ++i) {
     ASSERT_EQ(is[i], was[i]) << "decision " << i + 1;

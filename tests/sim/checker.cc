@@ -64,8 +64,8 @@ void Checker::CheckBounds(const State& state) {
     trials += experiment.trials.size();
   }
   const size_t workers = state.live.workers.size();
-  // A lease and perhaps a leaving of each worker, an attempt and a parking place of each trial, old
-  // acknowledgements, a look at the lines, and rests.
+  // Each worker has a lease and perhaps a timer to leave, each trial an attempt and a parking
+  // place. Then there are old acknowledgements, a look at the lines, and rests.
   if (state.live.timers.size() >
       2 * workers + state.live.attempts.size() + trials + 2 + state.live.resting.size()) {
     Complain(absl::StrCat("8: ", state.live.timers.size(), " timers for ", workers, " workers and ",
@@ -77,7 +77,7 @@ void Checker::CheckBounds(const State& state) {
   if (!state.live.orders_due.empty()) Complain("8: orders are due after a step");
 }
 
-// 12: a request to stop that is recorded reaches its gang, whichever process recorded it.
+// 12: a recorded request to stop reaches its gang, whichever process recorded it.
 void Checker::CheckSaving(const State& state) {
   for (const auto& [token, attempt] : state.live.attempts) {
     const Attempt* recorded = FindAttempt(state.durable, attempt->id);
@@ -89,7 +89,7 @@ void Checker::CheckSaving(const State& state) {
   }
 }
 
-// 12: what is paused starts nothing, and a stop that was asked for costs nothing.
+// 12: a paused experiment starts nothing, and a requested stop costs nothing.
 void Checker::CheckEdits(const v1::Record& record) {
   if (record.has_experiment_changed()) {
     const v1::ExperimentChanged& fact = record.experiment_changed();
@@ -126,7 +126,7 @@ void Checker::AfterStep(const State& state, const Effects& effects, absl::Durati
   CheckBounds(state);
   CheckSteps(state);
   Complain(MisplacedIn(state));
-  // Who tells the truth repeats itself under the numbers it had, which is no contradiction.
+  // An honest worker repeats items under their old numbers, which is no contradiction.
   if (workers_ == Workers::kHonest && state.live.doubted > 0) {
     Complain(absl::StrCat("6: an honest worker is not believed: ",
                           absl::StrJoin(effects.log_lines, "; ")));
@@ -194,7 +194,7 @@ void Checker::CheckRecord(const v1::Record& record) {
 void Checker::AfterCommit(const State& state, const std::vector<Effects>& batch,
                           const Storages& storages) {
   for (const Effects& effects : batch) {
-    // Before the records: what one event adds for an attempt comes before it starts another.
+    // Before the records: an event's rows for an attempt come before it starts another attempt.
     for (const ChunkToStore& chunk : effects.chunks) {
       if (chunk.attempt.attempt != seen_[chunk.attempt.trial].attempts) {
         Complain("11: an attempt that is not the newest has rows stored");
@@ -266,7 +266,7 @@ void Checker::CheckRequeues(const Experiment& experiment) {
     for (const Attempt& attempt : trial.attempts) {
       if (attempt.progressed) without_progress = 0;
       if (!attempt.progressed && !attempt.uncharged) ++without_progress;
-      // Crashes and losses have a budget each; a person's retry starts both anew, at most twice.
+      // Crashes and losses have a budget each; a user's retry renews both, at most twice.
       if (without_progress > 3 * (2 * most + 2)) {
         Complain(absl::StrCat("2: ", without_progress, " attempts without progress"));
       }
@@ -285,7 +285,7 @@ void Checker::AtTheEnd(const State& state, const Trainers& trainers) {
                               View(Name(trial.state)), " long after the last fault"));
       }
       if (trial.state != v1::TRIAL_FINISHED || trial.cause != v1::CAUSE_FINISHED) continue;
-      // The attempt that finished told of every step it made, and none of it is lost.
+      // The attempt that finished reported every step it made, and none of them is lost.
       const Attempt& last = trial.attempts.back();
       const auto told = trainers.logged().find(last.token.ToHex());
       const AttemptId attempt{{id, i}, static_cast<uint32_t>(trial.attempts.size())};

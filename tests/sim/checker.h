@@ -1,6 +1,6 @@
-// checker.h: what must hold after every event, whatever fails (the invariants of ARCHITECTURE.md).
+// checker.h: the invariants of ARCHITECTURE.md, checked after every event, whatever fails.
 //
-// The number that a violation begins with is the one of the list there.
+// A violation begins with the number of its invariant in that list.
 #pragma once
 
 #include <map>
@@ -18,42 +18,42 @@
 
 namespace dt::sim {
 
-// What workers of a run do: of those that tell the truth nothing may be left out.
+// The workers' behaviour in a run: nothing that honest workers report may be left out.
 enum class Workers { kHonest, kLie };
 
 class Checker {
  public:
   explicit Checker(Workers workers) : workers_(workers) {}
 
-  // The first thing that did not hold; "" while everything does.
+  // Returns the first violation; "" while everything holds.
   const std::string& violation() const { return violation_; }
-  // "" is no complaint.
+  // Keeps the first complaint; "" is none.
   void Complain(const std::string& what) {
     if (violation_.empty()) violation_ = what;
   }
 
-  // After every Step, before its commit: 1, 2, 4, 6, 8, 12, 14.
+  // Checks 1, 2, 4, 6, 8, 12 and 14 after every Step, before its commit.
   void AfterStep(const State& state, const Effects& effects, absl::Duration now);
-  // The coordinator has begun anew, and measures durations from now.
+  // Notes that the coordinator has restarted and measures durations from now.
   void NoteRestart(const State& state) { Complain(schedule_.TakeRestart(state)); }
-  // After a commit: 3, 6, 10, 11 on what it added.
+  // Checks 3, 6, 10 and 11 on the facts that a commit added.
   void AfterCommit(const State& state, const std::vector<Effects>& batch, const Storages& storages);
-  // As orders leave: 4 for items, and for attempts that they name.
+  // Checks 4 on orders that leave, for their items and for the attempts that they name.
   void CheckOrders(const Worker& worker, const v1::Orders& orders, MemoryStore& store);
-  // A person has an answer: 4 for submissions.
+  // Notes the answer to a submission, for 4.
   void NoteAcknowledged(ExperimentId experiment, uint32_t trials) {
     acknowledged_[experiment] = trials;
   }
-  // Its deletion is durable.
+  // Returns whether the experiment's deletion is durable.
   bool Deleted(ExperimentId experiment) const { return deleted_.contains(experiment); }
-  // 2: every acknowledged submission is there, each trial in one state. 5: replay gives the same.
-  // `hash`: of the state in memory at the last commit.
+  // Checks 2, that every acknowledged submission is there with each trial in one state, and 5, that
+  // replay gives the same. `hash`: of the state in memory at the last commit.
   void CheckReplayed(const DurableState& replayed, const std::string& hash);
-  // When nothing fails any more and all has ended: 2 and 6 to the end.
+  // Checks 2 and 6 to the end, once nothing fails any more and all has ended.
   void AtTheEnd(const State& state, const Trainers& trainers);
 
   uint64_t rows_stored() const { return rows_stored_; }
-  // After how many steps the shares of experiments were compared.
+  // Returns the number of steps after which the shares of experiments were compared.
   size_t shares_compared() const { return fairness_.compared(); }
 
  private:
@@ -65,7 +65,7 @@ class Checker {
   void CheckRecord(const v1::Record& record);
   void CheckLeases(const State& state);
   void CheckBounds(const State& state);
-  void CheckSteps(const State& state);  // whatever a worker says
+  void CheckSteps(const State& state);  // for any report of a worker
   void CheckRequeues(const Experiment& experiment);
   void CheckEdits(const v1::Record& record);
   void CheckSaving(const State& state);
@@ -81,7 +81,7 @@ class Checker {
   std::map<ExperimentId, uint32_t> acknowledged_;
   std::set<ExperimentId> deleted_;
   std::set<ExperimentId> paused_;
-  std::set<AttemptId> asked_;  // to save and end
+  std::set<AttemptId> asked_;  // asked to save and end
   MarksChecker marks_;
   uint64_t rows_stored_ = 0;
 };

@@ -1,4 +1,4 @@
-// coordinator.cc: drain, step, commit, publish, as the real loop does it, and dying in between.
+// coordinator.cc: drains, steps, commits and publishes like the real loop, and may die in between.
 #include "tests/sim/coordinator.h"
 
 #include <algorithm>
@@ -21,7 +21,8 @@ constexpr JournalId kJournal = 0xD7;
 constexpr JournalId kOtherJournal = 0xE7;
 constexpr size_t kEventsPerDrain = 8;
 constexpr int kCommitsPerSnapshot = 40;
-constexpr double kReplayChecked = 0.02;  // of commits, besides every crash and the end
+constexpr double kReplayChecked = 0.02;  // of commits; also checked after every crash and at the
+                                         // end
 
 }  // namespace
 
@@ -50,7 +51,7 @@ Coordinator::Coordinator(Scheduler& scheduler, Dice& dice, const Options& option
 void Coordinator::StandStillLater() {
   const absl::Duration mean = absl::Seconds(1 / options_.faults.stalls);
   scheduler_.After(dice_.Between(absl::ZeroDuration(), 2 * mean), [this] {
-    if (options_.faults.stalls > 0) StandStillNow();  // it is healed for good at some time
+    if (options_.faults.stalls > 0) StandStillNow();  // it will be healed at some time
   });
 }
 
@@ -62,7 +63,7 @@ void Coordinator::StandStillNow() {
 DurableState Coordinator::Replay() {
   DurableState durable;
   JournalPlace place;
-  // Every other time from a snapshot: it must make no difference.
+  // Use a snapshot every second time: it must make no difference.
   const StoredSnapshot stored = *store_.ReadSnapshot(std::numeric_limits<int64_t>::max());
   if (++replays_ % 2 == 0 && stored.place.sequence > 0) {
     auto loaded = LoadSnapshot(stored.parts);
@@ -173,7 +174,7 @@ void Coordinator::Drain() {
   }
   Commit(batch);
   if (due) return Kill();
-  if (dice_.Chance(kill)) return Kill();  // durable, and nobody was told
+  if (dice_.Chance(kill)) return Kill();  // durable, but nothing was sent
   Publish(batch);
   if (!inbox_.empty() && !drain_due_) {
     drain_due_ = true;
@@ -205,7 +206,8 @@ void Coordinator::Commit(const std::vector<Effects>& effects) {
   for (const Effects& each : effects) {
     for (v1::Record record : each.records) {
       record.clear_wall_time_ms();
-      // After a restart it is reckoned by the wall clock. It is shown, and decides nothing.
+      // After a restart, it is computed from the wall clock. It is only displayed and affects no
+      // decision.
       if (record.has_attempt_ended()) record.mutable_attempt_ended()->clear_trained_ms();
       history_ = Sha256Hex(history_ + record.SerializeAsString());
     }
@@ -249,7 +251,7 @@ void Coordinator::Publish(std::vector<Effects>& batch) {
   }
 }
 
-// As if the report's items had never been seen.
+// Acts as if the coordinator had never seen the report's items.
 void Coordinator::ForgetAck(const Event& event) {
   const auto* received = std::get_if<ReportReceived>(&event.what);
   if (received == nullptr || received->report.items().empty()) return;

@@ -1,4 +1,5 @@
-// coordinator.h: the real core between a fake wire and a store in memory, killed at any commit.
+// coordinator.h: the real core between a simulated wire and a store in memory; may be killed at any
+// commit.
 #pragma once
 
 #include <deque>
@@ -21,7 +22,7 @@ namespace dt::sim {
 
 class Coordinator {
  public:
-  // What leaves the process.
+  // Functions for everything that leaves the process.
   struct Ports {
     std::function<void(StreamId, const v1::Orders&)> send_orders;
     std::function<void(StreamId)> end_stream;
@@ -33,11 +34,11 @@ class Coordinator {
               const Trainers& trainers, Ports ports);
 
   bool up() const { return state_ != nullptr; }
-  // Another database is served.
+  // Returns whether it serves another database.
   bool lost() const { return lost_; }
   // REQUIRES: up.
   const State& state() const { return *state_; }
-  // Lost when the process is down.
+  // Posts an event, which is lost if the process is down.
   void Post(Event event);
   template <typename Request>
   void Call(Request request, Answered answered) {
@@ -48,25 +49,25 @@ class Coordinator {
     waiting_[call.reply] = std::move(answered);
     Post({.what = std::move(call)});
   }
-  // kill -9, and back again after a while.
+  // Kills the process as `kill -9` does, and starts it again after a while.
   void Kill();
-  // Comes back with an empty database, and after a while with its own. People notice and do not
-  // call; workers cannot know.
+  // Restarts with an empty database, and after a while with its own. Users notice and make no
+  // calls; workers cannot know.
   void LoseJournal();
-  // Hashes of what was committed, wall clock left out: two runs are the same if these are.
+  // Returns a hash of all commits without the wall clock: two runs with equal hashes are equal.
   const std::string& history() const { return history_; }
-  // How many batches of decisions there were.
+  // Returns the number of batches of decisions.
   uint64_t batches() const { return batches_; }
-  // Compares memory with the journal as it is now.
+  // Compares memory with the present journal.
   void CheckReplay();
-  // All records that are durable.
+  // Returns all durable records.
   std::vector<v1::Record> Journal();
 
  private:
   void Start();
   void Drain();
   void Wake();
-  // From time to time the process stands still, as one that was stopped or swapped out.
+  // Makes the process stand still from time to time, like one that is stopped or swapped out.
   void StandStillNow();
   void StandStillLater();
   void Commit(const std::vector<Effects>& batch);
@@ -81,11 +82,11 @@ class Coordinator {
   const Trainers& trainers_;
   const Ports ports_;
   MemoryStore store_;
-  MemoryStore other_;  // the database that is not served
-  bool lost_ = false;  // store_ is the wrong one
+  MemoryStore other_;  // the database that is not in use
+  bool lost_ = false;  // store_ is the wrong database
   std::unique_ptr<State> state_;
-  AwakeClock awake_{absl::ZeroDuration()};  // of this life
-  absl::Duration still_until_;              // scheduler's time
+  AwakeClock awake_{absl::ZeroDuration()};  // of this process
+  absl::Duration still_until_;              // in the scheduler's time
   int life_ = 0;
   uint64_t batches_ = 0;
   int commits_ = 0;
@@ -96,8 +97,8 @@ class Coordinator {
   ReplyId next_reply_ = 0;
   std::map<ReplyId, Answered> waiting_;
   std::string history_;
-  std::string committed_;        // the hash of the durable state as of the last commit
-  std::string other_committed_;  // and of what other_ holds
+  std::string committed_;        // hash of the durable state at the last commit
+  std::string other_committed_;  // the same for other_
 };
 
 }  // namespace dt::sim

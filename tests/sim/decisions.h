@@ -1,8 +1,8 @@
-// decisions.h: what searches decided, in a form that two runs are compared by.
+// decisions.h: the decisions of searches, in a form in which two runs can be compared.
 //
-// Role: pure. Which trials were proposed, with which values and why; every comparison at a rung or
-//       a share; how each trial ended, and why a search did. What depends on when a process heard
-//       of it (attempts, workers, how far a trainer got before it was told) stays out.
+// Role: pure. It holds the proposed trials with values and reasons; every comparison at a rung or a
+//       share; how each trial ended, and why a search did. It leaves out what depends on when a
+//       process learned of it (attempts, workers, how far a trainer got before its stop).
 #pragma once
 
 #include <string>

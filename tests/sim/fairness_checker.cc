@@ -1,4 +1,4 @@
-// fairness_checker.cc: who holds how many, once it has been calm for long enough.
+// fairness_checker.cc: the number of slots of each experiment, after a calm of sufficient length.
 #include "tests/sim/fairness_checker.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ bool WaitsForAnySlot(const Experiment& experiment, const LiveState& live) {
   for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
     const Trial& trial = experiment.trials[i - 1];
     if (trial.state != v1::TRIAL_PENDING || live.parked.contains({experiment.id, i})) continue;
-    if (NewestCheckpoint(trial) == nullptr) return true;  // else a slot must see it
+    if (NewestCheckpoint(trial) == nullptr) return true;  // or a slot must see the checkpoint
   }
   return false;
 }
@@ -60,7 +60,7 @@ FairnessChecker::Fleet FairnessChecker::Look(const State& state) {
     fleet.attempts.merge(attempts);
     priorities.insert(PriorityOf(experiment));
   }
-  // Who waits for a quota does not want a slot, and then does again.
+  // An experiment that waits for a quota wants no slot for a while, and later does again.
   fleet.comparable = fleet.comparable && priorities.size() == 1 && state.durable.quotas.empty();
   return fleet;
 }
@@ -92,7 +92,7 @@ std::string FairnessChecker::AfterStep(const State& state, const Effects& effect
                         fleet.attempts.end(), std::inserter(before, before.end()));
   fleet.attempts = std::move(before);
   calm_ = std::move(fleet);
-  // A slot that is being left, or given, is nobody's.
+  // A slot that is being left or given counts for nobody.
   if (!calm_.attempts.empty() || calm_.held < calm_.slots.size() || calm_.wanting.size() < 2) {
     return "";
   }

@@ -1,4 +1,4 @@
-// fleet.cc: agents' actions, streams and their faults.
+// fleet.cc: actions of agents, streams and their faults.
 #include "tests/sim/fleet.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace dt::sim {
 namespace {
 
 constexpr size_t kPastStreams = 64;
-constexpr size_t kPastReports = 4;  // of a stream, from its hello on
+constexpr size_t kPastReports = 4;  // of a stream, starting with its hello
 
 }  // namespace
 
@@ -57,7 +57,7 @@ void Fleet::StartWorker(int worker) {
   Connect(worker);
 }
 
-// The process dies with its trainer and everything it had not told.
+// The process dies with its trainer and everything that it had not reported.
 void Fleet::StopWorker(int worker) {
   Host& self = workers_[static_cast<size_t>(worker)];
   if (!self.up) return;
@@ -99,7 +99,7 @@ void Fleet::Feed(int worker, AgentEvent event) {
   }
   const InstanceId instance = self.instance;
   for (AgentAction& action : actions) {
-    if (!self.up || self.instance != instance) return;  // an action ended the process
+    if (!self.up || self.instance != instance) return;  // an action has ended the process
     Perform(worker, action);
   }
   if (self.up) Rearm(worker);
@@ -139,7 +139,8 @@ void Fleet::Perform(int worker, AgentAction& action) {
   }
 }
 
-// One timer a process: an earlier deadline replaces it, a later one is found when it fires.
+// Sets one timer for each process: an earlier deadline replaces it, a later one is found when it
+// fires.
 void Fleet::Rearm(int worker) {
   Host& self = workers_[static_cast<size_t>(worker)];
   const absl::Duration next = NextDeadline(self.agent);
@@ -180,7 +181,8 @@ void Fleet::ArriveUp(StreamId id, const v1::WorkerReport& report) {
   coordinator_->Post({.what = std::move(received)});
 }
 
-// What no trainer can have done; its own items come again only where the stream breaks.
+// Changes a report to claims that no trainer can have caused. The worker's own items come again
+// only if the stream breaks.
 void Fleet::Falsify(v1::WorkerReport& report) {
   for (v1::AttemptStatus& status : *report.mutable_attempts()) {
     status.set_step(status.step() + (dice_.Chance(0.5) ? 1000 : ~uint64_t{0} / 2));
@@ -220,7 +222,8 @@ void Fleet::LoseOnWorkerSide(StreamId id) {
   if (self.up) Connect(worker);
 }
 
-// The connection dies. Each side notices in its own time; of what is on its way, some arrives.
+// Breaks the connection. Each side notices at its own time; some of the messages on the way still
+// arrive.
 void Fleet::Break(StreamId id) {
   const auto found = streams_.find(id);
   if (found == streams_.end()) return;
@@ -293,7 +296,7 @@ void Fleet::ReplayAnOldStream() {
   const auto known = streams_.find(old->first);
   const StreamId id = ++next_stream_;
   streams_[id].worker = known->second.worker;
-  streams_[id].worker_open = false;  // nobody hears what is answered
+  streams_[id].worker_open = false;  // answers go nowhere
   const bool other_journal = dice_.Chance(0.3);
   absl::Duration when = absl::ZeroDuration();
   for (v1::WorkerReport report : old->second) {

@@ -1,7 +1,8 @@
 // fleet.h: worker processes with the real agent, and the wire between them and the coordinator.
 //
-// The wire keeps the order of one stream, as HTTP/2 does. It delays, breaks (what is on its way
-// arrives late or never, and each side notices in its own time), stands still, and delivers twice.
+// The wire keeps the order of one stream, as HTTP/2 does. It delays messages, breaks (messages on
+// the way arrive late or never, and each side notices at its own time), stands still, and delivers
+// twice.
 #pragma once
 
 #include <deque>
@@ -35,13 +36,13 @@ class Fleet {
   void ClogOneStream();
   void CrashOneWorker();
   void DrainOneWorker();
-  // A stream of the past comes again, late: of a process that is gone, of a session that was
+  // Replays the beginning of a past stream: of a process that is gone, of a session that was
   // superseded, or with the id of another journal.
   void ReplayAnOldStream();
   void Heal();
 
  private:
-  struct Host {  // a worker's name, and the process that has it now
+  struct Host {  // a worker's name, and the process that has the name now
     std::string name;
     std::string host;
     std::string storage_id;
@@ -57,7 +58,7 @@ class Fleet {
     uint64_t session = 0;
     bool worker_open = true;
     bool coordinator_open = true;
-    absl::Duration up_free;  // earliest next arrival, by order
+    absl::Duration up_free;  // earliest time of the next arrival, to keep the order
     absl::Duration down_free;
     absl::Duration cut = absl::InfiniteDuration();  // later arrivals are lost
   };
@@ -80,12 +81,13 @@ class Fleet {
   const Options& options_;
   const Faults& faults_;
   Checker& checker_;
-  Coordinator* coordinator_ = nullptr;  // owned by the world, as is the next
+  Coordinator* coordinator_ = nullptr;  // the world owns it and the next one
   Trainers* trainers_ = nullptr;
   std::vector<Host> workers_;
   std::map<StreamId, Stream> streams_;
   StreamId next_stream_ = 0;
-  std::map<StreamId, std::vector<v1::WorkerReport>> past_;  // how the newest streams began
+  std::map<StreamId, std::vector<v1::WorkerReport>> past_;  // the first reports of the newest
+                                                            // streams
 };
 
 }  // namespace dt::sim

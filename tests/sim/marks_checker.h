@@ -1,5 +1,5 @@
-// marks_checker.h: who was given work and should not have been, and who was put in quarantine for
-// what others are to blame for: recounted from the records alone.
+// marks_checker.h: finds workers that were given work in spite of a mark, and workers that were put
+// in quarantine through the fault of others: recounted from the records alone.
 //
 // Role:  pure, slow and simple; shares no code with coordinator/core/marks.cc and blame.cc.
 #pragma once
@@ -19,18 +19,18 @@ namespace v1 = ::dtrain::v1;
 
 class MarksChecker {
  public:
-  // Takes the next record that is durable, and says what does not hold; "": all does.
+  // Takes the next durable record. Returns the violation, or "".
   std::string Take(const v1::Record& record);
 
  private:
   struct Known {
-    std::map<std::string, std::string> host_of;  // of each worker
+    std::map<std::string, std::string> host_of;  // key: worker
     uint64_t resumed_step = 0;
     int ordinal = 0;
     bool asked = false;
     bool got_on = false;
     bool crashed = false;
-    std::string blamed;  // the worker whose end decided
+    std::string blamed;  // the worker whose end was decisive
     std::string message;
   };
   struct End {
@@ -43,18 +43,20 @@ class MarksChecker {
   void TakeEnd(const v1::AttemptEnded& fact);
   void TakeProgress(const AttemptId& id, Known& attempt);
   void Forget(uint64_t experiment);
-  // Whether the trial, or where it ran alone its experiment, got on without the worker since.
+  // Returns whether the trial, or its experiment if the trial ran alone, has progressed since
+  // without the worker.
   bool WentOn(const std::string& worker, const End& end) const;
   bool IsRefuted(const std::string& worker, const AttemptId& id) const;
   bool IsCleared(const AttemptId& id) const;
   std::vector<AttemptId> Proved(const std::string& worker) const;
 
   std::map<AttemptId, Known> attempts_;
-  std::map<uint64_t, int> begun_;   // attempts of each experiment
-  std::map<uint64_t, int> newest_;  // ordinal of the newest of each that got on
+  std::map<uint64_t, int> begun_;   // number of attempts, by experiment
+  std::map<uint64_t, int> newest_;  // the number of each experiment's newest attempt that
+                                    // progressed
   std::map<std::string, std::vector<End>> streaks_;
   std::set<std::string> drained_;
-  std::map<std::string, std::vector<AttemptId>> quarantined_;  // for these
+  std::map<std::string, std::vector<AttemptId>> quarantined_;  // for these attempts
 };
 
 }  // namespace dt::sim

@@ -1,6 +1,6 @@
-// mutant_test.cc: every planted fault (common/mutant.h) is found by the simulator within kSeedsMax
-// runs, by its checker or by an assertion of the code itself. Each runs in a process of its own:
-// `sim_mutant_test --mutant NAME` prints what is found.
+// mutant_test.cc: the simulator finds every planted fault (common/mutant.h) within kSeedsMax runs,
+// by its checker or by an assertion of the code itself. Each hunt runs in its own process:
+// `sim_mutant_test --mutant NAME` prints the finding.
 #include "common/mutant.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr uint64_t kSeedsMax = 200;
 
-// A worker that fails everything is lost now and then as well, among others that get on.
+// Makes every attempt on one worker fail; it is sometimes lost too, among others that progress.
 void BreakOneWorker(Options& options) {
   options.faults = Faults{};
   options.faults.broken_worker = true;
@@ -39,9 +39,9 @@ void BreakOneWorker(Options& options) {
   options.trials_most = 12;
 }
 
-// As the runs of sim_test, with more that goes wrong: a fault shows only where its code is reached.
-// Every fourth world is one in which nothing fails and a cancel is carried out at once, and in
-// every fourth hardly a trainer gets anywhere. In every sixteenth experiments crowd.
+// Draws a run like those of sim_test, with more faults: a planted fault shows only if its code is
+// reached. In every fourth world nothing fails and cancels must be prompt; in another fourth hardly
+// any trainer progresses. In every sixteenth, many experiments compete.
 Options Rough(uint64_t seed) {
   Options options = Draw(seed);
   Faults& faults = options.faults;
@@ -50,7 +50,7 @@ Options Rough(uint64_t seed) {
     options.prompt = true;
     if (seed % 16 == 12) Crowd(options);
     if (seed % 16 == 4) ShareLayers(options);
-    // In every eighth gangs that could grow train undisturbed, and larger ones wait.
+    // In every eighth, elastic gangs train undisturbed while larger ones wait.
     if (seed % 8 == 0) {
       options.elastic = 0.7;
       options.quotas = 0;
@@ -86,12 +86,12 @@ Options Rough(uint64_t seed) {
     options.safety = absl::Seconds(200);
   }
   if (seed % 16 == 10) BreakOneWorker(options);
-  // Workers are lost with what they have to tell, and come back with it.
+  // Workers are lost before they have reported all, and come back with their reports.
   if (seed % 8 == 3) faults.clogs = 1;
   return options;
 }
 
-// The exit status of the child: 0 when something was found.
+// Returns the exit status of the child: 0 if it found something.
 int Hunt(std::string_view name) {
   const auto found = std::find(kMutantNames.begin(), kMutantNames.end(), name);
   if (found == kMutantNames.end()) return 2;

@@ -1,5 +1,5 @@
-// options.h: what one simulated run is made of; drawn from its seed, so that runs differ in kind
-// and not only in luck.
+// options.h: the parameters of one simulated run; drawn from its seed, so that runs differ in kind
+// and not only in chance.
 #pragma once
 
 #include <cstdint>
@@ -9,36 +9,36 @@
 
 namespace dt::sim {
 
-// How often things go wrong. Rates are per simulated second of the whole world, or per occasion.
+// Frequencies of faults. Rates are per simulated second of the complete world, or per occasion.
 struct Faults {
   double stream_breaks = 0;        // per second
   double worker_crashes = 0;       // per second
   double trainer_crashes = 0;      // per second
   double coordinator_kills = 0;    // per second
   double kills_at_commit = 0;      // per drained batch
-  double clogs = 0;                // per second: a stream stands still for a while
+  double clogs = 0;                // per second: a stream stands still for some time
   double duplicates = 0;           // per message
   double old_streams = 0;          // per second: the beginning of a past stream arrives again
   double drains = 0;               // per second: a worker gets SIGTERM
   double bad_starts = 0;           // per trainer start or attempt: it fails, or runs out of memory
   double stuck_in_collective = 0;  // per broken gang: a rank that hangs until it is killed
-  double lies = 0;                 // per report: a worker tells of steps that there are not
+  double lies = 0;                 // per report: a worker reports steps that never happened
   bool broken_worker = false;      // every trainer of the first worker crashes
   double stalls = 0;               // per second: the coordinator stands still for up to a minute
-  double lost_journals = 0;        // per second: another database is served for a while
-  absl::Duration delay = absl::Milliseconds(5);  // of a message, at most
+  double lost_journals = 0;        // per second: another database is served for some time
+  absl::Duration delay = absl::Milliseconds(5);  // upper bound for a message
 };
 
 // A fault planted in the harness, to show that the checker can fail.
 enum class Canary {
   kNone,
-  kForgottenAck,  // the coordinator takes items again that it has taken
+  kForgottenAck,  // the coordinator takes items again that it has already taken
   kLostRecord,    // a commit drops a record that it reported as durable
   kEarlyReply,    // replies leave before their commit
-  kEarlyOrders,   // orders do
+  kEarlyOrders,   // orders leave before their commit
 };
 
-// Where the one kill of a run comes: instead of a commit, or after it, when nobody was told yet.
+// The moment of a run's one kill: instead of a commit, or after it and before anything was sent.
 enum class Boundary { kBeforeCommit, kAfterCommit };
 
 struct Options {
@@ -52,26 +52,26 @@ struct Options {
   int trials_most = 4;
   int retries_least = 0;
   int gang_most = 3;
-  absl::Duration safety = absl::Seconds(90);  // faults until then; afterwards all must end well
+  absl::Duration safety = absl::Seconds(90);  // faults happen until then; afterwards all must end
+                                              // well
   absl::Duration disconnect_grace = absl::Seconds(20);
   Faults faults;
-  double searches = 0;  // of experiments: one with a sampler, a ladder or rules of stop
+  double searches = 0;  // share of experiments with a sampler, a ladder or stop rules
   int search_trials_most = 12;
-  double scheduling =
-      0;                // of experiments: one with a priority, a share or wishes about its workers
-  double quotas = 0.1;  // at each look, where there is scheduling: somebody sets one
-  double elastic = 0;   // of experiments: one whose gangs shrink and grow
-  double layers = 0;    // of experiments: one whose gangs share layers two by two
-  bool meddle = true;   // people cancel and retry
-  bool prompt = false;  // nothing fails: cancels must be carried out in two seconds
+  double scheduling = 0;  // share of experiments with a priority, a share or requests about workers
+  double quotas = 0.1;    // at each look, with scheduling: an admin sets a quota
+  double elastic = 0;     // share of experiments whose gangs shrink and grow
+  double layers = 0;      // share of experiments whose gangs share layers in pairs
+  bool meddle = true;     // users cancel and retry
+  bool prompt = false;    // nothing fails: cancels must be carried out within two seconds
   // Messages arrive: of a gang that broke, nobody may work on for longer than this.
   absl::Duration torn_down_within = absl::InfiniteDuration();
   Canary canary = Canary::kNone;
-  uint64_t killed_at = 0;  // the how manieth batch; 0: none
+  uint64_t killed_at = 0;  // number of the batch; 0: none
   Boundary boundary = Boundary::kAfterCommit;
 };
 
-// Gangs that need two hosts, of which each has a slot more than it can give in pairs.
+// Gangs need two hosts, and each host has one slot more than it can give in pairs.
 inline void ShareLayers(Options& options) {
   options.hosts = 3;
   options.slots_per_host = 3;
@@ -115,8 +115,8 @@ inline Options Draw(uint64_t seed) {
   return options;
 }
 
-// Several experiments that each want one slot more until their last trial has started, and a fleet
-// that loses none: what they hold can be compared.
+// Several experiments each want one slot more until their last trial has started, and the fleet
+// loses no slot: their shares can be compared.
 inline void Crowd(Options& options) {
   options.faults = Faults{};
   options.hosts = 2;
@@ -124,7 +124,7 @@ inline void Crowd(Options& options) {
   options.experiments = 3;
   options.trials_least = 15;
   options.trials_most = 25;
-  options.safety = absl::Seconds(20);  // all are submitted in the first half of it
+  options.safety = absl::Seconds(20);  // all are submitted in the first half of this time
   options.gang_most = 1;
   options.searches = 0.6;
   options.search_trials_most = 25;

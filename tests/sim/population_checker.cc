@@ -22,7 +22,7 @@ search::Rung RungOf(const Entries& entries) {
   return rung;
 }
 
-// By the state before its entry was recorded.
+// Judges by the state before its entry was recorded.
 bool WasMeasured(const Trial& trial, const v1::RungDecided& fact, bool maximizes) {
   const auto cost = [maximizes](double metric) {
     if (std::isnan(metric)) return std::numeric_limits<double>::infinity();
@@ -42,7 +42,7 @@ bool WasMeasured(const Trial& trial, const v1::RungDecided& fact, bool maximizes
 
 uint64_t SeedOf(const Experiment& experiment) { return spec::SearchSeed(experiment.spec); }
 
-// What it is to have from now on.
+// Returns the member's values from now on.
 std::vector<v1::Assignment> TakenValues(const Experiment& experiment, const v1::TrialMutated& fact,
                                         int share) {
   const spec::Space space = *spec::SpaceOf(experiment.spec);

@@ -1,10 +1,11 @@
-// population_checker.h: what a journal must say of a population, counted anew from its records and
-// the pure functions alone.
+// population_checker.h: checks a population's journal by recomputing it from its records and the
+// pure functions alone.
 //
-// - A member's entry at a share stands where its cost says, and it was validated and saved there.
-// - Who is among the worst takes over at once, where anybody has what it could take: from the one
-//   that its key draws, what that one saved there, with the values that its key gives. Nobody else
-//   does, and who did begins with that.
+// - A member's entry at a share is ranked by its cost, and the member was validated and saved
+//   there. - A member among the worst takes over at once, if any other has a checkpoint to take:
+//   from the member that its key draws, with that one's checkpoint at the share, and with the
+//   values that its key gives. No other member takes over, and the next attempt of one that did
+//   begins with that checkpoint.
 #pragma once
 
 #include <map>
@@ -17,7 +18,7 @@
 
 namespace dt::sim {
 
-// Told of each record of a population before it is applied to `state`; "" when all holds.
+// Takes each record of a population before it is applied to `state`; returns "" while all holds.
 class PopulationChecker {
  public:
   std::string Take(const DurableState& state, const v1::Record& record);

@@ -18,15 +18,15 @@ namespace {
 
 struct Count {
   size_t ended = 0;              // configurations with a result
-  size_t failed = 0;             // by themselves
-  size_t open = 0;               // without anything yet
-  size_t known = 0;              // that a model learns from, open and failed ones among them
-  std::map<int, size_t> levels;  // how many came to each rung, and to the end
+  size_t failed = 0;             // by their own fault
+  size_t open = 0;               // without any result yet
+  size_t known = 0;              // used by the model, open and failed ones included
+  std::map<int, size_t> levels;  // number that reached each rung, and the end
 };
 
 bool IsLadder(const Experiment& experiment) { return experiment.spec.search().method() == "asha"; }
 
-// One configuration's trials into the count.
+// Adds one configuration's trials to the count.
 void CountOne(const Experiment& experiment, size_t first, size_t replicates, Count& count) {
   bool over = true;
   bool failed = false;
@@ -75,7 +75,7 @@ std::string ReasonFor(const Experiment& experiment, const Count& count, size_t n
                       " other, ", count.open, " open");
 }
 
-// The first draw of the configuration's key that was not tried; nothing: all of them were.
+// Returns the first draw of the configuration's key that was not tried; nothing if all were.
 std::optional<spec::Point> FirstUntried(const Experiment& experiment, size_t number,
                                         size_t replicates) {
   const spec::Space space = *spec::SpaceOf(experiment.spec);

@@ -1,5 +1,5 @@
-// proposal_checker.h: what a search proposes next, held against a slow count of its trials: how
-// many configurations have ended, how many are good, and which draw is the first not tried.
+// proposal_checker.h: compares a search's next proposal with a slow count of its trials: how many
+// configurations have ended, how many are good, and which draw is the first not tried.
 //
 // Role: pure; knows nothing of the index that the search keeps.
 #pragma once
@@ -12,16 +12,17 @@
 
 namespace dt::sim {
 
-// By its values, or its program, and neither the machines nor a person.
+// Returns whether its values or its program failed, not the machines or a user.
 bool FailedOnItsOwn(v1::Cause cause);
-// The trial's values, but for a seed that tells it from others of its configuration.
+// Returns the trial's values without the seed that distinguishes it from others of its
+// configuration.
 std::vector<v1::Assignment> ValuesOf(const Experiment& experiment,
                                      const v1::ExpandedTrial& expanded);
 bool SameValues(const std::vector<v1::Assignment>& a, const std::vector<v1::Assignment>& b);
 
-// Before `fact` is applied: what does not hold of it; "" when all does.
+// Checks `fact` before it is applied. Returns the violation, or "".
 std::string ProposalViolation(const Experiment& experiment, const v1::TrialsAdded& fact);
-// The same of a search that ends because nothing is left to try.
+// Does the same for a search that ends because nothing is left to try.
 std::string ExhaustionViolation(const Experiment& experiment);
 
 }  // namespace dt::sim

@@ -14,7 +14,8 @@
 namespace dt::sim {
 namespace {
 
-// Whether the gang's workers are what the experiment asks for. Trials of a run do not sweep that.
+// Compares the gang's workers with the experiment's requirements, which trials of a run do not
+// sweep.
 std::string Mismatch(const State& state, const Experiment& experiment,
                      const v1::AttemptStarted& fact) {
   const v1::Resources& wanted = experiment.spec.base().resources();
@@ -36,7 +37,7 @@ std::string Mismatch(const State& state, const Experiment& experiment,
   return "";
 }
 
-// Whether a trial or a ticket of it may start on one slot.
+// Returns whether one of its trials, or its ticket, may start on one slot.
 bool MayStartOnOne(const State& state, const Experiment& experiment) {
   if (!MayStart(state.durable, experiment, 1)) return false;
   if (experiment.MoreMayCome() && ShapeOf(experiment).least() == 1) return true;
@@ -49,8 +50,8 @@ bool MayStartOnOne(const State& state, const Experiment& experiment) {
   return false;
 }
 
-// Whether others must make room for this gang: not while some reservation is there, or where the
-// first slot that is freed goes to who wants just one.
+// Returns whether others must make room for this gang: not while there is any reservation, or if
+// the first freed slot goes to a trial that wants just one.
 bool MustHaveReserved(const State& state, TrialId holder) {
   const Experiment* experiment = FindExperiment(state.durable, holder.experiment);
   if (experiment == nullptr) return false;
@@ -106,7 +107,8 @@ std::string ScheduleChecker::CheckStop(const State& state, const v1::StopRequest
   return "";
 }
 
-// Nobody who could start waits, and it is neither too soon nor too little.
+// Checks that no trial waits that could start, and that the growth is neither too early nor too
+// small.
 std::string ScheduleChecker::CheckGrowth(const State& state, const v1::StopRequested& fact,
                                          absl::Duration now) {
   const AttemptId id{{fact.experiment(), fact.trial()}, fact.attempt()};
@@ -140,7 +142,7 @@ std::string ScheduleChecker::CheckGrowth(const State& state, const v1::StopReque
   return "";
 }
 
-// A slot that is reserved goes to nobody else but on loan, as long as it is.
+// A reserved slot goes to no other trial while it is reserved, except on loan.
 std::string ScheduleChecker::CheckKept(const State& state, const v1::AttemptStarted& fact) {
   if (fact.lent()) return "";
   const TrialId id{fact.experiment(), fact.trial()};
@@ -150,7 +152,7 @@ std::string ScheduleChecker::CheckKept(const State& state, const v1::AttemptStar
     // A ticket becomes a trial with a number.
     const TrialId holder = reservation.holder;
     if (holder == id || (IsTicket(holder) && holder.experiment == id.experiment)) continue;
-    // A larger priority that was blocked has ended a reservation, which was then made anew.
+    // A blocked trial of larger priority has ended a reservation, which was then made anew.
     if (PriorityOf(GetExperiment(state.durable, id.experiment)) >
         PriorityOf(GetExperiment(state.durable, holder.experiment))) {
       continue;
@@ -215,8 +217,8 @@ void ScheduleChecker::NoteLoan(const v1::AttemptStarted& fact) {
 }
 
 std::string ScheduleChecker::KeepBooks(const State& state, absl::Duration now) {
-  // Whoever borrowed saves and leaves; a lost one is noticed within its lease, and a stream that
-  // stood still delivers the request late.
+  // A borrower saves and leaves. A lost one is noticed within its lease, and a stream that stood
+  // still delivers the request late.
   constexpr absl::Duration kSlack = absl::Seconds(20);
   std::map<TrialId, Kept> kept;
   for (const Reservation& reservation : state.live.reservations) {

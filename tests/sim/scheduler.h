@@ -1,6 +1,6 @@
-// scheduler.h: simulated time and chance: one queue of what happens when, one source of dice.
+// scheduler.h: simulated time and chance: one queue of future events, one source of randomness.
 //
-// Same seed, same run. Ties in time happen in the order in which they were scheduled.
+// Same seed, same run. Events at the same time happen in the order in which they were scheduled.
 #pragma once
 
 #include <cstdint>
@@ -40,17 +40,18 @@ class Dice {
 
 class Scheduler {
  public:
-  // The wall clock jumps by its own seed, which nothing else sees.
+  // The wall clock jumps by its own seed, which nothing else uses.
   explicit Scheduler(uint64_t wall_seed) : wall_dice_(wall_seed) {}
 
   Instant Now() const { return {now_, wall_ms_ + absl::ToInt64Milliseconds(now_)}; }
   void After(absl::Duration delay, std::function<void()> what) {
     queue_.push({now_ + delay, ++sequence_, std::move(what)});
   }
-  // Runs what is next; false when nothing is left.
+  // Runs the next event. Returns false if none is left.
   bool RunNext() {
     if (queue_.empty()) return false;
-    // The queue hands out const references alone; the closure is moved out of what is popped next.
+    // The queue returns only const references; the closure is moved out of the element that is
+    // popped next.
     Entry entry = std::move(const_cast<Entry&>(queue_.top()));
     queue_.pop();
     now_ = entry.at;

@@ -25,7 +25,7 @@ double CostAgain(const Experiment& experiment, double metric) {
   return experiment.spec.search().goal() == "maximize" ? -metric : metric;
 }
 
-// Whether its best is worse than the median of the others' means at the step it came to.
+// Returns whether its best is worse than the median of the others' means at its step.
 bool IsBehindTheMedian(const Experiment& experiment, const Trial& trial) {
   const int after = experiment.spec.base().stop().median().after();
   const search::Standing& standing = trial.validated;
@@ -63,7 +63,7 @@ class Reader {
   }
 
  private:
-  // What is proposed has its slots: it starts at once, with all the evidence that there is.
+  // A proposed trial already has its slots: it starts at once, with all evidence so far.
   std::string TakeAfterProposal(const v1::Record& record) {
     const std::optional<TrialId> proposed = std::exchange(proposed_, std::nullopt);
     if (record.has_trials_added() && record.trials_added().origin() != v1::TrialsAdded::EXTENDED) {
@@ -92,7 +92,7 @@ class Reader {
     if (experiment->trials.size() + fact.trials_size() > experiment->planned) {
       return absl::StrCat("S2: experiment ", experiment->id, " has more trials than planned");
     }
-    // From the facts alone, as a restart would make it.
+    // Computed from the facts alone, as a restart would do.
     State anew;
     anew.durable.experiments[experiment->id] = *experiment;
     const SearchIndex& index = SearchIndexOf(anew, *experiment);
@@ -119,7 +119,7 @@ class Reader {
     return ExhaustionViolation(GetExperiment(state_.durable, fact.experiment()));
   }
 
-  // Trials that a person asked for are those that the larger experiment would have begun with.
+  // Trials that a user added equal those that the larger experiment would have begun with.
   std::string TakeExtension(const Experiment& experiment, const v1::TrialsAdded& fact) {
     const auto all = spec::Expand(experiment.spec);
     const std::string name = absl::StrCat("S2: experiment ", experiment.id, " is extended ");
@@ -135,7 +135,7 @@ class Reader {
     if (!Apply(anew.durable, record).ok()) return name + "by what cannot be applied";
     const Experiment& larger = anew.durable.experiments[experiment.id];
     for (size_t i = 0; i < all->size(); ++i) {
-      // As it began: a member of a population may have taken over other values since.
+      // With its first values: a member of a population may have taken over other values since.
       const v1::ExpandedTrial known = ExpandedAt(larger, larger.trials[i], 0);
       const bool same = SameValues({(*all)[i].assignments().begin(), (*all)[i].assignments().end()},
                                    {known.assignments().begin(), known.assignments().end()});
@@ -150,7 +150,7 @@ class Reader {
         absl::StrCat("S1: trial ", ToString(id), " at rung ", fact.rung(), ": ");
     const Experiment* experiment = FindExperiment(state_.durable, fact.experiment());
     if (experiment == nullptr) return name + "no such experiment";
-    if (spec::IsPopulation(experiment->spec)) return "";  // the other checker's
+    if (spec::IsPopulation(experiment->spec)) return "";  // population_checker checks it
     Entries& entries = rungs_[{fact.experiment(), fact.bracket(), fact.rung()}];
     size_t before = 0;
     for (const auto& [cost, trial] : entries) {
@@ -224,7 +224,7 @@ class Reader {
   std::map<Key, Entries> rungs_;
   std::set<TrialId> behind_;
   std::map<ExperimentId, std::set<std::string>> tried_;
-  std::optional<TrialId> proposed_;  // by the record before
+  std::optional<TrialId> proposed_;  // by the last record
 };
 
 }  // namespace

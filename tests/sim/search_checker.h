@@ -1,10 +1,8 @@
-// search_checker.h: what a journal must say of every search, counted anew and slowly from its
-// records.
+// search_checker.h: checks every search in a journal by recomputing it, slowly, from its records.
 //
-// - A rung's decision is what its entries before it give, and each trial is entered once; who does
-//   not go on ends, and starts no more.
-// - A proposal is what the evidence before it gives, numbers have no gap, and nothing is proposed
-//   beyond what was planned or twice.
+// - A rung's decision follows from the entries before it, and each trial enters once. A trial that
+// does not go on ends, and starts no more. - A proposal follows from the evidence before it,
+// numbers have no gap, and nothing is proposed twice or beyond the plan.
 // - Populations: population_checker.h.
 // - An early end has evidence: a rung, an evaluation, or the end of its search.
 #pragma once
@@ -16,7 +14,7 @@
 
 namespace dt::sim {
 
-// The first thing that does not hold; "" when all does.
+// Returns the first violation, or "".
 std::string SearchViolation(const std::vector<dtrain::v1::Record>& journal);
 
 }  // namespace dt::sim

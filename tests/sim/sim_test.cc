@@ -1,6 +1,6 @@
-// sim_test.cc: many seeds, each a small world with faults of its own; every violation prints its
-// seed. `sim_test --seed N` runs that one again; `--seeds N` runs the first N; `--every N` kills a
-// search at every Nth of its commits (boundary_test.cc).
+// sim_test.cc: many seeds, each a small world with its own faults; every violation prints its seed.
+// `sim_test --seed N` runs one seed again; `--seeds N` runs the first N; `--every N` kills a search
+// at every Nth of its commits (boundary_test.cc).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ extern uint64_t boundary_every;
 
 namespace {
 
-// Unoptimised and with sanitizers a run takes ten times as long: fewer of them then.
+// Without optimisation and with sanitizers a run takes ten times as long, so there are fewer runs.
 #ifdef DTRAIN_SANITIZE
 constexpr uint64_t kFewer = 20;
 #else
@@ -73,18 +73,18 @@ TEST(SimulationTest, WithoutFaultsEveryTrialFinishesAtItsFirstAttempt) {
     Options options = Draw(seed);
     options.faults = Faults{};
     options.meddle = false;
-    options.elastic = 0;  // what grows has another attempt
+    options.elastic = 0;  // a trial that grows has another attempt
     const Outcome outcome = World(options).Run();
     EXPECT_EQ(outcome.violation, "") << seed;
     EXPECT_EQ(outcome.ended_otherwise, 0u) << seed;
-    // An estimate that was wrong has a borrower save and go on later.
+    // After a wrong estimate, a borrower saves and continues later.
     EXPECT_EQ(outcome.attempts, outcome.finished + outcome.taken_over + outcome.returned) << seed;
   }
 }
 
-// What the first so many do not find. 7643: a gang that was to grow started on slots of several
-// hosts, beside those that were held for it. 8775: an evaluation told before any attempt had
-// prepared was of a step that the trial does not have.
+// Failures that the first seeds do not find. 7643: a growing gang started on slots of several
+// hosts, beside the slots that were held for it. 8775: an evaluation reported before any attempt
+// had prepared named a step that the trial does not have.
 TEST(SimulationTest, SeedsThatOnceFailedHold) {
   for (const uint64_t seed : {7643, 8775}) EXPECT_EQ(World(Draw(seed)).Run().violation, "") << seed;
 }
@@ -146,7 +146,7 @@ TEST(SimulationTest, AWorkerThatFailsEverythingIsLeftAloneAndNoTrialFailsByIt) {
     options.faults = Faults{};
     options.faults.broken_worker = true;
     options.meddle = false;
-    options.scheduling = 0;  // any worker will do for any trial
+    options.scheduling = 0;  // every worker fits every trial
     options.searches = 0;
     options.elastic = 0;
     options.hosts = 2;
@@ -174,11 +174,11 @@ TEST(SimulationTest, ExperimentsThatWantMoreHoldAsManySlotsEachToWithinOne) {
     EXPECT_EQ(outcome.violation, "") << seed;
     compared += outcome.shares_compared;
   }
-  // Runs are uneven: a quarter of them have no instant to compare, others hundreds.
+  // Runs are uneven: a quarter of them have no moment to compare, others have hundreds.
   EXPECT_GE(compared, 10 * seeds);
 }
 
-// A checker that cannot fail proves nothing: each planted fault must be seen, by its own part.
+// A checker that cannot fail proves nothing: the right part of it must see each planted fault.
 void ExpectCaught(Canary canary, const std::string& by) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     Options options = Draw(seed);

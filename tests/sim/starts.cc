@@ -50,13 +50,13 @@ Starts::Moment Starts::MomentOf(const Fact& fact) const {
   Moment moment;
   const auto from = std::find(starts_.begin(), starts_.end(), &fact);
   moment.later.assign(from, starts_.end());
-  bool alone = true;  // only such starts since then
+  bool alone = true;  // only such starts have happened since
   for (const Fact* each : moment.later) {
     const auto slots = static_cast<size_t>(each->members_size());
     Before& before = moment.experiments[each->experiment()];
     before.held += slots;
     ++before.active;
-    // What a gang had reserved, or lent, was free to nobody else.
+    // The slots that a gang had reserved or lent were free for no other trial.
     alone = alone && (each == &fact || (slots == 1 && !each->lent()));
     if (!alone) continue;
     for (const v1::Member& member : each->members()) moment.free.push_back(member.worker());
@@ -87,22 +87,22 @@ bool Starts::MightStart(const Moment& moment, const Experiment& experiment, int3
 
 bool Starts::WouldFit(const Moment& moment, const Experiment& experiment, int32_t slots) const {
   const v1::Resources& wanted = experiment.spec.base().resources();
-  if (wanted.single_node() && slots > 1) return false;  // they may be on several hosts
+  if (wanted.single_node() && slots > 1) return false;  // the free slots may be on several hosts
   const auto there =
       std::count_if(moment.free.begin(), moment.free.end(),
                     [&](const std::string& worker) { return HasLabels(state_, worker, wanted); });
   return slots <= there && MightStart(moment, experiment, slots);
 }
 
-// A trial without a checkpoint to mind.
+// Returns whether a trial without a checkpoint would have fitted.
 bool Starts::TrialWouldFit(const Moment& moment, const Experiment& experiment,
                            const Trial& trial) const {
   if (!trial.checkpoints.empty()) return false;
   const std::vector<int32_t> sizes = SizesOf(experiment, trial);
-  // An elastic one may wait a moment for slots of its last gang, or for all of its next size.
-  const size_t begun = IsActive(trial.state) ? 1 : 0;  // by a start of this Step
+  // An elastic trial may wait briefly for slots of its last gang, or for all of its next size.
+  const size_t begun = IsActive(trial.state) ? 1 : 0;  // a start of this Step
   if (trial.attempts.size() > begun && sizes.size() > 1) return false;
-  if (HeadIsResized(state_, ShapeOf(experiment, trial))) return false;  // and who is behind it
+  if (HeadIsResized(state_, ShapeOf(experiment, trial))) return false;  // those behind it wait too
   return WouldFit(moment, experiment, sizes.front());
 }
 
@@ -112,8 +112,8 @@ bool Starts::TicketWouldFit(const Moment& moment, const Experiment& experiment) 
   return !HeadIsResized(state_, shape) && WouldFit(moment, experiment, shape.least());
 }
 
-// In one experiment those go first that have run before, then the smaller number; what is bound to
-// a checkpoint's storage or was resized may have to wait.
+// In one experiment, trials that have run before go first, then smaller numbers. A trial that is
+// bound to a checkpoint's storage or was resized may have to wait.
 std::string Starts::Sibling(const Moment& moment, const Fact& fact) const {
   const Experiment& experiment = GetExperiment(state_.durable, fact.experiment());
   const auto mine = std::tuple(fact.attempt() == 1, fact.trial());
@@ -204,7 +204,7 @@ std::map<std::string, std::vector<const Worker*>> Starts::FreeByHost(
 bool Starts::TearsForNothing(const Fact& fact, const std::set<std::string>& reserved) const {
   const Experiment& experiment = GetExperiment(state_.durable, fact.experiment());
   const int together = experiment.spec.base().parallel().tensor();
-  if (together <= 1 || fact.lent()) return false;  // what is lent is of one reservation alone
+  if (together <= 1 || fact.lent()) return false;  // a loan uses slots of one reservation only
   bool torn = false;
   for (int rank = 0; rank < fact.members_size(); ++rank) {
     const v1::Member& first = fact.members(rank - rank % together);

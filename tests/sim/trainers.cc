@@ -1,4 +1,4 @@
-// trainers.cc: what fake trainers do with their frames and their time.
+// trainers.cc: how fake trainers use their frames and their time.
 #include "tests/sim/trainers.h"
 
 #include <signal.h>
@@ -17,24 +17,24 @@ constexpr uint64_t kEvalEvery = 5;
 constexpr uint64_t kCheckpointEvery = 7;
 constexpr size_t kCheckpointsKept = 2;
 
-// How far the learning rate is from the best one.
+// Returns the distance of the learning rate from the best one.
 double Worse(const frames::Start& start) {
   const nlohmann::json& rate = start.spec.at("optimizer").at("lr");
   return std::abs(std::log10(rate.get<double>()) + 3);
 }
 
-// Whether its loss is no number at every other step.
+// Returns whether its loss is NaN at every other step.
 bool Diverges(const frames::Start& start) {
   return start.spec.at("optimizer").at("lr").get<double>() > 3e-2;
 }
 
-// Whether a population is compared at `step`.
+// Returns whether the members of a population are compared at `step`.
 bool AtShare(const frames::Start& start, uint64_t step, uint64_t target) {
   const std::vector<uint64_t> shares = ShareSteps(start.share_every, target);
   return std::binary_search(shares.begin(), shares.end(), step);
 }
 
-// It takes long for a step, and says even longer: estimates are wrong at times.
+// Its steps take long, and it reports even longer ones: estimates are sometimes wrong.
 bool IsSlow(const frames::Start& start) {
   return start.spec.at("train").at("batch_size").get<int>() == kSlowBatch;
 }
@@ -82,7 +82,7 @@ void Trainers::Take(Process& process, const frames::Start& start) {
                            " on a trainer that is in ", process.start.token));
     return;
   }
-  // Orders that say to leave an attempt have none.
+  // Orders to leave an attempt have no specification.
   if (!start.spec.contains("train")) {
     complain_(absl::StrCat("worker ", process.worker, " starts ", start.token,
                            " without a specification: its orders are to leave"));
@@ -209,7 +209,7 @@ void Trainers::TellStep(Gang& gang, const std::string& token) {
   }
   rank0 = Rank(gang, 0);
   if (rank0 != nullptr && (gang.step % kEvalEvery == 0 || AtRung(rank0->start, gang))) {
-    // It falls, and not at every validation.
+    // The loss falls, but not at every validation.
     const double bump = 0.4 * static_cast<double>(gang.step * 7 % 5);
     double loss = 5.0 / (1.0 + step) + bump + Worse(rank0->start);
     if (Diverges(rank0->start) && gang.step % 2 == 0) loss = std::nan("");
@@ -229,7 +229,7 @@ bool Trainers::AtRung(const frames::Start& start, const Gang& gang) {
 }
 
 void Trainers::Save(Gang& gang, Process& process) {
-  if (std::exchange(gang.saved_step, gang.step) == gang.step) return;  // it is there already
+  if (std::exchange(gang.saved_step, gang.step) == gang.step) return;  // it is already saved
   const frames::Start& start = process.start;
   const std::string path =
       absl::StrCat(start.experiment, "/", start.trial, "/a", start.attempt, "/step-", gang.step);
@@ -243,10 +243,10 @@ void Trainers::Save(Gang& gang, Process& process) {
   Tell_(process, done);
   Process* self = Find(id);
   if (self == nullptr || !self->busy) return;
-  // Another member may go on from what is saved at a share: it stays.
+  // Another member may resume from a checkpoint at a share, so it stays.
   if (AtShare(self->start, gang.step, gang.target)) gang.saved.pop_back();
   if (gang.saved.size() <= kCheckpointsKept) return;
-  // The newest registered one stays: a resume begins there.
+  // The newest registered checkpoint stays: a resume begins there.
   if (gang.saved.front().first >= gang.registered) return;
   const std::string old = gang.saved.front().second;
   gang.saved.erase(gang.saved.begin());
@@ -273,7 +273,7 @@ void Trainers::Break(const std::string& token) {
 
 void Trainers::Take(Process& process, const frames::Stop& stop) {
   if (!process.busy || process.start.token != stop.token) return;
-  if (dice_.Chance(faults_.stuck_in_collective)) return;  // killed when its time is up
+  if (dice_.Chance(faults_.stuck_in_collective)) return;  // it is killed when its time is up
   Later(process, dice_.Between(absl::Milliseconds(1), absl::Milliseconds(300)),
         [this, save = stop.checkpoint](Process& self) {
           Gang& gang = gangs_[self.start.token];
@@ -333,7 +333,7 @@ void Trainers::Reap(Process& process, int wait_status) {
   scheduler_.After(dice_.Between(absl::Milliseconds(1), absl::Milliseconds(30)),
                    [this, id, wait_status] {
                      const auto found = processes_.find(id);
-                     if (found == processes_.end()) return;  // vanished with its worker
+                     if (found == processes_.end()) return;  // it vanished with its worker
                      const int worker = found->second.worker;
                      by_worker_.erase(worker);
                      processes_.erase(found);

@@ -16,15 +16,15 @@ namespace dt::sim {
 // Files that survive processes: storage id → path → step.
 using Storages = std::map<std::string, std::map<std::string, uint64_t>>;
 
-// Trials with such a train.batch_size are slow, so that they live to be asked for their slots, and
-// to grow.
+// A trial with this train.batch_size is slow, so that it lives long enough to be asked for its
+// slots, and to grow.
 inline constexpr int kSlowBatch = 1;
 
 class Trainers {
  public:
-  // `tell` hands an event to the agent of a worker.
+  // Hands an event to the agent of a worker.
   using Tell = std::function<void(int worker, AgentEvent event)>;
-  // Something that must never happen did.
+  // Reports something that must never happen.
   using Complain = std::function<void(const std::string& what)>;
 
   Trainers(Scheduler& scheduler, Dice& dice, const Faults& faults, Tell tell, Complain complain)
@@ -34,20 +34,20 @@ class Trainers {
         tell_(std::move(tell)),
         complain_(std::move(complain)) {}
 
-  // A new process of this worker; its storage is where it writes checkpoints.
+  // Starts a new process of this worker, which writes checkpoints to this storage.
   void Spawn(int worker, const std::string& storage_id);
   void Send(int worker, const frames::ToTrainer& frame);
-  // SIGKILL: gone at once, reaped a moment later.
+  // Kills the process with SIGKILL; it is reaped a moment later.
   void Kill(int worker);
-  // The worker's process died, and its trainer with it: nobody reaps.
+  // Removes the trainer because its worker's process died: nobody reaps it.
   void Vanish(int worker);
-  // A process dies by itself.
+  // Makes a process die by itself.
   void CrashOne();
 
   const Storages& storages() const { return storages_; }
-  // Tokens (32 hex digits) that live processes are working on, by worker.
+  // Returns the tokens (32 hex digits) that living processes work on, by worker.
   std::map<int, std::string> Working() const;
-  // Steps that rank 0 told of, by token.
+  // Returns the steps that rank 0 reported, by token.
   const std::map<std::string, std::vector<uint64_t>>& logged() const { return logged_; }
 
  private:
@@ -59,18 +59,18 @@ class Trainers {
     bool busy = false;  // between start and end
     frames::Start start;
     bool prepared = false;
-    bool leaving = false;  // told to, and waits for rank 0 to save
+    bool leaving = false;  // asked to leave, and waits for rank 0 to save
     std::string address;
   };
   struct Gang {
     std::string token;
-    std::vector<int> ranks;  // process ids; 0: not there yet
+    std::vector<int> ranks;  // process ids; 0: missing yet
     std::string address;
     bool running = false;
     bool broken = false;
     uint64_t step = 0;
     uint64_t target = 0;
-    // Steps and paths of what is there and may go.
+    // Steps and paths of checkpoints that may be deleted.
     std::vector<std::pair<uint64_t, std::string>> saved;
     uint64_t saved_step = 0;
     uint64_t registered = 0;
@@ -86,13 +86,13 @@ class Trainers {
   void MakeStep(const std::string& token);
   void Tell_(const Process& process, frames::FromTrainer frame);
   void TellStep(Gang& gang, const std::string& token);
-  // Whether its search compares trials at this step.
+  // Returns whether its search compares trials at this step.
   static bool AtRung(const frames::Start& start, const Gang& gang);
   void Save(Gang& gang, Process& process);
   void End(Process& process, const std::string& cause, const std::string& message);
   void Break(const std::string& token);
   void Reap(Process& process, int wait_status);
-  // Runs `what` later, if the process lives and is still in the same attempt.
+  // Runs `what` later, if the process still lives and is in the same attempt.
   void Later(const Process& process, absl::Duration delay, std::function<void(Process&)> what);
   Process* Find(int id);
   Process* Of(int worker);
@@ -104,9 +104,9 @@ class Trainers {
   const Tell tell_;
   const Complain complain_;
   int next_id_ = 0;
-  std::map<int, Process> processes_;  // by id
+  std::map<int, Process> processes_;  // key: id
   std::map<int, int> by_worker_;
-  std::map<std::string, Gang> gangs_;  // by token
+  std::map<std::string, Gang> gangs_;  // key: token
   Storages storages_;
   std::map<std::string, std::vector<uint64_t>> logged_;
 };

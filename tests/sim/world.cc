@@ -1,4 +1,4 @@
-// world.cc: people, faults, and when a run is over.
+// world.cc: users, faults, and the end of a run.
 #include "tests/sim/world.h"
 
 #include <algorithm>
@@ -16,10 +16,10 @@ namespace dt::sim {
 namespace {
 
 constexpr absl::Duration kFaultPeriod = absl::Milliseconds(200);
-// A stuck gang is given up after limits::kHangFloor, some trials several times.
+// A stuck gang is given up after limits::kHangFloor; some trials get stuck several times.
 constexpr absl::Duration kPatience = absl::Hours(3);
 
-// Attempts that gave back what they had borrowed.
+// Counts the attempts that gave back borrowed slots.
 size_t ReturnsOf(const Experiment& experiment) {
   size_t returns = 0;
   for (const Trial& trial : experiment.trials) {
@@ -41,7 +41,7 @@ void Count(const DurableState& durable, Outcome& outcome) {
   outcome.marked = durable.marks.size();
 }
 
-// So few learning rates that a search comes to the end of them.
+// Lists so few learning rates that a search tries all of them.
 void ListRates(int count, v1::ExperimentSpec& spec) {
   v1::Parameter& rate = *spec.mutable_parameters(0);
   rate.clear_range();
@@ -50,7 +50,7 @@ void ListRates(int count, v1::ExperimentSpec& spec) {
   }
 }
 
-// Each configuration is trained twice, and half as many are tried.
+// Trains each configuration twice, and tries half as many.
 void AddSeeds(v1::ExperimentSpec& spec) {
   for (const int64_t seed : {11, 12}) spec.add_seeds(seed);
   auto& paths = *spec.mutable_explicit_paths();
@@ -59,7 +59,7 @@ void AddSeeds(v1::ExperimentSpec& spec) {
   search.set_max_trials((search.max_trials() + 1) / 2);
 }
 
-// A person changes what is neither a gate nor a number of trials.
+// A user's change that affects neither a gate nor the number of trials.
 void EditOne(Dice& dice, v1::ChangeRequest& request) {
   switch (dice.Pick(7)) {
     case 0:
@@ -142,7 +142,8 @@ Outcome World::Run() {
 
 void World::MakeWishes() {
   const int slots = Slots();
-  Dice cuts(options_.seed ^ 0x7A5);  // of its own: other wishes are what they are without it
+  Dice cuts(options_.seed ^ 0x7A5);  // separate dice: the other choices stay the same without this
+                                     // one
   for (int i = 0; i < options_.experiments; ++i) {
     v1::ExperimentSpec spec = Trials(dice_.Between(options_.trials_least, options_.trials_most));
     v1::Spec& base = *spec.mutable_base();
@@ -165,7 +166,7 @@ void World::MakeWishes() {
   }
 }
 
-// Who goes first, how many slots at once, and which workers; of those there are always enough.
+// Draws a priority, a bound of slots and requirements for workers; enough workers always fit.
 void World::WishOfWorkers(v1::Resources& resources) {
   resources.set_priority(dice_.Between(-1, 1));
   if (dice_.Chance(0.3)) {
@@ -183,7 +184,7 @@ void World::WishOfWorkers(v1::Resources& resources) {
   }
 }
 
-// In pairs, over several hosts where nothing else bounds it.
+// Shares layers in pairs, over several hosts if nothing else bounds it.
 void World::ShareLayers(v1::Spec& base) {
   v1::Resources& resources = *base.mutable_resources();
   const bool bound = resources.labels_size() > 0 || resources.single_node() ||
@@ -192,7 +193,7 @@ void World::ShareLayers(v1::Spec& base) {
   if (resources.gpus() % 2 == 0) base.mutable_parallel()->set_tensor(2);
 }
 
-// How many slots will do; two or three of them not always.
+// Draws the number of slots; sometimes two or three are not enough.
 void World::WishOfSizes(v1::ExperimentSpec& spec) {
   v1::Resources& resources = *spec.mutable_base()->mutable_resources();
   const int gpus = resources.gpus();
@@ -203,7 +204,7 @@ void World::WishOfSizes(v1::ExperimentSpec& spec) {
   spec.add_explicit_paths("train.global_batch_size");
 }
 
-// The same with trials that are drawn, proposed or compared with each other.
+// Makes trials drawn, proposed or compared with each other.
 v1::ExperimentSpec World::Searching(v1::ExperimentSpec spec) {
   *spec.mutable_parameters() = {};
   const char* method = dice_.Chance(0.4) ? "asha" : dice_.Chance(0.6) ? "bayes" : "random";
@@ -238,7 +239,7 @@ v1::ExperimentSpec World::Searching(v1::ExperimentSpec spec) {
   return spec;
 }
 
-// Sends the submission, and again until there is an answer.
+// Sends the submission, and repeats it until there is an answer.
 void World::Submit(size_t index) {
   if (wishes_[index].experiment != 0) return;
   coordinator_.Call(wishes_[index].request,
@@ -247,7 +248,7 @@ void World::Submit(size_t index) {
 }
 
 void World::TakeSubmitted(size_t index, const Reply& reply) {
-  if (checker_.Deleted(wishes_[index].experiment)) return;  // said twice, answered after its end
+  if (checker_.Deleted(wishes_[index].experiment)) return;  // sent twice, answered after its end
   if (!reply.status.ok()) {
     checker_.Complain(absl::StrCat("a submission was refused: ", reply.status.ToString()));
     return;
@@ -262,12 +263,12 @@ void World::TakeSubmitted(size_t index, const Reply& reply) {
   checker_.NoteAcknowledged(known, response.trials());
 }
 
-// A person cancels, retries, repeats a submission, changes an experiment, or asks.
+// A user cancels, retries, repeats a submission, changes an experiment, or asks.
 void World::Meddle() {
   Wish& wish = wishes_[dice_.Pick(wishes_.size())];
   if (wish.experiment == 0 || checker_.Deleted(wish.experiment)) return;
   const size_t index = static_cast<size_t>(&wish - wishes_.data());
-  // Where cancels are to be prompt there are more of them to see.
+  // If cancels must be prompt, there are more of them to check.
   const bool cancels = options_.prompt && dice_.Chance(0.3);
   switch (cancels ? 0 : dice_.Pick(12)) {
     case 0: {
@@ -303,7 +304,7 @@ void World::Meddle() {
       coordinator_.Call(request, [this, id = wish.experiment](const Reply& reply) {
         if (reply.status.ok() || checker_.Deleted(id)) return;
         const Experiment* experiment = FindExperiment(coordinator_.state().durable, id);
-        // Its first may have been proposed since.
+        // Its first trial may have been proposed since.
         if (experiment != nullptr && Proposes(*experiment)) return;
         checker_.Complain(
             absl::StrCat("an acknowledged trial cannot be explained: ", reply.status.ToString()));
@@ -312,7 +313,7 @@ void World::Meddle() {
   }
 }
 
-// Somebody wants a worker free of work, for a while.
+// Drains a worker for a while.
 void World::MarkOne() {
   if (!coordinator_.up() || coordinator_.lost()) return;
   const std::string worker =
@@ -331,7 +332,7 @@ void World::Mark(const std::string& worker, bool drain) {
   coordinator_.Call(request, [](const Reply&) {});
 }
 
-// An admin bounds what a person holds, or lets go of it.
+// An admin bounds or unbounds a user's slots.
 void World::SetQuota() {
   if (!coordinator_.up() || coordinator_.lost()) return;
   v1::SetQuotaRequest request;
@@ -341,7 +342,7 @@ void World::SetQuota() {
   coordinator_.Call(request, [](const Reply&) {});
 }
 
-// Refused, and without a trace, once it has ended.
+// Refused, without any effect, once the experiment has ended.
 void World::ChangeOne(ExperimentId experiment) {
   v1::ChangeRequest request;
   request.set_experiment(experiment);
@@ -374,11 +375,11 @@ void World::ChangeOne(ExperimentId experiment) {
   });
 }
 
-// Nobody meddles any more: whatever is still paused goes on, so that everything can end.
+// Ends the users' interference: whatever is still paused goes on, so that everything can end.
 void World::OpenGates() {
   if (!coordinator_.up()) return;
   for (const auto& [worker, mark] : coordinator_.state().durable.marks) {
-    // A quarantine is ended too: to wait for its rest would take most of the simulated time.
+    // Ends a quarantine too: waiting for its rest would take most of the simulated time.
     if (mark.drained || options_.meddle) Mark(worker, false);
   }
   for (const auto& [key, quota] : coordinator_.state().durable.quotas) {
@@ -397,7 +398,7 @@ void World::OpenGates() {
   }
 }
 
-// Refused, and without a trace, while a trial of it has not ended.
+// Refused, without any effect, while one of its trials has not ended.
 void World::DeleteWhenEnded(ExperimentId experiment) {
   v1::DeleteRequest request;
   request.set_experiment(experiment);
@@ -444,8 +445,8 @@ bool World::AllEnded() const {
   return trainers_.Working().empty();
 }
 
-// 4: nobody works for long on an attempt that is over. Without a word from the coordinator that is
-// the grace of the worker, and the time it gives a trainer to save.
+// 4: no worker works for long on an attempt that is over. If it hears nothing from the coordinator,
+// the bound is the worker's grace and the time it gives a trainer to save.
 void World::CheckOrphans() {
   if (!coordinator_.up()) return;
   const absl::Duration now = scheduler_.Now().steady;
@@ -471,7 +472,8 @@ void World::CheckOrphans() {
   orphans_ = std::move(still);
 }
 
-// From the acceptance of a cancel to its processes gone: two seconds, where nothing else fails.
+// If nothing else fails, two seconds pass at most from the acceptance of a cancel to the end of its
+// processes.
 void World::CheckCancels() {
   if (!coordinator_.up()) return;
   const DurableState& durable = coordinator_.state().durable;

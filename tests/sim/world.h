@@ -1,4 +1,4 @@
-// world.h: a coordinator, its workers, their trainers and some people, until everything has ended.
+// world.h: a coordinator, its workers, their trainers and some users, until everything has ended.
 //
 // Role: one simulated run: a time of faults, then a time without, in which every trial must end.
 #pragma once
@@ -14,18 +14,18 @@ namespace dt::sim {
 
 struct Outcome {
   std::string violation;  // "" if all went well
-  std::string history;    // what was decided, as a hash
+  std::string history;    // a hash of all decisions
   absl::Duration simulated;
   size_t finished = 0;
   size_t ended_otherwise = 0;
-  size_t returned = 0;  // attempts that gave back what they had borrowed
+  size_t returned = 0;  // attempts that gave back borrowed slots
   size_t attempts = 0;
   size_t taken_over = 0;       // how often a member of a population took over
   size_t marked = 0;           // workers that are drained or in quarantine at the end
-  size_t shares_compared = 0;  // steps after which experiments had to hold as many each
+  size_t shares_compared = 0;  // steps after which experiments had to hold equal numbers of slots
   uint64_t rows = 0;
   std::vector<std::string> decisions;  // of searches (decisions.h)
-  uint64_t batches = 0;                // that the coordinator decided
+  uint64_t batches = 0;                // number of batches that the coordinator decided
 };
 
 class World {
@@ -34,7 +34,7 @@ class World {
   Outcome Run();
 
  private:
-  // One experiment that a person wants, submitted until it is acknowledged.
+  // An experiment that a user submits until it is acknowledged.
   struct Wish {
     v1::SubmitRequest request;
     ExperimentId experiment = 0;  // 0: no answer yet
@@ -67,16 +67,16 @@ class World {
   Faults faults_;
   Scheduler scheduler_;
   Dice dice_;
-  Dice quota_dice_;  // apart, so that a run without quotas is what it was
+  Dice quota_dice_;  // separate dice, so that a run without quotas does not change
   Checker checker_;
   Fleet fleet_;
   Trainers trainers_;
   Coordinator coordinator_;
   std::vector<Wish> wishes_;
   bool healed_ = false;
-  // When a token that some process works on was first seen to be over.
+  // The time at which a token with a process at work was first seen to be over.
   std::map<std::pair<int, std::string>, absl::Duration> orphans_;
-  // When a trial that is being cancelled was first seen with a process at work on it.
+  // The time at which a trial that is being cancelled was first seen with a process at work.
   std::map<TrialId, absl::Duration> dying_;
 };
 

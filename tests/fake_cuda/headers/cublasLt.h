@@ -1,4 +1,5 @@
-// cublasLt.h: what LibTorch's headers and the fake name of cuBLASLt, where NVIDIA's is absent.
+// cublasLt.h: the parts of cuBLASLt that LibTorch's headers and the fake use, for machines without
+// NVIDIA's header.
 #pragma once
 
 #include <cublas_v2.h>

@@ -1,4 +1,5 @@
-// cublas_v2.h: what LibTorch's headers and the fake name of cuBLAS, where NVIDIA's is absent.
+// cublas_v2.h: the parts of cuBLAS that LibTorch's headers and the fake use, for machines without
+// NVIDIA's header.
 #pragma once
 
 #include <library_types.h>

@@ -1,4 +1,4 @@
-// cudnn.h: what the fake names of cuDNN, where NVIDIA's header is absent.
+// cudnn.h: the parts of cuDNN that the fake uses, for machines without NVIDIA's header.
 #pragma once
 
 #include <cuda_runtime_api.h>

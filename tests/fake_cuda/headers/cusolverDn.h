@@ -1,4 +1,5 @@
-// cusolverDn.h: what LibTorch's headers name of cuSOLVER, where NVIDIA's header is absent.
+// cusolverDn.h: the parts of cuSOLVER that LibTorch's headers use, for machines without NVIDIA's
+// header.
 #pragma once
 
 #include <cusolver_common.h>

@@ -1,4 +1,5 @@
-// cusolver_common.h: what LibTorch's headers name of cuSOLVER, where NVIDIA's header is absent.
+// cusolver_common.h: the parts of cuSOLVER that LibTorch's headers use, for machines without
+// NVIDIA's header.
 #pragma once
 
 typedef enum { CUSOLVER_STATUS_SUCCESS = 0 } cusolverStatus_t;

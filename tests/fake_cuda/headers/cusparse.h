@@ -1,4 +1,5 @@
-// cusparse.h: what LibTorch's headers name of cuSPARSE, where NVIDIA's header is absent.
+// cusparse.h: the parts of cuSPARSE that LibTorch's headers use, for machines without NVIDIA's
+// header.
 #pragma once
 
 using cusparseHandle_t = struct cusparseContext*;

@@ -1,5 +1,5 @@
-// nccl.h: what LibTorch's headers, the GPU's unit and the fake name of NCCL 2.28.9, where NVIDIA's
-// header is absent.
+// nccl.h: the parts of NCCL 2.28.9 that LibTorch's headers, the GPU's unit and the fake use, for
+// machines without NVIDIA's header.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -50,8 +50,8 @@ typedef enum {
   ncclFloat8e5m2 = 11,
 } ncclDataType_t;
 
-// A class of c10d's holds one by value, so all of its members are here, with what NCCL takes for
-// "not set".
+// A class of c10d holds one by value, so all of its members are here, with the values that NCCL
+// takes for "not set".
 struct ncclConfig_t {
   size_t size = sizeof(ncclConfig_t);
   unsigned magic = 0xcafebeef;

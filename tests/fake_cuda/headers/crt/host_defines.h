@@ -1,5 +1,5 @@
-// host_defines.h: the words of CUDA that its runtime's headers use, where the package that explains
-// them to a compiler is absent: to g++ and clang++, of host code, most say nothing.
+// host_defines.h: the keywords of CUDA in its runtime's headers, for machines without the package
+// that defines them: for g++ and clang++ compiling host code, most are empty.
 #pragma once
 
 #define CUDARTAPI
