@@ -142,8 +142,7 @@ Outcome World::Run() {
 
 void World::MakeWishes() {
   const int slots = Slots();
-  Dice cuts(options_.seed ^ 0x7A5);  // separate dice: the other choices stay the same without this
-                                     // one
+  Dice cuts(options_.seed ^ 0x7A5);  // separate, so that the other choices stay the same
   for (int i = 0; i < options_.experiments; ++i) {
     v1::ExperimentSpec spec = Trials(dice_.Between(options_.trials_least, options_.trials_most));
     v1::Spec& base = *spec.mutable_base();
@@ -472,8 +471,7 @@ void World::CheckOrphans() {
   orphans_ = std::move(still);
 }
 
-// If nothing else fails, two seconds pass at most from the acceptance of a cancel to the end of its
-// processes.
+// If nothing else fails, the processes end within two seconds of the acceptance of the cancel.
 void World::CheckCancels() {
   if (!coordinator_.up()) return;
   const DurableState& durable = coordinator_.state().durable;
