@@ -1,4 +1,5 @@
-// database_flags.h: dtcoord's flags on a journal in PostgreSQL (docs/two-coordinators.md).
+// database_flags.h: dtcoord's flags on a journal in PostgreSQL
+// (docs/administration/two-coordinators.md).
 //
 // Errors: InvalidArgument names the flag, its value, and what is right.
 // Tests:  tests/coordinator/dtcoord_test.cc

@@ -1,4 +1,4 @@
-// notify_flags.h: dtcoord's flags on notices (docs/notify.md).
+// notify_flags.h: dtcoord's flags on notices (docs/guides/notify.md).
 //
 // Errors: InvalidArgument names the flag, its value, and what is right.
 #pragma once

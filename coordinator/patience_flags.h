@@ -1,5 +1,5 @@
 // patience_flags.h: dtcoord's flags for how long running gangs are left in peace
-// (docs/scheduling.md).
+// (docs/guides/scheduling.md).
 //
 // Errors: InvalidArgument names the flag, its value, and what is right.
 #pragma once

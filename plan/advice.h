@@ -1,7 +1,7 @@
 // advice.h: advises how to share a trial among its slots, by the memory of a slot.
 //
-// Role:    pure. The order is that of docs/parallel.md: strategies that are simple and send little
-//          come first. Ladder has the place for a new strategy.
+// Role:    pure. The order is that of docs/guides/parallel.md: strategies that are simple and send
+//          little come first. Ladder has the place for a new strategy.
 // Tests:   tests/plan/advice_test.cc
 #pragma once
 

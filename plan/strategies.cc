@@ -1,4 +1,4 @@
-// strategies.cc: the formulas of docs/parallel.md.
+// strategies.cc: the formulas of docs/guides/parallel.md.
 #include "plan/strategies.h"
 
 #include <algorithm>

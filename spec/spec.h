@@ -143,7 +143,7 @@ std::string ToYaml(const v1::Spec& spec);
 std::string ToJson(const v1::Spec& spec);
 // Returns the JSON Schema (draft 2020-12) of the file, for editors.
 std::string JsonSchema();
-// Returns the manual's tables of fields, as Markdown, for docs/experiment-file.md.
+// Returns the manual's tables of fields, as Markdown, for docs/reference/experiment-file.md.
 std::string ManualTable();
 
 }  // namespace dt::spec

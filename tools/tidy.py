@@ -16,6 +16,7 @@ import sys
 sys.dont_write_bytecode = True  # no file beside the sources
 import circles  # noqa: E402
 import english  # noqa: E402
+import links  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COLUMNS_MAX = 100
@@ -162,6 +163,11 @@ def check_english(path: str, found: Findings) -> None:
         found.error(path, line, text)
 
 
+def check_links(path: str, found: Findings) -> None:
+    for line, text in links.findings(ROOT, path) if path.endswith(".md") else []:
+        found.error(path, line, text)
+
+
 def check_circles(paths: list[str], found: Findings) -> None:
     sources = {path: (ROOT / path).read_text(encoding="utf-8")
                for path in paths if path.endswith(circles.SUFFIXES) and (ROOT / path).is_file()}
@@ -182,6 +188,7 @@ def main() -> int:
         if (chosen and not is_in(path, chosen)) or not (ROOT / path).is_file():
             continue
         check_file(path, found)
+        check_links(path, found)
         if not is_in(path, unread):
             check_english(path, found)
     check_circles(files, found)

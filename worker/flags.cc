@@ -61,7 +61,7 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
       ->check(CLI::IsMember({"allow", "deny"}));
   app.add_option("--program-env", flags.program_variables,
                  "Name of a variable of this process that programs may see too, besides those that "
-                 "docs/programs.md lists; repeatable")
+                 "docs/guides/programs.md lists; repeatable")
       ->take_all();
   app.add_option("--program-runner", flags.program_runner,
                  "Path of dtprogram [beside this program]");

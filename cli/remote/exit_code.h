@@ -1,6 +1,7 @@
 // exit_code.h: what dtctl's exit status means, for scripts. Stable.
 //
-// Role:  pure. Tests: tests/cli/remote/exit_code_test.cc. Documented in docs/command-line.md.
+// Role:  pure. docs/reference/command-line.md documents it.
+// Tests: tests/cli/remote/exit_code_test.cc
 #pragma once
 
 #include "absl/status/status.h"

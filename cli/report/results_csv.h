@@ -1,6 +1,6 @@
 // results_csv.h: results as comma-separated values, a row for each trial.
 //
-// Role:  pure. Columns are API: docs/report.md lists them. Unknown is empty.
+// Role:  pure. Columns are API: docs/guides/report.md lists them. Unknown is empty.
 // Tests: tests/cli/report/sections_test.cc
 #pragma once
 

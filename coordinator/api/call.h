@@ -1,6 +1,6 @@
 // call.h: a request to /api/v1 as a value: which call, of what, with which options.
 //
-// Role:   pure; the one table of the calls, which docs/api.md has to tell the same.
+// Role:   pure; the one table of the calls, which docs/reference/api.md has to tell the same.
 // Errors: NotFound for a path that is no call; InvalidArgument for an option or a value that it
 //         does not take. Each names the thing, the value, the limit and the fix.
 // Tests:  tests/coordinator/api/call_test.cc

@@ -48,8 +48,8 @@ absl::Status CheckMayExtend(const Experiment& experiment, uint32_t max_trials) {
 absl::Status CheckMayChange(const Experiment& experiment, const v1::ChangeRequest& request) {
   if (request.change_case() == v1::ChangeRequest::CHANGE_NOT_SET) {
     return absl::InvalidArgumentError(
-        "change what? set pause, resume, max_concurrent or another change of docs/command-line.md "
-        "(dtctl pause EXP)");
+        "change what? set pause, resume, max_concurrent or another change of "
+        "docs/reference/command-line.md (dtctl pause EXP)");
   }
   if (request.has_max_trials()) return CheckMayExtend(experiment, request.max_trials());
   if (ChangesWords(request)) return CheckWords(experiment, request);

@@ -181,7 +181,8 @@ absl::Status CheckMaxSteps(const Experiment& experiment, int64_t max_steps) {
                                                    experiment.id, " has; it can only be raised"));
   }
   if (experiment.attempts == 0) return absl::OkStatus();
-  // A schedule that depends on the steps keeps the warm-up of its first plan (docs/training.md).
+  // A schedule that depends on the steps keeps the warm-up of its first plan
+  // (docs/guides/training.md).
   if (Climbs(experiment) || IsPopulation(experiment)) {
     return refused(
         "its rungs are shares of max_steps, and trials were compared at them; submit "

@@ -1,4 +1,4 @@
-// body.h: a notice as JSON for receivers (docs/notify.md), and in Slack's form.
+// body.h: a notice as JSON for receivers (docs/guides/notify.md), and in Slack's form.
 //
 // Role:  pure. Fields are added, never changed; an incompatible change raises `version`.
 // Tests: tests/coordinator/notify/body_test.cc

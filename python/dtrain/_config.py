@@ -1,6 +1,6 @@
 """Which coordinator a client talks to: arguments, DTCTL_… variables, and dtctl's file of contexts.
 
-The order is dtctl's (docs/command-line.md): the address argument, the context argument, DTCTL_ADDRESS,
+The order is dtctl's (docs/reference/command-line.md): the address argument, the context argument, DTCTL_ADDRESS,
 DTCTL_CONTEXT, the current context, 127.0.0.1:7600.
 """
 

@@ -316,8 +316,8 @@ class Client:
         """Every logged step and evaluation as a dict, by trial, step and attempt, page by page.
 
         Keys are experiment, trial, attempt, step, then the metrics that the row has, named as in ``dtctl metrics``
-        (docs/command-line.md), and ``parameters``, the trial's. With `metrics` only those; with `all_attempts` also
-        rows of steps that a later attempt made again, marked ``superseded``.
+        (docs/reference/command-line.md), and ``parameters``, the trial's. With `metrics` only those; with
+        `all_attempts` also rows of steps that a later attempt made again, marked ``superseded``.
 
         >>> [row["loss"] for row in client.metrics("last/1", metrics=["loss"])]
         """

@@ -8,7 +8,7 @@ dtrain puts a copy of it beside the program, as `dtrain`; the installed client o
         ...
         dtrain.report(step, val_loss=loss)
 
-Outside dtrain everything works: reports are printed, and there are no parameters. docs/programs.md says what the
+Outside dtrain everything works: reports are printed, and there are no parameters. docs/guides/programs.md says what the
 words mean.
 """
 

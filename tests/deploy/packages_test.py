@@ -151,9 +151,10 @@ class Packages(unittest.TestCase):
             self.assertEqual(self.text("cli", f"usr/share/{file}"), script)
 
     def test_manual_examples_and_dashboards_come_along(self):
-        manual = {file.name for file in (ROOT / "docs").glob("*.md")}
+        manual = {file.relative_to(ROOT / "docs") for file in (ROOT / "docs").rglob("*.md")}
         documents = "usr/share/doc/dtrain-cli"
-        self.assertEqual({file.name for file in (self.path / "cli" / documents / "manual").glob("*.md")}, manual)
+        installed = self.path / "cli" / documents / "manual"
+        self.assertEqual({file.relative_to(installed) for file in installed.rglob("*.md")}, manual)
         self.assertIn(f"{documents}/examples/quickstart.yaml", self.files("cli"))
         for file in ("prometheus/prometheus.yml", "prometheus/rules.yml", "grafana/dashboards/dtrain.json",
                      "grafana/provisioning/datasources/dtrain.yml"):

@@ -8,12 +8,13 @@ import re
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGES = ROOT / "docs/administration"
 
 
 class Runbook(unittest.TestCase):
     def setUp(self):
         self.alerts = re.findall(r"(?m)^\s+- alert: (\S+)$", (ROOT / "deploy/prometheus/rules.yml").read_text())
-        text = (ROOT / "docs/admin.md").read_text()
+        text = (PAGES / "admin.md").read_text()
         runbook = text[text.index("\n## Runbook\n"):]
         parts = re.split(r"(?m)^### (.+)$", runbook)
         self.sections = dict(zip(parts[1::2], parts[2::2]))
@@ -32,8 +33,8 @@ class Runbook(unittest.TestCase):
 
     def test_links_lead_somewhere(self):
         for page in ("admin.md", "slurm.md", "kubernetes.md"):
-            for target, anchor in re.findall(r"\]\(([\w./-]*)(?:#([\w-]+))?\)", (ROOT / "docs" / page).read_text()):
-                path = ROOT / "docs" / (target or page)
+            for target, anchor in re.findall(r"\]\(([\w./-]*)(?:#([\w-]+))?\)", (PAGES / page).read_text()):
+                path = PAGES / (target or page)
                 self.assertTrue(path.exists(), f"{page}: {target}")
                 if anchor:
                     headings = re.findall(r"(?m)^#+ (.+)$", path.read_text())

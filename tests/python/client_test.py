@@ -15,7 +15,7 @@ import dtrain
 import pandas
 from cluster import EXPERIMENT, Cluster, report_logs, until
 
-MANUAL = pathlib.Path(__file__).resolve().parents[2] / "docs/python.md"
+MANUAL = pathlib.Path(__file__).resolve().parents[2] / "docs/reference/python.md"
 
 
 class TrainedTest(unittest.TestCase):

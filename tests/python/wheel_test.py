@@ -15,7 +15,7 @@ import dtrain
 
 WHEEL = pathlib.Path(os.environ["DTRAIN_TEST_WHEEL"])
 WHEELS = os.environ["DTRAIN_TEST_WHEELS"]
-MANUAL = pathlib.Path(__file__).resolve().parents[2] / "docs/python.md"
+MANUAL = pathlib.Path(__file__).resolve().parents[2] / "docs/reference/python.md"
 
 
 class FreshEnvironmentTest(unittest.TestCase):

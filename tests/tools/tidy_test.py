@@ -1,4 +1,4 @@
-"""Tests of tools/tidy.py's checks of circles and of English."""
+"""Tests of tools/tidy.py's checks of circles, of English and of links."""
 
 import pathlib
 import shutil
@@ -11,6 +11,7 @@ TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
 sys.path.insert(0, str(TOOLS))
 import circles  # noqa: E402
 import english  # noqa: E402
+import links  # noqa: E402
 
 
 def why(path: str, text: str) -> list[str]:
@@ -46,6 +47,30 @@ class CirclesTest(unittest.TestCase):
         })
         self.assertEqual([circle.units for circle in found], [("room/a", "room/b", "room/c", "room/d")])
         self.assertEqual([include.unit for include in found[0].closed_by], ["room/d", "room/c"])
+
+
+class LinksTest(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (self.root / "docs").mkdir()
+        (self.root / "docs/b.md").write_text(
+            "# Whose `--variables`\n\n```sh\n# no heading\n```\n\n## Twice\n\n## Twice\n")
+
+    def wrong(self, text: str) -> list[tuple[int, str]]:
+        (self.root / "docs/a.md").write_text(text)
+        return links.findings(self.root, "docs/a.md")
+
+    def test_files_folders_headings_and_other_sites_are_fine(self):
+        self.assertEqual(self.wrong("# A\n[b](b.md), [up](../docs/), [here](#a), [top](b.md#whose---variables)\n"
+                                    "[second](b.md#twice-1), [site](https://example.org/no.md)\n"), [])
+
+    def test_a_missing_file_or_heading_is_named_with_its_line(self):
+        self.assertEqual(self.wrong("# A\n\n[c](c.md)\n[b](b.md#no-heading)\n"),
+                         [(3, "a link to c.md, which is not there"),
+                          (4, "a link to #no-heading, which is no heading of docs/b.md")])
+
+    def test_code_is_no_link(self):
+        self.assertEqual(self.wrong("`[c](c.md)`\n\n```md\n[c](c.md)\n```\n"), [])
 
 
 class EnglishTest(unittest.TestCase):
@@ -107,7 +132,7 @@ class TidyTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             shutil.copytree(TOOLS, root / "tools", ignore=lambda _, names: [
-                name for name in names if name not in ("tidy.py", "circles.py", "english.py")])
+                name for name in names if name not in ("tidy.py", "circles.py", "english.py", "links.py")])
             (root / "room").mkdir()
             (root / "room/a.h").write_text('// a.h: a queue.\n#include "room/b.h"\n')
             (root / "room/b.h").write_text("// b.h: a queue.\n")

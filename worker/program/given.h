@@ -1,6 +1,6 @@
 // given.h: what a program is given: its words, its folder, its environment.
 //
-// Role:   pure. docs/programs.md describes the same to people.
+// Role:   pure. docs/guides/programs.md describes the same to people.
 // Errors: ConfigError, which ends the trial: the thing, the limit, the fix.
 // Tests:  tests/worker/program/given_test.cc
 #pragma once

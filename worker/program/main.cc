@@ -40,7 +40,8 @@ struct Flags {
 }
 
 void Declare(CLI::App& app, Flags& flags) {
-  app.footer("dtworker starts it for an experiment that brings a program; see docs/programs.md.");
+  app.footer(
+      "dtworker starts it for an experiment that brings a program; see docs/guides/programs.md.");
   app.set_version_flag("--version", absl::StrCat("dtprogram ", kVersion, " (", kRevision, ")"));
   app.add_option("--fd", flags.fd, "The socket to dtworker")->check(CLI::Range(3, 65535));
   app.add_option("--lock", flags.lock, "File that one trainer of a slot holds")->required();

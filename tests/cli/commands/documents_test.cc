@@ -1,4 +1,5 @@
-// documents_test.cc: docs/command-line.md has every command with its options, and no others.
+// documents_test.cc: docs/reference/command-line.md has every command with its options, and no
+// others.
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -13,7 +14,7 @@ namespace dt::cli {
 namespace {
 
 std::string Page() {
-  std::ifstream file(std::string(DTRAIN_SOURCE_DIR) + "/docs/command-line.md");
+  std::ifstream file(std::string(DTRAIN_SOURCE_DIR) + "/docs/reference/command-line.md");
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

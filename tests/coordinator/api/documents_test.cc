@@ -1,4 +1,4 @@
-// documents_test.cc: docs/api.md tells every call with its options, and none that there is not.
+// documents_test.cc: docs/reference/api.md has every call with its options, and no others.
 #include <fstream>
 #include <regex>
 #include <set>
@@ -14,7 +14,7 @@ namespace dt {
 namespace {
 
 std::string Manual() {
-  std::ifstream file(DTRAIN_SOURCE_DIR "/docs/api.md");
+  std::ifstream file(DTRAIN_SOURCE_DIR "/docs/reference/api.md");
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
@@ -36,7 +36,8 @@ TEST(ApiDocumentsTest, EachCallHasASectionWithAnExampleAndItsOptions) {
   ASSERT_FALSE(manual.empty());
   for (const ApiRoute& route : ApiRoutes()) {
     const std::string section = SectionOf(manual, route);
-    ASSERT_FALSE(section.empty()) << "docs/api.md has no '## `" << HeadingOf(route) << "`'";
+    ASSERT_FALSE(section.empty()) << "docs/reference/api.md has no '## `" << HeadingOf(route)
+                                  << "`'";
     EXPECT_TRUE(absl::StrContains(section, "```json")) << route.path << " has no example";
     for (const char* option : route.options) {
       EXPECT_TRUE(absl::StrContains(section, absl::StrCat("`", option, "`")))

@@ -193,7 +193,7 @@ TEST_F(PostgresTest, ALostConnectionFailsTheCommitAndWhatWasCommittedIsThere) {
   EXPECT_TRUE(CheckTables(*Connect(), Thoroughness::kEverything)->damage.empty());
 }
 
-// As docs/two-coordinators.md says that it is backed up.
+// As docs/administration/two-coordinators.md says that it is backed up.
 TEST_F(PostgresTest, ADumpThatIsRestoredIsTheSameJournalAndGoesOn) {
   auto store = Lead(Connect());
   for (int record = 0; record < 20; ++record) ASSERT_TRUE(Commit(*store, "a reason").ok());

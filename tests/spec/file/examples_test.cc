@@ -1,7 +1,7 @@
 // examples_test.cc: every file of examples/ is valid, says what its comments promise, and survives
 // being printed and read again. The manual's tables are those of the field table.
 //
-// DTRAIN_BLESS=1 writes the tables into docs/experiment-file.md instead of comparing them.
+// DTRAIN_BLESS=1 writes the tables into docs/reference/experiment-file.md, and compares nothing.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -254,7 +254,7 @@ void CompareOrBless(const std::filesystem::path& path, const std::string& expect
 }
 
 TEST(ManualTest, HoldsTheTablesOfTheFieldTable) {
-  const std::filesystem::path path = kRoot / "docs/experiment-file.md";
+  const std::filesystem::path path = kRoot / "docs/reference/experiment-file.md";
   const std::string begin =
       "<!-- fields: written by DTRAIN_BLESS=1 build/dev/tests/spec_file_test -->\n";
   const std::string end = "<!-- end of fields -->\n";
@@ -268,11 +268,11 @@ TEST(ManualTest, HoldsTheTablesOfTheFieldTable) {
 }
 
 TEST(ManualTest, TheJsonSchemaIsThatOfTheFieldTable) {
-  CompareOrBless(kRoot / "docs/experiment-file.schema.json", spec::JsonSchema());
+  CompareOrBless(kRoot / "docs/reference/experiment-file.schema.json", spec::JsonSchema());
 }
 
 TEST(ManualTest, ItsExamplesAreValid) {
-  const std::string text = Contents(kRoot / "docs/experiment-file.md");
+  const std::string text = Contents(kRoot / "docs/reference/experiment-file.md");
   size_t files = 0;
   for (size_t at = text.find("```yaml\n"); at != std::string::npos;
        at = text.find("```yaml\n", at + 1)) {
@@ -280,7 +280,7 @@ TEST(ManualTest, ItsExamplesAreValid) {
     const std::string block = text.substr(start, text.find("```", start) - start);
     if (block.find("version: 1") == std::string::npos) continue;  // a part of a file
     ++files;
-    const ExperimentFile file = ReadExperimentFile(block, "docs/experiment-file.md");
+    const ExperimentFile file = ReadExperimentFile(block, "docs/reference/experiment-file.md");
     EXPECT_TRUE(file.diagnostics.empty()) << RenderDiagnostics(file.diagnostics);
   }
   EXPECT_GE(files, 2u);
