@@ -17,7 +17,7 @@ namespace {
 
 using api::Json;
 
-// The fields of a body; each is read once, as what it has to be.
+// The fields of a body; each is read once, with its required type.
 class Fields {
  public:
   explicit Fields(Json json) : json_(std::move(json)) {}
@@ -48,7 +48,7 @@ class Fields {
     }
     return Refused(name, absl::StrCat("a whole number from ", least, " to ", most));
   }
-  // {"team": "a", "old": null}: sets one and takes one away.
+  // Reads {"team": "a", "old": null}: sets one label and removes one.
   absl::StatusOr<v1::ExperimentChanged::Labels> Labels(const char* name) const {
     v1::ExperimentChanged::Labels labels;
     if (!json_[name].is_object()) return Refused(name, kLabels);
@@ -111,7 +111,7 @@ std::string SubjectOf(const ApiCall& call) {
   return call.last ? "the newest experiment" : absl::StrCat("experiment ", call.experiment);
 }
 
-// The one field of a change.
+// Reads the one field of a change.
 absl::Status ReadChange(const ApiRoute& route, const Fields& fields, v1::ChangeRequest& change) {
   std::vector<std::string> given;
   for (const std::string name : route.options) {

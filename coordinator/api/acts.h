@@ -1,8 +1,7 @@
-// acts.h: what is asked of the coordinator by POST: the body of an act as the request that dtctl
-// sends for the same.
+// acts.h: turns the body of a POST into the request that dtctl would send for the same act.
 //
 // Role:   pure.
-// Errors: InvalidArgument for a body that is no object of JSON, and for a field or a value that the
+// Errors: InvalidArgument for a body that is not a JSON object, and for a field or a value that the
 //         act does not take. Each names the thing, the value, the limit and the fix.
 // Tests:  tests/coordinator/api/acts_test.cc
 #pragma once
@@ -19,16 +18,16 @@ namespace dt {
 
 struct Act {
   decltype(ClientCall::request) request;
-  std::string subject;    // what it is about, for the record
-  const char* kind = "";  // of its answer, as dtctl has it
-  // Its answer, as dtctl has it.
+  std::string subject;    // subject of the act, for the audit record
+  const char* kind = "";  // kind of its answer, as in dtctl
+  // Makes its answer, as in dtctl.
   api::Json (*fields)(const google::protobuf::Message& answer) = api::ToJson;
 };
 
-// The method of the table of rights. REQUIRES: an act.
+// Returns the method in the table of rights. REQUIRES: an act.
 std::string_view RpcOf(ApiMethod act);
 
-// `who` is the caller's name where a token says it, and counts before what the body says.
+// Reads an act. `who` is the caller's name from a token, if any; it overrides the name in the body.
 absl::StatusOr<Act> ReadAct(const ApiCall& call, const std::string& body, const std::string& who);
 
 }  // namespace dt

@@ -1,10 +1,10 @@
-// answer_cache.h: answers that are fresh enough to give again, and who waits for one being made.
+// answer_cache.h: answers that are still fresh, and the clients that wait for one being made.
 //
-// Role:      however many ask for the same thing, it is made once in limits::kApiFresh.
+// Role:      makes an answer once in limits::kApiFresh, however many clients ask for it.
 // Ownership: shares its answers with the connections that send them.
 // Threads:   thread-safe. Replies run outside the lock, on the thread that brings the answer.
 // Invariant: each reply runs exactly once. At most `calls` answers are being made, and `bytes` of
-//            made ones kept; the oldest go.
+//            answers are kept; the oldest go.
 // Tests:     tests/coordinator/api/answer_cache_test.cc
 #pragma once
 
@@ -26,13 +26,13 @@ class AnswerCache {
   AnswerCache(size_t calls, size_t bytes) : calls_max_(calls), bytes_max_(bytes) {}
 
   enum class Found {
-    kAnswered,  // the reply has run, or will with the answer that is being made
+    kAnswered,  // the reply has run, or will run with the answer being made
     kMake,      // the caller makes the answer and brings it with Put
-    kBusy,      // too many are being made; the reply is left to the caller
+    kBusy,      // too many answers are being made; the caller must reply itself
   };
   // `now` is steady time.
   Found Ask(const std::string& key, absl::Duration now, const HttpReply& reply);
-  // Replies to all who wait, and keeps the answer for `fresh`.
+  // Replies to all waiting clients, and keeps the answer for `fresh`.
   void Put(const std::string& key, HttpAnswer made, absl::Duration now, absl::Duration fresh);
 
  private:
@@ -47,7 +47,7 @@ class AnswerCache {
   const size_t bytes_max_;
   Mutex mutex_;
   std::map<std::string, std::vector<HttpReply>> waiting_ ABSL_GUARDED_BY(mutex_);  // by key
-  std::list<Kept> kept_ ABSL_GUARDED_BY(mutex_);  // in the order in which they were made
+  std::list<Kept> kept_ ABSL_GUARDED_BY(mutex_);  // in the order of their making
   std::map<std::string, std::list<Kept>::iterator> by_key_ ABSL_GUARDED_BY(mutex_);
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };

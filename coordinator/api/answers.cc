@@ -33,7 +33,7 @@ Json Page(const char* kind, const Items& items, const std::string& next, ToItem 
   return json;
 }
 
-// Digits that nobody sees cost half of an answer.
+// Returns a value with seven digits: more are invisible, and would double an answer's size.
 Json Short(double value) {
   if (!std::isfinite(value)) return nullptr;
   char text[32];
@@ -63,7 +63,7 @@ int HttpCode(absl::StatusCode code) {
     case absl::StatusCode::kDeadlineExceeded:
     case absl::StatusCode::kCancelled:
       return 503;
-    default:  // Abseil's: none of them is the caller's fault
+    default:  // Abseil's other codes: none is the caller's fault
       return 500;
   }
 }
@@ -226,7 +226,7 @@ Json QueueJson(const std::vector<v1::ExperimentSummary>& experiments,
   uint64_t pending = 0;
   for (const v1::ExperimentSummary& one : experiments) pending += one.pending();
   Json json = api::List("Queue", std::move(items));
-  json["pending"] = pending;  // of all experiments, those that are left out here among them
+  json["pending"] = pending;  // of all experiments, including those that are left out here
   return json;
 }
 

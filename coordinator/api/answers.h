@@ -1,8 +1,8 @@
-// answers.h: what the core and the reader said, as the JSON of /api/v1.
+// answers.h: turns answers of the core and the reader into the JSON of /api/v1.
 //
 // Role:  pure.
-// Rules: as of `dtctl -o json` (api/json.h). A page of a list has next_page_token, null at the end.
-//        An error is {"apiVersion", "kind": "Error", "code", "message"} with the words of dtctl's.
+// Rules: as in `dtctl -o json` (api/json.h). A page of a list has next_page_token, null at the end.
+//        An error is {"apiVersion", "kind": "Error", "code", "message"} with dtctl's message.
 // Tests: tests/coordinator/api/answers_test.cc
 #pragma once
 
@@ -26,22 +26,22 @@ HttpAnswer ErrorAnswer(const absl::Status& status);
 
 api::Json StatusJson(const v1::GetStatusResponse& status);
 api::Json ExperimentsJson(const v1::ListExperimentsResponse& page);
-// With the steps of its rungs, where it has some.
+// Includes the steps of its rungs, if it has rungs.
 api::Json ExperimentDocument(const v1::GetExperimentResponse& found);
 api::Json TrialsJson(const v1::ListTrialsResponse& page);
 api::Json CheckpointsJson(const v1::ListCheckpointsResponse& page);
 api::Json WorkersJson(const v1::ListWorkersResponse& page);
 api::Json QuotasJson(const v1::ListQuotasResponse& all);
-// How long the stages of its pipeline waited, and what the formula says, null where it has none.
+// Includes how long the pipeline's stages waited, and the formula's value; null without a pipeline.
 api::Json TrialDocument(const v1::ExplainTrialResponse& found, const v1::ExperimentSpec& file);
 absl::StatusOr<api::Json> TrialFileJson(const v1::GetExperimentResponse& found,
                                         const v1::TrialSummary& trial);
-// `curves` in the order of call.trials; numbers have seven digits.
+// Returns `curves` in the order of call.trials; numbers have seven digits.
 api::Json CurvesJson(ExperimentId experiment, const ApiCall& call,
                      const std::vector<TrialCurves>& curves);
 api::Json LogsJson(const LogLines& logs);
 api::Json EvaluationsJson(const std::vector<v1::EvaluationRow>& rows);
-// What came of notices since the start, and who does not take them now.
+// Counts of notices since the start, and the receivers that fail now.
 struct NoticeFacts {
   uint64_t waiting = 0;
   uint64_t delivered = 0;
@@ -50,7 +50,7 @@ struct NoticeFacts {
   std::vector<std::pair<std::string, std::string>> failing = {};  // receiver, why
 };
 api::Json NoticesJson(const NoticeFacts& notices);
-// Trials that wait; those of larger priority first.
+// Returns the waiting trials, the highest priority first.
 api::Json QueueJson(const std::vector<v1::ExperimentSummary>& experiments,
                     const std::vector<v1::TrialSummary>& waiting);
 

@@ -45,7 +45,7 @@ v1::ListTrialsRequest OneTrial(ExperimentId experiment, uint32_t trial) {
   return request;
 }
 
-// Evaluations come before all rows, the first of which says that there are no more.
+// Reads evaluations up to the first row: all evaluations come before the rows.
 absl::StatusOr<std::vector<v1::EvaluationRow>> ReadEvaluations(Reader& reader,
                                                                ExperimentId experiment,
                                                                const ApiCall& call) {
@@ -65,7 +65,7 @@ absl::StatusOr<std::vector<v1::EvaluationRow>> ReadEvaluations(Reader& reader,
   }
 }
 
-// What several calls said, gathered from whichever threads they came on.
+// Answers of several calls, collected from the threads that bring them.
 struct Gathered {
   Mutex mutex;
   size_t left ABSL_GUARDED_BY(mutex) = 0;
@@ -84,7 +84,7 @@ void Api::Answer(const HttpRequest& request, const HttpReply& reply) {
   absl::StatusOr<ApiCall> call = ReadApiCall(request.path, request.query, request.method);
   if (!call.ok()) return reply(Share(ErrorAnswer(call.status())));
   if (request.method == HttpMethod::kPost) return Do(request, *call, reply);
-  if (call->method == ApiMethod::kAccess) {  // differs by who asks
+  if (call->method == ApiMethod::kAccess) {  // differs by caller
     HttpAnswer answer = JsonAnswer(gate_.Access(request));
     answer.etag = "";
     return reply(Share(std::move(answer)));
@@ -178,7 +178,7 @@ void Api::Start(const TaskPtr& task) {
     case ApiMethod::kRetryTrial:
     case ApiMethod::kMarkWorker:
     case ApiMethod::kSetQuota:
-      return;  // answered in Answer
+      return;  // handled in Answer
   }
 }
 
@@ -202,7 +202,7 @@ void Api::StartTrial(const TaskPtr& task) {
         return JsonAnswer(TrialDocument(*found, experiment->spec()));
       });
     };
-    if (spec::StageWaitSeconds(found->trial().latest()) < 0) {  // no pipeline to tell of
+    if (spec::StageWaitSeconds(found->trial().latest()) < 0) {  // no pipeline
       return answer(std::make_shared<const v1::GetExperimentResponse>());
     }
     v1::GetExperimentRequest of;
@@ -232,7 +232,7 @@ void Api::StartReading(const TaskPtr& task) {
 }
 
 void Api::StartCurves(const TaskPtr& task) {
-  // Which experiment is settled once: the trials must not be of two.
+  // Resolves the experiment once, so that all trials belong to the same one.
   Resolve(task, [this, task](ExperimentId experiment) {
     std::vector<v1::ListTrialsRequest> requests;
     for (const uint32_t trial : task->call.trials) requests.push_back(OneTrial(experiment, trial));
@@ -252,7 +252,7 @@ HttpAnswer Api::ReadCurves(Reader& reader, const Task& task, ExperimentId experi
   for (size_t i = 0; i < call.trials.size(); ++i) {
     const auto& found = trials[i].trials();
     const uint32_t attempts = found.empty() ? 0 : found.Get(0).attempts();
-    // A trainer has told of its model before its first row.
+    // A trainer reports its model before its first row.
     const bool program = !found.empty() && found.Get(0).model_parameters() == 0;
     const CurvesWanted wanted{experiment, call.trials[i], call.metrics, call.points, program};
     auto read = curves_.Read(reader, wanted, attempts, rows_left);
@@ -262,11 +262,12 @@ HttpAnswer Api::ReadCurves(Reader& reader, const Task& task, ExperimentId experi
   HttpAnswer answer = JsonAnswer(CurvesJson(experiment, call, curves));
   const bool complete = std::all_of(curves.begin(), curves.end(),
                                     [](const TrialCurves& one) { return one.complete; });
-  if (!complete) answer.etag = "";  // who asks again gets more
+  if (!complete) answer.etag = "";  // a later request gets more
   return answer;
 }
 
-// The first experiments that have trials which wait, in order of number, and the first of each.
+// Asks for the first experiments with waiting trials, in order of number, and the first waiting
+// trials of each.
 void Api::StartQueue(const TaskPtr& task) {
   v1::ListExperimentsRequest all;
   all.set_page_size(static_cast<int32_t>(limits::kPageMax));
@@ -393,7 +394,7 @@ void Api::Work(const TaskPtr& task, std::function<HttpAnswer(Reader&)> make) {
 }
 
 void Api::Finish(const Task& task, HttpAnswer answer) {
-  // An error may be over at once, and more rows be read.
+  // An error may pass at once, and more rows may have been read.
   absl::Duration fresh;
   if (!answer.etag.empty()) {
     const ApiMethod method = task.call.method;

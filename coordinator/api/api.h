@@ -1,12 +1,12 @@
-// api.h: /api/v1: from a request over HTTP to its answer, without anyone waiting for it. Whoever
-// asks may read (gate.h); who may act is asked here.
+// api.h: answers a request to /api/v1 without blocking a thread. gate.h decides who may read; this
+// file asks it who may act.
 //
-// Role:      asks the core by the events that dtctl's calls are, and a reader for rows and lines;
-//            what they say becomes JSON on a thread of the page's own: neither the core nor the
-//            committer nor a scrape ever waits for a page.
-// Ownership: borrows the threads, the clock and the gate, which must outlive it; it outlives what
-//            it asked.
-// Threads:   Answer on the HTTP server's; the rest on the committer's and on `work`.
+// Role:      asks the core with the events of dtctl's calls, and a reader for rows and lines. Turns
+//            their answers into JSON on a thread of the page, so that the core, the committer and
+//            scrapes never wait for a page.
+// Ownership: borrows the threads, the clock and the gate, which must outlive it; it outlives its
+//            own requests.
+// Threads:   Answer runs on the HTTP server's thread; the rest on the committer's and on `work`.
 // Errors:    answered as JSON; 429 when limits::kApiCalls are being answered or a queue is full.
 // Tests:     tests/coordinator/api/api_test.cc
 #pragma once
@@ -33,16 +33,16 @@
 
 namespace dt {
 
-// What the process knows and the core does not.
+// Facts about the process that the core does not have.
 struct ApiFacts {
   std::string http_address;
-  std::function<NoticeFacts()> notices;  // from any thread, without waiting
-  absl::Duration started;                // of the process, by the steady clock
+  std::function<NoticeFacts()> notices;  // called from any thread; must not wait
+  absl::Duration started;                // start of the process, by the steady clock
 };
 
 class Api {
  public:
-  // `work` makes most answers, `heavy` those that take longer.
+  // `work` makes most answers, `heavy` the slow ones.
   Api(AskCore ask, ReaderThread& work, ReaderThread& heavy, const Clock& clock,
       const HttpGate& gate, ApiFacts facts)
       : ask_(std::move(ask)),
@@ -73,17 +73,17 @@ class Api {
   void StartQueue(const TaskPtr& task);
   void StartTrialFile(const TaskPtr& task);
   void StartWhole(const TaskPtr& task);
-  // Asks the core. An error becomes the answer; else `then` runs on the thread that answers, and
+  // Asks the core. An error becomes the answer; otherwise `then` runs on the answering thread and
   // only hands over.
   template <typename Response, typename Request>
   void Ask(const TaskPtr& task, Request request, Then<Response> then);
-  // All at once; `then` gets the answers in the order of the requests.
+  // Asks for all at the same time; `then` gets the answers in the order of the requests.
   void AskAll(const TaskPtr& task, const std::vector<v1::ListTrialsRequest>& requests,
               const std::function<void(std::vector<v1::ListTrialsResponse>)>& then);
-  // Asks, and makes what was said into JSON.
+  // Asks, and turns the answer into JSON.
   template <typename Response, typename Request>
   void AskFor(const TaskPtr& task, Request request, api::Json (*to_json)(const Response&));
-  // Which experiment is meant, once it and its trial are known to exist.
+  // Finds the experiment that is meant, and checks that it and its trial exist.
   void Resolve(const TaskPtr& task, std::function<void(ExperimentId)> then);
   // Makes the answer on the page's thread.
   void Work(const TaskPtr& task, std::function<HttpAnswer(Reader&)> make);
@@ -99,7 +99,7 @@ class Api {
   const ApiFacts facts_;
   AnswerCache cache_;
   std::atomic<size_t> wholes_{0};  // being gathered or made
-  CurveKeeper curves_;             // of the page's thread
+  CurveKeeper curves_;             // used by the page's thread alone
 };
 
 }  // namespace dt

@@ -34,7 +34,7 @@ std::optional<int> HexDigit(char c) {
   return std::nullopt;
 }
 
-// %41 and + of a query; what is no escape stays as it is.
+// Decodes %41 and + in a query; leaves an invalid escape as it is.
 std::string Decoded(absl::string_view text) {
   std::string decoded;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -52,7 +52,7 @@ std::string Decoded(absl::string_view text) {
   return decoded;
 }
 
-// Whole numbers from `least` to `most`.
+// Reads an integer from `least` to `most`.
 template <typename Number>
 absl::Status ReadNumber(const std::string& option, const std::string& value, uint64_t least,
                         uint64_t most, Number& number) {
@@ -164,7 +164,7 @@ absl::Status ReadOption(const std::string& name, const std::string& value, ApiCa
 
 using Pieces = std::vector<std::string>;
 
-// False: the path is not this route's.
+// Returns whether the path belongs to this route.
 bool Matches(const Pieces& pattern, const Pieces& sent) {
   if (pattern.size() != sent.size()) return false;
   for (size_t i = 0; i < pattern.size(); ++i) {
@@ -196,7 +196,7 @@ absl::StatusOr<const ApiRoute*> FindRoute(const std::string& path, HttpMethod ht
                    })));
 }
 
-// Those that may be given several times; of others a reader would not know which one counts.
+// Returns whether an option may be repeated. A repeated option of another name would be ambiguous.
 bool MayRepeat(absl::string_view option) { return option == "label" || option == "state"; }
 
 absl::Status ReadOptions(const ApiRoute& route, absl::string_view query, ApiCall& call) {

@@ -1,8 +1,8 @@
-// call.h: a request to /api/v1 as a value: which call, of what, with which options.
+// call.h: a request to /api/v1 as a value: the call, its subject and its options.
 //
-// Role:   pure; the one table of the calls, which docs/reference/api.md has to tell the same.
-// Errors: NotFound for a path that is no call; InvalidArgument for an option or a value that it
-//         does not take. Each names the thing, the value, the limit and the fix.
+// Role:   pure; the one table of the calls; docs/reference/api.md must match it.
+// Errors: NotFound for a path that is no call; InvalidArgument for an option or a value that the
+//         call does not take. Each names the thing, the value, the limit and the fix.
 // Tests:  tests/coordinator/api/call_test.cc
 #pragma once
 
@@ -55,13 +55,13 @@ struct ApiCall {
   uint64_t experiment = 0;
   bool last = false;  // the newest experiment; `experiment` is 0
   uint32_t trial = 0;
-  // Options; what a call does not take keeps these.
+  // Options keep these defaults if the call does not take them.
   std::string page_token;
   int32_t page_size = 0;  // 0: the default
   std::vector<v1::Label> labels;
   bool archived = false;
   std::vector<v1::TrialState> states;
-  std::vector<uint32_t> trials;  // sorted, each once
+  std::vector<uint32_t> trials;  // sorted, without duplicates
   std::vector<std::string> metrics;
   size_t points = 0;
   int32_t rank = -1;  // -1: all
@@ -74,13 +74,13 @@ struct ApiCall {
 struct ApiRoute {
   ApiMethod method;
   const char* path;                  // "/api/v1/experiments/{experiment}"
-  std::vector<const char*> options;  // by name; of an act, the fields of its body
+  std::vector<const char*> options;  // names; for an act, the fields of its body
   HttpMethod http = HttpMethod::kGet;
 };
 const std::vector<ApiRoute>& ApiRoutes();
 const ApiRoute& RouteOf(ApiMethod method);
 
-// `path` and `query` as they were sent.
+// `path` and `query` are as sent.
 absl::StatusOr<ApiCall> ReadApiCall(std::string_view path, std::string_view query,
                                     HttpMethod http = HttpMethod::kGet);
 

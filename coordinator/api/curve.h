@@ -1,9 +1,9 @@
-// curve.h: a metric over steps in a bounded number of points, and what stands out stays.
+// curve.h: a metric over steps in a bounded number of points that keeps spikes.
 //
-// Role:  pure. Steps are put into buckets of equal width; of each the least and the largest value
-//        are kept, so that a spike of one step stays visible however long the trial is. Where the
-//        buckets become too many, each two become one. What is no number makes a gap.
-// Units: memory 48 bytes a bucket, whatever the number of rows.
+// Role:  pure. Steps are put into buckets of equal width. Each bucket keeps the smallest and the
+//        largest value, so that a spike of one step stays visible in a trial of any length. When
+//        there are too many buckets, each two become one. A value that is not a number makes a gap.
+// Units: memory: 48 bytes for each bucket, independent of the number of rows.
 // Tests: tests/coordinator/api/curve_test.cc
 #pragma once
 
@@ -21,21 +21,21 @@ struct CurvePoint {
 
 class Curve {
  public:
-  // About `points` points at most. REQUIRES: points >= 2.
+  // Keeps at most about `points` points. REQUIRES: points >= 2.
   explicit Curve(size_t points) : buckets_max_(points / 2) {}
 
-  // Steps come in order; one that is smaller than the last counts as of the newest bucket.
+  // Adds steps in order. A step smaller than the last counts towards the newest bucket.
   void Add(uint64_t step, double value);
-  // In order of steps; the last one that was added is always among them.
+  // Returns points in order of steps, always including the last one added.
   std::vector<CurvePoint> Points() const;
 
  private:
   struct Bucket {
-    uint64_t index = 0;  // of steps [index × width, …)
+    uint64_t index = 0;  // covers steps [index × width, …)
     CurvePoint least, largest;
-    bool any = false;   // a number
-    uint64_t gap = 0;   // the last step whose value is no number
-    bool gaps = false;  // there is one
+    bool any = false;   // has a number
+    uint64_t gap = 0;   // the last step whose value is not a number
+    bool gaps = false;  // has such a step
   };
   static void Join(const Bucket& from, Bucket& into);
   void Halve();

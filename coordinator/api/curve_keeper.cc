@@ -19,9 +19,9 @@ using google::protobuf::FieldDescriptor;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr char kTokensPerSecond[] = "tokens_per_second";
 constexpr char kUtilization[] = "flops_utilization_ratio";
-// No program can report this name, which begins with no letter.
+// No program can report this name, since it does not begin with a letter.
 constexpr char kTrainingSeconds[] = ".training_seconds";
-// Few, so that those of the last, unfinished page, which are read each time, are few.
+// Small, since the rows of the last, unfinished page are read again each time.
 constexpr int kEvaluationsAtOnce = 32;
 
 const FieldDescriptor* FindColumn(const std::string& metric) {
@@ -44,12 +44,12 @@ double FieldValue(const v1::StepRow& row, const FieldDescriptor* field) {
       return static_cast<double>(reflection->GetUInt64(row, field));
     case FieldDescriptor::CPPTYPE_INT64:
       return static_cast<double>(reflection->GetInt64(row, field));
-    default:  // protobuf's other kinds, of which a StepRow has one
+    default:  // protobuf's other kinds; a StepRow has only one of them
       return reflection->GetInt32(row, field);
   }
 }
 
-// As `dtctl metrics` has it. NaN: the row does not say.
+// Returns the value as in `dtctl metrics`. NaN: the row has no value.
 double ValueOf(const v1::StepRow& row, const std::string& metric, bool program) {
   const double seconds = row.seconds() - row.eval_seconds() - row.checkpoint_seconds();
   if (metric == kTokensPerSecond) {
@@ -60,13 +60,13 @@ double ValueOf(const v1::StepRow& row, const std::string& metric, bool program) 
   }
   const FieldDescriptor* field = FindColumn(metric);
   if (field == nullptr) return kNone;
-  // The runner says of a loss, a rate and a norm that nobody told that they are no number.
+  // The runner reports NaN for a loss, a learning rate and a norm that the program did not report.
   const bool is_zero = !row.GetReflection()->HasField(row, field);
   const bool told = metric == "loss" || metric == "learning_rate" || metric == "grad_norm";
   return program && is_zero && !told ? kNone : FieldValue(row, field);
 }
 
-// Whether this evaluation measured it.
+// Returns whether this evaluation has the metric, and sets `value`.
 bool FindValue(const v1::Evaluation& evaluation, const std::string& metric, double& value) {
   if (metric == "val_loss") {
     value = evaluation.loss();
@@ -98,14 +98,14 @@ bool FindValue(const v1::Evaluation& evaluation, const std::string& metric, doub
 struct CurveKeeper::Kept {
   CurvesWanted of;
   uint32_t attempts = 0;
-  // Behind which row the reading goes on; step 0: from the first.
+  // The row after which reading continues; step 0: from the first.
   uint64_t step = 0;
   uint32_t attempt = 0;
   uint64_t rows = 0;
   bool complete = false;
   spec::TrainingTime time;                // up to the last row read
   std::string evaluations_token;          // of the last full page
-  std::vector<v1::EvaluationRow> newest;  // of the pages behind that one
+  std::vector<v1::EvaluationRow> newest;  // of the pages after it
   std::vector<Curve> curves;
 
   void AddTo(std::vector<Curve>& to, const v1::Evaluation& evaluation) const {
@@ -178,7 +178,7 @@ absl::Status CurveKeeper::ReadRows(Reader& reader, Kept& kept, size_t& rows_left
   return absl::OkStatus();
 }
 
-// Evaluations come before all rows; the first row says that there are no more.
+// Reads evaluations up to the first row: all evaluations come before the rows.
 absl::Status CurveKeeper::ReadEvaluations(Reader& reader, Kept& kept) {
   v1::ReadMetricsRequest request;
   request.set_experiment(kept.of.experiment);

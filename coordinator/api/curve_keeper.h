@@ -1,11 +1,11 @@
-// curve_keeper.h: curves of trials from the stored rows, which are read once.
+// curve_keeper.h: curves of trials from the stored rows, each of which is read once.
 //
-// Role:      reads what came since the last call and adds it to the curves that it keeps; reads a
-//            trial anew where it has made another attempt, which may supersede rows.
+// Role:      reads the new rows since the last call and adds them to the kept curves. Reads a trial
+//            again from its beginning after another attempt, which may supersede rows.
 // Threads:   one at a time.
 // Errors:    the reader's.
-// Invariant: at most limits::kApiCurvesKept curves and kApiPointsKept points are kept; those that
-//            were not asked for longest go.
+// Invariant: keeps at most limits::kApiCurvesKept curves and kApiPointsKept points; the least
+//            recently requested go.
 // Tests:     tests/coordinator/api/curve_keeper_test.cc
 #pragma once
 
@@ -24,14 +24,14 @@ namespace dt {
 struct CurvesWanted {
   ExperimentId experiment = 0;
   uint32_t trial = 0;
-  std::vector<std::string> metrics;  // columns of dtctl metrics, or names that a program gives
-  size_t points = 0;                 // of each
-  bool program = false;              // its rows say 0 of what their program did not tell
+  std::vector<std::string> metrics;  // columns of dtctl metrics, or a program's names
+  size_t points = 0;                 // of each curve
+  bool program = false;              // its rows have 0 for values that the program did not report
 };
 
 struct TrialCurves {
   uint64_t rows = 0;                             // read so far
-  bool complete = false;                         // there are no more now
+  bool complete = false;                         // there are no more rows now
   std::vector<std::vector<CurvePoint>> metrics;  // in the order of `metrics`
 };
 
@@ -42,8 +42,8 @@ class CurveKeeper {
   CurveKeeper(const CurveKeeper&) = delete;
   CurveKeeper& operator=(const CurveKeeper&) = delete;
 
-  // Reads at most `rows_left` rows, and takes what it read from that. `attempts`: of the trial, as
-  // the core knows it.
+  // Reads at most `rows_left` rows, and subtracts their number from it. `attempts` is the trial's
+  // count of attempts in the core.
   absl::StatusOr<TrialCurves> Read(Reader& reader, const CurvesWanted& wanted, uint32_t attempts,
                                    size_t& rows_left);
 
@@ -55,7 +55,7 @@ class CurveKeeper {
   static absl::Status ReadRows(Reader& reader, Kept& kept, size_t& rows_left);
   static absl::Status ReadEvaluations(Reader& reader, Kept& kept);
 
-  std::list<Kept> kept_;  // the one that was asked for last comes first
+  std::list<Kept> kept_;  // the most recently requested first
 };
 
 }  // namespace dt

@@ -10,14 +10,14 @@ namespace {
 
 using api::Json;
 
-constexpr size_t kQuotedBytes = 64;  // of what was sent, in an error
+constexpr size_t kQuotedBytes = 64;  // of the request, in an error
 constexpr char kJson[] = "application/json";
 
 std::string Quoted(const std::string& text) {
   return absl::StrCat("'", Printable(CleanText(text, kQuotedBytes)), "'");
 }
 
-// A browser sends Basic by itself, to whichever page has it ask.
+// Ignores Basic: a browser sends it by itself to any page that makes it ask.
 Shown ShownByActor(const HttpRequest& request) {
   const bool bearer = absl::StartsWithIgnoreCase(request.authorization, "bearer ");
   return {bearer ? request.authorization : "", {}, request.peer};
@@ -40,7 +40,7 @@ const char* ReachWord(Reach reach) {
   return "none";
 }
 
-// {"Cancel": "own", …} of what people do to experiments, workers and quotas.
+// Returns {"Cancel": "own", …}: the caller's reach for acts on experiments, workers and quotas.
 Json MayDo(const std::optional<Caller>& caller) {
   Json may = Json::object();
   for (const char* method : {"Cancel", "Retry", "Change", "MarkWorker", "SetQuota"}) {
@@ -58,9 +58,9 @@ absl::Status HttpGate::AdmitReader(const HttpRequest& request) const {
   return door_->Admit("GET", {request.authorization, {}, request.peer}).status();
 }
 
-// A page from elsewhere can have this host's browser send what it likes in its own name. It cannot
-// have it say JSON without asking first (which gets 405), and cannot keep it from saying where the
-// page is from.
+// Refuses a page from elsewhere, which can make this host's browser send requests in the user's
+// name. It cannot send JSON without asking first (which gets 405), and it cannot hide its own
+// origin.
 absl::Status HttpGate::CheckOrigin(const HttpRequest& request) const {
   if (!request.forwarded.empty()) {
     return absl::PermissionDeniedError(

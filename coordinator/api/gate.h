@@ -1,8 +1,8 @@
-// gate.h: who may read and who may act over HTTP.
+// gate.h: decides who may read and who may act over HTTP.
 //
-// Role:      the door (coordinator/door/) for HTTP, and what takes its place without --auth=tokens:
-//            then whoever may act over gRPC without showing anything may do so here, and no web
-//            page from elsewhere that this host's browser has open.
+// Role:      the door (coordinator/door/) for HTTP, and its replacement without --auth=tokens:
+//            callers that may act over gRPC without credentials may act here too. A page from
+//            elsewhere in this host's browser may not.
 // Ownership: borrows the door, which may be nullptr.
 // Threads:   any.
 // Errors:    Unauthenticated, PermissionDenied, InvalidArgument; each says what to do instead.
@@ -21,7 +21,7 @@
 namespace dt {
 
 struct GateRules {
-  bool readers_show_token = false;  // with a door, off loopback
+  bool readers_show_token = false;  // with a door, unless on loopback
   std::string acts_closed;          // without a door: why nobody may act; "": this host may
 };
 
@@ -30,13 +30,13 @@ class HttpGate {
   HttpGate(Door* door, GateRules rules) : door_(door), rules_(std::move(rules)) {}
 
   absl::Status AdmitReader(const HttpRequest& request) const;
-  // The caller, where somebody's token says who it is.
+  // Returns the caller if a token identifies one.
   absl::StatusOr<std::optional<Caller>> AdmitActor(const HttpRequest& request,
                                                    std::string_view method) const;
-  // Keeps what an admitted act came to.
+  // Records the outcome of an admitted act.
   void Record(const std::optional<Caller>& caller, std::string_view method,
               std::string_view subject, const absl::Status& end, const std::string& peer) const;
-  // What /api/v1/access answers: whether acting needs a token, and what whoever asks may do.
+  // Returns the answer of /api/v1/access: whether acting needs a token, and what the caller may do.
   api::Json Access(const HttpRequest& request) const;
 
  private:

@@ -31,8 +31,8 @@ class Newest {
   }
 
  private:
-  // Behind the newest line of the same rank's attempt; where that is not the newest of all, on a
-  // line of its own. Of chosen texts nobody knows where it was, as in `dtctl logs --grep`.
+  // Puts the count after the newest line of the same rank and attempt, or on a line of its own if
+  // another line is newer. With --grep nobody knows the place, as in `dtctl logs --grep`.
   void AddDropped(const v1::LogLineChunk& chunk) {
     const uint64_t dropped = chunk.log().dropped_lines();
     if (dropped == 0 || !call_.grep.empty()) return;

@@ -1,7 +1,7 @@
-// log_lines.h: the newest lines of a trial's stored log, with those that a person looks for.
+// log_lines.h: the newest lines of a trial's stored log, with an optional search.
 //
-// Role:   goes through the chunks that the reader gives from where the caller was, and keeps the
-//         newest lines of them: a log has a bound (limits::kLogNewestBytes), and so has an answer.
+// Role:   reads the chunks from the caller's position on, and keeps their newest lines. Both a log
+//         (limits::kLogNewestBytes) and an answer are bounded.
 // Errors: the reader's.
 // Tests:  tests/coordinator/api/log_lines_test.cc
 #pragma once
@@ -22,17 +22,17 @@ struct LogLine {
   int32_t rank = 0;
   int64_t wall_time_ms = 0;
   std::string text;
-  uint64_t dropped_lines = 0;  // behind this one, that the trainer's worker left out
+  uint64_t dropped_lines = 0;  // lines after this one that the trainer's worker left out
 };
 
 struct LogLines {
   std::deque<LogLine> lines;    // the oldest first
-  uint64_t left_out = 0;        // older ones that match as well
-  std::string next_page_token;  // where the next reading goes on
+  uint64_t left_out = 0;        // older lines that match too
+  std::string next_page_token;  // the position where the next read continues
 };
 
-// Reads trial, rank, tail, since_wall_ms, grep and page_token of `call`; `experiment` is the one
-// that is meant.
+// Reads trial, rank, tail, since_wall_ms, grep and page_token of `call`. `experiment` is the
+// resolved one.
 absl::StatusOr<LogLines> ReadLogLines(Reader& reader, ExperimentId experiment, const ApiCall& call);
 
 }  // namespace dt
