@@ -1,4 +1,4 @@
-// main.cc: dttrain: under an agent, or alone.
+// main.cc: dttrain, run by an agent or by a person.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -52,14 +52,14 @@ struct Flags {
   std::exit(kUsageError);
 }
 
-// The exit status of this program where `printed` is how its output went.
+// Returns the exit status of this program; `printed` is the status of writing its output.
 int ExitStatus(const absl::Status& printed, int status) {
   if (printed.ok()) return status;
   std::fprintf(stderr, "dttrain: %s\n", std::string(printed.message()).c_str());
   return 1;
 }
 
-// To a plain number, or a word on why not.
+// Converts a size like 512M to plain digits, or returns an error text.
 CLI::Validator Bytes() {
   return CLI::Validator(
       [](std::string& text) -> std::string {
@@ -130,7 +130,7 @@ std::string Listed(const std::vector<int>& numbers) {
   return text;
 }
 
-// Before LibTorch starts threads, which inherit it.
+// Pins the process to cores. Call before LibTorch starts threads, which inherit the setting.
 void PinTo(const std::vector<int>& cores) {
   if (cores.empty()) return;
   cpu_set_t set;
@@ -142,12 +142,12 @@ void PinTo(const std::vector<int>& cores) {
   }
 }
 
-// One trainer per slot: the lock is free only when the last one is gone. The descriptor stays open
-// until the process ends.
+// Waits for the slot's lock, so that a slot has one trainer at a time: the lock is free only when
+// the previous trainer has ended. The descriptor stays open until the process ends.
 void HoldLock(const std::string& path, int agent_fd) {
   if (path.empty()) return;
   absl::StatusOr<UniqueFd> lock = AwaitSlotLock(path, agent_fd);
-  if (absl::IsCancelled(lock.status())) std::exit(1);  // the agent is gone
+  if (absl::IsCancelled(lock.status())) std::exit(1);  // the agent has ended
   if (!lock.ok()) Refuse("--lock: " + std::string(lock.status().message()));
   lock->Release();
 }
@@ -188,13 +188,13 @@ int RunUnderAgent(const Flags& flags) {
                    std::string(outcome.freed.message()).c_str());
       return 1;
     }
-    // After an error of unknown kind on a GPU its context may be lost; a fresh process has a new
-    // one.
+    // After an unknown error on a GPU, its CUDA context may be lost. A new process gets a new one.
     if (outcome.end.cause == "trainer_crash" && (*device)->Torch().is_cuda()) return 1;
   }
 }
 
-// torchrun gives each process of a host its own GPU; a host without one trains on its CPU.
+// Returns the index of this process's own GPU, or nullptr. torchrun gives each process of a host
+// its own GPU; a host without GPUs trains on its CPU.
 const char* OwnGpu(const Flags& flags) {
   return flags.agent || flags.device_given ? nullptr : std::getenv("LOCAL_RANK");
 }
@@ -227,15 +227,15 @@ int RunAlone(const Flags& flags) {
 }  // namespace dt::trainer
 
 int main(int argc, char** argv) {
-  // A peer that dies while we write to it must not take us along.
+  // A write to a dead peer must return an error, not end the process.
   std::signal(SIGPIPE, SIG_IGN);
-  // A file beyond what the user may write is an error of that write, as a full disk is.
+  // A file over the user's size limit must fail that write, like a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   const dt::trainer::Flags flags = dt::trainer::ParseFlags(argc, argv);
   if (dt::trainer::MayNeedCuda(flags)) dt::trainer::BecomeCudaProgram(argv);
   dt::trainer::PinTo(flags.cores);
   const int status = flags.agent ? dt::trainer::RunUnderAgent(flags) : dt::trainer::RunAlone(flags);
   std::fflush(nullptr);
-  // LibTorch's static destructors gain nothing and can wait for threads that are stuck.
+  // Skip LibTorch's static destructors: they are useless here and can wait for stuck threads.
   _exit(status);
 }

@@ -16,10 +16,12 @@
 namespace dt::trainer {
 namespace {
 
-// Shards stay open, a descriptor each. 20 B tokens are two hundred shards of llm.c's default size,
-// and a thousand where a script wrote small ones; systems let a process have half a million open.
+// Limit on shards, since each keeps a file descriptor open. 20 B tokens are 200 shards of llm.c's
+// default size, or 1,000 if a script wrote small ones. Systems let a process open half a million
+// files.
 constexpr size_t kShardsMax = 16384;
-// Descriptors that the trainer needs besides: sockets of other ranks, libraries, checkpoints.
+// Descriptors that the trainer needs for other purposes: sockets to other ranks, libraries,
+// checkpoints.
 constexpr size_t kOtherDescriptors = 512;
 
 size_t OpenDescriptors() {
@@ -28,10 +30,11 @@ size_t OpenDescriptors() {
   return code ? 0 : static_cast<size_t>(std::distance(entry, {}));
 }
 
-// Lets this process have `shards` more files open; the usual limit is 1,024, and may be raised.
+// Raises this process's limit of open files to fit `shards` more. The usual soft limit is 1,024.
 absl::Status MakeRoomFor(size_t shards, const std::string& context) {
   struct rlimit limit {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return absl::OkStatus();  // opening them will tell
+  // opening the files will report it
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return absl::OkStatus();
   const size_t needed = OpenDescriptors() + shards;
   const size_t most = limit.rlim_max;
   if (limit.rlim_cur < needed + kOtherDescriptors) {

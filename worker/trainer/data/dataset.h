@@ -1,9 +1,9 @@
-// dataset.h: the token shards of one split, seen as numbered windows of seq_len + 1 tokens.
+// dataset.h: the token shards of one split, read as numbered windows of seq_len + 1 tokens.
 //
-// Role:    windows lie one seq_len apart within a shard and never cross into the next, as in llm.c;
-//          what is left at a shard's end is not used.
+// Role:    windows start seq_len tokens apart within a shard and never cross into the next shard,
+//          as in llm.c. Tokens left over at the end of a shard are not used.
 // Threads: reading is thread-safe.
-// Errors:  DataError naming the file; ConfigError when the pattern cannot be meant.
+// Errors:  DataError that names the file; ConfigError if the pattern is malformed.
 // Tests:   tests/worker/trainer/data/data_test.cc
 #pragma once
 
@@ -19,12 +19,12 @@ namespace dt::trainer {
 
 struct DatasetOptions {
   std::string data_root;
-  std::string field;    // data.train or data.val, for messages
-  std::string pattern;  // what it says
+  std::string field;    // field name for messages: data.train or data.val
+  std::string pattern;  // glob pattern: the value of that field
   corpus::ShardFormat format = corpus::ShardFormat::kAuto;
-  int32_t vocab_size = 0;  // ids must be below
+  int32_t vocab_size = 0;  // every token id must be smaller
   int64_t seq_len = 0;
-  bool by_tokens = false;  // it is read by tokens, so that one pair of them will do
+  bool by_tokens = false;  // read by token ranges (Read), so a shard of two tokens is enough
 };
 
 class Dataset {
@@ -39,10 +39,10 @@ class Dataset {
   // Equal on two hosts when they have the same data; see corpus/fingerprint.h.
   const std::string& fingerprint() const { return fingerprint_; }
 
-  // How many each shard has.
+  // Returns the number of tokens in each shard.
   std::vector<uint64_t> ShardTokens() const;
   // Reads tokens [first, first + ids.size()) of a shard and checks each against the vocabulary.
-  // REQUIRES: they lie within it.
+  // REQUIRES: the range lies within the shard.
   absl::Status Read(uint64_t shard, uint64_t first, std::span<uint16_t> ids) const;
   // Reads the tokens of a window and checks each against the vocabulary.
   // REQUIRES: window < windows(); ids.size() == seq_len + 1.
@@ -54,7 +54,7 @@ class Dataset {
   DatasetOptions options_;
   std::vector<std::string> paths_;
   std::vector<corpus::TokenShard> shards_;
-  std::vector<uint64_t> first_window_;  // of each shard, and one past the last
+  std::vector<uint64_t> first_window_;  // per shard, and one past the last window
   uint64_t tokens_ = 0;
   std::string fingerprint_;
 };

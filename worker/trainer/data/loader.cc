@@ -27,7 +27,7 @@ void Loader::GoOnWith(const BatchPlan& plan, uint64_t step) {
   closing_ = false;
   ready_.clear();
   plan_ = plan;
-  // What failed beyond what was taken fails again where it is reached.
+  // Clear an error of a batch that was not taken yet: reading it again reports it again.
   failed_ = absl::OkStatus();
   Begin(step);
 }
@@ -53,7 +53,7 @@ void Loader::End() {
 absl::StatusOr<HostBatch> Loader::Next() {
   DT_CHECK(left_-- > 0);
   std::unique_lock lock(mutex_);
-  // Ends: the reader puts a batch or an error here for every call that REQUIRES allows.
+  // Terminates: the reader delivers a batch or an error for every call that REQUIRES allows.
   changed_.wait(lock, [this] { return !ready_.empty() || !failed_.ok(); });
   if (ready_.empty()) return failed_;
   HostBatch batch = std::move(ready_.front());
@@ -64,7 +64,7 @@ absl::StatusOr<HostBatch> Loader::Next() {
 }
 
 void Loader::Read() {
-  // Made beforehand: when memory is out there may be none for a message.
+  // Build the message now: without free memory it could not be built later.
   absl::Status out_of_memory = OutOfMemoryError("no room to read ahead a micro-batch of " +
                                                 std::to_string(plan_.micro_batch) + " × " +
                                                 std::to_string(dataset_.seq_len()) + " tokens");

@@ -1,11 +1,11 @@
 // loader.h: micro-batches in order, read ahead by one thread.
 //
-// Role:      turns (dataset, sampler, plan, first step) into host buffers; starting at any step
-//            gives what a run from step 0 would have had there.
+// Role:      turns (dataset, sampler, plan, first step) into host buffers. A loader that starts at
+//            step s returns the same batches as one that started at step 0 and reached s.
 // Ownership: borrows the Dataset, which must outlive the Loader.
-// Threads:   Next is called by one thread; the reading thread is joined by the destructor.
-// Errors:    those of Dataset::ReadWindow, and OutOfMemoryError when there is no room for a batch;
-//            after the first, Next repeats it.
+// Threads:   one thread calls Next. The destructor joins the reading thread.
+// Errors:    those of Dataset::ReadWindow, and OutOfMemoryError if a batch cannot be allocated.
+//            After the first error, Next keeps returning it.
 // Tests:     tests/worker/trainer/data/data_test.cc
 #pragma once
 
@@ -23,9 +23,10 @@
 
 namespace dt::trainer {
 
-// [micro_batch, seq_len], row-major: targets[b][t] is the token after inputs[b][t].
+// Both tensors are [micro_batch, seq_len], row-major. targets[b][t] is the token after
+// inputs[b][t].
 struct HostBatch {
-  uint64_t step = 0;  // 0-based: the optimizer step that this batch is for
+  uint64_t step = 0;  // 0-based optimizer step of this batch
   int64_t micro_step = 0;
   std::vector<int64_t> inputs;
   std::vector<int64_t> targets;
@@ -33,8 +34,9 @@ struct HostBatch {
 
 struct LoaderOptions {
   uint64_t first_step = 0;
-  uint64_t end_step = 0;  // nothing is read from here on
-  // Batches read ahead: enough to hide a slow read behind a step, small beside the model.
+  uint64_t end_step = 0;  // exclusive: no batch of this step is read
+  // Number of batches to read ahead: enough to hide a slow read behind a step, small beside the
+  // model.
   size_t ahead = 4;
 };
 
@@ -47,11 +49,11 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  // The next micro-batch; waits for it. REQUIRES: fewer than (end_step - first_step) ×
-  // own_micro_steps calls before.
+  // Blocks until the next micro-batch is ready and returns it. REQUIRES: fewer than (end_step -
+  // first_step) × own_micro_steps calls so far.
   absl::StatusOr<HostBatch> Next();
-  // Goes on with `step` by another plan, of the same micro-batches. REQUIRES: all of the steps
-  // before, and nothing of this one, was taken.
+  // Continues at `step` with another plan of the same micro-batch size. REQUIRES: all batches of
+  // the earlier steps were taken, and none of this step.
   void GoOnWith(const BatchPlan& plan, uint64_t step);
 
  private:
@@ -60,23 +62,24 @@ class Loader {
   void Read();
   void ReadAll();
   absl::StatusOr<HostBatch> ReadBatch(uint64_t step, int64_t micro_step);
-  // Waits for room and puts the batch in line; false when the Loader is being destroyed.
+  // Blocks until there is room, then queues the batch. Returns false if the Loader is being
+  // destroyed.
   bool Push(absl::StatusOr<HostBatch> batch);
 
   const Dataset& dataset_;
   const Sampler sampler_;
-  BatchPlan plan_;                // not while the thread reads
+  BatchPlan plan_;                // not written while the reading thread runs
   LoaderOptions options_;         // likewise
-  std::vector<uint16_t> window_;  // of the reading thread
-  uint64_t left_ = 0;             // calls of Next that are still allowed
+  std::vector<uint16_t> window_;  // used by the reading thread only
+  uint64_t left_ = 0;             // remaining calls of Next
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the fields below
   std::condition_variable changed_;
   std::deque<HostBatch> ready_;
   absl::Status failed_;
   bool closing_ = false;
 
-  std::thread reader_;  // last: it uses all of the above
+  std::thread reader_;  // declared last: it uses all fields above
 };
 
 }  // namespace dt::trainer

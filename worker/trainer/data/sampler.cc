@@ -1,5 +1,5 @@
-// sampler.cc: see sampler.h. The permutation is a Feistel network with cycle walking: no table, any
-// position at once, so that a resume costs nothing.
+// sampler.cc: see sampler.h. The permutation is a Feistel network with cycle walking. It needs no
+// table and computes any position directly, so a resume costs nothing.
 #include "worker/trainer/data/sampler.h"
 
 #include <algorithm>
@@ -39,8 +39,9 @@ uint64_t Sampler::Window(uint64_t sample) const {
 uint64_t Sampler::Permute(uint64_t epoch, uint64_t position) const {
   const uint64_t key = SplitMix64(SplitMix64(seed_) ^ epoch);
   const uint64_t mask = (uint64_t{1} << half_bits_) - 1;
-  // The network permutes [0, 4^half_bits_), less than four times too many numbers; walking on from
-  // those outside keeps it a permutation of the windows and takes fewer than four turns on average.
+  // The network permutes [0, 4^half_bits_), a range less than four times as large as needed. Cycle
+  // walking (apply again while the value is out of range) keeps it a permutation of the windows,
+  // and takes fewer than four rounds of the loop on average.
   uint64_t value = position;
   do {
     uint64_t left = value >> half_bits_;
@@ -78,7 +79,7 @@ int64_t BatchPlan::MicroBatch(int64_t micro_step) const {
 
 uint64_t StepsOfEpochs(double epochs, uint64_t windows, int64_t global_batch) {
   double steps = epochs * static_cast<double>(windows) / static_cast<double>(global_batch);
-  // 1.15 × 100 is a little less than 115 in binary; what three roundings can take is given back.
+  // 1.15 × 100 is slightly less than 115 in binary, so undo the error of up to three roundings.
   const double nearest = std::round(steps);
   if (std::abs(steps - nearest) <= 2 * std::numeric_limits<double>::epsilon() * steps) {
     steps = nearest;

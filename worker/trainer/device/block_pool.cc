@@ -1,4 +1,4 @@
-// block_pool.cc: mappings, by size.
+// block_pool.cc: a pool of memory mappings, ordered by size.
 #include "worker/trainer/device/block_pool.h"
 
 #include <sys/mman.h>
@@ -15,7 +15,7 @@ constexpr size_t kPage = 4096;
 void* BlockPool::Take(size_t bytes) {
   const size_t asked = (bytes + kPage - 1) / kPage * kPage;
   const std::lock_guard lock(mutex_);
-  // One that is a little larger will do: an eighth at most lies idle.
+  // Reuse a slightly larger block too: at most one eighth is wasted.
   const auto found = kept_.lower_bound(asked);
   if (found != kept_.end() && found->first <= asked + asked / 8) {
     void* const block = found->second;
@@ -38,7 +38,7 @@ void* BlockPool::Take(size_t bytes) {
 }
 
 size_t BlockPool::BytesOf(const void* block) const {
-  // malloc's are seldom at the beginning of a page: most questions end here.
+  // Blocks from malloc rarely start at a page boundary, so most lookups end here.
   if (reinterpret_cast<uintptr_t>(block) % kPage != 0) return 0;
   const std::lock_guard lock(mutex_);
   const auto found = taken_.find(block);

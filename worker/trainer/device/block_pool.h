@@ -1,11 +1,13 @@
-// block_pool.h: host memory for tensors of a megabyte or more: each block is mapped by itself, and
-// kept when it is freed, for the next tensor of about its size.
+// block_pool.h: host memory for tensors of 1 MiB or more. Each block is a mapping of its own, and a
+// freed block is kept for the next tensor of about its size.
 //
-// Role:    in malloc's heap such blocks leave holes between them that later ones do not fit into:
-//          a rank whose tensors take 650 MB at most had a heap of 1.1 GB. And one small block at
-//          the heap's end keeps all of it, freed as it may be. A step asks for the same sizes as
-//          the one before, so that after the first one nothing is mapped, and no page faults.
-// Source:  as CUDACachingAllocator of PyTorch, but nothing is split: address space is plenty.
+// Role:    large blocks in malloc's heap leave holes that later blocks do not fit into: a rank
+//          whose tensors took at most 650 MB had a heap of 1.1 GB. In addition, one small block at
+//          the end of the heap keeps all freed memory below it mapped. Each step allocates the same
+//          sizes as the step before, so after the first step there are no new mappings and no page
+//          faults.
+// Source:  like PyTorch's CUDACachingAllocator, but blocks are not split, since address space is
+//          plentiful.
 // Threads: any.
 // Tests:   tests/worker/trainer/device/block_pool_test.cc
 #pragma once
@@ -23,14 +25,16 @@ class BlockPool {
  public:
   static constexpr size_t kLeastBytes = 1 << 20;
 
-  // A block of at least so many bytes, page by page, zero or of what was in it before; nullptr:
-  // the system has none, even with all that was kept given back. REQUIRES: bytes >= kLeastBytes.
+  // Returns a page-aligned block of at least `bytes`. Its content is zero or what an earlier owner
+  // left. Returns nullptr if the system has no memory, even after all kept blocks were released.
+  // REQUIRES: bytes >= kLeastBytes.
   void* Take(size_t bytes);
-  // What was asked for at `block`, in whole pages; 0: it is none of the pool's.
+  // Returns the size requested for `block`, rounded up to full pages; 0 if it is not from this
+  // pool.
   size_t BytesOf(const void* block) const;
-  // REQUIRES: it was taken, and not given since.
+  // Returns a block to the pool. REQUIRES: it came from Take and was not given back since.
   void Give(void* block);
-  // Gives the system what nobody has.
+  // Unmaps all blocks that are not in use.
   void Release();
   size_t kept_bytes() const;
 

@@ -1,4 +1,4 @@
-// cpu_device.cc: a CPU slot: the clock, the process's memory, Gloo.
+// cpu_device.cc: a CPU slot: steady clock, process memory, Gloo.
 #include <malloc.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
@@ -16,18 +16,19 @@
 #include "worker/trainer/device/device.h"
 #include "worker/trainer/device/failure.h"
 
-// MKL, inside LibTorch, asks this of itself, and on other makers' processors takes its AVX2 kernels
-// whatever they can do: half the speed of matrix products on one with AVX-512. The program's own
-// definition comes before a library's, and with it MKL goes by what the processor says it can do.
+// MKL, linked into LibTorch, calls this function to detect Intel processors. On other processors it
+// then uses AVX2 kernels only, which halves the speed of matrix products on a CPU with AVX-512. The
+// program's own definition takes precedence over the library's, so MKL goes by the processor's
+// feature flags.
 extern "C" int mkl_serv_intel_cpu_true() { return 1; }
 
 namespace dt::trainer {
 namespace {
 
-// LibTorch 2.11 notes each collective for its flight recorder, in a table of the process that it
-// writes before it takes the lock: groups on several threads tear it. Off before any thread starts
-// and any group is made, as it reads this once; nobody reads the recorder here. What a person has
-// set holds.
+// LibTorch 2.11 records each collective for its flight recorder, in a process-wide table that it
+// writes before it takes the lock. Groups on several threads corrupt that table. Turn the recorder
+// off before any thread or group exists, since LibTorch reads this variable once. Nothing here
+// reads the recorder. A value that the user set is kept.
 [[maybe_unused]] const int flight_recorder_off = setenv("TORCH_FR_BUFFER_SIZE", "0", 0);
 
 class ClockTimeline final : public Timeline {
@@ -52,7 +53,7 @@ class ClockTimeline final : public Timeline {
   std::vector<std::chrono::steady_clock::time_point> moments_;
 };
 
-// A field of /proc/self/status or /proc/cpuinfo: the text after "name:".
+// Returns a field of /proc/self/status or /proc/cpuinfo: the text after "name:".
 std::string ProcField(const char* file, const std::string& name) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -78,7 +79,7 @@ class CpuDevice final : public Device {
     facts.name = ProcField("/proc/cpuinfo", "model name");
     facts.threads = at::get_num_threads();
     rlimit limit{};
-    // The soft limit is lower while shared memory is charged to it.
+    // Use the hard limit: the soft one is lower while shared memory is charged to it.
     if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_max != RLIM_INFINITY) {
       facts.memory_bytes = limit.rlim_max;
       facts.memory_bound = "the " + FormatBytes(static_cast<double>(facts.memory_bytes)) +
@@ -96,7 +97,7 @@ class CpuDevice final : public Device {
   c10::intrusive_ptr<c10d::Backend> JoinBackend(const BackendOptions& options) override {
     auto gloo = c10d::ProcessGroupGloo::Options::create(options.timeout);
     gloo->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(options.listen_host));
-    // One thread, so that all-reduces run one after another and the time of each is its own.
+    // Use one thread, so that all-reduces run one after another and can be timed separately.
     gloo->threads = 1;
     return c10::make_intrusive<c10d::ProcessGroupGloo>(options.store, options.rank, options.size,
                                                        gloo);
@@ -117,8 +118,9 @@ class CpuDevice final : public Device {
     rlimit limit{};
     if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_max == RLIM_INFINITY)
       return absl::OkStatus();
-    // One small block that stays at the heap's end keeps all of it mapped. Tensors fit into it
-    // again; shared memory and stacks of threads are mapped beside it, within the same limit.
+    // A small block at the end of the heap keeps all of the heap mapped. New tensors can reuse that
+    // memory, but shared memory and thread stacks are mapped outside the heap, under the same
+    // limit.
     const uint64_t data = DataBytes();
     if (data <= data_at_first_ || data - data_at_first_ <= (limit.rlim_max - data_at_first_) / 2)
       return absl::OkStatus();
@@ -133,8 +135,9 @@ class CpuDevice final : public Device {
   const uint64_t data_at_first_;
 };
 
-// What a step allocates it frees, and the next one allocates again. Keeping the heap, as large
-// tensors' blocks are kept, cuts page faults by a factor of fifty and a step's time by a quarter.
+// Tells malloc to keep its heap, since each step frees what it allocated and the next step
+// allocates it again. With this and the pool of large blocks, page faults fall by a factor of 50
+// and the time of a step by a quarter.
 void CalmAllocator(uint64_t memory_limit) {
   constexpr uint64_t kTopPad = 16 << 20;
   mallopt(M_MMAP_MAX, 0);
@@ -155,7 +158,7 @@ uint64_t SpareHostBytes() {
   const uint64_t free = ProcBytes("/proc/meminfo", "MemAvailable");
   rlimit limit{};
   if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return free;
-  // Neither the heap nor what is kept shrinks meanwhile, so training needed no more than this.
+  // The heap and the kept blocks never shrink during training, so current use is its maximum.
   const uint64_t used = ProcBytes("/proc/self/status", "VmData");
   return used < limit.rlim_cur ? std::min<uint64_t>(free, limit.rlim_cur - used) : 0;
 }
@@ -186,7 +189,8 @@ absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const DeviceOptions& options)
       return ConfigError("--device " + options.word + " is not cpu or cuda:N");
     }
     DT_ASSIGN_OR_RETURN(std::unique_ptr<Device> gpu, OpenCuda(std::stoi(index)));
-    at::set_num_threads(HostThreads(options));  // now that it is there: else a CPU may be asked for
+    // set only now: if there is no GPU, a CPU may be tried
+    at::set_num_threads(HostThreads(options));
     return gpu;
   }
   return ConfigError("--device " + options.word + " is not cpu or cuda:N");

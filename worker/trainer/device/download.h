@@ -1,12 +1,12 @@
-// download.h: numbers of a device on the host, several for one wait.
+// download.h: copies from the device to the host that share one synchronisation.
 #pragma once
 
 #include "worker/trainer/device/torch_prefix.h"
 
 namespace dt::trainer {
 
-// `tensor` on the host, good once the device was synchronised: until then it is only being copied,
-// to pinned memory. A host's tensor is returned as it is.
+// Starts a copy of `tensor` to pinned host memory; it is valid after the device was synchronised.
+// Returns a host tensor as it is.
 inline at::Tensor Download(const at::Tensor& tensor) {
   return tensor.to(at::kCPU, /*non_blocking=*/true);
 }

@@ -1,4 +1,4 @@
-// failure.cc: which exception means what.
+// failure.cc: maps exceptions to error codes.
 #include "worker/trainer/device/failure.h"
 
 #include <c10/util/Exception.h>
@@ -16,10 +16,10 @@ namespace dt::trainer {
 namespace {
 
 constexpr size_t kMessageBytes = 1024;
-// cudaErrorMemoryAllocation: of libraries that do not go through the caching allocator.
+// cudaErrorMemoryAllocation, from libraries that bypass the caching allocator.
 constexpr int32_t kCudaOutOfMemory = 2;
 
-// The first line says it; the rest is a stack.
+// Returns the first line, which has the message; the rest is a stack trace.
 std::string FirstLine(std::string_view text) {
   text = text.substr(0, text.find('\n'));
   return InPlainWords(text.substr(0, kMessageBytes));
@@ -32,9 +32,9 @@ bool ContainsAny(std::string_view text, std::initializer_list<std::string_view> 
   return false;
 }
 
-// An error that crossed the autograd engine or a Future has lost its type, but not its words. It
-// may have brought a stack along, which under the Reducer is full of c10d's names whatever went
-// wrong.
+// Returns the code for an exception by its text: an error that crossed the autograd engine or a
+// Future lost its type but keeps its message. The message may include a stack trace, which under
+// the Reducer is full of c10d's names whatever the cause, so that part is ignored.
 absl::StatusCode CodeOfWords(std::string_view text) {
   text = text.substr(0, text.find("Exception raised from"));
   if (ContainsAny(text, {"can't allocate memory", "out of memory", "bad_alloc", "ALLOC_FAILED",
@@ -47,7 +47,8 @@ absl::StatusCode CodeOfWords(std::string_view text) {
   return kIoError;
 }
 
-// "2.00 GiB" of what LibTorch's allocators say, or "".
+// Returns the amount, such as "2.00 GiB", in a message of LibTorch's allocators; "" if there is
+// none.
 std::string AmountIn(const std::string& raw) {
   constexpr std::string_view kOnCpu = "you tried to allocate ";
   constexpr std::string_view kOnGpu = "Tried to allocate ";
@@ -72,7 +73,7 @@ absl::Status ErrorOfException() {
   } catch (const std::bad_alloc&) {
     return OutOfMemoryError("an allocation failed");
   } catch (const std::system_error& error) {
-    // A thread's stack is memory as well, and --memory-limit counts it.
+    // A thread's stack is memory too, and counts towards --memory-limit.
     const bool memory = error.code() == std::errc::resource_unavailable_try_again ||
                         error.code() == std::errc::not_enough_memory;
     return memory ? OutOfMemoryError(std::string("no thread could be started: ") + error.what())
@@ -80,7 +81,7 @@ absl::Status ErrorOfException() {
   } catch (const c10::DistError& error) {
     return CollectiveError(FirstLine(error.what_without_backtrace()));
   } catch (const c10::AcceleratorError& error) {
-    // The device's own failure, whichever library was calling it.
+    // An error of the device itself, whichever library made the call.
     const bool memory = error.get_error_code() == kCudaOutOfMemory;
     return StatusOf(memory ? kOutOfMemoryError : kIoError,
                     FirstLine(error.what_without_backtrace()));

@@ -1,4 +1,4 @@
-// failure.h: LibTorch's exceptions as our errors. Every try of the trainer ends here.
+// failure.h: turns LibTorch's exceptions into our errors. Every catch of the trainer ends here.
 //
 // Tests: tests/worker/trainer/model/model_test.cc
 #pragma once
@@ -9,10 +9,10 @@
 
 namespace dt::trainer {
 
-// The error that the exception being handled stands for. REQUIRES: called in a catch block.
+// Returns the error for the exception being handled. REQUIRES: called in a catch block.
 absl::Status ErrorOfException();
 
-// Runs `body`, which returns a Status or StatusOr, and turns what it throws into an error.
+// Runs `body`, which returns a Status or StatusOr, and turns an exception into an error.
 template <typename Body>
 auto Guarded(Body&& body) -> decltype(body()) {
   try {
@@ -22,9 +22,9 @@ auto Guarded(Body&& body) -> decltype(body()) {
   }
 }
 
-// What a person is told of an allocation that failed with the words `raw`: how much it was, what
-// there is, what to change. `bound` as in "the 700 MiB that --memory-limit allows"; `whose`: "rank 1
-// of 2", and more of it.
+// Returns the message for the user about an allocation that failed with the text `raw`: the amount,
+// the limit, and what to change. `bound` is a phrase like "the 700 MiB that --memory-limit allows";
+// `whose` names the rank, like "rank 1 of 2", with details.
 std::string DescribeOutOfMemory(const std::string& raw, const std::string& bound,
                                 const std::string& whose);
 

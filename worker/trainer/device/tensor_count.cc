@@ -1,5 +1,5 @@
-// tensor_count.cc: large tensors from a pool of blocks, the others from LibTorch's own allocator,
-// with a count around both.
+// tensor_count.cc: takes large tensors from the block pool and others from LibTorch's allocator,
+// and counts both.
 #include "worker/trainer/device/tensor_count.h"
 
 #include <c10/core/Allocator.h>
@@ -23,7 +23,8 @@ void Grow(uint64_t bytes) {
   }
 }
 
-// LibTorch takes it for good; threads may use it until the process is gone.
+// Returns the pool. It is never destroyed: LibTorch keeps it, and threads may use it until the
+// process ends.
 BlockPool& Pool() {
   static auto* const pool = new BlockPool();
   return *pool;
@@ -39,7 +40,7 @@ void Free(void* data) {
   c10::free_cpu(data);
 }
 
-// A block knows its size by itself, so that LibTorch may free it by address alone.
+// LibTorch may free a block by address alone, since the size is known from the block.
 class CountingAllocator final : public c10::Allocator {
  public:
   at::DataPtr allocate(size_t bytes) override {
@@ -49,7 +50,7 @@ class CountingAllocator final : public c10::Allocator {
         return {block, block, &Free, c10::Device(c10::kCPU)};
       }
     }
-    // Which says what it lacks where there is no more.
+    // LibTorch's allocator reports what is missing if memory is exhausted.
     void* const data = c10::alloc_cpu(bytes);
     if (data != nullptr) Grow(malloc_usable_size(data));
     return {data, data, &Free, c10::Device(c10::kCPU)};

@@ -14,7 +14,8 @@
 namespace dt::trainer {
 namespace {
 
-// Ranks that split a sequence's tokens have as many each.
+// Returns the number of ranks that split each sequence, equally, under sequence parallelism;
+// otherwise 1.
 int64_t SplitOf(const TrialSpec& spec) { return spec.sequence ? spec.tensor : 1; }
 
 EvalWindows WindowsOf(const TrialSpec& spec, const Dataset& data) {
@@ -28,14 +29,15 @@ EvalWindows WindowsOf(const TrialSpec& spec, const Dataset& data) {
   return EvalWindows::OfTokens(shards, length, spec.eval.tokens, SplitOf(spec));
 }
 
-// Each of the ranks that split a batch's tokens has the mean over as many.
+// Averages the loss over the tensor ranks. They split the tokens of a batch equally, so the mean of
+// their means is the mean over all tokens.
 at::Tensor MeanOfLayer(const Mesh& mesh, const at::Tensor& loss) {
   const at::Tensor mine = loss.to(at::kDouble);
   const std::shared_ptr<Group>& layer = mesh.group(Axis::kTensor);
   return layer == nullptr ? mine : layer->Concatenated(mine.view({1})).mean();
 }
 
-// The b-th batch: whole windows, or one of the others.
+// Returns the b-th batch: full windows, or one remainder.
 std::vector<EvalWindow> BatchOf(const EvalWindows& windows, int64_t batch, int64_t b) {
   std::vector<EvalWindow> of_batch;
   const int64_t first = b * batch;
@@ -49,7 +51,8 @@ std::vector<EvalWindow> BatchOf(const EvalWindows& windows, int64_t batch, int64
   return of_batch;
 }
 
-// Inputs and the targets behind them, [windows, length + 1]. REQUIRES: they are as long as another.
+// Reads inputs and targets as one tensor, [windows, length + 1]. REQUIRES: all windows have the
+// same length.
 absl::StatusOr<at::Tensor> ReadBatch(const Dataset& data, const std::vector<EvalWindow>& windows) {
   const int64_t length = windows.front().length;
   std::vector<uint16_t> tokens(static_cast<size_t>(length) + 1);
@@ -62,8 +65,8 @@ absl::StatusOr<at::Tensor> ReadBatch(const Dataset& data, const std::vector<Eval
   return ids;
 }
 
-// The mean over the last targets of one window; undefined on the stages of a pipeline before the
-// last. Every rank of a layer has all of its tokens.
+// Returns the mean loss over the last targets of one window; undefined on all pipeline stages but
+// the last. Used when the length cannot be split: each tensor rank processes all tokens.
 at::Tensor LossOfLast(const Transformer& model, const at::Tensor& ids, const EvalWindow& window,
                       int64_t vocab_size) {
   const at::Tensor places =
@@ -75,7 +78,7 @@ at::Tensor LossOfLast(const Transformer& model, const at::Tensor& ids, const Eva
   return (logits.logsumexp(1) - logits.gather(1, targets).squeeze(1)).mean();
 }
 
-// The mean over a batch's targets, as LossOfLast has it.
+// Returns the mean loss over a batch's targets; undefined on all pipeline stages but the last.
 at::Tensor LossOf(const TrialSpec& spec, const Transformer& model, const Mesh& mesh,
                   const at::Tensor& ids, const EvalWindow& window) {
   std::optional<VaryingShapesScope> varying_shapes;
@@ -118,14 +121,14 @@ absl::StatusOr<Validation> Validate(const TrialSpec& spec, const Dataset& data,
   for (int64_t turn = 0; turn < parts; turn += size) {
     const int64_t b = turn + rank;
     if (b >= parts) {
-      model.PassIdly();  // the others do pass over it
+      model.PassIdly();  // the other ranks run a forward pass
       continue;
     }
     const std::vector<EvalWindow> batch = BatchOf(windows, spec.train.batch_size, b);
     DT_ASSIGN_OR_RETURN(const at::Tensor read, ReadBatch(data, batch));
     const AutocastScope autocast(compute, type);
     const at::Tensor loss = LossOf(spec, model, mesh, device.Upload(read), batch.front());
-    // The last stage of a pipeline has it.
+    // Only the last pipeline stage has a loss.
     if (loss.defined()) {
       const auto targets = static_cast<double>(std::ssize(batch) * batch.front().targets());
       sum += loss.to(at::kDouble) * targets;
@@ -141,7 +144,8 @@ absl::StatusOr<Validation> Validate(const TrialSpec& spec, const Dataset& data,
   const double batches_of_all = sums[3];
   if (batches_of_all > 0) {
     validation.loss /= validation.tokens;
-    // The mean over batches depends on their size.
+    // The mean over batches depends on the batch size, so it is used only if eval.batches asks for
+    // it.
     validation.perplexity_mean = spec.eval.batches > 0 ? validation.perplexity_mean / batches_of_all
                                                        : std::exp(validation.loss);
   }

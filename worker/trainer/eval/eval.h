@@ -17,22 +17,22 @@ namespace dt::trainer {
 
 struct Validation {
   double loss = 0;  // mean over tokens
-  // exp(loss); where eval.batches is set the mean over batches of exp(the batch's loss), which is
-  // more.
+  // exp(loss). If eval.batches is set: the mean over batches of exp(batch loss), which is larger.
   double perplexity_mean = 0;
   double tokens = 0;
 };
-// Predicts the first eval.tokens targets of the validation data (windows.h), whatever the batch and
-// the length of sequences; where eval.batches is set, those of as many micro-batches. They are
-// dealt to data ranks in turn, so that the figure does not depend on how many there are. Every rank
-// of `mesh` calls it and gets the figure of all.
+// Computes the validation loss. Predicts the first eval.tokens targets of the validation data
+// (windows.h), whatever the batch size and sequence length; if eval.batches is set, the targets of
+// that many micro-batches. Batches are dealt round-robin to the data-parallel ranks, so the result
+// does not depend on their number. All ranks of `mesh` call it, and all get the result.
 absl::StatusOr<Validation> Validate(const TrialSpec& spec, const Dataset& data,
                                     const Transformer& model, Device& device, Mesh& mesh,
                                     EvalMeter& meter);
-// The sums over the data ranks of each of these, to every rank: those of a pipeline's last stage,
-// which knows them.
+// Returns the sum of each value over the data-parallel ranks, on every rank. The values of the last
+// pipeline stage count, since only that stage computes a loss.
 std::vector<double> SumOfStage(Mesh& mesh, const std::vector<double>& mine);
-// Pure: of one data rank's share, as the meter counts: batches.
+// Pure: returns the number of validation batches in one data-parallel rank's share, as the meter
+// counts them.
 int64_t ValidationParts(const TrialSpec& spec, const Dataset& data, int32_t rank, int32_t size);
 
 }  // namespace dt::trainer

@@ -1,4 +1,4 @@
-// hellaswag.cc: batches of rows, a row for each ending, and their losses.
+// hellaswag.cc: builds batches with one row per ending and computes their losses.
 #include "worker/trainer/eval/hellaswag.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace {
 using corpus::HellaSwagExample;
 using corpus::kHellaSwagEndings;
 
-// Tokens of a batch, padding included. If all were of endings, their logits would be 400 MB with
-// GPT-2's vocabulary.
+// Tokens of a batch, padding included. If all belonged to endings, their logits would take 400 MB
+// with GPT-2's vocabulary.
 constexpr int64_t kBatchTokens = 2048;
 
 int64_t LongestEnding(const HellaSwagExample& example) {
@@ -25,14 +25,14 @@ int64_t LongestEnding(const HellaSwagExample& example) {
   return static_cast<int64_t>(longest);
 }
 
-// Tokens of the longest row; a context that does not fit loses its beginning.
+// Returns the tokens of the longest row. A context that does not fit is cut at its start.
 int64_t RowLength(const HellaSwagExample& example, int64_t positions) {
   return std::min(static_cast<int64_t>(example.context.size()) + LongestEnding(example),
                   positions + 1);
 }
 
-// One batch: a row for each ending, and of the endings' tokens alone, one after another, where
-// their logits stand, counted through all rows, what should come there, and whose it is.
+// One batch, with a row for each ending. For each ending token: `places` is the index of its
+// logits, counted through all rows; `targets` is the token itself; `owners` is its row.
 struct Rows {
   at::Tensor inputs;  // [rows, length]
   std::vector<int64_t> places, targets;
@@ -68,11 +68,10 @@ Rows RowsOf(const std::vector<HellaSwagExample>& examples, const ExampleBatch& b
   return rows;
 }
 
-// For each row, the sum of the losses of its ending; nothing on the stages of a pipeline before the
-// last.
+// Returns the sum of losses of the ending in each row; empty on all pipeline stages but the last.
 std::vector<double> RowLosses(const Rows& rows, int64_t vocab_size, const Transformer& model,
                               Device& device) {
-  // Padding follows the tokens, and the model looks backward only.
+  // Padding comes after the tokens, and attention is causal, so padding has no effect.
   const at::Tensor all =
       model.LogitsAt(device.Upload(rows.inputs), device.Upload(at::tensor(rows.places)));
   if (!all.defined()) return {};
@@ -115,7 +114,7 @@ absl::StatusOr<std::vector<ExampleBatch>> HellaSwagBatches(
   });
   std::vector<ExampleBatch> batches;
   for (const size_t index : order) {
-    // The newest is the longest.
+    // Rows are sorted by length, so the one being added is the longest.
     const int64_t row = RowLength(examples[index], positions);
     const auto rows = batches.empty() ? 0 : static_cast<int64_t>(batches.back().size() + 1);
     if (batches.empty() || rows * kHellaSwagEndings * row > kBatchTokens) batches.emplace_back();
@@ -139,7 +138,7 @@ absl::StatusOr<HellaSwagScore> ScoreHellaSwag(const TrialSpec& spec,
   for (size_t turn = 0; turn < batches.size(); turn += size) {
     const size_t b = turn + rank;
     if (b >= batches.size()) {
-      model.PassIdly();  // the others do pass over it
+      model.PassIdly();  // the other ranks run a forward pass
       continue;
     }
     const AutocastScope autocast(compute, type);

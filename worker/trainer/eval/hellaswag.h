@@ -1,11 +1,11 @@
-// hellaswag.h: how often the model prefers the right of four endings.
+// hellaswag.h: how often the model prefers the right one of four endings.
 //
-// Role:   a rank scores its share; the figure does not depend on how many ranks there are, because
-//         batches are made of the whole list before they are dealt.
-// Source: the evaluation of llm.c and build-nanogpt: the ending with the least sum of losses
-//         (accuracy), and with the least mean over its tokens (normalised accuracy).
-// Errors: ConfigError for an ending that does not fit into the model's positions; those of the
-//         meter. LibTorch's exceptions pass through.
+// Role:   each rank scores its share. Batches are built from the complete list before they are
+//         dealt to ranks, so the result does not depend on the number of ranks.
+// Source: the evaluation of llm.c and build-nanogpt: the ending with the smallest sum of losses
+//         (accuracy), and the one with the smallest mean loss per token (normalised accuracy).
+// Errors: ConfigError for an ending longer than the model's positions; those of the meter.
+//         LibTorch's exceptions pass through.
 // Tests:  tests/worker/trainer/eval/hellaswag_test.cc
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace dt::trainer {
 
-// The losses of one ending's tokens, summed.
+// Sum of the losses of one ending's tokens.
 struct EndingLoss {
   double sum = 0;
   int64_t tokens = 0;
@@ -32,12 +32,12 @@ struct Preferred {
   int by_sum = 0;
   int by_mean = 0;
 };
-// Pure. Of equal ones the first.
+// Pure. Returns the preferred ending by sum and by mean; on a tie, the first.
 Preferred PreferredEnding(std::span<const EndingLoss> losses);
 
-// Examples that are scored at once: of similar length, in bounded memory.
+// Indices of examples that are scored together: of similar length, so that memory is bounded.
 using ExampleBatch = std::vector<size_t>;
-// Pure. Every example in exactly one batch; the same for every rank. Errors: ConfigError.
+// Pure. Puts each example into exactly one batch; same result on every rank. Errors: ConfigError.
 absl::StatusOr<std::vector<ExampleBatch>> HellaSwagBatches(
     const std::vector<corpus::HellaSwagExample>& examples, int64_t positions);
 
@@ -46,7 +46,7 @@ struct HellaSwagScore {
   double acc_norm = 0;
   double examples = 0;
 };
-// Every rank of `group` calls it and gets the whole; null: one rank.
+// Returns the score over all examples. Every rank of `mesh` calls it and gets the same result.
 absl::StatusOr<HellaSwagScore> ScoreHellaSwag(const TrialSpec& spec,
                                               const std::vector<corpus::HellaSwagExample>& examples,
                                               const std::vector<ExampleBatch>& batches,

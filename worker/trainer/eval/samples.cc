@@ -1,4 +1,4 @@
-// samples.cc: one token after another, all samples at once.
+// samples.cc: generates all samples together, token by token.
 #include "worker/trainer/eval/samples.h"
 
 #include <algorithm>
@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// What rank 0 says to the others after each token.
+// Messages of rank 0 to the others after each token.
 constexpr double kGoesOn = 1;
 constexpr double kHasEnded = 0;
 
-// What rank 0 has drawn: the others of its layers may have rounded otherwise.
+// Returns the tokens that the first tensor rank drew: the others may have rounded differently.
 at::Tensor Agreed(const at::Tensor& drawn, Device& device, Mesh& mesh) {
   if (mesh.group(Axis::kTensor) == nullptr) return drawn;
   at::Tensor agreed = device.Upload(drawn);
@@ -28,7 +28,7 @@ at::Tensor Agreed(const at::Tensor& drawn, Device& device, Mesh& mesh) {
   return agreed.cpu();
 }
 
-// What the last stage of a pipeline has computed, to all: [samples, vocabulary] in fp32.
+// Broadcasts the logits of the last pipeline stage to all stages: [samples, vocabulary] in fp32.
 at::Tensor FromLastStage(const at::Tensor& logits, const TrialSpec& spec, Device& device,
                          Mesh& mesh) {
   if (mesh.group(Axis::kPipeline) == nullptr) return logits;
@@ -78,7 +78,7 @@ absl::StatusOr<std::vector<std::vector<uint16_t>>> Generate(const TrialSpec& spe
     ids.select(1, i).fill_(int64_t{generation.prompt[static_cast<size_t>(i)]});
   }
   for (int64_t made = 0; made < spec.eval.sample_tokens; ++made) {
-    // What is further back than the model can see is left out.
+    // Drop tokens further back than the model's context.
     const int64_t seen = std::min(ids.size(1), spec.model.n_positions);
     at::Tensor logits;
     {

@@ -1,4 +1,4 @@
-// tasks.cc: files of evaluations, and the tasks one after another.
+// tasks.cc: opens the files of evaluations and runs the tasks in order.
 #include "worker/trainer/eval/tasks.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace dt::trainer {
 namespace {
 
-// The one file that a field names.
+// Returns the single file that a field names.
 absl::StatusOr<std::string> FileOf(const char* field, const std::string& pattern,
                                    const std::string& data_root) {
   DT_ASSIGN_OR_RETURN(const std::vector<std::string> files,
@@ -103,7 +103,7 @@ absl::Status EvalTasks::Run(const TrialSpec& spec, const Transformer& model, Dev
     KeepCompany(model, mesh);
     return absl::OkStatus();
   }
-  // Other texts at each evaluation, and the same after a resume.
+  // Different samples at each evaluation, but the same ones after a resume.
   const uint64_t seed = static_cast<uint64_t>(spec.seed) + 0x9e3779b97f4a7c15 * (eval.step + 1);
   const Generation generation{prompt_, codec_.end_of_text(), seed};
   DT_ASSIGN_OR_RETURN(const auto samples, Generate(spec, generation, model, device, mesh, meter));

@@ -1,6 +1,7 @@
-// tasks.h: what an evaluation does besides the validation loss, made ready before the ranks meet.
+// tasks.h: the evaluation tasks besides validation loss. Their files are opened before the ranks
+// meet.
 //
-// Errors: Open: ConfigError and DataError for files that are absent, damaged or do not fit the
+// Errors: Open: ConfigError and DataError for files that are missing, damaged or do not fit the
 //         model.
 // Tests:  tests/worker/trainer/run/tasks_test.cc
 #pragma once
@@ -18,10 +19,11 @@ class EvalTasks {
  public:
   static absl::StatusOr<EvalTasks> Open(const TrialSpec& spec, const std::string& data_root);
 
-  // Every rank calls it; fills in `eval`. Errors: those of the meter.
+  // Runs the tasks on every rank and fills in `eval`. Errors: those of the meter.
   absl::Status Run(const TrialSpec& spec, const Transformer& model, Device& device, Mesh& mesh,
                    EvalMeter& meter, frames::Eval& eval) const;
-  // The size of one data rank's share, as the meter counts: batches of examples, tokens.
+  // Returns the size of one data-parallel rank's share as the meter counts it: batches of examples
+  // plus tokens.
   int64_t Parts(const TrialSpec& spec, int32_t rank, int32_t size) const;
 
  private:
@@ -30,7 +32,7 @@ class EvalTasks {
 
   std::vector<corpus::HellaSwagExample> examples_;
   std::vector<ExampleBatch> batches_;
-  corpus::TextCodec codec_;  // of samples
+  corpus::TextCodec codec_;  // for samples
   std::vector<uint16_t> prompt_;
 };
 

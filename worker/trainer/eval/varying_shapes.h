@@ -1,9 +1,9 @@
-// varying_shapes.h: attention without cuDNN, where every call has another shape.
+// varying_shapes.h: turns cuDNN attention off where each call has another shape.
 //
-// Role:    cuDNN makes a plan for each shape, which takes longer than the attention: samples grow
-//          by a token a call, and the rows of a task are as long as their texts. Other kinds make
-//          none.
-// Threads: the setting is of the process; the training thread alone computes.
+// Role:    cuDNN builds a plan for each shape, which takes longer than the attention itself.
+//          Samples grow by one token per call, and the rows of a task are as long as their texts.
+//          Other attention kernels need no plan.
+// Threads: the setting is per process; only the training thread computes.
 // Tests:   tests/fake_cuda/count_test.cc
 #pragma once
 

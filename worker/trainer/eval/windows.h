@@ -1,9 +1,9 @@
-// windows.h: which tokens of a validation set are predicted, and from what.
+// windows.h: which tokens of a validation set are predicted, and from which context.
 //
-// Role:      pure. A target is a token that has one before it in its shard. Windows of seq_len
-//            inputs lie one behind the other in each shard, and what is left at its end is a
-//            shorter one, so that the targets are the same whatever the length, the batch and the
-//            ranks.
+// Role:      pure. A target is a token with a token before it in its shard. Windows of seq_len
+//            inputs follow one another in each shard, and the remainder at its end is a shorter
+//            window. So the targets are the same whatever the sequence length, batch size and
+//            number of ranks.
 // Invariant: each of the first `tokens` targets is in exactly one window.
 // Tests:     tests/worker/trainer/eval/windows_test.cc
 #pragma once
@@ -14,8 +14,8 @@
 
 namespace dt::trainer {
 
-// Inputs [first, first + length) of a shard; each target is the token behind its input. The first
-// `skipped` inputs are context alone: their targets are in another window.
+// Inputs [first, first + length) of a shard. Each target is the token after its input. The first
+// `skipped` inputs are context only: their targets belong to another window.
 struct EvalWindow {
   uint64_t shard = 0;
   uint64_t first = 0;
@@ -28,18 +28,19 @@ struct EvalWindow {
 
 class EvalWindows {
  public:
-  // The first `tokens` targets of shards with so many tokens each. Lengths are multiples of
-  // `multiple`, which divides seq_len, but of windows with fewer targets than that.
+  // Returns windows for the first `tokens` targets; `shards` has the number of tokens of each
+  // shard. Lengths are multiples of `multiple`, which must divide seq_len, except for windows with
+  // fewer targets than `multiple`.
   static EvalWindows OfTokens(std::span<const uint64_t> shards, int64_t seq_len, int64_t tokens,
                               int64_t multiple = 1);
-  // The first `count` whole windows, and nothing of what is left at the shards' ends.
+  // Returns the first `count` full windows, without the remainders at the ends of shards.
   static EvalWindows OfCount(std::span<const uint64_t> shards, int64_t seq_len, int64_t count);
 
-  // Windows of seq_len, and the others.
+  // Full windows of seq_len, and the remainders.
   int64_t whole() const { return whole_; }
   EvalWindow Whole(int64_t index) const;
   const std::vector<EvalWindow>& rest() const { return rest_; }
-  // How many batches there are with `batch` whole windows in each, and each other by itself.
+  // Returns the number of batches: `batch` full windows each, and one batch per remainder.
   int64_t Batches(int64_t batch) const {
     return (whole_ + batch - 1) / batch + static_cast<int64_t>(rest_.size());
   }
@@ -47,7 +48,7 @@ class EvalWindows {
  private:
   int64_t seq_len_ = 0;
   int64_t whole_ = 0;
-  std::vector<int64_t> first_whole_;  // of each shard that has any
+  std::vector<int64_t> first_whole_;  // of each shard that has a full window
   std::vector<EvalWindow> rest_;
 };
 

@@ -12,11 +12,11 @@
 namespace dt::trainer {
 namespace {
 
-// Well below the two seconds after which an agent kills.
+// Grace period, well below the two seconds after which an agent kills.
 constexpr std::chrono::milliseconds kLeaveByItself{300};
 
-// Ends the process without running destructors: the training thread may be inside a collective that
-// never returns.
+// Ends the process without running destructors, since the training thread may be inside a
+// collective that never returns.
 [[noreturn]] void Leave(int status, const char* reason) {
   if (status != 0) std::fprintf(stderr, "dttrain: %s\n", reason);
   std::fflush(nullptr);
@@ -37,7 +37,7 @@ bool WriteAll(int fd, std::string_view bytes) {
 
 }  // namespace
 
-// The side of one attempt, shared by the reader and the training thread.
+// State of one attempt, shared by the reader and the training thread.
 class AgentLink::Attempt final : public Conversation {
  public:
   Attempt(AgentLink& link, std::string token) : link_(link), token_(std::move(token)) {}
@@ -92,7 +92,7 @@ class AgentLink::Attempt final : public Conversation {
     wish_ = wish;
     changed_.notify_all();
     if (wish != Wish::kStop || !abort_) return;
-    // A rank that leaves between two steps disturbs nobody; only one that cannot is torn out.
+    // A rank that leaves between two steps disturbs nobody. Abort only a rank that cannot leave.
     if (changed_.wait_for(lock, kLeaveByItself, [&] { return !abort_; })) return;
     aborting_ = true;
     const std::function<void()> abort = abort_;
@@ -168,7 +168,7 @@ void AgentLink::OnLine(std::string_view line) {
     current = current_;
   }
   if (current == nullptr) return;
-  // Words for another attempt are late: that one has ended here.
+  // A frame for another attempt is late: that attempt has ended here.
   if (const auto* connect = std::get_if<frames::Connect>(&frame)) {
     if (connect->token == current->token()) current->OnConnect(connect->store_address);
   } else if (const auto* registered = std::get_if<frames::Registered>(&frame)) {

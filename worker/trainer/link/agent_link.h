@@ -1,10 +1,10 @@
-// agent_link.h: the trainer's end of the socket pair: frames from the agent become starts and
-// wishes, frames to it are written whole.
+// agent_link.h: the trainer's end of the socket pair to its agent. Frames from the agent become
+// starts and wishes; frames to it are written in full.
 //
 // Role:    no LibTorch. One thread reads for the life of the process, so that a stop, an exit or
 //          the agent's death is noticed while the training thread computes.
 // Threads: thread-safe.
-// Errors:  when the descriptor closes or speaks nonsense the process ends: a trainer without an
+// Errors:  the process ends if the descriptor closes or sends invalid frames: a trainer without an
 //          agent is an orphan.
 // Tests:   tests/worker/trainer/link/agent_link_test.cc, attempt_test.cc
 #pragma once
@@ -21,7 +21,7 @@ namespace dt::trainer {
 
 class AgentLink {
  public:
-  // Takes over `fd`. Lives as long as the process: its reading thread ends that.
+  // Takes ownership of `fd`. Lives as long as the process, which its reading thread may end.
   explicit AgentLink(int fd);
   ~AgentLink() = delete;
   AgentLink(const AgentLink&) = delete;
@@ -31,7 +31,7 @@ class AgentLink {
     frames::Start start;
     std::shared_ptr<Conversation> conversation;
   };
-  // Waits for the next start; waiting is the life of an idle trainer.
+  // Blocks until the next start. An idle trainer spends all its time here.
   Order AwaitStart();
   void Say(const frames::FromTrainer& frame);
 

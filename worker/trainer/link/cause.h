@@ -1,4 +1,4 @@
-// cause.h: how an attempt's status is told to the agent: the word of frames::End::cause.
+// cause.h: maps an attempt's status to frames::End::cause, the word that the agent gets.
 //
 // Tests: tests/worker/trainer/link/cause_test.cc
 #pragma once
@@ -7,8 +7,8 @@
 
 namespace dt::trainer {
 
-// A damaged file and a failing disk end as a crash, which is retried: the next attempt may use an
-// older checkpoint or another host.
+// Returns the cause. A damaged file and a failing disk count as a crash, which is retried: the next
+// attempt may use an older checkpoint or another host.
 inline const char* CauseWord(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kOk:

@@ -1,9 +1,9 @@
-// conversation.h: how a running attempt talks with the outside: an agent over descriptor 3, or a
+// conversation.h: how a running attempt communicates: with an agent over descriptor 3, or with a
 // person's terminal.
 //
 // Role:    no LibTorch. agent_link.h and standalone.h implement it.
-// Threads: Say from the training thread; the rest may be asked from there while another thread
-//          receives.
+// Threads: Say is called by the training thread. The other methods may be called by it while
+//          another thread receives.
 #pragma once
 
 #include <chrono>
@@ -18,12 +18,13 @@ namespace dt::trainer {
 
 enum class Wish {
   kGoOn,
-  kStop,                // leave now
-  kStopAfterCheckpoint  // rank 0 saves first
+  kStop,                // leave at once
+  kStopAfterCheckpoint  // leave after rank 0 has saved a checkpoint
 };
 
-// Whether a rank is to leave at once. `saves_alone`: it is to write the checkpoint, and asks
-// nobody; others that are to stop after it go on until it is there.
+// Returns whether a rank leaves at once. `saves_alone`: this rank's checkpoint needs no other rank,
+// so it saves without asking the others. The others, asked to stop after a checkpoint, continue
+// until it is complete.
 inline bool LeavesNow(Wish wish, bool saves_alone) {
   return wish == Wish::kStop || (wish == Wish::kStopAfterCheckpoint && saves_alone);
 }
@@ -33,17 +34,17 @@ class Conversation {
   virtual ~Conversation() = default;
   virtual void Say(const frames::FromTrainer& frame) = 0;
   virtual Wish CurrentWish() const = 0;
-  // Ranks > 0: where rank 0's store is. Errors: CancelledError when a stop comes first,
-  // CollectiveError after `limit`.
+  // Blocks ranks > 0 until the address of rank 0's store is known, and returns it. Errors:
+  // CancelledError if a stop comes first, CollectiveError after `limit`.
   virtual absl::StatusOr<std::string> AwaitStoreAddress(std::chrono::milliseconds limit) = 0;
-  // Calls `abort` from another thread when kStop arrives and the training thread does not leave
-  // soon, so that a collective lets go; at once if kStop is already there. An empty function ends
-  // that; after it returns no call is under way.
+  // Makes a stop interrupt a collective: calls `abort` from another thread when kStop arrives and
+  // the training thread does not leave soon, or at once if kStop has arrived already. An empty
+  // function turns this off; after that call returns, no call of `abort` is in progress.
   virtual void AbortWith(std::function<void()> abort) = 0;
-  // The newest step of this attempt whose checkpoint is registered for good: a resume may begin
-  // there, so it must stay until a later one is.
+  // Returns the newest step of this attempt with a registered checkpoint. A resume may start there,
+  // so the checkpoint must be kept until a later one is registered.
   virtual std::optional<uint64_t> RegisteredStep() const = 0;
-  // Waits until RegisteredStep() is at least `step`, for `limit` at most; a stop ends it too.
+  // Blocks until RegisteredStep() is at least `step`, a stop arrives, or `limit` has passed.
   virtual void AwaitRegistered(uint64_t step, std::chrono::milliseconds limit) = 0;
 };
 

@@ -1,5 +1,6 @@
-// long_work.h: what an attempt does between two steps that may take longer than any step: saving,
-// evaluating, going back. Said when it begins and when it ends, since silence in between is none.
+// long_work.h: marks work between two steps that may take longer than any step: saving, evaluating,
+// rolling back. Reports its begin and its end, so that the silence in between is not taken for a
+// hang.
 //
 // Threads: the training thread.
 // Tests:   tests/worker/trainer/link/meter_test.cc

@@ -1,4 +1,4 @@
-// meter.cc: at most one sign a second.
+// meter.cc: reports at most once per second.
 #include "worker/trainer/link/meter.h"
 
 #include <algorithm>

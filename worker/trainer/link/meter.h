@@ -1,9 +1,10 @@
-// meter.h: between the parts of an evaluation: tells how far it is, and when it is to be left.
+// meter.h: reports the progress of an evaluation, and tells it when to stop.
 //
-// Role:    a validation batch, a batch of HellaSwag, a token of the samples: each is a part of a
-//          rank's share. An evaluation makes no step, so without a sign it would be taken for hung.
+// Role:    a part is a validation batch, a HellaSwag batch, or a token of the samples; each rank
+//          has a share of parts. An evaluation makes no steps, so without reports it would look
+//          hung.
 // Threads: the training thread.
-// Errors:  CancelledError when the attempt is to stop.
+// Errors:  CancelledError if the attempt is to stop.
 // Tests:   tests/worker/trainer/link/meter_test.cc, tests/worker/trainer/run/tasks_test.cc
 #pragma once
 
@@ -17,19 +18,20 @@ namespace dt::trainer {
 
 class EvalMeter {
  public:
-  // Counts one rank's attempt and step. Borrows the conversation.
+  // Meters one rank of an attempt at one step. Borrows the conversation.
   using Clock = std::chrono::steady_clock;
-  // `saves_alone`: as of LeavesNow; who does not, measures to the end before it saves.
+  // `saves_alone`: see LeavesNow. A rank that does not leave now completes the evaluation before it
+  // saves.
   EvalMeter(Conversation& conversation, std::string token, int64_t step, bool saves_alone,
             Clock::time_point begun = Clock::now());
-  // Says that this rank is in no evaluation any more, if it ever said that it was.
+  // Reports that this rank's evaluation is over, if any progress was reported.
   ~EvalMeter();
   EvalMeter(const EvalMeter&) = delete;
   EvalMeter& operator=(const EvalMeter&) = delete;
 
-  // All that this rank has still to do. Call it before the first is done.
+  // Sets the number of parts that this rank has to do. Call it before the first Done.
   void Expect(int64_t parts) { parts_ = parts; }
-  // One part is done.
+  // Counts one completed part.
   absl::Status Done(Clock::time_point now = Clock::now());
 
  private:

@@ -1,4 +1,4 @@
-// measure.cc: buffers, rounds and clocks around the verbs of parallel/.
+// measure.cc: buffers, rounds and timing around the collectives of parallel/.
 #include "worker/trainer/network/measure.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Operations in a row, so that a round is long against what it takes to begin it together.
+// Length of one round of operations in a row: long compared with the time to start them together.
 constexpr double kRoundSeconds = 0.05;
 constexpr double kRepeatsMax = 200;
 constexpr auto kTellEvery = std::chrono::seconds(1);
@@ -44,7 +44,7 @@ std::vector<std::string> CommandOf(const frames::Start& start) {
   return words;
 }
 
-// One operation on one buffer along one axis, as often as it is called.
+// One operation on one buffer along one axis; `once` runs it once.
 struct Timed {
   CollectiveOp op;
   Axis axis;
@@ -63,17 +63,19 @@ class Measurement {
 
  private:
   absl::Status Go();
-  // Memory that ranks of a host share, for the largest buffer, where a training would have it.
+  // Shares memory between the ranks of a host, large enough for the largest buffer, where training
+  // would do so.
   void ShareMemory(Axis axis);
   absl::Status MeasureOp(CollectiveOp op, Axis axis, uint64_t bytes);
-  // Whether ranks have memory in which a training would do it.
+  // Returns whether training would run this operation in shared memory.
   bool IsShared(CollectiveOp op, Axis axis) const;
   Timed InMemory(CollectiveOp op, Axis axis, int64_t part);
   Timed OverBackend(CollectiveOp op, Axis axis, int64_t part);
-  // Whether along the axis everybody has a peer.
+  // Returns whether every rank of the axis has a partner.
   bool Pairs(Axis axis) const { return mesh_->size(axis) % 2 == 0; }
   absl::Status MeasureRounds(const Timed& timed);
-  // Times so many in a row, begun together: seconds of one, of the slowest rank of all.
+  // Runs `repeats` operations in a row on all ranks, started together. Returns the seconds of one,
+  // on the slowest rank.
   absl::StatusOr<double> Round(const Timed& timed, int repeats);
   void Tell(const Timed& timed, std::vector<double> seconds);
   std::vector<Axis> Axes() const;
@@ -83,7 +85,7 @@ class Measurement {
   Device& device_;
   Conversation& conversation_;
   NetworkBench bench_;
-  int of_host_ = 0;  // ranks of each host; 0: they measure all together alone
+  int of_host_ = 0;  // ranks per host; 0: no groups within and between hosts
   std::shared_ptr<Mesh> mesh_ = std::make_shared<Mesh>();
   std::shared_ptr<Timeline> timeline_;
   std::shared_ptr<CommTimes> times_;
@@ -112,7 +114,7 @@ frames::End Measurement::Run() {
   std::fprintf(stderr, "%s after %llu of %llu measurements%s%s\n", end.cause.c_str(),
                static_cast<unsigned long long>(done_), static_cast<unsigned long long>(planned_),
                end.message.empty() ? "" : ": ", end.message.c_str());
-  // Before the group ends: the cause must not come after its symptom.
+  // Report before the group ends: the cause must not arrive after its symptoms.
   conversation_.Say(end);
   if (!result.ok()) mesh_->Abort();
   return end;
@@ -170,7 +172,7 @@ void Measurement::ShareMemory(Axis axis) {
   };
   if (std::none_of(bench_.ops.begin(), bench_.ops.end(), in_memory)) return;
   const auto floats = static_cast<int64_t>(bench_.sizes.back() / sizeof(float)) + 1;
-  // A part for each rank of the axis, of which the last is not full.
+  // Room for one part per rank of the axis; the last part may be padded.
   const int64_t room = floats + mesh_->size(axis);
   if (auto reduce = mesh_->group(axis)->ShareMemory(SharedFloats(room))) shared_[axis] = reduce;
 }
@@ -187,7 +189,7 @@ absl::Status Measurement::MeasureOp(CollectiveOp op, Axis axis, uint64_t bytes) 
 bool Measurement::IsShared(CollectiveOp op, Axis axis) const {
   const auto found = shared_.find(axis);
   if (found == shared_.end()) return false;
-  // Hosts sum among themselves; what is shared out in parts stays on one.
+  // All-reduce also sums across hosts; operations on shards stay within one host.
   if (op == CollectiveOp::kAllReduce) return true;
   return (op == CollectiveOp::kAllGather || op == CollectiveOp::kReduceScatter) &&
          HostsAlong(axis) == 1 && found->second->memory()->shape().ranks == mesh_->size(axis);
@@ -222,7 +224,7 @@ Timed Measurement::OverBackend(CollectiveOp op, Axis axis, int64_t part) {
   const Route route{axis, group, timeline_, times_};
   const auto numbers = at::TensorOptions(at::kFloat).device(device_.Torch());
   const int64_t count = part * group->size();
-  // Written to, so that each has pages of its own.
+  // Write to the buffer, so that it has pages of its own.
   const at::Tensor whole = at::empty({count}, numbers).zero_();
   const at::Tensor mine = whole.narrow(0, part * group->rank(), part);
   Timed timed{op, axis, device_.Torch().is_cpu() ? "gloo" : "nccl", whole.nbytes(), {}};
@@ -253,7 +255,7 @@ Timed Measurement::OverBackend(CollectiveOp op, Axis axis, int64_t part) {
       };
       break;
     case CollectiveOp::kSend: {
-      // Neighbours give each other a buffer each, as stages and ranks that gossip do.
+      // Partners exchange buffers, as pipeline stages and gossiping ranks do.
       const std::shared_ptr<Swapper> swapper = MakeSwapper(route, device_.Torch());
       const at::Tensor theirs = at::empty({count}, numbers).zero_();
       const int peer = group->rank() ^ 1;
@@ -264,7 +266,7 @@ Timed Measurement::OverBackend(CollectiveOp op, Axis axis, int64_t part) {
       break;
     }
     case CollectiveOp::kReceive:
-      break;  // ParseNetworkBench does not name it
+      break;  // ParseNetworkBench does not accept it
   }
   return timed;
 }
@@ -289,9 +291,9 @@ absl::StatusOr<double> Measurement::Round(const Timed& timed, int repeats) {
 
 absl::Status Measurement::MeasureRounds(const Timed& timed) {
   at::NoGradGuard no_grad;
-  DT_RETURN_IF_ERROR(Round(timed, 1).status());  // makes connections and pages
+  DT_RETURN_IF_ERROR(Round(timed, 1).status());  // opens connections and touches pages
   DT_ASSIGN_OR_RETURN(const double one, Round(timed, 1));
-  // The same on every rank: `one` is of the slowest.
+  // Same value on every rank, since `one` is the slowest rank's time.
   const int repeats = static_cast<int>(std::clamp(kRoundSeconds / one, 1.0, kRepeatsMax));
   std::vector<double> seconds;
   for (int round = 0; round < bench_.rounds; ++round) {

@@ -1,14 +1,15 @@
-// measure.h: an attempt that trains nothing: it times the collectives of a training, operation by
-// operation and size by size, and tells each figure as an evaluation.
+// measure.h: an attempt that trains nothing. It times the collectives of a training run, per
+// operation and size, and reports each figure as an evaluation.
 //
-// Role:   all_reduce as the Reducer's buckets go, in memory that ranks of a host share where that
-//         is so in a training, and over the backend; gathers, sums to shards and broadcasts as
-//         strategies make them. Along the data axis; where hosts have equally many ranks, several
-//         of them each, also within the hosts (shard) and between them (replicate).
-// What a figure is: the time of one operation, of the slowest rank, on average over as many in a
-//         row as take about 50 ms; the median of that over the rounds. The first of all is not
-//         counted.
-// Errors: as RunAttempt: they become the End's cause.
+// Role:   all_reduce runs as for the Reducer's buckets: in memory shared by the ranks of a host,
+//         where training would use that, and over the backend. All-gather, reduce-scatter and
+//         broadcast run as the strategies use them. All along the data axis. If all hosts have the
+//         same number of ranks, more than one each, also within the hosts (shard) and between them
+//         (replicate).
+// Units:  a figure is the time of one operation on the slowest rank, averaged over as many
+//         operations in a row as take about 50 ms; then the median over the rounds. The first
+//         operation of all is not counted.
+// Errors: as for RunAttempt: they become the End's cause.
 // Tests:  tests/worker/trainer/network/measure_test.cc, tests/e2e/network_test.cc
 #pragma once
 
@@ -18,14 +19,14 @@
 
 namespace dt::trainer {
 
-// Whether the attempt is one.
+// Returns whether this attempt is a network measurement.
 bool MeasuresNetwork(const frames::Start& start);
 
-// Ranks per host where ranks along the hosts measure by themselves as well; 0: only all together.
-// `nodes`: of each rank.
+// Returns the number of ranks per host if groups within and between hosts are measured too; 0 if
+// only the group of all ranks is. `nodes`: the host of each rank.
 int RanksOfEachHost(const std::vector<int32_t>& nodes);
 
-// Runs to the end and says it, then frees all memory of the attempt.
+// Runs to the end and reports it, then frees all memory of the attempt.
 Outcome MeasureNetwork(const frames::Start& start, Device& device, Conversation& conversation);
 
 }  // namespace dt::trainer

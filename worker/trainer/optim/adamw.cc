@@ -16,8 +16,8 @@ AdamW::AdamW(const std::vector<Piece>& parameters, const OptimizerSpec& spec) : 
     moment.name = "v." + parameter.name;
     moment.value = v;
     state_.push_back(moment);
-    if (m.numel() == 0) continue;  // another rank's
-    // By the whole parameter: a piece may be flat.
+    if (m.numel() == 0) continue;  // another rank holds it
+    // Use the shape of the full parameter: a piece may be flat.
     Decay& group = groups_[std::ssize(parameter.shape) >= spec.decay_ndim_min ? 0 : 1];
     group.parameters.push_back(parameter.value);
     group.m.push_back(m);
@@ -29,7 +29,7 @@ AdamW::AdamW(const std::vector<Piece>& parameters, const OptimizerSpec& spec) : 
 void AdamW::Step(double learning_rate, double clip, const at::Tensor& norm,
                  const at::Tensor& left_out, const at::Tensor& loss_scale) {
   at::NoGradGuard no_grad;
-  // The kernel divides gradients by this, so neither costs a pass of its own.
+  // The fused kernel divides gradients by this, so neither scaling needs a pass of its own.
   std::optional<at::Tensor> scale;
   if (clip > 0) scale = at::clamp_min((norm + 1e-6) / clip, 1.0);
   if (loss_scale.defined()) scale = scale ? *scale * loss_scale : loss_scale;

@@ -1,7 +1,7 @@
-// adamw.h: AdamW with decoupled weight decay on matrices alone, and clipping by the global norm, in
+// adamw.h: AdamW with decoupled weight decay on matrices only, and clipping by the global norm, in
 // a few fused calls.
 //
-// Ownership: shares the parameters, of each the piece that this rank holds; owns the moments.
+// Ownership: shares the parameters, each in the piece that this rank holds; owns the moments.
 // Errors:    LibTorch's exceptions pass through.
 // Tests:     tests/worker/trainer/model/model_test.cc, against PyTorch's values
 #pragma once
@@ -17,21 +17,22 @@ class AdamW {
  public:
   AdamW(const std::vector<Piece>& parameters, const OptimizerSpec& spec);
 
-  // One update. Gradients are first divided by `loss_scale`, if there is one, and scaled so that
-  // their norm, which is `norm` after that division, is at most `clip` (0: not scaled). Where
-  // `left_out`, which is nonfinite.h's LeftOut(norm), is 1 nothing changes, decided on the device.
+  // Makes one update. Divides the gradients by `loss_scale` if there is one; then scales them so
+  // that their norm is at most `clip` (0: no clipping). `norm` is their norm after that division.
+  // If `left_out`, from LeftOut(norm) in nonfinite.h, is 1, nothing changes; the device decides,
+  // without a synchronisation.
   void Step(double learning_rate, double clip, const at::Tensor& norm, const at::Tensor& left_out,
             const at::Tensor& loss_scale = {});
 
-  // Moments by parameter, named "m.<parameter>" and "v.<parameter>", for checkpoints.
+  // Returns the moments, named "m.<parameter>" and "v.<parameter>", for checkpoints.
   const std::vector<Piece>& State() const { return state_; }
-  // How many updates there were: steps that were left out do not count. Waits for the device.
+  // Returns the number of updates; skipped steps do not count. Waits for the device.
   int64_t Updates() const;
-  // The same where it is counted, on the device.
+  // Returns the same number as a tensor on the device.
   const at::Tensor& updates() const { return updates_; }
-  // After the moments were overwritten by those of `updates` updates.
+  // Sets the count after the moments were overwritten by those of `updates` updates.
   void Resume(int64_t updates);
-  // As before the first update.
+  // Resets to the state before the first update.
   void Restart();
 
  private:
@@ -41,8 +42,9 @@ class AdamW {
   };
   const OptimizerSpec spec_;
   std::vector<Piece> state_;
-  Decay groups_[2];     // decayed, not decayed
-  at::Tensor updates_;  // of all parameters alike, on the device, where it is known what counts
+  Decay groups_[2];     // with and without weight decay
+  at::Tensor updates_;  // one count for all parameters, on the device, which decides which steps
+                        // count
 };
 
 }  // namespace dt::trainer

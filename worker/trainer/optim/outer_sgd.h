@@ -1,11 +1,11 @@
-// outer_sgd.h: the outer optimizer of DiLoCo: the way from where ranks were equal last to the mean
-// of where each went is a gradient, for SGD with Nesterov's momentum.
+// outer_sgd.h: the outer optimizer of DiLoCo. The difference between the last synchronised
+// parameters and the mean of the ranks' parameters is the gradient for SGD with Nesterov momentum.
 //
-// Ownership: shares the parameters; owns where they were, and the momentum.
+// Ownership: shares the parameters; owns their last synchronised values (anchors) and the momentum.
 // Threads:   the training thread.
 // Errors:    LibTorch's exceptions pass through.
 // Source:    Douillard et al., DiLoCo: Distributed Low-Communication Training of Language Models,
-//            2023; torch.optim.SGD's form of Nesterov's momentum.
+//            2023; torch.optim.SGD's form of Nesterov momentum.
 // Tests:     tests/worker/trainer/model/outer_sgd_test.cc
 #pragma once
 
@@ -22,18 +22,18 @@ struct OuterOptions {
 
 class OuterSgd {
  public:
-  // `parameters`: each whole; the first step begins where they are.
+  // `parameters`: unsharded. Their current values are the first anchors.
   OuterSgd(const std::vector<Piece>& parameters, const OuterOptions& options);
 
-  // The next step begins where the parameters are now.
+  // Sets the anchors to the current parameters.
   void Anchor();
-  // The parameters are the ranks' mean: they become what the outer optimizer makes of it, and the
-  // next step begins there.
+  // Makes one outer step. REQUIRES: the parameters are the mean over the ranks. Sets parameters and
+  // anchors to the result.
   void Step();
-  // The momentum by parameter, named "outer.<parameter>", for checkpoints; empty without. What else
-  // it has is equal to the parameters whenever the ranks are.
+  // Returns the momentum by parameter, named "outer.<parameter>", for checkpoints; empty if
+  // momentum is 0. Anchors need not be saved: they equal the parameters whenever the ranks agree.
   const std::vector<Piece>& State() const { return state_; }
-  // As before the first step.
+  // Resets to the state before the first step.
   void Restart();
 
  private:

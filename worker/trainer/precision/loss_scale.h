@@ -1,8 +1,9 @@
-// loss_scale.h: dynamic loss scaling, without which small fp16 gradients vanish: the loss is
-// multiplied before the backward pass, the gradient divided after it. The factor halves when a
-// gradient overflows and doubles after 2000 steps without one, as PyTorch's GradScaler has it.
+// loss_scale.h: dynamic loss scaling, without which small fp16 gradients vanish. The loss is
+// multiplied by the factor before the backward pass, and the gradient divided by it after. The
+// factor halves when a gradient overflows and doubles after 2000 steps without overflow, as in
+// PyTorch's GradScaler.
 //
-// Threads: the training thread. Nothing but Read waits for the device.
+// Threads: the training thread. Only Read waits for the device.
 // Errors:  LibTorch's exceptions pass through.
 // Tests:   tests/worker/trainer/run/precision_test.cc, tests/gpu
 #pragma once
@@ -23,13 +24,14 @@ class LossScale {
 
   explicit LossScale(c10::Device device);
 
-  // fp32, of no dimension, on the device.
+  // fp32 scalar on the device.
   const at::Tensor& factor() const { return factor_; }
-  // After each step. `overflow`: 1 where its gradient was not finite, else 0; fp32, on the device.
+  // Adjusts the factor after each step. `overflow` is 1 if the gradient was not finite, else 0: an
+  // fp32 scalar on the device.
   void Update(const at::Tensor& overflow);
 
   State Read() const;
-  // The same where it is kept, on the device.
+  // Returns the state as tensors on the device, without a copy.
   std::vector<at::Tensor> state() const { return {factor_, good_steps_}; }
   void Resume(const State& state);
 

@@ -5,7 +5,7 @@ namespace dt::trainer {
 
 at::Tensor LeftOut(const at::Tensor& norm) {
   at::NoGradGuard no_grad;
-  // Infinity less itself is a NaN, and a NaN is not 0.
+  // Infinity minus infinity is NaN, and NaN is not 0.
   return at::ne(norm - norm, 0).to(at::kFloat);
 }
 
@@ -18,7 +18,8 @@ NonFiniteSteps::NonFiniteSteps(NonFinite policy, Loss loss, c10::Device device)
       longest_run_(counts_.select(0, kLongestRun)),
       seen_(device.is_cpu() ? counts_ : at::zeros({kWhich}, at::kDouble)) {}
 
-// Few and small kernels: each costs a GPU that trains small batches as much as a large one.
+// Uses few, small kernels: for a GPU that trains small batches, each launch costs as much as a
+// large kernel.
 void NonFiniteSteps::Note(const at::Tensor& left_out) {
   at::NoGradGuard no_grad;
   count_.add_(left_out);

@@ -1,6 +1,7 @@
-// nonfinite.h: gradients that are NaN or infinite: how many there were, and when it is enough.
+// nonfinite.h: counts gradients that are NaN or infinite, and decides when there are too many.
 //
-// Role:    counts on the device; a GPU is asked only where a step is read back anyway.
+// Role:    counts on the device. Reads them back from a GPU only with a step that is read back
+//          anyway.
 // Threads: the training thread.
 // Errors:  LibTorch's exceptions pass through.
 // Tests:   tests/worker/trainer/run/nonfinite_test.cc, tests/gpu
@@ -12,35 +13,36 @@
 
 namespace dt::trainer {
 
-// Steps left out one after another before it is taken for the end: bad data is rarely as long, and
-// parameters from which every gradient is bad do not get better by waiting. fp16 needs up to 16 at
-// the start, to halve its loss scale down to 1.
+// Limit on skipped steps in a row. Bad data rarely lasts that long, and parameters for which every
+// gradient is bad do not recover by waiting. fp16 needs up to 16 skipped steps at the start, to
+// halve its loss scale down to 1.
 inline constexpr int64_t kNonFiniteRunMax = 25;
-// How often one attempt goes back: each time costs the steps since a checkpoint.
+// Limit on rollbacks of one attempt: each costs the steps since a checkpoint.
 inline constexpr int32_t kRollbacksMax = 5;
 
-// 1 where the gradient of this norm is not finite and its step is left out, else 0: fp32, of no
-// dimension, on the device of `norm`.
+// Returns 1 if the gradient with this norm is not finite and its step is skipped, else 0: an fp32
+// scalar on the device of `norm`.
 at::Tensor LeftOut(const at::Tensor& norm);
 
 class NonFiniteSteps {
  public:
-  // `scaled`: the loss is, so that some overflows are usual: a run of them counts, not each.
+  // `kScaled`: with a scaled loss some overflows are normal, so only a run of them counts.
   enum class Loss { kPlain, kScaled };
   NonFiniteSteps(NonFinite policy, Loss loss, c10::Device device);
 
-  // After each step. `left_out`: LeftOut of its gradient's norm, which every rank has alike, so
-  // that all decide alike without asking.
+  // Counts after each step. `left_out`: LeftOut of the gradient's norm. The norm is the same on all
+  // ranks, so all ranks decide the same without communication.
   void Note(const at::Tensor& left_out);
-  // Begins to copy the counts to the host, for what follows: that is told as of the newest Fetch,
-  // once the device was synchronised. On a CPU it is always as of now.
+  // Starts a copy of the counts to the host. The methods below use the newest fetched counts, valid
+  // after the device was synchronised. On a CPU the counts are always current.
   void Fetch() { seen_ = Download(counts_); }
-  // All so far.
+  // Returns the number of skipped steps so far.
   int64_t Count() const { return Seen(kCount); }
-  // Errors: NonFiniteError when the policy is to fail, or to skip and there were too many in a row.
-  // With a scaled loss only many in a row are reason to fail or to go back.
+  // Returns whether training may continue. Errors: NonFiniteError if the policy is to fail, or to
+  // skip and there were too many in a row. With a scaled loss, only too many in a row are a reason
+  // to fail or to roll back.
   absl::Status Check(int64_t step) const;
-  // Whether the policy is to go back and there is reason to.
+  // Returns whether the policy is to roll back and there is a reason to.
   bool CallForRollback() const;
   void OnRolledBack();
 
@@ -54,7 +56,7 @@ class NonFiniteSteps {
   const NonFinite policy_;
   const int64_t run_max_;
   const at::Tensor counts_;               // on the device
-  at::Tensor count_, run_, longest_run_;  // each a view of it
+  at::Tensor count_, run_, longest_run_;  // views of counts_
   at::Tensor seen_;                       // on the host
 };
 

@@ -1,6 +1,6 @@
-// precision.h: what precision.compute means on a device, and the scope of autocast.
+// precision.h: the meaning of precision.compute on a device, and the autocast scope.
 //
-// Threads: the settings are of the calling thread (autocast) and of the process (TF32).
+// Threads: autocast is set per thread, TF32 per process.
 // Tests:   tests/worker/trainer/model/model_test.cc, tests/gpu
 #pragma once
 
@@ -11,19 +11,20 @@
 
 namespace dt::trainer {
 
-// `auto` is bf16 on a GPU and fp32 on a CPU, where bf16 without AMX is many times slower.
+// Resolves `auto`: bf16 on a GPU, fp32 on a CPU, where bf16 without AMX is many times slower.
 inline Compute ResolveCompute(Compute compute, c10::DeviceType device) {
   if (compute != Compute::kAuto) return compute;
   return device == c10::kCUDA ? Compute::kBf16 : Compute::kFp32;
 }
 
-// Matrix products of fp32 values on a GPU: TF32 unless fp32 was asked for. Once a trial.
+// Sets TF32 for matrix products of fp32 values on a GPU, unless fp32 was asked for. Called once per
+// trial.
 inline void SetMatmulPrecision(Compute resolved, c10::DeviceType device) {
   if (device != c10::kCUDA) return;
   at::globalContext().setFloat32MatmulPrecision(resolved == Compute::kFp32 ? "highest" : "high");
 }
 
-// What matrix products are cast to; nothing for kinds that cast nothing.
+// Returns the type that matrix products are cast to, or nothing if this precision casts nothing.
 inline std::optional<at::ScalarType> AutocastType(Compute resolved) {
   switch (resolved) {
     case Compute::kBf16:
@@ -38,19 +39,19 @@ inline std::optional<at::ScalarType> AutocastType(Compute resolved) {
   return std::nullopt;
 }
 
-// What layers give each other under autocast: on a GPU bf16, for which sums and norms between the
-// products move half as many bytes as in fp32, PyTorch's own choice. fp16, with its small range,
-// and CPUs keep fp32.
+// Returns the type of activations between layers under autocast. On a GPU with bf16 it is bf16,
+// which halves the bytes that the sums and norms between the products move. fp16, with its small
+// range, and CPUs keep fp32, as PyTorch does.
 inline at::ScalarType HiddenType(Compute resolved, c10::DeviceType device) {
   return device == c10::kCUDA && resolved == Compute::kBf16 ? at::kBFloat16 : at::kFloat;
 }
 
-// Autocast while it lives.
+// Turns autocast on for its lifetime.
 class AutocastScope {
  public:
   AutocastScope(Compute resolved, c10::DeviceType device)
       : AutocastScope(AutocastType(resolved), device) {}
-  // Without a type it does nothing.
+  // Does nothing without a type.
   AutocastScope(std::optional<at::ScalarType> type, c10::DeviceType device)
       : device_(device), active_(type.has_value()) {
     if (!active_) return;
@@ -61,7 +62,7 @@ class AutocastScope {
   }
   ~AutocastScope() {
     if (!active_) return;
-    // The casts of weights are kept within the outermost scope only: the next step has new weights.
+    // Weight casts are cached within the outermost scope only: the next step has new weights.
     if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
     at::autocast::set_autocast_enabled(device_, was_enabled_);
   }
@@ -74,9 +75,10 @@ class AutocastScope {
   bool was_enabled_ = false;
 };
 
-// While it lives the casts of weights are kept from one AutocastScope to the next: for as long as
-// the weights stay as they are. Micro-batches whose graphs are there at once then share them. Not
-// where a part runs without a graph first and with one later: that would take the first one's cast.
+// Keeps the cached weight casts from one AutocastScope to the next for its lifetime, during which
+// the weights must not change. Micro-batches whose graphs exist at the same time then share the
+// casts. Do not use it where a part of the model runs first without a graph and later with one: the
+// second run would get the first one's cast, which has no graph.
 class SharedCasts {
  public:
   explicit SharedCasts(bool active) : active_(active) {

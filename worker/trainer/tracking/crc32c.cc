@@ -1,4 +1,5 @@
-// crc32c.cc: a table of one byte: records are of a few hundred bytes, some a second.
+// crc32c.cc: uses a byte-wise table: there are only a few records per second, of a few hundred
+// bytes each.
 #include "worker/trainer/tracking/crc32c.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// event_records.cc: the wire format of protobuf by hand, for the few messages that are written.
+// event_records.cc: protobuf's wire format by hand, for the few messages that are needed.
 #include "worker/trainer/tracking/event_records.h"
 
 #include <bit>
@@ -43,7 +43,7 @@ std::string Float(int field, float value) {
   AppendLittleEndian(out, std::bit_cast<uint32_t>(value));
   return out;
 }
-// Text, or a message within a message.
+// Encodes a string or an embedded message.
 std::string Bytes(int field, std::string_view value) {
   std::string out;
   AppendKey(out, field, WireType::kBytes);
@@ -72,10 +72,10 @@ std::string Event(double wall_seconds, int64_t step, std::string_view what) {
   return Record(event.append(what));
 }
 
-// A value of the HPARAMS plugin: Summary.Value 1 tag, 8 tensor, 9 metadata; its `data` is of
-// HParamsPluginData.
+// Encodes a value for the HPARAMS plugin: Summary.Value 1 tag, 8 tensor, 9 metadata. `data` is an
+// encoded HParamsPluginData.
 std::string PluginRecord(double wall_seconds, const std::string& tag, const std::string& data) {
-  // TensorProto 1 dtype (DT_FLOAT), 2 shape ([0]): what the plugin's own writer puts.
+  // TensorProto 1 dtype (DT_FLOAT), 2 shape ([0]), as the plugin's own writer does.
   const std::string tensor = Integer(1, 1) + Bytes(2, Bytes(2, ""));
   const std::string plugin = Bytes(1, "hparams") + Bytes(2, data);
   const std::string value = Bytes(1, tag) + Bytes(8, tensor) + Bytes(9, Bytes(1, plugin));

@@ -1,4 +1,4 @@
-// tracked_conversation.cc: frames to lines and events.
+// tracked_conversation.cc: converts frames to JSON lines and events.
 #include "worker/trainer/tracking/tracked_conversation.h"
 
 #include <unistd.h>
@@ -20,9 +20,9 @@ namespace {
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kSchema = 1;  // of metrics.jsonl; a field that is added does not raise it
+constexpr int kSchema = 1;  // version of metrics.jsonl; adding a field does not raise it
 constexpr std::chrono::seconds kFlushEvery{1};
-// A longer line is not ours: the frames that lines are made of have a bound.
+// Limit on a line: the frames from which lines are made are bounded, so a longer line is not ours.
 constexpr size_t kLineBytes = 2 * frames::kFrameBytes;
 
 int64_t WallMs() {
@@ -45,7 +45,7 @@ std::string TagOf(const std::string& name) {
 }
 
 Scalars ScalarsOfStep(const json& row) {
-  // What a chart of its own says nothing about.
+  // Fields that make no useful chart.
   constexpr std::array<std::string_view, 5> kLeftOut = {"step", "steps", "tokens", "seconds",
                                                         "wall_time_ms"};
   Scalars scalars;
@@ -80,7 +80,7 @@ Scalars ScalarsOfEvaluation(const json& evaluation) {
   return scalars;
 }
 
-// "128" is how protobuf's JSON writes 64-bit integers.
+// Converts text like "128" to a number too: protobuf's JSON writes 64-bit integers as strings.
 Setting SettingOf(const json& value) {
   if (value.is_boolean()) return value.get<bool>();
   if (value.is_number()) return value.get<double>();
@@ -91,7 +91,8 @@ Setting SettingOf(const json& value) {
   return text;
 }
 
-// Every setting by its path, which begins with `prefix`: TensorBoard shows which of them differ.
+// Adds every setting under its path, which starts with `prefix`. TensorBoard shows which settings
+// differ.
 void AddSettings(const json& section, const std::string& prefix,
                  std::vector<std::pair<std::string, Setting>>& settings) {
   for (const auto& [name, value] : section.items()) {
@@ -104,7 +105,7 @@ void AddSettings(const json& section, const std::string& prefix,
   }
 }
 
-// Whether it is a line of ours, of a step up to `step`.
+// Returns whether the line is ours and of a step up to `step`.
 bool Stays(const std::string& line, uint64_t step) {
   const json parsed = json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!parsed.is_object()) return false;
@@ -112,7 +113,7 @@ bool Stays(const std::string& line, uint64_t step) {
   return found != parsed.end() && found->is_number_unsigned() && found->get<uint64_t>() <= step;
 }
 
-// Copies the lines that stay.
+// Copies the lines that stay, and returns the open file.
 absl::StatusOr<OutputFile> KeepLines(const std::string& path, uint64_t step) {
   const std::string kept = path + ".tmp";
   DT_ASSIGN_OR_RETURN(OutputFile out, OutputFile::Create(kept));
@@ -120,7 +121,7 @@ absl::StatusOr<OutputFile> KeepLines(const std::string& path, uint64_t step) {
   std::string buffer(kLineBytes, '\0');
   while (!in.eof()) {
     in.getline(buffer.data(), static_cast<std::streamsize>(buffer.size()));
-    if (in.eof() || in.bad()) break;  // what has no end is torn
+    if (in.eof() || in.bad()) break;  // a line without an end is incomplete
     if (in.fail()) {
       in.clear();  // too long
       in.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
@@ -131,7 +132,7 @@ absl::StatusOr<OutputFile> KeepLines(const std::string& path, uint64_t step) {
     line += '\n';
     DT_RETURN_IF_ERROR(out.Append(line.data(), line.size()));
   }
-  DT_RETURN_IF_ERROR(Rename(kept, path));  // the open file goes along
+  DT_RETURN_IF_ERROR(Rename(kept, path));  // the open descriptor stays valid
   return out;
 }
 
@@ -152,7 +153,7 @@ TrackedConversation::TrackedConversation(const frames::Start& start, Conversatio
               std::to_string(start.trial)) {}
 
 TrackedConversation::~TrackedConversation() {
-  if (tracking_) (void)Flush();  // said when it mattered
+  if (tracking_) (void)Flush();  // an error was already reported
 }
 
 void TrackedConversation::Say(const frames::FromTrainer& frame) {
@@ -179,7 +180,7 @@ absl::Status TrackedConversation::Track(const frames::FromTrainer& frame) {
   if (const auto* done = std::get_if<frames::StepDone>(&frame)) return Step(done->row);
   if (std::holds_alternative<frames::Eval>(frame)) return Evaluated(frame);
   if (const auto* end = std::get_if<frames::End>(&frame)) return End(*end);
-  // A resume may begin at this checkpoint from now on, and needs the lines before it.
+  // From now on a resume may start at this checkpoint, and needs all earlier lines.
   if (std::holds_alternative<frames::CheckpointDone>(frame)) return Flush();
   return absl::OkStatus();
 }

@@ -1,15 +1,15 @@
-// tracked_conversation.h: what rank 0 says of its training, written down as well, live: JSON lines
-// and TensorBoard's event files in the trial's folder of the storage.
+// tracked_conversation.h: writes rank 0's reports to files while it trains: JSON lines and
+// TensorBoard event files in the trial's folder in storage.
 //
-// Role:      a Conversation around another one; the training loop does not know of it.
+// Role:      a Conversation that wraps another one; the training loop does not know of it.
 //              <storage>/<experiment>/<trial>/metrics.jsonl
 //              <storage>/<experiment>/<trial>/events.out.tfevents.…
 // Threads:   as Conversation.
-// Errors:    training goes on without the files; what went wrong is said on stderr, once.
-// Invariant: after a resume from step R the files say each step once: lines beyond R are removed
-//            from metrics.jsonl, and TensorBoard is told to forget them. A killed trainer's file
-//            may end within a line, which the next attempt removes; it lacks the last second at
-//            most.
+// Errors:    training continues without the files; the error is printed to stderr, once.
+// Invariant: after a resume from step R the files have each step once: lines beyond R are removed
+//            from metrics.jsonl, and TensorBoard gets a record that voids those events. If a
+//            trainer is killed, its file may end within a line, which the next attempt removes, and
+//            may lack the last second.
 // Tests:     tests/worker/trainer/tracking/tracking_test.cc
 #pragma once
 
@@ -25,7 +25,7 @@ namespace dt::trainer {
 
 class TrackedConversation final : public Conversation {
  public:
-  // Borrows both. Writes nothing for other ranks than 0 and where there is no storage.
+  // Borrows both. Writes nothing on ranks other than 0, or without storage.
   TrackedConversation(const frames::Start& start, Conversation& inner);
   ~TrackedConversation() override;
 

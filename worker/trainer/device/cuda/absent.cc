@@ -1,4 +1,4 @@
-// absent.cc: takes the place of cuda_device.cc in a program without CUDA.
+// absent.cc: replaces cuda_device.cc in a program without CUDA.
 #include <unistd.h>
 
 #include <filesystem>

@@ -10,7 +10,7 @@
 namespace dt::trainer {
 namespace {
 
-constexpr int64_t kHeadWidth = 64;  // of GPT-2, at every size
+constexpr int64_t kHeadWidth = 64;  // head width of GPT-2, at every model size
 constexpr int64_t kTokens = 64;
 
 void AttendOnce(c10::Device device) {
@@ -30,7 +30,7 @@ absl::Status TryAttention(c10::Device device) {
     AttendOnce(device);
     return absl::OkStatus();
   } catch (...) {
-    cudaGetLastError();  // what was refused must not be found by the next call
+    cudaGetLastError();  // clear the error, or the next CUDA call returns it
     at::globalContext().setSDPUseCuDNN(false);
     return ErrorOfException();
   }

@@ -1,8 +1,8 @@
-// attention.h: which of LibTorch's kinds of attention work on this GPU.
+// attention.h: checks which of LibTorch's attention kernels work on this GPU.
 //
-// Role:    in 16 bits LibTorch prefers cuDNN's, which throws in the middle of a trial where cuDNN
-//          has no plan for it. So it is tried once.
-// Errors:  why cuDNN's failed; training goes on with the next kind.
+// Role:    in 16-bit types LibTorch prefers the cuDNN kernel, which throws in the middle of a trial
+//          if cuDNN has no plan for it. So it is tried once at the start.
+// Errors:  why the cuDNN kernel failed; training continues with the next kind.
 // Tests:   tests/fake_cuda/device_test.cc
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace dt::trainer {
 
-// Attention forward and backward as GPT-2 has it; where that fails, cuDNN's is turned off.
+// Runs attention forward and backward in GPT-2's shape. If that fails, turns cuDNN attention off.
 absl::Status TryAttention(c10::Device device);
 
 }  // namespace dt::trainer

@@ -24,7 +24,7 @@
 namespace dt::trainer {
 namespace {
 
-// Events are made once and used again in every step.
+// Events are created once and reused in every step.
 class EventTimeline final : public Timeline {
  public:
   ~EventTimeline() override {
@@ -41,7 +41,8 @@ class EventTimeline final : public Timeline {
       C10_CUDA_CHECK(cudaEventCreate(&event));
       events_.push_back(event);
     }
-    // Within a capture an event is part of the graph and has no time, unless it is an external one.
+    // In a graph capture a plain event becomes part of the graph and has no time; an external event
+    // keeps its time.
     const bool captured =
         c10::cuda::currentStreamCaptureStatusMayInitCtx() != c10::cuda::CaptureStatus::None;
     C10_CUDA_CHECK(
@@ -67,24 +68,26 @@ std::string DottedVersion(int version, int major_unit, int minor_unit) {
          std::to_string(version % major_unit / minor_unit);
 }
 
-// A failed collective must end the attempt, not the process: no watchdog that terminates, no
-// monitor that kills, no dumps. The watchdog gives dumps time, also where there are none, before it
-// wakes who waits in the collective: a minute, unless it is told otherwise. Our own deadlines are
-// the coordinator's and the agent's. Nor does the watchdog throw an error of the device, on a
-// thread where nobody catches it, before the attempt's end is said.
+// Makes a failed collective end the attempt and not the process: the watchdog must not terminate,
+// the monitor must not kill, and nothing is dumped. Before the watchdog wakes the threads that wait
+// in the collective, it grants time for dumps, even if there are none: a minute by default, so it
+// is set to 1 ms. The deadlines that count are those of the coordinator and the agent. The watchdog
+// must not rethrow an error of the device either: nobody catches it on that thread, and the process
+// would end before the attempt reports its result.
 void LetCollectivesFailInPlace() {
   setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "2", 0);
   setenv("TORCH_NCCL_DUMP_ON_TIMEOUT", "0", 0);
   setenv("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "1", 0);
   setenv("TORCH_NCCL_ENABLE_MONITORING", "0", 0);
   setenv("TORCH_NCCL_RETHROW_CUDA_ERRORS", "0", 0);
-  // A thread of NCCL's that reports to its `ncclras`, with sockets of its own for as long as the
-  // process lives. An abort while ranks join would take them for the attempt's.
+  // Turns off NCCL's RAS thread, which serves `ncclras`. Its sockets live as long as the process,
+  // and an abort while ranks join would take them for the attempt's sockets.
   setenv("NCCL_RAS_ENABLE", "0", 0);
 }
 
-// NCCL waits for its peers without a limit of time, so it is called when all of them are there. The
-// wait for them in the store has one, and ends with the store's connection.
+// Blocks until all ranks are present. NCCL waits for its peers without a time limit, so it is
+// called only after that. This wait in the store has a limit, and also ends when the store's
+// connection does.
 void AwaitEveryone(const BackendOptions& options) {
   const auto key = [](int rank) { return "here/" + std::to_string(rank); };
   options.store->set(key(options.rank), std::vector<uint8_t>{1});
@@ -93,11 +96,11 @@ void AwaitEveryone(const BackendOptions& options) {
   options.store->wait(everyone, options.timeout);
 }
 
-// NCCL chooses an interface by itself; --data-address names one. It looks at the first group of a
-// process, and the address is the same for all.
+// Makes NCCL use the interface that --data-address names; otherwise it chooses one itself. NCCL
+// reads this at the first group of a process, and the address is the same for all groups.
 void UseInterfaceOf(const std::string& host) {
   const std::string name = InterfaceOf(host);
-  // "=": this one, not all that begin so. What a person has set holds.
+  // "=" means an exact name, not a prefix. A value that the user set is kept.
   if (!name.empty()) setenv("NCCL_SOCKET_IFNAME", ("=" + name).c_str(), 0);
 }
 

@@ -1,4 +1,4 @@
-// row_kernels.cc: load, try, launch.
+// row_kernels.cc: loads, checks and launches the kernel.
 #include "worker/trainer/device/cuda/row_kernels.h"
 
 #include <c10/cuda/CUDAException.h>
@@ -14,9 +14,9 @@ namespace {
 constexpr char kSoftmaxRows[] =
 #include "worker/trainer/device/cuda/softmax_rows.ptx.inc"
     ;
-constexpr unsigned kThreads = 1024;  // kSoftmaxThreads of the kernel
+constexpr unsigned kThreads = 1024;  // must equal kSoftmaxThreads of the kernel
 
-// Loaded once a process and never unloaded.
+// Loads a kernel, once per process. It is never unloaded.
 const void* Load(const char* ptx, const char* name) {
   cudaLibrary_t library = nullptr;
   C10_CUDA_CHECK(cudaLibraryLoadData(&library, ptx, nullptr, nullptr, 0, nullptr, nullptr, 0));
@@ -46,12 +46,12 @@ void Launch(const void* kernel, const LossRows& rows) {
                                   dim3(kThreads), arguments, 0, c10::cuda::getCurrentCUDAStream()));
 }
 
-// Whether it gives what tensor operations give, on rows as large as GPT-2's.
+// Returns whether the kernel matches the tensor operations, on rows as wide as GPT-2's vocabulary.
 bool Agrees(const RowKernel& kernel, c10::Device device) {
   const at::TensorOptions fp32 = at::TensorOptions(device).dtype(at::kFloat);
   for (const int64_t columns : {64, 5056, 50304}) {
     LossRows rows;
-    // Values of many sizes, the same every time.
+    // Fixed values over a wide range of magnitudes.
     rows.logits = at::sin(at::arange(5 * columns, fp32) * 12.9898f).view({5, columns}) * 8;
     rows.targets = at::arange(5, fp32.dtype(at::kLong)) * (columns / 5);
     rows.gradient = at::empty({5, columns}, fp32.dtype(at::kBFloat16));
@@ -81,7 +81,7 @@ absl::Status OfferRowKernel(c10::Device device) {
     SetRowKernel(device.type(), launch);
     return absl::OkStatus();
   } catch (...) {
-    cudaGetLastError();  // what was refused must not be found by the next call
+    cudaGetLastError();  // clear the error, or the next CUDA call returns it
     return ErrorOfException();
   }
 }
