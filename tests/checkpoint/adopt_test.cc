@@ -1,4 +1,4 @@
-// adopt_test.cc: folders that programs wrote become checkpoints.
+// adopt_test.cc: turns folders that programs wrote into checkpoints.
 #include <filesystem>
 
 #include "common/files.h"

@@ -1,4 +1,4 @@
-// checkpoint_builder.h: small checkpoints whose content tells their step.
+// checkpoint_builder.h: small checkpoints whose contents show their step.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace dt::checkpoint {
 
 inline constexpr TrialId kTrial{12, 3};
-// Three pieces of a write, so that a kill can fall between them.
+// Three writes, so that a kill can come between them.
 inline constexpr size_t kWeights = 3 * (1 << 18) + 5;
 
 inline CheckpointId IdOf(uint64_t step, uint32_t attempt = 1) { return {kTrial, attempt, step}; }
@@ -38,7 +38,7 @@ inline absl::StatusOr<SavedCheckpoint> Save(const std::string& storage, const Ch
   return writer.Commit(std::move(manifest));
 }
 
-// Every number of the checkpoint is that of its step.
+// Expects that every number in the checkpoint equals its step.
 inline void ExpectWhole(const Checkpoint& checkpoint) {
   const auto expected = static_cast<float>(checkpoint.id.step);
   const absl::StatusOr<SafetensorsFile> file = checkpoint.OpenTensors("model.safetensors");

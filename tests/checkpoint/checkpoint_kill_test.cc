@@ -1,5 +1,5 @@
 // checkpoint_kill_test.cc: kills a writer at each of its system calls, and at many bytes within its
-// writes; whatever is left must be the old checkpoint or the new one, whole.
+// writes; the old checkpoint or the new one must be left, undamaged.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -16,7 +16,8 @@
 namespace dt::checkpoint {
 namespace {
 
-// With sanitizers, unoptimised, a run takes ten times as long: fewer moments then.
+// Without optimisation and with sanitizers, a run takes ten times as long, so there are fewer
+// moments.
 #ifdef DTRAIN_SANITIZE
 constexpr int kFewer = 6;
 #else
@@ -26,7 +27,7 @@ constexpr int kFewer = 1;
 using ::dt::testing::Medium;
 using ::dt::testing::TempFolder;
 
-// What a trainer does each time: save, then let the older ones go.
+// Does what a trainer does each time: saves, then deletes older checkpoints.
 bool SaveAndRetire(const std::string& storage, const CheckpointId& id) {
   if (!Save(storage, id, std::nullopt, kWeights).ok()) return false;
   const Retention newest_alone{.keep_latest = 1, .keep_best = 0};
@@ -42,8 +43,8 @@ class CheckpointKillTest : public ::testing::Test {
  protected:
   CheckpointKillTest() { EXPECT_TRUE(SaveAndRetire(folder_.path(), IdOf(10))); }
 
-  // Either step 10 or step 20 is there and whole; nothing that carries a name is damaged. Then a
-  // next attempt can go on.
+  // Expects that step 10 or step 20 is there and undamaged, and that nothing with a checkpoint's
+  // name is damaged. Then a next attempt can continue.
   void ExpectWholeAndUsable() {
     const absl::StatusOr<std::optional<Checkpoint>> found = FindNewestGood(
         folder_.path(), kTrial, "spec", [](const CheckpointId&) { return true; },
@@ -94,7 +95,7 @@ Outcome RunUntilSystemCall(const std::string& storage, int stop) {
 }
 
 TEST_F(CheckpointKillTest, AtEverySystemCall) {
-  // A run has some 300 stops; the bound only keeps a mistake from looping.
+  // A run has some 300 stops; the bound only prevents an endless loop after a mistake.
   constexpr int kStopsMax = 5000;
   int killed = 0;
   for (int stop = 1; stop < kStopsMax; stop += kFewer) {

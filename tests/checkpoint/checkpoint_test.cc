@@ -73,7 +73,7 @@ TEST(ManifestTest, GivesBackWhatWasWritten) {
   EXPECT_EQ(ParseManifest(ManifestText(manifest))->loss, std::nullopt);
 }
 
-// As programs before version 2 wrote it.
+// Returns a manifest as programs before version 2 wrote it.
 std::string OfVersion(int version) {
   Manifest manifest;
   manifest.step = 12;
@@ -146,7 +146,7 @@ TEST(CheckpointPathTest, AcceptsOnlyTheCanonicalForm) {
   }
 }
 
-// While it lives this process can open no file more.
+// While it lives, this process can open no more files.
 class NoMoreFiles {
  public:
   NoMoreFiles() {
@@ -368,7 +368,8 @@ TEST_F(CheckpointTest, InPlaceOfAnotherTrialsOneIsAnEarlierOfThatOrOneOfItsOwn) 
   MustSave(10, 5);
   MustSave(30, 5);
   EXPECT_EQ(in_place(IdOf(20, 5), own), IdOf(10, 5).Path()) << "whatever its attempt";
-  // The trial's own: of an earlier attempt, and further on where that wrote it.
+  // A checkpoint of the trial itself may take its place: of an earlier attempt, and a later step if
+  // that attempt wrote it.
   EXPECT_EQ(in_place(IdOf(40, 1), own), IdOf(30, 5).Path());
   MustSave(15, 1);
   MustSave(25, 1);
@@ -380,7 +381,7 @@ TEST(RetentionTest, NeverRemovesTheLastOne) {
   EXPECT_EQ(Removed({{10, 1.0}, {20, 2.0}}, 0, 0), (std::vector<uint64_t>{10}));
 }
 
-// Paths without the trial: "a1/step-10".
+// Returns paths without the trial: "a1/step-10".
 std::vector<std::string> RemovedOf(const std::vector<CheckpointId>& all,
                                    const Retention& retention) {
   std::vector<RankedCheckpoint> ranked;

@@ -31,12 +31,12 @@ size_t Count(const std::vector<int64_t>& shape) {
   for (const int64_t extent : shape) count *= static_cast<size_t>(extent);
   return count;
 }
-// Element i of tensor number k of ours.
+// Returns element i of our tensor number k.
 float Value(size_t k, size_t i) { return static_cast<float>(k) * 1e5F + static_cast<float>(i); }
 
 class HfExportTest : public ::testing::Test {
  protected:
-  // A checkpoint of this model; its tensors are those that the exporter expects.
+  // Saves a checkpoint of this model; its tensors are those that the exporter expects.
   std::string Save(const json& model, const json& said) {
     const std::vector<Gpt2Tensor> tensors = Gpt2Tensors(*Gpt2ShapeOf(model));
     std::vector<std::vector<float>> data;
@@ -67,7 +67,7 @@ class HfExportTest : public ::testing::Test {
     EXPECT_FALSE(std::filesystem::exists(out_));
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "out"), {}), 0);
   }
-  // Every element of the folder that was written is the one it should be.
+  // Expects that every element in the exported folder is at its place.
   void ExpectTurned(const json& model) {
     const absl::StatusOr<SafetensorsFile> file = SafetensorsFile::Open(out_ + "/model.safetensors");
     ASSERT_TRUE(file.ok()) << file.status();

@@ -34,7 +34,7 @@ struct Stored {
 
 class HfImportTest : public ::testing::Test {
  protected:
-  // What a model of this shape has there; the tests change it.
+  // Returns the tensors that a file of this shape has; the tests change them.
   static std::vector<Stored> Tensors(const Gpt2Shape& shape, bool prefixed = true) {
     std::vector<Stored> stored;
     for (const Gpt2Tensor& tensor : Gpt2Tensors(shape)) {
@@ -42,7 +42,7 @@ class HfImportTest : public ::testing::Test {
     }
     return stored;
   }
-  // All zeros; `odd`: a tensor that is not.
+  // Writes zeros only, except for the tensor `odd`.
   void Write(const std::vector<Stored>& stored, const std::string& odd = "") {
     const std::vector<char> zeros(4096), others(4096, 1);
     std::vector<TensorRef> refs;

@@ -1,4 +1,4 @@
-// address_test.cc: what may be written for an address, and what a person is told of the rest.
+// address_test.cc: accepted forms of an address, and the messages about all others.
 #include "common/address.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// control_group_test.cc: the kernel's own groups, where this machine lets us make them.
+// control_group_test.cc: the kernel's own control groups, if this machine lets us make them.
 #include "common/control_group.h"
 
 #include <sys/stat.h>
@@ -37,7 +37,7 @@ class OwnGroupTest : public ::testing::Test {
 
 TEST_F(OwnGroupTest, WhoHandsOnAndLeavesIsEndedAtOnceAndThisProcessIsNot) {
   const testing::TempFolder folder;
-  // Each starts its successor in a session of its own and ends.
+  // Each process starts its successor in another session and ends.
   std::ofstream(folder / "relay") << "#!/bin/sh\n: > " << (folder / "runs")
                                   << "\nsetsid \"$0\" &\n";
   ASSERT_EQ(chmod((folder / "relay").c_str(), 0700), 0);
@@ -57,7 +57,7 @@ TEST_F(OwnGroupTest, WhoHandsOnAndLeavesIsEndedAtOnceAndThisProcessIsNot) {
 }
 
 TEST_F(OwnGroupTest, WhatAKilledProcessLeftBehindIsEndedByTheNext) {
-  // This process is gone, and was waited for, so that its number is nobody's.
+  // This process has ended and was reaped, so no process has its number.
   const absl::StatusOr<pid_t> maker = Spawn({.path = "/bin/true"});
   ASSERT_TRUE(maker.ok());
   ASSERT_EQ(waitpid(*maker, nullptr, 0), *maker);

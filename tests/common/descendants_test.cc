@@ -17,7 +17,7 @@ namespace {
 TEST(DescendantsTest, ADaemonIsFoundAndEnded) {
   AdoptOrphans();
   const testing::TempFolder folder;
-  // The shell ends; what it started lives on in a session of its own.
+  // The shell ends; its child lives on in another session.
   const std::string script = "setsid sh -c 'echo $$ > " + (folder / "pid.tmp") + "; mv " +
                              (folder / "pid.tmp") + " " + (folder / "pid") +
                              "; exec tail -f /dev/null' & exit 0";

@@ -10,7 +10,7 @@ namespace {
 
 TEST(DrawTest, SameKeyGivesTheSameNumberForEver) {
   EXPECT_EQ(DrawBits({}), 0x243F6A8885A308D3u);
-  // A stored sweep is continued with these: another value here changes what seeds mean.
+  // A stored sweep continues with these values: a change here would change the meaning of seeds.
   EXPECT_EQ(DrawBits({777, 0}), 0xD63D98F3DA1FBABCu);
   const DrawKey key{.seed = 7, .configuration = 12, .redraw = 1};
   EXPECT_EQ(DrawUnit(key, Purpose::kKernel, 3, 4), DrawUnit({7, 2, 12, 1, 3, 4}));
@@ -45,12 +45,12 @@ TEST(DrawTest, UnitsFillZeroToOneEvenly) {
     const double expected = static_cast<double>(kDraws) / kCells;
     chi2 += (count - expected) * (count - expected) / expected;
   }
-  EXPECT_LT(chi2, 121.1);  // 63 degrees of freedom, one in 100,000
+  EXPECT_LT(chi2, 121.1);  // 63 degrees of freedom, exceeded once in 100,000
 }
 
 TEST(DrawTest, NamesThatDifferInOneLetterAreOtherKeys) {
   EXPECT_NE(DrawName("optimizer.lr"), DrawName("optimizer.ls"));
-  EXPECT_EQ(DrawName("a"), 0xAF63DC4C8601EC8Cu);  // as FNV's authors have it
+  EXPECT_EQ(DrawName("a"), 0xAF63DC4C8601EC8Cu);  // the value that FNV's authors publish
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// ids_test.cc: ids as people write them.
+// ids_test.cc: ids as users write them.
 #include "common/ids.h"
 
 #include <gtest/gtest.h>

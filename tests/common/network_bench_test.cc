@@ -1,4 +1,4 @@
-// network_bench_test.cc: the words of a measurement of the network.
+// network_bench_test.cc: the texts of a measurement of the network.
 #include "common/network_bench.h"
 
 #include <gtest/gtest.h>

@@ -21,7 +21,7 @@ namespace {
 
 class SpawnTest : public ::testing::Test {
  protected:
-  // What a shell script prints, from a process that ended with 0.
+  // Returns the output of a shell script that must end with 0.
   std::string Printed(const std::string& script, SpawnOptions options = {}) {
     options.path = "/bin/sh";
     options.arguments = {"-c", script};
@@ -49,7 +49,7 @@ TEST_F(SpawnTest, WordsAndVariablesReachTheProgramAndThoseOfTheServiceManagerDoN
 }
 
 TEST_F(SpawnTest, OnlyTheNamedDescriptorsAreOpen) {
-  // Neither has close-on-exec, as a library's may not.
+  // Neither has close-on-exec; a library may open such ones too.
   const UniqueFd stray(fcntl(STDERR_FILENO, F_DUPFD, 40));
   const UniqueFd given(open("/dev/zero", O_RDONLY));
   const UniqueFd high(fcntl(given.get(), F_DUPFD, 50));
@@ -77,7 +77,7 @@ TEST_F(SpawnTest, ItStartsInItsFolderWithDefaultSignalsAndNoneBlocked) {
   sigprocmask(SIG_BLOCK, &blocked, &usual);
   signal(SIGPIPE, SIG_IGN);
   for (const Life life : {Life::kOwn, Life::kOfStarter}) {
-    // Without real-time ones: posix_spawn has two ignored that are the C library's own.
+    // Ignore real-time signals: posix_spawn leaves two of the C library's own ignored.
     EXPECT_EQ(Printed("pwd; while read name set; do case $name in SigBlk: | SigIgn:) "
                       "echo $name $((0x$set & 0x7fffffff)) ;; esac; done </proc/self/status",
                       {.folder = "/proc", .life = life}),

@@ -1,4 +1,4 @@
-// url_test.cc: addresses of receivers, and what of them is shown.
+// url_test.cc: addresses of receivers, and the part of them that is shown.
 #include "common/url.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ TEST(UrlTest, AFileIsShownWithoutItsAddresses) {
             "{\"notify\": {\"url\": \"https://h.example/...\"}}"},
            {"notify:\n  url: >-\n    https://h.example/secret\n",
             "notify:\n  url: >-\n    https://h.example/...\n"},
-           // Another one, which --set replaced.
+           // Another address, which --set replaced.
            {"# url: https://old.example/other\nx: https://h.example/secret",
             "# url: https://old.example/...\nx: https://h.example/..."},
            {"x: https://h.example/secret\nurl: https://old.example/a,secret?,b",

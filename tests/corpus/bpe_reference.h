@@ -1,6 +1,7 @@
-// bpe_reference.h: BPE as it is defined: again and again the oldest merge there is, leftmost first.
+// bpe_reference.h: BPE by its definition: applies the oldest possible merge, leftmost first, until
+// none is left.
 //
-// Role: slow, and sharing nothing with corpus/bpe.cc but the ids of single bytes.
+// Role: slow, and shares nothing with corpus/bpe.cc but the ids of single bytes.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace dt::corpus {
 
 class BpeReference {
  public:
-  // `merges`: the text that `vocabulary` was read from.
+  // `merges`: the text from which `vocabulary` was read.
   BpeReference(std::string_view merges, const BpeVocabulary& vocabulary) {
     std::unordered_map<std::string, uint32_t> ids;
     uint32_t count = 0;
@@ -40,11 +41,11 @@ class BpeReference {
     }
   }
 
-  // The encoding of one piece.
+  // Returns the encoding of one piece.
   std::vector<uint16_t> Encode(std::string_view piece) const {
     std::vector<uint32_t> parts;
     for (const char byte : piece) parts.push_back(id_of_byte_[static_cast<unsigned char>(byte)]);
-    std::vector<uint32_t> made(parts.size(), kNone);  // of each part and the next
+    std::vector<uint32_t> made(parts.size(), kNone);  // the merge of each part with the next
     for (size_t i = 0; i < parts.size(); ++i) made[i] = Made(parts, i);
     for (;;) {
       const auto oldest = std::min_element(made.begin(), made.end());

@@ -52,7 +52,7 @@ std::vector<uint16_t> Encode(BpeEncoder& encoder, std::string_view text) {
   encoder.Append(text, ids);
   return ids;
 }
-// With an encoder of its own, whose 4 MiB take longer than a short text.
+// Encodes with a new encoder, whose 4 MiB take longer than a short text.
 std::vector<uint16_t> Encode(const BpeVocabulary& vocabulary, std::string_view text) {
   BpeEncoder encoder(vocabulary);
   return Encode(encoder, text);
@@ -79,7 +79,8 @@ std::vector<uint16_t> ByDefinition(const BpeReference& reference, std::string_vi
   return ids;
 }
 
-// Runs, single bytes and repeated pairs of few distinct bytes, as one piece would have them.
+// Returns runs, single bytes and repeated pairs of few distinct bytes, as a single piece could have
+// them.
 std::string FewBytes(std::mt19937& random, std::string_view bytes, size_t size) {
   std::string text;
   while (text.size() < size) {
@@ -134,7 +135,7 @@ TEST(SplitTest, EveryKindOfWhiteSpaceIsSpaceAndOnlyTheAsciiOneJoinsAWord) {
     twice.append(s).append(s).append("b");
     EXPECT_EQ(Pieces(twice), (Texts{"a", " " + s, s, "b"}));
   }
-  // Zero width space and the separators of ASCII are none.
+  // A zero-width space and ASCII's separators do not count as white space.
   EXPECT_EQ(Pieces("a\xE2\x80\x8B"), (Texts{"a", "\xE2\x80\x8B"}));
   EXPECT_EQ(Pieces("a\x1C"), (Texts{"a", "\x1C"}));
 }
@@ -182,7 +183,7 @@ TEST(BpeTest, OlderMergesComeFirst) {
   };
   EXPECT_EQ(text_of("abc"), (Texts{"abc"}));  // a b, then ab c
   EXPECT_EQ(text_of("bcab"), (Texts{"bc", "ab"}));
-  EXPECT_EQ(text_of("aaa"), (Texts{"aa", "a"}));  // of equal merges the left one
+  EXPECT_EQ(text_of("aaa"), (Texts{"aa", "a"}));  // of equal merges the left one comes first
   EXPECT_EQ(text_of("aaaaa"), (Texts{"aaaa", "a"}));
   EXPECT_EQ(text_of("x ab"), (Texts{"x", " ab"}));
 }
@@ -200,7 +201,7 @@ TEST(BpeTest, RandomTextsAreEncodedAsTheDefinitionSays) {
   }
 }
 
-// Vocabularies that no training would make: tokens that no text reaches, ways that end nowhere.
+// Vocabularies that no training would make: tokens that no text reaches, paths that end nowhere.
 TEST(BpeTest, WithRandomMergesTooItIsTheDefinition) {
   std::mt19937 random(19);
   for (int round = 0; round < 400; ++round) {
@@ -216,7 +217,7 @@ TEST(BpeTest, WithRandomMergesTooItIsTheDefinition) {
       merges.append(a).append(" ").append(b).append("\n");
       tokens.push_back(made);
     }
-    if (tokens.size() == letters.size()) continue;  // no merges are no vocabulary
+    if (tokens.size() == letters.size()) continue;  // a vocabulary needs merges
     const absl::StatusOr<BpeVocabulary> vocabulary = BpeVocabulary::Parse(merges, "random");
     ASSERT_TRUE(vocabulary.ok()) << vocabulary.status();
     const BpeReference reference(merges, *vocabulary);
@@ -356,7 +357,7 @@ TEST_F(Gpt2Test, HostilePiecesAreEncodedAsTheDefinitionSays) {
       ASSERT_EQ(Encode(encoder, text), ByDefinition(reference, text)) << text;
     }
   }
-  for (int round = 0; round < 1500; ++round) {  // any bytes, few or many of them
+  for (int round = 0; round < 1500; ++round) {  // random bytes, few or many different ones
     std::string bytes;
     for (size_t i = 1 + random() % 6; i > 0; --i) bytes += static_cast<char>(random());
     const std::string text = FewBytes(random, bytes, 1 + random() % 100);

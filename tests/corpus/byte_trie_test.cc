@@ -37,7 +37,7 @@ TEST(ByteTrieTest, OfNoWordsFindsNone) {
 TEST(ByteTrieTest, RandomWordsAreFoundAsAListFindsThem) {
   std::mt19937 random(3);
   for (int round = 0; round < 60; ++round) {
-    // Few letters make long chains, many make wide nodes.
+    // Few letters make long chains, many letters make wide nodes.
     const uint32_t letters = round % 3 == 0 ? 2 : round % 3 == 1 ? 30 : 256;
     const auto draw = [&](size_t bytes) {
       std::string text;

@@ -23,7 +23,7 @@ std::string Bytes(size_t count) {
 
 class FingerprintTest : public ::testing::Test {
  protected:
-  // With bounds far below what the files have.
+  // Computes a fingerprint with bounds far below the files' sizes.
   std::string Of(const std::vector<std::string>& paths,
                  const FingerprintBounds& bounds = {.all_bytes = 1 << 16, .pages = 64}) {
     const auto made = Fingerprint(paths, bounds);

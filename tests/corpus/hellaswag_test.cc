@@ -12,7 +12,7 @@ namespace {
 using ::dt::testing::TempFolder;
 using Words = std::vector<uint16_t>;
 
-// One example as llm.c packs it.
+// Returns one example as llm.c packs it.
 Words Packed(uint16_t index, uint16_t label, const Words& context,
              const std::vector<Words>& endings) {
   Words words = {65535, 0, index, label, static_cast<uint16_t>(endings.size())};

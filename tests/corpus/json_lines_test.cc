@@ -1,4 +1,4 @@
-// json_lines_test.cc: lines of JSON, well made and not, and whole files of them.
+// json_lines_test.cc: lines of JSON, well-formed and not, and complete files of them.
 #include "corpus/json_lines.h"
 
 #include <gtest/gtest.h>
@@ -127,7 +127,7 @@ TEST_F(JsonLinesTest, AMalformedLineIsNamedByFileAndNumberAndLeavesNothing) {
 
 TEST_F(JsonLinesTest, ALineBeyondTheLimitIsRefusedBeforeItIsHeldWhole) {
   const std::string path = folder_.Write("a.jsonl", "{\"text\":\"a\"}\n");
-  std::filesystem::resize_file(path, uint64_t{1} << 30);  // zeros, and no line end
+  std::filesystem::resize_file(path, uint64_t{1} << 30);  // zeros, without a line end
   options_.inputs = {path};
   const absl::StatusOr<TokenizeSummary> summary = TokenizeFiles(options_, nullptr);
   ASSERT_FALSE(summary.ok());

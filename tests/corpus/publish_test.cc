@@ -1,4 +1,5 @@
-// publish_test.cc: runs that break off while they move their shards out, at each single step.
+// publish_test.cc: runs that break off, at each single step, while they move their shards to the
+// output.
 #include "corpus/publish.h"
 
 #include <sys/wait.h>
@@ -59,7 +60,7 @@ class PublishTest : public TokenizeFixture {
     new_.push_back(folder_.Write("new.txt", std::string(4000, 'n')));
   }
 
-  // Name to content of all that the output folder shows.
+  // Returns the contents by name of the files that the output folder shows.
   Files Output() const {
     Files files;
     for (const auto& entry : std::filesystem::directory_iterator(options_.output)) {
@@ -68,14 +69,14 @@ class PublishTest : public TokenizeFixture {
     }
     return files;
   }
-  // The folder as it is before a run, and as these inputs fill it.
+  // Fills the folder as it is before a run, from these inputs.
   void BeginWithOldShards() {
     std::filesystem::remove_all(options_.output);
     options_.existing = Existing::kRefuse;
     options_.inputs = old_;
     Run();
   }
-  // A run that replaces them by those of new_, killed before its nth step.
+  // Replaces the shards by those of new_, in a run that is killed before its nth step.
   bool ReplaceOldShardsUntil(int nth) {
     BeginWithOldShards();
     options_.existing = Existing::kReplace;
@@ -91,7 +92,7 @@ class PublishTest : public TokenizeFixture {
     options_.output = output;
     return files;
   }
-  // True when the run broke off, false when it had fewer steps.
+  // Returns true if the run broke off, false if it had fewer steps.
   bool RunUntil(int nth, Break how) {
     BreaksOff changes(nth, how);
     if (how == Break::kDiskError) return !TokenizeFiles(options_, nullptr, &changes).ok();
@@ -102,7 +103,7 @@ class PublishTest : public TokenizeFixture {
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) != 1);
     return WIFEXITED(status) && WEXITSTATUS(status) == kKilled;
   }
-  // What a trainer is given: nothing, or the shards of one run.
+  // Expects that a trainer finds nothing, or the shards of one run.
   void ExpectNoMixture(const Files& before, const Files& after) {
     for (const std::string split : {"train", "val"}) {
       const auto found = ResolveGlob(options_.output, "data.train", split + "_*");

@@ -1,5 +1,5 @@
-// shard_formats_test.cc: .npy files, Megatron's pairs and bare ids: as others write them, and with
-// headers that lie.
+// shard_formats_test.cc: .npy files, Megatron's pairs and bare ids: as other programs write them,
+// and with false headers.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -40,7 +40,7 @@ const std::vector<uint16_t> kIds = {1, 0x1234, 50256, 7};
 
 // ---- .npy ----
 
-// A header as numpy.save writes it: padded with spaces to a multiple of 64.
+// Returns a header as numpy.save writes it: padded with spaces to a multiple of 64.
 std::string Npy(const std::string& dictionary, int version = 1) {
   const size_t before = version == 1 ? 10 : 12;
   std::string text = dictionary;
@@ -125,7 +125,7 @@ struct Index {
   std::vector<int64_t> starts = {0, 6, 6};
   std::vector<int64_t> documents = {0, 1, 3};
   std::string modes;
-  int64_t more_sequences = 0;  // said and not there
+  int64_t more_sequences = 0;  // announced, but missing
 
   std::string Text() const {
     std::string text =

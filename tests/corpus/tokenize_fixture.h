@@ -1,4 +1,4 @@
-// tokenize_fixture.h: runs of TokenizeFiles that must succeed, and what their shards say.
+// tokenize_fixture.h: runs of TokenizeFiles that must succeed, and the contents of their shards.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class TokenizeFixture : public ::testing::Test {
     EXPECT_TRUE(summary.ok()) << summary.status();
     return summary.ok() ? *summary : TokenizeSummary{};
   }
-  // The ids of some shards as text, end-of-text as '|'.
+  // Returns the ids of some shards as text, end-of-text as '|'.
   static std::string Text(const std::vector<std::string>& paths) {
     std::string text;
     for (const std::string& path : paths) {

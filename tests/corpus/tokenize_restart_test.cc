@@ -1,4 +1,4 @@
-// tokenize_restart_test.cc: runs that are killed in the middle, and what the next one makes of it.
+// tokenize_restart_test.cc: runs that are killed in the middle, and the runs after them.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ class RestartTest : public ::testing::Test {
     options_.validation_fraction = 0.3;
   }
 
-  // Runs in a process of its own, which dies without a word in its nth call of progress.
+  // Runs in a child process, which dies without notice in its nth call of progress.
   void KillAtCall(int nth) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -62,7 +62,7 @@ class RestartTest : public ::testing::Test {
     EXPECT_TRUE(summary.ok()) << summary.status();
     return summary.ok() ? *summary : TokenizeSummary{};
   }
-  // Name to content of all that the output folder has.
+  // Returns the contents by name of all files in the output folder.
   std::map<std::string, std::string> Output() const {
     std::map<std::string, std::string> files;
     for (const auto& entry : std::filesystem::directory_iterator(options_.output)) {
@@ -85,7 +85,8 @@ class RestartTest : public ::testing::Test {
 };
 
 TEST_F(RestartTest, WhereverARunIsKilledTheNextGoesOnAndWritesTheSameBytes) {
-  // With larger shards some waves end without a whole one, so that a kill loses what came after.
+  // With larger shards some waves end without a complete shard, so that a kill loses the later
+  // part.
   for (const uint64_t shard_tokens : {uint64_t{1} << 20, (uint64_t{5} << 20) + 17}) {
     options_.shard_tokens = shard_tokens;
     const auto whole = Undisturbed();
@@ -109,7 +110,7 @@ TEST_F(RestartTest, ARunMayBeKilledAgainAndAgain) {
   options_.validation = Validation::kFirstShard;
   const auto whole = Undisturbed();
   for (int time = 0; time < 4; ++time) KillAtCall(1);
-  options_.threads = 3;  // the same shards with any number
+  options_.threads = 3;  // any number gives the same shards
   const TokenizeSummary summary = Run();
   EXPECT_GT(summary.bytes_resumed, uint64_t{12} << 20);
   EXPECT_TRUE(Output() == whole);

@@ -243,7 +243,7 @@ TEST_F(TokenizeTest, ARunStoppedBeforeItsFirstShardLeavesNothing) {
   EXPECT_TRUE(std::filesystem::is_empty(options_.output));
 }
 
-// A vocabulary in which "an" is one token.
+// Writes a vocabulary in which "an" is one token.
 std::string WriteVocabulary(const TempFolder& folder) {
   return folder.Write("vocab.bpe", "#version: 0.2\na n\n\xC4\xA0 an\n");
 }
@@ -282,7 +282,7 @@ TEST_F(TokenizeTest, Gpt2TokensDoNotDependOnThreadsOrOnWhereTheTextWasRead) {
 
 TEST_F(TokenizeTest, ATextThatCanNowhereBeCutIsRefusedBeforeItFillsTheMemory) {
   const std::string path = folder_.Write("in/line.txt", std::string(10000, 'a'));
-  std::filesystem::resize_file(path, 300 << 20);  // what follows takes no room on the disk
+  std::filesystem::resize_file(path, 300 << 20);  // the added part takes no room on the disk
   options_.inputs = {path};
   options_.tokenizer = Tokenizer::kGpt2;
   options_.vocabulary = folder_.Write("vocab.bpe", "#version: 0.2\na a\n");

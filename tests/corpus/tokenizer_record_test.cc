@@ -1,4 +1,4 @@
-// tokenizer_record_test.cc: what shards say of the tokenizer that made them.
+// tokenizer_record_test.cc: the record in a folder of shards of the tokenizer that made them.
 #include "corpus/tokenizer_record.h"
 
 #include "common/sha256.h"

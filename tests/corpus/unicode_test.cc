@@ -10,8 +10,8 @@
 namespace dt::corpus {
 namespace {
 
-// The hash is what tools/unicode_ranges.py --check prints of the classes that tiktoken's regular
-// expressions have, after asking them for each code point.
+// tools/unicode_ranges.py --check prints this hash for the classes in tiktoken's regular
+// expressions, which it tests for each code point.
 TEST(UnicodeTest, EveryCodePointHasTheClassThatTiktokenGivesIt) {
   const std::string table(reinterpret_cast<const char*>(CharClasses()), 0x110000);
   EXPECT_EQ(Sha256Hex(table), "ba830e7f669dd0fcc40141409e2c8be621eead74b1d0d659dc89185f117d69c8");

@@ -19,7 +19,7 @@ class VerifyTest : public TokenizeFixture {
     options_.validation_fraction = 0.1;
     made_ = Run();
   }
-  // What is wrong with each shard, by its place; none: nothing.
+  // Returns the error of each shard, by its place; nothing if there is none.
   std::vector<std::string> Wrong() {
     std::vector<std::string> wrong;
     const auto verdicts = VerifyShards(options_.output);

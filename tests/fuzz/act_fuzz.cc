@@ -1,5 +1,5 @@
 // act_fuzz.cc: any bytes as the body of each POST of /api/v1: refused with a reason, or a request
-// that says who asks.
+// that names its user.
 //
 // The first byte chooses the act.
 #include <cstdint>

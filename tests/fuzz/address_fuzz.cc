@@ -1,8 +1,8 @@
 // address_fuzz.cc: any bytes as the address of a receiver, of a coordinator, and as a text in which
 // addresses are hidden.
 //
-// What is allowed to be told is one origin, which comes back the same; and a secret behind the host
-// is in nothing that is shown.
+// An allowed receiver is one origin, which reads back the same; a secret after the host is in no
+// text that is shown.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto again = dt::ParseUrl(origin);
     if (!again.ok() || dt::OriginOf(*again) != origin || !again->rest.empty()) std::abort();
     if (!shown.starts_with(origin)) std::abort();
-    // The origin may have the same letters.
+    // The origin may contain the same letters.
     if (url->rest.size() > 8 && shown.find(url->rest, origin.size()) != std::string::npos) {
       std::abort();
     }

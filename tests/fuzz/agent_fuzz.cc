@@ -1,9 +1,9 @@
-// agent_fuzz.cc: any bytes as what a trainer, the coordinator, people and time do to a worker's
-// agent: whatever a trainer says, each report is one that the coordinator takes, and what waits to
-// be told stays in its bounds.
+// agent_fuzz.cc: any bytes as the actions of a trainer, the coordinator, users and time on a
+// worker's agent. Whatever a trainer sends, the coordinator accepts each report, and the items that
+// wait stay within their bounds.
 //
-// A trainer says what it likes, of its attempt or of another; only a process that runs says
-// anything, and the stream and the coordinator keep to their own rules.
+// A trainer sends anything, about its attempt or another one, but only a running process sends. The
+// stream and the coordinator follow their own rules.
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <cstdint>
@@ -152,7 +152,7 @@ class World {
     return token;
   }
 
-  // A line of a trainer: one of its frames, whose fields are what the bytes say, or any text.
+  // Sends a trainer's line: one of its frames, with fields from the bytes, or any text.
   void Say() {
     if (!alive_) return;
     said_ = true;
@@ -213,11 +213,11 @@ class World {
   FuzzedDataProvider& bytes_;
   dt::Instant now_{absl::Seconds(1000), 1'000'000};
   dt::AgentState agent_;
-  bool alive_ = false;      // the trainer
-  bool said_ = false;       // anything, since it was started
-  bool connected_ = false;  // the stream
-  bool in_flight_ = false;  // a report on it
-  bool gone_ = false;       // the worker
+  bool alive_ = false;      // the trainer runs
+  bool said_ = false;       // the trainer has sent something since its start
+  bool connected_ = false;  // the stream is open
+  bool in_flight_ = false;  // a report is on the stream
+  bool gone_ = false;       // the worker is gone
 };
 
 }  // namespace

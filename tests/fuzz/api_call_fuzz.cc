@@ -1,4 +1,5 @@
-// api_call_fuzz.cc: any bytes as the path and query of a call of /api/v1: refused, or in bounds.
+// api_call_fuzz.cc: any bytes as the path and query of a call of /api/v1: refused, or within
+// bounds.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,7 +1,8 @@
 // certificate_fuzz.cc: any bytes as the files of mutual TLS, and as an authority that is to sign:
-// refused with a reason, or what belongs together.
+// refused with a reason, or files that belong together.
 //
-// They are tried as PEM text, and, since almost none of that decodes, as what a PEM holds.
+// They are tried as PEM text, and, since almost none of that decodes, as the contents of a PEM
+// block.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -22,7 +23,7 @@ struct World {
   dt::TlsFiles files{folder / "ca", folder / "cert", folder / "key"};
   dt::CertificatePair good = *dt::MakeAuthority("fuzz", kDays);
 
-  // None of them changes what the others say.
+  // No file changes the result for the others.
   void Read(const std::string& ca, const std::string& cert, const std::string& key) const {
     for (const auto& [path, text] :
          {std::pair(files.ca, ca), {files.cert, cert}, {files.key, key}}) {

@@ -1,4 +1,5 @@
-// contexts_fuzz.cc: any bytes as dtctl's file of contexts: refused, or printed and read the same.
+// contexts_fuzz.cc: any bytes as dtctl's file of contexts: refused, or printed and read back the
+// same.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,6 @@
-// documents_fuzz.cc: any bytes as a line of documents in JSON, and as the record of who made
-// shards: refused, or a text that is in the line, or a record that is written and read the same.
+// documents_fuzz.cc: any bytes as a line of documents in JSON, and as the record of a shard's
+// tokenizer: refused, or a text that is in the line, or a record that is written and read back the
+// same.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -10,7 +11,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   const auto document = dt::corpus::TextOfJsonLine(text, "text");
-  // An escape makes no more bytes than it has.
+  // An escape never yields more bytes than it has.
   if (document.ok() && document->size() > text.size()) std::abort();
   const auto record = dt::corpus::ParseRecord(text);
   if (record.ok() && dt::corpus::ParseRecord(dt::corpus::RecordText(*record)) != record) {

@@ -1,5 +1,5 @@
 // experiment_file_fuzz.cc: any bytes as an experiment file, some of them as a --set. Refused with
-// diagnostics that have a place, or valid: then printing it and reading that again must work too.
+// diagnostics that have a place, or valid: then it can be printed and read again.
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// What is drawn lies within its ranges and in its lists.
+// Checks that drawn values lie within their ranges and in their lists.
 void CheckDrawn(const dtrain::v1::ExperimentSpec& spec,
                 const std::vector<dtrain::v1::ExpandedTrial>& trials) {
   const auto space = dt::spec::SpaceOf(spec);
@@ -28,7 +28,7 @@ void CheckDrawn(const dtrain::v1::ExperimentSpec& spec,
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  // What follows a 0x01, which no file may hold, is an argument of --set.
+  // The bytes after a 0x01, which no file may hold, are an argument of --set.
   const size_t split = text.find('\x01');
   std::vector<std::string> overrides;
   if (split != std::string_view::npos) overrides.emplace_back(text.substr(split + 1));
@@ -42,7 +42,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto trials = dt::spec::Expand(file.spec);
   if (!trials.ok()) std::abort();
   if (dt::spec::SamplerOf(file.spec) == dt::spec::Sampler::kRandom) CheckDrawn(file.spec, *trials);
-  // A second each in this build: a thousand of their combinations are drawn and checked.
+  // These take a second each in this build, as a thousand of their combinations are drawn and
+  // checked.
   constexpr size_t kOneIn = 16;
   if (dt::spec::SamplerOf(file.spec) != dt::spec::Sampler::kGrid && size % kOneIn != 0) return 0;
   if (!dt::spec::Validate(file.spec).empty()) std::abort();

@@ -1,5 +1,5 @@
 // frames_fuzz.cc: any bytes as a frame between agent and trainer, in both directions: refused with
-// a reason, or written and read the same; and what a trainer says as the agent passes it on.
+// a reason, or written and read back the same; and a trainer's frames as the agent passes them on.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -28,7 +28,7 @@ void Check(std::string_view line, Parse parse) {
   if (dt::frames::ToLine(std::get<Frame>(again)) != written) std::abort();
 }
 
-// A message of the control plane holds text that is UTF-8 alone, whatever a trainer says.
+// A message of the control plane holds only UTF-8, whatever a trainer sends.
 void PassOn(const dt::frames::FromTrainer& frame) {
   if (const auto* step = std::get_if<dt::frames::StepDone>(&frame)) {
     dt::RowFromJson(step->row);

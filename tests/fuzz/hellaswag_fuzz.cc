@@ -1,4 +1,4 @@
-// hellaswag_fuzz.cc: any bytes as a file of HellaSwag, of JSON lines or of tokens: refused, or
+// hellaswag_fuzz.cc: any bytes as a HellaSwag file, of JSON lines or of tokens: refused, or
 // examples whose ids are in the vocabulary.
 #include <cstdint>
 #include <cstdlib>

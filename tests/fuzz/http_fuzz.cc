@@ -1,5 +1,5 @@
-// http_fuzz.cc: any bytes as what a client sends to the page's port, over a socket: one answer that
-// is whole, or none, and in time.
+// http_fuzz.cc: any bytes from a client to the page's port, over a socket: one complete answer, or
+// none, and in time.
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -20,7 +20,7 @@
 
 namespace {
 
-constexpr int kPatienceMs = 20'000;  // of a loaded machine
+constexpr int kPatienceMs = 20'000;  // for a loaded machine
 
 struct World {
   const dt::testing::TempFolder folder;
@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::copy(world.path.begin(), world.path.end(), address.sun_path);
-  // libFuzzer looks at the time of an input by a signal, which may interrupt a call.
+  // libFuzzer measures an input's time by a signal, which may interrupt a call.
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     if (errno == EINTR) return 0;
     std::abort();

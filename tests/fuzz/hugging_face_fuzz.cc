@@ -1,7 +1,7 @@
-// hugging_face_fuzz.cc: any bytes as the config.json and the header of the weights of a GPT-2 in
-// Hugging Face's files, and as a model's fields in a manifest: refused, or every parameter once.
+// hugging_face_fuzz.cc: any bytes as the config.json and the weights' header of a GPT-2 in Hugging
+// Face's files, and as a model's fields in a manifest: refused, or every parameter once.
 //
-// What follows a 0x01 is the header; without one the input is both.
+// The bytes after a 0x01 are the header; without one the input is both.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -31,7 +31,7 @@ void Write(const std::string& path, const std::string& bytes) {
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-// The length, the header, and as many zeros as a model of this shape has bytes.
+// Returns the length, the header, and as many zeros as a model of this shape has bytes.
 std::string File(const std::string& header) {
   constexpr size_t kData = 272;
   std::string bytes;

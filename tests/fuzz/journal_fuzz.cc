@@ -1,7 +1,8 @@
-// journal_fuzz.cc: a journal some of whose bytes are others, or that is cut: refused, or a
-// beginning of what was written; and the same bytes as records that replay: refused, or applied.
+// journal_fuzz.cc: a journal with changed bytes, or cut short: refused, or a prefix of the written
+// one; and the same bytes as replayed records: refused, or applied.
 //
-// Four bytes are a change: where (three of them) and what. The first byte says whether it is cut.
+// Four bytes are a change: three give the place, one the new value. The first byte says whether the
+// journal is cut.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -23,8 +24,8 @@ namespace v1 = ::dtrain::v1;
 
 struct Written {
   dt::testing::TempFolder folder{dt::testing::Medium::kMemory};
-  std::string path;   // of the copy that is changed
-  std::string bytes;  // of the file as it was written
+  std::string path;   // path of the copy that is changed
+  std::string bytes;  // contents of the file as it was written
   std::vector<std::string> records;
 
   Written() {
@@ -81,7 +82,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       !std::equal(read.begin(), read.end(), written.records.begin())) {
     std::abort();
   }
-  // Bytes that a hash vouches for are believed: what they say must still be refused well.
+  // Bytes with the right hash are trusted, but their contents must still be refused without a
+  // fault.
   v1::Record record;
   if (!record.ParseFromArray(data, static_cast<int>(size))) return 0;
   dt::DurableState state;

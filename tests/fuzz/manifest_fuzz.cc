@@ -1,6 +1,6 @@
-// manifest_fuzz.cc: any bytes as a manifest: refused, or the one text of what was read.
+// manifest_fuzz.cc: any bytes as a manifest: refused, or the one text for its contents.
 //
-// A random text never has the right hash, so each input is also tried as the content of one.
+// A random text never has the right hash, so each input is also tried as a manifest's body.
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>

@@ -1,7 +1,7 @@
-// mark_fuzz.cc: any bytes as the journal's mark: nothing, or a mark that is written and read the
-// same beside what was there.
+// mark_fuzz.cc: any bytes as the journal's mark: refused, or a mark that is written and read back
+// the same beside the file's other contents.
 //
-// A random text never has the right checksum, so each input is also tried as what one is made of.
+// A random text never has the right checksum, so each input is also tried as a mark's contents.
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>

@@ -1,4 +1,4 @@
-// pack_fuzz.cc: any bytes as packed code: refused, or files that pack to these very bytes and stay
+// pack_fuzz.cc: any bytes as packed code: refused, or files that pack to the same bytes and stay
 // inside their folder.
 #include <cstdint>
 #include <cstdlib>

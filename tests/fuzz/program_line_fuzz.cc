@@ -1,4 +1,5 @@
-// program_line_fuzz.cc: any bytes as a line that a program prints: a reason, or what is in bounds.
+// program_line_fuzz.cc: any bytes as a line that a program prints: a reason, or values within
+// bounds.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,5 +1,5 @@
-// read_fuzz.cc: any bytes as the messages of the calls that read a journal beside the core, and as
-// those that bring a file: refused, or a page whose token leads on.
+// read_fuzz.cc: any bytes as the messages of calls that read a journal outside the core, and of
+// calls that bring a file: refused, or a page whose token leads on.
 //
 // The first byte chooses the call.
 #include <cstdint>
@@ -41,7 +41,7 @@ bool Read(const std::string& bytes, Request& request) {
   return read.ok() && dt::MalformedText(request).empty();
 }
 
-// What a page says leads on to the next, and is read without complaint.
+// Reads a page and follows its token, which must be accepted.
 template <typename Request, typename Call>
 void Page(Request request, Call call) {
   const auto page = call(request);

@@ -1,7 +1,6 @@
 // shard_fuzz.cc: any bytes as a token shard: refused, or readable to the last token.
 //
-// The header is parsed against the length of the input; lengths that no file here has are tried
-// too.
+// The header is checked against the input's length, and also against lengths that no file here has.
 #include <cstdlib>
 #include <cstring>
 #include <string_view>

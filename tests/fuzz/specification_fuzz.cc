@@ -1,4 +1,4 @@
-// specification_fuzz.cc: any bytes as the choices of a client that makes up an experiment, and of
+// specification_fuzz.cc: any bytes as the choices of a client that invents an experiment, and of
 // the workers that train it.
 #include "tests/testing/specification_hunt.h"
 

@@ -1,8 +1,8 @@
-// step_fuzz.cc: any bytes as what clients, workers and time do to the core, one event after
-// another; what must hold of it in the simulator (tests/sim/checker.h) must hold here too.
+// step_fuzz.cc: any bytes as the actions of clients, workers and time on the core, one event after
+// another. The simulator's invariants (tests/sim/checker.h) must hold here too.
 //
-// Workers say what they like: of attempts that they hold and of others, in any order. What the RPC
-// layer refuses does not reach the core. Now and then the core starts anew from its records.
+// Workers report anything: about attempts that they hold and about others, in any order. Messages
+// that the RPC layer refuses do not reach the core. Sometimes the core restarts from its records.
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ namespace {
 
 namespace v1 = ::dtrain::v1;
 
-constexpr int kEventsMax = 100;  // the checker looks at everything after each
+constexpr int kEventsMax = 100;  // the checker examines all state after each event
 constexpr int kWorkers = 4;
 
 class World {
@@ -91,7 +91,7 @@ class World {
       journal_.push_back(record.SerializeAsString());
       if (!record.has_checkpoint()) continue;
       const v1::CheckpointRef& ref = record.checkpoint().checkpoint();
-      storages_[ref.storage_id()][ref.path()] = ref.step();  // a worker's word is all there is
+      storages_[ref.storage_id()][ref.path()] = ref.step();  // a worker's report is believed
     }
     for (const dt::AckToStore& ack : batch.back().acks) acks_.push_back(ack);
     for (const dt::ChunkToStore& chunk : batch.back().chunks) {
@@ -203,7 +203,7 @@ class World {
     }
   }
 
-  // Any bytes may make a call of each kind, so that no field is left out.
+  // Makes a call of any kind from any bytes, so that every field is covered.
   void AnyCall() {
     switch (Pick(13)) {
       case 0:
@@ -247,7 +247,8 @@ class World {
     Ask(std::move(request));
   }
 
-  // Any bytes over a specification, submitted or planned: what the rules let pass must do.
+  // Submits or plans a specification with any bytes laid over it; if the rules accept it, it must
+  // work.
   void Wild() {
     v1::SubmitRequest request;
     *request.mutable_spec() = dt::OneTrial();
@@ -270,7 +271,7 @@ class World {
 
   static std::string NameOf(uint32_t worker) { return absl::StrCat("host/", worker); }
 
-  // A token of an attempt that lives, or of none.
+  // Returns the token of a living attempt, or of none.
   std::string Token() {
     std::vector<std::string> known;
     for (const auto& [id, experiment] : state_.durable.experiments) {
@@ -367,7 +368,7 @@ class World {
     Take(worker.stream, std::move(report));
   }
 
-  // A report of any bytes.
+  // Sends a report made of any bytes.
   void Raw() {
     v1::WorkerReport report;
     if (!report.ParseFromString(bytes_.ConsumeRandomLengthString(200))) return;

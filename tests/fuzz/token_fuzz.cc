@@ -1,8 +1,8 @@
-// token_fuzz.cc: any bytes as what a caller shows at the door, and as a request to join: nobody
-// gets in who has no token, a joiner joins once, and nothing shown is in a message.
+// token_fuzz.cc: any bytes as a caller's token, and as a request to join: nobody gets in without a
+// token, a joiner joins once, and no message contains what a caller sent.
 //
-// Bytes 0x01 and 0x02 stand for a token of an observer and for a joiner's, so that inputs may hold
-// one that is good.
+// Bytes 0x01 and 0x02 stand for an observer's and a joiner's token, so that inputs may hold valid
+// ones.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -24,7 +24,7 @@ struct World {
   std::unique_ptr<dt::Door> door = *dt::Door::Open(folder / "state", clock);
   std::string observer = Make("observer");
   std::string joiner = Make("joiner");
-  std::string joined;  // the hash that the joiner's token was used for
+  std::string joined;  // the hash for which the joiner's token was used
 
   template <typename Act>
   auto Do(Act act) -> decltype(act()) {

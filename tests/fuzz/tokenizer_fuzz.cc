@@ -1,7 +1,7 @@
 // tokenizer_fuzz.cc: any bytes as a vocab.bpe, and as text that it encodes: refused, or every text
-// comes back as it was.
+// decodes to itself.
 //
-// The text is what follows the first empty line; without one, the vocabulary itself.
+// The text follows the first empty line; without one, it is the vocabulary itself.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,5 +1,5 @@
-// trial_spec_fuzz.cc: any JSON laid over a whole specification, as a trainer and dtprogram take it:
-// refused with a reason, or a plan of steps within its bounds.
+// trial_spec_fuzz.cc: any JSON laid over a complete specification, as a trainer and dtprogram read
+// it: refused with a reason, or a plan of steps within its bounds.
 #include <cstdint>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -43,7 +43,7 @@ void CheckProgram(const json& spec) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const json whole = dt::testing::Resolved({{"data", {{"train", "train_*.bin"}}}});
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (dt::NestsTooDeep(text)) return 0;  // no frame brings it
+  if (dt::NestsTooDeep(text)) return 0;  // no frame can bring it
   const json changes = json::parse(text.begin(), text.end(), nullptr, false);
   if (changes.is_discarded()) return 0;
   CheckTrial(changes);

@@ -1,6 +1,6 @@
-// words_fuzz.cc: any bytes as what people write and see: sizes, times, selectors, slots, names of
-// tokens, a measurement's words, paths of checkpoints, keys, and text that is shown: refused, or
-// what is written and read again is the same.
+// words_fuzz.cc: any bytes as texts that users write and see: sizes, times, selectors, slots, names
+// of tokens, a measurement's words, paths of checkpoints, keys, and shown text: refused, or written
+// and read back the same.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

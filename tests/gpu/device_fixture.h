@@ -1,5 +1,5 @@
-// device_fixture.h: an attempt on a device of this process, on the CPU and on a GPU where there is
-// one.
+// device_fixture.h: runs an attempt on a device of this process: on the CPU, and on a GPU if there
+// is one.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class RecordedConversation : public Conversation {
     return told.checkpoints.empty() ? std::nullopt : std::optional(told.checkpoints.back().step);
   }
   void AwaitRegistered(uint64_t, std::chrono::milliseconds) override {}
-  // The attempt asks before each step.
+  // Called by the attempt before each step.
   Wish CurrentWish() const override {
     ++asked_;
     if (on_question) on_question(asked_);
@@ -41,7 +41,7 @@ class RecordedConversation : public Conversation {
   void AbortWith(std::function<void()> abort) override { abort_ = std::move(abort); }
 
   Told told;
-  // At this question the attempt is to save and stop, and its group may break first.
+  // At this question the attempt must save and stop; its group may break first.
   int stop_at = std::numeric_limits<int>::max();
   bool breaks_group = false;
   // Gets the number of the question, from 1.
@@ -57,7 +57,7 @@ class RecordedConversation : public Conversation {
   std::function<void()> abort_;
 };
 
-// Devices are opened once, as in dttrain: the process stays warm.
+// Opens each device once, as dttrain does: the process stays warm.
 inline const absl::StatusOr<std::unique_ptr<Device>>& Opened(const std::string& word) {
   static const absl::StatusOr<std::unique_ptr<Device>> cpu =
       OpenDevice({.word = "cpu", .threads = 1});
@@ -65,7 +65,7 @@ inline const absl::StatusOr<std::unique_ptr<Device>>& Opened(const std::string& 
   return word == "cpu" ? cpu : cuda;
 }
 
-// "cpu" or "cuda": a test's name has no colon.
+// Returns "cpu" or "cuda": a test's name cannot have a colon.
 inline std::string NameOfKind(const ::testing::TestParamInfo<const char*>& device) {
   return std::string(device.param).substr(0, std::string(device.param).find(':'));
 }

@@ -1,6 +1,6 @@
-// gpu_test.cc: the same attempts on every kind of device. On a machine without a GPU the cases for
-// one say so and are skipped; those for the CPU run everywhere, so that the cases themselves are
-// known to work.
+// gpu_test.cc: the same attempts on every kind of device. On a machine without a GPU its cases
+// report that and are skipped; those for the CPU run everywhere, which shows that the cases
+// themselves work.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -80,7 +80,7 @@ TEST_P(DeviceTest, AnEvaluationScoresHellaSwagAndWritesSamples) {
 
 TEST_P(DeviceTest, ANonFiniteGradientEndsTheAttempt) {
   nlohmann::json spec = SmallSpec();
-  // Tokens absent from the first batch get 0/0 as their update; a later batch has them.
+  // Tokens that the first batch lacks get 0/0 as their update; a later batch has them.
   spec["optimizer"]["eps"] = testing::kNothing;
   spec["model"]["tie_head"] = false;
   spec["train"]["max_steps"] = "50";
@@ -103,7 +103,7 @@ TEST_P(DeviceTest, AStopNeverSavesAStateWhoseGradientsWereNotFinite) {
   spec["optimizer"]["eps"] = testing::kNothing;
   spec["model"]["tie_head"] = false;
   spec["train"]["max_steps"] = "50";
-  spec["logging"] = {{"every", "1000"}};  // a GPU is not asked before the stop
+  spec["logging"] = {{"every", "1000"}};  // nothing is read from a GPU before the stop
   storage_ = folder_.path();
   RecordedConversation conversation;
   conversation.stop_at = 40;
@@ -121,7 +121,8 @@ TEST_P(DeviceTest, AGpuWhoseGroupWasAbortedSavesNothing) {
   conversation.breaks_group = true;
   const Told told = Train(spec, AttemptOptions::Alone::kDataParallel, conversation);
   EXPECT_EQ(told.Cause(), "cancelled") << told.Message();
-  // A CPU's collectives throw before the optimizer runs, so its parameters are those of a step.
+  // A CPU's collectives throw before the optimizer runs, so its parameters are those of a complete
+  // step.
   EXPECT_EQ(told.checkpoints.size(), device_->Torch().is_cuda() ? 0 : 1);
   EXPECT_EQ(Train(SmallSpec(), AttemptOptions::Alone::kDataParallel).Cause(), "finished");
 }
@@ -145,7 +146,7 @@ TEST_P(DeviceTest, AResumeGoesOnWithTheLossesOfTheUninterruptedRun) {
   }
 }
 
-// Takes all of the GPU's memory but less than half a GiB.
+// Takes the GPU's memory except for less than half a GiB.
 std::vector<at::Tensor> Ballast(const Device& device) {
   std::vector<at::Tensor> taken;
   const auto bytes_of = at::TensorOptions(device.Torch()).dtype(at::kByte);
@@ -153,7 +154,7 @@ std::vector<at::Tensor> Ballast(const Device& device) {
        bytes /= 2) {
     try {
       taken.push_back(at::empty({bytes}, bytes_of));
-    } catch (const c10::OutOfMemoryError&) {  // half as much, then
+    } catch (const c10::OutOfMemoryError&) {  // try half as much
     }
   }
   return taken;
@@ -162,7 +163,8 @@ std::vector<at::Tensor> Ballast(const Device& device) {
 TEST_P(DeviceTest, AnOversizedBatchIsAnOutcomeAndTheNextTrialTrains) {
   if (!device_->Torch().is_cuda()) GTEST_SKIP() << "attempt_test shows it under a limit";
   nlohmann::json spec = SmallSpec();
-  spec["train"]["batch_size"] = 512;  // 3 GiB of logits, of which the head makes no smaller chunks
+  spec["train"]["batch_size"] = 512;  // 3 GiB of logits, which the head does not split into smaller
+                                      // chunks
   spec["model"]["vocab_pad"] = 50304;
   const auto train_too_much = [&](AttemptOptions::Alone alone) {
     const std::vector<at::Tensor> ballast = Ballast(*device_);
@@ -172,7 +174,7 @@ TEST_P(DeviceTest, AnOversizedBatchIsAnOutcomeAndTheNextTrialTrains) {
   EXPECT_EQ(first.Cause(), "oom") << first.Message();
   EXPECT_EQ(Train(SmallSpec()).Cause(), "finished");
   EXPECT_NE(first.Message().find("of this GPU"), std::string::npos);
-  // The Reducer holds buckets and a group that is aborted; a new group follows in this process.
+  // The Reducer holds buckets and an aborted group; a new group follows in this process.
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(train_too_much(AttemptOptions::Alone::kDataParallel).Cause(), "oom");
     EXPECT_EQ(Train(SmallSpec(), AttemptOptions::Alone::kDataParallel).Cause(), "finished");

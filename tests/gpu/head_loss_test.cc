@@ -1,5 +1,5 @@
-// head_loss_test.cc: the head of GPUs on one, against the same on a CPU and against PyTorch's own
-// operations there.
+// head_loss_test.cc: the head for GPUs on a GPU, against the same on a CPU and against PyTorch's
+// own operations there.
 #include "worker/trainer/model/head_loss.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class GpuHeadLossTest : public ::testing::TestWithParam<Compute> {
     if (!gpu.ok()) GTEST_SKIP() << gpu.status();
     device_ = (*gpu)->Torch();
   }
-  // `loss` of inputs made on the CPU and moved.
+  // Computes `loss` of inputs that are made on the CPU and moved.
   template <typename Loss>
   Measured Measure(c10::Device device, const Loss& loss) {
     at::Generator generator = at::detail::createCPUGenerator(11);
@@ -62,7 +62,7 @@ class GpuHeadLossTest : public ::testing::TestWithParam<Compute> {
 TEST_P(GpuHeadLossTest, IsThatOfACpu) {
   SetMatmulPrecision(Compute::kFp32, device_.type());
   const auto chunked = [&](const auto&... inputs) { return ChunkedHeadLoss(inputs..., Type()); };
-  // Only the order of sums differs, and with it how the logits' gradient is rounded.
+  // Only the order of sums differs, and thus the rounding of the logits' gradient.
   ExpectAlike(Measure(device_, chunked), Measure(at::kCPU, chunked),
               Type() == at::kFloat ? 1e-5 : 2e-3);
 }

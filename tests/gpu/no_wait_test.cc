@@ -10,12 +10,14 @@ using c10::cuda::SyncDebugMode;
 
 constexpr int kSteps = 12;
 
-// LibTorch then throws where it would wait: reading a value, a copy from memory that is not pinned.
+// In the strict mode, LibTorch throws if it would wait: to read a value, or to copy from memory
+// that is not pinned.
 void SetWaiting(SyncDebugMode mode) { c10::cuda::warning_state().set_sync_debug_mode(mode); }
 
 class NoWaitTest : public DeviceTest {
  protected:
-  // Refuses to wait once what is made only once is there, until the last step, which is read back.
+  // Refuses to wait, from the step at which all lasting things exist until the last step, which is
+  // read back.
   Told TrainRefusingToWait(nlohmann::json spec) {
     spec["train"]["max_steps"] = std::to_string(kSteps);
     RecordedConversation conversation;
@@ -50,7 +52,8 @@ TEST_P(NoWaitTest, AStepThatIsNotLoggedDoesNotWait) {
   SetWaiting(SyncDebugMode::L_DISABLED);
 }
 
-// For the device as a whole, which LibTorch allows here; no number is asked for by itself.
+// It waits for the device as a unit, which LibTorch allows here; it reads no single number by
+// itself.
 TEST_P(NoWaitTest, G10ALoggedStepWaitsForNoSingleNumber) {
   const Told told = TrainRefusingToWait(SmallSpec());
   EXPECT_EQ(told.Cause(), "finished") << told.Message();

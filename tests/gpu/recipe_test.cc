@@ -1,4 +1,4 @@
-// recipe_test.cc: what the recipe and the guardrails add to a step, on every kind of device.
+// recipe_test.cc: the recipe's and the guardrails' parts of a step, on every kind of device.
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/hf_export.h"
 #include "tests/gpu/device_fixture.h"
@@ -6,13 +6,13 @@
 namespace dt::trainer {
 namespace {
 
-// With optimizer.eps 0 the embedding of a token that the first batch lacks is NaN from then on, and
-// with it the gradient of every later batch that has the token.
+// With optimizer.eps 0, the embedding of a token that the first batch lacks is NaN from then on,
+// and with it the gradient of every later batch that has the token.
 constexpr uint16_t kPoison = 40;
 
 class RecipeTest : public DeviceTest {
  protected:
-  // Every sample is the same, but for `steps`, which have the token.
+  // Writes equal samples, except for those of `steps`, which have the token.
   nlohmann::json Poisoned(const char* policy, std::initializer_list<size_t> steps) {
     std::vector<uint16_t> tokens(20000);
     for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<uint16_t>(i % 8);
@@ -50,7 +50,7 @@ TEST_P(RecipeTest, SkippedStepsNeverReachTheOptimizerAndAResumeKnowsOfThem) {
   resume_ = frames::Resume{8, whole.checkpoints[1].path, whole.checkpoints[1].manifest_hash};
   const Told rest = Train(spec);
   ASSERT_EQ(rest.rows.size(), 1u) << rest.Message();
-  // As the bias correction counts the updates alone.
+  // The bias correction counts only the updates.
   EXPECT_NEAR(rest.Losses()[0], whole.Losses()[2], 1e-5);
 }
 
@@ -76,7 +76,7 @@ TEST_P(RecipeTest, RollbackWithoutACheckpointGoesToTheStartAndIsSeenWhereItIsLog
   spec["logging"] = {{"every", "4"}};
   const Told told = Train(spec);
   ASSERT_EQ(told.Cause(), "finished") << told.Message();
-  // A GPU is asked after step 4, a CPU knows at once; from the start on, both learn the same.
+  // A GPU notices after step 4, a CPU at once; from the start on, both learn the same.
   const std::vector<double> whole = Train(Poisoned("skip", {})).Losses();
   const size_t back = device_->Torch().is_cuda() ? 4 : 3;
   ASSERT_EQ(told.rows.size(), 3u);
@@ -93,7 +93,7 @@ TEST_P(RecipeTest, ActivationCheckpointingGivesTheSameLosses) {
     spec["model"]["activation_checkpointing"] = "block";
     const Told computed = Train(spec);
     ASSERT_EQ(computed.Cause(), "finished") << computed.Message();
-    // Backward kernels of a GPU may sum in any order.
+    // Backward kernels of a GPU may add in any order.
     const double rounding = spec["precision"]["compute"] == "fp32" ? 1e-4 : 2e-3;
     EXPECT_LE(LargestDifference(kept.Losses(), computed.Losses()),
               device_->Torch().is_cpu() ? 0 : rounding);
@@ -162,7 +162,7 @@ TEST_P(RecipeTest, TheLossScaleOfFp16HalvesAtAnOverflowAndIsPartOfACheckpoint) {
 }
 
 TEST_P(RecipeTest, AWarmProcessTrainsTheNextTrialAlikeAndInThatMemory) {
-  // Larger than the others, so that what a trial leaves behind would show.
+  // Larger than the others, so that anything a trial leaves behind would show.
   nlohmann::json spec = SmallSpec();
   spec["model"]["n_embd"] = 128;
   spec["model"]["n_ff"] = 512;

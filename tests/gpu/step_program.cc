@@ -1,6 +1,6 @@
-// step_program.cc: gpu_step: trains a specification alone on a GPU and tells what a step of it is:
-// rows, the memory that `dtctl plan` counts for it and what it took, and with TRACE the kernels of
-// one step as the profiler of LibTorch sees them. ./dev gpu-day runs it, under ncu too: one step is
+// step_program.cc: gpu_step: trains a specification alone on a GPU and reports on one step: rows,
+// the memory that `dtctl plan` estimates and the memory that was used, and with TRACE the step's
+// kernels as LibTorch's profiler sees them. ./dev gpu-day runs it, under ncu too: one step lies
 // between cudaProfilerStart and cudaProfilerStop.
 //
 // usage: gpu_step SPEC.json DATA_ROOT STEP OUT.json [TRACE.json]
@@ -25,16 +25,16 @@ namespace {
 namespace profiler = torch::autograd::profiler;
 
 constexpr uint64_t kSpecBytesMax = 1 << 20;
-constexpr uint64_t kManyWindows = uint64_t{1} << 40;  // so that data bounds no plan
+constexpr uint64_t kManyWindows = uint64_t{1} << 40;  // so that the data do not bound the plan
 constexpr int kUsageError = 2;
 
-// A function of the CUDA runtime, where that has it: tests/fake_cuda has no profiler.
+// Returns a function of the CUDA runtime, or null: tests/fake_cuda has no profiler.
 template <typename Function>
 Function* OfRuntime(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
-// What lies between Begin and End is seen by ncu, and by the profiler where there is a trace.
+// ncu sees the work between Begin and End, and so does the profiler if there is a trace.
 class StepWindow {
  public:
   explicit StepWindow(std::string trace) : trace_(std::move(trace)) {}
@@ -58,7 +58,7 @@ class StepWindow {
   const std::string trace_;
 };
 
-// Bytes of the device that nobody has: 0 where it does not say.
+// Returns the device's free bytes, or 0 if it does not tell.
 uint64_t FreeBytes() {
   size_t free = 0, total = 0;
   auto* ask = OfRuntime<int(size_t*, size_t*)>("cudaMemGetInfo");
@@ -71,7 +71,7 @@ class StepConversation final : public Conversation {
   void Say(const frames::FromTrainer& frame) override {
     if (const auto* done = std::get_if<frames::StepDone>(&frame)) rows.push_back(done->row);
   }
-  // The attempt asks before each step.
+  // Called by the attempt before each step.
   Wish CurrentWish() const override {
     ++asked_;
     if (asked_ == step_) {

@@ -1,4 +1,4 @@
-// advice_test.cc: which strategy is advised, by memory, hosts and what sending takes.
+// advice_test.cc: the advised strategy, by memory, hosts and the time of communication.
 #include "plan/advice.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 const std::vector<Sharing> kInOrder = {Sharing::kDdp, Sharing::kZero1, Sharing::kZero2,
                                        Sharing::kZero3};
 
-// GPT-2 XL on 8 ranks, whose state is 25 GB, 8.6 GB or 3.1 GB, in bf16.
+// GPT-2 XL on 8 ranks, whose state takes 25 GB, 8.6 GB or 3.1 GB, in bf16.
 class AdviceTest : public ::testing::Test {
  protected:
   static constexpr ModelSize kXl{.layers = 48,
@@ -33,7 +33,7 @@ class AdviceTest : public ::testing::Test {
   static std::string Advice(const StepSize& step, double gib) {
     return StrategyAdvice(kXl, step, {.sharings = kInOrder}, gib * kGiB);
   }
-  // Just enough for `step` with a fifth to spare.
+  // Returns the memory for `step` with a fifth to spare.
   static double EnoughFor(const StepSize& step) {
     return MemoryBytes(kXl, step) / kPartToFill / kGiB + 1e-3;
   }
@@ -143,7 +143,7 @@ TEST_F(AdviceTest, ACutThatIsNeededStaysAsItIs) {
 }
 
 TEST_F(AdviceTest, StagesComeAfterLayersAndWithFourMicroStepsEach) {
-  // Where layers cannot be cut.
+  // Here layers cannot be cut.
   StepSize step = OnGpus(2, 16);
   StepSize piped = *Recut(step, 1, 8);
   EXPECT_EQ(piped.ranks, 1);

@@ -1,4 +1,4 @@
-// cost_test.cc: the costs of known models, and the devices that are known.
+// cost_test.cc: the costs of known models, and known devices.
 #include "plan/cost.h"
 
 #include <gtest/gtest.h>
@@ -19,8 +19,8 @@ TEST(CostTest, Gpt2HasThePublishedNumberOfParameters) {
   EXPECT_EQ(Parameters(untied), 124'439'808u + 50257u * 768u);
 }
 
-// The head's gradients, which it makes with the loss: beside what DDP keeps a place for, and beside
-// those of earlier micro-steps.
+// The head's gradients, which it makes with the loss: in addition to the place that DDP reserves,
+// and to those of earlier micro-steps.
 constexpr double kHead = 4.0 * 50257 * 768;
 
 TEST(CostTest, MemoryGrowsWithTheBatchByTheSameForEachSequence) {
@@ -50,7 +50,7 @@ TEST(CostTest, CheckpointingAndSeveralRanksCostWhatTheySay) {
   EXPECT_GT(MemoryBytes(kGpt2, whole) - TensorBytes(kGpt2, whole), 0.14 * kGiB);
 }
 
-// parallel.md §3: between steps a rank holds 4 bytes a parameter, and its shard of 12 more.
+// parallel.md §3: between steps a rank holds 4 bytes for each parameter, and its shard of 12 more.
 TEST(CostTest, RanksThatShareTheStateHoldAShardOfIt) {
   StepSize step = HalfStep(1);
   step.half = false;
@@ -64,7 +64,8 @@ TEST(CostTest, RanksThatShareTheStateHoldAShardOfIt) {
   const double zero1 = TensorBytes(kGpt2, step);
   step.sharing = Sharing::kZero2;
   EXPECT_EQ(TensorBytes(kGpt2, step), zero1) << "one micro-step: gradients are sent once";
-  // A shard of three numbers in place of all; gradients on their way come as activations go.
+  // A shard of three numbers replaces all; gradients on their way take the place of freed
+  // activations.
   EXPECT_NEAR(zero1, ddp - (16 - 4 - 12.0 / 4) * all, 1);
   step.micro_steps = 2;
   const auto root = static_cast<double>(RootParameters(kGpt2));

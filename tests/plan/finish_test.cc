@@ -1,4 +1,4 @@
-// finish_test.cc: trials laid out over slots.
+// finish_test.cc: trials distributed over slots.
 #include "plan/finish.h"
 
 #include <gtest/gtest.h>

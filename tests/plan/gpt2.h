@@ -1,4 +1,4 @@
-// gpt2.h: the sizes of GPT-2 124M, which several tests plan for.
+// gpt2.h: the sizes of GPT-2 124M, for several tests.
 #pragma once
 
 #include "plan/cost.h"

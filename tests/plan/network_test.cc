@@ -1,4 +1,5 @@
-// network_test.cc: messages against the formulas of what is sent, and times between measured ones.
+// network_test.cc: messages against the formulas for their bytes, and times interpolated between
+// measured ones.
 #include "plan/network.h"
 
 #include <gtest/gtest.h>
@@ -129,7 +130,7 @@ TEST(NetworkTest, OneMessageThatWasNotMeasuredLeavesTheWholeUnknown) {
   };
   EXPECT_EQ(SecondsFor(messages, gathers), std::nullopt);
   const auto all = [](const Message&) { return MeasuredTimes{{1e6, 1e-3}}; };
-  // At 1 GB/s: what is gathered and what is summed.
+  // At 1 GB/s: gathered and summed bytes.
   EXPECT_NEAR(*SecondsFor(messages, all), 2 * 4e-9 * static_cast<double>(Parameters(kModel)), 1e-5);
   EXPECT_EQ(SecondsFor({}, all), std::nullopt);
 }

@@ -1,4 +1,4 @@
-// stages_test.cc: how layers are dealt to stages, and what a stage of a pipeline takes.
+// stages_test.cc: the layers of each stage of a pipeline, and a stage's memory.
 #include "plan/stages.h"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ StepSize Staged(int64_t stages) {
 TEST(StageCostsTest, StagesHoldTheModelAmongThem) {
   const double all = HeldBytes(kGpt2, Staged(1));
   const double half = HeldBytes(kGpt2, Staged(2));
-  // The heavier has nine of twelve layers and the embedding.
+  // The heavier stage has nine of twelve layers and the embedding.
   EXPECT_GT(half, 0.5 * all);
   EXPECT_LT(half, 0.95 * all);
   EXPECT_LT(HeldBytes(kGpt2, Staged(4)), half);

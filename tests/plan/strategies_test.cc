@@ -1,4 +1,4 @@
-// strategies_test.cc: state and traffic of each strategy against what was measured.
+// strategies_test.cc: state and traffic of each strategy against measurements.
 #include "plan/strategies.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace dt::plan {
 namespace {
 
 constexpr double kMiB = 1 << 20;
-// That of the measurements below: 26.3 million parameters.
+// The model of the measurements below: 26.3 million parameters.
 constexpr ModelSize kMeasured{.layers = 8,
                               .width = 512,
                               .feed_forward = 2048,
@@ -29,7 +29,7 @@ StepSize Step(Sharing sharing, int64_t ranks, int64_t micro_steps = 1) {
           .sharing = sharing};
 }
 
-// Counted by an allocator in two and four processes that trained.
+// Counted by an allocator in two and four training processes.
 TEST(StrategiesTest, StateIsWithinAHundredthOfWhatRanksWereSeenToHold) {
   EXPECT_NEAR(4.0 * static_cast<double>(Parameters(kMeasured)) / kMiB, 100.5, 0.05);
   const struct {
@@ -46,7 +46,7 @@ TEST(StrategiesTest, StateIsWithinAHundredthOfWhatRanksWereSeenToHold) {
   }
 }
 
-// Two ranks together: 184.6 MiB gathered where the last block stays between its forward and its
+// Two ranks together: 184.6 MiB gathered, since the last block stays between its forward and its
 // backward pass, and 100.5 MiB summed.
 TEST(StrategiesTest, TrafficOfZero3IsWhatWasCounted) {
   EXPECT_NEAR(2 * WireBytes(kMeasured, Step(Sharing::kZero3, 2)) / kMiB, 184.6 + 100.5, 0.2);
@@ -54,13 +54,13 @@ TEST(StrategiesTest, TrafficOfZero3IsWhatWasCounted) {
               3 * WireBytes(kMeasured, Step(Sharing::kZero3, 2)), 1);
 }
 
-// As SharingTest and WireTest see it of trainers.
+// SharingTest and WireTest see the same in trainers.
 TEST(StrategiesTest, SeveralCopiesAndRanksThatStepAloneSendAndHoldWhatTheFormulasSay) {
   const double all = 4.0 * static_cast<double>(Parameters(kMeasured));
   StepSize hybrid = Step(Sharing::kHsdp, 4);
   hybrid.shard = 2;
   EXPECT_NEAR(HeldBytes(kMeasured, hybrid), 4 * all / 2, 1);
-  // Half of everything within a copy, as among two ranks; between the copies the sum of a half.
+  // Half of everything within a copy, as with two ranks; between the copies the sum of a half.
   EXPECT_NEAR(WireBytes(kMeasured, hybrid),
               WireBytes(kMeasured, Step(Sharing::kZero3, 2)) + 2 * (all / 2) / 2, 1);
   StepSize alone = Step(Sharing::kLocalSgd, 2);
@@ -71,7 +71,7 @@ TEST(StrategiesTest, SeveralCopiesAndRanksThatStepAloneSendAndHoldWhatTheFormula
   EXPECT_NEAR(HeldBytes(kMeasured, alone), 6 * all, 1);
 }
 
-// As GossipTest sees it of trainers.
+// GossipTest sees the same in trainers.
 TEST(StrategiesTest, RanksThatGossipGiveAllTheyHaveToOnePeerAndTakePartInTheAverage) {
   const double all = 4.0 * static_cast<double>(Parameters(kMeasured));
   for (const int64_t ranks : {2, 4}) {
@@ -87,14 +87,14 @@ TEST(StrategiesTest, RanksThatGossipGiveAllTheyHaveToOnePeerAndTakePartInTheAver
   EXPECT_NEAR(HeldBytes(kMeasured, Step(Sharing::kGossip, 1)), 4 * all, 1);
 }
 
-// As TensorTest sees it of trainers.
+// TensorTest sees the same in trainers.
 TEST(StrategiesTest, RanksOfALayerHoldTheirPartsOfItAndSendActivations) {
   const double cut = 8 * (4.0 * 512 * 512 + 2 * 512 * 2048 + 3 * 512 + 2048) + 2048.0 * 512;
   EXPECT_EQ(static_cast<double>(CutParameters(kMeasured, 4)), cut);
   const double whole = static_cast<double>(Parameters(kMeasured)) - cut;
   const double hidden = 4.0 * 8 * 128 * 512 * 3;  // fp32, tokens, width, micro-steps
   const double exchanged = 8 * hidden;            // layers
-  // Out of the embedding and into the head and back; and three numbers of each token and rank.
+  // Out of the embedding, into the head, and back; and three numbers for each token and rank.
   const double of_vocabulary = 4 * hidden + 3 * 4.0 * 8 * 128 * 3 * 4;
   StepSize step = Step(Sharing::kDdp, 1, 3);
   step.tensor = 4;
@@ -139,7 +139,7 @@ TEST(StrategiesTest, WhereProductsAreIn16BitsZero3GathersBlocksSoAndTheirNormsWh
   const auto blocks =
       static_cast<double>(Parameters(kMeasured) - RootParameters(kMeasured)) / kMeasured.layers;
   const double norms = 4 * 512;
-  // The last block stays for its backward pass, the norms of all for the whole step.
+  // The last block stays for its backward pass, the norms of all blocks for the complete step.
   const double passes = 2.0 * kMeasured.layers - 1;
   const double saved = passes * (2 * (blocks - norms) + 4 * norms) - kMeasured.layers * 4 * norms;
   EXPECT_NEAR(WireBytes(kMeasured, step), whole - saved / 2, 1);
@@ -161,8 +161,8 @@ TEST(StrategiesTest, SixteenBitsHalveTheGradientsAndNotTheParameters) {
   EXPECT_NEAR(HeldBytes(kMeasured, compressed), 5 * all, 1);
 }
 
-// As the rows of examples/strategies.yaml have it: of all-reduced bytes a rank sends 2 (n - 1) / n,
-// of gathered and scattered ones half of that.
+// From the rows of examples/strategies.yaml: of all-reduced bytes a rank sends 2 (n - 1) / n, of
+// gathered and scattered bytes half of that.
 TEST(StrategiesTest, TrafficIsToTheByteWhatTrainersCounted) {
   constexpr ModelSize kExample{.layers = 6,
                                .width = 256,

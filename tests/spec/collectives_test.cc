@@ -1,4 +1,4 @@
-// collectives_test.cc: sums by operation and axis, whatever a worker sends.
+// collectives_test.cc: sums by operation and axis, for every possible message of a worker.
 #include "spec/collectives.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ TEST(CollectivesTest, AreSummedByOperationAndAxisWithTheBusBytesOfTheirRanks) {
   Add(row, "all_reduce", "replicate", 2, 100, 2);
   v1::StepRow sum;
   AddCollectives(row, 10, sum);
-  row.mutable_collectives(0)->set_ranks(2);  // a gang that shrank
+  row.mutable_collectives(0)->set_ranks(2);  // from a gang that shrank
   AddCollectives(row, 1, sum);
   ASSERT_EQ(sum.collectives_size(), 2);
   EXPECT_EQ(sum.collectives(0).seconds(), 11);

@@ -1,4 +1,4 @@
-// draws_cost_test.cc: what exclusions cost a step of the core that draws further trials.
+// draws_cost_test.cc: the cost of exclusions in a step of the core that draws further trials.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -20,7 +20,7 @@ void Exclude(v1::Exclusion& exclusion, const std::string& path, double value) {
 
 class DrawsCostTest : public ::testing::Test {
  protected:
-  // A program's twenty parameters.
+  // An experiment with twenty parameters of a program.
   DrawsCostTest() {
     spec_.set_version(1);
     spec_.mutable_search()->set_method("random");
@@ -47,8 +47,8 @@ class DrawsCostTest : public ::testing::Test {
 };
 
 TEST_F(DrawsCostTest, ExclusionsOfOtherParametersCountInWhatAnExtensionMayTake) {
-  // As many as a file may have, each of other parameters than all others: the bits of its number
-  // choose between neighbours.
+  // As many exclusions as a file may have, each with other parameters than all others: the bits of
+  // its number choose between neighbours.
   for (int n = 0; n < limits::kExclusions; ++n) {
     v1::Exclusion& exclusion = *spec_.add_exclude();
     for (int i = 0; i < limits::kExclusionTerms / limits::kExclusions; ++i) {

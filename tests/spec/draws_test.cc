@@ -1,5 +1,5 @@
-// draws_test.cc: the trials of random, with included combinations and seeds: properties of the
-// draws, and what a change of the file leaves alone.
+// draws_test.cc: the trials of `random`, with included combinations and seeds: properties of the
+// draws, and which draws a change of the file leaves unchanged.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ v1::Parameter& AddList(v1::ExperimentSpec& spec, const std::string& path,
   return parameter;
 }
 
-// A space with every kind of dimension.
+// Returns a space with every kind of dimension.
 v1::ExperimentSpec Mixed(int64_t seed, int32_t max_trials) {
   v1::ExperimentSpec spec = Random(seed, max_trials);
   AddRange(spec, "optimizer.lr", 1e-5, 1e-2, 0, "log");
@@ -104,7 +104,7 @@ TEST(DrawsTest, EveryTrialIsValidWithinItsRangesAndDiffersFromTheOthers) {
     std::set<std::string> texts;
     for (const v1::ExpandedTrial& trial : trials) {
       EXPECT_TRUE(texts.insert(Text(trial)).second) << "seed " << seed << ": " << Text(trial);
-      // Nothing but a value within its range, on its step or in its list has a point.
+      // Only a value within its range, on its step or in its list has a point.
       EXPECT_TRUE(PointOf(space, {trial.assignments().begin(), trial.assignments().end()}))
           << "seed " << seed << ": " << Text(trial);
     }
@@ -113,7 +113,7 @@ TEST(DrawsTest, EveryTrialIsValidWithinItsRangesAndDiffersFromTheOthers) {
 
 TEST(DrawsTest, BothEndsOfIntegersAreHitAndEachDimensionPassesChiSquared) {
   constexpr double kTrials = 3000;
-  // Beyond these a fair draw goes once in 10,000: Pearson, 1, 3, 5, 9 and 10 degrees of freedom.
+  // A fair draw exceeds these once in 10,000: Pearson, with 1, 3, 5, 9 and 10 degrees of freedom.
   const std::map<size_t, double> kMost{
       {2, 15.14}, {4, 21.11}, {6, 25.74}, {10, 33.72}, {11, 35.56}};
   const v1::ExperimentSpec spec = Mixed(7, static_cast<int32_t>(kTrials));
@@ -130,7 +130,7 @@ TEST(DrawsTest, BothEndsOfIntegersAreHitAndEachDimensionPassesChiSquared) {
     const std::vector<double> shares(places, 1.0 / static_cast<double>(places));
     EXPECT_LT(ChiSquared(counts, shares, kTrials), kMost.at(places)) << path;
   }
-  // The log range in ten parts of equal ratio.
+  // Count in ten parts of the log range, each with the same ratio.
   std::vector<double> counts(10, 0.0);
   const auto trials = Expand(spec).value();
   for (const v1::ExpandedTrial& trial : trials) {
@@ -153,7 +153,8 @@ TEST(DrawsTest, ProbabilitiesAreTheSharesOfTheValuesWhateverTheirOrder) {
   EXPECT_FALSE(counted.contains("4"));
   const std::vector<double> counts{double(counted.at("32")), double(counted.at("8")),
                                    double(counted.at("16"))};
-  EXPECT_LT(ChiSquared(counts, {1 / 8.0, 5 / 8.0, 2 / 8.0}, 2000), 18.42);  // one in 10,000
+  // exceeded once in 10,000
+  EXPECT_LT(ChiSquared(counts, {1 / 8.0, 5 / 8.0, 2 / 8.0}, 2000), 18.42);
 }
 
 TEST(DrawsTest, TheOrderOfParametersAndOfListsInTheFileChangesNothing) {
@@ -183,7 +184,7 @@ TEST(DrawsTest, FiftyTrialsExtendedToEightyAreEightyFromTheStart) {
   }
 }
 
-// One of each configuration.
+// Returns one trial of each configuration.
 std::vector<std::vector<v1::Assignment>> Configurations(const v1::ExperimentSpec& spec) {
   std::vector<std::vector<v1::Assignment>> configurations;
   const auto trials = Expand(spec).value();
@@ -196,7 +197,7 @@ std::vector<std::vector<v1::Assignment>> Configurations(const v1::ExperimentSpec
   return configurations;
 }
 
-// 1 of 16 widths is a multiple of the heads.
+// Only 1 of 16 widths is a multiple of the number of heads.
 v1::ExperimentSpec FewPass(int64_t seed, int32_t max_trials) {
   v1::ExperimentSpec spec = Random(seed, max_trials);
   AddRange(spec, "optimizer.lr", 1e-5, 1e-2, 0, "log");
@@ -205,10 +206,11 @@ v1::ExperimentSpec FewPass(int64_t seed, int32_t max_trials) {
   return spec;
 }
 
-// Some of them: included, of a space that is used up, with seeds, or refused by a rule.
+// Returns experiments whose trials are partly included, from a space that is used up, with seeds,
+// or refused by a rule.
 std::vector<v1::ExperimentSpec> Extendable(int64_t seed, int32_t max_trials) {
   std::vector<v1::ExperimentSpec> specs = {Mixed(seed, max_trials), FewPass(seed, max_trials)};
-  specs.reserve(5);  // what is referred to stays where it is
+  specs.reserve(5);  // references into it stay valid
   v1::ExperimentSpec& small = specs.emplace_back(Random(seed, max_trials));
   AddRange(small, "model.n_layer", 1, 12);
   AddList(small, "schedule.type", {"cosine", "linear"});
@@ -277,7 +279,7 @@ TEST(DrawsTest, DrawsThatBreakARuleAreReplaced) {
   AddList(spec, "model.n_head", {"4", "5"});
   ASSERT_TRUE(Validate(spec).empty());
   const auto trials = Expand(spec).value();
-  // 15 widths are multiples of 100 and 29 of 25 are all multiples of 5.
+  // 15 widths are multiples of 100, and the 29 multiples of 25 are all multiples of 5.
   EXPECT_EQ(trials.size(), 37u);
   for (const v1::ExpandedTrial& trial : trials) {
     EXPECT_EQ(trial.assignments(0).value().integer() % trial.assignments(1).value().integer(), 0)
@@ -332,7 +334,7 @@ TEST(DrawsTest, EverySeedHasEachConfigurationOnceAndTheyAreNeighbours) {
                   ->seed(),
               seed.value().integer());
   }
-  // They are the draws of the first seed.
+  // They are the draws for the first seed.
   v1::ExperimentSpec alone = Mixed(17, 3);
   EXPECT_EQ(Text(trials[3]), Texts(alone)[1] + " seed=17");
   // The coordinator's seed is for experiments that name none.
@@ -428,7 +430,7 @@ TEST(SearchTest, WhatAnotherClientSendsIsCheckedAsAFileIs) {
             "include[0] missing, include[0].optimizer.rate unknown_parameter");
 }
 
-// Each gave a proposal that is no number, or would.
+// Each of these ranges produced a proposal that is no number, or would.
 TEST(SearchTest, RangesThatCannotBeReckonedWithAreRefused) {
   const Field field = FieldNamed("x", FieldType::kNumber);
   const auto said = [&field](double min, double max, const char* scale = "", double step = 0) {

@@ -50,7 +50,7 @@ TEST(ExpandTest, ValuesAreComparedByMeaningNotBySpelling) {
   ExperimentBuilder builder;
   builder.Sweep("optimizer.lr", {"1e-3", "1"}).Exclude({{"optimizer.lr", "0.001"}});
   EXPECT_EQ(TextsOfTrials(builder.spec()), std::vector<std::string>{"1"});
-  // Another client may write a whole number for a number.
+  // Another client may write an integer for a number.
   v1::ExperimentSpec spec = builder.spec();
   spec.mutable_exclude(0)->mutable_where(0)->mutable_value()->set_integer(1);
   EXPECT_EQ(TextsOfTrials(spec), std::vector<std::string>{"0.001"});

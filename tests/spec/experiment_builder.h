@@ -1,4 +1,4 @@
-// experiment_builder.h: experiments as a reader of the file would have made them.
+// experiment_builder.h: builds experiments as the reader of a file does.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 namespace dt::spec {
 
-// A valid experiment of one trial; Set and Sweep say what a file would.
+// A valid experiment of one trial; Set and Sweep do what a file's lines do.
 class ExperimentBuilder {
  public:
   ExperimentBuilder() : spec_(DefaultExperiment()) {
@@ -43,7 +43,7 @@ class ExperimentBuilder {
 
   const v1::ExperimentSpec& spec() const { return spec_; }
   v1::ExperimentSpec& spec() { return spec_; }
-  // The first trial, resolved.
+  // Returns the first trial, resolved.
   v1::Spec Resolve() const {
     const auto trials = Expand(spec_);
     EXPECT_TRUE(trials.ok());
@@ -59,7 +59,7 @@ class ExperimentBuilder {
     if (field != nullptr) {
       if (const auto value = ParseValue(*field, text); value.ok()) return *value;
     }
-    // What a field cannot hold, as another client could send it.
+    // A value that the field cannot hold, as another client could send it.
     v1::Value value;
     value.set_text(text);
     return value;

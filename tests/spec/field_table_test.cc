@@ -1,4 +1,4 @@
-// field_table_test.cc: the table and v1::Spec say the same; every row makes sense.
+// field_table_test.cc: the table agrees with v1::Spec, and every row is plausible.
 #include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,8 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 
-// Paths of the leaves of a message, as the file writes them. Labels and Every are single values.
+// Adds the paths of a message's leaves, as the file writes them. Labels and Every are single
+// values.
 void AddLeaves(const google::protobuf::Descriptor& message, const std::string& prefix,
                std::set<std::string>& out) {
   for (int i = 0; i < message.field_count(); ++i) {
@@ -27,7 +28,7 @@ void AddLeaves(const google::protobuf::Descriptor& message, const std::string& p
     }
     constexpr std::string_view kUnit = "_seconds";
     if (path.ends_with(kUnit)) path.resize(path.size() - kUnit.size());
-    if (!IsReserved(path)) out.insert(path);  // messages may have a place for it already
+    if (!IsReserved(path)) out.insert(path);  // messages may already have a place for it
   }
 }
 
@@ -37,11 +38,11 @@ TEST(FieldTableTest, HoldsEveryLeafOfTheSpecificationOnce) {
   for (const Field& field : FieldTable()) {
     EXPECT_TRUE(rows.insert(field.path).second) << field.path << " appears twice";
   }
-  leaves.erase("values");  // what a trial's parameters came to, not what a file says
+  leaves.erase("values");  // a trial's resolved parameters, not written in a file
   EXPECT_EQ(rows, leaves);
 }
 
-// A cast would turn what is beyond into another number.
+// A cast would change a number beyond the range into another one.
 TEST(FieldTableTest, WholeNumbersFitIntoTheirMessages) {
   for (const Field& field : FieldTable()) {
     if (field.type != FieldType::kInteger) continue;

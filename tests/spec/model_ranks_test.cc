@@ -1,4 +1,4 @@
-// model_ranks_test.cc: ranks that have the model among them, cut in layers or in stages.
+// model_ranks_test.cc: ranks that share one model, cut in layers or in stages.
 #include <gtest/gtest.h>
 
 #include <map>

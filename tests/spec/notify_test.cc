@@ -1,4 +1,4 @@
-// notify_test.cc: the section notify of a file.
+// notify_test.cc: the `notify` section of a file.
 #include "spec/notify.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// other_words_test.cc: words of other systems are answered by what they mean, or not at all.
+// other_words_test.cc: other systems' words get an answer with our word of the same meaning, or
+// none.
 #include "spec/other_words.h"
 
 #include <set>

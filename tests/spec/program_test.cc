@@ -1,4 +1,4 @@
-// program_test.cc: a program as a trial: its parameters, and values in the words of its command.
+// program_test.cc: a program as a trial: its parameters, and their values in its command.
 #include "spec/program.h"
 
 #include <gtest/gtest.h>
@@ -341,7 +341,7 @@ TEST(ProgramTest, AMeasurementOfTheNetworkIsCheckedAsTheTrainersOwn) {
       Strings{
           "command: --sizes has 'many'; a size is a number of bytes such as 64K or 16M, from 256 "
           "to 1.00 GiB"});
-  // Workers that run no programs run it: it can set no more than a training can.
+  // Workers that cannot run programs run it, so it can set no more than a training can.
   v1::ExperimentSpec spec = between(2, "--rounds=3");
   spec.mutable_base()->set_workdir("/tmp");
   spec.add_explicit_paths("workdir");
@@ -372,7 +372,7 @@ TEST(ProgramTest, AVariableMayBeEmptyOrHaveSeveralLines) {
   EXPECT_EQ(Problems(spec).size(), 1u) << "a control character";
 }
 
-// 64 KiB that name a value of 4 KiB again and again would be a hundred megabytes in each order.
+// 64 KiB that name a value of 4 KiB many times would be a hundred megabytes in each order.
 TEST(ProgramTest, WhatValuesMakeOfACommandIsBounded) {
   v1::ExperimentSpec spec = Program({"./run"});
   spec.mutable_base()->clear_command();
@@ -405,7 +405,7 @@ TEST(ProgramTest, AMetricOfAnyNameNeedsAGoalWhereItsNameTellsNone) {
        {"accuracy", "val_acc", "f1", "test.auc", "score", "hellaswag_acc_norm"}) {
     EXPECT_EQ(goal(score), "maximize") << score;
   }
-  // What turns a name round, or scores what is bad.
+  // Words that reverse a name's meaning, or name a score of something bad.
   for (const char* unclear :
        {"neg_mean_squared_error", "negative_loss", "val/minus_loss", "neg-accuracy", "negMSE_loss",
         "one_minus_accuracy", "inverse_perplexity", "brier_score", "error_score", "val_loss_score",

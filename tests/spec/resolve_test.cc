@@ -1,4 +1,4 @@
-// resolve_test.cc: what a trial is trained with when the file leaves things out.
+// resolve_test.cc: a trial's settings when the file leaves things out.
 #include <gtest/gtest.h>
 
 #include "spec/program.h"
@@ -8,7 +8,7 @@
 namespace dt::spec {
 namespace {
 
-// Parameters of a model without positions, as the trainer counts them.
+// Returns the parameters of a model without positions, as the trainer counts them.
 int64_t Weights(const v1::Model& m) {
   const int64_t width = m.n_embd(), ff = m.n_ff(), rows = m.vocab_pad();
   const int64_t attention = 4 * width * width + 4 * width;

@@ -28,7 +28,7 @@ TEST(RungsTest, StepsRiseWithTheRungAndAreAtLeastOne) {
           const uint64_t step = StepOf(ladder, rung, target);
           EXPECT_GE(step, 1u) << "eta " << eta << ", rung " << rung << " of " << target;
           EXPECT_GE(step, before) << "eta " << eta << ", rung " << rung << " of " << target;
-          // A target of a step for each share has a step of its own for each rung.
+          // With enough steps in the target, each rung has a step of its own.
           if (target >= 1'000'000 && rung > 1) {
             EXPECT_GT(step, before) << "eta " << eta << ", rung " << rung << " of " << target;
           }

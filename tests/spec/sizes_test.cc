@@ -1,4 +1,5 @@
-// sizes_test.cc: which numbers of slots an elastic trial may have, and what files may say of them.
+// sizes_test.cc: the numbers of slots that an elastic trial may have, and the checks of files for
+// them.
 #include "spec/sizes.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@ namespace {
 
 using Sizes = std::vector<int32_t>;
 
-// "message; hint" of the first thing that is wrong, or unlikely; "": nothing is.
+// Returns "message; hint" for the first error or warning; "" if there is none.
 std::string First(const std::vector<Issue>& issues) {
   return issues.empty() ? "" : ToString(issues.front());
 }
@@ -137,7 +138,7 @@ TEST(SizesTest, ManySizesAreShownByTheFirstAndTheLast) {
   EXPECT_EQ(SizesText(eight), "1, 2, 3, 4, 5, 6, 7 or 8");
 }
 
-// What a raw message may say, without Validate before it.
+// A raw message may have these, without Validate before it.
 TEST(SizesTest, AnyNumbersGiveSizesWithoutAFaultAndAtOnce) {
   constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
   constexpr int32_t kLeast = std::numeric_limits<int32_t>::min();

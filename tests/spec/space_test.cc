@@ -71,7 +71,7 @@ TEST(SpaceTest, AssignmentsOfAPointLeadBackToIt) {
     const Point point = DrawUniform(space, {.seed = 3, .configuration = configuration});
     std::vector<v1::Assignment> assignments = AssignmentsOf(space, point);
     const std::string text = TextOf(assignments);
-    std::reverse(assignments.begin(), assignments.end());  // their order means nothing
+    std::reverse(assignments.begin(), assignments.end());  // their order has no meaning
     const std::optional<Point> back = PointOf(space, assignments);
     ASSERT_TRUE(back.has_value()) << "seed 3, configuration " << configuration << ": " << text;
     EXPECT_EQ(*back, point) << text;
@@ -129,7 +129,7 @@ TEST(SpaceTest, DrawsStayInTheirRangeAndHitBothEndsOfIntegers) {
   EXPECT_EQ(widths.rbegin()->first, 64);
 }
 
-// The statistic of `share`, the part of the scale that lies below the upper end of each cell.
+// Returns the statistic for `shares`: the part of the scale below the upper end of each cell.
 double Chi2(const std::map<double, int>& counts, const std::map<double, double>& shares,
             int draws) {
   double chi2 = 0;
@@ -158,7 +158,7 @@ TEST(SpaceTest, EachDimensionIsDrawnAsItsScaleAndWeightsSay) {
   for (int width = 4; width <= 64; ++width) {
     log61[width] = std::log((width + 0.5) / (width - 0.5)) / std::log(64.5 / 3.5);
   }
-  // One in 100,000 each.
+  // Each is exceeded once in 100,000.
   EXPECT_LT(Chi2(counts[0], even11, kDraws), 41.3);
   EXPECT_LT(Chi2(counts[1], log61, kDraws), 118.0);
   EXPECT_LT(Chi2(counts[2], {{0, 1.0 / 3}, {1, 1.0 / 3}, {2, 1.0 / 3}}, kDraws), 23.0);
@@ -182,10 +182,10 @@ TEST(SpaceTest, ContinuaAreDrawnEvenlyOnTheirScaleWithFewDigits) {
     ++rates[std::min(kCells - 1.0, std::floor(kCells * std::log(point[0] / 1e-5) / std::log(1e4)))];
     ++ratios[std::min(kCells - 1.0, std::floor(kCells * point[1] / 0.3))];
     char text[40];
-    std::snprintf(text, sizeof(text), "%.7g", point[0]);  // a million places need seven here
+    std::snprintf(text, sizeof(text), "%.7g", point[0]);  // a million places need seven digits here
     ASSERT_EQ(std::strtod(text, nullptr), point[0]) << configuration;
   }
-  EXPECT_LT(Chi2(rates, even, kDraws), 88.0);  // 39 degrees of freedom, one in 100,000
+  EXPECT_LT(Chi2(rates, even, kDraws), 88.0);  // 39 degrees of freedom, exceeded once in 100,000
   EXPECT_LT(Chi2(ratios, even, kDraws), 88.0);
 }
 
@@ -197,7 +197,7 @@ TEST(SpaceTest, OtherDimensionsDoNotChangeWhatOneDraws) {
             all[4]);
 }
 
-// A million places of each range are told apart, six digits being the least.
+// A million places of each range can be distinguished, with at least six digits.
 TEST(SpaceTest, ValuesHaveAsManyDigitsAsAMillionPlacesOfTheirRangeNeed) {
   const auto in = [](double low, double high, bool log = false) {
     return Dimension{.path = "x", .low = low, .high = high, .log = log};
@@ -234,7 +234,7 @@ TEST(SpaceTest, StepsAreAsAPersonWritesThem) {
   EXPECT_EQ(Settled(Dropout(), 0.16), 0.15);
   EXPECT_EQ(Settled(Dropout(), 9), 0.5);
   EXPECT_EQ(PlaceOf(Dropout(), 0.15), 3u);
-  // Six digits would not tell these steps apart.
+  // Six digits would not distinguish these steps.
   const Dimension fine{.path = "optimizer.lr",
                        .kind = DimensionKind::kStepped,
                        .low = 1000,

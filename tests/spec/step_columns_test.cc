@@ -1,4 +1,4 @@
-// step_columns_test.cc: the table of columns and v1::StepRow say the same.
+// step_columns_test.cc: the table of columns agrees with v1::StepRow.
 #include "spec/step_columns.h"
 
 #include <google/protobuf/descriptor.h>

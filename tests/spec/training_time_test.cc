@@ -1,4 +1,4 @@
-// training_time_test.cc: what a trial trained, and not what it waited.
+// training_time_test.cc: the time for which a trial trained, without its waits.
 #include "spec/training_time.h"
 
 #include <cmath>

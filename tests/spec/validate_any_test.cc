@@ -1,4 +1,4 @@
-// validate_any_test.cc: messages that no file gives rise to: lists and numbers of any size.
+// validate_any_test.cc: messages that no file can produce: lists and numbers of any size.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -12,7 +12,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-// "path code" of each.
+// Returns "path code" for each issue.
 Strings Told(const v1::ExperimentSpec& spec) {
   Strings told;
   for (const Issue& issue : Validate(spec)) {
@@ -53,7 +53,7 @@ TEST(ValidateAnyTest, RulesOverSeveralFieldsComputeWithWhatIsInRangeAlone) {
   EXPECT_EQ(Told(builder.spec()),
             (Strings{"resources.gpus out_of_range", "train.batch_size out_of_range",
                      "parallel.tensor out_of_range", "parallel.pipeline out_of_range"}));
-  // In range one by one, and more together than a batch may have.
+  // Each number is in range; together they are more than a batch may have.
   ExperimentBuilder together;
   together.Set("parallel.microbatches", "2147483647").Set("train.batch_size", "1048576");
   together.Set("train.seq_len", "1").Set("resources.gpus", "16384");

@@ -1,4 +1,4 @@
-// validate_test.cc: every way an experiment can be wrong, as any client could send it.
+// validate_test.cc: every error that an experiment can have, as any client could send it.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -13,7 +13,7 @@
 namespace dt::spec {
 namespace {
 
-// "path code" of each issue.
+// Returns "path code" for each issue.
 std::vector<std::string> Found(const v1::ExperimentSpec& spec) {
   std::vector<std::string> out;
   for (const Issue& issue : Validate(spec)) {
@@ -453,7 +453,7 @@ TEST(ValidateTest, PrioritySharesAndLabelsAreTheExperimentsAndLeaveRoomForItsLar
   EXPECT_EQ(Found(twice.spec()), Strings{"resources.labels duplicate_key"});
 }
 
-// What a person is told of compression with these fields.
+// Returns the message about compression with these fields.
 std::string Refusal(const std::map<std::string, std::string>& fields) {
   ExperimentBuilder builder;
   for (const auto& [path, text] : fields) builder.Set(path, text);

@@ -1,4 +1,4 @@
-// values_test.cc: what single values are accepted, how they are refused, and how they are printed.
+// values_test.cc: which single values are accepted, how they are refused, and how they are printed.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -184,7 +184,7 @@ TEST(ValuesTest, PrintedNumbersReadBackTheSame) {
        {0.0006, 1e-5, 1e-8, 3.16228e-4, 25.0, 1e15, 1e300, 0.1 + 0.2, 1.0 / 3, 123456789.125}) {
     const std::string text = NumberText(number);
     EXPECT_EQ(std::stod(text), number) << text;
-    // Readers that follow YAML 1.1 need a point before an exponent.
+    // Parsers of YAML 1.1 need a point before an exponent.
     EXPECT_TRUE(text.find('e') == std::string::npos || text.find('.') != std::string::npos) << text;
   }
   EXPECT_EQ(NumberText(6e-4), "0.0006");

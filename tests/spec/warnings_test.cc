@@ -1,4 +1,4 @@
-// warnings_test.cc: what is allowed and hardly meant is said once; what is meant is not.
+// warnings_test.cc: allowed but unlikely settings cause one warning; likely ones cause none.
 #include <gtest/gtest.h>
 
 #include <functional>

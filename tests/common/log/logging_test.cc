@@ -1,4 +1,4 @@
-// What a process may still do with its log while it ends.
+// logging_test.cc: the use of a process's log while the process ends.
 #include "common/log/logging.h"
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ TEST(LoggingTest, ThreadsThatGoOnLoggingDoNotBreakAProcessThatEnds) {
             while (true) spdlog::info("still here");
           });
         }
-        // Two of them end it, as where a lead is lost while a journal breaks.
+        // Two threads end the process, as when a lead is lost while a journal breaks.
         std::thread second(FinishLogging);
         FinishLogging();
         std::_Exit(7);

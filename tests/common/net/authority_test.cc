@@ -1,4 +1,4 @@
-// authority_test.cc: what an authority issues, read back and verified as a TLS peer does.
+// authority_test.cc: certificates from an authority, read back and verified as a TLS peer does.
 #include "common/net/authority.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ Cert Read(const std::string& pem) {
   return cert;
 }
 
-// X509_V_OK, or why `pem` is not taken for `purpose` by who trusts `authority`.
+// Returns X509_V_OK, or the reason why a peer that trusts `authority` refuses `pem` for `purpose`.
 int Verify(const std::string& pem, const std::string& authority, int purpose) {
   const Cert cert = Read(pem);
   const Cert trusted = Read(authority);

@@ -1,4 +1,4 @@
-// credentials_test.cc: who may talk without TLS.
+// credentials_test.cc: which connections may do without TLS.
 #include "common/net/credentials.h"
 
 #include "common/files.h"

@@ -1,4 +1,4 @@
-// listen_test.cc: what can be listened on, and how a refusal reads.
+// listen_test.cc: addresses to listen on, and the messages about refused ones.
 #include "common/net/listen.h"
 
 #include "absl/strings/match.h"

@@ -1,4 +1,4 @@
-// token_test.cc: the file that holds a token, and what is said of one that does not.
+// token_test.cc: the file that holds a token, and the messages about a bad one.
 #include "common/net/token.h"
 
 #include <fstream>

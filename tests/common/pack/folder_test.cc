@@ -1,4 +1,4 @@
-// folder_test.cc: which files of a folder travel, and what comes out at the other end.
+// folder_test.cc: which files of a folder are packed, and the unpacked result.
 #include "common/pack/folder.h"
 
 #include <sys/stat.h>
@@ -30,7 +30,7 @@ class FolderTest : public ::testing::Test {
     testing::ChildProcess git(command, log_ / "git.log", {{"GIT_CONFIG_GLOBAL", "/dev/null"}});
     EXPECT_EQ(git.AwaitExit().value_or(-1), 0) << testing::Slurp(log_ / "git.log");
   }
-  // The paths that travel, one a line.
+  // Returns the packed paths, one a line.
   std::string Paths() {
     const auto packed = PackFolder(folder_.path());
     if (!packed.ok()) return std::string(packed.status().message());
@@ -66,7 +66,7 @@ TEST_F(FolderTest, GitDecidesWhatTravelsTrackedOrNewButNotIgnored) {
   EXPECT_NE(packed->changes.find(" M train.py"), std::string::npos) << packed->changes;
   EXPECT_NE(packed->changes.find("?? new.py"), std::string::npos) << packed->changes;
   EXPECT_NE(packed->note.find("which stay behind: data/big.bin; "), std::string::npos);
-  // A folder within the work tree is itself alone.
+  // A folder within the work tree is packed alone.
   const auto part = PackFolder(folder_ / "sub");
   ASSERT_TRUE(part.ok());
   EXPECT_EQ(part->files, 1u);
@@ -140,7 +140,7 @@ TEST_F(FolderTest, WhereAnIgnoreFileCannotBeReadNothingTravels) {
   folder_.Write("train.py", "1");
   folder_.Write("sub/secret", "2");
   const std::string path = getenv("PATH");
-  setenv("PATH", log_.path().c_str(), 1);  // no git there
+  setenv("PATH", log_.path().c_str(), 1);  // no git is found there
   const std::string without = Paths();
   folder_.Write("sub/.gitignore", "secret\n");
   const std::string with = Paths();

@@ -1,4 +1,4 @@
-// pack_test.cc: the bytes of packed code: the same for the same files, and refused where an enemy
+// pack_test.cc: the bytes of packed code: the same for the same files, and refused if an attacker
 // or a bad disk made them.
 #include "common/pack/pack.h"
 
@@ -24,7 +24,7 @@ std::vector<File> SomeFiles() {
           {"bin/again", Kind::kLink, "../train.py"}};
 }
 
-// Written by hand, so that what Pack refuses can be made too.
+// Written by hand, so that it can also make bytes that Pack refuses.
 std::string Raw(const std::vector<File>& files) {
   std::string bytes = "dtrain code 1\n";
   for (const File& file : files) {
@@ -50,7 +50,7 @@ TEST(PackTest, TheSameFilesGiveTheSameBytesInWhateverOrderTheyAreListed) {
   const auto again = Pack(files);
   ASSERT_TRUE(once.ok() && again.ok()) << once.status();
   EXPECT_EQ(*once, *again);
-  // What was packed once has this name for ever.
+  // The digest of a pack never changes.
   EXPECT_EQ(Sha256Hex(*once), Sha256Hex(Raw({SomeFiles()[2], SomeFiles()[3], SomeFiles()[4],
                                              SomeFiles()[1], SomeFiles()[0]})));
 }
@@ -104,7 +104,7 @@ TEST(PackTest, NothingComesTwiceOutOfOrderOrUnderAFile) {
   ExpectRefused({{"a", Kind::kFile, ""}, {"a", Kind::kFile, ""}}, "for the second time");
   ExpectRefused({{"b", Kind::kFile, ""}, {"a", Kind::kFile, ""}}, "out of order");
   ExpectRefused({{"a", Kind::kLink, "b"}, {"a/x", Kind::kFile, ""}}, "lies under 'a'");
-  // Between the two in byte order is another.
+  // Another name lies between the two in byte order.
   ExpectRefused({{"a", Kind::kLink, "b"}, {"a-b", Kind::kFile, ""}, {"a/x", Kind::kFile, ""}},
                 "lies under 'a'");
   EXPECT_FALSE(Pack({{"a", Kind::kFile, ""}, {"a", Kind::kFile, ""}}).ok());
@@ -167,7 +167,7 @@ TEST(PackTest, DamagedBytesAreRefusedOrReadAsFilesThatStayInside) {
 
 TEST(PackTest, SizesThatWouldOverflowAreRefused) {
   std::string bytes = Raw({{"a", Kind::kFile, ""}});
-  for (const size_t field : {15u, 19u}) {  // of the path, of the content
+  for (const size_t field : {15u, 19u}) {  // the lengths of the path and of the content
     std::string huge = bytes;
     for (size_t i = field; i < field + (field == 15 ? 4 : 8); ++i) huge[i] = '\xff';
     EXPECT_FALSE(Read(huge).ok());

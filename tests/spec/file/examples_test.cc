@@ -1,5 +1,5 @@
-// examples_test.cc: every file of examples/ is valid, says what its comments promise, and survives
-// being printed and read again. The manual's tables are those of the field table.
+// examples_test.cc: every file of examples/ is valid, does what its comments promise, and stays the
+// same when printed and read again. The manual's tables agree with the field table.
 //
 // DTRAIN_BLESS=1 writes the tables into docs/reference/experiment-file.md, and compares nothing.
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ std::vector<std::string> Resolved(const v1::ExperimentSpec& spec) {
   return out;
 }
 
-// Printed, read again and resolved, an experiment has the same trials.
+// Expects that an experiment has the same trials after it is printed, read again and resolved.
 void ExpectRoundTrip(const v1::ExperimentSpec& spec) {
   const std::string printed = spec::ToYaml(spec);
   const ExperimentFile again = ReadExperimentFile(printed, "printed.yaml");
@@ -63,7 +63,7 @@ TEST(ExamplesTest, EveryExampleIsValidAndSurvivesPrinting) {
     ++files;
     const ExperimentFile file = ReadExperimentFile(Contents(entry.path()), entry.path().string());
     ASSERT_TRUE(file.diagnostics.empty()) << RenderDiagnostics(file.diagnostics);
-    // dtctl knows whether a script looks for its parameters; its tests have no exception.
+    // dtctl knows whether a script looks for its parameters; its tests allow no exception.
     for (const Diagnostic& warning : file.warnings) {
       EXPECT_EQ(warning.code, kUnnamedParameter) << RenderDiagnostics({warning});
     }
@@ -78,7 +78,7 @@ TEST(ExamplesTest, EveryExampleIsValidAndSurvivesPrinting) {
   EXPECT_GE(files, 4u);
 }
 
-// What a file may write for a field: some of these are refused.
+// Returns values that a file may write for a field; some of these are refused.
 std::vector<std::string> Candidates(const Field& field) {
   if (field.type == FieldType::kChoice) return field.choices;
   if (field.type == FieldType::kFlag) return {"true", "false"};
@@ -138,7 +138,7 @@ TEST(ExamplesTest, RanksThatStepAloneAreSweptByHowSeldomTheyTalk) {
   EXPECT_EQ(trial->parallel().outer_momentum(), 0.5);
 }
 
-// The trials of an example, resolved.
+// Returns the trials of an example, resolved.
 std::vector<v1::Spec> TrialsOf(const std::string& name) {
   const ExperimentFile file = ReadExperimentFile(Contents(kRoot / "examples" / name), name);
   std::vector<v1::Spec> trials;
@@ -214,7 +214,7 @@ TEST(ExamplesTest, TheBatchesOfTheCriticalBatchSweepReadTheSameTokens) {
 
 TEST(ExamplesTest, PrintingKeepsWhatDefaultsWouldLose) {
   for (const char* text : {
-           // Dependent defaults must stay open: they follow what is swept.
+           // Dependent defaults must stay open, because they follow swept fields.
            "parameters: {train.batch_size: [8, 16], model.preset: [gpt2, tiny_transformer]}\n",
            "parameters: {data.tokenizer: [byte, gpt2], resources.gpus: [1, 2, 4]}\n",
            // One half of a pair.
@@ -226,7 +226,7 @@ TEST(ExamplesTest, PrintingKeepsWhatDefaultsWouldLose) {
            "train: {max_tokens: 1e9}\n",
            "train: {global_batch_tokens: 65536}\nparameters: {train.seq_len: [256, 512]}\n",
            "parameters: {train.global_batch_tokens: [65536, 131072]}\n",
-           // Text that plain YAML would take for something else.
+           // Text that plain YAML would read as another type.
            "description: 'yes'\nlabels: {'1': 'no', a b: 'x: y # z', n: 'null'}\n",
            "description: \"lines\\n\\tand \\\"quotes\\\" \\\\ back\"\n",
            "parameters: {data.train: ['*.bin', '&x', 'true', '12', 'a,b', '[c]']}\n",

@@ -1,4 +1,4 @@
-// experiment_file_test.cc: files that are read, and every way a file is refused, with the place.
+// experiment_file_test.cc: files that are read, and every reason to refuse a file, with its place.
 #include "spec/file/experiment_file.h"
 
 #include <gtest/gtest.h>
@@ -117,7 +117,7 @@ TEST(ExperimentFileTest, OrdinaryYamlIsAccepted) {
 // --- Files that are refused ---
 struct Wrong {
   const char* what;
-  std::string text;  // after kGridHead, unless it begins with '!': then the whole file
+  std::string text;  // after kGridHead; or a complete file, if it begins with '!'
   const char* found;
 };
 
@@ -324,7 +324,7 @@ TEST(ExperimentFileTest, HostileFilesAreRefusedInTimeAndWithoutRecursion) {
   }
 }
 
-// --- How errors look ---
+// --- Appearance of errors ---
 TEST(RenderTest, ShowsThePlaceTheSourceTheCaretAndTheFix) {
   const ExperimentFile file =
       ReadGrid(std::string(kGridHead) + "train:\n  seq_len: 64\n  batchsize: 8\n");
@@ -364,7 +364,7 @@ TEST(ExperimentFileTest, WhatIsHardlyMeantIsAWarningAtItsPlace) {
       << shown;
   EXPECT_NE(shown.find("grid.yaml:6:17: warning: optimizer.lr 1000 "), std::string::npos) << shown;
   EXPECT_NE(shown.find("--set schedule.decay_ratio=0.5: warning: "), std::string::npos) << shown;
-  // A file with errors says these alone.
+  // A file with errors shows no warnings.
   EXPECT_TRUE(ReadGrid(text + "train: {batch_size: 0}\n").warnings.empty());
 }
 
@@ -374,7 +374,7 @@ TEST(RenderTest, LongLinesAreCutAroundTheCaret) {
   const std::string text = RenderDiagnostics(file.diagnostics);
   EXPECT_LT(text.size(), 400u);
   EXPECT_NE(text.find("b: [], c: d}"), std::string::npos) << text;
-  // Both ends that are cut say so, and the caret stays below its character.
+  // A mark shows each end that is cut, and the caret stays below its character.
   const size_t source = text.find(" | …"), caret = text.find('^');
   ASSERT_NE(source, std::string::npos) << text;
   const size_t marked = text.find("[]", source) - std::string("…").size() + 1;
@@ -398,7 +398,7 @@ TEST(RenderTest, ANumberAsLongAsAFileIsShortened) {
 }
 
 TEST(RenderTest, AByteOrderMarkIsNamedAndShown) {
-  ReadValidGrid("\xef\xbb\xbf" + std::string(kGridHead));  // where it may stand
+  ReadValidGrid("\xef\xbb\xbf" + std::string(kGridHead));  // allowed here
   EXPECT_EQ(
       RenderDiagnostics(ReadGrid(std::string(kGridHead) + "na\xef\xbb\xbfme: 大\n").diagnostics),
       "grid.yaml:5:3: error: there is a byte order mark (U+FEFF) here, which editors do not "

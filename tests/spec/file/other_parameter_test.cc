@@ -1,4 +1,4 @@
-// other_parameter_test.cc: what other systems write within a parameter, in words of ours.
+// other_parameter_test.cc: other systems' keys within a parameter, answered in our words.
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -8,7 +8,7 @@
 namespace dt::spec {
 namespace {
 
-// The hint at `key` of a parameter that is written so.
+// Returns the hint at `key` of a parameter with this text.
 std::string Hint(const std::string& key, const std::string& parameter) {
   const std::string text = absl::StrCat(
       "version: 1\nname: x\ndata: {train: t, val: v}\nsearch: {method: random, max_trials: 2}\n"

@@ -1,4 +1,4 @@
-// override_test.cc: what --set of a map does to a section of the file.
+// override_test.cc: the effect of a --set with a map on a section of the file.
 #include "spec/file/override.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// program_file_test.cc: a file that runs a program: what is read, and each refusal with its place.
+// program_file_test.cc: files that run a program: their contents, and each refusal with its place.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -19,7 +19,7 @@ ExperimentFile ReadProgram(const std::string& text, const std::vector<std::strin
   return ReadExperimentFile(absl::StrCat(kProgramHead, text), "p.yaml", set);
 }
 
-// "line:column code: message; hint" of each.
+// Returns "line:column code: message; hint" for each diagnostic.
 std::string Said(const ExperimentFile& file) {
   std::string out;
   for (const Diagnostic& one : file.diagnostics) {

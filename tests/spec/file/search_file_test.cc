@@ -1,5 +1,5 @@
-// search_file_test.cc: the words for search as a file says them: what is read, and each refusal
-// with its code, message and hint.
+// search_file_test.cc: a file's search section: its contents, and each refusal with its code,
+// message and hint.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -28,7 +28,7 @@ ExperimentFile ReadValid(const std::string& text) {
   return file;
 }
 
-// "code: message; hint" of each.
+// Returns "code: message; hint" for each diagnostic.
 std::string Said(const std::vector<Diagnostic>& diagnostics) {
   std::string out;
   for (const Diagnostic& one : diagnostics) {
@@ -46,7 +46,7 @@ std::string Values(const dtrain::v1::Parameter& parameter) {
   return out;
 }
 
-// Each is a file of a megabyte or less that would take gigabytes.
+// Each text is a file of at most a megabyte that would take gigabytes.
 TEST(SearchFileTest, FewBytesDoNotBecomeGigabytes) {
   const auto codes = [](const std::string& text) {
     std::string out;
@@ -94,7 +94,7 @@ TEST(SearchFileTest, OtherSystemsWordsForAMethodAreAnsweredWithOursAndNothingEls
   EXPECT_EQ(Read("search: {goal: min}\n").diagnostics.at(0).hint, "did you mean 'minimize'?");
 }
 
-// --- What is read ---
+// --- Files that are read ---
 TEST(SearchFileTest, EveryWordOfASearchIsRead) {
   const ExperimentFile file = ReadValid(R"(
 search:
@@ -175,7 +175,7 @@ TEST(SearchFileTest, ARangeStaysARangeUnlessTrialsAreAGrids) {
   for (const char* search :
        {"search: {method: random, max_trials: 4}\n", "search: {method: bayes, max_trials: 4}\n",
         "search: {method: asha, max_trials: 4}\ntrain: {max_steps: 100}\n"}) {
-    // Wherever `search` stands in the file.
+    // The position of `search` in the file does not matter.
     for (const std::string& text : {absl::StrCat(search, kRate), absl::StrCat(kRate, search)}) {
       EXPECT_TRUE(ReadValid(text).spec.parameters(0).has_range()) << text;
     }
@@ -202,7 +202,7 @@ TEST(SearchFileTest, TheGoalFollowsTheMetricUnlessTheFileSaysIt) {
   EXPECT_EQ(goal("metric: hellaswag_acc, goal: minimize"), "minimize");
 }
 
-// --- What is refused ---
+// --- Files that are refused ---
 struct Refusal {
   const char* text;
   const char* said;
