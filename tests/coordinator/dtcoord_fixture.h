@@ -1,4 +1,4 @@
-// dtcoord_fixture.h: the real dtcoord on a state folder of the test's.
+// dtcoord_fixture.h: runs the real dtcoord on a state folder of the test.
 #pragma once
 
 #include <sys/wait.h>
@@ -42,7 +42,7 @@ class DtcoordTest : public ::testing::Test {
     command.insert(command.end(), flags.begin(), flags.end());
     return testing::ChildProcess(command, folder_ / (name + ".log"), env);
   }
-  // Waits for the addresses file and dials.
+  // Waits for the addresses file and connects.
   std::unique_ptr<v1::Control::Stub> Dial(const std::string& name) {
     std::string address;
     EXPECT_TRUE(testing::Await([&] {
@@ -60,7 +60,7 @@ class DtcoordTest : public ::testing::Test {
     EXPECT_FALSE((*store)->stopped_uncleanly());
     EXPECT_TRUE((*store)->Close().ok());
   }
-  // The exit code, or -1: ended by a signal, or not at all.
+  // Returns the exit code, or -1 if it was ended by a signal or did not end.
   static int ExitCode(testing::ChildProcess& child) {
     const std::optional<int> status = child.AwaitExit();
     return status.has_value() && WIFEXITED(*status) ? WEXITSTATUS(*status) : -1;
@@ -87,7 +87,7 @@ class DtcoordTest : public ::testing::Test {
     spec.mutable_search()->set_goal("minimize");
     return request;
   }
-  // `code`: the digest of what it brings; empty: nothing.
+  // `code`: the digest of the experiment's code; empty: none.
   static uint64_t Submit(v1::Control::Stub& stub, const std::string& request_id,
                          const std::string& code = "") {
     v1::SubmitRequest request = RequestOf(request_id);

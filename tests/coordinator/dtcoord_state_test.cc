@@ -1,4 +1,4 @@
-// dtcoord_state_test.cc: one coordinator a state folder, and files that may not grow.
+// dtcoord_state_test.cc: one coordinator for each state folder, and files that may not grow.
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -34,7 +34,7 @@ TEST_F(DtcoordTest, AFileThatMayNotGrowEndsItWithAReasonAndNothingAcknowledgedIs
     ChildProcess child = Start("limited");
     const auto stub = Dial("limited");
     acknowledged = Submit(*stub, "before");
-    // What its log file, which is the same for the journal's, has room for.
+    // The limit leaves room for the log file; it applies to the journal's file too.
     const rlimit limit{512 << 10, 512 << 10};
     ASSERT_EQ(prlimit(child.pid(), RLIMIT_FSIZE, &limit, nullptr), 0);
     for (int i = 0; i < 200; ++i) {

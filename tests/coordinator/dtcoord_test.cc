@@ -1,4 +1,4 @@
-// dtcoord_test.cc: the program itself: start, refusal, stop, kill and return.
+// dtcoord_test.cc: dtcoord as a process: start, refusal, stop, kill and return.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -95,7 +95,7 @@ TEST_F(DtcoordTest, AWrongFlagIsAUsageError) {
     }
   }
   const std::vector<std::vector<std::string>> notices = {
-      {"--notify-events", "failed"},  // of which receiver?
+      {"--notify-events", "failed"},  // no receiver is given
       {"--notify-url-file", "f", "--notify-events", "failed,done"},
       {"--notify-url-file", "f", "--notify-form", "discord"}};
   for (const std::vector<std::string>& flags : notices) {
@@ -234,11 +234,11 @@ TEST_F(DtcoordTest, ACheckFindsDamagedAndMissingCodeAndAStartSaysWhoseIsGone) {
             std::string::npos);
 }
 
-// Backups of the state folder, beside the coordinator that has it.
+// Backups of the state folder, made while the coordinator uses it.
 class BackupTest : public DtcoordTest {
  protected:
-  // Runs `dtcoord backup`; its exit code, or -1 where a signal ended it. `sh`: what a shell does
-  // first.
+  // Runs `dtcoord backup`. Returns its exit code, or -1 if a signal ended it. `sh`: shell commands
+  // to run first.
   int Backup(const std::string& output, const std::string& sh = ":") {
     ChildProcess child({"/bin/sh", "-c", sh + "; exec \"$@\"", "sh", DTCOORD, "backup",
                         folder_ / "state", "--output", folder_ / output},
@@ -251,7 +251,7 @@ class BackupTest : public DtcoordTest {
   }
   bool Exists(const std::string& name) const { return std::filesystem::exists(folder_ / name); }
   std::string BackupLog() const { return testing::Slurp(folder_ / "backup.log"); }
-  // Puts code there and submits an experiment that names it.
+  // Stores code and submits an experiment that names it.
   static std::string SubmitWithCode(v1::Control::Stub& stub) {
     const std::string code = *pack::Pack({{"train.py", pack::Kind::kFile, "print(1)"}});
     v1::PutCodeRequest put;
@@ -291,7 +291,7 @@ TEST_F(BackupTest, IsWholeAndHasAllThatWasAcknowledgedBeforeWhileMoreIsCommitted
     EXPECT_EQ(Check(name), 0) << testing::Slurp(folder_ / "check.log");
     EXPECT_FALSE(Exists(name + ".begun"));
     ASSERT_TRUE(Exists(absl::StrCat(name, "/code/", digest)));
-    // Restored as the manual says: into an empty state folder, and the loss accepted.
+    // Restored as the manual says: into an empty state folder, with the loss accepted.
     std::filesystem::remove_all(folder_ / "state");
     std::filesystem::copy(folder_ / name, folder_ / "state",
                           std::filesystem::copy_options::recursive);
@@ -369,7 +369,7 @@ TEST_F(BackupTest, AFullDiskLeavesNoBackup) {
   SubmitWithCode(*stub);
   for (int i = 0; i < 20; ++i) Submit(*stub, "request " + std::to_string(i));
   int refused = 0;
-  // In blocks of 512 bytes, the shell's unit. The signal of the limit is ignored: a write fails.
+  // In blocks of 512 bytes, the shell's unit. The limit's signal is ignored, so that a write fails.
   for (int room = 0; !Exists("backup"); room += 32) {
     ASSERT_LT(room, 1 << 16);
     const int code = Backup("backup", "trap '' XFSZ; ulimit -f " + std::to_string(room));
@@ -389,7 +389,7 @@ TEST_F(BackupTest, AKillLeavesNoHalfOneAndTheNextIsMade) {
   int killed = 0;
   for (const char* moment :
        {"backup.begun", "backup.begun/journal.db", "backup.begun/code", "backup.begun/code"}) {
-    // What an earlier one that was killed has left.
+    // Left by an earlier backup that was killed.
     std::filesystem::create_directory(folder_ / "backup.begun");
     std::ofstream(folder_ / "backup.begun/journal.db") << "half of it";
     ChildProcess child({DTCOORD, "backup", folder_ / "state", "--output", folder_ / "backup"},

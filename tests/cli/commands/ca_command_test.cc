@@ -1,4 +1,4 @@
-// ca_command_test.cc: dtctl ca, and the files that it leaves.
+// ca_command_test.cc: dtctl ca, and the files that it writes.
 #include <sys/stat.h>
 
 #include "common/net/credentials.h"

@@ -14,7 +14,7 @@ using ::dt::testing::TempFolder;
 
 class CheckpointCommandTest : public CommandTest {
  protected:
-  // A checkpoint of trial 12/1, as a trainer writes it; the coordinator knows it.
+  // Saves a checkpoint of trial 12/1 as a trainer does, and makes the coordinator know it.
   checkpoint::SavedCheckpoint Save(uint64_t step, bool best) {
     const nlohmann::json model = {
         {"n_layer", 1u},   {"n_head", 1u},      {"n_embd", 2u},

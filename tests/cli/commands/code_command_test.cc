@@ -1,4 +1,4 @@
-// code_command_test.cc: what dtctl packs, sends and says of a folder of code.
+// code_command_test.cc: how dtctl packs and sends a folder of code, and its messages.
 #include <filesystem>
 
 #include "cli/commands/code.h"

@@ -1,4 +1,4 @@
-// command_test.cc: what all command lines have in common, and the short commands, against a fake
+// command_test.cc: the common parts of all command lines, and the short commands, against a fake
 // coordinator over loopback.
 #include <pwd.h>
 #include <unistd.h>
@@ -386,7 +386,7 @@ TEST_F(CommandTest, CtrlCAtAQuestionEndsAtOnce) {
   tty_ = true;
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
-  in_fd_ = ends[0];  // nobody ever types anything
+  in_fd_ = ends[0];  // no input ever comes
   asked_ = [this] { interrupt_.Trigger(); };
   EXPECT_EQ(Run({"delete", "12"}).code, 130);
   EXPECT_TRUE(control_.Snapshot().deletions.empty());

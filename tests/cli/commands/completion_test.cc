@@ -1,4 +1,4 @@
-// completion_test.cc: what is offered after a few words. tests/tools/completion_test.py has the
+// completion_test.cc: the words offered after a few words. tests/tools/completion_test.py uses the
 // real shells.
 #include "cli/commands/completion.h"
 
@@ -22,7 +22,8 @@ class CompletionTest : public CommandTest {
       label.set_value("vision");
     });
   }
-  // The words offered for the last of `words`, with a space between; "+files" for names of files.
+  // Returns the words offered for the last of `words`, separated by spaces; "+files" for names of
+  // files.
   std::string Offered(const std::vector<std::string>& words, const std::string& shell = "zsh") {
     std::vector<std::string> arguments = {"__complete", shell};
     arguments.insert(arguments.end(), words.begin(), words.end());

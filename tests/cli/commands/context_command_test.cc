@@ -1,4 +1,4 @@
-// context_command_test.cc: dtctl context, and commands that talk to the coordinator it names.
+// context_command_test.cc: dtctl context, and commands that use the coordinator it names.
 #include "tests/cli/commands/fixture.h"
 #include "tests/testing/temp_folder.h"
 

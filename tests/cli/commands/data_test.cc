@@ -18,7 +18,7 @@ TEST(DataTest, TheBarShowsShareBytesSpeedTimeLeftAndDocuments) {
       "[############------------]  50%  1.00 MiB of 2.00 MiB  512 KiB/s  2.0 s left  12 of 40 "
       "documents");
   EXPECT_EQ(TokenizeBar({1, 1, 10, 10}, 1).substr(0, 32), "[########################] 100% ");
-  // What an earlier run did is done, but tells nothing of the speed.
+  // The earlier run's part counts as done, but not for the speed.
   const corpus::TokenizeProgress resumed = {12, 0, 3 << 20, 4 << 20, 3 << 20};
   EXPECT_EQ(TokenizeBar(resumed, 1),
             "[##################------]  75%  3.00 MiB of 4.00 MiB  12 documents");

@@ -16,7 +16,7 @@ std::vector<v1::Assignment> AssignmentsOf(const v1::ExperimentSpec& spec, size_t
 
 class DescribeTest : public CommandTest {
  protected:
-  // Experiment 12 is of `spec`, and `second` what its second trial has.
+  // Makes experiment 12 have `spec`, and its second trial the values `second`.
   void Show(const v1::ExperimentSpec& spec, const std::vector<v1::Assignment>& second) {
     AddExperiment(12, 2);
     control_.Edit([&](FakeControl::World& world) {

@@ -20,7 +20,7 @@ std::string Page() {
   return text.str();
 }
 
-// Text under "### `dtctl get trials`", by "get trials".
+// Returns the text under "### `dtctl get trials`", by "get trials".
 std::map<std::string, std::string> Sections() {
   std::map<std::string, std::string> sections;
   std::istringstream page(Page());

@@ -1,4 +1,4 @@
-// fixture.h: the fixture of tests that run whole command lines against a fake coordinator.
+// fixture.h: runs complete command lines against a fake coordinator.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ inline bool Has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// What is written to it; tells when a question is.
+// Keeps the text written to it, and calls `asked` when a question is written.
 class AskedBuffer : public std::stringbuf {
  public:
   explicit AskedBuffer(const std::function<void()>& asked) : asked_(asked) {}
@@ -46,7 +46,7 @@ class CommandTest : public ::testing::Test {
     return RunAsWritten(arguments);
   }
 
-  // The same without --address.
+  // Does the same without --address.
   Ran RunAsWritten(const std::vector<std::string>& arguments) {
     std::ostringstream out;
     AskedBuffer asked_buffer(asked_);
@@ -70,7 +70,8 @@ class CommandTest : public ::testing::Test {
     return ran;
   }
 
-  // `-` is this experiment file, of which the coordinator says so much.
+  // Makes `file` the experiment file `-`, which the coordinator answers with this number of trials
+  // and device.
   void Offer(const std::string& file, uint32_t trials, const std::string& device) {
     input_ = file;
     control_.Edit([&](FakeControl::World& world) {
@@ -78,7 +79,7 @@ class CommandTest : public ::testing::Test {
       world.submit_answer.set_device(device);
     });
   }
-  // Experiment `id` with `trials` trials of batch_size 8, 16, …, all waiting.
+  // Adds experiment `id` with `trials` trials of batch_size 8, 16, …, all waiting.
   void AddExperiment(uint64_t id, uint32_t trials);
   v1::TrialSummary& Trial(FakeControl::World& world, uint64_t experiment, uint32_t trial) {
     return world.experiments.at(experiment).trials.at(trial - 1);

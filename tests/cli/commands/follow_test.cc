@@ -1,4 +1,5 @@
-// follow_test.cc: staying with an experiment: follow, wait, best, and detaching from them.
+// follow_test.cc: commands that stay with an experiment: follow, wait, best; and detaching from
+// them.
 #include "tests/cli/commands/fixture.h"
 
 namespace dt::cli {
@@ -14,7 +15,7 @@ TEST_F(FollowTest, WaitExitsByWhatBecameOfTheExperiment) {
     const v1::ExperimentState end = state;
     control_.OnCall([this, end](std::string_view method, int, FakeControl::World& world) {
       v1::ExperimentSummary& summary = *world.experiments[12].found.mutable_summary();
-      // Looked at once while it runs, then it ends.
+      // The client sees it running once, then it ends.
       if (method == "ListExperiments") {
         summary.set_state(calls_++ % 3 == 0 ? v1::EXPERIMENT_RUNNING : end);
       }

@@ -56,9 +56,9 @@ TEST_F(CommandTest, BestIsOfTheMetricThatTrialsAreComparedByWithItsStep) {
     one.set_metric_value(0.4);
     one.set_metric_step(10);
     one.set_metric_newest(0.1);
-    one.set_best_val_loss(2);  // which it reports, too
+    one.set_best_val_loss(2);  // which this trial reports, too
     one.set_best_val_step(30);
-    Trial(world, 12, 2).set_best_val_loss(1);  // and this one nothing else
+    Trial(world, 12, 2).set_best_val_loss(1);  // this trial reports nothing else
     *world.experiments[12].explanations[1].mutable_trial() = one;
   });
   const std::string out = Run({"get", "trials", "12"}).out;

@@ -1,5 +1,5 @@
-// local_command_test.cc: dtctl up and down, with a coordinator of the test behind the script that
-// stands in for dtcoord.
+// local_command_test.cc: dtctl up and down. A script stands in for dtcoord, with a coordinator of
+// the test behind it.
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"

@@ -1,4 +1,4 @@
-// network_text_test.cc: figures as a table, and the slots that a measurement takes.
+// network_text_test.cc: figures as a table, and the slots that a measurement uses.
 #include "cli/commands/network_text.h"
 
 #include <gtest/gtest.h>

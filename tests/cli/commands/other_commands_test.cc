@@ -1,4 +1,5 @@
-// other_commands_test.cc: words of other tools are answered by what they do.
+// other_commands_test.cc: other tools' commands get an answer with our command for the same
+// purpose.
 #include "cli/commands/other_commands.h"
 
 #include <set>
@@ -29,7 +30,7 @@ bool IsOurs(const CLI::App& group, const std::string& word) {
   return false;
 }
 
-// Each "dtctl a b" of a hint leads to commands that exist.
+// Expects that each "dtctl a b" in a hint leads to commands that exist.
 void ExpectCommandsOf(const CLI::App& root, const std::string& hint) {
   const std::string begin = "'dtctl ";
   for (size_t at = hint.find(begin); at != std::string::npos; at = hint.find(begin, at + 1)) {

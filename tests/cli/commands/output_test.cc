@@ -1,4 +1,4 @@
-// output_test.cc: an output that cannot be written is an error of every command that prints (F2).
+// output_test.cc: every command that prints fails if its output cannot be written (F2).
 #include "cli/view/output.h"
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ class OutputTest : public CommandTest {
     });
   }
 
-  // Runs it with stdout at `fd`.
+  // Runs the command with stdout at `fd`.
   Ran RunInto(int fd, const std::vector<std::string>& words) {
     OutputBuffer buffer(fd);
     std::ostream out(&buffer);
@@ -51,7 +51,7 @@ class OutputTest : public CommandTest {
   testing::TempFolder folder_;
 };
 
-// "dtctl get trials": the command that these words run.
+// Returns the command that these words run: "dtctl get trials".
 std::string CommandOf(const CLI::App& root, const std::vector<std::string>& words) {
   const CLI::App* app = &root;
   for (const std::string& word : words) {
@@ -138,8 +138,8 @@ TEST_F(OutputTest, AFullDiskIsAnErrorOfEveryCommandThatPrints) {
     EXPECT_TRUE(Has(ran.err, "stdout cannot be written: No space left on device")) << ran.err;
   }
   close(full);
-  // These print nothing to stdout, or print as the others do once they have done what this
-  // coordinator cannot stand in for.
+  // These print nothing to stdout, or print like the others but only after work for which this
+  // coordinator is no substitute.
   const std::set<std::string> elsewhere = {
       "dtctl context add",  "dtctl context remove", "dtctl context use",
       "dtctl wait",         "dtctl bench network",  "dtctl checkpoint export",

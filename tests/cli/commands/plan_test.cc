@@ -1,4 +1,4 @@
-// plan_test.cc: dtctl plan, and the sentence of it that a submit prints.
+// plan_test.cc: dtctl plan, and the sentence from it that a submit prints.
 #include "nlohmann/json.hpp"
 #include "tests/cli/commands/fixture.h"
 
@@ -77,7 +77,7 @@ TEST_F(PlanTest, ExitsWith7WhereATrialWillNotRun) {
       << ran.err;
 }
 
-// What the coordinator says of a trial of several ranks.
+// Adds the coordinator's plan for a trial of several ranks.
 void AddStrategies(v1::PlannedTrials& kind) {
   kind.set_slots(8);
   kind.set_parameters(1'557'611'200);

@@ -9,7 +9,7 @@ namespace {
 
 class ReportCommandTest : public CommandTest {
  protected:
-  // Two finished trials of 30 logged steps, over several pages of every list.
+  // Adds two finished trials of 30 logged steps, which fill several pages of every list.
   void AddStudy(uint64_t id) {
     AddExperiment(id, 2);
     control_.Edit([&](FakeControl::World& world) {

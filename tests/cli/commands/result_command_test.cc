@@ -9,7 +9,7 @@ namespace {
 
 class ResultCommandTest : public CommandTest {
  protected:
-  // batch_size 8 and 16 with three seeds each: 2, 3, 4 and 1, 2, 1.5.
+  // Adds batch_size 8 and 16 with three seeds each: losses 2, 3, 4 and 1, 2, 1.5.
   void AddSeeds(uint64_t id) {
     AddExperiment(id, 6);
     control_.Edit([&](FakeControl::World& world) {
@@ -27,7 +27,7 @@ class ResultCommandTest : public CommandTest {
     });
   }
 
-  // A random search over the learning rate and a list, of which the rate decides.
+  // Adds a random search over the learning rate and a list, in which the rate is decisive.
   void AddSearch(uint64_t id, uint32_t trials) {
     AddExperiment(id, trials);
     control_.Edit([&](FakeControl::World& world) {

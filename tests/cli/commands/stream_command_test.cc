@@ -28,7 +28,7 @@ TEST_F(CommandTest, LogsPrintEachLineWithItsRank) {
 TEST_F(CommandTest, FollowedLogsEndWithTheTrialAndMissNothing) {
   AddExperiment(12, 1);
   control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
-    // The last line and the end arrive together, after the trial was seen running.
+    // The last line and the end arrive together, after the client saw the trial running.
     if (method == "ListTrials" && count == 2) {
       world.experiments[12].logs.push_back(LogChunk(0, "the end\n"));
       FinishAll(world, 12);
@@ -140,7 +140,7 @@ TEST_F(CommandTest, MetricsStreamsAllPagesWithEvaluationsAtTheirSteps) {
             "12,1,1,3,1.5\n");
 }
 
-// A trial of a program that reported an accuracy at step 5, and logged nothing.
+// Tests with a program's trial that reported an accuracy at step 5, and logged nothing.
 class ProgramMetricsTest : public CommandTest {
  protected:
   void AddProgram() {

@@ -1,4 +1,4 @@
-// top_command_test.cc: dtctl top where nobody types: one print, and what it asks the coordinator.
+// top_command_test.cc: dtctl top without a terminal: one print, and its calls to the coordinator.
 #include "tests/cli/commands/fixture.h"
 
 namespace dt::cli {

@@ -1,5 +1,5 @@
-// top_terminal_test.cc: the real dtctl at a pseudo-terminal: what keys show, and that the terminal
-// is given back however the program ends.
+// top_terminal_test.cc: the real dtctl on a pseudo-terminal: the effects of keys, and that every
+// end of the program restores the terminal.
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
@@ -25,7 +25,7 @@
 namespace dt {
 namespace {
 
-// As much of a terminal as top uses: lines of bytes, the cursor's row, the alternate screen.
+// The parts of a terminal that top uses: lines of bytes, the cursor's row, the alternate screen.
 class Emulator {
  public:
   void Write(const std::string& bytes) {
@@ -56,7 +56,7 @@ class Emulator {
     const std::string body = sequence.substr(2);
     if (body == "?1049h" || body == "?1049l") {
       alternate_ = body.back() == 'h';
-      lines_.clear();  // the other screen's are of no interest here
+      lines_.clear();  // the other screen's lines do not matter here
     }
     if (body == "?25h" || body == "?25l") cursor_shown_ = body.back() == 'h';
     if (body == "2J") lines_.clear();
@@ -116,15 +116,15 @@ class TopTerminalTest : public ::testing::Test {
     StartProgram(words);
   }
 
-  // In a session of its own whose terminal is the pseudo-terminal.
+  // Starts the program in a new session, with the pseudo-terminal as its terminal.
   void StartProgram(std::vector<std::string> words) {
     screen_ = Emulator();
     Close();
     winsize size = {24, 80, 0, 0};
     ASSERT_EQ(openpty(&ours_, &theirs_, nullptr, nullptr, &size), 0);
-    // Held by this process alone, so that its end hangs up.
+    // Only this process holds it, so that closing it hangs up.
     ASSERT_EQ(fcntl(ours_, F_SETFD, FD_CLOEXEC), 0);
-    // A mode of its own, so that a default would be noticed.
+    // An unusual mode, so that a reset to defaults would be noticed.
     ASSERT_EQ(tcgetattr(theirs_, &before_), 0);
     before_.c_cc[VERASE] = 'H' - '@';
     before_.c_lflag &= ~static_cast<tcflag_t>(ECHOE);
@@ -136,7 +136,7 @@ class TopTerminalTest : public ::testing::Test {
     std::array<char*, 3> environment = {settings[0].data(), settings[1].data(), nullptr};
     pid_ = fork();
     if (pid_ == 0) {
-      // Between fork and exec of a process with threads: system calls alone.
+      // Between fork and exec of a process with threads, only system calls are safe.
       setsid();
       ioctl(theirs_, TIOCSCTTY, 0);
       dup2(theirs_, STDIN_FILENO);
@@ -162,7 +162,7 @@ class TopTerminalTest : public ::testing::Test {
     }
   }
 
-  // Whether the screen comes to show `part`.
+  // Waits until the screen shows `part`; returns false if it never does.
   bool Shows(const std::string& part) {
     return testing::Await([&] {
       ReadOutput();
@@ -176,7 +176,7 @@ class TopTerminalTest : public ::testing::Test {
     });
   }
 
-  // The wait status of its end, -1 where it does not come.
+  // Returns the wait status, or -1 if the program does not end.
   int AwaitEnd() {
     int status = -1;
     const bool ended = testing::Await([&] {
@@ -299,8 +299,8 @@ TEST_F(TopTerminalTest, ExperimentsThatEndedAreNotAskedForWithEveryRound) {
     world.experiments[12].found.mutable_summary()->set_name("renamed");
   });
   ASSERT_TRUE(Shows("renamed")) << screen_.Text();
-  // Two rounds of the last and the live one at least, and all of them at the start alone: once over
-  // the session's connection and once over the asking thread's.
+  // At least two rounds of the last and the live experiment. All experiments are listed only at the
+  // start: once over the session's connection and once over the asking thread's.
   ASSERT_TRUE(testing::Await([&] {
     ReadOutput();
     return asked(true) >= 4;
@@ -328,7 +328,7 @@ TEST_F(TopTerminalTest, AnErrorGivesTheTerminalBackAndIsSaidThere) {
 }
 
 TEST_F(TopTerminalTest, SuspendedItGivesTheTerminalBackAndTakesItAgain) {
-  // The system stops nobody whom no shell could continue.
+  // The system stops no process that no shell could continue, so a shell runs it.
   const std::string script =
       absl::StrCat(DTCTL, " top --address ", control_.address(), "; echo stopped; read go; fg");
   for (const bool by_key : {true, false}) {

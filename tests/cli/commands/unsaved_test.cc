@@ -1,4 +1,4 @@
-// unsaved_test.cc: what a stop would throw away, and who is asked.
+// unsaved_test.cc: the work that a stop would throw away, and when dtctl asks first.
 #include "cli/commands/unsaved.h"
 
 #include "tests/cli/commands/fixture.h"

@@ -1,4 +1,5 @@
-// fetch_test.cc: data sets from a real HTTP server on loopback: whole, broken off, wrong, absent.
+// fetch_test.cc: data sets from a real HTTP server on loopback: complete, broken off, wrong,
+// absent.
 #include "cli/fetch/fetch.h"
 
 #include <CivetServer.h>
@@ -70,7 +71,7 @@ class Site final : public CivetHandler {
     const std::lock_guard lock(mutex_);
     obeys_ranges_ = false;
   }
-  // The connection ends early.
+  // Ends the connection after so many bytes.
   void BreakAt(size_t bytes) {
     const std::lock_guard lock(mutex_);
     breaks_at_ = bytes;
@@ -83,7 +84,7 @@ class Site final : public CivetHandler {
  private:
   std::mutex mutex_;
   std::string content_;
-  std::vector<std::string> ranges_;  // asked for, "" for the whole
+  std::vector<std::string> ranges_;  // requested ranges, "" for the complete file
   int status_ = 200;
   bool obeys_ranges_ = true;
   size_t breaks_at_ = std::string::npos;
@@ -94,7 +95,7 @@ class FetchTest : public ::testing::Test {
   static void SetUpTestSuite() {
     ::setenv("no_proxy", "127.0.0.1", 1);
     site_ = new Site;
-    // One second without a request ends a connection, so that the server stops soon.
+    // A connection ends after one second without a request, so that the server stops soon.
     server_ = new CivetServer(std::vector<std::string>{
         "listening_ports", "127.0.0.1:0", "num_threads", "2", "request_timeout_ms", "1000"});
     server_->addHandler("/set", site_);
@@ -206,7 +207,7 @@ TEST_F(FetchTest, WhatCannotBeReachedIsSaidWithWhatToPlaceWhere) {
   EXPECT_TRUE(absl::IsUnavailable(absent.status()));
   EXPECT_NE(absent.status().message().find("404"), std::string::npos) << absent.status();
 
-  // A port that is taken and on which nobody listens.
+  // A port that is taken and on which no process listens.
   const UniqueFd taken(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in name{};
   name.sin_family = AF_INET;

@@ -10,7 +10,7 @@
 namespace dt::cli::importance {
 namespace {
 
-// `count` rows, drawn evenly: numbers in [0, 1), choices by their index.
+// Returns `count` rows, drawn evenly: numbers in [0, 1), choices by their index.
 std::vector<Row> Draw(const std::vector<Factor>& factors, size_t count,
                       const std::function<double(const std::vector<double>&)>& value) {
   std::vector<Row> rows(count);
@@ -55,7 +55,7 @@ TEST(ImportanceTest, SharesOfASumAreThoseOfItsTerms) {
 
 TEST(ImportanceTest, ChoicesCountWithoutAnOrder) {
   const std::vector<Factor> factors = {{4}, {0}};
-  const double means[] = {2, 0, 2, 0};  // variance 1, and one of 12/12 of the number
+  const double means[] = {2, 0, 2, 0};  // variance 1; the number's is one of 12/12
   const auto rows = Draw(factors, 400, [&](const auto& at) {
     return means[static_cast<size_t>(at[0])] + std::sqrt(12) / 3 * at[1];
   });
@@ -100,7 +100,7 @@ TEST(ImportanceTest, SharesOfATreeAddUpToNoMoreThanAll) {
       Draw(factors, 50, [](const auto& at) { return std::sin(9 * at[0]) * (at[1] + 1); });
   const auto found = Analyse(factors, rows);
   ASSERT_TRUE(found.ok()) << found.status();
-  // Two parameters and their pair are all that there is.
+  // The two parameters and their pair explain everything.
   EXPECT_NEAR(ShareOf(*found, 0) + ShareOf(*found, 1) + PairOf(*found, 0, 1), 1, 1e-9);
 }
 

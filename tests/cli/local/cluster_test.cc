@@ -1,4 +1,4 @@
-// cluster_test.cc: what `dtctl up` starts, with scripts in place of the programs.
+// cluster_test.cc: the processes that `dtctl up` starts, with scripts in place of the programs.
 #include "cli/local/cluster.h"
 
 #include <signal.h>
@@ -58,7 +58,7 @@ class ClusterTest : public ::testing::Test {
     std::ifstream file(folder_ / ("state/local/" + name));
     return std::string((std::istreambuf_iterator<char>(file)), {});
   }
-  // Kills the process of that name as the kernel would.
+  // Kills the process of this name as the kernel would.
   void Kill(const std::string& name) {
     std::ifstream list(folder_ / "state/local/processes");
     for (std::string line; std::getline(list, line);) {
@@ -101,7 +101,7 @@ TEST_F(ClusterTest, WhatDiedIsStartedAgainAtTheAddressThatWorkersKnow) {
   EXPECT_NE(File("logs/dtcoord.log").find("--listen 127.0.0.1:17"), std::string::npos);
 }
 
-// A coordinator that says where it was told to listen.
+// Tests with a coordinator that reports the addresses it was given.
 class AddressesTest : public ClusterTest {
  protected:
   void SetUp() override {
@@ -116,7 +116,7 @@ class AddressesTest : public ClusterTest {
   static int PortOf(const Listening& taken) {
     return std::stoi(taken.address.substr(taken.address.rfind(':') + 1));
   }
-  // Ports that nothing listens at now.
+  // Returns ports on which no process listens now.
   static std::pair<int, int> FreePorts() {
     const Listening one = Taken();
     const Listening other = Taken();
@@ -196,7 +196,7 @@ TEST_F(ClusterTest, WithTokensWorkersGetOneAndItStaysSoUntilItIsPurged) {
     EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
     ASSERT_TRUE(cluster.Down(Pause).ok());
   }
-  folder_.Write("state/local/coordinator/access.db", "");  // as the real one leaves it
+  folder_.Write("state/local/coordinator/access.db", "");  // as the real coordinator leaves it
   options_.auth = false;
   LocalCluster again = Open();
   ASSERT_TRUE(again.Up(Pause).ok());

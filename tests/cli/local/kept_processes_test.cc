@@ -1,4 +1,5 @@
-// kept_processes_test.cc: real processes in the background: none is lost, and no other is touched.
+// kept_processes_test.cc: real processes in the background: none is lost, and no other process is
+// touched.
 #include "cli/local/kept_processes.h"
 
 #include <signal.h>
@@ -31,7 +32,7 @@ class KeptProcessesTest : public ::testing::Test {
     std::ifstream file(folder_ / "processes");
     return std::string((std::istreambuf_iterator<char>(file)), {});
   }
-  // Until the log of `name` holds `text`.
+  // Waits until the log of `name` contains `text`.
   bool AwaitLog(const KeptProcesses& kept, const std::string& name, const std::string& text) {
     const absl::Time deadline = absl::Now() + kPatience;
     while (kept.LogTail(name).find(text) == std::string::npos) {
@@ -71,7 +72,7 @@ TEST_F(KeptProcessesTest, AProcessWithoutItsMarkIsLeftAloneAlthoughNumberAndStar
   std::string word;
   for (int field = 1; field <= 22; ++field) stat >> word;  // its name, "(sleep)", is one word
   folder_.Write("processes", absl::StrCat(other.pid(), " ", word, " sleeper\n"));
-  // Until then it is between this program and its own.
+  // Until then, the child is still between fork and exec.
   ASSERT_TRUE(testing::Await([&] { return !Open().IsAlive("sleeper"); }));
   KeptProcesses kept = Open();
   EXPECT_TRUE(kept.End({"sleeper"}, absl::ZeroDuration(), Pause).ok());

@@ -1,4 +1,4 @@
-// pause.h: how tests of what runs beside dtctl wait between two looks.
+// pause.h: how tests of background processes wait between two looks.
 #pragma once
 
 #include "absl/time/time.h"

@@ -1,4 +1,4 @@
-// client_test.cc: what a person is told to do where no coordinator answers.
+// client_test.cc: the advice to a user when no coordinator answers.
 #include "cli/remote/client.h"
 
 #include <grpcpp/server_builder.h>
@@ -17,7 +17,7 @@
 namespace dt::cli {
 namespace {
 
-// A part of the hint for gRPC's words, as it wraps them.
+// Expects `part` in the hint for gRPC's message, as gRPC wraps it.
 void ExpectHint(const std::string& cause, Protection protection, const std::string& part) {
   const std::string message =
       "failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:7600: " + cause;
@@ -64,7 +64,7 @@ class Served : public Service {
   std::string address_;
 };
 
-// Says that it is a standby, so often; then it leads.
+// Answers that it is a standby for so many calls; then it leads.
 class FakeStandby final : public Served<v1::Control::Service> {
  public:
   explicit FakeStandby(int refusals) : refusals_(refusals) {}
@@ -104,7 +104,7 @@ class AddressesTest : public ::testing::Test {
     return (*client)->GetStatus().status();
   }
   Interrupt interrupt_;
-  // Nobody listens there.
+  // No process listens there.
   const std::string nobody_ = "127.0.0.1:1";
 };
 
@@ -146,7 +146,7 @@ TEST_F(AddressesTest, ATokenWhoseAnswerWasLostIsTheSameAtTheNextAddress) {
   const std::vector<std::string> hash = {Sha256Hex(made->token())};
   EXPECT_EQ(loses.made(), hash);
   EXPECT_EQ(answers.made(), hash);
-  // Another one is another one.
+  // Another request makes another token.
   const auto other = (*client)->CreateToken(request);
   ASSERT_TRUE(other.ok()) << other.status();
   EXPECT_NE(other->token(), made->token());

@@ -1,4 +1,4 @@
-// contexts_test.cc: which coordinator a command talks to, and the file that remembers them.
+// contexts_test.cc: which coordinator a command uses, and the file that stores contexts.
 #include "cli/remote/contexts.h"
 
 #include <filesystem>
@@ -35,7 +35,7 @@ class ContextsTest : public ::testing::Test {
       return found == environment_.end() ? "" : found->second;
     };
   }
-  // "ADDRESS CERTIFICATE CONTEXT", or the error.
+  // Returns "ADDRESS CERTIFICATE CONTEXT", or the error.
   std::string Choose(const CoordinatorFlags& flags) const {
     const auto chosen = ChooseCoordinator(flags, Read());
     if (!chosen.ok()) return std::string(chosen.status().message());

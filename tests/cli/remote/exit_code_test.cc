@@ -1,4 +1,4 @@
-// exit_code_test.cc: the numbers that scripts rely on.
+// exit_code_test.cc: the exit codes that scripts rely on.
 #include "cli/remote/exit_code.h"
 
 #include "gtest/gtest.h"

@@ -24,7 +24,7 @@ v1::TrialSummary MakeTrial(uint32_t number, int64_t batch, int64_t seed, double 
   return trial;
 }
 
-// batch_size 8 and 16, each with three seeds.
+// Returns trials of batch_size 8 and 16, each with three seeds.
 std::vector<v1::TrialSummary> Replicated() {
   return {MakeTrial(1, 8, 1, 2.0),  MakeTrial(2, 8, 2, 3.0),  MakeTrial(3, 8, 3, 4.0),
           MakeTrial(4, 16, 1, 1.0), MakeTrial(5, 16, 2, 2.0), MakeTrial(6, 16, 3, 1.5)};
@@ -73,7 +73,7 @@ TEST(ConfigurationsTest, AMeanIsOverTheTrialsThatFinished) {
 TEST(ConfigurationsTest, TheBestHaveAllTheirSeedsAndTheBestMean) {
   auto trials = Replicated();
   trials.push_back(MakeTrial(7, 32, 1, 0.5));
-  trials.push_back(MakeTrial(8, 32, 2, kNotKnown));  // lucky once, then it diverged
+  trials.push_back(MakeTrial(8, 32, 2, kNotKnown));  // a good first value, then it diverged
   trials.back().set_state(v1::TRIAL_FAILED);
   auto configurations = ConfigurationsOf(trials);
   BestFirst(configurations, Goal::kMinimize);

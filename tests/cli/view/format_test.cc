@@ -1,4 +1,4 @@
-// format_test.cc: numbers, times and foreign text as a person reads them.
+// format_test.cc: numbers, times and untrusted text as users read them.
 #include "cli/view/format.h"
 
 #include <limits>

@@ -1,4 +1,4 @@
-// json_test.cc: the machine formats, which are versioned and stay as they are.
+// json_test.cc: the machine formats, which are versioned and do not change.
 #include "cli/view/json.h"
 
 #include <algorithm>
@@ -53,7 +53,6 @@ TEST(JsonTest, AMessageKeepsItsNamesAndSaysUnknownAsNull) {
   EXPECT_EQ(json["assignments"]["optimizer.betas"], (Json{0.9, 0.95}));
 }
 
-// As NCCL's tests count them: what crosses the slowest link.
 TEST(JsonTest, AProgramsSpecificationHasNoFieldOfAModelThatDtrainTrains) {
   v1::GetExperimentResponse found;
   v1::Spec& base = *found.mutable_spec()->mutable_base();
@@ -69,6 +68,7 @@ TEST(JsonTest, AProgramsSpecificationHasNoFieldOfAModelThatDtrainTrains) {
   EXPECT_EQ(spec["resources"]["gpus"], 2);
 }
 
+// Counted as in NCCL's tests: the bytes on the slowest link.
 TEST(JsonTest, ACollectiveSaysWhatItsBusCarries) {
   v1::TrialSummary trial = Trial();
   for (const char* op : {"all_reduce", "all_gather", "reduce_scatter", "recv"}) {
@@ -77,7 +77,7 @@ TEST(JsonTest, ACollectiveSaysWhatItsBusCarries) {
     one.set_ranks(4);
     one.set_bytes(1000);
   }
-  trial.mutable_latest()->add_collectives()->set_op("all_reduce");  // no number of ranks
+  trial.mutable_latest()->add_collectives()->set_op("all_reduce");  // without a number of ranks
   const Json list = TrialJson(trial)["latest"]["collectives"];
   EXPECT_EQ(list[0]["bus_bytes"], 1500);
   EXPECT_EQ(list[1]["bus_bytes"], 750);

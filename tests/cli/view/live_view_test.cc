@@ -1,4 +1,4 @@
-// live_view_test.cc: what a person sees while an experiment runs and after it, in full.
+// live_view_test.cc: the complete screen that a user sees while an experiment runs and after it.
 #include "cli/view/live_view.h"
 
 #include <limits>
@@ -57,7 +57,7 @@ v1::TrialSummary Finished(v1::TrialSummary trial, double loss, double val_loss) 
   trial.set_metric_value(val_loss);
   trial.set_started_wall_ms(kStart);
   trial.set_ended_wall_ms(kStart + 129000);
-  trial.set_training_seconds(41);  // the rest it waited
+  trial.set_training_seconds(41);  // it waited for the rest of the time
   return trial;
 }
 
@@ -68,7 +68,7 @@ v1::TrialSummary OutOfMemory(v1::TrialSummary trial) {
   return trial;
 }
 
-// A 2 × 2 grid in the middle: one finished, one running, one out of memory, one waiting.
+// Returns a 2 × 2 grid halfway: one trial finished, one running, one out of memory, one waiting.
 LiveState HalfWay() {
   LiveState state;
   v1::ExperimentSummary& experiment = state.experiment;

@@ -1,5 +1,4 @@
-// metric_page.h: rows and evaluations of an answer to ReadMetrics, for the tests of what is made of
-// them.
+// metric_page.h: rows and evaluations of an answer to ReadMetrics, for tests of their display.
 #pragma once
 
 #include <cstdint>

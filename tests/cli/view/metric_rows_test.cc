@@ -177,7 +177,7 @@ TEST(MetricRowsTest, OfAProgramsRowWhatItDidNotReportIsLeftOutAndNoZero) {
   AddRow(page, 1, 10, 3);
   v1::StepRow& row = *page.mutable_rows(0)->mutable_row();
   row.set_learning_rate(std::numeric_limits<double>::quiet_NaN());
-  row.set_grad_norm(0);  // it said so
+  row.set_grad_norm(0);  // it reported this
   row.clear_tokens();
   row.clear_forward_seconds();
   const std::vector<std::string> names = {"loss",   "learning_rate",     "grad_norm",

@@ -1,4 +1,4 @@
-// top_fixture.h: a cluster at work, for tests of what `dtctl top` shows of it.
+// top_fixture.h: a busy cluster, for tests of `dtctl top`.
 #pragma once
 
 #include <limits>
@@ -53,7 +53,8 @@ inline v1::ExperimentSummary TopExperiment(uint64_t number, const std::string& n
   return one;
 }
 
-// Eight slots on two hosts: three gangs of two train or start, one worker is idle, one is lost.
+// Returns eight slots on two hosts: three gangs of two train or start, one worker is idle, one is
+// lost.
 inline TopState BusyCluster() {
   TopState state;
   state.address = "127.0.0.1:7600";

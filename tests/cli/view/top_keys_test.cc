@@ -1,4 +1,4 @@
-// top_keys_test.cc: bytes of a keyboard as keys, what keys change, and frames as differences.
+// top_keys_test.cc: keys from a keyboard's bytes, their effects, and frames as differences.
 #include "cli/view/top_keys.h"
 
 #include "cli/view/screen.h"

@@ -1,4 +1,4 @@
-// receivers_test.cc: whom experiments may have told.
+// receivers_test.cc: the receivers that experiments may notify.
 #include "coordinator/access/receivers.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// rights_test.cc: the table has a row for each method there is, and the verdicts by it.
+// rights_test.cc: the table has a row for each method, and verdicts follow the table.
 #include "coordinator/access/rights.h"
 
 #include <set>

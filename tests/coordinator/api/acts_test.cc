@@ -1,4 +1,5 @@
-// acts_test.cc: bodies of acts as the requests that dtctl sends, and what is said of others.
+// acts_test.cc: bodies of acts become the requests that dtctl sends; others are refused with a
+// reason.
 #include "coordinator/api/acts.h"
 
 #include "absl/strings/match.h"
@@ -111,13 +112,13 @@ TEST(ActsTest, WhatIsRefusedNamesTheFieldTheValueAndWhatMayBe) {
   ExpectActRefused("quotas", R"({"user": "ann", "slots": -1})", {"slots is -1", "from 0"});
   ExpectActRefused("quotas", R"({"user": "a", "slots": 1, "removed": true})",
                    {"removed and slots"});
-  // What was sent is shown cut.
+  // The message shows only the beginning of the value.
   const auto act =
       ReadPosted("experiments/1/change", "{\"priority\": \"" + std::string(60'000, 'x') + "\"}");
   EXPECT_LT(act.status().message().size(), 200u);
 }
 
-// However deep it is.
+// Depth does not matter.
 TEST(ActsTest, ADeepBodyIsRefusedAsAnyOther) {
   ExpectActRefused("experiments/1/change",
                    "{\"note\": " + std::string(30'000, '[') + std::string(30'000, ']') + "}",
@@ -126,7 +127,7 @@ TEST(ActsTest, ADeepBodyIsRefusedAsAnyOther) {
                    "{\"labels\": " + std::string(30'000, '[') + std::string(30'000, ']') + "}",
                    {"deeper than 64"});
   ExpectActRefused("experiments/1/change", std::string(60'000, '['), {"deeper than 64"});
-  // Brackets in a text are a text.
+  // Brackets within a string do not nest.
   const std::string note(1'000, '[');
   EXPECT_EQ(Get<v1::ChangeRequest>("experiments/1/change", R"({"note": "\")" + note + "\"}").note(),
             "\"" + note);

@@ -1,4 +1,5 @@
-// answer_cache_test.cc: who makes an answer, who gets it, and when it is made again.
+// answer_cache_test.cc: which thread computes an answer, which calls get it, and when it is
+// computed again.
 #include "coordinator/api/answer_cache.h"
 
 #include <string>
@@ -77,7 +78,7 @@ TEST_F(AnswerCacheTest, BeyondTheBoundOfBytesTheOldestGoes) {
   EXPECT_EQ(Ask("c"), AnswerCache::Found::kAnswered);
   EXPECT_EQ(Ask("b"), AnswerCache::Found::kAnswered);
   EXPECT_EQ(Ask("a"), AnswerCache::Found::kMake);
-  Put("a", std::string(101, 'a'));  // alone over the bound: given, and not kept
+  Put("a", std::string(101, 'a'));  // alone over the bound: returned, but not kept
   EXPECT_EQ(got_.back().size(), 101u);
   EXPECT_EQ(Ask("a"), AnswerCache::Found::kMake);
 }

@@ -1,4 +1,4 @@
-// api_test.cc: whole calls, against a core that is scripted and a reader in memory.
+// api_test.cc: complete calls, against a scripted core and a reader in memory.
 #include "coordinator/api/api.h"
 
 #include <atomic>
@@ -37,7 +37,7 @@ class SteppedClock final : public Clock {
   Instant now_ ABSL_GUARDED_BY(mutex_){absl::Seconds(1000), 0};
 };
 
-// Answers the calls of the core at once: two experiments, of which the second has three trials.
+// Answers the core's calls at once: two experiments, the second with three trials.
 class ScriptedCore {
  public:
   void Ask(ClientCall call, const Continuation& continuation) {
@@ -205,7 +205,7 @@ TEST_F(ApiTest, AListHasTheWordsOfDtctlAndUnknownIsNull) {
   EXPECT_TRUE(list["items"][0]["best_value"].is_null());
   EXPECT_TRUE(list["items"][0]["eta_seconds"].is_null());
   EXPECT_TRUE(list["next_page_token"].is_null());
-  // What is hostile stays what it is, and the mark that turns the direction is an escape.
+  // Hostile text stays as it is, and the character that reverses direction is escaped.
   EXPECT_EQ(list["items"][0]["name"], "<script>alert(1)</script>\xe2\x80\xae");
   EXPECT_NE(answer.body.find("\\u202e"), std::string::npos);
 }
@@ -213,7 +213,8 @@ TEST_F(ApiTest, AListHasTheWordsOfDtctlAndUnknownIsNull) {
 TEST_F(ApiTest, TheProcessAddsItsAddressToTheStatus) {
   EXPECT_EQ(GetJson("status")["http_address"], "127.0.0.1:7601");
   EXPECT_EQ(GetJson("status")["started_at"], "1969-12-31T23:43:20.000Z");
-  clock_.Advance(absl::Seconds(2));  // steady time alone: the wall clock was set back by as much
+  clock_.Advance(absl::Seconds(2));  // the wall clock was set back by as much, so only steady time
+                                     // moves
   EXPECT_EQ(GetJson("status")["started_at"], "1969-12-31T23:43:18.000Z");
 }
 

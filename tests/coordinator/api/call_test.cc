@@ -1,4 +1,4 @@
-// call_test.cc: what a path and a query mean, and what is said of those that mean nothing.
+// call_test.cc: the meaning of a path and a query, and the messages about invalid ones.
 #include "coordinator/api/call.h"
 
 #include "absl/strings/match.h"
@@ -75,7 +75,7 @@ TEST(ApiCallTest, WhatIsRefusedNamesTheThingTheValueAndWhatMayBe) {
   ExpectRefused("experiments/1/trials/1/logs", "since=yesterday", {"'yesterday'", "2025-"});
   ExpectRefused("experiments/1/trials/1/logs", absl::StrCat("grep=", std::string(300, 'x')),
                 {"256 bytes"});
-  // What was sent is shown cut, and without escape codes.
+  // The message shows only the beginning of the value, without escape codes.
   ExpectRefused("experiments", absl::StrCat("archived=%1b[31m", std::string(5000, 'x')), {"\\x1b"});
 }
 

@@ -1,4 +1,4 @@
-// curve_keeper_test.cc: what is read once, what is read again, and what is kept.
+// curve_keeper_test.cc: which rows are read once, which are read again, and which are kept.
 #include "coordinator/api/curve_keeper.h"
 
 #include <cmath>
@@ -96,7 +96,7 @@ TEST_F(CurveKeeperTest, AnAnswerReadsABoundedNumberOfRowsAndSaysThatThereAreMore
 TEST_F(CurveKeeperTest, AnotherAttemptHasTheTrialReadAnew) {
   for (uint64_t step = 1; step <= 30; ++step) reader_.AddRow(step, 1);
   EXPECT_EQ(Read({"loss"}).metrics[0].back().step, 30u);
-  reader_.rows.resize(10);  // the reader leaves out what is superseded
+  reader_.rows.resize(10);  // the reader leaves out superseded rows
   reader_.AddRow(11, 9, 2);
   const TrialCurves read = Read({"loss"}, 2);
   EXPECT_EQ(read.rows, 11u);

@@ -1,4 +1,4 @@
-// curve_test.cc: what stays of many values in few points.
+// curve_test.cc: many values reduced to few points.
 #include "coordinator/api/curve.h"
 
 #include <algorithm>

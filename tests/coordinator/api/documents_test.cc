@@ -24,7 +24,7 @@ std::string HeadingOf(const ApiRoute& route) {
   return absl::StrCat(route.http == HttpMethod::kPost ? "POST " : "GET ", route.path);
 }
 
-// The section of a call: from its heading to the next.
+// Returns the section of a call, from its heading to the next.
 std::string SectionOf(const std::string& manual, const ApiRoute& route) {
   const size_t begin = manual.find(absl::StrCat("## `", HeadingOf(route), "`\n"));
   if (begin == std::string::npos) return "";

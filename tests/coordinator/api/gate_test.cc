@@ -1,4 +1,4 @@
-// gate_test.cc: who may act over HTTP: with tokens, without, and from somebody else's web page.
+// gate_test.cc: who may act over HTTP: with tokens, without, and from another site's page.
 #include "coordinator/api/gate.h"
 
 #include <fstream>
@@ -22,7 +22,7 @@ HttpRequest ActRequest() {
   return request;
 }
 
-// As the coordinator's own page has the browser send it.
+// Returns a request as the browser sends it from the coordinator's own page.
 HttpRequest FromOwnPage() {
   HttpRequest request = ActRequest();
   request.origin = "http://localhost:7601";
@@ -51,7 +51,7 @@ TEST(OpenGateTest, OnThisHostWhoeverAsksInItsOwnNameMayActAndNobodyIsNamed) {
 
 TEST(OpenGateTest, APageFromElsewhereThatTheBrowserHasOpenMayNot) {
   const HttpGate gate(nullptr, {});
-  // What a form, or a request that a browser does not ask about first, can send.
+  // The types that a form, or a request without a browser's preflight, can send.
   for (const char* type : {"", "text/plain", "application/x-www-form-urlencoded",
                            "multipart/form-data; boundary=x", "text/plain; application/json"}) {
     HttpRequest request = FromOwnPage();
@@ -120,7 +120,7 @@ TEST_F(DoorGateTest, ActingTakesATokenAlsoOnLoopbackWhereReadingDoesNot) {
   EXPECT_EQ((*caller)->name, "admin");
 }
 
-// A browser sends what it was once given for a login by itself, whichever page asks.
+// A browser sends a stored login by itself, whichever page asks.
 TEST_F(DoorGateTest, ALoginThatABrowserSendsByItselfIsForReadingAlone) {
   const HttpGate gate(door_.get(), {.readers_show_token = true});
   const std::string basic = "Basic " + absl::Base64Escape("any:" + token_);

@@ -1,4 +1,4 @@
-// log_lines_test.cc: which lines an answer has.
+// log_lines_test.cc: the lines in an answer.
 #include "coordinator/api/log_lines.h"
 
 #include <string>
@@ -54,9 +54,9 @@ TEST_F(LogLinesTest, LinesLeftOutAreCountedWhereTheyWere) {
   };
   drop("", 0, 2);  // before any line
   drop("a", 0, 3);
-  drop("", 0, 4);  // behind the same
+  drop("", 0, 4);  // after the same line
   drop("b", 1, 0);
-  drop("", 0, 5);  // of another rank than the newest line
+  drop("", 0, 5);  // from another rank than the newest line
   const auto read = ReadLogLines(reader_, 7, call_);
   ASSERT_TRUE(read.ok()) << read.status();
   std::vector<std::string> said;

@@ -1,4 +1,5 @@
-// scripted_reader.h: rows, evaluations and lines of a trial in memory, in pages as the real ones.
+// scripted_reader.h: rows, evaluations and lines of a trial in memory, in pages like those of the
+// real reader.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// whole_test.cc: reports and importance over HTTP, of a core that is scripted and rows in memory.
+// whole_test.cc: reports and importance over HTTP, from a scripted core and rows in memory.
 #include "coordinator/api/whole.h"
 
 #include "absl/strings/match.h"
@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// An experiment whose results are the learning rate's doing, told in pages of 100 trials.
+// An experiment whose results depend on the learning rate, answered in pages of 100 trials.
 class ScriptedCore {
  public:
   explicit ScriptedCore(uint32_t trials) : trials_(trials) {}

@@ -1,4 +1,4 @@
-// code_keeper_test.cc: what experiments and submissions name stays; what nothing names goes.
+// code_keeper_test.cc: code that experiments and submissions name stays; other code is deleted.
 #include "coordinator/code/code_keeper.h"
 
 #include <future>
@@ -24,7 +24,7 @@ class CodeKeeperTest : public ::testing::Test {
     ASSERT_TRUE(started.ok()) << started.status();
     keeper_ = *std::move(started);
   }
-  // Posts a call and waits for what it is answered.
+  // Posts a call and waits for its answer.
   template <typename Result, typename Post>
   Result Answer(const Post& post) {
     auto promise = std::make_shared<std::promise<Result>>();

@@ -1,5 +1,5 @@
-// code_store_test.cc: code that comes in parts, stays under its digest, and goes when room is
-// wanted.
+// code_store_test.cc: code that arrives in parts, stays under its digest, and is deleted when room
+// is needed.
 #include "coordinator/code/code_store.h"
 
 #include <filesystem>
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 bool NobodyNeeds(const std::string&) { return false; }
 bool AllAreNeeded(const std::string&) { return true; }
 
-// Packed code of about `bytes`; another `name`, another digest.
+// Returns packed code of about `bytes` bytes; another `name` gives another digest.
 std::string Code(const std::string& name, size_t bytes = 100) {
   return *pack::Pack({{name, pack::Kind::kFile, std::string(bytes, 'x')}});
 }
@@ -43,7 +43,7 @@ class CodeStoreTest : public ::testing::Test {
     EXPECT_TRUE(store.ok()) << store.status();
     return *std::move(store);
   }
-  // Whether it is complete after its last part.
+  // Returns whether the code is complete after its last part.
   static absl::StatusOr<bool> PutAll(CodeStore& store, const std::string& code,
                                      const CodeInUse& in_use = NobodyNeeds) {
     absl::StatusOr<bool> complete = false;
@@ -109,7 +109,7 @@ TEST_F(CodeStoreTest, BytesThatAreNotTheDigestsAreRefusedAndForgotten) {
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument) << refused.status();
   EXPECT_EQ(store.bytes(), 0u);
   EXPECT_TRUE(*PutAll(store, Code("a.py")));
-  // The digest of what is no packed code.
+  // The digest of bytes that are no packed code.
   const CodePart noise{Sha256Hex("noise"), 1, 0, "noise"};
   EXPECT_EQ(store.Put(noise, NobodyNeeds).status().code(), absl::StatusCode::kInvalidArgument);
 }

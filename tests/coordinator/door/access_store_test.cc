@@ -1,4 +1,4 @@
-// access_store_test.cc: tokens and the record, in a file and in PostgreSQL.
+// access_store_test.cc: tokens and the access record, in a file and in PostgreSQL.
 #include "coordinator/door/access_store.h"
 
 #include <memory>

@@ -1,4 +1,4 @@
-// door_test.cc: tokens that are made, kept as hashes, taken back and run out; the record.
+// door_test.cc: tokens are made, kept as hashes, revoked and expire; the access record.
 #include "coordinator/door/door.h"
 
 #include <sys/stat.h>
@@ -44,7 +44,7 @@ class DoorTest : public ::testing::Test {
     ASSERT_TRUE(door.ok()) << door.status();
     door_ = *std::move(door);
   }
-  // On the door's thread, as calls are.
+  // Runs `act` on the door's thread, on which calls run.
   template <typename Act>
   auto Do(Act act) -> decltype(act()) {
     std::promise<decltype(act())> promise;
@@ -61,7 +61,7 @@ class DoorTest : public ::testing::Test {
     EXPECT_TRUE(made.ok()) << made.status();
     return made.value_or(v1::CreateTokenResponse());
   }
-  // As a worker does that made `secret`.
+  // Joins as a worker that made `secret`.
   absl::StatusOr<v1::JoinResponse> Join(const std::string& joiner, const std::string& secret) {
     const auto caller = Admit("Join", joiner);
     if (!caller.ok()) return caller.status();
@@ -165,7 +165,8 @@ TEST_F(DoorTest, AJoinersTokenThatWasUsedIsRefusedToEverybodyElseAndAnsweredTheS
     const absl::Status again = Join(made.token(), FreshToken()).status();
     EXPECT_TRUE(absl::IsPermissionDenied(again)) << again;
     EXPECT_NE(again.message().find("used already"), absl::string_view::npos);
-    // Its answer was lost, or it was killed before it wrote its file: also long after.
+    // Its answer was lost, or it was killed before it wrote its file. It may repeat the call, even
+    // much later.
     const auto same = Join(made.token(), secret);
     ASSERT_TRUE(same.ok()) << same.status();
     EXPECT_EQ(same->summary().id(), Sha256Hex(secret).substr(0, 12));
@@ -173,7 +174,7 @@ TEST_F(DoorTest, AJoinersTokenThatWasUsedIsRefusedToEverybodyElseAndAnsweredTheS
     Open();
   }
   EXPECT_EQ(door_->List().tokens_size(), 3) << "the admin's, the joiner's, one worker's";
-  // Taken back, it does not come again.
+  // A revoked token does not come back.
   ASSERT_TRUE(Revoke(Sha256Hex(secret).substr(0, 12)).ok());
   EXPECT_TRUE(absl::IsPermissionDenied(Join(made.token(), secret).status()));
   Make("observer", "eve");
@@ -201,7 +202,7 @@ TEST_F(DoorTest, WhoAsksForATokenAgainGetsTheSameAnswerAndThereIsOne) {
   EXPECT_EQ(door_->List().tokens_size(), 2) << "the admin's, and one";
   EXPECT_EQ(Admit("Submit", secret)->name, "ann");
 
-  // What is not the same request is refused, and changes nothing.
+  // A different request is refused, and changes nothing.
   EXPECT_TRUE(absl::IsAlreadyExists(create("eve").status()));
   request.set_role("admin");
   EXPECT_TRUE(absl::IsAlreadyExists(create("admin").status()));

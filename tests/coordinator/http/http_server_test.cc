@@ -48,18 +48,18 @@ class Client {
     return *this;
   }
   Client Send(const std::string& text) && { return std::move(Send(text)); }
-  // False: the server has closed the connection.
+  // Returns false if the server has closed the connection.
   bool TrySend(const std::string& text) {
     return send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL) ==
            static_cast<ssize_t>(text.size());
   }
   enum class End { kClosed, kReset, kTooLate };
-  // Everything up to the end of the connection.
+  // Returns everything up to the end of the connection.
   std::string Receive(End* end = nullptr) {
     std::string text;
     char block[4096];
     ssize_t got = 0;
-    // A read with a limit fails after this process was stopped by a signal.
+    // A read with a limit fails after a signal has stopped and continued this process.
     while ((got = recv(fd_.get(), block, sizeof(block), 0)) > 0 || (got < 0 && errno == EINTR)) {
       if (got > 0) text.append(block, static_cast<size_t>(got));
     }
@@ -107,7 +107,7 @@ class HttpServerTest : public ::testing::Test {
     MutexLock lock(&mutex_);
     later_.push_back(std::move(reply));
   }
-  // The replies to /later, once there are so many.
+  // Waits for `count` requests for /later, and returns their replies.
   std::vector<HttpReply> AwaitLater(size_t count) {
     EXPECT_TRUE(testing::Await([&] {
       MutexLock lock(&mutex_);
@@ -124,7 +124,7 @@ class HttpServerTest : public ::testing::Test {
   std::unique_ptr<HttpServer> server_;
 };
 
-// A page from elsewhere whose own name stands for this host has the browser send that name.
+// A foreign page can make its own name resolve to this host; the browser then sends that name.
 TEST_F(HttpServerTest, OnLoopbackOnlyThoseAreAnsweredWhoAskByAddressOrAsLocalhost) {
   Start();
   const auto code = [this](const std::string& host) {
@@ -177,7 +177,7 @@ TEST_F(HttpServerTest, AScrapeIsAnsweredWhileOthersHoldUnfinishedAndIdleConnecti
   for (int i = 0; i < 20; ++i) {
     EXPECT_TRUE(absl::EndsWith(Ask(Get("/metrics")), "you asked for /metrics\n"));
   }
-  // They were not sent away for it: each is answered once it asks.
+  // The others were kept: each is answered once it asks.
   EXPECT_TRUE(absl::EndsWith(held.front().Send(Get("/idle")).Receive(), "you asked for /idle\n"));
   EXPECT_TRUE(
       absl::EndsWith(held.back().Send(" localhost\r\n\r\n").Receive(), "you asked for /metrics\n"));
@@ -220,7 +220,7 @@ TEST_F(HttpServerTest, WhatIsNoGetOfHttpIsRefusedWithItsReason) {
   EXPECT_TRUE(absl::StartsWith(Ask("hello\r\n\r\n"), "HTTP/1.1 400 "));
   EXPECT_TRUE(absl::StartsWith(Ask("GET / HTTP/2\r\n\r\n"), "HTTP/1.1 400 "));
   EXPECT_TRUE(absl::StartsWith(Ask("GET /\r\n\r\n"), "HTTP/1.1 400 "));
-  // As a browser asks before it lets a page from elsewhere send JSON.
+  // A browser asks this before it lets a foreign page send JSON.
   const std::string options =
       Ask("OPTIONS / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://elsewhere.example\r\n\r\n");
   EXPECT_TRUE(absl::StartsWith(options, "HTTP/1.1 405 ")) << options;
@@ -257,9 +257,9 @@ TEST_F(HttpServerTest, APostHasItsBodyAndSaysWhereItIsFrom) {
   const std::string wanted = "application/json from http://a|same-origin|10.0.0.7: ";
   EXPECT_TRUE(absl::EndsWith(Ask(head + "7\r\n\r\n{\"a\":1}"), wanted + "{\"a\":1}\n"));
   EXPECT_TRUE(absl::EndsWith(Ask(head + "0\r\n\r\n"), wanted + "\n"));
-  // What comes behind the body is not part of it.
+  // Bytes after the body are not part of it.
   EXPECT_TRUE(absl::EndsWith(Ask(head + "2\r\n\r\n{}GET / HTTP/1.1\r\n\r\n"), wanted + "{}\n"));
-  // In pieces, and as large as it may be.
+  // In pieces, and as large as allowed.
   Client client = Connect();
   for (const char c : head + "3\r\n\r\n123") client.Send(std::string(1, c));
   EXPECT_TRUE(absl::EndsWith(client.Receive(), wanted + "123\n"));
@@ -292,7 +292,7 @@ TEST_F(HttpServerTest, AClientThatWaitsForTheWordSendsItsBodyThen) {
   EXPECT_TRUE(absl::StartsWith(client.Receive(), "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 "));
 }
 
-// A browser would ask the person for a password, over the page's own question.
+// A browser would ask the user for a password, on top of the page's own question.
 TEST_F(HttpServerTest, AnActThatIsRefusedHasNoBrowserAskForAPassword) {
   Start();
   EXPECT_TRUE(absl::StrContains(Ask(Get("/refused")), "\r\nWWW-Authenticate: Basic "));
@@ -305,7 +305,7 @@ TEST_F(HttpServerTest, AClientThatSendsSlowlyIsSentAwayAtItsTimeAndHoldsNobodyUp
   Start({.exchange = absl::Seconds(1)});
   Client slow = Connect();
   bool open = true;
-  // Each byte comes long before any time-out of a read would end.
+  // Each byte comes long before a read could time out.
   EXPECT_TRUE(testing::Await([&] {
     open = open && slow.TrySend("x");
     EXPECT_TRUE(absl::EndsWith(Ask(Get("/metrics")), "you asked for /metrics\n"));
@@ -330,7 +330,7 @@ TEST_F(HttpServerTest, AnAnswerMayComeLaterAndFromAnotherThread) {
   Client first = Connect().Send(Get("/later"));
   Client second = Connect().Send(Get("/later"));
   const std::vector<HttpReply> replies = AwaitLater(2);
-  // Nobody waits behind them.
+  // They keep nobody else waiting.
   EXPECT_TRUE(absl::EndsWith(Ask(Get("/metrics")), "you asked for /metrics\n"));
   std::thread([&replies] {
     replies[1](Share({200, "two"}));
@@ -340,7 +340,7 @@ TEST_F(HttpServerTest, AnAnswerMayComeLaterAndFromAnotherThread) {
   const std::string two = second.Receive();
   const bool in_order = absl::EndsWith(one, "one") && absl::EndsWith(two, "two");
   const bool crossed = absl::EndsWith(one, "two") && absl::EndsWith(two, "one");
-  EXPECT_TRUE(in_order || crossed) << one << two;  // who came first is the system's to say
+  EXPECT_TRUE(in_order || crossed) << one << two;  // the system decides which came first
 }
 
 TEST_F(HttpServerTest, OneAnswerGoesWholeToAllWhoShareItAndIsFreedWithTheLast) {

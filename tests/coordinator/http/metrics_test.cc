@@ -1,4 +1,4 @@
-// metrics_test.cc: what the model counts, how it reads, and that Prometheus' own tool accepts it.
+// metrics_test.cc: the counts of the model, their text, and that Prometheus' own tool accepts it.
 #include "coordinator/http/metrics.h"
 
 #include <cmath>
@@ -25,7 +25,7 @@ class MetricsTest : public testing::LoopFixture {
     ASSERT_NE(snapshot_, nullptr);
     metrics_.SetSnapshot(snapshot_);
   }
-  // One trial trained on the fixture's worker up to its newest row, not ended yet.
+  // Trains one trial on the fixture's worker up to its newest row, without an end.
   void Train() {
     Connect();
     Call(1, Grid("a", 2));
@@ -111,7 +111,7 @@ TEST_F(MetricsTest, SlotSecondsTellTrainingThatHoldsFromPreparingAndRepeating) {
   clock_.Advance(absl::Seconds(3));
   v1::Ended& ended = *AddItem(token_).mutable_ended();
   ended.set_cause(v1::CAUSE_TRAINER_CRASH);
-  ended.set_step(4);  // half of the steps lie before the checkpoint
+  ended.set_step(4);  // half of the steps are before the checkpoint
   Report();
   TurnOk();
   Show();
@@ -165,7 +165,7 @@ TEST_F(MetricsTest, AnEndedExperimentIsNotExpectedToEnd) {
 
 TEST_F(MetricsTest, AnAttemptThatIsFollowedByAnotherCountsAsARestart) {
   Train();
-  // There before the first, which would otherwise be no increase.
+  // Present before the first event, which would otherwise not count as an increase.
   ExpectLine("dtrain_trial_restarts_total{experiment=\"1\",reason=\"trainer_crash\"} 0");
   ExpectLine("dtrain_trials_finished_total{experiment=\"1\",outcome=\"nonfinite\"} 0");
   v1::Ended& ended = *AddItem(token_).mutable_ended();
@@ -216,7 +216,7 @@ TEST_F(MetricsTest, OverTheCapTheBestAndTheNewestTrialsStay) {
   EXPECT_EQ(snapshot->trials[1].id.trial, 4u);
 }
 
-// An experiment of asha with a target of 3: two trials came to rung 1, one went on; four wait.
+// Returns an ASHA experiment with a target of 3: two trials reached rung 1, one went on; four wait.
 Experiment Searched() {
   Experiment experiment;
   experiment.id = 1;
@@ -309,7 +309,7 @@ TEST_F(MetricsTest, LongNamesInAnyScriptAreCutBetweenCharacters) {
   EXPECT_TRUE(absl::StrContains(metrics_.Render(), "name=\"" + name.substr(0, 63) + "\""));
 }
 
-// Trains a trial of a program whose parameters are `paths`, each with the value `text`.
+// Trains a program's trial whose parameters are `paths`, each with the value `text`.
 class HostileNamesTest : public MetricsTest {
  protected:
   void TrainWith(const std::vector<std::string>& paths, const std::string& text) {
@@ -332,7 +332,7 @@ class HostileNamesTest : public MetricsTest {
     Hold(Token(), v1::AttemptStatus::TRAINING);
     Show();
   }
-  // The labels of the one trial_info, as a scrape understands them.
+  // Returns the labels of the one trial_info, as a scrape reads them.
   testing::Exposition::Labels Info() {
     testing::Exposition read;
     const std::string text = metrics_.Render();

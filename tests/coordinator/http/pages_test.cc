@@ -1,4 +1,4 @@
-// pages_test.cc: which path says what.
+// pages_test.cc: the answer to each path.
 #include "coordinator/http/pages.h"
 
 #include <algorithm>
@@ -79,7 +79,7 @@ TEST_F(PagesTest, EveryFileThatTheFirstPageAndItsModulesNameIsServed) {
   EXPECT_TRUE(absl::StartsWith(Get("/page/style.css").type, "text/css"));
 }
 
-// What the policy of the answers would refuse, and what would read data as markup.
+// The answers' policy would refuse some of these, and others would read data as markup.
 TEST_F(PagesTest, ThePageHasNothingInlineNothingFromElsewhereAndReadsNoMarkup) {
   for (const PageFile& file : PageFiles()) {
     const std::string text(file.text);
@@ -88,7 +88,7 @@ TEST_F(PagesTest, ThePageHasNothingInlineNothingFromElsewhereAndReadsNoMarkup) {
           " style=\"", "onclick=\"", "javascript:"}) {
       EXPECT_FALSE(absl::StrContains(text, banned)) << banned << " in " << file.name;
     }
-    const bool picture = absl::EndsWith(std::string(file.name), ".svg");  // names its format
+    const bool picture = absl::EndsWith(std::string(file.name), ".svg");  // an SVG names its format
     EXPECT_EQ(!picture && absl::StrContains(text, "://"), false) << file.name;
   }
   EXPECT_FALSE(std::regex_search(Get("/").body, std::regex("<script(?![^>]* src=)")));

@@ -1,4 +1,4 @@
-// committer_test.cc: what is told follows its commit, while the next turn is made.
+// committer_test.cc: messages follow their commit, while the next turn is made.
 #include "coordinator/loop/committer.h"
 
 #include <atomic>
@@ -20,7 +20,7 @@
 namespace dt {
 namespace {
 
-// A disk that takes as long as the test says: each commit waits until it is let through.
+// A disk as slow as the test wants: each commit waits until the test lets it through.
 class SlowStore final : public MemoryStore {
  public:
   absl::Status Commit(const Batch& batch) override {
@@ -32,7 +32,7 @@ class SlowStore final : public MemoryStore {
     return outcome_;
   }
 
-  // Waits until commit `number` is under way; how many records it has.
+  // Waits until commit `number` is under way. Returns the number of its records.
   size_t AwaitBegun(int number) {
     MutexLock lock(&mutex_);
     while (begun_ < number) changed_.WaitFor(&mutex_, absl::Minutes(1));
@@ -43,7 +43,7 @@ class SlowStore final : public MemoryStore {
     while (doubted_) changed_.WaitFor(&mutex_, absl::Minutes(1));
     return lead_;
   }
-  // From now on it cannot tell whether this process leads, until it is told.
+  // Makes it uncertain from now on whether this process leads.
   void Doubt() {
     MutexLock lock(&mutex_);
     doubted_ = true;
@@ -72,7 +72,7 @@ class SlowStore final : public MemoryStore {
   absl::Status lead_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The answers that went out, which another thread may ask for.
+// The answers that were sent; another thread may read them.
 class ListedPublisher final : public Publisher {
  public:
   void Answer(Reply&& reply) override {
@@ -103,7 +103,7 @@ class ListedPublisher final : public Publisher {
 
 class CommitterTest : public ::testing::Test {
  protected:
-  // A turn with a reply, and a record if it changes something.
+  // Returns a turn with a reply, and with a record if `changes`.
   static TurnEffects Turn(ReplyId reply, bool changes = true) {
     TurnEffects turn;
     Effects& effects = turn.effects.emplace_back();
@@ -200,7 +200,7 @@ TEST_F(CommitterTest, TheCoreThreadWaitsWhenTooMuchWaits) {
   for (size_t i = 0; i < limits::kCommitEvents; ++i) ASSERT_TRUE(committer_.Hand(Turn(2)).ok());
   std::thread core([&] {
     EXPECT_TRUE(committer_.Hand(Turn(3)).ok());
-    // There was room only once the first was durable and told.
+    // There was room only after the first was durable and published.
     EXPECT_FALSE(publisher_.Answered().empty());
   });
   store_.LetThrough(2);
@@ -224,7 +224,7 @@ TEST_F(CommitterTest, OfOrdersForOneStreamThatWaitedOnlyTheNewestAreSent) {
   EXPECT_EQ(publisher_.Orders(), (std::vector<uint64_t>{3}));
 }
 
-// What is logged meanwhile, as "level: line".
+// Catches the log meanwhile, as "level: line".
 class CapturedLog {
  public:
   CapturedLog() : before_(spdlog::default_logger()) {

@@ -77,7 +77,7 @@ TEST_F(LoopTest, ARestartFindsTheSameStateAndTheAcknowledgements) {
   const std::string hash = HashOf(loop_->state().durable);
   Restart();
   EXPECT_EQ(HashOf(loop_->state().durable), hash);
-  // Sent again after the restart, the same items change nothing and are acknowledged.
+  // Repeated after the restart, the same items change nothing and are acknowledged.
   const size_t chunks = store_.chunks().size();
   EXPECT_EQ(chunks, 1u);
   sequence_ = 0;
@@ -126,7 +126,7 @@ TEST_F(LoopTest, WhileACommitHangsNobodysTimeRunsOut) {
   store_.AwaitHeldCommit();
   for (int second = 0; second < 60; ++second) {
     clock_.Advance(absl::Seconds(1));
-    Report();  // it cannot hold what its orders, which have not left, say
+    Report();  // its orders have not left, so it cannot hold the attempt
     ASSERT_TRUE(loop_->RunOnce(absl::InfinitePast()).ok());
   }
   EXPECT_EQ(loop_->state().durable.experiments.at(1).active, 1u);

@@ -1,8 +1,8 @@
-// old_journals_test.cc: the journal of every release opens, and means what it meant.
+// old_journals_test.cc: the journal of every release opens with an unchanged meaning.
 //
 // tests/coordinator/store/journals has VERSION.db, which record.py made with that version,
-// VERSION.mark beside it since 0.2.0, and VERSION.golden, what is in it. A change that alters a
-// golden text changes what old journals mean.
+// VERSION.mark beside it since 0.2.0, and VERSION.golden with its contents. A change that alters a
+// golden text changes the meaning of old journals.
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -73,7 +73,7 @@ std::string Described(const DurableState& state) {
   return text;
 }
 
-// What goes on after the start: the attempts that live, each with its specification.
+// Describes what continues after the start: the living attempts, each with its specification.
 std::string DescribedLive(const State& state) {
   std::string text;
   for (const auto& [id, experiment] : state.durable.experiments) {

@@ -1,4 +1,4 @@
-// restore_test.cc: a start from a snapshot finds what a start from the first record finds.
+// restore_test.cc: a start from a snapshot gives the same state as a start from the first record.
 #include "coordinator/loop/restore.h"
 
 #include <filesystem>
@@ -28,7 +28,7 @@ constexpr int64_t kNewest = std::numeric_limits<int64_t>::max();
 
 class RestoreTest : public testing::LoopFixture {
  protected:
-  // Some of everything: a trial that runs and one that waits.
+  // Makes some of everything: one trial runs and one waits.
   void Train() {
     Connect();
     Call(1, Grid("a", 3));
@@ -67,7 +67,7 @@ TEST_F(RestoreTest, ASnapshotStandsForTheRecordsBeforeIt) {
   EXPECT_EQ(HashOf(folded->state.durable), hash);
   Restart();
   EXPECT_EQ(Hash(), hash);
-  // Counted of records before the snapshot.
+  // Counted from records before the snapshot.
   EXPECT_EQ(ValidationLoss(), 1.25);
   const auto shown = model_->TakeSnapshot(loop_->state(), clock_.Now());
   EXPECT_EQ(shown->queue_wait.sample_count, 1u);
@@ -90,7 +90,7 @@ TEST_F(RestoreTest, RowsThatWereTakenBeforeAStartAreNotTakenAgain) {
   const std::string token = Token();
   Restart();
   Connect();
-  AddRows(token, 1, 99);  // an item of its own, not one that is sent again
+  AddRows(token, 1, 99);  // a new item, not a repeated one
   AddRows(token, 2, 2.25);
   Hold(token, v1::AttemptStatus::TRAINING);
   Report();
@@ -100,7 +100,7 @@ TEST_F(RestoreTest, RowsThatWereTakenBeforeAStartAreNotTakenAgain) {
   EXPECT_EQ(loop_->state().live.doubted, 1u);
 }
 
-// The same over the real store.
+// The same with the real store.
 class StoredSnapshotTest : public ::testing::Test {
  protected:
   void SetUp() override { Open(); }
@@ -140,7 +140,7 @@ class StoredSnapshotTest : public ::testing::Test {
     gone.mutable_experiment_deleted()->set_experiment(experiment);
     Keep(gone);
   }
-  // As the snapshotter does it, then kept with a commit of experiment `next`.
+  // Makes a snapshot as the snapshotter does, and stores it with a commit of experiment `next`.
   void Snapshot(uint64_t next) {
     auto journal = OpenSqliteJournal(folder_.path());
     auto snapshot = MakeSnapshot(**journal);
@@ -152,7 +152,7 @@ class StoredSnapshotTest : public ::testing::Test {
     auto database = Database::Open(folder_ / "journal.db", Access::kReadOnly);
     return database->QueryInteger("SELECT min(sequence) FROM journal").value_or(-1);
   }
-  // Starts anew; the records that were replayed.
+  // Restarts. Returns the number of replayed records.
   int Replayed() {
     const std::string hash = HashOf(state_.durable);
     EXPECT_TRUE(store_->Close().ok());
@@ -206,7 +206,7 @@ TEST_F(StoredSnapshotTest, RecordsStayUntilAnExperimentIsDeletedAndThenGoBehindT
   EXPECT_EQ(Oldest(), 1);
   EndAndDelete(1);
   Snapshot(5);
-  EXPECT_EQ(Oldest(), 1);  // only one snapshot stands behind the deletion
+  EXPECT_EQ(Oldest(), 1);  // only one snapshot is newer than the deletion
   Snapshot(6);
   Submit(7);
   EXPECT_EQ(Oldest(), 9);
@@ -231,7 +231,7 @@ TEST_F(StoredSnapshotTest, ADamagedRecordBehindASnapshotLosesNothing) {
 
 TEST_F(StoredSnapshotTest, ANumberThatALossTookIsGivenToNoOtherExperiment) {
   for (uint64_t i = 1; i <= 5; ++i) Submit(i);
-  for (const char* damage : {"UPDATE journal SET record = x'00' WHERE sequence = 4",  // of number 3
+  for (const char* damage : {"UPDATE journal SET record = x'00' WHERE sequence = 4",  // record 3
                              "DELETE FROM journal", "UPDATE head SET checksum = 0"}) {
     SCOPED_TRACE(damage);
     ASSERT_TRUE(store_->Close().ok());
@@ -245,7 +245,7 @@ TEST_F(StoredSnapshotTest, ANumberThatALossTookIsGivenToNoOtherExperiment) {
   }
 }
 
-// What a kill leaves after each commit of a compaction, also one between a commit and its mark.
+// The state after a kill at each commit of a compaction, also between a commit and its mark.
 TEST_F(StoredSnapshotTest, AKillAtAnyCommitOfACompactionLosesNothing) {
   for (uint64_t i = 1; i <= 3; ++i) Submit(i);
   EndAndDelete(1);
@@ -254,7 +254,7 @@ TEST_F(StoredSnapshotTest, AKillAtAnyCommitOfACompactionLosesNothing) {
     fs::copy_file(folder_ / name, killed / name, fs::copy_options::overwrite_existing);
   };
   for (uint64_t next = 4; next <= 12; ++next) {
-    copy("journal.mark");  // as the commit before left it
+    copy("journal.mark");  // as the last commit left it
     if (next % 3 == 0) {
       Snapshot(next);
     } else {
@@ -279,7 +279,7 @@ TEST_F(StoredSnapshotTest, AKillAtAnyCommitOfACompactionLosesNothing) {
 }
 
 TEST_F(StoredSnapshotTest, ADiskThatIsFullAtAnyWriteLosesNothingThatWasAcknowledged) {
-  const testing::FullDisk disk;  // no file grows beyond what is allowed
+  const testing::FullDisk disk;  // no file grows beyond the allowed size
   for (uint64_t i = 1; i <= 3; ++i) Submit(i);
   EndAndDelete(1);
   int refused = 0;
@@ -301,7 +301,7 @@ TEST_F(StoredSnapshotTest, ADiskThatIsFullAtAnyWriteLosesNothingThatWasAcknowled
     disk.AllowAll();
     if (!committed.ok()) {
       ++refused;
-      Open();  // as the process that ended does
+      Open();  // with the same options as the process that ended
     }
     const std::string found = HashOf(state_.durable);
     ASSERT_TRUE(found == after || (!committed.ok() && found == before)) << room << " bytes left";
@@ -368,7 +368,7 @@ TEST_F(StoredSnapshotTest, TheSnapshotterMakesOneForEverySoManyRecords) {
       [this](StoredSnapshot made) { store_->OfferSnapshot(std::move(made)); });
   store_->AskForSnapshots(4, [&] { snapshotter->Wake(); });
   uint64_t next = 0;
-  // Commits go on meanwhile, one of which takes it along.
+  // Commits go on meanwhile; one of them takes the snapshot along.
   EXPECT_TRUE(testing::Await([&] {
     Submit(++next);
     return (*store_->ReadSnapshot(kNewest)).place.sequence >= 4;

@@ -1,4 +1,4 @@
-// body_test.cc: what receivers read.
+// body_test.cc: the bodies of notifications.
 #include "coordinator/notify/body.h"
 
 #include <gtest/gtest.h>
@@ -94,7 +94,7 @@ TEST(BodyTest, NeitherTheAddressNorWhatIsNoTextLeaves) {
   EXPECT_EQ(body["experiment"]["name"], "a\"\xef\xbf\xbd</script>");
 }
 
-// RFC 4231, test case 2, of which the key is shorter than ours may be.
+// RFC 4231, test case 2, with a key shorter than ours may be.
 TEST(SignatureTest, IsTheHmacOfTheBody) {
   EXPECT_EQ(SignatureOf("Jefe", "what do ya want for nothing?"),
             "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");

@@ -1,4 +1,4 @@
-// outbox_test.cc: whose turn it is, by an invented clock.
+// outbox_test.cc: which notification is next, by an invented clock.
 #include "coordinator/notify/outbox.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ class OutboxTest : public testing::Test {
     for (const Outbox::Post& post : outbox_.TakeDue(now_)) numbers.push_back(post.notice.number());
     return numbers;
   }
-  // How many are settled, all of them so.
+  // Returns the number of notifications that are settled, and expects `outcome` for all of them.
   size_t Finish(const std::string& url, Reception reception, v1::NoticeSettled::Outcome outcome) {
     const std::vector<Settled> settled = outbox_.Finish(url, reception, now_);
     for (const Settled& one : settled) EXPECT_EQ(one.outcome, outcome);

@@ -1,4 +1,4 @@
-// sender_test.cc: notices over real sockets, to receivers of every kind.
+// sender_test.cc: notifications over real sockets, to receivers of every kind.
 #include "coordinator/notify/sender.h"
 
 #include <gtest/gtest.h>
@@ -137,7 +137,7 @@ TEST_F(SenderTest, ThoseThatHangRefuseAndNeverEndKeepNobodyElseWaiting) {
   Tell(4, head.Url());
   Tell(5, good.Url());
   ASSERT_TRUE(AwaitOutcome(5, v1::NoticeSettled::DELIVERED));
-  // Its status came before its head had no end: the receiver has the notice.
+  // Its status came before the endless head: the receiver has the notification.
   ASSERT_TRUE(AwaitOutcome(4, v1::NoticeSettled::DELIVERED));
   EXPECT_TRUE(endless.AwaitRequests(2)) << "it was cut off, and is tried again";
   EXPECT_FALSE(IsSettled(1));

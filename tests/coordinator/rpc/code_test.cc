@@ -1,4 +1,4 @@
-// code_test.cc: packed code over gRPC: put in parts, needed by a submission, given to workers.
+// code_test.cc: packed code over gRPC: sent in parts, needed by a submission, given to workers.
 #include "common/pack/pack.h"
 #include "common/sha256.h"
 #include "coordinator/core/event.h"
@@ -10,7 +10,7 @@ namespace {
 
 class CodeTest : public RpcTest {
  protected:
-  // Numbers submissions from 1, and deletes.
+  // Answers as a core that numbers submissions from 1, and deletes.
   void Accept() {
     Script([this](Event& event, Publisher& publisher) {
       auto* call = std::get_if<ClientCall>(&event.what);
@@ -58,7 +58,7 @@ class CodeTest : public RpcTest {
 
   const std::string code_bytes_ = *pack::Pack({{"a.py", pack::Kind::kFile, "print(1)"}});
   const std::string digest_ = Sha256Hex(code_bytes_);
-  uint64_t experiments_ = 0;  // the script's
+  uint64_t experiments_ = 0;  // used by the script
 };
 
 TEST_F(CodeTest, ASubmissionIsRefusedUntilItsCodeIsThereAndThenWorkersGetIt) {

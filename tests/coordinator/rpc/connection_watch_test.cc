@@ -1,5 +1,5 @@
-// connection_watch_test.cc: who floods the gRPC port with bytes that lead to nothing is cut off,
-// nobody else.
+// connection_watch_test.cc: a client that floods the gRPC port with useless bytes is cut off, and
+// no other client.
 #include "coordinator/rpc/connection_watch.h"
 
 #include <arpa/inet.h>
@@ -37,7 +37,7 @@ TEST_F(ConnectionWatchTest, AHeaderThatNeverEndsIsCutOffAndOthersAreServed) {
   EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
-// Less than may come at once, then a pause in which nothing comes, and so on.
+// Sends less than the allowed burst, then pauses, and so on.
 TEST_F(ConnectionWatchTest, AFloodThatPausesIsOneAllTheSame) {
   Serve();
   const UniqueFd flood = testing::ConnectLoopback(server_->address());
@@ -50,7 +50,7 @@ TEST_F(ConnectionWatchTest, AFloodThatPausesIsOneAllTheSame) {
   int bursts = 0;
   EXPECT_TRUE(testing::Await([&] {
     pollfd pause{flood.get(), POLLRDHUP, 0};
-    if (poll(&pause, 1, 2100) > 0) return true;  // it is reset: two looks have passed
+    if (poll(&pause, 1, 2100) > 0) return true;  // it was reset, within two looks
     return !Sends(flood, burst) || ++bursts > 5;
   }));
   EXPECT_LE(bursts, 5);
@@ -92,7 +92,7 @@ TEST(ConnectionWatchAloneTest, AFloodIsCutOffThoughTheThreadThatAcceptsReadsIt) 
 TEST_F(ConnectionWatchTest, ManyCallsOfOneConnectionAreNoFlood) {
   Serve();
   AnswerStatus();
-  const std::string padding(6000, 'x');  // within what headers may be
+  const std::string padding(6000, 'x');  // within the limit for headers
   v1::GetStatusResponse response;
   for (size_t sent = 0; sent < 3 * limits::kHeaderBytesReceived; sent += padding.size()) {
     grpc::ClientContext context;
@@ -129,7 +129,7 @@ TEST(ConnectionWatchAloneTest, WhatIsClosedIsForgottenAndAUnixSocketIsNotWatched
   ASSERT_EQ(getsockname(client.get(), reinterpret_cast<sockaddr*>(&mine), &size), 0);
   EXPECT_EQ(watch.Find(absl::StrCat("ipv4:127.0.0.1:", ntohs(mine.sin_port))).size(), 1u);
   EXPECT_TRUE(watch.Find("ipv4:127.0.0.1:1").empty());
-  // Another host's connection from the same port tells nothing of this one.
+  // The same port on another host is another connection.
   EXPECT_TRUE(watch.Find(absl::StrCat("ipv4:127.0.0.2:", ntohs(mine.sin_port))).empty());
   EXPECT_EQ(watch.Find(absl::StrCat("ipv6:%5B::ffff:127.0.0.1%5D:", ntohs(mine.sin_port))).size(),
             1u);

@@ -1,4 +1,4 @@
-// door_test.cc: every method of every service, called over a real socket as every role.
+// door_test.cc: every method of every service, called over a real socket with every role.
 #include <atomic>
 #include <future>
 #include <memory>
@@ -25,7 +25,7 @@ class DoorRpcTest : public RpcTest {
     ASSERT_TRUE(door.ok()) << door.status();
     door_ = *std::move(door);
     Serve();
-    // What reaches the core is answered as nothing that the door says.
+    // Calls that reach the core get an answer that the door never gives.
     Script([this](Event& event, Publisher& publisher) {
       const auto* call = std::get_if<ClientCall>(&event.what);
       if (call == nullptr) return;
@@ -37,9 +37,9 @@ class DoorRpcTest : public RpcTest {
   void TearDown() override {
     RpcTest::TearDown();
     server_.reset();
-    door_.reset();  // before the folder that it writes into
+    door_.reset();  // before the folder that it writes to
   }
-  // The core itself, so that what it does with a caller's bounds is seen too.
+  // Runs the real core, so that its use of a caller's bounds is tested too.
   void StepForReal(Event& event, Publisher& publisher) {
     Effects effects = Step(state_, std::move(event), clock_.Now());
     records_ += effects.records.size();
@@ -53,7 +53,7 @@ class DoorRpcTest : public RpcTest {
     EXPECT_TRUE(door_->Post([&] { token.set_value(door_->Create(request, "test")->token()); }));
     return token.get_future().get();
   }
-  // An empty message to a method by its name, so that a method that is new is called, too.
+  // Sends an empty message to a method by its name, so that new methods are called too.
   grpc::Status Call(const std::string& path, const std::string& token,
                     const google::protobuf::Message* request = nullptr) {
     grpc::ClientContext context;
@@ -93,8 +93,8 @@ class DoorRpcTest : public RpcTest {
   testing::TempFolder folder_;
   SystemClock clock_;
   std::atomic<bool> real_{false};
-  State state_;                     // of the core's thread, once that is real
-  std::atomic<size_t> records_{0};  // that it made
+  State state_;                     // used by the core's thread if the core is real
+  std::atomic<size_t> records_{0};  // made by the core
 };
 
 TEST_F(DoorRpcTest, EachMethodLetsInTheRolesOfTheTableAndNoOther) {
@@ -112,7 +112,7 @@ TEST_F(DoorRpcTest, EachMethodLetsInTheRolesOfTheTableAndNoOther) {
       } else {
         EXPECT_NE(status.error_code(), grpc::StatusCode::UNAUTHENTICATED) << one.method;
         EXPECT_EQ(status.error_message().find("needs the role"), std::string::npos) << one.method;
-        // A worker's GetCode, and a joiner's Join, must say which worker asks.
+        // A worker's GetCode, and a joiner's Join, must name the worker.
         if (ReachOf(*right, role) == Reach::kAll || one.method == "Session" ||
             role == Role::kSubmitter) {
           EXPECT_NE(status.error_code(), grpc::StatusCode::PERMISSION_DENIED) << one.method;
@@ -134,7 +134,7 @@ TEST_F(DoorRpcTest, WithoutATokenOrWithAWrongOneEveryMethodIsClosed) {
   EXPECT_EQ(seen_.WaitFor(0).size(), 0u) << "something reached the core";
 }
 
-// Generated from the table: what a new method may do of others' experiments is tried as well.
+// Generated from the table, so that a new method's rights on others' experiments are tested too.
 TEST_F(DoorRpcTest, WhatASubmitterMayDoToTheirOwnIsRefusedForOthersMethodByMethod) {
   v1::Record created;
   created.mutable_journal_created()->set_journal_id(7);
@@ -146,7 +146,7 @@ TEST_F(DoorRpcTest, WhatASubmitterMayDoToTheirOwnIsRefusedForOthersMethodByMetho
   const std::string root = TokenOf(Role::kAdmin, "root");
   v1::SubmitRequest submit;
   *submit.mutable_spec() = OneTrial();
-  submit.set_who("bob");  // what she says of herself counts for nothing
+  submit.set_who("bob");  // the name in her own request does not count
   const auto about = [](const Named& method, uint64_t experiment) {
     std::unique_ptr<google::protobuf::Message> request(
         google::protobuf::MessageFactory::generated_factory()->GetPrototype(method.request)->New());
@@ -191,7 +191,7 @@ TEST_F(DoorRpcTest, ASubmittersChangesReachTheCoreBoundToTheirNameAndAnAdminsUnb
 }
 
 TEST_F(DoorRpcTest, AWorkersTokenSpeaksForItsNameAndItsSlotsAlone) {
-  const v1::WorkerReport report = FirstReport();  // of host/0
+  const v1::WorkerReport report = FirstReport();  // from host/0
   v1::GetCodeRequest code;
   code.set_worker("host/0");
   for (const auto& [name, may] : {std::pair("host", true),
@@ -204,7 +204,7 @@ TEST_F(DoorRpcTest, AWorkersTokenSpeaksForItsNameAndItsSlotsAlone) {
                   grpc::StatusCode::PERMISSION_DENIED,
               !may)
         << name;
-    if (may) continue;  // such a stream stays open
+    if (may) continue;  // an allowed stream stays open
     const grpc::Status status = Call("/dtrain.v1.Fleet/Session", token, &report);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED) << name;
     EXPECT_NE(status.error_message().find("dtctl token create --role worker"), std::string::npos);

@@ -1,4 +1,4 @@
-// fleet_service_test.cc: workers' streams over real sockets: what they carry, and how they end.
+// fleet_service_test.cc: workers' streams over real sockets: their messages and their ends.
 #include <deque>
 #include <memory>
 #include <string>
@@ -22,7 +22,7 @@ class FleetServiceTest : public RpcTest {
     SetDeadline(contexts_.emplace_back());
     return fleet_->Session(&contexts_.back());
   }
-  // As if this time had passed for every stream.
+  // Makes every stream behave as if this time had passed.
   void Pass(absl::Duration time) { server_->fleet().EndWaits(SystemClock().Now().steady + time); }
 
   std::deque<grpc::ClientContext> contexts_;
@@ -100,7 +100,7 @@ TEST_F(FleetServiceTest, ReportsThatFindNoPlaceWaitAndNoneIsLost) {
     }
     stream->WritesDone();
   });
-  // Nobody drains yet: the mailbox fills to its share for reports, and not beyond.
+  // No thread drains yet: the mailbox fills to its share for reports, and not beyond.
   const absl::Time deadline = absl::Now() + kPatience;
   while (mailbox_.Size() < 6 && absl::Now() < deadline) std::this_thread::yield();
   EXPECT_EQ(mailbox_.Size(), 6u);
@@ -204,7 +204,7 @@ TEST_F(FleetServiceTest, APeerThatStopsReadingIsCutOffWhenItsStreamIsToEnd) {
   Pass(limits::kStreamEndGrace);
   EXPECT_EQ(seen_.WaitFor(3).back(), "closed");
   AwaitStreams(0);
-  contexts_.back().TryCancel();  // the client's side would wait for what it has not read
+  contexts_.back().TryCancel();  // the client would wait for messages that it has not read
   stream->Finish();
 }
 

@@ -1,4 +1,4 @@
-// identity_test.cc: which names a certificate may go by.
+// identity_test.cc: which names count in a certificate.
 #include "coordinator/rpc/identity.h"
 
 #include <gtest/gtest.h>

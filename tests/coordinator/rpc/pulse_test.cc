@@ -1,4 +1,4 @@
-// pulse_test.cc: whether the threads that serve streams answer is known from outside of them.
+// pulse_test.cc: other threads learn whether the threads that serve streams still answer.
 #include "coordinator/rpc/pulse.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ TEST_F(RpcTest, AServerThatAnswersHasAPulse) {
   EXPECT_TRUE(server_->pulse().WaitForTest(first, kPatience));
 }
 
-// Health's own answer, behind which every thread of gRPC may stand.
+// A health service that blocks, as when every thread of gRPC is stuck.
 class StuckHealth final : public grpc::CallbackGenericService {
  public:
   explicit StuckHealth(absl::Notification& go_on) : go_on_(go_on) {}

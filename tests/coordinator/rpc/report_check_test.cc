@@ -1,4 +1,4 @@
-// report_check_test.cc: what the core never gets to see, and what rows add up to.
+// report_check_test.cc: reports that never reach the core, and the totals of rows.
 #include "coordinator/rpc/report_check.h"
 
 #include <cmath>
@@ -79,8 +79,8 @@ TEST(ReportCheckTest, ALoggedStepStandsForTheStepsSinceTheRowBefore) {
   SetRows(AddItem(report), rows);
   const auto totals = CheckReport(report, ReportPlace::kLater);
   ASSERT_TRUE(totals.ok());
-  EXPECT_EQ((*totals)[0].sum.forward_seconds(), 5.0);  // of one step alone, ten times
-  EXPECT_EQ((*totals)[0].sum.tokens(), 100);           // since the row before already
+  EXPECT_EQ((*totals)[0].sum.forward_seconds(), 5.0);  // of a single step, times ten
+  EXPECT_EQ((*totals)[0].sum.tokens(), 100);           // already since the last row
 }
 
 TEST(ReportCheckTest, CollectivesOfARowAreFewAndTheirWordsPlain) {
@@ -260,7 +260,7 @@ TEST(ReportCheckTest, EveryBoundOfAReportIsKept) {
   });
 }
 
-// Sets every text of a message, also of those inside it, to `text`, one at a time.
+// Sets every text of a message, and of the messages inside it, to `text`, one at a time.
 void ForEachText(google::protobuf::Message& message, const std::string& text,
                  const std::function<void(const std::string& path)>& visit) {
   using google::protobuf::FieldDescriptor;

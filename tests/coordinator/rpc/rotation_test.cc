@@ -19,7 +19,7 @@ class RotationTest : public RpcTest {
  protected:
   using Stream = std::unique_ptr<grpc::ClientReaderWriter<v1::WorkerReport, v1::Orders>>;
 
-  // Makes the certificates of a generation, and swaps the link that the flags name over to them.
+  // Makes the certificates of a generation, and points the link in the flags to them.
   void Rotate(int generation) {
     const std::string folder = folder_ / absl::StrCat("of-", generation);
     ASSERT_EQ(mkdir(folder.c_str(), 0700), 0);
@@ -35,7 +35,7 @@ class RotationTest : public RpcTest {
   static TlsFiles FilesOf(const testing::CertificateFiles& files) {
     return {files.ca, files.cert, files.key};
   }
-  // A stream on a connection of its own.
+  // Opens a stream on a new connection.
   void Open(const TlsFiles& files) {
     const auto credentials = MakeChannelCredentials(files, server_->address());
     ASSERT_TRUE(credentials.ok()) << credentials.status();
@@ -79,7 +79,7 @@ TEST_F(RotationTest, EachRotationCountsFromTheNextConnectionOnAndDropsNoStream) 
     Open(Files("client"));
     ASSERT_TRUE(Exchange(streams_.back(), FirstReport())) << i;
     Rotate(i + 1);
-    // The server shows the new authority's certificate, and takes no other's any more.
+    // The server shows the new authority's certificate, and no longer accepts the old one's.
     EXPECT_EQ(Dialled(Files("client")), grpc::StatusCode::OK) << i;
     EXPECT_EQ(Dialled(FilesOf(made_[i]->client())), grpc::StatusCode::UNAVAILABLE) << i;
     for (Stream& stream : streams_) dropped += Exchange(stream, {}) ? 0 : 1;

@@ -25,7 +25,8 @@ namespace {
 
 constexpr char kNoOpenssl[] = "openssl cannot make certificates here";
 
-// Made by an authority of its own in `folder`, with these alternative names; none without openssl.
+// Makes a certificate and its authority in `folder`, with these alternative names; none without
+// openssl.
 std::optional<TlsFiles> MakeCertificate(const std::string& folder, const std::string& names) {
   const std::string script =
       "cd " + folder +
@@ -79,7 +80,7 @@ TEST_F(RpcTest, AnErrorOfTheCoreReachesTheCallerWithCodeAndMessage) {
   EXPECT_EQ(status.error_message(), "request id x was used");
 }
 
-// The answer to a submission of `text` alone, of a core that numbers it 12.
+// Submits `text` alone to a core that numbers it 12, and returns the answer.
 v1::SubmitResponse SubmitText(v1::Control::Stub& control, const std::string& text) {
   v1::SubmitRequest request;
   request.set_file_name("grid.yaml");
@@ -115,8 +116,8 @@ TEST_F(RpcTest, AFileThatComesAsTextIsReadBeforeTheCoreSeesIt) {
   EXPECT_EQ(seen_.WaitFor(1), std::vector<std::string>{"mine"});
 }
 
-// Numbers that no file may have, as any role may send them: 2^31 slots held gRPC's threads for half
-// a minute each, and others ended the process.
+// Numbers that no file may have, but that every role may send: 2^31 slots kept gRPC's threads busy
+// for half a minute each, and others ended the process.
 TEST_F(RpcTest, PlansAndSubmissionsOfAnyNumbersAreAnsweredAtOnce) {
   Serve();
   AnswerStatus();
@@ -218,7 +219,7 @@ TEST_F(RpcTest, TheCoreSaysFirstWhatIsReadAndThatItExists) {
     const auto& request = std::get<v1::ListTrialsRequest>(call.request);
     if (request.trial() == 77) return publisher.Answer({call.reply, absl::NotFoundError(""), {}});
     auto response = std::make_unique<v1::ListTrialsResponse>();
-    response->set_experiment(42);  // which need not have a trial yet
+    response->set_experiment(42);  // the experiment need not have a trial yet
     publisher.Answer({call.reply, absl::OkStatus(), std::move(response)});
   });
   v1::ReadMetricsRequest request;
@@ -303,7 +304,7 @@ TEST_F(RpcTest, MutualTlsServesCertifiedClientsAndNoOthers) {
   const grpc::Status certified = GetStatus(&response);
   EXPECT_TRUE(certified.ok()) << certified.error_message();
 
-  Dial(server_->address());  // in the clear
+  Dial(server_->address());  // without TLS
   grpc::ClientContext clear;
   clear.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(2));
   EXPECT_FALSE(control_->GetStatus(&clear, {}, &response).ok());
@@ -311,13 +312,14 @@ TEST_F(RpcTest, MutualTlsServesCertifiedClientsAndNoOthers) {
   grpc::SslCredentialsOptions options;
   options.pem_root_certs = testing::Slurp(tls.ca);
   auto uncertified = v1::Control::NewStub(grpc::CreateChannel(
-      server_->address(), grpc::SslCredentials(options)));  // trusts us, shows nothing
+      server_->address(), grpc::SslCredentials(options)));  // trusts the server, shows no
+                                                            // certificate
   grpc::ClientContext without;
   without.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(2));
   EXPECT_FALSE(uncertified->GetStatus(&without, {}, &response).ok());
 }
 
-// Answers every change with the name of who asked for it, as the core is told.
+// Answers every change with the user's name that the core gets.
 void AnswerWho(Event& event, Publisher& publisher) {
   const auto& call = std::get<ClientCall>(event.what);
   const std::string& who = std::get<v1::ChangeRequest>(call.request).who();
@@ -434,7 +436,7 @@ TEST_F(RpcTest, ServiceGoesOnAfterAFloodOfIdleConnectionsUsedUpEveryDescriptor) 
   name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   std::vector<int> flood;
   int refusals = 0;
-  // Goes on past the first refusals, so that connections wait while the server has no descriptor.
+  // Goes on after the first refusals, so that connections wait while the server has no descriptor.
   for (int i = 0; i < 2000 && refusals < 50; ++i) {
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) {
@@ -448,7 +450,7 @@ TEST_F(RpcTest, ServiceGoesOnAfterAFloodOfIdleConnectionsUsedUpEveryDescriptor) 
   EXPECT_GT(refusals, 0);
   for (const int fd : flood) close(fd);
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-  Dial("localhost:" + std::to_string(port));  // another name: a connection of its own
+  Dial("localhost:" + std::to_string(port));  // another name makes another connection
   const grpc::Status status = GetStatus(&response);
   EXPECT_TRUE(status.ok()) << status.error_message();
 }

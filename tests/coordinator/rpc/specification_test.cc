@@ -1,5 +1,5 @@
-// specification_test.cc: no specification that a client may send ends or stalls anything: those of
-// fixed seeds. tests/fuzz/specification_fuzz.cc goes on from there.
+// specification_test.cc: no specification that a client may send ends or stalls anything, for fixed
+// seeds. tests/fuzz/specification_fuzz.cc explores further.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -12,7 +12,7 @@
 namespace dt {
 namespace {
 
-// DTRAIN_HUNT: how many; a thousand takes some ten seconds.
+// DTRAIN_HUNT: the number of specifications; a thousand take some ten seconds.
 TEST(SpecificationTest, NoneEndsACheckAPlanASearchOrAPlacement) {
   const char* wanted = std::getenv("DTRAIN_HUNT");
   const char* from = std::getenv("DTRAIN_HUNT_FROM");
@@ -25,7 +25,7 @@ TEST(SpecificationTest, NoneEndsACheckAPlanASearchOrAPlacement) {
     for (size_t i = 0; i < bytes.size(); ++i) {
       bytes[i] = static_cast<uint8_t>(DrawBits({seed, i}));
     }
-    // This is all there is to see of one that ends the process.
+    // If one ends the process, only this line shows its seed.
     if (wanted != nullptr)
       std::fprintf(stderr, "\rseed %llu ", static_cast<unsigned long long>(seed));
     if (hunt::Hunt(bytes.data(), bytes.size())) ++taken;

@@ -1,4 +1,4 @@
-// standby_server_test.cc: whoever calls a standby is told so, whatever they ask.
+// standby_server_test.cc: every call to a standby gets that answer.
 #include "coordinator/rpc/standby_server.h"
 
 #include <chrono>

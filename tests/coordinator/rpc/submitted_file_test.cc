@@ -100,7 +100,7 @@ TEST(SubmittedFileTest, WhatWouldBeRepeatedInEachDiagnosticIsBounded) {
             "257 overrides were given; the limit is 256; write them into the file");
 }
 
-// One line of many mistakes would be quoted with each of them.
+// Each of many mistakes would quote the same long line.
 TEST(SubmittedFileTest, TheAnswerToAFileOfOneLongLineFitsAMessage) {
   std::string text = "{version: 1, name: mine, data: {train: a}";
   for (int i = 0; text.size() < limits::kExperimentFileBytes / 2; ++i) {

@@ -1,4 +1,4 @@
-// wire_test.cc: messages that cannot be read, and what is said of them.
+// wire_test.cc: messages that cannot be read, and the errors about them.
 #include "coordinator/rpc/wire.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// golden.h: what a search proposes on each problem of bench/search, as one number a seed.
+// golden.h: a search's proposals on each problem of bench/search, as one number for each seed.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace dt::search::testing {
 
-// Goes over 100 proposals with eight trials side by side: every bit of every value.
+// Hashes 100 proposals with eight trials side by side: every bit of every value.
 uint64_t HashOfProposals(const bench::Problem& problem, uint64_t seed);
 
 inline constexpr uint64_t kGoldenSeeds = 10;
-// The lines of golden.txt for seeds below `seeds`: "sphere5 0 1f2e…".
+// Returns the lines of golden.txt for seeds below `seeds`: "sphere5 0 1f2e…".
 std::string GoldenLines(uint64_t seeds);
 
 }  // namespace dt::search::testing

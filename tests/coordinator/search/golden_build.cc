@@ -1,9 +1,9 @@
 // golden_build.cc: the search as one unit, built with another compiler or other flags than the
-// rest: prints golden.txt's lines, and with a file to compare exits 1 where they differ.
+// rest. Prints golden.txt's lines; with a file to compare, exits 1 if they differ.
 //
 // usage: golden_… SEEDS [golden.txt]
 //
-// Sources are included, so that a build reads the messages' headers once.
+// Includes sources, so that a build reads the messages' headers once.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

@@ -10,7 +10,7 @@
 namespace dt::search::testing {
 namespace {
 
-// A sanitizer's build takes ten times as long; the first seeds show what the compiler made of it.
+// A sanitizer's build takes ten times as long; the first seeds are enough to test this compiler.
 #ifdef DTRAIN_SANITIZE
 constexpr uint64_t kSeeds = 1;
 #else

@@ -10,7 +10,7 @@
 namespace dt::search {
 namespace {
 
-// A point that says which configuration it is of.
+// Returns a point that contains its configuration's number.
 Point At(uint32_t configuration) { return {static_cast<double>(configuration)}; }
 
 std::vector<double> Numbers(const std::vector<const Point*>& points) {

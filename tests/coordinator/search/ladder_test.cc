@@ -11,11 +11,11 @@
 namespace dt::search {
 namespace {
 
-// The rule by a slow recount: how many of `entries` come before the newest.
+// Judges by a slow recount: how many of `entries` come before the newest.
 Judgement Recounted(const std::vector<double>& entries, int eta) {
   const auto before = static_cast<uint32_t>(std::count_if(
       entries.begin(), entries.end(), [&](double cost) { return cost < entries.back(); }));
-  // Equal ones stand before it too: their trials are smaller.
+  // Equal ones come before it too: their trials have smaller numbers.
   const auto equal =
       static_cast<uint32_t>(std::count(entries.begin(), entries.end(), entries.back()) - 1);
   const auto count = static_cast<uint32_t>(entries.size());
@@ -60,7 +60,7 @@ TEST(LadderTest, BestFirstOnlyAFewGoOnAndWorstFirstAllDo) {
   Rung best_first;
   Rung worst_first;
   for (uint32_t trial = 1; trial <= 50; ++trial) {
-    // Where the best come first, the newest is always last: only the first has nobody before it.
+    // If the best come first, the newest is always last: only the first has none before it.
     EXPECT_EQ(best_first.Enter({.eta = 3}, trial, trial).goes_on, trial == 1) << trial;
     EXPECT_TRUE(worst_first.Enter({.eta = 3}, trial, 100.0 - trial).goes_on) << trial;
   }
@@ -114,7 +114,7 @@ TEST(LadderTest, ReasonSaysPlaceAndHowManyGoOn) {
 TEST(LadderTest, BracketsAreThoseOfGivingThemOutOneByOne) {
   for (const Ladder& ladder : {Ladder{3, 3, 4}, Ladder{4, 3, 2}, Ladder{2, 6, 7}, Ladder{10, 6, 7},
                                Ladder{3, 1, 2}, Ladder{3, 3, 1}}) {
-    std::vector<uint64_t> weight;  // times 420, so that it is whole
+    std::vector<uint64_t> weight;  // times 420, so that it is an integer
     for (int b = 0; b < ladder.brackets; ++b) {
       uint64_t product = 420 / static_cast<uint64_t>(ladder.rungs - b + 1);
       for (int i = b; i < ladder.rungs; ++i) product *= static_cast<uint64_t>(ladder.eta);

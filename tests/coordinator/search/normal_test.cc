@@ -10,7 +10,7 @@ namespace {
 TEST(NormalTest, QuantileUndoesTheDistributionFromEndToEnd) {
   for (int i = -8000; i <= 8000; ++i) {
     const double x = i / 1000.0;
-    // A share near 1 has lost the digits of its tail, so the upper half goes by the share above.
+    // A share near 1 has lost the digits of its tail, so the upper half uses the share above.
     const double back = x <= 0 ? NormalQuantile(NormalCdf(x)) : -NormalQuantile(NormalCdf(-x));
     ASSERT_NEAR(back, x, 1e-12) << "x = " << x;
   }

@@ -88,7 +88,7 @@ TEST(ParzenTest, DrawsStayInRangeAndFollowTheDensity) {
     chi2 += (counts[static_cast<size_t>(value)] - expected) *
             (counts[static_cast<size_t>(value)] - expected) / expected;
   }
-  EXPECT_LT(chi2, 41.3);  // 10 degrees of freedom, one in 100,000
+  EXPECT_LT(chi2, 41.3);  // 10 degrees of freedom, exceeded once in 100,000
 }
 
 TEST(ParzenTest, DrawsOfEveryKindAreValuesOfTheirDimension) {
@@ -130,7 +130,7 @@ TEST(ParzenTest, NewestPointsWeighMost) {
   std::vector<Point> points(60, Point{0});
   for (size_t i = 35; i < 60; ++i) points[i] = {1};
   const std::vector<double> logs = Mixture(space, Pointers(points)).LogDensities({{0}, {1}});
-  EXPECT_LT(logs[0], logs[1]);  // 35 old ones against 25 new ones
+  EXPECT_LT(logs[0], logs[1]);  // 35 old ones compared with 25 new ones
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Population kQuarter{.quantile = 0.25, .resample = 0.25};
 
-// Trials from 1 with these costs.
+// Returns a rung of trials from 1 with these costs.
 Rung RungOf(const std::vector<double>& costs) {
   Rung rung;
   for (size_t i = 0; i < costs.size(); ++i) {
@@ -141,8 +141,8 @@ TEST(PbtTest, TheSameKeyGivesTheSameValuesAndAnotherTurnOthers) {
   EXPECT_GT(turns.size(), 4u);
 }
 
-// The toy of the paper (figure 2): what is trained is 1.2 - h0 x² - h1 y² for a member's h, what
-// counts is 1.2 - x² - y². With (1, 0) and (0, 1) neither member gets further than 0.39 alone.
+// The paper's toy (figure 2): a member with h trains 1.2 - h0 x² - h1 y², and is ranked by 1.2 - x²
+// - y². With (1, 0) and (0, 1) neither member alone gets beyond 0.39.
 struct Member {
   Point h;
   double x = 0.9;

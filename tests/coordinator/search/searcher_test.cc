@@ -24,7 +24,7 @@ using testing::Warmup;
 
 bool Anything(const Point&) { return true; }
 
-// What was proposed, or nothing; the reason in either case.
+// The proposal, or nothing; always with the reason.
 struct Answer {
   std::optional<Point> at;
   std::string reason;
@@ -37,7 +37,7 @@ Answer Ask(const spec::Space& space, const History& history, uint32_t configurat
   return {std::move(proposal.at), std::move(proposal.reason)};
 }
 
-// Opens and ends `count` proposals, the first `failed` of them with a failure.
+// Opens and ends `count` proposals.
 void Fill(History& history, const spec::Space& space, uint32_t count) {
   for (uint32_t i = 1; i <= count; ++i) {
     const Answer answer = Ask(space, history, i);
@@ -154,7 +154,7 @@ TEST(SearcherTest, ContinuumOfWhichNothingIsAllowedEndsTheSearch) {
 }
 
 TEST(SearcherTest, ContinuumOfFewNumbersGivesEachOnceAndEnds) {
-  // Twelve numbers are all that lie between these.
+  // Only twelve numbers lie between these.
   const spec::Space space{{{.path = "optimizer.lr", .low = 1, .high = 1 + 11 * 0x1p-52}}};
   History history;
   Answer answer = Ask(space, history, 1);
@@ -184,7 +184,7 @@ TEST(SearcherTest, WhereTheModelGivesOnlyWhatWasTriedUniformDrawsFollow) {
   EXPECT_EQ(answer.reason, "uniform: the model's 64 draws were tried or fail the checks");
 }
 
-// What ranges of an old version, or an error of ours, may bring about.
+// Old versions' ranges, or an error of ours, can cause this.
 TEST(SearcherTest, WhatIsNotInItsRangesStopsTheSearchAndIsSaid) {
   const spec::Space space{{{.path = "x", .low = -1.5e308, .high = 1.5e308}}};
   History history;

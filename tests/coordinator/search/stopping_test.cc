@@ -30,7 +30,7 @@ TEST(StoppingTest, PatienceCountsValidationsWithoutABetterOne) {
   Count(standing, 20, 3.1);
   EXPECT_EQ(EndByPatience(rules, kLoss, standing), std::nullopt);
   Count(standing, 30, 2.9);
-  Count(standing, 40, 2.9);  // as good is not better
+  Count(standing, 40, 2.9);  // equal is not better
   EXPECT_EQ(EndByPatience(rules, kLoss, standing), std::nullopt);
   Count(standing, 50, NAN);
   EXPECT_EQ(EndByPatience(rules, kLoss, standing),
@@ -94,7 +94,7 @@ TEST(StoppingTest, TrialWorseThanTheMedianOfTheOthersMeansEnds) {
   EXPECT_EQ(verdict(9, 5.5),
             "the best val_loss up to step 20, 5.5, is worse than 5, the median of the means of 3 "
             "other trials up to there (stop.median)");
-  EXPECT_EQ(verdict(9, 5), std::nullopt);    // as good as the median
+  EXPECT_EQ(verdict(9, 5), std::nullopt);    // equal to the median
   EXPECT_EQ(verdict(4.5, 9), std::nullopt);  // its best counts, not its newest
 }
 

@@ -1,5 +1,5 @@
-// damage_test.cc: whatever happens to the journal's files, a start notices it or finds all as it
-// was.
+// damage_test.cc: whatever happens to the journal's files, a start notices it or finds everything
+// unchanged.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@
 namespace dt {
 namespace {
 
-// With sanitizers, unoptimised, a bit takes ten times as long: fewer of them then.
+// Without optimisation and with sanitizers, a bit takes ten times as long, so fewer are tried.
 #ifdef DTRAIN_SANITIZE
 constexpr uint64_t kFewer = 7;
 #else
@@ -49,7 +49,7 @@ v1::Record Submitted(uint64_t experiment) {
   return record;
 }
 
-// One commit of everything that a commit may hold.
+// Makes one commit with everything that a commit may hold.
 void CommitAll(SqliteStore& store, uint64_t experiment, uint32_t attempt) {
   std::vector<v1::Record> records(3);
   records[0] = Submitted(experiment);
@@ -85,7 +85,7 @@ void CommitAll(SqliteStore& store, uint64_t experiment, uint32_t attempt) {
   ASSERT_TRUE(store.Commit(batch).ok());
 }
 
-// All that a journal gives back, or why it does not.
+// Returns everything that a journal gives back, or the error.
 absl::StatusOr<std::string> Contents(const std::string& folder) {
   auto store = SqliteStore::Open(folder, "test");
   if (!store.ok()) return store.status();
@@ -121,7 +121,7 @@ absl::StatusOr<std::string> Contents(const std::string& folder) {
   return text;
 }
 
-// What a check says of the journal in a folder; empty: whole.
+// Returns a check's findings about the journal in a folder; empty: undamaged.
 std::string Found(const std::string& folder) {
   const auto report = CheckJournal(folder + "/journal.db", kEverything);
   EXPECT_TRUE(report.ok()) << report.status();
@@ -155,7 +155,7 @@ class DamageTest : public ::testing::Test {
         fs::copy_file(fs::path(from) / name, fs::path(to) / name);
     }
   }
-  // The folder in which a copy may be damaged.
+  // Copies a folder and returns the copy, which the test may damage.
   const std::string& Copied(const testing::TempFolder& from) {
     CopyAll(from.path(), work_.path());
     std::error_code absent;
@@ -172,17 +172,19 @@ class DamageTest : public ::testing::Test {
     ASSERT_EQ(pwrite(fd, &value, 1, static_cast<off_t>(byte)), 1);
     close(fd);
   }
-  // A start on the work folder is refused, or finds all as it was. Returns whether it was refused.
+  // Expects that a start on the work folder is refused, or finds everything unchanged. Returns
+  // whether it was refused.
   bool RefusedOrEqual() {
     const auto found = Contents(work_.path());
     if (!found.ok()) return true;
     EXPECT_EQ(*found, contents_);
     return false;
   }
-  // Flips a bit of each of about `tries` bytes all over a file; how many were noticed.
+  // Flips a bit of each of about `tries` bytes all over a file. Returns how many were noticed.
   int FlipThrough(const testing::TempFolder& from, const std::string& name, uint64_t tries) {
     const uint64_t bytes = fs::file_size(from / name);
-    const uint64_t stride = std::max<uint64_t>(1, bytes / tries) | 1;  // odd: every bit of a byte
+    // odd, so that every bit of a byte comes
+    const uint64_t stride = std::max<uint64_t>(1, bytes / tries) | 1;
     int noticed = 0;
     for (uint64_t at = 0; at < bytes; at += stride) {
       Copied(from);
@@ -200,7 +202,7 @@ class DamageTest : public ::testing::Test {
     EXPECT_EQ(store.status().code(), absl::StatusCode::kDataLoss) << store.status();
     return std::string(store.status().message());
   }
-  // Starts with the loss accepted; what is there then.
+  // Starts with the loss accepted, and returns the contents.
   std::string GoOn() {
     {
       auto store = SqliteStore::Open(work_.path(), "test", OnLoss::kGoOn);
@@ -244,7 +246,7 @@ TEST_F(DamageTest, AFlippedBitInTheDatabaseIsNoticedOrHarmless) {
 TEST_F(DamageTest, AnyFlippedBitOfTheHeaderIsHarmlessOrNamedRefusedAndRepairedWithoutLoss) {
   for (const testing::TempFolder* folder : {&whole_, &killed_}) {
     int named = 0;
-    // With a log it is in the file as it began, and most of what counts is in the log.
+    // With a log, the file still has its first state, and most of the relevant data is in the log.
     const uint64_t stride = (folder == &whole_ ? 1 : 3) * kFewer;
     for (uint64_t bit = 0; bit < 8 * 100; bit += stride) {
       SCOPED_TRACE(absl::StrCat("byte ", bit / 8, ", bit ", bit % 8,
@@ -325,7 +327,7 @@ TEST_F(DamageTest, ALostTailIsNoticed) {
   for (uint64_t left = 0; left < bytes; left += bytes / 12) {
     Copied(whole_);
     fs::resize_file(work_ / "journal.db", left);
-    if (!RefusedOrEqual()) continue;  // the last page's end is not always used
+    if (!RefusedOrEqual()) continue;  // the end of the last page is not always in use
     EXPECT_EQ(Refused().find("PRAGMA"), std::string::npos) << Refused();
   }
 }
@@ -346,7 +348,7 @@ TEST_F(DamageTest, ALostTailIsNamedWithItsRecordsAndExperiments) {
 TEST_F(DamageTest, ARebuildThatAKillCutShortIsFinishedByTheNext) {
   const std::string folder = Copied(killed_);
   fs::copy_file(whole_ / "journal.db", folder + "/journal.db.rebuilt");
-  fs::remove(folder + "/journal.db-wal");  // as far as it came
+  fs::remove(folder + "/journal.db-wal");  // as far as it had come
   ASSERT_TRUE(SqliteStore::Open(folder, "test", OnLoss::kGoOn).ok());
   const auto contents = Contents(folder);
   ASSERT_TRUE(contents.ok()) << contents.status();
@@ -461,7 +463,7 @@ TEST(MissingTest, AMarkPromisesNoMoreThanItsCommit) {
   head.mark.commits = 5;
   Mark mark = head.mark;
   EXPECT_EQ(MissingOf(head, mark), "");
-  mark.commits = 4;  // its write was cut short: nobody was told of commit 5
+  mark.commits = 4;  // its write was cut short: commit 5 was never acknowledged
   EXPECT_EQ(MissingOf(head, mark), "");
   mark.commits = 6;
   ExpectHas(MissingOf(head, mark), "commits 6");

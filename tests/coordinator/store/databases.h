@@ -1,4 +1,4 @@
-// databases.h: a journal in SQLite and one in PostgreSQL, for tests of what both must do.
+// databases.h: a journal in SQLite and one in PostgreSQL, for tests of their common behaviour.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class TestDatabase {
   virtual ~TestDatabase() = default;
   virtual absl::StatusOr<std::unique_ptr<SqlStore>> Open(const std::string& version) = 0;
   virtual absl::StatusOr<std::unique_ptr<Reader>> OpenReader() = 0;
-  // Beside the store.
+  // Opens a connection beside the store's.
   virtual std::unique_ptr<Connection> Connect() = 0;
   void Sql(const std::string& sql) { EXPECT_TRUE(Connect()->Execute(sql).ok()) << sql; }
 };
@@ -43,7 +43,7 @@ class SqliteTestDatabase final : public TestDatabase {
   const testing::TempFolder folder_;
 };
 
-// The one server of this process.
+// Returns the one server of this process.
 inline testing::PostgresServer& TheServer() {
   static testing::PostgresServer server;
   return server;
@@ -69,7 +69,7 @@ class PostgresTestDatabase final : public TestDatabase {
   }
 };
 
-// A record that tests write.
+// Returns a record that tests write.
 inline v1::Record Cancel(const std::string& reason) {
   v1::Record record;
   record.mutable_cancel_requested()->set_experiment(7);

@@ -1,4 +1,4 @@
-// log_table_test.cc: what a trial may keep of its log, whatever its pieces look like.
+// log_table_test.cc: the part of its log that a trial may keep, whatever its pieces look like.
 #include <memory>
 #include <string>
 

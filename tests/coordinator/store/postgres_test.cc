@@ -1,4 +1,5 @@
-// postgres_test.cc: who leads, that nobody else writes, and what a lost connection means.
+// postgres_test.cc: which process leads, that no other writes, and the meaning of a lost
+// connection.
 #include "coordinator/store/postgres.h"
 
 #include <atomic>
@@ -56,7 +57,7 @@ class PostgresTest : public ::testing::Test {
     EXPECT_TRUE(looked.ok()) << looked.status();
     return looked.ok() && *looked;
   }
-  // Every connection of coordinators ends, as by an administrator.
+  // Ends every connection of coordinators, as an administrator could.
   static void EndConnections() {
     TheServer().Sql(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client "
@@ -116,7 +117,7 @@ TEST_F(PostgresTest, ALeaderThatHasNothingToWriteStillSaysThatItLives) {
   EXPECT_EQ(lost_, 0);
 }
 
-// The database is there and does not answer: another session has the row that has the term.
+// The database does not answer: another session has locked the row with the term.
 TEST_F(PostgresTest, ALeaderThatHearsNothingIsNotCertainBeforeAnotherMayLead) {
   static_assert(limits::kLeadDoubt < limits::kLeaderSilence);
   const auto store = Lead(Connect());
@@ -126,7 +127,7 @@ TEST_F(PostgresTest, ALeaderThatHearsNothingIsNotCertainBeforeAnotherMayLead) {
   ASSERT_TRUE(other->Execute("BEGIN; LOCK TABLE leader IN ACCESS EXCLUSIVE MODE").ok());
   const absl::Time held = absl::Now();
   ASSERT_TRUE(Await([&] { return !store->LeadIsCertain(); }));
-  // The last beat was answered at most one beat before.
+  // The last answered beat came at most one beat earlier.
   EXPECT_LT(absl::Now() - held, limits::kLeaderSilence);
   EXPECT_GT(absl::Now() - held, limits::kLeadDoubt - 2 * limits::kLeaderBeat);
   ASSERT_TRUE(other->Execute("COMMIT").ok());
@@ -147,7 +148,7 @@ TEST_F(PostgresTest, ADeposedLeaderIsToldSoWhereItWouldConfirm) {
 TEST_F(PostgresTest, ADeposedLeaderWritesNothing) {
   const auto old = Lead(Connect());
   ASSERT_TRUE(Commit(*old, "of the first").ok());
-  // As if both believed that they lead: this one without the lock.
+  // As if both processes believed that they lead: this one without the lock.
   const auto next = Lead(Connect());
   EXPECT_EQ(next->term(), old->term() + 1);
   EXPECT_EQ(Commit(*old, "too late").code(), absl::StatusCode::kAborted);
@@ -193,7 +194,7 @@ TEST_F(PostgresTest, ALostConnectionFailsTheCommitAndWhatWasCommittedIsThere) {
   EXPECT_TRUE(CheckTables(*Connect(), Thoroughness::kEverything)->damage.empty());
 }
 
-// As docs/administration/two-coordinators.md says that it is backed up.
+// docs/administration/two-coordinators.md describes this backup.
 TEST_F(PostgresTest, ADumpThatIsRestoredIsTheSameJournalAndGoesOn) {
   auto store = Lead(Connect());
   for (int record = 0; record < 20; ++record) ASSERT_TRUE(Commit(*store, "a reason").ok());

@@ -1,4 +1,4 @@
-// sqlite_store_test.cc: what only a journal in a file has.
+// sqlite_store_test.cc: behaviour that only a journal in a file has.
 #include "coordinator/store/sqlite_store.h"
 
 #include <sqlite3.h>

@@ -1,5 +1,5 @@
-// store_test.cc: what is committed comes back, from the journal and through the reader: in SQLite
-// and in PostgreSQL.
+// store_test.cc: commits come back, from the journal and through the reader, in SQLite and in
+// PostgreSQL.
 
 #include <memory>
 #include <string>
@@ -53,7 +53,6 @@ class StoreTest : public ::testing::TestWithParam<Which> {
     running.set_resumed_step(resumed_step);
     Commit({record});
   }
-  // Rows of steps first … last, with the step as their loss.
   static v1::ReadLogsRequest LogsOfTheFirst() {
     v1::ReadLogsRequest request;
     request.set_experiment(kExperiment);
@@ -61,6 +60,7 @@ class StoreTest : public ::testing::TestWithParam<Which> {
     request.set_rank(-1);
     return request;
   }
+  // Stores rows of the steps `first` to `last`, with the step as their loss.
   void Rows(uint32_t trial, uint32_t attempt, uint64_t first, uint64_t last) {
     v1::StepRows rows;
     for (uint64_t step = first; step <= last; ++step) {
@@ -98,7 +98,7 @@ class StoreTest : public ::testing::TestWithParam<Which> {
     ASSERT_TRUE(store_->Commit(batch).ok());
   }
 
-  // Every row, page by page, as "trial:step#attempt", with a * where superseded.
+  // Returns every row, page by page, as "trial:step#attempt", with a * if superseded.
   std::vector<std::string> ReadRows(v1::ReadMetricsRequest request) {
     const auto reader = OpenReader();
     request.set_experiment(kExperiment);
@@ -290,7 +290,7 @@ TEST_P(StoreTest, RowsOfRolledBackStepsAreSupersededUnlessAskedFor) {
   Rows(1, 1, 1, 6);
   Run(1, 2, 4);  // resumed at 4: steps 5 and 6 are made again
   Rows(1, 2, 5, 7);
-  Run(1, 3, 2);  // lost the newest checkpoint: 3 to 7 again
+  Run(1, 3, 2);  // lost the newest checkpoint: makes steps 3 to 7 again
   Rows(1, 3, 3, 4);
   v1::ReadMetricsRequest request;
   EXPECT_EQ(ReadRows(request), (std::vector<std::string>{"1:1#1", "1:2#1", "1:3#3", "1:4#3"}));
@@ -381,7 +381,7 @@ TEST_P(StoreTest, LongLogsKeepTheirBeginningAndTheirEndAndCountTheGap) {
   const size_t tail = limits::kLogNewestBytes / (chunk.size() + limits::kLogRowBytes);
   const size_t removed = 5;
   for (size_t i = 0; i < head + tail + removed; ++i) {
-    if (i == head + 20) Reopen();  // what is kept must be found again after a restart
+    if (i == head + 20) Reopen();  // a restart must find the kept part again
     Log(1, static_cast<int32_t>(i), chunk);
   }
   const auto reader = OpenReader();
@@ -416,7 +416,7 @@ TEST_P(StoreTest, ADeletedExperimentsRowsGoAFewWithEachCommit) {
   Batch batch;
   batch.deletions.push_back(kExperiment);
   ASSERT_TRUE(store_->Commit(batch).ok());
-  Reopen();  // what is left to clear survives a restart
+  Reopen();  // the rest that must be cleared survives a restart
   for (int i = 0; i < 5; ++i) Commit({Cancel("later")});
   v1::ReadMetricsRequest request;
   request.set_all_attempts(true);

@@ -53,7 +53,7 @@ class Study:
         spec = {"version": 1, "name": name, "data": {"train": conduct, "val": "v", "tokenizer": "byte"},
                 "model": {"preset": "gpt2"}, "train": {"max_steps": steps}, "seed": 1,
                 "retries": {"max": 2, "backoff": "0.1s"}, "resources": {"gpus": 1, "device": "cpu"}}
-        for path in extra.get("parameters", {}):  # what is swept is not set
+        for path in extra.get("parameters", {}):  # swept parameters are not set
             section, _, field = path.partition(".")
             (spec.get(section) or {}).pop(field, None) if field else spec.pop(section, None)
         spec.update(extra)
@@ -120,7 +120,7 @@ def record(study):
     study.ended(cancelled)
     moved = study.submit("moved", "step_ms=50 checkpoint_every=5 eval_every=10", 60)
     study.trains(moved, 12)
-    study.workers["w0"].send_signal(signal.SIGTERM)  # saves and stops where it had the trial
+    study.workers["w0"].send_signal(signal.SIGTERM)  # it saves and stops its trial
     study.workers["w0"].wait(PATIENCE)
     study.start_worker("w0")
     study.ended(moved)
