@@ -34,8 +34,8 @@ double StatusMib(pid_t pid, const std::string& field) {
 
 absl::Status Child::Start(const std::string& program, const std::string& folder) {
   const std::string addresses = folder + "/addresses.json";
-  std::filesystem::remove(addresses);  // of one before
-  // Its log is its own; the table is ours.
+  std::filesystem::remove(addresses);  // of an earlier process
+  // Its log goes to a file of its own; standard output is for our table.
   const absl::StatusOr<pid_t> pid =
       Spawn({.path = program,
              .arguments = {"--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--state-dir",

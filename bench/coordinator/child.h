@@ -1,4 +1,4 @@
-// child.h: a dtcoord of the benchmark's own, in a process of its own.
+// child.h: the benchmark's dtcoord, in a process of its own.
 #pragma once
 
 #include <sys/types.h>
@@ -12,15 +12,15 @@ namespace dt::bench {
 
 class Child {
  public:
-  // Call before gRPC starts threads.
+  // Starts it. Call before gRPC starts threads.
   absl::Status Start(const std::string& program, const std::string& folder);
   ~Child() { Stop(); }
-  void Stop();  // cleanly
+  void Stop();  // ends it cleanly
   void Kill();
 
   const std::string& address() const { return address_; }
   const std::string& http() const { return http_; }
-  // Processor time used so far, and memory now and at most.
+  // Processor time used so far, and memory now and at its peak.
   struct Usage {
     absl::Duration cpu;
     double resident_mib = 0;

@@ -1,8 +1,8 @@
-// extending.cc: how long one step of the core takes that lets a random search try more: it draws
-// the further configurations, checks and resolves them. Nothing is written or sent.
+// extending.cc: how long a step of the core takes that extends a random search: it draws the
+// further configurations, checks and resolves them. Nothing is written or sent.
 //
-// Bar: no step longer than 0.5 s of processor time (--bar), whatever is asked: a lease is 10 s, and
-//      workers are heard in between. Exit code 1 where a row misses it.
+// Bar: no step longer than 0.5 s of processor time (--bar), whatever the request: a lease is 10 s,
+//      and the core must hear workers in between. Exit code 1 if a row misses it.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -22,7 +22,7 @@
 namespace dt {
 namespace {
 
-// Which share of draws passes the checks.
+// The share of draws that pass the checks.
 enum class Space { kAll, kOneInSixteen };
 
 v1::ExperimentSpec Drawn(Space space, int max_trials) {
@@ -51,7 +51,7 @@ class Core {
   }
 
   struct Extension {
-    double seconds = 0;  // of the processor
+    double seconds = 0;  // processor time
     std::string answer;
     size_t trials = 0;
   };

@@ -1,13 +1,13 @@
-// load.cc: what one coordinator carries: simulated workers over real gRPC on loopback, dtcoord in a
-// process of its own.
+// load.cc: the load that one coordinator carries: simulated workers over real gRPC on loopback,
+// dtcoord in a process of its own.
 //
-// Catalogue (each prints a row; defaults in parentheses, the targets of the first version beside):
+// Catalogue (each prints a row; defaults in parentheses, and the targets of the first version):
 //   placements  --trials (10,000) one-step trials on --workers (1,000): placements/s      4,000
 //   paced       --rate (2,500) reports of 100 rows a second: time from report to durable
 //               acknowledgement; rows/s                                                 250,000
-//   saturated   every worker sends reports of 100 rows, the next when the last is durable:
+//   saturated   every worker sends reports of 100 rows, each once the last is durable:
 //               rows/s made durable
-// and beside each: p99 of a status call every 10 ms (20 ms), the coordinator's processor time and
+// and with each: p99 of a status call every 10 ms (20 ms), the coordinator's processor time and
 // memory (128 MiB).
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -72,8 +72,9 @@ void Await(const char* what, const std::function<bool()>& done) {
   }
 }
 
-// Calls GetStatus on a connection of its own at fixed times, and keeps how long after its time each
-// answer came: while the coordinator stands still, calls become due and count, as people's would.
+// Calls GetStatus on a connection of its own at fixed times, and records how long after its time
+// each answer came. While the coordinator stands still, calls become due and count, as people's
+// calls would.
 class StatusProbe {
  public:
   explicit StatusProbe(const std::string& address)
@@ -93,7 +94,7 @@ class StatusProbe {
   }
 
  private:
-  // Together a call every 10 ms.
+  // All callers together make a call every 10 ms.
   static constexpr int kCallers = 16;
   static constexpr absl::Duration kPeriod = absl::Milliseconds(160);
 
@@ -129,7 +130,7 @@ class Load {
     const absl::Time start = absl::Now();
     for (int i = 0; i < flags_.workers; ++i) {
       grpc::ChannelArguments arguments = ClientChannelArguments();
-      arguments.SetInt("bench.worker", i);  // differing arguments: a connection each
+      arguments.SetInt("bench.worker", i);  // different arguments give each its own connection
       workers_.push_back(std::make_unique<SimWorker>(
           fleet_,
           grpc::CreateCustomChannel(child_.address(), grpc::InsecureChannelCredentials(),
@@ -141,7 +142,7 @@ class Load {
     std::printf("%d workers connected in %.2f s; %.0f MiB\n\n", flags_.workers,
                 absl::ToDoubleSeconds(absl::Now() - start), child_.Measure().resident_mib);
     heartbeats_ = std::thread([this] {
-      // A tenth of the fleet at a time, as clocks of real workers spread.
+      // A tenth of the fleet at a time, since the clocks of real workers differ.
       for (size_t turn = 0; !ended_.load(); ++turn) {
         for (size_t i = turn % 10; i < workers_.size(); i += 10) workers_[i]->Heartbeat();
         absl::SleepFor(absl::Milliseconds(100));
@@ -229,7 +230,7 @@ class Load {
     spec.mutable_search()->set_method("grid");
     spec.mutable_search()->set_metric("val_loss");
     spec.mutable_search()->set_goal("minimize");
-    // A square, or nearly: two parameters.
+    // A square, or nearly so, of two parameters.
     int width = 1;
     while (width * width < trials) ++width;
     while (trials % width != 0) ++width;
@@ -252,7 +253,7 @@ class Load {
     Await("the trials to stop", [&] { return fleet_.training.load() == 0; });
   }
 
-  // What was under way before counts for nothing from here on.
+  // Starts a measurement; earlier calls and reports do not count.
   void Begin() {
     probe_.Take();
     Latencies();

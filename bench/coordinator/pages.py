@@ -1,9 +1,9 @@
-"""What open pages cost a coordinator: usage: pages.py HOST:PORT PID [PAGES [SECONDS]]
+"""The cost of open pages for a coordinator: usage: pages.py HOST:PORT PID [PAGES [SECONDS]]
 
-Asks as so many browsers do, a quarter of them on each view of the newest experiment, over connections of their own and
-with the tags of what they hold, and prints what came of it: processor time and memory of the coordinator, whose process
-is PID, over the same time without pages. To have live trials: coordinator_load --workers 500 --trials 500 --rate 250
---seconds 60 runs in another terminal, and its paced phase is the one to measure.
+Sends the requests of PAGES browsers, a quarter of them on each view of the newest experiment, over connections of
+their own and with the tags of their cached answers, and prints the results: processor time and memory of the
+coordinator, whose process is PID, over the same time with and without pages. To have live trials, run in another
+terminal: coordinator_load --workers 500 --trials 500 --rate 250 --seconds 60, and measure during its paced phase.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import pathlib
 import sys
 import time
 
-REFRESH_S = 2  # as app.js has it, with REFRESH_SHARE
+REFRESH_S = 2  # from app.js, with REFRESH_SHARE
 SHARE = 8
 REFRESH_MOST_S = 15
 BASELINE_S = 8
@@ -22,7 +22,7 @@ METRICS = ("loss,val_loss,learning_rate,grad_norm,tokens_per_second,data_seconds
 
 
 def views(number):
-    """The calls of the page with this number."""
+    """Returns the requests of the page with this number."""
     of = f"experiments/last/trials/{1 + number % TRIALS}"
     return [
         ["experiments?page_size=500"],
@@ -41,7 +41,7 @@ class Browsers:
         self.seconds, self.bytes, self.failed, self.unchanged = [], 0, 0, 0
 
     async def get(self, path, tag):
-        """The tag of the answer, or None."""
+        """Returns the tag of the answer, or None."""
         start = time.monotonic()
         held = f"If-None-Match: {tag}\r\n" if tag else ""
         reader, writer = await asyncio.open_connection(self.host, self.port)

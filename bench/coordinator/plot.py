@@ -1,9 +1,9 @@
-"""How long the page's charts take: usage: plot.py [FOLDER …]
+"""The speed of the page's charts: usage: plot.py [FOLDER …]
 
 Draws 100 curves of 10,000 points with plot.js in a Chromium without a window, and prints milliseconds of script,
-medians of nine: the first time; the same again, as when the theme or the window changes; after one curve has got a
-point; with another smoothing; zoomed in; pointed at a curve. FOLDER is the page's, or that of another version to
-compare with; coordinator/http/page unless given. No coordinator is needed.
+medians of nine: the first time; again without changes, as when the theme or the window changes; after a curve has
+got a point; with another smoothing; zoomed in; with the pointer on a curve. FOLDER is that of the page, or of
+another version to compare with; coordinator/http/page by default. No coordinator is needed.
 """
 
 import http.server
@@ -56,7 +56,7 @@ MEASURE = """(async () => {
 
 
 def serve(folder):
-    """The page's files and nothing else, on loopback."""
+    """Serves only the page's files, on loopback."""
     class Files(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             file = folder / pathlib.PurePosixPath(self.path).name

@@ -1,4 +1,5 @@
-// restart.cc: how long a start takes, from the process to the first call that it would answer.
+// restart.cc: how long a start takes, from the start of the process to the first call that it could
+// answer.
 //
 // Catalogue (each prints a row; defaults in parentheses). The journal has --trials (10,000) trials
 // that ran, six records each, and --points (1,000,000) rows of metrics. With --method bayes and
@@ -82,7 +83,8 @@ void AddProposal(uint32_t trial, std::vector<v1::Record>& records) {
   Expand(trial, *added.add_trials());
 }
 
-// As though all had come as far as the last rung, which is the most that there can be to read.
+// Adds rungs as if all trials had reached the last one, which is the most that there can be to
+// read.
 void AddRungs(uint32_t trial, uint64_t steps, std::vector<v1::Record>& records) {
   uint64_t divisor = 27;
   for (uint32_t rung = 1; rung <= kRungs; ++rung, divisor /= 3) {
@@ -97,7 +99,7 @@ void AddRungs(uint32_t trial, uint64_t steps, std::vector<v1::Record>& records) 
   }
 }
 
-// The life of a trial that ran once.
+// Adds the life of a trial that ran once.
 void AddTrial(const Flags& flags, uint32_t trial, uint64_t steps,
               std::vector<v1::Record>& records) {
   if (flags.method != "grid") AddProposal(trial, records);
@@ -184,7 +186,7 @@ absl::Status Fill(const Flags& flags, const std::string& state) {
   return store->Close();
 }
 
-// As dtcoord makes it while it runs.
+// Makes a snapshot as a running dtcoord does.
 absl::Status AddSnapshot(const std::string& state) {
   DT_ASSIGN_OR_RETURN(auto store, SqliteStore::Open(state, "bench"));
   DT_ASSIGN_OR_RETURN(const auto journal, OpenSqliteJournal(state));

@@ -1,10 +1,10 @@
-// scheduling.cc: what a decision costs, by how much waits. Each row is a fleet of one-slot workers
-// on which trials end at once: the core takes the end, chooses who is next and starts it. Nothing
-// is written or sent.
+// scheduling.cc: the cost of a decision, by the length of the queue. Each row is a fleet of
+// one-slot workers on which trials end at once: the core takes the end, chooses the next trial and
+// starts it. Nothing is written or sent.
 //
-// Bars: with 100,000 trials waiting (of a single experiment 10,000, its limit) within 10 % of
-//       1,000, whatever the number of experiments and of shapes; 15,000 placements/s (--bar).
-//       Exit code 1 where a row misses one, which it says.
+// Bars: the rate with 100,000 waiting trials (10,000 with a single experiment, its limit) is within
+//       10 % of that with 1,000, whatever the number of experiments and of shapes; 15,000
+//       placements/s (--bar). Exit code 1 if a row misses one, which it reports.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -43,7 +43,7 @@ void AddShape(int shape, v1::Spec& base) {
   label.set_value("yes");
 }
 
-// A core with its fleet, and a report of each worker that its trial has ended.
+// A core with its fleet, and a report from each worker that its trial has ended.
 class Fleet {
  public:
   explicit Fleet(const Case& what) {
@@ -56,7 +56,7 @@ class Fleet {
     while (state_.live.placement_due) Feed({.what = Tick{}});
   }
 
-  // Placements a second, in time of the processor: the machine is shared.
+  // Returns placements per second of processor time, since the machine is shared.
   double Run(int placements) {
     sequences_.resize(kWorkers + 1, 0);
     const std::clock_t begin = std::clock();
@@ -130,7 +130,7 @@ class Fleet {
   uint64_t entropy_ = 0;
 };
 
-// The median of several fleets.
+// Returns the median of several fleets.
 double Median(const Case& what, int placements, int rounds) {
   std::vector<double> rates;
   for (int round = 0; round < rounds; ++round) rates.push_back(Fleet(what).Run(placements));
@@ -139,16 +139,16 @@ double Median(const Case& what, int placements, int rounds) {
 }
 
 constexpr int kFew = 1000;
-constexpr double kBarShare = 0.9;  // of the rate with few
+constexpr double kBarShare = 0.9;  // of the rate with a short queue
 
-// An experiment has kTrialsPerExperiment at most, so that a single one cannot have more waiting.
+// Returns the longest queue: an experiment has at most kTrialsPerExperiment trials.
 int Most(int experiments) {
   return std::min<int64_t>(100'000, int64_t{experiments} * limits::kTrialsPerExperiment);
 }
 
 std::string Verdict(double value, double bar) { return value >= bar ? "" : "  MISSED"; }
 
-// Whether the row meets its bars.
+// Returns whether the row meets its bars.
 bool PrintRow(const Case& what, double rate, double few, double bar) {
   std::string against;
   bool met = rate >= bar;
@@ -185,7 +185,7 @@ int main(int argc, char** argv) {
     only.experiments = std::max(1, only.experiments);
     only.shapes = std::max(1, only.shapes);
     const double rate = dt::Median(only, placements, rounds);
-    // There is nothing to compare it with.
+    // There is no other row to compare it with.
     return dt::PrintRow(only, rate, rate, bar) ? 0 : 1;
   }
   bool met = true;

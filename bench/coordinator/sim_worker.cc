@@ -1,4 +1,4 @@
-// sim_worker.cc: orders in, reports out.
+// sim_worker.cc: reads orders, sends reports.
 #include "bench/coordinator/sim_worker.h"
 
 #include <utility>

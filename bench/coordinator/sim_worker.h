@@ -1,7 +1,7 @@
-// sim_worker.h: one worker as the coordinator sees it: a stream, and a trainer that needs no time.
+// sim_worker.h: a simulated worker: a stream, and a trainer that needs no time.
 //
 // Role:      answers orders at once: runs one-step trials, or sends rows as fast as they are
-//            acknowledged, or when it is told.
+//            acknowledged, or on request.
 // Threads:   thread-safe; gRPC's threads run the reactor.
 #pragma once
 
@@ -25,14 +25,14 @@ enum class Conduct {
   kSendWhenTold,  // rows follow SendRows
 };
 
-// Shared by all workers; each outlives them.
+// Shared by all workers; must outlive them.
 struct Fleet {
   std::atomic<Conduct> conduct{Conduct::kFinishAtOnce};
   int rows_per_report = 100;
   std::atomic<uint64_t> rows_acked{0};
   std::atomic<uint64_t> trials_ended{0};
   std::atomic<int> training{0};
-  std::atomic<int> lost{0};  // streams that ended by themselves
+  std::atomic<int> lost{0};  // streams that ended without a Stop
 };
 
 class SimWorker final : public grpc::ClientBidiReactor<v1::WorkerReport, v1::Orders> {
@@ -41,11 +41,11 @@ class SimWorker final : public grpc::ClientBidiReactor<v1::WorkerReport, v1::Ord
 
   void Connect();
   void Heartbeat();
-  // Sends rows if the last were acknowledged; false when they were not.
+  // Sends rows if the last were acknowledged; returns false if not.
   bool SendRows();
-  // From sending rows to their acknowledgement, of kSendWhenTold.
+  // Returns the times from sending rows to their acknowledgement, with kSendWhenTold.
   std::vector<double> TakeLatencies();
-  // Ends the stream and returns when it is gone.
+  // Ends the stream; returns when it has ended.
   void Stop();
 
   void OnReadDone(bool ok) override;
@@ -69,7 +69,7 @@ class SimWorker final : public grpc::ClientBidiReactor<v1::WorkerReport, v1::Ord
   CondVar changed_;
   bool done_ ABSL_GUARDED_BY(mutex_) = false;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool due_ ABSL_GUARDED_BY(mutex_) = false;  // `next_` wants to be sent
+  bool due_ ABSL_GUARDED_BY(mutex_) = false;  // `next_` must be sent
   v1::WorkerReport next_ ABSL_GUARDED_BY(mutex_);
   v1::WorkerReport sending_ ABSL_GUARDED_BY(mutex_);
   std::string token_ ABSL_GUARDED_BY(mutex_);  // of the newest attempt

@@ -1,11 +1,11 @@
-"""A day on a borrowed GPU machine, call by call: what ./dev gpu-day runs there.
+"""A day on a borrowed GPU machine, call by call; ./dev gpu-day runs it there.
 
 Builds the trainer in the background, meanwhile measures what needs no trainer, and then goes through the stages in
-order of value. A call ends before its minutes are over and says what comes next; the following one continues there.
-What came of each stage is in STATE: state.json, records.jsonl (a result a line), results.json (all of it) and
-tables.md (to paste). A stage that fails is noted and passed over; --redo tries it again.
+order of value. A call ends before its time is over and prints what comes next; the next call continues there. The
+results of each stage are in STATE: state.json, records.jsonl (a result a line), results.json (all results) and
+tables.md (to paste). A failed stage is noted and skipped; --redo tries it again.
 
-Exits with 0 when all stages are through, with 75 when there is more to do in another call, with 77 without a GPU.
+Exits with 0 when all stages are done, with 75 when another call is needed, with 77 without a GPU.
 """
 
 import argparse
@@ -33,7 +33,8 @@ COPIED = ("results.json", "tables.md", "state.json", "records.jsonl", "kernels.j
 
 
 class Build:
-    """The trainer's, which goes on beside stages that need none; one that a call's end stopped is taken up again."""
+    """The trainer's build, which runs beside stages that need no trainer; a build that a call's end stopped is
+    continued."""
 
     def __init__(self, command: list[str], log: pathlib.Path):
         self.process, self.log = None, log
@@ -64,7 +65,7 @@ class Build:
 
 
 def end_group(process: subprocess.Popen) -> None:
-    """Ends a process that leads a session, with all that it started."""
+    """Ends a process that leads a session, and everything that it started."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
@@ -108,7 +109,7 @@ class Day:
                 self.past[name] = planner.Past(**{key: value for key, value in past.items() if key in known})
 
     def write(self) -> None:
-        """After each stage, so that nothing is lost where the machine is taken away."""
+        """Saves after each stage, so that nothing is lost if the machine is taken away."""
         told = {"used_seconds": round(self.used + time.monotonic() - self.begin, 1), "stages":
                 {name: dataclasses.asdict(past) for name, past in self.past.items()}}
         results = records.read(self.state / "records.jsonl")

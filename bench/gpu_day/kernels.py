@@ -1,7 +1,7 @@
-"""Kernels of one training step: what ncu or LibTorch's profiler say of each, and which part of the step it belongs to.
+"""The kernels of one training step: their numbers from ncu or LibTorch's profiler, and the part of the step that each
+belongs to.
 
-Pure. A group of ESTIMATES without a kernel is left empty, and a kernel of no group is `other`: both are seen in the
-table.
+Pure. A group of ESTIMATES without a kernel stays empty, and a kernel without a group is `other`: the table shows both.
 """
 
 import csv
@@ -15,10 +15,10 @@ import re
 class Kernel:
     name: str
     seconds: float
-    bytes: float = 0.0  # of device memory, read and written; 0: not known
+    bytes: float = 0.0  # of device memory, read and written; 0: unknown
 
 
-# ms on an H100 and an H200, estimated before anything ran, of GPT-2 124M at 64 x 1024 in bf16.
+# Milliseconds on an H100 and an H200, estimated before any run, of GPT-2 124M at 64 x 1024 in bf16.
 ESTIMATES = {
     "linears forward": (17.4, 16.9), "linears backward": (34.8, 33.7), "head: logits, dX, dW": (24.5, 23.7),
     "softmax_rows": (10.8, 7.6), "attention forward": (4.3, 4.3), "attention backward": (11.5, 11.5),
@@ -33,7 +33,7 @@ _SOFTMAX = re.compile("dtrain_softmax_rows")
 _PRODUCT = re.compile("gemm|cutlass|nvjet|cublas|xmma|splitK|ampere_|hopper_", re.I)
 _ATTENTION = re.compile("flash|fmha|attention|sdpa|mha", re.I)
 _BACKWARD = re.compile("bwd|backward|bprop|grad", re.I)
-# The first that a name has; forward and backward by the place in the step.
+# The first pattern that matches a name counts; the place in the step tells forward from backward.
 _BY_NAME = [
     (re.compile("FusedAdam|fused_adam|multi_tensor|lpnorm|ForeachNorm", re.I), ("norm and AdamW", "norm and AdamW")),
     (re.compile("layer_?norm|GammaBeta", re.I), ("LayerNorm and residual forward", "LayerNorm and residual backward")),
@@ -50,7 +50,7 @@ _BY_NAME = [
 
 
 def from_ncu(text: str) -> list[Kernel]:
-    """Of `ncu --csv`, from pages raw and details. Raises ValueError where there is no table."""
+    """Reads kernels from `ncu --csv`, pages raw and details. Raises ValueError if there is no table."""
     lines = text.splitlines()
     first = next((i for i, line in enumerate(lines) if '"Kernel Name"' in line), None)
     if first is None:
@@ -94,7 +94,7 @@ def _of_details(rows: list[dict]) -> list[Kernel]:
 
 
 def from_trace(text: str) -> list[Kernel]:
-    """Of a trace of LibTorch's profiler, in the order in which they began."""
+    """Reads kernels from a trace of LibTorch's profiler, in the order of their start."""
     events = json.loads(text)["traceEvents"]
     begun = sorted((event for event in events if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")),
                    key=lambda event: event["ts"])
@@ -102,8 +102,8 @@ def from_trace(text: str) -> list[Kernel]:
 
 
 def grouped(kernels: list[Kernel]) -> list[str]:
-    """The group of each, in the order of the step: linears come before the head's rows, the head's products around
-    them, backward after."""
+    """Returns the group of each kernel, in the order of the step: linears come before the head's rows, the head's
+    products around them, backward after."""
     softmax = [i for i, kernel in enumerate(kernels) if _SOFTMAX.search(kernel.name)]
     products = [i for i, kernel in enumerate(kernels) if not _SOFTMAX.search(kernel.name) and
                 _PRODUCT.search(kernel.name) and not _ATTENTION.search(kernel.name)]
@@ -132,7 +132,7 @@ def _by_name(name: str, backward: bool) -> str:
 
 
 def table(kernels: list[Kernel]) -> list[dict]:
-    """By group: launches, ms, GB, the estimates, and the two longest kernels by name."""
+    """Returns, by group, launches, ms, GB, the estimates, and the names of the two longest kernels."""
     rows = {name: {"group": name, "launches": 0, "ms": 0.0, "gb": 0.0, "h100": h100, "h200": h200, "longest": []}
             for name, (h100, h200) in ESTIMATES.items()}
     rows[OTHER] = {"group": OTHER, "launches": 0, "ms": 0.0, "gb": 0.0, "h100": 0.0, "h200": 0.0, "longest": []}

@@ -1,4 +1,4 @@
-"""The programs of a day on a GPU and the sizes that it tries; a rehearsal gives others (--kit FILE)."""
+"""The programs and sizes of a day on a GPU; a rehearsal uses others (--kit FILE)."""
 
 import dataclasses
 import json
@@ -13,21 +13,22 @@ class Kit:
     dttrain: str = str(BUILD / "bin/dttrain")
     gpu_test: str = str(BUILD / "tests/gpu_test")
     gpu_step: str = str(BUILD / "tests/gpu_step")
-    # The folder of the torch that these link, as tools/gpu-day.sh leaves it; and a program in peer.py's place.
+    # The folder of the torch that these programs link, as tools/gpu-day.sh leaves it; and a program to replace
+    # peer.py.
     torch_file: str = str(BUILD / "torch-folder")
     peer_program: str = ""
-    builds: bool = True  # false: the programs are there
+    builds: bool = True  # false: the programs exist already
     test_filter: str = "-*/cpu"
     kernel_tests: str = "*OurKernelIsInUse*"
-    shape: str = "gpt2:64x1024"  # whose step is looked into, and which the recipe trains
+    shape: str = "gpt2:64x1024"  # the shape whose step is examined and that the recipe trains
     shapes: tuple[str, ...] = ("gpt2:64x1024", "gpt2:4x1024", "tiny:8x64", "tiny:128x512")
     graph_shape: str = "tiny:8x64"
     memory_shapes: tuple[str, ...] = ("gpt2:64x1024", "gpt2:4x1024", "tiny:8x64", "tiny:128x512")
     rounds: int = 2
-    steps: int = 50  # timed of a round
+    steps: int = 50  # timed steps of a round
     warm_up: int = 20
     recipe_steps: int = 200
-    seconds_scale: float = 1.0  # of every stage's bounds
+    seconds_scale: float = 1.0  # factor for the time bounds of every stage
 
     def torch(self) -> str:
         file = pathlib.Path(self.torch_file)
@@ -35,7 +36,7 @@ class Kit:
 
 
 def load(path: str) -> Kit:
-    """`path` empty: the real one."""
+    """Reads a kit; an empty `path` is the real one."""
     if not path:
         return Kit()
     given = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""What the machine has: its GPU, the tools, and what the GPU can do at most."""
+"""The machine: its GPU, its tools, and the GPU's maximum speed."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import records
 
 TOOLS = [("nvcc", "--version"), ("ncu", "--version"), ("compute-sanitizer", "--version"), ("cmake", "--version"),
          ("ninja", "--version"), ("g++", "--version"), ("nvidia-smi", "--version")]
-# In the python3 that the trainer's torch comes from; seconds in all.
+# Run in the python3 whose torch the trainer links; takes seconds in all.
 CEILINGS = """
 import json, torch
 def seconds(work):
@@ -35,7 +35,7 @@ print(json.dumps(told))
 
 
 def said(*command: str) -> str:
-    """The last line of what a tool says of itself; empty: there is none, or it does not run."""
+    """Returns the last line of a tool's version output; empty: it is absent or does not run."""
     if shutil.which(command[0]) is None:
         return ""
     try:
@@ -45,7 +45,7 @@ def said(*command: str) -> str:
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
     if done.returncode != 0 or not lines:
         return ""
-    # The line with a number, where there is one: others are of copyright.
+    # Prefers a line with a number: others are about copyright.
     return next((line for line in lines if any(part[:1].isdigit() for part in line.split()) and "opyright" not in line),
                 lines[0])[:120]
 
@@ -57,7 +57,7 @@ def run(kit: kits.Kit) -> int:
     for name, version in tools.items():
         print(f"  {name:18} {version or 'not here'}", flush=True)
     records.say("tools", f"{os.cpu_count()} cores", tools=tools, cores=os.cpu_count())
-    if kit.peer_program:  # no torch there
+    if kit.peer_program:  # no torch on this machine
         return 0
     done = subprocess.run([sys.executable, "-c", CEILINGS], capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -1,4 +1,4 @@
-"""Runs one stage of a day on a GPU: parts.py STAGE. Results go through records.py; the exit code says how it went."""
+"""Runs one stage of a day on a GPU: parts.py STAGE. records.py takes the results; the exit code is the outcome."""
 
 import os
 import pathlib

@@ -1,4 +1,5 @@
-"""Results as they come: a line of JSON each in the file of DTRAIN_DAY_RECORDS, and a line for people on stdout."""
+"""Writes results as they come: a line of JSON each to the file in DTRAIN_DAY_RECORDS, and a line for people to stdout.
+"""
 
 import json
 import os
@@ -6,7 +7,7 @@ import pathlib
 
 
 def say(what: str, line: str, /, **values) -> None:
-    """`line`: for who watches. The record has `what`, the stage, and the values."""
+    """Writes one result. `line` is for people. The record has `what`, the stage, and the values."""
     print(f"  {line}", flush=True)
     path = os.environ.get("DTRAIN_DAY_RECORDS")
     if path:
@@ -16,7 +17,7 @@ def say(what: str, line: str, /, **values) -> None:
 
 
 def read(path: pathlib.Path) -> list[dict]:
-    """All of a file but a line that was cut off in the middle."""
+    """Reads all of a file except a line that was cut off."""
     records = []
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():

@@ -1,4 +1,4 @@
-"""Our kernels under compute-sanitizer, and what nvcc says of them for this GPU."""
+"""Runs our kernels under compute-sanitizer, and reports nvcc's statistics of them for this GPU."""
 
 import re
 import shutil
@@ -13,14 +13,14 @@ import stages
 KERNELS = "dtrain_"
 SOURCE = kits.ROOT / "worker/trainer/device/cuda/softmax_rows.cu"
 TOOLS = ["memcheck", "racecheck", "synccheck", "initcheck"]
-# How to look at our kernels alone: versions differ, and the rest of LibTorch takes minutes.
+# Options that select only our kernels: versions differ, and the rest of LibTorch takes minutes.
 FILTERS = [["--kernel-regex", f"kns={KERNELS}"], ["--kernel-name", f"kernel_substring={KERNELS}"],
            ["--filter", f"kernel_substring={KERNELS}"], []]
 SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (.*)")
 
 
 def compiled() -> None:
-    """Registers, shared memory and spills of our kernels as this nvcc compiles their source."""
+    """Returns registers, shared memory and spills of our kernels, as this nvcc compiles their source."""
     if shutil.which("nvcc") is None:
         return
     done = subprocess.run(["nvcc", "-gencode=arch=compute_90,code=sm_90", "-Xptxas", "-v", "-cubin", "-o", "/dev/null",

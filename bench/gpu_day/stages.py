@@ -18,7 +18,7 @@ def bench_name(shape: str) -> str:
 def of(kit: kits.Kit) -> list[planner.Stage]:
     every = [
         planner.Stage("machine", 90, 10, trainer=False),
-        # PyTorch alone, while the trainer is being built: the first figures, and its compiler's cache is warm later.
+        # PyTorch by itself while the trainer is built: gives the first results, and warms its compiler's cache.
         planner.Stage("pytorch", 240, 60, trainer=False),
         planner.Stage("tests", 300, 60),
     ]
@@ -56,5 +56,5 @@ def command(kit: kits.Kit, name: str) -> list[str]:
 
 
 def seconds() -> float:
-    """That the stage which runs may take."""
+    """Seconds that the current stage may take."""
     return float(os.environ.get("DTRAIN_DAY_SECONDS", "600"))

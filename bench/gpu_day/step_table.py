@@ -1,5 +1,5 @@
-"""One step kernel by kernel: by ncu where it works, else by LibTorch's profiler, else its phases by CUDA events; and
-what a step takes of memory beside what dtctl plan counts."""
+"""A step, kernel by kernel: by ncu if it works, else by LibTorch's profiler, else its phases by CUDA events; and a
+step's memory compared with the count of dtctl plan."""
 
 import json
 import os
@@ -17,14 +17,14 @@ import records
 import stages
 import trainings
 
-STEPS, LOOKED_AT = 6, 5  # the window is over when the last one begins
+STEPS, LOOKED_AT = 6, 5  # the window ends when the last step begins
 NCU = ["ncu", "--profile-from-start", "off", "--clock-control", "none", "--cache-control", "none",
        "--target-processes", "all", "--print-units", "base", "--csv", "--page", "raw"]
 METRICS = ["gpu__time_duration.sum,dram__bytes.sum", "gpu__time_duration.sum"]
 
 
 class Step:
-    """gpu_step of a shape, its files in a folder."""
+    """Runs gpu_step on a shape, with its files in a folder."""
 
     def __init__(self, kit: kits.Kit, shape_name: str, folder: pathlib.Path):
         self.kit, self.folder = kit, folder
@@ -33,7 +33,7 @@ class Step:
         (folder / "spec.json").write_text(json.dumps(self.case.spec()), encoding="utf-8")
 
     def run(self, seconds: float, before: list[str] = (), trace: str = "") -> dict:
-        """What it told; empty: it did not come to its end, as stderr says."""
+        """Returns its output; empty: it failed, as stderr shows."""
         self.out.unlink(missing_ok=True)
         command = [*before, self.kit.gpu_step, str(self.folder / "spec.json"), str(self.folder), str(LOOKED_AT),
                    str(self.out), *([trace] if trace else [])]
@@ -53,7 +53,7 @@ def by_ncu(step: Step, until: float) -> list[kernels.Kernel]:
     for metrics in METRICS:
         log = step.folder / "ncu.csv"
         log.unlink(missing_ok=True)
-        # Half of what is left at most, so that the others have their turn.
+        # At most half of the time left, so that the other ways get their turn.
         step.run((until - time.monotonic()) / 2, [*NCU, "--metrics", metrics, "--log-file", str(log)])
         try:
             found = kernels.from_ncu(log.read_text(encoding="utf-8")) if log.exists() else []

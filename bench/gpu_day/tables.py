@@ -1,4 +1,4 @@
-"""What came of a day as Markdown, to paste. Pure."""
+"""Prints a day's results as Markdown, to paste. Pure."""
 
 import math
 
@@ -9,7 +9,7 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def _newest(results: list[dict], what: str, *keys: str) -> list[dict]:
-    """Of records that say the same of the same thing, the newest; in the order of the first."""
+    """Returns the newest of records about the same thing, in the order of the first."""
     kept: dict[tuple, dict] = {}
     for record in results:
         if record.get("what") == what:
@@ -117,7 +117,7 @@ PARTS = [("Machine", _machine), ("tests/gpu", _tests), ("Speed", _speed), ("A st
 
 
 def page(results: list[dict], order: list[str], past: dict[str, dict]) -> str:
-    """`past`: by stage, as state.json has it."""
+    """`past`: by stage, as in state.json."""
     parts = [f"## {name}\n\n{text}" for name, made in PARTS if (text := made(results))]
     rows = [[name, past.get(name, {}).get("status") or "open", f"{past.get(name, {}).get('seconds', 0):.0f}",
              past.get(name, {}).get("note", "").replace("|", "/")] for name in order]

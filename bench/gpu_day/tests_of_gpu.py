@@ -1,4 +1,5 @@
-"""tests/gpu case by case: a case that ends the program does not end the others, and what was run is not run again."""
+"""Runs tests/gpu case by case: a case that crashes the program does not stop the others, and finished cases are not run
+again."""
 
 import os
 import pathlib
@@ -13,13 +14,13 @@ import stages
 
 ENDED = re.compile(r"\[\s+(OK|FAILED|SKIPPED)\s+\] (\S+?)(?:,.*)? \((\d+) ms\)")
 BEGUN = re.compile(r"\[ RUN      \] (\S+)")
-SPARE = 8  # seconds that are kept for the end
-CASE_SECONDS = 120  # a case that takes longer hangs
+SPARE = 8  # seconds kept for the end
+CASE_SECONDS = 120  # a case that takes longer has hung
 AGAIN = 75
 
 
 def cases(listing: str) -> list[str]:
-    """Full names from what --gtest_list_tests prints."""
+    """Returns full names from the output of --gtest_list_tests."""
     found, suite = [], ""
     for line in listing.splitlines():
         word = line.split("#")[0].rstrip()
@@ -31,14 +32,14 @@ def cases(listing: str) -> list[str]:
 
 
 class Watched:
-    """The output of one run, a line at a time."""
+    """Yields the output of one run, line by line."""
 
     def __init__(self):
         self.running, self.words = "", []
         self.since = time.monotonic()
 
     def line(self, text: str) -> tuple[str, str, int, str] | None:
-        """Of a case that ended here: name, how, milliseconds, its words where it failed."""
+        """Returns a finished case: name, outcome, milliseconds, and its output if it failed."""
         if begun := BEGUN.match(text):
             self.running, self.words, self.since = begun[1], [], time.monotonic()
         elif (ended := ENDED.match(text)) and ended[2] == self.running:
@@ -57,7 +58,7 @@ def say(name: str, how: str, milliseconds: int, words: str) -> None:
 
 
 def batch(program: str, names: list[str], until: float) -> bool:
-    """Runs these cases until one ends the program or hangs, or all have ended. False: the time is over."""
+    """Runs these cases until one crashes the program or hangs, or all have ended. Returns False if the time is over."""
     process = subprocess.Popen([program, f"--gtest_filter={':'.join(names)}", "--gtest_color=no"],
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     watched, text = Watched(), b""

@@ -1,4 +1,5 @@
-"""Trainings of a day on a GPU besides training_bench's: PyTorch by itself, the recipe against it, settings of CUDA."""
+"""Trainings of a day on a GPU besides training_bench's: PyTorch by itself, the recipe compared with it, settings of
+CUDA."""
 
 import json
 import os
@@ -23,7 +24,7 @@ SETTINGS = [{}, {"CUBLASLT_WORKSPACE_SIZE": "32768"}, {"TORCH_BLAS_PREFER_CUBLAS
 
 
 class Case:
-    """A shape with its tokens in a folder, as peer.py and dttrain take it."""
+    """Makes the case of a shape, with its tokens in a folder, for peer.py and dttrain."""
 
     def __init__(self, kit: kits.Kit, shape: shapes.Shape, steps: int, folder: pathlib.Path):
         self.kit, self.shape, self.steps, self.folder = kit, shape, steps, folder
@@ -58,8 +59,8 @@ def shape_named(name: str) -> shapes.Shape:
 
 
 def write_weights(model: dict, path: pathlib.Path) -> None:
-    """As GPT-2 begins, for a time without a trainer that draws them: a safetensors file."""
-    import torch  # where there is a trainer, there need be none
+    """Writes GPT-2's initial weights to a safetensors file, for use without a trainer that draws them."""
+    import torch  # not needed where there is a trainer
 
     wide, width = model["n_ff"], model["n_embd"]
     tensors = {"wte.weight": (model["vocab_pad"], width), "wpe.weight": (model["n_positions"], width),
@@ -84,7 +85,7 @@ def write_weights(model: dict, path: pathlib.Path) -> None:
 
 
 def pytorch(kit: kits.Kit) -> int:
-    """The first figures of a day: PyTorch at the first shape, while the trainer is being built."""
+    """Measures a day's first results: PyTorch at the first shape, while the trainer is built."""
     shape = shape_named(kit.shapes[0])
     beside = bool(os.environ.get("DTRAIN_DAY_BUILDING"))
     with tempfile.TemporaryDirectory() as name:
@@ -114,14 +115,15 @@ def pytorch(kit: kits.Kit) -> int:
 
 
 def recipe(kit: kits.Kit) -> int:
-    """Losses step by step of the recipe's warm-up, by dttrain and by PyTorch eager, from the same weights."""
+    """Compares the losses, step by step, of the recipe's warm-up between dttrain and PyTorch eager, from the same
+    weights."""
     shape = shape_named(kit.shape)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         case = Case(kit, shape, kit.recipe_steps, folder)
         spec = case.spec()
         spec["optimizer"]["lr"] = RECIPE_RATE
-        # Its 19,073 steps decay behind the warm-up, which these do not reach.
+        # Its 19,073 steps decay after the warm-up, which this run does not reach.
         warm_up = min(RECIPE_WARM_UP, kit.recipe_steps)
         spec["optimizer"]["lr"] = RECIPE_RATE * warm_up / RECIPE_WARM_UP
         spec["schedule"]["warmup_steps"] = warm_up
@@ -149,7 +151,7 @@ def recipe(kit: kits.Kit) -> int:
 
 
 def settings(kit: kits.Kit) -> int:
-    """dttrain alone, a process for each setting of CUDA's libraries that could make it faster."""
+    """Runs dttrain by itself, a process for each setting of CUDA's libraries that might make it faster."""
     shape = shape_named(kit.shape)
     steps = kit.warm_up + kit.steps
     window = shapes.window_of(kit.warm_up, kit.steps)

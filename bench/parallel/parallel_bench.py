@@ -1,21 +1,21 @@
-"""Every strategy that dttrain has, beside PyTorch's own, on 2 and 4 CPU ranks: what each costs and gives.
+"""Every strategy of dttrain, compared with PyTorch's own, on 2 and 4 CPU ranks: costs and losses.
 
 Catalogue, for each number of ranks: ddp against DDP; precision.reduce bf16 and parallel.compression powersgd against
 DDP's hooks; zero1 against ZeroRedundancyOptimizer; zero2, zero3 and (on 4 ranks) hsdp of 2 x 2 against FSDP2, these
-and ddp both in shared memory and over Gloo; a pipeline of as many stages as ranks against
+and ddp both in shared memory and over Gloo; a pipeline with a stage for each rank against
 torch.distributed.pipelining, both 1F1B with twice as many micro-batches; tensor, with sequences cut, against DTensor
 by parallelize_module; fp16 sums, topk, local_sgd and gossip alone (compression auto sends fp32 for longer than a
 round). Each contest has the same LibTorch, model, initial weights and tokens in fp32; its variants take turns, round
 by round, and every round trains the same steps from the initial weights.
 
-tokens/s: of all ranks, the median over rounds of a round's mean; held, peak: bytes of tensors after a step and at
-most within one, process: the most memory that a process had (VmHWM), each of the rank with most, in MB; sent: MB
-handed to TCP sockets in a step by a rank, on average, counted in both at the calls that write to them; exposed: part
-of a step in which a rank waits for others, – where it cannot be told; loss: of the last step; apart: the largest
+tokens/s: of all ranks, the median over rounds of a round's mean; held, peak: bytes of tensors after a step and the
+most within one, process: the peak memory of a process (VmHWM), each for the rank with the most, in MB; sent: MB that
+a rank passes to TCP sockets in a step, on average, counted for both at the calls that write to them; exposed: part of
+a step in which a rank waits for others, – if it cannot be measured; loss: of the last step; apart: the largest
 difference of a step's loss from that of dttrain's ddp, and of PyTorch's from that of dttrain's row above it.
 
-Exits with 1 when losses differ by more than the tolerance where there is one; with 2 when there is no PyTorch in
-Python here. It says why.
+Exits with 1 when losses differ by more than the tolerance, if there is one; with 2, and the reason, when Python has
+no PyTorch here.
 """
 
 import argparse
@@ -38,8 +38,8 @@ import python_torch  # noqa: E402
 import theirs  # noqa: E402
 import turns  # noqa: E402
 
-# Both begin anew: buckets are laid out, and PyTorch's PowerSGD starts. So many steps are left out of all figures, and
-# so often ranks of local_sgd take their mean.
+# Steps omitted from all results, since both trainers start slowly: buckets are laid out, and PyTorch's PowerSGD
+# begins. Ranks of local_sgd average as often.
 WARM_UP_STEPS = 4
 MEGA = 1e6
 
@@ -49,21 +49,22 @@ class Ours:
     name: str
     fields: dict[str, dict] = dataclasses.field(default_factory=dict)  # of the specification, by section
     flags: tuple[str, ...] = ()
-    layers_a_rank: int = 1  # that it needs
+    layers_a_rank: int = 1  # layers that each rank needs
 
 
 @dataclasses.dataclass(frozen=True)
 class Contest:
-    word: str  # for --strategies, and parallel_peer.py's
+    word: str  # for --strategies and parallel_peer.py
     ours: list[Ours]
-    theirs: str = ""  # what PyTorch's is called; empty: it has none
-    # How far losses may be apart: dttrain's from its ddp's, PyTorch's from dttrain's. None: not judged.
+    theirs: str = ""  # PyTorch's name for it; empty: it has none
+    # Allowed difference of losses: dttrain's from its ddp's, PyTorch's from dttrain's. None: not
+    # checked.
     apart: float | None = None
     ranks_min: int = 2
     note: str = ""
 
 
-# Of a contest's fields: as many as there are ranks, and as the bench gives a pipeline.
+# Placeholders in a contest's fields: the number of ranks, and the bench's number for a pipeline.
 RANKS, MICRO_BATCHES = "ranks", "micro-batches"
 
 
@@ -72,21 +73,22 @@ def _parallel(**fields) -> dict[str, dict]:
 
 
 def _either_way(name: str, fields: dict[str, dict] | None = None) -> list[Ours]:
-    """In memory that the ranks of a host share, and over Gloo, as on several hosts."""
+    """Both in shared memory of a host's ranks, and over Gloo, as between hosts."""
     return [Ours(name, fields or {}), Ours(f"{name} over Gloo", fields or {}, ("--all-reduce", "gloo"))]
 
 
 CONTESTS = [
-    # 1e-5 and 2e-5 for hsdp: what a model trained by other sums may differ by; bf16: three times what was measured.
+    # 1e-5 and 2e-5 for hsdp: the difference that another order of sums may cause; bf16: three times the measured
+    # one.
     Contest("ddp", _either_way("ddp"), "DDP", 1e-5,
             note="dttrain's gradients lie in memory that the ranks of a host share; it is not among its tensors"),
     Contest("bf16", [Ours("reduce bf16", {"precision": {"reduce": "bf16"}})], "DDP, bf16 hook", 3e-4,
             note="PyTorch's hook sums in bf16, dttrain rounds what travels and sums in fp32"),
     Contest("fp16", [Ours("reduce fp16", {"precision": {"reduce": "fp16"}})], apart=3e-4,
-            note="PyTorch's fp16 hook sums in fp16, which overflows; it is not compared with"),
+            note="PyTorch's fp16 hook sums in fp16, which overflows; so there is no comparison"),
     Contest("powersgd", [Ours("powersgd", _parallel(compression="powersgd"))], "DDP, PowerSGD hook",
-            note="losses are not alike: PyTorch's begins with two whole steps and with another Q, and takes a bucket's "
-                 "matrices together; dttrain sends its last step whole, for a checkpoint (not counted in sent)"),
+            note="losses differ: PyTorch's begins with two uncompressed steps and with another Q, and takes a bucket's "
+                 "matrices together; dttrain sends its last step uncompressed, for a checkpoint (not counted in sent)"),
     Contest("topk", [Ours("topk", _parallel(compression="topk"))], note="PyTorch has none to compare with"),
     Contest("zero1", _either_way("zero1", _parallel(strategy="zero1")), "ZeroRedundancyOptimizer", 1e-5,
             note="PyTorch's holds DDP's gradients as well, and sends updated parameters by broadcasts"),
@@ -119,7 +121,7 @@ CONTESTS = [
 @dataclasses.dataclass
 class Figures:
     seconds: float  # of a step
-    exposed: float  # of them
+    exposed: float  # part of them
     held: float
     peak: float
     process: float
@@ -128,7 +130,7 @@ class Figures:
 
 
 class Wire:
-    """Bytes that processes hand to TCP sockets, as wire_count.cc counts them."""
+    """Counts bytes that processes pass to TCP sockets, with wire_count.cc."""
 
     def __init__(self, counts: pathlib.Path, folder: pathlib.Path):
         self.folder = folder
@@ -140,7 +142,7 @@ class Wire:
                 "WIRE_COUNT_FOLDER": str(self.folder)}
 
     def sent_by(self, processes) -> int:
-        """By all of them so far."""
+        """Returns the bytes of all of them so far."""
         return sum(int.from_bytes((self.folder / str(process.pid)).read_bytes(), sys.byteorder)
                    for process in processes)
 
@@ -163,7 +165,7 @@ class Bench:
         spec["resources"]["gpus"] = ranks
         for section, values in fields.items():
             spec[section].update({name: ranks if value == RANKS else value for name, value in values.items()})
-        # All train on as many tokens a step.
+        # All variants train on the same number of tokens a step.
         if spec["parallel"]["tensor"] > 1 or spec["parallel"]["pipeline"] > 1:
             spec["train"]["global_batch_size"] = self.batch * ranks
         if spec["parallel"]["microbatches"] == MICRO_BATCHES:
@@ -222,7 +224,7 @@ class Bench:
         shutil.rmtree(place)
 
     def hold(self, contest: Contest, ranks: int, place: pathlib.Path) -> tuple[dict[str, Figures], str]:
-        """Everyone's figures, and why PyTorch has none."""
+        """The results of all, and why there are none of PyTorch."""
         trains, processes, peer = {}, {}, None
         mine = [one for one in contest.ours if one.layers_a_rank * ranks <= self.model["n_layer"]]
         gangs = {one.name: self.gang(ranks, one.flags) for one in mine}
@@ -253,8 +255,8 @@ class Bench:
                 each.close()
 
     def sent(self, train, processes, steps: int) -> float:
-        """Bytes of a step, all ranks together: what many steps send more than few, from the same beginning to the same
-        end."""
+        """Returns the bytes of a step of all ranks together: the difference between a run of many steps and one of few,
+        which have the same start and end."""
         seen = [self.wire.sent_by(processes)]
         for count in (WARM_UP_STEPS, steps):
             train(count)
@@ -288,7 +290,7 @@ def share_of(part: float, whole: float) -> str:
 
 
 def blocks_of_stages(model: dict, stages: int) -> list[int]:
-    """As dttrain deals them (plan/stages.cc): the last stage has the head besides."""
+    """Assigns layers as dttrain does (plan/stages.cc): the last stage also has the head."""
     layers, width = model["n_layer"], model["n_embd"]
     head = model["vocab_pad"] / (4 * width + 2 * model["n_ff"])
     others = stages - 1

@@ -1,11 +1,11 @@
-"""What PyTorch itself has of dttrain's strategies: one rank of one of them, for parallel_bench.
+"""PyTorch's own versions of dttrain's strategies: one rank of one of them, for parallel_bench.
 
 usage: parallel_peer.py CASE.json RANK VARIANT     VARIANT: of STRATEGIES
 
-Model, tokens, loop and questions are those of bench/training/peer.py. To {"steps": N} it answers besides, for each
+Model, tokens, loop and requests are those of bench/training/peer.py. The answer to {"steps": N} also has, for each
 step: the bytes of tensors after it and at its peak, by dttrain's own count; and the seconds that the rank waited
-for others: in Python for works of the process group, and within DDP, as its logger has it, from the end of the
-backward pass's computation to that of its communication.
+for others: in Python for works of the process group, and within DDP, from its logger, between the end of the
+backward pass's computation and that of its communication.
 """
 
 import ctypes
@@ -34,7 +34,7 @@ for name in ("held_bytes", "peak_bytes"):
 
 
 class Waits:
-    """Seconds in waits for works of the process group, so far."""
+    """Counts the seconds spent waiting for works of the process group."""
 
     def __init__(self):
         self.seconds = 0.0
@@ -51,20 +51,20 @@ class Waits:
 
 
 class Sharing(peer.Trainer):
-    """A trainer that says what sharing takes."""
+    """A trainer that also reports the cost of sharing."""
 
     def __init__(self):
         counts.count_tensors()
         self.waits = Waits()
         super().__init__()
-        # Of the bench, not of training.
+        # Bytes of the bench, not of training.
         self.own_bytes = sum(p.nbytes for p in self.initial) + self.tokens.nbytes
 
     def compiled(self, module: torch.nn.Module) -> torch.nn.Module:
         return module
 
     def waited(self) -> float:
-        """Seconds in the step before, of which Python does not know; NaN where nothing does."""
+        """Returns seconds of the last step that Python does not see; NaN if nothing measures them."""
         return 0.0
 
     def step(self, number: int) -> torch.Tensor:
@@ -92,7 +92,7 @@ class Ddp(Sharing):
 
     def waited(self) -> float:
         said = self.ddp._get_ddp_logging_data()
-        # Not there after the first step.
+        # Absent after the first step.
         communication, overlap = (int(said.get(each, 0)) for each in ("backward_comm_time",
                                                                       "backward_compute_comm_overlap_time"))
         return max(0, communication - overlap) / 1e9
@@ -108,12 +108,12 @@ class Bf16Wire(Ddp):
 class PowerSgd(Ddp):
     @staticmethod
     def fresh() -> powerSGD_hook.PowerSGDState:
-        # It takes no earlier start than the third step.
+        # PyTorch cannot start it before the third step.
         return powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=case["rank"], start_powerSGD_iter=2)
 
     def shared(self, module: torch.nn.Module, bucket_mb: int | None = None) -> torch.nn.Module:
-        # One bucket: the hook begins a bucket's later messages in callbacks, which with several come in another order
-        # on each rank, and Gloo then finds lengths that do not match.
+        # Use one bucket: the hook starts a bucket's later messages in callbacks. With several buckets these come in
+        # another order on each rank, and Gloo then finds lengths that do not match.
         super().shared(module, bucket_mb=1 << 12)
         self.state = self.fresh()
         self.ddp.register_comm_hook(self.state, powerSGD_hook.powerSGD_hook)
@@ -157,7 +157,7 @@ class FsdpOfCopies(Fsdp):
 
 
 class Stage(torch.nn.Module):
-    """Some neighbouring blocks of a pre-norm model; of the first stage the embedding too, of the last one the head."""
+    """Some neighbouring blocks of a pre-norm model; the first stage also has the embedding, the last one the head."""
 
     def __init__(self, whole: peer.Transformer, first_block: int, blocks: int, stages: int):
         super().__init__()
@@ -181,8 +181,8 @@ class Stage(torch.nn.Module):
 
 
 class Pipeline(Sharing):
-    """torch.distributed.pipelining's 1F1B. A matrix that both ends have, and the norm of all stages, are done here:
-    PyTorch leaves them to the person."""
+    """torch.distributed.pipelining's 1F1B. A matrix that both ends have, and the norm over all stages, are handled
+    here: PyTorch leaves them to the user."""
 
     def shared(self, module: torch.nn.Module, bucket_mb: int | None = None) -> torch.nn.Module:
         stages, blocks = case["ranks"], case["blocks"][peer.rank]
@@ -198,7 +198,7 @@ class Pipeline(Sharing):
         return loss / case["microbatches"]
 
     def batch(self, number: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """All of a step: every stage trains on the same sequences."""
+        """Runs a step: every stage trains on the same sequences."""
         sequences, length = case["batch"] * case["ranks"], case["length"]
         first = number * sequences * length
         return tuple(self.tokens[at : at + sequences * length].view(sequences, length) for at in (first, first + 1))
@@ -243,7 +243,7 @@ def linear(weight: torch.Tensor, bias: torch.Tensor) -> torch.nn.Linear:
 
 
 class CutAttention(torch.nn.Module):
-    """Queries, keys and values apart, as parallelize_module wants them."""
+    """Splits queries, keys and values, as parallelize_module needs them."""
 
     def __init__(self, block: peer.Block):
         super().__init__()
@@ -305,7 +305,7 @@ class CutTransformer(torch.nn.Module):
 
 
 class Tensor(Sharing):
-    """DTensor by parallelize_module, sequences cut between the layers, embedding and head by the vocabulary."""
+    """DTensor by parallelize_module; sequences are cut between the layers, embedding and head by the vocabulary."""
 
     def shared(self, module: torch.nn.Module, bucket_mb: int | None = None) -> torch.nn.Module:
         mesh = init_device_mesh("cpu", (case["ranks"],))
@@ -330,7 +330,7 @@ class Tensor(Sharing):
         return float("nan")  # DTensor waits within its operators
 
     def batch(self, number: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Every rank trains on the same sequences, and a step has as many micro-steps as ranks."""
+        """Runs a step: every rank trains on the same sequences, with as many micro-steps as ranks."""
         batch, length = case["batch"], case["length"]
         first = number * batch * length
         return tuple(self.tokens[at : at + batch * length].view(batch, length) for at in (first, first + 1))

@@ -1,5 +1,5 @@
-// peer_tensors.cc: dttrain's count of the bytes of tensors as a library that Python loads into
-// PyTorch's ranks, so that both are counted alike.
+// peer_tensors.cc: dttrain's count of tensor bytes, as a library that Python loads into PyTorch's
+// ranks, so that both are counted in the same way.
 #include "worker/trainer/device/tensor_count.h"
 
 extern "C" {

@@ -1,9 +1,9 @@
-// wire_count.cc: how many bytes a process has handed to TCP sockets, in a file that others may
-// read meanwhile. parallel_bench preloads it into every rank, dttrain's and PyTorch's, so that both
-// are counted alike, whatever their collectives do within.
+// wire_count.cc: counts the bytes that a process passes to TCP sockets, in a file that others can
+// read at any time. parallel_bench preloads it into every rank, dttrain's and PyTorch's, so that
+// both are counted in the same way, however their collectives work.
 //
-// Role:    stands in front of the C library's calls that write to sockets; the folder is
-//          $WIRE_COUNT_FOLDER, the file is named by the process's id and has one uint64.
+// Role:    wraps the C library's calls that write to sockets. The folder is $WIRE_COUNT_FOLDER; the
+//          file is named after the process's id and has one uint64.
 // Threads: any.
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ namespace {
 
 using Count = std::atomic<uint64_t>;
 
-// Null where nobody asks, and where the file cannot be made, which its reader finds.
+// Returns null if the variable is not set, or if the file cannot be made, which its reader notices.
 Count* MakeCount() {
   const char* const folder = std::getenv("WIRE_COUNT_FOLDER");
   if (folder == nullptr) return nullptr;

@@ -67,7 +67,7 @@ std::unique_ptr<Optuna> Optuna::Start(const std::string& python) {
     peer->process_ = -1;
     return nullptr;
   }
-  std::signal(SIGPIPE, SIG_IGN);  // a peer that died is seen where its answer is read
+  std::signal(SIGPIPE, SIG_IGN);  // a failing read of the answer shows that the peer died
   char version[32] = "";
   if (std::fgets(version, sizeof(version), peer->from_) == nullptr) return nullptr;
   peer->version_ = std::string(version, std::strcspn(version, "\n"));
@@ -75,7 +75,7 @@ std::unique_ptr<Optuna> Optuna::Start(const std::string& python) {
 }
 
 Optuna::~Optuna() {
-  if (to_ != nullptr) std::fclose(to_);  // it reads the end of its input and goes
+  if (to_ != nullptr) std::fclose(to_);  // the peer reads the end of its input and exits
   if (from_ != nullptr) std::fclose(from_);
   if (process_ > 0) ::waitpid(process_, nullptr, 0);
 }

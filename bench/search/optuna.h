@@ -1,7 +1,7 @@
-// optuna.h: Optuna in a Python of its own, asked over pipes (optuna_peer.py), so that it is
-// measured on the very problems, noise and durations that ours is.
+// optuna.h: runs Optuna in a Python process over pipes (optuna_peer.py), so that it gets the same
+// problems, noise and durations as our search.
 //
-// Ownership: ends the process with itself.
+// Ownership: the destructor ends the process.
 // Errors:    a peer that dies ends the benchmark, with its message on standard error.
 #pragma once
 
@@ -18,15 +18,15 @@ namespace dt::bench {
 
 class Optuna {
  public:
-  // nullptr where `python` cannot import it, which it says on standard error.
+  // Returns nullptr if `python` cannot import Optuna; reports that on standard error.
   static std::unique_ptr<Optuna> Start(const std::string& python);
   ~Optuna();
   Optuna(const Optuna&) = delete;
   Optuna& operator=(const Optuna&) = delete;
 
   const std::string& version() const { return version_; }
-  // Begins a study; the one before is forgotten. `sampler`: random, tpe or mtpe.
-  // REQUIRES: `problem` and this outlive it.
+  // Begins a study; the last one is forgotten. `sampler`: random, tpe or mtpe. REQUIRES: `problem`
+  // and this outlive it.
   Chooser Study(const std::string& sampler, const Problem& problem, uint64_t seed);
 
  private:

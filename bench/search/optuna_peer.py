@@ -1,10 +1,10 @@
-"""Optuna as search_bench's peer: proposes, and learns what came of it, over standard input and output.
+"""Optuna as search_bench's peer: proposes values and takes results, over standard input and output.
 
 usage: optuna_peer.py, which prints Optuna's version, then reads lines:
-  study SAMPLER SEED DIMENSION…   random or tpe (one dimension at a time) or mtpe; forgets the study before
-  ask TRIAL                       answers with the values, of a list the places in it
-  tell TRIAL COST
-A DIMENSION is NAME:KIND:LOW:HIGH:STEP, with KIND float, log, int, logint, step or list (HIGH: how many).
+study SAMPLER SEED DIMENSION…   random or tpe (one dimension at a time) or mtpe; forgets the last study
+ask TRIAL                       answers with the values; for a list, the place in it
+tell TRIAL COST
+A DIMENSION is NAME:KIND:LOW:HIGH:STEP, with KIND float, log, int, logint, step or list (HIGH: its length).
 """
 
 import sys

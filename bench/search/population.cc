@@ -15,9 +15,9 @@ namespace dt::bench {
 namespace {
 
 constexpr uint64_t kSteps = 200;
-constexpr double kNoise = 0.05;  // what is observed is off by so much of it at most
+constexpr double kNoise = 0.05;  // the largest error of an observation
 
-// Two layers with a learning rate each; how curved their directions are.
+// Two layers with a learning rate each: the curvature of their directions.
 constexpr std::array<std::array<double, 3>, 2> kLayers = {{{1, 0.3, 0.1}, {0.3, 0.1, 0.03}}};
 
 struct Training {
@@ -56,7 +56,7 @@ struct Member {
   uint64_t step = 0;
 };
 
-// What came to a share: who, at which cost, and what each had there.
+// The members at a share: their costs and the state of each.
 struct Share {
   uint64_t step = 0;
   search::Rung entries;
@@ -94,7 +94,7 @@ class PopulationRun {
   uint64_t StepAt(size_t share) const {
     return share == shares_.size() ? kSteps : shares_[share].step;
   }
-  // Has the member come to that share, or its end, in its own time.
+  // Schedules the member's arrival at that share, or at its end, by its own speed.
   void Head(uint32_t number, size_t share, double now) {
     const auto steps = static_cast<double>(StepAt(share) - members_[number - 1].step);
     due_.push({now + steps * DurationOf(seed_, number - 1), number, share});
@@ -137,7 +137,7 @@ class PopulationRun {
   const spec::Population population_;
   std::vector<Member> members_;
   std::vector<Share> shares_;
-  using Due = std::tuple<double, uint32_t, size_t>;  // when, who, at which share
+  using Due = std::tuple<double, uint32_t, size_t>;  // time, member, share
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
 };
 

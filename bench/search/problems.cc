@@ -14,11 +14,11 @@ using spec::Dimension;
 using spec::DimensionKind;
 using spec::Point;
 
-// Constants, not calls: a compiler folds a call of a constant more exactly than the library
-// computes it, and the problems must be the same with each.
+// Constants, not calls: a compiler folds a call with constant arguments more exactly than the
+// library computes it, and the problems must be equal with every compiler.
 constexpr double kPi = 3.14159265358979323846;
 constexpr double kE = 2.71828182845904523536;
-constexpr double kUntrained = 10.8;  // the loss of a model that knows nothing
+constexpr double kUntrained = 10.8;  // the loss of an untrained model
 
 constexpr double kBatches[] = {8, 16, 32, 64, 128, 256, 512};
 constexpr double kBetas[] = {0.9, 0.95, 0.98, 0.99, 0.999};
@@ -86,7 +86,8 @@ double Levy6(const Point& x) {
   return sum + Square(w[5] - 1) * (1 + Square(std::sin(2 * kPi * w[5])));
 }
 
-// A language model's training: `off` is how far the learning rate is from the best, as a logarithm.
+// A language model's training: `off` is the distance of the learning rate from the best, as a
+// logarithm.
 struct Core {
   double loss, off;
 };
@@ -218,7 +219,7 @@ std::vector<Problem> Made() {
   return problems;
 }
 
-// By Box and Muller.
+// Uses the method of Box and Muller.
 double NormalFrom(double first, double second) {
   return std::sqrt(-2 * std::log(1 - first)) * std::cos(2 * kPi * second);
 }

@@ -1,7 +1,7 @@
-// published.h: Optuna 5.0.0's figures on the ten problems, where it cannot be run: medians and
+// published.h: Optuna 5.0.0's results on the ten problems, for machines without it: medians and
 // quartiles of 50 seeds, with its TPESampler(multivariate=True).
 //
-// Source: search_bench's own protocol, run with Optuna alone.
+// Source: search_bench's own protocol, run with Optuna only.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ struct Quartiles {
   double median = 0;
   double upper = 0;
 };
-// After 60 and 100 trials one after the other, and with eight side by side.
+// After 60 and 100 trials, one after another and eight at a time.
 using Cells = std::array<Quartiles, 4>;
 
 struct Published {

@@ -22,12 +22,12 @@ Point Proposed(const search::Plan& plan, const Problem& problem, const search::H
                uint32_t configuration) {
   auto proposed = search::Propose(plan, problem.space, history, configuration,
                                   [](const Point&) { return true; });
-  // No problem has so few combinations.
+  // Every problem has more combinations than this.
   DT_CHECK(std::holds_alternative<search::Proposal>(proposed));
   return std::get<search::Proposal>(std::move(proposed)).at;
 }
 
-// One run of a ladder: trials side by side, each at its own speed.
+// A run of a ladder: parallel trials, each at its own speed.
 class LadderSimulation {
  public:
   LadderSimulation(const Problem& problem, const LadderRun& run, uint64_t seed)
@@ -51,9 +51,9 @@ class LadderSimulation {
     Point at;
     std::vector<search::RungStep> rungs;
     int bracket = 0;
-    int step = 0;         // trained up to here
-    double since = 0;     // when it went on from there
-    double per_step = 0;  // time
+    int step = 0;         // trained up to this step
+    double since = 0;     // when it continued from there
+    double per_step = 0;  // time for each step
   };
 
   void Start() {
@@ -88,7 +88,7 @@ class LadderSimulation {
     due_.push({now_ + (StepAt(trial, rung) - trial.step) * trial.per_step, configuration, rung});
   }
 
-  // True when a trial that was trained to its end reaches the goal.
+  // Returns true if a trial that was trained to its end reaches the goal.
   bool Reach(uint32_t configuration, int rung) {
     Trial& trial = trials_[configuration - 1];
     const int step = StepAt(trial, rung);
@@ -128,13 +128,13 @@ class LadderSimulation {
   using Due = std::tuple<double, uint32_t, int>;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   double now_ = 0;
-  double done_ = 0;  // steps of what does not run
+  double done_ = 0;  // steps of trials that are not running
 };
 
 }  // namespace
 
 Chooser Ours(const Problem& problem, uint64_t seed) {
-  auto history = std::make_shared<search::History>();  // both functions of the chooser own it
+  auto history = std::make_shared<search::History>();  // shared by both functions of the chooser
   return {.ask =
               [history, &problem, seed](uint32_t configuration) {
                 Point at = Proposed({.seed = seed}, problem, *history, configuration);

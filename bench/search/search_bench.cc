@@ -1,29 +1,30 @@
-// search_bench.cc: how well the search finds good configurations, beside Optuna, and what it costs.
+// search_bench.cc: how well the search finds good configurations, compared with Optuna, and its
+// cost.
 //
 // Catalogue:
-//   whole   ten problems, trials trained to their end: the true value at the best observed, median
-//           and quartiles of --seeds (50) seeds, after 60 and 100 trials, one after the other and
-//           with eight side by side; uniform draws, ours and Optuna's multivariate TPE with the
-//           same problems, noise and durations.
+//   whole   ten problems, trials trained to their end: the true value at the best observation,
+//           median and quartiles of --seeds (50) seeds, after 60 and 100 trials, one after another
+//           and eight at a time; uniform draws, ours and Optuna's multivariate TPE with the same
+//           problems, noise and durations.
 //           Bar: our median is not above Optuna's upper quartile, and in at least half of the cells
 //           not above its median.
 //   ladder  lm4 and lm8 with learning curves of 64 steps and rungs at 1, 4 and 16: the budget in
-//           full trainings until a trial that was trained to its end is within 1 % of the best,
-//           given up at 40; uniform draws and ours, of --ladder-seeds (400), since the shares of
-//           runs that get there differ by few in a hundred.
+//           full trainings until a fully trained trial is within 1 % of the best; a run gives up at
+//           40. Uniform draws and ours, of --ladder-seeds (400), since the shares of runs that get
+//           there differ by a few percent.
 //           Bar: medians of 10, 16 and 32 over the first 50 seeds, for which it was set, in at
 //           least as many of all runs as with uniform draws.
-//   population  a training whose best learning rates fall as it goes on: the true loss at the best
-//           of 8, 16 and 32 members that learn from each other, and of as many trials whose rates
-//           are drawn and stay, --seeds of each.
-//           Bar: the median of those that learn is the lower one.
+//   population  a training whose best learning rates fall over time: the true loss at the best of
+//           8, 16 and 32 members that learn from each other, and of as many trials with fixed drawn
+//           rates, --seeds of each.
+//           Bar: the median of the members that learn is lower.
 //   times   one proposal with 8 parameters after 1,000 and 10,000 trials (bar: 2 ms), and one
-//           decision at a rung of 10,000 entries (bar: 20 µs), in time of the processor.
+//           decision at a rung of 10,000 entries (bar: 20 µs), in processor time.
 //
-// Exit code 1 where a bar is missed, with a line for each.
+// Exit code 1 if a bar is missed, with a line for each.
 //
-// --python PROGRAM names a Python that can import Optuna, of a virtual environment for example;
-// else its figures are those of published.h, which are of Optuna 5.0.0.
+// --python PROGRAM names a Python that can import Optuna, from a virtual environment for example;
+// otherwise its results come from published.h, for Optuna 5.0.0.
 #include <time.h>
 
 #include <CLI/CLI.hpp>
@@ -58,7 +59,7 @@ struct Flags {
   std::vector<std::string> problems;
 };
 
-// What missed its bar, in words; the parts add to it.
+// Missed bars, in words; the parts add to it.
 using Missed = std::vector<std::string>;
 
 double Quantile(const std::vector<double>& sorted, double share) {
@@ -103,7 +104,7 @@ void Row(const std::string& problem, const std::string& who, const Cells& cells)
   std::fflush(stdout);
 }
 
-// Optuna's cells: measured, or as published. None: a problem that nobody measured.
+// Returns Optuna's cells, measured or published. Nothing for a problem that nobody measured.
 Cells TheirCells(const Flags& flags, const Problem& problem, Optuna* optuna) {
   if (optuna != nullptr) {
     const auto study = [&](const Problem& on, uint64_t seed) {
@@ -169,7 +170,7 @@ void Whole(const Flags& flags, Missed& missed) {
 struct LadderCell {
   const char* problem;
   int workers;
-  double goal;  // 1 % above the best value, of two million uniform draws
+  double goal;  // 1 % above the best value of two million uniform draws
   double bar;
 };
 constexpr LadderCell kLadderCells[] = {
@@ -260,7 +261,7 @@ double ThreadSeconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// The median of `repeats` calls.
+// Returns the median of `repeats` calls.
 double SecondsOf(int repeats, const std::function<void(int)>& call) {
   std::vector<double> seconds;
   for (int i = 0; i < repeats; ++i) {

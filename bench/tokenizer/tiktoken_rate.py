@@ -9,7 +9,7 @@ import tiktoken
 
 
 def ranks_of(path):
-    """Bytes of each token to its id, as vocab.bpe implies them."""
+    """Returns the id for the bytes of each token, as vocab.bpe implies."""
     plain = [b for b in range(256) if 33 <= b <= 126 or 161 <= b <= 172 or b >= 174]
     others = [b for b in range(256) if b not in plain]
     byte_of = {chr(b): b for b in plain}

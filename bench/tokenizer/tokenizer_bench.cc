@@ -1,4 +1,4 @@
-// tokenizer_bench.cc: how fast GPT-2's encoder is on one thread, beside tiktoken.
+// tokenizer_bench.cc: the speed of GPT-2's encoder on one thread, compared with tiktoken.
 //
 // Catalogue (each prints a row: MB of 10^6 bytes a second of the thread's processor time, which
 // other load on the machine leaves alone; the median of --runs (5)):
@@ -39,7 +39,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kMega = 1e6;
-// A vocabulary that is trained where GPT-2's is absent: a second's work, and words are tokens.
+// The size of a vocabulary that is trained if GPT-2's is absent: takes a second, and common words
+// become tokens.
 constexpr int kTrainedMerges = 8000;
 constexpr size_t kTrainedBytes = 2'000'000;
 
@@ -61,7 +62,7 @@ std::string ReadAll(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The sources of this repository in sorted order, as one file that tiktoken can be given too.
+// Returns the sources of this repository in sorted order, as one file that tiktoken can read too.
 Text Sources() {
   const fs::path root = DTRAIN_SOURCE_DIR;
   std::vector<std::string> paths;
@@ -106,7 +107,7 @@ Rate Measure(const corpus::BpeVocabulary& vocabulary, std::string_view text, int
   std::vector<double> seconds;
   std::vector<uint16_t> ids;
   for (int run = 0; run < runs; ++run) {
-    corpus::BpeEncoder encoder(vocabulary);  // it remembers no words of the run before
+    corpus::BpeEncoder encoder(vocabulary);  // starts with an empty cache of words
     ids.clear();
     const double start = ThreadSeconds();
     encoder.Append(text, ids);
@@ -121,14 +122,14 @@ void Row(const std::string& name, size_t bytes, const Rate& rate) {
   std::fflush(stdout);
 }
 
-// Quoted for the shell.
+// Quotes a text for the shell.
 std::string Quoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
 }
 
-// False when tiktoken makes other tokens.
+// Returns false if tiktoken makes other tokens.
 bool CompareTiktoken(const Flags& flags, const Text& text, const Rate& ours) {
   const std::string command = "python3 " DTRAIN_SOURCE_DIR "/bench/tokenizer/tiktoken_rate.py " +
                               Quoted(flags.vocabulary) + " " + Quoted(text.path) + " " +
@@ -158,7 +159,7 @@ std::string Repeated(std::string_view part, size_t bytes) {
   return text;
 }
 
-// Bytes drawn from `bytes`, the same ones each time.
+// Returns bytes drawn from `bytes`, the same ones each time.
 std::string Random(std::string_view bytes, size_t size) {
   std::mt19937 random(1);
   std::string text(size, ' ');
@@ -197,7 +198,7 @@ std::vector<std::pair<std::string, LineOf>> HostileLines() {
   return lines;
 }
 
-// Names a vocabulary in `flags`: GPT-2's, or one that is trained on `text`.
+// Sets a vocabulary in `flags`: GPT-2's, or one trained on `text`.
 void ChooseVocabulary(const Text& text, Flags& flags) {
   if (!flags.vocabulary.empty()) return;
   if (const auto path = testing::SharedData("gpt2/vocab.bpe")) {

@@ -17,7 +17,7 @@ struct Word {
   int64_t count = 0;
 };
 
-// GPT-2's printable form of a byte, in UTF-8.
+// Returns GPT-2's printable form of each byte, in UTF-8.
 std::vector<std::string> PrintableBytes() {
   std::vector<std::string> printable(256);
   unsigned next = 256;
@@ -57,7 +57,7 @@ class Trainer {
     for (size_t i = 0; i < words_.size(); ++i) Count(i, 1);
   }
 
-  // The most frequent pair, of equals the smallest; its count is 0 when there is none.
+  // Returns the most frequent pair, the smallest of equals; its count is 0 if there is none.
   std::pair<Pair, int64_t> Best() const {
     if (by_count_.empty()) return {{0, 0}, 0};
     return {by_count_.begin()->second, -by_count_.begin()->first};
@@ -96,7 +96,7 @@ class Trainer {
 
   std::vector<Word> words_;
   std::map<Pair, int64_t> counts_;
-  std::set<std::pair<int64_t, Pair>> by_count_;  // of those above 0, negated: the largest first
+  std::set<std::pair<int64_t, Pair>> by_count_;  // pairs above 0, negated: the largest first
   std::map<Pair, std::set<size_t>> words_with_;
 };
 

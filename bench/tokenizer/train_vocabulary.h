@@ -1,8 +1,8 @@
-// train_vocabulary.h: a vocabulary for the benchmark where GPT-2's is not at hand.
+// train_vocabulary.h: trains a vocabulary for the benchmark if GPT-2's is absent.
 //
-// Role:   pure; the same text, the same merges.
-// Source: P. Gage, "A New Algorithm for Data Compression" (1994), on the words of a text as
-//         R. Sennrich, B. Haddow and A. Birch use it (2016).
+// Role:   pure; the same text gives the same merges.
+// Source: P. Gage, "A New Algorithm for Data Compression" (1994), on the words of a text as R.
+//         Sennrich, B. Haddow and A. Birch use it (2016).
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace dt::bench {
 
-// The text of a vocab.bpe: a line "#version …", then at most `merges` merges of `text`'s bytes,
-// most frequent first. Words are what spaces and line ends part, each with the space before it.
+// Returns the text of a vocab.bpe: a line "#version …", then at most `merges` merges of `text`'s
+// bytes, most frequent first. Spaces and line ends separate words, each with the space before it.
 std::string TrainVocabulary(std::string_view text, int merges);
 
 }  // namespace dt::bench

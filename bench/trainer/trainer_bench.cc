@@ -1,4 +1,4 @@
-// trainer_bench.cc: how fast dttrain trains on this machine's CPU.
+// trainer_bench.cc: the speed of dttrain on this machine's CPU.
 //
 // Catalogue (medians over the steps after the first three; tokens/s count data loading and
 // reporting):

@@ -1,6 +1,6 @@
-"""The GPU of this machine: whether there is one, and its clocks, as nvidia-smi tells them.
+"""This machine's GPU: whether there is one, and its clocks, from nvidia-smi.
 
-usage: gpu.py    ends with 0 where the benchmark can run on a GPU, and says why not and ends with 77 elsewhere
+usage: gpu.py    exits with 0 if the benchmark can run on a GPU; else prints why not, and exits with 77
 """
 
 import shutil
@@ -12,7 +12,7 @@ CLOCKS = "name,clocks.sm,clocks.mem,clocks.max.sm,power.draw,temperature.gpu"
 
 
 def _ask(*arguments: str) -> str:
-    """nvidia-smi's first line; empty when it has none to give."""
+    """Returns nvidia-smi's first line; empty if there is none."""
     if shutil.which("nvidia-smi") is None:
         return ""
     asked = subprocess.run(["nvidia-smi", *arguments], capture_output=True, text=True, check=False)
@@ -20,7 +20,7 @@ def _ask(*arguments: str) -> str:
 
 
 def absent() -> str:
-    """Why there is no GPU here; empty when there is one."""
+    """Returns why there is no GPU here; empty if there is one."""
     if _ask("-L"):
         return ""
     asked = subprocess.run([sys.executable, "-c", "import torch; raise SystemExit(not torch.cuda.is_available())"],
@@ -31,7 +31,7 @@ def absent() -> str:
 
 
 def clocks() -> str:
-    """In words, for the log of a run: timings mean little where clocks differ."""
+    """Describes the clocks for the log of a run: timings mean little where clocks differ."""
     return _ask(f"--query-gpu={CLOCKS}", "--format=csv,noheader") or "not known: no nvidia-smi"
 
 

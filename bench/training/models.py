@@ -6,7 +6,7 @@ import random
 
 LEARNING_RATE = 3e-4
 
-# Peers sum over every row that a vocabulary is padded to; so that both compute the same, every row is a token here.
+# Peers sum over every row of a padded vocabulary; every row is a token here, so that both compute the same.
 GPT = {"preset": "gpt2", "norm": "pre", "positions": "learned", "activation": "gelu_tanh", "tie_head": True,
        "head_bias": False, "bias": True, "dropout": 0.0}
 GPT2 = {**GPT, "n_layer": 12, "n_head": 12, "n_embd": 768, "n_ff": 3072, "n_positions": 1024, "vocab_size": 50304,
@@ -18,16 +18,16 @@ SMALL_GPT = {**GPT, "n_layer": 4, "n_head": 4, "n_embd": 256, "n_ff": 1024, "n_p
              "vocab_pad": 50304}
 BYTE_GPT = {**GPT, "n_layer": 4, "n_head": 4, "n_embd": 128, "n_ff": 512, "n_positions": 64, "vocab_size": 320,
             "vocab_pad": 320}
-# Most of it in its layers, which is what ranks share layer by layer.
+# Most of it is in its layers, which ranks share layer by layer.
 DEEP_GPT = {**GPT, "n_layer": 8, "n_head": 4, "n_embd": 256, "n_ff": 1024, "n_positions": 128, "vocab_size": 320,
             "vocab_pad": 320}
 
-# Drawn one by one up to here; what is asked for beyond repeats it.
+# Tokens drawn one by one; longer data repeats them.
 DRAWN_TOKENS = 1 << 22
 
 
 def write_shard(path: pathlib.Path, vocab: int, count: int) -> None:
-    """llm.c's format; skewed as words are, and the same every time."""
+    """Writes tokens in llm.c's format, distributed like words, the same every time."""
     draw = random.Random(1).random
     ids = array.array("H", (int(vocab * draw() ** 3) for _ in range(min(count, DRAWN_TOKENS))))
     while len(ids) < count:
@@ -38,8 +38,8 @@ def write_shard(path: pathlib.Path, vocab: int, count: int) -> None:
 
 def spec_of(model: dict, *, batch: int, length: int, steps: int, accumulate: int = 1, precision: str = "fp32",
             logged_every: int = 1) -> dict:
-    """`accumulate` above 1: of a trial of one rank."""
-    return {  # every field, as dttrain wants it: no default has a part in what is measured
+    """`accumulate` above 1: for a trial of one rank."""
+    return {  # every field, so that no default affects the measurement
         "seed": 11,
         "resources": {"gpus": 1, "device": "auto"},
         "data": {"train": "train.bin", "val": "", "format": "auto", "shuffle": False, "tokenizer": "gpt2"},

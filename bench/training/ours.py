@@ -1,4 +1,4 @@
-"""dttrain as an agent starts it: one warm process a rank, which trains one attempt after another."""
+"""Starts dttrain as an agent does: one warm process for each rank, which trains one attempt after another."""
 
 import json
 import os
@@ -11,11 +11,11 @@ PATIENCE_SECONDS = 600
 
 
 class Ended(RuntimeError):
-    """An attempt that came to another end than its last step, as one that runs out of memory does."""
+    """An attempt that ended before its last step, such as one out of memory."""
 
 
 class Rank:
-    """One trainer and our end of the socket pair that it has as descriptor 3."""
+    """A trainer, and our end of the socket pair that it has as descriptor 3."""
 
     def __init__(self, program: str, device: str, threads: int, cores: list[int], log, flags: tuple[str, ...],
                  environment: dict[str, str]):
@@ -39,7 +39,7 @@ class Rank:
         return [json.loads(line) for line in lines]
 
     def processor_seconds(self) -> float:
-        """Of all its threads so far."""
+        """Returns the processor seconds of all its threads so far."""
         with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as stat:
             fields = stat.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -52,15 +52,15 @@ class Rank:
 class Gang:
     def __init__(self, program: str, threads: int, cores: list[list[int]], log, device: str = "cpu",
                  flags: tuple[str, ...] = (), environment: dict[str, str] | None = None):
-        """`device`: of every rank; `flags`, `environment`: besides."""
+        """Starts the ranks. `device` is for every rank; `flags` and `environment` are added."""
         self.begin = time.monotonic()
         self.ranks = [Rank(program, device, threads, mine, log, flags, environment or {}) for mine in cores]
         self.first_step_seconds = 0.0  # from here to the first step's loss
         self.attempts = 0
 
     def run(self, spec: dict, data_root: str, storage: str = "") -> dict:
-        """Trains one attempt: by logged step seconds of a step, processor seconds, loss, and the whole row; the peak of
-        memory, and the last checkpoint's path."""
+        """Trains one attempt. Returns, for each logged step, seconds of a step, processor seconds, loss and the full
+        row; the peak of memory, and the last checkpoint's path."""
         self.attempts += 1
         token = f"bench-{self.attempts}"
         for number, rank in enumerate(self.ranks):
@@ -108,7 +108,8 @@ class Gang:
 
 
 def initial_weights(gang: Gang, spec: dict, data_root: str, storage: str) -> str:
-    """The safetensors file of the weights as drawn: a step of so small a rate that fp32 does not see it."""
+    """Returns the safetensors file of the initial weights: a step whose learning rate is too small to change an fp32
+    value."""
     still = json.loads(json.dumps(spec))
     still["train"]["max_steps"] = 1
     still["optimizer"]["lr"] = 1e-30

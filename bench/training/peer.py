@@ -1,13 +1,12 @@
-"""The trainer that dttrain is measured against: the same model in PyTorch's Python, one rank of one variant.
+"""The trainer that dttrain is compared with: the same model in PyTorch's Python, one rank of one variant.
 
 usage: peer.py CASE.json RANK VARIANT     VARIANT: eager, a mode of torch.compile, or bf16-parameters
 
-Reads one line of JSON after the other: {"steps": N} trains N steps from the initial weights and answers
-with the seconds, the processor seconds and the loss of each, and with the peak of memory; {"kernels": true}
-with the names of the kernels that attention runs. Written as one would write it for speed: fused AdamW, fused
-attention, gradients as views into DDP's buckets, TF32 where fp32 is left on a GPU, uploads from pinned memory,
-and nothing that waits for a value inside the loop. bf16-parameters is eager with parameters and moments in bf16
-instead of autocast.
+Reads one line of JSON after another. {"steps": N} trains N steps from the initial weights; the answer has the
+seconds, the processor seconds and the loss of each, and the peak of memory. The answer to {"kernels": true} has the
+names of the kernels of attention. Written for speed: fused AdamW, fused attention, gradients as views into DDP's
+buckets, TF32 where fp32 remains on a GPU, uploads from pinned memory, and no wait for a value inside the loop.
+bf16-parameters is eager with parameters and moments in bf16 instead of autocast.
 """
 
 import contextlib
@@ -54,20 +53,20 @@ def read_weights(path: str) -> dict[str, torch.Tensor]:
 
 
 def read_tokens(path: str) -> torch.Tensor:
-    """llm.c's shard: 256 int32 of header, then uint16."""
+    """Reads llm.c's shard: 256 int32 of header, then uint16."""
     with open(path, "rb") as file:
         ids = torch.frombuffer(bytearray(file.read()[1024:]), dtype=torch.uint16)
     return ids.to(torch.int64)
 
 
 def local(tensor: torch.Tensor) -> torch.Tensor:
-    """What this rank holds of it, to be written to."""
+    """Returns this rank's part of a tensor, to be written to."""
     held = tensor.detach()
     return held.to_local() if hasattr(held, "to_local") else held
 
 
 class Part(torch.nn.Module):
-    """Parameters by dttrain's names for them, in which _ stands for each dot."""
+    """Returns parameters by dttrain's names for them, in which _ stands for each dot."""
 
     def __init__(self, weights: dict[str, torch.Tensor]):
         super().__init__()
@@ -107,7 +106,7 @@ class Block(Part):
 
 
 class Transformer(Part):
-    """Both models of the bench: pre-norm GPT-2, and tiny_transformer with post-norm, sines and ReLU."""
+    """The bench's two models: pre-norm GPT-2, and tiny_transformer with post-norm, sines and ReLU."""
 
     def __init__(self, weights: dict[str, torch.Tensor], model: dict):
         super().__init__({name: tensor for name, tensor in weights.items() if not name.startswith("h.")})
@@ -155,11 +154,11 @@ class Trainer:
             {"params": [p for p in self.parameters if p.dim() >= 2], "weight_decay": 0.1},
             {"params": [p for p in self.parameters if p.dim() < 2], "weight_decay": 0.0},
         ])
-        # After the optimizer, which may move them.
+        # After the optimizer is made, since that may move them.
         self.initial = [local(p).clone() for p in self.parameters]
 
     def shared(self, module: torch.nn.Module, bucket_mb: int | None = None) -> torch.nn.Module:
-        """As the ranks train it together; in buckets of DDP's own size where none is given."""
+        """Wraps the model for training by several ranks; without a size of buckets, in DDP's own."""
         return torch.nn.parallel.DistributedDataParallel(module, gradient_as_bucket_view=True, bucket_cap_mb=bucket_mb)
 
     def compiled(self, module: torch.nn.Module) -> torch.nn.Module:
@@ -175,11 +174,11 @@ class Trainer:
         return torch.optim.AdamW(groups, lr=case["lr"], **ADAMW)
 
     def moments(self) -> list[dict[str, torch.Tensor]]:
-        """The optimizer's state of each parameter."""
+        """Returns the optimizer's state of each parameter."""
         return list(self.optimizer.state.values())
 
     def batch(self, number: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Of the `number`th micro-step of all."""
+        """Returns the tokens of the `number`th micro-step of all."""
         batch, length = case["batch"], case["length"]
         first = (number * case["ranks"] + rank) * batch * length
         inputs = self.tokens[first : first + batch * length].view(batch, length)
@@ -200,7 +199,7 @@ class Trainer:
             if parts > 1:
                 loss = loss / parts
             loss.backward()
-            # A copy, because with CUDA graphs the next step writes to the same place.
+            # A copy, because with CUDA graphs the next step overwrites it.
             total = loss.detach().clone() if total is None else total + loss.detach()
         torch.nn.utils.clip_grad_norm_(self.parameters, 1.0)
         if warm_up := case.get("warmup_steps", 0):
@@ -228,13 +227,13 @@ class Trainer:
                 "losses": [loss.item() for loss in losses]}
 
     def free(self) -> None:
-        """The other variants need the memory in their turn."""
+        """Frees memory for the other variants."""
         self.optimizer.zero_grad(set_to_none=True)
         if device.type == "cuda":
             torch.cuda.empty_cache()
 
     def attention_kernels(self) -> list[str]:
-        """Of one step; what a GPU runs, or a CPU's operators."""
+        """Returns the kernels of one step: those of a GPU, or a CPU's operators."""
         activities = [torch.profiler.ProfilerActivity.CPU]
         if device.type == "cuda":
             activities.append(torch.profiler.ProfilerActivity.CUDA)
@@ -248,7 +247,7 @@ class Trainer:
 
 
 class Clock:
-    """Moments of a CPU run."""
+    """The clock of a CPU run."""
 
     def __init__(self):
         self.moments, self.spent = [], []
@@ -268,7 +267,7 @@ class Clock:
 
 
 class GpuClock(Clock):
-    """Events in the stream: nothing waits before the last step."""
+    """Events in the stream: no wait before the last step."""
 
     def __init__(self):
         super().__init__()
@@ -289,20 +288,20 @@ class GpuClock(Clock):
 
 
 def attempt(work) -> dict:
-    """What `work` tells, or why it failed: a shape that is too large for one variant is not for the others."""
+    """Returns the answer of `work`, or the reason of its failure: a shape may be too large for one variant only."""
     try:
         return work()
     except torch.OutOfMemoryError:
         return {"failed": "out of memory"}
-    except Exception as error:  # the compiler's errors are of many kinds
+    except Exception as error:  # the compiler raises errors of many kinds
         print(traceback.format_exc(), file=sys.stderr, flush=True)
         return {"failed": f"{type(error).__name__}: {error}".splitlines()[0][:200]}
 
 
 def serve(make_trainer) -> None:
-    """Answers what stdin asks."""
+    """Answers the requests on stdin."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is not an answer
+    os.dup2(2, 1)  # output of libraries is not an answer
     if case["ranks"] > 1:
         torch.distributed.init_process_group(
             "gloo", init_method="file://" + case["meeting"] + variant, rank=rank, world_size=case["ranks"]
@@ -314,7 +313,7 @@ def serve(make_trainer) -> None:
         trainer = make_trainer()
         trainer.train(1)
         told = {"ready": time.monotonic() - begin}
-        trainer.train(2)  # what compiles only for a second step does so now
+        trainer.train(2)  # compiles parts that only a second step needs
         return told
 
     def answer(told: dict) -> None:

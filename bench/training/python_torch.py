@@ -1,8 +1,8 @@
-"""The wheel's own Python package, importable: an interpreter and the environment to start it with.
+"""Makes the wheel's own Python package importable: an interpreter and the environment to start it with.
 
-The LibTorch that the trainer links is the torch wheel's headers and libraries; the Python files of the same
-wheel, which ./dev setup keeps, are unpacked beside links to those, so the peer runs the very same kernels. What
-the package wants besides goes once into a virtual environment in the cache.
+The LibTorch that the trainer links is the torch wheel's headers and libraries. The Python files of the same wheel,
+which ./dev setup keeps, are unpacked beside links to those, so the peer runs exactly the same kernels. The package's
+other requirements go once into a virtual environment in the cache.
 
 usage: python_torch.py LIBTORCH CACHE, which makes them, for tests of programs that import torch
 """
@@ -16,13 +16,13 @@ import zipfile
 
 import stand_ins
 
-# What torch's METADATA asks for besides CUDA; numpy so that it does not warn.
+# The requirements in torch's METADATA other than CUDA; numpy avoids a warning.
 REQUIREMENTS = ["filelock", "typing-extensions>=4.10", "setuptools<82", "sympy>=1.13.3", "networkx>=2.5.1",
                 "jinja2", "fsspec", "numpy"]
 
 
 class Absent(Exception):
-    """Why there is no PyTorch in Python here, and what to do."""
+    """Raised with the reason why Python has no PyTorch here, and the fix."""
 
 
 def cache_folder() -> pathlib.Path:
@@ -49,7 +49,7 @@ def _run(*command: str) -> None:
 
 
 def _package(libtorch: pathlib.Path, cache: pathlib.Path) -> pathlib.Path:
-    """A folder with the Python package torch of the wheel that `libtorch` was unpacked from; made once."""
+    """Returns a folder with the Python package torch of the wheel that `libtorch` was unpacked from; made only once."""
     if (libtorch / "torch/__init__.py").exists():
         return libtorch
     version = (libtorch / "torch/version.py").read_text(encoding="utf-8")
@@ -72,7 +72,7 @@ def _package(libtorch: pathlib.Path, cache: pathlib.Path) -> pathlib.Path:
 
 
 def _imports(libtorch: pathlib.Path) -> bool:
-    """Whether this interpreter, as it is, imports the torch of that folder, and it sees a GPU."""
+    """Returns whether this interpreter imports the torch of that folder as it is, and sees a GPU."""
     asked = subprocess.run([sys.executable, "-c", "import torch; print(torch.__file__, torch.cuda.is_available())"],
                            capture_output=True, text=True, check=False)
     words = asked.stdout.split()
@@ -80,10 +80,10 @@ def _imports(libtorch: pathlib.Path) -> bool:
 
 
 def environment(libtorch: pathlib.Path, cache: pathlib.Path, same_mkl: bool, device: str) -> tuple[str, dict[str, str]]:
-    """The interpreter and its environment; made in `cache` when they are not there. Raises Absent.
+    """Returns the interpreter and its environment, made in `cache` if absent. Raises Absent.
 
-    `same_mkl`: MKL is told to go by the processor and not by its maker, as dttrain tells it. For a GPU, `device`
-    cuda, python3 itself where the torch that it imports is the one that dttrain links.
+    `same_mkl`: makes MKL choose by the processor and not by its maker, as dttrain does. With `device` cuda, uses
+    python3 itself if the torch that it imports is the one that dttrain links.
     """
     if device == "cuda":
         if _imports(libtorch):
@@ -113,7 +113,7 @@ def environment(libtorch: pathlib.Path, cache: pathlib.Path, same_mkl: bool, dev
         "TORCHINDUCTOR_CACHE_DIR": str(cache / "bench-inductor"),
         "PYTHONPYCACHEPREFIX": str(cache / "bench-bytecode"),
     })
-    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # a rank would compile torch's Python anew, for seconds
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # else a rank compiles torch's Python each time, for seconds
     if same_mkl:
         variables["LD_PRELOAD"] = str(venv / "mkl_answer.so")
     python = str(venv / "bin/python")

@@ -1,5 +1,5 @@
-"""What the benchmark of shapes is made of, without running anything: the shapes, the least time that each can
-take on an H200, statistics of step times, and whether two trainers' losses agree."""
+"""The pure parts of the benchmark of shapes: the shapes, the least time that each can take on an H200, statistics of
+step times, and whether two trainers' losses agree."""
 
 import dataclasses
 import math
@@ -16,9 +16,9 @@ class Shape:
     batch: int  # sequences of a micro-step
     length: int
     accumulate: int = 1
-    steps: int = 0  # at most so many are timed; 0: as many as asked for
+    steps: int = 0  # at most this many are timed; 0: as many as requested
     quick: bool = False
-    graphs: bool = False  # small enough that launches count, so that CUDA graphs are tried too
+    graphs: bool = False  # small enough that launches count, so CUDA graphs are tried too
 
     @property
     def name(self) -> str:
@@ -31,7 +31,7 @@ class Shape:
 
     @property
     def tokens(self) -> int:
-        """Of a step."""
+        """Returns the tokens of a step."""
         return self.batch * self.length * self.accumulate
 
 
@@ -55,13 +55,14 @@ SHAPES = [
     Shape("tiny", 8, 2048),
     Shape("tiny", 128, 2048),
 ]
-# Not in the catalogue: to try the benchmark itself, on a CPU too.
+# Not in the catalogue: to try the benchmark itself, also on a CPU.
 TRIAL_SHAPES = [Shape("byte", 4, 64, graphs=True), Shape("byte", 2, 32, accumulate=2, graphs=True),
                 Shape("small", 2, 64, graphs=True)]
 
 
 def chosen_shapes(words: str, quick: bool) -> list[Shape]:
-    """`words`: names and families, with commas; empty: all of the catalogue. ValueError names what is unknown."""
+    """Returns shapes by `words`: names and families, with commas; empty: the complete catalogue. Raises ValueError for
+    an unknown word."""
     if not words:
         return [shape for shape in SHAPES if shape.quick or not quick]
     chosen = []
@@ -95,11 +96,11 @@ def peers_of(shape: Shape, peers: list[str]) -> list[str]:
     return [peer for peer in peers if peer != GRAPHS or shape.graphs]
 
 
-# ---- Floors: what an H200 needs at least ----
+# ---- Floors: the least time on an H200 ----
 
 FLOPS_PER_SECOND = 790e12  # bf16 matrix products, measured
 BYTES_PER_SECOND = 4.3e12  # copies, measured
-# Published for an H100 at head width 64 and 1024 tokens; taken for every shape.
+# Published for an H100 at head width 64 and 1024 tokens; used for every shape.
 ATTENTION_FORWARD, ATTENTION_BACKWARD = 288e12, 269e12
 
 
@@ -118,12 +119,12 @@ def parameters_of(model: dict) -> int:
 class Floors:
     flop: float
     bytes: float
-    strict: float  # seconds: products and memory each at full rate, all at once
+    strict: float  # seconds: products and memory each at full rate, overlapped completely
     serial: float  # seconds: the same one after another, attention at the rate of published kernels
 
 
 def floors(shape: Shape) -> Floors:
-    """In bf16, with fp32 parameters and moments."""
+    """Returns the least time of a step in bf16, with fp32 parameters and moments."""
     model, tokens = shape.model, shape.tokens
     layers, width, wide, rows = model["n_layer"], model["n_embd"], model["n_ff"], model["vocab_pad"]
     products = 6 * (layers * (4 * width * width + 2 * width * wide) + rows * width)
@@ -145,18 +146,18 @@ def floors(shape: Shape) -> Floors:
 
 
 def window_of(warm_up: int, steps: int) -> int:
-    """Steps between two readings of the clock: the trainer's, which waits for the GPU only where it logs. As many
-    as leave at least five readings, at most ten."""
+    """Returns the steps between two readings of the clock. The trainer reads it where it logs, and only there waits for
+    the GPU. As many steps as leave at least five readings, at most ten."""
     return next(w for w in range(min(10, max(1, steps // 5)), 0, -1) if warm_up % w == 0 and steps % w == 0)
 
 
 def in_windows(seconds: list[float], window: int) -> list[float]:
-    """Means of `window` steps at a time."""
+    """Returns means of `window` steps at a time."""
     return [statistics.fmean(seconds[i : i + window]) for i in range(0, len(seconds) - window + 1, window)]
 
 
 def percentile(values: list[float], part: float) -> float:
-    """Between the two nearest, as numpy does by default."""
+    """Interpolates between the two nearest, as numpy does by default."""
     ordered = sorted(values)
     place = part * (len(ordered) - 1)
     low = math.floor(place)
@@ -172,7 +173,7 @@ class Times:
 
 
 def times_of(rounds: list[list[float]]) -> Times:
-    """Over all rounds' readings together, each a list of seconds without the warm-up."""
+    """Summarises the readings of all rounds together, each a list of seconds without the warm-up."""
     values = [value for round_ in rounds for value in round_]
     return Times(statistics.median(values), percentile(values, 0.1), percentile(values, 0.9))
 
@@ -191,7 +192,7 @@ class Agreement:
 
 
 def agreement(ours: list[float], theirs: list[float], precision: str) -> Agreement:
-    """Of losses step by step; what one of them lacks at the end is not compared, a NaN never agrees."""
+    """Compares losses step by step. If one is shorter, its missing steps are not compared; a NaN never agrees."""
     compared = min(len(ours), len(theirs))
     apart = [abs(a - b) for a, b in zip(ours, theirs)]
     apart = [math.inf if math.isnan(value) else value for value in apart]

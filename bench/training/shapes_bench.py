@@ -38,7 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def record(shape: shapes.Shape, who: str, **values) -> None:
-    """A line for ./dev gpu-day, which names the file."""
+    """Prints a line for ./dev gpu-day, which sets the file."""
     if path := os.environ.get("DTRAIN_DAY_RECORDS"):
         told = {"what": "bench", "stage": os.environ.get("DTRAIN_DAY_STAGE", ""), "shape": shape.name, "who": who}
         with open(path, "a", encoding="utf-8") as file:
@@ -46,7 +46,7 @@ def record(shape: shapes.Shape, who: str, **values) -> None:
 
 
 class Contest:
-    """One shape: everyone who trains it, and what they told."""
+    """A shape: all variants that train it, and their results."""
 
     def __init__(self, options: argparse.Namespace, shape: shapes.Shape, folder: pathlib.Path, surroundings):
         self.options, self.shape, self.folder, self.at = options, shape, folder, surroundings
@@ -104,7 +104,7 @@ class Contest:
             runs[variant] = lambda peer=peer: peer.run(self.all_steps)
             if peer.failed:
                 self.failed[variant] = peer.failed
-        # Every step's loss, in a run that is not timed: reading it makes the host wait.
+        # Every step's loss, in a run that is not timed, since reading it makes the host wait.
         self.losses = self._run(OURS, lambda: gang.run(self.spec(1), str(self.folder)))
         for _ in range(self.options.rounds):
             for variant, run in runs.items():
@@ -115,7 +115,7 @@ class Contest:
             self.kernels = peers[shapes.EAGER].attention_kernels()
 
     def _run(self, variant: str, run) -> dict:
-        """What it told; nothing when it failed, now or before."""
+        """Returns its result; None if it failed, now or before."""
         if variant in self.failed:
             return {}
         try:
@@ -130,7 +130,7 @@ class Contest:
         return shapes.times_of([shapes.in_windows(told["seconds"][skipped:], window) for told in self.told[variant]])
 
     def report(self) -> list[str]:
-        """Prints the table's lines; returns what is wrong with the losses."""
+        """Prints the table's lines; returns the errors in the losses."""
         shape, problems = self.shape, []
         floors = shapes.floors(shape)
         mine = self.times(OURS).median if OURS in self.told else 0.0

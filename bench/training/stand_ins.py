@@ -1,15 +1,15 @@
-"""Makes stand-ins for CUDA libraries that the torch wheel wants at start and a CPU run never calls.
+"""Makes stand-ins for CUDA libraries that the torch wheel loads at start but a CPU run never calls.
 
-The wheel's Python package loads libtorch_cuda.so whatever the machine has, and that needs cuBLAS, cuDNN,
-NCCL and others: two gigabytes that a machine without a GPU has no use for. A stand-in has the library's
-name and the symbols that torch's own libraries ask of it; a call of one traps.
+The wheel's Python package loads libtorch_cuda.so on every machine, and that needs cuBLAS, cuDNN, NCCL and others: two
+gigabytes that a machine without a GPU cannot use. A stand-in has the library's name and the symbols that torch's own
+libraries need from it; calling one traps.
 """
 
 import collections
 import pathlib
 import subprocess
 
-# torch's libraries that name CUDA's, as far as this version has them.
+# torch's libraries that need CUDA's, as far as this version has them.
 USERS = ["libtorch_cuda.so", "libtorch_python.so", "libc10_cuda.so", "libtorch_nvshmem.so"]
 PREFIXES = ("cublas", "cudnn", "cufft", "cuFile", "curand", "cusparse", "cusolver", "nccl", "nvshmem")
 
@@ -27,7 +27,7 @@ def _found_by_loader() -> set[str]:
 
 
 def missing(libtorch: pathlib.Path) -> list[str]:
-    """Names of libraries that torch's need and neither the folder nor the system has."""
+    """Returns names of libraries that torch's need but neither the folder nor the system has."""
     have = {path.name for path in libtorch.glob("torch/lib/*.so*")}
     have |= {path.name for path in libtorch.glob("nvidia/*/lib/*.so*")}
     have |= _found_by_loader()
@@ -36,7 +36,7 @@ def missing(libtorch: pathlib.Path) -> list[str]:
 
 
 def _version_files(user: pathlib.Path) -> dict[str, str]:
-    """Which library each symbol version is asked of."""
+    """Returns the library that has to provide each symbol version."""
     files, file = {}, ""
     for line in _lines("readelf", "-V", "-W", str(user)):
         words = line.split()
@@ -48,7 +48,7 @@ def _version_files(user: pathlib.Path) -> dict[str, str]:
 
 
 def _wanted(libtorch: pathlib.Path) -> dict[str, dict[str, str]]:
-    """Symbols and their versions by the library that they are asked of, "" for those asked of any."""
+    """Returns symbols and their versions by the library that has to provide them; "" for any library."""
     wanted = collections.defaultdict(dict)
     for name in USERS:
         user = libtorch / "torch/lib" / name
@@ -67,7 +67,7 @@ def make(libtorch: pathlib.Path, folder: pathlib.Path) -> None:
     names = missing(libtorch)
     folder.mkdir(parents=True, exist_ok=True)
     wanted = _wanted(libtorch)
-    # The loader wants a versioned symbol from the library of that name, and the others from any.
+    # The loader requires a versioned symbol from the library of that name, the others from any.
     loose = next((name for name in names if not wanted.get(name)), None)
     for name in names:
         symbols = wanted.get(name, wanted[""] if name == loose else {})

@@ -1,4 +1,4 @@
-"""PyTorch in Python as the benchmark runs it: a variant's processes, one a rank, kept between rounds."""
+"""Runs PyTorch in Python for the benchmark: a variant's processes, one for each rank, kept between rounds."""
 
 import json
 import pathlib
@@ -12,13 +12,14 @@ PROGRAM = pathlib.Path(__file__).with_name("peer.py")
 
 
 class Failed(Exception):
-    """The variant cannot do it: out of memory, or its compiler failed. The process may be asked again."""
+    """The variant failed: out of memory, or its compiler failed. The process can take further requests."""
 
 
 class Peer:
     def __init__(self, python: str, environment: dict, case_file: str, ranks: int, variant: str, log,
                  program: pathlib.Path = PROGRAM):
-        """Returns once the variant has trained a few steps, so that it is compiled; `failed` says why it has not."""
+        """Returns once the variant has trained a few steps, so that it is compiled; `failed` has the reason if it has
+        not."""
         self.processes = [
             subprocess.Popen([python, str(program), case_file, str(rank), variant], stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, stderr=log, text=True, env=environment)

@@ -1,20 +1,20 @@
-"""How fast dttrain trains, against PyTorch in Python on the same machine: a table of medians.
+"""How fast dttrain trains, compared with PyTorch in Python on the same machine: a table of medians.
 
-Catalogue on a CPU: the models below in fp32, each on 1 rank with all the cores and on 2 ranks with one core
-each (DDP over Gloo), by dttrain and by PyTorch eager and compiled (modes default and
-max-autotune-no-cudagraphs). Figures are medians over the rounds of the median step of a round, the first
-steps left out; processor time, of all ranks together, is what other work on the machine changes least.
+Catalogue on a CPU: the models below in fp32, each on 1 rank with all the cores and on 2 ranks with one core each (DDP
+over Gloo), by dttrain and by PyTorch eager and compiled (modes default and max-autotune-no-cudagraphs). Results are
+medians over the rounds of the median step of a round, without the first steps; processor time, of all ranks together,
+is affected least by other work on the machine.
 
-Catalogue on a GPU (--device cuda), and with --shapes on a CPU too: the shapes of bench/training/shapes.py on
-one rank, in bf16 on a GPU, by dttrain and the peers named there. Medians, p10 and p90 of step times, tokens/s,
-the part of what an H200 could do at most, memory, time to the first step.
+Catalogue on a GPU (--device cuda), and with --shapes also on a CPU: the shapes of bench/training/shapes.py on one
+rank, in bf16 on a GPU, by dttrain and the peers listed there. Medians, p10 and p90 of step times, tokens/s, the share
+of an H200's maximum, memory, time to the first step.
 
-Either way the same build of LibTorch, the same initial weights, the same tokens; the variants take turns,
-round by round, and every round trains the same steps from the initial weights.
+In both cases the build of LibTorch, the initial weights and the tokens are the same; the variants take turns, round
+by round, and every round trains the same steps from the initial weights.
 
-Exits with 1 when the losses of any step differ from PyTorch's, in fp32 by more than 1e-4, in bf16 by more
-than 0.02 in the first 20 steps and 0.05 after them; with 2 when there is no PyTorch in Python here; and with
-77 when a GPU is asked for and there is none. It says why.
+Exits with 1 when the losses of any step differ from PyTorch's, in fp32 by more than 1e-4, in bf16 by more than 0.02
+in the first 20 steps and 0.05 after them; with 2 when Python has no PyTorch here; and with 77 when a GPU is requested
+but absent. It prints the reason.
 """
 
 import argparse

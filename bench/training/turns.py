@@ -1,10 +1,10 @@
-"""Rounds in which everyone trains once, each beginning with another."""
+"""Runs rounds in which every variant trains once; each round begins with another variant."""
 
 from collections.abc import Callable
 
 
 def in_turns(runs: dict[str, Callable[[], dict]], rounds: int) -> dict[str, list[dict]]:
-    """What each told in each round."""
+    """Returns each variant's results in each round."""
     told = {name: [] for name in runs}
     order = list(runs)
     for turn in range(rounds):

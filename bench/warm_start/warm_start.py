@@ -1,8 +1,8 @@
 """How soon the next trial trains: from the end of one trial to the first step of the next, on warm trainers.
 
-Catalogue: examples/quickstart.yaml's model, trials of 30 steps one after another, on 1 rank and on gangs of 2, by real
-dtcoord, dtworkers and dttrains on loopback. Times are the coordinator's and the trainers', on one clock; the first
-trial, whose trainers may still be starting, is told apart. A trainer process serves all trials of its worker.
+Catalogue: examples/quickstart.yaml's model, trials of 30 steps one after another, on 1 rank and on gangs of 2, with
+real dtcoord, dtworkers and dttrains on loopback. Times are the coordinator's and the trainers', on one clock. The first
+trial, whose trainers may still be starting, is listed separately. A trainer process serves all trials of its worker.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def seconds(text: str) -> float:
 
 
 def measure(run: LiveRun, ranks: int, trials: int) -> tuple[float, list[float]]:
-    """The first trial's time from its placement to its first step, and the others' from the end before."""
+    """Returns the first trial's time from its placement to its first step, and the others' from the end before."""
     path = run.path / f"warm-{ranks}.yaml"
     path.write_text(FILE.format(ranks=ranks, rates=", ".join(f"{1e-3 + i * 1e-5:.5f}" for i in range(trials))))
     experiment = run.dtctl("submit", str(path), "--id-only").strip()
