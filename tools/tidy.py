@@ -34,7 +34,7 @@ UNREAD = (
     "python", "spec", "tests", "tools", "worker", "docs", "ARCHITECTURE.md", "CONTRIBUTING.md", "README.md",
 )
 # Folders that still have circles of units.
-KNOTS = ("cli/commands", "cli/report", "coordinator/core", "worker/trainer")
+KNOTS = ("cli/commands", "cli/report", "coordinator/core")
 # Written out in parts, so that this file does not report itself.
 OPEN_ENDS = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.$}])/(?:work|root|home/\w+)(?:/|\b)(?![\w-]*\.(?:h|cc)\b)")

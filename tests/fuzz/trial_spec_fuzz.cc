@@ -7,7 +7,7 @@
 
 #include "common/json_depth.h"
 #include "tests/worker/trainer/resolved_spec.h"
-#include "worker/program/given.h"
+#include "worker/program/environment.h"
 #include "worker/trainer/trial/spec.h"
 
 namespace {

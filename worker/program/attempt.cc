@@ -97,9 +97,9 @@ absl::StatusOr<UniqueFd> Attempt::MakeScratch() {
   const std::string fifo = host_.scratch + "/report";
   if (mkfifo(fifo.c_str(), 0600) != 0) return SystemError("make", fifo);
   // Written to by ourselves as well, so that it never ends while the program opens and closes it.
-  reports_ = UniqueFd(open(fifo.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
-  if (!reports_.valid()) return SystemError("open", fifo);
-  fcntl(reports_.get(), F_SETPIPE_SZ, kPipeBytes);
+  pipe_ = UniqueFd(open(fifo.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  if (!pipe_.valid()) return SystemError("open", fifo);
+  fcntl(pipe_.get(), F_SETPIPE_SZ, kPipeBytes);
   UniqueFd theirs(open(fifo.c_str(), O_WRONLY | O_CLOEXEC));
   if (!theirs.valid()) return SystemError("open", fifo);
   return theirs;
@@ -119,9 +119,9 @@ absl::Status Attempt::Launch(Instant now) {
     place.resume_folder = resume_->folder;
     place.resume_step = resumed;
   }
-  keeping_.emplace(start_, spec_, resume_ ? std::optional(resume_->id) : std::nullopt);
-  DT_ASSIGN_OR_RETURN(place.checkpoint_folder, keeping_->MakeFolder());
-  telling_.emplace(Course{start_.token, resumed, spec_.steps, place.rungs, start_.metric}, now);
+  checkpoints_.emplace(start_, spec_, resume_ ? std::optional(resume_->id) : std::nullopt);
+  DT_ASSIGN_OR_RETURN(place.checkpoint_folder, checkpoints_->MakeFolder());
+  reports_.emplace(Course{start_.token, resumed, spec_.steps, place.rungs, start_.metric}, now);
   DT_ASSIGN_OR_RETURN(const std::string folder,
                       FolderOf(spec_, start_.code_folder, host_.scratch + "/files"));
   std::vector<std::string> words = WordsOf(spec_);
@@ -160,25 +160,25 @@ absl::Status Attempt::Launch(Instant now) {
   program_ = *started;
   stage_ = Stage::kRunning;
   say_(frames::Running{start_.token, resumed});
-  if (IsRoot()) Pass(keeping_->ClearUp());
+  if (IsRoot()) Pass(checkpoints_->ClearUp());
   return absl::OkStatus();
 }
 
-void Attempt::OnConnect(const frames::Connect& frame, Instant now) {
+void Attempt::TakeStoreAddress(const frames::Connect& frame, Instant now) {
   if (stage_ != Stage::kWaiting || !store_address_.empty()) return;
   store_address_ = frame.store_address;
   const absl::Status launched = Launch(now);
   if (!launched.ok()) Fail(launched);
 }
 
-void Attempt::OnStop(const frames::Stop& frame, Instant now) {
+void Attempt::Stop(const frames::Stop& frame, Instant now) {
   const Wish wish = frame.checkpoint ? Wish::kSave : Wish::kLeave;
   if (over() || wish <= wish_) return;
   wish_ = wish;
   if (stage_ == Stage::kWaiting) return End({"cancelled", "stopped before its program started"});
   if (wish == Wish::kLeave) {
     leave_at_ = now.steady + limits::kProgramLeaveGrace;
-    keeping_->Leave();
+    checkpoints_->Leave();
     for (const pid_t pid : Descendants()) kill(pid, SIGTERM);
     return;
   }
@@ -190,8 +190,8 @@ void Attempt::OnStop(const frames::Stop& frame, Instant now) {
   }
 }
 
-void Attempt::OnRegistered(const frames::Registered& frame) {
-  if (keeping_ && IsRoot()) Pass(keeping_->OnRegistered(frame.step));
+void Attempt::NoteRegistered(const frames::Registered& frame) {
+  if (checkpoints_ && IsRoot()) Pass(checkpoints_->NoteRegistered(frame.step));
 }
 
 void Attempt::Reap() {
@@ -224,13 +224,13 @@ void Attempt::Serve(Instant now) {
     Reap();
     if (ProgramIsDone(now.steady)) Wind(now);
   }
-  if (keeping_->busy()) Pass(keeping_->Take());
+  if (checkpoints_->busy()) Pass(checkpoints_->Take());
   ReadReports(now);
   printed_.Serve(now.steady);
   errors_.Serve(now.steady);
   TakePrinted(now);
   if (IsRoot()) {
-    Pass(telling_->Tend(now));
+    Pass(reports_->Tend(now));
     SayHint();
   }
   if (stage_ == Stage::kWinding && !WindsOn(now.steady)) {
@@ -238,8 +238,8 @@ void Attempt::Serve(Instant now) {
     printed_.Finish(now.steady);
     errors_.Finish(now.steady);
     TakePrinted(now);
-    if (keeping_->busy()) return;  // that was a checkpoint
-    if (IsRoot()) Pass(telling_->Finish(now));
+    if (checkpoints_->busy()) return;  // that was a checkpoint
+    if (IsRoot()) Pass(reports_->Finish(now));
     const Oom oom = OomKills() > oom_kills_before_ ? Oom::kKilledSome : Oom::kNone;
     End(EndingOf(wait_status_.value_or(SIGKILL), wish_, oom));
   }
@@ -268,11 +268,11 @@ void Attempt::Wind(Instant now) {
 
 // Something of it is still to come.
 bool Attempt::WindsOn(absl::Duration now) {
-  if (wish_ == Wish::kLeave) return keeping_->busy();
-  if (keeping_->busy()) return true;
-  pollfd more = {reports_.get(), POLLIN, 0};
+  if (wish_ == Wish::kLeave) return checkpoints_->busy();
+  if (checkpoints_->busy()) return true;
+  pollfd more = {pipe_.get(), POLLIN, 0};
   if (poll(&more, 1, 0) > 0) return true;
-  if (IsRoot()) return keeping_->AwaitsWord() && now < wind_until_;
+  if (IsRoot()) return checkpoints_->AwaitsWord() && now < wind_until_;
   // Rank 0 may still be saving. That it has saved ends the attempt, which the agent then says here.
   return wish_ == Wish::kSave;
 }
@@ -281,8 +281,8 @@ void Attempt::ReadReports(Instant now) {
   char chunk[65536];
   TakeLines(now);
   // While a folder is hashed what comes after it waits, so that it is told in its order.
-  for (size_t total = 0; total < kReadShare && !keeping_->busy(); TakeLines(now)) {
-    const ssize_t got = read(reports_.get(), chunk, sizeof(chunk));
+  for (size_t total = 0; total < kReadShare && !checkpoints_->busy(); TakeLines(now)) {
+    const ssize_t got = read(pipe_.get(), chunk, sizeof(chunk));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return;
     total += static_cast<size_t>(got);
@@ -292,13 +292,13 @@ void Attempt::ReadReports(Instant now) {
 
 void Attempt::TakeLines(Instant now) {
   size_t start = 0;
-  for (size_t end; !keeping_->busy() && (end = unread_.find('\n', start)) != std::string::npos;
+  for (size_t end; !checkpoints_->busy() && (end = unread_.find('\n', start)) != std::string::npos;
        start = end + 1) {
     const std::string_view line = std::string_view(unread_).substr(start, end - start);
     if (!std::exchange(overlong_, false) && !line.empty()) TakeLine(line, now);
   }
   unread_.erase(0, start);
-  if (keeping_->busy() || unread_.size() <= limits::kProgramLineBytes) return;
+  if (checkpoints_->busy() || unread_.size() <= limits::kProgramLineBytes) return;
   if (!std::exchange(overlong_, true)) TakeLine(unread_, now);
   unread_.clear();
 }
@@ -309,32 +309,32 @@ void Attempt::TakeLine(std::string_view line, Instant now) {
     if (std::exchange(took_printed_, false)) {
       Log("it reports by its descriptor: what it prints is no report from here on");
     }
-    return Pass(telling_->Take(line, now));
+    return Pass(reports_->Take(line, now));
   }
-  if (std::exchange(told_other_, true)) return;
+  if (std::exchange(logged_other_rank_, true)) return;
   Log(absl::StrCat("rank ", start_.rank,
                    " reports; what other ranks than 0 report is left out, and told once"));
 }
 
 // One that tells of a checkpoint keeps the others waiting.
 void Attempt::TakePrinted(Instant now) {
-  while (!keeping_->busy()) {
+  while (!checkpoints_->busy()) {
     const std::optional<std::string> line = printed_.Next(now.steady);
     if (!line) return;
     took_printed_ = true;
-    Pass(telling_->Take(*line, now));
+    Pass(reports_->Take(*line, now));
   }
 }
 
-void Attempt::Pass(const Telling::Said& said) {
-  for (const frames::FromTrainer& frame : said.frames) say_(frame);
-  for (const std::string& complaint : said.complaints) Log(complaint);
-  if (said.saved && wish_ != Wish::kLeave) Pass(keeping_->Begin(*said.saved));
+void Attempt::Pass(const Reports::Outgoing& out) {
+  for (const frames::FromTrainer& frame : out.frames) say_(frame);
+  for (const std::string& complaint : out.complaints) Log(complaint);
+  if (out.saved && wish_ != Wish::kLeave) Pass(checkpoints_->Begin(*out.saved));
 }
 
-void Attempt::Pass(const Keeping::Told& told) {
-  for (const frames::FromTrainer& frame : told.frames) say_(frame);
-  for (const std::string& complaint : told.complaints) Log(complaint);
+void Attempt::Pass(const Checkpoints::Outgoing& out) {
+  for (const frames::FromTrainer& frame : out.frames) say_(frame);
+  for (const std::string& complaint : out.complaints) Log(complaint);
 }
 
 void Attempt::LeavePrintedReports() {
@@ -343,19 +343,19 @@ void Attempt::LeavePrintedReports() {
 }
 
 // Prefers a line of standard output, unless one of standard error alone has all of a report.
-std::string Attempt::HintNow(Telling::When when) const {
-  if (!telling_ || !IsRoot()) return "";
+std::string Attempt::HintNow(Reports::When when) const {
+  if (!reports_ || !IsRoot()) return "";
   const std::optional<NearMiss>& printed = printed_.near();
   const std::optional<NearMiss>& error = errors_.near();
   const bool prefers_error = error && (!printed || (error->close && !printed->close));
-  return telling_->Hint(when, prefers_error ? error : printed);
+  return reports_->Hint(when, prefers_error ? error : printed);
 }
 
 void Attempt::SayHint() {
-  std::string hint = HintNow(Telling::When::kRunning);
+  std::string hint = HintNow(Reports::When::kRunning);
   if (hint == hint_) return;
   hint_ = std::move(hint);
-  say_(frames::Progress{.token = start_.token, .step = telling_->step(), .hint = hint_});
+  say_(frames::Progress{.token = start_.token, .step = reports_->step(), .hint = hint_});
 }
 
 void Attempt::Fail(const absl::Status& error) {
@@ -368,18 +368,18 @@ void Attempt::Fail(const absl::Status& error) {
 
 void Attempt::End(const Ending& ending) {
   // One that did not get to its end may have been about to report.
-  const auto when = ending.cause == std::string_view("finished") ? Telling::When::kEnded
-                                                                 : Telling::When::kRunning;
+  const auto when = ending.cause == std::string_view("finished") ? Reports::When::kEnded
+                                                                 : Reports::When::kRunning;
   const std::string hint = HintNow(when);
-  keeping_.reset();
-  reports_.Reset();
+  checkpoints_.reset();
+  pipe_.Reset();
   const absl::Status removed = RemoveAll(host_.scratch);
   if (!removed.ok()) Log(std::string(removed.message()));
   frames::End end;
   end.token = start_.token;
   end.cause = ending.cause;
   end.message = ending.message;
-  end.step = telling_ ? telling_->step() : 0;
+  end.step = reports_ ? reports_->step() : 0;
   end.hint = hint;
   say_(end);
   stage_ = Stage::kOver;
@@ -387,11 +387,11 @@ void Attempt::End(const Ending& ending) {
 
 std::vector<pollfd> Attempt::Descriptors() const {
   std::vector<pollfd> descriptors;
-  if (!keeping_) return descriptors;
-  if (keeping_->busy()) {
-    descriptors.push_back({keeping_->wake_fd(), POLLIN, 0});
-  } else if (reports_.valid()) {
-    descriptors.push_back({reports_.get(), POLLIN, 0});
+  if (!checkpoints_) return descriptors;
+  if (checkpoints_->busy()) {
+    descriptors.push_back({checkpoints_->wake_fd(), POLLIN, 0});
+  } else if (pipe_.valid()) {
+    descriptors.push_back({pipe_.get(), POLLIN, 0});
   }
   descriptors.push_back({printed_.PollFd(), POLLIN, 0});
   descriptors.push_back({errors_.PollFd(), POLLIN, 0});
@@ -399,8 +399,8 @@ std::vector<pollfd> Attempt::Descriptors() const {
 }
 
 absl::Duration Attempt::NextDeadline() const {
-  absl::Duration next = telling_ ? telling_->NextDeadline() : absl::InfiniteDuration();
-  if (keeping_ && !keeping_->busy()) next = std::min(next, printed_.NextDeadline());
+  absl::Duration next = reports_ ? reports_->NextDeadline() : absl::InfiniteDuration();
+  if (checkpoints_ && !checkpoints_->busy()) next = std::min(next, printed_.NextDeadline());
   if (stage_ == Stage::kRunning) next = std::min(next, leave_at_);
   if (stage_ == Stage::kWinding && IsRoot()) next = std::min(next, wind_until_);
   return next;

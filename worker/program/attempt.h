@@ -3,7 +3,7 @@
 // Role:      says what a trainer would say (frames.h) of a program that knows nothing of it: starts
 //            it, reads its reports, keeps its checkpoints, stops it, and leaves no process of it.
 // Ownership: the program and everything below it. This process must adopt orphans (descendants.h).
-// Threads:   one, apart from Keeping's.
+// Threads:   one, apart from that of Checkpoints.
 // Errors:    none leave: an `end` frame says them.
 // Bounds:    limits::kProgramLeaveGrace to leave; to save the agent bounds; a line in report.h.
 // Tests:     tests/worker/program/program_test.cc, with real processes; tests/e2e/program_test.cc
@@ -22,11 +22,11 @@
 #include "common/control_group.h"
 #include "common/unique_fd.h"
 #include "worker/frames/frames.h"
+#include "worker/program/checkpoints.h"
 #include "worker/program/ending.h"
-#include "worker/program/given.h"
-#include "worker/program/keeping.h"
+#include "worker/program/environment.h"
 #include "worker/program/printed.h"
-#include "worker/program/telling.h"
+#include "worker/program/reports.h"
 
 namespace dt::program {
 
@@ -44,9 +44,9 @@ class Attempt {
   Attempt(frames::Start start, Host host, Say say);
 
   void Begin(Instant now);
-  void OnConnect(const frames::Connect& frame, Instant now);
-  void OnStop(const frames::Stop& frame, Instant now);
-  void OnRegistered(const frames::Registered& frame);
+  void TakeStoreAddress(const frames::Connect& frame, Instant now);
+  void Stop(const frames::Stop& frame, Instant now);
+  void NoteRegistered(const frames::Registered& frame);
   // Reads, reaps, and ends what is to end. Call it after each wait.
   void Serve(Instant now);
 
@@ -76,10 +76,10 @@ class Attempt {
   void TakeLines(Instant now);
   void TakeLine(std::string_view line, Instant now);
   void TakePrinted(Instant now);
-  void Pass(const Telling::Said& said);
-  void Pass(const Keeping::Told& told);
+  void Pass(const Reports::Outgoing& out);
+  void Pass(const Checkpoints::Outgoing& out);
   void SayHint();
-  std::string HintNow(Telling::When when) const;
+  std::string HintNow(Reports::When when) const;
   void LeavePrintedReports();
   void Fail(const absl::Status& error);
   void End(const Ending& ending);
@@ -102,15 +102,15 @@ class Attempt {
   pid_t program_ = -1;
   std::optional<int> wait_status_;  // once it has ended
   bool all_gone_ = false;           // nothing below us lives
-  UniqueFd reports_;
+  UniqueFd pipe_;
   std::string unread_;
-  bool overlong_ = false;     // the line that is being read: its rest is left out
-  bool told_other_ = false;   // that another rank than 0 reported
-  Printed printed_, errors_;  // its standard output, its standard error
+  bool overlong_ = false;           // the line that is being read: its rest is left out
+  bool logged_other_rank_ = false;  // that another rank than 0 reported
+  Printed printed_, errors_;        // its standard output, its standard error
   bool took_printed_ = false;
-  std::optional<Telling> telling_;
+  std::optional<Reports> reports_;
   std::string hint_;  // the last said
-  std::optional<Keeping> keeping_;
+  std::optional<Checkpoints> checkpoints_;
 };
 
 }  // namespace dt::program

@@ -1,7 +1,7 @@
 // ending.h: what the end of a program means for its trial.
 //
 // Role:  pure.
-// Tests: tests/worker/program/given_test.cc
+// Tests: tests/worker/program/environment_test.cc
 #pragma once
 
 #include <string>

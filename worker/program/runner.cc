@@ -131,11 +131,11 @@ void Runner::TakeFrame(const frames::ToTrainer& frame) {
   // Words for another attempt are late: that one has ended here.
   if (!attempt_) return;
   if (const auto* connect = std::get_if<frames::Connect>(&frame)) {
-    if (connect->token == token_) attempt_->OnConnect(*connect, now);
+    if (connect->token == token_) attempt_->TakeStoreAddress(*connect, now);
   } else if (const auto* stop = std::get_if<frames::Stop>(&frame)) {
-    if (stop->token == token_) attempt_->OnStop(*stop, now);
+    if (stop->token == token_) attempt_->Stop(*stop, now);
   } else if (const auto* registered = std::get_if<frames::Registered>(&frame)) {
-    if (registered->token == token_) attempt_->OnRegistered(*registered);
+    if (registered->token == token_) attempt_->NoteRegistered(*registered);
   }
 }
 

@@ -76,17 +76,17 @@ class AgentLink::Attempt final : public Conversation {
         lock, limit, [&] { return (registered_ && *registered_ >= step) || wish_ != Wish::kGoOn; });
   }
 
-  void OnRegistered(uint64_t step) {
+  void NoteRegistered(uint64_t step) {
     std::lock_guard lock(mutex_);
     if (!registered_ || *registered_ < step) registered_ = step;
     changed_.notify_all();
   }
-  void OnConnect(const std::string& address) {
+  void TakeStoreAddress(const std::string& address) {
     std::lock_guard lock(mutex_);
     store_address_ = address;
     changed_.notify_all();
   }
-  void OnStop(Wish wish) {
+  void Stop(Wish wish) {
     std::unique_lock lock(mutex_);
     if (wish_ == Wish::kStop) return;
     wish_ = wish;
@@ -141,14 +141,14 @@ void AgentLink::Read() {
     buffer.append(chunk, static_cast<size_t>(got));
     size_t start = 0;
     for (size_t end; (end = buffer.find('\n', start)) != std::string::npos; start = end + 1) {
-      OnLine(std::string_view(buffer).substr(start, end - start));
+      TakeLine(std::string_view(buffer).substr(start, end - start));
     }
     buffer.erase(0, start);
     if (buffer.size() > frames::kFrameBytes) Leave(1, "the agent sent a frame above 1 MiB");
   }
 }
 
-void AgentLink::OnLine(std::string_view line) {
+void AgentLink::TakeLine(std::string_view line) {
   auto parsed = frames::ParseToTrainer(line);
   if (const auto* invalid = std::get_if<frames::InvalidFrame>(&parsed)) {
     Leave(1, ("the agent sent an invalid frame: " + invalid->reason).c_str());
@@ -160,7 +160,7 @@ void AgentLink::OnLine(std::string_view line) {
     std::lock_guard lock(mutex_);
     if (auto* start = std::get_if<frames::Start>(&frame)) {
       current_ = std::make_shared<Attempt>(*this, start->token);
-      if (!start->store_address.empty()) current_->OnConnect(start->store_address);
+      if (!start->store_address.empty()) current_->TakeStoreAddress(start->store_address);
       next_ = Order{std::move(*start), current_};
       started_.notify_one();
       return;
@@ -170,12 +170,12 @@ void AgentLink::OnLine(std::string_view line) {
   if (current == nullptr) return;
   // A frame for another attempt is late: that attempt has ended here.
   if (const auto* connect = std::get_if<frames::Connect>(&frame)) {
-    if (connect->token == current->token()) current->OnConnect(connect->store_address);
+    if (connect->token == current->token()) current->TakeStoreAddress(connect->store_address);
   } else if (const auto* registered = std::get_if<frames::Registered>(&frame)) {
-    if (registered->token == current->token()) current->OnRegistered(registered->step);
+    if (registered->token == current->token()) current->NoteRegistered(registered->step);
   } else if (const auto* stop = std::get_if<frames::Stop>(&frame)) {
     if (stop->token == current->token()) {
-      current->OnStop(stop->checkpoint ? Wish::kStopAfterCheckpoint : Wish::kStop);
+      current->Stop(stop->checkpoint ? Wish::kStopAfterCheckpoint : Wish::kStop);
     }
   }
 }

@@ -39,7 +39,7 @@ class AgentLink {
   class Attempt;
 
   void Read();
-  void OnLine(std::string_view line);
+  void TakeLine(std::string_view line);
 
   const int fd_;
   std::mutex write_mutex_;

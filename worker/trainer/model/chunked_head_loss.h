@@ -13,7 +13,7 @@
 
 #include "plan/cost.h"
 #include "worker/trainer/device/torch_prefix.h"
-#include "worker/trainer/model/head_loss.h"
+#include "worker/trainer/model/head.h"
 
 namespace dt::trainer {
 

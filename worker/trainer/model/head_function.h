@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "worker/trainer/device/torch_prefix.h"
-#include "worker/trainer/model/head_loss.h"
+#include "worker/trainer/model/head.h"
 
 namespace dt::trainer {
 

@@ -78,7 +78,7 @@ class BucketThread final : public c10d::CommHookInterface {
     try {
       at::NoGradGuard no_grad;
       reduction_->Reduce(job.bucket,
-                         [&](size_t message) { times_->OnComplete(job.places.at(message)); });
+                         [&](size_t message) { times_->NoteComplete(job.places.at(message)); });
     } catch (...) {
       job.done->setError(std::current_exception());
       return;

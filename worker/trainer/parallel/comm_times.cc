@@ -60,13 +60,13 @@ size_t CommTimes::Post(CollectiveOp op, Axis axis, size_t bytes) {
   return messages_.size() - 1;
 }
 
-void CommTimes::OnComplete(size_t place) {
+void CommTimes::NoteComplete(size_t place) {
   const Timeline::Moment now = timeline_->Now();
   std::lock_guard lock(mutex_);
   if (place < messages_.size()) messages_[place].complete = now;
 }
 
-void CommTimes::OnWaited(size_t place, Timeline::Moment from, Timeline::Moment to, During during) {
+void CommTimes::NoteWait(size_t place, Timeline::Moment from, Timeline::Moment to, During during) {
   std::lock_guard lock(mutex_);
   waits_.push_back({place, from, to, during});
 }

@@ -62,8 +62,8 @@ class CommTimes {
   void Restart();
   // One more, ready now. Its place, counted from 0 in each step.
   size_t Post(CollectiveOp op, Axis axis, size_t bytes);
-  void OnComplete(size_t place);
-  void OnWaited(size_t place, Timeline::Moment from, Timeline::Moment to, During during);
+  void NoteComplete(size_t place);
+  void NoteWait(size_t place, Timeline::Moment from, Timeline::Moment to, During during);
 
   // REQUIRES: the device synchronised since the step's last wait.
   CommTotals Totals() const;

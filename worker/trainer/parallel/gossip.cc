@@ -26,7 +26,7 @@ GossipStrategy::GossipStrategy(const std::vector<Piece>& parameters,
 void GossipStrategy::BeginStep(const StepNotes& /*notes*/) {
   route_.times->Restart();
   share_.BeginStep();
-  for (UnderWay& each : under_way_) each.swap->OnStep();
+  for (UnderWay& each : under_way_) each.swap->BeginStep();
 }
 
 void GossipStrategy::BeginSwap(int64_t step) {

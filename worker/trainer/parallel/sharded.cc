@@ -18,7 +18,7 @@ class ShardedStrategy::Hook final : public torch::autograd::PostAccumulateGradHo
   Hook(std::shared_ptr<ShardedStrategy*> strategy, size_t unit)
       : strategy_(std::move(strategy)), unit_(unit) {}
   void operator()(const torch::autograd::Variable& /*parameter*/) override {
-    if (*strategy_ != nullptr) (*strategy_)->OnGradient(unit_);
+    if (*strategy_ != nullptr) (*strategy_)->CountGradient(unit_);
   }
 
  private:
@@ -70,7 +70,7 @@ void ShardedStrategy::BeforeBackward(const Action& pass) {
   for (Progress& progress : progress_) progress.arrived = 0;
 }
 
-void ShardedStrategy::OnGradient(size_t unit) {
+void ShardedStrategy::CountGradient(size_t unit) {
   if (sends_ == Sends::kOnceAStep && !completes_) return;
   if (++progress_[unit].arrived == home_.units()[unit].members.size()) StartSum(unit);
 }
@@ -166,9 +166,9 @@ void ShardedStrategy::FinishBetweenCopies() {
   for (BetweenCopies& each : narrow_between_copies_) each.sum.Spread(1);
   for (BetweenCopies& each : narrow_between_copies_) {
     each.sum.Finish();
-    times_->OnComplete(each.place);
+    times_->NoteComplete(each.place);
   }
-  times_->OnWaited(narrow_between_copies_.back().place, from, replicate_.timeline->Now(),
+  times_->NoteWait(narrow_between_copies_.back().place, from, replicate_.timeline->Now(),
                    CommTimes::During::kBackward);
   narrow_between_copies_.clear();
 }

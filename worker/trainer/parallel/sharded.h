@@ -72,7 +72,7 @@ class ShardedStrategy final : public Strategy {
   };
   class Hook;
 
-  void OnGradient(size_t unit);
+  void CountGradient(size_t unit);
   void StartSum(size_t unit);
   void FinishSum();
   // Leaves the sum over ranks of what is under way, this rank's part of it.

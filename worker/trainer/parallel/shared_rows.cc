@@ -87,8 +87,8 @@ void SharedRows::Gather(size_t unit, CommTimes::During during) {
     const float* const shard = PlaceOf(*ranks_, rank, mine) + (stays ? rank * share : 0);
     std::copy_n(shard, share, row + rank * share);
   }
-  shard_.times->OnComplete(place);
-  shard_.times->OnWaited(place, from, shard_.timeline->Now(), during);
+  shard_.times->NoteComplete(place);
+  shard_.times->NoteWait(place, from, shard_.timeline->Now(), during);
 }
 
 at::Tensor SharedRows::Place(int64_t numbers) {
@@ -105,8 +105,8 @@ void SharedRows::Sum(uint64_t number, const at::Tensor& row, const at::Tensor& s
   const int64_t share = sum.numel();
   SumShares(*ranks_, row.const_data_ptr<float>() + ranks_->rank() * share, share,
             sum.mutable_data_ptr<float>());
-  shard_.times->OnComplete(place);
-  shard_.times->OnWaited(place, from, shard_.timeline->Now(), during);
+  shard_.times->NoteComplete(place);
+  shard_.times->NoteWait(place, from, shard_.timeline->Now(), during);
 }
 
 }  // namespace dt::trainer

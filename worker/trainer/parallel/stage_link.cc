@@ -49,12 +49,12 @@ StageLink::Message StageLink::Start(bool sends, Way way, const at::Tensor& tenso
     message.number =
         thread.Add([work = message.work, times = times_, place = message.place, tensor] {
           work->wait();
-          times->OnComplete(place);
+          times->NoteComplete(place);
         });
   } else {
     message.work->getFuture()->addCallback(
         [times = times_, place = message.place](c10::ivalue::Future& done) {
-          if (!done.hasError()) times->OnComplete(place);
+          if (!done.hasError()) times->NoteComplete(place);
         });
   }
   return message;
@@ -67,7 +67,7 @@ void StageLink::Await(const Message& message, ArrivalThread* thread, CommTimes::
   } else {
     message.work->wait();
   }
-  times_->OnWaited(message.place, from, timeline_->Now(), during);
+  times_->NoteWait(message.place, from, timeline_->Now(), during);
 }
 
 void StageLink::Expect(Way way, const std::vector<int64_t>& shape, at::ScalarType type) {

@@ -116,11 +116,11 @@ class NcclSwap final : public Swap {
   NcclSwap(const Route& route, at::Tensor mine, at::Tensor theirs, WorkPointer work)
       : route_(route), mine_(std::move(mine)), theirs_(std::move(theirs)), work_(std::move(work)) {}
   // A time line begins anew with each step.
-  void OnStep() override {
+  void BeginStep() override {
     place_ = route_.times->Post(CollectiveOp::kSend, route_.axis, mine_.nbytes());
     work_->getFuture()->addCallback(
         [times = route_.times, place = *place_](c10::ivalue::Future& done) {
-          if (!done.hasError()) times->OnComplete(place);
+          if (!done.hasError()) times->NoteComplete(place);
         });
   }
   bool Done() override { return true; }
@@ -128,7 +128,7 @@ class NcclSwap final : public Swap {
     const Timeline::Moment from = route_.timeline->Now();
     work_->wait();
     if (place_) {
-      route_.times->OnWaited(*place_, from, route_.timeline->Now(), CommTimes::During::kUpdate);
+      route_.times->NoteWait(*place_, from, route_.timeline->Now(), CommTimes::During::kUpdate);
     }
     return std::nullopt;
   }

@@ -22,7 +22,7 @@ class Swap {
  public:
   virtual ~Swap() = default;
   // A step begins in which it is under way.
-  virtual void OnStep() {}
+  virtual void BeginStep() {}
   // Whether Wait does not hold up this thread: both have the other's, or it failed. On a GPU
   // always: its stream waits.
   virtual bool Done() = 0;

@@ -30,7 +30,7 @@ class TimedAllReduce final : public c10d::CommHookInterface {
     return group_->allreduce(tensors)->getFuture()->then(
         [times = times_, place, buffer, sent](c10::ivalue::Future& reduced) {
           if (reduced.hasError()) std::rethrow_exception(reduced.exception_ptr());
-          times->OnComplete(place);
+          times->NoteComplete(place);
           if (!sent.is_same(buffer)) buffer.copy_(sent);
           return c10::IValue(buffer);
         },

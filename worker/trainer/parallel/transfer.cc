@@ -19,7 +19,7 @@ void Transfer::Wait(CommTimes::During during) {
   if (sent == nullptr) return;
   const Timeline::Moment from = sent->timeline->Now();
   sent->work->wait();
-  sent->times->OnWaited(sent->place, from, sent->timeline->Now(), during);
+  sent->times->NoteWait(sent->place, from, sent->timeline->Now(), during);
 }
 
 Transfer Transfers::Send(const Route& route, CollectiveOp op, size_t bytes, const Start& start) {
@@ -28,7 +28,7 @@ Transfer Transfers::Send(const Route& route, CollectiveOp op, size_t bytes, cons
   const c10::intrusive_ptr<c10d::Work> work = start(*route.group->process_group());
   // The callback runs on the backend's thread, or on a stream that waits for NCCL's.
   work->getFuture()->addCallback([times = route.times, place](c10::ivalue::Future& done) {
-    if (!done.hasError()) times->OnComplete(place);
+    if (!done.hasError()) times->NoteComplete(place);
   });
   transfer.sent_ =
       std::make_shared<Transfer::Sent>(Transfer::Sent{route.timeline, route.times, place, work});

@@ -40,7 +40,7 @@ absl::Status NonFiniteSteps::Check(int64_t step) const {
 
 bool NonFiniteSteps::CallForRollback() const { return policy_ == NonFinite::kRollback && Enough(); }
 
-void NonFiniteSteps::OnRolledBack() {
+void NonFiniteSteps::ForgetRuns() {
   for (const at::Tensor& counts : {counts_, seen_}) counts.slice(0, kRun).zero_();
 }
 

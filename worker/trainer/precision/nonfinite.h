@@ -44,7 +44,7 @@ class NonFiniteSteps {
   absl::Status Check(int64_t step) const;
   // Returns whether the policy is to roll back and there is a reason to.
   bool CallForRollback() const;
-  void OnRolledBack();
+  void ForgetRuns();
 
  private:
   enum Which { kCount, kRun, kLongestRun, kWhich };

@@ -17,7 +17,7 @@
 #include "worker/trainer/parallel/stage_link.h"
 #include "worker/trainer/parallel/strategy.h"
 #include "worker/trainer/parallel/tensor_group.h"
-#include "worker/trainer/run/train.h"
+#include "worker/trainer/run/attempt_options.h"
 #include "worker/trainer/run/training_state.h"
 #include "worker/trainer/trial/spec.h"
 #include "worker/trainer/trial/sync_steps.h"

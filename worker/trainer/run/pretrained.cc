@@ -7,7 +7,7 @@
 
 #include "common/check.h"
 #include "corpus/glob.h"
-#include "worker/trainer/parallel/whole.h"
+#include "worker/trainer/parallel/pieces.h"
 
 namespace dt::trainer {
 namespace {

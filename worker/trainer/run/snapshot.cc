@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "corpus/fingerprint.h"
-#include "worker/trainer/parallel/whole.h"
+#include "worker/trainer/parallel/pieces.h"
 #include "worker/trainer/run/training_line.h"
 
 namespace dt::trainer {

@@ -23,7 +23,7 @@
 #include "worker/trainer/run/prepare.h"
 #include "worker/trainer/run/shortage.h"
 #include "worker/trainer/run/step.h"
-#include "worker/trainer/run/telling.h"
+#include "worker/trainer/run/step_report.h"
 #include "worker/trainer/run/training_state.h"
 #include "worker/trainer/tracking/tracked_conversation.h"
 #include "worker/trainer/trial/flops.h"
@@ -137,8 +137,8 @@ class Attempt {
   int32_t rollbacks_ = 0;
   std::optional<double> peak_flops_;  // of this rank's device, where it is known
   TimeBudget budget_;
-  double trained_before_ = 0;         // seconds, of the attempts that this one goes on from
-  std::optional<StepTeller> teller_;  // once training began
+  double trained_before_ = 0;             // seconds, of the attempts that this one goes on from
+  std::optional<StepReporter> reporter_;  // once training began
 };
 
 frames::End Attempt::Run() {
@@ -273,7 +273,7 @@ void Attempt::MakeKeeper() {
                                 ProvenanceOf(device_),
                                 resumed_from_};
   if (state_.spec.train.max_time > 0) {
-    parts.trained_seconds = [this] { return teller_->TrainedSeconds(); };
+    parts.trained_seconds = [this] { return reporter_->TrainedSeconds(); };
   }
   parts.mesh = members_.mesh.get();
   parts.outer = state_.outer.get();
@@ -284,9 +284,9 @@ void Attempt::MakeKeeper() {
 }
 
 absl::Status Attempt::Train() {
-  teller_.emplace(StepTeller::Parts{start_, state_.spec, members_.plan, device_, conversation_,
-                                    *members_.mesh, *members_.strategy, state_.noise_scale, budget_,
-                                    peak_flops_, trained_before_});
+  reporter_.emplace(StepReporter::Parts{start_, state_.spec, members_.plan, device_, conversation_,
+                                        *members_.mesh, *members_.strategy, state_.noise_scale,
+                                        budget_, peak_flops_, trained_before_});
   Stepper stepper({state_.spec, members_.plan, device_, *members_.timeline, *state_.model,
                    *state_.optimizer, *members_.loader, *members_.mesh, *members_.strategy,
                    state_.loss_scale.get(), members_.stages.get()});
@@ -306,7 +306,7 @@ absl::Status Attempt::Train() {
     DT_RETURN_IF_ERROR(
         stepper.Run(step_ + 1, noted_ ? Stepper::Saved::kMaybe : Stepper::Saved::kNo));
     ++step_;
-    DT_RETURN_IF_ERROR(teller_->Tell(step_, Logged(), stepper));
+    DT_RETURN_IF_ERROR(reporter_->Report(step_, Logged(), stepper));
     DT_RETURN_IF_ERROR(
         ChooseWire(step_, stepper, *members_.mesh, *members_.strategy, state_.wire_choice));
     DT_RETURN_IF_ERROR(DealMicroBatches(step_, balance, members_, stepper));
@@ -412,7 +412,7 @@ absl::Status Attempt::RollBack(Stepper& stepper, const std::string& why) {
   DT_ASSIGN_OR_RETURN(const Restored restored, RestoreSnapshot(from, *members_.mesh, parameters,
                                                                *state_.optimizer, OuterState()));
   members_.strategy->AfterLoad();
-  stepper.nonfinite().OnRolledBack();
+  stepper.nonfinite().ForgetRuns();
   if (state_.loss_scale != nullptr) state_.loss_scale->Resume(restored.loss_scale);
   if (IsRoot()) {
     std::fprintf(stderr, "%s: back to the state of step %lld and on with step %lld (%d of %d)\n",
@@ -452,13 +452,13 @@ absl::Status Attempt::Evaluate(Stepper& stepper) {
       state_.tasks.Run(state_.spec, *state_.model, device_, *members_.mesh, meter, eval));
   const double seconds = SecondsBetween(before, Clock::now());
   evaluated_step_ = step_;
-  teller_->LeaveOutEvaluation(seconds);
+  reporter_->LeaveOutEvaluation(seconds);
   if (IsRoot()) {
     eval.loss = validation.loss;
     eval.perplexity_mean = validation.perplexity_mean;
     eval.tokens = validation.tokens;
     eval.seconds = seconds;
-    eval.train_loss = teller_->TakeMeanLoss();
+    eval.train_loss = reporter_->TakeMeanLoss();
     std::fprintf(stderr, "step %lld  validation loss %.4f\n", static_cast<long long>(step_),
                  validation.loss);
     conversation_.Say(eval);
@@ -477,7 +477,7 @@ absl::Status Attempt::Save() {
     TakePartInSaving({state_.home->pieces(), state_.optimizer->State(), members_.mesh.get()});
     seconds = SecondsBetween(before, Clock::now());
   }
-  teller_->LeaveOutCheckpoint(seconds);
+  reporter_->LeaveOutCheckpoint(seconds);
   return absl::OkStatus();
 }
 

@@ -11,17 +11,11 @@
 #include "common/status.h"
 #include "worker/frames/frames.h"
 #include "worker/trainer/link/conversation.h"
+#include "worker/trainer/run/attempt_options.h"
 
 namespace dt::trainer {
 
 class Device;
-
-struct AttemptOptions {
-  uint16_t store_port = 0;  // where rank 0's store listens; 0: the system chooses
-  // What a rank without peers does. Through the Reducer it costs a copy of the gradients; tests
-  // compare the two.
-  enum class Alone { kPlain, kDataParallel } alone = Alone::kPlain;
-};
 
 struct Outcome {
   frames::End end;     // as it was said

@@ -19,7 +19,7 @@
 #include "worker/trainer/device/cuda/row_kernels.h"
 #include "worker/trainer/device/device.h"
 #include "worker/trainer/device/failure.h"
-#include "worker/trainer/parallel/host/interface.h"
+#include "worker/trainer/device/interface.h"
 
 namespace dt::trainer {
 namespace {

@@ -1,5 +1,5 @@
-// telling.cc: rows, evaluations, progress; what is left out and what is wrong.
-#include "worker/program/telling.h"
+// reports.cc: rows, evaluations, progress; what is left out and what is wrong.
+#include "worker/program/reports.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ constexpr int kComplaintsMost = 20;
 constexpr size_t kQuotedBytes = 200;
 // Names that are remembered: what more a program makes up is told in its log no more.
 constexpr size_t kNamesMost = 256;
-constexpr size_t kNamesTold = 8;
+constexpr size_t kNamesShown = 8;
 // Reports without the metric, while it runs, until a person is told.
 constexpr uint64_t kReportsBeforeHint = 20;
 
@@ -42,24 +42,24 @@ std::vector<uint64_t> RungSteps(uint64_t steps, const std::vector<uint64_t>& div
   return rungs;
 }
 
-Telling::Telling(Course course, Instant now)
+Reports::Reports(Course course, Instant now)
     : course_(std::move(course)),
       step_(course_.resumed_step),
-      told_row_at_(now.steady),
+      sent_row_at_(now.steady),
       with_metric_{limits::kProgramReportsBurst, now.steady},
       without_(with_metric_) {
   while (rung_ < course_.rungs.size() && course_.rungs[rung_] <= course_.resumed_step) ++rung_;
 }
 
-bool Telling::HasMetric(const Report& report) const {
+bool Reports::HasMetric(const Report& report) const {
   return course_.metric.empty() || report.numbers.contains(course_.metric);
 }
 
-std::optional<Telling::Waiting>& Telling::Slot(Kind kind) {
+std::optional<Reports::Waiting>& Reports::Slot(Kind kind) {
   return kind == Kind::kWithMetric ? evaluation_ : other_;
 }
 
-std::string Telling::Doubt(const Report& report, std::optional<uint64_t> newest) const {
+std::string Reports::Doubt(const Report& report, std::optional<uint64_t> newest) const {
   const uint64_t step = *report.step;
   if (course_.steps > 0 && step > course_.steps) {
     return absl::StrCat("step ", step, " is beyond the last, ", course_.steps,
@@ -75,27 +75,27 @@ std::string Telling::Doubt(const Report& report, std::optional<uint64_t> newest)
 }
 
 // Epochs among steps would go back.
-std::string Telling::DoubtAboutWord(const Report& report) {
+std::string Reports::DoubtAboutWord(const Report& report) {
   if (step_word_.empty()) step_word_ = report.step_word;
   if (step_word_ == report.step_word) return {};
   return absl::StrCat("it is counted by ", report.step_word, ", and the lines before it by ",
                       step_word_, "; give step in each");
 }
 
-Telling::Said Telling::Take(std::string_view line, Instant now) {
-  Said said;
+Reports::Outgoing Reports::Take(std::string_view line, Instant now) {
+  Outgoing out;
   auto read = ReadReport(line, course_.metric);
   if (const auto* wrong = std::get_if<WrongLine>(&read)) {
-    Complain(line, wrong->why, said);
-    return said;
+    Complain(line, wrong->why, out);
+    return out;
   }
   const Report& report = std::get<Report>(read);
-  TakeFlaws(line, report, said);
+  TakeFlaws(line, report, out);
   if (report.progress) {
     share_ = report.progress;
     progress_due_ = true;
   }
-  if (!report.numbers.empty()) TakeNumbers(line, report, now, said);
+  if (!report.numbers.empty()) TakeNumbers(line, report, now, out);
   if (report.checkpoint) {
     Report saved = report;
     if (!saved.step) saved.step = step_;
@@ -106,10 +106,10 @@ Telling::Said Telling::Take(std::string_view line, Instant now) {
                        saved_step_.value_or(course_.resumed_step), "; give each a step of its own");
     }
     if (doubt.empty()) {
-      Release(Kind::kWithMetric, now, said);  // its value comes before its checkpoint
-      TakeSaved(saved, said);
+      Release(Kind::kWithMetric, now, out);  // its value comes before its checkpoint
+      TakeSaved(saved, out);
     } else {
-      Complain(line, doubt, said);
+      Complain(line, doubt, out);
     }
   } else if (report.step && report.numbers.empty() && *report.step > step_ &&
              (course_.steps == 0 || *report.step <= course_.steps) &&
@@ -117,11 +117,11 @@ Telling::Said Telling::Take(std::string_view line, Instant now) {
     step_ = *report.step;
     progress_due_ = true;
   }
-  SayProgress(now.steady, said);
-  return said;
+  SayProgress(now.steady, out);
+  return out;
 }
 
-void Telling::TakeFlaws(std::string_view line, const Report& report, Said& said) {
+void Reports::TakeFlaws(std::string_view line, const Report& report, Outgoing& out) {
   for (const Flaw& flaw : report.flaws) {
     if (flawed_.size() >= kNamesMost || !flawed_.insert(flaw.name).second) continue;
     const std::string what =
@@ -129,12 +129,12 @@ void Telling::TakeFlaws(std::string_view line, const Report& report, Said& said)
     if (first_flaw_.empty()) first_flaw_ = what;
     if (++complaints_ > kComplaintsMost) continue;
     const std::string quoted = Printable(CleanText(line, kQuotedBytes));
-    said.complaints.push_back(
+    out.complaints.push_back(
         absl::StrCat(what, quoted.empty() ? "" : "; the first such line: ", quoted));
   }
 }
 
-void Telling::TakeNumbers(std::string_view line, Report report, Instant now, Said& said) {
+void Reports::TakeNumbers(std::string_view line, Report report, Instant now, Outgoing& out) {
   // What a search goes by is an evaluation, whatever its name.
   const bool row = IsRow(report) && !IsRowColumn(course_.metric);
   std::string doubt = DoubtAboutWord(report);
@@ -145,23 +145,23 @@ void Telling::TakeNumbers(std::string_view line, Report report, Instant now, Sai
                          " was told before; a program that resumes goes on "
                          "after DTRAIN_RESUME_STEP");
   }
-  if (!doubt.empty()) return Complain(line, doubt, said);
+  if (!doubt.empty()) return Complain(line, doubt, out);
   Remember(report);
   const uint64_t step = *report.step;
   if (row) {
-    TakeRow(report, now, said);
+    TakeRow(report, now, out);
   } else {
-    TakeEvaluation(line, std::move(report), now, said);
+    TakeEvaluation(line, std::move(report), now, out);
   }
   step_ = std::max(step_, step);
   progress_due_ = true;
 }
 
-void Telling::Remember(const Report& report) {
+void Reports::Remember(const Report& report) {
   ++reports_;
   if (!course_.metric.empty() && HasMetric(report)) {
-    told_metric_ = true;
-    told_number_ = told_number_ || std::isfinite(report.numbers.at(course_.metric));
+    got_metric_ = true;
+    got_number_ = got_number_ || std::isfinite(report.numbers.at(course_.metric));
   }
   for (const auto& number : report.numbers) {
     if (names_.size() < kNamesMost) names_.insert(number.first);
@@ -169,7 +169,7 @@ void Telling::Remember(const Report& report) {
 }
 
 // The later value of a name is meant.
-void Telling::Merge(const Report& more, Report& into, Said& said) {
+void Reports::Merge(const Report& more, Report& into, Outgoing& out) {
   Report over;
   for (const auto& [name, value] : more.numbers) {
     const bool fits = into.numbers.size() < limits::kMetrics || into.numbers.contains(name);
@@ -180,39 +180,39 @@ void Telling::Merge(const Report& more, Report& into, Said& said) {
                                                " numbers; report fewer")});
     }
   }
-  TakeFlaws({}, over, said);
+  TakeFlaws({}, over, out);
 }
 
-void Telling::Displace(std::optional<Waiting>& waiting) {
+void Reports::Displace(std::optional<Waiting>& waiting) {
   if (!waiting) return;
   ++left_out_;
   waiting.reset();
 }
 
-void Telling::TakeRow(const Report& report, Instant now, Said& said) {
-  if (row_ && row_->report.step == report.step) return Merge(report, row_->report, said);
-  if (told_row_step_ == report.step && row_step_ == report.step) {
+void Reports::TakeRow(const Report& report, Instant now, Outgoing& out) {
+  if (row_ && row_->report.step == report.step) return Merge(report, row_->report, out);
+  if (sent_row_step_ == report.step && row_step_ == report.step) {
     // Its row has gone.
-    if (evaluation_step_.value_or(0) <= *report.step) TakeEvaluation({}, report, now, said);
+    if (evaluation_step_.value_or(0) <= *report.step) TakeEvaluation({}, report, now, out);
     return;
   }
-  ReleaseRow(now, said);
+  ReleaseRow(now, out);
   Displace(row_);
   row_step_ = report.step;
   row_ = Waiting{report, now, now.steady + kMergeSoon};
 }
 
-void Telling::TakeEvaluation(std::string_view line, Report report, Instant now, Said& said) {
+void Reports::TakeEvaluation(std::string_view line, Report report, Instant now, Outgoing& out) {
   Waiting next{{}, now, now.steady + kMergeLate};
   bool counted = false;  // whether a search awaits it is known
-  if (evaluation_step_ != report.step) told_.clear();
+  if (evaluation_step_ != report.step) sent_names_.clear();
   const bool waits = (evaluation_ && evaluation_->report.step == report.step) ||
                      (other_ && other_->report.step == report.step);
   if (!waits && std::erase_if(report.numbers, [this](const auto& number) {
-                  return told_.contains(number.first);
+                  return sent_names_.contains(number.first);
                 }) > 0) {
     Complain(line, absl::StrCat("what it says again of step ", *report.step, " was told before"),
-             said);
+             out);
     if (report.numbers.empty()) return;
   }
   if (evaluation_step_ != report.step) {
@@ -226,14 +226,14 @@ void Telling::TakeEvaluation(std::string_view line, Report report, Instant now, 
   if (metric != report.numbers.end() && !std::isnan(metric->second)) measured_ = metric->second;
   for (std::optional<Waiting>* slot : {&evaluation_, &other_}) {
     if (!*slot || (*slot)->report.step != report.step) continue;
-    Merge(report, (*slot)->report, said);
+    Merge(report, (*slot)->report, out);
     counted = slot == &evaluation_;
     next = *std::move(*slot);
     report = std::move(next.report);
     slot->reset();
   }
   const Kind kind = HasMetric(report) ? Kind::kWithMetric : Kind::kWithout;
-  Release(kind, now, said);
+  Release(kind, now, out);
   Displace(Slot(kind));
   if (kind == Kind::kWithMetric && !counted) {
     next.due = now.steady + kMergeSoon;
@@ -244,25 +244,25 @@ void Telling::TakeEvaluation(std::string_view line, Report report, Instant now, 
 }
 
 // A search compares at the first evaluation at or beyond a rung's step.
-bool Telling::IsAwaited(uint64_t step) {
+bool Reports::IsAwaited(uint64_t step) {
   const size_t before = rung_;
   while (rung_ < course_.rungs.size() && course_.rungs[rung_] <= step) ++rung_;
   return rung_ > before;
 }
 
-void Telling::TakeSaved(const Report& report, Said& said) {
+void Reports::TakeSaved(const Report& report, Outgoing& out) {
   saved_step_ = report.step;
   SavedFolder saved{*report.checkpoint, *report.step, std::nullopt, std::nullopt};
   if (evaluation_step_ == report.step) {
     saved.loss = validated_loss_;
     saved.metric = measured_;
   }
-  said.saved = std::move(saved);
+  out.saved = std::move(saved);
   step_ = std::max(step_, *report.step);
   progress_due_ = true;
 }
 
-void Telling::Release(Kind kind, Instant now, Said& said) {
+void Reports::Release(Kind kind, Instant now, Outgoing& out) {
   std::optional<Waiting>& waiting = Slot(kind);
   if (!waiting || (!Admit(kind, now.steady) && !waiting->awaited)) return;
   // Steps do not fall.
@@ -270,45 +270,45 @@ void Telling::Release(Kind kind, Instant now, Said& said) {
   if (std::optional<Waiting>& first = Slot(before);
       first && first->report.step < waiting->report.step) {
     if (before == Kind::kWithMetric || Admit(before, now.steady)) {
-      SayEvaluation(*first, said);
+      SayEvaluation(*first, out);
       first.reset();
     }
     Displace(first);
   }
-  SayEvaluation(*waiting, said);
+  SayEvaluation(*waiting, out);
   waiting.reset();
 }
 
-void Telling::ReleaseRow(Instant now, Said& said) {
+void Reports::ReleaseRow(Instant now, Outgoing& out) {
   if (!row_ || !Admit(Kind::kWithout, now.steady)) return;
-  SayRow(row_->report, row_->at, said);
+  SayRow(row_->report, row_->at, out);
   row_.reset();
 }
 
-void Telling::SayRow(const Report& report, Instant at, Said& said) {
-  const uint64_t before = told_row_step_.value_or(course_.resumed_step);
+void Reports::SayRow(const Report& report, Instant at, Outgoing& out) {
+  const uint64_t before = sent_row_step_.value_or(course_.resumed_step);
   // Who counts from 0 has done a step there.
   const uint64_t steps = *report.step == 0 ? 1 : *report.step - before;
   nlohmann::json row = {{"step", *report.step},
                         {"steps", static_cast<double>(steps)},
-                        {"seconds", absl::ToDoubleSeconds(at.steady - told_row_at_)},
+                        {"seconds", absl::ToDoubleSeconds(at.steady - sent_row_at_)},
                         {"wall_time_ms", at.wall_ms}};
   // These are values, not sums: what was not said is no number rather than 0.
   for (const char* name : {"loss", "learning_rate", "grad_norm"}) row[name] = nullptr;
   for (const auto& [name, value] : report.numbers) row[name] = value;
-  told_row_step_ = *report.step;
-  told_row_at_ = at.steady;
-  said.frames.push_back(frames::StepDone{course_.token, std::move(row)});
+  sent_row_step_ = *report.step;
+  sent_row_at_ = at.steady;
+  out.frames.push_back(frames::StepDone{course_.token, std::move(row)});
 }
 
-void Telling::SayEvaluation(const Waiting& waiting, Said& said) {
+void Reports::SayEvaluation(const Waiting& waiting, Outgoing& out) {
   const Report& report = waiting.report;
   frames::Eval eval;
   eval.token = course_.token;
   eval.step = *report.step;
   eval.loss = std::nan("");
   for (const auto& [name, value] : report.numbers) {
-    if (report.step == evaluation_step_) told_.insert(name);
+    if (report.step == evaluation_step_) sent_names_.insert(name);
     if (name == "val_loss" && !std::isnan(value)) {
       eval.loss = value;
     } else if (name == "loss") {
@@ -326,20 +326,20 @@ void Telling::SayEvaluation(const Waiting& waiting, Said& said) {
   }
   // Curves and the newest loss are made of rows.
   const bool row = IsRow(report) && IsRowColumn(course_.metric) &&
-                   (!told_row_step_ ? *report.step > course_.resumed_step || *report.step == 0
-                                    : *report.step > *told_row_step_);
-  if (row) SayRow(report, waiting.at, said);
-  said.frames.push_back(std::move(eval));
+                   (!sent_row_step_ ? *report.step > course_.resumed_step || *report.step == 0
+                                    : *report.step > *sent_row_step_);
+  if (row) SayRow(report, waiting.at, out);
+  out.frames.push_back(std::move(eval));
 }
 
-void Telling::SayProgress(absl::Duration now, Said& said) {
+void Reports::SayProgress(absl::Duration now, Outgoing& out) {
   if (!progress_due_ || now < progress_at_ + kProgressEvery) return;
   progress_due_ = false;
   progress_at_ = now;
-  said.frames.push_back(frames::Progress{.token = course_.token, .step = step_, .share = share_});
+  out.frames.push_back(frames::Progress{.token = course_.token, .step = step_, .share = share_});
 }
 
-bool Telling::Admit(Kind kind, absl::Duration now) {
+bool Reports::Admit(Kind kind, absl::Duration now) {
   Allowance& allowance = kind == Kind::kWithMetric ? with_metric_ : without_;
   allowance.reports =
       std::min<double>(limits::kProgramReportsBurst,
@@ -351,37 +351,37 @@ bool Telling::Admit(Kind kind, absl::Duration now) {
   return true;
 }
 
-Telling::Said Telling::Tend(Instant now) {
-  Said said;
-  if (row_ && row_->due <= now.steady) ReleaseRow(now, said);
+Reports::Outgoing Reports::Tend(Instant now) {
+  Outgoing out;
+  if (row_ && row_->due <= now.steady) ReleaseRow(now, out);
   for (const Kind kind : {Kind::kWithMetric, Kind::kWithout}) {
-    if (Slot(kind) && Slot(kind)->due <= now.steady) Release(kind, now, said);
+    if (Slot(kind) && Slot(kind)->due <= now.steady) Release(kind, now, out);
   }
-  SayProgress(now.steady, said);
-  return said;
+  SayProgress(now.steady, out);
+  return out;
 }
 
-Telling::Said Telling::Finish(Instant now) {
-  Said said;
-  if (row_) SayRow(row_->report, row_->at, said);
+Reports::Outgoing Reports::Finish(Instant now) {
+  Outgoing out;
+  if (row_) SayRow(row_->report, row_->at, out);
   const bool other_first = other_ && evaluation_ && other_->report.step < evaluation_->report.step;
   for (std::optional<Waiting>* slot :
        {other_first ? &other_ : &evaluation_, other_first ? &evaluation_ : &other_}) {
-    if (*slot) SayEvaluation(**slot, said);
+    if (*slot) SayEvaluation(**slot, out);
     slot->reset();
   }
   row_.reset();
   progress_at_ = -absl::InfiniteDuration();
-  SayProgress(now.steady, said);
+  SayProgress(now.steady, out);
   if (left_out_ > 0) {
-    said.complaints.push_back(absl::StrCat(left_out_, " reports were left out, because more than ",
-                                           limits::kProgramReportsPerSecond,
-                                           " a second came; the newest were kept"));
+    out.complaints.push_back(absl::StrCat(left_out_, " reports were left out, because more than ",
+                                          limits::kProgramReportsPerSecond,
+                                          " a second came; the newest were kept"));
   }
-  return said;
+  return out;
 }
 
-absl::Duration Telling::NextDeadline() const {
+absl::Duration Reports::NextDeadline() const {
   absl::Duration next = absl::InfiniteDuration();
   if (progress_due_) next = progress_at_ + kProgressEvery;
   const auto consider = [&next](const std::optional<Waiting>& waiting, const Allowance& allowance) {
@@ -398,7 +398,7 @@ absl::Duration Telling::NextDeadline() const {
   return next;
 }
 
-std::string Telling::Hint(When when, const std::optional<NearMiss>& near) const {
+std::string Reports::Hint(When when, const std::optional<NearMiss>& near) const {
   const bool ended = when == When::kEnded;
   // An attempt before one that goes on from a checkpoint may have reported all.
   const bool goes_on = course_.resumed_step > 0;
@@ -406,18 +406,18 @@ std::string Telling::Hint(When when, const std::optional<NearMiss>& near) const 
   if (reports_ == 0 && !goes_on) {
     if (!ended && !near && first_wrong_.empty()) return "";
     hint = ended ? "it reported nothing" : "it has reported nothing yet";
-  } else if (!course_.metric.empty() && !told_metric_ && !goes_on) {
+  } else if (!course_.metric.empty() && !got_metric_ && !goes_on) {
     if (!ended && reports_ < kReportsBeforeHint) return first_flaw_;
     std::string names;
-    size_t told = 0;
+    size_t shown = 0;
     for (const std::string& name : names_) {
-      if (++told > kNamesTold) break;
-      absl::StrAppend(&names, told > 1 ? ", " : "", name);
+      if (++shown > kNamesShown) break;
+      absl::StrAppend(&names, shown > 1 ? ", " : "", name);
     }
     hint = absl::StrCat(ended ? "it never reported " : "it has not reported ", course_.metric,
                         ended ? "" : " yet", ", by which trials are compared; it reported ", names,
-                        names_.size() > kNamesTold ? ", …" : "");
-  } else if (!course_.metric.empty() && !told_number_ && !goes_on) {
+                        names_.size() > kNamesShown ? ", …" : "");
+  } else if (!course_.metric.empty() && !got_number_ && !goes_on) {
     hint = absl::StrCat("each ", course_.metric, ended ? " that it reported" : " so far",
                         " is NaN or infinite, which counts as the worst");
   } else {
@@ -436,14 +436,14 @@ std::string Telling::Hint(When when, const std::optional<NearMiss>& near) const 
   return CleanText(hint, limits::kHintBytes);
 }
 
-void Telling::Complain(std::string_view line, const std::string& why, Said& said) {
+void Reports::Complain(std::string_view line, const std::string& why, Outgoing& out) {
   const std::string quoted = Printable(CleanText(line, kQuotedBytes));
   const std::string what = absl::StrCat(why, quoted.empty() ? "" : ": ", quoted);
   if (first_wrong_.empty()) first_wrong_ = what;
   if (++complaints_ > kComplaintsMost) return;
-  said.complaints.push_back(absl::StrCat("a reported line is left out: ", what));
+  out.complaints.push_back(absl::StrCat("a reported line is left out: ", what));
   if (complaints_ == kComplaintsMost) {
-    said.complaints.push_back("of further lines like these nothing is told");
+    out.complaints.push_back("of further lines like these nothing is told");
   }
 }
 

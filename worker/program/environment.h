@@ -1,8 +1,8 @@
-// given.h: what a program is given: its words, its folder, its environment.
+// environment.h: what a program is given: its words, its folder, its environment.
 //
 // Role:   pure. docs/guides/programs.md describes the same to people.
 // Errors: ConfigError, which ends the trial: the thing, the limit, the fix.
-// Tests:  tests/worker/program/given_test.cc
+// Tests:  tests/worker/program/environment_test.cc
 #pragma once
 
 #include <cstdint>

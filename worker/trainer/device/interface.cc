@@ -1,5 +1,5 @@
 // interface.cc: getifaddrs(3).
-#include "worker/trainer/parallel/host/interface.h"
+#include "worker/trainer/device/interface.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>

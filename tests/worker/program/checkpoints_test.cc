@@ -1,5 +1,5 @@
-// keeping_test.cc: which checkpoints of a program stay, by the metric of its search.
-#include "worker/program/keeping.h"
+// checkpoints_test.cc: which checkpoints of a program stay, by the metric of its search.
+#include "worker/program/checkpoints.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -18,9 +18,9 @@ namespace fs = std::filesystem;
 using ::dt::testing::kPatience;
 using ::dt::testing::TempFolder;
 
-class KeepingTest : public ::testing::Test {
+class CheckpointsTest : public ::testing::Test {
  protected:
-  KeepingTest() {
+  CheckpointsTest() {
     start_.token = "t";
     start_.experiment = 7;
     start_.trial = 3;
@@ -30,23 +30,23 @@ class KeepingTest : public ::testing::Test {
   }
   // Saves a checkpoint of each step in turn and returns the frames about them.
   std::vector<frames::CheckpointDone> Save(const std::vector<SavedFolder>& saved) {
-    Keeping keeping(start_, spec_, std::nullopt);
-    const auto made = keeping.MakeFolder();
+    Checkpoints checkpoints(start_, spec_, std::nullopt);
+    const auto made = checkpoints.MakeFolder();
     EXPECT_TRUE(made.ok()) << made.status();
     std::vector<frames::CheckpointDone> told;
-    const auto note = [&](const Keeping::Told& said) {
-      for (const std::string& complaint : said.complaints) ADD_FAILURE() << complaint;
-      for (const frames::FromTrainer& frame : said.frames) {
+    const auto note = [&](const Checkpoints::Outgoing& out) {
+      for (const std::string& complaint : out.complaints) ADD_FAILURE() << complaint;
+      for (const frames::FromTrainer& frame : out.frames) {
         if (const auto* done = std::get_if<frames::CheckpointDone>(&frame)) told.push_back(*done);
       }
     };
     for (const SavedFolder& one : saved) {
       folder_.Write("7/3/a1/" + one.folder + "/w", "weights");
-      note(keeping.Begin(one));
-      pollfd wake{keeping.wake_fd(), POLLIN, 0};
+      note(checkpoints.Begin(one));
+      pollfd wake{checkpoints.wake_fd(), POLLIN, 0};
       EXPECT_EQ(poll(&wake, 1, static_cast<int>(kPatience / std::chrono::milliseconds(1))), 1);
-      note(keeping.Take());
-      note(keeping.OnRegistered(one.step));
+      note(checkpoints.Take());
+      note(checkpoints.NoteRegistered(one.step));
     }
     return told;
   }
@@ -71,7 +71,7 @@ class KeepingTest : public ::testing::Test {
 using Names = std::set<std::string>;
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
-TEST_F(KeepingTest, TheBestIsByTheMetricAndItsGoal) {
+TEST_F(CheckpointsTest, TheBestIsByTheMetricAndItsGoal) {
   start_.metric = "acc";
   start_.metric_goal = "maximize";
   // The losses would choose another checkpoint.
@@ -84,7 +84,7 @@ TEST_F(KeepingTest, TheBestIsByTheMetricAndItsGoal) {
   EXPECT_EQ(Left(), (Names{"step-2", "step-5"}));
 }
 
-TEST_F(KeepingTest, WithoutAnotherMetricItIsByTheValidationLoss) {
+TEST_F(CheckpointsTest, WithoutAnotherMetricItIsByTheValidationLoss) {
   const auto told = Save({{"a", 1, 3.0, {}}, {"b", 2, 2.0, {}}, {"c", 3, 2.5, {}}});
   EXPECT_EQ(Best(told), (std::vector<bool>{true, true, false}));
   EXPECT_EQ(Left(), (Names{"step-2", "step-3"}));

@@ -1,4 +1,4 @@
-// keeping.h: a program's checkpoints: which one it goes on from, how its folders become
+// checkpoints.h: a program's checkpoints: which one it goes on from, how its folders become
 // checkpoints, and which of them stay.
 //
 // Role:      rank 0's, as dttrain's keeper is; the choice of what stays is the same (retention.cc),
@@ -20,8 +20,8 @@
 #include "checkpoint/checkpoint.h"
 #include "common/unique_fd.h"
 #include "worker/frames/frames.h"
-#include "worker/program/given.h"
-#include "worker/program/telling.h"
+#include "worker/program/environment.h"
+#include "worker/program/reports.h"
 
 namespace dt::program {
 
@@ -31,30 +31,30 @@ absl::StatusOr<std::optional<checkpoint::Checkpoint>> ChooseResume(
     const frames::Start& start, const ProgramSpec& spec,
     const std::function<void(const std::string&)>& complain);
 
-class Keeping {
+class Checkpoints {
  public:
-  struct Told {
+  struct Outgoing {
     std::vector<frames::FromTrainer> frames;
     std::vector<std::string> complaints;
   };
-  Keeping(const frames::Start& start, const ProgramSpec& spec,
-          std::optional<checkpoint::CheckpointId> resumed_from);
+  Checkpoints(const frames::Start& start, const ProgramSpec& spec,
+              std::optional<checkpoint::CheckpointId> resumed_from);
   // Tells the thread to leave, and waits for it.
-  ~Keeping();
-  Keeping(const Keeping&) = delete;
-  Keeping& operator=(const Keeping&) = delete;
+  ~Checkpoints();
+  Checkpoints(const Checkpoints&) = delete;
+  Checkpoints& operator=(const Checkpoints&) = delete;
 
   // The attempt's folder, made. "": there is no storage.
   absl::StatusOr<std::string> MakeFolder() const;
   // Removes what killed attempts left and what this one supersedes.
-  Told ClearUp();
+  Outgoing ClearUp();
   // REQUIRES: !busy().
-  Told Begin(const SavedFolder& saved);
+  Outgoing Begin(const SavedFolder& saved);
   bool busy() const { return job_.valid(); }
   // Readable when Take has something.
   int wake_fd() const { return wake_.get(); }
-  Told Take();
-  Told OnRegistered(uint64_t step);
+  Outgoing Take();
+  Outgoing NoteRegistered(uint64_t step);
   // Whether the newest checkpoint waits for the coordinator's word.
   bool AwaitsWord() const { return newest_ && registered_step_ != newest_; }
   // The thread is to end soon: what it has not finished is given back.
@@ -64,7 +64,7 @@ class Keeping {
   absl::StatusOr<std::string> Inside(const std::string& folder) const;
   // The checkpoints of this attempt and of those it goes on from.
   std::vector<checkpoint::RankedCheckpoint> Ranked() const;
-  void Retain(Told& told);
+  void Retain(Outgoing& out);
 
   const frames::Start start_;
   const checkpoint::TrialId trial_;

@@ -1,5 +1,5 @@
-// telling.cc: measures to rows.
-#include "worker/trainer/run/telling.h"
+// step_report.cc: measures to rows.
+#include "worker/trainer/run/step_report.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -11,7 +11,7 @@
 namespace dt::trainer {
 namespace {
 
-using Clock = StepTeller::Clock;
+using Clock = StepReporter::Clock;
 
 Clock::duration DurationOf(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -27,28 +27,28 @@ constexpr double kLogSeconds = 5;
 
 }  // namespace
 
-StepTeller::StepTeller(const Parts& parts)
+StepReporter::StepReporter(const Parts& parts)
     : p_(parts),
       began_(Clock::now()),
       row_time_(began_),
       step_time_(began_),
       progress_time_(began_) {}
 
-double StepTeller::TrainedSeconds() const {
+double StepReporter::TrainedSeconds() const {
   return p_.trained_before + SecondsBetween(began_, Clock::now());
 }
 
-void StepTeller::LeaveOutEvaluation(double seconds) {
+void StepReporter::LeaveOutEvaluation(double seconds) {
   since_.eval_seconds += seconds;
   step_time_ += DurationOf(seconds);
 }
 
-void StepTeller::LeaveOutCheckpoint(double seconds) {
+void StepReporter::LeaveOutCheckpoint(double seconds) {
   since_.checkpoint_seconds += seconds;
   step_time_ += DurationOf(seconds);
 }
 
-absl::Status StepTeller::Tell(int64_t step, bool logged, Stepper& stepper) {
+absl::Status StepReporter::Report(int64_t step, bool logged, Stepper& stepper) {
   since_.steps += 1;
   since_.tokens += static_cast<double>(p_.plan.tokens_per_step);
   RankMeasures mine;
@@ -83,14 +83,14 @@ absl::Status StepTeller::Tell(int64_t step, bool logged, Stepper& stepper) {
 
 // A row stands for all steps since the one before, few of which end in a sync: of its waiting each
 // has a share, as it has of what was sent.
-void StepTeller::SpreadWaits(RankMeasures& mine) {
+void StepReporter::SpreadWaits(RankMeasures& mine) {
   double waited = 0;
   for (const Traffic& each : mine.step.comm.traffic) waited += each.exposed_seconds;
   mine.step_seconds += waited - std::exchange(mine.step.phases.comm_exposed, waited);
 }
 
-nlohmann::json StepTeller::Row(int64_t step, const std::vector<RankMeasures>& ranks,
-                               Clock::time_point now, const Stepper& stepper) {
+nlohmann::json StepReporter::Row(int64_t step, const std::vector<RankMeasures>& ranks,
+                                 Clock::time_point now, const Stepper& stepper) {
   // Where ranks step alone each leaves out its own.
   int64_t nonfinite = 0;
   for (const RankMeasures& rank : ranks) nonfinite = std::max(nonfinite, rank.step.nonfinite_steps);
@@ -116,7 +116,7 @@ nlohmann::json StepTeller::Row(int64_t step, const std::vector<RankMeasures>& ra
   return row;
 }
 
-void StepTeller::AddDerived(const std::vector<RankMeasures>& ranks, nlohmann::json& row) {
+void StepReporter::AddDerived(const std::vector<RankMeasures>& ranks, nlohmann::json& row) {
   row["flops"] = since_.tokens * FlopsPerToken(p_.spec.model, p_.spec.train.seq_len);
   if (p_.peak_flops) row["peak_flops"] = *p_.peak_flops * static_cast<double>(ranks.size());
 

@@ -1,5 +1,5 @@
-// telling_test.cc: turns reports into frames, at a bounded rate.
-#include "worker/program/telling.h"
+// reports_test.cc: turns reports into frames, at a bounded rate.
+#include "worker/program/reports.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,25 +11,25 @@
 namespace dt::program {
 namespace {
 
-class TellingTest : public ::testing::Test {
+class ReportsTest : public ::testing::Test {
  protected:
   void Begin(Course course) {
     course.token = "t";
-    telling_.emplace(std::move(course), now_);
+    reports_.emplace(std::move(course), now_);
   }
-  void Take(const std::string& line) { Keep(telling_->Take(line, now_)); }
+  void Take(const std::string& line) { Keep(reports_->Take(line, now_)); }
   void Advance(absl::Duration time) {
     now_.steady += time;
-    Keep(telling_->Tend(now_));
+    Keep(reports_->Tend(now_));
   }
-  void Keep(Telling::Said said) {
-    for (const frames::FromTrainer& frame : said.frames) {
+  void Keep(Reports::Outgoing out) {
+    for (const frames::FromTrainer& frame : out.frames) {
       if (const auto* row = std::get_if<frames::StepDone>(&frame)) rows_.push_back(row->row);
       if (const auto* eval = std::get_if<frames::Eval>(&frame)) evaluations_.push_back(*eval);
       if (const auto* live = std::get_if<frames::Progress>(&frame)) progress_ = *live;
     }
-    complaints_.insert(complaints_.end(), said.complaints.begin(), said.complaints.end());
-    if (said.saved) saved_.push_back(*said.saved);
+    complaints_.insert(complaints_.end(), out.complaints.begin(), out.complaints.end());
+    if (out.saved) saved_.push_back(*out.saved);
   }
   std::vector<uint64_t> EvaluatedSteps() const {
     std::vector<uint64_t> steps;
@@ -38,7 +38,7 @@ class TellingTest : public ::testing::Test {
   }
 
   Instant now_{absl::Seconds(1000), 5'000};
-  std::optional<Telling> telling_;
+  std::optional<Reports> reports_;
   std::vector<nlohmann::json> rows_;
   std::vector<frames::Eval> evaluations_;
   std::optional<frames::Progress> progress_;
@@ -46,7 +46,7 @@ class TellingTest : public ::testing::Test {
   std::vector<SavedFolder> saved_;
 };
 
-TEST_F(TellingTest, ARowSaysWhatCameSinceTheRowBefore) {
+TEST_F(ReportsTest, ARowSaysWhatCameSinceTheRowBefore) {
   Begin({.resumed_step = 10});
   now_.steady += absl::Seconds(4);
   Take(R"({"step": 14, "loss": 2.5})");
@@ -61,7 +61,7 @@ TEST_F(TellingTest, ARowSaysWhatCameSinceTheRowBefore) {
                                       {"wall_time_ms", 5'000}}));
 }
 
-TEST_F(TellingTest, AnEvaluationHasFieldsForKnownNamesAndMetricsForTheRest) {
+TEST_F(ReportsTest, AnEvaluationHasFieldsForKnownNamesAndMetricsForTheRest) {
   Begin({});
   Take(R"({"step": 5, "val_loss": 3.0, "loss": 3.5, "hellaswag_acc": 0.3, "accuracy": 0.9})");
   Take(R"({"step": 6, "accuracy": 0.95})");
@@ -76,14 +76,14 @@ TEST_F(TellingTest, AnEvaluationHasFieldsForKnownNamesAndMetricsForTheRest) {
   EXPECT_EQ(progress_->step, 6u);
 }
 
-TEST_F(TellingTest, ALineWithTheMetricIsAnEvaluationWhateverItsName) {
+TEST_F(ReportsTest, ALineWithTheMetricIsAnEvaluationWhateverItsName) {
   for (const char* name :
        {"loss", "learning_rate", "tokens", "val_loss", "hellaswag_acc", "mine"}) {
     Begin({.metric = name});
     evaluations_.clear();
     Take(absl::StrCat(R"({"step": 1, ")", name, R"(": 0.5})"));
     Take(absl::StrCat(R"({"step": 2, ")", name, R"(": NaN})"));
-    Keep(telling_->Finish(now_));
+    Keep(reports_->Finish(now_));
     ASSERT_EQ(EvaluatedSteps(), (std::vector<uint64_t>{1, 2})) << name;
     const std::string line = frames::ToLine(frames::FromTrainer(evaluations_[1]));
     const auto read = frames::ParseFromTrainer(line);
@@ -95,16 +95,16 @@ TEST_F(TellingTest, ALineWithTheMetricIsAnEvaluationWhateverItsName) {
   }
 }
 
-TEST_F(TellingTest, AMetricThatIsAColumnMakesRowsToo) {
+TEST_F(ReportsTest, AMetricThatIsAColumnMakesRowsToo) {
   Begin({.metric = "loss"});
   Take(R"({"step": 1, "loss": 2, "learning_rate": 0.1})");
   Take(R"({"step": 2, "loss": 1})");
-  Keep(telling_->Finish(now_));
+  Keep(reports_->Finish(now_));
   EXPECT_EQ(rows_.size(), 2u) << "for the curves";
   EXPECT_EQ(evaluations_.size(), 2u);
 }
 
-TEST_F(TellingTest, StepsRiseAndStayWithinTheTrial) {
+TEST_F(ReportsTest, StepsRiseAndStayWithinTheTrial) {
   Begin({.resumed_step = 10, .steps = 20});
   for (const char* line : {R"({"step": 10, "loss": 1})", R"({"step": 3, "accuracy": 1})",
                            R"({"step": 21, "accuracy": 1})", R"({"checkpoint": "a", "step": 9})"}) {
@@ -113,18 +113,18 @@ TEST_F(TellingTest, StepsRiseAndStayWithinTheTrial) {
     EXPECT_EQ(complaints_.size(), before + 1) << line;
   }
   Take(R"({"step": 10, "accuracy": 1})");
-  Keep(telling_->Finish(now_));
+  Keep(reports_->Finish(now_));
   EXPECT_EQ(evaluations_.size(), 1u) << "what it resumed from may be evaluated again";
   EXPECT_TRUE(rows_.empty());
   EXPECT_TRUE(saved_.empty());
 }
 
-TEST_F(TellingTest, StepZeroIsAStep) {
+TEST_F(ReportsTest, StepZeroIsAStep) {
   Begin({});
   Take(R"({"step": 0, "loss": 4})");
   Take(R"({"step": 0, "val_loss": 4})");
   Take(R"({"step": 1, "loss": 3})");
-  Keep(telling_->Finish(now_));
+  Keep(reports_->Finish(now_));
   ASSERT_EQ(rows_.size(), 2u);
   EXPECT_EQ(rows_[0]["steps"], 1.0);
   EXPECT_EQ(rows_[1]["steps"], 1.0);
@@ -132,7 +132,7 @@ TEST_F(TellingTest, StepZeroIsAStep) {
   EXPECT_TRUE(complaints_.empty()) << complaints_[0];
 }
 
-TEST_F(TellingTest, LinesOfOneStepAreOneReport) {
+TEST_F(ReportsTest, LinesOfOneStepAreOneReport) {
   Begin({.metric = "accuracy"});
   Take(R"({"step": 1, "train_acc": 0.1, "x": 1})");
   Take(R"({"step": 1, "accuracy": 0.2, "x": 2})");
@@ -149,7 +149,7 @@ TEST_F(TellingTest, LinesOfOneStepAreOneReport) {
   EXPECT_TRUE(complaints_.empty());
 }
 
-TEST_F(TellingTest, WhatComesOfAStepThatWasPassedOnIsPassedOnToo) {
+TEST_F(ReportsTest, WhatComesOfAStepThatWasPassedOnIsPassedOnToo) {
   Begin({.rungs = {2}, .metric = "accuracy"});
   Take(R"({"step": 2, "train_acc": 0.1})");
   Advance(absl::Minutes(1));
@@ -161,35 +161,35 @@ TEST_F(TellingTest, WhatComesOfAStepThatWasPassedOnIsPassedOnToo) {
   EXPECT_EQ(complaints_.size(), 1u) << "the first value of train_acc has gone";
 }
 
-TEST_F(TellingTest, OfTooManyReportsTheNewestWaits) {
+TEST_F(ReportsTest, OfTooManyReportsTheNewestWaits) {
   Begin({});
   const int burst = limits::kProgramReportsBurst;
   for (int step = 1; step <= burst + 50; ++step) {
     Take(absl::StrCat(R"({"step": )", step, R"(, "accuracy": 1})"));
   }
   ASSERT_EQ(evaluations_.size(), static_cast<size_t>(burst));
-  now_.steady = telling_->NextDeadline();
+  now_.steady = reports_->NextDeadline();
   Advance(absl::Seconds(1));
   ASSERT_EQ(evaluations_.size(), static_cast<size_t>(burst) + 1);
   EXPECT_EQ(evaluations_.back().step, static_cast<uint64_t>(burst) + 50);
-  Keep(telling_->Finish(now_));
+  Keep(reports_->Finish(now_));
   ASSERT_EQ(complaints_.size(), 1u);
   EXPECT_EQ(complaints_[0].substr(0, 3), "49 ") << complaints_[0];
 }
 
-TEST_F(TellingTest, WhereASearchComparesNothingIsLeftOut) {
+TEST_F(ReportsTest, WhereASearchComparesNothingIsLeftOut) {
   Begin({.steps = 1000, .rungs = {250, 500}});
   for (int step = 1; step <= 1000; ++step) {
     Take(absl::StrCat(R"({"step": )", step, R"(, "accuracy": 1})"));
   }
-  Keep(telling_->Finish(now_));
+  Keep(reports_->Finish(now_));
   const std::vector<uint64_t> steps = EvaluatedSteps();
   EXPECT_EQ(std::count(steps.begin(), steps.end(), 250u), 1);
   EXPECT_EQ(std::count(steps.begin(), steps.end(), 500u), 1);
   EXPECT_EQ(steps.size(), static_cast<size_t>(limits::kProgramReportsBurst) + 3);
 }
 
-TEST_F(TellingTest, LinesWithoutTheMetricCostThoseWithItNothing) {
+TEST_F(ReportsTest, LinesWithoutTheMetricCostThoseWithItNothing) {
   Begin({.steps = 3000, .rungs = {1000, 2000}, .metric = "accuracy"});
   // Twenty with the metric, below the limit of the rate, amid a flood of others.
   for (int step = 1; step <= 3000; ++step) {
@@ -198,7 +198,7 @@ TEST_F(TellingTest, LinesWithoutTheMetricCostThoseWithItNothing) {
     if (step % 150 == 0) Take(absl::StrCat(R"({"step": )", step, R"(, "accuracy": 1})"));
     if (step % 10 == 0) Advance(absl::Milliseconds(10));
   }
-  Keep(telling_->Finish(now_));
+  Keep(reports_->Finish(now_));
   std::vector<uint64_t> with;
   uint64_t before = 0;
   for (const frames::Eval& each : evaluations_) {
@@ -211,7 +211,7 @@ TEST_F(TellingTest, LinesWithoutTheMetricCostThoseWithItNothing) {
   EXPECT_EQ(with.back(), 3000u);
 }
 
-TEST_F(TellingTest, OnlyALineWithTheMetricPassesARung) {
+TEST_F(ReportsTest, OnlyALineWithTheMetricPassesARung) {
   Begin({.steps = 10'000, .rungs = {5000}, .metric = "accuracy"});
   for (int step = 1; step < 5000; ++step) {
     Take(absl::StrCat(R"({"step": )", step, R"(, "accuracy": 1})"));
@@ -225,20 +225,20 @@ TEST_F(TellingTest, OnlyALineWithTheMetricPassesARung) {
   EXPECT_EQ(std::count(steps.begin(), steps.end(), 5001u), 1);
 }
 
-TEST_F(TellingTest, AFieldThatIsLeftOutIsToldOnceByItsName) {
+TEST_F(ReportsTest, AFieldThatIsLeftOutIsToldOnceByItsName) {
   Begin({.metric = "accuracy"});
   for (int step = 1; step <= 5; ++step) {
     Take(absl::StrCat(R"({"step": )", step, R"(, "accuracy": 1, "phase": "train"})"));
   }
-  Keep(telling_->Finish(now_));
+  Keep(reports_->Finish(now_));
   EXPECT_EQ(evaluations_.size(), 5u);
   ASSERT_EQ(complaints_.size(), 1u);
   EXPECT_NE(complaints_[0].find("'phase' is left out"), std::string::npos) << complaints_[0];
-  EXPECT_NE(telling_->Hint(Telling::When::kRunning, {}).find("'phase' is left out"),
+  EXPECT_NE(reports_->Hint(Reports::When::kRunning, {}).find("'phase' is left out"),
             std::string::npos);
 }
 
-TEST_F(TellingTest, EpochsAmongStepsAreLeftOutAndToldOf) {
+TEST_F(ReportsTest, EpochsAmongStepsAreLeftOutAndToldOf) {
   Begin({.metric = "accuracy"});
   Take(R"({"step": 100, "loss": 1})");
   Take(R"({"epoch": 1, "accuracy": 0.5})");
@@ -246,45 +246,45 @@ TEST_F(TellingTest, EpochsAmongStepsAreLeftOutAndToldOf) {
   EXPECT_EQ(saved_.size(), 1u);
   ASSERT_EQ(complaints_.size(), 1u);
   EXPECT_NE(complaints_[0].find("give step in each"), std::string::npos) << complaints_[0];
-  EXPECT_NE(telling_->Hint(Telling::When::kEnded, {}).find("give step in each"), std::string::npos);
+  EXPECT_NE(reports_->Hint(Reports::When::kEnded, {}).find("give step in each"), std::string::npos);
 }
 
-TEST_F(TellingTest, APersonIsToldThatNothingOrNotTheMetricWasReported) {
-  using When = Telling::When;
+TEST_F(ReportsTest, APersonIsToldThatNothingOrNotTheMetricWasReported) {
+  using When = Reports::When;
   Begin({.metric = "accuracy"});
-  EXPECT_EQ(telling_->Hint(When::kRunning, {}), "");
-  EXPECT_EQ(telling_->Hint(When::kEnded, {}).find("it reported nothing; to show"), 0u);
+  EXPECT_EQ(reports_->Hint(When::kRunning, {}), "");
+  EXPECT_EQ(reports_->Hint(When::kEnded, {}).find("it reported nothing; to show"), 0u);
   const NearMiss near{"step 3: acc 0.5", "it is text", true};
-  EXPECT_EQ(telling_->Hint(When::kRunning, near),
+  EXPECT_EQ(reports_->Hint(When::kRunning, near),
             "it has reported nothing yet; nearly a report was \"step 3: acc 0.5\": it is text");
   Take(R"({"step": 1, "acc": 0.5, "loss": 2})");
-  EXPECT_EQ(telling_->Hint(When::kEnded, {}),
+  EXPECT_EQ(reports_->Hint(When::kEnded, {}),
             "it never reported accuracy, by which trials are compared; it reported acc, loss");
   Take(R"({"step": 2, "accuracy": 0.5})");
-  EXPECT_EQ(telling_->Hint(When::kEnded, near), "");
+  EXPECT_EQ(reports_->Hint(When::kEnded, near), "");
 }
 
-TEST_F(TellingTest, APersonIsToldThatTheMetricNeverWasANumber) {
-  using When = Telling::When;
+TEST_F(ReportsTest, APersonIsToldThatTheMetricNeverWasANumber) {
+  using When = Reports::When;
   Begin({.metric = "accuracy"});
   Take(R"({"step": 1, "accuracy": NaN})");
   Take(R"({"step": 2, "accuracy": Infinity})");
-  EXPECT_EQ(telling_->Hint(When::kRunning, {}),
+  EXPECT_EQ(reports_->Hint(When::kRunning, {}),
             "each accuracy so far is NaN or infinite, which counts as the worst");
-  EXPECT_EQ(telling_->Hint(When::kEnded, {}),
+  EXPECT_EQ(reports_->Hint(When::kEnded, {}),
             "each accuracy that it reported is NaN or infinite, which counts as the worst");
   Take(R"({"step": 3, "accuracy": 0.5})");
-  EXPECT_EQ(telling_->Hint(When::kEnded, {}), "");
+  EXPECT_EQ(reports_->Hint(When::kEnded, {}), "");
 }
 
-TEST_F(TellingTest, OneThatGoesOnMayHaveReportedBefore) {
+TEST_F(ReportsTest, OneThatGoesOnMayHaveReportedBefore) {
   Begin({.resumed_step = 5, .metric = "accuracy"});
-  EXPECT_EQ(telling_->Hint(Telling::When::kEnded, {}), "");
+  EXPECT_EQ(reports_->Hint(Reports::When::kEnded, {}), "");
   Take(R"({"step": 6, "other": 0.5})");
-  EXPECT_EQ(telling_->Hint(Telling::When::kEnded, {}), "");
+  EXPECT_EQ(reports_->Hint(Reports::When::kEnded, {}), "");
 }
 
-TEST_F(TellingTest, ACheckpointIsOfTheNewestStepAndKnowsItsLossAndTheMetric) {
+TEST_F(ReportsTest, ACheckpointIsOfTheNewestStepAndKnowsItsLossAndTheMetric) {
   Begin({.metric = "accuracy"});
   Take(R"({"step": 7, "val_loss": 1.5})");
   Take(R"({"step": 7, "accuracy": 0.5})");
@@ -297,7 +297,7 @@ TEST_F(TellingTest, ACheckpointIsOfTheNewestStepAndKnowsItsLossAndTheMetric) {
   EXPECT_EQ(saved_[1].loss, std::nullopt);
 }
 
-TEST_F(TellingTest, AProgramThatErrsInEachLineDoesNotFillItsLog) {
+TEST_F(ReportsTest, AProgramThatErrsInEachLineDoesNotFillItsLog) {
   Begin({});
   for (int i = 0; i < 1000; ++i) Take("nonsense");
   EXPECT_LT(complaints_.size(), 30u);

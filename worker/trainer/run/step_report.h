@@ -1,4 +1,4 @@
-// telling.h: what an attempt tells of its steps: rows of what its ranks measured, progress between
+// step_report.h: reports the steps of an attempt: rows of what its ranks measured, progress between
 // them, lines of the log.
 //
 // Role:      a rank's clock: it knows how long training took, and what else took time meanwhile.
@@ -21,7 +21,7 @@
 
 namespace dt::trainer {
 
-class StepTeller {
+class StepReporter {
  public:
   using Clock = std::chrono::steady_clock;
   struct Parts {
@@ -38,10 +38,10 @@ class StepTeller {
     double trained_before = 0;         // seconds, of the attempts that this one goes on from
   };
   // Training begins.
-  explicit StepTeller(const Parts& parts);
+  explicit StepReporter(const Parts& parts);
 
   // After a step, on every rank. `logged`: it has a row, for which all ranks gather.
-  absl::Status Tell(int64_t step, bool logged, Stepper& stepper);
+  absl::Status Report(int64_t step, bool logged, Stepper& stepper);
   // What took time beside training since the step.
   void LeaveOutEvaluation(double seconds);
   void LeaveOutCheckpoint(double seconds);

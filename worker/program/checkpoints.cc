@@ -1,5 +1,5 @@
-// keeping.cc: see keeping.h.
-#include "worker/program/keeping.h"
+// checkpoints.cc: see checkpoints.h.
+#include "worker/program/checkpoints.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -67,8 +67,8 @@ absl::StatusOr<std::optional<checkpoint::Checkpoint>> ChooseResume(
                                    start.attempt, HashOf(start, spec), skip);
 }
 
-Keeping::Keeping(const frames::Start& start, const ProgramSpec& spec,
-                 std::optional<checkpoint::CheckpointId> resumed_from)
+Checkpoints::Checkpoints(const frames::Start& start, const ProgramSpec& spec,
+                         std::optional<checkpoint::CheckpointId> resumed_from)
     : start_(start),
       trial_{start.experiment, start.trial},
       spec_hash_(HashOf(start, spec)),
@@ -95,28 +95,28 @@ Keeping::Keeping(const frames::Start& start, const ProgramSpec& spec,
   }
 }
 
-Keeping::~Keeping() {
+Checkpoints::~Checkpoints() {
   leave_ = true;
   if (job_.valid()) job_.wait();
 }
 
-absl::StatusOr<std::string> Keeping::MakeFolder() const {
+absl::StatusOr<std::string> Checkpoints::MakeFolder() const {
   if (start_.storage.empty()) return std::string();
   const std::string folder = AttemptFolder(start_);
   DT_RETURN_IF_ERROR(MakeFolders(folder));
   return folder;
 }
 
-Keeping::Told Keeping::ClearUp() {
-  Told told;
-  if (start_.storage.empty()) return told;
+Checkpoints::Outgoing Checkpoints::ClearUp() {
+  Outgoing out;
+  if (start_.storage.empty()) return out;
   const absl::Status swept = checkpoint::SweepLeftovers(start_.storage, trial_, start_.attempt);
-  if (!swept.ok()) told.complaints.emplace_back(swept.message());
-  Retain(told);
-  return told;
+  if (!swept.ok()) out.complaints.emplace_back(swept.message());
+  Retain(out);
+  return out;
 }
 
-absl::StatusOr<std::string> Keeping::Inside(const std::string& folder) const {
+absl::StatusOr<std::string> Checkpoints::Inside(const std::string& folder) const {
   std::error_code code;
   const fs::path home = fs::weakly_canonical(AttemptFolder(start_), code);
   const fs::path path = fs::weakly_canonical(home / folder, code);
@@ -130,15 +130,15 @@ absl::StatusOr<std::string> Keeping::Inside(const std::string& folder) const {
   return path.string();
 }
 
-Keeping::Told Keeping::Begin(const SavedFolder& saved) {
+Checkpoints::Outgoing Checkpoints::Begin(const SavedFolder& saved) {
   DT_CHECK(!busy());
-  Told told;
+  Outgoing out;
   absl::StatusOr<std::string> folder =
       start_.storage.empty() ? DataError("this worker has no storage") : Inside(saved.folder);
   if (!folder.ok()) {
-    told.complaints.push_back(
+    out.complaints.push_back(
         absl::StrCat("checkpoint '", saved.folder, "' is left out: ", folder.status().message()));
-    return told;
+    return out;
   }
   saving_ = saved;
   began_ = SystemClock().Now().steady;
@@ -156,20 +156,20 @@ Keeping::Told Keeping::Begin(const SavedFolder& saved) {
         [[maybe_unused]] const ssize_t put = write(wake_.get(), &one, sizeof(one));
         return adopted;
       });
-  return told;
+  return out;
 }
 
-Keeping::Told Keeping::Take() {
-  Told told;
+Checkpoints::Outgoing Checkpoints::Take() {
+  Outgoing out;
   uint64_t count = 0;
   const bool woken = read(wake_.get(), &count, sizeof(count)) == sizeof(count);
-  if (!busy() || !woken) return told;
+  if (!busy() || !woken) return out;
   // The word comes before the result, and is said once: so this waits for the moment between them.
   const absl::StatusOr<checkpoint::SavedCheckpoint> saved = job_.get();
   if (!saved.ok()) {
-    told.complaints.push_back(
+    out.complaints.push_back(
         absl::StrCat("checkpoint '", saving_.folder, "' is left out: ", saved.status().message()));
-    return told;
+    return out;
   }
   std::erase(strangers_, saved->id);
   newest_ = saved->id.step;
@@ -186,20 +186,20 @@ Keeping::Told Keeping::Take() {
       checkpoint::CostOf(named ? saving_.metric : saving_.loss, metric_);
   done.best = cost && (!best_cost_ || *cost < *best_cost_);
   if (done.best) best_cost_ = cost;
-  told.frames.push_back(std::move(done));
-  Retain(told);
-  return told;
+  out.frames.push_back(std::move(done));
+  Retain(out);
+  return out;
 }
 
-Keeping::Told Keeping::OnRegistered(uint64_t step) {
-  Told told;
+Checkpoints::Outgoing Checkpoints::NoteRegistered(uint64_t step) {
+  Outgoing out;
   registered_step_ = std::max(registered_step_.value_or(0), step);
   retention_.registered = checkpoint::CheckpointId{trial_, start_.attempt, *registered_step_};
-  Retain(told);
-  return told;
+  Retain(out);
+  return out;
 }
 
-std::vector<checkpoint::RankedCheckpoint> Keeping::Ranked() const {
+std::vector<checkpoint::RankedCheckpoint> Checkpoints::Ranked() const {
   std::vector<checkpoint::RankedCheckpoint> ranked =
       checkpoint::RankCheckpoints(start_.storage, trial_, spec_hash_, metric_);
   std::erase_if(ranked, [this](const checkpoint::RankedCheckpoint& checkpoint) {
@@ -209,17 +209,17 @@ std::vector<checkpoint::RankedCheckpoint> Keeping::Ranked() const {
   return ranked;
 }
 
-void Keeping::Retain(Told& told) {
+void Checkpoints::Retain(Outgoing& out) {
   if (!removes_ || start_.storage.empty()) return;
   for (const checkpoint::CheckpointId& old : checkpoint::ChooseToRemove(Ranked(), retention_)) {
     const absl::StatusOr<std::string> left = checkpoint::TakeNameAway(start_.storage, old);
     if (!left.ok()) {
-      told.complaints.emplace_back(left.status().message());
+      out.complaints.emplace_back(left.status().message());
       continue;
     }
-    told.frames.push_back(frames::CheckpointRemoved{start_.token, old.step, old.Path()});
+    out.frames.push_back(frames::CheckpointRemoved{start_.token, old.step, old.Path()});
     const absl::Status removed = RemoveAll(*left);
-    if (!removed.ok()) told.complaints.emplace_back(removed.message());
+    if (!removed.ok()) out.complaints.emplace_back(removed.message());
   }
 }
 

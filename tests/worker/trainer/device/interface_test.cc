@@ -1,5 +1,5 @@
 // interface_test.cc: every address of this host leads to its interface, and no other address does.
-#include "worker/trainer/parallel/host/interface.h"
+#include "worker/trainer/device/interface.h"
 
 #include <gtest/gtest.h>
 #include <ifaddrs.h>

@@ -1,4 +1,4 @@
-// telling.h: what a program reports, turned into what a trainer would say, at a bounded rate.
+// reports.h: what a program reports, turned into what a trainer would say, at a bounded rate.
 //
 // Role:      pure but for the time handed in.
 // Bound:     limits::kProgramReportsPerSecond reports with the search's metric, as many without,
@@ -8,7 +8,7 @@
 // Invariant: steps of rows rise, those of evaluations do not fall, and none lies beyond the trial's
 //            last. What is told of one step while none of a later one came is one report; where it
 //            was passed on before, the rest is one more.
-// Tests:     tests/worker/program/telling_test.cc
+// Tests:     tests/worker/program/reports_test.cc
 #pragma once
 
 #include <cstdint>
@@ -46,20 +46,20 @@ struct SavedFolder {
   std::optional<double> metric;  // that of the search, likewise
 };
 
-class Telling {
+class Reports {
  public:
-  struct Said {
+  struct Outgoing {
     std::vector<frames::FromTrainer> frames;
     std::vector<std::string> complaints;  // for the trial's log
     std::optional<SavedFolder> saved;
   };
-  explicit Telling(Course course, Instant now);
+  explicit Reports(Course course, Instant now);
 
-  Said Take(std::string_view line, Instant now);
+  Outgoing Take(std::string_view line, Instant now);
   // What waited and is due.
-  Said Tend(Instant now);
+  Outgoing Tend(Instant now);
   // The program has ended: all that waits, and how much was left out.
-  Said Finish(Instant now);
+  Outgoing Finish(Instant now);
   // Steady time at which Tend has something; infinite: never.
   absl::Duration NextDeadline() const;
   uint64_t step() const { return step_; }  // the newest told
@@ -85,21 +85,21 @@ class Telling {
   bool HasMetric(const Report& report) const;
   std::string Doubt(const Report& report, std::optional<uint64_t> newest) const;
   std::string DoubtAboutWord(const Report& report);
-  void TakeFlaws(std::string_view line, const Report& report, Said& said);
-  void TakeNumbers(std::string_view line, Report report, Instant now, Said& said);
-  void TakeRow(const Report& report, Instant now, Said& said);
-  void TakeEvaluation(std::string_view line, Report report, Instant now, Said& said);
-  void TakeSaved(const Report& report, Said& said);
+  void TakeFlaws(std::string_view line, const Report& report, Outgoing& out);
+  void TakeNumbers(std::string_view line, Report report, Instant now, Outgoing& out);
+  void TakeRow(const Report& report, Instant now, Outgoing& out);
+  void TakeEvaluation(std::string_view line, Report report, Instant now, Outgoing& out);
+  void TakeSaved(const Report& report, Outgoing& out);
   // Says what waits, where the rate allows or a search awaits it; else it stays.
-  void Release(Kind kind, Instant now, Said& said);
-  void ReleaseRow(Instant now, Said& said);
-  void Merge(const Report& more, Report& into, Said& said);
+  void Release(Kind kind, Instant now, Outgoing& out);
+  void ReleaseRow(Instant now, Outgoing& out);
+  void Merge(const Report& more, Report& into, Outgoing& out);
   // What waits gives way to what came after it.
   void Displace(std::optional<Waiting>& waiting);
-  void SayRow(const Report& report, Instant at, Said& said);
-  void SayEvaluation(const Waiting& waiting, Said& said);
-  void SayProgress(absl::Duration now, Said& said);
-  void Complain(std::string_view line, const std::string& why, Said& said);
+  void SayRow(const Report& report, Instant at, Outgoing& out);
+  void SayEvaluation(const Waiting& waiting, Outgoing& out);
+  void SayProgress(absl::Duration now, Outgoing& out);
+  void Complain(std::string_view line, const std::string& why, Outgoing& out);
   bool Admit(Kind kind, absl::Duration now);
   bool IsAwaited(uint64_t step);
   void Remember(const Report& report);
@@ -109,9 +109,9 @@ class Telling {
   uint64_t step_ = 0;
   std::string step_word_;  // what its lines call their step
   std::optional<uint64_t> row_step_, evaluation_step_, saved_step_;
-  std::optional<uint64_t> told_row_step_;
-  absl::Duration told_row_at_;
-  std::set<std::string> told_;            // names passed on of evaluation_step_
+  std::optional<uint64_t> sent_row_step_;
+  absl::Duration sent_row_at_;
+  std::set<std::string> sent_names_;      // names passed on of evaluation_step_
   std::optional<double> validated_loss_;  // at evaluation_step_
   std::optional<double> measured_;        // the metric there
   size_t rung_ = 0;                       // the next of course_.rungs
@@ -123,8 +123,8 @@ class Telling {
   uint64_t left_out_ = 0;
   int complaints_ = 0;
   uint64_t reports_ = 0;  // with numbers
-  bool told_metric_ = false;
-  bool told_number_ = false;              // of the metric, neither NaN nor infinite
+  bool got_metric_ = false;
+  bool got_number_ = false;               // of the metric, neither NaN nor infinite
   std::set<std::string> names_, flawed_;  // reported; left out, and said so
   std::string first_flaw_, first_wrong_;
 };

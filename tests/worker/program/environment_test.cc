@@ -1,5 +1,5 @@
-// given_test.cc: the environment of a program, and the meaning of its exit status.
-#include "worker/program/given.h"
+// environment_test.cc: the environment of a program, and the meaning of its exit status.
+#include "worker/program/environment.h"
 
 #include <signal.h>
 

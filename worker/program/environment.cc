@@ -1,5 +1,5 @@
-// given.cc: the specification's JSON read, and the variables written.
-#include "worker/program/given.h"
+// environment.cc: the specification's JSON read, and the variables written.
+#include "worker/program/environment.h"
 
 #include <algorithm>
 #include <cctype>

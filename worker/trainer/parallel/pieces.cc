@@ -1,5 +1,5 @@
-// whole.cc: see whole.h.
-#include "worker/trainer/parallel/whole.h"
+// pieces.cc: see pieces.h.
+#include "worker/trainer/parallel/pieces.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // interface.h: which network interface has an address, for libraries that want its name.
 //
-// Tests: tests/worker/trainer/parallel/host/interface_test.cc
+// Tests: tests/worker/trainer/device/interface_test.cc
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// whole.h: pieces to whole tensors and back, one tensor at a time, so that no rank ever holds the
+// pieces.h: pieces to whole tensors and back, one tensor at a time, so that no rank ever holds the
 // state twice.
 //
 // Threads: the training thread; Collect of a whole piece also from a thread that has the pieces to
