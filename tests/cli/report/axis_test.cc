@@ -1,4 +1,4 @@
-// axis_test.cc: ticks and places of values.
+// axis_test.cc: ticks and positions of values.
 #include "cli/report/axis.h"
 
 #include <cmath>

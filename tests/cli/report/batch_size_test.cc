@@ -1,4 +1,4 @@
-// batch_size_test.cc: the critical batch, from noise and from steps.
+// batch_size_test.cc: the critical batch size, from noise and from steps.
 #include "cli/report/batch_size.h"
 
 #include <cmath>
@@ -9,10 +9,11 @@
 namespace dt::cli::report {
 namespace {
 
-// The law itself: 100 steps at least, critical batch 2,000.
+// The law itself: at least 100 steps, critical batch size 2,000.
 double LawOfSteps(double batch) { return 100 * (1 + 2000 / batch); }
 
-// A trial whose loss falls in a straight line from 4 to 2, which it comes to as the law says.
+// Adds a trial whose loss falls in a straight line from 4 to 2, after the number of steps that the
+// law gives.
 void AddBatch(Experiment& experiment, uint64_t batch, double slower = 1) {
   Trial& trial = AddTrial(experiment, 2);
   trial.summary.set_tokens_per_step(batch);

@@ -36,7 +36,7 @@ TEST(LineChartTest, LinesDifferByDashAsWellAsByColour) {
   EXPECT_TRUE(Has(svg, "class=\"c1\" stroke-dasharray=\""));
 }
 
-// The labels below the x axis: their places, and how wide they are at most.
+// Returns the positions and maximal widths of the labels below the x axis.
 std::vector<std::pair<double, double>> LabelsBelow(const std::string& svg) {
   std::vector<std::pair<double, double>> labels;
   const std::string row = "\" y=\"373.0\" text-anchor=\"middle\" class=\"d\">";
@@ -177,7 +177,7 @@ TEST(LineChartTest, AnErrorBarIsAnUprightLineWithEndsWithinThePlot) {
   line.points = {{1, 5}, {2, 5}};
   line.bars = {{1, 0, 10}, {2, 4, std::numeric_limits<double>::quiet_NaN()}};
   const std::string svg = LineChartSvg(chart, 1);
-  // The axis goes from 0 to 10 for the bar's sake: from the bottom of the plot to its top.
+  // The bar makes the axis go from 0 to 10: from the bottom of the plot to its top.
   EXPECT_TRUE(Has(svg, " 354.0V34.0M")) << svg;
   EXPECT_EQ(svg.find("nan"), std::string::npos) << svg;
 }

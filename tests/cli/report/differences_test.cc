@@ -1,4 +1,4 @@
-// differences_test.cc: how two experiments differ, and where a report says so.
+// differences_test.cc: the differences between two experiments, and their place in a report.
 #include "cli/report/differences.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace dt::cli::report {
 namespace {
 
-// With the defaults of a file, which Study() has not.
+// Returns a study with the defaults of a file, which Study() lacks.
 Experiment FullStudy(uint64_t id) {
   Experiment study = Study(id);
   *study.found.mutable_spec() = spec::DefaultExperiment();

@@ -1,4 +1,4 @@
-// document_test.cc: blocks as HTML and Markdown; nothing of a person's becomes markup.
+// document_test.cc: blocks as HTML and Markdown; no user's text becomes markup.
 #include "cli/report/document.h"
 
 #include "gtest/gtest.h"

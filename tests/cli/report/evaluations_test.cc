@@ -11,7 +11,7 @@ bool Has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// Trial 2 of four is the best.
+// Returns an experiment of four trials, of which trial 2 is the best.
 Experiment Evaluated() {
   Experiment experiment = NewExperiment(12, "tasks");
   for (const double loss : {3.0, 1.0, 2.0, 4.0}) AddTrial(experiment, loss);

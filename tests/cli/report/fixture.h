@@ -37,7 +37,7 @@ inline void Assign(v1::TrialSummary& trial, const std::string& path, int64_t val
   assignment.mutable_value()->set_integer(value);
 }
 
-// A finished trial of 1,000 tokens/s on data of 5,000 tokens, with the loss given.
+// Adds a finished trial of 1,000 tokens/s on data of 5,000 tokens, with this loss.
 inline Trial& AddTrial(Experiment& experiment, double val_loss) {
   Trial& trial = experiment.trials.emplace_back();
   v1::TrialSummary& summary = trial.summary;
@@ -71,7 +71,7 @@ inline void RunOutOfMemory(Trial& trial) {
   trial.summary.set_tokens_per_second(0);
 }
 
-// batch_size 8, 16 × seq_len 64, 128, 256; the last ran out of memory.
+// Returns batch_size 8, 16 × seq_len 64, 128, 256; the last trial ran out of memory.
 inline Experiment Study(uint64_t id = 12) {
   Experiment experiment = NewExperiment(id, "study");
   for (const int64_t batch : {8, 16}) {

@@ -1,4 +1,5 @@
-// insight_test.cc: seeds, importance and the ranges of the best, from trials to a report's parts.
+// insight_test.cc: seeds, importance and the ranges of the best trials, from trials to a report's
+// sections.
 #include "cli/report/insight.h"
 
 #include <algorithm>
@@ -27,8 +28,8 @@ void AssignText(v1::TrialSummary& trial, const std::string& path, const std::str
   assignment.mutable_value()->set_text(value);
 }
 
-// A random search: the learning rate decides, in its logarithm; the batch size a little; the
-// schedule nothing.
+// Returns a random search: the logarithm of the learning rate is decisive; the batch size has a
+// small effect; the schedule has none.
 Experiment Search(size_t trials) {
   Experiment search = NewExperiment(12, "search");
   v1::ExperimentSpec& spec = *search.found.mutable_spec();
@@ -111,14 +112,14 @@ TEST(WhatMatteredTest, TrialsThatFailedAreLeftOutAndCounted) {
 TEST(WhatMatteredTest, MoreIsBetterWhereTheGoalIsToMaximize) {
   Experiment search = Search(60);
   search.found.mutable_summary()->set_goal("maximize");
-  // Far worse than the others, which is far below them now.
+  // Far worse than the others; lower is worse now.
   search.trials[0].summary.set_metric_value(-1e9);
   const auto found = WhatMattered(search);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->found.clipped, 1u);
 }
 
-// Trials that went on at rung 1 have a value at rung 2 as well, and a better end.
+// Trials that went on at rung 1 also have a value at rung 2, and a better end.
 TEST(WhatMatteredTest, WhereRungsEndTrialsAllAreComparedAtOneRung) {
   Experiment search = Search(60);
   v1::Search& said = *search.found.mutable_spec()->mutable_search();
@@ -139,12 +140,12 @@ TEST(WhatMatteredTest, WhereRungsEndTrialsAllAreComparedAtOneRung) {
       row.mutable_evaluation()->set_loss(loss);
     };
     evaluate(10, at_rung[number]);
-    evaluate(10, 99);  // an attempt that went back came there again: the first entry stands
+    evaluate(10, 99);  // an attempt that went back reached the rung again: the first entry counts
     if (number % 3 == 0) {
       evaluate(30, 1);
     } else {
       trial.summary.set_cause(v1::CAUSE_STOPPED_EARLY);
-      trial.summary.set_metric_value(number % 2 == 0 ? 9 : 1);  // nothing to go by
+      trial.summary.set_metric_value(number % 2 == 0 ? 9 : 1);  // without information
     }
   }
   Collector collector(search);
@@ -191,7 +192,8 @@ TEST(InsightReportTest, TheRangesOfTheBestQuarterAreATable) {
 
 TEST(InsightReportTest, EveryTrialIsALineAndTheBestStandsOut) {
   Experiment search = Search(200);
-  search.trials[7].summary.set_metric_value(1e9);  // diverged: at the bottom, and no other's scale
+  search.trials[7].summary.set_metric_value(1e9);  // diverged: shown at the bottom, without
+                                                   // changing the scale of the others
   Document document;
   AppendBestRanges(search, document);
   const auto& figure = std::get<Figure>(document.blocks.at(1));
@@ -209,7 +211,7 @@ TEST(InsightReportTest, EveryTrialIsALineAndTheBestStandsOut) {
   EXPECT_EQ(chart.lines.back().places.back(), 1) << "the best at the top";
   EXPECT_EQ(chart.lines.front().places.back(), 0);
   EXPECT_TRUE(Has(figure.note, "1 trial is so much worse")) << figure.note;
-  // A choice of two has its names at a quarter and at three.
+  // A choice of two has its names at a quarter and at three quarters.
   const auto choice = std::find_if(chart.columns.begin(), chart.columns.end(), [](const auto& one) {
     return one.marks.size() == 2 && one.marks[0].place == 0.25;
   });

@@ -1,4 +1,4 @@
-// sections_test.cc: the whole report, of one experiment and of two, and its CSV.
+// sections_test.cc: the complete report, of one experiment and of two, and its CSV.
 #include "cli/report/sections.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// speed_test.cc: where time and memory go, and how they scale.
+// speed_test.cc: the use of time and memory, and how they scale.
 #include "cli/report/speed.h"
 
 #include "gtest/gtest.h"

@@ -97,7 +97,7 @@ TEST(StudyGridTest, OfSeveralSeedsACellHasTheMeanAndTheDeviation) {
 TEST(StudyFiguresTest, OfSeveralSeedsALineGoesThroughMeansAndHasErrorBars) {
   Experiment study = Study();
   for (Trial& trial : study.trials) {
-    // Swept as a parameter, as files had it before there was `seeds`.
+    // The seed is swept as a parameter, as in files from before `seeds` existed.
     Assign(trial.summary, "seed", trial.summary.trial() % 2);
     trial.summary.mutable_assignments(0)->mutable_value()->set_integer(8);
   }
@@ -168,7 +168,7 @@ TEST(TrialListTest, HasARowForEachTrialTheBestFirstAndMarked) {
   EXPECT_EQ(list.rows[5][3], "oom");
 }
 
-// Trials of a program that reports an accuracy and nothing else.
+// Returns trials of a program that reports an accuracy and nothing else.
 Experiment OfProgram() {
   Experiment study = Study();
   study.found.mutable_spec()->mutable_base()->add_command("./train");

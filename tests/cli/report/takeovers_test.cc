@@ -1,4 +1,4 @@
-// takeovers_test.cc: the table of what a population's members took over.
+// takeovers_test.cc: the table of the takeovers in a population.
 #include "cli/report/takeovers.h"
 
 #include "cli/report/sections.h"

@@ -1,4 +1,4 @@
-// apart_test.cc: hosts that did not reach each other are kept apart where others are free.
+// apart_test.cc: hosts that could not reach each other are not used together while others are free.
 #include "coordinator/core/apart.h"
 
 #include <gtest/gtest.h>
@@ -12,9 +12,9 @@ namespace {
 
 class ApartTest : public AttemptTest {
  protected:
-  // The gang stands still though all its workers are heard.
+  // Makes the gang stand still although all its workers report.
   void Hang(TrialId id) {
-    Advance(limits::kHangFloor + absl::Milliseconds(100));  // less than a retry backs off
+    Advance(limits::kHangFloor + absl::Milliseconds(100));  // less than the backoff of a retry
     EXPECT_EQ(CauseOf(id), v1::CAUSE_HANG);
   }
   void LeaveAll() {

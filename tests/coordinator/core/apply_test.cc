@@ -1,4 +1,5 @@
-// apply_test.cc: the fold accepts what the lifecycle allows and refuses the rest, fact by fact.
+// apply_test.cc: Apply accepts the changes that the lifecycle allows and refuses all others, fact
+// by fact.
 #include "coordinator/core/apply.h"
 
 #include <gtest/gtest.h>
@@ -189,7 +190,7 @@ TEST_F(ApplyTest, ATrialEndsAfterItsAttempt) {
 
 TEST_F(ApplyTest, ResultsOfAnOlderAttemptAreFencedOff) {
   Fold({Created(), Submitted(), Started(), Prepared(), Running(), Ended(v1::CAUSE_HANG, 0)});
-  Fold({Saved(3)});  // still the newest: what was saved just before the end counts
+  Fold({Saved(3)});  // still the newest: a checkpoint saved just before the end counts
   Fold({Started(2)});
   ExpectRefused(Saved(4));
   ExpectRefused(Evaluated(4, 1.0));

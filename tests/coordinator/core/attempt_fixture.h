@@ -1,4 +1,4 @@
-// attempt_fixture.h: a gang of two that trains, and how its newest attempt ended.
+// attempt_fixture.h: a gang of two that trains, and the end of its newest attempt.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace dt {
 
 class AttemptTest : public CoreTest {
  protected:
-  // One trial on two slots of two hosts, in training.
+  // Trains one trial on two slots of two hosts.
   TrialId TrainPair(v1::ExperimentSpec spec = OnSlots(2)) {
     AddWorker("a", {.host = "host-a"});
     AddWorker("b", {.host = "host-b"});

@@ -1,4 +1,4 @@
-// attempts_test.cc: from orders to the end of an attempt, and what its end means for the trial.
+// attempts_test.cc: from orders to the end of an attempt, and the effect of the end on the trial.
 #include <gtest/gtest.h>
 
 #include "common/text.h"
@@ -209,7 +209,7 @@ TEST_F(AttemptTest, ARefusalForTheSpecificationIsNeitherRetriedNorCounted) {
     v1::ExperimentSpec spec = OneTrial();
     spec.mutable_base()->mutable_retries()->set_max(20);
     const TrialId id{Submit(spec), 1};
-    Follow("b");  // it refuses before it has prepared
+    Follow("b");  // it refuses before it is prepared
     SendItems("b", {Ended("b", v1::CAUSE_CONFIG)});
     Leave("b");
     EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FAILED);
@@ -289,7 +289,7 @@ TEST_F(AttemptTest, ALongEvaluationIsNoHangWhileAnyOfItsPartsAreDone) {
     Heartbeat("b");
   }
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
-  // The same part again and again is none.
+  // The same part repeated is no progress.
   Advance(limits::kHangFloor - absl::Seconds(5));
   Heartbeat("b");
   Advance(absl::Seconds(10));

@@ -1,4 +1,4 @@
-// blame_test.cc: what proves that a worker is at fault, and what refutes it.
+// blame_test.cc: evidence that a worker is at fault, and evidence that refutes it.
 #include "coordinator/core/blame.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ class BlameTest : public testing::Test {
     std::string worker;
     std::string host;
   };
-  // An attempt of the trial that crashed on these; the first decided.
+  // Adds an attempt of the trial that crashed on these workers; the first one was decisive.
   AttemptId Crash(uint32_t trial, const std::vector<Where>& gang, const std::string& message) {
     Attempt& attempt = Add(trial, gang);
     attempt.cause = v1::CAUSE_TRAINER_CRASH;

@@ -1,4 +1,4 @@
-// calls_test.cc: submit, cancel, retry, delete: what a person may ask, and what is refused.
+// calls_test.cc: submit, cancel, retry, delete: accepted calls, and refused ones.
 #include <gtest/gtest.h>
 
 #include "tests/testing/core_fixture.h"
@@ -22,7 +22,8 @@ class CallTest : public CoreTest {
     EXPECT_TRUE(response.ok()) << response.status();
     return response.ok() ? response->experiment() : 0;
   }
-  // The verdict on each call that changes an experiment, by somebody who may change `only_of`'s.
+  // Returns the verdict on each call that changes an experiment, from a user who may change only
+  // those of `only_of`.
   template <typename Request>
   absl::Status StatusFor(ExperimentId id, const std::string& only_of) {
     Request request;

@@ -1,4 +1,4 @@
-// cancel_test.cc: what a person cancels ends, and nothing else of it counts.
+// cancel_test.cc: a cancelled trial ends, and nothing it does later counts.
 #include <gtest/gtest.h>
 
 #include "tests/testing/core_fixture.h"
@@ -8,7 +8,7 @@ namespace {
 
 class CancelTest : public CoreTest {
  protected:
-  // One trial on two slots of two hosts, in training.
+  // Trains one trial on two slots of two hosts.
   TrialId TrainPair() {
     AddWorker("a", {.host = "host-a"});
     AddWorker("b", {.host = "host-b"});

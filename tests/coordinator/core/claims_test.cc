@@ -1,5 +1,5 @@
-// claims_test.cc: a worker that tells what cannot be true, in every state of its attempt. It harms
-// nobody, and what was acknowledged stays.
+// claims_test.cc: a worker that reports impossible things, in every state of its attempt. It harms
+// nobody, and acknowledged results stay.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -13,7 +13,7 @@ class ClaimTest : public CoreTest {
  protected:
   enum class State { kAssigned, kPrepared, kRunning, kEnded };
 
-  // One trial of 100 steps that is in `state` on worker a.
+  // Brings one trial of 100 steps into `state` on worker a.
   TrialId Bring(State state) {
     Advance(limits::kStartupGrace);
     AddWorker("a");
@@ -25,7 +25,7 @@ class ClaimTest : public CoreTest {
     if (state == State::kEnded) SendItems("a", {Ended("a", v1::CAUSE_TRAINER_CRASH, 10)});
     return id;
   }
-  // Neither rows nor results nor an end were taken, only the item's number.
+  // Expects that no rows, results or end were taken, only the item's number.
   void ExpectLeftOut(const std::string& what) {
     EXPECT_TRUE(last_.records.empty()) << what;
     EXPECT_TRUE(last_.chunks.empty()) << what;
@@ -123,7 +123,7 @@ TEST_F(ClaimTest, TheNextAttemptEvaluatesAgainFromWhereItResumed) {
   Train({"a"}, 8);
   SendItems("a", {Evaluation("a", 7, 0.1)});
   ExpectLeftOut("an evaluation of a step before the one it resumed from");
-  // Step 8 is that of a gang that was stopped within it.
+  // A gang that was stopped within step 8 still reports that step.
   SendItems("a", {Evaluation("a", 8, 0.6), Evaluation("a", 10, 0.4)});
   EXPECT_EQ(TrialOf(id).evaluations.size(), 4u);
   EXPECT_EQ(state_.live.doubted, 1u);

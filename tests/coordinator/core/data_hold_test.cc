@@ -1,4 +1,4 @@
-// data_hold_test.cc: data that are not there hold an experiment, and fail no trial.
+// data_hold_test.cc: missing data hold an experiment, and fail no trial.
 #include "coordinator/core/data_hold.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ v1::Value Text(const std::string& text) {
 
 class DataHoldTest : public CoreTest {
  protected:
-  // The worker's trainer ends for the data before its first step.
+  // Ends the worker's trainer because of its data, before its first step.
   void FailForData(const std::string& worker) {
     Follow(worker);
     v1::Item item = Ended(worker, v1::CAUSE_DATA);

@@ -1,5 +1,5 @@
-// drawn_test.cc: experiments whose trials are drawn or have seeds, from the submit to what a trial
-// trains; and what a search makes of trials that fail.
+// drawn_test.cc: experiments whose trials are drawn or have seeds, from the submit to a trial's
+// settings; and the effect of failed trials on a search.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -43,7 +43,7 @@ class EarlyEndsTest : public CoreTest {
     Begin(worker);
     End(worker, message);
   }
-  // It has something else to do for the whole test.
+  // Gives the worker another trial for the duration of the test.
   void Occupy(const std::string& worker) {
     Submit(OneTrial());
     ASSERT_TRUE(Has(worker));

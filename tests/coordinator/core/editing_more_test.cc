@@ -1,5 +1,5 @@
-// editing_more_test.cc: what people change of a submitted experiment besides its gates and its
-// number of trials: resources, steps, name, note, labels, archive; and who submitted it.
+// editing_more_test.cc: changes of a submitted experiment other than its gates and its number of
+// trials: resources, steps, name, note, labels, archive; and the user who submitted it.
 #include <gtest/gtest.h>
 
 #include "coordinator/core/resolved.h"
@@ -19,7 +19,8 @@ class EditingMoreTest : public CoreTest {
     fill(request);
     return Call<v1::ChangeResponse>(request);
   }
-  // Done once, it changes; done again it does not, and there is one line of history.
+  // Expects that the first request makes a change and the second none, and that the history has one
+  // line.
   void ExpectChangedOnce(ExperimentId id, const Fill& fill, const std::string& history) {
     const int before = Get(id).edits_size();
     const auto changed = Change(id, fill);

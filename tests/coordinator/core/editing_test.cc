@@ -1,5 +1,5 @@
-// editing_test.cc: what people change of a submitted experiment, and what stops that were asked for
-// cost its trials: nothing.
+// editing_test.cc: changes of a submitted experiment, and requested stops, which cost its trials
+// nothing.
 #include "coordinator/core/editing.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ class EditingTest : public CoreTest {
     EXPECT_TRUE(response.ok()) << response.status();
     return response.value_or(v1::GetExperimentResponse());
   }
-  // One that may fail once would fail for good.
+  // Trains a trial for which a single failure would be final.
   TrialId TrainWithoutRetries() {
     v1::ExperimentSpec spec = OneTrial();
     spec.mutable_base()->mutable_retries()->set_max(0);
@@ -265,7 +265,7 @@ TEST_F(EditingTest, ARandomSearchIsExtendedByAsManyAtATimeAsOneStepCanDraw) {
     v1::ExperimentSpec spec = Searching("random", max_trials);
     spec.mutable_base()->mutable_model()->set_n_head(16);
     v1::Parameter& width = *spec.add_parameters();
-    width.set_path("model.n_embd");  // of 16 draws one is a multiple of n_head
+    width.set_path("model.n_embd");  // one of 16 draws is a multiple of n_head
     width.mutable_range()->set_min(16);
     width.mutable_range()->set_max(4096);
     return spec;

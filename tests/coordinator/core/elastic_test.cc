@@ -1,4 +1,4 @@
-// elastic_test.cc: gangs that begin smaller, shrink, and grow.
+// elastic_test.cc: gangs that start smaller, shrink, and grow.
 #include "coordinator/core/elastic.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace dt {
 namespace {
 
-// 100 steps of 8 sequences: one at a time on 1, 2, 4 or 8 slots.
+// Returns an experiment of 100 steps of 8 sequences: one at a time on 1, 2, 4 or 8 slots.
 v1::ExperimentSpec Elastic(int least, int gpus, int most, v1::ExperimentSpec spec = OneTrial()) {
   v1::Resources& resources = *spec.mutable_base()->mutable_resources();
   resources.set_gpus(gpus);
@@ -34,7 +34,7 @@ class ElasticTest : public CoreTest {
     SendItems(gang[0], {Checkpoint(gang[0], step), Ended(gang[0], v1::CAUSE_PREEMPTED, step)});
     for (const std::string& name : gang) Leave(name);
   }
-  // A trial on a and b that has been asked to save, so as to have c and d as well.
+  // Starts a trial on a and b that has been asked to save, so that it can have c and d as well.
   ExperimentId OneThatGrowsFromTwoToFour() {
     AddWorkers({"a", "b"});
     const ExperimentId id = Submit(Elastic(1, 2, 8));
@@ -119,7 +119,7 @@ TEST_F(ElasticTest, RanksThatShareLayersAreOnOneHostAfterItHasGrown) {
   SaveAndLeave({"a/0", "a/1"}, 20);
   ASSERT_EQ(SizeOf({id, 1}), 4u);
   EXPECT_EQ(AssignedTo("c/0")->rank() / 2, AssignedTo("c/1")->rank() / 2);
-  // What was held for it and is not needed is free to others.
+  // Slots that were held for it and are not needed are free for others.
   ExpectOrders("b/0", {Submit(OneTrial()), 1}, 0);
 }
 

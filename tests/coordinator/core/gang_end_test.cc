@@ -1,5 +1,5 @@
-// gang_end_test.cc: ranks tell their ends one by one: which of them is the gang's, and who is told
-// what.
+// gang_end_test.cc: ranks report their ends one by one: which of them is the gang's, and which
+// orders follow.
 #include <gtest/gtest.h>
 
 #include "tests/coordinator/core/attempt_fixture.h"
@@ -36,7 +36,7 @@ TEST_F(AttemptTest, ABrokenCollectiveOfAllRanksSettlesAtOnce) {
 
 TEST_F(AttemptTest, ABrokenCollectiveBesideASilentWorkerIsALostWorker) {
   const TrialId id = TrainPair();
-  // Its stream stays open, as where a host is gone.
+  // Its stream stays open, as when a host has vanished.
   const StreamId stream = std::exchange(workers_.at("b").stream, 0);
   Pass(4 * limits::kHeartbeat);
   SendItems("a", {Ended("a", v1::CAUSE_COLLECTIVE)});

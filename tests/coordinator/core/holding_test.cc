@@ -1,4 +1,4 @@
-// holding_test.cc: who collects slots, and what becomes of them meanwhile.
+// holding_test.cc: which trials collect slots, and the use of these slots meanwhile.
 #include "coordinator/core/holding.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 class HoldingTest : public CoreTest {
  protected:
-  // As `dtctl describe` has it of the newest attempt.
+  // Returns whether the newest attempt is lent, as `dtctl describe` shows it.
   bool Lent(TrialId id) {
     v1::ExplainTrialRequest request;
     request.set_experiment(id.experiment);
@@ -114,12 +114,12 @@ TEST_F(HoldingTest, WhileNothingTellsWhenTheRestComesSlotsAreLentAndComeBack) {
   ExpectOrders("a", {gang, 1}, 0);
 }
 
-// Two slots are freed together, and one would have been enough.
+// Two slots become free together, and one would have been enough.
 TEST_F(HoldingTest, WhoLeavesEnoughForTheGangBorrowsAndNeedNotReturn) {
   for (const char* name : {"a", "b", "c"}) AddWorker(name);
   const ExperimentId pair = Submit(OnSlots(2));
   Train({"a", "b"});
-  TellPace("a", 1, 2);  // little more than three minutes are left: too few for just anybody
+  TellPace("a", 1, 2);  // little more than three minutes are left: too few for an ordinary loan
   const ExperimentId gang = Submit(OnSlots(2));
   const ExperimentId small = Submit(OneTrial());
   ExpectOrders("c", {small, 1}, 0);

@@ -1,4 +1,4 @@
-// lifecycle_test.cc: every state × every move, legal and illegal, of trials and attempts.
+// lifecycle_test.cc: every state and every move, legal and illegal, of trials and attempts.
 #include "coordinator/core/lifecycle.h"
 
 #include <gtest/gtest.h>

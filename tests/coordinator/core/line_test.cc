@@ -1,4 +1,4 @@
-// line_test.cc: who is first in line.
+// line_test.cc: which trial is first in line.
 #include "coordinator/core/line.h"
 
 #include <gtest/gtest.h>

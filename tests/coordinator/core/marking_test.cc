@@ -1,5 +1,5 @@
-// marking_test.cc: drains that people ask for, quarantines of workers that fail what others can do,
-// and what both cost trials: nothing.
+// marking_test.cc: drains by users, quarantines of workers on which trials fail that succeed
+// elsewhere, and their cost for trials, which is nothing.
 #include "coordinator/core/marking.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ class MarkingTest : public CoreTest {
     if (assigned == nullptr) return {};
     return {assigned->experiment(), assigned->trial()};
   }
-  // The attempt that the worker has ends so, before it did anything.
+  // Ends the worker's attempt with this cause before it did anything.
   TrialId EndAt(const std::string& worker, v1::Cause cause) {
     const TrialId id = TrialAt(worker);
     EXPECT_NE(id, TrialId{}) << worker << " has nothing to end";
@@ -57,19 +57,19 @@ class MarkingTest : public CoreTest {
     return id;
   }
   TrialId Crash(const std::string& worker) { return EndAt(worker, v1::CAUSE_TRAINER_CRASH); }
-  // "good" and "bad" share the trials of one experiment.
+  // Shares the trials of one experiment between "good" and "bad".
   ExperimentId OneGoodOneBad(int retries = 3, int trials = 12) {
     AddWorker("good");
     AddWorker("bad");
     return Submit(WithRetries(retries, trials));
   }
-  // "good" finishes its trial, and begins the next one: after all that has crashed so far.
+  // Finishes the trial on "good", which then starts the next one, after all crashes so far.
   void GoodGetsOn() {
     if (StateOfTrial(TrialAt("good")) != v1::TRIAL_RUNNING) Train({"good"});
     Finish({"good"});
     if (AssignedTo("good") != nullptr) Train({"good"});
   }
-  // "bad" gets nothing until then, while "good" goes on.
+  // Expects that "bad" gets nothing for this time, while "good" goes on.
   void Rest(absl::Duration time) {
     ExpectIdle("bad");
     for (absl::Duration left = time; left > absl::ZeroDuration(); left -= absl::Minutes(5)) {
@@ -81,7 +81,7 @@ class MarkingTest : public CoreTest {
     }
     Advance(absl::Seconds(2));
   }
-  // Three crashes of two trials or more.
+  // Crashes three times, with at least two trials.
   std::set<TrialId> CrashThrice() {
     std::set<TrialId> crashed;
     for (int i = 0; i < 3; ++i) crashed.insert(Crash("bad"));
@@ -92,7 +92,7 @@ class MarkingTest : public CoreTest {
     EXPECT_TRUE(state_.durable.marks.empty());
     GoodGetsOn();
     EXPECT_EQ(state_.durable.marks.size(), 1u);
-    EndAt("bad", v1::CAUSE_PREEMPTED);  // that it had got meanwhile
+    EndAt("bad", v1::CAUSE_PREEMPTED);  // it had got this attempt meanwhile
   }
 };
 
@@ -275,7 +275,7 @@ TEST_F(MarkingTest, AfterItsRestItTakesOneTrialAgainTheNextTimeTwiceAsLate) {
   GoodGetsOn();
   const bool returned = TrialOf(tried).attempts[0].uncharged;
   EXPECT_TRUE(returned);
-  EndAt("bad", v1::CAUSE_PREEMPTED);  // that it had got meanwhile
+  EndAt("bad", v1::CAUSE_PREEMPTED);  // it had got this attempt meanwhile
   Rest(2 * limits::kQuarantineFirst);
   const TrialId now = TrialAt("bad");
   ASSERT_NE(now, TrialId{});

@@ -1,4 +1,4 @@
-// network_figures_test.cc: what a trial measured of the network is kept, and a plan goes by it.
+// network_figures_test.cc: a trial's measurements of the network are kept, and plans use them.
 #include "coordinator/core/network_figures.h"
 
 #include "common/network_bench.h"
@@ -35,7 +35,7 @@ class NetworkFiguresTest : public CoreTest {
     spec.mutable_search()->set_goal("maximize");
     return spec;
   }
-  // Seconds for each byte of the whole buffer.
+  // Makes an item with `rate` seconds for each byte of the complete buffer.
   v1::Item Figure(const std::string& worker, uint64_t step, const std::string& op, uint32_t ranks,
                   uint64_t bytes, double rate, const std::string& over = "gloo",
                   uint32_t hosts = 1) {
@@ -51,7 +51,7 @@ class NetworkFiguresTest : public CoreTest {
     figure.set_seconds(rate * static_cast<double>(bytes));
     return item;
   }
-  // The newest experiment measures: each op at one rate, in buffers of 1 MiB.
+  // Lets the newest experiment measure: each op at one rate, in buffers of 1 MiB.
   void Measure(const std::vector<std::string>& gang, double rate, uint32_t hosts = 1) {
     for (const std::string& worker : gang) Follow(worker);
     for (const std::string& worker : gang) Heartbeat(worker);

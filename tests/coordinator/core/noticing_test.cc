@@ -1,4 +1,4 @@
-// noticing_test.cc: which receivers are told of what, and that a restart forgets none.
+// noticing_test.cc: which receivers get which notifications, and that a restart forgets none.
 #include "coordinator/core/noticing.h"
 
 #include <set>
@@ -34,7 +34,7 @@ class NoticingTest : public CoreTest {
     for (const auto& [number, notice] : Waiting()) events.push_back(notice.event());
     return events;
   }
-  // The trial that w0 has ends so.
+  // Ends the trial on w0 with this cause.
   void End(v1::Cause cause) {
     SendItems("w0", {Ended("w0", cause)});
     Leave("w0");

@@ -1,4 +1,4 @@
-// orders_test.cc: where a rank stands among its gang's hosts.
+// orders_test.cc: a rank's place among its gang's hosts.
 #include "coordinator/core/orders.h"
 
 #include "gtest/gtest.h"

@@ -1,5 +1,5 @@
-// pbt_test.cc: populations: who takes over from whom, with which checkpoint and values, and that
-// everything else goes on working.
+// pbt_test.cc: populations: which member takes over from which, with which checkpoint and values,
+// and that all other functions keep working.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ namespace {
 
 class PbtTest : public CoreTest {
  protected:
-  // Compared at the steps 25, 50 and 75 of 100; the worse half takes over.
+  // Members are compared at the steps 25, 50 and 75 of 100; the worse half takes over.
   static v1::ExperimentSpec Population(int members) {
     v1::ExperimentSpec spec = Searching("pbt", members);
     spec.mutable_search()->mutable_pbt()->set_every(0.25);
@@ -35,7 +35,7 @@ class PbtTest : public CoreTest {
     SendItems(worker, {Evaluation(worker, step, loss), Checkpoint(worker, step)});
   }
   const KnownMutation& NewestMutation(TrialId id) { return TrialOf(id).mutations.back(); }
-  // The first trains on a, the second on b.
+  // Trains the first member on a, the second on b.
   ExperimentId TwoMembers() {
     AddWorker("a");
     AddWorker("b");
@@ -44,7 +44,7 @@ class PbtTest : public CoreTest {
     Train({"b"});
     return id;
   }
-  // The second took over at step 25 and left its slot.
+  // Makes the second member take over at step 25 and leave its slot.
   ExperimentId TwoOfWhichOneTakesOver() {
     const ExperimentId id = TwoMembers();
     Reach("a", 25, 3);

@@ -17,7 +17,7 @@ namespace {
 
 const Constraint kCpu{DeviceKind::kCpu, false, {}, {}};
 
-// Hosts of the given sizes, "h0", "h1", …, all free, each with its own storage "s0", "s1", ….
+// Returns hosts of these sizes, "h0", "h1", …, all free, each with its own storage "s0", "s1", ….
 SlotPool PoolOfHosts(const std::vector<int>& hosts) {
   SlotPool pool;
   WorkerIndex index = 0;
@@ -39,7 +39,7 @@ TEST(PlacementTest, TakesTheHostThatIsLeftWithTheLeast) {
 
 TEST(PlacementTest, SpreadsOverTheFewestHostsWhenNoneIsLargeEnough) {
   const SlotPool pool = PoolOfHosts({2, 4, 2, 1});
-  // Four of h1, and the one that is left from the smallest host that has it.
+  // Four on h1, and the remaining one on the smallest host that has it.
   EXPECT_EQ(Place(pool, {{kCpu, 5}, ""}).gang, (std::vector<WorkerIndex>{2, 3, 4, 5, 8}));
 }
 
@@ -73,7 +73,7 @@ TEST(PlacementTest, RanksThatShareLayersAreOnOneHostEach) {
             "4 cpu slots on 2 hosts, each group of ranks that share layers (parallel.tensor 2) on "
             "one of them");
   EXPECT_EQ(Place(pool, SharingLayers(2, 2)).reason, "2 cpu slots on 1 host");
-  // More hosts than it would take with groups over two of them.
+  // More hosts than a placement would need that split a group over two of them.
   EXPECT_EQ(Place(PoolOfHosts({5, 3, 2}), SharingLayers(8, 2)).gang,
             (std::vector<WorkerIndex>{0, 1, 2, 3, 5, 6, 8, 9}));
 }
@@ -90,7 +90,7 @@ TEST(PlacementTest, RanksThatShareLayersStartOnSeveralHostsWhereThatIsAllThereIs
 TEST(PlacementTest, RanksThatShareLayersBeginWhereTheCheckpointIsIfItsHostHasRoomForThem) {
   EXPECT_EQ(Place(PoolOfHosts({4, 2, 3}), SharingLayers(4, 2, "s1")).gang,
             (std::vector<WorkerIndex>{4, 5, 6, 7}));
-  // The only slot that sees it has no second beside it.
+  // The only slot that sees it has no second one beside it.
   const Decision torn = Place(PoolOfHosts({4, 1, 3}), SharingLayers(4, 2, "s1"));
   EXPECT_EQ(torn.gang[0], 4u);
   EXPECT_EQ(torn.torn, 1u);
@@ -181,7 +181,8 @@ class RandomFleet {
     return hosts;
   }
 
-  // Groups are kept together wherever the free slots allow it, and then on the fewest hosts.
+  // Checks that groups are kept together wherever the free slots allow it, and then on the fewest
+  // hosts.
   void CheckGroups(const Decision& decision, int together, const std::string& storage) {
     const auto wanted = static_cast<int>(decision.gang.size());
     std::multiset<int, std::greater<>> groups;
@@ -220,7 +221,7 @@ class RandomFleet {
   void CheckGang(const Decision& decision, int wanted, const std::string& storage) {
     ASSERT_EQ(decision.gang.size(), static_cast<size_t>(wanted)) << "gangs are whole";
     std::set<WorkerIndex> taken;
-    std::map<std::string, int> runs;  // how often the gang comes back to a host
+    std::map<std::string, int> runs;  // how often the gang returns to a host
     std::map<std::string, int> free_of;
     std::string previous;
     for (const auto& [worker, entry] : slots_) {
@@ -238,7 +239,7 @@ class RandomFleet {
       EXPECT_EQ(slots_.at(decision.gang[0]).first.storage_id, storage);
       return;
     }
-    // Without a storage to bind it, the gang is on as few hosts as any choice could be.
+    // Unless a storage binds it, the gang is on the smallest possible number of hosts.
     std::multiset<int, std::greater<>> sizes;
     for (const auto& [host, count] : free_of) sizes.insert(count);
     int left = wanted;

@@ -1,4 +1,5 @@
-// planning_test.cc: what an experiment would take, by the workers, the queue and the history.
+// planning_test.cc: the estimated cost of an experiment, from the workers, the queue and the
+// history.
 #include "coordinator/core/planning.h"
 
 #include "plan/cost.h"
@@ -30,7 +31,7 @@ class PlanningTest : public CoreTest {
     spec.mutable_base()->mutable_resources()->set_priority(5);
     return spec;
   }
-  // A small GPT whose trials all make `steps` steps.
+  // Returns a small GPT whose trials all make `steps` steps.
   static v1::ExperimentSpec Small(int steps = 100) {
     v1::ExperimentSpec spec = OneTrial();
     spec.mutable_base()->mutable_train()->set_max_steps(steps);
@@ -45,7 +46,7 @@ class PlanningTest : public CoreTest {
     worker.hello.set_memory_bytes(memory);
     Connect(name);
   }
-  // What each row is of: "zero1 tensor 2".
+  // Returns a name for each row: "zero1 tensor 2".
   static std::vector<std::string> Ways(const v1::PlannedTrials& kind) {
     std::vector<std::string> ways;
     for (const v1::PlannedStrategy& row : kind.strategies()) {
@@ -56,7 +57,7 @@ class PlanningTest : public CoreTest {
     }
     return ways;
   }
-  // One trial of the experiment trains on `worker`, 256 tokens in each of 100 steps of 2 s.
+  // Trains one trial of the experiment on `worker`: 256 tokens in each of 100 steps of 2 s.
   void TrainOne(const std::string& worker) {
     Train({worker});
     v1::StepRow row;
@@ -66,7 +67,7 @@ class PlanningTest : public CoreTest {
     SendRows(worker, row);
     Finish({worker});
   }
-  // A trial of two ranks after one like it, which summed so many bytes in so many seconds.
+  // Plans a trial of two ranks after a similar one, which summed so many bytes in so many seconds.
   v1::PlannedTrials PlanAfterSums(double bytes, double seconds) {
     for (const char* name : {"a", "b"}) {
       if (!workers_.contains(name)) AddDevice(name, "Cpu", 64 * kGiB);
@@ -287,7 +288,7 @@ TEST_F(PlanningTest, OfFourRanksCopiesAndCutsHaveRowsWithWhatStagesWait) {
   EXPECT_DOUBLE_EQ(stages.bubble_ratio(), 3.0 / 19);
   EXPECT_EQ(kind.strategies(0).bubble_ratio(), 0);
 
-  // A file that cuts is told what it would be without, since that may fit.
+  // A file that cuts the model also sees the plan without a cut, since that may fit.
   spec.mutable_base()->mutable_parallel()->set_pipeline(2);
   spec.mutable_base()->mutable_parallel()->set_microbatches(8);
   spec.add_explicit_paths("parallel.pipeline");

@@ -1,5 +1,5 @@
-// program_test.cc: trials that are a program of a person's, in the core: what they resolve to, how
-// far they go, and what a search makes of what they report.
+// program_test.cc: trials that run a user's program, in the core: their resolved form, their
+// progress, and a search's use of their reports.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -124,7 +124,7 @@ TEST_F(ProgramCoreTest, AMetricWithoutAFiniteNumberIsAboveMaxLoss) {
 
 TEST_F(ProgramCoreTest, AMetricWithoutAFiniteNumberIsOneMoreForPatienceAndNeverTheBest) {
   AddWorker("a");
-  v1::ExperimentSpec spec = Program(100);  // which maximizes
+  v1::ExperimentSpec spec = Program(100);  // it maximizes
   spec.mutable_base()->mutable_stop()->set_patience(3);
   const TrialId id{Submit(Rates(1, std::move(spec))), 1};
   Begin("a");

@@ -1,5 +1,4 @@
-// program_trial_test.cc: attempts whose trainer is a program of the person's: how far they go, and
-// their end.
+// program_trial_test.cc: attempts whose trainer is a user's program: their progress and their end.
 #include <gtest/gtest.h>
 
 #include "tests/testing/core_fixture.h"

@@ -36,7 +36,7 @@ TEST_F(QueryTest, WhatItTakesToSpeakAsAWorkerStaysInside) {
   for (int i = 0; i < member.GetDescriptor()->field_count(); ++i) {
     EXPECT_NE(member.GetDescriptor()->field(i)->name(), "instance");
   }
-  v1::Hello wire;  // its bytes are nowhere in the answer
+  v1::Hello wire;  // its bytes must not be in the answer
   wire.set_instance(workers_.at("a").hello.instance());
   EXPECT_EQ(response->SerializeAsString().find(wire.SerializeAsString().substr(1)),
             std::string::npos);
@@ -82,7 +82,7 @@ TEST_F(QueryTest, ATokenBeyondTheEndOfAListIsRefused) {
   }
   EXPECT_EQ(code_of(v1::ListWorkersResponse(), v1::ListWorkersRequest(), std::string(257, 'x')),
             refused);
-  // From the beginning, and where the end has been reached.
+  // At the beginning, and at the end.
   for (const char* token : {"0", "3"}) {
     EXPECT_EQ(code_of(v1::ListTrialsResponse(), trials, token), absl::StatusCode::kOk);
   }

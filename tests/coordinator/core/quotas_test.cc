@@ -1,4 +1,4 @@
-// quotas_test.cc: what a user's or a label's experiments may hold together.
+// quotas_test.cc: the slots that a user's or a label's experiments may hold together.
 #include "coordinator/core/quotas.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ TEST_F(QuotasTest, AUsersExperimentsShareTheirQuotaAndOthersAreNotBoundByIt) {
       << Explain({second, 4});
   const ExperimentId other = SubmitAs("bob", Trials(3));
   EXPECT_EQ(Held(other), 3u);
-  // One of the first ends: the second takes its place.
+  // One trial of the first ends: the second experiment gets its slot.
   Train({"a"});
   Finish({"a"});
   EXPECT_EQ(Held(first) + Held(second), 3u);

@@ -1,4 +1,4 @@
-// reports_test.cc: streams, sessions, leases, and items that come twice, late or broken.
+// reports_test.cc: streams, sessions, leases, and items that arrive twice, late or broken.
 #include <gtest/gtest.h>
 
 #include "tests/testing/core_fixture.h"
@@ -133,7 +133,7 @@ TEST_F(ReportTest, NoLeaseRunsOutSoonAfterTheCoordinatorsStart) {
   EXPECT_EQ(TrialOf(id).attempts[0].cause, v1::CAUSE_WORKER_LOST);
 }
 
-// The old process and the coordinator died together; a new one is started by hand at once.
+// The old process and the coordinator died together; an operator starts a new one at once.
 TEST_F(ReportTest, AHolderThatWasNotHeardSinceTheStartOutlastsItsLeaseAtNobodysExpense) {
   AddWorker("a");
   const TrialId id{Submit(OneTrial()), 1};
@@ -209,7 +209,7 @@ TEST_F(ReportTest, AHoleInTheSequenceEndsTheStreamAndHarmsNobodyElse) {
 
 TEST_F(ReportTest, AnInstanceThatServedAnotherJournalIsTakenFromWhereItGoesOn) {
   AddWorker("a");
-  workers_.at("a").first_sequence = 501;  // 1 to 500 were told to another coordinator's database
+  workers_.at("a").first_sequence = 501;  // 1 to 500 were sent to another coordinator's database
   workers_.at("a").next_sequence = 501;
   Submit(OneTrial());
   Train({"a"});
@@ -224,7 +224,7 @@ TEST_F(ReportTest, AnInstanceThatComesBackFromAnotherJournalLosesNoItem) {
   Train({"a"});
   SendItems("a", {Rows("a", 1, 5)});
   EXPECT_EQ(workers_.at("a").orders->acked_sequence(), 3u);
-  // Items 4 to 700 belong to the other journal, as some of these did that were lost on the way.
+  // Items 4 to 700 belong to the other journal; some of them were lost on the way.
   workers_.at("a").first_sequence = 701;
   workers_.at("a").next_sequence = 701;
   Connect("a");
@@ -235,7 +235,7 @@ TEST_F(ReportTest, AnInstanceThatComesBackFromAnotherJournalLosesNoItem) {
   SendItems("a", {Rows("a", 6, 9)});
   EXPECT_EQ(chunks_.size(), 2u);
   EXPECT_EQ(workers_.at("a").orders->acked_sequence(), 701u);
-  // A late report from before does not turn it back.
+  // A late report from before does not set it back.
   workers_.at("a").first_sequence = 1;
   workers_.at("a").next_sequence = 701;
   SendItems("a", {Rows("a", 6, 9)});
@@ -325,7 +325,7 @@ TEST_F(ReportTest, LostOrdersAreSentAgain) {
   AddWorker("a");
   const ExperimentId id = Submit(OneTrial());
   workers_.at("a").orders.reset();
-  Heartbeat("a");  // does not hold what it should
+  Heartbeat("a");  // it lacks the attempt that it should hold
   ExpectOrders("a", {id, 1}, 0);
 }
 
@@ -333,7 +333,7 @@ TEST_F(ReportTest, AHeartbeatSentBeforeTheOrdersArrivedDoesNotFreeTheSlot) {
   AddWorker("a");
   const ExperimentId id = Submit(Trials(2));
   Cancel(id, 1);
-  Heartbeat("a");  // knows nothing of the attempt yet
+  Heartbeat("a");  // it does not know the attempt yet
   EXPECT_EQ(StateOfTrial({id, 1}), v1::TRIAL_STOPPING);
   Follow("a");
   Leave("a");
@@ -397,7 +397,7 @@ TEST_F(ReportTest, AnInstanceThatWasForgottenGoesOnFromWhereItWasAcknowledged) {
 TEST_F(ReportTest, OfManyInstancesOfOneNameThoseLastHeardOfAreRemembered) {
   std::vector<AckToStore> acks;
   for (const InstanceId instance : {900, 100, 800, 200, 700, 300}) {
-    acks.push_back({"a", instance, 5});  // in the order in which they came
+    acks.push_back({"a", instance, 5});  // in the order of their arrival
   }
   LoadAcks(state_, acks);
   Recover(state_, now_);
@@ -421,7 +421,7 @@ TEST_F(ReportTest, ANewLifeOfAWorkerIsNotToldToTrainWhatTheOldOneHad) {
   ASSERT_NE(AssignedTo("b"), nullptr);
   EXPECT_TRUE(AssignedTo("b")->abandon());
   EXPECT_FALSE(AssignedTo("b")->has_spec());
-  // Nor does it speak for the rank, should it claim to.
+  // Nor can it report for the rank.
   v1::WorkerReport report;
   v1::AttemptStatus& claim = *report.add_attempts();
   claim.set_attempt_token(AssignedTo("b")->attempt_token());

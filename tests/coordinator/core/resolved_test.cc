@@ -1,4 +1,4 @@
-// resolved_test.cc: a trial that was taken trains what it resolved to then, whatever later versions
+// resolved_test.cc: an accepted trial keeps the settings that it had then, whatever later versions
 // make of its file.
 #include "coordinator/core/resolved.h"
 
@@ -37,7 +37,8 @@ TEST_F(ResolvedTest, EveryTrialIsWhatItResolvedTo) {
   }
 }
 
-// Stands for a later version with other defaults: what is not swept resolves otherwise now.
+// Simulates a later version with other defaults: fields that are not swept would resolve to other
+// values now.
 TEST_F(ResolvedTest, OtherDefaultsChangeNoTrialThatWasTaken) {
   const ExperimentId id =
       Submit(Sweep(OneTrial(), "train.batch_size", {IntegerValue(4), IntegerValue(8)}));

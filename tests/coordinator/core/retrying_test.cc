@@ -1,4 +1,4 @@
-// retrying_test.cc: how long a trial waits before its next attempt, and who pays.
+// retrying_test.cc: how long a trial waits before its next attempt, and which budget pays.
 #include "coordinator/core/retrying.h"
 
 #include <gtest/gtest.h>

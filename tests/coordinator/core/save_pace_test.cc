@@ -1,4 +1,4 @@
-// save_pace_test.cc: how often an attempt saves where its file does not say it.
+// save_pace_test.cc: how often an attempt saves if its file does not set it.
 #include "coordinator/core/save_pace.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ class SavePaceTest : public AttemptTest {
   const v1::Every& Sent(const std::string& name) {
     return AssignedTo(name)->spec().checkpoint().every();
   }
-  // The gang trains for so long, as its rows tell, and one of its workers is lost.
+  // Lets the gang train for so long, by its rows, and then loses one of its workers.
   void LoseAfter(double seconds, uint64_t step) {
     v1::StepRow row;
     row.set_step(step);

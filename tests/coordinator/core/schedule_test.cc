@@ -1,4 +1,4 @@
-// schedule_test.cc: who goes next, and who waits for what.
+// schedule_test.cc: which trial starts next, and the reasons for waits.
 #include "coordinator/core/schedule.h"
 
 #include <gtest/gtest.h>
@@ -112,7 +112,7 @@ TEST_F(ScheduleTest, ExperimentsOfOnePriorityShareTheSlots) {
   const ExperimentId second = Submit(Trials(30));
   const ExperimentId third = Submit(Trials(30));
   EXPECT_EQ(SlotsHeld(state_.live, first), 6u) << "it was alone when they were free";
-  // As its trials end, each by itself, the others get their part, and it stays so.
+  // As its trials end, each by itself, the other experiments get their share, and keep it.
   for (int round = 0; round < 5; ++round) {
     for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
       Train({name});
@@ -169,7 +169,8 @@ TEST_F(ScheduleTest, AWorkerOfAnOlderVersionGetsNothingThatItMightNotKnow) {
   EXPECT_NE(Explain({today, 1}).find("are of an older version"), std::string::npos)
       << Explain({today, 1});
   const ExperimentId gang = Submit(OnSlots(2, OneTrial()));
-  // Those that its own version took it knows, but ranks of two versions do not mix.
+  // A worker knows the settings that its own version accepted, but ranks of two versions do not
+  // mix.
   for (std::string& text : journal_) {
     v1::Record record;
     ASSERT_TRUE(record.ParseFromString(text));
@@ -236,7 +237,7 @@ TEST_F(ScheduleTest, AGangThatWantsOneHostWaitsForOne) {
   ExpectOrders("b/1", {id, 1}, 1);
 }
 
-// 4 slots whose ranks share layers two by two.
+// Returns an experiment on 4 slots whose ranks share layers in pairs.
 v1::ExperimentSpec InPairs() {
   v1::ExperimentSpec spec = OnSlots(4);
   spec.mutable_base()->mutable_parallel()->set_tensor(2);

@@ -1,4 +1,4 @@
-// searching_test.cc: what a search makes of results: proposals, rungs, early ends, its own end.
+// searching_test.cc: a search's use of results: proposals, rungs, early ends, its own end.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class SearchingTest : public CoreTest {
   double RateOf(TrialId id) {
     return ExpandedOf(ExperimentOf(id.experiment), TrialOf(id)).assignments(0).value().number();
   }
-  // The trial of this worker's orders.
+  // Returns the trial in this worker's orders.
   TrialId TrialAt(const std::string& worker) {
     const v1::Assigned* assigned = AssignedTo(worker);
     return assigned == nullptr ? TrialId{} : TrialId{assigned->experiment(), assigned->trial()};
@@ -43,7 +43,7 @@ class SearchingTest : public CoreTest {
     EXPECT_EQ(TrialOf(id).cause, v1::CAUSE_STOPPED_EARLY) << ToString(id);
     EXPECT_NE(TrialOf(id).message.find(part_of_why), std::string::npos) << TrialOf(id).message;
   }
-  // Trains and finishes the trial at `worker`; its loss follows from its rate.
+  // Trains and finishes the trial on `worker`; its loss depends on its rate.
   void FinishByRate(const std::string& worker) {
     const double loss = 3 + std::abs(std::log10(RateOf(TrialAt(worker))) + 2.5);
     Train({worker});
@@ -52,7 +52,7 @@ class SearchingTest : public CoreTest {
   }
 };
 
-// A version before this one took such a file: its journal must open, and only this search end.
+// An earlier version accepted such a file: its journal must open, and only this search must end.
 TEST_F(SearchingTest, ASearchThatCannotProposeEndsWithAReasonAndNothingElseDoes) {
   AddWorker("a");
   v1::SubmitRequest request;
@@ -256,7 +256,7 @@ TEST_F(SearchingTest, OfThreeAtARungTheBestGoesOnAndTheOthersEndAtOnce) {
     EXPECT_EQ(std::vector<uint64_t>(at.begin(), at.end()), (std::vector<uint64_t>{27, 9, 3}));
     Train({name});
   }
-  Validate("a", {{4, 3.0}});  // the first of a rung always goes on
+  Validate("a", {{4, 3.0}});  // the first trial at a rung always goes on
   EXPECT_EQ(StateOfTrial({id, 1}), v1::TRIAL_RUNNING);
   Validate("b", {{3, 9.0}, {4, 3.5}});
   ExpectEarly({id, 2}, "rung 1 (step 4)");
@@ -453,7 +453,7 @@ TEST_F(SearchingTest, WhatWasDecidedIsInASnapshot) {
   EXPECT_EQ(HashOf(loaded->state), HashOf(state_.durable));
 }
 
-// The specification takes the names that our trainers report; the core takes any.
+// The specification allows the metrics that our trainers report; the core allows any.
 TEST_F(SearchingTest, TheBestIsThatOfTheMetricTheExperimentNames) {
   AddWorker("a");
   const auto submit = [this](const std::string& metric, const std::string& goal) {

@@ -1,5 +1,5 @@
-// silence_test.cc: how long a gang may be silent by what it has shown, and what shows that a worker
-// is gone, or is not.
+// silence_test.cc: how long a gang may be silent, by its earlier steps, and the evidence that a
+// worker is gone, or is not.
 #include "coordinator/core/silence.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ class SilenceTest : public AttemptTest {
   v1::AttemptStatus& StatusOf(const std::string& name) {
     return workers_.at(name).holding.begin()->second;
   }
-  // Both ranks step for so long, as their heartbeats tell, one second after the other.
+  // Lets the ranks step for so long, by their heartbeats, one second after the other.
   void StepFor(absl::Duration time, absl::Duration step, const std::vector<std::string>& names) {
     const auto each = static_cast<uint64_t>(absl::Seconds(1) / step);
     for (absl::Duration done; done < time; done += absl::Seconds(1)) {
@@ -29,7 +29,7 @@ class SilenceTest : public AttemptTest {
       Tick();
     }
   }
-  // As long as can be told within a few seconds.
+  // Returns an experiment of more steps than any test can report.
   static v1::ExperimentSpec Long() {
     v1::ExperimentSpec spec = OnSlots(2);
     spec.mutable_base()->mutable_train()->set_max_steps(1000000);

@@ -1,4 +1,4 @@
-// snapshot_test.cc: what a snapshot gives back is what was there, field by field.
+// snapshot_test.cc: a snapshot gives back the same state, field by field.
 #include "coordinator/core/snapshot.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace dt {
 namespace {
 
-// A value of its own in every field, so that one that is left out changes the hash.
+// Returns a trial with a different value in every field, so that a missing one changes the hash.
 Trial FullTrial() {
   Trial trial;
   trial.state = v1::TRIAL_RUNNING;

@@ -1,5 +1,5 @@
-// storage_test.cc: a trial goes on where its newest checkpoint is seen, and waits for that, for a
-// while.
+// storage_test.cc: a trial continues on a worker that sees its newest checkpoint, and waits for
+// one, for a limited time.
 #include <gtest/gtest.h>
 
 #include "tests/testing/core_fixture.h"
@@ -7,7 +7,7 @@
 namespace dt {
 namespace {
 
-// A trial that saved step 10 on `storage-a` and then lost its worker.
+// Tests with a trial that saved step 10 on `storage-a` and then lost its worker.
 class StorageTest : public CoreTest {
  protected:
   StorageTest() {
@@ -16,7 +16,7 @@ class StorageTest : public CoreTest {
     Train({"a"});
     SendItems("a", {Checkpoint("a", 10)});
   }
-  // The trial's trainer crashes, and a pair of another experiment takes both workers before the
+  // Crashes the trial's trainer, and lets a pair of another experiment take both workers before the
   // backoff is over.
   void CrashAndTakeBothWorkers() {
     AddWorker("b", {.storage = "storage-b"});
@@ -84,7 +84,7 @@ TEST_F(StorageTest, GoesOnElsewhereFromAnOlderCheckpointThatIsSeen) {
   SendItems("b", {Checkpoint("b", 5), Ended("b", v1::CAUSE_TRAINER_CRASH)});
   Leave("b");
   Advance(absl::Seconds(3));
-  // Attempt 2 started over: the checkpoint of attempt 1 is not part of this history.
+  // Attempt 2 started over: the checkpoint of attempt 1 does not belong to this history.
   EXPECT_EQ(AssignedTo("b")->resume().step(), 5u);
 }
 

@@ -1,5 +1,5 @@
-// times_test.cc: times that people are shown: how long a trial trained, and when it began, also
-// where the machine's clock was wrong.
+// times_test.cc: times that users see: how long a trial trained, and when it began, even if the
+// machine's clock was wrong.
 #include <gtest/gtest.h>
 
 #include "coordinator/core/snapshot.h"
@@ -12,12 +12,12 @@ namespace {
 class TimesTest : public CoreTest {
  protected:
   v1::TrialSummary SummaryOf(TrialId id) { return Summarize(state_, id, now_.steady); }
-  // The machine's clock is set, while time goes on as before.
+  // Sets the machine's clock, while steady time goes on as before.
   void SetClock(int64_t by_ms) {
     now_.wall_ms += by_ms;
     Tick();
   }
-  // Saves and leaves; the trial waits.
+  // Makes it save and leave; the trial waits.
   void Pause(ExperimentId id, const std::string& worker, uint64_t step) {
     v1::ChangeRequest request;
     request.set_experiment(id);
@@ -99,7 +99,7 @@ TEST_F(TimesTest, NoTimeThatIsShownKeepsAClockThatWasWrong) {
   const TrialId id{Submit(OneTrial()), 1};
   Train({"a"});
   Advance(absl::Seconds(20));
-  SetClock(-kYears);  // and is set right
+  SetClock(-kYears);  // and the clock is corrected
   Advance(absl::Seconds(20));
   EXPECT_NEAR(SummaryOf(id).started_wall_ms(), now_.wall_ms - 40'000, 2000)
       << "it still runs: for how long is known";
@@ -121,7 +121,7 @@ TEST_F(TimesTest, NothingBeganBeforeItWasSubmitted) {
   AddWorker("a");
   v1::ExperimentSpec two = Trials(2);
   const ExperimentId id = Submit(two);
-  SetClock(-kYears);  // it is far behind from here on
+  SetClock(-kYears);  // from here on it is far behind
   Train({"a"});
   Finish({"a"});
   SetClock(kYears);

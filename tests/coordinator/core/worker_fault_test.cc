@@ -1,4 +1,4 @@
-// worker_fault_test.cc: ends that a worker's host is at fault for, and workers that come back.
+// worker_fault_test.cc: ends that are the fault of a worker's host, and workers that come back.
 #include "tests/testing/core_fixture.h"
 
 namespace dt {
@@ -11,7 +11,7 @@ class WorkerFaultTest : public CoreTest {
     spec.mutable_base()->mutable_retries()->set_max(0);
     return spec;
   }
-  // The worker has the trial again, once its backoff is over.
+  // Waits until the trial has this many attempts, after its backoff.
   bool AwaitAttempt(TrialId id, size_t attempts) {
     for (int i = 0; i < 100 && TrialOf(id).attempts.size() < attempts; ++i) {
       Advance(absl::Seconds(5));

@@ -1,4 +1,4 @@
-// yielding_test.cc: who is asked to make room, and what follows.
+// yielding_test.cc: which trials are asked to make room, and the consequences.
 #include "coordinator/core/yielding.h"
 
 #include <gtest/gtest.h>
