@@ -233,7 +233,7 @@ class Running:
         self.root.sh("systemctl start dtworker.target " + " ".join(self.workers))
         self.connected()
         until("a third attempt trains", lambda: self.attempt() == 3 and self.step("last/1") > steps[-1], 120)
-        # It saved when it was asked to stop, not only at multiples of 50.
+        # The stop caused a checkpoint too, not only multiples of 50.
         rows = self.root.sh("dtctl metrics last -o jsonl", seconds=120).splitlines()
         third = [json.loads(row)["step"] for row in rows if json.loads(row).get("attempt") == 3]
         self.test.assertEqual(min(third), steps[-1] + 1)

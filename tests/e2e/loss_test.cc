@@ -65,7 +65,8 @@ TEST_F(LossTest, ASecondWorkerOfTheSameNameIsKeptOut) {
       {DTWORKER, "--coordinator", cluster_.address(), "--name", "w0", "--trainer", FAKE_TRAINER,
        "--storage", cluster_.folder() / "other", "--run-dir", cluster_.folder() / "other-run"},
       cluster_.folder() / "second.log");
-  // It retries for as long as the lease of the name's holder lasts, and then gives up.
+  // The second worker retries for as long as the lease of the name's holder lasts, and then gives
+  // up.
   const auto status = second.AwaitExit(kLoss);
   ASSERT_TRUE(status);
   EXPECT_TRUE(WIFEXITED(*status) && WEXITSTATUS(*status) != 0);

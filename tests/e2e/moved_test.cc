@@ -102,8 +102,8 @@ TEST_F(MovedTest, AfterAPreemptionAPauseAndADrainEveryLossIsThatOfATrialLeftAlon
   for (size_t i = 0; i < losses.size(); ++i) ASSERT_EQ(losses[i], alone[i]);
 }
 
-// One rank adds in another order than two, so the losses agree only up to rounding, which later
-// steps carry on.
+// A single rank adds in another order than two, so the losses agree only up to rounding, which
+// later steps carry on.
 TEST_F(MovedTest, AGangThatShrinksAndGrowsHasTheLossesOfOneThatKeptItsSize) {
   constexpr double kRounding = 2e-3;
   StartWith({"w0", "w1"});

@@ -202,7 +202,7 @@ def scatters(page, trials):
         drawn = Drawn(page, SCATTER, logx=log)
         assert len(drawn.dots) == len(finished) == 16, drawn.dots
         drawn.expect(drawn.dots, wanted, "dots")
-    # Of several dots at one place, the last lies beneath the others: all trials with this rate have
+    # The last of several dots at one place lies beneath the others: all trials with this rate have
     # one result.
     x, y = wanted[-1]
     point_at(page, SCATTER, *drawn.place(x, y))

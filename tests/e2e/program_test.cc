@@ -372,7 +372,7 @@ TEST_F(ProgramTest, ALightningModuleReportsSavesAndGoesOnWhereItWasPaused) {
   cluster_.StartCoordinator();
   cluster_.StartWorker("w0", {"--program-runner", DTPROGRAM}, python->env);
   ASSERT_TRUE(cluster_.AwaitWorkers(1));
-  // It validates after each pass of 8 steps.
+  // The program validates after each pass of 8 steps.
   constexpr uint64_t kSteps = 188 * 8;
   v1::ExperimentSpec spec = Program("", 1, kSteps);
   spec.mutable_search()->set_metric("val_loss");

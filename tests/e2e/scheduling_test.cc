@@ -29,7 +29,8 @@ TEST_F(SchedulingTest, ATrialThatMakesRoomSavesGoesOnAndHasEveryStepOnce) {
   EXPECT_LE(told.attempts(1).resumed_step(), told.attempts(0).last_step());
 }
 
-// It starts on two slots of the four that it wants; the urgent trial needs one of them.
+// The elastic trial starts on two slots of the four that it wants; the urgent trial needs one of
+// them.
 TEST_F(SchedulingTest, AnElasticTrialStartsSmallerShrinksForAnotherAndHasEveryStepOnce) {
   Start({"w0", "w1"});
   spec::ExperimentBuilder elastic = Training(600, "step_ms=10 checkpoint_every=0 wait_at=300", 4);

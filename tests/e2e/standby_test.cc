@@ -279,7 +279,7 @@ TEST_F(StandbyTest, DtctlAsksTheOneThatLeads) {
   EXPECT_EQ(list(standby_first), 0) << testing::Slurp(log);
   EXPECT_NE(list(other_.address()), 0);
   EXPECT_NE(testing::Slurp(log).find("is a standby"), std::string::npos) << testing::Slurp(log);
-  // It waits while the other takes over.
+  // The client waits while the other coordinator takes over.
   cluster_.KillCoordinator();
   EXPECT_EQ(list(standby_first), 0) << testing::Slurp(log);
 }

@@ -107,7 +107,7 @@ TEST_F(TrainingKillTest, AKilledWorkerChangesNoLossAndLeavesNoTrainer) {
   EXPECT_EQ(Losses(experiment), expected);
 }
 
-// It starts on two slots and ends on one: the same batches in the same order.
+// The trial starts on two slots and ends on one: the same batches in the same order.
 TEST_F(TrainingKillTest, AnElasticTrialGoesOnWithFewerSlotsAndTheSameLosses) {
   Start({"w0", "w1"});
   MakeData("text");

@@ -230,8 +230,8 @@ TEST_F(FakeGangTest, RanksThatComputeLayersTogetherGiveTheLossesOfOneAndCallNccl
     EXPECT_LE(LargestDifference(one.Losses(), told.Losses()), 1e-4) << strategy;
     const auto collectives = Noted("collective");
     ASSERT_EQ(collectives.size(), static_cast<size_t>(ranks));
-    // One share may have more of the undivided pieces on a layer's ranks than another, and then
-    // sends more.
+    // A share may have more of the undivided pieces on a layer's ranks than another, and then sends
+    // more.
     const size_t shares = strategy == std::string("zero3") ? 2 : 1;
     EXPECT_LE(std::set(collectives.begin(), collectives.end()).size(), shares) << strategy;
     for (const auto& faults : Noted("fault")) EXPECT_TRUE(faults.empty()) << faults[0];

@@ -17,7 +17,7 @@ ROOT = HERE.parents[1]
 DTTRAIN, GPU_STEP, GPU_TEST, CPU_DTTRAIN = sys.argv[1:5] if len(sys.argv) >= 5 else [""] * 4
 CALL_SECONDS = 280
 
-# What an NVIDIA tool prints, in place of it. `ncu` runs the program, and says of each kernel that it took 2 us.
+# Stand-ins that print what NVIDIA's tools print. `ncu` runs the program, and reports 2 us for each kernel.
 NVIDIA_SMI = """#!/bin/sh
 case "$1" in
   -L) echo "GPU 0: Fake GPU (UUID: GPU-00000000)" ;;

@@ -52,8 +52,8 @@ TEST_P(NoWaitTest, AStepThatIsNotLoggedDoesNotWait) {
   SetWaiting(SyncDebugMode::L_DISABLED);
 }
 
-// It waits for the device as a unit, which LibTorch allows here; it reads no single number by
-// itself.
+// A logged step waits for the device as a unit, which LibTorch allows here; it reads no single
+// number by itself.
 TEST_P(NoWaitTest, G10ALoggedStepWaitsForNoSingleNumber) {
   const Told told = TrainRefusingToWait(SmallSpec());
   EXPECT_EQ(told.Cause(), "finished") << told.Message();

@@ -132,7 +132,7 @@ inline void Crowd(Options& options) {
   options.elastic = 0;
 }
 
-// One search on one slot, so that results come in one order, whatever the coordinator missed.
+// A single search on one slot, so that results come in one order, whatever the coordinator missed.
 inline void Alone(Options& options) {
   options.faults = Faults{};
   options.hosts = 1;

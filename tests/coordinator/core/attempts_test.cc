@@ -263,7 +263,7 @@ TEST_F(AttemptTest, TrainingWithoutAStepIsAHangAndProgressPutsItOff) {
   Heartbeat("a");
   Advance(limits::kHangFloor - absl::Seconds(5));
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
-  // That step took almost ten minutes: twenty times as long is allowed now.
+  // The step took almost ten minutes: twenty times as long is allowed now.
   Advance(20 * limits::kHangFloor);
   EXPECT_EQ(CauseOf(id), v1::CAUSE_HANG);
 }

@@ -58,7 +58,7 @@ TEST_F(QuotasTest, AUsersExperimentsShareTheirQuotaAndOthersAreNotBoundByIt) {
       << Explain({second, 4});
   const ExperimentId other = SubmitAs("bob", Trials(3));
   EXPECT_EQ(Held(other), 3u);
-  // One trial of the first ends: the second experiment gets its slot.
+  // A trial of the first ends: the second experiment gets its slot.
   Train({"a"});
   Finish({"a"});
   EXPECT_EQ(Held(first) + Held(second), 3u);

@@ -14,7 +14,7 @@ namespace {
 
 class SearchingTest : public CoreTest {
  protected:
-  // One in three goes on at each of the steps 4, 12 and 34 of 100.
+  // Every third trial goes on at each of the steps 4, 12 and 34 of 100.
   static v1::ExperimentSpec Asha(int max_trials) {
     v1::ExperimentSpec spec = Searching("asha", max_trials);
     spec.mutable_search()->set_sampler("random");

@@ -217,7 +217,7 @@ TEST(ExamplesTest, PrintingKeepsWhatDefaultsWouldLose) {
            // Dependent defaults must stay open, because they follow swept fields.
            "parameters: {train.batch_size: [8, 16], model.preset: [gpt2, tiny_transformer]}\n",
            "parameters: {data.tokenizer: [byte, gpt2], resources.gpus: [1, 2, 4]}\n",
-           // One half of a pair.
+           // Half of a pair.
            "schedule: {warmup_steps: 0}\n",
            "schedule: {warmup_ratio: 0.5}\n",
            "parameters: {schedule.warmup_steps: [0, 10]}\n",

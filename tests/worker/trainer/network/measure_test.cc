@@ -79,7 +79,7 @@ TEST_F(MeasureTest, WhereHostsHaveSeveralRanksEachTheyMeasureWithinAndBetweenThe
       {"all_gather shard 2 of 1 over gloo", size},
       {"all_gather replicate 2 of 2 over gloo", size}};
   EXPECT_EQ(Kinds(told), expected);
-  // One rank more on one host than on the other.
+  // The hosts differ by one rank.
   start.node_ranks = {0, 0, 0, 1};
   EXPECT_EQ(Kinds(gang.Run(start)).size(), 1u);
 }

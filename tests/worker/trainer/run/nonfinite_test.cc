@@ -133,7 +133,7 @@ TEST_F(NonFiniteTest, Fp16TakesSingleOnesForOverflowsOfItsLossScaleWhateverThePo
   EXPECT_EQ(ManifestOf(whole.checkpoints[2]).loss_scale, 32768);
   EXPECT_EQ(ManifestOf(whole.checkpoints.back()).loss_scale, 16384);
   EXPECT_EQ(ManifestOf(whole.checkpoints.back()).loss_scale_steps, 3u);
-  // It uses the stored factor, not the initial one.
+  // The rest uses the stored factor, not the initial one.
   start.attempt = 2;
   start.resume = ResumeOf(whole.checkpoints.at(4));
   const Told rest = gang.Run(start);

@@ -1,9 +1,9 @@
 // old_checkpoints_test.cc: a trial that an older release began continues from its checkpoint, with
 // the losses that it would have had there.
 //
-// tests/worker/trainer/run/checkpoints has a folder for each release: start.json, the orders to its
-// trainer; told.json, the results of an undisturbed training; storage, with the checkpoint of step
-// 6. To make the folder of the present build:
+// tests/worker/trainer/run/checkpoints has a folder for each release: start.json, the specification
+// for its trainer; told.json, the results of an undisturbed training; storage, with the checkpoint
+// of step 6. To make the folder of the present build:
 //
 //   DTRAIN_RECORD=FOLDER trainer_attempt_test --gtest_filter='OldCheckpointsTest.*'
 #include <gtest/gtest.h>

@@ -29,7 +29,7 @@ struct Case {
 };
 
 nlohmann::json Spec(int steps, const Case& one = {}) {
-  // One rank makes the same micro-batches, one after another.
+  // A single rank makes the same micro-batches, one after another.
   nlohmann::json spec = StepsOfSequences(steps, 16, 4);
   spec["model"]["n_head"] = 4;
   spec["model"]["vocab_pad"] = one.rows;

@@ -38,7 +38,7 @@ TEST_F(WeightsTest, BeginningWithExportedWeightsHasTheLossOfTheTrialThatLearnedT
   ASSERT_EQ(learned.checkpoints.size(), 1u);
   ExportFirst(learned);
 
-  // It learns nothing, so that the evaluation is of its initial weights.
+  // The trial learns nothing, so that the evaluation is of its initial weights.
   spec["seed"] = "12";
   spec["train"]["max_steps"] = "1";
   spec["optimizer"]["lr"] = kNothing;
