@@ -1,5 +1,5 @@
 // long_work.h: marks work between two steps that may take longer than any step: saving, evaluating,
-// rolling back. Reports its begin and its end, so that the silence in between is not taken for a
+// rolling back. Reports its start and its end, so that the silence in between is not taken for a
 // hang.
 //
 // Threads: the training thread.

@@ -1,5 +1,5 @@
-// alone_strategy.h: one rank has the whole batch: nothing is sent. It measures its first micro-step
-// as the smaller batch.
+// alone_strategy.h: one rank has the full batch, so nothing is sent. For the noise scale, the first
+// micro-step serves as the smaller batch.
 //
 // Ownership: borrows the pieces.
 // Threads:   the training thread.
@@ -36,7 +36,7 @@ class AloneStrategy final : public Strategy {
   const StagePart part_;
   const std::shared_ptr<LocalGradient> local_;
   bool wanted_ = false;
-  bool measured_ = false;  // there was a smaller batch
+  bool measured_ = false;  // a smaller batch was measured
 };
 
 }  // namespace dt::trainer

@@ -1,10 +1,10 @@
-// arrival_thread.h: a thread that waits for messages, one after another, and notes when each has
-// arrived.
+// arrival_thread.h: a thread that waits for messages, one after another, and records their arrival.
 //
-// Role:      Gloo's point-to-point messages have no future: only who waits for one learns of it.
+// Role:      Gloo's point-to-point messages have no future: only a thread that waits for a message
+//            learns of its arrival.
 // Ownership: keeps each message's work and tensor until it has arrived.
-// Threads:   any one thread adds and awaits.
-// Errors:    what a message failed with is thrown by Await of it and of all behind it.
+// Threads:   one thread calls Add and Await.
+// Errors:    Await throws a message's error, for that message and all later ones.
 // Tests:     tests/worker/trainer/run/pipeline_test.cc, parallel/gossip_test.cc
 #pragma once
 
@@ -21,14 +21,15 @@ namespace dt::trainer {
 class ArrivalThread {
  public:
   ArrivalThread();
-  // Waits for what was added; an abort of the group ends that.
+  // Waits for all added messages; an abort of the group ends that.
   ~ArrivalThread();
   ArrivalThread(const ArrivalThread&) = delete;
   ArrivalThread& operator=(const ArrivalThread&) = delete;
 
-  // `await` returns when the message has arrived, and is dropped then. Returns its number.
+  // Adds a message. `await` must return when the message has arrived; it is destroyed then. Returns
+  // the message's number.
   uint64_t Add(std::function<void()> await);
-  // Until message `number` has arrived.
+  // Blocks until message `number` has arrived.
   void Await(uint64_t number);
 
  private:
@@ -40,7 +41,7 @@ class ArrivalThread {
   uint64_t added_ = 0, arrived_ = 0;
   std::exception_ptr failed_;
   bool leaving_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // declared last: it uses all fields above
 };
 
 }  // namespace dt::trainer

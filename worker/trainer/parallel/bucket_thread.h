@@ -1,12 +1,12 @@
-// bucket_thread.h: a communication hook of c10d's Reducer with a thread of its own, for reductions
-// that wait within: a rank computes meanwhile, and buckets are reduced one after another, in the
+// bucket_thread.h: a communication hook for c10d's Reducer that runs blocking reductions on a
+// thread of its own. The rank computes meanwhile, and buckets are reduced one after another, in the
 // same order on every rank.
 //
 // Ownership: the Reducer owns the hook, and with it the thread; shares reduction and times.
-// Threads:   Messages and Post where the backward pass runs, Reduce on the thread. On a GPU, whose
-//            collectives only enqueue and are called in one order by one thread, Reduce runs where
-//            the backward pass does.
-// Errors:    what Reduce throws is the bucket's.
+// Threads:   Messages and Post run on the thread of the backward pass, Reduce on the hook's thread.
+//            On a GPU, Reduce runs on the thread of the backward pass too: there collectives only
+//            enqueue, and one thread must call them in order.
+// Errors:    an exception of Reduce becomes the bucket's error.
 // Tests:     tests/worker/trainer/run/attempt_test.cc, tests/worker/trainer/run/wire_test.cc
 #pragma once
 
@@ -26,7 +26,7 @@ namespace dt::trainer {
 struct Bucket {
   at::Tensor buffer;
   std::vector<at::Tensor> parameters;
-  std::vector<at::Tensor> gradients;  // of those; views of the buffer
+  std::vector<at::Tensor> gradients;  // of the parameters; views of the buffer
 };
 
 class BucketReduction {
@@ -36,15 +36,15 @@ class BucketReduction {
     size_t bytes = 0;
   };
   virtual ~BucketReduction() = default;
-  // What Reduce is going to send.
+  // Returns the messages that Reduce will send.
   virtual std::vector<Message> Messages(const Bucket& bucket) = 0;
-  // A bucket is ready on this rank.
+  // Announces that a bucket is ready on this rank.
   virtual void Post() {}
-  // Leaves the average over ranks in the buffer; `complete` takes the place in Messages of each
-  // that is.
+  // Replaces the buffer by its average over ranks. Calls `complete` with the index in Messages of
+  // each message that completes.
   using Complete = std::function<void(size_t)>;
   virtual void Reduce(const Bucket& bucket, const Complete& complete) = 0;
-  // Nobody waits for what Reduce is at: the attempt is over.
+  // Tells the reduction that nobody waits for its result: the attempt is over.
   virtual void Abandon() {}
 };
 

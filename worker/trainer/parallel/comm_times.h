@@ -1,7 +1,7 @@
-// comm_times.h: when each collective of a step was ready and when it was complete, on the device's
-// time line, and who waited for it: summed by operation and axis.
+// comm_times.h: times of each collective in a step: ready, complete, and waits for it, on the
+// device's timeline, summed by operation and axis.
 //
-// Ownership: outlives the strategy in the callbacks of what is under way.
+// Ownership: may outlive the strategy, in the callbacks of collectives in progress.
 // Threads:   written by the training thread, the backward pass and the backend's threads; read
 //            between steps.
 // Tests:     tests/worker/trainer/run/attempt_test.cc, tests/worker/trainer/run/strategy_test.cc,
@@ -18,33 +18,34 @@
 
 namespace dt::trainer {
 
-// One operation along one axis in one step.
+// Traffic of one operation along one axis in one step.
 struct Traffic {
   CollectiveOp op = CollectiveOp::kAllReduce;
   Axis axis = Axis::kData;
-  double seconds = 0;  // ready to complete, waiting behind another along the same axis left out
-  double exposed_seconds = 0;  // waited for
-  double bytes = 0;            // of the whole buffers
+  double seconds = 0;  // from ready to complete, without the time queued behind another message of
+                       // the axis
+  double exposed_seconds = 0;  // time that a thread waited for it
+  double bytes = 0;            // of the full buffers
   double count = 0;
 };
 struct CommTotals {
   std::vector<Traffic> traffic;
-  // Waiting within the forward and within the backward passes.
+  // Time waited within forward passes and within backward passes.
   double forward_exposed_seconds = 0;
   double backward_exposed_seconds = 0;
 
-  // What was sent along other axes in the same step.
+  // Adds the traffic along other axes in the same step.
   void Append(const CommTotals& more);
 };
 
-// What steps sent that are not alike, as one step's share of it.
+// Averages steps with different traffic into one step's share.
 class StepShare {
  public:
   void BeginStep() { ++steps_; }
-  // So many times that of one of the steps.
+  // Adds this traffic `times` times.
   void Add(const Traffic& traffic, double times = 1);
   void Add(const CommTotals& totals, double times = 1);
-  // Since the last call.
+  // Returns the average per step since the last call, and starts again.
   CommTotals Take();
 
  private:
@@ -54,20 +55,21 @@ class StepShare {
 
 class CommTimes {
  public:
-  // Where the training thread waits.
+  // Phase in which the training thread waits.
   enum class During { kForward, kBackward, kUpdate };
 
   explicit CommTimes(std::shared_ptr<Timeline> timeline) : timeline_(std::move(timeline)) {}
-  // A step begins.
+  // Begins a step.
   void Restart();
-  // One more, ready now. Its place, counted from 0 in each step.
+  // Records a message that is ready now. Returns its index in the step, from 0.
   size_t Post(CollectiveOp op, Axis axis, size_t bytes);
   void NoteComplete(size_t place);
   void NoteWait(size_t place, Timeline::Moment from, Timeline::Moment to, During during);
 
-  // REQUIRES: the device synchronised since the step's last wait.
+  // Returns the sums of the step. REQUIRES: the device was synchronised since the step's last wait.
   CommTotals Totals() const;
-  // Last complete minus last ready: what is exposed where the wait itself cannot be seen.
+  // Returns the time from the last message ready to the last one complete: the exposed time where
+  // the wait itself cannot be observed.
   double TailSeconds() const;
 
  private:
@@ -83,7 +85,7 @@ class CommTimes {
     Timeline::Moment from, to;
     During during;
   };
-  // A collective may complete while the attempt is torn down around it.
+  // Shared: a collective may complete while the attempt is torn down around it.
   const std::shared_ptr<Timeline> timeline_;
   mutable std::mutex mutex_;
   std::vector<Message> messages_;

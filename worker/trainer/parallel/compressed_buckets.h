@@ -1,4 +1,4 @@
-// compressed_buckets.h: the Reducer's buckets averaged by a compressor.
+// compressed_buckets.h: averages the Reducer's buckets with a compressor.
 //
 // Ownership: shares compressor and group.
 // Threads:   those of BucketReduction.
@@ -15,7 +15,7 @@
 
 namespace dt::trainer {
 
-// `parameters`: all that come in buckets, on every rank in the same order.
+// `parameters`: all parameters that appear in buckets, in the same order on every rank.
 std::shared_ptr<BucketReduction> MakeCompressedAverage(std::shared_ptr<Compressor> compressor,
                                                        std::shared_ptr<Group> group,
                                                        const std::vector<at::Tensor>& parameters);

@@ -1,15 +1,15 @@
-// compressor.h: gradients that travel as less than themselves. What a rank's gradient loses is
-// added to its next one (error feedback), so that it arrives later.
+// compressor.h: gradient compression with error feedback: the part of a rank's gradient that
+// compression drops is added to its next gradient, so it arrives later.
 //
-// Role:      PowerSGD sends a matrix as the product of two narrow ones; top-k its largest elements.
-//            Vectors, and matrices that would not become smaller, are sent whole.
-// Invariant: what is carried over is kept by parameter, never by bucket: buckets change after the
-//            first step. None of it is in a checkpoint: a whole step sends gradients and what was
-//            carried over as they are and leaves nothing behind, so that a resume after it goes on
-//            as the uninterrupted run does. What of a step is not finite is not carried over.
+// Role:      PowerSGD sends a matrix as the product of two narrow matrices; top-k sends its largest
+//            elements. Vectors, and matrices that would not become smaller, are sent uncompressed.
+// Invariant: errors are kept per parameter, never per bucket, since buckets change after the first
+//            step. No error is in a checkpoint: an uncompressed step sends gradients plus errors as
+//            they are and leaves no error, so a resume after it continues as the uninterrupted run
+//            does. Errors that are not finite are not carried over.
 // Ownership: up to one more copy of the gradients.
 // Threads:   BeginStep and Restart between steps; Reduce from one thread.
-// Errors:    LibTorch's exceptions, and those of the exchange, pass through.
+// Errors:    exceptions of LibTorch and of the exchange pass through.
 // Source:    Vogels, Karimireddy, Jaggi, "PowerSGD" (2019); Stich, Cordonnier, Jaggi, "Sparsified
 //            SGD with Memory" (2018).
 // Tests:     tests/worker/trainer/parallel/compressor_test.cc,
@@ -24,14 +24,14 @@
 
 namespace dt::trainer {
 
-// What all ranks do together, each with as many numbers, in the same order.
+// Collectives that all ranks call together, with equally many numbers, in the same order.
 class Exchange {
  public:
   virtual ~Exchange() = default;
   virtual int ranks() const = 0;
-  // Overwrites `mine` with the mean over ranks, of the same bits on each.
+  // Replaces `mine` by the mean over ranks, with the same bits on each.
   virtual void Average(at::Tensor mine) = 0;
-  // Every rank's `mine`, a row each, in order of rank.
+  // Returns every rank's `mine` as rows, in rank order.
   virtual at::Tensor Gather(const at::Tensor& mine) = 0;
 };
 
@@ -42,34 +42,34 @@ class Compressor {
     at::Tensor gradient;  // contiguous
   };
   struct Bytes {
-    size_t averaged = 0, gathered = 0;  // of the whole buffers; 0: no such message
+    size_t averaged = 0, gathered = 0;  // bytes of the full buffers; 0: no such message
   };
   explicit Compressor(int ranks) : ranks_(ranks) {}
   virtual ~Compressor() = default;
 
   enum class Sends { kLess, kWhole };
   void BeginStep(int64_t step, Sends sends);
-  // Forgets what was carried over.
+  // Forgets all carried errors.
   virtual void Restart() { errors_.clear(); }
   Bytes Sent(const std::vector<Item>& items) const;
-  // Replaces the gradients by about their mean over ranks.
+  // Replaces the gradients by approximately their mean over ranks.
   void Reduce(const std::vector<Item>& items, Exchange& exchange);
 
  protected:
-  // Whether less than the gradient would be sent.
+  // Returns whether compression would send fewer bytes than the gradient has.
   virtual bool Pays(const at::Tensor& gradient) const = 0;
   virtual Bytes SentOf(const at::Tensor& gradient) const = 0;
-  // Reduces those that pay. `whole`: what to average as it is, in one message where there is
-  // another.
+  // Reduces the gradients for which compression pays. `whole`: tensors to average uncompressed,
+  // combined into another message if there is one.
   virtual void ReducePaying(const std::vector<Item>& items, std::vector<at::Tensor> whole,
                             Exchange& exchange) = 0;
   virtual void Forget(uint32_t parameter) { errors_.erase(parameter); }
 
   int ranks() const { return ranks_; }
   int64_t step() const { return step_; }
-  // The gradient with what was carried over: a tensor of its own.
+  // Returns the gradient plus its carried error, as a new tensor.
   at::Tensor WithError(const Item& item) const;
-  // Carries `error` over, where `finite`; else what was carried over before stays.
+  // Carries `error` over if `finite`; otherwise keeps the error carried before.
   void Carry(const Item& item, const at::Tensor& error, const at::Tensor& finite);
   // Averages `parts` in one message.
   static void AverageTogether(const std::vector<at::Tensor>& parts, Exchange& exchange);
@@ -93,7 +93,7 @@ class PowerSgd final : public Compressor {
   void ReducePaying(const std::vector<Item>& items, std::vector<at::Tensor> whole,
                     Exchange& exchange) override;
   void Forget(uint32_t parameter) override;
-  // The right one of the two narrow matrices, of the step before, or drawn.
+  // Returns the right one of the two narrow matrices: that of the step before, or a random one.
   at::Tensor Right(const Item& item) const;
 
   const int64_t rank_;

@@ -1,10 +1,10 @@
-// ddp.h: data parallel training: every rank holds the whole model, gradients are averaged in
-// buckets that are reduced while the backward pass goes on. c10d's own Reducer, as PyTorch's DDP
-// runs it. Between ranks of one host the buckets lie in memory that they share
-// (parallel/shared_buckets.h), unless they are rounded or compressed: losses then follow from the
-// specification, not from where ranks lie.
+// ddp.h: data parallel training. Every rank holds all parameters, and gradients are averaged in
+// buckets that are reduced during the backward pass, by c10d's own Reducer, as in PyTorch's DDP.
+// Ranks of one host keep the buckets in shared memory (parallel/shared_buckets.h), unless gradients
+// are rounded or compressed: the losses then depend on the specification only, not on the placement
+// of ranks.
 //
-// Ownership: borrows the pieces; shares time line and group.
+// Ownership: borrows the pieces; shares timeline and group.
 // Threads:   the training thread.
 // Errors:    those of Strategy.
 // Tests:     tests/worker/trainer/run/attempt_test.cc, tests/gpu
@@ -30,16 +30,17 @@ namespace dt::trainer {
 
 struct ReducerOptions {
   double bucket_mb = 25;
-  BucketLayout layout;                     // of the checkpoint resumed from; empty: by size
-  at::ScalarType wire = at::kFloat;        // what gradients are rounded to while they travel
-  std::shared_ptr<Compressor> compressor;  // null: they travel as they are
-  bool may_narrow = false;  // they may come to travel in bf16 later (Strategy::Narrow)
+  // of the checkpoint that is resumed; empty: assign by size
+  BucketLayout layout;
+  at::ScalarType wire = at::kFloat;        // type that gradients are rounded to while they are sent
+  std::shared_ptr<Compressor> compressor;  // null: no compression
+  bool may_narrow = false;                 // may switch to bf16 later (Strategy::Narrow)
 };
 
 class ReducerStrategy final : public Strategy {
  public:
-  // Every rank of `group` calls this with the same pieces, which are spread over nobody, in the
-  // same order; its first rank's values win. `part`: of the ranks of a stage of a pipeline.
+  // Every rank of `group` calls this with the same unsharded pieces in the same order. The first
+  // rank's values win. `part`: the pipeline stage of these ranks.
   ReducerStrategy(const std::vector<Piece>& pieces, const StagePart& part,
                   std::shared_ptr<Group> group, std::shared_ptr<Timeline> timeline,
                   std::shared_ptr<LocalGradient> local, const ReducerOptions& options);
@@ -59,10 +60,10 @@ class ReducerStrategy final : public Strategy {
   BucketLayout Layout() const override;
 
  private:
-  // What a reducer reduces.
+  // Parameters of one Reducer.
   struct Chunk {
     std::vector<at::Tensor> parameters;
-    std::vector<uint32_t> numbers;  // as a layout has them
+    std::vector<uint32_t> numbers;  // their numbers in a BucketLayout
     std::shared_ptr<c10d::Reducer> reducer;
   };
   void PlaceInSharedMemory();
@@ -74,12 +75,12 @@ class ReducerStrategy final : public Strategy {
   std::shared_ptr<Group> group_;
   std::shared_ptr<CommTimes> times_;
   const std::shared_ptr<LocalGradient> local_;
-  const std::shared_ptr<Compressor> compressor_;  // null: gradients travel as they are
+  const std::shared_ptr<Compressor> compressor_;  // null: no compression
   bool measured_ = false;
-  bool shares_memory_ = false;                 // where a host has several ranks
-  std::shared_ptr<std::atomic<bool>> narrow_;  // null: what they travel in stays
-  std::shared_ptr<HostReduce> host_reduce_;    // null: buckets are reduced by the backend
-  std::vector<Chunk> chunks_;  // of the stage: each has gradients in passes of its own
+  bool shares_memory_ = false;                 // if a host has several ranks
+  std::shared_ptr<std::atomic<bool>> narrow_;  // null: the type never changes
+  std::shared_ptr<HostReduce> host_reduce_;    // null: the backend reduces the buckets
+  std::vector<Chunk> chunks_;  // chunks of the stage, each with backward passes of its own
 };
 
 }  // namespace dt::trainer

@@ -1,4 +1,4 @@
-// gradient_norm.h: the norm of a gradient that ranks have in parts.
+// gradient_norm.h: the norm of a gradient that is distributed over ranks.
 //
 // Threads: the training thread.
 // Errors:  LibTorch's exceptions pass through.
@@ -15,9 +15,9 @@
 
 namespace dt::trainer {
 
-// The norm of the gradients of those `pieces` that `counts` says this rank has to count, and of
-// what the ranks of the groups have counted: on the device, with the same bits on all of them. A
-// null group is of a rank that is alone. All ranks call it.
+// Returns the norm over the gradients of the `pieces` for which `counts` is true, here and on the
+// ranks of the groups. The result is on the device, with the same bits on all of them. A null group
+// stands for this rank alone. All ranks call it.
 at::Tensor NormOver(const std::vector<Piece>& pieces,
                     const std::function<bool(const Piece&)>& counts,
                     const std::vector<std::shared_ptr<Group>>& groups);

@@ -1,6 +1,7 @@
-// group.h: the ranks of one attempt: the store where they meet, and the group they reduce in.
+// group.h: the ranks of one attempt: the store through which they meet, and the group in which they
+// communicate.
 //
-// Ownership: a Group is shared by the training thread and by whoever may abort it.
+// Ownership: a Group is shared by the training thread and any thread that may abort it.
 // Threads:   Abort from any thread; everything else from the training thread.
 // Errors:    joining returns them; collectives throw LibTorch's exceptions, which train.cc turns
 //            into the outcome `collective`.
@@ -28,10 +29,10 @@ class ProcessGroup;
 
 namespace dt::trainer {
 
-// When the coordinator gives up on a gang.
+// Time after which the coordinator gives up on a gang.
 inline const std::chrono::milliseconds kRendezvousTimeout =
     absl::ToChronoMilliseconds(limits::kRendezvousTimeout);
-// A peer that is silent in a collective for this long is hung: rank 0 may be writing a large
+// Time after which a silent peer in a collective is taken for hung: rank 0 may be writing a large
 // checkpoint to a slow disk meanwhile. The coordinator's own hang timer ends most cases earlier.
 inline constexpr std::chrono::milliseconds kCollectiveTimeout = std::chrono::minutes(10);
 
@@ -40,67 +41,69 @@ struct Rendezvous {
   std::string address;  // host:port
 };
 
-// Rank 0: a store that listens on `host` alone. `port` 0: the system chooses.
+// Opens the store on rank 0; it listens on `host` only. `port` 0: the system chooses one.
 absl::StatusOr<Rendezvous> HostStore(const std::string& host, uint16_t port);
-// Other ranks: the store at `address` (host:port). Errors: CancelledError when `leaves` says so
-// while nobody answers there.
+// Connects the other ranks to the store at `address` (host:port). Errors: CancelledError if
+// `leaves` returns true before the store answers.
 absl::StatusOr<Rendezvous> ConnectStore(const std::string& address,
                                         const std::function<bool()>& leaves);
 
 struct GroupOptions {
   int rank = 0;
   int size = 1;
-  std::string key_prefix;  // the attempt's token: a store never serves two attempts alike
+  std::string key_prefix;  // the attempt's token, since no two attempts may share keys of a store
   std::string listen_host;
 };
 
 class Group {
  public:
-  // Before the store is opened: connections from here on are torn down by an abort while joining.
+  // Call before the store is opened: an abort during joining closes the connections opened after
+  // this.
   Group(Device& device, const GroupOptions& options);
   ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  // With the other ranks, through the store of `meeting`; all of them call it, once.
+  // Joins the other ranks, through the store of `meeting`. All ranks call it, once.
   absl::Status Join(Device& device, const Rendezvous& meeting);
 
   int rank() const { return rank_; }
   int size() const { return size_; }
   const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const { return process_group_; }
 
-  // Every rank's row of numbers, in order of rank. All ranks give equally many.
+  // Returns every rank's row of numbers, in rank order. All rows must have the same length.
   std::vector<std::vector<double>> AllGather(const std::vector<double>& mine);
-  // Every rank's `mine` in order of rank, on the device: rows of numbers, all of one length.
+  // Returns every rank's `mine`, concatenated in rank order, on the device. All must have the same
+  // length.
   at::Tensor Concatenated(const at::Tensor& mine);
   // Overwrites `tensors` with those of rank `from`.
   void Broadcast(const std::vector<at::Tensor>& tensors, int from);
   void BroadcastFromRoot(const std::vector<at::Tensor>& tensors) { Broadcast(tensors, 0); }
-  // Memory for `floats` numbers of each rank, to sum them in without the backend; of ranks on
-  // several hosts the first of each sums over hosts, in a group of their own. Null where no host
-  // has two of them, of kOneHost where there are several, on GPUs, where ranks do not see each
-  // other's processes, or one's device does not share memory. Every rank calls it and gets the same
+  // Makes shared memory with `floats` numbers per rank, for sums without the backend. With several
+  // hosts, the first rank of each sums over hosts, in a group of their own. Returns null if no host
+  // has two ranks, for kOneHost if there are several hosts, on GPUs, if ranks do not see each
+  // other's processes, or if a device does not share memory. Every rank calls it and gets the same
   // answer.
   enum class Spans { kHosts, kOneHost };
   std::shared_ptr<HostReduce> ShareMemory(size_t floats, Spans spans = Spans::kHosts);
-  // Throws, as a failed collective does, when this group was aborted or its backend has failed. On
-  // a GPU a collective counts as complete once it is enqueued, and an abort lets the stream go on:
-  // what it computed is good only when this passes after the device was synchronised. On a CPU the
+  // Throws, as a failed collective does, if this group was aborted or its backend has failed. On a
+  // GPU a collective counts as complete once it is enqueued, and an abort lets the stream continue:
+  // results are valid only if this call passes after the device was synchronised. On a CPU the
   // collectives themselves throw.
   void RequireIntact();
-  // Makes every collective of this group fail, here and on the peers, now. One that comes while the
-  // ranks join ends that, and waits for it, for a bounded time.
+  // Makes every collective of this group fail, here and on the peers, now. During joining it ends
+  // the joining and waits for that, for a bounded time.
   void Abort();
 
  private:
   absl::Status JoinThrowing(Device& device, const Rendezvous& meeting);
   std::optional<Neighbours> FindNeighbours();
-  // Memory of the ranks of this host; all ranks of the group call it.
+  // Makes memory shared by the ranks of this host; all ranks of the group call it.
   absl::StatusOr<std::shared_ptr<HostMemory>> MakeMemory(const Neighbours& neighbours,
                                                          size_t floats);
-  // Whether every rank is.
+  // Returns whether `able` is OK on every rank.
   bool AllAre(const absl::Status& able);
-  // The group of each host's first rank, of which this is one.
+  // Makes the group of the first rank of each host, to which this rank belongs.
   std::shared_ptr<Group> OfHosts(int rank, int size);
   // REQUIRES: `lock` holds abort_mutex_.
   void AbortJoining(std::unique_lock<std::mutex>& lock);
@@ -111,18 +114,18 @@ class Group {
   const c10::Device device_;
   const bool shares_memory_;
   Device& backend_maker_;
-  Rendezvous meeting_;  // with a store that is this group's alone
+  Rendezvous meeting_;  // its store is a prefix of this group only
   c10::intrusive_ptr<c10d::Backend> backend_;
   c10::intrusive_ptr<c10d::ProcessGroup> process_group_;
   std::mutex abort_mutex_;
   bool aborted_ = false;
   bool joined_ = false;
   std::condition_variable joining_over_;
-  std::optional<std::vector<int>> backend_before_;  // while Join runs: what was open before it
+  std::optional<std::vector<int>> backend_before_;  // set while Join runs: sockets open before it
   std::vector<int> before_;   // sockets of this process that are not the group's
-  std::vector<int> sockets_;  // that appeared while the backend was built
+  std::vector<int> sockets_;  // sockets opened while the backend was built
   std::shared_ptr<HostReduce> host_reduce_;
-  std::shared_ptr<Group> of_hosts_;  // null but on the first rank of each of several hosts
+  std::shared_ptr<Group> of_hosts_;  // null except on the first rank of each of several hosts
 };
 
 }  // namespace dt::trainer

@@ -1,10 +1,10 @@
-// local_sgd.h: each rank trains a whole copy by itself; after some steps all of them take the mean
-// of their parameters and moments, and are equal (state_mean.h). With an outer optimizer the
-// parameters become what it makes of their mean (DiLoCo; the inner moments, which that leaves
-// apart, are averaged here as well, so that a checkpoint has all).
+// local_sgd.h: local SGD. Each rank trains a full copy; after some steps all ranks average
+// parameters and moments, and are equal (state_mean.h). With an outer optimizer, the parameters
+// become its result for their mean (DiLoCo). DiLoCo leaves the inner moments local; here they are
+// averaged too, so that one checkpoint has the complete state.
 //
-// Ownership: borrows parameters, moments and the outer optimizer, which outlive it; shares group
-//            and time line.
+// Ownership: borrows parameters, moments and the outer optimizer, which must outlive it; shares
+//            group and timeline.
 // Threads:   the training thread.
 // Errors:    those of StateMean.
 // Invariant: after a sync every rank has the same bits.
@@ -27,9 +27,9 @@ class LocalSgdStrategy final : public Strategy {
   struct Options {
     SyncSteps sync;
     StateMean::Options mean;
-    OuterSgd* outer = nullptr;  // none: the mean itself
+    OuterSgd* outer = nullptr;  // null: use the mean itself
   };
-  // Every rank calls this with whole pieces of the same model; rank 0's values win.
+  // Every rank calls this with unsharded pieces of the same model; rank 0's values win.
   LocalSgdStrategy(const std::vector<Piece>& parameters, const std::vector<Piece>& moments,
                    std::shared_ptr<Group> group, std::shared_ptr<Timeline> timeline,
                    Options options);
@@ -51,8 +51,8 @@ class LocalSgdStrategy final : public Strategy {
   const Options options_;
   const Route route_;
   StateMean mean_;
-  int64_t syncs_ = 0;  // since Totals
-  StepShare share_;    // on a CPU: a time line lasts a step
+  int64_t syncs_ = 0;  // since the last Totals
+  StepShare share_;    // CPU only: a timeline lasts one step
 };
 
 }  // namespace dt::trainer

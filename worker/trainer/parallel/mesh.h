@@ -1,14 +1,14 @@
-// mesh.h: who talks to whom: the ranks of an attempt along axes, each of which is a group.
+// mesh.h: the device mesh: the ranks of an attempt along named axes, each with a group.
 //
-// Role:      the one place that knows whether a rank has peers. Everything else gathers and
-//            broadcasts along an axis; a rank that is alone there gets back what it gave.
-//            Rank ((p·replicate + r)·shard + s)·tensor + t of the attempt is part t of each layer
-//            of stage p, in share s of copy r: ranks of one layer, and then those that share a
-//            copy, are neighbours, on one host where that is possible. An axis along which all
-//            ranks lie is the group of all.
-// Ownership: shared by the training thread and by whoever may abort it.
-// Threads:   Abort from any thread, also while the ranks are still meeting; everything else from
-//            the training thread.
+// Role:      the only place that knows whether a rank has peers. All other code gathers and
+//            broadcasts along an axis; a rank without peers there gets its own value back. Rank
+//            ((p·replicate + r)·shard + s)·tensor + t of the attempt is tensor part t of pipeline
+//            stage p, in shard s of replica r. So tensor ranks are neighbours, and then the ranks
+//            of a shard group, on one host where possible. An axis that covers all ranks uses the
+//            group of all ranks.
+// Ownership: shared by the training thread and any thread that may abort it.
+// Threads:   Abort from any thread, also while the ranks are joining; everything else from the
+//            training thread.
 // Errors:    those of Group.
 // Tests:     tests/worker/trainer/parallel/mesh_test.cc, tests/worker/trainer/run/attempt_test.cc
 #pragma once
@@ -23,41 +23,42 @@
 namespace dt::trainer {
 
 struct MeshShape {
-  // Ranks along the axes into which the data axis falls.
-  int replicate = 1;   // copies of the state
-  int shard = 1;       // ranks that share each
-  int tensor = 1;      // ranks of each layer; the data axis is of those with the same part of it
-  int pipeline = 1;    // stages, each of some layers
-  bool ends = false;   // whether the first and the last stage have something between them alone
-  bool wraps = false;  // whether the last stage is followed by the first
+  // Sizes of the axes; replicate × shard is the data axis.
+  int replicate = 1;   // replicas of the state
+  int shard = 1;       // ranks that share each replica
+  int tensor = 1;      // ranks that share each layer; a data axis connects ranks with the same part
+  int pipeline = 1;    // stages, each with some of the layers
+  bool ends = false;   // the first and the last stage share a parameter
+  bool wraps = false;  // the last stage also sends to the first
 };
 
 class Mesh {
  public:
-  // A rank that talks to nobody, until it joins.
+  // A rank without peers, until Join.
   Mesh() = default;
 
-  // Begins to note what an abort has to tear down. Before the ranks' store is opened, so that an
-  // abort ends the meeting as well.
+  // Makes the groups and starts to track the sockets that an abort must close. Call it before the
+  // ranks' store is opened, so that an abort ends the rendezvous too.
   void Prepare(Device& device, const GroupOptions& options, const MeshShape& shape);
-  // With the other ranks, through the store of `meeting`; all of them call it. REQUIRES: Prepare.
+  // Joins the other ranks, through the store of `meeting`. All ranks call it. REQUIRES: Prepare.
   absl::Status Join(Device& device, const Rendezvous& meeting);
 
-  // The group of an axis; null: this rank has nobody along it, or joined nobody.
+  // Returns the group of an axis; null if this rank has no peers along it, or did not join.
   const std::shared_ptr<Group>& group(Axis axis) const;
   int rank(Axis axis) const;
   int size(Axis axis) const;
-  // Whether this rank speaks for all.
+  // Returns whether this rank is rank 0, which reports for all.
   bool IsRoot() const { return rank(Axis::kWorld) == 0; }
 
-  // What goes from a stage to its neighbour, after it or before it: the group of the two, of which
-  // the sender is the first. Null: all of them are of the pipeline's own group, whose backend keeps
-  // what goes each way apart.
+  // Returns the two-rank group for messages from a stage to the next or the previous one; its first
+  // rank is the sender. Null: use the pipeline's own group, whose backend keeps the two directions
+  // apart.
   const std::shared_ptr<Group>& way(bool forward, int from_stage) const;
 
-  // Every rank's row of numbers, in order of rank along the axis. All give equally many.
+  // Returns every rank's row of numbers, in rank order along the axis. All rows have the same
+  // length.
   std::vector<std::vector<double>> Gather(Axis axis, const std::vector<double>& mine);
-  // The row of the axis' last rank, which speaks for what the others do not know.
+  // Returns the row of the axis' last rank, such as the pipeline stage that alone knows the loss.
   std::vector<double> FromLast(Axis axis, const std::vector<double>& mine) {
     return Gather(axis, mine).back();
   }
@@ -65,20 +66,20 @@ class Mesh {
   void BroadcastFromFirst(Axis axis, const std::vector<at::Tensor>& tensors);
   // Overwrites `tensor` with that of the axis' last rank.
   void BroadcastFromLast(Axis axis, const at::Tensor& tensor);
-  // Group::RequireIntact, of every axis.
+  // Calls Group::RequireIntact for every axis.
   void RequireIntact();
-  // Makes every collective fail, here and on the peers, now. One that comes before the ranks have
-  // met ends the meeting.
+  // Makes every collective fail, here and on the peers, now. Before the ranks have met, it ends the
+  // rendezvous.
   void Abort();
 
  private:
-  // Each once, in the order in which they are joined.
+  // Returns each group once, in the order in which they are joined.
   std::vector<std::shared_ptr<Group>> Groups() const;
   void PrepareWays(Device& device, const GroupOptions& options, const MeshShape& shape);
 
-  std::mutex mutex_;  // of what Abort reads
+  std::mutex mutex_;  // guards the fields that Abort reads
   std::shared_ptr<Group> world_, data_, shard_, replicate_, tensor_, pipeline_, ends_;
-  // Forward from each stage, then back from each; null: not this rank's.
+  // Forward from each stage, then backward from each; null: this rank takes no part.
   std::vector<std::shared_ptr<Group>> ways_;
   bool aborted_ = false;
 };

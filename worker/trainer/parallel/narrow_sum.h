@@ -1,14 +1,14 @@
-// narrow_sum.h: a sum over ranks that travels in 16 bits: only what is sent is rounded, the sum
-// itself is of fp32.
+// narrow_sum.h: a sum over ranks that is sent in 16 bits: only the messages are rounded, the sum
+// itself is fp32.
 //
-// Role:      half of an all-reduce's bytes: every rank gets its part of all (all-to-all), sums it,
-//            and sends the sum to all (all-gather). NCCL sums in 16 bits by itself, which costs
-//            fewer launches and rounds at each of its hops.
-// Ownership: keeps its tensors until it is finished. One that is dropped before still writes into
-//            what it sent, not into the tensor.
-// Threads:   one at a time; every rank makes and spreads its sums in the same order.
+// Role:      halves the bytes of an all-reduce. Every rank receives its part from all (all-to-all),
+//            sums it, and sends the sum to all (all-gather). NCCL can sum in 16 bits itself, with
+//            fewer launches, but it rounds at each hop.
+// Ownership: keeps its tensors until it is finished. If it is dropped earlier, the backend still
+//            writes into the sent buffer, not into the tensor.
+// Threads:   one at a time. Every rank makes and spreads its sums in the same order.
 // Errors:    LibTorch's exceptions pass through.
-// Invariant: every rank ends with the same bits. A sum beyond the type's range is infinite.
+// Invariant: every rank ends with the same bits. A sum beyond the type's range becomes infinite.
 // Tests:     tests/worker/trainer/run/wire_test.cc
 #pragma once
 
@@ -23,13 +23,13 @@ namespace dt::trainer {
 
 class NarrowSum {
  public:
-  // Begins to send `tensor`, which is contiguous and of fp32, as `type`.
+  // Starts to send `tensor`, contiguous and fp32, as `type`.
   NarrowSum(const Group& group, at::Tensor tensor, at::ScalarType type);
   ~NarrowSum();
   NarrowSum(NarrowSum&&) noexcept;
-  // Waits for the other ranks' parts and begins to send their sum divided by `divisor`.
+  // Waits for the other ranks' parts and starts to send their sum divided by `divisor`.
   void Spread(double divisor);
-  // Waits, and has the tensor hold the quotient. After Spread, once.
+  // Waits, then writes the quotient into the tensor. Call it once, after Spread.
   void Finish();
 
  private:

@@ -1,10 +1,10 @@
-// pipeline_strategy.h: what the stages of a pipeline do around the strategy of the ranks that have
-// the same stage, which knows nothing of the others.
+// pipeline_strategy.h: the work of pipeline stages around the strategy of the ranks of one stage.
+// That inner strategy knows nothing of the other stages.
 //
-// Role:      an embedding that is the head as well is on the first and the last stage: the two sum
-//            its gradients once a step, after the data ranks' own sums, and make the same update.
-//            The norm is of the whole model.
-// Ownership: of the inner strategy; borrows the link, which outlives it; shares the others.
+// Role:      an embedding tied to the head is on the first and the last stage. The two stages sum
+//            its gradients once per step, after the sums over data-parallel ranks, and make the
+//            same update. The gradient norm is that of the full model.
+// Ownership: owns the inner strategy; borrows the link, which must outlive it; shares the others.
 // Threads:   the training thread.
 // Errors:    those of Strategy.
 // Tests:     tests/worker/trainer/run/pipeline_test.cc
@@ -22,8 +22,8 @@ namespace dt::trainer {
 
 class PipelineStrategy final : public Strategy {
  public:
-  // Every rank calls it. `ends`: without a group where this stage is none of them, or they share
-  // nothing.
+  // Every rank calls it. `ends`: has no group if this stage is neither the first nor the last, or
+  // if these share nothing.
   PipelineStrategy(std::unique_ptr<Strategy> inner, StageLink& link, Mesh& mesh, Route ends);
 
   const std::vector<Piece>& pieces() const override { return inner_->pieces(); }
@@ -38,12 +38,12 @@ class PipelineStrategy final : public Strategy {
   at::Tensor ShareSquaredNorm() override { return inner_->ShareSquaredNorm(); }
   bool MeasuresMicroStep() const override { return inner_->MeasuresMicroStep(); }
   CommTotals Totals() override;
-  // That of all stages.
+  // Returns the layout of all stages.
   BucketLayout Layout() const override { return layout_; }
   std::vector<Copies> copies() const override;
 
  private:
-  // This rank's, of what the first and the last stage have both; null: it has none.
+  // Returns this rank's piece that the first and the last stage share; null if it has none.
   const Piece* Tied() const;
   void GatherLayout();
 

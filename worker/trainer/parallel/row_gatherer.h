@@ -1,11 +1,11 @@
-// row_gatherer.h: the rows of a home that keeps shards: gathered before a unit is used, forward and
-// backward, the next one on its way meanwhile, and dropped after it.
+// row_gatherer.h: gathers the rows of a sharded home before a unit is used, forward and backward,
+// with the next row prefetched meanwhile, and drops each row after use.
 //
-// Role:      what zero3 adds to zero2. The last block stays between its forward and its backward
-//            pass, which needs it at once; what is outside of blocks stays from the pass's begin to
-//            its last gradient.
-// Ownership: borrows the home, which it is the keeper of while it lives; shares group and times.
-// Threads:   where the model computes: the training thread, and where its backward pass runs.
+// Role:      the difference between zero3 and zero2. The last block's row stays between its forward
+//            and its backward pass, which follows at once. Rows outside of blocks stay from the
+//            begin of a pass to its last gradient.
+// Ownership: borrows the home, whose keeper it is for its lifetime; shares group and times.
+// Threads:   the training thread, and the threads of the backward pass.
 // Errors:    LibTorch's exceptions pass through.
 // Source:    Zhao et al., "PyTorch FSDP", 2023, 3.3 (prefetching).
 // Tests:     tests/worker/trainer/run/strategy_test.cc
@@ -22,9 +22,10 @@ namespace dt::trainer {
 
 class RowGatherer final : public RowKeeper {
  public:
-  // `shard`: of the ranks that share the rows. `shared`: where their shards lie in memory of all;
-  // null: nowhere. There nothing is gathered ahead: it would not be under way meanwhile.
-  // `products`: what products take; where norms lie outside, rows of blocks travel so.
+  // `shard`: route of the ranks that share the rows. `shared`: their shards in shared memory; null:
+  // none. With shared memory nothing is prefetched, since a copy would not run in the background.
+  // `products`: input type of matrix products; if norms are outside of blocks, rows of blocks are
+  // gathered in this type.
   RowGatherer(ShardedHome& home, Route shard, SharedRows* shared, at::ScalarType products);
   ~RowGatherer() override;
   RowGatherer(const RowGatherer&) = delete;
@@ -34,14 +35,15 @@ class RowGatherer final : public RowKeeper {
   void EndPass() override;
   at::Tensor Around(size_t unit, const at::Tensor& x,
                     const ParameterHome::Through& through) override;
-  // A backward pass begins that leaves the blocks: another one may have dropped what it needs
-  // there.
+  // Begins a backward pass that uses the parameters outside of blocks: another backward pass may
+  // have dropped their rows.
   void BeginBackward();
-  // Whether no row is here or on its way: what would be used after an update is gathered after it.
+  // Returns whether no row is present or in transit. It must be true during an update: rows
+  // gathered before it would be stale.
   bool AllAreAway() const;
-  // The backward pass reaches a block.
+  // Gathers the block's row before its backward pass.
   void BeforeBackward(size_t unit);
-  // The unit's gradients are made: nothing needs its parameters any more.
+  // Drops the unit's row: its gradients are complete, so nothing needs its parameters any more.
   void Drop(size_t unit);
 
  private:
@@ -49,9 +51,9 @@ class RowGatherer final : public RowKeeper {
   struct State {
     Where where = Where::kAway;
     Transfer gather;
-    at::Tensor narrow;  // the row as it travels, where not as it is
+    at::Tensor narrow;  // row in the type in which it is gathered, if not fp32
   };
-  // The blocks that this rank's stage has after and before one; 0: none.
+  // Return the next and the previous block of this rank's stage; 0: none.
   size_t After(size_t unit) const;
   size_t Before(size_t unit) const;
   void Start(size_t unit);
@@ -60,10 +62,10 @@ class RowGatherer final : public RowKeeper {
   ShardedHome& home_;
   const Route shard_;
   SharedRows* const shared_;
-  const at::ScalarType of_blocks_;  // what their rows travel in
+  const at::ScalarType of_blocks_;  // type in which rows of blocks are gathered
   std::vector<State> units_;
-  std::vector<size_t> blocks_;   // units of this rank's stage, rising
-  std::vector<size_t> outside_;  // its other ones
+  std::vector<size_t> blocks_;   // units of this rank's stage, ascending
+  std::vector<size_t> outside_;  // its units outside of blocks
 };
 
 }  // namespace dt::trainer

@@ -1,17 +1,17 @@
-// sharded.h: ZeRO: a rank updates its shard of each unit alone. Gradients of a unit are summed
-// where they are needed as soon as the backward pass has made them; updated shards are gathered
-// after the update, or, where rows come and go (row_gatherer.h), before they are used. Where there
-// are several copies of the state, each over its own ranks, the sums of a step are summed once more
-// over those that hold the same shard.
+// sharded.h: ZeRO. Each rank updates only its shard of each unit. Gradients of a unit are
+// reduce-scattered to their shards as soon as the backward pass has computed them. Updated shards
+// are all-gathered after the update, or before each use if rows come and go (row_gatherer.h). With
+// several replicas of the state (hsdp), the sums of a step are all-reduced once more over the ranks
+// that hold the same shard.
 //
-// Role:      zero1 keeps gradients whole until the last micro-step and sends them once; zero2,
-//            zero3 and hsdp send them after each, and keep no more than their shard.
-// Ownership: borrows the home, which outlives it; shares time line and groups.
-// Threads:   the training thread; hooks run where the backward pass runs.
+// Role:      zero1 keeps full gradients until the last micro-step and sends them once. zero2, zero3
+//            and hsdp send them after each micro-step and keep only their shard.
+// Ownership: borrows the home, which must outlive it; shares timeline and groups.
+// Threads:   the training thread; hooks run on the threads of the backward pass.
 // Errors:    those of Strategy.
-// Invariant: at most one sum is under way: else Gloo falls behind and buffers pile up.
-//            On CPUs of one host rows lie in memory that the ranks share (shared_rows.h), unless
-//            gradients are rounded on their way, which does not depend on where ranks lie.
+// Invariant: at most one sum is in progress; otherwise Gloo falls behind and buffers pile up. On
+//            CPUs of one host rows are in shared memory (shared_rows.h), unless gradients are
+//            rounded when sent, which must not depend on the placement of ranks.
 // Source:    Rajbhandari et al., 2020 (sharded_home.h).
 // Tests:     tests/worker/trainer/run/strategy_test.cc
 #pragma once
@@ -35,11 +35,11 @@ class ShardedStrategy final : public Strategy {
  public:
   enum class Sends { kOnceAStep, kEachMicroStep };
   struct Options {
-    Sends sends = Sends::kOnceAStep;       // when gradients go to their shards
-    at::ScalarType wire = at::kFloat;      // what they are rounded to on their way
-    at::ScalarType products = at::kFloat;  // what products take
+    Sends sends = Sends::kOnceAStep;       // when gradients are sent to their shards
+    at::ScalarType wire = at::kFloat;      // type that gradients are rounded to when sent
+    at::ScalarType products = at::kFloat;  // input type of matrix products
   };
-  // Every rank calls this with homes of the same model.
+  // Every rank calls this with a home of the same model.
   ShardedStrategy(ShardedHome& home, const Options& options, const Mesh& mesh,
                   std::shared_ptr<Timeline> timeline, std::shared_ptr<LocalGradient> local);
   ~ShardedStrategy() override;
@@ -60,28 +60,28 @@ class ShardedStrategy final : public Strategy {
 
  private:
   struct Progress {
-    size_t arrived = 0;   // gradients of this backward pass
-    bool summed = false;  // the shard has a sum of this step already
+    size_t arrived = 0;   // gradients that arrived in this backward pass
+    bool summed = false;  // the shard already has a sum of this step
   };
   struct UnderWay {
     size_t unit = 0;
-    bool last = false;  // of the unit's sums in this step
+    bool last = false;  // last sum of the unit in this step
     at::Tensor sent, received;
     Transfer transfer;
-    uint64_t number = 0;  // of the sum in shared memory
+    uint64_t number = 0;  // number of the sum in shared memory
   };
   class Hook;
 
   void CountGradient(size_t unit);
   void StartSum(size_t unit);
   void FinishSum();
-  // Leaves the sum over ranks of what is under way, this rank's part of it.
+  // Returns this rank's part of the sum over ranks.
   at::Tensor Summed(UnderWay& done);
   void StartBetweenCopies(const at::Tensor& gradient);
   void FinishBetweenCopies();
-  // Whether a sum of narrow numbers is divided once made, so that nothing small is lost. Else each
-  // rank divides before it sends: the backend of GPUs sums in the type that is sent, whose range is
-  // small.
+  // Returns whether a narrow sum is divided after summing, so that small values are not lost.
+  // Otherwise each rank divides before it sends: a GPU backend sums in the type that is sent, whose
+  // range is small.
   bool DividesSum() const { return wire_ != at::kFloat && home_.device().is_cpu(); }
   at::Tensor RowLike(const at::Tensor& row);
   // Gathers rows that stay.
@@ -92,23 +92,23 @@ class ShardedStrategy final : public Strategy {
   const at::ScalarType wire_;
   const int data_ranks_;
   const std::shared_ptr<CommTimes> times_;
-  const Route shard_, replicate_;  // `replicate_` without a group: there is one copy
+  const Route shard_, replicate_;  // `replicate_` has no group if there is one replica
   const std::shared_ptr<LocalGradient> local_;
   std::vector<Progress> progress_;  // by unit
   std::optional<UnderWay> under_way_;
   struct BetweenCopies {
     NarrowSum sum;
-    size_t place;  // among the step's messages
+    size_t place;  // index among the step's messages
   };
   std::vector<Transfer> between_copies_;
-  std::vector<BetweenCopies> narrow_between_copies_;  // instead, where the wire is narrow
-  std::vector<at::Tensor> spare_;  // rows that were sent or received, for the next unit's
+  std::vector<BetweenCopies> narrow_between_copies_;  // used instead if the wire type is narrow
+  std::vector<at::Tensor> spare_;  // buffers that were sent or received, for reuse by the next unit
   bool measured_ = false;
-  bool completes_ = false;              // the backward pass under way does
-  bool first_ = true;                   // it is one of the step's first micro-step
+  bool completes_ = false;              // the current backward pass completes the gradients
+  bool first_ = true;                   // it belongs to the step's first micro-step
   std::unique_ptr<SharedRows> shared_;  // null: the backend sums and gathers
   std::unique_ptr<RowGatherer> rows_;   // null: rows stay
-  // Hooks outlive it with the parameters; they do nothing then.
+  // Hooks live as long as the parameters. They do nothing after this object is gone.
   std::shared_ptr<ShardedStrategy*> alive_;
 };
 

@@ -1,8 +1,8 @@
-// sharded_home.h: parameters in units, each one row of numbers that is cut evenly among the ranks:
-// a rank updates its shard of each unit, and holds the moments of that alone.
+// sharded_home.h: parameters in units. Each unit is one flat row of numbers that is split evenly
+// among the ranks. A rank updates its shard of each unit, and holds the moments of that shard only.
 //
-// Role:      what zero1, zero2, zero3 and hsdp hold. Cut as a row, a unit needs one message in
-//            place of one a parameter, and every shard has the same size.
+// Role:      storage for zero1, zero2, zero3 and hsdp. With a flat row, a unit needs one message
+//            instead of one per parameter, and all shards have the same size.
 // Ownership: owns the rows; the model's parameters and the pieces are views of them.
 // Threads:   the training thread.
 // Errors:    those of ParameterHome.
@@ -20,10 +20,10 @@
 
 namespace dt::trainer {
 
-// Shards begin on cache lines.
+// Alignment of shards: a cache line.
 inline constexpr int64_t kShardFloats = 16;
 
-// Has the rows of a home that keeps shards alone there where the model uses them.
+// Provides the rows of a home that keeps only shards, when the model uses them.
 class RowKeeper {
  public:
   virtual ~RowKeeper() = default;
@@ -36,22 +36,22 @@ class RowKeeper {
 class ShardedHome final : public ParameterHome {
  public:
   enum class Rows { kStay, kComeAndGo };
-  // Where the norms of blocks lie: kOutside leaves in a block's row what products take alone, which
-  // may then be gathered as products take it. REQUIRES of that: the rank has all layers.
+  // Place of the norms of blocks. With kOutside, a block's row has only inputs of matrix products,
+  // so it may be gathered in their type. REQUIRES for kOutside: the rank has all layers.
   enum class Norms { kInBlocks, kOutside };
   struct Member {
-    at::Tensor parameter;  // what the model computes with: a view of the unit's row
-    size_t piece = 0;      // place in pieces()
+    at::Tensor parameter;  // parameter of the model: a view of the unit's row
+    size_t piece = 0;      // index in pieces()
     Extent in_row;
   };
   struct Unit {
     std::vector<Member> members;
-    at::Tensor row;       // all of it; a multiple of kShardFloats times the ranks
-    at::Tensor shard;     // this rank's part of the row; a view of it where rows stay
+    at::Tensor row;       // full row; its length is a multiple of kShardFloats × ranks
+    at::Tensor shard;     // this rank's part of the row; a view of it if rows stay
     at::Tensor gradient;  // of the shard
   };
 
-  // REQUIRES: 0 <= rank < ranks. `part`: what of each parameter lies in the rows.
+  // REQUIRES: 0 <= rank < ranks. `part`: the part of each parameter that the rows hold.
   ShardedHome(c10::Device device, int rank, int ranks, Rows rows, ModelPart part = {},
               Norms norms = Norms::kInBlocks)
       : device_(device),
@@ -64,21 +64,21 @@ class ShardedHome final : public ParameterHome {
   at::Tensor Keep(const std::string& name, const at::Tensor& initial) override;
   void Close() override;
   const std::vector<Piece>& pieces() const override { return pieces_; }
-  // Unit 0 first; one without members where another stage of a pipeline has the block. What the
-  // first and the last stage have both is a unit of its own, the last one, so that it lies in both
-  // alike. REQUIRES: closed.
+  // Returns the units. Unit 0 holds the parameters outside of blocks. A unit has no members if
+  // another pipeline stage has the block. A parameter shared by the first and the last stage is a
+  // unit of its own, the last one, so that both stages lay it out alike. REQUIRES: closed.
   const std::vector<Unit>& units() const { return units_; }
   Rows rows() const { return rows_; }
   Norms norms() const { return norms_; }
   const StagePart& stage() const { return part_.stage; }
 
-  // Memory for the unit's row, of which nothing is known; and none, where it must not be used.
-  // What was dropped is taken again by rows of the same size, which blocks have: memory that came
-  // and went would leave holes in the heap, and cost page faults.
+  // Allocates memory for the unit's row, uninitialised; and removes it, after which the row must
+  // not be used. Dropped memory is kept for rows of the same size, as blocks have: allocating it
+  // again each time would leave holes in the heap and cost page faults.
   void TakeRow(size_t unit);
   void DropRow(size_t unit);
   void DropSpareRows() { spare_.clear(); }
-  // nullptr: rows are there always, or nobody computes.
+  // Sets the keeper; nullptr if rows are always present, or nothing computes.
   void SetKeeper(RowKeeper* keeper) { keeper_ = keeper; }
   void BeginPass(bool leaves_blocks) override;
   void EndPass() override;

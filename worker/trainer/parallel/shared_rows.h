@@ -1,16 +1,16 @@
-// shared_rows.h: the rows of a sharded home in memory that the ranks of one host share: a gather
-// copies the others' shards from where they lie, and a sum reads everybody's gradients where they
-// were put: no socket.
+// shared_rows.h: the rows of a sharded home in memory shared by the ranks of one host. A gather
+// copies the other ranks' shards directly, and a sum reads all ranks' gradients in place: no
+// socket.
 //
-// Role:      stands in for transfer.h's all-gather and reduce-scatter where Group::ShareMemory gave
+// Role:      replaces transfer.h's all-gather and reduce-scatter if Group::ShareMemory returned
 //            memory.
-// Ownership: what was placed keeps the memory alive; borrows the home.
-// Threads:   the training thread, and where the backward pass runs.
+// Ownership: placed tensors keep the memory alive; borrows the home.
+// Threads:   the training thread, and the threads of the backward pass.
 // Errors:    kCollective as c10::DistError.
-// Invariant: a rank writes its shards only between FinishGradients, for which all ranks of the axis
-//            have ended their passes, and Publish, before which nobody reads them again. It puts a
-//            row's gradients where those of the row before the last one were: all have posted the
-//            last one, so nobody reads that any more.
+// Invariant: a rank writes its shards only between FinishGradients, by when all ranks of the axis
+//            have ended their passes, and Publish, before which nobody reads them again. A row's
+//            gradients go to the buffer of the row before the last one: all ranks have posted the
+//            last one, so nobody reads that buffer any more.
 // Tests:     tests/worker/trainer/run/strategy_test.cc
 #pragma once
 
@@ -24,29 +24,29 @@
 
 namespace dt::trainer {
 
-// In another rank's part the place that `mine` is in this rank's.
+// Returns the address in another rank's part that corresponds to `mine` in this rank's part.
 const float* PlaceOf(const HostReduce& ranks, int rank, const float* mine);
-// The sum over the ranks, in their order, of the `share` numbers there: all of them have put theirs
-// there.
+// Sums the `share` numbers at `mine` over the ranks, in rank order. REQUIRES: all ranks have
+// written theirs.
 void SumShares(const HostReduce& ranks, const float* mine, int64_t share, float* sum);
 
 class SharedRows {
  public:
-  // Moves the home's rows, or where they come and go its shards, into shared memory. Null where the
-  // ranks of the axis do not share a host's, or not all of them. Every rank of it calls this.
+  // Moves the home's rows into shared memory; only their shards if rows come and go. Returns null
+  // if not all ranks of the axis share the memory of one host. Every rank of the axis calls this.
   static std::unique_ptr<SharedRows> Make(ShardedHome& home, const Route& shard);
 
-  // This rank's shards are as they stay until the next update.
+  // Announces that this rank's shards are final until the next update.
   void Publish();
-  // Everybody's shards of a unit to its row.
+  // Copies all ranks' shards of a unit to its row.
   void Gather(size_t unit, CommTimes::During during);
 
-  // Where the gradients of a row of so many numbers are put next.
+  // Returns the buffer for the gradients of the next row, of `numbers` floats.
   at::Tensor Place(int64_t numbers);
-  // They are there. Returns the number of the sum.
+  // Announces that the gradients are in the buffer. Returns the number of the sum.
   uint64_t Post();
-  // The sum over the ranks of this rank's part of what `row`, of Place's, has in each. It takes
-  // time from here on only.
+  // Writes to `sum` this rank's part of the sum over ranks of `row`, a tensor from Place. Takes no
+  // time before this call.
   void Sum(uint64_t number, const at::Tensor& row, const at::Tensor& sum, CommTimes::During during);
 
  private:
@@ -58,7 +58,7 @@ class SharedRows {
   ShardedHome& home_;
   const Route shard_;
   const std::shared_ptr<HostReduce> ranks_;
-  float* staged_[2] = {};  // gradients of a row, in turns
+  float* staged_[2] = {};  // gradients of a row, used alternately
   uint64_t rows_staged_ = 0;
   uint64_t published_ = 0;
 };

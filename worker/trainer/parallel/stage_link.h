@@ -1,15 +1,14 @@
-// stage_link.h: what the stages of a pipeline send each other: hidden states to the stage after,
-// their gradients to the stage before.
+// stage_link.h: messages between pipeline stages: activations to the next stage, their gradients to
+// the previous one.
 //
-// Role:      a message is under way while the training thread computes: it sends and goes on, and,
-//            on a CPU, begins to receive before it needs what comes; of a GPU it is far ahead
-//            anyway. Both ends of a way send and take in one order, so that messages need no names.
-// Ownership: keeps what it sends until it has arrived; shares the groups and the time line.
-// Threads:   the training thread. On a CPU, where the backend tells only who waits that a message
-//            has arrived, one thread of its own waits for what was sent, and one for what is to
-//            come.
+// Role:      messages travel while the training thread computes. A send does not block. On a CPU, a
+//            receive starts before its data is needed; on a GPU the host is far ahead anyway. Both
+//            ends send and receive in one order, so messages need no names.
+// Ownership: keeps what it sends until it has arrived; shares the groups and the timeline.
+// Threads:   the training thread. On a CPU only a waiting thread learns that a message has arrived,
+//            so there one thread waits for sent messages and one for expected ones.
 // Errors:    LibTorch's exceptions pass through, from the wait at the latest. REQUIRES: the mesh is
-//            aborted before the link ends with messages under way.
+//            aborted before the link is destroyed with messages in transit.
 // Source:    parallel/actions.h.
 // Tests:     tests/worker/trainer/run/pipeline_test.cc
 #pragma once
@@ -43,23 +42,23 @@ class StageLink {
   int stages() const { return stages_; }
 
   void BeginStep() { times_->Restart(); }
-  // The next message of a way that nobody expects yet will be of this shape and type.
+  // Declares shape and type of the next message in this direction that was not declared yet.
   void Expect(Way way, const std::vector<int64_t>& shape, at::ScalarType type);
-  // The message of a way that was expected first; waits for it.
+  // Waits for the oldest expected message of a direction and returns it.
   at::Tensor Take(Way way, CommTimes::During during);
   void Send(Way way, const at::Tensor& tensor);
-  // Until all that was sent has arrived.
+  // Blocks until all sent messages have arrived.
   void Finish(CommTimes::During during);
   CommTotals Totals() const { return times_->Totals(); }
 
  private:
   struct Message {
     at::Tensor tensor;
-    size_t place = 0;  // in times
+    size_t place = 0;  // index in times
     c10::intrusive_ptr<c10d::Work> work;
-    uint64_t number = 0;  // among those of its thread
+    uint64_t number = 0;  // number of the message in its thread
   };
-  // Between this stage and its neighbour; `forward`: the way of hidden states.
+  // Starts a message between this stage and its neighbour. `way`: kForward carries activations.
   Message Start(bool sends, Way way, const at::Tensor& tensor);
   void Await(const Message& message, ArrivalThread* thread, CommTimes::During during);
 
@@ -68,7 +67,7 @@ class StageLink {
   const c10::Device device_;
   const std::shared_ptr<Timeline> timeline_;
   const std::shared_ptr<CommTimes> times_;
-  std::deque<Message> expected_[2];  // by way
+  std::deque<Message> expected_[2];  // by direction
   std::deque<Message> sent_;
   std::unique_ptr<ArrivalThread> sending_, receiving_;  // null on a GPU
 };

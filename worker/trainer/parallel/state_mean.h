@@ -1,11 +1,11 @@
-// state_mean.h: the mean over ranks of what each trained by itself: parameters and moments. What
-// cannot be averaged, counts, becomes rank 0's.
+// state_mean.h: averages parameters and moments that ranks trained independently. Counts cannot be
+// averaged: they become rank 0's.
 //
-// Role:      a mean goes through buckets, which are summed while the next one fills.
-// Ownership: borrows the tensors, which outlive it; shares the route.
+// Role:      averages through buckets: one is summed while the next one fills.
+// Ownership: borrows the tensors, which must outlive it; shares the route.
 // Threads:   the training thread.
-// Errors:    LibTorch's exceptions pass through. A mean that failed leaves numbers of before and of
-//            after it: nothing that a rank has may be saved.
+// Errors:    LibTorch's exceptions pass through. A failed mean leaves a mix of old and new values,
+//            so no rank's state may be saved after it.
 // Invariant: after a mean every rank has the same bits.
 // Tests:     tests/worker/trainer/run/local_sgd_test.cc, tests/worker/trainer/run/gossip_test.cc
 #pragma once
@@ -21,12 +21,12 @@ class StateMean {
  public:
   struct Options {
     double bucket_mb = 25;
-    std::vector<at::Tensor> counts;  // of all that is rank 0's after a mean
+    std::vector<at::Tensor> counts;  // tensors that take rank 0's values
   };
-  // Every rank calls this with whole pieces of the same model; rank 0's parameters win.
+  // Every rank calls this with unsharded pieces of the same model; rank 0's parameters win.
   StateMean(const std::vector<Piece>& parameters, const std::vector<Piece>& moments, Route route,
             Options options);
-  // Every rank calls it, after the same step.
+  // Averages. Every rank calls it, after the same step.
   void Take();
 
  private:

@@ -1,11 +1,11 @@
-// swap.h: two ranks give each other a tensor each, and go on computing meanwhile.
+// swap.h: two ranks exchange tensors and continue to compute meanwhile.
 //
-// Role:      over Gloo a send and a receive, of which a thread for each peer learns when they are
-//            complete (c10d offers no future for them): a slow peer holds up nothing with another
-//            one. Over NCCL one all-to-all of all ranks, in which each has something for its peer
-//            alone: no communicators but the group's own, called in one order.
-// Ownership: a swap keeps its tensors until it is over. One that is dropped before is given up.
-// Threads:   the training thread, but for those of its own.
+// Role:      over Gloo: a send and a receive. c10d offers no future for them, so a thread per peer
+//            waits for them, and a slow peer does not delay the others. Over NCCL: one all-to-all
+//            of all ranks, in which each rank sends to its peer only. This needs no communicator
+//            but the group's own, called in one order.
+// Ownership: a swap keeps its tensors until it is over. A swap that is dropped earlier is aborted.
+// Threads:   the training thread, besides its own threads.
 // Errors:    LibTorch's exceptions pass through Begin and Wait.
 // Tests:     tests/worker/trainer/parallel/gossip_test.cc
 #pragma once
@@ -21,25 +21,25 @@ namespace dt::trainer {
 class Swap {
  public:
   virtual ~Swap() = default;
-  // A step begins in which it is under way.
+  // Called at the start of a step during which the swap is in progress.
   virtual void BeginStep() {}
-  // Whether Wait does not hold up this thread: both have the other's, or it failed. On a GPU
-  // always: its stream waits.
+  // Returns whether Wait would not block: both sides have received, or the swap failed. Always true
+  // on a GPU: there the stream waits.
   virtual bool Done() = 0;
-  // Until both have the other's. Once. Returns what to count; nothing on a GPU, where the times of
-  // the route have it.
+  // Blocks until both sides have received. Call once. Returns the traffic to count; nothing on a
+  // GPU, where the route's times count it.
   virtual std::optional<Traffic> Wait() = 0;
 };
 
 class Swapper {
  public:
   virtual ~Swapper() = default;
-  // `theirs` is of the type and the size of `mine`; both are flat. The peer calls it too, in the
-  // same order among those with this rank; on a GPU every rank of the group does.
+  // Begins a swap. `theirs` has the type and size of `mine`; both are flat. The peer calls it too,
+  // in the same order among its swaps with this rank; on a GPU every rank of the group does.
   virtual std::unique_ptr<Swap> Begin(int peer, const at::Tensor& mine,
                                       const at::Tensor& theirs) = 0;
 };
-// Gives up what is under way when it is destroyed.
+// Returns a swapper. It aborts swaps in progress when it is destroyed.
 std::unique_ptr<Swapper> MakeSwapper(const Route& route, c10::Device device);
 
 }  // namespace dt::trainer

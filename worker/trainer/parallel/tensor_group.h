@@ -1,10 +1,10 @@
-// tensor_group.h: the ranks that compute each layer together: what goes between them, and how long
-// it takes.
+// tensor_group.h: tensor parallelism: the collectives among the ranks that share each layer, and
+// their times.
 //
-// Ownership: borrowed by the model and by the graph of a step; shares group and time line.
-// Threads:   where the model computes: the training thread, and where its backward pass runs.
+// Ownership: borrowed by the model and by the graph of a step; shares group and timeline.
+// Threads:   the training thread, and the threads of the backward pass.
 // Errors:    LibTorch's exceptions pass through.
-// Invariant: all ranks make the same calls in one order. Recomputed parts make theirs again.
+// Invariant: all ranks make the same calls in one order. Recomputed parts repeat their calls.
 // Source:    tensor_axis.h.
 // Tests:     tests/worker/trainer/run/tensor_test.cc
 #pragma once
@@ -19,27 +19,28 @@ namespace dt::trainer {
 
 class TensorGroup {
  public:
-  // `splits_tokens`: as of TensorAxis.
+  // `splits_tokens`: see TensorAxis.
   TensorGroup(std::shared_ptr<Group> group, std::shared_ptr<Timeline> timeline, bool splits_tokens);
 
-  // For the model of this rank.
+  // Returns the axis for this rank's model.
   TensorAxis axis();
   bool splits_tokens() const { return splits_tokens_; }
   const std::shared_ptr<Group>& group() const { return route_.group; }
 
-  // A step begins; what the training thread does from here on.
+  // Begins a step. SetDuring names the training thread's phase from then on.
   void BeginStep() { route_.times->Restart(); }
   void SetDuring(CommTimes::During during) { during_ = during; }
   CommTotals Totals() const { return route_.times->Totals(); }
 
-  // Every rank's, in order of rank: [ranks, …].
+  // Returns every rank's tensor, in rank order: [ranks, …].
   at::Tensor Gathered(const at::Tensor& mine);
-  // These take [batch, tokens, width]: every rank's tokens, in order of rank; the sum over the
-  // ranks, to each of its own tokens; the sum of all, on each the same bits.
+  // Collectives on [batch, tokens, width]. AllTokens: all-gathers the tokens, in rank order.
+  // OwnTokens: reduce-scatters, each rank gets the sum for its own tokens. Sum: all-reduces, with
+  // the same bits on each rank.
   at::Tensor AllTokens(const at::Tensor& own);
   at::Tensor OwnTokens(const at::Tensor& all);
   at::Tensor Sum(const at::Tensor& mine);
-  // Sums each over the ranks, in place, on each the same bits.
+  // Sums each tensor over the ranks, in place, with the same bits on each.
   void SumInPlace(const std::vector<at::Tensor>& tensors);
 
  private:

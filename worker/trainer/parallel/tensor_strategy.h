@@ -1,11 +1,13 @@
-// tensor_strategy.h: what ranks that compute each layer together do around the strategy of the data
-// ranks, which knows nothing of them: it has each rank's own parameters, parts of the cut ones.
+// tensor_strategy.h: the work of tensor-parallel ranks around the strategy of the data-parallel
+// ranks. That inner strategy sees only this rank's own parameters, which include its parts of cut
+// parameters.
 //
-// Role:      where ranks split the tokens each has a share alone of the gradients of what is whole:
-//            they are summed once a step, after the data ranks' own sums, which leaves the same
-//            bits on every rank. The norm is of the whole model: parts of all ranks, and what is
-//            whole once.
-// Ownership: of the inner strategy; borrows the tensor group, which outlives it; shares the others.
+// Role:      if ranks split the tokens, each has only a partial gradient of uncut parameters. These
+//            are summed once per step, after the sums over data-parallel ranks, with the same bits
+//            on every rank. The gradient norm is that of the full model: all parts of cut
+//            parameters, and uncut parameters once.
+// Ownership: owns the inner strategy; borrows the tensor group, which must outlive it; shares the
+//            others.
 // Threads:   the training thread.
 // Errors:    those of Strategy.
 // Tests:     tests/worker/trainer/run/tensor_test.cc
@@ -20,8 +22,8 @@
 
 namespace dt::trainer {
 
-// Has the ranks of each layer begin with the same bits of what is whole on each. Before the
-// strategy of the data ranks is made.
+// Broadcasts the initial values of uncut parameters to the tensor ranks of each layer. Call it
+// before the strategy of the data-parallel ranks is made.
 void ShareWhole(const std::vector<Piece>& pieces, TensorGroup& tensor);
 
 class TensorStrategy final : public Strategy {
@@ -46,7 +48,7 @@ class TensorStrategy final : public Strategy {
  private:
   const std::unique_ptr<Strategy> inner_;
   TensorGroup& tensor_;
-  const std::shared_ptr<Group> shard_;  // null: no rank has a share of a piece alone
+  const std::shared_ptr<Group> shard_;  // null: pieces are not sharded
 };
 
 }  // namespace dt::trainer

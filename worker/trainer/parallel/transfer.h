@@ -1,9 +1,9 @@
-// transfer.h: collectives that go on while the training thread computes, each timed from when it is
-// ready to when it is complete, and for as long as somebody waits for it.
+// transfer.h: collectives that run while the training thread computes. Each is timed from ready to
+// complete, with the time that a thread waits for it.
 //
-// Ownership: a Transfer keeps its tensors until it was waited for. One that is dropped before still
-//            writes into them.
-// Threads:   started and waited for where the model computes.
+// Ownership: a Transfer keeps its tensors until it was waited for. If it is dropped earlier, the
+//            backend still writes into them.
+// Threads:   started and waited for on the threads that compute the model.
 // Errors:    LibTorch's exceptions pass through, from the wait at the latest.
 // Tests:     tests/worker/trainer/run/strategy_test.cc
 #pragma once
@@ -22,7 +22,7 @@ class Work;
 
 namespace dt::trainer {
 
-// An axis as a strategy uses it.
+// An axis with group, timeline and times, as a strategy uses it.
 struct Route {
   Axis axis = Axis::kData;
   std::shared_ptr<Group> group;
@@ -33,7 +33,7 @@ struct Route {
 class Transfer {
  public:
   Transfer() = default;
-  // Once; nothing where none is under way.
+  // Waits for the collective. Call once; does nothing if there is none.
   void Wait(CommTimes::During during);
 
  private:
@@ -42,22 +42,25 @@ class Transfer {
   std::shared_ptr<Sent> sent_;  // hides c10d's header, which is slow to compile
 };
 
-// What a strategy sends along its axes. `whole` tensors are flat and contiguous, as long as the
-// part times the ranks of the axis.
+// Collectives of strategies. `whole` tensors are flat and contiguous; their length is the part's
+// times the ranks of the axis.
 class Transfers {
  public:
-  // Every rank's `part`, in order of rank, to `whole`; a part may lie in its place there.
+  // Gathers every rank's `part` into `whole`, in rank order. A part may be a view of its place
+  // there.
   static Transfer AllGather(const Route& route, at::Tensor whole, at::Tensor part);
-  // Sums of `whole` over the ranks, to each its own part. `received` is of its type and as long as
-  // ReceivedBy says: read it by Sum, after the wait.
+  // Sums `whole` over the ranks; each rank gets its part. `received` has the type of `whole` and
+  // the length from ReceivedBy. After the wait, read it with Sum.
   static Transfer ReduceScatter(const Route& route, at::Tensor whole, at::Tensor received);
-  // The sum over the ranks, in place, on each the same bits.
+  // Sums over the ranks, in place, with the same bits on each.
   static Transfer AllReduce(const Route& route, at::Tensor tensor);
 
-  // How much ReduceScatter receives: over Gloo, whose own reduce-scatter is an all-reduce within,
-  // all ranks' parts, which are then summed in order of rank: half as much is sent.
+  // Returns the length that ReduceScatter receives. Over Gloo that is all ranks' parts, which are
+  // then summed in rank order: Gloo's own reduce-scatter is an all-reduce inside and would send
+  // twice as much.
   static int64_t ReceivedBy(const Route& route, const at::Tensor& whole);
-  // In fp32, of whatever was sent, where it is this rank that sums.
+  // Returns the sum. If this rank has to sum the received parts itself, the result is fp32,
+  // whatever type was sent.
   static at::Tensor Sum(const Route& route, const at::Tensor& received, int64_t part);
 
  private:

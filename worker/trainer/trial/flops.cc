@@ -1,4 +1,4 @@
-// flops.cc: from the trainer's words to plan's.
+// flops.cc: converts the trainer's types to those of plan/.
 #include "worker/trainer/trial/flops.h"
 
 namespace dt::trainer {

@@ -1,4 +1,4 @@
-// flops.h: model FLOPs utilisation, of a trial's model as plan/ counts it.
+// flops.h: FLOPs of a trial's model, for model FLOPs utilisation; counted by plan/.
 //
 // Role:  pure; no LibTorch.
 // Tests: tests/worker/trainer/trial/flops_test.cc
@@ -13,9 +13,9 @@
 namespace dt::trainer {
 
 plan::ModelSize SizeOf(const ModelSpec& model);
-// As plan::FlopsPerToken has it.
+// Returns plan::FlopsPerToken for this model: forward and backward.
 double FlopsPerToken(const ModelSpec& model, int64_t seq_len);
-// As plan::PeakFlops has it. REQUIRES: `resolved` is not kAuto.
+// Returns plan::PeakFlops, in FLOPs per second. REQUIRES: `resolved` is not kAuto.
 std::optional<double> PeakFlops(std::string_view device_name, Compute resolved);
 
 }  // namespace dt::trainer

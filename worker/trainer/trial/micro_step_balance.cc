@@ -14,9 +14,10 @@ namespace dt::trainer {
 std::vector<int64_t> DealMicroSteps(const std::vector<double>& seconds, int64_t total) {
   const auto ranks = static_cast<int64_t>(seconds.size());
   DT_CHECK(ranks > 0 && total >= ranks);
-  double speed = 0;  // micro-steps a second, of all
+  double speed = 0;  // micro-steps per second, over all ranks
   for (const double one : seconds) speed += 1 / one;
-  // What each has done by the time in which all together did all but one each, and one.
+  // First give each rank the micro-steps that it completes by the time at which all ranks together
+  // complete all but one micro-step each; at least one.
   const double level = static_cast<double>(total - ranks) / speed;
   std::vector<int64_t> shares;
   int64_t left = total;
@@ -25,7 +26,7 @@ std::vector<int64_t> DealMicroSteps(const std::vector<double>& seconds, int64_t 
     left -= shares.back();
   }
   DT_CHECK(left >= 0);
-  // Each of the rest to the one that is ready first with it.
+  // Give each remaining micro-step to the rank that would finish it first.
   using Ready = std::pair<double, size_t>;
   std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
   const auto add = [&](size_t rank) {

@@ -1,4 +1,4 @@
-// plan_steps.cc: how many steps there are, and how each is cut into ranks and micro-steps.
+// plan_steps.cc: computes the number of steps and their division into ranks and micro-steps.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -10,8 +10,8 @@
 namespace dt::trainer {
 namespace {
 
-// Linear: Goyal et al., "Accurate, Large Minibatch SGD" (2017); root: Krizhevsky, "One weird trick"
-// (2014), the usual choice for Adam.
+// Returns the factor for lr. Linear: Goyal et al., "Accurate, Large Minibatch SGD" (2017). Square
+// root: Krizhevsky, "One weird trick" (2014), the usual choice for Adam.
 double LrScale(const OptimizerSpec& optimizer, int64_t global_batch) {
   if (optimizer.scale_lr == LrScaling::kNone) return 1;
   const double ratio =
@@ -64,7 +64,7 @@ absl::StatusOr<StepPlan> PlanSteps(const TrialSpec& spec, int rank, int world_si
     plan.target_steps = static_cast<int64_t>(
         StepsOfEpochs(spec.train.epochs, train_windows, plan.batch.global_batch));
   }
-  // Samples are counted in 64 bits, and a rank's micro-batches, of which there are no more.
+  // Samples are counted in 64 bits. A rank's micro-batches never outnumber them.
   const int64_t steps_max = std::numeric_limits<int64_t>::max() / plan.batch.global_batch;
   if (plan.target_steps > steps_max) {
     return ConfigError(

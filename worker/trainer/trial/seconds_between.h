@@ -1,4 +1,4 @@
-// seconds_between.h: how long something took, by the monotonic clock.
+// seconds_between.h: elapsed seconds on the monotonic clock.
 #pragma once
 
 #include <chrono>

@@ -14,7 +14,7 @@
 namespace dt::trainer {
 namespace {
 
-// A rank's place among those that have a model among them (parallel/mesh.h).
+// Describes a rank's position among the ranks that hold one model replica (parallel/mesh.h).
 std::string PlaceText(const TrialSpec& spec, const plan::StepSize& step, int rank, int ranks) {
   std::vector<std::string> parts;
   if (spec.pipeline > 1) {

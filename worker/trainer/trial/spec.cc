@@ -1,5 +1,5 @@
-// spec.cc: JSON to TrialSpec, and the model back. Integers of 64 bits are strings in protobuf's
-// JSON.
+// spec.cc: converts JSON to TrialSpec, and the model back. Protobuf's JSON has 64-bit integers as
+// strings.
 #include "worker/trainer/trial/spec.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using nlohmann::json;
 using spec::Field;
 using spec::FieldType;
 
-// The words of each choice, in the order of its enumerators.
+// Words of each enum, in the order of its enumerators.
 using Words = std::span<const char* const>;
 #define DT_WORDS(Enum, ...)                                \
   Words WordsOf(Enum) {                                    \
@@ -48,8 +48,9 @@ DT_WORDS(ModelSpec::Keep, "none", "block")
 #undef DT_WORDS
 Words WordsOf(Sharing) { return plan::kSharingWords; }
 
-// Where the value of each field goes. What is not here is for others (resources, retries), says
-// what another field says too (model.preset, train.global_batch_tokens), or has one choice so far.
+// Calls visit with each field's path and member. Fields that are missing here concern other
+// components (resources, retries), repeat another field (model.preset, train.global_batch_tokens),
+// or have only one allowed value so far.
 template <typename Visit>
 void VisitModel(ModelSpec& model, const Visit& visit) {
   visit("model.n_layer", model.n_layer);
@@ -168,7 +169,7 @@ const json* Find(const json& spec, const Field& field) {
   return found == in->end() || found->is_null() ? nullptr : &*found;
 }
 
-// Errors beside a wrong type and a value out of range: combinations, in Check.
+// Checks type and range of one value. Combinations of values are checked by the functions below.
 absl::Status CheckValue(const Field& field, const json& value) {
   const auto wrong = [&](const std::string& allowed) {
     return ConfigError(absl::StrCat(field.path, " is ", value.dump(), "; it must be ", allowed));
@@ -224,10 +225,10 @@ absl::Status CheckValue(const Field& field, const json& value) {
   return right ? absl::OkStatus() : wrong(spec::RangeText(field));
 }
 
-// What every message about a whole specification ends with.
+// End of every message about a complete specification.
 constexpr char kWriteOne[] = "; 'dtctl resolve FILE' writes a specification with every field";
 
-// Sections and fields that the table does not have.
+// Refuses sections and fields that are not in the table.
 absl::Status RefuseUnknown(const json& spec) {
   std::set<std::string> known;
   for (const Field& field : spec::FieldTable()) {
@@ -257,7 +258,8 @@ absl::Status RefuseUnknown(const json& spec) {
   return absl::OkStatus();
 }
 
-// Specifications of version 0.2.0 lack it, and say eval.batches.
+// Returns whether the field may be missing: specifications of version 0.2.0 have eval.batches
+// instead.
 bool MayLack(const Field& field) { return field.path == "eval.tokens"; }
 
 absl::Status CheckFields(const json& spec) {
@@ -286,7 +288,7 @@ class Reader {
   explicit Reader(const json& spec) : spec_(spec) {}
   void operator()(const char* path, int64_t& out) const {
     const json* value = Find(spec_, *spec::FindField(path));
-    if (value != nullptr) out = *IntegerOf(*value);  // else MayLack it
+    if (value != nullptr) out = *IntegerOf(*value);  // else MayLack(field)
   }
   void operator()(const char* path, double& out) const { out = At(path).get<double>(); }
   void operator()(const char* path, bool& out) const { out = At(path).get<bool>(); }
@@ -296,7 +298,7 @@ class Reader {
   void operator()(const char* path, Enum& out) const {
     const Words words = WordsOf(out);
     const auto found = std::find(words.begin(), words.end(), At(path).get<std::string>());
-    DT_CHECK(found != words.end());  // the table has no other words
+    DT_CHECK(found != words.end());  // CheckFields allows only these words
     out = static_cast<Enum>(found - words.begin());
   }
   const json& At(const char* path) const {
@@ -312,7 +314,7 @@ class Reader {
 class Writer {
  public:
   explicit Writer(json& fields) : fields_(fields) {}
-  // As unsigned, as they come back from a file.
+  // Writes the number as unsigned, as JSON parses it from a file.
   void operator()(const char* path, int64_t value) const {
     At(path) = static_cast<uint64_t>(value);
   }
@@ -331,7 +333,8 @@ class Writer {
   json& fields_;
 };
 
-// Combinations that would break what reads them; spec/trial_rules.cc has all, with better advice.
+// Refuses combinations that would break the code that reads them; spec/trial_rules.cc has all
+// rules, with better advice.
 absl::Status CheckModel(const ModelSpec& model, int64_t seq_len) {
   if (model.n_embd % model.n_head != 0) {
     return ConfigError(absl::StrCat("model.n_embd ", model.n_embd,
@@ -352,7 +355,8 @@ absl::Status CheckModel(const ModelSpec& model, int64_t seq_len) {
   return absl::OkStatus();
 }
 
-// What is refused where ranks have the model among them, `ranks` by the field at `path`.
+// Refuses what works with data-parallel ranks only, if `ranks` ranks share a model replica by the
+// field at `path`.
 absl::Status CheckDataRanksAlone(const TrialSpec& trial, const char* path, int64_t ranks) {
   if (!plan::StepsAlone(trial.sharing) && trial.compression == Compression::kNone) {
     return absl::OkStatus();
@@ -361,7 +365,7 @@ absl::Status CheckDataRanksAlone(const TrialSpec& trial, const char* path, int64
       "local_sgd, gossip and parallel.compression are for data ranks only; ", path, " is ", ranks));
 }
 
-// Among ranks that do not meet within a micro-step.
+// Allows balancing only if ranks do not communicate within a micro-step.
 absl::Status CheckBalance(const TrialSpec& trial) {
   const bool deals = trial.sharing == Sharing::kDdp || trial.sharing == Sharing::kZero1;
   if (trial.balance == Balance::kNone || (deals && trial.tensor * trial.pipeline == 1)) {
@@ -444,7 +448,7 @@ absl::StatusOr<TrialSpec> ParseTrialSpec(const json& spec) {
   DT_RETURN_IF_ERROR(CheckPipeline(trial));
   DT_RETURN_IF_ERROR(CheckBalance(trial));
   DT_RETURN_IF_ERROR(CheckTraining(trial, batch_tokens));
-  // Sines reach as far as one likes.
+  // Sinusoidal positions work for any length.
   trial.model.n_positions = std::max(trial.model.n_positions, trial.train.seq_len);
   return trial;
 }

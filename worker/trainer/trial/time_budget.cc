@@ -1,4 +1,4 @@
-// time_budget.cc: when to look next.
+// time_budget.cc: computes the next step at which ranks share the time.
 #include "worker/trainer/trial/time_budget.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace dt::trainer {
 namespace {
 
-// Steps between two looks, at most: what a double and a sum of steps hold with room to spare.
+// Limit on the steps between two looks: fits a double and a sum of step numbers with room to spare.
 constexpr double kStrideMax = 1e9;
 
 }  // namespace
@@ -21,7 +21,8 @@ void TimeBudget::Take(int64_t step, double seconds) {
   const double each =
       (seconds - seconds_) / static_cast<double>(std::max<int64_t>(1, step - looked_));
   const double left = limit_ - seconds;
-  // Steps that become up to twice as slow do not pass the limit unseen.
+  // Half the remaining steps: even if steps become twice as slow, the limit is not passed
+  // unnoticed.
   const double stride = each > 0 ? std::min(left / each / 2, kStrideMax) : 1;
   seconds_ = seconds;
   looked_ = step;

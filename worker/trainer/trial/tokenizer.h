@@ -1,9 +1,9 @@
-// tokenizer.h: what a specification leaves to the shards: their tokenizer, and with it the
-// vocabulary.
+// tokenizer.h: finds the tokenizer and vocabulary of the shards, if the specification leaves them
+// open.
 //
 // Role:   looks for the record that `dtctl data tokenize` left beside the shards (corpus/).
-// Errors: DataError where the shards were made by another tokenizer than the specification says,
-//         or by two; ConfigError for a vocabulary that cannot be; those of ResolveGlob.
+// Errors: DataError if the shards were made by a tokenizer other than the specified one, or by two;
+//         ConfigError for an impossible vocabulary; those of ResolveGlob.
 // Tests:  tests/worker/trainer/trial/tokenizer_test.cc
 #pragma once
 
@@ -14,9 +14,9 @@
 
 namespace dt::trainer {
 
-// Settles data.tokenizer auto, and model.vocab_size and vocab_pad 0: none is left open.
+// Sets data.tokenizer if it is auto, and model.vocab_size and vocab_pad if they are 0.
 absl::Status SettleTokenizer(const std::string& data_root, TrialSpec& spec);
-// "gpt2". REQUIRES: it is settled.
+// Returns the name, such as "gpt2". REQUIRES: SettleTokenizer was called.
 const char* TokenizerName(const TrialSpec& spec);
 
 }  // namespace dt::trainer

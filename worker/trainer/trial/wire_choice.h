@@ -1,13 +1,14 @@
-// wire_choice.h: what gradients travel in under parallel.compression auto: fp32 at first; then, if
-// ranks wait for them for more than a tenth of a step, bf16. Nothing that loses more is chosen.
+// wire_choice.h: the type in which gradients are sent under parallel.compression auto: fp32 at
+// first; bf16 if ranks wait for gradients for more than a tenth of a step. Lossier types are never
+// chosen.
 //
-// Role:      pure; its clock is what ranks measured. An attempt measures the later half of its
-//            first kSteps, because kernels are chosen and buckets made in the first ones, and keeps
-//            to what it chose: so does whoever goes on from its checkpoints on as many ranks, which
-//            makes a resume exact. From one of before the choice an attempt measures anew.
-// Invariant: ranks that take the same measures choose alike.
-// Tests:     tests/worker/trainer/trial/wire_choice_test.cc,
-//            tests/worker/trainer/run/wire_test.cc
+// Role:      pure; its clock is what the ranks measured. An attempt measures the second half of its
+//            first kSteps steps, since kernels are selected and buckets built in the first half. It
+//            then keeps its choice, and so does an attempt that resumes from its checkpoints with
+//            the same number of ranks: this makes a resume exact. An attempt that resumes from a
+//            checkpoint before the choice measures again.
+// Invariant: ranks that get the same measurements choose the same.
+// Tests:     tests/worker/trainer/trial/wire_choice_test.cc, tests/worker/trainer/run/wire_test.cc
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,9 @@
 
 namespace dt::trainer {
 
-// What one rank measured, summed over steps.
+// Measurements of one rank, summed over steps.
 struct WireMeasure {
-  double waited_seconds = 0;  // for gradients, that no computation hid
+  double waited_seconds = 0;  // time waiting for gradients, not hidden by computation
   double seconds = 0;
 };
 
@@ -30,20 +31,21 @@ class WireChoice {
   static constexpr int64_t kSteps = 20;
   static constexpr double kShareToNarrow = 0.1;
 
-  WireChoice() = default;  // there is nothing to choose
-  // Behind step `begun`; `kept`: of the checkpoint that is gone on from.
+  WireChoice() = default;  // nothing to choose
+  // Starts after step `begun`; `kept`: the choice in the checkpoint that is resumed.
   WireChoice(std::optional<Wire> kept, int64_t begun) : open_(!kept), kept_(kept), begun_(begun) {}
 
-  // Whether it is to be chosen yet.
+  // Returns whether the choice is still to be made.
   bool open() const { return open_; }
   const std::optional<Wire>& chosen() const { return kept_; }
   bool Measures(int64_t step) const { return open_ && step > begun_ + kSteps / 2; }
-  // Adds this rank's, for each step that it measures.
+  // Adds this rank's measurement; called for each step that Measures.
   void Add(const WireMeasure& measure);
   const WireMeasure& mine() const { return mine_; }
   bool ChoosesAfter(int64_t step) const { return open_ && step >= begun_ + kSteps; }
-  // From every rank's. `narrows`: whether gradients travel by themselves, and half the bytes are
-  // half the traffic. Returns the choice and its reason in words. REQUIRES: open.
+  // Chooses from every rank's measurements. `narrows`: whether gradients are sent in messages of
+  // their own, so that half the bytes mean half the traffic. Returns a text with the choice and its
+  // reason. REQUIRES: open().
   enum class Narrows { kNo, kYes };
   std::string Choose(const std::vector<WireMeasure>& ranks, Narrows narrows);
 

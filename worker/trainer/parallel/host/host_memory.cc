@@ -1,4 +1,4 @@
-// host_memory.cc: memfd, mapping, and what it costs under a limit on data.
+// host_memory.cc: the memfd, its mapping, and its charge against the limit on data.
 #include "worker/trainer/parallel/host/host_memory.h"
 
 #include <fcntl.h>
@@ -24,7 +24,8 @@ absl::Status NoMemory(const std::string& what) {
   return IoError("shared memory for all-reduce: " + what + ": " + std::strerror(errno));
 }
 
-// Shared pages are not data to the kernel, but they are memory that this process takes.
+// Lowers the limit on data by `bytes`, since the kernel does not count shared pages as data.
+// Returns the bytes charged.
 uint64_t Charge(uint64_t bytes) {
   rlimit limit{};
   if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 0;

@@ -1,10 +1,11 @@
-// host_memory.h: memory that the ranks of one host share: a part for each one's gradients, and the
-// words by which they wait for each other.
+// host_memory.h: memory shared by the ranks of one host: one part per rank for its gradients, and
+// the control words through which ranks wait for each other.
 //
-// Role:      no LibTorch. A memfd that rank 0 makes and its peers open through /proc: it has no
-//            name, so nothing is left of it whichever process is killed when.
-// Ownership: the mapping lives as long as this object; whoever hands out its floats shares it.
-// Errors:    Make and Open return why there is none: the ranks then do without it.
+// Role:      no LibTorch. Rank 0 creates a memfd, and its peers open it through /proc. It has no
+//            file name, so nothing is left behind whichever process is killed.
+// Ownership: the mapping lives as long as this object; every tensor in this memory shares the
+//            object.
+// Errors:    Make and Open return the reason if there is no memory; the ranks then work without it.
 // Tests:     tests/worker/trainer/parallel/host/host_reduce_test.cc
 #pragma once
 
@@ -19,27 +20,30 @@
 
 namespace dt::trainer {
 
-// More ranks than a host has GPUs or CPU slots to spare for one gang; the control words are laid
-// out for so many.
+// Limit on ranks per host: more than the GPUs or CPU slots that a host has for one gang. The layout
+// of the control words depends on it.
 inline constexpr int kHostRanksMax = 256;
 
 struct HostMemoryShape {
   int ranks = 1;
-  size_t floats = 0;  // of each rank's part
-  uint64_t key = 0;   // drawn by rank 0: tells this memory from any other descriptor
+  size_t floats = 0;  // length of each rank's part
+  uint64_t key = 0;   // drawn by rank 0: identifies this memory among other descriptors
 };
 
-// Written by one rank, read by the others; each on a cache line of its own.
+// Words written by one rank and read by the others; each rank's words have a cache line of their
+// own.
 struct alignas(64) HostRankWords {
-  std::atomic<uint64_t> posted{0};   // the newest reduction that this rank's part is ready for
-  std::atomic<uint64_t> reduced{0};  // the newest one of which this rank has summed its share
-  // Where there are other hosts as well.
-  std::atomic<uint64_t> total{0};   // rank 0's: the newest one of which it has the sum over hosts
-  std::atomic<uint64_t> spread{0};  // the newest one of which this rank has given its share to all
+  std::atomic<uint64_t> posted{0};   // newest reduction for which this rank's part is ready
+  std::atomic<uint64_t> reduced{0};  // newest reduction of which this rank has summed its share
+  // Used only if there are several hosts:
+  std::atomic<uint64_t> total{0};   // rank 0 only: newest reduction summed over hosts
+  std::atomic<uint64_t> spread{0};  // newest reduction of which this rank copied its share to all
+                                    // parts
 };
 struct HostControl {
   std::atomic<uint64_t> key{0};
-  alignas(64) std::atomic<uint32_t> changes{0};  // the futex: counts whatever a peer may wait for
+  // futex: incremented at every change that a peer may wait for
+  alignas(64) std::atomic<uint32_t> changes{0};
   std::atomic<uint32_t> aborted{0};
   HostRankWords ranks[kHostRanksMax];
 };
@@ -47,7 +51,7 @@ struct HostControl {
 class HostMemory {
  public:
   static absl::StatusOr<std::shared_ptr<HostMemory>> Make(const HostMemoryShape& shape);
-  // Opens that of process `owner`, which has it as `descriptor`.
+  // Opens the memory of process `owner`, in which it is descriptor `descriptor`.
   static absl::StatusOr<std::shared_ptr<HostMemory>> Open(pid_t owner, int descriptor,
                                                           const HostMemoryShape& shape);
   ~HostMemory();
@@ -55,7 +59,7 @@ class HostMemory {
   HostMemory& operator=(const HostMemory&) = delete;
 
   int descriptor() const { return fd_; }
-  // Once every peer has opened it.
+  // Closes the descriptor. Call it once every peer has opened the memory.
   void CloseDescriptor();
   HostControl& control() { return *static_cast<HostControl*>(base_); }
   float* Part(int rank);
@@ -70,7 +74,8 @@ class HostMemory {
   const HostMemoryShape shape_;
   int fd_ = -1;
   void* base_ = nullptr;
-  uint64_t charged_ = 0;  // taken off the soft limit on data, which does not see shared memory
+  uint64_t charged_ = 0;  // bytes subtracted from the soft limit on data, which does not count
+                          // shared memory
 };
 
 }  // namespace dt::trainer

@@ -1,4 +1,4 @@
-// host_reduce.cc: futex waits, and the sum.
+// host_reduce.cc: futex waits and the sum.
 #include "worker/trainer/parallel/host/host_reduce.h"
 
 #include <linux/futex.h>
@@ -15,12 +15,12 @@
 namespace dt::trainer {
 namespace {
 
-// A peer that dies wakes nobody, so a waiter looks for the dead this often.
+// Interval at which a waiter checks for dead peers, since a peer that dies wakes nobody.
 constexpr auto kDeathWatch = std::chrono::milliseconds(20);
-// Summed at a time: the sum stays in the nearest cache while the parts go by.
+// Floats per block: the running sum stays in the L1 cache while the parts stream by.
 constexpr size_t kBlockFloats = 2048;
 
-// False: for so long nothing changed.
+// Returns false on timeout: the word did not change.
 bool FutexWait(std::atomic<uint32_t>& word, uint32_t seen, std::chrono::nanoseconds at_most) {
   const timespec wait{0, static_cast<long>(at_most.count())};
   return syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT, seen, &wait, nullptr,
@@ -28,7 +28,7 @@ bool FutexWait(std::atomic<uint32_t>& word, uint32_t seen, std::chrono::nanoseco
          errno != ETIMEDOUT;
 }
 
-// The sum over ranks divided by `divisor`, to the first `into` parts.
+// Sums a block over the ranks, divides by `divisor`, and writes it to the first `into` parts.
 void SumBlock(HostMemory& memory, size_t first, size_t count, float divisor, int into) {
   const int ranks = memory.shape().ranks;
   float sum[kBlockFloats];
@@ -109,10 +109,11 @@ absl::Status HostReduce::Await(Word word, uint64_t number) {
   HostControl& control = memory_->control();
   const auto until = std::chrono::steady_clock::now() + options_.timeout;
   for (;;) {
-    // Before the look at what it announces: a change in between then ends the wait at once.
+    // Read the counter before the words it announces: a change in between then ends the wait at
+    // once.
     const uint32_t seen = control.changes.load();
-    // Before the abort: what is complete stays good, and this rank may have a cause of its own to
-    // tell, the same as the peer that aborts.
+    // Check this before the abort flag: a completed reduction stays valid, and this rank may have
+    // an error of its own to report, the same as the aborting peer's.
     if (Reached(word, number)) return {};
     if (control.aborted.load() != 0) {
       return CollectiveError("the all-reduce was aborted by a rank");
@@ -148,8 +149,8 @@ absl::Status HostReduce::Average(uint64_t number, size_t first, size_t count) {
   return SumOverAll(number, first, count);
 }
 
-// Every rank takes part in giving the total to all parts, and leaves when all have it: a rank that
-// left before would write its next gradients where others still read.
+// Sums over all hosts. Every rank copies its share of the total to all parts, and returns when all
+// have: a rank that returned earlier would write its next gradients where others still read.
 absl::Status HostReduce::SumOverAll(uint64_t number, size_t first, size_t count) {
   float* const sums = memory_->Part(0);
   if (rank() == 0) {

@@ -1,14 +1,15 @@
-// host_reduce.h: the average of the ranks' gradients, summed in the memory that they share: each
-// rank sums its share over all parts and writes the result into every one. Where ranks are on
-// several hosts, the first of each sums over hosts in between: as many bytes travel as if it were
-// alone on its host.
+// host_reduce.h: averages gradients in memory shared by the ranks of a host. Each rank sums its
+// share over all parts and writes the result into every part. With several hosts, the first rank of
+// each sums over hosts in between, so each host sends as many bytes as a host with one rank would.
 //
-// Role:      no LibTorch. Copies nothing: a part is where a rank's gradients are.
-// Threads:   Post from the thread that makes gradients; Average from one other; Abort from any.
-// Errors:    Average: CollectiveError when the group was aborted, a peer's process ended, or one
-//            was silent for too long. The parts are then half summed: never use them again.
-// Invariant: the sum is in the order of ranks, element by element, so every rank has the same bits;
-//            those of other hosts have them if what sums over hosts gives them the same.
+// Role:      no LibTorch. Copies nothing: a rank's gradients live in its part.
+// Threads:   Post from the thread that computes gradients; Average from one other thread; Abort
+//            from any.
+// Errors:    Average returns CollectiveError if the group was aborted, a peer's process ended, or a
+//            peer was silent for too long. The parts are then partly summed and must not be used
+//            again.
+// Invariant: sums are in rank order, element by element, so all ranks of a host have the same bits.
+//            All hosts have the same bits if the sum over hosts gives each the same.
 // Tests:     tests/worker/trainer/parallel/host/host_reduce_test.cc
 #pragma once
 
@@ -21,20 +22,20 @@
 
 namespace dt::trainer {
 
-// How the sums of this host become those of all. Called on the host's first rank, in the order of
-// reductions, on the thread of Average.
+// Sums in place over all hosts. Called on the host's first rank, in the order of reductions, on the
+// thread that calls Average.
 using SumOverHosts = std::function<absl::Status(float* sums, size_t count)>;
 
 class HostReduce {
  public:
   struct Options {
-    int rank = 0;                  // on this host
-    std::vector<pid_t> processes;  // of each rank of this host, in order
-    int ranks_of_all = 1;          // hosts together
-    SumOverHosts over_hosts;       // rank 0's, where there are other hosts
+    int rank = 0;                  // among the ranks of this host
+    std::vector<pid_t> processes;  // of each rank of this host, in rank order
+    int ranks_of_all = 1;          // number of ranks on all hosts
+    SumOverHosts over_hosts;       // on rank 0 only, if there are several hosts
     std::chrono::milliseconds timeout{};
   };
-  // Errors: IoError where a process cannot be watched.
+  // Errors: IoError if a process cannot be watched.
   static absl::StatusOr<std::shared_ptr<HostReduce>> Join(std::shared_ptr<HostMemory> memory,
                                                           Options options);
   ~HostReduce();
@@ -44,21 +45,21 @@ class HostReduce {
   const std::shared_ptr<HostMemory>& memory() const { return memory_; }
   int rank() const { return options_.rank; }
 
-  // Floats [first, first + count) of this rank's part are ready. Returns the number of the
-  // reduction: every rank posts the same ranges in the same order.
+  // Announces that this rank's floats of the next reduction are ready; Average names their range.
+  // Returns the number of the reduction. Every rank posts the same ranges in the same order.
   uint64_t Post();
-  // Waits for every rank's post of `number`.
+  // Blocks until every rank has posted `number`.
   absl::Status AwaitPosts(uint64_t number) { return Await(&HostRankWords::posted, number); }
-  // Waits for that, and averages the range in all parts. In the order of
-  // numbers.
+  // Blocks until every rank has posted `number`, then averages floats [first, first + count) in all
+  // parts. Call it in ascending order of numbers.
   absl::Status Average(uint64_t number, size_t first, size_t count);
-  // Ends every wait, here and on the peers, now and from now on.
+  // Ends every wait, here and on the peers, now and in the future.
   void Abort();
 
  private:
   HostReduce(std::shared_ptr<HostMemory> memory, Options options)
       : memory_(std::move(memory)), options_(std::move(options)) {}
-  // What of those floats this rank sums and gives to all.
+  // Range of floats that this rank sums and writes to all parts.
   struct Share {
     size_t from = 0, end = 0;
   };
@@ -66,7 +67,8 @@ class HostReduce {
   bool HasOtherHosts() const { return options_.ranks_of_all > memory_->shape().ranks; }
   absl::Status SumOverAll(uint64_t number, size_t first, size_t count);
   using Word = std::atomic<uint64_t> HostRankWords::*;
-  // Until all ranks of this host, or, of `total`, its first one, have come so far.
+  // Blocks until all ranks of this host have reached `number`; for `total`, until its first rank
+  // has.
   absl::Status Await(Word word, uint64_t number);
   bool Reached(Word word, uint64_t number) const;
   void Announce(Word word, uint64_t number);
@@ -75,7 +77,7 @@ class HostReduce {
 
   const std::shared_ptr<HostMemory> memory_;
   const Options options_;
-  std::vector<int> peers_;  // a pidfd each; -1 for this rank
+  std::vector<int> peers_;  // one pidfd per rank; -1 for this rank
   uint64_t posted_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// seats.h: which ranks are on which host, seen from one of them.
+// seats.h: the distribution of ranks over hosts, seen from one rank.
 //
 // Role:   pure; no LibTorch.
 // Tests:  tests/worker/trainer/parallel/host/seats_test.cc
@@ -13,21 +13,22 @@
 namespace dt::trainer {
 
 struct Seat {
-  // The same for those that see each other's processes and memory; nothing: shares with nobody.
+  // Equal for ranks that see each other's processes and memory. Empty: this rank shares with
+  // nobody.
   std::optional<double> host;
   pid_t process = 0;
 };
 
 struct Neighbours {
-  int hosts = 1;                 // of all ranks
-  int host = 0;                  // this one's number, counted in the order of their first ranks
-  size_t first_rank = 0;         // of this host
-  int place = 0;                 // of this rank among those of its host
-  std::vector<pid_t> processes;  // of the ranks of this host, in order
+  int hosts = 1;                 // number of hosts of all ranks
+  int host = 0;                  // number of this host; hosts are numbered by their first rank
+  size_t first_rank = 0;         // first rank of this host
+  int place = 0;                 // index of this rank within its host
+  std::vector<pid_t> processes;  // processes of this host's ranks, in rank order
 };
 
-// Those of rank `mine`. Nothing, for every rank alike, where one shares with nobody, or where there
-// are several hosts and each has one rank.
+// Returns the neighbours of rank `mine`. Returns nothing, on every rank alike, if any rank shares
+// with nobody, or if there are several hosts with one rank each.
 std::optional<Neighbours> NeighboursOf(const std::vector<Seat>& ranks, size_t mine);
 
 }  // namespace dt::trainer
