@@ -1,9 +1,9 @@
-"""Makes the wheel of the Python client: its sources, the messages that protoc generates from proto/, and what
-pyproject.toml says of it. The same sources give the same bytes.
+"""Makes the wheel of the Python client: its sources, the messages that protoc generates from proto/, and the metadata
+of pyproject.toml. The same sources give the same bytes.
 
 usage: make_wheel.py --version 0.1.0 --proto DIR --protoc PROGRAM --plugin GRPC_PYTHON_PLUGIN --output DIR
 
-A wheel is a zip file (PEP 427), so that no packaging tool is needed, and none is to be fetched.
+A wheel is a zip file (PEP 427), so no packaging tool is needed or downloaded.
 """
 
 import argparse
@@ -16,13 +16,13 @@ import tomllib
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-# What the client asks is in control.proto; the others are what that imports.
+# The client's requests are in control.proto; it imports the others.
 PROTOS = ["control", "model", "record"]
-EARLIEST = (1980, 1, 1, 0, 0, 0)  # that a zip file can say
+EARLIEST = (1980, 1, 1, 0, 0, 0)  # the earliest time in a zip file
 
 
 def generate(arguments: argparse.Namespace, output: pathlib.Path) -> dict[str, bytes]:
-    """The messages as Python, with types for editors, and the stub of the service."""
+    """Returns the messages as Python, with types for editors, and the stub of the service."""
     names = [f"dtrain/v1/{name}.proto" for name in PROTOS]
     common = [arguments.protoc, f"-I{arguments.proto}"]
     subprocess.run([*common, f"--python_out={output}", f"--pyi_out={output}", *names], check=True)

@@ -1,4 +1,4 @@
-"""dtrain: submit grids of training runs to a coordinator, wait for them, and read what came of them.
+"""dtrain: submit grids of training runs to a coordinator, wait for them, and read their results.
 
 >>> import dtrain
 >>> client = dtrain.Client()                      # the coordinator that dtctl talks to
@@ -7,8 +7,8 @@
 >>> client.trials_df(submitted).sort_values("val_loss")
 >>> client.metrics_df(submitted, metrics=["loss"]).pivot(index="step", columns="trial", values="loss").plot()
 
-A program that runs as a trial has the functions of `dtrain.trial` (`parameters`, `report`, `checkpoint`, …) as
-`import dtrain` too, from a copy of that one file where this package is not installed.
+A program that runs as a trial gets the functions of `dtrain.trial` (`parameters`, `report`, `checkpoint`, …) with
+`import dtrain` too, from a copy of that one file if this package is not installed.
 """
 
 from ._config import TlsFiles

@@ -1,4 +1,4 @@
-"""Which coordinator a client talks to: arguments, DTCTL_… variables, and dtctl's file of contexts.
+"""Finds the coordinator that a client talks to: arguments, DTCTL_… variables, and dtctl's file of contexts.
 
 The order is dtctl's (docs/reference/command-line.md): the address argument, the context argument, DTCTL_ADDRESS,
 DTCTL_CONTEXT, the current context, 127.0.0.1:7600.
@@ -26,7 +26,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", '"': '"', "\\": "\\", "/
 
 @dataclass(frozen=True)
 class TlsFiles:
-    """Paths of PEM files: whom to trust, who we are, and our key. All three, or none."""
+    """Paths of PEM files: the authority to trust, the client's certificate, and its key. All three, or none."""
 
     ca: str = ""
     cert: str = ""
@@ -38,7 +38,7 @@ class TlsFiles:
 
 @dataclass(frozen=True)
 class Coordinator:
-    """Where to connect, and the context that said so ("": none did)."""
+    """Where to connect, and the context that named it ("": none did)."""
 
     address: str
     tls: TlsFiles = field(default_factory=TlsFiles)
@@ -47,7 +47,7 @@ class Coordinator:
 
 
 class _Refused(Exception):
-    """What is wrong with the file, without its name."""
+    """An error in the file, without the file's name."""
 
 
 def contexts_path(environment: Mapping[str, str]) -> str:
@@ -69,7 +69,7 @@ def _double_quoted(text: str) -> str:
 
 
 def _scalar(text: str) -> str:
-    """A value, without the comment behind it. Raises _Refused for what is no plain or quoted text."""
+    """Returns a value, without the comment after it. Raises _Refused unless it is plain or quoted text."""
     if match := re.fullmatch(r'"((?:[^"\\]|\\.)*)"\s*(?:#.*)?', text):
         return _double_quoted(match[1])
     if match := re.fullmatch(r"'((?:[^']|'')*)'\s*(?:#.*)?", text):
@@ -81,7 +81,7 @@ def _scalar(text: str) -> str:
 
 
 def _entries(text: str) -> list[tuple[int, int, str, str | None]]:
-    """(line, indent, key, value or None) for each line that has something. Raises _Refused."""
+    """Returns (line, indent, key, value or None) for each line with content. Raises _Refused."""
     entries = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#") or line.rstrip() == "---":
@@ -99,8 +99,8 @@ def _entries(text: str) -> list[tuple[int, int, str, str | None]]:
 
 
 def parse_contexts(text: str) -> tuple[str, dict[str, dict[str, str]]]:
-    """The current context, "" for none, and what each context has. It reads the block form that dtctl writes, and
-    refuses every other form of YAML. Raises _Refused."""
+    """Returns the current context, "" for none, and the fields of each context. It reads the block form that dtctl
+    writes, and refuses every other form of YAML. Raises _Refused."""
     current = ""
     contexts: dict[str, dict[str, str]] = {}
     inside, margins = False, [0]
@@ -162,7 +162,7 @@ def _read_token(named_by: str, path: str) -> str:
 
 def choose(address: str | None, context: str | None, tls: TlsFiles, environment: Mapping[str, str],
            token_file: str = "") -> Coordinator:
-    """The coordinator that is meant. Raises UsageError, and NotFoundError for a context that is not there."""
+    """Returns the coordinator to use. Raises UsageError, and NotFoundError for an unknown context."""
     given = address or ("" if context else environment.get("DTCTL_ADDRESS", ""))
     name = context or ("" if given else environment.get("DTCTL_CONTEXT", ""))
     found = Coordinator(DEFAULT_ADDRESS)
@@ -181,7 +181,7 @@ def choose(address: str | None, context: str | None, tls: TlsFiles, environment:
     variables = TlsFiles(*(environment.get(f"DTCTL_TLS_{word}", "") for word in ("CA", "CERT", "KEY")))
     if given:
         found = replace(found, address=given, context="")
-    # A context's files are used with its own address, or where it was asked for by name.
+    # A context's files are used with its own address, or if the context was named explicitly.
     variable = "" if context else environment.get("DTRAIN_TOKEN_FILE", "")
     for named_by, file in (("token_file", token_file), ("DTRAIN_TOKEN_FILE", variable),
                            (f"token_file of context '{name}'", of.get("token_file", ""))):
@@ -205,10 +205,10 @@ def read_pem(argument: str, path: str) -> bytes:
 
 
 def who() -> str:
-    """Who the person is, by the name that this machine has for them, as dtctl says it."""
+    """Returns the person's user name on this machine, as dtctl does."""
     named = os.environ.get("USER", "")
     if not named:
-        # In containers and under service managers nobody has set it.
+        # Containers and service managers may set none.
         try:
             named = pwd.getpwuid(os.geteuid()).pw_name
         except KeyError:

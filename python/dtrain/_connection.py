@@ -18,18 +18,18 @@ from .v1 import control_pb2_grpc
 _OPTIONS = [
     ("grpc.max_receive_message_length", _limits.MESSAGE_BYTES),
     ("grpc.max_send_message_length", _limits.MESSAGE_BYTES),
-    # A dead coordinator is noticed in eight seconds; it allows a ping every four.
+    # A dead coordinator is detected in eight seconds; it allows a ping every four.
     ("grpc.keepalive_time_ms", 5000),
     ("grpc.keepalive_timeout_ms", 3000),
     # Clients of one process do not wait out each other's failures to connect.
     ("grpc.use_local_subchannel_pool", 1),
-    # The first try to connect again comes soon: a coordinator restarts in a second.
+    # The first try to reconnect comes soon: a coordinator restarts in a second.
     ("grpc.initial_reconnect_backoff_ms", 200),
     ("grpc.max_reconnect_backoff_ms", 5000),
-    # A proxy for the web is not meant for a coordinator on this host or this cluster.
+    # A web proxy is not meant for a coordinator on this host or in this cluster.
     ("grpc.enable_http_proxy", 0),
 ]
-# How the answer of a coordinator begins that waits for its turn (common/net/standby.h).
+# The beginning of the answer of a coordinator that waits for its turn (common/net/standby.h).
 _STANDBY_SAYS = "this coordinator is a standby: "
 _BY_CODE: dict[grpc.StatusCode, type[DtrainError]] = {
     grpc.StatusCode.INVALID_ARGUMENT: UsageError,
@@ -44,7 +44,7 @@ _BY_CODE: dict[grpc.StatusCode, type[DtrainError]] = {
 
 
 def is_local(address: str) -> bool:
-    """Whether no packet leaves the host: the same rule as the programs' (common/net/credentials.h)."""
+    """Returns whether no packet leaves the host, by the programs' rule (common/net/credentials.h)."""
     text = address.lower()
     if text.startswith(("unix:", "unix-abstract:")):
         return True
@@ -61,7 +61,7 @@ def _credentials(tls: TlsFiles, address: str) -> grpc.ChannelCredentials | None:
     if not (tls.ca and tls.cert and tls.key):
         raise UsageError("mutual TLS needs all of tls_ca, tls_cert and tls_key; give the missing ones or none")
     ca, cert, key = read_pem("tls_ca", tls.ca), read_pem("tls_cert", tls.cert), read_pem("tls_key", tls.key)
-    try:  # gRPC takes any two files, and then the connection closes without a word
+    try:  # gRPC would take any two files, then close the connection without a reason
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(tls.cert, tls.key, password="")
     except (ssl.SSLError, OSError) as error:
         raise UsageError(f"tls_key {tls.key} is not the key of the certificate tls_cert {tls.cert} ({error}); give the "
@@ -96,7 +96,7 @@ def _dial(tls: TlsFiles, address: str) -> grpc.Channel:
 
 
 class Connection:
-    """Calls of the coordinator's Control service. Threads may share one."""
+    """Calls of the coordinator's Control service. Threads may share an object."""
 
     def __init__(self, coordinator: Coordinator, timeout: float) -> None:
         if not 0 < timeout <= _limits.CALL_SECONDS_MAX:
@@ -111,17 +111,17 @@ class Connection:
         self._channels = [_dial(coordinator.tls, address) for address in self._addresses]
         self._metadata = [("authorization", f"Bearer {coordinator.token}")] if coordinator.token else None
         self._stubs = [control_pb2_grpc.ControlStub(channel) for channel in self._channels]
-        self._at = 0  # who answered last
+        self._at = 0  # the address that answered last
 
     def close(self) -> None:
         for channel in self._channels:
             channel.close()
 
     def call(self, method: str, request: Any) -> Any:
-        """The answer. Raises a DtrainError. Ctrl-C ends the call at once.
+        """Returns the answer. Raises a DtrainError. Ctrl-C ends the call at once.
 
-        Whoever answered last is asked, then the next, while nobody answers or that one is a standby; and all of them
-        again while one said that it is a standby, so that one leads soon.
+        Asks the address that answered last, then the others, while none answers or the one asked is a standby. While
+        one answers that it is a standby, it asks all of them again, since one will lead soon.
         """
         patience = time.monotonic() + min(_limits.TAKEOVER_SECONDS, self._timeout)
         standby = False

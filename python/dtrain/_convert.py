@@ -1,4 +1,4 @@
-"""From messages to plain values. A number that is no number becomes None, and so does what is not known."""
+"""Converts messages to plain values. NaN and infinities become None, and so does an unknown value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PREFIXES = ("TRIAL_", "EXPERIMENT_", "CAUSE_")
 
 
 def word(enum: Any, number: int) -> str | None:
-    """TRIAL_RUNNING → "running"; None where it is unspecified, the number's text where this client is older."""
+    """Returns "running" for TRIAL_RUNNING; None if unspecified, the number as text if this client is older."""
     if number == 0:
         return None
     if number not in enum.values():
@@ -145,7 +145,7 @@ def explanation(message: control_pb2.ExplainTrialResponse) -> results.Explanatio
 
 
 def fields(message: Any) -> dict[str, Any]:
-    """Every single field by its name, also those with their default; messages within as dicts."""
+    """Returns every single field by its name, also those with their default; messages within as dicts."""
     found: dict[str, Any] = {}
     for field in message.DESCRIPTOR.fields:
         content = getattr(message, field.name)
@@ -162,7 +162,7 @@ def fields(message: Any) -> dict[str, Any]:
 
 
 def swept(message: model_pb2.Parameter) -> list[results.Value] | dict[str, results.Value]:
-    """The values of a parameter, or the range that they are drawn from."""
+    """Returns the values of a parameter, or the range that they are drawn from."""
     if not message.HasField("range"):
         return [value(one) for one in message.values]
     of = message.range
@@ -170,12 +170,12 @@ def swept(message: model_pb2.Parameter) -> list[results.Value] | dict[str, resul
     return {**found, "step": of.step} if of.step else found
 
 
-# What a program has none of, though the message has a place for it.
+# Sections without a meaning for a program, though the message has fields for them.
 _OF_MODELS = ("data", "model", "train", "optimizer", "schedule", "precision", "parallel", "eval", "logging")
 
 
 def configuration(base: model_pb2.Spec) -> dict[str, Any]:
-    """What trials are given, without what means nothing to a program."""
+    """Returns the fields of trials, without those that have no meaning for a program."""
     found = fields(base)
     if base.command or base.run:
         found = {name: content for name, content in found.items() if name not in _OF_MODELS}

@@ -1,36 +1,36 @@
-"""Every bound of the client, with its reason. Where common/limits.h has the same, the values are equal."""
+"""Every bound of the client, with its reason. Bounds that common/limits.h also has are equal."""
 
-# Every call. The coordinator refuses one with more than a minute.
+# Deadline of every call. The coordinator refuses a call with more than a minute.
 CALL_SECONDS = 30.0
 CALL_SECONDS_MAX = 60.0
-# A submission is repeated, with the same request id, while a coordinator restarts; longer than this it is down.
+# A submission is repeated with the same request id while a coordinator restarts; after this it is down.
 SUBMIT_PATIENCE_SECONDS = 10.0
 SUBMIT_RETRY_FIRST_SECONDS = 0.3
 SUBMIT_RETRY_MAX_SECONDS = 5.0
-# Addresses of coordinators that take turns, and how long they are asked in turn while one says that it is a standby.
+# Addresses of coordinators that take turns, and how long they are asked in turn while one is a standby.
 COORDINATOR_ADDRESSES = 8
 TAKEOVER_SECONDS = 15.0
 TAKEOVER_POLL_SECONDS = 0.25
 # Waiting outlives a restart of the coordinator and a reboot of its host.
 FOLLOW_PATIENCE_SECONDS = 300.0
-# How often waiting looks.
+# The pause between two looks while waiting.
 POLL_SECONDS = 1.0
-# Messages of the coordinator's have this size at most.
+# Messages of the coordinator have at most this size.
 MESSAGE_BYTES = 8 << 20
 # The largest pages that the coordinator gives.
 LIST_PAGE = 1000
 METRIC_PAGE = 20000
 LOG_PAGE = 64
-# One byte more is read of a file, so that the coordinator can say that it is too long.
+# A byte more of a file is read, so that the coordinator can report that it is too long.
 FILE_BYTES = 1 << 20
-# A folder of code as it travels, and the part of it that one call carries.
+# The size of a packed folder of code, and of the part that a call carries.
 CODE_BYTES = 32 << 20
 CODE_FILES = 10_000
 CODE_PART_BYTES = 1 << 20
-# What of a work tree's changes is kept, and of its revision.
+# Bytes kept of a work tree's changes, and of its revision.
 CODE_CHANGES_BYTES = 16 << 10
 NAME_BYTES = 256
-# Times that code is sent anew where the coordinator had not got all of it: one that restarts forgets the parts.
+# Times that code is sent again if the coordinator lacks parts: one that restarts forgets them.
 CODE_ROUNDS = 3
 # A person's file of contexts, some 200 bytes each.
 CONTEXTS_BYTES = 64 << 10

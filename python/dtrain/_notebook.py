@@ -1,4 +1,4 @@
-"""How results look in a notebook: tables with links to the coordinator's page, and curves."""
+"""Shows results in a notebook: tables with links to the coordinator's page, and curves."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 _LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 _ANY = ("0.0.0.0", "::", "[::]", "")
 _ROWS_SHOWN = 100  # of a list in a notebook; more than anybody reads
-CURVES_SHOWN = 20  # of an experiment: more cannot be told apart
+CURVES_SHOWN = 20  # of an experiment; more cannot be distinguished
 
 
 def page_address(http_address: str, address: str) -> str:
-    """Where a browser here finds the page, "http://host:port"; "": nowhere. `address`: what the client talks to."""
+    """Returns where a browser here finds the page, "http://host:port"; "": nowhere. `address`: that of the client."""
     if not http_address:
         return ""
     host = urlsplit(f"//{http_address}").hostname or ""
@@ -26,7 +26,7 @@ def page_address(http_address: str, address: str) -> str:
     first = address.split(",")[0]
     peer = "127.0.0.1" if first.startswith("unix:") else urlsplit(f"//{first}").hostname or ""
     if host in _LOOPBACK and peer not in _LOOPBACK:
-        return ""  # it listens there alone
+        return ""  # it listens only there
     if host in _ANY:
         host = peer
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -43,7 +43,7 @@ def _text(value: Any) -> str:
 
 
 def table(rows: Sequence[Mapping[str, Any]], links: Sequence[str]) -> str:
-    """Rows of the same names as HTML; the first cell of each is a link where there is one."""
+    """Returns rows with the same names as HTML; the first cell of each is a link if there is one."""
     if not rows:
         return "<p>none</p>"
     head = "".join(f"<th>{html.escape(name)}</th>" for name in rows[0])
@@ -58,7 +58,7 @@ def table(rows: Sequence[Mapping[str, Any]], links: Sequence[str]) -> str:
 
 
 class Shown:
-    """What a client has found, with its address on the page and its curves. Copies and pickles are values alone."""
+    """A result of a client, with its address on the page and its curves. Copies and pickles are plain values."""
 
     _client: Client | None = None
 
@@ -74,17 +74,17 @@ class Shown:
         raise NotImplementedError
 
     def _summary(self) -> dict[str, Any]:
-        """What a row of it shows, by name."""
+        """The cells of its row, by name."""
         raise NotImplementedError
 
     @property
     def url(self) -> str:
-        """Where the coordinator's page shows it; "" where no browser here can reach that."""
+        """Where the coordinator's page shows it; "" if no browser here can reach the page."""
         page = self._client.page if self._client is not None else ""
         return f"{page}/#{self._fragment()}" if page else ""
 
     def plot(self, metric: str = "", **options: Any) -> Any:
-        """`Client.plot` of it."""
+        """Draws it with `Client.plot`."""
         if self._client is None:
             raise DtrainError("this is a copy without a client; use client.plot(…) on it")
         return self._client.plot(self, metric, **options)
@@ -102,7 +102,7 @@ class Found(list):  # type: ignore[type-arg]
 
 def draw(curves: Iterable[tuple[str, Sequence[float], Sequence[float]]], metric: str, across: str, logy: bool,
          ax: Any) -> Any:
-    """Curves of (name, xs, ys) into matplotlib's axes, new ones unless given."""
+    """Draws curves of (name, xs, ys) into matplotlib's axes; makes new axes by default."""
     if ax is None:
         try:
             import matplotlib.pyplot as pyplot
@@ -111,7 +111,7 @@ def draw(curves: Iterable[tuple[str, Sequence[float], Sequence[float]]], metric:
                               "give axes of your own as ax, or take the numbers of metrics_df") from error
         ax = pyplot.subplots()[1]
     for name, xs, ys in curves:
-        # One evaluation is a point, of which no line tells.
+        # A single evaluation is a point, which a line would not show.
         ax.plot(xs, ys, label=name, marker="o" if len(xs) == 1 else None)
     ax.set_xlabel(across)
     ax.set_ylabel(metric)

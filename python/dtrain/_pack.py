@@ -1,5 +1,5 @@
-"""A folder of code as bytes: the same bytes, and so the same digest, as dtctl makes of it. The format and what may
-travel stand in common/pack/pack.h and folder.h; the coordinator checks every path and link of what comes."""
+"""Packs a folder of code into bytes: the same bytes, and so the same digest, as dtctl. common/pack/pack.h and folder.h
+have the format and the rules for files; the coordinator checks every path and link."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _FIX = "leave some out with .gitignore, or name a smaller folder"
 # Left out where git is not asked, and within a folder that git does not list by file.
 _LEFT_OUT = frozenset((b".git", b".hg", b".svn", b"__pycache__", b".venv", b"venv", b"node_modules",
                        b".ipynb_checkpoints", b".mypy_cache", b".ruff_cache", b".pytest_cache", b".tox"))
-# Variables that a hook of git has, and that would speak of another work tree than the folder's.
+# Variables that a hook of git sets, and that would point to another work tree.
 _NOT_FOR_GIT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS")
 
 
 @dataclass(frozen=True)
 class Packed:
-    """`note`: what the person should know; "": nothing."""
+    """`note`: a note for the person; "": none."""
 
     content: bytes
     digest: str
@@ -39,7 +39,7 @@ class Packed:
 
 
 def _git(folder: bytes, *words: str) -> bytes | None:
-    """None: there is no git, it refuses the folder, or it takes too long."""
+    """Runs git. None: there is no git, it refuses the folder, or it takes too long."""
     variables = {**{name: text for name, text in os.environ.items() if name not in _NOT_FOR_GIT},
                  "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
     try:
@@ -51,7 +51,7 @@ def _git(folder: bytes, *words: str) -> bytes | None:
 
 
 def _below(folder: bytes, below: bytes, found: set[bytes]) -> None:
-    """Adds what the folder has below `below`; no more than one file over the limit."""
+    """Adds the files under `below`; stops one file beyond the limit."""
     with os.scandir(os.path.join(folder, below)) as entries:
         for entry in entries:
             if entry.name in _LEFT_OUT:
@@ -66,7 +66,8 @@ def _below(folder: bytes, below: bytes, found: set[bytes]) -> None:
 
 
 def _not_ignored(folder: bytes) -> bytes | None:
-    """As `git ls-files` lists what it would track of a work tree, of a folder that is in none. None: as _git."""
+    """Lists a folder that is in no work tree as `git ls-files` lists the files that it would track. None: as for _git.
+    """
     try:
         with tempfile.TemporaryDirectory(prefix="dtrain-git-") as empty:
             if _git(folder, "init", "--quiet", "--bare", "--template=", empty) is None:
@@ -78,8 +79,8 @@ def _not_ignored(folder: bytes) -> bytes | None:
 
 
 def _outside(folder: bytes) -> list[bytes]:
-    """Of a folder in no work tree. What a .gitignore names may be a secret: where there is one it counts, or nothing
-    travels."""
+    """Lists the files to pack of a folder in no work tree. A .gitignore may name a secret, so it is either applied or
+    nothing is packed."""
     found: set[bytes] = set()
     _below(folder, b"", found)
     ignores = sorted(path for path in found if os.path.basename(path) == b".gitignore")
@@ -89,14 +90,14 @@ def _outside(folder: bytes) -> list[bytes]:
     if kept is not None:
         return [path for path in _in_full(folder, kept) if _LEFT_OUT.isdisjoint(path.split(b"/"))]
     if not ignores:
-        return sorted(found)  # too many, as its refusal says
+        return sorted(found)  # too many; the caller refuses them
     raise UsageError(f"code: the folder '{os.fsdecode(folder)}' has a {os.fsdecode(ignores[0])}, which git reads, and "
                      "git could not be asked; install git, or move what is not to travel out of the folder and remove "
                      "the file")
 
 
 def _has_repository(folder: bytes) -> bool:
-    """Whether the folder, or one above it, has what git makes of a work tree."""
+    """Returns whether the folder, or one above it, has a git repository."""
     place = os.path.abspath(folder)
     while not os.path.lexists(os.path.join(place, b".git")):
         if place == os.path.dirname(place):
@@ -106,14 +107,14 @@ def _has_repository(folder: bytes) -> bool:
 
 
 def _in_full(folder: bytes, by_git: bytes) -> list[bytes]:
-    """What git lists, with the files of a folder that it does not list by file, in the order of their bytes."""
+    """Returns git's list, with the files of each folder that git does not list by file, in byte order."""
     found: set[bytes] = set()
     for name in filter(None, by_git.split(b"\0")):
         path = name.rstrip(b"/")
         try:
             facts = os.lstat(os.path.join(folder, path))
         except OSError:
-            continue  # removed, not committed
+            continue  # removed, but not committed
         if stat.S_ISDIR(facts.st_mode):  # a work tree within this one
             _below(folder, path, found)
         else:
@@ -121,14 +122,14 @@ def _in_full(folder: bytes, by_git: bytes) -> list[bytes]:
     return sorted(found)
 
 
-_WALKED = 200_000  # entries that one look at a folder takes
+_WALKED = 200_000  # entries that one walk over a folder visits
 _MADE_FILES = (b".pyc", b".pyo", b".o", b".a", b".log", b".tmp", b".swp", b".out")
 _MADE_FOLDERS = frozenset((b"build", b"dist", b"target", b"out", b"wandb", b"mlruns", b"lightning_logs", b"runs",
                            b"logs", b"htmlcov"))
 
 
 def _walk(folder: bytes, skips: Callable[[bytes], bool]) -> Iterator[tuple[bytes, int]]:
-    """Path and size of each file and link below; folders of version control, and those that it skips, left out."""
+    """Yields path and size of each file and link below; skips folders of version control, and those in `skips`."""
     walked = 0
     for place, folders, files in os.walk(folder):
         folders[:] = [one for one in folders if one not in (b".git", b".hg", b".svn") and not skips(one)]
@@ -150,7 +151,8 @@ def _parts(path: bytes) -> list[str]:
 
 
 def matches(pattern: str, path: bytes) -> bool:
-    """As common/pack/pattern.h: part by part, ** any number of parts, and a folder has everything below it."""
+    """Matches as common/pack/pattern.h does: part by part, ** stands for any number of parts, and a folder includes
+    everything below it."""
     wanted, parts = _parts(os.fsencode(pattern)), _parts(path)
     if not wanted:
         return False
@@ -166,7 +168,7 @@ def matches(pattern: str, path: bytes) -> bool:
 
 
 def _include(folder: bytes, patterns: Sequence[str], paths: list[bytes]) -> list[bytes]:
-    """Those paths and the files of the patterns."""
+    """Returns those paths and the files that match the patterns."""
     if not patterns:
         return paths
     every = [path for path, _ in _walk(folder, lambda name: False)]
@@ -185,7 +187,7 @@ def _is_made_folder(name: bytes) -> bool:
 
 
 def _left_behind(folder: bytes, travel: list[bytes]) -> str:
-    """What the person should know of the files that git ignores; "": nothing."""
+    """Returns a note for the person about files that git ignores; "": none."""
     travels = set(travel)
     left = []
     for path, size in _walk(folder, _is_made_folder):
@@ -210,7 +212,7 @@ def _left_behind(folder: bytes, travel: list[bytes]) -> str:
 
 
 def _sized(folder: bytes, paths: list[bytes]) -> list[tuple[bytes, bytes, int]]:
-    """Kind, path and size of each that is a file or a link."""
+    """Returns kind, path and size of each file and link."""
     sized = []
     for path in paths:
         try:
@@ -225,7 +227,7 @@ def _sized(folder: bytes, paths: list[bytes]) -> list[tuple[bytes, bytes, int]]:
 
 
 def _check_sizes(sized: list[tuple[bytes, bytes, int]]) -> None:
-    """Before a file is read: a folder of data is refused at once."""
+    """Checks before a file is read, so that a folder of data is refused at once."""
     if len(sized) > _limits.CODE_FILES:
         raise UsageError(f"the folder of the code has {len(sized)} files; the limit is {_limits.CODE_FILES}; {_FIX}")
     size = len(_MAGIC) + sum(_HEADER.size + len(path) + length for _, path, length in sized)
@@ -238,15 +240,15 @@ def _check_sizes(sized: list[tuple[bytes, bytes, int]]) -> None:
 
 
 def _cut(text: bytes, limit: int) -> str:
-    """Lines without control characters, of `limit` bytes at most."""
+    """Returns lines without control characters, of at most `limit` bytes."""
     lines = text[:limit].decode("utf-8", "ignore")
     return "".join(one for one in lines if one == "\n" or one.isprintable()).strip("\n")
 
 
 def pack_folder(folder: str, include: Sequence[str] = ()) -> Packed:
-    """In a git work tree: what git tracks or would track. Else every file but those of version control, caches and
-    virtual environments, and of what a .gitignore names; the files of the patterns besides. Raises UsageError where the
-    folder cannot travel."""
+    """Packs, in a git work tree, the files that git tracks or would track. Elsewhere packs every file except version
+    control, caches, virtual environments and files named by a .gitignore. Adds the files that match the patterns.
+    Raises UsageError if the folder cannot be packed."""
     if not os.path.isdir(folder):
         raise UsageError(f"code: '{folder}' is not a folder; name one, relative to the file")
     place = os.fsencode(folder)

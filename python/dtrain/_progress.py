@@ -1,5 +1,5 @@
-"""How far an experiment is, while somebody waits: a bar where ipywidgets is, a line that is rewritten in a terminal or
-a notebook without it; elsewhere a line now and then, only where nothing goes on."""
+"""Shows the progress of an experiment during a wait: a bar with ipywidgets, a rewritten line in a terminal or a
+notebook without it; elsewhere a line from time to time, and only if nothing goes on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Callable, TextIO
 
 from .results import Experiment
 
-# How often a program that waits without a terminal is told why nothing goes on.
+# How often a program that waits without a terminal is informed why nothing goes on.
 _EVERY_SECONDS = 60.0
 
 
@@ -24,7 +24,8 @@ def _duration(seconds: float) -> str:
 
 
 def line(experiment: Experiment) -> str:
-    """"experiment 12: running, 45%, 3 of 9 trials ended, 2 running, best val_loss 3.0120 (12/2), 3 min 20 s left"."""
+    """Returns "experiment 12: running, 45%, 3 of 9 trials ended, 2 running, best val_loss 3.0120 (12/2), 3 min 20 s
+    left"."""
     ended = experiment.finished + experiment.failed + experiment.cancelled
     parts = [f"experiment {experiment.experiment}: {experiment.state}", f"{experiment.progress_ratio:.0%}",
              f"{ended} of {experiment.trials} trials ended"]
@@ -43,21 +44,21 @@ def line(experiment: Experiment) -> str:
 
 
 def standstill(experiment: Experiment) -> str:
-    """Why nothing of it runs, as a line of its own; empty where something does."""
+    """Returns why nothing of it runs, as a line of its own; empty if something runs."""
     if not experiment.waiting or experiment.ended:
         return ""
     return f"experiment {experiment.experiment} does not run: {experiment.waiting}"
 
 
 def silence(experiment: str, answered: datetime.datetime, now: datetime.datetime) -> str:
-    """What stands in place of the line while nobody answers: what it said before may be long past."""
+    """Returns the text to show while no coordinator answers: the last line may be long out of date."""
     away = _duration((now - answered).total_seconds())
     return (f"experiment {experiment}: no answer from the coordinator for {away}, since {answered:%H:%M:%S} UTC; "
             "trying again, the trials go on")
 
 
 def in_notebook() -> bool:
-    """Whether this runs in a kernel that a notebook shows."""
+    """Returns whether this runs in a kernel whose notebook shows output."""
     ipython = sys.modules.get("IPython")  # a kernel has imported it
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and type(shell).__name__ == "ZMQInteractiveShell"
@@ -67,17 +68,17 @@ class Nothing:
     """Shows nothing."""
 
     def show(self, text: str, ratio: float) -> None:
-        """Called again and again."""
+        """Shows the state; called repeatedly."""
 
     def note(self, text: str) -> None:
-        """Called beside `show`, with why nothing goes on; empty where something does."""
+        """Called beside `show`, with the reason why nothing goes on; empty if something does."""
 
     def end(self) -> None:
         """Called once, whatever happened."""
 
 
 class Notes(Nothing):
-    """No progress, and a line where a person should know why there is none: at the second look, then each minute."""
+    """Shows no progress, but a line if a person should know why there is none: at the second look, then each minute."""
 
     def __init__(self, out: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._out = out
@@ -98,7 +99,7 @@ class Notes(Nothing):
 
 
 class RewrittenLine(Nothing):
-    """One line, rewritten in place when it changes."""
+    """A line, rewritten in place when it changes."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -130,7 +131,7 @@ class Widget(Nothing):
 
 
 def choose(wanted: bool | None) -> Nothing:
-    """What shows the progress: None decides by where this runs, True shows it everywhere."""
+    """Returns the display: None decides by where this runs, True shows it everywhere."""
     if wanted is False:
         return Nothing()
     if in_notebook():

@@ -1,4 +1,4 @@
-"""What is meant by "12", "12/3", "last", "last/3", an experiment's name, a number or a value of this package."""
+"""Resolves "12", "12/3", "last", "last/3", an experiment's name, a number or a value of this package."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any, Callable, Iterable, Union
 from . import _limits, results
 from .errors import NotFoundError, UsageError
 
-# What methods take where an experiment or a trial is meant.
+# The types that methods take for an experiment or a trial.
 Selection = Union[int, str, results.Submission, results.Experiment, results.Trial]
 _WRITTEN = "12, 12/3, 'last', 'last/3' or an experiment's name"
 
 
 @dataclass(frozen=True)
 class Selector:
-    """An experiment, or with a trial above 0 that trial of it."""
+    """An experiment or, with a trial above 0, one of its trials."""
 
     experiment: int = 0
     last: bool = False
     trial: int = 0
 
     def text(self) -> str:
-        """As a person writes it."""
+        """Returns it as a person writes it."""
         experiment = "last" if self.last else str(self.experiment)
         return f"{experiment}/{self.trial}" if self.trial else experiment
 
     def into(self, request: Any) -> Any:
-        """The request with the fields that say which one is meant."""
+        """Returns the request with the fields that select the experiment and trial."""
         names = request.DESCRIPTOR.fields_by_name
         request.experiment = self.experiment
         if "last" in names:
@@ -46,14 +46,14 @@ def _number(text: str) -> int:
 
 
 def _written(text: str) -> Selector:
-    """Raises ValueError where it may be a name."""
+    """Parses a selector. Raises ValueError if the text may be a name."""
     head, slash, tail = text.partition("/")
     trial = _number(tail) if slash else 0
     return Selector(last=True, trial=trial) if head == "last" else Selector(_number(head), trial=trial)
 
 
 def select(chosen: Selection, named: Callable[[str], Iterable[int]]) -> Selector:
-    """The selector of what a caller gave; `named` finds the experiments of a name. Raises UsageError,
+    """Returns the selector for a caller's argument; `named` finds the experiments of a name. Raises UsageError,
     NotFoundError."""
     if isinstance(chosen, results.Trial):
         return Selector(chosen.experiment, trial=chosen.trial)
@@ -66,7 +66,7 @@ def select(chosen: Selection, named: Callable[[str], Iterable[int]]) -> Selector
     except ValueError:
         pass
     text = str(chosen)
-    # "name/3": what is behind the last slash is a trial where it is a number.
+    # "name/3": the text after the last slash is a trial if it is a number.
     name, trial = text, 0
     if match := re.fullmatch(r"(.+)/([1-9][0-9]*)", text, re.DOTALL):
         name, trial = match[1], int(match[2])

@@ -1,5 +1,5 @@
-"""An experiment as a caller has it, a file, its text or a dict, as what a submission carries. Nothing is read into
-fields here: the coordinator does that, with the reader that dtctl has."""
+"""Turns an experiment in any form, a file, its text or a dict, into the content of a submission. Fields are not parsed
+here: the coordinator does that, with dtctl's parser."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Source = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Text:
-    """`places`: whether lines and columns in it mean something to the caller. `folder`: what it names, it names from
-    there."""
+    """`places`: whether its lines and columns mean something to the caller. `folder`: paths in it are relative to this.
+    """
 
     name: str
     text: str
@@ -30,7 +30,7 @@ class Text:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON does not know: NumPy's numbers and arrays, and paths."""
+    """Converts values that JSON does not know: NumPy's numbers and arrays, and paths."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, os.PathLike):
@@ -54,14 +54,14 @@ def _read(path: str) -> str:
         raise UsageError(f"the file '{path}' cannot be read: {error.strerror}; check its name, or give the text of a "
                          "file, which has a line break, or a dict") from error
     try:
-        # What was cut may end within a character; such a file is refused for its length.
+        # The cut may lie within a character; such a file is refused for its length.
         return content.decode("utf-8", "ignore" if len(content) > _limits.FILE_BYTES else "strict")
     except UnicodeDecodeError as error:
         raise UsageError(f"the file '{path}' is not UTF-8 at byte {error.start}; write it as UTF-8 text") from error
 
 
 def read(source: Source) -> Text:
-    """Raises UsageError for what is no experiment, and for a file that cannot be read."""
+    """Reads an experiment. Raises UsageError for anything else, and for a file that cannot be read."""
     if isinstance(source, Mapping):
         return Text("dict", _json("the experiment", dict(source), indent=2) + "\n", places=False)
     if isinstance(source, str) and "\n" in source:
@@ -72,13 +72,14 @@ def read(source: Source) -> Text:
     raise UsageError(f"{source!r} is not an experiment; give the path of a file, its text, or a dict")
 
 
-# The one line of a file that has to be understood here, since the folder is on this machine. Another way to write it
-# is left to the coordinator, which says that no code came along.
+# The only line of a file that has to be parsed here, since the folder is on this machine. Other spellings are left
+# to the coordinator, which reports that no code came along.
 _CODE_LINE = re.compile(r"""^code[ ]*:[ ]+(?:"(?P<double>[^"\\\n]*)"|'(?P<single>[^'\n]*)'|"""
                         r"""(?P<plain>[^\s"'&*!|>%@`{}\[\],#][^\n]*?))[ \t]*(?:[ ]\#[^\n]*)?\r?$""", re.MULTILINE)
 
 
-# The same with what git ignores and is to travel: code: {folder: ., include: [data/*.bin]}.
+# The same with files that git ignores but that should be packed: code: {folder: ., include:
+# [data/*.bin]}.
 _CODE_MAP = re.compile(r"^code[ ]*:[ ]+\{(?P<map>[^{}\n]*)\}[ \t]*(?:[ ]\#[^\n]*)?\r?$", re.MULTILINE)
 _MAP_FOLDER = re.compile(r"""(?:^|,)[ ]*folder[ ]*:[ ]+["']?(?P<folder>[^"',\]]+?)["']?[ ]*(?:,|$)""")
 _MAP_INCLUDE = re.compile(r"(?:^|,)[ ]*include[ ]*:[ ]+\[(?P<include>[^\]]*)\]")
@@ -90,7 +91,7 @@ def _words(listed: str) -> list[str]:
 
 
 def _code_of(text: str) -> tuple[Any, list[str]]:
-    """Folder and patterns as a file's text has them."""
+    """Returns folder and patterns from a file's text."""
     if found := _CODE_MAP.search(text):
         folder = _MAP_FOLDER.search(found["map"])
         include = _MAP_INCLUDE.search(found["map"])
@@ -102,7 +103,7 @@ def _code_of(text: str) -> tuple[Any, list[str]]:
 
 
 def _code(source: Source, text: Text, changes: Mapping[str, Any] | None) -> tuple[Any, Any]:
-    """Folder and patterns, as the caller has them."""
+    """Returns folder and patterns from the caller's values."""
     check_overrides(changes)
     given: Mapping[str, Any] = changes or {}
     named, patterns = given.get("code"), given.get("code_include")
@@ -116,15 +117,15 @@ def _code(source: Source, text: Text, changes: Mapping[str, Any] | None) -> tupl
 
 
 def code_folder(source: Source, text: Text, changes: Mapping[str, Any] | None) -> str | None:
-    """The folder of code that an experiment names, as a path that can be opened here. None: it names none."""
+    """Returns the folder of code that an experiment names, as a path that can be opened here. None: it names none."""
     named, _ = _code(source, text, changes)
     if not isinstance(named, (str, os.PathLike)) or not os.fspath(named):
-        return None  # what is no text, the coordinator refuses
+        return None  # the coordinator refuses other types
     return os.path.normpath(os.path.join(text.folder, os.fspath(named)))
 
 
 def code_include(source: Source, text: Text, changes: Mapping[str, Any] | None) -> list[str]:
-    """The patterns of what travels of that folder although git ignores it."""
+    """Returns the patterns of files in that folder to pack although git ignores them."""
     _, patterns = _code(source, text, changes)
     return [one for one in patterns if isinstance(one, str)] if isinstance(patterns, (list, tuple)) else []
 
@@ -136,6 +137,6 @@ def check_overrides(changes: Mapping[str, Any] | None) -> None:
 
 
 def overrides(changes: Mapping[str, Any] | None) -> list[str]:
-    """As --set of dtctl's has them: the value is YAML, which JSON is."""
+    """Returns overrides in the form of dtctl's --set: the value is YAML, and JSON is YAML."""
     check_overrides(changes)
     return [f"{path}={_json(path, value)}" for path, value in (changes or {}).items()]

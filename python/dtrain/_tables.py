@@ -1,7 +1,7 @@
-"""Logged steps and evaluations as rows with named columns, and lists as data frames.
+"""Turns logged steps and evaluations into rows with named columns, and lists into data frames.
 
-The columns of a row are those of `dtctl metrics`: the fields of a logged step, whose names carry the units, then what
-follows from them and the evaluation of the same step, then the experiment's parameters.
+The columns of a row are those of `dtctl metrics`: the fields of a logged step, whose names carry the units, then
+derived values and the evaluation of the same step, then the experiment's parameters.
 """
 
 from __future__ import annotations
@@ -20,31 +20,33 @@ if TYPE_CHECKING:
     import pandas
 
 KEYS = ("experiment", "trial", "attempt", "step")
-# What of a trial stands before and behind its parameters.
+# The columns of a trial before and after its parameters.
 _TRIAL_KEYS = ("experiment", "trial")
 _TRIAL_RESULTS = ("metric_value", "state")
-# What a row has beside its metrics, as in dtctl: a metric that a program calls so stands under "metric.".
+# The columns of a row besides its metrics, as in dtctl: a program's metric of such a name gets the prefix
+# "metric.".
 _RESERVED = frozenset((*KEYS, "superseded", "parameters", "logged_at", "collectives", "steps", "seconds",
                        "wall_time_ms"))
 _METRIC_COLUMN = "metric."
 _PARAMETER_COLUMN = "parameters."
-# Only what is one number is a column: the list of collectives is none.
+# Only single numbers are columns, so the list of collectives is not.
 _STEP_FIELDS = [field for field in model_pb2.StepRow.DESCRIPTOR.fields
                 if field.name not in ("step", "collectives")]
 _FOLLOWING = ("tokens_per_second", "flops_utilization_ratio")
-# What an evaluation tells of the validation data, by our name and its field's.
+# The values about the validation data in an evaluation, by our name and its field's.
 _EVALUATION = {"val_loss": "loss", "val_perplexity_mean": "perplexity_mean"}
 _OPTIONAL = [field.name for field in model_pb2.Evaluation.DESCRIPTOR.fields if field.containing_oneof]
 _Key = Tuple[int, int, int]  # trial, step, attempt
 
 
 def metric_names() -> list[str]:
-    """Every column that a metric can have; an evaluation may bring others that its program named."""
+    """Returns every column that a metric can have; an evaluation may have others that its program named."""
     return [field.name for field in _STEP_FIELDS] + [*_FOLLOWING, *_EVALUATION, *_OPTIONAL]
 
 
 def _column_of(metric: str) -> str:
-    """The name of a program's metric in a row. One that has the prefix already gets another, so that none is shared."""
+    """Returns the name of a program's metric in a row. A name that already has the prefix gets another, so that no two
+    are equal."""
     rest = metric
     while rest.startswith(_METRIC_COLUMN):
         rest = rest[len(_METRIC_COLUMN):]
@@ -52,7 +54,7 @@ def _column_of(metric: str) -> str:
 
 
 def _parameter_columns(paths: Sequence[str], taken: Iterable[str]) -> dict[str, str]:
-    """The column of each parameter: its path, with "parameters." before it where that is a column of ours."""
+    """Returns the column of each parameter: its path, with "parameters." before it if that is a column of ours."""
     used = set(taken)
     columns: dict[str, str] = {}
     for path in paths:
@@ -67,9 +69,9 @@ def _parameter_columns(paths: Sequence[str], taken: Iterable[str]) -> dict[str, 
 def _step_values(row: Any) -> dict[str, Any]:
     values = {field.name: getattr(row, field.name) for field in _STEP_FIELDS
               if not field.containing_oneof or row.HasField(field.name)}
-    # As in the lists: evaluations and checkpoints aside.
+    # As in lists: without evaluations and checkpoints.
     seconds = row.seconds - row.eval_seconds - row.checkpoint_seconds
-    if row.tokens == 0:  # a program that counts none; a trainer's row has some
+    if row.tokens == 0:  # a program that counts no tokens; a trainer's row has some
         del values["tokens"]
     elif seconds > 0:
         values["tokens_per_second"] = row.tokens / seconds
@@ -80,7 +82,7 @@ def _step_values(row: Any) -> dict[str, Any]:
 
 def _evaluation_values(evaluation: Any) -> dict[str, Any]:
     values = {name: getattr(evaluation, field) for name, field in _EVALUATION.items()}
-    if values["val_perplexity_mean"] == 0:  # its trainer did not say
+    if values["val_perplexity_mean"] == 0:  # its trainer did not report it
         del values["val_perplexity_mean"]
     values.update({name: getattr(evaluation, name) for name in _OPTIONAL if evaluation.HasField(name)})
     values.update({_column_of(one.name): one.value for one in evaluation.metrics})
@@ -88,7 +90,7 @@ def _evaluation_values(evaluation: Any) -> dict[str, Any]:
 
 
 class _Joiner:
-    """Puts evaluations beside the steps they are of, and chooses metrics."""
+    """Puts evaluations beside their steps, and chooses metrics."""
 
     def __init__(self, experiment: int, chosen: Sequence[str], all_attempts: bool,
                  parameters: Mapping[int, Mapping[str, Any]]) -> None:
@@ -112,7 +114,7 @@ class _Joiner:
             yield from self._row(key, logged.superseded, values)
 
     def finish(self) -> Iterator[dict[str, Any]]:
-        """What is left. Raises UsageError for a metric that nothing has."""
+        """Returns the remaining rows. Raises UsageError for a metric that no row has."""
         yield from self._evaluations_before(None)
         for name in sorted(self._unseen):
             raise UsageError(f"there is no metric '{name}' in experiment {self._experiment}; there are: "
@@ -138,8 +140,8 @@ class _Joiner:
 
 def rows(experiment: int, pages: Iterable[control_pb2.ReadMetricsResponse], chosen: Sequence[str], all_attempts: bool,
          parameters: Mapping[int, Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """One row for each step and attempt, in the order of trial, step and attempt, as the pages come. Only `chosen`
-    metrics, unless that is empty. Raises UsageError at the end for a metric that nothing has."""
+    """Yields one row for each step and attempt, in the order of trial, step and attempt, as the pages come. With
+    `chosen`, only those metrics. Raises UsageError at the end for a metric that no row has."""
     joiner = _Joiner(experiment, chosen, all_attempts, parameters)
     for page in pages:
         yield from joiner.add(page)
@@ -157,8 +159,8 @@ def _pandas() -> Any:
 
 def metrics_frame(found: Iterable[Mapping[str, Any]], chosen: Sequence[str], all_attempts: bool,
                   paths: Sequence[str]) -> pandas.DataFrame:
-    """Rows as a frame whose columns are the same whatever was trained, but for metrics that programs named. What a row
-    does not have is NaN. Numbers are packed as the rows come: a million rows take some hundred megabytes."""
+    """Returns rows as a frame with the same columns whatever was trained, except for metrics that programs named.
+    Missing values are NaN. Numbers are packed as the rows come: a million rows take some hundred megabytes."""
     pandas_ = _pandas()
     keys = [*KEYS, *(["superseded"] if all_attempts else [])]
     columns: dict[str, array.array[Any]] = {name: array.array("q") for name in keys}
@@ -184,7 +186,7 @@ def metrics_frame(found: Iterable[Mapping[str, Any]], chosen: Sequence[str], all
 
 
 def trials_frame(trials: Sequence[Trial], paths: Sequence[str]) -> pandas.DataFrame:
-    """A row for each trial: which it is, a column for each parameter, by its path, what came of it, then its other
+    """Returns a row for each trial: its numbers, a column for each parameter, by its path, its result, then its other
     fields."""
     pandas_ = _pandas()
     nested = ("parameters", "provenance", "last_checkpoint")

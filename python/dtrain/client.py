@@ -1,4 +1,4 @@
-"""The client: what dtctl does with a coordinator, as methods."""
+"""The client: dtctl's commands as methods."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _NOT_YET = {"done": "did not end", "running": "did not train", "first-step": "ma
 
 
 class SubmitWarning(UserWarning):
-    """An experiment was taken, and something about it is hardly meant."""
+    """An experiment was taken, but something in it is hardly intended."""
 
 
 class Client:
     """A connection to a coordinator.
 
-    Without arguments it is the coordinator that dtctl talks to: ``DTCTL_ADDRESS``, ``DTCTL_CONTEXT``, the current
-    context of ``~/.config/dtrain/config.yaml``, or ``127.0.0.1:7600``. A client may be shared by threads, and is a
-    context manager that closes it.
+    Without arguments it connects to dtctl's coordinator: ``DTCTL_ADDRESS``, ``DTCTL_CONTEXT``, the current context of
+    ``~/.config/dtrain/config.yaml``, or ``127.0.0.1:7600``. A client may be shared by threads, and is a context manager
+    that closes it.
 
     >>> client = Client()
     >>> client = Client(context="lab")                # a name of `dtctl context add`
@@ -47,11 +47,11 @@ class Client:
         address: ``host:port`` or ``unix:/path``.
         context: the name of a coordinator, whose TLS files are then used with any address.
         tls_ca, tls_cert, tls_key: PEM files for mutual TLS: all three, or none.
-        token_file: the file that holds your token, where the coordinator wants one.
+        token_file: the file with your token, if the coordinator requires one.
         timeout: seconds for each call, at most 60.
 
-    Where an experiment or trial is meant, methods take its number (``12``), ``"12/3"``, ``"last"``, ``"last/3"``, the
-    name of an experiment, or what another method returned. Every method raises a `DtrainError`.
+    To select an experiment or trial, methods take its number (``12``), ``"12/3"``, ``"last"``, ``"last/3"``, the name
+    of an experiment, or another method's result. Every method raises a `DtrainError`.
     """
 
     def __init__(self, address: str | None = None, *, context: str | None = None, tls_ca: str | None = None,
@@ -60,7 +60,7 @@ class Client:
         files = _config.TlsFiles(*(os.fspath(path) if path else "" for path in (tls_ca, tls_cert, tls_key)))
         self._connection = Connection(_config.choose(address, context, files, os.environ,
                                                       os.fspath(token_file) if token_file else ""), timeout)
-        self._page: str | None = None  # once it was asked for
+        self._page: str | None = None  # set once it was requested
 
     def __enter__(self) -> Client:
         return self
@@ -74,12 +74,12 @@ class Client:
 
     @property
     def address(self) -> str:
-        """Where the coordinator is."""
+        """The coordinator's address."""
         return self._connection.coordinator.address
 
     @property
     def context(self) -> str:
-        """The name that said where it is; "" where the address was given."""
+        """The source of the address; "" if it was given as an argument."""
         return self._connection.coordinator.context
 
     def close(self) -> None:
@@ -99,15 +99,15 @@ class Client:
         Args:
             experiment: the path of an experiment file, the text of one (it has a line break), or a dict of the same
                 shape. The coordinator reads it, as dtctl would.
-            overrides: fields to change, by their paths, as ``--set`` of ``dtctl submit``.
+            overrides: fields to change, by their paths, like ``--set`` of ``dtctl submit``.
                 The folder that ``code`` names, relative to the file or else to the working directory, is packed and
                 sent along; in a file it stands on a line of its own, ``code: FOLDER``.
-            request_id: a submission with an id that was used returns the same experiment. Without one, a random id is
-                used, so that the call is safely repeated for ten seconds while a coordinator restarts.
+            request_id: a submission with a used id returns the same experiment. Without one, a random id is used, so
+                that the call can be repeated safely for ten seconds while a coordinator restarts.
 
         Raises:
             FileRefusedError: with every mistake of the experiment; nothing was submitted.
-            UnreachableError, BusyError: nobody answers, or not now.
+            UnreachableError, BusyError: no coordinator answers, or it is busy.
         """
         deadline = time.monotonic() + _limits.SUBMIT_PATIENCE_SECONDS
         pause = _limits.SUBMIT_RETRY_FIRST_SECONDS
@@ -125,10 +125,10 @@ class Client:
             pause = min(2 * pause, _limits.SUBMIT_RETRY_MAX_SECONDS)
 
     def validate(self, experiment: _source.Source, *, overrides: Mapping[str, Any] | None = None) -> Submission:
-        """Lets the coordinator check an experiment as `submit` does, and starts nothing.
+        """Has the coordinator check an experiment as `submit` does, but starts nothing.
 
-        The result says how many trials it has, with the parameters of the first hundred, on which device they would
-        run, and whether anything connected could run them.
+        The result has the number of trials, the parameters of the first hundred, the device on which they would run,
+        and whether any connected worker could run them.
 
         >>> client.validate("grid.yaml").parameters[0]
         {'optimizer.lr': 0.0003, 'train.batch_size': 4}
@@ -150,7 +150,7 @@ class Client:
         return text, packed
 
     def _send_code(self, packed: _pack.Packed) -> None:
-        """Sends what the coordinator has not got."""
+        """Sends the parts that the coordinator lacks."""
         parts = range(0, len(packed.content), _limits.CODE_PART_BYTES)
         if self._connection.call("PutCode", pb.PutCodeRequest(digest=packed.digest)).complete:
             return
@@ -166,7 +166,7 @@ class Client:
     @staticmethod
     def _submit_request(text: _source.Text, overrides: Mapping[str, Any] | None, request_id: str,
                         packed: _pack.Packed | None) -> pb.SubmitRequest:
-        # Of the specification the code alone: the rest is in the file.
+        # The specification has only the code: the rest is in the file.
         spec = packed and model_pb2.ExperimentSpec(code=model_pb2.Code(
             digest=packed.digest, bytes=len(packed.content), files=packed.files, revision=packed.revision,
             changes=packed.changes))
@@ -174,11 +174,11 @@ class Client:
         try:
             return pb.SubmitRequest(request_id=request_id, file_name=text.name, file_text=text.text,
                                     overrides=changes, who=_config.who(), spec=spec)
-        except (TypeError, ValueError) as error:  # lone surrogates, most often
+        except (TypeError, ValueError) as error:  # usually lone surrogates
             raise UsageError(f"the experiment cannot be sent: {error}; write it as UTF-8 text") from error
 
     def plan(self, experiment: _source.Source, *, overrides: Mapping[str, Any] | None = None) -> Plan:
-        """What an experiment would take if it were submitted now: memory, time, what it would wait for.
+        """Estimates what an experiment would need if it were submitted now: memory, time, and what it would wait for.
 
         >>> plan = client.plan("grid.yaml")
         >>> plan.fits, plan.finish_seconds
@@ -210,18 +210,18 @@ class Client:
     # --- looking ---
 
     def experiments(self, *, labels: Mapping[str, str] | None = None, archived: bool = False) -> list[Experiment]:
-        """Every experiment, oldest first; with `labels`, those that have all of them; with `archived`, also those that
-        were archived."""
+        """Returns every experiment, oldest first. With `labels`, only those that have all of them; with `archived`,
+        also archived ones."""
         wanted = [model_pb2.Label(key=str(key), value=str(content)) for key, content in (labels or {}).items()]
         request = pb.ListExperimentsRequest(labels=wanted, archived=archived)
         return Found(_convert.experiment(one)._bound(self) for one in self._list("Experiments", request))
 
     def experiment(self, experiment: Selection = "last") -> Experiment:
-        """One experiment, the newest unless another is given."""
+        """Returns one experiment, by default the newest."""
         return self._experiment(self._select_experiment(experiment))
 
     def trials(self, selection: Selection = "last", *, states: Sequence[str] = ()) -> list[Trial]:
-        """The trials of an experiment, or the one that is given; with `states`, those in one of them.
+        """Returns the trials of an experiment, or the selected one; with `states`, those in one of these states.
 
         >>> [trial.message for trial in client.trials("last", states=["failed"])]
         """
@@ -229,7 +229,7 @@ class Client:
         return Found(_convert.trial(one)._bound(self) for one in self._list("Trials", request))
 
     def trial(self, trial: Selection) -> Trial:
-        """One trial.
+        """Returns one trial.
 
         >>> client.trial("last/3").val_loss
         """
@@ -240,8 +240,8 @@ class Client:
         return _convert.trial(found[0])._bound(self)
 
     def trials_df(self, selection: Selection = "last", *, states: Sequence[str] = ()) -> pandas.DataFrame:
-        """`trials` as a data frame: a row for each, with a column for each parameter, by its path, what it came to, and
-        then its other fields. Where a path is a field's name, `parameters.` stands before it.
+        """Returns `trials` as a data frame: a row for each, with a column for each parameter, by its path, then its
+        result and its other fields. If a path is a field's name, the column has the prefix `parameters.`.
 
         >>> client.trials_df().groupby("optimizer.lr").best_val_loss.mean()
         """
@@ -249,14 +249,14 @@ class Client:
         return _tables.trials_frame(self.trials(selector.text(), states=states), self._parameters(selector))
 
     def ranked(self, experiment: Selection = "last") -> list[Trial]:
-        """The trials of an experiment that have a value of its search metric, the best first."""
+        """Returns the trials of an experiment that have a value of its search metric, the best first."""
         found = self._experiment(self._select_experiment(experiment))
         sign = -1 if found.goal == "maximize" else 1
         measured = [one for one in self.trials(found.experiment) if one.metric_value is not None]
         return Found(sorted(measured, key=lambda one: sign * (one.metric_value or 0.0)))
 
     def best(self, experiment: Selection = "last") -> Trial:
-        """The best trial by the search metric, under asha of those trained to their end while there is one.
+        """Returns the best trial by the search metric; under asha, the best fully trained one, if there is one.
 
         Raises NotFoundError while none was evaluated.
 
@@ -271,27 +271,27 @@ class Client:
         return next((one for one in ranked if one.trial == found.best_trial), ranked[0])
 
     def checkpoints(self, selection: Selection = "last") -> list[Checkpoint]:
-        """The checkpoints of an experiment or a trial."""
+        """Returns the checkpoints of an experiment or a trial."""
         request = self._settled(self._select(selection)).into(pb.ListCheckpointsRequest())
         return [_convert.checkpoint(one) for one in self._list("Checkpoints", request)]
 
     def best_checkpoint(self, trial: Selection) -> Checkpoint | None:
-        """The best checkpoint of a trial, the newest where none is marked best, None while there is none."""
+        """Returns the best checkpoint of a trial, or the newest if none is marked best; None while there is none."""
         selector = self._settled(_selector.select_trial(trial, self._named))
         found = self.checkpoints(selector.text())
         return max(found, key=lambda one: (one.best, one.step), default=None)
 
     def workers(self) -> list[Worker]:
-        """The workers that are or were connected."""
+        """Returns the workers that are or were connected."""
         return [_convert.worker(one) for one in self._list("Workers", pb.ListWorkersRequest())]
 
     def describe(self, experiment: Selection = "last") -> Description:
-        """An experiment with its file as submitted, what it sweeps, and what each field is."""
+        """Returns an experiment with its file as submitted, its sweep, and the value of each field."""
         request = self._select_experiment(experiment).into(pb.GetExperimentRequest())
         return _convert.description(self._connection.call("GetExperiment", request))
 
     def explain(self, trial: Selection) -> Explanation:
-        """Why a trial waits, or what happened to it, attempt by attempt.
+        """Explains why a trial waits, or what happened to it, attempt by attempt.
 
         >>> print(client.explain("last/1").explanation)
         """
@@ -299,12 +299,12 @@ class Client:
         return _convert.explanation(self._connection.call("ExplainTrial", request))
 
     def status(self) -> Status:
-        """The coordinator's version, and where its /metrics is."""
+        """Returns the coordinator's version, and the address of its /metrics."""
         return _convert.status(self._connection.call("GetStatus", pb.GetStatusRequest()))
 
     @property
     def page(self) -> str:
-        """Where a browser here finds the coordinator's page; "" where it cannot."""
+        """Returns where a browser here finds the coordinator's page; "" if it cannot."""
         if self._page is None:
             self._page = _notebook.page_address(self.status().http_address, self.address)
         return self._page
@@ -313,11 +313,11 @@ class Client:
 
     def metrics(self, selection: Selection = "last", *, metrics: Sequence[str] = (),
                 all_attempts: bool = False) -> Iterator[dict[str, Any]]:
-        """Every logged step and evaluation as a dict, by trial, step and attempt, page by page.
+        """Yields every logged step and evaluation as a dict, by trial, step and attempt, page by page.
 
         Keys are experiment, trial, attempt, step, then the metrics that the row has, named as in ``dtctl metrics``
-        (docs/reference/command-line.md), and ``parameters``, the trial's. With `metrics` only those; with
-        `all_attempts` also rows of steps that a later attempt made again, marked ``superseded``.
+        (docs/reference/command-line.md), and ``parameters``, the trial's. With `metrics`, only these; with
+        `all_attempts`, also rows of steps that a later attempt repeated, marked ``superseded``.
 
         >>> [row["loss"] for row in client.metrics("last/1", metrics=["loss"])]
         """
@@ -325,8 +325,8 @@ class Client:
 
     def metrics_df(self, selection: Selection = "last", *, metrics: Sequence[str] = (),
                    all_attempts: bool = False) -> pandas.DataFrame:
-        """`metrics` as a data frame. The trial's parameters are the last columns, by their paths; where another
-        column has that name, `parameters.` stands before it.
+        """Returns `metrics` as a data frame. The trial's parameters are the last columns, by their paths; if another
+        column has that name, the column has the prefix `parameters.`.
 
         >>> frame = client.metrics_df("last", metrics=["val_loss"])
         >>> frame.pivot_table(index="step", columns="optimizer.lr", values="val_loss").plot()
@@ -345,7 +345,7 @@ class Client:
         Args:
             metric: a name of `metrics`.
             over: "step", or "tokens", which a program may not count.
-            logy: whether values stand on a logarithmic axis.
+            logy: whether the axis of the values is logarithmic.
             ax: axes to draw into.
         """
         if over not in ("step", "tokens"):
@@ -377,7 +377,7 @@ class Client:
         return _tables.rows(selector.experiment, self._pages("ReadMetrics", request), names, all_attempts, parameters)
 
     def logs(self, trial: Selection, *, rank: int | None = None, follow: bool = False) -> Iterator[LogLine]:
-        """What the trainers of a trial wrote, line by line; with `follow` until the trial has ended.
+        """Yields the output of a trial's trainers, line by line; with `follow`, until the trial has ended.
 
         >>> for line in client.logs("last/1", rank=0, follow=True):
         ...     print(line.text)
@@ -400,7 +400,7 @@ class Client:
             request.page_token = page.next_page_token
             if not page.at_end:
                 continue
-            # What the trial wrote before it ended has arrived before its end; one more look shows it.
+            # All output from before the end has arrived by then; one more look gets it.
             if ended:
                 return
             ended = self.trial(trial).ended
@@ -415,13 +415,13 @@ class Client:
         return int(self._connection.call("Cancel", request).trials)
 
     def retry(self, selection: Selection, *, failed: bool = True, cancelled: bool = False) -> int:
-        """Runs failed trials again from their newest checkpoints, with `cancelled` cancelled ones. Finished trials are
-        never run again. Returns how many will run."""
+        """Runs failed trials again from their newest checkpoints; with `cancelled`, also cancelled ones. Finished
+        trials never run again. Returns how many will run."""
         request = self._select(selection).into(pb.RetryRequest(failed=failed, cancelled=cancelled, who=_config.who()))
         return int(self._connection.call("Retry", request).trials)
 
     def delete(self, experiment: Selection) -> list[Checkpoint]:
-        """Removes an ended experiment with its metrics and logs. Returns the checkpoints, whose files stay."""
+        """Removes an ended experiment with its metrics and logs. Returns its checkpoints, whose files stay."""
         selector = self._settled(self._select_experiment(experiment))
         answer = self._connection.call("Delete", pb.DeleteRequest(experiment=selector.experiment))
         return [_convert.checkpoint(one) for one in answer.left_behind]
@@ -429,16 +429,16 @@ class Client:
     # --- changing ---
 
     def pause(self, experiment: Selection, *, let_run: bool = False) -> int:
-        """Starts no more trials; those that train save and wait, unless `let_run`. Returns how many save."""
+        """Starts no more trials; running ones save and wait, unless `let_run`. Returns how many save."""
         return int(self._change(experiment, pb.ChangeRequest(pause={"let_run": let_run})).stopping)
 
     def resume(self, experiment: Selection) -> bool:
-        """Lets a paused experiment go on. Whether it was paused."""
+        """Lets a paused experiment go on. Returns whether it was paused."""
         return bool(self._change(experiment, pb.ChangeRequest(resume={})).changed)
 
     def set(self, experiment: Selection, *, max_concurrent: int | None = None, max_trials: int | None = None,
             max_gpus_total: int | None = None, priority: int | None = None) -> bool:
-        """Changes how much of an experiment runs at once, and before whom. Whether anything was not so already.
+        """Changes how much of an experiment runs at once, and its priority. Returns whether anything changed.
 
         >>> client.set("last", max_concurrent=8, priority=5)
         """
@@ -451,7 +451,7 @@ class Client:
         return any([self._change(selector.experiment, request).changed for request in requests])
 
     def extend(self, experiment: Selection, *, max_trials: int | None = None, max_steps: int | None = None) -> bool:
-        """Lets a search try `max_trials` configurations in all, or trials that have not finished train `max_steps`."""
+        """Lets a search try `max_trials` configurations in total, or unfinished trials train for `max_steps`."""
         given = {"max_trials": max_trials, "max_steps": max_steps}
         requests = [_change_of(name, value) for name, value in given.items() if value is not None]
         if len(requests) != 1:
@@ -459,15 +459,15 @@ class Client:
         return bool(self._change(experiment, requests[0]).changed)
 
     def rename(self, experiment: Selection, name: str) -> bool:
-        """Gives an experiment another name."""
+        """Renames an experiment."""
         return bool(self._change(experiment, _change_of("name", name)).changed)
 
     def note(self, experiment: Selection, text: str) -> bool:
-        """Writes a note on an experiment; "" takes it away."""
+        """Writes a note on an experiment; "" removes it."""
         return bool(self._change(experiment, _change_of("note", text)).changed)
 
     def label(self, experiment: Selection, labels: Mapping[str, str | None]) -> bool:
-        """Sets labels of an experiment; None takes one away.
+        """Sets labels of an experiment; None removes one.
 
         >>> client.label("last", {"team": "vision", "draft": None})
         """
@@ -481,20 +481,20 @@ class Client:
         return bool(self._change(experiment, request).changed)
 
     def archive(self, experiment: Selection, archived: bool = True) -> bool:
-        """Leaves an ended experiment out of lists, or with False shows it again."""
+        """Hides an ended experiment from lists; with False, shows it again."""
         return bool(self._change(experiment, _change_of("archived", archived)).changed)
 
     def drain(self, worker: str | Worker, *, reason: str = "") -> bool:
-        """Frees a worker of work: its trial saves and goes on elsewhere. Whether it took work before."""
+        """Drains a worker: its trial saves and goes on elsewhere. Returns whether it took work before."""
         return self._mark(worker, True, reason)
 
     def undrain(self, worker: str | Worker) -> bool:
-        """Lets a worker that was drained, or is in quarantine, take work again."""
+        """Lets a drained or quarantined worker take work again."""
         return self._mark(worker, False, "")
 
     def set_quota(self, slots: int | None, *, user: str = "", label: str = "") -> bool:
         """Bounds the slots that the experiments of a user, or those with a label (`"team=vision"`), hold together; None
-        takes the bound away. What runs is let run. Whether that changed anything."""
+        removes the bound. Running trials are not stopped. Returns whether anything changed."""
         try:
             request = pb.SetQuotaRequest(user=user, label=label, removed=slots is None, slots=slots or 0,
                                          who=_config.who())
@@ -503,7 +503,7 @@ class Client:
         return bool(self._connection.call("SetQuota", request).changed)
 
     def quotas(self) -> list[Quota]:
-        """Quotas, and how many slots of each are held now."""
+        """Returns the quotas, and how many slots of each are held now."""
         return [_convert.quota(one) for one in self._connection.call("ListQuotas", pb.ListQuotasRequest()).quotas]
 
     def _mark(self, worker: str | Worker, drain: bool, reason: str) -> bool:
@@ -522,26 +522,26 @@ class Client:
 
     def wait(self, selection: Selection = "last", *, until: Until = "done", timeout: float | None = None,
              progress: bool | None = None) -> Experiment | Trial:
-        """Waits until an experiment, or a trial, has ended; returns it as it is then.
+        """Waits until an experiment, or a trial, has ended; returns its state at that time.
 
-        It shows how far the experiment is: in a notebook as a bar (with ipywidgets) or a line, in a terminal as a line
-        on stderr, elsewhere not; `progress` True or False decides. Where nothing runs, or nobody answers, it says why
-        and since when, on stderr too, unless `progress` is False. A coordinator may be away for five minutes.
-        Interrupting ends the waiting and not the experiment.
+        It shows progress: in a notebook as a bar (with ipywidgets) or a line, in a terminal as a line on stderr,
+        elsewhere not; `progress` True or False overrides this. If nothing runs, or no coordinator answers, it reports
+        why and since when, also on stderr, unless `progress` is False. A coordinator may be away for five minutes.
+        Interrupting ends the wait but not the experiment.
 
         >>> if not client.wait(submitted).succeeded:
         ...     print([trial.message for trial in client.trials(submitted, states=["failed"])])
 
         Args:
             until: ``"done"``; ``"running"``: a trial trains; ``"first-step"``: a trial has made a step.
-            timeout: give up after so many seconds with a WaitTimeoutError.
+            timeout: seconds after which to give up with a WaitTimeoutError.
         """
         if until not in ("done", "running", "first-step"):
             raise UsageError(f"until is {until!r}; give 'done', 'running' or 'first-step'")
         deadline = None if timeout is None else time.monotonic() + timeout
         selector = self._settled(self._select(selection))
         if selector.trial:
-            self.trial(selector.text())  # that it exists
+            self.trial(selector.text())  # checks that it exists
         shown = _progress.choose(progress)
         answered, answered_at, ratio = time.monotonic(), _now(), 0.0
         try:
@@ -576,7 +576,7 @@ class Client:
         come = [one for one in map(_convert.trial, listed) if _has_come(one, until)]
         if selector.trial:
             return come[0] if come else None
-        # A trial that ended before it trained says nothing about the others.
+        # A trial that ended before it trained tells nothing about the others.
         return experiment if any(one.step > 0 or not one.ended for one in come) else None
 
     # --- what they share ---
@@ -612,7 +612,8 @@ class Client:
                             f"there is no experiment {selector.experiment}; Client.experiments() lists them")
 
     def _settled(self, selector: Selector) -> Selector:
-        """The selector by number: "last" means the newest now, not one submitted while pages are read."""
+        """Returns the selector by number, so that "last" means the experiment that is newest now, not one submitted
+        while pages are read."""
         return Selector(self._experiment(selector).experiment, trial=selector.trial) if selector.last else selector
 
     def _parameters(self, selector: Selector) -> list[str]:

@@ -1,4 +1,4 @@
-"""What can go wrong, by what the caller can do about it. Every message names the thing, the value and the fix."""
+"""The errors, by what the caller can do about them. Every message names the thing, the value and the fix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class UsageError(DtrainError, ValueError):
 
 
 class UnreachableError(DtrainError, ConnectionError):
-    """No coordinator answers, or not in time: start it, mend the address, or try again."""
+    """No coordinator answers, or not in time: start it, correct the address, or try again."""
 
 
 class BusyError(DtrainError):
@@ -35,7 +35,7 @@ class ConflictError(DtrainError):
 
 
 class UnexpectedError(DtrainError):
-    """The coordinator failed in a way that nobody planned for, or is of another version."""
+    """The coordinator failed in an unexpected way, or is of another version."""
 
 
 class WaitTimeoutError(DtrainError, TimeoutError):
@@ -44,9 +44,9 @@ class WaitTimeoutError(DtrainError, TimeoutError):
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """What is wrong with an experiment file (``severity == "error"``), or hardly meant (``"warning"``).
+    """An error in an experiment file (``severity == "error"``), or a setting that is hardly intended (``"warning"``).
 
-    ``line`` and ``column`` count from 1 and are None where the finding is about no place in the file.
+    ``line`` and ``column`` count from 1 and are None if the finding is about no place in the file.
     """
 
     severity: str
@@ -69,7 +69,7 @@ class Diagnostic:
 
 
 class FileRefusedError(UsageError):
-    """The experiment has mistakes, all of which are in ``diagnostics``. Nothing was submitted.
+    """The experiment has errors; ``diagnostics`` lists all of them. Nothing was submitted.
 
     >>> raise FileRefusedError([Diagnostic("error", "grid.yaml", 7, 3, "train.batchsize", "unknown_key",
     ...                                    "unknown key 'train.batchsize'", "did you mean 'train.batch_size'?")])
@@ -85,5 +85,5 @@ class FileRefusedError(UsageError):
         super().__init__("\n".join(lines + [str(one) for one in self.diagnostics]))
 
     def __reduce__(self) -> tuple[type[FileRefusedError], tuple[list[Diagnostic]]]:
-        """For pickle, which would make it anew from its text: worker processes hand errors on so."""
+        """Used by pickle, which would otherwise rebuild it from its text: worker processes pass errors on this way."""
         return (FileRefusedError, (self.diagnostics,))

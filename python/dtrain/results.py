@@ -1,6 +1,6 @@
-"""What a coordinator knows, as plain values: experiments, trials, checkpoints, workers.
+"""The coordinator's data as plain values: experiments, trials, checkpoints, workers.
 
-States and causes are words ("running", "oom"), times are datetimes in UTC, and None stands for what is not known.
+States and causes are words ("running", "oom"), times are datetimes in UTC, and None stands for unknown.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from typing import Any, Mapping, Union
 from ._notebook import Shown
 from .errors import Diagnostic
 
-# A parameter's value as the experiment file has it.
+# A parameter's value, as in the experiment file.
 Value = Union[int, float, str, bool, "list[float]", None]
 
 
 @dataclass(frozen=True)
 class Submission(Shown):
-    """What `Client.submit` and `Client.validate` return.
+    """The result of `Client.submit` and `Client.validate`.
 
-    ``note`` says what the submitter should know, such as that no connected worker could run it yet. ``warnings`` are
-    about fields that are allowed and hardly meant.
+    ``note`` is for the submitter, for example that no connected worker could run it yet. ``warnings`` are about
+    settings that are allowed but hardly intended.
     """
 
     experiment: int
-    """Its number; 0 where nothing was submitted."""
+    """Its number; 0 if nothing was submitted."""
     trials: int
     device: str
     note: str
     cannot_be_placed: bool
     warnings: list[Diagnostic]
     parameters: list[dict[str, Value]]
-    """Of `validate`: what the first hundred trials would train with."""
+    """From `validate`: the parameters of the first hundred trials."""
 
     def _fragment(self) -> str:
         return f"/experiments/{self.experiment}"
@@ -43,16 +43,16 @@ class Submission(Shown):
 
 @dataclass(frozen=True)
 class PlannedTrials:
-    """Trials that cost the same, as `Client.plan` tells of them; None stands for what is not known."""
+    """Trials that cost the same, from `Client.plan`; None stands for unknown."""
 
     first: int
-    """The number of one of them, whose parameters are here."""
+    """The number of one of them, whose parameters are listed."""
     trials: int
     parameters: dict[str, Value]
     slots: int
     memory_bytes: int | None
     device_bytes: int | None
-    """The least that a connected slot has."""
+    """The memory of the smallest connected slot."""
     target_steps: int | None
     seconds: float | None
     estimated_from: str
@@ -62,7 +62,7 @@ class PlannedTrials:
 
 @dataclass(frozen=True)
 class Plan:
-    """What an experiment would take: `Client.plan`."""
+    """The result of `Client.plan`."""
 
     trials: int
     device: str
@@ -77,12 +77,12 @@ class Plan:
 
     @property
     def fits(self) -> bool:
-        """Whether every trial would run."""
+        """Whether every trial could run."""
         return all(one.fits for one in self.configurations)
 
 
 class _Ends:
-    """What has a state that it may end in."""
+    """Anything with a state that may be final."""
 
     state: str
 
@@ -92,13 +92,13 @@ class _Ends:
 
     @property
     def succeeded(self) -> bool:
-        """Whether it ended without failures; for an experiment running out of memory is none."""
+        """Whether it ended without failures; for an experiment, running out of memory is no failure."""
         return self.state == "finished"
 
 
 @dataclass(frozen=True)
 class Experiment(_Ends, Shown):
-    """One submitted file, and how far it is.
+    """A submitted file and its progress.
 
     >>> client.experiment("last").progress_ratio
     0.45
@@ -115,7 +115,7 @@ class Experiment(_Ends, Shown):
     failed: int
     cancelled: int
     oom: int
-    """Of the failed ones, those that ran out of memory, which is a result."""
+    """Those of the failed ones that ran out of memory, which is a result."""
     progress_ratio: float
     eta_seconds: float | None
     metric: str
@@ -130,9 +130,9 @@ class Experiment(_Ends, Shown):
     paused: bool
     archived: bool
     paused_why: str = ""
-    """Where the coordinator holds it: what to put right; empty where a person paused it."""
+    """If the coordinator paused it: the thing to fix; empty if a person paused it."""
     waiting: str = ""
-    """Of one that was asked for alone: why nothing of it runs."""
+    """Set if only this experiment was requested: why nothing of it runs."""
 
     @property
     def id(self) -> str:
@@ -154,7 +154,7 @@ class Checkpoint:
     experiment: int
     trial: int
     attempt: int | None
-    """None in `Trial.last_checkpoint`, which does not tell."""
+    """None in `Trial.last_checkpoint`, where it is unknown."""
     step: int
     path: str
     bytes: int
@@ -167,7 +167,7 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class Trial(_Ends, Shown):
-    """One configuration of an experiment.
+    """A configuration of an experiment.
 
     >>> client.trial("12/3").parameters
     {'optimizer.lr': 0.001, 'train.batch_size': 8}
@@ -183,20 +183,20 @@ class Trial(_Ends, Shown):
     waiting: str
     """Why it waits, in a line."""
     hint: str
-    """What its program's reports lack: that there are none, which printed line was nearly one, what is left out."""
+    """A hint about its program's reports: there are none, a printed line was nearly one, or something is dropped."""
     parameters: dict[str, Value]
     attempts: int
     step: int
     target_steps: int | None
     loss: float | None
-    """Of the newest logged step."""
+    """From the newest logged step."""
     val_loss: float | None
     best_val_loss: float | None
     best_val_step: int | None
     metric_value: float | None
-    """Of the experiment's search metric, the best."""
+    """The best value of the experiment's search metric."""
     metric_step: int | None
-    """Whose evaluation gave it."""
+    """The step of that evaluation."""
     metric_newest: float | None
     world_size: int
     workers: list[str]
@@ -211,12 +211,12 @@ class Trial(_Ends, Shown):
     model_parameters: int | None
     data_fingerprint: str
     provenance: dict[str, Any]
-    """Which build trained it, where: program_version, torch_version, device_name, host, …"""
+    """The build that trained it, and where: program_version, torch_version, device_name, host, …"""
     last_checkpoint: Checkpoint | None
     started_at: datetime.datetime | None
     ended_at: datetime.datetime | None
     training_seconds: float | None = None
-    """In which it trained, with evaluations and checkpoints; waits are no part of it."""
+    """Seconds of training, with evaluations and checkpoints, but without waits."""
 
     @property
     def id(self) -> str:
@@ -233,7 +233,7 @@ class Trial(_Ends, Shown):
 
 @dataclass(frozen=True)
 class Attempt:
-    """One gang's try at a trial; ``reason`` says why it was placed where it was."""
+    """A gang's try at a trial; ``reason`` explains its placement."""
 
     attempt: int
     workers: list[str]
@@ -246,22 +246,22 @@ class Attempt:
     message: str
     reason: str
     rank: int | None
-    """Whose end decided; None: nobody's."""
+    """The rank whose end decided; None: none."""
 
 
 @dataclass(frozen=True)
 class Takeover:
-    """What a member of a population took over: it goes on with another trial's weights."""
+    """A member of a population copied another one: it goes on with that trial's weights."""
 
     attempt: int
-    """The last with its own weights."""
+    """The last attempt with its own weights."""
     share: int
     step: int
     from_trial: int
     taken: dict[str, Value]
-    """What the other had there."""
+    """The values of the other trial."""
     now: dict[str, Value]
-    """What it goes on with."""
+    """The values that it goes on with."""
     reason: str
 
 
@@ -273,20 +273,20 @@ class Explanation:
     explanation: str
     attempts: list[Attempt]
     takeovers: list[Takeover]
-    """Of a member of a population, in order of decision."""
+    """For a member of a population, in order of decision."""
 
 
 @dataclass(frozen=True)
 class Description:
-    """An experiment with its file, and everything that the file and the defaults set."""
+    """An experiment with its file, and the value of every field, from the file or a default."""
 
     experiment: Experiment
     file_name: str
     file_text: str
     parameters: dict[str, list[Value] | dict[str, Value]]
-    """What is swept, by path: values, or the range that they are drawn from (min, max, scale, step)."""
+    """The swept parameters by path: values, or the range that they are drawn from (min, max, scale, step)."""
     configuration: Mapping[str, Any]
-    """Sections and fields as in the file, defaults filled in: ``["optimizer"]["lr"]``."""
+    """Sections and fields as in the file, with defaults: ``["optimizer"]["lr"]``."""
 
 
 @dataclass(frozen=True)
@@ -307,16 +307,16 @@ class Worker:
     mark: str
     """Such as "drained by ann: new disk"."""
     gpu_uuid: str = ""
-    """As NVIDIA's tools and DCGM's exporter name it."""
+    """As in NVIDIA's tools and DCGM's exporter."""
 
 
 @dataclass(frozen=True)
 class Quota:
-    """How many slots the experiments of a user, or those with a label, may hold at once."""
+    """The number of slots that the experiments of a user, or those with a label, may hold at once."""
 
     user: str
     label: str
-    """One of the two; such as "team=vision"."""
+    """Set if `user` is not; such as "team=vision"."""
     slots: int
     held: int
     set_by: str
@@ -324,7 +324,7 @@ class Quota:
 
 @dataclass(frozen=True)
 class LogLine:
-    """A line that a trainer wrote. ``dropped_lines`` were left out behind it."""
+    """A line of a trainer's output. ``dropped_lines`` were dropped after it."""
 
     attempt: int
     rank: int
@@ -335,7 +335,7 @@ class LogLine:
 
 @dataclass(frozen=True)
 class Status:
-    """What the coordinator says of itself."""
+    """The coordinator's version and addresses."""
 
     program_version: str
     program_revision: str

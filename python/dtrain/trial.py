@@ -1,4 +1,4 @@
-"""What a program that runs as a dtrain trial may say and ask. One file, the standard library alone, Python 3.8.
+"""Functions for a program that runs as a dtrain trial. One file, only the standard library, Python 3.8.
 
 dtrain puts a copy of it beside the program, as `dtrain`; the installed client offers the same functions:
 
@@ -8,8 +8,8 @@ dtrain puts a copy of it beside the program, as `dtrain`; the installed client o
         ...
         dtrain.report(step, val_loss=loss)
 
-Outside dtrain everything works: reports are printed, and there are no parameters. docs/guides/programs.md says what the
-words mean.
+Outside dtrain everything works: reports are printed, and there are no parameters. docs/guides/programs.md explains the
+terms.
 """
 
 import json
@@ -22,21 +22,22 @@ import threading
 __all__ = ["checkpoint", "parameters", "progress", "report", "resume", "resumed_step", "rungs", "should_stop"]
 
 _lock = threading.Lock()
-_stop = None  # set once SIGTERM came; None: nobody has asked
+_stop = None  # set once SIGTERM came; None: should_stop was not called yet
 
 
 def parameters():
-    """The values of the trial's parameters by name, and its seed."""
+    """Returns the values of the trial's parameters by name, and its seed."""
     return json.loads(os.environ.get("DTRAIN_PARAMETERS") or "{}")
 
 
 def report(step, *named, **metrics):
-    """Tells what was measured after `step`, which counts from 0 or 1 and rises. Of several ranks, rank 0 alone tells.
+    """Reports values measured after `step`, which counts from 0 or 1 and rises. With several ranks, only rank 0
+    reports.
 
-    `loss`, `learning_rate`, `grad_norm`, `tokens` and the other columns of a step, where nothing else is there, are a
-    point of the training curves; anything else is an evaluation, which a search may go by. What is told of one step in
-    several calls is one report. Names that are no names of Python come in a dict: report(3, {"val/AR@100": 0.5}). A
-    value that is no number is left out by itself, and the trial's log says so.
+    `loss`, `learning_rate`, `grad_norm`, `tokens` and the other columns of a step, if nothing else is given, are a
+    point of the training curves; anything else is an evaluation, which a search may use. Several calls for one step
+    make one report. Names that are not valid in Python go into a dict: report(3, {"val/AR@100": 0.5}). A value that is
+    not a number is dropped, with a line in the trial's log.
     """
     line = {"step": _step(step)}
     for several in (*named, metrics):
@@ -45,9 +46,9 @@ def report(step, *named, **metrics):
 
 
 def checkpoint(folder, step):
-    """Tells that everything to go on from `step` is in `folder`, complete.
+    """Reports that `folder` holds everything needed to go on from `step`.
 
-    dtrain takes the folder over: it moves it, and the program must not write to it any more. A folder elsewhere than in
+    dtrain takes the folder over: it moves it, and the program must not write to it any more. A folder outside
     DTRAIN_CHECKPOINT_DIR is copied there first.
     """
     if not _is_first():
@@ -64,27 +65,28 @@ def checkpoint(folder, step):
 
 
 def progress(share):
-    """Tells how much of the whole is done, from 0 to 1, where steps do not say it."""
+    """Reports the share of the work that is done, from 0 to 1, if steps do not show it."""
     _say({"progress": min(1.0, max(0.0, float(share)))})
 
 
 def resume():
-    """The folder of the checkpoint to go on from; None: from the start. It must not be written to."""
+    """Returns the folder of the checkpoint to go on from; None: from the start. The program must not write to it."""
     return os.environ.get("DTRAIN_RESUME") or None
 
 
 def resumed_step():
-    """The step of that checkpoint; 0: from the start."""
+    """Returns the step of that checkpoint; 0: from the start."""
     return int(os.environ.get("DTRAIN_RESUME_STEP") or 0)
 
 
 def rungs():
-    """The steps at which a search compares this trial with others: evaluate there."""
+    """Returns the steps at which a search compares this trial with others: evaluate at them."""
     return [int(step) for step in (os.environ.get("DTRAIN_RUNGS") or "").split(",") if step]
 
 
 def should_stop():
-    """Whether SIGTERM came: save a checkpoint and exit. It listens from its first call on, in the main thread."""
+    """Returns whether SIGTERM came: save a checkpoint and exit. It listens from its first call on, in the main thread.
+    """
     global _stop
     if _stop is None:
         _stop = threading.Event()
@@ -93,12 +95,12 @@ def should_stop():
 
 
 def _is_first():
-    # RANK is that of a launcher, which the trial may do without.
+    # RANK is set by a launcher, which the trial may not have.
     return os.environ.get("DTRAIN_RANK", os.environ.get("RANK", "0")) == "0"
 
 
 def _step(step):
-    """A whole number, or what the runner says is none."""
+    """Returns an integer; any other value goes to the runner, which reports it."""
     try:
         whole = int(step)
         return whole if whole == step else float(step)
@@ -112,9 +114,9 @@ def _number(value):
     if isinstance(value, (str, bytes)):
         return str(value)[:100]
     try:
-        return float(value)  # of NumPy and PyTorch
+        return float(value)  # a number of NumPy or PyTorch
     except (TypeError, ValueError, RuntimeError):
-        return str(value)[:100]  # no number: the runner names it, and the training goes on
+        return str(value)[:100]  # no number: the runner reports it, and the training goes on
 
 
 def _say(line):
@@ -126,7 +128,7 @@ def _say(line):
         sys.stdout.write(text)
         sys.stdout.flush()
         return
-    import fcntl  # programs run on Linux; the client, which has this file too, anywhere
+    import fcntl  # programs run on Linux; the client, which has this file too, runs anywhere
 
     with _lock:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
@@ -141,8 +143,8 @@ def _say(line):
 
 
 def _give_way():
-    """The copy that dtrain puts beside a program stands before an installed client of the same name, which offers all
-    of this and more: where there is one, it is what `import dtrain` gives."""
+    """Replaces itself with the installed client. dtrain's copy beside a program hides an installed client of the same
+    name, which offers all of this and more: if there is one, `import dtrain` gives it."""
     from importlib.machinery import PathFinder
     from importlib.util import module_from_spec
 
@@ -155,7 +157,7 @@ def _give_way():
     sys.modules["dtrain"] = client
     try:
         found.loader.exec_module(client)
-    except ImportError:  # what the client itself needs is missing; reports need nothing
+    except ImportError:  # the client's dependencies are missing; reports need none
         sys.modules["dtrain"] = mine
         return
     for name in __all__:
