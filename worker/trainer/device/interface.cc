@@ -1,4 +1,4 @@
-// interface.cc: getifaddrs(3).
+// interface.cc: uses getifaddrs(3).
 #include "worker/trainer/device/interface.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-// interface.h: which network interface has an address, for libraries that want its name.
+// interface.h: finds the network interface that has an address, for libraries that need its name.
 //
 // Tests: tests/worker/trainer/device/interface_test.cc
 #pragma once
@@ -7,7 +7,8 @@
 
 namespace dt::trainer {
 
-// "" when none has it, and for loopback, and when `host` is no IP address but a name.
+// Returns the interface's name. Returns "" if no interface has the address, for loopback, and if
+// `host` is a name instead of an IP address.
 std::string InterfaceOf(const std::string& host);
 
 }  // namespace dt::trainer

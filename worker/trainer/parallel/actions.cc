@@ -8,8 +8,9 @@ namespace {
 
 using Kind = Action::Kind;
 
-// The n-th forward or backward pass of a stage: in turns of as many micro-steps as there are stages
-// through each chunk, forward from the first to the last, backward from the last to the first.
+// Returns the n-th forward or backward pass of a stage. A turn takes as many micro-steps as there
+// are stages through each chunk in order: forward from the first chunk to the last, backward from
+// the last to the first.
 Action Nth(Kind kind, int64_t n, const PipelineShape& shape) {
   const int64_t stages = shape.chunks == 1 ? 1 : shape.stages;
   const int64_t turn = n / (stages * shape.chunks), within = n % (stages * shape.chunks);

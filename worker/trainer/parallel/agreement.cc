@@ -1,4 +1,4 @@
-// agreement.cc: hash, gather, compare.
+// agreement.cc: hashes, gathers, compares.
 #include "worker/trainer/parallel/agreement.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace dt::trainer {
 namespace {
 
-// What a GPU widens to 64 bits at a time: some megabytes beside the parameters.
+// Elements that a GPU widens to 64 bits at a time, so that this takes only a few megabytes.
 constexpr int64_t kChunk = 1 << 20;
 constexpr uint64_t kOdd = 0x5851f42d4c957f2d;  // Knuth's MMIX
 
@@ -54,7 +54,7 @@ uint64_t HashOnDevice(const std::vector<at::Tensor>& tensors) {
   return static_cast<uint64_t>(hash.item<int64_t>());
 }
 
-// `copies`: ranks that ought to have the same hash.
+// Compares the hashes of `copies`, ranks that must have the same hash.
 absl::Status CheckCopies(const std::vector<uint64_t>& hashes, const std::vector<size_t>& copies,
                          int64_t step) {
   std::vector<std::vector<size_t>> alike;  // in order of their first rank
@@ -88,8 +88,8 @@ absl::Status CheckCopies(const std::vector<uint64_t>& hashes, const std::vector<
 
 }  // namespace
 
-// Sums of bits times odd numbers, modulo 2^64: the order of summing does not matter, so that every
-// device has the same, and no single change of at most 32 bits vanishes.
+// Sums each element's bits times an odd number, modulo 2^64. The order of summing does not matter,
+// so every device gets the same hash, and no single change of at most 32 bits cancels out.
 uint64_t HashBits(const std::vector<at::Tensor>& tensors) {
   at::NoGradGuard no_grad;
   return tensors.at(0).is_cpu() ? HashOnCpu(tensors) : HashOnDevice(tensors);
@@ -110,9 +110,9 @@ absl::Status CheckAgreement(const std::vector<uint64_t>& hashes, const std::vect
 absl::Status CompareParameters(Mesh& mesh, const std::vector<Strategy::Copies>& copies,
                                int64_t step) {
   for (const Strategy::Copies& each : copies) {
-    // A rank's shard may have nothing of what is compared.
+    // A rank's shard may have none of the compared tensors.
     const uint64_t mine = each.tensors.empty() ? 0 : HashBits(each.tensors);
-    // As halves, which a double holds exactly.
+    // Send two halves, since a double holds 32 bits exactly.
     const auto rows = mesh.Gather(
         Axis::kWorld, {static_cast<double>(mine >> 32), static_cast<double>(mine & 0xffffffff),
                        static_cast<double>(each.set)});

@@ -15,7 +15,7 @@ void AloneStrategy::BeginStep(const StepNotes& notes) {
   local_->Restart(wanted_);
 }
 
-// A first micro-step that completes the gradients is the whole batch.
+// Skips a first micro-step that completes the gradients: it is the full batch, not a part.
 void AloneStrategy::AfterBackward(const Action& pass) {
   if (!wanted_ || pass.micro_step != 0 || pass.completes) return;
   std::vector<std::pair<size_t, at::Tensor>> gradients;

@@ -36,7 +36,7 @@ void ArrivalThread::Work() {
     if (waiting_.empty()) return;
     std::function<void()> await = std::move(waiting_.front());
     waiting_.pop_front();
-    // The group has failed: what comes behind would fail as well, or wait for long.
+    // The group has failed: later messages would fail too, or wait for a long time.
     if (failed_ != nullptr) continue;
     lock.unlock();
     std::exception_ptr failed;

@@ -55,7 +55,7 @@ class BucketThread final : public c10d::CommHookInterface {
  private:
   struct Job {
     Bucket bucket;
-    std::vector<size_t> places;  // of its messages, among the step's
+    std::vector<size_t> places;  // indices of its messages in the step
     c10::intrusive_ptr<Future> done;
   };
 
@@ -65,7 +65,7 @@ class BucketThread final : public c10d::CommHookInterface {
     for (;;) {
       changed_.wait(lock, [this] { return leaving_ || !jobs_.empty(); });
       if (jobs_.empty()) return;
-      // Stays in the queue until it is done, so that the destructor knows of it.
+      // Keep the job in the queue until it is done, so that the destructor sees it.
       Job& job = jobs_.front();
       lock.unlock();
       Run(job);
@@ -90,9 +90,9 @@ class BucketThread final : public c10d::CommHookInterface {
   const std::shared_ptr<CommTimes> times_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Job> jobs_;  // at most one a bucket
+  std::deque<Job> jobs_;  // at most one per bucket
   bool leaving_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // declared last: it uses all fields above
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// comm_times.cc: sums over the messages of a step.
+// comm_times.cc: sums the messages of a step.
 #include "worker/trainer/parallel/comm_times.h"
 
 #include <algorithm>
@@ -78,7 +78,8 @@ CommTotals CommTimes::Totals() const {
     const Message& message = messages_[i];
     if (message.complete < 0) continue;
     double seconds = timeline_->Seconds(message.ready, message.complete);
-    // Those of one axis go one after another: one that was ready early waited for its turn.
+    // Messages of one axis run one after another, so do not count the time queued behind the one
+    // before.
     for (size_t before = i; before-- > 0;) {
       if (messages_[before].axis != message.axis || messages_[before].complete < 0) continue;
       seconds = std::min(seconds, timeline_->Seconds(messages_[before].complete, message.complete));

@@ -1,4 +1,5 @@
-// compressed_buckets.cc: buckets to gradients of parameters, and the exchange over a group.
+// compressed_buckets.cc: splits buckets into gradients of parameters, and exchanges them over a
+// group.
 #include "worker/trainer/parallel/compressed_buckets.h"
 
 #include <functional>
@@ -51,7 +52,7 @@ class CompressedAverage final : public BucketReduction {
   void Reduce(const Bucket& bucket, const Complete& complete) override {
     const std::vector<Compressor::Item> items = ItemsOf(bucket);
     const bool averages = compressor_->Sent(items).averaged > 0;
-    // A message that goes in two parts is complete with the second.
+    // A message that is sent in two parts is complete after the second.
     GroupExchange exchange(
         *group_, [&] { complete(0); }, [&] { complete(averages ? 1 : 0); });
     compressor_->Reduce(items, exchange);

@@ -1,4 +1,4 @@
-// compressor.cc: what is sent, what is carried over.
+// compressor.cc: what is sent, and which error is carried.
 #include "worker/trainer/parallel/compressor.h"
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 namespace dt::trainer {
 namespace {
 
-// Looks at all its elements together, on the device, with the same bits where the tensor has them.
+// Returns whether all elements are finite, from their sum, on the device. Ranks with the same bits
+// get the same answer.
 at::Tensor AllFinite(const at::Tensor& tensor) { return at::isfinite(tensor.sum()); }
 
 }  // namespace
@@ -139,7 +140,8 @@ int64_t TopK::CountOf(const at::Tensor& gradient) const {
 }
 
 bool TopK::Pays(const at::Tensor& gradient) const {
-  // An index and a value from each of the others; an all-reduce takes two values for each element.
+  // Top-k gathers an index and a value from every rank; an all-reduce moves about two values per
+  // element.
   return gradient.dim() >= 2 && gradient.numel() <= std::numeric_limits<int32_t>::max() &&
          ranks() * CountOf(gradient) < gradient.numel();
 }

@@ -1,4 +1,4 @@
-// ddp.cc: the Reducer, fed in the order of torch.nn.parallel.DistributedDataParallel.
+// ddp.cc: calls the Reducer in the order of torch.nn.parallel.DistributedDataParallel.
 #include "worker/trainer/parallel/ddp.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr int64_t kFirstBucketBytes = 1 << 20;  // small, so that communication starts early
 
-// The buckets of these parameters, by their places; empty where they are not all there, and nothing
-// else with them.
+// Returns the layout's buckets for these parameters, as indices. Returns nothing if a parameter is
+// missing from the layout, or a bucket mixes them with others.
 std::vector<std::vector<size_t>> BucketsOf(const BucketLayout& layout,
                                            const std::vector<uint32_t>& numbers) {
   std::unordered_map<uint32_t, size_t> places;
@@ -40,7 +40,7 @@ std::vector<std::vector<size_t>> BucketsOf(const BucketLayout& layout,
   return buckets;
 }
 
-// The second of two hooks once it is told to: a Reducer takes one hook, once.
+// Switches from a first hook to a second one, since a Reducer takes one hook, once.
 class SwitchedHook final : public c10d::CommHookInterface {
  public:
   using Hook = std::unique_ptr<c10d::CommHookInterface>;
@@ -95,7 +95,7 @@ ReducerStrategy::ReducerStrategy(const std::vector<Piece>& pieces, const StagePa
     const bool tied_copy = piece.stage != part.stage();
     chunks_[chunk].numbers.push_back(static_cast<uint32_t>(tied_copy ? pieces_.size() : number));
   }
-  // What ranks of a host share is for the buckets of one reducer.
+  // Shared memory holds the buckets of a single Reducer.
   shares_memory_ = chunks_.size() == 1;
   for (Chunk& chunk : chunks_) MakeReducer(chunk, options);
 }
@@ -155,26 +155,26 @@ void ReducerStrategy::BeginStep(const StepNotes& notes) {
   if (compressor_ != nullptr) {
     compressor_->BeginStep(notes.number, notes.saved ? Sends::kWhole : Sends::kLess);
   }
-  // A group of one has no shares.
+  // In a group of one, the rank has the full batch.
   measured_ = notes.measured && group_->size() > 1;
   local_->Restart(measured_);
   times_->Restart();
   for (const Chunk& chunk : chunks_) chunk.reducer->prepare_for_forward();
 }
 
-// Acts once, after the first step: buckets follow the order in which gradients became ready.
-// PyTorch does it as the next step begins; here a checkpoint written between steps holds the next
-// one's layout.
+// Rebuilds the buckets once, after the first step, in the order in which gradients became ready.
+// PyTorch does this at the start of the next step; here a checkpoint written between the steps must
+// hold the next step's layout.
 void ReducerStrategy::AfterUpdate(int64_t /*step*/) {
   bool rebuilt = false;
   for (const Chunk& chunk : chunks_) rebuilt |= chunk.reducer->rebuild_buckets();
   if (!rebuilt || host_reduce_ == nullptr) return;
-  // The gradients are views into the old buckets, where the new ones are about to lie.
+  // The gradients are views of the old buckets, which occupy the memory of the new ones.
   for (const at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
   PlaceInSharedMemory();
 }
 
-// Where the parameters are others, what their gradients lost is nothing any more.
+// Drops the carried errors: they belong to other parameters than those loaded.
 void ReducerStrategy::AfterLoad() {
   if (compressor_ != nullptr) compressor_->Restart();
 }
@@ -187,11 +187,11 @@ at::Tensor ReducerStrategy::ShareSquaredNorm() {
   return measured_ ? local_->SquaredNorm() : at::Tensor();
 }
 
-// The Reducer itself waits for its buckets, all together at the end.
+// Takes the tail as the wait: the Reducer waits for all buckets together, at the end.
 CommTotals ReducerStrategy::Totals() {
   CommTotals totals = times_->Totals();
   totals.backward_exposed_seconds = times_->TailSeconds();
-  // The message that a bucket's reduction ends with is the one that is waited for.
+  // The wait is for the message that completes a bucket's reduction.
   if (!totals.traffic.empty()) {
     totals.traffic.back().exposed_seconds = totals.backward_exposed_seconds;
   }

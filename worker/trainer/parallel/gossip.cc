@@ -38,8 +38,9 @@ void GossipStrategy::BeginSwap(int64_t step) {
   next.theirs = at::empty_like(next.mine);
   const Group& group = *route_.group;
   next.swap = swapper_->Begin(PeerOf(group.rank(), group.size(), step), next.mine, next.theirs);
-  // A row has the bytes of the rank that sends most. Ranks give in the same step, but take in
-  // different ones, so that bytes counted there would be in two rows.
+  // Count the bytes at sending. The table shows the bytes of the rank that sends most. Ranks send
+  // in the same step but receive in different ones, so bytes counted at receiving would appear in
+  // two rows.
   if (OnCpu()) {
     share_.Add(Traffic{CollectiveOp::kSend, Axis::kData, 0, 0,
                        static_cast<double>(next.mine.nbytes()), 1});

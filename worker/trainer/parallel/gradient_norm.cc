@@ -13,7 +13,8 @@ at::Tensor NormOver(const std::vector<Piece>& pieces,
   }
   at::Tensor sum = at::zeros({1}, at::TensorOptions(pieces.at(0).value.device()).dtype(at::kFloat));
   if (!counted.empty()) sum += at::stack(at::_foreach_norm(counted)).square().sum();
-  // Ranks of one group have the same sum then, so that those of the next add the same numbers.
+  // After each group, its ranks have the same sum, so the ranks of the next group add equal
+  // numbers.
   for (const std::shared_ptr<Group>& group : groups) {
     if (group != nullptr) sum = group->Concatenated(sum).sum().view({1});
   }

@@ -1,4 +1,4 @@
-// group.cc: TCPStore on a socket of ours, the c10d wrapper around Gloo or NCCL, and the abort.
+// group.cc: a TCPStore on our own socket, the c10d wrapper around Gloo or NCCL, and the abort.
 #include "worker/trainer/parallel/group.h"
 
 #include <dirent.h>
@@ -23,16 +23,17 @@ namespace dt::trainer {
 namespace {
 
 constexpr size_t kBroadcastBufferBytes = 250 << 20;  // as PyTorch's DDP
-// An abort looks this often for sockets of a backend that is being built, and this long at most:
-// afterwards the agent kills.
+// While a backend is being built, an abort looks for new sockets at this interval, and for this
+// long: after that the agent kills.
 constexpr std::chrono::milliseconds kNextSockets{10};
 constexpr std::chrono::seconds kAbortJoiningFor{2};
-// How long a try to reach the store takes and the next one waits, so that a stop is heard.
+// Timeout of one attempt to reach the store, and the pause before the next, so that a stop is
+// noticed.
 constexpr std::chrono::milliseconds kNextTry{100};
 
-enum class Sockets { kConnected, kAll };  // kAll: those that listen too
+enum class Sockets { kConnected, kAll };  // kAll: listening ones too
 
-// Those of this process, sorted.
+// Returns the sockets of this process, sorted.
 std::vector<int> OpenSockets(Sockets which = Sockets::kConnected) {
   std::vector<int> sockets;
   DIR* folder = opendir("/proc/self/fd");
@@ -54,7 +55,7 @@ std::vector<int> OpenSockets(Sockets which = Sockets::kConnected) {
   return sockets;
 }
 
-// Those that are open and were not.
+// Returns the open sockets that are not in `before`.
 std::vector<int> Since(const std::vector<int>& before, Sockets which = Sockets::kConnected) {
   const std::vector<int> now = OpenSockets(which);
   std::vector<int> opened;
@@ -63,8 +64,9 @@ std::vector<int> Since(const std::vector<int>& before, Sockets which = Sockets::
   return opened;
 }
 
-// The same for two processes exactly when they run on one host and see each other by number: from
-// the host's boot and the space of process numbers. 52 bits, which a double holds.
+// Returns a number that is equal for two processes exactly if they run on one host and see each
+// other's process ids. It is a hash of the host's boot id and the pid namespace, cut to 52 bits,
+// which a double holds exactly.
 double HostNumber() {
   std::string text;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
@@ -116,7 +118,7 @@ absl::StatusOr<Listening> Listen(const std::string& host, uint16_t port) {
   return listening;
 }
 
-// Whether somebody takes a connection to `host`:`port` within `patience`.
+// Returns whether `host`:`port` accepts a connection within `patience`.
 bool Answers(const std::string& host, const std::string& port, std::chrono::milliseconds patience) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -140,8 +142,8 @@ bool Answers(const std::string& host, const std::string& port, std::chrono::mill
   return answers;
 }
 
-// Until the store at `host`:`port` takes connections. c10d's own tries, of which a store that died
-// with its process takes all, end at their timeout alone.
+// Blocks until the store at `host`:`port` accepts connections. c10d's own attempts end at their
+// timeout only, so a store that died with its process would use up all of it.
 absl::Status AwaitStore(const std::string& host, const std::string& port,
                         const std::function<bool()>& leaves) {
   const auto until = std::chrono::steady_clock::now() + kRendezvousTimeout;
@@ -156,7 +158,8 @@ absl::Status AwaitStore(const std::string& host, const std::string& port,
   return absl::OkStatus();
 }
 
-// REQUIRES: called in a catch block. A store needs threads, for which memory may be out.
+// Turns the exception into an error. A store needs threads, for which memory may be missing.
+// REQUIRES: called in a catch block.
 absl::Status StoreError(const std::string& what) {
   const absl::Status error = ErrorOfException();
   return StatusOf(error.code() == kOutOfMemoryError ? kOutOfMemoryError : kCollectiveError,
@@ -179,7 +182,7 @@ absl::StatusOr<Rendezvous> HostStore(const std::string& host, uint16_t port) {
   options.isServer = true;
   options.waitWorkers = false;
   options.timeout = kRendezvousTimeout;
-  options.masterListenFd = listening.fd;  // owned by the store from here on
+  options.masterListenFd = listening.fd;  // the store owns it from here on
   try {
     return Rendezvous{c10::make_intrusive<c10d::TCPStore>(host, options),
                       host + ":" + std::to_string(listening.port)};
@@ -228,7 +231,7 @@ absl::Status Group::Join(Device& device, const Rendezvous& meeting) {
   if (joined.ok()) return joined;
   const std::string what = "joining " + std::to_string(size_) + " ranks through the store at " +
                            meeting.address + ": " + std::string(joined.message());
-  // Whatever else went wrong, the ranks did not come together.
+  // Whatever else went wrong, the ranks did not meet.
   return StatusOf(joined.code() == kOutOfMemoryError ? kOutOfMemoryError : kCollectiveError, what);
 }
 
@@ -246,17 +249,17 @@ absl::Status Group::JoinThrowing(Device& device, const Rendezvous& meeting) {
   backend.rank = rank_;
   backend.size = size_;
   backend.listen_host = options_.listen_host;
-  // Joining has the short timeout, training the long one.
+  // Use the short timeout for joining; training gets the long one below.
   backend.timeout = kRendezvousTimeout;
   backend_ = device.JoinBackend(backend);
   process_group_ = c10::make_intrusive<c10d::ProcessGroup>(meeting_.store, rank_, size_);
-  // First, so that every backend of the group is bound to it.
+  // Set this first, so that every backend of the group is bound to it.
   if (!device_.is_cpu()) process_group_->setBoundDeviceId(device_);
   using Kind = c10d::ProcessGroup::BackendType;
   const Kind kind = device_.is_cpu() ? Kind::GLOO : Kind::NCCL;
   process_group_->setDefaultBackend(kind);
   process_group_->setBackend(device_.type(), kind, backend_);
-  AllGather({0});  // everyone is here before anything of value begins
+  AllGather({0});  // all ranks are here before anything of value begins
   backend_->setTimeout(kCollectiveTimeout);
   std::lock_guard lock(abort_mutex_);
   if (aborted_) return CollectiveError("the group was aborted");
@@ -266,7 +269,7 @@ absl::Status Group::JoinThrowing(Device& device, const Rendezvous& meeting) {
 }
 
 Group::~Group() {
-  // NCCL wants a clean end on the healthy path; after an abort there is nothing to wait for.
+  // NCCL needs a clean end after success; after an abort there is nothing to wait for.
   bool aborted = false;
   {
     std::lock_guard lock(abort_mutex_);
@@ -314,7 +317,7 @@ std::shared_ptr<Group> Group::OfHosts(int rank, int size) {
   options.size = size;
   options.key_prefix = "hosts";
   auto group = std::make_shared<Group>(backend_maker_, options);
-  // An abort ends what waits in the store as well, whose connections are older.
+  // An abort must end its waits in the store too, whose connections are older than this group.
   group->before_ = before_;
   std::lock_guard lock(abort_mutex_);
   if (aborted_) group->Abort();
@@ -372,7 +375,7 @@ std::shared_ptr<HostReduce> Group::ShareMemory(size_t floats, Spans spans) {
   absl::StatusOr<std::shared_ptr<HostReduce>> reduce;
   if (able.ok()) reduce = HostReduce::Join(*memory, std::move(options));
   if (able.ok()) able = reduce.status();
-  // One that cannot leaves all of them with the backend. Hosts meet only if all can.
+  // If one rank cannot, all use the backend. Hosts join only if all ranks can.
   bool together = AllAre(able);
   if (together && neighbours->hosts > 1) {
     if (hosts != nullptr) able = hosts->Join(backend_maker_, meeting_);
@@ -399,11 +402,12 @@ void Group::RequireIntact() {
 }
 
 void Group::AbortJoining(std::unique_lock<std::mutex>& lock) {
-  // The store's connections among them: whoever waits there for a peer reads an end of file.
+  // Shut down the store's connections too: a rank that waits there for a peer reads an end of file.
   for (const int fd : Since(before_)) shutdown(fd, SHUT_RD);
   // A backend that is being built has no abort yet: LibTorch holds back NCCL's communicator until
-  // it is complete. But ranks meet through sockets there too, and NCCL takes one that is shut down,
-  // also the one on which it waits for a peer, for an error. It opens them one after another.
+  // it is complete. But there too ranks meet through sockets. NCCL reports an error for a socket
+  // that is shut down, even for the one on which it waits for a peer. It opens sockets one after
+  // another, so look repeatedly.
   const auto until = std::chrono::steady_clock::now() + kAbortJoiningFor;
   while (backend_before_ && std::chrono::steady_clock::now() < until) {
     const Sockets which = device_.is_cpu() ? Sockets::kConnected : Sockets::kAll;
@@ -423,9 +427,9 @@ void Group::Abort() {
     return;
   }
   if (device_.is_cpu()) {
-    // Gloo has no abort that wakes its waiters; an end of file on their sockets does, and then it
-    // closes them, which the peers see. Only a buffer of which Gloo has sent a part stays unwoken
-    // until the group's timeout: for that one the agent has its kill.
+    // Gloo has no abort that wakes its waiters. An end of file on their sockets wakes them, and
+    // then Gloo closes the sockets, which the peers see. Only a buffer that Gloo has sent in part
+    // is not woken until the group's timeout; in that case the agent kills the process.
     for (const int fd : sockets_) shutdown(fd, SHUT_RD);
     return;
   }

@@ -47,7 +47,7 @@ bool LocalGradient::IsShared(const Piece& piece) const {
 LocalGradient::Counts LocalGradient::CountsOf(const Piece& piece) const {
   const bool whole = ranks_.tensor != nullptr && piece.cut.IsWhole();
   if (whole && ranks_.tensor->splits_tokens()) return Counts::kInShares;
-  // With all tokens the ranks of a layer have the same gradient of it.
+  // With all tokens, the tensor ranks have the same gradient, so only the first counts it.
   if (whole && ranks_.tensor->group()->rank() != 0) return Counts::kElsewhere;
   return IsShared(piece) ? Counts::kInShares : Counts::kHere;
 }
@@ -93,7 +93,8 @@ void LocalGradient::AddBucket(const at::Tensor& buffer, const std::vector<at::Te
   Add(of_pieces);
 }
 
-// First among the ranks of a layer, then between the ends, so that both add what is whole.
+// Sums the partial gradients: first over the tensor ranks, then between the first and the last
+// stage, so that both stages add complete sums.
 void LocalGradient::SumShares() {
   TensorGroup* const tensor = ranks_.tensor;
   if (tensor != nullptr && tensor->splits_tokens()) {

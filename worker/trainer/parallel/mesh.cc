@@ -38,7 +38,7 @@ void Mesh::Prepare(Device& device, const GroupOptions& options, const MeshShape&
   const int stage = options.rank / of_stage, in_stage = options.rank % of_stage;
   const int part = in_stage % shape.tensor, data_rank = in_stage / shape.tensor;
   const int share = data_rank % shape.shard, copy = data_rank / shape.shard;
-  // Groups of an axis are counted through all stages.
+  // Groups of an axis are numbered across all stages.
   const auto which = [stage](int groups, int group) { return stage * groups + group; };
   data_ = along(data_rank, data_ranks, Axis::kData, which(shape.tensor, part));
   shard_ = shape.shard == data_ranks
@@ -66,8 +66,8 @@ void Mesh::Prepare(Device& device, const GroupOptions& options, const MeshShape&
   for (const std::shared_ptr<Group>& group : Groups()) group->Abort();
 }
 
-// NCCL runs what two ranks send each other in one order on both, which no order of all four ways
-// would be.
+// Makes one group per pair and direction: NCCL runs the messages between two ranks in one order on
+// both, and no single order fits all four directions of a pair.
 void Mesh::PrepareWays(Device& device, const GroupOptions& options, const MeshShape& shape) {
   const int of_stage = options.size / shape.pipeline;
   const int stage = options.rank / of_stage, in_stage = options.rank % of_stage;

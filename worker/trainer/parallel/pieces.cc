@@ -9,12 +9,12 @@ namespace dt::trainer {
 
 namespace {
 
-// What all ranks that share it hold of what is spread, in its order, to those who want it; on the
-// host at once where nobody sends it on.
+// Gathers a sharded piece, in rank order, on the ranks that want it. If the piece is not cut, the
+// result is in host memory, since it is not sent on.
 enum class Wants { kNo, kYes };
 at::Tensor Joined(Mesh& mesh, const Piece& piece, Wants wants) {
   if (piece.spread.empty()) return piece.value.detach().contiguous().view({-1});
-  // All ranks give equally much; what is behind a shorter part is not looked at.
+  // All ranks must send the same length; the padding after a shorter part is ignored.
   int64_t longest = 0, floats = 0;
   for (const Extent& extent : piece.spread) {
     longest = std::max(longest, extent.count);
@@ -34,11 +34,12 @@ at::Tensor Joined(Mesh& mesh, const Piece& piece, Wants wants) {
   return joined;
 }
 
-// The whole on the first rank of those that have the piece's stage, and on no other.
+// Assembles the full tensor on the first rank of the piece's stage; returns an undefined tensor on
+// all others.
 at::Tensor OfStage(Mesh& mesh, const Piece& piece) {
   if (mesh.rank(Axis::kPipeline) != piece.stage) return {};
   const bool first = mesh.rank(Axis::kData) == 0 && mesh.rank(Axis::kTensor) == 0;
-  // The parts of one data rank are enough.
+  // For a cut piece, the parts of the first data-parallel rank are enough.
   const bool wants = piece.cut.IsWhole() ? first : mesh.rank(Axis::kData) == 0;
   at::Tensor joined = Joined(mesh, piece, wants ? Wants::kYes : Wants::kNo);
   if (!wants) return {};
@@ -62,7 +63,7 @@ at::Tensor Collect(Mesh* mesh, const Piece& piece) {
   at::NoGradGuard no_grad;
   const at::Tensor whole = OfStage(*mesh, piece);
   if (!piece.staged || piece.stage == 0) return whole.defined() ? whole.cpu() : whole;
-  // From its stage to the first.
+  // Send it from its stage to the first one.
   const bool passes = mesh->rank(Axis::kData) == 0 && mesh->rank(Axis::kTensor) == 0;
   if (!passes) return {};
   const std::shared_ptr<Group>& stages = mesh->group(Axis::kPipeline);

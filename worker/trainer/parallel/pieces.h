@@ -1,8 +1,8 @@
-// pieces.h: pieces to whole tensors and back, one tensor at a time, so that no rank ever holds the
-// state twice.
+// pieces.h: converts pieces to full tensors and back, one tensor at a time, so that no rank ever
+// holds the state twice.
 //
-// Threads: the training thread; Collect of a whole piece also from a thread that has the pieces to
-//          itself.
+// Threads: the training thread. Collect of a piece that is not distributed may also be called from
+//          a thread that has the pieces to itself.
 // Errors:  LibTorch's exceptions pass through.
 // Tests:   tests/worker/trainer/run/snapshot_test.cc, tests/worker/trainer/run/attempt_test.cc,
 //          tests/worker/trainer/run/strategy_test.cc
@@ -17,17 +17,17 @@
 
 namespace dt::trainer {
 
-// The whole that `piece` is of, contiguous in host memory; where it lies there so already, no copy.
-// What is cut or spread is gathered: all ranks of `mesh` call it for the same wholes in the same
-// order, and all but the first get nothing.
+// Returns the full tensor of `piece`, contiguous in host memory; without a copy if it is there
+// already. Gathers a cut or sharded piece: all ranks of `mesh` call it for the same pieces in the
+// same order, and only the first rank gets the tensor.
 at::Tensor Collect(Mesh* mesh, const Piece& piece);
 
-// Every rank of `mesh` gets what rank 0's pieces hold, which are whole. Errors also as of
+// Broadcasts rank 0's pieces, which are full tensors, to every rank of `mesh`. Errors also as for
 // Mesh::RequireIntact.
 void Distribute(Mesh& mesh, const std::vector<Piece>& pieces);
 
-// Rank 0 reads one whole after another, on the CPU, and every rank gets its piece of it. Errors
-// also those of `read`, on rank 0 alone: it then has to end the attempt, for which the others wait.
+// Reads one full tensor after another on rank 0, on the CPU, and gives every rank its piece. Errors
+// also those of `read`, on rank 0 only: it must then end the attempt, which ends the others' wait.
 absl::Status Deal(Mesh& mesh, const std::vector<Piece>& pieces,
                   const std::function<absl::StatusOr<at::Tensor>(const Piece&)>& read);
 

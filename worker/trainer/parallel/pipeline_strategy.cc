@@ -20,7 +20,7 @@ PipelineStrategy::PipelineStrategy(std::unique_ptr<Strategy> inner, StageLink& l
   GatherLayout();
 }
 
-// As one row of numbers, of equal length on all stages.
+// Gathers the layouts as one row of numbers, of equal length on all stages.
 void PipelineStrategy::GatherLayout() {
   std::vector<double> mine;
   double bucket = 0;
@@ -43,7 +43,7 @@ void PipelineStrategy::GatherLayout() {
   }
 }
 
-// Buckets are laid out anew after the first step, and never again.
+// Gathers the layout again after the first step, when buckets are rebuilt; they never change later.
 void PipelineStrategy::AfterUpdate(int64_t step) {
   inner_->AfterUpdate(step);
   if (std::exchange(first_step_, false)) GatherLayout();
@@ -93,7 +93,8 @@ CommTotals PipelineStrategy::Totals() {
   return totals;
 }
 
-// What is compared within a stage, each by itself; and what the two ends have both.
+// Returns the copies within each stage, as separate sets, and the parameter that the first and the
+// last stage share.
 std::vector<Strategy::Copies> PipelineStrategy::copies() const {
   std::vector<Copies> all = inner_->copies();
   for (Copies& copies : all) {

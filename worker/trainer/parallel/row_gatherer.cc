@@ -1,4 +1,4 @@
-// row_gatherer.cc: gathers in time.
+// row_gatherer.cc: gathers rows before they are needed.
 #include "worker/trainer/parallel/row_gatherer.h"
 
 #include <torch/csrc/autograd/autograd.h>
@@ -19,7 +19,8 @@ struct Block : torch::CustomClassHolder {
   size_t unit = 0;
 };
 
-// Nothing forward; backward, where the block's own backward pass follows, its row is gathered.
+// Does nothing in the forward pass. In the backward pass, gathers the row of the block whose
+// backward pass comes next.
 struct BackIntoBlock : torch::autograd::Function<BackIntoBlock> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& y,
                             const c10::intrusive_ptr<Block>& block) {
@@ -89,7 +90,7 @@ void RowGatherer::Await(size_t unit, CommTimes::During during) {
 void RowGatherer::Drop(size_t unit) {
   State& state = units_.at(unit);
   if (state.where == Where::kAway) return;
-  state.gather.Wait(CommTimes::During::kForward);  // it writes into the row
+  state.gather.Wait(CommTimes::During::kForward);  // the gather writes into the row
   const bool taken = !state.narrow.defined();
   state = {};
   if (taken) home_.DropRow(unit);

@@ -1,4 +1,4 @@
-// sharded.cc: reduce-scatter of gradients unit by unit, all-gather of what was updated.
+// sharded.cc: reduce-scatter of gradients per unit, all-gather of updated shards.
 #include "worker/trainer/parallel/sharded.h"
 
 #include <torch/csrc/autograd/function_hook.h>
@@ -12,7 +12,7 @@
 
 namespace dt::trainer {
 
-// Fires when a parameter's gradient of one backward pass is complete, of a tied one once.
+// Runs when a parameter's gradient of one backward pass is complete; once for a tied parameter.
 class ShardedStrategy::Hook final : public torch::autograd::PostAccumulateGradHook {
  public:
   Hook(std::shared_ptr<ShardedStrategy*> strategy, size_t unit)
@@ -49,7 +49,7 @@ ShardedStrategy::ShardedStrategy(ShardedHome& home, const Options& options, cons
   if (home_.rows() == ShardedHome::Rows::kComeAndGo) {
     rows_ = std::make_unique<RowGatherer>(home_, shard_, shared_.get(), options.products);
   }
-  // Each rank's shards win, those of the first copy, so that all begin with the same bits.
+  // Broadcast the first replica's shards, so that all replicas start with the same bits.
   if (replicate_.group != nullptr) replicate_.group->BroadcastFromRoot(copies()[0].tensors);
   Gather();
 }
@@ -208,7 +208,7 @@ void ShardedStrategy::Gather() {
   }
   std::vector<Transfer> gathers;
   for (const ShardedHome::Unit& unit : home_.units()) {
-    if (unit.members.empty()) continue;  // another stage's
+    if (unit.members.empty()) continue;  // another stage has it
     gathers.push_back(Transfers::AllGather(shard_, unit.row, unit.shard));
   }
   for (Transfer& gather : gathers) gather.Wait(CommTimes::During::kUpdate);

@@ -9,14 +9,14 @@ namespace {
 
 int64_t RoundedUp(int64_t count, int64_t unit) { return (count + unit - 1) / unit * unit; }
 
-// What two runs have in common; of no element where they do not meet.
+// Returns the intersection of two extents; no elements if they are disjoint.
 Extent Common(const Extent& a, const Extent& b) {
   const int64_t from = std::max(a.from, b.from);
   const int64_t end = std::min(a.from + a.count, b.from + b.count);
   return {from, std::max<int64_t>(end - from, 0)};
 }
 
-// Every tensor that lies in the row's storage goes with it. Returns the memory.
+// Frees the row's storage, also for all views of it. Returns the memory.
 at::DataPtr Empty(const at::Tensor& row) {
   c10::StorageImpl& storage = *row.storage().unsafeGetStorageImpl();
   at::DataPtr memory = storage.set_data_ptr(at::DataPtr(nullptr, row.device()));
@@ -34,7 +34,8 @@ size_t ShardedHome::UnitFor(const std::string& name) const {
 at::Tensor ShardedHome::Keep(const std::string& name, const at::Tensor& initial) {
   const size_t unit = UnitFor(name);
   if (units_.size() <= unit) units_.resize(unit + 1);
-  // A block is whole once the next begins: no more than one lies twice in memory.
+  // A block is complete when the next one starts. Laying it out now means that at most one block is
+  // in memory twice.
   const bool is_block = unit > 1 && unit == UnitOf(name);
   if (is_block && !units_[unit - 1].row.defined()) LayOut(units_[unit - 1]);
   Piece piece = PieceOf(name, initial, part_, device_);

@@ -1,4 +1,4 @@
-// shared_buckets.cc: where buckets lie, and their average.
+// shared_buckets.cc: places buckets in shared memory and averages them there.
 #include "worker/trainer/parallel/shared_buckets.h"
 
 #include <torch/csrc/distributed/c10d/reducer.hpp>

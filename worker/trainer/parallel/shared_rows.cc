@@ -14,7 +14,7 @@ void Require(const absl::Status& status) {
   if (!status.ok()) C10_THROW_ERROR(DistError, std::string(status.message()));
 }
 
-// What lies in shared memory of a unit.
+// Returns the tensor of a unit that is in shared memory.
 const at::Tensor& Placed(const ShardedHome& home, const ShardedHome::Unit& unit) {
   return home.rows() == ShardedHome::Rows::kStay ? unit.row : unit.shard;
 }

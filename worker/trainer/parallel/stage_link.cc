@@ -1,4 +1,4 @@
-// stage_link.cc: c10d's sends and receives with their times.
+// stage_link.cc: c10d's sends and receives, timed.
 #include "worker/trainer/parallel/stage_link.h"
 
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
@@ -33,7 +33,7 @@ StageLink::Message StageLink::Start(bool sends, Way way, const at::Tensor& tenso
   c10d::ProcessGroup& group =
       *(own != nullptr ? own : mesh_.group(Axis::kPipeline))->process_group();
   const int peer_there = own != nullptr ? (sends ? 1 : 0) : peer;
-  // What one stage sends another both ways, as the two of a pair may, goes under two tags.
+  // Use one tag per direction: two stages may send to each other both ways.
   const int tag = forward ? 0 : 1;
   Message message{tensor,
                   times_->Post(sends ? CollectiveOp::kSend : CollectiveOp::kReceive,
@@ -45,7 +45,7 @@ StageLink::Message StageLink::Start(bool sends, Way way, const at::Tensor& tenso
       sends ? group.send(tensors, peer_there, tag) : group.recv(tensors, peer_there, tag);
   if (device_.is_cpu()) {
     ArrivalThread& thread = sends ? *sending_ : *receiving_;
-    // The tensor is kept as long as the backend uses it.
+    // The lambda keeps the tensor as long as the backend uses it.
     message.number =
         thread.Add([work = message.work, times = times_, place = message.place, tensor] {
           work->wait();
@@ -72,7 +72,7 @@ void StageLink::Await(const Message& message, ArrivalThread* thread, CommTimes::
 
 void StageLink::Expect(Way way, const std::vector<int64_t>& shape, at::ScalarType type) {
   const at::Tensor into = at::empty(shape, at::TensorOptions(device_).dtype(type));
-  // A GPU that receives does nothing else with some of its units.
+  // On a GPU, receive later: a pending receive occupies some of its multiprocessors.
   expected_[static_cast<size_t>(way)].push_back(device_.is_cpu() ? Start(/*sends=*/false, way, into)
                                                                  : Message{into, 0, {}, 0});
 }
@@ -88,13 +88,13 @@ at::Tensor StageLink::Take(Way way, CommTimes::During during) {
 }
 
 void StageLink::Send(Way way, const at::Tensor& tensor) {
-  // What has arrived needs no memory any more.
+  // Drop messages that have arrived, to free their memory.
   while (!device_.is_cpu() && !sent_.empty() && sent_.front().work->isCompleted()) {
     sent_.pop_front();
   }
   Message message = Start(/*sends=*/true, way, tensor.contiguous());
   if (device_.is_cpu()) {
-    // Its thread keeps it.
+    // The sending thread keeps the tensor.
     message.tensor.reset();
     message.work.reset();
     sent_.clear();
@@ -103,7 +103,7 @@ void StageLink::Send(Way way, const at::Tensor& tensor) {
 }
 
 void StageLink::Finish(CommTimes::During during) {
-  // On a CPU they arrive in order, and the newest alone is here.
+  // On a CPU messages arrive in order, so only the newest one is kept here to wait for.
   for (const Message& message : sent_) Await(message, sending_.get(), during);
   sent_.clear();
 }

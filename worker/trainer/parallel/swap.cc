@@ -1,4 +1,4 @@
-// swap.cc: over Gloo, over NCCL.
+// swap.cc: swaps over Gloo and over NCCL.
 #include "worker/trainer/parallel/swap.h"
 
 #include <chrono>
@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
-// Messages with one peer come in the order in which they were sent.
+// One tag is enough: messages with one peer arrive in the order in which they were sent.
 constexpr int kTag = 0;
 
 // A send and a receive, shared with the thread that waits for them.
@@ -31,7 +31,7 @@ class Both {
     receive_ = group.recv(received, peer, kTag);
     send_ = group.send(sent, peer, kTag);
   }
-  // On the peer's thread; Wait throws what went wrong.
+  // Waits for both, on the peer's thread. Wait rethrows an error.
   void Await() {
     std::exception_ptr error;
     try {
@@ -45,7 +45,7 @@ class Both {
     complete_ = Clock::now();
     changed_.notify_all();
   }
-  // Await returns, whatever the peer does.
+  // Makes Await return, whatever the peer does.
   void GiveUp() {
     receive_->abort();
     send_->abort();
@@ -90,7 +90,7 @@ class GlooSwap final : public Swap {
 class GlooSwapper final : public Swapper {
  public:
   explicit GlooSwapper(std::shared_ptr<Group> group) : group_(std::move(group)) {}
-  // Threads wait for no peer any more.
+  // Aborts the swaps in progress, so that no thread waits for a peer any more.
   ~GlooSwapper() override {
     for (const std::weak_ptr<Both>& each : under_way_) {
       const std::shared_ptr<Both> both = each.lock();
@@ -108,14 +108,14 @@ class GlooSwapper final : public Swapper {
  private:
   const std::shared_ptr<Group> group_;
   std::vector<std::weak_ptr<Both>> under_way_;
-  std::map<int, ArrivalThread> threads_;  // as many as a rank has peers
+  std::map<int, ArrivalThread> threads_;  // one per peer of this rank
 };
 
 class NcclSwap final : public Swap {
  public:
   NcclSwap(const Route& route, at::Tensor mine, at::Tensor theirs, WorkPointer work)
       : route_(route), mine_(std::move(mine)), theirs_(std::move(theirs)), work_(std::move(work)) {}
-  // A time line begins anew with each step.
+  // Posts the message again, since the timeline restarts with each step.
   void BeginStep() override {
     place_ = route_.times->Post(CollectiveOp::kSend, route_.axis, mine_.nbytes());
     work_->getFuture()->addCallback(
@@ -137,7 +137,7 @@ class NcclSwap final : public Swap {
   const Route& route_;
   const at::Tensor mine_, theirs_;
   const WorkPointer work_;
-  std::optional<size_t> place_;  // among the messages of the step
+  std::optional<size_t> place_;  // index among the messages of the step
 };
 
 class NcclSwapper final : public Swapper {

@@ -1,4 +1,4 @@
-// tensor_group.cc: gathers and sums along a sequence, and their gradients.
+// tensor_group.cc: gathers and sums along a sequence, with their gradients.
 #include "worker/trainer/parallel/tensor_group.h"
 
 #include <torch/csrc/autograd/autograd.h>
@@ -32,7 +32,8 @@ c10::intrusive_ptr<Ends> Kept(AutogradContext* context) {
   return c10::static_intrusive_pointer_cast<Ends>(context->saved_data["ends"].toCapsule());
 }
 
-// To every rank; what each computes with it has a share of its gradient.
+// Enters a tensor-parallel region. Forward: gathers the tokens, or passes x on. Backward: sums the
+// ranks' partial gradients.
 struct In : torch::autograd::Function<In> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
                             const c10::intrusive_ptr<Ends>& ends) {
@@ -48,7 +49,8 @@ struct In : torch::autograd::Function<In> {
   }
 };
 
-// The sum of what each rank has computed; the gradient of a sum is that of each part.
+// Leaves a tensor-parallel region. Forward: sums the ranks' partial results. Backward: the gradient
+// of a sum is the gradient of each of its terms.
 struct Out : torch::autograd::Function<Out> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
                             const c10::intrusive_ptr<Ends>& ends) {
@@ -63,7 +65,7 @@ struct Out : torch::autograd::Function<Out> {
   }
 };
 
-// Smaller tensors go together: a message costs as much as some of these bytes.
+// Size below which tensors are combined: a message costs as much as some of these bytes.
 constexpr size_t kAloneBytes = size_t{1} << 18;
 
 }  // namespace
@@ -93,8 +95,8 @@ at::Tensor TensorGroup::Gathered(const at::Tensor& mine) {
   return gathered.view(shape);
 }
 
-// Both backends join what they gather one rank after another, so that a sequence's parts are moved
-// together afterwards.
+// Gathers every rank's tokens. Both backends concatenate by rank, so the parts of each sequence are
+// brought together afterwards.
 at::Tensor TensorGroup::AllTokens(const at::Tensor& own) {
   at::NoGradGuard no_grad;
   return Gathered(own).transpose(0, 1).reshape({own.size(0), -1, own.size(2)});

@@ -8,7 +8,7 @@
 namespace dt::trainer {
 namespace {
 
-// With an element here.
+// Returns the uncut values that have elements here.
 std::vector<at::Tensor> WholeValues(const std::vector<Piece>& pieces) {
   std::vector<at::Tensor> values;
   for (const Piece& piece : pieces) {
@@ -64,7 +64,8 @@ CommTotals TensorStrategy::Totals() {
   return totals;
 }
 
-// What the data ranks compare, each part by itself; and what is whole on the ranks of a layer.
+// Returns the copies among the data-parallel ranks, per tensor rank, and the uncut parameters of
+// the tensor ranks.
 std::vector<Strategy::Copies> TensorStrategy::copies() const {
   std::vector<Copies> all = inner_->copies();
   for (Copies& copies : all) {

@@ -1,4 +1,4 @@
-// timed_all_reduce.cc: one all-reduce a bucket.
+// timed_all_reduce.cc: one all-reduce per bucket.
 #include "worker/trainer/parallel/timed_all_reduce.h"
 
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
@@ -21,11 +21,11 @@ class TimedAllReduce final : public c10d::CommHookInterface {
   c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
     at::Tensor buffer = bucket.getBufferRef();
     buffer.div_(group_->getSize());
-    // The buffer itself where nothing is rounded.
+    // The same tensor as the buffer if nothing is rounded.
     const at::Tensor sent = buffer.to(wire_);
     const size_t place = times_->Post(CollectiveOp::kAllReduce, Axis::kData, sent.nbytes());
     std::vector<at::Tensor> tensors{sent};
-    // The callback runs once the sum is there: on Gloo's thread, or on a stream that waits for
+    // The callback runs when the sum is complete: on Gloo's thread, or on a stream that waits for
     // NCCL's.
     return group_->allreduce(tensors)->getFuture()->then(
         [times = times_, place, buffer, sent](c10::ivalue::Future& reduced) {

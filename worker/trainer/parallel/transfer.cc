@@ -1,4 +1,4 @@
-// transfer.cc: c10d's collectives with their times.
+// transfer.cc: c10d's collectives, timed.
 #include "worker/trainer/parallel/transfer.h"
 
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
