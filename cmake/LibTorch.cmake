@@ -1,5 +1,5 @@
-# LibTorch.cmake: LibTorch from a torch wheel as imported targets, made by hand, since the wheel's own
-# CMake package wants a CUDA toolkit, Python and a protobuf of its own.
+# LibTorch.cmake: LibTorch from a torch wheel as imported targets, defined by hand, since the wheel's own
+# CMake package requires a CUDA toolkit, Python and a protobuf of its own.
 #
 #   dt_torch       libtorch_cpu, libc10: everything on the CPU, and Gloo
 #   dt_torch_cuda  besides: libtorch_cuda and what to compile against (only where DTRAIN_CUDA_FOUND)
@@ -7,8 +7,8 @@
 #                  only where both are here
 #
 # Where LibTorch is looked for, in this order: -DDTRAIN_LIBTORCH=DIR, $DTRAIN_LIBTORCH,
-# ${XDG_CACHE_HOME:-~/.cache}/dtrain/libtorch-2.11.0 (where `./dev setup` unpacks it), the torch that
-# python3 imports. DIR is the folder that holds torch/ and, for CUDA's libraries as wheels, nvidia/.
+# ${XDG_CACHE_HOME:-~/.cache}/dtrain/libtorch-2.11.0 (where `./dev setup` unpacks it), the torch that python3
+# imports. DIR is the folder that holds torch/ and, for CUDA's libraries as wheels, nvidia/.
 set(DTRAIN_LIBTORCH_VERSION 2.11.0)
 set(DTRAIN_LIBTORCH "" CACHE PATH "Folder holding torch/ of the unpacked torch wheel")
 set(DTRAIN_CUDA AUTO CACHE STRING "Build the trainer's CUDA part: AUTO, ON or OFF")
@@ -53,7 +53,7 @@ file(GLOB nvidia_includes LIST_DIRECTORIES true ${DTRAIN_LIBTORCH_DIR}/nvidia/*/
 message(STATUS "LibTorch: ${DTRAIN_LIBTORCH_DIR}")
 set(DTRAIN_LIBTORCH_FOLDER ${DTRAIN_LIBTORCH_DIR} CACHE INTERNAL "For the benchmark of the whole wheel")
 
-# ProcessGroupGloo.hpp includes Gloo's headers, which the wheel leaves out; only declarations are used.
+# ProcessGroupGloo.hpp includes Gloo's headers, which the wheel omits; only declarations are used.
 find_path(DTRAIN_GLOO_INCLUDE gloo/context.h
           DOC "Folder holding gloo/ (libgloo-dev, or the bundle of ./dev setup --bundle)" REQUIRED)
 
@@ -68,10 +68,10 @@ target_link_libraries(dt_torch INTERFACE
 
 # ---- CUDA: headers to compile against, and libraries to link and to start with ----
 set(DTRAIN_CUDA_FOUND OFF)      # the CUDA part compiles, and links with dt_cuda or with tests/fake_cuda
-set(DTRAIN_CUDA_RUNS OFF)       # and every library it needs at start is here
+set(DTRAIN_CUDA_RUNS OFF)       # and every library that it needs at start is present
 if(NOT DTRAIN_CUDA STREQUAL "OFF")
   file(GLOB toolkits LIST_DIRECTORIES true /usr/local/cuda /usr/local/cuda-13*)
-  # That of the nvcc on the PATH, wherever it is.
+  # Use the headers of the nvcc on the PATH, wherever it is.
   find_program(DTRAIN_NVCC nvcc)
   mark_as_advanced(DTRAIN_NVCC)
   if(DTRAIN_NVCC)
@@ -86,7 +86,7 @@ if(NOT DTRAIN_CUDA STREQUAL "OFF")
     list(APPEND toolkit_includes ${toolkit}/include)
     list(APPEND toolkit_libs ${toolkit}/lib64 ${toolkit}/lib)
   endforeach()
-  # The wheels come first: they are what LibTorch was built with.
+  # The wheels come first, since LibTorch was built with them.
   find_path(DTRAIN_CUBLAS_INCLUDE cublas_v2.h HINTS ${nvidia_includes} ${toolkit_includes})
   find_path(DTRAIN_CUSPARSE_INCLUDE cusparse.h HINTS ${nvidia_includes} ${toolkit_includes})
   find_path(DTRAIN_CUSOLVER_INCLUDE cusolverDn.h HINTS ${nvidia_includes} ${toolkit_includes})
@@ -107,7 +107,7 @@ if(NOT DTRAIN_CUDA STREQUAL "OFF")
       list(APPEND cuda_missing ${part})
     endif()
   endforeach()
-  # c10d keeps an ncclConfig_t by value, so another nccl.h would mean another layout of its classes.
+  # c10d keeps an ncclConfig_t by value, so another nccl.h would change the layout of its classes.
   set(nccl_wanted 2.28.9)
   if(DTRAIN_NCCL_INCLUDE)
     set(nccl_found "")
@@ -130,8 +130,8 @@ if(NOT DTRAIN_CUDA STREQUAL "OFF")
     set(DTRAIN_CUDA_FOUND ON)
     add_library(dt_cuda INTERFACE)
     target_link_libraries(dt_cuda INTERFACE ${DTRAIN_NCCL_LIBRARY} ${DTRAIN_CUDART_LIBRARY})
-    # The first allocation loads libcaffe2_nvrtc, and what that misses ends the process. libcuda comes with a
-    # GPU's driver: without it no GPU is found.
+    # The first allocation loads libcaffe2_nvrtc, and a library that this lacks ends the process. libcuda
+    # comes with a GPU's driver: without it no GPU is found.
     execute_process(COMMAND ldd ${torch_lib}/libtorch_cuda.so ${torch_lib}/libcaffe2_nvrtc.so
                     OUTPUT_VARIABLE needed ERROR_QUIET)
     string(REGEX MATCHALL "[^\n\t ]+ => not found" absent "${needed}")
@@ -145,7 +145,7 @@ if(NOT DTRAIN_CUDA STREQUAL "OFF")
                         "NCCL, or fetch the wheels with ./dev setup --cuda.")
   elseif(DTRAIN_CUDART_INCLUDE AND EXISTS ${torch_lib}/libtorch_cuda.so)
     # LibTorch and the runtime's headers, which every set-up fetches, are enough for the tests on fake libraries:
-    # of the other headers, whose wheels are of 1 GB, they bring what is asked for.
+    # these have the needed parts of the other headers, whose wheels have 1 GB.
     set(DTRAIN_CUDA_FOUND ON)
     set(cuda_includes ${CMAKE_SOURCE_DIR}/tests/fake_cuda/headers ${DTRAIN_CUDART_INCLUDE})
   endif()
@@ -155,8 +155,8 @@ if(DTRAIN_CUDA_FOUND)
   add_library(dt_torch_cuda INTERFACE)
   target_include_directories(dt_torch_cuda SYSTEM INTERFACE ${cuda_includes})
   target_compile_definitions(dt_torch_cuda INTERFACE USE_C10D_NCCL)
-  # Not libtorch.so, which is empty but for a half of std::filesystem that comes before libstdc++'s: a program
-  # that removes a folder then calls a null pointer.
+  # Do not link libtorch.so. It has only part of std::filesystem, which would come before libstdc++'s: a
+  # program that removes a folder would then call a null pointer.
   target_link_libraries(dt_torch_cuda INTERFACE dt_torch
     -Wl,--push-state,--no-as-needed ${torch_lib}/libtorch_cuda.so ${torch_lib}/libc10_cuda.so -Wl,--pop-state)
 endif()
@@ -178,8 +178,8 @@ else()
 endif()
 
 # ---- Installing ----
-# The trainer's LibTorch goes along, since an account that runs a service cannot read a builder's cache. The
-# libraries find each other by the layout of the wheels, which is kept.
+# The trainer's LibTorch is installed with it, since an account that runs a service cannot read a builder's
+# cache. The libraries find each other by the layout of the wheels, which is kept.
 option(DTRAIN_INSTALL_LIBTORCH "Install LibTorch's libraries with the trainer" ON)
 function(dt_install_libtorch)  # dt_install_libtorch(PROGRAM…)
   if(NOT DTRAIN_INSTALL_LIBTORCH)

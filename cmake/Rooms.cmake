@@ -1,4 +1,4 @@
-# Rooms.cmake: how a folder becomes a target, with the flags that hold everywhere.
+# Rooms.cmake: turns folders into targets, with the flags that hold everywhere.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -19,14 +19,15 @@ if(DTRAIN_CCACHE)
       ${CMAKE_SOURCE_DIR}/tools/compile.sh ${DTRAIN_CCACHE})
 endif()
 
-# Several sources of a target are compiled as one unit, so that their headers are read and their templates made once, in
-# a third of the time. A source still includes what it uses: release builds, and clang-tidy, take each alone.
+# Several sources of a target are compiled as one unit, so that their headers are read and their templates made only
+# once, in a third of the time. A source still includes what it uses: release builds and clang-tidy compile each by
+# itself.
 option(DTRAIN_UNITY "Compile several sources of a target as one unit" OFF)
 set(unity_sources_max 6)
 
-# dt_units(RESULT TARGET SOURCES…): what TARGET is compiled from. Not CMake's own unity build, whose units name their
-# sources by absolute paths, so that another checkout would find none of them in ccache. A source with flags of its own,
-# which must have been set before, one with DTRAIN_ALONE, and one that was generated, stay units.
+# dt_units(RESULT TARGET SOURCES…): the units from which TARGET is compiled. This replaces CMake's own unity build,
+# whose units name their sources by absolute paths, so that another checkout would not find them in ccache. A source
+# with flags of its own, which must be set before, one with DTRAIN_ALONE, and a generated one stay units of their own.
 function(dt_units result target)
   set(units "")
   set(batch "")
@@ -61,7 +62,7 @@ endfunction()
 
 set(DTRAIN_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize= (address,undefined or thread)")
 
-# Flags of our own code alone; generated and third-party code is not ours to warn about.
+# Flags for our own code only; warnings in generated and third-party code are not ours to fix.
 add_library(dt_flags INTERFACE)
 target_compile_options(dt_flags INTERFACE -Wall -Wextra -Wno-missing-field-initializers)
 option(DTRAIN_WERROR "Let no warning pass; off where a compiler is not one of ours" ON)
@@ -73,13 +74,13 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(dt_flags INTERFACE -Wno-restrict)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND DTRAIN_UNITY)
-  # To GCC what one unit includes is a header, whose hidden types would be another in each unit.
+  # GCC treats the sources in a unit as headers, whose hidden types would differ between units.
   target_compile_options(dt_flags INTERFACE -Wno-subobject-linkage)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   target_compile_options(dt_flags INTERFACE -Wthread-safety -Wno-unknown-warning-option)
 endif()
-# Flags of rooms alone: coverage, so that the fuzzer sees where it gets. Tests would only be slower with it.
+# Flags for rooms only: coverage, so that the fuzzer sees its progress. Tests would only become slower.
 add_library(dt_room_flags INTERFACE)
 target_link_libraries(dt_room_flags INTERFACE dt_flags)
 if(DTRAIN_FUZZ)
@@ -88,20 +89,21 @@ endif()
 if(DTRAIN_SANITIZE)
   add_compile_options(-fsanitize=${DTRAIN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${DTRAIN_SANITIZE})
-  # For tests of what a sanitizer does not let happen: clang 14 defines no macro of its own.
+  # For tests of things that a sanitizer prevents: clang 14 defines no macro of its own.
   add_compile_definitions(DTRAIN_SANITIZE)
 endif()
 
-# Which commit this is, for provenance. Only version.cc depends on it.
+# The commit of this build, for provenance. Only version.cc depends on it.
 execute_process(COMMAND git -C ${CMAKE_SOURCE_DIR} rev-parse --short=12 HEAD
                 OUTPUT_VARIABLE DTRAIN_REVISION OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT DTRAIN_REVISION)
   set(DTRAIN_REVISION "unknown")
 endif()
 
-# What a target with a precompiled header is compiled with: ccache sees into g++'s by -fpch-preprocess, and GCC 12
-# forgets which headers of it are the system's, and warns of moves of strings in them (bug 105651); optimised as what
-# is installed and measured, also of maps in variants, which it takes for read before they are set.
+# Options for a target with a precompiled header. With -fpch-preprocess ccache can look into g++'s headers. GCC 12
+# forgets which headers in it belong to the system, and warns of moves of strings in them (bug 105651). With the
+# optimisation of installed and measured builds it also warns of maps in variants, which it believes to be read
+# before they are set.
 function(dt_prefix_options name)
   target_compile_options(${name} PRIVATE
     "$<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-array-bounds;-Wno-stringop-overread;-Wno-stringop-overflow>"
@@ -109,8 +111,8 @@ function(dt_prefix_options name)
     "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endfunction()
 
-# dt_use_prefix(NAME PREFIX LINKS…): has NAME share PREFIX's precompiled header (proto/) if it sees the messages, by
-# itself or through one of LINKS: their headers, Abseil's and GoogleTest's are most of what such a unit costs.
+# dt_use_prefix(NAME PREFIX LINKS…): makes NAME share PREFIX's precompiled header (proto/) if it sees the messages,
+# by itself or through one of LINKS: their headers, Abseil's and GoogleTest's are most of such a unit's cost.
 function(dt_use_prefix name prefix)
   foreach(link IN LISTS ARGN)
     if(TARGET ${link} AND TARGET ${prefix})
@@ -127,9 +129,9 @@ function(dt_use_prefix name prefix)
   endforeach()
 endfunction()
 
-# dt_room(NAME [OBJECT] [PREFIX HEADER…] SOURCES… LINKS…): a static library that sees the repository root; with OBJECT,
-# objects that are linked whether or not something asks for them before; with PREFIX, it has a precompiled header of its
-# own, of these and what all units share.
+# dt_room(NAME [OBJECT] [PREFIX HEADER…] SOURCES… LINKS…): a static library that sees the repository root. With OBJECT:
+# objects that are always linked, needed or not. With PREFIX: it has a precompiled header of its own, with these headers
+# and those that all units share.
 function(dt_room name)
   cmake_parse_arguments(ROOM "OBJECT" "" "PREFIX;SOURCES;LINKS" ${ARGN})
   dt_units(units ${name} ${ROOM_SOURCES})
@@ -160,22 +162,24 @@ function(dt_program name)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${PROGRAM_PACKAGE})
 endfunction()
 
-# The tests that run under TSan too: label tsan. Nothing that calls gRPC may take it.
+# Tests that also run under TSan: label tsan. A test that calls gRPC must not have it.
 add_custom_target(tsan_tests)
-# What the sanitizer build of everything runs: labels unit and sim.
+# Tests in the full sanitizer build: labels unit and sim.
 add_custom_target(fast_tests)
-# What it runs of a change, label sanitized: those of them that decide, keep, or read what a stranger may have
-# sent. What dtctl shows (tests/cli) is a third of the units, and comes from a coordinator that was checked.
+# Tests in the sanitizer build of a change, label sanitized: the subset that decides, stores, or reads input
+# from strangers. dtctl's output (tests/cli) is a third of the units, and comes from a coordinator that was
+# checked.
 add_custom_target(sanitized_tests)
 
-# For the units of test programs alone: they are half of what is compiled, and spend their time in what they test.
+# Flags for the units of test programs only: they are half of what is compiled, but spend their time in the code
+# under test.
 set(DTRAIN_TEST_FLAGS "" CACHE STRING "Compiler flags of test programs, after all others")
 
-# dt_test(NAME SOURCES… LINKS… LABELS… TIMEOUT s): one GoogleTest binary, one ctest entry.
-# Labels: unit, sim, mutant, e2e, torch, gpu, gpu_fake; tsan besides; and long for what only ./dev test --long runs.
-# SECONDS: about what it takes where that is more than ten: ctest starts the longest first.
-# Tests of whole programs, label e2e, take turns. One of them is to be under way from the beginning: those that are left
-# to the end follow each other beside an idle core. So they come before all others, whatever times ctest has measured.
+# dt_test(NAME SOURCES… LINKS… LABELS… TIMEOUT s): one GoogleTest binary, one ctest entry. Labels: unit, sim, mutant,
+# e2e, torch, gpu, gpu_fake; also tsan; and long for tests that only ./dev test --long runs. SECONDS: the approximate
+# duration if above ten: ctest starts the longest first. Tests of complete programs, label e2e, run one at a time, so
+# one of them should run from the beginning: any left to the end would follow each other beside an idle core. So they
+# come before all others, whatever times ctest has measured.
 set(e2e_cost 10000)
 function(dt_test name)
   cmake_parse_arguments(TEST "" "TIMEOUT;SECONDS" "SOURCES;LINKS;LABELS" ${ARGN})
@@ -207,8 +211,8 @@ function(dt_test name)
   if(NOT TEST_SECONDS)
     set(TEST_SECONDS 0)
   endif()
-  # Whole programs that train would only slow each other down; beside one such test others find a core, since it waits
-  # for most of its time.
+  # Complete programs that train would only slow each other down. Other tests find a core beside one such test, since
+  # it waits most of its time.
   if("e2e" IN_LIST TEST_LABELS)
     set_tests_properties(${name} PROPERTIES RESOURCE_LOCK programs)
     math(EXPR TEST_SECONDS "${e2e_cost} + ${TEST_SECONDS}")

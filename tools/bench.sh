@@ -1,14 +1,14 @@
 # shellcheck shell=bash disable=SC2154
 # bench.sh: the benchmarks, each a program that prints a table. README quotes them with the command.
 
-# From the build files, so that nothing has to be built to name them.
+# Reads the build files, so that nothing has to be built to list the names.
 bench_names() {
   sed -nE 's/^add_executable\((\w+).*/\1/p; s#^set\(launcher .*/bench/(\w+)\)#\1#p' \
     "$root"/bench/*/CMakeLists.txt | sort
 }
 
-# bench_training_on_gpu [ARGUMENT…]: as gpu-test, the trainer alone with the torch that python3 imports, and no
-# package but what DTRAIN_BUNDLE carries.
+# bench_training_on_gpu [ARGUMENT…]: like gpu-test, builds only the trainer, with the torch that python3
+# imports, and uses no packages except those of DTRAIN_BUNDLE.
 bench_training_on_gpu() {
   # shellcheck source=tools/gpu-test.sh
   source "$root/tools/gpu-test.sh"

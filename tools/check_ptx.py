@@ -1,9 +1,9 @@
-"""Assembles the kernels that the trainer carries as PTX, for the GPUs they are meant for: no spills, few registers.
+"""Assembles the PTX kernels in the trainer for the GPUs that they are meant for: no spills, few registers.
 
 usage: check_ptx.py
 
 A spilled register goes through memory at each use; more registers than the bound leave fewer threads on a
-multiprocessor than the launch counts on. Does nothing, and says so, where there is no ptxas.
+multiprocessor than the launch counts on. Without ptxas it does nothing, and prints that.
 """
 
 import pathlib
@@ -16,7 +16,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = sorted((ROOT / "worker/trainer/device/cuda").glob("*.ptx.inc"))
 ARCHITECTURES = ["sm_80", "sm_90", "sm_100"]
-# 65,536 registers of a multiprocessor over the 1,024 threads of a block, and two blocks at once.
+# 65,536 registers of a multiprocessor, divided by the 1,024 threads of a block and by two blocks at
+# once.
 REGISTERS_MAX = 32
 
 ENTRY = re.compile(r"Compiling entry function '(?P<name>\w+)'")
@@ -25,7 +26,7 @@ REGISTERS = re.compile(r"Used (?P<count>\d+) registers")
 
 
 def faults(verbose: str, registers_max: int) -> list[str]:
-    """What is wrong with the kernels that ptxas -v tells of; a text that tells of none is wrong too."""
+    """Returns the errors in the kernels that ptxas -v lists; a list without kernels is an error too."""
     found, name, counted = [], "", 0
     for line in verbose.splitlines():
         if match := ENTRY.search(line):

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# common.sh: what the parts of ./dev share. Sourced, never run; expects `root`, the repository's folder.
+# common.sh: functions that the parts of ./dev share. Sourced, never run; expects `root`, the
+# repository's folder.
 
 readonly torch_version=2.11.0
 cache_dir="${XDG_CACHE_HOME:-${HOME:-$root/build}/.cache}/dtrain"
@@ -17,8 +18,8 @@ die() {
   exit 1
 }
 
-# Compiler processes at once: one a core, and one for each 2 GiB of memory, since a LibTorch unit takes
-# up to 1.5 GiB.
+# Prints the number of compiler processes: one for each core, but only one for each 2 GiB of memory,
+# since a LibTorch unit takes up to 1.5 GiB.
 build_jobs() {
   local cores memory_gib
   cores="$(nproc)"
@@ -32,7 +33,7 @@ configure_preset() {
   (cd "$root" && cmake --preset "$1" -DDTRAIN_LIBTORCH="$libtorch_dir" --log-level=WARNING >&2)
 }
 
-# build_preset PRESET [TARGET…]: configures where needed and builds.
+# build_preset PRESET [TARGET…]: configures if needed, and builds.
 build_preset() {
   local preset="$1"
   shift

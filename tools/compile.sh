@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # compile.sh CCACHE COMPILER ARGUMENT…: runs the compiler through ccache.
 #
-# A precompiled header never comes from the cache: GCC writes one differently each time, and one that was damaged
-# (zeros within a macro's name, seen once) broke every build that met it there. It is built here and tried. In the
-# cache, what uses it is found by FILE.sum, the checksum of the compiler, the flags and what the header holds.
+# A precompiled header never comes from the cache: GCC writes it differently each time, and a damaged one (zeros
+# within a macro's name, seen once) broke every build that found it there. So it is built here and tried. Objects
+# that use it are cached under FILE.sum, the checksum of the compiler, the flags and the header's content.
 set -euo pipefail
 ccache=$1
 shift
@@ -29,9 +29,9 @@ done
 
 if [ "$header" = no ]; then exec "$ccache" "$@"; fi
 
-# Else the compiler would take the one of before in place of the text.
+# Otherwise the compiler would use the old one instead of the text.
 rm -f -- "$output"
-# Another checkout is the same but for its folder, which is in flags, and in the text wherever a macro names its file.
+# Another checkout differs only in its folder, which occurs in flags, and in the text wherever a macro names its file.
 {
   "$1" --version
   printf '%s\n' "${preprocess[@]}"
@@ -39,7 +39,7 @@ rm -f -- "$output"
 } | python3 -c 'import sys; sys.stdout.buffer.write(sys.stdin.buffer.read().replace(sys.argv[1].encode(), b""))' \
   "${CCACHE_BASEDIR:-//}" | sha256sum >"$output.sum"
 
-# An empty unit that takes the header as its users do.
+# Compiles an empty unit that uses the header as its users do.
 tries() {
   local flags=() argument
   for argument in "${preprocess[@]}"; do

@@ -1,10 +1,11 @@
 # shellcheck shell=bash disable=SC2154
-# demo.sh: `dtctl up` with two CPU slots, a grid of four trials, and what came of it. Sourced after common.sh.
+# demo.sh: runs `dtctl up` with two CPU slots and a grid of four trials, and shows the results. Sourced after common.sh.
 # Everything lives where `dtctl up --name demo` puts it; only dtctl starts and ends programs, and nothing is removed.
 
 demo_dtctl="$root/build/dev/bin/dtctl"
 
-# demo_run ARGUMENT…: dtctl, so that a signal for this script is not put off until it ends.
+# demo_run ARGUMENT…: runs dtctl in the background, so that a signal for this script is handled
+# before it ends.
 demo_run() {
   "$demo_dtctl" "$@" &
   wait "$!"
@@ -12,17 +13,18 @@ demo_run() {
 
 demo_down() { "$demo_dtctl" down --name demo; }
 
-# demo_data: where paths in experiment files begin.
+# demo_data: prints the folder to which paths in experiment files are relative.
 demo_data() {
   "$demo_dtctl" up --name demo --slots 2 -o json |
     python3 -c 'import json, sys; print(json.load(sys.stdin)["data"])'
 }
 
-# demo_prepare FOLDER: a corpus of this repository's text, whole or not at all; what is there already is kept.
+# demo_prepare FOLDER: makes a corpus of this repository's text, completely or not at all; keeps an existing
+# one.
 demo_prepare() {
   local folder part="$1/.quickstart.part" inputs=()
   if [ -e "$1/quickstart" ]; then
-    say "the corpus is there already: $1/quickstart"
+    say "the corpus exists already: $1/quickstart"
     return 0
   fi
   for folder in common corpus proto spec coordinator worker cli deploy docs tests README.md ARCHITECTURE.md \
@@ -34,11 +36,11 @@ demo_prepare() {
   mv -- "$part" "$1/quickstart"
 }
 
-# demo_leave STATUS: whatever happened, an interrupted or failed demo leaves no program behind.
+# demo_leave STATUS: makes sure that an interrupted or failed demo leaves no program behind.
 demo_leave() {
   local child
   trap '' HUP INT TERM
-  # The shell knows its child from the fork on; a variable would know it a moment later.
+  # The shell knows its child from the fork on; a variable would have it only a moment later.
   for child in $(jobs -p); do kill "$child" 2>/dev/null || true; done
   demo_down || true
   trap - EXIT

@@ -1,14 +1,14 @@
 # shellcheck shell=bash disable=SC2154
-# fuzz.sh: the fuzz targets of tests/fuzz, of the preset asan: first each of their kept seeds, whole, then inputs made
-# of them. ./dev lint does it for some seconds, ./dev fuzz for longer; what that finds new stays in build/asan/found and
-# is where the next run begins.
+# fuzz.sh: runs the fuzz targets of tests/fuzz, of the preset asan: first each of their kept seeds, unchanged, then
+# inputs made from them. ./dev lint runs them for some seconds, ./dev fuzz for longer. Its new findings stay in
+# build/asan/found, where the next run begins.
 
-# Slower than this on a loaded machine, or with more memory, an input is a fault too.
+# An input that takes longer than this on a loaded machine, or more memory, is a fault too.
 readonly fuzz_timeout_s=30 fuzz_rss_mib=2048
-# Of inputs that are made; what is wrong with a large one is so with a smaller one too, and sooner. Seeds may be larger.
+# Size of generated inputs: a fault of a large input also shows in a smaller one, and sooner. Seeds may be larger.
 readonly fuzz_bytes_max=4096
 
-# fuzz_run LOG TARGET OPTION…: fails with what was found and how to see it again.
+# fuzz_run LOG TARGET OPTION…: on a finding, fails and prints how to repeat it.
 fuzz_run() {
   local log="$1" name="$2" status=0
   shift 2
@@ -19,15 +19,15 @@ fuzz_run() {
   if [ "$status" -eq 0 ]; then return 0; fi
   local input
   input="$(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)"
-  # A seed is not written anew.
+  # A failing seed is not written again.
   if [ -z "$input" ]; then input="$(sed -n 's/^Running: //p' "$log" | tail -n 1)"; fi
   tail -n 60 "$log"
   printf '%s found something in %s\n  again: build/asan/fuzz/%s %s\n' "$name" "$input" "$name" "$input"
-  printf '  once it is mended: keep the file in tests/fuzz/seeds/%s\n' "$name"
+  printf '  once it is fixed: keep the file in tests/fuzz/seeds/%s\n' "$name"
   return 1
 }
 
-# fuzz_one SECONDS KEPT TARGET: prints how many inputs it tried. KEPT: the folder for what is found.
+# fuzz_one SECONDS KEPT TARGET: prints how many inputs it tried. KEPT: the folder for findings.
 fuzz_one() {
   local seconds="$1" kept="$2" name="$3"
   local seeds="$root/tests/fuzz/seeds/$name" log="$2/$3.log"
@@ -39,11 +39,11 @@ fuzz_one() {
     "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"
 }
 
-# fuzz_all SECONDS KEPT TARGET…: builds them and runs as many at once as there are cores.
+# fuzz_all SECONDS KEPT TARGET…: builds the targets and runs as many at once as there are cores.
 fuzz_all() {
   local seconds="$1" kept="$2"
   shift 2
-  build_preset asan "$@" || return  # whoever calls this with || has set -e off
+  build_preset asan "$@" || return  # a caller's || has switched set -e off
   export root
   export -f fuzz_one fuzz_run
   export fuzz_timeout_s fuzz_rss_mib fuzz_bytes_max
@@ -51,7 +51,7 @@ fuzz_all() {
     xargs -0 --max-args=1 --max-procs="$(nproc)" bash -c 'fuzz_one "$@"' fuzz "$seconds" "$kept" >&2
 }
 
-# The names of all targets, or of the one that is asked for.
+# Prints the names of all targets, or of the requested one.
 fuzz_names() {
   local only="${1:-}" name
   for name in "$root"/tests/fuzz/*_fuzz.cc; do

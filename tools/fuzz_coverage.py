@@ -1,10 +1,10 @@
-"""Prints which share of the lines of what a fuzz target reads with was run.
+"""Prints the share of lines that ran, of the sources that a fuzz target reads with.
 
 usage: fuzz_coverage.py BUILD SECONDS BYTES TARGET…
 
-BUILD is of the preset cover. Each target runs its seeds, and inputs of at most so many bytes made of them, for so many
-seconds, a target a core.
-A target's sources are those whose headers it includes, the test's own left out: the parser, and what it reads with.
+BUILD is of the preset cover. Each target runs its seeds, and inputs of at most BYTES bytes made from them, for SECONDS
+seconds, a target for each core.
+A target's sources are those whose headers it includes, except the test's own: the parser, and its helpers.
 """
 
 import concurrent.futures
@@ -28,12 +28,13 @@ def sources_of(target: str) -> list[str]:
 
 def run(target: str, build: pathlib.Path, seconds: int, bytes_max: str,
         folder: pathlib.Path) -> list[tuple[str, int, int]]:
-    """(source, lines, those that ran) for each source of `target`."""
+    """Returns (source, lines, lines that ran) for each source of `target`."""
     program = build / "fuzz" / target
     made = folder / target
     made.mkdir()
     seeds = ROOT / "tests/fuzz/seeds" / target
-    # Of one process each: the runs over seeds alone come first, as whole files, which may be longer.
+    # A profile for each process: first the runs over the seeds alone, as complete files, which may
+    # be longer.
     runs = [[str(seed) for seed in sorted(seeds.iterdir())],
             [f"-max_total_time={seconds}", f"-max_len={bytes_max}", f"-artifact_prefix={made}-", str(made), str(seeds)]]
     profiles = []
@@ -47,7 +48,7 @@ def run(target: str, build: pathlib.Path, seconds: int, bytes_max: str,
     subprocess.run([f"llvm-profdata-{LLVM}", "merge", "-o", merged, *profiles], check=True)
     told = subprocess.run([f"llvm-cov-{LLVM}", "export", "-summary-only", "-ignore-filename-regex=generated/",
                            f"-instr-profile={merged}", str(program)], capture_output=True, text=True, check=True)
-    # Compiled as ../../NAME: by that name llvm-cov finds none that it is asked for.
+    # The sources were compiled as ../../NAME, and llvm-cov finds none under that name.
     lines_of = {os.path.relpath(os.path.normpath(one["filename"]), ROOT): one["summary"]["lines"]
                 for one in json.loads(told.stdout)["data"][0]["files"]}
     return [(source, lines_of[source]["count"], lines_of[source]["covered"])

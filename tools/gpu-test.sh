@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2154
-# gpu-test.sh: builds the trainer alone and runs the tests labelled gpu. Needs a compiler, CMake and LibTorch;
-# of packages only what a bundle (./dev setup --bundle DIR) carries.
+# gpu-test.sh: builds only the trainer and runs the tests labelled gpu. Needs a compiler, CMake and LibTorch,
+# and of packages only those in a bundle (./dev setup --bundle DIR).
 
-# The folder that holds the torch that python3 imports, if that is the version built for.
+# Prints the folder with the torch that python3 imports, if that is the version to build for.
 python_torch() {
   python3 - "$torch_version" <<'PYTHON' 2>/dev/null || true
 import importlib.metadata, importlib.util, pathlib, sys
@@ -11,7 +11,8 @@ if importlib.metadata.version("torch").split("+")[0] == sys.argv[1]:
 PYTHON
 }
 
-# configure_gpu_build TORCH BUILD BUNDLE: fails when CUDA's headers and libraries are not all found.
+# configure_gpu_build TORCH BUILD BUNDLE: fails unless all of CUDA's headers and libraries are
+# found.
 configure_gpu_build() {
   local generator=()
   say "trainer with the LibTorch in $1"
@@ -21,7 +22,8 @@ configure_gpu_build() {
     ${3:+-DCMAKE_PREFIX_PATH="$3"} >&2
 }
 
-# build_gpu_trainer BUNDLE [TARGET…]: into build/gpu; leaves the folder of the torch that it links in gpu_torch.
+# build_gpu_trainer BUNDLE [TARGET…]: builds into build/gpu; leaves the folder of the torch that it links in
+# gpu_torch.
 build_gpu_trainer() {
   local bundle="$1" build="$root/build/gpu" targets=()
   shift
@@ -30,7 +32,7 @@ build_gpu_trainer() {
   gpu_torch="$(python_torch)"
   if [ -n "${DTRAIN_LIBTORCH:-}" ]; then gpu_torch="$libtorch_dir"; fi
   if [ -z "$gpu_torch" ] || ! configure_gpu_build "$gpu_torch" "$build" "$bundle"; then
-    # No torch, or parts of CUDA are missing where it is: the pinned ones.
+    # There is no torch, or it lacks parts of CUDA: use the pinned ones.
     setup --cuda
     gpu_torch="$libtorch_dir"
     rm -f "$build/CMakeCache.txt"
@@ -54,6 +56,6 @@ command_gpu_test() {
     shift
   done
   build_gpu_trainer "$bundle"
-  # Tests without a GPU say so and are skipped.
+  # Without a GPU the tests report that and are skipped.
   ctest --test-dir "$root/build/gpu" --output-on-failure --no-tests=error -L '^gpu$'
 }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154
-# lint.sh: every check beside the tests. Each check runs even when one before it failed, so that one run
-# shows everything there is to fix.
+# lint.sh: every check besides the tests. Each check runs even if an earlier one failed, so that one run
+# shows everything to fix.
 
 # shellcheck source=tools/fuzz.sh
 source "$root/tools/fuzz.sh"
@@ -8,7 +8,7 @@ source "$root/tools/fuzz.sh"
 lint_failures=()
 lint_times=()
 
-# check NAME COMMAND…: runs it, times it, notes a failure.
+# check NAME COMMAND…: runs it, times it, records a failure.
 check() {
   local name="$1" start=$SECONDS
   shift
@@ -36,8 +36,8 @@ lint_shell() {
   git grep -lzE '^#!.*(bash|/sh)|^# shellcheck shell=' -- ':!*.md' | xargs -0 --no-run-if-empty shellcheck
 }
 
-# Thread-safety analysis, ASan and UBSan, without LibTorch.
-# lint_asan all|changed: every unit test and the simulator, or those that cmake/Rooms.cmake calls sanitized.
+# Runs thread-safety analysis, ASan and UBSan, without LibTorch. lint_asan all|changed: every unit test and
+# the simulator, or the tests that cmake/Rooms.cmake labels sanitized.
 lint_asan() {
   local targets=(dtcoord dtworker sanitized_tests) labels='^sanitized$'
   if [ "$1" = all ]; then targets=(dtcoord dtworker dtctl fast_tests) labels='^(unit|sim)$'; fi
@@ -47,10 +47,11 @@ lint_asan() {
     ctest --test-dir "$root/build/asan" --output-on-failure --no-tests=error --parallel "$(nproc)" -L "$labels"
 }
 
-# Fuzz targets take turns at a minute, two at a time: for all of them it would be a quarter of CI's time.
+# Fuzz targets take turns at a minute, two at a time: a minute for all would take a quarter of CI's time.
 readonly lint_fuzz_turns=13
 
-# fuzz_turn NAME…: those whose turn it is at this commit: by its hash, since a shallow clone knows no number.
+# fuzz_turn NAME…: prints the targets whose turn it is at this commit: by its hash, since a shallow clone
+# knows no number.
 fuzz_turn() {
   local commit place
   commit="$(git -C "$root" rev-parse --short=8 HEAD 2>/dev/null || echo 0)"
@@ -59,12 +60,13 @@ fuzz_turn() {
   done
 }
 
-# Readers of what others send, and the core, on kept seeds and on what is made of them, in the same build.
-# lint_fuzz all|changed: a minute each; or some seconds, and a minute those whose turn it is.
+# Fuzzes parsers of input from others, and the core, on kept seeds and inputs made from them, in the same
+# build. lint_fuzz all|changed: a minute each; or some seconds each, and a minute for those whose turn it
+# is.
 lint_fuzz() {
   local names=() turn=() kept status=0
   mapfile -t names < <(fuzz_names)
-  # From the seeds alone, so that a run does not hang on what was run here before. What fails stays.
+  # Starts from the seeds alone, so that a run does not depend on earlier runs here. Failures stay.
   kept="$(mktemp -d "$root/build/fuzz-XXXXXX")"
   if [ "$1" = all ]; then
     fuzz_all 60 "$kept" "${names[@]}" || status=$?
@@ -78,15 +80,15 @@ lint_fuzz() {
 }
 
 # TSan for the rooms that have threads of our own. The distribution's gRPC is not instrumented, so
-# nothing that calls it is built here: dt_test's label tsan says which tests take part.
+# nothing that calls it is built here: dt_test's label tsan marks the tests.
 lint_tsan() {
   build_preset tsan tsan_tests
   TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 \
     ctest --test-dir "$root/build/tsan" --output-on-failure --no-tests=error --parallel "$(nproc)" -L '^tsan$'
 }
 
-# Units that differ, or whose header does, from where this branch left main; on main itself, what the last commit
-# changed.
+# Prints units that differ, or whose header does, since this branch left main; on main itself, those of the last
+# commit.
 changed_sources() {
   local base
   base="$(git -C "$root" merge-base HEAD origin/main 2>/dev/null ||
@@ -96,7 +98,8 @@ changed_sources() {
     sed 's/\.h$/.cc/' | sort -u || true
 }
 
-# A unit takes clang-tidy 10 to 20 s, so a large change is checked in part; --all does the rest.
+# clang-tidy takes 10 to 20 s for a unit, so a large change is only checked in part; --all checks
+# the rest.
 readonly lint_tidy_files_max=24
 
 # lint_clang_tidy all|changed
@@ -108,7 +111,7 @@ lint_clang_tidy() {
     mapfile -t files < <(changed_sources)
   fi
   configure_preset tidy
-  # Only what the clang build knows: LibTorch units are built by g++ with a precompiled header.
+  # Only units of the clang build: LibTorch units are built by g++ with a precompiled header.
   for file in "${files[@]}"; do
     if grep -qF "\"$root/$file\"" "$root/build/tidy/compile_commands.json"; then chosen+=("$root/$file"); fi
   done
@@ -121,7 +124,7 @@ lint_clang_tidy() {
     echo "clang-tidy: no changed source"
     return 0
   fi
-  # The precompiled headers that they include.
+  # The precompiled headers that these units include.
   local headers=()
   mapfile -t headers < <(printf -- '-c %s\n' "${chosen[@]}" |
     grep -hFf - "$root/build/tidy/compile_commands.json" |
@@ -131,7 +134,8 @@ lint_clang_tidy() {
     xargs -0 --max-args=1 --max-procs="$(nproc)" clang-tidy-14 --quiet -p "$root/build/tidy"
 }
 
-# The units as installed, with the programs' paths replaced by one that is there: verify looks for them.
+# Checks the units as installed, with the programs' paths replaced by an existing one: verify looks for
+# them.
 lint_units() {
   local staged
   staged="$(mktemp -d)"

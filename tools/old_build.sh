@@ -6,7 +6,7 @@
 # ctest does both under the label long. Needs a clone with its history; else it ends with 77.
 set -euo pipefail
 readonly folder="${1:?a folder for the sources and the build}"
-# What tests/proto/0.1.0.schema and the journal 0.1.0.db are of; messages and journals changed from here on.
+# The revision of tests/proto/0.1.0.schema and the journal 0.1.0.db; messages and journals changed after it.
 readonly revision=9e17ce08
 readonly skipped=77
 root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -21,6 +21,6 @@ cd -- "$folder"
 # The preset without LibTorch, with today's compiler and without its sanitizers.
 cmake --preset asan -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++ -DDTRAIN_SANITIZE= \
   -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
-# At -O1 g++ 12 warns of what it does not at -O2.
+# At -O1 g++ 12 gives warnings that it does not give at -O2.
 sed --in-place 's/ -Werror / /' build/asan/build.ninja
 cmake --build build/asan --target dtcoord dtworker dtctl fake_trainer

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# setup.sh: brings what the build and the tests need. Every step is skipped when its result is there
-# already, so a second run takes a second. Sourced by ./dev after common.sh, whose variables it uses.
+# setup.sh: installs what the build and the tests need. Every step is skipped if its result exists,
+# so a second run takes a second. Sourced by ./dev after common.sh, whose variables it uses.
 # shellcheck disable=SC2154
 
 build_packages=(
@@ -10,7 +10,7 @@ build_packages=(
   libpq-dev libcurl4-openssl-dev libspdlog-dev libfmt-dev libsystemd-dev libssl-dev libgtest-dev
   libgmock-dev googletest libgloo-dev
 )
-# What ./dev package needs besides, to know what packages depend on.
+# Further packages for ./dev package, which must know what its packages depend on.
 package_packages=(dpkg-dev file binutils)
 check_packages=(
   "${package_packages[@]}"
@@ -18,13 +18,13 @@ check_packages=(
   postgresql sqlite3 python3-yaml python3-venv zsh fish chromium
 )
 
-# A Slurm of one machine, which slurm_test starts by hand; the packages' services are not wanted.
+# A Slurm of one machine, which slurm_test starts itself; the packages' services are stopped.
 slurm_packages=(slurmctld slurmd slurm-client munge)
 
 # A Debian to boot and images to build, for house_test and container_test.
 house_packages=(mmdebstrap systemd-container buildah lintian iproute2)
 
-# missing_packages PACKAGE…: those that are not installed.
+# missing_packages PACKAGE…: prints the packages that are not installed.
 missing_packages() {
   local package
   for package in "$@"; do
@@ -33,13 +33,14 @@ missing_packages() {
   done
 }
 
-# as_root COMMAND…: sudo only where it is needed.
+# as_root COMMAND…: uses sudo only if needed.
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo -- "$@"; fi
 }
 
-# apt COMMAND…: another apt may hold a lock (on a fresh machine often the unattended upgrade), and a mirror
-# may hiccup, so up to five tries, or apt_tries. DPkg::Lock::Timeout does not cover the lock on the package lists.
+# apt COMMAND…: makes up to five tries, or apt_tries: another apt may hold a lock (on a fresh machine often the
+# unattended upgrade), and a mirror may fail for a moment. DPkg::Lock::Timeout does not cover the lock on the
+# package lists.
 apt() {
   local try tries="${apt_tries:-5}"
   for ((try = 1; try <= tries; ++try)); do
@@ -60,11 +61,12 @@ setup_packages() {
   say "installing ${#missing[@]} packages: ${missing[*]}"
   apt update
   apt install --no-install-recommends "${missing[@]}"
-  # The tests start a Prometheus of their own; the package's service is not wanted on a developer's machine.
+  # The tests start a Prometheus of their own; a developer's machine does not need the package's service.
   if [[ " ${missing[*]} " == *" prometheus "* ]] && [ -d /run/systemd/system ]; then
     as_root systemctl disable --now prometheus.service >&2 || true
   fi
-  # The tests start one of their own; the package makes a cluster and starts it, with and without systemd.
+  # The tests start a PostgreSQL of their own; the package makes a cluster and starts it, with and without
+  # systemd.
   if [[ " ${missing[*]} " == *" postgresql "* ]]; then
     as_root service postgresql stop >&2 || true
     if [ -d /run/systemd/system ]; then as_root systemctl disable --now postgresql.service >&2 || true; fi
@@ -74,8 +76,8 @@ setup_packages() {
   fi
 }
 
-# fetch_wheels FILE: downloads the wheels of a requirements file into the cache; pip refuses any whose hash
-# differs. pip matches a platform's tag exactly, hence the list.
+# fetch_wheels FILE: downloads the wheels of a requirements file into the cache; pip refuses any with
+# another hash. pip matches a platform's tag exactly, hence the list.
 fetch_wheels() {
   local platforms=() minor
   for minor in 17 18 24 25 26 27 28; do platforms+=(--platform "manylinux_2_${minor}_x86_64"); done
@@ -85,11 +87,11 @@ fetch_wheels() {
     die "could not fetch the wheels of $1; behind a proxy or mirror, configure pip (pip config)"
 }
 
-# pins FILE: the lines that count, to compare with what is unpacked.
+# pins FILE: prints the lines that count, to compare with those of the unpacked wheels.
 pins() { grep -hv '^#' "$@" | sort; }
 
-# setup_libtorch REQUIREMENTS…: the folder appears whole or not at all, under the name of its version, and
-# keeps the list of wheels that it was made from.
+# setup_libtorch REQUIREMENTS…: makes the folder, completely or not at all, under the name of its version,
+# with the list of wheels that it was made from.
 setup_libtorch() {
   if [ -n "${DTRAIN_LIBTORCH:-}" ]; then
     [ -e "$libtorch_dir/torch/lib/libtorch_cpu.so" ] ||
@@ -101,7 +103,7 @@ setup_libtorch() {
   mkdir -p "$cache_dir/wheels"
   exec 8>"$cache_dir/setup.lock"
   flock -w 1800 8 || die "another ./dev setup has held $cache_dir/setup.lock for 30 minutes"
-  # What has more than is asked for will do: --cuda adds to the same folder.
+  # A folder with more than required is fine: --cuda adds to the same folder.
   if [ -f "$libtorch_dir/.wheels" ] &&
     [ -z "$(comm -23 <(pins "$@") "$libtorch_dir/.wheels")" ]; then
     exec 8>&-
@@ -123,9 +125,9 @@ setup_libtorch() {
   exec 8>&-
 }
 
-# setup_python_client: a virtual environment for the tests of python/, in the cache. It appears whole or not at all,
-# and keeps the list of wheels that it was made from. Returns 1, saying why, where it cannot be had: those tests are
-# skipped then. A subshell, whose end gives the lock back.
+# setup_python_client: makes a virtual environment for the tests of python/ in the cache, completely or not at all,
+# with the list of wheels that it was made from. If it cannot be made, returns 1 and prints why; those tests are
+# then skipped. A subshell, so that its end releases the lock.
 setup_python_client() (
   local wheels="$root/tools/wheels-python.txt" venv="$cache_dir/python-client" staging="$cache_dir/.python-client.$$"
   local without="the tests of the Python client will be skipped"
@@ -142,7 +144,7 @@ setup_python_client() (
     return 1
   fi
   say "fetching the wheels of ${wheels#"$root"/} into $cache_dir (once)"
-  # A subshell: fetch_wheels ends the shell where there is no network.
+  # A subshell, since fetch_wheels ends the shell without a network.
   (fetch_wheels "$wheels") || {
     say "$without"
     return 1
@@ -159,8 +161,8 @@ setup_python_client() (
   return 1
 )
 
-# setup_wheels FILE NAME: the wheels of a requirements file as a folder for PYTHONPATH in the cache. It appears whole or
-# not at all, and keeps the list of wheels that it was made from.
+# setup_wheels FILE NAME: unpacks the wheels of a requirements file into a folder for PYTHONPATH in the cache,
+# completely or not at all, with the list of wheels that it was made from.
 setup_wheels() (
   local wheels="$root/tools/$1" folder="$cache_dir/$2"
   local staging="$cache_dir/.$2.$$" python
@@ -183,15 +185,15 @@ setup_wheels() (
   mv "$staging" "$folder"
 )
 
-# setup_kubernetes: kubectl and the schemas that kubernetes_test validates with: a package of 8 MB and 24 of wheels,
-# half a minute. A subshell that ends with an error, saying why, where they cannot be had.
+# setup_kubernetes: gets kubectl and the schemas that kubernetes_test validates with: a package of 8 MB and 24 MB of
+# wheels, half a minute. A subshell that ends with an error, and prints why, if it cannot get them.
 setup_kubernetes() (
   command -v kubectl >/dev/null || setup_packages kubernetes-client
   setup_wheels wheels-kubernetes.txt kubernetes-wheels
 )
 
-# setup_bundle DIR: what the trainer needs besides LibTorch, for a machine with no package source. It is a
-# CMake prefix: ./dev gpu-test --bundle DIR.
+# setup_bundle DIR: collects what the trainer needs besides LibTorch, for a machine without a package
+# source. It is a CMake prefix: ./dev gpu-test --bundle DIR.
 setup_bundle() {
   local out="$1" arch=lib/x86_64-linux-gnu package
   setup_packages libabsl-dev nlohmann-json3-dev libcli11-dev googletest libgloo-dev
@@ -204,7 +206,7 @@ setup_bundle() {
     mkdir -p "$out/lib/cmake/$package"
     cp "$root/tools/bundle/${package}Config.cmake" "$out/lib/cmake/$package/"
   done
-  say "bundle of $(du -sh "$out" | cut -f1) in $out; carry it along, then: ./dev gpu-test --bundle $out"
+  say "bundle of $(du -sh "$out" | cut -f1) in $out; take it to the machine, then: ./dev gpu-test --bundle $out"
 }
 
 # setup [--cuda] [--no-check] [--programs] [--slurm] [--kubernetes] [--house] [--bundle DIR]
@@ -234,12 +236,12 @@ setup() {
   if [ "$check" = yes ] && setup_python_client; then
     setup_wheels wheels-sklearn.txt sklearn-wheels || say "the test of examples/command/digits.py will be skipped"
   fi
-  # What these import besides torch and scikit-learn.
+  # The other imports of these programs, besides torch and scikit-learn.
   if [ "$programs" = yes ]; then
     setup_wheels wheels-programs.txt program-wheels
     python3 -B "$root/bench/training/python_torch.py" "$libtorch_dir" "$cache_dir" || return
   fi
-  # Asked for, it must work; else kubernetes_test, which CI runs, goes without where it does not.
+  # If requested it must work; otherwise kubernetes_test, which CI runs, is skipped if it does not.
   if [ "$kubernetes" = yes ]; then
     setup_kubernetes || exit
   elif [ "$check" = yes ]; then

@@ -1,8 +1,8 @@
-"""Which cases of the last run of ctest were skipped, and why: an entry with skipped cases counts as passed.
+"""Lists the skipped cases of the last run of ctest, with reasons: ctest counts an entry with skipped cases as passed.
 
 usage: skips.py BUILD_FOLDER
 
-Reads what ctest keeps, Testing/Temporary/LastTest.log.
+Reads ctest's log, Testing/Temporary/LastTest.log.
 """
 
 import pathlib
@@ -12,19 +12,19 @@ import sys
 ENTRY = re.compile(r"\d+/\d+ Testing: (\S+)")
 GTEST_REASON = re.compile(r".+:\d+: Skipped$")
 GTEST_CASE = re.compile(r"\[  SKIPPED \] (\S+) \(\d+ ms\)$")
-# A name, or what the case says of itself.
+# A name, or the case's own description.
 PYTHON_CASE = re.compile(r"(?:\w+ \()?(.+?)\)? \.\.\. skipped ['\"](.*)['\"]$")
 WHOLE = re.compile(r"skipped: (.+)$")
 
 
 def skips(log: str) -> list[tuple[str, str, str]]:
-    """Entry, case and reason of each; the case of an entry that was skipped as a whole is ""."""
+    """Yields entry, case and reason of each skip; the case is "" if the entry was skipped completely."""
     found, entry, reason, takes = [], "", "", False
     for line in log.splitlines():
         if match := ENTRY.match(line):
             entry, reason, takes = match[1], "", False
         elif GTEST_REASON.match(line):
-            reason, takes = "", True  # its lines follow, to an empty one
+            reason, takes = "", True  # its lines follow, up to an empty one
         elif match := GTEST_CASE.match(line):
             found.append((entry, match[1], reason))
             reason, takes = "", False

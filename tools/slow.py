@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""slow.py: runs a command on a worse machine than this one, so that tests which depend on speed show.
+"""slow.py: runs a command on a worse machine than this one, so that tests that depend on speed fail.
 
 usage: slow.py [--busy N] [--one-core] [--idle] [--stop SECONDS] [--seed N] COMMAND [ARGUMENT…]
 
-  --busy N          N loops compete for the processors
-  --one-core        everything on one core, the loops too
-  --idle            the command runs only when nothing else wants a processor
-  --stop SECONDS    at random moments a random descendant of the command stands still (SIGSTOP) for up to so long
-  --seed N          of the random moments; printed, to be given again
+  --busy N          N loops compete for the processors --one-core        everything on one core, the loops too --idle
+  the command runs only when nothing else wants a processor --stop SECONDS    at random moments stops a random
+  descendant of the command (SIGSTOP), for up to SECONDS --seed N          of the random moments; printed, to be given
+  again
 
 Exits as the command does. Example: tools/slow.py --one-core --busy 2 ctest --test-dir build/dev -R e2e
 """
@@ -26,7 +25,7 @@ BETWEEN_STOPS = 0.3  # seconds, at most: about three stops a second
 
 
 def children() -> dict[int, list[int]]:
-    """Every process's children that are not stopped and not dead, by the number of the parent."""
+    """Returns the children of every process that are neither stopped nor dead, by the number of the parent."""
     tree: dict[int, list[int]] = {}
     for folder in pathlib.Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -40,7 +39,8 @@ def children() -> dict[int, list[int]]:
 
 
 def descendants(spared: set[int]) -> list[int]:
-    """Of this process. One that a test itself has stopped is not among them: nobody else is to wake it."""
+    """Returns the descendants of this process. Processes that a test itself has stopped are not among them: they must
+    not be woken."""
     tree, found, waiting = children(), [], [os.getpid()]
     while waiting:
         below = [pid for pid in tree.get(waiting.pop(), []) if pid not in spared]
@@ -57,7 +57,7 @@ def send(pid: int, number: int) -> None:
 
 
 def stop_at_random(ended: threading.Event, longest: float, moments: random.Random, spared: set[int]) -> None:
-    """Until the command has ended. What is stopped is woken again, whatever happens."""
+    """Stops processes until the command has ended, and in any case wakes them again."""
     while not ended.wait(moments.uniform(0, BETWEEN_STOPS)):
         found = descendants(spared)
         if not found:
@@ -71,7 +71,7 @@ def stop_at_random(ended: threading.Event, longest: float, moments: random.Rando
 
 
 def start(words: list[str], idle: bool) -> int:
-    """A process that runs `words`; its number."""
+    """Starts a process that runs `words`; returns its number."""
     pid = os.fork()
     if pid:
         return pid
@@ -97,7 +97,7 @@ def main() -> int:
         parser.error("name a command")
     print(f"slow.py: --seed {options.seed}", file=sys.stderr, flush=True)
 
-    # A process whose parent has ended stays below this one, which must then reap it as init would.
+    # A process whose parent has ended stays below this one, which must reap it as init would.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     if options.one_core:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})

@@ -1,8 +1,8 @@
-"""What takes longest: the ten slowest units of a build folder's last builds, and its ten slowest tests.
+"""Lists the ten slowest units of a build folder's last builds, and its ten slowest tests.
 
 usage: times.py BUILD_FOLDER
 
-Reads what ninja and ctest keep: .ninja_log and Testing/Temporary/CTestCostData.txt. A unit that came from ccache
+Reads the logs of ninja and ctest: .ninja_log and Testing/Temporary/CTestCostData.txt. A unit that came from ccache
 shows the time that ccache took.
 """
 
@@ -13,7 +13,8 @@ SHOWN = 10
 
 
 def units(log: str) -> list[tuple[float, str]]:
-    """Seconds and object of every compiled unit, its newest build. A line: begin, end (ms), time, output, hash."""
+    """Yields seconds and object of every compiled unit, from its newest build. A line: begin, end (ms), time, output,
+    hash."""
     newest = {}
     for line in log.splitlines():
         words = line.split("\t")
@@ -23,7 +24,7 @@ def units(log: str) -> list[tuple[float, str]]:
 
 
 def tests(costs: str) -> list[tuple[float, str]]:
-    """Mean seconds and name of every test. A line: name, runs, seconds; behind --- names that failed."""
+    """Yields mean seconds and name of every test. A line: name, runs, seconds; after --- names that failed."""
     rows = [line.split() for line in costs.split("---")[0].splitlines()]
     return sorted(((float(row[2]), row[0]) for row in rows if len(row) == 3 and int(row[1]) > 0), reverse=True)
 

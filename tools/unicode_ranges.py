@@ -1,14 +1,15 @@
-"""Prints corpus/unicode_ranges.inc: which code points are letters (\\p{L}), numbers (\\p{N}) and white space (\\s).
+"""Prints corpus/unicode_ranges.inc: the ranges of code points that are letters (\\p{L}), numbers (\\p{N}) and white
+space (\\s).
 
 usage: python3 tools/unicode_ranges.py > corpus/unicode_ranges.inc
        python3 tools/unicode_ranges.py --check
 
-Letters and numbers come from the package unicodedata2, version 16.0.0, or from Python's own unicodedata where that has
-the same Unicode (3.14 has); White_Space is a property that both lack and that has not changed since
-Unicode 6.3, so it is written here.
+Letters and numbers come from the package unicodedata2, version 16.0.0, or from Python's own unicodedata if that has the
+same Unicode (in 3.14); White_Space is a property that both lack and that has not changed since Unicode 6.3, so it is
+written here.
 
---check needs the package tiktoken too. It has tiktoken's regular expressions take every code point for itself, compares
-the three classes and prints the SHA-256 of the table, a byte a code point, that tests/corpus/unicode_test.cc has.
+--check needs the package tiktoken too. It applies tiktoken's regular expressions to every code point, compares the
+three classes, and prints the SHA-256 of the table, a byte for each code point, as in tests/corpus/unicode_test.cc.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ try:
 except ImportError:
     import unicodedata
 
-UNICODE = "16.0.0"  # that of tiktoken 0.8 to 0.14
+UNICODE = "16.0.0"  # of tiktoken 0.8 to 0.14
 SPACES = [(0x09, 0x0D), (0x20, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A),
           (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000)]
 
@@ -50,7 +51,7 @@ def show(name: str, values: list[tuple[int, int]]) -> None:
 
 
 def classes_of_tiktoken() -> bytearray:
-    """0 other, 1 letter, 2 number, 3 space, as CharClass has them."""
+    """Returns 0 for other, 1 letter, 2 number, 3 space, as in CharClass."""
     import tiktoken
 
     table = bytearray(sys.maxunicode + 1)
@@ -58,7 +59,8 @@ def classes_of_tiktoken() -> bytearray:
         encoding = tiktoken.Encoding(name="classes", pat_str=pattern, special_tokens={},
                                      mergeable_ranks={bytes([byte]): byte for byte in range(256)})
         for point in range(sys.maxunicode + 1):
-            # Surrogates are no characters of a text. What the pattern does not match has no tokens.
+            # Surrogates are not characters of a text. A code point that the pattern does not match
+            # has no tokens.
             if not 0xD800 <= point < 0xE000 and encoding.encode_ordinary(chr(point)):
                 table[point] = value
     return table

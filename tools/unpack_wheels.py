@@ -2,8 +2,8 @@
 
 usage: unpack_wheels.py WHEELS_DIR OUT_DIR REQUIREMENTS…
 
-Each wheel's hash is checked once more, since the cache may be older than the pins. OUT_DIR gets torch/ and
-nvidia/ as the wheels lay them out, because the libraries find each other by paths relative to those.
+Each wheel's hash is checked once more, since the cache may be older than the pins. OUT_DIR gets torch/ and nvidia/ as
+the wheels lay them out, since the libraries find each other by relative paths.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ import sys
 import zipfile
 
 PIN = re.compile(r"^(?P<name>[\w-]+)==(?P<version>[\w.]+) --hash=sha256:(?P<digest>[0-9a-f]{64})$")
-# What compiling and linking needs of torch; of the other wheels everything is unpacked.
+# The parts of torch for compiling and linking; the other wheels are unpacked completely.
 TORCH_PARTS = ("torch/include/", "torch/lib/", "torch/version.py")
 
 

@@ -1,4 +1,4 @@
-# CLI11 of a bundle (./dev setup --bundle): headers alone.
+# CLI11 of a bundle (./dev setup --bundle): only headers.
 if(NOT TARGET CLI11::CLI11)
   add_library(CLI11::CLI11 INTERFACE IMPORTED)
   set_target_properties(CLI11::CLI11 PROPERTIES
