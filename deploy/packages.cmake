@@ -1,5 +1,5 @@
-# packages.cmake: Debian packages of what is installed, through CPack (./dev package). A package is a component of the
-# install rules; what only a package has (debian/) is left out of `cmake --install`.
+# packages.cmake: Debian packages of the installed files, through CPack (./dev package). A package is a component of
+# the install rules; files that only a package has (debian/) are left out of `cmake --install`.
 find_program(DTRAIN_DPKG_SHLIBDEPS dpkg-shlibdeps)
 if(NOT DTRAIN_DPKG_SHLIBDEPS)
   message(STATUS "no Debian packages: dpkg-shlibdeps is missing (package dpkg-dev)")
@@ -18,7 +18,7 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own
 set(CPACK_COMPONENTS_ALL ${DTRAIN_PACKAGES})
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
-# The packages' own prefix, whatever this build would install to; files in /etc need DESTDIR.
+# The packages' own prefix, whatever this build installs to; files in /etc need DESTDIR.
 set(CPACK_SET_DESTDIR ON)
 set(CPACK_INSTALL_PREFIX /usr)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
@@ -31,10 +31,10 @@ set(CPACK_DEBIAN_PACKAGE_RELEASE ${DTRAIN_PACKAGE_RELEASE})
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
-# What each package needs besides libraries, which dpkg-shlibdeps finds. A worker and its trainer speak forms of one
-# version; nothing else joins the packages, so that they may be on hosts of their own.
+# The dependencies of each package besides libraries, which dpkg-shlibdeps finds. A worker and its trainer need the
+# same version; the other packages are independent, so that they may be on different hosts.
 set(same_version "(= ${PROJECT_VERSION}-${DTRAIN_PACKAGE_RELEASE})")
-# Where there is no systemd, in a container say, its two small tools make the account and the folders.
+# Without systemd, for example in a container, its two small tools make the account and the folders.
 set(account "systemd-standalone-sysusers | systemd-sysusers, systemd-standalone-tmpfiles | systemd-tmpfiles")
 foreach(package IN LISTS DTRAIN_PACKAGES)
   string(TOUPPER ${package} PACKAGE)
@@ -48,7 +48,7 @@ workers as whole gangs, keeps what came of them in a journal, and serves
 the page, JSON and metrics over HTTP. It is not started by installing it:
 systemctl enable --now dtcoord")
 set(CPACK_DEBIAN_COORDINATOR_PACKAGE_DEPENDS "${account}")
-# ca-certificates: by which receivers of notices are verified.
+# ca-certificates: verifies receivers of notices.
 set(CPACK_DEBIAN_COORDINATOR_PACKAGE_RECOMMENDS "dtrain-cli, ca-certificates")
 set(CPACK_DEBIAN_COORDINATOR_PACKAGE_SUGGESTS "dtrain-dashboards")
 set(CPACK_DEBIAN_WORKER_DESCRIPTION
@@ -67,7 +67,7 @@ set(CPACK_DEBIAN_CLI_DESCRIPTION
 dtctl submits experiments to a coordinator, follows them and shows their
 results. The manual and examples are in /usr/share/doc/dtrain-cli, a
 Python client as a wheel in /usr/share/dtrain.")
-# dtrain-slurm is a Python script; what the programs themselves need is found from their libraries.
+# dtrain-slurm is a Python script; the programs' own dependencies follow from their libraries.
 set(CPACK_DEBIAN_CLI_PACKAGE_DEPENDS "python3:any")
 set(CPACK_DEBIAN_CLI_PACKAGE_SUGGESTS "dtrain-coordinator, dtrain-worker")
 set(CPACK_DEBIAN_DASHBOARDS_DESCRIPTION
@@ -78,7 +78,7 @@ set(CPACK_DEBIAN_DASHBOARDS_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_DASHBOARDS_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DASHBOARDS_PACKAGE_SUGGESTS "prometheus, grafana")
 
-# ---- What only packages have ----
+# ---- Files that only packages have ----
 execute_process(COMMAND git -C ${CMAKE_SOURCE_DIR} show -s --format=%cD HEAD
                 OUTPUT_VARIABLE DTRAIN_COMMIT_DATE OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT DTRAIN_COMMIT_DATE)
@@ -88,7 +88,7 @@ string(REGEX MATCH "[0-9][0-9][0-9][0-9]" DTRAIN_COMMIT_YEAR "${DTRAIN_COMMIT_DA
 set(debian ${CMAKE_CURRENT_BINARY_DIR}/debian)
 configure_file(debian/changelog.in ${debian}/changelog @ONLY)
 
-# dt_package_script(SERVICE NAME): a maintainer script, of the template that both services share.
+# dt_package_script(SERVICE NAME): makes a maintainer script from the template that both services share.
 function(dt_package_script service name)
   configure_file(debian/${name}.in ${debian}/${service}/${name} @ONLY)
   file(CHMOD ${debian}/${service}/${name}
@@ -105,7 +105,7 @@ foreach(service IN ITEMS coordinator worker)
     set(links "")
     set(state /var/lib/dtrain)
     set(kept "the journal and code of experiments")
-    set(hand_over ":")  # nothing: the coordinator keeps its account
+    set(hand_over ":")  # empty: the coordinator keeps its account
   else()
     set(units "dtworker@*.service")
     set(links "/etc/systemd/system/*.target.wants/dtworker.target")
@@ -133,7 +133,7 @@ foreach(package IN LISTS DTRAIN_PACKAGES)
     file(READ debian/copyright-libtorch DTRAIN_COPYRIGHT_MORE)
     file(GLOB licences ${DTRAIN_LIBTORCH_FOLDER}/torch-*.dist-info/licenses/*)
     install(FILES ${licences} DESTINATION ${documents}/torch COMPONENT trainer EXCLUDE_FROM_ALL)
-    # One text for all of them.
+    # A single text for all of them.
     file(GLOB licences ${DTRAIN_LIBTORCH_FOLDER}/nvidia_*.dist-info/licenses/*)
     list(SORT licences)
     if(licences)
@@ -143,7 +143,7 @@ foreach(package IN LISTS DTRAIN_PACKAGES)
   endif()
   configure_file(debian/copyright.in ${debian}/${package}/copyright @ONLY)
   install(FILES ${debian}/${package}/copyright DESTINATION ${documents} COMPONENT ${package} EXCLUDE_FROM_ALL)
-  # As Debian wants them: packed, without a time of packing.
+  # In the form that Debian requires: packed, without the time of packing.
   install(CODE "
     set(made \"${debian}/${package}\")
     execute_process(COMMAND gzip -9nc \"${debian}/changelog\" OUTPUT_FILE \"\${made}/changelog.Debian.gz\"

@@ -16,8 +16,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = sorted((ROOT / "worker/trainer/device/cuda").glob("*.ptx.inc"))
 ARCHITECTURES = ["sm_80", "sm_90", "sm_100"]
-# 65,536 registers of a multiprocessor, divided by the 1,024 threads of a block and by two blocks at
-# once.
+# 65,536 registers of a multiprocessor, divided by the 1,024 threads of a block and by two blocks at once.
 REGISTERS_MAX = 32
 
 ENTRY = re.compile(r"Compiling entry function '(?P<name>\w+)'")

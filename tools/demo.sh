@@ -4,8 +4,7 @@
 
 demo_dtctl="$root/build/dev/bin/dtctl"
 
-# demo_run ARGUMENT…: runs dtctl in the background, so that a signal for this script is handled
-# before it ends.
+# demo_run ARGUMENT…: runs dtctl in the background, so that a signal for this script is handled before it ends.
 demo_run() {
   "$demo_dtctl" "$@" &
   wait "$!"
@@ -19,8 +18,7 @@ demo_data() {
     python3 -c 'import json, sys; print(json.load(sys.stdin)["data"])'
 }
 
-# demo_prepare FOLDER: makes a corpus of this repository's text, completely or not at all; keeps an existing
-# one.
+# demo_prepare FOLDER: makes a corpus of this repository's text, completely or not at all; keeps an existing one.
 demo_prepare() {
   local folder part="$1/.quickstart.part" inputs=()
   if [ -e "$1/quickstart" ]; then

@@ -33,8 +33,7 @@ def run(target: str, build: pathlib.Path, seconds: int, bytes_max: str,
     made = folder / target
     made.mkdir()
     seeds = ROOT / "tests/fuzz/seeds" / target
-    # A profile for each process: first the runs over the seeds alone, as complete files, which may
-    # be longer.
+    # A profile for each process: first the runs over the seeds alone, as complete files, which may be longer.
     runs = [[str(seed) for seed in sorted(seeds.iterdir())],
             [f"-max_total_time={seconds}", f"-max_len={bytes_max}", f"-artifact_prefix={made}-", str(made), str(seeds)]]
     profiles = []

@@ -11,8 +11,7 @@ if importlib.metadata.version("torch").split("+")[0] == sys.argv[1]:
 PYTHON
 }
 
-# configure_gpu_build TORCH BUILD BUNDLE: fails unless all of CUDA's headers and libraries are
-# found.
+# configure_gpu_build TORCH BUILD BUNDLE: fails unless all of CUDA's headers and libraries are found.
 configure_gpu_build() {
   local generator=()
   say "trainer with the LibTorch in $1"

@@ -98,8 +98,7 @@ changed_sources() {
     sed 's/\.h$/.cc/' | sort -u || true
 }
 
-# clang-tidy takes 10 to 20 s for a unit, so a large change is only checked in part; --all checks
-# the rest.
+# clang-tidy takes 10 to 20 s for a unit, so a large change is only checked in part; --all checks the rest.
 readonly lint_tidy_files_max=24
 
 # lint_clang_tidy all|changed
@@ -134,8 +133,7 @@ lint_clang_tidy() {
     xargs -0 --max-args=1 --max-procs="$(nproc)" clang-tidy-14 --quiet -p "$root/build/tidy"
 }
 
-# Checks the units as installed, with the programs' paths replaced by an existing one: verify looks for
-# them.
+# Checks the units as installed, with the programs' paths replaced by an existing one: verify looks for them.
 lint_units() {
   local staged
   staged="$(mktemp -d)"

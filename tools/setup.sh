@@ -65,8 +65,7 @@ setup_packages() {
   if [[ " ${missing[*]} " == *" prometheus "* ]] && [ -d /run/systemd/system ]; then
     as_root systemctl disable --now prometheus.service >&2 || true
   fi
-  # The tests start a PostgreSQL of their own; the package makes a cluster and starts it, with and without
-  # systemd.
+  # The tests start a PostgreSQL of their own; the package makes a cluster and starts it, with and without systemd.
   if [[ " ${missing[*]} " == *" postgresql "* ]]; then
     as_root service postgresql stop >&2 || true
     if [ -d /run/systemd/system ]; then as_root systemctl disable --now postgresql.service >&2 || true; fi

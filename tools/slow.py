@@ -3,10 +3,11 @@
 
 usage: slow.py [--busy N] [--one-core] [--idle] [--stop SECONDS] [--seed N] COMMAND [ARGUMENT…]
 
-  --busy N          N loops compete for the processors --one-core        everything on one core, the loops too --idle
-  the command runs only when nothing else wants a processor --stop SECONDS    at random moments stops a random
-  descendant of the command (SIGSTOP), for up to SECONDS --seed N          of the random moments; printed, to be given
-  again
+  --busy N          N loops compete for the processors
+  --one-core        everything on one core, the loops too
+  --idle            the command runs only when nothing else wants a processor
+  --stop SECONDS    stops a random descendant of the command (SIGSTOP) at random moments, for up to SECONDS
+  --seed N          seed of the random moments; printed, so that a run can be repeated
 
 Exits as the command does. Example: tools/slow.py --one-core --busy 2 ctest --test-dir build/dev -R e2e
 """

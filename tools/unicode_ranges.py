@@ -59,8 +59,7 @@ def classes_of_tiktoken() -> bytearray:
         encoding = tiktoken.Encoding(name="classes", pat_str=pattern, special_tokens={},
                                      mergeable_ranks={bytes([byte]): byte for byte in range(256)})
         for point in range(sys.maxunicode + 1):
-            # Surrogates are not characters of a text. A code point that the pattern does not match
-            # has no tokens.
+            # Surrogates are not characters of a text. A code point that the pattern does not match has no tokens.
             if not 0xD800 <= point < 0xE000 and encoding.encode_ordinary(chr(point)):
                 table[point] = value
     return table

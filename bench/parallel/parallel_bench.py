@@ -57,8 +57,7 @@ class Contest:
     word: str  # for --strategies and parallel_peer.py
     ours: list[Ours]
     theirs: str = ""  # PyTorch's name for it; empty: it has none
-    # Allowed difference of losses: dttrain's from its ddp's, PyTorch's from dttrain's. None: not
-    # checked.
+    # Allowed difference of losses: dttrain's from its ddp's, PyTorch's from dttrain's. None: not checked.
     apart: float | None = None
     ranks_min: int = 2
     note: str = ""
@@ -78,8 +77,7 @@ def _either_way(name: str, fields: dict[str, dict] | None = None) -> list[Ours]:
 
 
 CONTESTS = [
-    # 1e-5 and 2e-5 for hsdp: the difference that another order of sums may cause; bf16: three times the measured
-    # one.
+    # 1e-5 and 2e-5 for hsdp: the difference that another order of sums may cause; bf16: three times the measured one.
     Contest("ddp", _either_way("ddp"), "DDP", 1e-5,
             note="dttrain's gradients lie in memory that the ranks of a host share; it is not among its tensors"),
     Contest("bf16", [Ours("reduce bf16", {"precision": {"reduce": "bf16"}})], "DDP, bf16 hook", 3e-4,

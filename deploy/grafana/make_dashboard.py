@@ -1,7 +1,7 @@
 """Writes the Grafana dashboard from the table below, and checks it.
 
 usage: make_dashboard.py             writes dashboards/dtrain.json beside this file
-       make_dashboard.py --check     fails when that file is not what would be written
+       make_dashboard.py --check     fails if that file differs from what would be written
        make_dashboard.py --queries [INTERVAL]
                                      prints every expression with its variables filled in, one a line
 
@@ -26,25 +26,27 @@ def rate(metric: str, labels: str) -> str:
     return f"rate({metric}{{{labels}}}[$__rate_interval])"
 
 
-# A trial that has ended is exported for ten more minutes and makes no steps: dividing by its rate of 0 gives NaN.
+# An ended trial is exported for ten more minutes and makes no steps: dividing by its rate of 0 gives NaN.
 STEPS = f"({rate('dtrain_trial_steps_total', TRIAL)} > 0)"
 
 
 def named(expression: str) -> str:
-    """A series a trial, with the experiment's name and the trial's parameters for TRIAL_LEGEND."""
+    """Returns a query with a series for each trial, with the experiment's name and the trial's parameters for
+    TRIAL_LEGEND."""
     return f"({expression}) * on (job, instance, experiment, trial) group_left (name, parameters) dtrain_trial_info"
 
 
 def quantile(q: float, metric: str, labels: str, by: str = "") -> str:
     grouping = f"le, {by}" if by else "le"
-    # Where nothing was observed the quantile is NaN, which is not at least 0.
+    # Without observations the quantile is NaN, which is not at least 0.
     return f"histogram_quantile({q}, sum by ({grouping}) ({rate(metric + '_bucket', labels)})) >= 0"
 
 
-# The trial that has the best value: the metric's value is its number, which count_values makes a label.
+# The trial with the best value: the metric's value is the trial's number, which count_values turns into a label.
 BEST_TRIAL = f'count_values by (job, instance, experiment) ("trial", dtrain_experiment_best_trial{{{EXPERIMENT}}})'
 
-# (name, what is above 0 at the moments that are marked, text of a mark, colour, whether every board begins with them)
+# (name, expression that is above 0 at the marked moments, text of a mark, colour, whether every board begins with
+# them)
 MARKS = [
     ("Attempts", f"increase(dtrain_trial_restarts_total{{{EXPERIMENT}}}[$__rate_interval])",
      "another attempt in {{experiment}}: {{reason}}", "orange", True),
@@ -54,7 +56,7 @@ MARKS = [
      "checkpoint of {{experiment}}/{{trial}}", "blue", False),
 ]
 
-# (title, what it tells, unit, width of 24, options, [(expression, legend)])
+# (title, description, unit, width of 24, options, [(expression, legend)])
 ROWS = [
     ("State", [
         ("Alerts", "What deploy/prometheus/rules.yml finds wrong now, or soon (pending).", "short", 8,
@@ -189,7 +191,7 @@ LOOKS = {
 
 
 def defaults(kind: str, unit: str, options: dict) -> dict:
-    """Of a panel's fields. An axis begins at 0 but where that would flatten what there is to see."""
+    """Returns a panel's fields. An axis begins at 0 unless that would flatten the curves."""
     if kind == "bargauge":
         return {"unit": unit, "min": 0, "max": 1}
     if kind != "timeseries":
@@ -236,7 +238,7 @@ def query_variable(name: str, label: str, query: str) -> dict:
 
 
 def annotation(name: str, rise: str, text: str, colour: str, enable: bool) -> dict:
-    """A mark where `rise` is above 0."""
+    """Returns an annotation with a mark where `rise` is above 0."""
     return {
         "name": name, "enable": enable, "iconColor": colour,
         "datasource": {"type": "prometheus", "uid": "$datasource"},
@@ -287,7 +289,7 @@ def dashboard() -> dict:
 
 
 def queries(board: dict, interval: str) -> list[str]:
-    """Every expression as Prometheus takes it, rates over `interval`, each variable set to everything."""
+    """Yields every expression as Prometheus takes it, rates over `interval`, each variable set to match everything."""
     filled = []
     shown = [target for one in board["panels"] for target in one.get("targets", [])]
     for target in shown + board["annotations"]["list"]:
@@ -299,7 +301,7 @@ def queries(board: dict, interval: str) -> list[str]:
 
 
 def problems(board: dict) -> list[str]:
-    """What the dashboard-linter would say, as far as its rules can be told from the JSON."""
+    """Returns findings like the dashboard-linter's, as far as its rules can be checked in the JSON."""
     found = []
     for one in board["panels"]:
         if one["type"] == "row":
@@ -312,7 +314,7 @@ def problems(board: dict) -> list[str]:
             if 'job=~"$job"' not in expr or 'instance=~"$instance"' not in expr:
                 found.append(f"panel '{name}': job and instance are not matched")
             for word in expr.replace("{", " ").replace("(", " ").split():
-                # A counter is only ever seen through a rate or an increase.
+                # A counter is only used within a rate or an increase.
                 if word.endswith("_total") and not any(f"{f}({word}{{" in expr for f in ("rate", "increase")):
                     found.append(f"panel '{name}': counter {word} outside a rate")
     return found

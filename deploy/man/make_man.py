@@ -1,4 +1,4 @@
-"""Manual pages from what the programs say of themselves (--help), so that every option is described in one place.
+"""Makes manual pages from the programs' --help, so that every option is described in one place.
 
 usage: make_man.py --version VERSION --output DIR PROGRAM…
 
@@ -13,7 +13,7 @@ import pathlib
 import re
 import subprocess
 
-# Where explanations begin, in cli/commands/help.cc and in CLI11's own formatter.
+# The column where explanations begin, in cli/commands/help.cc and in CLI11's own formatter.
 COLUMN = 30
 COMMANDS = ("Commands", "Subcommands")
 LISTS = (*COMMANDS, "Arguments", "Positionals", "Options", "Options of every command")
@@ -21,13 +21,13 @@ SECONDS = 30
 
 
 class Help:
-    """One page of --help, in its parts."""
+    """A page of --help, in its parts."""
 
     def __init__(self, text: str):
         self.about: list[str] = []
         self.usage = ""
         self.sections: list[tuple[str, list[str]]] = []  # heading, lines
-        self.rest: list[str] = []  # what stands behind a blank line after the last list
+        self.rest: list[str] = []  # lines after a blank line behind the last list
         lines = text.rstrip().splitlines()
         into = self.about
         for before, line in zip(["", *lines], lines):
@@ -43,7 +43,7 @@ class Help:
                 into.append(line)
 
     def entries(self, *headings: str) -> list[tuple[str, str]]:
-        """Name and explanation of each line of a list."""
+        """Yields name and explanation of each entry of a list."""
         found: list[list[str]] = []
         for heading, lines in self.sections:
             if heading not in headings:
@@ -64,7 +64,7 @@ class Help:
 
 
 def help_of(program: pathlib.Path, words: list[str]) -> Help:
-    # A default under the home folder is that of whoever reads, not of whoever builds.
+    # A default under the home folder must be the reader's, not the builder's.
     environment = {"PATH": os.environ.get("PATH", ""), "HOME": "~", "LC_ALL": "C.UTF-8"}
     done = subprocess.run([program, *words, "--help"], env=environment, check=True, capture_output=True, text=True,
                           encoding="utf-8", timeout=SECONDS)
@@ -144,7 +144,7 @@ def main() -> None:
     others = ["dtcoord", "dtctl", "dtprogram", "dttrain", "dtworker"]
     for program in arguments.programs:
         text = manual_page(program.absolute(), arguments.version, others)
-        # No time and no name in the header: the same page is the same file.
+        # No time and no name in the header: the same page gives the same file.
         packed = gzip.compress(text.encode(), 9, mtime=0)
         (arguments.output / f"{program.name}.1.gz").write_bytes(packed)
 

@@ -1,6 +1,6 @@
-"""How many allocations to ask Slurm for, and which to take back.
+"""Decides how many allocations to ask Slurm for, and which to cancel.
 
-Pure: what was seen goes in, what to do comes out. dtrain-slurm looks and does. Tests: tests/deploy/allocation_test.py
+Pure: observations go in, actions come out. dtrain-slurm observes and acts. Tests: tests/deploy/allocation_test.py
 """
 
 import dataclasses
@@ -10,24 +10,24 @@ import dataclasses
 class Bounds:
     slots: int  # workers of one allocation
     queued: int  # allocations that may wait in Slurm's queue
-    running: int  # allocations that may run, those in the queue counted as if they did
+    running: int  # allocations that may run; queued ones count as running
 
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """One that has trials waiting. 0 of a bound: none."""
+    """An experiment with waiting trials. A bound of 0 means no bound."""
 
     pending: int  # trials
     running: int  # trials
     slots_held: int
-    slots: int  # of each trial: the fewest that it takes
+    slots: int  # of each trial: the least that it takes
     max_concurrent: int = 0  # trials
     max_slots: int = 0  # of all its trials
 
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """What the workers are that this allocator asks for."""
+    """The kind of workers that this allocator asks for."""
 
     device: str  # cpu or cuda
     accelerator: str = ""  # the device's name, as far as it is known
@@ -37,8 +37,8 @@ class Kind:
 @dataclasses.dataclass(frozen=True)
 class Job:
     id: str
-    queued: bool  # else it runs
-    connected: int = 0  # workers of it that the coordinator has seen
+    queued: bool  # otherwise it runs
+    connected: int = 0  # its workers that the coordinator has seen
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,9 +49,10 @@ class Decision:
 
 
 def why_left_out(spec: dict, kind: Kind) -> str | None:
-    """Why such workers would not do for trials of a specification, as `dtctl describe -o json` has it; None: they do.
+    """Returns why such workers do not fit trials of a specification, in the form of `dtctl describe -o json`; None:
+    they fit.
 
-    A trial without a place among them must cause no allocation, for it would end idle and be asked for again.
+    A trial that does not fit must not cause an allocation, since that would end idle and be asked for again.
     """
     resources = spec["base"]["resources"]
     if resources["device"] != kind.device:
@@ -70,14 +71,14 @@ def why_left_out(spec: dict, kind: Kind) -> str | None:
 
 
 def slots_of(spec: dict) -> int:
-    """The fewest slots that each of its trials takes; of a grid's trials the largest."""
+    """Returns the least slots that each of its trials takes; for the trials of a grid, the largest of these."""
     resources = spec["base"]["resources"]
     swept = _values(spec, "resources.gpus")
     return max(1, resources.get("min_gpus") or (int(max(swept)) if swept else resources["gpus"]))
 
 
 def _values(spec: dict, path: str) -> list:
-    """What is swept of a field: every value, or of a range its ends; none: it is not swept."""
+    """Returns the swept values of a field: all values, or the ends of a range; empty: it is not swept."""
     for parameter in spec.get("parameters") or []:
         if parameter["path"] == path:
             span = parameter.get("range")
@@ -92,7 +93,7 @@ def _labels(found: dict | list | None) -> list[tuple[str, str]]:
 
 
 def demand_of(experiment: Experiment) -> int:
-    """Slots that its waiting trials would take now."""
+    """Returns the slots that its waiting trials could take now."""
     trials = experiment.pending
     if experiment.max_concurrent > 0:
         trials = min(trials, experiment.max_concurrent - experiment.running)
@@ -102,13 +103,13 @@ def demand_of(experiment: Experiment) -> int:
 
 
 def decide(experiments: list[Experiment], idle: int, jobs: list[Job], bounds: Bounds) -> Decision:
-    """`idle`: connected workers without a trial, whoever started them."""
+    """Decides. `idle`: connected workers without a trial, whoever started them."""
     demand = sum(demand_of(experiment) for experiment in experiments)
     queued = [job for job in jobs if job.queued]
     if demand == 0:
         reason = "no trial waits"
         return Decision(cancel=tuple(job.id for job in queued), reason=reason)
-    # Workers that are not there yet. Of a job whose workers never come, none is asked for twice.
+    # Workers that have not arrived yet. For a job whose workers never come, no second one is asked for.
     coming = sum(bounds.slots if job.queued else max(0, bounds.slots - job.connected) for job in jobs)
     lacking = demand - idle - coming
     found = f"trials that wait want {demand} slots; {idle} are idle and {coming} on their way"

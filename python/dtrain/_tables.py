@@ -23,8 +23,7 @@ KEYS = ("experiment", "trial", "attempt", "step")
 # The columns of a trial before and after its parameters.
 _TRIAL_KEYS = ("experiment", "trial")
 _TRIAL_RESULTS = ("metric_value", "state")
-# The columns of a row besides its metrics, as in dtctl: a program's metric of such a name gets the prefix
-# "metric.".
+# The columns of a row besides its metrics, as in dtctl: a program's metric of such a name gets the prefix "metric.".
 _RESERVED = frozenset((*KEYS, "superseded", "parameters", "logged_at", "collectives", "steps", "seconds",
                        "wall_time_ms"))
 _METRIC_COLUMN = "metric."
