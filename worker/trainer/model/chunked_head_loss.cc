@@ -1,4 +1,4 @@
-// chunked_head_loss.cc: padding and the chunks.
+// chunked_head_loss.cc: pads the operands and loops over chunks.
 #include "worker/trainer/model/chunked_head_loss.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::map<c10::DeviceType, RowKernel>& Kernels() {
   return kernels;
 }
 
-// What tensor cores take without falling back to slower kernels: rows of 16 bytes, tiles of 64.
+// Multiples that keep tensor cores on their fast kernels: rows of 16 bytes, tiles of 64.
 constexpr int64_t kWidthMultiple = 8;
 constexpr int64_t kColumnMultiple = 64;
 constexpr int64_t kRowMultiple = 64;
@@ -25,11 +25,11 @@ int64_t RoundedUp(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-// What the gradient of the logits is multiplied by where it is rounded to `type`: probabilities of
-// a rare token are below what fp16 holds.
+// Returns the factor for the gradient of the logits before it is rounded to `type`: a rare token's
+// probability is below the range of fp16.
 double UnitOf(at::ScalarType type) { return type == at::kHalf ? 16384 : 1; }
 
-// out = a · b in fp32, whatever type the two have.
+// Computes out = a · b in fp32, whatever the types of a and b.
 void MultiplyInto(at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
   if (a.scalar_type() == at::kFloat) {
     at::mm_out(out, a, b);
@@ -40,13 +40,13 @@ void MultiplyInto(at::Tensor& out, const at::Tensor& a, const at::Tensor& b) {
   }
 }
 
-// Hidden states and weights as they are multiplied. A bias is the first column behind the real
-// width.
+// Hidden states and weights, padded for the products. A bias becomes the first padding column of
+// the weights.
 class Operands {
  public:
   Operands(const at::Tensor& hidden, const Head& head, at::ScalarType type)
       : head_(head), width_(head.weight.size(1)) {
-    // A rank may have rows alone that fill up.
+    // A rank may have padding rows only.
     const int64_t columns = RoundedUp(std::max<int64_t>(head.columns, 1), kColumnMultiple);
     const bool bias = head.bias.defined();
     const int64_t width = RoundedUp(width_ + (bias ? 1 : 0), kWidthMultiple);
@@ -78,14 +78,14 @@ class Operands {
     logits.narrow(1, head_.columns, behind).fill_(-std::numeric_limits<double>::infinity());
   }
 
-  // The operands' gradients without the padding that was put around them.
+  // Returns the operands' gradients without the padding that this class added.
   HeadGradients Unpadded(const at::Tensor& hidden, const at::Tensor& weight) const {
     const at::Tensor real = weight.narrow(0, 0, head_.columns);
     const int64_t behind = head_.weight.size(0) - head_.columns;
     HeadGradients gradients;
     gradients.hidden = hidden.narrow(1, 0, width_).contiguous();
     if (weight.sizes() == head_.weight.sizes()) {
-      gradients.weight = weight;  // rows that only fill up have zeros already
+      gradients.weight = weight;  // padding rows of the head have zeros already
     } else {
       gradients.weight = at::constant_pad_nd(real.narrow(1, 0, width_), {0, 0, 0, behind});
     }
@@ -101,15 +101,14 @@ class Operands {
   at::Tensor hidden_, weight_;  // [rows, width'], [columns', width'] of `type`
 };
 
-// The gradient of the sum of a chunk's losses by its logits, in UnitOf its type, and that sum.
-// What is in the logits is lost; `logs` is as large as they are.
+// Computes the gradient of a chunk's summed losses with respect to its logits, times UnitOf its
+// type. Returns the sum of losses. Overwrites the logits; `logs` has their size.
 at::Tensor GradientInto(at::Tensor& gradient, at::Tensor& logits, at::Tensor& logs,
                         const at::Tensor& targets) {
   const at::Tensor right = targets.unsqueeze(1);
   at::_log_softmax_out(logs, logits, 1, /*half_to_float=*/false);
   const at::Tensor log_of_right = logs.gather(1, right);
-  // The probabilities, less one at the target. There it is rounded once, because the difference may
-  // be small.
+  // Softmax minus one-hot. At the target expm1 rounds once, since the difference may be small.
   const double unit = UnitOf(gradient.scalar_type());
   if (unit == 1) {
     at::exp_out(gradient, logs);
@@ -120,7 +119,7 @@ at::Tensor GradientInto(at::Tensor& gradient, at::Tensor& logits, at::Tensor& lo
   return -log_of_right.sum(at::kDouble);
 }
 
-// The same in one pass, by the device's own kernel.
+// Does the same in one pass, with the device's own kernel.
 at::Tensor GradientByKernel(const at::Tensor& gradient, const at::Tensor& logits,
                             const at::Tensor& targets) {
   const LossRows rows{logits, targets, gradient, at::empty({logits.size(0)}, logits.options())};
@@ -128,18 +127,18 @@ at::Tensor GradientByKernel(const at::Tensor& gradient, const at::Tensor& logits
   return rows.losses.sum(at::kDouble);
 }
 
-// The same where each rank has some of the columns: they join what each knows of its own, largest
-// logit, sum of exponentials and the target's logit. Needs no second buffer: what is in the logits
-// is lost. `gradient`: null: the loss alone.
+// Does the same where each rank has some of the columns. The ranks exchange the largest logit, the
+// sum of exponentials and the target's logit of their own columns. Needs no second buffer;
+// overwrites the logits. `gradient` null: computes the loss only.
 at::Tensor GradientOfOwn(at::Tensor* gradient, at::Tensor& logits, const at::Tensor& targets,
                          const Head& head) {
   const at::Tensor own = (targets - head.first).unsqueeze(1);
   const at::Tensor elsewhere = own.lt(0).logical_or_(own.ge(head.columns));
   const at::Tensor place = own.masked_fill(elsewhere, 0);
-  // A target that is no column of any rank has an infinite loss.
+  // A target outside all ranks' columns gives an infinite loss.
   const at::Tensor of_target =
       logits.gather(1, place).masked_fill_(elsewhere, -std::numeric_limits<double>::infinity());
-  // Where no column is real, all are infinitely small: a difference from that would be no number.
+  // If no column is real, all are -infinity, and subtracting -infinity would give NaN.
   const at::Tensor largest =
       logits.amax(1, /*keepdim=*/true).clamp_min_(std::numeric_limits<float>::lowest());
   logits.sub_(largest).exp_();
@@ -157,7 +156,7 @@ at::Tensor GradientOfOwn(at::Tensor* gradient, at::Tensor& logits, const at::Ten
   return -log_of_right.sum(at::kDouble);
 }
 
-// The sum of the rows' losses in fp64; with `gradients` those as well.
+// Returns the sum of the rows' losses in fp64, and computes the gradients if they are wanted.
 at::Tensor SumOfLosses(const Operands& operands, const at::Tensor& targets, int64_t chunk_logits,
                        GradientSpans* spans, at::Tensor* hidden_out, at::Tensor* weight_out) {
   const int64_t rows = operands.hidden().size(0);
@@ -243,7 +242,7 @@ const RowKernel& RowKernelOf(c10::DeviceType device) { return Kernels()[device];
 
 at::Tensor ChunkedHeadLoss(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
                            at::ScalarType type, GradientSpans* spans, int64_t chunk_logits) {
-  // What has which type is decided here.
+  // Autocast is off: the types are chosen here.
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
   const auto pass = [=, first = head.first, gather = head.gather](
                         const at::Tensor& rows, const Head& real, const at::Tensor& right,

@@ -11,7 +11,7 @@
 namespace dt::trainer {
 namespace {
 
-// By the end of a name; what is not here is whole.
+// Cuts by the end of the parameter's name. Other parameters are not cut.
 constexpr std::array<std::pair<std::string_view, Cut::Way>, 6> kWays = {{
     {".attn.c_attn.weight", Cut::Way::kHeads},
     {".attn.c_attn.bias", Cut::Way::kHeads},
@@ -21,7 +21,7 @@ constexpr std::array<std::pair<std::string_view, Cut::Way>, 6> kWays = {{
     {".mlp.c_proj.weight", Cut::Way::kColumns},
 }};
 
-// By their rows, where these divide.
+// Parameters cut by rows, if the rows are divisible.
 constexpr std::array<std::string_view, 3> kOfVocabulary = {"wte.weight", "lm_head.weight",
                                                            "lm_head.bias"};
 
@@ -62,7 +62,7 @@ at::Tensor PlaceOf(const Cut& cut, const at::Tensor& whole) {
 at::Tensor TakenPart(const Cut& cut, const at::Tensor& whole) {
   if (cut.IsWhole()) return whole;
   const at::Tensor place = PlaceOf(cut, whole);
-  // No view: that would keep what it is of for as long as it lives.
+  // Copy: a view would keep the full tensor alive.
   at::Tensor part = at::empty(ShapeOf(cut, whole.sizes().vec()), whole.options());
   part.view(place.sizes()).copy_(place);
   return part;

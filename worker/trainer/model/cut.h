@@ -1,7 +1,7 @@
-// cut.h: how parameters are cut among ranks that compute each layer together: queries, keys and
-// values by heads, the way up by rows, the ways back by columns; embedding and head by tokens of
-// the vocabulary. Norms, positions, and the biases that are added once the parts are summed, are
-// whole on each.
+// cut.h: how parameters are cut for tensor parallelism: queries, keys and values by heads; the up
+// projection by rows; the projections back by columns; embedding and head by tokens of the
+// vocabulary. Not cut, so replicated on each rank: norms, positions, and biases that are added
+// after the parts are summed.
 //
 // Role:   pure.
 // Source: Shoeybi et al., "Megatron-LM: Training Multi-Billion Parameter Language Models Using
@@ -22,7 +22,7 @@ struct Cut {
     kNone,
     kRows,
     kColumns,
-    kHeads,  // rows of queries, then of keys, then of values, each by heads
+    kHeads,  // rows of queries, keys and values, each cut by heads
   };
   Way way = Way::kNone;
   int part = 0, parts = 1;
@@ -30,15 +30,15 @@ struct Cut {
   bool IsWhole() const { return way == Way::kNone || parts == 1; }
 };
 
-// How a parameter of such a shape is cut into `parts`, and which of them is `part`.
+// Returns how a parameter of shape `whole` is cut into `parts`, for the part `part`.
 Cut CutOf(std::string_view parameter, at::IntArrayRef whole, int part, int parts);
-// The part's shape. REQUIRES: the cut's dimension of `whole` is divisible by its parts.
+// Returns the part's shape. REQUIRES: the cut dimension of `whole` is divisible by the parts.
 std::vector<int64_t> ShapeOf(const Cut& cut, std::vector<int64_t> whole);
-// The part's elements where they lie in `whole`, in the order of the part; its shape may have more
-// dimensions than that.
+// Returns a view of the part's elements in `whole`, in the order of the part; it may have more
+// dimensions than ShapeOf.
 at::Tensor PlaceOf(const Cut& cut, const at::Tensor& whole);
 
-// A copy of it, of ShapeOf; the whole itself where nothing is cut.
+// Returns a copy of the part, with shape ShapeOf; `whole` itself if nothing is cut.
 at::Tensor TakenPart(const Cut& cut, const at::Tensor& whole);
 
 }  // namespace dt::trainer

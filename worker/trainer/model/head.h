@@ -1,4 +1,4 @@
-// head.h: the operands of the output projection, and the times at which its gradients are made.
+// head.h: the operands of the output projection, and the times at which its gradients are computed.
 //
 // Role: shared by head_loss.h, chunked_head_loss.h and head_function.h.
 #pragma once
@@ -12,27 +12,27 @@
 
 namespace dt::trainer {
 
-// What the head multiplies by and adds. Its first `columns` rows are real; those behind only fill
-// up and have no part in any softmax.
+// Weights and bias of the output projection. The first `columns` rows are real; later rows are
+// padding and take no part in any softmax.
 struct Head {
   at::Tensor weight;  // [rows, width]
   at::Tensor bias;    // [rows] or undefined
   int64_t columns = 0;
-  // Where several ranks have some of the rows each, as many, and all ranks have all hidden states:
-  // the first of these rows among all. Every one's in order of rank, [ranks, …], which all ranks
-  // ask for in one order; empty: all rows are here.
+  // Used if several ranks each have an equal share of the rows, and all have all hidden states.
+  // first: index of this rank's first row among all. gather: all-gathers a tensor in rank order,
+  // [ranks, …]; all ranks call it in one order. Empty: all rows are here.
   int64_t first = 0;
   std::function<at::Tensor(const at::Tensor&)> gather;
 };
 
-// When a forward pass made gradients: of a step's phases, that is the backward one.
+// Times at which a forward pass computed gradients; they count as backward time of the step.
 struct GradientSpans {
   Timeline& timeline;
   std::vector<std::pair<Timeline::Moment, Timeline::Moment>> spans;
 };
 
-// One span, from here to its End. Recording a moment throws where a device has failed, which a
-// destructor must not.
+// One span, from construction to End. End is not a destructor, since recording a time throws if the
+// device has failed.
 class GradientSpan {
  public:
   explicit GradientSpan(GradientSpans* spans)

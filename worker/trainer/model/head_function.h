@@ -1,7 +1,7 @@
-// head_function.h: the Function around a pass over the head that makes the gradients with the loss:
-// forward keeps them, backward hands them out.
+// head_function.h: the autograd Function for a head pass that computes the gradients together with
+// the loss: forward keeps them, backward returns them.
 //
-// Errors: what the pass throws, and LibTorch's exceptions, pass through.
+// Errors: exceptions of the pass and of LibTorch pass through.
 // Tests:  tests/worker/trainer/model/head_loss_test.cc,
 //         tests/worker/trainer/model/chunked_head_loss_test.cc
 #pragma once
@@ -17,8 +17,8 @@
 namespace dt::trainer {
 
 struct HeadGradients {
-  at::Tensor hidden, weight, bias;  // undefined: there is no bias
-  double divisor = 1;               // these are so many times the gradients of the mean loss
+  at::Tensor hidden, weight, bias;  // undefined if there is no bias
+  double divisor = 1;               // the tensors are the mean loss's gradients times this
 };
 
 template <typename Pass>
@@ -39,16 +39,17 @@ class HeadFunction : public torch::autograd::Function<HeadFunction<Pass>> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
                                                  torch::autograd::variable_list outer) {
-    // With accumulated micro-steps the loss counts in part.
+    // With accumulated micro-steps the loss is scaled down.
     const at::Tensor factor = outer.at(0) / ctx->saved_data.at("divisor").toDouble();
-    const bool whole = factor.is_cpu() && factor.item<float>() == 1;  // a GPU is not waited for
+    // CPU only: on a GPU this would wait
+    const bool whole = factor.is_cpu() && factor.item<float>() == 1;
     torch::autograd::variable_list gradients(6);
     size_t place = 0;
     for (const char* name : {"hidden", "weight", "bias"}) {
       const auto found = ctx->saved_data.find(name);
       at::Tensor& gradient = gradients[place++];
       if (found == ctx->saved_data.end()) continue;
-      // Moved out, so that it becomes the parameter's gradient without a copy.
+      // Move it out, so that it becomes the parameter's gradient without a copy.
       gradient = std::move(found->second).toTensor();
       if (!whole) gradient.mul_(factor);
     }
@@ -57,8 +58,8 @@ class HeadFunction : public torch::autograd::Function<HeadFunction<Pass>> {
   }
 };
 
-// `pass`(hidden, head, targets, gradients) gives the mean loss, and fills in the gradients unless
-// they are null, as they are under NoGradGuard.
+// Returns the mean loss from `pass`(hidden, head, targets, gradients). The pass fills in the
+// gradients, unless they are null, as under NoGradGuard.
 template <typename Pass>
 at::Tensor HeadLossBy(const Pass& pass, const at::Tensor& hidden, const Head& head,
                       const at::Tensor& targets) {

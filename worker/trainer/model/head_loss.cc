@@ -1,4 +1,4 @@
-// head_loss.cc: the chunks of a CPU.
+// head_loss.cc: the chunked pass on a CPU.
 #include "worker/trainer/model/head_loss.h"
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 namespace dt::trainer {
 namespace {
 
-// Rows of logits begin on a cache line, with room for a whole vector behind the last column.
+// Rows of logits start on a cache line, with room for a full vector after the last column.
 constexpr int64_t kStrideMultiple = 64;
 
 class HeadPass {
  public:
-  // `gradients`: where they go; its tensors are made here. Null: the loss alone.
+  // `gradients`: filled with tensors made here. Null: computes the loss only.
   HeadPass(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
            HeadGradients* gradients, GradientSpans* spans)
       : hidden_(hidden.reshape({-1, hidden.size(-1)}).contiguous()),
@@ -91,7 +91,7 @@ class HeadPass {
       loss = RowLoss(work);
       return;
     }
-    // Each thread has its own sum, so that the order of the sums is that of the rows.
+    // Each thread has its own sum, so that sums are in the order of rows.
     float* bias_gradient =
         bias_.defined() ? bias_parts_.mutable_data_ptr<float>() + at::get_thread_num() * columns_
                         : nullptr;
@@ -102,7 +102,7 @@ class HeadPass {
   const int64_t columns_, rows_behind_;
   HeadGradients* const gradients_;
   GradientSpans* const spans_;
-  at::Tensor weight_gradient_;  // the real rows of the gradient
+  at::Tensor weight_gradient_;  // real rows only
   at::Tensor buffer_, bias_parts_;
   std::vector<double> losses_;
 };

@@ -1,12 +1,12 @@
-// head_loss.h: the output projection and the mean cross-entropy as one: much of a step is here, of
-// a small model's most, and most of that was logits going to memory and back.
+// head_loss.h: output projection and mean cross-entropy in one. In a small model most of a step is
+// spent here, and unfused most of that was moving logits to memory and back.
 //
-// Role:     on a GPU see chunked_head_loss.h. On a CPU, in fp32, forward goes over the rows in
-// chunks: logits into a buffer that all chunks share, loss
-//           and gradient of the logits in place, then the gradients of the weights and of the
-//           hidden states; backward hands these out. The logits of all rows are never in memory.
+// Role:     for GPUs see chunked_head_loss.h. On a CPU, in fp32, forward processes the rows in
+//           chunks: logits in a buffer that all chunks share; loss and gradient of the logits in
+//           place; then the gradients of weights and hidden states, which backward returns. The
+//           logits of all rows are never in memory together.
 // Errors:   LibTorch's exceptions (out of memory among them) pass through.
-// Invariant: the same inputs and threads give the same bits.
+// Invariant: the same inputs and number of threads give the same bits.
 // Tests:    tests/worker/trainer/model/head_loss_test.cc
 #pragma once
 
@@ -15,15 +15,15 @@
 
 namespace dt::trainer {
 
-// Whether FusedHeadLoss may stand for linear and cross_entropy_loss on `hidden` here and now.
+// Returns whether FusedHeadLoss may replace linear and cross_entropy_loss for `hidden`, here and
+// now.
 bool HeadLossIsFusable(const at::Tensor& hidden);
 
-// Mean over all rows of -log softmax(hidden · weightᵀ + bias)[target]. `hidden`: [..., width];
-// `targets`: as many of int64 as there are rows, each a column. The gradient of what only fills up
-// is 0. Under NoGradGuard no gradient is made. Where ranks have some rows each, all get the loss of
-// all, and of the hidden states' gradient what their own rows add to it.
-// REQUIRES: HeadLossIsFusable(hidden).
-// `spans`: is told when they were made; null: nobody asks.
+// Returns the mean over all rows of -log softmax(hidden · weightᵀ + bias)[target]. `hidden`:
+// [..., width]. `targets`: int64, one column per row. The gradient of padding rows is 0. Computes
+// no gradient under NoGradGuard. If ranks have some rows each, all get the complete loss, and each
+// gets its own rows' contribution to the gradient of the hidden states. `spans`: receives the times
+// of computing gradients; null: not wanted. REQUIRES: HeadLossIsFusable(hidden).
 at::Tensor FusedHeadLoss(const at::Tensor& hidden, const Head& head, const at::Tensor& targets,
                          GradientSpans* spans = nullptr);
 

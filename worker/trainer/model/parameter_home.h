@@ -1,8 +1,9 @@
-// parameter_home.h: where parameters live. The model asks its home to keep each one and computes
-// with what it gets back; the optimizer and checkpoints see what the home holds, as pieces.
+// parameter_home.h: storage of parameters. The model gives each parameter to its home and computes
+// with the tensor that it gets back. The optimizer and checkpoints see the home's content as
+// pieces.
 //
-// Role:      the seam for sharding: a home that keeps a part of each parameter changes neither the
-//            model nor the files.
+// Role:      the abstraction for sharding: a home that keeps a part of each parameter changes
+//            neither the model nor the files.
 // Ownership: a home owns the storage; model, optimizer and strategy share its tensors.
 // Threads:   the training thread.
 // Errors:    LibTorch's exceptions (out of memory among them) pass through.
@@ -23,36 +24,35 @@
 
 namespace dt::trainer {
 
-// A run of elements of a whole.
+// Range of consecutive elements.
 struct Extent {
   int64_t from = 0, count = 0;
   bool operator==(const Extent&) const = default;
 };
 
-// What a rank holds of one parameter, or of a moment of one: all of it or a part, which may have no
-// element. Every rank has as many pieces, of the same wholes in the same order. A whole is cut
-// first, among the ranks of each layer; what they have of it is spread over those that share it.
-// Where a pipeline has stages, each has wholes that others have nothing of.
+// One rank's share of a parameter, or of a moment of it: all of it, or a part, possibly empty.
+// Every rank has the same pieces in the same order. A parameter is first cut among tensor-parallel
+// ranks; what remains is spread (sharded) over the ranks that share it. With a pipeline, each stage
+// has parameters of which other stages have nothing.
 struct Piece {
-  std::string name;            // of the whole
-  std::vector<int64_t> shape;  // of the whole
-  int64_t from = 0;            // its first element in what the cut leaves
-  at::Tensor value;            // a leaf; of a parameter, its gradient is value.grad()
-  std::vector<Extent>
-      spread;  // what each rank holds of that, in their order; empty: each all of it
+  std::string name;            // of the full parameter
+  std::vector<int64_t> shape;  // of the full parameter
+  int64_t from = 0;            // first element within the cut part
+  at::Tensor value;            // a leaf; a parameter's gradient is value.grad()
+  std::vector<Extent> spread;  // each rank's extent, in rank order; empty: every rank has all of it
   Cut cut;
-  bool staged = false;  // stages have different ones
-  int stage = 0;        // that has this one and speaks for it
-  bool here = true;     // false: this rank's stage has none of it, and the value no element
+  bool staged = false;  // stages have different pieces
+  int stage = 0;        // stage that has this piece and speaks for it
+  bool here = true;     // false: this rank's stage does not have it, and value is empty
 
   bool IsWhole() const { return !staged && spread.empty() && cut.IsWhole(); }
 };
 bool AreWhole(const std::vector<Piece>& pieces);
-// Whether ranks share what they hold of wholes.
+// Returns whether pieces are sharded.
 bool AreSpread(const std::vector<Piece>& pieces);
-// Overwrites what the piece is of `whole`, which is on any device.
+// Overwrites the piece with its part of `whole`, which may be on any device.
 void Fill(const Piece& piece, const at::Tensor& whole);
-// The norm of all gradients together, on the device: reading it waits for the device.
+// Returns the norm of all gradients together, on the device: reading it waits for the device.
 at::Tensor GradientNorm(const std::vector<Piece>& pieces);
 
 class ParameterHome {
@@ -60,37 +60,38 @@ class ParameterHome {
   using Through = std::function<at::Tensor(const at::Tensor&)>;
   virtual ~ParameterHome() = default;
   virtual c10::Device device() const = 0;
-  // Takes the parameter's first value, drawn on the CPU, and gives what the model is to compute
-  // with: of the same shape, or of its part's, on device(), with a gradient; undefined where
-  // another stage has it. Parameters come one at a time and in the same order on every rank.
+  // Takes a parameter's initial value, drawn on the CPU. Returns the tensor with which the model
+  // computes: of the same shape, or of its cut part's, on device(), with a gradient; undefined if
+  // another stage has it. All ranks add the same parameters in the same order, one at a time.
   virtual at::Tensor Keep(const std::string& name, const at::Tensor& initial) = 0;
-  // All have come.
+  // Ends the adding of parameters.
   virtual void Close() {}
-  // In the order in which they came. REQUIRES: closed.
+  // Returns the pieces in the order in which they were added. REQUIRES: closed.
   virtual const std::vector<Piece>& pieces() const = 0;
 
-  // The model calls what follows around its computation, in the same order on every rank: a home
-  // may hold parameters only while they are used.
-  // Around a pass over the model, or over some of its blocks; `leaves_blocks`: what is outside of
-  // them is used too.
+  // The model calls the functions below around its computation, in the same order on every rank, so
+  // that a home may hold parameters only while they are used.
+  //
+  // BeginPass and EndPass enclose a pass over the model or some of its blocks. `leaves_blocks`: the
+  // pass also uses parameters outside of blocks.
   virtual void BeginPass(bool /*leaves_blocks*/) {}
   virtual void EndPass() {}
-  // `through(x)`, which uses the parameters of a block's unit.
+  // Returns `through(x)`, which uses the parameters of a block's unit.
   virtual at::Tensor Around(size_t /*unit*/, const at::Tensor& x, const Through& through) {
     return through(x);
   }
 };
 
-// Which part of the model a rank has: of what is cut, and of its layers.
+// Part of the model that a rank has: of cut parameters, and of the layers.
 struct ModelPart {
   int cut = 0, cuts = 1;
   StagePart stage;
 };
-// A piece of which nothing is known yet but whose it is.
+// Returns a piece with name, shape and owner, but without a value.
 Piece PieceOf(const std::string& name, const at::Tensor& initial, const ModelPart& part,
               c10::Device device);
 
-// Every rank holds every parameter whole, or of what is cut all of its part.
+// A home without sharding: every rank holds each parameter, or its cut part, in full.
 class WholeHome final : public ParameterHome {
  public:
   explicit WholeHome(c10::Device device, ModelPart part = {})

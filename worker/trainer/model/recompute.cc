@@ -16,13 +16,14 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// What the second run needs beside x.
+// State for the second run, besides x.
 struct Part : torch::CustomClassHolder {
   std::function<at::Tensor(const at::Tensor&)> run;
   std::vector<at::Tensor> parameters;
   Draws draws = Draws::kNothing;
-  at::Tensor random_state;                 // of the device's default generator, before the run
-  std::optional<at::ScalarType> autocast;  // the type of the first run; none: off
+  // of the device's default generator, before the first run
+  at::Tensor random_state;
+  std::optional<at::ScalarType> autocast;  // autocast type of the first run; empty: off
 };
 
 at::Tensor RandomState(c10::Device device) {
@@ -36,7 +37,7 @@ void SetRandomState(c10::Device device, const at::Tensor& state) {
   generator.set_state(state);
 }
 
-// The random numbers of the first run while it lives, then those from before it.
+// Restores the random state of the first run for its lifetime; then that from before.
 class RandomAgain {
  public:
   RandomAgain(const Part& part, c10::Device device) : device_(device) {
@@ -82,7 +83,7 @@ struct RunTwice : torch::autograd::Function<RunTwice> {
     variable_list inputs{x};
     inputs.insert(inputs.end(), part->parameters.begin(), part->parameters.end());
     variable_list of_inputs = torch::autograd::grad({y}, inputs, gradients);
-    of_inputs.insert(of_inputs.begin(), at::Tensor());  // the part itself has none
+    of_inputs.insert(of_inputs.begin(), at::Tensor());  // no gradient for the part itself
     return of_inputs;
   }
 };

@@ -1,5 +1,5 @@
-// recompute.h: activation checkpointing: a part of the model keeps none of the values within it for
-// the backward pass, which computes them again.
+// recompute.h: activation checkpointing: a part of the model keeps no intermediate values for the
+// backward pass, which recomputes them.
 //
 // Threads: the training thread, and those on which the backward pass runs.
 // Errors:  LibTorch's exceptions pass through.
@@ -14,12 +14,12 @@
 
 namespace dt::trainer {
 
-// Whether a part draws random numbers, which must be the same the second time.
+// Whether a part draws random numbers, which must repeat in the second run.
 enum class Draws { kNothing, kDropout };
 
-// part(x), where `part` uses `parameters` and no other tensor that wants a gradient. It must live
-// as long as the graph, and give the same for the same x; gradients are bit for bit those of
-// calling it as it is.
+// Returns part(x). `part` uses `parameters` and no other tensor that requires a gradient. It must
+// live as long as the graph and give the same result for the same x. Gradients equal those of a
+// direct call bit for bit.
 at::Tensor Recomputed(const at::Tensor& x, const std::vector<at::Tensor>& parameters,
                       std::function<at::Tensor(const at::Tensor&)> part, Draws draws);
 

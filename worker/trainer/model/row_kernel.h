@@ -1,5 +1,5 @@
-// row_kernel.h: where a device puts a kernel of its own for the loss of many rows at once. What
-// tensor operations take three passes over the logits for, and two buffers, is one pass.
+// row_kernel.h: registers a device's own kernel for the loss of many rows. Tensor operations need
+// three passes over the logits and two buffers; the kernel needs one pass.
 //
 // Threads: set when a device is opened, before anything trains; then called by the training thread.
 // Errors:  LibTorch's exceptions pass through.
@@ -16,12 +16,12 @@ namespace dt::trainer {
 struct LossRows {
   at::Tensor logits;    // [rows, columns] of fp32; columns a multiple of 4
   at::Tensor targets;   // [rows] of int64
-  at::Tensor gradient;  // [rows, columns] of bf16: written, softmax - one-hot of the target
-  at::Tensor losses;    // [rows] of fp32: written, -log softmax at the target
+  at::Tensor gradient;  // [rows, columns] of bf16; output: softmax - one-hot of the target
+  at::Tensor losses;    // [rows] of fp32; output: -log softmax at the target
 };
 using RowKernel = std::function<void(const LossRows&)>;
 
-// The kernel for a kind of device; empty: it has none.
+// Set and return the kernel for a type of device; empty: it has none.
 void SetRowKernel(c10::DeviceType device, RowKernel kernel);
 const RowKernel& RowKernelOf(c10::DeviceType device);
 

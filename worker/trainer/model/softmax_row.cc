@@ -1,4 +1,4 @@
-// softmax_row.cc: the kernel for each kind of processor, and which one this is.
+// softmax_row.cc: one kernel per type of processor, and the choice of one.
 #include "worker/trainer/model/softmax_row.h"
 
 #include <cmath>

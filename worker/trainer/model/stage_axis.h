@@ -1,7 +1,7 @@
-// stage_axis.h: the stages of a pipeline, as a model sees them.
+// stage_axis.h: pipeline stages, as a model sees them.
 //
-// Role:      a pass goes from one stage to the next: each computes its chunks of the layers, and
-//            gives what comes out to the stage that has the chunk after.
+// Role:      a forward pass moves from stage to stage: each computes its chunks of layers and sends
+//            the result to the stage with the next chunk.
 // Ownership: `send` and `receive` borrow the link to the other stages.
 // Tests:     tests/worker/trainer/run/pipeline_test.cc
 #pragma once
@@ -16,8 +16,9 @@ namespace dt::trainer {
 
 struct StageAxis {
   StagePart part;
-  // Hidden states to the stage after this one, and those of the stage before, of this shape. Where
-  // a model is in stages, without gradients: how training passes is the step loop's matter.
+  // send: sends activations to the next stage. receive: returns those of the previous stage, in
+  // this shape and type. Used outside of training only, without gradients: in training the step
+  // loop exchanges messages.
   std::function<void(const at::Tensor&)> send;
   std::function<at::Tensor(const std::vector<int64_t>&, at::ScalarType)> receive;
 };

@@ -1,5 +1,5 @@
-// stage_part.h: what of a model a stage of a pipeline has: ranges of layers; the first also what
-// comes before them, the last what comes after them.
+// stage_part.h: the part of a model in one pipeline stage: ranges of layers. The first stage also
+// has what comes before the layers, the last what comes after them.
 //
 // Role:  pure.
 // Tests: tests/worker/trainer/parallel/sharded_home_test.cc
@@ -14,13 +14,13 @@
 
 namespace dt::trainer {
 
-// Parameters that are used together: those of a block of the model, or, as unit 0, what is outside
-// of the blocks.
+// Returns the unit of a parameter, a group of parameters that are used together: block b is unit
+// b + 1, and unit 0 has all parameters outside of blocks.
 size_t UnitOf(std::string_view parameter);
 
 class StagePart {
  public:
-  // All of a model.
+  // The complete model.
   StagePart() = default;
   // REQUIRES: stages × chunks_each <= model.layers.
   StagePart(const plan::ModelSize& model, int stages, int chunks_each, int stage);
@@ -28,25 +28,25 @@ class StagePart {
   bool IsAll() const { return stages_ == 1; }
   int stage() const { return stage_; }
   int stages() const { return stages_; }
-  // Layers of this stage's chunks, in the order in which a pass comes to them. REQUIRES: !IsAll().
+  // Returns the layers of this stage's chunks, in the order of a forward pass. REQUIRES: !IsAll().
   const std::vector<plan::LayerRange>& chunks() const { return chunks_; }
-  // Whether a chunk of this stage is the first one of the model, and the last.
+  // Return whether a chunk of this stage is the model's first or last one.
   bool IsFirst(int64_t chunk) const { return stage_ == 0 && chunk == 0; }
   bool IsLast(int64_t chunk) const {
     const auto last = static_cast<int64_t>(chunks_.size()) - 1;
     return IsAll() || (stage_ == stages_ - 1 && chunk == last);
   }
 
-  // Whether a pass through it uses what is outside of the blocks.
+  // Returns whether a pass through the chunk uses parameters outside of blocks.
   bool LeavesBlocks(int64_t chunk) const { return IsFirst(chunk) || IsLast(chunk); }
 
-  // The stage that has a parameter; of one that two have, the first one.
+  // Returns the stage that has a parameter; the first one if two have it.
   int HolderOf(std::string_view parameter) const;
   bool Has(std::string_view parameter) const;
-  // The chunk of this stage that computes with it. REQUIRES: Has(parameter).
+  // Returns the chunk of this stage that uses the parameter. REQUIRES: Has(parameter).
   int64_t ChunkOf(std::string_view parameter) const;
   int64_t layers() const { return static_cast<int64_t>(holders_.size()); }  // of all stages
-  // Whether the first and the last stage have it both: the embedding that is the head as well.
+  // Returns whether both the first and the last stage have it: the embedding tied to the head.
   bool IsTied(std::string_view parameter) const;
 
  private:

@@ -1,10 +1,10 @@
-// tensor_axis.h: the ranks that compute each layer together, as a model sees them.
+// tensor_axis.h: tensor parallelism, as a model sees it.
 //
-// Role:      a layer's two parts, attention and feed-forward, are cut among the ranks. What goes in
-//            comes to all of them, what comes out is the sum of what each has computed. Between the
-//            parts each rank has all tokens, or its own alone: sequence parallelism. Embedding and
-//            head are cut by tokens of the vocabulary: what an embedding gives is a sum as well,
-//            and of a softmax the ranks join what each knows of its columns.
+// Role:      attention and feed-forward of each layer are cut among the ranks. Each part's input
+//            goes to all ranks, and its output is the sum of the ranks' results. Between the parts,
+//            each rank has all tokens, or only its own (sequence parallelism). Embedding and head
+//            are cut by tokens of the vocabulary: an embedding is a sum over ranks too, and for a
+//            softmax the ranks exchange the statistics of their columns.
 // Ownership: `in` and `out` borrow the ranks' group.
 // Source:    Shoeybi et al., "Megatron-LM", 2019, 3; Korthikanti et al., "Reducing Activation
 //            Recomputation in Large Transformer Models", 2022, 4.2.
@@ -18,15 +18,16 @@
 namespace dt::trainer {
 
 struct TensorAxis {
-  // Which of a sequence's tokens a rank has between the parts.
+  // Tokens of a sequence that a rank has between the parts.
   enum class Tokens { kAll, kOwn };
-  // Under autograd, of [batch, tokens, width]. All ranks of the axis call it, in one order.
+  // Takes [batch, tokens, width] under autograd. All ranks of the axis call it, in one order.
   using Exchange = std::function<at::Tensor(const at::Tensor&, Tokens)>;
 
   int rank = 0, ranks = 1;
-  bool splits_tokens = false;  // while it trains and validates: tokens rank · n / ranks and on
-  Exchange in, out;            // of more ranks than one
-  // Every rank's in order of rank, [ranks, …]; without gradients.
+  bool splits_tokens = false;  // in training and validation: this rank has the tokens from
+                               // rank · n / ranks on
+  Exchange in, out;            // set if there are several ranks
+  // Returns every rank's tensor in rank order, [ranks, …]; without gradients.
   std::function<at::Tensor(const at::Tensor&)> gather;
 
   bool IsAlone() const { return ranks == 1; }

@@ -17,7 +17,7 @@ namespace {
 constexpr double kInitialDeviation = 0.02;
 constexpr double kNormEpsilon = 1e-5;
 
-// Makes parameters in order and keeps them by name.
+// Creates parameters in order and keeps them by name.
 class ParameterMaker {
  public:
   ParameterMaker(uint64_t seed, ParameterHome& home, std::vector<NamedTensor>& parameters)
@@ -42,7 +42,7 @@ class ParameterMaker {
   std::vector<NamedTensor>& parameters_;
 };
 
-// The home of a model that nobody computes with: initial values go where parameters are already.
+// Home for redrawing: writes initial values into existing parameters; nobody computes with it.
 class SecondHome final : public ParameterHome {
  public:
   explicit SecondHome(const std::vector<Piece>& pieces) : pieces_(pieces) {}
@@ -59,7 +59,8 @@ class SecondHome final : public ParameterHome {
   size_t next_ = 0;
 };
 
-// Attention Is All You Need, 3.5: sines in even columns, cosines in odd ones.
+// Returns the table of "Attention Is All You Need", 3.5: sines in even columns, cosines in odd
+// ones.
 at::Tensor SinusoidalPositions(int64_t positions, int64_t width) {
   const at::Tensor position = at::arange(positions, at::kFloat).unsqueeze(1);
   const at::Tensor rate = at::exp(at::arange(0, width, 2, at::kFloat) *
@@ -84,8 +85,8 @@ class Pass {
   ParameterHome& home_;
 };
 
-// With so few tokens on a GPU, embedding's backward kernel is reported to race (pytorch#187687);
-// that of an index sorts them first.
+// Limit on tokens. Up to it, the backward kernel of embedding on a GPU is reported to race
+// (pytorch#187687); the kernel of index sorts the tokens first.
 constexpr int64_t kRacingTokens = 3072;
 
 at::Tensor Embedded(const at::Tensor& weight, const at::Tensor& tokens) {
@@ -164,7 +165,7 @@ at::Tensor Transformer::Normed(const NormWeights& norm, const at::Tensor& x) con
   if (x.scalar_type() == at::kFloat) {
     return at::layer_norm(x, {spec_.n_embd}, norm.weight, norm.bias, kNormEpsilon);
   }
-  // Autocast would compute it in fp32 and give that. The kernels sum in fp32 anyway.
+  // Autocast would compute this in fp32 and return fp32. The kernels sum in fp32 anyway.
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
   return at::layer_norm(x, {spec_.n_embd}, norm.weight.to(x.scalar_type()),
                         norm.bias.defined() ? norm.bias.to(x.scalar_type()) : norm.bias,
@@ -178,12 +179,12 @@ at::Tensor Transformer::Dropped(const at::Tensor& x, bool training) const {
 at::Tensor Transformer::In(const at::Tensor& x, const Manner& manner) const {
   if (axis_.IsAlone()) return x;
   const c10::DeviceType type = x.device().type();
-  // The product that follows casts it anyway; now it travels in 16 bits.
+  // The following product casts it anyway; casting first sends it in 16 bits.
   const bool casts = at::autocast::is_autocast_enabled(type);
   return axis_.in(casts ? x.to(at::autocast::get_autocast_dtype(type)) : x, manner.tokens);
 }
 
-// What a bias adds must be added once.
+// Adds the bias after the sum over ranks, so that it is added once.
 at::Tensor Transformer::Out(const at::Tensor& x, const Linear& linear, const Manner& manner) const {
   if (axis_.IsAlone()) return at::linear(x, linear.weight, linear.bias);
   const at::Tensor sum = axis_.out(at::linear(x, linear.weight), manner.tokens);
@@ -256,7 +257,8 @@ at::ScalarType Transformer::HiddenTypeNow(c10::DeviceType device) const {
   return at::autocast::is_autocast_enabled(device) ? hidden_type_ : at::kFloat;
 }
 
-// Each token is one rank's, so the sum over them is its embedding, to the last bit of what travels.
+// Sums the embeddings over ranks. Each token belongs to one rank, so the sum is exact in the type
+// that is sent.
 at::Tensor Transformer::TokenEmbeddings(const at::Tensor& tokens, const Manner& manner) const {
   if (!cuts_vocabulary_) {
     return Embedded(token_embedding_, manner.tokens == Tokens::kOwn ? OwnOf(tokens) : tokens);
@@ -270,7 +272,7 @@ at::Tensor Transformer::TokenEmbeddings(const at::Tensor& tokens, const Manner& 
 
 at::Tensor Transformer::Embed(const at::Tensor& tokens, const Manner& manner) const {
   at::Tensor x = TokenEmbeddings(tokens, manner);
-  // Sines have amplitude 1: without the scale they would drown the embeddings.
+  // Sines have amplitude 1: without this scale they would drown the embeddings.
   if (spec_.positions == Positions::kSinusoidal)
     x = x * std::sqrt(static_cast<double>(spec_.n_embd));
   const int64_t first = manner.tokens == Tokens::kOwn ? axis_.rank * x.size(1) : 0;

@@ -1,8 +1,8 @@
-// transformer.h: the one model: a causal transformer whose every size and style is a setting. GPT-2
-// is pre-norm, learned positions, tanh GELU, tied head; tiny_transformer post-norm, sinusoidal,
-// ReLU.
+// transformer.h: the model: a causal transformer whose sizes and variants are all settings. GPT-2
+// is pre-norm with learned positions, tanh GELU and a tied head; tiny_transformer is post-norm with
+// sinusoidal positions and ReLU.
 //
-// Role:     parameters are plain tensors with names; the forward pass is ATen calls under autograd.
+// Role:     parameters are plain named tensors; the forward pass is ATen calls under autograd.
 // Ownership: borrows the home, unless it made it itself, and what the tensor axis borrows.
 // Threads:  thread-compatible; the training thread.
 // Errors:   LibTorch's exceptions (out of memory among them) pass through.
@@ -28,66 +28,69 @@ struct NamedTensor {
   at::Tensor tensor;
 };
 
-// Without making the model.
+// Returns the number of parameters, without creating the model.
 uint64_t CountParameters(const ModelSpec& spec);
-// Gives every parameter the value it began with. `pieces`: what a home kept of such a model.
+// Resets every parameter to its initial value. `pieces`: what a home kept of such a model.
 void DrawAgain(const ModelSpec& spec, uint64_t seed, const std::vector<Piece>& pieces);
 
 class Transformer {
  public:
-  // Parameters are drawn on the CPU from `seed` and then given to `home`, one at a time, so that
-  // every device starts alike: normal with standard deviation 0.02, residual projections by
-  // 1/√(2·layers) less, biases 0. `axis`: the ranks whose homes keep the parts of this cut model;
-  // `stages`: those that have its other layers, which this home keeps nothing of.
+  // Draws parameters on the CPU from `seed` and gives them to `home`, one at a time, so that every
+  // device starts with the same values: normal with standard deviation 0.02; residual projections
+  // divided by √(2·layers); biases 0. `axis`: the tensor ranks among which this model is cut.
+  // `stages`: the pipeline stages; this home keeps only this stage's layers.
   Transformer(const ModelSpec& spec, uint64_t seed, ParameterHome& home, TensorAxis axis = {},
               StageAxis stages = {});
-  // Whole on `device`, for those who need no pieces.
+  // Creates the full model on `device`, for callers that need no pieces.
   Transformer(const ModelSpec& spec, uint64_t seed, c10::Device device);
 
-  // What layers give each other under autocast from here on; fp32 at first. precision.h's
-  // HiddenType.
+  // Sets the type of activations between layers under autocast, from HiddenType in precision.h;
+  // fp32 by default.
   void KeepHiddenIn(at::ScalarType type) { hidden_type_ = type; }
 
-  // Mean cross-entropy of next-token prediction over the real vocabulary: rows behind it have no
-  // part in it. `tokens`, `targets`: [batch, seq] of int64. Dropout is on when `training`, and then
-  // follows the default generator of the device. `spans`: is told when gradients were made already.
-  // Where ranks of a layer split the tokens at the head, the mean over this rank's, which are
-  // PartOfTokens.
+  // Returns the mean cross-entropy of next-token prediction over the real vocabulary, without
+  // padding rows. `tokens`, `targets`: [batch, seq] of int64. Dropout is on if `training`, from the
+  // device's default generator. `spans`: receives the times of gradients computed in this pass. If
+  // tensor ranks split the tokens at the head, returns the mean over this rank's tokens, a fraction
+  // PartOfTokens of all.
   at::Tensor Loss(const at::Tensor& tokens, const at::Tensor& targets, bool training,
                   GradientSpans* spans = nullptr) const;
   double PartOfTokens() const {
     return axis_.splits_tokens && !cuts_vocabulary_ ? 1.0 / axis_.ranks : 1;
   }
 
-  // What a stage of a pipeline has of a pass, in training; of a model in no stages that is one
-  // chunk, the first and the last.
+  // Returns this stage's part of the model for a training pass; without stages, one chunk that is
+  // both first and last.
   const StagePart& part() const { return stages_.part; }
-  // One chunk of it. `in`: for the first one the tokens, else the hidden states that came from the
-  // stage before. Gives hidden states for the stage after, or, of the last one, the loss, as Loss
-  // does; `targets` are for that alone.
+  // Computes one chunk. `in`: the tokens for the first chunk, otherwise the activations from the
+  // previous stage. Returns the activations for the next stage, or, from the last chunk, the loss
+  // as Loss does; only that one uses `targets`.
   at::Tensor Forward(int64_t chunk, const at::Tensor& in, const at::Tensor& targets,
                      GradientSpans* spans) const;
-  // What goes between stages: its shape for tokens of [batch, seq], and its type here and now.
+  // Returns the shape of activations between stages for tokens of [batch, seq]; HiddenTypeNow
+  // returns their type under the current autocast.
   std::vector<int64_t> HiddenShape(int64_t batch, int64_t seq) const {
     return {batch, axis_.splits_tokens ? seq / axis_.ranks : seq, spec_.n_embd};
   }
   at::ScalarType HiddenTypeNow(c10::DeviceType device) const;
 
-  // The next three, and Loss outside of training, pass over all stages: each rank of them calls it,
-  // and all but the last stage's get an undefined tensor.
-  // [batch, seq, vocab_pad]
+  // The next three functions, and Loss outside of training, run through all stages. Each rank of
+  // the stages calls them, and all but the last stage get an undefined tensor.
+  //
+  // Returns all logits, [batch, seq, vocab_pad].
   at::Tensor Logits(const at::Tensor& tokens, bool training) const;
-  // Without dropout, of some places alone, [places, vocab_pad]: `places` of int64 count through the
-  // batch, sequence after sequence.
+  // Returns the logits at some positions, [places, vocab_pad], without dropout. `places`: int64
+  // indices into the flattened batch, sequence after sequence.
   at::Tensor LogitsAt(const at::Tensor& tokens, const at::Tensor& places) const;
-  // Logits of the token after the last one alone, [batch, vocab_pad]; without dropout.
+  // Returns the logits after the last token, [batch, vocab_pad], without dropout.
   at::Tensor NextLogits(const at::Tensor& tokens) const;
 
-  // The calls of the home that a pass makes, without one: for a rank that has nothing to compute
-  // while others pass over the model.
+  // Makes the home's calls of a pass without computing: for a rank that has nothing to compute
+  // while others run a pass.
   void PassIdly() const;
 
-  // Those that are here, in the order of use, each one once: a tied head is not listed again.
+  // Returns the parameters that are on this rank, in the order of use. A tied head is not listed
+  // again.
   const std::vector<NamedTensor>& Parameters() const { return parameters_; }
 
  private:
@@ -105,14 +108,15 @@ class Transformer {
   };
 
   using Tokens = TensorAxis::Tokens;
-  // How one pass is made.
+  // Mode of one pass.
   struct Manner {
     bool training = false;
     Tokens tokens = Tokens::kAll;
   };
-  // This rank's of a batch's tokens or targets, [batch, seq].
+  // Returns this rank's part of a batch's tokens or targets, [batch, seq].
   at::Tensor OwnOf(const at::Tensor& tokens) const;
-  // Hidden states of the tokens that the rank has between the parts of layers; `tokens`: all.
+  // Returns the activations of the tokens that this rank has between the parts of layers; `tokens`:
+  // all of them.
   at::Tensor Hidden(const at::Tensor& tokens, const Manner& manner) const;
   at::Tensor Embed(const at::Tensor& tokens, const Manner& manner) const;
   at::Tensor TokenEmbeddings(const at::Tensor& tokens, const Manner& manner) const;
@@ -131,9 +135,9 @@ class Transformer {
   const ModelSpec spec_;
   const TensorAxis axis_;
   const StageAxis stages_;
-  // Whether embedding and head are cut: this rank's rows are those from rank · rows / ranks on.
+  // True if embedding and head are cut: this rank has the rows from rank · rows / ranks on.
   const bool cuts_vocabulary_;
-  std::vector<plan::LayerRange> chunks_;  // of this rank
+  std::vector<plan::LayerRange> chunks_;  // layers of each chunk on this rank
   std::unique_ptr<ParameterHome> own_home_;
   ParameterHome* home_;
   at::ScalarType hidden_type_ = at::kFloat;

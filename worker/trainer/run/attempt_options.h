@@ -1,4 +1,4 @@
-// attempt_options.h: the options of an attempt that its specification does not have.
+// attempt_options.h: options of an attempt that are not in its specification.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 namespace dt::trainer {
 
 struct AttemptOptions {
-  uint16_t store_port = 0;  // where rank 0's store listens; 0: the system chooses
-  // What a rank without peers does. Through the Reducer it costs a copy of the gradients; tests
-  // compare the two.
+  uint16_t store_port = 0;  // port of rank 0's store; 0: the system chooses
+  // Strategy of a rank without peers. Going through the Reducer costs a copy of the gradients;
+  // tests compare the two.
   enum class Alone { kPlain, kDataParallel } alone = Alone::kPlain;
 };
 

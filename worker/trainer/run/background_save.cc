@@ -18,7 +18,7 @@ void BackgroundSave::Begin(Write write) {
   outcome_.reset();
   thread_ = std::thread([this, write = std::move(write)]() mutable {
     absl::StatusOr<checkpoint::SavedCheckpoint> outcome = Guarded([&] { return write(leave_); });
-    write = nullptr;  // the copy is freed before anyone begins another
+    write = nullptr;  // free the copy before another save begins
     std::lock_guard lock(mutex_);
     outcome_ = std::move(outcome);
     changed_.notify_all();

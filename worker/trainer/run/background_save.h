@@ -1,10 +1,10 @@
-// background_save.h: one checkpoint at a time is hashed and written while training goes on.
+// background_save.h: hashes and writes one checkpoint at a time while training continues.
 //
-// Role:      a thread for each, told to leave and joined by the destructor. What it writes is a
-//            copy of its own, so it shares nothing with the training thread but the outcome.
-// Threads:   the training thread; the writing runs on the other one.
-// Errors:    those of the writing, as its outcome; what it throws becomes one.
-// Invariant: never more than one is being written, so there is at most one copy of the state.
+// Role:      one thread per checkpoint. The destructor asks it to leave and joins it. It writes a
+//            copy of its own, so it shares only the outcome with the training thread.
+// Threads:   the training thread; only the writing runs on the other thread.
+// Errors:    those of the writing, as its outcome; exceptions become errors.
+// Invariant: at most one checkpoint is being written, so there is at most one copy of the state.
 // Tests:     tests/worker/trainer/run/keeper_test.cc
 #pragma once
 
@@ -22,7 +22,7 @@ namespace dt::trainer {
 
 class BackgroundSave {
  public:
-  // Ends early, with an error, once `leave` is true.
+  // Writes the checkpoint. Ends early, with an error, once `leave` is true.
   using Write =
       std::function<absl::StatusOr<checkpoint::SavedCheckpoint>(const std::atomic<bool>& leave)>;
 
@@ -31,13 +31,13 @@ class BackgroundSave {
   BackgroundSave(const BackgroundSave&) = delete;
   BackgroundSave& operator=(const BackgroundSave&) = delete;
 
-  // REQUIRES: !busy(). Throws when there is no room for a thread; nothing has begun then.
+  // Starts writing. REQUIRES: !busy(). Throws if no thread can be made; nothing was started then.
   void Begin(Write write);
-  // Begun, and its outcome not yet taken.
+  // Returns whether a write was started and its outcome not yet taken.
   bool busy() const { return thread_.joinable(); }
-  // Waits until nothing is being written, for `limit` at most. False: it still is.
+  // Blocks until nothing is being written, for at most `limit`. Returns false if it still is.
   bool Await(std::chrono::milliseconds limit);
-  // REQUIRES: busy(). Waits until it is written.
+  // Blocks until the write ends and returns its outcome. REQUIRES: busy().
   absl::StatusOr<checkpoint::SavedCheckpoint> Take();
 
  private:

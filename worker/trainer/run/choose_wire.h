@@ -1,4 +1,4 @@
-// choose_wire.h: how ranks come to choose alike what gradients travel in (trial/wire_choice.h).
+// choose_wire.h: makes all ranks choose the same type for sent gradients (trial/wire_choice.h).
 //
 // Threads: the training thread.
 // Errors:  those of Stepper::Measure; LibTorch's exceptions pass through.
@@ -12,8 +12,8 @@
 
 namespace dt::trainer {
 
-// After each step, on every rank: measures it where `choice` asks for it. The first rank logs what
-// was chosen; `strategy` follows from the next step on.
+// Called after each step, on every rank. Measures the step if `choice` asks for it. Rank 0 logs the
+// choice; `strategy` applies it from the next step on.
 absl::Status ChooseWire(int64_t step, Stepper& stepper, Mesh& mesh, Strategy& strategy,
                         WireChoice& choice);
 

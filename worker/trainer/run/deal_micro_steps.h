@@ -1,4 +1,4 @@
-// deal_micro_steps.h: how ranks come to share a step's micro-batches alike by their speed
+// deal_micro_steps.h: makes all ranks agree on shares of a step's micro-batches by speed
 // (trial/micro_step_balance.h).
 //
 // Threads: the training thread.
@@ -12,11 +12,12 @@
 
 namespace dt::trainer {
 
-// With equal shares behind step `begun`; nothing to deal where `spec` asks for none.
+// Returns a balance with equal shares after step `begun`, or one that deals nothing if `spec` does
+// not ask for it.
 MicroStepBalance MakeBalance(const TrialSpec& spec, const BatchPlan& batch, int64_t begun);
 
-// After each step, on every rank: measures it where `balance` asks for it. The first rank logs what
-// was dealt; plan, loader and stepper follow from the next step on.
+// Called after each step, on every rank. Measures the step if `balance` asks for it. Rank 0 logs
+// the shares; plan, loader and stepper apply them from the next step on.
 absl::Status DealMicroBatches(int64_t step, MicroStepBalance& balance, Membership& members,
                               Stepper& stepper);
 

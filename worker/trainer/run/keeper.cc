@@ -1,4 +1,4 @@
-// keeper.cc: due, save, retain.
+// keeper.cc: when a checkpoint is due, how it is saved, which ones are kept.
 #include "worker/trainer/run/keeper.h"
 
 #include <torch/version.h>
@@ -16,13 +16,13 @@
 namespace dt::trainer {
 namespace {
 
-// A registration takes two messages and a commit, some tens of milliseconds; without a coordinator
-// the end of a trial should not wait noticeably.
+// Limit on the wait for a registration. That takes two messages and a commit, some tens of
+// milliseconds. Without a coordinator, the end of a trial should not be delayed noticeably.
 constexpr std::chrono::milliseconds kRegistrationWait{2000};
 
-// A failed attempt tells its cause after this at the latest. Most models are written by then, and
-// the steps since the checkpoint before are not lost; a coordinator does not mind, since the other
-// ranks notice nothing before.
+// Limit on a failed attempt's wait for its last write before it reports the cause. Most models are
+// written by then, so the steps since the previous checkpoint are not lost. The coordinator is not
+// affected, since the other ranks notice nothing before.
 constexpr std::chrono::milliseconds kLastWriteWait{5000};
 
 checkpoint::Metric MetricOf(const frames::Start& start) {
@@ -32,7 +32,7 @@ checkpoint::Metric MetricOf(const frames::Start& start) {
   return metric;
 }
 
-// By the name that search.metric has for it.
+// Returns the value by its name in search.metric.
 std::optional<double> ValueOf(const frames::Eval& eval, const std::string& metric) {
   if (metric == "val_loss") return eval.loss;
   if (metric == "loss") return eval.train_loss;
@@ -97,7 +97,8 @@ void CheckpointKeeper::TakeEvaluation(const frames::Eval& eval) {
   validated_step_ = step;
   validated_loss_ = eval.loss;
   validated_metric_ = ValueOf(eval, metric_.name);
-  // Resumed within the evaluation: what was saved before does not say how good it is.
+  // The attempt resumed within this evaluation: the saved checkpoint lacks its result, so save
+  // again.
   if (step == saved_step_ && saved_step_ == resumed_step_) saved_step_ = -1;
 }
 
@@ -113,7 +114,7 @@ bool CheckpointKeeper::Due(int64_t step) const {
   if (parts_.sync.Since(step).HasMultipleOf(spec.every_steps)) return true;
   if (spec.keep_best > 0 && BestSoFar(step)) return true;
   if (std::binary_search(shares_.begin(), shares_.end(), static_cast<uint64_t>(step))) return true;
-  if (begun_) return false;  // time counts from when the one before was durable
+  if (begun_) return false;  // time counts from when the previous one is durable
   const double waited = std::chrono::duration<double>(Clock::now() - saved_time_).count();
   const bool first = !newest_ && spec.first_seconds > 0;
   return spec.every_seconds > 0 && waited >= (first ? spec.first_seconds : spec.every_seconds);

@@ -1,14 +1,15 @@
-// keeper.h: when rank 0 writes checkpoints, and which of them stay.
+// keeper.h: decides when rank 0 writes checkpoints, and which of them stay.
 //
-// Role:      rank 0 alone decides and writes. The state is copied aside; while a thread hashes and
-//            writes the copy, training goes on. One that falls due meanwhile waits for it, so that
-//            there is one copy at most; where there is no room for a copy training waits.
+// Role:      only rank 0 decides and writes. It copies the state; a thread hashes and writes the
+//            copy while training continues. A checkpoint that falls due meanwhile waits, so there
+//            is at most one copy. If there is no memory for a copy, training waits for the write.
 // Threads:   the training thread.
-// Errors:    those of the checkpoint room, from whichever call learns of them. What cannot be
-//            removed is said on stderr, no more.
-// Invariant: a checkpoint is told of once it is durable. The newest registered one, from which a
-//            resume would begin, goes only after a later one is registered. At most keep_latest +
-//            keep_best + 1 stay, and those of the steps at which a population is compared.
+// Errors:    those of checkpoint/, from whichever call learns of them. A failed removal is only
+//            printed to stderr.
+// Invariant: a checkpoint is reported once it is durable. The newest registered one, from which a
+//            resume would start, is removed only after a later one is registered. At most
+//            keep_latest + keep_best + 1 stay, and those of the steps at which a population is
+//            compared.
 // Tests:     tests/worker/trainer/run/keeper_test.cc, tests/worker/trainer/run/attempt_test.cc,
 //            tests/worker/trainer/run/retention_test.cc
 #pragma once
@@ -33,7 +34,7 @@
 
 namespace dt::trainer {
 
-// What trains here: program, LibTorch, device.
+// Returns the software and device that train here: program, LibTorch, device, NCCL, CUDA.
 std::map<std::string, std::string> ProvenanceOf(const Device& device);
 
 class CheckpointKeeper {
@@ -54,47 +55,48 @@ class CheckpointKeeper {
     const NoiseScale* noise_scale = nullptr;
     std::map<std::string, std::string> provenance;
     std::optional<checkpoint::CheckpointId> resumed_from;
-    std::function<double()> trained_seconds;  // none: training has no limit in time
-    // Tests hold up the one and empty the other.
+    std::function<double()> trained_seconds;  // empty: no time limit
+    // Tests delay `write` and make `spare_bytes` return 0.
     Write write = SaveSnapshot;
     std::function<uint64_t()> spare_bytes = SpareHostBytes;
-    Mesh* mesh = nullptr;  // where parameters are spread over ranks
+    Mesh* mesh = nullptr;  // set if parameters are distributed over ranks
     const OuterSgd* outer = nullptr;
     SyncSteps sync;
-    const WireChoice* wire = nullptr;  // what gradients travel in, where training chose it
+    const WireChoice* wire = nullptr;  // type of sent gradients, if training chose it
     DataMarks data;
   };
-  // `step`: where the attempt begins; what is there needs no second checkpoint.
+  // `step`: where the attempt begins; its state is saved already.
   CheckpointKeeper(Parts parts, int64_t step);
-  // Removes what killed attempts left and what this one supersedes. Once it said that it runs.
+  // Removes the remains of killed attempts and the checkpoints that this attempt supersedes. Call
+  // it after the attempt has reported that it runs.
   void ClearUp();
 
-  // What the newest step was found to be worth.
+  // Records the evaluation of the newest step.
   void TakeEvaluation(const frames::Eval& eval);
-  // After `step`, behind which the ranks are equal: whether one is due by steps, by time, for a
-  // metric that is the best so far, or where a population is compared.
+  // Returns whether a checkpoint is due after `step`, at which the ranks are equal: by steps, by
+  // time, because of the best metric so far, or since a population is compared there.
   bool Due(int64_t step) const;
-  // Whether Save would write.
+  // Returns whether Save would write.
   bool Writes(int64_t step) const { return step != saved_step_ && !parts_.start.storage.empty(); }
-  // Begins to write the state as it is now; of what is spread, for which all ranks have to be
-  // there, it ends as well. `layout`: the strategy's. Returns the seconds for which training stood
-  // still; 0 when the step is saved already or there is no storage.
+  // Starts to write the current state; if it is distributed over ranks, which must all take part,
+  // also completes the write. `layout`: the strategy's. Returns the seconds for which training was
+  // blocked; 0 if the step is saved already or there is no storage.
   absl::StatusOr<double> Save(int64_t step, BucketLayout layout);
-  // Waits until what was begun is durable and told of.
+  // Blocks until the started checkpoint is durable and reported.
   absl::Status Settle();
-  // The same for a failed attempt, which has told its last step: for a moment at most.
+  // Does the same for a failed attempt, but waits only for a short time.
   void SettleSoon();
-  // The newest that this attempt wrote. REQUIRES: settled.
+  // Returns the newest checkpoint that this attempt wrote. REQUIRES: Settle was called.
   const std::optional<frames::Resume>& newest() const { return newest_; }
-  // Between steps: tells of what has become durable, and removes what need not stay since another
-  // checkpoint was registered.
+  // Called between steps: reports a checkpoint that became durable, and removes those that are not
+  // needed since another one was registered.
   absl::Status Tend();
-  // After the last step: settles, and waits a moment for the registration, so that what it replaces
-  // can go.
+  // Called after the last step: settles, and waits shortly for the registration, so that the
+  // checkpoints it replaces can be removed.
   absl::Status Finish();
 
  private:
-  // Begun and not yet told of.
+  // Checkpoint that was started and not yet reported.
   struct Begun {
     int64_t step = 0;
     std::optional<double> loss;
@@ -104,10 +106,10 @@ class CheckpointKeeper {
   bool BestSoFar(int64_t step) const;
   checkpoint::Manifest Describe(int64_t step, BucketLayout layout) const;
   absl::Status Begin(const checkpoint::CheckpointId& id, const checkpoint::Manifest& manifest);
-  // Reports how a save that was begun ended.
+  // Reports the end of a started save.
   absl::Status Tell(const absl::StatusOr<checkpoint::SavedCheckpoint>& saved);
   checkpoint::Retention CurrentRetention() const;
-  // The checkpoints of this attempt and of those it goes on from.
+  // Returns the checkpoints of this attempt and of those from which it continues.
   std::vector<checkpoint::RankedCheckpoint> Ranked() const;
   void Retain();
 
@@ -117,10 +119,11 @@ class CheckpointKeeper {
   const checkpoint::Metric metric_;
   const std::vector<uint64_t> shares_;  // steps at which a population is compared
   const int64_t resumed_step_;
-  std::optional<uint64_t> registered_step_;  // of this attempt, when last looked at
-  // In this attempt's folder before it began: of another coordinator's trial of the same number.
+  std::optional<uint64_t> registered_step_;  // of this attempt, as of the last look
+  // Checkpoints in this attempt's folder before it began, from another coordinator's trial with the
+  // same number.
   std::vector<checkpoint::CheckpointId> strangers_;
-  bool removes_ = true;  // false: strangers could not be told, so nothing is removed
+  bool removes_ = true;  // false: strangers_ could not be listed, so nothing is removed
   std::optional<frames::Resume> newest_;
   int64_t saved_step_;
   Clock::time_point saved_time_;
@@ -129,7 +132,7 @@ class CheckpointKeeper {
   std::optional<double> best_saved_cost_;
   bool said_no_room_ = false;
   std::optional<Begun> begun_;
-  BackgroundSave background_;  // last: what it runs ends first
+  BackgroundSave background_;  // declared last: its thread ends first
 };
 
 }  // namespace dt::trainer

@@ -18,7 +18,7 @@ namespace dt::trainer {
 
 namespace {
 
-// Prepare refused what cannot be divided.
+// Returns the mesh's shape. Prepare has refused sizes that cannot be divided.
 MeshShape ShapeOf(const TrialSpec& spec, int ranks) {
   MeshShape shape;
   shape.tensor = static_cast<int>(spec.tensor);
@@ -94,7 +94,7 @@ absl::Status Meet(const frames::Start& start, const TrialSpec& spec, Device& dev
                  .key_prefix = start.token,
                  .listen_host = listen},
                 ShapeOf(spec, start.world_size));
-  // From here on, because a rank may wait long for peers that do not come.
+  // Allow aborts from here on, because a rank may wait long for peers that never come.
   conversation.AbortWith([mesh] { mesh->Abort(); });
   Rendezvous meeting;
   if (start.rank == 0 && start.store_address.empty()) {
@@ -125,7 +125,8 @@ StageAxis StagesOf(const TrialSpec& spec, const Membership& members) {
   StageAxis axis;
   axis.part = StageOf(spec, *members.mesh);
   StageLink* const link = members.stages.get();
-  // Each stage is with another batch meanwhile; what is further ahead would only take memory.
+  // Finish earlier sends first: meanwhile each stage computes another batch, and running further
+  // ahead would only take memory.
   axis.send = [link](const at::Tensor& hidden) {
     link->Finish(CommTimes::During::kForward);
     link->Send(StageLink::Way::kForward, hidden);
@@ -140,13 +141,13 @@ StageAxis StagesOf(const TrialSpec& spec, const Membership& members) {
 std::unique_ptr<ParameterHome> MakeHome(const TrialSpec& spec, c10::Device device,
                                         const Mesh& mesh) {
   const ModelPart part{mesh.rank(Axis::kTensor), mesh.size(Axis::kTensor), StageOf(spec, mesh)};
-  // A rank that is alone has nobody to share with.
+  // A rank without data-parallel peers shards nothing.
   if (!plan::SharesState(spec.sharing) || mesh.size(Axis::kData) == 1) {
     return std::make_unique<WholeHome>(device, part);
   }
   using Rows = ShardedHome::Rows;
   const bool stay = spec.sharing == Sharing::kZero1 || spec.sharing == Sharing::kZero2;
-  // Stages that have no embedding have nothing outside of their blocks.
+  // Stages without the embedding have no parameters outside of blocks.
   const bool narrow = !stay && spec.pipeline == 1 && ProductsOf(spec, device) != at::kFloat;
   using Norms = ShardedHome::Norms;
   return std::make_unique<ShardedHome>(device, mesh.rank(Axis::kShard), mesh.size(Axis::kShard),
@@ -163,7 +164,7 @@ SyncSteps SyncStepsOf(const TrialSpec& spec, const StepPlan& plan, std::vector<i
 std::unique_ptr<OuterSgd> MakeOuter(const TrialSpec& spec, const Mesh& mesh,
                                     const std::vector<Piece>& parameters) {
   if (spec.sharing != Sharing::kLocalSgd || mesh.size(Axis::kData) == 1) return nullptr;
-  if (spec.outer_lr == 1 && spec.outer_momentum == 0) return nullptr;  // the mean itself
+  if (spec.outer_lr == 1 && spec.outer_momentum == 0) return nullptr;  // use the mean itself
   return std::make_unique<OuterSgd>(parameters, OuterOptions{spec.outer_lr, spec.outer_momentum});
 }
 
@@ -177,7 +178,7 @@ std::vector<at::Tensor> CountsOf(const TrainingState& state) {
   return counts;
 }
 
-// The strategy of the ranks along the data axis.
+// Makes the strategy of the data-parallel ranks.
 std::unique_ptr<Strategy> MakeDataStrategy(TrainingState& state, const Membership& members,
                                            const std::shared_ptr<LocalGradient>& local,
                                            BucketLayout layout) {

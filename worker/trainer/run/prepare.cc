@@ -42,7 +42,8 @@ bool IsForValidation(const std::string& path) {
   return name.starts_with("val_") || name.find("_val_") != std::string::npos;
 }
 
-// Training on what validates makes the validation loss say nothing, and is one '*' too many away.
+// Warns about training on validation data: it makes the validation loss meaningless, and one '*'
+// too many is enough.
 void WarnOfOverlap(const TrainingState& state) {
   const std::vector<std::string>& train = state.train_data->paths();
   std::vector<std::string> odd;
@@ -98,7 +99,7 @@ absl::StatusOr<frames::Prepared> Prepare(const frames::Start& start, TrainingSta
   prepared.val_tokens = state.val_data ? state.val_data->tokens() : 0;
   prepared.data_fingerprint = state.train_data->fingerprint();
   if (state.val_data) prepared.data_fingerprint += "-" + state.val_data->fingerprint();
-  // A rank whose shards tell another tokenizer would have a model of another size.
+  // A rank whose shards name another tokenizer would build a model of another size.
   if (asks_shards) prepared.data_fingerprint += absl::StrCat("-", TokenizerName(state.spec));
   prepared.model_parameters = CountParameters(state.spec.model);
   prepared.tokens_per_step = plan.tokens_per_step;

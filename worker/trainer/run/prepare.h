@@ -1,5 +1,4 @@
-// prepare.h: what an attempt has before it meets other ranks: its specification, the data that this
-// names, the steps that follow.
+// prepare.h: an attempt's preparation before it meets other ranks: specification, data and steps.
 //
 // Errors: those of reading a specification and of opening files.
 // Tests:  tests/worker/trainer/run/attempt_test.cc
@@ -12,12 +11,12 @@
 
 namespace dt::trainer {
 
-// Fills the specification, data, tasks and pretrained weights of `state`, and this rank's `plan`.
-// Gives what it found, for the agent.
+// Fills in specification, data, tasks and pretrained weights of `state`, and this rank's `plan`.
+// Returns the facts for the agent.
 absl::StatusOr<frames::Prepared> Prepare(const frames::Start& start, TrainingState& state,
                                          StepPlan& plan);
 
-// The fingerprints of its shards.
+// Returns the fingerprints of the data shards.
 DataMarks MarksOf(const TrainingState& state);
 
 }  // namespace dt::trainer

@@ -27,8 +27,7 @@ absl::Status FillRows(const checkpoint::HfWeights& weights,
                      "' has numbers that are not finite; nothing can be trained from it");
   }
   if (match.tensor.transposed) read = read.t();
-  parameter.slice(0, 0, read.size(0))
-      .copy_(read);  // rows behind the vocabulary have no part in anything
+  parameter.slice(0, 0, read.size(0)).copy_(read);  // padding rows of the vocabulary have no effect
   return absl::OkStatus();
 }
 

@@ -1,4 +1,4 @@
-// pretrained.h: weights to begin with, from a folder with a GPT-2 in Hugging Face's files.
+// pretrained.h: initial weights from a folder with a GPT-2 in Hugging Face format.
 //
 // Role:   model.init_from. Rows of the padded vocabulary that the file lacks keep their initial
 //         values, and take no part in any loss.
@@ -15,15 +15,15 @@
 
 namespace dt::trainer {
 
-// Finds the folder of model.init_from, under `data_root` when it is relative, and checks everything
-// but the numbers.
+// Finds the folder of model.init_from, under `data_root` if it is relative, and checks everything
+// except the numbers.
 absl::StatusOr<checkpoint::HfWeights> FindPretrained(const std::string& data_root,
                                                      const ModelSpec& spec);
 
-// Overwrites every parameter on every rank: rank 0 reads, the others get it from there.
+// Overwrites every parameter on every rank: rank 0 reads and sends to the others.
 absl::Status LoadPretrained(const checkpoint::HfWeights& weights, Mesh& mesh,
                             const std::vector<Piece>& parameters);
-// The reading alone, by rank 0.
+// Reads on rank 0, without sending.
 absl::Status ReadPretrained(const checkpoint::HfWeights& weights,
                             const std::vector<Piece>& parameters);
 

@@ -1,4 +1,4 @@
-// row.cc: measures to a row.
+// row.cc: makes a row from measures.
 #include "worker/trainer/run/row.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::vector<double> Flat(const RankMeasures& m) {
                               m.tensor_peak_bytes,
                               static_cast<double>(m.step.nonfinite_steps),
                               m.step.loss ? 1.0 : 0.0};
-  // A place for each operation along each axis, because ranks may differ in what they send.
+  // Reserve places for each operation along each axis, since ranks may differ in what they send.
   std::vector<double> traffic(kWays * kTrafficNumbers, 0.0);
   for (const Traffic& each : m.step.comm.traffic) {
     const auto numbers = {each.seconds, each.exposed_seconds, each.bytes, each.count};
@@ -61,12 +61,12 @@ RankMeasures FromFlat(const std::vector<double>& v) {
   return m;
 }
 
-// What a rank does by itself, before it must wait for others.
+// Returns the time of a rank's own work, before it must wait for others.
 double ComputeSeconds(const RankMeasures& m) {
   return m.step.phases.data + m.step.phases.forward + m.step.phases.backward;
 }
 
-// The mean over the ranks that have one.
+// Returns the mean over the ranks that have a loss.
 double MeanLoss(const std::vector<RankMeasures>& ranks) {
   double sum = 0, count = 0;
   for (const RankMeasures& rank : ranks) {
@@ -84,7 +84,8 @@ const Traffic* TrafficOf(const RankMeasures& rank, const Traffic& alike) {
   return nullptr;
 }
 
-// Time is the slowest rank's, waiting their mean, and the amount of the one that sends most.
+// Combines ranks: the slowest rank's time, the mean exposed time, and the amount of the rank that
+// sends most.
 std::vector<Traffic> TrafficOfAll(const std::vector<RankMeasures>& ranks) {
   std::vector<Traffic> all;
   for (const RankMeasures& rank : ranks) {

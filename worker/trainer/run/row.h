@@ -1,7 +1,6 @@
-// row.h: what a logged step reports: this rank's measures, gathered over ranks into one row of
-// v1::StepRow.
+// row.h: the metrics of a logged step: gathers each rank's measures into one row of v1::StepRow.
 //
-// Role:    pure, but for the one small all-gather of Gathered.
+// Role:    pure, except for one small all-gather in Gathered.
 // Tests:   tests/worker/trainer/run/attempt_test.cc
 #pragma once
 
@@ -16,19 +15,19 @@
 
 namespace dt::trainer {
 
-// What one rank measured in one logged step.
+// Measures of one rank in one logged step.
 struct RankMeasures {
   StepMeasures step;
-  double step_seconds = 0;  // wall time of the step, phases and the rest
+  double step_seconds = 0;  // wall time of the step: its phases and the rest
   double memory_peak_bytes = 0;
   double tensor_held_bytes = 0;  // after the step
   double tensor_peak_bytes = 0;
   double trained_seconds = 0;  // of the trial, by this rank's clock
 };
-// Every rank's, in order of rank.
+// Returns the measures of every rank, in rank order.
 std::vector<RankMeasures> Gathered(Mesh& mesh, const RankMeasures& mine);
 
-// Since the previous row, on rank 0's clock.
+// Time and work since the previous row, by rank 0's clock.
 struct SinceLastRow {
   double seconds = 0;
   double tokens = 0;
@@ -38,7 +37,7 @@ struct SinceLastRow {
   double checkpoint_seconds = 0;
   double TrainingSeconds() const { return seconds - eval_seconds - checkpoint_seconds; }
 };
-// The mean of what is finite.
+// Mean of the finite values.
 class MeanOf {
  public:
   void Add(double value) {
@@ -54,7 +53,8 @@ class MeanOf {
   double sum_ = 0;
   int64_t count_ = 0;
 };
-// Phases are means over ranks; time of a collective is the slowest rank's; memory the largest.
+// Makes the row. Phases are means over ranks; a collective's time is the slowest rank's; memory is
+// the largest.
 nlohmann::json MakeRow(const Mesh& mesh, int64_t step, double learning_rate,
                        const std::vector<RankMeasures>& ranks, const SinceLastRow& since,
                        int64_t wall_time_ms);

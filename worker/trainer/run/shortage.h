@@ -1,7 +1,7 @@
-// shortage.h: how an attempt tells that a rank ran out of memory: how much was missing, of what,
-// which part of the training the rank has, and what `dtctl plan` would have said.
+// shortage.h: the message for a rank that ran out of memory: how much was missing, of what, which
+// part of the training the rank has, and the estimate of `dtctl plan`.
 //
-// Role:    pure, but for what the device says of itself.
+// Role:    pure, except for the device's own facts.
 // Tests:   tests/worker/trainer/run/attempt_test.cc, tests/worker/trainer/trial/share_text_test.cc
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace dt::trainer {
 
-// `result` in such words where it is an OutOfMemoryError, else as it is.
+// Returns `result` with this message if it is an OutOfMemoryError, otherwise unchanged.
 absl::Status DescribeShortage(absl::Status result, const frames::Start& start,
                               const TrialSpec& spec, const StepPlan& plan, Device& device);
 

@@ -1,4 +1,4 @@
-// snapshot.cc: tensors to files and back.
+// snapshot.cc: writes tensors to files and reads them back.
 #include "worker/trainer/run/snapshot.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr char kModelFile[] = "model.safetensors";
 constexpr char kOptimizerFile[] = "optimizer.safetensors";
 constexpr char kOuterFile[] = "outer.safetensors";
 
-// In the order of a file: every rank collects what is spread in the same one.
+// Returns the pieces in the order of a file, in which every rank collects distributed pieces.
 std::map<std::string_view, const Piece*> ByName(const std::vector<Piece>& pieces) {
   std::map<std::string_view, const Piece*> by_name;
   for (const Piece& piece : pieces) by_name[piece.name] = &piece;
@@ -34,7 +34,7 @@ absl::Status AddFile(checkpoint::CheckpointWriter& writer, const std::string& na
   for (const Piece& piece : pieces) {
     refs.push_back({piece.name, checkpoint::DType::kF32, piece.shape, nullptr});
   }
-  at::Tensor whole;  // the one that is being written
+  at::Tensor whole;  // tensor that is being written
   auto next = by_name.begin();
   return writer.AddTensors(
       name, std::move(refs), [&](const checkpoint::TensorRef& ref) -> absl::StatusOr<const void*> {
@@ -74,7 +74,7 @@ bool HasFile(const checkpoint::Checkpoint& checkpoint, std::string_view name) {
                      [name](const auto& file) { return file.name == name; });
 }
 
-// `checkpoint`: of rank 0.
+// Distributes a file's tensors to all ranks. `checkpoint` is set on rank 0.
 absl::Status DealFile(const std::optional<checkpoint::Checkpoint>& checkpoint,
                       const std::string& name, Mesh& mesh, const std::vector<Piece>& pieces) {
   std::optional<checkpoint::SafetensorsFile> file;
@@ -85,11 +85,11 @@ absl::Status DealFile(const std::optional<checkpoint::Checkpoint>& checkpoint,
               [&](const Piece& piece) { return ReadWhole(*checkpoint, name, *file, piece); });
 }
 
-// One number for each parameter in the order of reduction, and one that says which bucket it is in;
-// before them the numbers. Always the same size, so that it can be broadcast.
+// Packs the scalars, then for each parameter, in the order of reduction, its number and its bucket.
+// The size is constant, so that it can be broadcast.
 at::Tensor Packed(const Restored& restored, size_t parameters) {
   constexpr size_t kNumbers = 10;
-  // One more: a tied embedding may be in two stages of a pipeline.
+  // One more: two pipeline stages may have a tied embedding.
   const auto size = static_cast<int64_t>(kNumbers + 2 * (parameters + 1));
   at::Tensor packed = at::full({size}, -1, at::kLong);
   int64_t* out = packed.mutable_data_ptr<int64_t>();
@@ -134,7 +134,8 @@ Restored Unpacked(const at::Tensor& packed) {
   return restored;
 }
 
-// The checkpoint that the orders name, or what there is in its place; nothing: it begins anew.
+// Opens the checkpoint that the orders name, or its best replacement; nothing: training starts
+// anew.
 absl::StatusOr<std::optional<checkpoint::Checkpoint>> Choose(const frames::Start& start,
                                                              const TrainingLine& line) {
   const std::optional<checkpoint::CheckpointId> id =
@@ -155,7 +156,7 @@ absl::StatusOr<std::optional<checkpoint::Checkpoint>> Choose(const frames::Start
                                    start.attempt, line.AsLine(), skip);
 }
 
-// Whether the shards of one split are those that the checkpoint was written with.
+// Checks that the shards of one split are those with which the checkpoint was written.
 absl::Status CheckShards(const checkpoint::Checkpoint& checkpoint, const char* field,
                          const std::string& there, const std::string& here) {
   if (there.empty() || here.empty() || there == here || !corpus::AreComparable(there, here)) {
@@ -185,7 +186,7 @@ absl::StatusOr<std::optional<checkpoint::Checkpoint>> ChooseOwn(const frames::St
   return chosen;
 }
 
-// The warm-up of the plan that training began with, whatever was made of its steps since.
+// Returns the warm-up of the plan with which training began, even if its steps were changed since.
 std::optional<int64_t> WarmupOf(const checkpoint::Manifest& manifest, const frames::Start& start,
                                 const TrainingLine& line) {
   if (manifest.warmup_steps) return manifest.warmup_steps;
@@ -198,7 +199,7 @@ std::optional<int64_t> WarmupOf(const checkpoint::Manifest& manifest, const fram
   return WarmupSteps((*schedule)["warmup_ratio"].get<double>(), *steps);
 }
 
-// All that is no tensor.
+// Returns everything in the checkpoint that is not a tensor.
 Restored Described(const checkpoint::Checkpoint& checkpoint, size_t parameters) {
   Restored restored{static_cast<int64_t>(checkpoint.manifest.step),
                     static_cast<int64_t>(checkpoint.manifest.optimizer_steps),
@@ -223,7 +224,7 @@ Restored Described(const checkpoint::Checkpoint& checkpoint, size_t parameters) 
   }
   size_t listed = 0;
   for (const auto& bucket : restored.layout) listed += bucket.size();
-  // A layout of another set of parameters says nothing about this one.
+  // A layout for another set of parameters is useless for this one.
   if (listed != parameters && listed != parameters + 1) restored.layout.clear();
   return restored;
 }
@@ -242,7 +243,7 @@ Snapshot CopyAside(const Snapshot& snapshot) {
   at::NoGradGuard no_grad;
   const auto copied = [](std::vector<Piece> pieces) {
     for (Piece& piece : pieces) {
-      // A GPU copies to pinned memory alone without stops.
+      // A GPU copies asynchronously only to pinned memory.
       const at::Tensor host = at::empty(
           piece.value.sizes(), at::TensorOptions(at::kFloat).pinned_memory(piece.value.is_cuda()));
       host.copy_(piece.value.detach(), /*non_blocking=*/true);
@@ -290,7 +291,8 @@ absl::StatusOr<Restored> RestoreSnapshot(const frames::Start& start, Mesh& mesh,
       restored = Described(*chosen, parameters.size());
       restored.warmup_steps = WarmupOf(chosen->manifest, start, line);
     }
-    // All of it before anything is sent: rank 0 is whole, whatever becomes of that.
+    // Read everything before anything is sent: then rank 0's state is complete, whatever happens to
+    // the sends.
     if (chosen && whole) {
       DT_RETURN_IF_ERROR(ReadFile(*chosen, kModelFile, parameters));
       DT_RETURN_IF_ERROR(ReadFile(*chosen, kOptimizerFile, optimizer.State()));

@@ -1,4 +1,4 @@
-// standalone.cc: the specification file, and the torchrun convention.
+// standalone.cc: the specification file and torchrun's environment variables.
 #include "worker/trainer/run/standalone.h"
 
 #include <sys/stat.h>
@@ -30,8 +30,8 @@ absl::StatusOr<int32_t> EnvironmentNumber(const char* name, int32_t absent, int3
   return std::stoi(text);
 }
 
-// The number of the first folder <storage>/1/<number> that was not there: making it is what two
-// runs that start at once cannot both do.
+// Makes the first folder <storage>/1/<number> that does not exist and returns its number. mkdir
+// succeeds for one of two runs that start at once.
 absl::StatusOr<uint32_t> NewTrial(const std::string& storage) {
   DT_RETURN_IF_ERROR(MakeFolders(storage + "/1"));
   for (uint32_t number = 1; number != 0; ++number) {
@@ -59,7 +59,7 @@ absl::StatusOr<StandaloneRun> ReadStandalone(const StandaloneOptions& options) {
   DT_ASSIGN_OR_RETURN(run.start.world_size, EnvironmentNumber("WORLD_SIZE", 1, 16384));
   DT_ASSIGN_OR_RETURN(run.start.rank, EnvironmentNumber("RANK", 0, run.start.world_size - 1));
   DT_ASSIGN_OR_RETURN(run.start.local_rank, EnvironmentNumber("LOCAL_RANK", 0, 16384));
-  // The other ranks write nothing.
+  // Only rank 0 writes.
   if (run.start.rank == 0) {
     DT_ASSIGN_OR_RETURN(run.start.trial, NewTrial(options.storage));
   }
@@ -71,7 +71,8 @@ absl::StatusOr<StandaloneRun> ReadStandalone(const StandaloneOptions& options) {
     return ConfigError("WORLD_SIZE is " + std::to_string(run.start.world_size) +
                        ", so MASTER_ADDR and MASTER_PORT must say where the ranks meet");
   }
-  // torchrun's own process serves the store, and ranks are its clients; otherwise rank 0 serves it.
+  // torchrun's own process may serve the store, and ranks are its clients; otherwise rank 0 serves
+  // it.
   const bool served = Environment("TORCHELASTIC_USE_AGENT_STORE") == "True";
   if (run.start.rank == 0 && !served) {
     run.start.data_address = host;
@@ -79,7 +80,7 @@ absl::StatusOr<StandaloneRun> ReadStandalone(const StandaloneOptions& options) {
   } else {
     run.start.store_address = host + ":" + std::to_string(port);
   }
-  // A restart by torchrun meets in the same store, under other keys.
+  // After a restart by torchrun the ranks meet in the same store, under other keys.
   run.start.token += "-" + Environment("TORCHELASTIC_RESTART_COUNT");
   return run;
 }

@@ -1,6 +1,6 @@
 // standalone.h: dttrain without an agent: `--spec trial.json`, alone or as one of torchrun's ranks.
-// What an agent would be told is printed as JSON lines. Checkpoints of a run lie in a folder of its
-// own, <storage>/1/<number>: nothing of another run counts for it or is removed by it.
+// Prints the frames for an agent as JSON lines. Each run's checkpoints are in a folder of its own,
+// <storage>/1/<number>, so that no run counts or removes another's.
 //
 // Tests: tests/worker/trainer/run/standalone_test.cc
 #pragma once
@@ -15,7 +15,7 @@ namespace dt::trainer {
 
 struct StandaloneOptions {
   std::string spec_file;
-  std::string data_root;  // empty: paths are as a shell takes them
+  std::string data_root;  // empty: paths are relative to the working directory
   std::string storage = ".";
 };
 struct StandaloneRun {
@@ -23,18 +23,18 @@ struct StandaloneRun {
   AttemptOptions options;
 };
 // Reads the file and RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT; rank 0 makes the run's
-// folder. Errors: ConfigError; IoError when there can be no folder.
+// folder. Errors: ConfigError; IoError if the folder cannot be made.
 absl::StatusOr<StandaloneRun> ReadStandalone(const StandaloneOptions& options);
 
-// Prints frames to stdout; what is printed counts as registered. Its one wish is to stop where they
-// cannot be written: nobody would learn what the run gives.
+// Prints frames to stdout; a printed checkpoint counts as registered. Its wish becomes stop if
+// frames cannot be written, since then nobody would see the results.
 class PrintedConversation final : public Conversation {
  public:
   explicit PrintedConversation(std::string store_address)
       : store_address_(std::move(store_address)) {}
   void Say(const frames::FromTrainer& frame) override;
   Wish CurrentWish() const override { return written_.ok() ? Wish::kGoOn : Wish::kStop; }
-  // Errors: IoError of the first frame that could not be written.
+  // Returns the IoError of the first frame that could not be written, or OK.
   const absl::Status& written() const { return written_; }
   absl::StatusOr<std::string> AwaitStoreAddress(std::chrono::milliseconds) override {
     return store_address_;

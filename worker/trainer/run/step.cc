@@ -44,26 +44,26 @@ void Stepper::EndPhase(Phase phase) {
   last_ = now;
 }
 
-// Not of weights that are here only while they are used.
+// Returns false for weights that are present only while they are used.
 bool Stepper::SharesCasts() const {
   const bool stay = p_.spec.sharing != Sharing::kZero3 && p_.spec.sharing != Sharing::kHsdp;
   return stay && p_.spec.model.keep == ModelSpec::Keep::kAll;
 }
 
-// The backward pass then writes gradients instead of adding to them. DDP copies them into its
-// buckets, which costs less than to fill the buckets with zeros and to add.
+// Drops the gradients, so that the backward pass writes them instead of adding. DDP then copies
+// them into its buckets, which costs less than zeroing the buckets and adding.
 void Stepper::ClearGradients() {
   for (const NamedTensor& parameter : p_.model.Parameters()) {
     parameter.tensor.mutable_grad().reset();
   }
 }
 
-// Dropout is a function of (seed, step, micro-batch, chunk), so a resume continues it, whoever
-// computes what. Ranks of one layer drop out other heads and other tokens.
+// Seeds dropout from (seed, step, micro-batch, chunk), so that a resume continues it, whichever
+// rank computes what. Tensor ranks drop different heads and tokens.
 void Stepper::SeedDropout(const Action& action) {
   if (p_.spec.model.dropout == 0) return;
   uint64_t seed = SplitMix64(static_cast<uint64_t>(p_.spec.seed));
-  // The seed is that of the rank that has it where all have as many.
+  // Use the rank that would have this micro-batch if all ranks had the same number.
   const int64_t micro_batch = p_.plan.batch.MicroBatch(action.micro_step);
   const int64_t data_ranks = p_.plan.batch.world_size;
   const int64_t rank =
@@ -110,7 +110,7 @@ absl::Status Stepper::Forward(const Action& action) {
     flight.out = p_.model.Forward(action.chunk, in, targets, &early_gradients_);
   }
   if (last) {
-    // All micro-batches of the step count alike: gradients become the mean over ranks.
+    // All micro-batches of the step have the same weight: the gradient becomes the mean over ranks.
     const int64_t micro_steps = p_.plan.batch.micro_steps();
     if (micro_steps > 1) flight.out = flight.out / static_cast<double>(micro_steps);
     loss_ = loss_.defined() ? loss_ + flight.out.detach() : flight.out.detach();
@@ -121,11 +121,11 @@ absl::Status Stepper::Forward(const Action& action) {
   return absl::OkStatus();
 }
 
-// A loss that is not finite may have a gradient that is. Infinity less itself is a NaN, so here it
-// has none, on any rank.
+// Starts the backward pass. A loss that is not finite may have a finite gradient. Infinity minus
+// itself is NaN, so here the gradient becomes NaN too, on every rank.
 void Stepper::BackwardOfLoss(const at::Tensor& loss) {
   const at::Tensor difference = loss.detach() - loss.detach();
-  // The step's loss is the mean over ranks of those that have a part of its tokens each.
+  // The step's loss is the mean over ranks that each have a part of the tokens.
   const double part = p_.model.PartOfTokens();
   loss.backward(p_.loss_scale != nullptr ? at::add(difference, p_.loss_scale->factor(), part)
                                          : difference + part);
@@ -171,7 +171,7 @@ absl::Status Stepper::PassAll() {
   Expect(actions_[0]);
   for (size_t i = 0; i < actions_.size(); ++i) {
     const Action& action = actions_[i];
-    // What comes next comes while this is computed.
+    // Receive the next input while this action is computed.
     if (i + 1 < actions_.size()) Expect(actions_[i + 1]);
     switch (action.kind) {
       case Action::Kind::kForward:
@@ -188,7 +188,7 @@ absl::Status Stepper::PassAll() {
 absl::Status Stepper::Update() {
   norm_ = p_.strategy.FinishGradients();
   if (const at::Tensor share = p_.strategy.ShareSquaredNorm(); share.defined()) {
-    // The loss was divided by as many micro-steps as a rank has in the mean, not by its own.
+    // The loss was divided by the mean number of micro-steps per rank, not by this rank's own.
     const auto parts = static_cast<double>(p_.plan.batch.micro_steps());
     const double own =
         p_.strategy.MeasuresMicroStep() ? 1 : static_cast<double>(p_.plan.batch.own_micro_steps());
@@ -223,7 +223,8 @@ absl::Status Stepper::CheckFinite() {
 }
 
 absl::StatusOr<StepMeasures> Stepper::Measure() {
-  // All before the one wait: to ask for each number by itself is a wait of its own on a GPU.
+  // Start all copies before the one wait: reading each number separately would be several waits on
+  // a GPU.
   const at::Tensor loss = loss_.defined() ? Download(loss_) : loss_;
   const at::Tensor norm = Download(norm_);
   const at::Tensor local_squared =

@@ -1,4 +1,4 @@
-// step.h: one optimizer step of one rank, and what it cost.
+// step.h: one optimizer step of one rank, and its measures.
 //
 // Ownership: borrows everything; the attempt owns it.
 // Errors:    those of the Loader; NonFiniteError; LibTorch's exceptions pass through.
@@ -25,23 +25,23 @@
 
 namespace dt::trainer {
 
-// Seconds of one step by what they went into.
+// Seconds of one step by phase.
 struct PhaseTimes {
   double data = 0;
   double forward = 0;
   double backward = 0;      // without exposed communication
-  double comm_exposed = 0;  // waiting for the other ranks that no computation hid
+  double comm_exposed = 0;  // waiting for other ranks, not hidden by computation
   double optimizer = 0;
   double Sum() const { return data + forward + backward + comm_exposed + optimizer; }
 };
 
 struct StepMeasures {
-  std::optional<double> loss;  // mean over this rank's share; none: another stage has it
+  std::optional<double> loss;  // mean over this rank's share; empty: another stage has it
   double grad_norm = 0;
-  int64_t nonfinite_steps = 0;  // of all so far
-  // Squared norm of a gradient before averaging, over the whole model: of this data rank's share,
-  // or, under Strategy::MeasuresMicroStep, of its first micro-step. 0: there is nothing smaller
-  // than the whole batch.
+  int64_t nonfinite_steps = 0;  // number so far
+  // Squared norm over the full model of a gradient before averaging: of this data-parallel rank's
+  // share, or, under Strategy::MeasuresMicroStep, of its first micro-step. 0: not measured, or
+  // there is no part smaller than the full batch.
   double local_squared = 0;
   PhaseTimes phases;
   CommTotals comm;
@@ -59,22 +59,23 @@ class Stepper {
     Loader& loader;
     Mesh& mesh;
     Strategy& strategy;
-    LossScale* loss_scale = nullptr;  // none: precision needs none
-    StageLink* stages = nullptr;      // none: a rank has all layers
+    LossScale* loss_scale = nullptr;  // null: the precision needs none
+    StageLink* stages = nullptr;      // null: this rank has all layers
   };
   explicit Stepper(const Parts& parts);
 
-  // Step number `step`, from 1. `saved`: as of StepNotes. The optimizer never sees a gradient that
-  // is not finite. Errors: NonFiniteError where stop.nonfinite is fail and the norm is known at
+  // Runs step number `step`, from 1. `saved`: see StepNotes. The optimizer never applies a gradient
+  // that is not finite. Errors: NonFiniteError if stop.nonfinite is fail and the norm is known at
   // once, as on a CPU.
   enum class Saved { kNo, kMaybe };
   absl::Status Run(int64_t step, Saved saved);
-  // The plan says other shares of the micro-steps from the next step on.
+  // Takes the shares of micro-steps from the plan, for the next step and later.
   void TakeShares();
-  // Waits for the device. Errors: NonFiniteError when the steps so far are reason to end; throws
-  // when one of them used what a failed collective left. A checkpoint is written only after this.
+  // Waits for the device. Errors: NonFiniteError if the steps so far are a reason to end. Throws if
+  // one of them used the results of a failed collective. Checkpoints are written only after this
+  // call.
   absl::Status CheckFinite();
-  // The measures of the newest step. Waits and fails like CheckFinite.
+  // Returns the measures of the newest step. Waits and fails like CheckFinite.
   absl::StatusOr<StepMeasures> Measure();
   double learning_rate() const { return learning_rate_; }
   NonFiniteSteps& nonfinite() { return nonfinite_; }
@@ -83,20 +84,21 @@ class Stepper {
   enum Phase { kData, kForward, kBackward, kOptimizer, kGather, kPhases };
   void EndPhase(Phase phase);
   void ClearGradients();
-  // Whether a gradient of less than the whole batch is measured in this step.
+  // Returns whether this step measures a gradient of less than the full batch.
   bool MeasuresShare(int64_t step) const {
     const int64_t every = p_.spec.logging_every;
     return step % every == 0 && step / every % kNoiseScaleRows == 0;
   }
-  // A pass through a chunk between its forward and its backward part, which reads the batch again.
+  // A forward pass through a chunk whose backward pass is still to come; that one needs the batch
+  // again.
   struct Flight {
     HostBatch batch;
-    at::Tensor in;   // hidden states of the stage before, with a gradient in the end
-    at::Tensor out;  // hidden states for the stage after, or the loss
+    at::Tensor in;   // activations from the previous stage; has a gradient at the end
+    at::Tensor out;  // activations for the next stage, or the loss
   };
-  // Begins to receive what an action waits for.
+  // Starts to receive what the action needs.
   void Expect(const Action& action);
-  // Whether micro-batches of a step share the casts of weights.
+  // Returns whether micro-batches of a step share weight casts.
   bool SharesCasts() const;
   absl::Status PassAll();
   void SeedDropout(const Action& action);
@@ -112,15 +114,16 @@ class Stepper {
   int64_t step_ = 0;
   NonFiniteSteps nonfinite_;
   std::map<std::pair<int64_t, int64_t>, Flight> flights_;  // by micro-step and chunk
-  at::Tensor loss_, norm_;                                 // `loss_`: undefined: another stage's
-  at::Tensor local_squared_;                               // undefined: not measured
+  // loss_ is undefined if another stage has it
+  at::Tensor loss_, norm_;
+  at::Tensor local_squared_;  // undefined: not measured
   Timeline::Moment last_ = 0;
   struct Segment {
     Phase phase;
     Timeline::Moment from, to;
   };
   std::vector<Segment> segments_;
-  GradientSpans early_gradients_;  // made in the forward pass, counted as the backward one
+  GradientSpans early_gradients_;  // computed in the forward pass, counted as backward
 };
 
 }  // namespace dt::trainer

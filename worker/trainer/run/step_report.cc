@@ -1,4 +1,4 @@
-// step_report.cc: measures to rows.
+// step_report.cc: makes rows from measures.
 #include "worker/trainer/run/step_report.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ int64_t WallTimeMs() {
       .count();
 }
 
-// Lines of `dtctl logs` come this often at most; every step is in the metrics.
+// Minimum interval between lines of `dtctl logs`; the metrics have every step.
 constexpr double kLogSeconds = 5;
 
 }  // namespace
@@ -58,7 +58,8 @@ absl::Status StepReporter::Report(int64_t step, bool logged, Stepper& stepper) {
   const Clock::time_point now = Clock::now();
   mine.step_seconds = SecondsBetween(step_time_, now);
   step_time_ = now;
-  // Kernels are chosen and buffers made in the first step, so it takes longer than the others.
+  // Kernels are selected and buffers allocated in the first step, so it takes longer than the
+  // others.
   if (!std::exchange(first_step_told_, true)) {
     std::fprintf(stderr, "first step %.2f s\n", mine.step_seconds);
   }
@@ -81,8 +82,8 @@ absl::Status StepReporter::Report(int64_t step, bool logged, Stepper& stepper) {
   return absl::OkStatus();
 }
 
-// A row stands for all steps since the one before, few of which end in a sync: of its waiting each
-// has a share, as it has of what was sent.
+// Spreads the waits over steps. A row stands for all steps since the previous one, few of which end
+// in a sync, so each step gets its share of the waits, as it does of the bytes sent.
 void StepReporter::SpreadWaits(RankMeasures& mine) {
   double waited = 0;
   for (const Traffic& each : mine.step.comm.traffic) waited += each.exposed_seconds;
@@ -91,7 +92,7 @@ void StepReporter::SpreadWaits(RankMeasures& mine) {
 
 nlohmann::json StepReporter::Row(int64_t step, const std::vector<RankMeasures>& ranks,
                                  Clock::time_point now, const Stepper& stepper) {
-  // Where ranks step alone each leaves out its own.
+  // If ranks train independently, each skips its own steps.
   int64_t nonfinite = 0;
   for (const RankMeasures& rank : ranks) nonfinite = std::max(nonfinite, rank.step.nonfinite_steps);
   since_.nonfinite_steps = static_cast<double>(nonfinite - reported_nonfinite_);
@@ -128,7 +129,7 @@ void StepReporter::AddDerived(const std::vector<RankMeasures>& ranks, nlohmann::
     const BatchPlan& batch = p_.plan.batch;
     double shares = batch.world_size;
     if (p_.strategy.MeasuresMicroStep()) shares *= static_cast<double>(batch.micro_steps());
-    // The mean square grows with the mean of 1 / share.
+    // The expected squared norm grows with the mean of 1 / share.
     if (!batch.shares.empty()) {
       shares = 0;
       for (const int64_t share : batch.shares) {

@@ -1,7 +1,7 @@
-// step_report.h: reports the steps of an attempt: rows of what its ranks measured, progress between
-// them, lines of the log.
+// step_report.h: reports the steps of an attempt: rows of metrics, progress between them, and log
+// lines.
 //
-// Role:      a rank's clock: it knows how long training took, and what else took time meanwhile.
+// Role:      this rank's clock: it measures training time, and other time to subtract.
 // Ownership: borrows everything; the attempt owns it.
 // Threads:   the training thread.
 // Errors:    those of Stepper::Measure; LibTorch's exceptions pass through.
@@ -34,28 +34,28 @@ class StepReporter {
     const Strategy& strategy;
     NoiseScale& noise_scale;
     TimeBudget& budget;
-    std::optional<double> peak_flops;  // of this rank's device, where it is known
-    double trained_before = 0;         // seconds, of the attempts that this one goes on from
+    std::optional<double> peak_flops;  // of this rank's device, if known
+    double trained_before = 0;         // seconds, of earlier attempts that this one continues
   };
-  // Training begins.
+  // Starts the clock of training.
   explicit StepReporter(const Parts& parts);
 
-  // After a step, on every rank. `logged`: it has a row, for which all ranks gather.
+  // Reports a step, on every rank. `logged`: the step has a row, for which all ranks gather.
   absl::Status Report(int64_t step, bool logged, Stepper& stepper);
-  // What took time beside training since the step.
+  // Subtract time that was not training since the step.
   void LeaveOutEvaluation(double seconds);
   void LeaveOutCheckpoint(double seconds);
-  // Seconds of training, of all attempts.
+  // Returns the seconds of training, over all attempts.
   double TrainedSeconds() const;
-  // The mean of the losses of rows since the last call.
+  // Returns the mean of the rows' losses since the last call.
   std::optional<double> TakeMeanLoss() { return std::exchange(losses_, {}).Value(); }
 
  private:
   nlohmann::json Row(int64_t step, const std::vector<RankMeasures>& ranks, Clock::time_point now,
                      const Stepper& stepper);
-  // Where ranks step alone: the share of their waits that falls to each step since the row before.
+  // Used if ranks train independently: sets the waits to each step's share since the previous row.
   static void SpreadWaits(RankMeasures& mine);
-  // Columns that follow from others, some of which are not always known.
+  // Adds columns that follow from others; some are not always known.
   void AddDerived(const std::vector<RankMeasures>& ranks, nlohmann::json& row);
 
   const Parts p_;

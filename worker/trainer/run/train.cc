@@ -49,38 +49,38 @@ class Attempt {
   absl::Status Prepare();
   absl::Status Build();
   absl::Status Train();
-  void MakeKeeper();  // of rank 0
+  void MakeKeeper();  // on rank 0
 
-  // Whether the ranks are equal: else what is due waits until they are.
+  // Returns whether the ranks are equal; otherwise due work waits until they are.
   bool IsWhole() const { return step_ == begun_step_ || members_.sync.After(step_); }
-  // Whether a step has come that is a multiple, since they were equal before.
+  // Returns whether a multiple of `every` was reached since the ranks were last equal.
   bool HasCome(int64_t every) const {
     return IsWhole() && members_.sync.Since(step_).HasMultipleOf(every);
   }
-  // With train.hash_every, after every so many steps and where a checkpoint may be due: what is
-  // saved has been compared.
+  // Returns whether to compare parameters: every train.hash_every steps, or if a save may be due.
   bool ComparesParameters() const {
     const int64_t hash_every = state_.spec.train.hash_every;
     if (members_.mesh->group(Axis::kWorld) == nullptr || hash_every == 0) return false;
     return HasCome(hash_every) || HasCome(state_.spec.checkpoint.every_steps) || EvaluationDue();
   }
-  // Whether the state may be saved after `step`, as all ranks know before it. By time, or because
-  // it was told to stop, rank 0 saves after a step that is agreed on (SaveTogether).
+  // Returns whether the state may be saved after `step`, known to all ranks in advance. For saves
+  // by time or because of a stop, rank 0 agrees with the others on a step (SaveTogether).
   bool MaySave(int64_t step) const {
     const int64_t save_every = state_.spec.checkpoint.every_steps;
     return step == target_steps() || (save_every > 0 && step % save_every == 0) || AtRung(step) ||
            (state_.spec.checkpoint.keep_best > 0 && EvaluationDue(step));
   }
-  // What is due after a step.
+  // Does what is due after a step.
   absl::Status EvaluateAndSave(Stepper& stepper);
-  // Where rank 0 cannot save by itself after any step: it says whether to save, or to save and
-  // leave. What has to be noted before is done after the next step.
+  // Saves if rank 0 cannot save alone: tells all ranks to save, or to save and leave. If a save
+  // must be noted before its step, saves after the next step.
   absl::Status SaveTogether(Stepper& stepper);
   absl::Status Evaluate(Stepper& stepper);
   absl::Status Save();
-  // As every rank has it: of those that step alone one that has reason is enough.
+  // Returns whether any rank has a reason to roll back; same on every rank.
   bool CallsForRollback(Stepper& stepper);
-  // To the newest checkpoint of this attempt, or to where it began, and on with the next step.
+  // Rolls back to this attempt's newest checkpoint, or to its start, and continues with the next
+  // step.
   absl::Status RollBack(Stepper& stepper, const std::string& why);
   bool IsRoot() const { return start_.rank == 0; }
   std::vector<Piece> OuterState() const {
@@ -89,13 +89,13 @@ class Attempt {
   bool RootHasAll() const {
     return members_.strategy == nullptr || members_.strategy->RootHasAll();
   }
-  // Whether rank 0 can save after any step and asks nobody.
+  // Returns whether rank 0 can save after any step without the other ranks.
   bool RootSavesAlone() const {
     return RootHasAll() && (members_.strategy == nullptr || !members_.strategy->SavesAreNoted());
   }
   bool SavesAlone() const { return IsRoot() && RootSavesAlone(); }
   int64_t target_steps() const { return members_.plan.target_steps; }
-  // Whether a search compares trials at `step`.
+  // Returns whether a search compares trials at `step`.
   bool AtRung(int64_t step) const {
     const bool of_ladder = std::any_of(
         start_.validate_at.begin(), start_.validate_at.end(),
@@ -103,13 +103,13 @@ class Attempt {
     return of_ladder ||
            std::binary_search(shares_.begin(), shares_.end(), static_cast<uint64_t>(step));
   }
-  // Whether `step_` has a row. The loss at a rung may be what is compared.
+  // Returns whether `step_` has a row. A rung has one, since its loss may be compared.
   bool Logged() const {
     return IsLogged(state_.spec, members_.plan, step_) || AtRung(step_) || budget_.LooksAt(step_);
   }
-  // Every rank knows it behind the step itself, or behind what an attempt before ended with.
+  // Returns whether `step_` is the last step; same on every rank, from the start of an attempt.
   bool OnLastStep() const { return step_ == target_steps() || (budget_.Reached() && IsWhole()); }
-  // By the file and by searches.
+  // Returns whether the specification or a search asks for an evaluation.
   bool EvaluationDue(int64_t step) const {
     const int64_t every = state_.spec.eval.every;
     return (every > 0 && step % every == 0) || AtRung(step);
@@ -126,32 +126,32 @@ class Attempt {
   TrainingState state_;
   Membership members_;  // after the state, which it borrows
 
-  std::optional<checkpoint::CheckpointId> resumed_from_;  // known to rank 0
+  std::optional<checkpoint::CheckpointId> resumed_from_;  // known to rank 0 only
   std::vector<uint64_t> shares_;                          // steps at which a population is compared
-  int64_t step_ = 0;                                      // complete ones
-  int64_t begun_step_ = 0;                                // where this attempt began
+  int64_t step_ = 0;                                      // completed steps
+  int64_t begun_step_ = 0;                                // step at which this attempt began
   int64_t evaluated_step_ = -1;
-  bool owes_evaluation_ = false;  // the attempt before was stopped within this step's
-  bool noted_ = true;             // the newest step's state may be saved; of a checkpoint it may
+  bool owes_evaluation_ = false;  // the previous attempt was stopped within this step's evaluation
+  bool noted_ = true;             // the newest step's state may be saved; true right after a resume
   bool asked_save_ = false;       // rank 0 wants to save after the next step
   int32_t rollbacks_ = 0;
-  std::optional<double> peak_flops_;  // of this rank's device, where it is known
+  std::optional<double> peak_flops_;  // of this rank's device, if known
   TimeBudget budget_;
-  double trained_before_ = 0;             // seconds, of the attempts that this one goes on from
-  std::optional<StepReporter> reporter_;  // once training began
+  double trained_before_ = 0;             // seconds, of earlier attempts that this one continues
+  std::optional<StepReporter> reporter_;  // set once training began
 };
 
 frames::End Attempt::Run() {
   absl::Status result = Guarded([&] { return Go(); });
-  // A stop may be seen first as the failure of a collective, because a peer was quicker. On a CPU
-  // the parameters are those of the last complete step all the same; a GPU may have taken a step
-  // with what the failure left of the gradients.
+  // A stop may first appear as a failed collective, because a peer was quicker. A CPU still has the
+  // parameters of the last complete step; a GPU may have made a step with what is left of the
+  // gradients.
   const Wish wish = conversation_.CurrentWish();
   if (!result.ok() && wish != Wish::kGoOn &&
       (result.code() == kCancelledError || result.code() == kCollectiveError)) {
     const bool intact = device_.Torch().is_cpu() || result.code() == kCancelledError;
     result = CancelledError("stopped at step " + std::to_string(step_));
-    // What is spread, or needs a step that all know of, was saved before all left, or is lost.
+    // State that needs all ranks, or a noted step, was saved before the ranks left, or is lost.
     if (wish == Wish::kStopAfterCheckpoint && intact && RootSavesAlone()) {
       absl::Status saved = Guarded([&]() -> absl::Status {
         DT_RETURN_IF_ERROR(Save());
@@ -170,9 +170,9 @@ frames::End Attempt::Run() {
   if (result.ok() && step_ < target_steps()) end.message = budget_.Text();
   std::fprintf(stderr, "%s at step %lld%s%s\n", end.cause.c_str(), static_cast<long long>(step_),
                end.message.empty() ? "" : ": ", end.message.c_str());
-  // Before the group ends, which peers take for a failure: the cause must precede its symptom.
+  // Report before the group ends, which peers take for a failure: the cause must come first.
   conversation_.Say(end);
-  // Peers would wait for this rank until their timeout.
+  // Otherwise peers would wait for this rank until their timeout.
   if (!result.ok()) members_.mesh->Abort();
   return end;
 }
@@ -298,7 +298,7 @@ absl::Status Attempt::Train() {
   while (!OnLastStep()) {
     const Wish wish = conversation_.CurrentWish();
     if (LeavesNow(wish, SavesAlone())) {
-      // What is saved next must be known to be good while the peers are still there.
+      // Check the state that is saved next while the peers are still here.
       if (wish == Wish::kStopAfterCheckpoint) DT_RETURN_IF_ERROR(stepper.CheckFinite());
       return CancelledError("stopped at step " + std::to_string(step_));
     }
@@ -313,7 +313,7 @@ absl::Status Attempt::Train() {
     if (ComparesParameters()) {
       DT_RETURN_IF_ERROR(CompareParameters(*members_.mesh, members_.strategy->copies(), step_));
     }
-    // A GPU is asked only where it is read back anyway, which all ranks do after the same steps.
+    // Ask a GPU only where it is read back anyway, which all ranks do after the same steps.
     const bool reads = device_.Torch().is_cpu() || Logged() || members_.strategy->StepsAlone();
     if (IsWhole() && reads && CallsForRollback(stepper)) {
       DT_RETURN_IF_ERROR(RollBack(stepper, "the gradient is not finite"));
@@ -330,19 +330,19 @@ absl::Status Attempt::EvaluateAndSave(Stepper& stepper) {
   if (!RootSavesAlone()) return SaveTogether(stepper);
   if (state_.keeper == nullptr) return absl::OkStatus();
   if (!OnLastStep() && !state_.keeper->Due(step_)) return absl::OkStatus();
-  // A checkpoint that is due by time, which rank 0 alone knows, waits for the next comparison.
+  // A checkpoint due by time, which only rank 0 knows, waits for the next comparison.
   if (state_.spec.train.hash_every > 0 && members_.mesh->group(Axis::kWorld) != nullptr &&
       !ComparesParameters()) {
     return absl::OkStatus();
   }
   DT_RETURN_IF_ERROR(stepper.CheckFinite());
-  // Else the other ranks do not know yet; the next logged step tells them.
+  // The other ranks do not know about the rollback yet; they learn it at the next logged step.
   if (stepper.nonfinite().CallForRollback()) return absl::OkStatus();
   return Save();
 }
 
 absl::Status Attempt::SaveTogether(Stepper& stepper) {
-  // A GPU is waited for only where that is done anyway.
+  // Wait for a GPU only where that is done anyway.
   const bool meets = device_.Torch().is_cpu() || noted_ || Logged() || EvaluationDue() ||
                      members_.strategy->StepsAlone() || HasCome(state_.spec.checkpoint.every_steps);
   if (!meets) return absl::OkStatus();
@@ -357,7 +357,7 @@ absl::Status Attempt::SaveTogether(Stepper& stepper) {
     return absl::OkStatus();
   }
   DT_RETURN_IF_ERROR(stepper.CheckFinite());
-  // The next step goes back, on every rank: nothing of this one is to stay.
+  // The next step rolls back, on every rank, so do not save this one.
   if (CallsForRollback(stepper)) return absl::OkStatus();
   if (root[0] != 0) {
     if (state_.spec.train.hash_every > 0 && !ComparesParameters()) {
@@ -366,7 +366,7 @@ absl::Status Attempt::SaveTogether(Stepper& stepper) {
     DT_RETURN_IF_ERROR(Save());
   }
   if (root[1] == 0) return absl::OkStatus();
-  // Nobody leaves before what is to be gone on from is there.
+  // No rank leaves before the checkpoint to resume from is complete.
   if (state_.keeper != nullptr) DT_RETURN_IF_ERROR(state_.keeper->Settle());
   members_.mesh->Gather(Axis::kWorld, {0});
   return CancelledError("stopped at step " + std::to_string(step_));
@@ -391,11 +391,11 @@ absl::Status Attempt::RollBack(Stepper& stepper, const std::string& why) {
                           "data");
   }
   if (state_.keeper != nullptr) DT_RETURN_IF_ERROR(state_.keeper->Settle());
-  // Rank 0 has the state, the others get it from there.
+  // Rank 0 has the state; the others get it from there.
   frames::Start from = start_;
   if (state_.keeper != nullptr && state_.keeper->newest()) {
     from.resume = state_.keeper->newest();
-    ++from.attempt;  // as the next attempt would: this one's own are then among those to choose
+    ++from.attempt;  // as the next attempt would: this one's are then candidates
   }
   const std::vector<Piece>& parameters = state_.home->pieces();
   const bool spread = !RootHasAll();
@@ -425,7 +425,7 @@ absl::Status Attempt::RollBack(Stepper& stepper, const std::string& why) {
 absl::Status Attempt::Evaluate(Stepper& stepper) {
   if (!state_.val_data || evaluated_step_ == step_) return absl::OkStatus();
   const LongWork evaluates(conversation_, start_.token, step_);
-  // A stop within it saves what is evaluated.
+  // A stop during the evaluation saves the evaluated state.
   DT_RETURN_IF_ERROR(stepper.CheckFinite());
   const Clock::time_point before = Clock::now();
   EvalMeter meter(conversation_, start_.token, step_, SavesAlone());
@@ -436,7 +436,7 @@ absl::Status Attempt::Evaluate(Stepper& stepper) {
     return Validate(state_.spec, *state_.val_data, *state_.model, device_, *members_.mesh, meter);
   };
   DT_ASSIGN_OR_RETURN(Validation validation, validate());
-  // Every rank has the same figure, so all decide alike.
+  // All ranks have the same value, so all decide the same.
   if (!std::isfinite(validation.loss) && state_.spec.nonfinite == NonFinite::kRollback) {
     DT_RETURN_IF_ERROR(RollBack(stepper, "the validation loss is not finite"));
     DT_ASSIGN_OR_RETURN(validation, validate());
@@ -490,7 +490,7 @@ Outcome RunAttempt(const frames::Start& start, Device& device, Conversation& con
   Outcome outcome{attempt->Run(), {}};
   outcome.freed = Guarded([&]() -> absl::Status {
     attempt.reset();
-    // A device whose context is lost says so only when asked.
+    // A device with a lost context reports it only when asked.
     if (outcome.end.cause != "finished") device.Synchronize();
     return device.ReleaseMemory();
   });

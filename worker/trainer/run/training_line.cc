@@ -1,4 +1,4 @@
-// training_line.cc: the rule of today and the one before.
+// training_line.cc: the current rule and the one before.
 #include "worker/trainer/run/training_line.h"
 
 #include <algorithm>
@@ -13,30 +13,31 @@ namespace {
 
 using nlohmann::json;
 
-// Numbers of steps that are tried for an old checkpoint; a hash of one takes half a microsecond. It
-// is looked for upward from the checkpoint's step, so this is how far a plan may have gone beyond.
+// Limit on the step numbers tried for an old checkpoint; hashing one takes half a microsecond. The
+// search goes upward from the checkpoint's step, so this bounds how far the plan may have extended
+// beyond it.
 constexpr int64_t kOldStepsTried = 1 << 21;
 
-// Where a number goes; no specification has it.
+// Stands for the number; no specification contains it.
 constexpr char kPlaceholder[] = "\x01steps";
 
-// What both rules have in common.
+// Returns what both rules include.
 json Kept(const frames::Start& start) {
   json kept = json::object();
   for (const char* part : {"seed", "data", "model", "train", "optimizer", "schedule"}) {
     if (start.spec.contains(part)) kept[part] = start.spec[part];
   }
-  // These change no number.
+  // These fields change no number.
   for (const char* harmless : {"hash_every", "max_time_seconds"}) {
     if (kept.contains("train")) kept["train"].erase(harmless);
   }
-  // The same once more, where the size is there too.
+  // Repeats the batch size if that is given too.
   if (kept.contains("train")) {
     const json size = kept["train"].value("global_batch_size", json(0));
     if (size != 0 && size != "0") kept["train"].erase("global_batch_tokens");
   }
   if (kept.contains("model")) kept["model"].erase("activation_checkpointing");
-  // As before there was such a field: checkpoints of then are still good.
+  // Drop the empty field, so that checkpoints from before it existed stay valid.
   if (kept.contains("model") && kept["model"].is_object() &&
       kept["model"].value("init_from", json()) == "") {
     kept["model"].erase("init_from");
@@ -60,7 +61,7 @@ int64_t NumberOf(const json& value) {
   return number;
 }
 
-// `kept` with another number of steps, hashed over and over: all before the number is hashed once.
+// Hashes `kept` with different step numbers; the text before the number is hashed only once.
 class StepsHash {
  public:
   explicit StepsHash(json kept) {
@@ -94,7 +95,7 @@ TrainingLine::TrainingLine(const frames::Start& start)
   json kept = old_kept_;
   if (kept.contains("train") && kept["train"].is_object()) {
     if (kept["train"].contains("max_steps")) max_steps_ = NumberOf(kept["train"]["max_steps"]);
-    // How long it trains says nothing about the numbers so far.
+    // The length of training does not affect the numbers so far.
     for (const char* length : {"max_steps", "max_tokens", "epochs"}) kept["train"].erase(length);
   }
   hash_ = Sha256Hex(kept.dump());
@@ -112,7 +113,7 @@ std::optional<int64_t> TrainingLine::OldSteps(const checkpoint::Manifest& manife
   if (known != found_->end()) return known->second;
   std::optional<int64_t>& found = (*found_)[manifest.spec_hash];
   const StepsHash hash(old_kept_);
-  // It can only be raised, and no checkpoint lies beyond what it was.
+  // The number can only have been raised, and no checkpoint is beyond the former number.
   const auto step =
       static_cast<int64_t>(std::min<uint64_t>(manifest.step, static_cast<uint64_t>(max_steps_)));
   const int64_t first = std::max<int64_t>(step, 1);

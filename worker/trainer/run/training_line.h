@@ -1,12 +1,12 @@
-// training_line.h: which checkpoints a training may go on from.
+// training_line.h: decides which checkpoints a training may continue from.
 //
-// Role:      a hash of the parts of a specification without which the numbers of a checkpoint mean
-//            something else. What an edit may change has no part in it: the number of steps, when
-//            to validate, save and log, where trials run. Of a population neither has what it
-//            changes while it trains: members go on from each other's checkpoints.
-// Invariant: checkpoints of versions 0.1.0 and 0.2.0, whose hash had the number of steps in it, are
-//            known by that, whatever it was raised to since.
-// Threads:   thread-compatible; copies share what they found out.
+// Role:      a hash of the parts of a specification that give a checkpoint's numbers their meaning.
+//            It leaves out what an edit may change: the number of steps, when to validate, save and
+//            log, and where trials run. For a population it also leaves out what may change during
+//            training, since members continue from each other's checkpoints.
+// Invariant: checkpoints of versions 0.1.0 and 0.2.0, whose hash included the number of steps, are
+//            still recognised, even if that number was raised since.
+// Threads:   thread-compatible; copies share a cache.
 // Tests:     tests/worker/trainer/run/training_line_test.cc,
 //            tests/worker/trainer/run/extend_test.cc
 #pragma once
@@ -28,20 +28,20 @@ class TrainingLine {
   explicit TrainingLine(const frames::Start& start);
 
   const std::string& hash() const { return hash_; }
-  // By the rule of version 0.2.0, for workers of that version.
+  // Returns the hash by the rule of version 0.2.0, for workers of that version.
   const std::string& old_hash() const { return old_hash_; }
   bool Owns(const checkpoint::Manifest& manifest) const;
-  // train.max_steps as it was when an old manifest was written; nothing: it is not of this line, or
-  // the number is not among its fields.
+  // Returns train.max_steps as of an old manifest. Returns nothing if the manifest is not of this
+  // line, or its number was not found.
   std::optional<int64_t> OldSteps(const checkpoint::Manifest& manifest) const;
-  // As the checkpoint room asks.
+  // Returns this line in the form that checkpoint/ takes.
   checkpoint::Line AsLine() const;
 
  private:
   std::string hash_, old_hash_;
-  nlohmann::json old_kept_;  // what old_hash_ is of
+  nlohmann::json old_kept_;  // the content of old_hash_
   int64_t max_steps_ = 0;
-  std::shared_ptr<std::map<std::string, std::optional<int64_t>>> found_;  // by old hashes
+  std::shared_ptr<std::map<std::string, std::optional<int64_t>>> found_;  // cache, by old hash
 };
 
 }  // namespace dt::trainer

@@ -1,8 +1,8 @@
-// training_state.h: what of an attempt a change of its members would leave as it is.
+// training_state.h: the part of an attempt's state that does not depend on its members.
 //
-// Role:      data, parameters, optimizer, checkpoints: none of it knows the other ranks.
+// Role:      data, parameters, optimizer, checkpoints: none of these knows the other ranks.
 //            membership.h has the rest.
-// Ownership: of the attempt; in the order in which one uses the other.
+// Ownership: the attempt owns it. Fields are in the order in which one uses the other.
 #pragma once
 
 #include <memory>
@@ -30,11 +30,11 @@ struct TrainingState {
   std::unique_ptr<ParameterHome> home;
   std::unique_ptr<Transformer> model;
   std::unique_ptr<AdamW> optimizer;
-  std::unique_ptr<OuterSgd> outer;        // of local_sgd alone
-  std::unique_ptr<LossScale> loss_scale;  // of fp16 alone
+  std::unique_ptr<OuterSgd> outer;        // for local_sgd only
+  std::unique_ptr<LossScale> loss_scale;  // for fp16 only
   NoiseScale noise_scale;
-  WireChoice wire_choice;                    // of parallel.compression auto
-  std::unique_ptr<CheckpointKeeper> keeper;  // of rank 0, once training began
+  WireChoice wire_choice;                    // for parallel.compression auto
+  std::unique_ptr<CheckpointKeeper> keeper;  // on rank 0, once training began
 };
 
 }  // namespace dt::trainer
