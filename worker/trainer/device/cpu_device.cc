@@ -189,7 +189,7 @@ absl::StatusOr<std::unique_ptr<Device>> OpenDevice(const DeviceOptions& options)
       return ConfigError("--device " + options.word + " is not cpu or cuda:N");
     }
     DT_ASSIGN_OR_RETURN(std::unique_ptr<Device> gpu, OpenCuda(std::stoi(index)));
-    // set only now: if there is no GPU, a CPU may be tried
+    // Set only now: if there is no GPU, a CPU may be tried.
     at::set_num_threads(HostThreads(options));
     return gpu;
   }

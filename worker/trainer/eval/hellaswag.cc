@@ -31,7 +31,7 @@ int64_t RowLength(const HellaSwagExample& example, int64_t positions) {
                   positions + 1);
 }
 
-// One batch, with a row for each ending. For each ending token: `places` is the index of its
+// A batch, with a row for each ending. For each ending token: `places` is the index of its
 // logits, counted through all rows; `targets` is the token itself; `owners` is its row.
 struct Rows {
   at::Tensor inputs;  // [rows, length]

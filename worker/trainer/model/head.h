@@ -31,8 +31,8 @@ struct GradientSpans {
   std::vector<std::pair<Timeline::Moment, Timeline::Moment>> spans;
 };
 
-// One span, from construction to End. End is not a destructor, since recording a time throws if the
-// device has failed.
+// A span of time, from construction to End. End is not a destructor, since recording a time throws
+// if the device has failed.
 class GradientSpan {
  public:
   explicit GradientSpan(GradientSpans* spans)

@@ -41,7 +41,7 @@ class HeadFunction : public torch::autograd::Function<HeadFunction<Pass>> {
                                                  torch::autograd::variable_list outer) {
     // With accumulated micro-steps the loss is scaled down.
     const at::Tensor factor = outer.at(0) / ctx->saved_data.at("divisor").toDouble();
-    // CPU only: on a GPU this would wait
+    // Checked on a CPU only: on a GPU this would wait.
     const bool whole = factor.is_cpu() && factor.item<float>() == 1;
     torch::autograd::variable_list gradients(6);
     size_t place = 0;

@@ -30,7 +30,7 @@ struct Extent {
   bool operator==(const Extent&) const = default;
 };
 
-// One rank's share of a parameter, or of a moment of it: all of it, or a part, possibly empty.
+// A rank's share of a parameter, or of a moment of it: all of it, or a part, possibly empty.
 // Every rank has the same pieces in the same order. A parameter is first cut among tensor-parallel
 // ranks; what remains is spread (sharded) over the ranks that share it. With a pipeline, each stage
 // has parameters of which other stages have nothing.

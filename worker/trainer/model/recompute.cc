@@ -21,7 +21,7 @@ struct Part : torch::CustomClassHolder {
   std::function<at::Tensor(const at::Tensor&)> run;
   std::vector<at::Tensor> parameters;
   Draws draws = Draws::kNothing;
-  // of the device's default generator, before the first run
+  // State of the device's default generator before the first run.
   at::Tensor random_state;
   std::optional<at::ScalarType> autocast;  // autocast type of the first run; empty: off
 };

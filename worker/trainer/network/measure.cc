@@ -44,7 +44,7 @@ std::vector<std::string> CommandOf(const frames::Start& start) {
   return words;
 }
 
-// One operation on one buffer along one axis; `once` runs it once.
+// An operation on a buffer along an axis; `once` runs it once.
 struct Timed {
   CollectiveOp op;
   Axis axis;

@@ -30,7 +30,7 @@ namespace dt::trainer {
 
 struct ReducerOptions {
   double bucket_mb = 25;
-  // of the checkpoint that is resumed; empty: assign by size
+  // Layout of the checkpoint that is resumed; empty: buckets are assigned by size.
   BucketLayout layout;
   at::ScalarType wire = at::kFloat;        // type that gradients are rounded to while they are sent
   std::shared_ptr<Compressor> compressor;  // null: no compression

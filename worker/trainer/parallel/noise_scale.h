@@ -13,8 +13,8 @@
 
 namespace dt::trainer {
 
-// One in this many logged rows has a measurement: it costs one more pass over the gradient, and the
-// noise scale changes slowly.
+// Logged rows per measurement: a measurement costs one more pass over the gradient, and the noise
+// scale changes slowly.
 inline constexpr int64_t kNoiseScaleRows = 8;
 
 // Smooths both parts of the estimate over about the last 20 measurements, since each is noisy and

@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
-// One tag is enough: messages with one peer arrive in the order in which they were sent.
+// A single tag is enough: messages with one peer arrive in the order in which they were sent.
 constexpr int kTag = 0;
 
 // A send and a receive, shared with the thread that waits for them.

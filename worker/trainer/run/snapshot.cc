@@ -89,7 +89,7 @@ absl::Status DealFile(const std::optional<checkpoint::Checkpoint>& checkpoint,
 // The size is constant, so that it can be broadcast.
 at::Tensor Packed(const Restored& restored, size_t parameters) {
   constexpr size_t kNumbers = 10;
-  // One more: two pipeline stages may have a tied embedding.
+  // Add one: two pipeline stages may have a tied embedding.
   const auto size = static_cast<int64_t>(kNumbers + 2 * (parameters + 1));
   at::Tensor packed = at::full({size}, -1, at::kLong);
   int64_t* out = packed.mutable_data_ptr<int64_t>();

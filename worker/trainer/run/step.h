@@ -114,7 +114,7 @@ class Stepper {
   int64_t step_ = 0;
   NonFiniteSteps nonfinite_;
   std::map<std::pair<int64_t, int64_t>, Flight> flights_;  // by micro-step and chunk
-  // loss_ is undefined if another stage has it
+  // `loss_` is undefined if another stage has it.
   at::Tensor loss_, norm_;
   at::Tensor local_squared_;  // undefined: not measured
   Timeline::Moment last_ = 0;

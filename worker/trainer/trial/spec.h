@@ -2,7 +2,8 @@
 // or written by `dtctl resolve`.
 //
 // Role:   pure; no LibTorch. Every field must be present. Types, ranges and words are those of the
-//         field table (spec/table/); defaults and presets are applied before, by whoever resolves.
+//         field table (spec/table/); `dtctl resolve` and the coordinator apply defaults and presets
+//         before.
 // Errors: ConfigError that names the field, its value and what is allowed. The coordinator has
 //         checked all this before, but nobody has checked a file given to `dttrain --spec`.
 // Tests:  tests/worker/trainer/trial/spec_test.cc

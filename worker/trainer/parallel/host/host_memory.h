@@ -42,7 +42,7 @@ struct alignas(64) HostRankWords {
 };
 struct HostControl {
   std::atomic<uint64_t> key{0};
-  // futex: incremented at every change that a peer may wait for
+  // Futex: incremented at every change that a peer may wait for
   alignas(64) std::atomic<uint32_t> changes{0};
   std::atomic<uint32_t> aborted{0};
   HostRankWords ranks[kHostRanksMax];
