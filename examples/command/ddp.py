@@ -1,4 +1,4 @@
-"""A PyTorch DDP script as torchrun runs it: it knows nothing of dtrain, and prints a loss as a line of JSON.
+"""A PyTorch DDP script as torchrun runs it: it does not use dtrain, and prints a loss as a line of JSON.
 
     torchrun --nproc-per-node 2 ddp.py --lr 0.1
 """

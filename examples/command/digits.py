@@ -1,4 +1,5 @@
-"""scikit-learn's digits with a small network: reports its accuracy after each pass, and resumes from what it saved."""
+"""scikit-learn's digits with a small network: reports its accuracy after each pass, and resumes from its checkpoints.
+"""
 
 import os
 import pickle

@@ -1,5 +1,5 @@
-"""A PyTorch Lightning module as a trial: its validations are reported, it saves, and it resumes with Lightning's own
-checkpoint. Stopped by dtrain, it saves at the end of the step."""
+"""A PyTorch Lightning module as a trial: it reports its validations, saves, and resumes with Lightning's own
+checkpoint. When dtrain stops it, it saves at the end of the step."""
 
 import os
 
