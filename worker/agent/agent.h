@@ -1,9 +1,9 @@
-// agent.h: what one worker does: its slot's orders against its slot's trainer.
+// agent.h: a worker's decisions: reconciles the orders of its slot with the slot's trainer.
 //
 // Role:      pure: the same state, event and now give the same state and actions. No I/O, clock,
 //            lock, thread, randomness. The shell (worker/shell) feeds events and carries out
 //            actions in order; the simulator does the same with fakes.
-// Errors:    none leave: a trial's failure is an Ended item, a trainer's misconduct ends its
+// Errors:    returns none: a trial's failure is an Ended item, a trainer's misconduct ends its
 //            attempt, malformed orders are ignored.
 // Bounds:    one attempt at a time; unacknowledged items as in item_buffer.h; every wait has a
 //            deadline from limits.h, seen by NextDeadline.
@@ -24,7 +24,7 @@
 namespace dt {
 
 Actions AgentStep(AgentState& state, AgentEvent event, Instant now);
-// Steady time at which AgentStep wants a TimePassed at the latest; InfiniteDuration: never.
+// Returns the steady time by which AgentStep needs a TimePassed; InfiniteDuration: never.
 absl::Duration NextDeadline(const AgentState& state);
 
 }  // namespace dt

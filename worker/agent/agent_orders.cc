@@ -1,4 +1,5 @@
-// agent_orders.cc: orders against what is held; the order of things within a turn.
+// agent_orders.cc: compares orders with the held attempt, and sets the order of actions within a
+// turn.
 #include <algorithm>
 #include <utility>
 
@@ -47,7 +48,7 @@ void AgentTurn::Take(const OrdersReceived& event) {
   const std::vector<v1::Item> durable = s_.buffer.Acknowledge(orders.acked_sequence());
   s_.desired.reset();
   if (orders.has_attempt()) {
-    // What is not a token names nothing that could be held.
+    // A text that is not a token names nothing that could be held.
     auto token = AttemptToken::FromBytes(orders.attempt().attempt_token());
     if (token.ok()) s_.desired = DesiredAttempt{*token, orders.attempt()};
   }
@@ -60,8 +61,9 @@ void AgentTurn::Take(const OrdersReceived& event) {
   TellRegistered(durable);
 }
 
-// Rank 0 keeps the checkpoint that a resume would begin from. Of an attempt that is no longer
-// ordered the coordinator may have refused what it acknowledged, so nothing is said of it.
+// Rank 0 keeps the checkpoint that a resume would begin from. If the attempt is no longer ordered,
+// the coordinator may have refused a checkpoint that it acknowledged, so the trainer is not
+// informed.
 void AgentTurn::TellRegistered(const std::vector<v1::Item>& durable) {
   if (!s_.attempt || s_.attempt->stage == AttemptStage::kEnded || !s_.desired ||
       s_.desired->token != s_.attempt->token || s_.desired->assigned.kill() ||
@@ -76,8 +78,9 @@ void AgentTurn::TellRegistered(const std::vector<v1::Item>& durable) {
   if (step) actions_.push_back(SendFrame{frames::Registered{s_.attempt->token.ToHex(), *step}});
 }
 
-// The database was replaced: nothing this worker holds or has to tell means anything there. Should
-// the old one come back, what ended here has ended: it is not started again.
+// The database was replaced: everything that this worker holds or has to report is meaningless to
+// it. If the old database comes back, attempts that ended here have ended: they are not started
+// again.
 void AgentTurn::ForgetJournal() {
   StopHeld(StopReason::kForget);
   s_.buffer.Clear();
@@ -92,7 +95,7 @@ void AgentTurn::ForgetPending() {
   s_.pending_log_dropped = 0;
 }
 
-// ---- orders against what is held ----
+// ---- orders compared with the held attempt ----
 
 bool AgentTurn::HasEnded(const AttemptToken& token) const {
   return std::find(s_.ended.begin(), s_.ended.end(), token) != s_.ended.end();
@@ -148,7 +151,7 @@ void AgentTurn::FollowOrders() {
                                         {order.registered().begin(), order.registered().end()}});
 }
 
-// That they went was told once, and lost with the worker that told it.
+// Their removal was reported once, but lost with the worker that reported it.
 void AgentTurn::Take(CheckpointsGone& event) {
   if (!s_.attempt || s_.attempt->token != event.token) return;
   for (v1::CheckpointRef& gone : event.gone) {
@@ -168,7 +171,7 @@ void AgentTurn::Take(CodeReady& event) {
   s_.attempt->code_folder = std::move(event.folder);
 }
 
-// Another worker may have more luck, so that it counts as this one's loss.
+// Another worker may succeed, so the failure counts as this worker's.
 void AgentTurn::Take(const CodeFailed& event) {
   if (!s_.attempt || s_.attempt->token != event.token ||
       s_.attempt->stage != AttemptStage::kWaiting) {
@@ -209,7 +212,7 @@ void AgentTurn::StopHeld(StopReason reason) {
       LeaveNow("did not leave the gang");
       return;
     case StopReason::kKill:
-      // A program may have processes of its own to end, and files to close.
+      // A program may have to end processes of its own, and close files.
       if (s_.trainer.kind == TrainerKind::kProgram && attempt.stage != AttemptStage::kEnded) {
         if (before != StopReason::kAbandon) LeaveNow("was cancelled, and did not leave");
       } else {
@@ -222,7 +225,8 @@ void AgentTurn::StopHeld(StopReason reason) {
   }
 }
 
-// To leave the attempt without saving. A program is asked first, so that its runner needs longer.
+// Orders the trainer to leave the attempt without saving. A program is asked first, so its runner
+// needs longer.
 void AgentTurn::LeaveNow(std::string_view failing) {
   actions_.push_back(SendFrame{frames::Stop{s_.attempt->token.ToHex(), false}});
   const absl::Duration grace = s_.trainer.kind == TrainerKind::kProgram
@@ -232,10 +236,10 @@ void AgentTurn::LeaveNow(std::string_view failing) {
   s_.trainer.kill_reason = absl::StrCat(View(failing), " within ", Seconds(grace));
 }
 
-// Tells the end of the held attempt, after everything else there is to tell of it.
+// Reports the end of the held attempt, after all other reports about it.
 void AgentTurn::EndHeld(v1::Cause cause, std::string_view message, int exit_status) {
   LocalAttempt& attempt = *s_.attempt;
-  DT_CHECK(attempt.stage != AttemptStage::kEnded);  // an end is told once
+  DT_CHECK(attempt.stage != AttemptStage::kEnded);  // an end is reported once
   attempt.stage = AttemptStage::kEnded;
   RememberEnded(attempt.token);
   s_.report_urgent = true;
@@ -256,7 +260,8 @@ void AgentTurn::EndHeld(v1::Cause cause, std::string_view message, int exit_stat
 }
 
 void AgentTurn::ReleaseHeld() {
-  DT_CHECK(s_.attempt->stage == AttemptStage::kEnded);  // nothing held goes untold
+  DT_CHECK(s_.attempt->stage == AttemptStage::kEnded);  // the end of a held attempt is always
+                                                        // reported
   if (s_.attempt->brings_code) actions_.push_back(DropCode{s_.attempt->token});
   s_.attempt.reset();
   s_.report_urgent = true;
@@ -268,7 +273,8 @@ void AgentTurn::Reconcile() {
   DriveTrainer();
   Report();
   GoWhenDrained();
-  // A trainer is busy with what is held, and what it was given stays held until it says or dies.
+  // A trainer is busy with the held attempt, and an attempt that it was given stays held until the
+  // trainer reports or dies.
   const bool given = s_.attempt && s_.attempt->stage != AttemptStage::kWaiting;
   const TrainerPhase phase = s_.trainer.phase;
   DT_CHECK(phase != TrainerPhase::kBusy || given);

@@ -1,4 +1,4 @@
-// agent_report.cc: what the coordinator is told, and when.
+// agent_report.cc: what the coordinator gets, and when.
 #include <utility>
 
 #include "common/text.h"
@@ -50,7 +50,7 @@ v1::Item AgentTurn::ItemFor(const AttemptToken& token) const {
   return item;
 }
 
-// Rows made before `item` are told before it.
+// Rows made before `item` are reported before it.
 void AgentTurn::PushItem(v1::Item item) {
   FlushRows();
   s_.buffer.Push(std::move(item));
@@ -70,7 +70,7 @@ void AgentTurn::FlushRows() {
   s_.buffer.Push(std::move(item));
 }
 
-// What is left out is counted behind the text of its chunk, so that readers see where it was.
+// Dropped lines are counted after the text of their chunk, so that readers see where they were.
 void AgentTurn::AddToLog(const LogOwner& owner, const LogLines& event) {
   if (owner.token != s_.pending_log_owner.token) FlushLog();
   s_.pending_log_owner = owner;
@@ -100,7 +100,7 @@ void AgentTurn::FlushLog() {
 void AgentTurn::FillHello(v1::WorkerReport& report) {
   v1::Hello& hello = *report.mutable_hello();
   hello = s_.options.hello;
-  // The driver knows; the agent links no CUDA.
+  // The driver has it; the agent links no CUDA.
   if (hello.memory_bytes() == 0) hello.set_memory_bytes(s_.trainer.hello.memory_bytes);
   hello.set_session(s_.session);
   *hello.mutable_ended_instances() = {s_.ended_instances.begin(), s_.ended_instances.end()};
@@ -124,7 +124,8 @@ void AgentTurn::FillAttempts(v1::WorkerReport& report) const {
     status.set_rank(attempt.assigned.rank());
     if (attempt.prepared) *status.mutable_prepared() = *attempt.prepared;
   }
-  // Ordered, and not held because it is over: absence alone could mean orders not yet seen.
+  // Report that an ordered attempt is not held because it is over: absence alone could mean that
+  // the orders have not arrived.
   if (!s_.desired || (s_.attempt && s_.attempt->token == s_.desired->token)) return;
   const v1::Assigned& order = s_.desired->assigned;
   if (order.abandon() || order.kill() || HasEnded(s_.desired->token)) {
@@ -152,7 +153,7 @@ void AgentTurn::Report() {
   report.set_first_sequence(s_.buffer.FirstSequence());
   s_.drained_told = s_.draining && !s_.attempt && s_.trainer.phase == TrainerPhase::kNone;
   s_.report_in_flight = true;
-  // What did not fit follows as soon as this is written.
+  // Items that did not fit follow as soon as this report is written.
   s_.report_urgent = s_.buffer.HasUnsent();
   s_.next_report = now_.steady + limits::kHeartbeat;
   actions_.push_back(std::move(action));

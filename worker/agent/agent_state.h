@@ -28,21 +28,21 @@ namespace v1 = ::dtrain::v1;
 
 // When a trainer process is started.
 enum class Warmth {
-  kOnDemand,   // when an attempt needs one
-  kAlwaysWarm  // ahead of the first attempt as well, and again after a crash
+  kOnDemand,   // when an attempt needs a trainer
+  kAlwaysWarm  // also before the first attempt, and again after a crash
 };
 
-// What trains, or measures the network: dttrain; or dtprogram, which runs a program of the person's
-// and says of it what a trainer would.
+// The program that trains, or measures the network: dttrain; or dtprogram, which runs a user's
+// program and speaks for it as a trainer would.
 enum class TrainerKind { kOwn, kProgram };
 TrainerKind KindOf(const v1::Spec& spec);
 
 // Constant for the life of the process.
 struct AgentOptions {
-  v1::Hello hello;  // who this is; the session is filled in per stream
+  v1::Hello hello;  // the worker's identity; the session is filled in for each stream
   std::string data_root;
   std::string storage;  // folder; its id and the data address are in `hello`
-  // For messages to people; the shell knows how to start them.
+  // For messages to people; the shell has the commands.
   std::string trainer_path;
   std::string program_path;
   absl::Duration disconnect_grace = limits::kDisconnectGrace;
@@ -68,7 +68,7 @@ struct TrainerMisbehaved {
   std::string reason;  // a malformed or overlong frame
 };
 struct TrainerStartFailed {
-  std::string message;  // no process came to be
+  std::string message;  // why no process could be started
 };
 enum class OomEvidence { kNone, kCgroupKill };
 struct TrainerExited {
@@ -77,22 +77,22 @@ struct TrainerExited {
 };
 struct LogLines {
   std::vector<std::string> lines;  // without newlines
-  uint64_t dropped = 0;            // lines before them that the reader left out
+  uint64_t dropped = 0;            // dropped lines before them
   LogPipe pipe = LogPipe::kOutput;
-  std::string dropped_error;  // newest of those left out that says an error; "": none does
+  std::string dropped_error;  // newest dropped line that reports an error; "": none
   bool before_start = false;  // written before the newest `start` was sent
 };
-// What LookForCheckpoints found to be gone, of those that it named.
+// The checkpoints that are gone, of those in a LookForCheckpoints.
 struct CheckpointsGone {
   AttemptToken token;
   std::vector<v1::CheckpointRef> gone;
 };
-// The attempt's code lies in this folder, which is the attempt's alone.
+// The attempt's code is in this folder, which belongs only to this attempt.
 struct CodeReady {
   AttemptToken token;
   std::string folder;
 };
-enum class CodeFault { kNotGot, kHost };  // did not come; or this host has no place for it
+enum class CodeFault { kNotGot, kHost };  // it did not arrive; or this host has no place for it
 struct CodeFailed {
   AttemptToken token;
   std::string message;
@@ -108,28 +108,28 @@ using AgentEvent =
 
 // ---- actions ----
 struct SpawnTrainer {
-  std::map<std::string, std::string> env;  // resources.env of an attempt of the own trainer
+  std::map<std::string, std::string> env;  // resources.env of an attempt of dtrain's own trainer
   TrainerKind kind = TrainerKind::kOwn;
 };
 struct SendFrame {
   frames::ToTrainer frame;
 };
-// SIGKILL to the trainer's whole process group.
+// SIGKILL to the trainer's process group.
 struct KillTrainer {};
 struct SendReport {
   v1::WorkerReport report;
 };
-// Looks whether these folders of the storage are there; CheckpointsGone answers where one is not.
+// Looks whether these folders exist in the storage; CheckpointsGone is the answer if one does not.
 struct LookForCheckpoints {
   AttemptToken token;
   std::vector<v1::CheckpointRef> registered;
 };
-// Gets the code of an attempt; CodeReady or CodeFailed answers.
+// Gets the code of an attempt; the answer is CodeReady or CodeFailed.
 struct FetchCode {
   AttemptToken token;
   v1::Code code;
 };
-// The attempt is over, and its folder with it.
+// The attempt is over, and its folder can be removed.
 struct DropCode {
   AttemptToken token;
 };
@@ -144,14 +144,14 @@ enum class TrainerPhase {
   kNone,
   kStarting,  // started, no `idle` yet
   kIdle,
-  kBusy,     // has a `start`, and no `idle` since
-  kLeaving,  // told to exit
+  kBusy,     // has a `start`, but sent no `idle` since
+  kLeaving,  // ordered to exit
   kKilled,   // SIGKILL sent, not yet reaped
 };
 struct Trainer {
   TrainerPhase phase = TrainerPhase::kNone;
-  bool was_ready = false;  // said `idle` once
-  bool used = false;       // was given an attempt
+  bool was_ready = false;  // has sent `idle`
+  bool used = false;       // has been given an attempt
   TrainerKind kind = TrainerKind::kOwn;
   std::map<std::string, std::string> env;
   frames::Hello hello;
@@ -159,43 +159,43 @@ struct Trainer {
   std::string kill_reason;                            // when kill_at passes, or misconduct
 };
 
-// Why an attempt is to end here; later ones are stronger.
+// Why an attempt must end here; later ones are stronger.
 enum class StopReason {
   kNone,
   kGrace,      // the coordinator was away too long: save and stop
-  kGangSaves,  // another worker of the gang is to go: save and stop
-  kDraining,   // this worker is to go: save and stop
+  kGangSaves,  // another worker of the gang leaves: save and stop
+  kDraining,   // this worker leaves: save and stop
   kAbandon,    // the gang is broken, or the attempt is no longer ordered
   kKill,       // cancelled
-  kForget,     // the coordinator does not know it: kill, and tell nothing
+  kForget,     // the coordinator does not know it: kill, and report nothing
 };
 enum class AttemptStage {
-  kWaiting,    // for a trainer, and for its code; no `start` sent
+  kWaiting,    // waits for a trainer and for its code; no `start` sent
   kPreparing,  // `start` sent
   kReady,      // `prepared` received
   kTraining,   // `running` received
-  kEnded,      // its end is told; the trainer still frees memory
+  kEnded,      // its end is reported; the trainer still frees memory
 };
 struct LocalAttempt {
   AttemptToken token;
   v1::Assigned assigned;
   AttemptStage stage = AttemptStage::kWaiting;
   StopReason stop = StopReason::kNone;
-  bool brings_code = false;   // which was asked for
+  bool brings_code = false;   // its code was requested
   std::string code_folder;    // "": not there yet
   bool address_sent = false;  // rank > 0: the trainer has the store's address
   // Live state, as in AttemptStatus.
   std::string store_address;
   uint64_t step = 0;
   uint64_t evaluated_parts = 0, evaluation_parts = 0;
-  double progress = 0;  // that a program told, from 0 to 1
-  std::string hint;     // what a person should know of its reports
+  double progress = 0;  // as a program reported it, from 0 to 1
+  std::string hint;     // a hint about its reports
   bool pauses = false;
   std::optional<v1::StepRow> latest;
   std::optional<v1::Prepared> prepared;
 };
 
-// Whose log a line goes into.
+// The attempt and rank to whose log a line belongs.
 struct LogOwner {
   AttemptToken token;
   int32_t rank = 0;
@@ -213,38 +213,40 @@ struct AgentState {
   // The stream.
   uint64_t session = 0;
   bool connected = false;
-  bool contact = false;  // orders came on this stream: somebody is there
+  bool contact = false;  // orders came on this stream: a coordinator answers
   bool hello_sent = false;
   std::vector<uint64_t> ended_instances;
   bool report_in_flight = false;
-  bool report_urgent = false;  // something to tell that does not wait for the heartbeat
+  bool report_urgent = false;  // a report is due that does not wait for the heartbeat
   absl::Duration next_report;  // steady time of the next heartbeat
   absl::Duration lost_since;   // steady time since when there is no contact
 
-  // What should be, as last ordered, and what is.
+  // The desired attempt, from the last orders, and the held one.
   std::optional<DesiredAttempt> desired;
   std::optional<LocalAttempt> attempt;
   std::deque<AttemptToken> ended;  // the newest attempts that ended here
   Trainer trainer;
-  TrainerKind newest_kind = TrainerKind::kOwn;  // of the newest attempt: what may come next
-  int start_failures = 0;  // in a row; an attempt's arrival starts the count anew
+  TrainerKind newest_kind = TrainerKind::kOwn;  // of the newest attempt: the next is likely of the
+                                                // same kind
+  int start_failures = 0;                       // in a row; a new attempt resets it
   std::string start_error;
   absl::Duration next_start;  // not before this
 
-  // What is to be told.
+  // Items to report.
   ItemBuffer buffer;
   AttemptToken pending_token;  // of pending_rows
   std::vector<v1::StepRow> pending_rows;
-  std::optional<LogOwner> writer;          // what the trainer prints now is of this attempt
-  std::optional<LogOwner> earlier_writer;  // and what it printed before its newest `start`, of this
+  std::optional<LogOwner> writer;          // the attempt to which the trainer's output belongs now
+  std::optional<LogOwner> earlier_writer;  // the attempt to which its output before the newest
+                                           // `start` belongs
   LogOwner pending_log_owner;
   std::string pending_log;
-  uint64_t pending_log_dropped = 0;  // behind pending_log
+  uint64_t pending_log_dropped = 0;  // after pending_log
   LastWords last_words;              // of the attempt that the trainer was given, or of its start
 
-  // Going.
+  // Shutdown.
   bool draining = false;
-  bool drained_told = false;  // a report said that nothing is held any more
+  bool drained_told = false;  // a report stated that nothing is held any more
   absl::Duration drain_until = absl::InfiniteDuration();
 };
 

@@ -1,4 +1,4 @@
-// agent_trainer.cc: the trainer's frames, start and death.
+// agent_trainer.cc: the trainer's frames, its start and its death.
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -16,10 +16,11 @@
 namespace dt::agent_internal {
 namespace {
 
-constexpr char kRunnerPrefix[] = "dtrain: ";  // as worker/program/attempt.cc begins its own lines
+constexpr char kRunnerPrefix[] = "dtrain: ";  // the beginning of worker/program/attempt.cc's own
+                                              // lines
 
-// The trainer has the attempt's variables from its start. A program gets them from its runner,
-// which itself has none of a person's.
+// The trainer gets the attempt's variables at its start. A program gets them from its runner, which
+// itself must not have a user's variables.
 std::map<std::string, std::string> EnvOf(const v1::Assigned& assigned) {
   std::map<std::string, std::string> env;
   if (KindOf(assigned.spec()) == TrainerKind::kProgram) return env;
@@ -58,7 +59,7 @@ void AgentTurn::TakeFrame(const frames::Hello& frame) {
   s_.trainer.hello = frame;
   const std::string mine = BareUuid(s_.options.hello.gpu_uuid());
   const std::string opened = BareUuid(frame.gpu_uuid);
-  // For a MIG instance some drivers tell CUDA the UUID of the GPU that it is a part of.
+  // For a MIG instance some drivers report to CUDA the UUID of the GPU that it is a part of.
   const bool instance = mine.rfind("mig-", 0) == 0;
   if (instance || mine.empty() || opened.empty() || mine == opened) return;
   Kill(absl::StrCat("was killed: it opened GPU ", opened, ", and this worker's is ", mine,
@@ -118,7 +119,7 @@ void AgentTurn::TakeFrame(const frames::StepDone& frame) {
   v1::StepRow row = RowFromJson(frame.row);
   const uint64_t before = attempt->latest ? attempt->latest->step() : 0;
   if (attempt->latest && row.step() <= before) {
-    // The coordinator would refuse the row, and with it everything after it.
+    // The coordinator would refuse the row, and everything after it.
     Kill(absl::StrCat("was killed: its step ", row.step(), " followed step ", before));
     return;
   }
@@ -216,12 +217,12 @@ void AgentTurn::Take(const TrainerExited& event) {
   const bool killed = dead.phase == TrainerPhase::kKilled;
   if (dead.phase == TrainerPhase::kLeaving || (killed && dead.was_ready)) return;
   std::string message = killed ? dead.kill_reason : DescribeExit(event.wait_status);
-  // What one that has served printed is of the attempt that it served.
+  // Output of a trainer that has served an attempt belongs to that attempt.
   if (!dead.used) AppendWords(s_.last_words, message);
   NoteStartFailure(std::move(message));
 }
 
-// The trainer died inside the attempt, without an `end`.
+// The trainer died within the attempt, without an `end`.
 void AgentTurn::EndOnDeath(const TrainerExited& event, const Trainer& dead) {
   std::string message = absl::StrCat("the trainer ", DescribeExit(event.wait_status));
   v1::Cause cause = v1::CAUSE_TRAINER_CRASH;
@@ -260,7 +261,7 @@ void AgentTurn::NoteStartFailure(std::string message) {
   if (s_.attempt && s_.attempt->stage == AttemptStage::kWaiting &&
       s_.start_failures >= limits::kTrainerStartTries) {
     const bool own = s_.trainer.kind == TrainerKind::kOwn;
-    // A variable of the trial's may keep a trainer from starting; otherwise it is this host.
+    // A variable of the trial may keep a trainer from starting; otherwise it is this host's fault.
     EndHeld(s_.trainer.env.empty() ? v1::CAUSE_WORKER_FAULT : v1::CAUSE_TRAINER_CRASH,
             absl::StrCat(own ? "trainer " : "program runner ",
                          own ? s_.options.trainer_path : s_.options.program_path,
@@ -276,14 +277,14 @@ void AgentTurn::Take(LogLines& event) {
   if (!event.before_start) {
     if (!event.dropped_error.empty()) s_.last_words.Take(event.pipe, event.dropped_error);
     for (const std::string& line : event.lines) {
-      // What dtprogram itself says is no word of the program's.
+      // dtprogram's own lines are not the program's last words.
       const bool runners = s_.trainer.kind == TrainerKind::kProgram &&
                            event.pipe != LogPipe::kErrors && absl::StartsWith(line, kRunnerPrefix);
       if (!runners) s_.last_words.Take(event.pipe, line);
     }
   }
-  // What a trainer prints between two attempts is of the one that it served; what it prints before
-  // its first, of the one that it was started for.
+  // Output of a trainer between two attempts belongs to the one that it served; output before its
+  // first attempt belongs to the one for which it was started.
   std::optional<LogOwner> owner = event.before_start ? s_.earlier_writer : s_.writer;
   const bool starts = !s_.trainer.used && s_.attempt && s_.attempt->stage != AttemptStage::kEnded;
   if (!owner && starts) owner = LogOwner{s_.attempt->token, s_.attempt->assigned.rank()};
@@ -335,8 +336,8 @@ void AgentTurn::DriveTrainer() {
       if (s_.draining) LeaveTrainer();
       return;
     case TrainerPhase::kIdle:
-      // A runner serves one attempt: its pipes end with it, so that nothing which outlives the
-      // program can write into the log of the next.
+      // A runner serves one attempt: its pipes end with it, so that no process that outlives the
+      // program can write into the next log.
       if (s_.trainer.kind == TrainerKind::kProgram && s_.trainer.used) {
         LeaveTrainer();
         return;

@@ -1,4 +1,4 @@
-// agent_turn.h: one AgentStep, for agent*.cc alone: agent_orders.cc has orders and stops,
+// agent_turn.h: one AgentStep, only for agent*.cc: agent_orders.cc has orders and stops,
 // agent_trainer.cc the trainer's frames, start and death, agent_report.cc items and reports.
 #pragma once
 
@@ -16,21 +16,21 @@ inline std::string Seconds(absl::Duration duration) {
   return absl::StrCat(absl::ToInt64Seconds(duration), " s");
 }
 
-// The trainer is asked to save before it stops.
+// Returns whether the trainer is asked to save before it stops.
 inline bool Saves(StopReason reason) {
   return reason == StopReason::kGrace || reason == StopReason::kGangSaves ||
          reason == StopReason::kDraining;
 }
 
-// A trainer is started before an attempt needs one. A program's runner has nothing to warm up, and
-// dttrain beside it would take memory of the GPU.
+// Returns whether a trainer is started before an attempt needs one. A program's runner has nothing
+// to warm up, and a dttrain beside it would take memory of the GPU.
 inline bool StartsAhead(const AgentState& state) {
   return state.options.warmth == Warmth::kAlwaysWarm && !state.draining &&
          state.newest_kind == TrainerKind::kOwn &&
          state.start_failures < limits::kTrainerStartTries;
 }
 
-// One AgentStep: the state, what is to be done, and the time, which does not change within it.
+// An AgentStep: the state, the actions, and the time, which does not change within it.
 class AgentTurn {
  public:
   AgentTurn(AgentState& state, Instant now) : s_(state), now_(now) {}
@@ -38,7 +38,7 @@ class AgentTurn {
   void Take(AgentEvent& event) {
     std::visit([this](auto& what) { Take(what); }, event);
   }
-  // What follows from the state, whatever the event was.
+  // Takes the actions that follow from the state, whatever the event was.
   void Reconcile();
   Actions Done() { return std::move(actions_); }
 
@@ -69,7 +69,8 @@ class AgentTurn {
   void TakeFrame(const frames::CheckpointDone& frame);
   void TakeFrame(const frames::CheckpointRemoved& frame);
   void TakeFrame(const frames::End& frame);
-  // The attempt that a frame with this token speaks for, or null: frames of earlier attempts.
+  // Returns the attempt to which a frame with this token belongs, or null for frames of earlier
+  // attempts.
   LocalAttempt* Current(const std::string& token);
 
   void ForgetJournal();

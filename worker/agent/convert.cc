@@ -1,4 +1,4 @@
-// convert.cc: field by field.
+// convert.cc: converts field by field.
 #include "worker/agent/convert.h"
 
 #include <google/protobuf/util/json_util.h>
@@ -27,7 +27,7 @@ nlohmann::json SpecToJson(const v1::Spec& spec) {
   const auto status = google::protobuf::util::MessageToJsonString(spec, &text, options);
   DT_CHECK(status.ok());
   nlohmann::json json = nlohmann::json::parse(text);
-  // What places a gang, and decides nothing in it, is no part of a trainer's specification.
+  // Fields that only place a gang are not part of a trainer's specification.
   if (json.contains("resources")) {
     for (const char* placing : {"min_gpus", "max_gpus", "single_node", "accelerator", "labels",
                                 "priority", "max_gpus_total"}) {
@@ -41,7 +41,7 @@ nlohmann::json SpecToJson(const v1::Spec& spec) {
       json.erase(of_programs);
     }
   }
-  // One field there, as spec::JsonPlaceOf has it.
+  // The trainer has it as a single field, as in spec::JsonPlaceOf.
   if (json.contains("stop")) {
     json["stop"].erase("median");
     json["stop"]["median_after"] = spec.stop().median().after();
@@ -51,7 +51,7 @@ nlohmann::json SpecToJson(const v1::Spec& spec) {
 
 namespace {
 
-// Without what is behind the point; none beyond the numbers of its type.
+// Drops the digits after the point; returns nothing for a number beyond its type.
 template <typename Number>
 std::optional<Number> WholeOf(const nlohmann::json& value) {
   if (!value.is_number_float()) return value.get<Number>();
@@ -88,7 +88,7 @@ void SetNumber(v1::StepRow& row, const google::protobuf::FieldDescriptor* field,
   }
 }
 
-// One of which a word is not known is left out, as sums leave it out.
+// Skips a collective with an unknown word, as sums do.
 void AddCollectives(const nlohmann::json& collectives, v1::StepRow& row) {
   for (const nlohmann::json& each : collectives) {
     if (!each.is_object() || row.collectives_size() >= limits::kCollectivesPerRow) continue;

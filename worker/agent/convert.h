@@ -1,4 +1,4 @@
-// convert.h: between frames, which are JSON, and the messages of the control plane.
+// convert.h: converts between frames, which are JSON, and the messages of the control plane.
 //
 // Role: pure.
 #pragma once
@@ -15,16 +15,17 @@ namespace dt {
 
 namespace v1 = ::dtrain::v1;
 
-// Protobuf's JSON mapping with original field names and every plain field present. 64-bit integers
-// are JSON strings there.
+// Returns protobuf's JSON mapping with original field names and every plain field present. In it,
+// 64-bit integers are JSON strings.
 nlohmann::json SpecToJson(const v1::Spec& spec);
-// A `step` frame's row: fields by name; null is NaN, unknown and ill-typed fields are left out.
+// Reads the row of a `step` frame: fields by name; null is NaN; unknown and ill-typed fields are
+// skipped.
 v1::StepRow RowFromJson(const nlohmann::json& row);
 v1::Prepared ToMessage(const frames::Prepared& frame, const frames::Hello& trainer,
                        std::string_view host);
 v1::CheckpointRef ToMessage(const frames::CheckpointDone& frame, std::string_view storage_id);
 v1::Evaluation ToMessage(const frames::Eval& frame);
-// The word of an `end` frame. Any other word comes from a trainer that we do not know: a crash.
+// Reads the word of an `end` frame. An unknown word comes from an unknown trainer: a crash.
 v1::Cause CauseFromWord(std::string_view word);
 
 }  // namespace dt

@@ -1,4 +1,4 @@
-// item_buffer.cc: keeping, sending again and thinning.
+// item_buffer.cc: keeps, resends and thins items.
 #include "worker/agent/item_buffer.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace dt {
 namespace {
 
-// What an entry costs beside its message: list node and message object.
+// Memory of an entry besides its message: list node and message object.
 constexpr size_t kEntryOverhead = 256;
 
 }  // namespace
@@ -37,8 +37,8 @@ void ItemBuffer::Push(v1::Item item) {
   const bool drops_logs = log_bytes_ > log_bytes_max_;
   if (drops_logs) DropOldLogs();
   uint64_t dropped = 0;
-  // Rows under a quarter of the bound are not what fills it; thinning them would cost a pass over
-  // the buffer at each push and win little.
+  // If rows take less than a quarter of the bound, they are not what fills it; thinning them would
+  // cost a pass over the buffer at each push and gain little.
   const bool thins_rows = bytes_ > bytes_max_ && row_bytes_ > bytes_max_ / 4;
   while (bytes_ > bytes_max_ && row_bytes_ > bytes_max_ / 4) dropped += ThinRows();
   if (dropped > 0) {
@@ -67,7 +67,7 @@ void ItemBuffer::DropOldLogs() {
 
 uint64_t ItemBuffer::ThinRows() {
   uint64_t dropped = 0;
-  bool keep = true;  // alternates over the whole buffer, so that runs of one-row items thin as well
+  bool keep = true;  // alternates over all items, so that runs of one-row items are thinned too
   for (Entry& entry : items_) {
     if (!entry.item.has_rows()) continue;
     v1::StepRows rows;
@@ -95,7 +95,7 @@ uint64_t ItemBuffer::ThinRows() {
 }
 
 void ItemBuffer::JoinCounts() {
-  Entry* rows = nullptr;  // where the newest count of this kind is
+  Entry* rows = nullptr;  // the newest count of this kind
   Entry* logs = nullptr;
   const auto take_over = [this](Entry*& into, Entry& entry) {
     if (into == nullptr || into->item.attempt_token() != entry.item.attempt_token()) {
@@ -118,7 +118,7 @@ void ItemBuffer::JoinCounts() {
     return one.item.sequence() > sent_sequence_;
   });
   last_sequence_ -= static_cast<uint64_t>(items_.end() - entry);
-  // Moved to the front one by one: an entry that was kept stays where `rows` and `logs` point.
+  // Moved to the front one by one: a kept entry stays where `rows` and `logs` point.
   auto end = entry;
   for (; entry != items_.end(); ++entry) {
     if (end != entry) *end = std::move(*entry);

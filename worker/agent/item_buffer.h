@@ -1,11 +1,12 @@
-// item_buffer.h: what a worker has to tell and the coordinator has not yet made durable.
+// item_buffer.h: the items that a worker has to report and that the coordinator has not yet made
+// durable.
 //
-// Role:      pure. Numbers items without holes; keeps each until it is acknowledged; a new
-//            stream sends everything unacknowledged again.
-// Bound:     limits::kWorkerBufferBytes. Over it, log text goes first (above its own share), then
-//            every second step row, both counted; evaluations, checkpoints and ends never go. An
-//            item whose rows or text are all gone stays as their count. Counts of one attempt that
-//            were never sent become one; at most kWorkerItemsSent others wait.
+// Role:      pure. Numbers items without gaps; keeps each until it is acknowledged; sends
+//            everything unacknowledged again on a new stream.
+// Bound:     limits::kWorkerBufferBytes. Above it, log text beyond its own share is dropped first,
+//            then every second step row; both are counted. Evaluations, checkpoints and ends are
+//            never dropped. An item that loses all its rows or text stays as their count. Counts of
+//            one attempt that were never sent merge into one; at most kWorkerItemsSent others wait.
 // Invariant: sequences are consecutive, and an item that was sent once keeps its own.
 // Tests:     tests/worker/agent/item_buffer_test.cc
 #pragma once
@@ -31,23 +32,24 @@ class ItemBuffer {
 
   // Gives `item` the next sequence and keeps it.
   void Push(v1::Item item);
-  // Items up to `sequence` are durable: they are handed out, in order, and dropped here. One beyond
-  // the newest counts as the newest.
+  // Marks items up to `sequence` as durable: returns them, in order, and drops them here. A number
+  // beyond the newest counts as the newest.
   std::vector<v1::Item> Acknowledge(uint64_t sequence);
-  // A new stream: nothing has been sent on it.
+  // Starts a new stream: nothing has been sent on it.
   void Rewind();
   // Copies the next unsent items into `report`, within kReportItems and kReportItemsBytes (at least
-  // one), and marks them sent. None while as many as may be are sent and not acknowledged.
+  // one), and marks them as sent. Copies none while as many as allowed are sent and not
+  // acknowledged.
   void TakeUnsent(v1::WorkerReport& report);
-  // Another journal: all items are void. Numbering goes on, so that a journal that comes back never
-  // takes a new item for one that it has.
+  // Voids all items for another journal. Numbering goes on, so that a journal that comes back never
+  // confuses a new item with an old one.
   void Clear();
 
   bool Empty() const { return items_.empty(); }
-  // Whether TakeUnsent would take some.
+  // Returns whether TakeUnsent would take some.
   bool HasUnsent() const { return sent_ < items_.size() && sent_ < sent_max_; }
   size_t Bytes() const { return bytes_; }
-  // The number that the first item not yet acknowledged, sent or not, has or will have.
+  // Returns the number of the first unacknowledged item, sent or not, or of the next item.
   uint64_t FirstSequence() const {
     return items_.empty() ? last_sequence_ + 1 : items_.front().item.sequence();
   }
@@ -60,20 +62,19 @@ class ItemBuffer {
   void Account(Entry& entry);
   void Forget(const Entry& entry);
   void DropOldLogs();
-  // Drops every second row; returns how many, those of emptied items (which say so themselves) not
-  // counted.
+  // Drops every second row; returns how many, except those of emptied items, which have their own
+  // count.
   uint64_t ThinRows();
-  // Makes one of the counts of one attempt and kind that were never sent, and numbers anew what was
-  // never sent.
+  // Merges the unsent counts of one attempt and kind, and renumbers the unsent items.
   void JoinCounts();
 
   size_t bytes_max_;
   size_t log_bytes_max_;
   size_t sent_max_;
   std::deque<Entry> items_;  // unacknowledged, by sequence
-  size_t sent_ = 0;          // how many of items_, from the front, went out on this stream
+  size_t sent_ = 0;          // how many of items_, from the front, were sent on this stream
   uint64_t last_sequence_ = 0;
-  uint64_t sent_sequence_ = 0;  // the highest that went out on any stream
+  uint64_t sent_sequence_ = 0;  // the highest that was sent on any stream
   size_t bytes_ = 0;
   size_t row_bytes_ = 0;
   size_t log_bytes_ = 0;

@@ -1,4 +1,4 @@
-// last_words.cc: how programs write that they failed.
+// last_words.cc: recognises how programs report a failure.
 #include "worker/agent/last_words.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 // A last line of output is a hint in a message, not a log.
 constexpr size_t kLastLineBytes = 512;
 
-// Beginnings, in lower case, of lines by which programs, shells and runtimes say that they failed.
+// Beginnings, in lower case, of lines by which programs, shells and runtimes report a failure.
 constexpr std::array<std::string_view, 10> kBeginnings{
     "error:",    "error[",          "fatal:", "fatal error",
     "panic:",    "aborted",         "killed", "segmentation fault",
@@ -31,7 +31,7 @@ bool IsNameLetter(char c) {
   return c == '_' || c == '.' || absl::ascii_isalnum(static_cast<unsigned char>(c));
 }
 
-// "torch.cuda.OutOfMemoryError: …", or the name alone.
+// Accepts "torch.cuda.OutOfMemoryError: …", or only the name.
 bool IsException(std::string_view line) {
   const size_t end =
       static_cast<size_t>(std::find_if_not(line.begin(), line.end(), IsNameLetter) - line.begin());
@@ -42,7 +42,7 @@ bool IsException(std::string_view line) {
   });
 }
 
-// "MeanSquaredError: 0.05" is a metric.
+// Accepts "MeanSquaredError: 0.05", which is a metric.
 bool IsMeasure(std::string_view line) {
   const size_t colon = line.find(':');
   double number = 0;
@@ -50,7 +50,7 @@ bool IsMeasure(std::string_view line) {
          absl::SimpleAtod(std::string(line.substr(colon + 1)), &number);
 }
 
-// Behind "[rank0]: ", which torch puts before each line of a traceback.
+// Drops "[rank0]: ", which torch puts before each line of a traceback.
 std::string_view WithoutRank(std::string_view line) {
   if (!line.starts_with("[rank")) return line;
   const size_t end = line.find("]: ");

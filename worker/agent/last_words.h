@@ -1,6 +1,6 @@
-// last_words.h: what an attempt's process printed last, as evidence of why it ended.
+// last_words.h: the last output of an attempt's process, as evidence of why it ended.
 //
-// Role:  pure. Belongs to one attempt: who begins another begins with an empty one.
+// Role:  pure. Belongs to one attempt: another attempt starts with an empty one.
 // Tests: tests/worker/agent/last_words_test.cc
 #pragma once
 
@@ -16,16 +16,16 @@ bool SaysError(std::string_view line);
 
 class LastWords {
  public:
-  // Takes the next line of a pipe; a blank one says nothing.
+  // Takes the next line of a pipe; a blank one is ignored.
   void Take(LogPipe pipe, std::string_view line);
-  // Returns "its last line: …", with the newest error in front where other lines follow it; "" where
-  // nothing was printed. Standard error is the better evidence.
+  // Returns "its last line: …", with the newest error in front if other lines follow it; "" if
+  // nothing was printed. Prefers standard error as evidence.
   std::string Text() const;
 
  private:
   struct OfPipe {
     std::string line;   // the newest
-    std::string error;  // the newest that says one
+    std::string error;  // the newest that reports an error
   };
   OfPipe output_;
   OfPipe errors_;

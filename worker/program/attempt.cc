@@ -27,12 +27,13 @@
 namespace dt::program {
 namespace {
 
-// Read at one turn: a program that floods must not keep a stop from being heard.
+// Bytes read in one turn: a flood from a program must not delay a stop.
 constexpr size_t kReadShare = 256 << 10;
-// So that a program that reports much seldom waits for this one; the kernel may grant less.
+// Large, so that a program with many reports rarely waits for this process; the kernel may grant
+// less.
 constexpr int kPipeBytes = 1 << 20;
-// After the program's end: for the word that its last checkpoint is registered, so that what it
-// replaces can go. It takes two messages and a commit.
+// Time after the program's end for the message that its last checkpoint is registered, so that the
+// replaced one can be removed. It takes two messages and a commit.
 constexpr absl::Duration kRegistrationWait = absl::Seconds(2);
 
 }  // namespace
@@ -65,7 +66,7 @@ absl::Status Attempt::Prepare() {
   return IsRoot() ? ChoosePort() : absl::OkStatus();
 }
 
-// As torchrun does: free now, and bound by the program a moment later.
+// Chooses a free port as torchrun does; the program binds it a moment later.
 absl::Status Attempt::ChoosePort() {
   const UniqueFd probe(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const UniqueFd older(probe.valid() ? -1 : socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -86,7 +87,7 @@ absl::Status Attempt::ChoosePort() {
   return absl::OkStatus();
 }
 
-// The folder with the report's FIFO and the module; the program's end of the FIFO.
+// Makes the folder with the report's FIFO and the module; returns the program's end of the FIFO.
 absl::StatusOr<UniqueFd> Attempt::MakeScratch() {
   DT_RETURN_IF_ERROR(RemoveAll(host_.scratch));
   for (const std::string& folder :
@@ -96,7 +97,7 @@ absl::StatusOr<UniqueFd> Attempt::MakeScratch() {
   DT_RETURN_IF_ERROR(WriteFileAtomically(host_.scratch + "/python/dtrain.py", kTrialModule));
   const std::string fifo = host_.scratch + "/report";
   if (mkfifo(fifo.c_str(), 0600) != 0) return SystemError("make", fifo);
-  // Written to by ourselves as well, so that it never ends while the program opens and closes it.
+  // We also open it for writing, so that it never ends while the program opens and closes it.
   pipe_ = UniqueFd(open(fifo.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (!pipe_.valid()) return SystemError("open", fifo);
   fcntl(pipe_.get(), F_SETPIPE_SZ, kPipeBytes);
@@ -138,7 +139,8 @@ absl::Status Attempt::Launch(Instant now) {
   options.descriptors.emplace_back(errors.get(), STDERR_FILENO);
   if (!IsRoot()) LeavePrintedReports();
   options.folder = folder;
-  options.life = Life::kOfStarter;  // where we are killed and our agent with us
+  options.life = Life::kOfStarter;  // so that the program dies with us if we are killed together
+                                    // with our agent
   const std::string word = WordLookedUp(spec_);
   const auto found = word.empty() ? std::string() : FindProgram(word, options.environment);
   Log(Announcement(start_, spec_, folder, found.value_or("")));
@@ -182,7 +184,7 @@ void Attempt::Stop(const frames::Stop& frame, Instant now) {
     for (const pid_t pid : Descendants()) kill(pid, SIGTERM);
     return;
   }
-  // A program knows its helpers; a shell hands nothing on to what it runs.
+  // A program knows its children; a shell passes no signal on.
   if (spec_.run.empty()) {
     if (!wait_status_) kill(program_, SIGTERM);
   } else {
@@ -210,7 +212,7 @@ bool Attempt::ProgramIsDone(absl::Duration now) const {
     case Wish::kGoOn:
       return wait_status_.has_value();
     case Wish::kSave:
-      // A shell may have gone before what it runs has saved.
+      // A shell may exit before its child has saved.
       return spec_.run.empty() ? wait_status_.has_value() : all_gone_;
     case Wish::kLeave:
       return all_gone_ || now >= leave_at_;
@@ -238,24 +240,24 @@ void Attempt::Serve(Instant now) {
     printed_.Finish(now.steady);
     errors_.Finish(now.steady);
     TakePrinted(now);
-    if (checkpoints_->busy()) return;  // that was a checkpoint
+    if (checkpoints_->busy()) return;  // the line was about a checkpoint
     if (IsRoot()) Pass(reports_->Finish(now));
     const Oom oom = OomKills() > oom_kills_before_ ? Oom::kKilledSome : Oom::kNone;
     End(EndingOf(wait_status_.value_or(SIGKILL), wish_, oom));
   }
 }
 
-// Whatever it left running goes with it.
+// Ends the program and everything that it left running.
 void Attempt::Wind(Instant now) {
   if (!wait_status_) {
-    // The status is of the one that we are about to end.
+    // This is the status of the process that we are about to end.
     kill(program_, SIGKILL);
     int status = 0;
     while (waitpid(program_, &status, 0) < 0 && errno == EINTR) {
     }
     wait_status_ = status;
   }
-  // At one instant where there is a group; what left it, or had none, one by one.
+  // At one instant if there is a group; processes that left it, or had none, one by one.
   const int within = group_ != nullptr ? group_->Kill() : 0;
   const int left = std::max(within, EndDescendants(limits::kTrainerExitGrace));
   group_.reset();
@@ -266,21 +268,21 @@ void Attempt::Wind(Instant now) {
   wind_until_ = now.steady + kRegistrationWait;
 }
 
-// Something of it is still to come.
+// Returns whether something of the program is still to come.
 bool Attempt::WindsOn(absl::Duration now) {
   if (wish_ == Wish::kLeave) return checkpoints_->busy();
   if (checkpoints_->busy()) return true;
   pollfd more = {pipe_.get(), POLLIN, 0};
   if (poll(&more, 1, 0) > 0) return true;
   if (IsRoot()) return checkpoints_->AwaitsWord() && now < wind_until_;
-  // Rank 0 may still be saving. That it has saved ends the attempt, which the agent then says here.
+  // Rank 0 may still be saving. Its checkpoint ends the attempt, and the agent then sends a stop.
   return wish_ == Wish::kSave;
 }
 
 void Attempt::ReadReports(Instant now) {
   char chunk[65536];
   TakeLines(now);
-  // While a folder is hashed what comes after it waits, so that it is told in its order.
+  // While a folder is hashed later lines wait, so that reports keep their order.
   for (size_t total = 0; total < kReadShare && !checkpoints_->busy(); TakeLines(now)) {
     const ssize_t got = read(pipe_.get(), chunk, sizeof(chunk));
     if (got < 0 && errno == EINTR) continue;
@@ -316,7 +318,7 @@ void Attempt::TakeLine(std::string_view line, Instant now) {
                    " reports; what other ranks than 0 report is left out, and told once"));
 }
 
-// One that tells of a checkpoint keeps the others waiting.
+// A line about a checkpoint makes the others wait.
 void Attempt::TakePrinted(Instant now) {
   while (!checkpoints_->busy()) {
     const std::optional<std::string> line = printed_.Next(now.steady);
@@ -342,7 +344,7 @@ void Attempt::LeavePrintedReports() {
   errors_.LeaveReports();
 }
 
-// Prefers a line of standard output, unless one of standard error alone has all of a report.
+// Prefers a line of standard output, unless only one of standard error has all of a report.
 std::string Attempt::HintNow(Reports::When when) const {
   if (!reports_ || !IsRoot()) return "";
   const std::optional<NearMiss>& printed = printed_.near();
@@ -359,7 +361,7 @@ void Attempt::SayHint() {
 }
 
 void Attempt::Fail(const absl::Status& error) {
-  // Before the program runs, what the system refuses is no fault of it.
+  // Before the program runs, a refusal of the system is not the program's fault.
   const char* cause = error.code() == kConfigError ? "config"
                       : error.code() == kIoError   ? "worker_fault"
                                                    : "trainer_crash";
@@ -367,7 +369,7 @@ void Attempt::Fail(const absl::Status& error) {
 }
 
 void Attempt::End(const Ending& ending) {
-  // One that did not get to its end may have been about to report.
+  // A program that did not reach its end may have been about to report.
   const auto when = ending.cause == std::string_view("finished") ? Reports::When::kEnded
                                                                  : Reports::When::kRunning;
   const std::string hint = HintNow(when);

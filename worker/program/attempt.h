@@ -1,11 +1,13 @@
-// attempt.h: one rank of one attempt, whose trainer is a program of the person's.
+// attempt.h: one rank of one attempt, whose trainer is a user's program.
 //
-// Role:      says what a trainer would say (frames.h) of a program that knows nothing of it: starts
-//            it, reads its reports, keeps its checkpoints, stops it, and leaves no process of it.
+// Role:      speaks the trainer's protocol (frames.h) for a program that does not know it: starts
+//            the program, reads its reports, keeps its checkpoints, stops it, and leaves none of
+//            its processes.
 // Ownership: the program and everything below it. This process must adopt orphans (descendants.h).
 // Threads:   one, apart from that of Checkpoints.
-// Errors:    none leave: an `end` frame says them.
-// Bounds:    limits::kProgramLeaveGrace to leave; to save the agent bounds; a line in report.h.
+// Errors:    returns none: an `end` frame reports them.
+// Bounds:    limits::kProgramLeaveGrace to leave; the agent bounds the time to save; report.h
+//            bounds a line.
 // Tests:     tests/worker/program/program_test.cc, with real processes; tests/e2e/program_test.cc
 #pragma once
 
@@ -32,10 +34,10 @@ namespace dt::program {
 
 // This slot of this host.
 struct Host {
-  std::string scratch;  // a folder that this runner alone uses, made anew for each attempt
+  std::string scratch;  // a folder that only this runner uses, made again for each attempt
   bool cuda = false;
   int threads = 1;
-  std::vector<std::string> variables;  // that it hands on besides those of Permitted
+  std::vector<std::string> variables;  // names that it passes on besides those of Permitted
 };
 
 class Attempt {
@@ -47,20 +49,20 @@ class Attempt {
   void TakeStoreAddress(const frames::Connect& frame, Instant now);
   void Stop(const frames::Stop& frame, Instant now);
   void NoteRegistered(const frames::Registered& frame);
-  // Reads, reaps, and ends what is to end. Call it after each wait.
+  // Reads, reaps, and ends whatever is due. Call it after each wait.
   void Serve(Instant now);
 
-  // What to poll for, besides SIGCHLD.
+  // Returns the descriptors to poll, besides SIGCHLD.
   std::vector<pollfd> Descriptors() const;
   absl::Duration NextDeadline() const;  // steady time
-  // `end` is said, and no process of it is left.
+  // Returns true once `end` is sent and no process of the attempt is left.
   bool over() const { return stage_ == Stage::kOver; }
 
  private:
   enum class Stage {
     kWaiting,  // for rank 0's address
-    kRunning,  // the program does
-    kWinding,  // it has ended; what it told last is taken
+    kRunning,  // while the program runs
+    kWinding,  // it has ended; its last reports are taken
     kOver
   };
 
@@ -98,18 +100,18 @@ class Attempt {
   std::string store_address_;
   uint64_t oom_kills_before_ = 0;
 
-  std::unique_ptr<ControlGroup> group_;  // around the program, where the system gives one
+  std::unique_ptr<ControlGroup> group_;  // around the program, if the system allows one
   pid_t program_ = -1;
-  std::optional<int> wait_status_;  // once it has ended
-  bool all_gone_ = false;           // nothing below us lives
+  std::optional<int> wait_status_;  // set once it has ended
+  bool all_gone_ = false;           // no process below us is alive
   UniqueFd pipe_;
   std::string unread_;
-  bool overlong_ = false;           // the line that is being read: its rest is left out
-  bool logged_other_rank_ = false;  // that another rank than 0 reported
+  bool overlong_ = false;           // the current line is overlong: its rest is dropped
+  bool logged_other_rank_ = false;  // the log mentions that another rank than 0 reported
   Printed printed_, errors_;        // its standard output, its standard error
   bool took_printed_ = false;
   std::optional<Reports> reports_;
-  std::string hint_;  // the last said
+  std::string hint_;  // the last one sent
   std::optional<Checkpoints> checkpoints_;
 };
 

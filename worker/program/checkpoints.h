@@ -1,11 +1,11 @@
-// checkpoints.h: a program's checkpoints: which one it goes on from, how its folders become
-// checkpoints, and which of them stay.
+// checkpoints.h: a program's checkpoints: chooses the one to resume from, turns its folders into
+// checkpoints, and decides which are kept.
 //
-// Role:      rank 0's, as dttrain's keeper is; the choice of what stays is the same (retention.cc),
-//            the best being by the metric that the search goes by.
-//            A folder is hashed on a thread of its own, so that a stop is heard meanwhile.
+// Role:      only for rank 0, like dttrain's keeper. Retention is the same (retention.cc); the
+//            search's metric decides the best. A folder is hashed on a thread of its own, so that a
+//            stop is noticed meanwhile.
 // Threads:   one; Begin starts another, which touches only what it was given.
-// Errors:    what cannot be removed is said in the trial's log, no more.
+// Errors:    a failed removal is only mentioned in the trial's log.
 // Invariant: the checkpoint that a resume would begin from stays until a later one is registered.
 // Tests:     tests/worker/program/program_test.cc
 #pragma once
@@ -25,8 +25,8 @@
 
 namespace dt::program {
 
-// The checkpoint that the orders name, or where that is damaged or gone the newest good one that
-// precedes it; nothing: from the start. Each that fails is said by `complain`.
+// Returns the checkpoint that the orders name, or, if it is damaged or gone, the newest good one
+// before it; nothing: from the start. Passes each bad one to `complain`.
 absl::StatusOr<std::optional<checkpoint::Checkpoint>> ChooseResume(
     const frames::Start& start, const ProgramSpec& spec,
     const std::function<void(const std::string&)>& complain);
@@ -39,14 +39,14 @@ class Checkpoints {
   };
   Checkpoints(const frames::Start& start, const ProgramSpec& spec,
               std::optional<checkpoint::CheckpointId> resumed_from);
-  // Tells the thread to leave, and waits for it.
+  // Asks the thread to leave, and waits for it.
   ~Checkpoints();
   Checkpoints(const Checkpoints&) = delete;
   Checkpoints& operator=(const Checkpoints&) = delete;
 
-  // The attempt's folder, made. "": there is no storage.
+  // Makes and returns the attempt's folder. "": there is no storage.
   absl::StatusOr<std::string> MakeFolder() const;
-  // Removes what killed attempts left and what this one supersedes.
+  // Removes the remains of killed attempts, and checkpoints that this attempt supersedes.
   Outgoing ClearUp();
   // REQUIRES: !busy().
   Outgoing Begin(const SavedFolder& saved);
@@ -55,14 +55,14 @@ class Checkpoints {
   int wake_fd() const { return wake_.get(); }
   Outgoing Take();
   Outgoing NoteRegistered(uint64_t step);
-  // Whether the newest checkpoint waits for the coordinator's word.
+  // Returns whether the newest checkpoint waits for the coordinator's acknowledgement.
   bool AwaitsWord() const { return newest_ && registered_step_ != newest_; }
-  // The thread is to end soon: what it has not finished is given back.
+  // Asks the thread to end soon: unfinished folders are given back.
   void Leave() { leave_ = true; }
 
  private:
   absl::StatusOr<std::string> Inside(const std::string& folder) const;
-  // The checkpoints of this attempt and of those it goes on from.
+  // Returns the checkpoints of this attempt and of those that it continues.
   std::vector<checkpoint::RankedCheckpoint> Ranked() const;
   void Retain(Outgoing& out);
 
@@ -70,18 +70,20 @@ class Checkpoints {
   const checkpoint::TrialId trial_;
   const std::string spec_hash_;
   const checkpoint::Metric metric_;
-  const checkpoint::Manifest manifest_;  // what all of them have
+  const checkpoint::Manifest manifest_;  // common to all of its checkpoints
   checkpoint::Retention retention_;
-  // In this attempt's folder before it began: of another coordinator's trial of the same number.
+  // Checkpoints in this attempt's folder from before it began: of another coordinator's trial of
+  // the same number.
   std::vector<checkpoint::CheckpointId> strangers_;
   bool removes_ = true;
   std::optional<uint64_t> newest_, registered_step_;
-  std::optional<double> best_cost_;  // of those that stay
+  std::optional<double> best_cost_;  // of the kept ones
   SavedFolder saving_;
   absl::Duration began_;
   UniqueFd wake_;
   std::atomic<bool> leave_{false};
-  std::future<absl::StatusOr<checkpoint::SavedCheckpoint>> job_;  // last: what it uses outlives it
+  std::future<absl::StatusOr<checkpoint::SavedCheckpoint>> job_;  // last: it is destroyed before
+                                                                  // what it uses
 };
 
 }  // namespace dt::program

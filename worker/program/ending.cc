@@ -11,8 +11,8 @@
 namespace dt::program {
 namespace {
 
-// Says what a shell means by a status of its own. Of 127 it names the script alone, also where the
-// interpreter is missing.
+// Explains a shell's own status. With 127 the shell names only the script, even if the missing file
+// is its interpreter.
 std::string HintAt(int wait_status) {
   if (!WIFEXITED(wait_status)) return "";
   const int signal = WEXITSTATUS(wait_status) - 128;

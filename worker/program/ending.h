@@ -1,4 +1,4 @@
-// ending.h: what the end of a program means for its trial.
+// ending.h: the meaning of a program's end for its trial.
 //
 // Role:  pure.
 // Tests: tests/worker/program/environment_test.cc
@@ -8,19 +8,23 @@
 
 namespace dt::program {
 
-// What the agent wants of the attempt.
+// The agent's current demand on the attempt.
 enum class Wish {
   kGoOn,
-  kSave,  // SIGTERM; it has the time to save, and ends by itself
+  kSave,  // SIGTERM; it has time to save, and ends by itself
   kLeave  // SIGTERM, then SIGKILL
 };
-enum class Oom { kNone, kKilledSome };  // the kernel, in this memory group, since the program began
+enum class Oom {
+  kNone,
+  kKilledSome
+};  // what the kernel killed in this memory group since the
+    // program began
 
 struct Ending {
-  std::string cause;  // as frames::End has it
+  std::string cause;  // as in frames::End
   std::string message;
 };
-// `wait_status` as from waitpid. A shell says by status 137 that SIGKILL ended what it ran.
+// `wait_status` as from waitpid. A shell reports with status 137 that SIGKILL ended its child.
 Ending EndingOf(int wait_status, Wish wish, Oom oom);
 
 }  // namespace dt::program

@@ -1,4 +1,4 @@
-// environment.cc: the specification's JSON read, and the variables written.
+// environment.cc: reads the specification's JSON, and writes the variables.
 #include "worker/program/environment.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-// execve(2): one variable, its name and the zero included, has at most 32 pages.
+// execve(2): a variable, including its name and the final zero, has at most 32 pages.
 constexpr size_t kVariableBytes = 128 << 10;
 constexpr size_t kAnnouncedBytes = 1000;
 
@@ -34,7 +34,7 @@ int64_t Whole(const json& value) {
   return number;
 }
 
-// What a v1::Value holds.
+// Returns the content of a v1::Value.
 json PlainValue(const json& value) {
   if (const auto found = value.find("integer"); found != value.end()) return Whole(*found);
   for (const char* kind : {"number", "text", "flag"}) {
@@ -48,12 +48,12 @@ std::string Line(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// What sets the variables of a rank.
+// The launcher whose rank variables are set.
 enum class Ranks { kNone, kTorchrun, kMpi };
 Ranks RanksOf(const frames::Start& start, const ProgramSpec& spec) {
   if (spec.launcher == "none") return Ranks::kNone;
   if (spec.launcher == "mpi") return Ranks::kMpi;
-  // Many a script that finds a RANK takes its way for several.
+  // Many scripts that find a RANK assume several ranks.
   const bool where_several = spec.launcher == "auto" || spec.launcher == "accelerate";
   return where_several && start.world_size == 1 ? Ranks::kNone : Ranks::kTorchrun;
 }

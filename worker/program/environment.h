@@ -1,6 +1,6 @@
-// environment.h: what a program is given: its words, its folder, its environment.
+// environment.h: the words, the folder and the environment of a program.
 //
-// Role:   pure. docs/guides/programs.md describes the same to people.
+// Role:   pure. docs/guides/programs.md describes the same for users.
 // Errors: ConfigError, which ends the trial: the thing, the limit, the fix.
 // Tests:  tests/worker/program/environment_test.cc
 #pragma once
@@ -17,17 +17,17 @@
 
 namespace dt::program {
 
-// Where the program finds the report's descriptor.
+// The report's descriptor in the program.
 inline constexpr int kReportFd = 3;
 
-// The program as the specification of `start` has it.
+// The program, from the specification in `start`.
 struct ProgramSpec {
-  std::vector<std::string> command;  // or
-  std::string run;                   // a text for /bin/sh
+  std::vector<std::string> command;  // either this
+  std::string run;                   // or this, a text for /bin/sh
   std::string workdir;
   uint64_t steps = 0;
   int64_t seed = 0;
-  // auto | torchrun | none | mpi | accelerate; "": of a version that set torchrun's always.
+  // auto | torchrun | none | mpi | accelerate; "": from a version that always set torchrun's.
   std::string launcher;
   nlohmann::json parameters;  // values by name, and the seed
   Environment environment;    // resources.env
@@ -35,42 +35,44 @@ struct ProgramSpec {
   int32_t keep_best = 1;
 };
 absl::StatusOr<ProgramSpec> SpecOf(const nlohmann::json& spec);
-// A hash of what must not differ for a checkpoint to be this trial's. In a population without the
-// values, and with them the words of the command, which change while it trains.
+// Returns a hash of everything that must be equal for a checkpoint to belong to this trial. In a
+// population it omits the values, and with them the words of the command, since they change during
+// training.
 std::string HashOf(const frames::Start& start, const ProgramSpec& spec);
 // Returns the word that PATH turns into the program (lookup.h): the first one of `command`, or of a
-// `run` whose shell looks for it in the same way. "": it is a path, or the text does not tell.
+// `run` text whose shell would look it up in the same way. "": it is a path, or the text does not
+// show it.
 std::string WordLookedUp(const ProgramSpec& spec);
-// One line for the trial's log: what runs, where, who submitted it, whose variables say its rank,
-// and which file the word that was looked up is. `found` "": nothing is said of it.
+// Returns a line for the trial's log: the command, its folder, the submitter, the launcher of the
+// rank variables, and the file of the looked-up word. If `found` is "", the file is not mentioned.
 std::string Announcement(const frames::Start& start, const ProgramSpec& spec,
                          const std::string& folder, const std::string& found);
-// The program and its arguments: the command's words, or a shell with the text.
+// Returns the program and its arguments: the command's words, or a shell with the text.
 std::vector<std::string> WordsOf(const ProgramSpec& spec);
 
-// What the host has for it.
+// The host's resources for the program.
 struct Place {
   bool cuda = false;
   int threads = 1;                // of the slot
-  std::string store_address;      // host:port of rank 0's
+  std::string store_address;      // host:port of rank 0
   std::string report;             // the FIFO
-  std::string module_folder;      // that dtrain.py lies in
+  std::string module_folder;      // with dtrain.py
   std::string checkpoint_folder;  // absolute; "": no storage
   std::string resume_folder;      // "": from the start
   uint64_t resume_step = 0;
   std::vector<uint64_t> rungs;
 };
-// Those of the worker's own variables that a program of somebody else's may see: where programs,
+// Returns those of the worker's own variables that another user's program may see: where programs,
 // libraries and caches are, the language, and how libraries compute and communicate. Never a token
 // of dtrain's. `more`: names that the operator adds.
 Environment Permitted(const Environment& all, const std::vector<std::string>& more);
-// `inherited`, in its place the experiment's resources.env, and in the place of both what this rank
-// has to know.
+// Returns `inherited`, overridden by the experiment's resources.env, and both overridden by the
+// variables for this rank.
 absl::StatusOr<Environment> EnvironmentOf(const frames::Start& start, const ProgramSpec& spec,
                                           const Place& place, Environment inherited);
 
-// Where it starts. `scratch`: a folder of its own, for a program that brings no code and names no
-// place.
+// Returns where it starts. `scratch`: a folder of its own, for a program without code and without a
+// workdir.
 absl::StatusOr<std::string> FolderOf(const ProgramSpec& spec, const std::string& code_folder,
                                      const std::string& scratch);
 

@@ -1,4 +1,4 @@
-// lookup.cc: PATH gone through, and the first bytes of a script read.
+// lookup.cc: searches PATH, and reads the first bytes of a script.
 #include "worker/program/lookup.h"
 
 #include <sys/stat.h>

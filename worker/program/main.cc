@@ -58,7 +58,7 @@ void Declare(CLI::App& app, Flags& flags) {
   app.add_option("--env", flags.variables, "Hand this variable on as well; repeatable")->take_all();
 }
 
-// The program inherits both.
+// Sets core affinity and memory limit, which the program inherits.
 void TakeShare(const Flags& flags) {
   if (!flags.cores.empty()) {
     cpu_set_t set;
@@ -78,7 +78,8 @@ void TakeShare(const Flags& flags) {
   }
 }
 
-// One trainer per slot. The descriptor stays open until the process ends.
+// Takes the slot's lock: one trainer for each slot. The descriptor stays open until the process
+// ends.
 void HoldLock(const Flags& flags) {
   absl::StatusOr<UniqueFd> lock = AwaitSlotLock(flags.lock, flags.fd);
   if (absl::IsCancelled(lock.status())) std::exit(1);  // the agent is gone

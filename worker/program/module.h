@@ -1,5 +1,5 @@
-// module.h: the text of dtrain.py, which a program may import: python/dtrain/trial.py as it was
-// when this was built (module.cc.in).
+// module.h: the text of dtrain.py, which a program may import: a copy of python/dtrain/trial.py
+// from the build (module.cc.in).
 #pragma once
 
 namespace dt::program {

@@ -1,5 +1,5 @@
-// near_miss.cc: JSON that is none, JSON within text, Python's dicts, and lines such as
-// "step 30: train loss 4.47, val loss 4.48".
+// near_miss.cc: malformed JSON, JSON within text, Python's dicts, and lines such as "step 30: train
+// loss 4.47, val loss 4.48".
 #include "worker/program/near_miss.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kShownLineBytes = 120;
 constexpr size_t kNumbersShown = 3;
-// Numbers of a line of text that are looked at.
+// The most numbers of a line that are looked at.
 constexpr size_t kNumbersMost = 16;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -39,7 +39,8 @@ NearMiss Near(std::string_view line, std::string why, bool close) {
           close};
 }
 
-// A number's digits are in it, as a value or within a text: what a program tells of its training.
+// Returns whether a number's digits are in it, as a value or within a text: likely a report of
+// training.
 bool HoldsNumber(std::string_view object) {
   for (size_t i = 1; i < object.size(); ++i) {
     if (!IsDigit(object[i])) continue;
@@ -58,7 +59,7 @@ bool IsReport(std::string_view text, std::string_view metric) {
   return report != nullptr && !report->numbers.empty();
 }
 
-// Why the text, which is JSON of a sort, is no report.
+// Returns why the text, which is JSON of a kind, is not a report.
 std::string WhyNot(std::string_view object, std::string_view metric) {
   auto read = ReadReport(object, metric);
   if (const auto* wrong = std::get_if<WrongLine>(&read)) return wrong->why;
@@ -67,7 +68,7 @@ std::string WhyNot(std::string_view object, std::string_view metric) {
   return absl::StrCat("'", report.flaws.front().name, "' is left out: ", report.flaws.front().why);
 }
 
-// {'loss': 0.5, 'done': True, 'note': None} as JSON; what else Python has in it stays.
+// Turns {'loss': 0.5, 'done': True, 'note': None} into JSON; other syntax of Python stays.
 std::string FromPython(std::string_view text) {
   std::string json;
   for (size_t i = 0; i < text.size();) {
@@ -139,7 +140,8 @@ bool IsStepWord(const std::string& name) {
   return std::find(kWords.begin(), kWords.end(), name) != kWords.end();
 }
 
-// Whether a name is of what one trains for. A line with any other number is a line of any log.
+// Returns whether a name is that of a training metric. A line with any other number may be from any
+// log.
 bool IsMetricWord(const std::string& name, std::string_view metric) {
   if (!metric.empty() && name == Lower(metric)) return true;
   constexpr std::array<std::string_view, 14> kParts = {
@@ -152,14 +154,14 @@ bool IsMetricWord(const std::string& name, std::string_view metric) {
   });
 }
 
-// A word that joins a name to its number: "accuracy of 0.5", "loss is 2".
+// Returns whether a word joins a name to its number: "accuracy of 0.5", "loss is 2".
 bool IsJoiningWord(std::string_view word) {
   constexpr std::array<std::string_view, 8> kWords = {"of",  "is", "was",   "at",
                                                       "now", "to", "about", "equals"};
   return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
 }
 
-// The words right before a number, joined by _: what people call it.
+// Returns the words right before a number, joined by _: likely its name.
 std::string NameBefore(std::string_view before) {
   constexpr size_t kWordsMost = 3;
   std::vector<std::string> words;
@@ -177,7 +179,7 @@ std::string NameBefore(std::string_view before) {
       break;
     }
     std::string word = Lower(before.substr(begin, end - begin));
-    if (word == "the" || word == "a" || word == "an") break;  // a name begins behind it
+    if (word == "the" || word == "a" || word == "an") break;  // a name begins after it
     if (!words.empty() || !IsJoiningWord(word)) words.insert(words.begin(), std::move(word));
     if (begin == 0 || before[begin - 1] != ' ') break;
     end = begin - 1;
@@ -187,7 +189,7 @@ std::string NameBefore(std::string_view before) {
   return name;
 }
 
-// A number at `at` that is a word of its own, and its end; 0: there is none.
+// Returns the end of a number at `at` that is a word of its own; 0: there is none.
 size_t NumberEnd(std::string_view line, size_t at) {
   if (at > 0 && (IsLetter(line[at - 1]) || IsDigit(line[at - 1]) || line[at - 1] == '.')) return 0;
   const std::string rest(line.substr(at, 32));
@@ -206,7 +208,7 @@ size_t NumberEnd(std::string_view line, size_t at) {
 
 std::vector<Named> NumbersIn(std::string_view line) {
   std::vector<Named> found;
-  size_t after = 0;  // the number before
+  size_t after = 0;  // end of the last number
   for (size_t at = 0; at < line.size() && found.size() < kNumbersMost;) {
     const size_t end = NumberEnd(line, at);
     if (end == 0) {
@@ -214,7 +216,7 @@ std::vector<Named> NumbersIn(std::string_view line) {
       continue;
     }
     std::string_view before = line.substr(after, at - after);
-    // What one clause says names nothing in the next.
+    // Words of one clause do not name a number of the next.
     if (const size_t cut = before.find_last_of(",;|["); cut != std::string_view::npos) {
       before.remove_prefix(cut + 1);
     }
@@ -227,7 +229,7 @@ std::vector<Named> NumbersIn(std::string_view line) {
   return found;
 }
 
-// "step 30: train loss {train_loss}, …": what such lines have in common.
+// Returns "step 30: train loss {train_loss}, …": the common pattern of such lines.
 std::string PatternOf(std::string_view line, const std::vector<Named>& numbers) {
   std::string pattern;
   size_t at = 0;
@@ -245,7 +247,7 @@ bool IsWhole(const std::string& number) {
 
 std::optional<NearMiss> NearText(std::string_view line, std::string_view metric) {
   std::vector<Named> numbers = NumbersIn(line);
-  // "loss" where the words before it are of a sentence: the last word is the name.
+  // If the words before it belong to a sentence, the last word is the name: "loss".
   for (Named& one : numbers) {
     const size_t last = one.name.rfind('_');
     if (last == std::string::npos) continue;

@@ -16,18 +16,18 @@
 namespace dt::program {
 namespace {
 
-// Passed on at one turn: a program that floods must not keep a stop from being heard.
+// Bytes passed on in one turn: a flood from a program must not delay a stop.
 constexpr size_t kPassShare = 256 << 10;
-// Reports that wait while a checkpoint is kept: as many as the descriptor's pipe holds.
+// Bytes of reports that wait while a checkpoint is stored: as many as the descriptor's pipe holds.
 constexpr size_t kPrintedBytes = 1 << 20;
-// What is left in the pipe once nobody writes to it: more than the kernel gives one by itself.
+// Bytes left in the pipe once nobody writes to it: more than the kernel's default size.
 constexpr size_t kRestBytes = 4 << 20;
-// A print and the report of the same numbers are a few instructions apart; the first `import
+// A print and the report of the same numbers are a few instructions apart, but the first `import
 // dtrain` may lie between them.
 constexpr absl::Duration kHold = absl::Seconds(1);
 
-// A program whose first so many lines have nothing of a report is not one that nearly reports; each
-// look costs some microseconds.
+// If this many first lines of a program have nothing of a report, it does not nearly report; each
+// check costs some microseconds.
 constexpr int kLinesLooked = 20'000;
 
 std::string_view WithoutSpace(std::string_view line) {
@@ -39,13 +39,13 @@ std::string_view WithoutSpace(std::string_view line) {
 
 }  // namespace
 
-// Writes to the trial's log. Blocks until its reader, who takes all there is, has made room.
+// Writes to the trial's log. Blocks until its reader, which takes everything, has made room.
 void Printed::PassOn(std::string_view text) const {
   const int log = stream_ == Stream::kOutput ? STDOUT_FILENO : STDERR_FILENO;
   while (!text.empty()) {
     const ssize_t put = write(log, text.data(), text.size());
     if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return;  // nobody reads it
+    if (put <= 0) return;  // there is no reader
     text.remove_prefix(static_cast<size_t>(put));
   }
 }
@@ -93,7 +93,7 @@ void Printed::Finish(absl::Duration now) {
 }
 
 void Printed::TakeText(std::string_view text, absl::Duration now) {
-  // A bar draws itself anew after a carriage return, perhaps for hours without a newline.
+  // A progress bar is redrawn after a carriage return, perhaps for hours without a newline.
   for (size_t end; reports_ && (end = text.find_first_of("\r\n")) != std::string_view::npos;) {
     unread_ += text.substr(0, end);
     if (!std::exchange(overlong_, false)) TakeLine(unread_, now);
@@ -125,7 +125,7 @@ bool Printed::TakeReport(std::string_view line) {
   const auto read = ReadReport(line, metric_);
   const auto* report = std::get_if<Report>(&read);
   if (report == nullptr) return false;
-  // Logs are of JSON too: one whose line has but texts is none.
+  // Logs may be JSON too: a line with only texts is not a report.
   const bool tells = !report->numbers.empty() || report->checkpoint || report->progress ||
                      (report->flaws.empty() && report->step_word == "step");
   if (!tells) return false;

@@ -1,14 +1,14 @@
-// printed.h: one stream of a program's output, passed on to the trial's log.
+// printed.h: passes one stream of a program's output on to the trial's log.
 //
 // Role:   the program's standard output and standard error go through a pipe of ours each, so that
-//         our own lines begin where a line of the program's ends. On rank 0's standard output a
-//         line that is a report and nothing else counts as one, so that a program that knows
-//         nothing of dtrain's descriptor need not learn of it; any other line is a line of the log
-//         and no more. Standard error has no reports, only lines that were nearly one.
+//         our own lines begin where a line of the program ends. On rank 0's standard output a line
+//         that is exactly a report counts as one, so that a program need not use dtrain's
+//         descriptor; any other line only goes to the log. Standard error has no reports, only
+//         lines that were nearly one.
 // Threads: one, which a reader of our own standard output that stands still would hold up.
 //         A line that was nearly a report is kept for a hint, the first.
-// Bounds: kPrintedBytes of reports that wait; beyond it the program waits, as at its descriptor.
-//         A line above limits::kProgramLineBytes is no report. kLinesLooked lines are looked at for
+// Bounds: kPrintedBytes of reports that wait; beyond it the program waits, as at its descriptor. A
+//         line above limits::kProgramLineBytes is no report. kLinesLooked lines are looked at for
 //         one that was nearly a report.
 // Tests:  tests/worker/program/program_test.cc
 #pragma once
@@ -30,29 +30,29 @@ namespace dt::program {
 class Printed {
  public:
   enum class Stream { kOutput, kError };
-  // `metric`: the name that the search goes by.
+  // `metric`: the name that the search uses.
   Printed(Stream stream, std::string metric) : stream_(stream), metric_(std::move(metric)) {}
 
-  // The program's end.
+  // Opens the pipe; returns the program's end.
   absl::StatusOr<UniqueFd> Open();
 
   // Writes a line of our own to the trial's log, on a line of its own.
   void Note(std::string_view line);
-  // Passes on what is there, a share of it. `now`: steady time.
+  // Passes on a share of the available output. `now`: steady time.
   void Serve(absl::Duration now);
-  // The program and all below it have ended: passes on what they left.
+  // Passes on the rest, after the program and all processes below it have ended.
   void Finish(absl::Duration now);
-  // The oldest report that is due; nothing: none is. The newest waits for a moment, since a program
-  // that prints a step's numbers and then reports them means the latter.
+  // Returns the oldest report that is due, if any. The newest waits for a moment, since a program
+  // that prints a step's numbers and then reports them means the report.
   std::optional<std::string> Next(absl::Duration now);
-  // It reports by its descriptor or FIFO. From now on nothing that it prints is a report.
+  // Stops reading reports from the output: the program uses its descriptor or FIFO.
   void LeaveReports();
-  // The first line that was nearly a report; one with all that a report needs before others.
+  // Returns the first line that was nearly a report, preferring one with all parts of a report.
   const std::optional<NearMiss>& near() const { return near_; }
 
-  // -1: there is nothing to wait for.
+  // Returns -1 if there is nothing to wait for.
   int PollFd() const;
-  // Steady time at which Next has something; infinite: never.
+  // Returns the steady time at which Next has something; infinite: never.
   absl::Duration NextDeadline() const;
 
  private:
@@ -60,18 +60,18 @@ class Printed {
   Read Pass(absl::Duration now);
   void TakeText(std::string_view text, absl::Duration now);
   void TakeLine(std::string_view line, absl::Duration now);
-  bool TakeReport(std::string_view line);  // whether it is one
+  bool TakeReport(std::string_view line);  // returns whether it is one
   bool Full() const;
   void PassOn(std::string_view text) const;
 
   const Stream stream_;
   const std::string metric_;
   UniqueFd pipe_;
-  std::string unread_;     // of a line
-  bool overlong_ = false;  // the line that is being read
+  std::string unread_;     // an unfinished line
+  bool overlong_ = false;  // of the current line
   bool reports_ = true;
   bool finished_ = false;
-  bool mid_line_ = false;  // the newest that was passed on has no newline yet
+  bool mid_line_ = false;  // the last bytes passed on do not end in a newline
   std::deque<std::string> due_;
   size_t due_bytes_ = 0;
   absl::Duration newest_at_ = -absl::InfiniteDuration();

@@ -1,4 +1,4 @@
-// report.cc: JSON as people and Python print it, NaN included.
+// report.cc: parses JSON as people and Python print it, NaN included.
 #include "worker/program/report.h"
 
 #include <algorithm>
@@ -20,11 +20,11 @@ namespace {
 
 using nlohmann::json;
 
-// The largest whole number that every double near it tells from its neighbours.
+// Up to this number, doubles tell neighbouring integers apart.
 constexpr double kWholeMax = 9007199254740992.0;
 constexpr size_t kShownBytes = 64;
 
-// Names of v1::StepRow's fields; the runner knows no protobuf, so a test compares them.
+// Names of v1::StepRow's fields; the runner has no protobuf, so a test compares them.
 constexpr std::array<std::string_view, 26> kRowColumns = {"loss",
                                                           "learning_rate",
                                                           "grad_norm",
@@ -52,8 +52,8 @@ constexpr std::array<std::string_view, 26> kRowColumns = {"loss",
                                                           "peak_flops",
                                                           "noise_scale_tokens"};
 
-// Begins a text that stands for a number beyond the range of a double. JSON of a program may hold
-// it too, and means the same then.
+// First byte of a text that stands for a number beyond the range of a double. A program's JSON may
+// contain it too, with the same meaning.
 constexpr char kBeyond = '\1';
 
 bool IsNotFinite(std::string_view word) {
@@ -70,8 +70,9 @@ bool IsBeyondRange(const std::string& word) {
   return std::isinf(number) && end == word.c_str() + word.size();
 }
 
-// The line as the reader of JSON takes it. JSON has no word for what is not finite: Python, NumPy
-// and printf have several. A number beyond a double's range would make the line unreadable.
+// Returns the line in a form that the JSON parser accepts. JSON has no word for values that are not
+// finite; Python, NumPy and printf have several. A number beyond a double's range would make the
+// line unreadable.
 std::string Readable(std::string_view line) {
   constexpr std::string_view kOfWords =
       "+-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
@@ -80,7 +81,7 @@ std::string Readable(std::string_view line) {
   for (size_t i = 0; i < line.size();) {
     if (quoted) {
       if (line[i] == '\\' && i + 1 < line.size()) {
-        text += line[i++];  // what follows ends no text
+        text += line[i++];  // an escaped character ends no string
       } else if (line[i] == '"') {
         quoted = false;
       }
@@ -106,7 +107,7 @@ std::string Readable(std::string_view line) {
   return text;
 }
 
-// Not what is nested: writing that recurses as deep as its author likes.
+// Does not print nested values, since that would recurse as deep as its author likes.
 std::string Shown(const json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "a list";
@@ -152,7 +153,7 @@ class Reading {
   }
 
  private:
-  // What the line calls its step. "": it has none, or what is wrong is in `why`.
+  // Returns the line's name for its step. "": it has none, or `why` has the error.
   static std::string StepWord(const json& object, std::string& why) {
     std::vector<std::string> there;
     for (const char* word : {"step", "global_step", "iteration", "iter", "epoch"}) {

@@ -1,4 +1,4 @@
-// reports.cc: rows, evaluations, progress; what is left out and what is wrong.
+// reports.cc: rows, evaluations, progress; dropped reports and errors.
 #include "worker/program/reports.h"
 
 #include <algorithm>
@@ -13,19 +13,19 @@
 namespace dt::program {
 namespace {
 
-// Live state alone, so that a person sees it move.
+// Progress is only live state, for people to see.
 constexpr absl::Duration kProgressEvery = absl::Milliseconds(200);
-// More of the same step may follow: a program reports what it has, computes and reports again. What
-// a search goes by waits for lines that come at once, and no longer.
+// More of the same step may follow: a program reports, computes and reports again. A report that a
+// search uses waits only for lines that come at once.
 constexpr absl::Duration kMergeSoon = absl::Milliseconds(100);
 constexpr absl::Duration kMergeLate = absl::Seconds(5);
-// A program that errs in each line is not to fill its log with that.
+// A program with an error in each line must not fill its log with complaints.
 constexpr int kComplaintsMost = 20;
 constexpr size_t kQuotedBytes = 200;
-// Names that are remembered: what more a program makes up is told in its log no more.
+// Names that are remembered: further names are not mentioned in the log.
 constexpr size_t kNamesMost = 256;
 constexpr size_t kNamesShown = 8;
-// Reports without the metric, while it runs, until a person is told.
+// Reports without the metric after which a running trial gets a hint.
 constexpr uint64_t kReportsBeforeHint = 20;
 
 }  // namespace
@@ -74,7 +74,7 @@ std::string Reports::Doubt(const Report& report, std::optional<uint64_t> newest)
   return {};
 }
 
-// Epochs among steps would go back.
+// Objects if a line counts by another word: epochs among steps would go backwards.
 std::string Reports::DoubtAboutWord(const Report& report) {
   if (step_word_.empty()) step_word_ = report.step_word;
   if (step_word_ == report.step_word) return {};
@@ -135,7 +135,7 @@ void Reports::TakeFlaws(std::string_view line, const Report& report, Outgoing& o
 }
 
 void Reports::TakeNumbers(std::string_view line, Report report, Instant now, Outgoing& out) {
-  // What a search goes by is an evaluation, whatever its name.
+  // The search's metric is an evaluation, whatever its name.
   const bool row = IsRow(report) && !IsRowColumn(course_.metric);
   std::string doubt = DoubtAboutWord(report);
   if (doubt.empty()) doubt = Doubt(report, row ? row_step_ : evaluation_step_);
@@ -168,7 +168,7 @@ void Reports::Remember(const Report& report) {
   }
 }
 
-// The later value of a name is meant.
+// The later of two values for a name counts.
 void Reports::Merge(const Report& more, Report& into, Outgoing& out) {
   Report over;
   for (const auto& [name, value] : more.numbers) {
@@ -192,7 +192,7 @@ void Reports::Displace(std::optional<Waiting>& waiting) {
 void Reports::TakeRow(const Report& report, Instant now, Outgoing& out) {
   if (row_ && row_->report.step == report.step) return Merge(report, row_->report, out);
   if (sent_row_step_ == report.step && row_step_ == report.step) {
-    // Its row has gone.
+    // Its row was already sent.
     if (evaluation_step_.value_or(0) <= *report.step) TakeEvaluation({}, report, now, out);
     return;
   }
@@ -243,7 +243,7 @@ void Reports::TakeEvaluation(std::string_view line, Report report, Instant now, 
   Slot(kind) = std::move(next);
 }
 
-// A search compares at the first evaluation at or beyond a rung's step.
+// A search compares at the first evaluation at or after a rung's step.
 bool Reports::IsAwaited(uint64_t step) {
   const size_t before = rung_;
   while (rung_ < course_.rungs.size() && course_.rungs[rung_] <= step) ++rung_;
@@ -265,7 +265,7 @@ void Reports::TakeSaved(const Report& report, Outgoing& out) {
 void Reports::Release(Kind kind, Instant now, Outgoing& out) {
   std::optional<Waiting>& waiting = Slot(kind);
   if (!waiting || (!Admit(kind, now.steady) && !waiting->awaited)) return;
-  // Steps do not fall.
+  // Steps must not fall.
   const Kind before = kind == Kind::kWithMetric ? Kind::kWithout : Kind::kWithMetric;
   if (std::optional<Waiting>& first = Slot(before);
       first && first->report.step < waiting->report.step) {
@@ -287,13 +287,13 @@ void Reports::ReleaseRow(Instant now, Outgoing& out) {
 
 void Reports::SayRow(const Report& report, Instant at, Outgoing& out) {
   const uint64_t before = sent_row_step_.value_or(course_.resumed_step);
-  // Who counts from 0 has done a step there.
+  // A program that counts from 0 has done a step at 0.
   const uint64_t steps = *report.step == 0 ? 1 : *report.step - before;
   nlohmann::json row = {{"step", *report.step},
                         {"steps", static_cast<double>(steps)},
                         {"seconds", absl::ToDoubleSeconds(at.steady - sent_row_at_)},
                         {"wall_time_ms", at.wall_ms}};
-  // These are values, not sums: what was not said is no number rather than 0.
+  // These are values, not sums: an absent one is null rather than 0.
   for (const char* name : {"loss", "learning_rate", "grad_norm"}) row[name] = nullptr;
   for (const auto& [name, value] : report.numbers) row[name] = value;
   sent_row_step_ = *report.step;
@@ -318,13 +318,13 @@ void Reports::SayEvaluation(const Waiting& waiting, Outgoing& out) {
     } else if (name == "hellaswag_acc_norm") {
       eval.hellaswag_acc_norm = value;
     } else {
-      eval.metrics[name] = value;  // also val_loss: that it was said, and no number
+      eval.metrics[name] = value;  // also val_loss: it was reported, but is no number
     }
   }
   for (auto last = eval.metrics.end(); eval.metrics.size() > limits::kMetrics;) {
     if (--last; last->first != course_.metric) last = eval.metrics.erase(last);
   }
-  // Curves and the newest loss are made of rows.
+  // Curves and the newest loss are made from rows.
   const bool row = IsRow(report) && IsRowColumn(course_.metric) &&
                    (!sent_row_step_ ? *report.step > course_.resumed_step || *report.step == 0
                                     : *report.step > *sent_row_step_);
@@ -400,7 +400,7 @@ absl::Duration Reports::NextDeadline() const {
 
 std::string Reports::Hint(When when, const std::optional<NearMiss>& near) const {
   const bool ended = when == When::kEnded;
-  // An attempt before one that goes on from a checkpoint may have reported all.
+  // If this attempt resumed from a checkpoint, an earlier one may have made the reports.
   const bool goes_on = course_.resumed_step > 0;
   std::string hint;
   if (reports_ == 0 && !goes_on) {

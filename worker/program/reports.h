@@ -1,13 +1,13 @@
-// reports.h: what a program reports, turned into what a trainer would say, at a bounded rate.
+// reports.h: turns a program's reports into a trainer's frames, at a bounded rate.
 //
-// Role:      pure but for the time handed in.
+// Role:      pure, given the time.
 // Bound:     limits::kProgramReportsPerSecond reports with the search's metric, as many without,
-//            each with a burst of kProgramReportsBurst; of more the newest waits and takes the
-//            place of the one before. The first report with the metric at or beyond a step at which
-//            a search compares is never left out.
+//            each with a burst of kProgramReportsBurst; of more, the newest waits and replaces the
+//            one before. The first report with the metric at or after a step at which a search
+//            compares is never dropped.
 // Invariant: steps of rows rise, those of evaluations do not fall, and none lies beyond the trial's
-//            last. What is told of one step while none of a later one came is one report; where it
-//            was passed on before, the rest is one more.
+//            last. Reports of one step, until one of a later step comes, are merged into one; if
+//            that was already sent, the rest is one more.
 // Tests:     tests/worker/program/reports_test.cc
 #pragma once
 
@@ -26,24 +26,25 @@
 
 namespace dt::program {
 
-// The trial as far as reports are held against it.
+// The properties of a trial against which reports are checked.
 struct Course {
   std::string token;
   uint64_t resumed_step = 0;
-  uint64_t steps = 0;           // of the whole trial; 0: not said
+  uint64_t steps = 0;           // of the complete trial; 0: unknown
   std::vector<uint64_t> rungs;  // steps at which a search compares, ascending
-  std::string metric;           // by which it does; "": by any evaluation
+  std::string metric;           // the metric of the comparison; "": any evaluation
 };
-// ⌈steps / divisor⌉ of each, ascending, each once; none where the number of steps is not known.
+// Returns ⌈steps / divisor⌉ for each divisor, ascending, without repeats; empty if the number of
+// steps is unknown.
 std::vector<uint64_t> RungSteps(uint64_t steps, const std::vector<uint64_t>& divisors,
                                 double share_every);
 
-// A folder that the program says is a checkpoint of this step.
+// A folder that the program reported as a checkpoint of this step.
 struct SavedFolder {
   std::string folder;
   uint64_t step = 0;
-  std::optional<double> loss;    // val_loss at this step, where it was told
-  std::optional<double> metric;  // that of the search, likewise
+  std::optional<double> loss;    // val_loss at this step, if reported
+  std::optional<double> metric;  // the search's metric, if reported
 };
 
 class Reports {
@@ -56,16 +57,16 @@ class Reports {
   explicit Reports(Course course, Instant now);
 
   Outgoing Take(std::string_view line, Instant now);
-  // What waited and is due.
+  // Returns waiting reports that are due.
   Outgoing Tend(Instant now);
-  // The program has ended: all that waits, and how much was left out.
+  // Returns everything that waits, and the number of dropped reports, after the program's end.
   Outgoing Finish(Instant now);
-  // Steady time at which Tend has something; infinite: never.
+  // Returns the steady time at which Tend has something; infinite: never.
   absl::Duration NextDeadline() const;
-  uint64_t step() const { return step_; }  // the newest told
+  uint64_t step() const { return step_; }  // the newest reported
 
-  // What a person should know of its reports: that there are none, or none with the metric, or what
-  // is left out of them. "": nothing. `near`: a line that it printed.
+  // Returns a hint about its reports: there are none, none has the metric, or some are dropped. "":
+  // none. `near`: a line that it printed.
   enum class When { kRunning, kEnded };
   std::string Hint(When when, const std::optional<NearMiss>& near) const;
 
@@ -74,7 +75,7 @@ class Reports {
     Report report;
     Instant at;            // when its first line came
     absl::Duration due;    // more of the step may come until then
-    bool awaited = false;  // a search compares here
+    bool awaited = false;  // a search compares at it
   };
   enum class Kind { kWithMetric, kWithout };
   struct Allowance {
@@ -90,11 +91,11 @@ class Reports {
   void TakeRow(const Report& report, Instant now, Outgoing& out);
   void TakeEvaluation(std::string_view line, Report report, Instant now, Outgoing& out);
   void TakeSaved(const Report& report, Outgoing& out);
-  // Says what waits, where the rate allows or a search awaits it; else it stays.
+  // Sends the waiting report if the rate allows or a search awaits it; otherwise it stays.
   void Release(Kind kind, Instant now, Outgoing& out);
   void ReleaseRow(Instant now, Outgoing& out);
   void Merge(const Report& more, Report& into, Outgoing& out);
-  // What waits gives way to what came after it.
+  // Replaces a waiting report by a later one.
   void Displace(std::optional<Waiting>& waiting);
   void SayRow(const Report& report, Instant at, Outgoing& out);
   void SayEvaluation(const Waiting& waiting, Outgoing& out);
@@ -107,16 +108,16 @@ class Reports {
 
   const Course course_;
   uint64_t step_ = 0;
-  std::string step_word_;  // what its lines call their step
+  std::string step_word_;  // its lines' name for their step
   std::optional<uint64_t> row_step_, evaluation_step_, saved_step_;
   std::optional<uint64_t> sent_row_step_;
   absl::Duration sent_row_at_;
-  std::set<std::string> sent_names_;      // names passed on of evaluation_step_
+  std::set<std::string> sent_names_;      // names already sent for evaluation_step_
   std::optional<double> validated_loss_;  // at evaluation_step_
   std::optional<double> measured_;        // the metric there
   size_t rung_ = 0;                       // the next of course_.rungs
   Allowance with_metric_, without_;
-  std::optional<Waiting> row_, evaluation_, other_;  // the last two: with the metric, without
+  std::optional<Waiting> row_, evaluation_, other_;  // the last two: with and without the metric
   bool progress_due_ = false;
   std::optional<double> share_;
   absl::Duration progress_at_ = -absl::InfiniteDuration();
@@ -124,8 +125,9 @@ class Reports {
   int complaints_ = 0;
   uint64_t reports_ = 0;  // with numbers
   bool got_metric_ = false;
-  bool got_number_ = false;               // of the metric, neither NaN nor infinite
-  std::set<std::string> names_, flawed_;  // reported; left out, and said so
+  bool got_number_ = false;               // a value of the metric was finite
+  std::set<std::string> names_, flawed_;  // reported names; names that were dropped, with a
+                                          // complaint
   std::string first_flaw_, first_wrong_;
 };
 

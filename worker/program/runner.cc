@@ -36,7 +36,7 @@ void BlockRunnerSignals() {
   const sigset_t signals = RunnerSignals();
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);  // of the runner's own files; the program gets its default back
+  signal(SIGXFSZ, SIG_IGN);  // for the runner's own files; the program gets the default back
 }
 
 Runner::Runner(int link, Host host) : link_(link), host_(std::move(host)) {
@@ -128,7 +128,7 @@ void Runner::TakeFrame(const frames::ToTrainer& frame) {
     attempt_->Begin(now);
     return;
   }
-  // Words for another attempt are late: that one has ended here.
+  // Frames for another attempt are late: that one has ended here.
   if (!attempt_) return;
   if (const auto* connect = std::get_if<frames::Connect>(&frame)) {
     if (connect->token == token_) attempt_->TakeStoreAddress(*connect, now);

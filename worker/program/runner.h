@@ -1,8 +1,8 @@
 // runner.h: dtprogram under its agent: one attempt after another, over descriptor 3.
 //
 // Role:    the poll loop: frames, signals, the attempt and time.
-// Errors:  when the agent is gone or speaks nonsense, everything below this process is killed and
-//          it ends: a runner without an agent is an orphan.
+// Errors:  if the agent is gone or violates the protocol, kills everything below this process and
+//          exits: a runner without an agent is an orphan.
 // Tests:   tests/worker/program/program_test.cc
 #pragma once
 
@@ -17,15 +17,15 @@
 
 namespace dt::program {
 
-// Blocks the signals that Run waits for, SIGTERM among them: who stops an attempt says so on the
-// link. Call before any thread starts.
+// Blocks the signals that Run waits for, SIGTERM among them: an attempt is stopped over the link.
+// Call before any thread starts.
 void BlockRunnerSignals();
 
 class Runner {
  public:
-  // Takes over `link`.
+  // Takes ownership of `link`.
   Runner(int link, Host host);
-  // Returns the exit status once the agent says exit. Where the agent is gone it does not return.
+  // Returns the exit status once the agent sends exit. If the agent is gone, it does not return.
   int Run();
 
  private:
