@@ -36,7 +36,7 @@ class Planner(unittest.TestCase):
         self.assertEqual(act({"facts": Past("done")}), ("run", "long", 240))
         self.assertEqual(act({"facts": Past("done"), "long": Past("failed", 1)}), ("run", "short", 100))
 
-    def test_what_needs_the_trainer_waits_for_its_build_and_nothing_else_does(self):
+    def test_only_stages_that_need_the_trainer_wait_for_its_build(self):
         self.assertEqual(act(build=BUILDING)[:2], ("run", "facts"))
         self.assertEqual(act({"facts": Past("done")}, BUILDING), ("wait", "", WHOLE - planner.RESERVE))
         self.assertEqual(act({"facts": Past("done")}, BUILDING, left=10)[:2], ("again", "long"))
@@ -54,7 +54,7 @@ class Planner(unittest.TestCase):
     def test_a_stage_longer_than_any_call_is_begun_all_the_same(self):
         self.assertEqual(act({"facts": Past("done")}, left=60, whole=60)[:2], ("run", "long"))
 
-    def test_what_the_end_of_a_call_stopped_is_tried_again_but_not_for_ever(self):
+    def test_a_stage_that_the_end_of_a_call_stopped_is_retried_a_bounded_number_of_times(self):
         past = Past()
         for number in range(1, planner.CUTS + 1):
             self.assertTrue(planner.is_open(LONG, {"long": past}, BUILT))
@@ -62,7 +62,7 @@ class Planner(unittest.TestCase):
             self.assertEqual((past.status, past.cuts, past.tries), ("cut", number, 0))
         self.assertFalse(planner.is_open(LONG, {"long": past}, BUILT))
 
-    def test_an_end_a_failure_and_a_bound_of_its_own_are_told_apart(self):
+    def test_the_end_of_a_call_a_failure_and_a_stages_own_limit_are_distinguished(self):
         self.assertEqual(planner.noted(Past(), LONG, 0, 100, 1.0, "").status, "done")
         self.assertEqual(planner.noted(Past(), LONG, 1, 100, 1.0, "").status, "failed")
         self.assertEqual(planner.noted(Past(), LONG, None, LONG.most, 1.0, "").status, "failed")
@@ -96,7 +96,7 @@ class Stages(unittest.TestCase):
             self.assertLessEqual(stage.most, WHOLE - planner.RESERVE)
             self.assertLessEqual(stage.least, stage.most)
 
-    def test_each_has_a_command_and_its_shapes_are_the_benchmarks(self):
+    def test_each_stage_has_a_command_and_the_benchmarks_shapes(self):
         chosen = kit.Kit()
         for stage in stages.of(chosen):
             self.assertTrue(stages.command(chosen, stage.name))
@@ -120,7 +120,7 @@ GROUPS = ["LayerNorm and residual forward", "linears forward", "attention forwar
 
 
 class Kernels(unittest.TestCase):
-    def test_each_is_of_its_group_by_name_and_by_its_place_in_the_step(self):
+    def test_a_kernels_group_follows_from_its_name_and_its_place_in_the_step(self):
         found = [kernels.Kernel(name, 1e-3) for name in NAMES]
         self.assertEqual(list(zip(NAMES, kernels.grouped(found))), list(zip(NAMES, GROUPS)))
 
@@ -185,7 +185,7 @@ class Tables(unittest.TestCase):
         self.assertIn("| machine | done | 3 |", page)
         self.assertIn("| tests | open | 0 |", page)
 
-    def test_nothing_told_makes_a_page_of_open_stages(self):
+    def test_without_results_the_page_lists_open_stages(self):
         self.assertEqual(tables.page([], ["a"], {}).count("##"), 1)
 
 

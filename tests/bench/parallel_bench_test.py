@@ -30,7 +30,7 @@ here.send(b"not over a network")
 
 
 class WireTest(unittest.TestCase):
-    def test_what_goes_to_tcp_sockets_is_counted_and_nothing_else(self):
+    def test_only_bytes_to_tcp_sockets_are_counted(self):
         with tempfile.TemporaryDirectory() as name, socket.create_server(("127.0.0.1", 0)) as server:
             wire = parallel_bench.Wire(WIRE_COUNT.parent, pathlib.Path(name) / "wire")
             sender = subprocess.Popen([sys.executable, "-c", SENDER, str(server.getsockname()[1])],
@@ -51,7 +51,7 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual(figures, parallel_bench.Figures(seconds=2.0, exposed=0.25, held=8, peak=80, process=80.0,
                                                          sent=5.0, losses=[3.0, 2.0]))
 
-    def test_of_pytorchs_ranks_the_one_with_most_memory_counts_and_waits_are_their_mean(self):
+    def test_for_pytorch_the_largest_memory_and_the_mean_wait_of_ranks_count(self):
         warm_up = [9.0] * parallel_bench.WARM_UP_STEPS
         ranks = [{"exposed": [*warm_up, 1.0], "held": [*warm_up, held], "peak": [*warm_up, 2 * held]}
                  for held in (5, 7)]

@@ -35,7 +35,7 @@ class PackageTest(unittest.TestCase):
         self.assertEqual((package / "torch/lib/libtorch_cpu.so").read_text(), "the library that dttrain links")
         self.assertEqual(python_torch._package(self.libtorch, self.cache), package)
 
-    def test_a_wheel_that_was_unpacked_whole_is_taken_as_it_is(self):
+    def test_a_completely_unpacked_wheel_is_used_as_it_is(self):
         (self.libtorch / "torch/__init__.py").write_text("")
         self.assertEqual(python_torch._package(self.libtorch, self.cache), self.libtorch)
 

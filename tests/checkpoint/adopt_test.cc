@@ -46,13 +46,13 @@ TEST_F(AdoptTest, AFolderWithFoldersBecomesACheckpointThatVerifies) {
   EXPECT_FALSE(OpenCheckpoint(folder_.path(), IdOf(10)).ok());
 }
 
-TEST_F(AdoptTest, AFolderThatHasItsFinalNameAlreadyIsTaken) {
+TEST_F(AdoptTest, AFolderThatAlreadyHasItsFinalNameIsAccepted) {
   Write("step-5/a");
   EXPECT_TRUE(Adopt(5, "step-5").ok());
   EXPECT_TRUE(OpenCheckpoint(folder_.path(), IdOf(5)).ok());
 }
 
-TEST_F(AdoptTest, WhatCannotBeACheckpointIsLeftWhereItWas) {
+TEST_F(AdoptTest, AFolderThatCannotBeACheckpointStaysInPlace) {
   fs::create_directories(folder_ / "12/3/a1/empty");
   EXPECT_FALSE(Adopt(1, "empty").ok());
   EXPECT_TRUE(fs::exists(folder_ / "12/3/a1/empty"));

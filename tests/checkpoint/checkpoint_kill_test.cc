@@ -94,7 +94,7 @@ Outcome RunUntilSystemCall(const std::string& storage, int stop) {
   return Outcome::kKilled;
 }
 
-TEST_F(CheckpointKillTest, AtEverySystemCall) {
+TEST_F(CheckpointKillTest, AKillAtAnySystemCallLeavesAnUndamagedCheckpoint) {
   // A run has some 300 stops; the bound only prevents an endless loop after a mistake.
   constexpr int kStopsMax = 5000;
   int killed = 0;
@@ -130,7 +130,7 @@ void RunWithFileLimit(const std::string& storage, rlim_t bytes, bool survive, in
   *exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-TEST_F(CheckpointKillTest, AtManyBytesOfTheLargestFile) {
+TEST_F(CheckpointKillTest, AKillAtManyBytesOfTheLargestFileLeavesAnUndamagedCheckpoint) {
   const uint64_t bytes = kWeights * sizeof(float);
   for (uint64_t at = 0; at < bytes; at += bytes * kFewer / 97 + 1) {
     int exit_code = 0;

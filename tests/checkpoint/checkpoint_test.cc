@@ -20,7 +20,7 @@ namespace {
 using ::dt::testing::Slurp;
 using ::dt::testing::TempFolder;
 
-TEST(ManifestTest, GivesBackWhatWasWritten) {
+TEST(ManifestTest, ReadsBackWhatWasWritten) {
   Manifest manifest;
   manifest.step = 1ull << 60;
   manifest.optimizer_steps = 7;
@@ -287,7 +287,7 @@ TEST_F(CheckpointTest, AWriterThatIsGivenUpLeavesNothing) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_ / "12/3/a1"));
 }
 
-TEST_F(CheckpointTest, RemovingTakesTheWholeCheckpointAndSweepingTakesLeftovers) {
+TEST_F(CheckpointTest, RemovingDeletesAllOfACheckpointAndSweepingDeletesLeftovers) {
   MustSave(10);
   MustSave(20);
   const absl::StatusOr<std::string> left = TakeNameAway(folder_.path(), IdOf(10));
@@ -340,7 +340,7 @@ TEST(RetentionTest, KeepsTheNewestAndTheBest) {
   EXPECT_EQ(Removed({}, 1, 1), (Steps{}));
 }
 
-TEST(RetentionTest, WhatOfAStepIsKeptStaysUnlessItsLineWasLeft) {
+TEST(RetentionTest, KeepsCheckpointsOfKeptStepsUnlessTheTrialLeftTheirLine) {
   const auto removed = [](uint32_t attempt, uint64_t resumed_step) {
     const Retention retention{
         .attempt = attempt, .resumed_step = resumed_step, .keep_best = 0, .kept_steps = {20, 30}};
@@ -356,7 +356,7 @@ TEST(RetentionTest, WhatOfAStepIsKeptStaysUnlessItsLineWasLeft) {
   EXPECT_EQ(removed(2, 25), (std::vector<uint64_t>{10, 30, 40}));
 }
 
-TEST_F(CheckpointTest, InPlaceOfAnotherTrialsOneIsAnEarlierOfThatOrOneOfItsOwn) {
+TEST_F(CheckpointTest, AMissingCheckpointOfAnotherTrialIsReplacedByItsEarlierOneOrByAnOwnOne) {
   const TrialId own{kTrial.experiment, kTrial.trial + 1};
   const auto in_place = [&](const CheckpointId& named, const TrialId& of) {
     const auto found = FindInPlaceOf(named, folder_.path(), of, 2, "spec",
@@ -419,12 +419,12 @@ TEST(RetentionTest, TheRegisteredOneStaysUntilALaterOneIs) {
   EXPECT_EQ(RemovedOf(all, retention), (Paths{"a1/step-10", "a2/step-20"}));
 }
 
-TEST(RetentionTest, OfEquallyGoodOnesTheFirstStaysForItIsTheTrialsBest) {
+TEST(RetentionTest, TheFirstOfEquallyGoodCheckpointsStaysAsTheTrialsBest) {
   EXPECT_EQ(Removed({{10, 1.0}, {20, 1.0}, {30, 2.0}}, 1, 1), (std::vector<uint64_t>{20}));
   EXPECT_EQ(Removed({{10, 1.0}, {20, 1.0}, {30, 1.0}}, 1, 2), (std::vector<uint64_t>{}));
 }
 
-TEST(CostTest, IsByTheMetricOfTheSearchAndItsGoal) {
+TEST(CostTest, FollowsTheSearchsMetricAndGoal) {
   Manifest manifest;
   manifest.loss = 2.0;
   EXPECT_EQ(CostOf(manifest, {}), 2.0);

@@ -181,7 +181,7 @@ TEST_F(HfExportTest, RefusesWhatTheirModelCannotExpressNamingTheField) {
   }
 }
 
-TEST_F(HfExportTest, RefusesACheckpointThatDoesNotSayWhatItIsOf) {
+TEST_F(HfExportTest, RefusesACheckpointThatDoesNotNameItsModel) {
   ExpectRefused(Save(SmallModel(), json()), "does not say what model");
   json model = SmallModel();
   model.erase("n_head");

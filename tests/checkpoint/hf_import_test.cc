@@ -100,14 +100,14 @@ TEST_F(HfImportTest, PrefixesOfOtherProgramsAreNotPartOfANames) {
   }
 }
 
-TEST_F(HfImportTest, OneTensorUnderTwoPrefixesIsRefused) {
+TEST_F(HfImportTest, ATensorUnderTwoPrefixesIsRefused) {
   std::vector<Stored> stored = Tensors(SmallShape());
   stored.push_back({"module.wte.weight", {5, 4}});
   Write(stored);
   ExpectRefused(kDataError, "'module.wte.weight' and 'transformer.wte.weight' are the same one");
 }
 
-TEST_F(HfImportTest, AHeadThatWentAnotherWayThanTheEmbeddingIsNotDropped) {
+TEST_F(HfImportTest, AHeadThatDiffersFromTheEmbeddingIsNotDropped) {
   std::vector<Stored> stored = Tensors(SmallShape());
   stored.push_back({"lm_head.weight", {5, 4}});
   Write(stored, /*odd=*/"lm_head.weight");
@@ -145,7 +145,7 @@ TEST_F(HfImportTest, ProjectionsMayLieAsTorchHasThem) {
   ExpectRefused(kDataError, "'h.1.mlp.c_fc.weight' is [4, 6] there, transposed");
 }
 
-TEST_F(HfImportTest, AdviceIsNeverWhatNoFieldCanBe) {
+TEST_F(HfImportTest, AdviceNeverNamesAValueThatTheFieldCannotHave) {
   Write({{"layers.0.self_attn.q_proj.weight", {4, 4}}, {"embed.weight", {5, 4}}});
   ExpectRefused(kDataError, "it has no tensors of a GPT-2's layers");
   Write({{"wte.weight", {5, 4}}});

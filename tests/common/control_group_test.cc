@@ -35,7 +35,7 @@ class OwnGroupTest : public ::testing::Test {
   std::unique_ptr<ControlGroup> group_;
 };
 
-TEST_F(OwnGroupTest, WhoHandsOnAndLeavesIsEndedAtOnceAndThisProcessIsNot) {
+TEST_F(OwnGroupTest, AChainOfSuccessorsIsEndedAtOnceAndThisProcessIsNot) {
   const testing::TempFolder folder;
   // Each process starts its successor in another session and ends.
   std::ofstream(folder / "relay") << "#!/bin/sh\n: > " << (folder / "runs")
@@ -56,7 +56,7 @@ TEST_F(OwnGroupTest, WhoHandsOnAndLeavesIsEndedAtOnceAndThisProcessIsNot) {
   EXPECT_EQ(group_->Kill(), 0) << "nobody is left in it";
 }
 
-TEST_F(OwnGroupTest, WhatAKilledProcessLeftBehindIsEndedByTheNext) {
+TEST_F(OwnGroupTest, ProcessesThatAKilledProcessLeftAreEndedByTheNext) {
   // This process has ended and was reaped, so no process has its number.
   const absl::StatusOr<pid_t> maker = Spawn({.path = "/bin/true"});
   ASSERT_TRUE(maker.ok());

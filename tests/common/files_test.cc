@@ -51,7 +51,7 @@ TEST(FilesTest, AnAtomicWriteReplacesTheContentAndLeavesNothingElse) {
   EXPECT_FALSE(WriteFileAtomically(folder / "absent/a", "x").ok());
 }
 
-TEST(FilesTest, OneHasTheLockOfAFileOrAFolder) {
+TEST(FilesTest, OnlyOneProcessHasTheLockOfAFileOrFolder) {
   const TempFolder folder;
   for (const std::string& path : {folder / "lock", folder.path()}) {
     {

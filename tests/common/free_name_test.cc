@@ -11,7 +11,7 @@ TEST(FreeNameTest, ANameThatIsFreeStaysAndOneThatIsTakenGetsThePrefix) {
   EXPECT_EQ(TakeFreeName("state", kParameterColumn, taken), "parameters.state");
 }
 
-TEST(FreeNameTest, WhatSomebodyCallsLikeAPrefixedNameGetsAnother) {
+TEST(FreeNameTest, ATakenPrefixedNameGetsAFurtherPrefix) {
   std::set<std::string> taken = {"state"};
   EXPECT_EQ(TakeFreeName("parameters.state", kParameterColumn, taken), "parameters.state");
   EXPECT_EQ(TakeFreeName("state", kParameterColumn, taken), "parameters.parameters.state");

@@ -13,7 +13,7 @@ TEST(SelectorTest, ReadsExperimentsTrialsAndTheNewest) {
   EXPECT_EQ(ParseSelector("last/7")->trial, 7u);
 }
 
-TEST(SelectorTest, RefusesWhatNamesNothing) {
+TEST(SelectorTest, RefusesTextThatNamesNothing) {
   for (const char* wrong :
        {"", "0", "x", "12/", "12/0", "12/3/4", "-1", "12 ", "99999999999999999999", "last/x"}) {
     const auto selector = ParseSelector(wrong);

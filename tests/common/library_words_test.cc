@@ -15,7 +15,7 @@ TEST(LibraryWordsTest, APlaceInALibrarysSourceIsLeftOut) {
             "rank 0: connectFullMesh failed");
 }
 
-TEST(LibraryWordsTest, MillisecondsAreWrittenAsAPersonCountsThem) {
+TEST(LibraryWordsTest, MillisecondsAreWrittenInReadableUnits) {
   EXPECT_EQ(
       InPlainWords("[x/unbound_buffer.cc:81] Timed out waiting 600000ms for recv operation to "
                    "complete"),
@@ -24,7 +24,7 @@ TEST(LibraryWordsTest, MillisecondsAreWrittenAsAPersonCountsThem) {
   EXPECT_EQ(InPlainWords("waited 1500ms."), "waited 1500 ms.");
 }
 
-TEST(LibraryWordsTest, WhatIsNoPlaceAndNoTimeStays) {
+TEST(LibraryWordsTest, OtherTextStays) {
   for (const char* text : {"", "[", "[a:b]", "[::1]:80", "x[3]", "v2.0ms-beta", "12msg", "1.5ms",
                            "99999999999999999999ms", "see a.cc:12"}) {
     EXPECT_EQ(InPlainWords(text), text);

@@ -21,7 +21,7 @@ std::string Refused(const std::string& word) {
   return bench.ok() ? "" : std::string(bench.status().message());
 }
 
-TEST(NetworkBenchTest, IsTheFirstWordAlone) {
+TEST(NetworkBenchTest, OnlyTheFirstWordMarksAMeasurement) {
   EXPECT_TRUE(IsNetworkBench(Words{"dtrain:network"}));
   EXPECT_FALSE(IsNetworkBench(Words{"python3", "dtrain:network"}));
   EXPECT_FALSE(IsNetworkBench(Words{}));
@@ -37,7 +37,7 @@ TEST(NetworkBenchTest, OpsAndSizesAreTakenOnceEachInOneOrder) {
                                    "--sizes=65536,1048576", "--rounds=9"}));
 }
 
-TEST(NetworkBenchTest, WhatIsNotSaidIsEveryOpAndFourSizes) {
+TEST(NetworkBenchTest, TheDefaultIsEveryOpAndFourSizes) {
   const NetworkBench bench = Parsed({});
   EXPECT_EQ(bench.ops.size(), 5u);
   EXPECT_EQ(bench.sizes.back(), 64u << 20);

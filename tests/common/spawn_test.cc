@@ -70,7 +70,7 @@ TEST_F(SpawnTest, AProcessGroupOfItsOwnIsItsOwn) {
   }
 }
 
-TEST_F(SpawnTest, ItStartsInItsFolderWithDefaultSignalsAndNoneBlocked) {
+TEST_F(SpawnTest, AProcessStartsInItsFolderWithDefaultSignalsAndNoneBlocked) {
   sigset_t usual, blocked;
   sigemptyset(&blocked);
   sigaddset(&blocked, SIGTERM);
@@ -88,7 +88,7 @@ TEST_F(SpawnTest, ItStartsInItsFolderWithDefaultSignalsAndNoneBlocked) {
   sigprocmask(SIG_SETMASK, &usual, nullptr);
 }
 
-TEST_F(SpawnTest, WhatIsToEndWithItsStarterEndsWithTheThread) {
+TEST_F(SpawnTest, AProcessBoundToItsStarterEndsWithTheThread) {
   pid_t bound = -1;
   std::thread starter([&] {
     const auto pid = Spawn({.path = "/bin/sleep", .arguments = {"1000"}, .life = Life::kOfStarter});
@@ -116,7 +116,7 @@ TEST(SpawnErrorTest, AMissingProgramIsNamed) {
   }
 }
 
-TEST(SpawnErrorTest, WhatTheSystemLacksIsToldFromAProgramThatCannotRun) {
+TEST(SpawnErrorTest, AShortageOfTheSystemDiffersFromAProgramThatCannotRun) {
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit none{0, before.rlim_max};

@@ -40,7 +40,7 @@ TEST(TextTest, ACharacterIsItsCodePointAndAStrayByteIsOneByItself) {
   EXPECT_EQ(shown("\xc3"), std::tuple(0xC3u, 1u, false));
 }
 
-TEST(TextTest, WhatIsUtf8IsToldFromWhatIsNot) {
+TEST(TextTest, Utf8IsDistinguishedFromOtherBytes) {
   for (const char* good : {"", "plain", "gr\xc3\xbc\xc3\x9f", "\xf0\x9f\x98\x80"}) {
     EXPECT_TRUE(IsUtf8(good)) << good;
   }
@@ -50,7 +50,7 @@ TEST(TextTest, WhatIsUtf8IsToldFromWhatIsNot) {
   }
 }
 
-TEST(TextTest, YamlIsPlainOnlyWhereNoReaderTakesItForSomethingElse) {
+TEST(TextTest, YamlTextIsPlainOnlyIfEveryReaderTakesItForText) {
   for (const char* plain : {"quickstart", "a/b-c.d", "/data", "_x", "two words"}) {
     EXPECT_TRUE(IsPlainYaml(plain)) << plain;
   }
@@ -70,7 +70,7 @@ TEST(TextTest, SizesHaveThreeFigures) {
   EXPECT_EQ(FormatBytes(-1), "-");
 }
 
-TEST(TextTest, WhatIsNotPlainAsciiTakesThreeBytesInATrailer) {
+TEST(TextTest, EscapedCharactersTakeThreeBytesInATrailer) {
   EXPECT_EQ(PercentEncodedBytes("plain text."), 11u);
   EXPECT_EQ(PercentEncodedBytes("5%\n"), 7u);
   EXPECT_EQ(PercentEncodedBytes("\xc3\xbc"), 6u);

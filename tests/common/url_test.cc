@@ -19,7 +19,7 @@ TEST(UrlTest, AnAddressHasASchemeAHostAndAPort) {
   EXPECT_EQ(Origin("http://[::1]:8080/x"), "http://[::1]:8080");
 }
 
-TEST(UrlTest, WhatOtherReadersMightTakeForAnotherHostIsRefused) {
+TEST(UrlTest, AnAddressThatOtherParsersReadDifferentlyIsRefused) {
   for (const char* text : {"",
                            "hooks.example",
                            "ftp://hooks.example",

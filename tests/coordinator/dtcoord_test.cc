@@ -49,7 +49,7 @@ TEST_F(DtcoordTest, ATermEndsItCleanlyAndTheNextStartKnowsTheExperiments) {
   EXPECT_EQ(Submit(*stub, "a"), 1u);  // the same request: the same experiment
 }
 
-TEST_F(DtcoordTest, WhatWasAcknowledgedSurvivesAKill) {
+TEST_F(DtcoordTest, AcknowledgedChangesSurviveAKill) {
   ChildProcess first = Start("first");
   auto stub = Dial("first");
   for (int i = 0; i < 20; ++i) Submit(*stub, "request " + std::to_string(i));
@@ -67,7 +67,7 @@ TEST_F(DtcoordTest, ASecondOneOnTheSameStateIsRefused) {
   Status(*stub);
 }
 
-TEST_F(DtcoordTest, SystemdIsToldWhenItServesAndWhenItStops) {
+TEST_F(DtcoordTest, SystemdIsNotifiedWhenItServesAndWhenItStops) {
   NotifySocket manager(folder_ / "notify");
   ChildProcess child = Start("first", {{"NOTIFY_SOCKET", manager.path()}});
   EXPECT_EQ(manager.Receive(), "READY=1");
@@ -107,7 +107,7 @@ TEST_F(DtcoordTest, AWrongFlagIsAUsageError) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "none"));
 }
 
-TEST_F(DtcoordTest, HowPatientItIsIsATimeFromASecondToAnHour) {
+TEST_F(DtcoordTest, SchedulingTimesRangeFromASecondToAnHour) {
   int tries = 0;
   for (const std::string flag : {"--protect", "--grow-after", "--resize-every"}) {
     for (const std::string wrong : {"999ms", "1h1s", "30", "soon"}) {
@@ -157,7 +157,7 @@ TEST_F(DtcoordTest, AStartThatFailsLeavesTheJournalClean) {
   ExpectCleanJournal();
 }
 
-TEST_F(DtcoordTest, ADamagedJournalIsFoundRefusedAndGoneOnWithWhenAccepted) {
+TEST_F(DtcoordTest, ADamagedJournalIsFoundAndRefusedUnlessTheLossIsAccepted) {
   {
     ChildProcess first = Start("first");
     auto stub = Dial("first");
@@ -265,7 +265,7 @@ class BackupTest : public DtcoordTest {
   }
 };
 
-TEST_F(BackupTest, IsWholeAndHasAllThatWasAcknowledgedBeforeWhileMoreIsCommitted) {
+TEST_F(BackupTest, HasEverythingAcknowledgedBeforeItAndNoDamageDuringCommits) {
   ChildProcess first = Start("first");
   auto stub = Dial("first");
   const std::string digest = SubmitWithCode(*stub);
@@ -304,7 +304,7 @@ TEST_F(BackupTest, IsWholeAndHasAllThatWasAcknowledgedBeforeWhileMoreIsCommitted
   }
 }
 
-TEST_F(BackupTest, OfAStoppedCoordinatorChangesNothingInItsFolder) {
+TEST_F(BackupTest, BackingUpAStoppedCoordinatorChangesNothingInItsFolder) {
   ChildProcess first = Start("first");
   Submit(*Dial("first"), "a");
   first.Signal(SIGTERM);
@@ -347,7 +347,7 @@ TEST_F(BackupTest, ReplacesNothing) {
   EXPECT_EQ(Backup("absent/backup"), 1) << "its parent is the caller's affair";
 }
 
-TEST_F(BackupTest, OfADamagedJournalIsNotMade) {
+TEST_F(BackupTest, ADamagedJournalIsNotBackedUp) {
   ChildProcess first = Start("first");
   auto stub = Dial("first");
   Submit(*stub, "a");
@@ -381,7 +381,7 @@ TEST_F(BackupTest, AFullDiskLeavesNoBackup) {
   EXPECT_EQ(Check("backup"), 0) << testing::Slurp(folder_ / "check.log");
 }
 
-TEST_F(BackupTest, AKillLeavesNoHalfOneAndTheNextIsMade) {
+TEST_F(BackupTest, AKillLeavesNoPartialBackupAndTheNextSucceeds) {
   ChildProcess first = Start("first");
   auto stub = Dial("first");
   SubmitWithCode(*stub);
@@ -408,7 +408,7 @@ TEST_F(BackupTest, AKillLeavesNoHalfOneAndTheNextIsMade) {
   EXPECT_FALSE(Exists("backup.begun"));
 }
 
-TEST_F(DtcoordTest, WhatCannotBePrintedIsAnError) {
+TEST_F(DtcoordTest, OutputThatCannotBePrintedIsAnError) {
   ChildProcess help({"/bin/sh", "-c", "exec \"$@\" >/dev/full", "sh", DTCOORD, "--help"},
                     folder_ / "help.log");
   EXPECT_EQ(ExitCode(help), 1);

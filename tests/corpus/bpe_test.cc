@@ -116,7 +116,7 @@ TEST(SplitTest, SevenContractionsInLowerCaseStandAlone) {
   EXPECT_EQ(Pieces("'"), (Texts{"'"}));
 }
 
-TEST(SplitTest, OfARunOfSpacesTheLastGoesToTheWord) {
+TEST(SplitTest, TheLastOfARunOfSpacesGoesToTheWord) {
   EXPECT_EQ(Pieces("a    b"), (Texts{"a", "   ", " b"}));
   EXPECT_EQ(Pieces("a\n\n\nb"), (Texts{"a", "\n\n", "\n", "b"}));
   EXPECT_EQ(Pieces("a\tb"), (Texts{"a", "\t", "b"}));
@@ -140,13 +140,13 @@ TEST(SplitTest, EveryKindOfWhiteSpaceIsSpaceAndOnlyTheAsciiOneJoinsAWord) {
   EXPECT_EQ(Pieces("a\x1C"), (Texts{"a", "\x1C"}));
 }
 
-TEST(SplitTest, LettersAndNumbersOfEveryScriptAre) {
+TEST(SplitTest, LettersAndNumbersOfEveryScriptAreRecognised) {
   EXPECT_EQ(Pieces("\xD0\x9F\xD1\x80 \xE4\xB8\xAD\xE6\x96\x87\xC2\xB2\xE2\x85\xA7!"),
             (Texts{"\xD0\x9F\xD1\x80", " \xE4\xB8\xAD\xE6\x96\x87", "\xC2\xB2\xE2\x85\xA7", "!"}));
   EXPECT_EQ(Pieces("\xF0\x9F\x98\x80x"), (Texts{"\xF0\x9F\x98\x80", "x"}));
 }
 
-TEST(SplitTest, BytesThatAreNoUtf8AreOtherCharacters) {
+TEST(SplitTest, InvalidUtf8CountsAsOtherCharacters) {
   EXPECT_EQ(Pieces("a\xFF\xC3"), (Texts{"a", "\xFF\xC3"}));
   EXPECT_EQ(Pieces("\xC0\xA0z"), (Texts{"\xC0\xA0", "z"}));          // overlong space
   EXPECT_EQ(Pieces("\xED\xA0\x80 "), (Texts{"\xED\xA0\x80", " "}));  // a surrogate
@@ -202,7 +202,7 @@ TEST(BpeTest, RandomTextsAreEncodedAsTheDefinitionSays) {
 }
 
 // Vocabularies that no training would make: tokens that no text reaches, paths that end nowhere.
-TEST(BpeTest, WithRandomMergesTooItIsTheDefinition) {
+TEST(BpeTest, RandomMergesGiveTheDefinitionsEncoding) {
   std::mt19937 random(19);
   for (int round = 0; round < 400; ++round) {
     const std::string letters = round % 2 == 0 ? "ab" : "abc";

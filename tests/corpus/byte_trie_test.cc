@@ -29,7 +29,7 @@ TEST(ByteTrieTest, FindsTheLongestWordThatBeginsAText) {
   EXPECT_EQ(Longest(trie, ""), ByteTrie::kNone);
 }
 
-TEST(ByteTrieTest, OfNoWordsFindsNone) {
+TEST(ByteTrieTest, WithoutWordsFindsNone) {
   EXPECT_EQ(Longest(ByteTrie(), "a"), ByteTrie::kNone);
   EXPECT_EQ(Longest(ByteTrie(std::vector<ByteTrie::Word>()), "a"), ByteTrie::kNone);
 }

@@ -71,7 +71,7 @@ TEST_F(FingerprintTest, AHoleOfTwoPartsIsSeenWhereverItLies) {
   }
 }
 
-TEST_F(FingerprintTest, ThoseOfVersion020SayNothingAboutOthers) {
+TEST_F(FingerprintTest, FingerprintsOfVersion020CannotBeComparedWithNewerOnes) {
   const std::string now = Of({folder_.Write("a.bin", "bytes")});
   EXPECT_TRUE(AreComparable(now, Of({folder_.Write("b.bin", "other")})));
   EXPECT_FALSE(AreComparable(now, std::string(64, 'a')));

@@ -85,7 +85,7 @@ TEST_F(GlobTest, RefusesToLeaveTheDataRootByAnAbsolutePath) {
       << "what is under one host's data root is elsewhere on another";
 }
 
-TEST_F(GlobTest, WithoutADataRootAPathIsWhatItIsToAShell) {
+TEST_F(GlobTest, WithoutADataRootAPathMeansTheSameAsInAShell) {
   const auto found = ResolveGlob("", "data.train", folder_ / "fine/val_*.bin");
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->size(), 1u);

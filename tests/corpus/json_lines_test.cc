@@ -23,7 +23,7 @@ TEST(JsonLineTest, TheTextIsTheStringInTheField) {
   EXPECT_EQ(*TextOfJsonLine("{\"text\": \"\"}\r", "text"), "");
 }
 
-TEST(JsonLineTest, WhatIsWrongIsSaid) {
+TEST(JsonLineTest, AnErrorIsExplained) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {R"({"text": "a)", "not JSON at byte"},
       {R"({"text": "a"} x)", "not JSON at byte 15"},
@@ -97,7 +97,7 @@ TEST_F(JsonLinesTest, ValidationIsSpreadOverTheLinesWhateverTheThreads) {
   EXPECT_TRUE(Text(three.val_files) == val);
 }
 
-TEST_F(JsonLinesTest, LinesLongerThanWhatIsReadAtOnceAreWhole) {
+TEST_F(JsonLinesTest, LinesLongerThanTheReadBufferAreComplete) {
   const std::string text(5 << 20, 'y');
   options_.inputs = {folder_.Write("a.jsonl", "{\"text\":\"" + text + "\"}\n{\"text\":\"z\"}\n")};
   options_.shard_tokens = 1 << 24;
@@ -125,7 +125,7 @@ TEST_F(JsonLinesTest, AMalformedLineIsNamedByFileAndNumberAndLeavesNothing) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out/train_000000.bin"));
 }
 
-TEST_F(JsonLinesTest, ALineBeyondTheLimitIsRefusedBeforeItIsHeldWhole) {
+TEST_F(JsonLinesTest, ALineBeyondTheLimitIsRefusedBeforeItIsInMemory) {
   const std::string path = folder_.Write("a.jsonl", "{\"text\":\"a\"}\n");
   std::filesystem::resize_file(path, uint64_t{1} << 30);  // zeros, without a line end
   options_.inputs = {path};

@@ -127,7 +127,7 @@ class PublishTest : public TokenizeFixture {
   std::vector<std::string> new_;
 };
 
-TEST_F(PublishTest, WhereverARunIntoANewFolderBreaksOffTheNextFinishesIt) {
+TEST_F(PublishTest, TheNextRunFinishesARunIntoANewFolderWhereverItBrokeOff) {
   const Files whole = Undisturbed(new_);
   for (const Break how : {Break::kKill, Break::kDiskError}) {
     int steps = 0;
@@ -176,7 +176,7 @@ TEST_F(PublishTest, OldShardsStayUntilAllNewOnesAreRecordedAndAreNeverMixedWithT
   }
 }
 
-TEST_F(PublishTest, WithoutOverwriteTheSameCommandFinishesWhatItBeganWithIt) {
+TEST_F(PublishTest, WithoutOverwriteTheSameCommandFinishesAnOverwriteThatItBegan) {
   const Files after = Undisturbed(new_);
   ASSERT_TRUE(ReplaceOldShardsUntil(5));
   options_.existing = Existing::kRefuse;

@@ -54,7 +54,7 @@ std::string Npy(const std::string& dictionary, int version = 1) {
 
 constexpr char kFour[] = "{'descr': '<u2', 'fortran_order': False, 'shape': (4,), }";
 
-TEST(NpyTest, WritesWhatNumpyWrites) {
+TEST(NpyTest, WritesTheSameBytesAsNumpy) {
   const TempFolder folder;
   absl::StatusOr<ShardWriter> writer = ShardWriter::Create(folder / "a.npy", ShardFormat::kNpy);
   ASSERT_TRUE(writer.ok());
@@ -208,7 +208,7 @@ TEST_F(MegatronTest, AnIndexOfManySequencesIsCheckedToItsEnd) {
 
 // ---- bare ids ----
 
-TEST(RawTest, BareIdsAreReadOnlyWhenTheyAreSaidToBe) {
+TEST(RawTest, BareIdsAreReadOnlyOnRequest) {
   const TempFolder folder;
   const std::string path = folder.Write("a.bin", Bytes(kIds));
   const absl::StatusOr<TokenShard> shard = TokenShard::Open(path, ShardFormat::kRawU16);

@@ -84,7 +84,7 @@ class RestartTest : public ::testing::Test {
   TokenizeOptions options_;
 };
 
-TEST_F(RestartTest, WhereverARunIsKilledTheNextGoesOnAndWritesTheSameBytes) {
+TEST_F(RestartTest, AfterAnyKillTheNextRunContinuesAndWritesTheSameBytes) {
   // With larger shards some waves end without a complete shard, so that a kill loses the later
   // part.
   for (const uint64_t shard_tokens : {uint64_t{1} << 20, (uint64_t{5} << 20) + 17}) {
@@ -116,7 +116,7 @@ TEST_F(RestartTest, ARunMayBeKilledAgainAndAgain) {
   EXPECT_TRUE(Output() == whole);
 }
 
-TEST_F(RestartTest, TheCountsAreThoseOfTheWholeRun) {
+TEST_F(RestartTest, TheCountsCoverTheCompleteRun) {
   const TokenizeSummary whole = Run();
   std::filesystem::remove_all(options_.output);
   KillAtCall(3);
@@ -148,7 +148,7 @@ TEST_F(RestartTest, OtherOptionsOrInputsStartAnew) {
   EXPECT_TRUE(Output() == whole);
 }
 
-TEST_F(RestartTest, WhatWasDamagedSinceIsMadeAnew) {
+TEST_F(RestartTest, PartsDamagedSinceAreMadeAgain) {
   const auto whole = Undisturbed();
   const std::string workshop = folder_ / "out/.tokenize/";
   for (const std::string name : {"train_000000.bin", "train_000003.bin", "state.json"}) {
@@ -161,7 +161,7 @@ TEST_F(RestartTest, WhatWasDamagedSinceIsMadeAnew) {
   }
 }
 
-TEST_F(RestartTest, ARunThatIsStoppedKeepsItsWholeShardsAndSaysSo) {
+TEST_F(RestartTest, AStoppedRunKeepsItsCompleteShardsAndReportsIt) {
   const auto whole = Undisturbed();
   const absl::StatusOr<TokenizeSummary> stopped =
       TokenizeFiles(options_, [](const TokenizeProgress&) { return Go::kStop; });

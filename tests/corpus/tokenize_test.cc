@@ -65,7 +65,7 @@ TEST_F(TokenizeTest, CutsTheStreamIntoShardsWithoutLosingAToken) {
   EXPECT_EQ(TokenShard::Open(summary.train_files[0])->tokens(), 1024u);
 }
 
-TEST_F(TokenizeTest, TakesValidationFromWholeDocumentsSpreadOverTheList) {
+TEST_F(TokenizeTest, TakesCompleteDocumentsSpreadOverTheListForValidation) {
   for (int i = 0; i < 100; ++i) {
     folder_.Write("in/" + std::to_string(100 + i),
                   std::string(50, static_cast<char>('A' + i % 26)));
@@ -117,7 +117,7 @@ TEST_F(TokenizeTest, FewLinesGiveOneToValidation) {
   }
 }
 
-TEST_F(TokenizeTest, WhereNothingCanBeSparedForValidationItIsAnError) {
+TEST_F(TokenizeTest, TooLittleDataForValidationIsAnError) {
   options_.validation_fraction = 0.05;
   for (const std::string& input :
        {folder_.Write("one.jsonl", "{\"text\": \"only one\"}\n"), folder_.Write("a.txt", "tiny")}) {
@@ -184,7 +184,7 @@ TEST_F(TokenizeTest, NpyShardsReplaceThoseOfTheOtherFormat) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out/train_000000.bin"));
 }
 
-TEST_F(TokenizeTest, WhatAKilledRunLeftIsSweptAway) {
+TEST_F(TokenizeTest, LeftoversOfAKilledRunAreRemoved) {
   folder_.Write("out/.tokenize/train_000007.bin", "half");
   options_.inputs = {folder_.Write("a.txt", "text")};
   Run();
@@ -199,7 +199,7 @@ TEST_F(TokenizeTest, TwoRunsIntoOneFolderAreRefused) {
   EXPECT_EQ(Refused().code(), kConfigError);
 }
 
-TEST_F(TokenizeTest, RefusesWhatCannotBeMeant) {
+TEST_F(TokenizeTest, RefusesImpossibleOptions) {
   EXPECT_EQ(Refused().code(), kConfigError);  // no inputs
   options_.inputs = {folder_ / "absent"};
   EXPECT_NE(Refused().message().find("absent"), std::string::npos);
@@ -216,7 +216,7 @@ TEST_F(TokenizeTest, RefusesWhatCannotBeMeant) {
   EXPECT_EQ(Refused().code(), kConfigError);
 }
 
-TEST_F(TokenizeTest, ReportsProgressUpToTheWhole) {
+TEST_F(TokenizeTest, ReportsProgressUpToTheEnd) {
   options_.inputs = {folder_.Write("a.txt", std::string(6 << 20, 'x')),
                      folder_.Write("b.txt", "y")};
   options_.shard_tokens = 100 << 20;

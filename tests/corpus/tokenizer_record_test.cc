@@ -37,7 +37,7 @@ TEST_F(TokenizerRecordTest, AVocabularyIsRecordedByItsHash) {
   EXPECT_EQ(RecordOf({Shard("gpt2")}), (TokenizerRecord{Tokenizer::kGpt2, Sha256Hex(kMerges)}));
 }
 
-TEST_F(TokenizerRecordTest, ShardsOfOthersHaveNone) {
+TEST_F(TokenizerRecordTest, ShardsOfOtherProgramsHaveNoRecord) {
   EXPECT_EQ(RecordOf({folder_.Write("fetched/train_000000.bin", "ids")}), std::nullopt);
 }
 
@@ -53,7 +53,7 @@ TEST_F(TokenizerRecordTest, ShardsOfTwoTokenizersAreRefusedByName) {
   }
 }
 
-TEST_F(TokenizerRecordTest, ARecordThatSaysNothingIsAnErrorAndNotAbsent) {
+TEST_F(TokenizerRecordTest, AnEmptyRecordIsAnErrorAndNotTakenAsAbsent) {
   for (const char* content : {"", "[]", "{\"tokenizer\": \"klingon\"}", "{\"tokenizer\": 1}"}) {
     folder_.Write("odd/dtrain_shards.json", content);
     const auto odd = RecordedTokenizer(std::vector<std::string>{Shard("odd")});

@@ -17,7 +17,7 @@ TEST(UnicodeTest, EveryCodePointHasTheClassThatTiktokenGivesIt) {
   EXPECT_EQ(Sha256Hex(table), "ba830e7f669dd0fcc40141409e2c8be621eead74b1d0d659dc89185f117d69c8");
 }
 
-TEST(UnicodeTest, LettersAndNumbersThatUnicode15And16AddedAre) {
+TEST(UnicodeTest, LettersAndNumbersOfUnicode15And16AreRecognised) {
   const CharClass* const classes = CharClasses();
   for (const uint32_t letter : {0x31350, 0x2EBF0, 0x1E4D0, 0xA7CB, 0xA7CD, 0x10D4A}) {
     EXPECT_EQ(classes[letter], CharClass::kLetter) << std::hex << letter;

@@ -37,7 +37,7 @@ class VerifyTest : public TokenizeFixture {
 };
 using Texts = std::vector<std::string>;
 
-TEST_F(VerifyTest, ShardsAreWhatWasWritten) {
+TEST_F(VerifyTest, ShardsMatchTheirSums) {
   const auto verdicts = VerifyShards(options_.output);
   ASSERT_TRUE(verdicts.ok()) << verdicts.status();
   EXPECT_EQ(verdicts->size(), made_.train_files.size() + made_.val_files.size());
@@ -73,7 +73,7 @@ TEST_F(VerifyTest, AFolderWithoutSumsIsRefused) {
   }
 }
 
-TEST_F(VerifyTest, ItEndsWhereItIsToldTo) {
+TEST_F(VerifyTest, VerifyingStopsOnRequest) {
   int asked = 0;
   const auto stopped = VerifyShards(
       options_.output, [&](uint64_t done, uint64_t) { return ++asked < 3 && done < 9; });

@@ -20,14 +20,14 @@ def waiting(pending: int, slots: int = 1, **more) -> Experiment:
 
 
 class Demand(unittest.TestCase):
-    def test_is_the_slots_of_all_trials_that_wait(self):
+    def test_demand_is_the_slots_of_all_waiting_trials(self):
         self.assertEqual(demand_of(waiting(3, slots=2)), 6)
 
     def test_leaves_out_trials_that_max_concurrent_holds_back(self):
         self.assertEqual(demand_of(waiting(10, slots=2, running=3, max_concurrent=4)), 2)
         self.assertEqual(demand_of(waiting(10, running=5, max_concurrent=4)), 0)
 
-    def test_leaves_out_what_max_gpus_total_holds_back(self):
+    def test_leaves_out_trials_that_max_gpus_total_holds_back(self):
         self.assertEqual(demand_of(waiting(10, slots=4, held=4, max_slots=10)), 4)
         self.assertEqual(demand_of(waiting(10, slots=4, held=8, max_slots=10)), 0)
 
@@ -60,7 +60,7 @@ class Kinds(unittest.TestCase):
         swept = spec([{"path": "resources.accelerator", "values": ["H100", "A100"]}])
         self.assertIn("one experiment for each kind", self.left_out(swept, accelerator="NVIDIA H100"))
 
-    def test_labels_are_wanted_whole(self):
+    def test_labels_must_match_completely(self):
         wants = spec(labels={"disk": "fast"})
         self.assertIn("--label disk=fast", self.left_out(wants))
         self.assertIn("--label disk=fast", self.left_out(wants, labels=(("disk", "slow"),)))
@@ -100,7 +100,7 @@ class Decisions(unittest.TestCase):
         self.assertIn("bounds", decision.reason)
         self.assertEqual(self.decide([waiting(100)], jobs=[Job("1", True), Job("2", True)]).submit, 0)
 
-    def test_so_is_what_runs_with_what_is_queued(self):
+    def test_running_and_queued_jobs_together_are_bounded(self):
         running = [Job(str(i), queued=False, connected=4) for i in range(4)]
         self.assertEqual(self.decide([waiting(100)], jobs=running).submit, 1)
         self.assertEqual(self.decide([waiting(100)], jobs=running + [Job("q", True)]).submit, 0)
@@ -109,7 +109,7 @@ class Decisions(unittest.TestCase):
         self.assertEqual(self.decide([waiting(100)], jobs=running * 2).submit, 0)
         self.assertEqual(self.decide([waiting(100)], jobs=running * 2).cancel, ())
 
-    def test_what_is_queued_is_taken_back_once_nothing_waits_and_what_runs_is_left(self):
+    def test_queued_jobs_are_cancelled_once_nothing_waits_and_running_ones_stay(self):
         decision = self.decide([], jobs=[Job("1", True), Job("2", False, 4), Job("3", True)])
         self.assertEqual(decision.cancel, ("1", "3"))
         self.assertEqual(self.decide([waiting(1)], jobs=[Job("1", True), Job("3", True)]).cancel, ())

@@ -105,7 +105,7 @@ class Containers(unittest.TestCase):
         self.assertEqual(holder.stdout.readline(), "up\n")
         return holder.pid
 
-    def test_images_are_what_they_should_be(self):
+    def test_images_match_their_description(self):
         for target in ("coordinator", "worker"):
             settings = self.settings(target)
             self.assertEqual((settings["User"], settings["StopSignal"]), ("dtrain", "SIGTERM"))

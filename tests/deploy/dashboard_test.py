@@ -102,7 +102,7 @@ class BoardTest(unittest.TestCase):
             if title != "Best value":  # a number with its trial
                 self.assertIn("{{experiment}}/{{trial}} {{name}} {{parameters}}", legend, title)
 
-    def test_what_an_operator_looks_for_has_a_panel(self) -> None:
+    def test_each_figure_that_operators_need_has_a_panel(self) -> None:
         for title in ("Alerts", "Time left", "Best value", "Peak memory", "Checkpoint age", "Restarts", "Queue wait"):
             self.assertIn(title, self.panels)
 

@@ -77,14 +77,14 @@ class House(unittest.TestCase):
     def root(self) -> DebianRoot:
         return DebianRoot(self.path, self.base, self.shared)
 
-    def test_lintian_finds_nothing_to_say(self):
+    def test_lintian_finds_nothing(self):
         if shutil.which("lintian") is None:
             self.skipTest("lintian is not installed (package lintian; ./dev setup --house)")
         said = subprocess.run(["lintian", "--no-cfg", "--allow-root", *(self.shared / "now").glob("*.deb")],
                               capture_output=True, text=True, timeout=1200, check=False)
         self.assertEqual((said.returncode, said.stdout), (0, ""), said.stderr)
 
-    def test_a_bare_debian_takes_all_packages_and_gives_them_up(self):
+    def test_all_packages_install_on_and_leave_a_bare_debian(self):
         with self.root() as root:
             root.sh(f"apt-get -q update; {INSTALL} /srv/shared/now/*.deb")
             # Accounts and folders exist; nothing is enabled.
@@ -136,7 +136,7 @@ class House(unittest.TestCase):
             root.sh(f"{may}/{own}.key; {may}/ca.crt; ! {may}/{other}.key")
         root.sh("! setpriv --reuid=dtrain-worker --regid=dtrain-worker --init-groups ls /var/lib/dtrain 2>/dev/null")
 
-    def test_a_booted_house_trains_heals_upgrades_and_is_given_up(self):
+    def test_a_booted_debian_trains_recovers_upgrades_and_is_purged(self):
         with self.root() as root:
             root.sh(f"apt-get -q update; {INSTALL} /srv/shared/now/*.deb")
             # The watchdog notices a hang in seconds instead of half a minute.

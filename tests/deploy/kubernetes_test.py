@@ -45,7 +45,7 @@ def selects(selector: dict, labels: dict) -> bool:
 
 
 class Kubernetes(unittest.TestCase):
-    def test_every_overlay_is_what_the_schemas_allow(self):
+    def test_every_overlay_agrees_with_the_schemas(self):
         for place in OVERLAYS:
             for document in rendered(place):
                 for version in VERSIONS:
@@ -65,7 +65,7 @@ class Kubernetes(unittest.TestCase):
             self.assertEqual(len(names), len(set(names)), names)
             self.assertEqual({document["metadata"]["namespace"] for document in documents}, {"dtrain"})
 
-    def test_pods_run_as_nobody_special_and_write_nowhere_but_in_volumes(self):
+    def test_pods_run_unprivileged_and_write_only_to_volumes(self):
         for place in OVERLAYS:
             for workload in of_kind(rendered(place), "StatefulSet"):
                 pod = workload["spec"]["template"]["spec"]
@@ -139,7 +139,7 @@ class Kubernetes(unittest.TestCase):
                                  other["spec"]["template"]["metadata"]["labels"])]
             self.assertEqual(chosen, [one["metadata"]["name"]])
 
-    def test_nobody_may_connect_but_who_is_named(self):
+    def test_only_named_senders_may_connect(self):
         for place in OVERLAYS:
             documents = rendered(place)
             policies = of_kind(documents, "NetworkPolicy")

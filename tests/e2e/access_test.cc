@@ -150,7 +150,7 @@ constexpr char kFile[] =
     "version: 1\nname: mine\ndata: {train: step_ms=1, val: step_ms=1}\n"
     "resources: {device: cpu}\ntrain: {max_steps: 20}\n";
 
-TEST_F(AccessTest, EachRoleDoesWhatItMayAndTheRecordSaysWhoDidIt) {
+TEST_F(AccessTest, EachRoleHasItsRightsAndTheRecordNamesTheUser) {
   const Ran stranger = Ctl("", {"get", "experiments"});
   EXPECT_EQ(stranger.code, 5) << stranger.err;
   EXPECT_NE(stranger.err.find("--token-file"), std::string::npos) << stranger.err;
@@ -309,7 +309,7 @@ TEST_F(AccessTest, AQuotaBoundsItsUserAloneAndAnAdminAloneSetsIt) {
   EXPECT_TRUE(absl::StrContains(record.out, "ann,submitter,SetQuota,")) << record.out;
 }
 
-TEST_F(AccessTest, ThePageOffThisHostWantsATokenTooEachPathForEachRoleOfTheTable) {
+TEST_F(AccessTest, ThePageNeedsATokenFromOtherHostsForEachPathAndRole) {
   std::vector<std::string> paths = {"/", "/metrics", "/page/main.js", "/nothing"};
   for (const ApiRoute& route : ApiRoutes()) {
     paths.push_back(absl::StrReplaceAll(route.path, {{"{experiment}", "1"}, {"{trial}", "1"}}));

@@ -86,7 +86,7 @@ class CaTest : public ::testing::Test {
   int runs_ = 0;
 };
 
-TEST_F(CaTest, AFleetRunsWithWhatWasIssuedAndEachIsWhoTheirCertificateSays) {
+TEST_F(CaTest, AFleetRunsWithIssuedCertificatesWhichNameTheirUsers) {
   MakeAuthority("tls");
   Issue("tls", "coordinator", "coordinator", {"--host", "127.0.0.1"});
   Issue("tls", "gpu07", "worker");

@@ -76,7 +76,7 @@ TEST_F(DtctlTest, AFileIsSubmittedWaitedForAndReadBack) {
   EXPECT_EQ(Dtctl({"explain", id + "/1"}).status, 0);
 }
 
-TEST_F(DtctlTest, ExitStatusSaysWhatCameOfIt) {
+TEST_F(DtctlTest, TheExitStatusFollowsTheExperimentsEnd) {
   Start({"w0"});
   EXPECT_EQ(Dtctl({"submit", WriteFile("end_at=3 end_cause=nonfinite", 10), "--wait"}).status, 10);
   const Outcome endless = Dtctl({"submit", WriteFile("step_ms=1", 1000000), "--id-only"});
@@ -134,7 +134,7 @@ TEST_F(DtctlTest, TheCodeThatRanIsDescribedAndUnpackedAgain) {
   EXPECT_EQ(Dtctl({"code", std::to_string(without), "-o", folder + "2"}).status, 4);
 }
 
-TEST_F(DtctlTest, ATrialThatWaitsForAQuotaSaysSoAndGoesOnceItIsTakenAway) {
+TEST_F(DtctlTest, ATrialThatWaitsForAQuotaReportsItAndStartsOnceTheQuotaIsGone) {
   Start({"w0"});
   const std::string team = "team=vision";
   const Outcome set = Dtctl({"quota", "set", "--label", team, "--slots", "0"});
@@ -158,7 +158,7 @@ TEST_F(DtctlTest, ATrialThatWaitsForAQuotaSaysSoAndGoesOnceItIsTakenAway) {
   EXPECT_EQ(Dtctl({"wait", id}).status, 0);
 }
 
-TEST_F(DtctlTest, UpIsAClusterOfTheRealProgramsAndDownLeavesNone) {
+TEST_F(DtctlTest, UpStartsAClusterOfTheRealProgramsAndDownLeavesNone) {
   const Outcome up = DtctlAlone({"up", "--slots", "2"});
   EXPECT_EQ(up.status, 0) << up.output;
   const Outcome workers = DtctlAlone({"get", "workers", "-o", "name"});
@@ -173,7 +173,7 @@ TEST_F(DtctlTest, UpIsAClusterOfTheRealProgramsAndDownLeavesNone) {
   EXPECT_NE(purged.output.find("Nothing of it is left"), std::string::npos) << purged.output;
 }
 
-TEST_F(DtctlTest, UpWithTokensLetsInItsOwnPersonAndWorkers) {
+TEST_F(DtctlTest, UpWithTokensAdmitsItsOwnUserAndWorkers) {
   const Outcome up = DtctlAlone({"up", "--auth", "--slots", "1"});
   EXPECT_EQ(up.status, 0) << up.output;
   EXPECT_EQ(DtctlAlone({"get", "workers", "-o", "name"}).output, "local/cpu:0\n");

@@ -188,7 +188,7 @@ class IsolationTest : public FleetTest {
   }
 };
 
-TEST_F(IsolationTest, HoweverAProgramEndsNothingOfItAppearsWithTheNext) {
+TEST_F(IsolationTest, NothingOfAnEndedProgramAppearsInTheNextOne) {
   int number = 0;
   for (const Way& way : Ways()) {
     const std::string word = absl::StrCat("secret", ++number, "x");
@@ -205,7 +205,7 @@ TEST_F(IsolationTest, HoweverAProgramEndsNothingOfItAppearsWithTheNext) {
   EXPECT_EQ(metrics.find("secret"), std::string::npos);
 }
 
-TEST_F(IsolationTest, NorTheProgramThatCouldNotBeStarted) {
+TEST_F(IsolationTest, NothingOfAProgramThatCouldNotStartAppearsInTheNextOne) {
   for (const char* word : {"/nowhere/secret", "secret-that-is-in-no-path"}) {
     v1::ExperimentSpec spec = Program("");
     spec.set_explicit_paths(0, "command");
@@ -218,7 +218,7 @@ TEST_F(IsolationTest, NorTheProgramThatCouldNotBeStarted) {
   }
 }
 
-TEST_F(IsolationTest, NorWhatACancelledOneHadPrinted) {
+TEST_F(IsolationTest, NoOutputOfACancelledProgramAppearsInTheNextOne) {
   const uint64_t experiment = cluster_.Submit(
       Program("echo secret >&2; printf 'secret and on'; trap '' TERM; while :; do :; done"));
   ASSERT_TRUE(Await([&] { return cluster_.Logs(experiment).find("secret") != std::string::npos; }));
@@ -227,7 +227,7 @@ TEST_F(IsolationTest, NorWhatACancelledOneHadPrinted) {
   ExpectASilentProgramToBeSilent({.name = "a cancel"});
 }
 
-TEST_F(IsolationTest, NorWhatItsVariablesAre) {
+TEST_F(IsolationTest, NoVariableOfAProgramAppearsInTheNextOne) {
   v1::ExperimentSpec spec = Program("echo \"$MINE|$EMPTY|$LINES_OF_IT\"");
   spec.add_explicit_paths("resources.env");
   const auto set = [&spec](const char* name, const char* value) {
@@ -251,7 +251,7 @@ TEST_F(IsolationTest, NorWhatItsVariablesAre) {
 }
 
 // The worker is killed and started again: nobody waits for its lease.
-TEST_F(IsolationTest, AWorkerThatIsStartedAgainSaysThatItsProgramHasEnded) {
+TEST_F(IsolationTest, ARestartedWorkerReportsThatItsProgramHasEnded) {
   v1::ExperimentSpec spec = Program("[ $DTRAIN_ATTEMPT = 2 ] || exec tail -f /dev/null");
   spec.mutable_base()->mutable_retries()->set_max(3);
   spec.add_explicit_paths("retries.backoff");

@@ -89,7 +89,7 @@ TEST_F(KillTest, AKilledCoordinatorComesBackWhileTrainersGoOn) {
   EXPECT_EQ(cluster_.TrainerOf("w1"), second);
 }
 
-TEST_F(KillTest, ATrialThatEndsWhileTheCoordinatorIsAwayIsToldLater) {
+TEST_F(KillTest, ATrialThatEndsWhileTheCoordinatorIsAwayIsReportedLater) {
   Start({"w0"});
   const uint64_t experiment = cluster_.Submit(Training(300, "step_ms=2").spec());
   ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, 10));
@@ -102,7 +102,7 @@ TEST_F(KillTest, ATrialThatEndsWhileTheCoordinatorIsAwayIsToldLater) {
   EXPECT_EQ(cluster_.Trial(experiment).attempts(), 1u);
 }
 
-TEST_F(KillTest, WhatWasAcknowledgedSurvivesTheCoordinator) {
+TEST_F(KillTest, AcknowledgedResultsSurviveTheCoordinator) {
   Start({"w0"});
   std::map<std::string, uint64_t> acknowledged;
   for (int round = 0; round < 4; ++round) {

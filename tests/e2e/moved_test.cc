@@ -71,7 +71,7 @@ class MovedTest : public TrainingTest {
   }
 };
 
-TEST_F(MovedTest, AfterAPreemptionAPauseAndADrainEveryLossIsThatOfATrialLeftAlone) {
+TEST_F(MovedTest, APreemptionAPauseAndADrainChangeNoLoss) {
   StartWith({"w0", "w1", "w2"});
   const uint64_t moved = Submit(Endless("moved", 2));
   AwaitAttempt(moved, 1);

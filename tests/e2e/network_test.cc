@@ -35,7 +35,7 @@ class NetworkTest : public TrainingTest {
   }
 };
 
-TEST_F(NetworkTest, WhatIsMeasuredBetweenWorkersIsWhatAPlanGoesBy) {
+TEST_F(NetworkTest, APlanUsesTheMeasurementBetweenWorkers) {
   EXPECT_LT(PlanOf("zero1")["of"]["wire_seconds"], 0) << "nothing was measured yet";
   const Ran ran =
       MustDtctl({"bench", "network", "--sizes", "64K,1M", "--rounds", "3", "-o", "json"});

@@ -51,7 +51,7 @@ TEST_F(NotifyTest, AKillBetweenCommitAndDeliveryLosesNoNoticeAndRepeatsItUnderIt
   EXPECT_EQ(log.find("secret"), std::string::npos) << log;
 }
 
-TEST_F(NotifyTest, WhoMayNotBeToldIsRefusedAndTheCoordinatorsOwnReceiverHearsOfAll) {
+TEST_F(NotifyTest, AForbiddenReceiverIsRefusedAndTheCoordinatorsOwnGetsAll) {
   FakeReceiver own;
   FakeReceiver other;
   const std::string file = cluster_.folder() / "own-url";

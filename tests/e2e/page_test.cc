@@ -108,7 +108,7 @@ class PageTest : public SeenTest<FleetTest> {
   }
 };
 
-TEST_F(PageTest, EachViewShowsWhatThereIsAndTheBrowserComplainsOfNothing) {
+TEST_F(PageTest, EachViewShowsItsContentsAndTheBrowserReportsNoErrors) {
   TrainSome();
   ExpectSeen("views");
 }
@@ -126,22 +126,22 @@ TEST_F(PageTest, NothingIsWiderThanTheWindowFromATelephoneToAWall) {
   ExpectSeen("sizes");
 }
 
-TEST_F(PageTest, WhatAPersonHasSetIsInTheAddressAndKeysDoWhatTheMouseDoes) {
+TEST_F(PageTest, SettingsAreInTheAddressAndKeysDoTheSameAsTheMouse) {
   TrainSome();
   ExpectSeen("settings");
 }
 
-TEST_F(PageTest, WhatIsDrawnPointedAtAndComparedIsWhatTheApiSays) {
+TEST_F(PageTest, DrawingsTipsAndComparisonsAgreeWithTheApi) {
   TrainMany();
   ExpectSeen("charts");
 }
 
-TEST_F(PageTest, APictureIsFitForProgramsForOnePointForManyCurvesAndForAValueFarFromOthers) {
+TEST_F(PageTest, ChartsHandleProgramsOnePointManyCurvesAndOutliers) {
   Start({});
   ExpectSeen("pictures");
 }
 
-TEST_F(PageTest, WhatTrainsMovesItsLogIsSearchedAndWhatIsThereIsFilteredAndSorted) {
+TEST_F(PageTest, RunningTrialsMoveLogsAreSearchedAndListsFilteredAndSorted) {
   Start({"w0"});
   const uint64_t running = cluster_.Submit(
       Labelled("beech", "vision", Training(1000000, "step_ms=5 eval_every=100 say_every=25")));
@@ -155,7 +155,7 @@ TEST_F(PageTest, WhatTrainsMovesItsLogIsSearchedAndWhatIsThereIsFilteredAndSorte
   ExpectSeen("listed");
 }
 
-TEST_F(PageTest, WhatHasTheFocusKeepsItWhileAPageChanges) {
+TEST_F(PageTest, TheFocusStaysWhileAPageChanges) {
   Start({"w0"});
   const uint64_t running = cluster_.Submit(Training(1000000, "step_ms=5 eval_every=100").spec());
   ASSERT_TRUE(cluster_.AwaitStep(running, 1, 200));
@@ -167,12 +167,12 @@ TEST_F(PageTest, AFingerPointsZoomsAndChoosesAsAMouseDoes) {
   ExpectSeen("touch");
 }
 
-TEST_F(PageTest, WhatIsNotThereIsSaidOnceAndNotAskedForAgain) {
+TEST_F(PageTest, AMissingThingIsReportedOnceAndNotRequestedAgain) {
   TrainSome();
   ExpectSeen("missing");
 }
 
-TEST_F(PageTest, TheRungsOfASearchAndWhyATrialWasStoppedAreTold) {
+TEST_F(PageTest, TheRungsOfASearchAndReasonsOfStopsAreShown) {
   Start({"w0", "w1"});
   for (const int brackets : {1, 2}) {
     spec::ExperimentBuilder builder = Training(90, "step_ms=0 by_rate=1");
@@ -192,7 +192,7 @@ TEST_F(PageTest, TheRungsOfASearchAndWhyATrialWasStoppedAreTold) {
   ExpectSeen("rungs");
 }
 
-TEST_F(PageTest, TheTableHasEveryMetricAndATrialIsToldAsDescribeTellsIt) {
+TEST_F(PageTest, TheTableHasEveryMetricAndATrialsViewAgreesWithDescribe) {
   Start({"w0", "w1"});
   const uint64_t experiment = cluster_.Submit(Training(60, "step_ms=1 eval_every=20 measures=1", 2)
                                                   .Set("parallel.pipeline", "2")
@@ -203,7 +203,7 @@ TEST_F(PageTest, TheTableHasEveryMetricAndATrialIsToldAsDescribeTellsIt) {
   ExpectSeen("phases");
 }
 
-TEST_F(PageTest, HostileNamesAreTextAndTurnNothingAround) {
+TEST_F(PageTest, HostileNamesAreTextAndReverseNoLine) {
   Start({});
   auto training = Training(20);
   v1::ExperimentSpec& spec = training.spec();
@@ -220,7 +220,7 @@ TEST_F(PageTest, HostileNamesAreTextAndTurnNothingAround) {
   ExpectSeen("hostile");
 }
 
-TEST_F(PageTest, ARestartOfTheCoordinatorLosesNothingThatIsShown) {
+TEST_F(PageTest, ARestartOfTheCoordinatorKeepsThePagesContents) {
   TrainSome();
   testing::ChildProcess browser = Look("restart");
   if (!AwaitFile("open", browser)) return ExpectSeen(browser);
@@ -231,7 +231,7 @@ TEST_F(PageTest, ARestartOfTheCoordinatorLosesNothingThatIsShown) {
   ExpectSeen(browser);
 }
 
-TEST_F(PageTest, WhatAPersonDoesAtThePageIsDoneOnceTheyHaveConfirmedIt) {
+TEST_F(PageTest, AnActOnThePageHappensAfterItsConfirmation) {
   Start({"w0"});
   const uint64_t experiment = cluster_.Submit(Training(100000, "step_ms=2").spec());
   ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, 30));
@@ -257,7 +257,7 @@ TEST_F(PageTest, APageOfAnotherSiteThatTheBrowserHasOpenChangesNothing) {
   EXPECT_EQ(summary.cancelled(), 0u);
 }
 
-TEST_F(PageTest, WithTokensOnlyWhoSignsInActsAndTheRecordSaysWhoDidIt) {
+TEST_F(PageTest, WithTokensOnlySignedInUsersActAndTheRecordNamesThem) {
   Start({});
   cluster_.Submit(Training(20).spec());
   cluster_.coordinator().Signal(SIGTERM);
@@ -274,7 +274,7 @@ TEST_F(PageTest, WithTokensOnlyWhoSignsInActsAndTheRecordSaysWhoDidIt) {
 #ifdef DTTRAIN
 class RealPageTest : public SeenTest<TrainingTest> {};
 
-TEST_F(RealPageTest, TheLossOfARealModelFallsWhileThePageIsOpenAndWhatItWritesIsShown) {
+TEST_F(RealPageTest, TheLossOfARealModelFallsWhileThePageIsOpenAndItsSamplesAreShown) {
   Start({"w0"});
   MakeData("text");
   // Slow enough for a browser that starts late to see the loss fall.
@@ -284,7 +284,7 @@ TEST_F(RealPageTest, TheLossOfARealModelFallsWhileThePageIsOpenAndWhatItWritesIs
   ExpectSeen("learns");
 }
 #else
-TEST(RealPageTest, TheLossOfARealModelFallsWhileThePageIsOpenAndWhatItWritesIsShown) {
+TEST(RealPageTest, TheLossOfARealModelFallsWhileThePageIsOpenAndItsSamplesAreShown) {
   GTEST_SKIP() << "dttrain is not built here: it takes the component worker, and LibTorch";
 }
 #endif

@@ -140,13 +140,13 @@ TEST_F(ProgramTest, AShellLineIsATrial) {
   })) << cluster_.Logs(experiment);
 }
 
-TEST_F(ProgramTest, OneThatSaysNothingAtAllFinishes) {
+TEST_F(ProgramTest, ASilentProgramFinishes) {
   StartPrograms({"w0"});
   const uint64_t experiment = cluster_.Submit(Program("exit 0"));
   ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
 }
 
-TEST_F(ProgramTest, WhatItsReportsLackOutlivesItAndTheCoordinator) {
+TEST_F(ProgramTest, TheNoteOnAMissingMetricOutlivesTheProgramAndTheCoordinator) {
   StartPrograms({"w0"});
   const uint64_t experiment =
       cluster_.Submit(Program("echo 'step 30: train loss 4.4711, val loss 4.4746'"));
@@ -163,7 +163,7 @@ TEST_F(ProgramTest, WhatItsReportsLackOutlivesItAndTheCoordinator) {
   EXPECT_EQ(hint(), before);
 }
 
-TEST_F(ProgramTest, AMetricThatIsCalledLossIsComparedBy) {
+TEST_F(ProgramTest, AMetricNamedLossComparesTrials) {
   StartPrograms({"w0"});
   v1::ExperimentSpec spec = Program(R"(for step in 0 1 2 3; do
       echo "{\"step\": $step, \"loss\": $((5 + step))}"; done; exec tail -f /dev/null)");
@@ -177,7 +177,7 @@ TEST_F(ProgramTest, AMetricThatIsCalledLossIsComparedBy) {
   EXPECT_EQ(trial.metric_value(), 5);
 }
 
-TEST_F(ProgramTest, AFailureSaysItsStatusAndItsLastLine) {
+TEST_F(ProgramTest, AFailureReportsItsStatusAndItsLastLine) {
   StartPrograms({"w0"});
   v1::ExperimentSpec spec = Program("echo 'no such column: y' >&2; exit 4");
   spec.mutable_base()->mutable_retries()->set_max(0);
@@ -224,7 +224,7 @@ TEST_F(ProgramTest, AMemberOfAPopulationGoesOnWithTheOthersCheckpointAndAMovedVa
             static_cast<double>(1000 - 9 * static_cast<int64_t>(last.step()) - own));
 }
 
-TEST_F(ProgramTest, OneThatIsKilledGoesOnFromItsNewestCheckpoint) {
+TEST_F(ProgramTest, AKilledProgramResumesFromItsNewestCheckpoint) {
   StartPrograms({"w0"});
   const uint64_t experiment = cluster_.Submit(Program(SavesAndWaits()));
   ASSERT_TRUE(AwaitFile("program"));
@@ -233,7 +233,7 @@ TEST_F(ProgramTest, OneThatIsKilledGoesOnFromItsNewestCheckpoint) {
   ExpectResumed(experiment);
 }
 
-TEST_F(ProgramTest, OneWhoseRunnerIsKilledLeavesNothingAndGoesOn) {
+TEST_F(ProgramTest, AProgramWhoseRunnerIsKilledLeavesNoProcessAndResumes) {
   StartPrograms({"w0"});
   const uint64_t experiment =
       cluster_.Submit(Program("[ -n \"$DTRAIN_RESUME\" ] || " + Daemon() + SavesAndWaits()));
@@ -245,7 +245,7 @@ TEST_F(ProgramTest, OneWhoseRunnerIsKilledLeavesNothingAndGoesOn) {
   EXPECT_FALSE(ProcessAlive(PidIn("daemon")));
 }
 
-TEST_F(ProgramTest, OneWhoseWorkerIsKilledLeavesNothing) {
+TEST_F(ProgramTest, AProgramWhoseWorkerIsKilledLeavesNoProcess) {
   StartPrograms({"w0"});
   cluster_.Submit(Program(Daemon() + SavesAndWaits()));
   ASSERT_TRUE(AwaitFile("program") && AwaitFile("daemon"));
@@ -254,7 +254,7 @@ TEST_F(ProgramTest, OneWhoseWorkerIsKilledLeavesNothing) {
       Await([&] { return !ProcessAlive(PidIn("program")) && !ProcessAlive(PidIn("daemon")); }));
 }
 
-TEST_F(ProgramTest, ACancelLeavesNothing) {
+TEST_F(ProgramTest, ACancelLeavesNoProcess) {
   StartPrograms({"w0"});
   const uint64_t experiment = cluster_.Submit(Program(Daemon() + SavesAndWaits()));
   ASSERT_TRUE(AwaitFile("program") && AwaitFile("daemon"));
@@ -264,7 +264,7 @@ TEST_F(ProgramTest, ACancelLeavesNothing) {
   EXPECT_FALSE(ProcessAlive(PidIn("daemon")));
 }
 
-TEST_F(ProgramTest, AWorkerThatLeavesLetsItSave) {
+TEST_F(ProgramTest, ALeavingWorkerLetsAProgramSave) {
   StartPrograms({"w0"});
   const uint64_t experiment = cluster_.Submit(
       Program(R"(if [ -n "$DTRAIN_RESUME" ]; then cp "$DTRAIN_RESUME/w" )" + At("resumed") +
@@ -280,7 +280,7 @@ TEST_F(ProgramTest, AWorkerThatLeavesLetsItSave) {
   ExpectResumed(experiment);
 }
 
-TEST_F(ProgramTest, AWorkerThatAllowsNoneRefusesIt) {
+TEST_F(ProgramTest, AWorkerThatAllowsNoProgramsRefusesOne) {
   cluster_.StartCoordinator();
   cluster_.StartWorker("w0", {"--program-runner", DTPROGRAM, "--programs", "deny"});
   ASSERT_TRUE(cluster_.AwaitWorkers(1));
@@ -397,7 +397,7 @@ TEST_F(ProgramTest, ALightningModuleReportsSavesAndGoesOnWhereItWasPaused) {
       << "it learned: its targets have a variance of 8";
 }
 
-TEST_F(ProgramTest, APausedOneGoesOnWhereItSaved) {
+TEST_F(ProgramTest, APausedProgramResumesFromItsCheckpoint) {
   StartPrograms({"w0"});
   const uint64_t experiment = cluster_.Submit(Program(SavesAndWaits()));
   ASSERT_TRUE(AwaitFile("program"));

@@ -259,7 +259,7 @@ class SearchSoakTest : public FleetTest {
   int kills_ = 0;
 };
 
-TEST_F(SearchSoakTest, EveryTrialEndsAndEveryCountIsTheJournalsWhateverIsKilledAndEdited) {
+TEST_F(SearchSoakTest, EveryTrialEndsAndCountsMatchTheJournalDespiteKillsAndEdits) {
   SCOPED_TRACE("again with --seed " + std::to_string(soak_seed));
   cluster_.StartCoordinator();
   for (const std::string& worker : Workers()) StartWorker(worker);

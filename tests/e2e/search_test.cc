@@ -130,7 +130,7 @@ TEST_F(SearchTest, RandomDrawsEveryConfigurationOnceForEachSeedAndReportsThem) {
   }
 }
 
-TEST_F(SearchTest, BayesProposesFromTheMeansOfSeedsAndSaysSo) {
+TEST_F(SearchTest, BayesProposesFromTheMeansOfSeedsAndReportsIt) {
   Start({"w0"});
   MakeData("text");
   const uint64_t experiment = RunSearch(
@@ -241,7 +241,7 @@ TEST_F(SearchTest, AMedianEndsTrialsThatAreWorseThanOthersWereAndTheBestTrainsTo
   EXPECT_EQ(best, best_full) << "the best of all trained to the end";
 }
 
-TEST_F(SearchTest, ATargetThatIsReachedEndsTheSearchAndSaysWhichTrialDid) {
+TEST_F(SearchTest, AReachedTargetEndsTheSearchAndNamesTheTrial) {
   Start({"w0"});
   MakeData("text");
   const uint64_t experiment =

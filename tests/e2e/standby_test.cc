@@ -119,7 +119,7 @@ class StandbyTest : public FleetTest {
   Cluster other_{FakePrograms()};
 };
 
-TEST_F(StandbyTest, AStandbySaysThatItWaitsAndForWhom) {
+TEST_F(StandbyTest, AStandbyReportsThatItWaitsAndForWhichLeader) {
   const std::string ready = Get(other_.http_address(), "/readyz");
   EXPECT_EQ(ready.substr(0, 4), "503 ") << ready;
   EXPECT_NE(ready.find("standby: '"), std::string::npos) << ready;
@@ -267,7 +267,7 @@ TEST_F(StandbyTest, AStoppedLeaderIsReplacedAndWritesNothingWhenItGoesOn) {
   ExpectWholeJournal();
 }
 
-TEST_F(StandbyTest, DtctlAsksTheOneThatLeads) {
+TEST_F(StandbyTest, DtctlAsksTheLeader) {
   cluster_.Submit(Training(3).spec(), "one");
   const std::string log = cluster_.folder() / "dtctl.log";
   const auto list = [&](const std::string& addresses) {

@@ -44,7 +44,7 @@ class StrategiesTest : public TrainingTest {
 };
 
 // State of 57 million parameters: 0.9 GB if each rank has all of it, half of that if two share it.
-TEST_F(StrategiesTest, AModelThatOutgrowsDdpFinishesUnderZero3AsThePlanSaid) {
+TEST_F(StrategiesTest, AModelTooLargeForDdpFinishesUnderZero3AsPlanned) {
   Start({"--memory-limit", "1050M"});
   const std::string path = cluster_.folder().Write(
       "large.yaml", File("parameters: {parallel.strategy: [ddp, zero3]}\n",
@@ -67,7 +67,7 @@ TEST_F(StrategiesTest, AModelThatOutgrowsDdpFinishesUnderZero3AsThePlanSaid) {
   EXPECT_EQ(cluster_.Explain(1, 2).attempts_size(), 1) << Dtctl({"explain", "1/2"}).out;
 }
 
-TEST_F(StrategiesTest, APipelineTellsHowLongItsStagesWaitedBesideTheFormula) {
+TEST_F(StrategiesTest, APipelineReportsItsStagesWaitsBesideTheFormula) {
   Start({});
   const std::string path = cluster_.folder().Write(
       "pipeline.yaml",

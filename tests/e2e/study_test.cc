@@ -119,7 +119,7 @@ class StudyTest : public TrainingTest {
   std::map<std::pair<int, int>, Row> cells_;  // key: batch size and sequence length
 };
 
-TEST_F(StudyTest, LossRisesWithBatchAndLengthAndWhatDoesNotFitIsAResult) {
+TEST_F(StudyTest, LossRisesWithBatchAndLengthAndOutOfMemoryIsAResult) {
   const auto train = testing::SharedData("wikitext-2/train.txt");
   const auto valid = testing::SharedData("wikitext-2/valid.txt");
   if (!train || !valid) {

@@ -225,7 +225,7 @@ TEST_F(TrainingTest, AResolvedTrialTrainsWithoutAWorker) {
   EXPECT_NE(testing::Slurp(log).find("\"cause\":\"finished\""), std::string::npos);
 }
 
-TEST_F(TrainingTest, ABadFileIsToldWithAllItsErrorsAndSubmitsNothing) {
+TEST_F(TrainingTest, ABadFileShowsAllItsErrorsAndSubmitsNothing) {
   cluster_.StartCoordinator();
   std::string text = FileOf().Text();
   text.replace(text.find("n_layer: 2"), 10, "n_layer: two");

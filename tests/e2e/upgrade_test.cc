@@ -65,7 +65,7 @@ class UpgradeTest : public FleetTest {
   int submitted_ = 0;
 };
 
-TEST_F(UpgradeTest, WhatOldWorkersTrainGoesOnAndWhatWaitsForThemIsTrained) {
+TEST_F(UpgradeTest, TrialsOfOldWorkersGoOnAndWaitingOnesAreTrained) {
   for (const char* name : {"w0", "w1"}) cluster_.StartWorker(name);
   const uint64_t gang = SubmitOld(3000, 2, "step_ms=2 checkpoint_every=500");
   const uint64_t one = SubmitOld(20, 1, "step_ms=1");
@@ -89,7 +89,7 @@ TEST_F(UpgradeTest, ATrialGoesOnFromItsCheckpointOnTheWorkerThatReplacesItsOwn) 
   ExpectEachStepOnce(experiment, 3000);
 }
 
-TEST_F(UpgradeTest, WhatTodaysCoordinatorTakesWaitsForTodaysWorkersAndSaysSo) {
+TEST_F(UpgradeTest, NewExperimentsWaitForNewWorkersAndReportIt) {
   for (const char* name : {"w0", "w1"}) cluster_.StartWorker(name);
   ASSERT_TRUE(cluster_.AwaitWorkers(2));
   UpgradeCoordinator();

@@ -39,7 +39,7 @@ TEST(FakeDeviceTest, AGpuThatIsNotThereIsRefusedInOneLine) {
   EXPECT_EQ(opened.status().message().find('\n'), std::string_view::npos) << opened.status();
 }
 
-TEST(FakeDeviceTest, WhereCudnnHasNoPlanAttentionGoesWithoutIt) {
+TEST(FakeDeviceTest, WithoutACudnnPlanAttentionRunsWithoutCudnn) {
   Open("cuda:0");
   EXPECT_TRUE(at::globalContext().userEnabledCuDNNSDP());
   TheMachine().cudnn_has_plans = false;
@@ -51,7 +51,7 @@ TEST(FakeDeviceTest, WhereCudnnHasNoPlanAttentionGoesWithoutIt) {
   EXPECT_EQ(tried.message().find('\n'), absl::string_view::npos) << "no stack: " << tried;
 }
 
-TEST(FakeDeviceTest, WhereOurKernelIsRefusedTheReasonIsOneLineAndTensorOperationsDo) {
+TEST(FakeDeviceTest, ARefusedKernelIsReportedInOneLineAndReplacedByTensorOperations) {
   Open("cuda:0");
   const c10::Device gpu(c10::kCUDA, 0);
   TheMachine().takes_ptx = false;
@@ -71,7 +71,7 @@ TEST(FakeDeviceTest, AnErrorOfTheDeviceIsLeftToTheTrainingThread) {
   EXPECT_STREQ(setting, "0") << "or NCCL's watchdog would end the process";
 }
 
-TEST(FakeDeviceTest, ATimelineHasTimesOfWhatAGraphCaptured) {
+TEST(FakeDeviceTest, ATimelineHasTheTimesOfCapturedWork) {
   const std::unique_ptr<Device> device = Open("cuda:0");
   const c10::cuda::CUDAStreamGuard on(c10::cuda::getStreamFromPool());
   const std::unique_ptr<Timeline> timeline = device->NewTimeline();

@@ -135,7 +135,7 @@ TEST_F(FakeGangTest, RanksThatShareTheStateGiveTheLossesOfOneAndCallNcclInOneOrd
   }
 }
 
-TEST_F(FakeGangTest, RanksThatGossipSwapOverNcclInOneOrderAndTheSameEachTime) {
+TEST_F(FakeGangTest, RanksThatGossipSwapOverNcclInOneFixedOrder) {
   nlohmann::json spec = SmallSpec();
   spec["train"]["max_steps"] = "12";
   spec["train"]["batch_size"] = 4;
@@ -178,7 +178,7 @@ TEST_F(FakeGangTest, RanksThatGossipSwapOverNcclInOneOrderAndTheSameEachTime) {
 }
 
 // Their losses differ from those of sums of all gradients.
-TEST_F(FakeGangTest, RanksThatSeldomTalkOrSendLessLearnAndCallNcclInOneOrderAndTheSameEachTime) {
+TEST_F(FakeGangTest, RanksThatRarelySyncOrSendLessLearnAndCallNcclInOneFixedOrder) {
   nlohmann::json plain = SmallSpec();
   plain["train"]["max_steps"] = "12";
   plain["train"]["batch_size"] = 4;
@@ -318,7 +318,7 @@ TEST_F(FakeGangTest, APeerThatDiesInNcclLetsTheOthersLeave) {
   }
 }
 
-TEST_F(FakeGangTest, APeerThatHangsInNcclHoldsNobodyWhoIsToldToStop) {
+TEST_F(FakeGangTest, APeerThatHangsInNcclDelaysNoStop) {
   TrainerGang gang(2, kOnGpu);
   const auto interfere = [&] {
     kill(gang.rank(1).pid(), SIGSTOP);

@@ -90,7 +90,7 @@ TEST_P(DeviceTest, ANonFiniteGradientEndsTheAttempt) {
   for (const double norm : told.Column("grad_norm")) EXPECT_TRUE(std::isfinite(norm));
 }
 
-TEST_P(DeviceTest, TheHashOfParametersIsThatOfACpu) {
+TEST_P(DeviceTest, TheHashOfParametersEqualsACpus) {
   auto generator = at::detail::createCPUGenerator(7);
   const at::Tensor small = at::empty({65}).normal_(0, 1, generator);
   const at::Tensor large = at::empty({(1 << 20) + 3}).normal_(0, 1, generator);

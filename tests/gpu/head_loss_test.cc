@@ -59,7 +59,7 @@ class GpuHeadLossTest : public ::testing::TestWithParam<Compute> {
   c10::Device device_ = at::kCPU;
 };
 
-TEST_P(GpuHeadLossTest, IsThatOfACpu) {
+TEST_P(GpuHeadLossTest, EqualsACpus) {
   SetMatmulPrecision(Compute::kFp32, device_.type());
   const auto chunked = [&](const auto&... inputs) { return ChunkedHeadLoss(inputs..., Type()); };
   // Only the order of sums differs, and thus the rounding of the logits' gradient.
@@ -67,7 +67,7 @@ TEST_P(GpuHeadLossTest, IsThatOfACpu) {
               Type() == at::kFloat ? 1e-5 : 2e-3);
 }
 
-TEST_P(GpuHeadLossTest, IsThatOfPyTorchsOwnOperations) {
+TEST_P(GpuHeadLossTest, EqualsPyTorchsOwnOperations) {
   SetMatmulPrecision(GetParam(), device_.type());
   const Measured ours = Measure(device_, [&](const auto&... inputs) {
     const AutocastScope autocast(GetParam(), device_.type());
@@ -82,7 +82,7 @@ TEST_P(GpuHeadLossTest, IsThatOfPyTorchsOwnOperations) {
   ExpectAlike(ours, theirs, GetParam() == Compute::kFp32 ? 1e-5 : 1e-2);
 }
 
-TEST_P(GpuHeadLossTest, OurKernelIsInUseAndGivesWhatTensorOperationsGive) {
+TEST_P(GpuHeadLossTest, OurKernelIsInUseAndEqualsTensorOperations) {
   const RowKernel kernel = RowKernelOf(at::kCUDA);
   ASSERT_TRUE(kernel) << "stderr says why";
   const auto chunked = [&](const auto&... inputs) { return ChunkedHeadLoss(inputs..., Type()); };

@@ -60,7 +60,7 @@ TEST_P(NoWaitTest, G10ALoggedStepWaitsForNoSingleNumber) {
   EXPECT_EQ(told.rows.size(), static_cast<size_t>(kSteps));
 }
 
-TEST_P(NoWaitTest, NeitherDoAccumulationDropoutAndActivationCheckpointing) {
+TEST_P(NoWaitTest, AccumulationDropoutAndActivationCheckpointingDoNotWait) {
   nlohmann::json spec = RarelyLogged();
   spec["precision"]["compute"] = "bf16";
   spec["train"]["global_batch_size"] = "16";

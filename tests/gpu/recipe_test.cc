@@ -54,7 +54,7 @@ TEST_P(RecipeTest, SkippedStepsNeverReachTheOptimizerAndAResumeKnowsOfThem) {
   EXPECT_NEAR(rest.Losses()[0], whole.Losses()[2], 1e-5);
 }
 
-TEST_P(RecipeTest, RollbackGoesToTheNewestCheckpointAndOnBehindTheStep) {
+TEST_P(RecipeTest, RollbackGoesToTheNewestCheckpointAndContinuesAfterTheStep) {
   nlohmann::json spec = Poisoned("rollback", {6});
   spec["checkpoint"] = {{"every", {{"steps", 4}}}, {"keep_latest", 10}};
   storage_ = folder_.path();
@@ -71,7 +71,7 @@ TEST_P(RecipeTest, RollbackGoesToTheNewestCheckpointAndOnBehindTheStep) {
   EXPECT_EQ(last->optimizer_steps, 4u + 6u);
 }
 
-TEST_P(RecipeTest, RollbackWithoutACheckpointGoesToTheStartAndIsSeenWhereItIsLogged) {
+TEST_P(RecipeTest, RollbackWithoutACheckpointGoesToTheStartAndIsLogged) {
   nlohmann::json spec = Poisoned("rollback", {3});
   spec["logging"] = {{"every", "4"}};
   const Told told = Train(spec);
@@ -116,7 +116,7 @@ TEST_P(RecipeTest, TheGradientNoiseScaleIsLoggedWhereMicroStepsAccumulate) {
   }
 }
 
-TEST_P(RecipeTest, BeginningWithExportedWeightsHasTheLossOfTheTrialThatLearnedThem) {
+TEST_P(RecipeTest, ExportedWeightsGiveTheLossOfTheTrialThatLearnedThem) {
   nlohmann::json spec = SmallSpec();
   spec["train"]["max_steps"] = "40";
   spec["optimizer"]["lr"] = 3e-3;
@@ -161,7 +161,7 @@ TEST_P(RecipeTest, TheLossScaleOfFp16HalvesAtAnOverflowAndIsPartOfACheckpoint) {
   EXPECT_NEAR(rest.Losses()[3], whole.Losses()[11], 1e-4);
 }
 
-TEST_P(RecipeTest, AWarmProcessTrainsTheNextTrialAlikeAndInThatMemory) {
+TEST_P(RecipeTest, AWarmProcessTrainsTheNextTrialEquallyInTheSameMemory) {
   // Larger than the others, so that anything a trial leaves behind would show.
   nlohmann::json spec = SmallSpec();
   spec["model"]["n_embd"] = 128;

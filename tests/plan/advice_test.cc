@@ -39,12 +39,12 @@ class AdviceTest : public ::testing::Test {
   }
 };
 
-TEST_F(AdviceTest, IsDdpWhereThatFitsAndNothingWhereMemoryIsUnknown) {
+TEST_F(AdviceTest, IsDdpIfThatFitsAndEmptyIfMemoryIsUnknown) {
   EXPECT_EQ(Advice(OnGpus(1), 141), "ddp: it fits, and is the fastest");
   EXPECT_EQ(Advice(OnGpus(1), 0), "");
 }
 
-TEST_F(AdviceTest, IsZero1ForItsStateAndNamesWhatWouldSaveDdp) {
+TEST_F(AdviceTest, IsZero1ForItsSmallerStateAndNamesTheAlternativeForDdp) {
   StepSize zero1 = OnGpus(16);
   zero1.sharing = Sharing::kZero1;
   EXPECT_EQ(Advice(OnGpus(16), EnoughFor(zero1)),
@@ -65,7 +65,7 @@ TEST_F(AdviceTest, GoesOnToCheckpointingThenToZero2ThenToZero3) {
             "zero3 with model.activation_checkpointing: block");
 }
 
-TEST_F(AdviceTest, Zero2IsNotAdvisedWhereOneMicroStepMakesItZero1) {
+TEST_F(AdviceTest, Zero2IsNotAdvisedIfOneMicroStepMakesItZero1) {
   StepSize step = OnGpus(1);
   step.sharing = Sharing::kZero2;
   step.keeps_inputs_alone = true;
@@ -108,7 +108,7 @@ TEST_F(AdviceTest, LayersAreCutBeforeMoreSlotsAreAskedFor) {
             std::string::npos);
 }
 
-TEST_F(AdviceTest, OnlyWhatMayBeChosenIsAdvised) {
+TEST_F(AdviceTest, OnlyAllowedChoicesAreAdvised) {
   StepSize step = OnGpus(1);
   step.sharing = Sharing::kZero3;
   const double memory = EnoughFor(step) * kGiB;
@@ -116,7 +116,7 @@ TEST_F(AdviceTest, OnlyWhatMayBeChosenIsAdvised) {
             std::string::npos);
 }
 
-TEST_F(AdviceTest, WhatFitsWithoutACutIsAdvisedWithoutIt) {
+TEST_F(AdviceTest, AModelThatFitsIsNotCut) {
   StepSize step = OnGpus(4);
   step.tensor = 2;
   step.ranks = 4;
@@ -131,7 +131,7 @@ TEST_F(AdviceTest, WhatFitsWithoutACutIsAdvisedWithoutIt) {
             "the fastest");
 }
 
-TEST_F(AdviceTest, ACutThatIsNeededStaysAsItIs) {
+TEST_F(AdviceTest, ANeededCutStays) {
   StepSize step = OnGpus(1, 4);
   step.tensor = 4;
   step.ranks = 2;
@@ -158,7 +158,7 @@ TEST_F(AdviceTest, StagesComeAfterLayersAndWithFourMicroStepsEach) {
   EXPECT_EQ(Recut(OnGpus(1), 3, 1), std::nullopt);
 }
 
-TEST_F(AdviceTest, BetweenHostsParametersStayWithinOne) {
+TEST_F(AdviceTest, ParametersAreNotSharedBetweenHosts) {
   StepSize step = OnGpus(1, 2);
   step.ranks = 16;
   step.sharing = Sharing::kZero3;
@@ -178,7 +178,7 @@ TEST_F(AdviceTest, BetweenHostsParametersStayWithinOne) {
   EXPECT_EQ(RanksOfCopy(step, 0), 0) << "seven are one group or seven";
 }
 
-TEST_F(AdviceTest, WhereSendingTakesMostOfAStepRanksMayStepAlone) {
+TEST_F(AdviceTest, RanksMayStepAloneIfCommunicationDominatesAStep) {
   StepSize step = OnGpus(1);
   step.sync_every = 16;
   EXPECT_EQ(StepAloneAdvice(kXl, step, 141 * kGiB, 0.5), "");

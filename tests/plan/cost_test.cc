@@ -39,7 +39,7 @@ TEST(CostTest, MemoryOfGpt2IsWithinATenthOfWhatWasMeasured) {
   }
 }
 
-TEST(CostTest, CheckpointingAndSeveralRanksCostWhatTheySay) {
+TEST(CostTest, CheckpointingAndSeveralRanksHaveTheirStatedCosts) {
   StepSize whole = HalfStep(64);
   StepSize inputs = whole;
   inputs.keeps_inputs_alone = true;
@@ -88,7 +88,7 @@ TEST(CostTest, RanksThatStepAloneHoldNoBucketsAndAnOuterOptimizerTwoNumbersMore)
   EXPECT_EQ(TensorBytes(kGpt2, step), ddp + 4 * all - kHead);
 }
 
-TEST(CostTest, KnowsDevicesByTheirWholeNames) {
+TEST(CostTest, KnowsDevicesByTheirFullNames) {
   const auto peak = [](const char* name, Arithmetic arithmetic = Arithmetic::kHalf) {
     return PeakFlops(name, arithmetic).value_or(0) / 1e12;
   };

@@ -11,7 +11,7 @@ TEST(FinishTest, TrialsFillTheSlotsInTurn) {
   EXPECT_EQ(FinishSeconds({0, 0}, {}, {{.trials = 3, .slots = 2, .seconds = 10}}, 0), 30);
 }
 
-TEST(FinishTest, WhatRunsAndWhatWaitsGoesFirst) {
+TEST(FinishTest, RunningAndWaitingTrialsGoFirst) {
   EXPECT_EQ(FinishSeconds({5, 100}, {}, {{.trials = 1, .slots = 1, .seconds = 10}}, 0), 15);
   EXPECT_EQ(FinishSeconds({5, 100}, {}, {{.trials = 1, .slots = 2, .seconds = 10}}, 0), 110);
   EXPECT_EQ(FinishSeconds({0}, {{.trials = 2, .slots = 1, .seconds = 7}},
@@ -19,7 +19,7 @@ TEST(FinishTest, WhatRunsAndWhatWaitsGoesFirst) {
             24);
 }
 
-TEST(FinishTest, NoMoreAtOnceThanMayBe) {
+TEST(FinishTest, TheBoundOnConcurrentTrialsHolds) {
   EXPECT_EQ(FinishSeconds({0, 0, 0, 0}, {}, {{.trials = 4, .slots = 1, .seconds = 10}}, 2), 20);
   EXPECT_EQ(FinishSeconds({0, 0, 0, 0}, {}, {{.trials = 4, .slots = 1, .seconds = 10}}, 1), 40);
 }

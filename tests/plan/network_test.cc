@@ -78,7 +78,7 @@ TEST(NetworkTest, MessagesOfAPipelineAddUpToWhatAStageSends) {
   }
 }
 
-TEST(NetworkTest, WhatRanksOfAHostDoInMemoryIsSumsOfWholeNumbersAndGathersOfShares) {
+TEST(NetworkTest, RanksOnAHostSumNumbersAndGatherSharesInMemory) {
   const auto in_memory = [](const StepSize& step) {
     std::set<std::string> ops;
     for (const Message& message : Messages(kModel, step, kBucket)) {
@@ -95,7 +95,7 @@ TEST(NetworkTest, WhatRanksOfAHostDoInMemoryIsSumsOfWholeNumbersAndGathersOfShar
   EXPECT_EQ(in_memory(narrow), Ops{}) << "rounded on its way, it takes the backend";
 }
 
-TEST(NetworkTest, WhoHasNoPeersSaysNothingAndCompressedMessagesAreNotForeseen) {
+TEST(NetworkTest, WithoutPeersThereAreNoMessagesAndCompressedOnesAreUnknown) {
   EXPECT_TRUE(Messages(kModel, Swapped(Sharing::kZero3, 1), kBucket).empty());
   StepSize compressed = Swapped(Sharing::kDdp, 4);
   compressed.carries_over = true;
@@ -123,7 +123,7 @@ TEST(NetworkTest, TimesGrowEvenlyBetweenSizesAndGoOnAtTheLargestOnesBandwidth) {
   EXPECT_EQ(SecondsFor(MeasuredTimes{}, 1000), std::nullopt);
 }
 
-TEST(NetworkTest, OneMessageThatWasNotMeasuredLeavesTheWholeUnknown) {
+TEST(NetworkTest, AnUnmeasuredMessageLeavesTheTotalUnknown) {
   const std::vector<Message> messages = Messages(kModel, Swapped(Sharing::kZero1, 4), kBucket);
   const auto gathers = [](const Message& message) {
     return message.op == CollectiveOp::kAllGather ? MeasuredTimes{{1e6, 1e-3}} : MeasuredTimes{};

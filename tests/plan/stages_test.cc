@@ -37,7 +37,7 @@ TEST(DealLayersTest, EveryLayerIsInOneChunkAndNoChunkIsEmpty) {
 }
 
 // GPT-2's head costs as much as five and a half of its layers.
-TEST(DealLayersTest, TheLastChunkHasFewerLayersByWhatTheHeadCosts) {
+TEST(DealLayersTest, TheLastChunkHasFewerLayersByTheHeadsCost) {
   EXPECT_EQ(CountsOf(DealLayers(kGpt2, 2)), (std::vector<int64_t>{9, 3}));
   EXPECT_EQ(CountsOf(DealLayers(kGpt2, 4)), (std::vector<int64_t>{3, 4, 4, 1}));
   ModelSize small = kGpt2;

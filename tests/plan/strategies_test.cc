@@ -30,7 +30,7 @@ StepSize Step(Sharing sharing, int64_t ranks, int64_t micro_steps = 1) {
 }
 
 // Counted by an allocator in two and four training processes.
-TEST(StrategiesTest, StateIsWithinAHundredthOfWhatRanksWereSeenToHold) {
+TEST(StrategiesTest, StateIsWithinAHundredthOfTheMeasurement) {
   EXPECT_NEAR(4.0 * static_cast<double>(Parameters(kMeasured)) / kMiB, 100.5, 0.05);
   const struct {
     Sharing sharing;
@@ -48,7 +48,7 @@ TEST(StrategiesTest, StateIsWithinAHundredthOfWhatRanksWereSeenToHold) {
 
 // Two ranks together: 184.6 MiB gathered, since the last block stays between its forward and its
 // backward pass, and 100.5 MiB summed.
-TEST(StrategiesTest, TrafficOfZero3IsWhatWasCounted) {
+TEST(StrategiesTest, TrafficOfZero3EqualsTheMeasuredCount) {
   EXPECT_NEAR(2 * WireBytes(kMeasured, Step(Sharing::kZero3, 2)) / kMiB, 184.6 + 100.5, 0.2);
   EXPECT_NEAR(WireBytes(kMeasured, Step(Sharing::kZero3, 2, 3)),
               3 * WireBytes(kMeasured, Step(Sharing::kZero3, 2)), 1);
@@ -72,7 +72,7 @@ TEST(StrategiesTest, SeveralCopiesAndRanksThatStepAloneSendAndHoldWhatTheFormula
 }
 
 // GossipTest sees the same in trainers.
-TEST(StrategiesTest, RanksThatGossipGiveAllTheyHaveToOnePeerAndTakePartInTheAverage) {
+TEST(StrategiesTest, RanksThatGossipSendAllToOnePeerAndJoinTheAverage) {
   const double all = 4.0 * static_cast<double>(Parameters(kMeasured));
   for (const int64_t ranks : {2, 4}) {
     StepSize gossip = Step(Sharing::kGossip, ranks);
@@ -116,7 +116,7 @@ TEST(StrategiesTest, RanksOfALayerHoldTheirPartsOfItAndSendActivations) {
   EXPECT_LT(kept, ActivationBytes(kMeasured, Step(Sharing::kDdp, 1, 3)));
 }
 
-TEST(StrategiesTest, RowsOfAVocabularyThatDoNotDivideStayWholeOnEachRankOfALayer) {
+TEST(StrategiesTest, AVocabularyThatDoesNotDivideIsCompleteOnEachRankOfALayer) {
   ModelSize odd = kMeasured;
   odd.rows = 2049;
   EXPECT_EQ(CutParameters(odd, 4), CutParameters(kMeasured, 4) - 2048 * 512);
@@ -132,7 +132,7 @@ TEST(StrategiesTest, RowsOfAVocabularyThatDoNotDivideStayWholeOnEachRankOfALayer
       << "gradients of the whole matrix in place of hidden states";
 }
 
-TEST(StrategiesTest, WhereProductsAreIn16BitsZero3GathersBlocksSoAndTheirNormsWhole) {
+TEST(StrategiesTest, With16BitProductsZero3GathersBlocksIn16BitsAndNormsIn32) {
   StepSize step = Step(Sharing::kZero3, 2);
   const double whole = WireBytes(kMeasured, step);
   step.half = true;
@@ -163,7 +163,7 @@ TEST(StrategiesTest, SixteenBitsHalveTheGradientsAndNotTheParameters) {
 
 // From the rows of examples/strategies.yaml: of all-reduced bytes a rank sends 2 (n - 1) / n, of
 // gathered and scattered bytes half of that.
-TEST(StrategiesTest, TrafficIsToTheByteWhatTrainersCounted) {
+TEST(StrategiesTest, TrafficEqualsTrainersCountsToTheByte) {
   constexpr ModelSize kExample{.layers = 6,
                                .width = 256,
                                .feed_forward = 1024,
@@ -178,7 +178,7 @@ TEST(StrategiesTest, TrafficIsToTheByteWhatTrainersCounted) {
   EXPECT_EQ(WireBytes(kExample, Step(Sharing::kZero3, 2, 2)), 54'494'208);
 }
 
-TEST(StrategiesTest, TheOthersSendGradientsAndParametersOnceAndZero2EachMicroStep) {
+TEST(StrategiesTest, OtherStrategiesSendGradientsAndParametersOnceAndZero2EachMicroStep) {
   const double all = 4.0 * static_cast<double>(Parameters(kMeasured));
   for (const int64_t ranks : {2, 4, 8}) {
     const double pass = all * static_cast<double>(ranks - 1) / static_cast<double>(ranks);
@@ -207,7 +207,7 @@ TEST(StrategiesTest, EachRowIsTheCostOfItsStep) {
   EXPECT_GT(costs[1].peak_bytes, costs[3].peak_bytes);
 }
 
-TEST(StrategiesTest, TheLeastThatLeavesAFifthFreeIsTheFirstThatDoes) {
+TEST(StrategiesTest, TheFirstStrategyThatLeavesAFifthFreeIsChosen) {
   auto costs = CompareSteps(kMeasured, OnFourRanks());
   EXPECT_EQ(LeastWithRoom(costs, costs[0].peak_bytes / 0.8 + 1), 0u);
   EXPECT_EQ(LeastWithRoom(costs, costs[1].peak_bytes / 0.8 + 1), 1u);

@@ -107,7 +107,7 @@ std::string MethodChanged(std::istringstream& line) {
 
 class CompatibilityTest : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(CompatibilityTest, WhatTheReleaseSendsAndKeepsMeansTheSame) {
+TEST_P(CompatibilityTest, MessagesAndJournalsOfEachReleaseKeepTheirMeaning) {
   const std::string path = absl::StrCat(SCHEMAS, "/", GetParam(), ".schema");
   std::ifstream schema(path);
   ASSERT_TRUE(schema.is_open()) << path;

@@ -41,7 +41,7 @@ class RefusalTest(unittest.TestCase):
         for part in said:
             self.assertIn(part, str(caught.exception))
 
-    def test_every_mistake_of_a_file_is_told_at_its_place_and_nothing_is_submitted(self) -> None:
+    def test_every_error_of_a_file_is_reported_at_its_place_and_nothing_is_submitted(self) -> None:
         file = self.cluster.path / "wrong.yaml"
         file.write_text("version: 1\nname: mine\ndata: {train: a, val: b}\ntrain:\n  batchsize: 8\n  seq_len: 0\n")
         before = len(self.client.experiments())
@@ -56,7 +56,7 @@ class RefusalTest(unittest.TestCase):
         self.assertEqual([one.path for one in found], ["train.batchsize", "train.seq_len", "seed"])
         self.assertEqual(len(self.client.experiments()), before)
 
-    def test_of_several_addresses_the_next_is_asked_where_nobody_answers(self) -> None:
+    def test_the_next_of_several_addresses_is_asked_if_one_is_silent(self) -> None:
         with dtrain.Client(f"127.0.0.1:1,{self.cluster.address}") as client:
             self.assertEqual(client.experiments(), self.client.experiments())
         with dtrain.Client("127.0.0.1:1,127.0.0.1:2") as client:
@@ -67,7 +67,7 @@ class RefusalTest(unittest.TestCase):
         with self.refused(dtrain.UsageError, "at most 8"):
             dtrain.Client(",".join([self.cluster.address] * 9))
 
-    def test_code_that_travels_is_packed_to_the_bytes_that_dtctl_packs(self) -> None:
+    def test_code_is_packed_to_the_same_bytes_as_by_dtctl(self) -> None:
         folder = self.cluster.path / "code"
         (folder / "lib").mkdir(parents=True)
         (folder / "train.py").write_text("print('hello')\n")
@@ -142,7 +142,7 @@ class RefusalTest(unittest.TestCase):
                          {("trian", None), ("train.seq_len", None)})
         self.assertIn("\ndict: error: unknown key 'trian'; did you mean 'train'?", str(caught.exception))
 
-    def test_what_is_no_experiment_is_named(self) -> None:
+    def test_a_name_without_an_experiment_is_reported(self) -> None:
         with self.refused(dtrain.UsageError, "the file 'missing.yaml' cannot be read: No such file or directory"):
             self.client.submit("missing.yaml")
         with self.refused(dtrain.UsageError, "12 is not an experiment; give the path of a file, its text, or a dict"):
@@ -178,7 +178,7 @@ class RefusalTest(unittest.TestCase):
             self.client.validate({**program, "command": ["./go", "{learning}"], "train": {"max_steps": 5}})
         self.assertEqual({one.path for one in caught.exception.diagnostics}, {"train"})
 
-    def test_drawn_trials_and_the_range_that_they_come_from_are_told(self) -> None:
+    def test_drawn_trials_and_their_range_are_shown(self) -> None:
         drawn = {**EXPERIMENT, "name": "drawn", "search": {"method": "random", "max_trials": 3},
                  "parameters": {"optimizer.lr": {"min": 1e-4, "max": 1e-2, "scale": "log"},
                                 "train.grad_clip": [1.0, 2.0]}}
@@ -191,7 +191,7 @@ class RefusalTest(unittest.TestCase):
                          {"optimizer.lr": {"min": 1e-4, "max": 1e-2, "scale": "log"}, "train.grad_clip": [1.0, 2.0]})
         self.client.cancel(submitted)
 
-    def test_what_is_hardly_meant_is_warned_of(self) -> None:
+    def test_unlikely_settings_cause_warnings(self) -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             checked = self.client.validate(EXPERIMENT, overrides={"search.goal": "maximize"})
@@ -209,7 +209,7 @@ class RefusalTest(unittest.TestCase):
             self.client.submit({**EXPERIMENT, "seed": 2}, request_id="once")
         self.client.cancel(first)
 
-    def test_what_there_is_not_is_told_with_what_to_do(self) -> None:
+    def test_a_missing_thing_is_reported_with_advice(self) -> None:
         with self.refused(dtrain.NotFoundError, "no experiment is named 'nobody'; Client.experiments() lists them"):
             self.client.trials("nobody")
         with self.refused(dtrain.NotFoundError, "999"):
@@ -235,7 +235,7 @@ class RefusalTest(unittest.TestCase):
         for number in numbers:
             self.client.cancel(number)
 
-    def test_what_the_state_does_not_allow_is_a_conflict(self) -> None:
+    def test_a_call_that_the_state_forbids_is_a_conflict(self) -> None:
         submitted = self.client.submit(EXPERIMENT)
         with self.refused(dtrain.ConflictError):
             self.client.delete(submitted)
@@ -246,7 +246,7 @@ class RefusalTest(unittest.TestCase):
         with self.refused(dtrain.NotFoundError, "no trial of experiment", "has a val_loss yet"):
             self.client.best(submitted)
 
-    def test_where_nobody_says_who_the_person_is_the_machine_does(self) -> None:
+    def test_the_default_user_is_the_machines_account(self) -> None:
         for unset in ({}, {"USER": ""}):
             with mock.patch.dict(os.environ, unset):
                 if not unset:
@@ -284,7 +284,7 @@ class RefusalTest(unittest.TestCase):
         self.assertIn(submitted.experiment, [one.experiment for one in self.client.experiments(archived=True)])
         self.assertTrue(self.client.archive("changed", False))
 
-    def test_a_change_that_is_none_is_refused(self) -> None:
+    def test_an_empty_change_is_refused(self) -> None:
         submitted = self.client.submit({**EXPERIMENT, "name": "constant"})
         with self.refused(dtrain.UsageError, "set what? give one of max_concurrent, max_trials"):
             self.client.set(submitted)
@@ -327,7 +327,7 @@ class RefusalTest(unittest.TestCase):
 
 
 class AddressTest(unittest.TestCase):
-    def test_what_is_no_address_and_half_of_tls_is_refused_at_once(self) -> None:
+    def test_an_invalid_address_and_incomplete_tls_files_are_refused_at_once(self) -> None:
         for address, said in [("nowhere", "address 'nowhere' is not host:port"),
                               ("example.org:7600", "is not on this host, and without TLS only loopback")]:
             with self.subTest(address), self.assertRaisesRegex(dtrain.UsageError, said):
@@ -339,7 +339,7 @@ class AddressTest(unittest.TestCase):
         with self.assertRaisesRegex(dtrain.UsageError, "timeout is 600; it must be above 0 and at most 60 seconds"):
             dtrain.Client("127.0.0.1:1", timeout=600)
 
-    def test_nobody_there_is_told_with_the_address_and_what_to_do(self) -> None:
+    def test_an_absent_coordinator_is_reported_with_the_address_and_advice(self) -> None:
         with socket.socket() as taken:  # bound, but not listening
             taken.bind(("127.0.0.1", 0))
             address = f"127.0.0.1:{taken.getsockname()[1]}"
@@ -348,7 +348,7 @@ class AddressTest(unittest.TestCase):
         self.assertIn(f"no coordinator answers at {address} (Connection refused); start one on this machine with "
                       "'dtctl up'", str(caught.exception))
 
-    def test_a_listener_that_is_no_coordinator_is_told_within_the_timeout(self) -> None:
+    def test_a_listener_that_is_no_coordinator_is_reported_within_the_timeout(self) -> None:
         with socket.socket() as silent:
             silent.bind(("127.0.0.1", 0))
             silent.listen()
@@ -382,7 +382,7 @@ class TlsTest(unittest.TestCase):
         return {"tls_ca": str(self.path / "ca.crt"), "tls_cert": str(self.path / f"{name}.crt"),
                 "tls_key": str(self.path / f"{key}.key")}
 
-    def test_files_of_one_pair_connect_and_others_are_told_apart(self) -> None:
+    def test_files_of_one_pair_connect_and_mismatches_are_distinguished(self) -> None:
         with self.cluster.client(**self.files("desk", "desk")) as client:
             self.assertEqual(client.status().program_version, dtrain.__version__)
         with self.assertRaisesRegex(dtrain.UsageError, "server.key is not the key of the certificate tls_cert"):

@@ -49,7 +49,7 @@ class TrialTest(unittest.TestCase):
         self.assertEqual(self.reported("dtrain.report(1, a=1)", DTRAIN_RANK="1"), [])
         self.assertEqual(self.reported("dtrain.report(1, a=1)", DTRAIN_RANK="0", RANK="3"), [{"step": 1, "a": 1}])
 
-    def test_what_is_no_number_never_ends_a_training(self):
+    def test_a_value_that_is_no_number_never_ends_a_training(self):
         lines = self.reported("class Odd:\n  def __float__(self): raise TypeError('of two elements')\n"
                               "dtrain.report(1, {'val/AR@100': 0.5}, a=Odd(), phase='train')\n"
                               "dtrain.report(1.5, a=1); dtrain.report(-1, a=1); dtrain.report('3', a=float('nan'))")
@@ -58,7 +58,7 @@ class TrialTest(unittest.TestCase):
         self.assertIsInstance(lines[0]["a"], str)
         self.assertEqual([line["step"] for line in lines], [1, 1.5, -1, 3])
 
-    def test_what_is_given_is_read(self):
+    def test_the_given_environment_is_read(self):
         self.run_program("assert dtrain.parameters() == {'lr': 0.5}\nassert dtrain.rungs() == [3, 9]\n"
                          "assert dtrain.resume() == '/c' and dtrain.resumed_step() == 7",
                          DTRAIN_PARAMETERS='{"lr": 0.5}', DTRAIN_RUNGS="3,9", DTRAIN_RESUME="/c",

@@ -59,7 +59,7 @@ class NotebookTest(unittest.TestCase):
                 ("[::]:7601", "[fd00::1]:7600", "http://[fd00::1]:7601"), ("", "127.0.0.1:7600", "")]:
             self.assertEqual(_notebook.page_address(http, address), wanted, (http, address))
 
-    def test_a_frame_of_trials_begins_with_what_was_tried_and_what_came_of_it(self) -> None:
+    def test_a_frame_of_trials_begins_with_parameters_and_results(self) -> None:
         try:
             frame = _tables.trials_frame([self._trial()], ["optimizer.lr"])
         except DtrainError as error:
@@ -69,7 +69,7 @@ class NotebookTest(unittest.TestCase):
 
 
 class ConvertTest(unittest.TestCase):
-    def test_what_is_not_known_is_none(self) -> None:
+    def test_an_unknown_value_is_none(self) -> None:
         message = pb.TrialSummary(experiment=12, trial=3, state=model_pb2.TRIAL_PENDING, val_loss=math.nan,
                                   best_val_loss=math.nan, metric_value=math.nan, eta_seconds=-1,
                                   comm_ratio=math.nan, comm_exposed_ratio=math.nan)
@@ -108,7 +108,7 @@ class ConvertTest(unittest.TestCase):
                                (model_pb2.Value(), None)]:
             self.assertEqual(_convert.value(message), value)
 
-    def test_what_a_member_took_over_is_told_with_both_sets_of_values(self) -> None:
+    def test_a_takeover_is_shown_with_both_sets_of_values(self) -> None:
         message = pb.ExplainTrialResponse(trial=pb.TrialSummary(experiment=12, trial=3))
         message.takeovers.add(
             attempt=1, share=2, step=40, from_trial=7, reason="behind",
@@ -154,7 +154,7 @@ class RowsTest(unittest.TestCase):
         self.assertEqual(found[0]["parameters"], {"optimizer.lr": 0.1})
         self.assertEqual(found[4]["parameters"], {})
 
-    def test_what_follows_from_a_row_leaves_evaluations_and_checkpoints_aside(self) -> None:
+    def test_values_derived_from_a_row_ignore_evaluations_and_checkpoints(self) -> None:
         answer = pb.ReadMetricsResponse()
         answer.rows.add(row=model_pb2.StepRow(step=1, tokens=100, seconds=4, eval_seconds=1, checkpoint_seconds=1,
                                               flops=50, peak_flops=100))
@@ -181,7 +181,7 @@ class RowsTest(unittest.TestCase):
         self.assertEqual([str(one) for one in frame["optimizer.lr"]], ["0.1", "nan", "nan"])
         self.assertEqual((str(frame["step"].dtype), str(frame["loss"].dtype)), ("int64", "float64"))
 
-    def test_no_name_of_a_persons_takes_a_column_of_ours_or_of_another_name(self) -> None:
+    def test_no_users_name_takes_a_built_in_column_or_that_of_another_name(self) -> None:
         paths = ["trial", "step", "loss", "reward", "parameters.trial"]
         values = {path: f"mine: {path}" for path in paths}
         pages = [page([(1, 3, 3.0)], [(1, 3, 2.4, {"reward": 7.0, "trial": 8.0, "parameters": 9.0})])]
@@ -223,7 +223,7 @@ class StandstillTest(unittest.TestCase):
         self.assertTrue(_progress.line(self.experiment("no worker")).endswith(", does not run: no worker"))
         self.assertNotIn("does not run", _progress.line(self.experiment("")))
 
-    def test_a_program_without_a_terminal_is_told_at_the_second_look_and_each_minute(self) -> None:
+    def test_without_a_terminal_a_standstill_is_reported_at_the_second_look_and_each_minute(self) -> None:
         now = 0.0
         out = io.StringIO()
         notes = _progress.Notes(out, lambda: now)
@@ -236,7 +236,7 @@ class StandstillTest(unittest.TestCase):
         notes.note(line)
         self.assertEqual(out.getvalue().count("\n"), 2)
 
-    def test_silence_is_told_with_since_when_and_in_place_of_what_was_known(self) -> None:
+    def test_silence_is_shown_with_its_start_in_place_of_known_values(self) -> None:
         answered = datetime.datetime(2023, 11, 14, 22, 13, 20, tzinfo=datetime.timezone.utc)
         text = _progress.silence("12", answered, answered + datetime.timedelta(seconds=75))
         self.assertEqual(text, "experiment 12: no answer from the coordinator for 1 min 15 s, since 22:13:20 UTC; "
@@ -252,7 +252,7 @@ class SelectorTest(unittest.TestCase):
             self.assertEqual((found.experiment, found.trial), (experiment, trial), text)
         self.assertTrue(_selector.select("last/2", lambda name: []).last)
 
-    def test_what_is_nothing_is_refused(self) -> None:
+    def test_an_empty_name_is_refused(self) -> None:
         for wrong in (0, -1, "0", "12/0", "12/", "/3", "", 1.5, None, True, "12/3/4"):
             with self.subTest(wrong), self.assertRaises(UsageError):
                 _selector.select(wrong, lambda name: [])
@@ -296,7 +296,7 @@ class CodeTest(unittest.TestCase):
         beside = _source.Text("/a/b/f.yaml", "", folder="/a/b")
         self.assertEqual(_source.code_folder({"code": pathlib.Path("../c")}, beside, None), "/a/c")
 
-    def test_what_travels_although_git_ignores_it(self):
+    def test_included_files_are_packed_although_git_ignores_them(self):
         def both(source, changes=None):
             text = _source.read(source)
             return _source.code_folder(source, text, changes), _source.code_include(source, text, changes)
@@ -310,7 +310,7 @@ class CodeTest(unittest.TestCase):
         self.assertEqual(both("a: 1\n", {"code": {"folder": "c", "include": ["d"]}}), ("c", ["d"]))
         self.assertEqual(both("code: src\n"), ("src", []))
 
-    def test_what_an_ignore_file_names_does_not_travel_and_one_that_cannot_be_read_is_refused(self) -> None:
+    def test_ignored_files_are_not_packed_and_an_unreadable_ignore_file_is_refused(self) -> None:
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as empty:
             place = pathlib.Path(folder)
             texts = {"train.py": "", "secret": "", "sub/secret": "", "sub/kept.log": "", "sub/other.log": "",
@@ -351,7 +351,7 @@ class CodeTest(unittest.TestCase):
             at += length + size
         return paths
 
-    def test_what_is_no_folder_or_has_too_much_is_refused_before_it_is_read(self) -> None:
+    def test_a_missing_or_too_large_folder_is_refused_before_it_is_read(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             for name, said in [("absent", "is not a folder"), (".", "has no file to send")]:
                 with self.assertRaisesRegex(UsageError, said):
@@ -363,7 +363,7 @@ class CodeTest(unittest.TestCase):
 
 
 class LimitsTest(unittest.TestCase):
-    def test_bounds_that_the_programs_share_are_theirs(self) -> None:
+    def test_bounds_equal_those_of_the_programs(self) -> None:
         text = (pathlib.Path(__file__).resolve().parents[2] / "common/limits.h").read_text(encoding="utf-8")
         for name, ours in [("kCallDeadline", _limits.CALL_SECONDS), ("kCallDeadlineMax", _limits.CALL_SECONDS_MAX),
                            ("kSubmitPatience", _limits.SUBMIT_PATIENCE_SECONDS),

@@ -19,7 +19,7 @@ MANUAL = pathlib.Path(__file__).resolve().parents[2] / "docs/reference/python.md
 
 
 class FreshEnvironmentTest(unittest.TestCase):
-    def test_it_installs_without_a_network_works_and_asks_for_pandas_where_a_frame_is_wanted(self) -> None:
+    def test_the_wheel_installs_offline_works_and_asks_for_pandas_for_a_frame(self) -> None:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         venv = pathlib.Path(folder.name) / "venv"
@@ -49,7 +49,7 @@ except dtrain.DtrainError as error:
 
 
 class ContentTest(unittest.TestCase):
-    def test_its_needs_are_grpcio_and_protobuf_alone(self) -> None:
+    def test_the_wheel_needs_only_grpcio_and_protobuf(self) -> None:
         with zipfile.ZipFile(WHEEL) as archive:
             names = archive.namelist()
             [path] = [name for name in names if name.endswith("/METADATA")]

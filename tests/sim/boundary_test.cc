@@ -42,7 +42,7 @@ void ExpectTheSame(const std::vector<std::string>& is, const std::vector<std::st
   ASSERT_EQ(is.size(), was.size());
 }
 
-TEST(BoundaryTest, KilledAtAnyCommitASearchDecidesWhatItWouldHaveDecided) {
+TEST(BoundaryTest, AKillAtAnyCommitChangesNoDecision) {
   uint64_t kills = 0;
   size_t decisions = 0;
   for (uint64_t seed = 1; seed <= kSearches; ++seed) {

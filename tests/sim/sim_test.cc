@@ -30,7 +30,7 @@ constexpr uint64_t Seeds(uint64_t many) { return std::max<uint64_t>(many / kFewe
 uint64_t first_seed = 1;
 uint64_t seed_count = Seeds(500);
 
-TEST(SimulationTest, WhateverFailsNothingIsLostAndEverythingEnds) {
+TEST(SimulationTest, NothingIsLostAndEverythingEndsDespiteFaults) {
   size_t finished = 0;
   size_t attempts = 0;
   size_t taken_over = 0;
@@ -102,7 +102,7 @@ TEST(SimulationTest, ACancelIsCarriedOutWithinTwoSeconds) {
   EXPECT_GE(cancelled, 10u / kFewer);
 }
 
-TEST(SimulationTest, NoTimeInWhichTheCoordinatorStoodStillCountsAgainstAnybody) {
+TEST(SimulationTest, StandstillsOfTheCoordinatorCountAgainstNobody) {
   size_t finished = 0;
   for (uint64_t seed = 1; seed <= Seeds(60); ++seed) {
     Options options = Draw(seed);
@@ -164,7 +164,7 @@ TEST(SimulationTest, AWorkerThatFailsEverythingIsLeftAloneAndNoTrialFailsByIt) {
   EXPECT_EQ(marked, seeds) << "its quarantine outlasts the run";
 }
 
-TEST(SimulationTest, ExperimentsThatWantMoreHoldAsManySlotsEachToWithinOne) {
+TEST(SimulationTest, ExperimentsThatWantMoreHoldEqualSlotsToWithinOne) {
   size_t compared = 0;
   const uint64_t seeds = Seeds(60);
   for (uint64_t seed = 1; seed <= seeds; ++seed) {

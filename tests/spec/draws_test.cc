@@ -223,7 +223,7 @@ std::vector<v1::ExperimentSpec> Extendable(int64_t seed, int32_t max_trials) {
   return specs;
 }
 
-TEST(DrawsTest, WhatAnExtensionAddsIsWhatTheLargerNumberHadFromTheStart) {
+TEST(DrawsTest, AnExtensionAddsTheTrialsOfTheLargerExperiment) {
   for (int64_t seed = 1; seed <= 10; ++seed) {
     for (const auto& [before, count] :
          {std::pair(1, 2), std::pair(1, 40), std::pair(3, 4), std::pair(8, 60)}) {
@@ -343,7 +343,7 @@ TEST(DrawsTest, EverySeedHasEachConfigurationOnceAndTheyAreNeighbours) {
   EXPECT_TRUE(Validate(spec).empty());
 }
 
-TEST(DrawsTest, BayesBeginsWithWhatIsIncludedAlone) {
+TEST(DrawsTest, BayesBeginsWithTheIncludedTrialsOnly) {
   v1::ExperimentSpec spec = Mixed(1, 30);
   spec.mutable_search()->set_method("bayes");
   EXPECT_TRUE(Texts(spec).empty());
@@ -354,7 +354,7 @@ TEST(DrawsTest, BayesBeginsWithWhatIsIncludedAlone) {
   EXPECT_EQ(Texts(spec), Texts(Mixed(1, 30)));
 }
 
-TEST(SearchTest, WhatIsLeftOpenIsSettledAtSubmit) {
+TEST(SearchTest, OpenSettingsAreFixedAtSubmit) {
   v1::ExperimentSpec spec = Mixed(1, 30);
   spec.mutable_search()->set_method("asha");
   spec.mutable_search()->set_metric("hellaswag_acc");
@@ -366,7 +366,7 @@ TEST(SearchTest, WhatIsLeftOpenIsSettledAtSubmit) {
   EXPECT_EQ(spec.search().asha().brackets(), 1);
 }
 
-TEST(SearchTest, WhatAnotherClientSendsIsCheckedAsAFileIs) {
+TEST(SearchTest, AnotherClientsMessageIsCheckedLikeAFile) {
   const auto found = [](const std::function<void(v1::ExperimentSpec&)>& change) {
     v1::ExperimentSpec spec = Random(1, 5);
     AddRange(spec, "optimizer.lr", 1e-5, 1e-2);
@@ -431,7 +431,7 @@ TEST(SearchTest, WhatAnotherClientSendsIsCheckedAsAFileIs) {
 }
 
 // Each of these ranges produced a proposal that is no number, or would.
-TEST(SearchTest, RangesThatCannotBeReckonedWithAreRefused) {
+TEST(SearchTest, RangesBeyondSafeArithmeticAreRefused) {
   const Field field = FieldNamed("x", FieldType::kNumber);
   const auto said = [&field](double min, double max, const char* scale = "", double step = 0) {
     v1::Range range;
@@ -465,7 +465,7 @@ TEST(SearchTest, RangesThatCannotBeReckonedWithAreRefused) {
   EXPECT_EQ(said(0, 1e-150), "");
 }
 
-TEST(SearchTest, StepsOfATrialAreThoseTheTrainerPlans) {
+TEST(SearchTest, ATrialsStepsEqualTheTrainersPlan) {
   v1::Spec trial = DefaultSpec();
   trial.mutable_train()->set_global_batch_size(8);
   trial.mutable_train()->set_seq_len(100);

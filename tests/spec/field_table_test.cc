@@ -43,7 +43,7 @@ TEST(FieldTableTest, HoldsEveryLeafOfTheSpecificationOnce) {
 }
 
 // A cast would change a number beyond the range into another one.
-TEST(FieldTableTest, WholeNumbersFitIntoTheirMessages) {
+TEST(FieldTableTest, IntegersFitIntoTheirMessages) {
   for (const Field& field : FieldTable()) {
     if (field.type != FieldType::kInteger) continue;
     v1::Spec spec = DefaultSpec();
@@ -83,7 +83,7 @@ TEST(FieldTableTest, ReservedWordsAreNotFields) {
   EXPECT_FALSE(IsReserved("logging.mlflowing"));
 }
 
-TEST(FieldTableTest, EveryFieldReadsBackWhatWasWritten) {
+TEST(FieldTableTest, EveryFieldReadsBackItsWrittenValue) {
   for (const Field& field : FieldTable()) {
     if (!HoldsValue(field)) continue;
     v1::Spec spec;
@@ -123,7 +123,7 @@ TEST(FieldTableTest, EveryFieldReadsBackWhatWasWritten) {
   }
 }
 
-TEST(FieldTableTest, DefaultsAreThoseOfTheManual) {
+TEST(FieldTableTest, DefaultsAgreeWithTheManual) {
   const v1::ExperimentSpec spec = DefaultExperiment();
   EXPECT_EQ(spec.search().method(), "grid");
   EXPECT_EQ(spec.search().metric(), "val_loss");

@@ -39,7 +39,7 @@ TEST(OtherWordsTest, EachWordHasOneMeaningWhichAFileMayHave) {
   }
 }
 
-TEST(OtherWordsTest, AWordIsAnsweredByItsMeaningAndNotByItsSpelling) {
+TEST(OtherWordsTest, AHintFollowsAWordsMeaningNotItsSpelling) {
   EXPECT_EQ(PathHint("resources.max_slots"), "did you mean 'resources.max_gpus_total'?");
   EXPECT_EQ(PathHint("resources.slots_per_trial"), "did you mean 'resources.gpus'?");
   EXPECT_EQ(PathHint("mode"), "did you mean 'search.goal'?");
@@ -80,20 +80,20 @@ TEST(OtherWordsTest, AWordThatSeveralSectionsHaveMeansWhatItsSectionIs) {
   }
 }
 
-TEST(OtherWordsTest, HoweverAWordIsWrittenItIsTheSame) {
+TEST(OtherWordsTest, TheSpellingOfAWordDoesNotMatter) {
   for (const char* word :
        {"maxTrialCount", "max_trial_count", "max-trial-count", "MaxTrialCount"}) {
     EXPECT_EQ(PathHint(word), "did you mean 'search.max_trials'?") << word;
   }
 }
 
-TEST(OtherWordsTest, WhatThereIsNothingOfGetsNoHintAtAll) {
+TEST(OtherWordsTest, AWordWithoutAnEquivalentGetsNoHint) {
   for (const char* word : {"timeout", "image", "num_workers", "shm_size", "defaults", "storage"}) {
     EXPECT_EQ(PathHint(word), "") << word;
   }
 }
 
-TEST(OtherWordsTest, ASlipIsStillCorrectedAndAnotherWordIsNot) {
+TEST(OtherWordsTest, ATypingMistakeIsCorrectedAndAnotherWordIsNot) {
   EXPECT_EQ(PathHint("resources.max_gpu"), "did you mean 'resources.max_gpus'?");
   EXPECT_EQ(PathHint("trian.batchsize"), "did you mean 'train.batch_size'?");
   EXPECT_EQ(PathHint("naem"), "did you mean 'name'?");
@@ -102,7 +102,7 @@ TEST(OtherWordsTest, ASlipIsStillCorrectedAndAnotherWordIsNot) {
   }
 }
 
-TEST(OtherWordsTest, WhoeverBringsAScriptIsNotSentToLookForData) {
+TEST(OtherWordsTest, AFileWithAScriptIsNotAskedForData) {
   for (const Issue& issue : Validate(v1::ExperimentSpec())) {
     if (issue.path != "data.train") continue;
     EXPECT_NE(issue.hint.find("write command: [python3, train.py]"), std::string::npos)

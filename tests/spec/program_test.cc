@@ -116,7 +116,7 @@ std::vector<v1::Spec> Resolved(const v1::ExperimentSpec& spec) {
   return out;
 }
 
-TEST(ProgramTest, ATrialHasItsValuesAndItsFinalWords) {
+TEST(ProgramTest, ATrialHasItsValuesAndItsFinalCommand) {
   v1::ExperimentSpec spec = Program({"python3", "train.py", "--lr={lr}", "{seed}"});
   v1::Label& threads = *spec.mutable_base()->mutable_resources()->add_env();
   threads.set_key("OMP_NUM_THREADS");
@@ -137,7 +137,7 @@ TEST(ProgramTest, ATrialHasItsValuesAndItsFinalWords) {
   EXPECT_FALSE(trials[1].has_model());
 }
 
-TEST(ProgramTest, WordsOfWAndBStandForAllParameters) {
+TEST(ProgramTest, WAndBsMacrosStandForAllParameters) {
   v1::ExperimentSpec spec =
       Program({"${env}", "${interpreter}", "train.py", "${args}", "--", "${args_no_hyphens}",
                "${args_no_boolean_flags}", "${args_json}", "sh -c ${args}"});
@@ -188,7 +188,7 @@ TEST(ProgramTest, ANameThatIsNearlyAParametersIsWarnedOf) {
                     "mean '{learning_rate}'?"});
 }
 
-TEST(ProgramTest, ASweepOfHydrasIsOneTextHereAndIsWarnedOf) {
+TEST(ProgramTest, ASweepInHydrasNotationIsOneTextAndCausesAWarning) {
   v1::ExperimentSpec spec = Program({"./train", "{lr}", "{b}", "{f}"});
   Sweep(spec, "lr", {TextValue("interval(0.1, 1)")});
   Sweep(spec, "b", {TextValue("choice(1,2)"), TextValue("choice(3,4)")});
@@ -295,7 +295,7 @@ TEST(ProgramTest, ExcludeAndIncludeKnowItsParameters) {
   EXPECT_EQ(trials[2].command(2), "z");
 }
 
-TEST(ProgramTest, WhatIsForTheTrainerIsRefusedOnceForEachSection) {
+TEST(ProgramTest, FieldsForTheTrainerAreRefusedOncePerSection) {
   v1::ExperimentSpec spec = Program({"./run"});
   for (const char* path : {"train.batch_size", "train.seq_len", "checkpoint.every", "data.train"}) {
     spec.add_explicit_paths(path);
@@ -373,7 +373,7 @@ TEST(ProgramTest, AVariableMayBeEmptyOrHaveSeveralLines) {
 }
 
 // 64 KiB that name a value of 4 KiB many times would be a hundred megabytes in each order.
-TEST(ProgramTest, WhatValuesMakeOfACommandIsBounded) {
+TEST(ProgramTest, ASubstitutedCommandIsBounded) {
   v1::ExperimentSpec spec = Program({"./run"});
   spec.mutable_base()->clear_command();
   std::string run = "echo";
@@ -438,7 +438,7 @@ TEST(ProgramTest, AshaNeedsStepsAndClimbsThem) {
   EXPECT_EQ(RungsOf(spec).steps, (std::vector<uint64_t>{3, 9, 27}));
 }
 
-TEST(ProgramTest, ItsEnvironmentIsItsOwnButForWhatTheWorkerDecides) {
+TEST(ProgramTest, AProgramSetsItsEnvironmentExceptTheWorkersVariables) {
   v1::ExperimentSpec spec = Program({"./run"});
   for (const char* name : {"OMP_NUM_THREADS", "PATH", "WANDB_MODE", "my_flag"}) {
     v1::Label& label = *spec.mutable_base()->mutable_resources()->add_env();
@@ -465,7 +465,7 @@ TEST(ProgramTest, ARelativeFolderNeedsCodeToBeIn) {
   EXPECT_EQ(Problems(spec).size(), 1);
 }
 
-TEST(ProgramTest, AsJsonItHasItsWordsAndValuesAndNothingOfTheTrainer) {
+TEST(ProgramTest, JsonOfAProgramHasItsCommandAndValuesAndNoTrainerFields) {
   v1::ExperimentSpec spec = Program({"./run", "{x}"});
   Sweep(spec, "x", {NumberValue(0.5)});
   const auto json = nlohmann::json::parse(ToJson(Resolved(spec).front()));

@@ -52,7 +52,7 @@ TEST(ResolveTest, LargerPresetsHaveTheirPublishedSizes) {
   }
 }
 
-TEST(ResolveTest, WhatTheFileSetsWinsOverThePreset) {
+TEST(ResolveTest, TheFilesSettingsOverruleThePreset) {
   const v1::Spec spec = ExperimentBuilder()
                             .Set("model.n_layer", "2")
                             .Set("model.n_embd", "64")
@@ -64,7 +64,7 @@ TEST(ResolveTest, WhatTheFileSetsWinsOverThePreset) {
   EXPECT_EQ(spec.model().n_head(), 12);
 }
 
-TEST(ResolveTest, WhatATrialIsAssignedWinsOverThePresetToo) {
+TEST(ResolveTest, ATrialsAssignmentsOverruleThePresetToo) {
   ExperimentBuilder builder;
   builder.Sweep("model.n_layer", {"3"}).Sweep("model.preset", {"gpt2-medium"});
   const v1::Spec spec = builder.Resolve();
@@ -82,7 +82,7 @@ TEST(ResolveTest, TheByteTokenizerBringsItsVocabulary) {
   EXPECT_EQ(own.model().vocab_pad(), 256);
 }
 
-TEST(ResolveTest, WhatNobodySaysOfTheVocabularyIsLeftToTheShards) {
+TEST(ResolveTest, AnOpenVocabularySizeIsLeftToTheShards) {
   const v1::Spec open = ExperimentBuilder().Resolve();
   EXPECT_EQ(open.data().tokenizer(), "auto");
   EXPECT_EQ(open.model().vocab_size(), 0);

@@ -34,7 +34,7 @@ TEST(SizesTest, ASizeDealsTheGlobalBatchEvenly) {
   EXPECT_FALSE(sizes.Reaches(5));
 }
 
-TEST(SizesTest, ASizeHoldsWholeCopiesOfASharedState) {
+TEST(SizesTest, ASizeHoldsCompleteCopiesOfASharedState) {
   ExperimentBuilder builder;
   builder.Set("train.batch_size", "4").Set("train.global_batch_size", "48");
   builder.Set("resources.gpus", "4").Set("resources.min_gpus", "2").Set("resources.max_gpus", "8");
@@ -43,7 +43,7 @@ TEST(SizesTest, ASizeHoldsWholeCopiesOfASharedState) {
   EXPECT_EQ(ReachableSizes(builder.Resolve()), (Sizes{2, 4, 6}));
 }
 
-TEST(SizesTest, ASizeHasWholeLayersAndTheirRanksCountOnceInTheBatch) {
+TEST(SizesTest, ASizeHasCompleteLayersAndTheirRanksCountOnceInTheBatch) {
   ExperimentBuilder builder;
   builder.Set("train.batch_size", "4").Set("train.global_batch_size", "48");
   builder.Set("resources.gpus", "4").Set("resources.min_gpus", "2").Set("resources.max_gpus", "16");
@@ -57,7 +57,7 @@ TEST(SizesTest, ASizeHasWholeLayersAndTheirRanksCountOnceInTheBatch) {
   EXPECT_EQ(derived.Resolve().train().global_batch_size(), 8) << "of two data ranks";
 }
 
-TEST(SizesTest, ASizeHasWholePipelines) {
+TEST(SizesTest, ASizeHasCompletePipelines) {
   ExperimentBuilder builder;
   builder.Set("train.batch_size", "4").Set("train.global_batch_size", "48");
   builder.Set("resources.gpus", "4").Set("resources.min_gpus", "2").Set("resources.max_gpus", "16");
@@ -215,7 +215,7 @@ TEST(SizesTest, TheLeastSizeMustBeWithinMaxGpusTotal) {
             "trial needs at least; none could run; raise it to 2, or remove it");
 }
 
-TEST(SizesTest, ABoundThatIsNeverReachedIsRemarkedOn) {
+TEST(SizesTest, ABoundThatIsNeverReachedCausesAWarning) {
   ExperimentBuilder builder;
   builder.Set("train.batch_size", "8").Set("resources.gpus", "4").Set("resources.max_gpus", "8");
   EXPECT_EQ(First(Validate(builder.spec())), "");

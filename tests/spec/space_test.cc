@@ -89,7 +89,7 @@ TEST(SpaceTest, IncludedNumberKeepsAllItsDigits) {
   EXPECT_EQ(AssignmentsOf(space, *point)[0].value().number(), 0.000612345678);
 }
 
-TEST(SpaceTest, WhatIsNoPointIsTold) {
+TEST(SpaceTest, AssignmentsWithoutAPointAreRecognised) {
   const auto refused = [](const Dimension& dimension, const v1::Value& value) {
     std::vector<v1::Assignment> assignments(1);
     assignments[0].set_path(dimension.path);
@@ -229,7 +229,7 @@ TEST(SpaceTest, DigitsDoNotLeadPastAnEnd) {
   EXPECT_EQ(Settled(narrow, 7), 0.1234567);
 }
 
-TEST(SpaceTest, StepsAreAsAPersonWritesThem) {
+TEST(SpaceTest, StepsHaveShortDecimalValues) {
   EXPECT_EQ(ValueAt(Dropout(), 3), 0.15);
   EXPECT_EQ(Settled(Dropout(), 0.16), 0.15);
   EXPECT_EQ(Settled(Dropout(), 9), 0.5);

@@ -46,7 +46,7 @@ TEST(StepColumnsTest, AColumnReadsAndWritesTheFieldOfItsName) {
   }
 }
 
-TEST(StepColumnsTest, WhatIsPartOfAStepIsOfOneStepAndAPhase) {
+TEST(StepColumnsTest, PhasesArePerStepAndPartsOfAStep) {
   EXPECT_EQ(kPartsOfStep.size(), 6u);
   for (const StepColumn& part : kPartsOfStep) {
     EXPECT_EQ(part.covers, Covers::kLoggedStep) << part.name;

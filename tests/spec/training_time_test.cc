@@ -17,7 +17,7 @@ namespace {
   return row;
 }
 
-TEST(TrainingTimeTest, SumsWhatRowsTookWhateverLiesBetweenAttempts) {
+TEST(TrainingTimeTest, SumsTheTimesOfRowsIgnoringGapsBetweenAttempts) {
   TrainingTime time;
   EXPECT_EQ(time.After(1, Row(2, 1'000'000)), 2);
   EXPECT_EQ(time.After(1, Row(3, 1'003'000)), 5);

@@ -60,7 +60,7 @@ TEST(ValidateAnyTest, RulesOverSeveralFieldsComputeWithWhatIsInRangeAlone) {
   EXPECT_EQ(Told(together.spec()), Strings{"parallel.microbatches conflict"});
 }
 
-TEST(ValidateAnyTest, BehindItsCallersDeadlineItSaysSo) {
+TEST(ValidateAnyTest, AfterItsCallersDeadlineItReportsThat) {
   ExperimentBuilder builder;
   std::vector<std::string> values;
   for (int i = 1; i <= 300; ++i) values.push_back(std::to_string(i));

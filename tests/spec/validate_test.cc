@@ -44,7 +44,7 @@ struct Case {
 
 class CombinationTest : public testing::TestWithParam<Case> {};
 
-TEST_P(CombinationTest, IsFoundWhereAPersonWouldChangeIt) {
+TEST_P(CombinationTest, IsReportedAtTheFieldToChange) {
   ExperimentBuilder builder;
   GetParam().change(builder);
   EXPECT_EQ(Found(builder.spec()), Strings{GetParam().found});
@@ -198,7 +198,7 @@ TEST(ValidateTest, ALengthThatDoesNotDivideTheTokensOfAStepIsNamedWithThoseThatD
   EXPECT_EQ(issues[0].hint, "use 64000 or 72000");
 }
 
-TEST(ValidateTest, WhatIsOfLocalSgdIsRefusedUnlessOneOfTheStrategiesIsThat) {
+TEST(ValidateTest, FieldsOfLocalSgdNeedThatStrategy) {
   ExperimentBuilder builder;
   builder.Set("parallel.outer_lr", "0.7").Set("parallel.sync_every", "16");
   const std::vector<Issue> issues = Validate(builder.spec());
@@ -210,7 +210,7 @@ TEST(ValidateTest, WhatIsOfLocalSgdIsRefusedUnlessOneOfTheStrategiesIsThat) {
   EXPECT_EQ(Found(swept.spec()), Strings{});
 }
 
-TEST(ValidateTest, RanksThatGossipMayBeSoManyAndDoNotElse) {
+TEST(ValidateTest, RanksThatGossipHaveAllowedNumbersAndLackOtherFeatures) {
   const auto said = [](const std::map<std::string, std::string>& fields) {
     ExperimentBuilder builder;
     builder.Set("resources.gpus", "4").Set("parallel.strategy", "gossip");
@@ -298,7 +298,7 @@ TEST(ValidateTest, ALimitOfTrialsNamesHowManyThereAre) {
   EXPECT_EQ(issues[0].message, "the grid has 40000 trials; at most 10000 are allowed");
 }
 
-TEST(ValidateTest, WhatAllTrialsHoldInAllIsBoundedAndSaysWhatToShorten) {
+TEST(ValidateTest, TheSizeOfAllTrialsIsBoundedAndTheErrorNamesWhatToShorten) {
   std::vector<std::string> rates;
   for (int i = 1; i <= 10'000; ++i) rates.push_back(std::to_string(i * 1e-5));
   ExperimentBuilder builder;
@@ -327,7 +327,7 @@ void AddSeeds(int count, v1::ExperimentSpec& spec) {
   for (int seed = 1; seed <= count; ++seed) spec.add_seeds(seed);
 }
 
-TEST(ValidateTest, WhatSeedsRepeatCountsAmongWhatAllTrialsHold) {
+TEST(ValidateTest, RepetitionBySeedsCountsInTheSizeOfAllTrials) {
   std::vector<std::string> rates;
   for (int i = 1; i <= 100; ++i) rates.push_back(std::to_string(i * 1e-5));
   ExperimentBuilder builder;
@@ -340,7 +340,7 @@ TEST(ValidateTest, WhatSeedsRepeatCountsAmongWhatAllTrialsHold) {
   EXPECT_NE(issues[0].message.find("all 10000 trials"), std::string::npos) << issues[0].message;
 }
 
-TEST(ValidateTest, WhatIsIncludedCountsAmongWhatAllTrialsHold) {
+TEST(ValidateTest, IncludedTrialsCountInTheSizeOfAllTrials) {
   const std::string prompt(4000, 'x');
   std::vector<std::string> prompts = {prompt};
   std::vector<std::string> rates;

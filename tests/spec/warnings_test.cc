@@ -29,7 +29,7 @@ struct Warns {
 
 class WarningTest : public testing::TestWithParam<Warns> {};
 
-TEST_P(WarningTest, IsGivenWhereAPersonWouldChangeIt) {
+TEST_P(WarningTest, IsReportedAtTheFieldToChange) {
   B builder;
   GetParam().change(builder);
   EXPECT_EQ(Warned(builder), GetParam().found);

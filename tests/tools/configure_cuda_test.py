@@ -61,7 +61,7 @@ class ConfigureCuda(unittest.TestCase):
     def commands(self):
         return (self.build / "compile_commands.json").read_text(encoding="utf-8")
 
-    def test_what_cuda_lacks_is_found_now_and_not_by_a_program_that_starts(self):
+    def test_missing_cuda_parts_are_found_when_configuring(self):
         # G4: a compiler that we do not use may warn; G6: only a GPU's driver may be missing.
         self.run_checked("bash", "-c", GPU_TEST.format(root=ROOT, torch=self.torch, build=self.build))
         self.assertNotIn("-Werror", self.commands())

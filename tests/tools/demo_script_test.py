@@ -96,7 +96,7 @@ class DemoScript(unittest.TestCase):
         self.assertEqual(self.run_to_end("--stop"), 0, self.log())
         self.assertEqual(self.calls(), ["down"])
 
-    def test_what_somebody_put_there_stays(self):
+    def test_files_of_others_stay(self):
         (self.root / "data/quickstart").mkdir()
         (self.root / "data/mine").write_text("precious", encoding="utf-8")
         (self.root / "data/quickstart/mine").write_text("precious", encoding="utf-8")

@@ -120,7 +120,7 @@ class DtworkerTest : public ::testing::Test {
   ChildProcess worker_;
 };
 
-TEST_F(DtworkerTest, TrainsWhatItIsToldAndReportsEachStepOnce) {
+TEST_F(DtworkerTest, TrainsItsOrdersAndReportsEachStepOnce) {
   StartWorker({"--label", "rack=7"});
   Order(700);
   ASSERT_TRUE(AwaitEnd());
@@ -133,7 +133,7 @@ TEST_F(DtworkerTest, TrainsWhatItIsToldAndReportsEachStepOnce) {
   EXPECT_EQ(hello.labels(0).value(), "7");
 }
 
-TEST_F(DtworkerTest, OneTrainerServesManyAttempts) {
+TEST_F(DtworkerTest, ATrainerServesManyAttempts) {
   StartWorker();
   const pid_t trainer = AwaitTrainer();
   for (uint8_t token = 1; token <= 3; ++token) {
@@ -213,7 +213,7 @@ TEST_F(DtworkerTest, AStorageThatHangsHoldsUpNeitherTheLeaseNorTheEnd) {
   EXPECT_EQ(ExitCode(), 0);
 }
 
-TEST_F(DtworkerTest, ACheckpointThatIsGoneIsToldOnceTheStorageAnswers) {
+TEST_F(DtworkerTest, AMissingCheckpointIsReportedOnceTheStorageAnswers) {
   StartWorker();
   const std::string marker = OrderWithHangingStorage(100000, "hang_at=20");
   ASSERT_TRUE(AwaitSteps(19));
@@ -304,7 +304,7 @@ TEST_F(DtworkerTest, AWorkerWhoseCertificateIsRefusedStaysAndSaysSoOnce) {
   EXPECT_EQ(ExitCode(), 0);
 }
 
-TEST_F(DtworkerTest, TheServiceManagerHearsOfReadinessLifeAndTheEnd) {
+TEST_F(DtworkerTest, TheServiceManagerIsNotifiedOfReadinessLifeAndTheEnd) {
   testing::NotifySocket manager(folder_ / "notify");
   StartWorker({}, {{"NOTIFY_SOCKET", manager.path()}, {"WATCHDOG_USEC", "400000"}});
   EXPECT_EQ(manager.ReceiveUntil("READY=1"), "READY=1");
@@ -313,7 +313,7 @@ TEST_F(DtworkerTest, TheServiceManagerHearsOfReadinessLifeAndTheEnd) {
   EXPECT_EQ(manager.ReceiveUntil("STOPPING=1"), "STOPPING=1");
 }
 
-TEST_F(DtworkerTest, ItsFileIsTouchedWithAndWithoutACoordinatorAndNotWhileItStandsStill) {
+TEST_F(DtworkerTest, TheAliveFileIsTouchedUnlessTheWorkerStandsStill) {
   const std::string alive = folder_ / "alive";
   StartWorker({"--alive-file", alive});
   ASSERT_TRUE(Await([&] { return !fleet_.Hellos().empty(); }));
@@ -327,7 +327,7 @@ TEST_F(DtworkerTest, ItsFileIsTouchedWithAndWithoutACoordinatorAndNotWhileItStan
   EXPECT_TRUE(worker_.Running());
 }
 
-TEST_F(DtworkerTest, ItsFileIsTouchedWhileItWaitsToJoin) {
+TEST_F(DtworkerTest, TheAliveFileIsTouchedWhileItWaitsToJoin) {
   fleet_.Stop();
   const std::string alive = folder_ / "alive";
   StartWorker({"--alive-file", alive, "--token-file", folder_ / "token", "--join-token-file",
@@ -357,7 +357,7 @@ TEST_F(DtworkerTest, TheCoresOfAHostAreDealtOutAmongItsSlots) {
   })) << text;
 }
 
-TEST_F(DtworkerTest, FlagsThatCannotBeMeantAreRefused) {
+TEST_F(DtworkerTest, ImpossibleFlagsAreRefused) {
   const std::vector<std::vector<std::string>> wrong = {{"--slot", "gpu:0"},
                                                        {"--coordinator", "train.example:7600"},
                                                        {"--coordinator", "127.0.0.1:70000"},
@@ -391,7 +391,7 @@ TEST_F(DtworkerTest, HelpThatCannotBePrintedIsAnError) {
             std::string::npos);
 }
 
-TEST_F(DtworkerTest, WhatAHostDoesNotHaveIsNoUsageError) {
+TEST_F(DtworkerTest, MissingHardwareIsNoUsageError) {
   for (const auto& flags : std::vector<std::vector<std::string>>{
            {"--slot", "cuda:99"}, {"--storage", "/dev/null"}, {"--run-dir", "/dev/null"}}) {
     StartWorker(flags);
@@ -410,7 +410,7 @@ TEST_F(DtworkerTest, LogsLinesWithAPriorityForJournaldAndJsonIntoAFile) {
   EXPECT_EQ(testing::Slurp(folder_ / "worker.log").substr(json.size()).rfind("<3>", 0), 0u);
 }
 
-TEST_F(DtworkerTest, WhatSomebodyElseSaysForgesNoLineOfTheLog) {
+TEST_F(DtworkerTest, ForeignTextCannotForgeALineOfTheLog) {
   StartWorker({"--slot", "gpu:0\n<2>all is lost\x1b[2J"}, {{"JOURNAL_STREAM", "1:2"}});
   EXPECT_EQ(ExitCode(), 2);
   const std::string log = testing::Slurp(folder_ / "worker.log");

@@ -50,7 +50,7 @@ TEST_F(CaCommandTest, NothingIsReplaced) {
   EXPECT_EQ(testing::Slurp(File("desk.crt")), "mine");
 }
 
-TEST_F(CaCommandTest, WhatIsMissingIsNamed) {
+TEST_F(CaCommandTest, AMissingFileIsNamed) {
   const Ran none = Ca({"issue", "desk", "--role", "admin"});
   EXPECT_EQ(none.code, 4) << none.err;
   EXPECT_TRUE(Has(none.err, "dtctl ca init")) << none.err;

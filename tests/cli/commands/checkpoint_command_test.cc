@@ -54,7 +54,7 @@ TEST_F(CheckpointCommandTest, ExportsAFolderWithoutACoordinator) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / "out/config.json"));
 }
 
-TEST_F(CheckpointCommandTest, OfATrialTakesTheBestCheckpoint) {
+TEST_F(CheckpointCommandTest, ATrialStandsForItsBestCheckpoint) {
   AddExperiment(12, 1);
   Save(500, true);
   Save(600, false);

@@ -77,7 +77,7 @@ TEST_F(CodeCommandTest, AScriptThatTheFolderLacksIsNamed) {
   EXPECT_TRUE(Has(ran.err, "run names trian.py")) << ran.err;
 }
 
-TEST_F(CodeCommandTest, AnActiveEnvironmentThatWorkersDoNotHaveIsTold) {
+TEST_F(CodeCommandTest, WarnsOfAnActiveEnvironmentThatWorkersLack) {
   folder_.Write("venv/bin/python3", "");
   const std::string venv = folder_ / "venv";
   const auto note = [](const std::string& prefix, const std::string& run) {
@@ -175,7 +175,7 @@ TEST_F(CodeCommandTest, ACoordinatorThatForgotPartsGetsAllAgain) {
   EXPECT_TRUE(sent.ok()) << sent;
 }
 
-TEST_F(CodeCommandTest, ARefusalIsToldAndNothingIsSubmitted) {
+TEST_F(CodeCommandTest, ARefusalIsShownAndNothingIsSubmitted) {
   folder_.Write("a.py", "1");
   const auto packed = pack::PackFolder(folder_.path());
   ASSERT_TRUE(packed.ok());

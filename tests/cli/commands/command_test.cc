@@ -75,7 +75,7 @@ TEST_F(CommandTest, SharedOptionsStandBeforeOrAfterTheCommand) {
   EXPECT_EQ(Run({"get", "trials", "12", "-o", "name"}).out, "12/1\n");
 }
 
-TEST_F(CommandTest, ASelectorThatIsNoneExitsTwo) {
+TEST_F(CommandTest, AnInvalidSelectorExitsTwo) {
   EXPECT_EQ(Run({"describe", "12x"}).code, 2);
   EXPECT_EQ(Run({"explain", "12"}).code, 2);
   EXPECT_EQ(Run({"follow", "12/3"}).code, 2);
@@ -154,7 +154,7 @@ TEST_F(CommandTest, TheEnvironmentNamesTheCoordinatorAndAFlagOverrulesIt) {
   EXPECT_EQ(RunAsWritten({"version", "--address", "unix:/nonexistent/dtrain.sock"}).code, 3);
 }
 
-TEST_F(CommandTest, TheEnvironmentsFormatIsAWishOfEveryCommandThatHasIt) {
+TEST_F(CommandTest, TheEnvironmentsFormatAppliesToEveryCommandThatHasIt) {
   AddExperiment(12, 1);
   control_.Edit([](FakeControl::World& world) { FinishAll(world, 12); });
   environment_["DTCTL_OUTPUT"] = "json";
@@ -245,7 +245,7 @@ TEST_F(CommandTest, RetryOfANamedTrialNeedsNoMoreWords) {
   EXPECT_FALSE(control_.Snapshot().retries.at(1).failed());
 }
 
-TEST_F(CommandTest, WhereNobodyHasSetUserItIsWhoeverRunsTheProgram) {
+TEST_F(CommandTest, WithoutUserInTheEnvironmentTheUserIsTheProcesssAccount) {
   AddExperiment(12, 1);
   Run({"pause", "12"});
   const passwd* me = getpwuid(geteuid());  // NOLINT(concurrency-mt-unsafe): no other thread asks
@@ -291,7 +291,7 @@ TEST_F(CommandTest, ExtendSaysHowManyTrialsThereAreToBe) {
   EXPECT_EQ(Run({"extend", "12"}).code, 2);
 }
 
-TEST_F(CommandTest, EachEditSaysWhatHoldsNowAndSendsThatAlone) {
+TEST_F(CommandTest, EachEditPrintsTheNewStateAndSendsOnlyItsField) {
   AddExperiment(12, 3);
   environment_["USER"] = "ann";
   const auto says = [this](const std::vector<std::string>& words, const std::string& text) {
@@ -320,7 +320,7 @@ TEST_F(CommandTest, EachEditSaysWhatHoldsNowAndSendsThatAlone) {
   EXPECT_FALSE(says({"unarchive", "12"}, "in lists again").archived());
 }
 
-TEST_F(CommandTest, AnEditThatIsNoneIsRefusedBeforeItIsSent) {
+TEST_F(CommandTest, AnEmptyEditIsRefusedBeforeItIsSent) {
   AddExperiment(12, 3);
   EXPECT_EQ(Run({"set", "12", "priority=1001"}).code, 2);
   EXPECT_EQ(Run({"set", "12", "max_gpus_total=-1"}).code, 2);
@@ -353,7 +353,7 @@ TEST_F(CommandTest, AWorkerIsDrainedByItsNameAlsoWhereNoneIsConnected) {
   EXPECT_TRUE(Has(listed, "NOTE") && Has(listed, "drained by ann: new disk")) << listed;
 }
 
-TEST_F(CommandTest, DescribeShowsWhoChangedWhatAndWhen) {
+TEST_F(CommandTest, DescribeShowsEachChangeWithItsUserAndTime) {
   AddExperiment(12, 1);
   control_.Edit([](FakeControl::World& world) {
     v1::ExperimentEdit& edit = *world.experiments.at(12).found.add_edits();

@@ -121,7 +121,7 @@ TEST_F(CompletionTest, NamesOfFilesWhereOneIsWanted) {
   EXPECT_EQ(Offered({"get", "trials", "--tls-ca", ""}), "+files");
 }
 
-TEST_F(CompletionTest, WhatCouldForgeALineIsNotOffered) {
+TEST_F(CompletionTest, ANameThatCouldForgeALineIsNotOffered) {
   control_.Edit([](FakeControl::World& world) {
     world.experiments[12].found.mutable_summary()->mutable_labels(0)->set_value("a\n:files\x1b[2J");
   });

@@ -29,7 +29,7 @@ TEST_F(ContextCommandTest, TheFirstContextIsTheCurrentOneAndCommandsUseIt) {
   EXPECT_EQ(RunAsWritten({"context", "use", "none"}).code, 4);
 }
 
-TEST_F(ContextCommandTest, WhatWouldNotWorkIsRefusedWhenItIsAdded) {
+TEST_F(ContextCommandTest, AnInvalidContextIsRefusedWhenItIsAdded) {
   EXPECT_EQ(RunAsWritten({"context", "add", "lab"}).code, 2) << "no address";
   EXPECT_EQ(RunAsWritten({"context", "add", "../x", "--address", "127.0.0.1:1"}).code, 2);
   EXPECT_EQ(RunAsWritten({"context", "add", "lab", "--address", "far:1"}).code, 2) << "no TLS";

@@ -55,7 +55,7 @@ TEST(DataTest, TheSectionForTheExperimentFileNamesTheTokenizer) {
             R"(data: {train: "train_*.npy", val: "val_*.npy", tokenizer: gpt2})");
 }
 
-TEST(DataTest, APlaceIsToldFromTheRootThatWorkersHereHave) {
+TEST(DataTest, APathIsShownRelativeToTheDataRootOfLocalWorkers) {
   const ShardPlace known = PlaceOf("/state/local/data/wiki/small", {"/x", "/state/local/data"});
   EXPECT_TRUE(known.known);
   EXPECT_EQ(known.folder, "wiki/small");
@@ -66,7 +66,7 @@ TEST(DataTest, APlaceIsToldFromTheRootThatWorkersHereHave) {
   EXPECT_EQ(other.folder, "wiki");
 }
 
-TEST(DataTest, WhatAPersonCanMendIsAUsageError) {
+TEST(DataTest, ErrorsThatTheUserCanFixAreUsageErrors) {
   EXPECT_TRUE(absl::IsInvalidArgument(CommandStatus(ConfigError("x"))));
   EXPECT_TRUE(absl::IsInvalidArgument(CommandStatus(DataError("x"))));
   EXPECT_TRUE(absl::IsCancelled(CommandStatus(CancelledError("x"))));

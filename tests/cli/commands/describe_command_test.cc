@@ -56,7 +56,7 @@ TEST_F(DescribeTest, DescribedAsYamlATrialIsAFileThatRunsTheSameTrialAlone) {
   }
 }
 
-TEST_F(DescribeTest, OfAProgramDescribeShowsTheCommandAndATrialsFileHasItsParametersAsConstants) {
+TEST_F(DescribeTest, DescribeShowsAProgramsCommandAndATrialsFileHasConstantParameters) {
   constexpr char kProgram[] =
       "version: 1\nname: p\ncommand: [python3, train.py, \"--lr={lr}\", \"{seed}\"]\n"
       "parameters: {lr: [0.1, 1.0], model: resnet}\nseed: 3\nsteps: 50\n";
@@ -153,7 +153,7 @@ TEST_F(CommandTest, ExplainTellsEachAttemptWithItsCauseAndPlacement) {
   }
 }
 
-TEST_F(CommandTest, ExplainSaysWhenAnAttemptBeganAgainAsNothingHadBeenSaved) {
+TEST_F(CommandTest, ExplainSaysWhenAnAttemptStartedOverBecauseNothingWasSaved) {
   AddExperiment(12, 1);
   control_.Edit([&](FakeControl::World& world) {
     v1::ExplainTrialResponse& found = world.experiments[12].explanations[1];

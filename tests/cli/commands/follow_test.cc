@@ -7,7 +7,7 @@ namespace {
 
 class FollowTest : public CommandTest {};
 
-TEST_F(FollowTest, WaitExitsByWhatBecameOfTheExperiment) {
+TEST_F(FollowTest, WaitsExitCodeFollowsTheExperimentsEnd) {
   const std::vector<std::pair<v1::ExperimentState, int>> cases = {
       {v1::EXPERIMENT_FINISHED, 0}, {v1::EXPERIMENT_FAILED, 10}, {v1::EXPERIMENT_CANCELLED, 11}};
   AddExperiment(12, 1);
@@ -87,7 +87,7 @@ TEST_F(FollowTest, WaitSaysOnceInAMinuteWhyNothingRuns) {
   EXPECT_EQ(ran.err, "experiment 12 does not run: no worker is connected.\n");
 }
 
-TEST_F(FollowTest, WaitSaysSinceWhenNobodyAnswersAndWhenSomebodyDoesAgain) {
+TEST_F(FollowTest, WaitReportsSinceWhenNoCoordinatorAnswersAndWhenOneDoesAgain) {
   AddExperiment(12, 1);
   control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
     const bool away = method == "ListExperiments" && count >= 2 && count <= 5;
@@ -184,7 +184,7 @@ TEST_F(FollowTest, ColourIsOffWithNoColorInTheEnvironmentOrOnTheCommandLine) {
   EXPECT_FALSE(Has(Run({"get", "trials", "12"}).out, "\x1b["));
 }
 
-TEST_F(FollowTest, OfAVeryLargeExperimentOnlyLiveTrialsAreAskedForInBetween) {
+TEST_F(FollowTest, OnlyLiveTrialsOfAVeryLargeExperimentAreRefreshed) {
   AddExperiment(12, 1001);
   control_.OnCall([this](std::string_view method, int count, FakeControl::World& world) {
     if (method == "ListExperiments" && count == 2) {

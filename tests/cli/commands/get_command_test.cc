@@ -47,7 +47,7 @@ TEST_F(CommandTest, AMetricThatNoColumnShowsHasOneUnderItsName) {
   EXPECT_TRUE(Has(described, "metric        hellaswag_acc 0.3125")) << described;
 }
 
-TEST_F(CommandTest, BestIsOfTheMetricThatTrialsAreComparedByWithItsStep) {
+TEST_F(CommandTest, BestIsByTheMetricThatComparesTrialsWithItsStep) {
   AddExperiment(12, 2);
   control_.Edit([&](FakeControl::World& world) {
     world.experiments[12].found.mutable_summary()->set_metric("accuracy");
@@ -170,7 +170,7 @@ TEST_F(CommandTest, NamesOfOthersCannotSendEscapeCodesToTheTerminal) {
   EXPECT_TRUE(Has(ran.out, "evil\\x1b[2J")) << ran.out;
 }
 
-TEST_F(CommandTest, AnEmptyListIsSaidOnStderrAndLeavesStdoutEmpty) {
+TEST_F(CommandTest, AnEmptyListIsReportedOnStderrAndLeavesStdoutEmpty) {
   const Ran ran = Run({"get", "workers"});
   EXPECT_EQ(ran.code, 0);
   EXPECT_EQ(ran.out, "");

@@ -40,7 +40,7 @@ class LocalCommandTest : public CommandTest {
   testing::TempFolder folder_;
 };
 
-TEST_F(LocalCommandTest, UpIsAContextThatCommandsUseUntilDown) {
+TEST_F(LocalCommandTest, UpMakesAContextThatCommandsUseUntilDown) {
   AddExperiment(12, 1);
   const Ran up = RunAsWritten({"up", "--slots", "2"});
   ASSERT_EQ(up.code, 0) << up.err;
@@ -101,7 +101,7 @@ TEST_F(LocalCommandTest, AFileWhoseDataAreNotThereIsValidAndItsDataAreNamed) {
   EXPECT_FALSE(Has(RunAsWritten({"validate", file}).err, "matches no file"));
 }
 
-TEST_F(LocalCommandTest, ACheckpointThatIsNoLongerInItsFolderIsSaidToBeGone) {
+TEST_F(LocalCommandTest, ACheckpointThatIsNoLongerInItsFolderIsReportedAsGone) {
   AddExperiment(12, 1);
   control_.Edit([](FakeControl::World& world) {
     for (const char* path : {"12/1/a1/step-100", "12/1/a1/step-200"}) {

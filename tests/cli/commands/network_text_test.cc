@@ -66,12 +66,12 @@ TEST(NetworkTextTest, AMeasurementTakesTheLargestPowerOfTwoOfIdleSlots) {
   EXPECT_EQ(ChooseBenchSlots(Workers("cpu", 7, 9), "", 6)->slots, 6);
 }
 
-TEST(NetworkTextTest, WhereFewAreIdleItWaitsForThoseThatAreConnected) {
+TEST(NetworkTextTest, WithFewIdleSlotsItWaitsForAllConnectedOnes) {
   EXPECT_EQ(ChooseBenchSlots(Workers("cpu", 1, 3), "", 0)->slots, 4);
   EXPECT_EQ(ChooseBenchSlots(Workers("cpu", 0, 3), "", 3)->slots, 3);
 }
 
-TEST(NetworkTextTest, WhatIsNotConnectedIsNotWaitedFor) {
+TEST(NetworkTextTest, DisconnectedSlotsAreNotWaitedFor) {
   const auto one = ChooseBenchSlots(Workers("cpu", 1, 0), "", 0);
   EXPECT_EQ(one.status().message(),
             "a measurement between 2 slots or more needs as many cpu slots, and 1 is connected; "

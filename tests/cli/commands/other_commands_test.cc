@@ -61,7 +61,7 @@ TEST(OtherCommandsTest, EachWordHasOneMeaningAndLeadsToCommandsThatExist) {
 
 class OtherCommandsRunTest : public CommandTest {};
 
-TEST_F(OtherCommandsRunTest, AWordOfAnotherToolIsAnsweredByItsMeaning) {
+TEST_F(OtherCommandsRunTest, AnotherToolsCommandGetsOurCommandForTheSamePurpose) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"stop", "12"}, "dtctl cancel"},
       {{"kill", "12"}, "dtctl cancel"},
@@ -125,7 +125,7 @@ TEST_F(OtherCommandsRunTest, HelpBeforeACommandIsHelpOnIt) {
   EXPECT_TRUE(Has(none.err, "unknown command 'squeue'; use 'dtctl get experiments'")) << none.err;
 }
 
-TEST_F(OtherCommandsRunTest, AnOptionOfAnotherToolIsAnsweredByItsMeaning) {
+TEST_F(OtherCommandsRunTest, AnotherToolsOptionGetsOurOptionForTheSamePurpose) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"get", "trials", "1", "--json"}, "'--json'; write -o json"},
       {{"get", "experiments", "-w"}, "'-w'; write --watch"},
@@ -141,7 +141,7 @@ TEST_F(OtherCommandsRunTest, AnOptionOfAnotherToolIsAnsweredByItsMeaning) {
   }
 }
 
-TEST_F(OtherCommandsRunTest, WhatThereIsNothingOfIsNotTakenForASlip) {
+TEST_F(OtherCommandsRunTest, AWordWithoutAnEquivalentIsNotTakenForATypingMistake) {
   for (const char* word : {"ssh", "exec", "init", "gc"}) {
     EXPECT_TRUE(Has(Run({word}).err, "; choose one of: ")) << word;
   }

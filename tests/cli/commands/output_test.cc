@@ -150,7 +150,7 @@ TEST_F(OutputTest, AFullDiskIsAnErrorOfEveryCommandThatPrints) {
   EXPECT_EQ(untried, elsewhere) << "a new command belongs among those that are tried";
 }
 
-TEST_F(OutputTest, AReaderThatHasSeenEnoughIsToldNothing) {
+TEST_F(OutputTest, AReaderThatClosesThePipeCausesNoError) {
   signal(SIGPIPE, SIG_IGN);  // as under a parent that ignores it; otherwise the signal ends dtctl
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
@@ -162,7 +162,7 @@ TEST_F(OutputTest, AReaderThatHasSeenEnoughIsToldNothing) {
   signal(SIGPIPE, SIG_DFL);
 }
 
-TEST_F(OutputTest, MoreThanABufferArrivesWhole) {
+TEST_F(OutputTest, OutputLargerThanABufferArrivesCompletely) {
   const std::string path = folder_ / "out";
   const int fd = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
   {

@@ -69,7 +69,7 @@ TEST_F(PlanTest, SaysWhatEachKindOfTrialTakesAndWhenAllAreDone) {
   EXPECT_TRUE(world.submissions.empty());
 }
 
-TEST_F(PlanTest, ExitsWith7WhereATrialWillNotRun) {
+TEST_F(PlanTest, ExitsWith7IfATrialWillNotRun) {
   MakeTheSecondTooLarge();
   const Ran ran = Run({"plan", "-"});
   EXPECT_EQ(ran.code, 7);
@@ -117,7 +117,7 @@ TEST_F(PlanTest, ShowsEachStrategyOfTrialsWithSeveralRanksWithin80Columns) {
       << ran.out;
 }
 
-TEST_F(PlanTest, CutModelsHaveRowsOfTheirOwnAndWhatTheirStagesWait) {
+TEST_F(PlanTest, CutModelsHaveTheirOwnRowsWithTheWaitsOfTheirStages) {
   control_.Edit([](FakeControl::World& world) {
     v1::PlannedTrials& kind = *world.plan_answer.mutable_configurations(0);
     AddStrategies(kind);
@@ -146,7 +146,7 @@ TEST_F(PlanTest, CutModelsHaveRowsOfTheirOwnAndWhatTheirStagesWait) {
   EXPECT_EQ(row.at("tensor"), 2);
 }
 
-TEST_F(PlanTest, OfManySizesItShowsTheFirstTablesAndSaysWhereTheOthersAre) {
+TEST_F(PlanTest, WithManySizesItShowsTheFirstTablesAndSaysWhereTheOthersAre) {
   control_.Edit([](FakeControl::World& world) {
     v1::PlanResponse& plan = world.plan_answer;
     AddStrategies(*plan.mutable_configurations(0));
@@ -183,13 +183,13 @@ TEST_F(PlanTest, AWrongFileIsShownAsEver) {
   EXPECT_TRUE(control_.Snapshot().plans.empty());
 }
 
-TEST_F(PlanTest, LittleWorkIsSaidInSeconds) {
+TEST_F(PlanTest, LittleWorkIsShownInSeconds) {
   control_.Edit([](FakeControl::World& world) { world.plan_answer.set_slot_seconds(12); });
   const Ran ran = Run({"submit", "-"});
   EXPECT_TRUE(Has(ran.err, "It takes about 12 slot-seconds, done in")) << ran.err;
 }
 
-TEST_F(PlanTest, ASubmitSaysItInOneLine) {
+TEST_F(PlanTest, ASubmitPrintsThePlanInOneLine) {
   Ran ran = Run({"submit", "-"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(Has(ran.err, "It takes about 2.0 slot-hours, done in 1 h 00 min on 4 slots"))

@@ -42,7 +42,7 @@ class ReportCommandTest : public CommandTest {
   testing::TempFolder folder_;
 };
 
-TEST_F(ReportCommandTest, TheFilesEndingSaysWhatIsWritten) {
+TEST_F(ReportCommandTest, TheFilesExtensionChoosesTheFormat) {
   AddStudy(12);
   for (const auto& [name, begin] : std::map<std::string, std::string>{
            {"report.html", "<!DOCTYPE html>"},
@@ -57,7 +57,7 @@ TEST_F(ReportCommandTest, TheFilesEndingSaysWhatIsWritten) {
   }
 }
 
-TEST_F(ReportCommandTest, WhatAPopulationsMembersTookOverIsListed) {
+TEST_F(ReportCommandTest, TakeoversInAPopulationAreListed) {
   AddStudy(12);
   control_.Edit([](FakeControl::World& world) {
     v1::Takeover& takeover = *world.experiments[12].explanations[2].add_takeovers();
@@ -101,7 +101,7 @@ TEST_F(ReportCommandTest, MoreExperimentsThanHaveRoomSideBySideAreRefusedWithThe
   EXPECT_TRUE(Has(ran.err, "'dtctl report' takes at most 8 EXP, not 9")) << ran.err;
 }
 
-TEST_F(ReportCommandTest, AFileThatSaysNothingOrCannotBeWrittenIsRefused) {
+TEST_F(ReportCommandTest, AFileWithAnUnknownExtensionOrThatCannotBeWrittenIsRefused) {
   AddStudy(12);
   const Ran unknown = Run({"report", "12", "-o", folder_ / "report.pdf"});
   EXPECT_EQ(unknown.code, 2);

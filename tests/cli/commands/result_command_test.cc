@@ -116,7 +116,7 @@ TEST_F(ResultCommandTest, UnderAshaTheBestWasTrainedToItsEndAndABetterEarlyOneIs
   EXPECT_TRUE(Has(described, "but           " + why)) << described;
 }
 
-TEST_F(ResultCommandTest, ASearchByWhatNobodyReportsSaysWhatWasReportedAndHowToCompareByIt) {
+TEST_F(ResultCommandTest, ASearchByAnUnreportedMetricNamesTheReportedOnesAndHowToUseThem) {
   AddExperiment(12, 2);
   control_.Edit([](FakeControl::World& world) {
     FinishAll(world, 12);
@@ -155,7 +155,7 @@ TEST_F(ResultCommandTest, BeforeTheFirstEvaluationNothingIsWrong) {
   EXPECT_FALSE(Has(Run({"describe", "12"}).out, "no metric"));
 }
 
-TEST_F(ResultCommandTest, ImportanceNamesWhatDecidesWithBars) {
+TEST_F(ResultCommandTest, ImportanceShowsDecisiveParametersWithBars) {
   AddSearch(12, 40);
   const Ran ran = Run({"importance", "12"});
   EXPECT_EQ(ran.code, 0) << ran.err;
@@ -186,7 +186,7 @@ TEST_F(ResultCommandTest, ImportanceOfTooFewTrialsSaysHowManyAreNeeded) {
       << ran.err;
 }
 
-TEST_F(ResultCommandTest, UnderAshaImportanceIsAtARungWhichEvaluationsTell) {
+TEST_F(ResultCommandTest, UnderAshaImportanceUsesTheValuesAtARung) {
   AddSearch(12, 20);
   control_.Edit([&](FakeControl::World& world) {
     FakeControl::Experiment& one = world.experiments[12];

@@ -87,7 +87,7 @@ TEST_F(CommandTest, LogsOfATrialOrRankThatDoesNotExistExitFour) {
   EXPECT_TRUE(Has(quiet.err, "no lines of rank 1")) << quiet.err;
 }
 
-TEST_F(CommandTest, MetricsOfWhatDoesNotExistPrintNoHeader) {
+TEST_F(CommandTest, MetricsOfAMissingTrialPrintNoHeader) {
   const Ran ran = Run({"metrics", "99"});
   EXPECT_EQ(ran.code, 4);
   EXPECT_EQ(ran.out, "");
@@ -174,7 +174,7 @@ TEST_F(ProgramMetricsTest, MetricsPrintsWhatAProgramReportedUnderNamesOfItsOwn) 
             "{\"experiment\":12,\"trial\":1,\"attempt\":1,\"step\":5,\"zeta\":0.5}\n");
 }
 
-TEST_F(ProgramMetricsTest, AMetricThatNobodyReportedIsRefusedButNotTheOneThatIsSearchedBy) {
+TEST_F(ProgramMetricsTest, AnUnreportedMetricIsRefusedUnlessTheSearchUsesIt) {
   AddProgram();
   const Ran unknown = Run({"metrics", "12", "--metric", "zetta"});
   EXPECT_EQ(unknown.code, 2);

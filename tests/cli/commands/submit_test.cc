@@ -35,7 +35,7 @@ TEST_F(SubmitTest, OneCallCarriesTheCheckedSpecificationAndTheText) {
       << "dtctl has shown them: they are of clients whose file the coordinator reads";
 }
 
-TEST_F(SubmitTest, ItSaysWhereTheExperimentsPageIs) {
+TEST_F(SubmitTest, PrintsTheAddressOfTheExperimentsPage) {
   control_.Edit([](FakeControl::World& world) { world.status.set_http_address("127.0.0.1:7601"); });
   const Ran ran = Run({"submit", "-"});
   EXPECT_TRUE(Has(ran.err, "Its page is http://127.0.0.1:7601/#/experiments/1\n")) << ran.err;
@@ -77,7 +77,7 @@ TEST_F(SubmitTest, EveryErrorOfTheFileIsShownAndNothingIsSubmitted) {
   EXPECT_TRUE(control_.Snapshot().submissions.empty());
 }
 
-TEST_F(SubmitTest, WarningsAreShownAndHinderNothing) {
+TEST_F(SubmitTest, WarningsAreShownAndDoNotPreventASubmit) {
   input_ = std::string(kGrid) + "search: {goal: maximize}\n";
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"validate", "-"}, {"submit", "-", "-n"}, {"submit", "-"}}) {
@@ -105,7 +105,7 @@ TEST_F(SubmitTest, ErrorsOfTheFileComeAsJsonWithTheirPlaces) {
   EXPECT_FALSE(first["message"].get<std::string>().empty());
 }
 
-TEST_F(SubmitTest, SetAndMaxConcurrentChangeTheFileThatIsKept) {
+TEST_F(SubmitTest, SetAndMaxConcurrentChangeTheStoredFile) {
   Run({"submit", "--set", "train.max_steps=99", "-", "--max-concurrent", "2"});
   const auto world = control_.Snapshot();
   ASSERT_EQ(world.submissions.size(), 1u);
@@ -129,7 +129,7 @@ TEST_F(SubmitTest, ADryRunPrintsTheTrialsAndStartsNothing) {
       << "how the journal keeps a trial is its own affair";
 }
 
-TEST_F(SubmitTest, ADryRunOfWhatNothingConnectedCouldRunExitsSeven) {
+TEST_F(SubmitTest, ADryRunThatNoConnectedWorkerCouldRunExitsSeven) {
   control_.Edit([](FakeControl::World& world) {
     world.submit_answer.set_cannot_be_placed(true);
     world.submit_answer.set_note("8 slots wanted, 2 connected");
@@ -195,7 +195,7 @@ TEST_F(SubmitTest, ValidateSaysNothingOfSubmittingAndErrorsOfSetAreNotInTheFile)
   EXPECT_TRUE(Has(Run({"submit", "-"}).err, "nothing was submitted"));
 }
 
-TEST_F(SubmitTest, MaxConcurrentZeroIsAsManyAsFit) {
+TEST_F(SubmitTest, MaxConcurrentZeroMeansAsManyAsFit) {
   EXPECT_EQ(Run({"submit", "-", "--max-concurrent", "0"}).code, 0);
 }
 
@@ -227,7 +227,7 @@ TEST_F(SubmitTest, ValidateNeedsNoCoordinator) {
             "  optimizer.lr: 0.001, 0.003\n");
 }
 
-TEST_F(SubmitTest, TheGoalThatIsAssumedOfAProgramsMetricIsSaid) {
+TEST_F(SubmitTest, TheAssumedGoalOfAProgramsMetricIsPrinted) {
   const std::string program = "version: 1\nname: p\nrun: train --x {x}\nparameters: {x: [1, 2]}\n";
   input_ = program + "search: {metric: accuracy}\n";
   EXPECT_EQ(RunAsWritten({"validate", "-"}).out,

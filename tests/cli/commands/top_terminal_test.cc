@@ -234,7 +234,7 @@ TEST_F(TopTerminalTest, KeysChangeTheScreenAndQGivesTheTerminalBack) {
   ExpectGivenBack();
 }
 
-TEST_F(TopTerminalTest, WhatHappensMeanwhileIsShownAndAPauseKeepsTheOld) {
+TEST_F(TopTerminalTest, ChangesAreShownAsTheyHappenAndAPauseFreezesTheScreen) {
   Start({"--interval", "100ms"});
   ASSERT_TRUE(Shows("12/2")) << screen_.Text();
   const auto rename = [this](const std::string& name) {
@@ -315,7 +315,7 @@ TEST_F(TopTerminalTest, ExperimentsThatEndedAreNotAskedForWithEveryRound) {
   EXPECT_TRUE(Shows("fresh")) << screen_.Text();
 }
 
-TEST_F(TopTerminalTest, AnErrorGivesTheTerminalBackAndIsSaidThere) {
+TEST_F(TopTerminalTest, AnErrorGivesTheTerminalBackAndIsPrintedThere) {
   Start({"--interval", "100ms"});
   ASSERT_TRUE(Shows("running trials")) << screen_.Text();
   control_.OnCall([](std::string_view, int, FakeControl::World&) {
@@ -327,7 +327,7 @@ TEST_F(TopTerminalTest, AnErrorGivesTheTerminalBackAndIsSaidThere) {
   ExpectGivenBack();
 }
 
-TEST_F(TopTerminalTest, SuspendedItGivesTheTerminalBackAndTakesItAgain) {
+TEST_F(TopTerminalTest, ASuspendGivesTheTerminalBackAndAResumeTakesItAgain) {
   // The system stops no process that no shell could continue, so a shell runs it.
   const std::string script =
       absl::StrCat(DTCTL, " top --address ", control_.address(), "; echo stopped; read go; fg");

@@ -13,7 +13,7 @@ v1::TrialSummary At(uint64_t step, uint64_t saved) {
   return trial;
 }
 
-TEST(UnsavedTest, AStopThatSavesLosesWhatAProgramThatNeverSavedHasDone) {
+TEST(UnsavedTest, AStopThatSavesLosesTheWorkOfAProgramThatNeverSaved) {
   const std::vector<v1::TrialSummary> running = {At(70, 0), At(90, 40), At(0, 0)};
   EXPECT_EQ(UnsavedText(UnsavedOf(running, false, StopKind::kSaves)), "");
   EXPECT_EQ(UnsavedText(UnsavedOf(running, true, StopKind::kSaves)),
@@ -22,7 +22,7 @@ TEST(UnsavedTest, AStopThatSavesLosesWhatAProgramThatNeverSavedHasDone) {
             "1 running trial has saved nothing, and would begin anew");
 }
 
-TEST(UnsavedTest, AKillLosesWhatNoCheckpointHas) {
+TEST(UnsavedTest, AKillLosesTheWorkSinceTheLastCheckpoint) {
   EXPECT_EQ(UnsavedText(UnsavedOf({At(70, 0), At(90, 40)}, false, StopKind::kKills)),
             "2 running trials would lose 120 steps, which no checkpoint has");
   EXPECT_EQ(UnsavedText(UnsavedOf({At(40, 40), At(0, 0)}, false, StopKind::kKills)), "");
@@ -53,7 +53,7 @@ TEST_F(AskingTest, CancelAsksOnATerminalUnlessItIsTold) {
   EXPECT_EQ(control_.Snapshot().cancellations.size(), 1u);
 }
 
-TEST_F(AskingTest, InAScriptItSaysWhatIsLostAndGoesOn) {
+TEST_F(AskingTest, InAScriptItReportsTheLostWorkAndGoesOn) {
   RunTrial();
   const Ran ran = Run({"cancel", "12/2"});
   EXPECT_EQ(ran.code, 0);

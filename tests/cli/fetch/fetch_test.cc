@@ -142,7 +142,7 @@ TEST_F(FetchTest, AFileIsDownloadedOnceAndThenKept) {
   EXPECT_EQ(site_->Ranges().size(), 1u);
 }
 
-TEST_F(FetchTest, ADownloadThatBrokeOffGoesOnBehindWhatCame) {
+TEST_F(FetchTest, ABrokenDownloadContinuesAfterTheReceivedBytes) {
   site_->BreakAt(100000);
   const auto broken = Fetch();
   EXPECT_TRUE(absl::IsUnavailable(broken.status())) << broken.status();
@@ -154,14 +154,14 @@ TEST_F(FetchTest, ADownloadThatBrokeOffGoesOnBehindWhatCame) {
   EXPECT_EQ(site_->Ranges(), (std::vector<std::string>{"", "bytes=100000-"}));
 }
 
-TEST_F(FetchTest, AServerThatSendsOnlyWholesIsAskedForOne) {
+TEST_F(FetchTest, AServerWithoutRangesIsAskedForTheCompleteFile) {
   folder_.Write("out/a.txt.part", "half");
   site_->IgnoreRanges();
   ASSERT_TRUE(Fetch().ok());
   EXPECT_EQ(Slurp(Path()), content_);
 }
 
-TEST_F(FetchTest, WhatIsNotThePublishedFileIsRemovedAndNamed) {
+TEST_F(FetchTest, AFileThatIsNotThePublishedOneIsRemovedAndNamed) {
   folder_.Write("out/a.txt.part", "other text");
   const auto wrong = Fetch();
   EXPECT_TRUE(absl::IsDataLoss(wrong.status())) << wrong.status();
@@ -192,7 +192,7 @@ TEST_F(FetchTest, LinesMayComeInAnotherOrderWhereCopiesDiffer) {
   EXPECT_TRUE(Fetch().ok());
 }
 
-TEST_F(FetchTest, AStoppedDownloadKeepsWhatCame) {
+TEST_F(FetchTest, AStoppedDownloadKeepsTheReceivedBytes) {
   const auto stopped = FetchDataSet(set_, folder_ / "out", [](const PublicFile&, uint64_t bytes) {
     return bytes > 0 ? Download::kStop : Download::kGoOn;
   });
@@ -201,7 +201,7 @@ TEST_F(FetchTest, AStoppedDownloadKeepsWhatCame) {
   EXPECT_TRUE(Fetch().ok());
 }
 
-TEST_F(FetchTest, WhatCannotBeReachedIsSaidWithWhatToPlaceWhere) {
+TEST_F(FetchTest, AnUnreachableAddressIsReportedWithTheFileToPlaceByHand) {
   site_->Answer(404);
   const auto absent = Fetch();
   EXPECT_TRUE(absl::IsUnavailable(absent.status()));

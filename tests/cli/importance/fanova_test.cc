@@ -65,7 +65,7 @@ TEST(ImportanceTest, ChoicesCountWithoutAnOrder) {
   EXPECT_NEAR(ShareOf(*found, 1), 0.1, 0.05);
 }
 
-TEST(ImportanceTest, WhatTwoBringAboutTogetherIsTheirPairs) {
+TEST(ImportanceTest, TheJointEffectOfTwoParametersIsTheirPairs) {
   const std::vector<Factor> factors(3);
   const auto rows = Draw(factors, 800, [](const auto& at) {
     return at[2] + ((at[0] < 0.5) == (at[1] < 0.5) ? 0.0 : 2.0);  // variances 1/12 and 1
@@ -104,7 +104,7 @@ TEST(ImportanceTest, SharesOfATreeAddUpToNoMoreThanAll) {
   EXPECT_NEAR(ShareOf(*found, 0) + ShareOf(*found, 1) + PairOf(*found, 0, 1), 1, 1e-9);
 }
 
-TEST(ImportanceTest, TooFewTrialsBearNoConclusion) {
+TEST(ImportanceTest, TooFewTrialsAllowNoConclusion) {
   const std::vector<Factor> factors(5);
   const auto rows = Draw(factors, 19, [](const auto& at) { return at[0]; });
   const auto found = Analyse(factors, rows);
@@ -131,7 +131,7 @@ TEST(ImportanceTest, ATrialThatDivergedDoesNotHideTheOthers) {
   EXPECT_GT(ShareOf(*found, 0), 0.7);
 }
 
-TEST(ImportanceTest, NoiseIsForetoldByNothing) {
+TEST(ImportanceTest, NoParameterPredictsNoise) {
   const std::vector<Factor> factors(3);
   size_t drawn = 0;
   const auto rows = Draw(factors, 100, [&](const auto&) { return DrawUnit({7, drawn++, 99}); });
@@ -140,7 +140,7 @@ TEST(ImportanceTest, NoiseIsForetoldByNothing) {
   EXPECT_LT(found->fit, 0.2);
 }
 
-TEST(ImportanceTest, MoreRowsThanItTakesAreThinned) {
+TEST(ImportanceTest, MoreRowsThanTheBoundAreThinned) {
   const std::vector<Factor> factors(2);
   const auto rows = Draw(factors, 3000, [](const auto& at) { return 2 * at[0] + at[1]; });
   const auto found = Analyse(factors, rows);

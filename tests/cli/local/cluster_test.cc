@@ -73,7 +73,7 @@ class ClusterTest : public ::testing::Test {
   ClusterOptions options_;
 };
 
-TEST_F(ClusterTest, ItIsUpOnceHoweverOftenItIsStarted) {
+TEST_F(ClusterTest, RepeatedStartsMakeOneCluster) {
   {
     LocalCluster cluster = Open();
     ASSERT_TRUE(cluster.Up(Pause).ok());
@@ -88,7 +88,7 @@ TEST_F(ClusterTest, ItIsUpOnceHoweverOftenItIsStarted) {
   EXPECT_EQ(*again.Down(Pause), 0u);
 }
 
-TEST_F(ClusterTest, WhatDiedIsStartedAgainAtTheAddressThatWorkersKnow) {
+TEST_F(ClusterTest, ADeadCoordinatorIsRestartedAtTheAddressThatWorkersKnow) {
   {
     LocalCluster cluster = Open();
     ASSERT_TRUE(cluster.Up(Pause).ok());
@@ -158,7 +158,7 @@ TEST_F(AddressesTest, ACoordinatorThatWasKilledComesBackWhereItWas) {
   EXPECT_EQ(again.addresses().http, http);
 }
 
-TEST_F(AddressesTest, PortsThatAnotherProgramHasAreLeftToItAndTheMoveIsSaid) {
+TEST_F(AddressesTest, PortsInUseByAnotherProgramAreAvoidedAndTheMoveIsReported) {
   const Listening taken = Taken();
   options_.http_port = PortOf(taken);
   LocalCluster cluster = Open();
@@ -173,7 +173,7 @@ TEST_F(AddressesTest, PortsThatAnotherProgramHasAreLeftToItAndTheMoveIsSaid) {
   EXPECT_NE(cluster.moved()[0].find(taken.address), std::string::npos) << cluster.moved()[0];
 }
 
-TEST_F(ClusterTest, WithTokensWorkersGetOneAndItStaysSoUntilItIsPurged) {
+TEST_F(ClusterTest, WithTokensWorkersGetOneAndTokensStayUntilAPurge) {
   int made = 0;
   options_.worker_token = [&made](const std::string& address, const std::string& admin) {
     EXPECT_EQ(address, "127.0.0.1:17");
@@ -208,7 +208,7 @@ TEST_F(ClusterTest, WithTokensWorkersGetOneAndItStaysSoUntilItIsPurged) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "state/local/worker.token"));
 }
 
-TEST_F(ClusterTest, WhatRunsWithoutTokensIsNotTakenForOneWithThem) {
+TEST_F(ClusterTest, AClusterWithoutTokensIsNotTakenForOneWithTokens) {
   {
     LocalCluster cluster = Open();
     ASSERT_TRUE(cluster.Up(Pause).ok());
@@ -217,7 +217,7 @@ TEST_F(ClusterTest, WhatRunsWithoutTokensIsNotTakenForOneWithThem) {
   EXPECT_TRUE(absl::IsFailedPrecondition(Open().Up(Pause)));
 }
 
-TEST_F(ClusterTest, WorkersAreFoundWhereTheListOfAddressesIsLost) {
+TEST_F(ClusterTest, WorkersAreFoundThoughTheListOfAddressesIsLost) {
   {
     LocalCluster cluster = Open();
     ASSERT_TRUE(cluster.Up(Pause).ok());
@@ -264,7 +264,7 @@ TEST_F(ClusterTest, OtherSlotsThanThoseThatRunAreRefused) {
   EXPECT_EQ(cluster.workers().size(), 3u);
 }
 
-TEST_F(ClusterTest, APurgeRemovesWhatItMadeAndNoData) {
+TEST_F(ClusterTest, APurgeRemovesItsOwnFilesAndNoData) {
   LocalCluster cluster = Open();
   ASSERT_TRUE(cluster.Up(Pause).ok());
   folder_.Write("state/local/data/mine/text", "precious");

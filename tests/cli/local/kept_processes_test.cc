@@ -45,7 +45,7 @@ class KeptProcessesTest : public ::testing::Test {
   testing::TempFolder folder_;
 };
 
-TEST_F(KeptProcessesTest, WhatWasStartedIsFoundByTheNextOneAndEnded) {
+TEST_F(KeptProcessesTest, AStartedProcessIsFoundAndEndedByALaterCommand) {
   ASSERT_TRUE(Open().Start({"sleeper", {"/bin/sleep", "300"}, {}}).ok());
   KeptProcesses later = Open();
   EXPECT_EQ(later.Names(), std::vector<std::string>{"sleeper"});
@@ -57,7 +57,7 @@ TEST_F(KeptProcessesTest, WhatWasStartedIsFoundByTheNextOneAndEnded) {
   EXPECT_EQ(List(), "");
 }
 
-TEST_F(KeptProcessesTest, ANumberThatIsAnotherProcessNowIsLeftAlone) {
+TEST_F(KeptProcessesTest, AProcessIdThatBelongsToAnotherProcessNowIsLeftAlone) {
   testing::ChildProcess other({"/bin/sleep", "300"}, folder_ / "other.log");
   folder_.Write("processes", absl::StrCat(other.pid(), " 1 sleeper\n"));
   KeptProcesses kept = Open();
@@ -94,7 +94,7 @@ TEST_F(KeptProcessesTest, ATornLineOfTheListHidesNothing) {
   EXPECT_FALSE(kept.IsAlive("second"));
 }
 
-TEST_F(KeptProcessesTest, OneThatDoesNotEndIsKilledWithItsChildren) {
+TEST_F(KeptProcessesTest, AProcessThatDoesNotEndIsKilledWithItsChildren) {
   KeptProcesses kept = Open();
   ASSERT_TRUE(kept.Start({"stubborn",
                           {"/bin/sh", "-c", "trap '' TERM; sleep 300 & echo $! deaf; wait; wait"},
@@ -111,7 +111,7 @@ TEST_F(KeptProcessesTest, OneThatDoesNotEndIsKilledWithItsChildren) {
   EXPECT_TRUE(text.empty() || text.find(") Z ") != std::string::npos) << text;
 }
 
-TEST_F(KeptProcessesTest, ItLearnsWhoseItIsAndItsOutputIsKept) {
+TEST_F(KeptProcessesTest, AProcessKnowsItsClusterAndItsOutputIsKept) {
   KeptProcesses kept = Open();
   ASSERT_TRUE(
       kept.Start({"writer", {"/bin/sh", "-c", "echo $DTRAIN_UP $MORE"}, {{"MORE", "yes"}}}).ok());

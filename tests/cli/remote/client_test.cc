@@ -25,21 +25,21 @@ void ExpectHint(const std::string& cause, Protection protection, const std::stri
   EXPECT_NE(hint.find(part), std::string::npos) << hint;
 }
 
-TEST(ClientTest, WhereNothingListensACoordinatorIsToBeStarted) {
+TEST(ClientTest, IfNothingListensTheAdviceIsToStartACoordinator) {
   ExpectHint("Connection refused", Protection::kNone, "start one here with 'dtctl up'");
 }
 
-TEST(ClientTest, WhereTheMetricsAreServedTheOtherAddressIsWanted) {
+TEST(ClientTest, AtTheMetricsAddressTheAdviceIsToUseTheOtherAddress) {
   ExpectHint("Failed parsing HTTP/2", Protection::kNone, "not its --http");
 }
 
-TEST(ClientTest, AClosedConnectionHasToDoWithTls) {
+TEST(ClientTest, AClosedConnectionPointsToTls) {
   ExpectHint("Socket closed", Protection::kNone, "give --tls-ca");
   ExpectHint("Socket closed", Protection::kTls, "that it has TLS at all");
   ExpectHint("Ssl handshake failed", Protection::kTls, "check --tls-ca");
 }
 
-TEST(ClientTest, ANameThatTheCertificateLacksIsTheNameToChange) {
+TEST(ClientTest, IfTheCertificateLacksTheNameTheAdviceIsToChangeTheName) {
   ExpectHint("Peer name localhost is not in peer certificate", Protection::kTls,
              "dial a name or address that the coordinator's certificate has");
 }
@@ -108,18 +108,18 @@ class AddressesTest : public ::testing::Test {
   const std::string nobody_ = "127.0.0.1:1";
 };
 
-TEST_F(AddressesTest, TheNextIsAskedWhereNobodyAnswersOrAStandbyDoes) {
+TEST_F(AddressesTest, AnAddressThatIsSilentOrAStandbyLeadsToTheNext) {
   FakeStandby standby(1000), leader(0);
   EXPECT_TRUE(Ask(nobody_ + "," + standby.address() + "," + leader.address()).ok());
   EXPECT_TRUE(Ask(leader.address() + "," + nobody_).ok());
 }
 
-TEST_F(AddressesTest, WhileOneIsAStandbyAllAreAskedAgain) {
+TEST_F(AddressesTest, AllAddressesAreAskedAgainWhileOneIsAStandby) {
   FakeStandby standby(2);
   EXPECT_TRUE(Ask(standby.address() + "," + nobody_).ok());
 }
 
-TEST_F(AddressesTest, WhereNobodyAnswersOneRoundIsEnough) {
+TEST_F(AddressesTest, OneRoundIsEnoughIfNoAddressAnswers) {
   const absl::Status told = Ask(nobody_ + ",127.0.0.1:2");
   EXPECT_EQ(told.code(), absl::StatusCode::kUnavailable);
   EXPECT_NE(told.message().find("start one here"), absl::string_view::npos) << told;
@@ -133,7 +133,7 @@ TEST_F(AddressesTest, AStandbyAloneIsNotWaitedFor) {
       << told;
 }
 
-TEST_F(AddressesTest, ATokenWhoseAnswerWasLostIsTheSameAtTheNextAddress) {
+TEST_F(AddressesTest, ALostAnswerToATokenRequestGivesTheSameTokenAtTheNextAddress) {
   FakeAccess loses(1), answers(0);
   auto client = Client::Make({loses.address() + "," + answers.address(), {}}, interrupt_);
   ASSERT_TRUE(client.ok()) << client.status();

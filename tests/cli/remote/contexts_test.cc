@@ -46,7 +46,7 @@ class ContextsTest : public ::testing::Test {
   std::map<std::string, std::string> environment_;
 };
 
-TEST_F(ContextsTest, FlagsWinOverTheEnvironmentAndThatOverTheCurrentContext) {
+TEST_F(ContextsTest, FlagsOverruleTheEnvironmentWhichOverrulesTheCurrentContext) {
   EXPECT_EQ(Choose({}), "lab.example:7600 /l/cert lab");
   environment_["DTCTL_CONTEXT"] = "local";
   EXPECT_EQ(Choose({}), "127.0.0.1:1111  local");
@@ -88,7 +88,7 @@ TEST_F(ContextsTest, ADamagedFileIsNamedWithTheLineAndHindersNoAddress) {
   }
 }
 
-TEST_F(ContextsTest, WhatIsWrittenReadsBackWhateverItHolds) {
+TEST_F(ContextsTest, AWrittenFileReadsBackTheSameWithAnyText) {
   Contexts contexts;
   contexts.current = "true";
   contexts.Put({"true", "host: # \"'\\ \t:1", {"/a b/ca", "~", "yes"}});
@@ -100,7 +100,7 @@ TEST_F(ContextsTest, WhatIsWrittenReadsBackWhateverItHolds) {
   EXPECT_EQ(back->list[0].tls.cert, "~");
 }
 
-TEST_F(ContextsTest, AFileThatIsALinkStaysOne) {
+TEST_F(ContextsTest, ALinkedFileStaysALink) {
   namespace fs = std::filesystem;
   fs::create_directories(folder_ / "kept");
   fs::rename(Path(), folder_ / "kept/dtrain.yaml");
@@ -124,7 +124,7 @@ TEST_F(ContextsTest, AFileThatIsALinkStaysOne) {
   EXPECT_EQ(ChangeContexts(Path(), Wait, add).code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(ContextsTest, AnotherThatChangesTheFileIsWaitedForAndThatMayBeInterrupted) {
+TEST_F(ContextsTest, AWriterWaitsForAnotherOneAndTheWaitCanBeInterrupted) {
   const auto held = LockFile(Path() + ".lock");
   ASSERT_TRUE(held.ok());
   int looks = 0;

@@ -38,7 +38,7 @@ TEST(AxisTest, ALogAxisPlacesEqualRatiosAtEqualDistances) {
   EXPECT_TRUE(std::isnan(axis.Position(0)));
 }
 
-TEST(AxisTest, OneValueStandsAmongOthersAndNoTwoTicksReadAlike) {
+TEST(AxisTest, ASingleValueGetsTicksAroundItAndAllTicksDiffer) {
   EXPECT_EQ(Texts(Axis::Round(Scale::kLinear, {1, 1}, 3)), "0 1 2") << "the only step";
   EXPECT_EQ(Texts(Axis::Round(Scale::kLinear, {0.5}, 3)), "0.45 0.5 0.55");
   EXPECT_EQ(Texts(Axis::Round(Scale::kLinear, {0, 0}, 3)), "0 0.5 1");

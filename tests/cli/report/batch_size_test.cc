@@ -39,7 +39,7 @@ TEST(FitBatchesTest, FindsTheLawThatMadeThePoints) {
   EXPECT_NEAR(fit->Critical(), 2000, 1e-6);
 }
 
-TEST(FitBatchesTest, HasNothingToSayOfBatchesThatShowNoLaw) {
+TEST(FitBatchesTest, IsEmptyForBatchesThatFollowNoLaw) {
   EXPECT_FALSE(FitBatches({{500, 10}, {1000, 8}}).has_value()) << "too few";
   EXPECT_FALSE(FitBatches({{500, 10}, {1000, 20}, {2000, 40}}).has_value()) << "rising";
   EXPECT_FALSE(FitBatches({{500, 10}, {1000, 10}, {2000, 10}}).has_value()) << "all above it";
@@ -47,7 +47,7 @@ TEST(FitBatchesTest, HasNothingToSayOfBatchesThatShowNoLaw) {
   EXPECT_FALSE(FitBatches({{500, 10}, {1000, INFINITY}, {2000, 2}}).has_value());
 }
 
-TEST(BatchSizeTest, TheCriticalBatchIsReadFromTheStepsToTheLossThatAllCameTo) {
+TEST(BatchSizeTest, TheCriticalBatchFollowsFromTheStepsToACommonLoss) {
   Experiment experiment = NewExperiment(12, "batches");
   for (const uint64_t batch : {512, 1024, 4096, 16384}) AddBatch(experiment, batch);
   const std::string page = PageOf(experiment);
@@ -96,7 +96,7 @@ TEST(BatchSizeTest, TheNoiseScaleSaysWhatABatchCosts) {
   EXPECT_FALSE(Has(page, "| 12/1 |"));
 }
 
-TEST(BatchSizeTest, WithoutNoiseAndBatchesThereIsNothingToSay) {
+TEST(BatchSizeTest, WithoutNoiseAndBatchesThereIsNoSection) {
   EXPECT_EQ(PageOf(Study()), "");
   EXPECT_EQ(PageOf(NewExperiment(12, "none")), "");
 }

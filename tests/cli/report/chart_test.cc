@@ -71,7 +71,7 @@ TEST(LineChartTest, ALegendIsFoldedBeyondTwelveLinesAndEachLineTellsItsName) {
   EXPECT_TRUE(Has(svg, "viewBox=\"0 0 1000 404.0\"")) << "no longer than the plot";
 }
 
-TEST(LineChartTest, ANameThatIsCutIsWholeWhereOnePointsAtIt) {
+TEST(LineChartTest, ACutNameIsShownInFullUnderThePointer) {
   LineChart chart = TwoLines();
   chart.lines[0].name = "12/1  batch_size=8 seq_len=64 lr=0.0006";
   const std::string svg = LineChartSvg(chart, 1);
@@ -87,7 +87,7 @@ TEST(LineChartTest, ADivergedTrialsNumbersStayBesideTheAxis) {
   EXPECT_FALSE(Has(svg, ">100,000,000</text>"));
 }
 
-TEST(LineChartTest, FortyLinesLookDifferent) {
+TEST(LineChartTest, FortyLinesDiffer) {
   std::set<std::pair<size_t, size_t>> looks;
   for (size_t i = 0; i < 40; ++i) looks.insert({LookOf(i).colour, LookOf(i).pattern % 5});
   EXPECT_EQ(looks.size(), 40u);

@@ -69,7 +69,7 @@ TEST(CollectorTest, TakesEachTrialsRowsOverPages) {
   EXPECT_EQ(experiment.trials[2].logged, 0u);
 }
 
-TEST(CollectorTest, TimeIsTimeInTrainingWithoutTheWaitBetweenTwoAttempts) {
+TEST(CollectorTest, TimeIsTrainingTimeWithoutTheWaitBetweenAttempts) {
   Experiment experiment = Study();
   v1::ReadMetricsResponse page;
   for (uint64_t step = 1; step <= 4; ++step) {
@@ -101,7 +101,7 @@ TEST(CollectorTest, KeepsTheMostMemoryAndTheNoiseScaleWhereItWasKnown) {
   EXPECT_TRUE(experiment.trials[1].noise_by_tokens.empty());
 }
 
-TEST(CollectorTest, LeavesOutWhatIsNotFinite) {
+TEST(CollectorTest, LeavesOutValuesThatAreNotFinite) {
   Experiment experiment = Study();
   v1::ReadMetricsResponse page;
   AddRow(page, 1, 1, 4);

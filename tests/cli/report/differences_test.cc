@@ -29,7 +29,7 @@ std::vector<std::string> Lines(const std::vector<Difference>& differences) {
   return lines;
 }
 
-TEST(DifferencesTest, EqualExperimentsHaveNoneWhateverTheyAreCalled) {
+TEST(DifferencesTest, EqualExperimentsDoNotDifferWhateverTheirNames) {
   Experiment b = FullStudy(13);
   b.found.mutable_spec()->set_name("again");
   b.found.mutable_spec()->set_description("the same");
@@ -37,7 +37,7 @@ TEST(DifferencesTest, EqualExperimentsHaveNoneWhateverTheyAreCalled) {
   EXPECT_TRUE(Has(MarkdownPage(CompareReport({FullStudy(12), b})), "no field differs"));
 }
 
-TEST(DifferencesTest, TheOrderOfTrialsIsNone) {
+TEST(DifferencesTest, TheOrderOfTrialsIsNoDifference) {
   Experiment b = FullStudy(13);
   std::reverse(b.trials.begin(), b.trials.end());
   EXPECT_TRUE(DifferencesOf({FullStudy(12), b}).empty());
@@ -57,7 +57,7 @@ TEST(DifferencesTest, FieldsAreComparedAsResolvedWithWhatFollowsFromThem) {
                                       "model.n_embd: 768 | 1024", "model.n_ff: 3072 | 4096"}));
 }
 
-TEST(DifferencesTest, OfASweptFieldAllValuesAreNamed) {
+TEST(DifferencesTest, AllValuesOfASweptFieldAreNamed) {
   const Experiment a = FullStudy(12);
   Experiment b = FullStudy(13);
   b.trials.resize(3);
@@ -70,7 +70,7 @@ TEST(DifferencesTest, OfASweptFieldAllValuesAreNamed) {
   EXPECT_TRUE(Has(Lines(DifferencesOf({b, many})).at(0), "11, 12, … (13 in all)"));
 }
 
-TEST(DifferencesTest, WhatTheyRanOnCountsWhereItIsKnownOfBoth) {
+TEST(DifferencesTest, DevicesCountIfBothAreKnown) {
   Experiment a = FullStudy(12);
   Experiment b = FullStudy(13);
   a.trials[0].summary.mutable_provenance()->set_program_version("0.1.0");

@@ -31,7 +31,7 @@ Document Hostile() {
   return document;
 }
 
-TEST(HtmlTest, EscapesEveryTextWhereverItStands) {
+TEST(HtmlTest, EscapesEveryTextInAnyPlace) {
   const std::string page = HtmlPage(Hostile());
   EXPECT_FALSE(Has(page, "<script"));
   EXPECT_FALSE(Has(page, "\x1b"));
@@ -39,7 +39,7 @@ TEST(HtmlTest, EscapesEveryTextWhereverItStands) {
   EXPECT_TRUE(Has(page, "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;"));
 }
 
-TEST(HtmlTest, AHashIsShortAndWholeWhereOnePointsAtIt) {
+TEST(HtmlTest, AHashIsShortAndShownInFullUnderThePointer) {
   const std::string hash = std::string(64, 'a') + "-" + std::string(64, 'b');
   Document document;
   TextTable table{"", {"trial", "data"}, {{"12/1", hash}, {"12/2", "deadbeef"}}, 2};

@@ -53,7 +53,7 @@ TEST(EvaluationsTest, SamplesAreTheNewestOfTheBestTrials) {
   EXPECT_FALSE(Has(page, "text 4")) << "three are enough";
 }
 
-TEST(EvaluationsTest, WithoutThemThereIsNothing) {
+TEST(EvaluationsTest, WithoutEvaluationsThereIsNoSection) {
   Document document;
   AppendAccuracies(Study(), document);
   AppendSamples(Study(), document);

@@ -109,7 +109,7 @@ TEST(WhatMatteredTest, TrialsThatFailedAreLeftOutAndCounted) {
       << ReachText(*found);
 }
 
-TEST(WhatMatteredTest, MoreIsBetterWhereTheGoalIsToMaximize) {
+TEST(WhatMatteredTest, MoreIsBetterIfTheGoalIsToMaximize) {
   Experiment search = Search(60);
   search.found.mutable_summary()->set_goal("maximize");
   // Far worse than the others; lower is worse now.
@@ -120,7 +120,7 @@ TEST(WhatMatteredTest, MoreIsBetterWhereTheGoalIsToMaximize) {
 }
 
 // Trials that went on at rung 1 also have a value at rung 2, and a better end.
-TEST(WhatMatteredTest, WhereRungsEndTrialsAllAreComparedAtOneRung) {
+TEST(WhatMatteredTest, IfRungsEndTrialsAllAreComparedAtOneRung) {
   Experiment search = Search(60);
   v1::Search& said = *search.found.mutable_spec()->mutable_search();
   said.set_method("asha");
@@ -171,7 +171,7 @@ TEST(InsightReportTest, ASearchOfTooFewTrialsSaysHowManyAreNeededAndAGridNothing
   EXPECT_TRUE(of_grid.blocks.empty());
 }
 
-TEST(InsightReportTest, WhatMatteredIsAFigureATableAndHowFarItBears) {
+TEST(InsightReportTest, ImportanceIsAFigureATableAndItsReliability) {
   Document document;
   AppendImportance(Search(60), document);
   const std::string page = Text(document);

@@ -17,12 +17,12 @@ TEST(MeanCurveTest, IsTheMeanWithOneDeviationToBothSides) {
   EXPECT_EQ(curve.band[1].high, 2);
 }
 
-TEST(MeanCurveTest, LinesWithOtherPlacesAreTakenAsStraightBetweenTheirPoints) {
+TEST(MeanCurveTest, LinesAtOtherStepsAreInterpolatedLinearly) {
   const MeanCurve curve = MeanCurveOf({{{0, 0}, {4, 8}}, {{0, 0}, {1, 2}, {2, 4}, {4, 8}}});
   for (const Point& point : curve.mean) EXPECT_EQ(point.y, 2 * point.x);
 }
 
-TEST(MeanCurveTest, OneThatEndedEarlyDropsOutOfTheMeanAndALineAloneHasNoBand) {
+TEST(MeanCurveTest, AnEarlyEndLeavesTheMeanAndASingleLineHasNoBand) {
   const MeanCurve curve = MeanCurveOf({{{1, 1}, {2, 1}}, {{1, 3}, {2, 3}, {3, 3}}, {}});
   EXPECT_EQ(curve.mean, (std::vector<Point>{{1, 2}, {2, 2}, {3, 3}}));
   EXPECT_EQ(curve.band.size(), 2u);

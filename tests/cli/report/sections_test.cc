@@ -56,7 +56,7 @@ TEST(ExperimentReportTest, HasHeadResultsFiguresConfigurationAndAttempts) {
   }
 }
 
-TEST(ExperimentReportTest, OfSeveralSeedsACurveIsAConfigurationsMeanWithAShadeAroundIt) {
+TEST(ExperimentReportTest, WithSeveralSeedsACurveIsAConfigurationsMeanWithABand) {
   Experiment study = StudyWithRows();
   for (Trial& trial : study.trials) {
     Assign(trial.summary, "seed", trial.summary.trial() <= 3 ? 1 : 2);
@@ -97,14 +97,14 @@ TEST(ExperimentReportTest, AnExperimentThatHasNotBegunHasAReport) {
   EXPECT_TRUE(Has(MarkdownPage(ExperimentReport(experiment)), "pending"));
 }
 
-TEST(ExperimentReportTest, LossIsDrawnOverTokensWhereStepsHaveDifferentOnes) {
+TEST(ExperimentReportTest, LossIsDrawnOverTokensIfStepsDifferInTokens) {
   Experiment study = StudyWithRows();
   EXPECT_FALSE(Has(HtmlPage(ExperimentReport(study)), ">Loss over tokens</title>"));
   study.trials[1].summary.set_tokens_per_step(400);
   EXPECT_TRUE(Has(HtmlPage(ExperimentReport(study)), ">Loss over tokens</title>"));
 }
 
-TEST(ResultsCsvTest, AParameterCalledLikeAColumnOfOursHasAColumnOfItsOwn) {
+TEST(ResultsCsvTest, AParameterNamedLikeABuiltInColumnHasItsOwnColumn) {
   Experiment experiment = NewExperiment(12, "hostile");
   Trial& trial = experiment.trials.emplace_back();
   trial.summary.set_experiment(12);
@@ -126,7 +126,7 @@ TEST(ResultsCsvTest, AParameterCalledLikeAColumnOfOursHasAColumnOfItsOwn) {
   EXPECT_TRUE(Has(csv, "\n12,hostile,3,77,77,77,77,pending,")) << csv;
 }
 
-TEST(TrialListTest, AParameterCalledLikeAColumnOfOursIsToldApart) {
+TEST(TrialListTest, AParameterNamedLikeABuiltInColumnIsDistinguished) {
   Experiment experiment = Study();
   int64_t value = 0;
   for (Trial& trial : experiment.trials) Assign(trial.summary, "loss", ++value);
@@ -135,7 +135,7 @@ TEST(TrialListTest, AParameterCalledLikeAColumnOfOursIsToldApart) {
   EXPECT_EQ(std::count(header.begin(), header.end(), "parameters.loss"), 1);
 }
 
-TEST(ResultsCsvTest, HasARowForEachTrialAndNothingForWhatIsNotKnown) {
+TEST(ResultsCsvTest, HasARowForEachTrialAndEmptyCellsForUnknownValues) {
   const std::string csv = ResultsCsv({StudyWithRows()});
   EXPECT_EQ(
       csv.substr(0, csv.find('\n')),
@@ -151,7 +151,7 @@ TEST(ResultsCsvTest, HasARowForEachTrialAndNothingForWhatIsNotKnown) {
   EXPECT_FALSE(Has(csv, "nan"));
 }
 
-TEST(ResultsCsvTest, OfProgramsHasTheirMetricAndNoColumnThatNoneCouldFill) {
+TEST(ResultsCsvTest, ProgramsHaveTheirMetricAndNoColumnThatIsAlwaysEmpty) {
   Experiment study = Study();
   study.found.mutable_spec()->mutable_base()->add_command("./train");
   for (Trial& trial : study.trials) {
@@ -237,7 +237,7 @@ TEST(CompareReportTest, PutsTrialsSideBySideWithTheDifference) {
   EXPECT_TRUE(Has(page, "| batch_size=16 seq_len=256 | 12/6: oom | - | - | - | - |")) << page;
 }
 
-TEST(CompareReportTest, DrawsWholePairsInOneColourEach) {
+TEST(CompareReportTest, DrawsCompletePairsInOneColourEach) {
   const Experiment a = StudyWithRows();
   Experiment b = StudyWithRows();
   b.found.mutable_summary()->set_experiment(13);

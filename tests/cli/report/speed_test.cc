@@ -102,7 +102,7 @@ TEST(ScalingTest, SeedsAreOnePoint) {
   EXPECT_EQ(FindChart<LineChart>(document, "Scaling efficiency")->lines[0].points.size(), 2u);
 }
 
-TEST(ScalingTest, WithOneNumberOfRanksThereIsNothingToSay) {
+TEST(ScalingTest, WithOneNumberOfRanksThereIsNoSection) {
   Experiment experiment = NewExperiment(12, "one");
   AddRanked(experiment, 2, 100, 256);
   AddRanked(experiment, 2, 100, 256);
@@ -110,7 +110,7 @@ TEST(ScalingTest, WithOneNumberOfRanksThereIsNothingToSay) {
   EXPECT_TRUE(ScalingOf(NewExperiment(12, "none")).blocks.empty());
 }
 
-TEST(MemoryTest, IsTheMostThatARankHeldAndNothingWhereItIsNotKnown) {
+TEST(MemoryTest, IsTheMaximumOverRanksOrEmptyIfUnknown) {
   Experiment experiment = Study();
   Document document;
   AppendMemory(experiment, document);
@@ -126,7 +126,7 @@ TEST(MemoryTest, IsTheMostThatARankHeldAndNothingWhereItIsNotKnown) {
   EXPECT_TRUE(Has(page, "| 12/2 | batch_size=8 seq_len=128 | 200 MiB |")) << page;
 }
 
-TEST(StepTimeTest, OfSeveralSeedsABarIsTheMeanOfAConfiguration) {
+TEST(StepTimeTest, WithSeveralSeedsABarIsTheMeanOfAConfiguration) {
   Experiment experiment = NewExperiment(12, "seeds");
   for (const int64_t seed : {1, 2}) {
     Trial& trial = AddTrial(experiment, 2);

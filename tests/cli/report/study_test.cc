@@ -45,7 +45,7 @@ TEST(StudyGridTest, HasTheFirstParameterDownAndTheSecondAcross) {
                   {"16", "3.00 / 20.09 / 5.00", "4.00 / 54.60 / 5.00", "oom"}}));
 }
 
-TEST(StudyGridTest, AWordStandsWhereATrialDidNotFinishAndWhereThereIsNone) {
+TEST(StudyGridTest, AWordMarksAnUnfinishedTrialAndAMissingOne) {
   Experiment study = Study();
   study.trials[0].summary.set_state(v1::TRIAL_CANCELLED);
   study.trials[0].summary.set_step(20);
@@ -59,7 +59,7 @@ TEST(StudyGridTest, AWordStandsWhereATrialDidNotFinishAndWhereThereIsNone) {
   EXPECT_EQ(grid->rows[1][1], "excluded");
 }
 
-TEST(StudyGridTest, OneThatWasStoppedEarlySaysSoBesideItsNumbersAndIsInNoFigure) {
+TEST(StudyGridTest, AnEarlyStoppedTrialIsMarkedInTheTableAndInNoFigure) {
   Experiment study = Study();
   study.trials[0].summary.set_cause(v1::CAUSE_STOPPED_EARLY);
   study.trials[0].summary.set_step(20);
@@ -78,7 +78,7 @@ TEST(StudyGridTest, OneThatWasStoppedEarlySaysSoBesideItsNumbersAndIsInNoFigure)
   EXPECT_EQ(points_of(StudyFigures(study.trials)) + 1, points_of(StudyFigures(Study().trials)));
 }
 
-TEST(StudyGridTest, OfSeveralSeedsACellHasTheMeanAndTheDeviation) {
+TEST(StudyGridTest, WithSeveralSeedsACellHasTheMeanAndTheDeviation) {
   Experiment study = Study();
   const std::vector<Trial> first = study.trials;
   for (Trial again : first) {
@@ -94,7 +94,7 @@ TEST(StudyGridTest, OfSeveralSeedsACellHasTheMeanAndTheDeviation) {
   EXPECT_EQ(grid->rows[1][3], "oom");
 }
 
-TEST(StudyFiguresTest, OfSeveralSeedsALineGoesThroughMeansAndHasErrorBars) {
+TEST(StudyFiguresTest, WithSeveralSeedsALineGoesThroughMeansAndHasErrorBars) {
   Experiment study = Study();
   for (Trial& trial : study.trials) {
     // The seed is swept as a parameter, as in files from before `seeds` existed.
@@ -189,7 +189,7 @@ Experiment OfProgram() {
   return study;
 }
 
-TEST(TrialListTest, OfAProgramHasNoColumnInWhichNothingCouldStand) {
+TEST(TrialListTest, AProgramHasNoColumnThatIsAlwaysEmpty) {
   const TextTable list = TrialList(OfProgram());
   EXPECT_EQ(list.header, (std::vector<std::string>{"trial", "train.batch_size", "train.seq_len",
                                                    "outcome", "step", "best", "accuracy"}));
@@ -197,7 +197,7 @@ TEST(TrialListTest, OfAProgramHasNoColumnInWhichNothingCouldStand) {
                                                     "0.5400 at 40", "0.5400"}));
 }
 
-TEST(StudyGridTest, OfAProgramACellIsItsMetricAlone) {
+TEST(StudyGridTest, AProgramsCellIsItsMetricAlone) {
   const Experiment study = OfProgram();
   const std::string metric = MetricOfProgram(study);
   EXPECT_EQ(metric, "accuracy");
@@ -239,7 +239,7 @@ TEST(StudyFiguresTest, AreLossAndTimeAgainstSequenceLengthWithALineForEachBatchS
   EXPECT_EQ(time.lines[0].points, (std::vector<Point>{{64, 5}, {128, 5}, {256, 5}}));
 }
 
-TEST(StudyFiguresTest, TakeTheNumericParameterWithMoreValuesWhereLengthIsNotSwept) {
+TEST(StudyFiguresTest, TakeTheNumericParameterWithMoreValuesIfLengthIsNotSwept) {
   Experiment experiment = NewExperiment(12, "depths");
   for (const int64_t width : {64, 128}) {
     for (const int64_t depth : {1, 2, 30}) {

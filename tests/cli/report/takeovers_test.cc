@@ -25,7 +25,7 @@ v1::Takeover& TakeOver(Trial& trial, uint32_t from, uint32_t share, double taken
   return takeover;
 }
 
-TEST(TakeoversTest, EachTimeThatAMemberTookOverIsARowWithTheOthersValuesAndItsOwn) {
+TEST(TakeoversTest, EachTakeoverIsARowWithBothMembersValues) {
   Experiment population = NewExperiment(12, "population");
   for (int i = 0; i < 3; ++i) AddTrial(population, 2);
   TakeOver(population.trials[1], 1, 1, 0.01, 0.008);
@@ -42,11 +42,11 @@ TEST(TakeoversTest, EachTimeThatAMemberTookOverIsARowWithTheOthersValuesAndItsOw
   EXPECT_TRUE(Has(HtmlPage(ExperimentReport(population)), ">Taken over<"));
 }
 
-TEST(TakeoversTest, WhereNobodyTookOverThereIsNoTable) {
+TEST(TakeoversTest, WithoutATakeoverThereIsNoTable) {
   EXPECT_FALSE(Has(MarkdownPage(ExperimentReport(Study())), "Taken over"));
 }
 
-TEST(TakeoversTest, TheCaptionSaysOfWhichTrialsItIsNotKnown) {
+TEST(TakeoversTest, TheCaptionNamesTrialsWhoseTakeoversAreUnknown) {
   Experiment population = NewExperiment(12, "population");
   AddTrial(population, 2);
   TakeOver(AddTrial(population, 2), 1, 1, 0.01, 0.008);

@@ -92,7 +92,7 @@ TEST(TextPlotTest, ABandIsAShadeBehindTheMarkersWithItsWidthInTheLegend) {
   }
 }
 
-TEST(TextPlotTest, NothingAndWhatIsNotFiniteBreakNothing) {
+TEST(TextPlotTest, EmptySeriesAndValuesThatAreNotFiniteBreakNothing) {
   TextPlot plot = Falling(1);
   plot.series[0].points = {{1, kNan}, {kInf, 2}, {2, kInf}};
   plot.series.push_back({"12/2", {}});

@@ -30,7 +30,7 @@ std::vector<v1::TrialSummary> Replicated() {
           MakeTrial(4, 16, 1, 1.0), MakeTrial(5, 16, 2, 2.0), MakeTrial(6, 16, 3, 1.5)};
 }
 
-TEST(ConfigurationsTest, TrialsThatDifferInTheirSeedAloneAreOne) {
+TEST(ConfigurationsTest, TrialsThatDifferOnlyInTheirSeedAreOneConfiguration) {
   const auto trials = Replicated();
   const auto configurations = ConfigurationsOf(trials);
   ASSERT_EQ(configurations.size(), 2u);
@@ -85,7 +85,7 @@ TEST(ConfigurationsTest, TheBestHaveAllTheirSeedsAndTheBestMean) {
   EXPECT_EQ(BestTrial(configurations[0], Goal::kMaximize)->trial(), 3u);
 }
 
-TEST(RankedTest, WhatARungEndedStandsBehindWhatWasTrainedToItsEnd) {
+TEST(RankedTest, TrialsThatARungEndedRankBelowCompletedOnes) {
   auto trials = Replicated();
   trials[4].set_metric_value(0.25);
   trials[4].set_cause(v1::CAUSE_STOPPED_EARLY);

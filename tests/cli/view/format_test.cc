@@ -21,13 +21,13 @@ TEST(FormatTest, DurationsKeepTwoUnits) {
   EXPECT_EQ(FormatDuration(90000), "1 d 1 h");
 }
 
-TEST(FormatTest, ElapsedTimeCountsWholeSeconds) {
+TEST(FormatTest, ElapsedTimeCountsFullSeconds) {
   EXPECT_EQ(FormatElapsed(0), "0 s");
   EXPECT_EQ(FormatElapsed(7), "7 s");
   EXPECT_EQ(FormatElapsed(200), FormatDuration(200));
 }
 
-TEST(FormatTest, WhatIsNotKnownIsADash) {
+TEST(FormatTest, AnUnknownValueIsADash) {
   EXPECT_EQ(FormatDuration(-1), kNone);
   EXPECT_EQ(FormatDuration(kNan), kNone);
   EXPECT_EQ(FormatLoss(kNan), kNone);

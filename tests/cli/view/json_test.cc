@@ -69,7 +69,7 @@ TEST(JsonTest, AProgramsSpecificationHasNoFieldOfAModelThatDtrainTrains) {
 }
 
 // Counted as in NCCL's tests: the bytes on the slowest link.
-TEST(JsonTest, ACollectiveSaysWhatItsBusCarries) {
+TEST(JsonTest, ACollectiveHasItsBusBytes) {
   v1::TrialSummary trial = Trial();
   for (const char* op : {"all_reduce", "all_gather", "reduce_scatter", "recv"}) {
     v1::Collective& one = *trial.mutable_latest()->add_collectives();
@@ -139,7 +139,7 @@ TEST(JsonTest, CsvHasTheColumnsItIsGivenWhateverTheItemsHold) {
   EXPECT_EQ(CsvText(columns, {}), "id,last.step,at.x.y,labels\n");
 }
 
-TEST(JsonTest, TheColumnsOfAMessageDoNotDependOnWhatIsKnownOfIt) {
+TEST(JsonTest, TheColumnsOfAMessageDoNotDependOnItsKnownFields) {
   const std::vector<std::string> columns =
       WithParameters(CsvColumns(TrialJson(Whole<v1::TrialSummary>())), {"optimizer.lr"});
   for (const char* name : {"val_loss", "latest.loss", "last_checkpoint.path", "provenance.host"}) {
@@ -150,13 +150,13 @@ TEST(JsonTest, TheColumnsOfAMessageDoNotDependOnWhatIsKnownOfIt) {
   EXPECT_EQ(columns.back(), "assignments.optimizer.lr");
 }
 
-TEST(JsonTest, WhatATerminalWouldObeyIsEscapedAndReadsBackTheSame) {
+TEST(JsonTest, TerminalControlsAreEscapedAndReadBackTheSame) {
   const Json json = {{"text", "\xe2\x80\xae \xc2\x9b 大"}};
   EXPECT_EQ(JsonLine(json), "{\"text\":\"\\u202e \\u009b 大\"}\n");
   EXPECT_EQ(Json::parse(JsonText(json)), json);
 }
 
-TEST(JsonTest, WhatIsAroundAnEscapeStays) {
+TEST(JsonTest, TextAroundAnEscapeStays) {
   for (const char* text :
        {"plain", "大", "a大b", "大b", "a大", "a\xe2\x80\xae", "\xc2\x9b b \xc2\x9b"}) {
     const Json json = {{"a", "before"}, {"text", text}, {"z", "after"}};

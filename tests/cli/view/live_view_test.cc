@@ -118,7 +118,7 @@ TRIAL  batch_size     lr  STATE          PROGRESS                 STEP    LOSS  
 )");
 }
 
-TEST(LiveViewTest, NarrowTerminalsKeepParametersAndTimeLeftWhole) {
+TEST(LiveViewTest, NarrowTerminalsKeepParametersAndTimeLeftUncut) {
   LiveState state = HalfWay();
   for (v1::TrialSummary& trial : state.trials) {
     trial.mutable_assignments(1)->mutable_value()->set_number(0.00025);
@@ -142,7 +142,7 @@ TEST(LiveViewTest, NarrowTerminalsKeepParametersAndTimeLeftWhole) {
   }
 }
 
-TEST(LiveViewTest, OfAProgramItsMetricStandsAndNothingThatItHasNot) {
+TEST(LiveViewTest, AProgramShowsItsMetricAndNothingThatItLacks) {
   LiveState state = HalfWay();
   state.program = true;
   state.experiment.set_metric("accuracy");
@@ -224,7 +224,7 @@ Look further:
 )");
 }
 
-TEST(LiveViewTest, WhyTrialsFailedIsSaidOnceAtTheEnd) {
+TEST(LiveViewTest, ReasonsOfFailuresAreShownOnceAtTheEnd) {
   Results results;
   results.state = HalfWay();
   for (v1::TrialSummary& trial : results.state.trials) {
@@ -238,7 +238,7 @@ TEST(LiveViewTest, WhyTrialsFailedIsSaidOnceAtTheEnd) {
   EXPECT_NE(text.find(lines), std::string::npos) << text;
 }
 
-TEST(LiveViewTest, WhatReportsLackIsSaidOnceInTheFrameInTheEndAndInTheNote) {
+TEST(LiveViewTest, AMissingMetricIsReportedOnceInTheFrameTheEndAndTheNote) {
   LiveState state = HalfWay();
   for (v1::TrialSummary& trial : state.trials) trial.set_hint("it reported nothing");
   state.trials[1].set_hint("'phase' is left out");
@@ -335,7 +335,7 @@ TEST(LiveViewTest, OffATerminalEveryChangeIsOneLineAndASummaryComesEveryTenSecon
   EXPECT_EQ(log.Update(state, kStart + 12000).size(), 1u);
 }
 
-TEST(LiveViewTest, WhatHasEndedHasNoTimeLeftAndNoStepThatItNeverMade) {
+TEST(LiveViewTest, AnEndedTrialHasNoTimeLeftAndNoStepThatItNeverMade) {
   LiveLog log;
   LiveState state = HalfWay();
   state.experiment.set_state(v1::EXPERIMENT_CANCELLED);
@@ -347,7 +347,7 @@ TEST(LiveViewTest, WhatHasEndedHasNoTimeLeftAndNoStepThatItNeverMade) {
                                       "[1 s] 12 cancelled: 61%, 2 of 4 trials done"}));
 }
 
-TEST(LiveViewTest, AnAbsentCoordinatorIsSaidOnceAndSoIsItsReturn) {
+TEST(LiveViewTest, AnAbsentCoordinatorIsReportedOnceAndSoIsItsReturn) {
   LiveLog log;
   LiveState state = HalfWay();
   log.Update(state, kStart);

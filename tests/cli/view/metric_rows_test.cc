@@ -60,7 +60,7 @@ TEST(MetricRowsTest, AnEvaluationAtAStepWithSeveralAttemptsJoinsItsOwn) {
             "12,1,2,10,false,4,2.5\n");
 }
 
-TEST(MetricRowsTest, WhatTheTrainerDidNotKnowIsLeftOut) {
+TEST(MetricRowsTest, ValuesThatTheTrainerDidNotKnowAreLeftOut) {
   v1::ReadMetricsResponse page;
   AddRow(page, 1, 10, 3);
   AddRow(page, 1, 20, 2);
@@ -75,7 +75,7 @@ TEST(MetricRowsTest, WhatTheTrainerDidNotKnowIsLeftOut) {
   EXPECT_EQ(csv, "12,1,1,20,24000,0.25,512\n") << "half a second";
 }
 
-TEST(MetricRowsTest, ThePerplexityStandsWhereTheTrainerSaidIt) {
+TEST(MetricRowsTest, ThePerplexityIsShownIfTheTrainerReportedIt) {
   v1::ReadMetricsResponse page;
   AddEvaluation(page, 1, 10, 2.5);
   AddEvaluation(page, 1, 20, 2.25);
@@ -95,7 +95,7 @@ void AddMetric(v1::ReadMetricsResponse& page, const std::string& name, double va
   metric.set_value(value);
 }
 
-TEST(MetricRowsTest, WhatAProgramReportsUnderNamesOfItsOwnHasColumnsBehindTheOthers) {
+TEST(MetricRowsTest, AProgramsOwnMetricsHaveColumnsAfterTheOthers) {
   const double none = std::numeric_limits<double>::quiet_NaN();
   v1::ReadMetricsResponse first;
   AddEvaluation(first, 1, 5, none);
@@ -172,7 +172,7 @@ TEST(MetricRowsTest, AChosenMetricOfAProgramIsTheOnlyColumn) {
   EXPECT_FALSE(CheckMetricsExist({"accuracy"}, {}).ok());
 }
 
-TEST(MetricRowsTest, OfAProgramsRowWhatItDidNotReportIsLeftOutAndNoZero) {
+TEST(MetricRowsTest, UnreportedValuesOfAProgramsRowAreEmptyNotZero) {
   v1::ReadMetricsResponse page;
   AddRow(page, 1, 10, 3);
   v1::StepRow& row = *page.mutable_rows(0)->mutable_row();

@@ -5,7 +5,7 @@
 namespace dt::cli {
 namespace {
 
-TEST(StandstillTest, ItIsSaidAtTheSecondLookAndThenEachMinute) {
+TEST(StandstillTest, AStandstillIsReportedAtTheSecondLookAndThenEachMinute) {
   Standstill standstill;
   EXPECT_FALSE(standstill.IsDue("no worker", 1000));
   EXPECT_TRUE(standstill.IsDue("no worker", 2000));
@@ -15,7 +15,7 @@ TEST(StandstillTest, ItIsSaidAtTheSecondLookAndThenEachMinute) {
   EXPECT_FALSE(standstill.IsDue("another reason", 63'000));
 }
 
-TEST(StandstillTest, WhatRanMeanwhileAndStandsAgainIsNews) {
+TEST(StandstillTest, ANewStandstillAfterARunIsReportedAgain) {
   Standstill standstill;
   standstill.IsDue("no worker", 0);
   EXPECT_TRUE(standstill.IsDue("no worker", 1));

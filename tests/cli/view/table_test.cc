@@ -96,7 +96,7 @@ parameter_0  parameter_1  parameter_2|
   EXPECT_TRUE(LeftOutOf(table, {}).empty()) << "no terminal, all columns";
 }
 
-TEST(TableTest, EmptyColumnsGoWhereTheyAreNamed) {
+TEST(TableTest, NamedColumnsThatAreEmptyAreDropped) {
   Table table;
   table.columns = {{"TRIAL"}, {"LOSS"}, {"BEST"}, {"TOKENS/S"}};
   table.rows = {{{"12/1"}, {"-"}, {"-"}, {"-"}}, {{"12/2"}, {"-"}, {"-"}, {"5"}}};
@@ -136,7 +136,7 @@ TEST(TableTest, StylesAreEscapeCodesOnlyWithColour) {
   EXPECT_EQ(RenderLine(line, Colour::kOn), "\x1b[32mok\x1b[0m then");
 }
 
-TEST(RedrawerTest, AFrameThatANarrowerTerminalWrappedIsReplacedWhole) {
+TEST(RedrawerTest, AFrameThatANarrowerTerminalWrappedIsReplacedCompletely) {
   std::ostringstream out;
   int columns = 80;
   Terminal terminal;

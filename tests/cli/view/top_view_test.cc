@@ -162,7 +162,7 @@ TEST(TopViewTest, AHiddenPaneLeavesItsRowsToTheOthers) {
   EXPECT_TRUE(Has(screen, "gpu08/cuda:3  lost")) << screen;
 }
 
-TEST(TopViewTest, AnEmptyClusterAndAnAbsentCoordinatorAreSaid) {
+TEST(TopViewTest, AnEmptyClusterAndAnAbsentCoordinatorAreReported) {
   TopState state;
   state.address = "127.0.0.1:7600";
   state.notice = "No answer from the coordinator for 3 s";
@@ -171,7 +171,7 @@ TEST(TopViewTest, AnEmptyClusterAndAnAbsentCoordinatorAreSaid) {
   EXPECT_TRUE(Has(screen, "No answer from the coordinator for 3 s")) << screen;
 }
 
-TEST(TopViewTest, WhatPeopleNamedCannotMoveTheCursor) {
+TEST(TopViewTest, UsersNamesCannotMoveTheCursor) {
   TopState state = BusyCluster();
   state.experiments[1].set_name("\x1b[2Jevil\r\n");
   state.workers[0].set_doing("\x1b[31m");

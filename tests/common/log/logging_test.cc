@@ -15,7 +15,7 @@
 namespace dt {
 namespace {
 
-TEST(LoggingTest, WhatIsLoggedBeforeTheEndIsWrittenAndWhatComesLaterIsDropped) {
+TEST(LoggingTest, LinesBeforeTheEndAreWrittenAndLaterOnesDropped) {
   EXPECT_EXIT(
       {
         SetUpLogging();

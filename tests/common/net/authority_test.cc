@@ -93,7 +93,7 @@ TEST_F(AuthorityTest, AnotherAuthorityOfTheSameNameDoesNotCount) {
   EXPECT_NE(Verify(pair.cert, other->cert, X509_PURPOSE_SSL_CLIENT), X509_V_OK);
 }
 
-TEST_F(AuthorityTest, WhatWasIssuedIssuesNothing) {
+TEST_F(AuthorityTest, AnIssuedCertificateCannotIssueOthers) {
   const CertificatePair ann = Issue({"ann", "admin", {}});
   const auto further = IssueCertificate(ann, {"bob", "admin", {}}, 1);
   EXPECT_EQ(further.status().code(), absl::StatusCode::kInvalidArgument);

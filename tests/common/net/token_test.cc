@@ -19,7 +19,7 @@ TEST(TokenTest, AFileWithOneLineHoldsAToken) {
   EXPECT_EQ(*read, token);
 }
 
-TEST(TokenTest, WhatIsNoTokenIsRefusedByItsFileAndNotShown) {
+TEST(TokenTest, AnInvalidTokenIsRefusedWithItsFilesNameAndNotShown) {
   const testing::TempFolder folder;
   for (const std::string text : {"", "secret", "dtr_short", "dtr_AAAA"}) {
     std::ofstream(folder / "t") << text;

@@ -46,7 +46,7 @@ class FolderTest : public ::testing::Test {
   testing::TempFolder folder_, log_, out_;
 };
 
-TEST_F(FolderTest, GitDecidesWhatTravelsTrackedOrNewButNotIgnored) {
+TEST_F(FolderTest, TrackedAndNewFilesArePackedAndIgnoredOnesAreNot) {
   folder_.Write("train.py", "1");
   folder_.Write("new.py", "2");
   folder_.Write("gone.py", "3");
@@ -72,7 +72,7 @@ TEST_F(FolderTest, GitDecidesWhatTravelsTrackedOrNewButNotIgnored) {
   EXPECT_EQ(part->files, 1u);
 }
 
-TEST_F(FolderTest, WhatGitIgnoresIsNamedAndTravelsWhereAPatternSaysSo) {
+TEST_F(FolderTest, IgnoredFilesAreNamedAndPackedIfAPatternIncludesThem) {
   folder_.Write("train.py", "1");
   for (const char* path : {"data/x/train.bin", "data/x/val.bin", "data/meta.pkl", ".venv/lib/a.py",
                            "__pycache__/a.pyc", "build/x.bin", ".env", "run.log"}) {
@@ -99,7 +99,7 @@ TEST_F(FolderTest, WhatGitIgnoresIsNamedAndTravelsWhereAPatternSaysSo) {
   EXPECT_EQ(note({"train.py"}), note({})) << "what travels anyway may be named";
 }
 
-TEST_F(FolderTest, OutsideAWorkTreeCachesEnvironmentsAndWhatIsIgnoredStay) {
+TEST_F(FolderTest, OutsideAWorkTreeCachesEnvironmentsAndIgnoredFilesAreNotPacked) {
   folder_.Write("train.py", "1");
   folder_.Write("__pycache__/train.pyc", "2");
   folder_.Write(".venv/bin/python", "3");
@@ -122,7 +122,7 @@ TEST_F(FolderTest, OutsideAWorkTreeCachesEnvironmentsAndWhatIsIgnoredStay) {
   EXPECT_FALSE(fs::exists(folder_ / ".git"));
 }
 
-TEST_F(FolderTest, AnEnvironmentOfPythonStaysWhateverItsName) {
+TEST_F(FolderTest, APythonEnvironmentIsNotPackedWhateverItsName) {
   folder_.Write("train.py", "1");
   folder_.Write("my_pyvenv.cfg", "2");
   folder_.Write("env311/pyvenv.cfg", "3");
@@ -136,7 +136,7 @@ TEST_F(FolderTest, AnEnvironmentOfPythonStaysWhateverItsName) {
   EXPECT_EQ(Paths(), ".gitignore\nmy_pyvenv.cfg\ntools/b.py\ntrain.py\n") << "as git lists it";
 }
 
-TEST_F(FolderTest, WhereAnIgnoreFileCannotBeReadNothingTravels) {
+TEST_F(FolderTest, NothingIsPackedIfAnIgnoreFileCannotBeRead) {
   folder_.Write("train.py", "1");
   folder_.Write("sub/secret", "2");
   const std::string path = getenv("PATH");
@@ -150,7 +150,7 @@ TEST_F(FolderTest, WhereAnIgnoreFileCannotBeReadNothingTravels) {
   EXPECT_NE(with.find("install git"), std::string::npos) << with;
 }
 
-TEST_F(FolderTest, OfAWorkTreeThatGitRefusesTheIgnoreFileCountsAndThePersonIsTold) {
+TEST_F(FolderTest, IfGitRefusesAWorkTreeItsIgnoreFileCountsAndTheUserIsWarned) {
   folder_.Write("train.py", "1");
   folder_.Write("secret", "2");
   folder_.Write(".gitignore", "secret\n");
@@ -174,7 +174,7 @@ TEST_F(FolderTest, TimesOwnersAndModesBesidesExecutableDoNotChangeTheDigest) {
   EXPECT_NE(before->digest, executable->digest);
 }
 
-TEST_F(FolderTest, WhatIsUnpackedIsWhatWasPacked) {
+TEST_F(FolderTest, UnpackingGivesThePackedFiles) {
   folder_.Write("a/b/c.py", "hello");
   folder_.Write("run.sh", "#!/bin/sh\n");
   fs::permissions(folder_ / "run.sh", fs::perms::owner_all);
@@ -192,7 +192,7 @@ TEST_F(FolderTest, WhatIsUnpackedIsWhatWasPacked) {
   EXPECT_FALSE(UnpackInto(packed->bytes, out_ / "fresh").ok()) << "over what is there";
 }
 
-TEST_F(FolderTest, AFolderThatCannotTravelSaysWhyAndWhatToDo) {
+TEST_F(FolderTest, AFolderThatCannotBePackedIsRefusedWithAReasonAndAdvice) {
   EXPECT_NE(Paths().find("has no file to send"), std::string::npos) << Paths();
   fs::create_symlink("/etc/passwd", folder_ / "link");
   EXPECT_NE(Paths().find("leaves the folder"), std::string::npos) << Paths();

@@ -55,7 +55,7 @@ TEST(PackTest, TheSameFilesGiveTheSameBytesInWhateverOrderTheyAreListed) {
                                              SomeFiles()[1], SomeFiles()[0]})));
 }
 
-TEST(PackTest, WhatWasPackedIsReadBack) {
+TEST(PackTest, PackedFilesAreReadBack) {
   const auto packed = Pack(SomeFiles());
   ASSERT_TRUE(packed.ok());
   const auto read = Read(*packed);
@@ -110,7 +110,7 @@ TEST(PackTest, NothingComesTwiceOutOfOrderOrUnderAFile) {
   EXPECT_FALSE(Pack({{"a", Kind::kFile, ""}, {"a", Kind::kFile, ""}}).ok());
 }
 
-TEST(PackTest, WhatIsTooLargeIsRefusedNamingTheLargestFiles) {
+TEST(PackTest, ATooLargeFolderIsRefusedNamingItsLargestFiles) {
   const absl::Status status = CheckSizes({{"small.py", 100},
                                           {"data/big.bin", limits::kCodeBytes},
                                           {"weights.pt", 3 << 20},

@@ -12,7 +12,7 @@ Receivers Of(const std::vector<std::string>& hosts) {
   return receivers.ok() ? *std::move(receivers) : Receivers();
 }
 
-TEST(ReceiversTest, NobodyMayBeToldUnlessAnAdminSaysSo) {
+TEST(ReceiversTest, NoReceiverIsAllowedByDefault) {
   EXPECT_TRUE(Receivers().Admit("").ok());
   const absl::Status refused = Receivers().Admit("https://hooks.example/secret");
   EXPECT_TRUE(absl::IsPermissionDenied(refused));
@@ -35,7 +35,7 @@ TEST(ReceiversTest, AHostIsAllowedOverTlsAndAtItsPortAlone) {
   }
 }
 
-TEST(ReceiversTest, WhatIsNoHostIsNamed) {
+TEST(ReceiversTest, AnInvalidHostIsNamed) {
   for (const char* host : {"", "a b", "https://hooks.example/path", "hooks.example/", "*"}) {
     const auto receivers = Receivers::Make({host});
     EXPECT_TRUE(absl::IsInvalidArgument(receivers.status())) << host;

@@ -39,13 +39,13 @@ TEST(RightsTest, EachMethodOfEachServiceHasOneRowAndNoOtherRowIsThere) {
   EXPECT_EQ(rows, DescribedMethods());
 }
 
-TEST(RightsTest, WhatHasNoRowIsRefusedToEverybody) {
+TEST(RightsTest, AMethodWithoutARowIsRefusedToAll) {
   for (const Role role : kRoles) {
     EXPECT_TRUE(absl::IsPermissionDenied(CheckMayCall({role, "ann", ""}, "NoSuchMethod")));
   }
 }
 
-TEST(RightsTest, NobodyButAnAdminChangesWhatIsNotTheirs) {
+TEST(RightsTest, OnlyAnAdminChangesOthersExperiments) {
   for (const Right& right : Rights()) {
     const bool reads = right.kept == Kept::kNo;
     EXPECT_NE(right.observer, Reach::kOwn) << right.method;

@@ -36,7 +36,7 @@ void ExpectActRefused(const std::string& path, const std::string& body,
   }
 }
 
-TEST(ActsTest, EachIsTheRequestThatDtctlSends) {
+TEST(ActsTest, EachActIsTheRequestThatDtctlSends) {
   const auto pause = Get<v1::ChangeRequest>("experiments/12/pause", R"({"let_run": true})");
   EXPECT_EQ(pause.experiment(), 12u);
   EXPECT_TRUE(pause.pause().let_run());
@@ -84,7 +84,7 @@ TEST(ActsTest, AChangeIsOneFieldOfAnExperiment) {
   EXPECT_EQ(labels.removed(0), "old");
 }
 
-TEST(ActsTest, WhoATokenSaysCountsBeforeWhoTheBodySays) {
+TEST(ActsTest, TheTokensUserOverrulesTheBodysUser) {
   const std::string body = R"({"who": "eve"})";
   EXPECT_EQ(Get<v1::CancelRequest>("experiments/1/cancel", body, "ann").who(), "ann");
   EXPECT_EQ(Get<v1::CancelRequest>("experiments/1/cancel", body).who(), "eve");
@@ -93,7 +93,7 @@ TEST(ActsTest, WhoATokenSaysCountsBeforeWhoTheBodySays) {
   EXPECT_EQ(Get<v1::SetQuotaRequest>("quotas", quota, "ann").who(), "ann");
 }
 
-TEST(ActsTest, WhatIsRefusedNamesTheFieldTheValueAndWhatMayBe) {
+TEST(ActsTest, ARefusalNamesTheFieldTheValueAndTheAllowedValues) {
   for (const char* body : {"[]", "1", "{", "{\"a\":\xff}", "null"}) {
     ExpectActRefused("experiments/1/pause", body, {"not an object of JSON"});
   }

@@ -30,7 +30,7 @@ class AnswerCacheTest : public ::testing::Test {
   std::vector<SharedAnswer> given_;
 };
 
-TEST_F(AnswerCacheTest, WhoAsksWhileItIsMadeGetsTheSameAnswer) {
+TEST_F(AnswerCacheTest, CallersDuringAComputationGetTheSameAnswer) {
   EXPECT_EQ(Ask("a"), AnswerCache::Found::kMake);
   EXPECT_EQ(Ask("a"), AnswerCache::Found::kAnswered);
   EXPECT_EQ(Ask("a"), AnswerCache::Found::kAnswered);
@@ -39,7 +39,7 @@ TEST_F(AnswerCacheTest, WhoAsksWhileItIsMadeGetsTheSameAnswer) {
   EXPECT_EQ(got_, (std::vector<std::string>{"one", "one", "one"}));
 }
 
-TEST_F(AnswerCacheTest, AnAnswerIsGivenAgainUntilItIsNotFreshAnyMore) {
+TEST_F(AnswerCacheTest, AnAnswerIsReusedWhileItIsFresh) {
   Ask("a");
   Put("a", "one");
   now_ += kFresh / 2;
@@ -51,7 +51,7 @@ TEST_F(AnswerCacheTest, AnAnswerIsGivenAgainUntilItIsNotFreshAnyMore) {
   EXPECT_EQ(got_.back(), "two");
 }
 
-TEST_F(AnswerCacheTest, AllWhoAreGivenAnAnswerShareIt) {
+TEST_F(AnswerCacheTest, AllCallersShareOneAnswer) {
   Ask("a");
   Ask("a");
   Put("a", "one");
@@ -61,7 +61,7 @@ TEST_F(AnswerCacheTest, AllWhoAreGivenAnAnswerShareIt) {
   EXPECT_EQ(given_[2], given_[0]);
 }
 
-TEST_F(AnswerCacheTest, TooManyThatAreMadeAtOnceAreRefusedButNotThoseThatWait) {
+TEST_F(AnswerCacheTest, TooManyComputationsAtOnceAreRefusedButWaitersAreNot) {
   EXPECT_EQ(Ask("a"), AnswerCache::Found::kMake);
   EXPECT_EQ(Ask("b"), AnswerCache::Found::kMake);
   EXPECT_EQ(Ask("c"), AnswerCache::Found::kBusy);
@@ -83,7 +83,7 @@ TEST_F(AnswerCacheTest, BeyondTheBoundOfBytesTheOldestGoes) {
   EXPECT_EQ(Ask("a"), AnswerCache::Found::kMake);
 }
 
-TEST_F(AnswerCacheTest, WhatIsNotToBeKeptIsMadeAgain) {
+TEST_F(AnswerCacheTest, AnAnswerThatMustNotBeKeptIsComputedAgain) {
   Ask("a");
   cache_.Put("a", {503, "busy"}, now_, absl::ZeroDuration());
   EXPECT_EQ(got_.back(), "busy");

@@ -312,7 +312,7 @@ TEST_F(ApiTest, EvaluationsComeAsTheyAreTheNewestLast) {
   EXPECT_EQ(list["items"][1]["metrics"][0]["name"], "accuracy");
 }
 
-TEST_F(ApiTest, LogsSayWhereToGoOn) {
+TEST_F(ApiTest, LogsHaveATokenForTheNextPage) {
   reader_.AddLine("hello <b>world</b>");
   const json list = GetJson("experiments/2/trials/1/logs");
   ASSERT_EQ(list["items"].size(), 1u);
@@ -321,7 +321,7 @@ TEST_F(ApiTest, LogsSayWhereToGoOn) {
   EXPECT_EQ(list["left_out"], 0);
 }
 
-TEST_F(ApiTest, TheQueueHasWhoWaitsAndWhyThoseThatGoFirstFirst) {
+TEST_F(ApiTest, TheQueueListsWaitingTrialsInOrderWithReasons) {
   const json queue = GetJson("queue");
   EXPECT_EQ(queue["pending"], 6);
   ASSERT_EQ(queue["items"].size(), 6u);
@@ -329,7 +329,7 @@ TEST_F(ApiTest, TheQueueHasWhoWaitsAndWhyThoseThatGoFirstFirst) {
   EXPECT_EQ(queue["items"][0]["waiting"], "no slot is free");
 }
 
-TEST_F(ApiTest, NoticesSayWhatWaitsAndWhoDoesNotTakeThem) {
+TEST_F(ApiTest, NotificationsShowWaitingOnesAndFailingReceivers) {
   const json notices = GetJson("notices");
   EXPECT_EQ(notices["waiting"], 3);
   EXPECT_EQ(notices["delivered"], 120);

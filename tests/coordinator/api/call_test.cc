@@ -58,7 +58,7 @@ TEST(ApiCallTest, OptionsAreDecodedAndEachIsChecked) {
   EXPECT_EQ(curves->metrics, (std::vector<std::string>{"loss", "val_loss"}));
 }
 
-TEST(ApiCallTest, WhatIsRefusedNamesTheThingTheValueAndWhatMayBe) {
+TEST(ApiCallTest, ARefusalNamesTheOptionTheValueAndTheAllowedValues) {
   ExpectRefused("experiment", "", {"/api/v1/experiment'", "/api/v1/experiments/{experiment}"});
   ExpectRefused("experiments/0", "", {"'0'", "number from 1"});
   ExpectRefused("experiments/-1", "", {"'-1'"});

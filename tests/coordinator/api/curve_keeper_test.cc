@@ -40,7 +40,7 @@ TEST_F(CurveKeeperTest, RowsAndEvaluationsBecomeCurvesByTheNamesOfDtctl) {
   EXPECT_TRUE(read.metrics[4].empty());
 }
 
-TEST_F(CurveKeeperTest, WhatAProgramDidNotTellIsNoZero) {
+TEST_F(CurveKeeperTest, AnUnreportedValueIsNotZero) {
   reader_.AddRow(1, 0);
   reader_.rows.back().mutable_row()->set_tokens(0);
   const std::vector<std::string> metrics = {"loss",         "tokens",          "tokens_per_second",
@@ -93,7 +93,7 @@ TEST_F(CurveKeeperTest, AnAnswerReadsABoundedNumberOfRowsAndSaysThatThereAreMore
   EXPECT_EQ(reader_.rows_read, 50u);
 }
 
-TEST_F(CurveKeeperTest, AnotherAttemptHasTheTrialReadAnew) {
+TEST_F(CurveKeeperTest, ANewAttemptMakesTheTrialBeReadAgain) {
   for (uint64_t step = 1; step <= 30; ++step) reader_.AddRow(step, 1);
   EXPECT_EQ(Read({"loss"}).metrics[0].back().step, 30u);
   reader_.rows.resize(10);  // the reader leaves out superseded rows
@@ -103,7 +103,7 @@ TEST_F(CurveKeeperTest, AnotherAttemptHasTheTrialReadAnew) {
   EXPECT_EQ(read.metrics[0].back(), (CurvePoint{11, 9}));
 }
 
-TEST_F(CurveKeeperTest, OfManyTrialsThoseThatWereAskedForLongestAgoGo) {
+TEST_F(CurveKeeperTest, TheLeastRecentlyRequestedTrialsAreDropped) {
   reader_.AddRow(1, 1);
   for (uint32_t trial = 1; trial <= limits::kApiCurvesKept + 10; ++trial) {
     Read({"loss"}, 1, 10, trial);

@@ -21,7 +21,7 @@ TEST(CurveTest, AFewValuesStayAsTheyAre) {
   EXPECT_EQ(points.back(), (CurvePoint{50, 5}));
 }
 
-TEST(CurveTest, OfAMillionRowsTheSpikesOfOneStepAndTheNewestStay) {
+TEST(CurveTest, AMillionRowsKeepTheirSpikesAndTheNewestValue) {
   Curve curve(500);
   for (uint64_t step = 1; step <= 1'000'000; ++step) {
     double value = 2 + std::sin(static_cast<double>(step) / 1000);
@@ -39,7 +39,7 @@ TEST(CurveTest, OfAMillionRowsTheSpikesOfOneStepAndTheNewestStay) {
                              [](const auto& a, const auto& b) { return a.step < b.step; }));
 }
 
-TEST(CurveTest, WhatIsNoNumberMakesAGapAndHidesNoNumber) {
+TEST(CurveTest, NaNMakesAGapAndHidesNoNumber) {
   Curve curve(4);
   for (uint64_t step = 1; step <= 1000; ++step) {
     curve.Add(step, step == 500 ? std::numeric_limits<double>::infinity() : step == 501 ? kNan : 1);

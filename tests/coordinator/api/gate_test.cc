@@ -37,7 +37,7 @@ void ExpectRefused(const HttpGate& gate, const HttpRequest& request, absl::Statu
   EXPECT_TRUE(absl::StrContains(caller.status().message(), part)) << caller.status();
 }
 
-TEST(OpenGateTest, OnThisHostWhoeverAsksInItsOwnNameMayActAndNobodyIsNamed) {
+TEST(OpenGateTest, LocalRequestsMayActWithoutAUsersName) {
   const HttpGate gate(nullptr, {});
   for (const HttpRequest& request : {ActRequest(), FromOwnPage()}) {
     const auto caller = gate.AdmitActor(request, "Cancel");
@@ -72,14 +72,14 @@ TEST(OpenGateTest, APageFromElsewhereThatTheBrowserHasOpenMayNot) {
   }
 }
 
-TEST(OpenGateTest, WhoComesThroughAProxyIsNotKnownAndMayNot) {
+TEST(OpenGateTest, RequestsThroughAProxyMayNotAct) {
   const HttpGate gate(nullptr, {});
   HttpRequest request = FromOwnPage();
   request.forwarded = "10.0.0.7";
   ExpectRefused(gate, request, absl::StatusCode::kPermissionDenied, "--auth=tokens");
 }
 
-TEST(OpenGateTest, WhereGrpcAsksForMoreNobodyActsAndItSaysWhy) {
+TEST(OpenGateTest, IfGrpcNeedsACertificateNobodyActsAndTheReasonIsGiven) {
   const HttpGate gate(nullptr, {.acts_closed = "--tls-ca asks for certificates"});
   ExpectRefused(gate, FromOwnPage(), absl::StatusCode::kPermissionDenied, "certificates");
   EXPECT_TRUE(gate.AdmitReader(ActRequest()).ok());
@@ -129,7 +129,7 @@ TEST_F(DoorGateTest, ALoginThatABrowserSendsByItselfIsForReadingAlone) {
   ExpectRefused(gate, With(basic), absl::StatusCode::kUnauthenticated, "token");
 }
 
-TEST_F(DoorGateTest, AccessSaysWhatTheTokenLetsDo) {
+TEST_F(DoorGateTest, AccessNamesTheTokensRights) {
   const HttpGate gate(door_.get(), {});
   const api::Json stranger = gate.Access(ActRequest());
   EXPECT_EQ(stranger["actions"], "token");

@@ -40,7 +40,7 @@ TEST_F(LogLinesTest, AChunkOfSeveralLinesIsThatManyLines) {
   EXPECT_EQ(Read(), (Texts{"one", "two", "three"}));
 }
 
-TEST_F(LogLinesTest, OfManyTheNewestStayAndTheRestIsCounted) {
+TEST_F(LogLinesTest, TheNewestOfManyLinesStayAndTheRestIsCounted) {
   for (int i = 0; i < 50; ++i) reader_.AddLine("line " + std::to_string(i));
   call_.tail = 3;
   EXPECT_EQ(Read(), (Texts{"line 47", "line 48", "line 49"}));
@@ -72,7 +72,7 @@ TEST_F(LogLinesTest, LinesLeftOutAreCountedWhereTheyWere) {
   EXPECT_EQ(chosen->lines[0].dropped_lines, 0u) << "whether they matched nobody knows";
 }
 
-TEST_F(LogLinesTest, TheTokenGoesOnBehindWhatWasRead) {
+TEST_F(LogLinesTest, TheTokenContinuesAfterTheReadLines) {
   reader_.AddLine("old");
   EXPECT_EQ(Read(), Texts{"old"});
   EXPECT_EQ(Read(), Texts{});

@@ -99,7 +99,7 @@ HttpAnswer Answer(ScriptedCore& core, ScriptedReader& reader, const std::string&
   return answer;
 }
 
-TEST(WholeTest, WhatMatteredIsThatOfDtctl) {
+TEST(WholeTest, ImportanceEqualsDtctls) {
   ScriptedCore core(250);
   ScriptedReader reader;
   const HttpAnswer answer = Answer(core, reader, "importance");
@@ -113,7 +113,7 @@ TEST(WholeTest, WhatMatteredIsThatOfDtctl) {
   EXPECT_EQ(reader.calls, 0);
 }
 
-TEST(WholeTest, TrialsThatBearNoConclusionAreAnAnswerThatSaysWhatIsNeeded) {
+TEST(WholeTest, TooFewTrialsAreAnsweredWithTheNumberNeeded) {
   ScriptedCore core(3);
   ScriptedReader reader;
   const HttpAnswer answer = Answer(core, reader, "importance");
@@ -140,7 +140,7 @@ TEST(WholeTest, AReportIsOneFileWithEveryTrialItsAttemptsAndRows) {
   EXPECT_EQ(Answer(core, reader, "report", "format=md").file_name, "experiment-12.md");
 }
 
-TEST(WholeTest, WhatIsTooLargeIsRefusedBeforeItIsMadeWithTheCommandThatMakesIt) {
+TEST(WholeTest, ATooLargeReportIsRefusedInAdvanceNamingTheCommand) {
   ScriptedCore core(limits::kApiReportTrials + 1);
   ScriptedReader reader;
   const HttpAnswer answer = Answer(core, reader, "report");
@@ -149,7 +149,7 @@ TEST(WholeTest, WhatIsTooLargeIsRefusedBeforeItIsMadeWithTheCommandThatMakesIt) 
   EXPECT_EQ(core.explained, 0u);
 }
 
-TEST(WholeTest, OneAnswerOfTheCoreThatFailsFailsItOnce) {
+TEST(WholeTest, AFailedAnswerOfTheCoreFailsTheReportOnce) {
   ScriptedCore core(120);
   core.failing = 7;
   ScriptedReader reader;

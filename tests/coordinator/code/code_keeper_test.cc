@@ -81,7 +81,7 @@ TEST_F(CodeKeeperTest, ASubmissionHoldsCodeThatIsThereAndIsRefusedWhereItIsNot) 
   EXPECT_TRUE(*Put("")) << "known until its room is wanted";
 }
 
-TEST_F(CodeKeeperTest, AStartTellsWhichExperimentsLackTheirCode) {
+TEST_F(CodeKeeperTest, AStartReportsExperimentsWithoutTheirCode) {
   EXPECT_TRUE(*Put(code_));
   Restart();
   keeper_->Name(1, digest_);

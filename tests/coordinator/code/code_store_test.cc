@@ -88,7 +88,7 @@ TEST_F(CodeStoreTest, CodeIsCompleteWithItsLastPartWhateverTheOrderAndStaysAfter
   EXPECT_EQ(store.bytes(), code.size());
 }
 
-TEST_F(CodeStoreTest, WhatWasBegunIsGoneAfterARestartAndComesAgain) {
+TEST_F(CodeStoreTest, AnUnfinishedUploadIsGoneAfterARestartAndCanBeRepeated) {
   const std::string code = Code("train.py", 2 * limits::kCodePartBytes);
   {
     CodeStore store = Opened();
@@ -101,7 +101,7 @@ TEST_F(CodeStoreTest, WhatWasBegunIsGoneAfterARestartAndComesAgain) {
   EXPECT_TRUE(*PutAll(store, code));
 }
 
-TEST_F(CodeStoreTest, BytesThatAreNotTheDigestsAreRefusedAndForgotten) {
+TEST_F(CodeStoreTest, BytesThatDoNotMatchTheDigestAreRefusedAndDropped) {
   CodeStore store = Opened();
   CodePart wrong = PartsOf(Code("a.py"))[0];
   wrong.data.back() = 'y';
@@ -136,7 +136,7 @@ TEST_F(CodeStoreTest, PartsThatCannotBeAreRefusedAndLeaveNothing) {
       << "another number of parts";
 }
 
-TEST_F(CodeStoreTest, TheOldestThatNobodyNeedsMakesRoomForWhatComes) {
+TEST_F(CodeStoreTest, TheOldestUnneededCodeMakesRoomForNewCode) {
   CodeStore store = Opened(3 * limits::kCodePartBytes);
   const std::string first = Code("1", 700'000), second = Code("2", 700'000),
                     third = Code("3", 700'000), fourth = Code("4", 700'000);
@@ -163,7 +163,7 @@ TEST_F(CodeStoreTest, EndlessDigestsThatAreNeverFinishedStayWithinTheQuota) {
   EXPECT_LE(std::distance(fs::directory_iterator(folder_ / "code"), {}), 4);
 }
 
-TEST_F(CodeStoreTest, DamageIsFoundByACheckAndCuredByTheNextThatBringsIt) {
+TEST_F(CodeStoreTest, ACheckFindsDamageAndTheNextUploadRepairsIt) {
   const std::string code = Code("train.py");
   const std::string digest = Sha256Hex(code);
   CodeStore store = Opened();

@@ -136,7 +136,7 @@ TEST_F(ApplyTest, ARecordOfAnUnknownKindIsRefused) {
   ExpectRefused(v1::Record());
 }
 
-TEST_F(ApplyTest, AWholeLifeOfATrial) {
+TEST_F(ApplyTest, ATrialGoesThroughAllItsStates) {
   Fold({Created(), Submitted(), Started(), Prepared(), Running(), Evaluated(5, 2.5), Saved(5),
         Ended(v1::CAUSE_FINISHED, -1), TrialEnds(v1::TRIAL_FINISHED, v1::CAUSE_FINISHED)});
   EXPECT_EQ(trial().state, v1::TRIAL_FINISHED);

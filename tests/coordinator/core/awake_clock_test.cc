@@ -18,13 +18,13 @@ class AwakeClockTest : public testing::Test {
   AwakeClock clock_{start_};
 };
 
-TEST_F(AwakeClockTest, WhileItTurnsItGoesWithTheRealOne) {
+TEST_F(AwakeClockTest, WhileTheLoopTurnsItFollowsTheRealClock) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(After(absl::Milliseconds(990)), real_);
   EXPECT_EQ(After(limits::kStallTolerance), real_);
   EXPECT_EQ(clock_.missed(), absl::ZeroDuration());
 }
 
-TEST_F(AwakeClockTest, OfAStandstillOnePulseCounts) {
+TEST_F(AwakeClockTest, AStandstillCountsAsOnePulse) {
   EXPECT_EQ(After(absl::Minutes(10)), start_ + limits::kAwakePulse);
   EXPECT_EQ(After(absl::Seconds(1)), start_ + limits::kAwakePulse + absl::Seconds(1));
   EXPECT_EQ(clock_.missed(), absl::Minutes(10) - limits::kAwakePulse);
@@ -38,7 +38,7 @@ TEST_F(AwakeClockTest, WhileACommitHangsTimeStandsStill) {
   EXPECT_EQ(clock_.now(), handed + limits::kStallTolerance + absl::Seconds(1));
 }
 
-TEST_F(AwakeClockTest, ItNeverGoesBack) {
+TEST_F(AwakeClockTest, TheClockNeverGoesBack) {
   After(absl::Seconds(1));
   const absl::Duration before = clock_.now();
   EXPECT_EQ(After(-absl::Seconds(5)), before);

@@ -77,7 +77,7 @@ TEST_F(BlameTest, ACrashOfTheSameTrialElsewhereRefutesIt) {
   EXPECT_TRUE(NotRefuted(state_, "a", {crash}).empty());
 }
 
-TEST_F(BlameTest, BesideItOnItsHostACrashRefutesNothingWhereOtherHostsAreKnown) {
+TEST_F(BlameTest, ACrashOnTheSameHostRefutesNothingIfOtherHostsAreKnown) {
   const AttemptId crash = Crash(1, {{"a", "host-a"}}, "x");
   Crash(1, {{"a2", "host-a"}}, "x");
   EXPECT_TRUE(NotRefuted(state_, "a", {crash}).empty()) << "one host alone is known";
@@ -94,7 +94,7 @@ TEST_F(BlameTest, TheSameErrorOnAWorkerThatGotOnSinceRefutesIt) {
   EXPECT_TRUE(ProvedAt("a").empty());
 }
 
-TEST_F(BlameTest, OfAGangOnlyTheSameTrialElsewhereProvesIt) {
+TEST_F(BlameTest, ForAGangOnlyTheSameTrialElsewhereIsProof) {
   const AttemptId crash = Crash(1, {{"a", "host-a"}, {"b", "host-b"}}, "x");
   GoesOn(2, {{"c", "host-c"}, {"d", "host-d"}});
   EXPECT_TRUE(ProvedAt("a").empty());

@@ -115,7 +115,7 @@ TEST_F(CallTest, AutoDeviceIsFrozenToWhatIsConnected) {
   EXPECT_EQ(GetExperiment(state_.durable, 3).spec.base().resources().device(), "cuda");
 }
 
-TEST_F(CallTest, WhatCouldNotRunYetIsAcceptedWithANote) {
+TEST_F(CallTest, AnExperimentThatCannotRunYetIsAcceptedWithANote) {
   AddWorker("a");
   const auto response = TrySubmit(OnSlots(4));
   ASSERT_TRUE(response.ok());
@@ -145,7 +145,7 @@ TEST_F(CallTest, OversizedTextsAreRefused) {
   EXPECT_EQ(Call<v1::SubmitResponse>(request).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(CallTest, WhatDoesNotExistIsNotFound) {
+TEST_F(CallTest, AMissingExperimentIsNotFound) {
   v1::CancelRequest cancel;
   cancel.set_experiment(9);
   EXPECT_EQ(Call<v1::CancelResponse>(cancel).status().code(), absl::StatusCode::kNotFound);
@@ -184,7 +184,7 @@ TEST_F(CallTest, CancellingDuringABackoffEndsTheTrial) {
   ExpectIdle("a");
 }
 
-TEST_F(CallTest, RetryNeedsToBeToldWhich) {
+TEST_F(CallTest, RetryNeedsASelection) {
   v1::RetryRequest request;
   request.set_experiment(Submit(OneTrial()));
   EXPECT_EQ(Call<v1::RetryResponse>(request).status().code(), absl::StatusCode::kInvalidArgument);
@@ -212,7 +212,7 @@ TEST_F(CallTest, OnlyAnEndedExperimentIsDeletedAndItsFilesAreNamed) {
   EXPECT_TRUE(state_.durable.tokens.empty());
 }
 
-TEST_F(CallTest, WhoMayChangeTheirOwnAloneChangesNobodyElses) {
+TEST_F(CallTest, ASubmitterChangesOnlyOwnExperiments) {
   const ExperimentId anns = SubmitAs("ann");
   const ExperimentId nobodys = SubmitAs("");
   for (const absl::Status& status : Changes(anns, "bob")) {

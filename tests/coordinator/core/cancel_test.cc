@@ -82,7 +82,7 @@ TEST_F(CancelTest, ACancelledGangKeepsItsSlotsUntilTheLastMemberHasLeft) {
   EXPECT_EQ(StateOfTrial({next, 1}), v1::TRIAL_STARTING);
 }
 
-TEST_F(CancelTest, CancellingAnExperimentEndsWhatWaitsAtOnce) {
+TEST_F(CancelTest, CancellingAnExperimentEndsWaitingTrialsAtOnce) {
   AddWorker("a");
   const ExperimentId id = Submit(Trials(3));
   EXPECT_EQ(Cancel(id), 3u);

@@ -260,7 +260,7 @@ TEST_F(ClaimTest, AnAttemptMayResumeFromANewerCheckpointThanItWasGiven) {
   EXPECT_EQ(TrialOf(id).attempts[1].resumed_step, 20u);
 }
 
-TEST_F(ClaimTest, AnAttemptThatResumesFromWhatItWasNotGivenEnds) {
+TEST_F(ClaimTest, AnAttemptThatResumesFromAnotherCheckpointThanItsOwnEnds) {
   const TrialId id = Bring(State::kPrepared);
   SendItems("a", {Running("a", 50)});
   EXPECT_EQ(TrialOf(id).attempts[0].cause, v1::CAUSE_TRAINER_CRASH);
@@ -291,7 +291,7 @@ TEST_F(ClaimTest, AnEndTellsNoStepThatTheTrialDoesNotHave) {
   EXPECT_EQ(TrialOf(id).attempts[0].last_step, 100u);
 }
 
-TEST_F(ClaimTest, OnlyWhoSeesAStorageTellsThatFilesAreGoneFromIt) {
+TEST_F(ClaimTest, OnlyAWorkerThatSeesAStorageReportsFilesGoneFromIt) {
   const TrialId id = Bring(State::kRunning);
   SendItems("a", {Checkpoint("a", 10)});
   v1::Item removal = ItemOf("a");

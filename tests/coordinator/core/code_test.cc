@@ -41,7 +41,7 @@ TEST_F(CodeTest, ExperimentsWithoutCodeHaveNoneInTheirOrders) {
   EXPECT_FALSE(workers_.at("w0").orders->attempt().has_code());
 }
 
-TEST_F(CodeTest, WhatASubmissionSaysOfItsCodeIsChecked) {
+TEST_F(CodeTest, ASubmissionsCodeFieldsAreChecked) {
   v1::ExperimentSpec spec = WithCode();
   spec.mutable_code()->set_digest("../../etc/passwd");
   ExpectRefused(spec, "64 hex digits");

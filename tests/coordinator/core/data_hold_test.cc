@@ -60,7 +60,7 @@ TEST_F(DataHoldTest, MissingDataPauseTheExperimentWithOneSentenceAndFailNothing)
   EXPECT_EQ(Summarize(state_, ExperimentOf(id)).paused_why(), experiment.paused_why);
 }
 
-TEST_F(DataHoldTest, ResumedItTriesAgainAsOftenAsItTakesAtNoCostToItsRetries) {
+TEST_F(DataHoldTest, AResumedExperimentTriesAgainAnyNumberOfTimesWithoutUsingRetries) {
   AddWorker("a");
   v1::ExperimentSpec spec = OneTrial();
   spec.mutable_base()->mutable_retries()->set_max(0);
@@ -88,7 +88,7 @@ TEST_F(DataHoldTest, TrialsThatStartedTogetherWaitTogether) {
   ExpectIdle("b");
 }
 
-TEST_F(DataHoldTest, WhatTrainsGoesOnWhileItsDataAreGoneForOthers) {
+TEST_F(DataHoldTest, ARunningTrialGoesOnWhileOthersLackTheirData) {
   AddWorker("a");
   AddWorker("b");
   const ExperimentId id = Submit(Trials(3));

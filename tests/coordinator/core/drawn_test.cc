@@ -31,7 +31,7 @@ class DrawnTest : public CoreTest {
   }
 };
 
-TEST_F(DrawnTest, WhatWasDrawnIsWhatTrialsTrainAlsoAfterARestart) {
+TEST_F(DrawnTest, TrialsTrainTheDrawnValuesAlsoAfterARestart) {
   const ExperimentId id = Submit(Random(12));
   const std::vector<double> rates = RatesOf(id);
   ASSERT_EQ(rates.size(), 12u);
@@ -64,7 +64,7 @@ TEST_F(DrawnTest, EverySeedIsTrainedWithEachConfiguration) {
   EXPECT_EQ(ExpandedOf(experiment, experiment.trials[3]).replicate(), 1u);
 }
 
-TEST_F(DrawnTest, ATrialThatCrashedForGoodIsABadOneAndOneThatAPersonCancelledIsNone) {
+TEST_F(DrawnTest, AFinalCrashCountsAsABadResultAndACancelDoesNot) {
   v1::ExperimentSpec spec = Searching("bayes", 20);
   spec.mutable_base()->mutable_retries()->set_max(0);
   const ExperimentId id = Submit(spec);

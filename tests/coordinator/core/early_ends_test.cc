@@ -70,7 +70,7 @@ TEST_F(EarlyEndsTest, TheSameErrorOnTwoWorkersIsNotTriedAgain) {
                                               "report, and is not tried again"));
 }
 
-TEST_F(EarlyEndsTest, WhereNoOtherWorkerIsTheSameOneIsTriedOnceMore) {
+TEST_F(EarlyEndsTest, WithoutAnotherWorkerTheSameOneIsTriedOnceMore) {
   AddWorker("a");
   const TrialId id{Submit(Program()), 1};
   Crash("a");
@@ -80,7 +80,7 @@ TEST_F(EarlyEndsTest, WhereNoOtherWorkerIsTheSameOneIsTriedOnceMore) {
   EXPECT_EQ(AttemptsOf(id), 2u);
 }
 
-TEST_F(EarlyEndsTest, WhereAnotherIsBusyItIsTriedThreeTimesAtMost) {
+TEST_F(EarlyEndsTest, WhileTheOtherWorkerIsBusyItIsTriedThreeTimesAtMost) {
   AddWorker("b");
   Occupy("b");
   AddWorker("a");
@@ -105,7 +105,7 @@ TEST_F(EarlyEndsTest, PlacesAndNumbersInAnErrorMakeNoDifferenceAndOtherWordsDo) 
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FAILED);
 }
 
-TEST_F(EarlyEndsTest, WhatReportsRunsForLongOrIsKilledFromOutsideIsRetriedAsBefore) {
+TEST_F(EarlyEndsTest, ReportsALongRunOrAnOutsideKillAllowTheUsualRetries) {
   AddWorker("a");
   const ExperimentId experiment = Submit(Program(3, 2));
   Begin("a");
@@ -136,7 +136,7 @@ TEST_F(EarlyEndsTest, ALossBetweenTwoSuchEndsSaysNothing) {
   EXPECT_EQ(AttemptsOf(id), 3u);
 }
 
-TEST_F(EarlyEndsTest, WhereThreeTrialsFailAlikeAndNoneGotOnTheOthersAreNotTried) {
+TEST_F(EarlyEndsTest, IfThreeTrialsFailAlikeAndNoneProgressedTheOthersAreNotTried) {
   AddWorker("a", {.host = "host-a"});
   AddWorker("b", {.host = "host-b"});
   const ExperimentId id = Submit(Program(1000));
@@ -158,7 +158,7 @@ TEST_F(EarlyEndsTest, WhereThreeTrialsFailAlikeAndNoneGotOnTheOthersAreNotTried)
   EXPECT_NE(experiment.search_end.find("No module named 'torch'"), std::string::npos);
 }
 
-TEST_F(EarlyEndsTest, WhereOneGotOnTheOthersAreTried) {
+TEST_F(EarlyEndsTest, IfOneTrialProgressedTheOthersAreTried) {
   AddWorker("good");
   const ExperimentId id = Submit(Program(20));
   Begin("good");
@@ -173,7 +173,7 @@ TEST_F(EarlyEndsTest, WhereOneGotOnTheOthersAreTried) {
   EXPECT_FALSE(experiment.search_ended);
 }
 
-TEST_F(EarlyEndsTest, OneBrokenWorkerAmongOthersEndsNoExperiment) {
+TEST_F(EarlyEndsTest, ABrokenWorkerAmongOthersEndsNoExperiment) {
   AddWorker("b");
   Occupy("b");
   AddWorker("a");

@@ -70,7 +70,7 @@ class EditingMoreTest : public CoreTest {
   }
 };
 
-TEST_F(EditingMoreTest, PriorityAndSlotsInAllAreChangedOnceAndKeptWithWho) {
+TEST_F(EditingMoreTest, PriorityAndMaxGpusTotalAreChangedOnceAndKeptWithTheUser) {
   const ExperimentId id = Submit(OnSlots(2, Trials(3)));
   ExpectChangedOnce(
       id, [](auto& request) { request.set_priority(-7); }, "priority 0, now -7");
@@ -86,7 +86,7 @@ TEST_F(EditingMoreTest, PriorityAndSlotsInAllAreChangedOnceAndKeptWithWho) {
   EXPECT_EQ(HashOf(loaded->state), HashOf(state_.durable));
 }
 
-TEST_F(EditingMoreTest, WhatWouldStarveTheExperimentOrIsOutOfRangeIsRefused) {
+TEST_F(EditingMoreTest, AChangeThatStarvesTheExperimentOrIsOutOfRangeIsRefused) {
   const ExperimentId id = Submit(OnSlots(4));
   ExpectRefused(
       id, [](auto& request) { request.set_max_gpus_total(3); }, absl::StatusCode::kInvalidArgument,
@@ -99,7 +99,7 @@ TEST_F(EditingMoreTest, WhatWouldStarveTheExperimentOrIsOutOfRangeIsRefused) {
       "from -1000 to 1000");
 }
 
-TEST_F(EditingMoreTest, MoreStepsAreTrainedByWhoWaitsAndByWhoTrainsAndNotByWhoFinished) {
+TEST_F(EditingMoreTest, WaitingAndRunningTrialsTrainMoreStepsAndFinishedOnesDoNot) {
   AddWorker("a");
   const ExperimentId id = Submit(Constant(3));
   Train({"a"});
@@ -127,7 +127,7 @@ TEST_F(EditingMoreTest, MoreStepsAreTrainedByWhoWaitsAndByWhoTrainsAndNotByWhoFi
   EXPECT_EQ(ResolvedOf(experiment, experiment.trials[2])->train().max_steps(), 200);
 }
 
-TEST_F(EditingMoreTest, WhatTrainsOrIsPausedGoesOnToMoreStepsWhateverItsSchedule) {
+TEST_F(EditingMoreTest, RunningAndPausedTrialsGoOnToMoreStepsUnderAnySchedule) {
   AddWorker("a");
   for (const std::string schedule : {"cosine", "linear", "wsd"}) {
     v1::ExperimentSpec spec = Constant(1);
@@ -160,7 +160,7 @@ TEST_F(EditingMoreTest, WhatTrainsOrIsPausedGoesOnToMoreStepsWhateverItsSchedule
   }
 }
 
-TEST_F(EditingMoreTest, WhatSweepsItsScheduleIsExtendedToo) {
+TEST_F(EditingMoreTest, AnExperimentThatSweepsItsScheduleIsExtendedToo) {
   AddWorker("a");
   v1::ExperimentSpec spec = Constant(1);
   v1::Value cosine, constant;
@@ -244,7 +244,7 @@ TEST_F(EditingMoreTest, NameNoteAndLabelsAreChangedAlsoAfterTheEnd) {
   EXPECT_EQ(Get(id).summary().name(), "better");
 }
 
-TEST_F(EditingMoreTest, WordsHaveBounds) {
+TEST_F(EditingMoreTest, TextsHaveBounds) {
   const ExperimentId id = Submit(OneTrial());
   const auto refused = [&](const Fill& fill, const std::string& because) {
     ExpectRefused(id, fill, absl::StatusCode::kInvalidArgument, because);
@@ -277,7 +277,7 @@ TEST_F(EditingMoreTest, WordsHaveBounds) {
       "the limit is");
 }
 
-TEST_F(EditingMoreTest, TheNameOfWhoChangesSomethingIsOneLine) {
+TEST_F(EditingMoreTest, AUsersNameIsOneLine) {
   const ExperimentId id = Submit(OneTrial());
   v1::ChangeRequest request;
   request.set_experiment(id);
@@ -289,7 +289,7 @@ TEST_F(EditingMoreTest, TheNameOfWhoChangesSomethingIsOneLine) {
   EXPECT_EQ(who.find('\x1b'), std::string::npos) << who;
 }
 
-TEST_F(EditingMoreTest, ListsLeaveOutWhatIsArchivedUntilItIsTakenOutOrRunsAgain) {
+TEST_F(EditingMoreTest, ListsLeaveOutArchivedExperimentsUntilTheyAreUnarchivedOrRun) {
   AddWorker("a");
   const ExperimentId id = Submit(OneTrial());
   const auto archive = [](auto& request) { request.set_archived(true); };
@@ -309,7 +309,7 @@ TEST_F(EditingMoreTest, ListsLeaveOutWhatIsArchivedUntilItIsTakenOutOrRunsAgain)
   EXPECT_EQ(Listed(false).size(), 2u);
 }
 
-TEST_F(EditingMoreTest, WhoCancelledAndWhoRetriedWhichTrialsIsInTheHistory) {
+TEST_F(EditingMoreTest, TheHistoryNamesUsersAndTrialsOfCancelsAndRetries) {
   const ExperimentId id = Submit(Trials(40));
   v1::CancelRequest cancel;
   cancel.set_experiment(id);
@@ -354,7 +354,7 @@ TEST_F(EditingMoreTest, ALongListOfRetriedTrialsIsCut) {
   EXPECT_LE(found.edits(1).what().size(), limits::kNameBytes);
 }
 
-TEST_F(EditingMoreTest, WhoSubmittedItIsKeptAndSaysNothingOfWhatWasSubmitted) {
+TEST_F(EditingMoreTest, TheSubmitterIsKeptApartFromTheSpecification) {
   v1::SubmitRequest request;
   *request.mutable_spec() = OneTrial();
   request.set_request_id("once");

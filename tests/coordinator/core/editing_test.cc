@@ -91,7 +91,7 @@ TEST_F(EditingTest, APausedExperimentSavesStopsAndGoesOnFromThereAtNoCost) {
   EXPECT_FALSE(AssignedTo("a")->checkpoint_stop());
 }
 
-TEST_F(EditingTest, AnExperimentThatIsPausedAndLetRunStartsNothingElse) {
+TEST_F(EditingTest, APausedExperimentWhoseTrialsRunOnStartsNothingElse) {
   AddWorker("a");
   const TrialId id{Submit(Trials(2)), 1};
   Train({"a"});
@@ -105,7 +105,7 @@ TEST_F(EditingTest, AnExperimentThatIsPausedAndLetRunStartsNothingElse) {
   ExpectOrders("a", {id.experiment, 2}, 0);
 }
 
-TEST_F(EditingTest, OneThatWasLetRunIsStoppedByAPauseThatDoesNot) {
+TEST_F(EditingTest, ALaterPauseThatStopsTrialsStopsThoseLeftRunning) {
   AddWorker("a");
   const TrialId id = TrainWithoutRetries();
   ASSERT_TRUE(Pause(id.experiment, true).ok());
@@ -148,7 +148,7 @@ TEST_F(EditingTest, APausedExperimentStaysPausedAndIsAskedToSaveAgainAfterAResta
   EXPECT_EQ(Explain(id), "waits: experiment is paused by ann");
 }
 
-TEST_F(EditingTest, HoweverAGangLeavesThatWasAskedToStopItsTrialWaitsUncharged) {
+TEST_F(EditingTest, AGangThatWasAskedToStopCostsItsTrialNothingHoweverItLeaves) {
   AddWorker("a");
   for (const v1::Cause cause : {v1::CAUSE_PREEMPTED, v1::CAUSE_TRAINER_CRASH, v1::CAUSE_HANG,
                                 v1::CAUSE_COLLECTIVE, v1::CAUSE_CANCELLED}) {
@@ -312,7 +312,7 @@ TEST_F(EditingTest, OnlyASearchThatMayGoOnIsExtended) {
   EXPECT_TRUE(last_.records.empty());
 }
 
-TEST_F(EditingTest, WhatCannotBeChangedIsRefusedAndLeavesNoTrace) {
+TEST_F(EditingTest, AnImpossibleChangeIsRefusedAndLeavesNoTrace) {
   AddWorker("a");
   const TrialId id = TrainWithoutRetries();
   EXPECT_EQ(Call<v1::ChangeResponse>(RequestFor(id.experiment)).status().code(),
@@ -326,7 +326,7 @@ TEST_F(EditingTest, WhatCannotBeChangedIsRefusedAndLeavesNoTrace) {
   EXPECT_TRUE(Resume(id.experiment).ok()) << "a retry of one that was paused needs it";
 }
 
-TEST_F(EditingTest, WhoChangedItIsTextOfABoundedLengthAndTheOldestEditsGo) {
+TEST_F(EditingTest, AUsersNameIsBoundedAndTheOldestEditsAreDropped) {
   const ExperimentId id = Submit(OneTrial());
   v1::ChangeRequest request = RequestFor(id);
   request.set_who(std::string(1000, 'x'));
@@ -340,7 +340,7 @@ TEST_F(EditingTest, WhoChangedItIsTextOfABoundedLengthAndTheOldestEditsGo) {
   EXPECT_EQ(Get(id).edits(0).who(), "ann");
 }
 
-TEST_F(EditingTest, ASnapshotKnowsOfThePauseAndOfWhoIsAskedToStop) {
+TEST_F(EditingTest, ASnapshotKeepsThePauseAndTheRequestsToStop) {
   AddWorker("a");
   const TrialId id = TrainWithoutRetries();
   ASSERT_TRUE(Pause(id.experiment).ok());

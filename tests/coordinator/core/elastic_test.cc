@@ -59,7 +59,7 @@ TEST_F(ElasticTest, ATrialStartsOnTheLargestSizeThatFitsAndTrainsTheSameGlobalBa
       << Explain({id, 1});
 }
 
-TEST_F(ElasticTest, OneSlotIsToldAsOne) {
+TEST_F(ElasticTest, ASizeOfOneSlotIsReportedAsOne) {
   AddWorkers({"a"});
   const ExperimentId id = Submit(Elastic(1, 4, 8));
   EXPECT_NE(Explain({id, 1}).find("has 1 slot, and may have 1, 2, 4 or 8"), std::string::npos)
@@ -79,7 +79,7 @@ TEST_F(ElasticTest, ATrialWaitsForItsLeastSize) {
   EXPECT_EQ(SizeOf({id, 1}), 2u);
 }
 
-TEST_F(ElasticTest, AfterALossItGoesOnAtOnceWithWhatIsLeft) {
+TEST_F(ElasticTest, AfterALossAGangGoesOnAtOnceWithTheRest) {
   AddWorkers({"a", "b", "c", "d"});
   const ExperimentId id = Submit(Elastic(2, 4, 4));
   Train({"a", "b", "c", "d"});
@@ -123,7 +123,7 @@ TEST_F(ElasticTest, RanksThatShareLayersAreOnOneHostAfterItHasGrown) {
   ExpectOrders("b/0", {Submit(OneTrial()), 1}, 0);
 }
 
-TEST_F(ElasticTest, ItShrinksForALargerPriorityRatherThanThatAnotherWaits) {
+TEST_F(ElasticTest, AGangShrinksSoThatALargerPriorityNeedNotWait) {
   AddWorkers({"a", "b", "c", "d", "e"});
   const ExperimentId id = Submit(Elastic(1, 4, 4));
   const ExperimentId other = Submit(OneTrial());
@@ -145,7 +145,7 @@ TEST_F(ElasticTest, ItShrinksForALargerPriorityRatherThanThatAnotherWaits) {
   EXPECT_TRUE(TrialOf({id, 1}).attempts[0].uncharged);
 }
 
-TEST_F(ElasticTest, WhereShrinkingIsNotEnoughItMakesRoomAsOthersDo) {
+TEST_F(ElasticTest, AGangMakesRoomCompletelyIfShrinkingIsNotEnough) {
   AddWorkers({"a", "b", "c", "d"});
   const ExperimentId id = Submit(Elastic(2, 4, 4));
   Train({"a", "b", "c", "d"});
@@ -154,7 +154,7 @@ TEST_F(ElasticTest, WhereShrinkingIsNotEnoughItMakesRoomAsOthersDo) {
   EXPECT_EQ(NewestOf({id, 1}).stop_why, v1::StopRequested::PREEMPTED);
 }
 
-TEST_F(ElasticTest, WhatAShrinkingGangKeepsGoesToNobodyElseAlsoAfterARestart) {
+TEST_F(ElasticTest, SlotsThatAShrinkingGangKeepsStayReservedAlsoAfterARestart) {
   AddWorkers({"a", "b", "c", "d"});
   const ExperimentId id = Submit(Elastic(1, 4, 4));
   Train({"a", "b", "c", "d"});
@@ -188,7 +188,7 @@ TEST_F(ElasticTest, ADrainedWorkerLeavesAGangThatGoesOnWithTheRest) {
   EXPECT_TRUE(TrialOf({id, 1}).attempts[0].uncharged);
 }
 
-TEST_F(ElasticTest, ItGrowsOverSlotsThatAreIdleAndTrainsOnWithAllOfThem) {
+TEST_F(ElasticTest, AGangGrowsOverIdleSlotsAndTrainsOnWithAllOfThem) {
   AddWorkers({"a", "b"});
   const ExperimentId id = Submit(Elastic(1, 2, 8));
   Train({"a", "b"});
@@ -208,7 +208,7 @@ TEST_F(ElasticTest, ItGrowsOverSlotsThatAreIdleAndTrainsOnWithAllOfThem) {
   EXPECT_EQ(NewestOf({id, 1}).resume->step(), 30u);
 }
 
-TEST_F(ElasticTest, ItChangesItsSizeOnceInAWhileAndOnlyWithEnoughLeftToTrain) {
+TEST_F(ElasticTest, ResizesAreRareAndNeedEnoughTrainingLeft) {
   const ExperimentId id = OneThatGrowsFromTwoToFour();
   SaveAndLeave({"a", "b"}, 30);
   ASSERT_EQ(SizeOf({id, 1}), 4u);
@@ -227,7 +227,7 @@ TEST_F(ElasticTest, ItChangesItsSizeOnceInAWhileAndOnlyWithEnoughLeftToTrain) {
   EXPECT_EQ(NewestOf({id, 1}).stop_slots, 8u);
 }
 
-TEST_F(ElasticTest, HowLongSlotsAreIdleAndItKeepsItsSizeIsTheOperatorsToSay) {
+TEST_F(ElasticTest, TheOperatorSetsTheIdleTimeAndTheTimeBetweenResizes) {
   Patience& patience = state_.live.patience;
   patience.protect = absl::Seconds(1);
   patience.grow_after = absl::Seconds(100);
@@ -253,7 +253,7 @@ TEST_F(ElasticTest, HowLongSlotsAreIdleAndItKeepsItsSizeIsTheOperatorsToSay) {
   EXPECT_EQ(NewestOf({id, 1}).stop_slots, 8u) << "the others have been idle for long enough";
 }
 
-TEST_F(ElasticTest, ItChangesItsSizeOnceInTheTimeThatTheOperatorSays) {
+TEST_F(ElasticTest, AGangResizesOnceInTheTimeThatTheOperatorSets) {
   Patience& patience = state_.live.patience;
   patience = {absl::Seconds(1), absl::Seconds(1), absl::Seconds(100)};
   AddWorkers({"a", "b"});
@@ -271,7 +271,7 @@ TEST_F(ElasticTest, ItChangesItsSizeOnceInTheTimeThatTheOperatorSays) {
   EXPECT_EQ(NewestOf({id, 1}).stop_slots, 8u);
 }
 
-TEST_F(ElasticTest, ItDoesNotGrowOverSlotsThatSomebodyWaitsFor) {
+TEST_F(ElasticTest, AGangDoesNotGrowOverSlotsThatATrialWaitsFor) {
   AddWorkers({"a", "b"});
   const ExperimentId id = Submit(Elastic(1, 2, 8));
   const ExperimentId gang = Submit(OnSlots(4));
@@ -285,7 +285,7 @@ TEST_F(ElasticTest, ItDoesNotGrowOverSlotsThatSomebodyWaitsFor) {
   EXPECT_TRUE(NewestOf({id, 1}).AskedToStop());
 }
 
-TEST_F(ElasticTest, AWishOfAnotherTrialComesFirstUntilTheGangIsThere) {
+TEST_F(ElasticTest, AnotherTrialsNeedComesFirstUntilTheGangHasStarted) {
   const ExperimentId id = OneThatGrowsFromTwoToFour();
   const ExperimentId other = Submit(OneTrial());
   EXPECT_EQ(StateOfTrial({other, 1}), v1::TRIAL_STARTING);

@@ -23,7 +23,7 @@ TEST(ErrorTextTest, WordsFilesAndTheStatusOfAnExitStay) {
             ErrorOf("was ended by signal 6 (SIGABRT)"));
 }
 
-TEST(ErrorTextTest, ThatOthersKilledAProcessAndThatADiskIsFullIsKnown) {
+TEST(ErrorTextTest, OutsideKillsAndFullDisksAreRecognised) {
   EXPECT_TRUE(EndedFromOutside("the program was ended by signal 9 (SIGKILL)"));
   EXPECT_TRUE(EndedFromOutside("the program exited with status 143"));
   EXPECT_FALSE(EndedFromOutside("the program was ended by signal 11 (SIGSEGV)"));

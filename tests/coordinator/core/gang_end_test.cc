@@ -63,7 +63,7 @@ TEST_F(AttemptTest, TheSurvivorsOfABrokenGangAreToldToAbandonAndKeepTheirSlotsUn
   ExpectOrders("a", id, 0);
 }
 
-TEST_F(AttemptTest, AMemberThatDrainsHasTheWholeGangSaveFirst) {
+TEST_F(AttemptTest, ADrainingMemberMakesTheGangSaveFirst) {
   const TrialId id = TrainPair();
   AddWorker("c");
   workers_.at("b").draining = true;
@@ -109,7 +109,7 @@ TEST_F(AttemptTest, AMemberThatDrainsAndLosesItsConnectionKeepsItsNameAndItsRank
   EXPECT_EQ(TrialOf(id).attempts.back().deciding_rank, 0);
 }
 
-TEST_F(AttemptTest, AMemberThatStopsFirstWaitsForWhatRank0Saved) {
+TEST_F(AttemptTest, AMemberThatStopsFirstWaitsForRank0sCheckpoint) {
   const TrialId id = TrainPair();
   for (const char* name : {"c", "d"}) AddWorker(name);
   workers_.at("b").draining = true;
@@ -127,7 +127,7 @@ TEST_F(AttemptTest, AMemberThatStopsFirstWaitsForWhatRank0Saved) {
   for (const char* member : {"c", "d"}) EXPECT_EQ(AssignedTo(member)->resume().step(), 40u);
 }
 
-TEST_F(AttemptTest, WhatBreaksWhileRank0SavesDoesNotCutItShortAndItsOwnBreakDoes) {
+TEST_F(AttemptTest, OnlyRank0sOwnBreakCutsItsSaveShort) {
   const TrialId id = TrainPair();
   workers_.at("b").draining = true;
   Heartbeat("b");
@@ -139,7 +139,7 @@ TEST_F(AttemptTest, WhatBreaksWhileRank0SavesDoesNotCutItShortAndItsOwnBreakDoes
   EXPECT_EQ(CauseOf(id), v1::CAUSE_COLLECTIVE);
 }
 
-TEST_F(AttemptTest, AMemberThatStopsIsTheEndOfAGangWhoseRank0TellsNoCause) {
+TEST_F(AttemptTest, AStoppedMemberEndsAGangWhoseRank0ReportsNoCause) {
   const TrialId broken = TrainPair();
   SendItems("b", {Ended("b", v1::CAUSE_PREEMPTED, 40)});
   EXPECT_EQ(StateOfTrial(broken), v1::TRIAL_RUNNING);
@@ -149,7 +149,7 @@ TEST_F(AttemptTest, AMemberThatStopsIsTheEndOfAGangWhoseRank0TellsNoCause) {
   EXPECT_TRUE(TrialOf(broken).attempts.back().uncharged);
 }
 
-TEST_F(AttemptTest, ARank0ThatTellsNothingIsWaitedForAsLongAsItMaySave) {
+TEST_F(AttemptTest, ASilentRank0IsWaitedForAsLongAsItMaySave) {
   const TrialId id = TrainPair();
   workers_.at("b").draining = true;
   Heartbeat("b");
@@ -160,7 +160,7 @@ TEST_F(AttemptTest, ARank0ThatTellsNothingIsWaitedForAsLongAsItMaySave) {
   EXPECT_EQ(CauseOf(id), v1::CAUSE_PREEMPTED);
 }
 
-TEST_F(AttemptTest, ADrainThatARestartedCoordinatorHearsOfStillReachesTheGang) {
+TEST_F(AttemptTest, ADrainReportedToARestartedCoordinatorReachesTheGang) {
   TrainPair();
   workers_.at("b").draining = true;
   RestartCoordinator();
@@ -178,7 +178,7 @@ TEST_F(AttemptTest, RankZeroAloneDecidesThatItFinished) {
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FINISHED);
 }
 
-TEST_F(AttemptTest, AMemberThatLeavesEarlyKeepsItsSlotUntilTheGangIsThrough) {
+TEST_F(AttemptTest, AMemberThatLeavesEarlyKeepsItsSlotUntilTheGangHasEnded) {
   const TrialId id = TrainPair();
   const TrialId next{Submit(OneTrial()), 1};
   SendItems("b", {Ended("b", v1::CAUSE_FINISHED)});

@@ -22,7 +22,7 @@ class HoldingTest : public CoreTest {
   }
 };
 
-TEST_F(HoldingTest, AFreedSlotJoinsWhatTheFirstInLineHasReserved) {
+TEST_F(HoldingTest, AFreedSlotJoinsTheReservationOfTheFirstInLine) {
   for (const char* name : {"a", "b", "c"}) AddWorker(name);
   const ExperimentId running = Submit(Trials(3));
   for (const char* name : {"a", "b", "c"}) TrainToTheLastStep({name});
@@ -115,7 +115,7 @@ TEST_F(HoldingTest, WhileNothingTellsWhenTheRestComesSlotsAreLentAndComeBack) {
 }
 
 // Two slots become free together, and one would have been enough.
-TEST_F(HoldingTest, WhoLeavesEnoughForTheGangBorrowsAndNeedNotReturn) {
+TEST_F(HoldingTest, ABorrowerThatLeavesEnoughForTheGangNeedNotReturn) {
   for (const char* name : {"a", "b", "c"}) AddWorker(name);
   const ExperimentId pair = Submit(OnSlots(2));
   Train({"a", "b"});
@@ -133,7 +133,7 @@ TEST_F(HoldingTest, WhoLeavesEnoughForTheGangBorrowsAndNeedNotReturn) {
   EXPECT_FALSE(Lent({small, 1})) << "nothing is reserved any more";
 }
 
-TEST_F(HoldingTest, WhoGaveBackThreeTimesBorrowsNoMore) {
+TEST_F(HoldingTest, ATrialThatGaveBackThreeTimesBorrowsNoMore) {
   for (const char* name : {"a", "b"}) AddWorker(name);
   ExperimentId slow = Submit(OneTrial());
   ExperimentId gang = Submit(OnSlots(2));

@@ -14,7 +14,7 @@ TrialId FirstOf(const Line& line) {
   return line.First().has_value() ? line.First()->trial : TrialId{};
 }
 
-TEST(LineTest, WhoeverHoldsTheFewestSlotsGoesFirstThenTheOlder) {
+TEST(LineTest, TheExperimentWithTheFewestSlotsGoesFirstThenTheOlderOne) {
   Line line;
   line.Insert({1, 1}, Again::kNo, Of(1, 4), Gate::kOpen);
   line.Insert({2, 1}, Again::kNo, Of(2, 1), Gate::kOpen);
@@ -37,7 +37,7 @@ TEST(LineTest, ALargerPriorityGoesFirstWhateverItHolds) {
   EXPECT_EQ(FirstOf(line), (TrialId{3, 1}));
 }
 
-TEST(LineTest, OfAnExperimentThoseThatRanBeforeGoFirstAndTheTicketLast) {
+TEST(LineTest, InAnExperimentTrialsThatRanBeforeGoFirstAndTheTicketLast) {
   Line line;
   line.Insert({1, kTicket}, Again::kNo, Of(1), Gate::kOpen);
   line.Insert({1, 2}, Again::kNo, Of(1), Gate::kOpen);
@@ -60,7 +60,7 @@ TEST(LineTest, AClosedExperimentKeepsItsPlacesAndIsPassedOver) {
   EXPECT_EQ(FirstOf(line), (TrialId{1, 1}));
 }
 
-TEST(LineTest, WhatIsErasedTwiceOrWasNeverThereIsNoError) {
+TEST(LineTest, ErasingTwiceOrAMissingEntryIsNoError) {
   Line line;
   line.Insert({1, 1}, Again::kNo, Of(1), Gate::kOpen);
   line.Insert({1, 1}, Again::kNo, Of(1), Gate::kOpen);

@@ -201,7 +201,7 @@ TEST_F(MarkingTest, AWorkerThatFailsWhatOthersDoIsLeftAloneAndItsTrialsPayNothin
       << Explain(last);
 }
 
-TEST_F(MarkingTest, TrialsThatFailedByItArePutBackOnce) {
+TEST_F(MarkingTest, TrialsThatFailedOnAQuarantinedWorkerArePutBackOnce) {
   const ExperimentId id = OneGoodOneBad(0);
   const std::set<TrialId> crashed = CrashThrice();
   EXPECT_EQ(crashed.size(), 3u);
@@ -213,7 +213,7 @@ TEST_F(MarkingTest, TrialsThatFailedByItArePutBackOnce) {
   for (const TrialId trial : crashed) EXPECT_NE(StateOfTrial(trial), v1::TRIAL_FAILED);
 }
 
-TEST_F(MarkingTest, WhatWasGivenBackAndCrashesElsewhereTooClearsTheWorkerAtOnce) {
+TEST_F(MarkingTest, ATrialThatCrashesElsewhereTooClearsTheWorkerAtOnce) {
   const ExperimentId id = OneGoodOneBad(0);
   const std::set<TrialId> crashed = CrashThrice();
   GoodGetsOn();
@@ -244,7 +244,7 @@ TEST_F(MarkingTest, AnExperimentThatCrashesEverywhereQuarantinesNobodyWhateverOt
   EXPECT_TRUE(state_.durable.marks.empty());
 }
 
-TEST_F(MarkingTest, LossesAndResultsSpeakAgainstNoWorker) {
+TEST_F(MarkingTest, LossesAndResultsDoNotCountAgainstAWorker) {
   OneGoodOneBad(10, 20);
   for (const v1::Cause cause : {v1::CAUSE_OOM, v1::CAUSE_CONFIG, v1::CAUSE_HANG,
                                 v1::CAUSE_COLLECTIVE, v1::CAUSE_PREEMPTED}) {
@@ -286,7 +286,7 @@ TEST_F(MarkingTest, AfterItsRestItTakesOneTrialAgainTheNextTimeTwiceAsLate) {
   EXPECT_EQ(StateOfTrial(now), v1::TRIAL_RUNNING);
 }
 
-TEST_F(MarkingTest, ATryThatFailsWhereNobodyElseGetsOnIsPaidByItsTrial) {
+TEST_F(MarkingTest, AFailedTryIsChargedToItsTrialIfNoOtherProgresses) {
   OneGoodOneBad(2, 20);
   CrashUntilQuarantined();
   Rest(limits::kQuarantineFirst);
@@ -355,7 +355,7 @@ TEST_F(MarkingTest, APersonsReleaseIsNoProofThatAWorkerIsSound) {
   EXPECT_FALSE(state_.durable.streaks.contains("bad")) << "it got on";
 }
 
-TEST_F(MarkingTest, ARestartAndASnapshotKnowOfMarksAndOfWhatCountsAgainstWorkers) {
+TEST_F(MarkingTest, ARestartAndASnapshotKeepMarksAndEvidenceAgainstWorkers) {
   OneGoodOneBad();
   Crash("bad");
   Crash("bad");
@@ -381,7 +381,7 @@ TEST_F(MarkingTest, ARestartAndASnapshotKnowOfMarksAndOfWhatCountsAgainstWorkers
   EXPECT_EQ(SummaryOf("bad").state(), "quarantined");
 }
 
-TEST_F(MarkingTest, ADeletedExperimentSpeaksAgainstNobody) {
+TEST_F(MarkingTest, ADeletedExperimentCountsAgainstNoWorker) {
   AddWorker("bad");
   const ExperimentId id = Submit(WithRetries(0, 2));
   Crash("bad");

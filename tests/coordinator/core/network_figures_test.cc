@@ -91,7 +91,7 @@ TEST_F(NetworkFiguresTest, AMeasurementRunsOnWorkersThatRunNoProgramsAndWaitsInL
             (std::vector<int>{0, 0}));
 }
 
-TEST_F(NetworkFiguresTest, APlanGoesByWhatWasMeasuredAndSaysWhatThatWas) {
+TEST_F(NetworkFiguresTest, APlanUsesAndNamesTheMeasurement) {
   AddSlots({"a", "b"});
   EXPECT_EQ(Plan(2).wire_from(), "");
   EXPECT_LT(Plan(2).strategies(0).wire_seconds(), 0);
@@ -139,7 +139,7 @@ TEST_F(NetworkFiguresTest, OtherRanksAndOtherHostsTellNothingOfThese) {
   EXPECT_GE(Plan(4).strategies(0).wire_seconds(), 0);
 }
 
-TEST_F(NetworkFiguresTest, GradientsOfOneHostGoByTheMemoryThatItsRanksShare) {
+TEST_F(NetworkFiguresTest, GradientsOnOneHostUseItsRanksSharedMemory) {
   AddSlots({"a", "b"});
   Submit(Bench(2));
   for (const char* worker : {"a", "b"}) Follow(worker);
@@ -152,7 +152,7 @@ TEST_F(NetworkFiguresTest, GradientsOfOneHostGoByTheMemoryThatItsRanksShare) {
   EXPECT_LT(planned.strategies(1).wire_seconds(), 0) << "gathers were not measured";
 }
 
-TEST_F(NetworkFiguresTest, SharesOfOneHostGoByMemoryAndStagesAndGossipBySends) {
+TEST_F(NetworkFiguresTest, SharesOnOneHostUseMemoryAndStagesAndGossipUseSends) {
   AddSlots({"a", "b"});
   Submit(Bench(2));
   for (const char* worker : {"a", "b"}) Follow(worker);
@@ -179,7 +179,7 @@ TEST_F(NetworkFiguresTest, SharesOfOneHostGoByMemoryAndStagesAndGossipBySends) {
   EXPECT_GT(row("gossip", 1).wire_seconds(), 0);
 }
 
-TEST(KeepFigureTest, OfTooManyFiguresThatOfTheOldestExperimentGoes) {
+TEST(KeepFigureTest, BeyondTheBoundTheOldestExperimentsFigureIsDropped) {
   DurableState state;
   v1::NetworkFigure figure;
   const uint64_t all = limits::kNetworkFigures + 3;

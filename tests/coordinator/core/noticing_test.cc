@@ -48,7 +48,7 @@ class NoticingTest : public CoreTest {
   using Events_ = std::vector<v1::Notice::Event>;
 };
 
-TEST_F(NoticingTest, AnEndIsToldOnceWithTheBestTrialInTheCommitThatHoldsIt) {
+TEST_F(NoticingTest, AnEndCausesOneNotificationWithTheBestTrialInItsCommit) {
   AddWorker("w0");
   const ExperimentId id = Submit(Telling());
   Train({"w0"});
@@ -73,7 +73,7 @@ TEST_F(NoticingTest, AnEndIsToldOnceWithTheBestTrialInTheCommitThatHoldsIt) {
   EXPECT_EQ(Waiting().size(), 1u);
 }
 
-TEST_F(NoticingTest, ATrialThatFailsIsToldAndThenTheExperiment) {
+TEST_F(NoticingTest, AFailedTrialIsNotifiedAndThenTheExperiment) {
   AddWorker("w0");
   Submit(Telling());
   Train({"w0"});
@@ -97,7 +97,7 @@ TEST_F(NoticingTest, OnlyATrialThatLeadsAtItsEndIsTheBest) {
   EXPECT_EQ(Waiting().rbegin()->second.trial(), 3u);
 }
 
-TEST_F(NoticingTest, WhoAsksForNothingIsToldNothing) {
+TEST_F(NoticingTest, WithoutAReceiverNothingIsSent) {
   AddWorker("w0");
   Submit(OneTrial());
   Train({"w0"});
@@ -109,7 +109,7 @@ TEST_F(NoticingTest, WhoAsksForNothingIsToldNothing) {
   EXPECT_EQ(state_.durable.next_notice, 1u);
 }
 
-TEST_F(NoticingTest, ACancelledExperimentIsToldOfAndARetriedOneAgain) {
+TEST_F(NoticingTest, ACancelledExperimentIsNotifiedAndARetriedOneAgain) {
   const ExperimentId id = Submit(Telling({"finished"}));
   Cancel(id);
   ASSERT_EQ(Events(), Events_{v1::Notice::FINISHED});
@@ -125,7 +125,7 @@ TEST_F(NoticingTest, ACancelledExperimentIsToldOfAndARetriedOneAgain) {
   EXPECT_EQ(Waiting().size(), 2u);
 }
 
-TEST_F(NoticingTest, TheCoordinatorsOwnReceiverIsToldOfEveryExperiment) {
+TEST_F(NoticingTest, TheCoordinatorsOwnReceiverGetsEveryExperiment) {
   state_.live.own_receiver.set_url("https://hooks.example/own");
   state_.live.own_receiver.mutable_events()->Assign(spec::NoticeWords().begin(),
                                                     spec::NoticeWords().end());
@@ -146,7 +146,7 @@ TEST_F(NoticingTest, TheCoordinatorsOwnReceiverIsToldOfEveryExperiment) {
   EXPECT_EQ(Waiting().size(), 5u) << "it asks for failures alone";
 }
 
-TEST_F(NoticingTest, ATrialThatMakesNoStepIsToldOncePerAttempt) {
+TEST_F(NoticingTest, ATrialWithoutAStepIsNotifiedOncePerAttempt) {
   AddWorker("w0");
   v1::ExperimentSpec spec = Telling({"stalled"});
   *spec.mutable_base()->mutable_run() = "train";

@@ -62,7 +62,7 @@ class PbtTest : public CoreTest {
   }
 };
 
-TEST_F(PbtTest, OneOfTheWorstGoesOnWithWeightsAndMovedValuesOfOneOfTheBest) {
+TEST_F(PbtTest, AMemberAmongTheWorstContinuesWithWeightsAndMovedValuesOfOneOfTheBest) {
   const ExperimentId id = TwoOfWhichOneTakesOver();
   EXPECT_EQ(RecordsOf(v1::Record::kTrialMutated), 1u);
   const Trial& member = TrialOf({id, 2});
@@ -101,7 +101,7 @@ TEST_F(PbtTest, TheReasonNamesPlaceDonorAndValuesAndPeopleReadIt) {
   EXPECT_NE(start.find("resumes from step 25 of trial 1"), std::string::npos) << start;
 }
 
-TEST_F(PbtTest, EachTakeoverIsToldWithTheOthersValuesThereAndItsOwnFromThenOn) {
+TEST_F(PbtTest, EachTakeoverShowsTheDonorsValuesAndTheNewOnes) {
   const ExperimentId id = TwoOfWhichOneTakesOver();
   const double others = RateOf({id, 1});
   const double first = RateOf({id, 2});
@@ -158,7 +158,7 @@ TEST_F(PbtTest, AMemberIsComparedOnceItIsValidatedAndSavedThereInEitherOrder) {
   EXPECT_EQ(TrialOf({id, 1}).rungs.size(), 2u) << "60 is no share";
 }
 
-TEST_F(PbtTest, WhatTheLeftWeightsStillReportIsNotCompared) {
+TEST_F(PbtTest, ReportsOfAbandonedWeightsAreNotCompared) {
   const ExperimentId id = TwoOfWhichOneTakesOver();
   const double rate = RateOf({id, 2});
   Reach("b", 50, 1);
@@ -172,7 +172,7 @@ TEST_F(PbtTest, WhatTheLeftWeightsStillReportIsNotCompared) {
   EXPECT_EQ(RateOf({id, 2}), rate);
 }
 
-TEST_F(PbtTest, WhatTheLeftWeightsStillReportDoesNotTryThePatienceOfWhatGoesOn) {
+TEST_F(PbtTest, ReportsOfAbandonedWeightsDoNotCountForPatience) {
   v1::ExperimentSpec spec = Population(2);
   spec.mutable_base()->mutable_stop()->set_patience(2);
   spec.add_explicit_paths("stop.patience");
@@ -192,7 +192,7 @@ TEST_F(PbtTest, WhatTheLeftWeightsStillReportDoesNotTryThePatienceOfWhatGoesOn) 
   EXPECT_EQ(TrialOf({id, 2}).cause, v1::CAUSE_STOPPED_EARLY) << "its own count";
 }
 
-TEST_F(PbtTest, AMemberThatComesLateTakesWhatTheOtherHadThenThoughThatOneHasTakenOverSince) {
+TEST_F(PbtTest, ALateMemberTakesTheDonorsOldCheckpointThoughTheDonorTookOverSince) {
   for (const char* name : {"a", "b", "c"}) AddWorker(name);
   v1::ExperimentSpec spec = Population(3);
   const ExperimentId id = Submit(spec);
@@ -230,7 +230,7 @@ TEST_F(PbtTest, WithoutACheckpointOfTheOtherAtTheShareNobodyTakesOver) {
   EXPECT_EQ(TrialOf({id, 2}).rungs.size(), 1u);
 }
 
-TEST_F(PbtTest, AfterACrashItBeginsAgainWithWhatItTookUntilItHasSavedItself) {
+TEST_F(PbtTest, AfterACrashAMemberRestartsFromTheTakenCheckpointUntilItSaves) {
   const ExperimentId id = TwoOfWhichOneTakesOver();
   Leave("b");
   Train({"b"}, 25);
@@ -247,7 +247,7 @@ TEST_F(PbtTest, AfterACrashItBeginsAgainWithWhatItTookUntilItHasSavedItself) {
   EXPECT_EQ(AssignedTo("b")->resume().path(), absl::StrCat(id, "/2/a3/step-50"));
 }
 
-TEST_F(PbtTest, OnAnotherStorageItWaitsForASlotThatSeesItAndFallsBackToItsOwnWhenNobodyDoes) {
+TEST_F(PbtTest, AMemberWaitsForASlotThatSeesTheStorageAndThenFallsBackToItsOwn) {
   AddWorker("a", {.storage = "storage-a"});
   AddWorker("b", {.host = "host-b", .storage = "storage-b"});
   const ExperimentId id = Submit(Population(2));
@@ -337,7 +337,7 @@ TEST_F(PbtTest, ExtendingAddsMembersAndTheStepsOfOneThatWasComparedStay) {
   ASSERT_NE(AssignedTo("b"), nullptr) << "the third or the fourth has its slot";
 }
 
-TEST_F(PbtTest, ARestartAndASnapshotKnowWhatWasTakenOver) {
+TEST_F(PbtTest, ARestartAndASnapshotKeepTakeovers) {
   const ExperimentId id = TwoOfWhichOneTakesOver();
   const auto loaded = LoadSnapshot(SaveSnapshot(state_.durable, {}));
   ASSERT_TRUE(loaded.ok()) << loaded.status();
@@ -381,7 +381,7 @@ TEST_F(PbtTest, ACoordinatorRestartedBeforeEachReportDecidesTheSame) {
   }
 }
 
-TEST_F(PbtTest, TheValuesOfTheFirstTrialCanChangeThoughOthersAreKeptByWhatDiffersFromIt) {
+TEST_F(PbtTest, TheFirstTrialsValuesCanChangeThoughOthersAreStoredAsDifferences) {
   const ExperimentId id = TwoMembers();
   const double before = RateOf({id, 1});
   Reach("b", 25, 3);

@@ -78,7 +78,7 @@ TEST(PlacementTest, RanksThatShareLayersAreOnOneHostEach) {
             (std::vector<WorkerIndex>{0, 1, 2, 3, 5, 6, 8, 9}));
 }
 
-TEST(PlacementTest, RanksThatShareLayersStartOnSeveralHostsWhereThatIsAllThereIsAndSayIt) {
+TEST(PlacementTest, RanksThatShareLayersStartOnSeveralHostsIfNeededAndReportIt) {
   const Decision decision = Place(PoolOfHosts({3, 1, 1}), SharingLayers(4, 2));
   ASSERT_EQ(decision.verdict, Verdict::kPlaced);
   EXPECT_EQ(decision.torn, 1u);

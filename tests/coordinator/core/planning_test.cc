@@ -126,7 +126,7 @@ TEST_F(PlanningTest, MemoryIsComparedWithTheSmallestSlotAndSlotsOfAHostShareIts)
   EXPECT_NE(kind.lacks().find("of a slot's 1.0 GiB"), std::string::npos) << kind.lacks();
 }
 
-TEST_F(PlanningTest, AWorkersLimitBoundsWhatATrialMayTake) {
+TEST_F(PlanningTest, AWorkersLimitBoundsATrialsMemory) {
   AddDevice("a", "Cpu", 64 * kGiB);
   workers_.at("a").hello.set_memory_limit_bytes(1 * kGiB);
   Connect("a");
@@ -206,7 +206,7 @@ TEST_F(PlanningTest, ValidationsTakeAThirdOfWhatTrainingOnTheirTokensDoes) {
   EXPECT_NEAR(seconds(0, 0, 10), 100 + 20.0 / 3, 1e-6) << "micro-batches of 256 tokens";
 }
 
-TEST_F(PlanningTest, MaxTimeBoundsWhatATrialTakesAndStandsWhereNothingElseIsKnown) {
+TEST_F(PlanningTest, MaxTimeBoundsATrialsTimeAndIsTheEstimateIfNothingElseIsKnown) {
   AddDevice("a", "Cpu", 64 * kGiB);
   v1::ExperimentSpec spec = Small(50);
   spec.mutable_base()->mutable_train()->set_max_time_seconds(60);
@@ -223,7 +223,7 @@ TEST_F(PlanningTest, MaxTimeBoundsWhatATrialTakesAndStandsWhereNothingElseIsKnow
   EXPECT_NEAR(Plan(Trials(3, spec)).slot_seconds(), 300, 1e-6);
 }
 
-TEST_F(PlanningTest, OfAnotherModelItFollowsFromTheArithmetic) {
+TEST_F(PlanningTest, AnotherModelsTimeFollowsFromItsArithmetic) {
   AddDevice("a", "Cpu", 64 * kGiB);
   Submit(Small());
   TrainOne("a");
@@ -237,7 +237,7 @@ TEST_F(PlanningTest, OfAnotherModelItFollowsFromTheArithmetic) {
       << kind.estimated_from();
 }
 
-TEST_F(PlanningTest, OfSeveralRanksEveryStrategyIsWeighedAgainstTheMemoryOfASlot) {
+TEST_F(PlanningTest, ForSeveralRanksEveryStrategyIsComparedWithASlotsMemory) {
   AddDevice("a", "Cpu", 7 * kGiB);
   AddDevice("b", "Cpu", 7 * kGiB);
   EXPECT_TRUE(Plan(Small()).configurations(0).strategies().empty()) << "nobody to share with";
@@ -273,7 +273,7 @@ TEST_F(PlanningTest, OfSeveralRanksEveryStrategyIsWeighedAgainstTheMemoryOfASlot
       << "zero2 makes ranks wait in every micro-batch";
 }
 
-TEST_F(PlanningTest, OfFourRanksCopiesAndCutsHaveRowsWithWhatStagesWait) {
+TEST_F(PlanningTest, ForFourRanksCopiesAndCutsHaveRowsWithStageWaits) {
   for (const char* name : {"a", "b", "c", "d"}) AddDevice(name, "Cpu", 64 * kGiB);
   v1::ExperimentSpec spec = Small();
   spec.mutable_base()->mutable_resources()->set_gpus(4);
@@ -303,7 +303,7 @@ TEST_F(PlanningTest, OfFourRanksCopiesAndCutsHaveRowsWithWhatStagesWait) {
             "the fastest");
 }
 
-TEST_F(PlanningTest, WhereSendingTakesMostOfAStepLocalSgdIsNamed) {
+TEST_F(PlanningTest, IfCommunicationDominatesAStepLocalSgdIsNamed) {
   v1::PlannedTrials kind = PlanAfterSums(4e9, 4e-3);
   EXPECT_EQ(kind.advice(), "ddp: it fits, and is the fastest");
   kind = PlanAfterSums(4e9, 4e3);
@@ -321,7 +321,7 @@ TEST_F(PlanningTest, TrafficTakesItsTimeAtTheBandwidthOfGangsOfThatSize) {
   EXPECT_LT(kind.strategies(1).wire_seconds(), 0) << "shards go another way";
 }
 
-TEST_F(PlanningTest, OnAKnownGpuWithoutHistoryItFollowsFromTheDataSheet) {
+TEST_F(PlanningTest, OnAKnownGpuWithoutHistoryTheTimeFollowsFromTheDataSheet) {
   TestWorker& worker = AddWorker("g", {.device = "cuda"});
   worker.hello.set_device_name("NVIDIA H100 80GB HBM3");
   worker.hello.set_memory_bytes(80 * kGiB);
@@ -333,7 +333,7 @@ TEST_F(PlanningTest, OnAKnownGpuWithoutHistoryItFollowsFromTheDataSheet) {
   EXPECT_EQ(kind.estimated_from(), "FLOPs, at 40 % of 989 TFLOP/s");
 }
 
-TEST_F(PlanningTest, WhatWaitsAlreadyGoesFirstUnlessItsPriorityIsLower) {
+TEST_F(PlanningTest, WaitingTrialsGoFirstUnlessTheirPriorityIsLower) {
   AddDevice("a", "Cpu", 64 * kGiB);
   Submit(Small());
   TrainOne("a");
@@ -359,7 +359,7 @@ TEST_F(PlanningTest, WhatWaitsAlreadyGoesFirstUnlessItsPriorityIsLower) {
   EXPECT_NEAR(plan.finish_seconds(), 10 + 200, 1);
 }
 
-TEST_F(PlanningTest, WhatWaitsForOtherWorkersHoldsNothingUp) {
+TEST_F(PlanningTest, TrialsThatWaitForOtherWorkersDelayNothing) {
   AddDevice("a", "Cpu", 64 * kGiB);
   AddDevice("b", "Cpu", 64 * kGiB);
   Submit(Small());
@@ -374,7 +374,7 @@ TEST_F(PlanningTest, WhatWaitsForOtherWorkersHoldsNothingUp) {
   EXPECT_TRUE(Says(plan, "the vocabulary")) << Notes(plan);
 }
 
-TEST_F(PlanningTest, WhereEverySlotIsBusyItSaysWhoseEndItWaitsFor) {
+TEST_F(PlanningTest, IfEverySlotIsBusyItNamesTheTrialItWaitsFor) {
   AddDevice("a", "Cpu", 64 * kGiB);
   AddDevice("b", "Cpu", 64 * kGiB);
   const ExperimentId id = Submit(Trials(2, Small()));
@@ -411,7 +411,7 @@ TEST_F(PlanningTest, ProposalsStillToComeWaitLikeTrials) {
   EXPECT_EQ(Plan(Urgent(Small())).waiting_before(), 0u);
 }
 
-TEST_F(PlanningTest, OnlyWhoHasWhatItNeedsIsAskedToMakeRoom) {
+TEST_F(PlanningTest, OnlyTrialsWithTheNeededSlotsAreAskedToMakeRoom) {
   AddDevice("a", "Cpu", 64 * kGiB);
   AddDevice("b", "Cpu", 64 * kGiB);
   v1::Label& here = *workers_.at("b").hello.add_labels();
@@ -437,7 +437,7 @@ TEST_F(PlanningTest, OnlyWhoHasWhatItNeedsIsAskedToMakeRoom) {
   EXPECT_FALSE(Says(Plan(both), "make room")) << "it would not fit all the same";
 }
 
-TEST_F(PlanningTest, AshaIsReckonedWithTheStepsThatTrialsTrainOnAverage) {
+TEST_F(PlanningTest, AshaIsEstimatedWithTheAverageStepsOfTrials) {
   AddDevice("a", "Cpu", 64 * kGiB);
   Submit(Small());
   TrainOne("a");
@@ -448,7 +448,7 @@ TEST_F(PlanningTest, AshaIsReckonedWithTheStepsThatTrialsTrainOnAverage) {
   EXPECT_NEAR(plan.slot_seconds(), 27 * 200 * share, 1e-6);
 }
 
-TEST_F(PlanningTest, ProposalsThatAreStillToComeAreStoodForByDraws) {
+TEST_F(PlanningTest, FutureProposalsAreRepresentedByDraws) {
   v1::ExperimentSpec spec = Searching("bayes", 200, Small());
   const v1::PlanResponse plan = Plan(spec);
   EXPECT_EQ(plan.trials(), 200u);
@@ -457,7 +457,7 @@ TEST_F(PlanningTest, ProposalsThatAreStillToComeAreStoodForByDraws) {
   EXPECT_NE(plan.notes(1).find("reckoned with GPT-2's"), std::string::npos) << plan.notes(1);
 }
 
-TEST_F(PlanningTest, WhatASubmissionIsRefusedForAPlanIsToo) {
+TEST_F(PlanningTest, APlanIsRefusedForTheSameReasonsAsASubmission) {
   v1::ExperimentSpec spec = Small();
   spec.mutable_base()->mutable_optimizer()->set_lr(-1);
   spec.add_explicit_paths("optimizer.lr");

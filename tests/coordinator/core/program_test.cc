@@ -59,7 +59,7 @@ class ProgramCoreTest : public CoreTest {
   }
 };
 
-TEST_F(ProgramCoreTest, ATrialsOrdersHaveItsFinalWordsAndItsValues) {
+TEST_F(ProgramCoreTest, ATrialsOrdersHaveItsFinalCommandAndValues) {
   AddWorker("a");
   const ExperimentId id = Submit(Rates(2, Program(100)));
   const v1::Spec& spec = AssignedTo("a")->spec();
@@ -90,7 +90,7 @@ TEST_F(ProgramCoreTest, TheSummaryHasTheBestOfTheMetricWithItsStepAndTheNewest) 
   EXPECT_TRUE(Summarize(state_, GetExperiment(state_.durable, id.experiment)).program());
 }
 
-TEST_F(ProgramCoreTest, ALossThatIsReportedBesideOtherMetricsIsComparedBy) {
+TEST_F(ProgramCoreTest, ALossReportedBesideOtherMetricsComparesTrials) {
   AddWorker("a");
   v1::ExperimentSpec spec = Program(100);
   spec.mutable_search()->set_metric("loss");
@@ -165,7 +165,7 @@ TEST_F(ProgramCoreTest, ACommandIsStoredOnceHoweverManyTrialsHaveIt) {
   EXPECT_EQ(ResolvedOf(experiment, TrialOf({id, 50}))->command(2).size(), 10'000u);
 }
 
-TEST_F(ProgramCoreTest, OneThatNamesNoStepsRunsReportsAndFinishes) {
+TEST_F(ProgramCoreTest, AProgramWithoutStepsRunsReportsAndFinishes) {
   AddWorker("a");
   const TrialId id{Submit(Rates(1, Program(0))), 1};
   Begin("a");
@@ -176,7 +176,7 @@ TEST_F(ProgramCoreTest, OneThatNamesNoStepsRunsReportsAndFinishes) {
   EXPECT_EQ(TrialOf(id).attempts.size(), 1u);
 }
 
-TEST_F(ProgramCoreTest, ItMayEndBeforeTheLastOfItsSteps) {
+TEST_F(ProgramCoreTest, AProgramMayEndBeforeItsLastStep) {
   AddWorker("a");
   const TrialId id{Submit(Rates(1, Program(100))), 1};
   Begin("a");
@@ -201,7 +201,7 @@ TEST_F(ProgramCoreTest, ReportsWithoutTheMetricCountForNothing) {
   EXPECT_EQ(TrialOf(id).cause, v1::CAUSE_STOPPED_EARLY);
 }
 
-TEST_F(ProgramCoreTest, AReportIsOfTheHighestRungThatItHasPassed) {
+TEST_F(ProgramCoreTest, AReportCountsForTheHighestPassedRung) {
   v1::ExperimentSpec spec = Program(100);
   v1::Parameter& rate = *spec.add_parameters();
   rate.set_path("lr");
@@ -225,7 +225,7 @@ TEST_F(ProgramCoreTest, AReportIsOfTheHighestRungThatItHasPassed) {
   EXPECT_EQ(TrialOf({id, 2}).cause, v1::CAUSE_STOPPED_EARLY);
 }
 
-TEST_F(ProgramCoreTest, WhatItsReportsLackIsToldWhileItRunsAndForGood) {
+TEST_F(ProgramCoreTest, AMissingMetricIsReportedDuringAndAfterTheRun) {
   AddWorker("a");
   const TrialId id{Submit(Rates(1, Program(100))), 1};
   const auto hint = [&] { return Summarize(state_, id, now_.steady).hint(); };
@@ -247,7 +247,7 @@ TEST_F(ProgramCoreTest, WhatItsReportsLackIsToldWhileItRunsAndForGood) {
             "finished after 1 attempt: because of finished; it reported nothing");
 }
 
-TEST_F(ProgramCoreTest, WhoIsCancelledBeforeItSaysSoKeepsWhatWasKnown) {
+TEST_F(ProgramCoreTest, ACancelledTrialKeepsItsKnownResults) {
   AddWorker("a");
   const TrialId id{Submit(Rates(1, Program(100))), 1};
   Begin("a");
@@ -276,7 +276,7 @@ TEST_F(ProgramCoreTest, StepZeroIsAStepAndARetryFromTheStartTakesItsPlace) {
   EXPECT_FALSE(IsValid(attempts, 1, 6));
 }
 
-TEST_F(ProgramCoreTest, WhatComesLaterOfAStepIsTaken) {
+TEST_F(ProgramCoreTest, ALaterReportOfAStepIsAccepted) {
   AddWorker("a");
   const TrialId id{Submit(Rates(1, Program(100))), 1};
   Begin("a");

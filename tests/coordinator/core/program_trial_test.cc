@@ -29,7 +29,7 @@ class ProgramTrialTest : public CoreTest {
   }
 };
 
-TEST_F(ProgramTrialTest, WithoutANumberOfStepsItTellsAnyAndFinishesAtAny) {
+TEST_F(ProgramTrialTest, WithoutANumberOfStepsAProgramReportsAndFinishesAtAny) {
   const TrialId id = Run(Program(0));
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
   SendItems("a", {Evaluation("a", 1000, 2.0), Checkpoint("a", 1000)});
@@ -40,7 +40,7 @@ TEST_F(ProgramTrialTest, WithoutANumberOfStepsItTellsAnyAndFinishesAtAny) {
   EXPECT_EQ(TrialOf(id).attempts[0].last_step, 1234u);
 }
 
-TEST_F(ProgramTrialTest, ItMayFinishBeforeItsLastStepAndNotBeyondIt) {
+TEST_F(ProgramTrialTest, AProgramMayFinishBeforeItsLastStepAndNotBeyondIt) {
   const TrialId id = Run(Program(50));
   SendItems("a", {Evaluation("a", 51, 2.0)});
   EXPECT_TRUE(TrialOf(id).evaluations.empty());
@@ -48,20 +48,20 @@ TEST_F(ProgramTrialTest, ItMayFinishBeforeItsLastStepAndNotBeyondIt) {
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FINISHED);
 }
 
-TEST_F(ProgramTrialTest, ItsSilenceIsNoHang) {
+TEST_F(ProgramTrialTest, AProgramsSilenceIsNoHang) {
   const TrialId id = Run(Program(50));
   Advance(2 * limits::kHangFloor);
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
 }
 
-TEST_F(ProgramTrialTest, TheShareThatItTellsIsTheTrialsProgress) {
+TEST_F(ProgramTrialTest, AProgramsReportedShareIsTheTrialsProgress) {
   const TrialId id = Run(Program(0));
   workers_.at("a").holding.begin()->second.set_progress(0.25);
   Heartbeat("a");
   EXPECT_EQ(Summarize(state_, id, absl::ZeroDuration()).progress(), 0.25);
 }
 
-TEST_F(ProgramTrialTest, ItsOrdersTellOfItsGangAndOthersDoNot) {
+TEST_F(ProgramTrialTest, OnlyAProgramsOrdersDescribeItsGang) {
   v1::ExperimentSpec spec = Program(0);
   spec.mutable_search()->set_metric("val_loss");
   spec.set_name("mine");

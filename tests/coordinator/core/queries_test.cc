@@ -22,7 +22,7 @@ class QueryTest : public CoreTest {
   }
 };
 
-TEST_F(QueryTest, WhatItTakesToSpeakAsAWorkerStaysInside) {
+TEST_F(QueryTest, AWorkersSecretsAreInNoAnswer) {
   AddWorker("a");
   const ExperimentId id = Submit(OneTrial());
   v1::ExplainTrialRequest request;

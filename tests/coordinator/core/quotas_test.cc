@@ -69,7 +69,7 @@ TEST_F(QuotasTest, AUsersExperimentsShareTheirQuotaAndOthersAreNotBoundByIt) {
   EXPECT_EQ(listed->quotas(0).set_by(), "root");
 }
 
-TEST_F(QuotasTest, ALoweredQuotaLetsRunWhatRunsAndARaisedOneStartsWhatWaits) {
+TEST_F(QuotasTest, ALoweredQuotaStopsNothingAndARaisedOneStartsWaitingTrials) {
   AddWorkers(4);
   const ExperimentId id = SubmitAs("ann", Trials(4));
   EXPECT_EQ(Held(id), 4u);
@@ -129,7 +129,7 @@ TEST_F(QuotasTest, AQuotaHoldsAfterARestartAndFromASnapshot) {
   EXPECT_EQ(HashOf(loaded->state), HashOf(state_.durable));
 }
 
-TEST_F(QuotasTest, WhatIsNoQuotaIsRefused) {
+TEST_F(QuotasTest, AnInvalidQuotaIsRefused) {
   EXPECT_TRUE(absl::IsInvalidArgument(Set("", "", 1).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(Set("ann", "team=vision", 1).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(Set("", "team", 1).status()));

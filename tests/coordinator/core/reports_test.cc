@@ -207,7 +207,7 @@ TEST_F(ReportTest, AHoleInTheSequenceEndsTheStreamAndHarmsNobodyElse) {
   EXPECT_EQ(StateOfTrial({id, 2}), v1::TRIAL_RUNNING);
 }
 
-TEST_F(ReportTest, AnInstanceThatServedAnotherJournalIsTakenFromWhereItGoesOn) {
+TEST_F(ReportTest, AnInstanceFromAnotherJournalContinuesItsNumbering) {
   AddWorker("a");
   workers_.at("a").first_sequence = 501;  // 1 to 500 were sent to another coordinator's database
   workers_.at("a").next_sequence = 501;
@@ -300,7 +300,7 @@ TEST_F(ReportTest, AZombiesItemsAreFencedOff) {
   EXPECT_EQ(workers_.at("a").orders->acked_sequence(), 5u) << "so that it forgets them";
 }
 
-TEST_F(ReportTest, WhatBelongsToAnotherJournalIsNotTakenAndIsToBeDropped) {
+TEST_F(ReportTest, ItemsOfAnotherJournalAreNotTakenAndMustBeDropped) {
   AddWorker("a");
   const ExperimentId id = Submit(OneTrial());
   Train({"a"});
@@ -394,7 +394,7 @@ TEST_F(ReportTest, AnInstanceThatWasForgottenGoesOnFromWhereItWasAcknowledged) {
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FINISHED);
 }
 
-TEST_F(ReportTest, OfManyInstancesOfOneNameThoseLastHeardOfAreRemembered) {
+TEST_F(ReportTest, TheMostRecentInstancesOfANameAreRemembered) {
   std::vector<AckToStore> acks;
   for (const InstanceId instance : {900, 100, 800, 200, 700, 300}) {
     acks.push_back({"a", instance, 5});  // in the order of their arrival

@@ -24,7 +24,7 @@ class ResolvedTest : public CoreTest {
   }
 };
 
-TEST_F(ResolvedTest, EveryTrialIsWhatItResolvedTo) {
+TEST_F(ResolvedTest, EveryTrialKeepsItsResolvedSettings) {
   v1::ExperimentSpec spec =
       Sweep(Trials(3), "train.batch_size", {IntegerValue(4), IntegerValue(8)});
   const ExperimentId id = Submit(Sweep(spec, "model.dropout", {NumberValue(0), NumberValue(0.5)}));
@@ -39,7 +39,7 @@ TEST_F(ResolvedTest, EveryTrialIsWhatItResolvedTo) {
 
 // Simulates a later version with other defaults: fields that are not swept would resolve to other
 // values now.
-TEST_F(ResolvedTest, OtherDefaultsChangeNoTrialThatWasTaken) {
+TEST_F(ResolvedTest, NewDefaultsChangeNoAcceptedTrial) {
   const ExperimentId id =
       Submit(Sweep(OneTrial(), "train.batch_size", {IntegerValue(4), IntegerValue(8)}));
   const v1::Spec first = SpecOf({id, 1});
@@ -64,7 +64,7 @@ TEST_F(ResolvedTest, AFieldThatThisVersionLacksIsNamed) {
   EXPECT_NE(spec.status().message().find("train.later is not a field"), absl::string_view::npos);
 }
 
-TEST_F(ResolvedTest, WhatAJournalOfVersion01DidNotKeepIsResolvedAnew) {
+TEST_F(ResolvedTest, SettingsThatAJournalOfVersion01LacksAreResolvedAgain) {
   const ExperimentId id = Submit(Trials(2));
   Experiment experiment = GetExperiment(state_.durable, id);
   experiment.resolved_paths.clear();

@@ -29,13 +29,13 @@ class SavePaceTest : public AttemptTest {
   }
 };
 
-TEST_F(SavePaceTest, WithoutAWordInTheFileTheFirstCheckpointComesSoon) {
+TEST_F(SavePaceTest, WithoutAPaceInTheFileTheFirstCheckpointComesSoon) {
   TrainPair();
   EXPECT_EQ(Sent("a").seconds(), 60);
   EXPECT_EQ(Sent("a").first_seconds(), 10);
 }
 
-TEST_F(SavePaceTest, WhatTheFileSaysHoldsBeTheAttemptsLostOrNot) {
+TEST_F(SavePaceTest, TheFilesPaceHoldsAlsoAfterLostAttempts) {
   v1::ExperimentSpec spec = OnSlots(2);
   spec.add_explicit_paths("checkpoint.every");
   TrainPair(spec);
@@ -58,7 +58,7 @@ TEST_F(SavePaceTest, AfterALostAttemptItSavesMoreOftenAndThePaceOutlivesTheCoord
   EXPECT_EQ(Sent("a").seconds(), next);
 }
 
-TEST_F(SavePaceTest, WhatACheckpointTookBoundsHowOften) {
+TEST_F(SavePaceTest, TheTimeOfACheckpointBoundsThePace) {
   TrainPair();
   v1::Item saved = Checkpoint("a", 1);
   saved.mutable_checkpoint()->set_seconds(0.01);

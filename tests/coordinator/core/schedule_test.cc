@@ -215,7 +215,7 @@ TEST_F(ScheduleTest, ATrialGoesOnlyToItsAccelerator) {
   ExpectOrders("a", {here, 1}, 0);
 }
 
-TEST_F(ScheduleTest, WhatWaitsAsksForABoundedNumberOfKindsOfWorker) {
+TEST_F(ScheduleTest, WaitingTrialsNeedABoundedNumberOfKindsOfWorkers) {
   for (size_t i = 0; i < limits::kConstraints; ++i) {
     ASSERT_TRUE(TrySubmit(OfWorkers(absl::StrCat("zone", i), OneTrial())).ok()) << i;
   }

@@ -248,7 +248,7 @@ TEST_F(SearchingTest, TheBestIsOneThatNoRungEndedWhateverItsValue) {
   EXPECT_EQ(SummaryOf(id).best_value(), 3.0);
 }
 
-TEST_F(SearchingTest, OfThreeAtARungTheBestGoesOnAndTheOthersEndAtOnce) {
+TEST_F(SearchingTest, TheBestOfThreeAtARungGoesOnAndTheOthersEndAtOnce) {
   const ExperimentId id = Submit(Asha(3));
   for (const char* name : {"a", "b", "c"}) AddWorker(name);
   for (const char* name : {"a", "b", "c"}) {
@@ -311,7 +311,7 @@ TEST_F(SearchingTest, ATrialThatFailsCountsAsTheWorstAtTheRungItWasHeadingForUnt
   EXPECT_TRUE(TrialOf({id, 2}).rungs.empty());
 }
 
-TEST_F(SearchingTest, OnlyWhatATrialDidItselfCountsAtTheRungItWasHeadingFor) {
+TEST_F(SearchingTest, OnlyATrialsOwnFailureCountsAtItsNextRung) {
   v1::ExperimentSpec spec = Asha(4);
   spec.mutable_base()->mutable_retries()->set_max(0);
   const ExperimentId id = Submit(spec);
@@ -441,7 +441,7 @@ TEST_F(SearchingTest, ATrialWorseThanTheMedianOfTheOthersEndsAlsoAfterARestart) 
   ExpectEarly({id, 4}, "median");
 }
 
-TEST_F(SearchingTest, WhatWasDecidedIsInASnapshot) {
+TEST_F(SearchingTest, ASnapshotKeepsDecisions) {
   v1::ExperimentSpec spec = Asha(3);
   spec.mutable_base()->mutable_stop()->mutable_median()->set_after(5);
   Submit(spec);

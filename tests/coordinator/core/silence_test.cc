@@ -152,7 +152,7 @@ TEST_F(SilenceTest, AWorkerThatIsCutOffWhileItsGangStepsIsAliveUpToABound) {
   EXPECT_EQ(CauseOf(id), v1::CAUSE_WORKER_LOST) << "nobody could stop it";
 }
 
-TEST_F(SilenceTest, OnceTheGangStopsSteppingTheLeaseOfWhoIsCutOffCounts) {
+TEST_F(SilenceTest, TheLeaseOfACutOffWorkerCountsOnceItsGangStopsStepping) {
   const TrialId id = TrainPair(Long());
   StepFor(absl::Seconds(2), absl::Milliseconds(900), {"a", "b"});
   Disconnect("b");

@@ -62,7 +62,7 @@ TEST_F(StorageTest, WaitsForABusyWorkerThatSeesItAndLetsOthersPass) {
   ExpectOrders("a", id_, 0);
 }
 
-TEST_F(StorageTest, GoesOnElsewhereFromTheStartWhenNobodySeesItForLong) {
+TEST_F(StorageTest, GoesOnElsewhereFromTheStartIfNoWorkerSeesItForLong) {
   AddWorker("b", {.storage = "storage-b"});
   Disconnect("a");
   Advance(limits::kStartupGrace + absl::Seconds(2));

@@ -20,7 +20,7 @@ class WorkerFaultTest : public CoreTest {
   }
 };
 
-TEST_F(WorkerFaultTest, ItCostsTheTrialNothingHoweverOften) {
+TEST_F(WorkerFaultTest, AWorkersFaultNeverCostsTheTrial) {
   AddWorker("a");
   const TrialId id{Submit(OnceOnly()), 1};
   for (size_t attempt = 1; attempt <= 5; ++attempt) {
@@ -39,7 +39,7 @@ TEST_F(WorkerFaultTest, ItCostsTheTrialNothingHoweverOften) {
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FINISHED);
 }
 
-TEST_F(WorkerFaultTest, EachInARowWaitsLonger) {
+TEST_F(WorkerFaultTest, EachFaultInARowWaitsLonger) {
   AddWorker("a");
   v1::ExperimentSpec spec = OnceOnly();
   spec.mutable_base()->mutable_retries()->set_backoff_seconds(0);
@@ -75,7 +75,7 @@ TEST_F(WorkerFaultTest, AWorkerThatIsStartedAgainTakesItsNameAtOnce) {
   EXPECT_EQ(TrialOf(id).attempts.size(), 2u);
 }
 
-TEST_F(WorkerFaultTest, WhoDoesNotKnowTheHolderWaitsForItsLease) {
+TEST_F(WorkerFaultTest, AWorkerThatDoesNotKnowTheHolderWaitsForItsLease) {
   AddWorker("a");
   const TrialId id{Submit(OneTrial()), 1};
   Train({"a"});

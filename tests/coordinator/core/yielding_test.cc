@@ -17,7 +17,7 @@ class YieldingTest : public CoreTest {
   }
 };
 
-TEST_F(YieldingTest, ALargerPriorityHasAnotherSaveAndGoFirstAndItGoesOnAfterwards) {
+TEST_F(YieldingTest, ALargerPriorityMakesAnotherTrialSaveAndResumeAfterwards) {
   AddWorker("a");
   const ExperimentId usual = Submit(OneTrial());
   Train({"a"});
@@ -49,7 +49,7 @@ TEST_F(YieldingTest, AnEqualPriorityStopsNobody) {
   EXPECT_FALSE(Asked({usual, 1}));
 }
 
-TEST_F(YieldingTest, WhoHasJustBegunToTrainIsLeftInPeaceForAWhile) {
+TEST_F(YieldingTest, ATrialThatHasJustBegunIsProtectedForATime) {
   AddWorker("a");
   const ExperimentId usual = Submit(OneTrial());
   Train({"a"});
@@ -61,7 +61,7 @@ TEST_F(YieldingTest, WhoHasJustBegunToTrainIsLeftInPeaceForAWhile) {
   EXPECT_TRUE(Asked({usual, 1}));
 }
 
-TEST_F(YieldingTest, HowLongThatIsIsTheOperatorsToSayAndDoublesWithEachStop) {
+TEST_F(YieldingTest, TheOperatorSetsTheProtectionWhichDoublesWithEachStop) {
   constexpr absl::Duration kProtect = absl::Seconds(10);
   state_.live.patience.protect = kProtect;
   AddWorker("a");
@@ -94,7 +94,7 @@ TEST_F(YieldingTest, TheNewestOfTheLowestPriorityGoFirstAndNoMoreThanAreNeeded) 
   EXPECT_FALSE(Asked({older, 1}));
 }
 
-TEST_F(YieldingTest, WhoBorrowedOnceIsAsOthersWhereNothingIsReservedAnyMore) {
+TEST_F(YieldingTest, AFormerBorrowerIsLikeOthersOnceNothingIsReserved) {
   for (const char* name : {"a", "b"}) AddWorker(name);
   Submit(OneTrial());
   const ExperimentId gang = Submit(OnSlots(2));
@@ -110,7 +110,7 @@ TEST_F(YieldingTest, WhoBorrowedOnceIsAsOthersWhereNothingIsReservedAnyMore) {
   EXPECT_FALSE(Asked({borrower, 1}));
 }
 
-TEST_F(YieldingTest, NobodyIsStoppedWhereItWouldNotBeEnough) {
+TEST_F(YieldingTest, NoTrialIsStoppedIfThatWouldNotBeEnough) {
   for (const char* name : {"a", "b"}) AddWorker(name);
   const ExperimentId low = Submit(OneTrial());
   const ExperimentId high = Submit(Prior(20, OneTrial()));
@@ -122,7 +122,7 @@ TEST_F(YieldingTest, NobodyIsStoppedWhereItWouldNotBeEnough) {
   EXPECT_FALSE(Asked({high, 1}));
 }
 
-TEST_F(YieldingTest, WhatIsFreedGoesToWhomItIsForAndNotToItsVictimEvenAfterARestart) {
+TEST_F(YieldingTest, FreedSlotsGoToThePreemptorAndNotToItsVictimEvenAfterARestart) {
   for (const char* name : {"a", "b"}) AddWorker(name);
   const ExperimentId low = Submit(Trials(2));
   Train({"a"});

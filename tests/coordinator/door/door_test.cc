@@ -115,7 +115,7 @@ TEST_F(DoorTest, ATokenHoldsAfterARestartAndItsTextIsOnNoDisk) {
   }
 }
 
-TEST_F(DoorTest, WhatHoldsNotIsUnauthenticatedAndWhatMayNotIsDenied) {
+TEST_F(DoorTest, InvalidTokensAreUnauthenticatedAndMissingRightsAreDenied) {
   const std::string token = Make("observer", "bob").token();
   EXPECT_TRUE(Admit("ListTrials", token).ok());
   EXPECT_TRUE(absl::IsPermissionDenied(Admit("Submit", token).status()));
@@ -143,7 +143,7 @@ TEST_F(DoorTest, ABrowsersPasswordIsTheToken) {
   EXPECT_FALSE(door_->Admit("GET", {"Basic ???", {}, ""}).ok());
 }
 
-TEST_F(DoorTest, AJoinersTokenBecomesOneWorkersTokenOfItsNameAndHoldsForNothingElse) {
+TEST_F(DoorTest, AJoinersTokenBecomesOneWorkersTokenAndIsGoodForNothingElse) {
   const std::string joiner = Make("joiner", "gpu07").token();
   EXPECT_TRUE(absl::IsPermissionDenied(Admit("Session", joiner).status()));
   EXPECT_TRUE(absl::IsPermissionDenied(Admit("ListTrials", joiner).status()));
@@ -157,7 +157,7 @@ TEST_F(DoorTest, AJoinersTokenBecomesOneWorkersTokenOfItsNameAndHoldsForNothingE
   EXPECT_EQ(worker->name, "gpu07");
 }
 
-TEST_F(DoorTest, AJoinersTokenThatWasUsedIsRefusedToEverybodyElseAndAnsweredTheSameToItsWorker) {
+TEST_F(DoorTest, AUsedJoinersTokenAnswersOnlyItsWorkerAgain) {
   const v1::CreateTokenResponse made = Make("joiner", "gpu07");
   const std::string secret = FreshToken();
   ASSERT_TRUE(Join(made.token(), secret).ok());
@@ -181,7 +181,7 @@ TEST_F(DoorTest, AJoinersTokenThatWasUsedIsRefusedToEverybodyElseAndAnsweredTheS
   EXPECT_TRUE(absl::IsUnauthenticated(Join(made.token(), secret).status())) << "it is forgotten";
 }
 
-TEST_F(DoorTest, WhoAsksForATokenAgainGetsTheSameAnswerAndThereIsOne) {
+TEST_F(DoorTest, ARepeatedRequestForATokenGetsTheSameAnswer) {
   const std::string secret = FreshToken();
   v1::CreateTokenRequest request;
   request.set_role("submitter");
@@ -226,7 +226,7 @@ TEST_F(DoorTest, AJoinersTokenRunsOutAfterFifteenMinutesOfTheCoordinatorsClock) 
   EXPECT_EQ(door_->List().tokens_size(), 4) << "the one that ran out unused is forgotten";
 }
 
-TEST_F(DoorTest, WhoJoinsCannotTakeATokenThatIsThere) {
+TEST_F(DoorTest, AJoinCannotTakeAnExistingToken) {
   const std::string ann = Make("submitter", "ann").token();
   EXPECT_TRUE(absl::IsAlreadyExists(Join(Make("joiner", "gpu07").token(), ann).status()));
   v1::JoinRequest request;
@@ -244,7 +244,7 @@ TEST_F(DoorTest, WhoJoinsCannotTakeATokenThatIsThere) {
   EXPECT_FALSE(Do([&] { return door_->Create(any, "admin"); }).ok());
 }
 
-TEST_F(DoorTest, ATokenRunsOutAtItsTimeAndOneThatIsTakenBackHoldsNoMore) {
+TEST_F(DoorTest, ExpiredAndRevokedTokensAreInvalid) {
   const v1::CreateTokenResponse made = Make("submitter", "ann", 60);
   const Caller ann = *Admit("Submit", made.token());
   clock_.Advance(absl::Seconds(59));

@@ -125,7 +125,7 @@ class HttpServerTest : public ::testing::Test {
 };
 
 // A foreign page can make its own name resolve to this host; the browser then sends that name.
-TEST_F(HttpServerTest, OnLoopbackOnlyThoseAreAnsweredWhoAskByAddressOrAsLocalhost) {
+TEST_F(HttpServerTest, OnLoopbackOnlyRequestsByAddressOrAsLocalhostAreAnswered) {
   Start();
   const auto code = [this](const std::string& host) {
     return Ask(absl::StrCat("GET /x HTTP/1.1\r\n", host, "\r\n\r\n")).substr(9, 3);
@@ -199,13 +199,13 @@ TEST_F(HttpServerTest, AConnectionIsClosedWhenItsTimeIsOver) {
   EXPECT_EQ(Connect().Send("GET / HTTP/1.1\r\n").Receive(), "");
 }
 
-TEST_F(HttpServerTest, ALargeAnswerArrivesWhole) {
+TEST_F(HttpServerTest, ALargeAnswerArrivesCompletely) {
   Start();
   const std::string answer = Ask(Get("/large"));
   EXPECT_EQ(answer.size() - answer.find("\r\n\r\n") - 4, kLargeBytes);
 }
 
-TEST_F(HttpServerTest, OfAnswersThatNobodyTakesTheOldestGoes) {
+TEST_F(HttpServerTest, TheOldestUnreadAnswerIsDroppedFirst) {
   Start({.writing = 2, .exchange = absl::Hours(1)});
   std::vector<Client> held;
   held.reserve(6);
@@ -215,7 +215,7 @@ TEST_F(HttpServerTest, OfAnswersThatNobodyTakesTheOldestGoes) {
   EXPECT_GT(held.back().Receive().size(), kLargeBytes);
 }
 
-TEST_F(HttpServerTest, WhatIsNoGetOfHttpIsRefusedWithItsReason) {
+TEST_F(HttpServerTest, ARequestThatIsNoHttpGetIsRefusedWithAReason) {
   Start();
   EXPECT_TRUE(absl::StartsWith(Ask("hello\r\n\r\n"), "HTTP/1.1 400 "));
   EXPECT_TRUE(absl::StartsWith(Ask("GET / HTTP/2\r\n\r\n"), "HTTP/1.1 400 "));
@@ -268,7 +268,7 @@ TEST_F(HttpServerTest, APostHasItsBodyAndSaysWhereItIsFrom) {
   EXPECT_TRUE(absl::EndsWith(answer, wanted + large + "\n"));
 }
 
-TEST_F(HttpServerTest, APostThatDoesNotSayHowLongItIsOrIsTooLongIsRefused) {
+TEST_F(HttpServerTest, APostWithoutALengthOrThatIsTooLongIsRefused) {
   Start();
   for (const char* headers :
        {"", "Content-Length: \r\n", "Content-Length: -1\r\n", "Content-Length: +2\r\n",
@@ -283,7 +283,7 @@ TEST_F(HttpServerTest, APostThatDoesNotSayHowLongItIsOrIsTooLongIsRefused) {
   EXPECT_TRUE(absl::StartsWith(Ask(long_one), "HTTP/1.1 413 "));
 }
 
-TEST_F(HttpServerTest, AClientThatWaitsForTheWordSendsItsBodyThen) {
+TEST_F(HttpServerTest, AClientThatExpectsContinueSendsItsBodyThen) {
   Start();
   Client client = Connect();
   client.Send(
@@ -343,7 +343,7 @@ TEST_F(HttpServerTest, AnAnswerMayComeLaterAndFromAnotherThread) {
   EXPECT_TRUE(in_order || crossed) << one << two;  // the system decides which came first
 }
 
-TEST_F(HttpServerTest, OneAnswerGoesWholeToAllWhoShareItAndIsFreedWithTheLast) {
+TEST_F(HttpServerTest, ASharedAnswerReachesAllClientsAndIsFreedWithTheLast) {
   Start();
   std::vector<Client> clients;
   constexpr size_t kClients = 3;

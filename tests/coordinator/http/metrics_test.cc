@@ -238,7 +238,7 @@ Experiment Searched() {
   return experiment;
 }
 
-TEST_F(MetricsTest, ASearchHasItsRungsItsEarlyEndsAndWhatItsTrialsWaitFor) {
+TEST_F(MetricsTest, ASearchHasItsRungsEarlyEndsAndReasonsOfWaits) {
   State state;
   state.durable.experiments[1] = Searched();
   RestandAll(state);
@@ -259,7 +259,7 @@ TEST_F(MetricsTest, ASearchHasItsRungsItsEarlyEndsAndWhatItsTrialsWaitFor) {
   ExpectNoLine("dtrain_experiment_ended_timestamp_seconds{");
 }
 
-TEST_F(MetricsTest, OfAPausedExperimentAllWaitForAPersonAndAtItsLimitForEachOther) {
+TEST_F(MetricsTest, TrialsOfAPausedExperimentWaitForAUserAndAtItsLimitForEachOther) {
   State state;
   Experiment& experiment = state.durable.experiments[1] = Searched();
   experiment.paused = true;
@@ -367,7 +367,7 @@ TEST_F(HostileNamesTest, NamesThatPrometheusReservesGetAPrefix) {
   EXPECT_EQ(labels.count("le"), 0u);
 }
 
-TEST_F(HostileNamesTest, PathsThatDifferInTheirSignsAloneHaveALabelEach) {
+TEST_F(HostileNamesTest, PathsThatDifferOnlyInPunctuationHaveALabelEach) {
   TrainWith({"a.b", "a_b", "a-b", "parameter_a_b", "strategy", "parameter_strategy"}, "nine");
   const auto labels = Info();
   for (const char* name :

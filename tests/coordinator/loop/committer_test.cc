@@ -119,7 +119,7 @@ class CommitterTest : public ::testing::Test {
   Committer committer_{store_, publisher_, clock_, [this] { ++failures_; }};
 };
 
-TEST_F(CommitterTest, NothingIsToldBeforeItsCommitWhileLaterTurnsAreTaken) {
+TEST_F(CommitterTest, NothingIsSentBeforeItsCommitWhileLaterTurnsAreTaken) {
   ASSERT_TRUE(committer_.Hand(Turn(1)).ok());
   store_.AwaitBegun(1);
   // The first commit is under way, and the next turns are taken all the same.
@@ -135,7 +135,7 @@ TEST_F(CommitterTest, NothingIsToldBeforeItsCommitWhileLaterTurnsAreTaken) {
   EXPECT_EQ(committer_.TakeTimes().size(), 2u);
 }
 
-TEST_F(CommitterTest, AReplyThatChangesNothingWaitsForWhatItMayTellOf) {
+TEST_F(CommitterTest, AReplyWithoutChangesWaitsForTheChangesThatItMayShow) {
   ASSERT_TRUE(committer_.Hand(Turn(1)).ok());
   store_.AwaitBegun(1);
   bool shown = false;
@@ -161,7 +161,7 @@ TEST_F(CommitterTest, AReplyBeforeTheFirstChangeOfACommitDoesNotWaitForIt) {
   EXPECT_EQ(publisher_.Answered(), (std::vector<ReplyId>{1, 2, 3}));
 }
 
-TEST_F(CommitterTest, AfterAFailedCommitNothingIsToldAndNothingTaken) {
+TEST_F(CommitterTest, AfterAFailedCommitNothingIsSentAndNothingTaken) {
   ASSERT_TRUE(committer_.Hand(Turn(1)).ok());
   store_.AwaitBegun(1);
   ASSERT_TRUE(committer_.Hand(Turn(2)).ok());
@@ -172,7 +172,7 @@ TEST_F(CommitterTest, AfterAFailedCommitNothingIsToldAndNothingTaken) {
   EXPECT_TRUE(publisher_.Answered().empty());
 }
 
-TEST_F(CommitterTest, NothingIsToldWhileTheStoreCannotTellWhoLeads) {
+TEST_F(CommitterTest, NothingIsSentWhileTheLeadIsUncertain) {
   store_.Doubt();
   std::atomic<bool> shown{false};
   TurnEffects read = Turn(1, /*changes=*/false);
@@ -186,7 +186,7 @@ TEST_F(CommitterTest, NothingIsToldWhileTheStoreCannotTellWhoLeads) {
   EXPECT_EQ(publisher_.Answered(), (std::vector<ReplyId>{1, 2}));
 }
 
-TEST_F(CommitterTest, WhoNoLongerLeadsTellsNothingAndEnds) {
+TEST_F(CommitterTest, AProcessThatNoLongerLeadsSendsNothingAndEnds) {
   store_.Settle(absl::AbortedError("another coordinator leads"));
   ASSERT_TRUE(committer_.Hand(Turn(1, /*changes=*/false)).ok());
   EXPECT_EQ(committer_.Flush().code(), absl::StatusCode::kAborted);
@@ -210,7 +210,7 @@ TEST_F(CommitterTest, TheCoreThreadWaitsWhenTooMuchWaits) {
   EXPECT_EQ(publisher_.Answered().back(), 3u);
 }
 
-TEST_F(CommitterTest, OfOrdersForOneStreamThatWaitedOnlyTheNewestAreSent) {
+TEST_F(CommitterTest, OnlyTheNewestWaitingOrdersForAStreamAreSent) {
   ASSERT_TRUE(committer_.Hand(Turn(1)).ok());
   store_.AwaitBegun(1);
   for (uint64_t acked = 1; acked <= 3; ++acked) {

@@ -25,7 +25,7 @@ TEST_F(LoopTest, ANewJournalIsNamedOnceAndKeepsItsName) {
   EXPECT_EQ(store_.records(), 1u);
 }
 
-TEST_F(LoopTest, AReplyFollowsTheCommitOfWhatItTells) {
+TEST_F(LoopTest, AReplyFollowsTheCommitOfItsFacts) {
   Call(1, Grid("a"));
   TurnOk();
   EXPECT_EQ(order_, (Order{"commit", "reply"}));
@@ -39,7 +39,7 @@ TEST_F(LoopTest, ACallThatChangesNothingIsAnsweredWithoutACommit) {
   EXPECT_EQ(order_, (Order{"reply"}));
 }
 
-TEST_F(LoopTest, OneDrainIsOneCommit) {
+TEST_F(LoopTest, ADrainIsOneCommit) {
   for (ReplyId id = 1; id <= 5; ++id) Call(id, Grid("request " + std::to_string(id)));
   TurnOk();
   EXPECT_EQ(order_, (Order{"commit", "reply", "reply", "reply", "reply", "reply"}));
@@ -157,7 +157,7 @@ TEST_F(LoopTest, ASnapshotIsTakenAtMostOncePerSecond) {
   EXPECT_EQ(snapshots_, 2);
 }
 
-TEST_F(LoopTest, FreedPlacesAreToldWithTheirBytes) {
+TEST_F(LoopTest, FreedCheckpointsAreReportedWithTheirBytes) {
   Report();
   Report();
   TurnOk();

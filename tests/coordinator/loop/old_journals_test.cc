@@ -92,7 +92,7 @@ std::string DescribedLive(const State& state) {
   return text;
 }
 
-TEST(OldJournalsTest, TheJournalOfEveryReleaseOpensAndMeansWhatItMeant) {
+TEST(OldJournalsTest, TheJournalOfEveryReleaseOpensWithItsOldMeaning) {
   size_t journals = 0;
   for (const auto& entry : std::filesystem::directory_iterator(JOURNALS)) {
     if (entry.path().extension() != ".db") continue;

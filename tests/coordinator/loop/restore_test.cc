@@ -175,7 +175,7 @@ class StoredSnapshotTest : public ::testing::Test {
   int visited_ = 0;
 };
 
-TEST_F(StoredSnapshotTest, AStartReplaysWhatCameAfterTheNewest) {
+TEST_F(StoredSnapshotTest, AStartReplaysTheRecordsAfterTheNewestSnapshot) {
   for (uint64_t i = 1; i <= 5; ++i) Submit(i);
   EXPECT_EQ(Replayed(), 6);
   Snapshot(6);
@@ -183,7 +183,7 @@ TEST_F(StoredSnapshotTest, AStartReplaysWhatCameAfterTheNewest) {
   EXPECT_EQ(Replayed(), 2);
 }
 
-TEST_F(StoredSnapshotTest, ADamagedOneFallsBackToTheOneBeforeAndThenToAllRecords) {
+TEST_F(StoredSnapshotTest, ADamagedSnapshotFallsBackToThePreviousOneAndThenToAllRecords) {
   Submit(1);
   Snapshot(2);
   Snapshot(3);
@@ -229,7 +229,7 @@ TEST_F(StoredSnapshotTest, ADamagedRecordBehindASnapshotLosesNothing) {
   EXPECT_EQ(HashOf(state_.durable), hash);
 }
 
-TEST_F(StoredSnapshotTest, ANumberThatALossTookIsGivenToNoOtherExperiment) {
+TEST_F(StoredSnapshotTest, AnExperimentNumberLostWithTheJournalsEndIsNotReused) {
   for (uint64_t i = 1; i <= 5; ++i) Submit(i);
   for (const char* damage : {"UPDATE journal SET record = x'00' WHERE sequence = 4",  // record 3
                              "DELETE FROM journal", "UPDATE head SET checksum = 0"}) {

@@ -85,7 +85,7 @@ TEST(BodyTest, AnExperimentThatEndedHasItsBestTrial) {
   EXPECT_EQ(body["look"], "dtctl describe 12");
 }
 
-TEST(BodyTest, NeitherTheAddressNorWhatIsNoTextLeaves) {
+TEST(BodyTest, TheAddressAndInvalidTextAreNotSent) {
   v1::Notice notice = Failed();
   notice.set_name("a\"\xff</script>");
   const std::string text = NoticeBody(1, notice);

@@ -37,7 +37,7 @@ class OutboxTest : public testing::Test {
   const std::string b_ = "https://b.example/x";
 };
 
-TEST_F(OutboxTest, AReceiverIsToldOneAfterTheOtherInOrder) {
+TEST_F(OutboxTest, AReceiverGetsOneNotificationAfterTheOtherInOrder) {
   Add(1, a_);
   Add(2, a_);
   Add(3, b_);
@@ -47,7 +47,7 @@ TEST_F(OutboxTest, AReceiverIsToldOneAfterTheOtherInOrder) {
   EXPECT_EQ(TakeDue(), std::vector<uint64_t>{2});
 }
 
-TEST_F(OutboxTest, OneThatRefusesLosesThatNoticeAndIsToldTheNextAtOnce) {
+TEST_F(OutboxTest, ARefusingReceiverLosesThatNotificationAndGetsTheNextAtOnce) {
   Add(1, a_);
   Add(2, a_);
   TakeDue();
@@ -55,7 +55,7 @@ TEST_F(OutboxTest, OneThatRefusesLosesThatNoticeAndIsToldTheNextAtOnce) {
   EXPECT_EQ(TakeDue(), std::vector<uint64_t>{2});
 }
 
-TEST_F(OutboxTest, OneThatFailsIsLeftAloneForLongerEachTimeAndKeepsNobodyElseWaiting) {
+TEST_F(OutboxTest, AFailingReceiverIsRetriedEverMoreRarelyAndDelaysNoOther) {
   Add(1, a_);
   absl::Duration rest = limits::kNotifyRetryFirst;
   for (int i = 0; i < 8; ++i) {
@@ -72,7 +72,7 @@ TEST_F(OutboxTest, OneThatFailsIsLeftAloneForLongerEachTimeAndKeepsNobodyElseWai
   EXPECT_EQ(TakeDue(), std::vector<uint64_t>{2});
 }
 
-TEST_F(OutboxTest, WhatIsTooOldWhenItsReceiverFailsIsGivenUp) {
+TEST_F(OutboxTest, ANotificationThatIsTooOldWhenItsReceiverFailsIsGivenUp) {
   Add(1, a_);
   Add(2, a_);
   now_ += limits::kNoticeAge - absl::Minutes(1);
@@ -104,7 +104,7 @@ TEST_F(OutboxTest, ReceiversOfOneHostTakeTurns) {
   EXPECT_EQ(TakeDue(), (std::vector<uint64_t>{4, 5, 10, 11}));
 }
 
-TEST_F(OutboxTest, NoMoreThanSoManyAreToldAtOnce) {
+TEST_F(OutboxTest, DeliveriesAtOnceAreBounded) {
   for (uint64_t i = 1; i <= 50; ++i) Add(i, absl::StrCat("https://h", i, ".example/"));
   EXPECT_EQ(TakeDue().size(), limits::kNotifyTransfers);
 }

@@ -90,7 +90,7 @@ TEST_F(SenderTest, ANoticeIsPostedAsJsonWithItsIdAndSettled) {
   EXPECT_TRUE(slack.contains("text")) << slack;
 }
 
-TEST_F(SenderTest, OneThatFailsIsToldTheSameAgain) {
+TEST_F(SenderTest, AFailingReceiverGetsTheSameNotificationAgain) {
   FakeReceiver receiver(Mood::kFails);
   Start({receiver.Origin()});
   Tell(1, receiver.Url());
@@ -123,7 +123,7 @@ TEST_F(SenderTest, ARedirectionIsNotFollowed) {
   }
 }
 
-TEST_F(SenderTest, ThoseThatHangRefuseAndNeverEndKeepNobodyElseWaiting) {
+TEST_F(SenderTest, HangingRefusingAndEndlessReceiversDelayNoOther) {
   FakeReceiver hangs(Mood::kHangs);
   FakeReceiver endless(Mood::kEndless);
   FakeReceiver head(Mood::kLongHead);
@@ -145,7 +145,7 @@ TEST_F(SenderTest, ThoseThatHangRefuseAndNeverEndKeepNobodyElseWaiting) {
   EXPECT_FALSE(IsSettled(3));
 }
 
-TEST_F(SenderTest, WhoMayNotBeToldIsNotToldWhateverTheNoticeSays) {
+TEST_F(SenderTest, AForbiddenReceiverGetsNothingWhateverTheNotification) {
   FakeReceiver receiver;
   Start({});
   Tell(1, receiver.Url());
@@ -162,7 +162,7 @@ TEST_F(SenderTest, TheCoordinatorsOwnReceiverNeedNotBeAllowed) {
   ASSERT_TRUE(AwaitOutcome(1, v1::NoticeSettled::DELIVERED));
 }
 
-TEST_F(SenderTest, WhatCannotBeSettledNowIsSettledLaterAndNotToldTwice) {
+TEST_F(SenderTest, AnUnsettledDeliveryIsSettledLaterAndNotSentTwice) {
   FakeReceiver receiver;
   SetFull(true);
   Start({receiver.Origin()});
@@ -186,7 +186,7 @@ TEST_F(SenderTest, WithAKeyTheBodyIsSigned) {
   EXPECT_NE(requests[0].head.find(line), std::string::npos) << requests[0].head;
 }
 
-TEST_F(SenderTest, WhoDoesNotTakeNoticesIsNamedWithoutTheSecretAndNoLongerOnceTheyDo) {
+TEST_F(SenderTest, AFailingReceiverIsNamedWithoutItsSecretUntilItAccepts) {
   FakeReceiver receiver(Mood::kFails);
   Start({receiver.Origin()});
   EXPECT_TRUE(sender_->Failing().empty());
@@ -219,7 +219,7 @@ TEST_F(SenderTest, OverTlsTheCertificateIsVerified) {
   EXPECT_FALSE(IsSettled(2));
 }
 
-TEST_F(SenderTest, AnEndCutsOffWhatIsUnderWay) {
+TEST_F(SenderTest, AnEndCutsOffDeliveriesUnderWay) {
   FakeReceiver receiver(Mood::kHangs);
   Start({receiver.Origin()});
   Tell(1, receiver.Url());

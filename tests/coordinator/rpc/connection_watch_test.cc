@@ -38,7 +38,7 @@ TEST_F(ConnectionWatchTest, AHeaderThatNeverEndsIsCutOffAndOthersAreServed) {
 }
 
 // Sends less than the allowed burst, then pauses, and so on.
-TEST_F(ConnectionWatchTest, AFloodThatPausesIsOneAllTheSame) {
+TEST_F(ConnectionWatchTest, AFloodWithPausesIsStillAFlood) {
   Serve();
   const UniqueFd flood = testing::ConnectLoopback(server_->address());
   ASSERT_TRUE(Sends(flood, testing::EndlessHeaderOpening()));
@@ -104,7 +104,7 @@ TEST_F(ConnectionWatchTest, ManyCallsOfOneConnectionAreNoFlood) {
   EXPECT_EQ(channel_->GetState(false), GRPC_CHANNEL_READY);
 }
 
-TEST(ConnectionWatchAloneTest, WhatIsClosedIsForgottenAndAUnixSocketIsNotWatched) {
+TEST(ConnectionWatchAloneTest, AClosedConnectionIsForgottenAndAUnixSocketIsNotWatched) {
   ConnectionWatch watch;
   int pair[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);

@@ -135,7 +135,7 @@ TEST_F(DoorRpcTest, WithoutATokenOrWithAWrongOneEveryMethodIsClosed) {
 }
 
 // Generated from the table, so that a new method's rights on others' experiments are tested too.
-TEST_F(DoorRpcTest, WhatASubmitterMayDoToTheirOwnIsRefusedForOthersMethodByMethod) {
+TEST_F(DoorRpcTest, ASubmittersMethodsAreRefusedForOthersExperiments) {
   v1::Record created;
   created.mutable_journal_created()->set_journal_id(7);
   ASSERT_TRUE(Apply(state_.durable, created).ok());
@@ -190,7 +190,7 @@ TEST_F(DoorRpcTest, ASubmittersChangesReachTheCoreBoundToTheirNameAndAnAdminsUnb
   EXPECT_EQ(seen_.WaitFor(8), bound);
 }
 
-TEST_F(DoorRpcTest, AWorkersTokenSpeaksForItsNameAndItsSlotsAlone) {
+TEST_F(DoorRpcTest, AWorkersTokenIsValidForItsNameAndItsSlotsOnly) {
   const v1::WorkerReport report = FirstReport();  // from host/0
   v1::GetCodeRequest code;
   code.set_worker("host/0");
@@ -253,7 +253,7 @@ TEST_F(DoorRpcTest, AnOpenStreamEndsOnceItsTokenIsTakenBack) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED) << status.error_message();
 }
 
-TEST_F(DoorRpcTest, WhatWasDoneAndWhatWasRefusedIsInTheRecord) {
+TEST_F(DoorRpcTest, ActsAndRefusalsAreInTheRecord) {
   v1::MarkWorkerRequest mark;
   mark.set_worker("gpu07/cuda:0");
   Call("/dtrain.v1.Control/MarkWorker", TokenOf(Role::kAdmin, "root"), &mark);
@@ -268,7 +268,7 @@ TEST_F(DoorRpcTest, WhatWasDoneAndWhatWasRefusedIsInTheRecord) {
   EXPECT_EQ(entries.entries(1).outcome(), "PERMISSION_DENIED");
 }
 
-TEST_F(RpcTest, WithoutADoorNobodyIsAskedAndThereAreNoTokens) {
+TEST_F(RpcTest, WithoutADoorNoCallNeedsAToken) {
   Serve();
   AnswerStatus();
   v1::GetStatusResponse response;

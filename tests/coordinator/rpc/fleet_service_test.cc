@@ -157,7 +157,7 @@ TEST_F(FleetServiceTest, AStreamThatHasReportedMayBeSilent) {
   EXPECT_TRUE(stream->Finish().ok());
 }
 
-TEST_F(FleetServiceTest, OneStreamTooManyIsRefusedAndTheOthersGoOn) {
+TEST_F(FleetServiceTest, AStreamBeyondTheBoundIsRefusedAndTheOthersGoOn) {
   streams_max_ = 2;
   Serve();
   AnswerStatus();

@@ -6,7 +6,7 @@
 namespace dt {
 namespace {
 
-TEST(IdentityTest, ACertificateWithWorkersNamesSpeaksForThoseAlone) {
+TEST(IdentityTest, ACertificateWithWorkersNamesIsValidForThoseOnly) {
   const std::vector<std::string> beta = {"beta.example", "dtrain://worker/beta"};
   EXPECT_TRUE(CheckMayBe("beta", beta).ok());
   EXPECT_TRUE(CheckMayBe("beta/cuda:3", beta).ok()) << "a slot of that host";
@@ -21,7 +21,7 @@ TEST(IdentityTest, ACertificateWithWorkersNamesSpeaksForThoseAlone) {
   EXPECT_TRUE(CheckMayBe("gamma", {"dtrain://worker/beta", "dtrain://worker/gamma"}).ok());
 }
 
-TEST(IdentityTest, ACertificateWithoutWorkersNamesMayGoByAny) {
+TEST(IdentityTest, ACertificateWithoutWorkersNamesIsValidForAll) {
   EXPECT_TRUE(CheckMayBe("beta", {}).ok());
   EXPECT_TRUE(CheckMayBe("beta", {"alpha.example", "192.0.2.1"}).ok());
 }

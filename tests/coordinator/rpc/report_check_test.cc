@@ -300,7 +300,7 @@ TEST(ReportCheckTest, EveryTextOfAReportIsBoundedAndUtf8) {
   }
 }
 
-TEST(ReportCheckTest, WhatANewerWorkerAddsIsBoundedToo) {
+TEST(ReportCheckTest, FieldsOfANewerWorkerAreBoundedToo) {
   const auto grow = [](google::protobuf::Message& message) {
     message.GetReflection()->MutableUnknownFields(&message)->AddLengthDelimited(
         1000, std::string(limits::kReportEntryBytes, 'x'));

@@ -54,7 +54,7 @@ TEST_F(RpcTest, AStatusCallCarriesTheCoresAnswerAndTheProcesssFacts) {
   EXPECT_EQ(stats_.of(Method::kGetStatus).handled[0], 1u);
 }
 
-TEST_F(RpcTest, AStartUnderAWrongClockIsToldRightOnceTheClockIs) {
+TEST_F(RpcTest, TheStartTimeIsCorrectOnceAWrongClockIsCorrected) {
   process_clock_.wall_ms = 4'000'000'000'000;  // of the year 2096
   Serve();
   AnswerStatus();
@@ -212,7 +212,7 @@ TEST_F(RpcTest, AFullMailboxRefusesCallsAtOnce) {
   EXPECT_EQ(GetStatus(&response).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
-TEST_F(RpcTest, TheCoreSaysFirstWhatIsReadAndThatItExists) {
+TEST_F(RpcTest, AReadStartsWithTheCoresAnswerThatItExists) {
   Serve();
   Script([](Event& event, Publisher& publisher) {
     const auto& call = std::get<ClientCall>(event.what);
@@ -336,7 +336,7 @@ std::string AskWho(v1::Control::Stub& control) {
   return control.Change(&context, request, &response).error_message();
 }
 
-TEST_F(RpcTest, ACertificateSaysWhoDrainsAWorkerAndWhoSubmits) {
+TEST_F(RpcTest, ACertificateNamesTheUserOfADrainAndOfASubmission) {
   const testing::TempFolder folder;
   const auto tls = MakeCertificate(folder.path(), "IP:127.0.0.1");
   if (!tls) GTEST_SKIP() << kNoOpenssl;
@@ -366,13 +366,13 @@ TEST_F(RpcTest, ACertificateSaysWhoDrainsAWorkerAndWhoSubmits) {
   EXPECT_EQ(control_->Submit(&submits, submission, &submitted).error_message(), "localhost");
 }
 
-TEST_F(RpcTest, WhoChangesAnExperimentIsWhoTheClientSays) {
+TEST_F(RpcTest, TheClientNamesTheUserOfAChange) {
   Serve();
   Script(AnswerWho);
   EXPECT_EQ(AskWho(*control_), "ann");
 }
 
-TEST_F(RpcTest, ACertificateSaysWhoChangesAnExperiment) {
+TEST_F(RpcTest, ACertificateNamesTheUserOfAChange) {
   const testing::TempFolder folder;
   const auto tls = MakeCertificate(folder.path(), "IP:127.0.0.1");
   if (!tls) GTEST_SKIP() << kNoOpenssl;
@@ -381,7 +381,7 @@ TEST_F(RpcTest, ACertificateSaysWhoChangesAnExperiment) {
   EXPECT_EQ(AskWho(*control_), "localhost");
 }
 
-TEST_F(RpcTest, ACertificateThatNamesAWorkerSpeaksForNoOther) {
+TEST_F(RpcTest, ACertificateThatNamesAWorkerIsValidForNoOther) {
   const testing::TempFolder folder;
   const auto tls = MakeCertificate(folder.path(), "IP:127.0.0.1,URI:dtrain://worker/host");
   if (!tls) GTEST_SKIP() << kNoOpenssl;

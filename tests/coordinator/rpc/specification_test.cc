@@ -13,7 +13,7 @@ namespace dt {
 namespace {
 
 // DTRAIN_HUNT: the number of specifications; a thousand take some ten seconds.
-TEST(SpecificationTest, NoneEndsACheckAPlanASearchOrAPlacement) {
+TEST(SpecificationTest, NoSpecificationEndsACheckAPlanASearchOrAPlacement) {
   const char* wanted = std::getenv("DTRAIN_HUNT");
   const char* from = std::getenv("DTRAIN_HUNT_FROM");
   const uint64_t count = wanted == nullptr ? 200 : std::strtoull(wanted, nullptr, 10);

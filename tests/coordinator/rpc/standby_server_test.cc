@@ -41,7 +41,7 @@ class StandbyServerTest : public ::testing::Test {
   std::shared_ptr<grpc::Channel> channel_;
 };
 
-TEST_F(StandbyServerTest, CallsAreToldWhoLeads) {
+TEST_F(StandbyServerTest, CallsAreAnsweredWithTheLeader) {
   const grpc::Status told = Ask();
   EXPECT_EQ(told.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(told.error_message(), "this coordinator is a standby: 'alpha' leads");
@@ -66,7 +66,7 @@ TEST_F(StandbyServerTest, AHeaderThatNeverEndsIsCutOff) {
   EXPECT_EQ(Ask().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
-TEST_F(StandbyServerTest, ItsAddressIsFreeOnceItIsGone) {
+TEST_F(StandbyServerTest, AStandbysAddressIsFreeAfterItsEnd) {
   const std::string address = server_->address();
   EXPECT_FALSE(Ask().ok());
   server_.reset();

@@ -55,7 +55,7 @@ TEST(SubmittedFileTest, CodeThatCameAlongIsTheSpecificationsWhereTheFileNamesAFo
   EXPECT_FALSE(BringsFileAlone(request)) << "dtctl sends what it read";
 }
 
-TEST(SubmittedFileTest, EverythingWrongIsToldAtItsPlaceAndNothingIsRead) {
+TEST(SubmittedFileTest, EveryErrorIsReportedAtItsPlaceAndNothingIsRead) {
   v1::SubmitRequest request = Bringing(std::string(kFile) + "trian: {}\ntrain: {seq_len: 0}\n");
   request.add_overrides("seed=x");
   const auto answer = ReadSubmittedFile(request);
@@ -76,7 +76,7 @@ TEST(SubmittedFileTest, EverythingWrongIsToldAtItsPlaceAndNothingIsRead) {
   EXPECT_FALSE(request.has_spec());
 }
 
-TEST(SubmittedFileTest, WhatIsHardlyMeantIsToldAndTheFileIsRead) {
+TEST(SubmittedFileTest, UnlikelySettingsCauseWarningsAndTheFileIsRead) {
   v1::SubmitRequest request = Bringing(std::string(kFile) + "optimizer: {lr: 1000}\n");
   const auto answer = ReadSubmittedFile(request);
   ASSERT_TRUE(answer.ok()) << answer.status();
@@ -85,7 +85,7 @@ TEST(SubmittedFileTest, WhatIsHardlyMeantIsToldAndTheFileIsRead) {
   EXPECT_TRUE(request.has_spec());
 }
 
-TEST(SubmittedFileTest, WhatWouldBeRepeatedInEachDiagnosticIsBounded) {
+TEST(SubmittedFileTest, TextRepeatedInEachDiagnosticIsBounded) {
   v1::SubmitRequest request = Bringing(kFile);
   request.set_file_name(std::string(limits::kTextBytes + 1, 'x'));
   EXPECT_EQ(ReadSubmittedFile(request).status().message(),

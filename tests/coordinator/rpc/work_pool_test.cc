@@ -13,7 +13,7 @@ namespace {
 
 absl::Time InAMinute() { return absl::Now() + absl::Minutes(1); }
 
-TEST(WorkPoolTest, WorkRunsUntilItsCallersDeadlineAndIsTold) {
+TEST(WorkPoolTest, WorkLearnsItsCallersDeadlineAndRunsUntilThen) {
   WorkPool pool;
   absl::Notification early, late;
   ASSERT_TRUE(pool.Post(1, InAMinute(), [&](const MayGoOn& may_go_on) {
@@ -26,7 +26,7 @@ TEST(WorkPoolTest, WorkRunsUntilItsCallersDeadlineAndIsTold) {
   EXPECT_TRUE(late.WaitForNotificationWithTimeout(absl::Minutes(1)));
 }
 
-TEST(WorkPoolTest, WhatWaitsIsBoundedInNumberAndInBytes) {
+TEST(WorkPoolTest, WaitingWorkIsBoundedInNumberAndInBytes) {
   absl::Notification go_on;
   std::atomic<size_t> done = 0;
   WorkPool pool;
@@ -45,7 +45,7 @@ TEST(WorkPoolTest, WhatWaitsIsBoundedInNumberAndInBytes) {
   EXPECT_FALSE(other.Post(limits::kPreparingBytes + 1, InAMinute(), [](const MayGoOn&) {}));
 }
 
-TEST(WorkPoolTest, StoppedItEndsWhatRunsAndWaitsAndTakesNoMore) {
+TEST(WorkPoolTest, AStopEndsRunningAndWaitingWorkAndRefusesMore) {
   WorkPool pool;
   absl::Notification began, never;
   std::atomic<int> ended = 0;

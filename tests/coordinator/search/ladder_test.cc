@@ -78,7 +78,7 @@ TEST(LadderTest, SignAndGoalTurnedTogetherChangeNothing) {
   }
 }
 
-TEST(LadderTest, OneOfFourGoesOnWithEtaFour) {
+TEST(LadderTest, EveryFourthTrialGoesOnWithEtaFour) {
   Rung rung;
   int kept = 0;
   for (const double cost : {1.0, 2.0, 3.0, 4.0}) {

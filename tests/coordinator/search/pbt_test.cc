@@ -46,14 +46,14 @@ TEST(PbtTest, TheWorstQuarterTakesOverAndItsSizeIsRoundedUp) {
   }
 }
 
-TEST(PbtTest, OfEqualOnesTheEarlierTrialIsTheBetter) {
+TEST(PbtTest, TheEarlierOfEqualTrialsIsTheBetter) {
   EXPECT_TRUE(JudgeMember(RungOf({4}), kQuarter, 2, 4).takes_over);
   Rung later;
   later.Enter({}, 2, 4);
   EXPECT_FALSE(JudgeMember(later, kQuarter, 1, 4).takes_over);
 }
 
-TEST(PbtTest, OneOfTheBestIsDrawnByTheMemberAndTheShareAndEachOfThemByTurns) {
+TEST(PbtTest, TheDonorIsDrawnByMemberAndShareFromTheBest) {
   const Rung rung = RungOf({5, 1, 6, 2, 7, 8, 9});
   const Turnover turnover = JudgeMember(rung, kQuarter, 100, 10);
   ASSERT_EQ(turnover.part, 2u);
@@ -113,7 +113,7 @@ TEST(PbtTest, NothingLeavesItsRange) {
   }
 }
 
-TEST(PbtTest, AValueIsDrawnAnewAsOftenAsAskedForAndEachOneByItself) {
+TEST(PbtTest, EachValueIsDrawnAgainIndependentlyWithTheGivenProbability) {
   const spec::Space space{{testing::LearningRate(), testing::Warmup()}};
   const Point taken{0.003, 0.1};
   int rates = 0;

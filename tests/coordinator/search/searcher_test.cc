@@ -58,7 +58,7 @@ TEST(SearcherTest, FirstTenAreUniformAndTheModelFollows) {
   EXPECT_EQ(Ask(space, history, 12).reason, "tpe: best of 24; 1 good, 9 other, 1 open");
 }
 
-TEST(SearcherTest, WhatFailedIsOfTheTenAndTheModelKeepsAwayFromIt) {
+TEST(SearcherTest, FailedTrialsCountAmongTheFirstTenAndTheModelAvoidsThem) {
   const spec::Space space{{Warmup()}};  // 0 to 0.3
   History history;
   size_t low = 0;
@@ -170,7 +170,7 @@ TEST(SearcherTest, ContinuumOfFewNumbersGivesEachOnceAndEnds) {
       << answer.reason;
 }
 
-TEST(SearcherTest, WhereTheModelGivesOnlyWhatWasTriedUniformDrawsFollow) {
+TEST(SearcherTest, UniformDrawsFollowIfTheModelGivesOnlyTriedPoints) {
   const spec::Space space{{testing::LearningRate()}};
   History history;
   for (uint32_t i = 1; i <= 12; ++i) {
@@ -185,7 +185,7 @@ TEST(SearcherTest, WhereTheModelGivesOnlyWhatWasTriedUniformDrawsFollow) {
 }
 
 // Old versions' ranges, or an error of ours, can cause this.
-TEST(SearcherTest, WhatIsNotInItsRangesStopsTheSearchAndIsSaid) {
+TEST(SearcherTest, AValueOutsideItsRangeStopsTheSearchWithAReason) {
   const spec::Space space{{{.path = "x", .low = -1.5e308, .high = 1.5e308}}};
   History history;
   for (uint32_t i = 1; i <= 12; ++i) {
@@ -212,7 +212,7 @@ TEST(SearcherTest, EveryThirdIsUniformWhereRungsEndTrials) {
             "uniform: every third is, where rungs end trials early");
 }
 
-TEST(SearcherTest, ModelFindsWhatIsGood) {
+TEST(SearcherTest, ModelFindsGoodValues) {
   const bench::Problem& problem = bench::ProblemNamed("sphere5");
   int better = 0;
   for (uint64_t seed = 1; seed <= 5; ++seed) {

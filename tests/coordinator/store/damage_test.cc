@@ -224,7 +224,7 @@ class DamageTest : public ::testing::Test {
   std::string contents_;
 };
 
-TEST_F(DamageTest, AWholeJournalIsWholeCleanlyStoppedOrNot) {
+TEST_F(DamageTest, AnUndamagedJournalIsFoundSoAfterACleanStopAndAfterAKill) {
   for (const testing::TempFolder* folder : {&whole_, &killed_}) {
     const auto report = CheckJournal(Copied(*folder) + "/journal.db", kEverything);
     ASSERT_TRUE(report.ok()) << report.status();
@@ -412,7 +412,7 @@ TEST_F(DamageTest, AMissingMarkIsNoticedAndCanBeAccepted) {
   EXPECT_EQ(GoOn(), contents_);
 }
 
-TEST_F(DamageTest, WhatIsWholeOfADamagedJournalIsKeptAndTheRestIsNamed) {
+TEST_F(DamageTest, UndamagedPartsOfAJournalAreKeptAndTheRestIsNamed) {
   const uint64_t bytes = fs::file_size(whole_ / "journal.db");
   int refused = 0;
   for (uint64_t page = 1; page < bytes / 8192; ++page) {

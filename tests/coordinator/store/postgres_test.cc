@@ -67,7 +67,7 @@ class PostgresTest : public ::testing::Test {
   std::atomic<int> lost_ = 0;
 };
 
-TEST_F(PostgresTest, OneOfTwoLeadsAndTheOtherFollowsOnceItsConnectionIsGone) {
+TEST_F(PostgresTest, TheSecondProcessLeadsOnceTheFirstLosesItsConnection) {
   Candidate first(conninfo(), "first"), second(conninfo(), "second");
   ASSERT_TRUE(Leads(first, absl::ZeroDuration()));
   EXPECT_FALSE(Leads(second, absl::ZeroDuration()));
@@ -135,7 +135,7 @@ TEST_F(PostgresTest, ALeaderThatHearsNothingIsNotCertainBeforeAnotherMayLead) {
   EXPECT_EQ(lost_, 0);
 }
 
-TEST_F(PostgresTest, ADeposedLeaderIsToldSoWhereItWouldConfirm) {
+TEST_F(PostgresTest, ADeposedLeaderLearnsItWhenItConfirms) {
   const auto old = Lead(Connect());
   auto other = Connect();
   ASSERT_TRUE(other->Execute("BEGIN; LOCK TABLE leader IN ACCESS EXCLUSIVE MODE").ok());

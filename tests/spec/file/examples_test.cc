@@ -123,7 +123,7 @@ TEST(ExamplesTest, TheGpt2RecipeTakesHalfAMillionTokensAStep) {
   EXPECT_EQ(trial->model().vocab_pad(), 50304);
 }
 
-TEST(ExamplesTest, RanksThatStepAloneAreSweptByHowSeldomTheyTalk) {
+TEST(ExamplesTest, RanksThatStepAloneAreSweptByTheirSyncInterval) {
   const ExperimentFile file =
       ReadExperimentFile(Contents(kRoot / "examples/local-sgd.yaml"), "local-sgd.yaml");
   const auto trials = spec::Expand(file.spec);
@@ -271,7 +271,7 @@ TEST(ManualTest, TheJsonSchemaIsThatOfTheFieldTable) {
   CompareOrBless(kRoot / "docs/reference/experiment-file.schema.json", spec::JsonSchema());
 }
 
-TEST(ManualTest, ItsExamplesAreValid) {
+TEST(ManualTest, TheManualsExamplesAreValid) {
   const std::string text = Contents(kRoot / "docs/reference/experiment-file.md");
   size_t files = 0;
   for (size_t at = text.find("```yaml\n"); at != std::string::npos;

@@ -90,7 +90,7 @@ retries: {max: 2, backoff: 500ms}
   EXPECT_FALSE(spec::IsExplicit(spec, "train.batch_size"));
 }
 
-TEST(ExperimentFileTest, RangesOfIntegersAreWholeAndLinearByDefault) {
+TEST(ExperimentFileTest, RangesOfIntegersAreIntegralAndLinearByDefault) {
   const auto file = ReadValidGrid(std::string(kGridHead) +
                                   "parameters: {model.n_layer: {min: 2, max: 8, count: 4}}\n");
   std::string values;
@@ -343,7 +343,7 @@ TEST(RenderTest, CountsCharactersNotBytesBeforeTheCaret) {
             "      |                ^ in labels\n");
 }
 
-TEST(ExperimentFileTest, ARangeOfWholeNumbersSaysOnceHowManyDiffer) {
+TEST(ExperimentFileTest, ARangeOfIntegersReportsOnceItsNumberOfValues) {
   const ExperimentFile file =
       ReadGrid(std::string(kGridHead) +
                "parameters: {model.n_layer: {min: 1, max: 8, count: 20, scale: log}}\n");
@@ -353,7 +353,7 @@ TEST(ExperimentFileTest, ARangeOfWholeNumbersSaysOnceHowManyDiffer) {
                 "parameters: {model.n_layer: {min: 1, max: 8, count: 5, scale: log}}\n");
 }
 
-TEST(ExperimentFileTest, WhatIsHardlyMeantIsAWarningAtItsPlace) {
+TEST(ExperimentFileTest, AnUnlikelySettingIsAWarningAtItsPlace) {
   const std::string text = std::string(kGridHead) +
                            "search: {goal: maximize}\n"
                            "optimizer: {lr: 1000}\n";
@@ -382,7 +382,7 @@ TEST(RenderTest, LongLinesAreCutAroundTheCaret) {
   EXPECT_EQ(caret - below, marked - text.rfind('\n', source)) << text;
 }
 
-TEST(RenderTest, ALineThatIsCutBehindTheCaretSaysSo) {
+TEST(RenderTest, ALineCutAfterTheCaretIsMarked) {
   const ExperimentFile file =
       ReadGrid(std::string(kGridHead) + "labels: {b: [], a: " + std::string(3000, 'x') + "}\n");
   EXPECT_NE(RenderDiagnostics(file.diagnostics).find("xxx…\n"), std::string::npos);

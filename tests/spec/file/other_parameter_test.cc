@@ -55,7 +55,7 @@ TEST(OtherParameterTest, WordsOfKatibAndOfTuplesSayWhatToWrite) {
   EXPECT_NE(Hint("std", "{mean: 0, std: 1}").find("no normal ones"), std::string::npos);
 }
 
-TEST(OtherParameterTest, WhatDoesNotExistIsSaid) {
+TEST(OtherParameterTest, AMissingFeatureIsReportedAsSuch) {
   for (const char* word : {"normal", "q_normal", "log_normal"}) {
     EXPECT_NE(Hint("distribution", absl::StrCat("{distribution: ", word, ", mu: 0, sigma: 1}"))
                   .find("there are no normal ones"),
@@ -65,7 +65,7 @@ TEST(OtherParameterTest, WhatDoesNotExistIsSaid) {
   EXPECT_NE(Hint("when", "{min: 0.1, max: 1, when: x}").find("no conditional"), std::string::npos);
 }
 
-TEST(OtherParameterTest, ALogarithmicRangeBelowZeroIsSaidToHaveValuesAndNoExponents) {
+TEST(OtherParameterTest, ALogarithmicRangeBelowZeroGetsAHintOnExponents) {
   const std::string text =
       "version: 1\nname: x\nrun: 'python3 t.py {lr}'\nsearch: {method: random, max_trials: 2, "
       "metric: loss}\nparameters: {lr: {min: -5, max: -2, scale: log}}\n";

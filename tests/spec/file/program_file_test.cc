@@ -149,7 +149,7 @@ struct ProgramRefusal {
   std::string said;
 };
 
-TEST(ProgramFileTest, WhatIsWrongIsSaidWithItsPlace) {
+TEST(ProgramFileTest, AnErrorIsReportedWithItsPlace) {
   for (const ProgramRefusal& refusal : std::vector<ProgramRefusal>{
            {"command: [./go]\ncode: {include: [a]}\n",
             "4:7 missing: code has no folder; write code: {folder: ., include: [data/*.bin]}"},
@@ -191,7 +191,7 @@ TEST(ProgramFileTest, WhatIsWrongIsSaidWithItsPlace) {
   }
 }
 
-TEST(ProgramFileTest, WordsOfOthersAreSuggestedOurs) {
+TEST(ProgramFileTest, OtherSystemsWordsGetOursAsSuggestion) {
   const auto hint = [](const char* word) {
     const ExperimentFile file =
         ReadProgram(absl::StrCat(kCommand, "parameters: {lr: [1]}\n", word, ": x\n"));

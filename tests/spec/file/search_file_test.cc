@@ -72,7 +72,7 @@ TEST(SearchFileTest, FewBytesDoNotBecomeGigabytes) {
   EXPECT_EQ(codes(key + "]\n"), "too_large");
 }
 
-TEST(SearchFileTest, OtherSystemsWordsForAMethodAreAnsweredWithOursAndNothingElseIsSaid) {
+TEST(SearchFileTest, OtherSystemsWordsForAMethodGetOnlyOursAsAnswer) {
   const std::vector<std::pair<std::string, std::string>> words = {
       {"hyperband", "did you mean 'asha'? with asha: {brackets: 2}"},
       {"tpe", "did you mean 'bayes'?"},
@@ -378,7 +378,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "conflict: model.n_embd 768 is not divisible by model.n_head 7 (trials with "
                 "model.n_head: 7; 1000 of 1000 trials have this problem); n_embd 770 is"}));
 
-TEST(SearchFileTest, AKeyThatDrawsHardlyEverPassIsRefusedWithTheirShareAndTheCommonestReason) {
+TEST(SearchFileTest, DrawsThatRarelyPassAreRefusedWithTheirShareAndTheCommonestReason) {
   const ExperimentFile file = Read(
       absl::StrCat(kRandom,
                    "parameters: {model.n_embd: {min: 100, max: 5000}, model.n_head: {min: 40, max: "

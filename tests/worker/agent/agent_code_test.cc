@@ -44,7 +44,7 @@ TEST_F(AgentCodeTest, TheFolderGoesWithTheAttempt) {
   EXPECT_EQ(drop->token, TokenOf(1));
 }
 
-TEST_F(AgentCodeTest, CodeThatCannotBeHadEndsTheAttemptAsThisWorkersLoss) {
+TEST_F(AgentCodeTest, UnavailableCodeEndsTheAttemptAsThisWorkersLoss) {
   Connect();
   Order(HoldingWithCode(1));
   TrainerComesUp();

@@ -24,7 +24,7 @@ TEST_F(AgentLogTest, LogLinesTravelWithTheirRankAndCounts) {
   EXPECT_EQ(items_[0].log().dropped_lines(), 3u);
 }
 
-TEST_F(AgentLogTest, WhatATrainerPrintsBetweenTwoAttemptsIsOfTheOneThatItServed) {
+TEST_F(AgentLogTest, OutputBetweenTwoAttemptsBelongsToTheEarlierOne) {
   ReachTraining();
   EndsAs("finished");
   Feed(LogLines{{"frees its memory"}});
@@ -44,7 +44,7 @@ TEST_F(AgentLogTest, WhatATrainerPrintsBetweenTwoAttemptsIsOfTheOneThatItServed)
   EXPECT_EQ(logs[TokenOf(2).ToBytes()], "of the second\n");
 }
 
-TEST_F(AgentLogTest, WhatItPrintedForAnEarlierAttemptIsNoReasonOfALaterEnd) {
+TEST_F(AgentLogTest, OutputOfAnEarlierAttemptDoesNotExplainALaterEnd) {
   ReachTraining();
   Feed(LogLines{{"RuntimeError: secret of team A"}, 0, LogPipe::kErrors});
   EndsAs("finished");
@@ -55,7 +55,7 @@ TEST_F(AgentLogTest, WhatItPrintedForAnEarlierAttemptIsNoReasonOfALaterEnd) {
   EXPECT_EQ(Ends()[1].message(), "the trainer was ended by signal 11 (SIGSEGV)");
 }
 
-TEST_F(AgentLogTest, WhatIsLeftOutIsCountedBehindTheLinesBeforeIt) {
+TEST_F(AgentLogTest, LeftOutLinesAreCountedAfterTheLinesBeforeThem) {
   ReachTraining();
   items_.clear();
   Feed(LogLines{{"before"}});

@@ -17,7 +17,7 @@ TEST_F(AgentTest, FirstReportOfAStreamSaysHello) {
   ExpectNothingElse();
 }
 
-TEST_F(AgentTest, OneReportIsInFlightAtATime) {
+TEST_F(AgentTest, OnlyASingleReportIsInFlight) {
   Connect();
   ASSERT_TRUE(TakeReport());
   Advance(absl::Seconds(5));
@@ -96,7 +96,7 @@ TEST_F(AgentTest, EndedAttemptIsNotStartedAgainByOrdersInFlight) {
   EXPECT_TRUE(SaysGone(1));
 }
 
-TEST_F(AgentTest, RegisteredCheckpointsThatAreGoneAreToldAgain) {
+TEST_F(AgentTest, MissingRegisteredCheckpointsAreReportedAgain) {
   Connect();
   v1::Orders orders = Holding(1);
   for (const char* path : {"1/2/a1/step-5", "1/2/a2/step-9"}) {
@@ -240,7 +240,7 @@ TEST_F(AgentTest, AbandonOfAnAttemptNeverHeldIsAnsweredGone) {
   EXPECT_TRUE(SaysGone(1));
 }
 
-TEST_F(AgentTest, UnknownTokenIsKilledAndNothingIsToldOfIt) {
+TEST_F(AgentTest, AnAttemptWithAnUnknownTokenIsKilledWithoutAReport) {
   ReachTraining();
   v1::Orders orders = HoldingNothing();
   orders.add_unknown_tokens(TokenOf(1).ToBytes());
@@ -280,7 +280,7 @@ TEST_F(AgentTest, AnotherJournalStopsTrainersAndDropsTheBuffer) {
   EXPECT_EQ(LastReport().first_sequence(), newest + 1);
 }
 
-TEST_F(AgentTest, WhatWasStoppedForAnotherJournalIsNotStartedAgainWhenTheOldOneIsBack) {
+TEST_F(AgentTest, AnAttemptStoppedForAnotherJournalIsNotRestartedWhenTheOldOneReturns) {
   ReachTraining();
   Feed(StreamLost{});
   journal_ = kJournal + 1;
@@ -355,7 +355,7 @@ TEST_F(AgentTest, AGangWhoseMemberLeavesSavesAndStopsHereToo) {
   EXPECT_FALSE(LastReport().draining());
 }
 
-TEST_F(AgentTest, ATrainerIsToldOnceToSaveWhenItsOwnWorkerDrainsAndTheGangIsToldToo) {
+TEST_F(AgentTest, ATrainerGetsOneRequestToSaveThoughItsWorkerAndItsGangDrain) {
   ReachTraining(1, 2);
   Feed(Terminate{});
   EXPECT_TRUE(TakeFrame<frames::Stop>());

@@ -27,7 +27,7 @@ class AgentProgramTest : public AgentTest {
   }
 };
 
-TEST_F(AgentProgramTest, ItsRunnerIsStartedAndToldOfTheGang) {
+TEST_F(AgentProgramTest, AProgramsRunnerIsStartedWithTheGangsData) {
   Connect();
   Order(HoldingProgram(1));
   const auto spawn = Take<SpawnTrainer>();
@@ -63,7 +63,7 @@ TEST_F(AgentProgramTest, AWarmTrainerLeavesForAProgramAndIsNotStartedAgain) {
   EXPECT_EQ(Take<SpawnTrainer>()->kind, TrainerKind::kOwn);
 }
 
-TEST_F(AgentProgramTest, WithoutLeaveAProgramIsRefusedWithTheFix) {
+TEST_F(AgentProgramTest, AProgramIsRefusedWithTheFixIfTheWorkerAllowsNone) {
   state_.options.hello.set_programs(false);
   Connect();
   Order(HoldingProgram(1));
@@ -88,7 +88,7 @@ TEST_F(AgentProgramTest, ACancelAsksTheProgramFirst) {
   EXPECT_EQ(OnlyEnd().cause(), v1::CAUSE_CANCELLED);
 }
 
-TEST_F(AgentProgramTest, ACrashSaysTheLastLineOfItsErrors) {
+TEST_F(AgentProgramTest, ACrashReportsTheLastLineOfStandardError) {
   ReachProgram();
   Feed(LogLines{{"ValueError: no such file"}, 0, LogPipe::kErrors});
   Feed(LogLines{{"epoch 3"}, 0, LogPipe::kOutput});
@@ -97,14 +97,14 @@ TEST_F(AgentProgramTest, ACrashSaysTheLastLineOfItsErrors) {
             "the program exited with status 1; its last line: ValueError: no such file");
 }
 
-TEST_F(AgentProgramTest, WhatItsRunnerSaysIsNotQuotedAsTheProgramsWords) {
+TEST_F(AgentProgramTest, TheRunnersLinesAreNotQuotedAsTheProgramsOutput) {
   ReachProgram();
   Feed(LogLines{{"dtrain: runs exit 1 in /run/1, submitted by ann"}, 0, LogPipe::kOutput});
   Say(frames::End{Hex(1), "trainer_crash", "the program exited with status 1", 0});
   EXPECT_EQ(OnlyEnd().message(), "the program exited with status 1");
 }
 
-TEST_F(AgentProgramTest, WhatAnEarlierAttemptPrintedIsNotSaidOfTheNext) {
+TEST_F(AgentProgramTest, OutputOfAnEarlierAttemptIsNotReportedForTheNext) {
   ReachProgram();
   Feed(LogLines{{"KeyError: secret of team A"}, 0, LogPipe::kErrors});
   Feed(LogLines{{"token of team A"}, 0, LogPipe::kOutput});
@@ -118,7 +118,7 @@ TEST_F(AgentProgramTest, WhatAnEarlierAttemptPrintedIsNotSaidOfTheNext) {
   EXPECT_EQ(Ends()[1].message(), "the program exited with status 7");
 }
 
-TEST_F(AgentProgramTest, AnErrorAmongLinesThatWereLeftOutIsSaid) {
+TEST_F(AgentProgramTest, AnErrorAmongLeftOutLinesIsReported) {
   ReachProgram();
   Feed(LogLines{{"and on", "and on"}, 900, LogPipe::kErrors, "RuntimeError: the real cause"});
   Say(frames::End{Hex(1), "trainer_crash", "the program exited with status 1", 0});
@@ -139,7 +139,7 @@ TEST_F(AgentProgramTest, ARunnerServesOneAttempt) {
   EXPECT_TRUE(Take<SpawnTrainer>());
 }
 
-TEST_F(AgentProgramTest, ItsRunnerHasNoneOfThePersonsVariables) {
+TEST_F(AgentProgramTest, AProgramsRunnerHasNoneOfTheUsersVariables) {
   Connect();
   v1::Orders orders = HoldingProgram(1);
   v1::Label& variable = *orders.mutable_attempt()->mutable_spec()->mutable_resources()->add_env();
@@ -165,7 +165,7 @@ TEST_F(AgentProgramTest, ARunnerThatDoesNotStartIsItsWorkersFault) {
   EXPECT_EQ(OnlyEnd().cause(), v1::CAUSE_WORKER_FAULT);
 }
 
-TEST_F(AgentProgramTest, WhatItTellsIsPassedOn) {
+TEST_F(AgentProgramTest, AProgramsReportsArePassedOn) {
   ReachProgram();
   frames::Progress live{.token = Hex(1), .step = 7};
   live.share = 0.4;

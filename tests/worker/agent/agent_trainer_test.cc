@@ -72,7 +72,7 @@ TEST_F(AgentTest, StoreAddressIsReportedAtOnce) {
   EXPECT_EQ(report->attempts(0).store_address(), "127.0.0.1:4711");
 }
 
-TEST_F(AgentTest, HowFarAnEvaluationIsIsReportedUntilItEnds) {
+TEST_F(AgentTest, AnEvaluationsProgressIsReportedUntilItEnds) {
   ReachTraining();
   Say(frames::Progress{Hex(1), 4, 7, 9});
   Advance(limits::kHeartbeat);
@@ -87,7 +87,7 @@ TEST_F(AgentTest, HowFarAnEvaluationIsIsReportedUntilItEnds) {
   EXPECT_EQ(reports_.back().attempts(0).evaluation_parts(), 0u);
 }
 
-TEST_F(AgentTest, ThatATrainerDoesWhatTakesLongIsReportedUntilItEnds) {
+TEST_F(AgentTest, LongWorkOfATrainerIsReportedUntilItEnds) {
   ReachTraining();
   for (const bool pauses : {true, false}) {
     frames::Progress sign{Hex(1), 4};
@@ -139,7 +139,7 @@ TEST_F(AgentTest, NullInARowIsNaN) {
   EXPECT_EQ(row.slowest_rank(), 1);
 }
 
-TEST_F(AgentTest, AnEvaluationThatIsNotFiniteIsToldAndKillsNothing) {
+TEST_F(AgentTest, ANonFiniteEvaluationIsReportedAndKillsNothing) {
   ReachTraining();
   items_.clear();
   Say(frames::Eval{.token = Hex(1),
@@ -192,7 +192,7 @@ TEST_F(AgentTest, SamplesAreBoundedInNumberAndLength) {
   EXPECT_LE(items_[0].ByteSizeLong(), limits::kReportEntryBytes);
 }
 
-TEST_F(AgentTest, ItemsKeepTheOrderInWhichThingsHappened) {
+TEST_F(AgentTest, ItemsKeepTheOrderOfEvents) {
   ReachTraining();
   items_.clear();
   Train(1, 2);
@@ -232,7 +232,7 @@ TEST_F(AgentTest, TheTrainerHearsWhichCheckpointIsRegistered) {
   ExpectNothingElse();
 }
 
-TEST_F(AgentTest, NothingIsSaidOfTheCheckpointsOfAnAttemptThatIsNoLongerOrdered) {
+TEST_F(AgentTest, CheckpointsOfAnAttemptThatIsNoLongerOrderedAreNotReported) {
   ReachTraining();
   Say(frames::CheckpointDone{.token = Hex(1), .step = 2, .path = "p"});
   Acknowledge(HoldingNothing());
@@ -381,7 +381,7 @@ TEST_F(AgentTest, AVariableOfTheTrialsMayKeepATrainerFromStarting) {
   EXPECT_EQ(OnlyEnd().cause(), v1::CAUSE_TRAINER_CRASH);
 }
 
-TEST_F(AgentTest, AConnectionTellsWhoHadTheSlotBefore) {
+TEST_F(AgentTest, AConnectionNamesTheSlotsFormerInstances) {
   Feed(StreamConnected{{11, 12}});
   const auto report = TakeReport();
   ASSERT_TRUE(report.has_value());

@@ -30,7 +30,7 @@ nlohmann::json Understood(const nlohmann::json& json) {
           read->checkpoint.every_seconds};
 }
 
-TEST(ConvertTest, WhatIsResolvedAndSentIsWhatTheTrainerReads) {
+TEST(ConvertTest, TheTrainerReadsTheResolvedSpecification) {
   for (const std::string& preset : spec::FindField("model.preset")->choices) {
     spec::ExperimentBuilder builder;
     builder.Set("model.preset", preset).Set("seed", "9007199254740991");
@@ -44,7 +44,7 @@ TEST(ConvertTest, WhatIsResolvedAndSentIsWhatTheTrainerReads) {
   }
 }
 
-TEST(ConvertTest, WhatPlacesAGangIsNotSentAndARuleOfStopIsOneField) {
+TEST(ConvertTest, PlacementIsNotSentAndAStopRuleIsOneField) {
   spec::ExperimentBuilder builder;
   builder.Set("stop.median.after", "5");
   v1::Spec trial = builder.Resolve();
@@ -55,14 +55,14 @@ TEST(ConvertTest, WhatPlacesAGangIsNotSentAndARuleOfStopIsOneField) {
   Understood(sent);
 }
 
-TEST(ConvertTest, WhatAnotherClientLeftEmptyIsSentAsFields) {
+TEST(ConvertTest, FieldsThatAnotherClientLeftEmptyAreSent) {
   spec::ExperimentBuilder builder;
   builder.spec().mutable_base()->clear_retries();
   builder.spec().mutable_base()->mutable_checkpoint()->clear_every();
   Understood(SpecToJson(builder.Resolve()));
 }
 
-TEST(ConvertTest, TheWordsOfAMeasurementAreSentToTheTrainerAndNothingElseOfPrograms) {
+TEST(ConvertTest, OnlyAMeasurementsWordsOfAProgramsFieldsAreSentToTheTrainer) {
   v1::Spec spec;
   spec.add_command("dtrain:network");
   spec.add_command("--rounds=3");
@@ -79,7 +79,7 @@ std::string ReasonOf(const std::string& line) {
   return invalid == nullptr ? "" : invalid->reason;
 }
 
-TEST(ConvertTest, AFrameThatNestsWithoutEndIsRefusedBeforeAnybodyCopiesIt) {
+TEST(ConvertTest, AnEndlesslyNestedFrameIsRefusedBeforeItIsCopied) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   EXPECT_EQ(ReasonOf(R"({"type":"step","token":"","row":)" + deep + "}"),
             "frame nested deeper than 64 levels");
@@ -88,7 +88,7 @@ TEST(ConvertTest, AFrameThatNestsWithoutEndIsRefusedBeforeAnybodyCopiesIt) {
             "");
 }
 
-TEST(ConvertTest, NumbersThatAreNotWholeWhereTheyMustBeAreRefused) {
+TEST(ConvertTest, FractionsInPlaceOfIntegersAreRefused) {
   for (const char* line :
        {R"({"type":"prepared","target_steps":1e300})", R"({"type":"running","resumed_step":-1e30})",
         R"({"type":"eval","step":1,"network":{"ranks":1e10}})"}) {
@@ -103,7 +103,7 @@ TEST(ConvertTest, NumbersThatAreNotWholeWhereTheyMustBeAreRefused) {
   EXPECT_EQ(RowFromJson({{"step", -1.0}, {"slowest_rank", 3e9}}).ByteSizeLong(), 0u);
 }
 
-TEST(ConvertTest, WhatWasMeasuredOfTheNetworkComesThroughAsItWasTold) {
+TEST(ConvertTest, ANetworkMeasurementIsPassedOnUnchanged) {
   frames::Eval told;
   told.token = "00";
   told.network = {"all_reduce", "data", "gloo", 4, 2, 65536, 5, 2e-3, 1e-3, 3e-3};

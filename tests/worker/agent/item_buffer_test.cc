@@ -60,7 +60,7 @@ TEST(ItemBufferTest, AcknowledgementsAreCumulative) {
   EXPECT_EQ(buffer.Bytes(), 0u);
 }
 
-TEST(ItemBufferTest, OneReportCarriesABoundedShare) {
+TEST(ItemBufferTest, EachReportCarriesABoundedShare) {
   ItemBuffer buffer;
   const std::string text(limits::kReportItemsBytes / 3, 'x');
   for (int i = 0; i < 4; ++i) buffer.Push(Log(text));
@@ -106,7 +106,7 @@ TEST(ItemBufferTest, LogTextGoesBeforeRowsDo) {
   EXPECT_GT(lost, 50u);
 }
 
-TEST(ItemBufferTest, WhatWasDroppedWithoutEndIsOneCount) {
+TEST(ItemBufferTest, DroppedItemsInARowAreOneCount) {
   ItemBuffer buffer(64 << 10, 16 << 10);
   constexpr uint64_t kRows = 20000;
   for (uint64_t step = 1; step <= kRows; ++step) {
@@ -126,7 +126,7 @@ TEST(ItemBufferTest, WhatWasDroppedWithoutEndIsOneCount) {
   EXPECT_LE(counts, 2u);
 }
 
-TEST(ItemBufferTest, WhatMayHaveArrivedKeepsItsNumberAndIsNeverJoined) {
+TEST(ItemBufferTest, ItemsThatMayHaveArrivedKeepTheirNumbersAndAreNeverJoined) {
   ItemBuffer buffer(64 << 10);
   for (uint64_t step = 1; step <= 100; ++step) buffer.Push(Rows(step, step));
   const size_t sent = Sent(buffer).size();
@@ -170,7 +170,7 @@ TEST(ItemBufferTest, NoMoreIsSentThanMayWaitForItsAcknowledgement) {
   EXPECT_EQ(rest[0].sequence(), 4u);
 }
 
-TEST(ItemBufferTest, EvaluationsNeverGo) {
+TEST(ItemBufferTest, EvaluationsAreNeverDropped) {
   ItemBuffer buffer(4 << 10);
   for (int i = 0; i < 1000; ++i) buffer.Push(Evaluation());
   EXPECT_EQ(Sent(buffer).size(), 1000u);

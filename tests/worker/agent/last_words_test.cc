@@ -26,7 +26,7 @@ TEST(LastWordsTest, MeasuresAndProgressAreNoErrors) {
   }
 }
 
-TEST(LastWordsTest, WhoPrintedNothingSaidNothing) {
+TEST(LastWordsTest, WithoutOutputThereIsNoReason) {
   LastWords words;
   EXPECT_EQ(words.Text(), "");
   words.Take(LogPipe::kErrors, "");
@@ -53,7 +53,7 @@ TEST(LastWordsTest, AnErrorThatOtherLinesFollowIsToldBesideThem) {
       "to clean up at shutdown");
 }
 
-TEST(LastWordsTest, LongAndMalformedLinesAreMadeTellable) {
+TEST(LastWordsTest, LongAndMalformedLinesAreMadePrintable) {
   LastWords words;
   words.Take(LogPipe::kOutput, "\xff" + std::string(5000, 'x'));
   EXPECT_LT(words.Text().size(), 600u);

@@ -129,7 +129,7 @@ std::vector<std::string> RankNames(const std::string& launcher, int world_size) 
   return names;
 }
 
-TEST(GivenTest, ALauncherSaysWhoseVariablesThereAre) {
+TEST(GivenTest, TheLauncherDecidesWhichRankVariablesAreSet) {
   using Names = std::vector<std::string>;
   const Names torchrun = {"GROUP_RANK",  "LOCAL_RANK",  "LOCAL_WORLD_SIZE",
                           "MASTER_ADDR", "MASTER_PORT", "NODE_RANK",
@@ -170,7 +170,7 @@ TEST(GivenTest, TheLogSaysWhatWasSet) {
   EXPECT_NE(said().find("; mpirun's variables, rank 0 of 2"), std::string::npos) << said();
 }
 
-TEST(GivenTest, WhatIsThereGivesWayOnlyWhereTheTrialSaysSo) {
+TEST(GivenTest, ExistingVariablesAreReplacedOnlyIfTheTrialSetsThem) {
   const ProgramSpec spec = ReadGiven(R"({"command": ["a"]})");
   const auto environment = EnvironmentOf(
       {}, spec, {}, {{"OMP_NUM_THREADS", "2"}, {"DTRAIN_RESUME", "/old"}, {"RANK", "9"}});
@@ -244,7 +244,7 @@ TEST(GivenTest, TheLogBeginsWithWhatRunsAndWhoSubmittedIt) {
             "runs a --b in /w, submitted by ann; torchrun's variables, rank 0 of 1; a is /v/bin/a");
 }
 
-TEST(GivenTest, TheWordThatIsLookedUpIsTheProgramsOwn) {
+TEST(GivenTest, TheLookedUpWordIsTheProgramsOwn) {
   ProgramSpec spec;
   for (const auto& [run, word] : {std::pair("python3 train.py", "python3"),
                                   {" \n python3.11 -c 'x'", "python3.11"},
@@ -271,7 +271,7 @@ TEST(GivenTest, TheWordThatIsLookedUpIsTheProgramsOwn) {
 
 constexpr int Exited(int status) { return status << 8; }
 
-TEST(EndingTest, TheStatusDecidesUnlessItWasToldToStop) {
+TEST(EndingTest, TheStatusDecidesUnlessTheProgramWasStopped) {
   EXPECT_EQ(EndingOf(Exited(0), Wish::kGoOn, Oom::kNone).cause, "finished");
   EXPECT_EQ(EndingOf(Exited(3), Wish::kGoOn, Oom::kNone).message,
             "the program exited with status 3");
@@ -293,7 +293,7 @@ TEST(EndingTest, TheStatusDecidesUnlessItWasToldToStop) {
   }
 }
 
-TEST(EndingTest, MemoryIsToldFromOtherKills) {
+TEST(EndingTest, OutOfMemoryIsDistinguishedFromOtherKills) {
   EXPECT_EQ(EndingOf(SIGKILL, Wish::kGoOn, Oom::kKilledSome).cause, "oom");
   EXPECT_EQ(EndingOf(Exited(137), Wish::kGoOn, Oom::kKilledSome).cause, "oom") << "of a shell";
   EXPECT_EQ(EndingOf(SIGKILL, Wish::kGoOn, Oom::kNone).cause, "trainer_crash");

@@ -15,7 +15,7 @@ struct Case {
   bool close = true;
 };
 
-TEST(NearMissTest, SaysWhatIsWrongAndWhatToWriteInItsPlace) {
+TEST(NearMissTest, ExplainsTheErrorAndTheFix) {
   for (const Case& one : std::vector<Case>{
            {"{'epoch': 1, 'val_loss': 0.5}", "a dict as Python prints it"},
            {"{'step': 1, 'loss': np.float64(0.5)}", "a dict as Python prints it"},
@@ -58,12 +58,12 @@ TEST(NearMissTest, AReportOnStandardErrorSaysWhereToPrintIt) {
   EXPECT_FALSE(FindNearMissOnError("UserWarning: lr is 0.1", "").has_value());
 }
 
-TEST(NearMissTest, TheSearchsMetricIsOneWhateverItsName) {
+TEST(NearMissTest, ALineWithTheSearchsMetricIsANearReportWhateverItsName) {
   EXPECT_TRUE(FindNearMiss("round 4, quality 0.9", "quality").has_value());
   EXPECT_FALSE(FindNearMiss("round 4, quality 0.9", "val_loss").has_value());
 }
 
-TEST(NearMissTest, ALineOfAnyLogIsNone) {
+TEST(NearMissTest, AnOrdinaryLogLineIsNoNearReport) {
   for (const std::string& line : std::vector<std::string>{
            "", "training starts", "loaded 60000 images", "100%|##########| 938/938 [00:05<00:00]",
            "{", "{}", "{x}", "config: {'model': 'resnet'}", R"({"event": "start"})", "loss = none",

@@ -4,7 +4,7 @@
 namespace dt {
 namespace {
 
-TEST_F(ProgramTest, WhatItPrintsAsAReportIsOneAndStaysInTheLog) {
+TEST_F(ProgramTest, APrintedReportCountsAndStaysInTheLog) {
   Run(R"(echo 'epoch 1'
          echo '{"step": 1, "loss": 3.5}'
          echo '{"step": 2, "val_loss": 3.0, "accuracy": NaN} '
@@ -31,13 +31,13 @@ TEST_F(ProgramTest, WhatItPrintsAsAReportIsOneAndStaysInTheLog) {
   EXPECT_EQ(Log().find("left out"), std::string::npos) << "what is no report is told of nothing";
 }
 
-TEST_F(ProgramTest, OurLinesBeginWhereALineOfTheProgramsEnds) {
+TEST_F(ProgramTest, OurLinesBeginAfterALineOfTheProgram) {
   Run("printf 'no newline'; " + Daemon() + "while [ ! -e " + In("daemon") + " ]; do :; done");
   EXPECT_EQ(AwaitEnd().cause, "finished");
   EXPECT_NE(Log().find("no newline\ndtrain: killed "), std::string::npos);
 }
 
-TEST_F(ProgramTest, WhatItsReportsLackIsToldWhileItRunsAndAtItsEnd) {
+TEST_F(ProgramTest, AMissingMetricIsReportedDuringTheRunAndAtItsEnd) {
   frames::Start start = StartOf({{"run", R"(echo 'epoch 1 begins'
       echo "{'epoch': 1, 'accuracy': 0.5}"
       while [ ! -e )" + In("go") + R"( ]; do :; done)"}});
@@ -60,7 +60,7 @@ TEST_F(ProgramTest, WhatItsReportsLackIsToldWhileItRunsAndAtItsEnd) {
   EXPECT_NE(end.hint.find("json.dumps"), std::string::npos) << end.hint;
 }
 
-TEST_F(ProgramTest, OneThatNeverReportsItsMetricIsToldSo) {
+TEST_F(ProgramTest, AProgramThatNeverReportsItsMetricGetsANote) {
   frames::Start start = StartOf({{"run", R"(echo '{"step": 1, "acc": 0.5}'
                                             echo '{"step": 2, "acc": 0.6, "note": "x"}')"}});
   start.metric = "accuracy";
@@ -88,7 +88,7 @@ TEST_F(ProgramTest, ReportsThatEndInACarriageReturnCount) {
   EXPECT_EQ(steps, (std::vector<uint64_t>{1, 2, 3}));
 }
 
-TEST_F(ProgramTest, OfAProgramThatReportsByItsDescriptorNothingPrintedIsAReport) {
+TEST_F(ProgramTest, PrintedLinesAreNoReportsIfAProgramUsesItsDescriptor) {
   Run(R"(echo '{"step": 10, "loss": 9.0, "val_loss": 9.0}'
          echo '{"step": 10, "val_loss": 1.0}' >&3
          echo '{"step": 20, "val_loss": 8.0}')");
@@ -98,14 +98,14 @@ TEST_F(ProgramTest, OfAProgramThatReportsByItsDescriptorNothingPrintedIsAReport)
   EXPECT_NE(Log().find("\"val_loss\": 8.0}"), std::string::npos) << "it is in the log";
 }
 
-TEST_F(ProgramTest, WhatAProgramPrintsIsAllInTheLogBeforeItsEndIsTold) {
+TEST_F(ProgramTest, AllOutputIsInTheLogBeforeTheEndIsReported) {
   Run("i=0; while [ $i -lt 20000 ]; do echo \"line $i of many\"; i=$((i+1)); done; exit 3");
   EXPECT_EQ(AwaitEnd().cause, "trainer_crash");
   EXPECT_NE(Log().find("line 0 of many\nline 1 of many\n"), std::string::npos);
   EXPECT_NE(Log().find("line 19998 of many\nline 19999 of many\n"), std::string::npos);
 }
 
-TEST_F(ProgramTest, AReportOnStandardErrorIsNearlyOneAndStaysInTheLog) {
+TEST_F(ProgramTest, AReportOnStandardErrorGetsANoteAndStaysInTheLog) {
   frames::Start start = StartOf({{"run", R"(echo 'training begins' >&2
                           printf '{"step": 1, "accuracy": 0.5}' >&2)"}});
   start.metric = "accuracy";
@@ -121,7 +121,7 @@ TEST_F(ProgramTest, AReportOnStandardErrorIsNearlyOneAndStaysInTheLog) {
   EXPECT_NE(Log().find("training begins\n{\"step\": 1, \"accuracy\": 0.5}"), std::string::npos);
 }
 
-TEST_F(ProgramTest, ALoggersLineOnStandardErrorIsNearlyAReport) {
+TEST_F(ProgramTest, ALoggersLineOnStandardErrorIsANearReport) {
   Run("echo 'INFO:root:step 3: val_loss=0.25' >&2");
   const frames::End end = AwaitEnd();
   EXPECT_NE(end.hint.find(R"(print {"step": 3, "val_loss": 0.25})"), std::string::npos) << end.hint;

@@ -4,7 +4,7 @@
 namespace dt {
 namespace {
 
-TEST_F(ProgramTest, WhatItReportsComesAsATrainersFramesInOrder) {
+TEST_F(ProgramTest, ReportsArriveAsATrainersFramesInOrder) {
   Run(R"(echo '{"step": 1, "loss": 3.5}' >&3
          echo '{"step": 2, "val_loss": 3.0, "accuracy": 0.5}' > "$DTRAIN_REPORT"
          echo 'no report' >&3
@@ -26,7 +26,7 @@ TEST_F(ProgramTest, WhatItReportsComesAsATrainersFramesInOrder) {
   EXPECT_FALSE(fs::exists(folder_ / "run/scratch"));
 }
 
-TEST_F(ProgramTest, ItSeesTheExperimentsVariables) {
+TEST_F(ProgramTest, AProgramSeesTheExperimentsVariables) {
   Run(R"(printf '%s|%s|%s\n' "$MINE" "${EMPTY-unset}" "$TWO")",
       {{"resources",
         {{"env",
@@ -63,7 +63,7 @@ TEST_F(ProgramTest, AStatusThatIsNotZeroIsACrash) {
   EXPECT_EQ(end.message, "the program exited with status 3");
 }
 
-TEST_F(ProgramTest, OneProgramFollowsAnother) {
+TEST_F(ProgramTest, ProgramsFollowEachOther) {
   Run("exit 0");
   EXPECT_EQ(AwaitEnd().cause, "finished");
   frames_.clear();
@@ -78,7 +78,7 @@ TEST_F(ProgramTest, AProgramThatIsNotThereIsTheConfigurationsFault) {
   EXPECT_NE(end.message.find("no-such-program"), std::string::npos) << end.message;
 }
 
-TEST_F(ProgramTest, ACheckpointIsKeptToldAndGivenToTheNextAttempt) {
+TEST_F(ProgramTest, ACheckpointIsKeptReportedAndGivenToTheNextAttempt) {
   Run(R"(mkdir "$DTRAIN_CHECKPOINT_DIR/mine"; echo weights > "$DTRAIN_CHECKPOINT_DIR/mine/w"
          echo '{"step": 5, "val_loss": 2}' >&3; echo '{"checkpoint": "mine"}' >&3)");
   ASSERT_TRUE(AwaitFrame<frames::CheckpointDone>());
@@ -101,7 +101,7 @@ TEST_F(ProgramTest, ACheckpointIsKeptToldAndGivenToTheNextAttempt) {
   EXPECT_EQ(read.str(), "weights\n5\n");
 }
 
-TEST_F(ProgramTest, ADamagedCheckpointIsToldAndTheOneBeforeItIsTaken) {
+TEST_F(ProgramTest, ADamagedCheckpointIsReportedAndThePreviousOneUsed) {
   const std::string save =
       R"(save() { mkdir "$DTRAIN_CHECKPOINT_DIR/c"; echo $1 > "$DTRAIN_CHECKPOINT_DIR/c/w"
          echo "{\"checkpoint\": \"c\", \"step\": $1}" >&3
@@ -162,7 +162,7 @@ TEST_F(ProgramTest, AFolderElsewhereIsNoCheckpoint) {
   EXPECT_TRUE(fs::exists(folder_ / "other/w"));
 }
 
-TEST_F(ProgramTest, ToldToSaveItHasTheTimeAndItsStatusSaysNothing) {
+TEST_F(ProgramTest, AStoppedProgramHasTimeToSaveAndItsStatusDoesNotCount) {
   Run(R"(trap 'mkdir "$DTRAIN_CHECKPOINT_DIR/c"; echo x > "$DTRAIN_CHECKPOINT_DIR/c/w"
                echo "{\"checkpoint\": \"c\", \"step\": 4}" >&3; exit 9' TERM
          echo > )" +
@@ -189,7 +189,7 @@ TEST_F(ProgramTest, ARankThatHasSavedWaitsForTheGangsEnd) {
   EXPECT_EQ(AwaitEnd().cause, "cancelled");
 }
 
-TEST_F(ProgramTest, OneThatDoesNotListenIsKilled) {
+TEST_F(ProgramTest, AProgramThatIgnoresTheStopIsKilled) {
   Run("trap '' TERM; echo > " + In("ready") + "; while :; do :; done");
   ASSERT_TRUE(AwaitFile("ready"));
   Say(frames::Stop{kToken, false});

@@ -30,7 +30,7 @@ std::string Flawed(const std::string& line, const std::string& metric = "") {
   return all;
 }
 
-TEST(ReportTest, NumbersComeByTheirNames) {
+TEST(ReportTest, NumbersAreReadByTheirNames) {
   const Report report = Read(R"({"step": 100, "val_loss": 3.5, "any/name": 1, "up": true})");
   EXPECT_EQ(report.step, 100u);
   EXPECT_EQ(report.numbers,
@@ -38,7 +38,7 @@ TEST(ReportTest, NumbersComeByTheirNames) {
   EXPECT_EQ(Read(R"({"step": 100.0, "loss": 1})").step, 100u) << "as NumPy prints it";
 }
 
-TEST(ReportTest, WhatIsNotFiniteIsNoNumber) {
+TEST(ReportTest, AValueThatIsNotFiniteIsNoNumber) {
   for (const char* word : {"NaN", "Infinity", "-Infinity", "null", "nan", "-nan", "inf", "-inf"}) {
     const Report report = Read(std::string(R"({"step": 1, "loss": )") + word + "}");
     EXPECT_TRUE(std::isnan(report.numbers.at("loss"))) << word;
@@ -50,7 +50,7 @@ TEST(ReportTest, WordsInTextsStay) {
             "NaN \" NaN 1e400");
 }
 
-TEST(ReportTest, AWrongLineSaysWhyAndWhatHelps) {
+TEST(ReportTest, AWrongLineIsExplainedWithTheFix) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"loss 3.1", "not a JSON object"},
       {"[1]", "not a JSON object"},
@@ -107,7 +107,7 @@ TEST(ReportTest, NamesAreWhatPeopleCallMetrics) {
   }
 }
 
-TEST(ReportTest, TheMetricIsThereEvenWhereItIsNoNumber) {
+TEST(ReportTest, TheMetricIsPresentEvenIfItIsNoNumber) {
   for (const char* value : {"NaN", "Infinity", "null", R"("0.5")", "1e400", "[1]", R"({"a": 1})"}) {
     const Report report = Read(std::string(R"({"step": 1, "acc": )") + value + "}", "acc");
     ASSERT_TRUE(report.numbers.contains("acc")) << value;
@@ -117,7 +117,7 @@ TEST(ReportTest, TheMetricIsThereEvenWhereItIsNoNumber) {
             std::string::npos);
 }
 
-TEST(ReportTest, OfTooManyNumbersTheMetricStays) {
+TEST(ReportTest, TheMetricStaysAmongTooManyNumbers) {
   std::string many = R"({"step": 1)";
   for (size_t i = 0; i <= limits::kMetrics; ++i) many += ", \"m" + std::to_string(i) + "\": 1";
   const Report report = Read(many + R"(, "z": 3})", "z");

@@ -46,7 +46,7 @@ class ReportsTest : public ::testing::Test {
   std::vector<SavedFolder> saved_;
 };
 
-TEST_F(ReportsTest, ARowSaysWhatCameSinceTheRowBefore) {
+TEST_F(ReportsTest, ARowCoversTheTimeSinceTheLastRow) {
   Begin({.resumed_step = 10});
   now_.steady += absl::Seconds(4);
   Take(R"({"step": 14, "loss": 2.5})");
@@ -149,7 +149,7 @@ TEST_F(ReportsTest, LinesOfOneStepAreOneReport) {
   EXPECT_TRUE(complaints_.empty());
 }
 
-TEST_F(ReportsTest, WhatComesOfAStepThatWasPassedOnIsPassedOnToo) {
+TEST_F(ReportsTest, LaterReportsOfASentStepAreSentToo) {
   Begin({.rungs = {2}, .metric = "accuracy"});
   Take(R"({"step": 2, "train_acc": 0.1})");
   Advance(absl::Minutes(1));
@@ -161,7 +161,7 @@ TEST_F(ReportsTest, WhatComesOfAStepThatWasPassedOnIsPassedOnToo) {
   EXPECT_EQ(complaints_.size(), 1u) << "the first value of train_acc has gone";
 }
 
-TEST_F(ReportsTest, OfTooManyReportsTheNewestWaits) {
+TEST_F(ReportsTest, TheNewestOfTooManyReportsWaits) {
   Begin({});
   const int burst = limits::kProgramReportsBurst;
   for (int step = 1; step <= burst + 50; ++step) {
@@ -177,7 +177,7 @@ TEST_F(ReportsTest, OfTooManyReportsTheNewestWaits) {
   EXPECT_EQ(complaints_[0].substr(0, 3), "49 ") << complaints_[0];
 }
 
-TEST_F(ReportsTest, WhereASearchComparesNothingIsLeftOut) {
+TEST_F(ReportsTest, NothingIsLeftOutAtStepsThatASearchCompares) {
   Begin({.steps = 1000, .rungs = {250, 500}});
   for (int step = 1; step <= 1000; ++step) {
     Take(absl::StrCat(R"({"step": )", step, R"(, "accuracy": 1})"));
@@ -225,7 +225,7 @@ TEST_F(ReportsTest, OnlyALineWithTheMetricPassesARung) {
   EXPECT_EQ(std::count(steps.begin(), steps.end(), 5001u), 1);
 }
 
-TEST_F(ReportsTest, AFieldThatIsLeftOutIsToldOnceByItsName) {
+TEST_F(ReportsTest, ALeftOutFieldIsReportedOnceByItsName) {
   Begin({.metric = "accuracy"});
   for (int step = 1; step <= 5; ++step) {
     Take(absl::StrCat(R"({"step": )", step, R"(, "accuracy": 1, "phase": "train"})"));
@@ -238,7 +238,7 @@ TEST_F(ReportsTest, AFieldThatIsLeftOutIsToldOnceByItsName) {
             std::string::npos);
 }
 
-TEST_F(ReportsTest, EpochsAmongStepsAreLeftOutAndToldOf) {
+TEST_F(ReportsTest, EpochsAmongStepsAreLeftOutAndReported) {
   Begin({.metric = "accuracy"});
   Take(R"({"step": 100, "loss": 1})");
   Take(R"({"epoch": 1, "accuracy": 0.5})");
@@ -249,7 +249,7 @@ TEST_F(ReportsTest, EpochsAmongStepsAreLeftOutAndToldOf) {
   EXPECT_NE(reports_->Hint(Reports::When::kEnded, {}).find("give step in each"), std::string::npos);
 }
 
-TEST_F(ReportsTest, APersonIsToldThatNothingOrNotTheMetricWasReported) {
+TEST_F(ReportsTest, AMissingReportOrMetricCausesANote) {
   using When = Reports::When;
   Begin({.metric = "accuracy"});
   EXPECT_EQ(reports_->Hint(When::kRunning, {}), "");
@@ -264,7 +264,7 @@ TEST_F(ReportsTest, APersonIsToldThatNothingOrNotTheMetricWasReported) {
   EXPECT_EQ(reports_->Hint(When::kEnded, near), "");
 }
 
-TEST_F(ReportsTest, APersonIsToldThatTheMetricNeverWasANumber) {
+TEST_F(ReportsTest, AMetricThatNeverWasANumberCausesANote) {
   using When = Reports::When;
   Begin({.metric = "accuracy"});
   Take(R"({"step": 1, "accuracy": NaN})");
@@ -277,7 +277,7 @@ TEST_F(ReportsTest, APersonIsToldThatTheMetricNeverWasANumber) {
   EXPECT_EQ(reports_->Hint(When::kEnded, {}), "");
 }
 
-TEST_F(ReportsTest, OneThatGoesOnMayHaveReportedBefore) {
+TEST_F(ReportsTest, AResumedProgramMayHaveReportedBefore) {
   Begin({.resumed_step = 5, .metric = "accuracy"});
   EXPECT_EQ(reports_->Hint(Reports::When::kEnded, {}), "");
   Take(R"({"step": 6, "other": 0.5})");

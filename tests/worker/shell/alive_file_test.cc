@@ -61,7 +61,7 @@ TEST_F(AliveFileTest, IsTouchedAtOnceAndThenOnceInAPeriod) {
   EXPECT_TRUE(Touched());
 }
 
-TEST_F(AliveFileTest, AFolderThatIsMissingIsToldOnceAndTheFileComesOnceItIsThere) {
+TEST_F(AliveFileTest, AMissingFolderIsReportedOnceAndTheFileFollowsWhenItExists) {
   AliveFile alive(path_);
   for (int i = 0; i < 3; ++i) alive.Touch(now_ += kPeriod);
   EXPECT_EQ(log_.lines(), 1u);
@@ -73,7 +73,7 @@ TEST_F(AliveFileTest, AFolderThatIsMissingIsToldOnceAndTheFileComesOnceItIsThere
   EXPECT_EQ(log_.lines(), 2u) << "it is gone again";
 }
 
-TEST_F(AliveFileTest, WhatIsNoFileOfOursIsLeftAloneAndHoldsNobodyUp) {
+TEST_F(AliveFileTest, AForeignFileIsLeftAloneAndDelaysNothing) {
   std::filesystem::create_directory(folder_ / "run");
   folder_.Write("another", "");
   std::filesystem::create_symlink(folder_ / "another", path_);

@@ -106,12 +106,12 @@ TEST(RunFolderTest, AFolderThatOthersCouldUseIsRefused) {
   }
 }
 
-TEST(DeviceTest, HostsWithoutADriverHaveNone) {
+TEST(DeviceTest, HostsWithoutADriverHaveNoGpus) {
   TempFolder root;
   EXPECT_TRUE(FindGpus(root.path()).empty());
 }
 
-TEST(DeviceTest, WhatASystemCallsItselfIsMadeTellable) {
+TEST(DeviceTest, ASystemsNameIsMadePrintable) {
   EXPECT_EQ(TellableText("gpu-07.example"), "gpu-07.example");
   EXPECT_EQ(TellableText("Jürgen"), "Jürgen");
   EXPECT_EQ(TellableText("host\xff\xfe"), "host\\xff\\xfe");
@@ -152,7 +152,7 @@ TEST(CpuShareTest, MoreSlotsThanCoresGetAThreadEachAndTheLastOnesNoCore) {
   EXPECT_TRUE(share.cores.empty());
 }
 
-TEST(CpuShareTest, SlotsThatSayNotWhichTheyAreAreNotPinned) {
+TEST(CpuShareTest, SlotsWithoutANumberAreNotPinned) {
   EXPECT_EQ(ShareOfCores(*ParseSlot("cpu"), 1, 0, {0, 1}).threads, 2);
   EXPECT_TRUE(ShareOfCores(*ParseSlot("cpu"), 1, 0, {0, 1}).cores.empty());
   EXPECT_EQ(ShareOfCores(*ParseSlot("cuda:3"), 4, 0, {0, 1, 2, 3, 4, 5, 6, 7}).threads, 2);
@@ -170,7 +170,7 @@ TEST(StorageTest, TheFolderKeepsItsId) {
   EXPECT_NE(*first, *other);
 }
 
-TEST(StorageTest, AMarkerThatIsNoneIsRefusedByName) {
+TEST(StorageTest, AnInvalidMarkerIsRefusedByName) {
   TempFolder root;
   root.Write("dtrain-storage-id", "short\n");
   EXPECT_EQ(OpenStorage(root.path()).status().code(), absl::StatusCode::kFailedPrecondition);

@@ -97,7 +97,7 @@ TEST_F(JoinTest, AnswersThatAreLostAndKillsInBetweenChangeNothing) {
   EXPECT_EQ(access_.hashes(), std::set<std::string>{Sha256Hex(Token())});
 }
 
-TEST_F(JoinTest, WhatIsRefusedIsSaidAndLeavesNoToken) {
+TEST_F(JoinTest, ARefusalIsReportedAndLeavesNoToken) {
   JoinOptions other = options_;
   other.token_file = folder_ / "other";
   ASSERT_TRUE(JoinFleet(other, [](absl::Duration) { return false; }).ok());

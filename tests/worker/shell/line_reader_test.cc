@@ -51,7 +51,7 @@ TEST(LineReaderTest, LongLinesAreCut) {
   EXPECT_EQ(lines.lines[1], "next");
 }
 
-TEST(LineReaderTest, OfABurstTheFirstAndTheNewestLinesAreKept) {
+TEST(LineReaderTest, TheFirstAndTheNewestLinesOfABurstAreKept) {
   LineReader reader;
   const int burst = 1000;
   const auto first = reader.Take(Numbered(burst), absl::Seconds(7));
@@ -75,7 +75,7 @@ TEST(LineReaderTest, TheEndDoesNotWaitForTheNextSecond) {
   EXPECT_EQ(rest.lines.back(), "not a newline");
 }
 
-TEST(LineReaderTest, AnErrorAmongWhatIsLeftOutIsTold) {
+TEST(LineReaderTest, AnErrorAmongLeftOutLinesIsReported) {
   LineReader reader;
   reader.Take(Numbered(500) + "KeyError: 'lr'\n" + Numbered(500), absl::Seconds(7));
   EXPECT_EQ(reader.Finish().dropped_error, "KeyError: 'lr'");

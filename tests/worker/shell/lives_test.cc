@@ -22,7 +22,7 @@ TEST(LivesTest, ALifeThatEndedIsKnownToTheNext) {
   EXPECT_EQ(Lives(folder / "lives", 13).Ended(), (Instances{11, 12}));
 }
 
-TEST(LivesTest, OneThatLivesIsNotCalledEnded) {
+TEST(LivesTest, ALivingProcessIsNotCalledEnded) {
   const testing::TempFolder folder;
   auto first = std::make_unique<Lives>(folder / "lives", 11);
   first->Ended();

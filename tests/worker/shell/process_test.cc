@@ -122,7 +122,7 @@ TEST_F(ProcessTest, EnvironmentIsOursWithTheAttemptsOnTop) {
   EXPECT_EQ(lines_[0], "ours added unset");
 }
 
-TEST_F(ProcessTest, KillTakesTheWholeGroup) {
+TEST_F(ProcessTest, AKillEndsTheCompleteGroup) {
   StartShell("sh -c 'echo $$; exec cat /dev/zero >/dev/null' & wait");
   ASSERT_TRUE(Await([this] {
     Serve();
@@ -137,7 +137,7 @@ TEST_F(ProcessTest, KillTakesTheWholeGroup) {
   EXPECT_TRUE(Await([&] { return !testing::ProcessAlive(grandchild); }));
 }
 
-TEST_F(ProcessTest, WhatATrainerLeavesBehindIsEndedWithIt) {
+TEST_F(ProcessTest, ProcessesThatATrainerLeavesAreEndedWithIt) {
   StartShell("sh -c 'echo $$; exec cat /dev/zero >/dev/null 2>&1' & read line <&3");
   ASSERT_TRUE(Await([this] {
     Serve();
@@ -159,7 +159,7 @@ TEST_F(ProcessTest, FramesAndLinesOfADeadTrainerComeBeforeItsExit) {
   EXPECT_EQ(lines_.size(), 2u);
 }
 
-TEST_F(ProcessTest, NonsenseIsToldOnceAndEndsTheConversation) {
+TEST_F(ProcessTest, NonsenseIsReportedOnceAndEndsTheConversation) {
   StartShell("echo nonsense >&3; echo '{\"type\":\"idle\"}' >&3; echo more >&3");
   ASSERT_TRUE(AwaitExit());
   EXPECT_EQ(misbehaved_.size(), 1u);
@@ -174,7 +174,7 @@ TEST_F(ProcessTest, AFrameWithoutEndIsRefused) {
   }));
 }
 
-TEST_F(ProcessTest, ATrainerThatClosesItsLinkAndLivesOnIsAstray) {
+TEST_F(ProcessTest, ATrainerThatClosesItsLinkAndLivesOnIsDetected) {
   StartShell("exec 3>&-; echo closed; while :; do read line < /dev/zero; done");
   ASSERT_TRUE(Await([this] {
     Serve();
@@ -214,7 +214,7 @@ TEST_F(ProcessTest, LinesWithoutAnEndAreToldBeforeTheAttemptsEnd) {
   EXPECT_EQ(errors_, (std::vector<std::string>{"50%", "100%"}));
 }
 
-TEST_F(ProcessTest, WhatWasPrintedBeforeAStartIsToldAsThat) {
+TEST_F(ProcessTest, OutputBeforeAStartIsMarkedAsSuch) {
   StartShell("printf 'of the first'; echo '{\"type\":\"idle\"}' >&3; read line <&3; echo second");
   ASSERT_TRUE(AwaitFrame<frames::Idle>());
   EXPECT_TRUE(output_.empty());

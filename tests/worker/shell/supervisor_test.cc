@@ -76,7 +76,7 @@ TEST_F(SupervisorTest, AnAgentThatDiesIsStartedAgainAndTheOthersStay) {
   EXPECT_TRUE(ProcessAlive(b));
 }
 
-TEST_F(SupervisorTest, ItsFileIsTouchedAgainAndAgain) {
+TEST_F(SupervisorTest, TheAliveFileIsTouchedRepeatedly) {
   Start({Agent("a")});
   for (int i = 0; i < 2; ++i) {
     EXPECT_TRUE(Await([&] { return std::filesystem::exists(folder_ / "alive"); }));

@@ -74,7 +74,7 @@ TEST(SamplerTest, HandlesMoreWindowsThan32Bits) {
   EXPECT_GT(seen.size(), 990u);
 }
 
-TEST(SamplerTest, StepsOfEpochsAreWholeAndAtLeastOne) {
+TEST(SamplerTest, StepsOfEpochsAreIntegersAndAtLeastOne) {
   EXPECT_EQ(StepsOfEpochs(1, 100, 8), 12u);
   EXPECT_EQ(StepsOfEpochs(2.5, 100, 8), 31u);
   EXPECT_EQ(StepsOfEpochs(0.01, 100, 8), 1u);
@@ -245,7 +245,7 @@ TEST_F(DataTest, TargetsAreTheNextTokens) {
   EXPECT_EQ(batch->targets, (std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8}));
 }
 
-TEST_F(DataTest, StartingAtAnyStepGivesWhatTheWholeRunHadThere) {
+TEST_F(DataTest, StartingAtAnyStepGivesTheSamplesOfTheCompleteRun) {
   Shard("train_0.bin", 0, 200);
   const Dataset dataset = Open();
   const Sampler sampler(SampleOrder::kShuffled, 1337, dataset.windows());

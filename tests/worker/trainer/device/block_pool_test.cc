@@ -41,7 +41,7 @@ TEST(BlockPoolTest, ABlockIsNotWastedOnMuchLess) {
   pool.Release();
 }
 
-TEST(BlockPoolTest, AnotherAllocatorsMemoryIsNoneOfIts) {
+TEST(BlockPoolTest, AnotherAllocatorsMemoryIsNotTouched) {
   const BlockPool pool;
   void* const other = std::aligned_alloc(4096, 2 * kMiB);
   EXPECT_EQ(pool.BytesOf(other), 0u);
@@ -49,7 +49,7 @@ TEST(BlockPoolTest, AnotherAllocatorsMemoryIsNoneOfIts) {
   std::free(other);
 }
 
-TEST(BlockPoolDeathTest, WhereTheSystemHasNoMoreWhatIsKeptMakesRoom) {
+TEST(BlockPoolDeathTest, KeptBlocksMakeRoomIfTheSystemHasNoMoreMemory) {
   const auto within_limit = [] {
     const rlimit limit{256 * kMiB, 256 * kMiB};
     setrlimit(RLIMIT_DATA, &limit);

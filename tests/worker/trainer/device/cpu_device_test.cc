@@ -13,7 +13,7 @@
 namespace dt::trainer {
 namespace {
 
-TEST(CpuDeviceTest, MklIsToldByTheProgramToGoByTheProcessorNotByItsMaker) {
+TEST(CpuDeviceTest, MklChoosesByTheProcessorNotByItsVendor) {
   ASSERT_TRUE(OpenCpu()->Torch().is_cpu());
   // The dynamic linker gives LibTorch the same definition.
   void* const answer = dlsym(RTLD_DEFAULT, "mkl_serv_intel_cpu_true");
@@ -36,7 +36,7 @@ TEST(DeviceTest, AFailedSearchForAGpuLeavesTheThreadsOfTheCpuAlone) {
   EXPECT_EQ(at::get_num_threads(), 3);
 }
 
-TEST(CpuDeviceTest, UnderALimitACopyMayTakeWhatTrainingNeverUsed) {
+TEST(CpuDeviceTest, UnderALimitACopyMayUseMemoryThatTrainingNeverUsed) {
   const pid_t child = fork();
   if (child == 0) {
     constexpr uint64_t kLimit = uint64_t{2} << 30, kUsed = uint64_t{1} << 30;

@@ -21,7 +21,7 @@ TEST(PreferredEndingTest, TheSumPrefersShortEndingsAndTheMeanDoesNot) {
   EXPECT_EQ(preferred.by_mean, 2);
 }
 
-TEST(PreferredEndingTest, OfEqualEndingsTheFirstIsPreferred) {
+TEST(PreferredEndingTest, TheFirstOfEqualEndingsIsPreferred) {
   const EndingLoss losses[] = {{3.0, 2}, {1.5, 1}, {1.5, 1}, {4.5, 3}};
   EXPECT_EQ(PreferredEnding(losses).by_sum, 1);
   EXPECT_EQ(PreferredEnding(losses).by_mean, 0);
@@ -112,7 +112,7 @@ HellaSwagScore ByDefinition(const std::vector<HellaSwagExample>& examples,
   return score;
 }
 
-TEST(ScoreHellaSwagTest, IsWhatScoringOneEndingAtATimeGives) {
+TEST(ScoreHellaSwagTest, EqualsScoringOneEndingAtATime) {
   const auto examples = Examples(120);
   TrialSpec spec = Gpt2Trial();
   spec.model = SmallGpt2();

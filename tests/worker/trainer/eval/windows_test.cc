@@ -43,7 +43,7 @@ TEST(EvalWindowsTest, TheTargetsAreTheSameWhateverTheLengthOfSequences) {
   }
 }
 
-TEST(EvalWindowsTest, WholeWindowsLieAsTrainingHasThem) {
+TEST(EvalWindowsTest, FullWindowsLieAsInTraining) {
   const EvalWindows windows = EvalWindows::OfTokens(Shards{9, 21}, 4, 100);
   ASSERT_EQ(windows.whole(), 7);
   EXPECT_EQ(windows.Whole(1), (EvalWindow{0, 4, 4, 0}));
@@ -53,7 +53,7 @@ TEST(EvalWindowsTest, WholeWindowsLieAsTrainingHasThem) {
   EXPECT_EQ(windows.Batches(3), 3);
 }
 
-TEST(EvalWindowsTest, ACountOfWindowsLeavesOutWhatIsLeftOfShards) {
+TEST(EvalWindowsTest, ACountOfWindowsLeavesOutTheRestsOfShards) {
   const EvalWindows windows = EvalWindows::OfCount(Shards{11, 0, 11}, 4, 3);
   ASSERT_EQ(windows.whole(), 3);
   EXPECT_EQ(windows.Whole(2), (EvalWindow{2, 0, 4, 0}));

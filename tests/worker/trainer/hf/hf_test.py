@@ -128,7 +128,7 @@ class HuggingFaceTest(unittest.TestCase):
             subprocess.run(["rm", "-r", self.folder / name], check=True)
         self.check(activation="gelu")
 
-    def test_weights_that_the_library_wrote_are_what_a_trial_begins_with(self):
+    def test_a_trial_begins_with_weights_that_the_library_wrote(self):
         torch.manual_seed(3)
         config = transformers.GPT2Config(vocab_size=VOCAB, n_positions=LENGTH, n_embd=48, n_layer=3, n_head=4,
                                          n_inner=100, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0,

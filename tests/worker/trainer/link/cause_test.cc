@@ -15,7 +15,7 @@ TEST(CauseTest, EveryKindOfErrorEndsAnAttemptWithItsOwnWord) {
   EXPECT_STREQ(CauseWord(CancelledError("")), "cancelled");
 }
 
-TEST(CauseTest, WhatAnotherHostOrAnOlderCheckpointMayCureIsRetriedAsACrash) {
+TEST(CauseTest, ErrorsThatAnotherHostOrCheckpointMayCureAreRetriedAsCrashes) {
   EXPECT_STREQ(CauseWord(DamagedError("")), "trainer_crash");
   EXPECT_STREQ(CauseWord(IoError("")), "trainer_crash");
 }

@@ -20,7 +20,7 @@ class MeterTest : public ::testing::Test {
   const EvalMeter::Clock::time_point begun_ = EvalMeter::Clock::now();
 };
 
-TEST_F(MeterTest, SaysAtMostOnceASecondHowMuchIsDoneAndThatItIsOver) {
+TEST_F(MeterTest, ReportsProgressAtMostOnceASecondAndTheEnd) {
   {
     EvalMeter meter(conversation_, "t", 40, /*saves_alone=*/false, begun_);
     meter.Expect(6);
@@ -39,7 +39,7 @@ TEST_F(MeterTest, SaysAtMostOnceASecondHowMuchIsDoneAndThatItIsOver) {
   EXPECT_EQ(Sign(2).evaluation_parts, 0u);
 }
 
-TEST_F(MeterTest, WorkThatMayTakeLongIsSaidWhenItBeginsAndWhenItEnds) {
+TEST_F(MeterTest, LongWorkIsReportedAtItsBeginAndItsEnd) {
   {
     const LongWork saves(conversation_, "t", 7);
     ASSERT_EQ(conversation_.said.size(), 1u);
@@ -50,7 +50,7 @@ TEST_F(MeterTest, WorkThatMayTakeLongIsSaidWhenItBeginsAndWhenItEnds) {
   EXPECT_FALSE(Sign(1).pauses);
 }
 
-TEST_F(MeterTest, SaysNothingOfAShortEvaluation) {
+TEST_F(MeterTest, DoesNotReportAShortEvaluation) {
   {
     EvalMeter meter(conversation_, "t", 40, /*saves_alone=*/true, begun_);
     meter.Expect(1);
@@ -68,7 +68,7 @@ TEST_F(MeterTest, MorePartsThanExpectedAreNoMoreThanAll) {
   EXPECT_EQ(Sign(0).evaluation_parts, 2u);
 }
 
-TEST_F(MeterTest, AStopEndsTheEvaluationOfThoseThatAreToLeave) {
+TEST_F(MeterTest, AStopEndsTheEvaluationOfRanksThatMustLeave) {
   EvalMeter root(conversation_, "t", 40, /*saves_alone=*/true, begun_);
   EvalMeter peer(conversation_, "t", 40, /*saves_alone=*/false, begun_);
   conversation_.wish = Wish::kStopAfterCheckpoint;

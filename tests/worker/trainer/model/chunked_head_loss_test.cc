@@ -229,7 +229,7 @@ TEST(ChunkedHeadLossEndsTest, AProbabilityBelowWhatFp16HoldsStillHasAGradient) {
   EXPECT_NEAR(leaf.grad()[5][0].item<double>(), expected, 0.05 * expected);
 }
 
-TEST(ChunkedHeadLossEndsTest, WhatIsNotFiniteGivesALossThatIsNot) {
+TEST(ChunkedHeadLossEndsTest, ANonFiniteInputGivesANonFiniteLoss) {
   for (const float bad :
        {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
     at::Tensor hidden = at::ones({3, 8});

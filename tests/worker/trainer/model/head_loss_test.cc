@@ -120,7 +120,7 @@ class CountingTimeline final : public Timeline {
   Moment moments_ = 0;
 };
 
-TEST(HeadLossSpansTest, TellWhenGradientsWereMadeAndNothingWhereNoneWere) {
+TEST(HeadLossSpansTest, ReportTheTimeOfGradientsAndNothingWithoutGradients) {
   CountingTimeline timeline;
   GradientSpans spans{timeline, {}};
   const HeadInputs inputs({"", 600, 8, 40, true});
@@ -138,7 +138,7 @@ TEST(HeadLossSpansTest, TellWhenGradientsWereMadeAndNothingWhereNoneWere) {
   EXPECT_TRUE(spans.spans.empty());
 }
 
-TEST(HeadLossEndsTest, WhatIsNotFiniteGivesALossThatIsNot) {
+TEST(HeadLossEndsTest, ANonFiniteInputGivesANonFiniteLoss) {
   for (const float bad :
        {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
     HeadInputs inputs({"", 3, 8, 40, true});

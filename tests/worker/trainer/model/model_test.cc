@@ -418,7 +418,7 @@ TEST(AdamWTest, LeavesEverythingAsItIsWhenTheNormIsNotFinite) {
   EXPECT_EQ(optimizer.Updates(), 1);
 }
 
-TEST(FailureTest, TellsLibTorchsExceptionsApart) {
+TEST(FailureTest, DistinguishesLibTorchsExceptions) {
   const auto code_of = [](auto&& thrower) {
     return Guarded([&]() -> absl::Status {
              thrower();
@@ -451,7 +451,7 @@ TEST(FailureTest, TellsLibTorchsExceptionsApart) {
             kIoError);
 }
 
-TEST(FailureTest, AThreadThatTheMemoryLimitHasNoRoomForIsOutOfMemory) {
+TEST(FailureTest, AThreadBeyondTheMemoryLimitIsOutOfMemory) {
   const pid_t child = fork();
   if (child == 0) {
     // Larger than any stack that another thread left for reuse.

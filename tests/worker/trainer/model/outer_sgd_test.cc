@@ -30,7 +30,7 @@ TEST_F(OuterSgdTest, WithRateOneAndNoMomentumItIsTheMeanItself) {
   EXPECT_TRUE(outer.State().empty()) << "nothing to save";
 }
 
-TEST_F(OuterSgdTest, MomentumIsNesterovs) {
+TEST_F(OuterSgdTest, MomentumFollowsNesterov) {
   OuterSgd outer(home_.pieces(), {.lr = 0.5, .momentum = 0.9});
   Leave(0.8, 2.0);
   outer.Step();  // gradient 0.2: momentum 0.2, step 0.2 + 0.9 × 0.2
@@ -43,7 +43,7 @@ TEST_F(OuterSgdTest, MomentumIsNesterovs) {
   EXPECT_NEAR(outer.State()[0].value[0].item<double>(), 0.28, 1e-6);
 }
 
-TEST_F(OuterSgdTest, AStepBeginsWhereTheParametersWereWhenItWasTold) {
+TEST_F(OuterSgdTest, AStepBeginsAtTheNotedParameters) {
   OuterSgd outer(home_.pieces(), {.lr = 2, .momentum = 0.5});
   Leave(5, 5);
   outer.Restart();

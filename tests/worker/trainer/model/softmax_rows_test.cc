@@ -114,7 +114,7 @@ TEST(SoftmaxRowsTest, ASureTokenKeepsItsSmallGradient) {
   EXPECT_LT(RunBlock(logits, 5).gradient[5], -1e-3f);
 }
 
-TEST(SoftmaxRowsTest, WhatIsNotFiniteShowsInTheLoss) {
+TEST(SoftmaxRowsTest, ANonFiniteInputShowsInTheLoss) {
   const float infinity = std::numeric_limits<float>::infinity();
   for (const float bad : {std::nanf(""), infinity}) {
     std::vector<float> logits = Drawn(320, 1);

@@ -66,7 +66,7 @@ TEST_F(MeasureTest, TwoRanksMeasureEachOperationOnEachSizeAndTrainAfterwards) {
   EXPECT_EQ(trained.rows.size(), 3u);
 }
 
-TEST_F(MeasureTest, WhereHostsHaveSeveralRanksEachTheyMeasureWithinAndBetweenThem) {
+TEST_F(MeasureTest, HostsWithSeveralRanksMeasureWithinAndBetweenHosts) {
   TrainerGang gang(4);
   frames::Start start = Measuring({"--ops=all_gather", "--sizes=4K", "--rounds=1"});
   start.node_ranks = {0, 0, 1, 1};
@@ -105,7 +105,7 @@ TEST_F(MeasureTest, ARankThatIsKilledEndsTheOther) {
   EXPECT_EQ(told.Cause(0), "collective") << told.Message(0);
 }
 
-TEST_F(MeasureTest, WhatCannotBeMeasuredIsAnErrorOfTheFile) {
+TEST_F(MeasureTest, AnImpossibleMeasurementIsAnErrorOfTheFile) {
   EXPECT_EQ(TrainerGang(1).Run(Measuring({})).Cause(0), "config");
   const Told told = TrainerGang(2).Run(Measuring({"--sizes=many"}));
   EXPECT_EQ(told.Cause(0), "config");

@@ -47,7 +47,7 @@ class CompressorTest : public ::testing::TestWithParam<std::string> {
   }
 };
 
-TEST_P(CompressorTest, WhatAStepLeavesOutArrivesWithLaterOnes) {
+TEST_P(CompressorTest, ThePartThatAStepLeavesOutArrivesLater) {
   const at::Tensor gradient = Random(48, 32);
   const auto compressor = Make();
   at::Tensor with = at::zeros_like(gradient), without = at::zeros_like(gradient);
@@ -60,7 +60,7 @@ TEST_P(CompressorTest, WhatAStepLeavesOutArrivesWithLaterOnes) {
   EXPECT_GT(NormOf(without - gradient), 0.5 * NormOf(gradient));
 }
 
-TEST_P(CompressorTest, AWholeStepSendsWhatWasLeftOutAndTheNextIsAsAfterAResume) {
+TEST_P(CompressorTest, AFullStepSendsTheLeftOutPartAndTheNextIsAsAfterAResume) {
   const at::Tensor gradient = Random(48, 32);
   const auto compressor = Make();
   at::Tensor sum = at::zeros_like(gradient);
@@ -90,7 +90,7 @@ TEST_P(CompressorTest, AStepThatIsNotFiniteIsSeenAndCarriesNothingOver) {
   EXPECT_TRUE(at::equal(Sent(*compressor, gradient, 5), Sent(*beside, gradient, 5)));
 }
 
-TEST_P(CompressorTest, WhatIsCarriedOverFollowsTheParameterIntoOtherBuckets) {
+TEST_P(CompressorTest, TheCarriedPartFollowsTheParameterIntoOtherBuckets) {
   const auto one = Make();
   const auto other = Make();
   for (int step = 1; step <= 4; ++step) {
@@ -108,7 +108,7 @@ TEST_P(CompressorTest, WhatIsCarriedOverFollowsTheParameterIntoOtherBuckets) {
   }
 }
 
-TEST_P(CompressorTest, VectorsAndSmallMatricesGoWholeAndAllInTwoMessagesAtMost) {
+TEST_P(CompressorTest, VectorsAndSmallMatricesAreSentUncompressedInAtMostTwoMessages) {
   const at::Tensor vector = Random(1, 32).view({32}), small = Random(2, 2);
   const at::Tensor vector_before = vector.clone(), small_before = small.clone();
   const at::Tensor large = Random(48, 32), larger = Random(64, 32);

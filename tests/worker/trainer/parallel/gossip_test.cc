@@ -137,7 +137,7 @@ TEST(GossipTest, AllAreEqualAfterASyncAndKeepTheirStepsHoweverLateMessagesCome) 
   }
 }
 
-TEST(GossipTest, RanksComeNearEachOtherWithoutEverMeetingAll) {
+TEST(GossipTest, RanksApproachEachOtherWithoutAFullSync) {
   Gang gang(4, SyncSteps(1000, {}));
   gang.OnEach([&](int rank) {
     gang[rank].Set(static_cast<float>(rank));
@@ -149,7 +149,7 @@ TEST(GossipTest, RanksComeNearEachOtherWithoutEverMeetingAll) {
   }
 }
 
-TEST(GossipTest, APeerThatStandsStillHoldsNobodyUpForFourStepsAndThenDoes) {
+TEST(GossipTest, AStandingPeerDelaysOthersOnlyAfterFourSteps) {
   Gang gang(2, SyncSteps(100, {10}));
   const int64_t latest = GossipStrategy::kLatest;
   for (int64_t step = 1; step <= latest; ++step) gang[0].Step(step, 1);
@@ -169,7 +169,7 @@ TEST(GossipTest, APeerThatStandsStillHoldsNobodyUpForFourStepsAndThenDoes) {
   EXPECT_EQ(gang[1].value(), gang[0].value());
 }
 
-TEST(SwapTest, IsDoneWithOnePeerWhileAnotherStandsStillAndIsGivenUpAtTheEnd) {
+TEST(SwapTest, FinishesWithOnePeerWhileAnotherStandsStillAndIsAbandonedAtTheEnd) {
   Gang gang(4, SyncSteps(1000, {}));
   const auto swap = [&](int rank, int peer) {
     const at::Tensor mine = at::full({kNumbers}, static_cast<float>(rank)), theirs = mine.clone();
@@ -186,7 +186,7 @@ TEST(SwapTest, IsDoneWithOnePeerWhileAnotherStandsStillAndIsGivenUpAtTheEnd) {
   EXPECT_FALSE(with_two->Done());
 }
 
-TEST(GossipTest, CountsWhatItGivesAndTheSync) {
+TEST(GossipTest, CountsTheSentBytesAndTheSync) {
   constexpr int kEvery = 8;
   for (const int ranks : {2, 4}) {
     Gang gang(ranks, SyncSteps(kEvery, {}));
@@ -210,7 +210,7 @@ TEST(GossipTest, CountsWhatItGivesAndTheSync) {
   }
 }
 
-TEST(GossipTest, CountsWhatItGivesInTheStepThatGaveItWheneverThePeerTakesIt) {
+TEST(GossipTest, CountsSentBytesInTheStepThatSentThem) {
   Gang gang(2, SyncSteps(1000, {}));
   for (int64_t step = 1; step <= 3; ++step) {
     gang[0].Step(step, 1);

@@ -6,7 +6,7 @@
 namespace dt::trainer {
 namespace {
 
-TEST(MeshTest, ARankWithoutPeersGetsBackWhatItGave) {
+TEST(MeshTest, ARankWithoutPeersGetsItsOwnValuesBack) {
   Mesh mesh;
   for (const Axis axis : {Axis::kWorld, Axis::kData, Axis::kTensor, Axis::kPipeline}) {
     EXPECT_EQ(mesh.rank(axis), 0);
@@ -37,7 +37,7 @@ TEST(MeshTest, RanksOfALayerAreNeighboursAndThenThoseThatShareACopy) {
   }
 }
 
-TEST(MeshTest, AnAxisOfAllRanksIsTheirGroupAndOneOfOneRankIsNone) {
+TEST(MeshTest, AnAxisOfAllRanksIsTheirGroupAndASingleRankHasNone) {
   const std::unique_ptr<Device> device = OpenCpu();
   Mesh layer, copies;
   const GroupOptions four{.rank = 1, .size = 4, .key_prefix = "a", .listen_host = "127.0.0.1"};

@@ -37,7 +37,7 @@ TEST(NoiseScaleTest, SmoothsWhatASingleStepGetsWrong) {
   EXPECT_NEAR(*scale.Value(), 25, 2);
 }
 
-TEST(NoiseScaleTest, SaysNothingWhereNothingCanBeSaid) {
+TEST(NoiseScaleTest, IsUnknownIfItCannotBeEstimated) {
   NoiseScale scale;
   scale.Add(8, 5, 8, 5);  // not a larger batch
   EXPECT_EQ(scale.Value(), std::nullopt);
@@ -50,7 +50,7 @@ TEST(NoiseScaleTest, SaysNothingWhereNothingCanBeSaid) {
   EXPECT_EQ(noisy.Value(), std::nullopt);
 }
 
-TEST(LocalGradientTest, SumsOverBucketsWhereItIsWanted) {
+TEST(LocalGradientTest, SumsOverBucketsIfRequested) {
   std::vector<Piece> pieces(2);
   for (Piece& piece : pieces) piece.value = at::zeros({4});
   LocalGradient local(pieces, {});

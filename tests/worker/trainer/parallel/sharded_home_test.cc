@@ -26,14 +26,14 @@ struct Held {
   ShardedHome home;
 };
 
-TEST(ShardedHomeTest, AUnitIsABlockOrWhatIsOutsideOfThem) {
+TEST(ShardedHomeTest, AUnitIsABlockOrAllParametersOutsideOfBlocks) {
   EXPECT_EQ(UnitOf("wte.weight"), 0u);
   EXPECT_EQ(UnitOf("ln_f.bias"), 0u);
   EXPECT_EQ(UnitOf("h.0.ln_1.weight"), 1u);
   EXPECT_EQ(UnitOf("h.11.mlp.c_fc.weight"), 12u);
 }
 
-TEST(ShardedHomeTest, WhatRanksHoldOfAParameterIsAllOfItAndNothingTwice) {
+TEST(ShardedHomeTest, RanksTogetherHoldEachPartOfAParameterOnce) {
   for (const int ranks : {2, 3, 4}) {
     std::vector<std::unique_ptr<Held>> held;
     for (int rank = 0; rank < ranks; ++rank) held.push_back(std::make_unique<Held>(rank, ranks));
@@ -65,7 +65,7 @@ TEST(CutTest, APartHasItsHeadsOfQueriesKeysAndValues) {
       at::equal(part, at::tensor({4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23}, at::kFloat)));
 }
 
-TEST(CutTest, PartsPutTogetherAreTheWholeAndOthersAreWholeOnEach) {
+TEST(CutTest, PartsJoinToTheParameterAndUncutOnesAreCompleteOnEachRank) {
   for (const auto& [name, shape] :
        {std::pair("h.0.attn.c_attn.weight", std::vector<int64_t>{24, 8}),
         std::pair("h.0.attn.c_proj.weight", std::vector<int64_t>{8, 8}),
@@ -96,7 +96,7 @@ TEST(CutTest, PartsPutTogetherAreTheWholeAndOthersAreWholeOnEach) {
   }
 }
 
-TEST(ShardedHomeTest, APieceOfAPartIsFilledFromTheWhole) {
+TEST(ShardedHomeTest, APieceOfAPartIsFilledFromTheCompleteParameter) {
   const at::Tensor whole = at::arange(0, 4 * 6, at::kFloat).view({4, 6});
   for (int part = 0; part < 2; ++part) {
     std::vector<at::Tensor> pieces;
@@ -130,7 +130,7 @@ TEST(ShardedHomeTest, PiecesAndParametersAreViewsOfOneRow) {
   EXPECT_EQ(root.gradient[13].item<float>(), 5);
 }
 
-TEST(ShardedHomeTest, AModelBeginsWithTheValuesOfAWholeOne) {
+TEST(ShardedHomeTest, AShardedModelBeginsWithTheValuesOfAnUncutOne) {
   ModelSpec spec;
   spec.n_layer = 2;
   spec.n_head = 2;

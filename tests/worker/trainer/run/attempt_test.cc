@@ -114,7 +114,7 @@ TEST_F(AttemptTest, AnotherNumberOfRanksResumesWithTheSameDataAndNearlyTheSameLo
   EXPECT_LE(LargestDifference({losses.begin() + 6, losses.end()}, rest.Losses()), 1e-5);
 }
 
-TEST_F(AttemptTest, ACheckpointIsStillGoodWhereTheBatchIsSaidInTokensToo) {
+TEST_F(AttemptTest, ACheckpointIsStillValidIfTheBatchIsGivenInTokensToo) {
   nlohmann::json spec = SmallSpec();
   spec["train"]["global_batch_size"] = "8";
   spec["checkpoint"]["every"]["steps"] = "4";
@@ -131,7 +131,7 @@ TEST_F(AttemptTest, ACheckpointIsStillGoodWhereTheBatchIsSaidInTokensToo) {
 
 // ---- Measurements ----
 
-TEST_F(AttemptTest, EveryStepReportsWhereItsTimeWentAndWhatWasReduced) {
+TEST_F(AttemptTest, EveryStepReportsItsPhasesAndReducedBytes) {
   nlohmann::json spec = SmallSpec();
   spec["train"]["global_batch_size"] = "16";
   const Told told = TrainerGang(2).Run(Start(spec));
@@ -160,7 +160,7 @@ TEST_F(AttemptTest, EveryStepReportsWhereItsTimeWentAndWhatWasReduced) {
   }
 }
 
-TEST_F(AttemptTest, ANoiseScaleIsThereWhereALargerBatchCanBeComparedWithASmallerOne) {
+TEST_F(AttemptTest, ANoiseScaleExistsIfALargerBatchCanBeComparedWithASmallerOne) {
   nlohmann::json spec = SmallSpec();
   spec["train"]["max_steps"] = "60";
   const auto newest = [](const Told& told) {
@@ -177,7 +177,7 @@ TEST_F(AttemptTest, ANoiseScaleIsThereWhereALargerBatchCanBeComparedWithASmaller
   EXPECT_LT(micro_steps, ranks * 4);
 }
 
-TEST_F(AttemptTest, TheNoiseScaleGoesOnAfterAResumeAsThoughThereHadBeenNone) {
+TEST_F(AttemptTest, AResumeDoesNotChangeTheNoiseScale) {
   nlohmann::json spec = SmallSpec();
   spec["train"]["max_steps"] = "40";
   spec["train"]["global_batch_size"] = "16";
@@ -298,7 +298,7 @@ TEST_F(AttemptTest, TokensThatOutgrowTheLimitAreOutOfMemoryToo) {
   EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
 }
 
-TEST_F(AttemptTest, OneRankOutOfMemoryEndsItsPeersAtOnce) {
+TEST_F(AttemptTest, ARankOutOfMemoryEndsItsPeersAtOnce) {
   nlohmann::json spec = SmallSpec();
   spec["model"]["n_embd"] = 2048;  // 500 MB of parameters and moments
   spec["model"]["n_ff"] = 4096;
@@ -313,7 +313,7 @@ TEST_F(AttemptTest, OneRankOutOfMemoryEndsItsPeersAtOnce) {
   EXPECT_EQ(gang.Run(Start(SmallSpec())).Cause(), "finished");
 }
 
-TEST_F(AttemptTest, TheCauseIsToldBeforeAnyPeerCanTellItsSymptom) {
+TEST_F(AttemptTest, TheCauseIsReportedBeforeAnyPeersSymptom) {
   nlohmann::json spec = SmallSpec();
   spec["model"]["n_embd"] = 2048;  // 500 MB of parameters and moments
   spec["model"]["n_ff"] = 4096;
@@ -388,7 +388,7 @@ TEST_F(AttemptTest, ANonFiniteValidationLossEndsEveryRankAndIsNeverABestCheckpoi
   EXPECT_TRUE(told.checkpoints.empty());
 }
 
-TEST_F(AttemptTest, UnusableDataAndSpecificationsAreToldApart) {
+TEST_F(AttemptTest, UnusableDataAndSpecificationsAreDistinguished) {
   TrainerGang gang(1);
   nlohmann::json spec = SmallSpec();
   spec["data"]["train"] = "absent_*.bin";

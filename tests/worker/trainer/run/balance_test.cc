@@ -94,7 +94,7 @@ class BalanceTest : public AttemptTest, public ::testing::WithParamInterface<con
   }
 };
 
-TEST_P(BalanceTest, ARankAtHalfItsSpeedEndsWithFewerMicroStepsAndLossesStay) {
+TEST_P(BalanceTest, ARankAtHalfSpeedGetsFewerMicroStepsAndLossesStay) {
   const nlohmann::json spec = Balanced(GetParam(), 60);
   nlohmann::json saving = spec;
   saving["checkpoint"]["every"]["steps"] = "5";
@@ -131,7 +131,7 @@ TEST_P(BalanceTest, ARankAtHalfItsSpeedEndsWithFewerMicroStepsAndLossesStay) {
   }
 }
 
-TEST_P(BalanceTest, WhatIsDroppedOutDoesNotDependOnWhoComputesIt) {
+TEST_P(BalanceTest, DropoutDoesNotDependOnTheRank) {
   nlohmann::json spec = Balanced(GetParam(), 30);
   spec["model"]["dropout"] = 0.1;
   TrainerGang gang(2);

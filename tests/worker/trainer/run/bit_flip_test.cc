@@ -117,7 +117,7 @@ TEST_F(BitFlipTest, TheRankThatDiffersFromTheMajorityIsNamed) {
   EXPECT_LT(told.checkpoints.back().step, step) << "what is saved has been compared";
 }
 
-TEST_F(BitFlipTest, OfLayersThatRanksComputeTogetherWhatIsWholeAndEachPartAreCompared) {
+TEST_F(BitFlipTest, UncutParametersAndEachPartOfSharedLayersAreCompared) {
   const auto differ = [&](int ranks, int rank, const char* tensor, const char* said) {
     flipped_ = 0;
     const Told told = TrainAndFlip(ranks, rank, tensor, {{"strategy", "ddp"}, {"tensor", 2}});
@@ -132,7 +132,7 @@ TEST_F(BitFlipTest, OfLayersThatRanksComputeTogetherWhatIsWholeAndEachPartAreCom
   if (denied_) GTEST_SKIP() << "this system lets no process look into its child's memory";
 }
 
-TEST_F(BitFlipTest, OfAPipelineCopiesOfAStageAndWhatBothEndsHaveAreCompared) {
+TEST_F(BitFlipTest, CopiesOfAStageAndSharedParametersOfAPipelinesEndsAreCompared) {
   const auto differ = [&](int ranks, int rank, const char* tensor, const char* said) {
     flipped_ = 0;
     const Told told = TrainAndFlip(ranks, rank, tensor, {{"strategy", "ddp"}, {"pipeline", 2}});
@@ -146,7 +146,7 @@ TEST_F(BitFlipTest, OfAPipelineCopiesOfAStageAndWhatBothEndsHaveAreCompared) {
   if (denied_) GTEST_SKIP() << "this system lets no process look into its child's memory";
 }
 
-TEST_F(BitFlipTest, OfTwoRanksBothAreNamed) {
+TEST_F(BitFlipTest, IfTwoRanksDifferBothAreNamed) {
   const Told told = TrainAndFlip(2);
   if (denied_) GTEST_SKIP() << "this system lets no process look into its child's memory";
   ASSERT_GT(flipped_, 0);
@@ -154,7 +154,7 @@ TEST_F(BitFlipTest, OfTwoRanksBothAreNamed) {
   EXPECT_EQ(told.Message(), told.Message(1));
 }
 
-TEST_F(BitFlipTest, OfTwoCopiesOfASharedStateTheRanksThatDifferAreNamed) {
+TEST_F(BitFlipTest, DifferingRanksOfTwoCopiesOfASharedStateAreNamed) {
   // This tensor lies in the first half of a block's row, which ranks 0 and 2 have.
   const Told told =
       TrainAndFlip(4, 2, "h.0.attn.c_attn.weight", {{"strategy", "hsdp"}, {"shard", 2}});
@@ -166,7 +166,7 @@ TEST_F(BitFlipTest, OfTwoCopiesOfASharedStateTheRanksThatDifferAreNamed) {
   }
 }
 
-TEST_F(BitFlipTest, RanksThatAgreeTrainAsWithoutLooking) {
+TEST_F(BitFlipTest, TheComparisonDoesNotChangeTraining) {
   nlohmann::json spec = SmallSpec();
   const Told plain = TrainerGang(2).Run(Start(spec));
   spec["train"]["hash_every"] = "1";

@@ -96,7 +96,7 @@ class EstimateTest : public AttemptTest, public ::testing::WithParamInterface<Sh
   }
 };
 
-TEST_P(EstimateTest, IsWithinATenthOfWhatAStepTakes) {
+TEST_P(EstimateTest, IsWithinATenthOfAStepsMemory) {
   const Shape& shape = GetParam();
   nlohmann::json spec = SpecOf(shape);
   // The eighth step measures the noise scale, for which these meshes keep gradients.
@@ -141,7 +141,7 @@ class PeakTest : public EstimateTest {
     return peak;
   }
 };
-TEST_P(PeakTest, IsNearWhatTheProcessTakes) {
+TEST_P(PeakTest, IsNearTheProcesssMemory) {
   const Shape& shape = GetParam();
   const Peak least = PeakOf(shape, {.layers = 2 * shape.stages, .width = 8});
   const Peak peak = PeakOf(shape, {});

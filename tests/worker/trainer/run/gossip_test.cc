@@ -103,7 +103,7 @@ TEST_F(GossipTest, SendsTheBytesThatTheFormulaSaysAndRanksAreEqualAfterASync) {
   }
 }
 
-TEST_F(GossipTest, WhatIsDueBetweenTwoSyncsWaitsForTheNext) {
+TEST_F(GossipTest, EventsDueBetweenTwoSyncsWaitForTheNext) {
   nlohmann::json spec = Gossip(4, Spec(10));
   spec["checkpoint"]["every"]["steps"] = "3";
   spec["eval"]["every"] = "6";
@@ -172,7 +172,7 @@ TEST_F(GossipTest, AKilledRankEndsTheOthersAndTheNextAttemptGoesOnFromASync) {
   }
 }
 
-TEST_F(GossipTest, AnyStrategyGoesOnFromItsCheckpointsAndItFromTheirs) {
+TEST_F(GossipTest, AnyStrategyContinuesFromItsCheckpointsAndViceVersa) {
   nlohmann::json plain = Spec(12);
   plain["checkpoint"]["every"]["steps"] = "1";
   frames::Start start = StoredStart(plain);

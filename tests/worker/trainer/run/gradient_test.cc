@@ -153,7 +153,7 @@ double Allowed(const std::string& wire, double norm, size_t elements) {
   return kFp32Apart * norm;
 }
 
-TEST_P(FirstGradientTest, IsThatOfOneRankTensorByTensor) {
+TEST_P(FirstGradientTest, EqualsThatOfOneRankTensorByTensor) {
   const Tensors& expected = GradientOfOne(GetParam());
   const int ranks = GetParam().ranks * GetParam().tensor * GetParam().pipeline;
   const Tensors gradients = GradientOf(Shared(GetParam()), ranks);

@@ -95,7 +95,7 @@ class LocalStepsTest : public LocalSgdTest {
   uint32_t trial_ = 10;
 };
 
-TEST_F(LocalStepsTest, ParametersAndMomentsAreTheMeanOfWhatRanksHaveThatTrainAlone) {
+TEST_F(LocalStepsTest, ParametersAndMomentsAreTheMeansOfRanksThatTrainAlone) {
   for (const char* file : {kModel, kMoments}) {
     const Tensors first = Alone("rank0.bin", StepsSpec(), file);
     const Tensors second = Alone("rank1.bin", StepsSpec(), file);
@@ -176,7 +176,7 @@ TEST_F(LocalSgdTest, AnOuterOptimizerOfRateOneWithHardlyAnyMomentumIsTheMean) {
   EXPECT_NEAR(mean.evals.back().loss, outer.evals.back().loss, 1e-5);
 }
 
-TEST_F(LocalSgdTest, WhatIsDueBetweenTwoSyncsWaitsForTheNext) {
+TEST_F(LocalSgdTest, EventsDueBetweenTwoSyncsWaitForTheNext) {
   nlohmann::json spec = LocalSgd(4, Spec(10));
   spec["checkpoint"]["every"]["steps"] = "3";
   spec["eval"]["every"] = "6";
@@ -187,7 +187,7 @@ TEST_F(LocalSgdTest, WhatIsDueBetweenTwoSyncsWaitsForTheNext) {
   EXPECT_EQ(StepsOf(told.evals), (std::vector<uint64_t>{8, 10}));
 }
 
-TEST_F(LocalSgdTest, WhereASearchComparesTrialsThereIsASyncToo) {
+TEST_F(LocalSgdTest, StepsAtWhichASearchComparesTrialsHaveASyncToo) {
   nlohmann::json spec = LocalSgd(8, Spec(12));
   spec["checkpoint"]["every"]["steps"] = "0";
   frames::Start start = Start(spec);
@@ -239,7 +239,7 @@ TEST_F(LocalSgdTest, AKilledRankEndsTheOthersAndTheNextAttemptGoesOnFromASync) {
   ExpectToGoOnAfterADeath(LocalSgd(5, Spec(30)), 2, 1);
 }
 
-TEST_F(LocalSgdTest, AnyStrategyGoesOnFromItsCheckpointsAndItFromTheirs) {
+TEST_F(LocalSgdTest, AnyStrategyContinuesFromItsCheckpointsAndViceVersa) {
   frames::Start start = StoredStart(Spec(12));
   const Told ddp = TrainerGang(2).Run(start);
   ExpectFinished(ddp);

@@ -32,7 +32,7 @@ TEST_F(MaxTimeTest, AllRanksFinishAtTheSameStepWithAValidationAndACheckpointOfIt
   EXPECT_EQ(told.rows.back()["step"], step) << "the last step has a row";
 }
 
-TEST_F(MaxTimeTest, TheTimeOfAttemptsBeforeCounts) {
+TEST_F(MaxTimeTest, TheTimeOfEarlierAttemptsCounts) {
   TrainerGang gang(2);
   frames::Start start = StoredStart(Endless(0.5));
   const Told first = gang.Run(start);
@@ -55,7 +55,7 @@ TEST_F(MaxTimeTest, TheTimeOfAttemptsBeforeCounts) {
   EXPECT_EQ(longer.resumed_step, first.EndStep()) << "another limit leaves a checkpoint good";
 }
 
-TEST_F(MaxTimeTest, ATrialThatReachesItsLastStepFirstSaysNothingOfTime) {
+TEST_F(MaxTimeTest, ATrialThatReachesItsLastStepFirstDoesNotMentionTime) {
   nlohmann::json spec = SmallSpec();
   spec["train"]["max_time_seconds"] = 1e6;
   TrainerGang gang(1);

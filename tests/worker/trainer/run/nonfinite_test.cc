@@ -95,7 +95,7 @@ TEST_F(NonFiniteTest, SkippedStepsCountAsStepsButNeverReachTheOptimizer) {
   }
 }
 
-TEST_F(NonFiniteTest, AResumeBehindASkippedStepEqualsTheUninterruptedRunBitForBit) {
+TEST_F(NonFiniteTest, AResumeAfterASkippedStepEqualsTheUninterruptedRunBitForBit) {
   WritePoisoned({3, 9});
   nlohmann::json spec = Spec("skip");
   spec["checkpoint"] = {{"every", {{"steps", 1}}}, {"keep_latest", 100}};
@@ -117,7 +117,7 @@ TEST_F(NonFiniteTest, AResumeBehindASkippedStepEqualsTheUninterruptedRunBitForBi
   }
 }
 
-TEST_F(NonFiniteTest, Fp16TakesSingleOnesForOverflowsOfItsLossScaleWhateverThePolicy) {
+TEST_F(NonFiniteTest, Fp16TakesSingleNonFiniteStepsForOverflowsUnderAnyPolicy) {
   WritePoisoned({3, 9});
   nlohmann::json spec = Spec("fail");
   spec["precision"]["compute"] = "fp16";
@@ -169,7 +169,7 @@ TEST_F(NonFiniteTest, SkippingEndsAfterTooManyStepsInARow) {
   EXPECT_NE(told.Message().find("25 gradients in a row"), std::string::npos) << told.Message();
 }
 
-TEST_F(NonFiniteTest, RollbackGoesToTheNewestCheckpointAndOnBehindTheStep) {
+TEST_F(NonFiniteTest, RollbackGoesToTheNewestCheckpointAndContinuesAfterTheStep) {
   WritePoisoned({6});
   nlohmann::json spec = Spec("rollback");
   spec["checkpoint"] = {{"every", {{"steps", 4}}}, {"keep_latest", 1}, {"keep_best", 0}};
@@ -195,7 +195,7 @@ TEST_F(NonFiniteTest, RollbackWithoutACheckpointGoesToTheStart) {
 }
 
 // The poisoned sample belongs to the second data rank.
-TEST_F(NonFiniteTest, RanksThatHaveTheModelAmongThemGoBackTogether) {
+TEST_F(NonFiniteTest, RanksThatShareOneModelRollBackTogether) {
   WritePoisoned({6});
   uint32_t trial = 3;
   const auto on = [](const char* strategy, int ranks, nlohmann::json parallel) {
@@ -270,7 +270,7 @@ TEST_F(NonFiniteTest, ARankThatStepsAloneLeavesOutItsOwnStep) {
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(rest.rows[i]["loss"], told.rows[i + 8]["loss"]) << i;
 }
 
-TEST_F(NonFiniteTest, RanksThatStepAloneGoBackTogetherAtTheNextSync) {
+TEST_F(NonFiniteTest, RanksThatStepAloneRollBackTogetherAtTheNextSync) {
   WritePoisoned({6});
   nlohmann::json spec = Spec("rollback");
   spec["parallel"]["strategy"] = "local_sgd";
@@ -288,7 +288,7 @@ TEST_F(NonFiniteTest, RanksThatStepAloneGoBackTogetherAtTheNextSync) {
   EXPECT_EQ(ManifestOf(told.checkpoints.back()).optimizer_steps, 4u + 4u);
 }
 
-TEST_F(NonFiniteTest, RanksThatGossipLeaveOutTheirOwnStepsAndGoBackTogether) {
+TEST_F(NonFiniteTest, RanksThatGossipLeaveOutTheirOwnStepsAndRollBackTogether) {
   WritePoisoned({6});
   for (const char* policy : {"skip", "rollback"}) {
     nlohmann::json spec = Spec(policy);

@@ -64,7 +64,7 @@ class OldCheckpointsTest : public AttemptTest {
   }
 };
 
-TEST_F(OldCheckpointsTest, ATrialOfAnOlderReleaseGoesOnFromItsCheckpoint) {
+TEST_F(OldCheckpointsTest, ATrialOfAnOlderReleaseContinuesFromItsCheckpoint) {
   if (const char* folder = std::getenv("DTRAIN_RECORD")) return Record(folder);
   size_t releases = 0;
   for (const auto& entry : fs::directory_iterator(OLD_CHECKPOINTS)) {
@@ -86,7 +86,7 @@ TEST_F(OldCheckpointsTest, ATrialOfAnOlderReleaseGoesOnFromItsCheckpoint) {
 }
 
 // Its hash contains the number of steps, which `dtctl extend` changes.
-TEST_F(OldCheckpointsTest, ATrialThatWasExtendedSinceGoesOnFromItsCheckpoint) {
+TEST_F(OldCheckpointsTest, AnExtendedTrialOfAnOlderReleaseContinuesFromItsCheckpoint) {
   for (const auto& entry : fs::directory_iterator(OLD_CHECKPOINTS)) {
     SCOPED_TRACE(entry.path().filename().string());
     auto spec = nlohmann::json::parse(Slurp(entry.path() / "start.json"));

@@ -121,7 +121,7 @@ TEST_F(PipelineTest, EqualsTheUninterruptedRunBitForBitAfterAResume) {
   }
 }
 
-TEST_F(PipelineTest, AnyOtherMeshGoesOnFromItsCheckpointsAndItFromTheirs) {
+TEST_F(PipelineTest, AnyOtherMeshContinuesFromItsCheckpointsAndViceVersa) {
   const nlohmann::json spec = Spec(24);
   std::vector<Meshed> meshes;
   for (const Case& one :
@@ -201,7 +201,7 @@ TEST_F(PipelineTest, EvaluatesAndWritesAsOneRankDoes) {
                                    MeshOf({.name = "tensor", .ranks = 4, .tensor = 2}, spec)});
 }
 
-TEST_F(PipelineTest, AStopWithACheckpointLosesNoStepAndAStopWithoutEndsAll) {
+TEST_F(PipelineTest, AStopWithACheckpointLosesNoStepAndAStopWithoutOneEndsAllRanks) {
   ExpectToStopWithAndWithoutACheckpoint(MeshOf({.name = "", .ranks = 4}, Spec(2000)), Spec(2));
 }
 
@@ -212,7 +212,7 @@ TEST_F(PipelineTest, AKilledStageEndsTheOthersAndTheNextAttemptGoesOn) {
   }
 }
 
-TEST_F(PipelineTest, RanksThatDoNotMakeWholePipelinesAreRefused) {
+TEST_F(PipelineTest, RanksThatDoNotMakeCompletePipelinesAreRefused) {
   ExpectRefused(MeshOf({.name = "", .ranks = 3}, Spec(1)),
                 "the 3 ranks of this attempt are not a multiple of parallel.tensor 1 × "
                 "parallel.pipeline 2");

@@ -26,7 +26,7 @@ class PrecisionTest : public AttemptTest, public ::testing::WithParamInterface<P
   }
 };
 
-TEST_P(PrecisionTest, OneRankAndTwoAgreeToTheStatedTolerance) {
+TEST_P(PrecisionTest, ASingleRankAndTwoAgreeToTheStatedTolerance) {
   nlohmann::json spec = Spec(GetParam().name);
   spec["train"]["batch_size"] = 8;
   spec["eval"]["batches"] = 2;  // the same samples
@@ -41,7 +41,7 @@ TEST_P(PrecisionTest, OneRankAndTwoAgreeToTheStatedTolerance) {
   EXPECT_LE(std::abs(one.evals.at(0).loss - two.evals.at(0).loss), GetParam().between_world_sizes);
 }
 
-TEST_P(PrecisionTest, ItTrainsNearlyAsFp32Does) {
+TEST_P(PrecisionTest, EveryPrecisionTrainsNearlyAsFp32Does) {
   const Told fp32 = TrainerGang(1).Run(Start(Spec("fp32")));
   const Told told = TrainerGang(1).Run(Start(Spec(GetParam().name)));
   ASSERT_EQ(told.Cause(), "finished") << told.Message();

@@ -79,7 +79,7 @@ TEST(PretrainedTest, GivesTheParametersThatTheFolderHasInEveryPrecision) {
   }
 }
 
-TEST(PretrainedTest, NumbersThatAreNotFiniteAreNoBeginning) {
+TEST(PretrainedTest, NonFiniteWeightsAreRefused) {
   const ModelSpec spec = BegunFromAFolder();
   const float odd[] = {std::numeric_limits<float>::quiet_NaN(),
                        std::numeric_limits<float>::infinity()};

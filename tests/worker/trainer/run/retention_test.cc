@@ -80,7 +80,7 @@ class AttemptRetentionTest : public AttemptTest {
 
 using Names = std::set<std::string>;
 
-TEST_F(AttemptRetentionTest, TheNewestAndTheBestStayAndTheOthersAreSaidToBeRemoved) {
+TEST_F(AttemptRetentionTest, TheNewestAndTheBestStayAndTheOthersAreReportedAsRemoved) {
   start_.spec["eval"]["every"] = "4";
   start_.spec["checkpoint"]["keep_best"] = 1;
   const Told told = gang_.Run(start_);
@@ -164,7 +164,7 @@ TEST_F(AttemptRetentionTest, TheNewestRegisteredCheckpointStaysWhileNobodyRegist
   EXPECT_EQ(Paths(told), (Names{"a1/step-2", "a1/step-6", "a1/step-8", "a1/step-10"}));
 }
 
-TEST_F(AttemptRetentionTest, WhatWasResumedFromStaysUntilTheAttemptHasRegisteredItsOwn) {
+TEST_F(AttemptRetentionTest, TheResumedCheckpointStaysUntilTheAttemptHasRegisteredItsOwn) {
   const Told first = FirstAttempt();
   ResumeFrom(first, 6);
   gang_.RegisterUpTo(0);
@@ -205,7 +205,7 @@ TEST_F(AttemptRetentionTest, ANewerCheckpointOfTheSameAttemptIsUsedWhenTheNamedO
   EXPECT_EQ(std::vector<double>(losses.begin() + 8, losses.end()), rest.Losses());
 }
 
-TEST_F(AttemptRetentionTest, OrphansBeyondWhereAnAttemptResumedGoAndNeverOutrankIt) {
+TEST_F(AttemptRetentionTest, OrphansBeyondTheResumedStepAreDeletedAndNeverOutrankIt) {
   const Told first = FirstAttempt();
   ResumeFrom(first, 4);
   // In addition one orphan is damaged; it is as useless as the others.
@@ -257,7 +257,7 @@ TEST_F(AttemptRetentionTest, CheckpointsOfAnotherCoordinatorsTrialNeitherCountNo
   }
 }
 
-TEST_F(AttemptRetentionTest, WhatCannotBeDeletedCostsSpaceAndNotTheTrial) {
+TEST_F(AttemptRetentionTest, ACheckpointThatCannotBeDeletedCostsSpaceAndNotTheTrial) {
   // Nested folders: deleting them needs more descriptors than the trainer may have.
   const Told told = gang_.Run(start_, [&](TrainerGang& gang, const frames::FromTrainer& frame) {
     const auto* done = std::get_if<frames::CheckpointDone>(&frame);

@@ -87,7 +87,7 @@ class SavingTest : public AttemptTest {
   }
 };
 
-TEST_F(SavingTest, AGangThatShrinksAndGrowsHasTheBitsOfGangsOfItsSizesThatNobodyDisturbed) {
+TEST_F(SavingTest, AGangThatShrinksAndGrowsEqualsUndisturbedGangsOfItsSizes) {
   nlohmann::json spec = FullSpec();
   spec["train"]["max_steps"] = "1000000";
   spec["eval"]["every"] = "0";
@@ -111,7 +111,7 @@ TEST_F(SavingTest, AGangThatShrinksAndGrowsHasTheBitsOfGangsOfItsSizesThatNobody
   }
 }
 
-TEST_F(SavingTest, TheSameTrialWritesTheSameBytesWheneverAndHoweverItsGradientsAreReduced) {
+TEST_F(SavingTest, TheSameTrialWritesTheSameBytesWithAnyReductionAndTiming) {
   const std::vector<std::string> plain{"--threads", "1"};
   const auto once = Train(1, plain);
   EXPECT_EQ(once.size(), 10u) << "two files of the steps 2, 4, 6, 8 and 9";
@@ -122,7 +122,7 @@ TEST_F(SavingTest, TheSameTrialWritesTheSameBytesWheneverAndHoweverItsGradientsA
   EXPECT_NE(shared, once) << "other dropout, other sums: the test would not notice anything";
 }
 
-TEST_F(SavingTest, KillsBetweenTwoStepsLeaveOnlyWholeCheckpointsToGoOnFrom) {
+TEST_F(SavingTest, KillsBetweenTwoStepsLeaveOnlyCompleteCheckpoints) {
   nlohmann::json spec = FullSpec();
   spec["model"]["n_embd"] = 256;  // some megabytes, still being written when the next step is done
   spec["model"]["n_ff"] = 1024;

@@ -49,7 +49,7 @@ checkpoint::Manifest SmallManifest() {
   return manifest;
 }
 
-TEST(SnapshotTest, TheFilesAreThoseOfAllTensorsWrittenAtOnce) {
+TEST(SnapshotTest, TheFilesEqualThoseOfAllTensorsWrittenAtOnce) {
   const TempFolder folder;
   const State state(3);
   const auto saved = SaveSnapshot(

@@ -61,7 +61,7 @@ TEST_F(StandaloneTest, TrainsAloneAndPrintsOneLineAFrame) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / (told.checkpoints[0].path + "/manifest.json")));
 }
 
-TEST_F(StandaloneTest, SaysHowLongEachPartOfItsBeginningTook) {
+TEST_F(StandaloneTest, ReportsTheTimeOfEachPartOfItsStart) {
   ChildProcess trainer = Start(Resolved(SmallSpec()).dump(), "parts.log");
   EXPECT_EQ(Code(trainer.AwaitExit(kTrainingPatience)), 0);
   const std::string log = Slurp(folder_ / "parts.log");
@@ -80,7 +80,7 @@ TEST_F(StandaloneTest, SaysHowLongEachPartOfItsBeginningTook) {
   EXPECT_GE(step, 0);
 }
 
-TEST_F(StandaloneTest, WhereItCannotPrintItStopsAndSaysWhy) {
+TEST_F(StandaloneTest, StopsWithAReasonIfItCannotPrint) {
   nlohmann::json spec = SmallSpec();
   spec["train"]["max_steps"] = "1000000";
   const std::string file = folder_.Write("trial.json", Resolved(spec).dump());
@@ -134,7 +134,7 @@ TEST_F(StandaloneTest, IsOneOfManyRanksUnderTorchrunsVariables) {
   EXPECT_EQ(Read("one.log", 1).Cause(1), "finished");
 }
 
-TEST_F(StandaloneTest, BecomesTheProgramWithCudaWhereThatLiesBesideItAndAGpuIsWanted) {
+TEST_F(StandaloneTest, BecomesTheCudaProgramBesideItIfAGpuIsWanted) {
   // Copied, since a program looks for others beside its own file.
   const std::string trainer = folder_ / "dttrain";
   std::filesystem::copy_file(DTTRAIN_PROGRAM, trainer);

@@ -74,7 +74,7 @@ TEST_P(StrategyTest, EqualsTheUninterruptedRunBitForBitAfterAResume) {
   ExpectTheRestAgain(gang, start, whole, whole.checkpoints[6]);
 }
 
-TEST_P(StrategyTest, AnyOtherGoesOnFromItsCheckpointsAndItFromTheirs) {
+TEST_P(StrategyTest, AnyOtherStrategyContinuesFromItsCheckpointsAndViceVersa) {
   nlohmann::json spec = Spec(12);
   spec["checkpoint"]["every"]["steps"] = "6";
   spec["checkpoint"]["keep_latest"] = 100;
@@ -223,7 +223,7 @@ TEST_F(SharingTest, RanksOfOneHostSumAndGatherInMemoryThatTheyShareWithTheSameBi
 }
 
 // Products round parameters anyway, so that the transfer loses nothing.
-TEST_F(SharingTest, WhereProductsAreIn16BitsBlocksTravelSoWithTheLossesOfWholeOnes) {
+TEST_F(SharingTest, With16BitProductsBlocksTravelIn16BitsWithTheSameLosses) {
   nlohmann::json spec = StepsOfSequences(8, 16, 4);
   spec["precision"]["compute"] = "bf16";
   spec["parallel"]["strategy"] = "zero3";
@@ -293,7 +293,7 @@ TEST_F(SharingTest, ARankAloneSendsNothing) {
   EXPECT_TRUE(told.rows[0].at("collectives").empty());
 }
 
-TEST_F(SharingTest, WhatIsOutOfMemoryUnderDdpFinishesUnderZero3) {
+TEST_F(SharingTest, ATrialOutOfMemoryUnderDdpFinishesUnderZero3) {
   nlohmann::json spec = SmallSpec();
   // 113M parameters. With 16 bytes each and 4 of buckets they take 2.3 GB. With half of the 16, and
   // what a step gathers and sends of sixteen blocks, they take 1.1 GB.

@@ -62,7 +62,7 @@ TEST_F(TasksTest, ASearchHasTrialsValidatedAtSharesOfTheirStepsWithTheTrainingLo
   EXPECT_TRUE(sparse.evals.at(0).train_loss.has_value());
 }
 
-TEST_F(TasksTest, ALongEvaluationTellsHowFarItIsAndIsMadeUpForWhenItWasLeft) {
+TEST_F(TasksTest, ALongEvaluationReportsProgressAndIsRepeatedIfInterrupted) {
   // Minutes of evaluation on any machine, in short parts: only a stop ends it in time.
   spec_["model"]["n_embd"] = 128;
   spec_["model"]["n_ff"] = 512;

@@ -105,7 +105,7 @@ TEST_F(TensorTest, EqualsTheUninterruptedRunBitForBitAfterAResume) {
   }
 }
 
-TEST_F(TensorTest, AnyOtherMeshGoesOnFromItsCheckpointsAndItFromTheirs) {
+TEST_F(TensorTest, AnyOtherMeshContinuesFromItsCheckpointsAndViceVersa) {
   const nlohmann::json spec = Spec(20);
   std::vector<Meshed> meshes;
   for (const Case& one : {Case{.name = "tensor"}, Case{.name = "ddp", .tensor = 1},
@@ -157,7 +157,7 @@ TEST_F(TensorTest, SendsTheBytesThatTheFormulasSay) {
   }
 }
 
-TEST_F(TensorTest, HoldsItsPartOfWhatIsCut) {
+TEST_F(TensorTest, HoldsItsPartOfCutParameters) {
   nlohmann::json spec = Spec(3);
   spec["model"]["n_layer"] = 12;
   spec["model"]["n_embd"] = 128;
@@ -192,7 +192,7 @@ TEST_F(TensorTest, EvaluatesAndWritesAsOneRankDoes) {
                              MeshOf({.name = "zero3", .ranks = 4, .strategy = "zero3"}, spec)});
 }
 
-TEST_F(TensorTest, AStopWithACheckpointLosesNoStepAndAStopWithoutEndsAll) {
+TEST_F(TensorTest, AStopWithACheckpointLosesNoStepAndAStopWithoutOneEndsAllRanks) {
   ExpectToStopWithAndWithoutACheckpoint(MeshOf({.name = "", .ranks = 4}, Spec(2000)), Spec(2));
 }
 

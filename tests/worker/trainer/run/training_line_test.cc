@@ -34,7 +34,7 @@ checkpoint::Manifest OldOf(const frames::Start& start, uint64_t step = 40) {
   return manifest;
 }
 
-TEST(TrainingLineTest, WhatAnEditMayChangeHasNoPartInIt) {
+TEST(TrainingLineTest, FieldsThatAnEditMayChangeAreNotPartOfTheLine) {
   const checkpoint::Manifest manifest = WrittenBy(Trial());
   const std::pair<json::json_pointer, json> edits[] = {
       {"/train/max_steps"_json_pointer, "250"}, {"/train/epochs"_json_pointer, 3.5},
@@ -49,7 +49,7 @@ TEST(TrainingLineTest, WhatAnEditMayChangeHasNoPartInIt) {
   }
 }
 
-TEST(TrainingLineTest, WhatTheNumbersMeanDoes) {
+TEST(TrainingLineTest, FieldsThatGiveWeightsTheirMeaningArePartOfTheLine) {
   const checkpoint::Manifest manifest = WrittenBy(Trial());
   const std::pair<json::json_pointer, json> others[] = {
       {"/seed"_json_pointer, "8"},           {"/model/n_layer"_json_pointer, 3},
@@ -63,7 +63,7 @@ TEST(TrainingLineTest, WhatTheNumbersMeanDoes) {
   }
 }
 
-TEST(TrainingLineTest, AnOldCheckpointIsKnownWhateverItsStepsWereRaisedTo) {
+TEST(TrainingLineTest, AnOldCheckpointIsRecognisedAfterAnyExtension) {
   for (const json& raised : {json("100"), json("101"), json("100000")}) {
     frames::Start extended = Trial();
     extended.spec["train"]["max_steps"] = raised;
@@ -80,7 +80,7 @@ TEST(TrainingLineTest, AnOldCheckpointIsKnownWhateverItsStepsWereRaisedTo) {
   EXPECT_EQ(TrainingLine(extended).OldSteps(OldOf(alone)), 100);
 }
 
-TEST(TrainingLineTest, MembersOfAPopulationDifferInNothingThatTheirCheckpointsAreKnownBy) {
+TEST(TrainingLineTest, MembersOfAPopulationShareTheirCheckpointsLine) {
   frames::Start start = Trial();
   frames::Start other = start;
   other.spec["optimizer"]["lr"] = 0.2;

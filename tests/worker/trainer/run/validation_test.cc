@@ -39,7 +39,7 @@ TEST_F(ValidationTest, TheBatchAndTheRanksChangeNothing) {
   }
 }
 
-TEST_F(ValidationTest, RanksThatShareLayersOrStateFindTheSame) {
+TEST_F(ValidationTest, RanksThatShareLayersOrStateGetTheSameLoss) {
   spec_["train"]["batch_size"] = 3;
   const frames::Eval whole = Validated(1, spec_);
   for (const nlohmann::json& parallel : {nlohmann::json{{"tensor", 2}},
@@ -68,7 +68,7 @@ TEST_F(ValidationTest, ASetOfFewTokensIsReadToItsEnd) {
   EXPECT_EQ(Validated(1, spec_).tokens, 4) << "fewer than a sequence has";
 }
 
-TEST_F(ValidationTest, MicroBatchesAreCountedWhereTheFileSaysThem) {
+TEST_F(ValidationTest, MicroBatchesAreCountedIfTheFileSetsThem) {
   spec_["eval"]["batches"] = 2;
   for (const int batch : {4, 6}) {
     spec_["train"]["batch_size"] = batch;

@@ -29,7 +29,7 @@ class WeightsTest : public AttemptTest {
   uint32_t trials_ = 0;
 };
 
-TEST_F(WeightsTest, BeginningWithExportedWeightsHasTheLossOfTheTrialThatLearnedThem) {
+TEST_F(WeightsTest, ExportedWeightsGiveTheLossOfTheTrialThatLearnedThem) {
   nlohmann::json spec = SmallSpec();
   spec["train"]["max_steps"] = "40";
   spec["optimizer"]["lr"] = 3e-3;
@@ -76,7 +76,7 @@ void Overwrite(const std::string& path, const std::string& tensor, size_t first,
   ASSERT_TRUE(file.good());
 }
 
-TEST_F(WeightsTest, ALossThatIsNotFiniteIsNoStepThoughItsGradientWouldBe) {
+TEST_F(WeightsTest, ANonFiniteLossMakesNoStepThoughItsGradientIsFinite) {
   nlohmann::json spec = SmallSpec();
   TrainerGang gang(2);
   const Told learned = gang.Run(Start(spec));

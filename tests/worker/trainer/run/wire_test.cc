@@ -97,7 +97,7 @@ TEST_F(NarrowTest, LossesDoNotDependOnWhereRanksLie) {
   EXPECT_EQ(together.Losses(), apart.Losses());
 }
 
-TEST_F(NarrowTest, WhatFp16CannotHoldIsFoundNotFinite) {
+TEST_F(NarrowTest, AValueBeyondFp16IsFoundNonFinite) {
   // The first update is so large that the next gradients have norms of 1e7 and 1e12.
   nlohmann::json spec = Spec(3);
   spec["optimizer"]["lr"] = 100;
@@ -176,7 +176,7 @@ TEST_F(WireChoiceTest, RanksThatWaitLongSendHalfFromTheTwentiethStepOnAndAResume
   ExpectTheRestAgain(together, start, whole, whole.checkpoints[kChosen - 1]);
 }
 
-TEST_F(WireChoiceTest, AnotherNumberOfRanksAndACheckpointOfBeforeChooseAnew) {
+TEST_F(WireChoiceTest, AnotherNumberOfRanksAndAnOldCheckpointChooseAgain) {
   frames::Start start = StoredStart(Choosing(60));
   TrainerGang gang(2, gloo_);
   const Told whole = WithASlowRank(gang, start);
@@ -195,7 +195,7 @@ TEST_F(WireChoiceTest, AnotherNumberOfRanksAndACheckpointOfBeforeChooseAnew) {
   EXPECT_EQ(NarrowFrom(two), 26u) << "twenty steps behind step 5";
 }
 
-TEST_F(WireChoiceTest, InMemoryThatRanksShareNothingChanges) {
+TEST_F(WireChoiceTest, NothingChangesInSharedMemory) {
   const frames::Start start = StoredStart(Choosing(24));
   TrainerGang gang(2);
   const Told told = WithASlowRank(gang, start);
@@ -240,7 +240,7 @@ class CompressionTest : public AttemptTest, public ::testing::WithParamInterface
   }
 };
 
-TEST_P(CompressionTest, SendsWhatTheFormulaSaysAndLearns) {
+TEST_P(CompressionTest, SendsTheFormulasBytesAndLearns) {
   const Told whole = TrainerGang(GetParam().ranks).Run(Start(Spec(60)));
   const Told told = TrainerGang(GetParam().ranks).Run(Start(Of(60)));
   ExpectFinished(told);
@@ -268,7 +268,7 @@ TEST_P(CompressionTest, RanksStayEqualAndAResumeIsExact) {
   ExpectTheRestAgain(gang, start, whole, whole.checkpoints.at(1));
 }
 
-TEST_P(CompressionTest, WhatIsSavedByTimeOrAtAStopIsAfterAStepThatSentAll) {
+TEST_P(CompressionTest, CheckpointsByTimeOrAtAStopFollowAFullStep) {
   nlohmann::json spec = Of(2000);
   spec["checkpoint"]["every"]["seconds"] = 0.2;
   spec["checkpoint"]["keep_latest"] = 100;

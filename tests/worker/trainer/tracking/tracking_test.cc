@@ -191,7 +191,7 @@ TEST_F(TrackingTest, TheSpeedIsThatOfTrainingAlone) {
   EXPECT_EQ(Count(testing::Slurp(EventFiles().at(0)), scalar), 1);
 }
 
-TEST_F(TrackingTest, AResumeKeepsWhatWasBeforeItAndForgetsTheRest) {
+TEST_F(TrackingTest, AResumeKeepsEarlierLinesAndDropsTheRest) {
   Train(1, 5, 4);
   ResumeAs(2, 3);
   Train(4, 6, 3);
@@ -212,7 +212,7 @@ TEST_F(TrackingTest, AnAttemptThatStartsOverStartsTheLinesOver) {
   EXPECT_EQ(Outline(), (std::vector<std::string>{"start:0:2", "step:1:2"}));
 }
 
-TEST_F(TrackingTest, ATornLineAndWhatIsNoLineOfOursGoAtTheNextResume) {
+TEST_F(TrackingTest, TornAndForeignLinesAreRemovedAtTheNextResume) {
   Train(1, 2, 4);
   const std::string foreign =
       "nonsense\n[1]\n{\"step\":\"x\"}\n{\"step\":-1}\n{\"note\":1}\n{\"step\":1,\"note\":\"" +
@@ -227,7 +227,7 @@ TEST_F(TrackingTest, ATornLineAndWhatIsNoLineOfOursGoAtTheNextResume) {
                                                  "step:3:2"}));
 }
 
-TEST_F(TrackingTest, WhatACheckpointStandsOnIsInTheFilesBeforeTheCoordinatorHearsOfIt) {
+TEST_F(TrackingTest, StepsBeforeACheckpointAreInTheFilesBeforeItIsReported) {
   TrackedConversation tracked(start_, listener_);
   tracked.Say(frames::Running{"", 0});
   Log(tracked, 1, 4, 4);
@@ -235,7 +235,7 @@ TEST_F(TrackingTest, WhatACheckpointStandsOnIsInTheFilesBeforeTheCoordinatorHear
   EXPECT_EQ(Outline().size(), 5u);
 }
 
-TEST_F(TrackingTest, OnlyWhatWasAskedForIsWrittenAndOnlyByRankZero) {
+TEST_F(TrackingTest, OnlyRequestedFilesAreWrittenAndOnlyByRankZero) {
   start_.spec["logging"]["tensorboard"] = false;
   Train(1, 1, 4);
   EXPECT_TRUE(EventFiles().empty());
@@ -255,7 +255,7 @@ TEST_F(TrackingTest, OnlyWhatWasAskedForIsWrittenAndOnlyByRankZero) {
   EXPECT_FALSE(std::filesystem::exists(Folder()));
 }
 
-TEST_F(TrackingTest, AFolderThatCannotBeWrittenDisturbsNobody) {
+TEST_F(TrackingTest, AnUnwritableFolderDoesNotDisturbTraining) {
   folder_.Write("12", "a file where a folder should be");
   Train(1, 3, 4);
   EXPECT_EQ(listener_.said.size(), 4u);

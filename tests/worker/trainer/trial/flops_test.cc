@@ -8,7 +8,7 @@
 namespace dt::trainer {
 namespace {
 
-TEST(FlopsTest, CountsThoseOfKnownModels) {
+TEST(FlopsTest, CountsFlopsOfKnownModels) {
   // 741.4M in matrix products and 66.1M in attention.
   EXPECT_NEAR(FlopsPerToken(Gpt2Trial().model, 1024), 807.5e6, 0.1e6);
   ModelSpec tiny = Gpt2Trial().model;
@@ -20,7 +20,7 @@ TEST(FlopsTest, CountsThoseOfKnownModels) {
   EXPECT_NEAR(FlopsPerToken(tiny, 256) - FlopsPerToken(tiny, 0), 7 * 300 * 256 * 5, 1);
 }
 
-TEST(FlopsTest, KnowsDevicesByTheirWholeNames) {
+TEST(FlopsTest, KnowsDevicesByTheirFullNames) {
   const auto peak = [](const char* name, Compute compute = Compute::kBf16) {
     return PeakFlops(name, compute).value_or(0) / 1e12;
   };

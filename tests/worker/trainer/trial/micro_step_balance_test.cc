@@ -79,7 +79,7 @@ TEST(MicroStepBalanceTest, NoiseMovesNothing) {
   EXPECT_EQ(balance.shares(), (Shares{8, 8}));
 }
 
-TEST(MicroStepBalanceTest, WhatNoClockMeasuresMovesNothing) {
+TEST(MicroStepBalanceTest, UnmeasurableTimesMoveNothing) {
   MicroStepBalance balance(0, 2, 8);
   EXPECT_FALSE(balance.Look({1, 0}));
   EXPECT_FALSE(balance.Look({std::nan(""), 1}));
@@ -88,7 +88,7 @@ TEST(MicroStepBalanceTest, WhatNoClockMeasuresMovesNothing) {
   EXPECT_EQ(balance.shares(), (Shares{8, 8}));
 }
 
-TEST(MicroStepBalanceTest, TheLaterHalfOfTenStepsIsMeasuredFromWhereItBegan) {
+TEST(MicroStepBalanceTest, TheLaterHalfOfTenStepsIsMeasured) {
   MicroStepBalance balance(3, 2, 8);
   int measured = 0, looks = 0;
   for (int64_t step = 4; step <= 23; ++step) {

@@ -37,7 +37,7 @@ TEST(ShareTextTest, NamesStageAndPartAndTheEstimateOfPlan) {
                 estimate);
 }
 
-TEST(ShareTextTest, ARankOfWholeModelsAndOneThatHasNoPlanYetHaveNoPlace) {
+TEST(ShareTextTest, ARankWithACompleteModelOrWithoutAPlanHasNoPlace) {
   const TrialSpec spec = Gpt2Trial();
   EXPECT_EQ(ShareText(spec, {}, 0, 2, Compute::kFp32, false), "rank 0 of 2");
   const std::string text = ShareText(spec, PlanOf(spec, 1, 2), 1, 2, Compute::kFp32, false);

@@ -35,7 +35,7 @@ std::vector<std::pair<std::string, std::string>> Places() {
   return places;
 }
 
-TEST(TrialSpecTest, ReadsWhatEachFieldSays) {
+TEST(TrialSpecTest, ReadsEachField) {
   const absl::StatusOr<TrialSpec> parsed = ParseTrialSpec(
       Whole({{"seed", "9007199254740991"},
              {"data",
@@ -135,7 +135,7 @@ TEST(TrialSpecTest, RefusesASectionThatHasNoFields) {
   }
 }
 
-TEST(TrialSpecTest, RefusesWhatCannotBeTrained) {
+TEST(TrialSpecTest, RefusesUntrainableSpecifications) {
   EXPECT_NE(MessageOf(json::array()), "");
   EXPECT_NE(MessageOf(json::object()), "");
   EXPECT_NE(MessageOf(Whole({{"data", {{"train", ""}}}})), "");
@@ -192,7 +192,7 @@ TEST(StepPlanTest, RanksOfALayerHaveOneShareOfTheBatch) {
   EXPECT_FALSE(PlanSteps(spec, 0, 5, 1000).ok()) << "5 ranks are no multiple of 2";
 }
 
-TEST(TrialSpecTest, WhatLayersAreCutIntoMustDivideThem) {
+TEST(TrialSpecTest, ThePartsOfLayersMustDivideThem) {
   json spec = Whole({{"parallel", {{"tensor", 4}}}, {"train", {{"seq_len", 64}}}});
   EXPECT_EQ(MessageOf(spec), "");
   spec["parallel"]["tensor"] = 5;

@@ -15,7 +15,7 @@ std::vector<int64_t> Until(const SyncSteps& sync, int64_t end) {
   return steps;
 }
 
-TEST(SyncStepsTest, UnlessTheyStepAloneRanksAreEqualAfterEachStep) {
+TEST(SyncStepsTest, RanksThatDoNotStepAloneAreEqualAfterEachStep) {
   EXPECT_EQ(Until(SyncSteps(), 4), (std::vector<int64_t>{1, 2, 3, 4}));
   const StepSpan span = SyncSteps().Since(6);
   EXPECT_TRUE(span.HasMultipleOf(3));
@@ -26,7 +26,7 @@ TEST(SyncStepsTest, StepsAtWhichTrialsAreComparedAndTheLastAreAmongThem) {
   EXPECT_EQ(Until(SyncSteps(4, {10, 6}), 10), (std::vector<int64_t>{4, 6, 8, 10}));
 }
 
-TEST(SyncStepsTest, WhatIsDueBetweenIsDueAtTheNext) {
+TEST(SyncStepsTest, EventsBetweenSyncsAreDueAtTheNext) {
   const SyncSteps sync(4, {6, 10});
   EXPECT_TRUE(sync.Since(8).HasMultipleOf(7));
   EXPECT_FALSE(sync.Since(6).HasMultipleOf(7));
@@ -34,7 +34,7 @@ TEST(SyncStepsTest, WhatIsDueBetweenIsDueAtTheNext) {
   EXPECT_FALSE(sync.Since(8).HasMultipleOf(0));
 }
 
-TEST(SyncStepsTest, BetweenTwoTheSpanBeginsWhereTheyWereEqualLast) {
+TEST(SyncStepsTest, BetweenTwoSyncsTheSpanBeginsAtTheLastOne) {
   const SyncSteps sync(4, {6});
   EXPECT_EQ(sync.Since(1).after, 0);
   EXPECT_EQ(sync.Since(4).after, 0);

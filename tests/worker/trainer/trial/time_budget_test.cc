@@ -25,7 +25,7 @@ Course Train(TimeBudget budget, int64_t step, double before, Seconds seconds) {
   return course;
 }
 
-TEST(TimeBudgetTest, StopsBehindTheFirstStepThatPassesTheLimitWithFewLooks) {
+TEST(TimeBudgetTest, StopsAfterTheFirstStepPastTheLimitWithFewLooks) {
   const Course course = Train({100, 0, 0}, 0, 0, [](int64_t) { return 0.01; });
   EXPECT_NEAR(static_cast<double>(course.stopped), 10000, 1);
   EXPECT_LE(course.looks, 20);
@@ -38,7 +38,7 @@ TEST(TimeBudgetTest, StepsThatBecomeTwiceAsSlowDoNotPassTheLimitUnseen) {
   EXPECT_EQ(course.stopped, 80);
 }
 
-TEST(TimeBudgetTest, SecondsOfAttemptsBeforeCount) {
+TEST(TimeBudgetTest, SecondsOfEarlierAttemptsCount) {
   const Course course = Train({100, 90, 500}, 500, 90, [](int64_t) { return 1.0; });
   EXPECT_EQ(course.stopped, 510);
   EXPECT_TRUE(TimeBudget(100, 100, 500).Reached()) << "none is left";
@@ -51,7 +51,7 @@ TEST(TimeBudgetTest, WithoutALimitNobodyLooksAndItIsNeverReached) {
   EXPECT_FALSE(budget.Reached());
 }
 
-TEST(TimeBudgetTest, AClockThatStoodStillIsAskedBehindTheNextStep) {
+TEST(TimeBudgetTest, AStoppedClockIsReadAgainAfterTheNextStep) {
   TimeBudget budget(100, 0, 0);
   budget.Take(1, 0);
   EXPECT_TRUE(budget.LooksAt(2));

@@ -29,7 +29,7 @@ class SettleTokenizerTest : public ::testing::Test {
   TrialSpec spec_ = Gpt2Trial();
 };
 
-TEST_F(SettleTokenizerTest, TheShardsSayWhoseTheyAreAndHowLargeTheVocabularyIs) {
+TEST_F(SettleTokenizerTest, TheShardsNameTheirTokenizerAndVocabularySize) {
   Record("text", "byte");
   ASSERT_TRUE(Settle().ok());
   EXPECT_EQ(spec_.data.tokenizer, Tokenizer::kByte);
@@ -37,14 +37,14 @@ TEST_F(SettleTokenizerTest, TheShardsSayWhoseTheyAreAndHowLargeTheVocabularyIs) 
   EXPECT_EQ(spec_.model.vocab_pad, 320);
 }
 
-TEST_F(SettleTokenizerTest, ShardsWithoutARecordAreGpt2s) {
+TEST_F(SettleTokenizerTest, ShardsWithoutARecordCountAsGpt2s) {
   ASSERT_TRUE(Settle().ok());
   EXPECT_EQ(spec_.data.tokenizer, Tokenizer::kGpt2);
   EXPECT_EQ(spec_.model.vocab_size, 50257);
   EXPECT_EQ(spec_.model.vocab_pad, 50304);
 }
 
-TEST_F(SettleTokenizerTest, WhatTheSpecificationSaysStays) {
+TEST_F(SettleTokenizerTest, TheSpecificationsSettingsStay) {
   Record("text", "byte");
   spec_.model.vocab_size = 300;
   spec_.model.vocab_pad = 301;

@@ -17,7 +17,7 @@ std::optional<Wire> Chosen(const std::vector<double>& waited, Narrows narrows = 
   return choice.chosen();
 }
 
-TEST(WireChoiceTest, SixteenBitsAreChosenWhereRanksWaitForMoreThanATenthOfAStep) {
+TEST(WireChoiceTest, SixteenBitsAreChosenIfRanksWaitForMoreThanATenthOfAStep) {
   EXPECT_EQ(Chosen({9, 9}), Wire::kFp32);
   EXPECT_EQ(Chosen({10, 10}), Wire::kFp32) << "no more than";
   EXPECT_EQ(Chosen({11, 11}), Wire::kBf16);
@@ -26,7 +26,7 @@ TEST(WireChoiceTest, SixteenBitsAreChosenWhereRanksWaitForMoreThanATenthOfAStep)
   EXPECT_EQ(Chosen({}), Wire::kFp32);
 }
 
-TEST(WireChoiceTest, WhereNothingTravelsByItselfItStaysAsItIs) {
+TEST(WireChoiceTest, WithoutSeparateTrafficNothingChanges) {
   EXPECT_EQ(Chosen({90, 90}, Narrows::kNo), Wire::kFp32);
 }
 
@@ -57,7 +57,7 @@ TEST(WireChoiceTest, TheLaterHalfOfTheFirstTwentyStepsOfAnAttemptIsMeasured) {
   }
 }
 
-TEST(WireChoiceTest, WhoGoesOnFromAChoiceKeepsIt) {
+TEST(WireChoiceTest, AResumedTrainingKeepsItsChoice) {
   for (const Wire wire : {Wire::kFp32, Wire::kBf16}) {
     const WireChoice choice(wire, 30);
     EXPECT_FALSE(choice.open());

@@ -138,7 +138,7 @@ TEST(HostReduceTest, EveryRankOfTwoHostsGetsTheAverageOverBoth) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(HostReduceTest, WhatFailsOverHostsFailsOnItsHostOnceItIsAborted) {
+TEST(HostReduceTest, AFailureBetweenHostsFailsOnEachHostOnceAborted) {
   const std::vector<Reduce> gang = Gang(
       2, 1000, kPatience, {1, [](float*, size_t) { return CollectiveError("the other is gone"); }});
   auto waiting = std::async(
