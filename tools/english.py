@@ -14,15 +14,15 @@ import tokenize
 SUFFIXES = {".cc", ".h", ".proto", ".js", ".py", ".sh", ".yaml", ".md"}
 # Written out in parts, so that this file does not report itself.
 PHRASES = [
-    (re.compile(r"(?<![\w.:>/-])who" + r"les?(?![\w(-])", re.I),
+    (re.compile(r"(?<![\w.:>/-])who" + r"les?(?![\w(-]|\.\w)", re.I),
      "'who" + "le': write undamaged, all, complete or full"),
     (re.compile(r"\bhas leave " + r"to\b", re.I), "'has leave " + "to': write may, or is allowed to"),
     (re.compile(r"(?<!there )(?<!There )\bis no" + r"ne\b"), "'is no" + "ne': write is no …, is empty, is not set"),
     (re.compile(r"(?:^|(?<![\w ]) ?)\bbe " + r"it\b", re.I), "'be " + "it': write whether … or …"),
 ]
 COMMENT_PHRASES = [
-    (re.compile(r"\bsa" + r"id\b", re.I), "'sa" + "id': write printed, written, reported, named"),
-    (re.compile(r"\bto" + r"ld\b", re.I), "'to" + "ld': write sent, reported, notified, known from"),
+    (re.compile(r"\bsa" + r"id\b(?!\.\w)", re.I), "'sa" + "id': write printed, written, reported, named"),
+    (re.compile(r"\bto" + r"ld\b(?!\.\w)", re.I), "'to" + "ld': write sent, reported, notified, known from"),
 ]
 FIRST_WORDS = re.compile(r"(That|Who|Whose|Whom|What|Those|One|It|Of)(?![\w-])")
 # A comment behind code or behind a file's name goes on with its line, in small letters.

@@ -121,6 +121,7 @@ class EnglishTest(unittest.TestCase):
     def test_code_keys_and_data_of_tests_are_left_alone(self):
         whole = "who" + "le"
         self.assertEqual(why("room/a.h", f"\n// Returns `{whole}`, as \"{whole}\" or {whole}().\nint {whole};\n"), [])
+        self.assertEqual(why("room/a.h", "\n// Reads " + "to" + "ld.json.\nint a;\n"), [])
         self.assertEqual(why("room/a.cc", f'\nconst char* key = "{whole}";\n'), [])
         self.assertEqual(why("tests/a_test.cc", f'\nExpect("the {whole} file");\n'), [])
         self.assertEqual(len(why("tests/a_test.cc", f"\n// The {whole} file.\nint a;\n")), 1)
