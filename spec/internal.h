@@ -15,6 +15,7 @@
 #include "spec/program.h"
 #include "spec/space.h"
 #include "spec/spec.h"
+#include "spec/table/combination.h"
 
 namespace dt::spec::internal {
 
@@ -59,16 +60,7 @@ std::string TextsYaml(const v1::Spec& spec, std::string_view path);
 // "parameters.train.batch_size[2]"
 std::string Indexed(const std::string& path, int index);
 
-// One rule that a resolved trial breaks.
-enum class Reach { kAnyTrial, kAllTrials };  // how many must break it for an issue
-struct Violation {
-  std::string rule;                // stable name, to report it once
-  std::vector<std::string> paths;  // fields involved, the likeliest culprit first
-  std::string message;
-  std::string hint;
-  Reach reach = Reach::kAnyTrial;
-};
-// What a combination breaks that cannot be resolved, and the name of that rule.
+// Returns the violation of a combination that cannot be resolved, under the rule of this name.
 inline constexpr char kUnresolved[] = "unresolved";
 Violation Unresolved(const absl::Status& why);
 // Rules over one resolved trial. `set` has the paths that the file sets or sweeps.
@@ -76,7 +68,10 @@ using PathSet = std::set<std::string>;
 using TrialRules = std::vector<Violation> (*)(const v1::Spec& trial, const PathSet& set);
 // Combinations of fields that cannot work together.
 std::vector<Violation> CheckTrial(const v1::Spec& trial, const PathSet& set);
-// Those of them about ranks; adds what it finds.
+// Returns the fields of `trial` that spec/table/combination.h has rules for. REQUIRES: `trial`
+// outlives it.
+Combination CombinationOf(const v1::Spec& trial);
+// Adds the rules about ranks that the trial breaks.
 void CheckParallel(const v1::Spec& trial, std::vector<Violation>& out);
 // "use 96 or 104": the multiples of `step` next to `value`.
 std::string NearestText(int64_t value, int64_t step);

@@ -56,10 +56,6 @@ void CheckShard(const v1::Spec& trial, std::vector<Violation>& out) {
                         : absl::StrCat("use ", SizesText(divisors))});
 }
 
-bool StepsAlone(const v1::Parallel& parallel) {
-  return parallel.strategy() == "local_sgd" || parallel.strategy() == "gossip";
-}
-
 // Checks that each rank has a peer at every distance.
 void CheckPairs(const v1::Spec& trial, std::vector<Violation>& out) {
   const int32_t ranks = DataRanksOf(trial);
@@ -75,7 +71,7 @@ void CheckPairs(const v1::Spec& trial, std::vector<Violation>& out) {
 
 void CheckAveraging(const v1::Spec& trial, std::vector<Violation>& out) {
   CheckPairs(trial, out);
-  if (!StepsAlone(trial.parallel()) || trial.precision().reduce() == "fp32") return;
+  if (!StepsAlone(trial.parallel().strategy()) || trial.precision().reduce() == "fp32") return;
   const std::string& strategy = trial.parallel().strategy();
   out.push_back({"averaging",
                  {"precision.reduce", "parallel.strategy"},
@@ -170,36 +166,10 @@ void CheckCompression(const v1::Spec& trial, std::vector<Violation>& out) {
 }
 
 // Checks that there is something to balance, among ranks that may each have a different share.
-void CheckBalance(const v1::Spec& trial, std::vector<Violation>& out) {
-  const v1::Parallel& parallel = trial.parallel();
-  if (parallel.balance() != "auto") return;
-  const auto refuse = [&](const char* path, const std::string& message, const char* hint) {
-    out.push_back({"balance", {"parallel.balance", path}, message, hint});
-  };
-  for (const auto& [path, ranks] : {std::pair("parallel.tensor", parallel.tensor()),
-                                    std::pair("parallel.pipeline", parallel.pipeline())}) {
-    if (ranks <= 1) continue;
-    return refuse(path,
-                  absl::StrCat("parallel.balance auto deals micro-batches to ranks that have the "
-                               "whole model; ",
-                               path, " is ", ranks),
-                  "leave it out");
-  }
-  const std::string& strategy = parallel.strategy();
-  if (StepsAlone(parallel)) {
-    return refuse("parallel.strategy",
-                  absl::StrCat("parallel.balance auto deals the micro-batches of a step that ranks "
-                               "take together, and under parallel.strategy ",
-                               strategy, " each takes its own"),
-                  "leave it out");
-  }
-  if (strategy == "zero2" || strategy == "zero3" || strategy == "hsdp") {
-    return refuse("parallel.strategy",
-                  absl::StrCat("parallel.balance auto gives slow ranks fewer micro-batches, and "
-                               "under parallel.strategy ",
-                               strategy, " ranks wait for each other in every one"),
-                  "use ddp or zero1");
-  }
+void CheckDeal(const v1::Spec& trial, const Combination& fields, std::vector<Violation>& out) {
+  const size_t before = out.size();
+  CheckBalance(fields, out);
+  if (out.size() > before || trial.parallel().balance() != "auto") return;
   const int64_t ranks = DataRanksOf(trial);
   const int64_t pass = int64_t{trial.train().batch_size()} * ranks;
   if (ranks > 1 && pass > 0 && trial.train().global_batch_size() == pass) {
@@ -220,12 +190,6 @@ std::string ModelText(const v1::Spec& trial) {
   return absl::StrCat("parallel.tensor ", tensor, " × parallel.pipeline ", pipeline);
 }
 
-// Returns "4 or 8".
-std::string Nearest(int64_t value, int64_t step) {
-  const int64_t below = value / step * step;
-  return below > 0 ? absl::StrCat(below, " or ", below + step) : absl::StrCat(below + step);
-}
-
 // Checks that the gang has all ranks of each copy of the model.
 void CheckMesh(const v1::Spec& trial, std::vector<Violation>& out) {
   const int32_t model = RanksOfModel(trial), gpus = trial.resources().gpus();
@@ -233,52 +197,23 @@ void CheckMesh(const v1::Spec& trial, std::vector<Violation>& out) {
   out.push_back({"mesh",
                  {"parallel.tensor", "parallel.pipeline", "resources.gpus"},
                  absl::StrCat("resources.gpus ", gpus, " is not a multiple of ", ModelText(trial)),
-                 absl::StrCat("set resources.gpus to ", Nearest(gpus, model))});
-}
-
-// Refuses features for data ranks only when `ranks` ranks, by the field at `path`, share the model.
-void CheckDataRanksAlone(const v1::Parallel& parallel, const char* code, const char* path,
-                         int32_t ranks, std::vector<Violation>& out) {
-  const auto refuse = [&](const char* what, const std::string& word, const char* hint) {
-    out.push_back({code,
-                   {path, what},
-                   absl::StrCat(what, " ", word, " is for data ranks only; ", path, " is ", ranks),
-                   hint});
-  };
-  if (StepsAlone(parallel)) return refuse("parallel.strategy", parallel.strategy(), "use ddp");
-  if (!parallel.compression().empty() && parallel.compression() != "none") {
-    refuse("parallel.compression", parallel.compression(), "use precision.reduce bf16");
-  }
+                 absl::StrCat("set resources.gpus to ", NearestMultiples(gpus, model))});
 }
 
 // Checks that each stage has layers, and that micro-batches come in multiples of the number of
 // stages.
-void CheckPipeline(const v1::Spec& trial, std::vector<Violation>& out) {
-  const v1::Parallel& parallel = trial.parallel();
-  const int32_t stages = parallel.pipeline();
-  if (stages <= 1) return;
-  const bool interleaved = parallel.schedule() == "interleaved";
-  const auto refuse = [&](const char* path, const std::string& message, const std::string& hint) {
-    out.push_back({"pipeline", {"parallel.pipeline", path}, message, hint});
-  };
-  const int32_t chunks = ChunksEach(trial);
-  const int32_t layers = trial.model().n_layer();
-  if (layers > 0 && int64_t{stages} * chunks > layers) {
-    refuse(interleaved ? "parallel.interleave" : "model.n_layer",
-           absl::StrCat("parallel.pipeline ", stages,
-                        interleaved ? absl::StrCat(" × parallel.interleave ", chunks) : "",
-                        " is more than the ", layers, " layers of the model"),
-           "each stage needs one at least: lower it");
-  }
-  const int64_t micro_steps = MicroStepsOf(trial);
-  if (interleaved && micro_steps > 0 && micro_steps % stages != 0) {
-    refuse("parallel.schedule",
-           absl::StrCat("parallel.schedule interleaved needs micro-batches in multiples of "
-                        "parallel.pipeline ",
-                        stages, ", not ", micro_steps),
-           absl::StrCat(NearestText(micro_steps, stages), " (parallel.microbatches)"));
-  }
-  CheckDataRanksAlone(parallel, "pipeline", "parallel.pipeline", stages, out);
+void CheckStages(const v1::Spec& trial, const Combination& fields, std::vector<Violation>& out) {
+  CheckPipeline(fields, out);
+  const int32_t stages = trial.parallel().pipeline();
+  const int64_t micro_steps = stages > 1 ? MicroStepsOf(trial) : 0;
+  if (trial.parallel().schedule() != "interleaved" || micro_steps <= 0) return;
+  if (micro_steps % stages == 0) return;
+  out.push_back({"pipeline",
+                 {"parallel.pipeline", "parallel.schedule"},
+                 absl::StrCat("parallel.schedule interleaved needs micro-batches in multiples of "
+                              "parallel.pipeline ",
+                              stages, ", not ", micro_steps),
+                 absl::StrCat(NearestText(micro_steps, stages), " (parallel.microbatches)")});
 }
 
 // Names sizes of a layer, or values of parallel.tensor, so that one divides the other.
@@ -311,42 +246,19 @@ std::string CuttingText(const v1::Spec& trial, const std::string& path, int32_t 
 }
 
 // Checks that each layer can be cut into equal parts.
-void CheckTensor(const v1::Spec& trial, std::vector<Violation>& out) {
-  const v1::Parallel& parallel = trial.parallel();
-  const int32_t tensor = parallel.tensor();
-  if (tensor <= 1) return;
-  const auto refuse = [&](const char* path, const std::string& message, const std::string& hint) {
-    out.push_back({"tensor", {"parallel.tensor", path}, message, hint});
-  };
-  const v1::Model& model = trial.model();
-  const auto divides = [&](const char* path, int32_t size) {
-    if (size <= 0 || size % tensor == 0) return true;
-    refuse(path, absl::StrCat("parallel.tensor ", tensor, " does not divide ", path, " ", size),
-           CuttingText(trial, path, size));
-    return false;
-  };
-  if (!divides("model.n_head", model.n_head()) || !divides("model.n_ff", model.n_ff())) return;
-  const int32_t seq_len = trial.train().seq_len();
-  if (parallel.sequence() && seq_len > 0 && seq_len % tensor != 0) {
-    return refuse(
-        "train.seq_len",
-        absl::StrCat("train.seq_len ", seq_len, " is not a multiple of parallel.tensor ", tensor),
-        absl::StrCat("set train.seq_len to ", Nearest(seq_len, tensor),
-                     ", or parallel.sequence to false"));
-  }
-  if (!parallel.sequence() && model.dropout() > 0) {
-    return refuse("parallel.sequence",
-                  "model.dropout with parallel.sequence false would differ among the ranks of one "
-                  "layer",
-                  "leave parallel.sequence out");
-  }
-  CheckDataRanksAlone(parallel, "tensor", "parallel.tensor", tensor, out);
+void CheckCuts(const v1::Spec& trial, const Combination& fields, std::vector<Violation>& out) {
+  const size_t before = out.size();
+  CheckTensor(fields, out);
+  if (out.size() == before || !out.back().hint.empty()) return;
+  const std::string& path = out.back().paths[1];
+  out.back().hint = CuttingText(
+      trial, path, path == "model.n_head" ? trial.model().n_head() : trial.model().n_ff());
 }
 
 }  // namespace
 
 std::string NearestText(int64_t value, int64_t step) {
-  return absl::StrCat("use ", Nearest(value, step));
+  return absl::StrCat("use ", NearestMultiples(value, step));
 }
 
 std::string DataRanksText(const v1::Spec& trial) {
@@ -357,15 +269,16 @@ std::string DataRanksText(const v1::Spec& trial) {
 }
 
 void CheckParallel(const v1::Spec& trial, std::vector<Violation>& out) {
+  const Combination fields = CombinationOf(trial);
   CheckHash(trial, out);
   CheckShard(trial, out);
   CheckAveraging(trial, out);
   CheckOwners(trial, out);
   CheckCompression(trial, out);
-  CheckBalance(trial, out);
+  CheckDeal(trial, fields, out);
   CheckMesh(trial, out);
-  CheckTensor(trial, out);
-  CheckPipeline(trial, out);
+  CheckCuts(trial, fields, out);
+  CheckStages(trial, fields, out);
 }
 
 }  // namespace dt::spec::internal
@@ -373,7 +286,7 @@ void CheckParallel(const v1::Spec& trial, std::vector<Violation>& out) {
 namespace dt::spec {
 
 bool AllowsParallel(const v1::Spec& trial) {
-  std::vector<internal::Violation> violations;
+  std::vector<Violation> violations;
   internal::CheckParallel(trial, violations);
   return violations.empty();
 }

@@ -12,31 +12,6 @@
 namespace dt::spec::internal {
 namespace {
 
-void CheckShape(const v1::Model& model, std::vector<Violation>& out) {
-  if (model.n_head() > 0 && model.n_embd() > 0 && model.n_embd() % model.n_head() != 0) {
-    const int64_t per_head = model.n_embd() / model.n_head();
-    out.push_back({"heads",
-                   {"model.n_head", "model.n_embd", "model.preset"},
-                   absl::StrCat("model.n_embd ", model.n_embd(),
-                                " is not divisible by model.n_head ", model.n_head()),
-                   absl::StrCat("n_embd ", model.n_head() * (per_head + 1), " is")});
-  }
-  if (model.positions() == "sinusoidal" && model.n_embd() % 2 != 0) {
-    out.push_back(
-        {"sinusoidal_width",
-         {"model.n_embd", "model.positions"},
-         absl::StrCat("sinusoidal positions need an even model.n_embd, not ", model.n_embd()),
-         "use learned positions or an even width"});
-  }
-  if (model.vocab_pad() > 0 && model.vocab_pad() < model.vocab_size()) {
-    out.push_back({"vocab_pad",
-                   {"model.vocab_pad", "model.vocab_size", "data.tokenizer", "model.preset"},
-                   absl::StrCat("model.vocab_pad ", model.vocab_pad(),
-                                " is below model.vocab_size ", model.vocab_size()),
-                   "leave vocab_pad out, or raise it"});
-  }
-}
-
 // Refuses what checkpoint/hf_gpt2.cc refuses on every worker, whatever the folder holds.
 void CheckInitFrom(const v1::Model& model, std::vector<Violation>& out) {
   if (model.init_from().empty()) return;
@@ -51,18 +26,6 @@ void CheckInitFrom(const v1::Model& model, std::vector<Violation>& out) {
   if (model.positions() == "sinusoidal") refuse("positions", "sinusoidal", "learned");
   if (!model.bias()) refuse("bias", "false", "true");
   if (model.head_bias()) refuse("head_bias", "true", "false");
-}
-
-void CheckSequence(const v1::Spec& trial, std::vector<Violation>& out) {
-  const v1::Model& model = trial.model();
-  if (model.positions() == "learned" && model.n_positions() > 0 &&
-      trial.train().seq_len() > model.n_positions()) {
-    out.push_back({"positions",
-                   {"train.seq_len", "model.n_positions", "model.positions", "model.preset"},
-                   absl::StrCat("train.seq_len ", trial.train().seq_len(), " is beyond the ",
-                                model.n_positions(), " learned positions of the model"),
-                   absl::StrCat("set model.n_positions to ", trial.train().seq_len())});
-  }
 }
 
 // Above any product of sizes within their ranges.
@@ -302,6 +265,29 @@ void CheckNetworkBench(const v1::Spec& trial, std::vector<Violation>& out) {
 
 }  // namespace
 
+Combination CombinationOf(const v1::Spec& trial) {
+  const v1::Model& model = trial.model();
+  const v1::Parallel& parallel = trial.parallel();
+  return {.n_layer = model.n_layer(),
+          .n_head = model.n_head(),
+          .n_embd = model.n_embd(),
+          .n_ff = model.n_ff(),
+          .n_positions = model.n_positions(),
+          .vocab_size = model.vocab_size(),
+          .vocab_pad = model.vocab_pad(),
+          .positions = model.positions(),
+          .dropout = model.dropout(),
+          .seq_len = trial.train().seq_len(),
+          .tensor = parallel.tensor(),
+          .pipeline = parallel.pipeline(),
+          .interleave = parallel.interleave(),
+          .sequence = parallel.sequence(),
+          .schedule = parallel.schedule(),
+          .strategy = parallel.strategy(),
+          .compression = parallel.compression(),
+          .balance = parallel.balance()};
+}
+
 std::vector<Violation> CheckTrial(const v1::Spec& trial, const PathSet& set) {
   std::vector<Violation> out;
   CheckSizes(trial, out);
@@ -310,9 +296,8 @@ std::vector<Violation> CheckTrial(const v1::Spec& trial, const PathSet& set) {
     CheckNetworkBench(trial, out);
     return out;
   }
-  CheckShape(trial.model(), out);
+  CheckModel(CombinationOf(trial), out);
   CheckInitFrom(trial.model(), out);
-  CheckSequence(trial, out);
   CheckBatch(trial, set, out);
   CheckLength(trial, set, out);
   CheckScaling(trial, out);

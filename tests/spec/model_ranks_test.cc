@@ -124,11 +124,11 @@ TEST(ModelRanksTest, MicroBatchesAreDealtBySpeedOnlyWhereASlowRankHoldsNobodyUpI
             "take together, and under parallel.strategy local_sgd each takes its own; leave it "
             "out");
   EXPECT_EQ(said({{"parallel.pipeline", "2"}}),
-            "parallel.balance: parallel.balance auto deals micro-batches to ranks that have the "
-            "whole model; parallel.pipeline is 2; leave it out");
+            "parallel.balance: parallel.balance auto deals micro-batches to ranks that hold the "
+            "full model; parallel.pipeline is 2; leave it out");
   EXPECT_EQ(said({{"parallel.tensor", "2"}}),
-            "parallel.balance: parallel.balance auto deals micro-batches to ranks that have the "
-            "whole model; parallel.tensor is 2; leave it out");
+            "parallel.balance: parallel.balance auto deals micro-batches to ranks that hold the "
+            "full model; parallel.tensor is 2; leave it out");
   EXPECT_EQ(said({{"train.global_batch_size", "8"}}),
             "parallel.balance: parallel.balance auto has nothing to deal: each data rank has one "
             "micro-batch in a step; raise train.global_batch_size, or lower train.batch_size");

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/check.h"
+#include "spec/table/combination.h"
 #include "spec/table/field.h"
 
 namespace dt::trainer {
@@ -333,73 +334,34 @@ class Writer {
   json& fields_;
 };
 
-// Refuses combinations that would break the code that reads them; spec/trial_rules.cc has all
-// rules, with better advice.
-absl::Status CheckModel(const ModelSpec& model, int64_t seq_len) {
-  if (model.n_embd % model.n_head != 0) {
-    return ConfigError(absl::StrCat("model.n_embd ", model.n_embd,
-                                    " is not divisible by model.n_head ", model.n_head));
-  }
-  if (model.positions == Positions::kSinusoidal && model.n_embd % 2 != 0) {
-    return ConfigError(
-        absl::StrCat("sinusoidal positions need an even model.n_embd, not ", model.n_embd));
-  }
-  if (model.vocab_pad != 0 && model.vocab_pad < model.vocab_size) {
-    return ConfigError(absl::StrCat("model.vocab_pad ", model.vocab_pad,
-                                    " is below model.vocab_size ", model.vocab_size));
-  }
-  if (model.positions == Positions::kLearned && seq_len > model.n_positions) {
-    return ConfigError(absl::StrCat("train.seq_len ", seq_len, " is beyond the ", model.n_positions,
-                                    " learned positions of the model"));
-  }
-  return absl::OkStatus();
-}
-
-// Refuses what works with data-parallel ranks only, if `ranks` ranks share a model replica by the
-// field at `path`.
-absl::Status CheckDataRanksAlone(const TrialSpec& trial, const char* path, int64_t ranks) {
-  if (!plan::StepsAlone(trial.sharing) && trial.compression == Compression::kNone) {
-    return absl::OkStatus();
-  }
-  return ConfigError(absl::StrCat(
-      "local_sgd, gossip and parallel.compression are for data ranks only; ", path, " is ", ranks));
-}
-
-// Allows balancing only if ranks do not communicate within a micro-step.
-absl::Status CheckBalance(const TrialSpec& trial) {
-  const bool deals = trial.sharing == Sharing::kDdp || trial.sharing == Sharing::kZero1;
-  if (trial.balance == Balance::kNone || (deals && trial.tensor * trial.pipeline == 1)) {
-    return absl::OkStatus();
-  }
-  return ConfigError(
-      "parallel.balance auto needs ddp or zero1, without parallel.tensor and parallel.pipeline");
-}
-
-absl::Status CheckTensor(const TrialSpec& trial) {
-  if (trial.tensor == 1) return absl::OkStatus();
-  const auto divides = [&](const char* path, int64_t size) -> absl::Status {
-    if (size % trial.tensor == 0) return absl::OkStatus();
-    return ConfigError(
-        absl::StrCat("parallel.tensor ", trial.tensor, " does not divide ", path, " ", size));
-  };
-  DT_RETURN_IF_ERROR(divides("model.n_head", trial.model.n_head));
-  DT_RETURN_IF_ERROR(divides("model.n_ff", trial.model.n_ff));
-  if (trial.sequence) DT_RETURN_IF_ERROR(divides("train.seq_len", trial.train.seq_len));
-  if (!trial.sequence && trial.model.dropout > 0) {
-    return ConfigError(
-        "model.dropout with parallel.sequence false would differ among the ranks of one layer");
-  }
-  return CheckDataRanksAlone(trial, "parallel.tensor", trial.tensor);
-}
-
-absl::Status CheckPipeline(const TrialSpec& trial) {
-  if (trial.pipeline == 1) return absl::OkStatus();
-  if (trial.pipeline * trial.ChunksEach() > trial.model.n_layer) {
-    return ConfigError(absl::StrCat("parallel.pipeline ", trial.pipeline, " × ", trial.ChunksEach(),
-                                    " is more than the ", trial.model.n_layer,
-                                    " layers of the model"));
-  }
-  return CheckDataRanksAlone(trial, "parallel.pipeline", trial.pipeline);
+// Checks the rules over several fields that the checks of an experiment file apply too.
+absl::Status CheckCombination(const TrialSpec& trial) {
+  const auto word = [](auto value) { return WordsOf(value)[static_cast<size_t>(value)]; };
+  const ModelSpec& model = trial.model;
+  const spec::Combination fields{.n_layer = model.n_layer,
+                                 .n_head = model.n_head,
+                                 .n_embd = model.n_embd,
+                                 .n_ff = model.n_ff,
+                                 .n_positions = model.n_positions,
+                                 .vocab_size = model.vocab_size,
+                                 .vocab_pad = model.vocab_pad,
+                                 .positions = word(model.positions),
+                                 .dropout = model.dropout,
+                                 .seq_len = trial.train.seq_len,
+                                 .tensor = trial.tensor,
+                                 .pipeline = trial.pipeline,
+                                 .interleave = trial.interleave,
+                                 .sequence = trial.sequence,
+                                 .schedule = word(trial.pipeline_schedule),
+                                 .strategy = word(trial.sharing),
+                                 .compression = word(trial.compression),
+                                 .balance = word(trial.balance)};
+  std::vector<spec::Violation> broken;
+  spec::CheckModel(fields, broken);
+  spec::CheckTensor(fields, broken);
+  spec::CheckPipeline(fields, broken);
+  spec::CheckBalance(fields, broken);
+  return broken.empty() ? absl::OkStatus() : ConfigError(broken[0].message);
 }
 
 absl::Status CheckTraining(const TrialSpec& trial, int64_t batch_tokens) {
@@ -443,10 +405,7 @@ absl::StatusOr<TrialSpec> ParseTrialSpec(const json& spec) {
   trial.checkpoint.first_seconds = every.value("first_seconds", 0.0);
   int64_t batch_tokens = 0;
   read("train.global_batch_tokens", batch_tokens);
-  DT_RETURN_IF_ERROR(CheckModel(trial.model, trial.train.seq_len));
-  DT_RETURN_IF_ERROR(CheckTensor(trial));
-  DT_RETURN_IF_ERROR(CheckPipeline(trial));
-  DT_RETURN_IF_ERROR(CheckBalance(trial));
+  DT_RETURN_IF_ERROR(CheckCombination(trial));
   DT_RETURN_IF_ERROR(CheckTraining(trial, batch_tokens));
   // Sinusoidal positions work for any length.
   trial.model.n_positions = std::max(trial.model.n_positions, trial.train.seq_len);

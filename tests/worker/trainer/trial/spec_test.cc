@@ -198,14 +198,12 @@ TEST(TrialSpecTest, ThePartsOfLayersMustDivideThem) {
   spec["parallel"]["tensor"] = 5;
   EXPECT_EQ(MessageOf(spec), "parallel.tensor 5 does not divide model.n_head 12");
   spec["parallel"]["tensor"] = 3;
-  EXPECT_EQ(MessageOf(spec), "parallel.tensor 3 does not divide train.seq_len 64");
+  EXPECT_EQ(MessageOf(spec), "train.seq_len 64 is not a multiple of parallel.tensor 3");
   spec["parallel"]["sequence"] = false;
   EXPECT_EQ(MessageOf(spec), "");
   spec["parallel"]["strategy"] = "local_sgd";
-  EXPECT_EQ(
-      MessageOf(spec),
-      "local_sgd, gossip and parallel.compression are for data ranks only; parallel.tensor is "
-      "3");
+  EXPECT_EQ(MessageOf(spec),
+            "parallel.strategy local_sgd is for data ranks only; parallel.tensor is 3");
 }
 
 TEST(TrialSpecTest, MicroBatchesAreDealtAmongRanksThatDoNotMeetInEach) {
@@ -216,13 +214,14 @@ TEST(TrialSpecTest, MicroBatchesAreDealtAmongRanksThatDoNotMeetInEach) {
   };
   EXPECT_EQ(said({{"strategy", "ddp"}}), "");
   EXPECT_EQ(said({{"strategy", "zero1"}}), "");
-  const std::string refused =
-      "parallel.balance auto needs ddp or zero1, without parallel.tensor and parallel.pipeline";
+  const auto names_balance = [&](const json& parallel) {
+    return said(parallel).starts_with("parallel.balance auto ");
+  };
   for (const char* strategy : {"zero2", "zero3", "hsdp", "local_sgd", "gossip"}) {
-    EXPECT_EQ(said({{"strategy", strategy}}), refused) << strategy;
+    EXPECT_TRUE(names_balance({{"strategy", strategy}})) << strategy;
   }
-  EXPECT_EQ(said({{"tensor", 2}}), refused);
-  EXPECT_EQ(said({{"pipeline", 2}}), refused);
+  EXPECT_TRUE(names_balance({{"tensor", 2}}));
+  EXPECT_TRUE(names_balance({{"pipeline", 2}}));
 }
 
 TEST(TrialSpecTest, TokensOfAStepMustBeThoseOfItsSequences) {
