@@ -1,4 +1,4 @@
-// diagnostics.cc: what is wrong with a file, as compilers print it.
+// diagnostics.cc: prints errors of a file as compilers do.
 #include "spec/file/diagnostics.h"
 
 #include <algorithm>
@@ -13,20 +13,20 @@
 namespace dt::spec {
 namespace {
 
-// A screen or two; a file with more is wrong in the same way again and again.
+// A screen or two; a file with more has the same error again and again.
 constexpr size_t kDiagnosticsMax = 100;
-// A long source line is cut to what fits beside the caret on a terminal.
+// A long source line is cut to the part that fits beside the caret on a terminal.
 constexpr size_t kShownBefore = 60;
 constexpr size_t kShown = 110;
 
 bool Continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-// The field or section that holds `path`.
+// Returns the field or section that holds `path`.
 std::string Enclosing(const std::string& path) {
   const size_t end = path.find_last_of(".[");
   if (end == std::string::npos) return "";
   std::string parent = path.substr(0, end);
-  // Names under parameters hold dots: "parameters.optimizer.lr" is in "parameters".
+  // Names under parameters contain dots: "parameters.optimizer.lr" is in "parameters".
   if (path[end] == '.' && parent.compare(0, 11, "parameters.") == 0) return "parameters";
   return parent;
 }
@@ -35,7 +35,7 @@ void AppendSource(const Diagnostic& diagnostic, std::string& out) {
   std::string line = diagnostic.source_line;
   std::replace(line.begin(), line.end(), '\t', ' ');
   size_t column = std::min(static_cast<size_t>(std::max(diagnostic.column, 1)) - 1, line.size());
-  std::string ahead;  // marks what is cut off on the left
+  std::string ahead;  // marks a cut on the left
   size_t cut = 0;
   if (line.size() > kShown && column > kShownBefore) {
     cut = column - kShownBefore;
@@ -43,7 +43,7 @@ void AppendSource(const Diagnostic& diagnostic, std::string& out) {
     column -= cut;
     ahead = "…";
   }
-  line = line.substr(cut, 8 * kShown);  // however long it is, in bytes, which may be eight a column
+  line = line.substr(cut, 8 * kShown);  // in bytes, of which a column may have eight
   const int before = DisplayWidth(ahead) + DisplayWidth(Printable(line.substr(0, column)));
   const std::string enclosing = Enclosing(diagnostic.path);
   absl::StrAppend(&out, absl::StrFormat("%5d | ", diagnostic.line), ahead,

@@ -1,4 +1,4 @@
-// experiment_file.cc: walks the tree of an experiment file along the field tables.
+// experiment_file.cc: reads the tree of an experiment file along the field tables.
 #include "spec/file/experiment_file.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 using Kind = YamlNode::Kind;
 
-// Reads one tree. Problems are gathered with their marks; reading goes on after each.
+// Reads one tree. Collects problems with their marks, and goes on after each.
 class Reader {
  public:
   Reader(const YamlTree& tree, const MayGoOn& may_go_on)
@@ -27,7 +27,7 @@ class Reader {
     out_ = spec::DefaultExperiment();
     out_.set_version(0);
     if (tree.readable) ReadRoot(tree.root);
-    // Only a tree that was read whole can miss something.
+    // Only a tree that was read completely can miss something.
     if (tree.readable && tree.root.kind == Kind::kMap) AddIssues();
   }
 
@@ -72,21 +72,22 @@ class Reader {
       }
     }
     ListExplicit();
-    // Last: what a range comes to depends on the method, what a name is on whether the file runs a
-    // program, and what a combination holds on the parameters.
+    // These come last: the meaning of a range depends on the method, that of a name on whether the
+    // file runs a program, and that of a combination on the parameters.
     if (parameters != nullptr) ReadParameters(*parameters, reading_, out_);
     if (exclude != nullptr) ReadExclusions(*exclude, reading_, out_);
     if (include != nullptr) ReadInclusions(*include, reading_, out_);
   }
 
-  // In the order of the table, whatever the file's: equal files give equal specifications.
+  // Lists paths in the order of the table, whatever the file's order, so that equal files give
+  // equal specifications.
   void ListExplicit() {
     for (const Field& field : spec::FieldTable()) {
       if (set_.contains(field.path)) out_.add_explicit_paths(field.path);
     }
   }
 
-  // A field, a section, or a mistake.
+  // Reads a field, a section, or a mistake.
   void ReadEntry(const std::string& parent, const YamlEntry& entry) {
     const std::string path = ChildPath(parent, entry.key);
     const Field* field = spec::FindField(path);
@@ -142,7 +143,7 @@ class Reader {
       SetChecked(spec::SetField(*out_.mutable_base(), field.path, *value), node, field.path);
     }
   }
-  // code: {folder: ., include: [data/*.bin]}
+  // Reads code: {folder: ., include: [data/*.bin]}.
   void ReadCode(const Field& folder, const YamlNode& node) {
     for (const YamlEntry& entry : node.entries) {
       reading_.Place(entry.key == "include" ? "code_include" : "code", entry.value.mark);
@@ -175,7 +176,8 @@ class Reader {
       ForgetMethod();
     }
   }
-  // It is not known: nothing is said by the rules of another. Ranges are read, as most methods do.
+  // The method is unknown, so rules of another method must report nothing. Ranges are read as in
+  // most methods.
   void ForgetMethod() {
     out_.mutable_search()->set_method("random");
     for (const char* of_a_method : {"search.max_trials", "search.sampler", "search.asha",
@@ -260,8 +262,8 @@ ExperimentFile ReadExperimentFile(std::string_view text, std::string_view file_n
   }
   file.spec = reader.TakeSpec();
   if (overrides.empty() || !file.diagnostics.empty() || !GoesOn(may_go_on)) return file;
-  // The text with --set written into it keeps its comments; where that does not come out the same,
-  // the tree is printed anew.
+  // The text with --set written into it keeps its comments. If it does not give the same result,
+  // the tree is printed instead.
   file.effective_text = SpliceOverrides(text, overrides, may_go_on);
   Reader again(ParseYaml(file.effective_text), may_go_on);
   if (!again.TakeProblems().empty() ||

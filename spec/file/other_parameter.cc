@@ -21,7 +21,8 @@ constexpr char kListed[] = "write values: [...]";
 constexpr char kLog[] = "write min, max and scale: log";
 constexpr char kEven[] = "write min and max; a range is even unless scale says otherwise";
 
-// Single words are ours for theirs; others are sentences; "": there is nothing of the kind.
+// Other systems' words: a single word is ours for theirs; otherwise a sentence; "": there is no
+// counterpart.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 57> kWords{{
     {"low", "min"},
     {"high", "max"},
@@ -94,8 +95,8 @@ std::string TextOf(const YamlNode& node, std::string_view key) {
   return found == nullptr ? "" : found->text;
 }
 
-// What the bounds are exponents of, as Determined's `type: log` has it and W&B's `log_uniform`;
-// nullopt: they are values.
+// Returns the base if the bounds are exponents, as in Determined's `type: log` and W&B's
+// `log_uniform`; nullopt: they are values.
 std::optional<double> BaseOf(const YamlNode& node) {
   const std::string distribution = TextOf(node, "distribution");
   if (absl::StrContains(distribution, "log_uniform") && !absl::EndsWith(distribution, "_values")) {
@@ -109,7 +110,7 @@ std::optional<double> BaseOf(const YamlNode& node) {
   return base;
 }
 
-// "min: 1e-05"; "": this is no number.
+// Returns "min: 1e-05"; "": the bound is no number.
 std::string Bound(const YamlNode& node, double base, const char* ours, const char* theirs) {
   const YamlNode* found = Find(node, theirs);
   double exponent = 0;
@@ -118,7 +119,7 @@ std::string Bound(const YamlNode& node, double base, const char* ours, const cha
   return std::isfinite(value) && value > 0 ? absl::StrFormat("%s: %.4g, ", ours, value) : "";
 }
 
-// The range that exponents mean, as one writes it here.
+// Returns the range for bounds that are exponents, in this file's notation.
 std::string FromExponents(const YamlNode& node, double base) {
   std::string low = Bound(node, base, "min", "minval");
   if (low.empty()) low = Bound(node, base, "min", "min");

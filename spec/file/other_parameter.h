@@ -1,7 +1,7 @@
-// other_parameter.h: what words of other systems within a parameter mean here.
+// other_parameter.h: translates other systems' words within a parameter.
 //
-// Role:  pure; ParameterReader asks for what it does not know. Bounds that are exponents there are
-//        computed, since a person who copies them would search another range.
+// Role:  pure; ParameterReader asks it about unknown words. Bounds that are exponents in the other
+//        system are computed, since a person who copied them would search another range.
 // Tests: tests/spec/file/other_parameter_test.cc
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace dt::spec {
 
-// What to write in place of `key` of the parameter that `node` describes. "": no system that we
-// know has the word, or there is nothing of the kind here.
+// Returns what to write in place of `key` of the parameter that `node` describes. "": no system
+// that we know has the word, or there is no counterpart.
 std::string OtherParameterHint(const std::string& key, const YamlNode& node);
-// Whether a system that we know has it.
+// Returns whether a system that we know has the word.
 bool IsOtherParameterWord(const std::string& key);
 
 }  // namespace dt::spec

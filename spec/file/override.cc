@@ -1,4 +1,4 @@
-// override.cc: the path of a --set finds its place in a tree, or makes one.
+// override.cc: finds or makes the place of a --set path in a tree.
 #include "spec/file/override.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct Argument {
   std::string value;
 };
 
-// Keys under `parameters`, `exclude` and maps of text hold dots themselves.
+// Splits a path; keys under `parameters`, `exclude` and maps of text contain dots themselves.
 std::vector<std::string> Keys(const std::string& path) {
   const std::vector<std::string> prefixes{"parameters.", "labels.", "resources.env.",
                                           "resources.labels."};
@@ -35,7 +35,7 @@ YamlEntry* Find(YamlNode& map, const std::string& key) {
   return found == map.entries.end() ? nullptr : &*found;
 }
 
-// A parameter of a program may be named as the file does: lr=0.1 for parameters.lr=0.1.
+// A program's parameter may be named as in the file: lr=0.1 for parameters.lr=0.1.
 std::vector<std::string> KeysIn(YamlNode& root, const std::string& path) {
   YamlEntry* parameters = Find(root, "parameters");
   const bool program = Find(root, "command") != nullptr || Find(root, "run") != nullptr;
@@ -55,8 +55,8 @@ bool Split(const std::string& text, YamlNode& root, Argument& out) {
                       [](const std::string& key) { return key.empty(); });
 }
 
-// A list, a map or a quoted text is YAML; anything else is the value itself, so that globs need no
-// quotes of their own.
+// Returns whether a value is YAML: a list, a map or a quoted text. Anything else is the value
+// itself, so that globs need no quotes of their own.
 bool IsYaml(const std::string& value) {
   return value.front() == '[' || value.front() == '{' || value.front() == '"' ||
          value.front() == '\'';
@@ -72,7 +72,7 @@ void SetSource(YamlNode& node, int source) {
 }
 
 YamlNode ValueNode(const std::string& value, int source, std::vector<YamlProblem>& problems) {
-  YamlNode node;  // nothing, as null is in a file; Python's None is written so
+  YamlNode node;  // stays empty for null, as in a file, and for Python's None
   if (IsYaml(value)) {
     YamlTree tree = ParseYaml(value);
     node = std::move(tree.root);
@@ -97,7 +97,8 @@ std::string LineIndent(std::string_view text, size_t offset) {
   return std::string(before);
 }
 
-// "section: {a: b}" and "section:\n  a: b" for the rest of a path that the file does not have.
+// Returns "section: {a: b}" or "section:\n  a: b" for the rest of a path that the file does not
+// have.
 std::string NewEntry(const std::vector<std::string>& keys, size_t from, const std::string& value) {
   std::string out = value;
   for (size_t i = keys.size(); i-- > from;) {
@@ -107,7 +108,7 @@ std::string NewEntry(const std::vector<std::string>& keys, size_t from, const st
   return out;
 }
 
-// One value written into the text; the text as it was when its layout is not known here.
+// Writes one value into the text; returns the text unchanged if its layout is not known here.
 std::string Splice(const std::string& text, const std::string& assignment) {
   YamlTree tree = ParseYaml(text);
   if (!tree.readable || tree.root.kind != Kind::kMap || tree.root.entries.empty()) return text;
@@ -132,7 +133,8 @@ std::string Splice(const std::string& text, const std::string& assignment) {
       const size_t at = old.mark.offset;
       size_t length = old.text.size();
       if (old.kind == Kind::kSequence && old.style == YamlNode::Style::kFlow) {
-        const size_t end = text.find(']', at);  // a list of plain values; else the caller notices
+        const size_t end = text.find(']', at);  // a list of plain values; for others the caller
+                                                // notices
         if (end == std::string::npos) return text;
         length = end + 1 - at;
       } else if (old.kind != Kind::kScalar || text.compare(at, length, old.text) != 0) {
@@ -154,13 +156,13 @@ std::string Splice(const std::string& text, const std::string& assignment) {
   return text;
 }
 
-// Whether a map at this path is fields, each of which may be set by itself; what describes a
-// parameter is one value.
+// Returns whether a map at this path holds fields that may be set one by one; the description of a
+// parameter is a single value.
 bool IsFields(const std::vector<std::string>& path) {
   return path.size() < 2 || path.front() != "parameters";
 }
 
-// Puts what `from` has into `into`: fields that it does not name stay as they are.
+// Merges `from` into `into`: other fields stay as they are.
 void Merge(YamlNode from, const std::vector<std::string>& path, YamlNode& into) {
   if (from.kind != Kind::kMap || into.kind != Kind::kMap || from.reported || !IsFields(path)) {
     into = std::move(from);
@@ -179,7 +181,8 @@ void Merge(YamlNode from, const std::vector<std::string>& path, YamlNode& into) 
   }
 }
 
-// "train={a: 1, b: {c: 2}}" as "train.a=1" and "train.b.c=2"; anything else as it is.
+// Splits "train={a: 1, b: {c: 2}}" into "train.a=1" and "train.b.c=2"; leaves anything else as it
+// is.
 void AppendLeaves(const std::string& path, const YamlNode& node, std::vector<std::string>& leaves) {
   if (node.kind == Kind::kMap && !node.entries.empty() && IsFields(Keys(path))) {
     for (const YamlEntry& entry : node.entries) {

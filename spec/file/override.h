@@ -1,4 +1,4 @@
-// override.h: --set a.b=v, applied to the tree of an experiment file and to its text.
+// override.h: applies --set a.b=v to the tree of an experiment file and to its text.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace dt::spec {
 
-// Puts the value at its path in the tree, making sections on the way; of a section the fields that
-// the value does not name stay as they are; what is wrong with the
-// argument becomes a problem of the tree. `source` marks what came of it (Mark::source).
+// Puts the value at its path in the tree, and makes sections on the way. Fields of a section that
+// the value does not name stay as they are. An error in the argument becomes a problem of the tree.
+// `source` marks the new nodes (Mark::source).
 void ApplyOverride(const std::string& argument, int source, YamlTree& tree);
 
-// The text with the values written in, comments and layout kept. The caller checks that it reads as
-// meant: layouts that this does not know come out unchanged.
+// Returns the text with the values written in, with its comments and layout. The caller checks that
+// it reads as intended: unknown layouts come out unchanged.
 std::string SpliceOverrides(std::string_view text, const std::vector<std::string>& arguments,
                             const MayGoOn& may_go_on = {});
 

@@ -1,4 +1,4 @@
-// range.cc: evenly spaced, or evenly multiplied.
+// range.cc: values spaced evenly, or by a constant factor.
 #include "spec/file/range.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ double Between(const Range& range, int64_t index) {
   return range.low;
 }
 
-// A value between the ends, as a person would have written it.
+// Returns a value between the ends as a person would have written it.
 double Written(const Range& range, double number) {
   constexpr int kDigitsLeast = 6, kDigitsMost = 17;
   constexpr int kOfTheWay = 3;  // digits that place it between its neighbours
@@ -42,7 +42,7 @@ double Written(const Range& range, double number) {
 }
 
 bool AllDiffer(const Range& range) {
-  const std::vector<spec::v1::Value> values = RangeValues(range);  // in rising order
+  const std::vector<spec::v1::Value> values = RangeValues(range);  // ascending
   return std::adjacent_find(values.begin(), values.end(), spec::SameValue) == values.end();
 }
 
@@ -87,7 +87,7 @@ spec::Field WeightField(std::string path) {
 
 int64_t MostValues(Range range) {
   if (AllDiffer(range)) return range.count;
-  int64_t differ = 1;  // of these counts the first is known to do, the second not
+  int64_t differ = 1;  // all values differ with the first of these counts, not with the second
   int64_t same = range.count;
   while (same - differ > 1) {
     range.count = (differ + same) / 2;

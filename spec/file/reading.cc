@@ -1,4 +1,4 @@
-// reading.cc: problems and places of one tree.
+// reading.cc: the problems and places of one tree.
 #include "spec/file/reading.h"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ void Reading::LeaveOut(const std::string& at, const std::string& path) {
   shortened_.insert(path);
 }
 
-// The list as text, "[0.9, 0.95]".
+// Returns the list as text, "[0.9, 0.95]".
 std::optional<std::string> Reading::ReadList(const Field& field, const YamlNode& node,
                                              const std::string& path) {
   std::string text = "[";
@@ -90,13 +90,13 @@ std::optional<spec::v1::Value> Reading::ReadValue(const Field& field, const Yaml
 }
 
 bool Reading::SaidAlready(const std::string& path) const {
-  // It, or what holds it.
+  // Checks the path and every path that holds it.
   for (size_t end = path.size(); end != std::string::npos && end > 0;
        end = path.find_last_of(".[", end - 1)) {
     if (refused_.contains(path.substr(0, end))) return true;
   }
   if (shortened_.contains(path)) return true;
-  // A parameter that lost values makes exclusions look wrong that are right.
+  // If a parameter lost values, correct exclusions look wrong.
   const auto parameters = refused_.lower_bound("parameters");
   const bool lost = !shortened_.empty() ||
                     (parameters != refused_.end() && absl::StartsWith(*parameters, "parameters"));

@@ -1,8 +1,8 @@
-// reading.h: what reading one tree gathers: problems with their places, and where things stand, for
-// what spec::Validate finds later.
+// reading.h: collects, while a tree is read, problems with their places, and the places of paths
+// for later issues of spec::Validate.
 //
 // Role:      shared by the readers of the parts of an experiment file. Reading goes on after each
-//            problem, and nothing is said twice.
+//            problem, and no problem is reported twice.
 // Threads:   thread-compatible.
 // Tests:     tests/spec/file/experiment_file_test.cc
 #pragma once
@@ -25,25 +25,28 @@ class Reading {
 
   void Report(const Mark& mark, std::string path, std::string code, std::string message,
               std::string hint = "");
-  // A value that could not be read: what Validate says of its absence is not reported again.
+  // Reports a value that could not be read: Validate's issue about its absence is then not
+  // reported.
   void Refuse(const Mark& mark, const std::string& path, spec::Issue issue);
   void RefuseKind(const YamlNode& node, const std::string& path, const std::string& expected,
                   std::string hint = "");
-  // Says nothing more about a path.
+  // Reports nothing more about a path.
   void Silence(const std::string& path) { refused_.insert(path); }
   bool Refused(const std::string& path) const { return refused_.contains(path); }
-  // A value of `path` was left out, and a later one takes its place: `at` may be said again.
+  // Records that a value of `path` was dropped and a later one takes its place: `at` may be
+  // reported again.
   void LeaveOut(const std::string& at, const std::string& path);
 
-  // A value of a field, from a scalar or, for lists of numbers, a sequence. Nothing: it is refused.
+  // Reads a field's value, from a scalar or, for lists of numbers, a sequence. Nothing: it is
+  // refused.
   std::optional<spec::v1::Value> ReadValue(const spec::Field& field, const YamlNode& node,
                                            const std::string& path);
 
-  // Where a path stands: its value, or its key where that is what matters.
+  // Records where a path stands: its value, or its key where that matters.
   void Place(const std::string& path, const Mark& mark) { marks_[path] = mark; }
-  // An issue of Validate's at the nearest place that is known.
+  // Returns an issue of Validate at the nearest known place.
   YamlProblem At(spec::Issue issue) const;
-  // Adds it, unless what was refused explains it.
+  // Adds an issue, unless a refused value explains it.
   void Add(spec::Issue issue);
 
   std::vector<YamlProblem> TakeProblems() { return std::move(problems_); }
@@ -60,7 +63,7 @@ class Reading {
   std::set<std::string> shortened_;  // parameters that lost a value
 };
 
-// "parameters.optimizer.lr[2]"
+// Returns "parameters.optimizer.lr[2]".
 std::string IndexedPath(const std::string& path, size_t index);
 
 }  // namespace dt::spec

@@ -1,4 +1,4 @@
-// sweep.cc: lists, ranges and combinations of parameters.
+// sweep.cc: reads lists, ranges and combinations of parameters.
 #include "spec/file/sweep.h"
 
 #include <algorithm>
@@ -18,12 +18,12 @@ namespace {
 
 using Kind = YamlNode::Kind;
 
-// Whether a range stays one, or is cut into the values of a grid.
+// Whether a range is kept, or cut into the values of a grid.
 enum class Ranges { kKept, kCut, kUnknown };
 
 class ParameterReader {
  public:
-  // `constants`: a single value is a parameter too, of one value.
+  // `constants`: a single value is allowed too, as a parameter with one value.
   ParameterReader(const Field& field, const YamlNode& node, Reading& reading, Ranges ranges,
                   bool constants, v1::Parameter& out)
       : field_(field),
@@ -56,7 +56,7 @@ class ParameterReader {
  private:
   bool Has(const char* word) const { return words_.contains(word); }
   const YamlEntry& Entry(const char* word) const { return *words_.at(word); }
-  // At a word of the range, or at the whole for "".
+  // Reports at a word of the range, or at the range for "".
   void Refuse(const char* word, std::string code, std::string message, std::string hint = "") {
     const Mark mark = Has(word) ? Entry(word).value.mark : node_.mark;
     reading_.Refuse(mark, path_, {path_, std::move(code), std::move(message), std::move(hint)});
@@ -87,7 +87,7 @@ class ParameterReader {
     }
   }
 
-  // {values: [...]}, {values: [...], probabilities: [...]}, {value: x}
+  // Reads {values: [...]}, {values: [...], probabilities: [...]} or {value: x}.
   void ReadListed() {
     const size_t others = words_.size() - (Has("probabilities") ? 1 : 0);
     if (others != 1 || (Has("value") && Has("probabilities"))) {
@@ -108,7 +108,7 @@ class ParameterReader {
   }
 
   void ReadOne(const YamlNode& node, const std::string& at) {
-    // Validate counts the values that could be read; so do the places.
+    // Validate counts only the values that could be read, and so do the places.
     reading_.Place(IndexedPath(path_, static_cast<size_t>(out_.values_size())), node.mark);
     if (auto value = reading_.ReadValue(field_, node, at)) {
       *out_.add_values() = *std::move(value);
@@ -131,7 +131,7 @@ class ParameterReader {
     }
   }
 
-  // {min, max, scale, step or count}
+  // Reads {min, max, scale, step or count}.
   void ReadRange() {
     if (field_.type != FieldType::kNumber && field_.type != FieldType::kInteger) {
       return Refuse("", "wrong_type", absl::StrCat("'", field_.path, "' has no range"),
@@ -248,7 +248,7 @@ class ParameterReader {
   int64_t count_ = 0;
 };
 
-// The type that the values of a program's own parameter have in common; nullopt: it is refused.
+// Returns the common type of the values of a program's own parameter; nullopt: it is refused.
 std::optional<FieldType> OwnType(const YamlNode& node, const std::string& path, Reading& reading) {
   std::vector<const YamlNode*> values;
   const auto add = [&values](const YamlNode& list) {
@@ -277,19 +277,19 @@ std::optional<FieldType> OwnType(const YamlNode& node, const std::string& path, 
   return std::nullopt;
 }
 
-// A parameter of any name. A single value is a constant.
+// Reads a parameter of any name. A single value is a constant.
 void ReadOwn(const YamlEntry& entry, Reading& reading, Ranges ranges, v1::Parameter& parameter) {
   const std::optional<FieldType> type =
       OwnType(entry.value, ChildPath("parameters", entry.key), reading);
   if (!type) return;
   const Field field = spec::FieldNamed(entry.key, *type);
   ParameterReader(field, entry.value, reading, ranges, true, parameter).Read();
-  // Whole numbers have steps: that tells such a range from a continuum with the same ends.
+  // Integers have steps: that tells such a range from a continuous one with the same ends.
   v1::Range* range = parameter.has_range() ? parameter.mutable_range() : nullptr;
   if (range != nullptr && *type == FieldType::kInteger && range->step() == 0) range->set_step(1);
 }
 
-// {parameter: value, …} of the list's entry `i`; `add` makes place for one more.
+// Reads {parameter: value, …} of the list's entry `i`; `add` makes a place for one more.
 template <typename Add>
 void ReadCombination(const YamlNode& item, const std::string& entry,
                      const spec::ParameterFields& fields, Reading& reading, Add add) {
@@ -304,7 +304,7 @@ void ReadCombination(const YamlNode& item, const std::string& entry,
     reading.Place(path, at_key ? where.mark : where.value.mark);
     v1::Assignment& assignment = *add();
     assignment.set_path(where.key);
-    if (field == nullptr) continue;  // Validate: not among parameters
+    if (field == nullptr) continue;  // Validate reports that it is not among the parameters
     if (const auto value = reading.ReadValue(*field, where.value, path)) {
       *assignment.mutable_value() = *value;
     }
@@ -323,7 +323,7 @@ void ReadParameters(const YamlNode& node, Reading& reading, v1::ExperimentSpec& 
   if (reading.Refused("search.method") || reading.Refused("search.sampler")) {
     ranges = Ranges::kUnknown;
   }
-  // A few bytes, {min: 1, max: 2, count: 10000}, are ten thousand values.
+  // Checked first, since a few bytes, {min: 1, max: 2, count: 10000}, give ten thousand values.
   if (node.entries.size() > static_cast<size_t>(limits::kParameters)) {
     reading.Refuse(node.mark, "parameters",
                    {"parameters", "too_many",
@@ -355,7 +355,7 @@ void ReadParameters(const YamlNode& node, Reading& reading, v1::ExperimentSpec& 
       ReadOwn(entry, reading, ranges, parameter);
       continue;
     }
-    // Validate names unknown fields and those that cannot be swept.
+    // Validate reports unknown fields and those that cannot be swept.
     if (field != nullptr && field->sweepable) {
       ParameterReader(*field, entry.value, reading, ranges, program, parameter).Read();
     } else if (field == nullptr && entry.value.kind == Kind::kMap &&

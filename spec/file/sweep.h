@@ -1,9 +1,9 @@
-// sweep.h: what an experiment file says of more than one trial: parameters, include, exclude,
-// seeds.
+// sweep.h: reads the parts of an experiment file about several trials: parameters, include,
+// exclude, seeds.
 //
-// Role:   fills an experiment from the nodes of a tree. A range becomes a list of values where it
-//         has a count, and under a grid where it has a step; else it stays a range.
-// Errors: gathered in the Reading; what a range's numbers may be is spec::CheckRange's to say.
+// Role:   fills an experiment from the nodes of a tree. A range becomes a list of values if it has
+//         a count, or a step under a grid; otherwise it stays a range.
+// Errors: collected in the Reading; spec::CheckRange checks a range's numbers.
 // Tests:  tests/spec/file/experiment_file_test.cc, tests/spec/file/search_file_test.cc
 #pragma once
 

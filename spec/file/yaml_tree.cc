@@ -1,4 +1,4 @@
-// yaml_tree.cc: yaml-cpp's events become a tree, within limits, each with its place.
+// yaml_tree.cc: builds a tree from yaml-cpp's events, within limits, each node with its place.
 #include "spec/file/yaml_tree.h"
 
 #include <yaml-cpp/eventhandler.h>
@@ -54,7 +54,7 @@ class Builder : public YAML::EventHandler {
     node.kind = YamlNode::Kind::kScalar;
     node.mark = ToMark(mark);
     node.text = value;
-    // yaml-cpp tags what stood in quotes or a block with "!", and plain text with "?".
+    // yaml-cpp tags quoted and block text with "!", and plain text with "?".
     node.quoting = tag == "!" ? spec::Quoting::kQuoted : spec::Quoting::kPlain;
     if (node.quoting == spec::Quoting::kQuoted && !Closes(node.mark.offset)) {
       Report(node.mark, "syntax", "this quote is never closed");
@@ -89,7 +89,7 @@ class Builder : public YAML::EventHandler {
     std::string path;
     std::set<std::string> keys;
     bool has_key = false;
-    bool duplicate = false;  // the value that follows belongs to a key seen before
+    bool duplicate = false;  // the next value belongs to a repeated key
     YamlEntry pending;
   };
 
@@ -120,7 +120,8 @@ class Builder : public YAML::EventHandler {
     gave_up_ = true;
   }
 
-  // Counts a node and refuses what no experiment file needs. False: build nothing more.
+  // Counts a node and refuses constructs that no experiment file needs. Returns false if the tree
+  // must stop growing.
   bool Admit(const YAML::Mark& mark, YAML::anchor_t anchor, const std::string& tag) {
     if (gave_up_) return false;
     if (++nodes_ > limits::kExperimentFileNodes) {
@@ -183,7 +184,7 @@ class Builder : public YAML::EventHandler {
     } else {
       top.has_key = false;
       if (top.duplicate) return;
-      // yaml-cpp places what is left out at the next thing that is there.
+      // yaml-cpp places an omitted value at the next thing in the text.
       const bool left_out =
           node.kind == YamlNode::Kind::kNull && node.mark.line != top.pending.mark.line;
       if (left_out) node.mark = top.pending.mark;
@@ -194,7 +195,7 @@ class Builder : public YAML::EventHandler {
 
   void TakeKey(Frame& top, const YamlNode& node) {
     const Mark mark = node.mark;
-    // Paths are made of keys, and there is one for each value.
+    // Paths are made of keys, and there is a path for each value.
     const bool long_key = node.text.size() > limits::kKeyBytes;
     top.pending = YamlEntry{long_key ? CleanText(node.text, kKeyShown) + "…" : node.text, mark, {}};
     top.duplicate = false;
@@ -209,7 +210,7 @@ class Builder : public YAML::EventHandler {
     }
     if (node.kind != YamlNode::Kind::kScalar) {
       Report(mark, "syntax", "a key must be a word", "");
-      top.duplicate = true;  // nothing can be read under it
+      top.duplicate = true;  // the value under it is ignored
     } else if (node.text == "<<" && node.quoting == spec::Quoting::kPlain) {
       Report(mark, "merge", "merges (<<) are not accepted", "write the fields out");
       top.duplicate = true;
@@ -230,7 +231,7 @@ class Builder : public YAML::EventHandler {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-// Where the bytes stop being text a person could have typed; nullopt: nowhere.
+// Returns where the bytes stop being text that a person could have typed; nullopt: nowhere.
 std::optional<size_t> FirstBadByte(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);
@@ -252,7 +253,7 @@ Mark MarkAt(std::string_view text, size_t offset) {
           offset, 0};
 }
 
-// Where the line's indentation has a tab, which YAML forbids and yaml-cpp complains of elsewhere.
+// Returns where the line's indentation has a tab, which YAML forbids; yaml-cpp complains elsewhere.
 std::optional<Mark> TabIn(std::string_view text, const Mark& mark) {
   const size_t start = mark.offset - std::min(mark.offset, static_cast<size_t>(mark.column - 1));
   const size_t first = text.find_first_not_of(' ', start);
@@ -347,7 +348,7 @@ YamlTree ParseYaml(std::string_view text) {
     }
   } catch (const YAML::Exception& error) {
     readable = false;
-    // Past a limit the rest was not followed; its complaints would only distract.
+    // Beyond a limit the rest was not read; complaints about it would only distract.
     if (!builder.gave_up()) {
       const Mark mark = ToMark(error.mark);
       if (const auto tab = TabIn(text, mark)) {

@@ -1,9 +1,9 @@
 // yaml_tree.h: YAML text as a plain tree with places, built in one guarded pass over yaml-cpp.
 //
-// Role:   keeps from the rest of the program what yaml-cpp 0.7 lets through: duplicate keys,
-//         aliases (a cycle or a bomb in a few bytes), merges, tags, several documents, nesting and
-//         size without bound, control characters.
-// Errors: data, as Problems; what yaml-cpp throws becomes one.
+// Role:   shields the rest of the program from what yaml-cpp 0.7 accepts: duplicate keys, aliases
+//         (a cycle or a bomb in a few bytes), merges, tags, several documents, nesting and size
+//         without bound, control characters.
+// Errors: data, as Problems; an exception of yaml-cpp becomes one.
 #pragma once
 
 #include <string>
@@ -30,7 +30,7 @@ struct YamlNode {
   std::string text;  // of a scalar
   spec::Quoting quoting = spec::Quoting::kPlain;
   Style style = Style::kBlock;
-  bool reported = false;           // a problem names it already; report nothing more about it
+  bool reported = false;           // a problem was reported for it already; report no more
   std::vector<YamlNode> items;     // of a sequence
   std::vector<YamlEntry> entries;  // of a map, in order, keys unique
 };
@@ -50,17 +50,17 @@ struct YamlProblem {
 struct YamlTree {
   YamlNode root;
   std::vector<YamlProblem> problems;
-  bool readable = false;  // root holds the whole text, which may still have problems
+  bool readable = false;  // root holds the complete text, which may still have problems
 };
 
 YamlTree ParseYaml(std::string_view text);
-// Whether the plain text is YAML's word for nothing.
+// Returns whether the plain text is YAML's null.
 bool IsNullYaml(std::string_view text);
-// The tree as text that parses to the same tree: block maps, flow sequences.
+// Prints the tree as text that parses to the same tree: block maps, flow sequences.
 std::string PrintYaml(const YamlNode& root);
-// "a list": what a message calls the node.
+// Returns "a list": a message's name for the node.
 std::string KindText(const YamlNode& node);
-// "train.batch_size", "parameters[2]": the path of a child.
+// Returns the path of a child: "train.batch_size", "parameters[2]".
 std::string ChildPath(const std::string& parent, const std::string& key);
 
 }  // namespace dt::spec
