@@ -30,7 +30,7 @@ absl::StatusOr<ManifestFile> HashAndSync(const std::string& folder, const std::s
   Sha256 hash;
   std::vector<char> piece(kReadBytes);
   for (uint64_t offset = 0; offset < file.bytes(); offset += piece.size()) {
-    if (leave) return CancelledError("told to leave before the checkpoint was whole");
+    if (leave) return CancelledError("asked to leave before the checkpoint was complete");
     const size_t bytes = std::min<uint64_t>(piece.size(), file.bytes() - offset);
     DT_RETURN_IF_ERROR(file.ReadAt(offset, piece.data(), bytes));
     hash.Update(piece.data(), bytes);

@@ -18,7 +18,7 @@ struct Document {
   std::string path;
   uint64_t bytes = 0;
   int64_t modified_ns = 0;
-  // The first bytes are for training, the rest for validation. For JSON lines it is none or all; a
+  // The first bytes are for training, the rest for validation. For JSON lines it is 0 or all; a
   // DocumentReader then chooses lines.
   uint64_t train_bytes = 0;
 };

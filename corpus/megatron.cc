@@ -41,7 +41,7 @@ std::string MegatronIndexOf(const std::string& bin_path) {
 absl::StatusOr<uint64_t> ParseMegatronHeader(std::string_view header, uint64_t file_bytes) {
   if (!IsMegatronIndex(header) || header.size() < kMegatronHeaderBytes) {
     return RefusedIndex(
-        "is not a Megatron index: it does not begin with MMIDIDX and a whole header");
+        "is not a Megatron index: it does not begin with MMIDIDX and a complete header");
   }
   if (const uint64_t version = Word(header, 9); version != 1) {
     return RefusedIndex("has version " + std::to_string(version) + "; only version 1 is read");

@@ -160,9 +160,9 @@ class Run {
     wave_bytes_ = 0;
     DT_RETURN_IF_ERROR(Save());
     if (progress_ && progress_(state_) == Go::kStop) {
-      return CancelledError(saved()
-                                ? "stopped; the same command continues after the last whole shard"
-                                : "stopped before the end; no shard was written");
+      return CancelledError(
+          saved() ? "stopped; the same command continues after the last complete shard"
+                  : "stopped before the end; no shard was written");
     }
     return absl::OkStatus();
   }

@@ -26,7 +26,7 @@ struct TokenizeState {
   uint64_t train_tokens = 0;
   uint64_t val_tokens = 0;
   uint64_t documents = 0;
-  uint64_t lines = 0;  // those of JSON lines files
+  uint64_t lines = 0;  // lines of JSON lines files
   uint64_t bytes = 0;
   uint64_t skipped = 0;
 };

@@ -355,7 +355,7 @@ double ProcessOf(const StageCosts& stage) {
 double InFlight(const StepSize& step, int64_t stage) {
   const int64_t passes = step.micro_steps * step.chunks_each;
   const PassOrder order = step.forward_first ? PassOrder::kForwardFirst : PassOrder::kAlternating;
-  // One more than the warm-up, since each backward pass follows the forward pass of a later
+  // A micro-step beyond the warm-up: each backward pass follows the forward pass of a later
   // micro-step.
   const int64_t most =
       std::min(passes, 1 + WarmUpPasses(order, step.stages, step.chunks_each, stage, passes));

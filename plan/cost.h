@@ -100,7 +100,7 @@ struct StepSize {
   bool cuda = false;
 };
 
-// One stage of a pipeline, as a model and a step of its own.
+// A stage of a pipeline, as a model and a step of its own.
 struct StageCosts {
   ModelSize model;
   StepSize step;  // a step without stages

@@ -40,7 +40,7 @@ double WireBytesOfSharing(const ModelSize& model, const StepSize& step) {
   const double all = kNumber * static_cast<double>(RankParameters(model, step.tensor));
   const auto ranks = static_cast<double>(step.ranks);
   const auto micro_steps = static_cast<double>(step.micro_steps);
-  // One pass of every number around a ring of this many ranks: a reduce-scatter or a gather.
+  // A pass of every number around a ring of this many ranks: a reduce-scatter or a gather.
   const auto pass_among = [all](double ring) { return all * (ring - 1) / ring; };
   const double pass = pass_among(ranks);
   const double of_gradients = step.narrow ? 0.5 : 1;

@@ -30,8 +30,7 @@ TEXT = CODE | {
 }
 # Folders and files whose English is not checked yet.
 UNREAD = (
-    "api", "bench", "checkpoint", "cli", "common", "coordinator", "corpus", "deploy", "examples", "plan", "proto",
-    "python", "spec", "tests", "tools", "worker", "docs", "ARCHITECTURE.md", "CONTRIBUTING.md", "README.md",
+    "cli", "common", "coordinator", "docs", "spec", "worker/trainer", "ARCHITECTURE.md", "CONTRIBUTING.md", "README.md",
 )
 # Folders that still have circles of units.
 KNOTS = ("cli/commands", "cli/report", "coordinator/core")

@@ -332,7 +332,7 @@ absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   agent.storage = flags.storage.empty() ? DefaultStorage() : flags.storage;
   DT_ASSIGN_OR_RETURN(std::string storage_id, OpenStorage(agent.storage));
   agent.hello.set_storage_id(std::move(storage_id));
-  // Trainers run elsewhere; what they are told must not depend on where we are.
+  // Trainers run in other folders, so paths for them must be absolute.
   std::error_code code;
   agent.storage = std::filesystem::absolute(agent.storage, code).string();
   agent.data_root = std::filesystem::absolute(flags.data_root, code).string();

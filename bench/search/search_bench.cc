@@ -2,7 +2,7 @@
 // cost.
 //
 // Catalogue:
-//   whole   ten problems, trials trained to their end: the true value at the best observation,
+//   full    ten problems, trials trained to their end: the true value at the best observation,
 //           median and quartiles of --seeds (50) seeds, after 60 and 100 trials, one after another
 //           and eight at a time; uniform draws, ours and Optuna's multivariate TPE with the same
 //           problems, noise and durations.
@@ -55,7 +55,7 @@ struct Flags {
   uint64_t optuna_seeds = 50;
   uint64_t ladder_seeds = 400;
   std::string python = "python3";
-  std::vector<std::string> parts = {"whole", "ladder", "population", "times"};
+  std::vector<std::string> parts = {"full", "ladder", "population", "times"};
   std::vector<std::string> problems;
 };
 
@@ -118,7 +118,7 @@ Cells TheirCells(const Flags& flags, const Problem& problem, Optuna* optuna) {
   return found->cells;
 }
 
-void Whole(const Flags& flags, Missed& missed) {
+void FullTrainings(const Flags& flags, Missed& missed) {
   const std::unique_ptr<Optuna> optuna = Optuna::Start(flags.python);
   const std::string peer =
       optuna == nullptr ? "Optuna 5.0.0 *" : absl::StrCat("Optuna ", optuna->version());
@@ -159,11 +159,11 @@ void Whole(const Flags& flags, Missed& missed) {
               beyond.empty() ? "" : "; above:", beyond.c_str());
   std::printf("at or below Optuna's median: %d of %d cells (bar: half)\n\n", better, cells);
   if (within != cells) {
-    missed.push_back(absl::StrCat("whole: above Optuna's upper quartile:", beyond));
+    missed.push_back(absl::StrCat("full: above Optuna's upper quartile:", beyond));
   }
   if (2 * better < cells) {
     missed.push_back(absl::StrFormat(
-        "whole: at or below Optuna's median in %d of %d cells, not in half", better, cells));
+        "full: at or below Optuna's median in %d of %d cells, not in half", better, cells));
   }
 }
 
@@ -308,7 +308,7 @@ void Times(Missed& missed) {
 int Run(const Flags& flags) {
   Missed missed;
   for (const std::string& part : flags.parts) {
-    if (part == "whole") Whole(flags, missed);
+    if (part == "full") FullTrainings(flags, missed);
     if (part == "ladder") WithLadder(flags, missed);
     if (part == "population") WithPopulation(flags, missed);
     if (part == "times") Times(missed);
@@ -328,8 +328,8 @@ int main(int argc, char** argv) {
   app.add_option("--optuna-seeds", flags.optuna_seeds)->check(CLI::Range(1, 1000));
   app.add_option("--ladder-seeds", flags.ladder_seeds)->check(CLI::Range(1, 10'000));
   app.add_option("--python", flags.python, "a Python that can import optuna");
-  app.add_option("--parts", flags.parts, "of whole, ladder, population, times")
-      ->check(CLI::IsMember({"whole", "ladder", "population", "times"}));
+  app.add_option("--parts", flags.parts, "of full, ladder, population, times")
+      ->check(CLI::IsMember({"full", "ladder", "population", "times"}));
   app.add_option("--problems", flags.problems, "of the ten; all unless given");
   CLI11_PARSE(app, argc, argv);
   return dt::bench::Run(flags);

@@ -86,7 +86,7 @@ def select(chosen: Selection, named: Callable[[str], Iterable[int]]) -> Selector
 def select_experiment(chosen: Selection, named: Callable[[str], Iterable[int]]) -> Selector:
     selector = select(chosen, named)
     if selector.trial:
-        raise UsageError(f"{_shown(chosen)} is a trial; this takes a whole experiment")
+        raise UsageError(f"{_shown(chosen)} is a trial; this takes an experiment")
     return selector
 
 

@@ -127,7 +127,7 @@ def names(page):
 
 
 def numbers(page):
-    """Of equal values the first trial's is named, as everywhere else, and values that are no numbers are counted."""
+    """Names the first of several trials with equal values, and counts values that are not numbers."""
     page.resize(390, 844)
     page.show("/experiments/75", f"{CAPTION}.includes('3 curves')")
     page.expect(CAPTION, "Curves: 3 curves; the highest now is 8, of 75/1; 1 without a number")
@@ -166,8 +166,8 @@ def program(page):
 
 
 def far(page):
-    """One value far from all others does not flatten a chart; a note tells of it, and a setting shows it, after a
-    reload too."""
+    """A value far from all others does not flatten a chart. A note mentions it, and a setting shows it, even after
+    a reload."""
     outside = "document.querySelector('section[aria-label=Curves] .outside')"
     page.show("/experiments/72", f"{CAPTION}.includes('20 curves')")
     page.expect(CAPTION, "Curves: 20 curves; the lowest now is 2.01, of 72/1")
@@ -188,7 +188,7 @@ def far(page):
 
 
 def many(page):
-    """Of many curves the first are named, and all on request; ranks have the colours of the report."""
+    """Names the first of many curves, and all on request; ranks have the colours of the report."""
     chosen = ",".join(str(i) for i in range(1, 41))
     page.show(f"/experiments/72?trials={chosen}", f"{CAPTION}.includes('40 curves')")
     names = "document.querySelectorAll('section[aria-label=Curves] .legend li > bdi:first-of-type').length"

@@ -21,7 +21,7 @@ enum class Kind {
   kLaunch,      // of a kernel
   kProduct,     // of matrices, by cuBLAS
   kPlan,        // of cuDNN; what: made, run
-  kCopy,        // what: H2D, D2H, D2D
+  kCopy,        // `what` is H2D, D2H or D2D
   kFill,        // memset
   kWait,        // of the host for the device
   kAllocation,  // of device memory or of pinned memory

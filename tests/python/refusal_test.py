@@ -218,7 +218,7 @@ class RefusalTest(unittest.TestCase):
             self.client.wait("999/1", timeout=5)
         with self.refused(dtrain.UsageError, "'12x' is not an experiment or a trial; give 12, 12/3, 'last', 'last/3'"):
             self.client.trials("12x")
-        with self.refused(dtrain.UsageError, "'12/3' is a trial; this takes a whole experiment"):
+        with self.refused(dtrain.UsageError, "'12/3' is a trial; this takes an experiment"):
             self.client.best("12/3")
         with self.refused(dtrain.UsageError, "12 is an experiment; this takes one of its trials, such as '12/1'"):
             self.client.trial(12)

@@ -27,7 +27,7 @@ class Checker {
 
   // Returns the first violation; "" while everything holds.
   const std::string& violation() const { return violation_; }
-  // Keeps the first complaint; "" is none.
+  // Keeps the first complaint; ignores "".
   void Complain(const std::string& what) {
     if (violation_.empty()) violation_ = what;
   }

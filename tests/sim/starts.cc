@@ -102,7 +102,7 @@ bool Starts::TrialWouldFit(const Moment& moment, const Experiment& experiment,
   // An elastic trial may wait briefly for slots of its last gang, or for all of its next size.
   const size_t begun = IsActive(trial.state) ? 1 : 0;  // a start of this Step
   if (trial.attempts.size() > begun && sizes.size() > 1) return false;
-  if (HeadIsResized(state_, ShapeOf(experiment, trial))) return false;  // those behind it wait too
+  if (HeadIsResized(state_, ShapeOf(experiment, trial))) return false;  // trials behind it wait too
   return WouldFit(moment, experiment, sizes.front());
 }
 

@@ -1,4 +1,4 @@
-// agent_report.cc: what the coordinator gets, and when.
+// agent_report.cc: contents and time of the reports to the coordinator.
 #include <utility>
 
 #include "common/text.h"

@@ -183,7 +183,7 @@ std::string ReadAs(const std::string& type, const json& j, Variant& out) {
     using Frame = std::variant_alternative_t<I, Variant>;
     if (type != TypeName<Frame>::kWord) return ReadAs<Variant, I + 1>(type, j, out);
     const std::string name = FindNotWholeOf<Frame>(j);
-    if (!name.empty()) return name + " is no whole number";
+    if (!name.empty()) return name + " is not an integer";
     out = j.get<Frame>();
     return "";
   }

@@ -164,7 +164,7 @@ Checkpoints::Outgoing Checkpoints::Take() {
   uint64_t count = 0;
   const bool woken = read(wake_.get(), &count, sizeof(count)) == sizeof(count);
   if (!busy() || !woken) return out;
-  // The word comes before the result, and is said once: so this waits for the moment between them.
+  // The thread wakes this one once, just before its result is there. So this waits for a moment.
   const absl::StatusOr<checkpoint::SavedCheckpoint> saved = job_.get();
   if (!saved.ok()) {
     out.complaints.push_back(

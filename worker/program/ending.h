@@ -14,11 +14,8 @@ enum class Wish {
   kSave,  // SIGTERM; it has time to save, and ends by itself
   kLeave  // SIGTERM, then SIGKILL
 };
-enum class Oom {
-  kNone,
-  kKilledSome
-};  // what the kernel killed in this memory group since the
-    // program began
+// Whether the kernel killed processes in this memory group since the program began.
+enum class Oom { kNone, kKilledSome };
 
 struct Ending {
   std::string cause;  // as in frames::End

@@ -78,7 +78,7 @@ void SetTorchrun(const frames::Start& start, Environment& to) {
   to["TORCHELASTIC_RESTART_COUNT"] = absl::StrCat(start.attempt > 0 ? start.attempt - 1 : 0);
 }
 
-// Those of Open MPI's mpirun, and the few of MPICH's and Intel's that scripts read.
+// Sets the variables of Open MPI's mpirun, and the few of MPICH's and Intel's that scripts read.
 void SetMpi(const frames::Start& start, Environment& to) {
   const std::string rank = absl::StrCat(start.rank), size = absl::StrCat(start.world_size);
   const std::string local_rank = absl::StrCat(start.local_rank);
@@ -168,7 +168,8 @@ void SetTrial(const frames::Start& start, const ProgramSpec& spec, const Place& 
   to["DTRAIN_RESUME_STEP"] = absl::StrCat(place.resume_step);
 }
 
-// What the worker itself decides is refused at submit, and is never taken from here.
+// Reads resources.env. Variables that the worker itself sets are refused at submit, and are never
+// taken from here.
 absl::StatusOr<Environment> EnvironmentIn(const json& resources) {
   Environment environment;
   for (const json& variable : resources.value("env", json::array())) {

@@ -175,7 +175,7 @@ class Reading {
     const double number = value.is_number() ? value.get<double>() : -1;
     if (!(number >= 0) || number > kWholeMax || number != std::floor(number)) {
       return absl::StrCat(word, " is ", Shown(value), "; give ", word == "step" ? "" : "a step, ",
-                          "a whole number from 0");
+                          "an integer from 0");
     }
     report_.step = static_cast<uint64_t>(number);
     report_.step_word = word;

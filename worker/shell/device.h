@@ -40,7 +40,7 @@ std::vector<Gpu> VisibleGpus(const std::vector<Gpu>& gpus, const char* visible);
 struct HostFacts {
   std::string host;
   std::string cpu_name;
-  std::vector<int> cores;  // that this process may use, ascending; never empty
+  std::vector<int> cores;  // usable by this process, ascending; never empty
   uint64_t memory_bytes = 0;
 };
 HostFacts ReadHostFacts();

@@ -7,7 +7,7 @@
 // Threads:   the main thread, before the shell starts. Workers that share one token file wait for
 //            each other, by a lock beside it; the first joins for all.
 // Errors:    InvalidArgument naming the flag and the file; the coordinator's refusals, in its own
-//            words; Cancelled when told to stop.
+//            words; Cancelled when asked to stop.
 // Invariant: the token file is complete or absent, and only its user may read it.
 // Tests:     tests/worker/shell/join_test.cc, tests/e2e/access_test.cc
 #pragma once

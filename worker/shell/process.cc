@@ -211,7 +211,7 @@ void TrainerProcess::Send(const frames::ToTrainer& frame, absl::Duration now) {
   unwritten_ += frames::ToLine(frame);
   unwritten_ += '\n';
   WritePending();
-  // It has not read for megabytes, so it never will.
+  // The trainer left megabytes unread, so it never will read.
   if (unwritten_.size() > kUnwrittenBytes) Kill();
 }
 

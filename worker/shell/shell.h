@@ -39,7 +39,7 @@ struct WorkerConfig {
   std::string code_folder;  // for packed code and that of attempts
   std::string slot;         // this worker's name in that folder
   std::string lives;        // file with the slot's lives
-  // After this long without a trial the worker ends, as if it had been told to stop.
+  // After this long without a trial the worker ends, as if it had been asked to stop.
   absl::Duration idle_timeout = absl::InfiniteDuration();
 };
 

@@ -11,7 +11,7 @@
 
 namespace dt {
 
-// One agent's command line, after the program's name.
+// Command line of one agent, after the program's name.
 struct AgentCommand {
   std::string name;
   std::vector<std::string> arguments;

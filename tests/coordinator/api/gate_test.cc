@@ -1,4 +1,4 @@
-// gate_test.cc: who may act over HTTP: with tokens, without, and from another site's page.
+// gate_test.cc: rights to act over HTTP: with tokens, without, and from another site's page.
 #include "coordinator/api/gate.h"
 
 #include <fstream>
