@@ -14,7 +14,7 @@ inline constexpr int64_t kJoinSeconds = 15 * 60;
 inline constexpr int64_t kJoinSecondsMax = 24 * 3600;
 // Some 3 MB on disk, which is months of people's acts. The oldest rows are dropped.
 inline constexpr int64_t kAuditRows = 10'000;
-// One page of `dtctl get audit` fits a control message.
+// A page of `dtctl get audit` fits a control message.
 inline constexpr uint32_t kAuditPage = 1'000;
 // Bounds on slots, one for each user or team. Wherever one is set, all are walked over.
 inline constexpr size_t kQuotas = 1'000;

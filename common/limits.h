@@ -135,8 +135,8 @@ inline constexpr absl::Duration kKillPatience = absl::Seconds(10);
 inline constexpr int kUpSlots = 256;
 // A context's name is also a folder's, and people read it in tables.
 inline constexpr size_t kContextNameBytes = 64;
-// Another dtctl changes the file of contexts within milliseconds. After this the person is told
-// that one hangs, or that a lock of a network file system is stuck.
+// Another dtctl changes the file of contexts within milliseconds. After this the person gets
+// an error: one hangs, or a lock of a network file system is stuck.
 inline constexpr absl::Duration kContextsLockPatience = absl::Seconds(10);
 // A person's file of contexts, some 200 bytes each.
 inline constexpr size_t kContextsFileBytes = 64 << 10;
@@ -144,7 +144,7 @@ inline constexpr size_t kContextsFileBytes = 64 << 10;
 inline constexpr size_t kErrorTextBytes = 4096;
 // A unary call without a deadline, or with a longer one, is refused: nothing waits for ever.
 inline constexpr absl::Duration kCallDeadlineMax = absl::Seconds(60);
-// One exchange over HTTP, from the connection to the last byte of the answer: a scrape of the
+// An exchange over HTTP, from the connection to the last byte of the answer: a scrape of the
 // largest page over a slow network. Prometheus itself gives up after ten seconds.
 inline constexpr absl::Duration kHttpExchange = absl::Seconds(10);
 // How often a worker touches the file of --alive-file. Health checks call a worker dead if it did
@@ -238,7 +238,7 @@ inline constexpr size_t kLogPageBytes = 1 << 20;
 inline constexpr size_t kExperimentFileBytes = 1 << 20;
 inline constexpr size_t kExperimentFileDepth = 64;
 inline constexpr size_t kExperimentFileNodes = 100000;
-// One key of a file: names have kNameBytes, and the path of each value below a key begins with the
+// A key of a file: names have kNameBytes, and the path of each value below a key begins with the
 // key.
 inline constexpr size_t kKeyBytes = 1024;
 // Changes of a file that a submission carries beside it, each of kTextBytes: more belong into the
@@ -268,7 +268,7 @@ inline constexpr int kPointsChecked = 1000;
 // lists them once, but a submission is fully expanded before it is taken. 10,000 trials of 20
 // parameters fit.
 inline constexpr size_t kTrialValuesBytes = 16 << 20;
-// One record of the journal: half of kStoredValueBytes; the data written beside a record is small.
+// A record of the journal: half of kStoredValueBytes; the data written beside a record is small.
 inline constexpr size_t kRecordBytes = 32 << 20;
 // The specification in a submission: together with the file's text it fits into the answer to a
 // client that asks for it, a message of kControlMessageBytes.
@@ -320,7 +320,7 @@ inline constexpr int kLentReturns = 3;
 inline constexpr absl::Duration kProtectFirst = absl::Minutes(1);
 inline constexpr absl::Duration kProtectMost = absl::Hours(1);
 // An elastic gang grows over slots that were idle, and wanted by no line, for this long: a client
-// that was just told of freed slots may ask for them.
+// that just heard of freed slots may ask for them.
 inline constexpr absl::Duration kGrowAfter = absl::Seconds(30);
 // An elastic gang resizes at most this often, and only with as much left to train: each time it
 // pays for a save, a start and a warm-up.
@@ -369,8 +369,8 @@ inline constexpr int kProgramReportsBurst = 100;
 // A hint about a program's reports: a sentence that quotes a line of its output, shown in a table
 // beside its trial.
 inline constexpr size_t kHintBytes = 600;
-// A program told to stop has kCheckpointStopGrace to save. One whose trial is over or cancelled has
-// this long to leave.
+// A program that must stop has kCheckpointStopGrace to save. If its trial is over or cancelled, it
+// has this long to leave.
 inline constexpr absl::Duration kProgramLeaveGrace = absl::Seconds(2);
 // Files in a program's checkpoint folder that are listed with their hashes.
 inline constexpr size_t kProgramCheckpointFiles = 10'000;
@@ -460,7 +460,7 @@ inline constexpr size_t kDamagesTold = 20;
 // Records between two snapshots of the durable state: a start replays at most about twice as many,
 // in some tenths of a second.
 inline constexpr int64_t kSnapshotRecords = 20000;
-// One value in the store's database.
+// A value in the store's database.
 inline constexpr int kStoredValueBytes = 64 << 20;
 // The store's write-ahead log, in pages of 8 KiB. Folding it into the file begins at 8 MiB, on a
 // thread of its own. At 32 MiB the writer folds the rest and the log starts again, which also

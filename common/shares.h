@@ -1,7 +1,7 @@
 // shares.h: the steps at which a population is compared: multiples of a share of a trial's target.
 //
 // Role:  pure. The coordinator compares at these steps, trainers validate and save at them, and
-//        programs are told of them.
+//        programs get them in a variable.
 // Tests: tests/spec/rungs_test.cc
 #pragma once
 

@@ -30,7 +30,7 @@ struct Dimension {
   std::string path;
   DimensionKind kind = DimensionKind::kReal;
   double low = 0;        // for kReal and kStepped
-  double high = 0;       // >= low; for kStepped a whole number of steps above it
+  double high = 0;       // >= low; for kStepped an integral number of steps above it
   double step = 0;       // for kStepped, above 0
   bool log = false;      // uniform on a logarithmic scale; then low > 0, and a step is 1
   bool integer = false;  // the assignments are integers; otherwise kReal and kStepped give numbers

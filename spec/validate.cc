@@ -95,11 +95,11 @@ class Validator {
     CheckParameters();
     const bool parameters_pass = issues_.size() == before;
     CheckExclusions();
-    // Rules over several fields see none that is out of its range: that is said by now.
+    // Rules over several fields see no value out of its range: it was reported already.
     confined_ = internal::Confined(spec_);
     if (parameters_pass) internal::CheckInclusions(confined_, may_go_on_, issues_);
     internal::CheckSeeds(spec_, issues_);
-    // Trials of a grid that cannot be read would only repeat what was said.
+    // Trials of a grid that cannot be read would only repeat earlier issues.
     if (issues_.size() == before || OnlyExclusionsFailed(before)) CheckTrials();
     if (issues_.size() == before) internal::CheckSamples(confined_, may_go_on_, issues_);
   }

@@ -27,7 +27,7 @@ inline constexpr double kEveryMax = 30 * 24 * 3600.0;
 // Seconds that a trial may train: more than a year is a mistake.
 inline constexpr double kTrainingMax = 365 * 24 * 3600.0;
 
-// What holds if the file does not set a field: a value, a rule over other fields, or nothing.
+// The default of a field: a value, a rule over other fields, or nothing.
 struct Default {
   DefaultKind kind;
   const char* text;
@@ -38,7 +38,7 @@ constexpr Default Depends(const char* how) { return {DefaultKind::kDependent, ho
 constexpr Default kEmpty{DefaultKind::kNone, ""};
 constexpr Default kMustSay{DefaultKind::kRequired, ""};
 
-// One row, with setters for its rarer properties.
+// A row, with setters for its rarer properties.
 struct Row : Field {
   Row(const char* path_, FieldType type_, const Default& otherwise, const char* help_) {
     path = path_;
