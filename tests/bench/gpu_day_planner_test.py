@@ -160,7 +160,7 @@ class Tests(unittest.TestCase):
                                             'Plain.\n  B\n'),
                          ["On/DeviceTest.A/cpu", "On/DeviceTest.A/cuda", "Plain.B"])
 
-    def test_ends_are_read_and_what_a_failure_said_is_kept(self):
+    def test_ends_are_read_and_a_failures_output_is_kept(self):
         watched = tests_of_gpu.Watched()
         lines = ["[ RUN      ] S.A", "[       OK ] S.A (12 ms)", "[ RUN      ] S.B/1", "x.cc:3: Failure", "1 is not 2",
                  "[  FAILED  ] S.B/1, where GetParam() = 1 (3 ms)", "[  FAILED  ] S.B/1", "[ RUN      ] S.C"]

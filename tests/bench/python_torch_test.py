@@ -39,7 +39,7 @@ class PackageTest(unittest.TestCase):
         (self.libtorch / "torch/__init__.py").write_text("")
         self.assertEqual(python_torch._package(self.libtorch, self.cache), self.libtorch)
 
-    def test_without_the_wheel_the_message_says_what_fetches_it(self):
+    def test_without_the_wheel_the_message_names_the_command_that_fetches_it(self):
         with self.assertRaisesRegex(python_torch.Absent, "torch-2.11.0-cp311.*dev setup"):
             python_torch._package(self.libtorch, self.cache)
 

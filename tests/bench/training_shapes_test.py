@@ -103,7 +103,7 @@ class Losses(unittest.TestCase):
         self.assertRegex(shapes.agreement(ours, early, "bf16").problem, r"^step 11: .*0\.02 is allowed")
         self.assertRegex(shapes.agreement(ours, later, "fp32").problem, "step 26: .*0.0001 is allowed")
 
-    def test_the_largest_differences_are_told_apart(self):
+    def test_the_largest_differences_are_distinguished(self):
         found = shapes.agreement([1.0] * 30, [1.01] * 20 + [1.03] * 10, "bf16")
         self.assertAlmostEqual(found.early, 0.01)
         self.assertAlmostEqual(found.all, 0.03)

@@ -153,7 +153,7 @@ TEST_F(CheckpointKillTest, AFullDiskIsAnErrorThatLeavesTheOldOneAlone) {
   }
 }
 
-TEST_F(CheckpointKillTest, TheNextAttemptSavesWhereTheKilledOneDid) {
+TEST_F(CheckpointKillTest, TheNextAttemptSavesInTheKilledOnesPlace) {
   int exit_code = 0;
   RunWithFileLimit(folder_.path(), 1 << 20, false, &exit_code);
   ASSERT_EQ(exit_code, -SIGXFSZ);

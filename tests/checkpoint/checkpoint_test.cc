@@ -20,7 +20,7 @@ namespace {
 using ::dt::testing::Slurp;
 using ::dt::testing::TempFolder;
 
-TEST(ManifestTest, ReadsBackWhatWasWritten) {
+TEST(ManifestTest, ReadsBackAWrittenManifest) {
   Manifest manifest;
   manifest.step = 1ull << 60;
   manifest.optimizer_steps = 7;
@@ -188,7 +188,7 @@ class CheckpointTest : public ::testing::Test {
   std::vector<std::string> damaged_;
 };
 
-TEST_F(CheckpointTest, GivesBackWhatWasSaved) {
+TEST_F(CheckpointTest, ReadsBackASavedCheckpoint) {
   const absl::StatusOr<SavedCheckpoint> saved = Save(folder_.path(), IdOf(500), 2.5);
   ASSERT_TRUE(saved.ok()) << saved.status();
   const absl::StatusOr<Checkpoint> opened =
@@ -396,7 +396,7 @@ std::vector<std::string> RemovedOf(const std::vector<CheckpointId>& all,
 }
 using Paths = std::vector<std::string>;
 
-TEST(RetentionTest, AnOrphanOfAnEarlierAttemptNeverCountsWhateverStepItReached) {
+TEST(RetentionTest, AnOrphanOfAnEarlierAttemptNeverCountsAtAnyStep) {
   const Retention second{.attempt = 2, .resumed_step = 40};
   EXPECT_EQ(RemovedOf({IdOf(40, 1), IdOf(100, 1), IdOf(50, 2)}, second),
             (Paths{"a1/step-100", "a1/step-40"}));

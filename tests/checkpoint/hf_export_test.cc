@@ -152,7 +152,7 @@ TEST_F(HfExportTest, AnUntiedHeadIsATensorOfItsOwn) {
   EXPECT_EQ(config.at("tie_word_embeddings"), false);
 }
 
-TEST_F(HfExportTest, TheConfigurationSaysWhatTheWeightsDoNot) {
+TEST_F(HfExportTest, TheConfigurationHasTheSettingsThatWeightsLack) {
   ASSERT_TRUE(Export(Save()).ok());
   const json config = json::parse(Slurp(out_ + "/config.json"));
   EXPECT_EQ(config.at("model_type"), "gpt2");
@@ -168,7 +168,7 @@ TEST_F(HfExportTest, TheConfigurationSaysWhatTheWeightsDoNot) {
   EXPECT_EQ(config.at("eos_token_id"), nullptr) << "of this vocabulary nothing is known";
 }
 
-TEST_F(HfExportTest, RefusesWhatTheirModelCannotExpressNamingTheField) {
+TEST_F(HfExportTest, RefusesModelsThatGpt2CannotExpressNamingTheField) {
   const std::pair<const char*, json> cases[] = {{"norm", "post"},
                                                 {"positions", "sinusoidal"},
                                                 {"bias", false},

@@ -158,7 +158,7 @@ TEST_F(HfImportTest, AdviceNeverNamesAValueThatTheFieldCannotHave) {
   ExpectRefused(kDataError, "not numbered one after another");
 }
 
-TEST_F(HfImportTest, AnUntiedHeadBeginsAsTheEmbeddingWhereTheFileHasNone) {
+TEST_F(HfImportTest, AnUntiedHeadBeginsAsTheEmbeddingIfTheFileHasNone) {
   Write(Tensors(SmallShape()));
   Gpt2Shape untied = SmallShape();
   untied.tie_head = false;
@@ -193,7 +193,7 @@ TEST_F(HfImportTest, NamesBothShapesAndTheFieldToChange) {
   }
 }
 
-TEST_F(HfImportTest, ReadsFromTheConfigurationWhatShapesDoNotTell) {
+TEST_F(HfImportTest, ReadsSettingsThatShapesDoNotShowFromTheConfiguration) {
   Write(Tensors(SmallShape()));
   const std::pair<json, const char*> cases[] = {
       {{{"n_head", 4}}, "set model.n_head to 4"},
@@ -236,7 +236,7 @@ TEST_F(HfImportTest, TextsOfItsFilesAreShownShortAndWithoutControlCharacters) {
   ExpectRefused(kDataError, "the tensor 'score\\x00weight'");
 }
 
-TEST_F(HfImportTest, RefusesWhatIsAbsentDamagedOrOfAnotherKind) {
+TEST_F(HfImportTest, RefusesAbsentDamagedAndForeignFiles) {
   ExpectRefused(kDataError, "model.safetensors");
   folder_.Write("model.safetensors", "no such thing");
   ExpectRefused(kDataError, "says that its header has");

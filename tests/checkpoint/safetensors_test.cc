@@ -13,7 +13,7 @@ namespace {
 using ::dt::testing::Slurp;
 using ::dt::testing::TempFolder;
 
-TEST(SafetensorsTest, ReadsBackWhatWasWritten) {
+TEST(SafetensorsTest, ReadsBackWrittenTensors) {
   const TempFolder folder;
   const std::vector<float> weight = {1, 2, 3, 4, 5, 6};
   const std::vector<int64_t> steps = {7};

@@ -12,7 +12,7 @@ TEST(ColumnsTest, WidthCountsColumnsAndNotBytes) {
   EXPECT_EQ(DisplayWidth("e\xcc\x81"), 1) << "a combining accent takes no column";
 }
 
-TEST(ColumnsTest, TruncatedTextFitsAndSaysSo) {
+TEST(ColumnsTest, TruncatedTextFitsAndIsMarked) {
   EXPECT_EQ(Truncate("abcdef", 6), "abcdef");
   EXPECT_EQ(Truncate("abcdef", 4), "abc…");
   EXPECT_EQ(Truncate("大小大小", 4), "大…") << "a wide character is not cut in two";

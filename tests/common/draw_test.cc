@@ -8,7 +8,7 @@
 namespace dt {
 namespace {
 
-TEST(DrawTest, SameKeyGivesTheSameNumberForEver) {
+TEST(DrawTest, TheSameKeyAlwaysGivesTheSameNumber) {
   EXPECT_EQ(DrawBits({}), 0x243F6A8885A308D3u);
   // A stored sweep continues with these values: a change here would change the meaning of seeds.
   EXPECT_EQ(DrawBits({777, 0}), 0xD63D98F3DA1FBABCu);

@@ -29,7 +29,7 @@ TEST(MailboxTest, ControlGoesFirstAndLeavesHalfOfADrainToBulk) {
   EXPECT_EQ(mailbox.Drain(4, absl::Now()), (std::vector<int>{14}));
 }
 
-TEST(MailboxTest, DrainsAtMostWhatIsAsked) {
+TEST(MailboxTest, DrainsAtMostTheRequestedNumber) {
   Mailbox<int> mailbox(8, 0);
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(mailbox.Post(int{i}, PostClass::kBulk));
   EXPECT_EQ(mailbox.Drain(3, absl::Now()), (std::vector<int>{0, 1, 2}));

@@ -47,7 +47,7 @@ TEST(NetworkBenchTest, TheDefaultIsEveryOpAndFourSizes) {
   EXPECT_EQ(WordsOf(*again), WordsOf(bench));
 }
 
-TEST(NetworkBenchTest, RefusesWhatCannotBeMeasuredWithWhatCan) {
+TEST(NetworkBenchTest, RefusesImpossibleMeasurementsNamingPossibleOnes) {
   EXPECT_EQ(Refused("--ops=all_reduce,recv"),
             "--ops has 'recv'; it is a list of all_reduce, all_gather, reduce_scatter, broadcast, "
             "send");

@@ -15,7 +15,7 @@ namespace {
 
 using testing::ChildProcess;
 
-TEST_F(DtcoordTest, ASecondOneIsRefusedAlsoWhereTheLockFileIsGone) {
+TEST_F(DtcoordTest, ASecondCoordinatorIsRefusedEvenIfTheLockFileIsGone) {
   ChildProcess first = Start("first");
   Dial("first");
   std::filesystem::remove(folder_ / "state/lock");

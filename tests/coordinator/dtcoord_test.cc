@@ -195,7 +195,7 @@ TEST_F(DtcoordTest, ADamagedJournalIsFoundAndRefusedUnlessTheLossIsAccepted) {
   EXPECT_EQ(check(folder_ / "state"), 1);  // in use
 }
 
-TEST_F(DtcoordTest, ACheckFindsDamagedAndMissingCodeAndAStartSaysWhoseIsGone) {
+TEST_F(DtcoordTest, ACheckFindsDamagedCodeAndAStartNamesExperimentsWithoutCode) {
   const std::string code = *pack::Pack({{"train.py", pack::Kind::kFile, "print(1)"}});
   const std::string path = folder_ / ("state/code/" + Sha256Hex(code));
   const auto check = [&] {

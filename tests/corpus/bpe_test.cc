@@ -231,7 +231,7 @@ TEST(BpeTest, RandomMergesGiveTheDefinitionsEncoding) {
   }
 }
 
-TEST(BpeTest, EveryTextComesBack) {
+TEST(BpeTest, EveryTextDecodesToItself) {
   const BpeVocabulary small = Small();
   std::mt19937 random(13);
   for (int round = 0; round < 500; ++round) {

@@ -60,7 +60,7 @@ TEST_F(FingerprintTest, ASmallSetIsReadToTheLastByte) {
   }
 }
 
-TEST_F(FingerprintTest, AHoleOfTwoPartsIsSeenWhereverItLies) {
+TEST_F(FingerprintTest, AHoleOfTwoPartsIsSeenAnywhere) {
   std::string bytes = Bytes(3 << 20);
   const std::string whole = Of({folder_.Write("a.bin", bytes)});
   const size_t hole = 2 * bytes.size() / 64;

@@ -104,7 +104,7 @@ TEST_F(GlobTest, ADataRootMayHoldWildcardCharacters) {
   EXPECT_EQ(found->size(), 1u);
 }
 
-TEST_F(GlobTest, SaysWhatIsMissingAndWhere) {
+TEST_F(GlobTest, NamesTheMissingFileAndItsFolder) {
   const absl::Status none = Refused("fine/none_*.bin");
   EXPECT_EQ(none.code(), kDataError);
   EXPECT_NE(none.message().find("fine/none_*.bin"), std::string::npos);

@@ -73,7 +73,7 @@ TEST_F(JsonLinesTest, EachLineIsADocumentBesideFilesOfText) {
   EXPECT_EQ(summary.skipped, 1u) << "the empty text";
 }
 
-TEST_F(JsonLinesTest, ValidationIsSpreadOverTheLinesWhateverTheThreads) {
+TEST_F(JsonLinesTest, ValidationIsSpreadOverTheLinesForAnyNumberOfThreads) {
   std::string lines;
   std::string texts;
   for (int i = 0; i < 20000; ++i) {

@@ -128,7 +128,7 @@ TEST_F(RestartTest, TheCountsCoverTheCompleteRun) {
   EXPECT_EQ(resumed.train_files, whole.train_files);
 }
 
-TEST_F(RestartTest, OtherOptionsOrInputsStartAnew) {
+TEST_F(RestartTest, OtherOptionsOrInputsStartAgain) {
   KillAtCall(3);
   options_.validation_fraction = 0.31;
   EXPECT_EQ(Run().bytes_resumed, 0u);

@@ -157,7 +157,7 @@ TEST_F(TokenizeTest, ValidationCanHaveFilesOfItsOwn) {
   EXPECT_EQ(Text(summary.val_files), "|val");
 }
 
-TEST_F(TokenizeTest, RefusesAFolderThatHasShardsAndReplacesThemAllWhenTold) {
+TEST_F(TokenizeTest, RefusesAFolderThatHasShardsAndReplacesThemAllOnRequest) {
   options_.inputs = {folder_.Write("a.txt", std::string(3000, 'x'))};
   EXPECT_EQ(Run().train_files.size(), 3u);
   options_.inputs = {folder_.Write("b.txt", "small")};
@@ -248,7 +248,7 @@ std::string WriteVocabulary(const TempFolder& folder) {
   return folder.Write("vocab.bpe", "#version: 0.2\na n\n\xC4\xA0 an\n");
 }
 
-TEST_F(TokenizeTest, Gpt2TokensDoNotDependOnThreadsOrOnWhereTheTextWasRead) {
+TEST_F(TokenizeTest, Gpt2TokensDoNotDependOnThreadsOrReadBoundaries) {
   options_.tokenizer = Tokenizer::kGpt2;
   options_.vocabulary = WriteVocabulary(folder_);
   options_.shard_tokens = 1 << 20;

@@ -71,7 +71,7 @@ TEST_F(TokenizerRecordTest, ReplacedShardsHaveTheirOwnRecord) {
   EXPECT_EQ(FindOldRecord(folder_ / "out"), "") << "an older trainer would read it";
 }
 
-TEST_F(TokenizerRecordTest, TheRecordOfVersion020IsReadWhereThereIsNoNewerOne) {
+TEST_F(TokenizerRecordTest, TheRecordOfVersion020IsReadIfThereIsNoNewerOne) {
   folder_.Write("old/tokenizer.json", R"({"tokenizer": "gpt2", "vocabulary_sha256": "ab"})");
   EXPECT_EQ(RecordOf({Shard("old")}), (TokenizerRecord{Tokenizer::kGpt2, "ab"}));
   folder_.Write("old/dtrain_shards.json", R"({"tokenizer": "byte"})");

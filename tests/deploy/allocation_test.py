@@ -56,7 +56,7 @@ class Kinds(unittest.TestCase):
         self.assertIn("give --accelerator", self.left_out(spec(accelerator="H100"), accelerator="NVIDIA A100"))
         self.assertEqual(self.left_out(spec(accelerator="h100"), accelerator="NVIDIA H100 PCIe"), "")
 
-    def test_a_sweep_over_accelerators_is_left_out_and_told_what_to_do(self):
+    def test_a_sweep_over_accelerators_is_left_out_with_advice(self):
         swept = spec([{"path": "resources.accelerator", "values": ["H100", "A100"]}])
         self.assertIn("one experiment for each kind", self.left_out(swept, accelerator="NVIDIA H100"))
 
@@ -71,7 +71,7 @@ class Decisions(unittest.TestCase):
     def decide(self, experiments, idle=0, jobs=(), bounds=BOUNDS) -> Decision:
         return decide(list(experiments), idle, list(jobs), bounds)
 
-    def test_nothing_is_asked_for_where_nothing_waits(self):
+    def test_nothing_is_requested_if_nothing_waits(self):
         self.assertEqual(self.decide([]).submit, 0)
         self.assertEqual(self.decide([waiting(3, running=1, max_concurrent=1)]).submit, 0)
 

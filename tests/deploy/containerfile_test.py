@@ -59,7 +59,7 @@ class Written(unittest.TestCase):
             self.assertIn(target, STAGES[target].packages())
             self.assertLessEqual(set(STAGES[target].packages()), set(made))
 
-    def test_the_account_is_the_manifests_and_owns_what_it_writes_to(self):
+    def test_the_account_is_the_manifests_and_owns_the_folders_it_writes_to(self):
         for target, file in (("coordinator", "base/coordinator.yaml"), ("worker", "workers/workers.yaml")):
             stage = STAGES[target]
             number, name = re.search(r"useradd .*?--uid (\d+) .*? (\w+) &&", " ".join(stage.all("RUN"))).groups()
@@ -79,7 +79,7 @@ class Written(unittest.TestCase):
         self.assertNotIn("command", container, "the entry point has the file touched")
         self.assertNotIn("$", " ".join(STAGES["worker"].health_check()), "Kubernetes would put something else there")
 
-    def test_compose_runs_targets_that_there_are_with_what_is_there(self):
+    def test_compose_runs_existing_targets_with_existing_files(self):
         services = compose()["services"]
         for name, service in services.items():
             for volume in service.get("volumes", []):

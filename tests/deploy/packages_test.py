@@ -143,7 +143,7 @@ class Packages(unittest.TestCase):
                 for option in set(re.findall(r"(?m)^ +(?:-\w, ?)?(--[a-z-]+)", listed)):
                     self.assertIn(option, page, f"{program} {' '.join(command)}")
 
-    def test_completions_are_where_each_shell_looks(self):
+    def test_completions_are_in_each_shells_folder(self):
         for shell, file in (("bash", "bash-completion/completions/dtctl"), ("zsh", "zsh/vendor-completions/_dtctl"),
                             ("fish", "fish/vendor_completions.d/dtctl.fish")):
             script = output(self.path / "cli/usr/bin/dtctl", "completion", shell)

@@ -23,7 +23,7 @@ class Runbook(unittest.TestCase):
         self.assertGreater(len(self.alerts), 10)
         self.assertEqual(list(self.sections), self.alerts)
 
-    def test_each_section_says_what_to_do(self):
+    def test_each_section_has_steps(self):
         for name, section in self.sections.items():
             self.assertRegex(section, r"(?m)^1\. ", name)
 

@@ -338,7 +338,7 @@ TEST_F(AccessTest, ThePageNeedsATokenFromOtherHostsForEachPathAndRole) {
   EXPECT_EQ(Get({"/healthz", "/readyz"}, ""), "200 200 ");
 }
 
-TEST_F(AccessTest, AnAdminWhoLostTheTokenMakesAnotherOnceTheCoordinatorIsStopped) {
+TEST_F(AccessTest, AnAdminWithoutATokenMakesAnotherWhileTheCoordinatorIsStopped) {
   ChildProcess early({DTCOORD, "admin-token", folder_ / "state"}, folder_ / "early.log");
   EXPECT_NE(early.AwaitExit().value_or(0), 0) << "its coordinator runs";
   coordinator_.Signal(SIGTERM);

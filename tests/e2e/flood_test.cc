@@ -94,7 +94,7 @@ class FloodTest : public ::testing::Test {
   size_t sent_ = 0;
 };
 
-TEST_F(FloodTest, InTheClearNothingIsTakenWhereTlsIsSpoken) {
+TEST_F(FloodTest, AClearTextClientOfATlsPortIsCutOff) {
   const UniqueFd fd = testing::ConnectLoopback(cluster_.address());
   Flood([&fd](const std::string& bytes) {
     return send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == std::ssize(bytes);

@@ -366,7 +366,7 @@ TEST_F(ProgramTest, AScikitLearnScriptReportsAndSaves) {
   EXPECT_FALSE(cluster_.Checkpoints(experiment).empty());
 }
 
-TEST_F(ProgramTest, ALightningModuleReportsSavesAndGoesOnWhereItWasPaused) {
+TEST_F(ProgramTest, ALightningModuleReportsSavesAndResumesAfterAPause) {
   const std::optional<Python> python = PythonWith("pytorch_lightning");
   if (!python) GTEST_SKIP() << "no python3 imports pytorch_lightning; " << kMakesOne;
   cluster_.StartCoordinator();

@@ -253,7 +253,7 @@ TEST_F(SearchTest, AReachedTargetEndsTheSearchAndNamesTheTrial) {
   EXPECT_NE(told.find("target"), std::string::npos) << told;
 }
 
-TEST_F(SearchKillTest, ACoordinatorKilledTwentyTimesProposesWhatItWouldHaveProposed) {
+TEST_F(SearchKillTest, TwentyKillsOfTheCoordinatorChangeNoProposal) {
   Start({"w0"});
   MakeData("text");
   ExpectTheSameWithKills({.name = "bayes", .search = kBayes});

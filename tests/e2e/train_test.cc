@@ -117,7 +117,7 @@ TEST_F(TrainTest, UnequalDataHoldTheExperimentAndNameTheHosts) {
             std::string::npos);
 }
 
-TEST_F(TrainTest, CrashLoopsEndAfterTheirRetriesAndAPersonMayTryAgain) {
+TEST_F(TrainTest, CrashLoopsEndAfterTheirRetriesAndAUserMayRetry) {
   Start({"w0"});
   const uint64_t experiment =
       cluster_.Submit(Training(100, "crash_at=10 attempts=3").Set("retries.max", "2").spec());

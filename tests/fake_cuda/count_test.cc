@@ -136,7 +136,7 @@ TEST_P(CountTest, G10ALoggedStepWaitsOnceForAllItsNumbers) {
   ExpectSteady(Count(spec, Alone::kPlain), 1);
 }
 
-TEST_P(CountTest, MemoryOfGpt2IsThatOfItsParametersAndTokens) {
+TEST_P(CountTest, MemoryOfGpt2FollowsFromItsParametersAndTokens) {
   for (const int batch : {4, 64}) {
     c10::cuda::CUDACachingAllocator::emptyCache();
     const Counted counted = Count(Gpt2(batch), Alone::kPlain);

@@ -148,7 +148,7 @@ class GpuDay(unittest.TestCase):
                          {"status": "done", "tries": tries - 1})
         self.assertEqual(self.results()["stages"]["tests"]["tries"], 1, "what failed is not tried by itself")
 
-    def test_a_machine_without_a_gpu_is_told_so_at_once(self):
+    def test_a_machine_without_a_gpu_is_reported_at_once(self):
         (self.folder / "none").mkdir()
         smi = self.folder / "none/nvidia-smi"
         smi.write_text("#!/bin/sh\nexit 9\n", encoding="utf-8")

@@ -102,7 +102,7 @@ TEST_P(RecipeTest, ActivationCheckpointingGivesTheSameLosses) {
   }
 }
 
-TEST_P(RecipeTest, TheGradientNoiseScaleIsLoggedWhereMicroStepsAccumulate) {
+TEST_P(RecipeTest, TheGradientNoiseScaleIsLoggedIfMicroStepsAccumulate) {
   nlohmann::json spec = SmallSpec();
   spec["train"]["max_steps"] = "60";
   spec["train"]["global_batch_size"] = "16";

@@ -31,7 +31,7 @@ TEST(CostTest, MemoryGrowsWithTheBatchByTheSameForEachSequence) {
 }
 
 // Measured: GPT-2 in bf16 peaked at 25.1 GB with 64 sequences, at 45.0 with 128 and 64.8 with 192.
-TEST(CostTest, MemoryOfGpt2IsWithinATenthOfWhatWasMeasured) {
+TEST(CostTest, MemoryOfGpt2IsWithinATenthOfTheMeasurement) {
   ModelSize padded = kGpt2;
   padded.rows = 50304;
   for (const auto& [sequences, measured] : {std::pair{64, 25.1e9}, {128, 45.0e9}, {192, 64.8e9}}) {

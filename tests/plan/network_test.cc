@@ -39,7 +39,7 @@ double Sent(const StepSize& step) {
   return sent;
 }
 
-TEST(NetworkTest, MessagesOfEveryStrategyAddUpToWhatItSends) {
+TEST(NetworkTest, MessagesOfEveryStrategyAddUpToItsTraffic) {
   for (const Sharing sharing : {Sharing::kDdp, Sharing::kZero1, Sharing::kZero2, Sharing::kZero3,
                                 Sharing::kHsdp, Sharing::kLocalSgd, Sharing::kGossip}) {
     for (const int64_t tensor : {1, 2}) {
@@ -62,7 +62,7 @@ TEST(NetworkTest, MessagesOfEveryStrategyAddUpToWhatItSends) {
   }
 }
 
-TEST(NetworkTest, MessagesOfAPipelineAddUpToWhatAStageSends) {
+TEST(NetworkTest, MessagesOfAPipelineAddUpToAStagesTraffic) {
   for (const Sharing sharing : {Sharing::kDdp, Sharing::kZero1, Sharing::kZero3}) {
     for (const int64_t stages : {2, 4}) {
       for (const bool half : {false, true}) {

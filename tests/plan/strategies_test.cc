@@ -55,7 +55,7 @@ TEST(StrategiesTest, TrafficOfZero3EqualsTheMeasuredCount) {
 }
 
 // SharingTest and WireTest see the same in trainers.
-TEST(StrategiesTest, SeveralCopiesAndRanksThatStepAloneSendAndHoldWhatTheFormulasSay) {
+TEST(StrategiesTest, SeveralCopiesAndRanksThatStepAloneFollowTheFormulas) {
   const double all = 4.0 * static_cast<double>(Parameters(kMeasured));
   StepSize hybrid = Step(Sharing::kHsdp, 4);
   hybrid.shard = 2;

@@ -124,7 +124,7 @@ class TrainedTest(unittest.TestCase):
         # The stored file can be submitted again.
         self.assertEqual(self.client.validate(described.file_text).trials, 2)
 
-    def test_a_plan_says_what_an_experiment_would_take_from_what_such_trials_took(self) -> None:
+    def test_a_plan_estimates_an_experiment_from_similar_trials(self) -> None:
         plan = self.client.plan(self.client.describe("small").file_text)
         self.assertTrue(plan.fits, plan)
         self.assertEqual((plan.trials, plan.configurations[0].trials), (2, 2))

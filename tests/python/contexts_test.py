@@ -113,13 +113,13 @@ class ParsingTest(unittest.TestCase):
         for text in ("", "# nothing\n", "contexts: {}\n", "---\ncontexts:\n"):
             self.assertEqual(parse_contexts(text), ("", {}), text)
 
-    def test_a_value_may_hold_what_a_comment_or_a_key_begins_with(self) -> None:
+    def test_a_value_may_hold_the_first_characters_of_comments_and_keys(self) -> None:
         current, contexts = parse_contexts("current: a-b.c_1\ncontexts:\n  a-b.c_1:\n    address: unix:/a#b:c\n")
         self.assertEqual((current, contexts), ("a-b.c_1", {"a-b.c_1": {"address": "unix:/a#b:c"}}))
 
 
 class LocalAddressTest(unittest.TestCase):
-    def test_only_what_stays_on_this_host_is_local(self) -> None:
+    def test_only_addresses_on_this_host_are_local(self) -> None:
         for address in ("127.0.0.1:1", "127.1.2.3:1", "localhost:1", "LOCALHOST:1", "[::1]:1", "unix:/a"):
             self.assertTrue(is_local(address), address)
         for address in ("127.0.0.1.example.org:1", "192.0.2.1:1", "example.org:1", "[::2]:1"):

@@ -50,7 +50,7 @@ class NotebookTest(unittest.TestCase):
         with self.assertRaisesRegex(DtrainError, "without a client"):
             copied.plot()
 
-    def test_the_page_is_where_a_browser_here_finds_it(self) -> None:
+    def test_the_pages_address_works_in_a_local_browser(self) -> None:
         for http, address, wanted in [
                 ("127.0.0.1:7601", "127.0.0.1:7600", "http://127.0.0.1:7601"),
                 ("127.0.0.1:7601", "unix:/run/socket", "http://127.0.0.1:7601"),
@@ -118,7 +118,7 @@ class ConvertTest(unittest.TestCase):
         self.assertEqual((one.attempt, one.share, one.step, one.from_trial, one.reason), (1, 2, 40, 7, "behind"))
         self.assertEqual((one.taken, one.now), ({"optimizer.lr": 0.1}, {"optimizer.lr": 0.08}))
 
-    def test_lines_that_were_left_out_are_told_with_the_last_before_them(self) -> None:
+    def test_left_out_lines_are_reported_after_the_last_line_before_them(self) -> None:
         chunk = pb.LogLineChunk(attempt=2)
         chunk.log.text, chunk.log.rank, chunk.log.dropped_lines = "a\n\nb\n", 1, 5
         self.assertEqual([(one.text, one.dropped_lines) for one in _convert.log_lines(chunk)],
@@ -244,7 +244,7 @@ class StandstillTest(unittest.TestCase):
 
 
 class SelectorTest(unittest.TestCase):
-    def test_a_name_may_hold_what_looks_like_a_trial(self) -> None:
+    def test_a_name_may_look_like_a_trial(self) -> None:
         numbers = {"gpt2": [7], "a/b": [8]}
         for text, experiment, trial in [("gpt2", 7, 0), ("gpt2/3", 7, 3), ("a/b", 8, 0), ("a/b/1", 8, 1),
                                         ("12/3", 12, 3), (12, 12, 0)]:

@@ -68,7 +68,7 @@ TEST(CollectivesTest, CommunicationIsTheSumOrOfOlderRowsTheirAllReduces) {
   EXPECT_EQ(CommunicationSeconds(row), 2.5);
 }
 
-TEST(CollectivesTest, StagesWaitForWhatTheyReceiveAlongThePipeline) {
+TEST(CollectivesTest, StagesWaitForMessagesAlongThePipeline) {
   v1::StepRow row;
   Add(row, "recv", "ends", 1, 100, 2);
   Add(row, "send", "pipeline", 1, 100, 2);
@@ -78,7 +78,7 @@ TEST(CollectivesTest, StagesWaitForWhatTheyReceiveAlongThePipeline) {
   EXPECT_EQ(StageWaitSeconds(row), 0.75);
 }
 
-TEST(CollectivesTest, BusFactorsAreThoseOfNcclTests) {
+TEST(CollectivesTest, BusFactorsAgreeWithNcclTests) {
   EXPECT_EQ(BusFactor("all_reduce", 4), 1.5);
   EXPECT_EQ(BusFactor("all_gather", 4), 0.75);
   EXPECT_EQ(BusFactor("reduce_scatter", 4), 0.75);

@@ -46,7 +46,7 @@ class DrawsCostTest : public ::testing::Test {
   v1::ExperimentSpec spec_;
 };
 
-TEST_F(DrawsCostTest, ExclusionsOfOtherParametersCountInWhatAnExtensionMayTake) {
+TEST_F(DrawsCostTest, ExclusionsOfOtherParametersCountInTheCostOfAnExtension) {
   // As many exclusions as a file may have, each with other parameters than all others: the bits of
   // its number choose between neighbours.
   for (int n = 0; n < limits::kExclusions; ++n) {

@@ -143,7 +143,7 @@ TEST(DrawsTest, BothEndsOfIntegersAreHitAndEachDimensionPassesChiSquared) {
   EXPECT_LT(ChiSquared(counts, std::vector<double>(10, 0.1), kTrials), kMost.at(10));
 }
 
-TEST(DrawsTest, ProbabilitiesAreTheSharesOfTheValuesWhateverTheirOrder) {
+TEST(DrawsTest, ProbabilitiesAreTheSharesOfTheValuesInAnyOrder) {
   v1::ExperimentSpec spec = Random(3, 2000);
   AddRange(spec, "optimizer.lr", 1e-5, 1e-2, 0, "log");
   v1::Parameter& batch = AddList(spec, "train.batch_size", {"32", "8", "16", "4"});
@@ -247,7 +247,7 @@ TEST(DrawsTest, AnExtensionAddsTheTrialsOfTheLargerExperiment) {
   }
 }
 
-TEST(DrawsTest, AnExtensionThatTakesTooManyDrawsAtATimeIsRefusedAndSaysIt) {
+TEST(DrawsTest, AnExtensionThatNeedsTooManyDrawsIsRefusedWithTheReason) {
   const v1::ExperimentSpec spec = FewPass(7, 10);
   const auto known = Configurations(spec);
   EXPECT_TRUE(ExpandFurther(spec, known, 1000).ok());

@@ -12,7 +12,7 @@
 namespace dt::spec {
 namespace {
 
-TEST(ModelRanksTest, LayersThatCannotBeCutSoAreRefusedWithWhatCan) {
+TEST(ModelRanksTest, ImpossibleCutsOfLayersAreRefusedNamingPossibleOnes) {
   const auto said = [](const std::map<std::string, std::string>& fields) {
     ExperimentBuilder builder;
     builder.Set("resources.gpus", "8").Set("parallel.tensor", "2");
@@ -56,7 +56,7 @@ TEST(ModelRanksTest, LayersThatCannotBeCutSoAreRefusedWithWhatCan) {
             "2); use 2 or 4");
 }
 
-TEST(ModelRanksTest, StagesThatCannotBeDealtSoAreRefusedWithWhatCan) {
+TEST(ModelRanksTest, ImpossibleStagesAreRefusedNamingPossibleOnes) {
   const auto said = [](const std::map<std::string, std::string>& fields) {
     ExperimentBuilder builder;
     builder.Set("resources.gpus", "8").Set("parallel.pipeline", "4").Set("model.n_layer", "12");
@@ -101,7 +101,7 @@ TEST(ModelRanksTest, StagesThatCannotBeDealtSoAreRefusedWithWhatCan) {
             "(resources.gpus 8 ÷ parallel.pipeline 4); use 8 or 16");
 }
 
-TEST(ModelRanksTest, MicroBatchesAreDealtBySpeedOnlyWhereASlowRankHoldsNobodyUpInEach) {
+TEST(ModelRanksTest, MicroBatchesAreDealtBySpeedOnlyIfASlowRankDelaysNoOther) {
   const auto said = [](const std::map<std::string, std::string>& fields) {
     ExperimentBuilder builder;
     builder.Set("resources.gpus", "2").Set("parallel.balance", "auto");

@@ -59,7 +59,7 @@ TEST(OtherWordsTest, AHintFollowsAWordsMeaningNotItsSpelling) {
   EXPECT_NE(PathHint("scheduling.priority").find("larger numbers go first"), std::string::npos);
 }
 
-TEST(OtherWordsTest, AWordThatSeveralSectionsHaveMeansWhatItsSectionIs) {
+TEST(OtherWordsTest, AWordOfSeveralSectionsIsReadByItsSection) {
   EXPECT_EQ(PathHint("search.name"), "did you mean 'search.method'?");
   EXPECT_EQ(PathHint("optimizer.name"), "did you mean 'optimizer.type'?");
   EXPECT_EQ(PathHint("schedule.name"), "did you mean 'schedule.type'?");

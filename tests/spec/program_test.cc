@@ -29,7 +29,7 @@ std::string Shell(std::string_view text) {
   return Substituted(text, Values(), Insertion::kShell)->text;
 }
 
-TEST(SubstitutedTest, PutsValuesWhereTheirNamesStand) {
+TEST(SubstitutedTest, ReplacesNamesByValues) {
   EXPECT_EQ(Plain("--lr={lr} -n {layers} {seed}"), "--lr=0.001 -n 4 7");
   EXPECT_EQ(Plain("{model}{empty}{betas}"), "big one's[0.9]");
   EXPECT_EQ(Plain(""), "");
@@ -48,7 +48,7 @@ TEST(SubstitutedTest, TheShellsOwnVariablesAreLeftAsTheyAre) {
   EXPECT_EQ(Shell("echo ${open"), "echo ${open");
 }
 
-TEST(SubstitutedTest, AShellGetsAValueInQuotesWhereItNeedsThem) {
+TEST(SubstitutedTest, AShellGetsAValueInQuotesIfNeeded) {
   EXPECT_EQ(Shell("train --lr {lr} {model} {empty} {betas}"),
             "train --lr 0.001 'big one'\\''s' '' '[0.9]'");
 }
@@ -66,7 +66,7 @@ TEST(SubstitutedTest, ABraceThatIsNoParametersNameStandsAsItIs) {
       << "a pair goes on being one brace";
 }
 
-TEST(SubstitutedTest, TellsWhichNamesItHasAndWhichItDoesNotKnow) {
+TEST(SubstitutedTest, ReportsItsKnownAndUnknownNames) {
   const Substitution found = *Substituted("{lr} {lrr} {print $1} {{layers}} ${model}", Values());
   EXPECT_EQ(found.used, std::set<std::string>{"lr"});
   EXPECT_EQ(found.unknown, std::set<std::string>{"lrr"});
@@ -249,7 +249,7 @@ TEST(ProgramTest, IntegersAmongNumbersAreNumbersAndOtherMixturesAreRefused) {
                     "all of them in quotes, as texts"});
 }
 
-TEST(ProgramTest, RangesAreDrawnAsIntegersWhereTheyHaveWholeSteps) {
+TEST(ProgramTest, RangesWithIntegerStepsAreDrawnAsIntegers) {
   v1::ExperimentSpec spec = Program({"./run", "{layers}", "{lr}"});
   spec.mutable_search()->set_method("random");
   spec.mutable_search()->set_max_trials(20);
@@ -391,7 +391,7 @@ TEST(ProgramTest, ASubstitutedCommandIsBounded) {
       << problems[0];
 }
 
-TEST(ProgramTest, AMetricOfAnyNameNeedsAGoalWhereItsNameTellsNone) {
+TEST(ProgramTest, AMetricWhoseNameImpliesNoGoalNeedsOne) {
   v1::ExperimentSpec spec = Program({"./run"});
   Sweep(spec, "x", {IntegerValue(1), IntegerValue(2)});
   const auto goal = [&](const char* metric) {

@@ -168,7 +168,7 @@ TEST(FilledInTest, ABatchInTokensStaysInTokens) {
   EXPECT_EQ(again->SerializeAsString(), one.Resolve().SerializeAsString());
 }
 
-TEST(FilledInTest, LeavesOutWhatDiffersBetweenTrialsAndTheOtherHalfOfAPair) {
+TEST(FilledInTest, LeavesOutSweptFieldsAndTheOtherHalfOfAPair) {
   ExperimentBuilder grid;
   grid.Sweep("train.batch_size", {"8", "16"}).Sweep("schedule.warmup_steps", {"5", "6"});
   Freeze(grid.spec(), "cpu", 7);
@@ -185,7 +185,7 @@ TEST(FilledInTest, LeavesOutWhatDiffersBetweenTrialsAndTheOtherHalfOfAPair) {
   }
 }
 
-TEST(FreezeTest, SettlesOnlyWhatTheFileLeftOpen) {
+TEST(FreezeTest, FixesOnlyOpenSettings) {
   ExperimentBuilder open;
   Freeze(open.spec(), "cpu", 7);
   EXPECT_EQ(open.spec().base().resources().device(), "cpu");

@@ -103,7 +103,7 @@ TEST(SizesTest, CopiesOfTheStateNeedRanksThatShareThem) {
       << said("zero3", "2", "4");
 }
 
-TEST(SizesTest, AGlobalBatchThatIsNotGivenIsThatOfGpusAndStaysSo) {
+TEST(SizesTest, AnOpenGlobalBatchFollowsFromGpusAndStays) {
   ExperimentBuilder builder;
   builder.Set("resources.gpus", "4").Set("resources.min_gpus", "1");
   const v1::Spec trial = builder.Resolve();
@@ -111,7 +111,7 @@ TEST(SizesTest, AGlobalBatchThatIsNotGivenIsThatOfGpusAndStaysSo) {
   EXPECT_EQ(ReachableSizes(trial), (Sizes{1, 2, 4}));
 }
 
-TEST(SizesTest, WithoutBoundsAndWhereOnlyOneSizeWorksATrialIsNotElastic) {
+TEST(SizesTest, WithoutBoundsOrWithASinglePossibleSizeATrialIsNotElastic) {
   ExperimentBuilder builder;
   builder.Set("resources.gpus", "4");
   EXPECT_EQ(SizesOf(builder.Resolve()), std::nullopt);
@@ -225,7 +225,7 @@ TEST(SizesTest, ABoundThatIsNeverReachedCausesAWarning) {
             "of 64");
 }
 
-TEST(SizesTest, BoundsAreNoPartOfWhatATrainerIsTold) {
+TEST(SizesTest, BoundsAreNotSentToTheTrainer) {
   ExperimentBuilder builder;
   builder.Set("resources.gpus", "4").Set("resources.min_gpus", "1");
   EXPECT_EQ(ToJson(builder.Resolve()).find("min_gpus"), std::string::npos);

@@ -189,7 +189,7 @@ TEST(SpaceTest, ContinuaAreDrawnEvenlyOnTheirScaleWithFewDigits) {
   EXPECT_LT(Chi2(ratios, even, kDraws), 88.0);
 }
 
-TEST(SpaceTest, OtherDimensionsDoNotChangeWhatOneDraws) {
+TEST(SpaceTest, OtherDimensionsDoNotChangeADimensionsDraws) {
   const DrawKey key{.seed = 8, .configuration = 3};
   const Point all = DrawUniform(Mixed(), key);
   EXPECT_EQ(DrawUniform({{LearningRate()}}, key)[0], all[4]);

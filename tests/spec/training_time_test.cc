@@ -24,7 +24,7 @@ TEST(TrainingTimeTest, SumsTheTimesOfRowsIgnoringGapsBetweenAttempts) {
   EXPECT_EQ(time.After(2, Row(1, 9'000'000)), 6) << "an hour of waiting is no training";
 }
 
-TEST(TrainingTimeTest, WhereARowDoesNotSayItsClockDoesWithinAnAttempt) {
+TEST(TrainingTimeTest, RowsWithoutATimeUseTheirClockWithinAnAttempt) {
   TrainingTime time;
   EXPECT_EQ(time.After(1, Row(0, 1'000'000)), 0);
   EXPECT_EQ(time.After(1, Row(0, 1'002'000)), 2);

@@ -41,7 +41,7 @@ TEST(ValidateAnyTest, ListsAreCountedBeforeTheyAreWalked) {
   EXPECT_EQ(Told(words.spec()), Strings{"command too_many"});
 }
 
-TEST(ValidateAnyTest, RulesOverSeveralFieldsComputeWithWhatIsInRangeAlone) {
+TEST(ValidateAnyTest, RulesOverSeveralFieldsUseOnlyValuesInRange) {
   ExperimentBuilder builder;
   constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
   v1::Spec& base = *builder.spec().mutable_base();

@@ -462,7 +462,7 @@ std::string Refusal(const std::map<std::string, std::string>& fields) {
   return issues[0].message + "; " + issues[0].hint;
 }
 
-TEST(ValidateTest, CompressionIsRefusedWhereItCannotWorkAndSaysWhatCan) {
+TEST(ValidateTest, ImpossibleCompressionIsRefusedNamingPossibleSettings) {
   const std::pair<std::string, std::string> topk = {"parallel.compression", "topk"};
   EXPECT_EQ(Refusal({{"parallel.compression", "powersgd"}, {"parallel.strategy", "zero2"}}),
             "parallel.compression powersgd works on ddp's buckets; parallel.strategy is zero2; use "

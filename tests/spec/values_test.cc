@@ -79,7 +79,7 @@ TEST(ValuesTest, NumbersMayHaveExponentsOfEitherSpelling) {
   EXPECT_EQ(Accepted("model.dropout", "0"), "0");
 }
 
-TEST(ValuesTest, FlagsAreTrueOrFalseAndTheWordsOfOldYamlAreRefusedWithTheFix) {
+TEST(ValuesTest, FlagsAreTrueOrFalseAndOldYamlsWordsAreRefusedWithTheFix) {
   EXPECT_EQ(Accepted("data.shuffle", "true"), "true");
   for (const char* wrong : {"yes", "on", "True", "TRUE", "1"}) {
     const ReadValue read = Read("data.shuffle", wrong);
@@ -142,7 +142,7 @@ TEST(ValuesTest, TextMayNotCarryTerminalControls) {
   EXPECT_EQ(Refused("data.train", std::string(5000, 'x').c_str()), "bad_text");
 }
 
-TEST(ValuesTest, ANameIsNotWhatCommandsTakeForANumberOrTheNewest) {
+TEST(ValuesTest, ANameMustNotLookLikeANumberOrTheNewest) {
   for (const char* selects : {"last", "12", "12/3", "last/2"}) {
     EXPECT_NE(NameProblem(selects), "") << selects;
   }

@@ -73,7 +73,7 @@ class CompileTest(unittest.TestCase):
             self.header(flag, f"-I{checkout}", f"-I{checkout}/build")
         return (self.home / "out.gch.sum").read_text()
 
-    def test_the_checksum_follows_the_flags_and_what_the_header_holds(self):
+    def test_the_checksum_follows_the_flags_and_the_headers_contents(self):
         first = self.sum_with("-O1", "int held;")
         self.assertEqual(self.sum_with("-O1", "int held;"), first)
         self.assertNotEqual(self.sum_with("-O2", "int held;"), first)

@@ -112,7 +112,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.completed("zsh", "dtctl desc"), "dtctl describe ")
 
     @unittest.skipIf(shutil.which("fish") is None, "fish is not installed")
-    def test_fish_offers_words_with_what_they_are(self):
+    def test_fish_offers_words_with_descriptions(self):
         def offered(line: str) -> list[str]:
             script = f"dtctl completion fish | source; complete -C'{line}'"
             done = subprocess.run(["fish", "--no-config", "-c", script], cwd=self.home, env=self.environment,

@@ -84,7 +84,7 @@ class DemoScript(unittest.TestCase):
         lines = (self.root / "calls").read_text(encoding="utf-8").splitlines()
         return [next(name for name in names if name in line.split()) for line in lines]
 
-    def test_a_demo_ends_with_what_it_started(self):
+    def test_a_demo_ends_the_programs_that_it_started(self):
         self.assertEqual(self.run_to_end("--exit"), 0, self.log())
         self.assertEqual(self.calls(), ["up", "up", "tokenize", "submit", "down"])
         self.assertTrue((self.root / "data/quickstart/train_000000.bin").exists())

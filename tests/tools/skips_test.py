@@ -44,7 +44,7 @@ class SkipsTest(unittest.TestCase):
             ("python_wheel_test", "What it holds", "it's not here"),
             ("python_client_test", "", "there is no python with grpcio")])
 
-    def test_where_nothing_was_skipped_nothing_is_said(self):
+    def test_nothing_is_printed_if_nothing_was_skipped(self):
         self.assertEqual(skips.skips("1/1 Testing: a\n[       OK ] A.B (1 ms)\n"), [])
 
 

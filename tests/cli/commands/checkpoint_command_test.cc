@@ -107,7 +107,7 @@ TEST_F(CheckpointCommandTest, AnotherStorageThanTheWorkersIsRefusedWithTheirName
   EXPECT_TRUE(Has(ran.err, "let --storage name the storage folder of gpu07/0")) << ran.err;
 }
 
-TEST_F(CheckpointCommandTest, SaysWhatItNeedsToFindACheckpoint) {
+TEST_F(CheckpointCommandTest, NamesTheOptionsNeededToFindACheckpoint) {
   AddExperiment(12, 1);
   Ran ran = Run({"checkpoint", "export", "12/1", "-o", folder_ / "out"});
   EXPECT_EQ(ran.code, 2);

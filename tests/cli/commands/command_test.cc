@@ -81,7 +81,7 @@ TEST_F(CommandTest, AnInvalidSelectorExitsTwo) {
   EXPECT_EQ(Run({"follow", "12/3"}).code, 2);
 }
 
-TEST_F(CommandTest, AnExperimentMayBeNamedWhereOneAloneHasTheName) {
+TEST_F(CommandTest, AnExperimentMayBeGivenByAUniqueName) {
   AddExperiment(12, 2);
   EXPECT_EQ(Run({"get", "trials", "quickstart", "-o", "name"}).out, "12/1\n12/2\n");
   EXPECT_EQ(Run({"get", "trials", "quickstart/2", "-o", "name"}).out, "12/2\n");
@@ -108,7 +108,7 @@ TEST_F(CommandTest, TextThatIsNotUtf8IsNamedAtItsOption) {
       << "the name of an experiment is not the command";
 }
 
-TEST_F(CommandTest, AnErrorIsBoundedWhateverWasWritten) {
+TEST_F(CommandTest, AnErrorIsBoundedForAnyInput) {
   const Ran ran = Run({"describe", "1" + std::string(200000, 'x')});
   EXPECT_EQ(ran.code, 2);
   EXPECT_LT(ran.err.size(), 6000u);
@@ -211,7 +211,7 @@ TEST_F(CommandTest, AMirrorThatIsNoWebAddressIsRefused) {
 
 // --- cancel, retry, delete ---
 
-TEST_F(CommandTest, CancelSendsTheSelectorAndCountsWhatItStops) {
+TEST_F(CommandTest, CancelSendsTheSelectorAndCountsStoppedTrials) {
   AddExperiment(12, 3);
   environment_["USER"] = "ann";
   EXPECT_EQ(Run({"cancel", "12/2"}).out, "trial 12/2: cancelling 1 trial\n");
@@ -252,7 +252,7 @@ TEST_F(CommandTest, WithoutUserInTheEnvironmentTheUserIsTheProcesssAccount) {
   EXPECT_EQ(control_.Snapshot().changes.at(0).who(), me == nullptr ? "" : me->pw_name);
 }
 
-TEST_F(CommandTest, PauseSaysWhoAsksAndWhatStopsAndResumeTakesItBack) {
+TEST_F(CommandTest, PauseSendsTheUserAndListsStopsAndResumeUndoesIt) {
   AddExperiment(12, 3);
   environment_["USER"] = "ann";
   control_.Edit(
@@ -331,7 +331,7 @@ TEST_F(CommandTest, AnEmptyEditIsRefusedBeforeItIsSent) {
   EXPECT_TRUE(control_.Snapshot().changes.empty());
 }
 
-TEST_F(CommandTest, AWorkerIsDrainedByItsNameAlsoWhereNoneIsConnected) {
+TEST_F(CommandTest, AWorkerIsDrainedByItsNameEvenIfNotConnected) {
   environment_["USER"] = "ann";
   control_.Edit([](FakeControl::World& world) {
     v1::WorkerSummary& worker = world.workers.emplace_back();

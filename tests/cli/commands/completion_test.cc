@@ -114,7 +114,7 @@ TEST_F(CompletionTest, TheFormatsThatTheCommandPrints) {
   EXPECT_EQ(Offered({"follow", "last", "-o", ""}), "") << "a command that takes no -o";
 }
 
-TEST_F(CompletionTest, NamesOfFilesWhereOneIsWanted) {
+TEST_F(CompletionTest, NamesOfFilesIfAFileIsExpected) {
   EXPECT_EQ(Offered({"submit", "gr"}), "+files");
   EXPECT_EQ(Offered({"data", "tokenize", "--output", "x", "a", "b", ""}), "+files");
   EXPECT_EQ(Offered({"report", "last", "-o", ""}), "+files");

@@ -95,7 +95,7 @@ class DataCommandTest : public ::testing::Test {
   bool tty_ = false;
 };
 
-TEST_F(DataCommandTest, WritesShardsAndSaysWhereWithoutACoordinator) {
+TEST_F(DataCommandTest, WritesShardsAndPrintsTheirFolderWithoutACoordinator) {
   const std::string text = folder_.Write("a.txt", "hello");
   EXPECT_EQ(Run({"--output", folder_ / "out", "--val-fraction", "0", text, "-o", "json"}), 0)
       << err_.str();

@@ -114,7 +114,7 @@ TEST_F(CommandTest, DescribeShowsTheNewestAccuracyOfATrial) {
   EXPECT_TRUE(Has(ran.out, "25.00%, normalised 29.55%, at step 500")) << ran.out;
 }
 
-TEST_F(CommandTest, DescribeShowsTheThreadsOfARankAndWhereTheyRan) {
+TEST_F(CommandTest, DescribeShowsTheThreadsOfARankAndTheirCores) {
   AddExperiment(12, 1);
   control_.Edit([&](FakeControl::World& world) {
     v1::TrialSummary& trial = Trial(world, 12, 1);
@@ -127,7 +127,7 @@ TEST_F(CommandTest, DescribeShowsTheThreadsOfARankAndWhereTheyRan) {
   EXPECT_TRUE(Has(ran.out, "2 threads a rank (rank 0 on cores 2,3)")) << ran.out;
 }
 
-TEST_F(CommandTest, ExplainTellsEachAttemptWithItsCauseAndPlacement) {
+TEST_F(CommandTest, ExplainShowsEachAttemptWithItsCauseAndPlacement) {
   AddExperiment(12, 1);
   control_.Edit([&](FakeControl::World& world) {
     v1::ExplainTrialResponse& found = world.experiments[12].explanations[1];

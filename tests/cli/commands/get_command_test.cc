@@ -73,7 +73,7 @@ TEST_F(CommandTest, BestIsByTheMetricThatComparesTrialsWithItsStep) {
   EXPECT_TRUE(Has(described, "best          2.0000 at 30")) << "of val loss: " << described;
 }
 
-TEST_F(CommandTest, APausedExperimentIsPausedInListsWhateverItsTrialsDo) {
+TEST_F(CommandTest, ListsShowAPausedExperimentAsPausedWhateverItsTrialsDo) {
   AddExperiment(12, 1);
   control_.Edit([](FakeControl::World& world) {
     v1::ExperimentSummary& summary = *world.experiments[12].found.mutable_summary();

@@ -72,7 +72,7 @@ TEST_F(LocalCommandTest, AWorkerThatIsHeldBackIsConnectedAndUpSaysHowToUndoIt) {
   EXPECT_TRUE(Has(up.err, "local/cpu:1 takes no trial, it is quarantined: 3 trainers")) << up.err;
 }
 
-TEST_F(LocalCommandTest, ASecondUpSaysWhereAPageIsThatHadToMove) {
+TEST_F(LocalCommandTest, ASecondUpPrintsTheAddressOfAPageThatHadToMove) {
   ASSERT_EQ(RunAsWritten({"up", "--slots", "2"}).code, 0);
   ASSERT_EQ(RunAsWritten({"down"}).code, 0);
   folder_.Write(
@@ -121,7 +121,7 @@ TEST_F(LocalCommandTest, ACheckpointThatIsNoLongerInItsFolderIsReportedAsGone) {
   EXPECT_EQ(RunAsWritten({"get", "checkpoints", "-o", "name"}).out, "12/1/a1/step-200\n");
 }
 
-TEST_F(LocalCommandTest, AnotherCurrentContextStaysWhatItIs) {
+TEST_F(LocalCommandTest, AnotherCurrentContextDoesNotChange) {
   ASSERT_EQ(RunAsWritten({"context", "add", "lab", "--address", "127.0.0.1:9"}).code, 0);
   const Ran up = RunAsWritten({"up", "--slots", "2"});
   EXPECT_TRUE(Has(up.err, "'dtctl --context local submit")) << up.err;

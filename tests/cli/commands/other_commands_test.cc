@@ -95,7 +95,7 @@ TEST_F(OtherCommandsRunTest, AnotherToolsCommandGetsOurCommandForTheSamePurpose)
   }
 }
 
-TEST_F(OtherCommandsRunTest, TheFirstWordIsTheCommandWhateverStandsBehindIt) {
+TEST_F(OtherCommandsRunTest, TheFirstWordIsTheCommandWhateverFollows) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"ray", "job", "submit"}, "'ray'; it is a command of another tool"},
       {{"kubectl", "get", "pods"}, "'kubectl'; it is a command of another tool"},

@@ -51,7 +51,7 @@ class PlanTest : public CommandTest {
   }
 };
 
-TEST_F(PlanTest, SaysWhatEachKindOfTrialTakesAndWhenAllAreDone) {
+TEST_F(PlanTest, ShowsTheCostOfEachKindOfTrialAndTheFinishingTime) {
   const Ran ran = Run({"plan", "-"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   for (const char* part : {"batch_size", "10.0 GiB", "80.0 GiB", "1h00m", "yes"}) {
@@ -146,7 +146,7 @@ TEST_F(PlanTest, CutModelsHaveTheirOwnRowsWithTheWaitsOfTheirStages) {
   EXPECT_EQ(row.at("tensor"), 2);
 }
 
-TEST_F(PlanTest, WithManySizesItShowsTheFirstTablesAndSaysWhereTheOthersAre) {
+TEST_F(PlanTest, WithManySizesItShowsTheFirstTablesAndPointsToTheOthers) {
   control_.Edit([](FakeControl::World& world) {
     v1::PlanResponse& plan = world.plan_answer;
     AddStrategies(*plan.mutable_configurations(0));

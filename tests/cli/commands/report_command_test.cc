@@ -161,7 +161,7 @@ TEST_F(ReportCommandTest, PlotTakesSeveralExperimentsAsReportDoes) {
   EXPECT_FALSE(Has(Run({"plot", "12/1", "13/2"}).out, "12/2"));
 }
 
-TEST_F(ReportCommandTest, PlotUsesAsciiWhereTheTerminalHasNoMore) {
+TEST_F(ReportCommandTest, PlotUsesAsciiIfTheTerminalHasNoMore) {
   AddStudy(12);
   environment_["TERM"] = "dumb";
   EXPECT_TRUE(Has(Run({"plot", "12"}).out, "\no 12/1  batch_size=8"));
@@ -169,7 +169,7 @@ TEST_F(ReportCommandTest, PlotUsesAsciiWhereTheTerminalHasNoMore) {
   EXPECT_TRUE(Has(Run({"plot", "12"}).out, "\no 12/1  batch_size=8"));
 }
 
-TEST_F(ReportCommandTest, PlotAndReportDrawWhatAProgramReportsUnderANameOfItsOwn) {
+TEST_F(ReportCommandTest, PlotAndReportDrawAProgramsOwnMetrics) {
   AddStudy(12);
   control_.Edit([](FakeControl::World& world) {
     world.page_limit = 100;

@@ -208,7 +208,7 @@ TEST_F(ResultCommandTest, UnderAshaImportanceUsesTheValuesAtARung) {
   EXPECT_TRUE(Has(ran.err, "from 20 trials.")) << ran.err;
 }
 
-TEST_F(ResultCommandTest, ASearchWithoutATrialSaysWhatItWaitsFor) {
+TEST_F(ResultCommandTest, ASearchWithoutATrialNamesTheReasonOfItsWait) {
   AddExperiment(12, 0);
   control_.Edit([](FakeControl::World& world) {
     world.experiments[12].found.mutable_summary()->set_planned_trials(30);

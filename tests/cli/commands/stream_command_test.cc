@@ -162,7 +162,7 @@ class ProgramMetricsTest : public CommandTest {
   }
 };
 
-TEST_F(ProgramMetricsTest, MetricsPrintsWhatAProgramReportedUnderNamesOfItsOwn) {
+TEST_F(ProgramMetricsTest, MetricsPrintsAProgramsOwnMetrics) {
   AddProgram();
   EXPECT_EQ(Run({"metrics", "12", "--metric", "zeta"}).out,
             "experiment,trial,attempt,step,zeta,train.batch_size\n12,1,1,5,0.5,8\n");

@@ -140,7 +140,7 @@ TEST_F(SubmitTest, ADryRunThatNoConnectedWorkerCouldRunExitsSeven) {
   EXPECT_EQ(Run({"submit", "-"}).code, 0) << "submitted, it waits";
 }
 
-TEST_F(SubmitTest, ADryRunAlsoExitsSevenWhereOnlySomeTrialsCouldNotRun) {
+TEST_F(SubmitTest, ADryRunAlsoExitsSevenIfOnlySomeTrialsCouldNotRun) {
   control_.Edit([](FakeControl::World& world) {
     v1::PlannedTrials& fits = *world.plan_answer.add_configurations();
     fits.set_trials(2);
@@ -248,7 +248,7 @@ TEST_F(SubmitTest, TheAssumedGoalOfAProgramsMetricIsPrinted) {
                   "The trial with the highest neg_mean_squared_error is the best.\n"));
 }
 
-TEST_F(SubmitTest, ValidateSaysWhatASearchWillDo) {
+TEST_F(SubmitTest, ValidateDescribesASearch) {
   input_ = R"(version: 1
 name: s
 seeds: [1, 2]

@@ -96,7 +96,7 @@ TEST_F(TopCommandTest, AnExperimentDeletedBetweenTwoCallsHasNoTrials) {
   EXPECT_EQ(Run({"top"}).code, 0);
 }
 
-TEST_F(TopCommandTest, WithoutACoordinatorItSaysSo) {
+TEST_F(TopCommandTest, WithoutACoordinatorItReportsThat) {
   const Ran ran = RunAsWritten({"top", "--address", "unix:/nonexistent/x"});
   EXPECT_EQ(ran.code, 3);
   EXPECT_TRUE(Has(ran.err, "no coordinator answers")) << ran.err;

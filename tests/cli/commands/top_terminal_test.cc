@@ -354,7 +354,7 @@ TEST_F(TopTerminalTest, ASuspendGivesTheTerminalBackAndAResumeTakesItAgain) {
   }
 }
 
-TEST_F(TopTerminalTest, AnotherSizeIsDrawnAnew) {
+TEST_F(TopTerminalTest, AResizeRedrawsTheScreen) {
   Start();
   ASSERT_TRUE(Shows("12/2")) << screen_.Text();
   EXPECT_EQ(screen_.Text().find("this-is-the-end"), std::string::npos);

@@ -41,7 +41,7 @@ class AskingTest : public CommandTest {
   }
 };
 
-TEST_F(AskingTest, CancelAsksOnATerminalUnlessItIsTold) {
+TEST_F(AskingTest, CancelAsksOnATerminalUnlessYesIsGiven) {
   RunTrial();
   tty_ = true;
   input_ = "n\n";

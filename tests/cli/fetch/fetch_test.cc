@@ -182,7 +182,7 @@ TEST_F(FetchTest, AFileOfAnotherContentIsNotReplaced) {
   EXPECT_EQ(Slurp(Path()), "mine");
 }
 
-TEST_F(FetchTest, LinesMayComeInAnotherOrderWhereCopiesDiffer) {
+TEST_F(FetchTest, LinesMayComeInAnotherOrderIfCopiesDiffer) {
   set_.files[0].fingerprinted = Fingerprinted::kSortedLines;
   set_.files[0].bytes = 8;
   set_.files[0].sha256 = Sha256Hex("\nab\nb\nc");

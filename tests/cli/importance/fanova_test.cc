@@ -39,7 +39,7 @@ double PairOf(const Importance& importance, size_t first, size_t second) {
   return -1;
 }
 
-TEST(ImportanceTest, SharesOfASumAreThoseOfItsTerms) {
+TEST(ImportanceTest, SharesOfASumEqualThoseOfItsTerms) {
   const std::vector<Factor> factors(3);
   // Variances of 9/12, 1/12 and 0.
   const auto rows = Draw(factors, 400, [](const auto& at) { return 3 * at[0] + at[1]; });

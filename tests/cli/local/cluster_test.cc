@@ -143,7 +143,7 @@ TEST_F(AddressesTest, TheUsualPortsAreTakenAndStayForEveryUpThatFollows) {
   EXPECT_TRUE(again.moved().empty());
 }
 
-TEST_F(AddressesTest, ACoordinatorThatWasKilledComesBackWhereItWas) {
+TEST_F(AddressesTest, AKilledCoordinatorComesBackAtItsAddress) {
   std::tie(options_.grpc_port, options_.http_port) = FreePorts();
   std::string http;
   {
@@ -289,7 +289,7 @@ TEST_F(ClusterTest, DataOfAnotherFolderIsUsedAndNeverRemoved) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / "mine/text"));
 }
 
-TEST(WantedWorkersTest, GpusWhereThereAreSomeElseTwoCpuSlots) {
+TEST(WantedWorkersTest, TheDefaultIsAllGpusOrElseTwoCpuSlots) {
   ClusterOptions options;
   options.cores = 16;
   EXPECT_EQ(*WantedWorkers(options, {}, false), (Workers{"cpu:0", "cpu:1"}));

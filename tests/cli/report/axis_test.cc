@@ -24,7 +24,7 @@ TEST(AxisTest, ALinearAxisHasRoundTicksAroundTheValues) {
   EXPECT_EQ(Texts(Axis::Round(Scale::kLinear, {0.1, 0.32}, 4)), "0.1 0.2 0.3 0.4");
 }
 
-TEST(AxisTest, ALogAxisHasPowersOfTenAndFillsInWhereTheyAreFew) {
+TEST(AxisTest, ALogAxisHasPowersOfTenAndMoreTicksIfThoseAreFew) {
   EXPECT_EQ(Texts(Axis::Round(Scale::kLog, {3, 80}, 6)), "2 5 10 20 50 100");
   EXPECT_EQ(Texts(Axis::Round(Scale::kLog, {1e-5, 1}, 6)), "1e-5 0.0001 0.001 0.01 0.1 1");
 }
@@ -63,7 +63,7 @@ TEST(AxisTest, ASingleValueGetsTicksAroundItAndAllTicksDiffer) {
   }
 }
 
-TEST(AxisTest, TheScaleIsLogWhereValuesAboveZeroSpanADecadeOrMore) {
+TEST(AxisTest, TheScaleIsLogIfPositiveValuesSpanADecadeOrMore) {
   EXPECT_EQ(ChooseScale({64, 2048}), Scale::kLog);
   EXPECT_EQ(ChooseScale({1e-4, 3e-4, 1e-3}), Scale::kLog) << "a learning rate's sweep";
   EXPECT_EQ(ChooseScale({64, 512}), Scale::kLinear);

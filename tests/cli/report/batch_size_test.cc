@@ -87,7 +87,7 @@ TEST(BatchSizeTest, BatchesThatDifferByTheirRanksAloneAreNotCompared) {
   EXPECT_EQ(PageOf(experiment), "");
 }
 
-TEST(BatchSizeTest, TheNoiseScaleSaysWhatABatchCosts) {
+TEST(BatchSizeTest, TheNoiseScaleGivesTheCostOfABatch) {
   Experiment experiment = Study();
   experiment.trials[1].noise_by_tokens = {{200, 90}, {400, 100}};
   const std::string page = PageOf(experiment);

@@ -93,7 +93,7 @@ TEST(LineChartTest, FortyLinesDiffer) {
   EXPECT_EQ(looks.size(), 40u);
 }
 
-TEST(LineChartTest, MarksTheAxisWhereThereIsNoValueAndSaysWhy) {
+TEST(LineChartTest, MarksMissingValuesOnTheAxisWithTheReason) {
   LineChart chart = TwoLines();
   EXPECT_TRUE(Has(LineChartSvg(chart, 1), ">out of memory</text>"));
   chart.lines[1].floor.clear();
@@ -153,7 +153,7 @@ TEST(BarChartTest, StacksThePartsOfARow) {
   EXPECT_FALSE(Has(svg, "nan"));
 }
 
-TEST(LineChartTest, ABandIsAClosedShadeBehindEveryLine) {
+TEST(LineChartTest, ABandIsAClosedShapeBehindEveryLine) {
   LineChart chart;
   chart.lines.resize(2);
   chart.lines[0].points = {{1, 5}, {2, 5}};

@@ -86,7 +86,7 @@ TEST(CollectorTest, TimeIsTrainingTimeWithoutTheWaitBetweenAttempts) {
             (std::vector<Point>{{0.5, 4}, {1, 4}, {1.5, 4}, {2, 4}}));
 }
 
-TEST(CollectorTest, KeepsTheMostMemoryAndTheNoiseScaleWhereItWasKnown) {
+TEST(CollectorTest, KeepsTheMaximumOfMemoryAndTheKnownNoiseScale) {
   Experiment experiment = Study();
   v1::ReadMetricsResponse page;
   for (uint64_t step = 1; step <= 3; ++step) AddRow(page, 1, step, 4);

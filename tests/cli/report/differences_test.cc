@@ -43,7 +43,7 @@ TEST(DifferencesTest, TheOrderOfTrialsIsNoDifference) {
   EXPECT_TRUE(DifferencesOf({FullStudy(12), b}).empty());
 }
 
-TEST(DifferencesTest, FieldsAreComparedAsResolvedWithWhatFollowsFromThem) {
+TEST(DifferencesTest, ResolvedFieldsAndTheirConsequencesAreCompared) {
   const Experiment a = FullStudy(12);
   Experiment b = FullStudy(13);
   v1::ExperimentSpec& changed = *b.found.mutable_spec();

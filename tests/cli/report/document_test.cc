@@ -85,7 +85,7 @@ TEST(HtmlTest, FetchesNothingAndRunsNothing) {
   for (const char* word : {"src=", "href=", "url(", "@import"}) EXPECT_FALSE(Has(page, word));
 }
 
-TEST(MarkdownTest, EscapesWhatWouldBeMarkupOrEndACell) {
+TEST(MarkdownTest, EscapesMarkupAndEndsOfCells) {
   EXPECT_EQ(EscapeMarkdown("a|b <i> *x* `y` [z] # \\ &"),
             "a\\|b &lt;i&gt; \\*x\\* \\`y\\` \\[z\\] \\# \\\\ &amp;");
   EXPECT_EQ(EscapeMarkdown("train.batch_size _x_"), "train.batch_size \\_x\\_");

@@ -33,7 +33,7 @@ Experiment Evaluated() {
   return experiment;
 }
 
-TEST(EvaluationsTest, AccuraciesAreThoseOfTheLastEvaluation) {
+TEST(EvaluationsTest, AccuraciesComeFromTheLastEvaluation) {
   Document document;
   AppendAccuracies(Evaluated(), document);
   const std::string page = MarkdownPage(document);

@@ -170,7 +170,7 @@ TEST(ResultsCsvTest, ProgramsHaveTheirMetricAndNoColumnThatIsAlwaysEmpty) {
   EXPECT_TRUE(Has(csv, ",0.5,7\n")) << csv;
 }
 
-TEST(MatchTrialsTest, PairsEqualParametersInWhateverOrderTheyStand) {
+TEST(MatchTrialsTest, PairsEqualParametersInAnyOrder) {
   const Experiment a = Study(12);
   Experiment b = NewExperiment(13, "again");
   Trial& reversed = AddTrial(b, 1.5);
@@ -206,7 +206,7 @@ TEST(CompareReportTest, PutsAnyNumberOfExperimentsSideBySide) {
   EXPECT_TRUE(Has(page, "| 2.0000 | 2.0000 | 1.5000 | +0.0000 | -0.5000 |")) << page;
 }
 
-TEST(CompareReportTest, OverlaysTheBestWhereNoTrialsAreAlike) {
+TEST(CompareReportTest, OverlaysTheBestIfNoTrialsAreAlike) {
   const Experiment a = StudyWithRows();
   Experiment b = StudyWithRows();
   b.found.mutable_summary()->set_experiment(13);

@@ -49,7 +49,7 @@ TEST(ScalingTest, IsAgainstTheSmallestWorldSizeWithTheSameParameters) {
       << page;
 }
 
-TEST(ScalingTest, IsWeakWhereTheBatchGrowsWithTheRanksAndStrongWhereItStays) {
+TEST(ScalingTest, IsWeakIfTheBatchGrowsWithTheRanksAndStrongIfItStays) {
   for (const bool weak : {true, false}) {
     Experiment experiment = NewExperiment(12, "scaling");
     for (const int64_t ranks : {4, 1, 2}) {

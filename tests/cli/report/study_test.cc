@@ -20,7 +20,7 @@ TEST(ResultTest, PerplexityIsExpOfTheValidationLossAndAnEpochIsTheTrainingData) 
   EXPECT_DOUBLE_EQ(result.epochs, 2) << "50 steps of 200 tokens";
 }
 
-TEST(ResultTest, NothingIsGuessedWhereTheTokensOfAnEpochAreNotKnown) {
+TEST(ResultTest, NothingIsGuessedIfTheTokensOfAnEpochAreUnknown) {
   Experiment study = Study();
   study.trials[0].summary.set_train_tokens(0);
   const Result result = ResultOf(study.trials[0]);
@@ -122,7 +122,7 @@ TEST(StudyGridTest, ValuesDrawnFromRangesMakeNoGrid) {
   EXPECT_FALSE(StudyGrid(study.trials).has_value());
 }
 
-TEST(StudyGridTest, HasPerplexityBothWaysWhereTheTrainerTellsThem) {
+TEST(StudyGridTest, HasBothPerplexitiesIfTheTrainerReportsThem) {
   Experiment study = Study();
   study.trials[0].newest_evaluation.set_perplexity_mean(8.25);
   const auto grid = StudyGrid(study.trials);
@@ -139,7 +139,7 @@ TEST(StudyGridTest, IsForTwoSweptParametersAlone) {
   EXPECT_FALSE(StudyGrid(study.trials).has_value());
 }
 
-TEST(StudyGridTest, TrainingLossStandsInWhereNothingWasEvaluated) {
+TEST(StudyGridTest, TrainingLossIsShownIfNothingWasEvaluated) {
   Experiment study = Study();
   for (Trial& trial : study.trials) trial.summary.set_val_loss(kNan);
   const auto grid = StudyGrid(study.trials);

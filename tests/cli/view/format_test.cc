@@ -94,7 +94,7 @@ TEST(FormatTest, ADurationHasEachUnitOnceLargestFirst) {
   }
 }
 
-TEST(SummaryTest, AProgramsOwnShareIsShownWhereItTellsOne) {
+TEST(SummaryTest, AProgramsReportedProgressIsShown) {
   v1::TrialSummary trial;
   trial.set_progress(0.4);
   EXPECT_EQ(StepText(trial), "40 %");

@@ -101,7 +101,7 @@ TEST(JsonTest, BrokenUtf8DoesNotStopTheWriter) {
   EXPECT_EQ(JsonLine(Json{{"text", "a\xff"}}), "{\"text\":\"a\xef\xbf\xbd\"}\n");
 }
 
-TEST(JsonTest, YamlIsNestedAndQuotesWhatWouldBeReadAsSomethingElse) {
+TEST(JsonTest, YamlIsNestedAndQuotesTextThatWouldReadAsAnotherType) {
   const Json json = {{"name", "quickstart"},
                      {"version", "1"},
                      {"flag", "yes"},
@@ -128,7 +128,7 @@ none: []
 )");
 }
 
-TEST(JsonTest, CsvHasTheColumnsItIsGivenWhateverTheItemsHold) {
+TEST(JsonTest, CsvHasTheGivenColumnsForAnyItems) {
   const Json one = {{"id", "12/1"}, {"last", nullptr}, {"at", {{"x.y", 8}, {"z", 1}}}};
   const Json two = {{"id", "12/2, \"two\""}, {"last", {{"step", 5}}}, {"labels", {{"a", "b"}}}};
   const std::vector<std::string> columns = {"id", "last.step", "at.x.y", "labels"};

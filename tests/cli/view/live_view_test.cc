@@ -102,7 +102,7 @@ std::string Text(const std::vector<Line>& lines, Colour colour = Colour::kOff) {
   return text;
 }
 
-TEST(LiveViewTest, AFrameShowsTheBarEveryTrialAndWhatWaitsOrWentWrong) {
+TEST(LiveViewTest, AFrameShowsTheBarEveryTrialAndWaitsAndFailures) {
   EXPECT_EQ(Text(LiveFrame(HalfWay(), Wide())), R"(
 experiment 12  quickstart  running · 2 of 4 trials done · 1 failed: oom
 ██████████████████████████████▋░░░░░░░░░░░░░░░░░░░  61%  1 min 12 s so far · about 48 s left

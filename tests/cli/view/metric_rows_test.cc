@@ -126,7 +126,7 @@ TEST(MetricRowsTest, AProgramsOwnMetricsHaveColumnsAfterTheOthers) {
             "\"accuracy\":0.5}\n");
 }
 
-TEST(MetricRowsTest, NoNameOfAPersonsTakesAColumnOfOursOrOfAnotherName) {
+TEST(MetricRowsTest, NoUsersNameTakesABuiltInColumnOrThatOfAnotherName) {
   v1::ReadMetricsResponse page;
   AddEvaluation(page, 1, 5, std::numeric_limits<double>::quiet_NaN());
   for (const char* name : {"trial", "metric.trial", "seconds", "accuracy", "parameters"}) {
@@ -188,7 +188,7 @@ TEST(MetricRowsTest, UnreportedValuesOfAProgramsRowAreEmptyNotZero) {
   EXPECT_EQ(Csv(of_trainer, of_trainer.Add(page)), "12,1,1,10,3,nan,0,0,0,0\n");
 }
 
-TEST(MetricRowsTest, AccuraciesStandWhereTheyWereMeasured) {
+TEST(MetricRowsTest, AccuraciesAreInTheRowsOfTheirEvaluations) {
   v1::ReadMetricsResponse page;
   AddEvaluation(page, 1, 10, 2.5);
   AddEvaluation(page, 1, 20, 2.25);
@@ -211,7 +211,7 @@ TEST(MetricRowsTest, RowsWithoutTheChosenMetricAreLeftOut) {
   EXPECT_EQ(Csv(only_loss, only_loss.Finish()), "");
 }
 
-TEST(MetricRowsTest, ARowCarriesTheParametersOfItsTrialBehindTheMetrics) {
+TEST(MetricRowsTest, ARowHasTheParametersOfItsTrialAfterTheMetrics) {
   std::vector<v1::TrialSummary> trials(2);
   for (uint32_t i = 0; i < 2; ++i) {
     trials[i].set_trial(i + 1);

@@ -73,7 +73,7 @@ batch_size  TOK/S|
 )");
 }
 
-TEST(TableTest, NoTableIsWiderThanItsTerminalWhateverItsColumnsSay) {
+TEST(TableTest, NoTableIsWiderThanItsTerminalWithAnyColumns) {
   Table table;
   for (int i = 0; i < 12; ++i) {
     table.columns.push_back({absl::StrCat("parameter_", i), Align::kRight});
@@ -108,7 +108,7 @@ TRIAL  BEST  TOKENS/S|
 )");
 }
 
-TEST(TableTest, ALongLineGoesOnBelowWhereItsTextBegan) {
+TEST(TableTest, ALongLineContinuesBelowTheBeginOfItsText) {
   const Line line = {{"  why    ", Style::kDim}, {"no slot is free and none will be for a while"}};
   EXPECT_EQ(TableText(WrapLine(line, 30)), R"(
   why    no slot is free and|

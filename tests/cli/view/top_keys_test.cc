@@ -50,7 +50,7 @@ TEST(TopKeysTest, EscapeAloneIsAKeyWhenNothingFollows) {
   EXPECT_EQ(TakeKeys(bytes, More::kNone), (std::vector<Key>{{Kind::kEscape}}));
 }
 
-TEST(TopKeysTest, NoBytesAreKeptForEver) {
+TEST(TopKeysTest, KeptBytesAreBounded) {
   // Every pair of bytes, and a sequence that never ends.
   for (int first = 0; first < 256; ++first) {
     for (int second = 0; second < 256; ++second) {
@@ -128,7 +128,7 @@ TEST_F(PressTest, PanesAreHiddenAndTheFocusGoesToOneThatIsShown) {
   EXPECT_TRUE(view_.Of(Pane::kTrials).shown);
 }
 
-TEST_F(PressTest, ScrollingEndsWhereTheRowsEnd) {
+TEST_F(PressTest, ScrollingEndsAtTheLastRow) {
   Type("\t\x1b[F");
   const size_t last = view_.Of(Pane::kWorkers).scroll;
   EXPECT_GT(last, 0u);

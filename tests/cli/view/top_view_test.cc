@@ -92,7 +92,7 @@ TEST(TopViewTest, WithoutABoundOfRowsEverythingIsThereAndNoKeys) {
   EXPECT_GT(Lines(screen), 110u);
 }
 
-TEST(TopViewTest, TrialsThatWaitAreCountedByReasonWhateverItsNumbers) {
+TEST(TopViewTest, WaitingTrialsAreCountedByReasonIgnoringItsNumbers) {
   const std::vector<WaitingGroup> groups = GroupWaiting(BusyCluster(), "");
   ASSERT_EQ(groups.size(), 4u);
   EXPECT_EQ(groups[0].trials, 100u);
@@ -110,7 +110,7 @@ std::vector<std::string> Names(Pane pane, const TopView& view) {
   return names;
 }
 
-TEST(TopViewTest, APaneIsSortedByItsColumnAndWhatIsUnknownComesLast) {
+TEST(TopViewTest, APaneIsSortedByItsColumnWithUnknownValuesLast) {
   TopView view;
   using Expected = std::vector<std::string>;
   EXPECT_EQ(Names(Pane::kTrials, view), (Expected{"12/11", "12/12", "12/13"}));

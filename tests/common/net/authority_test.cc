@@ -68,7 +68,7 @@ TEST_F(AuthorityTest, AServersCertificateProvesTheAddressesItWasGivenAndNoClient
   EXPECT_EQ(X509_check_host(cert.get(), "beta.example", 0, 0, nullptr), 0);
 }
 
-TEST_F(AuthorityTest, AClientsCertificateSaysItsRoleAndCannotPoseAsACoordinator) {
+TEST_F(AuthorityTest, AClientsCertificateHasItsRoleAndCannotPoseAsACoordinator) {
   const CertificatePair pair = Issue({"gpu07", "worker", {"gpu07.example"}});
   EXPECT_EQ(Verify(pair.cert, authority_.cert, X509_PURPOSE_SSL_CLIENT), X509_V_OK);
   EXPECT_EQ(Verify(pair.cert, authority_.cert, X509_PURPOSE_SSL_SERVER),

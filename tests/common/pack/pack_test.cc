@@ -43,7 +43,7 @@ void ExpectRefused(const std::vector<File>& files, const std::string& because) {
   EXPECT_NE(read.status().message().find(because), std::string::npos) << read.status();
 }
 
-TEST(PackTest, TheSameFilesGiveTheSameBytesInWhateverOrderTheyAreListed) {
+TEST(PackTest, TheSameFilesGiveTheSameBytesInAnyOrder) {
   std::vector<File> files = SomeFiles();
   const auto once = Pack(files);
   std::reverse(files.begin(), files.end());

@@ -68,7 +68,7 @@ TEST(RightsTest, ARefusalNamesTheRoleThatIsMissingAndHowToGetIt) {
             "token with 'dtctl token create --role submitter --name bob'");
 }
 
-TEST(RightsTest, ACertificateSaysItsRoleByAUri) {
+TEST(RightsTest, ACertificateHasItsRoleInAUri) {
   const auto caller = CallerOfCertificate({"localhost", "dtrain://submitter/ann"});
   ASSERT_TRUE(caller.has_value());
   EXPECT_EQ(caller->role, Role::kSubmitter);

@@ -110,7 +110,7 @@ class DoorGateTest : public ::testing::Test {
   std::string token_;
 };
 
-TEST_F(DoorGateTest, ActingTakesATokenAlsoOnLoopbackWhereReadingDoesNot) {
+TEST_F(DoorGateTest, OnLoopbackActingNeedsATokenAndReadingDoesNot) {
   const HttpGate gate(door_.get(), {.readers_show_token = false});
   EXPECT_TRUE(gate.AdmitReader(ActRequest()).ok());
   ExpectRefused(gate, FromOwnPage(), absl::StatusCode::kUnauthenticated, "token");

@@ -47,7 +47,7 @@ TEST_F(LogLinesTest, TheNewestOfManyLinesStayAndTheRestIsCounted) {
   EXPECT_EQ(left_out_, 47u);
 }
 
-TEST_F(LogLinesTest, LinesLeftOutAreCountedWhereTheyWere) {
+TEST_F(LogLinesTest, LeftOutLinesAreCountedInTheirPlace) {
   const auto drop = [&](const std::string& text, int rank, uint64_t count) {
     reader_.AddLine(text, rank);
     reader_.chunks.back().mutable_log()->set_dropped_lines(count);

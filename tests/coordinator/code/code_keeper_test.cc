@@ -70,7 +70,7 @@ TEST_F(CodeKeeperTest, CodeIsGivenOutOnlyWhileAnExperimentNamesIt) {
   EXPECT_FALSE(*Put("")) << "the last experiment that named it is deleted";
 }
 
-TEST_F(CodeKeeperTest, ASubmissionHoldsCodeThatIsThereAndIsRefusedWhereItIsNot) {
+TEST_F(CodeKeeperTest, ASubmissionHoldsItsCodeAndIsRefusedIfTheCodeIsMissing) {
   EXPECT_TRUE(absl::IsFailedPrecondition(Hold()));
   EXPECT_TRUE(*Put(code_));
   ASSERT_TRUE(Hold().ok());

@@ -67,7 +67,7 @@ class CodeStoreTest : public ::testing::Test {
   testing::TempFolder folder_;
 };
 
-TEST_F(CodeStoreTest, CodeIsCompleteWithItsLastPartWhateverTheOrderAndStaysAfterARestart) {
+TEST_F(CodeStoreTest, CodeIsCompleteWithItsLastPartInAnyOrderAndSurvivesARestart) {
   const std::string code = Code("train.py", 2 * limits::kCodePartBytes + 5);
   const std::string digest = Sha256Hex(code);
   {

@@ -34,7 +34,7 @@ class ApartTest : public AttemptTest {
 
 using Names = std::set<std::string>;
 
-TEST_F(ApartTest, TheNextAttemptAvoidsThePairWhereAnotherHostIsFreeAndSaysSo) {
+TEST_F(ApartTest, TheNextAttemptAvoidsThePairIfAnotherHostIsFreeAndReportsIt) {
   const TrialId id = TrainPair();
   Hang(id);
   AddWorker("c", {.host = "host-c"});
@@ -46,7 +46,7 @@ TEST_F(ApartTest, TheNextAttemptAvoidsThePairWhereAnotherHostIsFreeAndSaysSo) {
       << ReasonOf(id);
 }
 
-TEST_F(ApartTest, WithoutAnotherHostThePairIsTriedAgainAndTheReasonSaysSo) {
+TEST_F(ApartTest, WithoutAnotherHostThePairIsTriedAgainWithAReason) {
   const TrialId id = TrainPair();
   Hang(id);
   LeaveAll();

@@ -148,7 +148,7 @@ TEST_F(ApplyTest, ATrialGoesThroughAllItsStates) {
   EXPECT_EQ(state_.tokens.size(), 1u);
 }
 
-TEST_F(ApplyTest, FactsAboutWhatDoesNotExistAreRefused) {
+TEST_F(ApplyTest, FactsAboutMissingThingsAreRefused) {
   Fold({Created()});
   for (const v1::Record& record :
        {Started(), Prepared(), Running(), Ended(v1::CAUSE_OOM, -1), Evaluated(1, 1), Saved(1),
@@ -220,13 +220,13 @@ TEST_F(ApplyTest, ProgressGivesTheRetryBudgetBack) {
   EXPECT_EQ(trial().tries.losses, 0u);
 }
 
-TEST_F(ApplyTest, ACheckpointThatRepeatsWhereItResumedIsNoProgress) {
+TEST_F(ApplyTest, ACheckpointAtTheResumedStepIsNoProgress) {
   Fold({Created(), Submitted(), Started(), Prepared(), Running(1, 5), Saved(5),
         Ended(v1::CAUSE_HANG, 0), Started(2), Ended(v1::CAUSE_HANG, 0, 2)});
   EXPECT_EQ(trial().tries.crashes, 2u);
 }
 
-TEST_F(ApplyTest, RowsBeyondWhereALaterAttemptResumedDoNotCount) {
+TEST_F(ApplyTest, RowsBeyondTheStepALaterAttemptResumedFromDoNotCount) {
   Fold({Created(), Submitted(), Started(), Prepared(), Running(), Evaluated(4, 3.0), Saved(4),
         Evaluated(8, 1.0), Saved(8), Ended(v1::CAUSE_HANG, 0)});
   EXPECT_EQ(NewestCheckpoint(trial())->ref.step(), 8u);
@@ -241,7 +241,7 @@ TEST_F(ApplyTest, RowsBeyondWhereALaterAttemptResumedDoNotCount) {
   EXPECT_TRUE(IsValid(trial(), 2, 5));
 }
 
-TEST_F(ApplyTest, AnAttemptMayResumeBeyondTheCheckpointItWasToldOf) {
+TEST_F(ApplyTest, AnAttemptMayResumeBeyondItsOrderedCheckpoint) {
   Fold({Created(), Submitted(), Started(), Prepared(), Running(), Saved(4), Evaluated(6, 2.0),
         Ended(v1::CAUSE_WORKER_LOST, 0)});
   Fold({Started(2), Prepared(2), Running(2, 7)});

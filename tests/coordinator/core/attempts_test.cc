@@ -98,7 +98,7 @@ TEST_F(AttemptTest, ALongMessageIsCutBetweenCharactersAndKeepsTheReasonForTheEnd
   }
 }
 
-TEST_F(AttemptTest, ATrialThatMayHaveNoMoreAttemptsSaysSo) {
+TEST_F(AttemptTest, ATrialWithoutMoreAttemptsReportsThat) {
 #ifdef DTRAIN_SANITIZE
   GTEST_SKIP() << "takes minutes with sanitizers, and nothing that others do not do";
 #endif
@@ -175,7 +175,7 @@ TEST_F(AttemptTest, TheNextAttemptSaysWhichRegisteredCheckpointsAreGone) {
   EXPECT_TRUE(AssignedTo("a")->registered().empty()) << "asked until it has prepared";
 }
 
-TEST_F(AttemptTest, ACheckpointToldAfterTheGangsEndStillCounts) {
+TEST_F(AttemptTest, ACheckpointReportedAfterTheGangsEndStillCounts) {
   const TrialId id = TrainPair();
   SendItems("b", {Ended("b", v1::CAUSE_TRAINER_CRASH, 12)});
   ASSERT_EQ(StateOfTrial(id), v1::TRIAL_PENDING);
@@ -310,7 +310,7 @@ TEST_F(AttemptTest, TrainersGoOnWhileTheCoordinatorIsAway) {
   EXPECT_EQ(AttemptsOf(id), 1u);
 }
 
-TEST_F(AttemptTest, AnEndThatWasTakenJustBeforeARestartIsNotWaitedForForever) {
+TEST_F(AttemptTest, AnEndTakenJustBeforeARestartIsNotAwaitedForEver) {
   const TrialId id = TrainPair();
   SendItems("a", {Ended("a", v1::CAUSE_COLLECTIVE)});
   workers_.at("a").holding.begin()->second.set_phase(v1::AttemptStatus::GONE);
@@ -321,7 +321,7 @@ TEST_F(AttemptTest, AnEndThatWasTakenJustBeforeARestartIsNotWaitedForForever) {
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_PENDING);
 }
 
-TEST_F(AttemptTest, ABackoffStartsAnewWithTheCoordinator) {
+TEST_F(AttemptTest, ABackoffRestartsWithTheCoordinator) {
   AddWorker("a");
   const TrialId id{Submit(OneTrial()), 1};
   Train({"a"});
@@ -336,7 +336,7 @@ TEST_F(AttemptTest, ABackoffStartsAnewWithTheCoordinator) {
   EXPECT_EQ(AttemptsOf(id), 2u);
 }
 
-TEST_F(AttemptTest, FailedTrialsComeBackOnlyWhenAPersonRetriesThem) {
+TEST_F(AttemptTest, FailedTrialsComeBackOnlyAfterAUsersRetry) {
   AddWorker("a");
   const TrialId id{Submit(OneTrial()), 1};
   Train({"a"});

@@ -102,7 +102,7 @@ TEST_F(BlameTest, ForAGangOnlyTheSameTrialElsewhereIsProof) {
   EXPECT_EQ(ProvedAt("a"), std::vector<AttemptId>{crash});
 }
 
-TEST_F(BlameTest, AFaultThatTheWorkerTellsOfNeedsNoProof) {
+TEST_F(BlameTest, AFaultThatTheWorkerReportsNeedsNoProof) {
   const AttemptId fault = Crash(1, {{"a", "host-a"}}, "its run folder is full");
   experiment().trials[0].attempts[0].cause = v1::CAUSE_WORKER_FAULT;
   EXPECT_EQ(ProvedAt("a"), std::vector<AttemptId>{fault});

@@ -102,7 +102,7 @@ TEST_F(CallTest, ADryRunExpandsAndKeepsNothing) {
   EXPECT_TRUE(last_.NothingDurable());
 }
 
-TEST_F(CallTest, AutoDeviceIsFrozenToWhatIsConnected) {
+TEST_F(CallTest, AutoDeviceIsFixedByTheConnectedWorkers) {
   v1::ExperimentSpec spec = OneTrial();
   spec.mutable_base()->mutable_resources()->set_device("auto");
   const auto alone = TrySubmit(spec);
@@ -235,7 +235,7 @@ TEST_F(CallTest, ASubmitterChangesOnlyOwnExperiments) {
   }
 }
 
-TEST_F(CallTest, AWorkerThatStillLeavesADeletedAttemptIsToldToStop) {
+TEST_F(CallTest, AWorkerThatStillLeavesADeletedAttemptIsOrderedToStop) {
   AddWorker("a");
   const ExperimentId id = Submit(OneTrial());
   Train({"a"});

@@ -74,7 +74,7 @@ TEST_F(ClaimTest, NoLieWritesARowAResultOrAStepInAnyState) {
   }
 }
 
-TEST_F(ClaimTest, NoEvaluationIsTakenBeforeAnAttemptHasSaidHowManyStepsThereAre) {
+TEST_F(ClaimTest, NoEvaluationIsTakenBeforeAnAttemptHasReportedItsSteps) {
   AddWorker("a");
   const TrialId id{Submit(OneTrial()), 1};
   Follow("a");
@@ -113,7 +113,7 @@ TEST_F(ClaimTest, AnEvaluationThatIsSentAgainIsAcknowledgedAndNotDoubted) {
   EXPECT_EQ(workers_.at("a").orders->acked_sequence(), workers_.at("a").next_sequence - 1);
 }
 
-TEST_F(ClaimTest, TheNextAttemptEvaluatesAgainFromWhereItResumed) {
+TEST_F(ClaimTest, TheNextAttemptEvaluatesAgainFromItsResumedStep) {
   const TrialId id = Bring(State::kRunning);
   SendItems("a", {Checkpoint("a", 8), Evaluation("a", 8, 0.6), Evaluation("a", 10, 0.5),
                   Ended("a", v1::CAUSE_TRAINER_CRASH, 10)});
@@ -129,7 +129,7 @@ TEST_F(ClaimTest, TheNextAttemptEvaluatesAgainFromWhereItResumed) {
   EXPECT_EQ(state_.live.doubted, 1u);
 }
 
-TEST_F(ClaimTest, AnAttemptSavesAStepOnceAlsoWhereItsFilesAreGone) {
+TEST_F(ClaimTest, AnAttemptSavesAStepOnceEvenIfItsFilesAreGone) {
   const TrialId id = Bring(State::kRunning);
   SendItems("a", {Checkpoint("a", 10), Checkpoint("a", 20)});
   ASSERT_EQ(TrialOf(id).checkpoints.size(), 2u);
@@ -160,7 +160,7 @@ TEST_F(ClaimTest, APieceOfALogWithoutALineIsLeftOut) {
   EXPECT_EQ(last_.logs.size(), 1u) << "it tells that lines are missing";
 }
 
-TEST_F(ClaimTest, AnAttemptThatFinishedTellsNoMoreRowsAndAStartDoesNotAskForItsNewest) {
+TEST_F(ClaimTest, AFinishedAttemptReportsNoMoreRowsAndAStartDoesNotAskForThem) {
   const TrialId id = Bring(State::kRunning);
   const std::string token = ItemOf("a").attempt_token();
   SendItems("a", {Ended("a", v1::CAUSE_FINISHED, 100)});
@@ -284,7 +284,7 @@ TEST_F(ClaimTest, AStatusBeyondTheTargetChangesNothing) {
   EXPECT_EQ(FindLiveAttempt(state_, id)->step, 20u);
 }
 
-TEST_F(ClaimTest, AnEndTellsNoStepThatTheTrialDoesNotHave) {
+TEST_F(ClaimTest, AnEndCannotNameAStepThatTheTrialLacks) {
   const TrialId id = Bring(State::kRunning);
   SendItems("a", {Ended("a", v1::CAUSE_OOM, ~uint64_t{0})});
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_FAILED);
@@ -337,7 +337,7 @@ TEST_F(ClaimTest, TheLogNamesALiarOnceAndThenEverMoreSeldom) {
   EXPECT_EQ(lines, 7);  // 1, 2, 4, … 64
 }
 
-TEST_F(ClaimTest, TheNextAttemptMakesItsRowsFromWhereItResumed) {
+TEST_F(ClaimTest, TheNextAttemptMakesItsRowsFromItsResumedStep) {
   const TrialId id = Bring(State::kRunning);
   SendItems("a", {Checkpoint("a", 8), Ended("a", v1::CAUSE_TRAINER_CRASH, 10)});
   Leave("a");

@@ -23,7 +23,7 @@ class CodeTest : public CoreTest {
   }
 };
 
-TEST_F(CodeTest, WorkersAreToldWhichCodeAlsoAfterARestart) {
+TEST_F(CodeTest, OrdersNameTheCodeAlsoAfterARestart) {
   AddWorker("w0");
   const ExperimentId id = Submit(WithCode());
   RestartCoordinator();

@@ -133,7 +133,7 @@ TEST_F(DataHoldTest, ARestartKnowsThatItIsHeldAndWhy) {
   ExpectIdle("a");
 }
 
-TEST_F(DataHoldTest, WhereNoWorkerIsConnectedItSaysSo) {
+TEST_F(DataHoldTest, WithoutAConnectedWorkerTheReasonNamesThat) {
   const ExperimentId id = Submit(OneTrial());
   EXPECT_NE(WaitingOf(id), "");
   const ExperimentId proposes = Submit(Searching("bayes", 3));

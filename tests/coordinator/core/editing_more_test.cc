@@ -175,7 +175,7 @@ TEST_F(EditingMoreTest, AnExperimentThatSweepsItsScheduleIsExtendedToo) {
   EXPECT_EQ(extended->stopping(), 1u);
 }
 
-TEST_F(EditingMoreTest, StepsAreNotChangedWhereTheyFollowFromOthersOrWereCompared) {
+TEST_F(EditingMoreTest, StepsCannotChangeIfTheyAreDerivedOrWereCompared) {
   AddWorker("a");
   const ExperimentId id = Submit(Constant(1));
   Train({"a"});

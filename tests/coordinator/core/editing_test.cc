@@ -191,7 +191,7 @@ TEST_F(EditingTest, AStopThatWasAskedForHidesNoResult) {
   EXPECT_EQ(StateOfTrial(cancelled), v1::TRIAL_CANCELLED);
 }
 
-TEST_F(EditingTest, AWorkerThatIsToldToLeaveCostsItsTrialNoRetry) {
+TEST_F(EditingTest, AWorkerOrderedToLeaveCostsItsTrialNoRetry) {
   AddWorker("a");
   const TrialId id = TrainWithoutRetries();
   workers_.at("a").draining = true;

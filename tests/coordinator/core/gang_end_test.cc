@@ -48,7 +48,7 @@ TEST_F(AttemptTest, ABrokenCollectiveBesideASilentWorkerIsALostWorker) {
   EXPECT_EQ(CauseOf(id), v1::CAUSE_WORKER_LOST);
 }
 
-TEST_F(AttemptTest, TheSurvivorsOfABrokenGangAreToldToAbandonAndKeepTheirSlotsUntilTheyHave) {
+TEST_F(AttemptTest, SurvivorsOfABrokenGangMustAbandonAndKeepTheirSlotsUntilThen) {
   const TrialId id = TrainPair();
   SendItems("b", {Ended("b", v1::CAUSE_TRAINER_CRASH)});
   EXPECT_TRUE(AssignedTo("a")->abandon());

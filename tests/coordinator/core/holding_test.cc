@@ -71,7 +71,7 @@ TEST_F(HoldingTest, ACancelledHolderLeavesItsSlotsToAll) {
   ExpectOrders("b", {small, 1}, 0);
 }
 
-TEST_F(HoldingTest, ReservedSlotsAreLentWhereTheRestIsFarOffAndComeBackInTime) {
+TEST_F(HoldingTest, ReservedSlotsAreLentIfTheRestIsFarOffAndComeBackInTime) {
   for (const char* name : {"a", "b"}) AddWorker(name);
   const ExperimentId slow = Submit(OneTrial());
   Train({"a"});
@@ -98,7 +98,7 @@ TEST_F(HoldingTest, ReservedSlotsAreLentWhereTheRestIsFarOffAndComeBackInTime) {
   EXPECT_TRUE(TrialOf({small, 1}).attempts[0].uncharged);
 }
 
-TEST_F(HoldingTest, WhileNothingTellsWhenTheRestComesSlotsAreLentAndComeBack) {
+TEST_F(HoldingTest, SlotsAreLentAndComeBackIfTheRestsTimeIsUnknown) {
   for (const char* name : {"a", "b"}) AddWorker(name);
   Submit(OneTrial());
   const ExperimentId gang = Submit(OnSlots(2));

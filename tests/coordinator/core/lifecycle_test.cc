@@ -74,7 +74,7 @@ TEST(LifecycleTest, AttemptsMakeTheseMovesAndNoOthers) {
   }
 }
 
-TEST(LifecycleTest, NothingButAPersonsRetryLeadsOutOfATerminalState) {
+TEST(LifecycleTest, OnlyAUsersRetryLeadsOutOfATerminalState) {
   for (int s = v1::TrialState_MIN; s <= v1::TrialState_MAX; ++s) {
     const auto state = static_cast<v1::TrialState>(s);
     if (!IsTerminal(state)) continue;
@@ -109,7 +109,7 @@ TEST(LifecycleTest, EveryCauseHasAConsequence) {
   }
 }
 
-TEST(LifecycleTest, NamesAreThoseOfTheProtocol) {
+TEST(LifecycleTest, NamesAgreeWithTheProtocol) {
   EXPECT_EQ(Name(v1::CAUSE_WORKER_LOST), "worker_lost");
   EXPECT_EQ(Name(v1::TRIAL_PENDING), "pending");
   EXPECT_EQ(Name(v1::EXPERIMENT_QUEUED), "queued");

@@ -176,7 +176,7 @@ TEST_F(MarkingTest, AMarkNeedsTheNameOfAWorker) {
   EXPECT_TRUE(last_.records.empty());
 }
 
-TEST_F(MarkingTest, AWorkerThatFailsWhatOthersDoIsLeftAloneAndItsTrialsPayNothing) {
+TEST_F(MarkingTest, AWorkerThatFailsTrialsThatSucceedElsewhereIsQuarantinedAtNoCost) {
   const ExperimentId id = OneGoodOneBad();
   const TrialId first = Crash("bad");
   Crash("bad");
@@ -227,7 +227,7 @@ TEST_F(MarkingTest, ATrialThatCrashesElsewhereTooClearsTheWorkerAtOnce) {
   EXPECT_EQ(GetExperiment(state_.durable, id).failed, 1u);
 }
 
-TEST_F(MarkingTest, AnExperimentThatCrashesEverywhereQuarantinesNobodyWhateverOthersDo) {
+TEST_F(MarkingTest, AnExperimentThatCrashesEverywhereQuarantinesNoWorker) {
   AddWorker("good");
   Submit(OneTrial());
   Train({"good"});
@@ -324,7 +324,7 @@ TEST_F(MarkingTest, AShareOfTheFleetIsQuarantinedWithinAnHourAtMost) {
   EXPECT_EQ(state_.durable.marks.size(), 1u);
 }
 
-TEST_F(MarkingTest, APersonReleasesAWorkerFromQuarantine) {
+TEST_F(MarkingTest, AUserReleasesAWorkerFromQuarantine) {
   OneGoodOneBad();
   CrashUntilQuarantined();
   ASSERT_TRUE(Mark("bad", false)->changed());
@@ -332,7 +332,7 @@ TEST_F(MarkingTest, APersonReleasesAWorkerFromQuarantine) {
   EXPECT_NE(AssignedTo("bad"), nullptr);
 }
 
-TEST_F(MarkingTest, APersonsReleaseIsNoProofThatAWorkerIsSound) {
+TEST_F(MarkingTest, AUsersReleaseIsNoProofThatAWorkerIsSound) {
   OneGoodOneBad(3, 40);
   CrashUntilQuarantined();
   ASSERT_TRUE(Mark("bad", false)->changed());

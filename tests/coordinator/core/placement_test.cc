@@ -87,7 +87,7 @@ TEST(PlacementTest, RanksThatShareLayersStartOnSeveralHostsIfNeededAndReportIt) 
             "is on several hosts, for want of multiples of 2 on each");
 }
 
-TEST(PlacementTest, RanksThatShareLayersBeginWhereTheCheckpointIsIfItsHostHasRoomForThem) {
+TEST(PlacementTest, RanksThatShareLayersStartAtTheCheckpointIfItsHostHasRoom) {
   EXPECT_EQ(Place(PoolOfHosts({4, 2, 3}), SharingLayers(4, 2, "s1")).gang,
             (std::vector<WorkerIndex>{4, 5, 6, 7}));
   // The only slot that sees it has no second one beside it.
@@ -96,7 +96,7 @@ TEST(PlacementTest, RanksThatShareLayersBeginWhereTheCheckpointIsIfItsHostHasRoo
   EXPECT_EQ(torn.torn, 1u);
 }
 
-TEST(PlacementTest, SaysWhatIsMissing) {
+TEST(PlacementTest, NamesTheMissingSlots) {
   SlotPool pool = PoolOfHosts({2});
   pool.SetUse(0, SlotUse::kBusy);
   EXPECT_EQ(Place(pool, {{kCpu, 4}, ""}).verdict, Verdict::kNeverFits);

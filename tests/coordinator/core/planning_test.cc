@@ -187,7 +187,7 @@ TEST_F(PlanningTest, TimeComesFromTrialsOfTheSameModelOnTheSameDevice) {
   EXPECT_NEAR(Plan(AtMost(1, Trials(3, Small(50)))).finish_seconds(), 300, 1e-6);
 }
 
-TEST_F(PlanningTest, ValidationsTakeAThirdOfWhatTrainingOnTheirTokensDoes) {
+TEST_F(PlanningTest, ValidationTakesAThirdOfTheTimeOfTrainingOnItsTokens) {
   AddDevice("a", "Cpu", 64 * kGiB);
   Submit(Small());
   TrainOne("a");

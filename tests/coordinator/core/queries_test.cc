@@ -297,7 +297,7 @@ TEST_F(QueryTest, AnExperimentWithoutRunningTrialsHasNoEta) {
   EXPECT_EQ(SummaryOf(id).eta_seconds(), 0);
 }
 
-TEST_F(QueryTest, WorkersAreListedWithWhatTheyDo) {
+TEST_F(QueryTest, WorkersAreListedWithTheirTrials) {
   AddWorker("a");
   AddWorker("b").draining = true;
   Heartbeat("b");
@@ -326,7 +326,7 @@ TEST_F(QueryTest, CheckpointsOfATrialThatDoesNotExistAreNotFound) {
             absl::StatusCode::kNotFound);
 }
 
-TEST_F(QueryTest, CheckpointsAreListedPageByPageWithWhoSeesThem) {
+TEST_F(QueryTest, CheckpointsAreListedPageByPageWithWorkersThatSeeThem) {
   AddWorker("a");
   const ExperimentId id = Submit(OneTrial());
   Train({"a"});
@@ -407,7 +407,7 @@ TEST_F(QueryTest, ExplainsABackoff) {
   ExpectExplained({id, 1}, "backs off 1 s before attempt 2");
 }
 
-TEST_F(QueryTest, ExplainsWhatHappensAndWhatHappened) {
+TEST_F(QueryTest, ExplainsPresentAndPastAttempts) {
   AddWorker("a");
   const ExperimentId id = Submit(OneTrial());
   ExpectExplained({id, 1}, "preparing data and model: 0 of 1 ranks are ready");
@@ -436,7 +436,7 @@ TEST_F(QueryTest, ExplainsWhatHappensAndWhatHappened) {
   EXPECT_EQ(response->attempts(1).cause(), v1::CAUSE_CANCELLED);
 }
 
-TEST_F(QueryTest, StatusCountsWhatIsConnected) {
+TEST_F(QueryTest, StatusCountsConnectedWorkers) {
   AddWorker("a");
   Submit(OneTrial());
   const auto response = Call<v1::GetStatusResponse>(v1::GetStatusRequest());

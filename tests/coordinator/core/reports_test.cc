@@ -90,7 +90,7 @@ TEST_F(ReportTest, ALeaseThatRunsOutEndsTheAttemptAndTakesTheSlotOutOfThePool) {
   EXPECT_EQ(PoolOf(state_.live, DeviceKind::kCpu).connected(), 0u);
 }
 
-TEST_F(ReportTest, AnInstanceThatReturnsAfterItsLeaseLeavesWhatItHeldFirst) {
+TEST_F(ReportTest, AnInstanceThatReturnsAfterItsLeaseFirstLeavesItsAttempt) {
   AddWorker("a");
   const TrialId id{Submit(OneTrial()), 1};
   Train({"a"});
@@ -376,7 +376,7 @@ TEST_F(ReportTest, AcknowledgementsOfNamesThatDoNotComeBackAreForgottenInTheEnd)
   EXPECT_TRUE(state_.live.acks.empty());
 }
 
-TEST_F(ReportTest, AnInstanceThatWasForgottenGoesOnFromWhereItWasAcknowledged) {
+TEST_F(ReportTest, AForgottenInstanceContinuesAfterItsAcknowledgement) {
   AddWorker("a");
   Submit(OneTrial());
   Train({"a"});
@@ -407,7 +407,7 @@ TEST_F(ReportTest, TheMostRecentInstancesOfANameAreRemembered) {
   EXPECT_EQ(remembered, (std::vector<InstanceId>{100, 800, 200, 700, 300}));
 }
 
-TEST_F(ReportTest, ANewLifeOfAWorkerIsNotToldToTrainWhatTheOldOneHad) {
+TEST_F(ReportTest, ANewProcessOfAWorkerDoesNotGetTheOldOnesTrial) {
   AddWorker("a", {.host = "host-a"});
   AddWorker("b", {.host = "host-b"});
   const TrialId id{Submit(OnSlots(2)), 1};
@@ -469,7 +469,7 @@ TEST_F(ReportTest, TheWallClockDecidesNothing) {
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
 }
 
-TEST_F(ReportTest, AWorkerThatWasToldToStopAndHasNothingLeftFreesItsNameAtOnce) {
+TEST_F(ReportTest, AStoppedWorkerWithoutAnAttemptFreesItsNameAtOnce) {
   const auto frees = [this](bool told, v1::WorkerReport::TrainerState trainer) {
     Advance(2 * limits::kLease);
     AddWorker("a").draining = told;

@@ -56,7 +56,7 @@ TEST_F(RetryingTest, AWorkerThatLeavesHasItsTrialGoOnAtOnce) {
       "the worker was told to shut down; the trainer stopped; nothing is saved: it starts over");
 }
 
-TEST_F(RetryingTest, AStopSaysFromWhichStepTheTrialGoesOnAndWhatIsLost) {
+TEST_F(RetryingTest, AStopReportsTheStepToResumeFromAndTheLostSteps) {
   AddWorker("a");
   const TrialId id{Submit(Retrying(60)), 1};
   Train({"a"});

@@ -254,7 +254,7 @@ TEST_F(ScheduleTest, RanksThatShareLayersAreOnOneHost) {
   ExpectOrders("b/1", {id, 1}, 3);
 }
 
-TEST_F(ScheduleTest, ATrialWhoseRanksCannotShareLayersOnOneHostStartsAndSaysIt) {
+TEST_F(ScheduleTest, ATrialWhoseRanksCannotShareLayersOnOneHostStartsAndReportsIt) {
   for (const char* name : {"a/0", "a/1", "a/2"}) AddWorker(name, {.host = "a"});
   AddWorker("b/0", {.host = "b"});
   const ExperimentId id = Submit(InPairs());

@@ -83,7 +83,7 @@ TEST_F(SearchingTest, ASearchThatCannotProposeEndsWithAReasonAndNothingElseDoes)
   EXPECT_EQ(StateOfTrial({next, 1}), v1::TRIAL_FINISHED);
 }
 
-TEST_F(SearchingTest, ATrialIsProposedWhenItsSlotsAreFoundAndTrainsWhatWasProposed) {
+TEST_F(SearchingTest, ATrialIsProposedWhenItsSlotsAreFoundAndTrainsTheProposal) {
   const ExperimentId id = Submit(Searching("bayes", 2));
   EXPECT_EQ(SummaryOf(id).state(), v1::EXPERIMENT_QUEUED);
   EXPECT_EQ(SummaryOf(id).progress_ratio(), 0);
@@ -102,7 +102,7 @@ TEST_F(SearchingTest, ATrialIsProposedWhenItsSlotsAreFoundAndTrainsWhatWasPropos
   ExpectIdle("a");
 }
 
-TEST_F(SearchingTest, ACoordinatorThatIsRestartedAllTheTimeProposesWhatItWouldHaveProposed) {
+TEST_F(SearchingTest, RestartsOfTheCoordinatorChangeNoProposal) {
   std::vector<double> rates;
   for (const bool restarts : {false, true}) {
     BeginAnew();
@@ -126,7 +126,7 @@ TEST_F(SearchingTest, ACoordinatorThatIsRestartedAllTheTimeProposesWhatItWouldHa
   EXPECT_EQ(std::set<double>(rates.begin(), rates.end()).size(), 16u);
 }
 
-TEST_F(SearchingTest, AProposalCarriesItsReasonAndTheModelLearnsFromWhatEnded) {
+TEST_F(SearchingTest, AProposalHasItsReasonAndTheModelLearnsFromEndedTrials) {
   const ExperimentId id = Submit(Searching("bayes", 14));
   AddWorker("a");
   std::string reason;
@@ -351,7 +351,7 @@ TEST_F(SearchingTest, AResultThatComesLateEndsATrialThatWaits) {
   ExpectIdle("a");
 }
 
-TEST_F(SearchingTest, TheTargetEndsTheSearchAndLetsFinishWhatTrains) {
+TEST_F(SearchingTest, TheTargetEndsTheSearchAndRunningTrialsFinish) {
   v1::ExperimentSpec spec = Searching("random", 5);
   spec.mutable_search()->set_target(2.5);
   const ExperimentId id = Submit(spec);
@@ -406,7 +406,7 @@ TEST_F(SearchingTest, RulesOfStopEndATrialWithTheirSentence) {
   EXPECT_EQ(TrialOf({id, 2}).validated.step, 5u);
 }
 
-TEST_F(SearchingTest, ALossThatIsNotANumberEndsATrialOnlyWhereTheFileAsksForIt) {
+TEST_F(SearchingTest, ALossThatIsNotANumberEndsATrialOnlyIfTheFileAsksForIt) {
   const ExperimentId plain = Submit(OneTrial());
   v1::ExperimentSpec bounded = OneTrial();
   bounded.mutable_base()->mutable_stop()->set_max_loss(9);
@@ -454,7 +454,7 @@ TEST_F(SearchingTest, ASnapshotKeepsDecisions) {
 }
 
 // The specification allows the metrics that our trainers report; the core allows any.
-TEST_F(SearchingTest, TheBestIsThatOfTheMetricTheExperimentNames) {
+TEST_F(SearchingTest, TheBestIsByTheExperimentsMetric) {
   AddWorker("a");
   const auto submit = [this](const std::string& metric, const std::string& goal) {
     v1::Record record;

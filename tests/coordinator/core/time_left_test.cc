@@ -29,7 +29,7 @@ class TimeLeftTest : public CoreTest {
   }
 };
 
-TEST_F(TimeLeftTest, AProgramWithStepsThatLogsNoRowsIsJudgedByWhatItHasDone) {
+TEST_F(TimeLeftTest, AProgramWithStepsButNoRowsIsJudgedByItsProgress) {
   const TrialId id = Run(Program(100));
   EXPECT_EQ(EtaSeconds(state_, id), -1);
   Advance(absl::Seconds(20));
@@ -38,14 +38,14 @@ TEST_F(TimeLeftTest, AProgramWithStepsThatLogsNoRowsIsJudgedByWhatItHasDone) {
   EXPECT_NEAR(ExperimentEta(state_, GetExperiment(state_.durable, id.experiment)), 60, 1);
 }
 
-TEST_F(TimeLeftTest, AProgramThatTellsItsShareIsJudgedByIt) {
+TEST_F(TimeLeftTest, AProgramThatReportsItsShareIsJudgedByIt) {
   const TrialId id = Run(Program(0));
   workers_.at("a").holding.begin()->second.set_progress(0.2);
   Advance(absl::Seconds(20));
   EXPECT_NEAR(EtaSeconds(state_, id), 80, 1);
 }
 
-TEST_F(TimeLeftTest, OnALadderWhatIsToComeIsCountedByHowManyPassTheRungs) {
+TEST_F(TimeLeftTest, OnALadderTheRestCountsByTheShareThatPassesRungs) {
   v1::ExperimentSpec spec = Searching("asha", 30);
   spec.mutable_search()->set_sampler("random");
   const ExperimentId id = Submit(std::move(spec));

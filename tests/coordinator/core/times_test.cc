@@ -77,7 +77,7 @@ TEST_F(TimesTest, TheTimeInTrainingFollowsNoClockThatIsSet) {
   EXPECT_NEAR(SummaryOf(id).training_seconds(), 20, 2);
 }
 
-TEST_F(TimesTest, AJournalThatDoesNotSayItTellsTheTimeByItsRecords) {
+TEST_F(TimesTest, AJournalWithoutTrainedTimeUsesTheTimesOfItsRecords) {
   AddWorker("a");
   const TrialId id{Submit(OneTrial()), 1};
   Train({"a"});

@@ -268,7 +268,7 @@ TEST_F(DoorTest, TheLastAdminCannotLockEverybodyOut) {
   EXPECT_TRUE(Revoke("admin").ok());
 }
 
-TEST_F(DoorTest, ActsAreRecordedWithWhoDidThemAndReadsAreNot) {
+TEST_F(DoorTest, ActsAreRecordedWithTheirUserAndReadsAreNot) {
   const Caller ann{Role::kSubmitter, "ann", "1"};
   door_->Record(ann, "Submit", "experiment 12", absl::OkStatus(), "ipv4:10.0.0.7:1");
   door_->Record(ann, "ListTrials", "experiment 12", absl::OkStatus(), "ipv4:10.0.0.7:1");

@@ -248,7 +248,7 @@ TEST_F(HttpServerTest, ARequestMayComeInPieces) {
   EXPECT_TRUE(absl::EndsWith(client.Receive(), "you asked for /pieces\n"));
 }
 
-TEST_F(HttpServerTest, APostHasItsBodyAndSaysWhereItIsFrom) {
+TEST_F(HttpServerTest, APostHasItsBodyAndItsOrigin) {
   Start();
   const std::string head =
       "POST /act HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nOrigin: "
@@ -301,7 +301,7 @@ TEST_F(HttpServerTest, AnActThatIsRefusedHasNoBrowserAskForAPassword) {
   EXPECT_TRUE(absl::StrContains(act, "\r\nWWW-Authenticate: Bearer ")) << act;
 }
 
-TEST_F(HttpServerTest, AClientThatSendsSlowlyIsSentAwayAtItsTimeAndHoldsNobodyUp) {
+TEST_F(HttpServerTest, ASlowClientIsClosedAtItsDeadlineAndDelaysNoOther) {
   Start({.exchange = absl::Seconds(1)});
   Client slow = Connect();
   bool open = true;

@@ -198,7 +198,7 @@ TEST_F(StoredSnapshotTest, ADamagedSnapshotFallsBackToThePreviousOneAndThenToAll
   EXPECT_EQ(store_->ReadSnapshot(kNewest)->damaged, 2);
 }
 
-TEST_F(StoredSnapshotTest, RecordsStayUntilAnExperimentIsDeletedAndThenGoBehindTwoSnapshots) {
+TEST_F(StoredSnapshotTest, RecordsStayUntilADeletionIsOlderThanTwoSnapshots) {
   Submit(1);
   Snapshot(2);
   Snapshot(3);
@@ -216,7 +216,7 @@ TEST_F(StoredSnapshotTest, RecordsStayUntilAnExperimentIsDeletedAndThenGoBehindT
   EXPECT_EQ(Replayed(), 3);
 }
 
-TEST_F(StoredSnapshotTest, ADamagedRecordBehindASnapshotLosesNothing) {
+TEST_F(StoredSnapshotTest, ADamagedRecordBeforeASnapshotLosesNothing) {
   for (uint64_t i = 1; i <= 5; ++i) Submit(i);
   Snapshot(6);
   const std::string hash = HashOf(state_.durable);
@@ -362,7 +362,7 @@ TEST_F(StoredSnapshotTest, AJournalOfASnapshotAloneOpensAgain) {
   EXPECT_EQ(state_.durable.experiments.size(), 3u);
 }
 
-TEST_F(StoredSnapshotTest, TheSnapshotterMakesOneForEverySoManyRecords) {
+TEST_F(StoredSnapshotTest, TheSnapshotterMakesOneAfterAFixedNumberOfRecords) {
   auto snapshotter = std::make_unique<Snapshotter>(
       [this] { return OpenSqliteJournal(folder_.path()); },
       [this](StoredSnapshot made) { store_->OfferSnapshot(std::move(made)); });

@@ -70,7 +70,7 @@ TEST_F(FleetServiceTest, AStreamThatDoesNotIntroduceItselfIsEnded) {
   EXPECT_EQ(mailbox_.Size(), 0u);
 }
 
-TEST_F(FleetServiceTest, AMalformedReportEndsAnOpenStreamAndTheCoreIsTold) {
+TEST_F(FleetServiceTest, AMalformedReportEndsAnOpenStreamAndTheCoreLearnsIt) {
   Serve();
   Script([&](Event& event, Publisher&) { seen_.Add(Describe(event)); });
   const auto stream = OpenStream();

@@ -33,7 +33,7 @@ class StuckHealth final : public grpc::CallbackGenericService {
   absl::Notification& go_on_;
 };
 
-TEST(PulseTest, AServerWhoseThreadsStandStillHasNone) {
+TEST(PulseTest, AServerWhoseThreadsStandStillHasNoPulse) {
   absl::Notification go_on;
   StuckHealth stuck(go_on);
   grpc::EnableDefaultHealthCheckService(false);

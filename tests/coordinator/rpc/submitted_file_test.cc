@@ -20,7 +20,7 @@ v1::SubmitRequest Bringing(const std::string& text) {
   return request;
 }
 
-TEST(SubmittedFileTest, AFileIsReadIntoWhatDtctlWouldHaveSent) {
+TEST(SubmittedFileTest, AFileIsReadIntoTheRequestThatDtctlSends) {
   v1::SubmitRequest request = Bringing(kFile);
   ASSERT_TRUE(BringsFileAlone(request));
   request.add_overrides("train.max_steps=7");
@@ -34,7 +34,7 @@ TEST(SubmittedFileTest, AFileIsReadIntoWhatDtctlWouldHaveSent) {
   EXPECT_FALSE(BringsFileAlone(request));
 }
 
-TEST(SubmittedFileTest, CodeThatCameAlongIsTheSpecificationsWhereTheFileNamesAFolder) {
+TEST(SubmittedFileTest, UploadedCodeBelongsToASpecificationThatNamesAFolder) {
   v1::SubmitRequest request = Bringing("version: 1\nname: mine\nrun: 'true'\ncode: src\n");
   request.mutable_spec()->mutable_code()->set_digest("d");
   ASSERT_TRUE(BringsFileAlone(request));

@@ -21,7 +21,7 @@ std::string Refusal(const Message& message) {
   return std::string(status.message());
 }
 
-TEST(WireTest, AMessageComesBackAsItWent) {
+TEST(WireTest, AMessageReadsBackTheSame) {
   v1::SubmitRequest request;
   request.set_file_name("caf\xc3\xa9.yaml");
   request.mutable_spec()->add_labels()->set_key("who");

@@ -17,7 +17,7 @@ constexpr uint64_t kSeeds = 1;
 constexpr uint64_t kSeeds = kGoldenSeeds;
 #endif
 
-TEST(GoldenTest, ProposalsAreThoseOfEveryOtherBuild) {
+TEST(GoldenTest, ProposalsEqualThoseOfOtherBuilds) {
   std::ifstream file(DTRAIN_GOLDEN);
   std::string expected;
   for (std::string line; std::getline(file, line);) {

@@ -64,7 +64,7 @@ TEST(HistoryTest, FailedOnesAreBadAndForgottenOnesAreLeftOut) {
   EXPECT_TRUE(history.Tried(At(3)));
 }
 
-TEST(HistoryTest, EqualCostsGoToTheEarlierWhateverCameFirst) {
+TEST(HistoryTest, EqualCostsRankTheEarlierTrialFirstInAnyOrder) {
   for (const bool reversed : {false, true}) {
     History history;
     for (uint32_t i = 1; i <= 10; ++i) history.Open(i, At(i));
@@ -94,7 +94,7 @@ TEST(HistoryTest, NewestBadOnesAreKept) {
   EXPECT_EQ((*evidence.bad.back())[0], 1000);
 }
 
-TEST(HistoryTest, RetriedOneIsOpenAgainAndWhatItShowedIsGone) {
+TEST(HistoryTest, RetriedOneIsOpenAgainWithoutItsValues) {
   History history;
   history.Open(1, At(1));
   history.AtLevel(1, 1, 3);
@@ -132,7 +132,7 @@ TEST(HistoryTest, FirstValueAtARungStands) {
   EXPECT_EQ(Numbers(history.ByRung().good), (std::vector<double>{1}));
 }
 
-TEST(HistoryTest, CancelledOneKeepsWhatItShowedAtARung) {
+TEST(HistoryTest, CancelledOneKeepsItsValueAtARung) {
   History history;
   for (uint32_t i = 1; i <= 4; ++i) {
     history.Open(i, At(i));

@@ -23,7 +23,7 @@ Judgement Recounted(const std::vector<double>& entries, int eta) {
   return {before + equal + 1, count, allowed, before + equal < allowed};
 }
 
-TEST(LadderTest, DecisionsAreThoseOfASlowRecount) {
+TEST(LadderTest, DecisionsEqualASlowRecount) {
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     const Ladder ladder{.eta = 2 + static_cast<int>(seed % 9)};
     Rung rung;
@@ -111,7 +111,7 @@ TEST(LadderTest, ReasonSaysPlaceAndHowManyGoOn) {
             "rung 1 (step 9): loss 3 is 22nd of 23; the best 7 go on");
 }
 
-TEST(LadderTest, BracketsAreThoseOfGivingThemOutOneByOne) {
+TEST(LadderTest, BracketsEqualAnAssignmentOneByOne) {
   for (const Ladder& ladder : {Ladder{3, 3, 4}, Ladder{4, 3, 2}, Ladder{2, 6, 7}, Ladder{10, 6, 7},
                                Ladder{3, 1, 2}, Ladder{3, 3, 1}}) {
     std::vector<uint64_t> weight;  // times 420, so that it is an integer

@@ -16,7 +16,7 @@ TEST(NormalTest, QuantileUndoesTheDistributionFromEndToEnd) {
   }
 }
 
-TEST(NormalTest, QuantilesAreThoseOfTheTables) {
+TEST(NormalTest, QuantilesAgreeWithTheTables) {
   EXPECT_EQ(NormalQuantile(0.5), 0.0);
   EXPECT_NEAR(NormalQuantile(0.975), 1.959963984540054, 1e-14);
   EXPECT_NEAR(NormalQuantile(1e-20), -9.262340089798408, 1e-13);

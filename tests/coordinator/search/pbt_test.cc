@@ -179,14 +179,14 @@ double BestOfToy(bool learns, uint64_t seed) {
   return -std::min(members[0].cost(), members[1].cost());
 }
 
-TEST(PbtTest, OnTheToyOfThePaperAPopulationGetsWhereItsMembersAloneDoNot) {
+TEST(PbtTest, OnThePapersToyAPopulationBeatsItsMembersAlone) {
   EXPECT_LT(BestOfToy(false, 1), 0.4);
   int reached = 0;
   for (uint64_t seed = 1; seed <= 20; ++seed) reached += BestOfToy(true, seed) > 1.1 ? 1 : 0;
   EXPECT_GE(reached, 16);
 }
 
-TEST(PbtTest, TheSentenceSaysWhereAMemberStands) {
+TEST(PbtTest, TheSentenceHasAMembersRank) {
   const Turnover turnover{.place = 7, .entries = 8, .part = 2, .takes_over = true};
   EXPECT_EQ(ReasonOf(turnover, 2, 200, "val_loss", 4.812),
             "share 2 (step 200): val_loss 4.812 is 7th of 8");

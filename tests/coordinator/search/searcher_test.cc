@@ -198,7 +198,7 @@ TEST(SearcherTest, AValueOutsideItsRangeStopsTheSearchWithAReason) {
   EXPECT_EQ(stopped->why, Stopped::kErred);
 }
 
-TEST(SearcherTest, EveryThirdIsUniformWhereRungsEndTrials) {
+TEST(SearcherTest, EveryThirdIsUniformIfRungsEndTrials) {
   const spec::Space space = Mixed();
   History history;
   for (uint32_t i = 1; i <= 12; ++i) {

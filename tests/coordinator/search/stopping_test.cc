@@ -56,7 +56,7 @@ TEST(StoppingTest, ValidationAtStepZeroIsCountedOnce) {
   EXPECT_FALSE(Count(standing, 0, 11));
 }
 
-TEST(StoppingTest, MedianIsThatOfTheOthers) {
+TEST(StoppingTest, MedianIsTakenOverTheOthers) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     Means means;
     std::vector<double> all;

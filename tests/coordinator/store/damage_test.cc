@@ -280,7 +280,7 @@ TEST_F(DamageTest, ADamagedHeaderIsNamedByItsField) {
   ExpectHas(found(71), "the application's number, in bytes 68 to 71");
 }
 
-TEST_F(DamageTest, ACheckWritesNothingWhereverTheJournalLies) {
+TEST_F(DamageTest, ACheckWritesNothingInAnyFolder) {
   const auto contents = [this] {
     std::map<std::string, std::string> files;
     for (const auto& file : fs::directory_iterator(work_.path())) {
@@ -386,7 +386,7 @@ TEST_F(DamageTest, ACopyThatWentOnElsewhereIsNoticed) {
   ExpectHas(Refused(), "another copy");
 }
 
-TEST_F(DamageTest, AnOldJournalGetsItsHashesWithWhatItsLogHolds) {
+TEST_F(DamageTest, AnOldJournalGetsItsHashesIncludingItsLog) {
   const testing::TempFolder old(testing::Medium::kMemory);
   fs::copy_file(std::string(JOURNALS) + "/0.1.0.db", old / "journal.db");
   {
@@ -428,7 +428,7 @@ TEST_F(DamageTest, UndamagedPartsOfAJournalAreKeptAndTheRestIsNamed) {
   EXPECT_GT(refused, 5);
 }
 
-TEST_F(DamageTest, AChangedRecordIsNamedWithWhatFollowsIt) {
+TEST_F(DamageTest, AChangedRecordIsNamedWithItsConsequences) {
   Copied(whole_);
   {
     auto database = Database::Open(work_ / "journal.db", Access::kReadWrite);

@@ -182,7 +182,7 @@ TEST_F(PostgresTest, ATakeoverWaitsForATransactionThatHasTheTermAndThenFencesIt)
   EXPECT_EQ(Commit(*old, "too late").code(), absl::StatusCode::kAborted);
 }
 
-TEST_F(PostgresTest, ALostConnectionFailsTheCommitAndWhatWasCommittedIsThere) {
+TEST_F(PostgresTest, ALostConnectionFailsTheCommitAndKeepsEarlierOnes) {
   auto store = Lead(Connect());
   ASSERT_TRUE(Commit(*store, "a").ok());
   EndConnections();

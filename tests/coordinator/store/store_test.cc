@@ -275,7 +275,7 @@ TEST_P(StoreTest, RowsComeOrderedByTrialThenStepAcrossPages) {
   EXPECT_TRUE(ReadRows(request).empty());
 }
 
-TEST_P(StoreTest, TheNewestStepIsThatOfTheAttemptItself) {
+TEST_P(StoreTest, TheNewestStepIsTheAttemptsOwn) {
   Rows(1, 1, 1, 6);
   Rows(1, 1, 7, 9);
   Rows(1, 2, 5, 6);  // resumed at 4

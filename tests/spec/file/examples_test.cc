@@ -212,7 +212,7 @@ TEST(ExamplesTest, TheBatchesOfTheCriticalBatchSweepReadTheSameTokens) {
             16);
 }
 
-TEST(ExamplesTest, PrintingKeepsWhatDefaultsWouldLose) {
+TEST(ExamplesTest, PrintingKeepsSettingsThatDefaultsWouldReplace) {
   for (const char* text : {
            // Dependent defaults must stay open, because they follow swept fields.
            "parameters: {train.batch_size: [8, 16], model.preset: [gpt2, tiny_transformer]}\n",
@@ -267,7 +267,7 @@ TEST(ManualTest, HoldsTheTablesOfTheFieldTable) {
   CompareOrBless(path, blessed);
 }
 
-TEST(ManualTest, TheJsonSchemaIsThatOfTheFieldTable) {
+TEST(ManualTest, TheJsonSchemaAgreesWithTheFieldTable) {
   CompareOrBless(kRoot / "docs/reference/experiment-file.schema.json", spec::JsonSchema());
 }
 

@@ -438,7 +438,7 @@ TEST(OverrideTest, ReplacesAddsAndSweeps) {
   EXPECT_EQ(again.spec.SerializeAsString(), file.spec.SerializeAsString()) << file.effective_text;
 }
 
-TEST(OverrideTest, KeepsCommentsWhereTheLayoutIsPlain) {
+TEST(OverrideTest, KeepsCommentsIfTheLayoutIsPlain) {
   const std::string text = std::string(kGridHead) +
                            "# how long\n"
                            "train:\n"
@@ -455,7 +455,7 @@ TEST(OverrideTest, KeepsCommentsWhereTheLayoutIsPlain) {
                                      "seed: 7\n");
 }
 
-TEST(OverrideTest, UnknownLayoutsArePrintedAnewAndMeanTheSame) {
+TEST(OverrideTest, UnknownLayoutsArePrintedAgainWithTheSameMeaning) {
   const std::string text = std::string(kGridHead) +
                            "parameters:\n"
                            "  train.seq_len:\n"

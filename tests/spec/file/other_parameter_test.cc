@@ -47,7 +47,7 @@ TEST(OtherParameterTest, BoundsThatAreValuesStayWords) {
   EXPECT_EQ(Hint("log", "{low: 0.1, high: 1, log: true}"), "write scale: log");
 }
 
-TEST(OtherParameterTest, WordsOfKatibAndOfTuplesSayWhatToWrite) {
+TEST(OtherParameterTest, KatibsAndTuplesWordsGetAHint) {
   for (const char* key : {"feasibleSpace", "parameterType", "bounds", "range", "args", "dtype"}) {
     EXPECT_NE(Hint(key, absl::StrCat("{", key, ": 1}")).find("write"), std::string::npos) << key;
   }

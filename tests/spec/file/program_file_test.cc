@@ -130,7 +130,7 @@ TEST(ProgramFileTest, AShellTextKeepsItsOwnVariables) {
   EXPECT_EQ(Trials(file).front().run(), "for i in 1 2; do\n  ./go 'a b' ${HOME}\ndone\n");
 }
 
-TEST(ProgramFileTest, AFolderOfCodeMayBringWhatGitIgnores) {
+TEST(ProgramFileTest, AFolderOfCodeMayIncludeIgnoredFiles) {
   for (const char* text : {"code: {folder: src, include: [data/*.bin, w.pt]}\n",
                            "code: src\ncode_include: [data/*.bin, w.pt]\n"}) {
     const ExperimentFile file = ReadProgram(absl::StrCat("command: [./go]\n", text));

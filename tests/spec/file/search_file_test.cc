@@ -134,7 +134,7 @@ stop: {patience: 10, max_loss: 11, median: {after: 5}}
   EXPECT_EQ(spec::ToYaml(again.spec), spec::ToYaml(file.spec));
 }
 
-TEST(SearchFileTest, APopulationThatNeverDrawsAnewIsNotOneThatLeavesItOpen) {
+TEST(SearchFileTest, ResampleZeroDiffersFromAnOpenResample) {
   for (const auto& [pbt, resample] :
        {std::pair(", pbt: {resample: 0}", 0.0), std::pair(", pbt: {resample: 0.5}", 0.5),
         std::pair(", pbt: {every: 0.2}", 0.25), std::pair("", 0.25)}) {
@@ -189,7 +189,7 @@ TEST(SearchFileTest, ARangeStaysARangeUnlessTrialsAreAGrids) {
   EXPECT_EQ(Values(gridded.spec.parameters(0)), "2 3 4");
 }
 
-TEST(SearchFileTest, TheGoalFollowsTheMetricUnlessTheFileSaysIt) {
+TEST(SearchFileTest, TheGoalFollowsTheMetricUnlessTheFileSetsIt) {
   const auto goal = [](const std::string& search) {
     auto spec = ReadValid(absl::StrCat("search: {", search, "}\neval: {hellaswag: h.bin}\n")).spec;
     spec::Freeze(spec, "cpu", 1);

@@ -14,7 +14,7 @@ class AgentCodeTest : public AgentTest {
   }
 };
 
-TEST_F(AgentCodeTest, TheStartWaitsForTheCodeAndTellsItsFolder) {
+TEST_F(AgentCodeTest, TheStartWaitsForTheCodeAndNamesItsFolder) {
   Connect();
   Order(HoldingWithCode(1));
   const auto fetch = Take<FetchCode>();

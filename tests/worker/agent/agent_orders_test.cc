@@ -379,7 +379,7 @@ TEST_F(AgentTest, ATrainerThatDoesNotSaveInTimeIsKilled) {
   EXPECT_NE(end.message().find("did not save"), std::string::npos);
 }
 
-TEST_F(AgentTest, DrainingSavesStopsTellsAndExitsOnceAcknowledged) {
+TEST_F(AgentTest, DrainingSavesStopsReportsAndExitsOnceAcknowledged) {
   ReachTraining();
   Feed(Terminate{});
   EXPECT_TRUE(LastReport().draining());

@@ -37,7 +37,7 @@ TEST_F(AgentTest, ATrainerOnAnotherGpuThanTheWorkersIsRefused) {
   EXPECT_NE(state_.start_error.find("bb22"), std::string::npos) << state_.start_error;
 }
 
-TEST_F(AgentTest, AGpuIsTheSameHoweverItsUuidIsWrittenAndItsMemoryIsToldWithTheNextHello) {
+TEST_F(AgentTest, GpuUuidsCompareInAnySpellingAndMemoryIsInTheNextHello) {
   state_.options.hello.set_gpu_uuid("GPU-AA11");
   state_.options.hello.set_memory_bytes(0);
   Connect();
@@ -158,7 +158,7 @@ TEST_F(AgentTest, ANonFiniteEvaluationIsReportedAndKillsNothing) {
   EXPECT_FALSE(Take<KillTrainer>());
 }
 
-TEST_F(AgentTest, AccuraciesAreToldWhereTheyWereMeasured) {
+TEST_F(AgentTest, AccuraciesAreReportedIfMeasured) {
   ReachTraining();
   items_.clear();
   Say(frames::Eval{.token = Hex(1), .step = 2, .loss = 2.5});
@@ -325,7 +325,7 @@ TEST_F(AgentTest, UnreadableFrameKillsTheTrainer) {
   EXPECT_NE(end.message().find("not JSON"), std::string::npos);
 }
 
-TEST_F(AgentTest, StepsThatGoBackKillTheTrainerAndAreNotTold) {
+TEST_F(AgentTest, StepsThatGoBackKillTheTrainerAndAreNotReported) {
   ReachTraining();
   Train(5, 6);
   Train(6, 6);
@@ -412,7 +412,7 @@ TEST_F(AgentTest, TrainerIsKeptWarmAndRestartedAfterACrash) {
   EXPECT_TRUE(Take<SpawnTrainer>());
 }
 
-TEST_F(AgentTest, BrokenTrainerIsNotRestartedForeverWithoutAnAttempt) {
+TEST_F(AgentTest, ABrokenTrainerIsNotRestartedEndlesslyWithoutAnAttempt) {
   state_.options.warmth = Warmth::kAlwaysWarm;
   Feed(TimePassed{});
   int starts = 0;

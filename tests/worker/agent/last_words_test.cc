@@ -41,7 +41,7 @@ TEST(LastWordsTest, StandardErrorIsTheBetterEvidence) {
   EXPECT_EQ(words.Text(), "its last line: no such column: y");
 }
 
-TEST(LastWordsTest, AnErrorThatOtherLinesFollowIsToldBesideThem) {
+TEST(LastWordsTest, AnErrorFollowedByOtherLinesIsReportedWithThem) {
   LastWords words;
   words.Take(LogPipe::kErrors, "ValueError: an older one");
   words.Take(LogPipe::kErrors, "RuntimeError: the real cause");

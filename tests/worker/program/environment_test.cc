@@ -159,7 +159,7 @@ TEST(GivenTest, TheLauncherDecidesWhichRankVariablesAreSet) {
   EXPECT_EQ(RankNames("accelerate", 2).size(), torchrun.size() + 3);
 }
 
-TEST(GivenTest, TheLogSaysWhatWasSet) {
+TEST(GivenTest, TheLogListsTheSetVariables) {
   frames::Start start;
   ProgramSpec spec = ReadGiven(R"({"command": ["a"], "launcher": "auto"})");
   const auto said = [&] { return Announcement(start, spec, "/w", ""); };
@@ -181,7 +181,7 @@ TEST(GivenTest, ExistingVariablesAreReplacedOnlyIfTheTrialSetsThem) {
   EXPECT_FALSE(environment->contains("DTRAIN_RESUME")) << "from the start";
 }
 
-TEST(GivenTest, TheExperimentsVariablesAreThereWhateverTheirNamesAndValues) {
+TEST(GivenTest, TheExperimentsVariablesAreSetWithAnyNamesAndValues) {
   const ProgramSpec spec = ReadGiven(R"({"command": ["a"], "resources": {"env": [
       {"key": "WANDB_MODE", "value": "offline"}, {"key": "EMPTY", "value": ""},
       {"key": "OPTIONS", "value": "--a=b --c=d"}, {"key": "lines", "value": "one\ntwo\t"},
@@ -237,7 +237,7 @@ TEST(GivenTest, ARelativeFolderIsWithinTheCode) {
   EXPECT_EQ(*FolderOf(spec, "", "/scratch"), "/elsewhere");
 }
 
-TEST(GivenTest, TheLogBeginsWithWhatRunsAndWhoSubmittedIt) {
+TEST(GivenTest, TheLogBeginsWithTheCommandAndTheSubmitter) {
   frames::Start start;
   start.submitted_by = "ann";
   EXPECT_EQ(Announcement(start, ReadGiven(R"({"command": ["a", "--b"]})"), "/w", "/v/bin/a"),

@@ -210,7 +210,7 @@ TEST_F(ProgramTest, NoDaemonOutlivesTheAgent) {
   EXPECT_FALSE(ProcessAlive(PidIn("daemon")));
 }
 
-TEST_F(ProgramTest, TheProgramEndsWhereTheRunnerIsKilledOutright) {
+TEST_F(ProgramTest, TheProgramEndsIfTheRunnerIsKilled) {
   Run("echo $$ > " + In("p.tmp") + "; mv " + In("p.tmp") + " " + In("program") +
       "; while :; do :; done");
   ASSERT_TRUE(AwaitFile("program"));

@@ -99,7 +99,7 @@ TEST(ReportTest, AFieldThatMeansNothingTakesNoOtherWithIt) {
   EXPECT_NE(Flawed(R"({"checkpoint": 7, "step": 1})").find("name of a folder"), std::string::npos);
 }
 
-TEST(ReportTest, NamesAreWhatPeopleCallMetrics) {
+TEST(ReportTest, UsualNamesOfMetricsAreAccepted) {
   for (const char* name : {"val/AR@100", "mAP@0.5:0.95", "top-5 acc (%)", "loss[0]", "lr-Adam/pg1",
                            "0.5_iou", "_private", "f1=macro", "a+b"}) {
     EXPECT_EQ(Read(std::string(R"({"step": 1, ")") + name + R"(": 2})").numbers.at(name), 2)

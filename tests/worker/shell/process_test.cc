@@ -203,7 +203,7 @@ TEST_F(ProcessTest, ABurstOfOutputLeavesTheErrorsAlone) {
   EXPECT_EQ(output_.back(), "line 2999") << "the newest are kept";
 }
 
-TEST_F(ProcessTest, LinesWithoutAnEndAreToldBeforeTheAttemptsEnd) {
+TEST_F(ProcessTest, UnfinishedLinesAreReportedBeforeTheAttemptsEnd) {
   StartShell(
       "printf 'no newline'; printf '50%%\\r100%%' >&2; "
       "echo "

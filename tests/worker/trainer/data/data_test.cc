@@ -49,7 +49,7 @@ TEST(SamplerTest, ShufflesDifferentlyByEpochAndSeed) {
   EXPECT_NE(Windows(sampler, 0, 1000), Windows(Sampler(SampleOrder::kShuffled, 8, 1000), 0, 1000));
 }
 
-TEST(SamplerTest, AShuffleLooksLikeOne) {
+TEST(SamplerTest, AShuffleIsWellMixed) {
   // About one of 10,000 positions stays; neighbours end up a third of the range apart on average.
   constexpr uint64_t kWindows = 10000;
   const std::vector<uint64_t> windows =
@@ -124,7 +124,7 @@ TEST(BatchPlanTest, DealsLikeLlmC) {
   EXPECT_EQ(plan.FirstSample(1, 0), 32u);
 }
 
-TEST(BatchPlanTest, AStepHasTheSameSamplesWhateverShareOfThemEachRankHas) {
+TEST(BatchPlanTest, AStepHasTheSameSamplesForAnySharesOfRanks) {
   const BatchPlan equal{2, 24, 3, 1};
   BatchPlan said = equal;
   said.shares = {4, 4, 4};
@@ -219,7 +219,7 @@ TEST_F(DataTest, WindowsLieOneSeqLenApartAndStayWithinTheirShard) {
   }
 }
 
-TEST_F(DataTest, AThousandShardsAndMoreAreOpenAtOnceWhateverTheUsualLimit) {
+TEST_F(DataTest, MoreThanAThousandShardsAreOpenAtOnceDespiteTheUsualLimit) {
   for (int i = 0; i < 1030; ++i) {
     Shard("train_" + std::to_string(10000 + i) + ".bin", static_cast<uint16_t>(i % 50), 9);
   }
@@ -404,7 +404,7 @@ TEST_F(DataTest, EveryFormatGivesTheSameSamples) {
   }
 }
 
-TEST_F(DataTest, TheFingerprintTellsDataApart) {
+TEST_F(DataTest, TheFingerprintDistinguishesData) {
   Shard("train_0.bin", 0, 50);
   const std::string before = Open().fingerprint();
   EXPECT_EQ(Open(8).fingerprint(), before);

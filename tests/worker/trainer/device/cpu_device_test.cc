@@ -24,7 +24,7 @@ TEST(CpuDeviceTest, MklChoosesByTheProcessorNotByItsVendor) {
   EXPECT_EQ(reinterpret_cast<int (*)()>(answer)(), 1);
 }
 
-TEST(DeviceTest, ATrainerBesideAGpuGetsFewThreadsUnlessToldOtherwise) {
+TEST(DeviceTest, ATrainerBesideAGpuGetsFewThreadsByDefault) {
   EXPECT_EQ(HostThreads({.word = "cpu"}), 0) << "all cores of its slot";
   EXPECT_EQ(HostThreads({.word = "cuda:3"}), 2);
   EXPECT_EQ(HostThreads({.word = "cuda:3", .threads = 5}), 5);

@@ -23,7 +23,7 @@ std::map<std::pair<uint64_t, uint64_t>, int> TargetsOf(const EvalWindows& window
   return targets;
 }
 
-TEST(EvalWindowsTest, TheTargetsAreTheSameWhateverTheLengthOfSequences) {
+TEST(EvalWindowsTest, TheTargetsAreTheSameForAnyLengthOfSequences) {
   const Shards shards{101, 1, 40, 0, 77, 2};
   for (const int64_t tokens : {1, 39, 100, 101, 150, 216, 100000}) {
     const auto expected = TargetsOf(EvalWindows::OfTokens(shards, 1, tokens));

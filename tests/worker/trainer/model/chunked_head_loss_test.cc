@@ -75,7 +75,7 @@ class ChunkedHeadLossTest : public ::testing::TestWithParam<Sizes> {
   at::Tensor hidden_, weight_, bias_, targets_;
 };
 
-TEST_P(ChunkedHeadLossTest, LossAndGradientsAreThoseOfLinearAndCrossEntropy) {
+TEST_P(ChunkedHeadLossTest, LossAndGradientsEqualLinearAndCrossEntropy) {
   const at::Tensor loss = Chunked();
   EXPECT_EQ(loss.scalar_type(), at::kFloat);
   EXPECT_NEAR(loss.item<double>(), Exact().item<double>(), 5e-6) << "logits are never rounded";
@@ -218,7 +218,7 @@ TEST(ChunkedHeadLossEndsTest, ATokenThatIsAllButCertainStillHasAGradient) {
   EXPECT_NEAR(leaf.grad()[5][0].item<double>(), expected, 0.005 * std::abs(expected));
 }
 
-TEST(ChunkedHeadLossEndsTest, AProbabilityBelowWhatFp16HoldsStillHasAGradient) {
+TEST(ChunkedHeadLossEndsTest, AProbabilityBelowFp16sRangeStillHasAGradient) {
   const at::Tensor hidden = at::ones({64, 8}).requires_grad_();
   at::Tensor weight = at::zeros({64, 8});
   weight[5].fill_(-2.25);  // a logit of -18: 1.5e-8, among 63 of about 1/63 each

@@ -59,7 +59,7 @@ void ExpectNear(const at::Tensor& a, const at::Tensor& b) {
 
 class HeadLossTest : public ::testing::TestWithParam<Case> {};
 
-TEST_P(HeadLossTest, LossAndGradientsAreThoseOfLinearAndCrossEntropy) {
+TEST_P(HeadLossTest, LossAndGradientsEqualLinearAndCrossEntropy) {
   HeadInputs inputs(GetParam());
   const at::Tensor plain = inputs.Plain();
   const at::Tensor fused = inputs.Fused();

@@ -155,7 +155,7 @@ class HalvesHome final : public ParameterHome {
   std::vector<Piece> pieces_;
 };
 
-TEST(ParameterHomeTest, AModelTrainsToTheSameLossesWhateverPartsOfItTheOptimizerSees) {
+TEST(ParameterHomeTest, AModelTrainsToTheSameLossesWithAnyPiecesForTheOptimizer) {
   const ModelSpec spec = SmallGpt();
   WholeHome whole(at::kCPU);
   HalvesHome halves(static_cast<int64_t>(CountParameters(spec)));
@@ -190,7 +190,7 @@ TEST(ParameterHomeTest, AModelTrainsToTheSameLossesWhateverPartsOfItTheOptimizer
   }
 }
 
-TEST(TransformerTest, SizesAreThoseOfThePublishedModels) {
+TEST(TransformerTest, SizesEqualThePublishedModels) {
   ModelSpec spec = Gpt2Trial().model;
   EXPECT_EQ(CountParameters(spec), 124'475'904u) << "with 50,304 rows";
   spec.n_layer = 24;
@@ -474,7 +474,7 @@ TEST(FailureTest, AThreadBeyondTheMemoryLimitIsOutOfMemory) {
   EXPECT_EQ(WEXITSTATUS(status), 0) << "1: a thread started all the same; 2: another error";
 }
 
-TEST(FailureTest, SaysHowMuchMemoryWasMissingAndWhatToChange) {
+TEST(FailureTest, ReportsTheMissingMemoryAndTheSettingToChange) {
   const std::string bound = "the 700 MiB that --memory-limit allows";
   const auto starts_with = [&](const std::string& raw, const std::string& start) {
     const std::string told = DescribeOutOfMemory(raw, bound, "rank 1 of 2");

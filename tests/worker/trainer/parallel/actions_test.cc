@@ -117,7 +117,7 @@ Played Play(const Case& one) {
   return played;
 }
 
-TEST(StepActionsTest, NoStageWaitsForEver) {
+TEST(StepActionsTest, NoStageWaitsEndlessly) {
   for (const Case& one : AllCases()) EXPECT_TRUE(Play(one).ends) << Name(one);
 }
 

@@ -33,7 +33,7 @@ TEST(AgreementTest, TheHashFollowsEveryBitAndEveryPlace) {
   EXPECT_NE(HashBits({small, large}), hash);
 }
 
-TEST(AgreementTest, ZerosOfEitherSignAndNaNsAreToldApartByTheirBits) {
+TEST(AgreementTest, ZerosOfEitherSignAndNaNsAreDistinguishedByTheirBits) {
   const auto hash = [](float value) { return HashBits({at::full({5}, value)}); };
   EXPECT_NE(hash(0.0F), hash(-0.0F));
   EXPECT_EQ(hash(std::nanf("")), hash(std::nanf("")));

@@ -28,7 +28,7 @@ TEST(NoiseScaleTest, FindsTheQuotientOfNoiseAndSignal) {
   EXPECT_NEAR(*scale.Value(), 25, 1e-9);
 }
 
-TEST(NoiseScaleTest, SmoothsWhatASingleStepGetsWrong) {
+TEST(NoiseScaleTest, SmoothsTheErrorsOfSingleSteps) {
   NoiseScale scale;
   for (int i = 0; i < 1000; ++i) {
     const double off = i % 2 == 0 ? 5 : -5;  // a signal of 9.7 and of -1.7

@@ -185,7 +185,7 @@ TEST_F(KeeperTest, NoneFallsDueByTimeWhileOneIsBeingWritten) {
   EXPECT_TRUE(keeper->Due(2));
 }
 
-TEST_F(KeeperTest, AFailedWriteIsTheErrorOfTheNextStepAndNothingIsTold) {
+TEST_F(KeeperTest, AFailedWriteFailsTheNextStepAndNothingIsReported) {
   const std::pair<std::function<absl::StatusOr<checkpoint::SavedCheckpoint>()>, absl::StatusCode>
       failures[] = {
           {[] { return IoError("the disk is full"); }, kIoError},

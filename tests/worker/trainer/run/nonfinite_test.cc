@@ -226,7 +226,7 @@ TEST_F(NonFiniteTest, RanksThatShareOneModelRollBackTogether) {
   }
 }
 
-TEST_F(NonFiniteTest, RollbackOfAResumedAttemptGoesToWhereItResumed) {
+TEST_F(NonFiniteTest, RollbackOfAResumedAttemptGoesToItsResumedStep) {
   WritePoisoned({6});
   nlohmann::json spec = Spec("rollback");
   spec["checkpoint"] = {{"every", {{"steps", 4}}}, {"keep_latest", 100}};

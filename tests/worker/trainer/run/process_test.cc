@@ -55,7 +55,7 @@ class DeafAddress {
   uint16_t port_ = 0;
 };
 
-TEST_F(TrainerProcessTest, LeavesWhenToldToAndWhenItsAgentIsGone) {
+TEST_F(TrainerProcessTest, LeavesOnRequestAndWhenItsAgentIsGone) {
   TrainerProcess told;
   told.Send(frames::Exit{});
   const std::optional<int> exited = told.AwaitExit();
@@ -70,7 +70,7 @@ TEST_F(TrainerProcessTest, LeavesWhenToldToAndWhenItsAgentIsGone) {
   EXPECT_TRUE(orphan.AwaitExit());
 }
 
-TEST_F(TrainerProcessTest, RunsOnTheCoresItIsToldAlone) {
+TEST_F(TrainerProcessTest, RunsOnlyOnItsGivenCores) {
   cpu_set_t usable;
   ASSERT_EQ(sched_getaffinity(0, sizeof(usable), &usable), 0);
   int core = 0;

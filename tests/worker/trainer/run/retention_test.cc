@@ -172,7 +172,7 @@ TEST_F(AttemptRetentionTest, TheResumedCheckpointStaysUntilTheAttemptHasRegister
   EXPECT_EQ(Left(), (Names{"a1/step-6", "a2/step-12"}));
 }
 
-TEST_F(AttemptRetentionTest, AFileBeyondWhatTheUserMayWriteEndsTheAttemptWithASentence) {
+TEST_F(AttemptRetentionTest, AFileBeyondTheUsersLimitEndsTheAttemptWithASentence) {
   BeginProcesses();
   TrainerGang gang(1);
   const Told told = gang.Run(start_, [&](TrainerGang& of, const frames::FromTrainer& frame) {

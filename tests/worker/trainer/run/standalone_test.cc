@@ -159,7 +159,7 @@ TEST_F(StandaloneTest, BecomesTheCudaProgramBesideItIfAGpuIsWanted) {
   EXPECT_EQ(Read("cpu.log").Cause(), "finished");
 }
 
-TEST_F(StandaloneTest, RefusesWhatItCannotUnderstandWithExitCodeTwo) {
+TEST_F(StandaloneTest, RefusesAnInvalidSpecificationWithExitCodeTwo) {
   ChildProcess no_json = Start("{", "refused.log");
   EXPECT_EQ(Code(no_json.AwaitExit(kTrainingPatience)), 2);
   ChildProcess no_meeting =

@@ -104,7 +104,7 @@ TEST_F(TasksTest, ALongEvaluationReportsProgressAndIsRepeatedIfInterrupted) {
 }
 
 // Rank 0 alone cannot save there, so no rank leaves before the evaluation is over.
-TEST_F(TasksTest, AStopWithinAnEvaluationSavesAfterItWhereRanksShareTheState) {
+TEST_F(TasksTest, AStopDuringAnEvaluationSavesAfterItIfRanksShareTheState) {
   spec_["parallel"]["strategy"] = "zero1";
   spec_["model"]["n_embd"] = 128;
   spec_["model"]["n_ff"] = 512;

@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Rest, WireTest,
 
 class NarrowTest : public AttemptTest {};
 
-TEST_F(NarrowTest, LossesDoNotDependOnWhereRanksLie) {
+TEST_F(NarrowTest, LossesDoNotDependOnTheRanksHosts) {
   nlohmann::json spec = Spec(8);
   spec["precision"]["reduce"] = "bf16";
   const Told together = TrainerGang(3).Run(Start(spec));

@@ -120,7 +120,7 @@ class TrackingTest : public ::testing::Test {
   FakeConversation listener_;
 };
 
-TEST(EventRecordsTest, TheChecksumIsThatOfRfc3720) {
+TEST(EventRecordsTest, TheChecksumFollowsRfc3720) {
   EXPECT_EQ(Crc32c(std::string(32, '\0')), 0x8A9136AA);
   EXPECT_EQ(Crc32c("123456789"), 0xE3069283);
   EXPECT_EQ(Crc32c(""), 0U);
@@ -174,7 +174,7 @@ TEST_F(TrackingTest, StepsEvaluationsAndTheEndAreWrittenAsLinesAndEvents) {
   EXPECT_EQ(listener_.said.size(), 5u) << "whoever listens hears every frame";
 }
 
-TEST_F(TrackingTest, TheSpeedIsThatOfTrainingAlone) {
+TEST_F(TrackingTest, TheSpeedCoversTrainingOnly) {
   {
     TrackedConversation tracked(start_, listener_);
     tracked.Say(frames::Running{"", 0});

@@ -108,7 +108,7 @@ TEST(TrialSpecTest, EveryWordOfTheTableIsRead) {
   }
 }
 
-TEST(TrialSpecTest, NamesTheFieldTheValueAndWhatIsAllowed) {
+TEST(TrialSpecTest, NamesTheFieldTheValueAndTheAllowedValues) {
   EXPECT_EQ(MessageOf(Whole({{"model", {{"activation", "swish"}}}})),
             "model.activation is \"swish\"; it must be one of: gelu_tanh, gelu, relu");
   EXPECT_EQ(MessageOf(Whole({{"train", {{"batch_size", 0}}}})),
@@ -249,7 +249,7 @@ TEST(StepPlanTest, CountsStepsFromTokensAndEpochs) {
   EXPECT_EQ(PlanSteps(spec, 0, 1, 1000)->warmup_steps, 31);
 }
 
-TEST(TrialSpecTest, RefusesCountsBeyondWhatJsonHoldsExactly) {
+TEST(TrialSpecTest, RefusesCountsBeyondJsonsExactIntegers) {
   for (const char* field : {"max_steps", "max_tokens", "hash_every"}) {
     json spec = Whole({{"train", {{"epochs", 0}, {"max_steps", 0}}}});
     if (std::string(field) == "hash_every") spec["train"]["epochs"] = 1;
@@ -321,7 +321,7 @@ TEST_F(LearningRateTest, FallsAlongALine) {
   EXPECT_NEAR(At(110), 0.2, 1e-12);
 }
 
-TEST_F(LearningRateTest, StaysWhereItIsWhenConstant) {
+TEST_F(LearningRateTest, StaysConstant) {
   schedule_.type = ScheduleType::kConstant;
   EXPECT_DOUBLE_EQ(At(11), 2.0);
   EXPECT_DOUBLE_EQ(At(110), 2.0);
