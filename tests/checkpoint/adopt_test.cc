@@ -34,7 +34,7 @@ TEST_F(AdoptTest, AFolderWithFoldersBecomesACheckpointThatVerifies) {
   Write("mine/deep/er/state", "");
   const auto saved = Adopt(10, "mine");
   ASSERT_TRUE(saved.ok()) << saved.status();
-  EXPECT_FALSE(fs::exists(folder_ / "12/3/a1/mine")) << "nobody writes to it any more";
+  EXPECT_FALSE(fs::exists(folder_ / "12/3/a1/mine")) << "nothing writes to it any more";
   const auto opened = OpenCheckpoint(folder_.path(), IdOf(10), saved->manifest_hash);
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_EQ(opened->manifest.kind, ManifestKind::kProgram);

@@ -367,7 +367,7 @@ TEST_F(CheckpointTest, AMissingCheckpointOfAnotherTrialIsReplacedByItsEarlierOne
   EXPECT_EQ(in_place(IdOf(20, 5), own), "");
   MustSave(10, 5);
   MustSave(30, 5);
-  EXPECT_EQ(in_place(IdOf(20, 5), own), IdOf(10, 5).Path()) << "whatever its attempt";
+  EXPECT_EQ(in_place(IdOf(20, 5), own), IdOf(10, 5).Path()) << "for any attempt";
   // A checkpoint of the trial itself may take its place: of an earlier attempt, and a later step if
   // that attempt wrote it.
   EXPECT_EQ(in_place(IdOf(40, 1), own), IdOf(30, 5).Path());

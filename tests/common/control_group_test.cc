@@ -53,7 +53,7 @@ TEST_F(OwnGroupTest, AChainOfSuccessorsIsEndedAtOnceAndThisProcessIsNot) {
     return Descendants().empty();
   }));
   EXPECT_FALSE(std::filesystem::exists(folder / "runs"));
-  EXPECT_EQ(group_->Kill(), 0) << "nobody is left in it";
+  EXPECT_EQ(group_->Kill(), 0) << "no process is left in it";
 }
 
 TEST_F(OwnGroupTest, ProcessesThatAKilledProcessLeftAreEndedByTheNext) {

@@ -75,7 +75,7 @@ TEST(UrlTest, AFileIsShownWithoutItsAddresses) {
   }
   EXPECT_EQ(HideUrl("notify: {\"url\": \"https:\\x2f\\x2fh.example/secret\"}", url).find("secret"),
             std::string::npos)
-      << "in a form that is not found it is hidden whole";
+      << "in an unknown form all of it is hidden";
   EXPECT_EQ(HideUrl("notify: {address: \"\\x68ttps://h.example/secret\"}", url).find("secret"),
             std::string::npos);
 }

@@ -296,7 +296,7 @@ TEST_F(BackupTest, HasEverythingAcknowledgedBeforeItAndNoDamageDuringCommits) {
     std::filesystem::copy(folder_ / name, folder_ / "state",
                           std::filesystem::copy_options::recursive);
     ChildProcess refused = Start(name + ".refused");
-    EXPECT_EQ(ExitCode(refused), 1) << "a start says first what a restore loses";
+    EXPECT_EQ(ExitCode(refused), 1) << "the first start reports the loss of a restore";
     ChildProcess restored = Start(name + ".restored", {}, {"--accept-loss"});
     EXPECT_GE(Status(*Dial(name + ".restored")).experiments(), before[i]);
     restored.Signal(SIGTERM);

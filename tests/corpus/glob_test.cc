@@ -82,7 +82,7 @@ TEST_F(GlobTest, RefusesToLeaveTheDataRootByAnAbsolutePath) {
                   folder_.path() + "'; write it relative to the worker's --data-root");
   }
   EXPECT_FALSE(ResolveGlob(folder_.path(), "data.train", folder_ / "top.bin").ok())
-      << "what is under one host's data root is elsewhere on another";
+      << "the data roots of two hosts differ";
 }
 
 TEST_F(GlobTest, WithoutADataRootAPathMeansTheSameAsInAShell) {

@@ -129,7 +129,7 @@ TEST_F(TokenizeTest, TooLittleDataForValidationIsAnError) {
         << refused;
   }
   options_.validation_fraction = 0;
-  EXPECT_EQ(Run().val_tokens, 0u) << "nobody asked for it";
+  EXPECT_EQ(Run().val_tokens, 0u) << "it was not requested";
 }
 
 TEST_F(TokenizeTest, CutsValidationFromTheEndOfASingleDocument) {

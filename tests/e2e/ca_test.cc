@@ -119,7 +119,7 @@ TEST_F(CaTest, AnotherAuthorityAndAClientThatPosesAsTheCoordinatorAreRefused) {
   EXPECT_EQ(CtlAs("tls", "ann", {"get", "experiments"}).code, 0);
   EXPECT_EQ(CtlAs("foreign", "ann", {"get", "experiments"}).code, 3);
   EXPECT_EQ(CtlAs("tls", "coordinator", {"get", "experiments"}).code, 3)
-      << "the coordinator's pair opens no door for who took it";
+      << "a stolen coordinator's pair gives no access";
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ class FloodTest : public ::testing::Test {
   void SetUp() override {
     signal(SIGPIPE, SIG_IGN);  // OpenSSL has no MSG_NOSIGNAL
     cluster_.StartCoordinator();
-    EXPECT_TRUE(cluster_.Workers().empty()) << "what the first call costs is not the flood's";
+    EXPECT_TRUE(cluster_.Workers().empty()) << "the first call's cost is not the flood's";
     before_ = ResidentBytes();
   }
   size_t ResidentBytes() {
@@ -81,7 +81,7 @@ class FloodTest : public ::testing::Test {
     });
   }
   void ExpectGrownByLess(size_t bytes) {
-    ASSERT_GT(most_, 0u) << "nobody looked";
+    ASSERT_GT(most_, 0u) << "the memory was never measured";
     EXPECT_LT(most_, before_ + bytes);
     std::cerr << "the coordinator grew by " << ((most_ - std::min(most_, before_)) >> 10)
               << " KiB; " << (sent_ >> 10) << " KiB were taken\n";
@@ -99,13 +99,13 @@ TEST_F(FloodTest, AClearTextClientOfATlsPortIsCutOff) {
   Flood([&fd](const std::string& bytes) {
     return send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == std::ssize(bytes);
   });
-  EXPECT_LT(sent_, kStrangerBytes) << "what sockets hold";
+  EXPECT_LT(sent_, kStrangerBytes) << "as much as sockets hold";
   ExpectGrownByLess(kStrangerBytes);
 }
 
 TEST_F(FloodTest, WithoutACertificateNothingIsTaken) {
   FloodOverTls({});
-  EXPECT_LT(sent_, kStrangerBytes) << "what sockets hold";
+  EXPECT_LT(sent_, kStrangerBytes) << "as much as sockets hold";
   ExpectGrownByLess(kStrangerBytes);
 }
 

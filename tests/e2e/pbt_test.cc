@@ -60,7 +60,7 @@ TEST_F(PbtTest, AMemberWithAnAbsurdRateEndsWithGoodWeightsAndTheLossOfItsLineage
     EXPECT_EQ(Word(trial, "state"), "finished") << trial.dump(1);
     EXPECT_EQ(trial.value("step", 0), kSteps);
   }
-  EXPECT_TRUE(trials[0].at("chosen").is_null()) << "the first at each share has nobody before it";
+  EXPECT_TRUE(trials[0].at("chosen").is_null()) << "the first at each share has none before it";
   EXPECT_EQ(Word(trials[1], "chosen").find("share "), 0u) << Word(trials[1], "chosen");
   // The loss of the next step is that of the other member's weights, bit for bit; then the rates
   // make a difference.

@@ -223,7 +223,7 @@ TEST_F(HeldCommitTest, ALeaderKilledBetweenCommitAndReplyLosesNothingAndTheReque
   ASSERT_TRUE(Await([&] { return holder_->held(); })) << "no COMMIT came by";
   cluster_.KillCoordinator();
   ExpectTakeover(other_);
-  EXPECT_FALSE(submitting.get().ok()) << "nobody was told";
+  EXPECT_FALSE(submitting.get().ok()) << "it was never acknowledged";
   EXPECT_EQ(other_.Experiment(before + 1).name(), other_.Experiment(before).name())
       << "it was committed";
   EXPECT_EQ(other_.Submit(Training(3).spec(), "held"), before + 1) << "asked for again";
@@ -256,7 +256,7 @@ TEST_F(StandbyTest, AStoppedLeaderIsReplacedAndWritesNothingWhenItGoesOn) {
   const auto ended = cluster_.coordinator().AwaitExit();
   ASSERT_TRUE(ended);
   EXPECT_TRUE(WIFEXITED(*ended) && WEXITSTATUS(*ended) == 1) << *ended;
-  EXPECT_FALSE(late.get().ok()) << "nobody was told that this is kept";
+  EXPECT_FALSE(late.get().ok()) << "this was never acknowledged";
   EXPECT_EQ(other_.Submit(Training(3).spec(), "later"), experiment + 1)
       << "the late one has no number";
   ASSERT_TRUE(other_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));

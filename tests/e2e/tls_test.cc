@@ -90,7 +90,7 @@ TEST_F(TlsTest, WorkersGoOnWhileEveryCertificateIsReplacedAndComeBackWithTheNewO
 
   ReplaceCertificates();
   EXPECT_TRUE(ServesItsClients());
-  EXPECT_EQ(StatusOf(*old), grpc::StatusCode::OK) << "what is open goes on";
+  EXPECT_EQ(StatusOf(*old), grpc::StatusCode::OK) << "open connections go on";
   const uint64_t step = cluster_.Trial(experiment).step();
   ASSERT_TRUE(cluster_.AwaitStep(experiment, 1, step + 20)) << "the trial goes on";
   ASSERT_EQ(cluster_.Workers().size(), 1u);

@@ -185,7 +185,7 @@ TEST_F(AdviceTest, RanksMayStepAloneIfCommunicationDominatesAStep) {
   EXPECT_EQ(StepAloneAdvice(kXl, step, 141 * kGiB, 0.62),
             "sending takes up to 62 % of a step: local_sgd would send every 16 steps, at losses "
             "of its own");
-  EXPECT_EQ(StepAloneAdvice(kXl, step, 20 * kGiB, 0.62), "") << "it holds what ddp holds";
+  EXPECT_EQ(StepAloneAdvice(kXl, step, 20 * kGiB, 0.62), "") << "it holds as much as ddp";
   step.sharing = Sharing::kGossip;
   EXPECT_EQ(StepAloneAdvice(kXl, step, 141 * kGiB, 0.62), "");
 }

@@ -58,7 +58,7 @@ TEST(CostTest, RanksThatShareTheStateHoldAShardOfIt) {
   const auto all = static_cast<double>(Parameters(kGpt2));
   const double ddp = TensorBytes(kGpt2, step);
   step.carries_over = true;
-  EXPECT_EQ(TensorBytes(kGpt2, step), ddp + 4 * all) << "what compression left out";
+  EXPECT_EQ(TensorBytes(kGpt2, step), ddp + 4 * all) << "the part that compression left out";
   step.carries_over = false;
   step.sharing = Sharing::kZero1;
   const double zero1 = TensorBytes(kGpt2, step);
@@ -74,7 +74,7 @@ TEST(CostTest, RanksThatShareTheStateHoldAShardOfIt) {
   step.sharing = Sharing::kZero1;
   EXPECT_NEAR(TensorBytes(kGpt2, step), zero1 + 4 * all, 1) << "it keeps gradients until the last";
   step.ranks = 1;
-  EXPECT_EQ(TensorBytes(kGpt2, step), ddp) << "nobody to share with, and gradients that add up";
+  EXPECT_EQ(TensorBytes(kGpt2, step), ddp) << "no other rank, and gradients that add up";
 }
 
 TEST(CostTest, RanksThatStepAloneHoldNoBucketsAndAnOuterOptimizerTwoNumbersMore) {

@@ -129,7 +129,7 @@ TEST(StrategiesTest, AVocabularyThatDoesNotDivideIsCompleteOnEachRankOfALayer) {
   const double difference = WireBytes(odd, step) - WireBytes(kMeasured, step);
   const double tokens = 8 * 128;
   EXPECT_NEAR(difference, (8 * 2049 * 512 - 16 * tokens * 512 - 12 * tokens * 4) * 3 / 4, 1)
-      << "gradients of the whole matrix in place of hidden states";
+      << "gradients of the complete matrix in place of hidden states";
 }
 
 TEST(StrategiesTest, With16BitProductsZero3GathersBlocksIn16BitsAndNormsIn32) {

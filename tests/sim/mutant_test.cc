@@ -123,7 +123,7 @@ TEST_P(MutantTest, IsFound) {
   EXPECT_TRUE(asserted || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
       << "wait status " << status << " after " << kSeedsMax << " seeds";
   EXPECT_EQ(said.find("terminate called"), std::string::npos)
-      << "an exception that nobody expects finds nothing: " << said;
+      << "an unexpected exception finds nothing: " << said;
   const size_t last = said.rfind("seed ");
   std::printf("%s", last == std::string::npos ? "" : said.substr(last).c_str());
 }

@@ -44,7 +44,7 @@ TEST(NotifyTest, AnAddressAndWordsAreRightAndMistakesAreNamedWithoutTheAddress) 
 
 TEST(NotifyTest, WithoutWordsAllButTheBestAreMeant) {
   v1::Notify notify;
-  EXPECT_FALSE(AsksFor(notify, "finished")) << "nobody is to be told";
+  EXPECT_FALSE(AsksFor(notify, "finished")) << "no receiver";
   notify.set_url("https://h.example/");
   EXPECT_EQ(NoticeText(notify), "finished, failed, stalled");
   notify.add_events("best");

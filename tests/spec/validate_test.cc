@@ -202,7 +202,7 @@ TEST(ValidateTest, FieldsOfLocalSgdNeedThatStrategy) {
   ExperimentBuilder builder;
   builder.Set("parallel.outer_lr", "0.7").Set("parallel.sync_every", "16");
   const std::vector<Issue> issues = Validate(builder.spec());
-  ASSERT_EQ(issues.size(), 1u) << "16 is what it would be anyway";
+  ASSERT_EQ(issues.size(), 1u) << "16 is the default";
   EXPECT_EQ(issues[0].message, "parallel.outer_lr 0.7 is for local_sgd; parallel.strategy is ddp");
   EXPECT_EQ(issues[0].hint, "leave it out, or set parallel.strategy to local_sgd");
   ExperimentBuilder swept;

@@ -113,7 +113,7 @@ TEST_F(CommandTest, AnErrorIsBoundedForAnyInput) {
   EXPECT_EQ(ran.code, 2);
   EXPECT_LT(ran.err.size(), 6000u);
   EXPECT_TRUE(Has(ran.err, "bytes left out")) << ran.err;
-  EXPECT_TRUE(Has(ran.err, "names no experiment")) << "its end says what would do";
+  EXPECT_TRUE(Has(ran.err, "names no experiment")) << "its end names allowed values";
 }
 
 TEST_F(CommandTest, WrongNumbersAreRefusedInPlainWords) {
@@ -370,7 +370,7 @@ TEST_F(CommandTest, DeleteAsksOnATerminalAndNeedsYesElsewhere) {
   AddExperiment(12, 1);
   EXPECT_EQ(Run({"delete", "12", "--yes"}).code, 6) << "it has not ended";
   control_.Edit([](FakeControl::World& world) { FinishAll(world, 12); });
-  EXPECT_EQ(Run({"delete", "12"}).code, 6) << "nobody to ask";
+  EXPECT_EQ(Run({"delete", "12"}).code, 6) << "no user to ask";
   tty_ = true;
   input_ = "n\n";
   EXPECT_EQ(Run({"delete", "12"}).code, 6) << "not confirmed";

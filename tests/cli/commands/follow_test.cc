@@ -199,7 +199,7 @@ TEST_F(FollowTest, OnlyLiveTrialsOfAVeryLargeExperimentAreRefreshed) {
   EXPECT_TRUE(Has(ran.out, "12/1001 finished"));
   const auto lists = control_.Snapshot().trial_lists;
   ASSERT_GE(lists.size(), 4u);
-  EXPECT_EQ(lists.front().states_size(), 0) << "the first list is whole";
+  EXPECT_EQ(lists.front().states_size(), 0) << "the first list is complete";
   EXPECT_EQ(lists.at(2).states_size(), 3);
   EXPECT_EQ(lists.back().states_size(), 0) << "and so is the last";
 }

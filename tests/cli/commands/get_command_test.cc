@@ -85,7 +85,7 @@ TEST_F(CommandTest, ListsShowAPausedExperimentAsPausedWhateverItsTrialsDo) {
   EXPECT_TRUE(Has(Run({"top", "--once"}).out, "paused"));
   EXPECT_TRUE(Has(Run({"describe", "12"}).out, "state         paused"));
   const auto json = nlohmann::json::parse(Run({"get", "experiments", "-o", "json"}).out);
-  EXPECT_EQ(json["items"][0]["state"], "queued") << "as ever; paused says the rest";
+  EXPECT_EQ(json["items"][0]["state"], "queued") << "unchanged; `paused` tells the rest";
   EXPECT_EQ(json["items"][0]["paused"], true);
   control_.Edit([](FakeControl::World& world) {
     world.experiments[12].found.mutable_summary()->set_state(v1::EXPERIMENT_CANCELLED);
@@ -218,7 +218,7 @@ TEST_F(CommandTest, CtrlCDuringWatchLeavesTheShellALineOfItsOwn) {
   });
   const Ran ran = Run({"get", "trials", "12", "--watch"});
   EXPECT_EQ(ran.code, 130);
-  EXPECT_EQ(ran.err, "\n") << "behind the terminal's own ^C";
+  EXPECT_EQ(ran.err, "\n") << "after the terminal's own ^C";
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ void AddStrategies(v1::PlannedTrials& kind) {
 }
 
 TEST_F(PlanTest, ShowsEachStrategyOfTrialsWithSeveralRanksWithin80Columns) {
-  EXPECT_FALSE(Has(Run({"plan", "-"}).out, "STRATEGY")) << "one rank shares with nobody";
+  EXPECT_FALSE(Has(Run({"plan", "-"}).out, "STRATEGY")) << "a single rank shares with no other";
   control_.Edit([](FakeControl::World& world) {
     for (v1::PlannedTrials& kind : *world.plan_answer.mutable_configurations()) {
       AddStrategies(kind);

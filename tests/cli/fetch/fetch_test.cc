@@ -167,7 +167,7 @@ TEST_F(FetchTest, AFileThatIsNotThePublishedOneIsRemovedAndNamed) {
   EXPECT_TRUE(absl::IsDataLoss(wrong.status())) << wrong.status();
   EXPECT_NE(wrong.status().message().find(set_.files[0].sha256), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(Path()));
-  EXPECT_TRUE(Fetch().ok()) << "anew";
+  EXPECT_TRUE(Fetch().ok()) << "from the beginning";
 
   std::filesystem::remove(Path());
   site_->Serve(content_ + "more");

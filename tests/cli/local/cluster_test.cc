@@ -200,7 +200,7 @@ TEST_F(ClusterTest, WithTokensWorkersGetOneAndTokensStayUntilAPurge) {
   options_.auth = false;
   LocalCluster again = Open();
   ASSERT_TRUE(again.Up(Pause).ok());
-  EXPECT_NE(again.token_file(), "") << "what was behind tokens is not open after a restart";
+  EXPECT_NE(again.token_file(), "") << "a cluster with tokens is not open after a restart";
   EXPECT_EQ(made, 1);
   ASSERT_TRUE(again.Down(Pause).ok());
   ASSERT_TRUE(again.Purge().ok());

@@ -251,7 +251,7 @@ TEST(LiveViewTest, AMissingMetricIsReportedOnceInTheFrameTheEndAndTheNote) {
       << Text(ResultLines(results, Wide()));
   EXPECT_EQ(NoteText(state.trials[0]), "it reported nothing");
   EXPECT_EQ(NoteText(state.trials[2]), "rank 0 asked for 2.1 GiB of 1.0 GiB at step 0")
-      << "why it failed is what counts";
+      << "the reason of the failure counts";
   EXPECT_EQ(NoteText(state.trials[3]), "both slots are taken by 12/2");
 }
 
@@ -269,7 +269,7 @@ TEST(LiveViewTest, AFrameNeverExceedsTheTerminal) {
     EXPECT_LT(lines.size(), static_cast<size_t>(rows));
     if (rows < 20) continue;
     const std::string text = Text(lines);
-    EXPECT_NE(text.find("12/2 "), std::string::npos) << "what runs is always shown\n" << text;
+    EXPECT_NE(text.find("12/2 "), std::string::npos) << "running trials are always shown\n" << text;
     EXPECT_NE(text.find(" more: "), std::string::npos) << text;
   }
 }

@@ -96,7 +96,7 @@ TEST_F(FolderTest, IgnoredFilesAreNamedAndPackedIfAPatternIncludesThem) {
   const auto packed = PackFolder(folder_.path(), {"data/x"});
   ASSERT_TRUE(packed.ok()) << packed.status();
   EXPECT_EQ(packed->files, 4u);
-  EXPECT_EQ(note({"train.py"}), note({})) << "what travels anyway may be named";
+  EXPECT_EQ(note({"train.py"}), note({})) << "files that are packed anyway may be named";
 }
 
 TEST_F(FolderTest, OutsideAWorkTreeCachesEnvironmentsAndIgnoredFilesAreNotPacked) {
@@ -189,7 +189,7 @@ TEST_F(FolderTest, UnpackingGivesThePackedFiles) {
   const auto again = PackFolder(out_ / "fresh");
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->digest, packed->digest);
-  EXPECT_FALSE(UnpackInto(packed->bytes, out_ / "fresh").ok()) << "over what is there";
+  EXPECT_FALSE(UnpackInto(packed->bytes, out_ / "fresh").ok()) << "over existing files";
 }
 
 TEST_F(FolderTest, AFolderThatCannotBePackedIsRefusedWithAReasonAndAdvice) {

@@ -56,7 +56,7 @@ TEST(RightsTest, OnlyAnAdminChangesOthersExperiments) {
     }
     EXPECT_NE(right.worker, Reach::kAll) << right.method;
     EXPECT_EQ(right.joiner == Reach::kNone, right.method != "Join")
-        << right.method << ": who was invited may join, and nothing else";
+        << right.method << ": a joiner may only join";
   }
 }
 

@@ -48,7 +48,7 @@ TEST_F(CurveKeeperTest, AnUnreportedValueIsNotZero) {
   size_t left = limits::kApiRowsRead;
   const auto of_program = keeper_.Read(reader_, {7, 1, metrics, 1000, true}, 1, left);
   ASSERT_TRUE(of_program.ok()) << of_program.status();
-  EXPECT_EQ(of_program->metrics[0].front(), (CurvePoint{1, 0})) << "a loss of 0 was told";
+  EXPECT_EQ(of_program->metrics[0].front(), (CurvePoint{1, 0})) << "a loss of 0 was reported";
   for (size_t i = 1; i < metrics.size(); ++i) {
     for (const CurvePoint& point : of_program->metrics[i]) {
       EXPECT_TRUE(std::isnan(point.value)) << metrics[i];

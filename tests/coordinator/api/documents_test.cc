@@ -41,7 +41,7 @@ TEST(ApiDocumentsTest, EachCallHasASectionWithAnExampleAndItsOptions) {
     EXPECT_TRUE(absl::StrContains(section, "```json")) << route.path << " has no example";
     for (const char* option : route.options) {
       EXPECT_TRUE(absl::StrContains(section, absl::StrCat("`", option, "`")))
-          << option << " of " << route.path << " is not told";
+          << option << " of " << route.path << " is not documented";
     }
   }
 }

@@ -60,7 +60,7 @@ class BlameTest : public testing::Test {
 TEST_F(BlameTest, ACrashAloneProvesNothing) {
   GoesOn(9, {{"b", "host-b"}});
   Crash(1, {{"a", "host-a"}}, "x");
-  EXPECT_TRUE(ProvedAt("a").empty()) << "what got on began before";
+  EXPECT_TRUE(ProvedAt("a").empty()) << "the trial that progressed began before";
 }
 
 TEST_F(BlameTest, ALaterAttemptOfTheExperimentThatGetsOnElsewhereProvesIt) {

@@ -345,7 +345,7 @@ TEST_F(MarkingTest, AUsersReleaseIsNoProofThatAWorkerIsSound) {
   EXPECT_EQ(HashOf(loaded->state), HashOf(state_.durable));
   GoodGetsOn();
   GoodGetsOn();
-  EXPECT_TRUE(state_.durable.marks.empty()) << "what it was released in spite of counts no more";
+  EXPECT_TRUE(state_.durable.marks.empty()) << "evidence from before its release no longer counts";
   Pass(limits::kQuarantineWindow);
   for (const auto& [name, worker] : workers_) Heartbeat(name);
   CrashUntilQuarantined();

@@ -130,7 +130,7 @@ TEST_F(NetworkFiguresTest, OtherRanksAndOtherHostsTellNothingOfThese) {
   Submit(Bench(2));
   Measure({"a", "b"}, 1e-9);
   EXPECT_GE(Plan(2).strategies(0).wire_seconds(), 0);
-  EXPECT_LT(Plan(4).strategies(0).wire_seconds(), 0) << "between four ranks nobody measured";
+  EXPECT_LT(Plan(4).strategies(0).wire_seconds(), 0) << "nothing was measured between four ranks";
   Submit(Bench(4));
   Measure({"a", "b", "c", "d"}, 1e-9, 1);
   EXPECT_LT(Plan(4).strategies(0).wire_seconds(), 0) << "within a host is not between hosts";
@@ -169,7 +169,7 @@ TEST_F(NetworkFiguresTest, SharesOnOneHostUseMemoryAndStagesAndGossipUseSends) {
                   Figure("a", 3, "reduce_scatter", 2, 1 << 20, 4e-9)});
   const double all = 4 * static_cast<double>(Plan(2).parameters());
   EXPECT_NEAR(row("zero1", 1).wire_seconds(), 8e-9 * all, 1e-6);
-  EXPECT_LT(row("ddp", 2).wire_seconds(), 0) << "nobody measured what stages send";
+  EXPECT_LT(row("ddp", 2).wire_seconds(), 0) << "sends of stages were not measured";
   EXPECT_LT(row("gossip", 1).wire_seconds(), 0);
   SendItems("a", {Figure("a", 4, "all_gather", 2, 1 << 20, 1e-9, "shared_memory"),
                   Figure("a", 5, "reduce_scatter", 2, 1 << 20, 1e-9, "shared_memory"),

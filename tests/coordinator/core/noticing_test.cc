@@ -161,7 +161,7 @@ TEST_F(NoticingTest, ATrialWithoutAStepIsNotifiedOncePerAttempt) {
   Heartbeat("w0");
   SendItems("w0", {Prepared("w0", 0), Running("w0")});
   Advance(limits::kStalled + absl::Minutes(1));
-  EXPECT_TRUE(Waiting().empty()) << "it never told a step, so its silence says nothing";
+  EXPECT_TRUE(Waiting().empty()) << "it never reported a step, so its silence means nothing";
   auto& status = workers_.at("w0").holding.begin()->second;
   status.set_step(5);
   status.mutable_latest()->set_step(5);

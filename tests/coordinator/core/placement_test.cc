@@ -159,7 +159,7 @@ class RandomFleet {
     const int together = 2 + static_cast<int>(Pick(3));
     if (wanted % together != 0) return;
     const Decision grouped = Place(pool_, SharingLayers(wanted, together, storage));
-    ASSERT_EQ(grouped.verdict, decision.verdict) << "nobody waits for it";
+    ASSERT_EQ(grouped.verdict, decision.verdict) << "no trial waits for it";
     if (fits) CheckGroups(grouped, together, storage);
   }
 
@@ -219,7 +219,7 @@ class RandomFleet {
   }
 
   void CheckGang(const Decision& decision, int wanted, const std::string& storage) {
-    ASSERT_EQ(decision.gang.size(), static_cast<size_t>(wanted)) << "gangs are whole";
+    ASSERT_EQ(decision.gang.size(), static_cast<size_t>(wanted)) << "gangs are complete";
     std::set<WorkerIndex> taken;
     std::map<std::string, int> runs;  // how often the gang returns to a host
     std::map<std::string, int> free_of;

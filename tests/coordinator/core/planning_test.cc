@@ -218,7 +218,7 @@ TEST_F(PlanningTest, MaxTimeBoundsATrialsTimeAndIsTheEstimateIfNothingElseIsKnow
   TrainOne("a");
   EXPECT_NEAR(Plan(Trials(3, spec)).slot_seconds(), 180, 1e-6) << "100 s a trial without it";
   EXPECT_NEAR(Plan(Searching("asha", 27, spec)).slot_seconds(), 27 * 60, 1e-6)
-      << "what part of its steps a trial makes in 60 s is not known";
+      << "the number of steps in 60 s is unknown";
   spec.mutable_base()->mutable_train()->set_max_time_seconds(1000);
   EXPECT_NEAR(Plan(Trials(3, spec)).slot_seconds(), 300, 1e-6);
 }
@@ -240,7 +240,8 @@ TEST_F(PlanningTest, AnotherModelsTimeFollowsFromItsArithmetic) {
 TEST_F(PlanningTest, ForSeveralRanksEveryStrategyIsComparedWithASlotsMemory) {
   AddDevice("a", "Cpu", 7 * kGiB);
   AddDevice("b", "Cpu", 7 * kGiB);
-  EXPECT_TRUE(Plan(Small()).configurations(0).strategies().empty()) << "nobody to share with";
+  EXPECT_TRUE(Plan(Small()).configurations(0).strategies().empty())
+      << "no other rank to share with";
   v1::ExperimentSpec spec = Small();
   spec.mutable_base()->mutable_resources()->set_gpus(2);
   spec.add_explicit_paths("resources.gpus");

@@ -369,7 +369,7 @@ TEST_F(QueryTest, ExplainsForHowLongARunningTrialIsLeftInPeaceBeforeALargerPrior
   AddWorker("a");
   const ExperimentId usual = Submit(OneTrial());
   Train({"a"});
-  EXPECT_EQ(Explain({usual, 1}).find("may not ask"), std::string::npos) << "nobody waits";
+  EXPECT_EQ(Explain({usual, 1}).find("may not ask"), std::string::npos) << "no trial waits";
   Submit(OneTrial());
   EXPECT_EQ(Explain({usual, 1}).find("may not ask"), std::string::npos) << "nor of its own";
   const ExperimentId urgent = Submit(Prior(10, OneTrial()));

@@ -74,7 +74,7 @@ TEST_F(QuotasTest, ALoweredQuotaStopsNothingAndARaisedOneStartsWaitingTrials) {
   const ExperimentId id = SubmitAs("ann", Trials(4));
   EXPECT_EQ(Held(id), 4u);
   ASSERT_TRUE(Set("ann", "", 2).ok());
-  EXPECT_EQ(Held(id), 4u) << "what runs is let run";
+  EXPECT_EQ(Held(id), 4u) << "running trials go on";
   const ExperimentId later = SubmitAs("ann", Trials(4));
   for (const char* name : {"a", "b", "c"}) {
     Train({name});
@@ -110,7 +110,7 @@ TEST_F(QuotasTest, ALargeGangWaitsForTheQuotaAndReservesNothingMeanwhile) {
   EXPECT_EQ(Held(small), 1u);
   EXPECT_EQ(StateOfTrial({large, 1}), v1::TRIAL_PENDING);
   EXPECT_TRUE(state_.live.reservations.empty());
-  EXPECT_EQ(Held(SubmitAs("bob", Trials(3))), 3u) << "nobody waits behind it";
+  EXPECT_EQ(Held(SubmitAs("bob", Trials(3))), 3u) << "no trial waits behind it";
 }
 
 TEST_F(QuotasTest, AQuotaHoldsAfterARestartAndFromASnapshot) {

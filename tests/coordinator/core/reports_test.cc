@@ -366,7 +366,7 @@ TEST_F(ReportTest, AcknowledgementsOfNamesThatDoNotComeBackAreForgottenInTheEnd)
     Disconnect(name);
   }
   Advance(limits::kForgetWorker + limits::kLease + limits::kStartupGrace);
-  EXPECT_EQ(state_.live.acks.size(), 20u) << "they might come back with what was not acknowledged";
+  EXPECT_EQ(state_.live.acks.size(), 20u) << "they may return with unacknowledged items";
   Advance(2 * limits::kForgetAcknowledged);
   EXPECT_TRUE(state_.live.acks.empty());
   EXPECT_EQ(NextDeadline(state_), absl::InfiniteDuration()) << "nothing is looked for any more";

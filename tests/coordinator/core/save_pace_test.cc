@@ -50,7 +50,7 @@ TEST_F(SavePaceTest, AfterALostAttemptItSavesMoreOftenAndThePaceOutlivesTheCoord
   LoseAfter(30, 1);
   ASSERT_EQ(AttemptsOf(id), 2u);
   const double next = Sent("a").seconds();
-  EXPECT_NEAR(next, 7.7, 0.1) << "the root of 2 x 1 s x 30 s: what saving costs is not known";
+  EXPECT_NEAR(next, 7.7, 0.1) << "the root of 2 x 1 s x 30 s: the cost of saving is unknown";
   EXPECT_EQ(Sent("a").first_seconds(), next);
   Train({"a", "b"});
   RestartCoordinator();

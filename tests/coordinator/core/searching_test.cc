@@ -325,7 +325,7 @@ TEST_F(SearchingTest, OnlyATrialsOwnFailureCountsAtItsNextRung) {
   EXPECT_TRUE(std::isinf(TrialOf({id, 1}).rungs[0].cost));
   SendItems("b", {Ended("b", v1::CAUSE_COLLECTIVE)});
   EXPECT_EQ(TrialOf({id, 2}).cause, v1::CAUSE_COLLECTIVE);
-  EXPECT_TRUE(TrialOf({id, 2}).rungs.empty()) << "what broke lies between the ranks";
+  EXPECT_TRUE(TrialOf({id, 2}).rungs.empty()) << "the fault lies between the ranks";
   Disconnect("c");
   Advance(2 * limits::kLease);
   EXPECT_EQ(TrialOf({id, 3}).cause, v1::CAUSE_WORKER_LOST);
@@ -493,7 +493,7 @@ TEST_F(SearchingTest, TheBestIsByTheExperimentsMetric) {
   const ExperimentId silent = submit("another", "minimize");
   Train({"a"});
   SendItems("a", {Evaluation("a", 50, 1)});
-  EXPECT_EQ(SummaryOf(silent).best_trial(), 0u) << "its trial told nothing of that name";
+  EXPECT_EQ(SummaryOf(silent).best_trial(), 0u) << "its trial reported no such metric";
 }
 
 }  // namespace

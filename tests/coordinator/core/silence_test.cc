@@ -149,7 +149,7 @@ TEST_F(SilenceTest, AWorkerThatIsCutOffWhileItsGangStepsIsAliveUpToABound) {
   EXPECT_EQ(AttemptsOf(id), 1u);
   Disconnect("b");
   StepFor(limits::kGangLease + absl::Seconds(2), kStep, {"a"});
-  EXPECT_EQ(CauseOf(id), v1::CAUSE_WORKER_LOST) << "nobody could stop it";
+  EXPECT_EQ(CauseOf(id), v1::CAUSE_WORKER_LOST) << "it could not be stopped";
 }
 
 TEST_F(SilenceTest, TheLeaseOfACutOffWorkerCountsOnceItsGangStopsStepping) {

@@ -107,7 +107,7 @@ TEST_F(TimesTest, NoTimeThatIsShownKeepsAClockThatWasWrong) {
   request.set_experiment(id.experiment);
   EXPECT_EQ(Call<v1::GetExperimentResponse>(request)->summary().submitted_wall_ms(),
             SummaryOf(id).started_wall_ms())
-      << "not later than what it started";
+      << "not later than its trial";
   Finish({"a"});
   RestartCoordinator();
   Advance(absl::Seconds(5));

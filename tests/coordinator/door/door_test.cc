@@ -193,7 +193,7 @@ TEST_F(DoorTest, ARepeatedRequestForATokenGetsTheSameAnswer) {
   };
   const auto first = create("admin");
   ASSERT_TRUE(first.ok()) << first.status();
-  EXPECT_EQ(first->token(), "") << "who made it has it";
+  EXPECT_EQ(first->token(), "") << "its worker already has it";
   clock_.Advance(absl::Seconds(1));
   Open();
   const auto again = create("admin");

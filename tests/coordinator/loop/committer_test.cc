@@ -127,7 +127,7 @@ TEST_F(CommitterTest, NothingIsSentBeforeItsCommitWhileLaterTurnsAreTaken) {
   ASSERT_TRUE(committer_.Hand(Turn(3)).ok());
   EXPECT_TRUE(publisher_.Answered().empty());
   store_.LetThrough(1);
-  EXPECT_EQ(store_.AwaitBegun(2), 2u) << "what waited is one commit";
+  EXPECT_EQ(store_.AwaitBegun(2), 2u) << "waiting turns are one commit";
   EXPECT_EQ(publisher_.Answered(), (std::vector<ReplyId>{1}));
   store_.LetThrough(2);
   ASSERT_TRUE(committer_.Flush().ok());

@@ -111,7 +111,7 @@ TEST(OldJournalsTest, TheJournalOfEveryReleaseOpensWithItsOldMeaning) {
     const std::string found = Described(state->durable) + DescribedLive(*state);
     std::filesystem::path golden = entry.path();
     golden.replace_extension(".golden");
-    EXPECT_EQ(found, testing::Slurp(golden)) << "what was found:\n" << found;
+    EXPECT_EQ(found, testing::Slurp(golden)) << "found:\n" << found;
     // From here on it has hashes, and a snapshot gives the same.
     EXPECT_TRUE((*store)->Close().ok());
     const auto report = CheckJournal(folder / "journal.db", std::numeric_limits<uint64_t>::max());

@@ -151,7 +151,7 @@ TEST_F(DoorRpcTest, ASubmittersMethodsAreRefusedForOthersExperiments) {
     std::unique_ptr<google::protobuf::Message> request(
         google::protobuf::MessageFactory::generated_factory()->GetPrototype(method.request)->New());
     const auto* field = method.request->FindFieldByName("experiment");
-    EXPECT_NE(field, nullptr) << method.method << " names no experiment that may be somebody's";
+    EXPECT_NE(field, nullptr) << method.method << " names no experiment of another user";
     if (field != nullptr) request->GetReflection()->SetUInt64(request.get(), field, experiment);
     return request;
   };

@@ -52,7 +52,7 @@ TEST(SubmittedFileTest, UploadedCodeBelongsToASpecificationThatNamesAFolder) {
   request = Bringing(kFile);
   request.mutable_spec()->mutable_code()->set_digest("d");
   request.mutable_spec()->set_version(1);
-  EXPECT_FALSE(BringsFileAlone(request)) << "dtctl sends what it read";
+  EXPECT_FALSE(BringsFileAlone(request)) << "dtctl sends the specification that it read";
 }
 
 TEST(SubmittedFileTest, EveryErrorIsReportedAtItsPlaceAndNothingIsRead) {

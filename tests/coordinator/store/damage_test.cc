@@ -262,7 +262,7 @@ TEST_F(DamageTest, AnyFlippedBitOfTheHeaderIsHarmlessOrNamedRefusedAndRepairedWi
       ASSERT_FALSE(HasFailure()) << found;
     }
     EXPECT_GT(named, 30 * 8 / static_cast<int>(stride))
-        << "about what is the same in every journal";
+        << "about parts that are the same in every journal";
   }
 }
 

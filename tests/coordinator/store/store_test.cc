@@ -405,7 +405,7 @@ TEST_P(StoreTest, LongLogsKeepTheirBeginningAndTheirEndAndCountTheGap) {
   EXPECT_EQ(ranks[head], static_cast<int32_t>(head + removed));
   EXPECT_EQ(ranks.back(), static_cast<int32_t>(head + tail + removed - 1));
   EXPECT_EQ(dropped, 2 * removed);
-  EXPECT_EQ(at_the_gap, dropped) << "a count is of the lines behind its chunk";
+  EXPECT_EQ(at_the_gap, dropped) << "a count is of the lines after its chunk";
 }
 
 TEST_P(StoreTest, ADeletedExperimentsRowsGoAFewWithEachCommit) {

@@ -29,7 +29,7 @@ TEST(OverrideTest, AMapSetsTheFieldsThatItNamesAndLeavesTheOthersOfItsSection) {
       text, {"train={batch_size: 16, max_steps: 50}", "search={asha: {eta: 4}}",
              "eval={batches: 2}", "parameters={optimizer.lr: {min: 1.0e-4, max: 1.0e-3}}"});
   EXPECT_EQ(file.spec.base().train().batch_size(), 16);
-  EXPECT_EQ(file.spec.base().train().seq_len(), 64) << "nobody named it";
+  EXPECT_EQ(file.spec.base().train().seq_len(), 64) << "the map does not name it";
   EXPECT_EQ(file.spec.base().train().max_steps(), 50);
   EXPECT_EQ(file.spec.search().asha().eta(), 4);
   EXPECT_EQ(file.spec.search().asha().rungs(), 2);

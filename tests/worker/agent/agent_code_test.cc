@@ -76,7 +76,7 @@ TEST_F(AgentCodeTest, CodeThatComesAfterItsAttemptWasStoppedIsDropped) {
   EXPECT_FALSE(state_.attempt.has_value());
   EXPECT_TRUE(Take<DropCode>().has_value()) << "which cuts a call off";
   Feed(CodeReady{TokenOf(1), "/run/code/1"});
-  EXPECT_TRUE(Take<DropCode>().has_value()) << "and takes away what came all the same";
+  EXPECT_TRUE(Take<DropCode>().has_value()) << "and removes code that arrives later";
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ TEST_F(AgentTest, WarmTrainerTakesTheNextAttempt) {
   ReachTraining();
   EndsAs("finished");
   Order(Holding(2));
-  EXPECT_FALSE(Take<SendFrame>()) << "the trainer has not said that it is idle";
+  EXPECT_FALSE(Take<SendFrame>()) << "the trainer has not reported that it is idle";
   EXPECT_TRUE(Holds(1));
   Say(frames::Idle{});
   const auto start = TakeFrame<frames::Start>();
@@ -343,7 +343,7 @@ TEST_F(AgentTest, AGangWhoseMemberLeavesSavesAndStopsHereToo) {
   ASSERT_TRUE(stop);
   EXPECT_TRUE(stop->checkpoint);
   Order(orders);
-  EXPECT_FALSE(Take<SendFrame>()) << "it was told";
+  EXPECT_FALSE(Take<SendFrame>()) << "it was reported";
   Advance(limits::kAbandonGrace * 2);
   EXPECT_FALSE(Take<KillTrainer>()) << "saving takes its time";
   Say(frames::CheckpointDone{.token = Hex(1), .step = 5, .path = "p"});

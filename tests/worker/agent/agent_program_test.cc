@@ -58,7 +58,7 @@ TEST_F(AgentProgramTest, AWarmTrainerLeavesForAProgramAndIsNotStartedAgain) {
   Order(HoldingNothing());
   TrainerDies(SIGKILL);
   Advance(absl::Minutes(1));
-  EXPECT_FALSE(Take<SpawnTrainer>()) << "programs are what comes";
+  EXPECT_FALSE(Take<SpawnTrainer>()) << "the next attempts are programs";
   Order(Holding(2));
   EXPECT_EQ(Take<SpawnTrainer>()->kind, TrainerKind::kOwn);
 }

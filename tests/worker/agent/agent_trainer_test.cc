@@ -222,7 +222,7 @@ TEST_F(AgentTest, TheTrainerHearsWhichCheckpointIsRegistered) {
   Say(frames::CheckpointDone{.token = Hex(1), .step = 2, .path = "p"});
   Say(frames::CheckpointDone{.token = Hex(1), .step = 4, .path = "q"});
   DeliverReports();
-  EXPECT_TRUE(actions_.empty()) << "nobody has acknowledged it";
+  EXPECT_TRUE(actions_.empty()) << "it was not acknowledged";
   Acknowledge(Holding(1));
   const auto registered = TakeFrame<frames::Registered>();
   ASSERT_TRUE(registered);

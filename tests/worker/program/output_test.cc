@@ -28,7 +28,7 @@ TEST_F(ProgramTest, APrintedReportCountsAndStaysInTheLog) {
   for (const char* line : {"epoch 1\n", "\"loss\": 3.5}\n", "\"epoch\": 3", "\"low\"}"}) {
     EXPECT_NE(Log().find(line), std::string::npos) << line;
   }
-  EXPECT_EQ(Log().find("left out"), std::string::npos) << "what is no report is told of nothing";
+  EXPECT_EQ(Log().find("left out"), std::string::npos) << "a line that is no report causes no note";
 }
 
 TEST_F(ProgramTest, OurLinesBeginAfterALineOfTheProgram) {

@@ -22,7 +22,7 @@ TEST_F(ProgramTest, ReportsArriveAsATrainersFramesInOrder) {
   const auto evaluations = All<frames::Eval>();
   ASSERT_EQ(evaluations.size(), 1u);
   EXPECT_EQ(evaluations[0].metrics.at("accuracy"), 0.5);
-  EXPECT_NE(Log().find("not a JSON object"), std::string::npos) << "the wrong line is told";
+  EXPECT_NE(Log().find("not a JSON object"), std::string::npos) << "the wrong line is reported";
   EXPECT_FALSE(fs::exists(folder_ / "run/scratch"));
 }
 
@@ -219,7 +219,7 @@ TEST_F(ProgramTest, TheProgramEndsIfTheRunnerIsKilled) {
   ASSERT_TRUE(runner_.AwaitExit());
   const bool ended = Await([&] { return !ProcessAlive(program); });
   if (!ended) kill(program, SIGKILL);
-  EXPECT_TRUE(ended) << "nobody else would end it";
+  EXPECT_TRUE(ended) << "nothing else would end it";
 }
 
 TEST_F(ProgramTest, APythonProgramImportsDtrain) {

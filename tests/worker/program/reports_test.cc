@@ -114,7 +114,7 @@ TEST_F(ReportsTest, StepsRiseAndStayWithinTheTrial) {
   }
   Take(R"({"step": 10, "accuracy": 1})");
   Keep(reports_->Finish(now_));
-  EXPECT_EQ(evaluations_.size(), 1u) << "what it resumed from may be evaluated again";
+  EXPECT_EQ(evaluations_.size(), 1u) << "its resumed step may be evaluated again";
   EXPECT_TRUE(rows_.empty());
   EXPECT_TRUE(saved_.empty());
 }
@@ -153,7 +153,7 @@ TEST_F(ReportsTest, LaterReportsOfASentStepAreSentToo) {
   Begin({.rungs = {2}, .metric = "accuracy"});
   Take(R"({"step": 2, "train_acc": 0.1})");
   Advance(absl::Minutes(1));
-  ASSERT_EQ(evaluations_.size(), 1u) << "who reports seldom does not wait for the next step";
+  ASSERT_EQ(evaluations_.size(), 1u) << "rare reports do not wait for the next step";
   Take(R"({"step": 2, "accuracy": 0.2, "train_acc": 0.3})");
   Advance(absl::Seconds(1));
   ASSERT_EQ(evaluations_.size(), 2u);

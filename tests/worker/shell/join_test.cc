@@ -84,7 +84,7 @@ TEST_F(JoinTest, TheTokenIsMadeHereAndItsFileIsThisUsersAlone) {
   struct stat info {};
   ASSERT_EQ(stat((folder_ / "token").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
-  ASSERT_TRUE(Join().ok()) << "who has a token does not join again";
+  ASSERT_TRUE(Join().ok()) << "a worker with a token does not join again";
 }
 
 TEST_F(JoinTest, AnswersThatAreLostAndKillsInBetweenChangeNothing) {

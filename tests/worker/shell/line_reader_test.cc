@@ -56,7 +56,7 @@ TEST(LineReaderTest, TheFirstAndTheNewestLinesOfABurstAreKept) {
   const int burst = 1000;
   const auto first = reader.Take(Numbered(burst), absl::Seconds(7));
   ASSERT_EQ(first.lines.size(), static_cast<size_t>(limits::kLogLinesPerSecond));
-  EXPECT_EQ(first.dropped, 0u) << "told with what comes behind the gap";
+  EXPECT_EQ(first.dropped, 0u) << "reported with the lines after the gap";
   EXPECT_EQ(reader.NextDeadline(), absl::Seconds(8));
   EXPECT_TRUE(reader.Take({}, absl::Milliseconds(7900)).Empty());
   const auto rest = reader.Take({}, absl::Seconds(8));

@@ -129,7 +129,7 @@ TEST(BatchPlanTest, AStepHasTheSameSamplesForAnySharesOfRanks) {
   BatchPlan said = equal;
   said.shares = {4, 4, 4};
   for (int64_t micro = 0; micro < 4; ++micro) {
-    EXPECT_EQ(said.FirstSample(7, micro), equal.FirstSample(7, micro)) << "as where none is said";
+    EXPECT_EQ(said.FirstSample(7, micro), equal.FirstSample(7, micro)) << "the same as the default";
   }
   for (const std::vector<int64_t>& shares :
        std::vector<std::vector<int64_t>>{{4, 4, 4}, {1, 5, 6}, {10, 1, 1}, {3, 7, 2}}) {

@@ -22,9 +22,9 @@ TEST(BlockPoolTest, AFreedBlockIsTheNextOneOfItsSize) {
   EXPECT_EQ(pool.BytesOf(first), 0u);
   EXPECT_EQ(pool.kept_bytes(), 3 * kMiB);
   EXPECT_EQ(pool.Take(3 * kMiB - 5000), first) << "a little less will do with it as well";
-  EXPECT_EQ(pool.BytesOf(first), 3 * kMiB - 4096) << "what was asked for, in pages";
+  EXPECT_EQ(pool.BytesOf(first), 3 * kMiB - 4096) << "the requested size, in pages";
   pool.Give(first);
-  EXPECT_EQ(pool.kept_bytes(), 3 * kMiB) << "and it has its whole size again";
+  EXPECT_EQ(pool.kept_bytes(), 3 * kMiB) << "and it has its full size again";
   pool.Release();
   EXPECT_EQ(pool.kept_bytes(), 0u);
 }

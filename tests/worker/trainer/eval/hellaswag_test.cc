@@ -133,7 +133,7 @@ TEST(ScoreHellaSwagTest, EqualsScoringOneEndingAtATime) {
   EXPECT_EQ(score.examples, 120);
   EXPECT_EQ(score.acc, defined.acc);
   EXPECT_EQ(score.acc_norm, defined.acc_norm);
-  EXPECT_NE(score.acc, score.acc_norm) << "the two would not be told apart";
+  EXPECT_NE(score.acc, score.acc_norm) << "the two could not be distinguished";
   EXPECT_GT(score.acc, 0);
   EXPECT_LT(score.acc, 1);
 }

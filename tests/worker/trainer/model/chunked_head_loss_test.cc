@@ -154,7 +154,7 @@ class Ranks {
 TEST_P(ChunkedHeadLossTest, RanksThatHaveSomeRowsEachGetTheLossOfAllAndTheirOwnGradients) {
   constexpr int kRanks = 4;
   const int64_t rows = weight_.size(0) / kRanks;
-  if (weight_.size(0) % kRanks != 0) GTEST_SKIP() << "rows that do not divide stay whole";
+  if (weight_.size(0) % kRanks != 0) GTEST_SKIP() << "rows that do not divide are not split";
   Ranks ranks(kRanks);
   std::vector<at::Tensor> losses(kRanks), hidden(kRanks), weight(kRanks), bias(kRanks);
   const auto train = [&](int rank) {

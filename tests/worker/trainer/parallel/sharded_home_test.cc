@@ -125,7 +125,7 @@ TEST(ShardedHomeTest, PiecesAndParametersAreViewsOfOneRow) {
   EXPECT_EQ(embedding.flatten()[13].item<float>(), 13);
   at::NoGradGuard no_grad;
   held.home.pieces()[0].value.fill_(7);
-  EXPECT_EQ(embedding.flatten()[13].item<float>(), 7) << "the model computes with what was updated";
+  EXPECT_EQ(embedding.flatten()[13].item<float>(), 7) << "the model uses the updated values";
   held.home.pieces()[0].value.grad().fill_(5);
   EXPECT_EQ(root.gradient[13].item<float>(), 5);
 }

@@ -114,7 +114,7 @@ TEST_F(BitFlipTest, TheRankThatDiffersFromTheMajorityIsNamed) {
   const uint64_t step = told.EndStep();
   EXPECT_TRUE(step % 4 == 0 || step % 3 == 0) << "found where it was looked for: step " << step;
   EXPECT_NE(told.Message().find("after step " + std::to_string(step) + " "), std::string::npos);
-  EXPECT_LT(told.checkpoints.back().step, step) << "what is saved has been compared";
+  EXPECT_LT(told.checkpoints.back().step, step) << "saved parameters have been compared";
 }
 
 TEST_F(BitFlipTest, UncutParametersAndEachPartOfSharedLayersAreCompared) {
@@ -173,7 +173,8 @@ TEST_F(BitFlipTest, TheComparisonDoesNotChangeTraining) {
   const Told compared = TrainerGang(2).Run(Start(spec));
   EXPECT_EQ(compared.Cause(), "finished") << compared.Message();
   EXPECT_EQ(compared.Losses(), plain.Losses());
-  EXPECT_EQ(TrainerGang(1).Run(Start(spec)).Cause(), "finished") << "with nobody to compare with";
+  EXPECT_EQ(TrainerGang(1).Run(Start(spec)).Cause(), "finished")
+      << "with no other rank to compare with";
 }
 
 }  // namespace

@@ -178,7 +178,7 @@ TEST_P(FirstGradientTest, EqualsThatOfOneRankTensorByTensor) {
   EXPECT_EQ(of_zero, GetParam().layers);
   RecordProperty("worst", absl::StrCat(worst));
   if (GetParam().wire != "fp32") {
-    EXPECT_GT(worst, kFp32Apart) << "it is what it says";
+    EXPECT_GT(worst, kFp32Apart) << "the mode makes a difference";
   }
 }
 

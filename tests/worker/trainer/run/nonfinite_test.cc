@@ -191,7 +191,7 @@ TEST_F(NonFiniteTest, RollbackWithoutACheckpointGoesToTheStart) {
   ASSERT_EQ(told.Cause(0), "finished") << told.Message();
   EXPECT_EQ(told.Cause(1), "finished");
   EXPECT_EQ(LossAfter(told, 3), LossAfter(told, 0));
-  EXPECT_EQ(LossAfter(told, 4), LossAfter(told, 1)) << "the moments begin anew as well";
+  EXPECT_EQ(LossAfter(told, 4), LossAfter(told, 1)) << "the moments are reset too";
 }
 
 // The poisoned sample belongs to the second data rank.
@@ -284,7 +284,8 @@ TEST_F(NonFiniteTest, RanksThatStepAloneRollBackTogetherAtTheNextSync) {
   ASSERT_EQ(told.rows.size(), static_cast<size_t>(kSteps)) << "no step is made twice";
   EXPECT_EQ(LossAfter(told, 8), LossAfter(told, 4)) << "steps 5 to 8 are undone";
   ASSERT_EQ(told.checkpoints.size(), 3u);
-  EXPECT_EQ(ManifestOf(told.checkpoints[1]).optimizer_steps, 4u) << "what step 8 went back to";
+  EXPECT_EQ(ManifestOf(told.checkpoints[1]).optimizer_steps, 4u)
+      << "the state to which step 8 rolled back";
   EXPECT_EQ(ManifestOf(told.checkpoints.back()).optimizer_steps, 4u + 4u);
 }
 

@@ -47,7 +47,8 @@ TEST_P(PrecisionTest, EveryPrecisionTrainsNearlyAsFp32Does) {
   ASSERT_EQ(told.Cause(), "finished") << told.Message();
   const double difference = LargestDifference(fp32.Losses(), told.Losses());
   EXPECT_LE(difference, GetParam().from_fp32);
-  EXPECT_EQ(difference == 0, std::string_view(GetParam().name) == "fp32") << "it is what it says";
+  EXPECT_EQ(difference == 0, std::string_view(GetParam().name) == "fp32")
+      << "the mode makes a difference";
 }
 
 TEST_P(PrecisionTest, ActivationCheckpointingChangesNoBitOfALoss) {

@@ -52,7 +52,7 @@ TEST_P(WireTest, GivesNearlyTheLossesOfFp32WithHalfTheBytes) {
   const double apart = LargestDifference(whole.Losses(), narrow.Losses());
   RecordProperty("apart", absl::StrCat(apart));
   EXPECT_LE(apart, wire() == "bf16" ? kBf16Apart : kFp16Apart);
-  EXPECT_GT(apart, 0) << "it is what it says";
+  EXPECT_GT(apart, 0) << "the mode makes a difference";
   auto expected = BytesOf(whole.rows.back());
   for (auto& [way, bytes] : expected) {
     if (!way.starts_with("all_gather")) bytes /= 2;
@@ -170,7 +170,7 @@ TEST_F(WireChoiceTest, RanksThatWaitLongSendHalfFromTheTwentiethStepOnAndAResume
   EXPECT_EQ(NarrowFrom(whole), kChosen + 1);
   ASSERT_EQ(whole.checkpoints.size(), 30u);
   EXPECT_EQ(WireIn(whole.checkpoints[kChosen - 2]), "");
-  EXPECT_EQ(WireIn(whole.checkpoints[kChosen - 1]), "bf16") << "of the step behind which it chose";
+  EXPECT_EQ(WireIn(whole.checkpoints[kChosen - 1]), "bf16") << "of the step after which it chose";
   // The ranks' hosts no longer matter: these ranks could share memory.
   TrainerGang together(2);
   ExpectTheRestAgain(together, start, whole, whole.checkpoints[kChosen - 1]);
@@ -186,13 +186,13 @@ TEST_F(WireChoiceTest, AnotherNumberOfRanksAndAnOldCheckpointChooseAgain) {
   const Told three = TrainerGang(3).Run(start);
   ExpectFinished(three);
   EXPECT_EQ(WireIn(three.checkpoints.at(18)), "");
-  EXPECT_EQ(WireIn(three.checkpoints.at(19)), "fp32") << "behind step 50, in shared memory";
+  EXPECT_EQ(WireIn(three.checkpoints.at(19)), "fp32") << "after step 50, in shared memory";
   EXPECT_EQ(NarrowFrom(three), 0u);
   start.attempt = 3;
   start.resume = ResumeOf(whole.checkpoints.at(4));
   const Told two = WithASlowRank(gang, start);
   ExpectFinished(two);
-  EXPECT_EQ(NarrowFrom(two), 26u) << "twenty steps behind step 5";
+  EXPECT_EQ(NarrowFrom(two), 26u) << "twenty steps after step 5";
 }
 
 TEST_F(WireChoiceTest, NothingChangesInSharedMemory) {

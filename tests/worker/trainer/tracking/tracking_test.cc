@@ -171,7 +171,7 @@ TEST_F(TrackingTest, StepsEvaluationsAndTheEndAreWrittenAsLinesAndEvents) {
   for (const char* tag : {"val/loss", "val/perplexity", "optimizer.lr", "session_end_info"}) {
     EXPECT_GE(Count(events, tag), 1) << tag;
   }
-  EXPECT_EQ(listener_.said.size(), 5u) << "whoever listens hears every frame";
+  EXPECT_EQ(listener_.said.size(), 5u) << "the listener gets every frame";
 }
 
 TEST_F(TrackingTest, TheSpeedCoversTrainingOnly) {

@@ -74,7 +74,7 @@ TEST(HostReduceTest, EveryRankGetsTheSameAverageOfEveryRange) {
               ASSERT_EQ(part[i], sum / static_cast<float>(ranks)) << "rank " << r << " at " << i;
             }
           }
-          ASSERT_EQ(part[1], Value(r, 1, round)) << "what is in no range stays";
+          ASSERT_EQ(part[1], Value(r, 1, round)) << "numbers in no range stay";
         }
       });
     }
