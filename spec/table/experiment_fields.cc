@@ -24,62 +24,64 @@ std::vector<Field> internal::MakeExperimentFieldTable() {
           .Fixed(),
       Integer("search.max_trials", 1, limits::kTrialsPerExperiment,
               Depends("**required** unless the method or sampler is grid"),
-              "Configurations to try, those of include among them.")
+              "Configurations to try, including those of include.")
           .Fixed(),
-      Choice(
-          "search.metric", {"val_loss", "loss", "hellaswag_acc", "hellaswag_acc_norm"}, "val_loss",
-          "Metric by which trials are compared; the accuracies are measured where eval.hellaswag "
-          "is set. For a program: any name that it reports.")
+      Choice("search.metric", {"val_loss", "loss", "hellaswag_acc", "hellaswag_acc_norm"},
+             "val_loss",
+             "Metric by which trials are compared; the accuracies need eval.hellaswag. For a "
+             "program: any name that it reports.")
           .Open()
           .Fixed(),
       Choice("search.goal", {"minimize", "maximize"},
              Depends("as the metric is named: `minimize` for losses and errors, `maximize` for "
                      "accuracies and scores"),
-             "Which end of the metric is best.")
+             "Whether the lowest or the highest value of the metric is best.")
           .Fixed(),
       Row("search.target", kNumber, kEmpty,
           "The first validation whose metric is as good as this ends the search.")
           .Fixed(),
-      Integer("search.max_failed_trials", 0, limits::kTrialsPerExperiment, "0",
-              "Failed trials that end the search, those out of memory not counted; 0: no limit.")
+      Integer(
+          "search.max_failed_trials", 0, limits::kTrialsPerExperiment, "0",
+          "Number of failed trials that ends the search, not counting out of memory; 0: no limit.")
           .Fixed(),
-      Integer("search.asha.eta", 2, 10, Depends("3"), "One trial of so many goes on at each rung.")
+      Integer("search.asha.eta", 2, 10, Depends("3"),
+              "At each rung, one trial of this many goes on.")
           .Fixed(),
       Integer("search.asha.rungs", 1, 6, Depends("3"),
               "Rungs: the last is at 1/eta of a trial's steps, each one before it at 1/eta of the "
               "next.")
           .Fixed(),
       Integer("search.asha.brackets", 1, 7, Depends("1"),
-              "Groups of trials with rungs of their own; each next one leaves out one more of the "
-              "first rungs (hyperband). At most rungs + 1.")
+              "Groups of trials, each with its own rungs; each next group leaves out one more of "
+              "the first rungs (hyperband). At most rungs + 1.")
           .Fixed(),
-      Number(
-          "search.pbt.every", 0.01, 0.5, Depends("0.1"),
-          "Share of a trial's steps after which it is compared with the others, again and again.")
+      Number("search.pbt.every", 0.01, 0.5, Depends("0.1"),
+             "Share of a trial's steps between two comparisons with the others.")
           .Fixed(),
-      Number(
-          "search.pbt.quantile", 0, 0.5, Depends("0.25"),
-          "Share of those compared that goes on from the others, and share of those it takes from.")
+      Number("search.pbt.quantile", 0, 0.5, Depends("0.25"),
+             "Share of the compared members that takes over, and share of the best ones to take "
+             "over from.")
           .AboveMin()
           .Fixed(),
       Number("search.pbt.resample", 0, 1, Depends("0.25"),
-             "Chance that a value taken over is drawn anew, rather than moved; 0: never.")
+             "Probability that a value is drawn anew at a takeover, instead of being changed a "
+             "little; 0: never.")
           .Fixed(),
       Integer("search.max_concurrent", 0, limits::kTrialsPerExperiment, "0",
               "Trials at once; 0: as many as fit.")
           .Fixed(),
       Text("notify.url", kEmpty,
-           "Whom the coordinator tells by an HTTP POST what comes of the experiment: an address of "
-           "a host that its admin allows. It is shown as its scheme and host alone.")
+           "Address that the coordinator notifies of the experiment by HTTP POST; an admin must "
+           "allow its host. Only its scheme and host are shown.")
           .Fixed(),
       Row("notify.events", kTexts, Depends("`finished`, `failed` and `stalled`"),
-          "Of what: the experiment finished, a trial failed, stalled (no step for 15 minutes) or "
-          "is the best of those that finished.")
+          "Events to notify of: the experiment finished; a trial failed, stalled (no step for 15 "
+          "minutes), or is the best of the finished ones.")
           .Fixed(),
       Choice("notify.form", {"json", "slack"},
              Depends("`slack` at hooks.slack.com and hooks.slack-gov.com, else `json`"),
-             "What is sent: all fields, or what Slack's incoming webhooks and those that are like "
-             "them take.")
+             "Form of the message: all fields, or the form of Slack's incoming webhooks and "
+             "similar ones.")
           .Fixed(),
   };
 }

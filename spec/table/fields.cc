@@ -15,27 +15,25 @@ using namespace internal;  // NOLINT: for the rows of the table
 std::vector<Field> ProgramFields() {
   return {
       Row("command", kTexts, kEmpty,
-          "Words of the program that each trial runs, on each of its slots; {name} is the value of "
+          "Words of the program that each trial runs on each of its slots; {name} is the value of "
           "a parameter.")
           .Fixed(),
       Text("run", kEmpty, "The same as a text for /bin/sh; values are quoted for it.").Fixed(),
       Text("workdir", Depends("the folder of its code, else a scratch folder of the attempt"),
-           "Folder that the program starts in: relative to that of its code, or absolute.")
+           "Folder in which the program starts: relative to the folder of its code, or absolute.")
           .Fixed(),
       Text("code", kEmpty, "Folder that is packed and sent along, relative to this file.").Fixed(),
       Row("code_include", kTexts, kEmpty,
-          "Patterns of files below that folder that travel although git ignores them, such as "
-          "data/*.bin; also `code: {folder: ., include: [data/*.bin]}`.")
+          "Patterns of ignored files below that folder that are sent too, such as data/*.bin; also "
+          "`code: {folder: ., include: [data/*.bin]}`.")
           .Fixed(),
-      Choice(
-          "launcher", {"auto", "torchrun", "none", "mpi", "accelerate"}, Depends("`auto`"),
-          "Whose variables tell the program its rank. auto: torchrun's on two slots and more, none "
-          "on one.")
+      Choice("launcher", {"auto", "torchrun", "none", "mpi", "accelerate"}, Depends("`auto`"),
+             "Launcher whose variables give the program its rank. auto: torchrun's on two slots "
+             "and more, none on one.")
           .Fixed(),
-      Integer(
-          "steps", 0, kCountMax, "0",
-          "The last step that a whole trial reports; its progress is shown as a share of it. 0: "
-          "not known."),
+      Integer("steps", 0, kCountMax, "0",
+              "The last step that a complete trial reports; progress is shown as a share of it. 0: "
+              "unknown."),
   };
 }
 
@@ -46,16 +44,16 @@ std::vector<Field> RunFields() {
       Integer("resources.gpus", 1, limits::kWorldSizeMax, "1",
               "Slots of each trial: GPUs, or CPU slots; one rank runs on each."),
       Integer("resources.min_gpus", 0, limits::kWorldSizeMax, "0",
-              "A trial begins or goes on with as few slots where more are not to be had; 0: gpus.")
+              "Fewest slots with which a trial begins or goes on if there are no more; 0: gpus.")
           .Fixed()
           .Placing(),
       Integer("resources.max_gpus", 0, limits::kWorldSizeMax, "0",
-              "A trial grows to as many slots where they are idle; 0: gpus.")
+              "Most slots to which a trial grows if they are idle; 0: gpus.")
           .Fixed()
           .Placing(),
-      Choice(
-          "resources.device", {"auto", "cuda", "cpu"}, "auto",
-          "Kind of slot; auto is settled at submit: cuda where a worker has offered it, else cpu.")
+      Choice("resources.device", {"auto", "cuda", "cpu"}, "auto",
+             "Kind of slot; auto is decided at submit: cuda if a worker has offered it, otherwise "
+             "cpu.")
           .Fixed(),
       Row("resources.env", kLabels, kEmpty,
           "Environment variables of the trainers, such as NCCL_DEBUG.")
@@ -63,14 +61,14 @@ std::vector<Field> RunFields() {
       Flag("resources.single_node", "false", "All slots of a trial are on one host.").Placing(),
       Text("resources.accelerator", kEmpty,
            "Part of the device's name that `dtctl get workers` shows, such as H100; case is "
-           "ignored. Trials run on such devices alone.")
+           "ignored. Trials run only on such devices.")
           .Placing(),
       Row("resources.labels", kLabels, kEmpty,
           "Labels that each worker of a trial must have, as `dtworker --label` gives them.")
           .Fixed()
           .Placing(),
       Integer("resources.priority", -1000, 1000, "0",
-              "Trials of a larger priority go first, and may have trials of a lower one save and "
+              "Trials of a larger priority go first, and may ask trials of a lower one to save and "
               "make room.")
           .Fixed()
           .Placing(),
@@ -85,8 +83,8 @@ std::vector<Field> RunFields() {
            "Glob of validation token shards, relative to the worker's --data-root.")
           .Glob(),
       Choice("data.format", {"auto", "llmc", "npy", "megatron", "raw_u16"}, "auto",
-             "Format of the shards; auto tells llm.c's, .npy and Megatron's by their headers, not "
-             "bare 16-bit ids."),
+             "Format of the shards; auto recognises llm.c's, .npy and Megatron's by their headers, "
+             "but not bare 16-bit ids."),
       Flag("data.shuffle", "false",
            "Take samples in a random order, given by the seed, instead of in sequence."),
       Choice("data.tokenizer", {"auto", "gpt2", "byte"}, "auto",
@@ -107,7 +105,7 @@ std::vector<Field> ModelFields() {
       Integer("model.n_ff", 1, kSizeMax, Depends("4 × n_embd; tiny_transformer: 2048"),
               "Width of the feed-forward layers."),
       Integer("model.n_positions", 1, 1 << 24, Depends("of the preset"),
-              "Longest sequence that learned positions can tell apart, in tokens."),
+              "Number of learned positions: the longest sequence, in tokens."),
       Integer(
           "model.vocab_size", 0, kSizeMax,
           Depends(
@@ -129,7 +127,7 @@ std::vector<Field> ModelFields() {
              Depends("gelu_tanh; tiny_transformer: relu"),
              "Non-linearity of the feed-forward layers."),
       Choice("model.positions", {"learned", "sinusoidal"},
-             Depends("learned; tiny_transformer: sinusoidal"), "How positions are told apart."),
+             Depends("learned; tiny_transformer: sinusoidal"), "Encoding of positions."),
       Number("model.dropout", 0, 0.99, Depends("0; tiny_transformer: 0.1"),
              "Share of activations dropped in training.")
           .WithinRun(),
@@ -138,7 +136,7 @@ std::vector<Field> ModelFields() {
            "(model.safetensors, config.json), relative to the worker's --data-root.")
           .Glob(),
       Choice("model.activation_checkpointing", {"none", "block"}, "none",
-             "block: keep the input of each layer alone and compute the rest again in the backward "
+             "block: keep only the input of each layer and compute the rest again in the backward "
              "pass; less memory, a third more arithmetic."),
   };
 }
@@ -146,7 +144,7 @@ std::vector<Field> ModelFields() {
 std::vector<Field> TrainFields() {
   return {
       Integer("train.batch_size", 1, kSizeMax, "8",
-              "Sequences per micro-step of a rank, or of those that share its layers."),
+              "Sequences per micro-step of a rank, or of the ranks that share its layers."),
       Integer("train.seq_len", 1, 1 << 24, "1024", "Length of a sequence, in tokens."),
       Integer(
           "train.global_batch_size", 0, 1ull << 32,
@@ -155,18 +153,18 @@ std::vector<Field> TrainFields() {
           "Sequences per optimizer step over all ranks; a multiple of batch_size × data ranks, "
           "which are gpus ÷ (parallel.tensor × parallel.pipeline), reached by accumulation."),
       Integer("train.global_batch_tokens", 0, 1ull << 32, "0",
-              "The same in tokens, a multiple of seq_len × batch_size × data ranks; 0: "
-              "global_batch_size says it."),
+              "The same in tokens, a multiple of seq_len × batch_size × data ranks; 0: use "
+              "global_batch_size."),
       Integer("train.max_steps", 0, kCountMax, "0",
               "Optimizer steps to make; 0: not limited in steps."),
       Integer("train.max_tokens", 0, kCountMax, "0",
               "Tokens to train on, over all ranks; 0: not limited in tokens."),
       Number("train.epochs", 0, 1e9, Depends("1 unless max_steps or max_tokens is set"),
              "Passes over the training data."),
-      Duration("train.max_time", 0, kTrainingMax, "0s",
-               "Training time of all attempts together, with validations and checkpoints, after "
-               "which a trial has finished; 0s: no limit. The learning rate keeps the course that "
-               "the steps give it."),
+      Duration(
+          "train.max_time", 0, kTrainingMax, "0s",
+          "Training time of all attempts together, with validations and checkpoints, after which a "
+          "trial has finished; 0s: no limit. The learning rate still follows the number of steps."),
       Number("train.grad_clip", 0, 1e9, "1", "Largest global norm of the gradient; 0: no clipping.")
           .WithinRun(),
       Integer("train.hash_every", 0, kCountMax, "0",
@@ -195,8 +193,7 @@ std::vector<Field> OptimizerFields() {
       Integer("optimizer.scale_lr_from", 0, 4294967296.0, "0",
               "Global batch, in sequences, for which optimizer.lr is meant."),
       Choice("schedule.type", {"cosine", "linear", "constant", "wsd"}, "cosine",
-             "Course of the learning rate after the warm-up; wsd: constant, then a linear decay at "
-             "the end."),
+             "Learning rate after the warm-up; wsd: constant, then a linear decay at the end."),
       Integer("schedule.warmup_steps", -1, kCountMax, "-1",
               "Steps of linear warm-up; -1: from warmup_ratio."),
       Number("schedule.warmup_ratio", 0, 1, "0.02",
@@ -213,33 +210,34 @@ std::vector<Field> ExecutionFields() {
              "Arithmetic of forward and backward; auto: bf16 on cuda, fp32 on cpu; fp16 scales the "
              "loss by itself."),
       Choice("precision.reduce", {"fp32", "bf16", "fp16"}, "fp32",
-             "What gradients are rounded to while they travel between ranks; they are summed in "
-             "fp32 on CPUs, and as NCCL does it on GPUs."),
-      Choice("parallel.strategy", {"ddp", "zero1", "zero2", "zero3", "hsdp", "local_sgd", "gossip"},
-             "ddp",
-             "How ranks share the work. ddp: a full copy of the model and of its optimizer on "
-             "each; zero1: each updates, and holds the optimizer's state of, its share alone; "
-             "zero2: gradients too; zero3: parameters too, gathered where they are used; hsdp: as "
-             "zero3, in several copies; local_sgd: each trains a full copy by itself, and they "
-             "take their mean every parallel.sync_every steps; gossip: and of pairs after each.")
+             "Format of gradients while they travel between ranks; they are summed in fp32 on "
+             "CPUs, and by NCCL on GPUs."),
+      Choice(
+          "parallel.strategy", {"ddp", "zero1", "zero2", "zero3", "hsdp", "local_sgd", "gossip"},
+          "ddp",
+          "How ranks share the work. ddp: a full copy of the model and of its optimizer on each; "
+          "zero1: each rank updates only its share, and holds the optimizer's state of that share; "
+          "zero2: gradients too; zero3: parameters too, gathered where they are used; hsdp: as "
+          "zero3, in several copies; local_sgd: each trains a full copy by itself, and they take "
+          "their mean every parallel.sync_every steps; gossip: and of pairs after each.")
           .Means("fsdp", "zero3"),
       Integer("parallel.shard", 0, 1024, "0",
               "For hsdp: ranks that share one copy of the state, such as the GPUs of a host."),
       Integer("parallel.sync_every", 1, kCountMax, "16",
               "For local_sgd and gossip: steps between two averages over all ranks."),
       Number("parallel.outer_lr", 0.001, 10, "1",
-             "For local_sgd: the learning rate of the outer optimizer (DiLoCo), for which the way "
-             "from the last average to this one is a gradient. 1, without momentum: the average "
-             "itself."),
+             "For local_sgd: the learning rate of the outer optimizer (DiLoCo), whose gradient is "
+             "the difference between the last average and this one. 1, without momentum: the "
+             "average itself."),
       Number("parallel.outer_momentum", 0, 0.999, "0",
              "For local_sgd: the outer optimizer's momentum, Nesterov's."),
       Number("parallel.bucket_mb", 0.001, 4096, "25",
              "Size of a gradient bucket, in MiB, or of what local_sgd and gossip average at once."),
       Choice("parallel.compression", {"none", "auto", "powersgd", "topk"}, "none",
              "For ddp: send less than the gradients. auto: in bf16, if after 20 steps ranks wait "
-             "for them for more than a tenth of a step; the others leave something out and add it "
-             "to the gradients of the next step. powersgd: matrices as products of two narrow "
-             "ones; topk: their largest elements."),
+             "for them for more than a tenth of a step; the others send an approximation and add "
+             "the rest to the gradients of the next step. powersgd: matrices as products of two "
+             "narrow ones; topk: their largest elements."),
       Integer("parallel.rank", 1, 64, "4", "For powersgd: columns of the narrow matrices."),
       Number("parallel.share", 0, 1, "0.01", "For topk: share of each matrix that is sent.")
           .AboveMin(),
@@ -248,25 +246,24 @@ std::vector<Field> ExecutionFields() {
               "host. They train on the same sequences; the data ranks "
               "share the batch."),
       Flag("parallel.sequence", "true",
-           "With parallel.tensor: between layers each rank has its part of a sequence's tokens "
-           "alone, which saves memory and work at the same bytes sent."),
+           "With parallel.tensor: between layers each rank has only its part of a sequence's "
+           "tokens, which saves memory and work at the same bytes sent."),
       Integer("parallel.pipeline", 1, 1024, "1",
               "Stages of a pipeline: each has some of the model's layers, and passes micro-batches "
               "on to the next. Ranks are stages × data ranks × parallel.tensor."),
       Choice("parallel.schedule", {"1f1b", "gpipe", "interleaved"}, "1f1b",
-             "With parallel.pipeline: in which order a stage computes. 1f1b: a backward pass as "
-             "soon as one can be had; gpipe: all forward passes first, which keeps all of their "
+             "With parallel.pipeline: order in which a stage computes. 1f1b: a backward pass as "
+             "soon as possible; gpipe: all forward passes first, which keeps all of their "
              "activations; interleaved: as 1f1b, with several smaller pieces of the model on each "
              "stage, which waits less and sends more."),
       Integer("parallel.interleave", 2, 64, "2",
               "For interleaved: pieces of the model that each stage has."),
       Integer("parallel.microbatches", 0, kCount32Max, "0",
-              "Micro-batches of a step and data rank: another way to say train.global_batch_size; "
-              "0: as that says."),
-      Choice(
-          "parallel.balance", {"none", "auto"}, "none",
-          "For ddp and zero1. auto: ranks that are slower compute fewer micro-batches of a step, "
-          "by what each was measured to take for one; what is trained stays the same."),
+              "Micro-batches of a step and data rank: another way to set train.global_batch_size; "
+              "0: use that."),
+      Choice("parallel.balance", {"none", "auto"}, "none",
+             "For ddp and zero1. auto: slower ranks compute fewer micro-batches of a step, by the "
+             "measured time of one; the training stays the same."),
   };
 }
 
@@ -275,19 +272,19 @@ std::vector<Field> EvaluationFields() {
       Integer("eval.every", 0, kCountMax, "250",
               "Steps between validations; the last step always has one; 0: no others."),
       Integer("eval.batches", 0, 1e9, "0",
-              "Micro-batches in a validation, in place of eval.tokens: as many tokens as "
-              "train.batch_size and train.seq_len make of them; 0: eval.tokens says it."),
+              "Micro-batches in a validation, instead of eval.tokens; their tokens depend on "
+              "train.batch_size and train.seq_len. 0: use eval.tokens."),
       Integer("eval.tokens", 0, kCountMax, "262144",
-              "Tokens that a validation predicts, the first of the validation shards, or all where "
-              "there are fewer: the same ones whatever the batch, the length of sequences and the "
-              "slots. 0: eval.batches says it."),
+              "Tokens that a validation predicts: the first ones of the validation shards, or all "
+              "if there are fewer; the same for every batch, length of sequences and number of "
+              "slots. 0: use eval.batches."),
       Text("eval.hellaswag", kEmpty,
            "File of HellaSwag, llm.c's packed one or the original JSON lines, relative to the "
            "worker's --data-root. Each validation measures its accuracy.")
           .Glob(),
       Integer("eval.samples", 0, static_cast<double>(limits::kSamples), "0",
               "Texts that the model writes at each validation, for its logs and the report."),
-      Text("eval.sample_prompt", kEmpty, "How these texts begin; empty: as documents do."),
+      Text("eval.sample_prompt", kEmpty, "Beginning of these texts; empty: as documents begin."),
       Integer("eval.sample_tokens", 1, 1024, "64",
               "Longest such text, in tokens; it ends sooner at end-of-text."),
       Number("eval.sample_temperature", 0, 100, "1",
@@ -304,16 +301,16 @@ std::vector<Field> EvaluationFields() {
 std::vector<Field> ConductFields() {
   return {
       Row("checkpoint.every", kEvery, "60s",
-          "Time (60s) or steps (500) between checkpoints; the last step always has one; 0: no "
-          "others but those of keep_best. Left out: the first after 10s, and once attempts were "
-          "lost as often as losses and the cost of saving call for.")
+          "Time (60s) or steps (500) between checkpoints; the last step always has one; 0: only "
+          "those of keep_best. Not given: the first after 10s, and after lost attempts at an "
+          "interval that follows the time between losses and the cost of saving.")
           .Range(kEveryMin, kEveryMax),
       Integer("checkpoint.keep_latest", 1, 1000, "1",
               "How many of a trial's newest checkpoints are kept."),
       Integer("checkpoint.keep_best", 0, 1000, "1",
               "How many of a trial's checkpoints with the best search.metric are kept."),
       Choice("stop.nonfinite", {"fail", "skip", "rollback"}, "fail",
-             "What follows a gradient that is NaN or infinite: the trial fails, the step is left "
+             "Action after a gradient that is NaN or infinite: the trial fails, the step is left "
              "out, or training goes back to the attempt's newest checkpoint and continues with the "
              "next step."),
       Integer("stop.patience", 0, 1e6, "0",
@@ -326,7 +323,7 @@ std::vector<Field> ConductFields() {
               "other trials' running means at that step (Vizier's rule); 0: off."),
       Integer("retries.max", 0, 1000, "5",
               "Attempts after the first, without progress between them; lost workers and crashed "
-              "trainers are counted apart.")
+              "trainers are counted separately.")
           .Fixed(),
       Duration("retries.backoff", 0, absl::ToDoubleSeconds(limits::kRetryBackoffMax), "10s",
                "Wait before the next attempt; doubles with each.")
