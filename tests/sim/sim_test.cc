@@ -1,6 +1,8 @@
 // sim_test.cc: many seeds, each a small world with its own faults; every violation prints its seed.
 // `sim_test --seed N` runs one seed again; `--seeds N` runs the first N; `--every N` kills a search
-// at every Nth of its commits (boundary_test.cc).
+// at every Nth of its commits (boundary_test.cc). `--histories N` runs no test. It prints, for each
+// of the first N seeds, a hash of all that was decided: a change that only moves code leaves these
+// hashes as they are.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -209,6 +211,15 @@ int main(int argc, char** argv) {
     }
     if (std::strcmp(argv[i], "--seeds") == 0) {
       dt::sim::seed_count = std::strtoull(argv[i + 1], nullptr, 10);
+    }
+    if (std::strcmp(argv[i], "--histories") == 0) {
+      const uint64_t seeds = std::strtoull(argv[i + 1], nullptr, 10);
+      for (uint64_t seed = 1; seed <= seeds; ++seed) {
+        const dt::sim::Outcome outcome = dt::sim::World(dt::sim::Draw(seed)).Run();
+        std::printf("%llu %s %s\n", static_cast<unsigned long long>(seed), outcome.history.c_str(),
+                    outcome.violation.c_str());
+      }
+      return 0;
     }
     if (std::strcmp(argv[i], "--every") == 0) {
       dt::sim::boundary_every = std::max<uint64_t>(std::strtoull(argv[i + 1], nullptr, 10), 1);
