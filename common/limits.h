@@ -97,7 +97,7 @@ inline constexpr absl::Duration kNameRefusedGrace = absl::Seconds(30);
 inline constexpr absl::Duration kStorageWait = absl::Minutes(1);
 // How often the coordinator looks at the clock. If it did not for longer than the tolerance, or a
 // commit takes longer than that, the coordinator itself stood still; the excess then counts against
-// nobody (coordinator/core/awake_clock.h).
+// nobody (coordinator/core/model/awake_clock.h).
 inline constexpr absl::Duration kAwakePulse = absl::Seconds(1);
 inline constexpr absl::Duration kStallTolerance = absl::Seconds(2);
 // A lost worker is listed this long, then forgotten, so that renamed workers do not accumulate.

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "coordinator/core/live.h"
+#include "coordinator/core/model/live.h"
 
 namespace dt {
 

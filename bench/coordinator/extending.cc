@@ -13,10 +13,10 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/apply.h"
-#include "coordinator/core/recover.h"
+#include "coordinator/core/facts/apply.h"
+#include "coordinator/core/model/submission.h"
+#include "coordinator/core/run/recover.h"
 #include "coordinator/core/step.h"
-#include "coordinator/core/submission.h"
 #include "tests/testing/experiments.h"
 
 namespace dt {

@@ -20,10 +20,10 @@
 #include "absl/strings/str_format.h"
 #include "common/limits.h"
 #include "common/worker_level.h"
-#include "coordinator/core/apply.h"
-#include "coordinator/core/recover.h"
+#include "coordinator/core/facts/apply.h"
+#include "coordinator/core/model/submission.h"
+#include "coordinator/core/run/recover.h"
 #include "coordinator/core/step.h"
-#include "coordinator/core/submission.h"
 #include "tests/testing/experiments.h"
 
 namespace dt {

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "api/json.h"
 #include "coordinator/api/call.h"
-#include "coordinator/core/event.h"
+#include "coordinator/core/model/event.h"
 
 namespace dt {
 

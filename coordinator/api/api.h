@@ -26,7 +26,7 @@
 #include "coordinator/api/curve_keeper.h"
 #include "coordinator/api/gate.h"
 #include "coordinator/api/whole.h"
-#include "coordinator/core/event.h"
+#include "coordinator/core/model/event.h"
 #include "coordinator/http/http_server.h"
 #include "coordinator/loop/reader_thread.h"
 #include "coordinator/rpc/pending_calls.h"

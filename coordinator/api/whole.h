@@ -16,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "cli/report/collect.h"
 #include "coordinator/api/call.h"
-#include "coordinator/core/event.h"
+#include "coordinator/core/model/event.h"
 #include "coordinator/http/http_server.h"
 #include "coordinator/rpc/pending_calls.h"
 #include "coordinator/store/store.h"

@@ -5,14 +5,14 @@
 #include <variant>
 
 #include "common/limits.h"
-#include "coordinator/core/attempts.h"
-#include "coordinator/core/calls.h"
-#include "coordinator/core/marking.h"
-#include "coordinator/core/noticing.h"
-#include "coordinator/core/orders.h"
-#include "coordinator/core/reports.h"
-#include "coordinator/core/schedule.h"
-#include "coordinator/core/timers.h"
+#include "coordinator/core/calls/calls.h"
+#include "coordinator/core/keep/orders.h"
+#include "coordinator/core/run/alarms.h"
+#include "coordinator/core/run/attempts.h"
+#include "coordinator/core/run/drains.h"
+#include "coordinator/core/run/notifications.h"
+#include "coordinator/core/run/reports.h"
+#include "coordinator/core/run/schedule.h"
 
 namespace dt {
 namespace {

@@ -12,9 +12,9 @@
 
 #include "absl/time/time.h"
 #include "common/clock.h"
-#include "coordinator/core/effects.h"
-#include "coordinator/core/event.h"
-#include "coordinator/core/state.h"
+#include "coordinator/core/model/effects.h"
+#include "coordinator/core/model/event.h"
+#include "coordinator/core/model/state.h"
 
 namespace dt {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/version.h"
-#include "coordinator/core/lifecycle.h"
+#include "coordinator/core/model/lifecycle.h"
 #include "prometheus/text_serializer.h"
 #include "spec/step_columns.h"
 

@@ -10,7 +10,7 @@
 #include "common/limits.h"
 #include "common/status.h"
 #include "common/text.h"
-#include "coordinator/core/lifecycle.h"
+#include "coordinator/core/model/lifecycle.h"
 #include "spdlog/spdlog.h"
 
 namespace dt {

@@ -27,7 +27,7 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/mutex.h"
-#include "coordinator/core/effects.h"
+#include "coordinator/core/model/effects.h"
 #include "coordinator/loop/publisher.h"
 #include "coordinator/store/store.h"
 

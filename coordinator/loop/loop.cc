@@ -7,8 +7,8 @@
 #include "absl/time/clock.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "coordinator/core/calls/submit.h"
 #include "coordinator/core/step.h"
-#include "coordinator/core/submit.h"
 #include "coordinator/loop/entropy.h"
 
 namespace dt {

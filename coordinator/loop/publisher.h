@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#include "coordinator/core/effects.h"
+#include "coordinator/core/model/effects.h"
 
 namespace dt {
 

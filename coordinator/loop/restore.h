@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/clock.h"
-#include "coordinator/core/state.h"
+#include "coordinator/core/model/state.h"
 #include "coordinator/metrics/metrics_model.h"
 #include "coordinator/store/store.h"
 

@@ -20,8 +20,8 @@
 #include "absl/container/btree_map.h"
 #include "absl/time/time.h"
 #include "common/clock.h"
-#include "coordinator/core/effects.h"
-#include "coordinator/core/state.h"
+#include "coordinator/core/model/effects.h"
+#include "coordinator/core/model/state.h"
 #include "dtrain/v1/snapshot.pb.h"
 #include "prometheus/histogram.h"
 

@@ -5,7 +5,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
 #include "common/url.h"
-#include "coordinator/core/notice_word.h"
+#include "coordinator/core/model/notice_word.h"
 #include "nlohmann/json.hpp"
 
 namespace dt {

@@ -21,7 +21,7 @@
 #include "common/mailbox.h"
 #include "coordinator/access/receivers.h"
 #include "coordinator/code/code_keeper.h"
-#include "coordinator/core/event.h"
+#include "coordinator/core/model/event.h"
 #include "coordinator/loop/reader_thread.h"
 #include "coordinator/rpc/pending_calls.h"
 #include "coordinator/rpc/rpc_stats.h"

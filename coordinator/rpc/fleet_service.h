@@ -29,7 +29,7 @@
 #include "common/mailbox.h"
 #include "common/mutex.h"
 #include "coordinator/code/code_keeper.h"
-#include "coordinator/core/effects.h"
+#include "coordinator/core/model/effects.h"
 #include "coordinator/door/door.h"
 #include "coordinator/rpc/rpc_stats.h"
 #include "dtrain/v1/fleet.grpc.pb.h"

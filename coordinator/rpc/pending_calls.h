@@ -14,7 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "common/mutex.h"
-#include "coordinator/core/effects.h"
+#include "coordinator/core/model/effects.h"
 
 namespace dt {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "coordinator/core/event.h"
+#include "coordinator/core/model/event.h"
 
 namespace dt {
 

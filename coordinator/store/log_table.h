@@ -11,7 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "coordinator/core/effects.h"
+#include "coordinator/core/model/effects.h"
 #include "coordinator/store/head.h"
 #include "coordinator/store/sql.h"
 

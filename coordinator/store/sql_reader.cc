@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/status.h"
-#include "coordinator/core/durable.h"
+#include "coordinator/core/model/durable.h"
 #include "coordinator/store/schema.h"
 #include "coordinator/store/sqlite.h"
 

@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/ids.h"
-#include "coordinator/core/effects.h"
+#include "coordinator/core/model/effects.h"
 #include "dtrain/v1/control.pb.h"
 #include "dtrain/v1/record.pb.h"
 
@@ -38,7 +38,7 @@ struct JournalPlace {
   std::string hash = std::string(32, '0');
 };
 
-// The durable state after a record, in parts, as core/snapshot.h makes them.
+// The durable state after a record, in parts, as core/facts/snapshot.h makes them.
 struct StoredSnapshot {
   JournalPlace place;  // sequence 0: no snapshot
   std::vector<std::string> parts;

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/core/apply.h"
-#include "coordinator/core/durable.h"
-#include "coordinator/core/snapshot.h"
+#include "coordinator/core/facts/apply.h"
+#include "coordinator/core/facts/snapshot.h"
+#include "coordinator/core/model/durable.h"
 #include "coordinator/store/sql_journal.h"
 #include "coordinator/store/sqlite_store.h"
 #include "tests/testing/temp_folder.h"

@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "common/limits.h"
 #include "common/view.h"
-#include "coordinator/core/hash.h"
+#include "coordinator/core/facts/hash.h"
 #include "tests/testing/queue_check.h"
 
 namespace dt::sim {

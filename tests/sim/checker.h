@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/core/effects.h"
-#include "coordinator/core/state.h"
+#include "coordinator/core/model/effects.h"
+#include "coordinator/core/model/state.h"
 #include "tests/sim/fairness_checker.h"
 #include "tests/sim/marks_checker.h"
 #include "tests/sim/schedule_checker.h"

@@ -9,10 +9,10 @@
 #include "common/check.h"
 #include "common/limits.h"
 #include "common/sha256.h"
-#include "coordinator/core/apply.h"
-#include "coordinator/core/hash.h"
-#include "coordinator/core/recover.h"
-#include "coordinator/core/snapshot.h"
+#include "coordinator/core/facts/apply.h"
+#include "coordinator/core/facts/hash.h"
+#include "coordinator/core/facts/snapshot.h"
+#include "coordinator/core/run/recover.h"
 
 namespace dt::sim {
 namespace {

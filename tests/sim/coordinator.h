@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/core/awake_clock.h"
+#include "coordinator/core/model/awake_clock.h"
 #include "coordinator/core/step.h"
 #include "tests/sim/checker.h"
 #include "tests/sim/options.h"

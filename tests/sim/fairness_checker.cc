@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/worker_level.h"
-#include "coordinator/core/marking.h"
+#include "coordinator/core/keep/held.h"
 #include "tests/testing/queue_check.h"
 
 namespace dt::sim {

@@ -17,8 +17,8 @@
 #include <set>
 #include <string>
 
-#include "coordinator/core/effects.h"
-#include "coordinator/core/state.h"
+#include "coordinator/core/model/effects.h"
+#include "coordinator/core/model/state.h"
 
 namespace dt::sim {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/error_text.h"
+#include "coordinator/core/model/error_text.h"
 
 namespace dt::sim {
 namespace {

@@ -1,7 +1,8 @@
 // marks_checker.h: finds workers that were given work in spite of a mark, and workers that were put
 // in quarantine through the fault of others: recounted from the records alone.
 //
-// Role:  pure, slow and simple; shares no code with coordinator/core/marks.cc and blame.cc.
+// Role:  pure, slow and simple; shares no code with drain_facts.cc and blame.cc of
+//        coordinator/core/facts.
 #pragma once
 
 #include <map>

@@ -7,7 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
-#include "coordinator/core/compared.h"
+#include "coordinator/core/facts/search_facts.h"
+#include "coordinator/core/model/search_kind.h"
 #include "coordinator/search/pbt.h"
 #include "spec/search.h"
 

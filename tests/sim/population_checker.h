@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "coordinator/core/durable.h"
+#include "coordinator/core/model/durable.h"
 #include "coordinator/search/ladder.h"
 
 namespace dt::sim {

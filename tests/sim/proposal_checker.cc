@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/draw.h"
 #include "common/limits.h"
-#include "coordinator/core/lifecycle.h"
+#include "coordinator/core/model/lifecycle.h"
 #include "spec/search.h"
 #include "spec/space.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/core/durable.h"
+#include "coordinator/core/model/durable.h"
 #include "dtrain/v1/record.pb.h"
 
 namespace dt::sim {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
-#include "coordinator/core/resolved.h"
+#include "coordinator/core/model/resolved.h"
 #include "spec/sizes.h"
 #include "tests/sim/starts.h"
 #include "tests/testing/queue_check.h"

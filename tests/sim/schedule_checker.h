@@ -11,8 +11,8 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "coordinator/core/effects.h"
-#include "coordinator/core/state.h"
+#include "coordinator/core/model/effects.h"
+#include "coordinator/core/model/state.h"
 
 namespace dt::sim {
 

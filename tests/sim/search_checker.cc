@@ -10,10 +10,11 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/apply.h"
-#include "coordinator/core/compared.h"
-#include "coordinator/core/search_index.h"
-#include "coordinator/core/state.h"
+#include "coordinator/core/facts/apply.h"
+#include "coordinator/core/facts/search_facts.h"
+#include "coordinator/core/keep/search_index.h"
+#include "coordinator/core/model/search_kind.h"
+#include "coordinator/core/model/state.h"
 #include "tests/sim/population_checker.h"
 #include "tests/sim/proposal_checker.h"
 

@@ -5,8 +5,8 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/marking.h"
-#include "coordinator/core/resolved.h"
+#include "coordinator/core/keep/held.h"
+#include "coordinator/core/model/resolved.h"
 #include "spec/sizes.h"
 #include "tests/testing/queue_check.h"
 

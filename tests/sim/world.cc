@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "coordinator/core/model/search_kind.h"
 #include "coordinator/core/step.h"
 #include "tests/sim/decisions.h"
 #include "tests/sim/search_checker.h"
@@ -303,8 +304,7 @@ void World::Meddle() {
       coordinator_.Call(request, [this, id = wish.experiment](const Reply& reply) {
         if (reply.status.ok() || checker_.Deleted(id)) return;
         const Experiment* experiment = FindExperiment(coordinator_.state().durable, id);
-        // Its first trial may have been proposed since.
-        if (experiment != nullptr && Proposes(*experiment)) return;
+        if (experiment != nullptr && Proposes(*experiment)) return;  // it may have a trial now
         checker_.Complain(
             absl::StrCat("an acknowledged trial cannot be explained: ", reply.status.ToString()));
       });

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
-#include "coordinator/core/planning.h"
+#include "coordinator/core/answer/plan/planning.h"
 
 namespace dt {
 

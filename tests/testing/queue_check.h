@@ -11,8 +11,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/durable.h"
-#include "coordinator/core/state.h"
+#include "coordinator/core/model/durable.h"
+#include "coordinator/core/model/state.h"
 
 namespace dt {
 

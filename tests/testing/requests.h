@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "coordinator/core/submission.h"
+#include "coordinator/core/model/submission.h"
 
 namespace dt {
 

@@ -1,5 +1,5 @@
 // apart_test.cc: hosts that could not reach each other are not used together while others are free.
-#include "coordinator/core/apart.h"
+#include "coordinator/core/place/apart.h"
 
 #include <gtest/gtest.h>
 

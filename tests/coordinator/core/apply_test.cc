@@ -1,6 +1,6 @@
 // apply_test.cc: Apply accepts the changes that the lifecycle allows and refuses all others, fact
 // by fact.
-#include "coordinator/core/apply.h"
+#include "coordinator/core/facts/apply.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/limits.h"
-#include "coordinator/core/hash.h"
+#include "coordinator/core/facts/hash.h"
 #include "tests/testing/experiments.h"
 
 namespace dt {

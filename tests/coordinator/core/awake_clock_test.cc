@@ -1,4 +1,4 @@
-#include "coordinator/core/awake_clock.h"
+#include "coordinator/core/model/awake_clock.h"
 
 #include <gtest/gtest.h>
 

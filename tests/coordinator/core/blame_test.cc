@@ -1,5 +1,5 @@
 // blame_test.cc: evidence that a worker is at fault, and evidence that refutes it.
-#include "coordinator/core/blame.h"
+#include "coordinator/core/facts/blame.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // data_hold_test.cc: missing data hold an experiment, and fail no trial.
-#include "coordinator/core/data_hold.h"
+#include "coordinator/core/run/data_hold.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "coordinator/core/summaries.h"
+#include "coordinator/core/answer/summaries.h"
 #include "tests/testing/core_fixture.h"
 
 namespace dt {

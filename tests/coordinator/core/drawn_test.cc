@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "coordinator/core/resolved.h"
+#include "coordinator/core/model/resolved.h"
 #include "tests/testing/core_fixture.h"
 
 namespace dt {

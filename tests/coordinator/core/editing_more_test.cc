@@ -2,8 +2,8 @@
 // trials: resources, steps, name, note, labels, archive; and the user who submitted it.
 #include <gtest/gtest.h>
 
-#include "coordinator/core/resolved.h"
-#include "coordinator/core/snapshot.h"
+#include "coordinator/core/facts/snapshot.h"
+#include "coordinator/core/model/resolved.h"
 #include "tests/testing/core_fixture.h"
 
 namespace dt {

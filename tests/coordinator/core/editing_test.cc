@@ -1,11 +1,11 @@
 // editing_test.cc: changes of a submitted experiment, and requested stops, which cost its trials
 // nothing.
-#include "coordinator/core/editing.h"
+#include "coordinator/core/calls/editing.h"
 
 #include <gtest/gtest.h>
 
-#include "coordinator/core/resolved.h"
-#include "coordinator/core/snapshot.h"
+#include "coordinator/core/facts/snapshot.h"
+#include "coordinator/core/model/resolved.h"
 #include "tests/testing/core_fixture.h"
 
 namespace dt {

@@ -1,5 +1,5 @@
 // elastic_test.cc: gangs that start smaller, shrink, and grow.
-#include "coordinator/core/elastic.h"
+#include "coordinator/core/place/elastic.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "coordinator/core/error_text.h"
+#include "coordinator/core/model/error_text.h"
 
 #include <gtest/gtest.h>
 

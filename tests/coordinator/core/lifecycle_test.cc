@@ -1,5 +1,5 @@
 // lifecycle_test.cc: every state and every move, legal and illegal, of trials and attempts.
-#include "coordinator/core/lifecycle.h"
+#include "coordinator/core/model/lifecycle.h"
 
 #include <gtest/gtest.h>
 

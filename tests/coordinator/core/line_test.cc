@@ -1,5 +1,5 @@
 // line_test.cc: which trial is first in line.
-#include "coordinator/core/line.h"
+#include "coordinator/core/model/line.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // network_figures_test.cc: a trial's measurements of the network are kept, and plans use them.
-#include "coordinator/core/network_figures.h"
+#include "coordinator/core/facts/network_figures.h"
 
 #include "common/network_bench.h"
-#include "coordinator/core/figures.h"
-#include "coordinator/core/planning.h"
+#include "coordinator/core/answer/plan/planning.h"
+#include "coordinator/core/facts/network_facts.h"
 #include "tests/testing/core_fixture.h"
 #include "tests/testing/plans.h"
 

@@ -1,5 +1,5 @@
 // orders_test.cc: a rank's place among its gang's hosts.
-#include "coordinator/core/orders.h"
+#include "coordinator/core/keep/orders.h"
 
 #include "gtest/gtest.h"
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/core/compared.h"
-#include "coordinator/core/resolved.h"
-#include "coordinator/core/snapshot.h"
+#include "coordinator/core/facts/search_facts.h"
+#include "coordinator/core/facts/snapshot.h"
+#include "coordinator/core/model/resolved.h"
 #include "spec/spec.h"
 #include "tests/testing/core_fixture.h"
 

@@ -1,5 +1,5 @@
 // placement_test.cc: gangs on invented fleets, by hand and at random with fixed seeds.
-#include "coordinator/core/placement.h"
+#include "coordinator/core/model/placement.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // planning_test.cc: the estimated cost of an experiment, from the workers, the queue and the
 // history.
-#include "coordinator/core/planning.h"
+#include "coordinator/core/answer/plan/planning.h"
 
 #include "plan/cost.h"
 #include "tests/testing/core_fixture.h"

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "coordinator/core/explain.h"
-#include "coordinator/core/resolved.h"
-#include "coordinator/core/summaries.h"
+#include "coordinator/core/answer/explain.h"
+#include "coordinator/core/answer/summaries.h"
+#include "coordinator/core/model/resolved.h"
 #include "tests/testing/core_fixture.h"
 
 namespace dt {

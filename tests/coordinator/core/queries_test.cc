@@ -1,5 +1,5 @@
 // queries_test.cc: lists, pages, summaries and explanations.
-#include "coordinator/core/queries.h"
+#include "coordinator/core/answer/queries.h"
 
 #include <gtest/gtest.h>
 

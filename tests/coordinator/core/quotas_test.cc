@@ -1,12 +1,12 @@
 // quotas_test.cc: the slots that a user's or a label's experiments may hold together.
-#include "coordinator/core/quotas.h"
+#include "coordinator/core/keep/quotas.h"
 
 #include <gtest/gtest.h>
 
 #include "common/access_limits.h"
-#include "coordinator/core/hash.h"
-#include "coordinator/core/schedule.h"
-#include "coordinator/core/snapshot.h"
+#include "coordinator/core/facts/hash.h"
+#include "coordinator/core/facts/snapshot.h"
+#include "coordinator/core/keep/queue.h"
 #include "tests/testing/core_fixture.h"
 
 namespace dt {

@@ -1,6 +1,6 @@
 // resolved_test.cc: an accepted trial keeps the settings that it had then, whatever later versions
 // make of its file.
-#include "coordinator/core/resolved.h"
+#include "coordinator/core/model/resolved.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // save_pace_test.cc: how often an attempt saves if its file does not set it.
-#include "coordinator/core/save_pace.h"
+#include "coordinator/core/run/save_pace.h"
 
 #include <gtest/gtest.h>
 

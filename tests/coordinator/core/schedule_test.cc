@@ -1,9 +1,10 @@
 // schedule_test.cc: which trial starts next, and the reasons for waits.
-#include "coordinator/core/schedule.h"
+#include "coordinator/core/run/schedule.h"
 
 #include <gtest/gtest.h>
 
 #include "common/worker_level.h"
+#include "coordinator/core/keep/queue.h"
 #include "tests/testing/core_fixture.h"
 
 namespace dt {

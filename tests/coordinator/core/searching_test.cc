@@ -5,8 +5,8 @@
 #include <cmath>
 #include <set>
 
-#include "coordinator/core/resolved.h"
-#include "coordinator/core/snapshot.h"
+#include "coordinator/core/facts/snapshot.h"
+#include "coordinator/core/model/resolved.h"
 #include "tests/testing/core_fixture.h"
 
 namespace dt {

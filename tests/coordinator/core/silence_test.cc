@@ -1,6 +1,6 @@
 // silence_test.cc: how long a gang may be silent, by its earlier steps, and the evidence that a
 // worker is gone, or is not.
-#include "coordinator/core/silence.h"
+#include "coordinator/core/model/silence.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // snapshot_test.cc: a snapshot gives back the same state, field by field.
-#include "coordinator/core/snapshot.h"
+#include "coordinator/core/facts/snapshot.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "coordinator/core/hash.h"
+#include "coordinator/core/facts/hash.h"
 
 namespace dt {
 namespace {

@@ -1,4 +1,4 @@
-#include "coordinator/core/time_left.h"
+#include "coordinator/core/answer/time_left.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 // machine's clock was wrong.
 #include <gtest/gtest.h>
 
-#include "coordinator/core/snapshot.h"
-#include "coordinator/core/summaries.h"
+#include "coordinator/core/answer/summaries.h"
+#include "coordinator/core/facts/snapshot.h"
 #include "tests/testing/core_fixture.h"
 
 namespace dt {

@@ -8,7 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "common/text.h"
-#include "coordinator/core/standings.h"
+#include "coordinator/core/keep/standings.h"
 #include "tests/testing/exposition.h"
 #include "tests/testing/loop_fixture.h"
 #include "tests/testing/temp_folder.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/worker_level.h"
-#include "coordinator/core/hash.h"
+#include "coordinator/core/facts/hash.h"
 #include "tests/testing/loop_fixture.h"
 
 namespace dt {

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/view.h"
-#include "coordinator/core/snapshot.h"
+#include "coordinator/core/facts/snapshot.h"
 #include "coordinator/loop/restore.h"
 #include "coordinator/store/check.h"
 #include "coordinator/store/sql_journal.h"

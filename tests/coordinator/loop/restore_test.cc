@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/apply.h"
-#include "coordinator/core/hash.h"
+#include "coordinator/core/facts/apply.h"
+#include "coordinator/core/facts/hash.h"
 #include "coordinator/loop/snapshotter.h"
 #include "coordinator/store/check.h"
 #include "coordinator/store/sql_journal.h"

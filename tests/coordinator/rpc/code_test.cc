@@ -1,7 +1,7 @@
 // code_test.cc: packed code over gRPC: sent in parts, needed by a submission, given to workers.
 #include "common/pack/pack.h"
 #include "common/sha256.h"
-#include "coordinator/core/event.h"
+#include "coordinator/core/model/event.h"
 #include "tests/testing/experiments.h"
 #include "tests/testing/rpc_fixture.h"
 

@@ -1,0 +1,17 @@
+// quota_calls.h: people's calls that set a quota, or list them.
+//
+// Errors:    InvalidArgument naming the value and what it may be; ResourceExhausted.
+// Bounds:    limits::kQuotas.
+// Tests:     tests/coordinator/core/quotas_test.cc
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "coordinator/core/model/turn.h"
+#include "dtrain/v1/control.pb.h"
+
+namespace dt {
+
+absl::StatusOr<v1::SetQuotaResponse> SetQuota(Turn& turn, const v1::SetQuotaRequest& request);
+v1::ListQuotasResponse ListQuotas(const State& state);
+
+}  // namespace dt

@@ -1,0 +1,201 @@
+// search_index.cc: facts into the index.
+#include "coordinator/core/keep/search_index.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "common/mutant.h"
+#include "common/text.h"
+#include "coordinator/core/model/search_kind.h"
+#include "coordinator/core/model/trial_metric.h"
+
+namespace dt {
+namespace {
+
+SearchIndex* IndexOf(State& state, ExperimentId id) {
+  const auto found = state.live.searches.find(id);
+  return found == state.live.searches.end() ? nullptr : &found->second;
+}
+
+std::optional<spec::Point> PointOf(const Experiment& experiment, const Trial& trial,
+                                   const spec::Space& space) {
+  const v1::ExpandedTrial expanded = ExpandedOf(experiment, trial);
+  std::vector<v1::Assignment> assignments(expanded.assignments().begin(),
+                                          expanded.assignments().end());
+  if (!experiment.spec.seeds().empty()) {
+    std::erase_if(assignments, [](const v1::Assignment& each) { return each.path() == "seed"; });
+  }
+  return spec::PointOf(space, assignments);
+}
+
+// The mean of what its trials came to, once all have ended.
+void IndexResult(const Experiment& experiment, uint32_t configuration, SearchIndex& index) {
+  if (!index.error.empty()) return;
+  search::History& history = index.history;
+  const uint32_t replicates = spec::ReplicatesOf(experiment.spec);
+  const uint32_t first = (configuration - 1) * replicates + 1;
+  double sum = 0;
+  uint32_t finished = 0;
+  bool whole = false;
+  bool failed = false;
+  for (uint32_t number = first; number < first + replicates; ++number) {
+    const Trial& trial = experiment.trials[number - 1];
+    if (!IsTerminal(trial.state)) return;
+    failed = failed || (trial.state == v1::TRIAL_FAILED && FailedByItself(trial.cause));
+    if (trial.state != v1::TRIAL_FINISHED) continue;
+    whole = trial.cause == v1::CAUSE_FINISHED;
+    sum += search::CostOf(GoalOf(experiment), DurableMetricOf(experiment, trial));
+    ++finished;
+  }
+  if (failed) return history.Fail(configuration);
+  if (finished == 0) return history.Forget(configuration);
+  // The end of training is a ladder's last rung.
+  if (Climbs(experiment) && whole) {
+    history.AtLevel(configuration, LadderOf(experiment).rungs + 1, sum / finished);
+  }
+  history.End(configuration, sum / finished);
+}
+
+void IndexAdded(const Experiment& experiment, uint32_t first, SearchIndex& index) {
+  if (!Proposes(experiment)) return;
+  const uint32_t replicates = spec::ReplicatesOf(experiment.spec);
+  for (uint32_t number = first; number <= experiment.trials.size(); number += replicates) {
+    if (!index.error.empty()) return;
+    std::optional<spec::Point> at = PointOf(experiment, experiment.trials[number - 1], index.space);
+    if (!at.has_value()) {
+      index.error = absl::StrCat("the values of trial ", number, " are not in its ranges");
+      return;
+    }
+    index.history.Open(ConfigurationOf(experiment, number), *std::move(at));
+  }
+}
+
+void IndexRung(const Experiment& experiment, uint32_t number, const KnownRung& known,
+               SearchIndex& index) {
+  const auto rung = static_cast<int>(known.rung);
+  index.rungs[{BracketOf(experiment, number), rung}].Enter(LadderOf(experiment), number,
+                                                           known.cost);
+  if (!Proposes(experiment) || !index.error.empty() || std::isinf(known.cost)) return;
+  index.history.AtLevel(ConfigurationOf(experiment, number), rung, known.cost);
+}
+
+void IndexMeans(const Trial& trial, uint32_t number, SearchIndex& index) {
+  size_t& counted = index.counted[number];
+  for (; counted < trial.means.size(); ++counted) {
+    index.means.Add(trial.means[counted].step, trial.means[counted].mean);
+  }
+}
+
+SearchIndex MakeIndex(const Experiment& experiment) {
+  SearchIndex index;
+  if (Proposes(experiment) || IsPopulation(experiment)) {
+    absl::StatusOr<spec::Space> space = spec::SpaceOf(experiment.spec);
+    if (space.ok()) {
+      index.space = *std::move(space);
+    } else {
+      index.error = CleanText(std::string(space.status().message()), limits::kTextBytes);
+    }
+    index.plan = {spec::SearchSeed(experiment.spec),
+                  Climbs(experiment) ? search::Judged::kByRung : search::Judged::kByResult};
+    index.admits = spec::AdmissionTo(experiment.spec);
+  }
+  IndexAdded(experiment, 1, index);
+  const uint32_t replicates = spec::ReplicatesOf(experiment.spec);
+  for (uint32_t number = 1; number <= experiment.trials.size(); ++number) {
+    const Trial& trial = experiment.trials[number - 1];
+    for (const KnownRung& known : trial.rungs) IndexRung(experiment, number, known, index);
+    IndexMeans(trial, number, index);
+    if (Proposes(experiment) && number % replicates == 0) {
+      IndexResult(experiment, ConfigurationOf(experiment, number), index);
+    }
+  }
+  return index;
+}
+
+}  // namespace
+
+const SearchIndex& SearchIndexOf(State& state, const Experiment& experiment) {
+  if (const SearchIndex* index = IndexOf(state, experiment.id)) return *index;
+  return state.live.searches.emplace(experiment.id, MakeIndex(experiment)).first->second;
+}
+
+std::variant<search::Proposal, search::Exhausted> NextOf(const Experiment& experiment,
+                                                         const SearchIndex& index) {
+  if (!index.error.empty()) {
+    return search::Exhausted{absl::StrCat("it can propose no values: ", index.error),
+                             search::Stopped::kErred};
+  }
+  const auto first = static_cast<uint32_t>(experiment.trials.size()) + 1;
+  const auto allowed = [&index](const spec::Point& at) {
+    return index.admits(spec::AssignmentsOf(index.space, at));
+  };
+  return search::Propose(index.plan, index.space, index.history, ConfigurationOf(experiment, first),
+                         allowed);
+}
+
+void Reindex(State& state, const v1::Record& record) {
+  const auto index_of = [&state](const auto& fact) { return IndexOf(state, fact.experiment()); };
+  const auto experiment_of = [&state](const auto& fact) -> const Experiment& {
+    return GetExperiment(state.durable, fact.experiment());
+  };
+  switch (record.fact_case()) {
+    case v1::Record::kTrialRetried:  // what it came to is taken back, of thousands at once perhaps
+      state.live.searches.erase(record.trial_retried().experiment());
+      return;
+    case v1::Record::kExperimentDeleted:
+      state.live.searches.erase(record.experiment_deleted().experiment());
+      return;
+    case v1::Record::kTrialsAdded: {
+      const v1::TrialsAdded& fact = record.trials_added();
+      SearchIndex* index = index_of(fact);
+      if (index == nullptr || Mutated(Mutant::kProposesBlindly)) return;
+      return IndexAdded(experiment_of(fact), fact.trials(0).trial(), *index);
+    }
+    case v1::Record::kRungDecided: {
+      const v1::RungDecided& fact = record.rung_decided();
+      SearchIndex* index = index_of(fact);
+      if (index == nullptr) return;
+      const KnownRung& rung = experiment_of(fact).trials[fact.trial() - 1].rungs.back();
+      return IndexRung(experiment_of(fact), fact.trial(), rung, *index);
+    }
+    case v1::Record::kEvaluation: {
+      const v1::EvaluationRecorded& fact = record.evaluation();
+      SearchIndex* index = index_of(fact);
+      if (index == nullptr) return;
+      return IndexMeans(experiment_of(fact).trials[fact.trial() - 1], fact.trial(), *index);
+    }
+    case v1::Record::kTrialEnded: {
+      const Experiment& experiment = experiment_of(record.trial_ended());
+      SearchIndex* index = index_of(record.trial_ended());
+      if (index == nullptr || !Proposes(experiment)) return;
+      const uint32_t trial = record.trial_ended().trial();
+      return IndexResult(experiment, ConfigurationOf(experiment, trial), *index);
+    }
+    case v1::Record::kJournalCreated:
+    case v1::Record::kExperimentSubmitted:
+    case v1::Record::kAttemptStarted:
+    case v1::Record::kAttemptPrepared:
+    case v1::Record::kAttemptRunning:
+    case v1::Record::kAttemptEnded:
+    case v1::Record::kCheckpoint:
+    case v1::Record::kCheckpointRemoved:
+    case v1::Record::kCancelRequested:
+    case v1::Record::kSearchEnded:
+    case v1::Record::kNumbersSkipped:
+    case v1::Record::kStopRequested:
+    case v1::Record::kExperimentChanged:
+    case v1::Record::kNoticeRaised:
+    case v1::Record::kNoticeSettled:
+    case v1::Record::kWorkerMarked:
+    case v1::Record::kQuotaSet:
+    case v1::Record::kTrialMutated:
+    case v1::Record::FACT_NOT_SET:
+      return;
+  }
+}
+
+}  // namespace dt

@@ -1,0 +1,36 @@
+#include "coordinator/core/keep/slots.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "common/limits.h"
+#include "common/mutant.h"
+#include "coordinator/core/keep/held.h"
+#include "coordinator/core/keep/pools.h"
+#include "coordinator/core/keep/queue.h"
+#include "coordinator/core/model/silence.h"
+
+namespace dt {
+
+absl::Duration LeaseEnd(const LiveState& live, const Worker& worker) {
+  if (Mutated(Mutant::kLeaseForEver)) return worker.last_heard + absl::Hours(1000);
+  const absl::Duration own = std::max(worker.last_heard + limits::kLease, live.lease_floor);
+  return std::max(own, AliveByItsGang(worker).value_or(own));
+}
+
+void UpdateSlot(State& state, Worker& worker) {
+  const bool member =
+      worker.presence != Presence::kLost && !worker.draining && !IsHeld(state, worker.name);
+  if (!member) {
+    SetSlot(state.live, worker, std::nullopt);
+    return;
+  }
+  const SlotUse use = worker.presence == Presence::kConnected && worker.foreign.empty() &&
+                              (worker.attempt == nullptr || Mutated(Mutant::kBusySlotIsFree))
+                          ? SlotUse::kFree
+                          : SlotUse::kBusy;
+  if (!SetSlot(state.live, worker, use)) return;
+  WakeStorageWaiters(state, worker.hello.storage_id());
+}
+
+}  // namespace dt

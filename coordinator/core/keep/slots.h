@@ -1,0 +1,16 @@
+// slots.h: whether a worker's slot is free, and until when its lease runs.
+//
+// Tests: tests/coordinator/core/reports_test.cc
+#pragma once
+
+#include "absl/time/time.h"
+#include "coordinator/core/model/state.h"
+
+namespace dt {
+
+// Brings the slot pool in line with the worker's state.
+void UpdateSlot(State& state, Worker& worker);
+// When the worker is lost, steady time.
+absl::Duration LeaseEnd(const LiveState& live, const Worker& worker);
+
+}  // namespace dt

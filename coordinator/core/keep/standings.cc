@@ -1,0 +1,166 @@
+#include "coordinator/core/keep/standings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "coordinator/core/model/trial_metric.h"
+
+namespace dt {
+namespace {
+
+std::pair<double, uint32_t> RankOf(const Experiment& experiment, double value, uint32_t number) {
+  return {search::CostOf(GoalOf(experiment), value), number};
+}
+
+void RestandTrial(LiveState& live, const Experiment& experiment, uint32_t number) {
+  Standing& standing = live.standings[experiment.id];
+  standing.trials.resize(experiment.trials.size());
+  const Trial& trial = experiment.trials[number - 1];
+  Standing::OfTrial& now = standing.trials[number - 1];
+  if (std::isfinite(now.value)) standing.ranked.erase(RankOf(experiment, now.value, number));
+  standing.done -= now.done;
+  now.done = IsActive(trial.state) ? 0 : DoneOf(trial);
+  now.value = DurableMetricOf(experiment, trial);
+  standing.done += now.done;
+  if (std::isfinite(now.value)) standing.ranked.insert(RankOf(experiment, now.value, number));
+}
+
+// A trial that finished stays so, and tells once how long it trained.
+void CountTime(LiveState& live, const Experiment& experiment, uint32_t number) {
+  const Trial& trial = experiment.trials[number - 1];
+  if (trial.state != v1::TRIAL_FINISHED) return;
+  Standing& standing = live.standings[experiment.id];
+  const int64_t started = trial.attempts.empty() ? 0 : trial.attempts.back().started_wall_ms;
+  if (!trial.attempts.empty() && trial.ended_wall_ms > started) {  // the wall clock may jump
+    standing.took_ms += trial.ended_wall_ms - started;
+    ++standing.took;
+  }
+  if (!(trial.pace.seconds() > 0)) return;
+  standing.trained_seconds += trial.pace.seconds();
+  ++standing.trained;
+}
+
+void CountRung(LiveState& live, const Experiment& experiment, uint32_t number,
+               const KnownRung& known) {
+  Standing& standing = live.standings[experiment.id];
+  standing.trials.resize(experiment.trials.size());
+  Standing::OfRung& rung = standing.rungs[known.rung];
+  ++(known.goes_on ? rung.gone_on : rung.ended);
+  if (std::isinf(known.cost)) standing.trials[number - 1].failed_at = known.rung;
+}
+
+// A retry takes back that a trial failed on its way to a rung, and nothing else of its rungs.
+void TakeFailureBack(LiveState& live, ExperimentId id, uint32_t number) {
+  Standing& standing = live.standings[id];
+  const uint32_t failed_at = std::exchange(standing.trials[number - 1].failed_at, 0);
+  const auto rung = standing.rungs.find(failed_at);
+  if (rung == standing.rungs.end()) return;
+  --rung->second.ended;
+  if (rung->second == Standing::OfRung{}) standing.rungs.erase(rung);
+}
+
+template <typename Fact>
+void RestandSubject(State& state, const Fact& fact) {
+  const Experiment* experiment = FindExperiment(state.durable, fact.experiment());
+  if (experiment == nullptr || fact.trial() == 0) return;
+  RestandTrial(state.live, *experiment, fact.trial());
+}
+
+void RestandExperiment(State& state, const Experiment& experiment) {
+  state.live.standings.erase(experiment.id);
+  const auto trials = static_cast<uint32_t>(experiment.trials.size());
+  for (uint32_t number = 1; number <= trials; ++number) {
+    RestandTrial(state.live, experiment, number);
+    CountTime(state.live, experiment, number);
+    for (const KnownRung& known : experiment.trials[number - 1].rungs) {
+      CountRung(state.live, experiment, number, known);
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<double> MeanSecondsOf(const LiveState& live, ExperimentId id) {
+  const auto found = live.standings.find(id);
+  if (found == live.standings.end() || found->second.took == 0) return std::nullopt;
+  return static_cast<double>(found->second.took_ms) / 1000 / found->second.took;
+}
+
+uint64_t DoneOf(const Trial& trial) {
+  if (trial.state == v1::TRIAL_FINISHED) return kWholeTrial;
+  if (trial.target_steps == 0) return 0;
+  uint64_t step = 0;
+  if (IsTerminal(trial.state)) {
+    step = trial.attempts.empty() ? 0 : trial.attempts.back().last_step;
+  } else if (const KnownCheckpoint* newest = NewestCheckpoint(trial)) {
+    step = newest->ref.step();
+  }
+  const double part = static_cast<double>(step) / static_cast<double>(trial.target_steps);
+  return static_cast<uint64_t>(
+      std::llround(std::min(1.0, part) * static_cast<double>(kWholeTrial)));
+}
+
+void Restand(State& state, const v1::Record& record) {
+  switch (record.fact_case()) {
+    case v1::Record::kAttemptStarted:
+      return RestandSubject(state, record.attempt_started());
+    case v1::Record::kAttemptPrepared:
+      return RestandSubject(state, record.attempt_prepared());
+    case v1::Record::kAttemptRunning:
+      return RestandSubject(state, record.attempt_running());
+    case v1::Record::kAttemptEnded:
+      return RestandSubject(state, record.attempt_ended());
+    case v1::Record::kEvaluation:
+      return RestandSubject(state, record.evaluation());
+    case v1::Record::kCheckpoint:
+      return RestandSubject(state, record.checkpoint());
+    case v1::Record::kCheckpointRemoved:
+      return RestandSubject(state, record.checkpoint_removed());
+    case v1::Record::kTrialEnded:
+      RestandSubject(state, record.trial_ended());
+      return CountTime(state.live, GetExperiment(state.durable, record.trial_ended().experiment()),
+                       record.trial_ended().trial());
+    case v1::Record::kTrialRetried: {
+      const v1::TrialRetried& fact = record.trial_retried();
+      RestandSubject(state, fact);
+      return TakeFailureBack(state.live, fact.experiment(), fact.trial());
+    }
+    case v1::Record::kRungDecided: {
+      const v1::RungDecided& fact = record.rung_decided();
+      const Experiment& experiment = GetExperiment(state.durable, fact.experiment());
+      return CountRung(state.live, experiment, fact.trial(),
+                       experiment.trials[fact.trial() - 1].rungs.back());
+    }
+    case v1::Record::kTrialMutated:
+      return RestandSubject(state, record.trial_mutated());
+    case v1::Record::kExperimentDeleted:
+      state.live.standings.erase(record.experiment_deleted().experiment());
+      return;
+    // A trial that nothing has happened to has nothing done; one that is cancelled is under way or
+    // ends with a fact of its own.
+    case v1::Record::kJournalCreated:
+    case v1::Record::kExperimentSubmitted:
+    case v1::Record::kTrialsAdded:
+    case v1::Record::kSearchEnded:
+    case v1::Record::kCancelRequested:
+    case v1::Record::kNumbersSkipped:
+    case v1::Record::kStopRequested:
+    case v1::Record::kExperimentChanged:
+    case v1::Record::kNoticeRaised:
+    case v1::Record::kNoticeSettled:
+    case v1::Record::kWorkerMarked:
+    case v1::Record::kQuotaSet:
+    case v1::Record::FACT_NOT_SET:
+      return;
+  }
+}
+
+void RestandAll(State& state) {
+  state.live.standings.clear();
+  for (const auto& [id, experiment] : state.durable.experiments) {
+    RestandExperiment(state, experiment);
+  }
+}
+
+}  // namespace dt

@@ -1,0 +1,124 @@
+// line.h: trials that wait for slots, one line a shape; who of them goes first.
+//
+// Role:      pure data. In a line stand experiments, by precedence: the larger priority, then the
+//            fewer slots held, then the older one. Of an experiment those trials go first that ran
+//            before, then the others by number, then the ticket of those to come. An experiment
+//            that may start nothing of a shape is closed there: its trials keep their places, at a
+//            cost that does not depend on their number.
+// Cost:      O(log trials) to insert and erase; O(lines of the experiment × log experiments) when
+//            its standing changes.
+// Ownership: an experiment's lines are pointed at by name: nodes of a std::map do not move.
+// Tests:     tests/coordinator/core/line_test.cc
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "common/ids.h"
+#include "coordinator/core/model/shape.h"
+
+namespace dt {
+
+enum class Gate { kOpen, kClosed };
+
+// In place of a trial's number: a ticket, for the trial that an experiment's search will propose
+// when its turn has come and slots are found. It comes after the trials that wait.
+inline constexpr uint32_t kTicket = UINT32_MAX;
+inline bool IsTicket(TrialId id) { return id.trial == kTicket; }
+
+// The smaller of two experiments that want slots goes first.
+struct Precedence {
+  int32_t priority = 0;
+  uint32_t held = 0;  // slots that its trials hold
+  ExperimentId experiment = 0;
+  std::strong_ordering operator<=>(const Precedence& other) const {
+    if (priority != other.priority) return other.priority <=> priority;
+    if (held != other.held) return held <=> other.held;
+    return experiment <=> other.experiment;
+  }
+  bool operator==(const Precedence&) const = default;
+};
+
+enum class Again { kNo, kYes };  // whether the trial has run before
+
+class Line {
+ public:
+  struct Head {
+    Precedence precedence;
+    TrialId trial;
+    std::strong_ordering operator<=>(const Head&) const = default;
+  };
+
+  void Insert(TrialId trial, Again again, const Precedence& precedence, Gate gate);
+  // False: it was not here.
+  bool Erase(TrialId trial);
+  // REQUIRES: the experiment has something here.
+  void Place(const Precedence& precedence, Gate gate);
+
+  bool Contains(TrialId trial) const;
+  bool Has(ExperimentId experiment) const { return standing_.contains(experiment); }
+  // The first of the open experiments.
+  std::optional<Head> First() const;
+  // Trials of open experiments that stand before this precedence, tickets among them.
+  size_t Before(const Precedence& precedence) const;
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+
+  // The pool's version at which its head did not fit; nothing was freed since, so none would.
+  std::optional<uint64_t> tried;
+
+ private:
+  using Entry = std::pair<Again, uint32_t>;
+  struct Standing {
+    // Those that ran before come first.
+    struct First {
+      bool operator()(const Entry& a, const Entry& b) const {
+        if (a.first != b.first) return a.first == Again::kYes;
+        return a.second < b.second;
+      }
+    };
+    absl::btree_set<Entry, First> trials;
+    Precedence precedence;
+    Gate gate = Gate::kClosed;
+  };
+  absl::btree_map<ExperimentId, Standing> standing_;
+  absl::btree_set<Precedence> open_;
+  size_t size_ = 0;
+};
+
+// All lines, and which of them each experiment stands in.
+class Lines {
+ public:
+  using Map = std::map<Shape, Line>;
+  void Insert(const Shape& shape, TrialId trial, Again again, const Precedence& precedence,
+              Gate gate);
+  // False: it was not there.
+  bool Erase(const Shape& shape, TrialId trial);
+  // Gives the experiment its place anew wherever it stands. `gate`: may it start that shape?
+  void Place(const Precedence& precedence, const std::function<Gate(const Shape&)>& gate);
+
+  bool Contains(TrialId trial) const;
+  bool Contains(const Shape& shape) const { return lines_.contains(shape); }
+  const Line* Find(const Shape& shape) const;
+  Map::iterator begin() { return lines_.begin(); }
+  Map::iterator end() { return lines_.end(); }
+  Map::const_iterator begin() const { return lines_.begin(); }
+  Map::const_iterator end() const { return lines_.end(); }
+  size_t size() const { return lines_.size(); }
+  // Those that have something in a line, by number.
+  std::vector<ExperimentId> Experiments() const;
+
+ private:
+  Map lines_;
+  absl::flat_hash_map<ExperimentId, std::vector<Map::iterator>> of_;
+};
+
+}  // namespace dt

@@ -1,0 +1,108 @@
+#include "coordinator/core/model/live.h"
+
+#include <algorithm>
+
+#include "common/check.h"
+#include "common/limits.h"
+#include "common/notice_limits.h"
+#include "spec/program.h"
+
+namespace dt {
+namespace {
+
+template <typename... Each>
+struct Overloaded : Each... {
+  using Each::operator()...;
+};
+template <typename... Each>
+Overloaded(Each...) -> Overloaded<Each...>;
+
+// Forward alone; a symptom's wait may be prolonged. By the order of the alternatives.
+bool MayEnter(const Phase& from, const Phase& next) {
+  if (std::holds_alternative<Settling>(from) && std::holds_alternative<Settling>(next)) return true;
+  return next.index() > from.index();
+}
+
+// Longer than a step by so much no step is; between two signs of the same kind it may vary less.
+constexpr double kStepsOfSilence = 20;
+constexpr double kGapsOfSilence = 4;
+
+// Whether every rank is within steps, and would say if it were not.
+bool IsWithinSteps(const LiveAttempt& attempt) {
+  return std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [](const RankState& rank) {
+    return rank.tells_pauses && !rank.pauses && rank.evaluation_parts == 0;
+  });
+}
+
+}  // namespace
+
+absl::Duration HangAfter(const LiveAttempt& attempt, const Training& training) {
+  const absl::Duration by_steps = kStepsOfSilence * training.longest_step;
+  const absl::Duration unknown = std::max(limits::kHangFloor, by_steps);
+  const bool known = training.longest_step > absl::ZeroDuration();
+  if (!known || !IsWithinSteps(attempt)) return unknown;
+  return std::min(unknown,
+                  std::max({limits::kHangLeast, by_steps, kGapsOfSilence * training.longest_gap}));
+}
+
+void LiveAttempt::Enter(Phase next) {
+  DT_CHECK(MayEnter(phase, next));
+  phase = next;
+}
+
+absl::Duration LiveAttempt::Deadline() const {
+  const absl::Duration held = absent_since + limits::kLease;
+  return std::visit(
+      Overloaded{
+          [&](const Preparing& it) { return std::min(held, it.since + limits::kPrepareTimeout); },
+          [&](const Connecting& it) {
+            return std::min(held, it.since + limits::kRendezvousTimeout);
+          },
+          [&](const Training& it) {
+            // A program need not report anything, and its silence says nothing.
+            if (spec::IsProgram(spec)) return held;
+            return std::min(held, it.last_progress + HangAfter(*this, it));
+          },
+          [](const Settling& it) { return it.until; },
+          [](const Cancelling&) { return absl::InfiniteDuration(); },
+          [](const Leaving&) { return absl::InfiniteDuration(); },
+      },
+      phase);
+}
+
+absl::Duration LiveAttempt::StallLook() const {
+  const auto* training = std::get_if<Training>(&phase);
+  if (training == nullptr) return absl::InfiniteDuration();
+  return std::max(training->last_progress, stall_looked) + limits::kStalled;
+}
+
+std::map<Constraint, SlotPool> BasePools() {
+  std::map<Constraint, SlotPool> pools;
+  for (const DeviceKind device : kDevices) pools.try_emplace(AnyOf(device));
+  return pools;
+}
+
+const Worker* FindWorker(const LiveState& live, const std::string& name) {
+  const auto found = live.worker_names.find(name);
+  return found == live.worker_names.end() ? nullptr : &live.workers[found->second];
+}
+
+std::string_view Name(WorkerState state) {
+  switch (state) {
+    case WorkerState::kIdle:
+      return "idle";
+    case WorkerState::kBusy:
+      return "busy";
+    case WorkerState::kDraining:
+      return "draining";
+    case WorkerState::kDrained:
+      return "drained";
+    case WorkerState::kQuarantined:
+      return "quarantined";
+    case WorkerState::kLost:
+      return "lost";
+  }
+  return "unknown";
+}
+
+}  // namespace dt

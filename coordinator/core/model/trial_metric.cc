@@ -1,0 +1,30 @@
+#include "coordinator/core/model/trial_metric.h"
+
+#include <cmath>
+
+#include "coordinator/search/stopping.h"
+#include "spec/program.h"
+
+namespace dt {
+
+bool IsLive(const Experiment& experiment) {
+  return experiment.spec.search().metric() == "loss" && !spec::IsProgram(experiment.spec.base());
+}
+
+double DurableLoss(const Experiment& experiment, const Trial& trial) {
+  const bool logged = !std::isnan(trial.last_loss);
+  if (logged || !spec::IsProgram(experiment.spec.base())) return trial.last_loss;
+  return SummarizeValues(trial, &KnownEvaluation::metric).newest_number;
+}
+
+double DurableMetricOf(const Experiment& experiment, const Trial& trial) {
+  if (IsLive(experiment)) return DurableLoss(experiment, trial);
+  const ValueSummary values = SummarizeValues(trial, &KnownEvaluation::metric);
+  const double best =
+      GoalOf(experiment) == search::Goal::kMaximize ? values.highest : values.lowest;
+  // Version 0.2.0 took a program's loss for no evaluation.
+  const bool rows_alone = std::isnan(best) && experiment.spec.search().metric() == "loss";
+  return rows_alone ? DurableLoss(experiment, trial) : best;
+}
+
+}  // namespace dt

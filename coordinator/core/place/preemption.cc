@@ -1,0 +1,201 @@
+// preemption.cc: victims, as few and as cheap as will do.
+#include "coordinator/core/place/preemption.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "common/mutant.h"
+#include "coordinator/core/keep/pools.h"
+#include "coordinator/core/keep/stops.h"
+#include "coordinator/core/keep/timers.h"
+#include "coordinator/core/model/names.h"
+#include "coordinator/core/place/elastic.h"
+
+namespace dt {
+namespace {
+
+struct Victim {
+  LiveAttempt* attempt = nullptr;
+  StopOrder order;
+  size_t slots = 0;   // that the wish could use
+  Shape shape;        // of its trial
+  int32_t keeps = 0;  // slots that it goes on with; 0: it waits for others
+
+  int32_t size() const { return static_cast<int32_t>(attempt->ranks.size()); }
+  bool MayShrink() const { return shape.elastic.has_value() && shape.least() < size(); }
+  size_t Gives() const { return std::min(slots, static_cast<size_t>(size() - keeps)); }
+};
+
+// What could be had on one host, or in all.
+struct Site {
+  size_t ready = 0;  // free, reserved for the wish, or about to be left
+  std::vector<Victim> victims;
+};
+
+// By host where all slots must be on one, else under "".
+std::map<std::string, Site> PlacesFor(const State& state, const Wish& wish, int32_t priority,
+                                      absl::Duration now, absl::Duration& protected_until) {
+  const LiveState& live = state.live;
+  std::map<std::string, Site> places;
+  const SlotPool* pool = FindPool(live, wish.shape.constraint);
+  if (pool == nullptr) return places;
+  const Reservation* own = ReservationOf(live, wish.id);
+  std::map<std::pair<std::string, AttemptToken>, Victim> victims;
+  for (const WorkerIndex index : pool->Members()) {
+    const Worker& worker = live.workers[index];
+    const std::string where = wish.shape.single_node ? worker.hello.host() : std::string();
+    if (pool->IsFree(index) || (own != nullptr && own->slots.IsFree(index))) {
+      ++places[where].ready;
+      continue;
+    }
+    LiveAttempt* attempt = worker.attempt;
+    if (attempt == nullptr) continue;
+    if (attempt->AboutToLeave()) {
+      ++places[where].ready;
+      continue;
+    }
+    const Experiment& experiment = GetExperiment(state.durable, attempt->id.trial.experiment);
+    const int32_t theirs = PriorityOf(experiment);
+    const bool lower = Mutated(Mutant::kEqualPreempts) ? theirs <= priority : theirs < priority;
+    if (!lower) continue;
+    if (attempt->protected_until > now && !Mutated(Mutant::kUnprotected)) {
+      protected_until = std::min(protected_until, attempt->protected_until);
+      continue;
+    }
+    Victim& victim = victims[{where, attempt->token}];
+    if (victim.attempt == nullptr) {
+      victim = {attempt, StopOrderOf(state, *attempt), 0,
+                ShapeOf(experiment, GetTrial(state.durable, attempt->id.trial))};
+    }
+    ++victim.slots;
+  }
+  for (const auto& [key, victim] : victims) places[key.first].victims.push_back(victim);
+  return places;
+}
+
+// Who turned out not to be needed stays, and who may keep some of its slots keeps them.
+void Spare(size_t ready, size_t wanted, std::vector<Victim>& chosen) {
+  for (size_t i = chosen.size(); i-- > 0;) {
+    Victim& victim = chosen[i];
+    const size_t others = ready - victim.Gives();
+    if (others >= wanted) {
+      ready = others;
+      chosen.erase(chosen.begin() + static_cast<std::ptrdiff_t>(i));
+      continue;
+    }
+    if (!victim.MayShrink()) continue;
+    const auto needed = static_cast<int32_t>(wanted - others);
+    victim.keeps = victim.shape.SizeWithin(victim.size() - needed);
+    ready = others + victim.Gives();
+  }
+}
+
+enum class Have { kLeave, kShrink };
+
+// The cheapest that make `wanted` slots ready; none: they do not.
+std::vector<Victim> Choose(const Site& place, size_t wanted, Have them) {
+  std::vector<Victim> all = place.victims;
+  if (them == Have::kShrink) {
+    std::erase_if(all, [](const Victim& victim) { return !victim.MayShrink(); });
+    for (Victim& victim : all) victim.keeps = victim.shape.least();
+  }
+  std::sort(all.begin(), all.end(),
+            [](const Victim& a, const Victim& b) { return a.order < b.order; });
+  std::vector<Victim> chosen;
+  size_t ready = place.ready;
+  for (const Victim& victim : all) {
+    if (ready >= wanted) break;
+    ready += victim.Gives();
+    chosen.push_back(victim);
+  }
+  if (ready < wanted) return {};
+  Spare(ready, wanted, chosen);
+  return chosen;
+}
+
+// Those that shrink, if that is enough; else those that cost the least.
+std::vector<Victim> Choose(const Site& place, size_t wanted) {
+  std::vector<Victim> shrinking = Choose(place, wanted, Have::kShrink);
+  return shrinking.empty() ? Choose(place, wanted, Have::kLeave) : shrinking;
+}
+
+// How many have to wait, and how many are disturbed at all.
+std::pair<size_t, size_t> Harm(const std::vector<Victim>& victims) {
+  const auto waits = std::count_if(victims.begin(), victims.end(),
+                                   [](const Victim& victim) { return victim.keeps == 0; });
+  return {static_cast<size_t>(waits), victims.size()};
+}
+
+bool SomebodyIsBelow(const LiveState& live, int32_t priority) {
+  if (live.running.empty()) return false;
+  const int32_t lowest = live.running.begin()->first;
+  return Mutated(Mutant::kEqualPreempts) ? lowest <= priority : lowest < priority;
+}
+
+}  // namespace
+
+StopOrder StopOrderOf(const State& state, const LiveAttempt& attempt) {
+  const TrialId id = attempt.id.trial;
+  return {PriorityOf(GetExperiment(state.durable, id.experiment)),
+          LenderOf(state.live, attempt) == nullptr,
+          attempt.Is<Training>(),
+          -attempt.started,
+          -int64_t(id.experiment),
+          -int64_t(id.trial)};
+}
+
+void MakeRoom(Turn& turn, const Wish& wish) {
+  LiveState& live = turn.live();
+  const absl::Duration now = turn.now.steady;
+  const int32_t priority = PriorityOf(GetExperiment(turn.durable(), wish.id.experiment));
+  if (!SomebodyIsBelow(live, priority)) return;
+  if (now - live.chose_victims < kChooseEvery)
+    return ArmLook(live, live.chose_victims + kChooseEvery);
+  live.chose_victims = now;
+  absl::Duration protected_until = absl::InfiniteDuration();
+  const auto places = PlacesFor(turn.state, wish, priority, now, protected_until);
+  const auto wanted = static_cast<size_t>(wish.shape.slots);
+  const std::pair<const std::string, Site>* best = nullptr;
+  std::vector<Victim> victims;
+  for (const auto& place : places) {
+    if (place.second.ready >= wanted) return;  // they come by themselves
+    std::vector<Victim> chosen = Choose(place.second, wanted);
+    if (chosen.empty() || (best != nullptr && !(Harm(chosen) < Harm(victims)))) continue;
+    best = &place;
+    victims = std::move(chosen);
+  }
+  if (best == nullptr) {
+    if (protected_until < absl::InfiniteDuration()) ArmLook(live, protected_until);
+    return;
+  }
+  MoveReservation(turn, wish, best->first);
+  for (const Victim& victim : victims) {
+    const Experiment& experiment =
+        GetExperiment(turn.durable(), victim.attempt->id.trial.experiment);
+    const std::string why = absl::StrCat("makes room for ", TrialText(wish.id), " (priority ",
+                                         priority, " over ", PriorityOf(experiment), ")");
+    if (victim.keeps > 0) {
+      AskToResize(turn, *victim.attempt, victim.keeps, wish.id, why);
+    } else {
+      AskToStop(turn, *victim.attempt, v1::StopRequested::PREEMPTED, why, {.trial = wish.id});
+    }
+  }
+}
+
+void Protect(State& state, LiveAttempt& attempt, absl::Duration now) {
+  absl::Duration peace = state.live.patience.protect;
+  for (const Attempt& before : GetTrial(state.durable, attempt.id.trial).attempts) {
+    // That it took over has cost it nothing.
+    const bool disturbed = before.AskedToStop() && before.stop_why != v1::StopRequested::MUTATED;
+    if (disturbed && peace < limits::kProtectMost) peace *= 2;
+  }
+  attempt.protected_until = now + std::min(peace, limits::kProtectMost);
+}
+
+}  // namespace dt

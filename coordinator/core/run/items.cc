@@ -1,0 +1,291 @@
+// items.cc: what happened on a worker, taken once each and in order.
+//
+// Fences: an item counts for the attempt whose token it carries, from the worker and instance that
+// the attempt was given to. Rows and results count for the newest attempt of a trial alone; until
+// the next one starts that may be one that has ended.
+//
+// An item that passes the fences is compared with what is known (model/plausibility.h). One that
+// cannot be true is left out and counted. Where the attempt cannot go on without it, the attempt
+// ends as a crash of its trainer.
+#include "coordinator/core/run/items.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "common/limits.h"
+#include "common/mutant.h"
+#include "common/text.h"
+#include "coordinator/core/keep/journal.h"
+#include "coordinator/core/keep/orders.h"
+#include "coordinator/core/keep/timers.h"
+#include "coordinator/core/model/plausibility.h"
+#include "coordinator/core/model/silence.h"
+#include "coordinator/core/place/preemption.h"
+#include "coordinator/core/run/attempts.h"
+#include "coordinator/core/run/population.h"
+#include "coordinator/core/run/searching.h"
+#include "spec/program.h"
+
+namespace dt {
+namespace {
+
+// The sender of an item as a member of the attempt that it names.
+struct Sender {
+  Worker& worker;
+  AttemptId id;
+  const Trial* trial = nullptr;
+  const Attempt* recorded = nullptr;
+  LiveAttempt* live = nullptr;  // while it is what the worker's orders say
+  int32_t rank = 0;
+
+  bool Newest() const { return id.attempt == trial->attempts.size(); }
+};
+
+// Returns false when the token names no attempt, or one that was never this instance's.
+bool FindSender(Turn& turn, const std::string& token_bytes, Sender& sender) {
+  const Worker& worker = sender.worker;
+  const AttemptToken token = *AttemptToken::FromBytes(token_bytes);
+  const auto found = turn.durable().tokens.find(token);
+  if (found == turn.durable().tokens.end()) return false;
+  sender.id = found->second;
+  sender.trial = FindTrial(turn.durable(), sender.id.trial);
+  sender.recorded = FindAttempt(turn.durable(), sender.id);
+  if (worker.attempt != nullptr && worker.attempt->token == token) {
+    sender.live = worker.attempt;
+    sender.rank = worker.rank;
+    return sender.recorded->members[sender.rank].instance == worker.instance;
+  }
+  for (size_t rank = 0; rank < sender.recorded->members.size(); ++rank) {
+    const GangMember& member = sender.recorded->members[rank];
+    if (member.instance != worker.instance || member.worker != worker.name) continue;
+    sender.rank = static_cast<int32_t>(rank);
+    return true;
+  }
+  return false;
+}
+
+Claimant ClaimantOf(const Turn& turn, const Sender& sender) {
+  const auto& told = turn.state.live.told;
+  const auto found = told.find(sender.recorded->token);
+  const Experiment& experiment = GetExperiment(turn.state.durable, sender.id.trial.experiment);
+  return {sender.id,
+          *sender.trial,
+          *sender.recorded,
+          sender.worker.hello.storage_id(),
+          found == told.end() ? ToldSteps{} : found->second,
+          spec::IsProgram(experiment.spec.base()),
+          sender.live != nullptr && sender.live->spec.train().max_time_seconds() > 0};
+}
+
+void LeaveOut(Turn& turn, const Sender& sender, const std::string& doubt) {
+  NoteDoubt(turn, sender.worker, sender.id, doubt);
+}
+
+// The attempt cannot go on from here.
+void EndDoubted(Turn& turn, const Sender& sender, const std::string& doubt) {
+  LeaveOut(turn, sender, doubt);
+  TakeRankEnd(turn, *sender.live,
+              {.rank = sender.rank,
+               .cause = v1::CAUSE_TRAINER_CRASH,
+               .message = absl::StrCat("the trainer reported what cannot be: ", doubt),
+               .step = sender.live->step});
+}
+
+bool TakesResults(const Sender& sender) {
+  const bool newest = sender.Newest() || Mutated(Mutant::kHistoryByArrival);
+  return sender.rank == 0 && newest && !IsTerminal(sender.trial->state) &&
+         Next(sender.recorded->state, AttemptMove::kReportsResult).has_value();
+}
+
+void TakePrepared(Turn& turn, const Sender& sender, v1::Prepared& prepared) {
+  if (sender.rank != 0 || sender.live == nullptr || sender.live->Is<Leaving>()) return;
+  if (!Next(sender.recorded->state, AttemptMove::kPrepares).has_value()) return;
+  const v1::Spec& spec = sender.live->spec;
+  const int64_t steps = spec::IsProgram(spec) ? spec.steps() : spec.train().max_steps();
+  const std::string doubt = DoubtAbout(ClaimantOf(turn, sender), prepared, steps);
+  if (!doubt.empty()) return EndDoubted(turn, sender, doubt);
+  v1::Record record;
+  SetId(*record.mutable_attempt_prepared(), sender.id);
+  record.mutable_attempt_prepared()->mutable_prepared()->Swap(&prepared);
+  Journal(turn, std::move(record));
+}
+
+void TakeRunning(Turn& turn, const Sender& sender, const v1::Running& running) {
+  if (sender.rank != 0 || sender.live == nullptr) return;
+  if (!Next(sender.recorded->state, AttemptMove::kRuns).has_value()) return;
+  if (!Next(sender.trial->state, TrialMove::kAttemptRuns).has_value()) return;
+  const std::string doubt = DoubtAbout(ClaimantOf(turn, sender), running);
+  if (!doubt.empty()) return EndDoubted(turn, sender, doubt);
+  v1::Record record;
+  SetId(*record.mutable_attempt_running(), sender.id);
+  record.mutable_attempt_running()->set_resumed_step(running.resumed_step());
+  Journal(turn, std::move(record));
+  sender.live->step = running.resumed_step();
+  // A symptom that settles, or a cancel, goes on.
+  if (!sender.live->Is<Preparing>() && !sender.live->Is<Connecting>()) return;
+  sender.live->Enter(Training{.last_progress = turn.now.steady});
+  sender.live->training_since = turn.now.steady;
+  Protect(turn.state, *sender.live, turn.now.steady);
+  ArmAttempt(turn.live(), *sender.live);
+}
+
+void TakeRows(Turn& turn, const Sender& sender, v1::RowChunk& chunk, RowTotals* totals) {
+  if (sender.rank != 0) return;
+  if (!sender.Newest() && !Mutated(Mutant::kRowsOfOldAttempts)) return;
+  if (!sender.recorded->ran && !Mutated(Mutant::kRowsBeforeRunning)) return;
+  const std::string doubt = DoubtAbout(ClaimantOf(turn, sender), chunk);
+  if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
+  ToldSteps& told = turn.live().told[sender.recorded->token];
+  told.row = chunk.last_step();
+  told.first_row = true;
+  ChunkToStore& out = turn.effects.chunks.emplace_back();
+  out.attempt = sender.id;
+  out.first_step = chunk.first_step();
+  out.last_step = chunk.last_step();
+  out.count = chunk.count();
+  out.rows = std::move(*chunk.mutable_rows());
+  if (totals != nullptr) out.totals = std::move(*totals);
+  if (sender.live == nullptr || sender.live->Is<Leaving>()) return;
+  if (totals != nullptr) {
+    NoteRow(*sender.live, out.totals.newest);
+    Add(PaceOf(out.totals.sum), sender.live->pace);
+  }
+  NoteProgress(*sender.live, chunk.last_step(), turn.now.steady);
+}
+
+void TakeEvaluation(Turn& turn, const Sender& sender, v1::Evaluation& evaluation) {
+  if (!TakesResults(sender)) return;
+  const Claimant claimant = ClaimantOf(turn, sender);
+  // Until an attempt has prepared nothing says which steps there are.
+  if (!claimant.program && claimant.trial.target_steps == 0) return;
+  const std::string doubt = DoubtAbout(claimant, evaluation);
+  if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
+  if (sender.live != nullptr) NoteProgress(*sender.live, evaluation.step(), turn.now.steady);
+  const Experiment& experiment = GetExperiment(turn.durable(), sender.id.trial.experiment);
+  const bool compared = IsCompared(experiment, evaluation);
+  v1::Record record;
+  SetId(*record.mutable_evaluation(), sender.id);
+  record.mutable_evaluation()->mutable_evaluation()->Swap(&evaluation);
+  Journal(turn, std::move(record));
+  if (compared) JudgeEvaluation(turn, sender.id.trial);
+}
+
+void TakeCheckpoint(Turn& turn, const Sender& sender, v1::CheckpointRef& checkpoint) {
+  if (!TakesResults(sender) || checkpoint.storage_id().empty()) return;
+  const std::string doubt = DoubtAbout(ClaimantOf(turn, sender), checkpoint);
+  if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
+  turn.live().told[sender.recorded->token].checkpoint = checkpoint.step();
+  if (sender.live != nullptr) NoteProgress(*sender.live, checkpoint.step(), turn.now.steady);
+  v1::Record record;
+  SetId(*record.mutable_checkpoint(), sender.id);
+  const uint64_t step = checkpoint.step();
+  record.mutable_checkpoint()->mutable_checkpoint()->Swap(&checkpoint);
+  Journal(turn, std::move(record));
+  CompareMember(turn, sender.id.trial, step);
+}
+
+// The files are gone, whichever attempt says so of its own or of an earlier one: a resume from them
+// must not be tried.
+void TakeRemoval(Turn& turn, const Sender& sender, v1::CheckpointRef& removed) {
+  const auto& all = sender.trial->checkpoints;
+  const auto known = std::find_if(all.begin(), all.end(), [&](const KnownCheckpoint& one) {
+    return one.ref.storage_id() == removed.storage_id() && one.ref.path() == removed.path();
+  });
+  const uint32_t saved_by = known == all.end() ? 0 : known->attempt;
+  const std::string doubt = DoubtAboutRemoval(ClaimantOf(turn, sender), removed, saved_by);
+  if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
+  if (known == all.end()) return;
+  v1::Record record;
+  v1::CheckpointRemoved& fact = *record.mutable_checkpoint_removed();
+  fact.set_experiment(sender.id.trial.experiment);
+  fact.set_trial(sender.id.trial.trial);
+  fact.set_storage_id(removed.storage_id());
+  fact.set_path(removed.path());
+  Journal(turn, std::move(record));
+}
+
+void TakeEnded(Turn& turn, const Sender& sender, v1::Ended& ended) {
+  if (sender.live == nullptr) return;
+  // What was told before it was left out too, where the attempt had ended already.
+  const bool over = sender.recorded->state == AttemptState::kEnded;
+  const std::string doubt =
+      over ? std::string() : DoubtAbout(ClaimantOf(turn, sender), ended, sender.rank);
+  if (!doubt.empty()) return EndDoubted(turn, sender, doubt);
+  if (sender.rank == 0) sender.live->hint = CleanText(ended.hint(), limits::kHintBytes);
+  const uint64_t target = sender.trial->target_steps;
+  const bool endless = target == 0 && spec::IsProgram(sender.live->spec);
+  TakeRankEnd(turn, *sender.live,
+              {.rank = sender.rank,
+               .cause = ended.cause(),
+               .message = std::move(*ended.mutable_message()),
+               .step = endless ? ended.step() : std::min(ended.step(), target)});
+}
+
+void TakeLog(Turn& turn, const Sender& sender, v1::LogChunk& log) {
+  if (const std::string doubt = DoubtAbout(log); !doubt.empty()) {
+    return LeaveOut(turn, sender, doubt);
+  }
+  LogToStore& out = turn.effects.logs.emplace_back();
+  out.attempt = sender.id;
+  out.rank = sender.rank;
+  out.wall_time_ms = log.wall_time_ms();
+  out.text = std::move(*log.mutable_text());
+  out.dropped_lines = log.dropped_lines();
+}
+
+void TakeItem(Turn& turn, Worker& worker, v1::Item& item, RowTotals* totals) {
+  Sender sender{.worker = worker};
+  if (!FindSender(turn, item.attempt_token(), sender)) return;
+  if (sender.live != nullptr) sender.live->ranks[sender.rank].seen = true;
+  switch (item.what_case()) {
+    case v1::Item::kPrepared:
+      return TakePrepared(turn, sender, *item.mutable_prepared());
+    case v1::Item::kRunning:
+      return TakeRunning(turn, sender, item.running());
+    case v1::Item::kRows:
+      return TakeRows(turn, sender, *item.mutable_rows(), totals);
+    case v1::Item::kEvaluation:
+      return TakeEvaluation(turn, sender, *item.mutable_evaluation());
+    case v1::Item::kCheckpoint:
+      return TakeCheckpoint(turn, sender, *item.mutable_checkpoint());
+    case v1::Item::kCheckpointRemoved:
+      return TakeRemoval(turn, sender, *item.mutable_checkpoint_removed());
+    case v1::Item::kEnded:
+      return TakeEnded(turn, sender, *item.mutable_ended());
+    case v1::Item::kLog:
+      return TakeLog(turn, sender, *item.mutable_log());
+    case v1::Item::kDropped:
+      turn.live().dropped_rows += item.dropped().count();
+      return;
+    case v1::Item::WHAT_NOT_SET:
+      return;
+  }
+}
+
+}  // namespace
+
+void TakeItems(Turn& turn, Worker& worker, ReportReceived& received) {
+  v1::WorkerReport& report = received.report;
+  if (report.items().empty()) return;
+  const uint64_t before = worker.acked;
+  size_t chunk = 0;
+  for (v1::Item& item : *report.mutable_items()) {
+    RowTotals* totals = nullptr;
+    if (item.what_case() == v1::Item::kRows && chunk < received.row_totals.size()) {
+      totals = &received.row_totals[chunk++];
+    }
+    // Sent again: it was taken before.
+    if (item.sequence() <= worker.acked && !Mutated(Mutant::kItemsTakenTwice)) continue;
+    worker.acked = item.sequence();
+    TakeItem(turn, worker, item, totals);
+  }
+  DT_CHECK(worker.acked >= before);  // an acknowledgement is never taken back
+  if (worker.acked > before && !Mutated(Mutant::kAcksForgotten)) {
+    turn.effects.acks.push_back({worker.name, worker.instance, worker.acked});
+  }
+  MarkOrdersDue(turn.live(), worker);
+}
+
+}  // namespace dt

@@ -1,0 +1,25 @@
+// searching.h: what a search makes of results: new trials, early ends of trials, and its own end.
+//
+// Role:    from facts to records. Decisions read durable state alone, in the order of its records,
+//          and are journalled with the evidence that they follow from, each with its reason: a
+//          restart decides nothing twice and nothing else.
+// Tests:   tests/coordinator/core/searching_test.cc, tests/sim
+#pragma once
+
+#include <optional>
+
+#include "coordinator/core/model/turn.h"
+#include "coordinator/search/ladder.h"
+
+namespace dt {
+
+// The experiment's ticket has found slots: adds the trials of the next configuration, and names the
+// first of them. nullopt: nothing is left to try, or the search cannot propose, and has ended.
+std::optional<TrialId> ProposeTrial(Turn& turn, ExperimentId id);
+// After the trial's newest evaluation was recorded, which is one that is compared: the first rule
+// that applies ends the trial, or the search.
+void JudgeEvaluation(Turn& turn, TrialId id);
+// After the trial's end was recorded.
+void OnTrialOver(Turn& turn, TrialId id);
+
+}  // namespace dt
