@@ -87,10 +87,10 @@ absl::StatusOr<JournalReport> CheckCopy(const std::string& copy,
       wrong.push_back(std::move(missing));
   }
   if (wrong.empty()) return report;
-  return absl::DataLossError(absl::StrCat(
-      "the journal that was copied is damaged or incomplete: ", absl::StrJoin(wrong, "; "),
-      ". No backup was made; keep the ones before it, stop the coordinator, and look "
-      "with dtcoord check"));
+  return absl::DataLossError(
+      absl::StrCat("the copied journal is damaged or incomplete: ", absl::StrJoin(wrong, "; "),
+                   ". No backup was made; keep the earlier ones, stop the coordinator, and run "
+                   "dtcoord check"));
 }
 
 // Copies the tokens, as hashes, and the audit record of a coordinator with --auth=tokens.
@@ -174,7 +174,7 @@ int BackupCommand(const std::string& state, const std::string& given) {
     return fail(
         2, absl::StrCat(
                output,
-               " is there already, and a backup replaces nothing; give --output a new name, such "
+               " already exists, and a backup replaces nothing; give --output a new name, such "
                "as one with the date"));
   }
   if (const absl::Status made = MakeBackup(state, output); !made.ok())

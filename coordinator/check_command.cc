@@ -54,7 +54,8 @@ int CheckCommand(const std::string& journal) {
   const bool backup = !report->marked && !lock->file.valid();
   if (backup)
     std::printf(
-        "there is no journal.mark beside it, so the check cannot tell what came after it\n");
+        "there is no journal.mark beside it, so the check cannot find missing commits at its "
+        "end\n");
   std::vector<std::string> wrong = backup ? report->damage : WrongOf(*report);
   wrong.insert(wrong.end(), report->spare.begin(), report->spare.end());
   const std::string code_folder = CodeFolderOf(folder.empty() ? "." : folder.string());
@@ -76,7 +77,7 @@ int CheckCommand(const std::string& journal) {
   std::printf("damaged or incomplete:\n");
   for (const std::string& line : wrong) std::printf("  %s\n", line.c_str());
   std::printf(
-      "restore the folder from a backup, or go on with what is whole: "
+      "restore the folder from a backup, or continue with its undamaged part: "
       "dtcoord --accept-loss\n");
   return 1;
 }

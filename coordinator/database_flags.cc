@@ -12,12 +12,12 @@ namespace dt {
 void DescribeDatabase(CLI::App& app, DatabaseFlags& flags) {
   app.add_option(
       "--database-file", flags.file,
-      "Keep the journal in PostgreSQL rather than in --state-dir: a file with libpq's "
-      "connection string or URI, which others may not read. Of the coordinators with one "
-      "database one leads, and the others wait to take over");
+      "Keep the journal in PostgreSQL instead of --state-dir. A file with libpq's connection "
+      "string or URI, which other users must not be able to read. Of the coordinators that share "
+      "a database, one leads and the others wait to take over");
   app.add_option("--code-dir", flags.code_dir,
-                 "Where packed code is kept [STATE_DIR/code]; with --database-file a folder that "
-                 "the other coordinator has too");
+                 "Folder of packed code [STATE_DIR/code]; with --database-file, a folder that all "
+                 "coordinators share");
 }
 
 absl::StatusOr<std::string> ReadConnectionFile(const std::string& path) {
@@ -25,8 +25,8 @@ absl::StatusOr<std::string> ReadConnectionFile(const std::string& path) {
   if (stat(path.c_str(), &found) == 0 && (found.st_mode & S_IROTH) != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("--database-file ", path,
-                     " may be read by everybody on this host, and it may hold a password; "
-                     "take that away: chmod o-r ",
+                     " can be read by every user of this host, and may contain a password; "
+                     "remove that right: chmod o-r ",
                      path));
   }
   const absl::StatusOr<std::string> text = ReadFile(path, limits::kConnectionFileBytes);

@@ -21,7 +21,7 @@ std::string DefaultStateDir() {
 absl::Status CheckDatabase(const Flags& flags) {
   if (flags.database.file.empty() || !flags.accept_loss) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "--accept-loss mends a journal in a file, and with --database-file there is none; restore "
+      "--accept-loss repairs a journal in a file, and with --database-file there is none; restore "
       "the database from a backup");
 }
 
@@ -29,39 +29,40 @@ absl::Status CheckDatabase(const Flags& flags) {
 
 void DescribeFlags(CLI::App& app, Flags& flags) {
   flags.state_dir = DefaultStateDir();
-  app.add_option("--listen", flags.listen,
-                 "Where workers and dtctl connect: host:port, [v6]:port or unix:/path; port 0 lets "
-                 "the system choose")
+  app.add_option(
+         "--listen", flags.listen,
+         "Address for workers and dtctl: host:port, [v6]:port or unix:/path; with port 0 the "
+         "system chooses")
       ->capture_default_str();
   app.add_option("--http", flags.http,
-                 "Where the page, /api/v1, /metrics, /healthz and /readyz are: host:port")
+                 "Address of the page, /api/v1, /metrics, /healthz and /readyz: host:port")
       ->capture_default_str();
-  app.add_flag(
-      "--http-clear-text", flags.http_clear_text,
-      "Let --http be an address that other hosts reach, without TLS; whoever reaches it reads, "
-      "with --auth=tokens who shows a token");
-  app.add_option("--state-dir", flags.state_dir, "Where the journal is kept, on a local disk")
+  app.add_flag("--http-clear-text", flags.http_clear_text,
+               "Allow an --http address that other hosts can reach, without TLS. Everyone who "
+               "reaches it can "
+               "read; with --auth=tokens, everyone with a token");
+  app.add_option("--state-dir", flags.state_dir, "Folder of the journal, on a local disk")
       ->capture_default_str();
   app.add_flag(
       "--accept-loss", flags.accept_loss,
-      "Start although the journal is damaged or lacks what was acknowledged: go on with what "
-      "is whole, keep the damaged files aside and log what was dropped");
+      "Start although the journal is damaged or lacks acknowledged data: continue with the "
+      "undamaged part, keep the damaged files aside and log what was dropped");
   app.add_option("--addresses-file", flags.addresses_file,
-                 "Written once calls are answered: {\"grpc\": ADDRESS, \"http\": ADDRESS}");
+                 "File to write once calls are answered: {\"grpc\": ADDRESS, \"http\": ADDRESS}");
   app.add_option("--metrics-max-trials", flags.metrics_max_trials,
-                 "Trials with series of their own in /metrics")
+                 "Maximum number of trials with their own series in /metrics")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
-  app.add_option("--auth", flags.auth,
-                 "none: whoever reaches it may do everything; tokens: callers show a token or a "
-                 "certificate with a role. The first token, of an admin, is in "
-                 "STATE_DIR/admin.token")
+  app.add_option(
+         "--auth", flags.auth,
+         "none: everyone who reaches it may do everything; tokens: callers show a token or a "
+         "certificate with a role. The first admin token is in STATE_DIR/admin.token")
       ->capture_default_str()
       ->check(CLI::IsMember({"none", "tokens"}));
   app.add_option("--tls-ca", flags.tls.ca,
                  "PEM file of the authority that signs clients' certificates");
   app.add_option("--tls-cert", flags.tls.cert, "PEM file of this server's certificate");
-  app.add_option("--tls-key", flags.tls.key, "PEM file of its key");
+  app.add_option("--tls-key", flags.tls.key, "PEM file of the key of --tls-cert");
   DescribeDatabase(app, flags.database);
   DescribeNotify(app, flags.notify);
   DescribePatience(app, flags.patience);
@@ -77,11 +78,11 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
       "roles\n"
       "  dtcoord --listen unix:/run/dtrain/coord.sock --http 127.0.0.1:0 --addresses-file a.json\n"
       "  dtcoord --auth=tokens\n"
-      "      wants a token of everybody; dtctl token create makes more\n"
+      "      requires a token from everyone; dtctl token create makes more\n"
       "  dtcoord check ~/.local/state/dtrain\n"
-      "      says whether the journal of a stopped coordinator, or a backup of one, is whole\n"
+      "      checks whether the journal of a stopped coordinator, or a backup, is undamaged\n"
       "  dtcoord backup ~/.local/state/dtrain --output /backup/dtrain-2026-01-31\n"
-      "      copies the journal while the coordinator goes on");
+      "      copies the journal while the coordinator runs");
 }
 
 absl::Status CheckFlags(const Flags& flags) {

@@ -74,8 +74,8 @@ class Coordinator {
       DT_ASSIGN_OR_RETURN(door_, Door::OpenWith(std::move(access), flags_.state_dir, clock_));
     } else if (!flags_.tls.cert.empty()) {
       spdlog::warn(
-          "--auth is none: whoever has a certificate of --tls-ca, a worker too, may do everything; "
-          "--auth=tokens gives each the rights of the certificate's role");
+          "with --auth=none everyone with a certificate of --tls-ca, a worker too, may do "
+          "everything; --auth=tokens gives each caller the rights of the certificate's role");
     }
     // Starts HTTP before the replay, which may take a while; /readyz reports that meanwhile.
     DT_RETURN_IF_ERROR(StartHttp());
@@ -287,7 +287,7 @@ class Coordinator {
       return reply(Share(AnswerPage(request.path, metrics_, [this] { return LoopHealth(); })));
     if (serving_.load()) return api_->Answer(request, reply);
     reply(Share(ErrorAnswer(absl::UnavailableError(
-        "the coordinator reads its journal; try again when /readyz says ok"))));
+        "the coordinator is reading its journal; try again when /readyz says ok"))));
   }
 
   NoticeFacts Notices() const {
@@ -400,7 +400,7 @@ int Main(int argc, char** argv) {
   Flags flags;
   CLI::App app(
       "The coordinator: keeps experiments, places their trials on workers, and records "
-      "what comes of them.",
+      "their results.",
       "dtcoord");
   DescribeFlags(app, flags);
   const OfflineCommands offline(app);

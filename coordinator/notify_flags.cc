@@ -21,7 +21,7 @@ absl::StatusOr<std::string> OwnUrl(const std::string& file) {
   const absl::StatusOr<Url> url = ParseUrl(line);
   if (url.ok()) return line;
   return Refused("--notify-url-file", file,
-                 absl::StrCat("its line ", std::string(url.status().message())));
+                 absl::StrCat("its address ", std::string(url.status().message())));
 }
 
 absl::StatusOr<std::string> Key(const std::string& file) {
@@ -38,27 +38,28 @@ absl::StatusOr<std::string> Key(const std::string& file) {
 // Addresses and keys are in files, since everyone on the host can read arguments.
 void DescribeNotify(CLI::App& app, NotifyFlags& flags) {
   app.add_option("--notify-to", flags.to,
-                 "Hosts that experiments may have told what comes of them (notify): HOST or "
-                 "HOST:PORT over TLS, http://HOST without; nobody unless given")
+                 "Hosts that experiments may notify (notify.url): HOST or HOST:PORT with TLS, "
+                 "http://HOST without TLS; none unless given")
       ->delimiter(',');
   CLI::Option* own =
       app.add_option("--notify-url-file", flags.url_file,
-                     "File with the address of a receiver that is told of every experiment");
-  app.add_option("--notify-events", flags.events, "Of what it is told")
+                     "File with the address of a receiver of notices about every experiment");
+  app.add_option("--notify-events", flags.events, "Events in these notices")
       ->delimiter(',')
       ->check(CLI::IsMember(spec::NoticeWords()))
       ->capture_default_str()
       ->needs(own);
-  app.add_option("--notify-form", flags.form,
-                 "What it is sent: all fields (json), or what Slack's webhooks take (slack); slack "
-                 "at Slack's hosts unless given")
+  app.add_option(
+         "--notify-form", flags.form,
+         "Form of these notices: all fields (json), or the form of Slack's webhooks (slack); "
+         "unless given, slack at Slack's hosts, else json")
       ->check(CLI::IsMember({"json", "slack"}))
       ->needs(own);
   app.add_option("--notify-key-file", flags.key_file,
-                 "File with a key that notices are signed with; not signed unless given");
-  app.add_option("--notify-ca", flags.ca,
-                 "PEM file of the authorities that receivers' certificates are from; the system's "
-                 "unless given");
+                 "File with the key that signs notices; not signed unless given");
+  app.add_option(
+      "--notify-ca", flags.ca,
+      "PEM file of the authorities of receivers' certificates; the system's unless given");
 }
 
 absl::StatusOr<SenderOptions> NotifyOf(const NotifyFlags& flags) {

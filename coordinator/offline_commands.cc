@@ -57,29 +57,31 @@ int Printed(int code) {
 OfflineCommands::OfflineCommands(CLI::App& app) {
   check_ = app.add_subcommand(
       "check",
-      "Reads a whole journal, and says whether it is as it was written: one in a "
-      "state folder, that no coordinator has open, or one in PostgreSQL. "
-      "Exit code 0: whole; 1: damaged, or it cannot be read; 2: wrong usage.");
+      "Reads a complete journal and checks that it is undamaged: one in a state folder that no "
+      "coordinator has open, or one in PostgreSQL. "
+      "Exit code 0: undamaged; 1: damaged, or it cannot be read; 2: wrong usage.");
   auto* const journal = check_->add_option("JOURNAL", journal_, "A state folder, or a journal.db");
   check_
       ->add_option("--database-file", database_file_,
-                   "Check the journal in PostgreSQL that the file of this flag leads to")
+                   "Check the journal in PostgreSQL; a file with its connection string")
       ->excludes(journal);
   backup_ = app.add_subcommand(
       "backup",
-      "Copies the journal and packed code of a state folder, while its coordinator runs or not, "
-      "checks the copy and names it once it is whole. It has all that was acknowledged before. "
-      "Exit code 0: made; 1: not made; 2: wrong usage.");
+      "Copies the journal and packed code of a state folder, whether its coordinator runs or not, "
+      "and checks the copy. It appears under its name once it is complete, and has everything that "
+      "was acknowledged before. Exit code 0: made; 1: not made; 2: wrong usage.");
   backup_->add_option("STATE", state_, "The --state-dir of a coordinator")->required();
-  backup_->add_option("--output", output_, "A new folder for the backup; one that is there stays")
+  backup_
+      ->add_option("--output", output_,
+                   "A new folder for the backup; an existing one is not replaced")
       ->required();
   admin_ = app.add_subcommand(
       "admin-token",
-      "Makes another token of an admin, where all were lost, for a coordinator that does not run; "
-      "it is in STATE/admin.token then. Exit code 0: made; 1: not; 2: wrong usage.");
+      "Makes a new admin token in STATE/admin.token, for a stopped coordinator whose admin tokens "
+      "are lost. Exit code 0: made; 1: not made; 2: wrong usage.");
   admin_->add_option("STATE", state_, "A state folder")->required();
   admin_->add_option("--database-file", database_file_,
-                     "Of coordinators that have their tokens in PostgreSQL");
+                     "If the tokens are in PostgreSQL: a file with its connection string");
 }
 
 std::optional<int> OfflineCommands::Run() const {

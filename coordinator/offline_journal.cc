@@ -20,7 +20,7 @@ std::string JournalPathOf(const std::string& place) {
 std::string ContentsOf(const JournalReport& report) {
   if (report.schema == 1) return "of version 0.1.0, whose records have no hashes yet";
   if (report.schema == 0) return "no records";
-  if (!report.head) return "cannot be read as it is";
+  if (!report.head) return "cannot be read";
   std::string text = absl::StrCat(report.records, " records");
   for (size_t side = 0; side < kSides; ++side) {
     if (side == kDeleting) continue;

@@ -24,8 +24,8 @@ absl::StatusOr<OpenedJournal> OpenFileJournal(const std::string& state_dir,
   }
   if (store->stopped_uncleanly() && opened.losses.empty()) {
     spdlog::warn(
-        "the last stop was not clean; {} was checked: it is whole, and has all that was "
-        "acknowledged",
+        "the last stop was not clean; {} was checked: it is undamaged and has all acknowledged "
+        "data",
         store->place());
   }
   opened.store = std::move(store);

@@ -16,21 +16,22 @@ absl::StatusOr<absl::Duration> Read(const char* flag, const std::string& text) {
     return duration;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat(flag, " '", text, "' is no time from 1s to 1h; write it as 30s or 10m"));
+      absl::StrCat(flag, " '", text, "' is not a time from 1s to 1h; write it as 30s or 10m"));
 }
 
 }  // namespace
 
 void DescribePatience(CLI::App& app, PatienceFlags& flags) {
-  app.add_option("--protect", flags.protect,
-                 "How long a trial that has begun to train makes no room for a larger priority and "
-                 "does not grow; twice as long after each time it was stopped, an hour at most")
+  app.add_option(
+         "--protect", flags.protect,
+         "Time for which a trial that has begun to train is not stopped for a higher priority "
+         "and does not grow; doubles after each stop, up to an hour")
       ->capture_default_str();
   app.add_option("--grow-after", flags.grow_after,
-                 "How long slots are idle before an elastic trial grows over them")
+                 "Time that slots must be idle before an elastic trial grows onto them")
       ->capture_default_str();
   app.add_option("--resize-every", flags.resize_every,
-                 "How long an elastic trial that changed its size does not grow again")
+                 "Time for which an elastic trial does not grow again after it changed its size")
       ->capture_default_str();
 }
 

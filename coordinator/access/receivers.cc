@@ -36,9 +36,9 @@ absl::Status Receivers::Admit(std::string_view url) const {
     return absl::OkStatus();
   }
   return absl::PermissionDeniedError(absl::StrCat(
-      "notify.url is at ", origin, ", and this coordinator may tell ",
-      origins_.empty() ? "nobody" : absl::StrJoin(origins_, ", "),
-      "; whoever runs it allows a host with dtcoord --notify-to HOST, or leave notify out"));
+      "notify.url is at ", origin, ", and this coordinator may notify ",
+      origins_.empty() ? "no host" : absl::StrCat("only ", absl::StrJoin(origins_, ", ")),
+      "; its operator can allow a host with dtcoord --notify-to HOST; or leave notify out"));
 }
 
 }  // namespace dt

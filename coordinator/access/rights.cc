@@ -77,9 +77,10 @@ absl::Status CheckMayCall(const Caller& caller, std::string_view method) {
     if (right != nullptr && ReachOf(*right, role) != Reach::kNone) may.emplace_back(RoleWord(role));
   }
   return absl::PermissionDeniedError(absl::StrCat(
-      std::string(method), " needs the role ",
-      may.empty() ? "of nobody" : absl::StrJoin(may, " or "), ", and '", caller.name, "' is ",
-      std::string(RoleWord(caller.role)),
+      std::string(method),
+      may.empty() ? " is open to no role"
+                  : absl::StrCat(" needs the role ", absl::StrJoin(may, " or ")),
+      ", but '", caller.name, "' has the role ", std::string(RoleWord(caller.role)),
       may.empty() ? ""
                   : absl::StrCat("; an admin makes a token with 'dtctl token create --role ",
                                  may.back(), " --name ", caller.name, "'")));

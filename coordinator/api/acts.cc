@@ -46,7 +46,7 @@ class Fields {
     if (whole && value.get<int64_t>() >= least && value.get<int64_t>() <= most) {
       return static_cast<Number>(value.get<int64_t>());
     }
-    return Refused(name, absl::StrCat("a whole number from ", least, " to ", most));
+    return Refused(name, absl::StrCat("an integer from ", least, " to ", most));
   }
   // Reads {"team": "a", "old": null}: sets one label and removes one.
   absl::StatusOr<v1::ExperimentChanged::Labels> Labels(const char* name) const {
@@ -67,7 +67,7 @@ class Fields {
 
  private:
   static constexpr char kLabels[] =
-      "an object of texts, {\"team\": \"a\"}, where null takes a label away";
+      "an object of texts, {\"team\": \"a\"}, where null removes a label";
 
   absl::Status Refused(const char* name, const std::string& what) const {
     const std::string sent = json_[name].dump(-1, ' ', true);
@@ -87,7 +87,7 @@ absl::StatusOr<Fields> ReadFields(const ApiRoute& route, const std::string& body
   Json json = body.empty() ? Json::object() : Json::parse(body, nullptr, false);
   if (!json.is_object()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the body of ", route.path, " is not an object of JSON, such as {}"));
+        absl::StrCat("the body of ", route.path, " is not a JSON object, such as {}"));
   }
   for (const auto& [key, value] : json.items()) {
     if (std::find(route.options.begin(), route.options.end(), key) != route.options.end()) continue;
@@ -120,9 +120,8 @@ absl::Status ReadChange(const ApiRoute& route, const Fields& fields, v1::ChangeR
   if (given.size() != 1) {
     std::vector<std::string> takes(route.options.begin(), route.options.end() - 1);
     return absl::InvalidArgumentError(
-        absl::StrCat(given.empty() ? "change what? the body has none of "
-                                   : "one change at a time: the body has several of ",
-                     absl::StrJoin(takes, ", "), "; give one"));
+        absl::StrCat(given.empty() ? "the body has none of " : "the body has several of ",
+                     absl::StrJoin(takes, ", "), "; give one change at a time"));
   }
   const char* name = given.front().c_str();
   const std::string& one = given.front();
@@ -195,9 +194,10 @@ absl::StatusOr<Act> ReadQuota(const Fields& fields, const std::string& who) {
   quota.set_removed(removed);
   if (removed == fields.Has("slots")) {
     return absl::InvalidArgumentError(
-        removed ? "the body says removed and slots; give slots to set a quota, removed to take it "
-                  "away"
-                : "the body has no slots: how many may be held at once; 0: none start");
+        removed
+            ? "the body has removed and slots; give slots to set a quota, or removed to remove it"
+            : "the body has no slots: the number of slots that may be held at the same time; "
+              "with 0 no trial starts");
   }
   if (!removed) {
     DT_ASSIGN_OR_RETURN(const uint32_t slots, fields.Whole<uint32_t>("slots"));

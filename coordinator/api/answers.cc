@@ -74,8 +74,8 @@ HttpAnswer JsonAnswer(const Json& json) {
   HttpAnswer answer{200, api::JsonLine(json), kJsonType, ""};
   if (answer.body.size() > limits::kApiAnswerBytes) {
     return ErrorAnswer(absl::InvalidArgumentError(absl::StrCat(
-        "the answer has ", answer.body.size(), " bytes; it may have ", limits::kApiAnswerBytes,
-        ": ask for less at once, with a smaller page_size, or fewer trials, metrics or points")));
+        "the answer has ", answer.body.size(), " bytes; the limit is ", limits::kApiAnswerBytes,
+        "; ask for less: a smaller page_size, or fewer trials, metrics or points")));
   }
   Sha256 sum;
   sum.Update(answer.body);

@@ -58,7 +58,7 @@ absl::Status ReadNumber(const std::string& option, const std::string& value, uin
                         uint64_t most, Number& number) {
   uint64_t read = 0;
   if (!absl::SimpleAtoi(value, &read) || read < least || read > most) {
-    return Refused(option, value, absl::StrCat("a whole number from ", least, " to ", most));
+    return Refused(option, value, absl::StrCat("an integer from ", least, " to ", most));
   }
   number = static_cast<Number>(read);
   return absl::OkStatus();
@@ -94,7 +94,7 @@ absl::Status ReadTrials(const std::string& value, ApiCall& call) {
   if (call.trials.size() <= limits::kApiTrials) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("the call names ", call.trials.size(),
                                                  " trials; one answer has at most ",
-                                                 limits::kApiTrials, ": ask several times"));
+                                                 limits::kApiTrials, "; ask several times"));
 }
 
 absl::Status ReadMetrics(const std::string& value, ApiCall& call) {
@@ -112,7 +112,7 @@ absl::Status ReadMetrics(const std::string& value, ApiCall& call) {
   if (call.metrics.size() <= limits::kApiMetrics) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("the call names ", call.metrics.size(),
                                                  " metrics; one answer has at most ",
-                                                 limits::kApiMetrics, ": ask several times"));
+                                                 limits::kApiMetrics, "; ask several times"));
 }
 
 absl::Status ReadSince(const std::string& value, ApiCall& call) {
@@ -127,7 +127,8 @@ absl::Status ReadSince(const std::string& value, ApiCall& call) {
 
 absl::Status ReadOption(const std::string& name, const std::string& value, ApiCall& call) {
   if (name == "page_token") {
-    if (value.size() > limits::kNameBytes) return Refused(name, value, "one that a page gave");
+    if (value.size() > limits::kNameBytes)
+      return Refused(name, value, "a next_page_token of an earlier page");
     call.page_token = value;
     return absl::OkStatus();
   }
@@ -186,8 +187,8 @@ absl::StatusOr<const ApiRoute*> FindRoute(const std::string& path, HttpMethod ht
     other = &route;
   }
   if (other != nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        other->path, " is asked with ", MethodWord(other->http), ", not with ", MethodWord(http)));
+    return absl::InvalidArgumentError(
+        absl::StrCat(other->path, " takes ", MethodWord(other->http), ", not ", MethodWord(http)));
   }
   return absl::NotFoundError(
       absl::StrCat("there is no ", Quoted(path), "; the calls are ",
@@ -213,9 +214,9 @@ absl::Status ReadOptions(const ApiRoute& route, absl::string_view query, ApiCall
                                      : absl::StrCat("; it takes ", absl::StrJoin(takes, ", "))));
     }
     if (!had.insert(name).second && !MayRepeat(name)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, " is given twice; give it once",
-                       name == "trial" || name == "metric" ? ", its values with commas" : ""));
+      return absl::InvalidArgumentError(absl::StrCat(
+          name, " is given twice; give it once",
+          name == "trial" || name == "metric" ? " with its values separated by commas" : ""));
     }
     DT_RETURN_IF_ERROR(
         ReadOption(name, Decoded(pair.substr(std::min(equals + 1, pair.size()))), call));

@@ -64,18 +64,19 @@ absl::Status HttpGate::AdmitReader(const HttpRequest& request) const {
 absl::Status HttpGate::CheckOrigin(const HttpRequest& request) const {
   if (!request.forwarded.empty()) {
     return absl::PermissionDeniedError(
-        "this came through a proxy, and who is behind it is not known: acting takes a token, with "
-        "dtcoord --auth=tokens, or dtctl on the coordinator's own host");
+        "this request came through a proxy, which hides its sender; to act, show a token to a "
+        "dtcoord --auth=tokens, or use dtctl on the coordinator's own host");
   }
   const bool same_site = request.fetch_site.empty() || request.fetch_site == "same-origin";
   const bool same_origin =
       request.origin.empty() ||
       absl::EqualsIgnoreCase(request.origin, absl::StrCat("http://", request.host));
   if (same_site && same_origin) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrCat(
-      "a page of ", Quoted(same_origin ? request.fetch_site : request.origin),
-      " asks for this, which is not http://", Printable(CleanText(request.host, kQuotedBytes)),
-      ": without dtcoord --auth=tokens the coordinator's own page alone may act"));
+  return absl::PermissionDeniedError(
+      absl::StrCat("this request comes from a page of ",
+                   Quoted(same_origin ? request.fetch_site : request.origin), ", not of http://",
+                   Printable(CleanText(request.host, kQuotedBytes)),
+                   "; without dtcoord --auth=tokens only the coordinator's own page may act"));
 }
 
 absl::StatusOr<std::optional<Caller>> HttpGate::AdmitActor(const HttpRequest& request,

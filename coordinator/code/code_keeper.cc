@@ -48,7 +48,7 @@ bool CodeKeeper::Get(std::string digest, uint32_t part,
       [this, digest = std::move(digest), part, done = std::move(done)] {
         if (!InUse(digest)) {
           return done(absl::NotFoundError(
-              absl::StrCat("no experiment has the code ", CleanText(digest, limits::kNameBytes))));
+              absl::StrCat("no experiment uses the code ", CleanText(digest, limits::kNameBytes))));
         }
         done(store_.Get(digest, part));
       },
@@ -60,8 +60,8 @@ bool CodeKeeper::Hold(std::string digest, std::function<void(absl::Status)> done
       [this, digest = std::move(digest), done = std::move(done)] {
         if (!store_.Has(digest)) {
           return done(absl::FailedPreconditionError(absl::StrCat(
-              "code: the coordinator has not got all of ", CleanText(digest, limits::kNameBytes),
-              "; submit the file again, and dtctl sends what is missing")));
+              "code: the coordinator lacks parts of ", CleanText(digest, limits::kNameBytes),
+              "; submit the file again, and dtctl sends the missing parts")));
         }
         {
           MutexLock lock(&mutex_);

@@ -51,8 +51,8 @@ absl::Status CheckPart(const CodePart& part) {
   if (part.data.size() > limits::kCodePartBytes ||
       (!last && part.data.size() != limits::kCodePartBytes)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "part ", part.part, " of ", part.parts, " has ", part.data.size(), " bytes; each but the ",
-        "last has ", limits::kCodePartBytes, ", and that one no more"));
+        "part ", part.part, " of ", part.parts, " has ", part.data.size(), " bytes; each part has ",
+        limits::kCodePartBytes, ", the last one at most as many"));
   }
   return absl::OkStatus();
 }
@@ -61,7 +61,7 @@ absl::Status CheckPart(const CodePart& part) {
 absl::Status CheckWhole(const std::string& digest, const std::string& bytes) {
   const std::string found = Sha256Hex(bytes);
   if (found != digest) {
-    return absl::DataLossError(absl::StrCat("the code that came has the digest ", found, ", not ",
+    return absl::DataLossError(absl::StrCat("the received code has the digest ", found, ", not ",
                                             digest, "; send it again"));
   }
   return pack::Read(bytes).status();
@@ -111,8 +111,8 @@ absl::StatusOr<bool> CodeStore::Put(const CodePart& part, const CodeInUse& in_us
   if (begun == begun_.end()) {
     DT_RETURN_IF_ERROR(Begin(part, in_use));
   } else if (begun->second.there.size() != part.parts) {
-    return absl::InvalidArgumentError(absl::StrCat("part ", part.part, " is of ", part.parts,
-                                                   ", and the parts before were of ",
+    return absl::InvalidArgumentError(absl::StrCat("part ", part.part, " is one of ", part.parts,
+                                                   ", but earlier parts were of ",
                                                    begun->second.there.size()));
   }
   DT_RETURN_IF_ERROR(Write(part));
@@ -249,7 +249,7 @@ CodeReport CheckCode(const std::string& folder) {
     if (bytes.ok() && CheckWhole(digest, *bytes).ok()) continue;
     report.damaged.push_back(absl::StrCat(
         "the packed code ", digest, " ",
-        bytes.ok() ? "is not what its name says" : std::string(bytes.status().message())));
+        bytes.ok() ? "does not match its digest" : std::string(bytes.status().message())));
   }
   return report;
 }

@@ -38,7 +38,7 @@ std::string TokenOf(const std::string& authorization) {
 
 absl::Status GoneError(const Caller& joiner) {
   return absl::UnauthenticatedError(absl::StrCat("the token ", joiner.token, " to join as '",
-                                                 joiner.name, "' has run out or was taken back",
+                                                 joiner.name, "' has expired or was revoked",
                                                  kHowToGetOne));
 }
 
@@ -60,9 +60,9 @@ absl::StatusOr<v1::TokenSummary> AskedFor(const v1::CreateTokenRequest& request,
   constexpr int64_t kCentury = int64_t{100} * 366 * 24 * 3600;
   const int64_t longest = joiner ? limits::kJoinSecondsMax : kCentury;
   if (request.expires_seconds() < 0 || request.expires_seconds() > longest) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("expires_seconds is ", request.expires_seconds(), "; it is 0, for ",
-                     joiner ? "15 minutes" : "never", ", or up to ", longest));
+    return absl::InvalidArgumentError(absl::StrCat("expires_seconds is ", request.expires_seconds(),
+                                                   "; give 0 for ", joiner ? "15 minutes" : "never",
+                                                   ", or up to ", longest));
   }
   if (!request.hash().empty() && !IsSha256Hex(request.hash())) {
     return absl::InvalidArgumentError("hash is not a SHA-256, which is 64 hex digits");
@@ -123,7 +123,7 @@ absl::Status Door::LeaveAdminToken() {
   DT_ASSIGN_OR_RETURN(const v1::CreateTokenResponse made, Create(request, "dtcoord"));
   const std::string path = state_dir_ + "/admin.token";
   DT_RETURN_IF_ERROR(WriteSecret(path, made.token() + "\n"));
-  spdlog::info("a token of an admin is in {}: dtctl --token-file {} token list", path, path);
+  spdlog::info("an admin token is in {}: dtctl --token-file {} token list", path, path);
   return absl::OkStatus();
 }
 
@@ -146,25 +146,25 @@ absl::StatusOr<Caller> Door::Identify(const Shown& shown) const {
     if (auto caller = CallerOfCertificate(shown.alternative_names)) return *std::move(caller);
     return absl::UnauthenticatedError(absl::StrCat(
         shown.alternative_names.empty()
-            ? "this coordinator wants a token, and the call has none"
-            : "this coordinator wants a token, or a certificate with a name dtrain://ROLE/NAME",
+            ? "this coordinator requires a token, and the call has none"
+            : "this coordinator requires a token, or a certificate with a name dtrain://ROLE/NAME",
         kHowToGetOne));
   }
   const std::string token = TokenOf(shown.authorization);
   if (!IsToken(token)) {
     return absl::UnauthenticatedError(absl::StrCat(
-        "what the call shows is not a token, which is dtr_ and 64 hex digits", kHowToGetOne));
+        "the call's credential is not a token, which is dtr_ and 64 hex digits", kHowToGetOne));
   }
   MutexLock lock(&mutex_);
   const auto found = tokens_.find(Sha256Hex(token));
   if (found == tokens_.end()) {
-    return absl::UnauthenticatedError(absl::StrCat(
-        "the token is not one of this coordinator's, or was taken back", kHowToGetOne));
+    return absl::UnauthenticatedError(
+        absl::StrCat("this coordinator does not know the token, or it was revoked", kHowToGetOne));
   }
   const v1::TokenSummary& of = found->second.summary;
   if (!Holds(found->second)) {
     return absl::UnauthenticatedError(
-        absl::StrCat("the token ", of.id(), " of '", of.name(), "' has run out", kHowToGetOne));
+        absl::StrCat("the token ", of.id(), " of '", of.name(), "' has expired", kHowToGetOne));
   }
   const std::optional<Role> role = FindRole(of.role());
   if (!role.has_value()) {
@@ -218,7 +218,7 @@ void Door::RecordRefusal(v1::AuditEntry entry) {
     if (now - minute_began_ >= absl::Minutes(1)) {
       if (left_out_ > 0) {
         entry.set_message(absl::StrCat(entry.message(), " (and ", left_out_,
-                                       " refusals before, which are not listed)"));
+                                       " earlier refusals, which are not listed)"));
       }
       minute_began_ = now;
       refusals_ = left_out_ = 0;
@@ -287,7 +287,7 @@ absl::Status Door::CheckOneMore() const {
   if (tokens_.size() < limits::kTokens) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("there are ", tokens_.size(),
-                   " tokens, which is the limit; take some back with 'dtctl token revoke'"));
+                   " tokens, which is the limit; revoke some with 'dtctl token revoke'"));
 }
 
 // Drops joiners' tokens that expired unused, and those whose worker's token is gone: nobody uses
@@ -332,7 +332,8 @@ absl::StatusOr<v1::JoinResponse> Door::Join(const v1::JoinRequest& request, cons
       }
       return absl::PermissionDeniedError(absl::StrCat(
           "the token ", joiner.token, " to join as '", joiner.name,
-          "' was used already, and holds once; if that was not you, take back what it became, ",
+          "' was already used, and is valid once; if you did not use it, revoke the token that it "
+          "became, ",
           by.summary.used_for(), ", with 'dtctl token revoke'; an admin makes another with 'dtctl ",
           "token create --role joiner --name ", joiner.name, "'"));
     }

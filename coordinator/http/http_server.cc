@@ -324,10 +324,10 @@ void HttpServer::ReadHead(Connection& connection) {
   if (IsLocalAddress(listening_.address) && !IsOfThisHost(host)) {
     return Answer(
         connection,
-        Share({421, absl::StrCat("this server is for its own host, which is not '",
+        Share({421, absl::StrCat("this server answers only to its address or localhost, not to '",
                                  absl::CHexEscape(host),
-                                 "': ask by its address or as localhost; have a proxy send "
-                                 "the address that it connects to as Host\n")}));
+                                 "'; configure a proxy to send the address that it connects to as "
+                                 "Host\n")}));
   }
   if (connection.acts && !TakesBody(connection, head)) return;
   connection.head_bytes = head_bytes;
@@ -340,11 +340,11 @@ bool HttpServer::TakesBody(Connection& connection, const std::string& head) {
   const bool digits = std::all_of(length.begin(), length.end(), absl::ascii_isdigit);
   if (!HeaderOf(head, "Transfer-Encoding").empty() || !digits ||
       !absl::SimpleAtoi(length, &bytes)) {
-    Answer(connection, Share({411, "a POST says how long it is, by Content-Length\n"}));
+    Answer(connection, Share({411, "a POST needs its length in Content-Length\n"}));
     return false;
   }
   if (bytes > limits::kHttpBodyBytes) {
-    Answer(connection, Share({413, absl::StrCat("the body has ", bytes, " bytes; it may have ",
+    Answer(connection, Share({413, absl::StrCat("the body has ", bytes, " bytes; the limit is ",
                                                 limits::kHttpBodyBytes, "\n")}));
     return false;
   }

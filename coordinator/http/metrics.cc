@@ -68,12 +68,12 @@ void AddFleet(const MetricsSnapshot& snapshot, Families& families) {
   for (const auto& [key, count] : snapshot.slots) {
     Put(slots, {{"device", key.first}, {"state", key.second}}, static_cast<double>(count));
   }
-  MetricFamily losses = Counter("worker_losses_total", "Workers whose lease ran out.");
+  MetricFamily losses = Counter("worker_losses_total", "Workers whose lease expired.");
   Put(losses, {{"reason", "lease"}}, static_cast<double>(snapshot.worker_losses));
   families.insert(families.end(), {std::move(workers), std::move(slots), std::move(losses)});
   if (std::isnan(snapshot.oldest_heartbeat_wall_seconds)) return;
   families.push_back(OneValue(Gauge("worker_oldest_heartbeat_timestamp_seconds",
-                                    "When the worker that has been silent longest last reported."),
+                                    "Time of the oldest among the workers' last reports."),
                               snapshot.oldest_heartbeat_wall_seconds));
 }
 
@@ -95,9 +95,10 @@ void AddLatencies(const MetricsSnapshot& snapshot, Families& families) {
 }
 
 void AddNotices(const MetricsSnapshot& snapshot, Families& families) {
-  MetricFamily ended = Counter("notices_total",
-                               "Notices to receivers of notify, by what came of them: delivered, "
-                               "failed (given up), dropped (too many waited).");
+  MetricFamily ended =
+      Counter("notices_total",
+              "Notices to receivers of notify, by outcome: delivered, failed (given up), "
+              "dropped (too many waited).");
   Put(ended, {{"outcome", "delivered"}}, static_cast<double>(snapshot.notices_delivered));
   Put(ended, {{"outcome", "failed"}}, static_cast<double>(snapshot.notices_failed));
   Put(ended, {{"outcome", "dropped"}}, static_cast<double>(snapshot.notices_dropped));
@@ -123,11 +124,11 @@ void AddExperiments(const MetricsSnapshot& snapshot, Families& families) {
   MetricFamily restarts =
       Counter("trial_restarts_total", "Attempts that ended and were followed by another.");
   MetricFamily progress =
-      Gauge("experiment_progress_ratio", "Part of an experiment's work that is done, 0 to 1.");
-  MetricFamily eta =
-      Gauge("experiment_eta_timestamp_seconds", "When an experiment is expected to end.");
+      Gauge("experiment_progress_ratio", "Finished part of an experiment's work, 0 to 1.");
+  MetricFamily eta = Gauge("experiment_eta_timestamp_seconds", "Expected end of an experiment.");
   MetricFamily best = Gauge("experiment_best_value", "Best value of the experiment's metric.");
-  MetricFamily best_trial = Gauge("experiment_best_trial", "Number of the trial that reached it.");
+  MetricFamily best_trial =
+      Gauge("experiment_best_trial", "Number of the trial with the best value.");
   MetricFamily used = Counter("experiment_gpu_seconds_total",
                               "Time of slots, GPU or CPU, that ended attempts held, by use.");
   for (const ExperimentSample& sample : snapshot.experiments) {
@@ -166,14 +167,14 @@ void AddExperiments(const MetricsSnapshot& snapshot, Families& families) {
 // Adds the progress of searches, and the trials that wait, by reason.
 void AddSearches(const MetricsSnapshot& snapshot, Families& families) {
   MetricFamily planned =
-      Gauge("experiment_planned_trials", "Trials there are to be, unless the search ends before.");
+      Gauge("experiment_planned_trials", "Planned number of trials; the search may end earlier.");
   MetricFamily early = Gauge("trials_stopped_early", "Trials that a rung or another rule ended.");
-  MetricFamily waiting = Gauge("trials_waiting", "Trials that wait, by what they wait for.");
-  MetricFamily rungs = Gauge("rung_trials", "Trials that came to a rung, by what it decided.");
-  MetricFamily paused = Gauge("experiment_paused", "1 while a person has paused it.");
+  MetricFamily waiting = Gauge("trials_waiting", "Waiting trials, by reason.");
+  MetricFamily rungs = Gauge("rung_trials", "Trials that reached a rung, by its decision.");
+  MetricFamily paused = Gauge("experiment_paused", "1 while the experiment is paused.");
   MetricFamily target =
       Gauge("experiment_target_reached", "1 once a trial has reached search.target.");
-  MetricFamily ended = Gauge("experiment_ended_timestamp_seconds", "When its last trial ended.");
+  MetricFamily ended = Gauge("experiment_ended_timestamp_seconds", "End of its last trial.");
   for (const ExperimentSample& sample : snapshot.experiments) {
     const std::string id = std::to_string(sample.id);
     Put(planned, {{"experiment", id}}, sample.planned_trials);
@@ -250,7 +251,7 @@ constexpr TrialColumn kTrialColumns[] = {
      "Steps left out because their gradient was not finite.",
      [](const TrialSample& s) { return s.totals.nonfinite_steps(); }, TrialColumn::Needs::kNothing},
     {"trial_gpu_memory_peak_bytes", MetricType::Gauge,
-     "Peak memory of the device, GPU or CPU slot, of the rank that used most.",
+     "Peak memory of the device, GPU or CPU slot, on the rank that used most.",
      [](const TrialSample& s) { return s.newest.memory_peak_bytes(); }, TrialColumn::Needs::kRow},
     {"trial_tensor_held_bytes", MetricType::Gauge,
      "Tensors of the rank that holds most, between steps.",
@@ -265,7 +266,7 @@ constexpr TrialColumn kTrialColumns[] = {
      [](const TrialSample& s) { return static_cast<double>(s.newest.slowest_rank()); },
      TrialColumn::Needs::kRow},
     {"trial_last_checkpoint_timestamp_seconds", MetricType::Gauge,
-     "When the newest checkpoint was registered.",
+     "Time at which the newest checkpoint was registered.",
      [](const TrialSample& s) { return s.checkpoint_wall_seconds; },
      TrialColumn::Needs::kCheckpoint},
     {"trial_checkpoint_bytes", MetricType::Gauge, "Size of the newest checkpoint.",
@@ -301,7 +302,7 @@ void AddPhases(const TrialSample& sample, MetricFamily& phases) {
 }
 
 void AddTrials(const MetricsSnapshot& snapshot, Families& families) {
-  families.push_back(OneValue(Gauge("exported_trials", "Trials with series of their own here."),
+  families.push_back(OneValue(Gauge("exported_trials", "Trials with their own series here."),
                               static_cast<double>(snapshot.trials.size())));
   families.push_back(OneValue(Gauge("omitted_trials", "Trials left out by --metrics-max-trials."),
                               static_cast<double>(snapshot.omitted_trials)));
@@ -312,10 +313,10 @@ void AddTrials(const MetricsSnapshot& snapshot, Families& families) {
     }
     families.push_back(std::move(family));
   }
-  MetricFamily info = Gauge("trial_info", "What a trial is, with its swept parameters.");
+  MetricFamily info = Gauge("trial_info", "Labels of a trial, with its swept parameters.");
   MetricFamily loss = Gauge("trial_loss", "Newest loss, by split.");
   MetricFamily accuracy = Gauge("trial_eval_accuracy_ratio",
-                                "Share of a task's examples that were answered right, by task.");
+                                "Share of a task's examples with a correct answer, by task.");
   MetricFamily phases =
       Counter("trial_phase_seconds_total", "Time of steps by phase, mean over ranks.");
   MetricFamily seconds =
@@ -404,7 +405,7 @@ std::shared_ptr<const MetricsSnapshot> Metrics::Snapshot() const {
 std::vector<MetricFamily> Metrics::Collect() const {
   const std::shared_ptr<const MetricsSnapshot> snapshot = Snapshot();
   Families families;
-  MetricFamily build = Gauge("build_info", "Which build of the coordinator this is.");
+  MetricFamily build = Gauge("build_info", "Version of the coordinator.");
   Put(build, {{"version", kVersion}, {"revision", kRevision}}, 1);
   families.push_back(std::move(build));
   families.push_back(OneValue(

@@ -54,7 +54,7 @@ absl::StatusOr<Folded> FoldJournal(JournalReader& journal, MetricsModel& metrics
     }
     // The records behind this snapshot may be gone, so the fold cannot continue without it.
     if (absl::IsFailedPrecondition(loaded.status())) return loaded.status();
-    spdlog::warn("the snapshot after record {} is left aside: {}", stored.place.sequence,
+    spdlog::warn("the snapshot after record {} is skipped: {}", stored.place.sequence,
                  std::string(loaded.status().message()));
     below = stored.place.sequence;
   }
@@ -118,7 +118,7 @@ absl::StatusOr<StoredSnapshot> MakeSnapshot(JournalReader& journal) {
   folded.state = State();
   DT_ASSIGN_OR_RETURN(const LoadedSnapshot loaded, LoadSnapshot(snapshot.parts));
   if (HashOf(loaded.state) != hash) {
-    return absl::InternalError("the snapshot lacks something of the state");
+    return absl::InternalError("the snapshot does not restore the same state");
   }
   return snapshot;
 }

@@ -136,7 +136,7 @@ void Posts::Begin(const std::string& url, const std::string& id, const std::stri
   curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, DropData);
   curl_easy_setopt(c, CURLOPT_WRITEDATA, &transfer->answer_bytes);
   if (curl_multi_add_handle(impl_->multi.get(), c) != CURLM_OK) {
-    return impl_->ended.push_back({url, Reception::kUnavailable, "libcurl does not take it"});
+    return impl_->ended.push_back({url, Reception::kUnavailable, "libcurl refuses the request"});
   }
   impl_->transfers[c] = std::move(transfer);
 }

@@ -85,8 +85,8 @@ void Sender::Take(std::vector<v1::Notice> told) {
     const bool own = notice.url().empty();
     const std::string url = own ? options_.own_receiver.url() : notice.url();
     if (url.empty() || (!own && !options_.receivers.Admit(url).ok())) {
-      spdlog::warn("notice {} is given up: {} is not a receiver of this coordinator any more",
-                   notice.number(), own ? "its own one" : ShownUrl(url));
+      spdlog::warn("notice {} is given up: {} is no longer a receiver of this coordinator",
+                   notice.number(), own ? "its own receiver" : ShownUrl(url));
       settled_.push_back({notice.number(), v1::NoticeSettled::FAILED});
       continue;
     }

@@ -38,7 +38,7 @@ AccessService::Reactor* AccessService::Do(Method method, Context* context, const
   absl::Status status = call.Begin(*bytes, request);
   if (status.ok() && door_ == nullptr) {
     status = absl::FailedPreconditionError(
-        "this coordinator has no tokens: whoever reaches it may do everything; start it with "
+        "this coordinator has no tokens: everyone who reaches it may do everything; start it with "
         "dtcoord --auth=tokens");
   }
   if (!status.ok()) {

@@ -159,8 +159,8 @@ bool ConnectionWatch::Stays(Watched& watched, Look look) {
   watched.suspect = steps == 0 || unsettled > limits::kHeaderBytesReceived / 4;
   if (unsettled <= most) return true;
   spdlog::warn(
-      "a connection from {} is cut off: it sent {} KiB without completing a {}; at most {} KiB are "
-      "taken",
+      "a connection from {} is cut off: it sent {} KiB without completing a {}; the limit is "
+      "{} KiB",
       watched.peer, unsettled >> 10, open ? "message" : "call", most >> 10);
   // Unlike shutdown(), this resets the connection at once and drops the bytes that gRPC has not
   // read.

@@ -100,7 +100,7 @@ class FleetService::Stream final
   void EndWait() {
     if (!opened_.load()) {
       FinishOnce({grpc::StatusCode::DEADLINE_EXCEEDED,
-                  absl::StrCat("no report has come on this stream within ",
+                  absl::StrCat("no report arrived on this stream within ",
                                absl::FormatDuration(limits::kFirstReportDeadline))});
     }
     // The peer does not read: cancelling fails its write, and the stream ends with it.
@@ -134,7 +134,7 @@ class FleetService::Stream final
     if (!caller_ || service_.door_->StillHolds(*caller_)) return absl::OkStatus();
     return absl::UnauthenticatedError(
         absl::StrCat("the token ", caller_->token, " of '", caller_->name,
-                     "' was taken back or has run out; give the worker another --token-file"));
+                     "' was revoked or has expired; give the worker another --token-file"));
   }
   void PostClosed() {
     if (!opened_.load()) return FinishOnce(grpc::Status::OK);

@@ -107,8 +107,8 @@ absl::StatusOr<RowTotals> CheckRows(const v1::RowChunk& chunk) {
   if (rows.rows_size() != static_cast<int>(chunk.count()) ||
       rows.rows(0).step() != chunk.first_step() ||
       rows.rows(rows.rows_size() - 1).step() != chunk.last_step()) {
-    return Refuse(absl::StrCat("a chunk says ", chunk.count(), " rows of steps ",
-                               chunk.first_step(), " to ", chunk.last_step(), " and holds others"));
+    return Refuse(absl::StrCat("a chunk claims ", chunk.count(), " rows of steps ",
+                               chunk.first_step(), " to ", chunk.last_step(), " and has others"));
   }
   RowTotals totals;
   std::optional<uint64_t> previous;

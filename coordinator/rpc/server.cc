@@ -63,8 +63,8 @@ void ConfigureServer(grpc::ServerBuilder& builder, const TlsFiles& tls, Reflecti
 
 absl::Status GrpcDidNotStart() {
   return absl::FailedPreconditionError(
-      "gRPC did not start; its own message above says why (a TLS file that is not a certificate "
-      "or no key, most often)");
+      "gRPC did not start; its own message above says why (most often, a TLS file is not a "
+      "certificate or not a key)");
 }
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions& options,

@@ -69,8 +69,8 @@ absl::StatusOr<v1::SubmitResponse> ReadSubmittedFile(v1::SubmitRequest& request,
                                {request.overrides().begin(), request.overrides().end()}, may_go_on);
   if (!GoesOn(may_go_on)) {
     return absl::DeadlineExceededError(
-        "reading the experiment's file takes longer than the call may wait; give it more time, or "
-        "fewer combinations");
+        "reading the experiment's file takes longer than the call may wait; give the call more "
+        "time, or the file fewer combinations");
   }
   v1::SubmitResponse response;
   Append(file.diagnostics, response);

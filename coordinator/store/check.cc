@@ -113,8 +113,8 @@ std::string MissingOf(const Head& head, const std::optional<Mark>& mark) {
   // The first commit names the mark's journal; no client knows of it before the mark is written.
   if (!mark) {
     return found.commits <= 1 ? ""
-                              : "journal.mark is missing or cannot be read, so that nobody "
-                                "can tell whether the newest commits are there";
+                              : "journal.mark is missing or cannot be read, so it is "
+                                "unknown whether the newest commits are there";
   }
   if (mark->store != found.store) {
     return "journal.mark belongs to another journal: one of the two was replaced";
@@ -145,7 +145,7 @@ std::vector<std::string> WrongOf(const JournalReport& report) {
 std::string Refusal(const std::string& path, const std::vector<std::string>& wrong) {
   return absl::StrCat(path, " is damaged or incomplete: ", absl::StrJoin(wrong, "; "),
                       ". Restore the state folder from a backup, or start once with --accept-loss: "
-                      "it goes on with what is whole and keeps the damaged files aside");
+                      "it continues with the undamaged part and keeps the damaged files aside");
 }
 
 absl::StatusOr<JournalReport> CheckJournal(const std::string& path, uint64_t bytes_max) {

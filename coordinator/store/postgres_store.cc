@@ -76,7 +76,7 @@ absl::Status PostgresStore::BeginTerm() {
   raise.BindText(1, options_.self);
   const int64_t sent = SteadyNs();
   DT_ASSIGN_OR_RETURN(const bool found, raise.Step());
-  if (!found) return absl::DataLossError(Refused("the row that has the term is missing"));
+  if (!found) return absl::DataLossError(Refused("the row with the term is missing"));
   term_ = raise.Integer(0);
   heard_ns_.store(sent);
   return absl::OkStatus();
@@ -156,7 +156,7 @@ absl::Status PostgresStore::CheckTerm(const std::string& query) {
 
 std::string PostgresStore::Refused(const std::string& damage) const {
   return absl::StrCat(place(), " is damaged or incomplete: ", damage,
-                      ". Restore it from a backup (pg_restore), or go on with another database");
+                      ". Restore it from a backup (pg_restore), or use another database");
 }
 
 void PostgresStore::Beat() {

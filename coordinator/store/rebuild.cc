@@ -115,7 +115,7 @@ class Copy {
     }
     if (place_.sequence < should_end_ || !why_.empty()) {
       dropped_.push_back(
-          absl::StrCat("records behind ", place_.sequence,
+          absl::StrCat("records after ", place_.sequence,
                        should_end_ > place_.sequence ? absl::StrCat(", up to ", should_end_) : "",
                        why_.empty() ? "" : absl::StrCat(" (", why_, ")"),
                        ExperimentsBehind(from_, place_.sequence)));
@@ -138,7 +138,7 @@ class Copy {
     }
     if (!found.ok()) {
       dropped_.push_back(
-          absl::StrCat("records behind ", place_.sequence, " (", found.status().message(), ")"));
+          absl::StrCat("records after ", place_.sequence, " (", found.status().message(), ")"));
     }
     return absl::OkStatus();
   }
@@ -203,8 +203,8 @@ class Copy {
     }
     if (scan.damaged > 0 || !scan.ended) {
       dropped_.push_back(absl::StrCat("rows of '", table.name, "': ", scan.damaged, " damaged",
-                                      scan.ended ? "" : ", others that cannot be reached", "; ",
-                                      scan.kept, " kept"));
+                                      scan.ended ? "" : ", others unreachable", "; ", scan.kept,
+                                      " kept"));
     }
     return absl::OkStatus();
   }

@@ -57,7 +57,7 @@ absl::StatusOr<Position> ParseToken(const std::string& token) {
     return position;
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "page_token '", token, "' is not one this method gave; start again without a token"));
+      "page_token '", token, "' is not from this method; start again without a token"));
 }
 
 int64_t PageSize(int32_t asked, int64_t by_default, size_t most) {
@@ -79,7 +79,7 @@ absl::Status CheckRow(const Statement& row, Side side) {
   if (row.ChecksumOf(0, table.count) == row.Integer(table.count)) return absl::OkStatus();
   return absl::DataLossError(
       absl::StrCat("a row of '", table.name, "' of trial ", row.Integer(0), "/", row.Integer(1),
-                   " is damaged on the coordinator's disk; `dtcoord check` says what else is"));
+                   " is damaged on the coordinator's disk; `dtcoord check` finds other damage"));
 }
 
 // The facts about an attempt that decide which rows of other attempts count; indexed by number,
@@ -327,7 +327,7 @@ absl::StatusOr<v1::ReadLogsResponse> SqlReader::ReadLogs(const v1::ReadLogsReque
   if (!request.page_token().empty() && !absl::SimpleAtoi(request.page_token(), &after)) {
     return absl::InvalidArgumentError(
         absl::StrCat("page_token '", request.page_token(),
-                     "' is not one this method gave; start again without a token"));
+                     "' is not from this method; start again without a token"));
   }
   Using guard(logs_);
   logs_.Bind(1, static_cast<int64_t>(request.experiment())).Bind(2, request.trial());

@@ -49,7 +49,7 @@ absl::Status MakeError(sqlite3* handle, const std::string& path, std::string_vie
   if ((code & 0xff) == SQLITE_IOERR && IsAtSizeLimit(path)) {
     return absl::ResourceExhaustedError(
         absl::StrCat(message,
-                     ": the file may not be larger: raise the limit (ulimit -f, "
+                     ": the file has reached its size limit; raise the limit (ulimit -f, "
                      "LimitFSIZE), or use another file system"));
   }
   return absl::UnavailableError(message);

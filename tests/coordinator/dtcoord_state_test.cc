@@ -48,7 +48,7 @@ TEST_F(DtcoordTest, AFileThatMayNotGrowEndsItWithAReasonAndNothingAcknowledgedIs
     ASSERT_TRUE(status.has_value());
     EXPECT_TRUE(WIFEXITED(*status) && WEXITSTATUS(*status) == 1) << *status;
     const std::string log = testing::Slurp(folder_ / "limited.log");
-    EXPECT_NE(log.find("the file may not be larger"), std::string::npos) << log;
+    EXPECT_NE(log.find("the file has reached its size limit"), std::string::npos) << log;
   }
   ChildProcess again = Start("again");
   EXPECT_GE(Status(*Dial("again")).experiments(), acknowledged);

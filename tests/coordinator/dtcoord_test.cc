@@ -116,7 +116,7 @@ TEST_F(DtcoordTest, SchedulingTimesRangeFromASecondToAnHour) {
       EXPECT_EQ(ExitCode(refused), 2) << flag << " " << wrong;
       const std::string log = testing::Slurp(folder_ / (name + ".log"));
       EXPECT_NE(
-          log.find(absl::StrCat(flag, " '", wrong, "' is no time from 1s to 1h; write it as 30s")),
+          log.find(absl::StrCat(flag, " '", wrong, "' is not a time from 1s to 1h; write it as 30s")),
           std::string::npos)
           << log;
     }

@@ -122,13 +122,13 @@ def views(page):
     page.until(f"{INKED % 0} > 3", "curves are drawn")
     page.expect("document.querySelector('figcaption').textContent.includes('4 curves')")
     page.expect("document.querySelector('main').textContent.includes('optimizer.lr')")
-    page.until("document.querySelector('[aria-label=\"What mattered\"]').textContent.includes('12')",
+    page.until("document.querySelector('[aria-label=Importance]').textContent.includes('12')",
                "why nothing is said of importance yet")
     report = page.run("fetch(document.querySelector('a[download]').href).then(async (one) => "
                       "[one.headers.get('Content-Disposition'), await one.text()])")
     assert report[0] == 'attachment; filename="experiment-1.html"' and "optimizer.lr" in report[1], report
     page.run("(() => { const box = [...document.querySelectorAll('select')].find((one) => one.labels[0].textContent"
-             ".startsWith('Up')); box.value = 'grad_norm'; box.dispatchEvent(new Event('change')); })()")
+             ".startsWith('Y axis')); box.value = 'grad_norm'; box.dispatchEvent(new Event('change')); })()")
     page.until("[...document.querySelectorAll('figcaption')].some((one) => one.textContent"
                ".includes('grad_norm over optimizer.lr, 4 trials'))", "any metric against any parameter")
     page.show(*VIEWS[2][1:])
@@ -140,7 +140,7 @@ def views(page):
     page.show(*VIEWS[4][1:])
     page.expect("[...document.querySelectorAll('tbody th')].some((one) => one.textContent === 'optimizer.lr')")
     page.go(f"{page.base}/#/nowhere")
-    page.until("document.querySelector('h1').textContent.includes('no such view')")
+    page.until("document.querySelector('h1').textContent.includes('No such view')")
     page.expect_no_errors()
 
 
@@ -253,7 +253,7 @@ def restart(page):
     page.show("/experiments/1", "document.querySelectorAll('tbody tr').length === 4")
     page.tell("open")
     page.until("!document.getElementById('banner').hidden", "the page says that nobody answers")
-    page.expect("document.getElementById('banner').textContent.includes('what you see is of')")
+    page.expect("document.getElementById('banner').textContent.includes('the view shows the state of')")
     page.expect("document.querySelectorAll('tbody tr').length", 4)
     page.shot("restart")
     page.tell("lost")
@@ -291,7 +291,7 @@ def acts(page):
     page.until("document.querySelector('dialog').textContent.includes('save and stop')")
     page.expect_tree(landmarks=False)
     page.shot("pause")
-    press(page, "Leave it as it is")
+    press(page, "Go back")
     page.until("!document.querySelector('dialog')")
     press(page, "Pause…")
     press(page, "Pause")
@@ -340,7 +340,7 @@ def acts(page):
     page.until("document.querySelector('.host').textContent.includes('new disk')", "it is drained")
     page.shot("drained")
     press(page, "Undrain")
-    press(page, "Take it back")
+    press(page, "Undrain")
     page.until("!document.querySelector('.host').textContent.includes('new disk')", "it is back")
     page.errors = [one for one in page.errors if "400" not in one]  # from the refused priority
     page.expect_no_errors()

@@ -156,8 +156,8 @@ def columns(page):
         .map((one) => one.textContent.trim());
       const row = document.querySelector('[role=region][aria-label=Trials] tbody tr');
       return JSON.stringify(Object.fromEntries(head.map((name, i) => [name, row.cells[i].textContent.trim()]))); })()"""
-    wanted = {"MFU": "40 %", "Memory": "3 GiB", "not hidden": "25 %", "perplexity": "42.5", "HellaSwag": "0.25",
-              "hops": "7"}
+    wanted = {"MFU": "40 %", "Memory": "3 GiB", "Exposed communication": "25 %", "perplexity": "42.5",
+              "HellaSwag": "0.25", "hops": "7"}
     page.show("/experiments/1", "document.querySelectorAll('[role=region][aria-label=Trials] tbody tr').length === 1")
     page.until("document.querySelector('.pick')")
     page.run("document.querySelector('.pick').open = true")
@@ -244,7 +244,7 @@ def log(page):
     page.shot("searched")
     search(page, "no such line")
     note = "document.querySelector('pre.log').nextElementSibling.textContent"
-    page.until(f"{note} === 'no line contains that'")
+    page.until(f"{note} === 'no line contains this text'")
     page.expect(f"{LINES}.length", 0)
     search(page, "")
     page.until(f"{LINES}.length > 4 * {count}", "all lines again")

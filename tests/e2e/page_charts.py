@@ -37,7 +37,7 @@ CURVES = "document.querySelector('section[aria-label=Curves] canvas')"
 OVER = "document.querySelector('section[aria-label=Curves] canvas.over')"
 CAPTION = "document.querySelector('section[aria-label=Curves] figcaption').textContent"
 TIP = "document.querySelector('section[aria-label=Curves] .tip')"
-SCATTER = "document.querySelector('section[aria-label=Scatter] canvas')"
+SCATTER = "document.querySelector('section[aria-label=\"Scatter plot\"] canvas')"
 NEAR = 2.5  # pixels; a tick stands at a full pixel
 
 
@@ -192,13 +192,13 @@ def curves_of(page, trials):
 
 def scatters(page, trials):
     """Each finished and evaluated trial has a dot at its values; the others are counted."""
-    caption = "document.querySelector('section[aria-label=Scatter] figcaption').textContent"
+    caption = "document.querySelector('section[aria-label=\"Scatter plot\"] figcaption').textContent"
     finished = [one for one in trials if one["state"] == "finished"]
     page.show("/experiments/1", f"{caption}.includes('val_loss over optimizer.lr, {len(finished)} trials')")
     wanted = [(one["assignments"]["optimizer.lr"], one["metric_value"]) for one in finished]
     for log in (True, False):  # the axis of a learning rate is logarithmic unless the user changes
                                # it
-        set_box(page, "log across", log)
+        set_box(page, "log x", log)
         drawn = Drawn(page, SCATTER, logx=log)
         assert len(drawn.dots) == len(finished) == 16, drawn.dots
         drawn.expect(drawn.dots, wanted, "dots")
@@ -206,14 +206,14 @@ def scatters(page, trials):
     # one result.
     x, y = wanted[-1]
     point_at(page, SCATTER, *drawn.place(x, y))
-    tip = "document.querySelector('section[aria-label=Scatter] .tip')"
+    tip = "document.querySelector('section[aria-label=\"Scatter plot\"] .tip')"
     page.until(f"!{tip}.hidden", "pointing at a dot says what it is")
     said = page.run(f"[...{tip}.querySelectorAll('strong, bdi')].map((one) => one.textContent)")
     named = next(one for one in finished if one["id"] == said[0])
     assert named["assignments"]["optimizer.lr"] == x, said
     assert said[1] == f"optimizer.lr: {x:.6g}" and said[2] == f"val_loss: {y:.5g}", (said, y)
     page.show("/experiments/2", f"{caption}.includes('val_loss over train.max_steps')")
-    page.expect(caption, "val_loss over train.max_steps, 1 trial; 1 has no such value")
+    page.expect(caption, "val_loss over train.max_steps, 1 trial; 1 has no value")
     page.expect(f"{SCATTER}.drawn.dots.length", 1)
 
 
@@ -231,9 +231,9 @@ def mattered(page):
     assert rows == wanted, (rows, wanted)
     assert [row[0] for row in rows[:2]] == ["optimizer.lr", "optimizer.weight_decay"], rows
     assert singles[0]["share"] > 0.8 > 0.2 > singles[1]["share"], told
-    page.expect(f"document.querySelector('[aria-label=\"What mattered\"]').textContent.includes({told['note']!r})")
-    page.expect("document.querySelector('[aria-label=\"What mattered\"] h3').textContent",
-                "What val_loss depended on")
+    page.expect(f"document.querySelector('[aria-label=Importance]').textContent.includes({told['note']!r})")
+    page.expect("document.querySelector('[aria-label=Importance] h3').textContent",
+                "Importance of parameters for val_loss")
 
 
 def flat(value, path="", into=None):
@@ -266,7 +266,7 @@ def compared(page):
     settings = [{**flat(ask(page, f"experiments/{experiment}")["spec"]["base"]), **trial["assignments"]}
                 for (experiment, _), trial in zip(ids, trials)]
     wanted = sorted(path for path in set().union(*settings) if settings[0].get(path) != settings[1].get(path))
-    head, *rows = rows_of(page, "Settings that differ")
+    head, *rows = rows_of(page, "Differing settings")
     assert [row[0] for row in rows] == wanted, (rows, wanted)
     assert {"optimizer.lr", "optimizer.weight_decay", "train.max_steps", "data.train"} <= set(wanted), wanted
     for path, *values in rows:
@@ -282,7 +282,7 @@ def phases(page):
     page.call("Page.addScriptToEvaluateOnNewDocument", source=NOTED)
     figures = "[...document.querySelectorAll('section[aria-label=Curves] figure')]"
     page.show("/experiments/1/trials/1", f"{figures}.length > 5")
-    chart = f"{figures}.find((one) => one.textContent.includes('Seconds of a step by phase'))"
+    chart = f"{figures}.find((one) => one.textContent.includes('Time by phase'))"
     page.until(f"{chart}.querySelector('figcaption').textContent.includes('4 curves')")
     names = page.run(f"[...{chart}.querySelectorAll('.legend li')].map((one) => one.textContent)")
     took = {"forward": 0.0005, "backward": 0.0002, "comm exposed": 0.00025, "optimizer": 0.00005}

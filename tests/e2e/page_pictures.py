@@ -116,13 +116,14 @@ def names(page):
     cells = ("[...document.querySelectorAll('[role=region][aria-label=%s] tbody tr')]"
              ".map((row) => [...row.cells].map((one) => one.textContent).join('|'))")
     page.show("/compare?of=73/1,73/2,74/1", f"{CAPTION}.includes('1 curve')")
-    found = page.run(cells % '"Settings that differ"')
+    found = page.run(cells % '"Differing settings"')
     assert sorted(found) == ["__proto__|3|–|–", "constructor|1|–|–", "search method|asha|asha|grid", "search|4|–|–",
                              "toString|2|–|–"], found
     page.show("/experiments/73?x=constructor&y=toString",
               "document.querySelectorAll('[role=region][aria-label=Trials] tbody tr').length === 2")
-    page.expect("document.querySelector('section[aria-label=Scatter] figcaption').textContent.split(';', 2).join(';')",
-                "toString over constructor, 1 trial; 1 has no such value")
+    page.expect("document.querySelector('section[aria-label=\"Scatter plot\"] figcaption').textContent"
+                ".split(';', 2).join(';')",
+                "toString over constructor, 1 trial; 1 has no value")
     page.shot("names")
 
 
@@ -174,17 +175,17 @@ def far(page):
     top = (f"Math.max(...{CURVES}.drawn.texts.filter(([align]) => align === 'right')"
            ".map(([, text]) => Number(text) || 0))")
     page.expect(f"{top} < 5")
-    page.expect(f"{outside}.textContent.startsWith('Values of 1 curve are outside, up to 1,000,000, so that')")
+    page.expect(f"{outside}.textContent.startsWith('Outliers of 1 curve are hidden: up to 1,000,000.')")
     page.shot("far")
     page.run(f"{outside}.querySelector('button').click()")
     page.until(f"Math.max(...{CURVES}.drawn.texts.map(([, text]) => Number(text.replaceAll(',', '')) || 0)) >= 1e6")
     page.expect("location.hash.includes('far=1')")
     page.run("window.before = true; location.reload()")
-    page.until(f"!window.before && {outside}?.textContent.includes('shown too')", "all values, again")
+    page.until(f"!window.before && {outside}?.textContent.includes('Outliers are shown')", "all values, again")
     page.run(f"{outside}.querySelector('button').click()")
     page.until(f"{top} < 5")
-    page.until("document.querySelector('section[aria-label=Scatter] figcaption').textContent"
-               ".includes('1 far from the others is at the edge, at 1,000,000,000')")
+    page.until("document.querySelector('section[aria-label=\"Scatter plot\"] figcaption').textContent"
+               ".includes('1 outlier at the edge, at 1,000,000,000')")
 
 
 def many(page):
@@ -215,7 +216,8 @@ def across(page):
         last = page.run(f"{CURVES}.drawn.texts.filter(([align]) => align === 'center').at(-1)[1]")
         assert number_of(last) == wanted, (over, last)
     page.show("/experiments/71?trials=12&over=time", f"{CURVES}.drawn?.texts.length > 0")
-    page.expect(f"{CURVES}.drawn.texts.some(([, text]) => text === 'seconds in training: not known of these trials')")
+    page.expect(f"{CURVES}.drawn.texts.some(([, text]) => "
+                "text === 'training time in seconds: unknown for these trials')")
 
 
 def dialogs(page):

@@ -7,7 +7,7 @@ import {mayChange, onAccess} from "./session.js";
 
 function changeText(of, said) {
   const stopping = said.stopping ? `; ${plural(said.stopping, "trial")} save and stop` : "";
-  return `${of}: ${said.changed === false ? "it was so already" : "done"}${stopping}`;
+  return `${of}: ${said.changed === false ? "no change" : "done"}${stopping}`;
 }
 
 // Changes an experiment through a dialog with one or more fields.
@@ -28,18 +28,18 @@ function labelsBody(before, text) {
   for (const key of Object.keys(labels)) labels[key] = null;
   for (const line of text.split("\n").map((one) => one.trim()).filter(Boolean)) {
     const equals = line.indexOf("=");
-    if (equals < 1) throw new Error(`'${line}' is not a label: write key=value, one a line`);
+    if (equals < 1) throw new Error(`'${line}' is not a label: write one key=value per line`);
     labels[line.slice(0, equals)] = line.slice(equals + 1);
   }
   for (const [key, value] of Object.entries(before))
     if (labels[key] === value) delete labels[key];
-  if (!Object.keys(labels).length) throw new Error("nothing is changed");
+  if (!Object.keys(labels).length) throw new Error("nothing changed");
   return {labels};
 }
 
 const LIMITS = [
-  ["max_concurrent", "trials at once (0: any number)"],
-  ["max_gpus_total", "slots at once (0: any number)"],
+  ["max_concurrent", "trials at the same time (0: no limit)"],
+  ["max_gpus_total", "slots at the same time (0: no limit)"],
 ];
 const EXTENSIONS = [
   ["max_steps", "steps of every trial"],
@@ -54,10 +54,10 @@ const OF_EXPERIMENT = [
     open: (e) => openDialog({
       title: `Pause experiment ${e.experiment}?`,
       text: [
-        `Nothing more of it starts until it is resumed.`,
-        e.running ? `${plural(e.running, "trial")} that run save and stop, and go on from there later.` : null
+        `No trial of it starts until it is resumed.`,
+        e.running ? `${plural(e.running, "running trial")} will save and stop, and continue from there later.` : null
       ].filter(Boolean),
-      fields: e.running ? [{name: "let_run", label: "let those that run go on to their end", type: "check"}] : [],
+      fields: e.running ? [{name: "let_run", label: "let running trials finish", type: "check"}] : [],
       button: "Pause",
       severity: e.running ? "stop" : "plain",
       run: async (values) =>
@@ -80,10 +80,10 @@ const OF_EXPERIMENT = [
     open: (e) => change(
       e, "Priority", [{
         name: "priority",
-        label: "A larger one goes first",
+        label: "Priority (higher runs first)",
         type: "number",
         value: e.priority,
-        hint: "others may have to save and make room for it"
+        hint: "running trials of lower priority may have to save and stop"
       }],
       ({priority}) => ({priority}))
   },
@@ -92,7 +92,7 @@ const OF_EXPERIMENT = [
     shown: (e) => !e.ended_at,
     open: (e) => change(
       e, "Limits", [
-        {name: "which", label: "At most so many", type: "choice", options: LIMITS, value: "max_concurrent"},
+        {name: "which", label: "Limit", type: "choice", options: LIMITS, value: "max_concurrent"},
         {name: "value", label: "Number", type: "number", value: e.spec?.search?.max_concurrent ?? 0}
       ],
       ({which, value}) => ({[which]: value}))
@@ -102,13 +102,13 @@ const OF_EXPERIMENT = [
     shown: (e) => !e.ended_at,
     open: (e) => change(
       e, "Extension", [
-        {name: "which", label: "More", type: "choice", options: EXTENSIONS, value: "max_steps"}, {
+        {name: "which", label: "Extended value", type: "choice", options: EXTENSIONS, value: "max_steps"}, {
           name: "value",
-          label: "Up to, in all",
+          label: "New total",
           type: "number",
           value: "",
           required: true,
-          hint: "trials that run save, and go on with the new end"
+          hint: "running trials save, and continue to the new end"
         }
       ],
       ({which, value}) => ({[which]: value}))
@@ -118,10 +118,10 @@ const OF_EXPERIMENT = [
     shown: (e) => e.failed + e.cancelled > 0,
     open: (e) => openDialog({
       title: `Run trials of experiment ${e.experiment} again?`,
-      text: ["Each goes on from its newest checkpoint."],
+      text: ["Each trial continues from its newest checkpoint."],
       fields: [
-        {name: "failed", label: `those that failed (${e.failed})`, type: "check", value: e.failed > 0},
-        {name: "cancelled", label: `those that were cancelled (${e.cancelled})`, type: "check", value: e.failed === 0}
+        {name: "failed", label: `failed trials (${e.failed})`, type: "check", value: e.failed > 0},
+        {name: "cancelled", label: `cancelled trials (${e.cancelled})`, type: "check", value: e.failed === 0}
       ],
       button: "Retry",
       run: async (values) => {
@@ -139,7 +139,7 @@ const OF_EXPERIMENT = [
     name: "Note",
     shown: () => true,
     open: (e) => change(
-      e, "Note", [{name: "note", label: "Note; empty takes it away", type: "area", value: e.note}],
+      e, "Note", [{name: "note", label: "Note (empty: none)", type: "area", value: e.note}],
       ({note}) => ({note}))
   },
   {
@@ -148,7 +148,7 @@ const OF_EXPERIMENT = [
     open: (e) => change(
       e, "Labels", [{
         name: "labels",
-        label: "key=value, one a line",
+        label: "Labels, one key=value per line",
         type: "area",
         value: Object.entries(e.labels).map(([key, value]) => `${key}=${value}`).join("\n")
       }],
@@ -158,7 +158,7 @@ const OF_EXPERIMENT = [
     name: "Archive",
     shown: (e) => e.ended_at && !e.archived,
     open: (e) => change(e, "Archiving", [], () => ({archived: true}), {
-      text: ["Lists leave it out unless they are asked for archived ones as well. Nothing is deleted."],
+      text: ["Lists show it only together with archived experiments. Nothing is deleted."],
       button: "Archive"
     })
   },
@@ -166,7 +166,7 @@ const OF_EXPERIMENT = [
     name: "Unarchive",
     shown: (e) => e.archived,
     open: (e) => {
-      const more = {text: ["Lists have it again."], button: "Unarchive"};
+      const more = {text: ["Lists show it again."], button: "Unarchive"};
       change(e, "Archiving", [], () => ({archived: false}), more);
     }
   },
@@ -177,10 +177,10 @@ const OF_EXPERIMENT = [
     open: (e) => openDialog({
       title: `Cancel experiment ${e.experiment}?`,
       text: [
-        `${plural(e.running, "trial")} that run and ${e.pending} that wait end now; what was recorded stays.`,
-        "What runs does not save first: a retry goes on from the checkpoint before."
+        `${plural(e.running, "running trial")} and ${plural(e.pending, "waiting trial")} end now. Recorded data stays.`,
+        "Running trials do not save first: a retry continues from the last checkpoint."
       ],
-      fields: [{name: "reason", label: "Why; kept with the trials", type: "text", value: ""}],
+      fields: [{name: "reason", label: "Reason (recorded with the trials)", type: "text", value: ""}],
       button: "Cancel it",
       severity: "end",
       typed: String(e.experiment),
@@ -198,7 +198,7 @@ const OF_TRIAL = [
     shown: (t) => t.state === "failed" || t.state === "cancelled",
     open: (t) => openDialog({
       title: `Run trial ${t.id} again?`,
-      text: ["It goes on from its newest checkpoint."],
+      text: ["It continues from its newest checkpoint."],
       button: "Retry",
       run: async () => {
         const said = await act(`experiments/${t.experiment}/trials/${t.trial}/retry`, {});
@@ -212,8 +212,8 @@ const OF_TRIAL = [
     shown: (t) => !t.ended_at,
     open: (t) => openDialog({
       title: `Cancel trial ${t.id}?`,
-      text: ["It ends now, at step " + t.step + ", and does not save first; what was recorded stays."],
-      fields: [{name: "reason", label: "Why; kept with the trial", type: "text", value: ""}],
+      text: ["It ends now, at step " + t.step + ", and does not save first. Recorded data stays."],
+      fields: [{name: "reason", label: "Reason (recorded with the trial)", type: "text", value: ""}],
       button: "Cancel it",
       severity: "stop",
       run: async ({reason}) => {
@@ -271,12 +271,12 @@ export function workerButton(worker) {
   if (!mayChange("MarkWorker", null)) return null;
   const marked = Boolean(worker.mark);
   const open = () => openDialog({
-    title: marked ? `Give ${worker.worker} trials again?` : `Drain ${worker.worker}?`,
+    title: marked ? `Undrain ${worker.worker}?` : `Drain ${worker.worker}?`,
     text:
-      [marked ? `It is out: ${worker.mark}` :
-                "A trial that runs there saves and goes elsewhere; nothing new starts until it is taken back."],
-    fields: marked ? [] : [{name: "reason", label: "Why; shown to others", type: "text", value: ""}],
-    button: marked ? "Take it back" : "Drain",
+      [marked ? `It is out of service: ${worker.mark}` :
+                "A running trial saves and moves to another slot. No trial starts here until the slot is undrained."],
+    fields: marked ? [] : [{name: "reason", label: "Reason (shown to others)", type: "text", value: ""}],
+    button: marked ? "Undrain" : "Drain",
     severity: marked ? "plain" : "stop",
     run: async ({reason}) => {
       const said = await act("workers/mark", {worker: worker.worker, drain: !marked, reason: reason ?? ""});

@@ -59,7 +59,7 @@ export async function act(path, fields) {
       body: JSON.stringify(fields),
       signal: AbortSignal.timeout(PATIENCE_MS),
     });
-  } catch { throw new ApiError(0, "the coordinator does not answer; whether it has done this is not known"); }
+  } catch { throw new ApiError(0, "the coordinator does not answer; it is unknown whether it has done this"); }
   const said = await response.json().catch(() => ({}));
   if (!response.ok) throw new ApiError(response.status, said.message ?? response.statusText);
   window.dispatchEvent(new Event("acted"));

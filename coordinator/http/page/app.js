@@ -87,8 +87,10 @@ function show() {
     return;
   }
   replace(
-    main, el("h1", {}, "There is no such view"),
-    el("p", {}, "The address ", el("bdi", {}, path), " names none; ", el("a", {href: "#/"}, "experiments"), "."));
+    main, el("h1", {}, "No such view"),
+    el(
+      "p", {}, "The address ", el("bdi", {}, path), " is no view; see ", el("a", {href: "#/"}, "all experiments"),
+      "."));
 }
 
 async function refresh() {
@@ -135,7 +137,7 @@ function showMissing(heading, why) {
 
 // Shows the failure and keeps the view: nothing that a person looks at disappears because a coordinator restarts.
 function tellFailure(error) {
-  const of = lastGood ? `; what you see is of ${clock(lastGood)}` : "";
+  const of = lastGood ? `; the view shows the state of ${clock(lastGood)}` : "";
   const what = error instanceof ApiError ? error.message : `the page failed: ${error.message}`;
   banner.textContent = error.status === 404 ? what : `${what}${of}; trying again`;
   banner.hidden = false;
@@ -154,7 +156,7 @@ function drawSignIn(access) {
   const open = () => openDialog({
     title: "Sign in to act",
     text: [
-      "With a token of 'dtctl token create'. It is kept until this tab is closed, and sent to this coordinator alone."
+      "Enter a token from 'dtctl token create'. It is kept until this tab is closed, and sent only to this coordinator."
     ],
     fields: [{name: "token", label: "Token", type: "password", value: "", required: true}],
     button: "Sign in",

@@ -65,13 +65,14 @@ export function showCompare({root, settings, keep, title}) {
     }
   });
   const hint = el(
-    "p", {class: "dim"}, "Name trials, such as 12/1 and 12/3, or experiments, such as 13, whose best trial is taken.");
+    "p", {class: "dim"},
+    "Enter trials, such as 12/1 and 12/3, or experiments, such as 13. An experiment stands for its best trial.");
   const results = el("div");
   const differences = el("div");
   const body = el(
     "div", {}, el("section", {"aria-label": "Curves"}, el("h2", {}, "Curves"), curves.element),
     el("section", {"aria-label": "Results"}, el("h2", {}, "Results"), results),
-    el("section", {"aria-label": "Differences"}, el("h2", {}, "Settings that differ"), differences));
+    el("section", {"aria-label": "Differences"}, el("h2", {}, "Differing settings"), differences));
   replace(root, el("h1", {}, "Compare"), el("div", {class: "controls"}, el("label", {}, "Trials", input)), hint, body);
   let shown = null;
 
@@ -112,8 +113,7 @@ export function showCompare({root, settings, keep, title}) {
                    .map(([path, values]) => [path, values.map((value) => foreign(value))]);
     replace(
       differences,
-      rows.length ? table("Settings that differ", trials, rows) :
-                    el("p", {class: "dim"}, "They were given the same settings."));
+      rows.length ? table("Differing settings", trials, rows) : el("p", {class: "dim"}, "No settings differ."));
   }
 
   async function refresh(signal) {

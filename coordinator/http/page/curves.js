@@ -32,11 +32,11 @@ const GOALS = new Map(Object.entries({
   hellaswag_acc: "maximize",
 }));
 const TIME = ".training_seconds";
-const ACROSS = [["step", "steps"], ["tokens", "tokens"], ["time", "time in training"]];
+const ACROSS = [["step", "steps"], ["tokens", "tokens"], ["time", "training time"]];
 const LABELS = {
   step: "step",
   tokens: "tokens",
-  time: "seconds in training"
+  time: "training time in seconds"
 };
 const POINTS_ALL = 20000;  // of all curves of a chart
 const POINTS_MOST = 2000;
@@ -136,7 +136,7 @@ export class Curves {
       this.#set({metric: name});
       this.changed();
     });
-    const across = choice("Over", ACROSS, this.across, (over) => {
+    const across = choice("X axis", ACROSS, this.across, (over) => {
       this.plot.zoom = null;
       this.#set({over: over === "step" ? null : over, zoom: null});
       this.changed();
@@ -206,7 +206,7 @@ export class Curves {
       x: LABELS[this.across],
       y: this.metric,
       goal: this.#goal(),
-      empty: this.shown.some((one) => one.plain.xs.length) ? `${LABELS[this.across]}: not known of these trials` :
+      empty: this.shown.some((one) => one.plain.xs.length) ? `${LABELS[this.across]}: unknown for these trials` :
                                                              "no values yet"
     });
   }

@@ -32,8 +32,8 @@ export function openDialog({title, text = [], fields = [], button, severity = "p
     "form", {}, el("h2", {id}, title), text.map((line) => el("p", {}, line)), rows,
     confirmed ? el("p", {}, el("label", {class: "block"}, `Type ${typed} to confirm`, confirmed)) : null, error,
     el(
-      "div", {class: "controls end"},
-      el("button", {type: "button", on: {click: () => dialog.close()}}, "Leave it as it is"), go));
+      "div", {class: "controls end"}, el("button", {type: "button", on: {click: () => dialog.close()}}, "Go back"),
+      go));
   const dialog = el("dialog", {"aria-labelledby": id}, form);
   confirmed?.addEventListener("input", () => {
     go.disabled = confirmed.value.trim() !== typed;

@@ -14,7 +14,7 @@ function farWords(near, values) {
   const far = near ? values.filter((v) => v < near[0] || v > near[1]) : [];
   if (!far.length) return "";
   const [least, most] = [Math.min(...far), Math.max(...far)];
-  return `; ${far.length} far from the others ${far.length === 1 ? "is" : "are"} at the edge, ${
+  return `; ${far.length} ${far.length === 1 ? "outlier" : "outliers"} at the edge, ${
     least === most ? `at ${number(least)}` : `from ${number(least)} to ${number(most)}`}`;
 }
 
@@ -90,12 +90,11 @@ class Picture {
 
   say(words) {
     const ranks = new Set(this.pointable().map((one) => one.colour));
-    const names = [["best", "orange: the best"], ["good", "blue: the best quarter"], ["rest", "grey: the others"]];
+    const names = [["best", "orange: best"], ["good", "blue: best quarter"], ["rest", "grey: others"]];
     const told =
       ranks.has("best") && ranks.size > 1 ? names.filter(([rank]) => ranks.has(rank)).map(([, name]) => name) : [];
     this.caption.textContent = [words, ...told].join("; ");
-    this.canvas.setAttribute(
-      "aria-label", `${this.label}: ${words}. Arrow keys go through the trials, Enter opens one.`);
+    this.canvas.setAttribute("aria-label", `${this.label}: ${words}. Arrow keys select a trial, Enter opens it.`);
   }
 }
 
@@ -144,7 +143,7 @@ export class Scatter extends Picture {
     const left = this.items.length - this.shown.length;
     this.say(
       `${this.options.y} over ${this.options.x}, ${plural(this.shown.length, "trial")}` +
-      (left ? `; ${left} ${left === 1 ? "has no such value" : "have no such values"}` : "") + farWords(near, ys));
+      (left ? `; ${left} ${left === 1 ? "has no value" : "have no value"}` : "") + farWords(near, ys));
     const i = this.shown.indexOf(this.pointed);
     if (i >= 0) {
       this.showTip(...this.places[i], [

@@ -12,7 +12,7 @@ import {Rungs} from "./rungs.js";
 import {Table} from "./table.js";
 import {resultsOf, trialColumns} from "./trial_columns.js";
 
-const REPORTS = [["html", "one page (HTML)"], ["md", "text (Markdown)"], ["csv", "a row a trial (CSV)"]];
+const REPORTS = [["html", "one page (HTML)"], ["md", "text (Markdown)"], ["csv", "one row per trial (CSV)"]];
 const CURVES_SHOWN = 20;  // by default
 const NEWEST_MOST = 500;  // trials whose newest values are read for a plot or a column
 
@@ -42,7 +42,7 @@ export function showExperiment({root, params, settings, keep, title}) {
   const parallel = new Parallel("Parallel coordinates", (item) => {
     location.hash = `#/experiments/${item.key.replace("/", "/trials/")}`;
   });
-  const scatter = new Scatter("Scatter", (item) => {
+  const scatter = new Scatter("Scatter plot", (item) => {
     location.hash = `#/experiments/${item.key.replace("/", "/trials/")}`;
   });
   const scatterControls = el("div", {class: "controls"});
@@ -50,8 +50,8 @@ export function showExperiment({root, params, settings, keep, title}) {
   const rungs = new Rungs();
   const pictures = el(
     "div", {class: "columns"},
-    el("section", {"aria-label": "Parallel coordinates"}, el("h3", {}, "Parameters and result"), parallel.element),
-    el("section", {"aria-label": "Scatter"}, el("h3", {}, "One against another"), scatterControls, scatter.element),
+    el("section", {"aria-label": "Parallel coordinates"}, el("h3", {}, "Parallel coordinates"), parallel.element),
+    el("section", {"aria-label": "Scatter plot"}, el("h3", {}, "Scatter plot"), scatterControls, scatter.element),
     importance.element);
   const filter = el("input", {
     type: "search",
@@ -78,8 +78,8 @@ export function showExperiment({root, params, settings, keep, title}) {
     root, head, acts.element, el("section", {"aria-label": "Curves"}, el("h2", {}, "Curves"), curves.element),
     el("section", {"aria-label": "Trials"}, trialsTitle, bar, tableBox), rungs.element,
     el("section", {"aria-label": "Parameters"}, el("h2", {}, "Parameters"), pictures), edits,
-    el("details", {}, el("summary", {}, "The file as it was submitted"), file),
-    el("details", {}, el("summary", {}, "The specification as it was understood"), spec));
+    el("details", {}, el("summary", {}, "Submitted file"), file),
+    el("details", {}, el("summary", {}, "Parsed specification"), spec));
 
   function set(change) {
     Object.assign(settings, change);
@@ -203,7 +203,7 @@ export function showExperiment({root, params, settings, keep, title}) {
         ["description", e.spec?.description ? el("bdi", {class: "long"}, e.spec.description) : null],
         ["labels", Object.keys(e.labels).length ? labelsOf(e.labels) : null],
         [
-          "tells",
+          "notifies",
           e.spec?.notify?.url ?
             el(
               "span", {}, foreign(e.spec.notify.url),
@@ -249,10 +249,10 @@ export function showExperiment({root, params, settings, keep, title}) {
     if (scatterControls.dataset.of !== signature) {
       scatterControls.dataset.of = signature;
       replace(
-        scatterControls, choice("Across", names, x, (v) => seen({x: v})), choice("Up", names, y, (v) => seen({y: v})),
-        check(
-          "log across", (settings.logsx ?? (logs.has(x) ? "1" : "0")) === "1", (on) => set({logsx: on ? "1" : "0"})),
-        check("log up", settings.logsy === "1", (on) => set({logsy: on ? "1" : null})));
+        scatterControls, choice("X axis", names, x, (v) => seen({x: v})),
+        choice("Y axis", names, y, (v) => seen({y: v})),
+        check("log x", (settings.logsx ?? (logs.has(x) ? "1" : "0")) === "1", (on) => set({logsx: on ? "1" : "0"})),
+        check("log y", settings.logsy === "1", (on) => set({logsy: on ? "1" : null})));
     }
     scatter.set(
       shown.map((t) => ({...item(t), x: Number(of(t, x) ?? NaN), y: Number(of(t, y) ?? NaN)})),

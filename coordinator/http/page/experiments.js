@@ -77,7 +77,7 @@ const COLUMNS = [
   {key: "submitted", title: "Submitted", value: (e) => e.submitted_at, cell: (e) => time(e.submitted_at)},
   {
     key: "by",
-    title: "By",
+    title: "Submitted by",
     value: (e) => e.submitted_by,
     cell: (e) => (e.submitted_by ? foreign(e.submitted_by) : null),
     hidden: true
@@ -142,14 +142,14 @@ export function showExperiments({root, settings, keep, title}) {
     on: {input: () => set({filter: filter.value || null})}
   });
   const empty =
-    el("p", {hidden: true}, "There is no experiment yet: ", el("code", {}, "dtctl submit FILE"), " makes one.");
+    el("p", {hidden: true}, "No experiments yet. Submit one with ", el("code", {}, "dtctl submit FILE"), ".");
   replace(
     root, el("h1", {}, "Experiments"),
     el(
       "div", {class: "controls"}, el("label", {}, "Filter", filter),
       choice("State", STATES, settings.state ?? "", (v) => set({state: v || null})),
       check(
-        "archived as well", settings.archived === "1",
+        "archived", settings.archived === "1",
         (on) => {
           set({archived: on ? "1" : null});
           refresh();

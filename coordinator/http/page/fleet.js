@@ -20,7 +20,7 @@ function use(trial) {
     used === null ? null : `${percent(used)} of peak FLOP/s`,
     row.memory_peak_bytes ? `${bytes(row.memory_peak_bytes)} at most` : null,
     trial.world_size > 1 && trial.comm_exposed_ratio !== null ?
-      `${percent(trial.comm_exposed_ratio)} of a step waits for other ranks` :
+      `${percent(trial.comm_exposed_ratio)} of a step spent waiting for other ranks` :
       null,
     trial.tokens_per_second ? `${number(trial.tokens_per_second, 4)} tokens/s` : null,
   ].filter(Boolean);
@@ -56,24 +56,19 @@ const QUEUE = [
   },
   {key: "name", title: "Experiment", value: (t) => t.name, cell: (t) => foreign(t.name)},
   {key: "priority", title: "Priority", number: true, value: (t) => t.priority},
-  {key: "attempts", title: "Attempts so far", number: true, value: (t) => t.attempts},
-  {
-    key: "waiting",
-    title: "Why it waits",
-    value: (t) => t.waiting,
-    cell: (t) => el("bdi", {class: "long"}, t.waiting ?? "")
-  },
+  {key: "attempts", title: "Attempts", number: true, value: (t) => t.attempts},
+  {key: "waiting", title: "Reason", value: (t) => t.waiting, cell: (t) => el("bdi", {class: "long"}, t.waiting ?? "")},
 ];
 
 const QUOTAS = [
   {
     key: "whose",
-    title: "Whose",
+    title: "Quota",
     value: (q) => (q.user ? `user ${q.user}` : `label ${q.label}`),
     cell: (q) => [q.user ? "user " : "label ", foreign(q.user || q.label)]
   },
   {key: "held", title: "Slots held", number: true, value: (q) => q.held},
-  {key: "slots", title: "At most", number: true, value: (q) => q.slots},
+  {key: "slots", title: "Limit", number: true, value: (q) => q.slots},
   {key: "set_by", title: "Set by", value: (q) => q.set_by, cell: (q) => foreign(q.set_by ?? "")},
   {key: "set_at", title: "Since", value: (q) => q.set_at, cell: (q) => time(q.set_at)},
 ];
@@ -92,7 +87,7 @@ function notices(of) {
       el(
         "ul", {},
         of.failing.map(
-          (one) => el("li", {class: "bad"}, foreign(one.receiver), " does not take them: ", foreign(one.why)))) :
+          (one) => el("li", {class: "bad"}, foreign(one.receiver), " does not accept notices: ", foreign(one.why)))) :
       null
   ];
 }
@@ -105,7 +100,7 @@ export function showFleet({root, settings, keep, title}) {
   const told = el("section", {"aria-label": "Notices"});
   const bounds = el("section", {"aria-label": "Quotas", hidden: true});
   const queueTitle = el("h2", {}, "Queue");
-  const queue = new Table({caption: "Trials that wait", columns: QUEUE, key: (t) => t.id, settings, onSettings: keep});
+  const queue = new Table({caption: "Waiting trials", columns: QUEUE, key: (t) => t.id, settings, onSettings: keep});
   // Keeps no settings of this table: the queue's settings use the same names.
   const quotas = new Table(
     {caption: "Quotas", columns: QUOTAS, key: (q) => `${q.user}=${q.label}`, settings: {}, onSettings: () => {}});
@@ -127,12 +122,12 @@ export function showFleet({root, settings, keep, title}) {
     const by = new Map();
     const counts = new Map();
     for (const worker of workers) {
-      const host = worker.host ?? "no host known";
+      const host = worker.host ?? "unknown host";
       if (!by.has(host)) by.set(host, []);
       by.get(host).push(worker);
       counts.set(worker.state, (counts.get(worker.state) ?? 0) + 1);
     }
-    summary.textContent = workers.length === 0 ? "No worker is connected: dtworker, or dtctl up, starts some." :
+    summary.textContent = workers.length === 0 ? "No worker is connected. Start workers with dtworker or dtctl up." :
                                                  `${plural(workers.length, "slot")} on ${plural(by.size, "host")}: ` +
         [...counts].sort().map(([word, count]) => `${count} ${word}`).join(", ");
     replace(hosts, [...by].sort(([a], [b]) => a.localeCompare(b, "en", {numeric: true})).map(([host, list]) => {

@@ -9,7 +9,7 @@ const PAIR_LEAST = 0.02;
 
 export class Importance {
   constructor() {
-    this.element = el("section", {"aria-label": "What mattered", hidden: true});
+    this.element = el("section", {"aria-label": "Importance", hidden: true});
     this.asked = -Infinity;
   }
 
@@ -22,7 +22,7 @@ export class Importance {
     this.shown = list;
     this.element.hidden = false;
     replace(
-      this.element, el("h3", {}, `What ${list.metric || "the result"} depended on`),
+      this.element, el("h3", {}, `Importance of parameters for ${list.metric || "the result"}`),
       list.items.length ? this.#table(list.items) : null, el("p", {class: "dim"}, list.note));
   }
 

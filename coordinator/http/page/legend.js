@@ -5,9 +5,9 @@ import {colourOf} from "./scales.js";
 
 const MOST = 12;  // names shown at first
 const RANKS = {
-  best: "the best",
-  good: "the best quarter of these",
-  rest: "the others"
+  best: "best",
+  good: "best quarter of these",
+  rest: "others"
 };
 
 export class Legend {

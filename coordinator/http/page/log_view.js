@@ -29,7 +29,7 @@ export class LogView {
     const search = el("input", {
       type: "search",
       value: this.settings.grep ?? "",
-      placeholder: "lines that contain …",
+      placeholder: "text to find",
       on: {change: () => this.#set({grep: search.value || null})}
     });
     const ranks = [["", "all"], ...Array.from({length: this.ranks}, (_, i) => [String(i), String(i)])];
@@ -62,8 +62,8 @@ export class LogView {
     this.token = page.next_page_token;
     this.left = (this.left ?? 0) * (this.lines.length > 0) + page.left_out;
     this.#add(page.items);
-    this.note.textContent = this.lines.length === 0 ? (grep ? "no line contains that" : "nothing was printed yet") :
-      this.left                                     ? `${this.left} older lines are left out: dtctl logs has them` :
+    this.note.textContent = this.lines.length === 0 ? (grep ? "no line contains this text" : "no output yet") :
+      this.left                                     ? `${this.left} older lines are not shown: see dtctl logs` :
                                                       "";
   }
 

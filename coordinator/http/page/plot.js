@@ -151,12 +151,12 @@ export class Plot {
   #tellOutside() {
     this.outside.hidden = !this.left && !this.far;
     if (this.outside.hidden) return;
-    let words = "Values far from the others are shown too. ";
+    let words = "Outliers are shown. ";
     if (this.left) {
       const {low, high, curves, lowest, highest} = this.left;
       const ends = [lowest < low ? `down to ${number(lowest)}` : "", highest > high ? `up to ${number(highest)}` : ""];
-      words = `Values of ${curves} ${curves === 1 ? "curve" : "curves"} are outside, ${
-        ends.filter(Boolean).join(" and ")}, so that the others are seen. `;
+      words = `Outliers of ${curves} ${curves === 1 ? "curve" : "curves"} are hidden: ${
+        ends.filter(Boolean).join(" and ")}. `;
     }
     const toggle = () => {
       this.far = !this.far;
@@ -167,7 +167,7 @@ export class Plot {
       this.outside, words,
       el(
         "button", {type: "button", "data-focus": `far ${this.label}`, on: {click: toggle}},
-        this.left ? "Show all values" : "Leave them out"));
+        this.left ? "Show all values" : "Hide outliers"));
   }
 
   #scale() {

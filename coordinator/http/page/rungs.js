@@ -14,8 +14,8 @@ function cellsOf(row, brackets) {
 
 function table(experiment, brackets) {
   const head = [
-    brackets ? "bracket" : null, "rung", "step", "came", "went on", "stopped", "failed before",
-    `best ${experiment.metric}`, "the next has to beat"
+    brackets ? "bracket" : null, "rung", "step", "reached", "continued", "stopped", "failed",
+    `best ${experiment.metric}`, "value to beat"
   ];
   const line = (tag, cells, attributes) =>
     el("tr", {}, cells.map((cell) => (cell === null ? null : el(tag, {class: "number", ...attributes}, cell))));
@@ -38,7 +38,7 @@ export class Rungs {
         table(experiment, said.brackets > 1)),
       el(
         "p", {class: "dim"},
-        `Each trial is compared when it comes, with those that came before it: one in ${
-          said.eta} goes on, the best of them always.`));
+        `Each trial is compared with the trials that reached the rung before it. One in ${
+          said.eta} continues, and the best always does.`));
   }
 }

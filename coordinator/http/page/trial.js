@@ -38,9 +38,9 @@ function story(trial) {
       attempt.rank !== null && ended && word !== "finished" ? `, decided by rank ${attempt.rank}` : "", ". ",
       attempt.message ? [foreign(attempt.message), " "] : null,
       attempt.stop_reason && !(attempt.message ?? "").includes(attempt.stop_reason) ?
-        ["Asked to save: ", foreign(attempt.stop_reason), ". "] :
+        ["Stop requested: ", foreign(attempt.stop_reason), ". "] :
         null,
-      attempt.uncharged ? "This end counts against no budget of retries. " : null, el("br"),
+      attempt.uncharged ? "This end does not count as a retry. " : null, el("br"),
       el(
         "span", {class: "dim"}, "from ", time(attempt.started_at),
         attempt.running_at ? [", training since ", time(attempt.running_at)] : null,
@@ -60,9 +60,9 @@ function collectives(trial) {
   const list = trial.latest?.collectives ?? [];
   if (!list.length) {
     const one = trial.world_size <= 1;
-    return el("p", {class: "dim"}, one ? "It has one rank." : "Its ranks have sent one another nothing yet.");
+    return el("p", {class: "dim"}, one ? "The trial has one rank." : "No collectives yet.");
   }
-  const head = ["operation", "axis", "ranks", "count", "MB", "ms", "waited for, ms", "bus GB/s"];
+  const head = ["operation", "axis", "ranks", "count", "MB", "ms", "wait, ms", "bus GB/s"];
   return el(
     "div", {class: "scroll", tabindex: 0, role: "region", "aria-label": "Collectives"},
     el(
@@ -84,15 +84,15 @@ function collectives(trial) {
 function bubble(trial) {
   if (!Number.isFinite(trial.stage_wait_ratio)) return null;
   return `${percent(trial.stage_wait_ratio)} of a step in which stages waited` +
-    (trial.bubble_ratio === null ? "" : `; ${percent(trial.bubble_ratio)} by the formula, where all cost alike`);
+    (trial.bubble_ratio === null ? "" : `; ${percent(trial.bubble_ratio)} by the formula, if all stages cost the same`);
 }
 
 function checkpoints(list) {
-  if (!list.length) return el("p", {class: "dim"}, "There is none.");
+  if (!list.length) return el("p", {class: "dim"}, "No checkpoints yet.");
   const cells = (one) =>
     [number(one.step), one.attempt, bytes(one.bytes), one.best ? "best" : "", foreign(one.path),
      foreign(one.seen_by.join(", ") || "no connected worker")];
-  const head = ["step", "attempt", "size", "", "path in its storage", "seen by"];
+  const head = ["step", "attempt", "size", "", "path in the storage", "seen by"];
   return el(
     "div", {class: "scroll", tabindex: 0, role: "region", "aria-label": "Checkpoints"},
     el(
@@ -111,7 +111,7 @@ function evaluations(list) {
   if (!texts.length) return null;
   const newest = texts.at(-1);
   return el(
-    "details", {}, el("summary", {}, `Texts that it generated at step ${number(newest.step)}`),
+    "details", {}, el("summary", {}, `Generated texts at step ${number(newest.step)}`),
     newest.samples.map((text) => el("pre", {class: "foreign"}, text)));
 }
 
@@ -134,10 +134,10 @@ export function showTrial({root, params, settings, keep, title}) {
   const loss = plot("Loss", false);
   const rate = plot("Learning rate");
   const norm = plot("Gradient norm");
-  const speed = plot("Tokens a second");
-  const phases = plot("Seconds of a step by phase");
+  const speed = plot("Tokens per second");
+  const phases = plot("Time by phase");
   const columns = el("div", {class: "columns"}, rate.element, norm.element, speed.element, phases.element);
-  const nothing = el("p", {class: "dim", hidden: true}, "It has reported nothing that could be drawn yet.");
+  const nothing = el("p", {class: "dim", hidden: true}, "No values to plot yet.");
   const own = new Map();  // by name: the plot of a program's metric, and its series
   const log = new LogView(base, settings, keep);
   const controls = el("div", {class: "controls"});
@@ -145,11 +145,10 @@ export function showTrial({root, params, settings, keep, title}) {
   const collectivesShown = section("Collectives", sent);
   replace(
     root, head, acts.element, section("Curves", controls, loss.element, columns, nothing), samples, collectivesShown,
-    section("What happened", told), section("Log", log.element), section("Checkpoints", saved),
-    section("Where it ran", ran),
+    section("Attempts", told), section("Log", log.element), section("Checkpoints", saved), section("Placement", ran),
     el(
       "details", {on: {toggle: () => showFile()}},
-      el("summary", {}, "Its exact file: this trial alone, every value resolved"), file));
+      el("summary", {}, "Exact file: this trial alone, with every value resolved"), file));
   const set = (change) => {
     Object.assign(settings, change);
     keep(change);
@@ -216,8 +215,7 @@ export function showTrial({root, params, settings, keep, title}) {
         ["tokens/s", t.tokens_per_second === null ? null : number(t.tokens_per_second, 4)],
         [
           "communication",
-          t.comm_ratio === null ? null :
-                                  `${percent(t.comm_ratio)} of a step, ${percent(t.comm_exposed_ratio)} not hidden`
+          t.comm_ratio === null ? null : `${percent(t.comm_ratio)} of a step, ${percent(t.comm_exposed_ratio)} exposed`
         ],
         ["pipeline", bubble(t)],
         ["chosen", t.chosen ? foreign(t.chosen) : null],
@@ -225,7 +223,7 @@ export function showTrial({root, params, settings, keep, title}) {
         ["ended", time(t.ended_at)],
       ]));
     replace(
-      told, t.attempt_list.length ? story(t) : el("p", {class: "dim"}, "It has not started yet."),
+      told, t.attempt_list.length ? story(t) : el("p", {class: "dim"}, "No attempts yet."),
       t.takeover_list.length ?
         el(
           "ol", {class: "story"},
@@ -237,32 +235,34 @@ export function showTrial({root, params, settings, keep, title}) {
     replace(sent, collectives(t));
     const p = t.provenance;
     const c = t.last_checkpoint;
-    replace(
-      ran, facts([
-        ["workers", t.workers.length ? foreign(t.workers.join(", ")) : null],
-        ["ranks", t.world_size],
-        ["model", t.model_parameters ? `${number(t.model_parameters)} parameters` : null],
-        [
-          "build",
-          p?.program_version ? foreign([p.program_version, p.program_revision].filter(Boolean).join(" ")) : null
-        ],
-        [
-          "LibTorch",
-          p?.torch_version ? foreign([
-            p.torch_version, p.cuda_version ? `CUDA ${p.cuda_version}` : "",
-            p.nccl_version ? `NCCL ${p.nccl_version}` : ""
-          ].filter(Boolean).join(", ")) :
-                             null
-        ],
-        ["device", p?.device_name ? foreign(`${t.device ?? ""}, ${p.device_name}, ${p.threads} threads a rank`) : null],
-        ["host", p?.host ? foreign(p.host) : null],
-        ["data", t.data_fingerprint ? foreign(t.data_fingerprint) : null],
-        ["seed", any(t.seed)],
-        [
-          "newest checkpoint",
-          c ? foreign(`${c.path} (step ${c.step}, ${bytes(c.bytes)}, storage ${c.storage_id})`) : null
-        ],
-      ]));
+    replace(ran, facts([
+              ["workers", t.workers.length ? foreign(t.workers.join(", ")) : null],
+              ["ranks", t.world_size],
+              ["model", t.model_parameters ? `${number(t.model_parameters)} parameters` : null],
+              [
+                "build",
+                p?.program_version ? foreign([p.program_version, p.program_revision].filter(Boolean).join(" ")) : null
+              ],
+              [
+                "LibTorch",
+                p?.torch_version ? foreign([
+                  p.torch_version, p.cuda_version ? `CUDA ${p.cuda_version}` : "",
+                  p.nccl_version ? `NCCL ${p.nccl_version}` : ""
+                ].filter(Boolean).join(", ")) :
+                                   null
+              ],
+              [
+                "device",
+                p?.device_name ? foreign(`${t.device ?? ""}, ${p.device_name}, ${p.threads} threads per rank`) : null
+              ],
+              ["host", p?.host ? foreign(p.host) : null],
+              ["data", t.data_fingerprint ? foreign(t.data_fingerprint) : null],
+              ["seed", any(t.seed)],
+              [
+                "newest checkpoint",
+                c ? foreign(`${c.path} (step ${c.step}, ${bytes(c.bytes)}, storage ${c.storage_id})`) : null
+              ],
+            ]));
   }
 
   const lookOf = () => ({logX: settings.logx === "1", smooth: Number(settings.smooth ?? 0), x: "step"});
@@ -280,7 +280,7 @@ export function showTrial({root, params, settings, keep, title}) {
     phases.set(
       PHASES.map((key, i) => one(key.replace("_seconds", "").replace("_", " "), key, i))
         .filter((series) => series.ys.some((v) => v > 0)),
-      {...options, y: "seconds since the row before"});
+      {...options, y: "seconds since the last row"});
     drawOwn();
     hideEmpty();
   }

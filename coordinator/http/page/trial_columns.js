@@ -60,8 +60,8 @@ export function trialColumns(experiment, trials, paths, own, newest) {
     ...((metric || VAL_LOSS) === VAL_LOSS ? [] : [fact("best_val_loss", `best ${VAL_LOSS}`, (t) => t.best_val_loss)]),
     fact("mfu", "MFU", (t) => utilization(t.latest), percent),
     fact("memory", "Memory", (t) => t.latest?.memory_peak_bytes || null, bytes),
-    fact("comm", "comm share", (t) => t.comm_ratio, percent),
-    fact("exposed", "not hidden", (t) => t.comm_exposed_ratio, percent),
+    fact("comm", "Communication", (t) => t.comm_ratio, percent),
+    fact("exposed", "Exposed communication", (t) => t.comm_exposed_ratio, percent),
     measured("val_perplexity_mean", "perplexity"),
     measured("hellaswag_acc", "HellaSwag"),
     ...own.map((name) => measured(name, name)),
@@ -74,7 +74,7 @@ export function trialColumns(experiment, trials, paths, own, newest) {
       value: (t) => t.eta_seconds,
       cell: (t) => (t.ended_at ? null : duration(t.eta_seconds))
     },
-    fact("took", "Took", seconds, duration),
+    fact("took", "Training time", seconds, duration),
     fact("parameters", "Model size", (t) => t.model_parameters),
     {
       key: "workers",

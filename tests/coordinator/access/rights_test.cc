@@ -64,8 +64,8 @@ TEST(RightsTest, ARefusalNamesTheRoleThatIsMissingAndHowToGetIt) {
   const absl::Status status = CheckMayCall({Role::kObserver, "bob", "1"}, "Submit");
   ASSERT_TRUE(absl::IsPermissionDenied(status));
   EXPECT_EQ(status.message(),
-            "Submit needs the role admin or submitter, and 'bob' is observer; an admin makes a "
-            "token with 'dtctl token create --role submitter --name bob'");
+            "Submit needs the role admin or submitter, but 'bob' has the role observer; an admin "
+            "makes a token with 'dtctl token create --role submitter --name bob'");
 }
 
 TEST(RightsTest, ACertificateHasItsRoleInAUri) {

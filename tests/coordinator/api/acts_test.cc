@@ -95,14 +95,14 @@ TEST(ActsTest, TheTokensUserOverrulesTheBodysUser) {
 
 TEST(ActsTest, ARefusalNamesTheFieldTheValueAndTheAllowedValues) {
   for (const char* body : {"[]", "1", "{", "{\"a\":\xff}", "null"}) {
-    ExpectActRefused("experiments/1/pause", body, {"not an object of JSON"});
+    ExpectActRefused("experiments/1/pause", body, {"not a JSON object"});
   }
   ExpectActRefused("experiments/1/pause", R"({"letrun": true})", {"'letrun'", "let_run"});
   ExpectActRefused("experiments/1/pause", R"({"let_run": 1})", {"let_run is 1", "true or false"});
-  ExpectActRefused("experiments/1/change", "{}", {"change what?", "priority"});
+  ExpectActRefused("experiments/1/change", "{}", {"the body has none of", "priority"});
   ExpectActRefused("experiments/1/change", R"({"note": "a", "name": "b"})",
-                   {"one change at a time"});
-  ExpectActRefused("experiments/1/change", R"({"priority": 1.5})", {"priority is 1.5", "whole"});
+                   {"give one change at a time"});
+  ExpectActRefused("experiments/1/change", R"({"priority": 1.5})", {"priority is 1.5", "integer"});
   ExpectActRefused("experiments/1/change", R"({"priority": 4000000000})", {"2147483647"});
   ExpectActRefused("experiments/1/change", R"({"max_trials": -1})", {"max_trials is -1", "from 0"});
   ExpectActRefused("experiments/1/change", R"({"max_steps": 18446744073709551615})", {"max_steps"});

@@ -92,9 +92,9 @@ TEST(ApiCallTest, AnActIsAskedWithPostAndReadingWithGet) {
   ASSERT_TRUE(cancel.ok()) << cancel.status();
   EXPECT_EQ(cancel->method, ApiMethod::kCancelTrial);
   EXPECT_EQ(cancel->trial, 3u);
-  ExpectRefused("experiments/12/cancel", "", {"asked with POST, not with GET"});
+  ExpectRefused("experiments/12/cancel", "", {"takes POST, not GET"});
   const auto read = ReadApiCall("/api/v1/experiments/12", "", HttpMethod::kPost);
-  EXPECT_TRUE(absl::StrContains(read.status().message(), "asked with GET, not with POST"));
+  EXPECT_TRUE(absl::StrContains(read.status().message(), "takes GET, not POST"));
   const auto option = ReadApiCall("/api/v1/experiments/12/cancel", "reason=x", HttpMethod::kPost);
   EXPECT_TRUE(absl::StrContains(option.status().message(), "it takes none")) << option.status();
 }

@@ -80,12 +80,12 @@ TEST(OpenGateTest, RequestsThroughAProxyMayNotAct) {
 }
 
 TEST(OpenGateTest, IfGrpcNeedsACertificateNobodyActsAndTheReasonIsGiven) {
-  const HttpGate gate(nullptr, {.acts_closed = "--tls-ca asks for certificates"});
+  const HttpGate gate(nullptr, {.acts_closed = "--tls-ca requires certificates"});
   ExpectRefused(gate, FromOwnPage(), absl::StatusCode::kPermissionDenied, "certificates");
   EXPECT_TRUE(gate.AdmitReader(ActRequest()).ok());
   const api::Json access = gate.Access(ActRequest());
   EXPECT_EQ(access["actions"], "closed");
-  EXPECT_EQ(access["reason"], "--tls-ca asks for certificates");
+  EXPECT_EQ(access["reason"], "--tls-ca requires certificates");
   EXPECT_TRUE(access["may"].empty());
 }
 

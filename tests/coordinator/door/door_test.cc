@@ -164,7 +164,7 @@ TEST_F(DoorTest, AUsedJoinersTokenAnswersOnlyItsWorkerAgain) {
   for (int start = 0; start < 2; ++start) {
     const absl::Status again = Join(made.token(), FreshToken()).status();
     EXPECT_TRUE(absl::IsPermissionDenied(again)) << again;
-    EXPECT_NE(again.message().find("used already"), absl::string_view::npos);
+    EXPECT_NE(again.message().find("already used"), absl::string_view::npos);
     // Its answer was lost, or it was killed before it wrote its file. It may repeat the call, even
     // much later.
     const auto same = Join(made.token(), secret);
@@ -288,7 +288,7 @@ TEST_F(DoorTest, AFloodOfRefusalsPushesNothingOutOfTheRecord) {
   EXPECT_FALSE(Admit("Submit", "wrong").ok());
   const auto entries = Audit();
   ASSERT_EQ(entries.size(), static_cast<size_t>(limits::kRefusalsAMinute) + 1);
-  EXPECT_NE(entries.back().message().find("480 refusals before"), std::string::npos)
+  EXPECT_NE(entries.back().message().find("480 earlier refusals"), std::string::npos)
       << entries.back().message();
 }
 

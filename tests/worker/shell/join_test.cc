@@ -39,7 +39,7 @@ class FakeAccess final : public v1::Access::Service {
                     v1::JoinResponse*) override {
     std::lock_guard lock(mutex_);
     hashes_.insert(request->hash());
-    if (hashes_.size() > 1) return {grpc::StatusCode::PERMISSION_DENIED, "was used already"};
+    if (hashes_.size() > 1) return {grpc::StatusCode::PERMISSION_DENIED, "was already used"};
     if (lost_ > 0) return --lost_, grpc::Status(grpc::StatusCode::UNAVAILABLE, "lost");
     return grpc::Status::OK;
   }
