@@ -29,7 +29,7 @@ TEXT = CODE | {
     ".cmake", ".proto", ".sh", ".py", ".md", ".txt", ".yaml", ".yml", ".json", ".service", ".js", ".css", ".html",
 }
 # Folders and files whose English is not checked yet.
-UNREAD = ("cli", "coordinator", "spec", "worker/trainer")
+UNREAD = ("cli", "coordinator/api", "coordinator/core", "spec", "worker/trainer")
 # Folders that still have circles of units.
 KNOTS = ("cli/commands", "cli/report", "coordinator/core")
 # Written out in parts, so that this file does not report itself.

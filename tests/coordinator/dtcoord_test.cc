@@ -115,9 +115,9 @@ TEST_F(DtcoordTest, SchedulingTimesRangeFromASecondToAnHour) {
       ChildProcess refused = Start(name, {}, {flag, wrong});
       EXPECT_EQ(ExitCode(refused), 2) << flag << " " << wrong;
       const std::string log = testing::Slurp(folder_ / (name + ".log"));
-      EXPECT_NE(
-          log.find(absl::StrCat(flag, " '", wrong, "' is not a time from 1s to 1h; write it as 30s")),
-          std::string::npos)
+      EXPECT_NE(log.find(absl::StrCat(flag, " '", wrong,
+                                      "' is not a time from 1s to 1h; write it as 30s")),
+                std::string::npos)
           << log;
     }
     for (const std::string right : {"1s", "1h"}) {
