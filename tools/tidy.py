@@ -31,7 +31,7 @@ TEXT = CODE | {
 # Folders and files whose English is not checked yet.
 UNREAD = ("cli", "coordinator/api", "coordinator/core", "spec", "worker/trainer")
 # Folders that still have circles of units.
-KNOTS = ("cli/commands", "cli/report", "coordinator/core")
+KNOTS = ("cli/commands", "cli/report", "coordinator/core/run")
 # Written out in parts, so that this file does not report itself.
 OPEN_ENDS = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.$}])/(?:work|root|home/\w+)(?:/|\b)(?![\w-]*\.(?:h|cc)\b)")

@@ -162,16 +162,6 @@ bool WaitsForMore(const State& state, const Wish& wish, const Shape& shape, size
   return !own->grows || state.live.lines.Find(shape)->size() == 1;
 }
 
-// As if a slot that is held were free to who made room: for Mutant::kVictimTakesBack.
-void FreeForVictim(Turn& turn, TrialId id) {
-  if (IsTicket(id) || GetTrial(turn.durable(), id).attempts.empty()) return;
-  const TrialId holder = GetTrial(turn.durable(), id).attempts.back().stop_for;
-  std::vector<Reservation>& all = turn.live().reservations;
-  for (size_t i = all.size(); i-- > 0;) {
-    if (all[i].holder == holder) Dissolve(turn.live(), i);
-  }
-}
-
 // Its reservation's slots are as others from now on; false: it has none.
 bool DissolveOf(LiveState& live, TrialId holder) {
   const Reservation* own = ReservationOf(live, holder);
@@ -182,7 +172,10 @@ bool DissolveOf(LiveState& live, TrialId holder) {
 
 // Places the trial or ticket, parks it, or says that it holds its place.
 Outcome TryPlace(Turn& turn, TrialId id, const Shape& shape) {
-  if (Mutated(Mutant::kVictimTakesBack)) FreeForVictim(turn, id);
+  if (Mutated(Mutant::kVictimTakesBack) && !IsTicket(id)) {
+    const auto& attempts = GetTrial(turn.durable(), id).attempts;
+    if (!attempts.empty()) DissolveOf(turn.live(), attempts.back().stop_for);
+  }
   if (Mutated(Mutant::kProposedEarly) && IsTicket(id)) {
     const std::optional<TrialId> early = ProposeTrial(turn, id.experiment);
     if (!early.has_value()) return Outcome::kMoved;
