@@ -13,6 +13,7 @@
 #include "coordinator/core/run/notifications.h"
 #include "coordinator/core/run/reports.h"
 #include "coordinator/core/run/schedule.h"
+#include "coordinator/core/run/searching.h"
 
 namespace dt {
 namespace {
@@ -30,6 +31,7 @@ Effects Step(State& state, Event&& event, Instant now) {
   state.live.event_at = now.steady;
   state.live.event_wall_ms = now.wall_ms;
   std::visit([&turn](auto& what) { Take(turn, what); }, event.what);
+  JudgeEnds(turn);
   TendMarks(turn);
   const bool ticks = std::holds_alternative<Tick>(event.what);
   PlacePending(turn, ticks ? limits::kPlacementsPerTick : limits::kPlacementsPerEvent);

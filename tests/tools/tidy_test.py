@@ -1,4 +1,4 @@
-"""Tests of tools/tidy.py's checks of circles, of English and of links."""
+"""Tests of tools/tidy.py's checks of circles, of layers, of English and of links."""
 
 import pathlib
 import shutil
@@ -11,6 +11,7 @@ TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
 sys.path.insert(0, str(TOOLS))
 import circles  # noqa: E402
 import english  # noqa: E402
+import layers  # noqa: E402
 import links  # noqa: E402
 
 
@@ -47,6 +48,19 @@ class CirclesTest(unittest.TestCase):
         })
         self.assertEqual([circle.units for circle in found], [("room/a", "room/b", "room/c", "room/d")])
         self.assertEqual([include.unit for include in found[0].closed_by], ["room/d", "room/c"])
+
+
+class LayersTest(unittest.TestCase):
+    def test_a_folder_includes_only_what_it_links_directly_or_through_others(self):
+        root = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        for folder, links_to in (("low", "other"), ("middle", "dt_low"), ("high", "dt_middle")):
+            (root / "room" / folder).mkdir(parents=True)
+            (root / "room" / folder / "CMakeLists.txt").write_text(
+                f"dt_room(dt_{folder}\n  SOURCES a.cc\n  LINKS {links_to})\n")
+        (root / "room/high/a.cc").write_text('#include "room/high/a.h"\n#include "room/low/a.h"\n')
+        self.assertEqual(layers.findings(root, "room"), [])
+        (root / "room/low/a.cc").write_text('#include "common/a.h"\n#include "room/high/a.h"\n')
+        self.assertEqual(layers.findings(root, "room"), [("room/low/a.cc", 2, "room/low does not link room/high")])
 
 
 class LinksTest(unittest.TestCase):
@@ -133,7 +147,8 @@ class TidyTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             shutil.copytree(TOOLS, root / "tools", ignore=lambda _, names: [
-                name for name in names if name not in ("tidy.py", "circles.py", "english.py", "links.py")])
+                name for name in names if name not in (
+                    "tidy.py", "circles.py", "english.py", "layers.py", "links.py")])
             (root / "room").mkdir()
             (root / "room/a.h").write_text('// a.h: a queue.\n#include "room/b.h"\n')
             (root / "room/b.h").write_text("// b.h: a queue.\n")

@@ -25,7 +25,6 @@
 #include "coordinator/core/run/data_hold.h"
 #include "coordinator/core/run/early_ends.h"
 #include "coordinator/core/run/notifications.h"
-#include "coordinator/core/run/searching.h"
 #include "spec/program.h"
 
 namespace dt {
@@ -43,7 +42,6 @@ void EndTrial(Turn& turn, TrialId id, v1::TrialState state, v1::Cause cause,
   fact.set_cause(cause);
   fact.set_message(CleanText(message, limits::kTextBytes));
   Journal(turn, std::move(record));
-  OnTrialOver(turn, id);
 }
 
 // Ends a trial that has no gang.

@@ -116,6 +116,7 @@ void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const Resume
     Settle(
         turn, placed,
         {.rank = -1, .cause = v1::CAUSE_CONFIG, .message = std::string(spec.status().message())});
+    JudgeEnd(turn, id);
     return;
   }
   placed.spec = *std::move(spec);

@@ -210,7 +210,7 @@ void JudgeEvaluation(Turn& turn, TrialId id) {
   }
 }
 
-void OnTrialOver(Turn& turn, TrialId id) {
+void JudgeEnd(Turn& turn, TrialId id) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   const Trial& trial = GetTrial(turn.durable(), id);
   if (trial.state != v1::TRIAL_FAILED) return;
@@ -227,6 +227,14 @@ void OnTrialOver(Turn& turn, TrialId id) {
   if (most == 0 || failed <= most) return;
   EndSearch(turn, id, v1::SearchEnded::FAILURES,
             absl::StrCat(failed, " trials failed; search.max_failed_trials allows ", most));
+}
+
+void JudgeEnds(Turn& turn) {
+  const std::vector<v1::Record>& records = turn.effects.records;
+  for (size_t i = 0; i < records.size(); ++i) {  // judging adds records
+    if (!records[i].has_trial_ended()) continue;
+    JudgeEnd(turn, {records[i].trial_ended().experiment(), records[i].trial_ended().trial()});
+  }
 }
 
 }  // namespace dt

@@ -19,7 +19,11 @@ std::optional<TrialId> ProposeTrial(Turn& turn, ExperimentId id);
 // After the trial's newest evaluation was recorded, which is one that is compared: the first rule
 // that applies ends the trial, or the search.
 void JudgeEvaluation(Turn& turn, TrialId id);
-// After the trial's end was recorded.
-void OnTrialOver(Turn& turn, TrialId id);
+// Judges a trial whose end has just been recorded. If it failed, enters it at the rung that it was
+// heading for, and ends the search if too many trials failed, or all in the same way.
+void JudgeEnd(Turn& turn, TrialId id);
+// Judges each trial that the turn's records so far show to have ended. Step calls it once, after it
+// took the event: a decision follows its evidence in the same commit.
+void JudgeEnds(Turn& turn);
 
 }  // namespace dt
