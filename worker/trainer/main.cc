@@ -78,8 +78,8 @@ void Declare(CLI::App& app, Flags& flags) {
                                         "), LibTorch " + TORCH_VERSION);
   auto* spec = app.add_option("--spec", flags.standalone.spec_file,
                               "The trial as JSON: trains alone and prints JSON lines");
-  auto* agent =
-      app.add_flag("--agent", flags.agent, "Used by dtworker: speaks with it over a socket pair");
+  auto* agent = app.add_flag("--agent", flags.agent,
+                             "Used by dtworker: communicates with it over a socket pair");
   spec->excludes(agent);
   app.add_option("--data-root", flags.standalone.data_root,
                  "Folder that relative data paths start at")
@@ -94,7 +94,7 @@ void Declare(CLI::App& app, Flags& flags) {
                  "cpu or cuda:N [cpu; cuda:$LOCAL_RANK where that is set and a GPU is here]");
   app.add_option("--threads", flags.device.threads, "Threads of CPU kernels")
       ->check(CLI::Range(0, 4096));
-  app.add_option("--cores", flags.cores, "Run on these cores alone, such as 0,1")
+  app.add_option("--cores", flags.cores, "Run on these cores only, such as 0,1")
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::Throw)
       ->check(CLI::Range(0, CPU_SETSIZE - 1));
@@ -138,7 +138,7 @@ void PinTo(const std::vector<int>& cores) {
   for (const int core : cores) CPU_SET(core, &set);
   if (sched_setaffinity(0, sizeof(set), &set) != 0) {
     Refuse("--cores " + Listed(cores) + ": " + std::strerror(errno) +
-           "; this process may not use them, restart its dtworker to deal them out anew");
+           "; this process may not use them; restart its dtworker, which assigns cores anew");
   }
 }
 

@@ -42,10 +42,11 @@ absl::Status MakeRoomFor(size_t shards, const std::string& context) {
     static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
   }
   if (most >= needed) return absl::OkStatus();
-  return ConfigError(absl::StrCat(context, " matches ", shards,
-                                  " files, and this process may have ", most, " open, of ", needed,
-                                  " that it needs; raise that limit (LimitNOFILE, ulimit -n), or "
-                                  "write larger shards"));
+  return ConfigError(
+      absl::StrCat(context, " matches ", shards, " files, but this process may open only ", most,
+                   " of the ", needed,
+                   " files that it needs; raise that limit (LimitNOFILE, ulimit -n), or "
+                   "write larger shards"));
 }
 
 }  // namespace

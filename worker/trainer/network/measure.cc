@@ -124,7 +124,7 @@ absl::Status Measurement::Go() {
   const absl::StatusOr<NetworkBench> bench = ParseNetworkBench(CommandOf(start_));
   if (!bench.ok()) return ConfigError(std::string(bench.status().message()));
   bench_ = *bench;
-  if (start_.world_size < 2) return ConfigError("one rank alone has nobody to communicate with");
+  if (start_.world_size < 2) return ConfigError("a network measurement needs at least 2 ranks");
   frames::Prepared prepared;
   prepared.token = start_.token;
   conversation_.Say(prepared);

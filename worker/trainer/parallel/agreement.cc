@@ -73,17 +73,17 @@ absl::Status CheckCopies(const std::vector<uint64_t>& hashes, const std::vector<
     for (const size_t rank : copies) {
       if (hashes[rank] != hashes[most[0]]) others.push_back(rank);
     }
-    return DamagedError(what + Listed(others) + " are not those of the other " +
+    return DamagedError(what + Listed(others) + " differ from those of the other " +
                         std::to_string(most.size()) +
-                        " ranks, which agree: look at the memory and the device "
+                        " ranks, which agree: check the memory and the device "
                         "of its worker");
   }
   std::string parts;
   for (const std::vector<size_t>& ranks : alike)
     parts += (parts.empty() ? "" : " and ") + Listed(ranks);
   return DamagedError(what + parts +
-                      " differ, and no majority says which are right: look at "
-                      "the memory and the device of their workers");
+                      " differ, and no majority agrees: check the memory and the "
+                      "device of their workers");
 }
 
 }  // namespace

@@ -150,7 +150,7 @@ absl::Status AwaitStore(const std::string& host, const std::string& port,
   while (!Answers(host, port, kNextTry)) {
     if (leaves()) return CancelledError("stopped while connecting to rank 0's store");
     if (std::chrono::steady_clock::now() > until) {
-      return CollectiveError("nobody took a connection to the attempt's store at " + host + ":" +
+      return CollectiveError("nothing accepts connections to the attempt's store at " + host + ":" +
                              port);
     }
     poll(nullptr, 0, static_cast<int>(kNextTry.count()));
@@ -382,7 +382,7 @@ std::shared_ptr<HostReduce> Group::ShareMemory(size_t floats, Spans spans) {
     together = AllAre(able);
   }
   if (!able.ok()) {
-    std::fprintf(stderr, "gradients go over Gloo: %s\n", std::string(able.message()).c_str());
+    std::fprintf(stderr, "gradients are sent over Gloo: %s\n", std::string(able.message()).c_str());
   }
   if (!together) return nullptr;
   (*memory)->CloseDescriptor();
@@ -397,7 +397,7 @@ void Group::RequireIntact() {
   std::lock_guard lock(abort_mutex_);
   if (aborted_) C10_THROW_ERROR(DistError, "the group was aborted");
   if (backend_->getError() != c10d::ErrorType::SUCCESS) {
-    C10_THROW_ERROR(DistError, "a collective of NCCL has failed: a peer is gone or hung");
+    C10_THROW_ERROR(DistError, "an NCCL collective failed: a peer has ended or hangs");
   }
 }
 

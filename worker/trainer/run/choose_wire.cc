@@ -24,7 +24,7 @@ absl::Status ChooseWire(int64_t step, Stepper& stepper, Mesh& mesh, Strategy& st
       choice.Choose(ranks, strategy.MayNarrow() ? Narrows::kYes : Narrows::kNo);
   if (choice.chosen() == Wire::kBf16) strategy.Narrow();
   if (mesh.IsRoot()) {
-    std::fprintf(stderr, "parallel.compression auto: from step %lld on gradients travel in %s\n",
+    std::fprintf(stderr, "parallel.compression auto: from step %lld on gradients are sent in %s\n",
                  static_cast<long long>(step + 1), reason.c_str());
   }
   return absl::OkStatus();

@@ -38,8 +38,8 @@ absl::Status DealMicroBatches(int64_t step, MicroStepBalance& balance, Membershi
       absl::StrAppendFormat(out, "%.1f", 1000 * one);
     };
     std::fprintf(stderr,
-                 "parallel.balance auto: from step %lld on ranks compute %s micro-batches each: "
-                 "they took %s ms for one\n",
+                 "parallel.balance auto: from step %lld on ranks compute %s micro-batches: "
+                 "one takes %s ms\n",
                  static_cast<long long>(step + 1), absl::StrJoin(batch.shares, ", ").c_str(),
                  absl::StrJoin(seconds, ", ", milliseconds).c_str());
   }

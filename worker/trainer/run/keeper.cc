@@ -192,8 +192,8 @@ absl::Status CheckpointKeeper::Begin(const checkpoint::CheckpointId& id,
   if (!said_no_room_) {
     said_no_room_ = true;
     std::fprintf(stderr,
-                 "checkpoints: memory has no room for a copy of the state, so training waits while "
-                 "one is written\n");
+                 "checkpoints: there is no memory for a copy of the state, so training waits while "
+                 "each is written\n");
   }
   return Tell(parts_.write(storage, id, state, manifest, stay));
 }

@@ -54,8 +54,8 @@ void WarnOfOverlap(const TrainingState& state) {
   }
   if (odd.empty()) return;
   std::fprintf(stderr,
-               "warning: data.train '%s' matches %zu validation shards, such as '%s', so that it "
-               "trains on what it is validated by; make it narrower, such as train_*.bin\n",
+               "warning: data.train '%s' matches %zu validation shards, such as '%s', so the "
+               "trial trains on its validation data; use a narrower pattern, such as train_*.bin\n",
                state.spec.data.train.c_str(), odd.size(), odd.front().c_str());
 }
 

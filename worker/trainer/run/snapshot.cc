@@ -163,9 +163,10 @@ absl::Status CheckShards(const checkpoint::Checkpoint& checkpoint, const char* f
     return absl::OkStatus();
   }
   return DataError(absl::StrCat(
-      "the shards of ", field, " are not those that this trial has trained with: checkpoint ",
-      checkpoint.id.Path(), " was written with others. Put them back and give 'dtctl retry', or ",
-      "submit another experiment for the new ones"));
+      "the shards of ", field, " differ from those that this trial has trained with: checkpoint ",
+      checkpoint.id.Path(),
+      " was written with other shards. Restore those and run 'dtctl retry', or ",
+      "submit a new experiment for the new shards"));
 }
 
 absl::StatusOr<std::optional<checkpoint::Checkpoint>> ChooseOwn(const frames::Start& start,
@@ -179,7 +180,7 @@ absl::StatusOr<std::optional<checkpoint::Checkpoint>> ChooseOwn(const frames::St
     return ConfigError(absl::StrCat(
         "checkpoint ", chosen->id.Path(),
         " was written for another model, data, batch, optimizer or schedule than this trial has, ",
-        "so it cannot go on from there; submit another experiment"));
+        "so the trial cannot continue from it; submit a new experiment"));
   }
   DT_RETURN_IF_ERROR(CheckShards(*chosen, "data.train", manifest.train_data, data.train));
   DT_RETURN_IF_ERROR(CheckShards(*chosen, "data.val", manifest.val_data, data.val));

@@ -68,8 +68,9 @@ absl::StatusOr<StandaloneRun> ReadStandalone(const StandaloneOptions& options) {
   const std::string host = Environment("MASTER_ADDR");
   DT_ASSIGN_OR_RETURN(const int32_t port, EnvironmentNumber("MASTER_PORT", 0, 65535));
   if (host.empty() || port == 0) {
-    return ConfigError("WORLD_SIZE is " + std::to_string(run.start.world_size) +
-                       ", so MASTER_ADDR and MASTER_PORT must say where the ranks meet");
+    return ConfigError(
+        "WORLD_SIZE is " + std::to_string(run.start.world_size) +
+        ", so MASTER_ADDR and MASTER_PORT must name the address where the ranks meet");
   }
   // torchrun's own process may serve the store, and ranks are its clients; otherwise rank 0 serves
   // it.

@@ -98,7 +98,7 @@ nlohmann::json StepReporter::Row(int64_t step, const std::vector<RankMeasures>& 
   since_.nonfinite_steps = static_cast<double>(nonfinite - reported_nonfinite_);
   reported_nonfinite_ = nonfinite;
   if (since_.nonfinite_steps > 0) {
-    std::fprintf(stderr, "step %lld  gradient or loss not finite, step left out; %lld so far\n",
+    std::fprintf(stderr, "step %lld  gradient or loss not finite, step skipped; %lld so far\n",
                  static_cast<long long>(step), static_cast<long long>(nonfinite));
   }
   since_.seconds = SecondsBetween(row_time_, now);

@@ -243,7 +243,7 @@ absl::Status Attempt::Build() {
   }
   if (state_.pretrained && step_ == 0) {
     DT_RETURN_IF_ERROR(LoadPretrained(*state_.pretrained, *members_.mesh, parameters));
-    std::fprintf(stderr, "beginning with the weights of %s%s\n", state_.pretrained->path.c_str(),
+    std::fprintf(stderr, "starting from the weights of %s%s\n", state_.pretrained->path.c_str(),
                  state_.pretrained->our_layout ? ", whose projections are [out, in]" : "");
   }
   if (spec.compression == Compression::kAuto) {
@@ -386,9 +386,9 @@ bool Attempt::CallsForRollback(Stepper& stepper) {
 absl::Status Attempt::RollBack(Stepper& stepper, const std::string& why) {
   const std::string where = why + " by step " + std::to_string(step_);
   if (++rollbacks_ > kRollbacksMax) {
-    return NonFiniteError(where + ", and this attempt went back " + std::to_string(kRollbacksMax) +
-                          " times before. Lower optimizer.lr, or look at the "
-                          "data");
+    return NonFiniteError(where + ", and this attempt has rolled back " +
+                          std::to_string(kRollbacksMax) +
+                          " times already. Lower optimizer.lr, or look at the data");
   }
   if (state_.keeper != nullptr) DT_RETURN_IF_ERROR(state_.keeper->Settle());
   // Rank 0 has the state; the others get it from there.
@@ -415,7 +415,7 @@ absl::Status Attempt::RollBack(Stepper& stepper, const std::string& why) {
   stepper.nonfinite().ForgetRuns();
   if (state_.loss_scale != nullptr) state_.loss_scale->Resume(restored.loss_scale);
   if (IsRoot()) {
-    std::fprintf(stderr, "%s: back to the state of step %lld and on with step %lld (%d of %d)\n",
+    std::fprintf(stderr, "%s: rolled back to step %lld, continuing with step %lld (%d of %d)\n",
                  where.c_str(), static_cast<long long>(restored.step),
                  static_cast<long long>(step_ + 1), rollbacks_, kRollbacksMax);
   }

@@ -17,7 +17,7 @@ std::string WireChoice::Choose(const std::vector<WireMeasure>& ranks, Narrows na
   open_ = false;
   kept_ = Wire::kFp32;
   if (narrows == Narrows::kNo) {
-    return "fp32: ranks of one host sum them in memory that they share";
+    return "fp32: ranks of one host sum gradients in shared memory";
   }
   double waited = 0, seconds = 0;
   for (const WireMeasure& rank : ranks) {
@@ -29,8 +29,8 @@ std::string WireChoice::Choose(const std::vector<WireMeasure>& ranks, Narrows na
   if (narrow) kept_ = Wire::kBf16;
   return absl::StrCat(
       narrow ? "bf16" : "fp32",
-      absl::StrFormat(": ranks waited for them for %.1f %% of a step, %s than %.0f %%", 100 * share,
-                      narrow ? "more" : "no more", 100 * kShareToNarrow));
+      absl::StrFormat(": ranks waited for gradients for %.1f %% of a step, %s than %.0f %%",
+                      100 * share, narrow ? "more" : "no more", 100 * kShareToNarrow));
 }
 
 }  // namespace dt::trainer

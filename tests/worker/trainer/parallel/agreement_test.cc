@@ -50,9 +50,10 @@ std::string MessageFor(const std::vector<uint64_t>& hashes, std::vector<int64_t>
 TEST(AgreementTest, OnlyRanksThatHoldCopiesAreCompared) {
   EXPECT_EQ(MessageFor({1, 2, 1, 2}, {0, 1, 0, 1}), "");
   EXPECT_EQ(MessageFor({1, 2, 3, 4}, {0, 1, 2, 3}), "");
-  EXPECT_TRUE(MessageFor({1, 2, 1, 7, 1, 2}, {0, 1, 0, 1, 0, 1})
-                  .starts_with("after step 40 the parameters of rank 3 are not those of the other "
-                               "2 ranks"));
+  EXPECT_TRUE(
+      MessageFor({1, 2, 1, 7, 1, 2}, {0, 1, 0, 1, 0, 1})
+          .starts_with("after step 40 the parameters of rank 3 differ from those of the other "
+                       "2 ranks"));
   EXPECT_NE(MessageFor({1, 2, 4, 2}, {0, 1, 0, 1}).find("rank 0 and rank 2 differ"),
             std::string::npos);
   constexpr int64_t kNobody = Strategy::Copies::kNobody;
@@ -62,20 +63,22 @@ TEST(AgreementTest, OnlyRanksThatHoldCopiesAreCompared) {
 TEST(AgreementTest, NeighboursMayHoldTheSameCopy) {
   const std::vector<int64_t> pairs = {0, 0, 1, 1, 0, 0, 1, 1};
   EXPECT_EQ(MessageFor({1, 1, 2, 2, 1, 1, 2, 2}, pairs), "");
-  EXPECT_NE(MessageFor({1, 1, 2, 2, 1, 1, 2, 3}, pairs).find("rank 7 are not those of the other 3"),
-            std::string::npos);
+  EXPECT_NE(
+      MessageFor({1, 1, 2, 2, 1, 1, 2, 3}, pairs).find("rank 7 differ from those of the other 3"),
+      std::string::npos);
 }
 
 TEST(AgreementTest, NamesTheRanksThatDifferFromTheMajority) {
   EXPECT_EQ(MessageFor({5}), "");
   EXPECT_EQ(MessageFor({5, 5, 5}), "");
-  EXPECT_TRUE(MessageFor({5, 5, 6, 5})
-                  .starts_with(
-                      "after step 40 the parameters of rank 2 are not those of the other 3 ranks"));
+  EXPECT_TRUE(
+      MessageFor({5, 5, 6, 5})
+          .starts_with(
+              "after step 40 the parameters of rank 2 differ from those of the other 3 ranks"));
   EXPECT_TRUE(
       MessageFor({1, 5, 5, 5, 6})
           .starts_with(
-              "after step 40 the parameters of ranks 0, 4 are not those of the other 3 ranks"));
+              "after step 40 the parameters of ranks 0, 4 differ from those of the other 3 ranks"));
   EXPECT_TRUE(
       MessageFor({5, 6}).starts_with("after step 40 the parameters of rank 0 and rank 1 differ"));
   EXPECT_TRUE(MessageFor({5, 6, 6, 5})

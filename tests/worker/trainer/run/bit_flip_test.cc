@@ -106,7 +106,7 @@ TEST_F(BitFlipTest, TheRankThatDiffersFromTheMajorityIsNamed) {
   ASSERT_GT(flipped_, 0);
   for (const int rank : {0, 1, 2}) {
     EXPECT_EQ(told.Cause(rank), "trainer_crash") << "which is retried from a checkpoint";
-    EXPECT_NE(told.Message(rank).find("the parameters of rank 1 are not those of the other "
+    EXPECT_NE(told.Message(rank).find("the parameters of rank 1 differ from those of the other "
                                       "2 ranks"),
               std::string::npos)
         << told.Message(rank);

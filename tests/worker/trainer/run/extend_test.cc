@@ -115,8 +115,9 @@ TEST_F(ExtendTest, OtherShardsThanThoseOfTheAttemptBeforeEndTheTrialAsItsData) {
     folder_.Write(path, changed);
     const Told refused = GoOn(first.checkpoints[0], "12");
     EXPECT_EQ(refused.Cause(), "data") << split;
-    EXPECT_NE(refused.Message().find(std::string("the shards of data.") + split + " are not those"),
-              std::string::npos)
+    EXPECT_NE(
+        refused.Message().find(std::string("the shards of data.") + split + " differ from those"),
+        std::string::npos)
         << refused.Message();
     folder_.Write(path, before);
     EXPECT_EQ(GoOn(first.checkpoints[0], "12").Cause(), "finished") << "they are back";

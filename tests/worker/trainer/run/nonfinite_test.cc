@@ -323,7 +323,7 @@ TEST_F(NonFiniteTest, RollbackEndsWhenItHappensTooOften) {
   EXPECT_EQ(told.Cause(0), "nonfinite");
   EXPECT_EQ(told.Cause(1), "nonfinite");
   EXPECT_EQ(told.EndStep(), 8u) << "five times back, from steps 3 to 7";
-  EXPECT_NE(told.Message().find("went back 5 times"), std::string::npos) << told.Message();
+  EXPECT_NE(told.Message().find("rolled back 5 times"), std::string::npos) << told.Message();
 }
 
 TEST_F(NonFiniteTest, RollbackAlsoFollowsAValidationLossThatIsNotFinite) {

@@ -33,10 +33,10 @@ TEST(WireChoiceTest, WithoutSeparateTrafficNothingChanges) {
 TEST(WireChoiceTest, TheReasonHasTheFigure) {
   WireChoice choice(std::nullopt, 0);
   EXPECT_EQ(choice.Choose({{30, 100}, {20, 100}}, Narrows::kYes),
-            "bf16: ranks waited for them for 25.0 % of a step, more than 10 %");
+            "bf16: ranks waited for gradients for 25.0 % of a step, more than 10 %");
   WireChoice other(std::nullopt, 0);
   EXPECT_EQ(other.Choose({{3, 100}, {2, 100}}, Narrows::kYes),
-            "fp32: ranks waited for them for 2.5 % of a step, no more than 10 %");
+            "fp32: ranks waited for gradients for 2.5 % of a step, no more than 10 %");
 }
 
 TEST(WireChoiceTest, TheLaterHalfOfTheFirstTwentyStepsOfAnAttemptIsMeasured) {

@@ -114,7 +114,7 @@ class CudaDevice final : public Device {
                    std::string(offered.message()).c_str());
     }
     if (const absl::Status tried = TryAttention(device_); !tried.ok()) {
-      std::fprintf(stderr, "attention goes without cuDNN: %s\n",
+      std::fprintf(stderr, "attention does not use cuDNN: %s\n",
                    std::string(tried.message()).c_str());
     }
   }

@@ -64,7 +64,7 @@ absl::Status HostMemory::Map() {
 absl::StatusOr<std::shared_ptr<HostMemory>> HostMemory::Make(const HostMemoryShape& shape) {
   if (shape.ranks > kHostRanksMax) {
     return IoError("shared memory for all-reduce: " + std::to_string(shape.ranks) +
-                   " ranks of one host; it has places for " + std::to_string(kHostRanksMax));
+                   " ranks on one host; the limit is " + std::to_string(kHostRanksMax));
   }
   std::shared_ptr<HostMemory> memory(new HostMemory(shape));
   memory->fd_ = memfd_create("dtrain-gradients", MFD_CLOEXEC);
@@ -86,7 +86,7 @@ absl::StatusOr<std::shared_ptr<HostMemory>> HostMemory::Open(pid_t owner, int de
   struct stat facts {};
   if (fstat(memory->fd_, &facts) != 0 || !S_ISREG(facts.st_mode) ||
       facts.st_size != static_cast<off_t>(memory->Bytes())) {
-    return IoError("shared memory for all-reduce: " + path + " is something else");
+    return IoError("shared memory for all-reduce: " + path + " is other memory");
   }
   DT_RETURN_IF_ERROR(memory->Map());
   if (memory->control().key.load() != shape.key) {
