@@ -1,4 +1,4 @@
-// compressor.cc: what is sent, and which error is carried.
+// compressor.cc: contents of a message, and the error that the next step carries.
 #include "worker/trainer/parallel/compressor.h"
 
 #include <algorithm>
