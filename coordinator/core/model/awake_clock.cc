@@ -10,7 +10,7 @@ namespace dt {
 Instant AwakeClock::At(Instant real, absl::Duration unsent_since) {
   const absl::Duration passed = std::max(absl::ZeroDuration(), real.steady - real_);
   const absl::Duration counted = passed > limits::kStallTolerance ? limits::kAwakePulse : passed;
-  // What is not sent within the tolerance is late by the coordinator's own fault from then on.
+  // From here on unsent decisions are late by the coordinator's own fault.
   const absl::Duration still = unsent_since + limits::kStallTolerance;
   const absl::Duration moved =
       std::clamp(still - real_, absl::ZeroDuration(), std::max(counted, absl::ZeroDuration()));

@@ -1,4 +1,4 @@
-// durable.cc: look-ups, and facts over the trials of an experiment.
+// durable.cc: look-ups, and values derived from the trials of an experiment.
 #include "coordinator/core/model/durable.h"
 
 #include <algorithm>
@@ -108,12 +108,12 @@ namespace {
 
 constexpr std::string_view kTensor = "parallel.tensor";
 
-// Whether the file lets gangs have other sizes than resources.gpus.
+// Returns whether the file allows other sizes than resources.gpus.
 bool MayBeElastic(const v1::Resources& resources) {
   return resources.min_gpus() > 0 || resources.max_gpus() > 0;
 }
 
-// The sizes of a trial with these values, without resolving all of it.
+// Returns the sizes of a trial with these values, without resolving all of it.
 std::optional<spec::GangSizes> SizesOf(
     const Experiment& experiment,
     const google::protobuf::RepeatedPtrField<v1::Assignment>& assignments) {
@@ -129,12 +129,12 @@ std::optional<spec::GangSizes> SizesOf(
   constexpr char kBatch[] = "train.global_batch_size";
   bool said = spec::IsExplicit(experiment.spec, kBatch);
   for (const v1::Assignment& assignment : assignments) {
-    // A program's parameters may have any name.
+    // Parameters of a program may have any name.
     const bool ours =
         (assignment.path().starts_with("train.") || assignment.path().starts_with("parallel.")) &&
         !spec::IsProgram(sizing);
     if (!ours && assignment.path() != "resources.gpus") continue;
-    // A version that took it may have allowed more.
+    // The version that accepted it may have allowed more.
     if (!spec::SetField(sizing, assignment.path(), assignment.value()).ok()) return std::nullopt;
     said = said || assignment.path() == kBatch;
   }
@@ -150,12 +150,12 @@ bool SweepsWithin(const Experiment& experiment, std::string_view section) {
   });
 }
 
-// Whether trials may differ in the sizes that their gangs may have.
+// Returns whether the allowed sizes may differ between trials.
 bool SweepsSizes(const Experiment& experiment) {
   return SweepsWithin(experiment, "train.") || SweepsWithin(experiment, "parallel.");
 }
 
-// Ranks that share a layer; of what is still to be proposed the most that it may be.
+// Returns the number of ranks that share a layer; for future proposals the largest possible one.
 int32_t LargestTensor(const Experiment& experiment) {
   if (spec::IsProgram(experiment.spec)) return 1;
   double most = experiment.spec.base().parallel().tensor();
@@ -169,7 +169,7 @@ int32_t LargestTensor(const Experiment& experiment) {
   return static_cast<int32_t>(std::clamp<double>(most, 1, limits::kWorldSizeMax));
 }
 
-// Ranks of two versions may not understand each other.
+// Sets the level of workers: ranks of two versions may not understand each other.
 void SetLevel(const Experiment& experiment, Shape& shape) {
   shape.constraint.level = shape.most() > 1 ? kWorkerLevel : experiment.level;
 }
@@ -190,7 +190,7 @@ Shape ShapeOf(const Experiment& experiment) {
     constraint.labels.emplace_back(label.key(), label.value());
   }
   std::sort(constraint.labels.begin(), constraint.labels.end());
-  // Which sizes a trial has that is still to be proposed is not known where its batch is swept.
+  // The sizes of a future trial are unknown if its batch is swept.
   if (MayBeElastic(resources) && !SweepsSizes(experiment)) {
     shape.elastic = SizesOf(experiment, {});
   }
@@ -236,7 +236,7 @@ Shape ShapeOf(const Experiment& experiment, const Trial& trial) {
     SetLevel(experiment, shape);
   }
   if (!elastic) return shape;
-  // One that was to grow has all of it, if it is still to be had.
+  // A gang that was asked to grow gets its new size, if it is still allowed.
   if (shape.elastic.has_value() && !trial.attempts.empty()) {
     const auto next = static_cast<int32_t>(trial.attempts.back().stop_slots);
     if (shape.elastic->Reaches(next)) shape.slots = std::max(shape.slots, next);
@@ -330,7 +330,7 @@ ValueSummary SummarizeValues(const Trial& trial, double KnownEvaluation::*value)
     summary.newest = evaluation.*value;
     if (!std::isfinite(summary.newest)) continue;  // worse than any number
     summary.newest_number = summary.newest;
-    // Before there is a number they are NaN, which compares with nothing.
+    // NaN until there is a number; comparisons with it are false.
     if (!(summary.lowest <= summary.newest)) {
       summary.lowest = summary.newest;
       summary.lowest_step = evaluation.step;

@@ -1,10 +1,9 @@
-// durable.h: what the journal makes of experiments, trials and attempts, and the facts that follow
-// from it alone.
+// durable.h: the state that follows from the journal alone: experiments, trials, attempts, workers.
 //
-// Role:      written by Apply alone and rebuilt from the journal; covered by HashOf.
+// Role:      only Apply writes it; a start rebuilds it from the journal; HashOf covers it.
 // Ownership: a value, part of State; pointers into it hold until the next Apply.
 // Bounds:    10,000 trials stay far below 128 MiB: assignments and rarely read messages are kept
-//            serialized.
+//            in serialized form.
 // Tests:     tests/coordinator/core/apply_test.cc
 #pragma once
 
@@ -30,7 +29,7 @@ namespace dt {
 
 inline constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
-struct GangMember {  // its rank is its place in the gang
+struct GangMember {  // the rank is the place in the gang
   std::string worker;
   InstanceId instance = 0;
   std::string host;
@@ -44,36 +43,36 @@ struct Attempt {
   v1::Cause cause = v1::CAUSE_UNSPECIFIED;
   int32_t deciding_rank = -1;
   std::vector<GangMember> members;
-  std::optional<v1::CheckpointRef> resume;  // what the gang was told to resume from
-  uint64_t resumed_step = 0;                // what it did resume from, once running
-  uint64_t last_step = 0;                   // once ended
+  std::optional<v1::CheckpointRef> resume;  // where the gang was ordered to resume
+  uint64_t resumed_step = 0;                // where it did resume, once it is running
+  uint64_t last_step = 0;                   // set once it has ended
   std::string reason;                       // of the placement
   std::string message;                      // of the end
-  std::string hint;                         // of a program's reports
+  std::string hint;                         // from a program's reports
   int64_t started_wall_ms = 0;
   int64_t running_wall_ms = 0;
   int64_t ended_wall_ms = 0;
-  int64_t trained_ms = 0;   // from running to its end, once ended
-  bool ran = false;         // was running once: resumed_step counts
-  bool progressed = false;  // registered a checkpoint beyond where it resumed
-  bool uncharged = false;   // its end counts against no budget of retries
-  bool early = false;       // a program that ended at once, before it told anything
-  uint32_t ordinal = 0;     // of its experiment's attempts, in order of their starts, from 1
+  int64_t trained_ms = 0;   // from running to the end; set once it has ended
+  bool ran = false;         // was running at some time: resumed_step counts
+  bool progressed = false;  // registered a checkpoint beyond its first step
+  bool uncharged = false;   // the end counts against no budget of retries
+  bool early = false;       // a program that ended at once, before any report
+  uint32_t ordinal = 0;     // among the experiment's attempts, in order of start, from 1
   v1::StopRequested::Why stop_why = v1::StopRequested::WHY_UNSPECIFIED;
-  std::string stop_reason;  // why it was asked to save and end
-  TrialId stop_for;         // that it makes room for; none: nobody
-  uint32_t stop_slots = 0;  // that its trial is to go on with; 0: as before
+  std::string stop_reason;  // why it was asked to save and to end
+  TrialId stop_for;         // the trial it makes room for; none: no trial
+  uint32_t stop_slots = 0;  // the trial goes on with so many; 0: as before
 
   bool AskedToStop() const { return stop_why != v1::StopRequested::WHY_UNSPECIFIED; }
 };
 
-// It finished: rank 0 told its rows before it said so, and none can follow.
+// Returns whether the attempt finished: rank 0 reported its rows before, and none can follow.
 inline bool HasToldItsRows(const Attempt& attempt) {
   return attempt.state == AttemptState::kEnded && attempt.cause == v1::CAUSE_FINISHED;
 }
 
-// How long an attempt that ended had trained. `said`: in its record. Versions up to 0.2.0 did not
-// say it, and the wall clock may have been set meanwhile.
+// Returns how long an ended attempt had trained. `said` is the value in its record. Versions up to
+// 0.2.0 did not record it; then the wall clock counts, which may have been set meanwhile.
 inline int64_t TrainedMs(const Attempt& attempt, int64_t said) {
   if (!attempt.ran || said > 0) return attempt.ran ? said : 0;
   return std::max<int64_t>(0, attempt.ended_wall_ms - attempt.running_wall_ms);
@@ -88,10 +87,10 @@ struct KnownEvaluation {
   uint32_t attempt = 0;
   uint64_t step = 0;
   double loss = kNotANumber;
-  double metric = kNotANumber;  // what the experiment's search.metric was then
+  double metric = kNotANumber;  // the value of search.metric then
 };
 
-// A trial's entry at a rung of its search's ladder, which decided whether it went on.
+// Entry of a trial at a rung of its search's ladder: it decided whether the trial went on.
 struct KnownRung {
   uint32_t rung = 0;  // from 1
   uint64_t step = 0;
@@ -99,25 +98,26 @@ struct KnownRung {
   bool goes_on = false;
 };
 
-// What a member of a population took over: it goes on with another trial's weights and other
+// Takeover by a member of a population: it goes on with another trial's weights and with other
 // values.
 struct KnownMutation {
-  uint32_t attempt = 0;  // the newest when it was decided; those after it have the weights
+  uint32_t attempt = 0;  // the newest at the decision; later attempts have the weights
   uint32_t from_trial = 0;
-  uint64_t step = 0;            // at which it was decided
-  KnownCheckpoint taken;        // of no attempt of its own
-  std::string expanded_before;  // its values till then, as `expanded`
+  uint64_t step = 0;            // of the decision
+  KnownCheckpoint taken;        // of an attempt of the other trial
+  std::string expanded_before;  // the values before, as `expanded`
   std::string reason;
 };
 
-// The mean cost of a trial's validations up to one of them.
+// Mean cost of a trial's validations up to one step.
 struct MeanAt {
   uint64_t step = 0;
   double mean = 0;
 };
 
-// Ends of attempts that were followed by another, since the last progress; each is held against
-// retries.max on its own, so that lost machines do not use up the budget of a crashing program.
+// Counts of ended attempts that another one followed, since the last progress. Each count is
+// compared with retries.max separately, so that lost machines do not use up the budget of a
+// crashing program.
 struct Tries {
   uint32_t crashes = 0;
   uint32_t losses = 0;
@@ -128,25 +128,25 @@ struct Trial {
   v1::Cause cause = v1::CAUSE_UNSPECIFIED;
   Tries tries;
   uint64_t target_steps = 0;       // 0: not known yet
-  int64_t retry_after_ms = 0;      // backoff before the next attempt, from the last end
+  int64_t retry_after_ms = 0;      // backoff before the next attempt
   int64_t ended_wall_ms = 0;       // 0: not ended
   std::string expanded;            // serialized v1::ExpandedTrial; see ExpandedOf
-  std::string chosen;              // why a search proposed it; "": it was there from the start
-  std::string prepared;            // serialized v1::Prepared of the newest attempt that had one
+  std::string chosen;              // why a search proposed it; "": there from the start
+  std::string prepared;            // serialized v1::Prepared, the newest
   double last_loss = kNotANumber;  // of last_row
   std::string last_row;            // serialized v1::StepRow, newest of the last ended attempt
-  v1::Pace pace;                   // of the ended attempts
+  v1::Pace pace;                   // sum over the ended attempts
   std::string message;             // of the end, or of the cancel
   std::vector<Attempt> attempts;   // by number, from 1
   std::vector<KnownCheckpoint> checkpoints;  // in order of registration
   std::vector<KnownEvaluation> evaluations;  // in order of arrival, thinned beyond a bound
   std::vector<KnownRung> rungs;              // in order of decision
   std::vector<KnownMutation> mutations;      // in order of decision
-  search::Standing validated;                // what the rules of `stop` go by
-  std::vector<MeanAt> means;  // of the first kEvaluationsPerTrial, where stop.median compares them
+  search::Standing validated;                // the rules of `stop` read it
+  std::vector<MeanAt> means;                 // of the first kEvaluationsPerTrial, for stop.median
 };
 
-// What a person changed of a submitted experiment.
+// Change that a user made to a submitted experiment.
 struct Edit {
   int64_t wall_ms = 0;
   std::string who;
@@ -161,21 +161,21 @@ struct Experiment {
   std::string file_name;
   std::string file_text;
   int64_t submitted_wall_ms = 0;
-  int64_t ended_wall_ms = 0;  // of the trial that ended last; 0 while one has not ended
+  int64_t ended_wall_ms = 0;  // of the last trial to end; 0 while one has not ended
   bool cancel_requested = false;
-  std::vector<Trial> trials;  // by number, from 1; may grow until `planned` are there
-  uint32_t planned = 0;       // at least as many as there are
-  bool search_ended = false;  // no more come
+  std::vector<Trial> trials;  // by number, from 1; may grow up to `planned`
+  uint32_t planned = 0;       // at least trials.size()
+  bool search_ended = false;  // no more trials come
   std::string search_end;     // why
   bool paused = false;        // starts nothing
   std::string paused_by;
-  std::string paused_why;    // where the coordinator holds it; "": a person paused it
+  std::string paused_why;    // set where the coordinator paused it; "": a user did
   std::vector<Edit> edits;   // the newest, in order
   std::string submitted_by;  // "": not known
-  uint32_t level = 0;        // that its workers need (common/worker_level.h)
-  std::string note;          // what people wrote of it
-  bool archived = false;     // lists leave it out
-  // What trials resolved to, as the record has it.
+  uint32_t level = 0;        // its workers need it (common/worker_level.h)
+  std::string note;          // written by users
+  bool archived = false;     // hidden in lists
+  // Resolved specification of the trials, from the record.
   v1::Spec resolved;
   std::vector<std::string> resolved_paths;
 
@@ -188,8 +188,8 @@ struct Experiment {
   uint32_t oom = 0;            // of failed
   uint32_t stopped_early = 0;  // of finished and cancelled
   uint32_t attempts = 0;       // ever started
-  // Ordinal of the newest attempt that got on: it saved beyond where it resumed, or finished. 0:
-  // none has, or an older version kept it.
+  // Ordinal of the newest attempt that made progress: it saved beyond its first step, or finished.
+  // 0: no attempt did, or an older version wrote the state.
   uint32_t newest_progress = 0;
 
   uint32_t Ended() const { return finished + failed + cancelled; }
@@ -197,27 +197,28 @@ struct Experiment {
   bool AllEnded() const { return pending + active == 0 && !MoreMayCome(); }
 };
 
-// What is held of a worker, by name: it need not be connected.
+// Mark on a worker name: drain or quarantine. The worker need not be connected.
 struct WorkerMark {
-  bool drained = false;  // a person wants it free of work
-  std::string reason;    // of the drain, as the person gave it
+  bool drained = false;  // a user wants it free of work
+  std::string reason;    // of the drain, as the user wrote it
   std::string who;
   int64_t since_wall_ms = 0;
-  bool quarantined = false;  // it failed what others could do, and has made no progress since
+  bool quarantined = false;  // trials failed there only; no progress since
   std::string quarantine_reason;
   uint32_t quarantines = 0;  // in a row
   int64_t quarantined_wall_ms = 0;
-  std::vector<AttemptId> returned;  // the ends that the newest quarantine rests on
+  std::vector<AttemptId> returned;  // the ends behind the newest quarantine
 };
 
-// A crash of a worker's trainer, without progress.
+// Crash of a worker's trainer, without progress.
 struct CountedEnd {
   AttemptId id;
-  // Attempts of its experiment that must have started before one that gets on.
+  // Number of attempts of the experiment that had started: an attempt that makes progress proves
+  // something only if it started later.
   uint32_t begun = 0;
 };
-// `begun` of an end that a person set aside by releasing the worker: such an end proves nothing. It
-// is forgotten once the worker gets on.
+// Value of `begun` for an end that a user set aside by releasing the worker: it proves nothing. It
+// is forgotten once the worker makes progress.
 inline constexpr uint32_t kForgiven = std::numeric_limits<uint32_t>::max();
 
 // Ends in a row that may speak against a worker (blame.h).
@@ -225,7 +226,7 @@ struct CrashStreak {
   std::vector<CountedEnd> ends;
 };
 
-// How long some ranks took for an operation on so many bytes, as it was measured last.
+// Key of a measurement: how long some ranks took for an operation on so many bytes.
 struct NetworkKey {
   std::string device_name;
   bool several_hosts = false;
@@ -243,16 +244,16 @@ struct KnownFigure {
   int64_t wall_ms = 0;
 };
 
-// Whose experiments a quota counts: of one of the two.
+// A quota covers the experiments of one user or with one label; the other field is empty.
 struct QuotaKey {
-  std::string user;   // who submitted them
+  std::string user;   // the submitter
   std::string label;  // "team=vision"
 
   auto operator<=>(const QuotaKey&) const = default;
 };
 struct Quota {
-  uint32_t slots = 0;  // that they may hold at once
-  std::string who;     // set it
+  uint32_t slots = 0;  // the experiments may hold so many at once
+  std::string who;     // the user who set it
   int64_t since_wall_ms = 0;
 };
 
@@ -262,62 +263,61 @@ struct DurableState {
   std::map<ExperimentId, Experiment> experiments;
   std::map<std::string, WorkerMark> marks;
   std::map<std::string, CrashStreak> streaks;
-  std::map<NetworkKey, KnownFigure> figures;  // kNetworkFigures at most: the oldest goes
+  std::map<NetworkKey, KnownFigure> figures;  // kNetworkFigures at most: the oldest is dropped
   std::map<QuotaKey, Quota> quotas;           // kQuotas at most
   uint64_t next_notice = 1;
-  std::map<uint64_t, v1::Notice> notices;  // not settled, by number; kNoticesWaiting at most
+  std::map<uint64_t, v1::Notice> notices;  // unsettled, by number; kNoticesWaiting at most
 
   // Indices over `experiments` and `notices`, kept by Apply.
   absl::flat_hash_map<std::string, ExperimentId> request_ids;
   absl::flat_hash_map<AttemptToken, AttemptId> tokens;
-  absl::flat_hash_map<std::string, size_t> notices_of;  // how many of `notices` a url has
+  absl::flat_hash_map<std::string, size_t> notices_of;  // number of `notices` per url
 };
 
 v1::AttemptNumber NumberOf(const AttemptId& id);
 AttemptId IdOf(const v1::AttemptNumber& number);
-// Find may miss: nullptr.
+// Returns nullptr if it does not exist.
 const Experiment* FindExperiment(const DurableState& state, ExperimentId id);
 const Trial* FindTrial(const DurableState& state, TrialId id);
 Trial* FindForApply(DurableState& state, TrialId id);
 const Attempt* FindAttempt(const DurableState& state, const AttemptId& id);
-// REQUIRES: it exists.
+// Returns it. REQUIRES: it exists.
 const Experiment& GetExperiment(const DurableState& state, ExperimentId id);
 const Trial& GetTrial(const DurableState& state, TrialId id);
-// 0: none.
+// Returns 0 if there is no experiment.
 ExperimentId NewestExperiment(const DurableState& state);
 v1::ExperimentState StateOf(const Experiment& experiment);
 
-// With the values themselves, wherever they are kept.
+// Returns the trial with its values, wherever they are stored.
 v1::ExpandedTrial ExpandedOf(const Experiment& experiment, const Trial& trial);
 v1::ExpandedTrial ExpandedOf(const Experiment& experiment, const std::string& serialized);
-// What a trial needs, read from the specification without resolving all of it.
+// Returns the needs of a trial; reads them without resolving the full specification.
 Shape ShapeOf(const Experiment& experiment, const Trial& trial);
-// The same of a trial that is not known yet, by the file's own resources. A known trial may have
-// others, where resources are swept.
+// Returns the needs of a trial that does not exist yet, by the file's own resources. A known trial
+// may have others, if resources are swept.
 Shape ShapeOf(const Experiment& experiment);
-// Needs of the trial that would start next: the first that waits, or one that is to be proposed.
+// Returns the needs of the trial that would start next: the first waiting one or the next proposal.
 Shape ShapeOfNext(const Experiment& experiment);
-// Larger goes first.
+// Returns the priority; larger goes first.
 int32_t PriorityOf(const Experiment& experiment);
 int64_t SeedOf(const Experiment& experiment, const Trial& trial);
-// Which values of search.metric are better.
+// Returns which values of search.metric are better.
 search::Goal GoalOf(const Experiment& experiment);
-// Whether stop.median may ask for the means of its trials.
+// Returns whether stop.median may need the means of the trials.
 bool ComparesMeans(const Experiment& experiment);
-// What the rules of `stop` will know of it: a step counts once. One that names the metric without a
-// number counts as the worst.
+// Adds the validation to the data for the rules of `stop`; each step counts once. A validation that
+// names the metric without a number counts as the worst.
 void CountValidation(const Experiment& experiment, const v1::Evaluation& evaluation, Trial& trial);
-// Whether it is compared at all: a program may report other things between two values of its
-// metric.
+// Returns whether trials are compared by this evaluation: between two values of its metric a
+// program may report others.
 bool IsCompared(const Experiment& experiment, const v1::Evaluation& evaluation);
-// A row, evaluation or checkpoint of (attempt, step) counts unless a later attempt resumed before
-// that step.
-// `attempts`: by number, from 1.
+// Returns whether a row, evaluation or checkpoint of (attempt, step) counts: it does unless a later
+// attempt resumed before that step. `attempts` is ordered by number, from 1.
 template <typename Attempts>
 bool IsValid(const Attempts& attempts, uint32_t attempt, uint64_t step) {
   for (size_t later = attempt; later < attempts.size(); ++later) {
     if (!attempts[later].ran) continue;
-    const uint64_t resumed = attempts[later].resumed_step;  // 0: it began anew, at step 0 too
+    const uint64_t resumed = attempts[later].resumed_step;  // 0: it started from step 0
     if (resumed < step || resumed == 0) return false;
   }
   return true;
@@ -325,24 +325,24 @@ bool IsValid(const Attempts& attempts, uint32_t attempt, uint64_t step) {
 inline bool IsValid(const Trial& trial, uint32_t attempt, uint64_t step) {
   return IsValid(trial.attempts, attempt, step);
 }
-// What the trial would go on from: its newest valid checkpoint, or what it took over, where it has
-// saved nothing since.
+// Returns the checkpoint from which the trial would go on: its newest valid one, or the one that it
+// took over if it has saved nothing since.
 const KnownCheckpoint* NewestCheckpoint(const Trial& trial);
-// The counters once `attempt` has ended so; progress empties them first.
+// Returns the counters after this end of `attempt`; progress resets them first.
 enum class Charge : uint8_t { kCounts, kFree };
 Tries CountEnd(Tries tries, const Attempt& attempt, v1::Cause cause, Charge charge);
-// Sums of `rows`, a row or a sum of rows.
+// Returns the sums of `rows`, which is a row or a sum of rows.
 v1::Pace PaceOf(const v1::StepRow& rows);
 void Add(const v1::Pace& by, v1::Pace& sum);
 struct ValueSummary {
   double newest = kNotANumber;
-  double newest_number = kNotANumber;  // also where an evaluation after it lacks the value
+  double newest_number = kNotANumber;  // also if a later evaluation lacks the value
   double lowest = kNotANumber;
-  uint64_t lowest_step = 0;  // the first with it; 0: none has a number
+  uint64_t lowest_step = 0;  // the first with this value; 0: no number yet
   double highest = kNotANumber;
   uint64_t highest_step = 0;
 };
-// Over the valid evaluations, of `loss` or of `metric`.
+// Summarizes `loss` or `metric` over the valid evaluations.
 ValueSummary SummarizeValues(const Trial& trial, double KnownEvaluation::*value);
 
 }  // namespace dt

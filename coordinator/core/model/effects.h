@@ -1,6 +1,6 @@
-// effects.h: everything the core wants done, as values, in the order it must happen:
+// effects.h: everything that the core wants done, as values, in the order in which it must happen:
 // 1. `records`, `chunks`, `logs`, `acks` and `deletions` are committed in one transaction;
-// 2. only then `replies`, `orders` and `stream_ends` leave the process.
+// 2. after the commit `replies`, `orders` and `stream_ends` leave the process.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace dt {
 
-// Metric rows to keep; `rows` is a serialized v1::StepRows, stored as it came.
+// Metric rows to store; `rows` is a serialized v1::StepRows, stored as received.
 struct ChunkToStore {
   AttemptId attempt;
   uint64_t first_step = 0;
   uint64_t last_step = 0;
   uint32_t count = 0;
   std::string rows;
-  RowTotals totals;  // as the event brought it; zeros when it brought none
+  RowTotals totals;  // from the event; zeros if it had none
 };
 
 struct LogToStore {
@@ -33,7 +33,7 @@ struct LogToStore {
   uint64_t dropped_lines = 0;
 };
 
-// Items of this worker's instance up to `sequence` are durable with this commit.
+// Acknowledgement: this commit makes the items of this instance up to `sequence` durable.
 struct AckToStore {
   std::string worker;
   InstanceId instance = 0;
@@ -43,7 +43,7 @@ struct AckToStore {
 struct Reply {
   ReplyId id = 0;
   absl::Status status;
-  std::unique_ptr<google::protobuf::Message> response;  // null unless status is OK
+  std::unique_ptr<google::protobuf::Message> response;  // null unless the status is OK
 };
 
 struct OrdersOut {
@@ -51,7 +51,7 @@ struct OrdersOut {
   v1::Orders orders;
 };
 
-// Close this stream with this status (a refused name, a superseded session).
+// Order to close this stream with this status: a refused name, a superseded session.
 struct StreamEnd {
   StreamId stream = 0;
   absl::Status status;
@@ -62,14 +62,14 @@ struct Effects {
   std::vector<ChunkToStore> chunks;
   std::vector<LogToStore> logs;
   std::vector<AckToStore> acks;
-  std::vector<ExperimentId> deletions;  // side tables to clear
+  std::vector<ExperimentId> deletions;  // experiments whose side tables are cleared
 
   std::vector<Reply> replies;
   std::vector<OrdersOut> orders;
   std::vector<StreamEnd> stream_ends;
   std::vector<std::string> log_lines;  // for the operator; the loop prints them
 
-  // True when nothing needs a commit.
+  // Returns whether nothing needs a commit.
   bool NothingDurable() const {
     return records.empty() && chunks.empty() && logs.empty() && acks.empty() && deletions.empty();
   }

@@ -11,19 +11,20 @@
 namespace dt {
 namespace {
 
-// Characters of names, numbers and paths.
+// Returns whether names, numbers and paths may have this character.
 bool IsWordCharacter(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '/' || c == '.' ||
          c == '~' || c == '-' || c == '+' || c == '@' || c == '%';
 }
 
-// "exited with status 7", "signal 9": these numbers say what happened.
+// Returns whether the number after this word matters: "exited with status 7", "signal 9".
 bool NumberMatters(std::string_view word_before) {
   constexpr std::array<std::string_view, 3> kWords = {"status", "signal", "code"};
   return std::find(kWords.begin(), kWords.end(), word_before) != kWords.end();
 }
 
-// Parts with a digit, such as 0x7f3a, a2 and step-100, and names that tempfile makes.
+// Appends the word without parts that have a digit, such as 0x7f3a, a2 and step-100, and without
+// names made by tempfile.
 void AppendPlain(std::string_view word, std::string& text) {
   for (size_t at = 0; at < word.size();) {
     size_t end = at;
@@ -58,7 +59,7 @@ std::string ErrorOf(std::string_view message) {
     if (NumberMatters(before)) {
       text += word;
     } else {
-      // A path counts by its file alone: its folders may be an attempt's own.
+      // Only the file of a path counts: folders may belong to one attempt.
       const size_t slash = word.find_last_of('/');
       if (slash != std::string_view::npos) word.remove_prefix(slash + 1);
       AppendPlain(word, text);

@@ -1,4 +1,4 @@
-// error_text.h: what an error's text says, without what differs from one try to the next.
+// error_text.h: the text of an error without the parts that differ from one try to the next.
 //
 // Role:      pure.
 // Tests:     tests/coordinator/core/error_text_test.cc
@@ -9,12 +9,12 @@
 
 namespace dt {
 
-// The text with folders, numbers, addresses and random names left out: two ends of one fault give
-// the same. The status that a program exits with, and a signal's number, stay.
+// Returns the text without folders, numbers, addresses and random names: two ends by one fault give
+// the same text. A program's exit status and a signal's number stay.
 std::string ErrorOf(std::string_view message);
-// A process was ended by a signal that others send: to be killed is no fault of a program's.
+// Returns whether a signal from outside ended the process: that is no fault of the program.
 bool EndedFromOutside(std::string_view message);
-// Something of the host, and no fault of the program: its disk is full.
+// Returns whether the host's disk was full: that is no fault of the program.
 bool IsFullDisk(std::string_view message);
 
 }  // namespace dt

@@ -1,4 +1,4 @@
-// gang_end.h: what the ends of single ranks say of that of their attempt.
+// gang_end.h: how the ends of single ranks decide the end of their attempt.
 //
 // Role:  pure.
 // Tests: tests/coordinator/core/gang_end_test.cc
@@ -12,23 +12,23 @@
 namespace dt {
 
 struct RankEnd {
-  int32_t rank = 0;  // -1: of none
+  int32_t rank = 0;  // -1: no rank
   v1::Cause cause = v1::CAUSE_UNSPECIFIED;
   std::string message;
   uint64_t step = 0;
 };
 
-// Whether the end of a rank is that of its attempt. That it finished, or saved and stopped, rank 0
-// alone decides: what it saved is told by its worker, and the others leave with it. A collective
-// that broke is the symptom of another rank's end.
+// Returns whether the end of the rank is the end of its attempt. Only rank 0 decides that the
+// attempt finished, or saved and stopped: its worker reports the checkpoint, and the others leave
+// with it. A failed collective is only the symptom of another rank's end.
 bool Decides(const RankEnd& end);
 bool AllRanksEnded(const LiveAttempt& attempt);
-// Rank 0 was told to save, and has not said how that went.
+// Returns whether rank 0 was ordered to save and has not reported the result.
 bool MaySave(const LiveAttempt& attempt);
-// What a timeout says: what was waited for, how long, and on whom.
+// Returns the message of a timeout: the awaited event, how long, and on which ranks.
 std::string TimeoutMessage(const DurableState& durable, const LiveAttempt& attempt,
                            absl::Duration now);
-// The first rank that ended so; -1: none.
+// Returns the first rank that ended with this cause; -1: no rank did.
 int32_t RankWithEnd(const LiveAttempt& attempt, v1::Cause cause);
 
 }  // namespace dt

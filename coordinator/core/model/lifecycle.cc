@@ -1,4 +1,4 @@
-// lifecycle.cc: the tables.
+// lifecycle.cc: the tables of legal moves.
 #include "coordinator/core/model/lifecycle.h"
 
 #include <array>
@@ -36,7 +36,7 @@ constexpr auto kTrialRules = std::to_array<TrialRule>({
     {v1::TRIAL_RUNNING, TrialMove::kEndsFinished, v1::TRIAL_FINISHED},
     {v1::TRIAL_RUNNING, TrialMove::kEndsFailed, v1::TRIAL_FAILED},
 
-    // A cancel that was accepted wins over whatever the processes still report.
+    // An accepted cancel wins over any later report.
     {v1::TRIAL_STOPPING, TrialMove::kAttemptRuns, v1::TRIAL_STOPPING},
     {v1::TRIAL_STOPPING, TrialMove::kAttemptEndsForGood, v1::TRIAL_STOPPING},
     {v1::TRIAL_STOPPING, TrialMove::kCancelRequested, v1::TRIAL_STOPPING},
@@ -59,11 +59,11 @@ constexpr auto kAttemptRules = std::to_array<AttemptRule>({
     {AttemptState::kPrepared, AttemptMove::kEnds, AttemptState::kEnded},
     {AttemptState::kRunning, AttemptMove::kReportsResult, AttemptState::kRunning},
     {AttemptState::kRunning, AttemptMove::kEnds, AttemptState::kEnded},
-    // What rank 0 saved just before a peer died still counts, until the next attempt starts.
+    // A checkpoint of rank 0 just before a peer died still counts until the next attempt starts.
     {AttemptState::kEnded, AttemptMove::kReportsResult, AttemptState::kEnded},
 });
 
-// "worker_lost" of CAUSE_WORKER_LOST.
+// Returns "worker_lost" for CAUSE_WORKER_LOST.
 template <typename Enum>
 std::string_view WordOf(Enum value, std::string_view prefix) {
   static const auto* words = [prefix] {

@@ -1,7 +1,7 @@
 // lifecycle.h: the legal moves of trials and attempts, as data.
 //
-// Role:      pure. Apply refuses every move that the tables do not list; Step asks before it makes
-//            a record, so that a worker's odd report cannot make an illegal one.
+// Role:      pure. Apply refuses each move that the tables do not list. Step asks before it makes a
+//            record, so that a worker's wrong report cannot cause an illegal one.
 // Tests:     tests/coordinator/core/lifecycle_test.cc goes through every state × event.
 #pragma once
 
@@ -44,7 +44,7 @@ enum class AttemptMove : uint8_t {
 };
 inline constexpr int kAttemptMoves = 4;
 
-// The state after the move; nullopt: not a legal move.
+// Returns the state after the move; nullopt if the move is illegal.
 std::optional<v1::TrialState> Next(v1::TrialState from, TrialMove move);
 std::optional<AttemptState> Next(AttemptState from, AttemptMove move);
 
@@ -55,20 +55,20 @@ std::string_view Name(AttemptMove move);
 std::string_view Name(v1::Cause cause);  // "worker_lost"
 std::string_view Name(v1::ExperimentState state);
 
-// Finished, failed or cancelled: only a person's explicit retry leads out.
+// Returns whether it is finished, failed or cancelled: only a user's retry leads out.
 bool IsTerminal(v1::TrialState state);
-// Has a gang that may still hold slots.
+// Returns whether it has a gang that may still hold slots.
 bool IsActive(v1::TrialState state);
 
-// What a cause of an attempt's end means for the trial.
+// Consequence of an attempt's end for its trial.
 enum class Consequence {
   kFinishes,
   kCancels,
   kFails,
   kRetriesCrash,  // retried, on the budget of crashes
-  kRetriesLoss,   // retried, on the budget of losses, which are nobody's fault
+  kRetriesLoss,   // retried, on the budget of losses
 };
-// REQUIRES: cause != CAUSE_UNSPECIFIED.
+// Returns the consequence. REQUIRES: cause != CAUSE_UNSPECIFIED.
 Consequence ConsequenceOf(v1::Cause cause);
 
 }  // namespace dt

@@ -1,4 +1,4 @@
-// line.cc: the order of a line, and the lines together.
+// line.cc: the order of one line, and of all lines.
 #include "coordinator/core/model/line.h"
 
 #include <algorithm>

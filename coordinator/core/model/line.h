@@ -29,12 +29,12 @@ namespace dt {
 
 enum class Gate { kOpen, kClosed };
 
-// In place of a trial's number: a ticket, for the trial that an experiment's search will propose
-// when its turn has come and slots are found. It comes after the trials that wait.
+// Ticket: stands for the trial that an experiment's search will propose once slots are found. It
+// comes after the experiment's waiting trials.
 inline constexpr uint32_t kTicket = UINT32_MAX;
 inline bool IsTicket(TrialId id) { return id.trial == kTicket; }
 
-// The smaller of two experiments that want slots goes first.
+// Order of experiments that want slots: the smaller goes first.
 struct Precedence {
   int32_t priority = 0;
   uint32_t held = 0;  // slots that its trials hold
@@ -58,27 +58,27 @@ class Line {
   };
 
   void Insert(TrialId trial, Again again, const Precedence& precedence, Gate gate);
-  // False: it was not here.
+  // Returns false if it was not here.
   bool Erase(TrialId trial);
   // REQUIRES: the experiment has something here.
   void Place(const Precedence& precedence, Gate gate);
 
   bool Contains(TrialId trial) const;
   bool Has(ExperimentId experiment) const { return standing_.contains(experiment); }
-  // The first of the open experiments.
+  // Returns the first trial of the open experiments.
   std::optional<Head> First() const;
-  // Trials of open experiments that stand before this precedence, tickets among them.
+  // Counts the trials of open experiments before this precedence, tickets included.
   size_t Before(const Precedence& precedence) const;
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 
-  // The pool's version at which its head did not fit; nothing was freed since, so none would.
+  // Pool version at which the head did not fit. Nothing was freed since, so nothing would fit.
   std::optional<uint64_t> tried;
 
  private:
   using Entry = std::pair<Again, uint32_t>;
   struct Standing {
-    // Those that ran before come first.
+    // Orders trials: those that ran before come first.
     struct First {
       bool operator()(const Entry& a, const Entry& b) const {
         if (a.first != b.first) return a.first == Again::kYes;
@@ -94,15 +94,15 @@ class Line {
   size_t size_ = 0;
 };
 
-// All lines, and which of them each experiment stands in.
+// All lines, and the lines of each experiment.
 class Lines {
  public:
   using Map = std::map<Shape, Line>;
   void Insert(const Shape& shape, TrialId trial, Again again, const Precedence& precedence,
               Gate gate);
-  // False: it was not there.
+  // Returns false if it was not there.
   bool Erase(const Shape& shape, TrialId trial);
-  // Gives the experiment its place anew wherever it stands. `gate`: may it start that shape?
+  // Updates the place of the experiment in all its lines. `gate`: whether it may start a shape.
   void Place(const Precedence& precedence, const std::function<Gate(const Shape&)>& gate);
 
   bool Contains(TrialId trial) const;
@@ -113,7 +113,7 @@ class Lines {
   Map::const_iterator begin() const { return lines_.begin(); }
   Map::const_iterator end() const { return lines_.end(); }
   size_t size() const { return lines_.size(); }
-  // Those that have something in a line, by number.
+  // Returns the experiments with something in a line, by number.
   std::vector<ExperimentId> Experiments() const;
 
  private:

@@ -17,17 +17,18 @@ struct Overloaded : Each... {
 template <typename... Each>
 Overloaded(Each...) -> Overloaded<Each...>;
 
-// Forward alone; a symptom's wait may be prolonged. By the order of the alternatives.
+// Returns whether the move goes forward, by the order of the alternatives. The wait after a symptom
+// may also be prolonged.
 bool MayEnter(const Phase& from, const Phase& next) {
   if (std::holds_alternative<Settling>(from) && std::holds_alternative<Settling>(next)) return true;
   return next.index() > from.index();
 }
 
-// Longer than a step by so much no step is; between two signs of the same kind it may vary less.
+// No step takes so many times the longest one. The time between two signs of progress varies less.
 constexpr double kStepsOfSilence = 20;
 constexpr double kGapsOfSilence = 4;
 
-// Whether every rank is within steps, and would say if it were not.
+// Returns whether every rank is within steps, and would report it if it were not.
 bool IsWithinSteps(const LiveAttempt& attempt) {
   return std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [](const RankState& rank) {
     return rank.tells_pauses && !rank.pauses && rank.evaluation_parts == 0;
@@ -59,7 +60,7 @@ absl::Duration LiveAttempt::Deadline() const {
             return std::min(held, it.since + limits::kRendezvousTimeout);
           },
           [&](const Training& it) {
-            // A program need not report anything, and its silence says nothing.
+            // A program need not report anything: its silence means nothing.
             if (spec::IsProgram(spec)) return held;
             return std::min(held, it.last_progress + HangAfter(*this, it));
           },

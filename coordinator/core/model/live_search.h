@@ -1,4 +1,4 @@
-// live_search.h: what an experiment's search has learnt, as the coordinator keeps it in memory.
+// live_search.h: the results of an experiment's search so far, as kept in memory.
 //
 // Role:      a part of the live state; keep/search_index.h fills it from the facts.
 // Ownership: a value, part of LiveState.
@@ -20,20 +20,20 @@
 namespace dt {
 
 struct SearchIndex {
-  // Why it can propose or move no values; "": it can. Of an experiment that an earlier version took
-  // with a space that this one does not allow, or whose trials do not lie in it.
+  // Why the search can neither propose nor change values; "": it can. An earlier version may have
+  // accepted a space that this one does not allow, or trials that lie outside of it.
   std::string error;
-  // For sampler bayes, whose trials are proposed while others train, and for a population, whose
-  // values change while they train.
+  // For sampler bayes, which proposes trials while others train, and for a population, which
+  // changes the values of trials while they train.
   spec::Space space;
   search::Plan plan;
-  search::History history;  // of bayes alone
+  search::History history;  // for bayes only
   spec::Admits admits;
-  // The entries by bracket and rung under asha; under pbt all are of bracket 0.
+  // Entries by bracket and rung. With asha; with pbt all are of bracket 0.
   std::map<std::pair<int, int>, search::Rung> rungs;
   // For stop.median.
   search::Means means;
-  std::map<uint32_t, size_t> counted;  // how many of a trial's means are in it
+  std::map<uint32_t, size_t> counted;  // number of means of each trial in `means`
 };
 
 }  // namespace dt

@@ -20,7 +20,7 @@ std::string PausedText(const Experiment& experiment) {
 }
 
 std::string WhoOf(const std::string& named) {
-  // It stands in lists, histories and logs, a line each.
+  // Lists, histories and logs show it on one line.
   std::string who = CleanText(Printable(CleanText(named, limits::kWhoBytes)), limits::kWhoBytes);
   return who.empty() ? "somebody" : who;
 }

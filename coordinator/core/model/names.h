@@ -7,11 +7,11 @@
 
 namespace dt {
 
-// "trial 3/1", "the next trial of experiment 3".
+// Returns "trial 3/1", or "the next trial of experiment 3" for a ticket.
 std::string TrialText(TrialId id);
-// Why nothing of it starts. REQUIRES: it is paused.
+// Returns why no trial of the experiment starts. REQUIRES: it is paused.
 std::string PausedText(const Experiment& experiment);
-// By which name the history knows who asks.
+// Returns the name under which the history shows the caller.
 std::string WhoOf(const std::string& named);
 
 }  // namespace dt

@@ -1,6 +1,6 @@
-// notice_word.h: the word that an experiment's file and receivers have for an event.
+// notice_word.h: the word for an event in experiment files and for receivers.
 //
-// Role:  pure. The words of spec/notify.h are these.
+// Role:  pure. spec/notify.h has the same words.
 // Tests: tests/coordinator/core/notifications_test.cc
 #pragma once
 

@@ -1,5 +1,5 @@
-// placement.cc: the pool's indices and the choice of a gang: on one host where it leaves the least
-// behind, else over the fewest hosts.
+// placement.cc: the indices of the pool and the choice of a gang: on the one host where the fewest
+// slots remain free, else over the fewest hosts.
 #include "coordinator/core/model/placement.h"
 
 #include <algorithm>
@@ -121,12 +121,12 @@ std::vector<WorkerIndex> SlotPool::Free() const {
 // Takes slots for one gang; REQUIRES: enough are free.
 class GangBuilder {
  public:
-  // Each host gives a multiple of `together` slots, so that so many neighbours are on one host.
+  // Builds with a multiple of `together` slots per host, so that so many neighbours share a host.
   GangBuilder(const SlotPool& pool, size_t size, size_t together)
       : pool_(pool), size_(size), together_(together) {}
 
-  // Over the fewest hosts; `anchor`, if any, becomes rank 0 and its host is used first: one with
-  // `together` free slots. Fewer than asked for where hosts have too few multiples of `together`.
+  // Builds over the fewest hosts. `anchor`, if any, becomes rank 0, and its host is used first; it
+  // has `together` free slots. Returns fewer if hosts have too few multiples of `together`.
   std::vector<WorkerIndex> Build(WorkerIndex anchor) {
     gang_.clear();
     hosts_ = 0;
@@ -135,7 +135,7 @@ class GangBuilder {
       anchor_host_ = pool_.slots_.at(anchor).slot.host;
       TakeFrom(*anchor_host_, anchor);
     }
-    // From the hosts with the most free slots down; of equal ones the smaller name first.
+    // Goes from the most free slots down; among equal hosts the smaller name is first.
     const auto& hosts = pool_.hosts_by_free_;
     for (auto equal_end = hosts.end(); gang_.size() < size_ && equal_end != hosts.begin();) {
       const size_t count = std::prev(equal_end)->first;
@@ -151,8 +151,8 @@ class GangBuilder {
     return gang_;
   }
 
-  // The slot for rank 0: one that sees the storage where the gang would go anyway, else any free
-  // one; kNoWorker: none of a host that can give `together`.
+  // Returns the slot for rank 0: one that sees the storage on the hosts of the gang, else any free
+  // one that sees it. Returns kNoWorker if no such host can give `together` slots.
   WorkerIndex Anchor(const std::string& storage_id) {
     for (const WorkerIndex worker : Build(kNoWorker)) {
       if (pool_.slots_.at(worker).slot.storage_id == storage_id) return worker;
@@ -164,8 +164,8 @@ class GangBuilder {
   size_t hosts() const { return hosts_; }
 
  private:
-  // The host with the fewest free slots that has room for the rest of the gang. `candidate` has;
-  // hosts with fewer slots than it are untouched yet.
+  // Returns the host with the fewest free slots that has room for the rest of the gang. `candidate`
+  // has room; hosts with fewer slots than it are untouched yet.
   std::string_view BestFit(const std::pair<size_t, std::string_view>& candidate) const {
     auto found = pool_.hosts_by_free_.lower_bound({size_ - gang_.size(), std::string_view()});
     if (found->second == anchor_host_) ++found;
@@ -193,14 +193,14 @@ class GangBuilder {
 
 namespace {
 
-// One size of a gang.
+// Size of a gang, with its storage.
 struct Gang {
   const Demand& demand;
   size_t slots = 0;
   bool single() const { return demand.shape.single_node && !Mutated(Mutant::kAnyHost); }
 };
 
-// The free slot for rank 0 of a gang that is bound to a storage; kNoWorker: none will do now.
+// Returns the free slot for rank 0 of a gang that needs a storage; kNoWorker if no slot fits now.
 WorkerIndex HolderOf(const SlotPool& pool, const Gang& gang) {
   const std::string& storage = gang.demand.storage_id;
   if (!gang.demand.shape.single_node) return pool.FreeWithStorage(storage);
@@ -220,7 +220,7 @@ Verdict Judge(const SlotPool& pool, const Gang& gang) {
   return Verdict::kPlaced;
 }
 
-// The size to go with: what is asked for, else the largest that fits; the least where none does.
+// Returns the preferred size, else the largest that fits, or the least if no size fits.
 Gang ChooseSize(const SlotPool& pool, const Demand& demand) {
   const Shape& shape = demand.shape;
   Gang gang{demand, static_cast<size_t>(shape.slots)};
@@ -247,18 +247,18 @@ std::string LackText(const SlotPool& pool, const Shape& shape) {
                       pool.free_on_roomiest_host(), " of one host free");
 }
 
-// The ranks of one layer, for a gang that can be dealt into such groups.
+// Returns the number of ranks that share a layer, or 1 if the gang cannot be split into groups.
 size_t TogetherOf(const Gang& gang) {
   const auto together = static_cast<size_t>(gang.demand.shape.together);
   return gang.slots % together == 0 && !Mutated(Mutant::kLayersTorn) ? together : 1;
 }
 
 struct Built {
-  std::vector<WorkerIndex> workers;  // by rank; fewer than the gang needs: it cannot be had so
+  std::vector<WorkerIndex> workers;  // by rank; fewer than needed: it does not fit so
   size_t hosts = 0;
 };
 
-// REQUIRES: the gang fits, were no ranks to be kept together.
+// Builds the gang. REQUIRES: it fits if no ranks are kept together.
 Built Build(const SlotPool& pool, const Gang& gang, size_t together) {
   GangBuilder builder(pool, gang.slots, together);
   const std::string& storage = gang.demand.storage_id;
@@ -289,7 +289,7 @@ std::string TogetherText(size_t groups, size_t torn, int32_t together) {
 
 size_t CountTorn(const std::vector<std::string_view>& hosts, size_t together) {
   size_t torn = 0;
-  // Ranks of one host are neighbours: who shares a layer has one host where the ends have.
+  // Ranks of one host are neighbours: a group is on one host if its first and last rank are.
   for (size_t first = 0; first + together <= hosts.size(); first += together) {
     if (hosts[first + together - 1] != hosts[first]) ++torn;
   }

@@ -3,9 +3,9 @@
 // Role:      pure: the same free slots and demand give the same Decision. No clock, no randomness.
 // Cost:      O(hosts used × log slots) a decision; the pool is kept up to date by Add and Remove.
 //            Where ranks that share layers cannot be kept together, O(hosts) more.
-// Invariant: no slot twice; a gang is placed whole or not at all; ties go to the smaller name.
-//            Ranks that share layers are on one host where any choice of slots has them there.
-// Errors:    none; what is not placed gets a reason that a person can read.
+// Invariant: no slot twice; a gang gets all its slots or none; ties go to the smaller name. Ranks
+//            that share layers are on one host if any choice of slots allows it.
+// Errors:    none; a gang that is not placed gets a reason that a user can read.
 // Tests:     tests/coordinator/core/placement_test.cc, tests/sim
 #pragma once
 
@@ -27,7 +27,7 @@ namespace dt {
 using WorkerIndex = uint32_t;  // place of a worker in LiveState::workers
 inline constexpr WorkerIndex kNoWorker = UINT32_MAX;
 
-// One connected worker, as placement sees it.
+// Connected worker, as placement sees it.
 struct Slot {
   WorkerIndex worker = kNoWorker;
   std::string name;
@@ -37,7 +37,7 @@ struct Slot {
 
 enum class SlotUse { kFree, kBusy };
 
-// The slots that meet one constraint: which are connected, and which of those are free.
+// Slots that meet one constraint: the connected ones, and the free ones among them.
 class SlotPool {
  public:
   SlotPool() = default;
@@ -62,17 +62,17 @@ class SlotPool {
     return hosts_by_free_.empty() ? 0 : hosts_by_free_.rbegin()->first;
   }
   size_t ConnectedWithStorage(const std::string& storage_id) const;
-  // The free slot that sees this storage with the smallest name, or kNoWorker.
+  // Returns the free slot that sees this storage and has the smallest name, or kNoWorker.
   WorkerIndex FreeWithStorage(const std::string& storage_id) const;
-  // The same on a host with so many free slots.
+  // Returns such a slot on a host with so many free slots.
   WorkerIndex FreeWithStorageOn(const std::string& storage_id, size_t host_free) const;
   // In order of WorkerIndex.
   std::vector<WorkerIndex> Members() const;
   std::vector<WorkerIndex> Free() const;
   const Slot& GetSlot(WorkerIndex worker) const { return slots_.at(worker).slot; }
 
-  // Raised by who changes it when a slot is freed, joins or leaves: while it is the same, what did
-  // not fit does not fit.
+  // Rises when a slot is freed, joins or leaves. While it is the same, a demand that did not fit
+  // does not fit.
   uint64_t version = 1;
 
  private:
@@ -99,11 +99,11 @@ class SlotPool {
   size_t free_ = 0;
 };
 
-// What one gang needs.
+// Needs of one gang.
 struct Demand {
   Shape shape;
   std::string storage_id;  // rank 0 must see it; "": anywhere
-  // That it may have, be there more or not: of an elastic gang.
+  // Upper bound on the size of an elastic gang, however many slots are free.
   int32_t most = std::numeric_limits<int32_t>::max();
 };
 
@@ -112,7 +112,7 @@ enum class Verdict : uint8_t {
   kNeverFits,      // more slots than are connected, or on one host
   kNotEnoughFree,  // waits for slots
   kStorageAbsent,  // no connected worker sees the storage
-  kStorageBusy,    // those that see it are busy
+  kStorageBusy,    // the workers that see it are busy
 };
 
 struct Decision {
@@ -122,10 +122,10 @@ struct Decision {
   std::string reason;
 };
 
-// How many groups of so many neighbours in rank are on several hosts; those of the ranks, in order.
+// Counts groups of `together` neighbouring ranks that are on several hosts. `hosts` is by rank.
 size_t CountTorn(const std::vector<std::string_view>& hosts, size_t together);
 
-// An elastic gang gets what its shape asks for, or the largest size below that fits.
+// Chooses slots. An elastic gang gets its preferred size, or the largest smaller size that fits.
 Decision Place(const SlotPool& pool, const Demand& demand);
 
 }  // namespace dt

@@ -1,7 +1,7 @@
-// plan_ask.h: what the core is asked for a plan (planning.h).
+// plan_ask.h: the question that a plan asks the core (answer/plan/planning.h).
 //
 // Role:      a part of an event.
-// Ownership: who asks keeps the facts too, and reads them once the core has answered.
+// Ownership: the caller shares the facts, and reads them once the core has answered.
 #pragma once
 
 #include <cstdint>

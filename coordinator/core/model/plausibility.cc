@@ -10,10 +10,10 @@
 namespace dt {
 namespace {
 
-// The specification's bound: beyond it a number is no longer whole.
+// Bound of the specification: beyond it a double is not exact.
 constexpr auto kStepsMax = static_cast<uint64_t>(spec::kWholeMax);
 
-// Until an attempt has prepared, nothing says how far it goes.
+// Returns why the step is beyond the target. Until an attempt has prepared, the target is unknown.
 std::string Beyond(const Claimant& claimant, uint64_t step) {
   const uint64_t target = claimant.trial.target_steps;
   if (target == 0 || step <= target) return {};
@@ -45,8 +45,8 @@ std::string DoubtAbout(const Claimant& claimant, const v1::Prepared& prepared, i
 }
 
 std::string DoubtAbout(const Claimant& claimant, const v1::Running& running) {
-  // Where the checkpoint that it was to resume from is damaged or gone, the trainer takes another,
-  // which may be newer.
+  // If the checkpoint of its orders is damaged or gone, the trainer takes another one, which may be
+  // newer.
   if (claimant.attempt.resume.has_value() || running.resumed_step() == 0) {
     return Beyond(claimant, running.resumed_step());
   }
@@ -59,7 +59,7 @@ std::string DoubtAbout(const Claimant& claimant, const v1::RowChunk& rows) {
   if (HasToldItsRows(claimant.attempt)) {
     return absl::StrCat("a row of step ", rows.first_step(), " after it finished");
   }
-  // A program that counts from 0 tells a row there.
+  // A program that counts from 0 reports a row of step 0.
   const bool begins = claimant.program && rows.first_step() == 0 && resumed == 0 &&
                       claimant.told.row == 0 && !claimant.told.first_row;
   if (rows.first_step() <= resumed && !begins) {
@@ -79,7 +79,7 @@ std::string DoubtAbout(const Claimant& claimant, const v1::Evaluation& evaluatio
     return absl::StrCat("an evaluation of step ", evaluation.step(),
                         "; the attempt resumed from step ", resumed);
   }
-  // Only the newest attempt's are taken, so that its newest, if it has any, is the trial's.
+  // Only evaluations of the newest attempt are taken, so its newest one is the trial's.
   const std::vector<KnownEvaluation>& taken = claimant.trial.evaluations;
   if (!taken.empty() && taken.back().attempt == claimant.id.attempt &&
       (evaluation.step() < taken.back().step ||
@@ -117,7 +117,7 @@ std::string DoubtAbout(const Claimant& claimant, const v1::Ended& ended, int32_t
     return absl::StrCat("it ended for cause ", static_cast<int>(ended.cause()));
   }
   if (rank != 0) return {};
-  // Nobody but the coordinator stops a trial early, and it has not.
+  // Only the coordinator stops a trial early, and it has not.
   if (ended.cause() == v1::CAUSE_STOPPED_EARLY) return "it says that it was stopped early";
   if (ended.cause() != v1::CAUSE_FINISHED) return {};
   if (!claimant.attempt.ran) return "it says that it finished, and it never trained";

@@ -1,8 +1,9 @@
-// plausibility.h: what a worker's report says of an attempt, held against what is known of it.
+// plausibility.h: compares a worker's report on an attempt with what is known of the attempt.
 //
-// Role:    pure. A worker that errs or lies must not write what cannot be: an end before the last
-//          step, steps beyond the target or back, a checkpoint of another trial.
-// Errors:  why it cannot be true, in words for the operator; "" where it may be.
+// Role:    pure. A faulty or lying worker must not record impossible facts: an end before the last
+//          step, steps beyond the target or backwards, a checkpoint of another trial.
+// Errors:  functions return why the report cannot be true, in words for the operator; "": it may
+//          be.
 // Tests:   tests/coordinator/core/plausibility_test.cc
 #pragma once
 
@@ -15,33 +16,34 @@
 
 namespace dt {
 
-// The rank that speaks, and of what.
+// The reporting rank, and its attempt.
 struct Claimant {
   AttemptId id;
   const Trial& trial;
   const Attempt& attempt;
   const std::string& storage_id;  // of the worker
   ToldSteps told;
-  // A program says when it has finished, whatever number of steps it was to make; 0: it said none.
+  // A program reports itself when it has finished, whatever its number of steps.
   bool program = false;
   bool timed = false;  // train.max_time may end it before its last step
 };
 
-// `max_steps` of the specification, or of a program `steps`; 0: the target follows from the data, a
-// program has none.
+// Checks the report. `max_steps` is train.max_steps, or `steps` of a program; 0: the target follows
+// from the data, or the program has no target.
 std::string DoubtAbout(const Claimant& claimant, const v1::Prepared& prepared, int64_t max_steps);
 std::string DoubtAbout(const Claimant& claimant, const v1::Running& running);
-// An attempt tells of a step's row, evaluation and checkpoint once each, and its steps rise: what
-// it can tell is bounded by its target.
+// Checks the report. An attempt reports the row, evaluation and checkpoint of a step once each, and
+// its steps rise: so its target bounds the number of its reports.
 std::string DoubtAbout(const Claimant& claimant, const v1::RowChunk& rows);
 std::string DoubtAbout(const Claimant& claimant, const v1::Evaluation& evaluation);
 std::string DoubtAbout(const v1::LogChunk& log);
 std::string DoubtAbout(const Claimant& claimant, const v1::CheckpointRef& checkpoint);
-// `rank`: what others than rank 0 say of having finished decides nothing.
+// Checks the end. Only rank 0 decides that the attempt finished.
 std::string DoubtAbout(const Claimant& claimant, const v1::Ended& ended, int32_t rank);
 std::string DoubtAbout(const Claimant& claimant, const v1::AttemptStatus& status);
-// Files are gone from a storage: only who sees it can tell, and no attempt of those of a later one.
-// `saved_by`: the attempt that registered them; 0: none is known.
+// Checks a report that files are gone from a storage. Only a worker that sees the storage can know,
+// and no attempt knows files of a later one. `saved_by`: the attempt that registered them; 0:
+// unknown.
 std::string DoubtAboutRemoval(const Claimant& claimant, const v1::CheckpointRef& removed,
                               uint32_t saved_by);
 

@@ -25,10 +25,10 @@ using google::protobuf::Message;
 
 constexpr size_t kLongTextBytes = 64;
 
-// A field of v1::Spec or of one of its sections.
+// Field of v1::Spec or of one of its sections.
 struct SpecField {
-  const FieldDescriptor* section = nullptr;  // nullptr: of v1::Spec itself
-  const FieldDescriptor* field = nullptr;    // nullptr: there is none of this path
+  const FieldDescriptor* section = nullptr;  // nullptr: v1::Spec itself
+  const FieldDescriptor* field = nullptr;    // nullptr: no such path
 };
 
 std::string PathOf(const SpecField& field) {
@@ -36,7 +36,7 @@ std::string PathOf(const SpecField& field) {
                                   : absl::StrCat(field.section->name(), ".", field.field->name());
 }
 
-// Each field of today's specification, its path, and by its path its place among them.
+// All fields of this version's specification, with their paths, and an index by path.
 struct AllFields {
   std::vector<SpecField> fields;
   std::vector<std::string> paths;
@@ -123,7 +123,8 @@ void CopyChanged(const v1::Spec& from, const SpecField& place, v1::Spec& to) {
   if (!SameField(from, to, place)) CopyField(from, place, to);
 }
 
-// A swept text that is long: no rule changes one, and the list of values has it already.
+// Returns whether the field is a long swept text: no rule changes it, and the list of values has
+// it.
 bool IsLongText(const v1::Spec& spec, const SpecField& place) {
   if (place.field->cpp_type() != FieldDescriptor::CPPTYPE_STRING || place.field->is_repeated()) {
     return false;
@@ -140,7 +141,7 @@ bool IsAssigned(const v1::ExpandedTrial& trial, std::string_view path) {
       [path](const v1::Assignment& assignment) { return assignment.path() == path; });
 }
 
-// Adds to `trial` what of `mine` is not as in `shared`.
+// Adds to `trial` the fields of `mine` that differ from `shared`.
 void KeepDifferences(const v1::Spec& shared, const std::vector<SpecField>& fields,
                      const v1::Spec& mine, v1::ExpandedTrial& trial) {
   for (size_t i = 0; i < fields.size(); ++i) {
@@ -152,8 +153,8 @@ void KeepDifferences(const v1::Spec& shared, const std::vector<SpecField>& field
   }
 }
 
-// What a program's trials differ in by their values alone, which each trial has: kept once more it
-// would be every command, thousands of times. How values get into a text never changes.
+// Returns whether the field of a program's trials differs only by their values, which each trial
+// has. Stored again it would be every command, thousands of times. Substitution never changes.
 bool HasValuesIn(std::string_view path) {
   return path == "values" || path == "command" || path == "run" || path == "workdir" ||
          path == "resources.env";
@@ -185,7 +186,7 @@ absl::Status KeepResolved(v1::ExperimentSubmitted& fact) {
     const bool kept = !HasValuesIn(path) || (!program && path == "resources.env");
     if (kept) fact.add_resolved_paths(path);
   }
-  *fact.mutable_resolved() = fact.spec().base();  // where its trials are still to come
+  *fact.mutable_resolved() = fact.spec().base();  // if its trials do not exist yet
   if (fact.trials().empty()) return absl::OkStatus();
   DT_ASSIGN_OR_RETURN(*fact.mutable_resolved(), Resolve(fact.spec(), fact.trials(0)));
   const std::vector<SpecField> fields = FindSpecFields(fact.resolved_paths());
@@ -214,7 +215,7 @@ absl::StatusOr<v1::Spec> ResolvedOf(const Experiment& experiment, const Trial& t
   absl::StatusOr<v1::Spec> today = Resolve(experiment.spec, expanded);
   if (experiment.resolved_paths.empty()) return today;
   const AllFields& all = TodaysFields();
-  std::vector<bool> kept(all.fields.size(), false);  // those whose value of then is known
+  std::vector<bool> kept(all.fields.size(), false);  // whether the stored value is known
   std::vector<size_t> places;
   for (const std::string& path : experiment.resolved_paths) {
     const std::optional<size_t> place = all.Find(path);

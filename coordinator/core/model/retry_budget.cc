@@ -12,7 +12,7 @@
 namespace dt {
 namespace {
 
-// How many attempts in a row ended so, with the one that ends now.
+// Counts the attempts in a row that ended by a fault of the worker, with the one that ends now.
 uint32_t FaultsAtTheEnd(const Trial& trial) {
   uint32_t faults = 1;
   for (auto each = trial.attempts.rbegin() + 1; each != trial.attempts.rend(); ++each) {
@@ -22,7 +22,7 @@ uint32_t FaultsAtTheEnd(const Trial& trial) {
   return faults;
 }
 
-// How many attempts in a row, the newest among them, a full disk ended.
+// Counts the attempts in a row, up to the newest, that a full disk ended.
 uint32_t FullDisks(const Trial& trial, const RankEnd& end) {
   uint32_t count = IsFullDisk(end.message) ? 1 : 0;
   if (count == 0) return 0;
@@ -46,8 +46,8 @@ Charge ChargeOf(const Attempt& recorded, const RankEnd& end) {
   if (Mutated(Mutant::kStopCharged)) return Charge::kCounts;
   const bool drained = recorded.stop_why == v1::StopRequested::DRAINED;
   if (drained && Mutated(Mutant::kDrainCharged)) return Charge::kCounts;
-  // A worker that was told to leave saved what it had: its user did not do it. Nor is what a host
-  // fails to give the trial's doing.
+  // A worker that was ordered to leave saved its state: that is no fault of the trial. Neither is a
+  // failure of the host.
   if (recorded.AskedToStop() || end.cause == v1::CAUSE_PREEMPTED ||
       end.cause == v1::CAUSE_WORKER_FAULT) {
     return Charge::kFree;
@@ -73,7 +73,7 @@ std::optional<absl::Duration> BackoffOf(const LiveAttempt& attempt, const Trial&
   }
   absl::Duration first = absl::Seconds(std::max(0.0, retries.backoff_seconds()));
   if (end.cause == v1::CAUSE_WORKER_FAULT) {
-    // These are in no count: with a short backoff one full disk would make thousands of attempts.
+    // No budget counts these: with a short backoff one full disk would cause thousands of attempts.
     first = std::max(first, limits::kWorkerFaultBackoff);
     return Doubled(first, FaultsAtTheEnd(trial) - 1);
   }
@@ -100,7 +100,7 @@ std::string MessageOf(const LiveAttempt& attempt, const Trial& trial, const Rank
     why = "a worker of the gang shuts down";
   }
   std::string message = end.message;
-  // Its worker tells what the trainer was told to do.
+  // The worker reports only that the trainer did as ordered.
   constexpr absl::string_view kSaved = "the trainer saved and stopped";
   if (!recorded.progressed && absl::EndsWith(message, kSaved)) {
     message.replace(message.size() - kSaved.size(), kSaved.size(), "the trainer stopped");

@@ -1,4 +1,4 @@
-// retry_budget.h: what the end of an attempt costs its trial, and when the next one follows.
+// retry_budget.h: how much the end of an attempt costs its trial, and when the next one follows.
 //
 // Role:      pure.
 // Tests:     tests/coordinator/core/retry_budget_test.cc, attempts_test.cc, editing_test.cc
@@ -15,23 +15,23 @@
 
 namespace dt {
 
-// Whether the end counts against a budget of retries: not where somebody asked for the stop, nor
-// where the host's disk is full.
+// Returns whether the end counts against a budget of retries. It does not if somebody asked for the
+// stop, or if the host's disk was full.
 Charge ChargeOf(const Attempt& recorded, const RankEnd& end);
-// The backoff before the next attempt; nullopt: none follows. `tries`: with the end of the newest.
-// None at all after a stop that was asked for, or that of a worker that leaves: nothing can go
-// round, and others would take the slots meanwhile. Nor after a first loss, which is no fault of
-// the trial's.
+// Returns the backoff before the next attempt; nullopt: no attempt follows. `tries` includes the
+// newest end. The backoff is zero after a requested stop or the stop of a leaving worker: that
+// cannot repeat endlessly, and others would take the slots meanwhile. It is also zero after a first
+// loss, which is not the trial's fault.
 std::optional<absl::Duration> BackoffOf(const LiveAttempt& attempt, const Trial& trial,
                                         const Tries& tries, const RankEnd& end);
-// "retries.max 3 is used up".
+// Returns "retries.max 3 is used up".
 std::string LimitText(size_t attempts, const v1::Retries& retries);
-// The message of an end that would have been followed by another attempt, with why none follows.
+// Returns the message of an end, with why no other attempt follows.
 std::string WithReason(const std::string& message, const std::string& why);
-// The message of an end that another attempt follows: with who had it stop, since its worker knows
-// of orders alone, and after a stop where the next one begins.
+// Returns the message of an end that another attempt follows. It names who asked for a stop, as the
+// worker knows only its orders, and after a stop where the next attempt begins.
 std::string MessageOf(const LiveAttempt& attempt, const Trial& trial, const RankEnd& end);
-// "it goes on from step 40, and 7 steps are lost", where its newest attempt has come to `step`.
+// Returns "it goes on from step 40, and 7 steps are lost", if the newest attempt was at `step`.
 std::string GoesOnFrom(const Trial& trial, uint64_t step);
 
 }  // namespace dt

@@ -38,7 +38,7 @@ bool FailedByItself(v1::Cause cause) {
     case v1::CAUSE_CONFIG:
     case v1::CAUSE_DATA:
       return true;
-    case v1::CAUSE_COLLECTIVE:  // no rank told a cause of its own: what broke lies between them
+    case v1::CAUSE_COLLECTIVE:  // no rank reported its own cause: the fault lies between them
     case v1::CAUSE_WORKER_LOST:
     case v1::CAUSE_WORKER_FAULT:
     case v1::CAUSE_PREEMPTED:

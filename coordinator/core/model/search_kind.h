@@ -1,4 +1,4 @@
-// search_kind.h: what kind of search an experiment has, and which place a trial has in it.
+// search_kind.h: the kind of an experiment's search, and the place of a trial in it.
 //
 // Role:      pure; reads the experiment as it was submitted.
 // Tests:     tests/coordinator/core/searching_test.cc
@@ -11,21 +11,21 @@
 
 namespace dt {
 
-// Whether the experiment's search proposes trials while others train.
+// Returns whether the search proposes trials while others train.
 bool Proposes(const Experiment& experiment);
-// Whether its trials are compared at rungs that end those behind.
+// Returns whether trials are compared at rungs, which end the worse ones.
 bool Climbs(const Experiment& experiment);
-// Whether its trials are compared at shares, where those behind take over from those ahead.
+// Returns whether trials are compared at shares, where the worse ones take over from the better.
 bool IsPopulation(const Experiment& experiment);
-// From 1.
+// Returns the number of the configuration, from 1.
 uint32_t ConfigurationOf(const Experiment& experiment, uint32_t trial);
 spec::Ladder LadderOf(const Experiment& experiment);
 int BracketOf(const Experiment& experiment, uint32_t trial);
-// That the trial failed says something of its values, not of the machines.
+// Returns whether a failure with this cause is due to the trial's values, not to the machines.
 bool BlamesValues(v1::Cause cause);
-// That the trial failed is its own doing, rather than the fleet's or a person's: it counts as bad
-// where values are proposed, and a rung that it was heading for keeps one in eta of all that
-// started.
+// Returns whether the trial itself failed, rather than the fleet or by a user. Proposals then count
+// it as bad, and the rung it was heading for counts it as the worst, so that it keeps one in eta of
+// all trials that started.
 bool FailedByItself(v1::Cause cause);
 
 }  // namespace dt

@@ -1,6 +1,6 @@
-// select.h: which experiment or trial a request means.
+// select.h: finds the experiment or trial that a request means.
 //
-// Errors: NotFound names what is missing.
+// Errors: NotFound names the missing thing.
 // Tests:  tests/coordinator/core/queries_test.cc
 #pragma once
 
@@ -10,10 +10,11 @@
 
 namespace dt {
 
-// The experiment that a request means. Errors: NotFound.
+// Returns the experiment that a request means. Errors: NotFound.
 absl::StatusOr<ExperimentId> ResolveExperiment(const DurableState& state, ExperimentId id,
                                                bool last);
-// Errors: NotFound. Trial 0 is all of them. REQUIRES: the experiment is known.
+// Checks that the trial exists; trial 0 means all trials. Errors: NotFound. REQUIRES: the
+// experiment exists.
 absl::Status CheckTrial(const DurableState& durable, TrialId id);
 
 }  // namespace dt

@@ -1,4 +1,4 @@
-// shape.cc: who meets a constraint, and what it says.
+// shape.cc: whether workers meet a constraint, and the texts of shapes.
 #include "coordinator/core/model/shape.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
-// shape.h: what trials want of the fleet: which workers, and how many.
+// shape.h: the needs of trials: which workers, and how many.
 //
-// Role:  pure data. Trials of one shape are alike to placement: they wait in one line, and what
-//        fits one of them fits them all.
+// Role:  pure data. Trials of one shape are alike for placement: they wait in one line, and slots
+//        that fit one of them fit all.
 // Tests: tests/coordinator/core/placement_test.cc, schedule_test.cc
 #pragma once
 
@@ -20,13 +20,13 @@ namespace dt {
 
 namespace v1 = ::dtrain::v1;
 
-// Which workers will do.
+// Requirements on workers.
 struct Constraint {
   DeviceKind device = DeviceKind::kCpu;
-  uint32_t level = 0;       // that workers must have at least (common/worker_level.h)
-  bool programs = false;    // the trial is a program that its experiment brings
+  uint32_t level = 0;       // lowest worker level (common/worker_level.h)
+  bool programs = false;    // the trial is a program of its experiment
   std::string accelerator;  // part of the device's name, in lower case; "": any
-  std::vector<std::pair<std::string, std::string>> labels;  // that each must have, sorted
+  std::vector<std::pair<std::string, std::string>> labels;  // required of each worker, sorted
   auto operator<=>(const Constraint&) const = default;
   bool operator==(const Constraint&) const = default;
 };
@@ -39,29 +39,28 @@ inline Constraint AnyOf(DeviceKind device) {
 
 struct Shape {
   Constraint constraint;
-  int32_t slots = 1;                       // that it starts with where they are to be had
+  int32_t slots = 1;                       // the preferred number
   bool single_node = false;                // all on one host
-  std::optional<spec::GangSizes> elastic;  // what will do beside `slots`
-  // Neighbours in rank that share each layer (parallel.tensor): on one host, where that is to be
-  // had.
+  std::optional<spec::GangSizes> elastic;  // other sizes that are allowed
+  // Number of neighbouring ranks that share each layer (parallel.tensor): on one host if possible.
   int32_t together = 1;
   auto operator<=>(const Shape&) const = default;
   bool operator==(const Shape&) const = default;
 
   int32_t least() const { return elastic.has_value() ? elastic->least : slots; }
   int32_t most() const { return elastic.has_value() ? elastic->most : slots; }
-  // The largest size up to so many slots; 0: none.
+  // Returns the largest allowed size up to `slots_there`; 0: none.
   int32_t SizeWithin(int32_t slots_there) const;
 };
-// The same for so many slots and no other number.
+// Returns the shape with exactly `slots` slots.
 Shape AtSize(const Shape& shape, int32_t slots);
 
-// Whether a worker as it described itself will do; after a restart of the coordinator that is what
-// the journal knows, until it is heard again.
+// Returns whether a worker meets the constraint, by its own description. After a restart of the
+// coordinator that is the journal's knowledge until the worker is heard again.
 bool Meets(const Constraint& constraint, const v1::Hello& hello);
-// What a worker must have besides its kind of device: "accelerator h100 and label zone=a"; "": nothing.
+// Returns the needs besides the kind of device: "accelerator h100 and label zone=a"; "": nothing.
 std::string RequirementText(const Constraint& constraint);
-// "8 cuda slots on one host with accelerator h100"; of an elastic gang "2 to 8 cuda slots".
+// Returns "8 cuda slots on one host with accelerator h100", or "2 to 8 cuda slots" if elastic.
 std::string ShapeText(const Shape& shape);
 
 }  // namespace dt

@@ -9,7 +9,7 @@
 namespace dt {
 namespace {
 
-// A step of one rank says nothing of the others where they take a mean now and then alone.
+// Returns whether all ranks step together. They do not if they only average now and then.
 bool StepTogether(const v1::Spec& spec) {
   const std::string& strategy = spec.parallel().strategy();
   return !spec::IsProgram(spec) && strategy != "local_sgd" && strategy != "gossip";
@@ -57,7 +57,7 @@ int32_t RankNotHeard(const LiveState& live, const LiveAttempt& attempt, absl::Du
   for (size_t rank = 0; rank < attempt.ranks.size(); ++rank) {
     if (attempt.ranks[rank].worker == kNoWorker) continue;
     const Worker& worker = live.workers[attempt.ranks[rank].worker];
-    if (worker.session == 0) continue;  // not in this life of the coordinator
+    if (worker.session == 0) continue;  // not heard since the start of the coordinator
     if (worker.stream == 0 || worker.last_heard + limits::kLease / 2 < now) {
       return static_cast<int32_t>(rank);
     }

@@ -1,6 +1,6 @@
-// state.h: everything the coordinator knows.
+// state.h: everything that the coordinator knows.
 //
-// Role:      the one value that Step changes: its durable half through Apply alone.
+// Role:      the one value that Step changes; only Apply changes its durable half.
 // Ownership: owned by the core thread.
 // Tests:     tests/coordinator/core/
 #pragma once
@@ -15,7 +15,7 @@ struct State {
   LiveState live;
 };
 
-// The attempt of this trial that holds or is leaving slots, or nullptr.
+// Returns the attempt of this trial that holds or leaves slots, or nullptr.
 const LiveAttempt* FindLiveAttempt(const State& state, TrialId id);
 
 }  // namespace dt

@@ -13,10 +13,10 @@
 namespace dt {
 namespace {
 
-// For the line that says how many issues are left out.
+// Bytes for the line with the number of omitted issues.
 constexpr size_t kRoomForTheRest = 64;
 constexpr size_t kDryRunTrialsShown = 100;
-// A seed that was left to chance; readable, and exact in every language's numbers.
+// Range of a chosen seed: readable, and exact in the numbers of every language.
 constexpr uint64_t kSeedRange = 1u << 31;
 
 absl::Status CheckCode(const v1::ExperimentSpec& spec) {
@@ -91,7 +91,7 @@ absl::Status CheckSpec(const v1::ExperimentSpec& spec, const MayGoOn& may_go_on)
   return absl::InvalidArgumentError(message);
 }
 
-// What the journal cannot keep is refused before anything of it is done.
+// Refuses a record that the journal cannot store, before anything is done.
 absl::Status CheckRecord(const v1::Record& record) {
   const size_t bytes = record.ByteSizeLong();
   if (bytes <= limits::kRecordBytes) return absl::OkStatus();
@@ -100,7 +100,7 @@ absl::Status CheckRecord(const v1::Record& record) {
                    limits::kRecordBytes, "; give shorter values or fewer trials"));
 }
 
-// Everything of `submission` that follows from the request.
+// Fills everything of `submission` that follows from the request.
 absl::Status Prepare(v1::SubmitRequest& request, DeviceKind for_auto, uint64_t entropy,
                      const MayGoOn& may_go_on, Submission& submission) {
   DT_RETURN_IF_ERROR(CheckSizes(request));
@@ -108,7 +108,7 @@ absl::Status Prepare(v1::SubmitRequest& request, DeviceKind for_auto, uint64_t e
   submission.was_auto = spec.base().resources().device() == "auto";
   spec::Freeze(spec, std::string(Name(for_auto)),
                1 + static_cast<int64_t>(entropy % (kSeedRange - 1)));
-  // What is wrong on the device it will run on is wrong.
+  // Checks the specification for the device on which it will run.
   DT_RETURN_IF_ERROR(CheckSpec(spec, may_go_on));
   DT_ASSIGN_OR_RETURN(std::vector<v1::ExpandedTrial> trials, spec::Expand(spec, may_go_on));
   v1::ExperimentSubmitted& fact = *submission.record.mutable_experiment_submitted();
@@ -128,7 +128,7 @@ absl::Status Prepare(v1::SubmitRequest& request, DeviceKind for_auto, uint64_t e
       shown.set_trial(trial.trial());
       *shown.mutable_assignments() = trial.assignments();
     }
-    if (!trial.choices().empty()) trial.clear_assignments();  // its choices say the same
+    if (!trial.choices().empty()) trial.clear_assignments();  // its choices hold the same
   }
   return CheckRecord(submission.record);
 }

@@ -22,7 +22,7 @@ double DurableMetricOf(const Experiment& experiment, const Trial& trial) {
   const ValueSummary values = SummarizeValues(trial, &KnownEvaluation::metric);
   const double best =
       GoalOf(experiment) == search::Goal::kMaximize ? values.highest : values.lowest;
-  // Version 0.2.0 took a program's loss for no evaluation.
+  // Version 0.2.0 recorded no evaluation for a program's loss.
   const bool rows_alone = std::isnan(best) && experiment.spec.search().metric() == "loss";
   return rows_alone ? DurableLoss(experiment, trial) : best;
 }

@@ -8,13 +8,14 @@
 
 namespace dt {
 
-// The training loss is told by reports, and durable only once an attempt has ended.
-// A program's loss is an evaluation like any other metric.
+// Returns whether the metric is the training loss, which reports carry and which is durable only
+// once an attempt has ended. A program's loss is an evaluation like any other metric.
 bool IsLive(const Experiment& experiment);
-// A program may tell it beside its other metrics alone, and then logs no steps.
+// Returns the newest durable loss. A program may report it only beside its other metrics, and then
+// logs no steps.
 double DurableLoss(const Experiment& experiment, const Trial& trial);
-// A trial's value of search.metric: the loss of its newest row, or its best validation loss by
-// search.goal, as far as the journal has it. NaN: none yet.
+// Returns a trial's value of search.metric: the loss of its newest row, or its best validation loss
+// by search.goal, as far as the journal has it. Returns NaN if there is no value yet.
 double DurableMetricOf(const Experiment& experiment, const Trial& trial);
 
 }  // namespace dt

@@ -1,4 +1,4 @@
-// turn.h: one call of Step: what its parts share. Internal to the core.
+// turn.h: the data that the parts of one call of Step share. Internal to the core.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ struct Turn {
   LiveState& live() { return state.live; }
 };
 
-// Names the attempt, or the trial alone, that a fact is about.
+// Sets the attempt, or only the trial, that a fact is about.
 template <typename Fact>
 void SetId(Fact& fact, const AttemptId& id) {
   fact.set_experiment(id.trial.experiment);
