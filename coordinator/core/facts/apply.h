@@ -1,9 +1,9 @@
-// apply.h: the one function that changes durable state.
+// apply.h: the only function that changes durable state.
 //
 // Role:      a fold: replaying the journal's records in order rebuilds DurableState byte for byte.
 // Errors:    FailedPrecondition names a record that the lifecycle table does not allow: a damaged
-//            or foreign journal on replay, a bug when Step made it. The state is then half changed
-//            and must not be used.
+//            or foreign journal on replay, a bug when Step made it. The state is then partly
+//            changed and must not be used.
 // Tests:     tests/coordinator/core/apply_test.cc
 #pragma once
 

@@ -1,8 +1,8 @@
-// changes.h: what people change of a submitted experiment, the stops that follow, and the numbers
-// that the journal itself has.
+// changes.h: users' changes of a submitted experiment, the stops that follow, and the numbers of
+// the journal itself.
 //
-// Role:      the facts as Apply folds them; the decisions of people's changes are in editing.h.
-// Errors:    FailedPrecondition naming what the record says that cannot be.
+// Role:      Apply folds these facts; calls/editing.h decides on users' changes.
+// Errors:    FailedPrecondition naming the impossible part of the record.
 // Tests:     tests/coordinator/core/editing_test.cc
 #pragma once
 
@@ -18,10 +18,10 @@ namespace dt {
 absl::Status ApplyStopRequested(DurableState& state, const v1::StopRequested& fact);
 absl::Status ApplyExperimentChanged(DurableState& state, const v1::ExperimentChanged& fact,
                                     int64_t wall_ms);
-// Into the history, where somebody is named: who had trials cancelled, or run again.
+// Adds a cancel or a retry to the history, if the record names a user.
 void NoteCancel(Experiment& experiment, const v1::CancelRequested& fact, int64_t wall_ms);
 void NoteRetry(Experiment& experiment, const v1::TrialRetried& fact, int64_t wall_ms);
-// The labels of `spec` once `change` is made of them: sets first, then removals.
+// Returns the labels of `spec` after `change`: first sets, then removals.
 std::vector<v1::Label> LabelsAfter(const v1::ExperimentSpec& spec,
                                    const v1::ExperimentChanged::Labels& change);
 absl::Status ApplyJournalCreated(DurableState& state, const v1::JournalCreated& fact);

@@ -1,9 +1,9 @@
 // drain_facts.h: drains and quarantines as facts, and the ends that count against a worker.
 //
-// Role:      Apply folds these facts, and others ask about them. blame.h says what they prove,
+// Role:      Apply folds these facts, and others ask about them. blame.h weighs the ends,
 //            run/drains.h decides.
 // Bounds:    limits::kMarks names with a mark, and as many with a streak.
-// Errors:    FailedPrecondition naming what the record says that cannot be.
+// Errors:    FailedPrecondition naming the impossible part of the record.
 // Tests:     tests/coordinator/core/drains_test.cc
 #pragma once
 
@@ -18,18 +18,18 @@
 namespace dt {
 
 absl::Status ApplyWorkerMarked(DurableState& state, const v1::WorkerMarked& fact, int64_t wall_ms);
-// The attempt has ended so.
+// Counts the end of the attempt for or against its workers.
 void CountForWorkers(DurableState& state, const AttemptId& id, const Attempt& attempt);
-// The attempt of this experiment got on: that ends the streaks of all its workers.
+// Ends the streaks of all workers of the attempt, as it made progress.
 void CountProgress(DurableState& state, Experiment& experiment, const Attempt& attempt);
-// What an experiment that goes away counted against workers.
+// Drops the ends of a deleted experiment from the streaks.
 void ForgetStreaks(DurableState& state, ExperimentId id);
 
-// nullptr: there is none.
+// Returns nullptr if the worker has no mark.
 const WorkerMark* FindMark(const DurableState& state, const std::string& worker);
-// How long a quarantined worker rests before it takes one trial again.
+// Returns how long a quarantined worker rests before it takes one trial again.
 absl::Duration RestOf(const WorkerMark& mark);
-// "drained by ann: new disk; quarantined: …".
+// Returns "drained by ann: new disk; quarantined: …".
 std::string MarkText(const WorkerMark& mark);
 
 }  // namespace dt

@@ -1,4 +1,4 @@
-// hash.h: sha256 over durable state, the oracle of replay; and the tokens of attempts.
+// hash.h: SHA-256 over durable state, which tests of replay compare; and the tokens of attempts.
 //
 // Tests: tests/coordinator/core/apply_test.cc
 #pragma once
@@ -12,10 +12,11 @@
 
 namespace dt {
 
-// Hex, over every durable field in a fixed order: equal states have equal hashes.
+// Returns hex, over every durable field in a fixed order: equal states have equal hashes.
 std::string HashOf(const DurableState& state);
 
-// Random because the entropy of its event is; tokens of one event differ because the attempts do.
+// Returns a token, random by the entropy of the event. Tokens of one event differ by their
+// attempts.
 AttemptToken MakeToken(const std::array<uint64_t, 2>& entropy, const AttemptId& id);
 
 }  // namespace dt

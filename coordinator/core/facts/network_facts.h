@@ -1,4 +1,4 @@
-// network_facts.h: the part of Apply that keeps what was measured of the network.
+// network_facts.h: the part of Apply that stores measurements of the network.
 //
 // Tests: tests/coordinator/core/network_figures_test.cc
 #pragma once
@@ -7,7 +7,8 @@
 
 namespace dt {
 
-// Takes the place of what was measured before of its kind; of too many the oldest goes.
+// Stores the figure in place of an older one of the same kind. Drops the oldest if there are too
+// many.
 void KeepFigure(DurableState& state, const Attempt& attempt, TrialId by,
                 const v1::NetworkFigure& figure, int64_t wall_ms);
 

@@ -1,4 +1,4 @@
-// notification_facts.h: the part of Apply that keeps what receivers are still to be told.
+// notification_facts.h: the part of Apply that keeps notices until they are delivered.
 //
 // Tests: tests/coordinator/core/notifications_test.cc
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace dt {
 
-// It waits until it is settled.
+// Keeps the notice until it is settled.
 void KeepNotice(DurableState& state, const v1::Notice& notice);
 absl::Status ApplyNoticeRaised(DurableState& state, const v1::NoticeRaised& fact);
 absl::Status ApplyNoticeSettled(DurableState& state, const v1::NoticeSettled& fact);

@@ -1,6 +1,6 @@
-// quota_facts.h: quotas that people set, as Apply folds them.
+// quota_facts.h: quotas set by users, as Apply folds them.
 //
-// Errors:    FailedPrecondition naming what the record says that cannot be.
+// Errors:    FailedPrecondition naming the impossible part of the record.
 // Tests:     tests/coordinator/core/quotas_test.cc
 #pragma once
 

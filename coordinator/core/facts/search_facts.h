@@ -1,9 +1,9 @@
-// search_facts.h: what comparing trials left in the journal: entries at rungs, and members of a
-// population that went on with another one's weights and values.
+// search_facts.h: results of comparing trials: entries at rungs, and takeovers of weights and
+// values between members of a population.
 //
-// Role:      the facts as Apply folds them, and what follows from them; the decisions are in
-//            searching.h and population.h.
-// Errors:    FailedPrecondition naming what the record says that cannot be.
+// Role:      Apply folds these facts, and others ask about them; run/searching.h and
+//            run/population.h decide.
+// Errors:    FailedPrecondition naming the impossible part of the record.
 // Tests:     tests/coordinator/core/pbt_test.cc, searching_test.cc
 #pragma once
 
@@ -18,14 +18,14 @@ namespace dt {
 absl::Status ApplyRungDecided(DurableState& state, const v1::RungDecided& fact);
 absl::Status ApplyTrialMutated(DurableState& state, const v1::TrialMutated& fact);
 
-// At a rung, or at a share of a population.
+// Returns whether the trial was entered at the rung, or at the share of a population.
 bool IsEntered(const Trial& trial, uint32_t rung);
-// That it took over is decided, and no attempt has started since.
+// Returns whether a takeover is decided and no attempt has started since.
 bool AwaitsMutation(const Trial& trial);
-// What the trial saved at `step` with the values that it had when it was compared there; nullptr:
-// it is not known any more.
+// Returns the checkpoint of `step` with the values that the trial had when it was compared there;
+// nullptr if it is not known any more.
 const KnownCheckpoint* SavedAt(const Trial& trial, uint64_t step);
-// The values that it had then.
+// Returns the values that the trial had at `step`.
 v1::ExpandedTrial ExpandedAt(const Experiment& experiment, const Trial& trial, uint64_t step);
 
 }  // namespace dt

@@ -1,9 +1,9 @@
 // snapshot.h: durable state as bytes, and back.
 //
-// Role:      lets a start begin behind the records that a snapshot stands for. Pure; the store
-//            keeps the parts with their checksums.
-// Errors:    Load: DataLoss for parts that are not a snapshot of this or an earlier version.
-// Invariant: Load of Save has the same HashOf. A new field of DurableState belongs here too.
+// Role:      lets a start skip the records that a snapshot covers. Pure; the store keeps the parts
+//            with their checksums.
+// Errors:    LoadSnapshot: DataLoss if the parts are no snapshot of this or an earlier version.
+// Invariant: saving and loading keeps HashOf. A new field of DurableState belongs here too.
 // Tests:     tests/coordinator/core/snapshot_test.cc; the simulator restarts from snapshots.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace dt {
 
-// A head, then a part an experiment. `metrics` travels with it.
+// Returns a head, then one part per experiment. `metrics` is saved with it.
 std::vector<std::string> SaveSnapshot(const DurableState& state, const v1::MetricsMemory& metrics);
 
 struct LoadedSnapshot {

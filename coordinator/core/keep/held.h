@@ -10,10 +10,10 @@
 
 namespace dt {
 
-// Whether it takes no work: drained, or resting in quarantine.
+// Returns whether the worker takes no work: drained, or resting in quarantine.
 bool IsHeld(const State& state, const std::string& worker);
 WorkerState StateOf(const State& state, const Worker& worker);
-// ", 2 more drained by ann": connected workers of this kind that take no work; "": none.
+// Returns ", 2 more drained by ann" for connected workers of this kind that take no work, or "".
 std::string HeldText(const State& state, DeviceKind device);
 
 }  // namespace dt

@@ -1,7 +1,7 @@
-// journal.h: how a decision becomes a fact.
+// journal.h: turns a decision into a fact.
 //
-// Role:      the only place where Step changes durable state: through Apply, with the indices that
-//            follow from the facts.
+// Role:      the only place where Step changes durable state: through Apply, together with the
+//            indices that follow from the facts.
 // Tests:     tests/coordinator/core/
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace dt {
 
-// Applies the record and adds it to the effects. A record that Apply refuses is a bug: aborts.
+// Applies the record and adds it to the effects. Aborts if Apply refuses it: that is a bug.
 void Journal(Turn& turn, v1::Record record);
 
 }  // namespace dt

@@ -1,8 +1,8 @@
-// pools.h: the pools that slots are in, kept as workers come, go, and take and leave work.
+// pools.h: the pools of slots, kept up to date as workers come, go, take work and leave work.
 //
-// Role:  live state alone. A slot is in every pool whose constraint its worker meets. One that a
-//        reservation keeps is in none of them free: it is free in the reservation's own.
-// Cost:  O(pools × log slots) a change.
+// Role:  live state only. A slot is in every pool whose constraint its worker meets. A slot that a
+//        reservation keeps is free only in the reservation's own pool.
+// Cost:  O(pools × log slots) per change.
 // Tests: tests/coordinator/core/schedule_test.cc, tests/sim
 #pragma once
 
@@ -12,22 +12,22 @@
 
 namespace dt {
 
-// The pool of a constraint; made, with the slots that meet it, if there is none yet.
+// Returns the pool of a constraint. Makes it, with the slots that meet it, if it does not exist.
 SlotPool& EnsurePool(LiveState& live, const Constraint& constraint);
-// nullptr: nothing that waits asks for it.
+// Returns nullptr if no waiting trial asks for the pool.
 const SlotPool* FindPool(const LiveState& live, const Constraint& constraint);
-// What fits, of whatever constraint: nothing is changed by asking.
+// Returns the placement of any demand, without changing anything.
 Decision PlaceIn(const LiveState& live, const Demand& demand);
 
-// What the worker's slot is good for now; nullopt: it is no slot. Whether it was freed by this.
+// Sets the use of the worker's slot; nullopt: it is no slot. Returns whether this freed it.
 bool SetSlot(LiveState& live, const Worker& worker, std::optional<SlotUse> use);
-// The reservation that keeps the worker's slot, or nullptr.
+// Returns the reservation that keeps the worker's slot, or nullptr.
 Reservation* KeeperOf(LiveState& live, WorkerIndex worker);
-// Whether the reservation could use the slot, and lacks one.
+// Returns whether the reservation lacks a slot and could use this one.
 bool Wants(const LiveState& live, const Reservation& reservation, const Worker& worker);
-// The slot joins the reservation. REQUIRES: nobody keeps it.
+// Adds the slot to the reservation. REQUIRES: no reservation keeps it.
 void Keep(LiveState& live, Reservation& reservation, const Worker& worker, SlotUse use);
-// The reservation ends; its free slots are free to all.
+// Ends the reservation; its free slots are free for everybody.
 void Dissolve(LiveState& live, size_t reservation);
 
 }  // namespace dt

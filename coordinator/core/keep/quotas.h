@@ -1,4 +1,4 @@
-// quotas.h: how many slots the experiments of a user, or those with a label, may hold at once.
+// quotas.h: how many slots the experiments of a user or with a label may hold at once.
 //
 // Role:      pure: how many slots quotas leave. The gate of the queue (queue.h) asks. A trial for
 //            which a quota leaves no room waits. When a quota is lowered, running trials go on.
@@ -15,13 +15,13 @@
 
 namespace dt {
 
-// Quotas that count the slots which the experiment holds.
+// Returns the quotas that cover the experiment.
 std::vector<QuotaKey> QuotaKeysOf(const DurableState& state, const Experiment& experiment);
-// Slots that the experiments of a quota hold.
+// Returns how many slots the experiments of a quota hold.
 uint32_t QuotaHeld(const LiveState& live, const QuotaKey& key);
-// That those which cover the experiment leave it; kWorldSizeMax: none does.
+// Returns how many slots quotas leave to the experiment; kWorldSizeMax if none covers it.
 int32_t QuotaLeft(const State& state, const Experiment& experiment);
-// "ann holds 6 of at most 8 slots (dtctl quota list)": of the one that leaves least.
+// Returns "ann holds 6 of at most 8 slots (dtctl quota list)" for the quota that leaves least.
 std::string QuotaText(const State& state, const Experiment& experiment, int32_t wanted);
 
 }  // namespace dt

@@ -1,4 +1,4 @@
-// search_index.cc: facts into the index.
+// search_index.cc: adds facts to the index.
 #include "coordinator/core/keep/search_index.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::optional<spec::Point> PointOf(const Experiment& experiment, const Trial& tr
   return spec::PointOf(space, assignments);
 }
 
-// The mean of what its trials came to, once all have ended.
+// Adds the mean result of the trials of a configuration, once all have ended.
 void IndexResult(const Experiment& experiment, uint32_t configuration, SearchIndex& index) {
   if (!index.error.empty()) return;
   search::History& history = index.history;
@@ -53,7 +53,7 @@ void IndexResult(const Experiment& experiment, uint32_t configuration, SearchInd
   }
   if (failed) return history.Fail(configuration);
   if (finished == 0) return history.Forget(configuration);
-  // The end of training is a ladder's last rung.
+  // The end of training is the last rung of the ladder.
   if (Climbs(experiment) && whole) {
     history.AtLevel(configuration, LadderOf(experiment).rungs + 1, sum / finished);
   }

@@ -1,9 +1,9 @@
-// search_index.h: what an experiment's search has learnt, kept up to date as facts are made, so
-// that a proposal or a rung asks no more than it needs.
+// search_index.h: keeps the results of an experiment's search up to date with the facts, so that a
+// proposal or a rung reads no more than it needs.
 //
-// Role:      an index over the durable state; part of the live state, made where it is first asked
-//            for, dropped where a fact takes back what is in it. It follows from the facts alone,
-//            so a restart decides what would have been decided.
+// Role:      an index over the durable state, as part of the live state. It is made when it is
+//            first needed, and dropped when a fact takes back a result. It follows from the facts
+//            alone, so that decisions after a restart are the same.
 // Tests:     tests/coordinator/core/searching_test.cc, tests/sim
 #pragma once
 
@@ -16,13 +16,13 @@
 
 namespace dt {
 
-// REQUIRES: the experiment exists. The index holds until the next record.
+// Returns the index, valid until the next record. REQUIRES: the experiment exists.
 const SearchIndex& SearchIndexOf(State& state, const Experiment& experiment);
-// What the search tries next.
+// Returns the next proposal of the search.
 std::variant<search::Proposal, search::Exhausted> NextOf(const Experiment& experiment,
                                                          const SearchIndex& index);
 
-// After `record` was applied.
+// Updates the index after `record` was applied.
 void Reindex(State& state, const v1::Record& record);
 
 }  // namespace dt

@@ -10,7 +10,7 @@ namespace dt {
 
 // Brings the slot pool in line with the worker's state.
 void UpdateSlot(State& state, Worker& worker);
-// When the worker is lost, steady time.
+// Returns when the worker counts as lost, steady time.
 absl::Duration LeaseEnd(const LiveState& live, const Worker& worker);
 
 }  // namespace dt

@@ -26,7 +26,7 @@ void RestandTrial(LiveState& live, const Experiment& experiment, uint32_t number
   if (std::isfinite(now.value)) standing.ranked.insert(RankOf(experiment, now.value, number));
 }
 
-// A trial that finished stays so, and tells once how long it trained.
+// Adds the times of a finished trial. A finished trial stays finished, so it counts once.
 void CountTime(LiveState& live, const Experiment& experiment, uint32_t number) {
   const Trial& trial = experiment.trials[number - 1];
   if (trial.state != v1::TRIAL_FINISHED) return;
@@ -50,7 +50,7 @@ void CountRung(LiveState& live, const Experiment& experiment, uint32_t number,
   if (std::isinf(known.cost)) standing.trials[number - 1].failed_at = known.rung;
 }
 
-// A retry takes back that a trial failed on its way to a rung, and nothing else of its rungs.
+// Takes back the failure of a trial on its way to a rung, after a retry; its other rungs stay.
 void TakeFailureBack(LiveState& live, ExperimentId id, uint32_t number) {
   Standing& standing = live.standings[id];
   const uint32_t failed_at = std::exchange(standing.trials[number - 1].failed_at, 0);
@@ -137,8 +137,7 @@ void Restand(State& state, const v1::Record& record) {
     case v1::Record::kExperimentDeleted:
       state.live.standings.erase(record.experiment_deleted().experiment());
       return;
-    // A trial that nothing has happened to has nothing done; one that is cancelled is under way or
-    // ends with a fact of its own.
+    // A new trial has nothing done. A cancelled trial is running, or its end is another fact.
     case v1::Record::kJournalCreated:
     case v1::Record::kExperimentSubmitted:
     case v1::Record::kTrialsAdded:

@@ -1,8 +1,8 @@
-// standings.h: how far each experiment's trials have come and which is best, kept up to date as
-// facts are made, so that a summary looks at the trials under way alone.
+// standings.h: the progress of each experiment's trials, and the best of them. It is kept up to
+// date with the facts, so that a summary only looks at running trials.
 //
-// Role:      an index over the durable state; part of the live state, made anew by Recover.
-// Invariant: what RestandAll would make (the tests compare after every event).
+// Role:      an index over the durable state, as part of the live state; Recover makes it anew.
+// Invariant: equals the result of RestandAll (the tests compare after every event).
 // Tests:     tests/testing/core_fixture.h
 #pragma once
 
@@ -13,17 +13,17 @@
 
 namespace dt {
 
-// After `record` was applied.
+// Updates the index after `record` was applied.
 void Restand(State& state, const v1::Record& record);
 void RestandAll(State& state);
 
-// The mean over its trials that finished, from the start of their last attempt to its end; nothing:
-// none has.
+// Returns the mean time of the finished trials, from the start of their last attempt to its end.
+// Returns nullopt if no trial has finished.
 std::optional<double> MeanSecondsOf(const LiveState& live, ExperimentId id);
 
-// A part of a trial's target, 0 to 1, in whole numbers, so that sums are exact.
+// Full target of a trial; parts of it are integers, so that sums are exact.
 inline constexpr uint64_t kWholeTrial = 1'000'000'000;
-// REQUIRES: the trial exists and is not under way.
+// Returns the done part of the target. REQUIRES: the trial is not running.
 uint64_t DoneOf(const Trial& trial);
 
 }  // namespace dt

@@ -1,7 +1,7 @@
-// stops.h: gangs that are asked to save and end.
+// stops.h: asks gangs to save and to end.
 //
-// Role:      journals the request. Such a stop costs the trial no retry and no backoff: it waits
-//            again, and goes on from its newest checkpoint.
+// Role:      journals the request. Such a stop costs the trial no retry and no backoff. The trial
+//            waits again, and goes on from its newest checkpoint.
 // Tests:     tests/coordinator/core/editing_test.cc, tests/sim
 #pragma once
 
@@ -12,12 +12,12 @@
 
 namespace dt {
 
-// What a stop is good for.
+// Purpose of a stop.
 struct StopFor {
-  TrialId trial;       // that it makes room for; none: nobody's
-  uint32_t slots = 0;  // that its own trial is to go on with; 0: as before
+  TrialId trial;       // the trial it makes room for; none: no trial
+  uint32_t slots = 0;  // its own trial goes on with so many; 0: as before
 };
-// Has the gang save and end. False: it ends anyway, or was asked before.
+// Asks the gang to save and end. Returns false if it ends anyway or was asked before.
 bool AskToStop(Turn& turn, LiveAttempt& attempt, v1::StopRequested::Why why,
                const std::string& reason, const StopFor& what = {});
 

@@ -1,8 +1,9 @@
-// apart.h: who could not reach whom, and gangs that are placed without both of them.
+// apart.h: pairs of hosts that could not reach each other, and placement that separates them.
 //
-// Role:      live state with an age (limits::kApart), a guess: a gang whose collectives broke, or
-//            stood still, without a rank that says why. A restart of the coordinator forgets it.
-// Invariant: it never keeps a gang from starting, nor makes it smaller.
+// Role:      live state with an age (limits::kApart). It is a guess, from a gang whose collectives
+//            failed or stood still while no rank reported a cause. A restart of the coordinator
+//            forgets it.
+// Invariant: it never prevents a gang from starting, nor makes it smaller.
 // Tests:     tests/coordinator/core/apart_test.cc
 #pragma once
 
@@ -11,20 +12,20 @@
 
 namespace dt {
 
-// The attempt ends so. Where nobody knows why its collectives broke or stand still, its hosts may
-// not reach each other.
+// Notes the end of the attempt. If its collectives failed or stood still for an unknown reason, its
+// hosts may not reach each other.
 void NoteApart(LiveState& live, const LiveAttempt& attempt, const Attempt& recorded,
                v1::Cause cause, absl::Duration now);
-// Where it made a step just now its hosts do.
+// Notes that the hosts of the attempt reach each other, if it made a step just now.
 void NoteTogether(LiveState& live, const LiveAttempt& attempt, const Attempt& recorded,
                   absl::Duration now);
 
-// As Place, without two hosts that did not reach each other where others are free. The reason says
-// whom it kept apart, or that it could not.
+// Places as Place does, but avoids two hosts that did not reach each other if others are free. The
+// reason names the hosts that were kept apart, or the failure to do so.
 Decision PlaceApart(const LiveState& live, const SlotPool& pool, const Demand& demand,
                     absl::Duration now);
-// The same of a gang that was chosen among slots that it reserved: the others of the pool that are
-// free will do as well.
+// Does the same for a gang chosen among reserved slots: other free slots of the pool may replace
+// them.
 Decision KeepApart(const LiveState& live, const SlotPool& pool, const Reservation& reserved,
                    const Demand& demand, Decision chosen, absl::Duration now);
 
