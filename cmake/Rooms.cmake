@@ -167,8 +167,8 @@ add_custom_target(tsan_tests)
 # Tests in the full sanitizer build: labels unit and sim.
 add_custom_target(fast_tests)
 # Tests in the sanitizer build of a change, label sanitized: the subset that decides, stores, or reads input
-# from strangers. dtctl's output (tests/cli) is a third of the units, and comes from a coordinator that was
-# checked.
+# from strangers. The output of dtctl and reports (tests/cli, tests/report) is a third of the units, and comes from
+# a coordinator that was checked.
 add_custom_target(sanitized_tests)
 
 # Flags for the units of test programs only: they are half of what is compiled, but spend their time in the code
@@ -198,7 +198,7 @@ function(dt_test name)
   endif()
   if("unit" IN_LIST TEST_LABELS OR "sim" IN_LIST TEST_LABELS)
     add_dependencies(fast_tests ${name})
-    if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/cli(/|$)")
+    if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/(cli|report)(/|$)")
       list(APPEND TEST_LABELS sanitized)
       add_dependencies(sanitized_tests ${name})
     endif()

@@ -31,7 +31,7 @@ inline constexpr size_t kApiReportRows = 1'000'000;
 // Trials that the core explains in one event, so that other calls get their turn in between.
 inline constexpr size_t kApiReportAsks = 50;
 // Reports and analyses that are made or wait; they have a thread of their own.
-inline constexpr size_t kApiWholes = 4;
+inline constexpr size_t kApiReportJobs = 4;
 // Which parameters matter changes with each trial that ends, and takes up to a second to compute.
 inline constexpr absl::Duration kApiImportanceFresh = absl::Seconds(30);
 // The body of an act: a note, or as many labels as an experiment may have, of a usual length.

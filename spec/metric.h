@@ -1,7 +1,7 @@
 // metric.h: reads a metric from an evaluation.
 //
 // Role:  pure.
-// Tests: tests/coordinator/core/plausibility_test.cc and tests/cli/report, through the callers
+// Tests: tests/coordinator/core/plausibility_test.cc and tests/report, through the callers
 #pragma once
 
 #include <string>

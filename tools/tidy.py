@@ -30,11 +30,11 @@ TEXT = CODE | {
     ".cmake", ".proto", ".sh", ".py", ".md", ".txt", ".yaml", ".yml", ".json", ".service", ".js", ".css", ".html",
 }
 # Folders and files whose English is not checked yet.
-UNREAD = ("cli", "coordinator/api", "coordinator/core", "spec")
+UNREAD = ("cli", "coordinator/api", "coordinator/core", "report", "spec")
 # Folders that still have circles of units.
-KNOTS = ("cli/commands", "cli/report")
+KNOTS = ()
 # Rooms whose folders stand on one another.
-LAYERED = ("coordinator/core",)
+LAYERED = ("coordinator/core", "report")
 # Written out in parts, so that this file does not report itself.
 OPEN_ENDS = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.$}])/(?:work|root|home/\w+)(?:/|\b)(?![\w-]*\.(?:h|cc)\b)")

@@ -1,106 +1,16 @@
-// app.h: the tree of commands and the running of one.
+// app.h: parses and runs one command line.
 //
-// Role:   main.cc and the tests call Run; completion and the documents' test walk the tree.
+// Role:   main.cc and the tests call Run.
 // Errors: Run prints them: as text, or as one JSON object with -o json, on stderr.
+// Tests:  tests/cli/commands/command_test.cc
 #pragma once
 
-#include <functional>
-#include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "CLI/CLI.hpp"
-#include "absl/status/statusor.h"
 #include "cli/remote/session.h"
 
 namespace dt::cli {
-
-struct Command {
-  // Options are in the closure, which owns them together with the parser's references.
-  std::function<absl::StatusOr<ExitCode>(Session&)> run;
-  // What -o accepts; the first is the default. Empty: -o is refused.
-  std::vector<Format> formats;
-};
-
-// The parser and what each leaf of it does.
-class CommandTree {
- public:
-  CommandTree();
-
-  // `examples` are whole command lines, one a line, with "  # comment" allowed.
-  CLI::App* AddGroup(const std::string& name, const std::string& help, const std::string& examples);
-  CLI::App* Add(CLI::App* parent, const std::string& name, const std::string& help,
-                const std::string& examples);
-  void OnRun(CLI::App* app, Command command) { commands_[app] = std::move(command); }
-  // The few words that an option or argument may be, for completion.
-  void SetWords(const CLI::Option* option, std::vector<std::string> words) {
-    words_[option] = std::move(words);
-  }
-
-  CLI::App& app() { return app_; }
-  const CLI::App& app() const { return app_; }
-  const Command* Find(const CLI::App* app) const;
-  // Empty: it may be anything.
-  std::vector<std::string> WordsOf(const CLI::Option* option) const;
-
-  // Values of the options that every command takes.
-  struct Shared {
-    std::string address;
-    std::string context;
-    TlsFiles tls;
-    std::string token_file;
-    std::string output;
-    bool no_color = false;
-    bool no_input = false;
-    bool quiet = false;
-  };
-  const Shared& shared() const { return shared_; }
-
- private:
-  CLI::App app_;
-  std::map<const CLI::App*, Command> commands_;
-  std::map<const CLI::Option*, std::vector<std::string>> words_;
-  Shared shared_;
-};
-
-// Every command, one call per family; each is in the file of its name.
-void AddSubmitCommands(CommandTree& tree);
-void AddBenchCommands(CommandTree& tree);
-void AddGetCommands(CommandTree& tree);
-void AddDescribeCommands(CommandTree& tree);
-void AddStreamCommands(CommandTree& tree);
-void AddFollowCommands(CommandTree& tree);
-void AddBestCommand(CommandTree& tree);
-void AddImportanceCommand(CommandTree& tree);
-void AddTopCommand(CommandTree& tree);
-void AddReportCommands(CommandTree& tree);
-void AddControlCommands(CommandTree& tree);
-void AddEditCommands(CommandTree& tree);
-void AddWorkerCommands(CommandTree& tree);
-void AddQuotaCommands(CommandTree& tree);
-void AddTokenCommands(CommandTree& tree);  // REQUIRES: AddGetCommands
-void AddCaCommands(CommandTree& tree);
-void AddCheckpointCommands(CommandTree& tree);
-void AddCodeCommand(CommandTree& tree);
-void AddDataCommands(CommandTree& tree);
-void AddFetchCommand(CommandTree& tree, CLI::App* data);  // by AddDataCommands
-void AddLocalCommands(CommandTree& tree);
-void AddContextCommands(CommandTree& tree);
-void AddVersionCommands(CommandTree& tree);
-std::unique_ptr<CommandTree> MakeCommandTree();
-
-// "dtctl get trials".
-std::string CommandLine(const CLI::App* app);
-// Who the person is, by the name that this machine has for them. A coordinator that asks for
-// certificates takes theirs instead.
-std::string WhoAmI(Session& session);
-// By which a submission that is sent again is known.
-std::string RandomRequestId();
-// The cores that this process may use.
-int UsableCores();
-// The page that --help prints of `app`.
-std::string HelpText(const CLI::App* app);
 
 // Parses and runs one command line, without the program's name. Returns the exit code.
 int Run(const std::vector<std::string>& arguments, const Terminal& terminal, Interrupt& interrupt,

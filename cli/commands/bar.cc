@@ -6,7 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "cli/view/format.h"
+#include "cli/view/table.h"
+#include "cli/view/words.h"
 #include "common/text.h"
 
 namespace dt::cli {

@@ -5,11 +5,11 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "cli/commands/app.h"
+#include "cli/commands/command_tree.h"
 #include "cli/commands/configurations.h"
 #include "cli/commands/search_text.h"
 #include "cli/remote/follow.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/status.h"
 
 namespace dt::cli {

@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/commands/app.h"
-#include "cli/view/format.h"
+#include "cli/commands/command_tree.h"
+#include "cli/view/words.h"
 #include "common/files.h"
 #include "common/net/authority.h"
 #include "common/status.h"

@@ -8,10 +8,10 @@
 #include "absl/strings/str_join.h"
 #include "checkpoint/hf_export.h"
 #include "checkpoint/manifest.h"
-#include "cli/commands/app.h"
+#include "cli/commands/command_tree.h"
 #include "cli/commands/data.h"
 #include "cli/remote/follow.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/status.h"
 #include "common/text.h"
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "cli/commands/bar.h"
 #include "cli/commands/patience.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/limits.h"
 #include "common/status.h"
 

@@ -5,10 +5,10 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "cli/commands/app.h"
 #include "cli/commands/code.h"
+#include "cli/commands/command_tree.h"
 #include "cli/commands/patience.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/limits.h"
 #include "common/pack/folder.h"
 #include "common/sha256.h"

@@ -6,9 +6,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/remote/contexts.h"
-#include "cli/view/format.h"
 #include "cli/view/json.h"
-#include "cli/view/summary.h"
+#include "cli/view/trial_table.h"
+#include "cli/view/words.h"
 #include "common/limits.h"
 
 namespace dt::cli {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "cli/commands/app.h"
+#include "cli/commands/command_tree.h"
 #include "cli/remote/contexts.h"
 
 namespace dt::cli {

@@ -1,8 +1,7 @@
 #include "cli/commands/configurations.h"
 
 #include "absl/strings/str_cat.h"
-#include "cli/view/format.h"
-#include "cli/view/summary.h"
+#include "cli/view/words.h"
 
 namespace dt::cli {
 namespace {
@@ -44,7 +43,7 @@ Listing ListConfigurations(const std::vector<Configuration>& configurations,
       row.push_back({AssignmentText(*one.trials.front(), parameter.path)});
     }
     const v1::TrialSummary* best = BestTrial(one, goal);
-    row.insert(row.end(), {{SpreadText(one.metric), one.Whole() ? Style::kPlain : Style::kDim},
+    row.insert(row.end(), {{SpreadText(one.metric), one.Complete() ? Style::kPlain : Style::kDim},
                            {absl::StrCat(one.metric.n, "/", one.trials.size())},
                            {absl::StrCat(one.failed), one.failed > 0 ? Style::kBad : Style::kPlain},
                            {best == nullptr ? kNone

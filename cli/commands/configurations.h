@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/remote/session.h"
-#include "cli/view/configurations.h"
+#include "cli/view/words.h"
 
 namespace dt::cli {
 

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "cli/commands/app.h"
+#include "cli/commands/command_tree.h"
 #include "cli/remote/contexts.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/address.h"
 #include "common/net/token.h"
 #include "common/status.h"

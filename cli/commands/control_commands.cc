@@ -3,10 +3,11 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "cli/commands/app.h"
+#include "cli/commands/caller.h"
+#include "cli/commands/command_tree.h"
 #include "cli/commands/unsaved.h"
 #include "cli/remote/follow.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/status.h"
 
 namespace dt::cli {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands/bar.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/text.h"
 
 namespace dt::cli {

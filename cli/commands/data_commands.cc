@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cli/commands/app.h"
 #include "cli/commands/bar.h"
+#include "cli/commands/caller.h"
+#include "cli/commands/command_tree.h"
 #include "cli/commands/data.h"
 #include "cli/local/cluster.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/status.h"
 #include "corpus/verify.h"
 

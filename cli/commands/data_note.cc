@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/local/cluster.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/status.h"
 #include "corpus/glob.h"
 #include "spec/program.h"

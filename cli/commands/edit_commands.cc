@@ -11,9 +11,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "cli/commands/app.h"
+#include "cli/commands/caller.h"
+#include "cli/commands/command_tree.h"
 #include "cli/commands/unsaved.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/limits.h"
 #include "common/status.h"
 #include "common/text.h"

@@ -7,10 +7,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/commands/app.h"
 #include "cli/commands/bar.h"
+#include "cli/commands/command_tree.h"
 #include "cli/fetch/fetch.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/text.h"
 
 namespace dt::cli {

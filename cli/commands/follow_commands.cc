@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "cli/commands/app.h"
+#include "cli/commands/command_tree.h"
 #include "cli/remote/follow.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/status.h"
 
 namespace dt::cli {

@@ -4,8 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "cli/commands/app.h"
-#include "cli/view/format.h"
+#include "cli/commands/command_tree.h"
+#include "cli/view/table.h"
+#include "cli/view/words.h"
 
 namespace dt::cli {
 namespace {

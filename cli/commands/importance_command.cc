@@ -1,16 +1,16 @@
-// importance_command.cc: dtctl importance: which parameters of a search mattered.
+// importance_command.cc: dtctl importance: which parameters of a search findings.
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cli/commands/app.h"
-#include "cli/report/importance_of.h"
-#include "cli/report/results.h"
-#include "cli/view/format.h"
-#include "cli/view/summary.h"
+#include "cli/commands/command_tree.h"
+#include "cli/view/glyphs.h"
+#include "cli/view/words.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "report/analysis/parameter_importance.h"
+#include "report/analysis/results.h"
 
 namespace dt::cli {
 namespace {
@@ -51,10 +51,10 @@ absl::StatusOr<report::Experiment> FetchValues(Client& client, const Selector& s
   return experiment;
 }
 
-void AddRow(const report::Mattered& mattered, const importance::Effect& effect, double largest,
-            Glyphs glyphs, Table& table) {
+void AddRow(const report::ImportanceFindings& findings, const report::importance::Effect& effect,
+            double largest, Glyphs glyphs, Table& table) {
   const bool pair = effect.factors.size() > 1;
-  table.rows.push_back({{report::NameOf(mattered, effect), pair ? Style::kDim : Style::kPlain},
+  table.rows.push_back({{report::NameOf(findings, effect), pair ? Style::kDim : Style::kPlain},
                         {report::PercentText(effect.share)},
                         {absl::StrCat("± ", report::PercentText(effect.deviation)), Style::kDim},
                         {Bar(effect.share / largest, kBarColumns, glyphs), Style::kBusy}});
@@ -64,7 +64,7 @@ absl::StatusOr<ExitCode> Importance(Session& session, const std::string& written
   DT_ASSIGN_OR_RETURN(const Selector selector, session.ChooseExperiment(written));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const report::Experiment experiment, FetchValues(*client, selector));
-  const absl::StatusOr<report::Mattered> found = report::WhatMattered(experiment);
+  const absl::StatusOr<report::ImportanceFindings> found = report::AnalyseImportance(experiment);
   if (!found.ok()) {
     const uint64_t id = experiment.found.summary().experiment();
     return absl::FailedPreconditionError(
@@ -79,10 +79,10 @@ absl::StatusOr<ExitCode> Importance(Session& session, const std::string& written
                            {"SHARE", Align::kRight},
                            {"", Align::kRight, Shown::kAlways, "", 0, 1},
                            {"", Align::kLeft, Shown::kAlways, "", 0, 2}};
-  for (const importance::Effect& effect : found->found.single) {
+  for (const report::importance::Effect& effect : found->found.single) {
     AddRow(*found, effect, largest, glyphs, listing.table);
   }
-  for (const importance::Effect& effect : report::ShownPairs(*found)) {
+  for (const report::importance::Effect& effect : report::ShownPairs(*found)) {
     AddRow(*found, effect, largest, glyphs, listing.table);
   }
   listing.columns = {"parameters", "share", "deviation"};

@@ -1,6 +1,6 @@
 #include "cli/commands/labels.h"
 
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 
 namespace dt::cli {
 

@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/text.h"
 #include "dtrain/v1/model.pb.h"
 

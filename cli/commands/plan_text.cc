@@ -4,9 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cli/view/format.h"
 #include "cli/view/json.h"
-#include "cli/view/summary.h"
+#include "cli/view/words.h"
 
 namespace dt::cli {
 namespace {

@@ -17,19 +17,19 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/commands/app.h"
-#include "cli/report/compare.h"
-#include "cli/report/replicates.h"
-#include "cli/report/results.h"
-#include "cli/report/results_csv.h"
-#include "cli/report/sections.h"
-#include "cli/report/text_plot.h"
-#include "cli/view/configurations.h"
-#include "cli/view/format.h"
+#include "cli/commands/command_tree.h"
+#include "cli/view/glyphs.h"
 #include "cli/view/metric_rows.h"
+#include "cli/view/text_plot.h"
+#include "cli/view/words.h"
 #include "common/limits.h"
 #include "common/status.h"
 #include "common/text.h"
+#include "report/analysis/replicates.h"
+#include "report/analysis/results.h"
+#include "report/page/compare.h"
+#include "report/page/results_csv.h"
+#include "report/page/sections.h"
 
 namespace dt::cli {
 namespace {
@@ -251,23 +251,22 @@ absl::Status AddToDraw(Session& session, Client& client, const Selector& selecto
 // All that is named. Errors: InvalidArgument for more than can be told apart.
 absl::StatusOr<Drawn> FindDrawn(Session& session, Client& client, const PlotOptions& options) {
   const size_t named = options.selectors.size();
-  if (named > report::kMarkers) {
+  if (named > kMarkers) {
     return absl::InvalidArgumentError(
-        absl::StrCat(named, " are named; at most ", report::kMarkers, " can be told apart"));
+        absl::StrCat(named, " are named; at most ", kMarkers, " can be told apart"));
   }
   Drawn drawn;
   for (const std::string& written : options.selectors) {
     DT_ASSIGN_OR_RETURN(const Selector selector, session.Choose(written));
-    DT_RETURN_IF_ERROR(AddToDraw(session, client, selector, report::kMarkers / named, drawn));
+    DT_RETURN_IF_ERROR(AddToDraw(session, client, selector, kMarkers / named, drawn));
   }
   return drawn;
 }
 
 // The metric of one trial, over steps. Adds what its program reported to `reported`.
-absl::StatusOr<report::TextSeries> FetchSeries(Client& client, const v1::TrialSummary& trial,
-                                               const std::string& metric,
-                                               std::set<std::string>& reported) {
-  report::TextSeries series;
+absl::StatusOr<TextSeries> FetchSeries(Client& client, const v1::TrialSummary& trial,
+                                       const std::string& metric, std::set<std::string>& reported) {
+  TextSeries series;
   series.name = LineName(trial);
   MetricRows rows(trial.experiment(), {metric}, Attempts::kValidOnly);
   const auto take = [&](const std::vector<Json>& ready) {
@@ -290,19 +289,17 @@ absl::StatusOr<report::TextSeries> FetchSeries(Client& client, const v1::TrialSu
 }
 
 // One line of the plot: a trial's, or the mean of a configuration's with its band.
-absl::StatusOr<report::TextSeries> FetchLine(Client& client,
-                                             const std::vector<v1::TrialSummary>& trials,
-                                             const std::string& metric,
-                                             std::set<std::string>& reported) {
+absl::StatusOr<TextSeries> FetchLine(Client& client, const std::vector<v1::TrialSummary>& trials,
+                                     const std::string& metric, std::set<std::string>& reported) {
   if (trials.size() == 1) return FetchSeries(client, trials[0], metric, reported);
   std::vector<std::vector<report::Point>> lines;
   for (const v1::TrialSummary& trial : trials) {
-    DT_ASSIGN_OR_RETURN(report::TextSeries one, FetchSeries(client, trial, metric, reported));
+    DT_ASSIGN_OR_RETURN(TextSeries one, FetchSeries(client, trial, metric, reported));
     lines.push_back(std::move(one.points));
   }
   report::MeanCurve curve = report::MeanCurveOf(lines);
-  return report::TextSeries{ConfigurationLineName(ConfigurationsOf(trials)[0]),
-                            std::move(curve.mean), std::move(curve.band)};
+  return TextSeries{ConfigurationLineName(ConfigurationsOf(trials)[0]), std::move(curve.mean),
+                    std::move(curve.band)};
 }
 
 absl::StatusOr<ExitCode> PlotMetric(Session& session, const PlotOptions& options) {
@@ -310,7 +307,7 @@ absl::StatusOr<ExitCode> PlotMetric(Session& session, const PlotOptions& options
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(Drawn drawn, FindDrawn(session, *client, options));
   const std::string metric = options.metric.empty() ? drawn.usual : options.metric;
-  report::TextPlot plot;
+  TextPlot plot;
   plot.title =
       absl::StrCat(Printable(metric), " of experiment", drawn.experiments.size() == 1 ? " " : "s ",
                    absl::StrJoin(drawn.experiments, "; "));
@@ -327,12 +324,12 @@ absl::StatusOr<ExitCode> PlotMetric(Session& session, const PlotOptions& options
     session.Note(absl::StrCat("There are no values of ", Printable(metric), " yet."));
     return ExitCode::kOk;
   }
-  report::TextPlotSize size;
+  TextPlotSize size;
   if (session.width() > 0) size.columns = session.width();
   const bool unicode =
       session.terminal().Unicode() && session.terminal().environment("TERM") != "dumb";
   for (const std::string& line :
-       report::TextPlotLines(plot, size, unicode ? Glyphs::kUnicode : Glyphs::kAscii)) {
+       TextPlotLines(plot, size, unicode ? Glyphs::kUnicode : Glyphs::kAscii)) {
     session.out() << line << "\n";
   }
   session.out() << std::flush;

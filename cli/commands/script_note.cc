@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/files.h"
 
 namespace dt::cli {

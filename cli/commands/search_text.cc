@@ -4,9 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/view/format.h"
-#include "cli/view/summary.h"
 #include "cli/view/top_panes.h"
+#include "cli/view/words.h"
 #include "spec/program.h"
 #include "spec/search.h"
 

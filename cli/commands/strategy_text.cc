@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 
 namespace dt::cli {
 namespace {

@@ -10,10 +10,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "cli/commands/app.h"
+#include "cli/commands/command_tree.h"
 #include "cli/remote/follow.h"
-#include "cli/view/format.h"
 #include "cli/view/metric_rows.h"
+#include "cli/view/words.h"
 #include "common/status.h"
 
 namespace dt::cli {

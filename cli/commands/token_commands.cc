@@ -5,8 +5,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "cli/commands/app.h"
-#include "cli/view/format.h"
+#include "cli/commands/command_tree.h"
+#include "cli/view/words.h"
 #include "common/status.h"
 #include "common/text.h"
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "cli/commands/app.h"
-#include "cli/view/format.h"
+#include "cli/commands/command_tree.h"
+#include "cli/view/words.h"
 #include "common/status.h"
 
 namespace dt::cli {

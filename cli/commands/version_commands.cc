@@ -3,9 +3,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "cli/commands/app.h"
+#include "cli/commands/command_tree.h"
 #include "cli/commands/completion.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/status.h"
 #include "common/version.h"
 

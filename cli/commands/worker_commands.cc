@@ -3,8 +3,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "cli/commands/app.h"
-#include "cli/view/format.h"
+#include "cli/commands/caller.h"
+#include "cli/commands/command_tree.h"
+#include "cli/view/words.h"
 #include "common/status.h"
 #include "common/text.h"
 

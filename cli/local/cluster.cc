@@ -12,7 +12,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "cli/remote/contexts.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/files.h"
 #include "common/limits.h"
 #include "common/net/listen.h"

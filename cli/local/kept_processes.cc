@@ -17,7 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/file_lock.h"
 #include "common/files.h"
 #include "common/limits.h"

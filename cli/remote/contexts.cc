@@ -8,7 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/file_lock.h"
 #include "common/files.h"
 #include "common/limits.h"

@@ -2,7 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/net/credentials.h"
 
 namespace dt::cli {

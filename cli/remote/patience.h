@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/limits.h"
 
 namespace dt::cli {

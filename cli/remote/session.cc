@@ -8,7 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/status.h"
 
 namespace dt::cli {

@@ -9,6 +9,7 @@
 
 #include "api/json.h"
 #include "dtrain/v1/control.pb.h"
+#include "report/words/csv.h"
 
 namespace dt::cli {
 
@@ -30,18 +31,16 @@ using api::TrialJson;
 using api::TrialStateFromWord;
 using api::Word;
 using api::WorkerJson;
+using report::CsvCell;
+using report::CsvColumns;
+using report::CsvLine;
+using report::CsvText;
+using report::WithParameters;
 
 void SetMessages(google::protobuf::Message& message);  // all that it may hold, not repeated ones
 
 std::string YamlText(const Json& json);
 
-// CSV: nested objects become dotted columns, lists are joined with ';', null is empty. What an item
-// has beside the columns is left out.
-std::string CsvText(const std::vector<std::string>& columns, const std::vector<Json>& items);
-std::string CsvCell(const Json& json);
-std::string CsvLine(const std::vector<std::string>& cells);
-// The columns of an item in which nothing is null.
-std::vector<std::string> CsvColumns(const Json& item);
 // `message` with each of its messages set, so that no name is missing from its JSON.
 template <typename Message>
 Message Whole() {
@@ -49,9 +48,4 @@ Message Whole() {
   SetMessages(message);
   return message;
 }
-// Assignments as one column for each of an experiment's parameters, behind the others: the same
-// columns whichever trials are listed.
-std::vector<std::string> WithParameters(std::vector<std::string> columns,
-                                        const std::vector<std::string>& paths);
-
 }  // namespace dt::cli

@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "cli/view/glyphs.h"
 #include "cli/view/standstill.h"
-#include "cli/view/summary.h"
 #include "cli/view/table.h"
+#include "cli/view/words.h"
 #include "dtrain/v1/control.pb.h"
 
 namespace dt::cli {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 #include "common/check.h"
 
 namespace dt::cli {
@@ -136,6 +136,14 @@ Fitted Fit(const Table& table, std::vector<size_t> shown, int limit) {
 }
 
 }  // namespace
+
+std::string PadRight(std::string_view text, int width) {
+  return std::string(text) + std::string(std::max(0, width - DisplayWidth(text)), ' ');
+}
+
+std::string PadLeft(std::string_view text, int width) {
+  return std::string(std::max(0, width - DisplayWidth(text)), ' ') + std::string(text);
+}
 
 std::string RenderLine(const Line& line, Colour colour, int width) {
   std::string text;

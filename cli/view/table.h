@@ -59,6 +59,10 @@ struct TableOptions {
 // began. Words are not broken. `width` 0: as it is.
 std::vector<Line> WrapLine(const Line& line, int width);
 
+// To `width` columns of a terminal.
+std::string PadRight(std::string_view text, int width);
+std::string PadLeft(std::string_view text, int width);
+
 // A header line and one line a row, columns two spaces apart. Cells must be Printable(). No line is
 // wider than options.width.
 std::vector<Line> LayOut(const Table& table, const TableOptions& options);

@@ -5,7 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "cli/view/format.h"
+#include "cli/view/words.h"
 
 namespace dt::cli {
 

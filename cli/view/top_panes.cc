@@ -10,8 +10,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/view/format.h"
+#include "cli/view/glyphs.h"
 #include "cli/view/json.h"
+#include "cli/view/table.h"
+#include "cli/view/trial_table.h"
+#include "cli/view/words.h"
 #include "common/text.h"
 
 namespace dt::cli {

@@ -11,8 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/view/summary.h"
+#include "cli/view/glyphs.h"
 #include "cli/view/table.h"
+#include "cli/view/words.h"
 #include "dtrain/v1/control.pb.h"
 
 namespace dt::cli {

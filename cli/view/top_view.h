@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/view/glyphs.h"
 #include "cli/view/top_panes.h"
 
 namespace dt::cli {

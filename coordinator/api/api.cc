@@ -158,7 +158,7 @@ void Api::Start(const TaskPtr& task) {
       return StartCheckpoints(task);
     case ApiMethod::kImportance:
     case ApiMethod::kReport:
-      return StartWhole(task);
+      return StartReportJob(task);
     case ApiMethod::kWorkers:
       return AskFor<v1::ListWorkersResponse>(task, ChoosePage(call, v1::ListWorkersRequest()),
                                              WorkersJson);
@@ -308,19 +308,20 @@ void Api::StartTrialFile(const TaskPtr& task) {
   });
 }
 
-void Api::StartWhole(const TaskPtr& task) {
-  if (wholes_.fetch_add(1) >= limits::kApiWholes) {
-    wholes_.fetch_sub(1);
-    return Finish(*task, ErrorAnswer(Busy(absl::StrCat(limits::kApiWholes, " reports are made"))));
+void Api::StartReportJob(const TaskPtr& task) {
+  if (report_jobs_.fetch_add(1) >= limits::kApiReportJobs) {
+    report_jobs_.fetch_sub(1);
+    return Finish(*task,
+                  ErrorAnswer(Busy(absl::StrCat(limits::kApiReportJobs, " reports are made"))));
   }
-  GatherWhole(ask_, task->call, [this, task](absl::StatusOr<WholePtr> whole) {
+  GatherExperiment(ask_, task->call, [this, task](absl::StatusOr<ExperimentPtr> experiment) {
     const auto finish = [this, task](HttpAnswer answer) {
-      wholes_.fetch_sub(1);
+      report_jobs_.fetch_sub(1);
       Finish(*task, std::move(answer));
     };
-    if (!whole.ok()) return finish(ErrorAnswer(whole.status()));
-    ReadWork make = [task, finish, whole = *std::move(whole)](Reader& reader) {
-      finish(AnswerOfWhole(reader, task->call, *whole));
+    if (!experiment.ok()) return finish(ErrorAnswer(experiment.status()));
+    ReadWork make = [task, finish, experiment = *std::move(experiment)](Reader& reader) {
+      finish(AnswerReportJob(reader, task->call, *experiment));
     };
     if (!heavy_.Post(std::move(make))) finish(ErrorAnswer(Busy("too many reports wait")));
   });

@@ -25,7 +25,7 @@
 #include "coordinator/api/call.h"
 #include "coordinator/api/curve_keeper.h"
 #include "coordinator/api/gate.h"
-#include "coordinator/api/whole.h"
+#include "coordinator/api/report_job.h"
 #include "coordinator/core/model/event.h"
 #include "coordinator/http/http_server.h"
 #include "coordinator/loop/reader_thread.h"
@@ -72,7 +72,7 @@ class Api {
   void StartCurves(const TaskPtr& task);
   void StartQueue(const TaskPtr& task);
   void StartTrialFile(const TaskPtr& task);
-  void StartWhole(const TaskPtr& task);
+  void StartReportJob(const TaskPtr& task);
   // Asks the core. An error becomes the answer; otherwise `then` runs on the answering thread and
   // only hands over.
   template <typename Response, typename Request>
@@ -98,8 +98,8 @@ class Api {
   const HttpGate& gate_;
   const ApiFacts facts_;
   AnswerCache cache_;
-  std::atomic<size_t> wholes_{0};  // being gathered or made
-  CurveKeeper curves_;             // used by the page's thread alone
+  std::atomic<size_t> report_jobs_{0};  // being gathered or made
+  CurveKeeper curves_;                  // used by the page's thread alone
 };
 
 }  // namespace dt

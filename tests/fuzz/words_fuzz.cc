@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "checkpoint/checkpoint.h"
-#include "cli/view/format.h"
 #include "cli/view/top_keys.h"
 #include "common/columns.h"
 #include "common/ids.h"
@@ -18,6 +17,7 @@
 #include "common/network_bench.h"
 #include "common/text.h"
 #include "coordinator/access/roles.h"
+#include "report/words/format.h"
 #include "worker/shell/device.h"
 
 namespace {
@@ -53,7 +53,7 @@ void CheckNames(std::string_view text) {
 void CheckSizesAndTimes(std::string_view text) {
   const auto bytes = dt::ParseBytes(text);
   if (bytes && dt::ParseBytes(absl::StrCat(*bytes)) != bytes) std::abort();
-  const auto duration = dt::cli::ParseDuration(text);
+  const auto duration = dt::report::ParseDuration(text);
   if (duration.ok() && *duration < absl::ZeroDuration()) std::abort();
   dt::UnitsDescend(text);
   std::vector<std::string> words = absl::StrSplit(absl::string_view(text.data(), text.size()), ' ');

@@ -3,6 +3,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include "cli/commands/command_tree.h"
 #include "nlohmann/json.hpp"
 #include "tests/cli/commands/fixture.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "cli/commands/app.h"
+#include "cli/commands/command_tree.h"
 #include "cli/view/metric_rows.h"
 #include "gtest/gtest.h"
 

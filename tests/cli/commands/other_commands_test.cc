@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_split.h"
 #include "cli/commands/app.h"
+#include "cli/commands/command_tree.h"
 #include "gtest/gtest.h"
 #include "tests/cli/commands/fixture.h"
 

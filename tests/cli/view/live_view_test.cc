@@ -4,8 +4,9 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "cli/view/format.h"
-#include "cli/view/summary.h"
+#include "cli/view/glyphs.h"
+#include "cli/view/trial_table.h"
+#include "cli/view/words.h"
 #include "gtest/gtest.h"
 
 namespace dt::cli {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "gtest/gtest.h"
-#include "tests/cli/view/metric_page.h"
+#include "tests/testing/metric_page.h"
 
 namespace dt::cli {
 namespace {

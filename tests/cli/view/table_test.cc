@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
-#include "cli/view/format.h"
 #include "cli/view/terminal.h"
+#include "cli/view/words.h"
 #include "gtest/gtest.h"
 
 namespace dt::cli {
@@ -153,6 +153,11 @@ TEST(RedrawerTest, AFrameThatANarrowerTerminalWrappedIsReplacedCompletely) {
   out.str("");
   redrawer.Draw({Line{Span{"z"}}});
   EXPECT_NE(out.str().find("\x1b[5F"), std::string::npos) << "the first is three rows now";
+}
+
+TEST(TableTest, PaddingCountsColumnsAndNotBytes) {
+  EXPECT_EQ(PadLeft("大", 4), "  大");
+  EXPECT_EQ(PadRight("ä", 3), "ä  ");
 }
 
 }  // namespace

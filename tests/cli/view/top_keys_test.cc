@@ -1,6 +1,7 @@
 // top_keys_test.cc: keys from a keyboard's bytes, their effects, and frames as differences.
 #include "cli/view/top_keys.h"
 
+#include "cli/view/glyphs.h"
 #include "cli/view/screen.h"
 #include "gtest/gtest.h"
 #include "tests/cli/view/top_fixture.h"

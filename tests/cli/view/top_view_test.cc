@@ -1,7 +1,8 @@
 // top_view_test.cc: the screen of `dtctl top`, by its parts and at every size.
 #include "cli/view/top_view.h"
 
-#include "cli/view/format.h"
+#include "cli/view/glyphs.h"
+#include "cli/view/words.h"
 #include "gtest/gtest.h"
 #include "tests/cli/view/top_fixture.h"
 

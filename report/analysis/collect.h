@@ -1,0 +1,97 @@
+// collect.h: everything a report is made of, and how pages of rows become the part that is drawn.
+//
+// Role:      pure. Rows are thinned and summed as they come, so that an experiment of any length
+//            fits into memory: one trial's rows at a time are kept whole.
+// Ownership: Collector borrows the Experiment that it fills.
+// Tests:     tests/report/analysis/collect_test.cc
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "dtrain/v1/control.pb.h"
+#include "report/figures/curve.h"
+#include "spec/step_columns.h"
+#include "spec/training_time.h"
+
+namespace dt::report {
+
+namespace v1 = ::dtrain::v1;
+
+// What a figure of usual width can show; twice that would be drawn on the same pixels.
+inline constexpr size_t kPointsPerLine = 400;
+inline constexpr size_t kMeansPerLine = 60;  // enough for a trend, few enough for dashes to show
+inline constexpr size_t kMarksPerLine = 24;  // of evaluations: more would hide the line
+
+// What search.metric was at a rung, when the trial first came there.
+struct RungValue {
+  int rung = 0;  // from 1
+  double value = 0;
+};
+
+struct Trial {
+  v1::TrialSummary summary;
+  std::vector<v1::AttemptSummary> attempts;
+  std::vector<v1::Takeover> takeovers;  // of a population's member, by step
+  // Over steps, over tokens trained, and over seconds in training: evaluations are, waits of the
+  // queue and between attempts are not.
+  std::vector<Point> loss_by_step;
+  std::vector<Point> loss_by_tokens;
+  std::vector<Point> loss_by_time;
+  std::vector<Point> mean_by_step;  // of stretches of the same
+  std::vector<Point> mean_by_tokens;
+  std::vector<Point> mean_by_time;
+  std::vector<Point> val_by_step;
+  std::vector<Point> val_by_tokens;
+  std::vector<Point> val_by_time;
+  std::vector<Point> metric_by_step;   // search.metric, where it is no loss
+  std::vector<Point> noise_by_tokens;  // the gradient noise scale, in tokens, where it was known
+  uint64_t logged = 0;                 // rows there were
+  // Means over the logged steps, seconds of one step.
+  std::array<double, spec::kPartsOfStep.size()> phase_seconds = {};  // by part
+  double comm_seconds = 0;
+  v1::StepRow sent;                    // the means of their collectives, by operation and axis
+  double memory_peak_bytes = 0;        // the most that one rank held; 0: not known
+  int64_t newest_wall_ms = 0;          // of its rows; 0: none
+  v1::Evaluation newest_evaluation;    // step 0: none
+  std::vector<RungValue> rung_values;  // in order, where the search has rungs
+};
+
+struct Experiment {
+  v1::GetExperimentResponse found;
+  std::vector<Trial> trials;      // by number
+  uint64_t without_attempts = 0;  // trials whose attempts and takeovers were not asked for
+};
+
+class Collector {
+ public:
+  // Borrows its trials. REQUIRES: it has every trial that rows will come of.
+  explicit Collector(Experiment& experiment);
+
+  // Pages come in order.
+  void Add(const v1::ReadMetricsResponse& page);
+  // After the last page.
+  void Finish();
+
+ private:
+  void Take(const v1::MetricRow& from, Trial& trial);
+  void TakeAtRung(const v1::EvaluationRow& row);
+  void TakeMetric(const v1::EvaluationRow& row);
+  void EndTrial();
+
+  const v1::Search& search_;
+  std::map<uint32_t, Trial*> trials_;
+  std::map<uint32_t, std::vector<v1::Evaluation>> evaluations_;
+  Trial* current_ = nullptr;
+  std::vector<Point> by_step_;
+  std::vector<Point> by_time_;
+  std::vector<Point> time_of_step_;
+  spec::TrainingTime time_;  // of the current trial
+  std::vector<Point> noise_by_step_;
+};
+
+}  // namespace dt::report
