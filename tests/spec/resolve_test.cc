@@ -119,7 +119,7 @@ TEST(ResolveTest, TokensOfAStepGiveTheGlobalBatchOfEachLength) {
   EXPECT_TRUE(Validate(builder.spec()).empty());
 }
 
-TEST(ResolveTest, OneEpochIsTheLengthUnlessAnotherIsGiven) {
+TEST(ResolveTest, TheDefaultLengthIsOneEpoch) {
   EXPECT_EQ(ExperimentBuilder().Resolve().train().epochs(), 1);
   EXPECT_EQ(ExperimentBuilder().Set("train.max_steps", "10").Resolve().train().epochs(), 0);
   EXPECT_EQ(ExperimentBuilder().Set("train.max_tokens", "1e6").Resolve().train().epochs(), 0);

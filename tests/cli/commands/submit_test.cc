@@ -21,7 +21,7 @@ class SubmitTest : public CommandTest {
   void SetUp() override { Offer(kGrid, 4, "cpu"); }
 };
 
-TEST_F(SubmitTest, OneCallCarriesTheCheckedSpecificationAndTheText) {
+TEST_F(SubmitTest, ASingleCallCarriesTheCheckedSpecificationAndTheText) {
   const Ran ran = Run({"submit", "-"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out, "experiment 1: 4 trials on cpu\n");

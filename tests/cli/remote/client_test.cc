@@ -119,7 +119,7 @@ TEST_F(AddressesTest, AllAddressesAreAskedAgainWhileOneIsAStandby) {
   EXPECT_TRUE(Ask(standby.address() + "," + nobody_).ok());
 }
 
-TEST_F(AddressesTest, OneRoundIsEnoughIfNoAddressAnswers) {
+TEST_F(AddressesTest, ASingleRoundIsEnoughIfNoAddressAnswers) {
   const absl::Status told = Ask(nobody_ + ",127.0.0.1:2");
   EXPECT_EQ(told.code(), absl::StatusCode::kUnavailable);
   EXPECT_NE(told.message().find("start one here"), absl::string_view::npos) << told;

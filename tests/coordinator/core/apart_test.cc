@@ -138,7 +138,7 @@ TEST_F(PlaceApartTest, SeveralPairsAreAvoidedAtOnceAndAGangIsNeverSmaller) {
   EXPECT_NE(four.reason.find("for want of others"), std::string::npos);
 }
 
-TEST_F(PlaceApartTest, OneHostIsNoPairAndAnOldFailureIsForgotten) {
+TEST_F(PlaceApartTest, ASingleHostIsNoPairAndAnOldFailureIsForgotten) {
   AddHosts({{"a", 2}, {"b", 2}});
   live_.apart[{"a", "b"}] = now_;
   EXPECT_EQ(Choose(2).reason.find("reach"), std::string::npos);
