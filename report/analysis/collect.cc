@@ -13,7 +13,7 @@ namespace dt::report {
 
 namespace {
 
-// The same points over tokens; none where a step's tokens are not known.
+// Returns the same points over tokens; none where the tokens of a step are unknown.
 std::vector<Point> OverTokens(std::vector<Point> by_step, uint64_t tokens_per_step) {
   if (tokens_per_step == 0) by_step.clear();
   for (Point& point : by_step) point.x *= static_cast<double>(tokens_per_step);
@@ -34,7 +34,7 @@ void Collector::Take(const v1::MetricRow& from, Trial& trial) {
   }
   trial.comm_seconds += spec::CommunicationSeconds(row);
   spec::AddCollectives(row, 1, trial.sent);
-  // Older rows do not tell tensors from the process.
+  // Older rows have one number for tensors and process.
   const double memory =
       row.tensor_peak_bytes() > 0 ? row.tensor_peak_bytes() : row.memory_peak_bytes();
   trial.memory_peak_bytes = std::max(trial.memory_peak_bytes, memory);
@@ -51,8 +51,8 @@ void Collector::Take(const v1::MetricRow& from, Trial& trial) {
   if (timed) by_time_.push_back({seconds, row.loss()});
 }
 
-// The first entry of a rung stands, as it does in the search: an attempt that went back comes there
-// again.
+// Keeps the first value at each rung, as the search does: an attempt that went back reaches the
+// rung again.
 void Collector::TakeAtRung(const v1::EvaluationRow& row) {
   if (search_.method() != "asha") return;
   const auto found = trials_.find(row.trial());
@@ -97,7 +97,7 @@ void Collector::EndTrial() {
   if (current_ == nullptr) return;
   Trial& trial = *std::exchange(current_, nullptr);
   for (const v1::Evaluation& one : evaluations_[trial.summary.trial()]) {
-    // An evaluation has no time of its own: that of the newest step before it.
+    // An evaluation has no time of its own. It gets that of the newest step before it.
     const auto step = static_cast<double>(one.step());
     const auto later =
         std::upper_bound(time_of_step_.begin(), time_of_step_.end(), step,

@@ -1,7 +1,7 @@
-// collect.h: everything a report is made of, and how pages of rows become the part that is drawn.
+// collect.h: the data of a report, and the collector that reduces pages of rows to it.
 //
 // Role:      pure. Rows are thinned and summed as they come, so that an experiment of any length
-//            fits into memory: one trial's rows at a time are kept whole.
+//            fits into memory. Only the rows of one trial at a time are all kept.
 // Ownership: Collector borrows the Experiment that it fills.
 // Tests:     tests/report/analysis/collect_test.cc
 #pragma once
@@ -22,12 +22,12 @@ namespace dt::report {
 
 namespace v1 = ::dtrain::v1;
 
-// What a figure of usual width can show; twice that would be drawn on the same pixels.
+// Points that a figure of usual width can show. More would fall on the same pixels.
 inline constexpr size_t kPointsPerLine = 400;
 inline constexpr size_t kMeansPerLine = 60;  // enough for a trend, few enough for dashes to show
 inline constexpr size_t kMarksPerLine = 24;  // of evaluations: more would hide the line
 
-// What search.metric was at a rung, when the trial first came there.
+// Value of search.metric when the trial first reached a rung.
 struct RungValue {
   int rung = 0;  // from 1
   double value = 0;
@@ -37,8 +37,8 @@ struct Trial {
   v1::TrialSummary summary;
   std::vector<v1::AttemptSummary> attempts;
   std::vector<v1::Takeover> takeovers;  // of a population's member, by step
-  // Over steps, over tokens trained, and over seconds in training: evaluations are, waits of the
-  // queue and between attempts are not.
+  // Losses over steps, over tokens trained, and over seconds in training. These seconds include
+  // evaluations, but no waits in the queue or between attempts.
   std::vector<Point> loss_by_step;
   std::vector<Point> loss_by_tokens;
   std::vector<Point> loss_by_time;
@@ -50,12 +50,12 @@ struct Trial {
   std::vector<Point> val_by_time;
   std::vector<Point> metric_by_step;   // search.metric, where it is no loss
   std::vector<Point> noise_by_tokens;  // the gradient noise scale, in tokens, where it was known
-  uint64_t logged = 0;                 // rows there were
-  // Means over the logged steps, seconds of one step.
+  uint64_t logged = 0;                 // rows
+  // Seconds of one step, as means over the logged steps.
   std::array<double, spec::kPartsOfStep.size()> phase_seconds = {};  // by part
   double comm_seconds = 0;
-  v1::StepRow sent;                    // the means of their collectives, by operation and axis
-  double memory_peak_bytes = 0;        // the most that one rank held; 0: not known
+  v1::StepRow sent;                    // means of the collectives, by operation and axis
+  double memory_peak_bytes = 0;        // largest of any rank; 0: unknown
   int64_t newest_wall_ms = 0;          // of its rows; 0: none
   v1::Evaluation newest_evaluation;    // step 0: none
   std::vector<RungValue> rung_values;  // in order, where the search has rungs
@@ -64,17 +64,17 @@ struct Trial {
 struct Experiment {
   v1::GetExperimentResponse found;
   std::vector<Trial> trials;      // by number
-  uint64_t without_attempts = 0;  // trials whose attempts and takeovers were not asked for
+  uint64_t without_attempts = 0;  // trials whose attempts and takeovers were not fetched
 };
 
 class Collector {
  public:
-  // Borrows its trials. REQUIRES: it has every trial that rows will come of.
+  // Borrows the trials. REQUIRES: `experiment` has every trial of the rows to come.
   explicit Collector(Experiment& experiment);
 
-  // Pages come in order.
+  // Adds the next page. Pages come in order.
   void Add(const v1::ReadMetricsResponse& page);
-  // After the last page.
+  // Completes the trials. Call after the last page.
   void Finish();
 
  private:

@@ -15,8 +15,8 @@
 namespace dt::report {
 namespace {
 
-// What tells it from other configurations. A length before each text, so that no text can look
-// like two.
+// Returns a key that only trials of the same configuration share. A length before each text keeps
+// one text from looking like two.
 std::string KeyOf(const v1::TrialSummary& trial) {
   std::map<std::string, std::string> values;
   for (const v1::Assignment& one : trial.assignments()) {

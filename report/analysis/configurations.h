@@ -1,4 +1,4 @@
-// configurations.h: trials that differ in their seed alone, as one: mean and deviation.
+// configurations.h: groups of trials that differ only in their seed, with mean and deviation.
 //
 // Role:  pure. A configuration is the values of all parameters but `seed`.
 // Units: those of the experiment's metric.
@@ -22,39 +22,40 @@ using api::Json;
 // A swept seed repeats a configuration; it is no setting.
 inline constexpr char kSeed[] = "seed";
 
-// How values spread: the sample standard deviation, which divides by n - 1.
+// Mean and sample standard deviation, which divides by n - 1.
 struct Spread {
   size_t n = 0;          // finite values
-  double mean = 0;       // NaN: there is none
+  double mean = 0;       // NaN: no values
   double deviation = 0;  // NaN: fewer than two
 };
 Spread SpreadOf(const std::vector<double>& values);
-// "3.4120 ± 0.0210"; "3.4120" of one value; "-" of none.
+// Returns "3.4120 ± 0.0210"; "3.4120" for one value; "-" for no value.
 std::string SpreadText(const Spread& spread);
 
 struct Configuration {
-  // By number. Not null; the trials belong to whom ConfigurationsOf got them from.
+  // By number, not null. Points into the vector that ConfigurationsOf was given.
   std::vector<const v1::TrialSummary*> trials;
-  Spread metric;      // over those that finished: one that trains has no result yet
+  Spread metric;      // over the finished trials: a running one has no result yet
   size_t ended = 0;   // of trials
   size_t failed = 0;  // of ended
-  // Every seed finished, so that its mean may be compared with others.
+  // Returns whether every seed finished, so that the mean compares with others.
   bool Complete() const { return metric.n == trials.size(); }
 };
-// In order of their first trials.
+// Returns the configurations in the order of their first trials.
 std::vector<Configuration> ConfigurationsOf(const std::vector<v1::TrialSummary>& trials);
-// Whether any has more than one trial.
+// Returns whether any has more than one trial.
 bool HasReplicates(const std::vector<Configuration>& configurations);
-// Whole ones first, best first; then the others with a mean; then those without, as they came.
+// Sorts: complete ones, best first; then the others with a mean, best first; then those without, in
+// their old order.
 void BestFirst(std::vector<Configuration>& configurations, Goal goal);
-// The trial with the best value among those that finished; null: none has one.
+// Returns the finished trial with the best value, or null.
 const v1::TrialSummary* BestTrial(const Configuration& configuration, Goal goal);
 
-// "12/4": by its first trial; "12/4…6" where there are more.
+// Returns "12/4" for one trial, "12/4…6" for several.
 std::string ConfigurationName(const Configuration& configuration);
-// The same with its parameters, as LineName has a trial: "12/4…6  lr=0.001".
+// Returns the same with the parameters, as LineName does for a trial: "12/4…6  lr=0.001".
 std::string ConfigurationLineName(const Configuration& configuration);
-// id, experiment, trials, seeds, assignments, metric, n, ended, failed, mean, deviation.
+// Returns id, experiment, trials, seeds, assignments, metric, n, ended, failed, mean, deviation.
 Json ConfigurationJson(const Configuration& configuration, const std::string& metric);
 
 }  // namespace dt::report

@@ -22,7 +22,7 @@ void AddOnce(Texts& texts, const std::string& text) {
   if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
 }
 
-// The order in which values come is that of the trials, which differs by chance.
+// Sorts the values: their order is that of the trials, which differs by chance.
 Texts Sorted(Texts texts) {
   std::sort(texts.begin(), texts.end());
   return texts;

@@ -1,4 +1,4 @@
-// differences.h: how experiments differ.
+// differences.h: the fields in which experiments differ.
 //
 // Role:  pure. Tests: tests/report/analysis/differences_test.cc
 #pragma once
@@ -10,19 +10,19 @@
 
 namespace dt::report {
 
-// What the trials of each experiment have at `path`, resolved: one text, or all that occur, in
+// Resolved values of the trials of each experiment at `path`: one text, or all that occur, in
 // order.
 struct Difference {
-  std::string path;  // of a field; "build", "LibTorch", "device", "data" of what trials ran on
+  std::string path;                 // of a field; or "build", "LibTorch", "device", "data"
   std::vector<std::string> values;  // of each experiment
 };
-// Fields in the order of the manual, then what they ran on, where that is known of all. Names,
-// descriptions and labels are no difference.
+// Returns fields in the order of the manual, then software, device and data where these are known
+// for all. Names, descriptions and labels are not compared.
 std::vector<Difference> DifferencesOf(const std::vector<Experiment>& experiments);
 
-// What the trial trains, resolved.
+// Returns the resolved specification of the trial.
 v1::Spec ResolvedSpec(const Experiment& experiment, const Trial& trial);
-// The trial's resolved values of the fields at `paths`; "-" where one is not set.
+// Returns the trial's resolved values of the fields at `paths`; "-" where one is not set.
 std::vector<std::string> ResolvedTexts(const Experiment& experiment, const Trial& trial,
                                        const std::vector<std::string>& paths);
 

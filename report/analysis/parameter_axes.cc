@@ -10,7 +10,8 @@
 namespace dt::report {
 namespace {
 
-// A list that somebody wrote is shorter; more different numbers were drawn.
+// Upper bound on the values of a list. A list in a file is shorter; more values were drawn from a
+// range.
 constexpr size_t kListMost = 12;
 
 const v1::Parameter* ParameterAt(const v1::ExperimentSpec& spec, const std::string& path) {

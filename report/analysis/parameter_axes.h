@@ -1,8 +1,7 @@
-// parameter_axes.h: where the values of a search's parameters stand: on a number's scale, or at
-// places of a list.
+// parameter_axes.h: axes for the parameters of a search: a scale of numbers, or a list.
 //
 // Role:  pure. Figures and the analysis of importance place values alike.
-// Units: a place is in [0, 1]; of a choice without an order its index.
+// Units: a place is in [0, 1]; for an unordered choice it is the index.
 // Tests: tests/report/page/insight_test.cc
 #pragma once
 
@@ -16,7 +15,7 @@ namespace dt::report {
 
 struct ParameterAxis {
   enum class Kind {
-    kNumber,   // of a range, or more different numbers than a list would have
+    kNumber,   // from a range, or more different numbers than a list would have
     kOrdered,  // a list of numbers, in their order
     kChoice,   // words and flags
   };
@@ -28,12 +27,12 @@ struct ParameterAxis {
   std::vector<std::string> texts;  // of kOrdered and kChoice, in order
 };
 
-// An axis for each parameter with more than one value among the trials, in the file's order,
-// without `seed`, which is no choice of anybody's.
+// Returns an axis for each parameter with more than one value among the trials, in the order of the
+// file, without `seed`, which nobody chooses.
 std::vector<ParameterAxis> AxesOf(const Experiment& experiment);
 
-// Where the trial's value is: a number's and an ordered value's from 0 to 1, a choice's index. NaN:
-// it has none.
+// Returns the place of the trial's value: 0 to 1 for a number or an ordered value, the index for a
+// choice, NaN without a value.
 double PlaceOf(const ParameterAxis& axis, const v1::TrialSummary& trial);
 
 }  // namespace dt::report

@@ -21,10 +21,10 @@ namespace {
 
 constexpr size_t kPairsShown = 5;
 constexpr double kPairWorthShowing = 0.02;
-// Below this most of what differs among trials is not what the forest knows.
+// A lower R² means that the forest explains little of the differences between trials.
 constexpr double kPoorFit = 0.3;
 
-// The rung at which most trials have a value, the later of two; 0: none has one.
+// Returns the rung at which most trials have a value, the later one of two; 0: no trial has one.
 int CommonRung(const Experiment& experiment) {
   std::map<int, size_t> counts;
   for (const Trial& trial : experiment.trials) {
@@ -48,13 +48,14 @@ double ValueOf(const Trial& trial, int rung) {
   return trial.summary.state() == v1::TRIAL_FINISHED ? trial.summary.metric_value() : std::nan("");
 }
 
-// A list of more words than a tree tells apart says little about any of them.
+// Returns the axes without those of more choices than a tree can separate: these say little about
+// any choice.
 std::vector<ParameterAxis> UsableAxes(const Experiment& experiment) {
   std::vector<ParameterAxis> axes = AxesOf(experiment);
   std::erase_if(axes, [](const ParameterAxis& axis) {
     return axis.kind == ParameterAxis::Kind::kChoice && axis.texts.size() > importance::kChoicesMax;
   });
-  // By name, so that the order in the file means nothing.
+  // Sorted by name, so that the order in the file does not matter.
   std::sort(axes.begin(), axes.end(),
             [](const ParameterAxis& a, const ParameterAxis& b) { return a.path < b.path; });
   return axes;
@@ -122,7 +123,7 @@ std::string ReachText(const ImportanceFindings& findings) {
   const importance::Importance& found = findings.found;
   std::string text =
       absl::StrCat("Shares of the variance of ", findings.measured,
-                   " over the whole space of the search, from ", Plural(found.rows, "trial"));
+                   " over the full space of the search, from ", Plural(found.rows, "trial"));
   if (findings.early > 0) {
     absl::StrAppend(&text, ", ", findings.early, " of them stopped early, with their best value");
   }

@@ -9,7 +9,7 @@
 namespace dt::report {
 namespace {
 
-// NaN where the line has no value.
+// Returns NaN where the line has no value.
 double ValueAtX(const std::vector<Point>& line, double x) {
   const auto next = std::lower_bound(line.begin(), line.end(), x,
                                      [](const Point& point, double at) { return point.x < at; });

@@ -1,4 +1,4 @@
-// replicates.h: lines of trials that differ in their seed alone, as one line with a band around it.
+// replicates.h: one line with a band for the lines of trials that differ only in their seed.
 //
 // Role:  pure. Tests: tests/report/analysis/replicates_test.cc
 #pragma once
@@ -14,9 +14,9 @@ struct MeanCurve {
   std::vector<ErrorBar> band;  // one sample standard deviation around it, where two have a value
 };
 
-// At the places of the line that goes furthest. Between its own points a line is taken as straight;
-// before and behind them it has no value, so that one that ended early drops out of the mean there.
-// REQUIRES: points are finite and their x rise.
+// Returns the mean at the points of the longest line. Lines are interpolated between their points.
+// Outside them a line has no value, so a trial that ended early does not count there.
+// REQUIRES: points are finite, in rising x.
 MeanCurve MeanCurveOf(const std::vector<std::vector<Point>>& lines);
 
 }  // namespace dt::report

@@ -13,10 +13,10 @@
 namespace dt::report {
 namespace {
 
-// Beyond these the arithmetic of ticks could overflow; no measurement is there.
+// Beyond these bounds the arithmetic of ticks could overflow. No measurement is that large.
 constexpr double kLargest = 1e305;
 constexpr double kSmallest = 1e-305;  // of a log axis
-// Steps below this part of a value are lost in the arithmetic.
+// Steps below this share of a value are lost to rounding.
 constexpr double kFinest = 1e-12;
 
 bool IsPlaceable(Scale scale, double value) {
@@ -31,7 +31,7 @@ std::vector<double> Placeable(Scale scale, const std::vector<double>& values) {
   return kept;
 }
 
-// The round number (1, 2 or 5 times a power of ten) at or above `rough`.
+// Returns the smallest round number (1, 2 or 5 times a power of ten) at or above `rough`.
 double RoundStep(double rough) {
   const double power = std::pow(10, std::floor(std::log10(rough)));
   for (const double factor : {1.0, 2.0, 5.0}) {
@@ -40,7 +40,7 @@ double RoundStep(double rough) {
   return 10 * power;
 }
 
-// An axis of one value shows what is around it: whole numbers stay whole, of others a tenth.
+// Widens an axis of one value: by 1 around an integer, by a tenth around any other number.
 std::pair<double, double> Around(double value) {
   if (value == 0) return {0, 1};
   const bool whole = value == std::round(value) && std::abs(value) < 1e9;
@@ -48,7 +48,7 @@ std::pair<double, double> Around(double value) {
   return {value - reach, value + reach};
 }
 
-// With as many digits as tell ticks apart that are this far from each other.
+// Returns `value` with enough digits to tell apart ticks at this distance.
 std::string TickTextAt(double value, double step, double largest) {
   const std::string text = TickText(value);
   if (step >= largest * 1e-6 || value == 0) return text;
@@ -65,7 +65,7 @@ std::vector<Tick> LinearTicks(double low, double high, int wanted) {
   const double last = std::max(first + 1, std::ceil(high / step - 1e-9));
   std::vector<Tick> ticks;
   for (double i = first; i <= last; ++i) {
-    // Divided where the step is below 1, so that 3 × 0.1 is written as 0.3.
+    // Divides where the step is below 1, so that 3 × 0.1 becomes 0.3.
     const double value = step >= 1 ? i * step : i / std::round(1 / step);
     ticks.push_back({std::isfinite(value) && 1 / step < 1e15 ? value : i * step, ""});
   }
@@ -73,7 +73,7 @@ std::vector<Tick> LinearTicks(double low, double high, int wanted) {
   return ticks;
 }
 
-// Powers of ten; with 2 and 5 times them where there are few.
+// Returns powers of ten; where these are few, also 2 and 5 times them.
 std::vector<Tick> LogTicks(double low, double high, int wanted) {
   const int first = static_cast<int>(std::floor(std::log10(low) + 1e-9));
   const int last = std::max(first + 1, static_cast<int>(std::ceil(std::log10(high) - 1e-9)));
@@ -86,14 +86,14 @@ std::vector<Tick> LogTicks(double low, double high, int wanted) {
       if (wanted_here) ticks.push_back({value, TickText(value)});
     }
   }
-  // The outer ticks are the ends: drop those that no value needs.
+  // The outer ticks are the ends. Drop those that no value needs.
   while (ticks.size() > 2 && ticks[1].value <= low * (1 + 1e-9)) ticks.erase(ticks.begin());
   while (ticks.size() > 2 && ticks[ticks.size() - 2].value >= high * (1 - 1e-9)) ticks.pop_back();
   if (ticks.back().value < high) ticks.push_back({high, TickText(high)});
   return ticks;
 }
 
-// 1e-05 has a zero that says nothing.
+// Drops the needless zero of 1e-05.
 std::string ExponentText(double value) {
   const std::string text = absl::StrFormat("%.2e", value);
   const size_t exponent = text.find('e');
@@ -124,7 +124,7 @@ std::string TickText(double value) {
 std::string NarrowTickText(double value) {
   constexpr size_t kPlaces = 7;
   if (std::string text = TickText(value); text.size() <= kPlaces) return text;
-  // A measured value has more digits than its label needs.
+  // A measured value has more digits than a label needs.
   for (int digits = 5; digits >= 3; --digits) {
     const std::string rounded = absl::StrFormat("%.*g", digits, value);
     if (std::string text = TickText(std::strtod(rounded.c_str(), nullptr));

@@ -1,8 +1,8 @@
-// axis.h: where values are on an axis, and the ticks that are written beside it.
+// axis.h: positions of values on an axis, and the ticks beside it.
 //
 // Role:      pure. Figures and text plots share it.
-// Invariant: an axis has at least two ticks, also of no values, of one, and of NaN or infinities,
-//            which have no place on it.
+// Invariant: an axis has at least two ticks, even for no values or for a single one. NaN and
+//            infinities have no position.
 // Tests:     tests/report/figures/axis_test.cc
 #pragma once
 
@@ -13,7 +13,7 @@ namespace dt::report {
 
 enum class Scale { kLinear, kLog };
 
-// kLog where all finite values are above 0 and span a decade or more.
+// Returns kLog where all finite values are above 0 and span a factor of ten or more.
 Scale ChooseScale(const std::vector<double>& values);
 
 struct Tick {
@@ -21,19 +21,20 @@ struct Tick {
   std::string text;
 };
 
-// A number as an axis shows it: "0.25", "128", "20,000", "1e-5".
+// Returns a number as an axis shows it: "0.25", "128", "20,000", "1e-5".
 std::string TickText(double value);
-// The same in at most seven places: "5e6" for what is longer.
+// Returns the same in at most seven characters: "5e6" where it would be longer.
 std::string NarrowTickText(double value);
 
 class Axis {
  public:
-  // From one round number to another, around the values; `wanted` is about how many ticks.
+  // Returns an axis between two round numbers around the values, with about `wanted` ticks.
   static Axis Round(Scale scale, const std::vector<double>& values, int wanted);
-  // A tick at each of `values`, as of a swept parameter, with some room at both ends.
+  // Returns an axis with a tick at each of `values`, such as a swept parameter's, and some room at
+  // both ends.
   static Axis AtValues(Scale scale, std::vector<double> values);
 
-  // 0 at the low end, 1 at the high end; NaN for a value that has no place.
+  // Returns 0 at the low end, 1 at the high end, and NaN for a value without a position.
   double Position(double value) const;
   const std::vector<Tick>& ticks() const { return ticks_; }
   Scale scale() const { return scale_; }

@@ -20,7 +20,7 @@ constexpr double kTop = 34;
 constexpr double kPlotHeight = 320;
 constexpr double kBelow = 50;  // room for the x axis
 constexpr double kLegendRow = 17;
-constexpr int kNameColumns = 34;  // what fits beside the plot, of seven units each
+constexpr int kNameColumns = 34;  // fit beside the plot, seven units each
 constexpr size_t kLegendLines = 12;
 
 constexpr std::array<const char*, 5> kDashes = {"", "7 3", "2 3", "9 3 2 3", "14 4"};
@@ -32,7 +32,7 @@ std::string Text(double x, double y, std::string_view anchor, std::string_view e
                       "</text>\n");
 }
 
-// What a browser shows where one points at a line or at a name that was cut.
+// Returns the text that a browser shows at the pointer, over a line or a shortened name.
 std::string Tooltip(std::string_view text) {
   return absl::StrCat("<title>", EscapeHtml(text), "</title>");
 }
@@ -55,7 +55,7 @@ std::string LineAttributes(const Look& look) {
                       dash.empty() ? "" : absl::StrCat(" stroke-dasharray=\"", dash, "\""));
 }
 
-// A shape around (x, y), one of six.
+// Returns a shape around (x, y), one of six.
 std::string Marker(const Look& look, double x, double y) {
   const std::string at = absl::StrCat("M", Number(x), " ", Number(y));
   static constexpr std::array<const char*, 6> kShapes = {
@@ -81,7 +81,7 @@ std::string Open(double height, const std::string& title, int id) {
                       Text(kLeft, 18, "start", " class=\"h\"", title));
 }
 
-// Maps values to places of the drawing.
+// Maps values to positions in the drawing.
 struct Plot {
   Axis x;
   Axis y;
@@ -121,7 +121,7 @@ std::string Frame(const LineChart& chart, const Plot& plot) {
     svg += Segment(kLeft, y, right, y, "class=\"g\"");
     svg += Text(kLeft - 8, y + 4, "end", " class=\"d\"", NarrowTickText(tick.value));
   }
-  double free_from = 0;  // beyond the label before
+  double free_from = 0;  // end of the previous label
   for (const Tick& tick : plot.x.ticks()) {
     const double x = plot.X(tick.value);
     svg += Segment(x, bottom, x, bottom + 5, "class=\"a\"");
@@ -146,7 +146,7 @@ bool Placed(const Plot& plot, const Point& point) {
   return std::isfinite(plot.X(point.x)) && std::isfinite(plot.Y(point.y));
 }
 
-// "" when no point has a place.
+// Returns "" where no point has a position.
 std::string PathOf(const Plot& plot, const std::vector<Point>& points) {
   std::string path;
   for (const Point& point : points) {
@@ -157,7 +157,7 @@ std::string PathOf(const Plot& plot, const std::vector<Point>& points) {
   return path;
 }
 
-// Crosses of several lines at one place are drawn side by side.
+// Draws the crosses of several lines at one position side by side.
 double CrossShift(const LineChart& chart, size_t number, double x) {
   double before = 0;
   double all = 0;
@@ -172,7 +172,7 @@ double CrossShift(const LineChart& chart, size_t number, double x) {
   return std::min(kApart, kRoom / all) * (before - (all - 1) / 2);
 }
 
-// With a short line across at both ends.
+// Draws error bars, with a short line across at both ends.
 std::string DrawBars(const ChartLine& line, const Plot& plot) {
   constexpr double kHalf = 4;
   std::string svg;
@@ -189,8 +189,8 @@ std::string DrawBars(const ChartLine& line, const Plot& plot) {
   return svg;
 }
 
-// Along the upper ends, and back along the lower ones. On a logarithmic axis a lower end at or
-// below 0 has no place: the shade ends at the bottom of the plot.
+// Draws the shade along the upper ends and back along the lower ones. On a logarithmic axis a lower
+// end at or below 0 has no position, so the shade ends at the bottom of the plot.
 std::string DrawBand(const ChartLine& line, const Plot& plot) {
   std::vector<Point> upper;
   std::vector<Point> lower;
@@ -270,7 +270,7 @@ std::string Legend(const LineChart& chart, double& y) {
 }  // namespace
 
 Look LookOf(size_t i) {
-  // The dashes go on where the colours begin again.
+  // The dashes change where the colours repeat.
   return {i % kColours, i + i / kColours};
 }
 

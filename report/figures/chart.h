@@ -1,8 +1,8 @@
 // chart.h: figures as scalable vector graphics with selectable text.
 //
 // Role:  pure. Colours are classes (c0 … c7, f0 … f7) that the page defines for light, dark and
-//        print; lines also differ by their dashes and markers. Text of others is escaped here.
-//        Values that are not finite are left out; a figure of nothing keeps its axes.
+//        print. Lines also differ by their dashes and markers. Untrusted text is escaped here.
+//        Values that are not finite are left out. A figure without values keeps its axes.
 // Tests: tests/report/figures/chart_test.cc
 #pragma once
 
@@ -14,15 +14,15 @@
 
 namespace dt::report {
 
-// Colours there are.
+// Number of colours.
 inline constexpr size_t kColours = 8;
 
-// How a line differs from others: by colour, and by dashes and markers.
+// Look of a line: its colour, and its dashes and markers.
 struct Look {
   size_t colour = 0;
   size_t pattern = 0;
 };
-// The look of the i-th of many lines: 40 of them differ.
+// Returns the look of the i-th line. The first 40 differ.
 Look LookOf(size_t i);
 
 struct ChartLine {
@@ -31,7 +31,7 @@ struct ChartLine {
   std::vector<Point> points = {};  // joined
   std::vector<Point> faint = {};   // joined, behind
   std::vector<Point> marks = {};   // not joined, one marker each
-  std::vector<double> floor = {};  // marked by a cross on the x axis: there is no value
+  std::vector<double> floor = {};  // x positions without a value, each a cross on the axis
   std::vector<ErrorBar> bars = {};
   std::vector<ErrorBar> band = {};  // joined, a shade behind all lines
 };
@@ -47,8 +47,8 @@ struct LineChart {
   std::vector<double> x_ticks;  // empty: round numbers
   PointMarkers markers = PointMarkers::kNone;
   std::vector<ChartLine> lines;
-  std::string marks_name;  // in the legend, where a line has marks
-  std::string floor_name;  // the same of floor
+  std::string marks_name;  // in the legend, if a line has marks
+  std::string floor_name;  // the same for floor
 };
 
 struct BarChart {
@@ -62,7 +62,7 @@ struct BarChart {
   std::vector<Bar> bars;  // each a row of its parts, end to end
 };
 
-// One <svg> element. `id` makes its title's id unique within the page.
+// Return an <svg> element. `id` makes its title's id unique within the page.
 std::string LineChartSvg(const LineChart& chart, int id);
 std::string BarChartSvg(const BarChart& chart, int id);
 

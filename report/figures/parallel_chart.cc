@@ -22,7 +22,7 @@ constexpr double kAxesTop = 84;  // below the title, two rows of names and one o
 constexpr double kAxesHeight = 340;
 constexpr double kLegend = 46;
 constexpr double kMarkHeight = 13;    // labels nearer than this would cover each other
-constexpr size_t kNamesInOneRow = 6;  // of more every second stands higher, so that they have room
+constexpr size_t kNamesInOneRow = 6;  // with more, every second name is higher, to have room
 
 constexpr std::array kWeights = {Weight::kOther, Weight::kGood, Weight::kBest};
 
@@ -67,7 +67,7 @@ std::string LineSvg(const ParallelChart& chart, const ParallelChart::Line& line)
                       EscapeHtml(line.name), "</title></path>\n");
 }
 
-// A name has the room up to its neighbours of the same row.
+// Draws a name, cut to the room up to its neighbours in the same row.
 std::string NameSvg(const ParallelChart& chart, size_t number) {
   const ParallelChart::Column& column = chart.columns[number];
   const bool staggered = chart.columns.size() > kNamesInOneRow;
@@ -91,7 +91,7 @@ std::string AxisSvg(const ParallelChart& chart, size_t number) {
   std::string svg = absl::StrCat("<path class=\"a\" d=\"M", Number(x), " ", Number(YOf(0)), "L",
                                  Number(x), " ", Number(YOf(1)), "\"/>\n");
   const double gap = (kAxesRight - kAxesLeft) / static_cast<double>(chart.columns.size() - 1);
-  // Up to the next axis; of the last, to the end of the drawing.
+  // The room reaches to the next axis; for the last axis, to the end of the drawing.
   const double room = number + 1 == chart.columns.size() ? kDrawingWidth - kAxesRight : gap;
   const int columns = static_cast<int>(room / kDigitWidth) - 2;
   double last = YOf(0) + 2 * kMarkHeight;

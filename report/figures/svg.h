@@ -1,4 +1,4 @@
-// svg.h: what drawings share: their width, and how numbers are written in them.
+// svg.h: the width of drawings, and the text of numbers in them.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace dt::report {
 
-// In the units of the drawing, which are pixels at its usual size.
+// Widths in the units of the drawing, which are pixels at its usual size.
 inline constexpr double kDrawingWidth = 1000;
 inline constexpr double kDigitWidth = 7;  // about
 

@@ -10,7 +10,7 @@
 namespace dt::report::importance {
 namespace {
 
-// One factor as a tree sees it: cells that no leaf parts, and which of them each leaf has.
+// A factor as a tree sees it: the cells that no leaf divides, and the cells of each leaf.
 struct Cells {
   std::vector<double> shares;
   std::vector<std::vector<uint32_t>> of_leaf;
@@ -49,7 +49,7 @@ struct Shares {
   std::vector<double> pairs;   // in the order asked
 };
 
-// The variances of one tree over the whole space.
+// Variances of one tree over the full space.
 class TreeVariance {
  public:
   TreeVariance(const std::vector<Factor>& factors, const Tree& tree) : tree_(tree) {
@@ -61,7 +61,7 @@ class TreeVariance {
 
   double whole() const { return whole_; }
   double Of(size_t factor) const { return alone_[factor]; }
-  // Beyond what the two bring about alone.
+  // Without the shares of the two factors alone.
   double Of(size_t first, size_t second) const {
     const Cells& a = cells_[first];
     const Cells& b = cells_[second];
@@ -103,8 +103,8 @@ class TreeVariance {
   std::vector<double> alone_;
 };
 
-// A value far above the others, of a trial that diverged, would be all that there is to explain:
-// what is more than three times the middle half's width above it counts as just that.
+// Clips outliers. The value of a diverged trial would dominate the variance. A value more than
+// three interquartile ranges above the upper quartile counts as exactly that.
 size_t Clip(std::vector<Row>& rows) {
   std::vector<double> values;
   for (const Row& row : rows) values.push_back(row.value);
@@ -133,7 +133,7 @@ void Thin(std::vector<Row>& rows) {
   rows = std::move(kept);
 }
 
-// Mean and deviation over the trees.
+// Returns mean and deviation over the trees.
 Effect MakeEffect(std::vector<size_t> factors, const std::vector<double>& shares) {
   Effect effect{std::move(factors), 0, 0};
   const auto count = static_cast<double>(shares.size());

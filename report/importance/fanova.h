@@ -1,11 +1,11 @@
-// fanova.h: which parameters a result depends on: functional analysis of variance.
+// fanova.h: functional analysis of variance: which parameters a result depends on.
 //
-// Role:   pure. The share of a parameter is the part of the variance over the whole space of the
-//         search that it brings about alone, whatever the others are; that of a pair, what the two
-//         bring about together beyond that.
+// Role:   pure. The share of a parameter is the part of the variance over the full search space
+//         that the parameter alone explains. The share of a pair is the part that the two explain
+//         only together.
 // Source: Hutter, Hoos, Leyton-Brown: An Efficient Approach for Assessing Hyperparameter
 //         Importance, 2014. Exact over each tree of a random forest, then the mean of the trees.
-// Errors: FailedPrecondition where the rows bear no conclusion, with what is needed.
+// Errors: FailedPrecondition where the rows allow no conclusion, with what is needed.
 // Tests:  tests/report/importance/fanova_test.cc
 #pragma once
 
@@ -17,14 +17,15 @@
 
 namespace dt::report::importance {
 
-// Fewer rows than this, or than so many for each factor, and another draw of as many would name
-// another parameter.
+// Lower bounds on the rows, in total and for each factor. With fewer, another sample of the same
+// size would often name another parameter.
 inline constexpr size_t kRowsLeast = 12;
 inline constexpr size_t kRowsEachFactor = 4;
 size_t RowsNeeded(size_t factors);
-// More are thinned evenly, by value: the trees differ by more than the rows left out tell.
+// Upper bound on the rows used. More are thinned evenly by value: the trees differ from each other
+// by more than the dropped rows would change.
 inline constexpr size_t kRowsMost = 1000;
-// Pairs are looked at among so many factors, those with the largest shares.
+// Number of factors whose pairs are analysed: those with the largest shares.
 inline constexpr size_t kPairedMost = 12;
 
 struct Effect {
@@ -37,8 +38,8 @@ struct Importance {
   std::vector<Effect> single;  // the largest first, one for each factor
   std::vector<Effect> pairs;   // the largest first
   double fit = 0;              // as Forest::fit
-  size_t rows = 0;             // that there were
-  size_t clipped = 0;          // rows so far above the others that they count as less
+  size_t rows = 0;             // given
+  size_t clipped = 0;          // rows far above the others, whose values were reduced
 };
 
 // REQUIRES: rows are as long as factors; a lower value is a better one.

@@ -10,9 +10,9 @@
 namespace dt::report::importance {
 namespace {
 
-constexpr uint64_t kSeed = 0x66414e4f5641;  // any: a report of the same trials says the same
+constexpr uint64_t kSeed = 0x66414e4f5641;  // fixed: the same trials give the same report
 constexpr uint64_t kTrees = 64;
-// A leaf of one trial would learn the noise of that trial by heart.
+// Minimum rows of a leaf. A leaf of one trial would fit the noise of that trial.
 constexpr size_t kLeafLeast = 2;
 
 using Rows = std::vector<const Row*>;
@@ -21,7 +21,7 @@ struct Split {
   size_t factor = 0;
   double below = 0;      // of a number: these go left
   uint64_t choices = 0;  // of choices: these go left
-  double gain = 0;       // how much the sum of squares falls
+  double gain = 0;       // decrease of the sum of squares
 };
 
 bool GoesLeft(const Factor& factor, const Split& split, double at) {
@@ -35,7 +35,7 @@ double Sum(const Rows& rows) {
   return sum;
 }
 
-// Rows of one place, which no split parts.
+// Rows at one place, which no split separates.
 struct Group {
   double at = 0;
   double sum = 0;
@@ -56,8 +56,8 @@ std::vector<Group> GroupsOf(const Rows& rows, size_t factor) {
   return groups;
 }
 
-// The best cut of `factor`: choices in the order of their means, which has the best of all ways to
-// part them (Fisher, On Grouping for Maximum Homogeneity, 1958).
+// Returns the best cut of `factor`. Choices are tried in the order of their means: the best of all
+// partitions is among these (Fisher, On Grouping for Maximum Homogeneity, 1958).
 std::optional<Split> BestCut(const Factor& factor, size_t number, const Rows& rows, double sum) {
   std::vector<Group> groups = GroupsOf(rows, number);
   if (factor.choices > 0) {
@@ -95,7 +95,7 @@ std::optional<Split> BestSplit(const std::vector<Factor>& factors, const Rows& r
     const std::optional<Split> cut = BestCut(factors[i], i, rows, sum);
     if (cut.has_value() && (!best.has_value() || cut->gain > best->gain)) best = cut;
   }
-  // Below this a gain is an error of the sums' last digits.
+  // A smaller gain is a rounding error of the sums.
   constexpr double kLeastGain = 1e-12;
   if (!best.has_value() || !(best->gain > kLeastGain * (1 + squares))) return std::nullopt;
   return best;
@@ -111,7 +111,7 @@ class Grower {
       const size_t choices = factors_[i].choices;
       whole[i].choices = choices >= kChoicesMax ? ~uint64_t{0} : (uint64_t{1} << choices) - 1;
     }
-    // In turn rather than one within another: a tree may be as deep as it has rows.
+    // Uses a loop, not recursion: a tree may be as deep as it has rows.
     std::vector<std::pair<Rows, std::vector<Side>>> left;
     left.emplace_back(std::move(rows), std::move(whole));
     Tree tree;
@@ -168,7 +168,7 @@ double Foretell(const std::vector<Factor>& factors, const Tree& tree, const Row&
   return found == tree.end() ? std::nan("") : found->value;
 }
 
-// The trees that did not see a row: the sum of what they foretold of it, and how many they are.
+// Predictions of a row by the trees that did not see it: their sum and number.
 struct Foretold {
   double sum = 0;
   size_t trees = 0;

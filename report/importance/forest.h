@@ -1,11 +1,11 @@
-// forest.h: a random forest of regression trees over a search's parameters, each tree as the boxes
-// that its leaves are.
+// forest.h: a random forest of regression trees over a search's parameters. Each tree is a list of
+// boxes, one for each leaf.
 //
-// Role:   pure. The same rows give the same forest, in whatever order they come.
+// Role:   pure. The same rows give the same forest, in any order.
 // Source: Breiman, Random Forests, 2001: each tree grows on a bootstrap sample and tries every
-//         parameter at every split, as Optuna's evaluator of importance has it.
-// Units:  a number's place is in [0, 1], so that the length of a side is a share of what may be
-//         searched; a choice's is its index.
+//         parameter at every split, as in Optuna's importance evaluator.
+// Units:  a number's place is in [0, 1], so that the length of a side is a share of the search
+//         range; a choice's place is its index.
 // Tests:  tests/report/importance/fanova_test.cc
 #pragma once
 
@@ -15,9 +15,9 @@
 
 namespace dt::report::importance {
 
-// What a parameter may be.
+// A parameter: a number, or one of several choices.
 struct Factor {
-  size_t choices = 0;  // without an order; 0: a number. At most kChoicesMax.
+  size_t choices = 0;  // unordered; 0: a number. At most kChoicesMax.
 };
 inline constexpr size_t kChoicesMax = 64;
 
@@ -27,26 +27,26 @@ struct Row {
   auto operator<=>(const Row&) const = default;
 };
 
-// What of one factor a leaf holds.
+// Part of one factor that a leaf covers.
 struct Side {
   double low = 0;
   double high = 1;       // of a number
   uint64_t choices = 0;  // of choices, a bit for each
 };
-// The part of the factor's values that is in `side`.
+// Returns the share of the factor's values in `side`.
 double ShareOf(const Factor& factor, const Side& side);
 
 struct Leaf {
   std::vector<Side> sides;  // one for each factor
   double value = 0;
-  double volume = 0;  // the part of the whole space that it is
+  double volume = 0;  // as a share of the full space
 };
 using Tree = std::vector<Leaf>;  // their boxes do not overlap and fill the space
 
 struct Forest {
   std::vector<Tree> trees;
-  // How much of the rows' variance the trees foretell that did not see the row (R², out of bag): 1
-  // at best, 0 or less where they know nothing. NaN: no row was left out of some tree.
+  // Share of the rows' variance that is predicted by the trees that did not see the row (R², out of
+  // bag): 1 at best, 0 or less where they predict nothing. NaN: every tree saw every row.
   double fit = 0;
 };
 // REQUIRES: rows are not empty, and each is as long as factors.

@@ -19,10 +19,10 @@
 namespace dt::report {
 namespace {
 
-// Fewer show no law.
+// Minimum for a fit: fewer batch sizes show no law.
 constexpr size_t kBatchesMin = 3;
-// The step at which a training reaches a loss is found in the means of so many stretches: the loss
-// of one step of a small batch dips far below where the training is.
+// Number of stretches whose mean losses are searched for the step that reaches a loss. The loss of
+// a single step of a small batch can dip far below the trend.
 constexpr size_t kStretches = 20;
 
 std::string Tokens(double tokens) {
@@ -88,8 +88,8 @@ bool IsBatch(const std::string& path) {
          path == "train.global_batch_tokens";
 }
 
-// What may differ besides the batch: the best at each batch counts, as a learning rate that is
-// chosen for it.
+// Returns whether the field may differ besides the batch. The best trial at each batch counts, as
+// with a learning rate chosen for that batch.
 bool MayDiffer(const std::string& path) {
   return path == "seed" || path == "resources.gpus" || absl::StartsWith(path, "optimizer.") ||
          absl::StartsWith(path, "schedule.");
@@ -109,7 +109,7 @@ double Lowest(const std::vector<Point>& points) {
   return lowest;
 }
 
-// Where the line first comes to `loss`; infinity: never.
+// Returns the step at which the line first reaches `loss`, or infinity.
 double StepAt(const std::vector<Point>& points, double loss) {
   for (size_t i = 0; i < points.size(); ++i) {
     if (points[i].y > loss) continue;
@@ -124,10 +124,10 @@ double StepAt(const std::vector<Point>& points, double loss) {
 struct Reached {
   double loss = 0;
   std::vector<StepsToLoss> batches;     // rising
-  std::vector<const Trial*> by_trials;  // who got there first, as many
+  std::vector<const Trial*> by_trials;  // first to reach the loss, one a batch
 };
 
-// The lowest loss that every batch size came to, and who was there first of each.
+// Returns the lowest loss that every batch size reached, with the first trial of each to reach it.
 Reached ReachedIn(const Experiment& experiment) {
   Reached reached;
   if (!ComparesBatches(SweptIn(experiment.trials))) return reached;
@@ -219,7 +219,7 @@ std::string CriticalText(const std::optional<BatchFit>& fit) {
 
 std::optional<BatchFit> FitBatches(const std::vector<StepsToLoss>& reached) {
   if (reached.size() < kBatchesMin) return std::nullopt;
-  // S ÷ S_i = 1 is wanted of a + b x, with x = 1 / B_i, a = S_min and b = E_min.
+  // Fits S ÷ S_i = 1 with S = a + b x, x = 1 / B_i, a = S_min and b = E_min.
   double aa = 0, ab = 0, bb = 0, a1 = 0, b1 = 0;
   for (const StepsToLoss& one : reached) {
     if (!(one.batch > 0) || !(one.steps > 0) || !std::isfinite(one.steps)) return std::nullopt;
@@ -235,7 +235,7 @@ std::optional<BatchFit> FitBatches(const std::vector<StepsToLoss>& reached) {
   if (!(determinant > 0)) return std::nullopt;
   const BatchFit fit{(a1 * bb - b1 * ab) / determinant, (b1 * aa - a1 * ab) / determinant};
   if (!(fit.least_steps > 0) || !(fit.least_tokens > 0)) return std::nullopt;
-  // Further from the batches than this it is not seen in them.
+  // A critical batch further from the measured batches cannot be seen in them.
   constexpr double kBeyond = 100;
   const auto [low, high] = std::minmax_element(
       reached.begin(), reached.end(),

@@ -1,5 +1,5 @@
-// batch_size.h: the critical batch: beyond which a larger batch saves few steps and costs many
-// tokens. As the gradient noise scale tells it, and as trials with several batch sizes show it.
+// batch_size.h: the critical batch size, beyond which a larger batch saves few steps and costs many
+// tokens: from the gradient noise scale, and from trials with several batch sizes.
 //
 // Role:   pure. Adds nothing where no noise scale was measured and no batch sizes compare.
 // Source: McCandlish et al., "An Empirical Model of Large-Batch Training", 2018 (arXiv:1812.06162),
@@ -17,18 +17,18 @@
 
 namespace dt::report {
 
-// How far a batch size got.
+// Steps that a batch size needs to reach a loss.
 struct StepsToLoss {
   double batch = 0;  // tokens of a step
   double steps = 0;  // until the loss was reached
 };
-// Least squares of S = S_min + E_min / B, of relative errors.
+// Least-squares fit of S = S_min + E_min / B, by relative errors.
 struct BatchFit {
   double least_steps = 0, least_tokens = 0;
   double Critical() const { return least_tokens / least_steps; }
 };
-// Nothing where there are fewer than three batches, or these show no such law: all far below the
-// critical batch, or all far above it.
+// Returns nothing for fewer than three batches, or where the batches show no such law: all far
+// below the critical batch, or all far above it.
 std::optional<BatchFit> FitBatches(const std::vector<StepsToLoss>& reached);
 
 void AppendBatchSize(const Experiment& experiment, Document& document);

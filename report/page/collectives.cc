@@ -20,7 +20,7 @@ std::string BusBandwidth(const v1::Collective& one) {
   return absl::StrFormat("%.2f", one.bus_bytes() / one.seconds() / 1e9);
 }
 
-// Nothing for a trial in no stages, or whose pace is not known.
+// Adds nothing for a trial without stages, or with an unknown rate.
 void AppendPipeline(const Experiment& experiment, const Trial& trial, TextTable& table) {
   const double waited = spec::StageWaitSeconds(trial.sent);
   const double rate = ResultOf(trial).tokens_per_second;

@@ -1,7 +1,7 @@
-// collectives.h: what the ranks of each trial sent one another, by operation and axis.
+// collectives.h: communication between the ranks of each trial, by operation and axis.
 //
-// Role:  pure. A section only where ranks sent something; of pipelines also how long their stages
-//        waited, beside what filling and draining them takes.
+// Role:  pure. Adds a section only where ranks communicated; for pipelines also the time that
+//        stages waited, beside the time to fill and drain the pipeline.
 // Tests: tests/report/page/sections_test.cc
 #pragma once
 

@@ -31,7 +31,7 @@ std::string SignedText(double a, double b) {
   return std::isfinite(b - a) ? absl::StrFormat("%+.4f", b - a) : kNone;
 }
 
-// By how much of it `b` differs from `a`.
+// Returns the difference of `b` from `a`, relative to `a`.
 std::string ChangeText(double a, double b) {
   const double ratio = (b - a) / a;
   return std::isfinite(ratio) ? absl::StrFormat("%+.1f%%", ratio * 100) : kNone;
@@ -52,10 +52,10 @@ std::string OutcomeText(const Trial* trial) {
                           : absl::StrCat(TrialName(trial->summary), ": ", ResultOf(*trial).outcome);
 }
 
-// What a row of a comparison shows of each experiment, and against the first.
+// Columns of a comparison: a number of each experiment, and its change against the first.
 struct Measure {
   std::string name;
-  std::string against;  // heading of the columns that compare
+  std::string against;  // heading of the columns of changes
   std::function<double(const Result&)> value;
   std::function<std::string(double)> text;
   std::function<std::string(double, double)> change;
@@ -79,7 +79,7 @@ void AddCells(const TrialGroup& group, const Measure& measure, std::vector<std::
   for (size_t i = 1; i < values.size(); ++i) row.push_back(measure.change(values[0], values[i]));
 }
 
-// What the member says that sweeps most.
+// Returns the parameters of the trial that sweeps the most of them.
 std::string NameOf(const TrialGroup& group) {
   const Trial* fullest = nullptr;
   for (const Trial* trial : group) {
@@ -116,7 +116,7 @@ TextTable GroupTable(const Experiments& experiments, const std::vector<TrialGrou
   return table;
 }
 
-// Where all of them run programs that are compared by the same: that. Else "".
+// Returns the metric of the programs if all experiments run programs with the same one, else "".
 std::string MetricOfPrograms(const Experiments& experiments) {
   const std::string metric = MetricOfProgram(experiments.front());
   const bool all = std::all_of(experiments.begin(), experiments.end(), [&](const Experiment& one) {
@@ -125,7 +125,7 @@ std::string MetricOfPrograms(const Experiments& experiments) {
   return all ? metric : "";
 }
 
-// Two tables rather than one: as wide as a page, not wider.
+// Adds two tables instead of one, so that neither is wider than a page.
 void AppendTables(const Experiments& experiments, const std::vector<TrialGroup>& groups,
                   Document& document) {
   const bool evaluated =
@@ -184,8 +184,8 @@ void AddCurve(const Trial& trial, Look look, LineChart& chart) {
 
 bool HasCurve(const Trial* trial) { return trial != nullptr && !trial->loss_by_step.empty(); }
 
-// Curves laid over each other: of whole groups, as many as there are colours; where no trials are
-// alike, of each experiment's best.
+// Returns the curves in one figure: all trials of as many groups as there are colours. Where no
+// trials match, the best trial of each experiment.
 Figure Curves(const Experiments& experiments, const std::vector<TrialGroup>& groups) {
   LineChart chart;
   chart.title = "Training loss over steps";
@@ -232,7 +232,7 @@ std::vector<TrialGroup> MatchTrials(const Experiments& experiments) {
   }
   const std::vector<std::string> paths(swept.begin(), swept.end());
   std::vector<TrialGroup> groups;
-  std::map<std::vector<std::string>, std::vector<size_t>> alike;  // numbers of groups
+  std::map<std::vector<std::string>, std::vector<size_t>> alike;  // indices of groups
   for (size_t i = 0; i < experiments.size(); ++i) {
     for (const Trial& trial : experiments[i].trials) {
       std::vector<size_t>& known = alike[ResolvedTexts(experiments[i], trial, paths)];

@@ -1,7 +1,7 @@
-// document.h: a report as blocks, and the two ways to write them.
+// document.h: a report as blocks, written as HTML or Markdown.
 //
-// Role:      pure. Every text in a block is plain: the writers escape it, so that no name, message
-//            or file of a person becomes markup.
+// Role:      pure. Every text in a block is plain. The writers escape it, so that no name, message
+//            or file of a user becomes markup.
 // Invariant: the same document gives the same bytes.
 // Tests:     tests/report/page/document_test.cc
 #pragma once
@@ -23,7 +23,7 @@ struct Heading {
 struct Paragraph {
   std::string text;
 };
-// Names and what they are, a line each; those without a text are left out.
+// Names with their values, a line each. Lines without a value are left out.
 struct Facts {
   std::vector<std::pair<std::string, std::string>> rows;
 };
@@ -31,14 +31,14 @@ struct TextTable {
   std::string caption;
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;  // each as long as header; the first cell names it
-  size_t text_columns = 1;                     // that many from the left are text, others numbers
-  size_t marked = SIZE_MAX;                    // a row that stands out
+  size_t text_columns = 1;                     // columns of text, from the left; then numbers
+  size_t marked = SIZE_MAX;                    // a row to highlight
 };
 struct Figure {
   std::variant<LineChart, BarChart, ParallelChart> chart;
   std::string note;
 };
-// Text as it is, such as a file.
+// Preformatted text, such as a file.
 struct Verbatim {
   std::string caption;
   std::string text;
@@ -50,9 +50,9 @@ struct Document {
   std::vector<Block> blocks;
 };
 
-// One file: no script, nothing fetched, light and dark, fit for paper.
+// Returns a single file without scripts or fetches, for light, dark and print.
 std::string HtmlPage(const Document& document);
-// Tables and text; in place of figures, a note at the end that HTML has them.
+// Returns tables and text, and a note at the end that only HTML has the figures.
 std::string MarkdownPage(const Document& document);
 
 }  // namespace dt::report

@@ -10,7 +10,7 @@
 namespace dt::report {
 namespace {
 
-// Enough to compare; each has up to four texts.
+// Trials with samples shown: enough to compare. Each has up to four texts.
 constexpr size_t kSampledTrials = 3;
 
 std::string Share(double share) { return absl::StrCat(FixedText(share * 100), "%"); }

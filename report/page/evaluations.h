@@ -1,4 +1,4 @@
-// evaluations.h: what trials' newest evaluations found besides the loss.
+// evaluations.h: results of the newest evaluations besides the loss: accuracies and samples.
 //
 // Role:  pure. Tests: tests/report/page/evaluations_test.cc
 #pragma once
@@ -8,9 +8,9 @@
 
 namespace dt::report {
 
-// The accuracies of every trial that has some.
+// Adds a table of the accuracies, where trials have any.
 void AppendAccuracies(const Experiment& experiment, Document& document);
-// What the best trials wrote.
+// Adds sample texts of the best trials.
 void AppendSamples(const Experiment& experiment, Document& document);
 
 }  // namespace dt::report

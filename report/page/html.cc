@@ -8,7 +8,7 @@
 namespace dt::report {
 namespace {
 
-// Colours have a contrast of 3:1 and more with the ground, in light and in dark.
+// Style sheet. Colours have a contrast of at least 3:1 with the background, in light and in dark.
 constexpr char kStyle[] = R"css(
 :root { color-scheme: light dark;
   --ground: #ffffff; --ink: #1b1f24; --dim: #57606a; --rule: #d0d7de; --shade: #f4f6f8;
@@ -70,15 +70,15 @@ void Append(std::string& page, const Facts& facts) {
   page += "</dl>\n";
 }
 
-// A hash says what it says with its first digits; where one points at them, all are shown.
+// Shortens a hash to its first digits. The pointer shows all of them.
 bool IsHash(const std::string& text) {
   constexpr size_t kShortest = 32;
   return text.size() >= kShortest &&
          text.find_first_not_of("0123456789abcdef-") == std::string::npos;
 }
 
-// Classes and content of a cell. Only what is long is broken into lines, and into lines that can be
-// read: no number and no word is.
+// Returns the classes and the content of a cell. Only long text is broken into lines, and no number
+// or word is split.
 std::string Cell(const std::string& text, bool is_text) {
   constexpr size_t kHashShown = 12;
   constexpr int kLong = 40;  // columns

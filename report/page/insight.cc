@@ -20,12 +20,12 @@ namespace {
 
 using Kind = ParameterAxis::Kind;
 
-// More lines than this are a grey wall, and the page grows with them.
+// Upper bound on the lines: more become a grey wall, and the page grows with them.
 constexpr size_t kLinesMost = 400;
-// Fewer trials are read faster in the table.
+// Lower bound on the trials: fewer are easier to read in the table.
 constexpr size_t kLinesLeast = 6;
-// How much of an ordered place or choice its lines spread over, so that they can be told apart; and
-// of the whole axis at most, so that they still meet beside the name.
+// Share of an ordered place or choice over which its lines spread, so that they stay distinct; and
+// the upper bound as a share of the axis, so that they still meet beside the name.
 constexpr double kPlaceSpread = 0.6;
 constexpr double kSpreadMost = 0.12;
 
@@ -36,7 +36,7 @@ std::vector<v1::TrialSummary> SummariesOf(const Experiment& experiment) {
   return summaries;
 }
 
-// Those with a value, as a report ranks them.
+// Returns the trials with a value, in a report's order.
 std::vector<const Trial*> Valued(const Experiment& experiment) {
   std::vector<const Trial*> valued = BestFirst(experiment);
   std::erase_if(valued,
@@ -54,7 +54,7 @@ std::vector<ParallelChart::Mark> ScaleMarks(Scale scale, double low, double high
   };
   constexpr int kWanted = 6;
   marks.push_back({0, NarrowTickText(low)});
-  const double near = 0.06;  // its label would cover that of the end
+  const double near = 0.06;  // its label would overlap that of the end
   const Axis axis = Axis::Round(scale, {low, high}, kWanted);
   for (const Tick& tick : axis.ticks()) {
     const double at = place(tick.value);
@@ -78,8 +78,8 @@ ParallelChart::Column ColumnOf(const ParameterAxis& axis) {
   return column;
 }
 
-// The place of a line whose trial is the `rank`-th of all, 0 the best and 1 the worst: the better
-// ones of one place are above the others.
+// Returns the place of a trial's line. `rank` is its rank among all, from 0 (best) to 1 (worst): at
+// one place better trials are above the others.
 double LinePlace(const ParameterAxis& axis, const v1::TrialSummary& trial, double rank) {
   const double place = PlaceOf(axis, trial);
   if (axis.kind == Kind::kNumber) return place;
@@ -88,13 +88,13 @@ double LinePlace(const ParameterAxis& axis, const v1::TrialSummary& trial, doubl
   return middle + (0.5 - rank) * std::min(kPlaceSpread / count, kSpreadMost);
 }
 
-// The metric's axis has the best at its top.
+// Axis of the metric, with the best at the top.
 struct MetricAxis {
   Scale scale = Scale::kLinear;
   double low = 0;
   double high = 1;
   Goal goal = Goal::kMinimize;
-  size_t beyond = 0;  // values so much worse that they stand at the bottom
+  size_t beyond = 0;  // values so much worse that they are drawn at the bottom
 
   double Place(double value) const {
     const double up = scale == Scale::kLog ? std::log(value / low) / std::log(high / low)
@@ -111,7 +111,7 @@ MetricAxis MetricAxisOf(const std::vector<const Trial*>& valued, Goal goal) {
   std::vector<double> costs;
   for (const Trial* trial : valued) costs.push_back(sign * trial->summary.metric_value());
   std::sort(costs.begin(), costs.end());
-  // One that diverged would press all others together.
+  // A diverged trial would press all others together.
   const double quarter = costs[(costs.size() - 1) / 4];
   const double worse = costs[(costs.size() - 1) * 3 / 4];
   constexpr double kFar = 3;
@@ -148,7 +148,7 @@ Figure ParallelFigure(const Experiment& experiment, const std::vector<ParameterA
   chart.columns.push_back(MetricColumn(metric, summary.metric()));
   const size_t drawn = std::min(valued.size(), kLinesMost);
   const size_t quarter = QuarterOf(valued.size());
-  for (size_t i = drawn; i-- > 0;) {  // the best last, above the others
+  for (size_t i = drawn; i-- > 0;) {  // best last, so above the others
     const v1::TrialSummary& trial = valued[i]->summary;
     const double rank =
         static_cast<double>(i) / static_cast<double>(std::max<size_t>(1, drawn - 1));
@@ -175,7 +175,7 @@ Figure ParallelFigure(const Experiment& experiment, const std::vector<ParameterA
   return {std::move(chart), std::move(note)};
 }
 
-// "0.0001 … 0.01", or of choices those that occur, the most frequent first.
+// Returns "0.0001 … 0.01"; for choices, those that occur, the most frequent first.
 std::string RangeText(const ParameterAxis& axis, const std::vector<const Trial*>& trials) {
   if (axis.kind == Kind::kChoice) {
     std::vector<std::pair<size_t, std::string>> counted;
@@ -245,7 +245,7 @@ void AppendSeeds(const Experiment& experiment, Document& document) {
 void AppendImportance(const Experiment& experiment, Document& document) {
   const absl::StatusOr<ImportanceFindings> findings = AnalyseImportance(experiment);
   if (!findings.ok()) {
-    // A grid of a few trials is read in its table; that it is small needs no word.
+    // A small grid needs no note: its table is easy to read.
     if (experiment.found.spec().search().method() == "grid" ||
         experiment.found.spec().search().method().empty()) {
       return;

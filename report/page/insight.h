@@ -1,7 +1,7 @@
-// insight.h: what a search found out, as parts of a report: configurations over their seeds, which
-// parameters findings, all trials at once, and where the best of them lie.
+// insight.h: sections on the findings of a search: configurations over their seeds, importance of
+// the parameters, all trials at once, and the ranges of the best.
 //
-// Role:  pure. Each adds nothing where there is nothing to say.
+// Role:  pure. A section without content is left out.
 // Tests: tests/report/page/insight_test.cc
 #pragma once
 
@@ -10,11 +10,11 @@
 
 namespace dt::report {
 
-// The mean and deviation over seeds.
+// Adds mean and deviation over the seeds of each configuration.
 void AppendSeeds(const Experiment& experiment, Document& document);
-// "What mattered". Of a search that bears no conclusion yet, why.
+// Adds the importance of the parameters. For a search that allows no conclusion yet, adds why.
 void AppendImportance(const Experiment& experiment, Document& document);
-// Parallel coordinates, and the ranges of the best quarter as a table.
+// Adds parallel coordinates, and a table of the ranges of the best quarter.
 void AppendBestRanges(const Experiment& experiment, Document& document);
 
 }  // namespace dt::report

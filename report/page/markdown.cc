@@ -37,7 +37,7 @@ void AppendMarkdown(std::string& page, const Facts& facts) {
   page += "\n";
 }
 
-// The fence is longer than any run of backticks within.
+// Fences the text with more backticks than any run within it.
 void AppendMarkdown(std::string& page, const Verbatim& block) {
   size_t longest = 0;
   size_t run = 0;

@@ -23,8 +23,8 @@ namespace {
 
 Json NumberJson(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-// Every parameter of any of them; of several also the fields in which these differ, but for the
-// seed, which has a column of its own.
+// Returns every parameter of any experiment; for several, also the fields in which they differ,
+// except the seed, which has a column of its own.
 std::vector<std::string> PathsOf(const std::vector<Experiment>& experiments) {
   std::vector<v1::TrialSummary> all;
   for (const Experiment& experiment : experiments) {
@@ -40,7 +40,7 @@ std::vector<std::string> PathsOf(const std::vector<Experiment>& experiments) {
   return paths;
 }
 
-// Results of a trial, which stand after its parameters.
+// Returns the results of a trial, which follow its parameters.
 Json ResultFields(const Trial& trial, uint32_t configuration) {
   const v1::TrialSummary& summary = trial.summary;
   const Result result = ResultOf(trial);
@@ -100,7 +100,8 @@ Json RowOf(const Experiment& experiment, const Trial& trial, const std::vector<s
   return row;
 }
 
-// What only a model that dtrain trains has: a program fills some of it, or none.
+// Returns whether only models that dtrain trains are sure to fill the column. A program fills some
+// of these, or none.
 bool IsOfModels(const std::string& column) {
   static const auto* const names = new std::set<std::string>(
       {"target_steps", "loss", "val_loss", "best_val_loss", "best_val_step", "perplexity",
@@ -112,7 +113,7 @@ bool IsOfModels(const std::string& column) {
                      [&](const auto& part) { return column == part.name; });
 }
 
-// Where programs alone ran, columns of models in which no row has anything are left out.
+// Drops the empty columns of models where all experiments ran programs.
 void LeaveOutEmpty(const std::vector<Experiment>& experiments, const std::vector<Json>& rows,
                    std::vector<std::string>& columns) {
   const bool programs = std::all_of(experiments.begin(), experiments.end(), [](const auto& one) {
@@ -126,7 +127,7 @@ void LeaveOutEmpty(const std::vector<Experiment>& experiments, const std::vector
   });
 }
 
-// For each trial the first of those that differ from it in their seed alone.
+// Returns, for each trial, the first trial that differs from it at most in its seed.
 std::map<uint32_t, uint32_t> ConfigurationNumbers(const Experiment& experiment) {
   std::vector<v1::TrialSummary> summaries;
   for (const Trial& trial : experiment.trials) summaries.push_back(trial.summary);

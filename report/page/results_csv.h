@@ -1,6 +1,6 @@
 // results_csv.h: results as comma-separated values, a row for each trial.
 //
-// Role:  pure. Columns are API: docs/guides/report.md lists them. Unknown is empty.
+// Role:  pure. Columns are API: docs/guides/report.md lists them. Unknown values are empty.
 // Tests: tests/report/page/sections_test.cc
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace dt::report {
 
-// The trials of one experiment, or of several in turn, with every parameter of any of them
+// Returns the trials of one experiment, or of several in turn, with every parameter of any of them
 // and every field in which they differ.
 std::string ResultsCsv(const std::vector<Experiment>& experiments);
 

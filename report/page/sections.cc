@@ -26,10 +26,11 @@
 namespace dt::report {
 namespace {
 
-// Lines and bars that one figure can hold and a reader tell apart; the best trials are drawn.
+// Upper bound on the lines or bars of a figure, so that a reader can tell them apart. The best
+// trials are drawn.
 constexpr size_t kDrawnMax = kLinesMax;
 
-// The newest moment that the data knows of.
+// Returns the newest time in the data.
 int64_t AsOf(const Experiment& experiment) {
   const v1::ExperimentSummary& summary = experiment.found.summary();
   int64_t newest = std::max(summary.submitted_wall_ms(), summary.ended_wall_ms());
@@ -55,10 +56,10 @@ std::string CountsText(const Experiment& experiment) {
   return text;
 }
 
-// A program may log rows without a loss.
+// Returns whether rows have losses: a program may log rows without one.
 bool HasLosses(const Trial& trial) { return !trial.loss_by_step.empty(); }
 
-// Those with logged losses, the best first, as many as can be drawn.
+// Returns the trials with logged losses, the best first, as many as can be drawn.
 std::vector<const Trial*> Drawn(const Experiment& experiment) {
   std::vector<const Trial*> drawn;
   for (const Trial* trial : BestFirst(experiment)) {
@@ -72,7 +73,8 @@ std::string LeftOut(const Experiment& experiment, size_t drawn) {
   return LeftOutNote(drawn, static_cast<size_t>(logged), " trials");
 }
 
-// In a grid of two parameters colour shows the first, dashes and markers the second.
+// Returns the look of a trial. In a grid of two parameters, the colour shows the first one, dashes
+// and markers the second.
 Look TrialLook(const Trial& trial, const std::vector<SweptParameter>& swept, size_t number) {
   if (swept.size() != 2) return LookOf(number);
   const auto index = [&trial](const SweptParameter& parameter) {
@@ -90,20 +92,20 @@ struct CurveParts {
   const std::vector<Point> Trial::*validation;
 };
 
-// What a program calls its loss it alone knows.
+// Returns the label of losses. The unit of a program's loss is unknown.
 std::string LossUnit(const Experiment& experiment) {
   return MetricOfProgram(experiment).empty() ? "loss (nats per token)" : "loss";
 }
 
-// What differs between trials besides their seed.
+// Returns the parameters that differ between trials, without the seed.
 std::vector<SweptParameter> SweptBesidesSeed(const Experiment& experiment) {
   std::vector<SweptParameter> swept = SweptIn(experiment.trials);
   std::erase_if(swept, [](const SweptParameter& one) { return one.path == kSeed; });
   return swept;
 }
 
-// The curves of an experiment with several seeds: a line for each configuration, and a shade around
-// it. `configurations`: of the experiment's trials, the best first.
+// Returns the curves of an experiment with several seeds: for each configuration a line, with a
+// shade around it. `configurations` has the best first.
 Figure SeedsCurveFigure(const Experiment& experiment,
                         const std::vector<Configuration>& configurations, const CurveParts& parts,
                         LineChart chart) {
@@ -175,7 +177,8 @@ Figure CurveFigure(const Experiment& experiment, const CurveParts& parts, LineCh
   return {std::move(chart), std::move(note)};
 }
 
-// Else loss over tokens would be loss over steps again.
+// Returns whether trials differ in the tokens of a step. Otherwise loss over tokens would repeat
+// loss over steps.
 bool StepsDifferInTokens(const Experiment& experiment) {
   std::set<uint64_t> sizes;
   for (const Trial* trial : Drawn(experiment)) sizes.insert(trial->summary.tokens_per_step());
@@ -215,7 +218,8 @@ void AppendCurves(const Experiment& experiment, Document& document) {
       figure({&Trial::loss_by_time, &Trial::mean_by_time, &Trial::val_by_time}, std::move(time)));
 }
 
-// What trials are compared by, where it is no loss: the figures above have those.
+// Adds the curve of the metric that trials are compared by, unless it is a loss, which the figures
+// above show.
 void AppendMetricCurve(const Experiment& experiment, Document& document) {
   const std::string metric = Printable(experiment.found.summary().metric());
   LineChart chart;
@@ -267,7 +271,7 @@ void AppendAttempts(const Experiment& experiment, Document& document) {
   document.blocks.push_back(std::move(table));
 }
 
-// Where a program trains, LibTorch and our data have no part.
+// Returns the provenance of a program's trials, which use neither LibTorch nor our data.
 TextTable ProgramProvenance(const Experiment& experiment) {
   TextTable table;
   table.caption = "What the trials ran on, and their seeds";

@@ -1,6 +1,6 @@
 // sections.h: the report of one experiment, section by section.
 //
-// Role:  pure. Its time is the experiment's, never now: the same data gives the same report.
+// Role:  pure. It reads no clock, so the same data gives the same report.
 // Tests: tests/report/page/sections_test.cc
 #pragma once
 
@@ -9,16 +9,17 @@
 
 namespace dt::report {
 
-// Head, results, figures, configurations, what findings, where the best lie, what was taken over,
-// curves, accuracies, samples, batch size, time of a step, communication, memory, scaling,
-// configuration, attempts.
+// Returns the report: head, results, figures, configurations, importance of parameters, ranges of
+// the best trials, takeovers, curves, accuracies, samples, batch size, time of a step,
+// communication, memory, scaling, configuration, attempts.
 Document ExperimentReport(const Experiment& experiment);
 
-// Parts that a comparison has too.
+// Facts at the head, for a comparison too.
 Facts HeadFacts(const Experiment& experiment);
-// What perplexity and seconds per epoch are here; of a program, by its metric, what best is.
+// Returns the definitions of perplexity and seconds per epoch; for a program with this metric, that
+// of its best value.
 std::string MeasuresNote(const std::string& metric = "");
-// The submitted file, the resolved one, and what the trials ran on, under `heading`.
+// Adds the submitted file, the resolved one, and the provenance of the trials, under `heading`.
 void AppendConfiguration(const Experiment& experiment, const std::string& heading,
                          Document& document);
 

@@ -22,7 +22,7 @@ namespace {
 
 constexpr char kRanks[] = "resources.gpus";
 
-// Trials that differ in their seed alone.
+// Trials that differ only in their seed.
 struct Alike {
   std::string number;  // "12/4", "12/4…6"
   std::string name;    // with parameters
@@ -56,7 +56,8 @@ std::vector<Alike> AlikeIn(const Experiment& experiment, bool best_first) {
   return all;
 }
 
-// As many as can be drawn of those that have the value; how many have it.
+// Returns the configurations with the value, as many as can be drawn, and the number of all that
+// have it.
 std::pair<std::vector<Alike>, size_t> DrawnWith(const Experiment& experiment,
                                                 const std::function<bool(const Trial&)>& has) {
   std::vector<Alike> drawn;
@@ -93,13 +94,13 @@ double TokensOfStep(const Alike& one) {
   return static_cast<double>(one.trials.front()->summary.tokens_per_step());
 }
 
-// Configurations that differ in their ranks, and in what goes with these alone.
+// Configurations that differ only in their ranks and in fields that depend on the ranks.
 struct Scaled {
   std::string others;
   std::vector<Alike> by_ranks;  // rising
   Scaling kind = Scaling::kOther;
 
-  // Tokens/s a rank, against those of the fewest ranks that ran.
+  // Returns tokens/s a rank, relative to the fewest ranks that ran.
   double Efficiency(const Alike& one) const {
     for (const Alike& base : by_ranks) {
       const double rate = RateOf(base) / RanksOf(base);
@@ -122,7 +123,8 @@ Scaling KindOf(const std::vector<Alike>& by_ranks) {
   return grows ? Scaling::kWeak : Scaling::kOther;
 }
 
-// Whether every number of ranks has one value of it, as a batch that is divided among them has.
+// Returns whether each number of ranks has a single value of the field, such as a batch that is
+// divided among the ranks.
 bool GoesWithRanks(const std::vector<Trial>& trials, const std::string& path) {
   std::map<std::string, std::string> known;
   return std::all_of(trials.begin(), trials.end(), [&](const Trial& trial) {
@@ -174,7 +176,7 @@ LineChart ChartOverRanks(const std::vector<Scaled>& groups) {
   return chart;
 }
 
-// A line for each group with two points or more.
+// Adds a line for a group with two points or more.
 void AddLine(const Scaled& group, const std::string& name,
              const std::function<double(const Alike&)>& value, LineChart& chart) {
   ChartLine line{name, LookOf(chart.lines.size())};
@@ -206,7 +208,7 @@ Figure ShareFigure(const std::vector<Scaled>& groups) {
   LineChart chart = ChartOverRanks(groups);
   chart.title = "Communication over ranks";
   chart.y_label = "% of a step";
-  // A rank that is alone sends nothing.
+  // A single rank sends nothing.
   const auto share = [](const Alike& one, double Result::*ratio) {
     if (RanksOf(one) == 1) return 0.0;
     return 100 * one.Mean([&](const Trial& trial) { return ResultOf(trial).*ratio; });
@@ -256,7 +258,7 @@ TextTable ScalingTable(const std::vector<Scaled>& groups) {
 
 }  // namespace
 
-// A program may log rows without a word on where its time goes.
+// Returns whether rows have times of the parts of a step: a program may report none.
 static bool HasParts(const Trial& trial) {
   const auto& parts = trial.phase_seconds;
   return trial.logged > 0 &&

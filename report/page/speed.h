@@ -1,7 +1,7 @@
-// speed.h: parts of a report on what training costs: where the time of a step goes, what a rank
-// holds, and how both change with ranks.
+// speed.h: sections on the cost of training: time of a step, memory of a rank, and how both change
+// with the number of ranks.
 //
-// Role:  pure. Each adds nothing where there is nothing to say.
+// Role:  pure. A section without content is left out.
 // Tests: tests/report/page/speed_test.cc
 #pragma once
 
@@ -10,13 +10,13 @@
 
 namespace dt::report {
 
-// By configuration, best first, as bars; by trial as a table.
+// Adds the parts of a step: bars by configuration, best first, and a table by trial.
 void AppendStepTime(const Experiment& experiment, Document& document);
-// The most that a rank held.
+// Adds the peak memory of a rank.
 void AppendMemory(const Experiment& experiment, Document& document);
-// Where resources.gpus is swept: efficiency against the fewest ranks with otherwise equal
-// parameters, and the share of communication. Weak where the tokens of a step grow with the ranks,
-// strong where they stay.
+// Adds the scaling where resources.gpus is swept: efficiency against the fewest ranks with
+// otherwise equal parameters, and the share of communication. Scaling is weak where the tokens of a
+// step grow with the ranks, and strong where they stay.
 void AppendScaling(const Experiment& experiment, Document& document);
 
 }  // namespace dt::report

@@ -27,7 +27,8 @@ bool HasMean(const std::vector<Trial>& trials) {
 
 enum class Perplexities { kOne, kBoth };
 
-// Trials of a program: the best value of what they are compared by, over seeds its mean.
+// Returns the cell of a program's trials: the best value of their metric; for several seeds its
+// mean.
 std::string MetricCell(const std::vector<const Trial*>& trials) {
   std::vector<double> values;
   for (const Trial* trial : trials) {
@@ -62,8 +63,8 @@ std::string GridCell(const Trial& trial, Loss shown, Perplexities perplexities) 
   return TrainedToItsEnd(trial.summary) ? text : absl::StrCat(text, " (", result.outcome, ")");
 }
 
-// Trials that differ in their seed alone: means over those that trained to their end, the loss with
-// its deviation. In words as one trial where none did.
+// Returns the cell of trials that differ only in their seed: means over those that trained all
+// their steps, the loss with its deviation. If none did, the text of the first trial.
 std::string GridCell(const std::vector<const Trial*>& trials, Loss shown,
                      Perplexities perplexities) {
   std::vector<double> losses;
@@ -88,13 +89,13 @@ std::string GridCell(const std::vector<const Trial*>& trials, Loss shown,
              : absl::StrCat(text, " (", loss.n, " of ", trials.size(), " trials)");
 }
 
-// Without the seed, over which means are taken.
+// Drops the seed, over which means are taken.
 std::vector<SweptParameter> WithoutSeed(std::vector<SweptParameter> swept) {
   std::erase_if(swept, [](const SweptParameter& one) { return one.path == kSeed; });
   return swept;
 }
 
-// The parameter that figures have as x; null when none is numeric.
+// Returns the parameter on the x axis of figures; null if none is numeric.
 const SweptParameter* HorizontalOf(const std::vector<SweptParameter>& swept) {
   const SweptParameter* chosen = nullptr;
   for (const SweptParameter& one : swept) {
@@ -115,10 +116,11 @@ struct Plotted {
   std::function<double(const Result&)> value;
 };
 
-// By line and place, over seeds.
+// Values of all seeds, by line and x.
 using LinePlaces = std::map<std::pair<size_t, double>, std::vector<double>>;
 
-// Values drawn from ranges hardly meet: a legend would name each trial by values of its own.
+// Returns all trials as one line. Values drawn from ranges are rarely equal, so the legend would
+// name each trial separately.
 ChartLine AllInOne(const std::vector<ChartLine>& lines, const LinePlaces& values,
                    const std::string& name) {
   ChartLine all{name, LookOf(0)};
@@ -131,7 +133,7 @@ ChartLine AllInOne(const std::vector<ChartLine>& lines, const LinePlaces& values
   return all;
 }
 
-// Nothing to see without two points.
+// Returns nothing for fewer than two points.
 std::optional<Figure> StudyFigure(const std::vector<Trial>& trials,
                                   const std::vector<SweptParameter>& swept, const SweptParameter& x,
                                   const Plotted& measure) {
@@ -139,7 +141,7 @@ std::optional<Figure> StudyFigure(const std::vector<Trial>& trials,
   std::map<std::string, size_t> index;
   std::vector<double> ys;
   LinePlaces values;
-  std::set<std::pair<size_t, double>> places;  // of all trials
+  std::set<std::pair<size_t, double>> places;  // lines and x of all trials
   for (const Trial& trial : trials) {
     const double at = NumberAt(trial.summary, x.path);
     if (!std::isfinite(at)) continue;
@@ -216,7 +218,7 @@ std::optional<TextTable> StudyGrid(const std::vector<Trial>& trials, const std::
     cells[{ValueAt(trial.summary, down.path), ValueAt(trial.summary, across.path)}].push_back(
         &trial);
   }
-  // Values drawn from ranges hardly meet: the table would be a diagonal of one trial a row.
+  // Values drawn from ranges are rarely equal: the table would have one trial in each row.
   if (2 * cells.size() < down.texts.size() * across.texts.size()) return std::nullopt;
   const Loss shown = LossShown(trials);
   const Perplexities perplexities = HasMean(trials) ? Perplexities::kBoth : Perplexities::kOne;
@@ -242,7 +244,7 @@ std::optional<TextTable> StudyGrid(const std::vector<Trial>& trials, const std::
   return table;
 }
 
-// A program has no perplexity: columns of numbers without any are left out, but for its metric's.
+// Drops columns of numbers without any value, except `but`. A program has no perplexity.
 static void LeaveOutEmptyColumns(TextTable& table, const std::string& but) {
   for (size_t i = table.header.size(); i-- > table.text_columns;) {
     const bool empty = std::all_of(table.rows.begin(), table.rows.end(),

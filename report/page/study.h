@@ -1,4 +1,4 @@
-// study.h: the layout of a study: one parameter down, one across; and its figures.
+// study.h: the grid of a study, one parameter down and one across, and its figures.
 //
 // Role:  pure. Tests: tests/report/page/study_test.cc
 #pragma once
@@ -12,27 +12,27 @@
 
 namespace dt::report {
 
-// Which loss a table shows: of the validation data, or of training where nothing was evaluated.
+// Loss in a table: on validation data, or in training where nothing was evaluated.
 enum class Loss { kValidation, kTraining };
 Loss LossShown(const std::vector<Trial>& trials);
 double LossOf(const Result& result, Loss loss);
 std::string LossName(Loss loss);
 
-// Two parameters swept: rows for the first, columns for the second, in order of the file. A cell
-// says loss / perplexity / seconds per epoch, and a word where a trial did not finish. None with
-// another number of swept parameters. `metric`: of a program, whose cells have the best value of it
-// alone; "": of what dtrain trains.
+// Returns the grid of two swept parameters: a row for each value of the first, a column for each of
+// the second, in the order of the file. A cell has loss / perplexity / seconds per epoch, and a
+// word where a trial did not finish. Returns nothing for another number of swept parameters. For a
+// program, `metric` is not "", and cells have only its best value.
 std::optional<TextTable> StudyGrid(const std::vector<Trial>& trials,
                                    const std::string& metric = "");
 
-// A row for each trial: parameters, outcome, results. The best first, and marked.
+// Returns a row for each trial with parameters, outcome and results, the best first and marked.
 TextTable TrialList(const Experiment& experiment);
 
-// Loss and seconds per epoch against train.seq_len, or, where that is not swept, against the
-// numeric parameter with the most values; a line for each combination of the others, where there
-// are at most kLinesMax; of a program its metric. Trials that ran out of memory are crosses on the
-// axis. Empty without one.
 inline constexpr size_t kLinesMax = 40;
+// Returns figures of loss and seconds per epoch, for a program of its metric, against train.seq_len
+// or, where that is not swept, against the numeric parameter with the most values. Each combination
+// of the others has a line, if these are at most kLinesMax. Trials that ran out of memory are
+// crosses on the axis. Empty without a numeric parameter.
 std::vector<Figure> StudyFigures(const std::vector<Trial>& trials, const std::string& metric = "");
 
 }  // namespace dt::report

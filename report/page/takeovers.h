@@ -1,4 +1,5 @@
-// takeovers.h: who of a population went on with whose weights, and with which values.
+// takeovers.h: takeovers in a population: which member went on with the weights of which other, and
+// with which values.
 //
 // Role:  pure. Tests: tests/report/page/takeovers_test.cc
 #pragma once
@@ -8,7 +9,7 @@
 
 namespace dt::report {
 
-// A row for each time that a member took over; nothing where none did.
+// Adds a row for each takeover; nothing where there was none.
 void AppendTakeovers(const Experiment& experiment, Document& document);
 
 }  // namespace dt::report

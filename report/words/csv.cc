@@ -11,7 +11,7 @@ namespace {
 
 std::string Scalar(const Json& json) { return api::Dump(json, -1); }
 
-// A spreadsheet would run a text that begins so; numbers are not texts.
+// Puts a quote before a text that a spreadsheet would run as a formula. Numbers stay as they are.
 std::string Defused(const std::string& text) {
   const bool active =
       !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
@@ -41,7 +41,7 @@ void AppendColumns(const std::string& name, const Json& json, std::vector<std::s
   }
 }
 
-// Commas, quotes and ends of lines are for CSV.
+// Quotes a text with a comma, a quote or an end of line.
 std::string CsvField(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   return absl::StrCat("\"", absl::StrReplaceAll(std::string(text), {{"\"", "\"\""}}), "\"");

@@ -13,15 +13,15 @@ namespace dt::report {
 
 using api::Json;
 
-// CSV: nested objects become dotted columns, lists are joined with ';', null is empty. What an item
-// has beside the columns is left out.
+// Returns a header and a line for each item. Nested objects become dotted columns, ';' joins lists,
+// null is empty. Fields of an item beside `columns` are left out.
 std::string CsvText(const std::vector<std::string>& columns, const std::vector<Json>& items);
 std::string CsvCell(const Json& json);
 std::string CsvLine(const std::vector<std::string>& cells);
-// The columns of an item in which nothing is null.
+// Returns the columns of an item in which nothing is null.
 std::vector<std::string> CsvColumns(const Json& item);
-// Assignments as one column for each of an experiment's parameters, behind the others: the same
-// columns whichever trials are listed.
+// Returns `columns` with the assignments as one column for each parameter in `paths`, at the end.
+// So the columns do not depend on which trials are listed.
 std::vector<std::string> WithParameters(std::vector<std::string> columns,
                                         const std::vector<std::string>& paths);
 

@@ -17,7 +17,7 @@ std::string EscapeMarkdown(std::string_view text) {
   const auto word = [&](size_t at) { return at < shown.size() && absl::ascii_isalnum(shown[at]); };
   std::string escaped;
   for (size_t i = 0; i < shown.size(); ++i) {
-    const bool within = shown[i] == '_' && i > 0 && word(i - 1) && word(i + 1);  // only itself
+    const bool within = shown[i] == '_' && i > 0 && word(i - 1) && word(i + 1);  // no markup
     if (!within && std::string_view("\\`*_[]#|~").find(shown[i]) != std::string_view::npos) {
       escaped += '\\';
     }

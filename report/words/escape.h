@@ -1,4 +1,4 @@
-// escape.h: text of others within HTML, SVG and Markdown, so that none of it becomes markup.
+// escape.h: escapes untrusted text for HTML, SVG and Markdown, so that none of it becomes markup.
 //
 // Role:  pure. Tests: tests/report/page/document_test.cc
 #pragma once

@@ -76,7 +76,7 @@ std::string FailedText(const v1::ExperimentSummary& experiment) {
 
 double Progress(const v1::TrialSummary& trial) {
   if (trial.state() == v1::TRIAL_FINISHED && trial.cause() != v1::CAUSE_STOPPED_EARLY) return 1;
-  if (trial.progress() > 0) return trial.progress();  // as its program tells it
+  if (trial.progress() > 0) return trial.progress();  // as the program reports it
   if (trial.target_steps() == 0) return 0;
   return std::min(1.0, static_cast<double>(trial.step()) / trial.target_steps());
 }
@@ -97,7 +97,7 @@ std::string TrialName(const v1::TrialSummary& trial) {
   return absl::StrCat(trial.experiment(), "/", trial.trial());
 }
 
-// Whether a table of trials has a column of ours by that name, in capitals or not.
+// Returns whether a table of trials has a column of ours by that name, in any case.
 static bool IsOurHeader(const std::string& name) {
   static const auto* const ours = new std::set<std::string>(
       {"TRIAL",   "TRIALS", "STATE",    "STEP",     "STEPS",  "LOSS",   "BEST",
@@ -170,7 +170,7 @@ bool NeedsColumn(const std::string& metric) {
 
 std::string BestLossText(const v1::TrialSummary& trial) {
   const std::string loss = FormatLoss(trial.best_val_loss());
-  // A coordinator of 0.1.0 does not say the step.
+  // A coordinator of 0.1.0 does not send the step.
   return trial.best_val_step() == 0 ? loss : absl::StrCat(loss, " at ", trial.best_val_step());
 }
 
@@ -178,8 +178,8 @@ std::string BestText(const v1::TrialSummary& trial) {
   if (trial.metric_step() != 0) {
     return absl::StrCat(FormatLoss(trial.metric_value()), " at ", trial.metric_step());
   }
-  // Trials are compared by their newest training loss, or an older coordinator does not say the
-  // step.
+  // Either the trials are compared by their newest training loss, or an older coordinator does not
+  // send the step.
   return std::isfinite(trial.metric_value()) ? BestLossText(trial) : kNone;
 }
 
@@ -189,7 +189,7 @@ std::string MetricText(const v1::TrialSummary& trial) {
 
 std::string NoteText(const v1::TrialSummary& trial) {
   if (!trial.waiting().empty()) return Printable(trial.waiting());
-  // Why it failed is what counts, and the last line of its output stands there.
+  // The cause of a failure matters most; the message ends with the last line of output.
   if (trial.hint().empty() || trial.state() == v1::TRIAL_FAILED) return Printable(trial.message());
   return Printable(
       absl::StrCat(trial.message(), trial.message().empty() ? "" : "; ", trial.hint()));

@@ -1,4 +1,4 @@
-// summary.h: the coordinator's summaries as words and cells that several views share.
+// summary.h: the coordinator's summaries as words, for lists, live views and reports.
 //
 // Role:  pure. Tests: tests/cli/view/live_view_test.cc, tests/cli/commands/
 #pragma once
@@ -22,53 +22,55 @@ std::string StateText(v1::ExperimentState state);
 // Returns "paused" until the experiment is resumed, whatever its trials do meanwhile.
 std::string StateText(const v1::ExperimentSummary& experiment);
 
-// How many finished early: what never ran, since the search had ended, is cancelled.
+// Counts the trials that were stopped early. Trials that never ran because the search had ended are
+// cancelled instead.
 size_t CountStoppedEarly(const std::vector<v1::TrialSummary>& trials);
 bool StoppedEarly(const v1::TrialSummary& trial);
 
-// Those that its search will still propose among them.
+// Returns the number of trials, including those that the search will still propose.
 uint32_t TrialsInAll(const v1::ExperimentSummary& experiment);
-// "up to 3 trials, each proposed when it has slots"; "": none.
+// Returns "up to 3 trials, each proposed when it has slots", or "" if no more will come.
 std::string ToComeText(const v1::ExperimentSummary& experiment);
-// "3 failed", "3 failed: oom", "3 failed, 1 of them oom": running out of memory is a result.
+// Returns "3 failed", "3 failed: oom" or "3 failed, 1 of them oom". Running out of memory is a
+// result, so it is counted separately.
 std::string FailedText(const v1::ExperimentSummary& experiment);
 
 double Progress(const v1::TrialSummary& trial);       // 0 to 1
 std::string StepText(const v1::TrialSummary& trial);  // "120/200", "120/?", "120, 40 %"
 
 std::string TrialName(const v1::TrialSummary& trial);  // "12/3"
-// Swept parameters in order of the file: path → short header ("train.batch_size" → "batch_size",
-// unless two would be the same).
+// A swept parameter with its short name: "batch_size" for "train.batch_size", unless two parameters
+// would get the same one.
 struct Swept {
   std::string path;
   std::string name;    // in a text: "batch_size"
-  std::string header;  // of a column; differs from ours, whose words are in capitals
+  std::string header;  // of a column; never equal to one of our own headers, in any case
 };
+// Returns the swept parameters in the order of the file.
 std::vector<Swept> SweptParameters(const std::vector<v1::TrialSummary>& trials);
 std::string AssignmentText(const v1::TrialSummary& trial, const std::string& path);  // "-" if none
 std::string AssignmentsText(const v1::TrialSummary& trial);  // "batch_size=8 lr=0.001"
 std::string LineName(const v1::TrialSummary& trial);         // "12/3  batch_size=8 lr=0.001"
 
-// What a trial was trained by; "" when it has never been prepared.
+// Return the software that trained a trial; "" before it was prepared.
 std::string BuildText(const v1::Provenance& provenance);  // "0.1.0 (1a2b3c4)"
 std::string TorchText(const v1::Provenance& provenance);  // "2.11.0, CUDA 13.0, NCCL 2.28.9"
 
-// Whether search.metric is one that these columns do not show, so that a table has one more, under
-// its name.
+// Returns whether search.metric needs a column of its own: none of the usual columns shows it.
 bool NeedsColumn(const std::string& metric);
-// The best value of search.metric and its step: "2.0000 at 40"; "-" where none was reported. Where
-// that is the training loss, of which a trial has but the newest, as BestLossText.
+// Returns the best value of search.metric and its step: "2.0000 at 40"; "-" where none was
+// reported. For the training loss, of which only the newest value is kept, returns BestLossText.
 std::string BestText(const v1::TrialSummary& trial);
-// The lowest validation loss and its step.
+// Returns the lowest validation loss and its step.
 std::string BestLossText(const v1::TrialSummary& trial);
-// The newest value of search.metric.
+// Returns the newest value of search.metric.
 std::string MetricText(const v1::TrialSummary& trial);
-// Means over the trial so far.
-// What the trial waits for, else how it ended, with what a person should know of its reports.
+// Returns the reason that the trial waits, else how it ended, with a hint about its reports.
 std::string NoteText(const v1::TrialSummary& trial);
-std::string RateText(const v1::TrialSummary& trial);  // "12.3k"; "-" when not known
-// Part of an optimizer step in which ranks communicate, hidden or not; "-" for a rank alone, which
-// has none.
+// Returns the mean tokens per second so far: "12.3k"; "-" where unknown.
+std::string RateText(const v1::TrialSummary& trial);
+// Returns the mean share of an optimizer step in which ranks communicate, overlapped or not; "-"
+// for a single rank.
 std::string CommShareText(const v1::TrialSummary& trial);
 
 }  // namespace dt::report
