@@ -1,4 +1,4 @@
-// glyphs.h: which characters a terminal can show, and a bar made of them.
+// glyphs.h: the characters that a terminal can show, and a bar made of them.
 //
 // Role:  pure. Tests: tests/cli/view/live_view_test.cc
 #pragma once
@@ -9,7 +9,7 @@ namespace dt::cli {
 
 enum class Glyphs { kAscii, kUnicode };
 
-// `ratio` of a bar `width` columns wide; 0 to 1, anything else is clamped.
+// Returns a bar `width` columns wide, filled by `ratio`, which is clamped to 0 to 1.
 std::string Bar(double ratio, int width, Glyphs glyphs);
 
 }  // namespace dt::cli

@@ -37,11 +37,11 @@ using report::CsvLine;
 using report::CsvText;
 using report::WithParameters;
 
-void SetMessages(google::protobuf::Message& message);  // all that it may hold, not repeated ones
+void SetMessages(google::protobuf::Message& message);  // recursively, except repeated ones
 
 std::string YamlText(const Json& json);
 
-// `message` with each of its messages set, so that no name is missing from its JSON.
+// Returns a message with each of its messages set, so that its JSON has all names.
 template <typename Message>
 Message Whole() {
   Message message;

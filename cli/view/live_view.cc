@@ -19,8 +19,8 @@ namespace {
 constexpr int64_t kSummaryEveryMs = 10000;
 constexpr size_t kProblemsShown = 3;
 constexpr int kShortBar = 5;  // cells, in an ordinary terminal of 80 columns
-// Lines of a frame that are not trials: two of header, the table's own header, blanks, the line of
-// those left out, that of those to come, one that says who waits, problems, the notice.
+// Lines of a frame besides trials: two of the head, the table's header, blanks, the lines of trials
+// left out, of trials to come and of the first in the queue, problems, the notice.
 constexpr int kOtherLines = 9 + static_cast<int>(kProblemsShown);
 
 std::string StateGlyph(v1::TrialState state, Glyphs glyphs) {
@@ -59,10 +59,10 @@ double ElapsedSeconds(const v1::ExperimentSummary& experiment, int64_t now_wall_
                   std::floor(static_cast<double>(end - experiment.submitted_wall_ms()) / 1000));
 }
 
-// In training: waits are no part of it. Negative: not known.
+// Returns the seconds of training, without waits; negative if unknown.
 double RunSeconds(const v1::TrialSummary& trial) {
   if (trial.has_training_seconds()) return trial.training_seconds();
-  // A coordinator of version 0.2.0 or before does not say.
+  // A coordinator of version 0.2.0 or before does not send it.
   if (trial.started_wall_ms() == 0 || trial.ended_wall_ms() == 0) return -1;
   return static_cast<double>(trial.ended_wall_ms() - trial.started_wall_ms()) / 1000;
 }
@@ -71,7 +71,7 @@ std::string LossOf(const v1::TrialSummary& trial) {
   return trial.has_latest() ? FormatLoss(trial.latest().loss()) : kNone;
 }
 
-// Those that fit, live ones first, in order of number.
+// Returns the trials that fit, live ones first, in order of number.
 std::vector<const v1::TrialSummary*> Fitting(const std::vector<v1::TrialSummary>& trials,
                                              size_t count) {
   std::vector<const v1::TrialSummary*> chosen;
@@ -90,7 +90,7 @@ std::vector<const v1::TrialSummary*> Fitting(const std::vector<v1::TrialSummary>
   return chosen;
 }
 
-// "… and 96 more: 90 pending, 6 finished", or "".
+// Returns "… and 96 more: 90 pending, 6 finished", or "".
 std::string LeftOut(const v1::ExperimentSummary& experiment,
                     const std::vector<const v1::TrialSummary*>& shown, Glyphs glyphs) {
   if (shown.size() >= experiment.trials()) return "";
@@ -151,7 +151,7 @@ Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const LiveSt
   AddColumns(table, {kStep});
   if (NeedsColumn(metric)) table.columns.push_back(MetricColumn(metric));
   AddColumns(table, {kLoss, kValLoss});
-  table.columns.back().leave_out = 1;  // the results have it
+  table.columns.back().leave_out = 1;  // the results show it
   AddColumns(table, {kRate, kCommShare, kLeft});
   for (const v1::TrialSummary* trial : shown) {
     const bool running = trial->state() == v1::TRIAL_RUNNING;
@@ -174,7 +174,7 @@ Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const LiveSt
   return table;
 }
 
-// Who failed and why, newest last, and why the first of the queue waits.
+// Returns the failed trials with reasons, newest last, and why the first of the queue waits.
 std::vector<Line> Remarks(const LiveState& state) {
   std::vector<Line> lines;
   for (const v1::TrialSummary& trial : state.trials) {
@@ -195,7 +195,7 @@ std::vector<Line> Remarks(const LiveState& state) {
   return lines;
 }
 
-// " loss 3.1042", " accuracy 0.9100", or both: what there is.
+// Returns " loss 3.1042", " accuracy 0.9100", or both, as far as known.
 std::string NumbersText(const v1::TrialSummary& trial, const std::string& metric) {
   std::string text;
   if (NeedsColumn(metric) && MetricText(trial) != kNone) {
@@ -260,7 +260,7 @@ Line Hint(const std::string& command, const std::string& what) {
   return {{PadRight("  " + command, 46)}, {what, Style::kDim}};
 }
 
-// What to type next.
+// Returns the commands to type next.
 std::vector<Line> Hints(const Results& results, const v1::TrialSummary* best) {
   const v1::ExperimentSummary& experiment = results.state.experiment;
   const std::string id = absl::StrCat(experiment.experiment());
@@ -314,7 +314,7 @@ std::vector<std::string> LiveLog::Update(const LiveState& state, int64_t now_wal
   std::vector<std::string> texts;
   for (const v1::TrialSummary& trial : state.trials) {
     Seen& seen = seen_[trial.trial()];
-    // A trial that waits from the start is no news.
+    // A trial that waits from the start needs no line.
     const bool first = seen.state == v1::TRIAL_STATE_UNSPECIFIED;
     const bool news = !(first && trial.state() == v1::TRIAL_PENDING) &&
                       (seen.state != trial.state() || seen.attempts != trial.attempts());

@@ -1,4 +1,4 @@
-// live_view.h: an experiment as it runs, and what came of it, as lines.
+// live_view.h: a running experiment and its results, as lines.
 //
 // Role:  pure: summaries and the time in, lines out. follow.cc fetches and draws.
 // Tests: tests/cli/view/live_view_test.cc, with the expected text in full
@@ -21,10 +21,10 @@ namespace dt::cli {
 
 struct LiveState {
   v1::ExperimentSummary experiment;
-  // All of them, or of a very large experiment those that run.
+  // All trials, or in a very large experiment only the running ones.
   std::vector<v1::TrialSummary> trials;
-  Early early = Early::kAmongOthers;  // how its trials are ranked
-  bool program = false;               // they run a program, which tells what it likes
+  Early early = Early::kAmongOthers;  // order of the trials
+  bool program = false;               // the trials run a program, which may report any metrics
   std::string notice;                 // "no answer from the coordinator for 12 s", or ""
 };
 
@@ -35,11 +35,11 @@ struct LiveOptions {
   int64_t now_wall_ms = 0;
 };
 
-// One frame: the experiment with its bar, a row per trial, and what waits or went wrong. Never
-// more lines than options.rows - 1.
+// Returns a frame: the experiment with its bar, a row per trial, and reasons of waits and failures.
+// It has at most options.rows - 1 lines.
 std::vector<Line> LiveFrame(const LiveState& state, const LiveOptions& options);
 
-// The same for a file or a pipe: a line per change of state, and a summary every ten seconds.
+// Log for a file or a pipe: a line per change of state, and a summary every ten seconds.
 class LiveLog {
  public:
   std::vector<std::string> Update(const LiveState& state, int64_t now_wall_ms);
@@ -60,10 +60,10 @@ struct Results {
   std::optional<v1::CheckpointSummary> best_checkpoint;
   std::string page;  // the experiment's page, "http://…", or ""
 };
-// After the end: the table of results, best first, the best trial with its checkpoint, and what to
-// type next.
+// Returns the lines after the end: the table of results, best first, the best trial with its
+// checkpoint, and the commands to type next.
 std::vector<Line> ResultLines(const Results& results, const LiveOptions& options);
-// The table alone, at most `count` rows; shared with `dtctl best`.
+// Returns only the table, with at most `count` rows; `dtctl best` uses it too.
 Table ResultTable(const LiveState& state, size_t count);
 
 }  // namespace dt::cli

@@ -28,8 +28,8 @@ constexpr char kHellaSwag[] = "hellaswag_acc";
 constexpr char kHellaSwagNorm[] = "hellaswag_acc_norm";
 constexpr char kTrainLoss[] = "train_loss";
 
-// Keys of a row, and measurements that dtrain makes of each program's rows: a metric of that name
-// must not take them.
+// Returns whether the name is a key of a row, or a measurement that dtrain makes of each program's
+// rows. A program's metric must not replace it.
 bool IsKey(const std::string& name) {
   for (const char* key : {"experiment", "trial", "attempt", "step", "superseded", "parameters",
                           "logged_at", "collectives", "steps", "seconds", "wall_time_ms"}) {
@@ -38,8 +38,8 @@ bool IsKey(const std::string& name) {
   return false;
 }
 
-// The column of a metric that a program named. A name that has the prefix already gets another, so
-// that no two metrics share a column.
+// Returns the column of a metric that a program named. A name that has the prefix already gets it
+// again, so that no two metrics share a column.
 std::string ColumnOf(const std::string& name) {
   absl::string_view rest = name;
   while (absl::ConsumePrefix(&rest, kMetricColumn)) {
@@ -52,7 +52,7 @@ bool IsMeasured(const std::string& name) {
   return std::find(known.begin(), known.end(), name) != known.end();
 }
 
-// Numbers stay numbers here, NaN included: CSV says nan, JSON's writer says null.
+// Returns the field's value. NaN stays a number here: CSV writes nan, JSON null.
 Json FieldValue(const v1::StepRow& row, const google::protobuf::FieldDescriptor* field) {
   const auto* reflection = row.GetReflection();
   switch (field->cpp_type()) {
@@ -62,7 +62,7 @@ Json FieldValue(const v1::StepRow& row, const google::protobuf::FieldDescriptor*
       return reflection->GetUInt64(row, field);
     case google::protobuf::FieldDescriptor::CPPTYPE_INT64:
       return reflection->GetInt64(row, field);
-    default:  // the other kinds that a StepRow has
+    default:  // the other types in a StepRow
       return reflection->GetInt32(row, field);
   }
 }
@@ -81,12 +81,12 @@ void PutCollectives(const v1::StepRow& row, Json& out) {
   }
 }
 
-// A number as exactly as it was measured.
+// Returns a number with all its digits.
 std::string Written(const Json& value) {
   return value.is_number_float() ? FormatExact(value.get<double>()) : CsvCell(value);
 }
 
-// As in the lists: evaluations and checkpoints aside.
+// Returns the seconds without evaluations and checkpoints, as lists do.
 double TrainingSeconds(const v1::StepRow& row) {
   return row.seconds() - row.eval_seconds() - row.checkpoint_seconds();
 }
@@ -105,7 +105,7 @@ const std::vector<std::string>& MetricNames() {
     auto* list = new std::vector<std::string>();
     const auto* type = v1::StepRow::descriptor();
     for (int i = 0; i < type->field_count(); ++i) {
-      // A column is one number: lists are left out.
+      // A column is a single number, so lists are left out.
       const bool one = !type->field(i)->is_repeated() && type->field(i)->name() != "step";
       if (one) list->push_back(type->field(i)->name());
     }
@@ -211,7 +211,7 @@ bool MetricRows::HasMetric(const Json& row) const {
                      [&](const std::string& name) { return row.contains(name); });
 }
 
-// What nobody measured or said is left out.
+// Leaves out values that were neither measured nor reported.
 void MetricRows::PutEvaluation(const v1::Evaluation& evaluation, Json& row) const {
   const bool has_loss = maker_ == Maker::kTrainer || !std::isnan(evaluation.loss());
   for (const std::string& name : metrics_) {
@@ -237,7 +237,7 @@ void MetricRows::PutEvaluation(const v1::Evaluation& evaluation, Json& row) cons
 bool MetricRows::Told(const v1::StepRow& from,
                       const google::protobuf::FieldDescriptor* field) const {
   if (maker_ == Maker::kTrainer) return true;
-  // The runner says of these that they are no number where its program said nothing.
+  // The runner sends NaN for these where its program reported nothing.
   for (const auto& [name, value] :
        {std::pair("loss", from.loss()), std::pair("learning_rate", from.learning_rate()),
         std::pair("grad_norm", from.grad_norm())}) {
@@ -251,7 +251,7 @@ void MetricRows::PutRow(const v1::StepRow& from, Json& row) const {
   const double seconds = TrainingSeconds(from);
   for (const std::string& name : metrics_) {
     if (const auto* field = type->FindFieldByName(name)) {
-      // What the trainer did not say is left out.
+      // A field that the trainer did not send is left out.
       const bool said = !field->has_presence() || from.GetReflection()->HasField(from, field);
       if (said && Told(from, field)) row[name] = FieldValue(from, field);
     } else if (name == kTokensPerSecond && seconds > 0 &&

@@ -1,10 +1,9 @@
 // metric_rows.h: logged steps and evaluations as one stream of rows with named columns.
 //
 // Role:  pure. Columns are the fields of v1::StepRow, whose names carry the units, then
-//        tokens_per_second, val_loss and the others of MetricNames, whatever the data; then what
-//        programs reported by names of their own, in order of the alphabet, and the experiment's
-//        parameters. An evaluation joins the row of its step; without one it makes a row of its
-//        own.
+//        tokens_per_second, val_loss and the others of MetricNames, for any data; then the metrics
+//        that programs named themselves, in alphabetical order, and the experiment's parameters.
+//        An evaluation joins the row of its step, or else makes a row of its own.
 // Tests: tests/cli/view/metric_rows_test.cc
 #pragma once
 
@@ -20,40 +19,42 @@
 
 namespace dt::cli {
 
-// Every metric that dtrain measures, in the order of the columns.
+// Returns every metric that dtrain measures, in the order of the columns.
 const std::vector<std::string>& MetricNames();
-// The names that the evaluations of `page` have besides these, each once.
+// Returns the names that the evaluations of `page` have besides MetricNames, each once.
 std::set<std::string> ReportedNames(const v1::ReadMetricsResponse& page);
-// Whether each could be one: a program may report any. Errors: InvalidArgument naming the first
-// that cannot, and its nearest.
+// Checks that each may be a metric's name: a program may report any. Errors: InvalidArgument with
+// the first that may not, and the nearest known name.
 absl::Status CheckMetricNames(const std::vector<std::string>& names);
-// Whether each is one of MetricNames or of `reported`. Errors: as above.
+// Checks that each is one of MetricNames or of `reported`. Errors: as above.
 absl::Status CheckMetricsExist(const std::vector<std::string>& names,
                                const std::set<std::string>& reported);
 
 enum class Attempts { kValidOnly, kAll };
-// Who made the rows. A program's has 0 where it said nothing; a trainer's has said everything.
+// Source of the rows. A program's row has 0 for all it did not report; a trainer's is complete.
 enum class Maker { kTrainer, kProgram };
 Maker MakerOf(const v1::ExperimentSpec& spec);
 
 class MetricRows {
  public:
-  // `metrics` empty: all. `paths`: the experiment's parameters; `trials`: those with their values.
+  // Empty `metrics` mean all. `paths` are the experiment's parameters; `trials` have their values.
   MetricRows(uint64_t experiment, std::vector<std::string> metrics, Attempts attempts,
              std::vector<std::string> paths = {}, const std::vector<v1::TrialSummary>& trials = {},
              Maker maker = Maker::kTrainer);
 
-  // The rows that a page completes, in order of trial, step, attempt. Pages come in order: those
-  // with evaluations are before those with rows.
+  // Returns the rows that a page completes, in order of trial, step, attempt. Pages come in order:
+  // those with evaluations before those with rows.
   std::vector<Json> Add(const v1::ReadMetricsResponse& page);
-  // What is left after the last page.
+  // Returns the remaining rows after the last page.
   std::vector<Json> Finish();
 
-  // All evaluations have come, so that columns are known and rows may be printed.
+  // Returns whether all evaluations have come, so that the columns are known and rows may be
+  // printed.
   bool settled() const { return settled_; }
-  // By the pages so far. Those of a settled one are all there are.
+  // Returns the names reported on the pages so far; all of them once settled.
   const std::set<std::string>& reported() const { return reported_; }
-  // experiment, trial, attempt, step, superseded with Attempts::kAll, the metrics, the parameters.
+  // Returns experiment, trial, attempt, step, with Attempts::kAll also superseded, then the metrics
+  // and the parameters.
   const std::vector<std::string>& Columns() const { return columns_; }
   std::string CsvHeader() const;
   std::string CsvLine(const Json& row) const;
@@ -72,7 +73,7 @@ class MetricRows {
 
   const uint64_t experiment_;
   std::vector<std::string> metrics_;
-  bool all_metrics_ = false;  // nobody chose among them
+  bool all_metrics_ = false;  // no choice was given
   const Attempts attempts_;
   const std::vector<std::string> paths_;
   const Maker maker_;

@@ -8,7 +8,7 @@
 namespace dt::cli {
 namespace {
 
-constexpr size_t kBufferBytes = 64 << 10;  // a pipe's own size: fewer writes gain nothing
+constexpr size_t kBufferBytes = 64 << 10;  // the size of a pipe: larger writes gain nothing
 
 }  // namespace
 
@@ -32,7 +32,7 @@ bool OutputBuffer::WriteOut() {
     const ssize_t written = write(fd_, from, static_cast<size_t>(pptr() - from));
     if (written >= 0) {
       from += written;
-    } else if (errno == EAGAIN) {  // whoever shares it made it non-blocking
+    } else if (errno == EAGAIN) {  // another process that shares it made it non-blocking
       pollfd ready = {fd_, POLLOUT, 0};
       poll(&ready, 1, -1);
     } else if (errno != EINTR) {

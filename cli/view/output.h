@@ -1,9 +1,9 @@
-// output.h: stdout as a stream that knows why a write failed.
+// output.h: stdout as a stream that keeps the reason of a failed write.
 //
-// Role:    the buffer behind Terminal::out. A stream alone says that something failed, not what.
+// Role:    the buffer behind Terminal::out. A plain stream knows that a write failed, but not why.
 // Threads: one thread.
-// Errors:  the first failing write ends the stream: it goes bad, error() keeps the reason, and
-//          nothing is written after it, so that no later part follows a gap.
+// Errors:  the first failing write ends the stream. It goes bad, error() keeps the reason, and
+//          nothing more is written, so that no later part follows a gap.
 // Tests:   tests/cli/commands/output_test.cc, with /dev/full and a closed pipe
 #pragma once
 
@@ -19,7 +19,7 @@ class OutputBuffer : public std::streambuf {
   OutputBuffer(const OutputBuffer&) = delete;
   OutputBuffer& operator=(const OutputBuffer&) = delete;
 
-  // errno of the write that failed; 0 while all succeeded.
+  // Returns the errno of the failed write; 0 while all succeeded.
   int error() const { return error_; }
 
  protected:

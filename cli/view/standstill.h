@@ -1,6 +1,6 @@
-// standstill.h: when a waiting command says why nothing runs: soon, then each minute.
+// standstill.h: decides when a waiting command prints why nothing runs: soon, then each minute.
 //
-// Role:  pure: the time comes with each look.
+// Role:  pure: each call brings the time.
 // Tests: tests/cli/view/standstill_test.cc
 #pragma once
 
@@ -11,9 +11,8 @@ namespace dt::cli {
 
 class Standstill {
  public:
-  // What a look at the coordinator found: `why` nothing runs, "": something does. Returns whether
-  // to say so now. The first look alone is no news: a trial that was just submitted may be about to
-  // start.
+  // Takes the reason that nothing runs, or "" if something does. Returns whether to print it now.
+  // The first such call is ignored: a trial that was just submitted may be about to start.
   bool IsDue(const std::string& why, int64_t now_wall_ms) {
     if (why.empty()) {
       looks_ = 0;

@@ -13,7 +13,7 @@ namespace dt::cli {
 namespace {
 
 constexpr int kGap = 2;
-constexpr int kHeaderMin = 4;  // of a header that gives way: less tells nothing
+constexpr int kHeaderMin = 4;  // of a shortened header: less is not readable
 
 const char* Escape(Style style) {
   switch (style) {
@@ -35,7 +35,7 @@ const char* Escape(Style style) {
   return "";
 }
 
-// A table as wide as its terminal: which columns, and how wide.
+// Columns that fit the terminal, and their widths.
 struct Fitted {
   std::vector<size_t> shown;
   std::vector<int> widths;  // by column, shown or not
@@ -64,7 +64,7 @@ void SetWidths(const Table& table, Fitted& fitted) {
   }
 }
 
-// Takes columns from the widest that has any to give until everything fits or none has.
+// Shrinks the widest column that may shrink, until everything fits or none may.
 template <typename Least>
 void Shrink(int limit, const Least& least_of, Fitted& fitted) {
   for (int total = fitted.Total(); total > limit; --total) {
@@ -78,8 +78,8 @@ void Shrink(int limit, const Least& least_of, Fitted& fitted) {
   }
 }
 
-// What is left when a table has not said enough of what may go: long texts are cut, then columns go
-// from the right, but for the first, which says what a row is of.
+// Last resort where the columns allow too little: cuts long texts, then drops columns from the
+// right, except the first, which names the row.
 void Force(const Table& table, int limit, Fitted& fitted) {
   constexpr int kTextMin = 8;
   Shrink(
@@ -94,7 +94,7 @@ void Force(const Table& table, int limit, Fitted& fitted) {
   if (fitted.Total() > limit) fitted.widths[fitted.shown.front()] = limit;
 }
 
-// Headers give way before any value does, then long texts, then whole columns.
+// Fits the table: shortens headers first, then long texts, then drops columns.
 Fitted Fit(const Table& table, std::vector<size_t> shown, int limit) {
   Fitted fitted{std::move(shown), {}, false};
   SetWidths(table, fitted);

@@ -1,6 +1,6 @@
-// table.h: styled text and tables that know the terminal's width.
+// table.h: styled text, and tables that fit the terminal's width.
 //
-// Role:  pure: cells in, lines out; RenderLine is the only place that knows escape codes.
+// Role:  pure: cells in, lines out. Only RenderLine writes escape codes.
 // Tests: tests/cli/view/table_test.cc
 #pragma once
 
@@ -19,22 +19,22 @@ struct Span {
 };
 using Line = std::vector<Span>;
 
-// At most `width` columns when width is above 0. No newline at the end.
+// Renders at most `width` columns, if width is above 0. Adds no newline.
 std::string RenderLine(const Line& line, Colour colour, int width = 0);
 
 enum class Align { kLeft, kRight };
-// kWide columns are shown with -o wide alone.
+// Visibility of a column. kWide columns are shown only with -o wide.
 enum class Shown { kAlways, kWide };
 
-// A short header that is the header itself, cut to what the cells need.
+// Short header that is the header itself, cut to the width of the cells.
 inline constexpr char kCutHeader[] = "…";
 
 struct Column {
   std::string header;
   Align align = Align::kLeft;
   Shown shown = Shown::kAlways;
-  // On a narrow terminal: a shorter header, where there is one; cells may be cut down to min_width
-  // (0: never); and the column is left out, 1 first (0: never).
+  // On a narrow terminal: a shorter header, if there is one. Cells may be cut down to min_width (0:
+  // never). The column may be left out, 1 first (0: never).
   std::string short_header = {};
   int min_width = 0;
   int leave_out = 0;
@@ -55,20 +55,20 @@ struct TableOptions {
   Shown detail = Shown::kAlways;
 };
 
-// The line in as many as a terminal of `width` columns needs: its last text goes on below where it
-// began. Words are not broken. `width` 0: as it is.
+// Wraps the line for a terminal of `width` columns: the last text continues below its beginning.
+// Words are not broken. With `width` 0 returns the line unchanged.
 std::vector<Line> WrapLine(const Line& line, int width);
 
-// To `width` columns of a terminal.
+// Pad to `width` columns of a terminal.
 std::string PadRight(std::string_view text, int width);
 std::string PadLeft(std::string_view text, int width);
 
-// A header line and one line a row, columns two spaces apart. Cells must be Printable(). No line is
-// wider than options.width.
+// Returns a header line and a line for each row, columns two spaces apart. Cells must be
+// Printable(). No line is wider than options.width.
 std::vector<Line> LayOut(const Table& table, const TableOptions& options);
-// The headers for which that has no room.
+// Returns the headers for which LayOut has no room.
 std::vector<std::string> LeftOutOf(const Table& table, const TableOptions& options);
-// Drops those of these columns in which no row has anything.
+// Drops the columns with these headers in which every row is empty.
 void LeaveOutEmpty(Table& table, const std::vector<std::string>& headers);
 
 }  // namespace dt::cli

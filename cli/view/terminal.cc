@@ -29,9 +29,9 @@ Redrawer::~Redrawer() {
 
 void Redrawer::Draw(const std::vector<Line>& lines) {
   const TerminalSize size = terminal_.size();
-  // One write, so that a frame never shows half drawn; the cursor is hidden meanwhile.
+  // A single write, so that no frame shows half drawn. The cursor is hidden meanwhile.
   std::string frame = "\x1b[?25l";
-  // A terminal that became narrower has wrapped the lines of the last frame.
+  // A terminal that became narrower wrapped the lines of the last frame.
   int rows = 0;
   for (const int width : drawn_) {
     rows += 1 + (width > 0 ? (width - 1) / std::max(1, size.columns) : 0);
@@ -39,7 +39,7 @@ void Redrawer::Draw(const std::vector<Line>& lines) {
   rows = std::min(rows, std::max(1, size.rows - 1));
   if (rows > 0) absl::StrAppend(&frame, "\x1b[", rows, "F");
   drawn_.clear();
-  // A block higher than the screen could not be reached again with the cursor.
+  // The cursor could not go back to the top of a block higher than the screen.
   const int count = std::min(static_cast<int>(lines.size()), std::max(1, size.rows - 1));
   for (int i = 0; i < count; ++i) {
     absl::StrAppend(&frame, RenderLine(lines[i], colour_, size.columns), "\x1b[K\n");

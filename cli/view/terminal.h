@@ -1,5 +1,5 @@
-// terminal.h: the program's surroundings as values: streams, whether a person watches, width,
-// environment. main.cc fills it from the operating system, tests from strings.
+// terminal.h: the program's environment as values: streams, whether they are terminals, width,
+// variables. main.cc fills it from the operating system, tests from strings.
 #pragma once
 
 #include <functional>
@@ -21,23 +21,23 @@ struct Terminal {
   std::ostream* out = nullptr;  // data
   std::ostream* err = nullptr;  // messages
   std::istream* in = nullptr;
-  int in_fd = -1;   // of `in`, to wait for what a person types; -1: it does not block
-  int out_fd = -1;  // of `out`, -1 where it is no descriptor
-  // errno of the write to `out` that failed, 0 where none did or nobody knows.
+  int in_fd = -1;   // of `in`, to wait for input; -1: `in` does not block
+  int out_fd = -1;  // of `out`; -1: `out` has no descriptor
+  // Returns the errno of the failed write to `out`; 0 if none failed, or if unknown.
   std::function<int()> out_error = [] { return 0; };
   bool out_is_tty = false;
   bool err_is_tty = false;
   bool in_is_tty = false;
-  // "" when unset.
+  // Returns a variable, "" if unset.
   std::function<std::string(const std::string&)> environment = [](const std::string&) {
     return std::string();
   };
-  std::string programs;  // the folder that this program is in, with its siblings
+  std::string programs;  // the folder of this program and its siblings
   std::function<TerminalSize()> size = [] { return TerminalSize(); };
 
-  // TERM=dumb cannot move its cursor.
+  // Returns whether lines can be replaced. TERM=dumb cannot move its cursor.
   bool CanRedraw() const { return out_is_tty && environment("TERM") != "dumb"; }
-  // Block characters need UTF-8.
+  // Returns whether the locale is UTF-8, which block characters need.
   bool Unicode() const;
   Colour ColourOfOut() const { return out_is_tty ? ColourAllowed() : Colour::kOff; }
   Colour ColourOfErr() const { return err_is_tty ? ColourAllowed() : Colour::kOff; }
@@ -60,7 +60,7 @@ class Redrawer {
  private:
   const Terminal& terminal_;
   const Colour colour_;
-  std::vector<int> drawn_;  // the widths of the lines of the block on the screen now
+  std::vector<int> drawn_;  // widths of the lines on the screen
 };
 
 }  // namespace dt::cli

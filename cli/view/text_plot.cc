@@ -29,7 +29,7 @@ constexpr std::array<const char*, kMarkers> kUnicodeMarkers = {"●", "▲", "�
 constexpr std::array<const char*, kMarkers> kAsciiMarkers = {"o", "x", "+", "*", "#", "@",
                                                              "%", "&", "s", "v", "A", "$"};
 
-// Text of fixed places, each one column wide.
+// Grid of characters, each one column wide.
 class Canvas {
  public:
   Canvas(int columns, int rows)
@@ -60,7 +60,7 @@ struct Place {
   int row = 0;
 };
 
-// The place in a field of columns × rows; none for what is not finite.
+// Returns the cell in a grid of columns × rows; none for a value that is not finite.
 std::vector<Place> Places(const std::vector<Point>& points, const Axis& x, const Axis& y,
                           int columns, int rows) {
   std::vector<Place> places;
@@ -74,8 +74,8 @@ std::vector<Place> Places(const std::vector<Point>& points, const Axis& x, const
   return places;
 }
 
-// One place for each column that has values, at their mean: a cloud of single steps hides the
-// trend.
+// Returns a cell for each column that has values, at their mean: a cloud of single steps would hide
+// the trend.
 std::vector<Point> ColumnMeans(const std::vector<Point>& points, const Axis& x, int columns) {
   std::map<int, std::vector<Point>> by_column;
   for (const Point& point : points) {
@@ -92,20 +92,20 @@ std::vector<Point> ColumnMeans(const std::vector<Point>& points, const Axis& x, 
   return means;
 }
 
-// A braille character has two columns of four dots; bits as Unicode numbers them.
+// Bits of the dots of a braille character, two columns of four, as Unicode numbers them.
 std::string Braille(uint8_t dots) {
   const uint32_t code = 0x2800U + dots;
   return {static_cast<char>(0xE0 | (code >> 12)), static_cast<char>(0x80 | ((code >> 6) & 0x3F)),
           static_cast<char>(0x80 | (code & 0x3F))};
 }
 
-// The rows between the ends of the band, in the columns from one of its places to the next.
+// Shades the rows between the ends of the band, in the columns from each of its points to the next.
 void Shade(const std::vector<ErrorBar>& band, const Axis& x, const Axis& y, const char* shade,
            Canvas& canvas) {
   std::vector<Point> low;
   std::vector<Point> high;
   for (const ErrorBar& one : band) {
-    // Where a logarithmic axis has no place for its lower end, it goes down to the bottom.
+    // Where the lower end has no position on a logarithmic axis, the shade goes to the bottom.
     low.push_back({one.x, std::isfinite(y.Position(one.low)) ? one.low : y.ticks().front().value});
     high.push_back({one.x, one.high});
   }
@@ -146,7 +146,7 @@ void DrawDots(const std::vector<Point>& points, const Axis& x, const Axis& y, Ca
   for (const auto& [cell, dots] : cells) canvas.At(cell.second, cell.first) = Braille(dots);
 }
 
-// The text of the tick that belongs beside each row of the drawing; "" beside most.
+// Returns the text of the tick beside each row of the drawing; "" beside most.
 std::vector<std::string> RowTexts(const Axis& y, int rows) {
   std::vector<std::string> texts(static_cast<size_t>(rows));
   for (const Tick& tick : y.ticks()) {
@@ -156,7 +156,7 @@ std::vector<std::string> RowTexts(const Axis& y, int rows) {
   return texts;
 }
 
-// Ticks of the x axis below their places, as many as do not touch.
+// Returns the ticks of the x axis below their positions, as many as do not touch.
 std::string ColumnTexts(const Axis& x, int columns) {
   std::string line;
   for (const Tick& tick : x.ticks()) {
@@ -179,11 +179,11 @@ std::string LegendText(const TextSeries& series, Glyphs glyphs) {
                       FormatLoss(series.band.back().high - series.points.back().y));
 }
 
-// Who is who, beside one another where the lines of one column would be more than a third of the
-// drawing: it is what a person came for. Of more than have room the last are counted.
+// Returns the legend. Its entries are side by side where a single column of them would take more
+// than a third of the drawing. If not all have room, the last line counts the rest.
 std::vector<std::string> LegendLines(const std::vector<std::string>& entries, int width, int rows,
                                      Glyphs glyphs) {
-  constexpr int kLeast = 24;  // columns, in which a name and a value can be read
+  constexpr int kLeast = 24;  // columns, for a readable name and value
   constexpr int kGap = 3;
   const size_t most = static_cast<size_t>(std::max(3, rows / 3));
   int widest = 1;
@@ -250,7 +250,7 @@ std::vector<std::string> TextPlotLines(const TextPlot& plot, const TextPlotSize&
   const auto& markers = unicode ? kUnicodeMarkers : kAsciiMarkers;
   const char* shade = unicode ? "░" : ".";
   for (const TextSeries& series : plot.series) Shade(series.band, x, y, shade, canvas);
-  // The first series is drawn last, above the others.
+  // The first series is drawn last, so above the others.
   for (size_t i = plot.series.size(); i-- > 0;) {
     if (dots) {
       DrawDots(drawn[i], x, y, canvas);

@@ -1,7 +1,7 @@
 // text_plot.h: series as characters, for a terminal or a pipe.
 //
-// Role:  pure. One series is drawn as a line of braille dots with kUnicode. Several, and with
-//        kAscii always, have a marker each, at the mean of each column's values. A band is a shade
+// Role:  pure. With kUnicode, a single series is a line of braille dots. Several series, and any
+//        with kAscii, have a marker each, at the mean of each column's values. A band is a shade
 //        behind them. Every line fits the width.
 // Tests: tests/cli/view/text_plot_test.cc
 #pragma once
@@ -28,15 +28,15 @@ struct TextPlot {
   std::vector<TextSeries> series;
 };
 
-// Markers there are; more series cannot be told apart.
+// Number of markers, and so of series that can be distinguished.
 inline constexpr size_t kMarkers = 12;
 
 struct TextPlotSize {
-  int columns = 80;  // at least 30 are used
-  int rows = 24;     // of axis and drawing; at least 6 are used
+  int columns = 80;  // raised to 30 at least
+  int rows = 24;     // of axis and drawing; raised to 6 at least
 };
 
-// REQUIRES: at most kMarkers series.
+// Returns the plot. REQUIRES: at most kMarkers series.
 std::vector<std::string> TextPlotLines(const TextPlot& plot, const TextPlotSize& size,
                                        Glyphs glyphs);
 

@@ -14,11 +14,11 @@ namespace {
 using Kind = Key::Kind;
 
 constexpr char kEscape = '\x1b';
-constexpr size_t kSequenceBytes = 16;  // a longer one is of no key
+constexpr size_t kSequenceBytes = 16;  // no key sends more
 constexpr size_t kFilterBytes = 100;   // as long as a line of the screen
 
-// The first key of `bytes`, and how many of them it takes. None: it is unknown, or, with no bytes
-// taken, not whole yet.
+// First key of `bytes`, and its number of bytes. No key: it is unknown or, with no bytes taken,
+// incomplete.
 struct Read {
   std::optional<Key> key;
   size_t bytes = 0;
@@ -72,7 +72,7 @@ void EditFilter(TopView& view, const Key& key) {
       if (view.filter.size() + key.text.size() <= kFilterBytes) view.filter += key.text;
       break;
     case Kind::kBackspace:
-      // A character is its first byte and those that continue it.
+      // A character is its first byte and its continuation bytes.
       while (!view.filter.empty()) {
         const auto last = static_cast<unsigned char>(view.filter.back());
         view.filter.pop_back();
@@ -101,7 +101,7 @@ void EditFilter(TopView& view, const Key& key) {
   for (PaneView& pane : view.panes) pane.scroll = 0;
 }
 
-// The next shown pane after the one in focus; the same where no other is.
+// Returns the next shown pane after the one in focus, or the same one if there is no other.
 void NextPane(TopView& view) {
   auto at = static_cast<size_t>(view.focus);
   for (size_t i = 0; i < kPanes.size(); ++i) {
@@ -146,7 +146,7 @@ void Scroll(TopView& view, Kind kind, const TopFrame& frame) {
   PaneView& pane = view.Of(view.focus);
   const PaneRoom& room = frame.Of(view.focus);
   const size_t last = room.in_all - std::min(room.in_all, room.shown);
-  // Rows may have gone since the last key.
+  // Rows may have disappeared since the last key.
   size_t scroll = std::min(pane.scroll, last);
   const size_t page = std::max<size_t>(1, room.shown);
   if (kind == Kind::kUp) scroll -= std::min<size_t>(scroll, 1);
@@ -179,7 +179,7 @@ Pressed Press(TopView view, const Key& key, const TopFrame& frame) {
   if (key.kind == Kind::kRedraw) return {std::move(view), Act::kRedraw};
   Act act = Act::kNone;
   if (view.help) {
-    // Any key leads back; q leaves at once, as everywhere.
+    // Any key leaves the help; q quits at once, as everywhere.
     view.help = false;
     if (key.text == "q") act = Act::kQuit;
   } else if (view.typing_filter) {

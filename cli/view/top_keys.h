@@ -1,4 +1,4 @@
-// top_keys.h: what a person types in `dtctl top`, and what it changes.
+// top_keys.h: the keys of `dtctl top`, and their effects on the view.
 //
 // Role:   pure: bytes in, keys out; view and key in, view out.
 // Source: ECMA-48 (CSI sequences) and xterm's keys, in both cursor modes.
@@ -34,18 +34,18 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
-// Whether more bytes may come at once: the Escape key sends the byte that sequences begin with.
+// Whether more bytes may follow: the Escape key sends the byte with which sequences begin.
 enum class More { kMayCome, kNone };
-// Takes every whole key from the front of `bytes`. What it does not know it drops.
+// Takes every complete key from the front of `bytes`. Drops unknown ones.
 std::vector<Key> TakeKeys(std::string& bytes, More more);
 
-// What is to be done besides drawing the view.
+// Action to take besides drawing the view.
 enum class Act { kNone, kQuit, kInterrupt, kSuspend, kRedraw };
 struct Pressed {
   TopView view;
   Act act = Act::kNone;
 };
-// `frame` is what the person sees; scrolling ends where its rows end.
+// Applies a key. `frame` is on the screen; scrolling ends at its last row.
 Pressed Press(TopView view, const Key& key, const TopFrame& frame);
 
 }  // namespace dt::cli

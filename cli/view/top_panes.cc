@@ -20,7 +20,7 @@
 namespace dt::cli {
 namespace {
 
-// What a row is sorted by: a number, or text where the numbers are equal. NaN is not known.
+// Sort key of a row: a number, then a text where the numbers are equal. NaN is unknown.
 struct SortKey {
   double number = 0;
   std::string text;
@@ -28,11 +28,11 @@ struct SortKey {
 
 struct PaneRow {
   std::vector<Cell> cells;
-  std::vector<SortKey> keys;  // one for each sortable column
-  std::string found_in;       // what the filter looks through
+  std::vector<SortKey> keys;  // for each sortable column
+  std::string found_in;       // text that the filter searches
 };
 
-// A column, and whether a row has a key for it.
+// A column, and whether rows have a key for it.
 enum class Sorted { kNo, kYes };
 struct PaneColumn {
   Column column;
@@ -127,7 +127,7 @@ bool HasSlowest(const v1::TrialSummary& trial) {
   return trial.world_size() > 1 && trial.has_latest();
 }
 
-// "1 +12ms": the rank, and how much longer it computed than the fastest.
+// Returns "1 +12ms": the rank, and how much longer it computed than the fastest.
 std::string SlowestText(const v1::TrialSummary& trial) {
   if (!HasSlowest(trial)) return kNone;
   const double milliseconds = trial.latest().rank_skew_seconds() * 1000;
@@ -216,7 +216,7 @@ bool Contains(std::string_view text, std::string_view part) {
                            absl::AsciiStrToLower(std::string(part)));
 }
 
-// What is not known comes last, whatever the direction.
+// Compares two rows. Unknown values come last, in both directions.
 bool Before(const SortKey& a, const SortKey& b, bool reversed) {
   if (std::isnan(a.number) != std::isnan(b.number)) return std::isnan(b.number);
   if (std::isnan(a.number)) return false;
@@ -224,7 +224,7 @@ bool Before(const SortKey& a, const SortKey& b, bool reversed) {
   return reversed ? pair(b) < pair(a) : pair(a) < pair(b);
 }
 
-// "backs off 3 s before attempt 2" → "backs off # s before attempt #".
+// Replaces numbers: "backs off 3 s before attempt 2" → "backs off # s before attempt #".
 std::string WithoutNumbers(const std::string& reason) {
   std::string text;
   for (const char c : reason) {
@@ -289,7 +289,7 @@ uint64_t WaitingNotListed(const TopState& state) {
   const uint64_t pending = std::accumulate(
       state.experiments.begin(), state.experiments.end(), uint64_t{0},
       [](uint64_t sum, const v1::ExperimentSummary& one) { return sum + one.pending(); });
-  // The two lists were asked for one after the other; a trial may have started in between.
+  // The two lists were fetched one after the other; a trial may have started in between.
   return pending - std::min<uint64_t>(pending, state.waiting.size());
 }
 

@@ -1,4 +1,4 @@
-// top_panes.h: the lists of `dtctl top`: experiments, running trials, workers, and why others wait.
+// top_panes.h: the lists of `dtctl top`: experiments, running trials, workers, reasons of waits.
 //
 // Role:  pure: summaries in, sorted and filtered rows out. top_view.cc lays them out on a screen.
 // Units: time in seconds.
@@ -31,7 +31,7 @@ struct TopState {
 enum class Pane { kExperiments, kTrials, kWorkers };
 inline constexpr std::array kPanes = {Pane::kExperiments, Pane::kTrials, Pane::kWorkers};
 
-// What keys change of one pane. `sort` counts its sortable columns.
+// State of a pane that keys change. `sort` is an index of its sortable columns.
 struct PaneView {
   bool shown = true;
   size_t sort = 0;
@@ -39,10 +39,10 @@ struct PaneView {
   size_t scroll = 0;  // rows above the first that is shown
 };
 
-// What keys change.
+// State of the view that keys change.
 struct TopView {
   std::array<PaneView, kPanes.size()> panes;
-  Pane focus = Pane::kTrials;  // whose order and place the keys change
+  Pane focus = Pane::kTrials;  // the pane that keys sort and scroll
   std::string filter;
   bool typing_filter = false;
   bool paused = false;
@@ -53,22 +53,22 @@ struct TopView {
 };
 
 struct PaneTable {
-  Table table;         // sorted, and without what the filter leaves out
+  Table table;         // sorted and filtered
   size_t in_all = 0;   // rows before the filter
-  std::string sorted;  // header of the column that it is sorted by
+  std::string sorted;  // header of the column of the order
 };
 PaneTable MakePane(Pane pane, const TopState& state, const TopView& view, int width, Glyphs glyphs);
-// How many columns of a pane it can be sorted by.
+// Returns the number of columns that a pane can be sorted by.
 size_t SortableColumns(Pane pane);
 
-// Trials that wait for the same thing, most first. Reasons that differ in numbers alone are one.
+// Trials that wait for the same reason. Reasons that differ only in numbers count as the same.
 struct WaitingGroup {
   uint64_t trials = 0;
-  std::string first;   // the first of them: "12/3"
+  std::string first;   // the first trial: "12/3"
   std::string reason;  // of the first
 };
 std::vector<WaitingGroup> GroupWaiting(const TopState& state, std::string_view filter);
-// Trials that wait and are not in state.waiting.
+// Returns the number of waiting trials that state.waiting does not have.
 uint64_t WaitingNotListed(const TopState& state);
 
 bool Used(const v1::WorkerSummary& worker);

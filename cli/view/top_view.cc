@@ -17,7 +17,7 @@
 namespace dt::cli {
 namespace {
 
-// A titled part of the screen: a rule, a table's header where it has one, and rows.
+// Part of the screen with a title: a rule, the header of a table if there is one, and rows.
 struct Section {
   std::string title;
   Style title_style = Style::kPlain;
@@ -25,10 +25,11 @@ struct Section {
   std::vector<Line> rows;
   size_t scroll = 0;
   size_t room = 0;  // rows that it gets
-  // Rows that it gets in each round of sharing out; and what goes first on a small screen, 1 first.
+  // Rows that it gets in each round of sharing, and its turn to be dropped from a small screen, 1
+  // first.
   size_t weight = 1;
   int leave_out = 0;
-  std::optional<Pane> pane = {};  // whose rows they are
+  std::optional<Pane> pane = {};  // the pane of the rows
 
   size_t Overhead() const { return 1 + header.size(); }
 };
@@ -56,7 +57,7 @@ int WidthOf(const Line& line) {
   return width;
 }
 
-// "6 busy, 1 idle"; what nobody is stays out.
+// Returns "6 busy, 1 idle", without states that no worker has.
 std::string CountsText(const std::vector<std::pair<std::string, size_t>>& counts) {
   std::vector<std::string> parts;
   for (const auto& [word, count] : counts) {
@@ -209,7 +210,7 @@ std::vector<Section> Sections(const TopState& state, const TopView& view, const 
   return sections;
 }
 
-// Gives each section its rows of `lines`; what has no room for one row is left out.
+// Gives each section its rows of `lines`. Drops sections without room for a row.
 void ShareOut(size_t lines, std::vector<Section>& sections) {
   const auto least = [&sections] {
     size_t sum = 0;
@@ -322,7 +323,7 @@ TopFrame MakeTopFrame(const TopState& state, const TopView& view, const TopOptio
       AddSection(section, options, lines);
     }
   }
-  // Keys mean nothing where nobody can type.
+  // A terminal without input shows no keys.
   if (!whole) {
     lines.resize(std::max<size_t>(rows, 1) - 1);
     lines.push_back(Foot(view, options));

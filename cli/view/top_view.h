@@ -1,7 +1,6 @@
 // top_view.h: the screen of `dtctl top` as lines.
 //
-// Role:  pure: state, what keys chose and the size in, lines out. cli/commands/top_command.cc
-//        fetches and draws.
+// Role:  pure: state, view and size in, lines out. cli/commands/top_command.cc fetches and draws.
 // Tests: tests/cli/view/top_view_test.cc
 #pragma once
 
@@ -16,19 +15,19 @@ namespace dt::cli {
 
 struct TopOptions {
   int width = 80;
-  int rows = 24;  // of the terminal; 0: as many as there are to show
+  int rows = 24;  // of the terminal; 0: as many as needed
   Glyphs glyphs = Glyphs::kUnicode;
   std::string clock;  // the time of day, or ""
 };
 
-// What of a pane is on the screen.
+// Rows of a pane on the screen.
 struct PaneRoom {
   size_t shown = 0;   // rows
-  size_t in_all = 0;  // rows that the filter lets through
+  size_t in_all = 0;  // rows that pass the filter
 };
 
 struct TopFrame {
-  // Exactly options.rows of them, none wider than options.width.
+  // Exactly options.rows lines, none wider than options.width.
   std::vector<Line> lines;
   std::array<PaneRoom, kPanes.size()> rooms;
 

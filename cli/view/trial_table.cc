@@ -125,7 +125,7 @@ Column MetricColumn(const std::string& metric) {
 
 namespace {
 
-// The texts of trials, each once with the first trial that has it: "12/3 and 7 more: …".
+// Returns the texts of trials, each once with its first trial: "12/3 and 7 more: …".
 std::vector<Line> EachOnce(const std::vector<v1::TrialSummary>& trials, Style style,
                            const std::function<std::string(const v1::TrialSummary&)>& text_of) {
   constexpr size_t kTextsShown = 3;

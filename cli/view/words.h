@@ -1,5 +1,5 @@
-// words.h: names of report/ that dtctl uses as its own: numbers, summaries and configurations as
-// words. A new one gets a line here.
+// words.h: names of report/ that dtctl uses as its own: words for numbers, summaries and
+// configurations. A new name gets a line here.
 #pragma once
 
 #include "report/analysis/configurations.h"
