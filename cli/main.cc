@@ -1,4 +1,4 @@
-// main.cc: dtctl as a process: streams, Ctrl-C, the terminal. Everything else is in app.cc.
+// main.cc: the process of dtctl: streams, Ctrl-C, the terminal. Everything else is in app.cc.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -16,12 +16,13 @@
 
 namespace {
 
-// Set before the handler is installed and never again; it lives as long as the process.
+// Set once, before the handler is installed. Lives as long as the process.
 dt::cli::Interrupt* interrupt = nullptr;
 
 void OnInterrupt(int) { interrupt->Trigger(); }
 
-// The first Ctrl-C asks, the second ends: SA_RESETHAND. A blocked read ends too: no SA_RESTART.
+// Installs the handler. The first Ctrl-C interrupts, the second ends the process (SA_RESETHAND). A
+// blocked read ends too (no SA_RESTART).
 void CatchInterrupt() {
   struct sigaction action = {};
   action.sa_handler = OnInterrupt;
@@ -54,9 +55,9 @@ std::string Environment(const std::string& name) {
 int main(int argc, char** argv) {
   interrupt = new dt::cli::Interrupt();
   CatchInterrupt();
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit fails instead
   std::ios::sync_with_stdio(false);
-  // gRPC's own lines would stand between ours; what matters of them comes back as a status.
+  // Silences gRPC's own log lines. Errors come back as a status.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   dt::cli::Terminal terminal;
   dt::cli::OutputBuffer buffer(STDOUT_FILENO);

@@ -1,5 +1,4 @@
-// catalogue.h: the public data sets that `dtctl data fetch` knows: where they are, how they are
-// recognised.
+// catalogue.h: the public data sets of `dtctl data fetch`, with addresses and checksums.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +9,7 @@ namespace dt::cli {
 
 enum class Fingerprinted {
   kBytes,        // sha256 is of the file
-  kSortedLines,  // of its lines in sorted order: copies differ in the order of their articles
+  kSortedLines,  // sha256 is of the sorted lines: copies differ in the order of their articles
 };
 
 struct PublicFile {
@@ -28,7 +27,7 @@ struct DataSet {
 };
 
 const std::vector<DataSet>& Catalogue();
-// The files' addresses at a mirror are MIRROR/DATASET/NAME.
+// Returns the data set with its addresses at a mirror: MIRROR/DATASET/NAME.
 DataSet AtMirror(DataSet set, const std::string& mirror);
 
 }  // namespace dt::cli

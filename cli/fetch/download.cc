@@ -13,11 +13,11 @@
 namespace dt::cli {
 namespace {
 
-// A host that does not answer by then is not reachable from here.
+// A host that does not answer within this time is not reachable.
 constexpr long kConnectSeconds = 20;  // NOLINT: libcurl's type
-// Less than a byte a second for this long is a connection that broke without a word.
+// Less than a byte a second for this long means a broken connection.
 constexpr long kSilenceSeconds = 30;  // NOLINT
-// Storage services redirect once or twice.
+// Storage services redirect once or twice, so this is plenty.
 constexpr long kRedirectsMax = 5;  // NOLINT
 
 struct EasyDeleter {
@@ -52,7 +52,7 @@ int OnProgress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return (*transfer.progress)(transfer.file->bytes()) == Download::kStop ? 1 : 0;
 }
 
-// What libcurl said, in its words when it has some.
+// Returns libcurl's own error message if it has one, else that of the code.
 struct Outcome {
   CURLcode code = CURLE_OK;
   std::string message;
@@ -63,7 +63,7 @@ Outcome Perform(const std::string& url, uint64_t from, Transfer& transfer) {
   const Easy easy(kReady == CURLE_OK ? curl_easy_init() : nullptr);
   if (easy == nullptr) return {CURLE_FAILED_INIT, "libcurl does not start"};
   std::array<char, CURL_ERROR_SIZE> words{};
-  // An address in the clear is a mirror that someone named; from HTTPS nothing leads there.
+  // Plain HTTP is only for a mirror that the user named. HTTPS never redirects to it.
   const char* protocols = url.starts_with("https://") ? "https" : "http,https";
   CURL* const c = easy.get();
   curl_easy_setopt(c, CURLOPT_URL, url.c_str());
@@ -109,10 +109,10 @@ absl::Status DownloadFile(const std::string& url, const std::string& path, uint6
       return absl::OkStatus();
     case CURLE_ABORTED_BY_CALLBACK:
       return absl::CancelledError("stopped; the same command goes on from here");
-    case CURLE_RANGE_ERROR:  // the server sends only wholes
+    case CURLE_RANGE_ERROR:  // the server sends only complete files
       if (from > 0) return DownloadFile(url, path, 0, bytes_max, progress);
       break;
-    default:  // a hundred ways not to get a file
+    default:  // every other failure
       break;
   }
   return absl::UnavailableError(absl::StrCat("cannot get ", url, ": ", outcome.message));

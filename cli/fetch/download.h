@@ -1,6 +1,6 @@
-// download.h: one file over HTTP into another, from any byte on.
+// download.h: downloads a file over HTTP, and resumes at any byte.
 //
-// Role:    libcurl with bounds: time to connect, silence, redirections, size.
+// Role:    libcurl with bounds on time to connect, silence, redirects and size.
 // Threads: any; libcurl is set up at the first call.
 // Tests:   tests/cli/fetch/fetch_test.cc
 #pragma once
@@ -15,10 +15,10 @@ namespace dt::cli {
 
 enum class Download { kGoOn, kStop };
 
-// Appends what `url` has behind the first `from` bytes to `path`, which has so many, or writes it
-// anew when the server sends only wholes; what came stays there, whatever happens. `progress` gets
-// the bytes that the file has.
-// Errors: Unavailable when it did not come or broke off; DataLoss for more than `bytes_max`;
+// Appends the content of `url` after its first `from` bytes to `path`, which has these bytes. If
+// the server sends only complete files, writes the file anew. Received bytes are kept after an
+// error. `progress` gets the size so far.
+// Errors: Unavailable where the download failed or broke off; DataLoss for more than `bytes_max`;
 // Cancelled; Internal for the disk.
 absl::Status DownloadFile(const std::string& url, const std::string& path, uint64_t from,
                           uint64_t bytes_max, const std::function<Download(uint64_t)>& progress);

@@ -31,7 +31,7 @@ std::string HashOf(const std::string& content, Fingerprinted fingerprinted) {
   return hash.FinishHex();
 }
 
-// "" when the file is the published one, else what is wrong.
+// Returns "" if the file is the published one, else what is wrong with it.
 std::string Difference(const std::string& path, const PublicFile& file) {
   const absl::StatusOr<std::string> content = ReadFile(path, file.bytes);
   if (!content.ok()) return std::string(content.status().message());
@@ -56,7 +56,7 @@ void Forget(const std::string& path) {
   std::filesystem::remove(path, ignored);
 }
 
-// What a person without a network can do.
+// Returns instructions for a user without a network.
 std::string ByHand(const DataSet& set, const std::string& folder) {
   std::string text =
       "; try again, it goes on where it stopped. Without a network, get on another "

@@ -1,8 +1,8 @@
-// fetch.h: a data set into a folder, each file whole and verified or not there.
+// fetch.h: downloads a data set into a folder. Each file there is complete and verified.
 //
-// Role:      what is there already and right is kept; NAME.part holds what came before a break, and
-//            the next run goes on behind it.
-// Invariant: a file gets its name only after its size and hash were found to be the published ones.
+// Role:      keeps correct files that exist. NAME.part has the bytes before an interruption, and
+//            the next run continues after them.
+// Invariant: a file gets its name only after its size and hash match the published ones.
 // Tests:     tests/cli/fetch/fetch_test.cc
 #pragma once
 
@@ -24,9 +24,10 @@ struct Fetched {
   How how = How::kDownloaded;
 };
 
-// `progress` gets the file and how many of its bytes are there.
-// Errors: those of DownloadFile, with what to place where by hand when it is Unavailable; DataLoss
-// when what came is not the published file, FailedPrecondition when another file has its name.
+// Fetches the files. `progress` gets a file and the bytes of it so far.
+// Errors: those of DownloadFile, if Unavailable with instructions to place the files by hand;
+// DataLoss where the download is not the published file; FailedPrecondition where another file has
+// its name.
 absl::StatusOr<std::vector<Fetched>> FetchDataSet(
     const DataSet& set, const std::string& folder,
     const std::function<Download(const PublicFile&, uint64_t)>& progress);

@@ -30,14 +30,14 @@ constexpr char kAddressesName[] = "addresses.json";
 constexpr char kLastAddressesName[] = "last-addresses.json";
 constexpr char kWorkerToken[] = "/worker.token";
 constexpr char kAnyAddress[] = "127.0.0.1:0";
-// A port that was free may be taken before the coordinator has it; then another is chosen.
+// Attempts to find a port: a free port may be taken before the coordinator binds it.
 constexpr int kStartsMost = 3;
 constexpr uint64_t kAddressesBytes = 4096;
 constexpr absl::Duration kLook = absl::Milliseconds(50);
-// Enough for a gang; more would only share the cores.
+// Default number of CPU slots at most: enough for a gang. More would only share the cores.
 constexpr int kUsualSlots = 2;
 
-// Nothing when there is none, or it is not whole.
+// Returns nothing where there is no such file, or it is incomplete.
 std::optional<ClusterAddresses> ReadAddresses(const std::string& folder,
                                               const char* name = kAddressesName) {
   const absl::StatusOr<std::string> text =
@@ -51,7 +51,7 @@ std::optional<ClusterAddresses> ReadAddresses(const std::string& folder,
                                             : std::string()};
 }
 
-// Whether a program could listen there now.
+// Returns whether a program could listen on the address now.
 bool IsFree(const std::string& address) { return Listen("", address).ok(); }
 
 std::string FirstFree(const std::vector<std::string>& addresses) {
@@ -173,7 +173,7 @@ absl::Status LocalCluster::PrepareFolders() const {
   }
   if (fs::exists(data(), code)) {
     if (fs::equivalent(data(), root, code)) return absl::OkStatus();
-    // An empty folder of ours gives way; anything else is somebody's.
+    // Replaces an empty folder of ours. Anything else belongs to the user.
     if (!fs::remove(data(), code)) {
       return absl::FailedPreconditionError(absl::StrCat(
           Printable(data()), " is there already; leave out --data-root, or move it away"));
@@ -184,7 +184,8 @@ absl::Status LocalCluster::PrepareFolders() const {
   return absl::InternalError(absl::StrCat("cannot link ", data(), ": ", code.message()));
 }
 
-// Asked for once, it stays so: what was behind tokens must not be open after a restart.
+// Returns whether tokens are required. Once requested this stays: data behind tokens must not be
+// open after a restart.
 bool LocalCluster::HasTokens() const {
   std::error_code code;
   return options_.auth || fs::exists(folder_ + "/coordinator/access.db", code);
@@ -202,14 +203,15 @@ absl::Status LocalCluster::EnsureWorkerToken() const {
   return WriteSecret(folder_ + kWorkerToken, token + "\n");
 }
 
-// Addresses stay, so that open pages, bookmarks and waiting clients find it again.
+// Keeps the addresses, so that open pages, bookmarks and waiting clients find the coordinator
+// again.
 ClusterAddresses LocalCluster::PreferredAddresses() const {
   const ClusterAddresses before =
       ReadAddresses(folder_, kLastAddressesName).value_or(ClusterAddresses());
   ClusterAddresses preferred;
   preferred.grpc = FirstFree({before.grpc, Loopback(options_.grpc_port)});
   preferred.http = FirstFree({before.http, Loopback(options_.http_port)});
-  // Workers that live on know no other address.
+  // Workers that are still running know no other address.
   for (const std::string& worker : workers_) {
     const std::string known = processes_.Note(worker);
     if (!known.empty() && processes_.IsAlive(worker)) preferred.grpc = known;
@@ -220,7 +222,7 @@ ClusterAddresses LocalCluster::PreferredAddresses() const {
 absl::Status LocalCluster::StartCoordinator(const KeptProcesses::Pause& pause) {
   const std::string file = absl::StrCat(folder_, "/", kAddressesName);
   std::error_code code;
-  // Kept for this start and those to come; there may be none.
+  // Kept for this start and later ones; there may be none.
   fs::rename(file, absl::StrCat(folder_, "/", kLastAddressesName), code);
   const ClusterAddresses before =
       ReadAddresses(folder_, kLastAddressesName).value_or(ClusterAddresses());
@@ -243,7 +245,7 @@ absl::Status LocalCluster::StartCoordinator(const KeptProcesses::Pause& pause) {
   }
 }
 
-// Blocks until the coordinator answers. Errors: Unavailable where it has ended.
+// Blocks until the coordinator answers. Errors: Unavailable if it has ended.
 absl::Status LocalCluster::AwaitAddresses(const KeptProcesses::Pause& pause) {
   const absl::Time deadline = absl::Now() + limits::kUpPatience;
   while (!ReadAddresses(folder_).has_value()) {
@@ -313,8 +315,8 @@ absl::Status LocalCluster::Up(const KeptProcesses::Pause& pause) {
   addresses_ = *ReadAddresses(folder_);
   if (HasTokens()) DT_RETURN_IF_ERROR(EnsureWorkerToken());
   for (const std::string& worker : workers_) {
-    // One that looks for its coordinator elsewhere would never find this one. A list of version
-    // 0.1.0 does not say where.
+    // A worker with another coordinator's address would never find this one. A list of version
+    // 0.1.0 has no address.
     const std::string known = processes_.Note(worker);
     const bool elsewhere = !known.empty() && known != addresses_.grpc;
     if (processes_.IsAlive(worker) && !elsewhere) continue;
@@ -341,11 +343,11 @@ absl::StatusOr<size_t> LocalCluster::Down(const KeptProcesses::Pause& pause) {
   const std::vector<std::string> names = processes_.Names();
   const auto alive = std::count_if(names.begin(), names.end(),
                                    [this](const auto& one) { return processes_.IsAlive(one); });
-  // A worker reports its last checkpoint to the coordinator.
+  // Workers end first: they report their last checkpoints to the coordinator.
   DT_RETURN_IF_ERROR(processes_.End(WorkersOf(names), limits::kDownPatience, pause));
   DT_RETURN_IF_ERROR(processes_.End({kCoordinator}, limits::kDownPatience, pause));
   std::error_code code;
-  // The next coordinator listens there too. There is nothing to keep where it was not up.
+  // Keeps the addresses for the next coordinator. There are none if it was not up.
   fs::rename(absl::StrCat(folder_, "/", kAddressesName),
              absl::StrCat(folder_, "/", kLastAddressesName), code);
   DT_RETURN_IF_ERROR(processes_.Forget());
@@ -358,7 +360,7 @@ absl::Status LocalCluster::Purge() {
     DT_RETURN_IF_ERROR(RemoveAll(folder_ + part));
   }
   std::error_code code;
-  // Not recursively: a folder that holds something, and the one that a link points to, stay.
+  // Not recursive: a folder with content, and the target of a link, stay.
   fs::remove(data(), code);
   fs::remove(folder_ + "/lock", code);
   fs::remove(folder_, code);

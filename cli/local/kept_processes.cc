@@ -28,11 +28,12 @@ namespace dt::cli {
 namespace {
 
 constexpr char kListName[] = "processes";
-// In the environment of each of them and of what they start: whose they are.
+// Variable in the environment of the processes and of their children, which marks them as ours.
 constexpr char kMark[] = "DTRAIN_UP";
 constexpr absl::Duration kLookAgain = absl::Milliseconds(50);
 constexpr size_t kTailLines = 5;
-// It becomes the program once it is told that it is in the list; if nobody tells it, it ends.
+// Runs in the child. It becomes the program once it is notified that it is in the list. Without a
+// notification it ends.
 constexpr char kGate[] = "read -r go && exec \"$@\" </dev/null";
 
 struct Stat {
@@ -45,7 +46,7 @@ struct Stat {
 std::optional<Stat> ReadStat(pid_t pid) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
   const std::string text((std::istreambuf_iterator<char>(file)), {});
-  const size_t name_end = text.rfind(')');  // the program's name may hold anything
+  const size_t name_end = text.rfind(')');  // the program's name may contain any bytes
   if (name_end == std::string::npos) return std::nullopt;
   const std::vector<std::string> fields =
       absl::StrSplit(text.substr(name_end + 1), ' ', absl::SkipEmpty());
@@ -60,7 +61,7 @@ bool HasMark(pid_t pid, const std::string& folder) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/environ"), std::ios::binary);
   if (!file) return false;  // of another user
   const std::string text((std::istreambuf_iterator<char>(file)), {});
-  // While it becomes its program the kernel shows no environment.
+  // During exec the kernel shows no environment.
   if (text.empty()) return true;
   const std::string wanted = absl::StrCat(kMark, "=", folder);
   for (const std::string& entry : std::vector<std::string>(absl::StrSplit(text, '\0'))) {
@@ -71,14 +72,14 @@ bool HasMark(pid_t pid, const std::string& folder) {
 
 }  // namespace
 
-// After a reboot another process may have the same number at the same start time.
+// Checks the mark too: after a reboot another process may have the same number and start time.
 bool KeptProcesses::IsOurs(const Kept& kept) const {
   const std::optional<Stat> stat = ReadStat(kept.pid);
   return stat.has_value() && stat->start == kept.start && stat->Alive() &&
          HasMark(kept.pid, folder_);
 }
 
-// The descriptor holds on to the very process that is looked at.
+// Opens a descriptor, which keeps referring to this process.
 void KeptProcesses::Signal(const Kept& kept, int signal) const {
   const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, kept.pid, 0)));
   if (process.valid() && IsOurs(kept)) {
@@ -109,7 +110,7 @@ void KeptProcesses::Read() {
   }
 }
 
-// One of that name that was there before has ended.
+// A previous process of that name has ended.
 void KeptProcesses::Put(const Kept& kept) {
   std::erase_if(list_, [&](const Kept& one) { return one.name == kept.name; });
   list_.push_back(kept);
@@ -196,7 +197,7 @@ absl::Status KeptProcesses::Start(const KeptCommand& command) {
 std::vector<KeptProcesses::Kept> KeptProcesses::Left(const Kept& kept) const {
   std::vector<Kept> left;
   const std::optional<Stat> leader = ReadStat(kept.pid);
-  // Another one's number now.
+  // The number belongs to another process now.
   if (leader.has_value() && leader->Alive() && !IsOurs(kept)) return left;
   std::error_code code;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", code)) {

@@ -23,7 +23,7 @@
 namespace dt::cli {
 namespace {
 
-// Told once, from gRPC's thread, that a call is over.
+// Notified once, from gRPC's thread, when a call is over.
 class Done {
  public:
   Done() : fd_(eventfd(0, EFD_CLOEXEC)) { DT_CHECK(fd_ >= 0); }
@@ -35,7 +35,7 @@ class Done {
     const uint64_t one = 1;
     DT_CHECK(write(fd_, &one, sizeof one) == sizeof one);
   }
-  // Consumes the notification. Blocks; the caller has bounded the wait by the call's deadline.
+  // Consumes the notification. Blocks; the call's deadline bounds the wait.
   void Take() const {
     uint64_t count = 0;
     while (read(fd_, &count, sizeof count) != sizeof count) {
@@ -47,13 +47,13 @@ class Done {
   const int fd_;
 };
 
-// "Connection refused", without the layers that gRPC wraps around it.
+// Returns "Connection refused" without the texts that gRPC wraps around it.
 std::string LastCause(const std::string& message) {
   const size_t colon = message.rfind(": ");
   return colon == std::string::npos ? message : message.substr(colon + 2);
 }
 
-// "last" is settled by the first page, so that a newer experiment cannot take over on the way.
+// Fixes "last" to the experiment of the first page, so that a newer experiment does not replace it.
 template <typename Item, typename Request>
 void SettleLast(const std::vector<Item>& first_page, Request& request) {
   if constexpr (requires {
@@ -66,7 +66,7 @@ void SettleLast(const std::vector<Item>& first_page, Request& request) {
   }
 }
 
-// Gathers every page of a list. `call` answers one request; `take` moves its entries out.
+// Gathers every page of a list. `call` makes one request; `take` moves the entries out.
 template <typename Item, typename Request, typename Call, typename Take>
 absl::StatusOr<std::vector<Item>> AllPages(Request request, const Call& call, const Take& take) {
   std::vector<Item> all;
@@ -87,7 +87,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Make(const ClientOptions& option
   DT_ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
                       SplitAddresses("--address", options.address));
   grpc::ChannelArguments arguments = ClientChannelArguments();
-  // A proxy for the web is not meant for a coordinator on this host or this cluster.
+  // Ignores web proxies: the coordinator is on this host or in this cluster.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   std::vector<Peer> peers;
   for (const std::string& address : addresses) {
@@ -122,7 +122,7 @@ absl::StatusOr<grpc::Status> Client::CallOnce(const StartCall<Response>& start, 
     result = std::move(status);
     done.Notify();
   });
-  // gRPC ends the call at its deadline; the second more only tells the two apart.
+  // gRPC ends the call at its deadline. One more second separates that from our own limit.
   const auto woken = interrupt_.Wait(deadline_ + absl::Seconds(1), done.fd());
   if (woken != Interrupt::Woken::kByDescriptor) context.TryCancel();
   done.Take();
@@ -133,7 +133,7 @@ absl::StatusOr<grpc::Status> Client::CallOnce(const StartCall<Response>& start, 
 template <typename Response>
 absl::StatusOr<Response> Client::Call(const StartCall<Response>& start) {
   const absl::Time patience = absl::Now() + std::min(limits::kTakeoverPatience, deadline_);
-  bool standby = false;  // one of them waits or waited, so that one leads soon
+  bool standby = false;  // a coordinator stands by, so one will lead soon
   while (true) {
     absl::Status told;
     for (size_t tried = 0; tried < peers_.size(); ++tried) {
@@ -142,7 +142,7 @@ absl::StatusOr<Response> Client::Call(const StartCall<Response>& start) {
       DT_ASSIGN_OR_RETURN(const grpc::Status result, CallOnce<Response>(start, peer, response));
       if (result.ok()) return response;
       const bool waits = absl::StartsWith(result.error_message(), kStandbySays);
-      // A standby knows more than an address where nobody answers.
+      // A standby's answer says more than an address without an answer.
       if (told.ok() || waits) told = Explain(result, peer.address);
       if (result.error_code() != grpc::StatusCode::UNAVAILABLE) return told;
       standby = standby || waits;
@@ -169,7 +169,7 @@ std::string UnreachableHint(std::string_view message, Protection protection) {
   if (says("HTTP/2")) {
     return "something else listens there; dtcoord's --listen address is wanted, not its --http";
   }
-  // A listener that closes at once wants TLS where there is none, or another certificate.
+  // A listener that closes at once expects TLS, or another certificate.
   if (says("Socket closed") || says("Connection reset") ||
       LastCause(std::string(message)).empty()) {
     return protection == Protection::kTls
@@ -209,7 +209,7 @@ absl::Status Client::Explain(const grpc::Status& status, const std::string& addr
   return FromGrpcStatus(status);
 }
 
-// Each is one line: which method of the stub, with which request.
+// The calls, a line each: the method of the stub and the request.
 #define DT_CALL(Method, request)                                                                 \
   Call<v1::Method##Response>([&](const Peer& peer, auto* context, auto* response, auto on_end) { \
     peer.control->async()->Method(context, &(request), response, std::move(on_end));             \
@@ -280,7 +280,7 @@ absl::StatusOr<v1::CreateTokenResponse> Client::CreateToken(v1::CreateTokenReque
   const std::string token = FreshToken();
   request.set_hash(Sha256Hex(token));
   DT_ASSIGN_OR_RETURN(v1::CreateTokenResponse made, DT_ACCESS_CALL(CreateToken, request));
-  // One of before this version makes it itself.
+  // A coordinator of an earlier version makes the token itself.
   if (made.token().empty()) made.set_token(token);
   return made;
 }

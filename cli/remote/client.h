@@ -1,4 +1,4 @@
-// client.h: the coordinator's Control service as calls that return.
+// client.h: blocking calls of the coordinator's Control service.
 //
 // Errors:  codes of the service, with the address in the message where nothing answered;
 //          Cancelled after Ctrl-C. Every call has a deadline.
@@ -27,20 +27,21 @@ namespace dt::cli {
 namespace v1 = ::dtrain::v1;
 
 struct ClientOptions {
-  std::string address;  // or several with commas between them, of which one leads
+  std::string address;  // or several, separated by commas, one of which leads
   TlsFiles tls;
-  std::string token = {};    // what is shown with each call; "": none
-  std::string context = {};  // the context that named the address, or ""
+  std::string token = {};    // sent with each call; "": none
+  std::string context = {};  // the context that has the address, or ""
   absl::Duration deadline = limits::kCallDeadline;
 };
 
 enum class Protection { kNone, kTls };
-// What to do where no coordinator answers, by what gRPC says of it.
+// Returns what to do where no coordinator answers, depending on gRPC's message.
 std::string UnreachableHint(std::string_view message, Protection protection);
 
 class Client {
  public:
-  // Borrows `interrupt`. Does not connect yet. Errors: InvalidArgument for flags that do not fit.
+  // Borrows `interrupt`. Does not connect yet. Errors: InvalidArgument for flags that do not fit
+  // together.
   static absl::StatusOr<std::unique_ptr<Client>> Make(const ClientOptions& options,
                                                       const Interrupt& interrupt);
 
@@ -59,25 +60,25 @@ class Client {
   absl::StatusOr<v1::GetStatusResponse> GetStatus();
   absl::StatusOr<v1::PutCodeResponse> PutCode(const v1::PutCodeRequest& request);
   absl::StatusOr<v1::GetCodeResponse> GetCode(const v1::GetCodeRequest& request);
-  // Makes the token and sends its hash: asked again, at this address or another, a coordinator
-  // knows it, and there is never a second one of which nobody has the text.
+  // Makes the token and sends its hash. A repeated call, at this address or another, has the same
+  // hash, so there is never a second token whose text nobody has.
   absl::StatusOr<v1::CreateTokenResponse> CreateToken(v1::CreateTokenRequest request);
   absl::StatusOr<v1::ListTokensResponse> ListTokens();
   absl::StatusOr<v1::RevokeTokenResponse> RevokeToken(const v1::RevokeTokenRequest& request);
   absl::StatusOr<v1::ListAuditResponse> ListAudit(const v1::ListAuditRequest& request);
   absl::StatusOr<v1::PlanResponse> Plan(const v1::PlanRequest& request);
 
-  // Lists, all pages of them.
+  // Lists: fetch all pages.
   absl::StatusOr<std::vector<v1::ExperimentSummary>> ListExperiments(
       v1::ListExperimentsRequest request);
   absl::StatusOr<std::vector<v1::TrialSummary>> ListTrials(v1::ListTrialsRequest request);
-  // The one page that is asked for.
+  // Fetches a single page.
   absl::StatusOr<v1::ListTrialsResponse> ListTrialsPage(const v1::ListTrialsRequest& request);
   absl::StatusOr<std::vector<v1::WorkerSummary>> ListWorkers();
   absl::StatusOr<std::vector<v1::CheckpointSummary>> ListCheckpoints(
       v1::ListCheckpointsRequest request);
-  // Every page of the rows, in order; an error of `take` ends it. REQUIRES: !request.last(): pages
-  // must not change experiment.
+  // Passes every page of the rows to `take`, in order, until an error of it. REQUIRES:
+  // !request.last(): all pages must be of the same experiment.
   absl::Status ReadAllMetrics(
       v1::ReadMetricsRequest request,
       const std::function<absl::Status(const v1::ReadMetricsResponse&)>& take);
@@ -85,11 +86,11 @@ class Client {
   const std::string& address() const { return address_; }
 
  private:
-  // A coordinator at one of the addresses.
+  // Coordinator at one of the addresses.
   struct Peer {
     std::string address;
     std::unique_ptr<v1::Control::Stub> control;
-    std::unique_ptr<v1::Fleet::Stub> fleet;  // which gives out code
+    std::unique_ptr<v1::Fleet::Stub> fleet;  // serves code
     std::unique_ptr<v1::Access::Stub> access;
   };
   template <typename Response>
@@ -98,11 +99,11 @@ class Client {
 
   Client(const ClientOptions& options, const Interrupt& interrupt, std::vector<Peer> peers);
 
-  // Calls whoever answered last, and goes on to the next while nobody answers there or that one
-  // waits for its turn; round again while one of them says so.
+  // Calls the coordinator that answered last. Goes on to the next one where none answers or the
+  // coordinator is a standby. Repeats the round while one of them is a standby.
   template <typename Response>
   absl::StatusOr<Response> Call(const StartCall<Response>& start);
-  // Starts a call on the async stub and waits for it, for Ctrl-C, or for the deadline.
+  // Starts a call on the async stub. Waits for its end, Ctrl-C or the deadline.
   template <typename Response>
   absl::StatusOr<grpc::Status> CallOnce(const StartCall<Response>& start, const Peer& peer,
                                         Response& response);
@@ -115,10 +116,10 @@ class Client {
   const absl::Duration deadline_;
   const Interrupt& interrupt_;
   std::vector<Peer> peers_;
-  size_t at_ = 0;  // the peer that answered last
+  size_t at_ = 0;  // index of the peer that answered last
 };
 
-// Fills experiment, last and trial of a request that has them.
+// Returns a request with experiment, last and trial filled in, as far as it has these fields.
 template <typename Request>
 Request Select(const Selector& selector) {
   Request request;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr char kDefaultAddress[] = "127.0.0.1:7600";
 
-// A key of a context's map in the file, and the field that it fills.
+// A key of a context in the file, and its field.
 struct Key {
   const char* name;
   std::string& (*field)(Context&);
@@ -60,7 +60,7 @@ absl::StatusOr<Context> ParseContext(const std::string& name, const YAML::Node& 
     }
     std::string& value = key->field(context);
     value = entry.second.as<std::string>();
-    // It would be written as it is, and read as the end of a line.
+    // A line break would be written unchanged, and read as the end of a line.
     if (value.find('\r') != std::string::npos) {
       return Refused(
           path, absl::StrCat("context '", name, "' has a carriage return within its ", key->name));
@@ -93,10 +93,10 @@ absl::StatusOr<Contexts> ParseTree(const YAML::Node& tree, const std::string& pa
   return contexts;
 }
 
-// Where what is written to `path` must go: people keep such files elsewhere and link them here. Not
-// canonical(), which fails where the file is not there yet.
+// Returns the file to write for `path`: people keep such files elsewhere and link to them. Does not
+// use canonical(), which fails where the file does not exist yet.
 absl::StatusOr<std::string> BehindLinks(const std::string& path) {
-  constexpr int kLinks = 40;  // as many as the kernel follows
+  constexpr int kLinks = 40;  // the kernel's limit
   std::filesystem::path file = path;
   std::error_code code;
   for (int i = 0; i <= kLinks; ++i) {
@@ -204,7 +204,7 @@ absl::Status ChangeContexts(const std::string& path,
   }
   DT_ASSIGN_OR_RETURN(const std::string target, BehindLinks(path));
   DT_RETURN_IF_ERROR(MakeFolders(std::filesystem::path(target).parent_path().string()));
-  // Beside the file that is written, which several links may lead to.
+  // The lock is beside the file that is written: several links may lead to it.
   DT_ASSIGN_OR_RETURN(const UniqueFd lock, AwaitLock(target + ".lock", "another 'dtctl'",
                                                      limits::kContextsLockPatience, pause));
   DT_ASSIGN_OR_RETURN(Contexts contexts, ReadContexts(path));

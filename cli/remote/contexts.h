@@ -1,11 +1,11 @@
-// contexts.h: coordinators by name, kept in a person's own file, and which one a command talks to.
+// contexts.h: named coordinators in the user's own file, and the choice of the one for a command.
 //
-// Role:    ~/.config/dtrain/config.yaml (XDG_CONFIG_HOME): read, changed, and put beside flags and
-//          environment.
-// Threads: processes may change the file at the same time: a lock beside it makes them take turns,
-//          and a reader finds the old file or the new.
-// Errors:  InvalidArgument naming the file and what it holds; NotFound for a context that is not
-//          there, with those that are.
+// Role:    reads and changes ~/.config/dtrain/config.yaml (XDG_CONFIG_HOME), and combines it with
+//          flags and environment.
+// Threads: several processes may change the file at the same time. A lock beside it makes them take
+//          turns, and a reader finds either the old file or the new one.
+// Errors:  InvalidArgument with the file and its content; NotFound for a missing context, with the
+//          names that exist.
 // Tests:   tests/cli/remote/contexts_test.cc, tests/cli/commands/context_command_test.cc
 #pragma once
 
@@ -28,44 +28,47 @@ struct Context {
 };
 
 struct Contexts {
-  std::string current;  // "" when none is
+  std::string current;  // "" without a current one
   std::vector<Context> list;
 
-  // Errors: NotFound naming the file and the contexts that it has.
+  // Returns the context of that name. Errors: NotFound with the file and its contexts.
   absl::StatusOr<Context> Find(const std::string& name, const std::string& path) const;
-  // Replaces the context of that name, or adds it.
+  // Replaces the context of the same name, or adds it.
   void Put(const Context& context);
-  // Returns whether it was there. A current context that goes leaves none.
+  // Removes the context, and returns whether it existed. If it was the current one, none is current
+  // afterwards.
   bool Remove(const std::string& name);
 };
 
 using Variables = std::function<std::string(const std::string&)>;
 
-// "" where neither XDG_CONFIG_HOME nor HOME is set.
+// Returns the path of the file; "" where neither XDG_CONFIG_HOME nor HOME is set.
 std::string ContextsPath(const Variables& environment);
-// Letters, digits, '.', '_' and '-', beginning with a letter or digit: also a folder's name.
+// Checks a name: letters, digits, '.', '_' and '-', beginning with a letter or digit. It is also a
+// folder's name.
 absl::Status CheckContextName(std::string_view name);
 
 absl::StatusOr<Contexts> ParseContexts(const std::string& text, const std::string& path);
 std::string ContextsText(const Contexts& contexts);  // YAML
-// No file: no contexts.
+// Reads the file. Returns no contexts where it does not exist.
 absl::StatusOr<Contexts> ReadContexts(const std::string& path);
-// A file that is a link stays one: what it points to is changed. `pause` is as AwaitLock's. Errors:
-// those of `change`; DeadlineExceeded when another dtctl keeps the file's lock; Cancelled.
+// Changes the file. A link stays a link: its target is changed. `pause` is that of AwaitLock.
+// Errors: those of `change`; DeadlineExceeded when another dtctl holds the lock; Cancelled.
 absl::Status ChangeContexts(const std::string& path,
                             const std::function<bool(absl::Duration)>& pause,
                             const std::function<absl::Status(Contexts&)>& change);
 
-// What was written on the command line.
+// Flags of the command line.
 struct CoordinatorFlags {
   std::string address;
   std::string context;
   TlsFiles tls;
   std::string token_file = {};
 };
-// Flags win over the environment, and that over the current context. A context's TLS files are used
-// with its own address, or where --context names it: those of another coordinator would be
-// refused; and so its token, which another coordinator must not see. Reads the token's file.
+// Returns the coordinator to use, and reads its token's file. Flags come before the environment,
+// and the environment before the current context. TLS files and token of a context are used only
+// with its own address, or if --context names it: another coordinator would refuse the files, and
+// must not see the token.
 absl::StatusOr<ClientOptions> ChooseCoordinator(const CoordinatorFlags& flags,
                                                 const Variables& environment);
 

@@ -26,7 +26,7 @@ ExitCode ExitCodeOf(const absl::Status& status) {
       return ExitCode::kConflict;
     case absl::StatusCode::kCancelled:
       return ExitCode::kInterrupted;
-    default:  // codes nobody should see, and those of a later gRPC
+    default:  // codes that are not used, and those of a later gRPC
       return ExitCode::kUnexpected;
   }
 }

@@ -21,7 +21,8 @@
 namespace dt::cli {
 namespace {
 
-// Where trials fill more than a page, the frames in between ask for the live ones alone.
+// Interval between full lists where trials fill more than a page. Frames in between fetch only the
+// live ones.
 constexpr int kWholeListEvery = 20;
 
 absl::StatusOr<v1::ExperimentSummary> FetchSummary(Client& client, const Selector& selector) {
@@ -34,8 +35,7 @@ absl::StatusOr<v1::ExperimentSummary> FetchSummary(Client& client, const Selecto
                                    "; 'dtctl get experiments' lists them"));
 }
 
-// Replaces what is known of live trials; those that ended meanwhile come back with the next whole
-// list.
+// Updates the live trials. Trials that ended meanwhile are updated by the next full list.
 absl::Status Refresh(Client& client, LiveState& state, int frame) {
   const Selector selector{false, state.experiment.experiment()};
   DT_ASSIGN_OR_RETURN(state.experiment, FetchSummary(client, selector));
@@ -104,7 +104,7 @@ ExitCode Detach(Session& session, uint64_t experiment) {
   return ExitCode::kInterrupted;
 }
 
-// Draws frames until the experiment has ended. Returns kInterrupted after Ctrl-C, else kOk.
+// Draws frames until the experiment ends. Returns kInterrupted after Ctrl-C, else kOk.
 absl::StatusOr<ExitCode> Show(Session& session, Client& client, LiveState& state) {
   std::unique_ptr<Redrawer> redrawer;
   if (session.terminal().CanRedraw()) {
@@ -151,7 +151,7 @@ bool Reached(v1::TrialState state, uint64_t step, Until until) {
   return false;
 }
 
-// The exit code once `until` has come, or nothing yet; and why nothing runs then, if so.
+// Exit code once the condition holds, or nothing yet; then the reason that nothing runs, or "".
 struct Looked {
   std::optional<ExitCode> code;
   std::string waiting;
@@ -164,7 +164,7 @@ absl::StatusOr<Looked> Look(Client& client, const Selector& selector, Until unti
     for (const v1::TrialSummary& trial : trials) {
       if (!Reached(trial.state(), trial.step(), until)) continue;
       if (selector.trial != 0) return Looked{ExitCodeOf(trial.state()), {}};
-      // One that ended before it trained says nothing about the others.
+      // A trial that ended before it trained says nothing about the others.
       if (trial.step() > 0 || !Ended(trial.state())) return Looked{ExitCode::kOk, {}};
     }
     if (selector.trial != 0) return Looked{std::nullopt, trials.front().waiting()};
@@ -174,8 +174,8 @@ absl::StatusOr<Looked> Look(Client& client, const Selector& selector, Until unti
   return Looked{std::nullopt, experiment.waiting()};
 }
 
-// Says, on stderr and seldom, what a person who waits in silence should know: that nothing runs and
-// why, and that nobody answers.
+// Prints rare notes on stderr for a user who waits: that nothing runs and why, and that the
+// coordinator does not answer.
 class WaitNotes {
  public:
   WaitNotes(Session& session, std::string name) : session_(session), name_(std::move(name)) {}
@@ -270,7 +270,7 @@ absl::StatusOr<ExitCode> WaitUntil(Session& session, const Selector& selector, U
                                    absl::Duration timeout) {
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   const absl::Time deadline = absl::Now() + timeout;
-  // "last" means the newest now, not a newer one submitted meanwhile.
+  // "last" means the newest one now, not a newer one submitted meanwhile.
   DT_ASSIGN_OR_RETURN(const auto experiment, FetchSummary(*client, selector));
   const Selector fixed{false, experiment.experiment(), selector.trial};
   Patience patience;

@@ -1,7 +1,7 @@
-// follow.h: staying with an experiment until it ends.
+// follow.h: follows an experiment until it ends.
 //
-// Errors: codes of the coordinator; it may be away for limits::kFollowPatience in between.
-//         Ctrl-C detaches with ExitCode::kInterrupted and says how to come back or cancel.
+// Errors: codes of the coordinator. It may be away for limits::kFollowPatience in between. Ctrl-C
+//         detaches with ExitCode::kInterrupted and prints how to come back or cancel.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -13,25 +13,24 @@
 
 namespace dt::cli {
 
-// Shows the live view until the experiment has ended, then its results. Returns its exit code.
+// Shows the live view until the experiment ends, then its results. Returns its exit code.
 absl::StatusOr<ExitCode> FollowExperiment(Session& session, const Selector& selector);
 
-// What `wait --for` waits for.
+// Condition of `wait --for`.
 enum class Until { kDone, kRunning, kFirstStep };
-// Waits for an experiment or, with a trial in `selector`, for one trial. Prints nothing meanwhile.
+// Waits for an experiment or, with a trial in `selector`, for a trial. Prints nothing meanwhile.
 absl::StatusOr<ExitCode> WaitUntil(Session& session, const Selector& selector, Until until,
                                    absl::Duration timeout);
 
-// The trial's best checkpoint, or the newest where none is marked best.
+// Returns the trial's best checkpoint, or the newest where none is marked best.
 absl::StatusOr<std::optional<v1::CheckpointSummary>> FindBestCheckpoint(Client& client,
                                                                         uint64_t experiment,
                                                                         uint32_t trial);
-// The names of what an experiment's trials reported that search.metric may be, in order of the
-// alphabet.
+// Returns the reported names that search.metric may be, in alphabetical order.
 absl::StatusOr<std::vector<std::string>> FetchMetricNames(Client& client, uint64_t experiment);
-// Summary and trials of one experiment. Errors: NotFound.
+// Fetches summary and trials of an experiment. Errors: NotFound.
 absl::StatusOr<LiveState> FetchExperiment(Client& client, const Selector& selector);
-// The experiment, and its number in `request`, so that what is asked next is of the same one.
+// Fetches the experiment and sets its number in `request`, so that later calls use the same one.
 // Errors: NotFound.
 template <typename Request>
 absl::StatusOr<v1::GetExperimentResponse> FetchFile(Client& client, Request& request) {
@@ -44,14 +43,14 @@ absl::StatusOr<v1::GetExperimentResponse> FetchFile(Client& client, Request& req
   return found;
 }
 
-// The paths of the parameters of its file, in the file's order.
+// Returns the paths of the parameters in the experiment's file, in order.
 inline std::vector<std::string> ParameterPaths(const v1::ExperimentSpec& spec) {
   std::vector<std::string> paths;
   for (const v1::Parameter& one : spec.parameters()) paths.push_back(one.path());
   return paths;
 }
 
-// The same of the experiment that `request` asks for, as FetchFile has it.
+// Fetches the same for the experiment that `request` names, as FetchFile does.
 template <typename Request>
 absl::StatusOr<std::vector<std::string>> FetchParameters(Client& client, Request& request) {
   DT_ASSIGN_OR_RETURN(const v1::GetExperimentResponse found, FetchFile(client, request));

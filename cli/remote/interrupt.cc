@@ -24,7 +24,7 @@ void Interrupt::Trigger() {
   const int saved = errno;
   triggered_.store(true);
   const uint64_t one = 1;
-  // The counter may be full: then it is readable already, which is all that matters.
+  // A full counter is fine: it is readable already.
   [[maybe_unused]] const ssize_t written = write(event_fd_, &one, sizeof one);
   errno = saved;
 }

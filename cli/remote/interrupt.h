@@ -1,4 +1,4 @@
-// interrupt.h: Ctrl-C as something every wait can see.
+// interrupt.h: Ctrl-C as an event that every wait can see.
 //
 // Threads: Trigger is async-signal-safe and thread-safe; the waits belong to one thread.
 #pragma once
@@ -19,7 +19,7 @@ class Interrupt {
   void Trigger();
   bool Triggered() const { return triggered_.load(); }
 
-  // Why a wait ended.
+  // Reason that a wait ended.
   enum class Woken { kByTime, kByDescriptor, kByInterrupt };
   // Waits until `fd` is readable (-1: none), Ctrl-C, or `duration` has passed.
   Woken Wait(absl::Duration duration, int fd = -1) const;

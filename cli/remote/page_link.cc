@@ -8,7 +8,7 @@
 namespace dt::cli {
 namespace {
 
-// "host" of "host:port" and of "[v6]:port", brackets kept.
+// Returns "host" of "host:port" or "[v6]:port", with its brackets.
 std::string_view HostOf(std::string_view address) { return address.substr(0, address.rfind(':')); }
 
 bool IsUnix(std::string_view address) { return address.substr(0, 5) == "unix:"; }
@@ -27,7 +27,7 @@ PageLink PageLinkOf(std::string_view http, std::string_view dialled, uint64_t ex
   std::string host(HostOf(http));
   PageLink link;
   if (IsEveryHost(host)) {
-    // It answers wherever the coordinator's other port does.
+    // The page is reachable wherever the coordinator's other port is.
     host = IsUnix(first) ? "127.0.0.1" : std::string(HostOf(first));
   } else {
     link.elsewhere = !here && IsLocalAddress(http);

@@ -1,4 +1,4 @@
-// patience.h: how long a watching command bears a coordinator that does not answer.
+// patience.h: the time that a watching command waits for a coordinator that does not answer.
 #pragma once
 
 #include <cmath>
@@ -13,11 +13,11 @@
 
 namespace dt::cli {
 
-// Tells how long the coordinator has been away, and when to give up.
+// Measures how long the coordinator has been away, and decides when to give up.
 class Patience {
  public:
   void Answered() { since_ = absl::Now(); }
-  // Errors: `status` when it will not pass or has lasted too long.
+  // Returns a note for the user. Errors: `status` if it is permanent or has lasted too long.
   absl::StatusOr<std::string> Notice(const absl::Status& status) const {
     const absl::Duration away = absl::Now() - since_;
     if (!MayPass(status) || away > limits::kFollowPatience) return status;

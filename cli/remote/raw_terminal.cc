@@ -18,7 +18,7 @@ constexpr std::array kFatal = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGABRT,
                                SIGSEGV, SIGBUS,  SIGFPE, SIGILL};
 constexpr size_t kActions = kFatal.size() + 2;
 
-// What the handlers work on: plain values, set before they are installed.
+// State for the handlers: plain values, set before they are installed.
 struct Taken {
   int in_fd = -1;
   int out_fd = -1;
@@ -30,7 +30,7 @@ volatile std::sig_atomic_t active = 0;
 std::atomic<bool> stop_asked{false};
 std::atomic<bool> continued{false};
 
-// Both are async-signal-safe: tcsetattr and write alone.
+// Both are async-signal-safe: they call only tcsetattr and write.
 void WriteAll(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = write(taken.out_fd, bytes.data(), bytes.size());
@@ -42,13 +42,13 @@ void Leave() {
   if (active == 0) return;
   active = 0;
   WriteAll(kLeaveScreen);
-  // What was typed ahead stays, for the shell.
+  // Input typed ahead stays for the shell.
   tcsetattr(taken.in_fd, TCSADRAIN, &taken.before);
 }
 
 void Enter() {
   termios raw = taken.before;
-  // Ctrl-C and Ctrl-Z are keys; output stays as it is.
+  // Ctrl-C and Ctrl-Z are plain keys. Output processing stays unchanged.
   raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ISIG | IEXTEN);
   raw.c_iflag &= ~static_cast<tcflag_t>(IXON | ICRNL | INLCR | IGNCR | BRKINT | ISTRIP);
   raw.c_cc[VMIN] = 1;
@@ -60,7 +60,7 @@ void Enter() {
 
 void OnFatal(int number) {
   Leave();
-  // SA_RESETHAND and SA_NODEFER: this ends the process as if there were no handler.
+  // With SA_RESETHAND and SA_NODEFER this ends the process as without a handler.
   raise(number);
 }
 void OnStop(int) { stop_asked = true; }
@@ -102,7 +102,7 @@ void RawTerminal::Suspend() {
   Leave();
   Catch(SIGTSTP, SIG_DFL, 0, nullptr);
   raise(SIGTSTP);
-  // Here again after SIGCONT, or at once where nobody could continue it.
+  // Continues here after SIGCONT, or at once where nobody could continue the process.
   Catch(SIGTSTP, OnStop, 0, nullptr);
   continued = true;
 }

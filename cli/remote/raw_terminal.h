@@ -1,13 +1,13 @@
-// raw_terminal.h: a terminal that gives every key at once and shows a screen of its own, until it
-// is given back as it was.
+// raw_terminal.h: a terminal in raw mode with an alternate screen, restored afterwards.
 //
-// Ownership: borrows the descriptors. One at a time in a process: signal handlers need to know it.
-// Threads:   one thread. A signal may come on any.
-// Errors:    none; a terminal that cannot be set stays as it is.
-// Invariant: however the process ends, short of SIGKILL, the terminal is as it was before: by the
-//            destructor, or by the handlers of signals that end a process, which then ends by the
-//            signal as it would have. After SIGKILL or SIGSTOP nobody can; on SIGCONT the screen is
-//            taken again.
+// Ownership: borrows the descriptors. One at a time in a process, since signal handlers refer to
+//            it.
+// Threads:   one thread. A signal may come on any thread.
+// Errors:    none; a terminal that cannot be set stays unchanged.
+// Invariant: the terminal is restored however the process ends, except by SIGKILL: by the
+//            destructor, or by the handlers of signals that end a process. The process then ends by
+//            the same signal. SIGKILL and SIGSTOP allow no restoring. SIGCONT enters the screen
+//            again.
 // Tests:     tests/cli/commands/top_terminal_test.cc, at a pseudo-terminal
 #pragma once
 
@@ -23,14 +23,13 @@ class RawTerminal {
   RawTerminal(const RawTerminal&) = delete;
   RawTerminal& operator=(const RawTerminal&) = delete;
 
-  // Whether the screen is to be drawn anew: the process was stopped since the last call. Where it
-  // was asked to stop (SIGTSTP), this call gives the terminal back, stops, and takes it again
-  // afterwards.
+  // Returns whether to redraw the screen: the process was stopped since the last call. If a stop
+  // was requested (SIGTSTP), restores the terminal, stops, and enters the screen again afterwards.
   bool Continued();
-  // As if Ctrl-Z were pressed, which is a key like any other here.
+  // Stops as Ctrl-Z usually does: in raw mode Ctrl-Z is a plain key.
   void Suspend();
 
-  // What was typed, up to a few hundred bytes; "" at the end of input. REQUIRES: it is readable.
+  // Reads input, at most a few hundred bytes; "" at its end. REQUIRES: it is readable.
   std::string Read() const;
 };
 

@@ -44,13 +44,13 @@ absl::StatusOr<Client*> Session::Connect() {
 absl::StatusOr<Selector> Session::Choose(const std::string& text) {
   absl::StatusOr<Selector> selector = ParseSelector(text);
   if (selector.ok()) return selector;
-  // "name/3": what is behind the last slash is a trial where it is a number.
+  // "name/3": a number after the last slash is a trial.
   const size_t slash = text.rfind('/');
   uint32_t trial = 0;
   const bool has_trial =
       slash != std::string::npos && absl::SimpleAtoi(text.substr(slash + 1), &trial);
   const std::string name = has_trial ? text.substr(0, slash) : text;
-  // A mistyped number is not looked for.
+  // A mistyped number is not searched as a name.
   if (name.empty() || !absl::ascii_isalpha(static_cast<unsigned char>(name.front()))) {
     return selector;
   }
@@ -76,9 +76,9 @@ absl::StatusOr<Selector> Session::Choose(const std::string& text) {
 absl::StatusOr<Selector> Session::ChooseExperiment(const std::string& text) {
   DT_ASSIGN_OR_RETURN(const Selector selector, Choose(text));
   if (selector.trial == 0) return selector;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "'", Printable(text), "' is a trial; this command takes a whole experiment: write '",
-      Printable(text.substr(0, text.rfind('/'))), "'"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", Printable(text), "' is a trial; this command takes an experiment: write '",
+                   Printable(text.substr(0, text.rfind('/'))), "'"));
 }
 
 absl::StatusOr<Selector> Session::ChooseTrial(const std::string& text) {
@@ -120,7 +120,7 @@ absl::Status Session::Confirm(std::string_view question) {
                      "'; add --yes to go on"));
   }
   *terminal_.err << question << " [y/N] " << std::flush;
-  // A read alone would go on after Ctrl-C: the library takes up again what a signal interrupts.
+  // A plain read would continue after Ctrl-C: the library restarts interrupted reads.
   if (terminal_.in_fd >= 0 && interrupt_.Wait(absl::InfiniteDuration(), terminal_.in_fd) ==
                                   Interrupt::Woken::kByInterrupt) {
     *terminal_.err << std::endl;
@@ -139,7 +139,7 @@ TableOptions OptionsOf(const Session& session) {
   return {session.width(), session.format() == Format::kWide ? Shown::kWide : Shown::kAlways};
 }
 
-// Says what a narrow terminal has no room for.
+// Prints a note about columns for which a narrow terminal has no room.
 void NoteLeftOut(Session& session, const Table& table) {
   const std::vector<std::string> headers = LeftOutOf(table, OptionsOf(session));
   if (headers.empty()) return;

@@ -1,8 +1,8 @@
-// session.h: one run of dtctl: its surroundings, the options every command shares, the connection,
-// and how a command says what it found.
+// session.h: a run of dtctl: its terminal, the options of every command, the connection, and ways
+// to print results.
 //
-// Rules: stdout is for data, stderr for messages. A command returns a Status for what went wrong;
-//        app.cc prints it and chooses the exit code.
+// Rules: stdout is for data, stderr for messages. A command returns errors as a Status. app.cc
+//        prints it and chooses the exit code.
 #pragma once
 
 #include <functional>
@@ -25,15 +25,15 @@ namespace dt::cli {
 enum class Format { kTable, kWide, kJson, kYaml, kCsv, kJsonl, kName };
 std::string_view FormatWord(Format format);
 
-// How often waiting commands look. Tests look more often.
+// Intervals of waiting commands. Tests use shorter ones.
 struct Pace {
-  absl::Duration redraw = absl::Milliseconds(500);  // what a person watches
-  absl::Duration poll = absl::Seconds(1);           // what a script waits for
+  absl::Duration redraw = absl::Milliseconds(500);  // of live views
+  absl::Duration poll = absl::Seconds(1);           // of waits in scripts
   absl::Duration retry = absl::Milliseconds(300);   // first pause after an unanswered call
 };
 
 struct SharedOptions {
-  // Why there is none, for the commands that want one.
+  // Reason that there is no coordinator, for commands that need one.
   absl::StatusOr<ClientOptions> client = ClientOptions();
   Format format = Format::kTable;
   Colour colour = Colour::kOff;
@@ -50,7 +50,7 @@ class Session {
   const SharedOptions& shared() const { return options_; }
   const Terminal& terminal() const { return terminal_; }
   Interrupt& interrupt() { return interrupt_; }
-  // Waits for the time that it is given; false at Ctrl-C, at once.
+  // Returns a function that waits for a given time. It returns false at once at Ctrl-C.
   std::function<bool(absl::Duration)> Pause() {
     return [this](absl::Duration duration) {
       return interrupt_.Wait(duration) != Interrupt::Woken::kByInterrupt;
@@ -60,34 +60,36 @@ class Session {
   std::ostream& out() { return *terminal_.out; }
   Format format() const { return options_.format; }
   Colour colour() const { return options_.colour; }
-  // How wide a table on stdout may be: as the terminal, or 0, no limit, into a file.
+  // Returns the maximum width of a table on stdout: that of the terminal, or 0 (no limit) for a
+  // file.
   int width() const { return terminal_.out_is_tty ? terminal_.size().columns : 0; }
 
-  // The connection, made at the first use.
+  // Returns the connection, made at the first use.
   absl::StatusOr<Client*> Connect();
 
-  // What was written where an experiment or trial is meant: "12", "12/3", "last", or an
-  // experiment's name, alone or with "/3", which the coordinator is asked for. Errors: NotFound for
-  // a name that nothing has; InvalidArgument for one that several have, with their numbers.
+  // Returns the experiment or trial of an argument: "12", "12/3", "last", or an experiment's name,
+  // with or without "/3", which the coordinator looks up. Errors: NotFound for an unknown name;
+  // InvalidArgument for a name of several experiments, with their numbers.
   absl::StatusOr<Selector> Choose(const std::string& text);
-  // The same for an experiment, or a trial, alone.
+  // Return the same, but accept only an experiment, or only a trial.
   absl::StatusOr<Selector> ChooseExperiment(const std::string& text);
   absl::StatusOr<Selector> ChooseTrial(const std::string& text);
 
-  // A message to the person, on stderr; --quiet drops it.
+  // Prints a message to the user on stderr, unless --quiet.
   void Note(std::string_view text);
-  // Nothing is cut: tables were laid out for width(), and a terminal wraps what people wrote.
+  // Prints lines without cutting them: tables were laid out for width(), and a terminal wraps other
+  // text.
   void Print(const std::vector<Line>& lines);
 
-  // Text of others that is printed as it is: without control characters where a person looks.
+  // Returns untrusted text for printing, on a terminal without control characters.
   std::string ForTerminal(const std::string& text) const;
 
-  // Whether everything printed so far was written; flushes. Long outputs ask in between, so that
-  // they end where nobody takes them. Errors: DataLoss with the system's reason.
+  // Flushes, and returns whether everything printed so far was written. Long outputs call this in
+  // between, so that they end when the reader is gone. Errors: DataLoss with the system's reason.
   absl::Status Written();
 
-  // Asks on the terminal. Errors: FailedPrecondition when there is nobody to ask; Aborted when
-  // the answer is no; Cancelled at Ctrl-C, at once.
+  // Asks for confirmation on the terminal. Errors: FailedPrecondition without a terminal; Aborted
+  // if the answer is no; Cancelled at once at Ctrl-C.
   absl::Status Confirm(std::string_view question);
 
  private:
@@ -98,24 +100,24 @@ class Session {
   std::unique_ptr<Client> client_;
 };
 
-// One kind of thing, listed: the same rows for people, machines and shells.
+// A list of one kind, with the same rows for people, machines and shells.
 struct Listing {
   std::string_view kind;  // "TrialList"
   Table table;
   std::vector<Json> items;
-  std::vector<std::string> columns;  // of CSV, the same whatever is listed
-  std::vector<std::string> names;    // what -o name prints, usable as an argument
-  std::string empty;                 // said on stderr when there is nothing
+  std::vector<std::string> columns;  // of CSV, the same for any rows
+  std::vector<std::string> names;    // for -o name, usable as arguments
+  std::string empty;                 // printed on stderr if there are no rows
 };
 inline const std::vector<Format> kListFormats = {Format::kTable, Format::kWide, Format::kJson,
                                                  Format::kYaml,  Format::kCsv,  Format::kName};
 void Print(Session& session, const Listing& listing);
-// Table lines of a listing, for views that redraw.
+// Returns the table of a listing as lines, for views that redraw.
 std::vector<Line> ListingLines(Session& session, const Listing& listing);
 
-// Errors: InvalidArgument "-k is 0; it must be at least 1".
+// Checks a count. Errors: InvalidArgument "-k is 0; it must be at least 1".
 absl::Status CheckAtLeast(std::string_view option, int64_t value, int64_t least);
-// One thing: as `text` for a person, else as json or yaml. REQUIRES: format() is one of these.
+// Prints one object: `text` for a person, else JSON or YAML. REQUIRES: format() is one of these.
 inline const std::vector<Format> kDocumentFormats = {Format::kTable, Format::kJson, Format::kYaml};
 void PrintDocument(Session& session, std::string_view kind, const Json& fields,
                    const std::string& text = "");
