@@ -26,7 +26,7 @@
 namespace dt::cli {
 namespace {
 
-// The innermost command that was written.
+// Returns the innermost command on the line.
 const CLI::App* Chosen(const CLI::App& app) {
   const CLI::App* chosen = &app;
   while (!chosen->get_subcommands().empty()) chosen = chosen->get_subcommands().front();
@@ -54,8 +54,8 @@ std::string DidYouMean(const std::string& wrong, const std::vector<std::string>&
   return near.empty() ? "" : absl::StrCat("; did you mean '", near, "'?");
 }
 
-// Values are too many for an option or argument, or there is none behind the last word written.
-// Which it is the parsed options say: CLI11's error has it in the wording of its text alone.
+// Returns the message where an option or argument has too many values, or the last option has none.
+// The parsed options show which: CLI11's error has it only in its text.
 std::string MismatchMessage(const CLI::App& chosen, const std::vector<std::string>& written) {
   for (const CLI::App* app = &chosen; app != nullptr; app = app->get_parent()) {
     for (const CLI::Option* option : app->get_options()) {
@@ -70,7 +70,7 @@ std::string MismatchMessage(const CLI::App& chosen, const std::vector<std::strin
   return absl::StrCat(Printable(written.back()), " needs a value after it");
 }
 
-// What CLI11 found wrong, in words of ours where its own need some knowledge of it.
+// Returns CLI11's error, in words of ours where its own need knowledge of CLI11.
 std::string PlainMessage(const CLI::App& chosen, const CLI::ParseError& error,
                          const std::vector<std::string>& written) {
   std::string text = error.what();
@@ -112,7 +112,7 @@ std::string ThingHint(const std::string& word) {
   return "";
 }
 
-// By meaning where another tool has the word, else the nearest by spelling.
+// Suggests a command by meaning where another tool has the word, else by spelling.
 std::string UnknownCommandMessage(const CLI::App& chosen, const std::string& word) {
   const std::vector<std::string> known = CommandNames(&chosen);
   const std::string group = chosen.get_parent() == nullptr ? "" : chosen.get_name();
@@ -126,7 +126,7 @@ std::string UnknownCommandMessage(const CLI::App& chosen, const std::string& wor
   return absl::StrCat("unknown command '", Printable(word), "'", hint);
 }
 
-// What was wrong with the command line, and the nearest that is right.
+// Returns the error of the command line, with the nearest correct one.
 std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error,
                          const std::vector<std::string>& written) {
   const CLI::App* chosen = Chosen(app);
@@ -148,7 +148,7 @@ std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error,
   return absl::StrCat("unexpected argument '", Printable(rest.front()), "'");
 }
 
-// The word that stands where a command must; "": none does.
+// Returns the word in place of a command; "" if there is none.
 std::string UnknownCommand(const CLI::App& app) {
   if (Chosen(app)->get_subcommands({}).empty()) return "";
   for (const std::string& word : app.remaining(true)) {
@@ -157,7 +157,7 @@ std::string UnknownCommand(const CLI::App& app) {
   return "";
 }
 
-// The first word, where it is no command: CLI11 looks for one among the words behind it.
+// Returns the first word if it is not a command: CLI11 would search later words for one.
 std::string UnknownFirst(const CLI::App& app, const std::vector<std::string>& arguments) {
   const std::string& first = arguments.front();
   if (absl::StartsWith(first, "-")) return "";
@@ -168,14 +168,14 @@ std::string UnknownFirst(const CLI::App& app, const std::vector<std::string>& ar
   return known ? "" : first;
 }
 
-// "help get trials" asks what "get trials --help" does.
+// Turns "help get trials" into "get trials --help".
 std::vector<std::string> HelpAsked(const std::vector<std::string>& arguments) {
   std::vector<std::string> asked(arguments.begin() + 1, arguments.end());
   asked.emplace_back("--help");
   return asked;
 }
 
-// Its beginning and its end, where somebody's whole file is in it.
+// Shortens a message that contains a complete file to its beginning and its end.
 std::string Bounded(std::string_view message) {
   if (message.size() <= limits::kErrorTextBytes) return CleanText(message, message.size());
   constexpr size_t kEnd = limits::kErrorTextBytes / 4;
@@ -186,8 +186,8 @@ std::string Bounded(std::string_view message) {
                       CleanText(message.substr(from), kEnd));
 }
 
-// Text goes into messages and files that are UTF-8. Names of this machine's own files are free.
-// Errors: InvalidArgument naming the option and showing the bytes.
+// Checks that arguments are UTF-8, since they go into messages and files. Names of local files may
+// have any bytes. Errors: InvalidArgument with the option and the bytes.
 absl::Status CheckUtf8(const CLI::App* chosen, const std::vector<std::string>& arguments) {
   static const std::set<std::string> kOfFiles = {"data", "checkpoint", "report", "up"};
   for (const CLI::App* level = chosen; level != nullptr; level = level->get_parent()) {
@@ -219,12 +219,12 @@ void PrintError(const Terminal& terminal, const CommandTree::Shared& shared, For
                 << std::endl;
 }
 
-// Errors: InvalidArgument naming the formats of this command.
+// Returns the format of the output. Errors: InvalidArgument with the formats of this command.
 absl::StatusOr<Format> ChooseFormat(const CommandTree::Shared& shared, const Terminal& terminal,
                                     const CLI::App* app, const Command& command) {
   const Format usual = command.formats.empty() ? Format::kTable : command.formats.front();
   if (shared.output.empty()) {
-    // A wish for every command: those that cannot, print as usual.
+    // The variable is for all commands. A command without that format uses its default.
     const std::string wish = terminal.environment("DTCTL_OUTPUT");
     const auto found = std::find_if(command.formats.begin(), command.formats.end(),
                                     [&](Format format) { return FormatWord(format) == wish; });
@@ -244,7 +244,7 @@ std::string CodeWord(const absl::Status& status) {
   return absl::AsciiStrToLower(absl::StatusCodeToString(status.code()));
 }
 
-// Runs `command`, says what went wrong, its output too, and returns the exit code.
+// Runs `command`, prints errors, also those of writing its output, and returns the exit code.
 int RunCommand(const CommandTree& tree, const Command& command, const Terminal& terminal,
                Interrupt& interrupt, const Pace& pace) {
   const CommandTree::Shared& shared = tree.shared();
@@ -263,7 +263,7 @@ int RunCommand(const CommandTree& tree, const Command& command, const Terminal& 
   absl::StatusOr<ExitCode> result = run();
   const absl::Status written = session.Written();
   if (!written.ok()) {
-    // The reader of a pipe has seen enough; other tools end without a word too.
+    // The reader of the pipe is gone. Ends silently, as other tools do.
     if (terminal.out_error() == EPIPE) return static_cast<int>(ExitCode::kUnexpected);
     result = written;
   }
@@ -311,7 +311,7 @@ int Run(const std::vector<std::string>& arguments, const Terminal& terminal, Int
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
-    // There is no help on what does not exist.
+    // An unknown command has no help.
     if (!first.empty()) return refuse(UnknownCommandMessage(app, first), app);
     const std::string unknown = UnknownCommand(app);
     const CLI::App& chosen = *Chosen(app);

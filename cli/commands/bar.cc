@@ -13,7 +13,7 @@
 namespace dt::cli {
 namespace {
 
-// Often enough to look alive, seldom enough to cost nothing.
+// Interval of redraws: often enough to look alive, rare enough to cost nothing.
 constexpr absl::Duration kRedraw = absl::Milliseconds(100);
 constexpr int kCells = 24;
 

@@ -1,4 +1,4 @@
-// bar.h: one line on stderr that is rewritten in place, only where a person watches.
+// bar.h: a progress line on stderr, rewritten in place; only on a terminal.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,11 @@ namespace dt::cli {
 class ProgressBar {
  public:
   explicit ProgressBar(Session& session);
-  ~ProgressBar();  // wipes it
+  ~ProgressBar();  // wipes the line
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  // `text` is asked for only when it is time to draw; it gets the seconds since the start.
+  // Draws now and then. Calls `text` only when it draws, with the seconds since the start.
   void Show(const std::function<std::string(double)>& text);
 
  private:
@@ -27,8 +27,8 @@ class ProgressBar {
   absl::Time next_ = absl::InfinitePast();
 };
 
-// "[#####-----]  50%  1.5 GiB of 3.0 GiB  60 MiB/s  25 s left": of `bytes_done`, `bytes_before`
-// were there at the start.
+// Returns "[#####-----]  50%  1.5 GiB of 3.0 GiB  60 MiB/s  25 s left". `bytes_before` of the
+// `bytes_done` existed at the start.
 std::string BytesBar(double bytes_done, double bytes, double bytes_before, double seconds);
 
 }  // namespace dt::cli

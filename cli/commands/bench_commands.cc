@@ -28,7 +28,7 @@ struct NetworkOptions {
   std::string of;
 };
 
-// The experiment as a person would write it.
+// Returns the experiment as a user would write it.
 std::string FileText(const BenchSlots& slots, const NetworkBench& bench) {
   std::vector<std::string> words;
   for (const std::string& word : WordsOf(bench)) words.push_back(QuotedYaml(word));
@@ -45,7 +45,7 @@ absl::StatusOr<NetworkBench> BenchOf(const NetworkOptions& options) {
   return ParseNetworkBench(words);
 }
 
-// Returns its number.
+// Submits the experiment. Returns its number.
 absl::StatusOr<uint64_t> Start(Session& session, Client& client, const NetworkOptions& options) {
   DT_ASSIGN_OR_RETURN(const NetworkBench bench, BenchOf(options));
   if (options.gpus) DT_RETURN_IF_ERROR(CheckAtLeast("--gpus", *options.gpus, 2));
@@ -78,7 +78,7 @@ std::string ProgressText(const v1::TrialSummary& trial) {
   return absl::StrCat(FormatRatio(trial.progress()), " measured");
 }
 
-// Until it has ended; nothing after Ctrl-C.
+// Waits for the end. Returns nothing after Ctrl-C.
 absl::StatusOr<std::optional<v1::TrialSummary>> Watch(Session& session, Client& client,
                                                       uint64_t experiment) {
   const auto request = Select<v1::ListTrialsRequest>({false, experiment, 1});
@@ -190,8 +190,9 @@ void AddBenchCommands(CommandTree& tree) {
       app->add_option("--ops", options->ops,
                       "Some of all_reduce, all_gather, reduce_scatter, broadcast and send [all]"),
       "OP,…");
-  of_a_run(app->add_option("--sizes", options->sizes, "Bytes of the whole buffer [64K,1M,16M,64M]"),
-           "SIZE,…");
+  of_a_run(
+      app->add_option("--sizes", options->sizes, "Bytes of the full buffer [64K,1M,16M,64M]"),
+      "SIZE,…");
   of_a_run(app->add_option("--rounds", options->rounds, "How often each is timed [5]"), "N");
   of_a_run(app->add_option("--set", options->assignments,
                            "Change a field of the experiment, such as resources.accelerator=H100; "

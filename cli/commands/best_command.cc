@@ -1,5 +1,5 @@
-// best_command.cc: dtctl best: the trials to go on with, or the configurations where several seeds
-// were trained.
+// best_command.cc: dtctl best: the best trials, or the best configurations where several seeds were
+// trained.
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -58,7 +58,7 @@ absl::StatusOr<Listing> BestTrials(Client& client, const LiveState& state,
   return listing;
 }
 
-// With the checkpoint of each one's best trial.
+// Lists configurations with the checkpoint of each one's best trial.
 absl::StatusOr<Listing> BestConfigurations(Client& client,
                                            std::vector<Configuration> configurations,
                                            const LiveState& state,

@@ -1,4 +1,4 @@
-// ca_commands.cc: dtctl ca init | issue: an authority of one's own and what it issues, as files.
+// ca_commands.cc: dtctl ca init | issue: a certificate authority and its certificates, as files.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,7 +39,8 @@ struct IssueOptions {
   int days = kCertificateDays;
 };
 
-// A new file that its user alone may read, on disk when this returns. Errors: AlreadyExists.
+// Writes a new file that only its user may read. It is on disk when this returns. Errors:
+// AlreadyExists.
 absl::Status WriteNew(const std::string& path, const std::string& text) {
   const UniqueFd file(
       open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
@@ -64,7 +65,7 @@ absl::Status WriteNew(const std::string& path, const std::string& text) {
   return fsync(file.get()) == 0 ? absl::OkStatus() : undo("sync");
 }
 
-// FOLDER/NAME.key and FOLDER/NAME.crt: both or neither.
+// Writes FOLDER/NAME.key and FOLDER/NAME.crt, both or neither.
 absl::Status WritePair(const std::string& folder, const std::string& name,
                        const CertificatePair& pair) {
   const std::string key = absl::StrCat(folder, "/", name, ".key");

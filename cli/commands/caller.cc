@@ -17,7 +17,7 @@ namespace dt::cli {
 std::string WhoAmI(Session& session) {
   std::string named = CleanText(session.terminal().environment("USER"), limits::kWhoBytes);
   if (!named.empty()) return named;
-  // In containers and under service managers nobody has set it.
+  // In containers and under service managers USER is not set.
   passwd entry{};
   passwd* found = nullptr;
   std::array<char, 1 << 14> names{};

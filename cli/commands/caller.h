@@ -1,4 +1,4 @@
-// caller.h: the person and the machine that a command runs for.
+// caller.h: the user and the machine of a command.
 //
 // Role: reads the environment, the user database and the kernel's random numbers.
 #pragma once
@@ -9,12 +9,12 @@
 
 namespace dt::cli {
 
-// Who the person is, by the name that this machine has for them. A coordinator that asks for
-// certificates takes theirs instead.
+// Returns the user's name on this machine. A coordinator that requires certificates uses the name
+// in the certificate instead.
 std::string WhoAmI(Session& session);
-// By which a submission that is sent again is known.
+// Returns a random id, by which the coordinator recognises a repeated submission.
 std::string RandomRequestId();
-// The cores that this process may use.
+// Returns the number of cores that this process may use.
 int UsableCores();
 
 }  // namespace dt::cli

@@ -19,14 +19,14 @@ namespace dt::cli {
 namespace {
 
 struct ExportOptions {
-  std::string source;  // a checkpoint's folder or path within the storage, or a trial
+  std::string source;  // a checkpoint's folder, its path in the storage, or a trial
   std::string output;
   std::string format = "hf";
   std::string storage;
 };
 
-// The trial's best checkpoint by search.metric, else its newest. Errors: NotFound when it has
-// none.
+// Returns the trial's best checkpoint by search.metric, else its newest. Errors: NotFound if it has
+// no checkpoint.
 absl::StatusOr<v1::CheckpointSummary> BestOf(Session& session, const std::string& trial) {
   DT_ASSIGN_OR_RETURN(const Selector selector, session.ChooseTrial(trial));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
@@ -66,7 +66,8 @@ absl::Status NoCheckpoint(const ExportOptions& options) {
       "checkpoint as 'dtctl get checkpoints' prints it, such as 12/3/a1/step-500"));
 }
 
-// A trial's name may also be that of its folder in the storage: with --storage the trial is meant.
+// Returns the options of the export. A trial's name may also be that of its folder in the storage:
+// with --storage it means the trial.
 absl::StatusOr<checkpoint::HfExportOptions> Chosen(Session& session, const ExportOptions& options) {
   checkpoint::HfExportOptions chosen;
   chosen.output = options.output;

@@ -14,9 +14,9 @@
 namespace dt::cli {
 namespace {
 
-// A coordinator that restarts forgets the parts that it had.
+// Attempts to send: a coordinator that restarts forgets the parts that it had.
 constexpr int kRounds = 3;
-constexpr size_t kDigestShown = 12;  // enough to see whether two are the same
+constexpr size_t kDigestShown = 12;  // digits, enough to tell two apart
 
 absl::StatusOr<bool> PutPart(Session& session, Client& client, const v1::PutCodeRequest& request) {
   DT_ASSIGN_OR_RETURN(const v1::PutCodeResponse response,
@@ -24,7 +24,7 @@ absl::StatusOr<bool> PutPart(Session& session, Client& client, const v1::PutCode
   return response.complete();
 }
 
-// Every part; whether the coordinator has all of them then.
+// Sends every part. Returns whether the coordinator has all of them.
 absl::StatusOr<bool> PutParts(Session& session, Client& client, const pack::PackedFolder& packed) {
   const std::string& bytes = packed.bytes;
   const size_t parts = (bytes.size() + limits::kCodePartBytes - 1) / limits::kCodePartBytes;

@@ -1,7 +1,7 @@
-// code.h: a file's folder of code: packed, sent before its experiment, and told to people.
+// code.h: packs an experiment's folder of code, sends it before the experiment, and describes it.
 //
 // Threads: one thread.
-// Errors:  of PackCode, those of common/pack/folder.h; of SendCode, the coordinator's.
+// Errors:  PackCode: those of common/pack/folder.h. SendCode: those of the coordinator.
 // Tests:   tests/cli/commands/code_command_test.cc
 #pragma once
 
@@ -16,20 +16,21 @@
 
 namespace dt::cli {
 
-// The folder that `base.code` names, relative to that of `file` ("-": to the working folder).
+// Returns the folder that `base.code` names, relative to the folder of `file` ("-": to the working
+// folder).
 std::string CodeFolder(const std::string& file, const v1::Spec& base);
 
-// Packs the folder that `spec` names (CodeFolder), and puts what it is into `spec`. Nothing: the
-// experiment brings no code.
+// Packs the folder that `spec` names (CodeFolder), and describes it in `spec`. Returns nothing for
+// an experiment without code.
 absl::StatusOr<std::optional<pack::PackedFolder>> PackCode(const std::string& file,
                                                            v1::ExperimentSpec& spec);
 
-// Sends what the coordinator has not got, with a bar.
+// Sends the parts that the coordinator does not have, with a progress bar.
 absl::Status SendCode(Session& session, Client& client, const pack::PackedFolder& packed);
 
-// "3 files, 1.2 KiB, sha256 0123456789ab…"
+// Returns "3 files, 1.2 KiB, sha256 0123456789ab…".
 std::string CodeText(const v1::Code& code);
-// What there is to say of `code`, a line each: the above, then its commit and changes.
+// Returns lines on `code`: the above, then its commit and uncommitted changes.
 std::vector<std::string> CodeLines(const v1::Code& code);
 
 }  // namespace dt::cli

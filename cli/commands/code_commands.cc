@@ -1,4 +1,4 @@
-// code_commands.cc: dtctl code: the folder that an experiment ran, as it was submitted.
+// code_commands.cc: dtctl code: fetches the submitted code of an experiment.
 #include <filesystem>
 #include <memory>
 #include <string>

@@ -17,23 +17,24 @@
 namespace dt::cli {
 
 struct Command {
-  // Options are in the closure, which owns them together with the parser's references.
+  // The closure owns the options, to which the parser refers.
   std::function<absl::StatusOr<ExitCode>(Session&)> run;
-  // What -o accepts; the first is the default. Empty: -o is refused.
+  // Formats for -o; the first is the default. Empty: -o is refused.
   std::vector<Format> formats;
 };
 
-// The parser and what each leaf of it does.
+// The parser, and the action of each of its leaves.
 class CommandTree {
  public:
   CommandTree();
 
-  // `examples` are whole command lines, one a line, with "  # comment" allowed.
+  // AddGroup adds a command with subcommands, Add any other. `examples` are complete command lines,
+  // one a line, which may end with "  # comment".
   CLI::App* AddGroup(const std::string& name, const std::string& help, const std::string& examples);
   CLI::App* Add(CLI::App* parent, const std::string& name, const std::string& help,
                 const std::string& examples);
   void OnRun(CLI::App* app, Command command) { commands_[app] = std::move(command); }
-  // The few words that an option or argument may be, for completion.
+  // Sets the words that an option or argument accepts, for completion.
   void SetWords(const CLI::Option* option, std::vector<std::string> words) {
     words_[option] = std::move(words);
   }
@@ -41,7 +42,7 @@ class CommandTree {
   CLI::App& app() { return app_; }
   const CLI::App& app() const { return app_; }
   const Command* Find(const CLI::App* app) const;
-  // Empty: it may be anything.
+  // Returns these words; empty: any value is accepted.
   std::vector<std::string> WordsOf(const CLI::Option* option) const;
 
   // Values of the options that every command takes.
@@ -64,7 +65,7 @@ class CommandTree {
   Shared shared_;
 };
 
-// Every command, one call per family; each is in the file of its name.
+// Add the commands, one family each. Each is in the file of its name.
 void AddSubmitCommands(CommandTree& tree);
 void AddBenchCommands(CommandTree& tree);
 void AddGetCommands(CommandTree& tree);
@@ -90,9 +91,9 @@ void AddContextCommands(CommandTree& tree);
 void AddVersionCommands(CommandTree& tree);
 std::unique_ptr<CommandTree> MakeCommandTree();
 
-// "dtctl get trials".
+// Returns "dtctl get trials".
 std::string CommandLine(const CLI::App* app);
-// The page that --help prints of `app`.
+// Returns the help page of `app`.
 std::string HelpText(const CLI::App* app);
 
 }  // namespace dt::cli

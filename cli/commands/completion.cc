@@ -15,9 +15,9 @@ namespace dt::cli {
 namespace {
 
 constexpr char kFilesLine[] = ":files";
-// The name of -o's value where it is a format and not a file.
+// Name of the value of -o where it is a format, not a file.
 constexpr char kFormatText[] = "FORMAT";
-// More than a person reads from.
+// Upper bound on the candidates: nobody reads more.
 constexpr size_t kThingsShown = 100;
 
 constexpr char kBash[] =
@@ -79,7 +79,7 @@ complete -c dtctl -n '__dtctl_complete | string match -q :files' -F
 
 bool TakesValue(const CLI::Option* option) { return option->get_items_expected_max() != 0; }
 
-// The option that a command takes by that name: its own first, then one of every command.
+// Returns the command's option of that name: its own first, then a shared one.
 const CLI::Option* FindOption(const CommandTree& tree, const CLI::App* app,
                               const std::string& name) {
   for (const CLI::App* level : {app, &tree.app()}) {
@@ -90,11 +90,11 @@ const CLI::Option* FindOption(const CommandTree& tree, const CLI::App* app,
   return nullptr;
 }
 
-// Where a command line has got to.
+// Position on a command line.
 struct Place {
   const CLI::App* app = nullptr;
-  const CLI::Option* option = nullptr;  // whose value is next, or null
-  size_t arguments = 0;                 // written behind the command
+  const CLI::Option* option = nullptr;  // its value is next, or null
+  size_t arguments = 0;                 // written after the command
   CoordinatorFlags flags;
 };
 
@@ -114,7 +114,7 @@ const CLI::App* FindCommand(const CLI::App* app, const std::string& word) {
   return nullptr;
 }
 
-// Reads every word but the last.
+// Reads every word except the last.
 Place Read(const CommandTree& tree, const std::vector<std::string>& words) {
   Place place;
   place.app = &tree.app();
@@ -142,7 +142,7 @@ Place Read(const CommandTree& tree, const std::vector<std::string>& words) {
   return place;
 }
 
-// What an option's value or an argument may be.
+// Returns the candidates for an option's value or an argument.
 Candidates ValuesOf(const CommandTree& tree, const Place& place, const CLI::Option* option,
                     const std::string& typed, const LookUp& look_up) {
   static const std::vector<std::pair<std::string, Thing>> kThings = {
@@ -197,12 +197,13 @@ Candidates ArgumentOf(const CommandTree& tree, const Place& place, const std::st
                   look_up);
 }
 
-// bash ends a word at these: "-l", "team", "=", "vis"; "--address", "127.0.0.1", ":", "7600".
+// Characters at which bash ends a word: "-l", "team", "=", "vis"; "--address", "127.0.0.1", ":",
+// "7600".
 constexpr char kBreaksOfBash[] = "=:";
 
 std::vector<std::string> Joined(const std::vector<std::string>& words) {
   std::vector<std::string> joined;
-  bool open = false;  // the last one ends with a break that came apart
+  bool open = false;  // the last one ends with such a character
   for (const std::string& word : words) {
     const bool is_break =
         !word.empty() && word.find_first_not_of(kBreaksOfBash) == std::string::npos;
@@ -329,7 +330,7 @@ int RunComplete(const CommandTree& tree, const std::vector<std::string>& argumen
       Complete(tree, words, [&](Thing thing, const std::string& typed, const auto& flags) {
         return LookUpThings(thing, typed, flags, terminal, interrupt);
       });
-  // bash replaces only what is behind the break.
+  // bash replaces only the text after that character.
   const size_t last =
       bash && !words.empty() ? words.back().find_last_of(kBreaksOfBash) : std::string::npos;
   const size_t cut = last == std::string::npos ? 0 : last + 1;

@@ -1,10 +1,10 @@
-// completion.h: what may follow on a command line, for shells.
+// completion.h: completion of command lines, for shells.
 //
-// Role:    `dtctl __complete SHELL WORD…` prints candidates, a line each, with a tab and what it
-//          is; ":files" asks the shell for file names. The scripts only call it: the tree of
-//          commands is the one place that knows what there is.
-// Errors:  none are shown at a TAB key: what is not known is not offered. CompletionScript:
-//          InvalidArgument naming the shells there are.
+// Role:    `dtctl __complete SHELL WORD…` prints candidates, a line each, with a tab and an
+//          explanation; ":files" asks the shell for file names. The shells' scripts only call it:
+//          all knowledge is in the tree of commands.
+// Errors:  none at a TAB key: without an answer nothing is offered. CompletionScript:
+//          InvalidArgument with the known shells.
 // Tests:   tests/cli/commands/completion_test.cc; tests/tools/completion_test.py, in real shells
 #pragma once
 
@@ -24,20 +24,22 @@ struct Candidate {
 };
 struct Candidates {
   std::vector<Candidate> words;
-  bool files = false;  // and names of files
+  bool files = false;  // file names too
 };
 
-// What only a coordinator or a person's file knows.
+// Kind of name that only a coordinator or the user's file knows.
 enum class Thing { kExperiment, kTrial, kExperimentOrTrial, kLabel, kContext, kWorker };
-// `typed` is the beginning of the word; answers may ignore it. `flags` are those written so far.
+// Looks up names. `typed` is the beginning of the word, and may be ignored. `flags` are the flags
+// so far.
 using LookUp = std::function<std::vector<Candidate>(Thing thing, const std::string& typed,
                                                     const CoordinatorFlags& flags)>;
 
-// `words` without the program's name; the last is being typed and may be "".
+// Returns the candidates. `words` exclude the program's name; the last one is being typed and may
+// be "".
 Candidates Complete(const CommandTree& tree, const std::vector<std::string>& words,
                     const LookUp& look_up);
 
-// Asks the coordinator, for a second at most.
+// Asks the coordinator, and waits at most a second.
 std::vector<Candidate> LookUpThings(Thing thing, const std::string& typed,
                                     const CoordinatorFlags& flags, const Terminal& terminal,
                                     const Interrupt& interrupt);

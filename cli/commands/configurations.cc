@@ -53,7 +53,7 @@ Listing ListConfigurations(const std::vector<Configuration>& configurations,
     listing.items.push_back(ConfigurationJson(one, experiment.metric()));
     listing.names.push_back(TrialName(*one.trials.front()));
   }
-  // One of nothing, for its names: the columns are the same whatever is listed.
+  // An empty configuration gives the columns, so that they are the same for any rows.
   const v1::TrialSummary none;
   Configuration whole;
   whole.trials = {&none};

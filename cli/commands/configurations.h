@@ -1,5 +1,5 @@
-// configurations.h: configurations as a list: what 'get configurations' prints and, of experiments
-// with several seeds, 'best'.
+// configurations.h: the list of 'get configurations' and, for experiments with several seeds, of
+// 'best'.
 //
 // Role:  pure. Tests: tests/cli/commands/result_command_test.cc
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace dt::cli {
 
-// A row for each; `paths`: the parameters of the file, for CSV.
+// Returns a row for each. `paths` are the parameters of the file, for CSV.
 Listing ListConfigurations(const std::vector<Configuration>& configurations,
                            const v1::ExperimentSummary& experiment,
                            const std::vector<std::string>& paths);

@@ -56,7 +56,7 @@ absl::StatusOr<ExitCode> UseContext(Session& session, const std::string& name) {
   return ExitCode::kOk;
 }
 
-// The command may be called from another folder next time.
+// Returns an absolute path: the next command may run in another folder.
 std::string Absolute(const std::string& path) {
   return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
 }
@@ -77,7 +77,7 @@ absl::StatusOr<ExitCode> AddContext(Session& session, const std::string& name,
   if (!context.token_file.empty()) {
     DT_RETURN_IF_ERROR(ReadTokenFile("--token-file", context.token_file).status());
   }
-  // What the files hold is read now, while the person is there to mend it.
+  // Reads the files now, while the user can fix them.
   for (const std::string& address : addresses) {
     DT_RETURN_IF_ERROR(MakeChannelCredentials(context.tls, address).status());
   }

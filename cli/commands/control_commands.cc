@@ -19,7 +19,7 @@ struct CancelOptions {
   bool yes = false;
 };
 
-// What was chosen; trial 0 is the whole experiment.
+// Returns the name of the chosen experiment or trial; trial 0 means the complete experiment.
 std::string NameOf(uint64_t experiment, uint32_t trial) {
   return trial == 0 ? absl::StrCat("experiment ", experiment)
                     : absl::StrCat("trial ", experiment, "/", trial);
@@ -51,7 +51,7 @@ struct RetryOptions {
 absl::StatusOr<ExitCode> Retry(Session& session, const RetryOptions& options) {
   DT_ASSIGN_OR_RETURN(const Selector selector, session.Choose(options.selector));
   const bool chosen = options.failed || options.cancelled;
-  const bool named = selector.trial != 0;  // which trial is said already
+  const bool named = selector.trial != 0;  // the name has the trial already
   if (!chosen && !named) {
     return absl::InvalidArgumentError(
         "choose which trials: add --failed, --cancelled, or both; finished ones never run again");

@@ -94,7 +94,7 @@ absl::Status CommandStatus(const absl::Status& error) {
       return absl::InvalidArgumentError(error.message());
     case kCancelledError:
       return absl::CancelledError(error.message());
-    default:  // codes of the system and of the trainer
+    default:  // codes of the system and the trainer
       return absl::InternalError(error.message());
   }
 }

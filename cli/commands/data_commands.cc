@@ -1,5 +1,5 @@
-// data_commands.cc: dtctl data tokenize and verify: text to token shards, and what became of them,
-// on this machine alone.
+// data_commands.cc: dtctl data tokenize | verify: makes token shards of text, and checks them, on
+// this machine.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -21,14 +21,14 @@
 namespace dt::cli {
 namespace {
 
-// The path as the kernel has it; as it is where it is not there.
+// Returns the path without links, or unchanged where it does not exist.
 std::string Canonical(const std::filesystem::path& path) {
   std::error_code code;
   const std::filesystem::path found = std::filesystem::weakly_canonical(path, code);
   return code ? std::filesystem::absolute(path, code).lexically_normal().string() : found.string();
 }
 
-// The folders of data of what 'dtctl up' started on this machine.
+// Returns the data folders of the clusters that 'dtctl up' started on this machine.
 std::vector<std::string> DataRoots(const Terminal& terminal) {
   const std::string home =
       StateHome(terminal.environment("XDG_STATE_HOME"), terminal.environment("HOME"));
@@ -105,7 +105,7 @@ void AddVerify(CommandTree& tree, CLI::App* group) {
   tree.OnRun(app, {[=](Session& session) { return Verify(session, *folders); }, kDocumentFormats});
 }
 
-// An option that takes one of two words.
+// Adds an option that takes one of two words.
 template <typename Choice>
 void AddNames(CommandTree& tree, CLI::App* app, const std::string& option,
               const std::map<std::string, Choice>& names, const std::string& help, Choice* chosen) {

@@ -14,7 +14,7 @@
 namespace dt::cli {
 namespace {
 
-// What follows a value of the field in the pattern of its files.
+// Field that names data, with the suffix of its files.
 struct DataField {
   const char* path;
   const char* suffix;
@@ -22,7 +22,7 @@ struct DataField {
 constexpr DataField kDataFields[] = {
     {"data.train", ""}, {"data.val", ""}, {"model.init_from", "/model.safetensors"}};
 
-// Every value that trials have of it; empty ones name no files.
+// Returns every value of the field among trials. Empty values name no files.
 std::vector<std::string> ValuesOf(const v1::ExperimentSpec& spec, const char* path) {
   std::vector<std::string> values = {spec::FieldText(spec.base(), path)};
   for (const v1::Parameter& parameter : spec.parameters()) {

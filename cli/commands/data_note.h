@@ -1,4 +1,4 @@
-// data_note.h: data that an experiment names and that are not there, where dtctl can see.
+// data_note.h: notes on missing data of an experiment, where dtctl can see it.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace dt::cli {
 
-// The folder of the cluster that `dtctl up` made and that the command means; "" where it means
-// another coordinator.
+// Returns the folder of the cluster of `dtctl up` if the command uses it; "" for another
+// coordinator.
 std::string OwnClusterFolder(const Session& session);
 
-// A sentence on the first data of the experiment that are not in the data folder of the cluster
-// which `dtctl up` made and the command means. "": all are there, or it is another coordinator's.
+// Returns a sentence on the first data of the experiment that are missing in the data folder of
+// that cluster; "" if all exist, or for another coordinator.
 std::string MissingDataNote(const Session& session, const v1::ExperimentSpec& spec);
 
 }  // namespace dt::cli

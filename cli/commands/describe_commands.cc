@@ -1,4 +1,4 @@
-// describe_commands.cc: dtctl describe | explain: everything about one thing, and why.
+// describe_commands.cc: dtctl describe | explain: all about an experiment or trial, with reasons.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kKeyWidth = 16;
 
-// "  key             text"; nothing when there is no text.
+// Appends "  key             text"; nothing where the text is empty.
 void AppendFact(std::vector<Line>& lines, const std::string& key, const Cell& cell) {
   if (cell.text.empty() || cell.text == kNone) return;
   lines.push_back({{PadRight("  " + key, kKeyWidth), Style::kDim}, {cell.text, cell.style}});
@@ -46,7 +46,7 @@ void AppendTable(std::vector<Line>& lines, const Table& table, int width) {
   }
 }
 
-// Enough of a fingerprint to see whether two are the same; JSON has it whole.
+// Shortens a fingerprint to digits that tell two apart. JSON has all digits.
 std::string ShortFingerprint(const std::string& fingerprint) {
   constexpr size_t kShown = 12;
   return Printable(fingerprint.size() > kShown ? fingerprint.substr(0, kShown) + "…" : fingerprint);
@@ -76,7 +76,8 @@ Table ProvenanceTable(const std::vector<v1::TrialSummary>& trials) {
   return table;
 }
 
-// Who paused it, or what to put right where the coordinator did; "" where nobody did.
+// Returns who paused the experiment, or how to fix the reason where the coordinator did; "" if it
+// is not paused.
 Cell PausedCell(const v1::ExperimentSummary& experiment) {
   if (!experiment.paused()) return {};
   const std::string& why = experiment.paused_why();
@@ -84,7 +85,7 @@ Cell PausedCell(const v1::ExperimentSummary& experiment) {
   return {absl::StrCat("by ", Printable(experiment.paused_by()))};
 }
 
-// The command as the file has it; "" of what dtrain trains itself.
+// Returns the command as in the file; "" where dtrain trains itself.
 std::string RunsText(const v1::Spec& base) {
   return base.run().empty() && !base.command().empty() ? spec::FieldText(base, "command")
                                                        : base.run();
@@ -229,7 +230,7 @@ void AppendAttempt(std::vector<Line>& lines, const v1::AttemptSummary& attempt,
              {absl::StrCat("from ", attempt.resumed_step(), " to ", attempt.last_step(),
                            lost ? "; there was no checkpoint that it could go on from" : "")});
   AppendFact(lines, "placed", {Printable(attempt.reason())});
-  // Who goes on with another one's weights saves nothing; why is told above.
+  // A member that continues with another one's weights saves nothing; the reason is above.
   if (attempt.message().find(attempt.stop_reason()) == std::string::npos) {
     AppendFact(lines, "asked to save", {Printable(attempt.stop_reason())});
   }
@@ -251,7 +252,7 @@ Cell TrialStateCell(const v1::TrialSummary& trial) {
   return cell;
 }
 
-// One collective of the newest logged step.
+// Returns the text of a collective of the newest logged step.
 std::string CollectiveText(const v1::Collective& one) {
   const double bus = one.bytes() * BusFactor(one.op(), std::max(1U, one.ranks()));
   std::string text = absl::StrFormat(
@@ -282,7 +283,7 @@ void AppendNumbers(std::vector<Line>& lines, const v1::TrialSummary& trial) {
   if (!Ended(trial.state())) AppendFact(lines, "time left", {FormatDuration(trial.eta_seconds())});
 }
 
-// A trial's newest validation with all that it measured; of step 0 when there is none.
+// Returns a trial's newest validation with all its measurements; step 0 if there is none.
 absl::StatusOr<v1::Evaluation> FindValidation(Client& client, const v1::TrialSummary& trial) {
   v1::ReadMetricsRequest request;
   request.set_experiment(trial.experiment());
@@ -301,7 +302,7 @@ absl::StatusOr<v1::Evaluation> FindValidation(Client& client, const v1::TrialSum
   }
 }
 
-// How long stages waited in the newest logged step, beside the formula.
+// Returns the time that stages waited in the newest logged step, beside the formula.
 std::string BubbleText(const v1::TrialSummary& trial, const v1::ExperimentSpec& file) {
   const auto wait = api::PipelineWaitOf(trial, file);
   if (!wait.has_value()) return "";
@@ -370,7 +371,7 @@ absl::StatusOr<std::string> FindWaits(Client& client, const v1::GetExperimentRes
   return WaitsText(found.spec(), found.summary(), workers);
 }
 
-// Why nothing can be compared, once something has come; "": a trial has the metric.
+// Returns why trials cannot be compared, once any reports have come; "" if a trial has the metric.
 absl::StatusOr<std::string> FindNoMetric(Client& client, const LiveState& state) {
   const bool has = std::any_of(state.trials.begin(), state.trials.end(), [](const auto& trial) {
     return std::isfinite(trial.metric_value());
@@ -378,7 +379,7 @@ absl::StatusOr<std::string> FindNoMetric(Client& client, const LiveState& state)
   const uint64_t id = state.experiment.experiment();
   if (has || state.trials.empty() || AwaitsValidation(state.experiment)) return "";
   DT_ASSIGN_OR_RETURN(const auto reported, FetchMetricNames(client, id));
-  if (reported.empty()) return "";  // nothing has to be reported
+  if (reported.empty()) return "";  // no report is required
   return NoMetricText(state.experiment, reported);
 }
 

@@ -74,7 +74,7 @@ absl::StatusOr<ExitCode> Resume(Session& session, const EditOptions& options) {
   return ExitCode::kOk;
 }
 
-// What `dtctl set` changes, with the least and the most that each may be.
+// Field of `dtctl set`, with its bounds.
 struct Setting {
   std::string_view name;
   int64_t least = 0;
@@ -114,15 +114,15 @@ absl::StatusOr<v1::ChangeRequest> ChangeIn(const std::string& text) {
   const std::string number = text.substr(equals + 1);
   if (!absl::SimpleAtoi(number, &value) || value < setting->least || value > setting->most) {
     return absl::InvalidArgumentError(absl::StrCat(name, " is '", number,
-                                                   "'; it must be a whole number from ",
-                                                   setting->least, " to ", setting->most));
+                                                   "'; it must be an integer from ", setting->least,
+                                                   " to ", setting->most));
   }
   v1::ChangeRequest change;
   setting->set(change, value);
   return change;
 }
 
-// What holds of the experiment from now on.
+// Returns the new state of the experiment.
 std::string NowText(const v1::ChangeRequest& change, const v1::ChangeResponse& response) {
   switch (change.change_case()) {
     case v1::ChangeRequest::kMaxTrials:
@@ -202,8 +202,8 @@ absl::StatusOr<ExitCode> Label(Session& session, const EditOptions& options) {
   return Apply(session, options.selector, change);
 }
 
-// A command that takes an experiment and makes a change of its options.
 using ChangeOf = std::function<absl::StatusOr<ExitCode>(Session&, const EditOptions&)>;
+// Adds a command that changes an experiment by its options.
 std::pair<CLI::App*, std::shared_ptr<EditOptions>> AddEdit(CommandTree& tree,
                                                            const std::string& name,
                                                            const std::string& help,

@@ -1,4 +1,4 @@
-// fetch_commands.cc: dtctl data fetch: public data sets onto this machine.
+// fetch_commands.cc: dtctl data fetch: downloads public data sets.
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,7 +60,7 @@ absl::StatusOr<ExitCode> Fetch(Session& session, const std::string& name,
   }
   const absl::StatusOr<std::vector<Fetched>> files = [&] {
     std::optional<ProgressBar> bar;
-    std::string shown;  // the file that the bar is of
+    std::string shown;  // the file of the bar
     uint64_t before = 0;
     return FetchDataSet(set, folder, [&](const PublicFile& file, uint64_t bytes) {
       if (shown != file.name) {

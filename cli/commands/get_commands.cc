@@ -29,7 +29,7 @@ struct GetOptions {
   bool archived = false;
 };
 
-// How often --watch looks, unless tests say otherwise: a list is not an animation.
+// Interval of --watch in redraws of live views: a list changes slowly.
 constexpr int kWatchRedraws = 4;
 
 std::string AgeText(int64_t wall_ms) {
@@ -76,7 +76,7 @@ absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options)
                            {"BY", Align::kLeft, Shown::kWide},
                            {"LABELS", Align::kLeft, Shown::kWide},
                            {"NOTE", Align::kLeft, Shown::kWide, "", 12}};
-  // A reason that a person has to act on is shown where it is, before what people wrote.
+  // A reason that needs action has a column of its own, if there is one.
   const bool held = std::any_of(experiments.begin(), experiments.end(), [](const auto& one) {
     return !one.paused_why().empty() && !Ended(one.state());
   });
@@ -113,7 +113,7 @@ absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options)
   return listing;
 }
 
-// What to ask for: a selector's; the newest experiment's when none is written, or those of every
+// Returns the requests: for the selector; without one, for the newest experiment, or for every
 // experiment with the labels.
 template <typename Request>
 absl::StatusOr<std::vector<Request>> RequestsOf(Session& session, const GetOptions& options) {
@@ -132,10 +132,10 @@ absl::StatusOr<std::vector<Request>> RequestsOf(Session& session, const GetOptio
 struct FoundTrials {
   std::vector<v1::TrialSummary> all;
   std::vector<std::string> paths;  // of the parameters of their experiments, for CSV
-  std::string metric;              // of all of them, where no column shows it; else ""
+  std::string metric;              // shared by all, if no usual column shows it; else ""
 };
 
-// The search.metric that the experiments share and that needs a column; "": none.
+// Returns the search.metric that the experiments share and that needs a column, or "".
 absl::StatusOr<std::string> SharedMetric(Client& client,
                                          const std::vector<v1::ListTrialsRequest>& requests) {
   std::string shared;
@@ -205,7 +205,7 @@ std::vector<Cell> TrialCells(const v1::TrialSummary& trial, const std::vector<Sw
   return cells;
 }
 
-// Why an experiment lists no trial: its search may have none yet.
+// Returns why there are no trials: a search may not have proposed one yet.
 absl::StatusOr<std::string> NoTrialText(Session& session, const GetOptions& options) {
   constexpr char kNoMatch[] = "No trial matches.";
   if (!options.states.empty() || !options.labels.empty()) return kNoMatch;
@@ -271,7 +271,7 @@ absl::StatusOr<Listing> Workers(Session& session, const GetOptions& options) {
                            {"STORAGE", Align::kLeft, Shown::kWide},
                            {"PEER", Align::kLeft, Shown::kWide},
                            {"LABELS", Align::kLeft, Shown::kWide}};
-  // Hardly ever is one marked: no column for nothing.
+  // Workers rarely have a mark, so there is a column only if one has.
   const bool marked = std::any_of(workers.begin(), workers.end(),
                                   [](const auto& one) { return !one.mark().empty(); });
   if (marked) listing.table.columns.push_back({"NOTE", Align::kLeft, Shown::kAlways, "", 12});
@@ -326,7 +326,7 @@ absl::StatusOr<Listing> Checkpoints(Session& session, const GetOptions& options)
   for (const v1::CheckpointSummary& one : checkpoints) {
     const v1::CheckpointRef& ref = one.checkpoint();
     std::error_code code;
-    // Somebody removed it by hand: its trainer would have said so.
+    // The user removed it by hand: a trainer reports what it removes.
     const bool gone =
         !cluster.empty() && !one.seen_by().empty() &&
         !std::filesystem::exists(absl::StrCat(cluster, "/storage/", ref.path()), code) && !code;
@@ -362,7 +362,7 @@ absl::StatusOr<Listing> Configurations(Session& session, const GetOptions& optio
 
 using Lister = absl::StatusOr<Listing> (*)(Session&, const GetOptions&);
 
-// Looks again until Ctrl-C: redrawn in place for a person, one list after another otherwise.
+// Lists again and again until Ctrl-C: redraws in place on a terminal, else prints list after list.
 absl::StatusOr<ExitCode> Watch(Session& session, const GetOptions& options, Lister lister) {
   std::unique_ptr<Redrawer> redrawer;
   const bool table = session.format() == Format::kTable || session.format() == Format::kWide;
@@ -371,7 +371,7 @@ absl::StatusOr<ExitCode> Watch(Session& session, const GetOptions& options, List
   }
   while (true) {
     const absl::StatusOr<Listing> listing = lister(session, options);
-    if (session.interrupt().Triggered()) break;  // a call under way ends with an error then
+    if (session.interrupt().Triggered()) break;  // the call ended with an error
     DT_RETURN_IF_ERROR(listing.status());
     if (redrawer == nullptr) {
       Print(session, *listing);
@@ -382,12 +382,12 @@ absl::StatusOr<ExitCode> Watch(Session& session, const GetOptions& options, List
     const auto woken = session.interrupt().Wait(kWatchRedraws * session.pace().redraw);
     if (woken == Interrupt::Woken::kByInterrupt) break;
   }
-  // Behind the terminal's own ^C.
+  // Ends the line of the terminal's ^C.
   if (session.terminal().err_is_tty) *session.terminal().err << std::endl;
   return ExitCode::kInterrupted;
 }
 
-// The leaf for one kind of thing; the caller adds what only some kinds have.
+// Adds the command for a kind. The caller adds options that only some kinds have.
 CLI::App* AddKind(CommandTree& tree, CLI::App* get, const std::string& name,
                   const std::string& help, const std::string& examples, Lister lister,
                   const std::shared_ptr<GetOptions>& options) {

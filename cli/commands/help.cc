@@ -1,4 +1,4 @@
-// help.cc: the page of --help: what, usage, examples first, then arguments and options.
+// help.cc: the page of --help: summary, usage and examples, then arguments and options.
 #include <string>
 #include <vector>
 
@@ -11,7 +11,7 @@
 namespace dt::cli {
 namespace {
 
-// Where explanations begin; longer names push theirs to the next line.
+// Column of explanations. Longer names put theirs on the next line.
 constexpr int kColumn = 30;
 constexpr int kWidth = 96;
 
@@ -49,7 +49,7 @@ std::string OptionName(const CLI::Option* option) {
 void AppendOptions(std::string& page, const std::string& title, const CLI::App* app) {
   std::string entries;
   for (const CLI::Option* option : app->get_options()) {
-    // --help is one option of every command.
+    // Every command has --help.
     const bool repeated = app->get_parent() != nullptr && option == app->get_help_ptr();
     if (option->get_positional() || repeated) continue;
     AppendEntry(entries, OptionName(option), option->get_description());

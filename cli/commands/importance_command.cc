@@ -1,4 +1,4 @@
-// importance_command.cc: dtctl importance: which parameters of a search findings.
+// importance_command.cc: dtctl importance: the importance of a search's parameters.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kBarColumns = 24;
 
-// The evaluations of all trials, which come before all rows.
+// Reads the evaluations of all trials, which come before all rows.
 absl::Status ReadEvaluations(Client& client, report::Experiment& experiment) {
   v1::ReadMetricsRequest request;
   request.set_experiment(experiment.found.summary().experiment());
@@ -44,7 +44,7 @@ absl::StatusOr<report::Experiment> FetchValues(Client& client, const Selector& s
   for (v1::TrialSummary& trial : trials) {
     experiment.trials.emplace_back().summary = std::move(trial);
   }
-  // Values at rungs are in evaluations alone.
+  // Only evaluations have values at rungs.
   if (experiment.found.spec().search().method() == "asha") {
     DT_RETURN_IF_ERROR(ReadEvaluations(client, experiment));
   }

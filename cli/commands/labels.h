@@ -1,7 +1,7 @@
-// labels.h: labels as people write them and lists show them.
+// labels.h: labels as text, in commands and lists.
 //
 // Role:   pure.
-// Errors: InvalidArgument for what is not key=value.
+// Errors: InvalidArgument for text that is not key=value.
 // Tests:  tests/cli/commands/get_command_test.cc
 #pragma once
 

@@ -22,7 +22,7 @@ namespace dt::cli {
 namespace {
 
 constexpr absl::Duration kLook = absl::Milliseconds(50);
-// What a running coordinator of this machine takes to list its trials, and more than enough.
+// Deadline for a running coordinator of this machine to list its trials; more than enough.
 constexpr absl::Duration kLostPatience = absl::Seconds(3);
 
 void Complete(Session& session, ClusterOptions& options) {
@@ -34,7 +34,7 @@ void Complete(Session& session, ClusterOptions& options) {
   options.cores = UsableCores();
 }
 
-// The name is any: the workers of this machine are the person's own.
+// Makes a token for this machine's workers. Its name does not matter: they are the user's own.
 absl::StatusOr<std::string> MakeWorkerToken(Session& session, const std::string& address,
                                             const std::string& admin_token_file) {
   ClientOptions options{.address = address, .tls = {}};
@@ -48,13 +48,13 @@ absl::StatusOr<std::string> MakeWorkerToken(Session& session, const std::string&
   return std::move(*made.mutable_token());
 }
 
-// Whether its process has ended or is about to; one that a person drains stays.
+// Returns whether its process has ended or soon will. A worker that the user drains stays.
 bool IsLeaving(const v1::WorkerSummary& worker) {
   return worker.state() == "lost" || (worker.state() == "draining" && worker.mark().empty());
 }
 
-// Blocks until the coordinator knows every worker that was started; one that may not take trials
-// is known too. Returns the workers.
+// Blocks until the coordinator knows every started worker, also one that may not take trials.
+// Returns the workers.
 absl::StatusOr<std::vector<v1::WorkerSummary>> AwaitWorkers(Session& session,
                                                             const LocalCluster& cluster) {
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
@@ -77,7 +77,7 @@ absl::StatusOr<std::vector<v1::WorkerSummary>> AwaitWorkers(Session& session,
   }
 }
 
-// Says of each worker that is held back from trials why, and how to undo it.
+// Prints, for each worker that gets no trials, the reason and the remedy.
 void NoteHeldBack(Session& session, const std::string& context,
                   const std::vector<v1::WorkerSummary>& workers) {
   for (const v1::WorkerSummary& one : workers) {
@@ -89,7 +89,7 @@ void NoteHeldBack(Session& session, const std::string& context,
   }
 }
 
-// Remembers the address by name. Returns whether commands use it without being told.
+// Saves the address as a context. Returns whether it is the default of commands.
 absl::StatusOr<bool> Remember(Session& session, const std::string& name,
                               const LocalCluster& cluster) {
   bool current = false;
@@ -105,10 +105,11 @@ absl::StatusOr<bool> Remember(Session& session, const std::string& name,
          session.terminal().environment("DTCTL_CONTEXT").empty();
 }
 
-// What a command needs to mean this cluster, where it is not the usual one.
+// Returns the option that commands need for this cluster; "" for the default one.
 std::string NameOption(const std::string& name) { return name == "local" ? "" : " --name " + name; }
 
-// `up` gives its name to the cluster: not that of a coordinator which somebody else runs.
+// Checks that the name is not that of a coordinator that somebody else runs: `up` gives it to the
+// cluster.
 absl::Status CheckNameIsFree(Session& session, const std::string& name) {
   const std::string path = ContextsPath(session.terminal().environment);
   DT_ASSIGN_OR_RETURN(const Contexts contexts, ReadContexts(path));
@@ -184,13 +185,13 @@ absl::Status ForgetContext(Session& session, const std::string& name, const std:
   const std::string path = ContextsPath(session.terminal().environment);
   return ChangeContexts(path, session.Pause(), [&](Contexts& contexts) {
     const absl::StatusOr<Context> known = contexts.Find(name, path);
-    // Somebody may have given the name to another coordinator meanwhile.
+    // The user may have given the name to another coordinator meanwhile.
     if (known.ok() && known->address == address) contexts.Remove(name);
     return absl::OkStatus();
   });
 }
 
-// A coordinator that does not answer has nothing to say.
+// Asks about steps that `dtctl down` would lose. Skips a coordinator that does not answer.
 absl::Status AskWhatIsLost(Session& session, const LocalCluster& cluster) {
   ClientOptions reached{.address = cluster.addresses().grpc, .tls = {}};
   reached.deadline = kLostPatience;

@@ -14,7 +14,7 @@
 namespace dt::cli {
 namespace {
 
-// Names in a sentence; -o json has all.
+// Upper bound on names in a sentence; -o json has all.
 constexpr size_t kNamed = 8;
 
 std::string Milliseconds(double seconds) { return absl::StrFormat("%.4g ms", 1e3 * seconds); }

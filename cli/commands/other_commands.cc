@@ -9,8 +9,8 @@
 namespace dt::cli {
 namespace {
 
-// Words of Slurm, Kubernetes, Docker, W&B, Ray, Determined and the shell; "": there is nothing of
-// the kind here, and no command that only looks like it is proposed.
+// Words of Slurm, Kubernetes, Docker, W&B, Ray, Determined and the shell. "" means that dtrain has
+// nothing similar, so that no command with a similar name is proposed.
 constexpr OtherCommand kOtherCommands[] = {
     {"", "stop kill abort terminate scancel qdel bkill interrupt end",
      "'dtctl cancel EXP' stops an experiment or a trial for good, 'dtctl pause EXP' until "
@@ -124,7 +124,7 @@ constexpr OtherCommand kOtherCommands[] = {
 
 struct OtherOption {
   std::string_view theirs;
-  std::string_view ours;  // the option that a command must have for this to be said
+  std::string_view ours;  // the option that the command must have for the hint
   std::string_view hint;
 };
 constexpr OtherOption kOtherOptions[] = {

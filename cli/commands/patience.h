@@ -1,4 +1,4 @@
-// patience.h: a call that is made again while the coordinator restarts.
+// patience.h: repeats a call while the coordinator restarts.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace dt::cli {
 
-// Calls until it is answered, for limits::kSubmitPatience. REQUIRES: to call twice does no harm.
-// Errors: those of the call; Cancelled after Ctrl-C.
+// Repeats the call until there is an answer, for limits::kSubmitPatience. REQUIRES: a repeated call
+// does no harm. Errors: those of the call; Cancelled after Ctrl-C.
 template <typename Call>
 auto CallPatiently(Session& session, const Call& call) -> decltype(call()) {
   const absl::Time deadline = absl::Now() + limits::kSubmitPatience;

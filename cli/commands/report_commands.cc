@@ -1,5 +1,4 @@
-// report_commands.cc: dtctl report | plot: an experiment as a file to keep, and as lines to look
-// at.
+// report_commands.cc: dtctl report | plot: an experiment as a file, and as curves on the terminal.
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,7 +33,8 @@
 namespace dt::cli {
 namespace {
 
-// Each costs a call of a few milliseconds; more would make a report of a huge grid a long wait.
+// Upper bound on the trials whose attempts are fetched. Each costs a call of a few milliseconds, so
+// more would make the report of a huge grid slow.
 constexpr size_t kAttemptTrialsMax = 1000;
 
 enum class FileKind { kHtml, kMarkdown, kCsv };
@@ -45,7 +45,7 @@ struct ReportOptions {
   std::string format;
 };
 
-// Errors: InvalidArgument for an ending that says nothing.
+// Returns the format by the file's ending. Errors: InvalidArgument for an unknown ending.
 absl::StatusOr<FileKind> KindOf(const ReportOptions& options) {
   std::string word = options.format;
   const bool to_stdout = options.output.empty() || options.output == "-";
@@ -84,12 +84,12 @@ absl::Status FetchAttempts(Client& client, report::Experiment& experiment) {
   return absl::OkStatus();
 }
 
-// Everything that a report is made of. Errors: NotFound.
+// Fetches the data of a report. Errors: NotFound.
 absl::StatusOr<report::Experiment> FetchAll(Client& client, const Selector& selector) {
   report::Experiment experiment;
   DT_ASSIGN_OR_RETURN(experiment.found,
                       client.GetExperiment(Select<v1::GetExperimentRequest>(selector)));
-  const Selector fixed{false, experiment.found.summary().experiment()};  // "last" is settled
+  const Selector fixed{false, experiment.found.summary().experiment()};  // fixes "last"
   DT_ASSIGN_OR_RETURN(auto trials, client.ListTrials(Select<v1::ListTrialsRequest>(fixed)));
   std::sort(trials.begin(), trials.end(),
             [](const auto& a, const auto& b) { return a.trial() < b.trial(); });
@@ -107,8 +107,8 @@ absl::StatusOr<report::Experiment> FetchAll(Client& client, const Selector& sele
   return experiment;
 }
 
-// Written beside it and renamed, so that no reader finds half of it; into a device or a pipe as it
-// is. Errors: InvalidArgument naming the path and why.
+// Writes a file beside the path and renames it, so that no reader finds half of it. Writes directly
+// into a device or a pipe. Errors: InvalidArgument with the path and the reason.
 absl::Status WriteFile(const std::string& path, const std::string& text) {
   std::error_code code;
   const auto status = std::filesystem::status(path, code);
@@ -160,22 +160,22 @@ absl::StatusOr<ExitCode> Report(Session& session, const ReportOptions& options) 
 
 struct PlotOptions {
   std::vector<std::string> selectors;
-  std::string metric;  // "": what trials are compared by, or the loss
+  std::string metric;  // "": that of the search, or the loss
   bool log = false;
 };
 
-// What a plot is of.
+// Content of a plot.
 struct Drawn {
-  // Each a line: one trial, or those of a configuration.
+  // The lines: each has a trial, or the trials of a configuration.
   std::vector<std::vector<v1::TrialSummary>> lines;
   std::vector<std::string> experiments;  // "12, quickstart"
-  std::set<std::string> metrics;         // that they are searched by, or that programs reported
+  std::set<std::string> metrics;         // of the searches, or reported by programs
   std::string usual;                     // the metric where none was named
-  bool programs = false;                 // some run one, whose steps are its own
+  bool programs = false;                 // some run a program, with its own steps
 };
 
-// The best of the experiment, as many as there may be lines: configurations where trials differ in
-// their seed alone, else trials. In order of number.
+// Returns the best lines of the experiment, at most `count`, in order of number: configurations if
+// trials differ only in their seed, else trials.
 std::vector<std::vector<v1::TrialSummary>> BestLines(Session& session,
                                                      report::Experiment& experiment,
                                                      const std::vector<v1::TrialSummary>& trials,
@@ -210,7 +210,7 @@ std::vector<std::vector<v1::TrialSummary>> BestLines(Session& session,
   return lines;
 }
 
-// Adds the trial that is named, or the `count` best lines of the experiment. Errors: NotFound.
+// Adds the named trial, or the `count` best lines of the experiment. Errors: NotFound.
 absl::Status AddToDraw(Session& session, Client& client, const Selector& selector, size_t count,
                        Drawn& drawn) {
   report::Experiment experiment;
@@ -231,8 +231,8 @@ absl::Status AddToDraw(Session& session, Client& client, const Selector& selecto
   }
   if (!summary.metric().empty()) drawn.metrics.insert(summary.metric());
   if (drawn.usual.empty()) {
-    // A program may have no loss; of what dtrain trains the loss has more points than what it is
-    // validated by.
+    // A program may have no loss. For dtrain's own trials, the loss has more points than the metric
+    // of validations.
     const std::string of_program = report::MetricOfProgram(experiment);
     drawn.programs = !of_program.empty();
     drawn.usual = !of_program.empty()             ? of_program
@@ -248,7 +248,7 @@ absl::Status AddToDraw(Session& session, Client& client, const Selector& selecto
   return absl::OkStatus();
 }
 
-// All that is named. Errors: InvalidArgument for more than can be told apart.
+// Returns all named lines. Errors: InvalidArgument for more than can be distinguished.
 absl::StatusOr<Drawn> FindDrawn(Session& session, Client& client, const PlotOptions& options) {
   const size_t named = options.selectors.size();
   if (named > kMarkers) {
@@ -263,7 +263,7 @@ absl::StatusOr<Drawn> FindDrawn(Session& session, Client& client, const PlotOpti
   return drawn;
 }
 
-// The metric of one trial, over steps. Adds what its program reported to `reported`.
+// Returns the metric of a trial over steps. Adds the names that its program reported to `reported`.
 absl::StatusOr<TextSeries> FetchSeries(Client& client, const v1::TrialSummary& trial,
                                        const std::string& metric, std::set<std::string>& reported) {
   TextSeries series;
@@ -288,7 +288,7 @@ absl::StatusOr<TextSeries> FetchSeries(Client& client, const v1::TrialSummary& t
   return series;
 }
 
-// One line of the plot: a trial's, or the mean of a configuration's with its band.
+// Returns a line of the plot: a trial's, or the mean of a configuration's with its band.
 absl::StatusOr<TextSeries> FetchLine(Client& client, const std::vector<v1::TrialSummary>& trials,
                                      const std::string& metric, std::set<std::string>& reported) {
   if (trials.size() == 1) return FetchSeries(client, trials[0], metric, reported);

@@ -15,10 +15,10 @@ namespace dt::cli {
 namespace {
 
 constexpr const char* kSpaces = " \t\n";
-constexpr const char* kSpacesAndMarks = " \t\n;|&()'\"";  // of a shell
-constexpr uint64_t kScriptBytesMax = 1 << 20;  // a larger file was not written by a person
+constexpr const char* kSpacesAndMarks = " \t\n;|&()'\"";  // of shells
+constexpr uint64_t kScriptBytesMax = 1 << 20;  // a larger file is not a script that a person wrote
 
-// Returns the words of `command`, or of `run` as these marks separate them.
+// Returns the words of `command`, or of `run`, split at the marks above.
 std::vector<std::string> WordsOf(const v1::Spec& base, const char* separators) {
   if (base.run().empty()) return {base.command().begin(), base.command().end()};
   return absl::StrSplit(base.run(), absl::ByAnyChar(separators), absl::SkipEmpty());
@@ -38,7 +38,8 @@ bool NamesScript(const std::string& word) {
   return absl::EndsWith(word, ".py") || absl::EndsWith(word, ".sh") || absl::StartsWith(word, "./");
 }
 
-// Whether the shell or a parameter makes another word of it, or its folder is another.
+// Returns whether the shell or a parameter changes the word, or it is not in the folder of the
+// code.
 bool IsUnsure(const std::string& word) {
   return word.find_first_of("{}$`'\"\\*?[]~<>|&;()=#") != std::string::npos ||
          absl::StartsWith(word, "/") || word == "cd" || word == "-c" || word == "-m";

@@ -28,7 +28,7 @@ std::string MethodText(const v1::ExperimentSpec& spec) {
 
 std::string AssumedText(const v1::ExperimentSpec& spec) {
   const v1::Search& search = spec.search();
-  // What dtrain's own trainer measures is known.
+  // The metrics of dtrain's own trainer are known.
   if (!search.goal().empty() || search.metric().empty() || !spec::IsProgram(spec)) return "";
   return " (assumed from its name; search.goal says otherwise)";
 }
@@ -67,7 +67,7 @@ std::string WaitsText(const v1::ExperimentSpec& spec, const v1::ExperimentSummar
   size_t connected = 0;
   size_t idle = 0;
   for (const v1::WorkerSummary& worker : workers) {
-    // A worker of a device that the trials cannot use is none.
+    // A worker whose device the trials cannot use does not count.
     const bool usable = device.empty() || device == "auto" || worker.device().rfind(device, 0) == 0;
     if (!usable || !Connected(worker)) continue;
     ++connected;

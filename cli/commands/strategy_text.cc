@@ -12,13 +12,13 @@
 namespace dt::cli {
 namespace {
 
-// More would push the answer out of sight; -o json has all.
+// Upper bound on the tables: more would scroll the answer away. -o json has all.
 constexpr size_t kTablesShown = 4;
 constexpr size_t kTrialsNamed = 8;
 
 struct Group {
   const v1::PlannedTrials* first = nullptr;
-  std::vector<uint32_t> trials;  // one of each kind
+  std::vector<uint32_t> trials;  // a trial of each kind
 };
 
 bool SameTable(const v1::PlannedTrials& a, const v1::PlannedTrials& b) {
@@ -50,14 +50,14 @@ std::vector<Group> GroupsOf(const v1::PlanResponse& plan) {
 
 std::string Bytes(uint64_t bytes) { return FormatBytes(static_cast<double>(bytes)); }
 
-// Nothing hidden behind computation: at most this.
+// Returns the time as an upper bound: assumes that no communication overlaps with computation.
 std::string Exposed(double seconds) {
   if (seconds < 0) return kNone;
   return seconds < 1 ? absl::StrFormat("<%.3gms", seconds * 1000)
                      : absl::StrCat("<", FormatShort(seconds));
 }
 
-// "zero1", "hsdp of 4", "tensor 2", "zero1, tensor 2, pipeline 4"
+// Returns "zero1", "hsdp of 4", "tensor 2" or "zero1, tensor 2, pipeline 4".
 std::string NameOf(const v1::PlannedStrategy& row) {
   const bool cut = row.tensor() > 1 || row.pipeline() > 1;
   std::vector<std::string> parts;
@@ -68,7 +68,8 @@ std::string NameOf(const v1::PlannedStrategy& row) {
   return absl::StrJoin(parts, ", ");
 }
 
-// By the formula: how much of a step stages wait while their pipeline fills and drains.
+// Returns the share of a step that stages wait while their pipeline fills and drains, by the
+// formula.
 std::string Bubble(const v1::PlannedStrategy& strategy) {
   return strategy.pipeline() > 1 ? FormatRatio(strategy.bubble_ratio()) : kNone;
 }

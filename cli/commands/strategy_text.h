@@ -1,4 +1,4 @@
-// strategy_text.h: what a trial of several ranks would take under each strategy, as tables.
+// strategy_text.h: the cost of a trial of several ranks under each strategy, as tables.
 //
 // Role:  pure.
 // Tests: tests/cli/commands/plan_test.cc
@@ -13,8 +13,8 @@ namespace dt::cli {
 
 namespace v1 = ::dtrain::v1;
 
-// A table and a line of advice for trials that take the same under each; nothing where all trials
-// have one rank. `width`: of the terminal; 0: no limit.
+// Returns a table and a line of advice for each group of trials with the same costs; nothing where
+// all trials have a single rank. `width` is that of the terminal; 0: no limit.
 std::vector<Line> StrategyLines(const v1::PlanResponse& plan, int width);
 
 }  // namespace dt::cli

@@ -1,4 +1,4 @@
-// stream_commands.cc: dtctl logs | metrics: what is read page by page and printed as it comes.
+// stream_commands.cc: dtctl logs | metrics: prints page by page as data comes.
 #include <algorithm>
 #include <deque>
 #include <memory>
@@ -19,7 +19,7 @@
 namespace dt::cli {
 namespace {
 
-// Chunks of one answer: 64 of at most limits::kLogChunkBytes fit a message with room to spare.
+// Chunks of an answer: 64 of at most limits::kLogChunkBytes fit easily into a message.
 constexpr int kLogChunksPerPage = 64;
 
 struct LogOptions {
@@ -32,7 +32,7 @@ struct LogOptions {
   bool timestamps = false;
 };
 
-// Chooses lines and prints them: all as they come, or with --tail the last ones of what is stored.
+// Prints the chosen lines: all as they come, or with --tail the last ones that are stored.
 class LogPrinter {
  public:
   LogPrinter(Session& session, const LogOptions& options, int64_t since_wall_ms)
@@ -49,7 +49,7 @@ class LogPrinter {
       Take(line);
     }
   }
-  // Everything that is stored now has been added: from here on lines are printed as they come.
+  // Call when all stored lines were added. From then on lines are printed as they come.
   void CaughtUp() {
     caught_up_ = true;
     for (const v1::LogLineChunk& line : last_) Print(line);
@@ -86,7 +86,7 @@ class LogPrinter {
                      chunk.attempt(), " rank ", log.rank(), " | "),
         Style::kDim};
     for (const std::string& text : LinesOf(chunk)) {
-      // A terminal gets no escape codes of others; a file gets the bytes.
+      // A terminal gets no foreign escape codes; a file gets all bytes.
       const std::string shown = session_.terminal().out_is_tty ? Printable(text) : text;
       session_.out() << RenderLine({prefix, {shown}}, session_.colour()) << "\n";
     }
@@ -105,7 +105,7 @@ class LogPrinter {
   bool printed_ = false;
 };
 
-// Errors: NotFound.
+// Fetches the trial. Errors: NotFound.
 absl::StatusOr<v1::TrialSummary> FetchTrial(Client& client, const Selector& selector) {
   DT_ASSIGN_OR_RETURN(auto trials, client.ListTrials(Select<v1::ListTrialsRequest>(selector)));
   if (!trials.empty()) return std::move(trials.front());
@@ -114,7 +114,7 @@ absl::StatusOr<v1::TrialSummary> FetchTrial(Client& client, const Selector& sele
                    selector.last ? "last" : absl::StrCat(selector.experiment), "' lists them"));
 }
 
-// The ranks of a trial are numbered from 0; -1 means all. Errors: InvalidArgument, NotFound.
+// Checks the rank. Ranks of a trial count from 0; -1 means all. Errors: InvalidArgument, NotFound.
 absl::StatusOr<int> ChosenRank(const LogOptions& options, const v1::TrialSummary& trial) {
   if (!options.rank.has_value()) return -1;
   DT_RETURN_IF_ERROR(CheckAtLeast("--rank", *options.rank, 0));
@@ -124,14 +124,14 @@ absl::StatusOr<int> ChosenRank(const LogOptions& options, const v1::TrialSummary
                    ", from 0 to ", trial.world_size() - 1, "; there is no rank ", *options.rank));
 }
 
-// Chunks from then on, on the wall clock. Errors: InvalidArgument.
+// Returns the wall time from which chunks are printed. Errors: InvalidArgument.
 absl::StatusOr<int64_t> SinceOf(const LogOptions& options) {
   if (options.since.empty()) return 0;
   DT_ASSIGN_OR_RETURN(const absl::Duration since, ParseDuration(options.since));
   return absl::ToUnixMillis(absl::Now() - since);
 }
 
-// Says once for each reason why there are no lines yet.
+// Prints each reason that there are no lines yet once.
 void TellWaiting(Session& session, const v1::TrialSummary& trial, std::string& told) {
   if (trial.state() != v1::TRIAL_PENDING || trial.waiting() == told) return;
   told = trial.waiting();
@@ -146,7 +146,7 @@ absl::StatusOr<ExitCode> Logs(Session& session, const LogOptions& options) {
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(v1::TrialSummary trial, FetchTrial(*client, selector));
   v1::ReadLogsRequest request;
-  request.set_experiment(trial.experiment());  // "last" is settled
+  request.set_experiment(trial.experiment());  // fixes "last"
   request.set_trial(trial.trial());
   DT_ASSIGN_OR_RETURN(const int rank, ChosenRank(options, trial));
   request.set_rank(rank);
@@ -162,7 +162,7 @@ absl::StatusOr<ExitCode> Logs(Session& session, const LogOptions& options) {
     DT_RETURN_IF_ERROR(session.Written());
     request.set_page_token(page.next_page_token());
     if (!page.at_end()) continue;
-    // What the trial wrote before it ended has arrived before its end; one more look shows it.
+    // The trial's lines arrived before its end. One more read shows the last ones.
     if (ended) break;
     DT_ASSIGN_OR_RETURN(trial, FetchTrial(*client, fixed));
     ended = Ended(trial.state());
@@ -187,7 +187,7 @@ struct MetricOptions {
   bool parameters = true;
 };
 
-// As in every JSON of ours: a time is ISO 8601, not a number.
+// Turns times into ISO 8601, as in all our JSON.
 Json WithIsoTime(Json row) {
   const auto found = row.find("wall_time_ms");
   if (found == row.end()) return row;
@@ -200,7 +200,7 @@ absl::StatusOr<ExitCode> Metrics(Session& session, const MetricOptions& options)
   DT_ASSIGN_OR_RETURN(const Selector selector, session.Choose(options.selector));
   DT_RETURN_IF_ERROR(CheckMetricNames(options.metrics));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
-  // "last" is settled once: pages must not change experiment on the way.
+  // Fixes "last" once: all pages must be of the same experiment.
   v1::ReadMetricsRequest request = Select<v1::ReadMetricsRequest>(selector);
   DT_ASSIGN_OR_RETURN(const v1::GetExperimentResponse found, FetchFile(*client, request));
   std::vector<std::string> paths = ParameterPaths(found.spec());
@@ -221,7 +221,7 @@ absl::StatusOr<ExitCode> Metrics(Session& session, const MetricOptions& options)
     if (!rows.settled()) return session.Written();
     if (!std::exchange(begun, true)) {
       std::set<std::string> known = rows.reported();
-      known.insert(found.summary().metric());  // which nobody may have reported yet
+      known.insert(found.summary().metric());  // may not be reported yet
       DT_RETURN_IF_ERROR(CheckMetricsExist(options.metrics, known));
       if (csv) session.out() << rows.CsvHeader();
     }

@@ -1,4 +1,5 @@
-// submit_commands.cc: dtctl submit | validate | resolve: from a file to an experiment, or a trial.
+// submit_commands.cc: dtctl submit | validate | resolve: makes an experiment, or a trial, of a
+// file.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -46,8 +47,8 @@ struct SubmitOptions {
   std::optional<int64_t> trial;
 };
 
-// Errors: NotFound or FailedPrecondition, with the file and the system's reason. One byte over the
-// limit is read, for the reader to refuse.
+// Reads a file, up to a byte over the limit, so that the reader refuses it. Errors: NotFound or
+// FailedPrecondition, with the file and the system's reason.
 absl::StatusOr<std::string> ReadText(Session& session, const std::string& path) {
   const auto refuse = [&path](int error) {
     const std::string message =
@@ -63,7 +64,7 @@ absl::StatusOr<std::string> ReadText(Session& session, const std::string& path) 
   std::istream& in = path == "-" ? *session.terminal().in : file;
   std::string text(limits::kExperimentFileBytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad()) return refuse(errno == 0 ? EIO : errno);  // a folder can be opened, but not read
+  if (in.bad()) return refuse(errno == 0 ? EIO : errno);  // a folder opens, but reading fails
   text.resize(static_cast<size_t>(std::max<std::streamsize>(0, in.gcount())));
   return text;
 }
@@ -95,7 +96,7 @@ absl::StatusOr<LoadedFile> Load(Session& session, const SubmitOptions& options) 
   return loaded;
 }
 
-// On stderr; `end` is what the count of them ends with.
+// Prints the problems on stderr. `end` is the end of the line that counts them.
 void Show(Session& session, const LoadedFile& loaded,
           const std::vector<spec::Diagnostic>& diagnostics, std::string_view end) {
   std::ostream& err = *session.terminal().err;
@@ -122,8 +123,8 @@ void Show(Session& session, const LoadedFile& loaded,
   err << end << std::endl;
 }
 
-// Shows everything wrong with the file, or what is hardly meant. Returns whether it may go on.
 enum class Purpose { kSubmit, kCheck };
+// Prints all errors of the file, and likely mistakes. Returns whether to continue.
 bool Passes(Session& session, const LoadedFile& loaded, Purpose purpose) {
   if (const auto& errors = loaded.content.diagnostics; !errors.empty()) {
     Show(session, loaded, errors, purpose == Purpose::kSubmit ? "; nothing was submitted." : ".");
@@ -137,7 +138,7 @@ bool Passes(Session& session, const LoadedFile& loaded, Purpose purpose) {
   return true;
 }
 
-// What a trial's table shows of the grid.
+// Returns the trials of the grid as a table.
 Listing Expansion(const std::vector<v1::ExpandedTrial>& expanded, size_t shown) {
   std::vector<v1::TrialSummary> trials;
   Listing listing;
@@ -167,7 +168,7 @@ Listing Expansion(const std::vector<v1::ExpandedTrial>& expanded, size_t shown) 
   return listing;
 }
 
-// The request id makes it one experiment however often it is sent.
+// Submits. The request id makes repeated submissions the same experiment.
 absl::StatusOr<v1::SubmitResponse> SubmitPatiently(Session& session, Client& client,
                                                    const v1::SubmitRequest& request) {
   if (request.dry_run()) return client.Submit(request);
@@ -200,7 +201,8 @@ absl::StatusOr<ExitCode> ShowDryRun(Session& session, const LoadedFile& loaded,
   return ExitCode::kCannotBePlaced;
 }
 
-// The experiment's page, for who looks; nothing where the coordinator does not say.
+// Returns the link to the experiment's page, for a user at a terminal; empty if the coordinator
+// does not send it.
 PageLink FindPage(const Session& session, Client& client, const SubmitOptions& options,
                   const v1::SubmitResponse& response) {
   if (options.id_only || session.format() == Format::kName) return {};
@@ -234,7 +236,8 @@ void ShowSubmitted(Session& session, const SubmitOptions& options,
   }
 }
 
-// Packs the folder that the file names, if any, and notes what workers may not find.
+// Packs the folder that the file names, if any, and prints notes on files that workers may not
+// find.
 absl::StatusOr<std::optional<pack::PackedFolder>> Pack(Session& session,
                                                        const SubmitOptions& options,
                                                        LoadedFile& loaded) {
@@ -265,7 +268,7 @@ v1::PlanRequest PlanRequestOf(const LoadedFile& loaded) {
   return request;
 }
 
-// What it will take, for a person who looks: nothing where that is not known.
+// Returns the expected cost, for a user at a terminal; "" where unknown.
 std::string Forecast(Session& session, Client& client, const LoadedFile& loaded,
                      const SubmitOptions& options) {
   if (options.id_only || session.options().quiet || session.format() != Format::kTable) return "";
@@ -317,7 +320,7 @@ absl::StatusOr<ExitCode> Submit(Session& session, const SubmitOptions& options) 
   }
   DT_ASSIGN_OR_RETURN(const auto response, answer);
   if (options.dry_run) {
-    // What the first trial asks for is answered; others may ask for more, or for memory.
+    // The coordinator checked the first trial; others may need more slots, or more memory.
     const absl::StatusOr<v1::PlanResponse> plan = client->Plan(PlanRequestOf(loaded));
     return ShowDryRun(session, loaded, response, plan.ok() ? MisfitSentence(*plan) : "");
   }
@@ -355,8 +358,8 @@ absl::StatusOr<ExitCode> Validate(Session& session, const SubmitOptions& options
   return ExitCode::kOk;
 }
 
-// One trial as `dttrain --spec` takes it, on stdout. Device and precision `auto` stay: who trains
-// it settles them.
+// Prints a trial for `dttrain --spec` on stdout. Device and precision `auto` stay: the trainer
+// chooses them.
 absl::StatusOr<ExitCode> Resolve(Session& session, const SubmitOptions& options) {
   DT_ASSIGN_OR_RETURN(LoadedFile loaded, Load(session, options));
   if (!Passes(session, loaded, Purpose::kCheck)) return ExitCode::kUsage;

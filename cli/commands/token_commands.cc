@@ -19,7 +19,7 @@ struct CreateOptions {
   std::string expires;
 };
 
-// "30d", or what an absl::Duration may be: "12h", "90m".
+// Reads "30d", or an absl::Duration such as "12h" or "90m".
 absl::StatusOr<int64_t> ExpirySeconds(const std::string& text) {
   if (text.empty()) return 0;
   absl::string_view days = text;
@@ -62,7 +62,7 @@ absl::StatusOr<ExitCode> Create(Session& session, const CreateOptions& options) 
   DT_ASSIGN_OR_RETURN(const v1::CreateTokenResponse made, client->CreateToken(request));
   Json fields = ItemOf(made.summary());
   fields["token"] = made.token();
-  // The token alone on stdout, so that '> FILE' makes the file that --token-file names.
+  // Only the token goes to stdout, so that '> FILE' makes a file for --token-file.
   PrintDocument(session, "Token", fields, absl::StrCat(made.token(), "\n"));
   session.Note(absl::StrCat(
       "Token ", made.summary().id(), " of ", made.summary().role(), " '", made.summary().name(),

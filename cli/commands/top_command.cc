@@ -1,7 +1,7 @@
-// top_command.cc: dtctl top: what the whole cluster does now.
+// top_command.cc: dtctl top: the state of the cluster, live.
 //
-// Threads: one draws and reads keys; a second asks the coordinator, one round of questions at a
-//          time, so that keys work while no answer comes. They share a future alone.
+// Threads: one draws and reads keys. A second one asks the coordinator, one round of questions at a
+//          time, so that keys work while no answer comes. They share only a future.
 #include <algorithm>
 #include <chrono>
 #include <future>
@@ -26,18 +26,19 @@
 namespace dt::cli {
 namespace {
 
-// A round of questions costs the coordinator about as much as ten status calls.
+// Interval of rounds. A round of questions costs the coordinator about as much as ten status calls.
 constexpr absl::Duration kIntervalMin = absl::Milliseconds(100);
-// Experiments whose waiting trials are asked for, limits::kPageDefault of each: why a trial waits
-// is worked out anew for every one, and few reasons differ.
+// Upper bound on the experiments whose waiting trials are fetched, limits::kPageDefault of each.
+// The reason of each wait is computed anew, and few reasons differ.
 constexpr size_t kExperimentsAsked = 10;
-// Experiments that are asked for one by one; of more live ones, the list of all costs less.
+// Upper bound on the experiments fetched one by one. For more live ones, the list of all costs
+// less.
 constexpr size_t kLiveAsked = 8;
-// Rounds between two lists of all experiments: what ended changes by a person's act alone.
+// Rounds between two lists of all experiments. Ended ones change only if a user acts.
 constexpr uint64_t kWholeListEvery = 20;
-// A new size of the terminal and a stop show within this.
+// Upper bound on the delay of a new terminal size or a stop.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(250);
-// What follows an Escape byte as part of the same key is there within this, over a slow line too.
+// Wait for the bytes after an Escape byte that belong to the same key, for slow connections too.
 constexpr absl::Duration kSequenceGap = absl::Milliseconds(50);
 constexpr int kPipeColumns = 80;
 
@@ -46,7 +47,7 @@ struct TopSettings {
   std::string interval;
 };
 
-// An experiment may be deleted between two calls; then it has no trials.
+// Fetches trials; none if the experiment was deleted between two calls.
 template <typename T>
 absl::StatusOr<T> OrNone(absl::StatusOr<T> found) {
   if (absl::IsNotFound(found.status())) return T();
@@ -76,7 +77,7 @@ absl::Status FetchTrials(Client& client, TopState& state) {
   return absl::OkStatus();
 }
 
-// Whether what is known of the experiments is worth asking for the live ones alone.
+// Returns whether fetching only the live experiments is enough and cheaper.
 bool FewLive(const std::vector<v1::ExperimentSummary>& known) {
   const auto live = std::count_if(known.begin(), known.end(),
                                   [](const auto& one) { return !Ended(one.state()); });
@@ -84,8 +85,8 @@ bool FewLive(const std::vector<v1::ExperimentSummary>& known) {
          static_cast<size_t>(live) < known.size();
 }
 
-// Brings `known` up to date by asking for those that have not ended, and for the newest. False:
-// there is a new one, or one is gone, so that all must be asked for.
+// Updates `known` by fetching the experiments that have not ended, and the newest. Returns false if
+// there is a new one, or one is gone, so that all must be fetched.
 absl::StatusOr<bool> RefreshLive(Client& client, std::vector<v1::ExperimentSummary>& known) {
   v1::ListExperimentsRequest request;
   request.set_last(true);
@@ -102,8 +103,8 @@ absl::StatusOr<bool> RefreshLive(Client& client, std::vector<v1::ExperimentSumma
   return true;
 }
 
-// What top knows between two rounds of questions. Those that ended are asked for again with every
-// so many rounds: a person may have retried or deleted one.
+// Experiments as known between two rounds. Ended ones are fetched again every few rounds: a user
+// may have retried or deleted one.
 class Experiments {
  public:
   absl::StatusOr<std::vector<v1::ExperimentSummary>> Fetch(Client& client) {
@@ -143,7 +144,7 @@ TopOptions OptionsNow(Session& session) {
   return options;
 }
 
-// All of it, once, as wide as the terminal or as `watch` says.
+// Prints everything once, as wide as the terminal or as `watch` sets it.
 void PrintOnce(Session& session, const TopState& state) {
   TopOptions options = OptionsNow(session);
   options.rows = 0;
@@ -155,7 +156,7 @@ void PrintOnce(Session& session, const TopState& state) {
   session.Print(MakeTopFrame(state, TopView(), options).lines);
 }
 
-// The questions to the coordinator, in a thread of their own.
+// Asks the coordinator, in a thread of its own.
 class Asker {
  public:
   explicit Asker(const ClientOptions& options) : options_(options) {}
@@ -179,7 +180,7 @@ class Asker {
       return state;
     });
   }
-  // Triggered once there is an answer. REQUIRES: Asking().
+  // Returns an event that triggers when there is an answer. REQUIRES: Asking().
   const Interrupt& done() const { return *done_; }
   absl::StatusOr<TopState> Take() { return answer_.get(); }
 
@@ -187,7 +188,7 @@ class Asker {
   const ClientOptions options_;
   Interrupt stop_;
   std::unique_ptr<Client> client_;
-  Experiments experiments_;  // of the thread that asks
+  Experiments experiments_;  // of the asking thread
   std::unique_ptr<Interrupt> done_;
   std::future<absl::StatusOr<TopState>> answer_;
 };
@@ -201,7 +202,7 @@ class Watching {
         state_(std::move(state)),
         raw_(session.terminal().in_fd, session.terminal().out_fd) {}
 
-  // Until the person quits.
+  // Runs until the user quits.
   absl::StatusOr<ExitCode> Run() {
     absl::Time next = absl::Now() + interval_;
     while (true) {
@@ -232,7 +233,7 @@ class Watching {
     frame_ = MakeTopFrame(state_, view_, options);
     std::vector<std::string> lines;
     for (const Line& line : frame_.lines) lines.push_back(RenderLine(line, session_.colour()));
-    // A terminal that changed its height may have moved what it shows.
+    // A terminal that changed its height may have moved its content.
     if (lines.size() != drawn_.size()) drawn_.clear();
     session_.out() << Difference(drawn_, lines);
     drawn_ = std::move(lines);
@@ -244,7 +245,7 @@ class Watching {
     absl::StatusOr<TopState> answer = asker_.Take();
     if (answer.ok()) {
       patience_.Answered();
-      // A person who has just paused wants to read what is there.
+      // A user who has just paused wants to read the current screen.
       if (!view_.paused) state_ = *std::move(answer);
       return absl::OkStatus();
     }
@@ -252,7 +253,7 @@ class Watching {
     return absl::OkStatus();
   }
 
-  // The first act among what was typed that ends the loop; kNone: none does.
+  // Returns the first typed act that ends the loop, or kNone.
   Act Take(const std::string& typed) {
     typed_ += typed;
     std::vector<Key> keys = TakeKeys(typed_, More::kMayCome);
@@ -280,7 +281,7 @@ class Watching {
   TopFrame frame_;
   Patience patience_;
   int columns_ = 0;
-  std::vector<std::string> drawn_;  // the lines on the screen; empty: nothing is known of it
+  std::vector<std::string> drawn_;  // the lines on the screen; empty: unknown
   std::string typed_;               // the beginning of a key
   RawTerminal raw_;
 };
@@ -299,7 +300,7 @@ absl::StatusOr<ExitCode> Top(Session& session, const TopSettings& settings) {
                        absl::FormatDuration(kIntervalMin)));
     }
   }
-  // Over the session's connection, so that Ctrl-C ends this.
+  // Uses the session's connection, so that Ctrl-C ends the call.
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   Experiments experiments;
   DT_ASSIGN_OR_RETURN(TopState state, FetchTop(*client, experiments));

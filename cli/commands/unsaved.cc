@@ -11,7 +11,8 @@
 namespace dt::cli {
 namespace {
 
-// A coordinator that does not answer must not keep anybody from stopping what it runs.
+// Returns the unsaved steps; none if the coordinator does not answer, which must not prevent a
+// stop.
 Unsaved UnsavedIn(Client& client, const Selector& selector, StopKind stop) {
   const auto found = client.GetExperiment(Select<v1::GetExperimentRequest>(selector));
   if (!found.ok()) return {};
@@ -40,7 +41,7 @@ Unsaved UnsavedOf(const std::vector<v1::TrialSummary>& running, bool program, St
     if (stop == StopKind::kSaves && (!program || saved)) continue;
     const uint64_t from = saved ? trial.last_checkpoint().step() : 0;
     const uint64_t steps = trial.step() - std::min(trial.step(), from);
-    // A program that tells no steps has done something all the same.
+    // A program that reports no steps has still done some work.
     if (steps == 0 && !(program && !saved)) continue;
     ++unsaved.trials;
     unsaved.steps += steps;

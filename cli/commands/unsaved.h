@@ -1,7 +1,7 @@
-// unsaved.h: what a stop would throw away, and asking first.
+// unsaved.h: the steps that a stop would lose, and the question before it.
 //
-// Nobody can be asked without a terminal: what is lost is a line on stderr, and the command goes
-// on, as scripts expect.
+// Without a terminal there is no question: the loss is a line on stderr, and the command continues,
+// as scripts expect.
 //
 // Tests: tests/cli/commands/unsaved_test.cc
 #pragma once
@@ -17,24 +17,26 @@
 
 namespace dt::cli {
 
-// Trainers of dtrain's own save when they are asked to. A program does if it has saved before.
+// Kind of stop. dtrain's own trainers save when they are asked to. A program does if it has saved
+// before.
 enum class StopKind { kSaves, kKills };
 enum class Asking { kAsks, kYes };
 
-// Steps behind the newest checkpoints of trials that run.
+// Steps of running trials since their newest checkpoints.
 struct Unsaved {
   uint64_t trials = 0;
-  uint64_t steps = 0;  // 0: their programs tell no steps
+  uint64_t steps = 0;  // 0: their programs report no steps
 };
 Unsaved UnsavedOf(const std::vector<v1::TrialSummary>& running, bool program, StopKind stop);
-// "2 running trials would lose 1,240 steps, which no checkpoint has"; "": nothing would be lost.
+// Returns "2 running trials would lose 1,240 steps, which no checkpoint has"; "" if nothing would
+// be lost.
 std::string UnsavedText(const Unsaved& unsaved);
 
-// Asks, or tells, before trials of the experiment, or the one trial, are stopped. Errors: those of
-// Session::Confirm where the answer is no.
+// Asks, or prints the loss, before trials of the experiment, or the given trial, are stopped.
+// Errors: those of Session::Confirm if the answer is no.
 absl::Status AskAboutUnsaved(Session& session, Client& client, const Selector& selector,
                              StopKind stop, Asking asking);
-// The same for all that the coordinator runs.
+// Does the same for all trials of the coordinator.
 absl::Status AskAboutAllUnsaved(Session& session, Client& client, Asking asking);
 
 }  // namespace dt::cli

@@ -278,7 +278,7 @@ TEST_F(CommandTest, SetChangesHowManyTrialsRunAtOnce) {
             "experiment 12: any number of trials at once\n");
   const Ran wrong = Run({"set", "12", "max_concurrent=-1"});
   EXPECT_EQ(wrong.code, 2);
-  EXPECT_TRUE(Has(wrong.err, "max_concurrent is '-1'; it must be a whole number")) << wrong.err;
+  EXPECT_TRUE(Has(wrong.err, "max_concurrent is '-1'; it must be an integer")) << wrong.err;
   EXPECT_EQ(Run({"set", "12", "batch_size=8"}).code, 2);
   EXPECT_EQ(control_.Snapshot().changes.size(), 2u);
 }
