@@ -190,9 +190,8 @@ void AddBenchCommands(CommandTree& tree) {
       app->add_option("--ops", options->ops,
                       "Some of all_reduce, all_gather, reduce_scatter, broadcast and send [all]"),
       "OP,…");
-  of_a_run(
-      app->add_option("--sizes", options->sizes, "Bytes of the full buffer [64K,1M,16M,64M]"),
-      "SIZE,…");
+  of_a_run(app->add_option("--sizes", options->sizes, "Bytes of the full buffer [64K,1M,16M,64M]"),
+           "SIZE,…");
   of_a_run(app->add_option("--rounds", options->rounds, "How often each is timed [5]"), "N");
   of_a_run(app->add_option("--set", options->assignments,
                            "Change a field of the experiment, such as resources.accelerator=H100; "
