@@ -1,4 +1,4 @@
-// step.cc: one event in, effects out.
+// step.cc: takes one event and returns its effects.
 #include "coordinator/core/step.h"
 
 #include <utility>

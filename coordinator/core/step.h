@@ -2,10 +2,10 @@
 //
 // Role:      pure: the same state, event and now give the same state and effects. No I/O, clock,
 //            lock, randomness, log line.
-// Ownership: mutates `state`; its durable half only through Apply(record), and every such record is
-//            in the returned effects, in order.
-// Threads:   the core thread alone.
-// Errors:    a caller's mistake is a Reply with a Status, a worker's the end of its stream; a
+// Ownership: mutates `state`. Its durable half changes only through Apply(record), and every such
+//            record is in the returned effects, in order.
+// Threads:   only the core thread.
+// Errors:    a caller's mistake gives a Reply with a Status, a worker's mistake ends its stream, a
 //            broken invariant aborts.
 // Tests:     tests/coordinator/, tests/sim
 #pragma once
@@ -18,12 +18,12 @@
 
 namespace dt {
 
-// Handles one event and then places what can be placed. Orders for every stream whose desired state
-// or acknowledgement changed are in the effects.
+// Handles one event, and then places the trials that can be placed. The effects have orders for
+// every stream whose desired state or acknowledgement changed.
 Effects Step(State& state, Event&& event, Instant now);
 
-// When Step wants a Tick at the latest, on the steady clock: -infinity when at once, infinity when
-// nothing is pending.
+// Returns when Step needs a Tick at the latest, on the steady clock: -infinity for at once,
+// infinity if nothing is pending.
 absl::Duration NextDeadline(const State& state);
 
 }  // namespace dt

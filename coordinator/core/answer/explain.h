@@ -1,4 +1,4 @@
-// explain.h: why a trial waits, or what is happening to it, in sentences.
+// explain.h: explains in sentences why a trial waits, or its current state.
 //
 // Tests: tests/coordinator/core/queries_test.cc
 #pragma once
@@ -10,15 +10,16 @@
 
 namespace dt {
 
-// Why a pending trial waits, one line.
+// Returns why a pending trial waits, in one line.
 std::string WhyWaiting(const State& state, TrialId id, absl::Duration now);
-// "; no connected worker has label zone=a": which part of a demand nobody connected meets; "": none.
+// Returns the part of a demand that no connected worker meets: "; no connected worker has label
+// zone=a", or "" if workers meet all parts.
 std::string NobodyHas(const LiveState& live, const Constraint& constraint);
 std::string ExplainSentences(const State& state, TrialId id, absl::Duration now);
-// Why nothing of an experiment runs, for a person who waits for it; "": something does, or it has
-// ended.
+// Returns why no trial of an experiment runs, for a user who waits for it; "" if one runs or the
+// experiment has ended.
 std::string WhyNothingRuns(const State& state, const Experiment& experiment, absl::Duration now);
-// What a person should know of what the trial's program reports; "": nothing.
+// Returns a hint for users on the reports of the trial's program; "": no hint.
 std::string HintOf(const State& state, TrialId id);
 
 }  // namespace dt

@@ -1,7 +1,7 @@
 // queries.h: answers about the state, for client calls.
 //
-// Role:   pure; changes nothing. Lists are paged by what they are ordered by.
-// Errors: InvalidArgument for a page token that no answer gave; NotFound names what is missing.
+// Role:   pure; changes nothing. Page tokens hold the key by which the list is ordered.
+// Errors: InvalidArgument for a page token that no answer gave; NotFound names the missing thing.
 // Tests:  tests/coordinator/core/queries_test.cc
 #pragma once
 

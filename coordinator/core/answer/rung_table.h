@@ -1,7 +1,7 @@
-// rung_table.h: what came of the rungs at which an experiment's trials are compared.
+// rung_table.h: the results of the rungs at which an experiment's trials are compared.
 //
-// Role:  pure; for people, who read it beside the trials.
-// Cost:  O(log n) an entry.
+// Role:  pure; for users, who read it beside the trials.
+// Cost:  O(log n) per entry.
 // Tests: tests/e2e/search_test.cc, tests/e2e/page_test.cc
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace dt {
 
-// A row for each rung of each bracket that something has been entered in; none without rungs.
+// Adds a row for each rung of each bracket that has entries.
 void FillRungs(const State& state, const Experiment& experiment,
                v1::GetExperimentResponse& response);
 

@@ -101,7 +101,7 @@ absl::StatusOr<v1::RetryResponse> Retry(Turn& turn, const v1::RetryRequest& requ
   return response;
 }
 
-// Members that are still leaving an attempt of this experiment hold it as an unknown one.
+// Makes members that still leave an attempt of this experiment hold it as an unknown one.
 void ForgetAttempts(Turn& turn, ExperimentId experiment) {
   for (Worker& worker : turn.live().workers) {
     if (worker.attempt == nullptr || worker.attempt->id.trial.experiment != experiment) continue;
@@ -143,8 +143,8 @@ absl::StatusOr<v1::DeleteResponse> Delete(Turn& turn, const v1::DeleteRequest& r
   return response;
 }
 
-// Errors: PermissionDenied where the call may change one person's experiments alone, and this is
-// another's. One that is not there is for the call itself to say.
+// Checks the owner. Errors: PermissionDenied if the call may only change one user's experiments,
+// and this is another's. The call itself reports an experiment that does not exist.
 template <typename Request>
 absl::Status CheckOwn(const DurableState& durable, const Request& request,
                       const std::string& only_of) {
@@ -167,7 +167,7 @@ absl::Status CheckOwn(const DurableState& durable, const Request& request,
   return absl::OkStatus();
 }
 
-// Answers of one type each, by the type of the request.
+// Answers the request; the type of the request selects the overload.
 auto Answer(Turn& turn, Submission& submission, bool disk_low) {
   return Submit(turn, submission, disk_low);
 }

@@ -1,4 +1,4 @@
-// calls.h: people's calls: those that change something, and where each call's answer is made.
+// calls.h: users' calls: makes some changes itself, and has each call answered.
 //
 // Tests: tests/coordinator/core/calls_test.cc
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace dt {
 
-// Adds the reply to the effects.
+// Answers the call: adds the reply to the effects.
 void AnswerCall(Turn& turn, ClientCall& call);
 
 }  // namespace dt

@@ -21,7 +21,7 @@
 namespace dt {
 namespace {
 
-// A search that is to try more than before.
+// Checks whether the search may try more trials.
 absl::Status CheckMayExtend(const Experiment& experiment, uint32_t max_trials) {
   const auto refused = [&experiment](const std::string& why) {
     return absl::FailedPreconditionError(
@@ -60,7 +60,7 @@ absl::Status CheckMayChange(const Experiment& experiment, const v1::ChangeReques
                      limits::kTrialsPerExperiment, "; 0 is no limit"));
   }
   DT_RETURN_IF_ERROR(CheckResources(experiment, request));
-  // One that ended while it was paused may be resumed, so that a retry of its trials can go on.
+  // An experiment that ended while paused may be resumed, so that retries can run.
   if (experiment.AllEnded() && !request.has_resume()) {
     return absl::FailedPreconditionError(
         absl::StrCat("experiment ", experiment.id,
@@ -102,7 +102,7 @@ v1::Record FactOf(const Experiment& experiment, const v1::ChangeRequest& request
   return record;
 }
 
-// The values of each configuration that it has drawn.
+// Returns the values of each configuration drawn so far.
 std::vector<std::vector<v1::Assignment>> ConfigurationsOf(const Experiment& experiment) {
   std::vector<std::vector<v1::Assignment>> configurations;
   const uint32_t replicates = spec::ReplicatesOf(experiment.spec);
@@ -116,8 +116,8 @@ std::vector<std::vector<v1::Assignment>> ConfigurationsOf(const Experiment& expe
   return configurations;
 }
 
-// The trials that a larger max_trials would have drawn from the start; none where a search proposes
-// its trials when they have slots.
+// Returns the trials that a larger max_trials would have drawn from the start. Returns none if the
+// search proposes trials when they have slots.
 absl::StatusOr<v1::Record> FurtherTrials(const Experiment& experiment, uint32_t max_trials) {
   v1::Record record;
   v1::TrialsAdded& added = *record.mutable_trials_added();
@@ -154,7 +154,7 @@ void AddTrials(Turn& turn, ExperimentId id, v1::Record further) {
   KeepTicket(turn.state, id);
 }
 
-// How many gangs are newly asked to save and end.
+// Asks all gangs to save and end. Returns how many were not asked before.
 uint32_t StopAll(Turn& turn, const Experiment& experiment, const std::string& why) {
   const auto found = turn.live().experiments.find(experiment.id);
   if (found == turn.live().experiments.end()) return 0;
@@ -188,11 +188,11 @@ absl::StatusOr<v1::ChangeResponse> Change(Turn& turn, const v1::ChangeRequest& r
     response.set_changed(true);
   }
   response.set_trials(experiment.planned);
-  // Also of one whose trials were let run when it was paused.
+  // Also if the experiment was paused before and its trials went on.
   if (request.has_pause() && !request.pause().let_run()) {
     response.set_stopping(StopAll(turn, experiment, PausedText(experiment)));
   }
-  // A gang under way has its number of steps already: it saves, and goes on with the new one.
+  // A running gang has its number of steps already: it saves, and goes on with the new one.
   if (request.has_max_steps() && response.changed()) {
     response.set_stopping(StopAll(turn, experiment, ExtendedText(experiment)));
   }

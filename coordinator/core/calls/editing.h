@@ -1,4 +1,4 @@
-// editing.h: what people ask to change of a submitted experiment.
+// editing.h: makes users' changes of a submitted experiment.
 //
 // Role:      decides and journals; facts/changes.h folds the facts.
 // Tests:     tests/coordinator/core/editing_test.cc, tests/sim
@@ -12,8 +12,9 @@
 
 namespace dt {
 
-// Errors: NotFound; FailedPrecondition where the experiment has ended; InvalidArgument without a
-// change, or with a value out of its range. What is so already is no error.
+// Makes the change. Errors: NotFound; FailedPrecondition if the experiment has ended;
+// InvalidArgument without a change, or with a value out of its range. A change without effect is no
+// error.
 absl::StatusOr<v1::ChangeResponse> Change(Turn& turn, const v1::ChangeRequest& request);
 
 }  // namespace dt

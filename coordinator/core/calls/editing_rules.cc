@@ -15,7 +15,7 @@
 namespace dt {
 namespace {
 
-// Within the range that the experiment file has for it.
+// Checks that the number is in the range of the experiment file.
 absl::Status CheckRange(std::string_view name, double number) {
   const spec::Field& field = *spec::FindField(absl::StrCat("resources.", std::string(name)));
   if (spec::InRange(field, number)) return absl::OkStatus();
@@ -34,7 +34,7 @@ absl::Status CheckText(absl::string_view what, const std::string& text, size_t b
   return absl::OkStatus();
 }
 
-// The same of a text that stands in lists: as the file's labels are held to.
+// Checks a text of lists by the rules for labels of the file.
 absl::Status CheckLine(absl::string_view what, const std::string& text, size_t bytes_max) {
   DT_RETURN_IF_ERROR(CheckText(what, text, bytes_max));
   if (Printable(text) == text) return absl::OkStatus();
@@ -78,7 +78,8 @@ bool HasLabels(const v1::ExperimentSpec& spec, const v1::ExperimentChanged::Labe
                     });
 }
 
-// The largest gang that a trial which has not ended needs; an elastic one counts with its least.
+// Returns the largest gang that an unfinished trial needs; an elastic gang counts with its least
+// size.
 int32_t LargestGang(const Experiment& experiment) {
   int32_t most = experiment.MoreMayCome() ? ShapeOf(experiment).least() : 0;
   for (const Trial& trial : experiment.trials) {

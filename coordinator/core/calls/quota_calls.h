@@ -1,6 +1,6 @@
-// quota_calls.h: people's calls that set a quota, or list them.
+// quota_calls.h: users' calls that set a quota or list quotas.
 //
-// Errors:    InvalidArgument naming the value and what it may be; ResourceExhausted.
+// Errors:    InvalidArgument naming the value and its range; ResourceExhausted.
 // Bounds:    limits::kQuotas.
 // Tests:     tests/coordinator/core/quotas_test.cc
 #pragma once

@@ -29,7 +29,7 @@ absl::Status CheckRoom(const DurableState& durable, bool disk_low) {
   return absl::OkStatus();
 }
 
-// How many different demands the values of parameters under this path may make.
+// Returns how many different demands the parameters under this path may cause.
 size_t Swept(const v1::ExperimentSpec& spec, std::string_view path) {
   size_t values = 1;
   for (const v1::Parameter& parameter : spec.parameters()) {
@@ -40,7 +40,7 @@ size_t Swept(const v1::ExperimentSpec& spec, std::string_view path) {
   return values;
 }
 
-// What a decision costs grows with the shapes of what waits.
+// Checks the number of shapes: a decision costs more with each shape that waits.
 absl::Status CheckShapes(const LiveState& live, const Experiment& submitted) {
   const v1::ExperimentSpec& spec = submitted.spec;
   std::set<Constraint> constraints;
@@ -80,7 +80,7 @@ absl::StatusOr<v1::SubmitResponse> AnswerKnown(const DurableState& durable, Expe
   return response;
 }
 
-// Says what the submitter should know: `note`, or that nothing connected could run it.
+// Adds a note for the submitter: `note`, or that no connected worker could run it.
 void AddNote(const LiveState& live, const Experiment& shape, const std::string& note,
              v1::SubmitResponse& response) {
   const Shape wanted = shape.trials.empty() ? ShapeOf(shape) : ShapeOf(shape, shape.trials.front());

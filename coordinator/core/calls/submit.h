@@ -1,6 +1,6 @@
-// submit.h: an experiment that was made ready (submission.h) is numbered, journalled and queued.
+// submit.h: numbers, journals and queues a prepared experiment (model/submission.h).
 //
-// Errors: as Control.Submit says.
+// Errors: those of Control.Submit.
 // Tests:  tests/coordinator/core/calls_test.cc
 #pragma once
 
@@ -10,9 +10,9 @@
 
 namespace dt {
 
-// RESOURCE_EXHAUSTED: the state directory has too little room for more.
+// Returns RESOURCE_EXHAUSTED: the state directory has too little room for more.
 absl::Status NoRoomOnDisk();
-// What the device `auto` means now.
+// Returns the current meaning of the device `auto`.
 DeviceKind AutoDevice(const LiveState& live);
 
 absl::StatusOr<v1::SubmitResponse> Submit(Turn& turn, Submission& submission, bool disk_low);

@@ -1,4 +1,4 @@
-// alarms.h: what is done when a timer fires.
+// alarms.h: handles timers that fire.
 //
 // Tests: tests/coordinator/core/attempts_test.cc
 #pragma once

@@ -1,4 +1,4 @@
-// attempts.h: from what the ranks of an attempt report to its end, and the trial's.
+// attempts.h: follows the reports of ranks to the end of their attempt, and of the trial.
 //
 // Tests: tests/coordinator/core/attempts_test.cc, gang_end_test.cc
 #pragma once
@@ -13,37 +13,38 @@
 
 namespace dt {
 
-// A rank's end is told or concluded; decides the attempt's, now or when a cause had time to show.
+// Takes the reported or concluded end of a rank. It decides the attempt's end, now or once a cause
+// had time to appear.
 void TakeRankEnd(Turn& turn, LiveAttempt& attempt, RankEnd end);
 void SettleOverdue(Turn& turn, LiveAttempt& attempt);
-// Live state of the rank that `worker` holds.
+// Takes the status of the rank that `worker` holds.
 void TakeStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status);
-// A report says that the worker does not hold the attempt of its orders: explicitly, or by leaving
-// it out, which may also mean that the orders have not arrived.
+// How a report shows that the worker does not hold the attempt of its orders: explicitly, or by
+// leaving it out, which may also mean that the orders have not arrived.
 enum class Absence { kGone, kLeftOut };
 void TakeAbsence(Turn& turn, Worker& worker, Absence absence);
-// The worker shuts down. Its attempt needs all members to save: rank 0 writes the checkpoint, and
-// the others keep it company until then.
+// Makes the gang save, as the worker shuts down. Saving needs all members: rank 0 writes the
+// checkpoint, and the others stay until then.
 void SaveGang(Turn& turn, Worker& worker);
-// The worker holds nothing of its attempt any more, or is lost.
+// Notes that the worker has left its attempt, or is lost.
 void TakeRankGone(Turn& turn, Worker& worker);
-// REQUIRES: the worker's attempt has ended.
+// Frees the worker's slot. REQUIRES: its attempt has ended.
 void ReleaseRank(Turn& turn, Worker& worker);
-// Ends the attempt and perhaps its trial.
+// Ends the attempt, and perhaps its trial.
 void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end);
-// The live half of an attempt that is recorded, on the workers of its gang by rank. The caller
-// gives it its specification and arms its timer.
+// Adds the live half of a recorded attempt, on the workers of its gang by rank. The caller sets its
+// specification and arms its timer.
 LiveAttempt& AddLiveAttempt(State& state, const AttemptId& id, Phase phase,
                             const std::vector<WorkerIndex>& gang);
-// At the end of a Step: attempts that nobody holds any more. Until then they are there, for whoever
-// had a part in their end.
+// Frees attempts that nobody holds any more. Called at the end of a Step: until then the parts of
+// the Step may use them.
 void FreeLeft(LiveState& live);
-// REQUIRES: CancelRequested has been applied; the trial is not ended.
+// Cancels the trial. REQUIRES: CancelRequested has been applied; the trial has not ended.
 void CancelTrial(Turn& turn, TrialId id, const std::string& reason);
-// A rule of its search ends the trial before its time: one that trained is finished with what it
-// has, one that never did is cancelled. One that has ended, or is being cancelled, stays as it is.
+// Ends the trial early, by a rule of its search. A trial that trained is finished, one that never
+// trained is cancelled. Leaves a trial alone that has ended or is being cancelled.
 void EndEarly(Turn& turn, TrialId id, const std::string& why);
-// The worker told of this attempt what cannot be true; it is left out and counted.
+// Counts and logs a report on this attempt that cannot be true and is left out.
 void NoteDoubt(Turn& turn, Worker& worker, const AttemptId& id, const std::string& doubt);
 void NoteRow(LiveAttempt& attempt, const v1::StepRow& row);
 

@@ -1,9 +1,9 @@
-// data_hold.h: holds an experiment whose data are not there, before its trials fail one by one.
+// data_hold.h: pauses an experiment whose data are missing, before its trials fail one by one.
 //
-// Role:      decides when an end for the data pauses the experiment in place of failing the trial.
+// Role:      decides when missing data pause the experiment instead of failing the trial.
 // Ownership: borrows the state for the call.
-// Threads:   the core thread alone.
-// Invariant: the trial waits again, at no cost to its retries, and starts when a person resumes.
+// Threads:   only the core thread.
+// Invariant: the trial waits again, without using a retry, and starts when a user resumes.
 // Tests:     tests/coordinator/core/data_hold_test.cc
 #pragma once
 
@@ -15,12 +15,12 @@
 
 namespace dt {
 
-// Whether an attempt that ends so holds its experiment: it ends for the data before the trial has
-// ever trained, and nothing says that the fault is this trial's alone.
+// Returns whether this end pauses the experiment: the cause is the data, the trial has never
+// trained, and nothing suggests that only this trial is at fault.
 bool HoldsExperiment(const State& state, const LiveAttempt& attempt, const RankEnd& end);
 
-// Pauses the experiment of the attempt, what trains goes on, with `end` as the reason. REQUIRES:
-// HoldsExperiment was true of them.
+// Pauses the experiment with `end` as the reason; running trials go on. REQUIRES: HoldsExperiment
+// returned true.
 void HoldExperiment(Turn& turn, const AttemptId& id, const RankEnd& end);
 
 }  // namespace dt

@@ -1,4 +1,5 @@
-// drains.h: drains that people ask for, and quarantines of workers that fail what others can do.
+// drains.h: drains by users, and quarantines of workers on which trials fail that succeed
+// elsewhere.
 //
 // Role:      decides and journals; facts/drain_facts.h folds the facts. Decisions read only durable
 //            facts and the steady clock. After a restart of the coordinator a quarantine's rest
@@ -14,14 +15,15 @@
 
 namespace dt {
 
-// Errors: InvalidArgument without a name; ResourceExhausted where no more marks are kept. What is
-// so already is no error.
+// Sets or removes a drain. Errors: InvalidArgument without a name; ResourceExhausted if there are
+// too many marks. A request without effect is no error.
 absl::StatusOr<v1::MarkWorkerResponse> MarkWorker(Turn& turn, const v1::MarkWorkerRequest& request);
-// After an event: quarantines whom its facts speak against, and releases who made progress.
+// Quarantines workers that the facts of the event speak against, and releases workers that made
+// progress. Called after an event.
 void TendMarks(Turn& turn);
-// A timer fired: workers that have rested take one trial again.
+// Lets rested workers take one trial again. Called when a timer fires.
 void EndRests(Turn& turn);
-// At a start.
+// Begins the rests anew, at a start.
 void BeginRests(State& state, Instant now);
 
 }  // namespace dt

@@ -14,19 +14,19 @@
 
 namespace dt {
 
-// Whether this end of a program is its own fault, as far as one try can tell: soon, by itself, and
-// without a report, a checkpoint or a sign of progress.
+// Returns whether this end of a program looks like its own fault: it came soon and by itself,
+// without a report, a checkpoint or other progress.
 bool IsEarly(const Turn& turn, const LiveAttempt& attempt, const RankEnd& end);
-// Why no other attempt follows an early end; nullopt: another may help. It ended so before: on
-// another worker, or no other could have taken it, or once more.
+// Returns why no other attempt follows an early end; nullopt: another may help. The trial ended in
+// the same way before: on another worker, or no other worker fits, or two times.
 std::optional<std::string> EndsAlike(const State& state, const LiveAttempt& attempt,
                                      const RankEnd& end);
-// `decision` on another worker, of another host where one is free, if the trial's newest attempt
-// crashed where it would go: that shows which of the two is at fault. Of gangs of one slot alone.
+// Moves `decision` to another worker, on another host if one is free, if the trial's newest attempt
+// crashed there: that shows whether trial or worker is at fault. Only for gangs of one slot.
 Decision AwayFromCrash(const State& state, TrialId id, const SlotPool& pool,
                        const std::string& storage_id, Decision decision);
-// Why the experiment's other trials need not be tried, where this one has failed by such ends;
-// nullopt: some may do better.
+// Returns why the experiment's other trials need not be tried after the failure of this one;
+// nullopt: some may succeed.
 std::optional<std::string> AllFailAlike(const Turn& turn, TrialId id);
 
 }  // namespace dt

@@ -1,8 +1,8 @@
-// items.cc: what happened on a worker, taken once each and in order.
+// items.cc: takes the items of a worker, each once and in order.
 //
-// Fences: an item counts for the attempt whose token it carries, from the worker and instance that
-// the attempt was given to. Rows and results count for the newest attempt of a trial alone; until
-// the next one starts that may be one that has ended.
+// Fences: an item counts for the attempt whose token it carries, from the worker and instance to
+// which the attempt was given. Rows and results count only for the newest attempt of a trial, which
+// may have ended.
 //
 // An item that passes the fences is compared with what is known (model/plausibility.h). One that
 // cannot be true is left out and counted. Where the attempt cannot go on without it, the attempt
@@ -31,19 +31,19 @@
 namespace dt {
 namespace {
 
-// The sender of an item as a member of the attempt that it names.
+// Sender of an item, as a member of the attempt that the item names.
 struct Sender {
   Worker& worker;
   AttemptId id;
   const Trial* trial = nullptr;
   const Attempt* recorded = nullptr;
-  LiveAttempt* live = nullptr;  // while it is what the worker's orders say
+  LiveAttempt* live = nullptr;  // if the worker's orders name it
   int32_t rank = 0;
 
   bool Newest() const { return id.attempt == trial->attempts.size(); }
 };
 
-// Returns false when the token names no attempt, or one that was never this instance's.
+// Returns false if the token names no attempt, or one that this instance never had.
 bool FindSender(Turn& turn, const std::string& token_bytes, Sender& sender) {
   const Worker& worker = sender.worker;
   const AttemptToken token = *AttemptToken::FromBytes(token_bytes);
@@ -83,7 +83,7 @@ void LeaveOut(Turn& turn, const Sender& sender, const std::string& doubt) {
   NoteDoubt(turn, sender.worker, sender.id, doubt);
 }
 
-// The attempt cannot go on from here.
+// Ends the attempt: it cannot go on after this report.
 void EndDoubted(Turn& turn, const Sender& sender, const std::string& doubt) {
   LeaveOut(turn, sender, doubt);
   TakeRankEnd(turn, *sender.live,
@@ -123,7 +123,7 @@ void TakeRunning(Turn& turn, const Sender& sender, const v1::Running& running) {
   record.mutable_attempt_running()->set_resumed_step(running.resumed_step());
   Journal(turn, std::move(record));
   sender.live->step = running.resumed_step();
-  // A symptom that settles, or a cancel, goes on.
+  // Settling or cancelling goes on.
   if (!sender.live->Is<Preparing>() && !sender.live->Is<Connecting>()) return;
   sender.live->Enter(Training{.last_progress = turn.now.steady});
   sender.live->training_since = turn.now.steady;
@@ -158,7 +158,7 @@ void TakeRows(Turn& turn, const Sender& sender, v1::RowChunk& chunk, RowTotals* 
 void TakeEvaluation(Turn& turn, const Sender& sender, v1::Evaluation& evaluation) {
   if (!TakesResults(sender)) return;
   const Claimant claimant = ClaimantOf(turn, sender);
-  // Until an attempt has prepared nothing says which steps there are.
+  // Until an attempt has prepared, its steps are unknown.
   if (!claimant.program && claimant.trial.target_steps == 0) return;
   const std::string doubt = DoubtAbout(claimant, evaluation);
   if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
@@ -186,8 +186,8 @@ void TakeCheckpoint(Turn& turn, const Sender& sender, v1::CheckpointRef& checkpo
   CompareMember(turn, sender.id.trial, step);
 }
 
-// The files are gone, whichever attempt says so of its own or of an earlier one: a resume from them
-// must not be tried.
+// Takes the removal of checkpoint files, of this attempt or an earlier one: no attempt may resume
+// from them.
 void TakeRemoval(Turn& turn, const Sender& sender, v1::CheckpointRef& removed) {
   const auto& all = sender.trial->checkpoints;
   const auto known = std::find_if(all.begin(), all.end(), [&](const KnownCheckpoint& one) {
@@ -208,7 +208,7 @@ void TakeRemoval(Turn& turn, const Sender& sender, v1::CheckpointRef& removed) {
 
 void TakeEnded(Turn& turn, const Sender& sender, v1::Ended& ended) {
   if (sender.live == nullptr) return;
-  // What was told before it was left out too, where the attempt had ended already.
+  // Earlier items were left out too if the attempt had ended already.
   const bool over = sender.recorded->state == AttemptState::kEnded;
   const std::string doubt =
       over ? std::string() : DoubtAbout(ClaimantOf(turn, sender), ended, sender.rank);
@@ -276,7 +276,7 @@ void TakeItems(Turn& turn, Worker& worker, ReportReceived& received) {
     if (item.what_case() == v1::Item::kRows && chunk < received.row_totals.size()) {
       totals = &received.row_totals[chunk++];
     }
-    // Sent again: it was taken before.
+    // Sent again, and taken before.
     if (item.sequence() <= worker.acked && !Mutated(Mutant::kItemsTakenTwice)) continue;
     worker.acked = item.sequence();
     TakeItem(turn, worker, item, totals);

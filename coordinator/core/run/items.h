@@ -1,4 +1,4 @@
-// items.h: what happened on a worker, taken once each and in order.
+// items.h: takes the items of a worker, each once and in order.
 //
 // Tests: tests/coordinator/core/reports_test.cc
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace dt {
 
-// The items of a checked report that are new, in order; acknowledges them.
+// Takes the new items of a checked report, in order, and acknowledges them.
 void TakeItems(Turn& turn, Worker& worker, ReportReceived& received);
 
 }  // namespace dt

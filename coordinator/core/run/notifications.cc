@@ -1,4 +1,4 @@
-// notifications.cc: from the facts of a turn to notices.
+// notifications.cc: makes notices from the facts of a turn.
 #include "coordinator/core/run/notifications.h"
 
 #include <bit>
@@ -20,7 +20,7 @@
 namespace dt {
 namespace {
 
-// The trial that leads, with its value; {0, NaN}: none has one.
+// Returns the best trial with its value; {0, NaN} if no trial has a value.
 std::pair<uint32_t, double> BestOf(const State& state, const Experiment& experiment) {
   const auto found = state.live.standings.find(experiment.id);
   if (found == state.live.standings.end() || found->second.ranked.empty()) {
@@ -69,7 +69,7 @@ v1::Notice AboutEnd(const State& state, const Experiment& experiment) {
   return notice;
 }
 
-// What a trial's end, which has been applied, gives to tell.
+// Returns the notice of a trial's end, which has been applied; nullopt if it is not worth one.
 std::optional<v1::Notice> NoticeOf(const State& state, const v1::TrialEnded& fact) {
   const TrialId id{fact.experiment(), fact.trial()};
   if (fact.state() == v1::TRIAL_FAILED) return AboutTrial(state, id, v1::Notice::FAILED);
@@ -79,7 +79,7 @@ std::optional<v1::Notice> NoticeOf(const State& state, const v1::TrialEnded& fac
   return AboutTrial(state, id, v1::Notice::BEST);
 }
 
-// The experiment that the fact may have ended; 0: none.
+// Returns the experiment that the fact may have ended; 0: none.
 ExperimentId MayHaveEnded(const v1::Record& record) {
   if (record.has_trial_ended()) return record.trial_ended().experiment();
   if (record.has_search_ended()) return record.search_ended().experiment();
@@ -95,7 +95,7 @@ bool HasRoom(const State& state, const std::string& url) {
 
 void RaiseTo(Turn& turn, v1::Notice notice, const std::string& url, const std::string& form) {
   if (!HasRoom(turn.state, url)) {
-    // One that stays full says so rarely.
+    // Log the 1st, 2nd, 4th, 8th … dropped notice only.
     if (std::has_single_bit(++turn.live().notices_dropped)) {
       turn.effects.log_lines.push_back(absl::StrCat("a notice of experiment ", notice.experiment(),
                                                     " is dropped: too many wait for its receiver (",
@@ -155,7 +155,7 @@ void RaiseNotices(Turn& turn) {
 
 void LookForStall(Turn& turn, LiveAttempt& attempt) {
   attempt.stall_looked = turn.now.steady;
-  // A program that never told a step says nothing by its silence.
+  // The silence of a program that never reported a step means nothing.
   if (attempt.stall_told || !attempt.latest.has_value()) return;
   const auto* training = std::get_if<Training>(&attempt.phase);
   if (training == nullptr) return;

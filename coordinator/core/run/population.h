@@ -1,9 +1,9 @@
-// population.h: population based training: what members make of their results at shares.
+// population.h: population based training: decides on the results of members at shares.
 //
-// Role:      from facts to records, as searching.h does. A member is compared at a share of its
-//            steps once its validation and its checkpoint there are durable, with those that were
-//            before it. One of the worst takes over weights and values: that, and the end of its
-//            attempt, are in the commit of their evidence.
+// Role:      makes records from facts, as searching.h does. A member is compared at a share of its
+//            steps once its validation and its checkpoint there are durable, with the members that
+//            came there before it. One of the worst takes over weights and values. The takeover and
+//            the end of its attempt are in the same commit as their evidence.
 // Tests:     tests/coordinator/core/pbt_test.cc, tests/sim
 #pragma once
 
@@ -17,21 +17,21 @@
 
 namespace dt {
 
-// A member among those that came to a share before it, and what it takes over, if anything.
+// Place of a member at a share among those that came before it, and its takeover, if any.
 struct Comparison {
   search::Turnover turnover;
-  uint32_t from = 0;                   // whose weights; 0: nobody's
-  std::vector<v1::Assignment> values;  // from then on
+  uint32_t from = 0;                   // the trial whose weights it takes; 0: none
+  std::vector<v1::Assignment> values;  // its values from then on
   std::string reason;
 };
-// Pure. REQUIRES: `trial` is not entered at the share.
+// Compares the trial at the share. Pure. REQUIRES: `trial` is not entered there.
 Comparison ComparisonOf(const Experiment& experiment, const SearchIndex& index, uint32_t trial,
                         const search::RungStep& share, double cost);
 
-// A member that failed on its way to the share: it is among the worst there.
+// Enters a member that failed on its way to the share as one of the worst there.
 void EnterFailedMember(Turn& turn, TrialId id, const search::RungStep& share,
                        const std::string& why);
-// After a validation or a checkpoint of `step` was recorded.
+// Compares the member after its validation or checkpoint of `step` was recorded.
 void CompareMember(Turn& turn, TrialId id, uint64_t step);
 
 }  // namespace dt

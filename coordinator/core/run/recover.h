@@ -1,7 +1,6 @@
-// recover.h: from what the journal knows to a live state that waits for its workers.
+// recover.h: builds a live state from the journal, which then waits for its workers.
 //
-// Role:   call after the journal has been folded with Apply, Recover last, all before the first
-//         Step.
+// Role:   called after Apply has folded the journal and before the first Step; Recover is last.
 // Tests:  tests/coordinator/core/attempts_test.cc, tests/sim
 #pragma once
 
@@ -17,20 +16,20 @@
 
 namespace dt {
 
-// What the store knows of acknowledgements, of one worker in the order in which they came.
+// Loads the stored acknowledgements; those of one worker are in the order in which they came.
 void LoadAcks(State& state, const std::vector<AckToStore>& acks);
 
-// An attempt's last end and its trial's are two facts of one commit. Where a loss that was accepted
-// has cut off the second, this is it again.
+// Returns ends of trials that are missing. The last end of an attempt and the end of its trial are
+// two facts of one commit; an accepted loss of data may have cut off the second.
 std::vector<v1::Record> EndsCutOff(const DurableState& durable);
 
-// Which rows the store has of attempts that may still tell some, so that none is told twice: not of
-// those that finished, which are most of a long journal's.
-// `step_of`: the newest row of an attempt; 0: none. Errors: those of `step_of`.
+// Loads the newest stored row of each attempt that may still report rows, so that no row is taken
+// twice. Skips finished attempts, the most in a long journal. `step_of` returns the newest row of
+// an attempt; 0: none. Errors: those of `step_of`.
 absl::Status LoadNewestSteps(
     State& state, const std::function<absl::StatusOr<uint64_t>(const AttemptId&)>& step_of);
 
-// Starts every lease and timeout anew.
+// Builds the live state, with every lease and timeout started anew.
 void Recover(State& state, Instant now);
 
 }  // namespace dt

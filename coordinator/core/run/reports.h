@@ -1,6 +1,6 @@
-// reports.h: workers' streams: who speaks, and what it holds.
+// reports.h: takes the reports on workers' streams: the sender, and the attempts that it holds.
 //
-// Errors: what a stream may not say ends it.
+// Errors: an illegal report ends its stream.
 // Tests:  tests/coordinator/core/reports_test.cc
 #pragma once
 

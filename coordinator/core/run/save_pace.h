@@ -1,6 +1,6 @@
-// save_pace.h: how often an attempt saves where its file does not say it.
+// save_pace.h: how often an attempt saves if its file does not set it.
 //
-// Role:  pure, and of durable facts alone, so that a restart of the coordinator comes to the same.
+// Role:  pure; reads only durable facts, so that a restarted coordinator decides the same.
 // Tests: tests/coordinator/core/save_pace_test.cc
 #pragma once
 
@@ -8,11 +8,10 @@
 
 namespace dt {
 
-// The first checkpoint comes soon. After attempts of the trial were lost the others come as often
-// as the time between losses and the cost of a checkpoint ask for, never rarer than by default: the
-// interval at which what is lost and what saving costs are together the least, √(2 × cost × time
-// between losses) (Young, 1974). A file that gives checkpoint.every has its word. `attempt` counts
-// from 1.
+// Sets the interval of checkpoints. The first checkpoint comes soon. After losses of attempts the
+// interval is √(2 × cost of a checkpoint × time between losses), which makes lost work and saving
+// together cheapest (Young, 1974), but never longer than the default. A file that sets
+// checkpoint.every keeps it. `attempt` counts from 1.
 void SetSavePace(const Experiment& experiment, const Trial& trial, uint32_t attempt,
                  v1::Spec& spec);
 

@@ -1,4 +1,4 @@
-// schedule.h: which trial goes next, from which checkpoint, and on which slots.
+// schedule.h: chooses the next trial, its checkpoint and its slots.
 //
 // Trials wait in lines, one per shape of demand (model/line.h). The first of all that wait is
 // tried: by priority, then by the slots that its experiment holds, then by age. A trial that does
@@ -8,7 +8,7 @@
 // connected workers could never fit, trials of an experiment that may start nothing more, and
 // trials that wait for the storage of their checkpoint.
 //
-// Cost:  O(lines) a trial placed or event that frees nothing, however many trials wait.
+// Cost:  O(lines) per placed trial or event that frees nothing, however many trials wait.
 // Tests: tests/coordinator/core/schedule_test.cc
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace dt {
 
-// Tries that many at most; what is left stays due, and a Tick goes on with it at once.
+// Tries at most `trials_max` trials. The rest stays due, and a Tick goes on with it at once.
 void PlacePending(Turn& turn, int trials_max);
 
 }  // namespace dt

@@ -1,8 +1,8 @@
-// searching.h: what a search makes of results: new trials, early ends of trials, and its own end.
+// searching.h: the decisions of a search: new trials, early ends of trials, and its own end.
 //
-// Role:    from facts to records. Decisions read durable state alone, in the order of its records,
-//          and are journalled with the evidence that they follow from, each with its reason: a
-//          restart decides nothing twice and nothing else.
+// Role:    makes records from facts. Decisions read only durable state, in the order of its
+//          records. They are journalled in the commit of their evidence, each with its reason. So a
+//          restart decides nothing twice, and nothing differently.
 // Tests:   tests/coordinator/core/searching_test.cc, tests/sim
 #pragma once
 
@@ -13,11 +13,12 @@
 
 namespace dt {
 
-// The experiment's ticket has found slots: adds the trials of the next configuration, and names the
-// first of them. nullopt: nothing is left to try, or the search cannot propose, and has ended.
+// Adds the trials of the next configuration, as the experiment's ticket has found slots, and
+// returns the first of them. Returns nullopt if nothing is left to try or the search cannot
+// propose; then the search has ended.
 std::optional<TrialId> ProposeTrial(Turn& turn, ExperimentId id);
-// After the trial's newest evaluation was recorded, which is one that is compared: the first rule
-// that applies ends the trial, or the search.
+// Judges the trial's newest evaluation, which was recorded and is compared. The first rule that
+// applies ends the trial, or the search.
 void JudgeEvaluation(Turn& turn, TrialId id);
 // Judges a trial whose end has just been recorded. If it failed, enters it at the rung that it was
 // heading for, and ends the search if too many trials failed, or all in the same way.

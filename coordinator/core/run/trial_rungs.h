@@ -12,12 +12,12 @@
 
 namespace dt {
 
-// The resolved specification. `resolved` holds it where no attempt does.
+// Returns the resolved specification. `resolved` holds it if no attempt does.
 const v1::Spec& SpecOf(const State& state, TrialId id, v1::Spec& resolved);
-// Where the trial is compared, of its target.
+// Returns the steps at which the trial is compared.
 std::vector<search::RungStep> RungsOf(const Experiment& experiment, TrialId id, uint64_t target,
                                       const v1::Spec& spec);
-// The rung, or the share of a population, at this very step of the trial; rung 0: none.
+// Returns the rung, or the share of a population, at exactly this step; rung 0: none.
 search::RungStep RungAt(const State& state, TrialId id, uint64_t step);
 
 }  // namespace dt

@@ -1,4 +1,4 @@
-// workers.h: the table of workers: who goes by a name, its stream, its lease, its slot.
+// workers.h: the table of workers: name, stream, lease and slot of each.
 //
 // Tests: tests/coordinator/core/reports_test.cc
 #pragma once
@@ -9,14 +9,14 @@
 
 namespace dt {
 
-// The worker that this stream's first report introduces, or nullptr: the stream has been ended.
+// Returns the worker of this stream's first report, or nullptr if the stream was refused and ended.
 Worker* Join(Turn& turn, ReportReceived& received);
-// Ends the worker's stream, if it has one; its lease goes on.
+// Ends the worker's stream, if it has one. Its lease goes on.
 void EndStream(Turn& turn, Worker& worker, absl::Status status);
-// Its lease ran out, or it left: the slot leaves the pool, its rank is lost.
+// Notes that the lease ran out or the worker left: its slot leaves the pool, its rank is lost.
 void LoseWorker(Turn& turn, Worker& worker, const std::string& known = {});
-// It was told to stop, said that it has nothing left, and closed its stream: its name is free
-// without a lease's wait. Where only the connection broke, it comes back as what it was.
+// Returns whether the worker stopped as ordered: it reported that nothing is left, and closed its
+// stream. Its name is then free at once. If only the connection broke, it keeps its lease.
 bool HasLeft(const Worker& worker);
 
 }  // namespace dt

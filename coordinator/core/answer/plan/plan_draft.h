@@ -1,8 +1,8 @@
-// plan_draft.h: an experiment's trials, put together by what they cost, before the core is asked
-// what it knows of a fleet and a queue for them (planning.h).
+// plan_draft.h: groups an experiment's trials by cost, before the core is asked about the fleet and
+// the queue (planning.h).
 //
-// Role:    pure; runs where PrepareSubmission does, beside the core.
-// Errors:  in the value: what a submission is refused for.
+// Role:    pure; runs where PrepareSubmission runs, beside the core.
+// Errors:  in the value: the reasons for which a submission is refused.
 // Tests:   tests/coordinator/core/planning_test.cc
 #pragma once
 
@@ -20,9 +20,9 @@ namespace dt {
 
 namespace v1 = ::dtrain::v1;
 
-// Trials that differ in nothing that costs.
+// Trials with equal cost.
 struct PlannedKind {
-  v1::Spec spec;  // resolved, of the first of them
+  v1::Spec spec;  // resolved, of the first
   uint32_t first = 0;
   uint32_t trials = 0;
   std::vector<v1::Assignment> assignments;  // of the first
@@ -33,10 +33,10 @@ struct PlanDraft {
   v1::ExperimentSpec spec;
   uint32_t trials = 0;
   std::vector<PlannedKind> kinds;
-  bool drawn = false;  // its trials are proposed later: `kinds` are uniform draws in their place
+  bool drawn = false;  // trials are proposed later: `kinds` are uniform draws in their place
 };
 
-// `request`: as the experiment would be submitted. Where it may not go on, the draft is refused.
+// Prepares the draft. `request` is as for a submission. If it may not go on, the draft is refused.
 PlanDraft PreparePlan(v1::SubmitRequest request, DeviceKind for_auto, uint64_t entropy,
                       const MayGoOn& may_go_on = {});
 

@@ -1,9 +1,9 @@
-// plan_queue.h: what the trials of a draft would find before them: slots that others have, trials
-// that go first, and those of a lower priority that would make room.
+// plan_queue.h: the queue before the trials of a draft: slots held by others, trials that go first,
+// and trials of a lower priority that would make room.
 //
-// Role:    pure. planning.h says how long the draft's own trials take.
-// Cost:    every connected worker, and every experiment that has not ended times the workers until
-//          one is found that both would take.
+// Role:    pure. planning.h estimates how long the draft's own trials take.
+// Cost:    all connected workers; and for each experiment that has not ended, the workers until one
+//          fits both.
 // Bounds:  kTrialsNamed in a note.
 // Tests:   tests/coordinator/core/planning_test.cc
 #pragma once
@@ -27,25 +27,25 @@ struct Wanted {
 };
 
 struct QueueAhead {
-  // Seconds from now, of each slot that would do. One whose trial has a lower priority is free once
-  // that may be asked to leave, and has saved.
+  // Seconds from now until each suitable slot is free. A trial of a lower priority frees its slot
+  // once it may be asked to leave and has saved.
   std::vector<double> free_at;
   std::vector<plan::Batch> before;
-  bool known = true;     // how long all of that takes
-  uint64_t waiting = 0;  // trials of `before`, those among them that a search has still to propose
-  std::vector<std::string> notes;  // for what the first trial waits, sentences
+  bool known = true;     // whether all times are known
+  uint64_t waiting = 0;  // trials of `before`, with those that a search still has to propose
+  std::vector<std::string> notes;  // sentences: what the first trial waits for
 };
 
-// Whether it is there, and would be given a trial that asks for this.
+// Returns whether the worker is connected and takes a trial with this constraint.
 bool TakesWork(const State& state, const Worker& worker, const Constraint& constraint);
 
-// A trial that has slots that would do.
+// Trial that holds suitable slots.
 struct Holder {
   TrialId id;
   StopOrder order;
-  double ends = -1;      // seconds from now; negative: not known
-  double leaves = 0;     // where it may be asked to
-  size_t slots = 0;      // of those that would do
+  double ends = -1;      // seconds from now; negative: unknown
+  double leaves = 0;     // seconds from now, if it may be asked to leave
+  size_t slots = 0;      // suitable ones
   bool yields = false;   // its priority is lower
   bool leaving = false;  // its slots are about to be free
 };
@@ -56,14 +56,14 @@ struct Site {
   std::map<AttemptToken, Holder> holders;
 };
 
-// What the core knows of it, whatever size a trial has.
+// Knowledge of the core about fleet and queue, for any size of a trial.
 struct FleetQueue {
-  // By host where a trial's slots must be on one, else under "".
+  // By host if a trial needs one host, else under "".
   std::map<std::string, Site> sites;
-  QueueAhead ahead;  // without what the first trial waits for
+  QueueAhead ahead;  // without the notes on the first trial
 };
 FleetQueue FleetQueueOf(const State& state, const Wanted& wanted, absl::Duration now);
-// `slots`: of the smallest trial.
+// Returns the queue for a trial of `slots`, the size of the smallest one.
 QueueAhead QueueAheadOf(const FleetQueue& queue, int32_t slots);
 
 }  // namespace dt

@@ -1,8 +1,8 @@
-// plan_strategies.h: a trial of several ranks in each way that its slots allow: each strategy, its
-// layers computed by several ranks together, and in stages one after another.
+// plan_strategies.h: compares the ways in which a trial of several ranks can run: each strategy,
+// layers shared by several ranks, and pipeline stages.
 //
 // Role:    pure: plan/strategies.h for a resolved specification, with the memory of a slot and the
-//          bandwidth that was measured: message by message, else that of past trials.
+//          measured bandwidth: per message if known, else of past trials.
 // Tests:   tests/coordinator/core/planning_test.cc
 #pragma once
 
@@ -12,9 +12,9 @@
 
 namespace dt {
 
-// Fills strategies, advice and parameters; nothing for one rank, and of a program of a person's.
-// `spec`: with the slots that it starts on. `memory_bytes`: of a slot; 0: unknown. `estimate`: of
-// the trial.
+// Fills strategies, advice and parameters. Fills nothing for one rank or for a user's program.
+// `spec` has the slots on which it starts. `memory_bytes` is per slot; 0: unknown. `estimate` is
+// that of the trial.
 void FillStrategies(const v1::Spec& spec, const PastPace& past, const NetworkFigures& network,
                     double memory_bytes, const Estimate& estimate, v1::PlannedTrials& planned);
 

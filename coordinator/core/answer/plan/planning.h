@@ -1,13 +1,13 @@
-// planning.h: what an experiment would take if it were submitted now: whether its trials fit, how
-// long they train, when they are done, and what they would wait for.
+// planning.h: the plan of an experiment if it were submitted now: whether its trials fit, how long
+// they train, when they are done, and what they wait for.
 //
-// Role:    pure. plan_draft.h has what follows from the file alone. The core is asked for the
-//          workers, the queue, and how fast such trials were (Query); the plan is reckoned with
-//          these beside the core (PlanOf), since a thousand kinds of trials take seconds.
-// Cost:    Query looks at each worker for each of limits::kConstraints constraints, and at the
-//          newest limits::kTrialsCompared trials that trained.
-// Errors:  Query: ResourceExhausted where trials ask for more kinds of worker than that. PlanOf:
-//          DeadlineExceeded where it may not go on.
+// Role:    pure. plan_draft.h has the part that follows from the file alone. Query asks the core
+//          for the workers, the queue and the speed of such trials. PlanOf computes the plan from
+//          these beside the core, since a thousand kinds of trials take seconds.
+// Cost:    Query reads each worker for each of limits::kConstraints constraints, and the newest
+//          limits::kTrialsCompared trials that trained.
+// Errors:  Query: ResourceExhausted if trials ask for more kinds of workers. PlanOf:
+//          DeadlineExceeded if it may not go on.
 // Tests:   tests/coordinator/core/planning_test.cc
 #pragma once
 
@@ -28,29 +28,29 @@
 
 namespace dt {
 
-// The workers that take work of one kind.
+// Workers that meet one constraint.
 struct Fleet {
   uint32_t slots = 0;
   uint32_t free = 0;
-  uint64_t least_memory = 0;  // of a slot; 0: unknown
-  std::string device_name;    // of most of them
-  uint64_t of_host = 0;       // most that one host has
-  std::string nobody_has;     // what no connected worker has of it, as the end of a sentence
+  uint64_t least_memory = 0;  // per slot; 0: unknown
+  std::string device_name;    // the most frequent one
+  uint64_t of_host = 0;       // the most slots of one host
+  std::string nobody_has;     // the unmet part of the constraint, as the end of a sentence
 };
 
-// What the core knows that a plan needs.
+// Knowledge of the core that a plan needs.
 struct PlanFacts {
-  std::map<Constraint, Fleet> fleets;  // of each constraint that was asked for
+  std::map<Constraint, Fleet> fleets;  // by requested constraint
   PastPace past;
   NetworkFigures network;
   FleetQueue queue;
 };
 
-// What to ask the core for; its facts are empty. REQUIRES: the draft is not refused.
+// Returns the question for the core; its facts are empty. REQUIRES: the draft is not refused.
 PlanAsk AskOf(const PlanDraft& draft);
-// Fills the facts. The answer is empty.
+// Fills the facts. The response is empty.
 absl::StatusOr<v1::PlanResponse> Query(const State& state, const PlanAsk& ask, absl::Duration now);
-// REQUIRES: `ask` is AskOf(draft), and was answered.
+// Computes the plan. REQUIRES: `ask` is AskOf(draft), and was answered.
 absl::StatusOr<v1::PlanResponse> PlanOf(const PlanDraft& draft, const PlanAsk& ask,
                                         const MayGoOn& may_go_on = {});
 
