@@ -27,7 +27,7 @@ std::string Instead(const ApiCall& call, uint64_t experiment) {
              : absl::StrCat("'dtctl importance ", experiment, "' shows it for any number");
 }
 
-// One under way; it lives until its last answer.
+// A gathering in progress; it lives until its last answer.
 class Gathering : public std::enable_shared_from_this<Gathering> {
  public:
   Gathering(AskCore ask, ApiCall call, ExperimentThen then)
@@ -81,7 +81,7 @@ class Gathering : public std::enable_shared_from_this<Gathering> {
     });
   }
 
-  // Asks of the trials from `first` on, so many at once.
+  // Asks for the attempts of the trials from `first` on, at most limits::kApiReportAsks at a time.
   void AskAttempts(size_t first) {
     std::vector<Trial>& trials = experiment_->trials;
     if (call_.method != ApiMethod::kReport || first >= trials.size()) return then_(experiment_);
@@ -129,7 +129,7 @@ class Gathering : public std::enable_shared_from_this<Gathering> {
   absl::Status failed_ ABSL_GUARDED_BY(mutex_);
 };
 
-// All rows, or the evaluations, which come before them.
+// All rows, or only the evaluations, which come before them.
 enum class Rows { kAll, kEvaluations };
 absl::Status ReadRows(Reader& reader, const ApiCall& call, Rows rows, Experiment& experiment) {
   const uint64_t id = experiment.found.summary().experiment();
@@ -157,7 +157,7 @@ absl::Status ReadRows(Reader& reader, const ApiCall& call, Rows rows, Experiment
   return absl::OkStatus();
 }
 
-// That the rows bear no conclusion is an answer, too.
+// Returns an answer even if the rows allow no conclusion; its note says why.
 HttpAnswer AnswerImportance(const Experiment& experiment) {
   const auto found = report::AnalyseImportance(experiment);
   if (!found.ok() && !absl::IsFailedPrecondition(found.status())) {
@@ -201,7 +201,7 @@ void GatherExperiment(const AskCore& ask, const ApiCall& call, ExperimentThen th
 
 HttpAnswer AnswerReportJob(Reader& reader, const ApiCall& call, Experiment& experiment) {
   const bool report = call.method == ApiMethod::kReport;
-  // Values at rungs are in evaluations alone; other results are the trials' own.
+  // Values at rungs are only in evaluations; other results are in the trials themselves.
   if (report || experiment.found.spec().search().method() == "asha") {
     const Rows rows = report ? Rows::kAll : Rows::kEvaluations;
     if (absl::Status read = ReadRows(reader, call, rows, experiment); !read.ok()) {
