@@ -27,7 +27,7 @@ std::string WholeSeconds(absl::Duration duration) {
   return absl::StrCat(absl::ToInt64Seconds(absl::Ceil(duration, absl::Seconds(1))), " s");
 }
 
-// How many slots the host with the most has, among those that see the storage.
+// Returns the most slots of one host among the hosts that see the storage.
 size_t MostSlotsBeside(const LiveState& live, const Constraint& constraint,
                        const std::string& storage_id) {
   std::map<std::string_view, size_t> slots;
@@ -55,7 +55,7 @@ std::string StorageBusyText(const LiveState& live, const ParkedTrial& parked, co
                       "same --storage");
 }
 
-// What ended the newest attempt, and when the next one follows.
+// Returns the end of the newest attempt, and when the next one follows.
 std::string BackoffText(const Trial& trial, const std::string& wait) {
   const size_t next = trial.attempts.size() + 1;
   if (trial.attempts.empty()) return absl::StrCat("backs off ", wait, " before attempt ", next);
@@ -76,7 +76,7 @@ std::string WhyParked(const LiveState& live, const ParkedTrial& parked, const Tr
     case ParkedTrial::Why::kBackoff:
       return BackoffText(trial, WholeSeconds(parked.until - now));
     case ParkedTrial::Why::kStorageAbsent:
-      // Came back since, and trains something: the first that gets free wakes the trial.
+      // A worker has come back since, and is busy: the first that becomes free wakes the trial.
       if (MostSlotsBeside(live, shape.constraint, parked.storage_id) > 0) {
         return StorageBusyText(live, parked, shape);
       }
@@ -138,7 +138,7 @@ std::string WhatIsReserved(const State& state, const Reservation& own, absl::Dur
                           std::max(ready - now, absl::ZeroDuration()), absl::Seconds(1)))));
 }
 
-// Who is tried first among all lines of the device; nothing: nobody waits who could ever fit.
+// Returns the trial that is tried first among all lines of the device; nullopt if none could fit.
 std::optional<Line::Head> FirstOf(const State& state, DeviceKind device) {
   std::optional<Line::Head> first;
   for (const auto& [shape, line] : state.live.lines) {
@@ -150,7 +150,7 @@ std::optional<Line::Head> FirstOf(const State& state, DeviceKind device) {
   return first;
 }
 
-// Why it goes on training though a larger priority waits for slots.
+// Returns why the trial goes on although a larger priority waits for slots.
 std::string ProtectedText(const State& state, const Trial& trial, const LiveAttempt& attempt,
                           absl::Duration now) {
   if (attempt.protected_until <= now || trial.attempts.back().AskedToStop()) return {};
@@ -163,7 +163,7 @@ std::string ProtectedText(const State& state, const Trial& trial, const LiveAtte
                       WholeSeconds(attempt.protected_until - now), " have passed");
 }
 
-// Where exchanges of every layer go between hosts; the reason of its start says why.
+// Returns a note if exchanges of every layer go between hosts; the reason of its start explains it.
 std::string TornText(const Attempt& attempt, const Shape& shape) {
   std::vector<std::string_view> hosts;
   for (const GangMember& member : attempt.members) hosts.push_back(member.host);
@@ -219,8 +219,8 @@ std::string ExplainActive(const State& state, const Trial& trial, const LiveAtte
   return absl::StrCat(text, DescribeRanks(state.live, live));
 }
 
-// Whose slots the next trial would do with, and when the first of them is expected to end. "":
-// nobody has any.
+// Returns which trials hold suitable slots, and when the first of them is expected to end; "" if
+// none does.
 std::string WhoHasSlots(const State& state, const Constraint& constraint, absl::Duration now) {
   constexpr size_t kNamed = 3;
   std::set<TrialId> trials;
@@ -250,7 +250,7 @@ std::string WhoHasSlots(const State& state, const Constraint& constraint, absl::
                           std::max(end - now, absl::ZeroDuration()), absl::Seconds(1)))));
 }
 
-// Who is tried before it, and how many wait there; of the next, whom it waits for.
+// Returns which trials are tried before this one; for the next trial, the holders of its slots.
 std::string WhoIsFirst(const State& state, TrialId id, const Shape& shape, absl::Duration now) {
   const std::optional<Line::Head> first = FirstOf(state, shape.constraint.device);
   const Line* own = nullptr;
@@ -340,7 +340,7 @@ std::string WhyWaiting(const State& state, TrialId id, absl::Duration now) {
   return absl::StrCat(decision.reason, WhoIsFirst(state, id, shape, now));
 }
 
-// Without what it took over.
+// Explains the state without takeovers.
 static std::string ExplainState(const State& state, TrialId id, absl::Duration now) {
   const Trial& trial = GetTrial(state.durable, id);
   if (trial.state == v1::TRIAL_PENDING) {
@@ -369,7 +369,7 @@ std::string ExplainSentences(const State& state, TrialId id, absl::Duration now)
   const std::string said =
       absl::StrCat(ExplainState(state, id, now), hint.empty() ? "" : "; ", hint);
   if (trial.mutations.empty()) return said;
-  // A member of a population says whose weights it has.
+  // For a member of a population, adds the origin of its weights.
   const size_t times = trial.mutations.size();
   return absl::StrCat(said, "; it took over ",
                       times == 1 ? "once: " : absl::StrCat(times, " times, at last: "),
@@ -384,7 +384,7 @@ std::string WhyNothingRuns(const State& state, const Experiment& experiment, abs
     const auto number = static_cast<uint32_t>(&trial - experiment.trials.data()) + 1;
     return WhyWaiting(state, {experiment.id, number}, now);
   }
-  // A search that proposes its next trial when it has slots.
+  // The search proposes its next trial when it has slots.
   const Shape shape = ShapeOf(experiment);
   Decision decision = PlaceIn(state.live, {shape, {}});
   decision.reason += HeldText(state, shape.constraint.device);

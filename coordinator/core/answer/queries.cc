@@ -1,4 +1,4 @@
-// queries.cc: the lists, page by page.
+// queries.cc: builds lists page by page.
 #include "coordinator/core/answer/queries.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 namespace dt {
 namespace {
 
-// Names of workers that see a checkpoint: enough to find one.
+// Number of shown workers that see a checkpoint: enough to find one.
 constexpr size_t kSeenByShown = 16;
 
 absl::Status NotAToken(absl::string_view token) {
@@ -32,7 +32,7 @@ absl::Status NotAToken(absl::string_view token) {
                    "' is not one that this list has given; start again without a token"));
 }
 
-// The number in a token; `most` is the largest that the list could have given.
+// Returns the number in a token; `most` is the largest that the list could have returned.
 absl::StatusOr<uint64_t> ReadToken(absl::string_view token, uint64_t most) {
   uint64_t value = 0;
   if (token.empty()) return value;
@@ -43,13 +43,14 @@ absl::StatusOr<uint64_t> ReadToken(absl::string_view token, uint64_t most) {
   return value;
 }
 
-// What a page still has room for: a count of entries, and bytes.
+// Room left on a page: a number of entries, and bytes.
 class PageRoom {
  public:
   explicit PageRoom(int32_t asked)
       : entries_(asked <= 0 ? limits::kPageDefault : std::min<size_t>(asked, limits::kPageMax)) {}
 
-  // Takes the room of this entry; false: it belongs on the next page. The first always fits.
+  // Takes the room of this entry. Returns false if it belongs on the next page. The first one
+  // always fits.
   bool Take(const google::protobuf::Message& entry) {
     const size_t bytes = entry.ByteSizeLong();
     if (taken_ == entries_ || (taken_ > 0 && bytes > bytes_)) return false;
@@ -74,8 +75,8 @@ bool HasLabels(const Experiment& experiment,
   });
 }
 
-// Where a list of checkpoints goes on: the first trial of the next page, and how many of its
-// checkpoints were shown.
+// Position where a list of checkpoints goes on: the first trial of the next page, and how many of
+// its checkpoints were shown.
 struct CheckpointCursor {
   TrialId trial;
   size_t shown = 0;
@@ -150,7 +151,7 @@ v1::AttemptSummary Summarize(const State& state, const Experiment& experiment,
   return summary;
 }
 
-// `number`: of the trial's mutations, from 0.
+// Summarizes the takeover; `number` counts the trial's mutations from 0.
 v1::Takeover Summarize(const Experiment& experiment, const Trial& trial, size_t number) {
   const KnownMutation& known = trial.mutations[number];
   v1::Takeover takeover;
@@ -269,11 +270,11 @@ absl::StatusOr<v1::ListTrialsResponse> Query(const State& state,
 absl::StatusOr<v1::ListWorkersResponse> Query(const State& state,
                                               const v1::ListWorkersRequest& request,
                                               absl::Duration now) {
-  // The token is the last name shown, of a worker that may be gone by now.
+  // The token is the last shown name; its worker may be gone by now.
   if (request.page_token().size() > limits::kNameBytes) return NotAToken(request.page_token());
   v1::ListWorkersResponse response;
   PageRoom room(request.page_size());
-  // Also those that are marked and not known: who drained one may want to take it back.
+  // Includes marked workers that are not known, so that users can undrain them.
   const auto& known = state.live.worker_names;
   const auto& marks = state.durable.marks;
   const std::string& after = request.page_token();
@@ -315,7 +316,7 @@ absl::StatusOr<v1::ListCheckpointsResponse> Query(const State& state,
   }
   v1::ListCheckpointsResponse response;
   PageRoom room(request.page_size());
-  std::optional<SeenBy> seen;  // made for the first checkpoint: it visits every worker
+  std::optional<SeenBy> seen;  // made for the first checkpoint, as it visits every worker
   for (; it != all.end(); ++it) {
     const Experiment& experiment = it->second;
     for (uint32_t number = 1; number <= experiment.trials.size(); ++number) {
@@ -350,7 +351,7 @@ absl::StatusOr<v1::ExplainTrialResponse> Query(const State& state,
   *response.mutable_trial() = Summarize(state, id, now);
   response.set_explanation(ExplainSentences(state, id, now));
   const LiveAttempt* live = FindLiveAttempt(state, id);
-  // The newest, as many as fit one answer, oldest first.
+  // The newest that fit into one answer, oldest first.
   PageRoom room(static_cast<int32_t>(limits::kPageMax));
   std::vector<v1::AttemptSummary> newest;
   for (size_t number = trial->attempts.size(); number > 0; --number) {
@@ -362,7 +363,7 @@ absl::StatusOr<v1::ExplainTrialResponse> Query(const State& state,
   }
   std::move(newest.rbegin(), newest.rend(),
             google::protobuf::RepeatedFieldBackInserter(response.mutable_attempts()));
-  // One at each share at most.
+  // At most one takeover per share.
   for (size_t i = 0; i < trial->mutations.size(); ++i) {
     *response.add_takeovers() = Summarize(GetExperiment(state.durable, id.experiment), *trial, i);
   }

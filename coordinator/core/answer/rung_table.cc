@@ -46,8 +46,8 @@ void FillRungs(const State& state, const Experiment& experiment,
   const Rungs made = indexed ? Rungs() : EnteredIn(experiment);
   const Rungs& rungs = indexed ? index->second.rungs : made;
   const spec::Ladder ladder = LadderOf(experiment);
-  constexpr uint32_t kNext = std::numeric_limits<uint32_t>::max();  // stands behind equals
-  for (const auto& rung : rungs) {  // no structured binding: clang 14 lets no lambda have one
+  constexpr uint32_t kNext = std::numeric_limits<uint32_t>::max();  // sorts after equal costs
+  for (const auto& rung : rungs) {  // no structured binding: clang 14 cannot capture one
     const int number = rung.first.second;
     const search::Rung& entries = rung.second;
     if (entries.entries() == 0) continue;  // all were taken back

@@ -25,12 +25,12 @@ double LatestLoss(const Experiment& experiment, const Trial& trial, const LiveAt
 }
 
 const Standing& StandingOf(const State& state, ExperimentId id) {
-  static const auto* none = new Standing();  // nothing has happened to any of its trials
+  static const auto* none = new Standing();  // for an experiment whose trials had no event yet
   const auto found = state.live.standings.find(id);
   return found == state.live.standings.end() ? *none : found->second;
 }
 
-// Calls `visit` for each trial that is under way.
+// Calls `visit` for each active trial.
 template <typename Visit>
 void ForEachActive(const State& state, const Experiment& experiment, Visit visit) {
   const auto found = state.live.experiments.find(experiment.id);
@@ -38,7 +38,7 @@ void ForEachActive(const State& state, const Experiment& experiment, Visit visit
   for (const uint32_t number : found->second.active) visit(number);
 }
 
-// The share of all planned trials, or of those that were made when no more come.
+// Returns the done share of all planned trials, or of the existing ones if no more come.
 double Progress(const State& state, const Experiment& experiment) {
   const size_t all = experiment.MoreMayCome() ? experiment.planned : experiment.trials.size();
   if (all == 0) return experiment.AllEnded() ? 1 : 0;
@@ -58,7 +58,7 @@ double Progress(const State& state, const Experiment& experiment) {
   return done / static_cast<double>(all);
 }
 
-// Whether a rule ended it before its end.
+// Whether a rule ended the trial early.
 enum class Early { kNo, kYes };
 Early EarlyOf(const Trial& trial) {
   const bool early = trial.state == v1::TRIAL_FINISHED && trial.cause == v1::CAUSE_STOPPED_EARLY;
@@ -83,7 +83,7 @@ void FillBest(const State& state, const Experiment& experiment, v1::ExperimentSu
   const auto find = [&](Early early) {
     for (const auto& [cost, number] : standing.ranked) {
       const Trial& trial = experiment.trials[number - 1];
-      // What a trial under way told last is newer than what is durable of it.
+      // The last report of an active trial is newer than its durable value.
       if (live && IsActive(trial.state)) continue;
       if (rungs && early != EarlyOf(trial)) continue;
       consider(number, standing.trials[number - 1].value);
@@ -95,7 +95,7 @@ void FillBest(const State& state, const Experiment& experiment, v1::ExperimentSu
     ForEachActive(state, experiment,
                   [&](uint32_t number) { consider(number, MetricOf(state, experiment, number)); });
   }
-  // One that a rung ended was trained for less: it is the best only where there is no other.
+  // A trial that a rung ended trained for less: it is the best only if there is no other.
   if (rungs && summary.best_trial() == 0) find(Early::kYes);
 }
 
@@ -107,9 +107,9 @@ void FillLatest(const Trial& trial, const LiveAttempt* live, v1::TrialSummary& s
   }
 }
 
-// Means over the trial; of its newest row while no chunk of rows has come.
+// Fills means over the trial, or those of its newest row until a chunk of rows has come.
 void FillPace(const Trial& trial, const LiveAttempt* live, v1::TrialSummary& summary) {
-  // Once ended, the live attempt's part is in the trial's.
+  // Once the attempt has ended, its part is in that of the trial.
   v1::Pace pace = trial.pace;
   if (live != nullptr && !live->Is<Leaving>()) Add(live->pace, pace);
   if (!(pace.tokens() > 0)) pace = PaceOf(summary.latest());
@@ -120,11 +120,11 @@ void FillPace(const Trial& trial, const LiveAttempt* live, v1::TrialSummary& sum
                                        : kNotANumber);
 }
 
-// The best value of the metric that trials are compared by, with its step, and the newest.
+// Fills the best value of the metric that compares trials, with its step, and the newest value.
 void FillMetric(const State& state, TrialId id, v1::TrialSummary& summary) {
   const Experiment& experiment = GetExperiment(state.durable, id.experiment);
   summary.set_metric_value(MetricOf(state, experiment, id.trial));
-  if (IsLive(experiment)) return;  // it is the newest loss itself
+  if (IsLive(experiment)) return;  // the metric is the newest loss itself
   const ValueSummary values =
       SummarizeValues(GetTrial(state.durable, id), &KnownEvaluation::metric);
   const bool highest = GoalOf(experiment) == search::Goal::kMaximize;
@@ -132,7 +132,7 @@ void FillMetric(const State& state, TrialId id, v1::TrialSummary& summary) {
   if (!std::isnan(values.newest_number)) summary.set_metric_newest(values.newest_number);
 }
 
-// By the steady clock, so that a wall clock that is set in between changes nothing.
+// Fills the training time by the steady clock, so that setting the wall clock changes nothing.
 void FillTraining(const Trial& trial, const LiveAttempt* live, absl::Duration now,
                   v1::TrialSummary& summary) {
   double seconds = 0;
@@ -162,7 +162,7 @@ void FillPrepared(const Trial& trial, v1::TrialSummary& summary) {
 int64_t SubmittedAt(const State& state, const Experiment& experiment) {
   const int64_t now = state.live.event_wall_ms;
   if (experiment.submitted_wall_ms <= now) return experiment.submitted_wall_ms;
-  // The clock was wrong then: not later than what it has started.
+  // The clock was wrong then: the submission is not later than the first start.
   int64_t first = now;
   for (const Trial& trial : experiment.trials) {
     if (trial.attempts.empty()) continue;
@@ -175,7 +175,7 @@ int64_t StartedAt(const State& state, const Experiment& experiment, const Attemp
   const int64_t now = state.live.event_wall_ms;
   int64_t started = attempt.started_wall_ms;
   const auto live = state.live.attempts.find(attempt.token);
-  // This process knows for how long it goes on; less than a minute is a clock that is slewed.
+  // This process knows how long the attempt runs; under a minute of difference the clock is slewed.
   if (live != state.live.attempts.end() && live->second->started > -absl::InfiniteDuration()) {
     constexpr int64_t kClockStepMs = 60'000;
     const int64_t by_steady = WallMsOf(live->second->started, {state.live.event_at, now});

@@ -16,12 +16,12 @@ double ShareDone(const Trial& trial, const LiveAttempt& live) {
   return std::min(1.0, static_cast<double>(live.step) / static_cast<double>(trial.target_steps));
 }
 
-// For all of the trial, at the pace of this attempt; -1: not known yet.
+// Returns the time of the complete trial at the pace of this attempt; -1: not known yet.
 double SecondsOfAll(const Trial& trial, const LiveAttempt& live, absl::Duration now) {
   if (trial.target_steps > 0 && live.seconds_per_step > 0) {
     return static_cast<double>(trial.target_steps) * live.seconds_per_step;
   }
-  // A program need not log rows: what it has done since it began says the same.
+  // A program need not log rows: its progress since the start serves instead.
   const double trained = absl::ToDoubleSeconds(now - live.training_since);
   const double resumed = trial.target_steps == 0
                              ? 0
@@ -36,8 +36,8 @@ double SecondsToEnd(const Trial& trial, const LiveAttempt& live, absl::Duration 
   return whole < 0 ? -1 : (1 - ShareDone(trial, live)) * whole;
 }
 
-// How far trials come that rules may end: the mean of the newest that ended well; 1: most go on to
-// the end, or too few have ended.
+// Returns how far trials come that rules may end: the mean over the newest successful ones. Returns
+// 1 if most go on to the end, or too few have ended.
 double MeanShare(const Experiment& experiment) {
   constexpr size_t kLeast = 4;
   if (experiment.stopped_early == 0) return 1;
@@ -69,7 +69,7 @@ double ExpectedShare(const State& state, const Experiment& experiment, int brack
     if (share <= from) continue;
     expected += passing * (share - at);
     at = share;
-    // Before any has come there, as the ladder means it.
+    // Until a trial has come there, uses the share of the ladder.
     double passed = 1.0 / ladder.eta;
     double entered = 1;
     if (standing != state.live.standings.end()) {

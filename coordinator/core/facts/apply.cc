@@ -1,4 +1,4 @@
-// apply.cc: the fold over records. Nothing here decides; a record says what happened.
+// apply.cc: folds records into durable state. Decides nothing: a record states what happened.
 #include "coordinator/core/facts/apply.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Experiment* Find(DurableState& state, ExperimentId id) {
   return found == state.experiments.end() ? nullptr : &found->second;
 }
 
-struct Subject {  // a trial with its experiment
+struct Subject {  // trial with its experiment
   Experiment& experiment;
   Trial& trial;
   TrialId id;
@@ -83,7 +83,7 @@ absl::Status MoveAttempt(const AttemptId& id, Attempt& attempt, AttemptMove move
   return absl::OkStatus();
 }
 
-// Whether the values of `expanded` can be found in the experiment's lists.
+// Returns whether the values of `expanded` are in the experiment's lists.
 bool RefersToValues(const Experiment& experiment, const v1::ExpandedTrial& expanded) {
   if (expanded.choices().empty()) return true;
   if (expanded.choices_size() != experiment.spec.parameters_size()) return false;
@@ -264,7 +264,7 @@ struct Result {
   Attempt& attempt;
 };
 
-// Where an evaluation or a checkpoint belongs; attempts before the newest are fenced off.
+// Finds the trial of an evaluation or checkpoint. Attempts before the newest are fenced off.
 template <typename Fact>
 absl::StatusOr<Result> ResultOf(DurableState& state, const Fact& fact, std::string_view name) {
   DT_ASSIGN_OR_RETURN(Subject subject, SubjectOf(state, fact, name));
@@ -278,7 +278,7 @@ absl::StatusOr<Result> ResultOf(DurableState& state, const Fact& fact, std::stri
   return Result{subject, *attempt};
 }
 
-// As the experiment ranks them; what does not count, or is not a number, is better than nothing.
+// Returns whether `a` ranks before `b`. An invalid value, or one that is no number, ranks last.
 bool IsBetter(const Subject& subject, const KnownEvaluation& a, const KnownEvaluation& b) {
   const auto counts = [&](const KnownEvaluation& it) {
     return std::isfinite(it.metric) && IsValid(subject.trial, it.attempt, it.step);
@@ -296,7 +296,7 @@ absl::Status ApplyEvaluationRecorded(DurableState& state, const v1::EvaluationRe
   const std::string& metric = subject.experiment.spec.search().metric();
   all.push_back({fact.attempt(), fact.evaluation().step(), fact.evaluation().loss(),
                  spec::MetricIn(fact.evaluation(), metric)});
-  // What its left weights still report says nothing of how it goes on.
+  // After a takeover, reports on the old weights do not count.
   if (!AwaitsMutation(subject.trial)) {
     CountValidation(subject.experiment, fact.evaluation(), subject.trial);
   }
@@ -305,7 +305,7 @@ absl::Status ApplyEvaluationRecorded(DurableState& state, const v1::EvaluationRe
                fact.evaluation().network(), wall_ms);
   }
   if (all.size() > limits::kEvaluationsPerTrial) {
-    // The oldest goes, unless it is the best so far.
+    // Drops the oldest, unless it is the best so far.
     all.erase(all.begin() + (IsBetter(subject, all[1], all[0]) ? 0 : 1));
   }
   return absl::OkStatus();
@@ -325,7 +325,7 @@ absl::Status ApplyCheckpointRegistered(DurableState& state, const v1::Checkpoint
   if (fact.checkpoint().step() > attempt.resumed_step) {
     attempt.progressed = true;
     CountProgress(state, subject.experiment, attempt);
-    // An attempt that ended already has been counted; what it saved is progress all the same.
+    // An ended attempt has been counted already; its checkpoint is progress all the same.
     if (attempt.state == AttemptState::kEnded) {
       Tries& tries = subject.trial.tries;
       const uint32_t last = attempt.uncharged ? 0 : 1;
@@ -365,7 +365,7 @@ absl::Status ApplyCancelRequested(DurableState& state, const v1::CancelRequested
   for (uint32_t number = first; number <= last; ++number) {
     Trial& trial = experiment->trials[number - 1];
     if (fact.trial() == 0 && IsTerminal(trial.state)) continue;
-    // Who cancels first is why it was cancelled.
+    // The first cancel gives the reason.
     if (trial.state != v1::TRIAL_STOPPING) trial.message = fact.reason();
     DT_RETURN_IF_ERROR(
         MoveTrial({*experiment, trial, {fact.experiment(), number}}, TrialMove::kCancelRequested));
@@ -407,7 +407,7 @@ absl::Status ApplyTrialRetried(DurableState& state, const v1::TrialRetried& fact
   trial.retry_after_ms = 0;
   trial.validated = {};
   trial.means.clear();
-  // That it failed on its way to a rung is taken back.
+  // Takes back its failure on the way to a rung.
   std::erase_if(trial.rungs, [](const KnownRung& known) { return std::isinf(known.cost); });
   subject.experiment.ended_wall_ms = 0;
   subject.experiment.cancel_requested = false;

@@ -30,7 +30,8 @@ bool Crashed(const Attempt& attempt) {
          !attempt.progressed && !attempt.AskedToStop();
 }
 
-// An experiment that has seen one host alone cannot tell its slots' faults from the host's.
+// Returns whether the experiment has used only this host: then it cannot tell faults of slots from
+// faults of the host.
 bool SawOneHost(const Experiment& experiment, const std::string& host) {
   for (const Trial& trial : experiment.trials) {
     for (const Attempt& attempt : trial.attempts) {
@@ -58,7 +59,8 @@ const std::string& HostOf(const Accused& accused) {
   return own == members.end() ? accused.worker : own->host;
 }
 
-// Where the attempt crashed something else got on since: that worker is not to blame.
+// Returns whether the worker of the crash has made progress since, which ended its streak: then
+// that worker is not to blame.
 bool IsCleared(const DurableState& state, const AttemptId& id, const Attempt& crashed) {
   if (crashed.deciding_rank < 0) return false;
   const std::string& worker = crashed.members[static_cast<size_t>(crashed.deciding_rank)].worker;
@@ -78,8 +80,8 @@ bool WentOnElsewhere(const Accused& accused) {
       [&](const Attempt& later) { return GotOn(later) && !Has(later, accused.worker); });
 }
 
-// The slots of one host share what is broken there, so that a crash beside it refutes nothing where
-// other hosts are known.
+// Returns whether a crash elsewhere refutes the accusation. Slots of one host share its faults: so
+// a crash on the same host refutes nothing if other hosts are known.
 bool IsRefuted(const Accused& accused) {
   const std::string& host = HostOf(accused);
   const bool one_host = SawOneHost(accused.experiment, host);
@@ -103,7 +105,7 @@ bool IsRefuted(const Accused& accused) {
 }
 
 bool IsProved(const Accused& accused, uint32_t begun) {
-  // It tells of the fault itself.
+  // The worker reports the fault itself.
   if (accused.end.cause == v1::CAUSE_WORKER_FAULT) return true;
   const bool proved = WentOnElsewhere(accused) || (accused.end.members.size() == 1 &&
                                                    accused.experiment.newest_progress > begun);
@@ -130,7 +132,7 @@ std::vector<AttemptId> NotRefuted(const DurableState& state, const std::string& 
   std::vector<AttemptId> proved;
   for (const AttemptId& id : ends) {
     const Attempt* end = FindAttempt(state, id);
-    // Nothing is refuted any more of an experiment that was deleted.
+    // Nothing refutes an end of a deleted experiment any more.
     const bool stands =
         end == nullptr || end->cause == v1::CAUSE_WORKER_FAULT ||
         !IsRefuted({state, GetExperiment(state, id.trial.experiment), worker, id, *end});

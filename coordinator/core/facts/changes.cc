@@ -14,15 +14,15 @@
 namespace dt {
 namespace {
 
-// The beginning of a long note, or of many labels, says which it was.
+// Bytes of a note or of labels in the history: the beginning is enough to recognize it.
 constexpr size_t kHistoryBytes = limits::kNameBytes;
 
-// "2", or "no limit".
+// Returns "2", or "no limit".
 std::string LimitText(int32_t limit) {
   return limit == 0 ? std::string("no limit") : absl::StrCat(limit);
 }
 
-// "labels team=vision; without owner".
+// Returns "labels team=vision; without owner".
 std::string LabelsText(const v1::ExperimentChanged::Labels& change) {
   std::string text = "labels";
   for (const v1::Label& label : change.set()) {
@@ -35,7 +35,7 @@ std::string LabelsText(const v1::ExperimentChanged::Labels& change) {
   return CleanText(text, kHistoryBytes);
 }
 
-// Also of what trials resolved to; those that differed in it could not be changed.
+// Changes max_steps, also in the resolved specification: trials that differ in it were refused.
 std::string ChangeMaxSteps(Experiment& experiment, int64_t max_steps) {
   v1::Train& train = *experiment.spec.mutable_base()->mutable_train();
   std::string what = absl::StrCat("max_steps ", train.max_steps(), ", now ", max_steps);
@@ -46,7 +46,8 @@ std::string ChangeMaxSteps(Experiment& experiment, int64_t max_steps) {
   return what;
 }
 
-// What is said of it, which changes nothing of its work. Returns the words for the history.
+// Changes name, note, labels or archived, which do not affect its work. Returns the text for the
+// history.
 std::string ChangeWords(Experiment& experiment, const v1::ExperimentChanged& fact) {
   v1::ExperimentSpec& spec = experiment.spec;
   if (fact.has_name()) {
@@ -68,7 +69,7 @@ std::string ChangeWords(Experiment& experiment, const v1::ExperimentChanged& fac
   return fact.archived() ? "archived" : "taken out of the archive";
 }
 
-// How many slots it may have, or before whom. Returns the words for the history.
+// Changes its limit of slots or its priority. Returns the text for the history.
 std::string ChangeResources(Experiment& experiment, const v1::ExperimentChanged& fact) {
   v1::Resources& resources = *experiment.spec.mutable_base()->mutable_resources();
   if (fact.has_priority()) {
@@ -105,7 +106,7 @@ void NoteRetry(Experiment& experiment, const v1::TrialRetried& fact, int64_t wal
   constexpr std::string_view kMore = ", …";
   constexpr size_t kLongestNumber = 12;
   if (fact.who().empty()) return;
-  // A record each; of those that one call retried the history has one line.
+  // Each retried trial has a record; the history has one line for all trials of one call.
   if (!experiment.edits.empty()) {
     Edit& last = experiment.edits.back();
     const std::string_view what = last.what;

@@ -10,8 +10,8 @@
 namespace dt {
 namespace {
 
-// A fault that the worker itself tells of, or a crash that nobody asked for. What was lost, ran out
-// of memory or was misconfigured says nothing of the worker.
+// Returns whether the end counts against the worker: a fault that it reports itself, or a crash
+// that nobody asked for. A loss, a lack of memory or a wrong configuration does not count.
 bool CountsAgainst(const Attempt& attempt) {
   if (attempt.cause == v1::CAUSE_WORKER_FAULT) return attempt.deciding_rank >= 0;
   const bool lost = attempt.cause == v1::CAUSE_WORKER_LOST && Mutated(Mutant::kQuarantineByLosses);
@@ -19,14 +19,14 @@ bool CountsAgainst(const Attempt& attempt) {
          !attempt.uncharged && attempt.deciding_rank >= 0;
 }
 
-// Its end counts against no budget of its trial's after all.
+// Takes the end off the budget of its trial.
 void ReturnCharge(DurableState& state, const AttemptId& id) {
   auto* trial = const_cast<Trial*>(FindTrial(state, id.trial));
   if (trial == nullptr || id.attempt == 0 || id.attempt > trial->attempts.size()) return;
   Attempt& attempt = trial->attempts[id.attempt - 1];
   if (attempt.uncharged) return;
   attempt.uncharged = true;
-  // Progress since then emptied the counters already.
+  // Progress since then has reset the counters already.
   const bool counted = std::none_of(trial->attempts.begin() + id.attempt - 1, trial->attempts.end(),
                                     [](const Attempt& each) { return each.progressed; });
   if (counted && trial->tries.crashes > 0) --trial->tries.crashes;
@@ -48,7 +48,7 @@ void Quarantine(DurableState& state, const v1::WorkerMarked& fact, int64_t wall_
 
 void Release(DurableState& state, const v1::WorkerMarked& fact, WorkerMark& mark) {
   state.streaks.erase(fact.worker());
-  // A person who lets it work again does not prove that it is sound.
+  // A user who lets it work again does not prove that it works.
   const bool by_person = !fact.who().empty();
   if (by_person && !mark.returned.empty() && state.streaks.size() < limits::kMarks) {
     std::vector<CountedEnd>& ends = state.streaks[fact.worker()].ends;
@@ -109,7 +109,7 @@ void CountForWorkers(DurableState& state, const AttemptId& id, const Attempt& at
   }
   if (!CountsAgainst(attempt)) return;
   const std::string& worker = attempt.members[static_cast<size_t>(attempt.deciding_rank)].worker;
-  // Names come and go: where the table is full, one that has failed is forgotten.
+  // Names come and go: if the table is full, one streak is dropped.
   if (!state.streaks.contains(worker) && state.streaks.size() >= limits::kMarks) {
     state.streaks.erase(state.streaks.begin());
   }
@@ -122,8 +122,8 @@ void CountProgress(DurableState& state, Experiment& experiment, const Attempt& a
   experiment.newest_progress = std::max(experiment.newest_progress, attempt.ordinal);
   if (state.streaks.empty()) return;
   for (const GangMember& member : attempt.members) state.streaks.erase(member.worker);
-  // A crash of dtrain's own trainer is seldom the file's fault: that others go on is proof enough.
-  // Programs fail for some values and not for others, and must show that they begin well elsewhere.
+  // A crash of dtrain's own trainer is seldom the file's fault: progress of other trials proves
+  // enough. Programs fail for some values only, and must prove that they start well elsewhere.
   if (spec::IsProgram(experiment.spec.base())) return;
   for (auto& [worker, streak] : state.streaks) {
     for (CountedEnd& end : streak.ends) {

@@ -17,7 +17,7 @@ class Digest {
     hash_.Update(bytes, sizeof(bytes));
     return *this;
   }
-  // With its length, so that neighbours cannot flow into each other.
+  // Adds the length too, so that neighbouring texts cannot be confused.
   Digest& Add(std::string_view text) {
     Add(text.size());
     hash_.Update(text);

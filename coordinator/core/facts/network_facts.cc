@@ -9,7 +9,7 @@
 namespace dt {
 namespace {
 
-// "H100", or each once where the gang has several kinds.
+// Returns "H100", or each name once if the gang has several kinds.
 std::string DeviceNameOf(const Attempt& attempt) {
   std::set<std::string> names;
   for (const GangMember& member : attempt.members) names.insert(member.device_name);

@@ -12,8 +12,8 @@ namespace {
 
 constexpr char kSharedMemory[] = "shared_memory";
 
-// Whether ranks along an axis are on several hosts: parts of a layer are neighbours, and then those
-// that share a copy.
+// Returns whether ranks along an axis are on several hosts. Ranks that share a layer are
+// neighbours, then ranks that share a copy.
 bool Spans(const plan::StepSize& step, Axis axis, int64_t slots_of_host) {
   const int64_t layer = step.tensor;
   switch (axis) {
@@ -39,7 +39,7 @@ NetworkFigures::NetworkFigures(const DurableState& state, const std::string& dev
     : slots_of_host_(slots_of_host) {
   NetworkKey first;
   first.device_name = device_name;
-  // Ordered by device first, by size last.
+  // The key is ordered by device first and by size last.
   for (auto it = state.figures.lower_bound(first);
        it != state.figures.end() && it->first.device_name == device_name; ++it) {
     const auto& [key, known] = *it;
@@ -64,7 +64,7 @@ const NetworkFigures::Curve* NetworkFigures::Find(const plan::StepSize& step,
   if (message.in_memory && shared != curves_.end()) return &shared->second;
   const auto over_backend = curves_.find({several, ranks, op, false});
   if (over_backend != curves_.end()) return &over_backend->second;
-  // What two stages say to each other takes no longer than where more do so at once.
+  // Messages between two stages take no longer than if more stages send at once.
   if (message.axis != Axis::kPipeline && message.axis != Axis::kEnds) return nullptr;
   const auto of_more = std::find_if(curves_.begin(), curves_.end(), [&](const auto& each) {
     const auto& [across, between, what, in_memory] = each.first;

@@ -11,7 +11,7 @@ namespace dt {
 namespace {
 
 // The trial that a fact names, to be changed; nullptr: it is not known.
-// What it took over first at `step` or beyond: till then it had what it has no more.
+// Returns the first takeover at `step` or later: before it the trial had other values.
 const KnownMutation* MutationFrom(const Trial& trial, uint64_t step) {
   for (const KnownMutation& known : trial.mutations) {
     if (known.step >= step) return &known;
@@ -63,7 +63,7 @@ absl::Status ApplyTrialMutated(DurableState& state, const v1::TrialMutated& fact
   mutation.expanded_before = std::exchange(trial->expanded, now.SerializeAsString());
   mutation.reason = fact.reason();
   trial->mutations.push_back(std::move(mutation));
-  // It was its own weights that did not get better.
+  // Patience starts anew with the new weights.
   trial->validated.without_better = 0;
   return absl::OkStatus();
 }

@@ -1,4 +1,4 @@
-// snapshot.cc: field by field, in the order of durable.h.
+// snapshot.cc: saves and loads field by field, in the order of durable.h.
 #include "coordinator/core/facts/snapshot.h"
 
 #include <algorithm>
@@ -214,7 +214,7 @@ absl::Status Load(v1::SnapshotTrial& saved, Trial& trial) {
                                std::move(*each.mutable_expanded_before()),
                                std::move(*each.mutable_reason())});
   }
-  // An older version kept nothing of this: it counts from here on.
+  // An older version did not save this: it counts from here on.
   const v1::SnapshotValidated& validated = saved.validated();
   if (!saved.has_validated()) return absl::OkStatus();
   trial.validated = {validated.step(), validated.validations(), validated.best(),
@@ -308,7 +308,7 @@ void LoadMarks(const v1::SnapshotHead& head, DurableState& state) {
   for (const v1::SnapshotStreak& saved : head.streaks()) {
     CrashStreak& streak = state.streaks[saved.worker()];
     for (int i = 0; i < saved.attempts_size(); ++i) {
-      // An older version kept no number; attempts of then have no ordinal either.
+      // An older version saved no number; its attempts have no ordinal either.
       const uint32_t begun = i < saved.begun_size() ? saved.begun(i) : 0;
       streak.ends.push_back({IdOf(saved.attempts(i)), begun});
     }
@@ -357,11 +357,12 @@ void SaveNotices(const DurableState& state, v1::SnapshotHead& out) {
 }
 
 void LoadNotices(const v1::SnapshotHead& head, DurableState& state) {
-  state.next_notice = std::max<uint64_t>(1, head.next_notice());  // 0: of a version without them
+  state.next_notice =
+      std::max<uint64_t>(1, head.next_notice());  // 0: saved by a version without notices
   for (const v1::Notice& saved : head.notices()) KeepNotice(state, saved);
 }
 
-// What Apply keeps beside the experiments.
+// Rebuilds the indices that Apply keeps beside the experiments.
 void Index(const Experiment& experiment, DurableState& state) {
   if (!experiment.request_id.empty()) state.request_ids[experiment.request_id] = experiment.id;
   for (uint32_t trial = 1; trial <= experiment.trials.size(); ++trial) {
@@ -372,7 +373,8 @@ void Index(const Experiment& experiment, DurableState& state) {
   }
 }
 
-// A field that a program does not know is dropped without a word: what it must know raises this.
+// Version of the format. A program silently drops unknown fields: a field that it must know raises
+// this.
 constexpr uint32_t kSnapshotVersion = 6;
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace dt {
 namespace {
 
-// Where a search compares the trial. Its target is known once the data are read.
+// Adds the rungs at which a search compares the trial. Its target is known once the data are read.
 void AddRungs(const DurableState& durable, TrialId id, v1::Assigned& assigned) {
   const Experiment& experiment = GetExperiment(durable, id.experiment);
   if (IsPopulation(experiment)) {
@@ -26,7 +26,7 @@ void AddRungs(const DurableState& durable, TrialId id, v1::Assigned& assigned) {
   }
 }
 
-// What a worker needs to get it; the rest is for people.
+// Adds the fields that a worker needs to fetch the code; the others are for users.
 void AddCode(const v1::ExperimentSpec& spec, v1::Assigned& assigned) {
   if (!spec.has_code()) return;
   assigned.mutable_code()->set_digest(spec.code().digest());
@@ -34,7 +34,7 @@ void AddCode(const v1::ExperimentSpec& spec, v1::Assigned& assigned) {
   assigned.mutable_code()->set_files(spec.code().files());
 }
 
-// What a program is told of its gang, by the names that torchrun gives.
+// Adds the place in the gang for a program, under the names that torchrun uses.
 void AddPlace(const LiveState& live, const LiveAttempt& attempt, const Attempt& recorded,
               int32_t rank, v1::Assigned& assigned) {
   std::vector<std::string> hosts;
@@ -64,7 +64,7 @@ v1::Assigned AssignedTo(const State& state, const Worker& worker) {
   assigned.set_kill(attempt.Is<Cancelling>());
   const bool leaves = !attempt.Open() || !IsMember(durable, worker);
   assigned.set_abandon(leaves && !attempt.Is<Cancelling>() && !Mutated(Mutant::kAbandonForgotten));
-  if (leaves) return assigned;  // who leaves needs no more
+  if (leaves) return assigned;  // a leaving worker needs no more
   assigned.set_checkpoint_stop(attempt.saving);
   *assigned.mutable_spec() = attempt.spec;
   const Attempt& recorded = *FindAttempt(durable, attempt.id);
@@ -81,7 +81,7 @@ v1::Assigned AssignedTo(const State& state, const Worker& worker) {
     assigned.set_submitted_by(experiment.submitted_by);
     assigned.set_experiment_name(experiment.spec.name());
   }
-  // That one went may have been told by a worker that was lost with what it had to tell.
+  // A worker that removed a checkpoint may have been lost before it reported that.
   if (worker.rank > 0 || recorded.state != AttemptState::kAssigned) return assigned;
   for (const KnownCheckpoint& known : GetTrial(durable, attempt.id.trial).checkpoints) {
     if (known.ref.storage_id() != worker.hello.storage_id()) continue;

@@ -1,4 +1,4 @@
-// pools.cc: which slot is free in which pool.
+// pools.cc: keeps which slots are free in which pools.
 #include "coordinator/core/keep/pools.h"
 
 #include <algorithm>
@@ -14,13 +14,13 @@ Slot SlotOf(const Worker& worker) {
   return {worker.index, worker.name, worker.hello.host(), worker.hello.storage_id()};
 }
 
-// The pool that every slot of the device is in.
+// Returns the pool with all slots of the device.
 const SlotPool& BasePool(const LiveState& live, const Worker& worker) {
   return PoolOf(live, DeviceKindOf(worker.hello.device()));
 }
 
-// Drops pools that nothing waits for and nothing is reserved of; up to a bound they are kept for
-// what comes next.
+// Drops pools for which no trial waits and that have no reservation. Up to a bound they are kept
+// for later trials.
 void DropUnused(LiveState& live) {
   if (live.pools.size() < limits::kConstraints) return;
   std::erase_if(live.pools, [&live](const auto& entry) {
@@ -28,7 +28,7 @@ void DropUnused(LiveState& live) {
     const bool waits = std::any_of(live.lines.begin(), live.lines.end(), [&](const auto& line) {
       return line.first.constraint == entry.first;
     });
-    // The next size of a gang that saves is reserved, and waits in no line.
+    // The next size of a saving gang is reserved, but waits in no line.
     const bool reserved =
         std::any_of(live.reservations.begin(), live.reservations.end(),
                     [&](const Reservation& each) { return each.shape.constraint == entry.first; });
@@ -59,7 +59,7 @@ SlotPool MakePool(const LiveState& live, const Constraint& constraint) {
   return pool;
 }
 
-// In all pools but the reservations'.
+// Sets the use of the slot in all pools except those of reservations.
 void SetEverywhere(LiveState& live, const Worker& worker, SlotUse use) {
   const bool joins = !BasePool(live, worker).Contains(worker.index);
   for (auto& [constraint, pool] : live.pools) {
@@ -106,7 +106,7 @@ bool Wants(const LiveState& live, const Reservation& reservation, const Worker& 
   const SlotPool* pool = FindPool(live, reservation.shape.constraint);
   if (pool == nullptr || !pool->Contains(worker.index)) return false;
   if (!reservation.host.empty() && worker.hello.host() != reservation.host) return false;
-  // The last place is for a slot that sees the checkpoint, if none does yet.
+  // The last place is kept for a slot that sees the checkpoint, if no slot does yet.
   const std::string& storage = reservation.storage_id;
   return storage.empty() || kept + 1 < wanted || worker.hello.storage_id() == storage ||
          reservation.slots.ConnectedWithStorage(storage) > 0;
@@ -124,7 +124,7 @@ bool SetSlot(LiveState& live, const Worker& worker, std::optional<SlotUse> use) 
     if (!base.Contains(worker.index)) return false;
     if (keeper != nullptr) keeper->slots.Remove(worker.index);
     for (auto& [constraint, pool] : live.pools) Leave(pool, worker.index);
-    live.placement_due = true;  // a gang that is too large now holds up nobody any more
+    live.placement_due = true;  // a gang that is now too large blocks nobody any more
     return false;
   }
   const bool free = *use == SlotUse::kFree;

@@ -22,7 +22,7 @@ Precedence PrecedenceOf(const State& state, const Experiment& experiment) {
 }
 
 void LeaveLine(LiveState& live, const Shape& shape, TrialId id) {
-  if (live.lines.Erase(shape, id)) live.placement_due = true;  // what it held up may go
+  if (live.lines.Erase(shape, id)) live.placement_due = true;  // trials behind it may start
 }
 
 void CountRunning(LiveState& live, int32_t priority, int change) {
@@ -31,7 +31,7 @@ void CountRunning(LiveState& live, int32_t priority, int change) {
   if (experiments == 0) live.running.erase(priority);
 }
 
-// Who of those that wait may start something is asked anew.
+// Updates the gates of waiting experiments that share these quotas.
 void RekeyWaiting(State& state, const std::vector<QuotaKey>& keys) {
   for (const ExperimentId id : state.live.lines.Experiments()) {
     const std::vector<QuotaKey> theirs =
@@ -97,7 +97,7 @@ int32_t SlotsLeft(const State& state, const Experiment& experiment) {
 void Enqueue(State& state, TrialId id) {
   const Experiment& experiment = GetExperiment(state.durable, id.experiment);
   const Trial& trial = GetTrial(state.durable, id);
-  DT_CHECK(trial.state == v1::TRIAL_PENDING);  // what has a gang waits for none
+  DT_CHECK(trial.state == v1::TRIAL_PENDING);  // a trial with a gang does not wait
   const Shape shape = ShapeOf(experiment, trial);
   EnsurePool(state.live, shape.constraint);
   state.live.lines.Insert(shape, id, trial.attempts.empty() ? Again::kNo : Again::kYes,

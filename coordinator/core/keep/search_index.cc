@@ -143,7 +143,7 @@ void Reindex(State& state, const v1::Record& record) {
     return GetExperiment(state.durable, fact.experiment());
   };
   switch (record.fact_case()) {
-    case v1::Record::kTrialRetried:  // what it came to is taken back, of thousands at once perhaps
+    case v1::Record::kTrialRetried:  // takes back a result, perhaps of thousands of trials
       state.live.searches.erase(record.trial_retried().experiment());
       return;
     case v1::Record::kExperimentDeleted:

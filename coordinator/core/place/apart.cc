@@ -28,7 +28,7 @@ std::set<std::string> HostsOf(const Attempt& recorded) {
   return hosts;
 }
 
-// The first pair of the gang's hosts that is remembered; nothing: they may be together.
+// Returns the first known pair among the gang's hosts; nullopt: they may be together.
 std::optional<HostPair> PairWithin(const LiveState& live, const SlotPool& pool,
                                    const std::vector<WorkerIndex>& gang, absl::Duration now) {
   std::set<std::string> hosts;
@@ -40,7 +40,7 @@ std::optional<HostPair> PairWithin(const LiveState& live, const SlotPool& pool,
   return std::nullopt;
 }
 
-// The same slots, those of some hosts busy.
+// Returns the pool with the slots of some hosts set busy.
 SlotPool Without(const SlotPool& pool, const std::set<std::string>& hosts) {
   SlotPool rest;
   for (const WorkerIndex worker : pool.Members()) {
@@ -55,7 +55,7 @@ struct Search {
   const LiveState& live;
   const SlotPool& pool;
   const Demand& demand;
-  const Decision& first;  // what it is to be no worse than
+  const Decision& first;  // the result is no worse than this
   absl::Duration now;
 };
 
@@ -84,7 +84,7 @@ std::string PairText(const LiveState& live, const HostPair& pair, absl::Duration
                       absl::FormatDuration(ago), " ago");
 }
 
-// `first`, or what keeps apart whom it has together.
+// Returns `first`, or a placement that separates its known pairs.
 Decision Parted(const LiveState& live, const SlotPool& pool, const Demand& demand, Decision first,
                 absl::Duration now) {
   if (first.verdict != Verdict::kPlaced || live.apart.empty()) return first;

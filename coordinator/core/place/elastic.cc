@@ -1,4 +1,4 @@
-// elastic.cc: the next size of a gang, and when it goes there.
+// elastic.cc: chooses the next size of a gang, and the time of the change.
 #include "coordinator/core/place/elastic.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace dt {
 namespace {
 
-// A save and a start are worth a gain of one in so many slots.
+// Least gain for which a save and a start pay: one slot in so many.
 constexpr int64_t kLeastGain = 4;
 
 int32_t SizeOf(const LiveAttempt& attempt) { return static_cast<int32_t>(attempt.ranks.size()); }
@@ -27,13 +27,13 @@ std::string SizeText(const LiveAttempt& attempt, int32_t slots) {
   return absl::StrCat("goes on with ", slots, " of its ", SizeOf(attempt), " slots");
 }
 
-// Where all of its slots must be; "": anywhere.
+// Returns the host where all its slots must be; "": anywhere.
 std::string HostOf(const LiveState& live, const Shape& shape, const LiveAttempt& attempt) {
   const WorkerIndex first = attempt.ranks[0].worker;
   return shape.single_node && first != kNoWorker ? live.workers[first].hello.host() : "";
 }
 
-// Since when slots are idle that the gang could grow over, the longest first.
+// Returns since when slots are idle over which the gang could grow, longest first.
 std::vector<absl::Duration> IdleSince(LiveState& live, const Shape& shape,
                                       const LiveAttempt& attempt) {
   const std::string host = HostOf(live, shape, attempt);
@@ -53,7 +53,7 @@ std::vector<absl::Duration> IdleSince(LiveState& live, const Shape& shape,
   return since;
 }
 
-// The largest size that so many more slots allow; 0: none that is worth it.
+// Returns the largest size that so many more slots allow; 0: no size is worth it.
 int32_t Grown(const Shape& shape, int32_t size, size_t more) {
   const int32_t grown = shape.SizeWithin(size + static_cast<int32_t>(more));
   return kLeastGain * (int64_t{grown} - size) >= size ? grown : 0;
@@ -83,7 +83,7 @@ void Grow(Turn& turn, TrialId id) {
   const auto young = std::upper_bound(since.begin(), since.end(), now - live.patience.grow_after);
   const auto enough = static_cast<size_t>(young - since.begin());
   const int32_t slots = Grown(shape, size, std::min(left, enough));
-  // Slots of one gang are freed one after the other: for those of a moment ago it waits once more.
+  // Slots of one gang become free one after the other: waits once more for the newest of them.
   const bool waits = slots == 0 || (slots < hoped && now - since[0] < 2 * live.patience.grow_after);
   if (waits) return ArmLook(live, *young + live.patience.grow_after);
   AskToResize(turn, attempt, slots, {},

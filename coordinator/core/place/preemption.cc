@@ -1,4 +1,4 @@
-// preemption.cc: victims, as few and as cheap as will do.
+// preemption.cc: chooses victims, as few and as cheap as possible.
 #include "coordinator/core/place/preemption.h"
 
 #include <algorithm>
@@ -23,22 +23,22 @@ namespace {
 struct Victim {
   LiveAttempt* attempt = nullptr;
   StopOrder order;
-  size_t slots = 0;   // that the wish could use
-  Shape shape;        // of its trial
-  int32_t keeps = 0;  // slots that it goes on with; 0: it waits for others
+  size_t slots = 0;   // slots that the wish could use
+  Shape shape;        // of the trial
+  int32_t keeps = 0;  // goes on with so many slots; 0: it waits
 
   int32_t size() const { return static_cast<int32_t>(attempt->ranks.size()); }
   bool MayShrink() const { return shape.elastic.has_value() && shape.least() < size(); }
   size_t Gives() const { return std::min(slots, static_cast<size_t>(size() - keeps)); }
 };
 
-// What could be had on one host, or in all.
+// Slots that could be freed, on one host or in total.
 struct Site {
   size_t ready = 0;  // free, reserved for the wish, or about to be left
   std::vector<Victim> victims;
 };
 
-// By host where all slots must be on one, else under "".
+// Returns the sites by host if all slots must be on one host, else under "".
 std::map<std::string, Site> PlacesFor(const State& state, const Wish& wish, int32_t priority,
                                       absl::Duration now, absl::Duration& protected_until) {
   const LiveState& live = state.live;
@@ -79,7 +79,7 @@ std::map<std::string, Site> PlacesFor(const State& state, const Wish& wish, int3
   return places;
 }
 
-// Who turned out not to be needed stays, and who may keep some of its slots keeps them.
+// Drops victims that are not needed, and shrinks those that can shrink instead of stopping them.
 void Spare(size_t ready, size_t wanted, std::vector<Victim>& chosen) {
   for (size_t i = chosen.size(); i-- > 0;) {
     Victim& victim = chosen[i];
@@ -98,7 +98,7 @@ void Spare(size_t ready, size_t wanted, std::vector<Victim>& chosen) {
 
 enum class Have { kLeave, kShrink };
 
-// The cheapest that make `wanted` slots ready; none: they do not.
+// Returns the cheapest victims that make `wanted` slots ready, or none if they cannot.
 std::vector<Victim> Choose(const Site& place, size_t wanted, Have them) {
   std::vector<Victim> all = place.victims;
   if (them == Have::kShrink) {
@@ -119,13 +119,13 @@ std::vector<Victim> Choose(const Site& place, size_t wanted, Have them) {
   return chosen;
 }
 
-// Those that shrink, if that is enough; else those that cost the least.
+// Returns gangs that shrink, if that is enough; else the cheapest victims.
 std::vector<Victim> Choose(const Site& place, size_t wanted) {
   std::vector<Victim> shrinking = Choose(place, wanted, Have::kShrink);
   return shrinking.empty() ? Choose(place, wanted, Have::kLeave) : shrinking;
 }
 
-// How many have to wait, and how many are disturbed at all.
+// Returns how many victims must wait, and how many there are.
 std::pair<size_t, size_t> Harm(const std::vector<Victim>& victims) {
   const auto waits = std::count_if(victims.begin(), victims.end(),
                                    [](const Victim& victim) { return victim.keeps == 0; });
@@ -164,7 +164,7 @@ void MakeRoom(Turn& turn, const Wish& wish) {
   const std::pair<const std::string, Site>* best = nullptr;
   std::vector<Victim> victims;
   for (const auto& place : places) {
-    if (place.second.ready >= wanted) return;  // they come by themselves
+    if (place.second.ready >= wanted) return;  // they become free by themselves
     std::vector<Victim> chosen = Choose(place.second, wanted);
     if (chosen.empty() || (best != nullptr && !(Harm(chosen) < Harm(victims)))) continue;
     best = &place;
@@ -191,7 +191,7 @@ void MakeRoom(Turn& turn, const Wish& wish) {
 void Protect(State& state, LiveAttempt& attempt, absl::Duration now) {
   absl::Duration peace = state.live.patience.protect;
   for (const Attempt& before : GetTrial(state.durable, attempt.id.trial).attempts) {
-    // That it took over has cost it nothing.
+    // A takeover does not count as a disturbance.
     const bool disturbed = before.AskedToStop() && before.stop_why != v1::StopRequested::MUTATED;
     if (disturbed && peace < limits::kProtectMost) peace *= 2;
   }

@@ -1,4 +1,4 @@
-// reservations.cc: reserving, lending, taking back.
+// reservations.cc: reserves slots, lends them, takes them back.
 #include "coordinator/core/place/reservations.h"
 
 #include <algorithm>
@@ -20,14 +20,14 @@
 namespace dt {
 namespace {
 
-// Estimates get better as trials go on: when what is kept back is looked at again.
+// Interval after which kept slots are considered again, as estimates improve.
 constexpr absl::Duration kEstimateAgain = absl::Seconds(10);
 
 size_t WantedBy(const Reservation& reservation) {
   return static_cast<size_t>(reservation.shape.slots);
 }
 
-// Whether some slot would do for both.
+// Returns whether some slot meets both.
 bool Overlap(const LiveState& live, const Constraint& a, const Constraint& b) {
   if (a == b) return true;
   const SlotPool* one = FindPool(live, a);
@@ -38,13 +38,13 @@ bool Overlap(const LiveState& live, const Constraint& a, const Constraint& b) {
                      [other](WorkerIndex worker) { return other->Contains(worker); });
 }
 
-// The host on which enough is free the soonest; one that sees the checkpoint before others.
+// Returns the host with enough free slots the soonest; hosts that see the checkpoint come first.
 std::string ChooseHost(const State& state, const SlotPool& pool, const Wish& wish,
                        absl::Duration now) {
   const auto wanted = static_cast<size_t>(wish.shape.slots);
   struct Host {
     std::vector<absl::Duration> ends;
-    bool blind = true;  // it does not see the checkpoint
+    bool blind = true;  // does not see the checkpoint
   };
   std::map<std::string, Host> hosts;
   for (const WorkerIndex index : pool.Members()) {
@@ -85,7 +85,7 @@ bool CouldFit(const LiveState& live, const Reservation& reservation, absl::Durat
   return there >= WantedBy(reservation);
 }
 
-// A slot that it has lent and need not have back, now that this one is free; kNoWorker: none.
+// Returns a lent slot that a newly free one replaces; kNoWorker: none.
 WorkerIndex Exchangeable(const LiveState& live, const Reservation& reservation,
                          const Worker& worker) {
   if (reservation.IsHold() || reservation.Whole()) return kNoWorker;
@@ -125,7 +125,7 @@ void AddHold(LiveState& live, const Wish& wish, const std::string& host) {
   Collect(live, made);
 }
 
-// Its place in order, if it is the first of its line.
+// Returns its place in the order, if it is the first of its line.
 std::optional<Line::Head> HeadOf(const LiveState& live, TrialId id) {
   for (const auto& [shape, line] : live.lines) {
     const std::optional<Line::Head> head = line.First();
@@ -134,7 +134,7 @@ std::optional<Line::Head> HeadOf(const LiveState& live, TrialId id) {
   return std::nullopt;
 }
 
-// Whether somebody before it waits for one slot: the next that is freed is theirs.
+// Returns whether a trial before it waits for one slot and so gets the next free one.
 bool OneSlotGoesBefore(LiveState& live, const Wish& wish) {
   const std::optional<Line::Head> head = HeadOf(live, wish.id);
   if (!head.has_value()) return false;
@@ -151,7 +151,7 @@ int TimesReturned(const Trial& trial) {
       [](const Attempt& attempt) { return attempt.stop_why == v1::StopRequested::RETURNED; }));
 }
 
-// How long a trial of the experiment trains, once one has ended; infinite: none has, or none told.
+// Returns the mean training time of the finished trials; infinite if unknown.
 absl::Duration MeanTime(const LiveState& live, ExperimentId id) {
   const auto standing = live.standings.find(id);
   if (standing == live.standings.end() || standing->second.trained == 0) {
@@ -160,8 +160,8 @@ absl::Duration MeanTime(const LiveState& live, ExperimentId id) {
   return absl::Seconds(standing->second.trained_seconds / standing->second.trained);
 }
 
-// Slots that would do for the reservation and are free by then, whoever else waits for some. Of
-// gangs that end just then one counts: two that are expected at one time do not end together.
+// Counts suitable slots that are free by then, whoever else waits for them. Of gangs that end just
+// then only one counts: two with the same expected time do not end together.
 size_t FreeAt(const State& state, const Reservation& reservation, absl::Duration ready,
               absl::Duration now) {
   const SlotPool* pool = FindPool(state.live, reservation.shape.constraint);
@@ -185,17 +185,17 @@ size_t FreeAt(const State& state, const Reservation& reservation, absl::Duration
 
 bool MayBorrow(Turn& turn, const Wish& wish, const Reservation& reservation) {
   const absl::Duration now = turn.now.steady;
-  // What is missing may come back with the next worker that connects.
+  // Missing slots may come back with the next worker that connects.
   if (now < reservation.patient_until) return false;
   const absl::Duration ready = ReadyAt(turn.state, reservation, now);
-  // Far off, which a time that nobody knows is too.
+  // Far away; an unknown time is infinite.
   if (ready - now >= limits::kLendLeast) {
     if (IsTicket(wish.id)) return true;
     if (TimesReturned(GetTrial(turn.durable(), wish.id)) < limits::kLentReturns) return true;
   }
-  if (ready == absl::InfiniteDuration()) return false;  // nothing can be held against it
+  if (ready == absl::InfiniteDuration()) return false;  // nothing to compare with
   if (now + MeanTime(turn.live(), wish.id.experiment) < ready) return true;
-  // It may stay on where as many others are free by then, and nobody else has reserved those.
+  // A borrower may stay if enough other slots are free by then that nobody else has reserved.
   size_t promised = WantedBy(reservation);
   for (const Reservation& other : turn.live().reservations) {
     if (&other == &reservation) continue;
@@ -205,7 +205,7 @@ bool MayBorrow(Turn& turn, const Wish& wish, const Reservation& reservation) {
          promised + static_cast<size_t>(wish.shape.slots);
 }
 
-// Whether slots are held for a gang that still saves, or waits for them.
+// Returns whether slots are held for a gang that still saves or waits for them.
 bool HoldStays(const State& state, const Reservation& hold, absl::Duration now) {
   if (now >= hold.held_until) return false;
   const Trial* trial = FindTrial(state.durable, hold.holder);
@@ -215,14 +215,14 @@ bool HoldStays(const State& state, const Reservation& hold, absl::Duration now) 
          trial->attempts.back().stop_why == v1::StopRequested::RESIZED;
 }
 
-// Ends a hold: who waited for it may go with less.
+// Ends a hold. Its gang may start with fewer slots.
 void EndHold(LiveState& live, size_t hold) {
   Dissolve(live, hold);
   RetryLines(live);
 }
 
-// What fits on the free slots of the pool and on these of it, which are busy; others are left out
-// of `more`.
+// Places on the free slots of the pool and on its busy slots in `more`. Drops slots that are not in
+// the pool from `more`.
 Decision PlaceWith(SlotPool& pool, std::vector<WorkerIndex>& more, const Demand& demand) {
   std::erase_if(more, [&pool](WorkerIndex worker) { return !pool.Contains(worker); });
   for (const WorkerIndex worker : more) pool.SetUse(worker, SlotUse::kFree);
@@ -231,8 +231,8 @@ Decision PlaceWith(SlotPool& pool, std::vector<WorkerIndex>& more, const Demand&
   return decision;
 }
 
-// Ranks that share layers would be on several hosts, and slots of its last gang are still being
-// left, which takes a lease at most: with those they may not be.
+// Returns whether ranks that share layers would be on several hosts now, while slots of the last
+// gang are still being left, which takes at most a lease. With these the ranks may share a host.
 bool WouldBeTornNow(const State& state, const Reservation& reservation) {
   if (reservation.shape.together <= 1 || IsTicket(reservation.holder)) return false;
   const LiveAttempt* last = FindLiveAttempt(state, reservation.holder);
@@ -240,7 +240,7 @@ bool WouldBeTornNow(const State& state, const Reservation& reservation) {
   return Place(reservation.slots, {reservation.shape, reservation.storage_id}).torn > 0;
 }
 
-// Slots of gangs that have ended and leave: they come by themselves.
+// Counts slots of ended gangs that leave: they become free by themselves.
 size_t Coming(const LiveState& live, const Reservation& reservation) {
   const SlotPool* pool = FindPool(live, reservation.shape.constraint);
   if (pool == nullptr) return 0;
@@ -338,7 +338,7 @@ void Reserve(State& state, const Wish& wish, absl::Duration now) {
       return;
     }
   }
-  // The first slot that is freed is what it wants, and it is first in line for that.
+  // A trial that wants one slot and is first in line gets the next free one.
   if (wish.shape.slots <= 1 || OneSlotGoesBefore(live, wish)) return;
   std::string host;
   if (wish.shape.single_node) {

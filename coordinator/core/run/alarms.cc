@@ -28,7 +28,7 @@ void ForgetWorker(Turn& turn, Worker& worker) {
   worker.forget_timer = absl::InfiniteDuration();
   if (worker.name.empty() || worker.presence != Presence::kLost) return;
   const bool due = worker.last_heard + limits::kForgetWorker <= turn.now.steady;
-  // It may have to be told yet to leave what it held, should it come back.
+  // If it comes back, it may still need the order to leave its attempt.
   if (!due || worker.attempt != nullptr) return ArmForget(turn.live(), worker, turn.now.steady);
   const WorkerIndex index = worker.index;
   RememberAck(turn.live(), worker);

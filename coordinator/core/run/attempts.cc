@@ -52,10 +52,10 @@ void EndWaiting(Turn& turn, TrialId id, v1::TrialState state, v1::Cause cause,
   EndTrial(turn, id, state, cause, message);
 }
 
-// The end of an attempt, and what follows from it.
+// End of an attempt, and its consequences.
 struct Ending {
   const RankEnd& end;
-  std::optional<absl::Duration> backoff;  // before the next attempt; nullopt: none follows
+  std::optional<absl::Duration> backoff;  // before the next attempt; nullopt: no attempt follows
   Charge charge = Charge::kCounts;
   bool early = false;
 };
@@ -76,7 +76,7 @@ v1::Record EndOfAttempt(const LiveAttempt& attempt, const Trial& trial, const En
   fact.set_step(std::max(attempt.step, end.step));
   fact.set_hint(attempt.hint);
   if (trial.attempts.back().ran) {
-    // Not 0, which says that it is not known.
+    // Not 0, which means unknown.
     fact.set_trained_ms(
         std::max<int64_t>(1, absl::ToInt64Milliseconds(now - attempt.training_since)));
   }
@@ -86,7 +86,7 @@ v1::Record EndOfAttempt(const LiveAttempt& attempt, const Trial& trial, const En
   return record;
 }
 
-// Only ends that an operator may want to act on: thousands a second may finish.
+// Logs only ends on which an operator may want to act: thousands per second may finish.
 void LogEnd(Turn& turn, const LiveAttempt& attempt, const RankEnd& end,
             std::optional<absl::Duration> backoff) {
   if (ConsequenceOf(end.cause) == Consequence::kFinishes) return;
@@ -98,7 +98,7 @@ void LogEnd(Turn& turn, const LiveAttempt& attempt, const RankEnd& end,
                           : std::string()));
 }
 
-// Members of an ended attempt that had left before its end.
+// Releases members of an ended attempt that had left before its end.
 void ReleaseGone(Turn& turn, LiveAttempt& attempt) {
   std::vector<WorkerIndex> gone;
   for (const RankState& rank : attempt.ranks) {
@@ -107,7 +107,7 @@ void ReleaseGone(Turn& turn, LiveAttempt& attempt) {
   for (const WorkerIndex member : gone) ReleaseRank(turn, turn.live().workers[member]);
 }
 
-// Once an end is recorded members are to leave, and the trial is not under way.
+// Makes members leave once the end is recorded and the trial is not active.
 void LeaveEnded(Turn& turn, LiveAttempt& attempt) {
   DT_CHECK(FindAttempt(turn.durable(), attempt.id)->state == AttemptState::kEnded);
   DT_CHECK(!IsActive(GetTrial(turn.durable(), attempt.id.trial).state));
@@ -132,7 +132,7 @@ void FinishCancel(Turn& turn, LiveAttempt& attempt) {
   LeaveEnded(turn, attempt);
 }
 
-// A rank told an end that does not decide: what does may follow.
+// Waits for the deciding end, after a rank reported an end that does not decide.
 void AwaitCause(Turn& turn, LiveAttempt& attempt, v1::Cause told) {
   if (ConsequenceOf(told) == Consequence::kFinishes) return;
   const bool saves = MaySave(attempt);
@@ -149,7 +149,8 @@ void AwaitCause(Turn& turn, LiveAttempt& attempt, v1::Cause told) {
   ShortenLeases(turn.live(), attempt);
 }
 
-// Ranks must train on the same data. They report in any order, so each is held against all others.
+// Checks that ranks train on the same data. They report in any order, so each is compared with all
+// others.
 void CompareData(Turn& turn, LiveAttempt& attempt, int32_t rank) {
   const RankState& mine = attempt.ranks[rank];
   const auto differs =
@@ -187,7 +188,7 @@ void NotePrepared(Turn& turn, LiveAttempt& attempt, int32_t rank, const v1::Prep
   CompareData(turn, attempt, rank);
 }
 
-// A member that has gone quiet may be the cause that its peers' symptom points at.
+// Returns a member that is not heard, which may be the cause of its peers' symptom, or nullptr.
 const Worker* QuietMember(const LiveState& live, const LiveAttempt& attempt, absl::Duration now) {
   for (const RankState& rank : attempt.ranks) {
     if (rank.worker == kNoWorker || rank.end != v1::CAUSE_UNSPECIFIED) continue;
@@ -201,7 +202,7 @@ const Worker* QuietMember(const LiveState& live, const LiveAttempt& attempt, abs
 
 void NoteDoubt(Turn& turn, Worker& worker, const AttemptId& id, const std::string& doubt) {
   ++turn.live().doubted;
-  // Who tells one untruth a second is not to fill the log: the first, and then ever fewer.
+  // Log the 1st, 2nd, 4th, 8th … implausible report, so that a faulty worker cannot flood the log.
   if (!std::has_single_bit(++worker.doubted)) return;
   turn.effects.log_lines.push_back(absl::StrCat("worker ", worker.name, ", attempt ", ToString(id),
                                                 ": left out, it cannot be: ", doubt, " (",
@@ -266,7 +267,7 @@ void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
 void TakeRankEnd(Turn& turn, LiveAttempt& attempt, RankEnd end) {
   RankState& rank = attempt.ranks[end.rank];
   if (rank.end != v1::CAUSE_UNSPECIFIED) return;
-  // Nobody cancelled this trial: the trainer was stopped from outside, as when its host shuts down.
+  // Nobody cancelled this trial: the trainer was stopped from outside, for example at a shutdown.
   if (end.cause == v1::CAUSE_CANCELLED && !attempt.Is<Cancelling>())
     end.cause = v1::CAUSE_PREEMPTED;
   rank.end = end.cause;
@@ -322,13 +323,13 @@ void SettleOverdue(Turn& turn, LiveAttempt& attempt) {
     return;
   }
   if (const Worker* quiet = QuietMember(turn.live(), attempt, turn.now.steady)) {
-    // Its lease decides, within limits::kLease; this looks again just after.
+    // Its lease decides, within limits::kLease; this checks again just after.
     attempt.Enter(
         Settling{std::max(LeaseEnd(turn.live(), *quiet), turn.now.steady) + absl::Milliseconds(1)});
     ArmAttempt(turn.live(), attempt);
     return;
   }
-  // Who was told to stop is the cause of what its peers saw break.
+  // A rank that was ordered to stop is the cause of its peers' failed collectives.
   int32_t told = RankWithEnd(attempt, v1::CAUSE_PREEMPTED);
   if (told < 0) told = RankWithEnd(attempt, v1::CAUSE_COLLECTIVE);
   DT_CHECK(told >= 0);  // else it would not be Settling
@@ -351,7 +352,7 @@ void TakeStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status) {
   if (const std::string doubt = DoubtAbout(claimant, status); !doubt.empty()) {
     return NoteDoubt(turn, worker, attempt.id, doubt);
   }
-  // Before it has prepared nothing says what its steps may be.
+  // Until it has prepared, its possible steps are unknown.
   const bool prepared =
       trial.target_steps > 0 || (spec::IsProgram(attempt.spec) && attempt.Is<Training>());
   if (worker.rank == 0) {
@@ -370,7 +371,7 @@ void TakeStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status) {
   rank.tells_pauses = worker.hello.level() >= kTellsPausesLevel;
   NoteLongWork(attempt, rank, status, turn.now.steady);
   NoteTogether(turn.live(), attempt, *FindAttempt(turn.durable(), attempt.id), turn.now.steady);
-  // What its steps have shown may be less than what it was given before.
+  // By its steps its time limit may be shorter than before.
   if (worker.rank == 0 && attempt.Is<Training>()) ArmAttempt(turn.live(), attempt);
   // Last: unequal data end the attempt.
   if (status.has_prepared()) NotePrepared(turn, attempt, worker.rank, status.prepared());
@@ -383,11 +384,11 @@ void TakeAbsence(Turn& turn, Worker& worker, Absence absence) {
     if (absence == Absence::kGone || rank.seen) TakeRankGone(turn, worker);
     return;
   }
-  // A rank that left before the others: its slot is free as soon as the attempt has ended, and not
-  // only with this worker's next heartbeat.
+  // The rank left before the others. Its slot is free as soon as the attempt has ended, not only
+  // with this worker's next heartbeat.
   if (absence == Absence::kGone) rank.gone = true;
-  // Orders may be on their way, or the item that tells the end behind others. But an end that was
-  // taken just before a restart of the coordinator is not told again.
+  // Orders may be on their way, or the item with the end behind others. But an end that was taken
+  // just before a restart of the coordinator is not reported again.
   if (worker.rank > 0 || rank.end != v1::CAUSE_UNSPECIFIED) return;
   if (attempt.absent_since < absl::InfiniteDuration()) return;
   attempt.absent_since = turn.now.steady;
@@ -404,8 +405,8 @@ void SaveGang(Turn& turn, Worker& worker) {
 void TakeRankGone(Turn& turn, Worker& worker) {
   LiveAttempt& attempt = *worker.attempt;
   if (attempt.Is<Leaving>()) return ReleaseRank(turn, worker);
-  // A gang that is being cancelled keeps all its slots until the last member has left: until then
-  // the attempt has not ended, and a slot is never given to two attempts that have not.
+  // A gang that is being cancelled keeps all its slots until the last member has left. Until then
+  // the attempt has not ended, and a slot is never given to two attempts that have not ended.
   attempt.ranks[worker.rank].gone = true;
   const bool all = std::all_of(attempt.ranks.begin(), attempt.ranks.end(),
                                [](const RankState& rank) { return rank.gone; });
@@ -424,7 +425,7 @@ void ReleaseRank(Turn& turn, Worker& worker) {
   UpdateSlot(turn.state, worker);
   if (attempt.holders > 0) return;
   turn.live().left.push_back(attempt.token);
-  // An elastic trial may have waited for the last of its slots, whoever has got it.
+  // An elastic trial may have waited for the last of its slots, whoever gets it.
   if (turn.live().lines.Contains(attempt.id.trial)) RetryLines(turn.live());
 }
 

@@ -13,14 +13,14 @@
 namespace dt {
 namespace {
 
-// Whether an attempt of the trial has begun to train, `now` aside: it may find a wrong token in its
-// first batch.
+// Returns whether an attempt of the trial other than `now` has begun to train. `now` may find a
+// wrong token in its first batch.
 bool HasTrained(const Trial& trial, const Attempt* now) {
   return std::any_of(trial.attempts.begin(), trial.attempts.end(),
                      [now](const Attempt& attempt) { return attempt.ran && &attempt != now; });
 }
 
-// Whether trials of it read other data than each other.
+// Returns whether trials of the experiment may read different data.
 bool SweepsData(const Experiment& experiment) {
   const auto& parameters = experiment.spec.parameters();
   return std::any_of(parameters.begin(), parameters.end(), [](const v1::Parameter& one) {
@@ -28,7 +28,7 @@ bool SweepsData(const Experiment& experiment) {
   });
 }
 
-// The sentence that a person reads, within the bound of a text.
+// Returns the sentence for users, within the limit of a text.
 std::string ReasonOf(const Experiment& experiment, const AttemptId& id, const RankEnd& end,
                      const std::string& worker) {
   const std::string number = absl::StrCat(experiment.id);
@@ -56,7 +56,7 @@ bool HoldsExperiment(const State& state, const LiveAttempt& attempt, const RankE
 
 void HoldExperiment(Turn& turn, const AttemptId& id, const RankEnd& end) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.trial.experiment);
-  // Another trial may have held it a moment before.
+  // Another trial may have paused it just before.
   if (experiment.paused) return;
   const Attempt& attempt = *FindAttempt(turn.durable(), id);
   const std::string worker =

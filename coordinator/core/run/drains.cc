@@ -103,7 +103,7 @@ std::string QuarantineReason(const std::string& worker, const std::vector<Attemp
                       "), and their experiments got on elsewhere", undo);
 }
 
-// An earlier quarantine gave it another try already.
+// Returns whether an earlier quarantine gave the trial another try already.
 bool WasSpared(const Trial& trial, const std::set<uint32_t>& returned) {
   for (uint32_t number = 1; number <= trial.attempts.size(); ++number) {
     const Attempt& attempt = trial.attempts[number - 1];
@@ -114,7 +114,7 @@ bool WasSpared(const Trial& trial, const std::set<uint32_t>& returned) {
   return false;
 }
 
-// A trial that failed by the worker runs once more, as by a person's retry.
+// Runs a trial that failed by the worker once more, as by a user's retry.
 void PutBack(Turn& turn, TrialId id, const std::set<uint32_t>& returned) {
   const Experiment* experiment = FindExperiment(turn.durable(), id.experiment);
   const Trial* trial = FindTrial(turn.durable(), id);
@@ -128,12 +128,12 @@ void PutBack(Turn& turn, TrialId id, const std::set<uint32_t>& returned) {
   Enqueue(turn.state, id);
 }
 
-// At most a share of the workers of a kind within a while, and never the last that can work: a
-// fleet that stands still helps nobody.
+// Returns whether the fleet can spare the worker. Quarantines take at most a share of the workers
+// of a kind within some time, and never the last that can work.
 bool MaySpare(const Turn& turn, const std::string& name) {
   const LiveState& live = turn.state.live;
   const Worker* accused = FindWorker(live, name);
-  if (accused == nullptr) return true;  // it is not there, and is no part of the fleet
+  if (accused == nullptr) return true;  // not connected, and so not part of the fleet
   const DeviceKind device = DeviceKindOf(accused->hello.device());
   size_t fleet = 0;
   size_t others = 0;
@@ -169,7 +169,7 @@ void Quarantine(Turn& turn, const std::string& worker, const std::vector<Attempt
   }
   v1::WorkerMarked fact = MarkOf(worker, v1::WorkerMarked::QUARANTINED, "");
   fact.set_reason(QuarantineReason(worker, ends, before));
-  // Once it is known to be broken nobody pays for it, experiments that proved nothing among them.
+  // Once it is known to be broken, no trial pays for it, also of experiments that proved nothing.
   std::vector<AttemptId> all;
   for (const CountedEnd& end : turn.durable().streaks.at(worker).ends) all.push_back(end.id);
   std::map<TrialId, std::set<uint32_t>> returned;
@@ -187,7 +187,7 @@ void Quarantine(Turn& turn, const std::string& worker, const std::vector<Attempt
   FollowMark(turn.state, worker);
 }
 
-// The attempt that this record shows to have got on; nullptr: none.
+// Returns the attempt that made progress by this record; nullptr: none.
 const Attempt* ProgressIn(const DurableState& durable, const v1::Record& record) {
   const auto attempt_of = [&durable](const auto& fact) {
     return FindAttempt(durable, {{fact.experiment(), fact.trial()}, fact.attempt()});
@@ -221,7 +221,7 @@ Before BeforeOf(const WorkerMark* mark, uint32_t quarantines) {
              : Before::kNever;
 }
 
-// What failed there fails elsewhere too: the worker is not to blame.
+// Releases workers that are not to blame, as their crashes happen elsewhere too.
 void ReleaseWhoIsCleared(Turn& turn) {
   std::vector<std::string> cleared;
   for (const auto& [worker, mark] : turn.durable().marks) {
@@ -262,7 +262,7 @@ absl::Status CheckMark(const DurableState& durable, const v1::MarkWorkerRequest&
                                                    " bytes; a name has 1 to ", limits::kNameBytes,
                                                    " (dtctl get workers lists them)"));
   }
-  // A mark that a former version took under an odd name can be removed.
+  // A mark that an older version accepted under an odd name can be removed.
   const bool odd =
       FindMark(durable, request.worker()) == nullptr && !IsWorkerName(request.worker());
   if (odd || CleanText(request.worker(), limits::kNameBytes) != request.worker()) {

@@ -29,7 +29,7 @@ bool ShareAWorker(const Attempt& a, const Attempt& b) {
   });
 }
 
-// Connected workers that may take the trial and are none of these.
+// Counts connected workers that may take the trial, except `without`.
 size_t OthersFor(const State& state, TrialId id, const std::set<std::string>& without) {
   const Shape shape =
       ShapeOf(GetExperiment(state.durable, id.experiment), GetTrial(state.durable, id));
@@ -47,8 +47,8 @@ void AddWorkers(const Attempt& attempt, std::set<std::string>& workers) {
   for (const GangMember& member : attempt.members) workers.insert(member.worker);
 }
 
-// Earlier attempts that ended early in the same way, the newest first, back to one that did not.
-// What was lost or stopped between them says nothing.
+// Returns earlier attempts that ended early in the same way, newest first, back to one that did
+// not. Skips lost and stopped attempts between them.
 std::vector<const Attempt*> AlikeBefore(const Trial& trial, size_t before,
                                         const std::string& error) {
   std::vector<const Attempt*> alike;
@@ -73,7 +73,7 @@ bool IsEarly(const Turn& turn, const LiveAttempt& attempt, const RankEnd& end) {
   const bool told = attempt.latest.has_value() || attempt.progress > 0 || recorded.progressed ||
                     std::max(attempt.step, end.step) > recorded.resumed_step ||
                     HasEvaluation(GetTrial(durable, attempt.id.trial), attempt.id.attempt);
-  // After a start of the coordinator nobody knows how long it took.
+  // After a restart of the coordinator the duration is unknown.
   const bool soon = turn.now.steady - attempt.started <= limits::kEarlyEnd;
   return soon && !told && !recorded.AskedToStop() && !attempt.saving &&
          !EndedFromOutside(end.message) && !IsFullDisk(end.message);
@@ -111,7 +111,7 @@ Decision AwayFromCrash(const State& state, TrialId id, const SlotPool& pool,
     workers.insert(member.worker);
     hosts.insert(member.host);
   }
-  // The smallest is the farthest away.
+  // The smallest value is the farthest away.
   const auto nearness = [&](const Slot& slot) {
     return std::tuple(workers.contains(slot.name), hosts.contains(slot.host), slot.name);
   };
@@ -140,7 +140,7 @@ std::optional<std::string> AllFailAlike(const Turn& turn, TrialId id) {
   for (uint32_t number = 1; number <= experiment.trials.size(); ++number) {
     const Trial& trial = experiment.trials[number - 1];
     if (!trial.evaluations.empty() || !trial.checkpoints.empty()) return std::nullopt;
-    // One that has run for longer may get somewhere.
+    // A trial that has run for longer may succeed.
     const LiveAttempt* live = FindLiveAttempt(turn.state, {id.experiment, number});
     const bool runs = live != nullptr && IsActive(trial.state);
     if (runs && turn.now.steady - live->started > limits::kEarlyEnd) return std::nullopt;

@@ -1,7 +1,7 @@
-// early_ends.h: programs that end within seconds of their start, before they told anything, with
-// the same error again: no other try helps.
+// early_ends.h: programs that end within seconds of their start, before any report, and with the
+// same error again: another try does not help.
 //
-// Role:      pure. That an end was early is decided once, and recorded with it.
+// Role:      pure. Whether an end was early is decided once, and recorded with it.
 // Tests:     tests/coordinator/core/early_ends_test.cc
 #pragma once
 

@@ -1,4 +1,4 @@
-// population.cc: members of a population compared at shares, and what the worst of them take over.
+// population.cc: compares members of a population at shares; the worst take over from better ones.
 #include "coordinator/core/run/population.h"
 
 #include <algorithm>
@@ -26,8 +26,8 @@
 namespace dt {
 namespace {
 
-// The value that it was compared with at `step`; nullptr: it has not both been validated and saved
-// there by the newest attempt.
+// Returns the value by which it is compared at `step`; nullptr if the newest attempt has not both
+// validated and saved there.
 const KnownEvaluation* ComparedAt(const Trial& trial, uint64_t step) {
   const auto newest = static_cast<uint32_t>(trial.attempts.size());
   const bool saved = std::any_of(trial.checkpoints.begin(), trial.checkpoints.end(),
@@ -59,12 +59,12 @@ void Enter(Turn& turn, TrialId id, const search::RungStep& share, double cost,
   fact.set_place(turnover.place);
   fact.set_entries(turnover.entries);
   fact.set_allowed(turnover.entries - turnover.part);
-  fact.set_goes_on(fate == Fate::kGoesOn);  // nobody ends at a share
+  fact.set_goes_on(fate == Fate::kGoesOn);  // no member ends at a share
   fact.set_reason(reason);
   Journal(turn, std::move(record));
 }
 
-// The record, and the end of the attempt whose weights are given up: it saves nothing.
+// Records the takeover, and ends the attempt of the old weights without saving.
 void TakeOver(Turn& turn, TrialId id, uint64_t step, const Comparison& comparison) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   v1::Record record;
@@ -81,7 +81,7 @@ void TakeOver(Turn& turn, TrialId id, uint64_t step, const Comparison& compariso
     *expanded.mutable_assignments() =
         ExpandedOf(experiment, GetTrial(turn.durable(), id)).assignments();
   }
-  // Its values were admitted; where they do not resolve all the same, it keeps its own.
+  // The values were admitted. If they do not resolve all the same, it keeps its own.
   if (!KeepResolved(experiment, expanded).ok()) return;
   Journal(turn, std::move(record));
   const Trial& trial = GetTrial(turn.durable(), id);
@@ -117,7 +117,7 @@ Comparison ComparisonOf(const Experiment& experiment, const SearchIndex& index, 
     return SavedAt(experiment.trials[donor - 1], share.step) != nullptr;
   });
   if (Mutated(Mutant::kTakesFromTheWorst)) comparison.from = entries.At(entries.entries()).second;
-  // Who takes over begins another attempt: not when no more may come.
+  // A takeover begins another attempt, so there is none if no more may come.
   const bool over = experiment.search_ended ||
                     experiment.trials[trial - 1].attempts.size() >= limits::kAttemptsPerTrial;
   if (comparison.from == 0 || over) {

@@ -23,7 +23,7 @@
 namespace dt {
 namespace {
 
-// The worker of a live attempt, not heard of since the start.
+// Adds the worker of a live attempt, which is not heard since the start.
 Worker& ExpectWorker(State& state, const GangMember& member, DeviceKind device, Instant now) {
   LiveState& live = state.live;
   const auto [place, inserted] =
@@ -39,7 +39,7 @@ Worker& ExpectWorker(State& state, const GangMember& member, DeviceKind device, 
   worker.hello.set_host(member.host);
   worker.hello.set_device_name(member.device_name);
   worker.hello.set_device(std::string(Name(device)));
-  worker.hello.set_level(kWorkerLevel);  // once it is heard it says whether it is older
+  worker.hello.set_level(kWorkerLevel);  // a report will show whether it is older
   worker.last_heard = now.steady;
   ArmLease(live, worker);
   return worker;
@@ -59,22 +59,22 @@ void ResumeAttempt(State& state, TrialId id, Instant now) {
   if (trial.state == v1::TRIAL_STOPPING) phase = Cancelling{};
   const AttemptId number{id, static_cast<uint32_t>(trial.attempts.size())};
   LiveAttempt& attempt = AddLiveAttempt(state, number, phase, gang);
-  // Where it does not resolve any more the trainers have their specification already; the rest,
-  // such as how often it is retried, is as the experiment says.
+  // If it does not resolve any more, the trainers have their specification already. The rest, such
+  // as the number of retries, is that of the experiment.
   absl::StatusOr<v1::Spec> spec = ResolvedForGang(experiment, trial);
   attempt.spec = spec.ok() ? *std::move(spec) : experiment.spec.base();
   SetSavePace(experiment, trial, number.attempt, attempt.spec);
-  // The orders that said so may not have left before the end of the last process.
+  // The orders to stop may not have left before the last process ended.
   attempt.saving = recorded.AskedToStop() && !Mutated(Mutant::kStopForgotten);
   const int64_t trained = std::max<int64_t>(0, now.wall_ms - recorded.running_wall_ms);
-  attempt.training_since = now.steady - absl::Milliseconds(trained);  // for display alone
+  attempt.training_since = now.steady - absl::Milliseconds(trained);  // only for display
   if (attempt.Is<Training>()) Protect(state, attempt, now.steady);
   NoteSize(state, attempt);
   ArmAttempt(state.live, attempt);
 }
 
-// Whom attempts that were asked to stop make room for gets what they leave; those that go on with
-// another number of slots get theirs.
+// Reserves again for trials for which stopped attempts make room, and holds slots for attempts that
+// go on with another number of slots.
 void ReserveAgain(State& state, Instant now) {
   std::vector<const LiveAttempt*> resized;
   for (const auto& [number, experiment] : state.durable.experiments) {
@@ -103,7 +103,7 @@ void LoadAcks(State& state, const std::vector<AckToStore>& acks) {
   for (const AckToStore& ack : acks) {
     std::vector<RememberedAck>& remembered = state.live.acks[ack.worker];
     remembered.push_back({.instance = ack.instance, .sequence = ack.sequence});
-    // The newest is perhaps about to hold the name.
+    // The newest may be the current holder of the name.
     if (remembered.size() > limits::kInstancesPerWorker + 1) remembered.erase(remembered.begin());
   }
 }

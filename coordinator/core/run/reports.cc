@@ -12,8 +12,8 @@
 namespace dt {
 namespace {
 
-// What this instance told another journal, or this one so long ago that it is forgotten, leaves no
-// hole: nobody can take it any more.
+// Skips items that this instance sent to another journal, or to this one so long ago that it is
+// forgotten: nobody can take them any more.
 void SkipAcknowledged(Turn& turn, Worker& worker, uint64_t first_sequence) {
   if (first_sequence <= worker.acked + 1) return;
   worker.acked = first_sequence - 1;
@@ -34,7 +34,7 @@ absl::Status CheckSequences(const Worker& worker, const v1::WorkerReport& report
   return absl::OkStatus();
 }
 
-// The whole set of attempts that the worker holds.
+// Takes the full set of attempts that the worker holds.
 void TakeHeld(Turn& turn, Worker& worker, v1::WorkerReport& report) {
   worker.foreign.clear();
   worker.unknown_tokens.clear();
@@ -57,7 +57,7 @@ void TakeHeld(Turn& turn, Worker& worker, v1::WorkerReport& report) {
       }
     }
   }
-  // Orders that were lost are healed by sending them again.
+  // Lost orders are sent again.
   const bool differs = !worker.foreign.empty() || (worker.attempt != nullptr && !held);
   if (differs) MarkOrdersDue(turn.live(), worker);
   if (worker.attempt != nullptr && !held) TakeAbsence(turn, worker, absence);
@@ -90,13 +90,13 @@ void TakeReport(Turn& turn, ReportReceived& received) {
     worker = Join(turn, received);
     if (worker == nullptr) return;
   } else {
-    // Also what was still on its way when the stream was ended.
+    // Also reports that were on their way when the stream was ended.
     turn.effects.stream_ends.push_back(
         {received.stream,
          absl::InvalidArgumentError("the first report of a stream must carry hello")});
     return;
   }
-  // Items of another journal were numbered for another coordinator's database.
+  // Items of another journal were numbered for the database of another coordinator.
   const bool foreign = report.journal_id() != 0 && report.journal_id() != turn.durable().journal_id;
   if (!foreign) {
     SkipAcknowledged(turn, *worker, report.first_sequence());

@@ -13,9 +13,9 @@ namespace dt {
 namespace {
 
 constexpr char kPath[] = "checkpoint.every";
-// Seconds that a checkpoint takes which nobody wrote yet.
+// Assumed seconds of a checkpoint until one was written.
 constexpr double kUnknownCost = 1;
-// Losses come at any moment, and what was not told of their attempt is not counted.
+// Least seconds between losses: part of the time of a lost attempt may be unknown.
 constexpr double kLeastBetweenLosses = 1;
 
 bool IsGiven(const v1::ExperimentSpec& spec) {
@@ -23,7 +23,7 @@ bool IsGiven(const v1::ExperimentSpec& spec) {
   return std::find(paths.begin(), paths.end(), kPath) != paths.end() || spec::IsSwept(spec, kPath);
 }
 
-// Ended before its time, though nobody asked.
+// Returns whether the attempt ended early although nobody asked.
 bool IsLoss(const Attempt& attempt) {
   if (attempt.state != AttemptState::kEnded || attempt.AskedToStop()) return false;
   const Consequence consequence = ConsequenceOf(attempt.cause);

@@ -28,7 +28,7 @@
 namespace dt {
 namespace {
 
-// Where a trial goes on from, and why there.
+// Checkpoint from which a trial goes on, with the reason.
 struct ResumePoint {
   const v1::CheckpointRef* checkpoint = nullptr;  // nullptr: from the start
   std::string reason;
@@ -112,7 +112,7 @@ void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const Resume
   const Trial& trial = GetTrial(turn.durable(), id);
   absl::StatusOr<v1::Spec> spec = ResolvedForGang(experiment, trial);
   if (!spec.ok()) {
-    // It was checked at submission: only a version with other rules can come to this.
+    // Checked at submission: only a version with other rules gets here.
     Settle(
         turn, placed,
         {.rank = -1, .cause = v1::CAUSE_CONFIG, .message = std::string(spec.status().message())});
@@ -127,8 +127,8 @@ void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const Resume
 
 enum class Outcome { kMoved, kHolds };
 
-// A ticket becomes a trial now that its slots are known: so its proposal has all the evidence there
-// is.
+// Starts the trial. A ticket becomes a trial only now that it has slots, so that its proposal uses
+// every result so far.
 void Start(Turn& turn, TrialId id, const Decision& decision, const ResumePoint& resume, Lent lent) {
   std::optional<TrialId> starts = id;
   if (IsTicket(id)) starts = ProposeTrial(turn, id.experiment);
@@ -149,8 +149,8 @@ void ParkForStorage(Turn& turn, TrialId id, ParkedTrial::Why why, const std::str
        {.why = why, .until = turn.now.steady + limits::kStorageWait, .storage_id = storage});
 }
 
-// It would start smaller than it need: slots of its last gang are still being left, which takes a
-// lease at most, or its next size is held for it.
+// Returns whether the trial should wait for more slots: those of its last gang are still being
+// left, which takes at most a lease, or its next size is held for it.
 bool WaitsForMore(const State& state, const Wish& wish, const Shape& shape, size_t slots) {
   if (IsTicket(wish.id) || !shape.elastic.has_value()) return false;
   const LiveAttempt* last = FindLiveAttempt(state, wish.id);
@@ -159,11 +159,11 @@ bool WaitsForMore(const State& state, const Wish& wish, const Shape& shape, size
   const Reservation* own = ReservationOf(state.live, wish.id);
   if (own == nullptr || !own->IsHold()) return false;
   if (slots >= static_cast<size_t>(own->shape.slots)) return false;
-  // Who grows does not keep others waiting, and those behind it in its line are not heard.
+  // A growing gang does not keep others in its line waiting.
   return !own->grows || state.live.lines.Find(shape)->size() == 1;
 }
 
-// Its reservation's slots are as others from now on; false: it has none.
+// Dissolves its reservation. Returns false if it has none.
 bool DissolveOf(LiveState& live, TrialId holder) {
   const Reservation* own = ReservationOf(live, holder);
   if (own == nullptr) return false;
@@ -171,7 +171,7 @@ bool DissolveOf(LiveState& live, TrialId holder) {
   return true;
 }
 
-// Places the trial or ticket, parks it, or says that it holds its place.
+// Places the trial or ticket, or parks it, or returns that it keeps its place.
 Outcome TryPlace(Turn& turn, TrialId id, const Shape& shape) {
   if (Mutated(Mutant::kVictimTakesBack) && !IsTicket(id)) {
     const auto& attempts = GetTrial(turn.durable(), id).attempts;
@@ -184,7 +184,7 @@ Outcome TryPlace(Turn& turn, TrialId id, const Shape& shape) {
   }
   const SlotPool& pool = EnsurePool(turn.live(), shape.constraint);
   const ResumePoint resume = ResumeOf(turn.state, id, pool);
-  // What it waits for is the least that will do.
+  // A trial waits only for its least size.
   const Wish wish{id, AtSize(shape, shape.least()), StorageOf(resume)};
   const int32_t left = SlotsLeft(turn.state, GetExperiment(turn.durable(), id.experiment));
   const Decision decision =
@@ -193,7 +193,7 @@ Outcome TryPlace(Turn& turn, TrialId id, const Shape& shape) {
   switch (decision.verdict) {
     case Verdict::kPlaced:
       if (WaitsForMore(turn.state, wish, shape, decision.gang.size())) return Outcome::kHolds;
-      // With what is held for it the ranks of a layer may be on one host.
+      // With the slots held for it, the ranks of a layer may share a host.
       if (decision.torn > 0 && DissolveOf(turn.live(), id)) return TryPlace(turn, id, shape);
       Start(turn, id, decision, resume, Lent::kNo);
       return Outcome::kMoved;
@@ -219,14 +219,14 @@ Outcome TryPlace(Turn& turn, TrialId id, const Shape& shape) {
   return Outcome::kHolds;
 }
 
-// Starts who has all the slots that it reserved. False: nobody has.
+// Starts a trial that has all its reserved slots. Returns false if there is no such trial.
 bool StartReserved(Turn& turn) {
   LiveState& live = turn.live();
   const Reservation* found = WholeReservation(turn.state);
   if (found == nullptr) return false;
   const auto whole = live.reservations.begin() + (found - live.reservations.data());
   const TrialId id = whole->holder;
-  if (!StillWaits(turn.state, *whole)) {  // what started just now has closed its gate
+  if (!StillWaits(turn.state, *whole)) {  // the last start has closed its gate
     Dissolve(live, static_cast<size_t>(whole - live.reservations.begin()));
     return true;
   }
@@ -237,12 +237,12 @@ bool StartReserved(Turn& turn) {
                                       PlaceReserved(live, *whole, storage), turn.now.steady);
   if (decision.verdict == Verdict::kPlaced) {
     const std::vector<WorkerIndex> reserved = whole->slots.Members();
-    live.reservations.erase(whole);  // first, so that its slots are as others when they are taken
+    live.reservations.erase(whole);  // first, so that its slots are normal ones when they are taken
     Start(turn, id, decision, resume, Lent::kNo);
     for (const WorkerIndex index : reserved) UpdateSlot(turn.state, live.workers[index]);
     return true;
   }
-  // None of them sees the checkpoint: it collects anew, and minds that.
+  // No slot sees the checkpoint: it collects anew, for that storage.
   Dissolve(live, static_cast<size_t>(whole - live.reservations.begin()));
   if (pool.ConnectedWithStorage(storage) == 0) {
     ParkForStorage(turn, id, ParkedTrial::Why::kStorageAbsent, storage);
@@ -250,7 +250,7 @@ bool StartReserved(Turn& turn) {
   return true;
 }
 
-// The line whose first goes before all others', of those that may have something to place.
+// Returns the line whose first trial goes before all others, among lines that may place something.
 Lines::Map::iterator FirstLine(LiveState& live) {
   auto first = live.lines.end();
   Line::Head head;
@@ -271,14 +271,14 @@ void PlacePending(Turn& turn, int trials_max) {
   LiveState& live = turn.live();
   if (!live.placement_due) return TakeBack(turn);
   int lines_max = limits::kLinesPerEvent;
-  // Again until nothing moves: what one trial does may let another go.
+  // Repeat until nothing changes: one placement may allow another.
   while (std::exchange(live.placement_due, false)) {
     KeepReservations(turn);
     for (;;) {
       const Reservation* whole = WholeReservation(turn.state);
       const auto line = FirstLine(live);
       if (whole == nullptr && line == live.lines.end()) break;
-      // Who has come meanwhile with a larger priority is heard first.
+      // A trial of a larger priority that came meanwhile goes first.
       const bool reserved =
           whole != nullptr &&
           (line == live.lines.end() ||

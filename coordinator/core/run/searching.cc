@@ -31,8 +31,8 @@
 namespace dt {
 namespace {
 
-// No more trials come. Those that wait end too where the search has what it was for, or where going
-// on is hopeless; those that train go on.
+// Ends the search: no more trials come. Waiting trials end too if the search has reached its target
+// or is hopeless. Running trials go on.
 void EndSearch(Turn& turn, TrialId decided, v1::SearchEnded::Why why, const std::string& reason) {
   const Experiment& experiment = GetExperiment(turn.durable(), decided.experiment);
   if (experiment.search_ended || experiment.cancel_requested) return;
@@ -102,7 +102,7 @@ double CostAtRung(const State& state, TrialId id, double metric) {
   return search::CostOf(GoalOf(GetExperiment(state.durable, id.experiment)), metric);
 }
 
-// As the worst at the rung, or the share, that it was heading for.
+// Enters a failed trial as the worst at the rung, or the share, that it was heading for.
 void EnterFailed(Turn& turn, TrialId id) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   const Trial& trial = GetTrial(turn.durable(), id);
@@ -122,7 +122,8 @@ void EnterFailed(Turn& turn, TrialId id) {
   }
 }
 
-// By the rules of `stop` and the rung at this step: the first that applies ends the trial.
+// Judges the trial by the rules of `stop` and the rung at this step: the first that applies ends
+// it.
 void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   const Trial& trial = GetTrial(turn.durable(), id);
@@ -133,7 +134,7 @@ void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
       .patience = spec.stop().patience() - (Mutated(Mutant::kPatienceTooShort) ? 1 : 0),
       .median_after = spec.stop().median().after()};
   if (rules.max_loss > 0) {
-    // What a program reports is judged by what its experiment compares.
+    // A program is judged by the metric that its experiment compares.
     const bool program = spec::IsProgram(spec);
     auto why =
         search::EndByLoss(rules, evaluation.step, program ? evaluation.metric : evaluation.loss);
@@ -197,8 +198,8 @@ void JudgeEvaluation(Turn& turn, TrialId id) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   const Trial& trial = GetTrial(turn.durable(), id);
   const KnownEvaluation evaluation = trial.evaluations.back();
-  if (AwaitsMutation(trial)) return;  // of weights that it has left
-  // At its last step it finishes by itself.
+  if (AwaitsMutation(trial)) return;  // of its old weights
+  // At its last step the trial finishes by itself.
   const bool ends = trial.target_steps > 0 && evaluation.step >= trial.target_steps;
   if (!ends) JudgeTrial(turn, id, evaluation);
   CompareMember(turn, id, evaluation.step);
@@ -214,7 +215,7 @@ void JudgeEnd(Turn& turn, TrialId id) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   const Trial& trial = GetTrial(turn.durable(), id);
   if (trial.state != v1::TRIAL_FAILED) return;
-  // A member of a population is held against the others for its values alone.
+  // A failed member of a population is compared only if its values are to blame.
   const bool compared = IsPopulation(experiment)
                             ? BlamesValues(trial.cause)
                             : Climbs(experiment) && FailedByItself(trial.cause);

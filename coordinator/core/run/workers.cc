@@ -21,7 +21,7 @@ void Refuse(Turn& turn, StreamId stream, absl::Status status) {
   turn.effects.stream_ends.push_back({stream, std::move(status)});
 }
 
-// A place in the table for a name that is not in it, or nullptr when the table is full.
+// Adds a worker for a new name. Returns nullptr if the table is full.
 Worker* AddWorker(LiveState& live, const std::string& name) {
   if (live.worker_names.size() >= limits::kWorkers) return nullptr;
   WorkerIndex index = static_cast<WorkerIndex>(live.workers.size());
@@ -38,7 +38,7 @@ Worker* AddWorker(LiveState& live, const std::string& name) {
   return &worker;
 }
 
-// Another life of the process takes a name whose lease is gone.
+// Gives the name, whose lease is over, to another instance.
 void TakeName(LiveState& live, Worker& worker, InstanceId instance) {
   RememberAck(live, worker);
   worker.instance = instance;
@@ -62,19 +62,21 @@ std::string Ago(absl::Duration silence) {
   return absl::StrCat(absl::FormatDuration(absl::Floor(silence, absl::Seconds(1))), " ago");
 }
 
-// The journal alone names this holder, and it has not been heard within a lease of the start. The
-// grace of a start lets a gang's members come back; it does not keep a name from who is there.
+// Returns whether only the journal names this holder, and it has not been heard within a lease of
+// the start. The grace of a start lets members of a gang come back; it does not keep a name from a
+// connected worker.
 bool OutlastedItsLease(const Worker& worker, absl::Duration now) {
   return worker.session == 0 && now - worker.last_heard >= limits::kLease;
 }
 
-// The new process knows that the one which held the name has ended: they were of one slot.
+// Returns whether the new process knows that the holder of the name has ended: both are of one
+// slot.
 bool HasEnded(const Worker& worker, const v1::Hello& hello) {
   return std::find(hello.ended_instances().begin(), hello.ended_instances().end(),
                    worker.instance) != hello.ended_instances().end();
 }
 
-// Who may speak as this worker on a new stream.
+// Checks whether the sender may join as this worker on a new stream.
 absl::Status CheckMayJoin(const Worker& worker, const v1::Hello& hello, absl::Duration now) {
   if (worker.instance == hello.instance()) {
     const bool heard_since_start = worker.session > 0;
@@ -111,7 +113,7 @@ Worker* Join(Turn& turn, ReportReceived& received) {
     Refuse(turn, received.stream, std::move(status));
     return nullptr;
   }
-  // The attempt of the process that had the name is lost with it.
+  // The attempt of the process that held the name is lost with it.
   const bool taken_over = worker->instance != hello.instance();
   if (known && taken_over && worker->presence != Presence::kLost) {
     const bool again = HasEnded(*worker, hello);
@@ -124,10 +126,10 @@ Worker* Join(Turn& turn, ReportReceived& received) {
   if (taken_over || !known) {
     TakeName(turn.live(), *worker, hello.instance());
   } else if (worker->acked == 0) {
-    TakeName(turn.live(), *worker, hello.instance());  // known from the journal alone
+    TakeName(turn.live(), *worker, hello.instance());  // known only from the journal
   }
   const bool back = worker->presence == Presence::kLost;
-  // Its device and storage may be others than before.
+  // Its device and storage may have changed.
   SetSlot(turn.live(), *worker, std::nullopt);
   worker->hello = hello;
   worker->session = hello.session();
@@ -182,7 +184,7 @@ void LoseWorker(Turn& turn, Worker& worker, const std::string& known) {
                  .message = why,
                  .step = worker.attempt->step});
   }
-  // That end may have released it already, where it had left before.
+  // The end may have released it already, if it had left before.
   if (worker.attempt != nullptr) TakeRankGone(turn, worker);
   ArmForget(turn.live(), worker, turn.now.steady);
 }

@@ -19,16 +19,16 @@
 namespace dt {
 namespace {
 
-// What of a training step's time a pass without gradients takes: of three products each weight has
-// one forward.
+// Share of a training step's time that a pass without gradients takes: one of the three products of
+// each weight is in the forward pass.
 constexpr double kForwardPart = 1.0 / 3;
 
-// What part of the makers' figures a well-fed GPU reaches on such models.
+// Share of the maker's figures that a busy GPU reaches on such models.
 constexpr double kPartOfPeak = 0.4;
 
 std::string ProgramKey(const v1::Spec& spec) {
   std::string key = spec.run();
-  // The words that stay the same from trial to trial: those of the file.
+  // The words of the file, which are the same for all trials.
   for (const std::string& word : spec.command()) absl::StrAppend(&key, "\n", word);
   return key;
 }
@@ -48,7 +48,8 @@ std::optional<double> PeakOf(const v1::Spec& spec, const std::string& device_nam
   return plan::PeakFlops(device_name, plan::Arithmetic::kHalf);
 }
 
-// Its pace is a sum over its attempts: it tells of one number of slots only where all had as many.
+// Returns whether all its attempts had one size: its pace is a sum over them, and only then belongs
+// to one number of slots.
 bool HadOneSize(const Trial& trial) {
   return std::all_of(trial.attempts.begin(), trial.attempts.end(), [&trial](const Attempt& each) {
     return each.members.size() == trial.attempts.back().members.size() || !each.ran;
@@ -58,7 +59,7 @@ bool HadOneSize(const Trial& trial) {
 plan::Sharing SharingOf(const std::string& strategy) {
   const auto& words = plan::kSharingWords;
   const auto found = std::find(std::begin(words), std::end(words), strategy);
-  // What is not said is ddp.
+  // The default is ddp.
   return found == std::end(words) ? plan::Sharing::kDdp
                                   : static_cast<plan::Sharing>(found - std::begin(words));
 }
@@ -67,9 +68,9 @@ bool SendsFp32(const v1::Spec& spec) {
   return spec.precision().reduce().empty() || spec.precision().reduce() == "fp32";
 }
 
-// But for what is compressed, since its time is not the network's alone, where ranks compute layers
-// together, or one after another, on links of another kind, and where messages wait for a peer that
-// is behind.
+// Adds the traffic of the trial. Skips compressed traffic, whose time is not only the network's;
+// shared layers and pipeline stages, which use other links; and messages that wait for a slower
+// peer.
 void AddTraffic(const Trial& trial, const v1::Spec& spec, PastPace& past) {
   v1::StepRow row, sum;
   const auto ranks = static_cast<int>(trial.attempts.back().members.size());
@@ -125,7 +126,7 @@ uint64_t StepsOf(const PastPace& past, const v1::Spec& spec) {
       std::ceil(train.epochs() * static_cast<double>(epoch->second) / tokens_per_step));
 }
 
-// Tokens that all validations of a trial predict, those of a search's rungs aside.
+// Returns the tokens of all validations of a trial, without those at the rungs of a search.
 double ValidatedTokens(const PastPace& past, const v1::Spec& spec, uint64_t steps) {
   const v1::Eval& eval = spec.eval();
   auto tokens = static_cast<double>(eval.tokens());
@@ -154,7 +155,7 @@ Estimate EstimateOfProgram(const PastPace& past, const v1::Spec& spec) {
   return estimate;
 }
 
-// By what was measured or reckoned of its steps, whatever may end it before the last.
+// Estimates from measured or computed steps, without early ends.
 Estimate EstimateOfSteps(const PastPace& past, const v1::Spec& spec,
                          const std::string& device_name) {
   Estimate estimate{.steps = StepsOf(past, spec)};
@@ -197,7 +198,7 @@ v1::Spec StepCosts(const v1::Spec& spec) {
   costs.mutable_parallel()->set_strategy(spec.parallel().strategy());
   const plan::Sharing sharing = SharingOf(spec.parallel().strategy());
   v1::Parallel& parallel = *costs.mutable_parallel();
-  // Each only where it costs something: trials of before it was a field have none.
+  // Each only if it costs something: older trials do not have the field.
   if (sharing == plan::Sharing::kHsdp) parallel.set_shard(spec.parallel().shard());
   if (spec.parallel().tensor() > 1) {
     parallel.set_tensor(spec.parallel().tensor());
@@ -230,7 +231,8 @@ v1::Spec StepCosts(const v1::Spec& spec) {
 PastPace PastPaceOf(const State& state, const std::string& device_name) {
   PastPace past;
   uint32_t left = limits::kTrialsCompared;
-  uint32_t programs_left = limits::kTrialsCompared;  // experiments: a key has all of a command
+  uint32_t programs_left =
+      limits::kTrialsCompared;  // counts experiments: a key has the complete command
   for (auto it = state.durable.experiments.rbegin();
        it != state.durable.experiments.rend() && left > 0; ++it) {
     const Experiment& experiment = it->second;

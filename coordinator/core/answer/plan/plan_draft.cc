@@ -1,4 +1,4 @@
-// plan_draft.cc: an experiment's trials, put together by what they cost.
+// plan_draft.cc: groups an experiment's trials by cost.
 #include "coordinator/core/answer/plan/plan_draft.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace dt {
 namespace {
 
-// What a trial's time and memory follow from, as a key.
+// Returns the fields that decide a trial's time and memory, as a key.
 std::string CostKey(const v1::Spec& spec) {
   v1::Spec costs = StepCosts(spec);
   costs.mutable_train()->set_max_steps(spec.train().max_steps());
@@ -28,7 +28,7 @@ std::string CostKey(const v1::Spec& spec) {
   return costs.SerializeAsString();
 }
 
-// In place of trials that a model proposes later: draws from the same space.
+// Returns the experiment with random draws from the same space instead of later proposals.
 v1::ExperimentSpec Drawn(const v1::ExperimentSpec& spec) {
   v1::ExperimentSpec drawn = spec;
   v1::Search& search = *drawn.mutable_search();

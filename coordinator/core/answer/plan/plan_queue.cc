@@ -1,4 +1,4 @@
-// plan_queue.cc: the slots, one by one; then the experiments.
+// plan_queue.cc: goes through the slots, and then the experiments.
 #include "coordinator/core/answer/plan/plan_queue.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace dt {
 namespace {
 
 constexpr size_t kTrialsNamed = 8;
-// From the word to save to the slot being free, where nobody has measured it: a checkpoint and a
-// start are seconds.
+// Assumed seconds from the request to save until the slot is free, if nobody has measured it: a
+// checkpoint and a start take seconds.
 constexpr double kSaveSeconds = 10;
 
 Holder HolderOf(const State& state, const LiveAttempt& attempt, int32_t priority,
@@ -62,7 +62,7 @@ std::map<std::string, Site> SitesFor(const State& state, const Wanted& wanted, a
   return sites;
 }
 
-// Those of `all`, the first first, with whom `wanted` slots are there; none: they are not.
+// Returns the first of `all` that free `wanted` slots together, or none if they cannot.
 std::vector<Holder> Enough(size_t ready, size_t wanted, const std::vector<Holder>& all) {
   std::vector<Holder> chosen;
   for (const Holder& holder : all) {
@@ -98,7 +98,7 @@ std::vector<Holder> EndingAt(const Site& site) {
   return all;
 }
 
-// "trial 7/1", "trials 7/1, 7/2 and 3 more".
+// Returns "trial 7/1", or "trials 7/1, 7/2 and 3 more".
 std::string Named(const std::vector<Holder>& holders) {
   std::string text = holders.size() == 1 ? "trial " : "trials ";
   for (size_t i = 0; i < holders.size() && i < kTrialsNamed; ++i) {
@@ -135,7 +135,7 @@ std::string BusyNote(size_t wanted, size_t idle, const std::vector<Holder>& hold
       one || latest < 0 ? "" : " for the last of them");
 }
 
-// What the first trial waits for, of those that have slots.
+// Adds the holders of slots for which the first trial waits.
 void AddWait(int32_t slots, const std::map<std::string, Site>& sites, QueueAhead& ahead) {
   const auto needed = static_cast<size_t>(std::max(1, slots));
   std::vector<Holder> yielding, ending;
@@ -159,7 +159,7 @@ void AddWait(int32_t slots, const std::map<std::string, Site>& sites, QueueAhead
   }
 }
 
-// How many trials of it may train at once, those that do among them; 0: any number.
+// Returns how many of its trials may train at once, running ones included; 0: any number.
 uint64_t AtOnce(const Experiment& experiment, int32_t slots) {
   const int32_t most = experiment.spec.search().max_concurrent();
   const int32_t total = experiment.spec.base().resources().max_gpus_total() / std::max(1, slots);
@@ -167,7 +167,7 @@ uint64_t AtOnce(const Experiment& experiment, int32_t slots) {
   return static_cast<uint64_t>(std::min(most, total));
 }
 
-// Trials that are there or still to come, of the same or a higher priority.
+// Adds existing and future trials of the same or a higher priority.
 void AddBefore(const State& state, const Wanted& wanted, QueueAhead& ahead) {
   std::vector<const Worker*> workers;
   for (const Worker& worker : state.live.workers) {
@@ -187,7 +187,7 @@ void AddBefore(const State& state, const Wanted& wanted, QueueAhead& ahead) {
     ahead.waiting += trials;
     const std::optional<double> seconds = MeanSecondsOf(state.live, id);
     ahead.known = ahead.known && seconds.has_value();
-    // So many slots are theirs for as long as all of them take.
+    // They hold so many slots until all of them are done.
     const uint64_t at_once = AtOnce(experiment, shape.slots);
     const uint64_t side_by_side = at_once == 0 ? trials : std::min(trials, at_once);
     ahead.before.push_back(

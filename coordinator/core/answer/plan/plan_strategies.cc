@@ -1,4 +1,4 @@
-// plan_strategies.cc: rows of the table, and their verdicts.
+// plan_strategies.cc: builds the rows of the table, and their verdicts.
 #include "coordinator/core/answer/plan/plan_strategies.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 namespace dt {
 namespace {
 
-// The trial as it would be with such a step, and without what was of its own one alone.
+// Returns the trial with such a step, without the settings of its own step.
 v1::Spec WithStep(v1::Spec spec, const plan::StepSize& step) {
   v1::Parallel& parallel = *spec.mutable_parallel();
   const v1::Parallel defaults = spec::DefaultSpec().parallel();
@@ -45,7 +45,7 @@ bool Allows(const v1::Spec& spec, const plan::StepSize& step) {
   return spec::AllowsParallel(WithStep(spec, step));
 }
 
-// The step shared otherwise; nothing where the rules of files refuse that, or there is nobody.
+// Returns the step with other sharing; nullopt if the rules of files refuse it or no rank is left.
 std::optional<plan::StepSize> Shared(const v1::Spec& spec, plan::StepSize step,
                                      plan::Sharing sharing, int64_t slots_of_host) {
   const bool as_asked = sharing == step.sharing;
@@ -61,7 +61,7 @@ std::optional<plan::StepSize> Shared(const v1::Spec& spec, plan::StepSize step,
   return step;
 }
 
-// Doubled from two on.
+// Returns the powers of two from 2 on.
 std::vector<int64_t> Powers(int64_t most) {
   std::vector<int64_t> powers;
   for (int64_t power = 2; power <= most; power *= 2) powers.push_back(power);
@@ -70,14 +70,14 @@ std::vector<int64_t> Powers(int64_t most) {
 
 using enum plan::Sharing;
 constexpr plan::Sharing kSharings[] = {kDdp, kZero1, kZero2, kZero3, kHsdp, kLocalSgd, kGossip};
-// In which all ranks train the same, by what they hold.
+// Strategies that all train the same result, by sharded state.
 constexpr plan::Sharing kThatTrainTheSame[] = {kDdp, kZero1, kZero2, kZero3};
-// Rows of cut models; the advice goes on.
+// Most stages of a shown row; the advice considers more.
 constexpr int64_t kStagesShown = 8;
 
-// The ways that a trial could go on its slots.
+// Ways in which a trial could use its slots.
 struct Ways {
-  std::vector<plan::StepSize> shown;  // what it asks for among them
+  std::vector<plan::StepSize> shown;  // its own way is among them
   plan::Choices choices;
 };
 
@@ -154,7 +154,7 @@ WireTime WireTimeOf(const v1::Spec& spec, const plan::ModelSize& model,
           "the bandwidth of trials before"};
 }
 
-// What part of a step sending takes, if nothing hides it; 0: unknown.
+// Returns the share of a step for sending, without overlap; 0: unknown.
 double ExposedRatio(double wire_seconds, const Estimate& estimate) {
   const double step = estimate.step_seconds;
   if (wire_seconds <= 0 || step <= 0) return 0;

@@ -1,4 +1,4 @@
-// planning.cc: the fleet, the queue and the history, against what the trials of a draft ask for.
+// planning.cc: compares the needs of a draft's trials with the fleet, the queue and the history.
 #include "coordinator/core/answer/plan/planning.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Fleet FleetOf(const State& state, const Constraint& constraint) {
   Fleet fleet;
   fleet.nobody_has = NobodyHas(state.live, constraint);
   std::map<std::string, int> names;
-  // CPU slots share their host's memory, with those that would not do as well.
+  // CPU slots share the memory of their host, also with unsuitable slots.
   std::map<std::string, uint64_t> sharing, of_host;
   for (const Worker& worker : state.live.workers) {
     if (worker.presence != Presence::kConnected) continue;
@@ -61,12 +61,13 @@ Fleet FleetOf(const State& state, const Constraint& constraint) {
 
 std::string GiB(double bytes) { return absl::StrFormat("%.1f GiB", bytes / (1 << 30)); }
 
-// How many of the fleet's slots one trial can have.
+// Returns how many of the fleet's slots one trial can have.
 int32_t SlotsFor(const Shape& shape, const Fleet& fleet) {
   return static_cast<int32_t>(shape.single_node ? fleet.of_host : fleet.slots);
 }
 
-// With the slots that a trial would start on where `there` are, were they idle.
+// Returns the specification with the slots on which the trial would start, if `there` slots were
+// idle.
 v1::Spec AsStarted(const v1::Spec& spec, int32_t there) {
   v1::Spec started = spec;
   v1::Resources& resources = *started.mutable_resources();
@@ -76,7 +77,7 @@ v1::Spec AsStarted(const v1::Spec& spec, int32_t there) {
   return started;
 }
 
-// Which numbers of slots elastic trials may have; a sentence for each that differs.
+// Adds the allowed sizes of elastic trials, a sentence for each distinct one.
 void AddSizes(const PlanDraft& draft, v1::PlanResponse& response) {
   std::set<std::string> said;
   for (const PlannedKind& kind : draft.kinds) {
@@ -110,13 +111,13 @@ void FillFit(const Shape& shape, const v1::Spec& spec, const Fleet& fleet,
   planned.set_fits(planned.lacks().empty());
 }
 
-// Part of a trial's steps that asha lets a trial train on average, where all are alike: one of eta
+// Returns the mean share of its steps that a trial trains under asha, if all are alike: one of eta
 // goes on at each rung.
 double ShareTrained(const v1::ExperimentSpec& spec) {
   if (spec.search().method() != "asha") return 1;
   const auto eta = static_cast<double>(spec.search().asha().eta());
   const int rungs = spec.search().asha().rungs();
-  double share = std::pow(eta, -rungs);  // to the first rung all train
+  double share = std::pow(eta, -rungs);  // all train to the first rung
   for (int rung = 1; rung <= rungs; ++rung) {
     const double here = std::pow(eta, -(rungs + 1 - rung));
     share += std::pow(eta, -rung) * (here * eta - here);
@@ -143,7 +144,7 @@ absl::Status PlanOutOfTime() {
       "trials");
 }
 
-// Whether its memory depends on a vocabulary that only the data know.
+// Returns whether its memory depends on a vocabulary that is only in the data.
 bool IsUnread(const v1::Spec& spec) {
   return !spec::IsProgram(spec) && spec.model().n_layer() > 0 && spec.model().vocab_pad() <= 0;
 }
@@ -152,14 +153,14 @@ void FillFinish(const PlanDraft& draft, const QueueAhead& ahead, v1::PlanRespons
   const double share = ShareTrained(draft.spec);
   double drawn = 0;
   for (const PlannedKind& kind : draft.kinds) drawn += kind.trials;
-  const double times = drawn > 0 ? draft.trials / drawn : 0;  // of each that was drawn
+  const double times = drawn > 0 ? draft.trials / drawn : 0;  // trials per drawn one
   std::vector<plan::Batch> mine;
   double slot_seconds = 0;
   for (int i = 0; i < response.configurations_size(); ++i) {
     const v1::PlannedTrials& planned = response.configurations(i);
     if (planned.seconds() < 0) slot_seconds = -1;
     if (slot_seconds < 0) break;
-    // One that train.max_time ends makes no known part of its steps: at most this long.
+    // train.max_time bounds the time of a trial, whatever its steps.
     const double most = draft.kinds[i].spec.train().max_time_seconds();
     const double seconds = planned.seconds() * (most > 0 && planned.seconds() >= most ? 1 : share);
     slot_seconds += seconds * planned.slots() * planned.trials() * times;
@@ -237,7 +238,7 @@ absl::StatusOr<v1::PlanResponse> PlanOf(const PlanDraft& draft, const PlanAsk& a
     planned.set_first(kind.first);
     planned.set_trials(kind.trials);
     for (const v1::Assignment& one : kind.assignments) *planned.add_assignments() = one;
-    // Only where it is swept do trials ask for other workers than their experiment.
+    // Trials need other workers than their experiment only if that is swept.
     const Fleet& own = facts.fleets.at(kind.shape.constraint);
     const v1::Spec started = AsStarted(kind.spec, SlotsFor(kind.shape, own));
     planned.set_slots(std::max(1, started.resources().gpus()));
