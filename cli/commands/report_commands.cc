@@ -184,10 +184,10 @@ std::vector<std::vector<v1::TrialSummary>> BestLines(Session& session,
   std::vector<Configuration> configurations = ConfigurationsOf(trials);
   const bool seeds = HasReplicates(configurations);
   if (configurations.size() > count) {
-    session.Note(absl::StrCat("Drawn are the ", count, " best of ",
+    session.Note(absl::StrCat("Only the ", count, " best of ",
                               Plural(configurations.size(), seeds ? "configuration" : "trial"),
-                              " of experiment ", summary.experiment(), "; name others, such as ",
-                              summary.experiment(), "/1."));
+                              " of experiment ", summary.experiment(),
+                              " are drawn; name others, such as ", summary.experiment(), "/1."));
     if (seeds) {
       BestFirst(configurations, GoalOf(summary.goal()));
     } else {

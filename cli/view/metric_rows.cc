@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -16,12 +17,11 @@
 #include "common/metric_name.h"
 #include "spec/program.h"
 #include "spec/spec.h"
+#include "spec/step_rates.h"
 
 namespace dt::cli {
 namespace {
 
-constexpr char kTokensPerSecond[] = "tokens_per_second";
-constexpr char kUtilization[] = "flops_utilization_ratio";
 constexpr char kValidationLoss[] = "val_loss";
 constexpr char kPerplexity[] = "val_perplexity_mean";
 constexpr char kHellaSwag[] = "hellaswag_acc";
@@ -86,11 +86,6 @@ std::string Written(const Json& value) {
   return value.is_number_float() ? FormatExact(value.get<double>()) : CsvCell(value);
 }
 
-// Returns the seconds without evaluations and checkpoints, as lists do.
-double TrainingSeconds(const v1::StepRow& row) {
-  return row.seconds() - row.eval_seconds() - row.checkpoint_seconds();
-}
-
 }  // namespace
 
 struct MetricRows::Key {
@@ -109,8 +104,8 @@ const std::vector<std::string>& MetricNames() {
       const bool one = !type->field(i)->is_repeated() && type->field(i)->name() != "step";
       if (one) list->push_back(type->field(i)->name());
     }
-    list->push_back(kTokensPerSecond);
-    list->push_back(kUtilization);
+    list->push_back(spec::kTokensPerSecond);
+    list->push_back(spec::kFlopsUtilization);
     list->push_back(kValidationLoss);
     list->push_back(kPerplexity);
     list->push_back(kHellaSwag);
@@ -248,17 +243,18 @@ bool MetricRows::Told(const v1::StepRow& from,
 
 void MetricRows::PutRow(const v1::StepRow& from, Json& row) const {
   static const auto* const type = v1::StepRow::descriptor();
-  const double seconds = TrainingSeconds(from);
+  const std::optional<double> rate = spec::TokensPerSecondOf(from);
+  const std::optional<double> utilization = spec::FlopsUtilizationOf(from);
   for (const std::string& name : metrics_) {
     if (const auto* field = type->FindFieldByName(name)) {
       // A field that the trainer did not send is left out.
       const bool said = !field->has_presence() || from.GetReflection()->HasField(from, field);
       if (said && Told(from, field)) row[name] = FieldValue(from, field);
-    } else if (name == kTokensPerSecond && seconds > 0 &&
+    } else if (name == spec::kTokensPerSecond && rate.has_value() &&
                (maker_ == Maker::kTrainer || from.tokens() > 0)) {
-      row[name] = from.tokens() / seconds;
-    } else if (name == kUtilization && seconds > 0 && from.peak_flops() > 0) {
-      row[name] = from.flops() / seconds / from.peak_flops();
+      row[name] = *rate;
+    } else if (name == spec::kFlopsUtilization && utilization.has_value()) {
+      row[name] = *utilization;
     }
   }
 }

@@ -9,6 +9,7 @@
 #include "common/status.h"
 #include "coordinator/store/sql_reader.h"
 #include "google/protobuf/descriptor.h"
+#include "spec/step_rates.h"
 #include "spec/training_time.h"
 
 namespace dt {
@@ -17,8 +18,6 @@ namespace {
 using google::protobuf::FieldDescriptor;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr char kTokensPerSecond[] = "tokens_per_second";
-constexpr char kUtilization[] = "flops_utilization_ratio";
 // No program can report this name, since it does not begin with a letter.
 constexpr char kTrainingSeconds[] = ".training_seconds";
 // Small, since the rows of the last, unfinished page are read again each time.
@@ -30,8 +29,8 @@ const FieldDescriptor* FindColumn(const std::string& metric) {
 }
 
 bool IsOfRows(const std::string& metric) {
-  return metric == kTokensPerSecond || metric == kUtilization || metric == kTrainingSeconds ||
-         FindColumn(metric) != nullptr;
+  return metric == spec::kTokensPerSecond || metric == spec::kFlopsUtilization ||
+         metric == kTrainingSeconds || FindColumn(metric) != nullptr;
 }
 
 double FieldValue(const v1::StepRow& row, const FieldDescriptor* field) {
@@ -51,13 +50,10 @@ double FieldValue(const v1::StepRow& row, const FieldDescriptor* field) {
 
 // Returns the value as in `dtctl metrics`. NaN: the row has no value.
 double ValueOf(const v1::StepRow& row, const std::string& metric, bool program) {
-  const double seconds = row.seconds() - row.eval_seconds() - row.checkpoint_seconds();
-  if (metric == kTokensPerSecond) {
-    return seconds > 0 && (!program || row.tokens() > 0) ? row.tokens() / seconds : kNone;
+  if (metric == spec::kTokensPerSecond) {
+    return program && !(row.tokens() > 0) ? kNone : spec::TokensPerSecondOf(row).value_or(kNone);
   }
-  if (metric == kUtilization) {
-    return seconds > 0 && row.peak_flops() > 0 ? row.flops() / seconds / row.peak_flops() : kNone;
-  }
+  if (metric == spec::kFlopsUtilization) return spec::FlopsUtilizationOf(row).value_or(kNone);
   const FieldDescriptor* field = FindColumn(metric);
   if (field == nullptr) return kNone;
   // The runner reports NaN for a loss, a learning rate and a norm that the program did not report.

@@ -116,7 +116,7 @@ std::string OthersText(const v1::TrialSummary& trial, const std::vector<SweptPar
 
 std::string LeftOutNote(size_t drawn, size_t all, const char* of) {
   if (all <= drawn) return "";
-  return absl::StrCat(" Drawn are the ", drawn, " best of ", FormatCount(all), of, ".");
+  return absl::StrCat(" Only the ", drawn, " best of ", FormatCount(all), of, " are drawn.");
 }
 
 std::vector<const Trial*> BestFirst(const Experiment& experiment) {

@@ -55,8 +55,8 @@ void AppendPipelines(const Experiment& experiment, Document& document) {
 void AppendCollectives(const Experiment& experiment, Document& document) {
   TextTable table;
   table.caption =
-      "A logged step's; bus bandwidth counts what crosses the slowest link, so that operations and "
-      "numbers of ranks compare";
+      "Means per logged step. Bus bandwidth counts the bytes on the slowest link, so that "
+      "operations and numbers of ranks compare";
   table.header = {"trial", "parameters", "operation", "axis",    "ranks",
                   "count", "MB",         "ms",        "waiting", "bus GB/s"};
   table.text_columns = 4;

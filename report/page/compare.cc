@@ -168,7 +168,8 @@ void AppendDifferences(const Experiments& experiments, Document& document) {
     row.insert(row.end(), one.values.begin(), one.values.end());
   }
   if (table.rows.empty()) {
-    document.blocks.push_back(Paragraph{"None: no field differs, nor what they ran on."});
+    document.blocks.push_back(
+        Paragraph{"None: no field differs, and neither do software, devices and data."});
   } else {
     document.blocks.push_back(std::move(table));
   }

@@ -170,7 +170,8 @@ Figure ParallelFigure(const Experiment& experiment, const std::vector<ParameterA
                     " so much worse that the line ends at the bottom.");
   }
   if (drawn < valued.size()) {
-    absl::StrAppend(&note, " Drawn are the ", drawn, " best of ", FormatCount(valued.size()), ".");
+    absl::StrAppend(&note, " Only the ", drawn, " best of ", FormatCount(valued.size()),
+                    " are drawn.");
   }
   return {std::move(chart), std::move(note)};
 }
@@ -250,12 +251,12 @@ void AppendImportance(const Experiment& experiment, Document& document) {
         experiment.found.spec().search().method().empty()) {
       return;
     }
-    document.blocks.push_back(Heading{"What mattered"});
+    document.blocks.push_back(Heading{"Importance of parameters"});
     document.blocks.push_back(
         Paragraph{absl::StrCat("Not known: ", std::string(findings.status().message()), ".")});
     return;
   }
-  document.blocks.push_back(Heading{"What mattered"});
+  document.blocks.push_back(Heading{"Importance of parameters"});
   BarChart chart;
   chart.title = absl::StrCat("Share of the variance of ", findings->measured);
   chart.x_label = "per cent";
@@ -283,7 +284,7 @@ void AppendBestRanges(const Experiment& experiment, Document& document) {
   const std::vector<ParameterAxis> axes = AxesOf(experiment);
   const std::vector<const Trial*> valued = Valued(experiment);
   if (axes.size() < 2 || valued.size() < kLinesLeast) return;
-  document.blocks.push_back(Heading{"Where the best lie"});
+  document.blocks.push_back(Heading{"Ranges of the best trials"});
   document.blocks.push_back(ParallelFigure(experiment, axes, valued));
   const size_t quarter = QuarterOf(valued.size());
   const std::vector<const Trial*> best(valued.begin(),
@@ -291,8 +292,8 @@ void AppendBestRanges(const Experiment& experiment, Document& document) {
   TextTable table;
   table.caption = absl::StrCat("Of ", FormatCount(valued.size()),
                                " trials with a value, the best quarter (", quarter, ")");
-  table.header = {"parameter", "of all", "of the best quarter",
-                  absl::StrCat("of the best, ", TrialName(valued[0]->summary))};
+  table.header = {"parameter", "all trials", "best quarter",
+                  absl::StrCat("best trial, ", TrialName(valued[0]->summary))};
   table.text_columns = table.header.size();
   for (const ParameterAxis& axis : axes) {
     table.rows.push_back({axis.path, RangeText(axis, valued), RangeText(axis, best),

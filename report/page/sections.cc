@@ -143,8 +143,8 @@ Figure SeedsCurveFigure(const Experiment& experiment,
       " stretches; the shade is one sample standard deviation to both sides, where two seeds or "
       "more have come. Markers are means of validation losses.");
   if (logged > kDrawnMax) {
-    absl::StrAppend(&note, " Drawn are the ", kDrawnMax, " best of ", FormatCount(logged),
-                    " configurations.");
+    absl::StrAppend(&note, " Only the ", kDrawnMax, " best of ", FormatCount(logged),
+                    " configurations are drawn.");
   }
   return {std::move(chart), std::move(note)};
 }
@@ -256,7 +256,7 @@ void AppendAttempts(const Experiment& experiment, Document& document) {
       const double seconds =
           static_cast<double>(one.ended_wall_ms() - one.started_wall_ms()) / 1000;
       table.rows.push_back({absl::StrCat(TrialName(trial.summary), "#", one.attempt()),
-                            ended ? api::Word(one.cause()) : "goes on",
+                            ended ? api::Word(one.cause()) : "running",
                             one.message().empty() ? kNone : one.message(),
                             absl::StrCat(one.resumed_step()), absl::StrCat(one.last_step()),
                             ended ? absl::StrFormat("%.1f", seconds) : kNone});
@@ -274,7 +274,7 @@ void AppendAttempts(const Experiment& experiment, Document& document) {
 // Returns the provenance of a program's trials, which use neither LibTorch nor our data.
 TextTable ProgramProvenance(const Experiment& experiment) {
   TextTable table;
-  table.caption = "What the trials ran on, and their seeds";
+  table.caption = "Software, devices and seeds of the trials";
   table.header = {"trial", "build", "device", "host", "ranks", "seed"};
   table.text_columns = 4;
   for (const Trial& trial : experiment.trials) {
@@ -292,7 +292,7 @@ TextTable ProgramProvenance(const Experiment& experiment) {
 TextTable ProvenanceTable(const Experiment& experiment) {
   if (spec::IsProgram(experiment.found.spec())) return ProgramProvenance(experiment);
   TextTable table;
-  table.caption = "What the trials ran on; fingerprint of the data, seed";
+  table.caption = "Software, devices, fingerprints of the data, and seeds of the trials";
   table.header = {"trial", "build", "LibTorch",       "device", "host",
                   "data",  "ranks", "threads a rank", "seed"};
   table.text_columns = 6;

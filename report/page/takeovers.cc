@@ -12,8 +12,8 @@ namespace dt::report {
 void AppendTakeovers(const Experiment& experiment, Document& document) {
   TextTable table;
   table.caption =
-      "Members that went on with another one's weights at a share of their steps: the values that "
-      "the other had there, and those that they went on with";
+      "Members that continued with the weights of another one, at a share of their steps: the "
+      "values of the other one there, and the new values";
   table.header = {"trial", "from trial", "values", "share", "step"};
   table.text_columns = 3;
   for (const Trial& trial : experiment.trials) {
@@ -30,7 +30,7 @@ void AppendTakeovers(const Experiment& experiment, Document& document) {
     absl::StrAppend(&table.caption, ". Without those of the last ",
                     Plural(experiment.without_attempts, "trial"));
   }
-  document.blocks.push_back(Heading{"Taken over"});
+  document.blocks.push_back(Heading{"Takeovers"});
   document.blocks.push_back(std::move(table));
 }
 

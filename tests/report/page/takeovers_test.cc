@@ -39,11 +39,11 @@ TEST(TakeoversTest, EachTakeoverIsARowWithBothMembersValues) {
                   "| 12/2 | 12/3 | optimizer.lr 0.003 → 0.0036, model.dropout 0.1 | 2 | 20 |\n"
                   "| 12/3 | 12/1 | optimizer.lr 0.01 → 0.012 | 2 | 20 |\n"))
       << page;
-  EXPECT_TRUE(Has(HtmlPage(ExperimentReport(population)), ">Taken over<"));
+  EXPECT_TRUE(Has(HtmlPage(ExperimentReport(population)), ">Takeovers<"));
 }
 
 TEST(TakeoversTest, WithoutATakeoverThereIsNoTable) {
-  EXPECT_FALSE(Has(MarkdownPage(ExperimentReport(Study())), "Taken over"));
+  EXPECT_FALSE(Has(MarkdownPage(ExperimentReport(Study())), "Takeovers"));
 }
 
 TEST(TakeoversTest, TheCaptionNamesTrialsWhoseTakeoversAreUnknown) {
