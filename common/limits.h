@@ -372,6 +372,10 @@ inline constexpr size_t kHintBytes = 600;
 // A program that must stop has kCheckpointStopGrace to save. If its trial is over or cancelled, it
 // has this long to leave.
 inline constexpr absl::Duration kProgramLeaveGrace = absl::Seconds(2);
+// `timeout.report`: nobody can tell a hang from a pause of less than a second, and a time beyond a
+// month is `never`.
+inline constexpr absl::Duration kReportTimeoutLeast = absl::Seconds(1);
+inline constexpr absl::Duration kReportTimeoutMost = absl::Hours(24 * 30);
 // Files in a program's checkpoint folder that are listed with their hashes.
 inline constexpr size_t kProgramCheckpointFiles = 10'000;
 

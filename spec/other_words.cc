@@ -235,7 +235,9 @@ constexpr OtherWord kOtherPaths[] = {
     {"max_failures", "retries.max"},
     {"retry", "retries"},
     {"backoff_limit", "retries.max"},
-    {"timeout", ""},
+    {"stall_timeout", "timeout.report"},
+    {"heartbeat_timeout", "timeout.report"},
+    {"start_timeout", "timeout.start"},
     // W&B sweeps
     {"run_cap", "search.max_trials"},
     {"early_terminate", "search.asha"},

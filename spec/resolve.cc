@@ -125,6 +125,7 @@ absl::StatusOr<v1::Spec> ResolveProgram(const v1::ExperimentSpec& spec,
   trial.set_code(base.code());
   trial.set_steps(base.steps());
   trial.set_launcher(base.launcher());
+  if (base.has_timeout()) *trial.mutable_timeout() = base.timeout();
   for (const v1::Assignment& assignment : assignments) {
     const Field* field = FindField(assignment.path());
     if (field != nullptr && Concerns(trial, *field)) {
@@ -243,6 +244,10 @@ void Freeze(v1::ExperimentSpec& spec, std::string_view device, int64_t seed) {
   if (IsProgram(spec) && spec.base().launcher().empty()) {
     spec.mutable_base()->set_launcher("auto");
     spec.add_explicit_paths("launcher");
+  }
+  if (IsProgram(spec) && spec.base().timeout().report().empty()) {
+    spec.mutable_base()->mutable_timeout()->set_report("auto");
+    spec.add_explicit_paths("timeout.report");
   }
   v1::Search& search = *spec.mutable_search();
   search.set_goal(GoalOf(search));

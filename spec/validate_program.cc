@@ -11,6 +11,7 @@
 #include "common/limits.h"
 #include "common/network_bench.h"
 #include "common/program_variables.h"
+#include "common/text.h"
 #include "spec/internal.h"
 #include "spec/search.h"
 #include "spec/warning_codes.h"
@@ -24,7 +25,8 @@ class ProgramCheck {
       : spec_(spec), issues_(issues) {}
 
   void CheckTrainer() {
-    for (const char* path : {"workdir", "code", "code_include", "steps", "launcher"}) {
+    for (const char* path : {"workdir", "code", "code_include", "steps", "launcher",
+                             "timeout.report", "timeout.start"}) {
       if (!IsExplicit(spec_, path)) continue;
       Add(path, "conflict", absl::StrCat(path, " is for a program, and this experiment runs none"),
           std::string_view(path) == "steps" ? "write train: {max_steps: …}, or set command"
@@ -41,6 +43,7 @@ class ProgramCheck {
     CheckNetworkBench();
     CheckCode();
     CheckEnv();
+    CheckTimeout();
     CheckSearch();
     CheckMacros();
   }
@@ -106,6 +109,22 @@ class ProgramCheck {
                        " is none: dtrain's own trainer measures"),
           "remove it");
     }
+  }
+
+  void CheckTimeout() {
+    const std::string& text = spec_.base().timeout().report();
+    if (text.empty() || text == "auto" || text == "never") return;
+    absl::Duration limit;
+    const bool in_range = absl::ParseDuration(text, &limit) &&
+                          limit >= limits::kReportTimeoutLeast &&
+                          limit <= limits::kReportTimeoutMost;
+    if (in_range) return;
+    Add("timeout.report", "out_of_range",
+        absl::StrCat("timeout.report is '", Printable(CleanText(text, 64)),
+                     "'; it is auto, never, or a time from ",
+                     absl::FormatDuration(limits::kReportTimeoutLeast), " to ",
+                     absl::FormatDuration(limits::kReportTimeoutMost), " with its unit"),
+        "for example: timeout: {report: 5m}");
   }
 
   void CheckCode() {

@@ -328,6 +328,14 @@ std::vector<Field> ConductFields() {
       Duration("retries.backoff", 0, absl::ToDoubleSeconds(limits::kRetryBackoffMax), "10s",
                "Wait before the next attempt; doubles with each.")
           .Fixed(),
+      Text("timeout.report", Depends("`auto`"),
+           "Longest time between two reports of a program, such as 5m; it hangs where there is "
+           "none for longer, and is tried again. auto: after ten reports 20 times its longest "
+           "pause, at least 2m, while it prints nothing either; never: no limit.")
+          .Fixed(),
+      Duration("timeout.start", 0, kTrainingMax, "0s",
+               "Longest time from a program's start to its first report; 0: no limit.")
+          .Fixed(),
       Integer("logging.every", 1, kCountMax, "1", "Steps between recorded rows of metrics."),
       Flag("logging.tensorboard", "true",
            "Also write each trial's metrics as TensorBoard events, into its folder in the storage.")
@@ -336,8 +344,10 @@ std::vector<Field> ConductFields() {
   };
 }
 
-// Marks fields that only dtrain's own trainer reads: a program has its own way to set such values.
+// Marks fields that only dtrain's own trainer reads, since a program has its own way to set such
+// values, and those that only programs have.
 Use UseOf(const std::string& path) {
+  if (path.starts_with("timeout.")) return Use::kProgram;
   for (const char* section : {"data.", "model.", "train.", "optimizer.", "schedule.", "precision.",
                               "parallel.", "eval.", "logging."}) {
     if (path.starts_with(section)) return Use::kTrainer;

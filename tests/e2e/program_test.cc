@@ -233,6 +233,21 @@ TEST_F(ProgramTest, AKilledProgramResumesFromItsNewestCheckpoint) {
   ExpectResumed(experiment);
 }
 
+TEST_F(ProgramTest, AProgramThatHangsResumesFromItsNewestCheckpoint) {
+  StartPrograms({"w0"});
+  v1::ExperimentSpec spec = Program(SavesAndWaits());
+  spec.mutable_base()->mutable_timeout()->set_report("2s");
+  spec.add_explicit_paths("timeout.report");
+  const uint64_t experiment = cluster_.Submit(spec);
+  ExpectResumed(experiment);
+  const v1::ExplainTrialResponse explained = cluster_.Explain(experiment);
+  EXPECT_EQ(explained.attempts(0).cause(), v1::CAUSE_HANG);
+  EXPECT_NE(explained.attempts(0).message().find("no report for 2s, which is timeout.report"),
+            std::string::npos)
+      << explained.attempts(0).message();
+  EXPECT_FALSE(ProcessAlive(PidIn("program")));
+}
+
 TEST_F(ProgramTest, AProgramWhoseRunnerIsKilledLeavesNoProcessAndResumes) {
   StartPrograms({"w0"});
   const uint64_t experiment =

@@ -210,6 +210,21 @@ TEST(ProgramTest, ALauncherIsSettledAtSubmitAndOneOfAnOldJournalStaysAsItWas) {
   EXPECT_EQ(Problems(spec).size(), 1);
 }
 
+TEST(ProgramTest, ALimitOfSilenceIsSettledAtSubmitAndHasAUnitAndARange) {
+  v1::ExperimentSpec spec = Program({"./train"});
+  EXPECT_EQ(Resolved(spec)[0].timeout().report(), "");
+  Freeze(spec, "cpu", 1);
+  EXPECT_EQ(Resolved(spec)[0].timeout().report(), "auto");
+  for (const char* report : {"auto", "never", "5m", "1h30m", "1s", "720h"}) {
+    spec.mutable_base()->mutable_timeout()->set_report(report);
+    EXPECT_EQ(Problems(spec), Strings()) << report;
+  }
+  for (const char* report : {"300", "0s", "-5m", "721h", "inf", "soon"}) {
+    spec.mutable_base()->mutable_timeout()->set_report(report);
+    EXPECT_EQ(Problems(spec).size(), 1) << report;
+  }
+}
+
 TEST(ProgramTest, FieldsOfTheTableKeepTheirMeaningAndTrainersNamesAreFree) {
   v1::ExperimentSpec spec = Program({"./run", "{optimizer.lr}", "{resources.gpus}"});
   Sweep(spec, "optimizer.lr", {TextValue("warm"), TextValue("cold")});

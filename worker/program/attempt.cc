@@ -23,6 +23,7 @@
 #include "common/oom.h"
 #include "worker/program/lookup.h"
 #include "worker/program/module.h"
+#include "worker/program/stacks.h"
 
 namespace dt::program {
 namespace {
@@ -161,6 +162,8 @@ absl::Status Attempt::Launch(Instant now) {
   }
   program_ = *started;
   stage_ = Stage::kRunning;
+  if (IsRoot()) patience_.emplace(spec_.timeouts, now.steady);
+  environment_ = std::move(options.environment);
   say_(frames::Running{start_.token, resumed});
   if (IsRoot()) Pass(checkpoints_->ClearUp());
   return absl::OkStatus();
@@ -190,6 +193,21 @@ void Attempt::Stop(const frames::Stop& frame, Instant now) {
   } else {
     for (const pid_t pid : Descendants()) kill(pid, SIGTERM);
   }
+}
+
+// Ends a program that was silent for too long, in the way in which an order to leave does.
+void Attempt::LookAtSilence(absl::Duration now) {
+  patience_->NoteTurn(now);
+  if (checkpoints_->busy()) patience_->NoteWait(now);
+  if (stage_ != Stage::kRunning || wish_ != Wish::kGoOn) return;
+  overdue_ = patience_->Overdue(now);
+  if (overdue_.empty()) return;
+  Log(overdue_ + "; what its processes are doing:");
+  for (const std::string& line : StacksOf(Descendants(), environment_)) Log(line);
+  wish_ = Wish::kLeave;
+  leave_at_ = now + limits::kProgramLeaveGrace;
+  checkpoints_->Leave();
+  for (const pid_t pid : Descendants()) kill(pid, SIGTERM);
 }
 
 void Attempt::NoteRegistered(const frames::Registered& frame) {
@@ -228,12 +246,14 @@ void Attempt::Serve(Instant now) {
   }
   if (checkpoints_->busy()) Pass(checkpoints_->Take());
   ReadReports(now);
-  printed_.Serve(now.steady);
-  errors_.Serve(now.steady);
+  const bool printed = printed_.Serve(now.steady);
+  const bool failed = errors_.Serve(now.steady);
+  if (patience_ && (printed || failed)) patience_->NoteOutput(now.steady);
   TakePrinted(now);
   if (IsRoot()) {
     Pass(reports_->Tend(now));
     SayHint();
+    LookAtSilence(now.steady);
   }
   if (stage_ == Stage::kWinding && !WindsOn(now.steady)) {
     if (!unread_.empty() && !overlong_) TakeLine(std::exchange(unread_, {}), now);
@@ -243,6 +263,7 @@ void Attempt::Serve(Instant now) {
     if (checkpoints_->busy()) return;  // the line was about a checkpoint
     if (IsRoot()) Pass(reports_->Finish(now));
     const Oom oom = OomKills() > oom_kills_before_ ? Oom::kKilledSome : Oom::kNone;
+    if (!overdue_.empty()) return End({"hang", overdue_});
     End(EndingOf(wait_status_.value_or(SIGKILL), wish_, oom));
   }
 }
@@ -311,6 +332,7 @@ void Attempt::TakeLine(std::string_view line, Instant now) {
     if (std::exchange(took_printed_, false)) {
       Log("it reports by its descriptor: what it prints is no report from here on");
     }
+    patience_->NoteReport(now.steady);
     return Pass(reports_->Take(line, now));
   }
   if (std::exchange(logged_other_rank_, true)) return;
@@ -324,6 +346,7 @@ void Attempt::TakePrinted(Instant now) {
     const std::optional<std::string> line = printed_.Next(now.steady);
     if (!line) return;
     took_printed_ = true;
+    patience_->NoteReport(now.steady);
     Pass(reports_->Take(*line, now));
   }
 }
@@ -404,6 +427,9 @@ absl::Duration Attempt::NextDeadline() const {
   absl::Duration next = reports_ ? reports_->NextDeadline() : absl::InfiniteDuration();
   if (checkpoints_ && !checkpoints_->busy()) next = std::min(next, printed_.NextDeadline());
   if (stage_ == Stage::kRunning) next = std::min(next, leave_at_);
+  if (stage_ == Stage::kRunning && patience_ && wish_ == Wish::kGoOn) {
+    next = std::min(next, patience_->Deadline());
+  }
   if (stage_ == Stage::kWinding && IsRoot()) next = std::min(next, wind_until_);
   return next;
 }

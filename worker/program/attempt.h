@@ -27,6 +27,7 @@
 #include "worker/program/checkpoints.h"
 #include "worker/program/ending.h"
 #include "worker/program/environment.h"
+#include "worker/program/patience.h"
 #include "worker/program/printed.h"
 #include "worker/program/reports.h"
 
@@ -83,6 +84,7 @@ class Attempt {
   void SayHint();
   std::string HintNow(Reports::When when) const;
   void LeavePrintedReports();
+  void LookAtSilence(absl::Duration now);
   void Fail(const absl::Status& error);
   void End(const Ending& ending);
   void Log(const std::string& text);
@@ -111,7 +113,10 @@ class Attempt {
   Printed printed_, errors_;        // its standard output, its standard error
   bool took_printed_ = false;
   std::optional<Reports> reports_;
-  std::string hint_;  // the last one sent
+  std::optional<Patience> patience_;  // rank 0's, whose reports alone count
+  std::string overdue_;               // why it counts as hung
+  Environment environment_;           // the program's
+  std::string hint_;                  // the last one sent
   std::optional<Checkpoints> checkpoints_;
 };
 

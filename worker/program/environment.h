@@ -14,6 +14,7 @@
 #include "common/spawn.h"
 #include "common/status.h"
 #include "worker/frames/frames.h"
+#include "worker/program/patience.h"
 
 namespace dt::program {
 
@@ -29,6 +30,7 @@ struct ProgramSpec {
   int64_t seed = 0;
   // auto | torchrun | none | mpi | accelerate; "": from a version that always set torchrun's.
   std::string launcher;
+  Timeouts timeouts;
   nlohmann::json parameters;  // values by name, and the seed
   Environment environment;    // resources.env
   int32_t keep_latest = 1;

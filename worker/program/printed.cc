@@ -78,9 +78,10 @@ Printed::Read Printed::Pass(absl::Duration now) {
   }
 }
 
-void Printed::Serve(absl::Duration now) {
-  for (size_t i = 0; i < kPassShare / 65536 && !Full() && Pass(now) == Read::kSome; ++i) {
-  }
+bool Printed::Serve(absl::Duration now) {
+  bool any = false;
+  for (size_t i = 0; i < kPassShare / 65536 && !Full() && Pass(now) == Read::kSome; ++i) any = true;
+  return any;
 }
 
 void Printed::Finish(absl::Duration now) {

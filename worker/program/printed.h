@@ -38,8 +38,8 @@ class Printed {
 
   // Writes a line of our own to the trial's log, on a line of its own.
   void Note(std::string_view line);
-  // Passes on a share of the available output. `now`: steady time.
-  void Serve(absl::Duration now);
+  // Passes on a share of the available output. Returns whether there was any. `now`: steady time.
+  bool Serve(absl::Duration now);
   // Passes on the rest, after the program and all processes below it have ended.
   void Finish(absl::Duration now);
   // Returns the oldest report that is due, if any. The newest waits for a moment, since a program

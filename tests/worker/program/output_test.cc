@@ -121,6 +121,24 @@ TEST_F(ProgramTest, AReportOnStandardErrorGetsANoteAndStaysInTheLog) {
   EXPECT_NE(Log().find("training begins\n{\"step\": 1, \"accuracy\": 0.5}"), std::string::npos);
 }
 
+TEST_F(ProgramTest, ASilentProgramHangsAndItsProcessesAreInTheLog) {
+  Run("trap '' TERM; echo '{\"step\": 1, \"loss\": 2}'; while :; do :; done",
+      {{"timeout", {{"report", "1s"}, {"start_seconds", 0.0}}}});
+  const frames::End end = AwaitEnd();
+  EXPECT_EQ(end.cause, "hang");
+  EXPECT_EQ(end.message, "no report for 1s, which is timeout.report");
+  EXPECT_EQ(end.step, 1u);
+  EXPECT_NE(Log().find(" (sh) runs, 1 threads\n"), std::string::npos);
+}
+
+TEST_F(ProgramTest, AProgramThatNeverReportsHangsAtTheLimitOfItsStart) {
+  Run("tail -f /dev/null", {{"timeout", {{"report", "never"}, {"start_seconds", 1.0}}}});
+  const frames::End end = AwaitEnd();
+  EXPECT_EQ(end.cause, "hang");
+  EXPECT_EQ(end.message, "no report within 1s of its start, which is timeout.start");
+  EXPECT_NE(Log().find(" (tail) sleeps"), std::string::npos);
+}
+
 TEST_F(ProgramTest, ALoggersLineOnStandardErrorIsANearReport) {
   Run("echo 'INFO:root:step 3: val_loss=0.25' >&2");
   const frames::End end = AwaitEnd();
