@@ -43,7 +43,6 @@ RAW_END = re.compile(r'\)\w{1,16}"')
 HEADER = re.compile(r"^// [\w./-]+: ")
 # A line of a table, which is data: it does not make a function longer to read.
 TABLE_ROW = re.compile(r'(?:\w*\{"|\{\.|"|\.[A-Z]|t\.push_back\()')
-OF_COMMENT = re.compile(r"^\s*// Of ")
 ASSERTS_ON_LOGS = re.compile(r"\bCaptureStd(?:out|err)\b")
 
 
@@ -103,8 +102,6 @@ def check_code(path: str, lines: list[str], found: Findings) -> None:
         found.error(path, 1, f"{len(lines)} lines (limit {FILE_LINES_MAX}): split it by what it does")
     is_test = path.startswith("tests/")
     for number, line in enumerate(lines, 1):
-        if OF_COMMENT.match(line) and not lines[number - 2].lstrip().startswith("//"):
-            found.error(path, number, "a comment that begins with 'Of' leaves its subject to be guessed: name it first")
         if DEFAULT_LABEL.match(line) and not is_test:
             # A switch over what is no enum of ours says so, on this line or the next.
             if "//" not in line + "".join(lines[number:number + 1]):
