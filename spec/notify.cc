@@ -36,8 +36,8 @@ void internal::CheckNotify(const v1::ExperimentSpec& spec, std::vector<Issue>& i
   const std::string& url = notify.url();
   if (url.empty()) {
     if (!notify.events().empty() || !notify.form().empty()) {
-      issues.push_back(
-          {"notify.url", "missing", "notify.url is missing", "say whom to tell, or remove notify"});
+      issues.push_back({"notify.url", "missing", "notify.url is missing",
+                        "give the receiver's address, or remove notify"});
     }
   } else if (url.size() > limits::kReceiverUrlBytes) {
     issues.push_back({"notify.url", "too_large",

@@ -17,8 +17,7 @@ constexpr size_t kLongest = 64;
 constexpr const char* kNoFolder =
     "a worker's --storage has the checkpoints; the file names no folder for them";
 constexpr const char* kNoClass =
-    "a file names no class of Python's; a script of your own runs with command: [python3, "
-    "train.py]";
+    "a file names no Python class; a script of your own runs with command: [python3, train.py]";
 
 constexpr OtherWord kOtherPaths[] = {
     // Optimizers and batches, whatever the system
@@ -62,14 +61,14 @@ constexpr OtherWord kOtherPaths[] = {
     {"iterations", "train.max_steps"},
     {"num_iterations", "train.max_steps"},
     {"train_iters", "train.max_steps"},
-    {"training_iteration", "the steps of a trial are train.max_steps, of a program steps"},
-    {"timesteps_total", "the steps of a trial are train.max_steps, of a program steps"},
+    {"training_iteration", "the steps of a trial are train.max_steps, those of a program steps"},
+    {"timesteps_total", "the steps of a trial are train.max_steps, those of a program steps"},
     {"num_epochs", "train.epochs"},
     {"num_train_epochs", "train.epochs"},
     {"max_epochs", "train.epochs"},
     {"max_length",
-     "the steps of a trial are train.max_steps (of a program: steps), the tokens of a "
-     "sequence train.seq_len"},
+     "the steps of a trial are train.max_steps (for a program: steps), the tokens of a sequence "
+     "train.seq_len"},
     {"walltime", "train.max_time"},
     {"max_runtime", "train.max_time"},
     {"max_grad_norm", "train.grad_clip"},
@@ -83,7 +82,7 @@ constexpr OtherWord kOtherPaths[] = {
     {"lr_scheduler", "schedule.type"},
     {"lr_scheduler_type", "schedule.type"},
     {".scheduler",
-     "schedule is the course of the learning rate; search: {method: asha} ends poor trials early"},
+     "schedule is the shape of the learning rate; search: {method: asha} ends poor trials early"},
     {"schedule.name", "schedule.type"},
     {"scheduler.name", "schedule.type"},
     {"scheduler.type", "schedule.type"},
@@ -349,11 +348,13 @@ constexpr OtherWord kOtherPaths[] = {
     {"trial_command", "command"},
     {"trial_code_directory", "code"},
     {"api_version",
-     "an experiment file is no Kubernetes manifest: it begins with version: 1 and a name"},
-    {".kind", "an experiment file is no Kubernetes manifest: it begins with version: 1 and a name"},
+     "an experiment file is not a Kubernetes manifest: it begins with version: 1 and a name"},
+    {".kind",
+     "an experiment file is not a Kubernetes manifest: it begins with version: 1 and a name"},
     {".metadata",
-     "an experiment file is no Kubernetes manifest: it begins with version: 1 and a name"},
-    {".spec", "an experiment file is no Kubernetes manifest: it begins with version: 1 and a name"},
+     "an experiment file is not a Kubernetes manifest: it begins with version: 1 and a name"},
+    {".spec",
+     "an experiment file is not a Kubernetes manifest: it begins with version: 1 and a name"},
     // Hydra
     {"hydra",
      "a program that uses Hydra takes its values by name: command: [python3, train.py, "
@@ -376,16 +377,13 @@ constexpr OtherWord kOtherPaths[] = {
      "values stand under a parameter: parameters: {optimizer.lr: {values: [1.0e-4, "
      "3.0e-4]}}"},
     {"distribution",
-     "min, max and scale of a parameter say it: parameters: {optimizer.lr: {min: "
-     "1.0e-5, max: 0.01, scale: log}}"},
+     "set min, max and scale of a parameter: parameters: {optimizer.lr: {min: 1.0e-5, max: 0.01, "
+     "scale: log}}"},
     {"log_uniform",
-     "min, max and scale of a parameter say it: parameters: {optimizer.lr: {min: "
-     "1.0e-5, max: 0.01, scale: log}}"},
-    {".uniform",
-     "min and max of a parameter say it: parameters: {model.dropout: {min: 0, max: 0.3}}"},
-    {".q",
-     "step of a parameter says it: parameters: {model.n_embd: {min: 128, max: 512, "
-     "step: 64}}"},
+     "set min, max and scale of a parameter: parameters: {optimizer.lr: {min: 1.0e-5, max: 0.01, "
+     "scale: log}}"},
+    {".uniform", "set min and max of a parameter: parameters: {model.dropout: {min: 0, max: 0.3}}"},
+    {".q", "set step of a parameter: parameters: {model.n_embd: {min: 128, max: 512, step: 64}}"},
 };
 
 // Folds spelling: "maxTrialCount", "max-trial-count" and "max_trial_count" are one word.

@@ -36,8 +36,8 @@ void CheckShard(const v1::Spec& trial, std::vector<Violation>& out) {
   if (parallel.shard() < 2) {
     out.push_back({"shard",
                    {"parallel.strategy", "parallel.shard"},
-                   "parallel.strategy hsdp needs parallel.shard, of 2 or more: over how many ranks "
-                   "one copy of the model is spread",
+                   "parallel.strategy hsdp needs parallel.shard, of 2 or more: the ranks over "
+                   "which one copy of the model is spread",
                    "set it to the GPUs of a host"});
     return;
   }
@@ -76,7 +76,7 @@ void CheckAveraging(const v1::Spec& trial, std::vector<Violation>& out) {
   out.push_back({"averaging",
                  {"precision.reduce", "parallel.strategy"},
                  absl::StrCat("precision.reduce ", trial.precision().reduce(),
-                              " rounds gradients on their way, and parallel.strategy ", strategy,
+                              " rounds gradients in transit, and parallel.strategy ", strategy,
                               " sends none"),
                  strategy == "local_sgd" ? "leave it out; a larger parallel.sync_every sends less"
                                          : "leave it out"});
@@ -143,12 +143,13 @@ void CheckCompression(const v1::Spec& trial, std::vector<Violation>& out) {
         "use precision.reduce bf16");
   }
   if (trial.precision().reduce() != "fp32") {
-    refuse("precision.reduce",
-           absl::StrCat(method == "auto" ? " says what gradients travel in, and so does "
-                                           "precision.reduce "
-                                         : " sends fp32; precision.reduce is ",
-                        trial.precision().reduce()),
-           "keep one of them");
+    refuse(
+        "precision.reduce",
+        absl::StrCat(method == "auto"
+                         ? " sets the format of gradients in transit, and so does precision.reduce "
+                         : " sends fp32; precision.reduce is ",
+                     trial.precision().reduce()),
+        "keep one of them");
   }
   if (trial.precision().compute() == "fp16" && method != "auto") {
     refuse("precision.compute",
@@ -175,8 +176,8 @@ void CheckDeal(const v1::Spec& trial, const Combination& fields, std::vector<Vio
   if (ranks > 1 && pass > 0 && trial.train().global_batch_size() == pass) {
     out.push_back({"balance",
                    {"parallel.balance", "train.global_batch_size", "train.batch_size"},
-                   "parallel.balance auto has nothing to deal: each data rank has one micro-batch "
-                   "in a step",
+                   "parallel.balance auto has nothing to distribute: each data rank has one "
+                   "micro-batch in a step",
                    "raise train.global_batch_size, or lower train.batch_size",
                    Reach::kAllTrials});
   }

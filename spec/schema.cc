@@ -195,7 +195,8 @@ std::string JsonSchema() {
                          {"uniqueItems", true}};
   properties["include"] = {
       {"type", "array"},
-      {"description", "Whole combinations to try as well, before drawn ones and after a grid."},
+      {"description",
+       "Complete combinations to try in addition, before drawn ones and after a grid."},
       {"items", {{"type", "object"}, {"minProperties", 1}}}};
   properties["exclude"] = {{"type", "array"},
                            {"description", "Combinations of parameters to leave out."},

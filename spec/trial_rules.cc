@@ -43,7 +43,7 @@ Violation Undealt(const v1::Spec& trial, int64_t nearest_step) {
       {"train.global_batch_size", "train.batch_size", "resources.gpus", "resources.min_gpus",
        "resources.max_gpus"},
       absl::StrCat("train.global_batch_size ", train.global_batch_size(), " with train.batch_size ",
-                   train.batch_size(), " cannot be dealt to ", resources.gpus(), " slots"),
+                   train.batch_size(), " cannot be divided among ", resources.gpus(), " slots"),
       works.empty() ? NearestText(train.global_batch_size(), nearest_step)
                     : absl::StrCat("set resources.gpus to ", SizesText(works))};
   if (works.empty()) {
@@ -185,7 +185,7 @@ void CheckScaling(const v1::Spec& trial, std::vector<Violation>& out) {
                  {"optimizer.scale_lr", "optimizer.scale_lr_from"},
                  scales ? absl::StrCat("optimizer.scale_lr ", optimizer.scale_lr(),
                                        " needs the global batch for which optimizer.lr is meant")
-                        : "optimizer.scale_lr_from is set, and optimizer.scale_lr is none",
+                        : "optimizer.scale_lr_from is set without optimizer.scale_lr",
                  scales ? "set optimizer.scale_lr_from, in sequences"
                         : "set optimizer.scale_lr to linear or sqrt, or leave it out"});
 }
@@ -204,13 +204,13 @@ void CheckValidation(const v1::Spec& trial, std::vector<Violation>& out) {
   if (eval.batches() == 0 && eval.tokens() == 0) {
     out.push_back({"eval_size",
                    {"eval.tokens", "eval.batches"},
-                   "eval.tokens and eval.batches are 0; one must say how much a validation reads",
+                   "eval.tokens and eval.batches are 0; one must set how much a validation reads",
                    "leave both out"});
   }
   if (eval.batches() == 0 || eval.tokens() == 0) return;
   out.push_back({"eval_pair",
                  {"eval.batches", "eval.tokens"},
-                 "eval.batches and eval.tokens are two ways to say how much a validation reads",
+                 "eval.batches and eval.tokens are two ways to set how much a validation reads",
                  "keep eval.tokens"});
 }
 
@@ -233,7 +233,7 @@ void CheckWorkdir(const v1::Spec& trial, std::vector<Violation>& out) {
     out.push_back({"workdir",
                    {"workdir"},
                    absl::StrCat("workdir ", Quote(folder),
-                                " is relative, and there is no code whose folder it could be in"),
+                                " is relative, but no code is set in whose folder it could be"),
                    "write it absolute, or set code"});
   }
   const std::string within = absl::StrCat("/", folder, "/");

@@ -106,7 +106,7 @@ class ProgramCheck {
       if (!IsExplicit(spec_, path)) continue;
       Add(path, "conflict",
           absl::StrCat(path, " is for a program, and ", std::string(kNetworkBenchWord),
-                       " is none: dtrain's own trainer measures"),
+                       " is not one: dtrain's own trainer measures"),
           "remove it");
     }
   }
@@ -130,7 +130,7 @@ class ProgramCheck {
   void CheckCode() {
     const std::string& folder = spec_.base().code();
     if (folder.empty() && !spec_.base().code_include().empty()) {
-      Add("code_include", "conflict", "code_include is of the folder of code, and there is none",
+      Add("code_include", "conflict", "code_include needs code, which is not set",
           "write code: {folder: ., include: [data/*.bin]}");
     }
     if (spec_.base().code_include_size() > limits::kCodePatterns) {
@@ -201,7 +201,7 @@ class ProgramCheck {
       const auto found = std::find(kMacrosRefused.begin(), kMacrosRefused.end(), words[i]);
       if (found == kMacrosRefused.end()) continue;
       const std::string at = absl::StrCat("command[", i, "]");
-      Add(at, "not_available", absl::StrCat(at, ": ", Quote(*found), " stands for nothing here"),
+      Add(at, "not_available", absl::StrCat(at, ": ", Quote(*found), " has no meaning here"),
           *found == "${program}" ? "write the name of the script"
                                  : "write ${args_json}, or ${args}");
     }
@@ -301,8 +301,7 @@ void QuestionProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues)
   issues.push_back({what, std::string(kUnnamedParameter),
                     absl::StrCat("nothing in ", what, " names ", unseen, "; the program finds ",
                                  count == 1 ? "it" : "them",
-                                 " in dtrain.parameters() and "
-                                 "DTRAIN_PARAMETERS alone"),
+                                 " only in dtrain.parameters() and DTRAIN_PARAMETERS"),
                     "if it does not look there, write --name={name}, or ${args} as a word of "
                     "command"});
 }

@@ -177,8 +177,8 @@ void QuestionSamples(const v1::ExperimentSpec& spec, std::vector<Issue>& issues)
     TrialFindings findings(spec, CheckTrial);
     const Draws draws = Draw(spec, findings);
     if (draws.passed < limits::kPointsChecked) {
-      issues.push_back({"parameters", "few_pass", ShareText(draws),
-                        "the search draws again where one does not"});
+      issues.push_back(
+          {"parameters", "few_pass", ShareText(draws), "the search draws again if one does not"});
     }
   }
   const std::optional<Climber> first = FirstClimber(spec);
@@ -189,7 +189,7 @@ void QuestionSamples(const v1::ExperimentSpec& spec, std::vector<Issue>& issues)
     if (step > first->warmup_steps) break;
     issues.push_back({"search.asha", "left_out",
                       absl::StrCat("rung ", rung, " (step ", step, ") lies within the ",
-                                   first->warmup_steps, " steps of warm-up and is left out"),
+                                   first->warmup_steps, " steps of warm-up and is skipped"),
                       ""});
   }
 }

@@ -198,7 +198,7 @@ ReadValue ReadChoice(const Field& field, std::string_view text) {
   }
   if (field.open && IsName(text, NameOf::kMetric)) return OfText(std::string(text));
   std::string known = absl::StrJoin(field.choices, ", ");
-  if (field.open) known += ", or of a program a name that it reports";
+  if (field.open) known += ", or a name that the program reports";
   if (has(field.later)) {
     return Wrong(field, "not_available",
                  absl::StrCat(field.path, " ", Quote(text), " is not yet available"),
@@ -336,7 +336,7 @@ std::string NameProblem(std::string_view name) {
   const char* what = slash != std::string_view::npos ? "a trial"
                      : first == "last"               ? "the newest experiment"
                                                      : "an experiment by its number";
-  return absl::StrCat(Quote(name), " is what commands take for ", what);
+  return absl::StrCat(Quote(name), " would be read by commands as ", what);
 }
 
 std::string ToString(const Issue& issue) {

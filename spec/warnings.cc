@@ -66,7 +66,7 @@ void QuestionData(const v1::Spec& trial, std::vector<Violation>& out) {
         {"overlapping_data",
          {"data.train", "data.val"},
          absl::StrCat("data.train ", Quote(data.train()), " matches the files of data.val ",
-                      Quote(data.val()), " too; it trains on what it is validated by"),
+                      Quote(data.val()), " too; it trains on its validation data"),
          "make it narrower, such as train_*.bin"});
   }
   if (trial.data().train() != trial.data().val()) return;
@@ -83,9 +83,9 @@ void QuestionPriority(const v1::Spec& trial, std::vector<Violation>& out) {
   if (trial.resources().priority() != kDetermined) return;
   out.push_back({"priority",
                  {"resources.priority"},
-                 "resources.priority 42 goes before all of a smaller number; in Determined, whose "
-                 "default it is, it goes behind them",
-                 "leave it out, or choose a larger number for what is to go first"});
+                 "resources.priority 42 goes before every smaller number; in Determined, where it "
+                 "is the default, it goes after them",
+                 "leave it out, or choose larger numbers for trials that should go first"});
 }
 
 // Warns of a trial that cannot grow as far as the file allows.
@@ -98,7 +98,7 @@ void QuestionSizes(const v1::Spec& trial, std::vector<Violation>& out) {
                  {"resources.max_gpus", "train.global_batch_size", "train.batch_size"},
                  absl::StrCat("resources.max_gpus ", most, " is never reached: a global batch of ",
                               trial.train().global_batch_size(), " with train.batch_size ",
-                              trial.train().batch_size(), " can be dealt to ",
+                              trial.train().batch_size(), " can be divided among ",
                               sizes.has_value() ? SizesText(*sizes) : absl::StrCat(largest),
                               largest == 1 ? " slot" : " slots"),
                  absl::StrCat("set train.global_batch_size to a multiple of ",
@@ -164,16 +164,15 @@ namespace {
 void QuestionValidation(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
   if (IsProgram(spec.base())) return;
   const auto question = [&](const char* path, const char* swept, const std::string& why) {
-    issues.push_back(
-        {path, "unlikely",
-         absl::StrCat(why, ", and ", swept,
-                      " is swept: trials are validated on different tokens, so that their val_loss "
-                      "says little of which is better"),
-         "let all have one eval.tokens"});
+    issues.push_back({path, "unlikely",
+                      absl::StrCat(why, ", and ", swept,
+                                   " is swept: trials are validated on different tokens, so their "
+                                   "val_loss does not show which is better"),
+                      "use one eval.tokens for all"});
   };
   for (const char* amount : {"eval.batches", "eval.tokens", "data.val"}) {
     if (IsSwept(spec, amount)) {
-      question(amount, amount, "a validation reads what this field says");
+      question(amount, amount, "this field sets how much a validation reads");
     }
   }
   if (spec.base().eval().batches() <= 0 || IsSwept(spec, "eval.batches")) return;

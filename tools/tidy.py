@@ -1,8 +1,6 @@
 """Checks the house rules that no compiler checks: lengths, banned words, stray paths, circles of units, English.
 
-usage: tidy.py [--all-rooms] [FILE|FOLDER…]    without paths: every file that git tracks
-
---all-rooms    checks the English of the rooms in UNREAD as well
+usage: tidy.py [FILE|FOLDER…]    without paths: every file that git tracks
 
 Prints `file:line: error: …` per finding, and exits 1 when there is one. Circles are looked for in all sources,
 whatever paths are given.
@@ -29,8 +27,6 @@ CODE = {".cc", ".h"}
 TEXT = CODE | {
     ".cmake", ".proto", ".sh", ".py", ".md", ".txt", ".yaml", ".yml", ".json", ".service", ".js", ".css", ".html",
 }
-# Folders and files whose English is not checked yet.
-UNREAD = ("spec",)
 # Rooms whose folders stand on one another.
 LAYERED = ("coordinator/core", "report")
 # Written out in parts, so that this file does not report itself.
@@ -174,16 +170,14 @@ def check_circles(paths: list[str], found: Findings) -> None:
 
 def main() -> int:
     found = Findings()
-    unread = () if "--all-rooms" in sys.argv else UNREAD
-    chosen = tuple(path.rstrip("/") for path in sys.argv[1:] if path != "--all-rooms")
+    chosen = tuple(path.rstrip("/") for path in sys.argv[1:])
     files = tracked()
     for path in files + [path for path in chosen if path not in files]:  # a new file is checked by its name
         if (chosen and not is_in(path, chosen)) or not (ROOT / path).is_file():
             continue
         check_file(path, found)
         check_links(path, found)
-        if not is_in(path, unread):
-            check_english(path, found)
+        check_english(path, found)
     check_circles(files, found)
     for top in LAYERED:
         for path, line, text in layers.findings(ROOT, top):

@@ -15,11 +15,10 @@ namespace dt::spec {
 namespace {
 
 constexpr char kNoNormal[] =
-    "draws here are even (scale: linear) or even in the logarithm (scale: log); there are no "
-    "normal ones";
+    "draws here are uniform (scale: linear) or uniform in the logarithm (scale: log), never normal";
 constexpr char kListed[] = "write values: [...]";
 constexpr char kLog[] = "write min, max and scale: log";
-constexpr char kEven[] = "write min and max; a range is even unless scale says otherwise";
+constexpr char kEven[] = "write min and max; a range is uniform unless scale is log";
 
 // Other systems' words: a single word is ours for theirs; otherwise a sentence; "": there is no
 // counterpart.
@@ -79,7 +78,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 57> kWords{{
     {"parameterType", "the type comes from the values: write min and max, or values"},
     {"dtype", "the type comes from the values: write min and max, or values"},
     {"bounds", "write min and max"},
-    {"range", "write min and max, with step where they are whole numbers"},
+    {"range", "write min and max, with step if they are integers"},
     {"args", "write min and max, or values: [...]"},
 }};
 
@@ -138,8 +137,7 @@ std::string DistributionHint(const YamlNode& node, const std::string& word) {
   if (word == "categorical" || word == "choice" || word == "discrete") return kListed;
   if (word == "constant" || word == "const") return "write value: x";
   if (word == "int_uniform" || word == "int" || word == "integer") {
-    return "write min and max; a field of whole numbers has whole numbers, a program's parameter "
-           "with step: 1";
+    return "write min and max; an integer field has integers, a program's parameter with step: 1";
   }
   return kEven;
 }

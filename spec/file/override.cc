@@ -222,9 +222,9 @@ void ApplyOverride(const std::string& text, int source, YamlTree& tree) {
   if (node->kind == Kind::kNull) node->kind = Kind::kMap;
   for (const std::string& key : argument.path) {
     if (node->kind != Kind::kMap) {
-      tree.problems.push_back(
-          {mark, "", "wrong_type",
-           absl::StrCat("'", key, "' cannot be set: what would hold it is not a map"), ""});
+      tree.problems.push_back({mark, "", "wrong_type",
+                               absl::StrCat("'", key, "' cannot be set: its parent is not a map"),
+                               ""});
       return;
     }
     YamlEntry* entry = Find(*node, key);

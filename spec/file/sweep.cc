@@ -207,7 +207,7 @@ class ParameterReader {
       return Refuse(
           "count", "conflict",
           absl::StrCat("'", path_, "' has count ", count,
-                       ", and some of its values are the same whole number"),
+                       ", and some of its values are the same integer"),
           most < 2 ? "list its values" : absl::StrCat("with a count of ", most, " all differ"));
     }
     Take(RangeValues(cut));

@@ -130,8 +130,8 @@ TEST(ModelRanksTest, MicroBatchesAreDealtBySpeedOnlyIfASlowRankDelaysNoOther) {
             "parallel.balance: parallel.balance auto deals micro-batches to ranks that hold the "
             "full model; parallel.tensor is 2; leave it out");
   EXPECT_EQ(said({{"train.global_batch_size", "8"}}),
-            "parallel.balance: parallel.balance auto has nothing to deal: each data rank has one "
-            "micro-batch in a step; raise train.global_batch_size, or lower train.batch_size");
+            "parallel.balance: parallel.balance auto has nothing to distribute: each data rank has "
+            "one micro-batch in a step; raise train.global_batch_size, or lower train.batch_size");
 }
 
 }  // namespace

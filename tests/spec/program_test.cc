@@ -367,8 +367,8 @@ TEST(ProgramTest, AMeasurementOfTheNetworkIsCheckedAsTheTrainersOwn) {
   ASSERT_EQ(problems.size(), 2u);
   EXPECT_NE(problems[1].find("LD_PRELOAD"), std::string::npos) << problems[1];
   EXPECT_EQ(problems[0],
-            "workdir is for a program, and dtrain:network is none: dtrain's own "
-            "trainer measures; remove it");
+            "workdir is for a program, and dtrain:network is not one: dtrain's own trainer "
+            "measures; remove it");
 }
 
 TEST(ProgramTest, AVariableMayBeEmptyOrHaveSeveralLines) {
@@ -472,8 +472,8 @@ TEST(ProgramTest, AProgramSetsItsEnvironmentExceptTheWorkersVariables) {
 TEST(ProgramTest, ARelativeFolderNeedsCodeToBeIn) {
   v1::ExperimentSpec spec = Program({"./run"});
   spec.mutable_base()->set_workdir("runs");
-  EXPECT_EQ(Problems(spec), Strings{"workdir 'runs' is relative, and there is no code whose folder "
-                                    "it could be in; write it absolute, or set code"});
+  EXPECT_EQ(Problems(spec), Strings{"workdir 'runs' is relative, but no code is set in whose "
+                                    "folder it could be; write it absolute, or set code"});
   spec.mutable_base()->set_code(".");
   EXPECT_EQ(Problems(spec), Strings());
   spec.mutable_base()->set_workdir("../runs");

@@ -188,15 +188,15 @@ TEST(SizesTest, BoundsMustHoldGpusAndGpusMustBeASize) {
         {"resources.gpus", "3"},
         {"resources.min_gpus", "2"},
         {"resources.max_gpus", "8"}},
-       "train.global_batch_size 512 with train.batch_size 64 cannot be dealt to 3 slots; set "
+       "train.global_batch_size 512 with train.batch_size 64 cannot be divided among 3 slots; set "
        "resources.gpus to 2, 4 or 8"},
       {{{"train.batch_size", "48"},
         {"train.global_batch_size", "512"},
         {"resources.gpus", "4"},
         {"resources.min_gpus", "2"},
         {"resources.max_gpus", "8"}},
-       "train.global_batch_size 512 with train.batch_size 48 cannot be dealt to 4 slots; between "
-       "min_gpus 2 and max_gpus 8 no number of slots works; use 384 or 576"}};
+       "train.global_batch_size 512 with train.batch_size 48 cannot be divided among 4 slots; "
+       "between min_gpus 2 and max_gpus 8 no number of slots works; use 384 or 576"}};
   for (const auto& [fields, said] : refused) {
     ExperimentBuilder builder;
     for (const auto& [path, value] : fields) builder.Set(path, value);
@@ -220,9 +220,8 @@ TEST(SizesTest, ABoundThatIsNeverReachedCausesAWarning) {
   builder.Set("train.batch_size", "8").Set("resources.gpus", "4").Set("resources.max_gpus", "8");
   EXPECT_EQ(First(Validate(builder.spec())), "");
   EXPECT_EQ(First(Warnings(builder.spec())),
-            "resources.max_gpus 8 is never reached: a global batch of 32 with "
-            "train.batch_size 8 can be dealt to 4 slots; set train.global_batch_size to a multiple "
-            "of 64");
+            "resources.max_gpus 8 is never reached: a global batch of 32 with train.batch_size 8 "
+            "can be divided among 4 slots; set train.global_batch_size to a multiple of 64");
 }
 
 TEST(SizesTest, BoundsAreNotSentToTheTrainer) {

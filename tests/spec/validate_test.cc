@@ -230,8 +230,8 @@ TEST(ValidateTest, RanksThatGossipHaveAllowedNumbersAndLackOtherFeatures) {
             "train.hash_every compares copies of the parameters, and parallel.strategy gossip "
             "mixes them after each step; leave it out, or use local_sgd");
   EXPECT_EQ(said({{"precision.reduce", "bf16"}}),
-            "precision.reduce bf16 rounds gradients on their way, and parallel.strategy gossip "
-            "sends none; leave it out");
+            "precision.reduce bf16 rounds gradients in transit, and parallel.strategy gossip sends "
+            "none; leave it out");
   EXPECT_EQ(said({{"parallel.outer_lr", "0.7"}}),
             "parallel.outer_lr 0.7 is for local_sgd; parallel.strategy is gossip; leave it out, or "
             "set parallel.strategy to local_sgd");
@@ -480,7 +480,7 @@ TEST(ValidateTest, ImpossibleCompressionIsRefusedNamingPossibleSettings) {
             "parallel.compression auto works on ddp's buckets; parallel.strategy is zero1; use "
             "precision.reduce bf16");
   EXPECT_EQ(Refusal({choosing, {"precision.reduce", "bf16"}}),
-            "parallel.compression auto says what gradients travel in, and so does "
+            "parallel.compression auto sets the format of gradients in transit, and so does "
             "precision.reduce bf16; keep one of them");
   for (const char* compute : {"fp32", "fp16"}) {
     ExperimentBuilder allowed;

@@ -151,7 +151,7 @@ TEST(ValuesTest, ANameMustNotLookLikeANumberOrTheNewest) {
   }
   const Field& field = *FindExperimentField("name");
   EXPECT_EQ(ReadText(field, "last", Quoting::kPlain).issue.message,
-            "name 'last' is what commands take for the newest experiment");
+            "name 'last' would be read by commands as the newest experiment");
   EXPECT_TRUE(ReadText(field, "lasts", Quoting::kPlain).value);
 }
 

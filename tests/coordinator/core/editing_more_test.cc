@@ -251,7 +251,7 @@ TEST_F(EditingMoreTest, TextsHaveBounds) {
   };
   refused([](auto& request) { request.set_name(""); }, "name is empty");
   for (const char* selects : {"last", "12", "3/1", "last/2"}) {
-    refused([=](auto& request) { request.set_name(selects); }, "is what commands take for");
+    refused([=](auto& request) { request.set_name(selects); }, "would be read by commands as");
   }
   refused([](auto& request) { request.set_name(std::string(limits::kNameBytes + 1, 'x')); },
           "the limit is");

@@ -374,7 +374,7 @@ absl::Status CheckTraining(const TrialSpec& trial, int64_t batch_tokens) {
   }
   if (!trial.data.val.empty() && trial.eval.batches == 0 && trial.eval.tokens == 0) {
     return ConfigError(
-        "eval.tokens and eval.batches are 0; one must say how much a validation reads");
+        "eval.tokens and eval.batches are 0; one must set how much a validation reads");
   }
   if (batch_tokens != 0 && batch_tokens != train.global_batch_size * train.seq_len) {
     return ConfigError(absl::StrCat(
