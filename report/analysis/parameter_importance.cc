@@ -137,7 +137,7 @@ std::string ReachText(const ImportanceFindings& findings) {
                     " far worse than the others count as less.");
   }
   if (!std::isfinite(found.fit)) return text;
-  absl::StrAppend(&text, absl::StrFormat(" What a trial came to is foretold from the others with "
+  absl::StrAppend(&text, absl::StrFormat(" The model predicts a trial from the others with "
                                          "R² %.2f.",
                                          std::max(0.0, found.fit)));
   if (found.fit < kPoorFit) {

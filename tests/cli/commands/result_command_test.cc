@@ -163,7 +163,7 @@ TEST_F(ResultCommandTest, ImportanceShowsDecisiveParametersWithBars) {
   EXPECT_LT(ran.out.find("optimizer.lr"), ran.out.find("train.batch_size")) << ran.out;
   EXPECT_TRUE(Has(ran.out, "████████")) << ran.out;
   EXPECT_TRUE(Has(ran.err,
-                  "Shares of the variance of val_loss over the whole space of the "
+                  "Shares of the variance of val_loss over the full space of the "
                   "search, from 40 trials."))
       << ran.err;
   const auto json = nlohmann::json::parse(Run({"importance", "12", "-o", "json"}).out);

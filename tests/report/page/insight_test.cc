@@ -177,7 +177,7 @@ TEST(InsightReportTest, ImportanceIsAFigureATableAndItsReliability) {
   const std::string page = Text(document);
   EXPECT_TRUE(Has(page, "## Importance of parameters")) << page;
   EXPECT_TRUE(Has(page, "| optimizer.lr | ")) << page;
-  EXPECT_TRUE(Has(page, "What a trial came to is foretold from the others with R² 0.")) << page;
+  EXPECT_TRUE(Has(page, "The model predicts a trial from the others with R² 0.")) << page;
   EXPECT_TRUE(Has(HtmlPage(document), "Share of the variance of val_loss</title>"));
 }
 
