@@ -1,4 +1,4 @@
-// balance_test.cc: ranks that share a step's micro-batches by their speed, one of them held up half
+// balance_test.cc: ranks that share a step's micro-batches by their speed, one of them held up most
 // of the time. With real processes.
 #include <gtest/gtest.h>
 
@@ -35,7 +35,8 @@ nlohmann::json Equal(nlohmann::json spec) {
   return spec;
 }
 
-// Until it is destroyed, alternately stops a process and lets it run, for equal times.
+// Until it is destroyed, alternately stops a process and lets it run, a fifth of the time: on a busy
+// machine a rank that is stopped for half of it may be as fast as one that waits for a core.
 class HeldUp {
  public:
   explicit HeldUp(pid_t pid) : pid_(pid), thread_([this] { Turns(); }) {}
@@ -54,7 +55,7 @@ class HeldUp {
     std::unique_lock lock(mutex_);
     for (bool runs = false; !over_; runs = !runs) {
       kill(pid_, runs ? SIGCONT : SIGSTOP);
-      changed_.wait_for(lock, std::chrono::milliseconds(4), [this] { return over_; });
+      changed_.wait_for(lock, std::chrono::milliseconds(runs ? 4 : 16), [this] { return over_; });
     }
   }
 
@@ -69,7 +70,7 @@ class BalanceTest : public AttemptTest, public ::testing::WithParamInterface<con
  protected:
   // New processes, because the test reads their logs.
   BalanceTest() { BeginProcesses(); }
-  // Holds the second rank at half its speed once all ranks train.
+  // Holds the second rank at a fifth of its speed once all ranks train.
   static Told RunHeldUp(TrainerGang& gang, const frames::Start& start) {
     std::optional<HeldUp> held_up;
     return gang.Run(start, [&](TrainerGang& of, const frames::FromTrainer& frame) {
@@ -94,7 +95,7 @@ class BalanceTest : public AttemptTest, public ::testing::WithParamInterface<con
   }
 };
 
-TEST_P(BalanceTest, ARankAtHalfSpeedGetsFewerMicroStepsAndLossesStay) {
+TEST_P(BalanceTest, ASlowRankGetsFewerMicroStepsAndLossesStay) {
   const nlohmann::json spec = Balanced(GetParam(), 60);
   nlohmann::json saving = spec;
   saving["checkpoint"]["every"]["steps"] = "5";
