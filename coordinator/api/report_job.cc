@@ -23,8 +23,8 @@ using report::Trial;
 
 std::string Instead(const ApiCall& call, uint64_t experiment) {
   return call.method == ApiMethod::kReport
-             ? absl::StrCat("'dtctl report ", experiment, " -o report.html' makes it of any size")
-             : absl::StrCat("'dtctl importance ", experiment, "' shows it for any number");
+             ? absl::StrCat("'dtctl report ", experiment, " -o report.html' has no limit")
+             : absl::StrCat("'dtctl importance ", experiment, "' has no limit");
 }
 
 // A gathering in progress; it lives until its last answer.
@@ -45,7 +45,7 @@ class Gathering : public std::enable_shared_from_this<Gathering> {
       if (summary.trials() > most) {
         return self.then_(absl::InvalidArgumentError(
             absl::StrCat("experiment ", summary.experiment(), " has ", summary.trials(),
-                         " trials; over HTTP it may have ", most, ": ",
+                         " trials; the limit over HTTP is ", most, "; ",
                          Instead(self.call_, summary.experiment()))));
       }
       self.AskTrials("");
@@ -144,7 +144,7 @@ absl::Status ReadRows(Reader& reader, const ApiCall& call, Rows rows, Experiment
     if (read > limits::kApiReportRows) {
       return absl::InvalidArgumentError(
           absl::StrCat("experiment ", id, " has more than ", limits::kApiReportRows,
-                       " rows, which one answer over HTTP reads: ", Instead(call, id)));
+                       " rows, the limit over HTTP; ", Instead(call, id)));
     }
     const bool last =
         page.next_page_token().empty() || (rows == Rows::kEvaluations && page.rows_size() > 0);
@@ -186,8 +186,8 @@ HttpAnswer AnswerReport(const ApiCall& call, const Experiment& experiment) {
   const uint64_t id = experiment.found.summary().experiment();
   if (answer.body.size() > limits::kApiAnswerBytes) {
     return ErrorAnswer(absl::InvalidArgumentError(
-        absl::StrCat("the report has ", answer.body.size(), " bytes; over HTTP it may have ",
-                     limits::kApiAnswerBytes, ": ", Instead(call, id))));
+        absl::StrCat("the report has ", answer.body.size(), " bytes; the limit over HTTP is ",
+                     limits::kApiAnswerBytes, "; ", Instead(call, id))));
   }
   answer.file_name = absl::StrCat("experiment-", id, ".", call.format);
   return answer;
