@@ -11,6 +11,8 @@
 
 namespace dt::cli {
 
+namespace v1 = ::dtrain::v1;
+
 // Returns a sentence on the first script that `command` or `run` names (a relative *.py or *.sh, or
 // ./NAME) and `folder` does not have; "" if it exists, or no script can be recognised.
 std::string MissingScriptNote(const std::string& folder, const v1::Spec& base);

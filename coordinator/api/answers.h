@@ -3,7 +3,7 @@
 // Role:  pure.
 // Rules: as in `dtctl -o json` (api/json.h). A page of a list has next_page_token, null at the end.
 //        An error is {"apiVersion", "kind": "Error", "code", "message"} with dtctl's message.
-// Tests: tests/coordinator/api/answers_test.cc
+// Tests: tests/coordinator/api/api_test.cc
 #pragma once
 
 #include <cstdint>
