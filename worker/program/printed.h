@@ -10,8 +10,8 @@
 // Bounds: kPrintedBytes of reports that wait; beyond it the program waits, as at its descriptor. A
 //         line above limits::kProgramLineBytes is no report. kLinesLooked lines are looked at for
 //         one that was nearly a report.
-// Errors: if this process is killed outright, the lines that it has not passed on are lost: those of
-//         the last milliseconds.
+// Errors: if this process is killed outright, the lines that it has not passed on are lost: those
+//         of the last milliseconds.
 // Tests:  tests/worker/program/output_test.cc
 #pragma once
 

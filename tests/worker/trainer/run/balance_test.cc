@@ -35,8 +35,8 @@ nlohmann::json Equal(nlohmann::json spec) {
   return spec;
 }
 
-// Until it is destroyed, alternately stops a process and lets it run, a fifth of the time: on a busy
-// machine a rank that is stopped for half of it may be as fast as one that waits for a core.
+// Until it is destroyed, alternately stops a process and lets it run, a fifth of the time: on a
+// busy machine a rank that is stopped for half of it may be as fast as one that waits for a core.
 class HeldUp {
  public:
   explicit HeldUp(pid_t pid) : pid_(pid), thread_([this] { Turns(); }) {}
