@@ -1,24 +1,18 @@
 // git.cc: starts one short-lived process for each question.
 #include "common/pack/git.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "common/clock.h"
 #include "common/files.h"
 #include "common/limits.h"
+#include "common/read_output.h"
 #include "common/spawn.h"
 #include "common/text.h"
-#include "common/unique_fd.h"
 
 namespace dt::pack {
 namespace {
@@ -46,62 +40,17 @@ Environment CleanEnvironment() {
   return clean;
 }
 
-// Reads until the end, `bytes_max` or the deadline.
-std::string ReadSome(int fd, size_t bytes_max) {
-  const SystemClock clock;
-  const absl::Duration until = clock.Now().steady + limits::kCallDeadline;
-  std::string text;
-  char chunk[65536];
-  while (text.size() < bytes_max) {
-    const absl::Duration left = until - clock.Now().steady;
-    pollfd readable = {fd, POLLIN, 0};
-    const int ready = poll(&readable, 1, static_cast<int>(absl::ToInt64Milliseconds(left)));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) break;
-    const ssize_t got = read(fd, chunk, sizeof(chunk));
-    if (got <= 0) break;
-    text.append(chunk, static_cast<size_t>(got));
-  }
-  if (text.size() > bytes_max) text.resize(bytes_max);
-  return text;
-}
-
-struct Answer {
-  bool ok = false;  // it ended by itself, with status 0
-  std::string text;
-};
-
-Answer AskGit(const std::string& folder, std::vector<std::string> words, size_t bytes_max) {
-  Answer answer;
-  const std::string program = FindGit();
-  int ends[2];
-  const UniqueFd null(open("/dev/null", O_WRONLY | O_CLOEXEC));
-  if (program.empty() || !null.valid() || pipe2(ends, O_CLOEXEC) != 0) return answer;
-  const UniqueFd out(ends[0]);
-  UniqueFd in(ends[1]);
+ProgramOutput AskGit(const std::string& folder, std::vector<std::string> words, size_t bytes_max) {
   SpawnOptions options;
-  options.path = program;
+  options.path = FindGit();
+  if (options.path.empty()) return {};
   options.arguments = {"-C", folder, "--no-pager"};
   options.arguments.insert(options.arguments.end(), words.begin(), words.end());
   options.environment = CleanEnvironment();
-  options.descriptors = {{in.get(), STDOUT_FILENO}, {null.get(), STDERR_FILENO}};
-  const auto pid = Spawn(options);
-  in = UniqueFd();
-  if (!pid.ok()) return answer;
-  answer.text = ReadSome(out.get(), bytes_max);
-  // A git that prints too much, or hangs, is of no use; killing one that has ended does no harm.
-  char more = 0;
-  pollfd end = {out.get(), POLLIN, 0};
-  const bool ended = poll(&end, 1, 0) == 1 && read(out.get(), &more, 1) == 0;
-  if (!ended) kill(*pid, SIGKILL);
-  int status = 0;
-  while (waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  answer.ok = ended && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  return answer;
+  return ReadOutput(std::move(options), bytes_max, limits::kCallDeadline);
 }
 
-std::optional<std::vector<std::string>> FilesIn(const Answer& listed) {
+std::optional<std::vector<std::string>> FilesIn(const ProgramOutput& listed) {
   if (!listed.ok && listed.text.size() < kListBytes) return std::nullopt;
   std::vector<std::string> files;
   for (const absl::string_view path : absl::StrSplit(listed.text, '\0', absl::SkipEmpty())) {
@@ -135,16 +84,16 @@ std::optional<std::vector<std::string>> ListNotIgnored(const std::string& folder
 }
 
 std::string RevisionOf(const std::string& folder) {
-  const Answer found = AskGit(folder, {"rev-parse", "--verify", "HEAD"}, limits::kNameBytes);
+  const ProgramOutput found = AskGit(folder, {"rev-parse", "--verify", "HEAD"}, limits::kNameBytes);
   if (!found.ok) return "";
   return CleanText(found.text.substr(0, found.text.find('\n')), limits::kNameBytes);
 }
 
 std::string ChangesIn(const std::string& folder) {
-  const Answer files =
+  const ProgramOutput files =
       AskGit(folder, {"status", "--porcelain", "--", "."}, limits::kCodeChangesBytes);
-  const Answer lines = AskGit(folder, {"diff", "--no-ext-diff", "--stat", "HEAD", "--", "."},
-                              limits::kCodeChangesBytes);
+  const ProgramOutput lines = AskGit(folder, {"diff", "--no-ext-diff", "--stat", "HEAD", "--", "."},
+                                     limits::kCodeChangesBytes);
   return CleanText(absl::StrCat(files.text, lines.text), limits::kCodeChangesBytes);
 }
 

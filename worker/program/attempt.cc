@@ -179,14 +179,9 @@ void Attempt::TakeStoreAddress(const frames::Connect& frame, Instant now) {
 void Attempt::Stop(const frames::Stop& frame, Instant now) {
   const Wish wish = frame.checkpoint ? Wish::kSave : Wish::kLeave;
   if (over() || wish <= wish_) return;
-  wish_ = wish;
   if (stage_ == Stage::kWaiting) return End({"cancelled", "stopped before its program started"});
-  if (wish == Wish::kLeave) {
-    leave_at_ = now.steady + limits::kProgramLeaveGrace;
-    checkpoints_->Leave();
-    for (const pid_t pid : Descendants()) kill(pid, SIGTERM);
-    return;
-  }
+  if (wish == Wish::kLeave) return BeginLeaving(now.steady);
+  wish_ = wish;
   // A program knows its children; a shell passes no signal on.
   if (spec_.run.empty()) {
     if (!wait_status_) kill(program_, SIGTERM);
@@ -195,19 +190,24 @@ void Attempt::Stop(const frames::Stop& frame, Instant now) {
   }
 }
 
-// Ends a program that was silent for too long, in the way in which an order to leave does.
-void Attempt::LookAtSilence(absl::Duration now) {
-  patience_->NoteTurn(now);
-  if (checkpoints_->busy()) patience_->NoteWait(now);
-  if (stage_ != Stage::kRunning || wish_ != Wish::kGoOn) return;
-  overdue_ = patience_->Overdue(now);
-  if (overdue_.empty()) return;
-  Log(overdue_ + "; what its processes are doing:");
-  for (const std::string& line : StacksOf(Descendants(), environment_)) Log(line);
+void Attempt::BeginLeaving(absl::Duration now) {
   wish_ = Wish::kLeave;
   leave_at_ = now + limits::kProgramLeaveGrace;
   checkpoints_->Leave();
   for (const pid_t pid : Descendants()) kill(pid, SIGTERM);
+}
+
+// Ends a program that was silent for too long, in the way in which an order to leave does. Looking
+// at its stacks takes seconds, so the end begins at the next turn, with that turn's time.
+void Attempt::LookAtSilence(absl::Duration now) {
+  patience_->NoteTurn(now);
+  if (checkpoints_->busy()) patience_->NoteWait(now);
+  if (stage_ != Stage::kRunning || wish_ != Wish::kGoOn) return;
+  if (!overdue_.empty()) return BeginLeaving(now);
+  overdue_ = patience_->Overdue(now);
+  if (overdue_.empty()) return;
+  Log(overdue_ + "; what its processes are doing:");
+  for (const std::string& line : StacksOf(Descendants(), environment_)) Log(line);
 }
 
 void Attempt::NoteRegistered(const frames::Registered& frame) {
@@ -246,9 +246,9 @@ void Attempt::Serve(Instant now) {
   }
   if (checkpoints_->busy()) Pass(checkpoints_->Take());
   ReadReports(now);
-  const bool printed = printed_.Serve(now.steady);
-  const bool failed = errors_.Serve(now.steady);
-  if (patience_ && (printed || failed)) patience_->NoteOutput(now.steady);
+  const bool on_output = printed_.Serve(now.steady);
+  const bool on_error = errors_.Serve(now.steady);
+  if (patience_ && (on_output || on_error)) patience_->NoteOutput(now.steady);
   TakePrinted(now);
   if (IsRoot()) {
     Pass(reports_->Tend(now));
@@ -263,7 +263,7 @@ void Attempt::Serve(Instant now) {
     if (checkpoints_->busy()) return;  // the line was about a checkpoint
     if (IsRoot()) Pass(reports_->Finish(now));
     const Oom oom = OomKills() > oom_kills_before_ ? Oom::kKilledSome : Oom::kNone;
-    if (!overdue_.empty()) return End({"hang", overdue_});
+    if (!overdue_.empty() && wish_ == Wish::kLeave) return End({"hang", overdue_});
     End(EndingOf(wait_status_.value_or(SIGKILL), wish_, oom));
   }
 }
@@ -330,14 +330,15 @@ void Attempt::TakeLine(std::string_view line, Instant now) {
   if (IsRoot()) {
     LeavePrintedReports();
     if (std::exchange(took_printed_, false)) {
-      Log("it reports by its descriptor: what it prints is no report from here on");
+      Log("it reports by its descriptor; from now on a printed line is no report");
     }
     patience_->NoteReport(now.steady);
     return Pass(reports_->Take(line, now));
   }
   if (std::exchange(logged_other_rank_, true)) return;
-  Log(absl::StrCat("rank ", start_.rank,
-                   " reports; what other ranks than 0 report is left out, and told once"));
+  Log(absl::StrCat(
+      "rank ", start_.rank,
+      " reports; reports of ranks other than 0 are left out, and only this line says so"));
 }
 
 // A line about a checkpoint makes the others wait.

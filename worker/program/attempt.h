@@ -84,6 +84,7 @@ class Attempt {
   void SayHint();
   std::string HintNow(Reports::When when) const;
   void LeavePrintedReports();
+  void BeginLeaving(absl::Duration now);
   void LookAtSilence(absl::Duration now);
   void Fail(const absl::Status& error);
   void End(const Ending& ending);

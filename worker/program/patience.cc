@@ -75,9 +75,9 @@ std::string Patience::Overdue(absl::Duration now) const {
   }
   return absl::StrCat("no report and no output for ", limit, ", ",
                       kPausesOfSilence * longest_pause_ > kSilenceLeast
-                          ? absl::StrCat(kPausesOfSilence, " times its longest pause before")
-                          : std::string("far beyond its pauses before"),
-                      "; write timeout: {report: 30m}, or never, where that is its way");
+                          ? absl::StrCat(kPausesOfSilence, " times its longest pause until then")
+                          : std::string("much longer than any pause until then"),
+                      "; write timeout: {report: 30m}, or never, if such pauses are normal for it");
 }
 
 }  // namespace dt::program

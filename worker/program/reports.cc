@@ -443,7 +443,7 @@ void Reports::Complain(std::string_view line, const std::string& why, Outgoing& 
   if (++complaints_ > kComplaintsMost) return;
   out.complaints.push_back(absl::StrCat("a reported line is left out: ", what));
   if (complaints_ == kComplaintsMost) {
-    out.complaints.push_back("of further lines like these nothing is told");
+    out.complaints.push_back("further lines like these are left out without a word here");
   }
 }
 

@@ -1,23 +1,16 @@
 // stacks.cc: see stacks.h.
 #include "worker/program/stacks.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
+#include "common/read_output.h"
 #include "common/text.h"
-#include "common/unique_fd.h"
 #include "worker/program/lookup.h"
 
 namespace dt::program {
@@ -62,8 +55,9 @@ void AddThreads(pid_t pid, std::vector<std::string>& lines) {
        at.increment(error)) {
     tasks.push_back(at->path());
   }
-  lines.push_back(absl::StrCat("process ", pid, " (", LineOf(folder / "comm"), ") ",
-                               DoingOf(folder), ", ", tasks.size(), " threads"));
+  lines.push_back(
+      absl::StrCat("process ", pid, " (", LineOf(folder / "comm"), ") ", DoingOf(folder),
+                   tasks.size() > 1 ? absl::StrCat(", ", tasks.size(), " threads") : ""));
   if (tasks.size() < 2) return;
   std::sort(tasks.begin(), tasks.end());
   for (size_t i = 0; i < std::min(tasks.size(), kThreadsShown); ++i) {
@@ -72,43 +66,13 @@ void AddThreads(pid_t pid, std::vector<std::string>& lines) {
   }
 }
 
-// Returns what comes out of the pipe until its end, the deadline or kPySpyBytes.
-std::string ReadUntil(int pipe, absl::Time deadline) {
-  std::string text;
-  char chunk[4096];
-  while (text.size() < kPySpyBytes) {
-    const absl::Duration left = std::max(absl::ZeroDuration(), deadline - absl::Now());
-    pollfd more = {pipe, POLLIN, 0};
-    const int ready = poll(&more, 1, static_cast<int>(absl::ToInt64Milliseconds(left)));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) break;
-    const ssize_t got = read(pipe, chunk, sizeof(chunk));
-    if (got <= 0) break;
-    text.append(chunk, static_cast<size_t>(got));
-  }
-  return text;
-}
-
 void AddPythonStack(pid_t pid, const std::string& py_spy, const Environment& environment,
                     std::vector<std::string>& lines) {
-  int ends[2];
-  const UniqueFd null(open("/dev/null", O_WRONLY | O_CLOEXEC));
-  if (!null.valid() || pipe2(ends, O_CLOEXEC) != 0) return;
-  const UniqueFd out(ends[0]);
-  UniqueFd in(ends[1]);
   SpawnOptions options;
   options.path = py_spy;
   options.arguments = {"dump", "--pid", absl::StrCat(pid)};
   options.environment = environment;
-  options.descriptors = {{in.get(), STDOUT_FILENO}, {null.get(), STDERR_FILENO}};
-  const absl::StatusOr<pid_t> looker = Spawn(options);
-  in.Reset();
-  if (!looker.ok()) return;
-  const std::string text = ReadUntil(out.get(), absl::Now() + kPySpyPatience);
-  kill(*looker, SIGKILL);
-  int status = 0;
-  while (waitpid(*looker, &status, 0) < 0 && errno == EINTR) {
-  }
+  const std::string text = ReadOutput(std::move(options), kPySpyBytes, kPySpyPatience).text;
   for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
     lines.push_back(absl::StrCat("  ", Printable(CleanText(std::string(line), 200))));
   }

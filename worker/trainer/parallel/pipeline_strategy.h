@@ -1,5 +1,5 @@
 // pipeline_strategy.h: the work of pipeline stages around the strategy of the ranks of one stage.
-// That inner strategy knows nothing of the other stages.
+// The inner strategy knows nothing of the other stages.
 //
 // Role:      an embedding tied to the head is on the first and the last stage. The two stages sum
 //            its gradients once per step, after the sums over data-parallel ranks, and make the

@@ -1,5 +1,5 @@
 // tensor_strategy.h: the work of tensor-parallel ranks around the strategy of the data-parallel
-// ranks. That inner strategy sees only this rank's own parameters, which include its parts of cut
+// ranks. The inner strategy sees only this rank's own parameters, which include its parts of cut
 // parameters.
 //
 // Role:      if ranks split the tokens, each has only a partial gradient of uncut parameters. These

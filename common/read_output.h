@@ -1,0 +1,25 @@
+// read_output.h: runs a short-lived program and reads what it prints.
+//
+// Threads: any; blocks until the program has ended or was killed.
+// Errors:  a program that does not start has no output and is not ok.
+// Bounds:  `bytes_max` and `patience`; a program that would go beyond them is killed.
+// Tests:   tests/common/read_output_test.cc
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "absl/time/time.h"
+#include "common/spawn.h"
+
+namespace dt {
+
+struct ProgramOutput {
+  bool ok = false;   // it ended by itself, with status 0, and printed no more than `text`
+  std::string text;  // of its standard output
+};
+// Starts the program of `options` with its standard output to here and its standard error to
+// /dev/null.
+ProgramOutput ReadOutput(SpawnOptions options, size_t bytes_max, absl::Duration patience);
+
+}  // namespace dt

@@ -1,0 +1,45 @@
+// read_output_test.cc: a short-lived program and what it prints.
+#include "common/read_output.h"
+
+#include "gtest/gtest.h"
+
+namespace dt {
+namespace {
+
+ProgramOutput ReadShell(const std::string& script, size_t bytes_max = 1000,
+                        absl::Duration patience = absl::Minutes(1)) {
+  return ReadOutput({.path = "/bin/sh", .arguments = {"-c", script}}, bytes_max, patience);
+}
+
+TEST(ReadOutputTest, StandardOutputIsReadToItsEnd) {
+  const ProgramOutput output = ReadShell("echo one; echo error >&2; echo two");
+  EXPECT_TRUE(output.ok);
+  EXPECT_EQ(output.text, "one\ntwo\n");
+}
+
+TEST(ReadOutputTest, AFailureKeepsItsOutput) {
+  const ProgramOutput output = ReadShell("echo one; exit 3");
+  EXPECT_FALSE(output.ok);
+  EXPECT_EQ(output.text, "one\n");
+}
+
+TEST(ReadOutputTest, AProgramThatPrintsTooMuchIsKilled) {
+  const ProgramOutput output = ReadShell("while :; do echo more; done", 10);
+  EXPECT_FALSE(output.ok);
+  EXPECT_EQ(output.text.size(), 10u);
+}
+
+TEST(ReadOutputTest, ASilentProgramIsKilledAtTheDeadline) {
+  const ProgramOutput output = ReadShell("exec tail -f /dev/null", 10, absl::Milliseconds(50));
+  EXPECT_FALSE(output.ok);
+  EXPECT_EQ(output.text, "");
+}
+
+TEST(ReadOutputTest, AProgramThatIsNotThereHasNoOutput) {
+  const ProgramOutput output = ReadOutput({.path = "/nowhere/x"}, 10, absl::Minutes(1));
+  EXPECT_FALSE(output.ok);
+  EXPECT_EQ(output.text, "");
+}
+
+}  // namespace
+}  // namespace dt
