@@ -372,6 +372,9 @@ inline constexpr size_t kHintBytes = 600;
 // A program that must stop has kCheckpointStopGrace to save. If its trial is over or cancelled, it
 // has this long to leave.
 inline constexpr absl::Duration kProgramLeaveGrace = absl::Seconds(2);
+// Time to read the stacks of a program that hangs, before it has to leave. Each tool may take as
+// long as its own patience, and the last may begin just before the end.
+inline constexpr absl::Duration kStacksPatience = absl::Seconds(10);
 // `timeout.report`: nobody can tell a hang from a pause of less than a second, and a time beyond a
 // month is `never`.
 inline constexpr absl::Duration kReportTimeoutLeast = absl::Seconds(1);

@@ -228,10 +228,14 @@ void AgentTurn::StopHeld(StopReason reason) {
 // Orders the trainer to leave the attempt without saving. A program is asked first, so its runner
 // needs longer.
 void AgentTurn::LeaveNow(std::string_view failing) {
-  actions_.push_back(SendFrame{frames::Stop{s_.attempt->token.ToHex(), false}});
-  const absl::Duration grace = s_.trainer.kind == TrainerKind::kProgram
-                                   ? limits::kProgramLeaveGrace + limits::kTrainerExitGrace
-                                   : limits::kAbandonGrace;
+  const bool program = s_.trainer.kind == TrainerKind::kProgram;
+  const bool stacks = program && s_.desired && s_.desired->assigned.hang();
+  actions_.push_back(SendFrame{frames::Stop{s_.attempt->token.ToHex(), false, stacks}});
+  const absl::Duration grace =
+      program ? limits::kProgramLeaveGrace + limits::kTrainerExitGrace +
+                    (stacks ? limits::kStacksPatience + limits::kTrainerExitGrace
+                            : absl::ZeroDuration())
+              : limits::kAbandonGrace;
   s_.trainer.kill_at = std::min(s_.trainer.kill_at, now_.steady + grace);
   s_.trainer.kill_reason = absl::StrCat(View(failing), " within ", Seconds(grace));
 }

@@ -12,6 +12,7 @@
 #include "common/text.h"
 #include "worker/agent/agent_turn.h"
 #include "worker/agent/convert.h"
+#include "worker/agent/known_errors.h"
 
 namespace dt::agent_internal {
 namespace {
@@ -187,6 +188,7 @@ void AgentTurn::TakeFrame(const frames::End& frame) {
   }
   if (cause == v1::CAUSE_TRAINER_CRASH && s_.trainer.kind == TrainerKind::kProgram) {
     AppendWords(s_.last_words, message);
+    if (SaysDeviceMemoryIsFull(s_.last_words.Evidence())) cause = v1::CAUSE_OOM;
   }
   EndHeld(cause, message);
   if (s_.trainer.phase == TrainerPhase::kBusy) {

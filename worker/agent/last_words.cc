@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
+#include "worker/agent/known_errors.h"
 
 namespace dt {
 namespace {
@@ -82,12 +83,22 @@ void LastWords::Take(LogPipe pipe, std::string_view line) {
   if (SaysError(line)) of.error = of.line;
 }
 
+const std::string& LastWords::Evidence() const {
+  const OfPipe& of = Newest();
+  return of.error.empty() ? of.line : of.error;
+}
+
 std::string LastWords::Text() const {
-  const OfPipe& of = errors_.line.empty() ? output_ : errors_;
+  const OfPipe& of = Newest();
   if (of.line.empty()) return {};
-  const std::string last = absl::StrCat("its last line: ", of.line);
-  if (of.error.empty() || of.error == of.line) return last;
-  return absl::StrCat("its last error: ", of.error, "; ", last);
+  std::string text;
+  if (!of.error.empty() && of.error != of.line) {
+    absl::StrAppend(&text, "its last error: ", of.error, "; ");
+  }
+  absl::StrAppend(&text, "its last line: ", of.line);
+  const std::string fix(FixFor(Evidence()));
+  if (!fix.empty()) absl::StrAppend(&text, "; ", fix);
+  return text;
 }
 
 }  // namespace dt

@@ -18,15 +18,20 @@ class LastWords {
  public:
   // Takes the next line of a pipe; a blank one is ignored.
   void Take(LogPipe pipe, std::string_view line);
-  // Returns "its last line: …", with the newest error in front if other lines follow it; "" if
-  // nothing was printed. Prefers standard error as evidence.
+  // Returns "its last line: …", with the newest error in front if other lines follow it, and what
+  // to do about an error that is known; "" if nothing was printed. Prefers standard error as
+  // evidence.
   std::string Text() const;
+  // Returns the newest error, or the last line where none names one.
+  const std::string& Evidence() const;
 
  private:
   struct OfPipe {
     std::string line;   // the newest
     std::string error;  // the newest that reports an error
   };
+  const OfPipe& Newest() const { return errors_.line.empty() ? output_ : errors_; }
+
   OfPipe output_;
   OfPipe errors_;
 };

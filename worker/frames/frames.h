@@ -80,6 +80,7 @@ struct Connect {
 struct Stop {
   std::string token;
   bool checkpoint = false;
+  bool stacks = false;  // another rank of the program hangs: log what this one is doing, then leave
 };
 // Sent to rank 0: the checkpoint of this step is durable with the coordinator, which now resumes
 // from it.

@@ -180,6 +180,9 @@ void Attempt::Stop(const frames::Stop& frame, Instant now) {
   const Wish wish = frame.checkpoint ? Wish::kSave : Wish::kLeave;
   if (over() || wish <= wish_) return;
   if (stage_ == Stage::kWaiting) return End({"cancelled", "stopped before its program started"});
+  if (wish == Wish::kLeave && frame.stacks) {
+    return LogStacks("another rank hangs and the gang ends");
+  }
   if (wish == Wish::kLeave) return BeginLeaving(now.steady);
   wish_ = wish;
   // A program knows its children; a shell passes no signal on.
@@ -192,22 +195,27 @@ void Attempt::Stop(const frames::Stop& frame, Instant now) {
 
 void Attempt::BeginLeaving(absl::Duration now) {
   wish_ = Wish::kLeave;
+  leaves_after_stacks_ = false;
   leave_at_ = now + limits::kProgramLeaveGrace;
   checkpoints_->Leave();
   for (const pid_t pid : Descendants()) kill(pid, SIGTERM);
 }
 
-// Ends a program that was silent for too long, in the way in which an order to leave does. Looking
-// at its stacks takes seconds, so the end begins at the next turn, with that turn's time.
+// Takes seconds, so the program begins to leave at the next turn, with that turn's time.
+void Attempt::LogStacks(const std::string& why) {
+  Log(why + "; what its processes are doing:");
+  for (const std::string& line : StacksOf(Descendants(), environment_)) Log(line);
+  wish_ = Wish::kLeave;
+  leaves_after_stacks_ = true;
+}
+
+// Ends a program that was silent for too long, in the way in which an order to leave does.
 void Attempt::LookAtSilence(absl::Duration now) {
   patience_->NoteTurn(now);
   if (checkpoints_->busy()) patience_->NoteWait(now);
   if (stage_ != Stage::kRunning || wish_ != Wish::kGoOn) return;
-  if (!overdue_.empty()) return BeginLeaving(now);
   overdue_ = patience_->Overdue(now);
-  if (overdue_.empty()) return;
-  Log(overdue_ + "; what its processes are doing:");
-  for (const std::string& line : StacksOf(Descendants(), environment_)) Log(line);
+  if (!overdue_.empty()) LogStacks(overdue_);
 }
 
 void Attempt::NoteRegistered(const frames::Registered& frame) {
@@ -240,6 +248,7 @@ bool Attempt::ProgramIsDone(absl::Duration now) const {
 
 void Attempt::Serve(Instant now) {
   if (stage_ == Stage::kWaiting || over()) return;
+  if (stage_ == Stage::kRunning && leaves_after_stacks_) BeginLeaving(now.steady);
   if (stage_ == Stage::kRunning) {
     Reap();
     if (ProgramIsDone(now.steady)) Wind(now);
@@ -428,6 +437,7 @@ absl::Duration Attempt::NextDeadline() const {
   absl::Duration next = reports_ ? reports_->NextDeadline() : absl::InfiniteDuration();
   if (checkpoints_ && !checkpoints_->busy()) next = std::min(next, printed_.NextDeadline());
   if (stage_ == Stage::kRunning) next = std::min(next, leave_at_);
+  if (stage_ == Stage::kRunning && leaves_after_stacks_) next = absl::ZeroDuration();
   if (stage_ == Stage::kRunning && patience_ && wish_ == Wish::kGoOn) {
     next = std::min(next, patience_->Deadline());
   }

@@ -85,6 +85,7 @@ class Attempt {
   std::string HintNow(Reports::When when) const;
   void LeavePrintedReports();
   void BeginLeaving(absl::Duration now);
+  void LogStacks(const std::string& why);
   void LookAtSilence(absl::Duration now);
   void Fail(const absl::Status& error);
   void End(const Ending& ending);
@@ -98,6 +99,7 @@ class Attempt {
   Stage stage_ = Stage::kWaiting;
   Wish wish_ = Wish::kGoOn;
   absl::Duration leave_at_ = absl::InfiniteDuration();
+  bool leaves_after_stacks_ = false;  // its stacks are logged: it begins to leave at the next turn
   absl::Duration wind_until_ = absl::InfiniteDuration();
   std::optional<checkpoint::Checkpoint> resume_;
   std::string store_address_;

@@ -312,6 +312,8 @@ absl::StatusOr<Environment> EnvironmentOf(const frames::Start& start, const Prog
   SetDevices(start, place, environment);
   SetTrial(start, spec, place, environment);
   environment.emplace("OMP_NUM_THREADS", absl::StrCat(place.threads));
+  // Python then prints its stack where it crashes, and where a hang is ended (stacks.h).
+  environment.emplace("PYTHONFAULTHANDLER", "1");
   // Behind what the person set, so that an installed client, which offers the same, comes first.
   std::string& path = environment["PYTHONPATH"];
   absl::StrAppend(&path, path.empty() ? "" : ":", place.module_folder);

@@ -1,14 +1,23 @@
 // stacks.cc: see stacks.h.
 #include "worker/program/stacks.h"
 
+#include <signal.h>
+
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "common/limits.h"
 #include "common/read_output.h"
 #include "common/text.h"
 #include "worker/program/lookup.h"
@@ -19,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kThreadsShown = 8;
-constexpr size_t kPySpyBytes = 32 << 10;
+constexpr size_t kToolBytes = 256 << 10;
 
 // Returns the first line of a file below /proc, "" where it cannot be read.
 std::string LineOf(const fs::path& path) {
@@ -66,16 +75,87 @@ void AddThreads(pid_t pid, std::vector<std::string>& lines) {
   }
 }
 
-void AddPythonStack(pid_t pid, const std::string& py_spy, const Environment& environment,
-                    std::vector<std::string>& lines) {
-  SpawnOptions options;
-  options.path = py_spy;
-  options.arguments = {"dump", "--pid", absl::StrCat(pid)};
-  options.environment = environment;
-  const std::string text = ReadOutput(std::move(options), kPySpyBytes, kPySpyPatience).text;
-  for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
-    lines.push_back(absl::StrCat("  ", Printable(CleanText(std::string(line), 200))));
+// Python prints its stack within milliseconds of SIGABRT, unless the host is very busy.
+constexpr absl::Duration kFaultHandlerPatience = absl::Seconds(1);
+constexpr absl::Duration kPySpyPatience = absl::Seconds(3);
+// gdb reads the symbols of all libraries first.
+constexpr absl::Duration kGdbPatience = absl::Seconds(6);
+
+// Reads stacks with the tools that are there, until its time is up.
+class Tools {
+ public:
+  explicit Tools(const Environment& environment)
+      : environment_(environment), until_(absl::Now() + limits::kStacksPatience) {
+    // gdb must not ask the network for symbols.
+    environment_["DEBUGINFOD_URLS"] = "";
   }
+
+  // Return the lines of a stack, indented; none where the tool is absent or may not look.
+  std::vector<std::string> PySpy(pid_t pid) const {
+    return Frames("py-spy", {"dump", "--pid", absl::StrCat(pid)}, kPySpyPatience,
+                  [](absl::string_view) { return true; });
+  }
+  std::vector<std::string> Gdb(pid_t pid) const {
+    return Frames("gdb",
+                  {"-nx", "-batch", "-iex", "set auto-load off", "-p", absl::StrCat(pid), "-ex",
+                   "thread apply all backtrace 24"},
+                  kGdbPatience, [](absl::string_view line) {
+                    return absl::StartsWith(line, "#") || absl::StartsWith(line, "Thread ");
+                  });
+  }
+
+ private:
+  template <typename Keep>
+  std::vector<std::string> Frames(const std::string& tool, std::vector<std::string> arguments,
+                                  absl::Duration patience, const Keep& keep) const {
+    const absl::StatusOr<std::string> path = FindProgram(tool, environment_);
+    patience = std::min(patience, until_ - absl::Now());
+    if (!path.ok() || patience <= absl::ZeroDuration()) return {};
+    SpawnOptions options;
+    options.path = *path;
+    options.arguments = std::move(arguments);
+    options.environment = environment_;
+    const std::string text = ReadOutput(std::move(options), kToolBytes, patience).text;
+    std::vector<std::string> lines;
+    for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipWhitespace())) {
+      if (keep(line)) {
+        lines.push_back(absl::StrCat("  ", Printable(CleanText(std::string(line), 200))));
+      }
+    }
+    return lines;
+  }
+
+  Environment environment_;
+  const absl::Time until_;
+};
+
+// Returns whether the process has a handler for SIGABRT, as Python's faulthandler sets one.
+bool HandlesAbort(pid_t pid) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/status"));
+  constexpr absl::string_view kCaught = "SigCgt:";
+  for (std::string line; std::getline(file, line);) {
+    absl::string_view mask = line;
+    if (!absl::ConsumePrefix(&mask, kCaught)) continue;
+    mask = absl::StripLeadingAsciiWhitespace(mask);
+    uint64_t bits = 0;
+    std::from_chars(mask.data(), mask.data() + mask.size(), bits, 16);
+    return ((bits >> (SIGABRT - 1)) & 1U) != 0;
+  }
+  return false;
+}
+
+// Makes Python print its own stack. Waits until the process has ended, so that nothing cuts the
+// print short.
+bool AbortPython(pid_t pid) {
+  if (!HandlesAbort(pid) || kill(pid, SIGABRT) != 0) return false;
+  const fs::path folder = absl::StrCat("/proc/", pid);
+  const absl::Time until = absl::Now() + kFaultHandlerPatience;
+  const auto runs = [&folder] {
+    const std::string state = StateOf(folder);
+    return state != "Z" && state != "?";
+  };
+  while (runs() && absl::Now() < until) absl::SleepFor(absl::Milliseconds(10));
+  return true;
 }
 
 bool IsPython(pid_t pid) {
@@ -86,19 +166,27 @@ bool IsPython(pid_t pid) {
 
 std::vector<std::string> StacksOf(const std::vector<pid_t>& processes,
                                   const Environment& environment) {
-  const absl::StatusOr<std::string> py_spy = FindProgram("py-spy", environment);
+  const Tools tools(environment);
   std::vector<std::string> lines;
+  std::vector<pid_t> silent;  // Python processes whose stack no tool could read
   size_t shown = 0;
   for (const pid_t pid : processes) {
     if (lines.size() >= kStackLines || shown == kStackProcesses) break;
     ++shown;
     AddThreads(pid, lines);
-    if (py_spy.ok() && IsPython(pid)) AddPythonStack(pid, *py_spy, environment, lines);
+    std::vector<std::string> frames;
+    if (IsPython(pid)) frames = tools.PySpy(pid);
+    if (IsPython(pid) && frames.empty()) silent.push_back(pid);
+    if (frames.empty()) frames = tools.Gdb(pid);
+    lines.insert(lines.end(), frames.begin(), frames.end());
   }
   if (lines.size() > kStackLines) lines.resize(kStackLines);
   if (processes.size() > shown) {
     lines.push_back(absl::StrCat("and ", processes.size() - shown, " processes more"));
   }
+  // Last, since it ends them.
+  const auto aborted = std::count_if(silent.begin(), silent.end(), AbortPython);
+  if (aborted > 0) lines.push_back("Python's own stacks are on its standard error");
   return lines;
 }
 

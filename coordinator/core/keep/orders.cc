@@ -64,6 +64,9 @@ v1::Assigned AssignedTo(const State& state, const Worker& worker) {
   assigned.set_kill(attempt.Is<Cancelling>());
   const bool leaves = !attempt.Open() || !IsMember(durable, worker);
   assigned.set_abandon(leaves && !attempt.Is<Cancelling>() && !Mutated(Mutant::kAbandonForgotten));
+  assigned.set_hang(assigned.abandon() && spec::IsProgram(attempt.spec) &&
+                    std::any_of(attempt.ranks.begin(), attempt.ranks.end(),
+                                [](const RankState& rank) { return rank.end == v1::CAUSE_HANG; }));
   if (leaves) return assigned;  // a leaving worker needs no more
   assigned.set_checkpoint_stop(attempt.saving);
   *assigned.mutable_spec() = attempt.spec;

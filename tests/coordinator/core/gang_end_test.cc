@@ -63,6 +63,26 @@ TEST_F(AttemptTest, SurvivorsOfABrokenGangMustAbandonAndKeepTheirSlotsUntilThen)
   ExpectOrders("a", id, 0);
 }
 
+TEST_F(AttemptTest, ARankWhosePeerHangsIsAskedForItsStacksIfItRunsAProgram) {
+  v1::ExperimentSpec spec = OnSlots(2);
+  spec.mutable_base()->set_run("exec ./train");
+  spec.clear_explicit_paths();
+  for (const char* path : {"run", "resources.gpus", "resources.device"}) {
+    spec.add_explicit_paths(path);
+  }
+  TrainPair(std::move(spec));
+  SendItems("a", {Ended("a", v1::CAUSE_HANG)});
+  EXPECT_TRUE(AssignedTo("b")->abandon());
+  EXPECT_TRUE(AssignedTo("b")->hang());
+}
+
+TEST_F(AttemptTest, AMemberThatLeavesForAnotherReasonIsNotAskedForStacks) {
+  TrainPair();
+  SendItems("a", {Ended("a", v1::CAUSE_TRAINER_CRASH)});
+  EXPECT_TRUE(AssignedTo("b")->abandon());
+  EXPECT_FALSE(AssignedTo("b")->hang());
+}
+
 TEST_F(AttemptTest, ADrainingMemberMakesTheGangSaveFirst) {
   const TrialId id = TrainPair();
   AddWorker("c");

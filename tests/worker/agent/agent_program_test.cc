@@ -73,6 +73,22 @@ TEST_F(AgentProgramTest, AProgramIsRefusedWithTheFixIfTheWorkerAllowsNone) {
   EXPECT_NE(end.message().find("--programs=allow"), std::string::npos) << end.message();
 }
 
+TEST_F(AgentProgramTest, ARankWhosePeerHangsHasTimeToLogItsStacks) {
+  ReachProgram();
+  v1::Orders orders = HoldingProgram(1);
+  orders.mutable_attempt()->set_abandon(true);
+  orders.mutable_attempt()->set_hang(true);
+  Order(orders);
+  const auto stop = TakeFrame<frames::Stop>();
+  ASSERT_TRUE(stop);
+  EXPECT_TRUE(stop->stacks);
+  EXPECT_FALSE(stop->checkpoint);
+  Advance(limits::kStacksPatience + limits::kProgramLeaveGrace);
+  EXPECT_FALSE(Take<KillTrainer>());
+  Advance(2 * limits::kTrainerExitGrace);
+  EXPECT_TRUE(Take<KillTrainer>());
+}
+
 TEST_F(AgentProgramTest, ACancelAsksTheProgramFirst) {
   ReachProgram();
   v1::Orders orders = HoldingProgram(1);

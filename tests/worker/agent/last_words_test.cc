@@ -60,5 +60,15 @@ TEST(LastWordsTest, LongAndMalformedLinesAreMadePrintable) {
   EXPECT_EQ(words.Text().find('\xff'), std::string::npos);
 }
 
+TEST(LastWordsTest, AKnownErrorComesWithItsFix) {
+  LastWords words;
+  words.Take(LogPipe::kErrors, "ModuleNotFoundError: No module named 'timm'");
+  words.Take(LogPipe::kErrors, "cleaning up");
+  EXPECT_EQ(words.Evidence(), "ModuleNotFoundError: No module named 'timm'");
+  EXPECT_NE(words.Text().find("its last line: cleaning up; install it for the interpreter"),
+            std::string::npos)
+      << words.Text();
+}
+
 }  // namespace
 }  // namespace dt

@@ -90,6 +90,7 @@ TEST(GivenTest, ARankHasTorchrunsVariables) {
                                 {"TORCHELASTIC_RUN_ID", "dtrain-7-3-2"},
                                 {"TORCHELASTIC_RESTART_COUNT", "1"},
                                 {"OMP_NUM_THREADS", "6"},
+                                {"PYTHONFAULTHANDLER", "1"},
                                 {"CUDA_VISIBLE_DEVICES", "GPU-a,GPU-b"},
                                 {"DTRAIN_RANK", "3"},
                                 {"DTRAIN_WORLD_SIZE", "4"},
@@ -121,7 +122,7 @@ std::vector<std::string> RankNames(const std::string& launcher, int world_size) 
   EXPECT_TRUE(environment.ok());
   std::vector<std::string> names;
   for (const auto& [name, value] : *environment) {
-    const bool other = name.starts_with("DTRAIN_") || name == "PYTHONPATH" ||
+    const bool other = name.starts_with("DTRAIN_") || name.starts_with("PYTHON") ||
                        name == "OMP_NUM_THREADS" || name == "CUDA_VISIBLE_DEVICES" ||
                        name.starts_with("TORCHELASTIC_");
     if (!other) names.push_back(name);
@@ -309,7 +310,7 @@ TEST(GivenTest, AnExperimentMaySetNoneOfTheVariablesThatTheWorkerDecides) {
       EnvironmentOf(SecondOfTwoHosts(), ReadGiven(R"({"run": "true"})"), place, {});
   ASSERT_TRUE(environment.ok()) << environment.status();
   for (const auto& [name, value] : *environment) {
-    const bool the_persons = name == "OMP_NUM_THREADS" || name == "PYTHONPATH";
+    const bool the_persons = name == "OMP_NUM_THREADS" || name.starts_with("PYTHON");
     EXPECT_NE(IsVariableOfWorker(name), the_persons) << name;
   }
 }

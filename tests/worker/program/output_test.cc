@@ -1,4 +1,5 @@
 // output_test.cc: a program's output: its log, its reports, and lines that are almost reports.
+#include "absl/strings/str_cat.h"
 #include "tests/worker/program/program_fixture.h"
 
 namespace dt {
@@ -129,6 +130,31 @@ TEST_F(ProgramTest, ASilentProgramHangsAndItsProcessesAreInTheLog) {
   EXPECT_EQ(end.message, "no report for 1s, which is timeout.report");
   EXPECT_EQ(end.step, 1u);
   EXPECT_NE(Log().find(" (sh) runs\n"), std::string::npos);
+}
+
+TEST_F(ProgramTest, PythonThatHangsPrintsItsStackWithoutAnyTool) {
+  constexpr char kPython[] = "/usr/bin/python3";
+  if (access(kPython, X_OK) != 0) GTEST_SKIP() << "there is no " << kPython;
+  std::ofstream(folder_ / "hang.py") << R"(import threading
+def wait_for_data():
+    threading.Event().wait()
+print('{"step": 1, "loss": 2}', flush=True)
+wait_for_data()
+)";
+  Run(absl::StrCat("exec ", kPython, " ", In("hang.py")),
+      {{"timeout", {{"report", "1s"}, {"start_seconds", 0.0}}},
+       {"resources", {{"env", {{{"key", "PATH"}, {"value", "/no/such"}}}}}}});
+  EXPECT_EQ(AwaitEnd().cause, "hang");
+  EXPECT_NE(Log().find("hang.py\", line 3 in wait_for_data"), std::string::npos) << Log();
+}
+
+TEST_F(ProgramTest, ARankThatLeavesBecauseAnotherHangsLogsItsProcesses) {
+  Run("echo '{\"step\": 1, \"loss\": 2}'; exec tail -f /dev/null");
+  ASSERT_TRUE(AwaitFrame<frames::StepDone>());
+  Say(frames::Stop{kToken, false, true});
+  EXPECT_EQ(AwaitEnd().cause, "cancelled");
+  EXPECT_NE(Log().find("another rank hangs"), std::string::npos) << Log();
+  EXPECT_NE(Log().find(" (tail) sleeps"), std::string::npos) << Log();
 }
 
 TEST_F(ProgramTest, AProgramThatNeverReportsHangsAtTheLimitOfItsStart) {

@@ -47,5 +47,19 @@ TEST(StacksTest, APythonProcessHasTheFramesThatPySpyPrints) {
   EXPECT_EQ(lines[1], absl::StrCat("  dump of ", child.pid(), ": train.py:7 in wait"));
 }
 
+TEST(StacksTest, AnotherProgramHasTheFramesOfGdb) {
+  const testing::TempFolder folder;
+  folder.Write("gdb",
+               "#!/bin/sh\necho 'warning: no symbols'\necho 'Thread 1 (LWP 7):'\n"
+               "echo \"#0  ${6} in poll ()\"\n");
+  std::filesystem::permissions(folder / "gdb", std::filesystem::perms::owner_all);
+  testing::ChildProcess child({.path = "/bin/sh", .arguments = {"-c", "while :; do :; done"}});
+  const std::vector<std::string> lines =
+      StacksOf({child.pid()}, {{"PATH", absl::StrCat(folder.path(), ":/usr/bin:/bin")}});
+  ASSERT_EQ(lines.size(), 3u) << absl::StrJoin(lines, "\n");
+  EXPECT_EQ(lines[1], "  Thread 1 (LWP 7):");
+  EXPECT_EQ(lines[2], absl::StrCat("  #0  ", child.pid(), " in poll ()"));
+}
+
 }  // namespace
 }  // namespace dt::program
