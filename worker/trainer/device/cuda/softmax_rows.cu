@@ -1,9 +1,10 @@
-// softmax_rows.cu: the kernel around softmax_rows_kernel.inc: a block a row. make_ptx.py compiles it.
+// softmax_rows.cu: the kernel around softmax_rows_kernel.inc, with one block for each row.
+// make_ptx.py compiles it.
 #define DT_DEVICE __device__
 #include "softmax_rows_kernel.inc"
 
 // logits: [rows, columns] of fp32; targets: [rows]; gradient: [rows, columns] of bf16; losses: [rows]
-// of fp32. Launched with kSoftmaxThreads threads a block and `rows` blocks.
+// of fp32. Launch with `rows` blocks of kSoftmaxThreads threads.
 extern "C" __global__ void __launch_bounds__(kSoftmaxThreads)
     dtrain_softmax_rows(const float* logits, const long long* targets, unsigned short* gradient,
                         float* losses, int columns) {
