@@ -99,11 +99,11 @@ absl::StatusOr<std::vector<CheckpointId>> ListCheckpoints(const std::string& sto
                                                           const TrialId& trial);
 
 // Decides by its manifest whether a checkpoint belongs to a training.
-class Line {
+class Lineage {
  public:
-  Line(std::string spec_hash);  // NOLINT: a hash is enough where no edit changes it
-  Line(const char* spec_hash) : Line(std::string(spec_hash)) {}  // NOLINT: likewise
-  explicit Line(std::function<bool(const Manifest&)> owns) : owns_(std::move(owns)) {}
+  Lineage(std::string spec_hash);  // NOLINT: a hash is enough where no edit changes it
+  Lineage(const char* spec_hash) : Lineage(std::string(spec_hash)) {}  // NOLINT: likewise
+  explicit Lineage(std::function<bool(const Manifest&)> owns) : owns_(std::move(owns)) {}
   bool Owns(const Manifest& manifest) const { return owns_(manifest); }
 
  private:
@@ -124,7 +124,7 @@ std::optional<double> CostOf(std::optional<double> value, const Metric& metric);
 // nothing if there is none. Passes each one that fails to `on_damaged`, with the reason, and skips
 // it. Errors: IoError if the storage cannot be read now, which tells nothing about its content.
 absl::StatusOr<std::optional<Checkpoint>> FindNewestGood(
-    const std::string& storage, const TrialId& trial, const Line& line,
+    const std::string& storage, const TrialId& trial, const Lineage& lineage,
     const std::function<bool(const CheckpointId&)>& eligible,
     const std::function<void(const CheckpointId&, const absl::Status&)>& on_damaged);
 
@@ -135,7 +135,7 @@ absl::StatusOr<std::optional<Checkpoint>> FindNewestGood(
 // later. Nothing: training starts from the beginning.
 absl::StatusOr<std::optional<Checkpoint>> FindInPlaceOf(
     const CheckpointId& named, const std::string& storage, const TrialId& own, uint32_t attempt,
-    const Line& line,
+    const Lineage& lineage,
     const std::function<void(const CheckpointId&, const absl::Status&)>& on_damaged);
 
 // --- Retention ---
@@ -167,7 +167,7 @@ std::vector<CheckpointId> ChooseToRemove(std::vector<RankedCheckpoint> checkpoin
 // manifest, so that it neither counts as the newest nor is removed unseen. Empty if a folder cannot
 // be read.
 std::vector<RankedCheckpoint> RankCheckpoints(const std::string& storage, const TrialId& trial,
-                                              const Line& line, const Metric& metric = {});
+                                              const Lineage& lineage, const Metric& metric = {});
 // Renames the checkpoint and returns the remaining folder, for RemoveAll. After that it is no
 // longer a checkpoint, whatever happens to the folder.
 absl::StatusOr<std::string> TakeNameAway(const std::string& storage, const CheckpointId& id);

@@ -43,7 +43,7 @@ std::optional<uint32_t> AttemptOf(const std::string& name) {
 
 }  // namespace
 
-Line::Line(std::string spec_hash)
+Lineage::Lineage(std::string spec_hash)
     : owns_([hash = std::move(spec_hash)](const Manifest& manifest) {
         return manifest.spec_hash == hash;
       }) {}
@@ -81,14 +81,14 @@ absl::StatusOr<std::vector<CheckpointId>> ListCheckpoints(const std::string& sto
 }
 
 absl::StatusOr<std::optional<Checkpoint>> FindNewestGood(
-    const std::string& storage, const TrialId& trial, const Line& line,
+    const std::string& storage, const TrialId& trial, const Lineage& lineage,
     const std::function<bool(const CheckpointId&)>& eligible,
     const std::function<void(const CheckpointId&, const absl::Status&)>& on_damaged) {
   DT_ASSIGN_OR_RETURN(const std::vector<CheckpointId> listed, ListCheckpoints(storage, trial));
   for (const CheckpointId& id : listed) {
     if (!eligible(id)) continue;
     absl::StatusOr<Checkpoint> checkpoint = OpenCheckpoint(storage, id);
-    if (checkpoint.ok() && line.Owns(checkpoint->manifest)) {
+    if (checkpoint.ok() && lineage.Owns(checkpoint->manifest)) {
       return std::optional<Checkpoint>(*std::move(checkpoint));
     }
     if (!checkpoint.ok() && checkpoint.status().code() == kIoError) return checkpoint.status();
@@ -100,7 +100,7 @@ absl::StatusOr<std::optional<Checkpoint>> FindNewestGood(
 
 absl::StatusOr<std::optional<Checkpoint>> FindInPlaceOf(
     const CheckpointId& named, const std::string& storage, const TrialId& own, uint32_t attempt,
-    const Line& line,
+    const Lineage& lineage,
     const std::function<void(const CheckpointId&, const absl::Status&)>& on_damaged) {
   const bool taken = !(named.trial == own);
   const auto before = [&](const CheckpointId& other) {
@@ -112,10 +112,10 @@ absl::StatusOr<std::optional<Checkpoint>> FindInPlaceOf(
   };
   if (taken) {
     DT_ASSIGN_OR_RETURN(std::optional<Checkpoint> found,
-                        FindNewestGood(storage, named.trial, line, before, on_damaged));
+                        FindNewestGood(storage, named.trial, lineage, before, on_damaged));
     if (found) return found;
   }
-  return FindNewestGood(storage, own, line, of_own, on_damaged);
+  return FindNewestGood(storage, own, lineage, of_own, on_damaged);
 }
 
 bool IsSuperseded(const CheckpointId& id, const Retention& retention) {
@@ -161,7 +161,7 @@ std::vector<CheckpointId> ChooseToRemove(std::vector<RankedCheckpoint> checkpoin
 }
 
 std::vector<RankedCheckpoint> RankCheckpoints(const std::string& storage, const TrialId& trial,
-                                              const Line& line, const Metric& metric) {
+                                              const Lineage& lineage, const Metric& metric) {
   std::vector<RankedCheckpoint> ranked;
   const absl::StatusOr<std::vector<CheckpointId>> listed = ListCheckpoints(storage, trial);
   if (!listed.ok()) return ranked;
@@ -170,7 +170,7 @@ std::vector<RankedCheckpoint> RankCheckpoints(const std::string& storage, const 
         ReadFile(storage + "/" + id.Path() + "/" + kManifestName, kManifestBytesMax);
     if (!text.ok()) continue;
     const absl::StatusOr<Manifest> manifest = ParseManifest(*text);
-    if (manifest.ok() && line.Owns(*manifest)) ranked.push_back({id, CostOf(*manifest, metric)});
+    if (manifest.ok() && lineage.Owns(*manifest)) ranked.push_back({id, CostOf(*manifest, metric)});
   }
   return ranked;
 }

@@ -57,7 +57,7 @@ class HeaderEvents {
   bool binary(binary_t&) { return Refuse("binary data"); }
 
   bool number_unsigned(number_unsigned_t value) {
-    if (place_ == Place::kShape) {
+    if (section_ == Section::kShape) {
       if (drafts.back().shape->size() == kTensorDimsMax) {
         return Fail(Shown(drafts.back().name) + " has more than " + std::to_string(kTensorDimsMax) +
                     " dimensions");
@@ -65,7 +65,7 @@ class HeaderEvents {
       drafts.back().shape->push_back(value);
       return true;
     }
-    if (place_ == Place::kOffsets && drafts.back().offsets->size() < 2) {
+    if (section_ == Section::kOffsets && drafts.back().offsets->size() < 2) {
       drafts.back().offsets->push_back(value);
       return true;
     }
@@ -73,11 +73,11 @@ class HeaderEvents {
   }
 
   bool string(string_t& value) {
-    if (place_ == Place::kMetadata) {
+    if (section_ == Section::kMetadata) {
       if (!metadata.emplace(key_, value).second) return Fail("metadata has a key twice");
       return true;
     }
-    if (place_ == Place::kTensor && key_ == "dtype") {
+    if (section_ == Section::kTensor && key_ == "dtype") {
       if (drafts.back().dtype) return Fail(Shown(drafts.back().name) + " has dtype twice");
       drafts.back().dtype = DTypeFromName(value);
       if (!drafts.back().dtype) {
@@ -94,47 +94,47 @@ class HeaderEvents {
   }
 
   bool start_object(size_t) {
-    switch (place_) {
-      case Place::kOutside:
-        place_ = Place::kTop;
+    switch (section_) {
+      case Section::kOutside:
+        section_ = Section::kTop;
         return true;
-      case Place::kTop:
+      case Section::kTop:
         if (key_ != "__metadata__") {
           drafts.push_back(Draft{key_, {}, {}, {}});
-          place_ = Place::kTensor;
+          section_ = Section::kTensor;
           return true;
         }
         if (std::exchange(metadata_seen_, true)) return Fail("it has '__metadata__' twice");
-        place_ = Place::kMetadata;
+        section_ = Section::kMetadata;
         return true;
-      case Place::kTensor:
-      case Place::kMetadata:
-      case Place::kShape:
-      case Place::kOffsets:
+      case Section::kTensor:
+      case Section::kMetadata:
+      case Section::kShape:
+      case Section::kOffsets:
         break;
     }
     return Refuse("an object");
   }
   bool end_object() {
-    place_ = place_ == Place::kTop ? Place::kOutside : Place::kTop;
+    section_ = section_ == Section::kTop ? Section::kOutside : Section::kTop;
     return true;
   }
 
   bool start_array(size_t) {
-    if (place_ == Place::kTensor && key_ == "shape" && !drafts.back().shape) {
+    if (section_ == Section::kTensor && key_ == "shape" && !drafts.back().shape) {
       drafts.back().shape.emplace();
-      place_ = Place::kShape;
+      section_ = Section::kShape;
       return true;
     }
-    if (place_ == Place::kTensor && key_ == "data_offsets" && !drafts.back().offsets) {
+    if (section_ == Section::kTensor && key_ == "data_offsets" && !drafts.back().offsets) {
       drafts.back().offsets.emplace();
-      place_ = Place::kOffsets;
+      section_ = Section::kOffsets;
       return true;
     }
     return Refuse("a list");
   }
   bool end_array() {
-    place_ = Place::kTensor;
+    section_ = Section::kTensor;
     return true;
   }
 
@@ -143,7 +143,7 @@ class HeaderEvents {
   }
 
  private:
-  enum class Place { kOutside, kTop, kTensor, kMetadata, kShape, kOffsets };
+  enum class Section { kOutside, kTop, kTensor, kMetadata, kShape, kOffsets };
 
   bool Fail(std::string reason) {
     error_ = std::move(reason);
@@ -154,7 +154,7 @@ class HeaderEvents {
                 ", where the format has none");
   }
 
-  Place place_ = Place::kOutside;
+  Section section_ = Section::kOutside;
   std::string key_;
   bool metadata_seen_ = false;
   std::string error_;

@@ -46,7 +46,7 @@ class RankConversation final : public trainer::RecordedConversation {
  public:
   RankConversation(const Pipes& pipes, int rank, int sync_every)
       : pipes_(pipes), rank_(rank), sync_every_(sync_every) {
-    on_question = [this](int) { OnQuestion(); };
+    on_question = [this](int) { CountQuestion(); };
   }
   void Say(const frames::FromTrainer& frame) override {
     if (const auto* store = std::get_if<frames::StoreUp>(&frame)) {
@@ -76,7 +76,7 @@ class RankConversation final : public trainer::RecordedConversation {
 
  private:
   // The attempt asks before each step, and once more after a step that makes ranks equal.
-  void OnQuestion() {
+  void CountQuestion() {
     if (!runs_) return;
     const bool equal = sync_every_ > 0 && step_ > 0 && step_ % sync_every_ == 0;
     if (equal && !std::exchange(asked_of_save_, true)) return;

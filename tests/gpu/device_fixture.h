@@ -30,10 +30,10 @@ class RecordedConversation : public Conversation {
   }
   void AwaitRegistered(uint64_t, std::chrono::milliseconds) override {}
   // Called by the attempt before each step.
-  Wish CurrentWish() const override {
+  StopRequest CurrentStopRequest() const override {
     ++asked_;
     if (on_question) on_question(asked_);
-    return asked_ < stop_at ? Wish::kGoOn : Interfere();
+    return asked_ < stop_at ? StopRequest::kNone : Interfere();
   }
   absl::StatusOr<std::string> AwaitStoreAddress(std::chrono::milliseconds) override {
     return CollectiveError("there is one rank");
@@ -48,9 +48,9 @@ class RecordedConversation : public Conversation {
   std::function<void(int)> on_question;
 
  private:
-  Wish Interfere() const {
+  StopRequest Interfere() const {
     if (breaks_group && asked_ == stop_at) abort_();
-    return Wish::kStopAfterCheckpoint;
+    return StopRequest::kStopAfterCheckpoint;
   }
 
   mutable int asked_ = 0;
@@ -96,7 +96,7 @@ class DeviceTest : public ::testing::TestWithParam<const char*> {
     start.data_address = "127.0.0.1";
     start.storage = storage_;
     start.resume = resume_;
-    const Outcome outcome = RunAttempt(start, *device_, conversation, {.alone = alone});
+    const AttemptOutcome outcome = RunAttempt(start, *device_, conversation, {.alone = alone});
     EXPECT_TRUE(outcome.freed.ok()) << outcome.freed;
     return conversation.told;
   }

@@ -72,7 +72,7 @@ class StepConversation final : public Conversation {
     if (const auto* done = std::get_if<frames::StepDone>(&frame)) rows.push_back(done->row);
   }
   // Called by the attempt before each step.
-  Wish CurrentWish() const override {
+  StopRequest CurrentStopRequest() const override {
     ++asked_;
     if (asked_ == step_) {
       free_before_ = FreeBytes();
@@ -81,7 +81,7 @@ class StepConversation final : public Conversation {
     if (asked_ == step_ + 1) {
       if (const absl::Status ended = Try([&] { window_.End(); }); !ended.ok()) Note(ended);
     }
-    return Wish::kGoOn;
+    return StopRequest::kNone;
   }
   absl::StatusOr<std::string> AwaitStoreAddress(std::chrono::milliseconds) override {
     return CollectiveError("there is one rank");
@@ -134,7 +134,7 @@ absl::Status Run(char** arguments, const std::string& trace) {
   DT_ASSIGN_OR_RETURN(const std::unique_ptr<Device> device, OpenDevice({.word = "cuda:0"}));
   const uint64_t free_at_first = FreeBytes();
   StepConversation conversation(std::atoi(arguments[3]), trace);
-  const Outcome outcome = RunAttempt(start, *device, conversation, {});
+  const AttemptOutcome outcome = RunAttempt(start, *device, conversation, {});
   const uint64_t used = free_at_first - std::min(free_at_first, conversation.free_bytes());
   const nlohmann::json told = {{"device", device->Facts().name},
                                {"cause", outcome.end.cause},

@@ -27,7 +27,7 @@ namespace dt {
 namespace v1 = ::dtrain::v1;
 
 // When a trainer process is started.
-enum class Warmth {
+enum class TrainerStart {
   kOnDemand,   // when an attempt needs a trainer
   kAlwaysWarm  // also before the first attempt, and again after a crash
 };
@@ -46,7 +46,7 @@ struct AgentOptions {
   std::string trainer_path;
   std::string program_path;
   absl::Duration disconnect_grace = limits::kDisconnectGrace;
-  Warmth warmth = Warmth::kAlwaysWarm;
+  TrainerStart trainer_start = TrainerStart::kAlwaysWarm;
 };
 
 // ---- events ----

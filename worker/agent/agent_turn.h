@@ -25,7 +25,7 @@ inline bool Saves(StopReason reason) {
 // Returns whether a trainer is started before an attempt needs one. A program's runner has nothing
 // to warm up, and a dttrain beside it would take memory of the GPU.
 inline bool StartsAhead(const AgentState& state) {
-  return state.options.warmth == Warmth::kAlwaysWarm && !state.draining &&
+  return state.options.trainer_start == TrainerStart::kAlwaysWarm && !state.draining &&
          state.newest_kind == TrainerKind::kOwn &&
          state.start_failures < limits::kTrainerStartTries;
 }

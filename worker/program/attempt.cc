@@ -39,22 +39,22 @@ constexpr absl::Duration kRegistrationWait = absl::Seconds(2);
 
 }  // namespace
 
-Attempt::Attempt(frames::Start start, Host host, Say say)
+ProgramAttempt::ProgramAttempt(frames::Start start, Host host, Say say)
     : start_(std::move(start)),
       host_(std::move(host)),
       say_(std::move(say)),
       printed_(Printed::Stream::kOutput, start_.metric),
       errors_(Printed::Stream::kError, start_.metric) {}
 
-void Attempt::Log(const std::string& text) { printed_.Note("dtrain: " + text); }
+void ProgramAttempt::Log(const std::string& text) { printed_.Note("dtrain: " + text); }
 
-void Attempt::Begin(Instant now) {
+void ProgramAttempt::Begin(Instant now) {
   absl::Status begun = Prepare();
   if (begun.ok() && !store_address_.empty()) begun = Launch(now);
   if (!begun.ok()) Fail(begun);
 }
 
-absl::Status Attempt::Prepare() {
+absl::Status ProgramAttempt::Prepare() {
   DT_ASSIGN_OR_RETURN(spec_, SpecOf(start_.spec));
   DT_ASSIGN_OR_RETURN(resume_,
                       ChooseResume(start_, spec_, [this](const std::string& text) { Log(text); }));
@@ -68,7 +68,7 @@ absl::Status Attempt::Prepare() {
 }
 
 // Chooses a free port as torchrun does; the program binds it a moment later.
-absl::Status Attempt::ChoosePort() {
+absl::Status ProgramAttempt::ChoosePort() {
   const UniqueFd probe(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const UniqueFd older(probe.valid() ? -1 : socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int fd = probe.valid() ? probe.get() : older.get();
@@ -89,7 +89,7 @@ absl::Status Attempt::ChoosePort() {
 }
 
 // Makes the folder with the report's FIFO and the module; returns the program's end of the FIFO.
-absl::StatusOr<UniqueFd> Attempt::MakeScratch() {
+absl::StatusOr<UniqueFd> ProgramAttempt::MakeScratch() {
   DT_RETURN_IF_ERROR(RemoveAll(host_.scratch));
   for (const std::string& folder :
        {host_.scratch, host_.scratch + "/python", host_.scratch + "/files"}) {
@@ -107,30 +107,31 @@ absl::StatusOr<UniqueFd> Attempt::MakeScratch() {
   return theirs;
 }
 
-absl::Status Attempt::Launch(Instant now) {
+absl::Status ProgramAttempt::Launch(Instant now) {
   DT_ASSIGN_OR_RETURN(const UniqueFd theirs, MakeScratch());
   const uint64_t resumed = resume_ ? resume_->id.step : 0;
-  Place place;
-  place.cuda = host_.cuda;
-  place.threads = host_.threads;
-  place.store_address = store_address_;
-  place.report = host_.scratch + "/report";
-  place.module_folder = host_.scratch + "/python";
-  place.rungs = RungSteps(spec_.steps, start_.validate_at, start_.share_every);
+  LaunchContext context;
+  context.cuda = host_.cuda;
+  context.threads = host_.threads;
+  context.store_address = store_address_;
+  context.report = host_.scratch + "/report";
+  context.module_folder = host_.scratch + "/python";
+  context.rungs = RungSteps(spec_.steps, start_.validate_at, start_.share_every);
   if (resume_) {
-    place.resume_folder = resume_->folder;
-    place.resume_step = resumed;
+    context.resume_folder = resume_->folder;
+    context.resume_step = resumed;
   }
   checkpoints_.emplace(start_, spec_, resume_ ? std::optional(resume_->id) : std::nullopt);
-  DT_ASSIGN_OR_RETURN(place.checkpoint_folder, checkpoints_->MakeFolder());
-  reports_.emplace(Course{start_.token, resumed, spec_.steps, place.rungs, start_.metric}, now);
+  DT_ASSIGN_OR_RETURN(context.checkpoint_folder, checkpoints_->MakeFolder());
+  reports_.emplace(TrialInfo{start_.token, resumed, spec_.steps, context.rungs, start_.metric},
+                   now);
   DT_ASSIGN_OR_RETURN(const std::string folder,
                       FolderOf(spec_, start_.code_folder, host_.scratch + "/files"));
   std::vector<std::string> words = WordsOf(spec_);
   SpawnOptions options;
   DT_ASSIGN_OR_RETURN(
       options.environment,
-      EnvironmentOf(start_, spec_, place, Permitted(EnvironmentWith({}), host_.variables)));
+      EnvironmentOf(start_, spec_, context, Permitted(EnvironmentWith({}), host_.variables)));
   DT_ASSIGN_OR_RETURN(options.path, FindProgram(words[0], options.environment));
   options.arguments.assign(words.begin() + 1, words.end());
   options.descriptors = {{theirs.get(), kReportFd}};
@@ -140,8 +141,7 @@ absl::Status Attempt::Launch(Instant now) {
   options.descriptors.emplace_back(errors.get(), STDERR_FILENO);
   if (!IsRoot()) LeavePrintedReports();
   options.folder = folder;
-  options.life = Life::kOfStarter;  // so that the program dies with us if we are killed together
-                                    // with our agent
+  options.life = Life::kOfStarter;  // the program ends too if we and our agent are killed together
   const std::string word = WordLookedUp(spec_);
   const auto found = word.empty() ? std::string() : FindProgram(word, options.environment);
   Log(Announcement(start_, spec_, folder, found.value_or("")));
@@ -162,29 +162,29 @@ absl::Status Attempt::Launch(Instant now) {
   }
   program_ = *started;
   stage_ = Stage::kRunning;
-  if (IsRoot()) patience_.emplace(spec_.timeouts, now.steady);
+  if (IsRoot()) hang_timer_.emplace(spec_.timeouts, now.steady);
   environment_ = std::move(options.environment);
   say_(frames::Running{start_.token, resumed});
   if (IsRoot()) Pass(checkpoints_->ClearUp());
   return absl::OkStatus();
 }
 
-void Attempt::TakeStoreAddress(const frames::Connect& frame, Instant now) {
+void ProgramAttempt::TakeStoreAddress(const frames::Connect& frame, Instant now) {
   if (stage_ != Stage::kWaiting || !store_address_.empty()) return;
   store_address_ = frame.store_address;
   const absl::Status launched = Launch(now);
   if (!launched.ok()) Fail(launched);
 }
 
-void Attempt::Stop(const frames::Stop& frame, Instant now) {
-  const Wish wish = frame.checkpoint ? Wish::kSave : Wish::kLeave;
-  if (over() || wish <= wish_) return;
+void ProgramAttempt::Stop(const frames::Stop& frame, Instant now) {
+  const StopRequest stop_request = frame.checkpoint ? StopRequest::kSave : StopRequest::kLeave;
+  if (over() || stop_request <= stop_request_) return;
   if (stage_ == Stage::kWaiting) return End({"cancelled", "stopped before its program started"});
-  if (wish == Wish::kLeave && frame.stacks) {
+  if (stop_request == StopRequest::kLeave && frame.stacks) {
     return LogStacks("another rank hangs and the gang ends");
   }
-  if (wish == Wish::kLeave) return BeginLeaving(now.steady);
-  wish_ = wish;
+  if (stop_request == StopRequest::kLeave) return BeginLeaving(now.steady);
+  stop_request_ = stop_request;
   // A program knows its children; a shell passes no signal on.
   if (spec_.run.empty()) {
     if (!wait_status_) kill(program_, SIGTERM);
@@ -193,8 +193,8 @@ void Attempt::Stop(const frames::Stop& frame, Instant now) {
   }
 }
 
-void Attempt::BeginLeaving(absl::Duration now) {
-  wish_ = Wish::kLeave;
+void ProgramAttempt::BeginLeaving(absl::Duration now) {
+  stop_request_ = StopRequest::kLeave;
   leaves_after_stacks_ = false;
   leave_at_ = now + limits::kProgramLeaveGrace;
   checkpoints_->Leave();
@@ -202,27 +202,27 @@ void Attempt::BeginLeaving(absl::Duration now) {
 }
 
 // Takes seconds, so the program begins to leave at the next turn, with that turn's time.
-void Attempt::LogStacks(const std::string& why) {
+void ProgramAttempt::LogStacks(const std::string& why) {
   Log(why + "; what its processes are doing:");
   for (const std::string& line : StacksOf(Descendants(), environment_)) Log(line);
-  wish_ = Wish::kLeave;
+  stop_request_ = StopRequest::kLeave;
   leaves_after_stacks_ = true;
 }
 
 // Ends a program that was silent for too long, in the way in which an order to leave does.
-void Attempt::LookAtSilence(absl::Duration now) {
-  patience_->NoteTurn(now);
-  if (checkpoints_->busy()) patience_->NoteWait(now);
-  if (stage_ != Stage::kRunning || wish_ != Wish::kGoOn) return;
-  overdue_ = patience_->Overdue(now);
+void ProgramAttempt::LookAtSilence(absl::Duration now) {
+  hang_timer_->NoteTurn(now);
+  if (checkpoints_->busy()) hang_timer_->NoteWait(now);
+  if (stage_ != Stage::kRunning || stop_request_ != StopRequest::kNone) return;
+  overdue_ = hang_timer_->Overdue(now);
   if (!overdue_.empty()) LogStacks(overdue_);
 }
 
-void Attempt::NoteRegistered(const frames::Registered& frame) {
+void ProgramAttempt::NoteRegistered(const frames::Registered& frame) {
   if (checkpoints_ && IsRoot()) Pass(checkpoints_->NoteRegistered(frame.step));
 }
 
-void Attempt::Reap() {
+void ProgramAttempt::Reap() {
   for (;;) {
     int status = 0;
     const pid_t ended = waitpid(-1, &status, WNOHANG);
@@ -233,20 +233,20 @@ void Attempt::Reap() {
   }
 }
 
-bool Attempt::ProgramIsDone(absl::Duration now) const {
-  switch (wish_) {
-    case Wish::kGoOn:
+bool ProgramAttempt::ProgramIsDone(absl::Duration now) const {
+  switch (stop_request_) {
+    case StopRequest::kNone:
       return wait_status_.has_value();
-    case Wish::kSave:
+    case StopRequest::kSave:
       // A shell may exit before its child has saved.
       return spec_.run.empty() ? wait_status_.has_value() : all_gone_;
-    case Wish::kLeave:
+    case StopRequest::kLeave:
       return all_gone_ || now >= leave_at_;
   }
   return true;
 }
 
-void Attempt::Serve(Instant now) {
+void ProgramAttempt::Serve(Instant now) {
   if (stage_ == Stage::kWaiting || over()) return;
   if (stage_ == Stage::kRunning && leaves_after_stacks_) BeginLeaving(now.steady);
   if (stage_ == Stage::kRunning) {
@@ -257,7 +257,7 @@ void Attempt::Serve(Instant now) {
   ReadReports(now);
   const bool on_output = printed_.Serve(now.steady);
   const bool on_error = errors_.Serve(now.steady);
-  if (patience_ && (on_output || on_error)) patience_->NoteOutput(now.steady);
+  if (hang_timer_ && (on_output || on_error)) hang_timer_->NoteOutput(now.steady);
   TakePrinted(now);
   if (IsRoot()) {
     Pass(reports_->Tend(now));
@@ -272,13 +272,13 @@ void Attempt::Serve(Instant now) {
     if (checkpoints_->busy()) return;  // the line was about a checkpoint
     if (IsRoot()) Pass(reports_->Finish(now));
     const Oom oom = OomKills() > oom_kills_before_ ? Oom::kKilledSome : Oom::kNone;
-    if (!overdue_.empty() && wish_ == Wish::kLeave) return End({"hang", overdue_});
-    End(EndingOf(wait_status_.value_or(SIGKILL), wish_, oom));
+    if (!overdue_.empty() && stop_request_ == StopRequest::kLeave) return End({"hang", overdue_});
+    End(EndingOf(wait_status_.value_or(SIGKILL), stop_request_, oom));
   }
 }
 
 // Ends the program and everything that it left running.
-void Attempt::Wind(Instant now) {
+void ProgramAttempt::Wind(Instant now) {
   if (!wait_status_) {
     // This is the status of the process that we are about to end.
     kill(program_, SIGKILL);
@@ -299,17 +299,17 @@ void Attempt::Wind(Instant now) {
 }
 
 // Returns whether something of the program is still to come.
-bool Attempt::WindsOn(absl::Duration now) {
-  if (wish_ == Wish::kLeave) return checkpoints_->busy();
+bool ProgramAttempt::WindsOn(absl::Duration now) {
+  if (stop_request_ == StopRequest::kLeave) return checkpoints_->busy();
   if (checkpoints_->busy()) return true;
   pollfd more = {pipe_.get(), POLLIN, 0};
   if (poll(&more, 1, 0) > 0) return true;
   if (IsRoot()) return checkpoints_->AwaitsWord() && now < wind_until_;
   // Rank 0 may still be saving. Its checkpoint ends the attempt, and the agent then sends a stop.
-  return wish_ == Wish::kSave;
+  return stop_request_ == StopRequest::kSave;
 }
 
-void Attempt::ReadReports(Instant now) {
+void ProgramAttempt::ReadReports(Instant now) {
   char chunk[65536];
   TakeLines(now);
   // While a folder is hashed later lines wait, so that reports keep their order.
@@ -322,7 +322,7 @@ void Attempt::ReadReports(Instant now) {
   }
 }
 
-void Attempt::TakeLines(Instant now) {
+void ProgramAttempt::TakeLines(Instant now) {
   size_t start = 0;
   for (size_t end; !checkpoints_->busy() && (end = unread_.find('\n', start)) != std::string::npos;
        start = end + 1) {
@@ -335,13 +335,13 @@ void Attempt::TakeLines(Instant now) {
   unread_.clear();
 }
 
-void Attempt::TakeLine(std::string_view line, Instant now) {
+void ProgramAttempt::TakeLine(std::string_view line, Instant now) {
   if (IsRoot()) {
     LeavePrintedReports();
     if (std::exchange(took_printed_, false)) {
       Log("it reports by its descriptor; from now on a printed line is no report");
     }
-    patience_->NoteReport(now.steady);
+    hang_timer_->NoteReport(now.steady);
     return Pass(reports_->Take(line, now));
   }
   if (std::exchange(logged_other_rank_, true)) return;
@@ -351,34 +351,34 @@ void Attempt::TakeLine(std::string_view line, Instant now) {
 }
 
 // A line about a checkpoint makes the others wait.
-void Attempt::TakePrinted(Instant now) {
+void ProgramAttempt::TakePrinted(Instant now) {
   while (!checkpoints_->busy()) {
     const std::optional<std::string> line = printed_.Next(now.steady);
     if (!line) return;
     took_printed_ = true;
-    patience_->NoteReport(now.steady);
+    hang_timer_->NoteReport(now.steady);
     Pass(reports_->Take(*line, now));
   }
 }
 
-void Attempt::Pass(const Reports::Outgoing& out) {
+void ProgramAttempt::Pass(const Reports::Outgoing& out) {
   for (const frames::FromTrainer& frame : out.frames) say_(frame);
   for (const std::string& complaint : out.complaints) Log(complaint);
-  if (out.saved && wish_ != Wish::kLeave) Pass(checkpoints_->Begin(*out.saved));
+  if (out.saved && stop_request_ != StopRequest::kLeave) Pass(checkpoints_->Begin(*out.saved));
 }
 
-void Attempt::Pass(const Checkpoints::Outgoing& out) {
+void ProgramAttempt::Pass(const Checkpoints::Outgoing& out) {
   for (const frames::FromTrainer& frame : out.frames) say_(frame);
   for (const std::string& complaint : out.complaints) Log(complaint);
 }
 
-void Attempt::LeavePrintedReports() {
+void ProgramAttempt::LeavePrintedReports() {
   printed_.LeaveReports();
   errors_.LeaveReports();
 }
 
 // Prefers a line of standard output, unless only one of standard error has all of a report.
-std::string Attempt::HintNow(Reports::When when) const {
+std::string ProgramAttempt::HintNow(Reports::When when) const {
   if (!reports_ || !IsRoot()) return "";
   const std::optional<NearMiss>& printed = printed_.near();
   const std::optional<NearMiss>& error = errors_.near();
@@ -386,14 +386,14 @@ std::string Attempt::HintNow(Reports::When when) const {
   return reports_->Hint(when, prefers_error ? error : printed);
 }
 
-void Attempt::SayHint() {
+void ProgramAttempt::SayHint() {
   std::string hint = HintNow(Reports::When::kRunning);
   if (hint == hint_) return;
   hint_ = std::move(hint);
   say_(frames::Progress{.token = start_.token, .step = reports_->step(), .hint = hint_});
 }
 
-void Attempt::Fail(const absl::Status& error) {
+void ProgramAttempt::Fail(const absl::Status& error) {
   // Before the program runs, a refusal of the system is not the program's fault.
   const char* cause = error.code() == kConfigError ? "config"
                       : error.code() == kIoError   ? "worker_fault"
@@ -401,7 +401,7 @@ void Attempt::Fail(const absl::Status& error) {
   End({cause, std::string(error.message())});
 }
 
-void Attempt::End(const Ending& ending) {
+void ProgramAttempt::End(const Ending& ending) {
   // A program that did not reach its end may have been about to report.
   const auto when = ending.cause == std::string_view("finished") ? Reports::When::kEnded
                                                                  : Reports::When::kRunning;
@@ -420,7 +420,7 @@ void Attempt::End(const Ending& ending) {
   stage_ = Stage::kOver;
 }
 
-std::vector<pollfd> Attempt::Descriptors() const {
+std::vector<pollfd> ProgramAttempt::Descriptors() const {
   std::vector<pollfd> descriptors;
   if (!checkpoints_) return descriptors;
   if (checkpoints_->busy()) {
@@ -433,13 +433,13 @@ std::vector<pollfd> Attempt::Descriptors() const {
   return descriptors;
 }
 
-absl::Duration Attempt::NextDeadline() const {
+absl::Duration ProgramAttempt::NextDeadline() const {
   absl::Duration next = reports_ ? reports_->NextDeadline() : absl::InfiniteDuration();
   if (checkpoints_ && !checkpoints_->busy()) next = std::min(next, printed_.NextDeadline());
   if (stage_ == Stage::kRunning) next = std::min(next, leave_at_);
   if (stage_ == Stage::kRunning && leaves_after_stacks_) next = absl::ZeroDuration();
-  if (stage_ == Stage::kRunning && patience_ && wish_ == Wish::kGoOn) {
-    next = std::min(next, patience_->Deadline());
+  if (stage_ == Stage::kRunning && hang_timer_ && stop_request_ == StopRequest::kNone) {
+    next = std::min(next, hang_timer_->Deadline());
   }
   if (stage_ == Stage::kWinding && IsRoot()) next = std::min(next, wind_until_);
   return next;

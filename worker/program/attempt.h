@@ -27,7 +27,7 @@
 #include "worker/program/checkpoints.h"
 #include "worker/program/ending.h"
 #include "worker/program/environment.h"
-#include "worker/program/patience.h"
+#include "worker/program/hang_timer.h"
 #include "worker/program/printed.h"
 #include "worker/program/reports.h"
 
@@ -41,10 +41,10 @@ struct Host {
   std::vector<std::string> variables;  // names that it passes on besides those of Permitted
 };
 
-class Attempt {
+class ProgramAttempt {
  public:
   using Say = std::function<void(const frames::FromTrainer&)>;
-  Attempt(frames::Start start, Host host, Say say);
+  ProgramAttempt(frames::Start start, Host host, Say say);
 
   void Begin(Instant now);
   void TakeStoreAddress(const frames::Connect& frame, Instant now);
@@ -97,7 +97,7 @@ class Attempt {
   const Say say_;
   ProgramSpec spec_;
   Stage stage_ = Stage::kWaiting;
-  Wish wish_ = Wish::kGoOn;
+  StopRequest stop_request_ = StopRequest::kNone;
   absl::Duration leave_at_ = absl::InfiniteDuration();
   bool leaves_after_stacks_ = false;  // its stacks are logged: it begins to leave at the next turn
   absl::Duration wind_until_ = absl::InfiniteDuration();
@@ -116,10 +116,10 @@ class Attempt {
   Printed printed_, errors_;        // its standard output, its standard error
   bool took_printed_ = false;
   std::optional<Reports> reports_;
-  std::optional<Patience> patience_;  // rank 0's, whose reports alone count
-  std::string overdue_;               // why it counts as hung
-  Environment environment_;           // the program's
-  std::string hint_;                  // the last one sent
+  std::optional<HangTimer> hang_timer_;  // rank 0's, whose reports alone count
+  std::string overdue_;                  // why it counts as hung
+  Environment environment_;              // the program's
+  std::string hint_;                     // the last one sent
   std::optional<Checkpoints> checkpoints_;
 };
 

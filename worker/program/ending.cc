@@ -31,10 +31,10 @@ std::string HintAt(int wait_status) {
 
 }  // namespace
 
-Ending EndingOf(int wait_status, Wish wish, Oom oom) {
+Ending EndingOf(int wait_status, StopRequest stop_request, Oom oom) {
   constexpr int kShellKilled = 128 + SIGKILL;
   const std::string how = "the program " + DescribeExit(wait_status) + HintAt(wait_status);
-  if (wish != Wish::kGoOn) return {"cancelled", "it was told to stop; " + how};
+  if (stop_request != StopRequest::kNone) return {"cancelled", "it was told to stop; " + how};
   if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) return {"finished", ""};
   const bool killed = (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL) ||
                       (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == kShellKilled);

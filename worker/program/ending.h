@@ -9,8 +9,8 @@
 namespace dt::program {
 
 // The agent's current demand on the attempt.
-enum class Wish {
-  kGoOn,
+enum class StopRequest {
+  kNone,
   kSave,  // SIGTERM; it has time to save, and ends by itself
   kLeave  // SIGTERM, then SIGKILL
 };
@@ -22,6 +22,6 @@ struct Ending {
   std::string message;
 };
 // `wait_status` as from waitpid. A shell reports with status 137 that SIGKILL ended its child.
-Ending EndingOf(int wait_status, Wish wish, Oom oom);
+Ending EndingOf(int wait_status, StopRequest stop_request, Oom oom);
 
 }  // namespace dt::program

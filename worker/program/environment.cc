@@ -58,12 +58,12 @@ Ranks RanksOf(const frames::Start& start, const ProgramSpec& spec) {
   return where_several && start.world_size == 1 ? Ranks::kNone : Ranks::kTorchrun;
 }
 
-void SetStore(const Place& place, Environment& to) {
-  const size_t colon = place.store_address.rfind(':');
-  std::string host = place.store_address.substr(0, colon);
+void SetStore(const LaunchContext& context, Environment& to) {
+  const size_t colon = context.store_address.rfind(':');
+  std::string host = context.store_address.substr(0, colon);
   if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
   to["MASTER_ADDR"] = host;
-  to["MASTER_PORT"] = colon == std::string::npos ? "" : place.store_address.substr(colon + 1);
+  to["MASTER_PORT"] = colon == std::string::npos ? "" : context.store_address.substr(colon + 1);
 }
 
 void SetTorchrun(const frames::Start& start, Environment& to) {
@@ -93,7 +93,7 @@ void SetMpi(const frames::Start& start, Environment& to) {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) to[name] = local_size;
 }
 
-void SetRanks(const frames::Start& start, const ProgramSpec& spec, const Place& place,
+void SetRanks(const frames::Start& start, const ProgramSpec& spec, const LaunchContext& context,
               Environment& to) {
   // The worker's own launcher speaks of the worker.
   std::erase_if(to, [](const auto& variable) {
@@ -104,16 +104,16 @@ void SetRanks(const frames::Start& start, const ProgramSpec& spec, const Place& 
       break;
     case Ranks::kTorchrun:
       SetTorchrun(start, to);
-      SetStore(place, to);
+      SetStore(context, to);
       break;
     case Ranks::kMpi:
       SetMpi(start, to);
-      SetStore(place, to);
+      SetStore(context, to);
       break;
   }
   if (spec.launcher != "accelerate") return;
   // As accelerate launch passes on what nobody chose otherwise.
-  to.emplace("ACCELERATE_USE_CPU", place.cuda ? "false" : "true");
+  to.emplace("ACCELERATE_USE_CPU", context.cuda ? "false" : "true");
   to.emplace("ACCELERATE_MIXED_PRECISION", "no");
   to.emplace("ACCELERATE_DYNAMO_BACKEND", "no");
 }
@@ -135,8 +135,8 @@ std::string RanksText(const frames::Start& start, const ProgramSpec& spec) {
 }
 
 // The gang's devices on this host, so that cuda:$LOCAL_RANK is this rank's; none on a CPU slot.
-void SetDevices(const frames::Start& start, const Place& place, Environment& to) {
-  if (!place.cuda) {
+void SetDevices(const frames::Start& start, const LaunchContext& context, Environment& to) {
+  if (!context.cuda) {
     to["CUDA_VISIBLE_DEVICES"] = "";
     return;
   }
@@ -146,7 +146,7 @@ void SetDevices(const frames::Start& start, const Place& place, Environment& to)
   if (known) to["CUDA_VISIBLE_DEVICES"] = absl::StrJoin(start.local_devices, ",");
 }
 
-void SetTrial(const frames::Start& start, const ProgramSpec& spec, const Place& place,
+void SetTrial(const frames::Start& start, const ProgramSpec& spec, const LaunchContext& context,
               Environment& to) {
   to["DTRAIN_RANK"] = absl::StrCat(start.rank);
   to["DTRAIN_WORLD_SIZE"] = absl::StrCat(start.world_size);
@@ -158,14 +158,14 @@ void SetTrial(const frames::Start& start, const ProgramSpec& spec, const Place& 
   to["DTRAIN_PARAMETERS"] = Line(spec.parameters);
   to["DTRAIN_SEED"] = absl::StrCat(spec.seed);
   to["DTRAIN_STEPS"] = absl::StrCat(spec.steps);
-  to["DTRAIN_RUNGS"] = absl::StrJoin(place.rungs, ",");
+  to["DTRAIN_RUNGS"] = absl::StrJoin(context.rungs, ",");
   to["DTRAIN_METRIC"] = start.metric;
-  to["DTRAIN_REPORT"] = place.report;
+  to["DTRAIN_REPORT"] = context.report;
   to["DTRAIN_REPORT_FD"] = absl::StrCat(kReportFd);
-  to["DTRAIN_CHECKPOINT_DIR"] = place.checkpoint_folder;
-  if (place.resume_folder.empty()) return;
-  to["DTRAIN_RESUME"] = place.resume_folder;
-  to["DTRAIN_RESUME_STEP"] = absl::StrCat(place.resume_step);
+  to["DTRAIN_CHECKPOINT_DIR"] = context.checkpoint_folder;
+  if (context.resume_folder.empty()) return;
+  to["DTRAIN_RESUME"] = context.resume_folder;
+  to["DTRAIN_RESUME_STEP"] = absl::StrCat(context.resume_step);
 }
 
 // Reads resources.env. Variables that the worker itself sets are refused at submit, and are never
@@ -306,17 +306,17 @@ Environment Permitted(const Environment& all, const std::vector<std::string>& mo
 }
 
 absl::StatusOr<Environment> EnvironmentOf(const frames::Start& start, const ProgramSpec& spec,
-                                          const Place& place, Environment environment) {
+                                          const LaunchContext& context, Environment environment) {
   for (const auto& [name, value] : spec.environment) environment[name] = value;
-  SetRanks(start, spec, place, environment);
-  SetDevices(start, place, environment);
-  SetTrial(start, spec, place, environment);
-  environment.emplace("OMP_NUM_THREADS", absl::StrCat(place.threads));
+  SetRanks(start, spec, context, environment);
+  SetDevices(start, context, environment);
+  SetTrial(start, spec, context, environment);
+  environment.emplace("OMP_NUM_THREADS", absl::StrCat(context.threads));
   // Python then prints its stack where it crashes, and where a hang is ended (stacks.h).
   environment.emplace("PYTHONFAULTHANDLER", "1");
   // Behind what the person set, so that an installed client, which offers the same, comes first.
   std::string& path = environment["PYTHONPATH"];
-  absl::StrAppend(&path, path.empty() ? "" : ":", place.module_folder);
+  absl::StrAppend(&path, path.empty() ? "" : ":", context.module_folder);
   for (const auto& [name, value] : environment) {
     if (name.size() + value.size() + 2 <= kVariableBytes) continue;
     return ConfigError(absl::StrCat("the variable ", name, " has ", value.size(),

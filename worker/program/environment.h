@@ -14,7 +14,7 @@
 #include "common/spawn.h"
 #include "common/status.h"
 #include "worker/frames/frames.h"
-#include "worker/program/patience.h"
+#include "worker/program/hang_timer.h"
 
 namespace dt::program {
 
@@ -52,8 +52,8 @@ std::string Announcement(const frames::Start& start, const ProgramSpec& spec,
 // Returns the program and its arguments: the command's words, or a shell with the text.
 std::vector<std::string> WordsOf(const ProgramSpec& spec);
 
-// The host's resources for the program.
-struct Place {
+// Values that a program of this rank is launched with.
+struct LaunchContext {
   bool cuda = false;
   int threads = 1;                // of the slot
   std::string store_address;      // host:port of rank 0
@@ -71,7 +71,7 @@ Environment Permitted(const Environment& all, const std::vector<std::string>& mo
 // Returns `inherited`, overridden by the experiment's resources.env, and both overridden by the
 // variables for this rank.
 absl::StatusOr<Environment> EnvironmentOf(const frames::Start& start, const ProgramSpec& spec,
-                                          const Place& place, Environment inherited);
+                                          const LaunchContext& context, Environment inherited);
 
 // Returns where it starts. `scratch`: a folder of its own, for a program without code and without a
 // workdir.

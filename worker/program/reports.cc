@@ -42,17 +42,17 @@ std::vector<uint64_t> RungSteps(uint64_t steps, const std::vector<uint64_t>& div
   return rungs;
 }
 
-Reports::Reports(Course course, Instant now)
-    : course_(std::move(course)),
-      step_(course_.resumed_step),
+Reports::Reports(TrialInfo info, Instant now)
+    : info_(std::move(info)),
+      step_(info_.resumed_step),
       sent_row_at_(now.steady),
       with_metric_{limits::kProgramReportsBurst, now.steady},
       without_(with_metric_) {
-  while (rung_ < course_.rungs.size() && course_.rungs[rung_] <= course_.resumed_step) ++rung_;
+  while (rung_ < info_.rungs.size() && info_.rungs[rung_] <= info_.resumed_step) ++rung_;
 }
 
 bool Reports::HasMetric(const Report& report) const {
-  return course_.metric.empty() || report.numbers.contains(course_.metric);
+  return info_.metric.empty() || report.numbers.contains(info_.metric);
 }
 
 std::optional<Reports::Waiting>& Reports::Slot(Kind kind) {
@@ -61,11 +61,11 @@ std::optional<Reports::Waiting>& Reports::Slot(Kind kind) {
 
 std::string Reports::Doubt(const Report& report, std::optional<uint64_t> newest) const {
   const uint64_t step = *report.step;
-  if (course_.steps > 0 && step > course_.steps) {
-    return absl::StrCat("step ", step, " is beyond the last, ", course_.steps,
+  if (info_.steps > 0 && step > info_.steps) {
+    return absl::StrCat("step ", step, " is beyond the last, ", info_.steps,
                         "; raise `steps` of the experiment");
   }
-  const uint64_t before = newest.value_or(course_.resumed_step);
+  const uint64_t before = newest.value_or(info_.resumed_step);
   if (step < before) {
     return absl::StrCat("step ", step, " follows step ", before,
                         "; steps do not go back, and a program that resumes goes on after "
@@ -84,7 +84,7 @@ std::string Reports::DoubtAboutWord(const Report& report) {
 
 Reports::Outgoing Reports::Take(std::string_view line, Instant now) {
   Outgoing out;
-  auto read = ReadReport(line, course_.metric);
+  auto read = ReadReport(line, info_.metric);
   if (const auto* wrong = std::get_if<WrongLine>(&read)) {
     Complain(line, wrong->why, out);
     return out;
@@ -100,10 +100,10 @@ Reports::Outgoing Reports::Take(std::string_view line, Instant now) {
     Report saved = report;
     if (!saved.step) saved.step = step_;
     std::string doubt = Doubt(saved, saved_step_);
-    if (doubt.empty() && *saved.step <= saved_step_.value_or(course_.resumed_step)) {
+    if (doubt.empty() && *saved.step <= saved_step_.value_or(info_.resumed_step)) {
       doubt =
           absl::StrCat("a checkpoint of step ", *saved.step, " follows that of step ",
-                       saved_step_.value_or(course_.resumed_step), "; give each a step of its own");
+                       saved_step_.value_or(info_.resumed_step), "; give each a step of its own");
     }
     if (doubt.empty()) {
       Release(Kind::kWithMetric, now, out);  // its value comes before its checkpoint
@@ -112,7 +112,7 @@ Reports::Outgoing Reports::Take(std::string_view line, Instant now) {
       Complain(line, doubt, out);
     }
   } else if (report.step && report.numbers.empty() && *report.step > step_ &&
-             (course_.steps == 0 || *report.step <= course_.steps) &&
+             (info_.steps == 0 || *report.step <= info_.steps) &&
              (step_word_.empty() || step_word_ == report.step_word)) {
     step_ = *report.step;
     progress_due_ = true;
@@ -136,11 +136,11 @@ void Reports::TakeFlaws(std::string_view line, const Report& report, Outgoing& o
 
 void Reports::TakeNumbers(std::string_view line, Report report, Instant now, Outgoing& out) {
   // The search's metric is an evaluation, whatever its name.
-  const bool row = IsRow(report) && !IsRowColumn(course_.metric);
+  const bool row = IsRow(report) && !IsRowColumn(info_.metric);
   std::string doubt = DoubtAboutWord(report);
   if (doubt.empty()) doubt = Doubt(report, row ? row_step_ : evaluation_step_);
-  const bool repeats = row && !row_step_ && course_.resumed_step > 0;
-  if (doubt.empty() && repeats && *report.step == course_.resumed_step) {
+  const bool repeats = row && !row_step_ && info_.resumed_step > 0;
+  if (doubt.empty() && repeats && *report.step == info_.resumed_step) {
     doubt = absl::StrCat("step ", *report.step,
                          " was told before; a program that resumes goes on "
                          "after DTRAIN_RESUME_STEP");
@@ -159,9 +159,9 @@ void Reports::TakeNumbers(std::string_view line, Report report, Instant now, Out
 
 void Reports::Remember(const Report& report) {
   ++reports_;
-  if (!course_.metric.empty() && HasMetric(report)) {
+  if (!info_.metric.empty() && HasMetric(report)) {
     got_metric_ = true;
-    got_number_ = got_number_ || std::isfinite(report.numbers.at(course_.metric));
+    got_number_ = got_number_ || std::isfinite(report.numbers.at(info_.metric));
   }
   for (const auto& number : report.numbers) {
     if (names_.size() < kNamesMost) names_.insert(number.first);
@@ -173,7 +173,7 @@ void Reports::Merge(const Report& more, Report& into, Outgoing& out) {
   Report over;
   for (const auto& [name, value] : more.numbers) {
     const bool fits = into.numbers.size() < limits::kMetrics || into.numbers.contains(name);
-    if (fits || name == course_.metric) {
+    if (fits || name == info_.metric) {
       into.numbers[name] = value;
     } else {
       over.flaws.push_back({name, absl::StrCat("its step has more than ", limits::kMetrics,
@@ -222,7 +222,7 @@ void Reports::TakeEvaluation(std::string_view line, Report report, Instant now, 
   evaluation_step_ = report.step;
   const auto loss = report.numbers.find("val_loss");
   if (loss != report.numbers.end() && !std::isnan(loss->second)) validated_loss_ = loss->second;
-  const auto metric = report.numbers.find(course_.metric);
+  const auto metric = report.numbers.find(info_.metric);
   if (metric != report.numbers.end() && !std::isnan(metric->second)) measured_ = metric->second;
   for (std::optional<Waiting>* slot : {&evaluation_, &other_}) {
     if (!*slot || (*slot)->report.step != report.step) continue;
@@ -246,7 +246,7 @@ void Reports::TakeEvaluation(std::string_view line, Report report, Instant now, 
 // A search compares at the first evaluation at or after a rung's step.
 bool Reports::IsAwaited(uint64_t step) {
   const size_t before = rung_;
-  while (rung_ < course_.rungs.size() && course_.rungs[rung_] <= step) ++rung_;
+  while (rung_ < info_.rungs.size() && info_.rungs[rung_] <= step) ++rung_;
   return rung_ > before;
 }
 
@@ -286,7 +286,7 @@ void Reports::ReleaseRow(Instant now, Outgoing& out) {
 }
 
 void Reports::SayRow(const Report& report, Instant at, Outgoing& out) {
-  const uint64_t before = sent_row_step_.value_or(course_.resumed_step);
+  const uint64_t before = sent_row_step_.value_or(info_.resumed_step);
   // A program that counts from 0 has done a step at 0.
   const uint64_t steps = *report.step == 0 ? 1 : *report.step - before;
   nlohmann::json row = {{"step", *report.step},
@@ -298,13 +298,13 @@ void Reports::SayRow(const Report& report, Instant at, Outgoing& out) {
   for (const auto& [name, value] : report.numbers) row[name] = value;
   sent_row_step_ = *report.step;
   sent_row_at_ = at.steady;
-  out.frames.push_back(frames::StepDone{course_.token, std::move(row)});
+  out.frames.push_back(frames::StepDone{info_.token, std::move(row)});
 }
 
 void Reports::SayEvaluation(const Waiting& waiting, Outgoing& out) {
   const Report& report = waiting.report;
   frames::Eval eval;
-  eval.token = course_.token;
+  eval.token = info_.token;
   eval.step = *report.step;
   eval.loss = std::nan("");
   for (const auto& [name, value] : report.numbers) {
@@ -322,11 +322,11 @@ void Reports::SayEvaluation(const Waiting& waiting, Outgoing& out) {
     }
   }
   for (auto last = eval.metrics.end(); eval.metrics.size() > limits::kMetrics;) {
-    if (--last; last->first != course_.metric) last = eval.metrics.erase(last);
+    if (--last; last->first != info_.metric) last = eval.metrics.erase(last);
   }
   // Curves and the newest loss are made from rows.
-  const bool row = IsRow(report) && IsRowColumn(course_.metric) &&
-                   (!sent_row_step_ ? *report.step > course_.resumed_step || *report.step == 0
+  const bool row = IsRow(report) && IsRowColumn(info_.metric) &&
+                   (!sent_row_step_ ? *report.step > info_.resumed_step || *report.step == 0
                                     : *report.step > *sent_row_step_);
   if (row) SayRow(report, waiting.at, out);
   out.frames.push_back(std::move(eval));
@@ -336,7 +336,7 @@ void Reports::SayProgress(absl::Duration now, Outgoing& out) {
   if (!progress_due_ || now < progress_at_ + kProgressEvery) return;
   progress_due_ = false;
   progress_at_ = now;
-  out.frames.push_back(frames::Progress{.token = course_.token, .step = step_, .share = share_});
+  out.frames.push_back(frames::Progress{.token = info_.token, .step = step_, .share = share_});
 }
 
 bool Reports::Admit(Kind kind, absl::Duration now) {
@@ -401,12 +401,12 @@ absl::Duration Reports::NextDeadline() const {
 std::string Reports::Hint(When when, const std::optional<NearMiss>& near) const {
   const bool ended = when == When::kEnded;
   // If this attempt resumed from a checkpoint, an earlier one may have made the reports.
-  const bool goes_on = course_.resumed_step > 0;
+  const bool goes_on = info_.resumed_step > 0;
   std::string hint;
   if (reports_ == 0 && !goes_on) {
     if (!ended && !near && first_wrong_.empty()) return "";
     hint = ended ? "it reported nothing" : "it has reported nothing yet";
-  } else if (!course_.metric.empty() && !got_metric_ && !goes_on) {
+  } else if (!info_.metric.empty() && !got_metric_ && !goes_on) {
     if (!ended && reports_ < kReportsBeforeHint) return first_flaw_;
     std::string names;
     size_t shown = 0;
@@ -414,11 +414,11 @@ std::string Reports::Hint(When when, const std::optional<NearMiss>& near) const 
       if (++shown > kNamesShown) break;
       absl::StrAppend(&names, shown > 1 ? ", " : "", name);
     }
-    hint = absl::StrCat(ended ? "it never reported " : "it has not reported ", course_.metric,
+    hint = absl::StrCat(ended ? "it never reported " : "it has not reported ", info_.metric,
                         ended ? "" : " yet", ", by which trials are compared; it reported ", names,
                         names_.size() > kNamesShown ? ", …" : "");
-  } else if (!course_.metric.empty() && !got_number_ && !goes_on) {
-    hint = absl::StrCat("each ", course_.metric, ended ? " that it reported" : " so far",
+  } else if (!info_.metric.empty() && !got_number_ && !goes_on) {
+    hint = absl::StrCat("each ", info_.metric, ended ? " that it reported" : " so far",
                         " is NaN or infinite, which counts as the worst");
   } else {
     if (!first_flaw_.empty()) return CleanText(first_flaw_, limits::kHintBytes);
@@ -431,7 +431,7 @@ std::string Reports::Hint(When when, const std::optional<NearMiss>& near) const 
     absl::StrAppend(&hint, "; nearly a report was \"", near->line, "\": ", near->why);
   } else if (reports_ == 0) {
     absl::StrAppend(&hint, "; to show and compare trials, print lines such as {\"step\": 1, \"",
-                    course_.metric.empty() ? "val_loss" : course_.metric, "\": 0.5}");
+                    info_.metric.empty() ? "val_loss" : info_.metric, "\": 0.5}");
   }
   return CleanText(hint, limits::kHintBytes);
 }

@@ -27,7 +27,7 @@
 namespace dt::program {
 
 // The properties of a trial against which reports are checked.
-struct Course {
+struct TrialInfo {
   std::string token;
   uint64_t resumed_step = 0;
   uint64_t steps = 0;           // of the complete trial; 0: unknown
@@ -54,7 +54,7 @@ class Reports {
     std::vector<std::string> complaints;  // for the trial's log
     std::optional<SavedFolder> saved;
   };
-  explicit Reports(Course course, Instant now);
+  explicit Reports(TrialInfo info, Instant now);
 
   Outgoing Take(std::string_view line, Instant now);
   // Returns waiting reports that are due.
@@ -106,7 +106,7 @@ class Reports {
   void Remember(const Report& report);
   std::optional<Waiting>& Slot(Kind kind);
 
-  const Course course_;
+  const TrialInfo info_;
   uint64_t step_ = 0;
   std::string step_word_;  // its lines' name for their step
   std::optional<uint64_t> row_step_, evaluation_step_, saved_step_;
@@ -115,7 +115,7 @@ class Reports {
   std::set<std::string> sent_names_;      // names already sent for evaluation_step_
   std::optional<double> validated_loss_;  // at evaluation_step_
   std::optional<double> measured_;        // the metric there
-  size_t rung_ = 0;                       // the next of course_.rungs
+  size_t rung_ = 0;                       // the next of info_.rungs
   Allowance with_metric_, without_;
   std::optional<Waiting> row_, evaluation_, other_;  // the last two: with and without the metric
   bool progress_due_ = false;

@@ -41,7 +41,7 @@ class Runner {
   UniqueFd signals_;
   std::string unread_;
   std::deque<frames::ToTrainer> frames_;
-  std::optional<Attempt> attempt_;
+  std::optional<ProgramAttempt> attempt_;
   std::string token_;  // of attempt_
   bool exits_ = false;
 };

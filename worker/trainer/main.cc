@@ -180,9 +180,9 @@ int RunUnderAgent(const Flags& flags) {
   for (;;) {
     link.Say(frames::Idle{});
     const AgentLink::Order order = link.AwaitStart();
-    const Outcome outcome = MeasuresNetwork(order.start)
-                                ? MeasureNetwork(order.start, **device, *order.conversation)
-                                : RunAttempt(order.start, **device, *order.conversation, {});
+    const AttemptOutcome outcome = MeasuresNetwork(order.start)
+                                       ? MeasureNetwork(order.start, **device, *order.conversation)
+                                       : RunAttempt(order.start, **device, *order.conversation, {});
     if (!outcome.freed.ok()) {
       std::fprintf(stderr, "dttrain: leaving, because freeing the attempt failed: %s\n",
                    std::string(outcome.freed.message()).c_str());
@@ -219,7 +219,7 @@ int RunAlone(const Flags& flags) {
   if (!device.ok()) Refuse(std::string(device.status().message()));
   PrintedConversation conversation(run->start.store_address);
   conversation.Say(MakeHello(**device, flags.cores));
-  const Outcome outcome = RunAttempt(run->start, **device, conversation, run->options);
+  const AttemptOutcome outcome = RunAttempt(run->start, **device, conversation, run->options);
   return ExitStatus(conversation.written(), outcome.end.cause == "finished" ? 0 : 1);
 }
 

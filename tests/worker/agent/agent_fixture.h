@@ -38,7 +38,7 @@ class AgentTest : public testing::Test {
     options.hello.set_data_address("127.0.0.1");
     options.storage = "/storage";
     options.trainer_path = "dttrain";
-    options.warmth = Warmth::kOnDemand;
+    options.trainer_start = TrainerStart::kOnDemand;
     return options;
   }
 

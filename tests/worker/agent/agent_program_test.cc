@@ -43,7 +43,7 @@ TEST_F(AgentProgramTest, AProgramsRunnerIsStartedWithTheGangsData) {
 }
 
 TEST_F(AgentProgramTest, AWarmTrainerLeavesForAProgramAndIsNotStartedAgain) {
-  state_.options.warmth = Warmth::kAlwaysWarm;
+  state_.options.trainer_start = TrainerStart::kAlwaysWarm;
   Feed(TimePassed{});
   EXPECT_EQ(Take<SpawnTrainer>()->kind, TrainerKind::kOwn);
   TrainerComesUp();

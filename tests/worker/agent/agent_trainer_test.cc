@@ -401,7 +401,7 @@ TEST_F(AgentTest, TrainerThatHangsAtItsStartIsKilledAndCountsAsFailed) {
 }
 
 TEST_F(AgentTest, TrainerIsKeptWarmAndRestartedAfterACrash) {
-  state_.options.warmth = Warmth::kAlwaysWarm;
+  state_.options.trainer_start = TrainerStart::kAlwaysWarm;
   Feed(TimePassed{});
   ASSERT_TRUE(Take<SpawnTrainer>());
   TrainerComesUp();
@@ -413,7 +413,7 @@ TEST_F(AgentTest, TrainerIsKeptWarmAndRestartedAfterACrash) {
 }
 
 TEST_F(AgentTest, ABrokenTrainerIsNotRestartedEndlesslyWithoutAnAttempt) {
-  state_.options.warmth = Warmth::kAlwaysWarm;
+  state_.options.trainer_start = TrainerStart::kAlwaysWarm;
   Feed(TimePassed{});
   int starts = 0;
   for (int i = 0; i < 20; ++i) {

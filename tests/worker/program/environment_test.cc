@@ -65,17 +65,17 @@ TEST(GivenTest, TheSpecificationIsReadAsProtobufWritesIt) {
 
 TEST(GivenTest, ARankHasTorchrunsVariables) {
   const ProgramSpec spec = ReadGiven(R"({"command": ["a"], "steps": "10", "seed": "4"})");
-  Place place;
-  place.cuda = true;
-  place.threads = 6;
-  place.store_address = "[fd00::1]:2345";
-  place.module_folder = "/m";
-  place.checkpoint_folder = "/s/7/3/a2";
-  place.resume_folder = "/s/7/3/a1/step-5";
-  place.resume_step = 5;
-  place.rungs = {3, 6};
+  LaunchContext context;
+  context.cuda = true;
+  context.threads = 6;
+  context.store_address = "[fd00::1]:2345";
+  context.module_folder = "/m";
+  context.checkpoint_folder = "/s/7/3/a2";
+  context.resume_folder = "/s/7/3/a1/step-5";
+  context.resume_step = 5;
+  context.rungs = {3, 6};
   const auto environment =
-      EnvironmentOf(SecondOfTwoHosts(), spec, place, {{"PATH", "/bin"}, {"PYTHONPATH", "/mine"}});
+      EnvironmentOf(SecondOfTwoHosts(), spec, context, {{"PATH", "/bin"}, {"PYTHONPATH", "/mine"}});
   ASSERT_TRUE(environment.ok());
   const Environment expected = {{"PATH", "/bin"},
                                 {"PYTHONPATH", "/mine:/m"},
@@ -189,9 +189,9 @@ TEST(GivenTest, TheExperimentsVariablesAreSetWithAnyNamesAndValues) {
       {"key": "NAME", "value": "Jürgen 日本"}, {"key": "PATH", "value": "/mine"},
       {"key": "OMP_NUM_THREADS", "value": "7"}, {"key": "PYTHONPATH", "value": "/lib"},
       {"key": "_", "value": "{}"}, {"key": "RANK", "value": "9"}]}})");
-  Place place;
-  place.module_folder = "/module";
-  const auto environment = EnvironmentOf({}, spec, place, {{"PATH", "/bin"}, {"HOME", "/w"}});
+  LaunchContext context;
+  context.module_folder = "/module";
+  const auto environment = EnvironmentOf({}, spec, context, {{"PATH", "/bin"}, {"HOME", "/w"}});
   ASSERT_TRUE(environment.ok()) << environment.status();
   const Environment expected = {{"WANDB_MODE", "offline"},
                                 {"EMPTY", ""},
@@ -273,41 +273,42 @@ TEST(GivenTest, TheLookedUpWordIsTheProgramsOwn) {
 constexpr int Exited(int status) { return status << 8; }
 
 TEST(EndingTest, TheStatusDecidesUnlessTheProgramWasStopped) {
-  EXPECT_EQ(EndingOf(Exited(0), Wish::kGoOn, Oom::kNone).cause, "finished");
-  EXPECT_EQ(EndingOf(Exited(3), Wish::kGoOn, Oom::kNone).message,
+  EXPECT_EQ(EndingOf(Exited(0), StopRequest::kNone, Oom::kNone).cause, "finished");
+  EXPECT_EQ(EndingOf(Exited(3), StopRequest::kNone, Oom::kNone).message,
             "the program exited with status 3");
-  EXPECT_EQ(EndingOf(Exited(126), Wish::kGoOn, Oom::kNone).message,
+  EXPECT_EQ(EndingOf(Exited(126), StopRequest::kNone, Oom::kNone).message,
             "the program exited with status 126 (it may not be executed: chmod +x, or name its "
             "interpreter)");
-  EXPECT_EQ(EndingOf(Exited(139), Wish::kGoOn, Oom::kNone).message,
+  EXPECT_EQ(EndingOf(Exited(139), StopRequest::kNone, Oom::kNone).message,
             "the program exited with status 139 (as a shell says that SIGSEGV ended what it ran)");
-  EXPECT_EQ(EndingOf(Exited(255), Wish::kGoOn, Oom::kNone).message,
+  EXPECT_EQ(EndingOf(Exited(255), StopRequest::kNone, Oom::kNone).message,
             "the program exited with status 255");
-  EXPECT_NE(EndingOf(Exited(127), Wish::kGoOn, Oom::kNone).message.find("carriage return"),
+  EXPECT_NE(EndingOf(Exited(127), StopRequest::kNone, Oom::kNone).message.find("carriage return"),
             std::string::npos);
-  EXPECT_EQ(EndingOf(SIGTERM, Wish::kGoOn, Oom::kNone).message,
+  EXPECT_EQ(EndingOf(SIGTERM, StopRequest::kNone, Oom::kNone).message,
             "the program was ended by signal 15 (SIGTERM)");
-  EXPECT_EQ(EndingOf(SIGSEGV, Wish::kGoOn, Oom::kKilledSome).cause, "trainer_crash");
+  EXPECT_EQ(EndingOf(SIGSEGV, StopRequest::kNone, Oom::kKilledSome).cause, "trainer_crash");
   for (const int status : {SIGTERM, Exited(0), Exited(1)}) {
-    EXPECT_EQ(EndingOf(status, Wish::kSave, Oom::kNone).cause, "cancelled");
-    EXPECT_EQ(EndingOf(status, Wish::kLeave, Oom::kNone).cause, "cancelled");
+    EXPECT_EQ(EndingOf(status, StopRequest::kSave, Oom::kNone).cause, "cancelled");
+    EXPECT_EQ(EndingOf(status, StopRequest::kLeave, Oom::kNone).cause, "cancelled");
   }
 }
 
 TEST(EndingTest, OutOfMemoryIsDistinguishedFromOtherKills) {
-  EXPECT_EQ(EndingOf(SIGKILL, Wish::kGoOn, Oom::kKilledSome).cause, "oom");
-  EXPECT_EQ(EndingOf(Exited(137), Wish::kGoOn, Oom::kKilledSome).cause, "oom") << "of a shell";
-  EXPECT_EQ(EndingOf(SIGKILL, Wish::kGoOn, Oom::kNone).cause, "trainer_crash");
-  EXPECT_EQ(EndingOf(Exited(1), Wish::kGoOn, Oom::kKilledSome).cause, "trainer_crash");
+  EXPECT_EQ(EndingOf(SIGKILL, StopRequest::kNone, Oom::kKilledSome).cause, "oom");
+  EXPECT_EQ(EndingOf(Exited(137), StopRequest::kNone, Oom::kKilledSome).cause, "oom")
+      << "of a shell";
+  EXPECT_EQ(EndingOf(SIGKILL, StopRequest::kNone, Oom::kNone).cause, "trainer_crash");
+  EXPECT_EQ(EndingOf(Exited(1), StopRequest::kNone, Oom::kKilledSome).cause, "trainer_crash");
 }
 
 TEST(GivenTest, AnExperimentMaySetNoneOfTheVariablesThatTheWorkerDecides) {
-  Place place;
-  place.cuda = true;
-  place.store_address = "host:1";
-  place.resume_folder = "/storage/7/3/a1/step-5";
+  LaunchContext context;
+  context.cuda = true;
+  context.store_address = "host:1";
+  context.resume_folder = "/storage/7/3/a1/step-5";
   const auto environment =
-      EnvironmentOf(SecondOfTwoHosts(), ReadGiven(R"({"run": "true"})"), place, {});
+      EnvironmentOf(SecondOfTwoHosts(), ReadGiven(R"({"run": "true"})"), context, {});
   ASSERT_TRUE(environment.ok()) << environment.status();
   for (const auto& [name, value] : *environment) {
     const bool the_persons = name == "OMP_NUM_THREADS" || name.starts_with("PYTHON");

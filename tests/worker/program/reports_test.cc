@@ -13,9 +13,9 @@ namespace {
 
 class ReportsTest : public ::testing::Test {
  protected:
-  void Begin(Course course) {
-    course.token = "t";
-    reports_.emplace(std::move(course), now_);
+  void Begin(TrialInfo info) {
+    info.token = "t";
+    reports_.emplace(std::move(info), now_);
   }
   void Take(const std::string& line) { Keep(reports_->Take(line, now_)); }
   void Advance(absl::Duration time) {

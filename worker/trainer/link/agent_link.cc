@@ -38,20 +38,23 @@ bool WriteAll(int fd, std::string_view bytes) {
 }  // namespace
 
 // State of one attempt, shared by the reader and the training thread.
-class AgentLink::Attempt final : public Conversation {
+class AgentLink::AttemptConversation final : public Conversation {
  public:
-  Attempt(AgentLink& link, std::string token) : link_(link), token_(std::move(token)) {}
+  AttemptConversation(AgentLink& link, std::string token) : link_(link), token_(std::move(token)) {}
 
   const std::string& token() const { return token_; }
   void Say(const frames::FromTrainer& frame) override { link_.Say(frame); }
-  Wish CurrentWish() const override {
+  StopRequest CurrentStopRequest() const override {
     std::lock_guard lock(mutex_);
-    return wish_;
+    return stop_request_;
   }
   absl::StatusOr<std::string> AwaitStoreAddress(std::chrono::milliseconds limit) override {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, limit, [&] { return !store_address_.empty() || wish_ != Wish::kGoOn; });
-    if (wish_ != Wish::kGoOn) return CancelledError("stopped while waiting for rank 0");
+    changed_.wait_for(lock, limit, [&] {
+      return !store_address_.empty() || stop_request_ != StopRequest::kNone;
+    });
+    if (stop_request_ != StopRequest::kNone)
+      return CancelledError("stopped while waiting for rank 0");
     if (store_address_.empty()) {
       return CollectiveError("rank 0's store did not appear within " +
                              std::to_string(limit.count() / 1000) + " s");
@@ -63,7 +66,7 @@ class AgentLink::Attempt final : public Conversation {
     changed_.wait(lock, [&] { return !aborting_; });
     abort_ = std::move(abort);
     changed_.notify_all();
-    if (abort_ && wish_ == Wish::kStop) abort_();
+    if (abort_ && stop_request_ == StopRequest::kStop) abort_();
   }
 
   std::optional<uint64_t> RegisteredStep() const override {
@@ -72,8 +75,9 @@ class AgentLink::Attempt final : public Conversation {
   }
   void AwaitRegistered(uint64_t step, std::chrono::milliseconds limit) override {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(
-        lock, limit, [&] { return (registered_ && *registered_ >= step) || wish_ != Wish::kGoOn; });
+    changed_.wait_for(lock, limit, [&] {
+      return (registered_ && *registered_ >= step) || stop_request_ != StopRequest::kNone;
+    });
   }
 
   void NoteRegistered(uint64_t step) {
@@ -86,12 +90,12 @@ class AgentLink::Attempt final : public Conversation {
     store_address_ = address;
     changed_.notify_all();
   }
-  void Stop(Wish wish) {
+  void Stop(StopRequest stop_request) {
     std::unique_lock lock(mutex_);
-    if (wish_ == Wish::kStop) return;
-    wish_ = wish;
+    if (stop_request_ == StopRequest::kStop) return;
+    stop_request_ = stop_request;
     changed_.notify_all();
-    if (wish != Wish::kStop || !abort_) return;
+    if (stop_request != StopRequest::kStop || !abort_) return;
     // A rank that leaves between two steps disturbs nobody. Abort only a rank that cannot leave.
     if (changed_.wait_for(lock, kLeaveByItself, [&] { return !abort_; })) return;
     aborting_ = true;
@@ -108,7 +112,7 @@ class AgentLink::Attempt final : public Conversation {
   const std::string token_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  Wish wish_ = Wish::kGoOn;
+  StopRequest stop_request_ = StopRequest::kNone;
   std::string store_address_;
   std::optional<uint64_t> registered_;
   std::function<void()> abort_;
@@ -155,11 +159,11 @@ void AgentLink::TakeLine(std::string_view line) {
   }
   auto& frame = std::get<frames::ToTrainer>(parsed);
   if (std::holds_alternative<frames::Exit>(frame)) Leave(0, "");
-  std::shared_ptr<Attempt> current;
+  std::shared_ptr<AttemptConversation> current;
   {
     std::lock_guard lock(mutex_);
     if (auto* start = std::get_if<frames::Start>(&frame)) {
-      current_ = std::make_shared<Attempt>(*this, start->token);
+      current_ = std::make_shared<AttemptConversation>(*this, start->token);
       if (!start->store_address.empty()) current_->TakeStoreAddress(start->store_address);
       next_ = Order{std::move(*start), current_};
       started_.notify_one();
@@ -175,7 +179,7 @@ void AgentLink::TakeLine(std::string_view line) {
     if (registered->token == current->token()) current->NoteRegistered(registered->step);
   } else if (const auto* stop = std::get_if<frames::Stop>(&frame)) {
     if (stop->token == current->token()) {
-      current->Stop(stop->checkpoint ? Wish::kStopAfterCheckpoint : Wish::kStop);
+      current->Stop(stop->checkpoint ? StopRequest::kStopAfterCheckpoint : StopRequest::kStop);
     }
   }
 }

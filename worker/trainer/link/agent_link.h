@@ -1,5 +1,5 @@
 // agent_link.h: the trainer's end of the socket pair to its agent. Frames from the agent become
-// starts and wishes; frames to it are written in full.
+// starts and stop requests; frames to it are written in full.
 //
 // Role:    no LibTorch. One thread reads for the life of the process, so that a stop, an exit or
 //          the agent's death is noticed while the training thread computes.
@@ -36,7 +36,7 @@ class AgentLink {
   void Say(const frames::FromTrainer& frame);
 
  private:
-  class Attempt;
+  class AttemptConversation;
 
   void Read();
   void TakeLine(std::string_view line);
@@ -46,7 +46,7 @@ class AgentLink {
   std::mutex mutex_;
   std::condition_variable started_;
   std::optional<Order> next_;
-  std::shared_ptr<Attempt> current_;
+  std::shared_ptr<AttemptConversation> current_;
   std::thread reader_;
 };
 

@@ -16,8 +16,8 @@
 
 namespace dt::trainer {
 
-enum class Wish {
-  kGoOn,
+enum class StopRequest {
+  kNone,
   kStop,                // leave at once
   kStopAfterCheckpoint  // leave after rank 0 has saved a checkpoint
 };
@@ -25,15 +25,16 @@ enum class Wish {
 // Returns whether a rank leaves at once. `saves_alone`: this rank's checkpoint needs no other rank,
 // so it saves without asking the others. The others, asked to stop after a checkpoint, continue
 // until it is complete.
-inline bool LeavesNow(Wish wish, bool saves_alone) {
-  return wish == Wish::kStop || (wish == Wish::kStopAfterCheckpoint && saves_alone);
+inline bool LeavesNow(StopRequest stop_request, bool saves_alone) {
+  return stop_request == StopRequest::kStop ||
+         (stop_request == StopRequest::kStopAfterCheckpoint && saves_alone);
 }
 
 class Conversation {
  public:
   virtual ~Conversation() = default;
   virtual void Say(const frames::FromTrainer& frame) = 0;
-  virtual Wish CurrentWish() const = 0;
+  virtual StopRequest CurrentStopRequest() const = 0;
   // Blocks ranks > 0 until the address of rank 0's store is known, and returns it. Errors:
   // CancelledError if a stop comes first, CollectiveError after `limit`.
   virtual absl::StatusOr<std::string> AwaitStoreAddress(std::chrono::milliseconds limit) = 0;

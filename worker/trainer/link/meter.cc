@@ -25,7 +25,7 @@ EvalMeter::~EvalMeter() {
 
 absl::Status EvalMeter::Done(Clock::time_point now) {
   ++done_;
-  if (LeavesNow(conversation_.CurrentWish(), saves_alone_)) {
+  if (LeavesNow(conversation_.CurrentStopRequest(), saves_alone_)) {
     return CancelledError("stopped during the evaluation of step " + std::to_string(step_));
   }
   if (now - said_ < kBetweenSigns) return absl::OkStatus();

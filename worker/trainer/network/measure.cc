@@ -96,7 +96,7 @@ class Measurement {
 
 frames::End Measurement::Run() {
   absl::Status result = Guarded([&] { return Go(); });
-  if (!result.ok() && conversation_.CurrentWish() != Wish::kGoOn &&
+  if (!result.ok() && conversation_.CurrentStopRequest() != StopRequest::kNone &&
       (result.code() == kCancelledError || result.code() == kCollectiveError)) {
     result = CancelledError("stopped after " + std::to_string(done_) + " of " +
                             std::to_string(planned_) + " measurements");
@@ -272,7 +272,7 @@ Timed Measurement::OverBackend(CollectiveOp op, Axis axis, int64_t part) {
 }
 
 absl::StatusOr<double> Measurement::Round(const Timed& timed, int repeats) {
-  if (conversation_.CurrentWish() != Wish::kGoOn) return CancelledError("stopped");
+  if (conversation_.CurrentStopRequest() != StopRequest::kNone) return CancelledError("stopped");
   times_->Restart();
   timeline_->Restart();
   mesh_->Gather(Axis::kWorld, {0});
@@ -356,9 +356,10 @@ int RanksOfEachHost(const std::vector<int32_t>& nodes) {
   return of_first;
 }
 
-Outcome MeasureNetwork(const frames::Start& start, Device& device, Conversation& conversation) {
+AttemptOutcome MeasureNetwork(const frames::Start& start, Device& device,
+                              Conversation& conversation) {
   auto measurement = std::make_unique<Measurement>(start, device, conversation);
-  Outcome outcome{measurement->Run(), {}};
+  AttemptOutcome outcome{measurement->Run(), {}};
   outcome.freed = Guarded([&]() -> absl::Status {
     measurement.reset();
     if (outcome.end.cause != "finished") device.Synchronize();

@@ -27,6 +27,7 @@ bool MeasuresNetwork(const frames::Start& start);
 int RanksOfEachHost(const std::vector<int32_t>& nodes);
 
 // Runs to the end and reports it, then frees all memory of the attempt.
-Outcome MeasureNetwork(const frames::Start& start, Device& device, Conversation& conversation);
+AttemptOutcome MeasureNetwork(const frames::Start& start, Device& device,
+                              Conversation& conversation);
 
 }  // namespace dt::trainer

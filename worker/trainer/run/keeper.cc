@@ -265,7 +265,7 @@ checkpoint::Retention CheckpointKeeper::CurrentRetention() const {
 
 std::vector<checkpoint::RankedCheckpoint> CheckpointKeeper::Ranked() const {
   std::vector<checkpoint::RankedCheckpoint> ranked =
-      checkpoint::RankCheckpoints(parts_.start.storage, trial_, line_.AsLine(), metric_);
+      checkpoint::RankCheckpoints(parts_.start.storage, trial_, line_.AsLineage(), metric_);
   std::erase_if(ranked, [&](const checkpoint::RankedCheckpoint& checkpoint) {
     return checkpoint.id.attempt > parts_.start.attempt ||
            std::count(strangers_.begin(), strangers_.end(), checkpoint.id) > 0;

@@ -104,7 +104,7 @@ absl::Status Meet(const frames::Start& start, const TrialSpec& spec, Device& dev
     DT_ASSIGN_OR_RETURN(const std::string address,
                         conversation.AwaitStoreAddress(kRendezvousTimeout));
     DT_ASSIGN_OR_RETURN(meeting, ConnectStore(address, [&conversation] {
-                          return conversation.CurrentWish() != Wish::kGoOn;
+                          return conversation.CurrentStopRequest() != StopRequest::kNone;
                         }));
   }
   return mesh->Join(device, meeting);

@@ -153,7 +153,7 @@ absl::StatusOr<std::optional<checkpoint::Checkpoint>> Choose(const frames::Start
   };
   skip(*id, named.status());
   return checkpoint::FindInPlaceOf(*id, start.storage, {start.experiment, start.trial},
-                                   start.attempt, line.AsLine(), skip);
+                                   start.attempt, line.AsLineage(), skip);
 }
 
 // Checks that the shards of one split are those with which the checkpoint was written.

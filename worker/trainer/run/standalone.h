@@ -26,14 +26,16 @@ struct StandaloneRun {
 // folder. Errors: ConfigError; IoError if the folder cannot be made.
 absl::StatusOr<StandaloneRun> ReadStandalone(const StandaloneOptions& options);
 
-// Prints frames to stdout; a printed checkpoint counts as registered. Its wish becomes stop if
+// Prints frames to stdout; a printed checkpoint counts as registered. It asks for a stop if
 // frames cannot be written, since then nobody would see the results.
 class PrintedConversation final : public Conversation {
  public:
   explicit PrintedConversation(std::string store_address)
       : store_address_(std::move(store_address)) {}
   void Say(const frames::FromTrainer& frame) override;
-  Wish CurrentWish() const override { return written_.ok() ? Wish::kGoOn : Wish::kStop; }
+  StopRequest CurrentStopRequest() const override {
+    return written_.ok() ? StopRequest::kNone : StopRequest::kStop;
+  }
   // Returns the IoError of the first frame that could not be written, or OK.
   const absl::Status& written() const { return written_; }
   absl::StatusOr<std::string> AwaitStoreAddress(std::chrono::milliseconds) override {

@@ -35,12 +35,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-class Attempt {
+class TrainingAttempt {
  public:
-  Attempt(const frames::Start& start, Device& device, Conversation& conversation,
-          const AttemptOptions& options)
+  TrainingAttempt(const frames::Start& start, Device& device, Conversation& conversation,
+                  const AttemptOptions& options)
       : start_(start), device_(device), conversation_(conversation), options_(options) {}
-  ~Attempt() { conversation_.AbortWith({}); }
+  ~TrainingAttempt() { conversation_.AbortWith({}); }
 
   frames::End Run();
 
@@ -141,18 +141,17 @@ class Attempt {
   std::optional<StepReporter> reporter_;  // set once training began
 };
 
-frames::End Attempt::Run() {
+frames::End TrainingAttempt::Run() {
   absl::Status result = Guarded([&] { return Go(); });
   // A stop may first appear as a failed collective, because a peer was quicker. A CPU still has the
-  // parameters of the last complete step; a GPU may have made a step with what is left of the
-  // gradients.
-  const Wish wish = conversation_.CurrentWish();
-  if (!result.ok() && wish != Wish::kGoOn &&
+  // parameters of the last complete step; a GPU may have stepped with incomplete gradients.
+  const StopRequest stop = conversation_.CurrentStopRequest();
+  if (!result.ok() && stop != StopRequest::kNone &&
       (result.code() == kCancelledError || result.code() == kCollectiveError)) {
     const bool intact = device_.Torch().is_cpu() || result.code() == kCancelledError;
     result = CancelledError("stopped at step " + std::to_string(step_));
     // State that needs all ranks, or a noted step, was saved before the ranks left, or is lost.
-    if (wish == Wish::kStopAfterCheckpoint && intact && RootSavesAlone()) {
+    if (stop == StopRequest::kStopAfterCheckpoint && intact && RootSavesAlone()) {
       absl::Status saved = Guarded([&]() -> absl::Status {
         DT_RETURN_IF_ERROR(Save());
         return state_.keeper != nullptr ? state_.keeper->Settle() : absl::OkStatus();
@@ -161,7 +160,7 @@ frames::End Attempt::Run() {
     }
   }
   result = DescribeShortage(std::move(result), start_, state_.spec, members_.plan, device_);
-  if (!result.ok() && state_.keeper != nullptr && wish != Wish::kStop) state_.keeper->SettleSoon();
+  if (!result.ok() && state_.keeper && stop != StopRequest::kStop) state_.keeper->SettleSoon();
   frames::End end;
   end.token = start_.token;
   end.step = static_cast<uint64_t>(step_);
@@ -177,7 +176,7 @@ frames::End Attempt::Run() {
   return end;
 }
 
-absl::Status Attempt::Go() {
+absl::Status TrainingAttempt::Go() {
   const Clock::time_point begun = Clock::now();
   DT_RETURN_IF_ERROR(Prepare());
   const Clock::time_point prepared = Clock::now();
@@ -191,7 +190,7 @@ absl::Status Attempt::Go() {
   return Train();
 }
 
-absl::Status Attempt::Prepare() {
+absl::Status TrainingAttempt::Prepare() {
   DT_ASSIGN_OR_RETURN(const frames::Prepared prepared,
                       trainer::Prepare(start_, state_, members_.plan));
   shares_ = ShareSteps(start_.share_every, static_cast<uint64_t>(target_steps()));
@@ -204,7 +203,7 @@ absl::Status Attempt::Prepare() {
   return absl::OkStatus();
 }
 
-absl::Status Attempt::Build() {
+absl::Status TrainingAttempt::Build() {
   const TrialSpec& spec = state_.spec;
   const c10::Device torch = device_.Torch();
   const Compute compute = ResolveCompute(spec.compute, torch.type());
@@ -260,7 +259,7 @@ absl::Status Attempt::Build() {
   return absl::OkStatus();
 }
 
-void Attempt::MakeKeeper() {
+void TrainingAttempt::MakeKeeper() {
   CheckpointKeeper::Parts parts{start_,
                                 state_.spec,
                                 members_.plan,
@@ -283,7 +282,7 @@ void Attempt::MakeKeeper() {
   state_.keeper = std::make_unique<CheckpointKeeper>(std::move(parts), step_);
 }
 
-absl::Status Attempt::Train() {
+absl::Status TrainingAttempt::Train() {
   reporter_.emplace(StepReporter::Parts{start_, state_.spec, members_.plan, device_, conversation_,
                                         *members_.mesh, *members_.strategy, state_.noise_scale,
                                         budget_, peak_flops_, trained_before_});
@@ -296,10 +295,10 @@ absl::Status Attempt::Train() {
   if (state_.keeper != nullptr) state_.keeper->ClearUp();
   if (owes_evaluation_) DT_RETURN_IF_ERROR(EvaluateAndSave(stepper));
   while (!OnLastStep()) {
-    const Wish wish = conversation_.CurrentWish();
-    if (LeavesNow(wish, SavesAlone())) {
+    const StopRequest stop = conversation_.CurrentStopRequest();
+    if (LeavesNow(stop, SavesAlone())) {
       // Check the state that is saved next while the peers are still here.
-      if (wish == Wish::kStopAfterCheckpoint) DT_RETURN_IF_ERROR(stepper.CheckFinite());
+      if (stop == StopRequest::kStopAfterCheckpoint) DT_RETURN_IF_ERROR(stepper.CheckFinite());
       return CancelledError("stopped at step " + std::to_string(step_));
     }
     noted_ = std::exchange(asked_save_, false) || MaySave(step_ + 1);
@@ -324,7 +323,7 @@ absl::Status Attempt::Train() {
   return state_.keeper != nullptr ? state_.keeper->Finish() : absl::OkStatus();
 }
 
-absl::Status Attempt::EvaluateAndSave(Stepper& stepper) {
+absl::Status TrainingAttempt::EvaluateAndSave(Stepper& stepper) {
   if (!IsWhole()) return absl::OkStatus();
   if (EvaluationDue()) DT_RETURN_IF_ERROR(Evaluate(stepper));
   if (!RootSavesAlone()) return SaveTogether(stepper);
@@ -341,12 +340,12 @@ absl::Status Attempt::EvaluateAndSave(Stepper& stepper) {
   return Save();
 }
 
-absl::Status Attempt::SaveTogether(Stepper& stepper) {
+absl::Status TrainingAttempt::SaveTogether(Stepper& stepper) {
   // Wait for a GPU only where that is done anyway.
   const bool meets = device_.Torch().is_cpu() || noted_ || Logged() || EvaluationDue() ||
                      members_.strategy->StepsAlone() || HasCome(state_.spec.checkpoint.every_steps);
   if (!meets) return absl::OkStatus();
-  const bool leaves = conversation_.CurrentWish() == Wish::kStopAfterCheckpoint;
+  const bool leaves = conversation_.CurrentStopRequest() == StopRequest::kStopAfterCheckpoint;
   const bool saves = state_.keeper != nullptr && state_.keeper->Writes(step_) &&
                      (leaves || OnLastStep() || state_.keeper->Due(step_));
   const std::vector<double> root =
@@ -372,7 +371,7 @@ absl::Status Attempt::SaveTogether(Stepper& stepper) {
   return CancelledError("stopped at step " + std::to_string(step_));
 }
 
-bool Attempt::CallsForRollback(Stepper& stepper) {
+bool TrainingAttempt::CallsForRollback(Stepper& stepper) {
   if (state_.spec.nonfinite != NonFinite::kRollback) return false;
   if (!members_.strategy->StepsAlone()) return stepper.nonfinite().CallForRollback();
   stepper.nonfinite().Fetch();
@@ -383,7 +382,7 @@ bool Attempt::CallsForRollback(Stepper& stepper) {
                      [](const std::vector<double>& rank) { return rank[0] != 0; });
 }
 
-absl::Status Attempt::RollBack(Stepper& stepper, const std::string& why) {
+absl::Status TrainingAttempt::RollBack(Stepper& stepper, const std::string& why) {
   const std::string where = why + " by step " + std::to_string(step_);
   if (++rollbacks_ > kRollbacksMax) {
     return NonFiniteError(where + ", and this attempt has rolled back " +
@@ -422,7 +421,7 @@ absl::Status Attempt::RollBack(Stepper& stepper, const std::string& why) {
   return absl::OkStatus();
 }
 
-absl::Status Attempt::Evaluate(Stepper& stepper) {
+absl::Status TrainingAttempt::Evaluate(Stepper& stepper) {
   if (!state_.val_data || evaluated_step_ == step_) return absl::OkStatus();
   const LongWork evaluates(conversation_, start_.token, step_);
   // A stop during the evaluation saves the evaluated state.
@@ -467,7 +466,7 @@ absl::Status Attempt::Evaluate(Stepper& stepper) {
   return absl::OkStatus();
 }
 
-absl::Status Attempt::Save() {
+absl::Status TrainingAttempt::Save() {
   if (state_.keeper == nullptr && RootHasAll()) return absl::OkStatus();
   const Clock::time_point before = Clock::now();
   double seconds = 0;
@@ -483,11 +482,11 @@ absl::Status Attempt::Save() {
 
 }  // namespace
 
-Outcome RunAttempt(const frames::Start& start, Device& device, Conversation& conversation,
-                   const AttemptOptions& options) {
+AttemptOutcome RunAttempt(const frames::Start& start, Device& device, Conversation& conversation,
+                          const AttemptOptions& options) {
   TrackedConversation tracked(start, conversation);
-  auto attempt = std::make_unique<Attempt>(start, device, tracked, options);
-  Outcome outcome{attempt->Run(), {}};
+  auto attempt = std::make_unique<TrainingAttempt>(start, device, tracked, options);
+  AttemptOutcome outcome{attempt->Run(), {}};
   outcome.freed = Guarded([&]() -> absl::Status {
     attempt.reset();
     // A device with a lost context reports it only when asked.

@@ -1,7 +1,7 @@
 // train.h: one attempt of one rank, from its start frame to its end frame.
 //
 // Role:    prepare (read the data, size the model), meet the other ranks, build, train. Readers may
-//          want to start with the loop, Attempt::Train in train.cc.
+//          want to start with the loop, TrainingAttempt::Train in train.cc.
 // Errors:  every failure becomes the End's cause; LibTorch's exceptions stop here.
 // Tests:   tests/worker/trainer/, tests/gpu/
 #pragma once
@@ -17,12 +17,12 @@ namespace dt::trainer {
 
 class Device;
 
-struct Outcome {
+struct AttemptOutcome {
   frames::End end;     // as it was reported
   absl::Status freed;  // error: this process must not run another attempt
 };
 // Runs the attempt to its end and reports it, then frees all of its memory.
-Outcome RunAttempt(const frames::Start& start, Device& device, Conversation& conversation,
-                   const AttemptOptions& options);
+AttemptOutcome RunAttempt(const frames::Start& start, Device& device, Conversation& conversation,
+                          const AttemptOptions& options);
 
 }  // namespace dt::trainer

@@ -124,8 +124,8 @@ std::optional<int64_t> TrainingLine::OldSteps(const checkpoint::Manifest& manife
   return found;
 }
 
-checkpoint::Line TrainingLine::AsLine() const {
-  return checkpoint::Line(
+checkpoint::Lineage TrainingLine::AsLineage() const {
+  return checkpoint::Lineage(
       [line = *this](const checkpoint::Manifest& manifest) { return line.Owns(manifest); });
 }
 

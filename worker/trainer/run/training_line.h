@@ -35,7 +35,7 @@ class TrainingLine {
   // line, or its number was not found.
   std::optional<int64_t> OldSteps(const checkpoint::Manifest& manifest) const;
   // Returns this line in the form that checkpoint/ takes.
-  checkpoint::Line AsLine() const;
+  checkpoint::Lineage AsLineage() const;
 
  private:
   std::string hash_, old_hash_;

@@ -30,7 +30,7 @@ class TrackedConversation final : public Conversation {
   ~TrackedConversation() override;
 
   void Say(const frames::FromTrainer& frame) override;
-  Wish CurrentWish() const override { return inner_.CurrentWish(); }
+  StopRequest CurrentStopRequest() const override { return inner_.CurrentStopRequest(); }
   absl::StatusOr<std::string> AwaitStoreAddress(std::chrono::milliseconds limit) override {
     return inner_.AwaitStoreAddress(limit);
   }

@@ -284,9 +284,9 @@ absl::Status CheckFields(const json& spec) {
 }
 
 // REQUIRES: CheckFields(spec) is ok.
-class Reader {
+class TrialReader {
  public:
-  explicit Reader(const json& spec) : spec_(spec) {}
+  explicit TrialReader(const json& spec) : spec_(spec) {}
   void operator()(const char* path, int64_t& out) const {
     const json* value = Find(spec_, *spec::FindField(path));
     if (value != nullptr) out = *IntegerOf(*value);  // else MayLack(field)
@@ -393,7 +393,7 @@ const char* WordOf(Wire wire) { return WordsOf(wire)[static_cast<size_t>(wire)];
 
 absl::StatusOr<TrialSpec> ParseTrialSpec(const json& spec) {
   DT_RETURN_IF_ERROR(CheckFields(spec));
-  const Reader read(spec);
+  const TrialReader read(spec);
   TrialSpec trial;
   VisitTrial(trial, read);
   const json& betas = read.At("optimizer.betas");

@@ -52,18 +52,20 @@ class AgentLinkTest : public ::testing::Test {
 
 TEST_F(AgentLinkTest, WishesAddressesAndRegistrationsReachTheAttemptTheyAreFor) {
   const auto attempt = Start("one");
-  EXPECT_EQ(attempt->CurrentWish(), Wish::kGoOn);
+  EXPECT_EQ(attempt->CurrentStopRequest(), StopRequest::kNone);
   Say(frames::Stop{"another", false});
   Say(frames::Connect{"one", "10.0.0.1:99"});
   const absl::StatusOr<std::string> address = attempt->AwaitStoreAddress(kPatience);
   ASSERT_TRUE(address.ok()) << address.status();
   EXPECT_EQ(*address, "10.0.0.1:99");
-  EXPECT_EQ(attempt->CurrentWish(), Wish::kGoOn) << "the stop was for another attempt";
+  EXPECT_EQ(attempt->CurrentStopRequest(), StopRequest::kNone)
+      << "the stop was for another attempt";
   Say(frames::Registered{"one", 30});
   Say(frames::Registered{"one", 20});
   attempt->AwaitRegistered(30, kPatience);
   Say(frames::Stop{"one", true});
-  EXPECT_TRUE(Await([&] { return attempt->CurrentWish() == Wish::kStopAfterCheckpoint; }));
+  EXPECT_TRUE(
+      Await([&] { return attempt->CurrentStopRequest() == StopRequest::kStopAfterCheckpoint; }));
   EXPECT_EQ(attempt->RegisteredStep(), 30u) << "an older one does not take it back";
 }
 
@@ -87,7 +89,7 @@ TEST_F(AgentLinkTest, ACollectiveThatDoesNotLetGoIsAbortedFromAnotherThreadAndNe
   next->AbortWith([&] { ++aborted; });
   next->AbortWith({});  // it left by itself
   Say(frames::Stop{"two", false});
-  EXPECT_TRUE(Await([&] { return next->CurrentWish() == Wish::kStop; }));
+  EXPECT_TRUE(Await([&] { return next->CurrentStopRequest() == StopRequest::kStop; }));
   EXPECT_EQ(aborted, 1);
 }
 

@@ -14,7 +14,7 @@ namespace dt::trainer {
 class FakeConversation final : public Conversation {
  public:
   void Say(const frames::FromTrainer& frame) override { said.push_back(frame); }
-  Wish CurrentWish() const override { return wish; }
+  StopRequest CurrentStopRequest() const override { return stop_request; }
   absl::StatusOr<std::string> AwaitStoreAddress(std::chrono::milliseconds) override {
     return {"a:1"};
   }
@@ -23,7 +23,7 @@ class FakeConversation final : public Conversation {
   void AwaitRegistered(uint64_t, std::chrono::milliseconds) override {}
 
   std::vector<frames::FromTrainer> said;
-  Wish wish = Wish::kGoOn;
+  StopRequest stop_request = StopRequest::kNone;
   std::optional<uint64_t> registered;
 };
 

@@ -71,12 +71,12 @@ TEST_F(MeterTest, MorePartsThanExpectedAreNoMoreThanAll) {
 TEST_F(MeterTest, AStopEndsTheEvaluationOfRanksThatMustLeave) {
   EvalMeter root(conversation_, "t", 40, /*saves_alone=*/true, begun_);
   EvalMeter peer(conversation_, "t", 40, /*saves_alone=*/false, begun_);
-  conversation_.wish = Wish::kStopAfterCheckpoint;
+  conversation_.stop_request = StopRequest::kStopAfterCheckpoint;
   const absl::Status left = root.Done(begun_);
   ASSERT_FALSE(left.ok());
   EXPECT_EQ(left.code(), kCancelledError);
   EXPECT_TRUE(peer.Done(begun_).ok()) << "keeps rank 0 company until it has saved";
-  conversation_.wish = Wish::kStop;
+  conversation_.stop_request = StopRequest::kStop;
   EXPECT_FALSE(peer.Done(begun_).ok());
 }
 

@@ -70,7 +70,7 @@ TEST(TrainingLineTest, AnOldCheckpointIsRecognisedAfterAnyExtension) {
     const TrainingLine line(extended);
     EXPECT_TRUE(line.Owns(OldOf(Trial()))) << raised;
     EXPECT_EQ(line.OldSteps(OldOf(Trial())), 100) << raised;
-    EXPECT_TRUE(line.AsLine().Owns(OldOf(Trial(), 100))) << "of a finished trial";
+    EXPECT_TRUE(line.AsLineage().Owns(OldOf(Trial(), 100))) << "of a finished trial";
   }
   // As in a run of `dttrain --spec`.
   frames::Start alone = Trial();

@@ -1,9 +1,9 @@
-// patience.h: how long a program may be silent before it counts as hung.
+// hang_timer.h: how long a program may be silent before it counts as hung.
 //
 // Role:   pure. `timeout` of the experiment file decides; without a time in it, the program's own
 //         pauses do.
 // Bounds: kSilenceLeast and kPausesOfSilence for `auto`.
-// Tests:  tests/worker/program/patience_test.cc
+// Tests:  tests/worker/program/hang_timer_test.cc
 #pragma once
 
 #include <string>
@@ -29,9 +29,9 @@ struct Timeouts {
 Timeouts TimeoutsOf(std::string_view report, double start_seconds);
 
 // Times are steady ones.
-class Patience {
+class HangTimer {
  public:
-  Patience(Timeouts timeouts, absl::Duration started);
+  HangTimer(Timeouts timeouts, absl::Duration started);
 
   void NoteReport(absl::Duration now);
   // A printed line shows life to `auto`, which only guesses how often a program reports.

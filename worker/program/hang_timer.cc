@@ -1,5 +1,5 @@
-// patience.cc: see patience.h.
-#include "worker/program/patience.h"
+// hang_timer.cc: see hang_timer.h.
+#include "worker/program/hang_timer.h"
 
 #include <algorithm>
 
@@ -28,23 +28,23 @@ Timeouts TimeoutsOf(std::string_view report, double start_seconds) {
   return timeouts;
 }
 
-Patience::Patience(Timeouts timeouts, absl::Duration started)
+HangTimer::HangTimer(Timeouts timeouts, absl::Duration started)
     : timeouts_(timeouts), quiet_since_(started), output_at_(started), turn_at_(started) {}
 
-void Patience::NoteReport(absl::Duration now) {
+void HangTimer::NoteReport(absl::Duration now) {
   if (reports_ > 0) longest_pause_ = std::max(longest_pause_, now - quiet_since_);
   reports_ = std::min(reports_ + 1, kReportsBeforeAuto);
   quiet_since_ = output_at_ = now;
 }
 
-void Patience::NoteOutput(absl::Duration now) { output_at_ = now; }
+void HangTimer::NoteOutput(absl::Duration now) { output_at_ = now; }
 
-void Patience::NoteWait(absl::Duration now) {
+void HangTimer::NoteWait(absl::Duration now) {
   quiet_since_ = std::max(quiet_since_, now);
   output_at_ = std::max(output_at_, now);
 }
 
-void Patience::NoteTurn(absl::Duration now) {
+void HangTimer::NoteTurn(absl::Duration now) {
   const absl::Duration passed = now - turn_at_;
   turn_at_ = now;
   if (passed < kStandstill) return;
@@ -52,19 +52,19 @@ void Patience::NoteTurn(absl::Duration now) {
   output_at_ += passed;
 }
 
-absl::Duration Patience::Limit() const {
+absl::Duration HangTimer::Limit() const {
   if (reports_ == 0) return timeouts_.start;
   if (!timeouts_.by_own_pauses) return timeouts_.report;
   if (reports_ < kReportsBeforeAuto) return absl::InfiniteDuration();
   return std::max(kSilenceLeast, kPausesOfSilence * longest_pause_);
 }
 
-absl::Duration Patience::Deadline() const {
+absl::Duration HangTimer::Deadline() const {
   const bool guesses = reports_ > 0 && timeouts_.by_own_pauses;
   return (guesses ? output_at_ : quiet_since_) + Limit();
 }
 
-std::string Patience::Overdue(absl::Duration now) const {
+std::string HangTimer::Overdue(absl::Duration now) const {
   if (now < Deadline()) return "";
   const std::string limit = absl::FormatDuration(absl::Trunc(Limit(), absl::Seconds(1)));
   if (reports_ == 0) {
