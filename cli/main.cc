@@ -19,13 +19,13 @@ namespace {
 // Set once, before the handler is installed. Lives as long as the process.
 dt::cli::Interrupt* interrupt = nullptr;
 
-void OnInterrupt(int) { interrupt->Trigger(); }
+void TriggerInterrupt(int) { interrupt->Trigger(); }
 
 // Installs the handler. The first Ctrl-C interrupts, the second ends the process (SA_RESETHAND). A
 // blocked read ends too (no SA_RESTART).
 void CatchInterrupt() {
   struct sigaction action = {};
-  action.sa_handler = OnInterrupt;
+  action.sa_handler = TriggerInterrupt;
   action.sa_flags = SA_RESETHAND;
   sigaction(SIGINT, &action, nullptr);
 }

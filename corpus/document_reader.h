@@ -22,8 +22,8 @@
 
 namespace dt::corpus {
 
-// A place between two pieces.
-struct Place {
+// A position between two pieces.
+struct ReadPosition {
   uint64_t document = 0;
   uint64_t offset = 0;  // in bytes
   uint64_t line = 0;    // in lines, for JSON lines
@@ -35,14 +35,14 @@ struct ReadPiece {
   uint64_t document = 0;
   uint64_t line = 0;   // line number from 1, for JSON lines
   uint64_t bytes = 0;  // of the file
-  Place after;
+  ReadPosition after;
 };
 
 class DocumentReader {
  public:
   // For JSON lines files that may be for training, `line_fraction` of the lines go to validation.
   DocumentReader(std::span<const Document> documents, double line_fraction,
-                 const TextEncoder& encoder, const Place& from)
+                 const TextEncoder& encoder, const ReadPosition& from)
       : documents_(documents), draw_(line_fraction), encoder_(encoder), place_(from) {}
 
   // Returns the next piece, or nothing at the end.
@@ -59,7 +59,7 @@ class DocumentReader {
   const std::span<const Document> documents_;
   const ValidationDraw draw_;
   const TextEncoder& encoder_;
-  Place place_;
+  ReadPosition place_;
   std::optional<InputFile> file_;  // of place_.document
   std::string buffer_;             // for JSON lines: bytes read
   size_t used_ = 0;                // bytes of buffer_ before place_.offset

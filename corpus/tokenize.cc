@@ -32,18 +32,18 @@ constexpr int kThreadsMax = 1024;
 constexpr uint64_t kShardTokensMin = 1024;
 
 // The folder OUTPUT/.tokenize, locked against a second run; it may hold files of a killed run.
-struct Workshop {
+struct WorkFolder {
   UniqueFd lock;
   std::string folder;
 };
 
-absl::StatusOr<Workshop> OpenWorkshop(const TokenizeOptions& options) {
+absl::StatusOr<WorkFolder> OpenWorkFolder(const TokenizeOptions& options) {
   const absl::Status made = MakeFolders(options.output);
   if (!made.ok()) {
     return ConfigError(
         absl::StrCat(made.message(), "; let --output name a folder, or one to be made"));
   }
-  Workshop workshop;
+  WorkFolder workshop;
   absl::StatusOr<UniqueFd> lock = LockFile(options.output);
   if (absl::IsFailedPrecondition(lock.status())) {
     return ConfigError("another run is writing to '" + options.output + "'; wait for it");
@@ -206,7 +206,7 @@ class Run {
   const std::optional<uint64_t> validation_line_;
   Split train_;
   Split val_;
-  Place place_;  // after the last piece read
+  ReadPosition place_;  // after the last piece read
   uint64_t saved_shards_ = 0;
   TokenizeProgress state_;
   uint64_t skipped_ = 0;  // JSON lines whose text is empty
@@ -377,7 +377,7 @@ absl::StatusOr<TokenizeSummary> TokenizeFiles(
                                                               .threads = options.threads}));
   DT_ASSIGN_OR_RETURN(const DocumentList plan, Plan(options));
   DT_ASSIGN_OR_RETURN(const std::string key, RunKey(options, plan.documents));
-  DT_ASSIGN_OR_RETURN(const Workshop workshop, OpenWorkshop(options));
+  DT_ASSIGN_OR_RETURN(const WorkFolder workshop, OpenWorkFolder(options));
   DT_ASSIGN_OR_RETURN(std::optional<Publication> earlier,
                       FinishPublication(options.output, *changes));
   if (earlier && earlier->key == key) {  // only the move was left to do

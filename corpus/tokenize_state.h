@@ -22,7 +22,7 @@
 namespace dt::corpus {
 
 struct TokenizeState {
-  Place place;  // of the next piece
+  ReadPosition place;  // of the next piece
   uint64_t train_tokens = 0;
   uint64_t val_tokens = 0;
   uint64_t documents = 0;

@@ -13,11 +13,11 @@ namespace {
 
 // TFLOP/s from the makers' data sheets, without sparsity, at the form factor's full power: matrix
 // units with 16-bit numbers, with TF32, and plain fp32.
-struct Sheet {
+struct DataSheet {
   std::string_view name;  // complete words of the driver's name for it; the first match counts
   double half, tf32, fp32;
 };
-constexpr std::array<Sheet, 14> kSheets = {{
+constexpr std::array<DataSheet, 14> kSheets = {{
     {"H200 NVL", 836, 418, 60},
     {"H200", 989, 494.7, 67},
     {"H100 PCIe", 756, 378, 51},
@@ -128,7 +128,7 @@ double FlopsPerToken(const ModelSize& model, int64_t seq_len) {
 
 std::optional<double> PeakFlops(std::string_view device_name, Arithmetic arithmetic) {
   if (HasWord(device_name, "MIG")) return std::nullopt;
-  for (const Sheet& sheet : kSheets) {
+  for (const DataSheet& sheet : kSheets) {
     if (!HasWord(device_name, sheet.name)) continue;
     switch (arithmetic) {
       case Arithmetic::kHalf:

@@ -11,7 +11,7 @@ namespace dt::plan {
 namespace {
 
 // Makes the list, and skips messages without bytes.
-class Said {
+class MessageList {
  public:
   void Add(const Message& message) {
     if (message.bytes > 0 && message.count > 0) messages_.push_back(message);
@@ -33,7 +33,7 @@ class Said {
   std::vector<Message> messages_;
 };
 
-void SayShares(const ModelSize& model, const StepSize& step, Said& said) {
+void AddShares(const ModelSize& model, const StepSize& step, MessageList& list) {
   const GatheredUnits units = GatheredUnitsOf(model, step);
   const auto micro_steps = static_cast<double>(step.micro_steps);
   const double narrow = step.narrow ? 0.5 : 1;
@@ -44,29 +44,29 @@ void SayShares(const ModelSize& model, const StepSize& step, Said& said) {
   const double block = units.blocks == 0 ? 0 : (narrow * all - root) / units.blocks;
   using enum CollectiveOp;
   const bool in_memory = !step.narrow;
-  said.Add({kReduceScatter, Axis::kShard, in_memory, root, sums});
-  said.Add({kReduceScatter, Axis::kShard, in_memory, block, sums * units.blocks});
+  list.Add({kReduceScatter, Axis::kShard, in_memory, root, sums});
+  list.Add({kReduceScatter, Axis::kShard, in_memory, block, sums * units.blocks});
   // Blocks that come and go are gathered for each pass; the root and the last block stay for the
   // backward pass.
   const double gathers = come_and_go ? micro_steps : 1;
   const double of_blocks = come_and_go ? 2 * units.blocks - 1 : units.blocks;
-  said.Add({kAllGather, Axis::kShard, in_memory, units.root, gathers});
-  said.Add({kAllGather, Axis::kShard, in_memory, units.block, gathers * of_blocks});
+  list.Add({kAllGather, Axis::kShard, in_memory, units.root, gathers});
+  list.Add({kAllGather, Axis::kShard, in_memory, units.block, gathers * of_blocks});
   if (step.sharing != Sharing::kHsdp) return;
   const double shard = static_cast<double>(std::max<int64_t>(1, step.shard));
-  said.Add({kAllReduce, Axis::kReplicate, false, root / shard, 1});
-  said.Add({kAllReduce, Axis::kReplicate, false, block / shard, units.blocks});
+  list.Add({kAllReduce, Axis::kReplicate, false, root / shard, 1});
+  list.Add({kAllReduce, Axis::kReplicate, false, block / shard, units.blocks});
 }
 
-void SayBetweenDataRanks(const ModelSize& model, const StepSize& step, double bucket_bytes,
-                         Said& said) {
+void AddBetweenDataRanks(const ModelSize& model, const StepSize& step, double bucket_bytes,
+                         MessageList& list) {
   const double all = kNumber * static_cast<double>(RankParameters(model, step.tensor));
   const double narrow = step.narrow ? 0.5 : 1;
   switch (step.sharing) {
     case Sharing::kDdp: {
       // With several chunks of the model on a stage, buckets stay out of shared memory.
       const bool in_memory = !step.narrow && step.chunks_each == 1;
-      return said.AddBuckets({CollectiveOp::kAllReduce, Axis::kData, in_memory, 0, 1}, narrow * all,
+      return list.AddBuckets({CollectiveOp::kAllReduce, Axis::kData, in_memory, 0, 1}, narrow * all,
                              narrow * bucket_bytes);
     }
     case Sharing::kGossip:
@@ -74,23 +74,23 @@ void SayBetweenDataRanks(const ModelSize& model, const StepSize& step, double bu
       const double averages = 1 / static_cast<double>(std::max<int64_t>(1, step.sync_every));
       // After each step, except those of an average, a message to one peer.
       if (step.sharing == Sharing::kGossip) {
-        said.Add({CollectiveOp::kSend, Axis::kData, false, all, 1 - averages});
+        list.Add({CollectiveOp::kSend, Axis::kData, false, all, 1 - averages});
       }
-      return said.AddBuckets({CollectiveOp::kAllReduce, Axis::kData, false, 0, averages}, 3 * all,
+      return list.AddBuckets({CollectiveOp::kAllReduce, Axis::kData, false, 0, averages}, 3 * all,
                              bucket_bytes);  // parameters and two moments
     }
     case Sharing::kZero1:
     case Sharing::kZero2:
     case Sharing::kZero3:
     case Sharing::kHsdp:
-      return SayShares(model, step, said);
+      return AddShares(model, step, list);
   }
 }
 
 // Adds the messages of the vocabulary: hidden states out of the embedding and into the head if the
 // ranks of a layer divide the vocabulary, their gradients, and each rank's statistics of its
 // logits.
-void SayOfVocabulary(const StageCosts& stage, Said& said) {
+void AddVocabulary(const StageCosts& stage, MessageList& list) {
   const ModelSize& model = stage.model;
   const StepSize& step = stage.step;
   if (!CutsVocabulary(model.rows, step.tensor)) return;
@@ -99,21 +99,21 @@ void SayOfVocabulary(const StageCosts& stage, Said& said) {
   const auto micro_steps = static_cast<double>(step.micro_steps);
   using enum CollectiveOp;
   const auto say_both_ways = [&](double bytes) {
-    if (!step.sequence) return said.Add({kAllReduce, Axis::kTensor, false, bytes, micro_steps});
-    said.Add({kAllGather, Axis::kTensor, false, bytes, micro_steps});
-    said.Add({kReduceScatter, Axis::kTensor, false, bytes, micro_steps});
+    if (!step.sequence) return list.Add({kAllReduce, Axis::kTensor, false, bytes, micro_steps});
+    list.Add({kAllGather, Axis::kTensor, false, bytes, micro_steps});
+    list.Add({kReduceScatter, Axis::kTensor, false, bytes, micro_steps});
   };
   if (stage.has_embedding) say_both_ways((step.half && step.cuda ? 2 : 4) * numbers);
   if (!stage.has_head) return;
   say_both_ways((step.half ? 2 : 4) * numbers);
   const double known = 3 * kNumber * tokens * static_cast<double>(step.tensor);
-  said.Add({kAllGather, Axis::kTensor, false, known, micro_steps});
+  list.Add({kAllGather, Axis::kTensor, false, known, micro_steps});
 }
 
-void SayWithinLayers(const StageCosts& stage, Said& said) {
+void AddWithinLayers(const StageCosts& stage, MessageList& list) {
   const ModelSize& model = stage.model;
   const StepSize& step = stage.step;
-  SayOfVocabulary(stage, said);
+  AddVocabulary(stage, list);
   const double number = step.half ? 2 : 4;
   const double bytes = number * static_cast<double>(step.sequences * step.seq_len) *
                        static_cast<double>(model.width);
@@ -122,35 +122,35 @@ void SayWithinLayers(const StageCosts& stage, Said& said) {
   const double times =
       static_cast<double>(step.micro_steps * model.layers) * (step.keeps_inputs_alone ? 6 : 4);
   using enum CollectiveOp;
-  if (!step.sequence) return said.Add({kAllReduce, Axis::kTensor, false, bytes, times});
-  said.Add({kAllGather, Axis::kTensor, false, bytes, times});
-  said.Add({kReduceScatter, Axis::kTensor, false, bytes, times});
+  if (!step.sequence) return list.Add({kAllReduce, Axis::kTensor, false, bytes, times});
+  list.Add({kAllGather, Axis::kTensor, false, bytes, times});
+  list.Add({kReduceScatter, Axis::kTensor, false, bytes, times});
   double whole =
       kNumber * static_cast<double>(Parameters(model) - CutParameters(model, step.tensor));
   if (SharesState(step.sharing)) whole /= static_cast<double>(RanksAlong(step, Axis::kShard));
-  said.Add({kAllReduce, Axis::kTensor, false, whole, 1});
+  list.Add({kAllReduce, Axis::kTensor, false, whole, 1});
 }
 
-void SayBetweenStages(const ModelSize& model, const StepSize& step, Said& said) {
+void AddBetweenStages(const ModelSize& model, const StepSize& step, MessageList& list) {
   const StageMessages messages = StageMessagesOf(model, step);
-  said.Add({CollectiveOp::kSend, Axis::kPipeline, false, messages.bytes, messages.count});
-  said.Add({CollectiveOp::kAllReduce, Axis::kEnds, false, messages.ends, 1});
+  list.Add({CollectiveOp::kSend, Axis::kPipeline, false, messages.bytes, messages.count});
+  list.Add({CollectiveOp::kAllReduce, Axis::kEnds, false, messages.ends, 1});
 }
 
 }  // namespace
 
 std::vector<Message> Messages(const ModelSize& model, const StepSize& step, double bucket_bytes) {
-  Said said;
+  MessageList list;
   if (step.carries_over) return {};
   StageCosts stage = HeaviestStage(model, step);
   stage.step.chunks_each = step.chunks_each;
   StepSize between = stage.step;
   between.half = stage.step.half && step.stages == 1;  // stages gather in the format of the
                                                        // parameters
-  if (step.ranks > 1) SayBetweenDataRanks(stage.model, between, bucket_bytes, said);
-  if (step.tensor > 1) SayWithinLayers(stage, said);
-  if (step.stages > 1) SayBetweenStages(model, step, said);
-  return said.Take();
+  if (step.ranks > 1) AddBetweenDataRanks(stage.model, between, bucket_bytes, list);
+  if (step.tensor > 1) AddWithinLayers(stage, list);
+  if (step.stages > 1) AddBetweenStages(model, step, list);
+  return list.Take();
 }
 
 int64_t RanksAlong(const StepSize& step, Axis axis) {

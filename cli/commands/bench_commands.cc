@@ -8,8 +8,8 @@
 #include "cli/commands/caller.h"
 #include "cli/commands/command_tree.h"
 #include "cli/commands/network_text.h"
-#include "cli/commands/patience.h"
-#include "cli/remote/patience.h"
+#include "cli/commands/repeated_call.h"
+#include "cli/remote/outage_timer.h"
 #include "cli/view/words.h"
 #include "common/network_bench.h"
 #include "common/status.h"
@@ -66,7 +66,7 @@ absl::StatusOr<uint64_t> Start(Session& session, Client& client, const NetworkOp
   request.set_file_text(file.effective_text);
   request.set_who(WhoAmI(session));
   DT_ASSIGN_OR_RETURN(const v1::SubmitResponse response,
-                      CallPatiently(session, [&] { return client.Submit(request); }));
+                      CallUntilAnswered(session, [&] { return client.Submit(request); }));
   session.Note(absl::StrCat("experiment ", response.experiment(), ": measuring between ",
                             slots.slots, " ", slots.device, " slots"));
   if (!response.note().empty()) session.Note(absl::StrCat("Note: ", Printable(response.note())));
@@ -83,15 +83,15 @@ absl::StatusOr<std::optional<v1::TrialSummary>> Watch(Session& session, Client& 
                                                       uint64_t experiment) {
   const auto request = Select<v1::ListTrialsRequest>({false, experiment, 1});
   ProgressBar bar(session);
-  Patience patience;
+  OutageTimer outage_timer;
   std::string told;
   while (true) {
     const auto trials = client.ListTrials(request);
     if (session.interrupt().Triggered()) return std::nullopt;
     if (!trials.ok()) {
-      DT_RETURN_IF_ERROR(patience.Notice(trials.status()).status());
+      DT_RETURN_IF_ERROR(outage_timer.Notice(trials.status()).status());
     } else {
-      patience.Answered();
+      outage_timer.Answered();
       if (trials->empty()) return absl::NotFoundError("the measurement was deleted");
       const v1::TrialSummary& trial = trials->front();
       if (Ended(trial.state())) return trial;
@@ -198,8 +198,8 @@ void AddBenchCommands(CommandTree& tree) {
                            "may be repeated")
                ->allow_extra_args(false),
            "PATH=VALUE");
-  tree.OnRun(app, {[options](Session& session) { return Network(session, *options); },
-                   {Format::kTable, Format::kJson, Format::kYaml, Format::kCsv}});
+  tree.SetCommand(app, {[options](Session& session) { return Network(session, *options); },
+                        {Format::kTable, Format::kJson, Format::kYaml, Format::kCsv}});
 }
 
 }  // namespace dt::cli

@@ -138,7 +138,7 @@ void AddBestCommand(CommandTree& tree) {
                "dtctl best 12 -o json | jq -r '.items[0].checkpoint.path'");
   app->add_option("EXP", best->selector, "12, or last for the newest")->required();
   app->add_option("-k", best->count, "How many to show; 1 unless given")->option_text("N");
-  tree.OnRun(app, {[best](Session& session) { return Best(session, *best); }, kListFormats});
+  tree.SetCommand(app, {[best](Session& session) { return Best(session, *best); }, kListFormats});
 }
 
 }  // namespace dt::cli

@@ -162,7 +162,8 @@ void AddCaCommands(CommandTree& tree) {
       ->option_text("NAME")
       ->capture_default_str();
   AddDays(app, init->days);
-  tree.OnRun(app, {[init](Session& session) { return Init(session, *init); }, kDocumentFormats});
+  tree.SetCommand(app,
+                  {[init](Session& session) { return Init(session, *init); }, kDocumentFormats});
 
   auto issue = std::make_shared<IssueOptions>();
   app = tree.Add(
@@ -185,7 +186,8 @@ void AddCaCommands(CommandTree& tree) {
       ->allow_extra_args(false);
   AddFolder(app, issue->folder, "The authority's folder");
   AddDays(app, issue->days);
-  tree.OnRun(app, {[issue](Session& session) { return Issue(session, *issue); }, kDocumentFormats});
+  tree.SetCommand(app,
+                  {[issue](Session& session) { return Issue(session, *issue); }, kDocumentFormats});
 }
 
 }  // namespace dt::cli

@@ -148,7 +148,7 @@ void AddCheckpointCommands(CommandTree& tree) {
   app->add_option("--storage", options->storage,
                   "The workers' storage folder, as this machine sees it")
       ->option_text("DIR");
-  tree.OnRun(app, {[options](Session& session) { return Export(session, *options); }, {}});
+  tree.SetCommand(app, {[options](Session& session) { return Export(session, *options); }, {}});
 }
 
 }  // namespace dt::cli

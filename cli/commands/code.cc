@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "cli/commands/bar.h"
-#include "cli/commands/patience.h"
+#include "cli/commands/repeated_call.h"
 #include "cli/view/words.h"
 #include "common/limits.h"
 #include "common/status.h"
@@ -20,7 +20,7 @@ constexpr size_t kDigestShown = 12;  // digits, enough to tell two apart
 
 absl::StatusOr<bool> PutPart(Session& session, Client& client, const v1::PutCodeRequest& request) {
   DT_ASSIGN_OR_RETURN(const v1::PutCodeResponse response,
-                      CallPatiently(session, [&] { return client.PutCode(request); }));
+                      CallUntilAnswered(session, [&] { return client.PutCode(request); }));
   return response.complete();
 }
 

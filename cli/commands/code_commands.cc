@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands/code.h"
 #include "cli/commands/command_tree.h"
-#include "cli/commands/patience.h"
+#include "cli/commands/repeated_call.h"
 #include "cli/view/words.h"
 #include "common/limits.h"
 #include "common/pack/folder.h"
@@ -29,7 +29,7 @@ absl::StatusOr<std::string> Download(Session& session, Client& client, const v1:
     request.set_digest(code.digest());
     request.set_part(part);
     DT_ASSIGN_OR_RETURN(const v1::GetCodeResponse got,
-                        CallPatiently(session, [&] { return client.GetCode(request); }));
+                        CallUntilAnswered(session, [&] { return client.GetCode(request); }));
     parts = got.parts();
     packed += got.data();
     if (got.data().empty() || packed.size() > limits::kCodeBytes) break;
@@ -71,7 +71,7 @@ void AddCodeCommand(CommandTree& tree) {
   app->add_option("-o,--output", options->output, "The folder to make; it must not be there yet")
       ->option_text("DIR")
       ->required();
-  tree.OnRun(app, {[options](Session& session) { return Unpack(session, *options); }, {}});
+  tree.SetCommand(app, {[options](Session& session) { return Unpack(session, *options); }, {}});
 }
 
 }  // namespace dt::cli

@@ -33,7 +33,7 @@ class CommandTree {
   CLI::App* AddGroup(const std::string& name, const std::string& help, const std::string& examples);
   CLI::App* Add(CLI::App* parent, const std::string& name, const std::string& help,
                 const std::string& examples);
-  void OnRun(CLI::App* app, Command command) { commands_[app] = std::move(command); }
+  void SetCommand(CLI::App* app, Command command) { commands_[app] = std::move(command); }
   // Sets the words that an option or argument accepts, for completion.
   void SetWords(const CLI::Option* option, std::vector<std::string> words) {
     words_[option] = std::move(words);

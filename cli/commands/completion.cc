@@ -90,8 +90,8 @@ const CLI::Option* FindOption(const CommandTree& tree, const CLI::App* app,
   return nullptr;
 }
 
-// Position on a command line.
-struct Place {
+// Words of a command line before the one that is being typed.
+struct ParsedLine {
   const CLI::App* app = nullptr;
   const CLI::Option* option = nullptr;  // its value is next, or null
   size_t arguments = 0;                 // written after the command
@@ -115,41 +115,41 @@ const CLI::App* FindCommand(const CLI::App* app, const std::string& word) {
 }
 
 // Reads every word except the last.
-Place Read(const CommandTree& tree, const std::vector<std::string>& words) {
-  Place place;
-  place.app = &tree.app();
-  std::string name;  // of place.option
+ParsedLine Read(const CommandTree& tree, const std::vector<std::string>& words) {
+  ParsedLine parsed;
+  parsed.app = &tree.app();
+  std::string name;  // of parsed.option
   for (size_t i = 0; i + 1 < words.size(); ++i) {
     const std::string& word = words[i];
-    if (place.option != nullptr) {
-      TakeFlag(name, word, place.flags);
-      place.option = nullptr;
+    if (parsed.option != nullptr) {
+      TakeFlag(name, word, parsed.flags);
+      parsed.option = nullptr;
     } else if (word.size() > 1 && word[0] == '-') {
       const size_t equals = word.find('=');
       name = word.substr(0, equals);
-      const CLI::Option* option = FindOption(tree, place.app, name);
+      const CLI::Option* option = FindOption(tree, parsed.app, name);
       if (equals != std::string::npos) {
-        TakeFlag(name, word.substr(equals + 1), place.flags);
+        TakeFlag(name, word.substr(equals + 1), parsed.flags);
       } else if (option != nullptr && TakesValue(option)) {
-        place.option = option;
+        parsed.option = option;
       }
-    } else if (const CLI::App* sub = FindCommand(place.app, word); sub != nullptr) {
-      place.app = sub;
+    } else if (const CLI::App* sub = FindCommand(parsed.app, word); sub != nullptr) {
+      parsed.app = sub;
     } else {
-      ++place.arguments;
+      ++parsed.arguments;
     }
   }
-  return place;
+  return parsed;
 }
 
 // Returns the candidates for an option's value or an argument.
-Candidates ValuesOf(const CommandTree& tree, const Place& place, const CLI::Option* option,
+Candidates ValuesOf(const CommandTree& tree, const ParsedLine& parsed, const CLI::Option* option,
                     const std::string& typed, const LookUp& look_up) {
-  static const std::vector<std::pair<std::string, Thing>> kThings = {
-      {"SEL", Thing::kExperimentOrTrial}, {"EXP", Thing::kExperiment},
-      {"OTHER", Thing::kExperiment},      {"TRIAL", Thing::kTrial},
-      {"KEY=VALUE", Thing::kLabel},       {"CONTEXT", Thing::kContext},
-      {"WORKER", Thing::kWorker}};
+  static const std::vector<std::pair<std::string, NameSource>> kNameSources = {
+      {"SEL", NameSource::kExperimentOrTrial}, {"EXP", NameSource::kExperiment},
+      {"OTHER", NameSource::kExperiment},      {"TRIAL", NameSource::kTrial},
+      {"KEY=VALUE", NameSource::kLabel},       {"CONTEXT", NameSource::kContext},
+      {"WORKER", NameSource::kWorker}};
   Candidates values;
   for (const std::string& word : tree.WordsOf(option)) values.words.push_back({word, ""});
   const std::string name =
@@ -157,10 +157,10 @@ Candidates ValuesOf(const CommandTree& tree, const Place& place, const CLI::Opti
   for (const char* file : {"FILE", "DIR", "PATH", "CHECKPOINT"}) {
     values.files = values.files || name == file;
   }
-  for (const auto& [text, thing] : kThings) {
-    if (name == text) values.words = look_up(thing, typed, place.flags);
+  for (const auto& [text, source] : kNameSources) {
+    if (name == text) values.words = look_up(source, typed, parsed.flags);
   }
-  const Command* command = tree.Find(place.app);
+  const Command* command = tree.Find(parsed.app);
   if (name == kFormatText && command != nullptr) {
     for (const Format format : command->formats) {
       values.words.push_back({std::string(FormatWord(format)), ""});
@@ -184,16 +184,16 @@ void AppendOptions(const CommandTree& tree, const CLI::App* app, std::vector<Can
   }
 }
 
-Candidates ArgumentOf(const CommandTree& tree, const Place& place, const std::string& typed,
+Candidates ArgumentOf(const CommandTree& tree, const ParsedLine& parsed, const std::string& typed,
                       const LookUp& look_up) {
   std::vector<const CLI::Option*> arguments;
-  for (const CLI::Option* option : place.app->get_options()) {
+  for (const CLI::Option* option : parsed.app->get_options()) {
     if (option->get_positional()) arguments.push_back(option);
   }
   if (arguments.empty()) return {};
   const bool repeated = arguments.back()->get_items_expected_max() > 1;
-  if (place.arguments >= arguments.size() && !repeated) return {};
-  return ValuesOf(tree, place, arguments[std::min(place.arguments, arguments.size() - 1)], typed,
+  if (parsed.arguments >= arguments.size() && !repeated) return {};
+  return ValuesOf(tree, parsed, arguments[std::min(parsed.arguments, arguments.size() - 1)], typed,
                   look_up);
 }
 
@@ -260,24 +260,24 @@ std::vector<Candidate> LabelsOf(const std::vector<v1::ExperimentSummary>& experi
 Candidates Complete(const CommandTree& tree, const std::vector<std::string>& words,
                     const LookUp& look_up) {
   const std::string typed = words.empty() ? "" : words.back();
-  const Place place = Read(tree, words);
+  const ParsedLine parsed = Read(tree, words);
   Candidates found;
   const size_t equals = absl::StartsWith(typed, "--") ? typed.find('=') : std::string::npos;
-  if (place.option != nullptr) {
-    found = ValuesOf(tree, place, place.option, typed, look_up);
+  if (parsed.option != nullptr) {
+    found = ValuesOf(tree, parsed, parsed.option, typed, look_up);
   } else if (equals != std::string::npos) {
-    const CLI::Option* option = FindOption(tree, place.app, typed.substr(0, equals));
+    const CLI::Option* option = FindOption(tree, parsed.app, typed.substr(0, equals));
     if (option == nullptr) return {};
-    found = ValuesOf(tree, place, option, typed.substr(equals + 1), look_up);
+    found = ValuesOf(tree, parsed, option, typed.substr(equals + 1), look_up);
     for (Candidate& one : found.words) one.word.insert(0, typed.substr(0, equals + 1));
   } else if (absl::StartsWith(typed, "-")) {
-    AppendOptions(tree, place.app, found.words);
-  } else if (!place.app->get_subcommands({}).empty()) {
-    for (const CLI::App* sub : place.app->get_subcommands({})) {
+    AppendOptions(tree, parsed.app, found.words);
+  } else if (!parsed.app->get_subcommands({}).empty()) {
+    for (const CLI::App* sub : parsed.app->get_subcommands({})) {
       found.words.push_back({sub->get_name(), sub->get_description()});
     }
   } else {
-    found = ArgumentOf(tree, place, typed, look_up);
+    found = ArgumentOf(tree, parsed, typed, look_up);
   }
   std::erase_if(found.words, [&](const Candidate& one) {
     return !absl::StartsWith(one.word, typed) || Printable(one.word) != one.word;
@@ -285,19 +285,19 @@ Candidates Complete(const CommandTree& tree, const std::vector<std::string>& wor
   return found;
 }
 
-std::vector<Candidate> LookUpThings(Thing thing, const std::string& typed,
-                                    const CoordinatorFlags& flags, const Terminal& terminal,
-                                    const Interrupt& interrupt) {
+std::vector<Candidate> LookUpNames(NameSource source, const std::string& typed,
+                                   const CoordinatorFlags& flags, const Terminal& terminal,
+                                   const Interrupt& interrupt) {
   std::vector<Candidate> words;
-  if (thing == Thing::kContext) {
+  if (source == NameSource::kContext) {
     const auto contexts = ReadContexts(ContextsPath(terminal.environment));
     if (!contexts.ok()) return words;
     for (const Context& one : contexts->list) words.push_back({one.name, one.address});
     return words;
   }
-  const bool of_experiments = thing != Thing::kLabel && thing != Thing::kWorker;
+  const bool of_experiments = source != NameSource::kLabel && source != NameSource::kWorker;
   if (of_experiments) {
-    words.push_back({thing == Thing::kTrial ? "last/" : "last", "the newest experiment"});
+    words.push_back({source == NameSource::kTrial ? "last/" : "last", "the newest experiment"});
   }
   absl::StatusOr<ClientOptions> options = ChooseCoordinator(flags, terminal.environment);
   if (!options.ok()) return words;
@@ -308,13 +308,13 @@ std::vector<Candidate> LookUpThings(Thing thing, const std::string& typed,
   if (slash != std::string::npos && of_experiments) {
     return TrialsOf(**client, typed.substr(0, slash));
   }
-  if (thing == Thing::kWorker) return WorkersOf(**client);
+  if (source == NameSource::kWorker) return WorkersOf(**client);
   const auto experiments = (*client)->ListExperiments({});
   if (!experiments.ok()) return words;
-  if (thing == Thing::kLabel) return LabelsOf(*experiments);
+  if (source == NameSource::kLabel) return LabelsOf(*experiments);
   for (auto one = experiments->rbegin(); one != experiments->rend(); ++one) {
     if (words.size() >= kThingsShown) break;
-    words.push_back({absl::StrCat(one->experiment(), thing == Thing::kTrial ? "/" : ""),
+    words.push_back({absl::StrCat(one->experiment(), source == NameSource::kTrial ? "/" : ""),
                      absl::StrCat(one->name(), ", ", Word(one->state()))});
   }
   return words;
@@ -327,8 +327,8 @@ int RunComplete(const CommandTree& tree, const std::vector<std::string>& argumen
   std::vector<std::string> words(arguments.begin() + 1, arguments.end());
   if (bash) words = Joined(words);
   const Candidates found =
-      Complete(tree, words, [&](Thing thing, const std::string& typed, const auto& flags) {
-        return LookUpThings(thing, typed, flags, terminal, interrupt);
+      Complete(tree, words, [&](NameSource source, const std::string& typed, const auto& flags) {
+        return LookUpNames(source, typed, flags, terminal, interrupt);
       });
   // bash replaces only the text after that character.
   const size_t last =

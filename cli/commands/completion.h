@@ -28,10 +28,10 @@ struct Candidates {
 };
 
 // Kind of name that only a coordinator or the user's file knows.
-enum class Thing { kExperiment, kTrial, kExperimentOrTrial, kLabel, kContext, kWorker };
+enum class NameSource { kExperiment, kTrial, kExperimentOrTrial, kLabel, kContext, kWorker };
 // Looks up names. `typed` is the beginning of the word, and may be ignored. `flags` are the flags
 // so far.
-using LookUp = std::function<std::vector<Candidate>(Thing thing, const std::string& typed,
+using LookUp = std::function<std::vector<Candidate>(NameSource source, const std::string& typed,
                                                     const CoordinatorFlags& flags)>;
 
 // Returns the candidates. `words` exclude the program's name; the last one is being typed and may
@@ -40,9 +40,9 @@ Candidates Complete(const CommandTree& tree, const std::vector<std::string>& wor
                     const LookUp& look_up);
 
 // Asks the coordinator, and waits at most a second.
-std::vector<Candidate> LookUpThings(Thing thing, const std::string& typed,
-                                    const CoordinatorFlags& flags, const Terminal& terminal,
-                                    const Interrupt& interrupt);
+std::vector<Candidate> LookUpNames(NameSource source, const std::string& typed,
+                                   const CoordinatorFlags& flags, const Terminal& terminal,
+                                   const Interrupt& interrupt);
 
 // Runs `dtctl __complete`: `arguments` are the shell and the words.
 int RunComplete(const CommandTree& tree, const std::vector<std::string>& arguments,

@@ -117,14 +117,14 @@ void AddContextCommands(CommandTree& tree) {
   CLI::App* app = tree.Add(group, "list", "The coordinators that have a name",
                            "dtctl context list\n"
                            "dtctl context list -o json");
-  tree.OnRun(app, {ListContexts, kListFormats});
+  tree.SetCommand(app, {ListContexts, kListFormats});
 
   auto used = std::make_shared<std::string>();
   app = tree.Add(group, "use", "Use this coordinator from now on",
                  "dtctl context use lab\n"
                  "dtctl --context lab get workers     # once");
   app->add_option("CONTEXT", *used, "A name, as 'dtctl context list' shows it")->required();
-  tree.OnRun(app, {[used](Session& session) { return UseContext(session, *used); }, {}});
+  tree.SetCommand(app, {[used](Session& session) { return UseContext(session, *used); }, {}});
 
   auto added = std::make_shared<std::string>();
   app = tree.Add(group, "add", "Give a coordinator a name, or change what a name means",
@@ -132,16 +132,17 @@ void AddContextCommands(CommandTree& tree) {
                  "--tls-cert me.crt --tls-key me.key");
   app->add_option("NAME", *added, "The name")->required();
   const CommandTree* whole = &tree;
-  tree.OnRun(app, {[added, whole](Session& session) {
-                     return AddContext(session, *added, whole->shared());
-                   },
-                   {}});
+  tree.SetCommand(app, {[added, whole](Session& session) {
+                          return AddContext(session, *added, whole->shared());
+                        },
+                        {}});
 
   auto removed = std::make_shared<std::string>();
   app = tree.Add(group, "remove", "Forget a name; the coordinator is not touched",
                  "dtctl context remove lab");
   app->add_option("CONTEXT", *removed, "A name, as 'dtctl context list' shows it")->required();
-  tree.OnRun(app, {[removed](Session& session) { return RemoveContext(session, *removed); }, {}});
+  tree.SetCommand(app,
+                  {[removed](Session& session) { return RemoveContext(session, *removed); }, {}});
 }
 
 }  // namespace dt::cli

@@ -32,7 +32,7 @@ absl::StatusOr<ExitCode> Cancel(Session& session, const CancelOptions& options) 
   request.set_who(WhoAmI(session));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_RETURN_IF_ERROR(AskAboutUnsaved(session, *client, selector, StopKind::kKills,
-                                     options.yes ? Asking::kYes : Asking::kAsks));
+                                     options.yes ? Confirmation::kYes : Confirmation::kAsks));
   DT_ASSIGN_OR_RETURN(const v1::CancelResponse response, client->Cancel(request));
   const std::string what = NameOf(response.experiment(), selector.trial);
   PrintDocument(session, "Cancelled", ToJson(response),
@@ -125,7 +125,7 @@ void AddControlCommands(CommandTree& tree) {
   app->add_option("SEL", cancel->selector, "12, 12/3, last or last/3")->required();
   app->add_option("--reason", cancel->reason, "Why; kept with the trials")->option_text("TEXT");
   app->add_flag("-y,--yes", cancel->yes, "Do not ask where steps would be lost");
-  tree.OnRun(app, {[cancel](Session& s) { return Cancel(s, *cancel); }, kDocumentFormats});
+  tree.SetCommand(app, {[cancel](Session& s) { return Cancel(s, *cancel); }, kDocumentFormats});
 
   auto retry = std::make_shared<RetryOptions>();
   app = tree.Add(&tree.app(), "retry",
@@ -135,7 +135,7 @@ void AddControlCommands(CommandTree& tree) {
   app->add_option("SEL", retry->selector, "12, 12/3, last or last/3")->required();
   app->add_flag("--failed", retry->failed, "Those that failed");
   app->add_flag("--cancelled", retry->cancelled, "Those that were cancelled");
-  tree.OnRun(app, {[retry](Session& s) { return Retry(s, *retry); }, kDocumentFormats});
+  tree.SetCommand(app, {[retry](Session& s) { return Retry(s, *retry); }, kDocumentFormats});
 
   auto remove = std::make_shared<DeleteOptions>();
   app = tree.Add(&tree.app(), "delete",
@@ -144,7 +144,7 @@ void AddControlCommands(CommandTree& tree) {
                  "dtctl delete 12 --yes   # in a script");
   app->add_option("EXP", remove->selector, "12, or last for the newest")->required();
   app->add_flag("-y,--yes", remove->yes, "Do not ask");
-  tree.OnRun(app, {[remove](Session& s) { return Delete(s, *remove); }, kDocumentFormats});
+  tree.SetCommand(app, {[remove](Session& s) { return Delete(s, *remove); }, kDocumentFormats});
 }
 
 }  // namespace dt::cli

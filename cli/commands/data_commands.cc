@@ -102,7 +102,8 @@ void AddVerify(CommandTree& tree, CLI::App* group) {
   auto folders = std::make_shared<std::vector<std::string>>();
   app->add_option("DIR", *folders, "Folders that 'dtctl data tokenize' filled, or copies of them")
       ->required();
-  tree.OnRun(app, {[=](Session& session) { return Verify(session, *folders); }, kDocumentFormats});
+  tree.SetCommand(app,
+                  {[=](Session& session) { return Verify(session, *folders); }, kDocumentFormats});
 }
 
 // Adds an option that takes one of two words.
@@ -195,18 +196,18 @@ void AddDataCommands(CommandTree& tree) {
       ->excludes(first);
   auto overwrite = std::make_shared<bool>(false);
   app->add_flag("--overwrite", *overwrite, "Replace the shards that the folder has");
-  tree.OnRun(app, {[=](Session& session) -> absl::StatusOr<ExitCode> {
-                     corpus::TokenizeOptions chosen = *options;
-                     DT_RETURN_IF_ERROR(CheckAtLeast("--shard-tokens", *shard_tokens, 1));
-                     chosen.shard_tokens = static_cast<uint64_t>(*shard_tokens);
-                     if (*first_shard) chosen.validation = corpus::Validation::kFirstShard;
-                     if (!chosen.validation_inputs.empty()) {
-                       chosen.validation = corpus::Validation::kFiles;
-                     }
-                     if (*overwrite) chosen.existing = corpus::Existing::kReplace;
-                     return Tokenize(session, chosen);
-                   },
-                   kDocumentFormats});
+  tree.SetCommand(app, {[=](Session& session) -> absl::StatusOr<ExitCode> {
+                          corpus::TokenizeOptions chosen = *options;
+                          DT_RETURN_IF_ERROR(CheckAtLeast("--shard-tokens", *shard_tokens, 1));
+                          chosen.shard_tokens = static_cast<uint64_t>(*shard_tokens);
+                          if (*first_shard) chosen.validation = corpus::Validation::kFirstShard;
+                          if (!chosen.validation_inputs.empty()) {
+                            chosen.validation = corpus::Validation::kFiles;
+                          }
+                          if (*overwrite) chosen.existing = corpus::Existing::kReplace;
+                          return Tokenize(session, chosen);
+                        },
+                        kDocumentFormats});
 }
 
 }  // namespace dt::cli

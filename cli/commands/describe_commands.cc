@@ -472,7 +472,8 @@ void AddDescribeCommands(CommandTree& tree) {
       "dtctl describe 12 -o yaml     # the submitted file and the resolved one\n"
       "dtctl describe 12/3 -o yaml > again.yaml   # this trial alone");
   app->add_option("SEL", *described, "12, 12/3, last or last/3")->required();
-  tree.OnRun(app, {[described](Session& s) { return Describe(s, *described); }, kDocumentFormats});
+  tree.SetCommand(app,
+                  {[described](Session& s) { return Describe(s, *described); }, kDocumentFormats});
 
   auto explained = std::make_shared<std::string>();
   app = tree.Add(&tree.app(), "explain",
@@ -480,7 +481,8 @@ void AddDescribeCommands(CommandTree& tree) {
                  "dtctl explain last/3\n"
                  "dtctl explain 12/3 -o json");
   app->add_option("TRIAL", *explained, "12/3 or last/3")->required();
-  tree.OnRun(app, {[explained](Session& s) { return Explain(s, *explained); }, kDocumentFormats});
+  tree.SetCommand(app,
+                  {[explained](Session& s) { return Explain(s, *explained); }, kDocumentFormats});
 }
 
 }  // namespace dt::cli

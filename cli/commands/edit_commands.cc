@@ -55,7 +55,7 @@ absl::StatusOr<ExitCode> Pause(Session& session, const EditOptions& options) {
     DT_ASSIGN_OR_RETURN(const Selector chosen, session.ChooseExperiment(options.selector));
     DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
     DT_RETURN_IF_ERROR(AskAboutUnsaved(session, *client, chosen, StopKind::kSaves,
-                                       options.yes ? Asking::kYes : Asking::kAsks));
+                                       options.yes ? Confirmation::kYes : Confirmation::kAsks));
   }
   DT_ASSIGN_OR_RETURN(const v1::ChangeResponse response, Send(session, options.selector, change));
   std::string text = response.changed() ? " is paused" : " was paused already";
@@ -212,8 +212,8 @@ std::pair<CLI::App*, std::shared_ptr<EditOptions>> AddEdit(CommandTree& tree,
   auto options = std::make_shared<EditOptions>();
   CLI::App* app = tree.Add(&tree.app(), name, help, examples);
   app->add_option("EXP", options->selector, "12, or last for the newest")->required();
-  tree.OnRun(app,
-             {[options, change](Session& s) { return change(s, *options); }, kDocumentFormats});
+  tree.SetCommand(
+      app, {[options, change](Session& s) { return change(s, *options); }, kDocumentFormats});
   return {app, options};
 }
 

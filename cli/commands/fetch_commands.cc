@@ -99,8 +99,8 @@ void AddFetchCommand(CommandTree& tree, CLI::App* data) {
                     }),
                 std::move(known));
   app->add_option("--output", *folder, "The folder for its files")->option_text("DIR")->required();
-  tree.OnRun(app,
-             {[=](Session& session) { return Fetch(session, *name, *folder); }, kDocumentFormats});
+  tree.SetCommand(
+      app, {[=](Session& session) { return Fetch(session, *name, *folder); }, kDocumentFormats});
 }
 
 }  // namespace dt::cli

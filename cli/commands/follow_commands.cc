@@ -42,10 +42,11 @@ void AddFollowCommands(CommandTree& tree) {
                "dtctl follow last\n"
                "dtctl follow 12 > follow.log   # a line per change");
   app->add_option("EXP", *followed, "12, or last for the newest")->required();
-  tree.OnRun(app, {[followed](Session& session) -> absl::StatusOr<ExitCode> {
-               DT_ASSIGN_OR_RETURN(const Selector selector, session.ChooseExperiment(*followed));
-               return FollowExperiment(session, selector);
-             }});
+  tree.SetCommand(app, {[followed](Session& session) -> absl::StatusOr<ExitCode> {
+                    DT_ASSIGN_OR_RETURN(const Selector selector,
+                                        session.ChooseExperiment(*followed));
+                    return FollowExperiment(session, selector);
+                  }});
 
   auto wait = std::make_shared<WaitOptions>();
   app = tree.Add(&tree.app(), "wait",
@@ -61,7 +62,7 @@ void AddFollowCommands(CommandTree& tree) {
       {"done", "running", "first-step"});
   app->add_option("--timeout", wait->timeout, "Give up after this, such as 90s or 2h, and exit 8")
       ->option_text("DURATION");
-  tree.OnRun(app, {[wait](Session& session) { return Wait(session, *wait); }});
+  tree.SetCommand(app, {[wait](Session& session) { return Wait(session, *wait); }});
 }
 
 }  // namespace dt::cli

@@ -393,13 +393,13 @@ CLI::App* AddKind(CommandTree& tree, CLI::App* get, const std::string& name,
                   const std::shared_ptr<GetOptions>& options) {
   CLI::App* app = tree.Add(get, name, help, examples);
   app->add_flag("--watch", options->watch, "Look again every 2 s until Ctrl-C");
-  tree.OnRun(app, {[options, lister](Session& session) -> absl::StatusOr<ExitCode> {
-                     if (options->watch) return Watch(session, *options, lister);
-                     DT_ASSIGN_OR_RETURN(const Listing listing, lister(session, *options));
-                     Print(session, listing);
-                     return ExitCode::kOk;
-                   },
-                   kListFormats});
+  tree.SetCommand(app, {[options, lister](Session& session) -> absl::StatusOr<ExitCode> {
+                          if (options->watch) return Watch(session, *options, lister);
+                          DT_ASSIGN_OR_RETURN(const Listing listing, lister(session, *options));
+                          Print(session, listing);
+                          return ExitCode::kOk;
+                        },
+                        kListFormats});
   return app;
 }
 

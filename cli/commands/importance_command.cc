@@ -102,8 +102,8 @@ void AddImportanceCommand(CommandTree& tree) {
                "dtctl importance 12 -o csv\n"
                "dtctl importance 12 -o json | jq -r '.items[0].parameters[]'");
   app->add_option("EXP", *written, "12, or last for the newest")->required();
-  tree.OnRun(app, {[written](Session& session) { return Importance(session, *written); },
-                   {Format::kTable, Format::kJson, Format::kYaml, Format::kCsv}});
+  tree.SetCommand(app, {[written](Session& session) { return Importance(session, *written); },
+                        {Format::kTable, Format::kJson, Format::kYaml, Format::kCsv}});
 }
 
 }  // namespace dt::cli

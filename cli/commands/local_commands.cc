@@ -203,7 +203,7 @@ absl::Status AskWhatIsLost(Session& session, const LocalCluster& cluster) {
   }
   const auto client = Client::Make(reached, session.interrupt());
   if (!client.ok()) return absl::OkStatus();
-  return AskAboutAllUnsaved(session, **client, Asking::kAsks);
+  return AskAboutAllUnsaved(session, **client, Confirmation::kAsks);
 }
 
 absl::StatusOr<ExitCode> Down(Session& session, DownOptions options) {
@@ -264,7 +264,7 @@ void AddLocalCommands(CommandTree& tree) {
       "Want tokens of everybody; those of its admin and workers are made in its folder, and "
       "its context has the admin's. It stays so until 'dtctl down --purge'");
   add_name(app, up->name);
-  tree.OnRun(app, {[up](Session& session) { return Up(session, *up); }, kDocumentFormats});
+  tree.SetCommand(app, {[up](Session& session) { return Up(session, *up); }, kDocumentFormats});
 
   auto down = std::make_shared<DownOptions>();
   app = tree.Add(&tree.app(), "down",
@@ -276,7 +276,7 @@ void AddLocalCommands(CommandTree& tree) {
                 "Also remove its journal, metrics, logs and checkpoints; data that you put into "
                 "its data folder stays");
   app->add_flag("-y,--yes", down->yes, "Do not ask");
-  tree.OnRun(app, {[down](Session& session) { return Down(session, *down); }, {}});
+  tree.SetCommand(app, {[down](Session& session) { return Down(session, *down); }, {}});
 }
 
 }  // namespace dt::cli

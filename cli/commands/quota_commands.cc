@@ -94,17 +94,17 @@ void AddQuotaCommands(CommandTree& tree) {
       ->option_text("N")
       ->required()
       ->check(CLI::Range(uint32_t{0}, static_cast<uint32_t>(limits::kWorkers)));
-  tree.OnRun(app,
-             {[set](Session& session) { return Set(session, *set, false); }, kDocumentFormats});
+  tree.SetCommand(
+      app, {[set](Session& session) { return Set(session, *set, false); }, kDocumentFormats});
 
   auto removed = std::make_shared<QuotaOptions>();
   app = tree.Add(group, "remove", "Take a quota away", "dtctl quota remove --user ann");
   AddWhose(app, *removed);
-  tree.OnRun(app, {[removed](Session& session) { return Set(session, *removed, true); },
-                   kDocumentFormats});
+  tree.SetCommand(app, {[removed](Session& session) { return Set(session, *removed, true); },
+                        kDocumentFormats});
 
   app = tree.Add(group, "list", "Quotas, and how much of each is used", "dtctl quota list");
-  tree.OnRun(app, {ShowQuotas, kListFormats});
+  tree.SetCommand(app, {ShowQuotas, kListFormats});
 }
 
 }  // namespace dt::cli

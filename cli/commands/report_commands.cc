@@ -165,7 +165,7 @@ struct PlotOptions {
 };
 
 // Content of a plot.
-struct Drawn {
+struct PlotContent {
   // The lines: each has a trial, or the trials of a configuration.
   std::vector<std::vector<v1::TrialSummary>> lines;
   std::vector<std::string> experiments;  // "12, quickstart"
@@ -212,7 +212,7 @@ std::vector<std::vector<v1::TrialSummary>> BestLines(Session& session,
 
 // Adds the named trial, or the `count` best lines of the experiment. Errors: NotFound.
 absl::Status AddToDraw(Session& session, Client& client, const Selector& selector, size_t count,
-                       Drawn& drawn) {
+                       PlotContent& drawn) {
   report::Experiment experiment;
   DT_ASSIGN_OR_RETURN(experiment.found,
                       client.GetExperiment(Select<v1::GetExperimentRequest>(selector)));
@@ -249,13 +249,14 @@ absl::Status AddToDraw(Session& session, Client& client, const Selector& selecto
 }
 
 // Returns all named lines. Errors: InvalidArgument for more than can be distinguished.
-absl::StatusOr<Drawn> FindDrawn(Session& session, Client& client, const PlotOptions& options) {
+absl::StatusOr<PlotContent> FindPlotContent(Session& session, Client& client,
+                                            const PlotOptions& options) {
   const size_t named = options.selectors.size();
   if (named > kMarkers) {
     return absl::InvalidArgumentError(
         absl::StrCat(named, " are named; at most ", kMarkers, " can be told apart"));
   }
-  Drawn drawn;
+  PlotContent drawn;
   for (const std::string& written : options.selectors) {
     DT_ASSIGN_OR_RETURN(const Selector selector, session.Choose(written));
     DT_RETURN_IF_ERROR(AddToDraw(session, client, selector, kMarkers / named, drawn));
@@ -305,7 +306,7 @@ absl::StatusOr<TextSeries> FetchLine(Client& client, const std::vector<v1::Trial
 absl::StatusOr<ExitCode> PlotMetric(Session& session, const PlotOptions& options) {
   if (!options.metric.empty()) DT_RETURN_IF_ERROR(CheckMetricNames({options.metric}));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
-  DT_ASSIGN_OR_RETURN(Drawn drawn, FindDrawn(session, *client, options));
+  DT_ASSIGN_OR_RETURN(PlotContent drawn, FindPlotContent(session, *client, options));
   const std::string metric = options.metric.empty() ? drawn.usual : options.metric;
   TextPlot plot;
   plot.title =
@@ -357,7 +358,7 @@ void AddReportCommands(CommandTree& tree) {
       app->add_option("--format", options->format, "html, md or csv, whatever the file is called")
           ->option_text("KIND"),
       {"html", "md", "csv"});
-  tree.OnRun(app, {[options](Session& session) { return Report(session, *options); }, {}});
+  tree.SetCommand(app, {[options](Session& session) { return Report(session, *options); }, {}});
 
   auto plot = std::make_shared<PlotOptions>();
   app = tree.Add(&tree.app(), "plot", "A metric over steps, drawn in the terminal",
@@ -378,7 +379,7 @@ void AddReportCommands(CommandTree& tree) {
           ->option_text("NAME"),
       MetricNames());
   app->add_flag("--log", plot->log, "A logarithmic scale");
-  tree.OnRun(app, {[plot](Session& session) { return PlotMetric(session, *plot); }, {}});
+  tree.SetCommand(app, {[plot](Session& session) { return PlotMetric(session, *plot); }, {}});
 }
 
 }  // namespace dt::cli

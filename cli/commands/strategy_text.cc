@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kTablesShown = 4;
 constexpr size_t kTrialsNamed = 8;
 
-struct Group {
+struct StrategyTable {
   const v1::PlannedTrials* first = nullptr;
   std::vector<uint32_t> trials;  // a trial of each kind
 };
@@ -34,15 +34,15 @@ bool SameTable(const v1::PlannedTrials& a, const v1::PlannedTrials& b) {
   return true;
 }
 
-std::vector<Group> GroupsOf(const v1::PlanResponse& plan) {
-  std::vector<Group> groups;
+std::vector<StrategyTable> GroupsOf(const v1::PlanResponse& plan) {
+  std::vector<StrategyTable> groups;
   for (const v1::PlannedTrials& kind : plan.configurations()) {
     if (kind.strategies().empty()) continue;
-    Group* found = nullptr;
-    for (Group& group : groups) {
+    StrategyTable* found = nullptr;
+    for (StrategyTable& group : groups) {
       if (SameTable(*group.first, kind)) found = &group;
     }
-    if (found == nullptr) found = &groups.emplace_back(Group{&kind, {}});
+    if (found == nullptr) found = &groups.emplace_back(StrategyTable{&kind, {}});
     found->trials.push_back(kind.first());
   }
   return groups;
@@ -106,7 +106,7 @@ Table TableOf(const v1::PlannedTrials& kind) {
   return table;
 }
 
-std::string TitleOf(const Group& group) {
+std::string TitleOf(const StrategyTable& group) {
   const v1::PlannedTrials& kind = *group.first;
   const size_t named = std::min(group.trials.size(), kTrialsNamed);
   std::string title = absl::StrCat(
@@ -124,7 +124,7 @@ std::string TitleOf(const Group& group) {
 
 std::vector<Line> StrategyLines(const v1::PlanResponse& plan, int width) {
   std::vector<Line> lines;
-  const std::vector<Group> groups = GroupsOf(plan);
+  const std::vector<StrategyTable> groups = GroupsOf(plan);
   for (size_t i = 0; i < groups.size() && i < kTablesShown; ++i) {
     lines.push_back({});
     lines.push_back({{TitleOf(groups[i]), Style::kBold}});

@@ -214,7 +214,7 @@ absl::StatusOr<ExitCode> Metrics(Session& session, const MetricOptions& options)
   }
   MetricRows rows(request.experiment(), options.metrics,
                   options.all_attempts ? Attempts::kAll : Attempts::kValidOnly, paths, trials,
-                  MakerOf(found.spec()));
+                  RowSourceOf(found.spec()));
   const bool csv = session.format() == Format::kCsv;
   bool begun = false;
   const auto print = [&](const std::vector<Json>& ready) -> absl::Status {
@@ -253,8 +253,8 @@ void AddStreamCommands(CommandTree& tree) {
       ->option_text("DURATION");
   app->add_option("--grep", logs->grep, "Only lines that contain this text")->option_text("TEXT");
   app->add_flag("--timestamps", logs->timestamps, "Begin each line with its time, in UTC");
-  tree.OnRun(app, {[logs](Session& session) { return Logs(session, *logs); },
-                   {Format::kTable, Format::kJsonl}});
+  tree.SetCommand(app, {[logs](Session& session) { return Logs(session, *logs); },
+                        {Format::kTable, Format::kJsonl}});
 
   auto metrics = std::make_shared<MetricOptions>();
   app = tree.Add(&tree.app(), "metrics", "Every logged step and evaluation, as CSV or JSON lines",
@@ -274,8 +274,8 @@ void AddStreamCommands(CommandTree& tree) {
                 "Also rows that a later attempt repeated, marked superseded");
   app->add_flag("--with-parameters,!--without-parameters", metrics->parameters,
                 "Each row has its trial's parameters, which is so unless --without-parameters");
-  tree.OnRun(app, {[metrics](Session& session) { return Metrics(session, *metrics); },
-                   {Format::kCsv, Format::kJsonl}});
+  tree.SetCommand(app, {[metrics](Session& session) { return Metrics(session, *metrics); },
+                        {Format::kCsv, Format::kJsonl}});
 }
 
 }  // namespace dt::cli

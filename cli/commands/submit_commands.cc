@@ -16,8 +16,8 @@
 #include "cli/commands/code.h"
 #include "cli/commands/command_tree.h"
 #include "cli/commands/data_note.h"
-#include "cli/commands/patience.h"
 #include "cli/commands/plan_text.h"
+#include "cli/commands/repeated_call.h"
 #include "cli/commands/script_note.h"
 #include "cli/commands/search_text.h"
 #include "cli/commands/strategy_text.h"
@@ -172,7 +172,7 @@ Listing Expansion(const std::vector<v1::ExpandedTrial>& expanded, size_t shown) 
 absl::StatusOr<v1::SubmitResponse> SubmitPatiently(Session& session, Client& client,
                                                    const v1::SubmitRequest& request) {
   if (request.dry_run()) return client.Submit(request);
-  return CallPatiently(session, [&] { return client.Submit(request); });
+  return CallUntilAnswered(session, [&] { return client.Submit(request); });
 }
 
 absl::StatusOr<ExitCode> ShowDryRun(Session& session, const LoadedFile& loaded,
@@ -426,7 +426,8 @@ void AddSubmitCommands(CommandTree& tree) {
   CLI::Option* id_only =
       app->add_flag("--id-only", submit->id_only, "Print nothing but the experiment's number");
   follow->excludes(wait)->excludes(id_only);
-  tree.OnRun(app, {[submit](Session& session) { return Submit(session, *submit); },
+  tree.SetCommand(app,
+                  {[submit](Session& session) { return Submit(session, *submit); },
                    {Format::kTable, Format::kJson, Format::kYaml, Format::kCsv, Format::kName}});
 
   auto validate = std::make_shared<SubmitOptions>();
@@ -434,8 +435,8 @@ void AddSubmitCommands(CommandTree& tree) {
                  "dtctl validate grid.yaml\n"
                  "dtctl validate grid.yaml -o json   # errors with file, line and column");
   AddFileOptions(app, validate);
-  tree.OnRun(app, {[validate](Session& session) { return Validate(session, *validate); },
-                   kDocumentFormats});
+  tree.SetCommand(app, {[validate](Session& session) { return Validate(session, *validate); },
+                        kDocumentFormats});
 
   auto plan = std::make_shared<SubmitOptions>();
   app = tree.Add(&tree.app(), "plan",
@@ -443,8 +444,8 @@ void AddSubmitCommands(CommandTree& tree) {
                  "dtctl plan grid.yaml\n"
                  "dtctl plan grid.yaml --set train.batch_size=64   # exit 7 when it will not fit");
   AddFileOptions(app, plan);
-  tree.OnRun(app, {[plan](Session& session) { return Plan(session, *plan); },
-                   {Format::kTable, Format::kJson, Format::kYaml, Format::kCsv}});
+  tree.SetCommand(app, {[plan](Session& session) { return Plan(session, *plan); },
+                        {Format::kTable, Format::kJson, Format::kYaml, Format::kCsv}});
 
   auto resolve = std::make_shared<SubmitOptions>();
   app =
@@ -454,8 +455,8 @@ void AddSubmitCommands(CommandTree& tree) {
   AddFileOptions(app, resolve);
   app->add_option("--trial", resolve->trial, "Which trial, of a file with several")
       ->option_text("N");
-  tree.OnRun(app, {[resolve](Session& session) { return Resolve(session, *resolve); },
-                   {Format::kTable, Format::kJson}});
+  tree.SetCommand(app, {[resolve](Session& session) { return Resolve(session, *resolve); },
+                        {Format::kTable, Format::kJson}});
 }
 
 }  // namespace dt::cli

@@ -179,19 +179,19 @@ void AddTokenCommands(CommandTree& tree) {
   app->add_option("--expires", create->expires,
                   "When it ends, from now: 30d, 12h [never; a joiner's: 15m]")
       ->option_text("TIME");
-  tree.OnRun(app,
-             {[create](Session& session) { return Create(session, *create); }, kDocumentFormats});
+  tree.SetCommand(
+      app, {[create](Session& session) { return Create(session, *create); }, kDocumentFormats});
 
   app = tree.Add(group, "list", "Tokens that were made and not taken back", "dtctl token list");
-  tree.OnRun(app, {ShowTokens, kListFormats});
+  tree.SetCommand(app, {ShowTokens, kListFormats});
 
   auto revoked = std::make_shared<std::string>();
   app = tree.Add(group, "revoke", "Take a token back, or all of a name",
                  "dtctl token revoke 1f2e3d4c5b6a\n"
                  "dtctl token revoke ann");
   app->add_option("TOKEN", *revoked, "Its id, or a name: every token of that name")->required();
-  tree.OnRun(app,
-             {[revoked](Session& session) { return Revoke(session, *revoked); }, kListFormats});
+  tree.SetCommand(
+      app, {[revoked](Session& session) { return Revoke(session, *revoked); }, kListFormats});
 
   auto newest = std::make_shared<uint32_t>(100);
   app = tree.Add(tree.app().get_subcommand("get"), "audit",
@@ -202,7 +202,8 @@ void AddTokenCommands(CommandTree& tree) {
       ->option_text("N")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
-  tree.OnRun(app, {[newest](Session& session) { return Audit(session, *newest); }, kListFormats});
+  tree.SetCommand(app,
+                  {[newest](Session& session) { return Audit(session, *newest); }, kListFormats});
 }
 
 }  // namespace dt::cli

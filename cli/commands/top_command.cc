@@ -13,7 +13,7 @@
 #include "absl/time/clock.h"
 #include "cli/commands/app.h"
 #include "cli/commands/command_tree.h"
-#include "cli/remote/patience.h"
+#include "cli/remote/outage_timer.h"
 #include "cli/remote/raw_terminal.h"
 #include "cli/view/glyphs.h"
 #include "cli/view/screen.h"
@@ -240,31 +240,31 @@ class Watching {
     return session_.Written();
   }
 
-  // Errors: as Patience::Notice.
+  // Errors: as OutageTimer::Notice.
   absl::Status TakeAnswer() {
     absl::StatusOr<TopState> answer = asker_.Take();
     if (answer.ok()) {
-      patience_.Answered();
+      outage_timer_.Answered();
       // A user who has just paused wants to read the current screen.
       if (!view_.paused) state_ = *std::move(answer);
       return absl::OkStatus();
     }
-    DT_ASSIGN_OR_RETURN(state_.notice, patience_.Notice(answer.status()));
+    DT_ASSIGN_OR_RETURN(state_.notice, outage_timer_.Notice(answer.status()));
     return absl::OkStatus();
   }
 
   // Returns the first typed act that ends the loop, or kNone.
   Act Take(const std::string& typed) {
     typed_ += typed;
-    std::vector<Key> keys = TakeKeys(typed_, More::kMayCome);
+    std::vector<Key> keys = TakeKeys(typed_, MoreInput::kMayCome);
     if (!typed_.empty()) {
       const auto woken = session_.interrupt().Wait(kSequenceGap, session_.terminal().in_fd);
       const bool more = woken == Interrupt::Woken::kByDescriptor;
       if (more) typed_ += raw_.Read();
-      for (Key& key : TakeKeys(typed_, More::kNone)) keys.push_back(std::move(key));
+      for (Key& key : TakeKeys(typed_, MoreInput::kNone)) keys.push_back(std::move(key));
     }
     for (const Key& key : keys) {
-      Pressed pressed = Press(std::move(view_), key, frame_);
+      KeyResult pressed = Press(std::move(view_), key, frame_);
       view_ = std::move(pressed.view);
       if (pressed.act == Act::kSuspend) raw_.Suspend();
       if (pressed.act == Act::kRedraw) drawn_.clear();
@@ -279,7 +279,7 @@ class Watching {
   TopState state_;
   TopView view_;
   TopFrame frame_;
-  Patience patience_;
+  OutageTimer outage_timer_;
   int columns_ = 0;
   std::vector<std::string> drawn_;  // the lines on the screen; empty: unknown
   std::string typed_;               // the beginning of a key
@@ -327,7 +327,7 @@ void AddTopCommand(CommandTree& tree) {
   app->add_option("--interval", settings->interval,
                   "Ask the coordinator this often, such as 500ms or 5s; 1s unless given")
       ->option_text("DURATION");
-  tree.OnRun(app, {[settings](Session& session) { return Top(session, *settings); }});
+  tree.SetCommand(app, {[settings](Session& session) { return Top(session, *settings); }});
 }
 
 }  // namespace dt::cli

@@ -13,18 +13,18 @@ namespace {
 
 // Returns the unsaved steps; none if the coordinator does not answer, which must not prevent a
 // stop.
-Unsaved UnsavedIn(Client& client, const Selector& selector, StopKind stop) {
+UnsavedSteps UnsavedIn(Client& client, const Selector& selector, StopKind stop) {
   const auto found = client.GetExperiment(Select<v1::GetExperimentRequest>(selector));
   if (!found.ok()) return {};
   auto request = Select<v1::ListTrialsRequest>(selector);
   request.add_states(v1::TRIAL_RUNNING);
   const auto trials = client.ListTrials(request);
-  return trials.ok() ? UnsavedOf(*trials, found->summary().program(), stop) : Unsaved{};
+  return trials.ok() ? UnsavedOf(*trials, found->summary().program(), stop) : UnsavedSteps{};
 }
 
-absl::Status Ask(Session& session, const Unsaved& unsaved, Asking asking) {
+absl::Status Ask(Session& session, const UnsavedSteps& unsaved, Confirmation asking) {
   const std::string text = UnsavedText(unsaved);
-  if (text.empty() || asking == Asking::kYes) return absl::OkStatus();
+  if (text.empty() || asking == Confirmation::kYes) return absl::OkStatus();
   if (!session.terminal().in_is_tty || session.options().no_input) {
     session.Note(absl::StrCat(text, "."));
     return absl::OkStatus();
@@ -34,8 +34,8 @@ absl::Status Ask(Session& session, const Unsaved& unsaved, Asking asking) {
 
 }  // namespace
 
-Unsaved UnsavedOf(const std::vector<v1::TrialSummary>& running, bool program, StopKind stop) {
-  Unsaved unsaved;
+UnsavedSteps UnsavedOf(const std::vector<v1::TrialSummary>& running, bool program, StopKind stop) {
+  UnsavedSteps unsaved;
   for (const v1::TrialSummary& trial : running) {
     const bool saved = trial.has_last_checkpoint();
     if (stop == StopKind::kSaves && (!program || saved)) continue;
@@ -49,7 +49,7 @@ Unsaved UnsavedOf(const std::vector<v1::TrialSummary>& running, bool program, St
   return unsaved;
 }
 
-std::string UnsavedText(const Unsaved& unsaved) {
+std::string UnsavedText(const UnsavedSteps& unsaved) {
   if (unsaved.trials == 0) return {};
   const std::string trials = Plural(unsaved.trials, "running trial");
   if (unsaved.steps == 0) {
@@ -61,21 +61,21 @@ std::string UnsavedText(const Unsaved& unsaved) {
 }
 
 absl::Status AskAboutUnsaved(Session& session, Client& client, const Selector& selector,
-                             StopKind stop, Asking asking) {
-  if (asking == Asking::kYes) return absl::OkStatus();
+                             StopKind stop, Confirmation asking) {
+  if (asking == Confirmation::kYes) return absl::OkStatus();
   return Ask(session, UnsavedIn(client, selector, stop), asking);
 }
 
-absl::Status AskAboutAllUnsaved(Session& session, Client& client, Asking asking) {
-  if (asking == Asking::kYes) return absl::OkStatus();
+absl::Status AskAboutAllUnsaved(Session& session, Client& client, Confirmation asking) {
+  if (asking == Confirmation::kYes) return absl::OkStatus();
   const auto experiments = client.ListExperiments({});
   if (!experiments.ok()) return absl::OkStatus();
-  Unsaved all;
+  UnsavedSteps all;
   for (const v1::ExperimentSummary& one : *experiments) {
     if (one.running() == 0) continue;
     Selector selector;
     selector.experiment = one.experiment();
-    const Unsaved unsaved = UnsavedIn(client, selector, StopKind::kSaves);
+    const UnsavedSteps unsaved = UnsavedIn(client, selector, StopKind::kSaves);
     all.trials += unsaved.trials;
     all.steps += unsaved.steps;
   }

@@ -43,8 +43,8 @@ void AddVersionCommands(CommandTree& tree) {
                            "dtctl version\n"
                            "dtctl version --client -o json");
   app->add_flag("--client", *client_only, "This program alone, without asking the coordinator");
-  tree.OnRun(app, {[client_only](Session& session) { return Version(session, *client_only); },
-                   kDocumentFormats});
+  tree.SetCommand(app, {[client_only](Session& session) { return Version(session, *client_only); },
+                        kDocumentFormats});
 
   auto shell = std::make_shared<std::string>();
   app = tree.Add(&tree.app(), "completion",
@@ -54,11 +54,11 @@ void AddVersionCommands(CommandTree& tree) {
                  "dtctl completion fish > ~/.config/fish/completions/dtctl.fish");
   tree.SetWords(app->add_option("SHELL", *shell, "bash, zsh or fish")->required(),
                 {"bash", "zsh", "fish"});
-  tree.OnRun(app, {[shell](Session& session) -> absl::StatusOr<ExitCode> {
-               DT_ASSIGN_OR_RETURN(const std::string script, CompletionScript(*shell));
-               session.out() << script << std::flush;
-               return ExitCode::kOk;
-             }});
+  tree.SetCommand(app, {[shell](Session& session) -> absl::StatusOr<ExitCode> {
+                    DT_ASSIGN_OR_RETURN(const std::string script, CompletionScript(*shell));
+                    session.out() << script << std::flush;
+                    return ExitCode::kOk;
+                  }});
 }
 
 }  // namespace dt::cli

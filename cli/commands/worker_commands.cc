@@ -17,12 +17,12 @@ struct MarkOptions {
   std::string reason;
 };
 
-enum class Way { kDrain, kUndrain };
+enum class DrainChange { kDrain, kUndrain };
 
-std::string MarkedText(const MarkOptions& options, Way way,
+std::string MarkedText(const MarkOptions& options, DrainChange change,
                        const v1::MarkWorkerResponse& response) {
   std::string text = absl::StrCat("worker ", Printable(options.worker));
-  if (way == Way::kUndrain) {
+  if (change == DrainChange::kUndrain) {
     absl::StrAppend(&text, response.changed() ? " takes work again" : " took work already");
     return text;
   }
@@ -34,16 +34,16 @@ std::string MarkedText(const MarkOptions& options, Way way,
   return text;
 }
 
-absl::StatusOr<ExitCode> Mark(Session& session, const MarkOptions& options, Way way) {
+absl::StatusOr<ExitCode> Mark(Session& session, const MarkOptions& options, DrainChange change) {
   v1::MarkWorkerRequest request;
   request.set_worker(options.worker);
-  request.set_drain(way == Way::kDrain);
+  request.set_drain(change == DrainChange::kDrain);
   request.set_who(WhoAmI(session));
   request.set_reason(options.reason);
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const v1::MarkWorkerResponse response, client->MarkWorker(request));
   PrintDocument(session, "Marked", ToJson(response),
-                absl::StrCat(MarkedText(options, way, response), "\n"));
+                absl::StrCat(MarkedText(options, change, response), "\n"));
   return ExitCode::kOk;
 }
 
@@ -61,15 +61,16 @@ void AddWorkerCommands(CommandTree& tree) {
                "dtctl worker drain gpu07/cuda:0 --reason 'new disk'");
   app->add_option("WORKER", drain->worker, "Its name; it need not be connected")->required();
   app->add_option("--reason", drain->reason, "Why; get workers shows it")->option_text("TEXT");
-  tree.OnRun(app, {[drain](Session& s) { return Mark(s, *drain, Way::kDrain); }, kDocumentFormats});
+  tree.SetCommand(app, {[drain](Session& s) { return Mark(s, *drain, DrainChange::kDrain); },
+                        kDocumentFormats});
 
   auto undrain = std::make_shared<MarkOptions>();
   app = tree.Add(group, "undrain",
                  "Let a worker that was drained, or is in quarantine, take work again",
                  "dtctl worker undrain gpu07/cuda:0");
   app->add_option("WORKER", undrain->worker, "Its name; it need not be connected")->required();
-  tree.OnRun(
-      app, {[undrain](Session& s) { return Mark(s, *undrain, Way::kUndrain); }, kDocumentFormats});
+  tree.SetCommand(app, {[undrain](Session& s) { return Mark(s, *undrain, DrainChange::kUndrain); },
+                        kDocumentFormats});
 }
 
 }  // namespace dt::cli

@@ -33,7 +33,7 @@ struct Transfer {
   bool too_long = false;
 };
 
-size_t OnData(char* data, size_t one, size_t count, void* user) {
+size_t AppendData(char* data, size_t one, size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
   const size_t bytes = one * count;
   if (bytes > transfer.bytes_max - transfer.file->bytes()) {
@@ -47,18 +47,18 @@ size_t OnData(char* data, size_t one, size_t count, void* user) {
   return bytes;
 }
 
-int OnProgress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+int ReportProgress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   const auto& transfer = *static_cast<Transfer*>(user);
   return (*transfer.progress)(transfer.file->bytes()) == Download::kStop ? 1 : 0;
 }
 
 // Returns libcurl's own error message if it has one, else that of the code.
-struct Outcome {
+struct TransferResult {
   CURLcode code = CURLE_OK;
   std::string message;
 };
 
-Outcome Perform(const std::string& url, uint64_t from, Transfer& transfer) {
+TransferResult Perform(const std::string& url, uint64_t from, Transfer& transfer) {
   static const CURLcode kReady = curl_global_init(CURL_GLOBAL_DEFAULT);
   const Easy easy(kReady == CURLE_OK ? curl_easy_init() : nullptr);
   if (easy == nullptr) return {CURLE_FAILED_INIT, "libcurl does not start"};
@@ -79,10 +79,10 @@ Outcome Perform(const std::string& url, uint64_t from, Transfer& transfer) {
   curl_easy_setopt(c, CURLOPT_USERAGENT, "dtctl");
   curl_easy_setopt(c, CURLOPT_ERRORBUFFER, words.data());
   curl_easy_setopt(c, CURLOPT_RESUME_FROM_LARGE, static_cast<curl_off_t>(from));
-  curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, OnData);
+  curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, AppendData);
   curl_easy_setopt(c, CURLOPT_WRITEDATA, &transfer);
   curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
-  curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, OnProgress);
+  curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, ReportProgress);
   curl_easy_setopt(c, CURLOPT_XFERINFODATA, &transfer);
   const CURLcode code = curl_easy_perform(c);
   return {code, words[0] != '\0' ? words.data() : curl_easy_strerror(code)};
@@ -98,13 +98,13 @@ absl::Status DownloadFile(const std::string& url, const std::string& path, uint6
       from > 0 ? OutputFile::Reopen(path, from) : OutputFile::Create(path);
   if (!file.ok()) return Disk(file.status());
   Transfer transfer{.file = &*file, .bytes_max = bytes_max, .progress = &progress};
-  const Outcome outcome = Perform(url, from, transfer);
+  const TransferResult result = Perform(url, from, transfer);
   if (absl::Status closed = file->SyncAndClose(); !closed.ok()) return Disk(closed);
   if (!transfer.disk.ok()) return Disk(transfer.disk);
   if (transfer.too_long) {
     return absl::DataLossError(absl::StrCat("more than ", bytes_max, " bytes came from ", url));
   }
-  switch (outcome.code) {
+  switch (result.code) {
     case CURLE_OK:
       return absl::OkStatus();
     case CURLE_ABORTED_BY_CALLBACK:
@@ -115,7 +115,7 @@ absl::Status DownloadFile(const std::string& url, const std::string& path, uint6
     default:  // every other failure
       break;
   }
-  return absl::UnavailableError(absl::StrCat("cannot get ", url, ": ", outcome.message));
+  return absl::UnavailableError(absl::StrCat("cannot get ", url, ": ", result.message));
 }
 
 }  // namespace dt::cli

@@ -22,11 +22,11 @@ namespace {
 constexpr char kDefaultAddress[] = "127.0.0.1:7600";
 
 // A key of a context in the file, and its field.
-struct Key {
+struct ContextKey {
   const char* name;
   std::string& (*field)(Context&);
 };
-constexpr Key kKeys[] = {
+constexpr ContextKey kKeys[] = {
     {"address", [](Context& one) -> std::string& { return one.address; }},
     {"tls_ca", [](Context& one) -> std::string& { return one.tls.ca; }},
     {"tls_cert", [](Context& one) -> std::string& { return one.tls.cert; }},
@@ -53,7 +53,7 @@ absl::StatusOr<Context> ParseContext(const std::string& name, const YAML::Node& 
   for (const auto& entry : node) {
     const std::string word = entry.first.as<std::string>();
     const auto* key = std::find_if(std::begin(kKeys), std::end(kKeys),
-                                   [&](const Key& one) { return word == one.name; });
+                                   [&](const ContextKey& one) { return word == one.name; });
     if (key == std::end(kKeys)) {
       return Refused(
           path, absl::StrCat("context '", name, "' has the unknown key '", Printable(word), "'"));
@@ -176,7 +176,7 @@ std::string ContextsText(const Contexts& contexts) {
   yaml << YAML::Key << "contexts" << YAML::Value << YAML::BeginMap;
   for (Context one : contexts.list) {
     yaml << YAML::Key << one.name << YAML::Value << YAML::BeginMap;
-    for (const Key& key : kKeys) {
+    for (const ContextKey& key : kKeys) {
       const std::string& value = key.field(one);
       if (!value.empty()) yaml << YAML::Key << key.name << YAML::Value << value;
     }

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "cli/remote/outage_timer.h"
 #include "cli/remote/page_link.h"
-#include "cli/remote/patience.h"
 #include "cli/view/glyphs.h"
 #include "cli/view/standstill.h"
 #include "cli/view/words.h"
@@ -111,7 +111,7 @@ absl::StatusOr<ExitCode> Show(Session& session, Client& client, LiveState& state
     redrawer = std::make_unique<Redrawer>(session.terminal(), session.colour());
   }
   LiveLog log;
-  Patience patience;
+  OutageTimer outage_timer;
   for (int frame = 1;; ++frame) {
     const LiveOptions options = OptionsNow(session);
     if (redrawer != nullptr) {
@@ -131,9 +131,9 @@ absl::StatusOr<ExitCode> Show(Session& session, Client& client, LiveState& state
     if (session.interrupt().Triggered()) return ExitCode::kInterrupted;
     state.notice.clear();
     if (status.ok()) {
-      patience.Answered();
+      outage_timer.Answered();
     } else {
-      DT_ASSIGN_OR_RETURN(state.notice, patience.Notice(status));
+      DT_ASSIGN_OR_RETURN(state.notice, outage_timer.Notice(status));
     }
   }
 }
@@ -152,26 +152,26 @@ bool Reached(v1::TrialState state, uint64_t step, Until until) {
 }
 
 // Exit code once the condition holds, or nothing yet; then the reason that nothing runs, or "".
-struct Looked {
+struct WaitStatus {
   std::optional<ExitCode> code;
   std::string waiting;
 };
-absl::StatusOr<Looked> Look(Client& client, const Selector& selector, Until until) {
+absl::StatusOr<WaitStatus> Look(Client& client, const Selector& selector, Until until) {
   if (selector.trial != 0 || until != Until::kDone) {
     DT_ASSIGN_OR_RETURN(const auto trials,
                         client.ListTrials(Select<v1::ListTrialsRequest>(selector)));
     if (trials.empty()) return absl::NotFoundError("there is no such trial");
     for (const v1::TrialSummary& trial : trials) {
       if (!Reached(trial.state(), trial.step(), until)) continue;
-      if (selector.trial != 0) return Looked{ExitCodeOf(trial.state()), {}};
+      if (selector.trial != 0) return WaitStatus{ExitCodeOf(trial.state()), {}};
       // A trial that ended before it trained says nothing about the others.
-      if (trial.step() > 0 || !Ended(trial.state())) return Looked{ExitCode::kOk, {}};
+      if (trial.step() > 0 || !Ended(trial.state())) return WaitStatus{ExitCode::kOk, {}};
     }
-    if (selector.trial != 0) return Looked{std::nullopt, trials.front().waiting()};
+    if (selector.trial != 0) return WaitStatus{std::nullopt, trials.front().waiting()};
   }
   DT_ASSIGN_OR_RETURN(const auto experiment, FetchSummary(client, selector));
-  if (Ended(experiment.state())) return Looked{ExitCodeOf(experiment.state()), {}};
-  return Looked{std::nullopt, experiment.waiting()};
+  if (Ended(experiment.state())) return WaitStatus{ExitCodeOf(experiment.state()), {}};
+  return WaitStatus{std::nullopt, experiment.waiting()};
 }
 
 // Prints rare notes on stderr for a user who waits: that nothing runs and why, and that the
@@ -273,19 +273,19 @@ absl::StatusOr<ExitCode> WaitUntil(Session& session, const Selector& selector, U
   // "last" means the newest one now, not a newer one submitted meanwhile.
   DT_ASSIGN_OR_RETURN(const auto experiment, FetchSummary(*client, selector));
   const Selector fixed{false, experiment.experiment(), selector.trial};
-  Patience patience;
+  OutageTimer outage_timer;
   WaitNotes notes(session,
                   absl::StrCat(fixed.trial == 0 ? "experiment " : "trial ", fixed.experiment,
                                fixed.trial == 0 ? "" : absl::StrCat("/", fixed.trial)));
   while (true) {
-    const absl::StatusOr<Looked> looked = Look(*client, fixed, until);
+    const absl::StatusOr<WaitStatus> looked = Look(*client, fixed, until);
     if (session.interrupt().Triggered()) return Detach(session, fixed.experiment);
     if (looked.ok()) {
-      patience.Answered();
+      outage_timer.Answered();
       if (looked->code.has_value()) return *looked->code;
       notes.Answered(looked->waiting);
     } else {
-      DT_ASSIGN_OR_RETURN(const std::string notice, patience.Notice(looked.status()));
+      DT_ASSIGN_OR_RETURN(const std::string notice, outage_timer.Notice(looked.status()));
       notes.Unanswered(notice);
     }
     const absl::Duration left = deadline - absl::Now();

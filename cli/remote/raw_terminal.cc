@@ -19,13 +19,13 @@ constexpr std::array kFatal = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGABRT,
 constexpr size_t kActions = kFatal.size() + 2;
 
 // State for the handlers: plain values, set before they are installed.
-struct Taken {
+struct HandlerState {
   int in_fd = -1;
   int out_fd = -1;
   termios before = {};
   std::array<struct sigaction, kActions> actions_before = {};
 };
-Taken taken;
+HandlerState taken;
 volatile std::sig_atomic_t active = 0;
 std::atomic<bool> stop_asked{false};
 std::atomic<bool> continued{false};
@@ -58,13 +58,13 @@ void Enter() {
   WriteAll(kEnterScreen);
 }
 
-void OnFatal(int number) {
+void RestoreAndRaise(int number) {
   Leave();
   // With SA_RESETHAND and SA_NODEFER this ends the process as without a handler.
   raise(number);
 }
-void OnStop(int) { stop_asked = true; }
-void OnContinue(int) { continued = true; }
+void NoteStop(int) { stop_asked = true; }
+void NoteContinue(int) { continued = true; }
 
 void Catch(int number, void (*handler)(int), int flags, struct sigaction* before) {
   struct sigaction action = {};
@@ -82,11 +82,11 @@ RawTerminal::RawTerminal(int in_fd, int out_fd) {
   stop_asked = continued = false;
   size_t at = 0;
   for (const int number : kFatal) {
-    Catch(number, OnFatal, static_cast<int>(SA_RESETHAND | SA_NODEFER),
+    Catch(number, RestoreAndRaise, static_cast<int>(SA_RESETHAND | SA_NODEFER),
           &taken.actions_before[at++]);
   }
-  Catch(SIGTSTP, OnStop, 0, &taken.actions_before[at++]);
-  Catch(SIGCONT, OnContinue, 0, &taken.actions_before[at++]);
+  Catch(SIGTSTP, NoteStop, 0, &taken.actions_before[at++]);
+  Catch(SIGCONT, NoteContinue, 0, &taken.actions_before[at++]);
   Enter();
 }
 
@@ -103,7 +103,7 @@ void RawTerminal::Suspend() {
   Catch(SIGTSTP, SIG_DFL, 0, nullptr);
   raise(SIGTSTP);
   // Continues here after SIGCONT, or at once where nobody could continue the process.
-  Catch(SIGTSTP, OnStop, 0, nullptr);
+  Catch(SIGTSTP, NoteStop, 0, nullptr);
   continued = true;
 }
 

@@ -153,19 +153,19 @@ absl::Status CheckMetricsExist(const std::vector<std::string>& names,
   return absl::OkStatus();
 }
 
-Maker MakerOf(const v1::ExperimentSpec& spec) {
-  return spec::IsProgram(spec.base()) ? Maker::kProgram : Maker::kTrainer;
+RowSource RowSourceOf(const v1::ExperimentSpec& spec) {
+  return spec::IsProgram(spec.base()) ? RowSource::kProgram : RowSource::kTrainer;
 }
 
 MetricRows::MetricRows(uint64_t experiment, std::vector<std::string> metrics, Attempts attempts,
                        std::vector<std::string> paths, const std::vector<v1::TrialSummary>& trials,
-                       Maker maker)
+                       RowSource source)
     : experiment_(experiment),
       metrics_(std::move(metrics)),
       all_metrics_(metrics_.empty()),
       attempts_(attempts),
       paths_(std::move(paths)),
-      maker_(maker) {
+      source_(source) {
   if (all_metrics_) metrics_ = MetricNames();
   MakeColumns();
   for (const v1::TrialSummary& trial : trials) {
@@ -208,7 +208,7 @@ bool MetricRows::HasMetric(const Json& row) const {
 
 // Leaves out values that were neither measured nor reported.
 void MetricRows::PutEvaluation(const v1::Evaluation& evaluation, Json& row) const {
-  const bool has_loss = maker_ == Maker::kTrainer || !std::isnan(evaluation.loss());
+  const bool has_loss = source_ == RowSource::kTrainer || !std::isnan(evaluation.loss());
   for (const std::string& name : metrics_) {
     if (name == kValidationLoss && has_loss) row[name] = evaluation.loss();
     if (name == kPerplexity && evaluation.perplexity_mean() != 0) {
@@ -231,7 +231,7 @@ void MetricRows::PutEvaluation(const v1::Evaluation& evaluation, Json& row) cons
 
 bool MetricRows::Told(const v1::StepRow& from,
                       const google::protobuf::FieldDescriptor* field) const {
-  if (maker_ == Maker::kTrainer) return true;
+  if (source_ == RowSource::kTrainer) return true;
   // The runner sends NaN for these where its program reported nothing.
   for (const auto& [name, value] :
        {std::pair("loss", from.loss()), std::pair("learning_rate", from.learning_rate()),
@@ -251,7 +251,7 @@ void MetricRows::PutRow(const v1::StepRow& from, Json& row) const {
       const bool said = !field->has_presence() || from.GetReflection()->HasField(from, field);
       if (said && Told(from, field)) row[name] = FieldValue(from, field);
     } else if (name == spec::kTokensPerSecond && rate.has_value() &&
-               (maker_ == Maker::kTrainer || from.tokens() > 0)) {
+               (source_ == RowSource::kTrainer || from.tokens() > 0)) {
       row[name] = *rate;
     } else if (name == spec::kFlopsUtilization && utilization.has_value()) {
       row[name] = *utilization;

@@ -32,15 +32,15 @@ absl::Status CheckMetricsExist(const std::vector<std::string>& names,
 
 enum class Attempts { kValidOnly, kAll };
 // Source of the rows. A program's row has 0 for all it did not report; a trainer's is complete.
-enum class Maker { kTrainer, kProgram };
-Maker MakerOf(const v1::ExperimentSpec& spec);
+enum class RowSource { kTrainer, kProgram };
+RowSource RowSourceOf(const v1::ExperimentSpec& spec);
 
 class MetricRows {
  public:
   // Empty `metrics` mean all. `paths` are the experiment's parameters; `trials` have their values.
   MetricRows(uint64_t experiment, std::vector<std::string> metrics, Attempts attempts,
              std::vector<std::string> paths = {}, const std::vector<v1::TrialSummary>& trials = {},
-             Maker maker = Maker::kTrainer);
+             RowSource source = RowSource::kTrainer);
 
   // Returns the rows that a page completes, in order of trial, step, attempt. Pages come in order:
   // those with evaluations before those with rows.
@@ -76,7 +76,7 @@ class MetricRows {
   bool all_metrics_ = false;  // no choice was given
   const Attempts attempts_;
   const std::vector<std::string> paths_;
-  const Maker maker_;
+  const RowSource source_;
   std::vector<std::string> columns_;
   bool settled_ = false;
   std::set<std::string> reported_;

@@ -15,7 +15,7 @@
 
 namespace dt::cli {
 
-using report::Axis;
+using report::ChartAxis;
 using report::ErrorBar;
 using report::NarrowTickText;
 using report::Point;
@@ -55,28 +55,28 @@ class Canvas {
   std::vector<std::string> cells_;
 };
 
-struct Place {
+struct GridCell {
   int column = 0;
   int row = 0;
 };
 
 // Returns the cell in a grid of columns × rows; none for a value that is not finite.
-std::vector<Place> Places(const std::vector<Point>& points, const Axis& x, const Axis& y,
-                          int columns, int rows) {
-  std::vector<Place> places;
+std::vector<GridCell> GridCells(const std::vector<Point>& points, const ChartAxis& x,
+                                const ChartAxis& y, int columns, int rows) {
+  std::vector<GridCell> grid_cells;
   for (const Point& point : points) {
     const double across = x.Position(point.x);
     const double up = y.Position(point.y);
     if (!std::isfinite(across) || !std::isfinite(up)) continue;
-    places.push_back({static_cast<int>(std::lround(across * (columns - 1))),
-                      static_cast<int>(std::lround((1 - up) * (rows - 1)))});
+    grid_cells.push_back({static_cast<int>(std::lround(across * (columns - 1))),
+                          static_cast<int>(std::lround((1 - up) * (rows - 1)))});
   }
-  return places;
+  return grid_cells;
 }
 
 // Returns a cell for each column that has values, at their mean: a cloud of single steps would hide
 // the trend.
-std::vector<Point> ColumnMeans(const std::vector<Point>& points, const Axis& x, int columns) {
+std::vector<Point> ColumnMeans(const std::vector<Point>& points, const ChartAxis& x, int columns) {
   std::map<int, std::vector<Point>> by_column;
   for (const Point& point : points) {
     const double across = x.Position(point.x);
@@ -100,8 +100,8 @@ std::string Braille(uint8_t dots) {
 }
 
 // Shades the rows between the ends of the band, in the columns from each of its points to the next.
-void Shade(const std::vector<ErrorBar>& band, const Axis& x, const Axis& y, const char* shade,
-           Canvas& canvas) {
+void Shade(const std::vector<ErrorBar>& band, const ChartAxis& x, const ChartAxis& y,
+           const char* shade, Canvas& canvas) {
   std::vector<Point> low;
   std::vector<Point> high;
   for (const ErrorBar& one : band) {
@@ -109,12 +109,12 @@ void Shade(const std::vector<ErrorBar>& band, const Axis& x, const Axis& y, cons
     low.push_back({one.x, std::isfinite(y.Position(one.low)) ? one.low : y.ticks().front().value});
     high.push_back({one.x, one.high});
   }
-  const auto lows = Places(low, x, y, canvas.columns(), canvas.rows());
-  const auto highs = Places(high, x, y, canvas.columns(), canvas.rows());
+  const auto lows = GridCells(low, x, y, canvas.columns(), canvas.rows());
+  const auto highs = GridCells(high, x, y, canvas.columns(), canvas.rows());
   if (lows.size() != highs.size()) return;
   for (size_t i = 0; i < lows.size(); ++i) {
-    const Place& from_low = lows[i == 0 ? 0 : i - 1];
-    const Place& from_high = highs[i == 0 ? 0 : i - 1];
+    const GridCell& from_low = lows[i == 0 ? 0 : i - 1];
+    const GridCell& from_high = highs[i == 0 ? 0 : i - 1];
     const int columns = std::max(1, lows[i].column - from_low.column);
     for (int step = 0; step <= columns; ++step) {
       const int column = std::min(from_low.column + step, lows[i].column);
@@ -127,16 +127,17 @@ void Shade(const std::vector<ErrorBar>& band, const Axis& x, const Axis& y, cons
   }
 }
 
-void DrawDots(const std::vector<Point>& points, const Axis& x, const Axis& y, Canvas& canvas) {
+void DrawDots(const std::vector<Point>& points, const ChartAxis& x, const ChartAxis& y,
+              Canvas& canvas) {
   static constexpr uint8_t kBits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
   std::map<std::pair<int, int>, uint8_t> cells;
   const auto dot = [&cells](int column, int row) {
     cells[{row / 4, column / 2}] |= kBits[row % 4][column % 2];
   };
-  const auto places = Places(points, x, y, canvas.columns() * 2, canvas.rows() * 4);
-  for (size_t i = 0; i < places.size(); ++i) {
-    const Place& from = places[i == 0 ? 0 : i - 1];
-    const Place& to = places[i];
+  const auto grid_cells = GridCells(points, x, y, canvas.columns() * 2, canvas.rows() * 4);
+  for (size_t i = 0; i < grid_cells.size(); ++i) {
+    const GridCell& from = grid_cells[i == 0 ? 0 : i - 1];
+    const GridCell& to = grid_cells[i];
     const int steps = std::max({1, std::abs(to.column - from.column), std::abs(to.row - from.row)});
     for (int step = 0; step <= steps; ++step) {
       dot(from.column + (to.column - from.column) * step / steps,
@@ -147,7 +148,7 @@ void DrawDots(const std::vector<Point>& points, const Axis& x, const Axis& y, Ca
 }
 
 // Returns the text of the tick beside each row of the drawing; "" beside most.
-std::vector<std::string> RowTexts(const Axis& y, int rows) {
+std::vector<std::string> RowTexts(const ChartAxis& y, int rows) {
   std::vector<std::string> texts(static_cast<size_t>(rows));
   for (const Tick& tick : y.ticks()) {
     const auto row = std::lround((1 - y.Position(tick.value)) * (rows - 1));
@@ -157,7 +158,7 @@ std::vector<std::string> RowTexts(const Axis& y, int rows) {
 }
 
 // Returns the ticks of the x axis below their positions, as many as do not touch.
-std::string ColumnTexts(const Axis& x, int columns) {
+std::string ColumnTexts(const ChartAxis& x, int columns) {
   std::string line;
   for (const Tick& tick : x.ticks()) {
     const auto width = static_cast<int>(tick.text.size());
@@ -234,7 +235,7 @@ std::vector<std::string> TextPlotLines(const TextPlot& plot, const TextPlotSize&
   const bool unicode = glyphs == Glyphs::kUnicode;
   const bool dots = unicode && plot.series.size() == 1;
   const std::vector<double> xs = AllX(plot);
-  const Axis x = Axis::Round(Scale::kLinear, xs, width / 14);
+  const ChartAxis x = ChartAxis::Round(Scale::kLinear, xs, width / 14);
   std::vector<std::vector<Point>> drawn;
   std::vector<double> ys;
   for (const TextSeries& series : plot.series) {
@@ -242,7 +243,7 @@ std::vector<std::string> TextPlotLines(const TextPlot& plot, const TextPlotSize&
     for (const Point& point : drawn.back()) ys.push_back(point.y);
     for (const ErrorBar& one : series.band) ys.insert(ys.end(), {one.low, one.high});
   }
-  const Axis y = Axis::Round(plot.y_scale, ys, std::max(2, rows / 4));
+  const ChartAxis y = ChartAxis::Round(plot.y_scale, ys, std::max(2, rows / 4));
   const std::vector<std::string> row_texts = RowTexts(y, rows);
   int margin = 0;
   for (const std::string& text : row_texts) margin = std::max(margin, DisplayWidth(text));
@@ -256,8 +257,8 @@ std::vector<std::string> TextPlotLines(const TextPlot& plot, const TextPlotSize&
       DrawDots(drawn[i], x, y, canvas);
       continue;
     }
-    for (const Place& place : Places(drawn[i], x, y, canvas.columns(), rows))
-      canvas.At(place.column, place.row) = markers[i];
+    for (const GridCell& cell : GridCells(drawn[i], x, y, canvas.columns(), rows))
+      canvas.At(cell.column, cell.row) = markers[i];
   }
   std::vector<std::string> lines = {Truncate(plot.title, width)};
   for (int row = 0; row < rows; ++row) {

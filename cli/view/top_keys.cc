@@ -33,10 +33,10 @@ std::optional<Key> SequenceKey(std::string_view body) {
   return found == kKeys.end() ? std::nullopt : std::optional(Key{found->second});
 }
 
-Read ReadEscape(std::string_view bytes, More more) {
-  const Read incomplete = {std::nullopt, more == More::kMayCome ? 0 : bytes.size()};
+Read ReadEscape(std::string_view bytes, MoreInput more) {
+  const Read incomplete = {std::nullopt, more == MoreInput::kMayCome ? 0 : bytes.size()};
   if (bytes.size() == 1) {
-    return more == More::kMayCome ? incomplete : Read{Key{Kind::kEscape}, 1};
+    return more == MoreInput::kMayCome ? incomplete : Read{Key{Kind::kEscape}, 1};
   }
   if (bytes[1] == 'O') {
     if (bytes.size() == 2) return incomplete;
@@ -50,7 +50,7 @@ Read ReadEscape(std::string_view bytes, More more) {
   return incomplete;
 }
 
-Read ReadKey(std::string_view bytes, More more) {
+Read ReadKey(std::string_view bytes, MoreInput more) {
   static const std::map<char, Kind> kControls = {
       {'\x03', Kind::kInterrupt}, {'\x1a', Kind::kSuspend},  {'\x0c', Kind::kRedraw},
       {'\t', Kind::kTab},         {'\r', Kind::kEnter},      {'\n', Kind::kEnter},
@@ -62,7 +62,7 @@ Read ReadKey(std::string_view bytes, More more) {
     if (static_cast<unsigned char>(bytes.front()) < 0x20) return {std::nullopt, 1};
     return {Key{Kind::kCharacter, std::string(bytes.substr(0, length))}, length};
   }
-  const bool may_become_whole = bytes.size() < 4 && more == More::kMayCome;
+  const bool may_become_whole = bytes.size() < 4 && more == MoreInput::kMayCome;
   return {std::nullopt, may_become_whole ? size_t{0} : size_t{1}};
 }
 
@@ -160,7 +160,7 @@ void Scroll(TopView& view, Kind kind, const TopFrame& frame) {
 
 }  // namespace
 
-std::vector<Key> TakeKeys(std::string& bytes, More more) {
+std::vector<Key> TakeKeys(std::string& bytes, MoreInput more) {
   std::vector<Key> keys;
   std::string_view left = bytes;
   while (!left.empty()) {
@@ -173,7 +173,7 @@ std::vector<Key> TakeKeys(std::string& bytes, More more) {
   return keys;
 }
 
-Pressed Press(TopView view, const Key& key, const TopFrame& frame) {
+KeyResult Press(TopView view, const Key& key, const TopFrame& frame) {
   if (key.kind == Kind::kInterrupt) return {std::move(view), Act::kInterrupt};
   if (key.kind == Kind::kSuspend) return {std::move(view), Act::kSuspend};
   if (key.kind == Kind::kRedraw) return {std::move(view), Act::kRedraw};

@@ -35,17 +35,17 @@ struct Key {
 };
 
 // Whether more bytes may follow: the Escape key sends the byte with which sequences begin.
-enum class More { kMayCome, kNone };
+enum class MoreInput { kMayCome, kNone };
 // Takes every complete key from the front of `bytes`. Drops unknown ones.
-std::vector<Key> TakeKeys(std::string& bytes, More more);
+std::vector<Key> TakeKeys(std::string& bytes, MoreInput more);
 
 // Action to take besides drawing the view.
 enum class Act { kNone, kQuit, kInterrupt, kSuspend, kRedraw };
-struct Pressed {
+struct KeyResult {
   TopView view;
   Act act = Act::kNone;
 };
 // Applies a key. `frame` is on the screen; scrolling ends at its last row.
-Pressed Press(TopView view, const Key& key, const TopFrame& frame);
+KeyResult Press(TopView view, const Key& key, const TopFrame& frame);
 
 }  // namespace dt::cli

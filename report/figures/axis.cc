@@ -135,10 +135,10 @@ std::string NarrowTickText(double value) {
   return ExponentText(value);
 }
 
-Axis::Axis(Scale scale, double low, double high, std::vector<Tick> ticks)
+ChartAxis::ChartAxis(Scale scale, double low, double high, std::vector<Tick> ticks)
     : scale_(scale), low_(low), high_(high), ticks_(std::move(ticks)) {}
 
-Axis Axis::Round(Scale scale, const std::vector<double>& values, int wanted) {
+ChartAxis ChartAxis::Round(Scale scale, const std::vector<double>& values, int wanted) {
   std::vector<double> placed = Placeable(scale, values);
   if (placed.empty())
     placed = scale == Scale::kLog ? std::vector<double>{1, 10} : std::vector<double>{0, 1};
@@ -147,11 +147,11 @@ Axis Axis::Round(Scale scale, const std::vector<double>& values, int wanted) {
       scale == Scale::kLog ? LogTicks(*low, *high, wanted) : LinearTicks(*low, *high, wanted);
   const double first = ticks.front().value;
   const double last = ticks.back().value;
-  if (scale == Scale::kLinear) return Axis(scale, first, last, std::move(ticks));
-  return Axis(scale, std::log10(first), std::log10(last), std::move(ticks));
+  if (scale == Scale::kLinear) return ChartAxis(scale, first, last, std::move(ticks));
+  return ChartAxis(scale, std::log10(first), std::log10(last), std::move(ticks));
 }
 
-Axis Axis::AtValues(Scale scale, std::vector<double> values) {
+ChartAxis ChartAxis::AtValues(Scale scale, std::vector<double> values) {
   values = Placeable(scale, values);
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
@@ -167,10 +167,10 @@ Axis Axis::AtValues(Scale scale, std::vector<double> values) {
   const double high = place(values.back());
   if (high - low <= std::abs(high) * kFinest) return Round(scale, values, 3);
   const double room = kRoom * (high - low);
-  return Axis(scale, low - room, high + room, std::move(ticks));
+  return ChartAxis(scale, low - room, high + room, std::move(ticks));
 }
 
-double Axis::Position(double value) const {
+double ChartAxis::Position(double value) const {
   // The ends may have been rounded to the next power of ten.
   if (!IsPlaceable(scale_, value / 10) && !IsPlaceable(scale_, value * 10)) {
     return std::numeric_limits<double>::quiet_NaN();

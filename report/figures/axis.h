@@ -26,13 +26,13 @@ std::string TickText(double value);
 // Returns the same in at most seven characters: "5e6" where it would be longer.
 std::string NarrowTickText(double value);
 
-class Axis {
+class ChartAxis {
  public:
   // Returns an axis between two round numbers around the values, with about `wanted` ticks.
-  static Axis Round(Scale scale, const std::vector<double>& values, int wanted);
+  static ChartAxis Round(Scale scale, const std::vector<double>& values, int wanted);
   // Returns an axis with a tick at each of `values`, such as a swept parameter's, and some room at
   // both ends.
-  static Axis AtValues(Scale scale, std::vector<double> values);
+  static ChartAxis AtValues(Scale scale, std::vector<double> values);
 
   // Returns 0 at the low end, 1 at the high end, and NaN for a value without a position.
   double Position(double value) const;
@@ -40,7 +40,7 @@ class Axis {
   Scale scale() const { return scale_; }
 
  private:
-  Axis(Scale scale, double low, double high, std::vector<Tick> ticks);
+  ChartAxis(Scale scale, double low, double high, std::vector<Tick> ticks);
 
   Scale scale_;
   double low_;   // of a log axis: its logarithm

@@ -83,8 +83,8 @@ std::string Open(double height, const std::string& title, int id) {
 
 // Maps values to positions in the drawing.
 struct Plot {
-  Axis x;
-  Axis y;
+  ChartAxis x;
+  ChartAxis y;
   double X(double value) const { return kLeft + x.Position(value) * (kLegendLeft - 30 - kLeft); }
   double Y(double value) const { return kTop + (1 - y.Position(value)) * kPlotHeight; }
 };
@@ -107,9 +107,9 @@ Plot MakePlot(const LineChart& chart) {
     }
     xs.insert(xs.end(), line.floor.begin(), line.floor.end());
   }
-  return {chart.x_ticks.empty() ? Axis::Round(chart.x_scale, xs, 7)
-                                : Axis::AtValues(chart.x_scale, chart.x_ticks),
-          Axis::Round(chart.y_scale, ys, 6)};
+  return {chart.x_ticks.empty() ? ChartAxis::Round(chart.x_scale, xs, 7)
+                                : ChartAxis::AtValues(chart.x_scale, chart.x_ticks),
+          ChartAxis::Round(chart.y_scale, ys, 6)};
 }
 
 std::string Frame(const LineChart& chart, const Plot& plot) {
@@ -295,7 +295,7 @@ std::string BarChartSvg(const BarChart& chart, int id) {
     for (const double value : bar.values) total += std::isfinite(value) ? value : 0;
     totals.push_back(total);
   }
-  const Axis axis = Axis::Round(Scale::kLinear, totals, 7);
+  const ChartAxis axis = ChartAxis::Round(Scale::kLinear, totals, 7);
   const auto place = [&](double value) {
     return kNames + axis.Position(value) * (kRight - kNames);
   };

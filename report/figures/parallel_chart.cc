@@ -95,12 +95,12 @@ std::string AxisSvg(const ParallelChart& chart, size_t number) {
   const double room = number + 1 == chart.columns.size() ? kDrawingWidth - kAxesRight : gap;
   const int columns = static_cast<int>(room / kDigitWidth) - 2;
   double last = YOf(0) + 2 * kMarkHeight;
-  for (const ParallelChart::Mark& mark : chart.columns[number].marks) {
-    const double y = YOf(mark.place);
+  for (const ParallelChart::Tick& tick : chart.columns[number].ticks) {
+    const double y = YOf(tick.place);
     if (std::abs(last - y) < kMarkHeight) continue;
     last = y;
     absl::StrAppend(&svg, "<path class=\"a\" d=\"M", Number(x - 4), " ", Number(y), "h8\"/>\n");
-    svg += Text(x + kDigitWidth, y + 4, "class=\"p\"", Truncate(mark.text, columns));
+    svg += Text(x + kDigitWidth, y + 4, "class=\"p\"", Truncate(tick.text, columns));
   }
   return svg + NameSvg(chart, number);
 }

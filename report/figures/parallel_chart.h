@@ -13,14 +13,14 @@
 namespace dt::report {
 
 struct ParallelChart {
-  struct Mark {
+  struct Tick {
     double place = 0;
     std::string text;
   };
   struct Column {
     std::string name;
     std::string scale;  // beneath the name: "log scale", or ""
-    std::vector<Mark> marks;
+    std::vector<Tick> ticks;
   };
   // Emphasis of a line. Later values are drawn above earlier ones.
   enum class Weight { kOther, kGood, kBest };

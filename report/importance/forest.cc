@@ -36,18 +36,18 @@ double Sum(const Rows& rows) {
 }
 
 // Rows at one place, which no split separates.
-struct Group {
+struct TiedRows {
   double at = 0;
   double sum = 0;
   size_t count = 0;
 };
 
-std::vector<Group> GroupsOf(const Rows& rows, size_t factor) {
+std::vector<TiedRows> GroupsOf(const Rows& rows, size_t factor) {
   std::vector<std::pair<double, double>> sorted;
   sorted.reserve(rows.size());
   for (const Row* row : rows) sorted.emplace_back(row->at[factor], row->value);
   std::sort(sorted.begin(), sorted.end());
-  std::vector<Group> groups;
+  std::vector<TiedRows> groups;
   for (const auto& [at, value] : sorted) {
     if (groups.empty() || groups.back().at != at) groups.push_back({at, 0, 0});
     groups.back().sum += value;
@@ -59,9 +59,9 @@ std::vector<Group> GroupsOf(const Rows& rows, size_t factor) {
 // Returns the best cut of `factor`. Choices are tried in the order of their means: the best of all
 // partitions is among these (Fisher, On Grouping for Maximum Homogeneity, 1958).
 std::optional<Split> BestCut(const Factor& factor, size_t number, const Rows& rows, double sum) {
-  std::vector<Group> groups = GroupsOf(rows, number);
+  std::vector<TiedRows> groups = GroupsOf(rows, number);
   if (factor.choices > 0) {
-    std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
+    std::stable_sort(groups.begin(), groups.end(), [](const TiedRows& a, const TiedRows& b) {
       return a.sum * static_cast<double>(b.count) < b.sum * static_cast<double>(a.count);
     });
   }
@@ -101,9 +101,9 @@ std::optional<Split> BestSplit(const std::vector<Factor>& factors, const Rows& r
   return best;
 }
 
-class Grower {
+class TreeBuilder {
  public:
-  explicit Grower(const std::vector<Factor>& factors) : factors_(factors) {}
+  explicit TreeBuilder(const std::vector<Factor>& factors) : factors_(factors) {}
 
   Tree Grow(Rows rows) {
     std::vector<Side> whole(factors_.size());
@@ -169,16 +169,16 @@ double Foretell(const std::vector<Factor>& factors, const Tree& tree, const Row&
 }
 
 // Predictions of a row by the trees that did not see it: their sum and number.
-struct Foretold {
+struct OutOfBag {
   double sum = 0;
   size_t trees = 0;
 };
 
-double FitOf(const std::vector<Row>& rows, const std::vector<Foretold>& foretold) {
+double FitOf(const std::vector<Row>& rows, const std::vector<OutOfBag>& out_of_bag) {
   double mean = 0;
   size_t count = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (foretold[i].trees == 0) continue;
+    if (out_of_bag[i].trees == 0) continue;
     mean += rows[i].value;
     ++count;
   }
@@ -186,8 +186,8 @@ double FitOf(const std::vector<Row>& rows, const std::vector<Foretold>& foretold
   double missed = 0;
   double whole = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (foretold[i].trees == 0) continue;
-    const double said = foretold[i].sum / static_cast<double>(foretold[i].trees);
+    if (out_of_bag[i].trees == 0) continue;
+    const double said = out_of_bag[i].sum / static_cast<double>(out_of_bag[i].trees);
     missed += (rows[i].value - said) * (rows[i].value - said);
     whole += (rows[i].value - mean) * (rows[i].value - mean);
   }
@@ -203,9 +203,9 @@ double ShareOf(const Factor& factor, const Side& side) {
 
 Forest Grow(const std::vector<Factor>& factors, std::vector<Row> rows) {
   std::sort(rows.begin(), rows.end());
-  Grower grower(factors);
+  TreeBuilder grower(factors);
   Forest forest;
-  std::vector<Foretold> foretold(rows.size());
+  std::vector<OutOfBag> out_of_bag(rows.size());
   for (uint64_t tree = 0; tree < kTrees; ++tree) {
     Rows drawn;
     std::vector<bool> seen(rows.size());
@@ -218,11 +218,11 @@ Forest Grow(const std::vector<Factor>& factors, std::vector<Row> rows) {
     forest.trees.push_back(grower.Grow(std::move(drawn)));
     for (size_t i = 0; i < rows.size(); ++i) {
       if (seen[i]) continue;
-      foretold[i].sum += Foretell(factors, forest.trees.back(), rows[i]);
-      ++foretold[i].trees;
+      out_of_bag[i].sum += Foretell(factors, forest.trees.back(), rows[i]);
+      ++out_of_bag[i].trees;
     }
   }
-  forest.fit = FitOf(rows, foretold);
+  forest.fit = FitOf(rows, out_of_bag);
   return forest;
 }
 

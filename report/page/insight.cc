@@ -46,34 +46,34 @@ std::vector<const Trial*> Valued(const Experiment& experiment) {
 
 size_t QuarterOf(size_t count) { return std::max<size_t>(1, count / 4); }
 
-std::vector<ParallelChart::Mark> ScaleMarks(Scale scale, double low, double high) {
-  std::vector<ParallelChart::Mark> marks;
+std::vector<ParallelChart::Tick> ScaleTicks(Scale scale, double low, double high) {
+  std::vector<ParallelChart::Tick> ticks;
   const auto place = [&](double value) {
     return scale == Scale::kLog ? std::log(value / low) / std::log(high / low)
                                 : (value - low) / (high - low);
   };
   constexpr int kWanted = 6;
-  marks.push_back({0, NarrowTickText(low)});
+  ticks.push_back({0, NarrowTickText(low)});
   const double near = 0.06;  // its label would overlap that of the end
-  const Axis axis = Axis::Round(scale, {low, high}, kWanted);
+  const ChartAxis axis = ChartAxis::Round(scale, {low, high}, kWanted);
   for (const Tick& tick : axis.ticks()) {
     const double at = place(tick.value);
-    if (at > near && at < 1 - near) marks.push_back({at, NarrowTickText(tick.value)});
+    if (at > near && at < 1 - near) ticks.push_back({at, NarrowTickText(tick.value)});
   }
-  marks.push_back({1, NarrowTickText(high)});
-  return marks;
+  ticks.push_back({1, NarrowTickText(high)});
+  return ticks;
 }
 
 ParallelChart::Column ColumnOf(const ParameterAxis& axis) {
   ParallelChart::Column column{axis.path.substr(axis.path.rfind('.') + 1), "", {}};
   if (axis.kind == Kind::kNumber) {
     column.scale = axis.scale == Scale::kLog ? "log scale" : "";
-    column.marks = ScaleMarks(axis.scale, axis.low, axis.high);
+    column.ticks = ScaleTicks(axis.scale, axis.low, axis.high);
     return column;
   }
   const auto count = static_cast<double>(axis.texts.size());
   for (size_t i = 0; i < axis.texts.size(); ++i) {
-    column.marks.push_back({(static_cast<double>(i) + 0.5) / count, axis.texts[i]});
+    column.ticks.push_back({(static_cast<double>(i) + 0.5) / count, axis.texts[i]});
   }
   return column;
 }
@@ -131,10 +131,10 @@ MetricAxis MetricAxisOf(const std::vector<const Trial*>& valued, Goal goal) {
 
 ParallelChart::Column MetricColumn(const MetricAxis& axis, const std::string& metric) {
   ParallelChart::Column column{Printable(metric), axis.scale == Scale::kLog ? "log scale" : "",
-                               ScaleMarks(axis.scale, axis.low, axis.high)};
+                               ScaleTicks(axis.scale, axis.low, axis.high)};
   if (axis.goal == Goal::kMaximize) return column;
-  for (ParallelChart::Mark& mark : column.marks) mark.place = 1 - mark.place;
-  std::reverse(column.marks.begin(), column.marks.end());
+  for (ParallelChart::Tick& tick : column.ticks) tick.place = 1 - tick.place;
+  std::reverse(column.ticks.begin(), column.ticks.end());
   return column;
 }
 

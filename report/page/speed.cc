@@ -23,7 +23,7 @@ namespace {
 constexpr char kRanks[] = "resources.gpus";
 
 // Trials that differ only in their seed.
-struct Alike {
+struct SeedGroup {
   std::string number;  // "12/4", "12/4…6"
   std::string name;    // with parameters
   std::vector<const Trial*> trials;
@@ -35,7 +35,7 @@ struct Alike {
   }
 };
 
-std::vector<Alike> AlikeIn(const Experiment& experiment, bool best_first) {
+std::vector<SeedGroup> SeedGroupsOf(const Experiment& experiment, bool best_first) {
   std::map<uint32_t, const Trial*> by_number;
   std::vector<v1::TrialSummary> summaries;
   for (const Trial& trial : experiment.trials) {
@@ -44,13 +44,13 @@ std::vector<Alike> AlikeIn(const Experiment& experiment, bool best_first) {
   }
   std::vector<Configuration> configurations = ConfigurationsOf(summaries);
   if (best_first) BestFirst(configurations, GoalOf(experiment.found.summary().goal()));
-  std::vector<Alike> all;
+  std::vector<SeedGroup> all;
   for (const Configuration& one : configurations) {
-    Alike& alike = all.emplace_back();
-    alike.number = ConfigurationName(one);
-    alike.name = ConfigurationLineName(one);
+    SeedGroup& group = all.emplace_back();
+    group.number = ConfigurationName(one);
+    group.name = ConfigurationLineName(one);
     for (const v1::TrialSummary* summary : one.trials) {
-      alike.trials.push_back(by_number.at(summary->trial()));
+      group.trials.push_back(by_number.at(summary->trial()));
     }
   }
   return all;
@@ -58,11 +58,11 @@ std::vector<Alike> AlikeIn(const Experiment& experiment, bool best_first) {
 
 // Returns the configurations with the value, as many as can be drawn, and the number of all that
 // have it.
-std::pair<std::vector<Alike>, size_t> DrawnWith(const Experiment& experiment,
-                                                const std::function<bool(const Trial&)>& has) {
-  std::vector<Alike> drawn;
+std::pair<std::vector<SeedGroup>, size_t> DrawnWith(const Experiment& experiment,
+                                                    const std::function<bool(const Trial&)>& has) {
+  std::vector<SeedGroup> drawn;
   size_t all = 0;
-  for (Alike& one : AlikeIn(experiment, true)) {
+  for (SeedGroup& one : SeedGroupsOf(experiment, true)) {
     std::erase_if(one.trials, [&](const Trial* trial) { return !has(*trial); });
     if (one.trials.empty()) continue;
     ++all;
@@ -86,23 +86,23 @@ std::string Word(Scaling kind) {
   return "";
 }
 
-double RanksOf(const Alike& one) { return NumberAt(one.trials.front()->summary, kRanks); }
-double RateOf(const Alike& one) {
+double RanksOf(const SeedGroup& one) { return NumberAt(one.trials.front()->summary, kRanks); }
+double RateOf(const SeedGroup& one) {
   return one.Mean([](const Trial& trial) { return ResultOf(trial).tokens_per_second; });
 }
-double TokensOfStep(const Alike& one) {
+double TokensOfStep(const SeedGroup& one) {
   return static_cast<double>(one.trials.front()->summary.tokens_per_step());
 }
 
 // Configurations that differ only in their ranks and in fields that depend on the ranks.
 struct Scaled {
   std::string others;
-  std::vector<Alike> by_ranks;  // rising
+  std::vector<SeedGroup> by_ranks;  // rising
   Scaling kind = Scaling::kOther;
 
   // Returns tokens/s a rank, relative to the fewest ranks that ran.
-  double Efficiency(const Alike& one) const {
-    for (const Alike& base : by_ranks) {
+  double Efficiency(const SeedGroup& one) const {
+    for (const SeedGroup& base : by_ranks) {
       const double rate = RateOf(base) / RanksOf(base);
       if (std::isfinite(rate)) return RateOf(one) / RanksOf(one) / rate;
     }
@@ -110,11 +110,11 @@ struct Scaled {
   }
 };
 
-Scaling KindOf(const std::vector<Alike>& by_ranks) {
-  const Alike& base = by_ranks.front();
+Scaling KindOf(const std::vector<SeedGroup>& by_ranks) {
+  const SeedGroup& base = by_ranks.front();
   bool grows = by_ranks.size() > 1;
   bool stays = by_ranks.size() > 1;
-  for (const Alike& one : by_ranks) {
+  for (const SeedGroup& one : by_ranks) {
     const double tokens = TokensOfStep(one);
     stays = stays && tokens > 0 && tokens == TokensOfStep(base);
     grows = grows && tokens > 0 && tokens / RanksOf(one) == TokensOfStep(base) / RanksOf(base);
@@ -143,15 +143,16 @@ std::vector<Scaled> ScaledIn(const Experiment& experiment) {
   });
   std::vector<Scaled> groups;
   std::map<std::string, size_t> places;
-  for (Alike& one : AlikeIn(experiment, false)) {
+  for (SeedGroup& one : SeedGroupsOf(experiment, false)) {
     const std::string others = OthersText(one.trials.front()->summary, swept, kRanks);
     const auto [place, is_new] = places.emplace(others, groups.size());
     if (is_new) groups.push_back({others, {}, Scaling::kOther});
     groups[place->second].by_ranks.push_back(std::move(one));
   }
   for (Scaled& group : groups) {
-    std::stable_sort(group.by_ranks.begin(), group.by_ranks.end(),
-                     [](const Alike& a, const Alike& b) { return RanksOf(a) < RanksOf(b); });
+    std::stable_sort(
+        group.by_ranks.begin(), group.by_ranks.end(),
+        [](const SeedGroup& a, const SeedGroup& b) { return RanksOf(a) < RanksOf(b); });
     group.kind = KindOf(group.by_ranks);
   }
   return groups;
@@ -166,7 +167,7 @@ LineChart ChartOverRanks(const std::vector<Scaled>& groups) {
   chart.x_label = "ranks";
   chart.markers = PointMarkers::kEach;
   for (const Scaled& group : groups) {
-    for (const Alike& one : group.by_ranks) {
+    for (const SeedGroup& one : group.by_ranks) {
       if (std::isfinite(RanksOf(one))) chart.x_ticks.push_back(RanksOf(one));
     }
   }
@@ -178,9 +179,9 @@ LineChart ChartOverRanks(const std::vector<Scaled>& groups) {
 
 // Adds a line for a group with two points or more.
 void AddLine(const Scaled& group, const std::string& name,
-             const std::function<double(const Alike&)>& value, LineChart& chart) {
+             const std::function<double(const SeedGroup&)>& value, LineChart& chart) {
   ChartLine line{name, LookOf(chart.lines.size())};
-  for (const Alike& one : group.by_ranks) {
+  for (const SeedGroup& one : group.by_ranks) {
     const double y = value(one);
     if (std::isfinite(y)) line.points.push_back({RanksOf(one), y});
   }
@@ -196,7 +197,7 @@ Figure EfficiencyFigure(const std::vector<Scaled>& groups) {
   for (const Scaled& group : groups) {
     AddLine(
         group, LineNameOf(group, absl::StrCat(Word(group.kind), " scaling")),
-        [&](const Alike& one) { return 100 * group.Efficiency(one); }, chart);
+        [&](const SeedGroup& one) { return 100 * group.Efficiency(one); }, chart);
   }
   return {
       std::move(chart),
@@ -209,17 +210,17 @@ Figure ShareFigure(const std::vector<Scaled>& groups) {
   chart.title = "Communication over ranks";
   chart.y_label = "% of a step";
   // A single rank sends nothing.
-  const auto share = [](const Alike& one, double Result::*ratio) {
+  const auto share = [](const SeedGroup& one, double Result::*ratio) {
     if (RanksOf(one) == 1) return 0.0;
     return 100 * one.Mean([&](const Trial& trial) { return ResultOf(trial).*ratio; });
   };
   for (const Scaled& group : groups) {
     AddLine(
         group, LineNameOf(group, "all"),
-        [&](const Alike& one) { return share(one, &Result::comm_ratio); }, chart);
+        [&](const SeedGroup& one) { return share(one, &Result::comm_ratio); }, chart);
     AddLine(
         group, LineNameOf(group, "exposed"),
-        [&](const Alike& one) { return share(one, &Result::comm_exposed_ratio); }, chart);
+        [&](const SeedGroup& one) { return share(one, &Result::comm_exposed_ratio); }, chart);
   }
   return {std::move(chart),
           "Communication of gradients and parameters as a share of a step's time, and the part of "
@@ -235,7 +236,7 @@ TextTable ScalingTable(const std::vector<Scaled>& groups) {
                   "share exposed",   "memory of a rank"};
   table.text_columns = 3;
   for (const Scaled& group : groups) {
-    for (const Alike& one : group.by_ranks) {
+    for (const SeedGroup& one : group.by_ranks) {
       const auto mean = [&](double Result::*ratio) {
         return one.Mean([&](const Trial& trial) { return ResultOf(trial).*ratio; });
       };
@@ -273,7 +274,7 @@ void AppendStepTime(const Experiment& experiment, Document& document) {
   chart.title = "Time of an optimizer step";
   chart.x_label = "milliseconds, mean over the logged steps";
   for (const spec::StepColumn& part : spec::kPartsOfStep) chart.parts.emplace_back(part.title);
-  for (const Alike& one : drawn) {
+  for (const SeedGroup& one : drawn) {
     BarChart::Bar& bar = chart.bars.emplace_back();
     bar.name = one.name;
     for (size_t i = 0; i < spec::kPartsOfStep.size(); ++i) {
@@ -317,7 +318,7 @@ void AppendMemory(const Experiment& experiment, Document& document) {
   chart.title = "Memory of a rank";
   chart.x_label = "MiB, the most that one rank of the trial held";
   chart.parts = {"peak"};
-  for (const Alike& one : drawn) {
+  for (const SeedGroup& one : drawn) {
     const double bytes = one.Mean([](const Trial& trial) { return trial.memory_peak_bytes; });
     chart.bars.push_back({one.name, {bytes / (1 << 20)}});
   }

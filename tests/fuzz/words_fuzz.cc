@@ -78,7 +78,7 @@ void CheckShown(std::string_view text) {
   if (dt::DisplayWidth(dt::Truncate(shown, kColumns)) > kColumns) std::abort();
   if (dt::PercentEncodedBytes(text) < text.size()) std::abort();
   std::string typed(text);
-  for (const dt::cli::Key& key : dt::cli::TakeKeys(typed, dt::cli::More::kNone)) {
+  for (const dt::cli::Key& key : dt::cli::TakeKeys(typed, dt::cli::MoreInput::kNone)) {
     if (!dt::IsUtf8(key.text)) std::abort();
   }
   if (!typed.empty()) std::abort();

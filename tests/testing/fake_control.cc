@@ -57,7 +57,7 @@ FakeControl::World FakeControl::Snapshot() {
   return world_;
 }
 
-void FakeControl::OnCall(Hook hook) {
+void FakeControl::SetCallHook(Hook hook) {
   absl::MutexLock lock(&mutex_);
   hook_ = std::move(hook);
 }

@@ -61,7 +61,7 @@ class FakeControl final : public v1::Control::Service {
   // Runs before each call is answered, with the call's method and the number of calls of it so far,
   // this one included. A status other than OK becomes the answer. It may change the world.
   using Hook = std::function<grpc::Status(std::string_view method, int count, World& world)>;
-  void OnCall(Hook hook);
+  void SetCallHook(Hook hook);
 
  private:
   using Context = grpc::ServerContext;

@@ -166,7 +166,7 @@ TEST_F(CodeCommandTest, ACoordinatorThatForgotPartsGetsAllAgain) {
   folder_.Write("table.csv", std::string(limits::kCodePartBytes, ','));
   const auto packed = pack::PackFolder(folder_.path());
   ASSERT_TRUE(packed.ok());
-  control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
+  control_.SetCallHook([](std::string_view method, int count, FakeControl::World& world) {
     if (method != "PutCode" || count != 3) return grpc::Status::OK;
     world.code.clear();
     return grpc::Status(grpc::StatusCode::UNAVAILABLE, "restarting");
@@ -179,7 +179,7 @@ TEST_F(CodeCommandTest, ARefusalIsShownAndNothingIsSubmitted) {
   folder_.Write("a.py", "1");
   const auto packed = pack::PackFolder(folder_.path());
   ASSERT_TRUE(packed.ok());
-  control_.OnCall([](std::string_view, int, FakeControl::World&) {
+  control_.SetCallHook([](std::string_view, int, FakeControl::World&) {
     return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "delete experiments");
   });
   EXPECT_TRUE(absl::IsResourceExhausted(Send(*packed)));

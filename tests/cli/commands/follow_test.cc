@@ -13,7 +13,7 @@ TEST_F(FollowTest, WaitsExitCodeFollowsTheExperimentsEnd) {
   AddExperiment(12, 1);
   for (const auto& [state, code] : cases) {
     const v1::ExperimentState end = state;
-    control_.OnCall([this, end](std::string_view method, int, FakeControl::World& world) {
+    control_.SetCallHook([this, end](std::string_view method, int, FakeControl::World& world) {
       v1::ExperimentSummary& summary = *world.experiments[12].found.mutable_summary();
       // The client sees it running once, then it ends.
       if (method == "ListExperiments") {
@@ -37,7 +37,7 @@ TEST_F(FollowTest, WaitTimesOutWithEight) {
 
 TEST_F(FollowTest, WaitForTheFirstStepReturnsBeforeTheEnd) {
   AddExperiment(12, 2);
-  control_.OnCall([this](std::string_view method, int count, FakeControl::World& world) {
+  control_.SetCallHook([this](std::string_view method, int count, FakeControl::World& world) {
     if (method == "ListTrials" && count == 2) {
       Trial(world, 12, 2).set_state(v1::TRIAL_RUNNING);
       Trial(world, 12, 2).set_step(1);
@@ -63,7 +63,7 @@ TEST_F(FollowTest, WaitForRunningReturnsWhenATrialTrainsAndNotBefore) {
 
 TEST_F(FollowTest, WaitOutlivesACoordinatorThatRestarts) {
   AddExperiment(12, 1);
-  control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
+  control_.SetCallHook([](std::string_view method, int count, FakeControl::World& world) {
     if (method == "ListExperiments" && count == 2) {
       return grpc::Status(grpc::StatusCode::UNAVAILABLE, "restarting");
     }
@@ -75,7 +75,7 @@ TEST_F(FollowTest, WaitOutlivesACoordinatorThatRestarts) {
 
 TEST_F(FollowTest, WaitSaysOnceInAMinuteWhyNothingRuns) {
   AddExperiment(12, 1);
-  control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
+  control_.SetCallHook([](std::string_view method, int count, FakeControl::World& world) {
     v1::ExperimentSummary& summary = *world.experiments[12].found.mutable_summary();
     summary.set_waiting("no worker is connected");
     if (method == "ListExperiments" && count == 6) FinishAll(world, 12);
@@ -89,7 +89,7 @@ TEST_F(FollowTest, WaitSaysOnceInAMinuteWhyNothingRuns) {
 
 TEST_F(FollowTest, WaitReportsSinceWhenNoCoordinatorAnswersAndWhenOneDoesAgain) {
   AddExperiment(12, 1);
-  control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
+  control_.SetCallHook([](std::string_view method, int count, FakeControl::World& world) {
     const bool away = method == "ListExperiments" && count >= 2 && count <= 5;
     if (method == "ListExperiments" && count == 7) FinishAll(world, 12);
     return away ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "restarting") : grpc::Status::OK;
@@ -103,7 +103,7 @@ TEST_F(FollowTest, WaitReportsSinceWhenNoCoordinatorAnswersAndWhenOneDoesAgain) 
 
 TEST_F(FollowTest, FollowSaysWhyNothingRuns) {
   AddExperiment(12, 1);
-  control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
+  control_.SetCallHook([](std::string_view method, int count, FakeControl::World& world) {
     world.experiments[12].found.mutable_summary()->set_waiting("no worker is connected");
     if (method == "ListExperiments" && count == 5) FinishAll(world, 12);
     return grpc::Status::OK;
@@ -113,7 +113,7 @@ TEST_F(FollowTest, FollowSaysWhyNothingRuns) {
 
 TEST_F(FollowTest, CtrlCDetachesAndSaysHowToCancel) {
   AddExperiment(12, 1);
-  control_.OnCall([this](std::string_view method, int count, FakeControl::World&) {
+  control_.SetCallHook([this](std::string_view method, int count, FakeControl::World&) {
     if (method == "ListExperiments" && count == 3) interrupt_.Trigger();
     return grpc::Status::OK;
   });
@@ -135,7 +135,7 @@ TEST_F(FollowTest, FollowWritesALinePerChangeAndThenTheResults) {
     checkpoint.mutable_checkpoint()->set_path("12/1/a1/step-200");
     checkpoint.add_seen_by("gpu07/0");
   });
-  control_.OnCall([this](std::string_view method, int count, FakeControl::World& world) {
+  control_.SetCallHook([this](std::string_view method, int count, FakeControl::World& world) {
     if (method == "ListTrials" && count == 2) {
       Trial(world, 12, 1).set_state(v1::TRIAL_RUNNING);
       Trial(world, 12, 1).set_attempts(1);
@@ -155,7 +155,7 @@ TEST_F(FollowTest, FollowWritesALinePerChangeAndThenTheResults) {
 
 TEST_F(FollowTest, FollowRedrawsInPlaceOnATerminalAndShowsTheCursorAgain) {
   AddExperiment(12, 1);
-  control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
+  control_.SetCallHook([](std::string_view method, int count, FakeControl::World& world) {
     if (method == "ListExperiments" && count == 3) FinishAll(world, 12);
     return grpc::Status::OK;
   });
@@ -186,7 +186,7 @@ TEST_F(FollowTest, ColourIsOffWithNoColorInTheEnvironmentOrOnTheCommandLine) {
 
 TEST_F(FollowTest, OnlyLiveTrialsOfAVeryLargeExperimentAreRefreshed) {
   AddExperiment(12, 1001);
-  control_.OnCall([this](std::string_view method, int count, FakeControl::World& world) {
+  control_.SetCallHook([this](std::string_view method, int count, FakeControl::World& world) {
     if (method == "ListExperiments" && count == 2) {
       Trial(world, 12, 1001).set_state(v1::TRIAL_RUNNING);
     }

@@ -199,7 +199,7 @@ TEST_F(CommandTest, ListsOfExperimentsFitNarrowTerminals) {
 
 TEST_F(CommandTest, WatchLooksAgainUntilCtrlC) {
   AddExperiment(12, 1);
-  control_.OnCall([this](std::string_view method, int count, FakeControl::World&) {
+  control_.SetCallHook([this](std::string_view method, int count, FakeControl::World&) {
     if (method == "ListTrials" && count == 3) interrupt_.Trigger();
     return grpc::Status::OK;
   });
@@ -212,7 +212,7 @@ TEST_F(CommandTest, WatchLooksAgainUntilCtrlC) {
 TEST_F(CommandTest, CtrlCDuringWatchLeavesTheShellALineOfItsOwn) {
   AddExperiment(12, 1);
   tty_ = true;
-  control_.OnCall([this](std::string_view method, int count, FakeControl::World&) {
+  control_.SetCallHook([this](std::string_view method, int count, FakeControl::World&) {
     if (method == "ListTrials" && count == 2) interrupt_.Trigger();
     return grpc::Status::OK;
   });

@@ -27,7 +27,7 @@ TEST_F(CommandTest, LogsPrintEachLineWithItsRank) {
 
 TEST_F(CommandTest, FollowedLogsEndWithTheTrialAndMissNothing) {
   AddExperiment(12, 1);
-  control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
+  control_.SetCallHook([](std::string_view method, int count, FakeControl::World& world) {
     // The last line and the end arrive together, after the client saw the trial running.
     if (method == "ListTrials" && count == 2) {
       world.experiments[12].logs.push_back(LogChunk(0, "the end\n"));
@@ -42,7 +42,7 @@ TEST_F(CommandTest, FollowedLogsEndWithTheTrialAndMissNothing) {
 
 TEST_F(CommandTest, FollowedLogsOfATrialThatWaitsSayWhy) {
   AddExperiment(12, 1);
-  control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
+  control_.SetCallHook([](std::string_view method, int count, FakeControl::World& world) {
     if (method == "ListTrials" && count == 5) FinishAll(world, 12);
     return grpc::Status::OK;
   });

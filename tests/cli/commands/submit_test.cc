@@ -45,7 +45,7 @@ TEST_F(SubmitTest, PrintsTheAddressOfTheExperimentsPage) {
 }
 
 TEST_F(SubmitTest, AnUnansweredSubmitIsSentAgainWithTheSameRequestId) {
-  control_.OnCall([](std::string_view method, int count, FakeControl::World&) {
+  control_.SetCallHook([](std::string_view method, int count, FakeControl::World&) {
     const bool lost = method == "Submit" && count <= 2;
     return lost ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "restarting") : grpc::Status::OK;
   });
@@ -57,7 +57,7 @@ TEST_F(SubmitTest, AnUnansweredSubmitIsSentAgainWithTheSameRequestId) {
 }
 
 TEST_F(SubmitTest, ARefusalIsNotSentAgain) {
-  control_.OnCall([](std::string_view, int, FakeControl::World&) {
+  control_.SetCallHook([](std::string_view, int, FakeControl::World&) {
     return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "less than 1 GiB free");
   });
   const Ran ran = Run({"submit", "-"});
@@ -157,7 +157,7 @@ TEST_F(SubmitTest, ADryRunAlsoExitsSevenIfOnlySomeTrialsCouldNotRun) {
 }
 
 TEST_F(SubmitTest, WaitTakesTheExitCodeOfTheExperiment) {
-  control_.OnCall([](std::string_view method, int count, FakeControl::World& world) {
+  control_.SetCallHook([](std::string_view method, int count, FakeControl::World& world) {
     if (method == "ListExperiments" && count == 3) {
       world.experiments[1].found.mutable_summary()->set_state(v1::EXPERIMENT_FAILED);
     }

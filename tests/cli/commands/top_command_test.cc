@@ -89,7 +89,7 @@ TEST_F(TopCommandTest, WaitingTrialsAreAskedForByOnePageOfAFewExperiments) {
 }
 
 TEST_F(TopCommandTest, AnExperimentDeletedBetweenTwoCallsHasNoTrials) {
-  control_.OnCall([](std::string_view method, int, FakeControl::World&) {
+  control_.SetCallHook([](std::string_view method, int, FakeControl::World&) {
     return method == "ListTrials" ? grpc::Status(grpc::StatusCode::NOT_FOUND, "experiment 12")
                                   : grpc::Status::OK;
   });

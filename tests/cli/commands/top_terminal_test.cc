@@ -268,11 +268,11 @@ TEST_F(TopTerminalTest, EverySignalThatEndsAProcessGivesTheTerminalBack) {
 TEST_F(TopTerminalTest, CtrlCEndsItWith130WhileTheCoordinatorIsAway) {
   Start({"--interval", "100ms"});
   ASSERT_TRUE(Shows("running trials")) << screen_.Text();
-  control_.OnCall([](std::string_view, int, FakeControl::World&) {
+  control_.SetCallHook([](std::string_view, int, FakeControl::World&) {
     return grpc::Status(grpc::StatusCode::UNAVAILABLE, "restarting");
   });
   EXPECT_TRUE(Shows("No answer from the coordinator")) << screen_.Text();
-  control_.OnCall(nullptr);
+  control_.SetCallHook(nullptr);
   EXPECT_TRUE(Hides("No answer from the coordinator")) << screen_.Text();
   Type("\x03");
   const int status = AwaitEnd();
@@ -318,7 +318,7 @@ TEST_F(TopTerminalTest, ExperimentsThatEndedAreNotAskedForWithEveryRound) {
 TEST_F(TopTerminalTest, AnErrorGivesTheTerminalBackAndIsPrintedThere) {
   Start({"--interval", "100ms"});
   ASSERT_TRUE(Shows("running trials")) << screen_.Text();
-  control_.OnCall([](std::string_view, int, FakeControl::World&) {
+  control_.SetCallHook([](std::string_view, int, FakeControl::World&) {
     return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "this user may not look");
   });
   const int status = AwaitEnd();

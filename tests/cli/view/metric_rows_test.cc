@@ -107,7 +107,7 @@ TEST(MetricRowsTest, AProgramsOwnMetricsHaveColumnsAfterTheOthers) {
   AddMetric(second, "zeta", none);
   second.mutable_evaluations(0)->mutable_evaluation()->set_train_loss(3.5);
   AddRow(second, 1, 20, 3);
-  MetricRows rows(12, {}, Attempts::kValidOnly, {"lr"}, {}, Maker::kProgram);
+  MetricRows rows(12, {}, Attempts::kValidOnly, {"lr"}, {}, RowSource::kProgram);
   std::vector<Json> ready = rows.Add(first);
   EXPECT_TRUE(ready.empty());
   EXPECT_FALSE(rows.settled()) << "a later page may bring other names";
@@ -141,7 +141,7 @@ TEST(MetricRowsTest, NoUsersNameTakesABuiltInColumnOrThatOfAnotherName) {
     one.set_path(path);
     one.mutable_value()->set_text("mine: " + path);
   }
-  MetricRows rows(12, {}, Attempts::kAll, paths, {trial}, Maker::kProgram);
+  MetricRows rows(12, {}, Attempts::kAll, paths, {trial}, RowSource::kProgram);
   std::vector<Json> ready = rows.Add(page);
   ASSERT_EQ(ready.size(), 1u);
   EXPECT_EQ(ready[0]["trial"], 1);
@@ -163,7 +163,7 @@ TEST(MetricRowsTest, AChosenMetricOfAProgramIsTheOnlyColumn) {
   AddEvaluation(page, 1, 5, std::numeric_limits<double>::quiet_NaN());
   AddMetric(page, "accuracy", 0.5);
   AddRow(page, 1, 20, 3);
-  MetricRows rows(12, {"accuracy"}, Attempts::kValidOnly, {}, {}, Maker::kProgram);
+  MetricRows rows(12, {"accuracy"}, Attempts::kValidOnly, {}, {}, RowSource::kProgram);
   EXPECT_EQ(Csv(rows, rows.Add(page)), "12,1,1,5,0.5\n");
   EXPECT_EQ(rows.CsvHeader(), "experiment,trial,attempt,step,accuracy\n");
   EXPECT_TRUE(CheckMetricsExist({"accuracy", "loss"}, rows.reported()).ok());
@@ -182,7 +182,7 @@ TEST(MetricRowsTest, UnreportedValuesOfAProgramsRowAreEmptyNotZero) {
   row.clear_forward_seconds();
   const std::vector<std::string> names = {"loss",   "learning_rate",     "grad_norm",
                                           "tokens", "tokens_per_second", "forward_seconds"};
-  MetricRows of_program(12, names, Attempts::kValidOnly, {}, {}, Maker::kProgram);
+  MetricRows of_program(12, names, Attempts::kValidOnly, {}, {}, RowSource::kProgram);
   EXPECT_EQ(Csv(of_program, of_program.Add(page)), "12,1,1,10,3,,0,,,\n");
   MetricRows of_trainer(12, names, Attempts::kValidOnly);
   EXPECT_EQ(Csv(of_trainer, of_trainer.Add(page)), "12,1,1,10,3,nan,0,0,0,0\n");

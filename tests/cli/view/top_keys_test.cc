@@ -11,7 +11,7 @@ namespace {
 
 using Kind = Key::Kind;
 
-std::vector<Key> Typed(std::string bytes, More more = More::kMayCome) {
+std::vector<Key> Typed(std::string bytes, MoreInput more = MoreInput::kMayCome) {
   std::vector<Key> keys = TakeKeys(bytes, more);
   EXPECT_EQ(bytes, "");
   return keys;
@@ -38,17 +38,17 @@ TEST(TopKeysTest, AKeyMayComeInParts) {
     std::string bytes;
     for (size_t i = 0; i + 1 < whole.size(); ++i) {
       bytes += whole[i];
-      EXPECT_TRUE(TakeKeys(bytes, More::kMayCome).empty()) << i;
+      EXPECT_TRUE(TakeKeys(bytes, MoreInput::kMayCome).empty()) << i;
     }
     bytes += whole.back();
-    EXPECT_EQ(TakeKeys(bytes, More::kMayCome).size(), 1u);
+    EXPECT_EQ(TakeKeys(bytes, MoreInput::kMayCome).size(), 1u);
   }
 }
 
 TEST(TopKeysTest, EscapeAloneIsAKeyWhenNothingFollows) {
   std::string bytes = "\x1b";
-  EXPECT_TRUE(TakeKeys(bytes, More::kMayCome).empty());
-  EXPECT_EQ(TakeKeys(bytes, More::kNone), (std::vector<Key>{{Kind::kEscape}}));
+  EXPECT_TRUE(TakeKeys(bytes, MoreInput::kMayCome).empty());
+  EXPECT_EQ(TakeKeys(bytes, MoreInput::kNone), (std::vector<Key>{{Kind::kEscape}}));
 }
 
 TEST(TopKeysTest, KeptBytesAreBounded) {
@@ -56,12 +56,12 @@ TEST(TopKeysTest, KeptBytesAreBounded) {
   for (int first = 0; first < 256; ++first) {
     for (int second = 0; second < 256; ++second) {
       std::string bytes = {static_cast<char>(first), static_cast<char>(second)};
-      TakeKeys(bytes, More::kNone);
+      TakeKeys(bytes, MoreInput::kNone);
       EXPECT_EQ(bytes, "") << first << " " << second;
     }
   }
   std::string endless = "\x1b[" + std::string(1000, '1');
-  TakeKeys(endless, More::kMayCome);
+  TakeKeys(endless, MoreInput::kMayCome);
   EXPECT_EQ(endless, "");
 }
 
@@ -70,9 +70,9 @@ class PressTest : public ::testing::Test {
   Act Type(const std::string& bytes) {
     std::string typed = bytes;
     Act act = Act::kNone;
-    for (const Key& key : TakeKeys(typed, More::kNone)) {
+    for (const Key& key : TakeKeys(typed, MoreInput::kNone)) {
       const TopFrame frame = MakeTopFrame(BusyCluster(), view_, {80, 24, Glyphs::kUnicode, ""});
-      Pressed pressed = Press(view_, key, frame);
+      KeyResult pressed = Press(view_, key, frame);
       view_ = pressed.view;
       act = pressed.act;
     }

@@ -12,25 +12,25 @@
 namespace dt::report {
 namespace {
 
-std::string Texts(const Axis& axis) {
+std::string Texts(const ChartAxis& axis) {
   std::string text;
   for (const Tick& tick : axis.ticks()) absl::StrAppend(&text, text.empty() ? "" : " ", tick.text);
   return text;
 }
 
 TEST(AxisTest, ALinearAxisHasRoundTicksAroundTheValues) {
-  EXPECT_EQ(Texts(Axis::Round(Scale::kLinear, {0.7, 3.2}, 6)), "0.5 1 1.5 2 2.5 3 3.5");
-  EXPECT_EQ(Texts(Axis::Round(Scale::kLinear, {0, 19000}, 5)), "0 5,000 10,000 15,000 20,000");
-  EXPECT_EQ(Texts(Axis::Round(Scale::kLinear, {0.1, 0.32}, 4)), "0.1 0.2 0.3 0.4");
+  EXPECT_EQ(Texts(ChartAxis::Round(Scale::kLinear, {0.7, 3.2}, 6)), "0.5 1 1.5 2 2.5 3 3.5");
+  EXPECT_EQ(Texts(ChartAxis::Round(Scale::kLinear, {0, 19000}, 5)), "0 5,000 10,000 15,000 20,000");
+  EXPECT_EQ(Texts(ChartAxis::Round(Scale::kLinear, {0.1, 0.32}, 4)), "0.1 0.2 0.3 0.4");
 }
 
 TEST(AxisTest, ALogAxisHasPowersOfTenAndMoreTicksIfThoseAreFew) {
-  EXPECT_EQ(Texts(Axis::Round(Scale::kLog, {3, 80}, 6)), "2 5 10 20 50 100");
-  EXPECT_EQ(Texts(Axis::Round(Scale::kLog, {1e-5, 1}, 6)), "1e-5 0.0001 0.001 0.01 0.1 1");
+  EXPECT_EQ(Texts(ChartAxis::Round(Scale::kLog, {3, 80}, 6)), "2 5 10 20 50 100");
+  EXPECT_EQ(Texts(ChartAxis::Round(Scale::kLog, {1e-5, 1}, 6)), "1e-5 0.0001 0.001 0.01 0.1 1");
 }
 
 TEST(AxisTest, ALogAxisPlacesEqualRatiosAtEqualDistances) {
-  const Axis axis = Axis::AtValues(Scale::kLog, {64, 128, 256});
+  const ChartAxis axis = ChartAxis::AtValues(Scale::kLog, {64, 128, 256});
   EXPECT_NEAR(axis.Position(128) - axis.Position(64), axis.Position(256) - axis.Position(128),
               1e-12);
   EXPECT_GT(axis.Position(64), 0);
@@ -39,9 +39,9 @@ TEST(AxisTest, ALogAxisPlacesEqualRatiosAtEqualDistances) {
 }
 
 TEST(AxisTest, ASingleValueGetsTicksAroundItAndAllTicksDiffer) {
-  EXPECT_EQ(Texts(Axis::Round(Scale::kLinear, {1, 1}, 3)), "0 1 2") << "the only step";
-  EXPECT_EQ(Texts(Axis::Round(Scale::kLinear, {0.5}, 3)), "0.45 0.5 0.55");
-  EXPECT_EQ(Texts(Axis::Round(Scale::kLinear, {0, 0}, 3)), "0 0.5 1");
+  EXPECT_EQ(Texts(ChartAxis::Round(Scale::kLinear, {1, 1}, 3)), "0 1 2") << "the only step";
+  EXPECT_EQ(Texts(ChartAxis::Round(Scale::kLinear, {0.5}, 3)), "0.45 0.5 0.55");
+  EXPECT_EQ(Texts(ChartAxis::Round(Scale::kLinear, {0, 0}, 3)), "0 0.5 1");
   for (const std::vector<double>& values : {std::vector<double>{0.5},
                                             {0.5, 0.5 + 1e-9},
                                             {1e9, 1e9 + 1},
@@ -51,7 +51,7 @@ TEST(AxisTest, ASingleValueGetsTicksAroundItAndAllTicksDiffer) {
                                             {1e299, 1.5e300},
                                             {-1e300, 1e300},
                                             {1234567.5, 1234567.75}}) {
-    const Axis axis = Axis::Round(Scale::kLinear, values, 5);
+    const ChartAxis axis = ChartAxis::Round(Scale::kLinear, values, 5);
     std::set<std::string> texts;
     for (const Tick& tick : axis.ticks()) {
       EXPECT_TRUE(texts.insert(tick.text).second) << tick.text << " twice, of " << values.front();
@@ -96,7 +96,8 @@ TEST(AxisTest, AnAxisOfNothingOfOneValueAndOfExtremesHasTicksAndFinitePlaces) {
                                               {2e-150, 9e149},
                                               {1e15, 1e15 + 0.125},
                                               {1e308}}) {
-      for (const Axis& axis : {Axis::Round(scale, values, 6), Axis::AtValues(scale, values)}) {
+      for (const ChartAxis& axis :
+           {ChartAxis::Round(scale, values, 6), ChartAxis::AtValues(scale, values)}) {
         EXPECT_GE(axis.ticks().size(), 2u);
         EXPECT_LT(axis.ticks().size(), 40u);
         for (const Tick& tick : axis.ticks()) {

@@ -54,8 +54,8 @@ TEST(ParallelChartTest, NamesOfOthersAreEscapedAndCutToTheirRoom) {
 
 TEST(ParallelChartTest, LabelsOfAnAxisDoNotCoverEachOther) {
   ParallelChart chart = TwoAxes();
-  chart.columns[0].marks.clear();
-  for (int i = 0; i < 100; ++i) chart.columns[0].marks.push_back({i / 99.0, absl::StrCat("m", i)});
+  chart.columns[0].ticks.clear();
+  for (int i = 0; i < 100; ++i) chart.columns[0].ticks.push_back({i / 99.0, absl::StrCat("m", i)});
   const std::string svg = ParallelChartSvg(chart, 1);
   EXPECT_LT(CountOf(svg, ">m"), 28u) << svg;
   EXPECT_GT(CountOf(svg, ">m"), 20u) << svg;

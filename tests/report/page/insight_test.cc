@@ -213,7 +213,7 @@ TEST(InsightReportTest, EveryTrialIsALineAndTheBestStandsOut) {
   EXPECT_TRUE(Has(figure.note, "1 trial is so much worse")) << figure.note;
   // A choice of two has its names at a quarter and at three quarters.
   const auto choice = std::find_if(chart.columns.begin(), chart.columns.end(), [](const auto& one) {
-    return one.marks.size() == 2 && one.marks[0].place == 0.25;
+    return one.ticks.size() == 2 && one.ticks[0].place == 0.25;
   });
   ASSERT_NE(choice, chart.columns.end());
   for (const ParallelChart::Line& line : chart.lines) {

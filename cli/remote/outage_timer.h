@@ -1,4 +1,4 @@
-// patience.h: the time that a watching command waits for a coordinator that does not answer.
+// outage_timer.h: the time that a watching command waits for a coordinator that does not answer.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@
 namespace dt::cli {
 
 // Measures how long the coordinator has been away, and decides when to give up.
-class Patience {
+class OutageTimer {
  public:
   void Answered() { since_ = absl::Now(); }
   // Returns a note for the user. Errors: `status` if it is permanent or has lasted too long.

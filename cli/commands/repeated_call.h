@@ -1,4 +1,4 @@
-// patience.h: repeats a call while the coordinator restarts.
+// repeated_call.h: repeats a call while the coordinator restarts.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace dt::cli {
 // Repeats the call until there is an answer, for limits::kSubmitPatience. REQUIRES: a repeated call
 // does no harm. Errors: those of the call; Cancelled after Ctrl-C.
 template <typename Call>
-auto CallPatiently(Session& session, const Call& call) -> decltype(call()) {
+auto CallUntilAnswered(Session& session, const Call& call) -> decltype(call()) {
   const absl::Time deadline = absl::Now() + limits::kSubmitPatience;
   absl::Duration pause = session.pace().retry;
   bool told = false;
