@@ -78,7 +78,7 @@ absl::Status CopyCode(const std::string& from, const std::string& to) {
 
 // Checks the copy and returns its content.
 absl::StatusOr<JournalReport> CheckCopy(const std::string& copy,
-                                        const std::optional<Mark>& promised) {
+                                        const std::optional<HighWaterMark>& promised) {
   DT_ASSIGN_OR_RETURN(JournalReport report,
                       CheckJournal(copy, std::numeric_limits<uint64_t>::max()));
   std::vector<std::string> wrong = report.damage;
@@ -107,7 +107,7 @@ absl::StatusOr<JournalReport> FillDraft(const std::string& state, const std::str
   const std::string journal = JournalPathOf(state);
   const std::string copy = JournalPathOf(draft);
   // Read before the copy, since the copy must contain everything in the mark.
-  const std::optional<Mark> promised = ReadMark(MarkPathOf(journal));
+  const std::optional<HighWaterMark> promised = ReadMark(MarkPathOf(journal));
   {
     // A running coordinator has the lock, and the copy is taken beside it. Otherwise nothing is
     // created or changed in the folder, which may be read-only.

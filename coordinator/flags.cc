@@ -65,7 +65,7 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
   app.add_option("--tls-key", flags.tls.key, "PEM file of the key of --tls-cert");
   DescribeDatabase(app, flags.database);
   DescribeNotify(app, flags.notify);
-  DescribePatience(app, flags.patience);
+  DescribeProtection(app, flags.protection);
   app.set_version_flag("--version", absl::StrCat("dtcoord ", kVersion, " (", kRevision, ")"));
   app.footer(
       "Examples:\n"

@@ -2,7 +2,7 @@
 //
 // Role: the flags that start a coordinator, their texts for --help, and the rules between them.
 //       Flags of one part are in files of their own (database_flags.h, notify_flags.h,
-//       patience_flags.h).
+//       protection_flags.h).
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,7 +13,7 @@
 #include "common/net/credentials.h"
 #include "coordinator/database_flags.h"
 #include "coordinator/notify_flags.h"
-#include "coordinator/patience_flags.h"
+#include "coordinator/protection_flags.h"
 
 namespace dt {
 
@@ -29,7 +29,7 @@ struct Flags {
   TlsFiles tls;
   DatabaseFlags database;
   NotifyFlags notify;
-  PatienceFlags patience;
+  ProtectionFlags protection;
 };
 
 void DescribeFlags(CLI::App& app, Flags& flags);

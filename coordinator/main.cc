@@ -110,7 +110,7 @@ class Coordinator {
     DT_RETURN_IF_ERROR(StartSender(std::move(notify), state.durable));
     loop_ = std::make_unique<CoreLoop>(
         std::move(state), LoopPorts{mailbox_, store, *server_, clock_, model_,
-                                    [this](auto snapshot) { metrics_.SetSnapshot(snapshot); },
+                                    [this](auto scrape) { metrics_.SetScrape(scrape); },
                                     [this](const auto& notice) { sender_->Tell(notice); }});
     serving_.store(true);
     return absl::OkStatus();
@@ -182,16 +182,17 @@ class Coordinator {
     DT_ASSIGN_OR_RETURN(heavy_reader_, journal_.open_reader());
     heavy_thread_ = std::make_unique<ReaderThread>(*heavy_reader_);
     // On Linux this lowers the priority of this thread alone: all other work goes before a report.
-    if (!heavy_thread_->Post([](Reader&) { setpriority(PRIO_PROCESS, 0, kHeavyNice); })) {
+    if (!heavy_thread_->Post([](StoreReader&) { setpriority(PRIO_PROCESS, 0, kHeavyNice); })) {
       return absl::InternalError("the thread of reports takes no work");
     }
     return absl::OkStatus();
   }
   absl::StatusOr<State> ReadState(const v1::Notify& own_receiver) {
-    DT_ASSIGN_OR_RETURN(const Patience patience, PatienceOf(flags_.patience));
+    DT_ASSIGN_OR_RETURN(const GangProtection protection, ProtectionOf(flags_.protection));
     ReplayProgress progress(journal_.store->RecordCount());
     return Restore(
-        *journal_.store, clock_, model_, [&progress] { progress.Count(); }, own_receiver, patience);
+        *journal_.store, clock_, model_, [&progress] { progress.Count(); }, own_receiver,
+        protection);
   }
   absl::Status StartSender(SenderOptions options, const DurableState& durable) {
     options.journal = durable.journal_id;
@@ -291,9 +292,9 @@ class Coordinator {
   }
 
   NoticeFacts Notices() const {
-    const auto snapshot = metrics_.Snapshot();
-    NoticeFacts notices{snapshot->notices_waiting, snapshot->notices_delivered,
-                        snapshot->notices_failed, snapshot->notices_dropped};
+    const auto scrape = metrics_.Scrape();
+    NoticeFacts notices{scrape->notices_waiting, scrape->notices_delivered, scrape->notices_failed,
+                        scrape->notices_dropped};
     for (auto& [receiver, why] : sender_->Failing()) notices.failing.emplace_back(receiver, why);
     return notices;
   }
@@ -327,11 +328,12 @@ class Coordinator {
   std::unique_ptr<Door> door_;  // nullptr without --auth=tokens
   std::unique_ptr<HttpGate> gate_;
   OpenedJournal journal_;
-  std::unique_ptr<Reader> reader_;
+  std::unique_ptr<StoreReader> reader_;
   std::unique_ptr<ReaderThread> reader_thread_;
-  std::unique_ptr<Reader> page_reader_;  // separate from the other, so that pages delay no call
+  std::unique_ptr<StoreReader>
+      page_reader_;  // separate from the other, so that pages delay no call
   std::unique_ptr<ReaderThread> page_thread_;
-  std::unique_ptr<Reader> heavy_reader_;  // for reports, which take seconds
+  std::unique_ptr<StoreReader> heavy_reader_;  // for reports, which take seconds
   std::unique_ptr<ReaderThread> heavy_thread_;
   std::unique_ptr<Api> api_;  // before server_, since it takes the server's last answers
   std::unique_ptr<CodeKeeper> code_;

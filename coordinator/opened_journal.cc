@@ -13,10 +13,10 @@ namespace dt {
 
 absl::StatusOr<OpenedJournal> OpenFileJournal(const std::string& state_dir,
                                               AcceptLoss accept_loss) {
-  DT_ASSIGN_OR_RETURN(
-      auto store,
-      SqliteStore::Open(state_dir, kVersion,
-                        accept_loss == AcceptLoss::kYes ? OnLoss::kGoOn : OnLoss::kRefuse));
+  DT_ASSIGN_OR_RETURN(auto store,
+                      SqliteStore::Open(state_dir, kVersion,
+                                        accept_loss == AcceptLoss::kYes ? DataLossPolicy::kGoOn
+                                                                        : DataLossPolicy::kRefuse));
   OpenedJournal opened;
   opened.losses = store->losses();
   for (const std::string& loss : opened.losses) {

@@ -20,7 +20,7 @@ namespace dt {
 
 struct OpenedJournal {
   std::unique_ptr<SqlStore> store;
-  std::function<absl::StatusOr<std::unique_ptr<Reader>>()> open_reader;
+  std::function<absl::StatusOr<std::unique_ptr<StoreReader>>()> open_reader;
   std::function<absl::StatusOr<std::unique_ptr<JournalReader>>()> open_journal;
   std::function<absl::StatusOr<AccessStore>()> open_access;
   std::vector<std::string> losses;  // accepted by --accept-loss

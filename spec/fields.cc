@@ -21,64 +21,64 @@ using internal::DurationSeconds;
 
 // The sections ("search", "asha") and the field that a path names. "retries.backoff" is the field
 // backoff_seconds: in the file units are part of a value, in messages part of a name.
-struct Place {
+struct FieldLocation {
   std::vector<const FieldDescriptor*> sections;  // empty: the field is in the message itself
   const FieldDescriptor* field;
 };
 
 // REQUIRES: a path in the field tables.
-Place Locate(const google::protobuf::Descriptor* descriptor, std::string_view path) {
-  Place place;
+FieldLocation Locate(const google::protobuf::Descriptor* descriptor, std::string_view path) {
+  FieldLocation location;
   for (size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {
-    place.sections.push_back(descriptor->FindFieldByName(std::string(path.substr(0, dot))));
-    DT_CHECK(place.sections.back() != nullptr);
-    descriptor = place.sections.back()->message_type();
+    location.sections.push_back(descriptor->FindFieldByName(std::string(path.substr(0, dot))));
+    DT_CHECK(location.sections.back() != nullptr);
+    descriptor = location.sections.back()->message_type();
     path.remove_prefix(dot + 1);
   }
   const std::string name(path);
-  place.field = descriptor->FindFieldByName(name);
-  if (place.field == nullptr) place.field = descriptor->FindFieldByName(name + "_seconds");
-  DT_CHECK(place.field != nullptr);
-  return place;
+  location.field = descriptor->FindFieldByName(name);
+  if (location.field == nullptr) location.field = descriptor->FindFieldByName(name + "_seconds");
+  DT_CHECK(location.field != nullptr);
+  return location;
 }
 
 void Store(google::protobuf::Message& whole, const Field& field, const v1::Value& value) {
-  const Place place = Locate(whole.GetDescriptor(), field.path);
+  const FieldLocation location = Locate(whole.GetDescriptor(), field.path);
   google::protobuf::Message* message = &whole;
-  for (const FieldDescriptor* section : place.sections) {
+  for (const FieldDescriptor* section : location.sections) {
     message = message->GetReflection()->MutableMessage(message, section);
   }
   const auto* to = message->GetReflection();
   switch (field.type) {
     case FieldType::kInteger:
-      if (place.field->cpp_type() == FieldDescriptor::CPPTYPE_INT32) {
+      if (location.field->cpp_type() == FieldDescriptor::CPPTYPE_INT32) {
         // The table's ranges lie within it (tests/spec/field_table_test.cc).
         using Limits = std::numeric_limits<int32_t>;
-        to->SetInt32(message, place.field,
+        to->SetInt32(message, location.field,
                      static_cast<int32_t>(
                          std::clamp<int64_t>(value.integer(), Limits::min(), Limits::max())));
       } else {
-        to->SetInt64(message, place.field, value.integer());
+        to->SetInt64(message, location.field, value.integer());
       }
       return;
     case FieldType::kNumber:
-      to->SetDouble(message, place.field, value.number());
+      to->SetDouble(message, location.field, value.number());
       return;
     case FieldType::kText:
     case FieldType::kChoice:
-      to->SetString(message, place.field, value.text());
+      to->SetString(message, location.field, value.text());
       return;
     case FieldType::kFlag:
-      to->SetBool(message, place.field, value.flag());
+      to->SetBool(message, location.field, value.flag());
       return;
     case FieldType::kNumbers:
-      to->ClearField(message, place.field);
+      to->ClearField(message, location.field);
       for (const double number : value.numbers().values()) {
-        to->AddDouble(message, place.field, number);
+        to->AddDouble(message, location.field, number);
       }
       return;
     case FieldType::kDuration:
-      to->SetDouble(message, place.field, DurationSeconds(value.text()).value_or(0));
+      to->SetDouble(message, location.field, DurationSeconds(value.text()).value_or(0));
       return;
     case FieldType::kEvery: {
       v1::Every every;
@@ -87,7 +87,7 @@ void Store(google::protobuf::Message& whole, const Field& field, const v1::Value
       } else {
         every.set_seconds(DurationSeconds(value.text()).value_or(0));
       }
-      to->MutableMessage(message, place.field)->CopyFrom(every);
+      to->MutableMessage(message, location.field)->CopyFrom(every);
       return;
     }
     case FieldType::kLabels:
@@ -109,44 +109,44 @@ v1::Value EveryValue(const v1::Every& every) {
 }
 
 v1::Value Load(const google::protobuf::Message& whole, const Field& field) {
-  const Place place = Locate(whole.GetDescriptor(), field.path);
+  const FieldLocation location = Locate(whole.GetDescriptor(), field.path);
   const google::protobuf::Message* message = &whole;
-  for (const FieldDescriptor* section : place.sections) {
+  for (const FieldDescriptor* section : location.sections) {
     message = &message->GetReflection()->GetMessage(*message, section);
   }
   const auto* from = message->GetReflection();
   v1::Value value;
-  if (place.field->has_presence() && !from->HasField(*message, place.field) &&
+  if (location.field->has_presence() && !from->HasField(*message, location.field) &&
       field.type == FieldType::kNumber) {
     return value;
   }
   switch (field.type) {
     case FieldType::kInteger:
-      value.set_integer(place.field->cpp_type() == FieldDescriptor::CPPTYPE_INT32
-                            ? from->GetInt32(*message, place.field)
-                            : from->GetInt64(*message, place.field));
+      value.set_integer(location.field->cpp_type() == FieldDescriptor::CPPTYPE_INT32
+                            ? from->GetInt32(*message, location.field)
+                            : from->GetInt64(*message, location.field));
       break;
     case FieldType::kNumber:
-      value.set_number(from->GetDouble(*message, place.field));
+      value.set_number(from->GetDouble(*message, location.field));
       break;
     case FieldType::kText:
     case FieldType::kChoice:
-      value.set_text(from->GetString(*message, place.field));
+      value.set_text(from->GetString(*message, location.field));
       break;
     case FieldType::kFlag:
-      value.set_flag(from->GetBool(*message, place.field));
+      value.set_flag(from->GetBool(*message, location.field));
       break;
     case FieldType::kNumbers:
       value.mutable_numbers();
-      for (int i = 0; i < from->FieldSize(*message, place.field); ++i) {
-        value.mutable_numbers()->add_values(from->GetRepeatedDouble(*message, place.field, i));
+      for (int i = 0; i < from->FieldSize(*message, location.field); ++i) {
+        value.mutable_numbers()->add_values(from->GetRepeatedDouble(*message, location.field, i));
       }
       break;
     case FieldType::kDuration:
-      value.set_text(DurationText(from->GetDouble(*message, place.field)));
+      value.set_text(DurationText(from->GetDouble(*message, location.field)));
       break;
     case FieldType::kEvery:
-      value = EveryValue(static_cast<const v1::Every&>(from->GetMessage(*message, place.field)));
+      value = EveryValue(static_cast<const v1::Every&>(from->GetMessage(*message, location.field)));
       break;
     case FieldType::kLabels:
     case FieldType::kTexts:
@@ -156,12 +156,12 @@ v1::Value Load(const google::protobuf::Message& whole, const Field& field) {
 }
 
 void Clear(v1::Spec& spec, const Field& field) {
-  const Place place = Locate(spec.GetDescriptor(), field.path);
+  const FieldLocation location = Locate(spec.GetDescriptor(), field.path);
   google::protobuf::Message* message = &spec;
-  for (const FieldDescriptor* section : place.sections) {
+  for (const FieldDescriptor* section : location.sections) {
     message = message->GetReflection()->MutableMessage(message, section);
   }
-  message->GetReflection()->ClearField(message, place.field);
+  message->GetReflection()->ClearField(message, location.field);
 }
 
 bool IsNumeric(FieldType type) {

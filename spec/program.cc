@@ -153,7 +153,7 @@ class Walk {
     const size_t end = rest_.find('}');
     if (end == std::string_view::npos) return false;
     const std::string_view name = rest_.substr(1, end - 1);
-    if (!IsName(name, NameOf::kParameter)) return false;
+    if (!IsName(name, NameKind::kParameter)) return false;
     const auto found = values_.find(name);
     if (found == values_.end()) {
       out_.unknown.emplace(name);
@@ -243,8 +243,8 @@ bool Concerns(const v1::ExperimentSpec& spec, const Field& field) {
   return IsFor(field.use, IsProgram(spec));
 }
 
-bool IsName(std::string_view text, NameOf what) {
-  if (what == NameOf::kMetric) return IsMetricName(text);
+bool IsName(std::string_view text, NameKind what) {
+  if (what == NameKind::kMetric) return IsMetricName(text);
   return IsPlainName(text, limits::kNameBytes) && text.find('/') == std::string_view::npos;
 }
 

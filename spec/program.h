@@ -27,8 +27,8 @@ bool Concerns(const v1::Spec& trial, const Field& field);
 bool Concerns(const v1::ExperimentSpec& spec, const Field& field);
 
 // Names of parameters and metrics (common/metric_name.h).
-enum class NameOf { kParameter, kMetric };
-bool IsName(std::string_view text, NameOf what);
+enum class NameKind { kParameter, kMetric };
+bool IsName(std::string_view text, NameKind what);
 
 // --- Parameters ---
 // Returns the type of a value without a field, as the file has it: quoted text is text, 4 an

@@ -90,7 +90,7 @@ void FillModel(const PathSet& set, v1::Spec& spec) {
 void FillTraining(const PathSet& set, v1::Spec& spec) {
   v1::Train& train = *spec.mutable_train();
   const bool said = set.contains("train.global_batch_size");
-  train.set_global_batch_size(GlobalBatchOf(spec, said ? BatchSaid::kYes : BatchSaid::kNo));
+  train.set_global_batch_size(GlobalBatchOf(spec, said ? BatchGiven::kYes : BatchGiven::kNo));
   if (!set.contains("train.epochs") || train.epochs() == 0) {
     train.set_epochs(train.max_steps() == 0 && train.max_tokens() == 0 ? 1 : 0);
   }

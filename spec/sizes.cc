@@ -34,7 +34,7 @@ std::optional<GangSizes> BoundsOf(const v1::Spec& trial) {
   sizes.most = std::min(sizes.most, limits::kWorldSizeMax);
   if (IsProgram(trial)) return sizes;
   const int64_t batch = trial.train().batch_size();
-  const int64_t global = GlobalBatchOf(trial, BatchSaid::kYes);
+  const int64_t global = GlobalBatchOf(trial, BatchGiven::kYes);
   if (batch <= 0 || global <= 0 || global % batch != 0) return std::nullopt;
   sizes.passes = global / batch;
   if (trial.parallel().strategy() == "hsdp") sizes.shard = std::max(1, trial.parallel().shard());
@@ -106,9 +106,9 @@ double BubbleOf(const v1::Spec& trial) {
              : plan::BubbleRatio(stages, ChunksEach(trial), micro_steps);
 }
 
-int64_t GlobalBatchOf(const v1::Spec& trial, BatchSaid said) {
+int64_t GlobalBatchOf(const v1::Spec& trial, BatchGiven said) {
   const v1::Train& train = trial.train();
-  if (said == BatchSaid::kYes && train.global_batch_size() > 0) return train.global_batch_size();
+  if (said == BatchGiven::kYes && train.global_batch_size() > 0) return train.global_batch_size();
   if (train.global_batch_tokens() > 0) {
     return train.global_batch_tokens() / std::max(1, train.seq_len());
   }

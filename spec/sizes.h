@@ -43,7 +43,7 @@ struct GangSizes {
 
 // Whether the file or a parameter gives train.global_batch_size. Otherwise the value was derived,
 // perhaps from other values.
-enum class BatchSaid { kNo, kYes };
+enum class BatchGiven { kNo, kYes };
 // Returns the ranks that share the model: parallel.tensor × parallel.pipeline, from 1 to the
 // largest int32_t.
 int32_t RanksOfModel(const v1::Spec& trial);
@@ -59,7 +59,7 @@ int64_t MicroStepsOf(const v1::Spec& trial);
 double BubbleOf(const v1::Spec& trial);
 // Returns the sequences of one step over all slots: as given in sequences or tokens, else one pass
 // of the data ranks of resources.gpus; at most the largest int64_t.
-int64_t GlobalBatchOf(const v1::Spec& trial, BatchSaid said);
+int64_t GlobalBatchOf(const v1::Spec& trial, BatchGiven said);
 
 // Returns the sizes of an elastic trial; nullopt: only resources.gpus. Reads resources.*gpus, the
 // batch fields of train, the ranks of parallel, and whether it is a program. Takes the global batch

@@ -309,7 +309,7 @@ void QuestionProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues)
 void CheckOwnParameters(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
   if (!IsProgram(spec)) return;
   for (const v1::Parameter& parameter : spec.parameters()) {
-    if (IsName(parameter.path(), NameOf::kParameter)) continue;
+    if (IsName(parameter.path(), NameKind::kParameter)) continue;
     const std::string where = absl::StrCat("parameters.", parameter.path());
     issues.push_back({where, "bad_name",
                       absl::StrCat("parameters ", Quote(parameter.path()), " is not a name"),

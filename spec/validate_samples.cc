@@ -17,7 +17,7 @@ namespace {
 constexpr int kOneIn = 20;
 
 // The results of limits::kPointsChecked draws.
-struct Draws {
+struct DrawCounts {
   int passed = 0;
   int excluded = 0;
   size_t bytes = 0;  // of all their assignments
@@ -25,10 +25,11 @@ struct Draws {
 };
 
 // Draws points, and stops early if it may not go on.
-Draws Draw(const v1::ExperimentSpec& spec, TrialFindings& findings, const MayGoOn& may_go_on = {}) {
+DrawCounts Draw(const v1::ExperimentSpec& spec, TrialFindings& findings,
+                const MayGoOn& may_go_on = {}) {
   const Admission admission(spec);
   const auto included = spec.include_size();
-  Draws draws;
+  DrawCounts draws;
   int seen = 0;
   ForEachSample(spec, [&](const Sample& sample) {
     if (!GoesOn(may_go_on)) return false;
@@ -47,12 +48,13 @@ Draws Draw(const v1::ExperimentSpec& spec, TrialFindings& findings, const MayGoO
   return draws;
 }
 
-std::string ShareText(const Draws& draws) {
+std::string ShareText(const DrawCounts& draws) {
   return absl::StrCat(draws.passed, " of ", limits::kPointsChecked,
                       " drawn combinations pass the checks");
 }
 
-void CheckPassing(const Draws& draws, const TrialFindings& findings, std::vector<Issue>& issues) {
+void CheckPassing(const DrawCounts& draws, const TrialFindings& findings,
+                  std::vector<Issue>& issues) {
   if (draws.passed * kOneIn >= limits::kPointsChecked) return;
   // A rule that every one of them breaks concerns the file, not the draws.
   std::vector<Issue> of_all = findings.Issues(
@@ -69,7 +71,8 @@ void CheckPassing(const Draws& draws, const TrialFindings& findings, std::vector
        absl::StrCat("at least 1 in ", kOneIn, " must; change the ranges")});
 }
 
-void CheckCount(const v1::ExperimentSpec& spec, const Draws& draws, std::vector<Issue>& issues) {
+void CheckCount(const v1::ExperimentSpec& spec, const DrawCounts& draws,
+                std::vector<Issue>& issues) {
   if (spec.search().max_trials() <= 0) return;  // reported separately
   const auto configurations = static_cast<size_t>(spec.search().max_trials());
   const size_t seeds = ReplicatesOf(spec);
@@ -113,18 +116,18 @@ std::optional<v1::Spec> FirstTrial(const v1::ExperimentSpec& spec) {
 }
 
 // The steps of trial 1 of a ladder.
-struct Climber {
+struct LadderSteps {
   uint64_t target_steps = 0;
   uint64_t warmup_steps = 0;
 };
 // Returns nullopt if there is none, or if the data decide its steps; the coordinator knows them
 // once a trainer has read the data.
-std::optional<Climber> FirstClimber(const v1::ExperimentSpec& spec) {
+std::optional<LadderSteps> FirstLadderSteps(const v1::ExperimentSpec& spec) {
   if (spec.search().method() != "asha" && !IsPopulation(spec)) return std::nullopt;
   const std::optional<v1::Spec> trial = FirstTrial(spec);
   const std::optional<uint64_t> target = trial ? TargetSteps(*trial) : std::nullopt;
   if (!target) return std::nullopt;
-  return Climber{*target, WarmupSteps(*trial, *target)};
+  return LadderSteps{*target, WarmupSteps(*trial, *target)};
 }
 
 // Returns "1/27, 1/9 and 1/3".
@@ -139,7 +142,7 @@ std::string SharesText(const Ladder& ladder) {
 }
 
 void CheckRungs(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
-  const std::optional<Climber> first = FirstClimber(spec);
+  const std::optional<LadderSteps> first = FirstLadderSteps(spec);
   if (!first) return;
   if (IsPopulation(spec)) {
     const double every = PopulationOf(spec.search()).every;
@@ -164,7 +167,7 @@ void CheckSamples(const v1::ExperimentSpec& spec, const MayGoOn& may_go_on,
                   std::vector<Issue>& issues) {
   if (SamplerOf(spec) != Sampler::kGrid) {
     TrialFindings findings(spec, CheckTrial);
-    const Draws draws = Draw(spec, findings, may_go_on);
+    const DrawCounts draws = Draw(spec, findings, may_go_on);
     if (!GoesOn(may_go_on)) return;
     if (issues.empty() || !findings.FoundUnresolved()) CheckPassing(draws, findings, issues);
     CheckCount(spec, draws, issues);
@@ -175,13 +178,13 @@ void CheckSamples(const v1::ExperimentSpec& spec, const MayGoOn& may_go_on,
 void QuestionSamples(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
   if (SamplerOf(spec) != Sampler::kGrid) {
     TrialFindings findings(spec, CheckTrial);
-    const Draws draws = Draw(spec, findings);
+    const DrawCounts draws = Draw(spec, findings);
     if (draws.passed < limits::kPointsChecked) {
       issues.push_back(
           {"parameters", "few_pass", ShareText(draws), "the search draws again if one does not"});
     }
   }
-  const std::optional<Climber> first = FirstClimber(spec);
+  const std::optional<LadderSteps> first = FirstLadderSteps(spec);
   if (!first || IsPopulation(spec)) return;
   const Ladder ladder = LadderOf(spec.search());
   for (int rung = 1; rung <= ladder.rungs; ++rung) {
@@ -198,7 +201,7 @@ void QuestionSamples(const v1::ExperimentSpec& spec, std::vector<Issue>& issues)
 
 RungPlan RungsOf(const v1::ExperimentSpec& spec) {
   RungPlan plan;
-  const auto first = internal::FirstClimber(spec);
+  const auto first = internal::FirstLadderSteps(spec);
   if (!first) return plan;
   plan.target_steps = first->target_steps;
   const std::vector<RungStep> rungs =

@@ -119,7 +119,7 @@ void CheckMetric(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
   named.set_text(metric);
   ReadValue read = Canonical(ours, named);
   // A text that is no name at all was reported separately.
-  if (!read.value && IsName(metric, NameOf::kMetric)) issues.push_back(std::move(read.issue));
+  if (!read.value && IsName(metric, NameKind::kMetric)) issues.push_back(std::move(read.issue));
   if (!absl::StartsWith(metric, "hellaswag_acc")) return;
   if (!spec.base().eval().hellaswag().empty() || IsSwept(spec, "eval.hellaswag")) return;
   issues.push_back(

@@ -196,7 +196,7 @@ ReadValue ReadChoice(const Field& field, std::string_view text) {
   for (const auto& [word, choice] : field.synonyms) {
     if (text == word) return OfText(choice);
   }
-  if (field.open && IsName(text, NameOf::kMetric)) return OfText(std::string(text));
+  if (field.open && IsName(text, NameKind::kMetric)) return OfText(std::string(text));
   std::string known = absl::StrJoin(field.choices, ", ");
   if (field.open) known += ", or a name that the program reports";
   if (has(field.later)) {

@@ -46,7 +46,7 @@ v1::ListTrialsRequest OneTrial(ExperimentId experiment, uint32_t trial) {
 }
 
 // Reads evaluations up to the first row: all evaluations come before the rows.
-absl::StatusOr<std::vector<v1::EvaluationRow>> ReadEvaluations(Reader& reader,
+absl::StatusOr<std::vector<v1::EvaluationRow>> ReadEvaluations(StoreReader& reader,
                                                                ExperimentId experiment,
                                                                const ApiCall& call) {
   v1::ReadMetricsRequest request;
@@ -184,7 +184,7 @@ void Api::Start(const TaskPtr& task) {
 
 void Api::StartStatus(const TaskPtr& task) {
   Ask<v1::GetStatusResponse>(task, v1::GetStatusRequest(), [this, task](auto said) {
-    Work(task, [this, said](Reader&) {
+    Work(task, [this, said](StoreReader&) {
       v1::GetStatusResponse status = *said;
       status.set_http_address(facts_.http_address);
       status.set_started_wall_ms(WallMsOf(facts_.started, clock_.Now()));
@@ -198,7 +198,7 @@ void Api::StartTrial(const TaskPtr& task) {
   request.set_trial(task->call.trial);
   Ask<v1::ExplainTrialResponse>(task, request, [this, task](auto found) {
     const auto answer = [this, task, found](auto experiment) {
-      Work(task, [found, experiment](Reader&) {
+      Work(task, [found, experiment](StoreReader&) {
         return JsonAnswer(TrialDocument(*found, experiment->spec()));
       });
     };
@@ -220,7 +220,7 @@ void Api::StartCheckpoints(const TaskPtr& task) {
 
 void Api::StartReading(const TaskPtr& task) {
   Resolve(task, [this, task](ExperimentId experiment) {
-    Work(task, [task, experiment](Reader& reader) {
+    Work(task, [task, experiment](StoreReader& reader) {
       if (task->call.method == ApiMethod::kLogs) {
         const auto lines = ReadLogLines(reader, experiment, task->call);
         return lines.ok() ? JsonAnswer(LogsJson(*lines)) : ErrorAnswer(lines.status());
@@ -237,14 +237,14 @@ void Api::StartCurves(const TaskPtr& task) {
     std::vector<v1::ListTrialsRequest> requests;
     for (const uint32_t trial : task->call.trials) requests.push_back(OneTrial(experiment, trial));
     AskAll(task, requests, [this, task, experiment](auto trials) {
-      Work(task, [this, task, experiment, trials = std::move(trials)](Reader& reader) {
+      Work(task, [this, task, experiment, trials = std::move(trials)](StoreReader& reader) {
         return ReadCurves(reader, *task, experiment, trials);
       });
     });
   });
 }
 
-HttpAnswer Api::ReadCurves(Reader& reader, const Task& task, ExperimentId experiment,
+HttpAnswer Api::ReadCurves(StoreReader& reader, const Task& task, ExperimentId experiment,
                            const std::vector<v1::ListTrialsResponse>& trials) {
   const ApiCall& call = task.call;
   std::vector<TrialCurves> curves;
@@ -284,7 +284,7 @@ void Api::StartQueue(const TaskPtr& task) {
       request.set_page_size(static_cast<int32_t>(limits::kApiQueueTrials));
     }
     AskAll(task, requests, [this, task, experiments](auto pages) {
-      Work(task, [experiments, pages = std::move(pages)](Reader&) {
+      Work(task, [experiments, pages = std::move(pages)](StoreReader&) {
         std::vector<v1::TrialSummary> waiting;
         for (const v1::ListTrialsResponse& page : pages) {
           waiting.insert(waiting.end(), page.trials().begin(), page.trials().end());
@@ -300,7 +300,7 @@ void Api::StartTrialFile(const TaskPtr& task) {
   Ask<v1::GetExperimentResponse>(task, request, [this, task](auto found) {
     const auto one = OneTrial(found->summary().experiment(), task->call.trial);
     Ask<v1::ListTrialsResponse>(task, one, [this, task, found](auto trials) {
-      Work(task, [found, trials](Reader&) {
+      Work(task, [found, trials](StoreReader&) {
         const auto file = TrialFileJson(*found, trials->trials(0));
         return file.ok() ? JsonAnswer(*file) : ErrorAnswer(file.status());
       });
@@ -320,7 +320,7 @@ void Api::StartReportJob(const TaskPtr& task) {
       Finish(*task, std::move(answer));
     };
     if (!experiment.ok()) return finish(ErrorAnswer(experiment.status()));
-    ReadWork make = [task, finish, experiment = *std::move(experiment)](Reader& reader) {
+    ReadWork make = [task, finish, experiment = *std::move(experiment)](StoreReader& reader) {
       finish(AnswerReportJob(reader, task->call, *experiment));
     };
     if (!heavy_.Post(std::move(make))) finish(ErrorAnswer(Busy("too many reports wait")));
@@ -381,12 +381,12 @@ void Api::AskAll(const TaskPtr& task, const std::vector<v1::ListTrialsRequest>& 
 template <typename Response, typename Request>
 void Api::AskFor(const TaskPtr& task, Request request, api::Json (*to_json)(const Response&)) {
   Ask<Response>(task, std::move(request), [this, task, to_json](auto said) {
-    Work(task, [said, to_json](Reader&) { return JsonAnswer(to_json(*said)); });
+    Work(task, [said, to_json](StoreReader&) { return JsonAnswer(to_json(*said)); });
   });
 }
 
-void Api::Work(const TaskPtr& task, std::function<HttpAnswer(Reader&)> make) {
-  ReadWork work = [this, task, make = std::move(make)](Reader& reader) {
+void Api::Work(const TaskPtr& task, std::function<HttpAnswer(StoreReader&)> make) {
+  ReadWork work = [this, task, make = std::move(make)](StoreReader& reader) {
     Finish(*task, make(reader));
   };
   if (!work_.Post(std::move(work))) {

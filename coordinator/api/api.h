@@ -86,9 +86,9 @@ class Api {
   // Finds the experiment that is meant, and checks that it and its trial exist.
   void Resolve(const TaskPtr& task, std::function<void(ExperimentId)> then);
   // Makes the answer on the page's thread.
-  void Work(const TaskPtr& task, std::function<HttpAnswer(Reader&)> make);
+  void Work(const TaskPtr& task, std::function<HttpAnswer(StoreReader&)> make);
   void Finish(const Task& task, HttpAnswer answer);
-  HttpAnswer ReadCurves(Reader& reader, const Task& task, ExperimentId experiment,
+  HttpAnswer ReadCurves(StoreReader& reader, const Task& task, ExperimentId experiment,
                         const std::vector<v1::ListTrialsResponse>& trials);
 
   const AskCore ask_;

@@ -142,7 +142,7 @@ CurveKeeper::Kept& CurveKeeper::Find(const CurvesWanted& wanted, uint32_t attemp
   return kept_.front();
 }
 
-absl::Status CurveKeeper::ReadRows(Reader& reader, Kept& kept, size_t& rows_left) {
+absl::Status CurveKeeper::ReadRows(StoreReader& reader, Kept& kept, size_t& rows_left) {
   v1::ReadMetricsRequest request;
   request.set_experiment(kept.of.experiment);
   request.set_trial(kept.of.trial);
@@ -175,7 +175,7 @@ absl::Status CurveKeeper::ReadRows(Reader& reader, Kept& kept, size_t& rows_left
 }
 
 // Reads evaluations up to the first row: all evaluations come before the rows.
-absl::Status CurveKeeper::ReadEvaluations(Reader& reader, Kept& kept) {
+absl::Status CurveKeeper::ReadEvaluations(StoreReader& reader, Kept& kept) {
   v1::ReadMetricsRequest request;
   request.set_experiment(kept.of.experiment);
   request.set_trial(kept.of.trial);
@@ -192,7 +192,7 @@ absl::Status CurveKeeper::ReadEvaluations(Reader& reader, Kept& kept) {
   }
 }
 
-absl::StatusOr<TrialCurves> CurveKeeper::Read(Reader& reader, const CurvesWanted& wanted,
+absl::StatusOr<TrialCurves> CurveKeeper::Read(StoreReader& reader, const CurvesWanted& wanted,
                                               uint32_t attempts, size_t& rows_left) {
   Kept& kept = Find(wanted, attempts);
   bool of_rows = false;

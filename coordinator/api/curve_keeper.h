@@ -44,16 +44,16 @@ class CurveKeeper {
 
   // Reads at most `rows_left` rows, and subtracts their number from it. `attempts` is the trial's
   // count of attempts in the core.
-  absl::StatusOr<TrialCurves> Read(Reader& reader, const CurvesWanted& wanted, uint32_t attempts,
-                                   size_t& rows_left);
+  absl::StatusOr<TrialCurves> Read(StoreReader& reader, const CurvesWanted& wanted,
+                                   uint32_t attempts, size_t& rows_left);
 
   size_t kept() const { return kept_.size(); }
 
  private:
   struct Kept;
   Kept& Find(const CurvesWanted& wanted, uint32_t attempts);
-  static absl::Status ReadRows(Reader& reader, Kept& kept, size_t& rows_left);
-  static absl::Status ReadEvaluations(Reader& reader, Kept& kept);
+  static absl::Status ReadRows(StoreReader& reader, Kept& kept, size_t& rows_left);
+  static absl::Status ReadEvaluations(StoreReader& reader, Kept& kept);
 
   std::list<Kept> kept_;  // the most recently requested first
 };

@@ -61,7 +61,7 @@ class Newest {
 
 }  // namespace
 
-absl::StatusOr<LogLines> ReadLogLines(Reader& reader, ExperimentId experiment,
+absl::StatusOr<LogLines> ReadLogLines(StoreReader& reader, ExperimentId experiment,
                                       const ApiCall& call) {
   v1::ReadLogsRequest request;
   request.set_experiment(experiment);

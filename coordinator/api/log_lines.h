@@ -33,6 +33,7 @@ struct LogLines {
 
 // Reads trial, rank, tail, since_wall_ms, grep and page_token of `call`. `experiment` is the
 // resolved one.
-absl::StatusOr<LogLines> ReadLogLines(Reader& reader, ExperimentId experiment, const ApiCall& call);
+absl::StatusOr<LogLines> ReadLogLines(StoreReader& reader, ExperimentId experiment,
+                                      const ApiCall& call);
 
 }  // namespace dt

@@ -130,8 +130,9 @@ class Gathering : public std::enable_shared_from_this<Gathering> {
 };
 
 // All rows, or only the evaluations, which come before them.
-enum class Rows { kAll, kEvaluations };
-absl::Status ReadRows(Reader& reader, const ApiCall& call, Rows rows, Experiment& experiment) {
+enum class RowSelection { kAll, kEvaluations };
+absl::Status ReadRows(StoreReader& reader, const ApiCall& call, RowSelection rows,
+                      Experiment& experiment) {
   const uint64_t id = experiment.found.summary().experiment();
   report::Collector collector(experiment);
   v1::ReadMetricsRequest request;
@@ -146,9 +147,9 @@ absl::Status ReadRows(Reader& reader, const ApiCall& call, Rows rows, Experiment
           absl::StrCat("experiment ", id, " has more than ", limits::kApiReportRows,
                        " rows, the limit over HTTP; ", Instead(call, id)));
     }
-    const bool last =
-        page.next_page_token().empty() || (rows == Rows::kEvaluations && page.rows_size() > 0);
-    if (rows == Rows::kEvaluations) page.clear_rows();
+    const bool last = page.next_page_token().empty() ||
+                      (rows == RowSelection::kEvaluations && page.rows_size() > 0);
+    if (rows == RowSelection::kEvaluations) page.clear_rows();
     collector.Add(page);
     if (last) break;
     request.set_page_token(page.next_page_token());
@@ -199,11 +200,11 @@ void GatherExperiment(const AskCore& ask, const ApiCall& call, ExperimentThen th
   std::make_shared<Gathering>(ask, call, std::move(then))->Start();
 }
 
-HttpAnswer AnswerReportJob(Reader& reader, const ApiCall& call, Experiment& experiment) {
+HttpAnswer AnswerReportJob(StoreReader& reader, const ApiCall& call, Experiment& experiment) {
   const bool report = call.method == ApiMethod::kReport;
   // Values at rungs are only in evaluations; other results are in the trials themselves.
   if (report || experiment.found.spec().search().method() == "asha") {
-    const Rows rows = report ? Rows::kAll : Rows::kEvaluations;
+    const RowSelection rows = report ? RowSelection::kAll : RowSelection::kEvaluations;
     if (absl::Status read = ReadRows(reader, call, rows, experiment); !read.ok()) {
       return ErrorAnswer(read);
     }

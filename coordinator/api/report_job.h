@@ -34,6 +34,7 @@ void GatherExperiment(const AskCore& ask, const ApiCall& call, ExperimentThen th
 
 // Returns the importance of the parameters (kImportance), or the report (kReport). Reads the rows
 // with `reader`.
-HttpAnswer AnswerReportJob(Reader& reader, const ApiCall& call, report::Experiment& experiment);
+HttpAnswer AnswerReportJob(StoreReader& reader, const ApiCall& call,
+                           report::Experiment& experiment);
 
 }  // namespace dt

@@ -106,12 +106,12 @@ iovec Behind(std::string_view text, size_t sent) {
 
 enum class Kind { kWhole, kHeadAlone, kOfAct };
 
-struct Head {
+struct ResponseHead {
   std::string text;  // with its empty line
   bool has_body = false;
 };
 
-Head HeadOf(const HttpAnswer& answer, Kind kind, const std::string& if_none_match) {
+ResponseHead HeadOf(const HttpAnswer& answer, Kind kind, const std::string& if_none_match) {
   const bool held = answer.code == 200 && Holds(if_none_match, answer.etag);
   const int code = held ? 304 : answer.code;
   std::string text = absl::StrCat("HTTP/1.1 ", code, " ", ReasonOf(code), "\r\n");
@@ -393,7 +393,7 @@ void HttpServer::Answer(Connection& connection, SharedAnswer answer) {
   const Kind kind = connection.head_only ? Kind::kHeadAlone
                     : connection.acts    ? Kind::kOfAct
                                          : Kind::kWhole;
-  Head head = HeadOf(*answer, kind, connection.if_none_match);
+  ResponseHead head = HeadOf(*answer, kind, connection.if_none_match);
   connection.text = std::move(head.text);
   if (head.has_body) connection.answer = std::move(answer);
   connection.phase = Phase::kWriting;

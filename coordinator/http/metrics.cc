@@ -59,52 +59,52 @@ MetricFamily OneValue(MetricFamily family, double value) {
 
 using Families = std::vector<MetricFamily>;
 
-void AddFleet(const MetricsSnapshot& snapshot, Families& families) {
+void AddFleet(const MetricsScrape& scrape, Families& families) {
   MetricFamily workers = Gauge("workers", "Workers the coordinator knows, by state.");
-  for (const auto& [state, count] : snapshot.workers_by_state) {
+  for (const auto& [state, count] : scrape.workers_by_state) {
     Put(workers, {{"state", state}}, static_cast<double>(count));
   }
   MetricFamily slots = Gauge("slots", "Slots of connected workers, by device and state.");
-  for (const auto& [key, count] : snapshot.slots) {
+  for (const auto& [key, count] : scrape.slots) {
     Put(slots, {{"device", key.first}, {"state", key.second}}, static_cast<double>(count));
   }
   MetricFamily losses = Counter("worker_losses_total", "Workers whose lease expired.");
-  Put(losses, {{"reason", "lease"}}, static_cast<double>(snapshot.worker_losses));
+  Put(losses, {{"reason", "lease"}}, static_cast<double>(scrape.worker_losses));
   families.insert(families.end(), {std::move(workers), std::move(slots), std::move(losses)});
-  if (std::isnan(snapshot.oldest_heartbeat_wall_seconds)) return;
+  if (std::isnan(scrape.oldest_heartbeat_wall_seconds)) return;
   families.push_back(OneValue(Gauge("worker_oldest_heartbeat_timestamp_seconds",
                                     "Time of the oldest among the workers' last reports."),
-                              snapshot.oldest_heartbeat_wall_seconds));
+                              scrape.oldest_heartbeat_wall_seconds));
 }
 
-void AddLatencies(const MetricsSnapshot& snapshot, Families& families) {
+void AddLatencies(const MetricsScrape& scrape, Families& families) {
   families.push_back(OneHistogram("queue_wait_seconds",
                                   "Time from when a trial could start to the choice of its slots.",
-                                  snapshot.queue_wait));
+                                  scrape.queue_wait));
   families.push_back(OneHistogram("rendezvous_seconds",
                                   "Time from the choice of an attempt's slots to its training.",
-                                  snapshot.rendezvous));
+                                  scrape.rendezvous));
   families.push_back(OneHistogram("scheduler_cycle_seconds",
                                   "Time of the core's decisions for one batch of events.",
-                                  snapshot.cycle));
+                                  scrape.cycle));
   families.push_back(OneHistogram("journal_fsync_seconds",
                                   "One commit of a batch to the journal, its sync included.",
-                                  snapshot.fsync));
+                                  scrape.fsync));
   families.push_back(OneHistogram("checkpoint_seconds", "Time to write one checkpoint.",
-                                  snapshot.checkpoint, {{"op", "write"}}));
+                                  scrape.checkpoint, {{"op", "write"}}));
 }
 
-void AddNotices(const MetricsSnapshot& snapshot, Families& families) {
+void AddNotices(const MetricsScrape& scrape, Families& families) {
   MetricFamily ended =
       Counter("notices_total",
               "Notices to receivers of notify, by outcome: delivered, failed (given up), "
               "dropped (too many waited).");
-  Put(ended, {{"outcome", "delivered"}}, static_cast<double>(snapshot.notices_delivered));
-  Put(ended, {{"outcome", "failed"}}, static_cast<double>(snapshot.notices_failed));
-  Put(ended, {{"outcome", "dropped"}}, static_cast<double>(snapshot.notices_dropped));
+  Put(ended, {{"outcome", "delivered"}}, static_cast<double>(scrape.notices_delivered));
+  Put(ended, {{"outcome", "failed"}}, static_cast<double>(scrape.notices_failed));
+  Put(ended, {{"outcome", "dropped"}}, static_cast<double>(scrape.notices_dropped));
   families.push_back(std::move(ended));
   families.push_back(OneValue(Gauge("notices_waiting", "Notices that no receiver has taken yet."),
-                              static_cast<double>(snapshot.notices_waiting)));
+                              static_cast<double>(scrape.notices_waiting)));
 }
 
 // Returns 0 if the count is absent: a counter must exist before it grows, or Prometheus sees no
@@ -114,9 +114,9 @@ double CountOf(const std::map<std::string, uint64_t>& counts, const std::string&
   return found == counts.end() ? 0 : static_cast<double>(found->second);
 }
 
-void AddExperiments(const MetricsSnapshot& snapshot, Families& families) {
+void AddExperiments(const MetricsScrape& scrape, Families& families) {
   MetricFamily by_state = Gauge("experiments", "Experiments in the journal, by state.");
-  for (const auto& [state, count] : snapshot.experiments_by_state) {
+  for (const auto& [state, count] : scrape.experiments_by_state) {
     Put(by_state, {{"state", state}}, static_cast<double>(count));
   }
   MetricFamily trials = Gauge("trials", "Trials of live experiments, by state.");
@@ -131,7 +131,7 @@ void AddExperiments(const MetricsSnapshot& snapshot, Families& families) {
       Gauge("experiment_best_trial", "Number of the trial with the best value.");
   MetricFamily used = Counter("experiment_gpu_seconds_total",
                               "Time of slots, GPU or CPU, that ended attempts held, by use.");
-  for (const ExperimentSample& sample : snapshot.experiments) {
+  for (const ExperimentSample& sample : scrape.experiments) {
     const std::string id = std::to_string(sample.id);
     for (const auto& [use, seconds] : sample.slot_seconds_by_use) {
       Put(used, {{"experiment", id}, {"use", use}}, seconds);
@@ -165,7 +165,7 @@ void AddExperiments(const MetricsSnapshot& snapshot, Families& families) {
 }
 
 // Adds the progress of searches, and the trials that wait, by reason.
-void AddSearches(const MetricsSnapshot& snapshot, Families& families) {
+void AddSearches(const MetricsScrape& scrape, Families& families) {
   MetricFamily planned =
       Gauge("experiment_planned_trials", "Planned number of trials; the search may end earlier.");
   MetricFamily early = Gauge("trials_stopped_early", "Trials that a rung or another rule ended.");
@@ -175,7 +175,7 @@ void AddSearches(const MetricsSnapshot& snapshot, Families& families) {
   MetricFamily target =
       Gauge("experiment_target_reached", "1 once a trial has reached search.target.");
   MetricFamily ended = Gauge("experiment_ended_timestamp_seconds", "End of its last trial.");
-  for (const ExperimentSample& sample : snapshot.experiments) {
+  for (const ExperimentSample& sample : scrape.experiments) {
     const std::string id = std::to_string(sample.id);
     Put(planned, {{"experiment", id}}, sample.planned_trials);
     Put(early, {{"experiment", id}}, sample.stopped_early);
@@ -301,14 +301,14 @@ void AddPhases(const TrialSample& sample, MetricFamily& phases) {
   }
 }
 
-void AddTrials(const MetricsSnapshot& snapshot, Families& families) {
+void AddTrials(const MetricsScrape& scrape, Families& families) {
   families.push_back(OneValue(Gauge("exported_trials", "Trials with their own series here."),
-                              static_cast<double>(snapshot.trials.size())));
+                              static_cast<double>(scrape.trials.size())));
   families.push_back(OneValue(Gauge("omitted_trials", "Trials left out by --metrics-max-trials."),
-                              static_cast<double>(snapshot.omitted_trials)));
+                              static_cast<double>(scrape.omitted_trials)));
   for (const TrialColumn& column : kTrialColumns) {
     MetricFamily family = Family(column.name, column.help, column.type);
-    for (const TrialSample& sample : snapshot.trials) {
+    for (const TrialSample& sample : scrape.trials) {
       if (Has(sample, column.needs)) Put(family, LabelsOf(sample), column.value(sample));
     }
     families.push_back(std::move(family));
@@ -330,7 +330,7 @@ void AddTrials(const MetricsSnapshot& snapshot, Families& families) {
   MetricFamily bus = Counter("trial_collective_bus_bytes_total",
                              "Bytes over the wires of one rank, by operation and axis.");
   MetricFamily count = Counter("trial_collectives_total", "Collectives, by operation and axis.");
-  for (const TrialSample& sample : snapshot.trials) {
+  for (const TrialSample& sample : scrape.trials) {
     const LabelPairs labels = LabelsOf(sample);
     LabelPairs described = labels;
     if (sample.info != nullptr) {
@@ -359,7 +359,7 @@ void AddTrials(const MetricsSnapshot& snapshot, Families& families) {
   }
 }
 
-void AddCalls(const RpcStats& stats, const ReportCounts& reports, const MetricsSnapshot& snapshot,
+void AddCalls(const RpcStats& stats, const ReportCounts& reports, const MetricsScrape& scrape,
               Families& families) {
   MetricFamily handled = Counter("grpc_server_handled_total", "Calls ended, by method and code.");
   MetricFamily handling =
@@ -385,38 +385,38 @@ void AddCalls(const RpcStats& stats, const ReportCounts& reports, const MetricsS
                                  "Reports refused as malformed, items that could not be true, and "
                                  "step rows that workers dropped from full buffers.");
   Put(dropped, {{"reason", "refused"}}, static_cast<double>(reports.refused));
-  Put(dropped, {{"reason", "buffer_full"}}, static_cast<double>(snapshot.dropped_rows));
-  Put(dropped, {{"reason", "implausible"}}, static_cast<double>(snapshot.doubted));
+  Put(dropped, {{"reason", "buffer_full"}}, static_cast<double>(scrape.dropped_rows));
+  Put(dropped, {{"reason", "implausible"}}, static_cast<double>(scrape.doubted));
   families.push_back(std::move(dropped));
 }
 
 }  // namespace
 
-void Metrics::SetSnapshot(std::shared_ptr<const MetricsSnapshot> snapshot) {
+void Metrics::SetScrape(std::shared_ptr<const MetricsScrape> scrape) {
   MutexLock lock(&mutex_);
-  snapshot_.swap(snapshot);  // the old one is freed with the argument, outside the lock
+  scrape_.swap(scrape);  // the old one is freed with the argument, outside the lock
 }
 
-std::shared_ptr<const MetricsSnapshot> Metrics::Snapshot() const {
+std::shared_ptr<const MetricsScrape> Metrics::Scrape() const {
   MutexLock lock(&mutex_);
-  return snapshot_;
+  return scrape_;
 }
 
 std::vector<MetricFamily> Metrics::Collect() const {
-  const std::shared_ptr<const MetricsSnapshot> snapshot = Snapshot();
+  const std::shared_ptr<const MetricsScrape> scrape = Scrape();
   Families families;
   MetricFamily build = Gauge("build_info", "Version of the coordinator.");
   Put(build, {{"version", kVersion}, {"revision", kRevision}}, 1);
   families.push_back(std::move(build));
   families.push_back(OneValue(
       Gauge("ready", "1 once the journal is replayed and calls are answered."), Ready() ? 1 : 0));
-  AddFleet(*snapshot, families);
-  AddNotices(*snapshot, families);
-  AddExperiments(*snapshot, families);
-  AddSearches(*snapshot, families);
-  AddTrials(*snapshot, families);
-  AddLatencies(*snapshot, families);
-  AddCalls(stats_, reports_(), *snapshot, families);
+  AddFleet(*scrape, families);
+  AddNotices(*scrape, families);
+  AddExperiments(*scrape, families);
+  AddSearches(*scrape, families);
+  AddTrials(*scrape, families);
+  AddLatencies(*scrape, families);
+  AddCalls(stats_, reports_(), *scrape, families);
   return families;
 }
 

@@ -1,8 +1,8 @@
-// metrics.h: the newest snapshot as Prometheus families.
+// metrics.h: the newest scrape as Prometheus families.
 //
 // Role:    the one Collectable behind /metrics. No object for each series, so trials come and go at
 //          no cost.
-// Threads: thread-safe: SetSnapshot from the core thread, Collect from the HTTP threads.
+// Threads: thread-safe: SetScrape from the core thread, Collect from the HTTP threads.
 // Tests:   tests/coordinator/http/metrics_test.cc pipes a rendering through promtool.
 #pragma once
 
@@ -33,7 +33,7 @@ class Metrics final : public prometheus::Collectable {
   Metrics(const RpcStats& stats, std::function<ReportCounts()> reports)
       : stats_(stats), reports_(std::move(reports)) {}
 
-  void SetSnapshot(std::shared_ptr<const MetricsSnapshot> snapshot);
+  void SetScrape(std::shared_ptr<const MetricsScrape> scrape);
   enum class Readiness { kNotReady, kReady };
   void SetReadiness(Readiness readiness) { readiness_.store(readiness); }
   bool Ready() const { return readiness_.load() == Readiness::kReady; }
@@ -41,7 +41,7 @@ class Metrics final : public prometheus::Collectable {
   std::vector<prometheus::MetricFamily> Collect() const override;
   // Returns the result of Collect in Prometheus' text format.
   std::string Render() const;
-  std::shared_ptr<const MetricsSnapshot> Snapshot() const;
+  std::shared_ptr<const MetricsScrape> Scrape() const;
 
  private:
   const RpcStats& stats_;
@@ -49,8 +49,8 @@ class Metrics final : public prometheus::Collectable {
   std::atomic<Readiness> readiness_{Readiness::kNotReady};
   mutable Mutex mutex_;
   // Shared with scrapes in progress; the core thread replaces it and never changes it.
-  std::shared_ptr<const MetricsSnapshot> snapshot_ ABSL_GUARDED_BY(mutex_) =
-      std::make_shared<MetricsSnapshot>();
+  std::shared_ptr<const MetricsScrape> scrape_ ABSL_GUARDED_BY(mutex_) =
+      std::make_shared<MetricsScrape>();
 };
 
 }  // namespace dt

@@ -14,7 +14,7 @@
 namespace dt {
 namespace {
 
-constexpr absl::Duration kSnapshotEvery = absl::Seconds(1);
+constexpr absl::Duration kScrapeEvery = absl::Seconds(1);
 
 }  // namespace
 
@@ -22,8 +22,8 @@ CoreLoop::CoreLoop(State state, LoopPorts ports)
     : state_(std::move(state)),
       ports_(std::move(ports)),
       awake_(ports_.clock.Now().steady),
-      next_snapshot_(awake_.now()),
-      heartbeat_ns_(absl::ToInt64Nanoseconds(next_snapshot_)),
+      next_scrape_(awake_.now()),
+      heartbeat_ns_(absl::ToInt64Nanoseconds(next_scrape_)),
       // Closing the mailbox wakes the core thread, which then finds the failure.
       committer_(
           ports_.store, ports_.publisher, ports_.clock, [this] { ports_.mailbox.Close(); },
@@ -31,14 +31,14 @@ CoreLoop::CoreLoop(State state, LoopPorts ports)
 
 absl::Status CoreLoop::Run() {
   while (true) {
-    DT_RETURN_IF_ERROR(RunOnce(absl::Now() + Patience()));
+    DT_RETURN_IF_ERROR(RunOnce(absl::Now() + LongestWait()));
     if (ports_.mailbox.Closed() && ports_.mailbox.Size() == 0) return Flush();
   }
 }
 
-absl::Duration CoreLoop::Patience() const {
+absl::Duration CoreLoop::LongestWait() const {
   const absl::Duration now = ports_.clock.Now().steady;
-  const absl::Duration next = std::min(NextDeadline(state_) + awake_.missed(), next_snapshot_);
+  const absl::Duration next = std::min(NextDeadline(state_) + awake_.missed(), next_scrape_);
   return std::clamp(next - now, absl::ZeroDuration(), limits::kAwakePulse);
 }
 
@@ -56,12 +56,10 @@ absl::Status CoreLoop::RunOnce(absl::Time deadline) {
   ports_.publisher.SetAutoDevice(AutoDevice(state_.live));
   for (const Effects& effects : turn.effects) ports_.metrics.CountTurn(state_, effects);
   for (const absl::Duration took : committer_.TakeTimes()) ports_.metrics.ObserveCommit(took);
-  if (real.steady >= next_snapshot_) {
-    next_snapshot_ = real.steady + kSnapshotEvery;
-    // The snapshot is shown once the records that it counts are durable.
-    turn.then = [this, snapshot = ports_.metrics.TakeSnapshot(state_, now)] {
-      ports_.show(snapshot);
-    };
+  if (real.steady >= next_scrape_) {
+    next_scrape_ = real.steady + kScrapeEvery;
+    // The scrape is shown once the records that it counts are durable.
+    turn.then = [this, scrape = ports_.metrics.TakeScrape(state_, now)] { ports_.show(scrape); };
   }
   return committer_.Hand(std::move(turn));
 }

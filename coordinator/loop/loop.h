@@ -37,8 +37,8 @@ struct LoopPorts {
   Publisher& publisher;
   const Clock& clock;
   MetricsModel& metrics;
-  // Takes a new snapshot, at most once a second.
-  std::function<void(std::shared_ptr<const MetricsSnapshot>)> show;
+  // Takes a new scrape, at most once a second.
+  std::function<void(std::shared_ptr<const MetricsScrape>)> show;
   // Takes a durable notice; must not block. Empty: no notices are sent.
   std::function<void(const v1::Notice&)> tell = {};
 };
@@ -63,13 +63,13 @@ class CoreLoop {
 
  private:
   // Returns how long the next drain may wait for events.
-  absl::Duration Patience() const;
+  absl::Duration LongestWait() const;
   std::vector<Effects> StepAll(std::vector<Event> events, Instant now);
 
   State state_;
   LoopPorts ports_;
-  AwakeClock awake_;              // the core's time
-  absl::Duration next_snapshot_;  // steady time
+  AwakeClock awake_;            // the core's time
+  absl::Duration next_scrape_;  // steady time
   std::atomic<int64_t> heartbeat_ns_;
   Committer committer_;  // last: its thread uses the others
 };

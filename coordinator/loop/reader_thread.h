@@ -1,7 +1,7 @@
 // reader_thread.h: the one thread that reads metric history and logs, so that large reads never
 // delay the core.
 //
-// Ownership: borrows the Reader.
+// Ownership: borrows the StoreReader.
 // Threads:   Post may be called from any thread; the work runs on the thread that ReaderThread
 //            owns.
 // Errors:    Post returns false if limits::kReadsWaiting reads already wait, and after Stop.
@@ -16,11 +16,11 @@
 
 namespace dt {
 
-using ReadWork = std::function<void(Reader&)>;
+using ReadWork = std::function<void(StoreReader&)>;
 
 class ReaderThread {
  public:
-  explicit ReaderThread(Reader& reader)
+  explicit ReaderThread(StoreReader& reader)
       : waiting_(limits::kReadsWaiting, 0), thread_([this, &reader] { Run(reader); }) {}
   ~ReaderThread() { Stop(); }
   ReaderThread(const ReaderThread&) = delete;
@@ -37,7 +37,7 @@ class ReaderThread {
   }
 
  private:
-  void Run(Reader& reader) {
+  void Run(StoreReader& reader) {
     while (true) {
       // Work or Stop ends the wait; the minute only bounds it.
       auto works = waiting_.Drain(limits::kReadsWaiting, absl::Now() + absl::Minutes(1));

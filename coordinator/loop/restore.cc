@@ -70,11 +70,11 @@ absl::StatusOr<Folded> FoldJournal(JournalReader& journal, MetricsModel& metrics
 
 absl::StatusOr<State> Restore(Store& store, const Clock& clock, MetricsModel& metrics,
                               const std::function<void()>& visited, const v1::Notify& own_receiver,
-                              const Patience& patience) {
+                              const GangProtection& protection) {
   DT_ASSIGN_OR_RETURN(Folded folded, FoldJournal(store, metrics, visited));
   State& state = folded.state;
   state.live.own_receiver = own_receiver;
-  state.live.patience = patience;
+  state.live.protection = protection;
   if (state.durable.journal_id == 0) {
     v1::Record record;
     // Messages use 0 for "none yet".

@@ -32,7 +32,8 @@ absl::StatusOr<Folded> FoldJournal(JournalReader& journal, MetricsModel& metrics
 // `own_receiver` is LiveState's.
 absl::StatusOr<State> Restore(Store& store, const Clock& clock, MetricsModel& metrics,
                               const std::function<void()>& visited,
-                              const v1::Notify& own_receiver = {}, const Patience& patience = {});
+                              const v1::Notify& own_receiver = {},
+                              const GangProtection& protection = {});
 
 // Returns a snapshot of the state after the newest record. Errors: Internal if the snapshot does
 // not restore the same state, or is too large.

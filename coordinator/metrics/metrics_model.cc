@@ -239,24 +239,24 @@ void MetricsModel::CountChunk(const ChunkToStore& chunk) {
   sample.has_row = true;
 }
 
-std::shared_ptr<const MetricsSnapshot> MetricsModel::TakeSnapshot(const State& state, Instant now) {
+std::shared_ptr<const MetricsScrape> MetricsModel::TakeScrape(const State& state, Instant now) {
   Forget(state, now.wall_ms);
-  auto snapshot = std::make_shared<MetricsSnapshot>();
-  CountWorkers(state, now, *snapshot);
-  SampleExperiments(state, now, *snapshot);
-  SampleTrials(state, *snapshot);
-  snapshot->dropped_rows = state.live.dropped_rows;
-  snapshot->doubted = state.live.doubted;
-  snapshot->notices_delivered = state.live.notices_delivered;
-  snapshot->notices_failed = state.live.notices_failed;
-  snapshot->notices_dropped = state.live.notices_dropped;
-  snapshot->notices_waiting = state.durable.notices.size();
-  snapshot->queue_wait = queue_wait_.Collect().histogram;
-  snapshot->rendezvous = rendezvous_.Collect().histogram;
-  snapshot->cycle = cycle_.Collect().histogram;
-  snapshot->fsync = fsync_.Collect().histogram;
-  snapshot->checkpoint = checkpoint_.Collect().histogram;
-  return snapshot;
+  auto scrape = std::make_shared<MetricsScrape>();
+  CountWorkers(state, now, *scrape);
+  SampleExperiments(state, now, *scrape);
+  SampleTrials(state, *scrape);
+  scrape->dropped_rows = state.live.dropped_rows;
+  scrape->doubted = state.live.doubted;
+  scrape->notices_delivered = state.live.notices_delivered;
+  scrape->notices_failed = state.live.notices_failed;
+  scrape->notices_dropped = state.live.notices_dropped;
+  scrape->notices_waiting = state.durable.notices.size();
+  scrape->queue_wait = queue_wait_.Collect().histogram;
+  scrape->rendezvous = rendezvous_.Collect().histogram;
+  scrape->cycle = cycle_.Collect().histogram;
+  scrape->fsync = fsync_.Collect().histogram;
+  scrape->checkpoint = checkpoint_.Collect().histogram;
+  return scrape;
 }
 
 void MetricsModel::Forget(const State& state, int64_t now_wall_ms) {
@@ -272,24 +272,24 @@ void MetricsModel::Forget(const State& state, int64_t now_wall_ms) {
   }
 }
 
-void MetricsModel::CountWorkers(const State& state, Instant now, MetricsSnapshot& snapshot) {
+void MetricsModel::CountWorkers(const State& state, Instant now, MetricsScrape& scrape) {
   for (const WorkerState known :
        {WorkerState::kIdle, WorkerState::kBusy, WorkerState::kDraining, WorkerState::kDrained,
         WorkerState::kQuarantined, WorkerState::kLost}) {
-    snapshot.workers_by_state[std::string(Name(known))] = 0;
+    scrape.workers_by_state[std::string(Name(known))] = 0;
   }
   absl::Duration longest_silence = -absl::InfiniteDuration();
   for (const auto& [name, index] : state.live.worker_names) {
     const Worker& worker = state.live.workers[index];
-    ++snapshot.workers_by_state[std::string(Name(StateOf(state, worker)))];
+    ++scrape.workers_by_state[std::string(Name(StateOf(state, worker)))];
     if (worker.presence == Presence::kLost) continue;
     longest_silence = std::max(longest_silence, now.steady - worker.last_heard);
   }
   if (longest_silence > -absl::InfiniteDuration()) {
-    snapshot.oldest_heartbeat_wall_seconds =
+    scrape.oldest_heartbeat_wall_seconds =
         static_cast<double>(now.wall_ms) / 1000 - absl::ToDoubleSeconds(longest_silence);
   }
-  snapshot.worker_losses = state.live.worker_losses;
+  scrape.worker_losses = state.live.worker_losses;
   for (const DeviceKind device : kDevices) {
     const SlotPool& pool = PoolOf(state.live, device);
     const std::string name(Name(device));
@@ -297,8 +297,8 @@ void MetricsModel::CountWorkers(const State& state, Instant now, MetricsSnapshot
     for (const Reservation& reservation : state.live.reservations) {
       if (reservation.shape.constraint.device == device) idle += reservation.slots.free();
     }
-    snapshot.slots[{name, "idle"}] = idle;
-    snapshot.slots[{name, "busy"}] = pool.connected() - idle;
+    scrape.slots[{name, "idle"}] = idle;
+    scrape.slots[{name, "busy"}] = pool.connected() - idle;
   }
 }
 
@@ -345,41 +345,42 @@ std::map<std::string, uint64_t> WaitingByReason(const State& state, const Experi
   return waiting;
 }
 
-std::map<uint32_t, Standing::OfRung> RungsOf(const State& state, const Experiment& experiment) {
-  std::map<uint32_t, Standing::OfRung> rungs;
+std::map<uint32_t, ExperimentProgress::OfRung> RungsOf(const State& state,
+                                                       const Experiment& experiment) {
+  std::map<uint32_t, ExperimentProgress::OfRung> rungs;
   if (!Climbs(experiment)) return rungs;
   for (int rung = 1; rung <= LadderOf(experiment).rungs; ++rung) {
     rungs[static_cast<uint32_t>(rung)] = {};
   }
-  const auto standing = state.live.standings.find(experiment.id);
-  if (standing == state.live.standings.end()) return rungs;
-  for (const auto& [rung, counted] : standing->second.rungs) rungs[rung] = counted;
+  const auto progress = state.live.progress.find(experiment.id);
+  if (progress == state.live.progress.end()) return rungs;
+  for (const auto& [rung, counted] : progress->second.rungs) rungs[rung] = counted;
   return rungs;
 }
 
 std::optional<bool> TargetReached(const State& state, const Experiment& experiment) {
   const v1::Search& search = experiment.spec.search();
   if (!search.has_target()) return std::nullopt;
-  const auto standing = state.live.standings.find(experiment.id);
-  if (standing == state.live.standings.end() || standing->second.ranked.empty()) return false;
+  const auto progress = state.live.progress.find(experiment.id);
+  if (progress == state.live.progress.end() || progress->second.ranked.empty()) return false;
   const double wanted = search::CostOf(GoalOf(experiment), search.target());
-  return standing->second.ranked.begin()->first <= wanted;
+  return progress->second.ranked.begin()->first <= wanted;
 }
 
 }  // namespace
 
-void MetricsModel::SampleExperiments(const State& state, Instant now, MetricsSnapshot& snapshot) {
+void MetricsModel::SampleExperiments(const State& state, Instant now, MetricsScrape& scrape) {
   for (const v1::ExperimentState known :
        {v1::EXPERIMENT_QUEUED, v1::EXPERIMENT_RUNNING, v1::EXPERIMENT_FINISHED,
         v1::EXPERIMENT_FAILED, v1::EXPERIMENT_CANCELLED}) {
-    snapshot.experiments_by_state[std::string(Name(known))] = 0;
+    scrape.experiments_by_state[std::string(Name(known))] = 0;
   }
   const Parked parked = CountParked(state);
   for (const auto& [id, experiment] : state.durable.experiments) {
-    ++snapshot.experiments_by_state[std::string(Name(StateOf(experiment)))];
+    ++scrape.experiments_by_state[std::string(Name(StateOf(experiment)))];
     if (!Shown(experiment.ended_wall_ms, now.wall_ms)) continue;
     const v1::ExperimentSummary summary = Summarize(state, experiment);
-    ExperimentSample& sample = snapshot.experiments.emplace_back();
+    ExperimentSample& sample = scrape.experiments.emplace_back();
     sample.id = id;
     sample.trials_by_state = {{"pending", experiment.pending},
                               {"starting", 0},
@@ -414,7 +415,7 @@ void MetricsModel::SampleExperiments(const State& state, Instant now, MetricsSna
   }
 }
 
-void MetricsModel::SampleTrials(const State& state, MetricsSnapshot& snapshot) {
+void MetricsModel::SampleTrials(const State& state, MetricsScrape& scrape) {
   std::vector<Known*> shown;
   for (auto& [id, known] : trials_) {
     known.sample.id = id;
@@ -422,19 +423,19 @@ void MetricsModel::SampleTrials(const State& state, MetricsSnapshot& snapshot) {
   }
   if (shown.size() > max_trials_) {
     absl::btree_map<TrialId, bool> best;
-    for (const ExperimentSample& experiment : snapshot.experiments) {
+    for (const ExperimentSample& experiment : scrape.experiments) {
       if (experiment.best_trial != 0) best[{experiment.id, experiment.best_trial}] = true;
     }
     std::stable_sort(shown.begin(), shown.end(), [&](const Known* a, const Known* b) {
       return std::pair(best.contains(a->sample.id), a->started_wall_ms) >
              std::pair(best.contains(b->sample.id), b->started_wall_ms);
     });
-    snapshot.omitted_trials = shown.size() - max_trials_;
+    scrape.omitted_trials = shown.size() - max_trials_;
     shown.resize(max_trials_);
   }
   for (Known* known : shown) {
     Refresh(state, *known);
-    snapshot.trials.push_back(known->sample);
+    scrape.trials.push_back(known->sample);
   }
 }
 

@@ -1,11 +1,11 @@
 // metrics_model.h: the data behind /metrics, folded from committed records, and handed out as
-// immutable snapshots.
+// immutable scrapes.
 //
 // Role:      counters and histograms follow committed records and chunks; gauges are read from
-//            State when a snapshot is taken. A trial's series end ten minutes after the trial.
-// Threads:   the core thread alone; any thread may read snapshots.
+//            State when a scrape is taken. A trial's series end ten minutes after the trial.
+// Threads:   the core thread alone; any thread may read scrapes.
 // Units:     seconds and bytes; wall clock, for display.
-// Bounds:    at most --metrics-max-trials trials in a snapshot: the best and the newest.
+// Bounds:    at most --metrics-max-trials trials in a scrape: the best and the newest.
 // Tests:     tests/coordinator/http/metrics_test.cc
 #pragma once
 
@@ -32,7 +32,7 @@ using LabelPairs = std::vector<std::pair<std::string, std::string>>;
 // Counters and labels of one trial.
 struct TrialSample {
   TrialId id;
-  // Labels of trial_info. Shared by the model and the snapshots; never changed after creation.
+  // Labels of trial_info. Shared by the model and the scrapes; never changed after creation.
   std::shared_ptr<const LabelPairs> info;
   double pipeline_bubble = 0;  // by the formula; 0: no pipeline
   v1::StepRow totals;
@@ -64,12 +64,12 @@ struct ExperimentSample {
   bool paused = false;
   double ended_wall_seconds = 0;  // 0: not ended
   std::map<std::string, uint64_t> waiting_by_reason;
-  std::map<uint32_t, Standing::OfRung> rungs;  // empty if the search has no rungs
+  std::map<uint32_t, ExperimentProgress::OfRung> rungs;  // empty if the search has no rungs
   // Whether a trial's value has reached search.target; nullopt: no target was set.
   std::optional<bool> target_reached;
 };
 
-struct MetricsSnapshot {
+struct MetricsScrape {
   std::vector<ExperimentSample> experiments;
   std::vector<TrialSample> trials;
   uint64_t omitted_trials = 0;
@@ -99,7 +99,7 @@ class MetricsModel {
   void ObserveCycle(absl::Duration took) { cycle_.Observe(absl::ToDoubleSeconds(took)); }
   void ObserveCommit(absl::Duration took) { fsync_.Observe(absl::ToDoubleSeconds(took)); }
 
-  std::shared_ptr<const MetricsSnapshot> TakeSnapshot(const State& state, Instant now);
+  std::shared_ptr<const MetricsScrape> TakeScrape(const State& state, Instant now);
 
   // Returns the counts for a start that does not replay these records. First drops the trials that
   // are no longer shown.
@@ -124,9 +124,9 @@ class MetricsModel {
   void CountTrialEnded(const v1::TrialEnded& ended);
   void CountChunk(const ChunkToStore& chunk);
   void Forget(const State& state, int64_t now_wall_ms);
-  void CountWorkers(const State& state, Instant now, MetricsSnapshot& snapshot);
-  void SampleExperiments(const State& state, Instant now, MetricsSnapshot& snapshot);
-  void SampleTrials(const State& state, MetricsSnapshot& snapshot);
+  void CountWorkers(const State& state, Instant now, MetricsScrape& snapshot);
+  void SampleExperiments(const State& state, Instant now, MetricsScrape& snapshot);
+  void SampleTrials(const State& state, MetricsScrape& snapshot);
   void Refresh(const State& state, Known& known);
 
   const size_t max_trials_;

@@ -68,7 +68,7 @@ void Sender::Run() {
       posts_->Begin(post.url, NoticeId(options_.journal, post.notice), signature, std::move(body));
     }
     SettleAll();
-    for (const Posts::Ended& ended : posts_->Wait(Patience())) {
+    for (const Posts::Ended& ended : posts_->Wait(LongestWait())) {
       Note(ended);
       for (const Settled& settled :
            outbox_.Finish(ended.url, ended.reception, clock_.Now().steady)) {
@@ -123,7 +123,7 @@ void Sender::Note(const Posts::Ended& ended) {
   spdlog::warn("{} does not take notices: {}; {}", ShownUrl(ended.url), why, what);
 }
 
-absl::Duration Sender::Patience() const {
+absl::Duration Sender::LongestWait() const {
   if (!settled_.empty()) return kAskAgain;
   // Rounded up, so that the wait does not end too early.
   return outbox_.NextDue() - clock_.Now().steady + absl::Milliseconds(1);

@@ -63,7 +63,7 @@ class Sender {
   void Take(std::vector<v1::Notice> told);
   void SettleAll();
   void Note(const Posts::Ended& ended);
-  absl::Duration Patience() const;
+  absl::Duration LongestWait() const;
 
   const SenderOptions options_;
   const Clock& clock_;

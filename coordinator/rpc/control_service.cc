@@ -266,7 +266,7 @@ void ControlService::PreparePlanOf(const Pending& pending, v1::SubmitRequest req
 template <typename Request, typename Response>
 ControlService::Reactor* ControlService::ReadThrough(
     Method method, Context* context, const Bytes* bytes, Bytes* response,
-    absl::StatusOr<Response> (Reader::*read)(const Request&)) {
+    absl::StatusOr<Response> (StoreReader::*read)(const Request&)) {
   UnaryCall call(stats_, door_, method, context);
   Request request;
   if (absl::Status status = call.Begin(*bytes, request); !status.ok()) {
@@ -285,7 +285,7 @@ ControlService::Reactor* ControlService::ReadThrough(
       [this, call, request, response, read](const absl::Status& status, auto message) mutable {
         if (!status.ok()) return call.Finish(status);
         request.set_experiment(static_cast<const v1::ListTrialsResponse&>(*message).experiment());
-        ReadWork work = [call, request, response, read](Reader& reader) {
+        ReadWork work = [call, request, response, read](StoreReader& reader) {
           auto answer = (reader.*read)(request);
           if (answer.ok()) *response = WriteMessage(*answer);
           call.Finish(answer.status());
@@ -326,11 +326,11 @@ DT_FORWARD(GetStatus)
 
 ControlService::Reactor* ControlService::ReadMetrics(Context* context, const Bytes* request,
                                                      Bytes* response) {
-  return ReadThrough(Method::kReadMetrics, context, request, response, &Reader::ReadMetrics);
+  return ReadThrough(Method::kReadMetrics, context, request, response, &StoreReader::ReadMetrics);
 }
 ControlService::Reactor* ControlService::ReadLogs(Context* context, const Bytes* request,
                                                   Bytes* response) {
-  return ReadThrough(Method::kReadLogs, context, request, response, &Reader::ReadLogs);
+  return ReadThrough(Method::kReadLogs, context, request, response, &StoreReader::ReadLogs);
 }
 
 }  // namespace dt

@@ -113,7 +113,7 @@ class ControlService final
   Reactor* Forward(Method method, Context* context, const Bytes* bytes, Bytes* response);
   template <typename Request, typename Response>
   Reactor* ReadThrough(Method method, Context* context, const Bytes* bytes, Bytes* response,
-                       absl::StatusOr<Response> (Reader::*read)(const Request&));
+                       absl::StatusOr<Response> (StoreReader::*read)(const Request&));
   // A call in progress, and the place of its answer.
   struct Pending {
     UnaryCall call;

@@ -36,7 +36,7 @@ double LogSum(const double* terms, size_t count) {
 
 }  // namespace
 
-Axis::Axis(const spec::Dimension& dimension)
+KernelAxis::KernelAxis(const spec::Dimension& dimension)
     : dimension_(&dimension), places_(spec::PlacesOf(dimension)) {
   // A range of one number is not a line.
   const bool one = dimension.kind == spec::DimensionKind::kReal && places_ == 1;
@@ -53,18 +53,20 @@ Axis::Axis(const spec::Dimension& dimension)
   high_ = Scaled(dimension.high + step_ / 2);
 }
 
-double Axis::Scaled(double number) const { return dimension_->log ? std::log(number) : number; }
+double KernelAxis::Scaled(double number) const {
+  return dimension_->log ? std::log(number) : number;
+}
 
-double Axis::CoordinateOf(double value) const {
+double KernelAxis::CoordinateOf(double value) const {
   return choice_ ? static_cast<double>(spec::PlaceOf(*dimension_, value)) : Scaled(value);
 }
 
-double Axis::ValueAt(double coordinate) const {
+double KernelAxis::ValueAt(double coordinate) const {
   if (choice_) return spec::ValueAt(*dimension_, static_cast<uint64_t>(coordinate));
   return spec::Settled(*dimension_, dimension_->log ? std::exp(coordinate) : coordinate);
 }
 
-Axis::Cell Axis::CellOf(double value) const {
+KernelAxis::Cell KernelAxis::CellOf(double value) const {
   // Computed from the place, not from the rounded value, so that cells meet without a gap.
   const double start = dimension_->kind == spec::DimensionKind::kOrdered ? 0 : dimension_->low;
   const auto place = static_cast<double>(spec::PlaceOf(*dimension_, value));
@@ -84,7 +86,7 @@ Mixture::Mixture(const spec::Space& space, const std::vector<const Point*>& poin
   }
   columns_.reserve(space.dimensions.size());
   for (size_t i = 0; i < space.dimensions.size(); ++i) {
-    columns_.push_back({.axis = Axis(space.dimensions[i])});
+    columns_.push_back({.axis = KernelAxis(space.dimensions[i])});
     if (columns_[i].axis.is_choice()) {
       FillChoice(points, i);
     } else {
@@ -106,7 +108,7 @@ void Mixture::FillChoice(const std::vector<const Point*>& points, size_t dimensi
 
 void Mixture::FillLine(const std::vector<const Point*>& points, size_t dimension) {
   Column& column = columns_[dimension];
-  const Axis& axis = column.axis;
+  const KernelAxis& axis = column.axis;
   const size_t count = points.size();
   std::vector<double> at(count);
   for (size_t i = 0; i < count; ++i) at[i] = axis.CoordinateOf((*points[i])[dimension]);
@@ -143,7 +145,7 @@ void Mixture::FillLine(const std::vector<const Point*>& points, size_t dimension
 }
 
 void Mixture::TermsAt(const Column& column, double value, std::vector<double>& terms) const {
-  const Axis& axis = column.axis;
+  const KernelAxis& axis = column.axis;
   terms.resize(column.kernels.size());
   if (axis.is_continuum()) {
     const double at = axis.CoordinateOf(value);
@@ -154,7 +156,7 @@ void Mixture::TermsAt(const Column& column, double value, std::vector<double>& t
     }
     return;
   }
-  const Axis::Cell cell = axis.CellOf(value);
+  const KernelAxis::Cell cell = axis.CellOf(value);
   for (size_t i = 0; i < terms.size(); ++i) {
     const Kernel& kernel = column.kernels[i];
     const double mass = NormalMass((cell.low - kernel.centre) / kernel.width,
@@ -205,7 +207,7 @@ std::vector<double> Mixture::LogDensities(const std::vector<Point>& at) const {
 }
 
 double Mixture::DrawIn(const Column& column, size_t kernel, double unit) const {
-  const Axis& axis = column.axis;
+  const KernelAxis& axis = column.axis;
   if (!axis.is_choice()) {
     const Kernel& from = column.kernels[column.chosen[kernel]];
     const double below = NormalCdf((axis.low() - from.centre) / from.width);

@@ -22,10 +22,10 @@ namespace dt::search {
 using spec::Point;
 
 // A dimension in the form that kernels need.
-class Axis {
+class KernelAxis {
  public:
-  // REQUIRES: `dimension` outlives the Axis.
-  explicit Axis(const spec::Dimension& dimension);
+  // REQUIRES: `dimension` outlives the KernelAxis.
+  explicit KernelAxis(const spec::Dimension& dimension);
 
   // Returns whether the dimension is a choice; others lie on the line from low() to high().
   bool is_choice() const { return choice_; }
@@ -71,7 +71,7 @@ class Mixture {
   };
   // All kernels in one dimension, the prior's last.
   struct Column {
-    Axis axis;
+    KernelAxis axis;
     std::vector<Kernel> kernels;   // on a line: the distinct kernels
     std::vector<uint32_t> chosen;  // on a line: a kernel's index in `kernels`; for choices: its
                                    // value

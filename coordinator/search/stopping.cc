@@ -30,15 +30,15 @@ std::optional<double> Means::MedianOfOthers(uint64_t step, double own) const {
   return low == high ? low : low + (high - low) / 2;  // for two infinities, avoids their difference
 }
 
-bool Count(Standing& standing, uint64_t step, double cost) {
-  if (standing.validations > 0 && step <= standing.step) return false;
-  standing.step = step;
-  ++standing.validations;
-  standing.without_better = cost < standing.best ? 0 : standing.without_better + 1;
-  standing.best = std::min(standing.best, cost);
+bool Count(TrialProgress& progress, uint64_t step, double cost) {
+  if (progress.validations > 0 && step <= progress.step) return false;
+  progress.step = step;
+  ++progress.validations;
+  progress.without_better = cost < progress.best ? 0 : progress.without_better + 1;
+  progress.best = std::min(progress.best, cost);
   // Adding to an infinite mean could give NaN.
-  if (std::isfinite(standing.mean)) {
-    standing.mean += (cost - standing.mean) / static_cast<double>(standing.validations);
+  if (std::isfinite(progress.mean)) {
+    progress.mean += (cost - progress.mean) / static_cast<double>(progress.validations);
   }
   return true;
 }
@@ -52,26 +52,26 @@ std::optional<std::string> EndByLoss(const StopRules& rules, uint64_t step, doub
 }
 
 std::optional<std::string> EndByPatience(const StopRules& rules, const Metric& metric,
-                                         const Standing& standing) {
-  if (rules.patience <= 0 || standing.without_better < rules.patience) return std::nullopt;
+                                         const TrialProgress& progress) {
+  if (rules.patience <= 0 || progress.without_better < rules.patience) return std::nullopt;
   return absl::StrFormat(
       "%d validations in a row, the last at step %d, without a better %s than "
       "%.5g (stop.patience %d)",
-      standing.without_better, standing.step, metric.name, ValueOf(metric.goal, standing.best),
+      progress.without_better, progress.step, metric.name, ValueOf(metric.goal, progress.best),
       rules.patience);
 }
 
 std::optional<std::string> EndByMedian(const StopRules& rules, const Metric& metric,
-                                       const Standing& standing, const Means& means) {
+                                       const TrialProgress& progress, const Means& means) {
   if (rules.median_after <= 0) return std::nullopt;
-  if (standing.validations < static_cast<uint64_t>(rules.median_after)) return std::nullopt;
-  const std::optional<double> median = means.MedianOfOthers(standing.step, standing.mean);
-  if (!median.has_value() || standing.best <= *median) return std::nullopt;
+  if (progress.validations < static_cast<uint64_t>(rules.median_after)) return std::nullopt;
+  const std::optional<double> median = means.MedianOfOthers(progress.step, progress.mean);
+  if (!median.has_value() || progress.best <= *median) return std::nullopt;
   return absl::StrFormat(
       "the best %s up to step %d, %.5g, is worse than %.5g, the median of the "
       "means of %d other trials up to there (stop.median)",
-      metric.name, standing.step, ValueOf(metric.goal, standing.best),
-      ValueOf(metric.goal, *median), means.others(standing.step));
+      metric.name, progress.step, ValueOf(metric.goal, progress.best),
+      ValueOf(metric.goal, *median), means.others(progress.step));
 }
 
 std::optional<std::string> EndOfSearch(std::optional<double> target, const Metric& metric,

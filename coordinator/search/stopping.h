@@ -32,7 +32,7 @@ struct Metric {
 };
 
 // Summary of one trial's validations. A retried trial starts with a new one.
-struct Standing {
+struct TrialProgress {
   uint64_t step = 0;  // the highest counted step
   uint64_t validations = 0;
   double best = kWorstCost;
@@ -60,17 +60,17 @@ inline constexpr size_t kMedianLeast = 3;
 
 // Counts a validation. Returns false for a step that was already counted: an attempt reports it
 // again after a resume, and the first report stands.
-bool Count(Standing& standing, uint64_t step, double cost);
+bool Count(TrialProgress& progress, uint64_t step, double cost);
 
 std::optional<std::string> EndByLoss(const StopRules& rules, uint64_t step, double loss);
 std::optional<std::string> EndByPatience(const StopRules& rules, const Metric& metric,
-                                         const Standing& standing);
+                                         const TrialProgress& progress);
 // Applies Vizier's median stopping rule (Golovin et al., Google Vizier, 2017, 3.2.2): the trial's
 // best value so far is worse than the median of the others' running means up to the same step.
 // Called after each validation, so it compares the others that were validated at this step.
-// REQUIRES: `standing` was counted, and its mean added to `means`.
+// REQUIRES: `progress` was counted, and its mean added to `means`.
 std::optional<std::string> EndByMedian(const StopRules& rules, const Metric& metric,
-                                       const Standing& standing, const Means& means);
+                                       const TrialProgress& progress, const Means& means);
 // Ends the search at the first validation that reaches search.target.
 std::optional<std::string> EndOfSearch(std::optional<double> target, const Metric& metric,
                                        double value);

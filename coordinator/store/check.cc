@@ -108,8 +108,8 @@ std::string MarkPathOf(const std::string& path) {
   return fs::path(path).replace_extension(".mark").string();
 }
 
-std::string MissingOf(const Head& head, const std::optional<Mark>& mark) {
-  const Mark& found = head.mark;
+std::string MissingOf(const StoreHead& head, const std::optional<HighWaterMark>& mark) {
+  const HighWaterMark& found = head.mark;
   // The first commit names the mark's journal; no client knows of it before the mark is written.
   if (!mark) {
     return found.commits <= 1 ? ""
@@ -150,7 +150,7 @@ std::string Refusal(const std::string& path, const std::vector<std::string>& wro
 
 absl::StatusOr<JournalReport> CheckJournal(const std::string& path, uint64_t bytes_max) {
   JournalReport report;
-  const std::optional<Mark> mark = ReadMark(MarkPathOf(path));
+  const std::optional<HighWaterMark> mark = ReadMark(MarkPathOf(path));
   report.marked = mark.has_value();
   std::error_code error;
   const uint64_t bytes = fs::file_size(path, error);

@@ -28,7 +28,7 @@ absl::StatusOr<JournalReport> CheckJournal(const std::string& path, uint64_t byt
 // Returns the path of the journal's mark, beside the journal.
 std::string MarkPathOf(const std::string& path);
 // Describes the parts that `mark` promises and `head` lacks; empty: none.
-std::string MissingOf(const Head& head, const std::optional<Mark>& mark);
+std::string MissingOf(const StoreHead& head, const std::optional<HighWaterMark>& mark);
 // Describes for a person what is wrong and how to mend it.
 std::string Refusal(const std::string& path, const std::vector<std::string>& wrong);
 // Returns damage and missing parts in one list.

@@ -68,7 +68,7 @@ void TableCheck::Chain() {
       ++report_.records;
       return absl::OkStatus();
     });
-    const Head& head = *report_.head;
+    const StoreHead& head = *report_.head;
     if (!read.ok()) {
       Tell(absl::StrCat(read.message(), "; records ", Range(place.sequence + 1, head.mark.sequence),
                         " cannot be trusted", ExperimentsBehind(database_, place.sequence)));

@@ -25,7 +25,7 @@ struct JournalReport {
   int64_t schema = 0;   // 0: there is no journal, and no mark promises one
   bool in_use = false;  // the last coordinator did not stop cleanly
   bool marked = false;  // a mark exists to compare with
-  std::optional<Head> head;
+  std::optional<StoreHead> head;
   int64_t records = 0;
   std::array<int64_t, kSides> rows = {};
   std::vector<std::string> damage;  // empty: nothing damaged, as far as was checked

@@ -19,17 +19,17 @@ constexpr int kColumnCount = 5 + kSides;
 
 }  // namespace
 
-Head NewHead() {
+StoreHead NewHead() {
   uint64_t bits[2];
   DT_CHECK(getrandom(bits, sizeof(bits), 0) == sizeof(bits));
-  Head head;
+  StoreHead head;
   head.mark.store =
       absl::StrCat(absl::Hex(bits[0], absl::kZeroPad16), absl::Hex(bits[1], absl::kZeroPad16));
   head.mark.hash = JournalPlace().hash;
   return head;
 }
 
-absl::StatusOr<Head> ReadHead(Connection& database) {
+absl::StatusOr<StoreHead> ReadHead(Connection& database) {
   DT_ASSIGN_OR_RETURN(
       Statement query,
       Statement::Prepare(database,
@@ -38,7 +38,7 @@ absl::StatusOr<Head> ReadHead(Connection& database) {
   if (!found || query.Integer(kColumnCount) != query.ChecksumOf(0, kColumnCount)) {
     return absl::DataLossError("the head row, which describes the newest commit, is damaged");
   }
-  Head head;
+  StoreHead head;
   head.mark = {query.Text(0), query.Integer(1), query.Integer(2), query.Text(3), query.Integer(4)};
   for (size_t side = 0; side < kSides; ++side) {
     head.sums[side] = static_cast<uint64_t>(query.Integer(5 + static_cast<int>(side)));
@@ -62,8 +62,8 @@ absl::StatusOr<HeadWriter> HeadWriter::Prepare(Connection& database) {
   return writer;
 }
 
-absl::Status HeadWriter::Write(const Head& head) {
-  const Mark& mark = head.mark;
+absl::Status HeadWriter::Write(const StoreHead& head) {
+  const HighWaterMark& mark = head.mark;
   write_.BindText(1, mark.store).Bind(2, mark.commits).Bind(3, mark.sequence);
   write_.BindText(4, mark.hash).Bind(5, mark.experiment);
   Checksum checksum;

@@ -17,8 +17,8 @@
 
 namespace dt {
 
-struct Head {
-  Mark mark;
+struct StoreHead {
+  HighWaterMark mark;
   std::array<uint64_t, kSides> sums = {};  // sum of each side table's checksums, modulo 2^64
 
   void AddRow(Side side, int64_t checksum) { sums[side] += static_cast<uint64_t>(checksum); }
@@ -26,14 +26,14 @@ struct Head {
 };
 
 // Returns the head of a database without rows.
-Head NewHead();
-absl::StatusOr<Head> ReadHead(Connection& database);
+StoreHead NewHead();
+absl::StatusOr<StoreHead> ReadHead(Connection& database);
 
 class HeadWriter {
  public:
   static absl::StatusOr<HeadWriter> Prepare(Connection& database);
   // Writes as part of the caller's transaction.
-  absl::Status Write(const Head& head);
+  absl::Status Write(const StoreHead& head);
 
  private:
   Statement write_;

@@ -28,7 +28,7 @@ size_t SizeOf(size_t text) { return text + limits::kLogRowBytes; }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<LogTable>> LogTable::Open(Connection& database, Head& head) {
+absl::StatusOr<std::unique_ptr<LogTable>> LogTable::Open(Connection& database, StoreHead& head) {
   auto table = std::unique_ptr<LogTable>(new LogTable(database, head));
   const std::string columns = kSideTables[kLogs].columns;
   const std::pair<Statement*, std::string> statements[] = {

@@ -2,7 +2,7 @@
 //
 // Role:      writes log chunks inside the caller's transaction and removes chunks from the middle
 //            beyond the bound. Counts the removed lines on the chunk beside the gap.
-// Ownership: borrows the Connection and the Head, whose sum it updates.
+// Ownership: borrows the Connection and the StoreHead, whose sum it updates.
 // Threads:   the store's thread.
 // Tests:     tests/coordinator/store/sqlite_store_test.cc
 #pragma once
@@ -19,7 +19,7 @@ namespace dt {
 
 class LogTable {
  public:
-  static absl::StatusOr<std::unique_ptr<LogTable>> Open(Connection& database, Head& head);
+  static absl::StatusOr<std::unique_ptr<LogTable>> Open(Connection& database, StoreHead& head);
 
   // REQUIRES: a transaction is open.
   absl::Status Append(const LogToStore& log);
@@ -35,13 +35,13 @@ class LogTable {
     int64_t head_end = 0;
   };
 
-  LogTable(Connection& database, Head& head) : database_(database), head_(head) {}
+  LogTable(Connection& database, StoreHead& head) : database_(database), head_(head) {}
   absl::StatusOr<Kept*> Find(TrialId trial);
   absl::Status Trim(TrialId trial, Kept& kept);
   absl::Status CountGap(TrialId trial, int64_t head_end, int64_t lines);
 
   Connection& database_;
-  Head& head_;
+  StoreHead& head_;
   Statement insert_, sizes_, oldest_, remove_, update_;
   absl::flat_hash_map<TrialId, Kept> kept_;  // filled from the table as trials log
 };

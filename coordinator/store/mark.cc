@@ -22,18 +22,18 @@ constexpr size_t kSlots = 2;
 constexpr size_t kSlotBytes = 4096;  // a disk block, so that a torn write damages only one slot
 constexpr char kFormat[] = "dtrain-mark-1";
 
-std::string ToText(const Mark& mark) {
+std::string ToText(const HighWaterMark& mark) {
   const std::string text = absl::StrCat(kFormat, " ", mark.store, " ", mark.commits, " ",
                                         mark.sequence, " ", mark.hash, " ", mark.experiment);
   return absl::StrCat(text, " ", Checksum().Add(text).Sum(), "\n");
 }
 
-std::optional<Mark> Parse(std::string_view slot) {
+std::optional<HighWaterMark> Parse(std::string_view slot) {
   const size_t end = slot.find('\n');
   if (end == slot.npos) return std::nullopt;
   const std::string line(slot.substr(0, end));
   const std::vector<std::string> words = absl::StrSplit(line, ' ');
-  Mark mark;
+  HighWaterMark mark;
   int64_t checksum = 0;
   if (words.size() != 7 || words[0] != kFormat || !absl::SimpleAtoi(words[2], &mark.commits) ||
       !absl::SimpleAtoi(words[3], &mark.sequence) ||
@@ -48,12 +48,12 @@ std::optional<Mark> Parse(std::string_view slot) {
 
 }  // namespace
 
-std::optional<Mark> ReadMark(const std::string& path) {
+std::optional<HighWaterMark> ReadMark(const std::string& path) {
   const absl::StatusOr<std::string> content = ReadFile(path, kSlots * kSlotBytes);
   if (!content.ok()) return std::nullopt;
-  std::optional<Mark> newest;
+  std::optional<HighWaterMark> newest;
   for (size_t slot = 0; slot < kSlots && slot * kSlotBytes < content->size(); ++slot) {
-    std::optional<Mark> mark =
+    std::optional<HighWaterMark> mark =
         Parse(std::string_view(*content).substr(slot * kSlotBytes, kSlotBytes));
     if (mark && (!newest || mark->commits > newest->commits)) newest = std::move(mark);
   }
@@ -75,7 +75,7 @@ absl::StatusOr<MarkFile> MarkFile::Open(const std::string& path) {
   return MarkFile(std::move(fd), path);
 }
 
-absl::Status MarkFile::Write(const Mark& mark) {
+absl::Status MarkFile::Write(const HighWaterMark& mark) {
   const std::string text = ToText(mark);
   const off_t at = static_cast<off_t>(static_cast<size_t>(mark.commits) % kSlots * kSlotBytes);
   if (pwrite(fd_.get(), text.data(), text.size(), at) != static_cast<ssize_t>(text.size())) {

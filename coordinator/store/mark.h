@@ -20,25 +20,25 @@
 
 namespace dt {
 
-struct Mark {
+struct HighWaterMark {
   std::string store;     // name of the database; created with it
   int64_t commits = 0;   // number of durable commits
   int64_t sequence = 0;  // number and hash of the newest record
   std::string hash;
   int64_t experiment = 0;  // the newest submitted experiment
 
-  friend bool operator==(const Mark&, const Mark&) = default;
+  friend bool operator==(const HighWaterMark&, const HighWaterMark&) = default;
 };
 
 // Returns nullopt if there is no such file, or none of its slots can be read.
-std::optional<Mark> ReadMark(const std::string& path);
+std::optional<HighWaterMark> ReadMark(const std::string& path);
 
 class MarkFile {
  public:
   // Creates the file with its full size, so that a later write changes only its content.
   static absl::StatusOr<MarkFile> Open(const std::string& path);
   // Writes the mark; durable on return.
-  absl::Status Write(const Mark& mark);
+  absl::Status Write(const HighWaterMark& mark);
 
  private:
   MarkFile(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}

@@ -188,7 +188,7 @@ absl::StatusOr<std::unique_ptr<JournalReader>> OpenPostgresJournal(const std::st
   return std::unique_ptr<JournalReader>(std::make_unique<SqlJournal>(std::move(connection)));
 }
 
-absl::StatusOr<std::unique_ptr<Reader>> OpenPostgresReader(const std::string& conninfo) {
+absl::StatusOr<std::unique_ptr<StoreReader>> OpenPostgresReader(const std::string& conninfo) {
   DT_ASSIGN_OR_RETURN(auto connection, Postgres::Connect(conninfo, Postgres::IfLost::kReconnect));
   return SqlReader::Over(std::move(connection));
 }

@@ -90,6 +90,6 @@ class PostgresStore final : public SqlStore {
 // Opens the journal's records and snapshots as of now, to read beside the leader.
 absl::StatusOr<std::unique_ptr<JournalReader>> OpenPostgresJournal(const std::string& conninfo);
 // Opens metric history and logs; reconnects if the connection was lost.
-absl::StatusOr<std::unique_ptr<Reader>> OpenPostgresReader(const std::string& conninfo);
+absl::StatusOr<std::unique_ptr<StoreReader>> OpenPostgresReader(const std::string& conninfo);
 
 }  // namespace dt

@@ -224,7 +224,7 @@ class Copy {
   Database& to_;
   const int64_t schema_;
   Statement insert_;
-  Head head_ = NewHead();
+  StoreHead head_ = NewHead();
   JournalPlace place_;
   int64_t should_end_ = 0;
   std::string why_;  // why the records end early
@@ -298,7 +298,7 @@ std::string RebuiltPathOf(const std::string& path) { return path + ".rebuilt"; }
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> RebuildJournal(const std::string& path, Aside aside) {
+absl::StatusOr<std::vector<std::string>> RebuildJournal(const std::string& path, OldFiles aside) {
   const std::string draft = path + ".new";
   DT_RETURN_IF_ERROR(RemoveAll(draft));
   if (!fs::exists(path)) {  // a missing file has nothing to keep
@@ -311,17 +311,17 @@ absl::StatusOr<std::vector<std::string>> RebuildJournal(const std::string& path,
     DT_ASSIGN_OR_RETURN(const std::string readable, MakeReadable(path));
     DT_ASSIGN_OR_RETURN(Database from, Database::Open(readable, Access::kOffline));
     const auto schema = from.QueryInteger("PRAGMA user_version");
-    const std::optional<Mark> promised = ReadMark(MarkPathOf(path));
+    const std::optional<HighWaterMark> promised = ReadMark(MarkPathOf(path));
     Copy copy(from, to, schema.value_or(kSchemaVersion), promised ? promised->experiment : 0);
     DT_RETURN_IF_ERROR(copy.Run());
     dropped = std::move(copy.dropped());
   }
   DT_RETURN_IF_ERROR(RemoveMended(path));
-  if (aside == Aside::kDrop && !dropped.empty()) {
+  if (aside == OldFiles::kDrop && !dropped.empty()) {
     return absl::DataLossError(Refusal(path, dropped));
   }
   DT_RETURN_IF_ERROR(SyncFile(draft));
-  if (aside == Aside::kKeep) {
+  if (aside == OldFiles::kKeep) {
     DT_ASSIGN_OR_RETURN(const std::string folder, KeepAside(path));
     dropped.push_back(absl::StrCat("the damaged files are in ", folder));
   }

@@ -17,13 +17,13 @@
 
 namespace dt {
 
-enum class Aside {
+enum class OldFiles {
   kKeep,  // moves the old files into a folder `damaged-N` beside them
   kDrop,
 };
 
 // Returns a line for each dropped part. With kDrop, nothing may be dropped: that is an error.
-absl::StatusOr<std::vector<std::string>> RebuildJournal(const std::string& path, Aside aside);
+absl::StatusOr<std::vector<std::string>> RebuildJournal(const std::string& path, OldFiles aside);
 
 // Finishes a rebuild that a kill interrupted after the new file was complete. Each start calls this
 // first.

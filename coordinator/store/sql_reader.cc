@@ -144,17 +144,18 @@ struct SqlReader::Page {
   bool Full() const { return room == 0; }
 };
 
-absl::StatusOr<std::unique_ptr<Reader>> OpenSqliteReader(const std::string& directory) {
+absl::StatusOr<std::unique_ptr<StoreReader>> OpenSqliteReader(const std::string& directory) {
   DT_ASSIGN_OR_RETURN(Database database,
                       Database::Open(directory + "/journal.db", Access::kReadOnly));
   DT_RETURN_IF_ERROR(database.Execute("PRAGMA query_only = ON; PRAGMA cache_size = -4096;"));
   return SqlReader::Over(std::make_unique<Database>(std::move(database)));
 }
 
-absl::StatusOr<std::unique_ptr<Reader>> SqlReader::Over(std::unique_ptr<Connection> connection) {
+absl::StatusOr<std::unique_ptr<StoreReader>> SqlReader::Over(
+    std::unique_ptr<Connection> connection) {
   auto reader = std::unique_ptr<SqlReader>(new SqlReader(std::move(connection)));
   DT_RETURN_IF_ERROR(reader->PrepareStatements());
-  return std::unique_ptr<Reader>(std::move(reader));
+  return std::unique_ptr<StoreReader>(std::move(reader));
 }
 
 absl::Status SqlReader::PrepareStatements() {

@@ -1,6 +1,6 @@
 // sql_reader.h: reads metric history and logs beside the writer.
 //
-// Role:      a Reader with its own connection. Each call reads one page and ends its read
+// Role:      a StoreReader with its own connection. Each call reads one page and ends its read
 //            transaction, so that the writer's log can be folded back.
 // Threads:   one thread at a time.
 // Errors:    InvalidArgument names a page token that is not ours; DataLoss for a row whose checksum
@@ -25,9 +25,9 @@ namespace dt {
 // Returns the page_token with which ReadMetrics continues after this row of a trial.
 std::string TokenBehindRow(uint32_t trial, uint64_t step, uint32_t attempt);
 
-class SqlReader final : public Reader {
+class SqlReader final : public StoreReader {
  public:
-  static absl::StatusOr<std::unique_ptr<Reader>> Over(std::unique_ptr<Connection> connection);
+  static absl::StatusOr<std::unique_ptr<StoreReader>> Over(std::unique_ptr<Connection> connection);
 
   absl::StatusOr<v1::ReadMetricsResponse> ReadMetrics(
       const v1::ReadMetricsRequest& request) override;
@@ -49,6 +49,6 @@ class SqlReader final : public Reader {
 };
 
 // Opens the journal that SqliteStore::Open created in `directory`.
-absl::StatusOr<std::unique_ptr<Reader>> OpenSqliteReader(const std::string& directory);
+absl::StatusOr<std::unique_ptr<StoreReader>> OpenSqliteReader(const std::string& directory);
 
 }  // namespace dt

@@ -160,7 +160,7 @@ absl::Status SqlStore::Commit(const Batch& batch) {
 }
 
 absl::Status SqlStore::CommitOnce(const std::function<absl::Status()>& write) {
-  const Head before = head_;
+  const StoreHead before = head_;
   DT_RETURN_IF_ERROR(BeginTransaction());
   absl::Status status = write();
   if (status.ok()) status = KeepSnapshot();
@@ -199,7 +199,7 @@ absl::Status SqlStore::WriteRecord(const v1::Record& record) {
   if (!record.AppendToString(&buffer_)) {
     return absl::InternalError("a record cannot be serialised: larger than 2 GiB");
   }
-  Mark& mark = head_.mark;
+  HighWaterMark& mark = head_.mark;
   const JournalRow row{mark.sequence + 1, KindOf(record), kRecordVersion, buffer_};
   mark.hash = HashAfter(mark.hash, row);
   mark.sequence = row.sequence;

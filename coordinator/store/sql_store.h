@@ -75,7 +75,7 @@ class SqlStore : public Store {
   // Runs `write` as one commit.
   virtual absl::Status CommitOnce(const std::function<absl::Status()>& write);
   absl::Status Explained(absl::Status read) const;
-  const Head& head() const { return head_; }
+  const StoreHead& head() const { return head_; }
   Connection& Sql() { return *sql_; }
 
  private:
@@ -104,7 +104,7 @@ class SqlStore : public Store {
   const DirectoryLock lock_;
   const std::string place_;
   const std::unique_ptr<Connection> sql_;  // before the statements that borrow it
-  Head head_;
+  StoreHead head_;
   int64_t snapshot_ = 0;        // the newest snapshot's record
   int64_t snapshot_asked_ = 0;  // the newest record at the last request for a snapshot
   int64_t snapshot_every_ = 0;

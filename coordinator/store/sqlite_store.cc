@@ -34,15 +34,15 @@ int NoteWalPages(void* pages, sqlite3*, const char*, int count) {
 
 // Checks the journal before it is opened for writing, and rebuilds it if needed. Fills `losses`.
 // Returns whether the last coordinator stopped without a clean stop.
-absl::StatusOr<bool> MakeWhole(const std::string& path, OnLoss on_loss,
+absl::StatusOr<bool> MakeWhole(const std::string& path, DataLossPolicy on_loss,
                                std::vector<std::string>& losses) {
-  const uint64_t bytes_max = on_loss == OnLoss::kGoOn ? std::numeric_limits<uint64_t>::max()
-                                                      : limits::kJournalCheckedBytes;
+  const uint64_t bytes_max = on_loss == DataLossPolicy::kGoOn ? std::numeric_limits<uint64_t>::max()
+                                                              : limits::kJournalCheckedBytes;
   DT_RETURN_IF_ERROR(TakeUpRebuilt(path));
   DT_ASSIGN_OR_RETURN(const JournalReport report, CheckJournal(path, bytes_max));
   if (const std::vector<std::string> wrong = WrongOf(report); !wrong.empty()) {
-    if (on_loss == OnLoss::kRefuse) return absl::DataLossError(Refusal(path, wrong));
-    DT_ASSIGN_OR_RETURN(losses, RebuildJournal(path, Aside::kKeep));
+    if (on_loss == DataLossPolicy::kRefuse) return absl::DataLossError(Refusal(path, wrong));
+    DT_ASSIGN_OR_RETURN(losses, RebuildJournal(path, OldFiles::kKeep));
     losses.insert(losses.begin(), wrong.begin(), wrong.end());
   } else if (report.schema == 1) {
     // Folds the log into the file, since the new journal is made from the file alone.
@@ -50,7 +50,7 @@ absl::StatusOr<bool> MakeWhole(const std::string& path, OnLoss on_loss,
       DT_ASSIGN_OR_RETURN(Database old, Database::Open(path, Access::kReadWrite));
       DT_RETURN_IF_ERROR(old.Execute("PRAGMA wal_checkpoint(TRUNCATE)"));
     }
-    DT_RETURN_IF_ERROR(RebuildJournal(path, Aside::kDrop).status());
+    DT_RETURN_IF_ERROR(RebuildJournal(path, OldFiles::kDrop).status());
   }
   return report.in_use;
 }
@@ -59,7 +59,7 @@ absl::StatusOr<bool> MakeWhole(const std::string& path, OnLoss on_loss,
 
 absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& directory,
                                                                const std::string& version,
-                                                               OnLoss on_loss) {
+                                                               DataLossPolicy on_loss) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) {
@@ -117,7 +117,7 @@ SqliteStore::~SqliteStore() = default;
 
 absl::Status SqliteStore::Promise() {
   DT_RETURN_IF_ERROR(mark_->Write(head().mark));
-  return keeper_->OnCommit(database_, wal_pages_);
+  return keeper_->NoteCommit(database_, wal_pages_);
 }
 
 std::string SqliteStore::Refused(const std::string& damage) const {

@@ -26,7 +26,7 @@
 namespace dt {
 
 // The reaction of a start to a journal that is damaged or lacks acknowledged data.
-enum class OnLoss {
+enum class DataLossPolicy {
   kRefuse,
   kGoOn,  // continues with the undamaged part; the damaged files are kept aside
 };
@@ -35,9 +35,9 @@ class SqliteStore final : public SqlStore {
  public:
   // Creates `directory` (mode 0700) and the journal in it if they do not exist. `version` is this
   // build's, recorded as the writer from here on.
-  static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& directory,
-                                                           const std::string& version,
-                                                           OnLoss on_loss = OnLoss::kRefuse);
+  static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(
+      const std::string& directory, const std::string& version,
+      DataLossPolicy on_loss = DataLossPolicy::kRefuse);
   ~SqliteStore() override;
 
   // Folds the write-ahead log into the file and marks a clean stop. No call may follow.
@@ -45,7 +45,7 @@ class SqliteStore final : public SqlStore {
 
   // Returns true if the last coordinator did not Close; Open then checked the complete file.
   bool stopped_uncleanly() const { return stopped_uncleanly_; }
-  // Returns a line for each part that Open dropped with OnLoss::kGoOn.
+  // Returns a line for each part that Open dropped with DataLossPolicy::kGoOn.
   const std::vector<std::string>& losses() const { return losses_; }
 
  private:

@@ -1,8 +1,8 @@
 // store.h: the interface that makes facts durable.
 //
 // Role:     an append-only journal, and the side tables that change in the same transaction.
-// Threads:  Store: one thread at a time: the starting thread, then the committer's. Reader: one
-//           reader thread, with its own connection.
+// Threads:  Store: one thread at a time: the starting thread, then the committer's.
+//           StoreReader: one reader thread, with its own connection.
 // Errors:   after a failed Commit, memory is ahead of the disk: the process must report it and
 //           exit. Open's errors name the file and the cure.
 // Tests:    tests/coordinator/store/sqlite_store_test.cc; the simulator's fake is
@@ -73,9 +73,9 @@ class Store : public JournalReader {
 };
 
 // Large reads beside the writer.
-class Reader {
+class StoreReader {
  public:
-  virtual ~Reader() = default;
+  virtual ~StoreReader() = default;
   // REQUIRES: `request.experiment()` is resolved (never `last`).
   virtual absl::StatusOr<v1::ReadMetricsResponse> ReadMetrics(
       const v1::ReadMetricsRequest& request) = 0;

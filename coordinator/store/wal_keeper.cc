@@ -37,7 +37,7 @@ WalKeeper::~WalKeeper() {
   thread_.join();
 }
 
-absl::Status WalKeeper::OnCommit(Database& writer, int pages) {
+absl::Status WalKeeper::NoteCommit(Database& writer, int pages) {
   if (pages >= limits::kFoldInPlacePages) {
     return Fold(writer) == SQLITE_OK ? absl::OkStatus() : writer.LastError("folding the log");
   }

@@ -5,7 +5,7 @@
 //            quite catches up, so the writer copies the small rest itself now and then; only then
 //            does the log start again from its beginning.
 // Ownership: owns a connection and a thread.
-// Threads:   OnCommit is called by the writer's thread.
+// Threads:   NoteCommit is called by the writer's thread.
 // Tests:     tests/coordinator/store/sqlite_store_test.cc
 #pragma once
 
@@ -29,7 +29,7 @@ class WalKeeper {
 
   // Called after each commit of `writer`, with the number of pages in its log. Errors: those of
   // SQLite's checkpoint on the writer's side; the commit itself stands.
-  absl::Status OnCommit(Database& writer, int pages);
+  absl::Status NoteCommit(Database& writer, int pages);
 
  private:
   explicit WalKeeper(Database database) : database_(std::move(database)) {}

@@ -20,9 +20,9 @@ namespace {
 using Kind = YamlNode::Kind;
 
 // Reads one tree. Collects problems with their marks, and goes on after each.
-class Reader {
+class ExperimentFileReader {
  public:
-  Reader(const YamlTree& tree, const MayGoOn& may_go_on)
+  ExperimentFileReader(const YamlTree& tree, const MayGoOn& may_go_on)
       : may_go_on_(may_go_on), reading_(tree.problems) {
     out_ = spec::DefaultExperiment();
     out_.set_version(0);
@@ -251,7 +251,7 @@ ExperimentFile ReadExperimentFile(std::string_view text, std::string_view file_n
   for (size_t i = 0; tree.readable && i < overrides.size(); ++i) {
     ApplyOverride(overrides[i], static_cast<int>(i) + 1, tree);
   }
-  Reader reader(tree, may_go_on);
+  ExperimentFileReader reader(tree, may_go_on);
   ExperimentFile file;
   file.effective_text = std::string(text);
   file.diagnostics =
@@ -265,7 +265,7 @@ ExperimentFile ReadExperimentFile(std::string_view text, std::string_view file_n
   // The text with --set written into it keeps its comments. If it does not give the same result,
   // the tree is printed instead.
   file.effective_text = SpliceOverrides(text, overrides, may_go_on);
-  Reader again(ParseYaml(file.effective_text), may_go_on);
+  ExperimentFileReader again(ParseYaml(file.effective_text), may_go_on);
   if (!again.TakeProblems().empty() ||
       again.TakeSpec().SerializeAsString() != file.spec.SerializeAsString()) {
     file.effective_text =

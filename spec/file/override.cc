@@ -210,7 +210,7 @@ std::vector<std::string> Leaves(const std::string& assignment) {
 }  // namespace
 
 void ApplyOverride(const std::string& text, int source, YamlTree& tree) {
-  Mark mark;
+  SourcePosition mark;
   mark.source = source;
   Argument argument;
   if (!Split(text, tree.root, argument)) {

@@ -12,7 +12,7 @@ namespace dt::spec {
 
 // Puts the value at its path in the tree, and makes sections on the way. Fields of a section that
 // the value does not name stay as they are. An error in the argument becomes a problem of the tree.
-// `source` marks the new nodes (Mark::source).
+// `source` marks the new nodes (SourcePosition::source).
 void ApplyOverride(const std::string& argument, int source, YamlTree& tree);
 
 // Returns the text with the values written in, with its comments and layout. The caller checks that

@@ -15,13 +15,13 @@ std::string IndexedPath(const std::string& path, size_t index) {
   return absl::StrCat(path, "[", index, "]");
 }
 
-void Reading::Report(const Mark& mark, std::string path, std::string code, std::string message,
-                     std::string hint) {
+void Reading::Report(const SourcePosition& mark, std::string path, std::string code,
+                     std::string message, std::string hint) {
   problems_.push_back(
       {mark, std::move(path), std::move(code), std::move(message), std::move(hint)});
 }
 
-void Reading::Refuse(const Mark& mark, const std::string& path, spec::Issue issue) {
+void Reading::Refuse(const SourcePosition& mark, const std::string& path, spec::Issue issue) {
   refused_.insert(path);
   Report(mark, path, std::move(issue.code), std::move(issue.message), std::move(issue.hint));
 }
@@ -103,17 +103,17 @@ bool Reading::SaidAlready(const std::string& path) const {
   return lost && (absl::StartsWith(path, "exclude") || absl::StartsWith(path, "include"));
 }
 
-Mark Reading::Nearest(std::string path) const {
+SourcePosition Reading::Nearest(std::string path) const {
   while (!path.empty()) {
     if (const auto found = marks_.find(path); found != marks_.end()) return found->second;
     const size_t end = path.find_last_of(".[");
     path.resize(end == std::string::npos ? 0 : end);
   }
-  return Mark();
+  return SourcePosition();
 }
 
 YamlProblem Reading::At(spec::Issue issue) const {
-  const Mark mark = Nearest(issue.path);
+  const SourcePosition mark = Nearest(issue.path);
   return {mark, std::move(issue.path), std::move(issue.code), std::move(issue.message),
           std::move(issue.hint)};
 }

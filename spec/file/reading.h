@@ -23,11 +23,11 @@ class Reading {
  public:
   explicit Reading(std::vector<YamlProblem> problems) : problems_(std::move(problems)) {}
 
-  void Report(const Mark& mark, std::string path, std::string code, std::string message,
+  void Report(const SourcePosition& mark, std::string path, std::string code, std::string message,
               std::string hint = "");
   // Reports a value that could not be read: Validate's issue about its absence is then not
   // reported.
-  void Refuse(const Mark& mark, const std::string& path, spec::Issue issue);
+  void Refuse(const SourcePosition& mark, const std::string& path, spec::Issue issue);
   void RefuseKind(const YamlNode& node, const std::string& path, const std::string& expected,
                   std::string hint = "");
   // Reports nothing more about a path.
@@ -43,7 +43,7 @@ class Reading {
                                            const std::string& path);
 
   // Records where a path stands: its value, or its key where that matters.
-  void Place(const std::string& path, const Mark& mark) { marks_[path] = mark; }
+  void Place(const std::string& path, const SourcePosition& mark) { marks_[path] = mark; }
   // Returns an issue of Validate at the nearest known place.
   YamlProblem At(spec::Issue issue) const;
   // Adds an issue, unless a refused value explains it.
@@ -55,10 +55,10 @@ class Reading {
   std::optional<std::string> ReadList(const spec::Field& field, const YamlNode& node,
                                       const std::string& path);
   bool SaidAlready(const std::string& path) const;
-  Mark Nearest(std::string path) const;
+  SourcePosition Nearest(std::string path) const;
 
   std::vector<YamlProblem> problems_;
-  std::map<std::string, Mark> marks_;
+  std::map<std::string, SourcePosition> marks_;
   std::set<std::string> refused_;
   std::set<std::string> shortened_;  // parameters that lost a value
 };

@@ -58,7 +58,7 @@ class ParameterReader {
   const YamlEntry& Entry(const char* word) const { return *words_.at(word); }
   // Reports at a word of the range, or at the range for "".
   void Refuse(const char* word, std::string code, std::string message, std::string hint = "") {
-    const Mark mark = Has(word) ? Entry(word).value.mark : node_.mark;
+    const SourcePosition mark = Has(word) ? Entry(word).value.mark : node_.mark;
     reading_.Refuse(mark, path_, {path_, std::move(code), std::move(message), std::move(hint)});
   }
 

@@ -18,7 +18,7 @@
 namespace dt::spec {
 namespace {
 
-Mark ToMark(const YAML::Mark& mark) {
+SourcePosition ToMark(const YAML::Mark& mark) {
   // Absent marks are -1; the start of the text is the nearest true place.
   return {std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1,
           static_cast<size_t>(std::max(mark.pos, 0)), 0};
@@ -72,7 +72,7 @@ class Builder : public YAML::EventHandler {
   }
   void OnMapEnd() override { Close(); }
 
-  void Report(Mark mark, std::string code, std::string message, std::string hint = "") {
+  void Report(SourcePosition mark, std::string code, std::string message, std::string hint = "") {
     problems_.push_back({mark, Path(), std::move(code), std::move(message), std::move(hint)});
   }
   bool gave_up() const { return gave_up_; }
@@ -194,7 +194,7 @@ class Builder : public YAML::EventHandler {
   }
 
   void TakeKey(Frame& top, const YamlNode& node) {
-    const Mark mark = node.mark;
+    const SourcePosition mark = node.mark;
     // Paths are made of keys, and there is a path for each value.
     const bool long_key = node.text.size() > limits::kKeyBytes;
     top.pending = YamlEntry{long_key ? CleanText(node.text, kKeyShown) + "…" : node.text, mark, {}};
@@ -245,7 +245,7 @@ std::optional<size_t> FirstBadByte(std::string_view text) {
   return std::nullopt;
 }
 
-Mark MarkAt(std::string_view text, size_t offset) {
+SourcePosition MarkAt(std::string_view text, size_t offset) {
   const std::string_view before = text.substr(0, offset);
   const size_t newline = before.rfind('\n');
   return {static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1,
@@ -254,7 +254,7 @@ Mark MarkAt(std::string_view text, size_t offset) {
 }
 
 // Returns where the line's indentation has a tab, which YAML forbids; yaml-cpp complains elsewhere.
-std::optional<Mark> TabIn(std::string_view text, const Mark& mark) {
+std::optional<SourcePosition> TabIn(std::string_view text, const SourcePosition& mark) {
   const size_t start = mark.offset - std::min(mark.offset, static_cast<size_t>(mark.column - 1));
   const size_t first = text.find_first_not_of(' ', start);
   if (first == std::string_view::npos || text[first] != '\t') return std::nullopt;
@@ -318,7 +318,7 @@ bool IsNullYaml(std::string_view text) {
 YamlTree ParseYaml(std::string_view text) {
   YamlTree refused;
   if (text.size() > limits::kExperimentFileBytes) {
-    refused.problems.push_back({Mark(), "", "too_large",
+    refused.problems.push_back({SourcePosition(), "", "too_large",
                                 absl::StrCat("the file has ", text.size(), " bytes; at most ",
                                              limits::kExperimentFileBytes, " are allowed"),
                                 ""});
@@ -343,14 +343,14 @@ YamlTree ParseYaml(std::string_view text) {
     Builder second(text);
     readable = !builder.gave_up();
     if (parser && parser.HandleNextDocument(second)) {
-      builder.Report(Mark(), "several_documents", "the file holds several documents (---)",
-                     "submit one file for each");
+      builder.Report(SourcePosition(), "several_documents",
+                     "the file holds several documents (---)", "submit one file for each");
     }
   } catch (const YAML::Exception& error) {
     readable = false;
     // Beyond a limit the rest was not read; complaints about it would only distract.
     if (!builder.gave_up()) {
-      const Mark mark = ToMark(error.mark);
+      const SourcePosition mark = ToMark(error.mark);
       if (const auto tab = TabIn(text, mark)) {
         builder.Report(*tab, "syntax", "a tab indents this line", "indent with spaces");
       } else {
@@ -359,7 +359,7 @@ YamlTree ParseYaml(std::string_view text) {
     }
   } catch (const std::exception& error) {
     readable = false;
-    builder.Report(Mark(), "syntax", absl::StrCat("this is not YAML: ", error.what()));
+    builder.Report(SourcePosition(), "syntax", absl::StrCat("this is not YAML: ", error.what()));
   }
   YamlTree tree = builder.Take();
   tree.readable = readable;

@@ -14,7 +14,7 @@
 
 namespace dt::spec {
 
-struct Mark {
+struct SourcePosition {
   int line = 1;  // from 1
   int column = 1;
   size_t offset = 0;  // in bytes
@@ -26,7 +26,7 @@ struct YamlNode {
   enum class Kind { kNull, kScalar, kSequence, kMap };
   enum class Style { kBlock, kFlow };
   Kind kind = Kind::kNull;
-  Mark mark;
+  SourcePosition mark;
   std::string text;  // of a scalar
   spec::Quoting quoting = spec::Quoting::kPlain;
   Style style = Style::kBlock;
@@ -36,12 +36,12 @@ struct YamlNode {
 };
 struct YamlEntry {
   std::string key;
-  Mark mark;
+  SourcePosition mark;
   YamlNode value;
 };
 
 struct YamlProblem {
-  Mark mark;
+  SourcePosition mark;
   std::string path;
   std::string code;
   std::string message;

@@ -21,7 +21,7 @@ namespace v1 = ::dtrain::v1;
 struct World {
   dt::testing::TempFolder folder{dt::testing::Medium::kMemory};
   std::unique_ptr<dt::SqliteStore> store;
-  std::unique_ptr<dt::Reader> reader;
+  std::unique_ptr<dt::StoreReader> reader;
 
   World() {
     dt::QuietProtobuf();

@@ -216,7 +216,7 @@ void Checker::AfterCommit(const State& state, const std::vector<Effects>& batch,
     for (const v1::Record& record : effects.records) {
       CheckRecord(record);
       CheckEdits(record);
-      Complain(marks_.Take(record));
+      Complain(drains_.Take(record));
       if (!record.has_checkpoint()) continue;
       const v1::CheckpointRef& ref = record.checkpoint().checkpoint();
       const auto storage = storages.find(ref.storage_id());

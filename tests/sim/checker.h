@@ -10,8 +10,8 @@
 
 #include "coordinator/core/model/effects.h"
 #include "coordinator/core/model/state.h"
+#include "tests/sim/drains_checker.h"
 #include "tests/sim/fairness_checker.h"
-#include "tests/sim/marks_checker.h"
 #include "tests/sim/schedule_checker.h"
 #include "tests/sim/trainers.h"
 #include "tests/testing/memory_store.h"
@@ -82,7 +82,7 @@ class Checker {
   std::set<ExperimentId> deleted_;
   std::set<ExperimentId> paused_;
   std::set<AttemptId> asked_;  // asked to save and end
-  MarksChecker marks_;
+  DrainsChecker drains_;
   uint64_t rows_stored_ = 0;
 };
 

@@ -29,13 +29,13 @@ double CostAgain(const Experiment& experiment, double metric) {
 // Returns whether its best is worse than the median of the others' means at its step.
 bool IsBehindTheMedian(const Experiment& experiment, const Trial& trial) {
   const int after = experiment.spec.base().stop().median().after();
-  const search::Standing& standing = trial.validated;
-  if (after <= 0 || standing.validations < static_cast<uint64_t>(after)) return false;
+  const search::TrialProgress& progress = trial.validated;
+  if (after <= 0 || progress.validations < static_cast<uint64_t>(after)) return false;
   std::vector<double> others;
   for (const Trial& other : experiment.trials) {
     if (&other == &trial) continue;
     for (const MeanAt& known : other.means) {
-      if (known.step == standing.step) others.push_back(known.mean);
+      if (known.step == progress.step) others.push_back(known.mean);
     }
   }
   if (others.size() < 3) return false;
@@ -43,10 +43,10 @@ bool IsBehindTheMedian(const Experiment& experiment, const Trial& trial) {
   const size_t half = others.size() / 2;
   const double low = others[others.size() % 2 == 1 ? half : half - 1];
   const double high = others[half];
-  return standing.best > (low == high ? low : low + (high - low) / 2);
+  return progress.best > (low == high ? low : low + (high - low) / 2);
 }
 
-class Reader {
+class SearchReplay {
  public:
   std::string Take(const v1::Record& record) {
     std::string violation = population_.Take(state_.durable, record);
@@ -231,9 +231,9 @@ class Reader {
 }  // namespace
 
 std::string SearchViolation(const std::vector<v1::Record>& journal) {
-  Reader reader;
+  SearchReplay replay;
   for (const v1::Record& record : journal) {
-    if (std::string violation = reader.Take(record); !violation.empty()) return violation;
+    if (std::string violation = replay.Take(record); !violation.empty()) return violation;
   }
   return "";
 }

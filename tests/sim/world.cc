@@ -106,7 +106,7 @@ World::World(const Options& options)
 
 Outcome World::Run() {
   fleet_.Begin(coordinator_, trainers_);
-  MakeWishes();
+  PlanSubmits();
   InjectFaults();
   WatchOrphans();
   Every(absl::Seconds(3), [this] {
@@ -141,7 +141,7 @@ Outcome World::Run() {
   return outcome;
 }
 
-void World::MakeWishes() {
+void World::PlanSubmits() {
   const int slots = Slots();
   Dice cuts(options_.seed ^ 0x7A5);  // separate, so that the other choices stay the same
   for (int i = 0; i < options_.experiments; ++i) {
@@ -152,22 +152,22 @@ void World::MakeWishes() {
     base.mutable_retries()->set_max(dice_.Between(options_.retries_least, 3));
     base.mutable_retries()->set_backoff_seconds(dice_.Chance(0.3) ? 0 : 0.5);
     if (dice_.Chance(0.3)) spec.mutable_search()->set_max_concurrent(dice_.Between(1, 2));
-    if (dice_.Chance(options_.scheduling)) WishOfWorkers(*base.mutable_resources());
-    if (options_.elastic > 0 && dice_.Chance(options_.elastic)) WishOfSizes(spec);
+    if (dice_.Chance(options_.scheduling)) DrawWorkers(*base.mutable_resources());
+    if (options_.elastic > 0 && dice_.Chance(options_.elastic)) DrawSizes(spec);
     if (options_.layers > 0 && cuts.Chance(options_.layers)) ShareLayers(base);
     if (dice_.Chance(options_.searches)) spec = Searching(std::move(spec));
-    Wish wish;
-    *wish.request.mutable_spec() = std::move(spec);
-    wish.request.set_request_id(absl::StrCat("wish-", i));
-    wish.request.set_who(i % 2 == 0 ? "ann" : "bob");
-    wishes_.push_back(std::move(wish));
+    PlannedSubmit planned;
+    *planned.request.mutable_spec() = std::move(spec);
+    planned.request.set_request_id(absl::StrCat("wish-", i));
+    planned.request.set_who(i % 2 == 0 ? "ann" : "bob");
+    planned_.push_back(std::move(planned));
     const absl::Duration when = dice_.Between(absl::ZeroDuration(), options_.safety / 2);
     scheduler_.After(when, [this, i] { Submit(static_cast<size_t>(i)); });
   }
 }
 
 // Draws a priority, a bound of slots and requirements for workers; enough workers always fit.
-void World::WishOfWorkers(v1::Resources& resources) {
+void World::DrawWorkers(v1::Resources& resources) {
   resources.set_priority(dice_.Between(-1, 1));
   if (dice_.Chance(0.3)) {
     resources.set_max_gpus_total(resources.gpus() + dice_.Between(0, 2));
@@ -194,7 +194,7 @@ void World::ShareLayers(v1::Spec& base) {
 }
 
 // Draws the number of slots; sometimes two or three are not enough.
-void World::WishOfSizes(v1::ExperimentSpec& spec) {
+void World::DrawSizes(v1::ExperimentSpec& spec) {
   v1::Resources& resources = *spec.mutable_base()->mutable_resources();
   const int gpus = resources.gpus();
   resources.set_min_gpus(dice_.Between(1, gpus));
@@ -241,20 +241,20 @@ v1::ExperimentSpec World::Searching(v1::ExperimentSpec spec) {
 
 // Sends the submission, and repeats it until there is an answer.
 void World::Submit(size_t index) {
-  if (wishes_[index].experiment != 0) return;
-  coordinator_.Call(wishes_[index].request,
+  if (planned_[index].experiment != 0) return;
+  coordinator_.Call(planned_[index].request,
                     [this, index](const Reply& reply) { TakeSubmitted(index, reply); });
   scheduler_.After(absl::Seconds(2), [this, index] { Submit(index); });
 }
 
 void World::TakeSubmitted(size_t index, const Reply& reply) {
-  if (checker_.Deleted(wishes_[index].experiment)) return;  // sent twice, answered after its end
+  if (checker_.Deleted(planned_[index].experiment)) return;  // sent twice, answered after its end
   if (!reply.status.ok()) {
     checker_.Complain(absl::StrCat("a submission was refused: ", reply.status.ToString()));
     return;
   }
   const auto& response = static_cast<const v1::SubmitResponse&>(*reply.response);
-  ExperimentId& known = wishes_[index].experiment;
+  ExperimentId& known = planned_[index].experiment;
   if (known != 0 && known != response.experiment()) {
     checker_.Complain(
         absl::StrCat("4: one request id gave experiments ", known, " and ", response.experiment()));
@@ -265,43 +265,43 @@ void World::TakeSubmitted(size_t index, const Reply& reply) {
 
 // A user cancels, retries, repeats a submission, changes an experiment, or asks.
 void World::Meddle() {
-  Wish& wish = wishes_[dice_.Pick(wishes_.size())];
-  if (wish.experiment == 0 || checker_.Deleted(wish.experiment)) return;
-  const size_t index = static_cast<size_t>(&wish - wishes_.data());
+  PlannedSubmit& planned = planned_[dice_.Pick(planned_.size())];
+  if (planned.experiment == 0 || checker_.Deleted(planned.experiment)) return;
+  const size_t index = static_cast<size_t>(&planned - planned_.data());
   // If cancels must be prompt, there are more of them to check.
   const bool cancels = options_.prompt && dice_.Chance(0.3);
   switch (cancels ? 0 : dice_.Pick(12)) {
     case 0: {
       v1::CancelRequest request;
-      request.set_experiment(wish.experiment);
+      request.set_experiment(planned.experiment);
       request.set_trial(static_cast<uint32_t>(dice_.Pick(3)));
       coordinator_.Call(request, [](const Reply&) {});
       return;
     }
     case 1: {
       v1::RetryRequest request;
-      request.set_experiment(wish.experiment);
+      request.set_experiment(planned.experiment);
       request.set_failed(true);
       request.set_cancelled(dice_.Chance(0.5));
       coordinator_.Call(request, [](const Reply&) {});
       return;
     }
     case 2:
-      DeleteWhenEnded(wish.experiment);
+      DeleteWhenEnded(planned.experiment);
       return;
     case 3:
-      coordinator_.Call(wish.request,
+      coordinator_.Call(planned.request,
                         [this, index](const Reply& reply) { TakeSubmitted(index, reply); });
       return;
     case 4:
     case 5:
     case 6:
-      return ChangeOne(wish.experiment);
+      return ChangeOne(planned.experiment);
     default: {
       v1::ExplainTrialRequest request;
-      request.set_experiment(wish.experiment);
+      request.set_experiment(planned.experiment);
       request.set_trial(1);
-      coordinator_.Call(request, [this, id = wish.experiment](const Reply& reply) {
+      coordinator_.Call(request, [this, id = planned.experiment](const Reply& reply) {
         if (reply.status.ok() || checker_.Deleted(id)) return;
         const Experiment* experiment = FindExperiment(coordinator_.state().durable, id);
         if (experiment != nullptr && Proposes(*experiment)) return;  // it may have a trial now
@@ -387,11 +387,11 @@ void World::OpenGates() {
     request.set_removed(true);
     coordinator_.Call(request, [](const Reply&) {});
   }
-  for (const Wish& wish : wishes_) {
-    const Experiment* experiment = FindExperiment(coordinator_.state().durable, wish.experiment);
+  for (const PlannedSubmit& planned : planned_) {
+    const Experiment* experiment = FindExperiment(coordinator_.state().durable, planned.experiment);
     if (experiment == nullptr || !experiment->paused) continue;
     v1::ChangeRequest request;
-    request.set_experiment(wish.experiment);
+    request.set_experiment(planned.experiment);
     request.mutable_resume();
     coordinator_.Call(request, [](const Reply&) {});
   }
@@ -435,10 +435,10 @@ void World::Heal() {
 
 bool World::AllEnded() const {
   if (!coordinator_.up()) return false;
-  for (const Wish& wish : wishes_) {
-    if (wish.experiment == 0) return false;
-    if (checker_.Deleted(wish.experiment)) continue;
-    const Experiment* experiment = FindExperiment(coordinator_.state().durable, wish.experiment);
+  for (const PlannedSubmit& planned : planned_) {
+    if (planned.experiment == 0) return false;
+    if (checker_.Deleted(planned.experiment)) continue;
+    const Experiment* experiment = FindExperiment(coordinator_.state().durable, planned.experiment);
     if (experiment == nullptr || !experiment->AllEnded()) return false;
   }
   return trainers_.Working().empty();

@@ -35,19 +35,19 @@ class World {
 
  private:
   // An experiment that a user submits until it is acknowledged.
-  struct Wish {
+  struct PlannedSubmit {
     v1::SubmitRequest request;
     ExperimentId experiment = 0;  // 0: no answer yet
   };
 
-  void MakeWishes();
-  void WishOfSizes(v1::ExperimentSpec& spec);
+  void PlanSubmits();
+  void DrawSizes(v1::ExperimentSpec& spec);
   void ShareLayers(v1::Spec& base);
   int Slots() const { return options_.hosts * options_.slots_per_host; }
-  void WishOfWorkers(v1::Resources& resources);
+  void DrawWorkers(v1::Resources& resources);
   v1::ExperimentSpec Searching(v1::ExperimentSpec spec);
-  void Submit(size_t wish);
-  void TakeSubmitted(size_t wish, const Reply& reply);
+  void Submit(size_t planned);
+  void TakeSubmitted(size_t planned, const Reply& reply);
   void Meddle();
   void ChangeOne(ExperimentId experiment);
   void OpenGates();
@@ -72,7 +72,7 @@ class World {
   Fleet fleet_;
   Trainers trainers_;
   Coordinator coordinator_;
-  std::vector<Wish> wishes_;
+  std::vector<PlannedSubmit> planned_;
   bool healed_ = false;
   // The time at which a token with a process at work was first seen to be over.
   std::map<std::pair<int, std::string>, absl::Duration> orphans_;

@@ -24,7 +24,7 @@
 #include "coordinator/core/facts/apply.h"
 #include "coordinator/core/facts/hash.h"
 #include "coordinator/core/keep/held.h"
-#include "coordinator/core/keep/standings.h"
+#include "coordinator/core/keep/progress.h"
 #include "coordinator/core/run/recover.h"
 #include "coordinator/core/step.h"
 #include "tests/testing/experiments.h"
@@ -441,18 +441,18 @@ class CoreTest : public testing::Test {
     EXPECT_EQ(MisplacedIn(state_), "");
     State anew;
     anew.durable = state_.durable;
-    RestandAll(anew);
-    for (const auto& [id, standing] : anew.live.standings) {
-      Standing& kept = state_.live.standings[id];
-      kept.trials.resize(standing.trials.size());
-      EXPECT_EQ(kept.trials, standing.trials);
-      EXPECT_EQ(kept.done, standing.done);
-      EXPECT_EQ(kept.trained, standing.trained);
-      EXPECT_NEAR(kept.trained_seconds, standing.trained_seconds, 1e-9 * standing.trained_seconds);
-      EXPECT_EQ(kept.took, standing.took);
-      EXPECT_EQ(kept.took_ms, standing.took_ms);
-      EXPECT_EQ(kept.ranked, standing.ranked);
-      EXPECT_EQ(kept.rungs, standing.rungs);
+    RebuildProgress(anew);
+    for (const auto& [id, progress] : anew.live.progress) {
+      ExperimentProgress& kept = state_.live.progress[id];
+      kept.trials.resize(progress.trials.size());
+      EXPECT_EQ(kept.trials, progress.trials);
+      EXPECT_EQ(kept.done, progress.done);
+      EXPECT_EQ(kept.trained, progress.trained);
+      EXPECT_NEAR(kept.trained_seconds, progress.trained_seconds, 1e-9 * progress.trained_seconds);
+      EXPECT_EQ(kept.took, progress.took);
+      EXPECT_EQ(kept.took_ms, progress.took_ms);
+      EXPECT_EQ(kept.ranked, progress.ranked);
+      EXPECT_EQ(kept.rungs, progress.rungs);
     }
     std::map<std::string, int> members;
     for (const auto& [number, experiment] : state_.durable.experiments) {

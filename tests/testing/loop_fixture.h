@@ -111,9 +111,9 @@ class LoopFixture : public ::testing::Test {
     order_.clear();
     loop_ = std::make_unique<CoreLoop>(
         *std::move(state),
-        LoopPorts{mailbox_, store_, publisher_, clock_, *model_, [this](auto snapshot) {
-                    snapshot_ = std::move(snapshot);
-                    ++snapshots_;
+        LoopPorts{mailbox_, store_, publisher_, clock_, *model_, [this](auto scrape) {
+                    scrape_ = std::move(scrape);
+                    ++scrapes_;
                   }});
   }
 
@@ -246,8 +246,8 @@ class LoopFixture : public ::testing::Test {
   Mailbox<Event> mailbox_{1024, 16};
   std::unique_ptr<MetricsModel> model_;
   std::unique_ptr<CoreLoop> loop_;
-  std::shared_ptr<const MetricsSnapshot> snapshot_;
-  int snapshots_ = 0;
+  std::shared_ptr<const MetricsScrape> scrape_;
+  int scrapes_ = 0;
   v1::WorkerReport report_;
   std::vector<RowTotals> totals_;
   uint64_t sequence_ = 0;

@@ -37,7 +37,7 @@ class ProcessClock final : public Clock {
   std::atomic<int64_t> wall_ms{1'700'000'000'000};
 };
 
-class FakeReader final : public Reader {
+class FakeReader final : public StoreReader {
  public:
   absl::StatusOr<v1::ReadMetricsResponse> ReadMetrics(
       const v1::ReadMetricsRequest& request) override {

@@ -139,12 +139,12 @@ std::string WhatIsReserved(const State& state, const Reservation& own, absl::Dur
 }
 
 // Returns the trial that is tried first among all lines of the device; nullopt if none could fit.
-std::optional<Line::Head> FirstOf(const State& state, DeviceKind device) {
-  std::optional<Line::Head> first;
+std::optional<Line::FirstTrial> FirstOf(const State& state, DeviceKind device) {
+  std::optional<Line::FirstTrial> first;
   for (const auto& [shape, line] : state.live.lines) {
     if (shape.constraint.device != device) continue;
     if (PlaceIn(state.live, {shape, {}}).verdict == Verdict::kNeverFits) continue;
-    const std::optional<Line::Head> head = line.First();
+    const std::optional<Line::FirstTrial> head = line.First();
     if (head.has_value() && (!first.has_value() || *head < *first)) first = head;
   }
   return first;
@@ -155,7 +155,7 @@ std::string ProtectedText(const State& state, const Trial& trial, const LiveAtte
                           absl::Duration now) {
   if (attempt.protected_until <= now || trial.attempts.back().AskedToStop()) return {};
   const Experiment& experiment = GetExperiment(state.durable, attempt.id.trial.experiment);
-  const std::optional<Line::Head> first =
+  const std::optional<Line::FirstTrial> first =
       FirstOf(state, ShapeOf(experiment, trial).constraint.device);
   if (!first.has_value() || first->precedence.priority <= PriorityOf(experiment)) return {};
   return absl::StrCat("; ", TrialText(first->trial), ", of priority ", first->precedence.priority,
@@ -252,7 +252,7 @@ std::string WhoHasSlots(const State& state, const Constraint& constraint, absl::
 
 // Returns which trials are tried before this one; for the next trial, the holders of its slots.
 std::string WhoIsFirst(const State& state, TrialId id, const Shape& shape, absl::Duration now) {
-  const std::optional<Line::Head> first = FirstOf(state, shape.constraint.device);
+  const std::optional<Line::FirstTrial> first = FirstOf(state, shape.constraint.device);
   const Line* own = nullptr;
   for (const auto& [theirs, line] : state.live.lines) {
     if (theirs == shape) own = &line;

@@ -8,8 +8,8 @@
 #include "coordinator/core/answer/time_left.h"
 #include "coordinator/core/facts/drain_facts.h"
 #include "coordinator/core/keep/held.h"
+#include "coordinator/core/keep/progress.h"
 #include "coordinator/core/keep/queue.h"
-#include "coordinator/core/keep/standings.h"
 #include "coordinator/core/model/search_kind.h"
 #include "coordinator/core/model/trial_metric.h"
 #include "spec/program.h"
@@ -24,10 +24,11 @@ double LatestLoss(const Experiment& experiment, const Trial& trial, const LiveAt
   return told ? live->latest->loss() : DurableLoss(experiment, trial);
 }
 
-const Standing& StandingOf(const State& state, ExperimentId id) {
-  static const auto* none = new Standing();  // for an experiment whose trials had no event yet
-  const auto found = state.live.standings.find(id);
-  return found == state.live.standings.end() ? *none : found->second;
+const ExperimentProgress& ProgressOf(const State& state, ExperimentId id) {
+  static const auto* none =
+      new ExperimentProgress();  // for an experiment whose trials had no event yet
+  const auto found = state.live.progress.find(id);
+  return found == state.live.progress.end() ? *none : found->second;
 }
 
 // Calls `visit` for each active trial.
@@ -43,7 +44,7 @@ double Progress(const State& state, const Experiment& experiment) {
   const size_t all = experiment.MoreMayCome() ? experiment.planned : experiment.trials.size();
   if (all == 0) return experiment.AllEnded() ? 1 : 0;
   double done =
-      static_cast<double>(StandingOf(state, experiment.id).done) / static_cast<double>(kWholeTrial);
+      static_cast<double>(ProgressOf(state, experiment.id).done) / static_cast<double>(kWholeTrial);
   ForEachActive(state, experiment, [&](uint32_t number) {
     const Trial& trial = experiment.trials[number - 1];
     const LiveAttempt* live = FindLiveAttempt(state, {experiment.id, number});
@@ -77,16 +78,16 @@ void FillBest(const State& state, const Experiment& experiment, v1::ExperimentSu
     summary.set_best_trial(number);
     summary.set_best_value(value);
   };
-  const Standing& standing = StandingOf(state, experiment.id);
+  const ExperimentProgress& progress = ProgressOf(state, experiment.id);
   const bool live = IsLive(experiment);
   const bool rungs = Climbs(experiment);
   const auto find = [&](Early early) {
-    for (const auto& [cost, number] : standing.ranked) {
+    for (const auto& [cost, number] : progress.ranked) {
       const Trial& trial = experiment.trials[number - 1];
       // The last report of an active trial is newer than its durable value.
       if (live && IsActive(trial.state)) continue;
       if (rungs && early != EarlyOf(trial)) continue;
-      consider(number, standing.trials[number - 1].value);
+      consider(number, progress.trials[number - 1].value);
       break;
     }
   };

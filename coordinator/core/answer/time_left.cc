@@ -60,7 +60,7 @@ double MeanShare(const Experiment& experiment) {
 double ExpectedShare(const State& state, const Experiment& experiment, int bracket, double from) {
   if (!Climbs(experiment)) return (1 - from) * MeanShare(experiment);
   const spec::Ladder ladder = LadderOf(experiment);
-  const auto standing = state.live.standings.find(experiment.id);
+  const auto progress = state.live.progress.find(experiment.id);
   double expected = 0;
   double passing = 1;
   double at = from;
@@ -72,9 +72,9 @@ double ExpectedShare(const State& state, const Experiment& experiment, int brack
     // Until a trial has come there, uses the share of the ladder.
     double passed = 1.0 / ladder.eta;
     double entered = 1;
-    if (standing != state.live.standings.end()) {
-      const auto known = standing->second.rungs.find(static_cast<uint32_t>(rung));
-      if (known != standing->second.rungs.end()) {
+    if (progress != state.live.progress.end()) {
+      const auto known = progress->second.rungs.find(static_cast<uint32_t>(rung));
+      if (known != progress->second.rungs.end()) {
         passed += known->second.gone_on;
         entered += known->second.gone_on + known->second.ended;
       }

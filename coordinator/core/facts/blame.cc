@@ -141,8 +141,8 @@ std::vector<AttemptId> NotRefuted(const DurableState& state, const std::string& 
   return proved;
 }
 
-bool Suffice(const std::vector<AttemptId>& ends, Before before) {
-  if (before == Before::kQuarantined) return !ends.empty();
+bool Suffice(const std::vector<AttemptId>& ends, PriorQuarantine before) {
+  if (before == PriorQuarantine::kQuarantined) return !ends.empty();
   return ends.size() >= static_cast<size_t>(limits::kQuarantineEnds) &&
          std::any_of(ends.begin(), ends.end(),
                      [&ends](const AttemptId& id) { return id.trial != ends.front().trial; });

@@ -29,7 +29,7 @@ std::vector<AttemptId> NotRefuted(const DurableState& state, const std::string& 
                                   const std::vector<AttemptId>& ends);
 // Whether the worker was in quarantine before. The first time, a quarantine needs several ends of
 // several trials; after a rest one end is enough.
-enum class Before : uint8_t { kNever, kQuarantined };
-bool Suffice(const std::vector<AttemptId>& ends, Before before);
+enum class PriorQuarantine : uint8_t { kNever, kQuarantined };
+bool Suffice(const std::vector<AttemptId>& ends, PriorQuarantine before);
 
 }  // namespace dt

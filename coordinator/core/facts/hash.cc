@@ -92,7 +92,7 @@ void AddTrial(Digest& digest, const Trial& trial) {
     digest.Add(mutation.taken.ref.SerializeAsString()).Add(mutation.expanded_before);
     digest.Add(mutation.reason);
   }
-  const search::Standing& validated = trial.validated;
+  const search::TrialProgress& validated = trial.validated;
   digest.Add(validated.step).Add(validated.validations).Add(validated.best).Add(validated.mean);
   digest.Add(static_cast<uint64_t>(validated.without_better)).Add(trial.means.size());
   for (const MeanAt& mean : trial.means) digest.Add(mean.step).Add(mean.mean);

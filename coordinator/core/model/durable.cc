@@ -139,7 +139,7 @@ std::optional<spec::GangSizes> SizesOf(
     said = said || assignment.path() == kBatch;
   }
   sizing.mutable_train()->set_global_batch_size(
-      spec::GlobalBatchOf(sizing, said ? spec::BatchSaid::kYes : spec::BatchSaid::kNo));
+      spec::GlobalBatchOf(sizing, said ? spec::BatchGiven::kYes : spec::BatchGiven::kNo));
   return spec::SizesOf(sizing);
 }
 

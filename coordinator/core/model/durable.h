@@ -142,7 +142,7 @@ struct Trial {
   std::vector<KnownEvaluation> evaluations;  // in order of arrival, thinned beyond a bound
   std::vector<KnownRung> rungs;              // in order of decision
   std::vector<KnownMutation> mutations;      // in order of decision
-  search::Standing validated;                // the rules of `stop` read it
+  search::TrialProgress validated;           // the rules of `stop` read it
   std::vector<MeanAt> means;                 // of the first kEvaluationsPerTrial, for stop.median
 };
 

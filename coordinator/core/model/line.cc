@@ -8,57 +8,57 @@
 namespace dt {
 
 void Line::Insert(TrialId trial, Again again, const Precedence& precedence, Gate gate) {
-  if (standing_[trial.experiment].trials.insert({again, trial.trial}).second) ++size_;
+  if (entries_[trial.experiment].trials.insert({again, trial.trial}).second) ++size_;
   Place(precedence, gate);
 }
 
 bool Line::Erase(TrialId trial) {
-  const auto found = standing_.find(trial.experiment);
-  if (found == standing_.end()) return false;
-  Standing& standing = found->second;
-  if (standing.trials.erase({Again::kNo, trial.trial}) == 0 &&
-      standing.trials.erase({Again::kYes, trial.trial}) == 0) {
+  const auto found = entries_.find(trial.experiment);
+  if (found == entries_.end()) return false;
+  LineEntry& entry = found->second;
+  if (entry.trials.erase({Again::kNo, trial.trial}) == 0 &&
+      entry.trials.erase({Again::kYes, trial.trial}) == 0) {
     return false;
   }
   --size_;
   tried.reset();
-  if (standing.trials.empty()) {
-    open_.erase(standing.precedence);
-    standing_.erase(found);
+  if (entry.trials.empty()) {
+    open_.erase(entry.precedence);
+    entries_.erase(found);
   }
   return true;
 }
 
 void Line::Place(const Precedence& precedence, Gate gate) {
-  const auto found = standing_.find(precedence.experiment);
-  DT_CHECK(found != standing_.end());
-  Standing& standing = found->second;
-  open_.erase(standing.precedence);
-  standing.precedence = precedence;
-  standing.gate = gate;
+  const auto found = entries_.find(precedence.experiment);
+  DT_CHECK(found != entries_.end());
+  LineEntry& entry = found->second;
+  open_.erase(entry.precedence);
+  entry.precedence = precedence;
+  entry.gate = gate;
   if (gate == Gate::kOpen) open_.insert(precedence);
   tried.reset();
 }
 
 bool Line::Contains(TrialId trial) const {
-  const auto found = standing_.find(trial.experiment);
-  if (found == standing_.end()) return false;
+  const auto found = entries_.find(trial.experiment);
+  if (found == entries_.end()) return false;
   return found->second.trials.contains({Again::kNo, trial.trial}) ||
          found->second.trials.contains({Again::kYes, trial.trial});
 }
 
-std::optional<Line::Head> Line::First() const {
+std::optional<Line::FirstTrial> Line::First() const {
   if (open_.empty()) return std::nullopt;
   const Precedence& first = *open_.begin();
-  const Standing& standing = standing_.find(first.experiment)->second;
-  return Head{first, {first.experiment, standing.trials.begin()->second}};
+  const LineEntry& entry = entries_.find(first.experiment)->second;
+  return FirstTrial{first, {first.experiment, entry.trials.begin()->second}};
 }
 
 size_t Line::Before(const Precedence& precedence) const {
   size_t trials = 0;
   for (const Precedence& other : open_) {
     if (!(other < precedence)) break;
-    trials += standing_.find(other.experiment)->second.trials.size();
+    trials += entries_.find(other.experiment)->second.trials.size();
   }
   return trials;
 }

@@ -6,7 +6,7 @@
 //            that may start nothing of a shape is closed there: its trials keep their places, at a
 //            cost that does not depend on their number.
 // Cost:      O(log trials) to insert and erase; O(lines of the experiment × log experiments) when
-//            its standing changes.
+//            its precedence or gate changes.
 // Ownership: an experiment's lines are pointed at by name: nodes of a std::map do not move.
 // Tests:     tests/coordinator/core/line_test.cc
 #pragma once
@@ -51,10 +51,10 @@ enum class Again { kNo, kYes };  // whether the trial has run before
 
 class Line {
  public:
-  struct Head {
+  struct FirstTrial {
     Precedence precedence;
     TrialId trial;
-    std::strong_ordering operator<=>(const Head&) const = default;
+    std::strong_ordering operator<=>(const FirstTrial&) const = default;
   };
 
   void Insert(TrialId trial, Again again, const Precedence& precedence, Gate gate);
@@ -64,9 +64,9 @@ class Line {
   void Place(const Precedence& precedence, Gate gate);
 
   bool Contains(TrialId trial) const;
-  bool Has(ExperimentId experiment) const { return standing_.contains(experiment); }
+  bool Has(ExperimentId experiment) const { return entries_.contains(experiment); }
   // Returns the first trial of the open experiments.
-  std::optional<Head> First() const;
+  std::optional<FirstTrial> First() const;
   // Counts the trials of open experiments before this precedence, tickets included.
   size_t Before(const Precedence& precedence) const;
   size_t size() const { return size_; }
@@ -76,20 +76,20 @@ class Line {
   std::optional<uint64_t> tried;
 
  private:
-  using Entry = std::pair<Again, uint32_t>;
-  struct Standing {
+  using WaitingTrial = std::pair<Again, uint32_t>;
+  struct LineEntry {
     // Orders trials: those that ran before come first.
     struct First {
-      bool operator()(const Entry& a, const Entry& b) const {
+      bool operator()(const WaitingTrial& a, const WaitingTrial& b) const {
         if (a.first != b.first) return a.first == Again::kYes;
         return a.second < b.second;
       }
     };
-    absl::btree_set<Entry, First> trials;
+    absl::btree_set<WaitingTrial, First> trials;
     Precedence precedence;
     Gate gate = Gate::kClosed;
   };
-  absl::btree_map<ExperimentId, Standing> standing_;
+  absl::btree_map<ExperimentId, LineEntry> entries_;
   absl::btree_set<Precedence> open_;
   size_t size_ = 0;
 };

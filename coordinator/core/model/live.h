@@ -163,8 +163,8 @@ struct LiveExperiment {
   int32_t priority = 0;              // LiveState::running counts it under this
 };
 
-// Progress of an experiment's trials; see keep/standings.h.
-struct Standing {
+// Progress of an experiment's trials; see keep/progress.h.
+struct ExperimentProgress {
   struct OfTrial {
     uint64_t done = 0;           // of its target, in parts of kWholeTrial; 0 while it runs
     double value = kNotANumber;  // of the experiment's metric, as far as durable
@@ -191,7 +191,7 @@ struct Standing {
 };
 
 // Newest steps that were taken from an attempt; they never go back. 0: none.
-struct ToldSteps {
+struct ReportedSteps {
   uint64_t row = 0;
   bool first_row = false;  // the row of step 0, which `row` 0 cannot show
   // Since the start of the coordinator; the trial has those from before.
@@ -250,14 +250,14 @@ struct Timer {
 std::map<Constraint, SlotPool> BasePools();
 
 // How long running gangs are left alone. An operator may set it.
-struct Patience {
+struct GangProtection {
   absl::Duration protect = limits::kProtectFirst;  // doubles after each stop
   absl::Duration grow_after = limits::kGrowAfter;
   absl::Duration resize_every = limits::kResizeEvery;
 };
 
 struct LiveState {
-  Patience patience;
+  GangProtection protection;
   absl::Duration lease_floor;  // no lease ends before this
 
   std::deque<Worker> workers;  // by WorkerIndex; places are used again
@@ -299,12 +299,12 @@ struct LiveState {
   absl::btree_map<ExperimentId, LiveExperiment> experiments;  // with active trials
   absl::btree_map<int32_t, uint32_t> running;                 // number by priority
   std::map<QuotaKey, uint32_t> quota_held;                    // slots per quota
-  absl::btree_map<ExperimentId, Standing> standings;
+  absl::btree_map<ExperimentId, ExperimentProgress> progress;
   std::map<ExperimentId, SearchIndex> searches;  // of experiments that have a search
   absl::btree_set<Timer> timers;
 
   // Newest steps reported by the newest attempts.
-  absl::flat_hash_map<AttemptToken, ToldSteps> told;
+  absl::flat_hash_map<AttemptToken, ReportedSteps> told;
   uint64_t worker_losses = 0;  // since the start; without ordered stops
   uint64_t dropped_rows = 0;   // dropped from full buffers, as workers count
   uint64_t doubted = 0;        // reports left out since they could not be true

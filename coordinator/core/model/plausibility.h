@@ -22,7 +22,7 @@ struct Claimant {
   const Trial& trial;
   const Attempt& attempt;
   const std::string& storage_id;  // of the worker
-  ToldSteps told;
+  ReportedSteps told;
   // A program reports itself when it has finished, whatever its number of steps.
   bool program = false;
   bool timed = false;  // train.max_time may end it before its last step

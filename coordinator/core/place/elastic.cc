@@ -61,7 +61,7 @@ int32_t Grown(const Shape& shape, int32_t size, size_t more) {
 
 bool MayGrow(const State& state, const LiveAttempt& attempt, absl::Duration now) {
   if (!attempt.Is<Training>() || attempt.saving) return false;
-  return ExpectedEnd(state, attempt, now) - now >= state.live.patience.resize_every;
+  return ExpectedEnd(state, attempt, now) - now >= state.live.protection.resize_every;
 }
 
 void Grow(Turn& turn, TrialId id) {
@@ -80,12 +80,13 @@ void Grow(Turn& turn, TrialId id) {
   if (SomebodyWants(live, shape.constraint) && !Mutated(Mutant::kGrowsPastWaiting)) return;
   const absl::Duration ripe = std::max(attempt.protected_until, attempt.may_grow_at);
   if (now < ripe) return ArmLook(live, ripe);
-  const auto young = std::upper_bound(since.begin(), since.end(), now - live.patience.grow_after);
+  const auto young = std::upper_bound(since.begin(), since.end(), now - live.protection.grow_after);
   const auto enough = static_cast<size_t>(young - since.begin());
   const int32_t slots = Grown(shape, size, std::min(left, enough));
   // Slots of one gang become free one after the other: waits once more for the newest of them.
-  const bool waits = slots == 0 || (slots < hoped && now - since[0] < 2 * live.patience.grow_after);
-  if (waits) return ArmLook(live, *young + live.patience.grow_after);
+  const bool waits =
+      slots == 0 || (slots < hoped && now - since[0] < 2 * live.protection.grow_after);
+  if (waits) return ArmLook(live, *young + live.protection.grow_after);
   AskToResize(turn, attempt, slots, {},
               absl::StrCat("grows from ", size, " to ", slots, " slots, which nobody wants"));
 }
@@ -127,13 +128,13 @@ void GrowOverIdle(Turn& turn) {
     return ArmLook(live, live.chose_growers + kChooseEvery);
   }
   live.chose_growers = now;
-  std::vector<Line::Head> order;
+  std::vector<Line::FirstTrial> order;
   for (const TrialId id : live.elastic) {
     const int32_t priority = PriorityOf(GetExperiment(turn.durable(), id.experiment));
     order.push_back({{priority, SlotsHeld(live, id.experiment), id.experiment}, id});
   }
   std::sort(order.begin(), order.end());
-  for (const Line::Head& each : order) Grow(turn, each.trial);
+  for (const Line::FirstTrial& each : order) Grow(turn, each.trial);
 }
 
 void NoteSize(State& state, LiveAttempt& attempt) {
@@ -142,7 +143,7 @@ void NoteSize(State& state, LiveAttempt& attempt) {
   const bool changed = std::any_of(attempts.begin(), attempts.end(), [size](const Attempt& each) {
     return each.members.size() != size || each.stop_why == v1::StopRequested::RESIZED;
   });
-  if (changed) attempt.may_grow_at = state.live.event_at + state.live.patience.resize_every;
+  if (changed) attempt.may_grow_at = state.live.event_at + state.live.protection.resize_every;
 }
 
 }  // namespace dt

@@ -5,8 +5,9 @@
 //            size are held for the gang while it saves and leaves (reservations.h). After a restart
 //            of the coordinator open requests hold slots again, and durations start anew.
 // Invariant: a gang has a size that its trial allows (spec/sizes.h). It only grows over slots that
-//            have been idle for Patience::grow_after and for which nobody waits, by at least a
-//            quarter, at most once in Patience::resize_every, and if it still trains as long.
+//            have been idle for GangProtection::grow_after and for which nobody waits, by at least
+//            a quarter, at most once in GangProtection::resize_every, and if it still trains as
+//            long.
 // Source:    search.md 4.5
 // Tests:     tests/coordinator/core/elastic_test.cc, tests/sim
 #pragma once

@@ -23,7 +23,7 @@ namespace {
 struct Victim {
   LiveAttempt* attempt = nullptr;
   StopOrder order;
-  size_t slots = 0;   // slots that the wish could use
+  size_t slots = 0;   // slots that the request could use
   Shape shape;        // of the trial
   int32_t keeps = 0;  // goes on with so many slots; 0: it waits
 
@@ -33,23 +33,24 @@ struct Victim {
 };
 
 // Slots that could be freed, on one host or in total.
-struct Site {
-  size_t ready = 0;  // free, reserved for the wish, or about to be left
+struct FreeableSlots {
+  size_t ready = 0;  // free, reserved for the request, or about to be left
   std::vector<Victim> victims;
 };
 
 // Returns the sites by host if all slots must be on one host, else under "".
-std::map<std::string, Site> PlacesFor(const State& state, const Wish& wish, int32_t priority,
-                                      absl::Duration now, absl::Duration& protected_until) {
+std::map<std::string, FreeableSlots> PlacesFor(const State& state, const SlotRequest& request,
+                                               int32_t priority, absl::Duration now,
+                                               absl::Duration& protected_until) {
   const LiveState& live = state.live;
-  std::map<std::string, Site> places;
-  const SlotPool* pool = FindPool(live, wish.shape.constraint);
+  std::map<std::string, FreeableSlots> places;
+  const SlotPool* pool = FindPool(live, request.shape.constraint);
   if (pool == nullptr) return places;
-  const Reservation* own = ReservationOf(live, wish.id);
+  const Reservation* own = ReservationOf(live, request.id);
   std::map<std::pair<std::string, AttemptToken>, Victim> victims;
   for (const WorkerIndex index : pool->Members()) {
     const Worker& worker = live.workers[index];
-    const std::string where = wish.shape.single_node ? worker.hello.host() : std::string();
+    const std::string where = request.shape.single_node ? worker.hello.host() : std::string();
     if (pool->IsFree(index) || (own != nullptr && own->slots.IsFree(index))) {
       ++places[where].ready;
       continue;
@@ -96,12 +97,12 @@ void Spare(size_t ready, size_t wanted, std::vector<Victim>& chosen) {
   }
 }
 
-enum class Have { kLeave, kShrink };
+enum class VictimAction { kLeave, kShrink };
 
 // Returns the cheapest victims that make `wanted` slots ready, or none if they cannot.
-std::vector<Victim> Choose(const Site& place, size_t wanted, Have them) {
+std::vector<Victim> Choose(const FreeableSlots& place, size_t wanted, VictimAction action) {
   std::vector<Victim> all = place.victims;
-  if (them == Have::kShrink) {
+  if (action == VictimAction::kShrink) {
     std::erase_if(all, [](const Victim& victim) { return !victim.MayShrink(); });
     for (Victim& victim : all) victim.keeps = victim.shape.least();
   }
@@ -120,9 +121,9 @@ std::vector<Victim> Choose(const Site& place, size_t wanted, Have them) {
 }
 
 // Returns gangs that shrink, if that is enough; else the cheapest victims.
-std::vector<Victim> Choose(const Site& place, size_t wanted) {
-  std::vector<Victim> shrinking = Choose(place, wanted, Have::kShrink);
-  return shrinking.empty() ? Choose(place, wanted, Have::kLeave) : shrinking;
+std::vector<Victim> Choose(const FreeableSlots& place, size_t wanted) {
+  std::vector<Victim> shrinking = Choose(place, wanted, VictimAction::kShrink);
+  return shrinking.empty() ? Choose(place, wanted, VictimAction::kLeave) : shrinking;
 }
 
 // Returns how many victims must wait, and how many there are.
@@ -150,18 +151,18 @@ StopOrder StopOrderOf(const State& state, const LiveAttempt& attempt) {
           -int64_t(id.trial)};
 }
 
-void MakeRoom(Turn& turn, const Wish& wish) {
+void MakeRoom(Turn& turn, const SlotRequest& request) {
   LiveState& live = turn.live();
   const absl::Duration now = turn.now.steady;
-  const int32_t priority = PriorityOf(GetExperiment(turn.durable(), wish.id.experiment));
+  const int32_t priority = PriorityOf(GetExperiment(turn.durable(), request.id.experiment));
   if (!SomebodyIsBelow(live, priority)) return;
   if (now - live.chose_victims < kChooseEvery)
     return ArmLook(live, live.chose_victims + kChooseEvery);
   live.chose_victims = now;
   absl::Duration protected_until = absl::InfiniteDuration();
-  const auto places = PlacesFor(turn.state, wish, priority, now, protected_until);
-  const auto wanted = static_cast<size_t>(wish.shape.slots);
-  const std::pair<const std::string, Site>* best = nullptr;
+  const auto places = PlacesFor(turn.state, request, priority, now, protected_until);
+  const auto wanted = static_cast<size_t>(request.shape.slots);
+  const std::pair<const std::string, FreeableSlots>* best = nullptr;
   std::vector<Victim> victims;
   for (const auto& place : places) {
     if (place.second.ready >= wanted) return;  // they become free by themselves
@@ -174,22 +175,22 @@ void MakeRoom(Turn& turn, const Wish& wish) {
     if (protected_until < absl::InfiniteDuration()) ArmLook(live, protected_until);
     return;
   }
-  MoveReservation(turn, wish, best->first);
+  MoveReservation(turn, request, best->first);
   for (const Victim& victim : victims) {
     const Experiment& experiment =
         GetExperiment(turn.durable(), victim.attempt->id.trial.experiment);
-    const std::string why = absl::StrCat("makes room for ", TrialText(wish.id), " (priority ",
+    const std::string why = absl::StrCat("makes room for ", TrialText(request.id), " (priority ",
                                          priority, " over ", PriorityOf(experiment), ")");
     if (victim.keeps > 0) {
-      AskToResize(turn, *victim.attempt, victim.keeps, wish.id, why);
+      AskToResize(turn, *victim.attempt, victim.keeps, request.id, why);
     } else {
-      AskToStop(turn, *victim.attempt, v1::StopRequested::PREEMPTED, why, {.trial = wish.id});
+      AskToStop(turn, *victim.attempt, v1::StopRequested::PREEMPTED, why, {.trial = request.id});
     }
   }
 }
 
 void Protect(State& state, LiveAttempt& attempt, absl::Duration now) {
-  absl::Duration peace = state.live.patience.protect;
+  absl::Duration peace = state.live.protection.protect;
   for (const Attempt& before : GetTrial(state.durable, attempt.id.trial).attempts) {
     // A takeover does not count as a disturbance.
     const bool disturbed = before.AskedToStop() && before.stop_why != v1::StopRequested::MUTATED;

@@ -20,8 +20,8 @@ namespace dt {
 using StopOrder = std::tuple<int32_t, bool, bool, absl::Duration, int64_t, int64_t>;
 StopOrder StopOrderOf(const State& state, const LiveAttempt& attempt);
 
-// Asks gangs to make room. The wish is blocked, and has its reservation if it may have one.
-void MakeRoom(Turn& turn, const Wish& wish);
+// Asks gangs to make room. The request is blocked, and has its reservation if it may have one.
+void MakeRoom(Turn& turn, const SlotRequest& request);
 // Protects the attempt from stops for a while from now on: longer each time that its trial was
 // asked to stop.
 void Protect(State& state, LiveAttempt& attempt, absl::Duration now);

@@ -39,9 +39,9 @@ bool Overlap(const LiveState& live, const Constraint& a, const Constraint& b) {
 }
 
 // Returns the host with enough free slots the soonest; hosts that see the checkpoint come first.
-std::string ChooseHost(const State& state, const SlotPool& pool, const Wish& wish,
+std::string ChooseHost(const State& state, const SlotPool& pool, const SlotRequest& request,
                        absl::Duration now) {
-  const auto wanted = static_cast<size_t>(wish.shape.slots);
+  const auto wanted = static_cast<size_t>(request.shape.slots);
   struct Host {
     std::vector<absl::Duration> ends;
     bool blind = true;  // does not see the checkpoint
@@ -54,7 +54,7 @@ std::string ChooseHost(const State& state, const SlotPool& pool, const Wish& wis
     if (worker.attempt != nullptr) end = ExpectedEnd(state, *worker.attempt, now);
     Host& host = hosts[worker.hello.host()];
     host.ends.push_back(end);
-    const bool sees = wish.storage_id.empty() || worker.hello.storage_id() == wish.storage_id;
+    const bool sees = request.storage_id.empty() || worker.hello.storage_id() == request.storage_id;
     if (sees) host.blind = false;
   }
   std::string best;
@@ -116,32 +116,32 @@ void Collect(LiveState& live, Reservation& reservation) {
   }
 }
 
-void AddHold(LiveState& live, const Wish& wish, const std::string& host) {
+void AddHold(LiveState& live, const SlotRequest& request, const std::string& host) {
   Reservation& made = live.reservations.emplace_back();
-  made.holder = wish.id;
-  made.shape = wish.shape;
+  made.holder = request.id;
+  made.shape = request.shape;
   made.host = host;
-  made.storage_id = wish.storage_id;
+  made.storage_id = request.storage_id;
   Collect(live, made);
 }
 
 // Returns its place in the order, if it is the first of its line.
-std::optional<Line::Head> HeadOf(const LiveState& live, TrialId id) {
+std::optional<Line::FirstTrial> HeadOf(const LiveState& live, TrialId id) {
   for (const auto& [shape, line] : live.lines) {
-    const std::optional<Line::Head> head = line.First();
+    const std::optional<Line::FirstTrial> head = line.First();
     if (head.has_value() && head->trial == id) return head;
   }
   return std::nullopt;
 }
 
 // Returns whether a trial before it waits for one slot and so gets the next free one.
-bool OneSlotGoesBefore(LiveState& live, const Wish& wish) {
-  const std::optional<Line::Head> head = HeadOf(live, wish.id);
+bool OneSlotGoesBefore(LiveState& live, const SlotRequest& request) {
+  const std::optional<Line::FirstTrial> head = HeadOf(live, request.id);
   if (!head.has_value()) return false;
   return std::any_of(live.lines.begin(), live.lines.end(), [&](const auto& line) {
-    const std::optional<Line::Head> theirs = line.second.First();
+    const std::optional<Line::FirstTrial> theirs = line.second.First();
     return line.first.least() <= 1 && theirs.has_value() && *theirs < *head &&
-           Overlap(live, line.first.constraint, wish.shape.constraint);
+           Overlap(live, line.first.constraint, request.shape.constraint);
   });
 }
 
@@ -153,11 +153,11 @@ int TimesReturned(const Trial& trial) {
 
 // Returns the mean training time of the finished trials; infinite if unknown.
 absl::Duration MeanTime(const LiveState& live, ExperimentId id) {
-  const auto standing = live.standings.find(id);
-  if (standing == live.standings.end() || standing->second.trained == 0) {
+  const auto progress = live.progress.find(id);
+  if (progress == live.progress.end() || progress->second.trained == 0) {
     return absl::InfiniteDuration();
   }
-  return absl::Seconds(standing->second.trained_seconds / standing->second.trained);
+  return absl::Seconds(progress->second.trained_seconds / progress->second.trained);
 }
 
 // Counts suitable slots that are free by then, whoever else waits for them. Of gangs that end just
@@ -183,18 +183,18 @@ size_t FreeAt(const State& state, const Reservation& reservation, absl::Duration
   return before + most;
 }
 
-bool MayBorrow(Turn& turn, const Wish& wish, const Reservation& reservation) {
+bool MayBorrow(Turn& turn, const SlotRequest& request, const Reservation& reservation) {
   const absl::Duration now = turn.now.steady;
   // Missing slots may come back with the next worker that connects.
   if (now < reservation.patient_until) return false;
   const absl::Duration ready = ReadyAt(turn.state, reservation, now);
   // Far away; an unknown time is infinite.
   if (ready - now >= limits::kLendLeast) {
-    if (IsTicket(wish.id)) return true;
-    if (TimesReturned(GetTrial(turn.durable(), wish.id)) < limits::kLentReturns) return true;
+    if (IsTicket(request.id)) return true;
+    if (TimesReturned(GetTrial(turn.durable(), request.id)) < limits::kLentReturns) return true;
   }
   if (ready == absl::InfiniteDuration()) return false;  // nothing to compare with
-  if (now + MeanTime(turn.live(), wish.id.experiment) < ready) return true;
+  if (now + MeanTime(turn.live(), request.id.experiment) < ready) return true;
   // A borrower may stay if enough other slots are free by then that nobody else has reserved.
   size_t promised = WantedBy(reservation);
   for (const Reservation& other : turn.live().reservations) {
@@ -202,7 +202,7 @@ bool MayBorrow(Turn& turn, const Wish& wish, const Reservation& reservation) {
     promised += WantedBy(other) - std::min(WantedBy(other), other.slots.connected());
   }
   return FreeAt(turn.state, reservation, ready, now) >=
-         promised + static_cast<size_t>(wish.shape.slots);
+         promised + static_cast<size_t>(request.shape.slots);
 }
 
 // Returns whether slots are held for a gang that still saves or waits for them.
@@ -323,14 +323,14 @@ const Reservation* ReservationOf(const LiveState& live, TrialId holder) {
   return nullptr;
 }
 
-void Reserve(State& state, const Wish& wish, absl::Duration now) {
+void Reserve(State& state, const SlotRequest& request, absl::Duration now) {
   LiveState& live = state.live;
-  if (ReservationOf(live, wish.id) != nullptr) return;
-  const int32_t priority = PriorityOf(GetExperiment(state.durable, wish.id.experiment));
+  if (ReservationOf(live, request.id) != nullptr) return;
+  const int32_t priority = PriorityOf(GetExperiment(state.durable, request.id.experiment));
   for (size_t i = 0; i < live.reservations.size();) {
     const Reservation& other = live.reservations[i];
     const int32_t theirs = PriorityOf(GetExperiment(state.durable, other.holder.experiment));
-    if (other.IsHold() || !Overlap(live, other.shape.constraint, wish.shape.constraint)) {
+    if (other.IsHold() || !Overlap(live, other.shape.constraint, request.shape.constraint)) {
       ++i;
     } else if (theirs < priority) {
       Dissolve(live, i);
@@ -339,20 +339,20 @@ void Reserve(State& state, const Wish& wish, absl::Duration now) {
     }
   }
   // A trial that wants one slot and is first in line gets the next free one.
-  if (wish.shape.slots <= 1 || OneSlotGoesBefore(live, wish)) return;
+  if (request.shape.slots <= 1 || OneSlotGoesBefore(live, request)) return;
   std::string host;
-  if (wish.shape.single_node) {
-    host = ChooseHost(state, EnsurePool(live, wish.shape.constraint), wish, now);
+  if (request.shape.single_node) {
+    host = ChooseHost(state, EnsurePool(live, request.shape.constraint), request, now);
   }
-  AddHold(live, wish, host);
+  AddHold(live, request, host);
 }
 
-void MoveReservation(Turn& turn, const Wish& wish, const std::string& host) {
+void MoveReservation(Turn& turn, const SlotRequest& request, const std::string& host) {
   LiveState& live = turn.live();
   for (size_t i = 0; i < live.reservations.size(); ++i) {
-    if (live.reservations[i].holder != wish.id || live.reservations[i].host == host) continue;
+    if (live.reservations[i].holder != request.id || live.reservations[i].host == host) continue;
     Dissolve(live, i);
-    return AddHold(live, wish, host);
+    return AddHold(live, request, host);
   }
 }
 
@@ -365,19 +365,19 @@ const Reservation* LenderOf(const LiveState& live, const LiveAttempt& attempt) {
   return nullptr;
 }
 
-std::optional<Decision> Borrow(Turn& turn, const Wish& wish) {
+std::optional<Decision> Borrow(Turn& turn, const SlotRequest& request) {
   LiveState& live = turn.live();
-  SlotPool& pool = EnsurePool(live, wish.shape.constraint);
+  SlotPool& pool = EnsurePool(live, request.shape.constraint);
   for (Reservation& reservation : live.reservations) {
-    if (reservation.holder == wish.id || reservation.IsHold()) continue;
+    if (reservation.holder == request.id || reservation.IsHold()) continue;
     if (reservation.slots.free() == 0) continue;
-    if (reservation.slots.free() + pool.free() < static_cast<size_t>(wish.shape.slots)) continue;
-    if (!MayBorrow(turn, wish, reservation)) {
+    if (reservation.slots.free() + pool.free() < static_cast<size_t>(request.shape.slots)) continue;
+    if (!MayBorrow(turn, request, reservation)) {
       ArmLook(live, turn.now.steady + kEstimateAgain);
       continue;
     }
     std::vector<WorkerIndex> lent = reservation.slots.Free();
-    Decision decision = PlaceWith(pool, lent, {wish.shape, wish.storage_id});
+    Decision decision = PlaceWith(pool, lent, {request.shape, request.storage_id});
     if (decision.verdict != Verdict::kPlaced) continue;
     const bool borrows =
         std::any_of(decision.gang.begin(), decision.gang.end(), [&](WorkerIndex worker) {
@@ -421,14 +421,14 @@ void HoldForResize(State& state, const LiveAttempt& attempt, absl::Duration now)
   ArmLook(live, made.held_until);
 }
 
-bool GiveWay(Turn& turn, const Wish& wish) {
+bool GiveWay(Turn& turn, const SlotRequest& request) {
   LiveState& live = turn.live();
-  const int32_t priority = PriorityOf(GetExperiment(turn.durable(), wish.id.experiment));
+  const int32_t priority = PriorityOf(GetExperiment(turn.durable(), request.id.experiment));
   bool gave = false;
   for (size_t i = 0; i < live.reservations.size();) {
     const Reservation& hold = live.reservations[i];
-    const bool others = hold.IsHold() && hold.holder != wish.id && hold.made_for != wish.id &&
-                        Overlap(live, hold.shape.constraint, wish.shape.constraint);
+    const bool others = hold.IsHold() && hold.holder != request.id && hold.made_for != request.id &&
+                        Overlap(live, hold.shape.constraint, request.shape.constraint);
     const bool yields =
         others && (hold.grows ||
                    PriorityOf(GetExperiment(turn.durable(), hold.holder.experiment)) < priority);

@@ -21,7 +21,7 @@
 namespace dt {
 
 // Needs of a blocked trial.
-struct Wish {
+struct SlotRequest {
   TrialId id;              // or a ticket
   Shape shape;             // for an elastic gang at its least size
   std::string storage_id;  // rank 0 must see it; "": none
@@ -37,13 +37,13 @@ const Reservation* WholeReservation(const State& state);
 const Reservation* ReservationOf(const LiveState& live, TrialId holder);
 // Reserves for a blocked trial. Ends conflicting reservations of a smaller priority; if another
 // conflicts, reserves nothing.
-void Reserve(State& state, const Wish& wish, absl::Duration now);
-// Moves the reservation of the wish, if it has one, to this host.
-void MoveReservation(Turn& turn, const Wish& wish, const std::string& host);
+void Reserve(State& state, const SlotRequest& request, absl::Duration now);
+// Moves the reservation of the request, if it has one, to this host.
+void MoveReservation(Turn& turn, const SlotRequest& request, const std::string& host);
 // Returns the reservation from which the attempt borrows slots, or nullptr.
 const Reservation* LenderOf(const LiveState& live, const LiveAttempt& attempt);
 // Returns a placement on reserved slots that may be lent, together with free ones.
-std::optional<Decision> Borrow(Turn& turn, const Wish& wish);
+std::optional<Decision> Borrow(Turn& turn, const SlotRequest& request);
 // Places on the reserved slots. Uses other free slots too if then fewer groups of ranks that share
 // layers are split over hosts.
 Decision PlaceReserved(LiveState& live, const Reservation& reservation,
@@ -53,8 +53,8 @@ void TakeBack(Turn& turn);
 // --- Holds: slots for the next size of a gang that saves (elastic.h) ---
 // Holds slots for an attempt that was asked to go on with another number of slots.
 void HoldForResize(State& state, const LiveAttempt& attempt, absl::Duration now);
-// Ends the holds of others that block the wish. Returns whether there were any.
-bool GiveWay(Turn& turn, const Wish& wish);
+// Ends the holds of others that block the request. Returns whether there were any.
+bool GiveWay(Turn& turn, const SlotRequest& request);
 // Returns whether a trial that may start and fits the fleet waits for such slots.
 bool SomebodyWants(const LiveState& live, const Constraint& constraint);
 

@@ -94,9 +94,9 @@ std::string HowToUndo(const std::string& worker) {
 
 // "3 attempts crashed here (7/1#1, 7/2#1, 7/1#2), and their experiments got on elsewhere".
 std::string QuarantineReason(const std::string& worker, const std::vector<AttemptId>& ends,
-                             Before before) {
+                             PriorQuarantine before) {
   const std::string undo = HowToUndo(worker);
-  if (before == Before::kQuarantined) {
+  if (before == PriorQuarantine::kQuarantined) {
     return absl::StrCat("attempt ", IdsText(ends), " crashed here as well", undo);
   }
   return absl::StrCat(ends.size(), " attempts crashed here (", IdsText(ends),
@@ -162,8 +162,8 @@ void NoteQuarantine(LiveState& live, const std::string& worker, absl::Duration n
 }
 
 void Quarantine(Turn& turn, const std::string& worker, const std::vector<AttemptId>& ends,
-                Before before) {
-  if (before == Before::kNever && FindMark(turn.durable(), worker) == nullptr &&
+                PriorQuarantine before) {
+  if (before == PriorQuarantine::kNever && FindMark(turn.durable(), worker) == nullptr &&
       turn.durable().marks.size() >= limits::kMarks) {
     return;
   }
@@ -215,10 +215,10 @@ void ReleaseWhoGotOn(Turn& turn) {
   for (const std::string& worker : released) Release(turn, worker, "");
 }
 
-Before BeforeOf(const WorkerMark* mark, uint32_t quarantines) {
+PriorQuarantine PriorQuarantineOf(const WorkerMark* mark, uint32_t quarantines) {
   return mark != nullptr && mark->quarantined && mark->quarantines > quarantines
-             ? Before::kQuarantined
-             : Before::kNever;
+             ? PriorQuarantine::kQuarantined
+             : PriorQuarantine::kNever;
 }
 
 // Releases workers that are not to blame, as their crashes happen elsewhere too.
@@ -228,7 +228,7 @@ void ReleaseWhoIsCleared(Turn& turn) {
     if (!mark.quarantined || mark.returned.empty()) continue;
     const auto left = NotRefuted(turn.durable(), worker, mark.returned);
     if (left.size() == mark.returned.size()) continue;
-    if (!Suffice(left, BeforeOf(&mark, 1))) cleared.push_back(worker);
+    if (!Suffice(left, PriorQuarantineOf(&mark, 1))) cleared.push_back(worker);
   }
   for (const std::string& worker : cleared) {
     turn.effects.log_lines.push_back(
@@ -243,14 +243,14 @@ void QuarantineWhoFails(Turn& turn) {
   std::vector<std::string> suspects;
   for (const auto& [worker, streak] : durable.streaks) {
     const bool many = streak.ends.size() >= static_cast<size_t>(limits::kQuarantineEnds);
-    if (many || BeforeOf(FindMark(durable, worker), 0) == Before::kQuarantined) {
+    if (many || PriorQuarantineOf(FindMark(durable, worker), 0) == PriorQuarantine::kQuarantined) {
       suspects.push_back(worker);
     }
   }
   for (const std::string& worker : suspects) {
     const auto streak = durable.streaks.find(worker);
     if (streak == durable.streaks.end()) continue;
-    const Before before = BeforeOf(FindMark(durable, worker), 0);
+    const PriorQuarantine before = PriorQuarantineOf(FindMark(durable, worker), 0);
     const auto ends = Proved(durable, worker, streak->second.ends);
     if (Suffice(ends, before) && MaySpare(turn, worker)) Quarantine(turn, worker, ends, before);
   }

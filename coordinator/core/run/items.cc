@@ -74,7 +74,7 @@ Claimant ClaimantOf(const Turn& turn, const Sender& sender) {
           *sender.trial,
           *sender.recorded,
           sender.worker.hello.storage_id(),
-          found == told.end() ? ToldSteps{} : found->second,
+          found == told.end() ? ReportedSteps{} : found->second,
           spec::IsProgram(experiment.spec.base()),
           sender.live != nullptr && sender.live->spec.train().max_time_seconds() > 0};
 }
@@ -137,7 +137,7 @@ void TakeRows(Turn& turn, const Sender& sender, v1::RowChunk& chunk, RowTotals* 
   if (!sender.recorded->ran && !Mutated(Mutant::kRowsBeforeRunning)) return;
   const std::string doubt = DoubtAbout(ClaimantOf(turn, sender), chunk);
   if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
-  ToldSteps& told = turn.live().told[sender.recorded->token];
+  ReportedSteps& told = turn.live().told[sender.recorded->token];
   told.row = chunk.last_step();
   told.first_row = true;
   ChunkToStore& out = turn.effects.chunks.emplace_back();

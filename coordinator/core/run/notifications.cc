@@ -22,8 +22,8 @@ namespace {
 
 // Returns the best trial with its value; {0, NaN} if no trial has a value.
 std::pair<uint32_t, double> BestOf(const State& state, const Experiment& experiment) {
-  const auto found = state.live.standings.find(experiment.id);
-  if (found == state.live.standings.end() || found->second.ranked.empty()) {
+  const auto found = state.live.progress.find(experiment.id);
+  if (found == state.live.progress.end() || found->second.ranked.empty()) {
     return {0, kNotANumber};
   }
   const uint32_t trial = found->second.ranked.begin()->second;
@@ -48,9 +48,9 @@ v1::Notice AboutTrial(const State& state, TrialId id, v1::Notice::Event event) {
   if (trial.cause != v1::CAUSE_UNSPECIFIED) notice.set_cause(std::string(Name(trial.cause)));
   notice.set_message(CleanText(trial.message, limits::kNoticeTextBytes));
   notice.set_metric(experiment.spec.search().metric());
-  const auto standing = state.live.standings.find(id.experiment);
-  if (standing != state.live.standings.end() && id.trial <= standing->second.trials.size()) {
-    const double value = standing->second.trials[id.trial - 1].value;
+  const auto progress = state.live.progress.find(id.experiment);
+  if (progress != state.live.progress.end() && id.trial <= progress->second.trials.size()) {
+    const double value = progress->second.trials[id.trial - 1].value;
     if (std::isfinite(value)) notice.set_value(value);
   }
   return notice;

@@ -46,10 +46,10 @@ const search::Rung& EntriesAt(const SearchIndex& index, int share) {
   return found == index.rungs.end() ? *nobody : found->second;
 }
 
-enum class Fate : uint8_t { kGoesOn, kFailed };
+enum class MemberEnd : uint8_t { kGoesOn, kFailed };
 
 void Enter(Turn& turn, TrialId id, const search::RungStep& share, double cost,
-           const search::Turnover& turnover, const std::string& reason, Fate fate) {
+           const search::Turnover& turnover, const std::string& reason, MemberEnd fate) {
   v1::Record record;
   v1::RungDecided& fact = *record.mutable_rung_decided();
   SetId(fact, {id, static_cast<uint32_t>(GetTrial(turn.durable(), id).attempts.size())});
@@ -59,7 +59,7 @@ void Enter(Turn& turn, TrialId id, const search::RungStep& share, double cost,
   fact.set_place(turnover.place);
   fact.set_entries(turnover.entries);
   fact.set_allowed(turnover.entries - turnover.part);
-  fact.set_goes_on(fate == Fate::kGoesOn);  // no member ends at a share
+  fact.set_goes_on(fate == MemberEnd::kGoesOn);  // no member ends at a share
   fact.set_reason(reason);
   Journal(turn, std::move(record));
 }
@@ -163,7 +163,7 @@ void EnterFailedMember(Turn& turn, TrialId id, const search::RungStep& share,
   const search::Rung& entries = EntriesAt(SearchIndexOf(turn.state, experiment), share.rung);
   const search::Turnover turnover = search::JudgeMember(
       entries, spec::PopulationOf(experiment.spec.search()), id.trial, search::kWorstCost);
-  Enter(turn, id, share, search::kWorstCost, turnover, why, Fate::kFailed);
+  Enter(turn, id, share, search::kWorstCost, turnover, why, MemberEnd::kFailed);
 }
 
 void CompareMember(Turn& turn, TrialId id, uint64_t step) {
@@ -178,7 +178,7 @@ void CompareMember(Turn& turn, TrialId id, uint64_t step) {
   const double cost = search::CostOf(GoalOf(experiment), value->metric);
   const Comparison comparison =
       ComparisonOf(experiment, SearchIndexOf(turn.state, experiment), id.trial, share, cost);
-  Enter(turn, id, share, cost, comparison.turnover, comparison.reason, Fate::kGoesOn);
+  Enter(turn, id, share, cost, comparison.turnover, comparison.reason, MemberEnd::kGoesOn);
   if (comparison.from != 0) TakeOver(turn, id, step, comparison);
 }
 

@@ -9,8 +9,8 @@
 #include "common/mutant.h"
 #include "common/status.h"
 #include "common/worker_level.h"
+#include "coordinator/core/keep/progress.h"
 #include "coordinator/core/keep/queue.h"
-#include "coordinator/core/keep/standings.h"
 #include "coordinator/core/keep/timers.h"
 #include "coordinator/core/model/resolved.h"
 #include "coordinator/core/place/elastic.h"
@@ -155,7 +155,7 @@ void Recover(State& state, Instant now) {
   state.live.event_at = now.steady;
   state.live.event_wall_ms = now.wall_ms;
   state.live.lease_floor = now.steady + limits::kStartupGrace;
-  RestandAll(state);
+  RebuildProgress(state);
   BeginRests(state, now);
   for (auto& [name, remembered] : state.live.acks) {
     for (RememberedAck& ack : remembered) ack.heard = now.steady;

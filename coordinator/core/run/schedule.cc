@@ -125,7 +125,7 @@ void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const Resume
   ArmAttempt(turn.live(), placed);
 }
 
-enum class Outcome { kMoved, kHolds };
+enum class PlacementResult { kMoved, kHolds };
 
 // Starts the trial. A ticket becomes a trial only now that it has slots, so that its proposal uses
 // every result so far.
@@ -151,12 +151,13 @@ void ParkForStorage(Turn& turn, TrialId id, ParkedTrial::Why why, const std::str
 
 // Returns whether the trial should wait for more slots: those of its last gang are still being
 // left, which takes at most a lease, or its next size is held for it.
-bool WaitsForMore(const State& state, const Wish& wish, const Shape& shape, size_t slots) {
-  if (IsTicket(wish.id) || !shape.elastic.has_value()) return false;
-  const LiveAttempt* last = FindLiveAttempt(state, wish.id);
+bool WaitsForMore(const State& state, const SlotRequest& request, const Shape& shape,
+                  size_t slots) {
+  if (IsTicket(request.id) || !shape.elastic.has_value()) return false;
+  const LiveAttempt* last = FindLiveAttempt(state, request.id);
   const bool leaves = last != nullptr && last->holders > 0;
   if (leaves && slots < static_cast<size_t>(shape.slots)) return true;
-  const Reservation* own = ReservationOf(state.live, wish.id);
+  const Reservation* own = ReservationOf(state.live, request.id);
   if (own == nullptr || !own->IsHold()) return false;
   if (slots >= static_cast<size_t>(own->shape.slots)) return false;
   // A growing gang does not keep others in its line waiting.
@@ -172,51 +173,52 @@ bool DissolveOf(LiveState& live, TrialId holder) {
 }
 
 // Places the trial or ticket, or parks it, or returns that it keeps its place.
-Outcome TryPlace(Turn& turn, TrialId id, const Shape& shape) {
+PlacementResult TryPlace(Turn& turn, TrialId id, const Shape& shape) {
   if (Mutated(Mutant::kVictimTakesBack) && !IsTicket(id)) {
     const auto& attempts = GetTrial(turn.durable(), id).attempts;
     if (!attempts.empty()) DissolveOf(turn.live(), attempts.back().stop_for);
   }
   if (Mutated(Mutant::kProposedEarly) && IsTicket(id)) {
     const std::optional<TrialId> early = ProposeTrial(turn, id.experiment);
-    if (!early.has_value()) return Outcome::kMoved;
+    if (!early.has_value()) return PlacementResult::kMoved;
     id = *early;
   }
   const SlotPool& pool = EnsurePool(turn.live(), shape.constraint);
   const ResumePoint resume = ResumeOf(turn.state, id, pool);
   // A trial waits only for its least size.
-  const Wish wish{id, AtSize(shape, shape.least()), StorageOf(resume)};
+  const SlotRequest request{id, AtSize(shape, shape.least()), StorageOf(resume)};
   const int32_t left = SlotsLeft(turn.state, GetExperiment(turn.durable(), id.experiment));
-  const Decision decision =
-      AwayFromCrash(turn.state, id, pool, wish.storage_id,
-                    PlaceApart(turn.live(), pool, {shape, wish.storage_id, left}, turn.now.steady));
+  const Decision decision = AwayFromCrash(
+      turn.state, id, pool, request.storage_id,
+      PlaceApart(turn.live(), pool, {shape, request.storage_id, left}, turn.now.steady));
   switch (decision.verdict) {
     case Verdict::kPlaced:
-      if (WaitsForMore(turn.state, wish, shape, decision.gang.size())) return Outcome::kHolds;
+      if (WaitsForMore(turn.state, request, shape, decision.gang.size()))
+        return PlacementResult::kHolds;
       // With the slots held for it, the ranks of a layer may share a host.
       if (decision.torn > 0 && DissolveOf(turn.live(), id)) return TryPlace(turn, id, shape);
       Start(turn, id, decision, resume, Lent::kNo);
-      return Outcome::kMoved;
+      return PlacementResult::kMoved;
     case Verdict::kStorageAbsent:
-      ParkForStorage(turn, id, ParkedTrial::Why::kStorageAbsent, wish.storage_id);
-      return Outcome::kMoved;
+      ParkForStorage(turn, id, ParkedTrial::Why::kStorageAbsent, request.storage_id);
+      return PlacementResult::kMoved;
     case Verdict::kStorageBusy:
-      ParkForStorage(turn, id, ParkedTrial::Why::kStorageBusy, wish.storage_id);
-      return Outcome::kMoved;
+      ParkForStorage(turn, id, ParkedTrial::Why::kStorageBusy, request.storage_id);
+      return PlacementResult::kMoved;
     case Verdict::kNeverFits:
-      return Outcome::kHolds;
+      return PlacementResult::kHolds;
     case Verdict::kNotEnoughFree:
       break;
   }
-  if (GiveWay(turn, wish)) return TryPlace(turn, id, shape);
-  if (WaitsForMore(turn.state, wish, shape, 0)) return Outcome::kHolds;
-  if (const std::optional<Decision> borrowed = Borrow(turn, wish)) {
+  if (GiveWay(turn, request)) return TryPlace(turn, id, shape);
+  if (WaitsForMore(turn.state, request, shape, 0)) return PlacementResult::kHolds;
+  if (const std::optional<Decision> borrowed = Borrow(turn, request)) {
     Start(turn, id, *borrowed, resume, Lent::kYes);
-    return Outcome::kMoved;
+    return PlacementResult::kMoved;
   }
-  Reserve(turn.state, wish, turn.now.steady);
-  MakeRoom(turn, wish);
-  return Outcome::kHolds;
+  Reserve(turn.state, request, turn.now.steady);
+  MakeRoom(turn, request);
+  return PlacementResult::kHolds;
 }
 
 // Starts a trial that has all its reserved slots. Returns false if there is no such trial.
@@ -253,11 +255,11 @@ bool StartReserved(Turn& turn) {
 // Returns the line whose first trial goes before all others, among lines that may place something.
 Lines::Map::iterator FirstLine(LiveState& live) {
   auto first = live.lines.end();
-  Line::Head head;
+  Line::FirstTrial head;
   for (auto line = live.lines.begin(); line != live.lines.end(); ++line) {
     const SlotPool* pool = FindPool(live, line->first.constraint);
     if (pool != nullptr && line->second.tried == pool->version) continue;
-    const std::optional<Line::Head> theirs = line->second.First();
+    const std::optional<Line::FirstTrial> theirs = line->second.First();
     if (!theirs.has_value() || (first != live.lines.end() && head < *theirs)) continue;
     first = line;
     head = *theirs;
@@ -295,7 +297,7 @@ void PlacePending(Turn& turn, int trials_max) {
       }
       const Shape shape = line->first;
       const uint64_t version = EnsurePool(live, shape.constraint).version;
-      if (TryPlace(turn, line->second.First()->trial, shape) == Outcome::kMoved) {
+      if (TryPlace(turn, line->second.First()->trial, shape) == PlacementResult::kMoved) {
         --trials_max;
         continue;
       }

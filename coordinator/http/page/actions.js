@@ -3,7 +3,7 @@ import {act} from "./api.js";
 import {openDialog} from "./dialog.js";
 import {el, replace} from "./dom.js";
 import {plural} from "./format.js";
-import {mayChange, onAccess} from "./session.js";
+import {mayChange, watchAccess} from "./session.js";
 
 function changeText(of, said) {
   const stopping = said.stopping ? `; ${plural(said.stopping, "trial")} save and stop` : "";
@@ -235,7 +235,7 @@ class Bar {
   constructor(actions, label) {
     this.actions = actions;
     this.element = el("div", {class: "controls acts", role: "group", "aria-label": label, hidden: true});
-    this.close = onAccess(() => this.#draw());
+    this.close = watchAccess(() => this.#draw());
   }
 
   set(subject, submittedBy) {

@@ -8,7 +8,7 @@ import {showExperiment} from "./experiment.js";
 import {showExperiments} from "./experiments.js";
 import {showFleet} from "./fleet.js";
 import {clock} from "./format.js";
-import {onAccess, readAccess, signIn, signOut} from "./session.js";
+import {readAccess, signIn, signOut, watchAccess} from "./session.js";
 import {showTrial} from "./trial.js";
 
 const REFRESH_MS = 2000;
@@ -168,7 +168,7 @@ function drawSignIn(access) {
   replace(place, el("button", {type: "button", on: {click: open}}, "Sign in…"));
 }
 
-onAccess(drawSignIn);
+watchAccess(drawSignIn);
 readAccess();
 setInterval(() => {
   if (!document.hidden) readAccess();

@@ -3,7 +3,7 @@ import {workerButton} from "./actions.js";
 import {get, getAll} from "./api.js";
 import {el, foreign, replace} from "./dom.js";
 import {bytes, duration, number, percent, plural, progress, stateClass, time, utilization} from "./format.js";
-import {onAccess} from "./session.js";
+import {watchAccess} from "./session.js";
 import {Table} from "./table.js";
 
 const EXPERIMENTS_MOST = 8;  // experiments whose trials are read for the use of their slots
@@ -152,7 +152,7 @@ export function showFleet({root, settings, keep, title}) {
   }
 
   let listed = [];
-  const close = onAccess(() => {
+  const close = watchAccess(() => {
     if (shown !== null) draw(listed);
   });
 

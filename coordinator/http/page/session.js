@@ -21,7 +21,7 @@ export function mayChange(method, submittedBy) {
 }
 
 // Calls the listener at once and whenever permissions change, until the returned function is called.
-export function onAccess(listener) {
+export function watchAccess(listener) {
   listeners.add(listener);
   listener(access);
   return () => listeners.delete(listener);

@@ -15,7 +15,7 @@
 
 namespace dt {
 
-class ScriptedReader final : public Reader {
+class ScriptedReader final : public StoreReader {
  public:
   absl::StatusOr<v1::ReadMetricsResponse> ReadMetrics(
       const v1::ReadMetricsRequest& request) override {

@@ -111,10 +111,10 @@ TEST_F(BlameTest, AFaultThatTheWorkerReportsNeedsNoProof) {
 TEST_F(BlameTest, AFirstQuarantineNeedsSeveralEndsOfSeveralTrials) {
   const std::vector<AttemptId> one_trial = {{{7, 1}, 1}, {{7, 1}, 2}, {{7, 1}, 3}};
   const std::vector<AttemptId> two_trials = {{{7, 1}, 1}, {{7, 1}, 2}, {{7, 2}, 1}};
-  EXPECT_FALSE(Suffice(one_trial, Before::kNever));
-  EXPECT_TRUE(Suffice(two_trials, Before::kNever));
-  EXPECT_TRUE(Suffice({two_trials.front()}, Before::kQuarantined));
-  EXPECT_FALSE(Suffice({}, Before::kQuarantined));
+  EXPECT_FALSE(Suffice(one_trial, PriorQuarantine::kNever));
+  EXPECT_TRUE(Suffice(two_trials, PriorQuarantine::kNever));
+  EXPECT_TRUE(Suffice({two_trials.front()}, PriorQuarantine::kQuarantined));
+  EXPECT_FALSE(Suffice({}, PriorQuarantine::kQuarantined));
 }
 
 }  // namespace

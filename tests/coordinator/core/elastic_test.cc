@@ -228,15 +228,15 @@ TEST_F(ElasticTest, ResizesAreRareAndNeedEnoughTrainingLeft) {
 }
 
 TEST_F(ElasticTest, TheOperatorSetsTheIdleTimeAndTheTimeBetweenResizes) {
-  Patience& patience = state_.live.patience;
-  patience.protect = absl::Seconds(1);
-  patience.grow_after = absl::Seconds(100);
-  patience.resize_every = absl::Seconds(200);
+  GangProtection& protection = state_.live.protection;
+  protection.protect = absl::Seconds(1);
+  protection.grow_after = absl::Seconds(100);
+  protection.resize_every = absl::Seconds(200);
   AddWorkers({"a", "b"});
   const ExperimentId id = Submit(Elastic(1, 2, 8));
   Train({"a", "b"});
   AddWorkers({"c", "d"});
-  Advance(patience.grow_after - absl::Seconds(2));
+  Advance(protection.grow_after - absl::Seconds(2));
   EXPECT_FALSE(NewestOf({id, 1}).AskedToStop()) << "slots are not idle for long enough";
   Advance(absl::Seconds(4));
   ASSERT_EQ(NewestOf({id, 1}).stop_slots, 4u);
@@ -245,7 +245,7 @@ TEST_F(ElasticTest, TheOperatorSetsTheIdleTimeAndTheTimeBetweenResizes) {
   Train({"a", "b", "c", "d"}, 30);
   AddWorkers({"e", "f", "g", "h"});
   TellPace("a", 40, 3);  // of 100 steps: 180 s are left
-  Advance(patience.resize_every + absl::Seconds(10));
+  Advance(protection.resize_every + absl::Seconds(10));
   EXPECT_FALSE(NewestOf({id, 1}).AskedToStop()) << "too little is left to train";
   for (uint64_t step = 41; step < 50; ++step) TellPace("a", step, 30);
   AddWorker("i");  // an event that frees slots
@@ -254,8 +254,8 @@ TEST_F(ElasticTest, TheOperatorSetsTheIdleTimeAndTheTimeBetweenResizes) {
 }
 
 TEST_F(ElasticTest, AGangResizesOnceInTheTimeThatTheOperatorSets) {
-  Patience& patience = state_.live.patience;
-  patience = {absl::Seconds(1), absl::Seconds(1), absl::Seconds(100)};
+  GangProtection& protection = state_.live.protection;
+  protection = {absl::Seconds(1), absl::Seconds(1), absl::Seconds(100)};
   AddWorkers({"a", "b"});
   const ExperimentId id = Submit(Elastic(1, 2, 8));
   Train({"a", "b"});
@@ -265,7 +265,7 @@ TEST_F(ElasticTest, AGangResizesOnceInTheTimeThatTheOperatorSets) {
   SaveAndLeave({"a", "b"}, 30);
   Train({"a", "b", "c", "d"}, 30);
   AddWorkers({"e", "f", "g", "h"});
-  Advance(patience.resize_every - absl::Seconds(5));
+  Advance(protection.resize_every - absl::Seconds(5));
   EXPECT_FALSE(NewestOf({id, 1}).AskedToStop());
   Advance(absl::Seconds(8));
   EXPECT_EQ(NewestOf({id, 1}).stop_slots, 8u);

@@ -17,7 +17,7 @@ constexpr char kUrl[] = "https://hooks.example/secret";
 
 class NoticingTest : public CoreTest {
  protected:
-  static v1::ExperimentSpec Telling(const std::vector<std::string>& events = {}) {
+  static v1::ExperimentSpec WithNotify(const std::vector<std::string>& events = {}) {
     v1::ExperimentSpec spec = OneTrial();
     spec.mutable_notify()->set_url(kUrl);
     for (const std::string& event : events) spec.mutable_notify()->add_events(event);
@@ -50,7 +50,7 @@ class NoticingTest : public CoreTest {
 
 TEST_F(NoticingTest, AnEndCausesOneNotificationWithTheBestTrialInItsCommit) {
   AddWorker("w0");
-  const ExperimentId id = Submit(Telling());
+  const ExperimentId id = Submit(WithNotify());
   Train({"w0"});
   SendItems("w0", {Evaluation("w0", 100, 2.5)});
   EXPECT_TRUE(Waiting().empty());
@@ -75,7 +75,7 @@ TEST_F(NoticingTest, AnEndCausesOneNotificationWithTheBestTrialInItsCommit) {
 
 TEST_F(NoticingTest, AFailedTrialIsNotifiedAndThenTheExperiment) {
   AddWorker("w0");
-  Submit(Telling());
+  Submit(WithNotify());
   Train({"w0"});
   End(v1::CAUSE_OOM);
   ASSERT_EQ(Events(), (Events_{v1::Notice::FAILED, v1::Notice::FINISHED}));
@@ -88,7 +88,7 @@ TEST_F(NoticingTest, AFailedTrialIsNotifiedAndThenTheExperiment) {
 
 TEST_F(NoticingTest, OnlyATrialThatLeadsAtItsEndIsTheBest) {
   AddWorker("w0");
-  Submit(Trials(Telling({"best"}), 3));
+  Submit(Trials(WithNotify({"best"}), 3));
   FinishWith(2.0);
   FinishWith(3.0);
   FinishWith(1.0);
@@ -102,7 +102,7 @@ TEST_F(NoticingTest, WithoutAReceiverNothingIsSent) {
   Submit(OneTrial());
   Train({"w0"});
   End(v1::CAUSE_OOM);
-  Submit(Telling({"best"}));
+  Submit(WithNotify({"best"}));
   Train({"w0"});
   End(v1::CAUSE_OOM);
   EXPECT_TRUE(Waiting().empty());
@@ -110,7 +110,7 @@ TEST_F(NoticingTest, WithoutAReceiverNothingIsSent) {
 }
 
 TEST_F(NoticingTest, ACancelledExperimentIsNotifiedAndARetriedOneAgain) {
-  const ExperimentId id = Submit(Telling({"finished"}));
+  const ExperimentId id = Submit(WithNotify({"finished"}));
   Cancel(id);
   ASSERT_EQ(Events(), Events_{v1::Notice::FINISHED});
   EXPECT_EQ(Waiting().begin()->second.state(), "cancelled");
@@ -136,7 +136,7 @@ TEST_F(NoticingTest, TheCoordinatorsOwnReceiverGetsEveryExperiment) {
   ASSERT_EQ(Events(), (Events_{v1::Notice::BEST, v1::Notice::FINISHED}));
   EXPECT_EQ(Waiting().begin()->second.url(), "");
   EXPECT_EQ(Waiting().begin()->second.form(), "slack");
-  Submit(Telling({"finished"}));
+  Submit(WithNotify({"finished"}));
   FinishWith(1.0);
   EXPECT_EQ(Waiting().size(), 5u) << "both receivers, each by a number of its own";
   state_.live.own_receiver.clear_events();
@@ -148,7 +148,7 @@ TEST_F(NoticingTest, TheCoordinatorsOwnReceiverGetsEveryExperiment) {
 
 TEST_F(NoticingTest, ATrialWithoutAStepIsNotifiedOncePerAttempt) {
   AddWorker("w0");
-  v1::ExperimentSpec spec = Telling({"stalled"});
+  v1::ExperimentSpec spec = WithNotify({"stalled"});
   *spec.mutable_base()->mutable_run() = "train";
   spec.mutable_base()->clear_data();
   spec.clear_explicit_paths();
@@ -174,8 +174,8 @@ TEST_F(NoticingTest, ATrialWithoutAStepIsNotifiedOncePerAttempt) {
 }
 
 TEST_F(NoticingTest, ANoticeWaitsAcrossRestartsUntilItIsSettledAndNumbersGoOn) {
-  Cancel(Submit(Telling()));
-  Cancel(Submit(Telling()));
+  Cancel(Submit(WithNotify()));
+  Cancel(Submit(WithNotify()));
   const auto loaded = LoadSnapshot(SaveSnapshot(state_.durable, {}));
   ASSERT_TRUE(loaded.ok());
   EXPECT_EQ(HashOf(loaded->state), HashOf(state_.durable));
@@ -190,31 +190,31 @@ TEST_F(NoticingTest, ANoticeWaitsAcrossRestartsUntilItIsSettledAndNumbersGoOn) {
   Feed({.what = NoticeDone{2, v1::NoticeSettled::FAILED}});
   EXPECT_TRUE(Waiting().empty());
   EXPECT_EQ(state_.live.notices_failed, 1u);
-  Cancel(Submit(Telling()));
+  Cancel(Submit(WithNotify()));
   EXPECT_EQ(Waiting().begin()->first, 3u);
 }
 
 TEST_F(NoticingTest, AReceiverThatIsFullLosesNoticesAndOthersDoNot) {
   for (size_t i = 0; i < limits::kNoticesPerReceiver + 3; ++i) {
-    Cancel(Submit(Telling({"finished"})));
+    Cancel(Submit(WithNotify({"finished"})));
   }
   EXPECT_EQ(Waiting().size(), limits::kNoticesPerReceiver);
   EXPECT_EQ(state_.live.notices_dropped, 3u);
-  v1::ExperimentSpec other = Telling({"finished"});
+  v1::ExperimentSpec other = WithNotify({"finished"});
   other.mutable_notify()->set_url("https://hooks.example/other");
   Cancel(Submit(other));
   EXPECT_EQ(Waiting().size(), limits::kNoticesPerReceiver + 1);
 }
 
 TEST_F(NoticingTest, AReceiverThatTookOneHasRoomForOneAlsoAfterASnapshot) {
-  for (size_t i = 0; i < limits::kNoticesPerReceiver; ++i) Cancel(Submit(Telling({"finished"})));
+  for (size_t i = 0; i < limits::kNoticesPerReceiver; ++i) Cancel(Submit(WithNotify({"finished"})));
   auto loaded = LoadSnapshot(SaveSnapshot(state_.durable, {}));
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ(loaded->state.notices_of, state_.durable.notices_of);
   Feed({.what = NoticeDone{1, v1::NoticeSettled::DELIVERED}});
-  Cancel(Submit(Telling({"finished"})));
+  Cancel(Submit(WithNotify({"finished"})));
   EXPECT_EQ(state_.live.notices_dropped, 0u);
-  Cancel(Submit(Telling({"finished"})));
+  Cancel(Submit(WithNotify({"finished"})));
   EXPECT_EQ(state_.live.notices_dropped, 1u);
 }
 
@@ -228,7 +228,7 @@ TEST(NoticeWordTest, AFileMayAskForEachEventByItsWord) {
 
 TEST_F(NoticingTest, TheAddressIsInNoAnswer) {
   v1::SubmitRequest submit;
-  *submit.mutable_spec() = Telling();
+  *submit.mutable_spec() = WithNotify();
   submit.mutable_spec()->mutable_base()->mutable_train()->set_max_steps(100);
   submit.set_file_text("notify:\n  url: https://hooks.example/secret\n");
   ASSERT_TRUE(Call<v1::SubmitResponse>(submit).ok());

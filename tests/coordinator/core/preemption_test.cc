@@ -63,7 +63,7 @@ TEST_F(YieldingTest, ATrialThatHasJustBegunIsProtectedForATime) {
 
 TEST_F(YieldingTest, TheOperatorSetsTheProtectionWhichDoublesWithEachStop) {
   constexpr absl::Duration kProtect = absl::Seconds(10);
-  state_.live.patience.protect = kProtect;
+  state_.live.protection.protect = kProtect;
   AddWorker("a");
   const ExperimentId usual = Submit(OneTrial());
   for (const int times : {1, 2, 4}) {

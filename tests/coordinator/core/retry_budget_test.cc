@@ -10,7 +10,7 @@ namespace {
 
 class RetryingTest : public CoreTest {
  protected:
-  static v1::ExperimentSpec Retrying(double backoff, int max = 100) {
+  static v1::ExperimentSpec WithRetries(double backoff, int max = 100) {
     v1::ExperimentSpec spec = OneTrial();
     spec.mutable_base()->mutable_retries()->set_max(max);
     spec.mutable_base()->mutable_retries()->set_backoff_seconds(backoff);
@@ -28,7 +28,7 @@ class RetryingTest : public CoreTest {
 TEST_F(RetryingTest, AFirstLossIsFollowedAtOnceAndMoreBackOff) {
   AddWorker("a");
   Advance(limits::kStartupGrace);
-  const TrialId id{Submit(Retrying(10)), 1};
+  const TrialId id{Submit(WithRetries(10)), 1};
   for (const int seconds : {0, 10 * 2, 10 * 4}) {
     while (AssignedTo("a") == nullptr) Advance(absl::Seconds(1));
     Train({"a"});
@@ -43,7 +43,7 @@ TEST_F(RetryingTest, AFirstLossIsFollowedAtOnceAndMoreBackOff) {
 
 TEST_F(RetryingTest, AWorkerThatLeavesHasItsTrialGoOnAtOnce) {
   AddWorker("a");
-  const TrialId id{Submit(Retrying(60)), 1};
+  const TrialId id{Submit(WithRetries(60)), 1};
   Train({"a"});
   AddWorker("b");
   workers_.at("a").draining = true;
@@ -58,7 +58,7 @@ TEST_F(RetryingTest, AWorkerThatLeavesHasItsTrialGoOnAtOnce) {
 
 TEST_F(RetryingTest, AStopReportsTheStepToResumeFromAndTheLostSteps) {
   AddWorker("a");
-  const TrialId id{Submit(Retrying(60)), 1};
+  const TrialId id{Submit(WithRetries(60)), 1};
   Train({"a"});
   SendItems("a", {Checkpoint("a", 40), Rows("a", 41, 47)});
   workers_.at("a").draining = true;
@@ -71,7 +71,7 @@ TEST_F(RetryingTest, AStopReportsTheStepToResumeFromAndTheLostSteps) {
 
 TEST_F(RetryingTest, AStopThatNobodyAskedForBacksOffAndSoCannotGoRound) {
   AddWorker("a");
-  const TrialId id{Submit(Retrying(10)), 1};
+  const TrialId id{Submit(WithRetries(10)), 1};
   Train({"a"});
   End("a", v1::CAUSE_PREEMPTED, "somebody sent the trainer SIGTERM");
   EXPECT_EQ(WaitOf(id), absl::Seconds(10));
@@ -79,7 +79,7 @@ TEST_F(RetryingTest, AStopThatNobodyAskedForBacksOffAndSoCannotGoRound) {
 
 TEST_F(RetryingTest, WithoutABackoffTheSecondCrashWaitsAndTheNextOnesLonger) {
   AddWorker("a");
-  const TrialId id{Submit(Retrying(0)), 1};
+  const TrialId id{Submit(WithRetries(0)), 1};
   for (const int seconds : {0, 1, 2, 4, 8}) {
     while (AssignedTo("a") == nullptr) Advance(absl::Seconds(1));
     Train({"a"});
@@ -90,7 +90,7 @@ TEST_F(RetryingTest, WithoutABackoffTheSecondCrashWaitsAndTheNextOnesLonger) {
 
 TEST_F(RetryingTest, AFullDiskIsTheHostsAndTheTrialWaitsForSpace) {
   AddWorker("a", {.host = "host-7"});
-  const TrialId id{Submit(Retrying(0, 1)), 1};
+  const TrialId id{Submit(WithRetries(0, 1)), 1};
   for (int i = 0; i < 4; ++i) {
     while (AssignedTo("a") == nullptr) Advance(absl::Seconds(1));
     Train({"a"});

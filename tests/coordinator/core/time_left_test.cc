@@ -53,13 +53,13 @@ TEST_F(TimeLeftTest, OnALadderTheRestCountsByTheShareThatPassesRungs) {
   const double before = ExpectedShare(state_, experiment, 0, 0);
   EXPECT_NEAR(before, 1.0 / 27 + 3 * 2.0 / 81, 1e-9) << "a third passes each of three rungs";
   for (const uint32_t rung : {1u, 2u, 3u}) {
-    state_.live.standings[id].rungs[rung] = {.gone_on = 1000, .ended = 0};
+    state_.live.progress[id].rungs[rung] = {.gone_on = 1000, .ended = 0};
   }
   EXPECT_NEAR(ExpectedShare(state_, experiment, 0, 0), 1, 0.01);
-  state_.live.standings[id].rungs[1] = {.gone_on = 0, .ended = 1000};
+  state_.live.progress[id].rungs[1] = {.gone_on = 0, .ended = 1000};
   EXPECT_NEAR(ExpectedShare(state_, experiment, 0, 0), 1.0 / 27, 0.01);
   EXPECT_NEAR(ExpectedShare(state_, experiment, 0, 0.5), 0.5, 1e-9) << "beyond the last rung";
-  state_.live.standings.erase(id);
+  state_.live.progress.erase(id);
 }
 
 }  // namespace

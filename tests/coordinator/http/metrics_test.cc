@@ -8,7 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "common/text.h"
-#include "coordinator/core/keep/standings.h"
+#include "coordinator/core/keep/progress.h"
 #include "tests/testing/exposition.h"
 #include "tests/testing/loop_fixture.h"
 #include "tests/testing/temp_folder.h"
@@ -22,8 +22,8 @@ class MetricsTest : public testing::LoopFixture {
     clock_.Advance(absl::Seconds(1));
     Report();  // a heartbeat
     TurnOk();
-    ASSERT_NE(snapshot_, nullptr);
-    metrics_.SetSnapshot(snapshot_);
+    ASSERT_NE(scrape_, nullptr);
+    metrics_.SetScrape(scrape_);
   }
   // Trains one trial on the fixture's worker up to its newest row, without an end.
   void Train() {
@@ -123,8 +123,8 @@ TEST_F(MetricsTest, TheHeartbeatOfTheMostSilentWorkerIsATimestamp) {
   Show();
   ExpectNoLine("worker_oldest_heartbeat");
   Train();
-  EXPECT_FALSE(std::isnan(snapshot_->oldest_heartbeat_wall_seconds));
-  EXPECT_NEAR(snapshot_->oldest_heartbeat_wall_seconds,
+  EXPECT_FALSE(std::isnan(scrape_->oldest_heartbeat_wall_seconds));
+  EXPECT_NEAR(scrape_->oldest_heartbeat_wall_seconds,
               static_cast<double>(clock_.Now().wall_ms) / 1000, 1e-3);
 }
 
@@ -179,7 +179,7 @@ TEST_F(MetricsTest, AnAttemptThatIsFollowedByAnotherCountsAsARestart) {
 TEST_F(MetricsTest, ASilentWorkerIsCountedLostOnce) {
   Connect();
   Pass(limits::kStartupGrace + limits::kLease + absl::Seconds(4));
-  metrics_.SetSnapshot(snapshot_);
+  metrics_.SetScrape(scrape_);
   ExpectLine("dtrain_workers{state=\"lost\"} 1");
   ExpectLine("dtrain_worker_losses_total{reason=\"lease\"} 1");
 }
@@ -193,7 +193,7 @@ TEST_F(MetricsTest, CountersOfTheLifeCycleSurviveARestart) {
   Restart();
   clock_.Advance(absl::Seconds(1));
   TurnOk();
-  metrics_.SetSnapshot(snapshot_);
+  metrics_.SetScrape(scrape_);
   ExpectLine("dtrain_trial_restarts_total{experiment=\"1\",reason=\"trainer_crash\"} 1");
 }
 
@@ -209,11 +209,11 @@ TEST_F(MetricsTest, OverTheCapTheBestAndTheNewestTrialsStay) {
     record.mutable_attempt_started()->set_trial(trial);
     model.CountRecord(state, record);
   }
-  const auto snapshot = model.TakeSnapshot(state, clock_.Now());
-  ASSERT_EQ(snapshot->trials.size(), 2u);
-  EXPECT_EQ(snapshot->omitted_trials, 3u);
-  EXPECT_EQ(snapshot->trials[0].id.trial, 5u);
-  EXPECT_EQ(snapshot->trials[1].id.trial, 4u);
+  const auto scrape = model.TakeScrape(state, clock_.Now());
+  ASSERT_EQ(scrape->trials.size(), 2u);
+  EXPECT_EQ(scrape->omitted_trials, 3u);
+  EXPECT_EQ(scrape->trials[0].id.trial, 5u);
+  EXPECT_EQ(scrape->trials[1].id.trial, 4u);
 }
 
 // Returns an ASHA experiment with a target of 3: two trials reached rung 1, one went on; four wait.
@@ -241,10 +241,10 @@ Experiment Searched() {
 TEST_F(MetricsTest, ASearchHasItsRungsEarlyEndsAndReasonsOfWaits) {
   State state;
   state.durable.experiments[1] = Searched();
-  RestandAll(state);
+  RebuildProgress(state);
   state.live.parked[{1, 3}].why = ParkedTrial::Why::kBackoff;
   MetricsModel model(10);
-  metrics_.SetSnapshot(model.TakeSnapshot(state, clock_.Now()));
+  metrics_.SetScrape(model.TakeScrape(state, clock_.Now()));
   const std::string id = "{experiment=\"1\"";
   ExpectLine("dtrain_rung_trials" + id + ",rung=\"1\",decision=\"goes_on\"} 1");
   ExpectLine("dtrain_rung_trials" + id + ",rung=\"1\",decision=\"ended\"} 1");
@@ -264,12 +264,12 @@ TEST_F(MetricsTest, TrialsOfAPausedExperimentWaitForAUserAndAtItsLimitForEachOth
   Experiment& experiment = state.durable.experiments[1] = Searched();
   experiment.paused = true;
   MetricsModel model(10);
-  metrics_.SetSnapshot(model.TakeSnapshot(state, clock_.Now()));
+  metrics_.SetScrape(model.TakeScrape(state, clock_.Now()));
   ExpectLine("dtrain_experiment_paused{experiment=\"1\"} 1");
   ExpectLine("dtrain_trials_waiting{experiment=\"1\",reason=\"paused\"} 4");
   experiment.paused = false;
   experiment.spec.mutable_search()->set_max_concurrent(1);
-  metrics_.SetSnapshot(model.TakeSnapshot(state, clock_.Now()));
+  metrics_.SetScrape(model.TakeScrape(state, clock_.Now()));
   ExpectLine("dtrain_trials_waiting{experiment=\"1\",reason=\"max_concurrent\"} 4");
 }
 
@@ -280,10 +280,10 @@ TEST_F(MetricsTest, AnEndedSearchSaysWhenAndWhetherItReachedItsTarget) {
   experiment.finished = 6;
   experiment.search_ended = true;
   experiment.ended_wall_ms = clock_.Now().wall_ms;
-  state.live.standings[1].ranked = {{2.5, 1}};
-  state.live.standings[1].trials = {{0, 2.5}};
+  state.live.progress[1].ranked = {{2.5, 1}};
+  state.live.progress[1].trials = {{0, 2.5}};
   MetricsModel model(10);
-  metrics_.SetSnapshot(model.TakeSnapshot(state, clock_.Now()));
+  metrics_.SetScrape(model.TakeScrape(state, clock_.Now()));
   ExpectLine("dtrain_experiment_target_reached{experiment=\"1\"} 1");
   ExpectLine("dtrain_experiment_planned_trials{experiment=\"1\"} 6");
   EXPECT_TRUE(absl::StrContains(metrics_.Render(),

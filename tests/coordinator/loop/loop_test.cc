@@ -149,12 +149,12 @@ TEST_F(LoopTest, TheHeartbeatIsTheTimeOfTheLastTurn) {
   EXPECT_EQ(loop_->Heartbeat(), before + absl::Seconds(7));
 }
 
-TEST_F(LoopTest, ASnapshotIsTakenAtMostOncePerSecond) {
+TEST_F(LoopTest, AScrapeIsTakenAtMostOncePerSecond) {
   for (int i = 0; i < 10; ++i) {
     TurnOk();
     clock_.Advance(absl::Milliseconds(200));
   }
-  EXPECT_EQ(snapshots_, 2);
+  EXPECT_EQ(scrapes_, 2);
 }
 
 TEST_F(LoopTest, FreedCheckpointsAreReportedWithTheirBytes) {

@@ -49,7 +49,7 @@ class RestoreTest : public testing::LoopFixture {
   }
   std::string Hash() const { return HashOf(loop_->state().durable); }
   double ValidationLoss() {
-    return model_->TakeSnapshot(loop_->state(), clock_.Now())->trials.at(0).val_loss;
+    return model_->TakeScrape(loop_->state(), clock_.Now())->trials.at(0).val_loss;
   }
 };
 
@@ -69,7 +69,7 @@ TEST_F(RestoreTest, ASnapshotStandsForTheRecordsBeforeIt) {
   EXPECT_EQ(Hash(), hash);
   // Counted from records before the snapshot.
   EXPECT_EQ(ValidationLoss(), 1.25);
-  const auto shown = model_->TakeSnapshot(loop_->state(), clock_.Now());
+  const auto shown = model_->TakeScrape(loop_->state(), clock_.Now());
   EXPECT_EQ(shown->queue_wait.sample_count, 1u);
   EXPECT_EQ(shown->rendezvous.sample_count, 1u);
 }
@@ -224,7 +224,7 @@ TEST_F(StoredSnapshotTest, ADamagedRecordBeforeASnapshotLosesNothing) {
   store_.reset();
   Sql("UPDATE journal SET record = x'00' WHERE sequence = 3");
   EXPECT_FALSE(SqliteStore::Open(folder_.path(), "test").ok());
-  { ASSERT_TRUE(SqliteStore::Open(folder_.path(), "test", OnLoss::kGoOn).ok()); }
+  { ASSERT_TRUE(SqliteStore::Open(folder_.path(), "test", DataLossPolicy::kGoOn).ok()); }
   Open();
   EXPECT_EQ(HashOf(state_.durable), hash);
 }
@@ -238,7 +238,7 @@ TEST_F(StoredSnapshotTest, AnExperimentNumberLostWithTheJournalsEndIsNotReused) 
     store_.reset();
     Sql(damage);
     EXPECT_FALSE(SqliteStore::Open(folder_.path(), "test").ok());
-    { ASSERT_TRUE(SqliteStore::Open(folder_.path(), "test", OnLoss::kGoOn).ok()); }
+    { ASSERT_TRUE(SqliteStore::Open(folder_.path(), "test", DataLossPolicy::kGoOn).ok()); }
     Open();
     EXPECT_EQ(state_.durable.next_experiment, 6u);
     Replayed();
@@ -357,7 +357,7 @@ TEST_F(StoredSnapshotTest, AJournalOfASnapshotAloneOpensAgain) {
   ASSERT_TRUE(store_->Close().ok());
   store_.reset();
   Sql("UPDATE journal SET record = x'00' WHERE sequence = 2");
-  ASSERT_TRUE(SqliteStore::Open(folder_.path(), "test", OnLoss::kGoOn).ok());
+  ASSERT_TRUE(SqliteStore::Open(folder_.path(), "test", DataLossPolicy::kGoOn).ok());
   Open();
   EXPECT_EQ(state_.durable.experiments.size(), 3u);
 }

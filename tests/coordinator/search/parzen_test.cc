@@ -50,7 +50,7 @@ TEST(ParzenTest, DensitiesOfContinuaIntegrateToOne) {
     for (const uint32_t count : {0u, 1u, 2u, 10u, 30u, 200u}) {
       const std::vector<Point> points = Drawn(space, count, count);
       const Mixture mixture(space, Pointers(points));
-      const Axis axis(dimension);
+      const KernelAxis axis(dimension);
       const double width = (axis.high() - axis.low()) / kCells;
       std::vector<Point> at;
       for (int i = 0; i <= kCells; ++i) {

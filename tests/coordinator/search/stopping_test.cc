@@ -25,35 +25,35 @@ TEST(StoppingTest, LossAboveTheBoundOrNotANumberEndsATrial) {
 
 TEST(StoppingTest, PatienceCountsValidationsWithoutABetterOne) {
   const StopRules rules{.patience = 2};
-  Standing standing;
-  Count(standing, 10, 3.0);
-  Count(standing, 20, 3.1);
-  EXPECT_EQ(EndByPatience(rules, kLoss, standing), std::nullopt);
-  Count(standing, 30, 2.9);
-  Count(standing, 40, 2.9);  // equal is not better
-  EXPECT_EQ(EndByPatience(rules, kLoss, standing), std::nullopt);
-  Count(standing, 50, NAN);
-  EXPECT_EQ(EndByPatience(rules, kLoss, standing),
+  TrialProgress progress;
+  Count(progress, 10, 3.0);
+  Count(progress, 20, 3.1);
+  EXPECT_EQ(EndByPatience(rules, kLoss, progress), std::nullopt);
+  Count(progress, 30, 2.9);
+  Count(progress, 40, 2.9);  // equal is not better
+  EXPECT_EQ(EndByPatience(rules, kLoss, progress), std::nullopt);
+  Count(progress, 50, NAN);
+  EXPECT_EQ(EndByPatience(rules, kLoss, progress),
             "2 validations in a row, the last at step 50, without a better val_loss than 2.9 "
             "(stop.patience 2)");
-  EXPECT_EQ(EndByPatience({}, kLoss, standing), std::nullopt);
+  EXPECT_EQ(EndByPatience({}, kLoss, progress), std::nullopt);
 }
 
 TEST(StoppingTest, StepThatWasCountedIsNotCountedAgainAfterAResume) {
-  Standing standing;
-  EXPECT_TRUE(Count(standing, 10, 3.0));
-  EXPECT_TRUE(Count(standing, 20, 3.1));
-  EXPECT_FALSE(Count(standing, 10, 2.0));
-  EXPECT_FALSE(Count(standing, 20, 2.0));
-  EXPECT_EQ(standing.best, 3.0);
-  EXPECT_EQ(standing.validations, 2u);
-  EXPECT_TRUE(Count(standing, 30, 2.0));
+  TrialProgress progress;
+  EXPECT_TRUE(Count(progress, 10, 3.0));
+  EXPECT_TRUE(Count(progress, 20, 3.1));
+  EXPECT_FALSE(Count(progress, 10, 2.0));
+  EXPECT_FALSE(Count(progress, 20, 2.0));
+  EXPECT_EQ(progress.best, 3.0);
+  EXPECT_EQ(progress.validations, 2u);
+  EXPECT_TRUE(Count(progress, 30, 2.0));
 }
 
 TEST(StoppingTest, ValidationAtStepZeroIsCountedOnce) {
-  Standing standing;
-  EXPECT_TRUE(Count(standing, 0, 11));
-  EXPECT_FALSE(Count(standing, 0, 11));
+  TrialProgress progress;
+  EXPECT_TRUE(Count(progress, 0, 11));
+  EXPECT_FALSE(Count(progress, 0, 11));
 }
 
 TEST(StoppingTest, MedianIsTakenOverTheOthers) {
@@ -84,12 +84,12 @@ TEST(StoppingTest, TrialWorseThanTheMedianOfTheOthersMeansEnds) {
   for (const double mean : {4.0, 5.0, 6.0}) means.Add(20, mean);
   const auto verdict = [&](double first, double second) {
     Means with = means;
-    Standing standing;
-    Count(standing, 10, first);
-    with.Add(10, standing.mean);
-    Count(standing, 20, second);
-    with.Add(20, standing.mean);
-    return EndByMedian(rules, kLoss, standing, with);
+    TrialProgress progress;
+    Count(progress, 10, first);
+    with.Add(10, progress.mean);
+    Count(progress, 20, second);
+    with.Add(20, progress.mean);
+    return EndByMedian(rules, kLoss, progress, with);
   };
   EXPECT_EQ(verdict(9, 5.5),
             "the best val_loss up to step 20, 5.5, is worse than 5, the median of the means of 3 "
@@ -100,23 +100,23 @@ TEST(StoppingTest, TrialWorseThanTheMedianOfTheOthersMeansEnds) {
 
 TEST(StoppingTest, MedianWaitsForEnoughValidationsAndOthers) {
   Means means;
-  Standing standing;
-  Count(standing, 10, 9);
+  TrialProgress progress;
+  Count(progress, 10, 9);
   means.Add(10, 9);
   for (const double mean : {1.0, 2.0}) means.Add(10, mean);
-  EXPECT_EQ(EndByMedian({.median_after = 1}, kLoss, standing, means), std::nullopt);
+  EXPECT_EQ(EndByMedian({.median_after = 1}, kLoss, progress, means), std::nullopt);
   means.Add(10, 3);
-  EXPECT_TRUE(EndByMedian({.median_after = 1}, kLoss, standing, means).has_value());
-  EXPECT_EQ(EndByMedian({.median_after = 2}, kLoss, standing, means), std::nullopt);
-  EXPECT_EQ(EndByMedian({}, kLoss, standing, means), std::nullopt);
+  EXPECT_TRUE(EndByMedian({.median_after = 1}, kLoss, progress, means).has_value());
+  EXPECT_EQ(EndByMedian({.median_after = 2}, kLoss, progress, means), std::nullopt);
+  EXPECT_EQ(EndByMedian({}, kLoss, progress, means), std::nullopt);
 }
 
 TEST(StoppingTest, MeanOfACostWithoutBoundStaysWithoutBound) {
-  Standing standing;
-  Count(standing, 1, kWorstCost);
-  Count(standing, 2, 3);
-  Count(standing, 3, kWorstCost);
-  EXPECT_EQ(standing.mean, kWorstCost);
+  TrialProgress progress;
+  Count(progress, 1, kWorstCost);
+  Count(progress, 2, 3);
+  Count(progress, 3, kWorstCost);
+  EXPECT_EQ(progress.mean, kWorstCost);
   Means means;
   for (int i = 0; i < 5; ++i) means.Add(3, kWorstCost);
   EXPECT_EQ(means.MedianOfOthers(3, kWorstCost), kWorstCost);
@@ -133,8 +133,8 @@ TEST(StoppingTest, TargetIsReachedFromTheRightSide) {
 }
 
 TEST(StoppingTest, SignAndGoalTurnedTogetherChangeNothing) {
-  Standing up;
-  Standing down;
+  TrialProgress up;
+  TrialProgress down;
   for (uint64_t step = 1; step <= 200; ++step) {
     const double value = DrawUnit({4, step});
     Count(up, step, CostOf(Goal::kMinimize, value));

@@ -205,7 +205,7 @@ class DamageTest : public ::testing::Test {
   // Starts with the loss accepted, and returns the contents.
   std::string GoOn() {
     {
-      auto store = SqliteStore::Open(work_.path(), "test", OnLoss::kGoOn);
+      auto store = SqliteStore::Open(work_.path(), "test", DataLossPolicy::kGoOn);
       EXPECT_TRUE(store.ok()) << store.status();
       if (!store.ok()) return "";
       EXPECT_FALSE((*store)->losses().empty());
@@ -349,7 +349,7 @@ TEST_F(DamageTest, ARebuildThatAKillCutShortIsFinishedByTheNext) {
   const std::string folder = Copied(killed_);
   fs::copy_file(whole_ / "journal.db", folder + "/journal.db.rebuilt");
   fs::remove(folder + "/journal.db-wal");  // as far as it had come
-  ASSERT_TRUE(SqliteStore::Open(folder, "test", OnLoss::kGoOn).ok());
+  ASSERT_TRUE(SqliteStore::Open(folder, "test", DataLossPolicy::kGoOn).ok());
   const auto contents = Contents(folder);
   ASSERT_TRUE(contents.ok()) << contents.status();
   EXPECT_EQ(*contents, contents_);
@@ -459,9 +459,9 @@ TEST_F(DamageTest, RowsOfAttemptsThatWereLostGoWithThem) {
 }
 
 TEST(MissingTest, AMarkPromisesNoMoreThanItsCommit) {
-  Head head = NewHead();
+  StoreHead head = NewHead();
   head.mark.commits = 5;
-  Mark mark = head.mark;
+  HighWaterMark mark = head.mark;
   EXPECT_EQ(MissingOf(head, mark), "");
   mark.commits = 4;  // its write was cut short: commit 5 was never acknowledged
   EXPECT_EQ(MissingOf(head, mark), "");

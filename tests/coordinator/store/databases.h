@@ -19,7 +19,7 @@ class TestDatabase {
  public:
   virtual ~TestDatabase() = default;
   virtual absl::StatusOr<std::unique_ptr<SqlStore>> Open(const std::string& version) = 0;
-  virtual absl::StatusOr<std::unique_ptr<Reader>> OpenReader() = 0;
+  virtual absl::StatusOr<std::unique_ptr<StoreReader>> OpenReader() = 0;
   // Opens a connection beside the store's.
   virtual std::unique_ptr<Connection> Connect() = 0;
   void Sql(const std::string& sql) { EXPECT_TRUE(Connect()->Execute(sql).ok()) << sql; }
@@ -30,7 +30,7 @@ class SqliteTestDatabase final : public TestDatabase {
   absl::StatusOr<std::unique_ptr<SqlStore>> Open(const std::string& version) override {
     return SqliteStore::Open(folder_.path(), version);
   }
-  absl::StatusOr<std::unique_ptr<Reader>> OpenReader() override {
+  absl::StatusOr<std::unique_ptr<StoreReader>> OpenReader() override {
     return OpenSqliteReader(folder_.path());
   }
   std::unique_ptr<Connection> Connect() override {
@@ -59,7 +59,7 @@ class PostgresTestDatabase final : public TestDatabase {
                                {TheServer().conninfo(), version, "a test",
                                 [](const absl::Status& why) { ADD_FAILURE() << why; }});
   }
-  absl::StatusOr<std::unique_ptr<Reader>> OpenReader() override {
+  absl::StatusOr<std::unique_ptr<StoreReader>> OpenReader() override {
     return OpenPostgresReader(TheServer().conninfo());
   }
   std::unique_ptr<Connection> Connect() override {

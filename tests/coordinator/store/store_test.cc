@@ -33,7 +33,7 @@ class StoreTest : public ::testing::TestWithParam<Which> {
     ASSERT_TRUE(store.ok()) << store.status();
     store_ = std::move(*store);
   }
-  std::unique_ptr<Reader> OpenReader() {
+  std::unique_ptr<StoreReader> OpenReader() {
     auto reader = database_->OpenReader();
     EXPECT_TRUE(reader.ok()) << reader.status();
     return std::move(*reader);

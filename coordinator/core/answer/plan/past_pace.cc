@@ -9,7 +9,7 @@
 #include "common/arithmetic.h"
 #include "common/limits.h"
 #include "common/vocabulary.h"
-#include "coordinator/core/keep/standings.h"
+#include "coordinator/core/keep/progress.h"
 #include "coordinator/core/model/resolved.h"
 #include "plan/cost.h"
 #include "spec/collectives.h"

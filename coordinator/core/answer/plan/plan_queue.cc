@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/answer/time_left.h"
 #include "coordinator/core/keep/held.h"
-#include "coordinator/core/keep/standings.h"
+#include "coordinator/core/keep/progress.h"
 #include "spec/table/field.h"
 
 namespace dt {

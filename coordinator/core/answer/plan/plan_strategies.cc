@@ -76,13 +76,14 @@ constexpr plan::Sharing kThatTrainTheSame[] = {kDdp, kZero1, kZero2, kZero3};
 constexpr int64_t kStagesShown = 8;
 
 // Ways in which a trial could use its slots.
-struct Ways {
+struct StrategyOptions {
   std::vector<plan::StepSize> shown;  // its own way is among them
   plan::Choices choices;
 };
 
-Ways WaysOf(const v1::Spec& spec, const plan::StepSize& asked, int64_t slots_of_host) {
-  Ways ways;
+StrategyOptions StrategyOptionsOf(const v1::Spec& spec, const plan::StepSize& asked,
+                                  int64_t slots_of_host) {
+  StrategyOptions options;
   const int64_t slots = asked.ranks * asked.tensor * asked.stages;
   const int64_t of_host = slots_of_host > 0 ? slots_of_host : slots;
   const std::optional<plan::StepSize> whole = plan::Recut(asked, 1, 1);
@@ -91,31 +92,31 @@ Ways WaysOf(const v1::Spec& spec, const plan::StepSize& asked, int64_t slots_of_
     for (const plan::Sharing sharing : kThatTrainTheSame) {
       plan::StepSize step = *whole;
       step.sharing = sharing;
-      if (Allows(spec, step)) ways.shown.push_back(step);
+      if (Allows(spec, step)) options.shown.push_back(step);
     }
   }
   for (const plan::Sharing sharing : kSharings) {
     const auto step = Shared(spec, asked, sharing, slots_of_host);
-    if (step) ways.shown.push_back(*step);
+    if (step) options.shown.push_back(*step);
   }
   for (const plan::Sharing sharing : {kDdp, kZero1, kZero2, kZero3, kHsdp}) {
     const auto step = Shared(spec, whole.value_or(asked), sharing, slots_of_host);
-    if (sharing == kDdp || step) ways.choices.sharings.push_back(sharing);
+    if (sharing == kDdp || step) options.choices.sharings.push_back(sharing);
   }
-  ways.choices.slots_of_host = slots_of_host;
+  options.choices.slots_of_host = slots_of_host;
   const auto consider = [&](int64_t tensor, int64_t stages, std::vector<int64_t>& allowed) {
     const std::optional<plan::StepSize> other = plan::Recut(asked, tensor, stages);
     if (!other || !Allows(spec, *other)) return;
     allowed.push_back(tensor * stages);
-    if (!cut && stages <= kStagesShown) ways.shown.push_back(*other);
+    if (!cut && stages <= kStagesShown) options.shown.push_back(*other);
   };
   for (const int64_t tensor : Powers(std::min(slots, of_host))) {
-    consider(tensor, 1, ways.choices.tensors);
+    consider(tensor, 1, options.choices.tensors);
   }
   for (const int64_t stages : Powers(std::min<int64_t>(slots, spec.model().n_layer()))) {
-    consider(1, stages, ways.choices.stages);
+    consider(1, stages, options.choices.stages);
   }
-  return ways;
+  return options;
 }
 
 std::string VerdictWord(plan::Fit fit) {
@@ -190,8 +191,8 @@ void FillStrategies(const v1::Spec& spec, const PastPace& past, const NetworkFig
   if (spec::IsProgram(spec) || spec.model().n_layer() <= 0 || spec.resources().gpus() < 2) return;
   const plan::ModelSize model = SizeOf(spec.model(), PaddedVocabulary(kGpt2Vocabulary));
   const plan::StepSize asked = StepOf(spec);
-  const Ways ways = WaysOf(spec, asked, network.slots_of_host());
-  const auto costs = plan::CompareSteps(model, ways.shown);
+  const StrategyOptions options = StrategyOptionsOf(spec, asked, network.slots_of_host());
+  const auto costs = plan::CompareSteps(model, options.shown);
   const std::optional<size_t> least = plan::LeastWithRoom(costs, memory_bytes);
   double exposed = 0;
   std::set<std::string> from;
@@ -204,7 +205,7 @@ void FillStrategies(const v1::Spec& spec, const PastPace& past, const NetworkFig
     if (!time.from.empty()) from.insert(time.from);
     if (AsAsked(costs[i].step, asked)) exposed = ExposedRatio(time.seconds, estimate);
   }
-  std::string advice = plan::StrategyAdvice(model, asked, ways.choices, memory_bytes);
+  std::string advice = plan::StrategyAdvice(model, asked, options.choices, memory_bytes);
   const std::string alone = plan::StepAloneAdvice(model, asked, memory_bytes, exposed);
   plan::StepSize averaged = plan::Recut(asked, 1, 1).value_or(asked);
   averaged.sharing = kLocalSgd;

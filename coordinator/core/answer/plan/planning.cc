@@ -26,8 +26,8 @@
 namespace dt {
 namespace {
 
-Fleet FleetOf(const State& state, const Constraint& constraint) {
-  Fleet fleet;
+EligibleSlots FleetOf(const State& state, const Constraint& constraint) {
+  EligibleSlots fleet;
   fleet.nobody_has = NobodyHas(state.live, constraint);
   std::map<std::string, int> names;
   // CPU slots share the memory of their host, also with unsuitable slots.
@@ -62,7 +62,7 @@ Fleet FleetOf(const State& state, const Constraint& constraint) {
 std::string GiB(double bytes) { return absl::StrFormat("%.1f GiB", bytes / (1 << 30)); }
 
 // Returns how many of the fleet's slots one trial can have.
-int32_t SlotsFor(const Shape& shape, const Fleet& fleet) {
+int32_t SlotsFor(const Shape& shape, const EligibleSlots& fleet) {
   return static_cast<int32_t>(shape.single_node ? fleet.of_host : fleet.slots);
 }
 
@@ -91,7 +91,7 @@ void AddSizes(const PlanDraft& draft, v1::PlanResponse& response) {
   }
 }
 
-void FillFit(const Shape& shape, const v1::Spec& spec, const Fleet& fleet,
+void FillFit(const Shape& shape, const v1::Spec& spec, const EligibleSlots& fleet,
              v1::PlannedTrials& planned) {
   const int32_t there = SlotsFor(shape, fleet);
   if (planned.slots() > there) {
@@ -213,7 +213,7 @@ absl::StatusOr<v1::PlanResponse> Query(const State& state, const PlanAsk& ask, a
   for (const Constraint& constraint : ask.constraints) {
     facts.fleets.emplace(constraint, FleetOf(state, constraint));
   }
-  const Fleet& fleet = facts.fleets.at(ask.first.constraint);
+  const EligibleSlots& fleet = facts.fleets.at(ask.first.constraint);
   facts.past = PastPaceOf(state, fleet.device_name);
   facts.network =
       NetworkFigures(state.durable, fleet.device_name, static_cast<int64_t>(fleet.of_host));
@@ -225,7 +225,7 @@ absl::StatusOr<v1::PlanResponse> Query(const State& state, const PlanAsk& ask, a
 absl::StatusOr<v1::PlanResponse> PlanOf(const PlanDraft& draft, const PlanAsk& ask,
                                         const MayGoOn& may_go_on) {
   const PlanFacts& facts = *ask.facts;
-  const Fleet& fleet = facts.fleets.at(ask.first.constraint);
+  const EligibleSlots& fleet = facts.fleets.at(ask.first.constraint);
   v1::PlanResponse response;
   response.set_trials(draft.trials);
   response.set_device(std::string(Name(ask.first.constraint.device)));
@@ -239,7 +239,7 @@ absl::StatusOr<v1::PlanResponse> PlanOf(const PlanDraft& draft, const PlanAsk& a
     planned.set_trials(kind.trials);
     for (const v1::Assignment& one : kind.assignments) *planned.add_assignments() = one;
     // Trials need other workers than their experiment only if that is swept.
-    const Fleet& own = facts.fleets.at(kind.shape.constraint);
+    const EligibleSlots& own = facts.fleets.at(kind.shape.constraint);
     const v1::Spec started = AsStarted(kind.spec, SlotsFor(kind.shape, own));
     planned.set_slots(std::max(1, started.resources().gpus()));
     FillFit(kind.shape, started, own, planned);

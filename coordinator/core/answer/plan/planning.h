@@ -28,8 +28,8 @@
 
 namespace dt {
 
-// Workers that meet one constraint.
-struct Fleet {
+// Slots of the workers that meet one constraint.
+struct EligibleSlots {
   uint32_t slots = 0;
   uint32_t free = 0;
   uint64_t least_memory = 0;  // per slot; 0: unknown
@@ -40,7 +40,7 @@ struct Fleet {
 
 // Knowledge of the core that a plan needs.
 struct PlanFacts {
-  std::map<Constraint, Fleet> fleets;  // by requested constraint
+  std::map<Constraint, EligibleSlots> fleets;  // by requested constraint
   PastPace past;
   NetworkFigures network;
   FleetQueue queue;

@@ -1,8 +1,8 @@
-// standings.h: the progress of each experiment's trials, and the best of them. It is kept up to
+// progress.h: the progress of each experiment's trials, and the best of them. It is kept up to
 // date with the facts, so that a summary only looks at running trials.
 //
 // Role:      an index over the durable state, as part of the live state; Recover makes it anew.
-// Invariant: equals the result of RestandAll (the tests compare after every event).
+// Invariant: equals the result of RebuildProgress (the tests compare after every event).
 // Tests:     tests/testing/core_fixture.h
 #pragma once
 
@@ -14,8 +14,8 @@
 namespace dt {
 
 // Updates the index after `record` was applied.
-void Restand(State& state, const v1::Record& record);
-void RestandAll(State& state);
+void UpdateProgress(State& state, const v1::Record& record);
+void RebuildProgress(State& state);
 
 // Returns the mean time of the finished trials, from the start of their last attempt to its end.
 // Returns nullopt if no trial has finished.

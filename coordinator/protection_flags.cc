@@ -1,4 +1,4 @@
-#include "coordinator/patience_flags.h"
+#include "coordinator/protection_flags.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -21,7 +21,7 @@ absl::StatusOr<absl::Duration> Read(const char* flag, const std::string& text) {
 
 }  // namespace
 
-void DescribePatience(CLI::App& app, PatienceFlags& flags) {
+void DescribeProtection(CLI::App& app, ProtectionFlags& flags) {
   app.add_option(
          "--protect", flags.protect,
          "Time for which a trial that has begun to train is not stopped for a higher priority "
@@ -35,12 +35,12 @@ void DescribePatience(CLI::App& app, PatienceFlags& flags) {
       ->capture_default_str();
 }
 
-absl::StatusOr<Patience> PatienceOf(const PatienceFlags& flags) {
-  Patience patience;
-  DT_ASSIGN_OR_RETURN(patience.protect, Read("--protect", flags.protect));
-  DT_ASSIGN_OR_RETURN(patience.grow_after, Read("--grow-after", flags.grow_after));
-  DT_ASSIGN_OR_RETURN(patience.resize_every, Read("--resize-every", flags.resize_every));
-  return patience;
+absl::StatusOr<GangProtection> ProtectionOf(const ProtectionFlags& flags) {
+  GangProtection protection;
+  DT_ASSIGN_OR_RETURN(protection.protect, Read("--protect", flags.protect));
+  DT_ASSIGN_OR_RETURN(protection.grow_after, Read("--grow-after", flags.grow_after));
+  DT_ASSIGN_OR_RETURN(protection.resize_every, Read("--resize-every", flags.resize_every));
+  return protection;
 }
 
 }  // namespace dt

@@ -1,4 +1,4 @@
-#include "tests/sim/marks_checker.h"
+#include "tests/sim/drains_checker.h"
 
 #include <algorithm>
 
@@ -21,7 +21,7 @@ bool Enough(const std::vector<AttemptId>& ends, bool before) {
 
 }  // namespace
 
-std::string MarksChecker::Take(const v1::Record& record) {
+std::string DrainsChecker::Take(const v1::Record& record) {
   if (record.has_attempt_started()) return TakeStart(record.attempt_started());
   if (record.has_worker_marked()) return TakeMark(record.worker_marked());
   if (record.has_stop_requested()) {
@@ -42,7 +42,7 @@ std::string MarksChecker::Take(const v1::Record& record) {
   return "";
 }
 
-void MarksChecker::Forget(uint64_t experiment) {
+void DrainsChecker::Forget(uint64_t experiment) {
   for (auto& [worker, ends] : streaks_) {
     std::erase_if(ends, [&](const End& end) { return end.id.trial.experiment == experiment; });
   }
@@ -50,7 +50,7 @@ void MarksChecker::Forget(uint64_t experiment) {
                 [&](const auto& entry) { return entry.first.trial.experiment == experiment; });
 }
 
-std::string MarksChecker::TakeStart(const v1::AttemptStarted& fact) {
+std::string DrainsChecker::TakeStart(const v1::AttemptStarted& fact) {
   Known& attempt = attempts_[IdIn(fact)];
   attempt.resumed_step = fact.resume().step();
   attempt.ordinal = ++begun_[fact.experiment()];
@@ -63,7 +63,7 @@ std::string MarksChecker::TakeStart(const v1::AttemptStarted& fact) {
   return "";
 }
 
-std::string MarksChecker::TakeMark(const v1::WorkerMarked& fact) {
+std::string DrainsChecker::TakeMark(const v1::WorkerMarked& fact) {
   const std::string& worker = fact.worker();
   if (fact.mark() == v1::WorkerMarked::DRAINED) drained_.insert(worker);
   if (fact.mark() == v1::WorkerMarked::UNDRAINED) drained_.erase(worker);
@@ -88,7 +88,7 @@ std::string MarksChecker::TakeMark(const v1::WorkerMarked& fact) {
                       " charges are returned");
 }
 
-void MarksChecker::TakeEnd(const v1::AttemptEnded& fact) {
+void DrainsChecker::TakeEnd(const v1::AttemptEnded& fact) {
   const AttemptId id = IdIn(fact);
   Known& attempt = attempts_[id];
   attempt.message = fact.message();
@@ -102,7 +102,7 @@ void MarksChecker::TakeEnd(const v1::AttemptEnded& fact) {
   streaks_[fact.worker()].push_back({id, begun_[fact.experiment()]});
 }
 
-void MarksChecker::TakeProgress(const AttemptId& id, Known& attempt) {
+void DrainsChecker::TakeProgress(const AttemptId& id, Known& attempt) {
   attempt.got_on = true;
   attempt.crashed = false;
   int& newest = newest_[id.trial.experiment];
@@ -115,7 +115,7 @@ void MarksChecker::TakeProgress(const AttemptId& id, Known& attempt) {
   }
 }
 
-bool MarksChecker::WentOn(const std::string& worker, const End& end) const {
+bool DrainsChecker::WentOn(const std::string& worker, const End& end) const {
   for (const auto& [id, attempt] : attempts_) {
     const bool later = id.trial == end.id.trial && id.attempt > end.id.attempt;
     if (later && attempt.got_on && !attempt.host_of.contains(worker)) return true;
@@ -125,7 +125,7 @@ bool MarksChecker::WentOn(const std::string& worker, const End& end) const {
   return alone && newest != newest_.end() && newest->second > end.begun;
 }
 
-bool MarksChecker::IsCleared(const AttemptId& id) const {
+bool DrainsChecker::IsCleared(const AttemptId& id) const {
   const std::string& blamed = attempts_.at(id).blamed;
   if (blamed.empty() || quarantined_.contains(blamed)) return false;
   const auto streak = streaks_.find(blamed);
@@ -133,7 +133,7 @@ bool MarksChecker::IsCleared(const AttemptId& id) const {
                                                   [&id](const End& end) { return end.id == id; });
 }
 
-bool MarksChecker::IsRefuted(const std::string& worker, const AttemptId& accused) const {
+bool DrainsChecker::IsRefuted(const std::string& worker, const AttemptId& accused) const {
   const Known& end = attempts_.at(accused);
   const std::string& host = end.host_of.at(worker);
   std::set<std::string> hosts;
@@ -153,7 +153,7 @@ bool MarksChecker::IsRefuted(const std::string& worker, const AttemptId& accused
   return false;
 }
 
-std::vector<AttemptId> MarksChecker::Proved(const std::string& worker) const {
+std::vector<AttemptId> DrainsChecker::Proved(const std::string& worker) const {
   std::vector<AttemptId> proved;
   const auto streak = streaks_.find(worker);
   if (streak == streaks_.end()) return proved;

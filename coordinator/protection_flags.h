@@ -1,4 +1,4 @@
-// patience_flags.h: dtcoord's flags for how long running gangs are left in peace
+// protection_flags.h: dtcoord's flags for how long running gangs are left in peace
 // (docs/guides/scheduling.md).
 //
 // Errors: InvalidArgument names the flag, its value, and what is right.
@@ -12,13 +12,13 @@
 
 namespace dt {
 
-struct PatienceFlags {
+struct ProtectionFlags {
   std::string protect = "1m";
   std::string grow_after = "30s";
   std::string resize_every = "10m";
 };
 
-void DescribePatience(CLI::App& app, PatienceFlags& flags);
-absl::StatusOr<Patience> PatienceOf(const PatienceFlags& flags);
+void DescribeProtection(CLI::App& app, ProtectionFlags& flags);
+absl::StatusOr<GangProtection> ProtectionOf(const ProtectionFlags& flags);
 
 }  // namespace dt

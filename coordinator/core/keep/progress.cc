@@ -1,4 +1,4 @@
-#include "coordinator/core/keep/standings.h"
+#include "coordinator/core/keep/progress.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,50 +14,50 @@ std::pair<double, uint32_t> RankOf(const Experiment& experiment, double value, u
 }
 
 void RestandTrial(LiveState& live, const Experiment& experiment, uint32_t number) {
-  Standing& standing = live.standings[experiment.id];
-  standing.trials.resize(experiment.trials.size());
+  ExperimentProgress& progress = live.progress[experiment.id];
+  progress.trials.resize(experiment.trials.size());
   const Trial& trial = experiment.trials[number - 1];
-  Standing::OfTrial& now = standing.trials[number - 1];
-  if (std::isfinite(now.value)) standing.ranked.erase(RankOf(experiment, now.value, number));
-  standing.done -= now.done;
+  ExperimentProgress::OfTrial& now = progress.trials[number - 1];
+  if (std::isfinite(now.value)) progress.ranked.erase(RankOf(experiment, now.value, number));
+  progress.done -= now.done;
   now.done = IsActive(trial.state) ? 0 : DoneOf(trial);
   now.value = DurableMetricOf(experiment, trial);
-  standing.done += now.done;
-  if (std::isfinite(now.value)) standing.ranked.insert(RankOf(experiment, now.value, number));
+  progress.done += now.done;
+  if (std::isfinite(now.value)) progress.ranked.insert(RankOf(experiment, now.value, number));
 }
 
 // Adds the times of a finished trial. A finished trial stays finished, so it counts once.
 void CountTime(LiveState& live, const Experiment& experiment, uint32_t number) {
   const Trial& trial = experiment.trials[number - 1];
   if (trial.state != v1::TRIAL_FINISHED) return;
-  Standing& standing = live.standings[experiment.id];
+  ExperimentProgress& progress = live.progress[experiment.id];
   const int64_t started = trial.attempts.empty() ? 0 : trial.attempts.back().started_wall_ms;
   if (!trial.attempts.empty() && trial.ended_wall_ms > started) {  // the wall clock may jump
-    standing.took_ms += trial.ended_wall_ms - started;
-    ++standing.took;
+    progress.took_ms += trial.ended_wall_ms - started;
+    ++progress.took;
   }
   if (!(trial.pace.seconds() > 0)) return;
-  standing.trained_seconds += trial.pace.seconds();
-  ++standing.trained;
+  progress.trained_seconds += trial.pace.seconds();
+  ++progress.trained;
 }
 
 void CountRung(LiveState& live, const Experiment& experiment, uint32_t number,
                const KnownRung& known) {
-  Standing& standing = live.standings[experiment.id];
-  standing.trials.resize(experiment.trials.size());
-  Standing::OfRung& rung = standing.rungs[known.rung];
+  ExperimentProgress& progress = live.progress[experiment.id];
+  progress.trials.resize(experiment.trials.size());
+  ExperimentProgress::OfRung& rung = progress.rungs[known.rung];
   ++(known.goes_on ? rung.gone_on : rung.ended);
-  if (std::isinf(known.cost)) standing.trials[number - 1].failed_at = known.rung;
+  if (std::isinf(known.cost)) progress.trials[number - 1].failed_at = known.rung;
 }
 
 // Takes back the failure of a trial on its way to a rung, after a retry; its other rungs stay.
 void TakeFailureBack(LiveState& live, ExperimentId id, uint32_t number) {
-  Standing& standing = live.standings[id];
-  const uint32_t failed_at = std::exchange(standing.trials[number - 1].failed_at, 0);
-  const auto rung = standing.rungs.find(failed_at);
-  if (rung == standing.rungs.end()) return;
+  ExperimentProgress& progress = live.progress[id];
+  const uint32_t failed_at = std::exchange(progress.trials[number - 1].failed_at, 0);
+  const auto rung = progress.rungs.find(failed_at);
+  if (rung == progress.rungs.end()) return;
   --rung->second.ended;
-  if (rung->second == Standing::OfRung{}) standing.rungs.erase(rung);
+  if (rung->second == ExperimentProgress::OfRung{}) progress.rungs.erase(rung);
 }
 
 template <typename Fact>
@@ -68,7 +68,7 @@ void RestandSubject(State& state, const Fact& fact) {
 }
 
 void RestandExperiment(State& state, const Experiment& experiment) {
-  state.live.standings.erase(experiment.id);
+  state.live.progress.erase(experiment.id);
   const auto trials = static_cast<uint32_t>(experiment.trials.size());
   for (uint32_t number = 1; number <= trials; ++number) {
     RestandTrial(state.live, experiment, number);
@@ -82,8 +82,8 @@ void RestandExperiment(State& state, const Experiment& experiment) {
 }  // namespace
 
 std::optional<double> MeanSecondsOf(const LiveState& live, ExperimentId id) {
-  const auto found = live.standings.find(id);
-  if (found == live.standings.end() || found->second.took == 0) return std::nullopt;
+  const auto found = live.progress.find(id);
+  if (found == live.progress.end() || found->second.took == 0) return std::nullopt;
   return static_cast<double>(found->second.took_ms) / 1000 / found->second.took;
 }
 
@@ -101,7 +101,7 @@ uint64_t DoneOf(const Trial& trial) {
       std::llround(std::min(1.0, part) * static_cast<double>(kWholeTrial)));
 }
 
-void Restand(State& state, const v1::Record& record) {
+void UpdateProgress(State& state, const v1::Record& record) {
   switch (record.fact_case()) {
     case v1::Record::kAttemptStarted:
       return RestandSubject(state, record.attempt_started());
@@ -135,7 +135,7 @@ void Restand(State& state, const v1::Record& record) {
     case v1::Record::kTrialMutated:
       return RestandSubject(state, record.trial_mutated());
     case v1::Record::kExperimentDeleted:
-      state.live.standings.erase(record.experiment_deleted().experiment());
+      state.live.progress.erase(record.experiment_deleted().experiment());
       return;
     // A new trial has nothing done. A cancelled trial is running, or its end is another fact.
     case v1::Record::kJournalCreated:
@@ -155,8 +155,8 @@ void Restand(State& state, const v1::Record& record) {
   }
 }
 
-void RestandAll(State& state) {
-  state.live.standings.clear();
+void RebuildProgress(State& state) {
+  state.live.progress.clear();
   for (const auto& [id, experiment] : state.durable.experiments) {
     RestandExperiment(state, experiment);
   }

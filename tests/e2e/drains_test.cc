@@ -1,4 +1,4 @@
-// marks_test.cc: workers that get no new trials: drained by a user, or because all attempts fail
+// drains_test.cc: workers that get no new trials: drained by a user, or because all attempts fail
 // there.
 #include <algorithm>
 #include <chrono>
@@ -11,7 +11,7 @@ namespace {
 // Several times the restart after a crash, on a slow machine.
 constexpr std::chrono::seconds kLong{90};
 
-class MarksTest : public FleetTest {
+class DrainsTest : public FleetTest {
  protected:
   v1::MarkWorkerResponse Mark(const std::string& worker, bool drain) {
     v1::MarkWorkerRequest request;
@@ -34,7 +34,7 @@ class MarksTest : public FleetTest {
   }
 };
 
-TEST_F(MarksTest, ADrainedWorkerHandsItsTrialOverWithItsCheckpointAndStaysDrained) {
+TEST_F(DrainsTest, ADrainedWorkerHandsItsTrialOverWithItsCheckpointAndStaysDrained) {
   Start({"w0", "w1"});
   const uint64_t experiment = cluster_.Submit(
       Training(400, "checkpoint_every=100 wait_at=250").Set("retries.max", "0").spec());
@@ -59,7 +59,7 @@ TEST_F(MarksTest, ADrainedWorkerHandsItsTrialOverWithItsCheckpointAndStaysDraine
   EXPECT_TRUE(Await([&] { return SummaryOf(drained).state() == "idle"; }));
 }
 
-TEST_F(MarksTest, AWorkerWhoseTrainerAlwaysCrashesIsQuarantinedAndTheRestFinishesElsewhere) {
+TEST_F(DrainsTest, AWorkerWhoseTrainerAlwaysCrashesIsQuarantinedAndTheRestFinishesElsewhere) {
   cluster_.StartCoordinator();
   cluster_.StartWorker("broken", {}, {{"FAKE_CRASH", "1"}});
   cluster_.StartWorker("good");

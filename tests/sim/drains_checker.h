@@ -1,5 +1,5 @@
-// marks_checker.h: finds workers that were given work in spite of a mark, and workers that were put
-// in quarantine through the fault of others: recounted from the records alone.
+// drains_checker.h: finds workers that were given work in spite of a mark, and workers that were
+// put in quarantine through the fault of others: recounted from the records alone.
 //
 // Role:  pure, slow and simple; shares no code with drain_facts.cc and blame.cc of
 //        coordinator/core/facts.
@@ -18,7 +18,7 @@ namespace dt::sim {
 
 namespace v1 = ::dtrain::v1;
 
-class MarksChecker {
+class DrainsChecker {
  public:
   // Takes the next durable record. Returns the violation, or "".
   std::string Take(const v1::Record& record);
