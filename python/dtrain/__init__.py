@@ -14,9 +14,9 @@ A program that runs as a trial gets the functions of `dtrain.trial` (`parameters
 from ._config import TlsFiles
 from ._selector import Selection
 from ._version import __version__
-from .client import Client, SubmitWarning
+from .client import Client
 from .errors import (BusyError, ConflictError, Diagnostic, DtrainError, FileRefusedError, NotAllowedError,
-                     NotFoundError, UnexpectedError, UnreachableError, UsageError, WaitTimeoutError)
+                     NotFoundError, SubmitWarning, UnexpectedError, UnreachableError, UsageError, WaitTimeoutError)
 from .results import (Attempt, Checkpoint, Description, Experiment, Explanation, LogLine, Plan, PlannedTrials, Quota,
                       Status, Submission, Takeover, Trial, Value, Worker)
 from .trial import checkpoint, parameters, progress, report, resume, resumed_step, rungs, should_stop

@@ -62,7 +62,7 @@ class Shown:
 
     _client: Client | None = None
 
-    def _bound(self, client: Client) -> Any:
+    def _bound(self, client: Any) -> Any:
         object.__setattr__(self, "_client", client)
         return self
 

@@ -68,6 +68,10 @@ class Diagnostic:
         return text
 
 
+class SubmitWarning(UserWarning):
+    """An experiment was taken, but something in it is hardly intended."""
+
+
 class FileRefusedError(UsageError):
     """The experiment has errors; ``diagnostics`` lists all of them. Nothing was submitted.
 
