@@ -1,5 +1,5 @@
-"""Makes the wheel of the Python client: its sources, the messages that protoc generates from proto/, and the metadata
-of pyproject.toml. The same sources give the same bytes.
+"""Makes the wheel of the Python client: its sources, the messages that protoc generates from proto/, the results that
+make_results.py generates from them, and the metadata of pyproject.toml. The same sources give the same bytes.
 
 usage: make_wheel.py --version 0.1.0 --proto DIR --protoc PROGRAM --plugin GRPC_PYTHON_PLUGIN --output DIR
 
@@ -14,6 +14,10 @@ import subprocess
 import tempfile
 import tomllib
 import zipfile
+from typing import Any
+
+import descriptors
+import make_results
 
 HERE = pathlib.Path(__file__).resolve().parent
 # The client's requests are in control.proto; it imports the others.
@@ -22,18 +26,22 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)  # the earliest time in a zip file
 
 
 def generate(arguments: argparse.Namespace, output: pathlib.Path) -> dict[str, bytes]:
-    """Returns the messages as Python, with types for editors, and the stub of the service."""
+    """Returns the messages as Python, with types for editors, the stub of the service, and the results."""
     names = [f"dtrain/v1/{name}.proto" for name in PROTOS]
     common = [arguments.protoc, f"-I{arguments.proto}"]
     subprocess.run([*common, f"--python_out={output}", f"--pyi_out={output}", *names], check=True)
     subprocess.run([*common, f"--grpc_out={output}", f"--plugin=protoc-gen-grpc={arguments.plugin}", names[0]],
                    check=True)
     files = {str(path.relative_to(output)): path.read_bytes() for path in sorted(output.rglob("*.py*"))}
+    described = output / "descriptors"
+    subprocess.run([*common, f"--descriptor_set_out={described}", "--include_source_info", *names], check=True)
+    files.update(make_results.generate(descriptors.read(described.read_bytes())))
     files["dtrain/v1/__init__.py"] = b'"""The messages of the coordinator, generated from proto/dtrain/v1."""\n'
     return files
 
 
-def metadata(project: dict, version: str) -> str:
+def metadata(project: dict[str, Any], version: str) -> str:
+    """Returns the text of METADATA."""
     lines = ["Metadata-Version: 2.1", f"Name: {project['name']}", f"Version: {version}",
              f"Summary: {project['description']}", f"Requires-Python: {project['requires-python']}"]
     lines += [f"Requires-Dist: {need}" for need in project["dependencies"]]
@@ -44,6 +52,7 @@ def metadata(project: dict, version: str) -> str:
 
 
 def record(files: dict[str, bytes], name: str) -> bytes:
+    """Returns the content of RECORD, whose own path is `name`: the digest and size of each file."""
     lines = []
     for path, content in files.items():
         digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
@@ -60,7 +69,7 @@ def main() -> None:
     project = tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     files = {str(path.relative_to(HERE)): path.read_bytes() for path in sorted((HERE / "dtrain").glob("*.py"))}
     files["dtrain/py.typed"] = (HERE / "dtrain/py.typed").read_bytes()
-    files["dtrain/_version.py"] = f'"""Which build this is."""\n\n__version__ = "{arguments.version}"\n'.encode()
+    files["dtrain/_version.py"] = f'"""The version of this build."""\n\n__version__ = "{arguments.version}"\n'.encode()
     with tempfile.TemporaryDirectory() as folder:
         files.update(generate(arguments, pathlib.Path(folder)))
     info = f"{project['name']}-{arguments.version}.dist-info"

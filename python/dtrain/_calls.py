@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Iterator
 
-from . import _convert, _limits, _selector
+from . import _from_messages, _limits, _selector
 from ._connection import Connection
 from ._selector import Selection, Selector
 from .errors import NotFoundError
@@ -43,7 +43,7 @@ class Calls:
     def _experiment(self, selector: Selector) -> Experiment:
         found = self._connection.call("ListExperiments", selector.into(pb.ListExperimentsRequest())).experiments
         if found:
-            return _convert.experiment(found[0])._bound(self)
+            return _from_messages.experiment(found[0])._bound(self)
         raise NotFoundError("there are no experiments yet; start one with Client.submit" if selector.last else
                             f"there is no experiment {selector.experiment}; Client.experiments() lists them")
 

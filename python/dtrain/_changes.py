@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from . import _config, _convert
+from . import _config, _from_messages
 from ._calls import Calls
 from ._selector import Selection
 from .errors import UsageError
@@ -30,7 +30,7 @@ class Changes(Calls):
         """Removes an ended experiment with its metrics and logs. Returns its checkpoints, whose files stay."""
         selector = self._settled(self._select_experiment(experiment))
         answer = self._connection.call("Delete", pb.DeleteRequest(experiment=selector.experiment))
-        return [_convert.checkpoint(one) for one in answer.left_behind]
+        return [_from_messages.checkpoint(one) for one in answer.left_behind]
 
     def pause(self, experiment: Selection, *, let_run: bool = False) -> int:
         """Starts no more trials; running ones save and wait, unless `let_run`. Returns how many save."""
@@ -108,7 +108,7 @@ class Changes(Calls):
 
     def quotas(self) -> list[Quota]:
         """Returns the quotas, and how many slots of each are held now."""
-        return [_convert.quota(one) for one in self._connection.call("ListQuotas", pb.ListQuotasRequest()).quotas]
+        return [_from_messages.quota(one) for one in self._connection.call("ListQuotas", pb.ListQuotasRequest()).quotas]
 
     def _mark(self, worker: str | Worker, drain: bool, reason: str) -> bool:
         name = worker.worker if isinstance(worker, Worker) else worker

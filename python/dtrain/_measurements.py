@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
-from . import _convert, _limits, _notebook, _selector, _tables
+from . import _convert, _from_messages, _limits, _notebook, _selector, _tables
 from ._selector import Selection, Selector
 from ._summaries import Summaries
 from .errors import NotFoundError, UsageError
@@ -105,7 +106,7 @@ class Measurements(Summaries):
         while True:
             page = self._connection.call("ReadLogs", request)
             for chunk in page.chunks:
-                yield from _convert.log_lines(chunk)
+                yield from log_lines(chunk)
             request.page_token = page.next_page_token
             if not page.at_end:
                 continue
@@ -119,3 +120,15 @@ class Measurements(Summaries):
 
 def _names(metrics: Sequence[str]) -> list[str]:
     return [metrics] if isinstance(metrics, str) else list(metrics)
+
+
+def log_lines(chunk: pb.LogLineChunk) -> list[LogLine]:
+    """Returns the lines of a chunk; the last of them has the number of lines that were dropped after it."""
+    every = _from_messages.log_line(chunk)
+    texts = every.text.split("\n")
+    if not texts[-1] and (len(texts) > 1 or not every.dropped_lines):
+        texts.pop()
+    lines = [dataclasses.replace(every, text=text, dropped_lines=0) for text in texts]
+    if every.dropped_lines:
+        lines[-1] = dataclasses.replace(lines[-1], dropped_lines=every.dropped_lines)
+    return lines

@@ -7,7 +7,7 @@ import time
 import warnings
 from typing import Any, Mapping
 
-from . import _config, _convert, _limits, _pack, _source
+from . import _config, _convert, _from_messages, _limits, _pack, _source
 from ._calls import Calls
 from .errors import Diagnostic, FileRefusedError, SubmitWarning, UnreachableError, UsageError
 from .results import Plan, Submission
@@ -119,7 +119,7 @@ class Submissions(Calls):
         answer = self._connection.call("Plan", pb.PlanRequest(
             file_name=request.file_name, file_text=request.file_text, overrides=request.overrides,
             spec=request.spec if request.HasField("spec") else None))
-        return _convert.plan(answer, self._diagnosed(text, answer.diagnostics, 3))
+        return _from_messages.plan(answer, self._diagnosed(text, answer.diagnostics, 3))
 
     @staticmethod
     def _diagnosed(text: _source.Text, diagnostics: Any, stacklevel: int) -> list[Diagnostic]:
@@ -137,4 +137,4 @@ class Submissions(Calls):
         found = self._diagnosed(text, answer.diagnostics, 4)
         if answer.note:
             warnings.warn(answer.note, SubmitWarning, stacklevel=3)
-        return _convert.submission(answer, found)._bound(self)
+        return _from_messages.submission(answer, found)._bound(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
-from . import _convert, _notebook, _selector, _tables
+from . import _convert, _from_messages, _notebook, _selector, _tables
 from ._calls import Calls
 from ._notebook import Found
 from ._selector import Selection
@@ -27,7 +27,7 @@ class Summaries(Calls):
         also archived ones."""
         wanted = [model_pb2.Label(key=str(key), value=str(content)) for key, content in (labels or {}).items()]
         request = pb.ListExperimentsRequest(labels=wanted, archived=archived)
-        return Found(_convert.experiment(one)._bound(self) for one in self._list("Experiments", request))
+        return Found(_from_messages.experiment(one)._bound(self) for one in self._list("Experiments", request))
 
     def experiment(self, experiment: Selection = "last") -> Experiment:
         """Returns one experiment, by default the newest."""
@@ -39,7 +39,7 @@ class Summaries(Calls):
         >>> [trial.message for trial in client.trials("last", states=["failed"])]
         """
         request = self._settled(self._select(selection)).into(pb.ListTrialsRequest(states=_states(states)))
-        return Found(_convert.trial(one)._bound(self) for one in self._list("Trials", request))
+        return Found(_from_messages.trial(one)._bound(self) for one in self._list("Trials", request))
 
     def trial(self, trial: Selection) -> Trial:
         """Returns one trial.
@@ -50,7 +50,7 @@ class Summaries(Calls):
         found = self._connection.call("ListTrials", selector.into(pb.ListTrialsRequest())).trials
         if not found:
             raise NotFoundError(f"there is no trial {selector.text()}")
-        return _convert.trial(found[0])._bound(self)
+        return _from_messages.trial(found[0])._bound(self)
 
     def trials_df(self, selection: Selection = "last", *, states: Sequence[str] = ()) -> pandas.DataFrame:
         """Returns `trials` as a data frame: a row for each, with a column for each parameter, by its path, then its
@@ -86,7 +86,7 @@ class Summaries(Calls):
     def checkpoints(self, selection: Selection = "last") -> list[Checkpoint]:
         """Returns the checkpoints of an experiment or a trial."""
         request = self._settled(self._select(selection)).into(pb.ListCheckpointsRequest())
-        return [_convert.checkpoint(one) for one in self._list("Checkpoints", request)]
+        return [_from_messages.checkpoint(one) for one in self._list("Checkpoints", request)]
 
     def best_checkpoint(self, trial: Selection) -> Checkpoint | None:
         """Returns the best checkpoint of a trial, or the newest if none is marked best; None while there is none."""
@@ -96,12 +96,12 @@ class Summaries(Calls):
 
     def workers(self) -> list[Worker]:
         """Returns the workers that are or were connected."""
-        return [_convert.worker(one) for one in self._list("Workers", pb.ListWorkersRequest())]
+        return [_from_messages.worker(one) for one in self._list("Workers", pb.ListWorkersRequest())]
 
     def describe(self, experiment: Selection = "last") -> Description:
         """Returns an experiment with its file as submitted, its sweep, and the value of each field."""
         request = self._select_experiment(experiment).into(pb.GetExperimentRequest())
-        return _convert.description(self._connection.call("GetExperiment", request))
+        return _from_messages.description(self._connection.call("GetExperiment", request))
 
     def explain(self, trial: Selection) -> Explanation:
         """Explains why a trial waits, or what happened to it, attempt by attempt.
@@ -109,11 +109,11 @@ class Summaries(Calls):
         >>> print(client.explain("last/1").explanation)
         """
         request = _selector.select_trial(trial, self._named).into(pb.ExplainTrialRequest())
-        return _convert.explanation(self._connection.call("ExplainTrial", request))
+        return _from_messages.explanation(self._connection.call("ExplainTrial", request))
 
     def status(self) -> Status:
         """Returns the coordinator's version, and the address of its /metrics."""
-        return _convert.status(self._connection.call("GetStatus", pb.GetStatusRequest()))
+        return _from_messages.status(self._connection.call("GetStatus", pb.GetStatusRequest()))
 
     @property
     def page(self) -> str:

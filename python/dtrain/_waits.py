@@ -6,7 +6,7 @@ import datetime
 import time
 from typing import Literal
 
-from . import _convert, _limits, _progress
+from . import _from_messages, _limits, _progress
 from ._selector import Selection, Selector
 from ._summaries import Summaries
 from .errors import BusyError, UnreachableError, UsageError, WaitTimeoutError
@@ -73,7 +73,7 @@ class Waits(Summaries):
         if selector.trial == 0 and (until == "done" or experiment.ended):
             return experiment if experiment.ended else None
         listed = self._list("Trials", selector.into(pb.ListTrialsRequest()))
-        come = [one for one in map(_convert.trial, listed) if _has_come(one, until)]
+        come = [one for one in map(_from_messages.trial, listed) if _has_come(one, until)]
         if selector.trial:
             return come[0] if come else None
         # A trial that ended before it trained tells nothing about the others.

@@ -20,13 +20,13 @@ GOLDEN = pathlib.Path(__file__).with_name("public_api.golden")
 
 
 def field_docs(kind: type) -> dict[str, str]:
-    """Returns the description below each field of a class, by the field's name. Python keeps them only in the source."""
+    """Returns the description of each field of a class, by the field's name. Only the source has them."""
     tree = ast.parse(inspect.getsource(kind)).body[0]
     assert isinstance(tree, ast.ClassDef)
     found = {}
     for field, after in zip(tree.body, tree.body[1:]):
         if isinstance(field, ast.AnnAssign) and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
-            found[field.target.id] = inspect.cleandoc(after.value.value)
+            found[field.target.id] = " ".join(after.value.value.split())
     return found
 
 

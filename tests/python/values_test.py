@@ -16,8 +16,8 @@ import types
 import unittest
 from unittest import mock
 
-from dtrain import (Diagnostic, DtrainError, FileRefusedError, UsageError, _convert, _limits, _notebook, _pack,
-                    _progress, _selector, _source, _tables)
+from dtrain import (Diagnostic, DtrainError, FileRefusedError, UsageError, _convert, _from_messages, _limits,
+                    _measurements, _notebook, _pack, _progress, _selector, _source, _tables)
 from dtrain.v1 import control_pb2 as pb
 from dtrain.v1 import model_pb2
 
@@ -26,7 +26,7 @@ class NotebookTest(unittest.TestCase):
     def _trial(self, **more: object) -> object:
         message = pb.TrialSummary(experiment=12, trial=3, state=model_pb2.TRIAL_FINISHED, metric_value=0.5, **more)
         message.assignments.add(path="optimizer.lr", value=model_pb2.Value(number=0.001))
-        return _convert.trial(message)
+        return _from_messages.trial(message)
 
     def test_a_result_is_a_table_with_a_link_and_nothing_of_a_persons_is_markup(self) -> None:
         client = types.SimpleNamespace(page="http://127.0.0.1:7601")
@@ -73,13 +73,13 @@ class ConvertTest(unittest.TestCase):
         message = pb.TrialSummary(experiment=12, trial=3, state=model_pb2.TRIAL_PENDING, val_loss=math.nan,
                                   best_val_loss=math.nan, metric_value=math.nan, eta_seconds=-1,
                                   comm_ratio=math.nan, comm_exposed_ratio=math.nan)
-        trial = _convert.trial(message)
+        trial = _from_messages.trial(message)
         self.assertEqual((trial.id, trial.state, trial.cause), ("12/3", "pending", None))
         for name in ("loss", "val_loss", "best_val_loss", "best_val_step", "metric_value", "metric_step",
                      "metric_newest", "eta_seconds", "tokens_per_second", "target_steps", "comm_ratio", "started_at",
                      "last_checkpoint", "training_seconds"):
             self.assertIsNone(getattr(trial, name), name)
-        experiment = _convert.experiment(pb.ExperimentSummary(state=model_pb2.EXPERIMENT_QUEUED, eta_seconds=-1))
+        experiment = _from_messages.experiment(pb.ExperimentSummary(state=model_pb2.EXPERIMENT_QUEUED, eta_seconds=-1))
         self.assertEqual((experiment.best_trial, experiment.best_value, experiment.eta_seconds), (None, None, None))
 
     def test_a_program_is_described_without_the_fields_of_a_model(self) -> None:
@@ -114,17 +114,17 @@ class ConvertTest(unittest.TestCase):
             attempt=1, share=2, step=40, from_trial=7, reason="behind",
             taken=[model_pb2.Assignment(path="optimizer.lr", value=model_pb2.Value(number=0.1))],
             now=[model_pb2.Assignment(path="optimizer.lr", value=model_pb2.Value(number=0.08))])
-        [one] = _convert.explanation(message).takeovers
+        [one] = _from_messages.explanation(message).takeovers
         self.assertEqual((one.attempt, one.share, one.step, one.from_trial, one.reason), (1, 2, 40, 7, "behind"))
         self.assertEqual((one.taken, one.now), ({"optimizer.lr": 0.1}, {"optimizer.lr": 0.08}))
 
     def test_left_out_lines_are_reported_after_the_last_line_before_them(self) -> None:
         chunk = pb.LogLineChunk(attempt=2)
         chunk.log.text, chunk.log.rank, chunk.log.dropped_lines = "a\n\nb\n", 1, 5
-        self.assertEqual([(one.text, one.dropped_lines) for one in _convert.log_lines(chunk)],
+        self.assertEqual([(one.text, one.dropped_lines) for one in _measurements.log_lines(chunk)],
                          [("a", 0), ("", 0), ("b", 5)])
         chunk.log.text = ""
-        self.assertEqual([(one.text, one.dropped_lines) for one in _convert.log_lines(chunk)], [("", 5)])
+        self.assertEqual([(one.text, one.dropped_lines) for one in _measurements.log_lines(chunk)], [("", 5)])
 
 
 def page(rows=(), evaluations=(), token="") -> pb.ReadMetricsResponse:
@@ -210,14 +210,14 @@ class EmptyFrameTest(unittest.TestCase):
     def test_a_parameter_called_like_a_field_of_a_trial_has_a_column_beside_it(self) -> None:
         message = pb.TrialSummary(experiment=12, trial=3, state=model_pb2.TRIAL_PENDING)
         message.assignments.add(path="state", value=model_pb2.Value(text="mine"))
-        frame = _tables.trials_frame([_convert.trial(message)], ["state"])
+        frame = _tables.trials_frame([_from_messages.trial(message)], ["state"])
         self.assertEqual((list(frame["state"]), list(frame["parameters.state"])), (["pending"], ["mine"]))
 
 
 class StandstillTest(unittest.TestCase):
     def experiment(self, waiting: str):
-        return _convert.experiment(pb.ExperimentSummary(experiment=12, state=model_pb2.EXPERIMENT_QUEUED, trials=1,
-                                                        eta_seconds=-1, waiting=waiting))
+        return _from_messages.experiment(pb.ExperimentSummary(
+            experiment=12, state=model_pb2.EXPERIMENT_QUEUED, trials=1, eta_seconds=-1, waiting=waiting))
 
     def test_the_line_says_why_nothing_runs(self) -> None:
         self.assertTrue(_progress.line(self.experiment("no worker")).endswith(", does not run: no worker"))
@@ -379,7 +379,7 @@ class LimitsTest(unittest.TestCase):
 
 
 def experiment(**fields):
-    return _convert.experiment(pb.ExperimentSummary(
+    return _from_messages.experiment(pb.ExperimentSummary(
         experiment=12, state=model_pb2.EXPERIMENT_RUNNING, trials=9, finished=2, failed=1, running=2,
         progress_ratio=0.45, metric="val_loss", **{"eta_seconds": -1, **fields}))
 
