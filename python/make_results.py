@@ -1,5 +1,5 @@
-"""Generates the client's results from the messages: dtrain/results.py, plain values, and dtrain/_from_messages.py, which
-makes them. make_wheel.py calls it.
+"""Generates the client's results from the messages: dtrain/results.py, plain values, and dtrain/_from_messages.py,
+which makes them. make_wheel.py calls it.
 
 A field's type, its conversion and its description follow from its descriptor and its comment in proto/. Below stand
 the public names and their order; tests/python/public_api.golden holds all that comes of it.
@@ -59,8 +59,8 @@ RESULTS = [
                                  "From `validate`: the parameters of the first hundred trials.")}),
     Result("PlannedTrials", "PlannedTrials", """first trials assignments>parameters slots memory_bytes device_bytes
            target_steps seconds estimated_from fits lacks"""),
-    Result("Plan", "PlanResponse", """trials device configurations slots_connected slots_free waiting_before slot_seconds
-           finish_seconds notes warnings""",
+    Result("Plan", "PlanResponse", """trials device configurations slots_connected slots_free waiting_before
+           slot_seconds finish_seconds notes warnings""",
            base="PlanMethods", more="`Client.plan` returns it.", argument="warnings: list[Diagnostic]",
            own={"warnings": _WARNINGS}),
     Result("Experiment", "ExperimentSummary", """experiment name state trials pending running finished failed cancelled
@@ -91,8 +91,8 @@ RESULTS = [
     Result("Description", "GetExperimentResponse", "summary>experiment file_name file_text parameters configuration",
            own={"parameters": Own("dict[str, list[Value] | dict[str, Value]]",
                                   "{one.path: swept(one) for one in message.spec.parameters}",
-                                  "The swept parameters by path: values, or the range that they are drawn from (min, max, "
-                                  "scale, step)."),
+                                  "The swept parameters by path: values, or the range that they are drawn from "
+                                  "(min, max, scale, step)."),
                 "configuration": Own("Mapping[str, Any]",
                                      '{**configuration(message.spec.base), "search": fields(message.spec.search)}',
                                      'Sections and fields as in the file, with defaults: ``["optimizer"]["lr"]``.')}),

@@ -8,11 +8,13 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/view/json.h"
 #include "cli/view/words.h"
 #include "common/file_lock.h"
 #include "common/files.h"
 #include "common/limits.h"
 #include "common/net/token.h"
+#include "common/secret_file.h"
 #include "common/status.h"
 #include "common/unique_fd.h"
 
@@ -40,31 +42,35 @@ absl::Status Refused(const std::string& path, std::string_view what) {
       "; mend it, or move it away and name coordinators anew with 'dtctl context add'"));
 }
 
-absl::StatusOr<Context> ParseContext(const std::string& name, const YAML::Node& node,
-                                     const std::string& path) {
+// Returns the text of a member, "" for null. Errors: InvalidArgument where it is neither.
+absl::StatusOr<std::string> TextOf(const Json& value, std::string_view what,
+                                   const std::string& path) {
+  if (value.is_null()) return "";
+  if (!value.is_string()) return Refused(path, absl::StrCat(std::string(what), " is not a text"));
+  return value.get<std::string>();
+}
+
+absl::StatusOr<Context> ReadContext(const std::string& name, const Json& json,
+                                    const std::string& path) {
   Context context;
   context.name = name;
   if (!CheckContextName(name).ok()) {
     return Refused(path, absl::StrCat("'", Printable(name), "' is not a valid context name"));
   }
-  if (!node.IsMap()) {
-    return Refused(path, absl::StrCat("context '", name, "' is not a map with an address"));
+  if (!json.is_object()) {
+    return Refused(path, absl::StrCat("context '", name, "' is not an object with an address"));
   }
-  for (const auto& entry : node) {
-    const std::string word = entry.first.as<std::string>();
-    const auto* key = std::find_if(std::begin(kKeys), std::end(kKeys),
-                                   [&](const ContextKey& one) { return word == one.name; });
+  for (const auto& [word, value] : json.items()) {
+    const auto* key =
+        std::find_if(std::begin(kKeys), std::end(kKeys),
+                     [&word = word](const ContextKey& one) { return word == one.name; });
     if (key == std::end(kKeys)) {
       return Refused(
           path, absl::StrCat("context '", name, "' has the unknown key '", Printable(word), "'"));
     }
-    std::string& value = key->field(context);
-    value = entry.second.as<std::string>();
-    // A line break would be written unchanged, and read as the end of a line.
-    if (value.find('\r') != std::string::npos) {
-      return Refused(
-          path, absl::StrCat("context '", name, "' has a carriage return within its ", key->name));
-    }
+    DT_ASSIGN_OR_RETURN(
+        key->field(context),
+        TextOf(value, absl::StrCat("'", key->name, "' of context '", name, "'"), path));
   }
   if (context.address.empty()) {
     return Refused(path, absl::StrCat("context '", name, "' has no address"));
@@ -72,25 +78,43 @@ absl::StatusOr<Context> ParseContext(const std::string& name, const YAML::Node& 
   return context;
 }
 
-absl::StatusOr<Contexts> ParseTree(const YAML::Node& tree, const std::string& path) {
+absl::StatusOr<Contexts> ReadTree(const Json& tree, const std::string& path) {
+  if (!tree.is_object()) return Refused(path, "it is not an object with 'current' and 'contexts'");
   Contexts contexts;
-  if (tree.IsNull()) return contexts;
-  if (!tree.IsMap()) return Refused(path, "it is not a map with 'current' and 'contexts'");
-  for (const auto& entry : tree) {
-    const std::string word = entry.first.as<std::string>();
+  for (const auto& [word, value] : tree.items()) {
     if (word == "current") {
-      contexts.current = entry.second.as<std::string>();
-    } else if (word == "contexts" && entry.second.IsMap()) {
-      for (const auto& one : entry.second) {
-        DT_ASSIGN_OR_RETURN(const Context context,
-                            ParseContext(one.first.as<std::string>(), one.second, path));
+      DT_ASSIGN_OR_RETURN(contexts.current, TextOf(value, "'current'", path));
+    } else if (word == "contexts" && (value.is_object() || value.is_null())) {
+      for (const auto& [name, json] : value.items()) {
+        DT_ASSIGN_OR_RETURN(const Context context, ReadContext(name, json, path));
         contexts.Put(context);
       }
-    } else if (word != "contexts") {
-      return Refused(path, absl::StrCat("the unknown key '", Printable(word), "'"));
+    } else {
+      return Refused(path, word == "contexts"
+                               ? "'contexts' is not an object"
+                               : absl::StrCat("the unknown key '", Printable(word), "'"));
     }
   }
   return contexts;
+}
+
+// Returns maps and texts of YAML as JSON. A map deeper than those of the file becomes null. `left`
+// bounds the nodes, since an alias may repeat others; at 0 the rest is left out.
+Json FromYaml(const YAML::Node& node, int depth, int& left) {
+  if (node.IsScalar()) return node.as<std::string>();
+  if (node.IsSequence()) return Json::array();
+  if (!node.IsMap() || depth == 0) return nullptr;
+  Json json = Json::object();
+  for (const auto& entry : node) {
+    if (--left < 0) break;
+    json[entry.first.as<std::string>()] = FromYaml(entry.second, depth - 1, left);
+  }
+  return json;
+}
+
+// Returns the path of the file that dtctl kept up to 0.2.
+std::string OldPath(const std::string& path) {
+  return (std::filesystem::path(path).parent_path() / "config.yaml").string();
 }
 
 // Returns the file to write for `path`: people keep such files elsewhere and link to them. Does not
@@ -105,6 +129,17 @@ absl::StatusOr<std::string> BehindLinks(const std::string& path) {
     file = file.parent_path() / next;
   }
   return Refused(path, "its links lead to each other");
+}
+
+// Writes the contexts of the old file to the new one, unless another dtctl is at it. A failure is
+// no error: the next command tries again, and the old file stays.
+void WriteConverted(const std::string& path, const Contexts& contexts) {
+  const absl::StatusOr<std::string> target = BehindLinks(path);
+  if (!target.ok()) return;
+  const absl::StatusOr<UniqueFd> lock = LockFile(*target + ".lock");
+  std::error_code code;
+  if (!lock.ok() || std::filesystem::exists(*target, code)) return;
+  WriteSecret(*target, ContextsText(contexts)).IgnoreError();
 }
 
 TlsFiles EnvironmentTls(const Variables& environment) {
@@ -142,10 +177,10 @@ bool Contexts::Remove(const std::string& name) {
 
 std::string ContextsPath(const Variables& environment) {
   if (const std::string config = environment("XDG_CONFIG_HOME"); !config.empty()) {
-    return config + "/dtrain/config.yaml";
+    return config + "/dtrain/contexts.json";
   }
   const std::string home = environment("HOME");
-  return home.empty() ? "" : home + "/.config/dtrain/config.yaml";
+  return home.empty() ? "" : home + "/.config/dtrain/contexts.json";
 }
 
 absl::Status CheckContextName(std::string_view name) {
@@ -163,36 +198,56 @@ absl::Status CheckContextName(std::string_view name) {
 
 absl::StatusOr<Contexts> ParseContexts(const std::string& text, const std::string& path) {
   try {
-    return ParseTree(YAML::Load(text), path);
+    return ReadTree(Json::parse(text), path);
+  } catch (const Json::parse_error& error) {
+    // "[json.exception.parse_error.101] parse error at line 3, column 5: …"
+    const std::string_view said = error.what();
+    const size_t place = said.find("line ");
+    return Refused(path, Printable(said.substr(place == std::string_view::npos ? 0 : place)));
+  }
+}
+
+absl::StatusOr<Contexts> ParseOldContexts(const std::string& text, const std::string& path) {
+  constexpr int kDepth = 3;       // the file, its contexts, the keys of one
+  constexpr int kNodes = 10'000;  // more than a file of kContextsFileBytes has without aliases
+  try {
+    const YAML::Node tree = YAML::Load(text);
+    if (tree.IsNull()) return Contexts();
+    int left = kNodes;
+    const Json json = FromYaml(tree, kDepth, left);
+    if (left < 0) return Refused(path, "it has too many entries");
+    return ReadTree(json, path);
   } catch (const YAML::Exception& error) {
     return Refused(path, absl::StrCat("line ", error.mark.line + 1, ": ", error.msg));
   }
 }
 
 std::string ContextsText(const Contexts& contexts) {
-  YAML::Emitter yaml;
-  yaml << YAML::BeginMap;
-  if (!contexts.current.empty()) yaml << YAML::Key << "current" << YAML::Value << contexts.current;
-  yaml << YAML::Key << "contexts" << YAML::Value << YAML::BeginMap;
+  Json json = Json::object();
+  if (!contexts.current.empty()) json["current"] = contexts.current;
+  json["contexts"] = Json::object();
   for (Context one : contexts.list) {
-    yaml << YAML::Key << one.name << YAML::Value << YAML::BeginMap;
+    Json& written = json["contexts"][one.name] = Json::object();
     for (const ContextKey& key : kKeys) {
       const std::string& value = key.field(one);
-      if (!value.empty()) yaml << YAML::Key << key.name << YAML::Value << value;
+      if (!value.empty()) written[key.name] = value;
     }
-    yaml << YAML::EndMap;
   }
-  yaml << YAML::EndMap << YAML::EndMap;
-  return absl::StrCat("# Coordinators that dtctl knows by name; 'dtctl context' changes this.\n",
-                      yaml.c_str(), "\n");
+  return JsonText(json);
 }
 
 absl::StatusOr<Contexts> ReadContexts(const std::string& path) {
   std::error_code code;
-  if (path.empty() || !std::filesystem::exists(path, code)) return Contexts();
-  const absl::StatusOr<std::string> text = ReadFile(path, limits::kContextsFileBytes);
+  if (path.empty()) return Contexts();
+  const bool converted = std::filesystem::exists(path, code);
+  const std::string file = converted ? path : OldPath(path);
+  if (!converted && !std::filesystem::exists(file, code)) return Contexts();
+  const absl::StatusOr<std::string> text = ReadFile(file, limits::kContextsFileBytes);
   if (!text.ok()) return absl::InvalidArgumentError(text.status().message());
-  return ParseContexts(*text, path);
+  if (converted) return ParseContexts(*text, path);
+  DT_ASSIGN_OR_RETURN(const Contexts contexts, ParseOldContexts(*text, file));
+  WriteConverted(path, contexts);
+  return contexts;
 }
 
 absl::Status ChangeContexts(const std::string& path,
@@ -209,7 +264,7 @@ absl::Status ChangeContexts(const std::string& path,
                                                      limits::kContextsLockPatience, pause));
   DT_ASSIGN_OR_RETURN(Contexts contexts, ReadContexts(path));
   DT_RETURN_IF_ERROR(change(contexts));
-  return WriteFileAtomically(target, ContextsText(contexts));
+  return WriteSecret(target, ContextsText(contexts));
 }
 
 absl::StatusOr<ClientOptions> ChooseCoordinator(const CoordinatorFlags& flags,

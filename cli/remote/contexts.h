@@ -1,7 +1,8 @@
 // contexts.h: named coordinators in the user's own file, and the choice of the one for a command.
 //
-// Role:    reads and changes ~/.config/dtrain/config.yaml (XDG_CONFIG_HOME), and combines it with
-//          flags and environment.
+// Role:    reads and changes ~/.config/dtrain/contexts.json (XDG_CONFIG_HOME), and combines it with
+//          flags and environment. Up to 0.2 the file was config.yaml beside it: it is read where
+//          contexts.json is missing, written anew as contexts.json, and left as it is.
 // Threads: several processes may change the file at the same time. A lock beside it makes them take
 //          turns, and a reader finds either the old file or the new one.
 // Errors:  InvalidArgument with the file and its content; NotFound for a missing context, with the
@@ -48,11 +49,16 @@ std::string ContextsPath(const Variables& environment);
 // folder's name.
 absl::Status CheckContextName(std::string_view name);
 
+// Returns the contexts of a file, which is JSON. Errors: InvalidArgument with `path`, and the line
+// or the context.
 absl::StatusOr<Contexts> ParseContexts(const std::string& text, const std::string& path);
-std::string ContextsText(const Contexts& contexts);  // YAML
-// Reads the file. Returns no contexts where it does not exist.
+// Returns the contexts of a file of dtctl up to 0.2, which is YAML. Same errors.
+absl::StatusOr<Contexts> ParseOldContexts(const std::string& text, const std::string& path);
+std::string ContextsText(const Contexts& contexts);  // JSON
+// Reads the file, or converts the old one. Returns no contexts where neither exists.
 absl::StatusOr<Contexts> ReadContexts(const std::string& path);
-// Changes the file. A link stays a link: its target is changed. `pause` is that of AwaitLock.
+// Changes the file, which only the user can read. A link stays a link: its target is changed.
+// `pause` is that of AwaitLock.
 // Errors: those of `change`; DeadlineExceeded when another dtctl holds the lock; Cancelled.
 absl::Status ChangeContexts(const std::string& path,
                             const std::function<bool(absl::Duration)>& pause,

@@ -6,12 +6,13 @@ DTCTL_CONTEXT, the current context, 127.0.0.1:7600.
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import pwd
 import re
 from dataclasses import dataclass, field, replace
-from typing import Mapping
+from typing import Any, Dict, Mapping, Tuple
 
 from . import _limits
 from .errors import NotFoundError, UsageError
@@ -20,8 +21,9 @@ DEFAULT_ADDRESS = "127.0.0.1:7600"
 _KEYS = ("address", "tls_ca", "tls_cert", "tls_key", "token_file")
 _TOKEN = re.compile(r"dtr_[0-9a-f]{64}")
 _TOKEN_FILE_BYTES = 4096
-_ENTRY = re.compile(r"( *)((?:[^\s\"'#:{}\[\],&*!|>%@`]|:(?=\S))+) *:(?: +(.*))?$")
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", '"': '"', "\\": "\\", "/": "/"}
+_OLD_NAME = "config.yaml"  # of dtctl up to 0.2
+# The current context, and the fields of each context by its name.
+Contexts = Tuple[str, Dict[str, Dict[str, str]]]
 
 
 @dataclass(frozen=True)
@@ -51,88 +53,48 @@ class _Refused(Exception):
 
 
 def contexts_path(environment: Mapping[str, str]) -> str:
+    """Returns the path of dtctl's file of contexts; "" where neither XDG_CONFIG_HOME nor HOME is set."""
     if environment.get("XDG_CONFIG_HOME"):
-        return environment["XDG_CONFIG_HOME"] + "/dtrain/config.yaml"
-    return environment["HOME"] + "/.config/dtrain/config.yaml" if environment.get("HOME") else ""
+        return environment["XDG_CONFIG_HOME"] + "/dtrain/contexts.json"
+    return environment["HOME"] + "/.config/dtrain/contexts.json" if environment.get("HOME") else ""
 
 
-def _double_quoted(text: str) -> str:
-    def read(match: re.Match[str]) -> str:
-        code = match[1]
-        if code[0] in "xuU" and len(code) > 1:
-            return chr(int(code[1:], 16))
-        if code in _ESCAPES:
-            return _ESCAPES[code]
-        raise _Refused(f"the escape \\{code}")
-
-    return re.sub(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", read, text)
-
-
-def _scalar(text: str) -> str:
-    """Returns a value, without the comment after it. Raises _Refused unless it is plain or quoted text."""
-    if match := re.fullmatch(r'"((?:[^"\\]|\\.)*)"\s*(?:#.*)?', text):
-        return _double_quoted(match[1])
-    if match := re.fullmatch(r"'((?:[^']|'')*)'\s*(?:#.*)?", text):
-        return match[1].replace("''", "'")
-    plain = re.sub(r"\s#.*$", "", text).strip()
-    if not plain or plain[0] in "\"'{}[]&*!|>%@`#," or plain[:2] in ("- ", "? ") or ": " in plain:
-        raise _Refused(f"'{text.strip()}', which is not a plain or quoted text")
-    return plain
-
-
-def _entries(text: str) -> list[tuple[int, int, str, str | None]]:
-    """Returns (line, indent, key, value or None) for each line with content. Raises _Refused."""
-    entries = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.lstrip().startswith("#") or line.rstrip() == "---":
-            continue
-        match = _ENTRY.match(line.rstrip())
-        if match is None:
-            raise _Refused(f"line {number}: '{line.strip()}' is not 'key: value'")
-        value = (match[3] or "").strip()
-        try:
-            empty = not value or value.startswith("#") or value.split("#")[0].strip() == "{}"
-            entries.append((number, len(match[1]), match[2], None if empty else _scalar(value)))
-        except _Refused as refused:
-            raise _Refused(f"line {number}: {refused}") from None
-    return entries
-
-
-def parse_contexts(text: str) -> tuple[str, dict[str, dict[str, str]]]:
-    """Returns the current context, "" for none, and the fields of each context. It reads the block form that dtctl
-    writes, and refuses every other form of YAML. Raises _Refused."""
-    current = ""
-    contexts: dict[str, dict[str, str]] = {}
-    inside, margins = False, [0]
-    for line, indent, key, value in _entries(text):
-        deepest = margins[-1]
-        while indent < margins[-1]:
-            margins.pop()
-        if indent > margins[-1]:
-            if deepest > indent:
-                raise _Refused(f"line {line}: its indent fits no line above")
-            margins.append(indent)
-        depth = len(margins) - 1
-        if depth == 0:
-            inside = key == "contexts" and value is None
-            if key == "current":
-                current = value or ""
-            elif not inside:
-                raise _Refused(f"line {line}: the unknown key '{key}'")
-        elif depth == 1 and inside and value is None:
-            contexts[key] = {}
-        elif depth == 2 and contexts and key in _KEYS and value is not None:
-            contexts[list(contexts)[-1]][key] = value
-        else:
-            raise _Refused(f"line {line}: '{key}' has no place there")
+def _check(found: Any) -> Contexts:
+    """Returns the content of the file with its types checked. Raises _Refused."""
+    if not isinstance(found, dict):
+        raise _Refused("it is not an object with 'current' and 'contexts'")
+    if unknown := set(found) - {"current", "contexts"}:
+        raise _Refused(f"the unknown key '{min(unknown)}'")
+    current, contexts = found.get("current") or "", found.get("contexts") or {}
+    if not isinstance(current, str) or not isinstance(contexts, dict):
+        raise _Refused("'current' is not a text, or 'contexts' is not an object")
     for name, keys in contexts.items():
-        if not keys.get("address"):
+        if not isinstance(keys, dict) or not keys.get("address"):
             raise _Refused(f"context '{name}' has no address")
-    return current, contexts
+        for key, value in keys.items():
+            if key not in _KEYS or not isinstance(value, (str, type(None))):
+                raise _Refused(f"'{key}' of context '{name}' is unknown, or not a text")
+    return current, {name: {key: value or "" for key, value in keys.items()} for name, keys in contexts.items()}
 
 
-def _read_contexts(path: str) -> tuple[str, dict[str, dict[str, str]]]:
-    if not path or not os.path.exists(path):
+def parse_contexts(text: str) -> Contexts:
+    """Returns the current context, "" for none, and the fields of each context. Raises _Refused."""
+    try:
+        return _check(json.loads(text))
+    except json.JSONDecodeError as error:
+        raise _Refused(f"line {error.lineno}, column {error.colno}: {error.msg}") from error
+    except RecursionError as error:
+        raise _Refused("its values are nested too deeply") from error
+
+
+def _read_contexts(path: str) -> Contexts:
+    if not path:
+        return "", {}
+    if not os.path.exists(path):
+        old = os.path.join(os.path.dirname(path), _OLD_NAME)
+        if os.path.exists(old):
+            raise UsageError(f"{old} has the contexts of an older dtctl, and only dtctl reads it: run 'dtctl context "
+                             f"list' once, which writes {path} from it, or give an address")
         return "", {}
     try:
         with open(path, encoding="utf-8") as file:
@@ -143,11 +105,12 @@ def _read_contexts(path: str) -> tuple[str, dict[str, dict[str, str]]]:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}; give an address, or mend the file") from error
     except _Refused as refused:
-        raise UsageError(f"{path}: {refused}; this client reads the file as dtctl writes it: name the coordinator anew "
-                         "with 'dtctl context add', or give an address") from None
+        raise UsageError(f"{path}: {refused}; mend it, or move it away and name coordinators anew with 'dtctl context "
+                         "add', or give an address") from None
 
 
 def _read_token(named_by: str, path: str) -> str:
+    """Returns the token in a file; `named_by` is the setting that names the file. Raises UsageError."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read(_TOKEN_FILE_BYTES).strip()
@@ -194,6 +157,7 @@ def choose(address: str | None, context: str | None, tls: TlsFiles, environment:
 
 
 def read_pem(argument: str, path: str) -> bytes:
+    """Returns the content of a PEM file. Raises UsageError."""
     try:
         content = pathlib.Path(path).read_bytes()
     except OSError as error:

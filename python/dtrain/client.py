@@ -19,8 +19,8 @@ class Client(Submissions, Measurements, Changes, Waits):
     """A connection to a coordinator.
 
     Without arguments it connects to dtctl's coordinator: ``DTCTL_ADDRESS``, ``DTCTL_CONTEXT``, the current context of
-    ``~/.config/dtrain/config.yaml``, or ``127.0.0.1:7600``. A client may be shared by threads, and is a context manager
-    that closes it.
+    ``~/.config/dtrain/contexts.json``, or ``127.0.0.1:7600``. A client may be shared by threads, and is a context
+    manager that closes it.
 
     >>> client = Client()
     >>> client = Client(context="lab")                # a name of `dtctl context add`

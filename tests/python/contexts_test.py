@@ -1,5 +1,6 @@
 """Which coordinator a client chooses; needs no coordinator."""
 
+import json
 import pathlib
 import tempfile
 import unittest
@@ -8,17 +9,18 @@ from dtrain import NotFoundError, TlsFiles, UsageError
 from dtrain._config import choose, parse_contexts
 from dtrain._connection import is_local
 
-FILE = """# Coordinators that dtctl knows by name; 'dtctl context' changes this.
-current: local
-contexts:
-  local:
-    address: 127.0.0.1:41234
-  lab:
-    address: "alpha.example:7600"
-    tls_ca: /etc/dtrain/ca.crt   # of the lab
-    tls_cert: '/etc/dtrain/it''s mine.crt'
-    tls_key: "/etc/dtrain/\\u00fc \\"key\\".key"
-  socket: {}
+FILE = """{
+  "current": "local",
+  "contexts": {
+    "local": {"address": "127.0.0.1:41234"},
+    "lab": {
+      "address": "alpha.example:7600",
+      "tls_ca": "/etc/dtrain/ca.crt",
+      "tls_cert": "/etc/dtrain/it's mine.crt",
+      "tls_key": "/etc/dtrain/\\u00fc \\"key\\".key"
+    }
+  }
+}
 """
 
 
@@ -27,9 +29,9 @@ class ChoosingTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.home = folder.name
-        self.path = pathlib.Path(folder.name) / "dtrain/config.yaml"
+        self.path = pathlib.Path(folder.name) / "dtrain/contexts.json"
         self.path.parent.mkdir()
-        self.write(FILE.replace("  socket: {}\n", ""))
+        self.write(FILE)
 
     def write(self, text: str) -> None:
         self.path.write_text(text, encoding="utf-8")
@@ -58,7 +60,8 @@ class ChoosingTest(unittest.TestCase):
             return str(path)
 
         given, variable, own = keep("given", "1"), keep("variable", "2"), keep("own", "3")
-        self.write(f"current: lab\ncontexts:\n  lab:\n    address: a.example:7600\n    token_file: {own}\n")
+        lab = {"address": "a.example:7600", "token_file": own}
+        self.write(json.dumps({"current": "lab", "contexts": {"lab": lab}}))
         environment = {"XDG_CONFIG_HOME": self.home}
         self.assertEqual(self.choose().token[4], "3")
         self.assertEqual(self.choose(DTRAIN_TOKEN_FILE=variable).token[4], "2")
@@ -88,20 +91,33 @@ class ChoosingTest(unittest.TestCase):
         self.assertEqual(str(caught.exception),
                          f"there is no context 'lba' in {self.path}; choose one of: local, lab")
 
-    def test_a_file_that_dtctl_would_not_have_written_is_refused_at_its_line(self) -> None:
-        for text, said in [("current: [a]\n", "line 1: '[a]', which is not a plain or quoted text"),
-                           ("contexts:\n  a: {address: b}\n", "line 2: '{address: b}', which is not a plain"),
-                           ("contexts: &x\n", "line 1: '&x', which is not a plain or quoted text"),
-                           ("current: a\nother: b\n", "line 2: the unknown key 'other'"),
-                           ("contexts:\n  a:\n    tls_ca: b\n", "context 'a' has no address"),
-                           ("contexts:\n  a:\n    port: b\n", "line 3: 'port' has no place there"),
-                           ("contexts:\n    a:\n      address: b\n   c:\n", "line 4: its indent fits no line above"),
-                           ("- a\n", "line 1: '- a' is not 'key: value'")]:
+    def test_a_damaged_file_is_refused_with_its_place_and_the_fix(self) -> None:
+        for text, said in [("", "line 1, column 1: "), ('{"current": "a",\n "contexts": {', "line 2, column 15: "),
+                           ("[]", "it is not an object"), ('{"other": "b"}', "the unknown key 'other'"),
+                           ('{"current": 1}', "'current' is not a text"),
+                           ('{"contexts": {"a": {"tls_ca": "b"}}}', "context 'a' has no address"),
+                           ('{"contexts": {"a": "b"}}', "context 'a' has no address"),
+                           ('{"contexts": {"a": {"address": "b", "port": "c"}}}', "'port' of context 'a' is unknown"),
+                           ('{"contexts": {"a": {"address": ["b"]}}}', "'address' of context 'a' is unknown, or not"),
+                           ("[" * 60000, "its values are nested too deeply"),
+                           (" " * 70000, "it has more than 65536")]:
             self.write(text)
-            with self.subTest(text), self.assertRaises(UsageError) as caught:
+            with self.subTest(text[:60]), self.assertRaises(UsageError) as caught:
                 self.choose()
             self.assertIn(f"{self.path}: {said}", str(caught.exception))
             self.assertIn("'dtctl context add'", str(caught.exception))
+
+    def test_the_file_of_an_older_dtctl_is_named_with_the_command_that_converts_it(self) -> None:
+        self.path.unlink()
+        old = self.path.with_name("config.yaml")
+        old.write_text("current: lab\ncontexts:\n  lab:\n    address: a.example:7600\n", encoding="utf-8")
+        with self.assertRaises(UsageError) as caught:
+            self.choose()
+        self.assertIn(f"{old} has the contexts of an older dtctl", str(caught.exception))
+        self.assertIn(f"run 'dtctl context list' once, which writes {self.path} from it", str(caught.exception))
+        self.assertEqual(self.choose(DTCTL_ADDRESS="127.0.0.1:1").address, "127.0.0.1:1")
+        self.write(FILE)
+        self.assertEqual(self.choose().context, "local")
 
     def test_a_file_that_is_not_needed_is_not_read(self) -> None:
         self.write("[")
@@ -109,13 +125,9 @@ class ChoosingTest(unittest.TestCase):
 
 
 class ParsingTest(unittest.TestCase):
-    def test_an_empty_file_and_empty_maps_have_no_contexts(self) -> None:
-        for text in ("", "# nothing\n", "contexts: {}\n", "---\ncontexts:\n"):
+    def test_a_file_without_contexts_has_none(self) -> None:
+        for text in ("{}", '{"contexts": {}}', '{"current": null, "contexts": null}'):
             self.assertEqual(parse_contexts(text), ("", {}), text)
-
-    def test_a_value_may_hold_the_first_characters_of_comments_and_keys(self) -> None:
-        current, contexts = parse_contexts("current: a-b.c_1\ncontexts:\n  a-b.c_1:\n    address: unix:/a#b:c\n")
-        self.assertEqual((current, contexts), ("a-b.c_1", {"a-b.c_1": {"address": "unix:/a#b:c"}}))
 
 
 class LocalAddressTest(unittest.TestCase):

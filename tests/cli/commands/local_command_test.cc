@@ -130,7 +130,7 @@ TEST_F(LocalCommandTest, AnotherCurrentContextDoesNotChange) {
 
 TEST_F(LocalCommandTest, UpDoesNotTakeTheNameOfAnotherCoordinator) {
   const TlsFiles tls{.ca = "ca.pem", .cert = "cert.pem", .key = "key.pem"};
-  folder_.Write("config/dtrain/config.yaml",
+  folder_.Write("config/dtrain/contexts.json",
                 ContextsText({.list = {{"lab", "10.1.2.3:7600", tls}}}));
   const Ran up = RunAsWritten({"up", "--name", "lab"});
   EXPECT_EQ(up.code, 6);

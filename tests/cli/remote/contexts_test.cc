@@ -77,21 +77,108 @@ TEST_F(ContextsTest, AnUnknownContextIsNamedWithThoseThereAre) {
   EXPECT_NE(said.find("local, lab"), std::string::npos) << said;
 }
 
-TEST_F(ContextsTest, ADamagedFileIsNamedWithTheLineAndHindersNoAddress) {
-  folder_.Write("dtrain/config.yaml", "contexts:\n  lab: [\n");
-  EXPECT_NE(Choose({}).find("config.yaml: line 3"), std::string::npos) << Choose({});
+TEST_F(ContextsTest, ADamagedFileIsNamedWithItsPlaceAndTheFixAndHindersNoAddress) {
+  folder_.Write("dtrain/contexts.json", "{\n  \"contexts\": {\"lab\": [\n");
+  const std::string said = Choose({});
+  EXPECT_NE(said.find("dtrain/contexts.json: line 3, column 1: "), std::string::npos) << said;
+  EXPECT_NE(said.find("; mend it, or move it away and name coordinators anew"), std::string::npos);
   EXPECT_EQ(Choose({"127.0.0.1:3333", "", {}}), "127.0.0.1:3333  ");
-  for (const char* text : {"[]", "currant: x", "contexts: {a: {adress: b}}", "contexts: {a: {}}",
-                           "contexts: {'a b': {address: x}}", "contexts: {a: {address: [1]}}",
-                           "contexts: {a: {address: x, tls_ca: \"b\\r\"}}"}) {
+  for (const char* text :
+       {"", "[]", R"({"currant": "x"})", R"({"contexts": []})", R"({"contexts": {"a": "b"}})",
+        R"({"contexts": {"a": {"adress": "b"}}})", R"({"contexts": {"a": {}}})",
+        R"({"contexts": {"a b": {"address": "x"}}})", R"({"contexts": {"a": {"address": [1]}}})",
+        R"({"current": 1})"}) {
     EXPECT_EQ(ParseContexts(text, "f").status().code(), absl::StatusCode::kInvalidArgument) << text;
   }
+}
+
+TEST_F(ContextsTest, OnlyTheUserCanReadTheFile) {
+  EXPECT_EQ(std::filesystem::status(Path()).permissions() & std::filesystem::perms::mask,
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+// The text is a file of 0.2.
+constexpr char kOldFile[] =
+    "# Coordinators that dtctl knows by name; 'dtctl context' changes this.\n"
+    "current: lab\n"
+    "contexts:\n"
+    "  local:\n"
+    "    address: 127.0.0.1:41234\n"
+    "  lab:\n"
+    "    address: \"alpha.example:7600\"\n"
+    "    tls_cert: '/etc/it''s mine.crt'\n"
+    "    token_file: ~/ann.token\n";
+
+TEST_F(ContextsTest, AFileOfAnOlderReleaseIsConvertedOnceAndStays) {
+  std::filesystem::remove(Path());
+  folder_.Write("dtrain/config.yaml", kOldFile);
+  EXPECT_EQ(Choose({"", "local", {}}), "127.0.0.1:41234  local");
+  ASSERT_TRUE(std::filesystem::exists(Path()));
+  EXPECT_EQ(std::filesystem::status(Path()).permissions() & std::filesystem::perms::mask,
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  const auto converted = ReadContexts(Path());
+  ASSERT_TRUE(converted.ok()) << converted.status();
+  EXPECT_EQ(converted->current, "lab");
+  ASSERT_EQ(converted->list.size(), 2u);
+  EXPECT_EQ(converted->list[1].tls.cert, "/etc/it's mine.crt");
+  EXPECT_EQ(converted->list[1].token_file, "~/ann.token");
+
+  folder_.Write("dtrain/config.yaml", "contexts:\n  lab: [\n");
+  EXPECT_EQ(ReadContexts(Path())->list.size(), 2u) << "the old file is not read again";
+}
+
+TEST_F(ContextsTest, AChangeBeginsWithTheContextsOfAnOlderRelease) {
+  std::filesystem::remove(Path());
+  folder_.Write("dtrain/config.yaml", kOldFile);
+  ASSERT_TRUE(ChangeContexts(Path(), Wait, [](Contexts& contexts) {
+                contexts.Put({"new", "127.0.0.1:2222", {}});
+                return absl::OkStatus();
+              }).ok());
+  EXPECT_EQ(ReadContexts(Path())->list.size(), 3u);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "dtrain/config.yaml"));
+}
+
+TEST_F(ContextsTest, ContextsOfAnOlderReleaseAreUsedWhereTheNewFileCannotBeWritten) {
+  std::filesystem::remove(Path());
+  folder_.Write("dtrain/config.yaml", kOldFile);
+  const auto held = LockFile(Path() + ".lock");
+  ASSERT_TRUE(held.ok());
+  EXPECT_EQ(Choose({"", "local", {}}), "127.0.0.1:41234  local");
+  EXPECT_FALSE(std::filesystem::exists(Path()));
+}
+
+TEST_F(ContextsTest, ADamagedFileOfAnOlderReleaseIsNamedWithTheLine) {
+  std::filesystem::remove(Path());
+  folder_.Write("dtrain/config.yaml", "contexts:\n  lab: [\n");
+  EXPECT_NE(Choose({}).find("dtrain/config.yaml: line 3"), std::string::npos) << Choose({});
+  EXPECT_FALSE(std::filesystem::exists(Path()));
+  for (const char* text :
+       {"[]", "currant: x", "contexts: {a: {adress: b}}", "contexts: {a: {}}",
+        "contexts: {'a b': {address: x}}", "contexts: {a: {address: [1]}}",
+        "contexts: {a: {address: {b: {c: d}}}}", "contexts: [a]", "contexts: &a {b: *a}"}) {
+    EXPECT_EQ(ParseOldContexts(text, "f").status().code(), absl::StatusCode::kInvalidArgument)
+        << text;
+  }
+  for (const char* text : {"", "# nothing\n", "contexts: {}", "contexts:\ncurrent:\n"}) {
+    const auto contexts = ParseOldContexts(text, "f");
+    ASSERT_TRUE(contexts.ok()) << contexts.status();
+    EXPECT_TRUE(contexts->list.empty() && contexts->current.empty()) << text;
+  }
+}
+
+TEST_F(ContextsTest, AliasesInAFileOfAnOlderReleaseAreBounded) {
+  std::string text = "current: &k {" + std::string("a: b");
+  for (int i = 0; i < 200; ++i) text += ", a" + std::to_string(i) + ": b";
+  text += "}\nx: &l {a: *k";
+  for (int i = 0; i < 200; ++i) text += ", a" + std::to_string(i) + ": *k";
+  EXPECT_NE(ParseOldContexts(text + "}\n", "f").status().message().find("too many entries"),
+            std::string::npos);
 }
 
 TEST_F(ContextsTest, AWrittenFileReadsBackTheSameWithAnyText) {
   Contexts contexts;
   contexts.current = "true";
-  contexts.Put({"true", "host: # \"'\\ \t:1", {"/a b/ca", "~", "yes"}});
+  contexts.Put({"true", "host: # \"'\\ \t\r:1", {"/a b/ca", "~", "yes"}});
   const auto back = ParseContexts(ContextsText(contexts), "f");
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(back->current, "true");
@@ -103,24 +190,24 @@ TEST_F(ContextsTest, AWrittenFileReadsBackTheSameWithAnyText) {
 TEST_F(ContextsTest, ALinkedFileStaysALink) {
   namespace fs = std::filesystem;
   fs::create_directories(folder_ / "kept");
-  fs::rename(Path(), folder_ / "kept/dtrain.yaml");
-  fs::create_symlink("../kept/link.yaml", Path());
-  fs::create_symlink("dtrain.yaml", folder_ / "kept/link.yaml");
+  fs::rename(Path(), folder_ / "kept/dtrain.json");
+  fs::create_symlink("../kept/link.json", Path());
+  fs::create_symlink("dtrain.json", folder_ / "kept/link.json");
   const auto add = [](Contexts& contexts) {
     contexts.Put({"new", "127.0.0.1:2222", {}});
     return absl::OkStatus();
   };
   ASSERT_TRUE(ChangeContexts(Path(), Wait, add).ok());
   EXPECT_TRUE(fs::is_symlink(Path()));
-  EXPECT_TRUE(fs::is_symlink(folder_ / "kept/link.yaml"));
-  EXPECT_EQ(ReadContexts(folder_ / "kept/dtrain.yaml")->list.size(), 3u);
+  EXPECT_TRUE(fs::is_symlink(folder_ / "kept/link.json"));
+  EXPECT_EQ(ReadContexts(folder_ / "kept/dtrain.json")->list.size(), 3u);
 
-  fs::remove(folder_ / "kept/dtrain.yaml");
+  fs::remove(folder_ / "kept/dtrain.json");
   ASSERT_TRUE(ChangeContexts(Path(), Wait, add).ok()) << "to a file that is not there yet";
-  EXPECT_EQ(ReadContexts(folder_ / "kept/dtrain.yaml")->list.size(), 1u);
+  EXPECT_EQ(ReadContexts(folder_ / "kept/dtrain.json")->list.size(), 1u);
 
-  fs::create_symlink("dtrain.yaml", folder_ / "kept/dtrain.yaml.new");
-  fs::rename(folder_ / "kept/dtrain.yaml.new", folder_ / "kept/dtrain.yaml");
+  fs::create_symlink("dtrain.json", folder_ / "kept/dtrain.json.new");
+  fs::rename(folder_ / "kept/dtrain.json.new", folder_ / "kept/dtrain.json");
   EXPECT_EQ(ChangeContexts(Path(), Wait, add).code(), absl::StatusCode::kInvalidArgument);
 }
 
