@@ -111,6 +111,7 @@ class Changes(Calls):
         return [_from_messages.quota(one) for one in self._connection.call("ListQuotas", pb.ListQuotasRequest()).quotas]
 
     def _mark(self, worker: str | Worker, drain: bool, reason: str) -> bool:
+        """Drains a worker, or ends the drain. Returns whether this changed anything."""
         name = worker.worker if isinstance(worker, Worker) else worker
         try:
             request = pb.MarkWorkerRequest(worker=name, drain=drain, who=_config.who(), reason=reason)
@@ -119,6 +120,7 @@ class Changes(Calls):
         return bool(self._connection.call("MarkWorker", request).changed)
 
     def _change(self, experiment: Selection, change: pb.ChangeRequest) -> Any:
+        """Sends a change of an experiment, and returns the answer."""
         request = self._select_experiment(experiment).into(pb.ChangeRequest())
         request.MergeFrom(change)
         request.who = _config.who()
@@ -126,6 +128,7 @@ class Changes(Calls):
 
 
 def _change_of(name: str, value: Any) -> pb.ChangeRequest:
+    """Returns the change of one field. Raises UsageError for a value of another type."""
     try:
         return pb.ChangeRequest(**{name: value})
     except (TypeError, ValueError) as error:

@@ -53,6 +53,7 @@ def is_local(address: str) -> bool:
 
 
 def _credentials(tls: TlsFiles, address: str) -> grpc.ChannelCredentials | None:
+    """Returns what TLS needs; None without TLS, which only an address on this host allows. Raises UsageError."""
     if not tls:
         if not is_local(address):
             raise UsageError(f"address '{address}' is not on this host, and without TLS only loopback and unix: "
@@ -70,6 +71,7 @@ def _credentials(tls: TlsFiles, address: str) -> grpc.ChannelCredentials | None:
 
 
 def _unreachable_hint(text: str, tls: bool) -> str:
+    """Returns what to do about an error of gRPC, by its text."""
     if "Peer name" in text or "Hostname Verification" in text:
         return ("dial a name or address that the coordinator's certificate has; 'openssl x509 -noout -ext "
                 "subjectAltName -in FILE' prints them")
@@ -87,6 +89,7 @@ def _unreachable_hint(text: str, tls: bool) -> str:
 
 
 def _dial(tls: TlsFiles, address: str) -> grpc.Channel:
+    """Returns a channel to an address, which connects at its first call. Raises UsageError."""
     if not re.fullmatch(r"unix(-abstract)?:.+|.*[^:]:[0-9]+|\[.*\]:[0-9]+", address):
         raise UsageError(f"address '{address}' is not host:port, [v6]:port or unix:/path")
     credentials = _credentials(tls, address)
@@ -114,37 +117,39 @@ class Connection:
         self._at = 0  # the address that answered last
 
     def close(self) -> None:
+        """Closes the channels, and ends the calls on them."""
         for channel in self._channels:
             channel.close()
 
     def call(self, method: str, request: Any) -> Any:
         """Returns the answer. Raises a DtrainError. Ctrl-C ends the call at once.
 
-        Asks the address that answered last, then the others, while none answers or the one asked is a standby. While
-        one answers that it is a standby, it asks all of them again, since one will lead soon.
+        Asks the address that answered last first, and then the others until a leader answers. If a standby answered,
+        asks all of them again for a while, since one will lead soon.
         """
         patience = time.monotonic() + min(_limits.TAKEOVER_SECONDS, self._timeout)
         standby = False
         while True:
-            told = None
+            failure = None
             for _ in self._stubs:
                 at = self._at
                 try:
                     return self._call_once(self._stubs[at], method, request)
                 except grpc.RpcError as error:
                     waits = (error.details() or "").startswith(_STANDBY_SAYS)
-                    if told is None or waits:
-                        told = self._in_words(error, self._addresses[at])
+                    if failure is None or waits:
+                        failure = self._in_words(error, self._addresses[at])
                     if error.code() != grpc.StatusCode.UNAVAILABLE:
-                        raise told from None
+                        raise failure from None
                     standby = standby or waits
                     self._at = (at + 1) % len(self._stubs)
             if len(self._stubs) == 1 or not standby or time.monotonic() >= patience:
-                assert told is not None
-                raise told
+                assert failure is not None
+                raise failure
             time.sleep(_limits.TAKEOVER_POLL_SECONDS)
 
     def _call_once(self, stub: Any, method: str, request: Any) -> Any:
+        """Returns the answer of one address. Raises grpc.RpcError too."""
         start: Callable[..., Any] = getattr(stub, method).future
         try:
             future = start(request, timeout=self._timeout, metadata=self._metadata)
@@ -159,6 +164,7 @@ class Connection:
             raise
 
     def _in_words(self, error: Any, where: str) -> DtrainError:
+        """Returns the error of gRPC from the address `where` as an error of this package."""
         code, text = error.code(), error.details() or ""
         if text.startswith(_STANDBY_SAYS):
             return UnreachableError(f"no coordinator of {self.coordinator.address} leads: at {where}, {text}; give the "

@@ -77,6 +77,7 @@ class Measurements(Summaries):
              for trial, points in curves if points), name, over, logy, ax)
 
     def _points(self, trial: Trial, metric: str) -> list[tuple[int, float]]:
+        """Returns the steps and values of a curve."""
         return [(row["step"], row[metric]) for row in self.metrics(trial)
                 if metric in row and isinstance(row[metric], (int, float))]
 
@@ -119,6 +120,7 @@ class Measurements(Summaries):
 
 
 def _names(metrics: Sequence[str]) -> list[str]:
+    """Returns the names of metrics; a caller may give one as text."""
     return [metrics] if isinstance(metrics, str) else list(metrics)
 
 

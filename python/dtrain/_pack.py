@@ -28,7 +28,7 @@ _NOT_FOR_GIT = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT
 
 @dataclass(frozen=True)
 class Packed:
-    """`note`: a note for the person; "": none."""
+    """A packed folder. ``note`` is a note for the person, if there is one."""
 
     content: bytes
     digest: str
@@ -39,7 +39,7 @@ class Packed:
 
 
 def _git(folder: bytes, *words: str) -> bytes | None:
-    """Runs git. None: there is no git, it refuses the folder, or it takes too long."""
+    """Runs git and returns its output; None if there is no git, it refuses the folder, or it takes too long."""
     variables = {**{name: text for name, text in os.environ.items() if name not in _NOT_FOR_GIT},
                  "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
     try:
@@ -66,8 +66,7 @@ def _below(folder: bytes, below: bytes, found: set[bytes]) -> None:
 
 
 def _not_ignored(folder: bytes) -> bytes | None:
-    """Lists a folder that is in no work tree as `git ls-files` lists the files that it would track. None: as for _git.
-    """
+    """Lists the files that git would track if the folder, which is in no work tree, were one. None: as for _git."""
     try:
         with tempfile.TemporaryDirectory(prefix="dtrain-git-") as empty:
             if _git(folder, "init", "--quiet", "--bare", "--template=", empty) is None:
@@ -79,8 +78,8 @@ def _not_ignored(folder: bytes) -> bytes | None:
 
 
 def _outside(folder: bytes) -> list[bytes]:
-    """Lists the files to pack of a folder in no work tree. A .gitignore may name a secret, so it is either applied or
-    nothing is packed."""
+    """Lists the files to pack if the folder is in no work tree. A .gitignore may name a secret, so it is either applied
+    or nothing is packed."""
     found: set[bytes] = set()
     _below(folder, b"", found)
     ignores = sorted(path for path in found if os.path.basename(path) == b".gitignore")
@@ -107,7 +106,7 @@ def _has_repository(folder: bytes) -> bool:
 
 
 def _in_full(folder: bytes, by_git: bytes) -> list[bytes]:
-    """Returns git's list, with the files of each folder that git does not list by file, in byte order."""
+    """Returns the files that git lists, in byte order. Git names an inner work tree by its folder: adds its files."""
     found: set[bytes] = set()
     for name in filter(None, by_git.split(b"\0")):
         path = name.rstrip(b"/")
@@ -147,6 +146,7 @@ def _walk(folder: bytes, skips: Callable[[bytes], bool]) -> Iterator[tuple[bytes
 
 
 def _parts(path: bytes) -> list[str]:
+    """Returns the parts of a path between slashes, without empty ones."""
     return [part for part in os.fsdecode(path).split("/") if part not in ("", ".")]
 
 
@@ -168,7 +168,7 @@ def matches(pattern: str, path: bytes) -> bool:
 
 
 def _include(folder: bytes, patterns: Sequence[str], paths: list[bytes]) -> list[bytes]:
-    """Returns those paths and the files that match the patterns."""
+    """Returns the paths together with the files that match the patterns."""
     if not patterns:
         return paths
     every = [path for path, _ in _walk(folder, lambda name: False)]
@@ -183,11 +183,12 @@ def _include(folder: bytes, patterns: Sequence[str], paths: list[bytes]) -> list
 
 
 def _is_made_folder(name: bytes) -> bool:
+    """Returns whether tools make folders of this name, so that nobody misses their files."""
     return name.startswith(b".") or name.endswith(b".egg-info") or name in _LEFT_OUT or name in _MADE_FOLDERS
 
 
 def _left_behind(folder: bytes, travel: list[bytes]) -> str:
-    """Returns a note for the person about files that git ignores; "": none."""
+    """Returns a note for the person about files that git ignores; "" if there are none."""
     travels = set(travel)
     left = []
     for path, size in _walk(folder, _is_made_folder):
@@ -227,7 +228,8 @@ def _sized(folder: bytes, paths: list[bytes]) -> list[tuple[bytes, bytes, int]]:
 
 
 def _check_sizes(sized: list[tuple[bytes, bytes, int]]) -> None:
-    """Checks before a file is read, so that a folder of data is refused at once."""
+    """Raises UsageError if the files are too many or too large. Runs before any is read, so that a folder of data is
+    refused at once."""
     if len(sized) > _limits.CODE_FILES:
         raise UsageError(f"the folder of the code has {len(sized)} files; the limit is {_limits.CODE_FILES}; {_FIX}")
     size = len(_MAGIC) + sum(_HEADER.size + len(path) + length for _, path, length in sized)
@@ -246,9 +248,9 @@ def _cut(text: bytes, limit: int) -> str:
 
 
 def pack_folder(folder: str, include: Sequence[str] = ()) -> Packed:
-    """Packs, in a git work tree, the files that git tracks or would track. Elsewhere packs every file except version
-    control, caches, virtual environments and files named by a .gitignore. Adds the files that match the patterns.
-    Raises UsageError if the folder cannot be packed."""
+    """Packs a folder. In a git work tree, packs the files that git tracks or would track. Elsewhere, packs every file
+    except version control, caches, virtual environments, and files that a .gitignore names. Adds the files that match
+    the patterns. Raises UsageError if the folder cannot be packed."""
     if not os.path.isdir(folder):
         raise UsageError(f"code: '{folder}' is not a folder; name one, relative to the file")
     place = os.fsencode(folder)
@@ -258,11 +260,11 @@ def pack_folder(folder: str, include: Sequence[str] = ()) -> Packed:
         _check_sizes(sized)
         content = bytearray(_MAGIC)
         for kind, path, _ in sized:
-            whole = os.path.join(place, path)
+            full = os.path.join(place, path)
             if kind == b"l":
-                body = os.readlink(whole)
+                body = os.readlink(full)
             else:
-                with open(whole, "rb") as file:
+                with open(full, "rb") as file:
                     body = file.read(_limits.CODE_BYTES + 1)
             content += _HEADER.pack(kind, len(path), len(body)) + path + body
     except OSError as error:

@@ -1,5 +1,5 @@
-"""Shows the progress of an experiment during a wait: a bar with ipywidgets, a rewritten line in a terminal or a
-notebook without it; elsewhere a line from time to time, and only if nothing goes on."""
+"""Shows the progress of an experiment during a wait. A notebook with ipywidgets gets a bar; a terminal, or a notebook
+without it, a rewritten line. Elsewhere a line comes from time to time, and only if nothing runs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from typing import Any, Callable, TextIO
 
 from .results import Experiment
 
-# How often a program that waits without a terminal is informed why nothing goes on.
+# How often a program that waits without a terminal reads why nothing runs.
 _EVERY_SECONDS = 60.0
 
 
 def _duration(seconds: float) -> str:
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    """Returns "20 s", "3 min 20 s" or "2 h 03 min"."""
+    rounded = round(seconds)
+    if rounded < 60:
+        return f"{rounded} s"
+    if rounded < 3600:
+        return f"{rounded // 60} min {rounded % 60:02d} s"
+    return f"{rounded // 3600} h {rounded % 3600 // 60:02d} min"
 
 
 def line(experiment: Experiment) -> str:
@@ -68,13 +69,13 @@ class Nothing:
     """Shows nothing."""
 
     def show(self, text: str, ratio: float) -> None:
-        """Shows the state; called repeatedly."""
+        """Shows the state; called at each look."""
 
     def note(self, text: str) -> None:
-        """Called beside `show`, with the reason why nothing goes on; empty if something does."""
+        """Shows the reason why nothing runs, empty if something does; called beside `show`."""
 
     def end(self) -> None:
-        """Called once, whatever happened."""
+        """Ends the display; called once, also after an error."""
 
 
 class Notes(Nothing):

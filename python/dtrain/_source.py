@@ -17,7 +17,8 @@ Source = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Text:
-    """`places`: whether its lines and columns mean something to the caller. `folder`: paths in it are relative to this.
+    """The text of an experiment. ``places``: the caller knows its lines and columns. ``folder``: its paths are relative
+    to this folder.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Text:
     folder: str = ""
 
     def place(self, diagnostic: Diagnostic) -> Diagnostic:
+        """Returns the diagnostic, without line and column if the caller does not know them."""
         return diagnostic if self.places else replace(diagnostic, line=None, column=None, source_line="")
 
 
@@ -39,6 +41,7 @@ def _plain(value: Any) -> Any:
 
 
 def _json(what: str, value: Any, indent: int | None = None) -> str:
+    """Returns a value as JSON. Raises UsageError that names it as `what`."""
     try:
         return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False, default=_plain)
     except (TypeError, ValueError) as error:
@@ -47,6 +50,7 @@ def _json(what: str, value: Any, indent: int | None = None) -> str:
 
 
 def _read(path: str) -> str:
+    """Returns the text of a file. Raises UsageError."""
     try:
         with open(path, "rb") as file:
             content = file.read(_limits.FILE_BYTES + 1)
@@ -78,8 +82,7 @@ _CODE_LINE = re.compile(r"""^code[ ]*:[ ]+(?:"(?P<double>[^"\\\n]*)"|'(?P<single
                         r"""(?P<plain>[^\s"'&*!|>%@`{}\[\],#][^\n]*?))[ \t]*(?:[ ]\#[^\n]*)?\r?$""", re.MULTILINE)
 
 
-# The same with files that git ignores but that should be packed: code: {folder: ., include:
-# [data/*.bin]}.
+# The same line with files that should be packed although git ignores them: code: {folder: ., include: [data/*.bin]}.
 _CODE_MAP = re.compile(r"^code[ ]*:[ ]+\{(?P<map>[^{}\n]*)\}[ \t]*(?:[ ]\#[^\n]*)?\r?$", re.MULTILINE)
 _MAP_FOLDER = re.compile(r"""(?:^|,)[ ]*folder[ ]*:[ ]+["']?(?P<folder>[^"',\]]+?)["']?[ ]*(?:,|$)""")
 _MAP_INCLUDE = re.compile(r"(?:^|,)[ ]*include[ ]*:[ ]+\[(?P<include>[^\]]*)\]")
@@ -87,11 +90,12 @@ _INCLUDE_LINE = re.compile(r"^code_include[ ]*:[ ]+\[(?P<include>[^\]\n]*)\][ \t
 
 
 def _words(listed: str) -> list[str]:
+    """Returns the entries of a list, without their quotes."""
     return [one.strip().strip("\"'") for one in listed.split(",") if one.strip()]
 
 
 def _code_of(text: str) -> tuple[Any, list[str]]:
-    """Returns folder and patterns from a file's text."""
+    """Returns the folder of code and the patterns that a file's text names."""
     if found := _CODE_MAP.search(text):
         folder = _MAP_FOLDER.search(found["map"])
         include = _MAP_INCLUDE.search(found["map"])
@@ -103,7 +107,7 @@ def _code_of(text: str) -> tuple[Any, list[str]]:
 
 
 def _code(source: Source, text: Text, changes: Mapping[str, Any] | None) -> tuple[Any, Any]:
-    """Returns folder and patterns from the caller's values."""
+    """Returns the folder of code and the patterns that an experiment names, after the caller's overrides."""
     check_overrides(changes)
     given: Mapping[str, Any] = changes or {}
     named, patterns = given.get("code"), given.get("code_include")
@@ -117,7 +121,7 @@ def _code(source: Source, text: Text, changes: Mapping[str, Any] | None) -> tupl
 
 
 def code_folder(source: Source, text: Text, changes: Mapping[str, Any] | None) -> str | None:
-    """Returns the folder of code that an experiment names, as a path that can be opened here. None: it names none."""
+    """Returns the folder of code that an experiment names, as a path that can be opened here; None without one."""
     named, _ = _code(source, text, changes)
     if not isinstance(named, (str, os.PathLike)) or not os.fspath(named):
         return None  # the coordinator refuses other types
@@ -125,12 +129,13 @@ def code_folder(source: Source, text: Text, changes: Mapping[str, Any] | None) -
 
 
 def code_include(source: Source, text: Text, changes: Mapping[str, Any] | None) -> list[str]:
-    """Returns the patterns of files in that folder to pack although git ignores them."""
+    """Returns the patterns of files in the folder of code that are packed although git ignores them."""
     _, patterns = _code(source, text, changes)
     return [one for one in patterns if isinstance(one, str)] if isinstance(patterns, (list, tuple)) else []
 
 
 def check_overrides(changes: Mapping[str, Any] | None) -> None:
+    """Raises UsageError unless the overrides are a dict, or absent."""
     if changes is not None and not isinstance(changes, Mapping):
         raise UsageError(f"overrides are {changes!r}; give a dict of fields and values, such as "
                          "{'train.max_steps': 100}")

@@ -71,6 +71,7 @@ class Submissions(Calls):
     @staticmethod
     def _read(experiment: _source.Source,
               overrides: Mapping[str, Any] | None) -> tuple[_source.Text, _pack.Packed | None]:
+        """Returns the text of an experiment and the packed folder of its code, if it names one."""
         text = _source.read(experiment)
         folder = _source.code_folder(experiment, text, overrides)
         include = _source.code_include(experiment, text, overrides)
@@ -90,8 +91,8 @@ class Submissions(Calls):
                                          data=packed.content[start:start + _limits.CODE_PART_BYTES])
                 if self._connection.call("PutCode", part).complete:
                     return
-        raise UnreachableError(f"the coordinator had not got all of the code after {_limits.CODE_ROUNDS} times; it "
-                               "restarts, or others send too much at once: submit again")
+        raise UnreachableError(f"the coordinator did not receive all of the code in {_limits.CODE_ROUNDS} rounds: it "
+                               "restarts, or others send too much at once; submit again")
 
     @staticmethod
     def _submit_request(text: _source.Text, overrides: Mapping[str, Any] | None, request_id: str,

@@ -124,6 +124,7 @@ class Summaries(Calls):
 
 
 def _states(words: Sequence[str]) -> list[Any]:
+    """Returns the numbers of states, from one word or several. Raises UsageError."""
     known = {_convert.word(model_pb2.TrialState, number): number for number in model_pb2.TrialState.values() if number}
     wanted = [words] if isinstance(words, str) else list(words)
     for one in wanted:

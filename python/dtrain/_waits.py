@@ -70,20 +70,23 @@ class Waits(Summaries):
             shown.end()
 
     def _reached(self, experiment: Experiment, selector: Selector, until: Until) -> Experiment | Trial | None:
+        """Returns the selected experiment or trial once it has come that far; None before."""
         if selector.trial == 0 and (until == "done" or experiment.ended):
             return experiment if experiment.ended else None
         listed = self._list("Trials", selector.into(pb.ListTrialsRequest()))
         come = [one for one in map(_from_messages.trial, listed) if _has_come(one, until)]
         if selector.trial:
             return come[0] if come else None
-        # A trial that ended before it trained tells nothing about the others.
+        # A trial that ended before it trained does not count.
         return experiment if any(one.step > 0 or not one.ended for one in come) else None
 
 
 def _now() -> datetime.datetime:
+    """Returns the time in UTC."""
     return datetime.datetime.now(datetime.timezone.utc)
 
 
 def _has_come(trial: Trial, until: Until) -> bool:
+    """Returns whether a trial has come that far, or ended."""
     return trial.ended or (until == "running" and trial.state == "running") or (
         until == "first-step" and trial.step > 0)

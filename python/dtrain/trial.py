@@ -12,25 +12,28 @@ Outside dtrain everything works: reports are printed, and there are no parameter
 terms.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import shutil
 import signal
 import sys
 import threading
+from typing import Any
 
 __all__ = ["checkpoint", "parameters", "progress", "report", "resume", "resumed_step", "rungs", "should_stop"]
 
 _lock = threading.Lock()
-_stop = None  # set once SIGTERM came; None: should_stop was not called yet
+_stop: threading.Event | None = None  # set once SIGTERM came; None: should_stop was not called yet
 
 
-def parameters():
+def parameters() -> dict[str, Any]:
     """Returns the values of the trial's parameters by name, and its seed."""
     return json.loads(os.environ.get("DTRAIN_PARAMETERS") or "{}")
 
 
-def report(step, *named, **metrics):
+def report(step: int, *named: dict[str, Any], **metrics: Any) -> None:
     """Reports values measured after `step`, which counts from 0 or 1 and rises. With several ranks, only rank 0
     reports.
 
@@ -45,7 +48,7 @@ def report(step, *named, **metrics):
     _say(line)
 
 
-def checkpoint(folder, step):
+def checkpoint(folder: str | os.PathLike[str], step: int) -> None:
     """Reports that `folder` holds everything needed to go on from `step`.
 
     dtrain takes the folder over: it moves it, and the program must not write to it any more. A folder outside
@@ -64,51 +67,53 @@ def checkpoint(folder, step):
     _say({"checkpoint": folder, "step": int(step)})
 
 
-def progress(share):
+def progress(share: float) -> None:
     """Reports the share of the work that is done, from 0 to 1, if steps do not show it."""
     _say({"progress": min(1.0, max(0.0, float(share)))})
 
 
-def resume():
+def resume() -> str | None:
     """Returns the folder of the checkpoint to go on from; None: from the start. The program must not write to it."""
     return os.environ.get("DTRAIN_RESUME") or None
 
 
-def resumed_step():
+def resumed_step() -> int:
     """Returns the step of that checkpoint; 0: from the start."""
     return int(os.environ.get("DTRAIN_RESUME_STEP") or 0)
 
 
-def rungs():
+def rungs() -> list[int]:
     """Returns the steps at which a search compares this trial with others: evaluate at them."""
     return [int(step) for step in (os.environ.get("DTRAIN_RUNGS") or "").split(",") if step]
 
 
-def should_stop():
+def should_stop() -> bool:
     """Returns whether SIGTERM came: save a checkpoint and exit. It listens from its first call on, in the main thread.
     """
     global _stop
     if _stop is None:
-        _stop = threading.Event()
-        signal.signal(signal.SIGTERM, lambda number, frame: _stop.set())
+        came = _stop = threading.Event()
+        signal.signal(signal.SIGTERM, lambda number, frame: came.set())
     return _stop.is_set()
 
 
-def _is_first():
+def _is_first() -> bool:
+    """Returns whether this is rank 0, which alone reports."""
     # RANK is set by a launcher, which the trial may not have.
     return os.environ.get("DTRAIN_RANK", os.environ.get("RANK", "0")) == "0"
 
 
-def _step(step):
-    """Returns an integer; any other value goes to the runner, which reports it."""
+def _step(step: Any) -> int | float | str:
+    """Returns an integer. Passes any other value on to the runner, which reports it."""
     try:
-        whole = int(step)
-        return whole if whole == step else float(step)
+        integer = int(step)
+        return integer if integer == step else float(step)
     except (TypeError, ValueError, OverflowError):
         return str(step)[:100]
 
 
-def _number(value):
+def _number(value: Any) -> Any:
+    """Returns a number. Passes any other value on as text to the runner, which reports it."""
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, (str, bytes)):
@@ -116,10 +121,11 @@ def _number(value):
     try:
         return float(value)  # a number of NumPy or PyTorch
     except (TypeError, ValueError, RuntimeError):
-        return str(value)[:100]  # no number: the runner reports it, and the training goes on
+        return str(value)[:100]
 
 
-def _say(line):
+def _say(line: dict[str, Any]) -> None:
+    """Writes a line to the runner; outside dtrain, to standard output."""
     if not _is_first():
         return
     text = json.dumps(line) + "\n"
@@ -142,7 +148,7 @@ def _say(line):
             os.close(descriptor)
 
 
-def _give_way():
+def _give_way() -> None:
     """Replaces itself with the installed client. dtrain's copy beside a program hides an installed client of the same
     name, which offers all of this and more: if there is one, `import dtrain` gives it."""
     from importlib.machinery import PathFinder
