@@ -1,5 +1,7 @@
 """The module that a program may import: dtrain/trial.py as dtrain.py, with the standard library alone."""
 
+from __future__ import annotations
+
 import json
 import os
 import pathlib
