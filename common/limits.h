@@ -369,9 +369,16 @@ inline constexpr int kProgramReportsBurst = 100;
 // A hint about a program's reports: a sentence that quotes a line of its output, shown in a table
 // beside its trial.
 inline constexpr size_t kHintBytes = 600;
-// A program that must stop has kCheckpointStopGrace to save. If its trial is over or cancelled, it
-// has this long to leave.
+// A program that must stop has `timeout.stop` to save, kCheckpointStopGrace by default. If its
+// trial is over or cancelled, it has this long to leave.
 inline constexpr absl::Duration kProgramLeaveGrace = absl::Seconds(2);
+// `timeout.stop`: whatever is to take the slots waits for it.
+inline constexpr absl::Duration kStopGraceMost = absl::Hours(1);
+// Returns the time to save for a specification's `stop_seconds`; 0: of dtrain's own trainer, or of
+// an older version.
+inline absl::Duration StopGrace(double seconds) {
+  return seconds > 0 ? absl::Seconds(seconds) : kCheckpointStopGrace;
+}
 // Time to read the stacks of a program that hangs, before it has to leave. Each tool may take as
 // long as its own patience, and the last may begin just before the end.
 inline constexpr absl::Duration kStacksPatience = absl::Seconds(10);

@@ -237,6 +237,10 @@ constexpr OtherWord kOtherPaths[] = {
     {"stall_timeout", "timeout.report"},
     {"heartbeat_timeout", "timeout.report"},
     {"start_timeout", "timeout.start"},
+    {"total_timeout", "timeout.total"},
+    {"stop_timeout", "timeout.stop"},
+    {"grace_period_seconds", "timeout.stop"},
+    {"time_budget_s", "timeout.total"},
     // W&B sweeps
     {"run_cap", "search.max_trials"},
     {"early_terminate", "search.asha"},

@@ -26,7 +26,7 @@ class ProgramCheck {
 
   void CheckTrainer() {
     for (const char* path : {"workdir", "code", "code_include", "steps", "launcher",
-                             "timeout.report", "timeout.start"}) {
+                             "timeout.report", "timeout.start", "timeout.total", "timeout.stop"}) {
       if (!IsExplicit(spec_, path)) continue;
       Add(path, "conflict", absl::StrCat(path, " is for a program, and this experiment runs none"),
           std::string_view(path) == "steps" ? "write train: {max_steps: …}, or set command"

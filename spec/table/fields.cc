@@ -336,6 +336,13 @@ std::vector<Field> ConductFields() {
       Duration("timeout.start", 0, kTrainingMax, "0s",
                "Longest time from a program's start to its first report; 0: no limit.")
           .Fixed(),
+      Duration("timeout.total", 0, kTrainingMax, "0s",
+               "Longest time that a program runs, all attempts of its trial together. Then it is "
+               "asked to save and to end, and the trial has finished; 0: no limit.")
+          .Fixed(),
+      Duration("timeout.stop", 1, absl::ToDoubleSeconds(limits::kStopGraceMost), "2m",
+               "Time that a program has to save once it is asked to stop.")
+          .Fixed(),
       Integer("logging.every", 1, kCountMax, "1", "Steps between recorded rows of metrics."),
       Flag("logging.tensorboard", "true",
            "Also write each trial's metrics as TensorBoard events, into its folder in the storage.")

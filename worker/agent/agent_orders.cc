@@ -202,10 +202,7 @@ void AgentTurn::StopHeld(StopReason reason) {
     case StopReason::kGangSaves:
     case StopReason::kDraining:
       if (attempt.stage == AttemptStage::kEnded || Saves(before)) return;
-      actions_.push_back(SendFrame{frames::Stop{attempt.token.ToHex(), true}});
-      s_.trainer.kill_at = std::min(s_.trainer.kill_at, now_.steady + limits::kCheckpointStopGrace);
-      s_.trainer.kill_reason =
-          absl::StrCat("did not save and stop within ", Seconds(limits::kCheckpointStopGrace));
+      SaveNow(attempt, reason);
       return;
     case StopReason::kAbandon:
       if (attempt.stage == AttemptStage::kEnded) return;
@@ -223,6 +220,16 @@ void AgentTurn::StopHeld(StopReason reason) {
       Kill("was killed: the coordinator does not know its attempt");
       return;
   }
+}
+
+// Orders the trainer to save and stop. A worker that shuts down is itself given no longer than
+// kCheckpointStopGrace.
+void AgentTurn::SaveNow(const LocalAttempt& attempt, StopReason reason) {
+  actions_.push_back(SendFrame{frames::Stop{attempt.token.ToHex(), true}});
+  absl::Duration grace = limits::StopGrace(attempt.assigned.spec().timeout().stop_seconds());
+  if (reason == StopReason::kDraining) grace = std::min(grace, limits::kCheckpointStopGrace);
+  s_.trainer.kill_at = std::min(s_.trainer.kill_at, now_.steady + grace);
+  s_.trainer.kill_reason = absl::StrCat("did not save and stop within ", Seconds(grace));
 }
 
 // Orders the trainer to leave the attempt without saving. A program is asked first, so its runner

@@ -411,6 +411,7 @@ void AgentTurn::SendStart() {
   start.metric_goal = order.metric_goal();
   start.submitted_by = order.submitted_by();
   start.experiment_name = order.experiment_name();
+  start.ran_seconds = order.ran_seconds();
   attempt.address_sent = !order.store_address().empty();
   attempt.stage = AttemptStage::kPreparing;
   const LogOwner owner{attempt.token, order.rank()};

@@ -78,6 +78,7 @@ class AgentTurn {
   void TellRegistered(const std::vector<v1::Item>& durable);
   void FollowOrders();
   void StopHeld(StopReason reason);
+  void SaveNow(const LocalAttempt& attempt, StopReason reason);
   void LeaveNow(std::string_view failing);
   void EndHeld(v1::Cause cause, std::string_view message, int exit_status = 0);
   void ReleaseHeld();

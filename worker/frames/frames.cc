@@ -36,7 +36,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Start, token, experiment, trial,
                                                 data_address, resume, store_address, validate_at,
                                                 share_every, code_folder, local_world_size,
                                                 node_rank, nodes, node_ranks, local_devices, metric,
-                                                metric_goal, submitted_by, experiment_name)
+                                                metric_goal, submitted_by, experiment_name,
+                                                ran_seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Connect, token, store_address)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Stop, token, checkpoint, stacks)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Registered, token, step)

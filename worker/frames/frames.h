@@ -72,6 +72,7 @@ struct Start {
   std::string metric_goal;                 // maximize | minimize
   std::string submitted_by;
   std::string experiment_name;
+  double ran_seconds = 0;  // in earlier attempts
 };
 struct Connect {
   std::string token;

@@ -162,11 +162,18 @@ absl::Status ProgramAttempt::Launch(Instant now) {
   }
   program_ = *started;
   stage_ = Stage::kRunning;
-  if (IsRoot()) hang_timer_.emplace(spec_.timeouts, now.steady);
   environment_ = std::move(options.environment);
   say_(frames::Running{start_.token, resumed});
-  if (IsRoot()) Pass(checkpoints_->ClearUp());
+  if (IsRoot()) BeginAsRoot(now.steady);
   return absl::OkStatus();
+}
+
+// Rank 0 alone is watched, since it alone reports.
+void ProgramAttempt::BeginAsRoot(absl::Duration now) {
+  hang_timer_.emplace(spec_.timeouts, now);
+  const absl::Duration left = spec_.timeouts.total - absl::Seconds(start_.ran_seconds);
+  total_at_ = now + std::max(left, absl::ZeroDuration());
+  Pass(checkpoints_->ClearUp());
 }
 
 void ProgramAttempt::TakeStoreAddress(const frames::Connect& frame, Instant now) {
@@ -184,8 +191,12 @@ void ProgramAttempt::Stop(const frames::Stop& frame, Instant now) {
     return LogStacks("another rank hangs and the gang ends");
   }
   if (stop_request == StopRequest::kLeave) return BeginLeaving(now.steady);
-  stop_request_ = stop_request;
-  // A program knows its children; a shell passes no signal on.
+  BeginSaving();
+}
+
+// A program knows its children; a shell passes no signal on.
+void ProgramAttempt::BeginSaving() {
+  stop_request_ = StopRequest::kSave;
   if (spec_.run.empty()) {
     if (!wait_status_) kill(program_, SIGTERM);
   } else {
@@ -207,6 +218,19 @@ void ProgramAttempt::LogStacks(const std::string& why) {
   for (const std::string& line : StacksOf(Descendants(), environment_)) Log(line);
   stop_request_ = StopRequest::kLeave;
   leaves_after_stacks_ = true;
+}
+
+// Asks a program that ran for as long as it may to save. Once its time for that has passed too, it
+// has to leave.
+void ProgramAttempt::LookAtTotal(absl::Duration now) {
+  if (stage_ != Stage::kRunning || now < total_at_) return;
+  total_at_ = absl::InfiniteDuration();
+  if (stop_request_ == StopRequest::kLeave) return;
+  if (out_of_time_) return BeginLeaving(now);
+  out_of_time_ = true;
+  Log("timeout.total has passed: the program is asked to save and to end");
+  total_at_ = now + spec_.timeouts.stop;
+  if (stop_request_ == StopRequest::kNone) BeginSaving();
 }
 
 // Ends a program that was silent for too long, in the way in which an order to leave does.
@@ -263,6 +287,7 @@ void ProgramAttempt::Serve(Instant now) {
     Pass(reports_->Tend(now));
     SayHint();
     LookAtSilence(now.steady);
+    LookAtTotal(now.steady);
   }
   if (stage_ == Stage::kWinding && !WindsOn(now.steady)) {
     if (!unread_.empty() && !overlong_) TakeLine(std::exchange(unread_, {}), now);
@@ -273,6 +298,11 @@ void ProgramAttempt::Serve(Instant now) {
     if (IsRoot()) Pass(reports_->Finish(now));
     const Oom oom = OomKills() > oom_kills_before_ ? Oom::kKilledSome : Oom::kNone;
     if (!overdue_.empty() && stop_request_ == StopRequest::kLeave) return End({"hang", overdue_});
+    if (out_of_time_) {
+      const absl::Duration total = absl::Trunc(spec_.timeouts.total, absl::Seconds(1));
+      return End({"finished", absl::StrCat("timeout.total of ", absl::FormatDuration(total),
+                                           " reached at step ", reports_->step())});
+    }
     End(EndingOf(wait_status_.value_or(SIGKILL), stop_request_, oom));
   }
 }
@@ -441,6 +471,7 @@ absl::Duration ProgramAttempt::NextDeadline() const {
   if (stage_ == Stage::kRunning && hang_timer_ && stop_request_ == StopRequest::kNone) {
     next = std::min(next, hang_timer_->Deadline());
   }
+  if (stage_ == Stage::kRunning) next = std::min(next, total_at_);
   if (stage_ == Stage::kWinding && IsRoot()) next = std::min(next, wind_until_);
   return next;
 }

@@ -69,6 +69,7 @@ class ProgramAttempt {
 
   absl::Status Prepare();
   absl::Status Launch(Instant now);
+  void BeginAsRoot(absl::Duration now);
   absl::StatusOr<UniqueFd> MakeScratch();
   absl::Status ChoosePort();
   void Reap();
@@ -84,7 +85,9 @@ class ProgramAttempt {
   void SayHint();
   std::string HintNow(Reports::When when) const;
   void LeavePrintedReports();
+  void BeginSaving();
   void BeginLeaving(absl::Duration now);
+  void LookAtTotal(absl::Duration now);
   void LogStacks(const std::string& why);
   void LookAtSilence(absl::Duration now);
   void Fail(const absl::Status& error);
@@ -99,6 +102,8 @@ class ProgramAttempt {
   Stage stage_ = Stage::kWaiting;
   StopRequest stop_request_ = StopRequest::kNone;
   absl::Duration leave_at_ = absl::InfiniteDuration();
+  absl::Duration total_at_ = absl::InfiniteDuration();  // when timeout.total passes
+  bool out_of_time_ = false;                            // it has passed: the trial has finished
   bool leaves_after_stacks_ = false;  // its stacks are logged: it begins to leave at the next turn
   absl::Duration wind_until_ = absl::InfiniteDuration();
   std::optional<checkpoint::Checkpoint> resume_;

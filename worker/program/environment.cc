@@ -198,7 +198,10 @@ absl::StatusOr<ProgramSpec> SpecOf(const json& spec) {
     program.workdir = spec.value("workdir", "");
     program.launcher = spec.value("launcher", "");
     const json timeout = spec.value("timeout", json::object());
-    program.timeouts = TimeoutsOf(timeout.value("report", ""), timeout.value("start_seconds", 0.0));
+    program.timeouts = TimeoutsOf({.report = timeout.value("report", ""),
+                                   .start_seconds = timeout.value("start_seconds", 0.0),
+                                   .total_seconds = timeout.value("total_seconds", 0.0),
+                                   .stop_seconds = timeout.value("stop_seconds", 0.0)});
     program.steps = static_cast<uint64_t>(std::max<int64_t>(0, Whole(spec.value("steps", json()))));
     program.seed = Whole(spec.value("seed", json()));
     program.parameters = json::object();

@@ -15,16 +15,17 @@ constexpr absl::Duration kStandstill = absl::Seconds(90);
 
 }  // namespace
 
-Timeouts TimeoutsOf(std::string_view report, double start_seconds) {
+Timeouts TimeoutsOf(const TimeoutValues& values) {
   Timeouts timeouts;
   absl::Duration limit;
-  if (report == "auto") {
+  if (values.report == "auto") {
     timeouts.by_own_pauses = true;
-  } else if (absl::ParseDuration(std::string(report), &limit) &&
-             limit >= limits::kReportTimeoutLeast) {
+  } else if (absl::ParseDuration(values.report, &limit) && limit >= limits::kReportTimeoutLeast) {
     timeouts.report = limit;
   }
-  if (start_seconds > 0) timeouts.start = absl::Seconds(start_seconds);
+  if (values.start_seconds > 0) timeouts.start = absl::Seconds(values.start_seconds);
+  if (values.total_seconds > 0) timeouts.total = absl::Seconds(values.total_seconds);
+  timeouts.stop = limits::StopGrace(values.stop_seconds);
   return timeouts;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "absl/time/time.h"
+#include "common/limits.h"
 
 namespace dt::program {
 
@@ -20,13 +21,21 @@ inline constexpr double kPausesOfSilence = 20;
 inline constexpr absl::Duration kSilenceLeast = absl::Minutes(2);
 
 struct Timeouts {
-  bool by_own_pauses = false;                        // `auto`
-  absl::Duration report = absl::InfiniteDuration();  // between two reports
-  absl::Duration start = absl::InfiniteDuration();   // from the start to the first report
+  bool by_own_pauses = false;                          // `auto`
+  absl::Duration report = absl::InfiniteDuration();    // between two reports
+  absl::Duration start = absl::InfiniteDuration();     // from the start to the first report
+  absl::Duration total = absl::InfiniteDuration();     // of all attempts
+  absl::Duration stop = limits::kCheckpointStopGrace;  // to save
 };
-// Reads the specification's values. `report`: auto | never | a time; any other text means never, as
-// does "", which a version without limits sends. `start_seconds`: 0: no limit.
-Timeouts TimeoutsOf(std::string_view report, double start_seconds);
+// The values of the specification. `report`: auto | never | a time; any other text means never, as
+// does "", which a version without limits sends. 0 seconds: no limit, or for `stop` the default.
+struct TimeoutValues {
+  std::string report;
+  double start_seconds = 0;
+  double total_seconds = 0;
+  double stop_seconds = 0;
+};
+Timeouts TimeoutsOf(const TimeoutValues& values);
 
 // Times are steady ones.
 class HangTimer {

@@ -137,7 +137,8 @@ void AwaitCause(Turn& turn, LiveAttempt& attempt, v1::Cause told) {
   if (ConsequenceOf(told) == Consequence::kFinishes) return;
   const bool saves = MaySave(attempt);
   absl::Duration until =
-      turn.now.steady + (saves ? limits::kCheckpointStopGrace : limits::kAbandonGrace);
+      turn.now.steady +
+      (saves ? limits::StopGrace(attempt.spec.timeout().stop_seconds()) : limits::kAbandonGrace);
   if (const auto* settling = std::get_if<Settling>(&attempt.phase)) {
     until = saves ? std::max(settling->until, until) : std::min(settling->until, until);
   }

@@ -61,6 +61,18 @@ TEST_F(ProgramTrialTest, AProgramsReportedShareIsTheTrialsProgress) {
   EXPECT_EQ(Summarize(state_, id, absl::ZeroDuration()).progress(), 0.25);
 }
 
+TEST_F(ProgramTrialTest, TheNextAttemptOfAProgramKnowsHowLongTheEarlierOnesRan) {
+  Run(Program(0));
+  EXPECT_EQ(AssignedTo("a")->ran_seconds(), 0);
+  Advance(absl::Minutes(10));
+  SendItems("a", {Ended("a", v1::CAUSE_TRAINER_CRASH, 3)});
+  Leave("a");
+  Advance(absl::Seconds(11));
+  ASSERT_NE(AssignedTo("a"), nullptr);
+  EXPECT_EQ(AssignedTo("a")->attempt(), 2u);
+  EXPECT_NEAR(AssignedTo("a")->ran_seconds(), 600, 1);
+}
+
 TEST_F(ProgramTrialTest, OnlyAProgramsOrdersDescribeItsGang) {
   v1::ExperimentSpec spec = Program(0);
   spec.mutable_search()->set_metric("val_loss");

@@ -89,6 +89,24 @@ TEST_F(AgentProgramTest, ARankWhosePeerHangsHasTimeToLogItsStacks) {
   EXPECT_TRUE(Take<KillTrainer>());
 }
 
+TEST_F(AgentProgramTest, AProgramHasItsOwnTimeToSave) {
+  Connect();
+  v1::Orders orders = HoldingProgram(1);
+  orders.mutable_attempt()->mutable_spec()->mutable_timeout()->set_stop_seconds(600);
+  Order(orders);
+  TrainerComesUp();
+  Say(frames::Prepared{.token = Hex(1), .target_steps = 100});
+  Say(frames::Running{Hex(1), 0});
+  DeliverReports();
+  orders.mutable_attempt()->set_checkpoint_stop(true);
+  Order(orders);
+  actions_.clear();
+  Advance(absl::Minutes(9));
+  EXPECT_FALSE(Take<KillTrainer>());
+  Advance(absl::Minutes(1));
+  EXPECT_TRUE(Take<KillTrainer>());
+}
+
 TEST_F(AgentProgramTest, ACancelAsksTheProgramFirst) {
   ReachProgram();
   v1::Orders orders = HoldingProgram(1);

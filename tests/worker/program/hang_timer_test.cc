@@ -25,7 +25,7 @@ absl::Duration ReportTimes(HangTimer& hang_timer, int count, absl::Duration paus
 
 TEST(HangTimerTest, WithoutALimitNothingIsOverdue) {
   for (const char* report : {"never", "", "no time"}) {
-    HangTimer hang_timer(TimeoutsOf(report, 0), kStart);
+    HangTimer hang_timer(TimeoutsOf({.report = report}), kStart);
     EXPECT_EQ(hang_timer.Deadline(), absl::InfiniteDuration()) << report;
     ReportTimes(hang_timer, 100, Seconds(1));
     EXPECT_EQ(hang_timer.Deadline(), absl::InfiniteDuration()) << report;
@@ -33,7 +33,7 @@ TEST(HangTimerTest, WithoutALimitNothingIsOverdue) {
 }
 
 TEST(HangTimerTest, ATimeCountsFromEachReportWhateverIsPrinted) {
-  HangTimer hang_timer(TimeoutsOf("5m", 0), kStart);
+  HangTimer hang_timer(TimeoutsOf({.report = "5m"}), kStart);
   EXPECT_EQ(hang_timer.Deadline(), absl::InfiniteDuration()) << "the start has no limit";
   const absl::Duration last = ReportTimes(hang_timer, 1, Seconds(10));
   hang_timer.NoteOutput(last + Minutes(4));
@@ -43,7 +43,7 @@ TEST(HangTimerTest, ATimeCountsFromEachReportWhateverIsPrinted) {
 }
 
 TEST(HangTimerTest, TheStartHasALimitOfItsOwn) {
-  HangTimer hang_timer(TimeoutsOf("never", 60), kStart);
+  HangTimer hang_timer(TimeoutsOf({.report = "never", .start_seconds = 60}), kStart);
   EXPECT_EQ(hang_timer.Deadline(), kStart + Minutes(1));
   EXPECT_EQ(hang_timer.Overdue(kStart + Minutes(1)),
             "no report within 1m of its start, which is timeout.start");
@@ -52,16 +52,16 @@ TEST(HangTimerTest, TheStartHasALimitOfItsOwn) {
 }
 
 TEST(HangTimerTest, AutoKnowsNothingBeforeTenReports) {
-  HangTimer hang_timer(TimeoutsOf("auto", 0), kStart);
+  HangTimer hang_timer(TimeoutsOf({.report = "auto"}), kStart);
   ReportTimes(hang_timer, kReportsBeforeAuto - 1, Seconds(1));
   EXPECT_EQ(hang_timer.Deadline(), absl::InfiniteDuration());
 }
 
 TEST(HangTimerTest, AutoAllowsTwoMinutesAtLeastAndTwentyOfItsLongestPauses) {
-  HangTimer quick(TimeoutsOf("auto", 0), kStart);
+  HangTimer quick(TimeoutsOf({.report = "auto"}), kStart);
   absl::Duration last = ReportTimes(quick, kReportsBeforeAuto, Seconds(1));
   EXPECT_EQ(quick.Deadline(), last + kSilenceLeast);
-  HangTimer slow(TimeoutsOf("auto", 0), kStart);
+  HangTimer slow(TimeoutsOf({.report = "auto"}), kStart);
   last = ReportTimes(slow, kReportsBeforeAuto, Seconds(30));
   EXPECT_EQ(slow.Deadline(), last + Minutes(10));
   EXPECT_NE(slow.Overdue(last + Minutes(10)).find("no output for 10m, 20 times its longest pause"),
@@ -70,21 +70,21 @@ TEST(HangTimerTest, AutoAllowsTwoMinutesAtLeastAndTwentyOfItsLongestPauses) {
 }
 
 TEST(HangTimerTest, OutputShowsLifeToAuto) {
-  HangTimer hang_timer(TimeoutsOf("auto", 0), kStart);
+  HangTimer hang_timer(TimeoutsOf({.report = "auto"}), kStart);
   const absl::Duration last = ReportTimes(hang_timer, kReportsBeforeAuto, Seconds(1));
   hang_timer.NoteOutput(last + Minutes(1));
   EXPECT_EQ(hang_timer.Deadline(), last + Minutes(1) + kSilenceLeast);
 }
 
 TEST(HangTimerTest, WhatTheProgramWaitsForUsIsNotItsSilence) {
-  HangTimer hang_timer(TimeoutsOf("1m", 0), kStart);
+  HangTimer hang_timer(TimeoutsOf({.report = "1m"}), kStart);
   const absl::Duration last = ReportTimes(hang_timer, 1, Seconds(1));
   hang_timer.NoteWait(last + Seconds(50));
   EXPECT_EQ(hang_timer.Deadline(), last + Seconds(110));
 }
 
 TEST(HangTimerTest, AStandstillOfTheHostCountsAgainstNobody) {
-  HangTimer hang_timer(TimeoutsOf("1m", 0), kStart);
+  HangTimer hang_timer(TimeoutsOf({.report = "1m"}), kStart);
   const absl::Duration last = ReportTimes(hang_timer, 1, Seconds(1));
   const absl::Duration woken = last + Hours(8);
   hang_timer.NoteTurn(woken);

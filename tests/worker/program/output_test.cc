@@ -165,6 +165,24 @@ TEST_F(ProgramTest, AProgramThatNeverReportsHangsAtTheLimitOfItsStart) {
   EXPECT_NE(Log().find(" (tail) sleeps"), std::string::npos);
 }
 
+TEST_F(ProgramTest, AProgramThatHasRunForItsTotalTimeIsAskedToSaveAndHasFinished) {
+  frames::Start start = StartOf({{"run", R"(trap 'echo saved; exit 3' TERM
+                  echo '{"step": 4, "loss": 2}'; while :; do sleep 0.1; done)"},
+                                 {"timeout", {{"report", "never"}, {"total_seconds", 61.0}}}});
+  start.ran_seconds = 60;
+  Say(start);
+  const frames::End end = AwaitEnd();
+  EXPECT_EQ(end.cause, "finished");
+  EXPECT_EQ(end.message, "timeout.total of 1m1s reached at step 4");
+  EXPECT_NE(Log().find("saved\n"), std::string::npos) << Log();
+}
+
+TEST_F(ProgramTest, AProgramThatDoesNotSaveInItsTimeIsEnded) {
+  Run("trap '' TERM; echo '{\"step\": 4, \"loss\": 2}'; while :; do sleep 0.1; done",
+      {{"timeout", {{"report", "never"}, {"total_seconds", 1.0}, {"stop_seconds", 1.0}}}});
+  EXPECT_EQ(AwaitEnd().cause, "finished");
+}
+
 TEST_F(ProgramTest, ALoggersLineOnStandardErrorIsANearReport) {
   Run("echo 'INFO:root:step 3: val_loss=0.25' >&2");
   const frames::End end = AwaitEnd();

@@ -16,13 +16,14 @@ namespace dt::program {
 namespace {
 
 TEST(StacksTest, AProcessThatHasGoneIsALineAndNoFailure) {
-  const std::vector<std::string> lines = StacksOf({999'999'999}, {});
+  const std::vector<std::string> lines = StacksOf({999'999'999}, {{"PATH", "/no/such"}});
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_EQ(lines[0].find("process 999999999 ("), 0u);
 }
 
 TEST(StacksTest, OfManyProcessesTheFirstAreShownAndTheRestCounted) {
-  const std::vector<std::string> lines = StacksOf(std::vector<pid_t>(20, getpid()), {});
+  const std::vector<std::string> lines =
+      StacksOf(std::vector<pid_t>(20, getpid()), {{"PATH", "/no/such"}});
   EXPECT_EQ(lines.back(), "and 12 processes more") << absl::StrJoin(lines, "\n");
   EXPECT_LE(lines.size(), kStackLines + 1);
 }
