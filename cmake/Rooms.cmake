@@ -175,14 +175,18 @@ add_custom_target(sanitized_tests)
 # under test.
 set(DTRAIN_TEST_FLAGS "" CACHE STRING "Compiler flags of test programs, after all others")
 
-# dt_test(NAME SOURCES… LINKS… LABELS… TIMEOUT s): one GoogleTest binary, one ctest entry. Labels: unit, sim, mutant,
-# e2e, torch, gpu, gpu_fake; also tsan; and long for tests that only ./dev test --long runs. SECONDS: the approximate
-# duration if above ten: ctest starts the longest first. Tests of complete programs, label e2e, run one at a time, so
-# one of them should run from the beginning: any left to the end would follow each other beside an idle core. So they
-# come before all others, whatever times ctest has measured.
-set(e2e_cost 10000)
+# ctest counts half cores: ./dev test and ./dev lint let it use two for each core. A test takes two; a test with WAITS
+# takes one, since it waits for most of its time. So a core runs one test that computes, or two that wait. Tests of
+# complete programs that train take turns, with the lock `gangs`: together they would only slow each other down. A test
+# that measures times is `long` and has RUN_SERIAL.
+set(half_cores_of_a_test 2)
+
+# dt_test(NAME [WAITS] SOURCES… LINKS… LABELS… TIMEOUT s SECONDS s): one GoogleTest binary, one
+# ctest entry. Labels: unit, sim, mutant, e2e, torch, gpu, gpu_fake; also tsan; and long for tests that only
+# ./dev test --long runs. SECONDS: the approximate duration: ctest starts the longest first, so that no long test is
+# left to the end beside an idle core.
 function(dt_test name)
-  cmake_parse_arguments(TEST "" "TIMEOUT;SECONDS" "SOURCES;LINKS;LABELS" ${ARGN})
+  cmake_parse_arguments(TEST "WAITS" "TIMEOUT;SECONDS" "SOURCES;LINKS;LABELS" ${ARGN})
   dt_units(units ${name} ${TEST_SOURCES})
   add_executable(${name} ${units})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
@@ -212,16 +216,13 @@ function(dt_test name)
   if("tsan" IN_LIST TEST_LABELS)
     add_dependencies(tsan_tests ${name})
   endif()
-  if(NOT TEST_SECONDS)
-    set(TEST_SECONDS 0)
-  endif()
-  # Complete programs that train would only slow each other down. Other tests find a core beside one such test, since
-  # it waits most of its time.
-  if("e2e" IN_LIST TEST_LABELS)
-    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK programs)
-    math(EXPR TEST_SECONDS "${e2e_cost} + ${TEST_SECONDS}")
-  endif()
-  if(TEST_SECONDS GREATER 0)
+  if(TEST_SECONDS)
     set_tests_properties(${name} PROPERTIES COST ${TEST_SECONDS})
+  endif()
+  if(NOT TEST_WAITS)
+    set_tests_properties(${name} PROPERTIES PROCESSORS ${half_cores_of_a_test})
+  endif()
+  if("e2e" IN_LIST TEST_LABELS AND "torch" IN_LIST TEST_LABELS)
+    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK gangs)
   endif()
 endfunction()

@@ -44,7 +44,7 @@ lint_asan() {
   build_preset asan "${targets[@]}"
   ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
     LSAN_OPTIONS="suppressions=$root/tools/lsan.supp:print_suppressions=0" \
-    ctest --test-dir "$root/build/asan" --output-on-failure --no-tests=error --parallel "$(nproc)" -L "$labels"
+    ctest --test-dir "$root/build/asan" --output-on-failure --no-tests=error --parallel "$(test_jobs)" -L "$labels"
 }
 
 # Fuzz targets take turns at a minute, two at a time: a minute for all would take a quarter of CI's time.
@@ -84,7 +84,7 @@ lint_fuzz() {
 lint_tsan() {
   build_preset tsan tsan_tests
   TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 \
-    ctest --test-dir "$root/build/tsan" --output-on-failure --no-tests=error --parallel "$(nproc)" -L '^tsan$'
+    ctest --test-dir "$root/build/tsan" --output-on-failure --no-tests=error --parallel "$(test_jobs)" -L '^tsan$'
 }
 
 # Prints units that differ, or whose header does, since this branch left main; on main itself, those of the last

@@ -21,7 +21,7 @@
 namespace dt {
 namespace {
 
-std::chrono::seconds soak_time{120};
+std::chrono::seconds soak_time{60};
 uint32_t soak_seed = 1;
 
 // The attempts of a killed worker are lost when its lease is over, after 10 s.
