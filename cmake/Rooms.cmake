@@ -166,9 +166,11 @@ endfunction()
 add_custom_target(tsan_tests)
 # Tests in the full sanitizer build: labels unit and sim.
 add_custom_target(fast_tests)
-# Tests in the sanitizer build of a change, label sanitized: the subset that decides, stores, or reads input
-# from strangers. The output of dtctl and reports (tests/cli, tests/report) is a third of the units, and comes from
-# a coordinator that was checked.
+# Tests in the sanitizer build of a change, label sanitized: those that read input from others, share memory between
+# threads or processes, or keep files. Left out, and run with sanitizers by ./dev lint --all:
+# - tests/cli and tests/report, a third of the units: their input comes from a coordinator that was checked, and
+#   words_fuzz and contexts_fuzz read what users write;
+# - tests with UNSANITIZED, which names the sanitized test that runs the same code on more input.
 add_custom_target(sanitized_tests)
 
 # Flags for the units of test programs only: they are half of what is compiled, but spend their time in the code
@@ -181,12 +183,12 @@ set(DTRAIN_TEST_FLAGS "" CACHE STRING "Compiler flags of test programs, after al
 # that measures times is `long` and has RUN_SERIAL.
 set(half_cores_of_a_test 2)
 
-# dt_test(NAME [WAITS] SOURCES… LINKS… LABELS… TIMEOUT s SECONDS s): one GoogleTest binary, one
+# dt_test(NAME [WAITS] SOURCES… LINKS… LABELS… TIMEOUT s SECONDS s UNSANITIZED reason): one GoogleTest binary, one
 # ctest entry. Labels: unit, sim, mutant, e2e, torch, gpu, gpu_fake; also tsan; and long for tests that only
 # ./dev test --long runs. SECONDS: the approximate duration: ctest starts the longest first, so that no long test is
-# left to the end beside an idle core.
+# left to the end beside an idle core. UNSANITIZED: why the sanitizer build of a change leaves it out.
 function(dt_test name)
-  cmake_parse_arguments(TEST "WAITS" "TIMEOUT;SECONDS" "SOURCES;LINKS;LABELS" ${ARGN})
+  cmake_parse_arguments(TEST "WAITS" "TIMEOUT;SECONDS;UNSANITIZED" "SOURCES;LINKS;LABELS" ${ARGN})
   dt_units(units ${name} ${TEST_SOURCES})
   add_executable(${name} ${units})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
@@ -206,7 +208,7 @@ function(dt_test name)
   endif()
   if("unit" IN_LIST TEST_LABELS OR "sim" IN_LIST TEST_LABELS)
     add_dependencies(fast_tests ${name})
-    if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/(cli|report)(/|$)")
+    if(NOT TEST_UNSANITIZED AND NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/(cli|report)(/|$)")
       list(APPEND TEST_LABELS sanitized)
       add_dependencies(sanitized_tests ${name})
     endif()
