@@ -14,7 +14,7 @@ build_packages=(
 package_packages=(dpkg-dev file binutils)
 check_packages=(
   "${package_packages[@]}"
-  clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev shellcheck prometheus systemd
+  clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev lld shellcheck prometheus systemd
   postgresql sqlite3 python3-yaml python3-venv zsh fish chromium
 )
 
