@@ -2,9 +2,14 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
 
 #include "common/check.h"
 #include "common/sha256.h"
+#include "coordinator/core/facts/fields.h"
 
 namespace dt {
 namespace {
@@ -30,151 +35,76 @@ class Digest {
   Sha256 hash_;
 };
 
-void AddId(Digest& digest, const AttemptId& id) {
-  digest.Add(id.trial.experiment).Add(uint64_t{id.trial.trial}).Add(uint64_t{id.attempt});
-}
+// Adds the member of each row.
+class Hasher {
+ public:
+  explicit Hasher(Digest& digest) : digest_(digest) {}
 
-void AddAttempt(Digest& digest, const Attempt& attempt) {
-  digest.Add(attempt.token.ToBytes());
-  digest.Add(static_cast<uint64_t>(attempt.state)).Add(static_cast<uint64_t>(attempt.cause));
-  digest.Add(static_cast<uint64_t>(attempt.deciding_rank)).Add(attempt.members.size());
-  for (const GangMember& member : attempt.members) {
-    digest.Add(member.worker).Add(member.instance).Add(member.host).Add(member.device_name);
-    digest.Add(static_cast<uint64_t>(member.local_rank));
+  template <typename T>
+  void operator()(const auto&, const T& value) {
+    Add(value);
   }
-  digest.Add(attempt.resume.has_value() ? attempt.resume->SerializeAsString() : std::string());
-  digest.Add(attempt.resumed_step).Add(attempt.last_step);
-  digest.Add(attempt.reason).Add(attempt.message).Add(attempt.hint);
-  digest.Add(static_cast<uint64_t>(attempt.started_wall_ms));
-  digest.Add(static_cast<uint64_t>(attempt.running_wall_ms));
-  digest.Add(static_cast<uint64_t>(attempt.ended_wall_ms));
-  digest.Add(static_cast<uint64_t>(attempt.trained_ms));
-  digest.Add(static_cast<uint64_t>(attempt.ran)).Add(static_cast<uint64_t>(attempt.progressed));
-  digest.Add(static_cast<uint64_t>(attempt.uncharged));
-  digest.Add(static_cast<uint64_t>(attempt.early)).Add(uint64_t{attempt.ordinal});
-  digest.Add(static_cast<uint64_t>(attempt.stop_why)).Add(attempt.stop_reason);
-  digest.Add(attempt.stop_for.experiment).Add(uint64_t{attempt.stop_for.trial});
-  digest.Add(uint64_t{attempt.stop_slots});
-}
-
-void AddTrial(Digest& digest, const Trial& trial) {
-  digest.Add(static_cast<uint64_t>(trial.state)).Add(static_cast<uint64_t>(trial.cause));
-  digest.Add(uint64_t{trial.tries.crashes})
-      .Add(uint64_t{trial.tries.losses})
-      .Add(trial.target_steps);
-  digest.Add(static_cast<uint64_t>(trial.retry_after_ms));
-  digest.Add(static_cast<uint64_t>(trial.ended_wall_ms));
-  digest.Add(trial.expanded)
-      .Add(trial.chosen)
-      .Add(trial.prepared)
-      .Add(trial.last_row)
-      .Add(trial.message);
-  digest.Add(trial.pace.SerializeAsString());
-  digest.Add(trial.attempts.size());
-  for (const Attempt& attempt : trial.attempts) AddAttempt(digest, attempt);
-  digest.Add(trial.checkpoints.size());
-  for (const KnownCheckpoint& checkpoint : trial.checkpoints) {
-    digest.Add(uint64_t{checkpoint.attempt}).Add(checkpoint.ref.SerializeAsString());
+  void Unhashed(const auto&, const auto&) {}
+  void HashedIfSet(const auto&, const std::string& text) {
+    if (!text.empty()) Add(text);
   }
-  digest.Add(trial.evaluations.size());
-  for (const KnownEvaluation& evaluation : trial.evaluations) {
-    digest.Add(uint64_t{evaluation.attempt}).Add(evaluation.step).Add(evaluation.loss);
-    digest.Add(evaluation.metric);
-  }
-  digest.Add(trial.rungs.size());
-  for (const KnownRung& rung : trial.rungs) {
-    digest.Add(uint64_t{rung.rung}).Add(rung.step).Add(rung.cost);
-    digest.Add(static_cast<uint64_t>(rung.goes_on));
-  }
-  digest.Add(trial.mutations.size());
-  for (const KnownMutation& mutation : trial.mutations) {
-    digest.Add(uint64_t{mutation.attempt}).Add(uint64_t{mutation.from_trial}).Add(mutation.step);
-    digest.Add(mutation.taken.ref.SerializeAsString()).Add(mutation.expanded_before);
-    digest.Add(mutation.reason);
-  }
-  const search::TrialProgress& validated = trial.validated;
-  digest.Add(validated.step).Add(validated.validations).Add(validated.best).Add(validated.mean);
-  digest.Add(static_cast<uint64_t>(validated.without_better)).Add(trial.means.size());
-  for (const MeanAt& mean : trial.means) digest.Add(mean.step).Add(mean.mean);
-}
-
-void AddExperiment(Digest& digest, const Experiment& experiment) {
-  digest.Add(experiment.id).Add(experiment.request_id).Add(experiment.request_digest);
-  digest.Add(experiment.spec.SerializeAsString());
-  digest.Add(experiment.file_name).Add(experiment.file_text);
-  digest.Add(static_cast<uint64_t>(experiment.submitted_wall_ms));
-  digest.Add(static_cast<uint64_t>(experiment.ended_wall_ms));
-  digest.Add(static_cast<uint64_t>(experiment.cancel_requested));
-  digest.Add(uint64_t{experiment.planned}).Add(static_cast<uint64_t>(experiment.search_ended));
-  digest.Add(static_cast<uint64_t>(experiment.paused)).Add(experiment.paused_by);
-  if (!experiment.paused_why.empty()) digest.Add(experiment.paused_why);
-  digest.Add(experiment.edits.size());
-  for (const Edit& edit : experiment.edits) {
-    digest.Add(static_cast<uint64_t>(edit.wall_ms)).Add(edit.who).Add(edit.what);
-  }
-  digest.Add(experiment.submitted_by).Add(experiment.note).Add(uint64_t{experiment.level});
-  digest.Add(static_cast<uint64_t>(experiment.archived));
-  digest.Add(experiment.search_end).Add(experiment.resolved.SerializeAsString());
-  digest.Add(experiment.resolved_paths.size());
-  for (const std::string& path : experiment.resolved_paths) digest.Add(path);
-  for (uint32_t count :
-       {experiment.pending, experiment.active, experiment.finished, experiment.failed,
-        experiment.cancelled, experiment.oom, experiment.stopped_early, experiment.attempts,
-        experiment.newest_progress}) {
-    digest.Add(uint64_t{count});
-  }
-  digest.Add(experiment.trials.size());
-  for (const Trial& trial : experiment.trials) AddTrial(digest, trial);
-}
-
-void AddMarks(Digest& digest, const DurableState& state) {
-  digest.Add(state.marks.size());
-  for (const auto& [worker, mark] : state.marks) {
-    digest.Add(worker).Add(static_cast<uint64_t>(mark.drained)).Add(mark.reason).Add(mark.who);
-    digest.Add(static_cast<uint64_t>(mark.since_wall_ms));
-    digest.Add(static_cast<uint64_t>(mark.quarantined)).Add(mark.quarantine_reason);
-    digest.Add(uint64_t{mark.quarantines}).Add(static_cast<uint64_t>(mark.quarantined_wall_ms));
-    digest.Add(mark.returned.size());
-    for (const AttemptId& id : mark.returned) AddId(digest, id);
-  }
-  digest.Add(state.streaks.size());
-  for (const auto& [worker, streak] : state.streaks) {
-    digest.Add(worker).Add(streak.ends.size());
-    for (const CountedEnd& end : streak.ends) {
-      AddId(digest, end.id);
-      digest.Add(uint64_t{end.begun});
+  void Flat(const auto& value) { VisitFields(*this, value); }
+  void Flat(const auto& value, const auto& rows) { rows(*this, value); }
+  void Within(const auto&, const auto& value, const auto& rows) { rows(*this, value); }
+  template <typename Pair>
+  void Columns(const std::vector<Pair>& pairs, const auto&, auto first, const auto&, auto second) {
+    static_assert(internal::CountMembers<Pair>() == 2);
+    Add(pairs.size());
+    for (const Pair& each : pairs) {
+      Add(each.*first);
+      Add(each.*second);
     }
   }
-}
-
-void AddFigures(Digest& digest, const DurableState& state) {
-  digest.Add(state.figures.size());
-  for (const auto& [key, known] : state.figures) {
-    digest.Add(key.device_name).Add(known.figure.SerializeAsString());
-    digest.Add(known.by.experiment).Add(uint64_t{known.by.trial});
-    digest.Add(static_cast<uint64_t>(known.wall_ms));
+  void Map(const auto&, const auto& map, const auto& rows) {
+    Add(map.size());
+    for (const auto& [key, value] : map) rows(*this, key, value);
   }
-}
-
-void AddQuotas(Digest& digest, const DurableState& state) {
-  digest.Add(state.quotas.size());
-  for (const auto& [key, quota] : state.quotas) {
-    digest.Add(key.user).Add(key.label).Add(uint64_t{quota.slots}).Add(quota.who);
-    digest.Add(static_cast<uint64_t>(quota.since_wall_ms));
+  void Messages(const auto& saved, const auto& map, const auto&) { Parts(saved, map); }
+  void Parts(const auto&, const auto& map) {
+    Add(map.size());
+    for (const auto& [key, value] : map) Add(value);
   }
-}
+  void Index(const auto&) {}
+  void AfterLoad(const auto&, const auto&) {}
+
+ private:
+  template <typename T>
+  void Add(const T& value) {
+    if constexpr (HasFields<T>) {
+      VisitFields(*this, value);
+    } else if constexpr (std::is_base_of_v<google::protobuf::MessageLite, T>) {
+      digest_.Add(value.SerializeAsString());
+    } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
+      digest_.Add(static_cast<uint64_t>(value));
+    } else {
+      digest_.Add(value);  // a text or a double
+    }
+  }
+  void Add(const AttemptToken& token) { digest_.Add(token.ToBytes()); }
+  template <typename T>
+  void Add(const std::optional<T>& value) {
+    digest_.Add(value.has_value() ? value->SerializeAsString() : std::string());
+  }
+  template <typename T>
+  void Add(const std::vector<T>& values) {
+    Add(values.size());
+    for (const T& value : values) Add(value);
+  }
+
+  Digest& digest_;
+};
 
 }  // namespace
 
 std::string HashOf(const DurableState& state) {
   Digest digest;
-  digest.Add(state.journal_id).Add(state.next_experiment).Add(state.experiments.size());
-  for (const auto& [id, experiment] : state.experiments) AddExperiment(digest, experiment);
-  AddMarks(digest, state);
-  AddFigures(digest, state);
-  AddQuotas(digest, state);
-  digest.Add(state.next_notice).Add(state.notices.size());
-  for (const auto& [number, notice] : state.notices) digest.Add(notice.SerializeAsString());
+  Hasher hasher(digest);
+  VisitFields(hasher, state);
   return digest.TakeHex();
 }
 

@@ -4,10 +4,6 @@
 
 namespace dt {
 
-void KeepNotice(DurableState& state, const v1::Notice& notice) {
-  if (state.notices.emplace(notice.number(), notice).second) ++state.notices_of[notice.url()];
-}
-
 absl::Status ApplyNoticeRaised(DurableState& state, const v1::NoticeRaised& fact) {
   const uint64_t number = fact.notice().number();
   if (number != state.next_notice) {
@@ -15,7 +11,7 @@ absl::Status ApplyNoticeRaised(DurableState& state, const v1::NoticeRaised& fact
         absl::StrCat("journal: notice ", number, " follows; it must be ", state.next_notice));
   }
   ++state.next_notice;
-  KeepNotice(state, fact.notice());
+  if (state.notices.emplace(number, fact.notice()).second) ++state.notices_of[fact.notice().url()];
   return absl::OkStatus();
 }
 

@@ -9,7 +9,6 @@
 namespace dt {
 
 // Keeps the notice until it is settled.
-void KeepNotice(DurableState& state, const v1::Notice& notice);
 absl::Status ApplyNoticeRaised(DurableState& state, const v1::NoticeRaised& fact);
 absl::Status ApplyNoticeSettled(DurableState& state, const v1::NoticeSettled& fact);
 

@@ -3,7 +3,7 @@
 // Role:      lets a start skip the records that a snapshot covers. Pure; the store keeps the parts
 //            with their checksums.
 // Errors:    LoadSnapshot: DataLoss if the parts are no snapshot of this or an earlier version.
-// Invariant: saving and loading keeps HashOf. A new field of DurableState belongs here too.
+// Invariant: saving and loading keeps HashOf. The fields are the rows of fields.h.
 // Tests:     tests/coordinator/core/snapshot_test.cc; the simulator restarts from snapshots.
 #pragma once
 

@@ -1,6 +1,6 @@
 // durable.h: the state that follows from the journal alone: experiments, trials, attempts, workers.
 //
-// Role:      only Apply writes it; a start rebuilds it from the journal; HashOf covers it.
+// Role:      only Apply writes it; a start rebuilds it from the journal. Rows: facts/fields.h.
 // Ownership: a value, part of State; pointers into it hold until the next Apply.
 // Bounds:    10,000 trials stay far below 128 MiB: assignments and rarely read messages are kept
 //            in serialized form.

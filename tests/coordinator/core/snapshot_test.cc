@@ -3,101 +3,119 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/facts/fields.h"
 #include "coordinator/core/facts/hash.h"
 
 namespace dt {
 namespace {
 
-// Returns a trial with a different value in every field, so that a missing one changes the hash.
-Trial FullTrial() {
-  Trial trial;
-  trial.state = v1::TRIAL_RUNNING;
-  trial.cause = v1::CAUSE_HANG;
-  trial.tries = {1, 2};
-  trial.target_steps = 13;
-  trial.retry_after_ms = 14;
-  trial.ended_wall_ms = 15;
-  trial.expanded = std::string("\x08\x02", 2);
-  trial.prepared = "prepared";
-  trial.last_loss = 1.5;
-  trial.last_row = "row";
-  trial.pace.set_tokens(16);
-  trial.message = "message";
-  trial.checkpoints.push_back({1, {}});
-  trial.checkpoints[0].ref.set_path("4/2/a1/step-3");
-  trial.evaluations.push_back({1, 17, 2.5, 0.25});
-  trial.evaluations.push_back({1, 18, kNotANumber});
-  Attempt& attempt = trial.attempts.emplace_back();
-  attempt.token = *AttemptToken::FromBytes("0123456789abcdef");
-  attempt.state = AttemptState::kEnded;
-  attempt.cause = v1::CAUSE_OOM;
-  attempt.deciding_rank = 3;
-  attempt.members.push_back({"host/0", 21, "host", "cpu", 1});
-  attempt.resume.emplace().set_step(22);
-  attempt.resumed_step = 23;
-  attempt.last_step = 24;
-  attempt.reason = "reason";
-  attempt.message = "end";
-  attempt.started_wall_ms = 25;
-  attempt.running_wall_ms = 26;
-  attempt.ended_wall_ms = 27;
-  attempt.trained_ms = 28;
-  attempt.ran = true;
-  attempt.progressed = true;
-  attempt.uncharged = true;
-  attempt.stop_why = v1::StopRequested::PAUSED;
-  attempt.stop_reason = "experiment is paused by ann";
-  attempt.stop_for = {29, 30};
-  attempt.stop_slots = 31;
-  return trial;
-}
+// Gives every member a different value, so that a lost or confused one changes the hash.
+class Filler {
+ public:
+  void operator()(const auto&, auto& value) { Fill(value); }
+  void Unhashed(const auto&, auto& value) { Fill(value); }
+  void HashedIfSet(const auto&, auto& value) { Fill(value); }
+  void Flat(auto& value) { VisitFields(*this, value); }
+  void Flat(auto& value, const auto& rows) { rows(*this, value); }
+  void Within(const auto&, auto& value, const auto& rows) { rows(*this, value); }
+  template <typename Pair>
+  void Columns(std::vector<Pair>& pairs, const auto&, auto first, const auto&, auto second) {
+    for (Pair& each : (pairs.resize(2), pairs)) {
+      Fill(each.*first);
+      Fill(each.*second);
+    }
+  }
+  template <typename Key, typename Value>
+  void Map(const auto&, std::map<Key, Value>& map, const auto& rows) {
+    for (int i = 0; i < 2; ++i) {
+      Key key;
+      Value value;
+      rows(*this, key, value);
+      map.emplace(key, value);
+    }
+  }
+  void Messages(const auto&, auto& map, const auto& key) {
+    v1::Notice notice;
+    Fill(notice);
+    map.emplace(key(notice), notice);
+  }
+  template <typename Key, typename Value>
+  void Parts(const auto&, std::map<Key, Value>& map) {
+    for (int i = 0; i < 2; ++i) {
+      Value value;
+      Fill(value);
+      map.emplace(value.id, value);
+    }
+  }
+  void Index(const auto&) {}
+  void AfterLoad(auto& value, const auto& complete) { complete(value); }
+
+ private:
+  template <typename T>
+  void Fill(T& value) {
+    if constexpr (HasFields<T>) {
+      VisitFields(*this, value);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      value = true;
+    } else if constexpr (std::is_same_v<T, AttemptState>) {
+      value = AttemptState::kEnded;
+    } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+      value = static_cast<T>(++filled_);
+    } else {
+      FillMessage(value);
+    }
+  }
+  void Fill(std::string& text) { text = absl::StrCat("text ", ++filled_); }
+  void Fill(AttemptToken& token) {
+    token = *AttemptToken::FromBytes(absl::StrCat(1'000'000'000'000'000 + ++filled_));
+  }
+  template <typename T>
+  void Fill(std::optional<T>& value) {
+    Fill(value.emplace());
+  }
+  template <typename T>
+  void Fill(std::vector<T>& values) {
+    values.resize(2);
+    for (T& value : values) Fill(value);
+  }
+  // Sets the texts and the 64-bit numbers of a message.
+  void FillMessage(google::protobuf::Message& message) {
+    const google::protobuf::Reflection& set = *message.GetReflection();
+    for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+      const google::protobuf::FieldDescriptor* field = message.GetDescriptor()->field(i);
+      if (field->is_repeated()) continue;
+      using Type = google::protobuf::FieldDescriptor;
+      if (field->cpp_type() == Type::CPPTYPE_UINT64) set.SetUInt64(&message, field, ++filled_);
+      if (field->cpp_type() == Type::CPPTYPE_STRING) {
+        set.SetString(&message, field, absl::StrCat("text ", ++filled_));
+      }
+    }
+  }
+
+  uint64_t filled_ = 0;
+};
 
 DurableState FullState() {
   DurableState state;
-  state.journal_id = 0xD7;
-  state.next_experiment = 9;
-  Experiment& experiment = state.experiments[4];
-  experiment.id = 4;
-  experiment.request_id = "request";
-  experiment.request_digest = "digest";
-  experiment.spec.set_name("name");
-  experiment.file_name = "file.yaml";
-  experiment.file_text = "version: 1";
-  experiment.submitted_wall_ms = 11;
-  experiment.ended_wall_ms = 12;
-  experiment.cancel_requested = true;
-  experiment.pending = 1;
-  experiment.active = 2;
-  experiment.finished = 3;
-  experiment.failed = 4;
-  experiment.cancelled = 5;
-  experiment.oom = 6;
-  experiment.attempts = 7;
-  experiment.planned = 8;
-  experiment.search_ended = true;
-  experiment.search_end = "the budget is spent";
-  experiment.paused = true;
-  experiment.paused_by = "ann";
-  experiment.paused_why = "no data";
-  experiment.edits.push_back({28, "ann", "paused"});
-  experiment.resolved.set_seed(9);
-  experiment.resolved_paths = {"optimizer.lr", "seed"};
-  experiment.trials.resize(2);
-  experiment.trials[1] = FullTrial();
-  v1::NetworkFigure figure;
-  figure.set_op("all_gather");
-  figure.set_axis("shard");
-  figure.set_ranks(4);
-  figure.set_hosts(2);
-  figure.set_bytes(32);
-  figure.set_over("gloo");
-  figure.set_seconds(0.5);
-  state.figures[KeyOf("H100", figure)] = {figure, {4, 2}, 33};
-  state.request_ids["request"] = 4;
-  state.tokens.emplace(experiment.trials[1].attempts[0].token, AttemptId{{4, 2}, 1});
+  Filler filler;
+  VisitFields(filler, state);
+  for (const auto& [id, experiment] : state.experiments) {
+    state.request_ids[experiment.request_id] = id;
+    for (uint32_t trial = 1; trial <= 2; ++trial) {
+      for (uint32_t attempt = 1; attempt <= 2; ++attempt) {
+        state.tokens.emplace(experiment.trials[trial - 1].attempts[attempt - 1].token,
+                             AttemptId{{id, trial}, attempt});
+      }
+    }
+  }
+  for (const auto& [number, notice] : state.notices) ++state.notices_of[notice.url()];
   return state;
 }
 
@@ -105,29 +123,56 @@ TEST(SnapshotTest, EveryFieldComesBack) {
   const DurableState state = FullState();
   v1::MetricsMemory metrics;
   metrics.mutable_queue_wait()->set_sum(5);
-  const auto loaded = LoadSnapshot(SaveSnapshot(state, metrics));
+  const std::vector<std::string> parts = SaveSnapshot(state, metrics);
+  const auto loaded = LoadSnapshot(parts);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ(HashOf(loaded->state), HashOf(state));
   EXPECT_EQ(loaded->state.request_ids, state.request_ids);
   EXPECT_EQ(loaded->state.tokens, state.tokens);
+  EXPECT_EQ(loaded->state.notices_of, state.notices_of);
   EXPECT_EQ(loaded->state.figures.begin()->first, state.figures.begin()->first);
-  EXPECT_EQ(loaded->state.experiments.at(4).trials[1].last_loss, 1.5);
   EXPECT_EQ(loaded->metrics.queue_wait().sum(), 5);
+  EXPECT_EQ(SaveSnapshot(loaded->state, metrics), parts) << "fields that the hash leaves out";
+}
+
+struct NumberPair {
+  int x = 0;
+  int y = 0;
+};
+struct PairOfPairs {
+  NumberPair from;
+  NumberPair to;
+};
+template <typename Visit>
+constexpr void Fields(Visit& visit, Of<NumberPair> auto& pair) {
+  visit(0, pair.x);
+}
+template <typename Visit>
+constexpr void Fields(Visit& visit, Of<PairOfPairs> auto& both) {
+  visit(0, both.from);
+  visit(0, both.to);
+}
+
+TEST(SnapshotTest, AMemberWithoutARowDoesNotCompile) {
+  static_assert(!EveryMemberHasARow<NumberPair>());
+  static_assert(EveryMemberHasARow<PairOfPairs>());
 }
 
 TEST(SnapshotTest, PartsThatAreMissingOrForeignAreRefused) {
   std::vector<std::string> parts = SaveSnapshot(FullState(), {});
-  ASSERT_EQ(parts.size(), 2u);
+  ASSERT_EQ(parts.size(), 3u);
   v1::SnapshotHead later;
   ASSERT_TRUE(later.ParseFromString(parts[0]));
   later.set_version(later.version() + 1);
-  EXPECT_EQ(LoadSnapshot({later.SerializeAsString(), parts[1]}).status().code(),
+  EXPECT_EQ(LoadSnapshot({later.SerializeAsString(), parts[1], parts[2]}).status().code(),
             absl::StatusCode::kFailedPrecondition)
       << "a later version's snapshot is no damage";
   EXPECT_EQ(LoadSnapshot({}).status().code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(LoadSnapshot({parts[0]}).status().code(), absl::StatusCode::kDataLoss);
-  EXPECT_EQ(LoadSnapshot({parts[0], "\xff\xff"}).status().code(), absl::StatusCode::kDataLoss);
-  EXPECT_EQ(LoadSnapshot({parts[1], parts[0]}).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(LoadSnapshot({parts[0], parts[1], "\xff\xff"}).status().code(),
+            absl::StatusCode::kDataLoss);
+  EXPECT_EQ(LoadSnapshot({parts[1], parts[0], parts[2]}).status().code(),
+            absl::StatusCode::kDataLoss);
 }
 
 }  // namespace
