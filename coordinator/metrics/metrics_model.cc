@@ -10,11 +10,13 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/free_name.h"
+#include "common/overloaded.h"
 #include "common/text.h"
 #include "coordinator/core/answer/summaries.h"
 #include "coordinator/core/keep/held.h"
 #include "coordinator/core/keep/queue.h"
 #include "coordinator/core/keep/quotas.h"
+#include "coordinator/core/model/fold.h"
 #include "coordinator/core/model/resolved.h"
 #include "coordinator/core/model/search_kind.h"
 #include "spec/collectives.h"
@@ -141,62 +143,40 @@ void MetricsModel::CountTurn(const State& state, const Effects& effects) {
 }
 
 void MetricsModel::CountRecord(const State& state, const v1::Record& record) {
-  switch (record.fact_case()) {
-    case v1::Record::kAttemptStarted:
-      return CountAttemptStarted(state, record);
-    case v1::Record::kAttemptRunning: {
-      const Known& known = trials_[IdOf(record.attempt_running())];
-      const int64_t waited_ms = record.wall_time_ms() - known.started_wall_ms;
-      return rendezvous_.Observe(static_cast<double>(std::max<int64_t>(0, waited_ms)) / 1000);
-    }
-    case v1::Record::kAttemptEnded:
-      return CountAttemptEnded(state, record);
-    case v1::Record::kEvaluation: {
-      const v1::EvaluationRecorded& recorded = record.evaluation();
-      if (recorded.evaluation().split() == "val") {
-        const v1::Evaluation& evaluation = recorded.evaluation();
-        TrialSample& sample = trials_[IdOf(recorded)].sample;
-        sample.val_loss = evaluation.loss();
-        if (evaluation.has_hellaswag_acc()) sample.hellaswag_acc = evaluation.hellaswag_acc();
-        if (evaluation.has_hellaswag_acc_norm()) {
-          sample.hellaswag_acc_norm = evaluation.hellaswag_acc_norm();
-        }
-      }
-      return;
-    }
-    case v1::Record::kCheckpoint: {
-      const v1::CheckpointRegistered& registered = record.checkpoint();
-      TrialSample& sample = trials_[IdOf(registered)].sample;
-      sample.checkpoint_wall_seconds = static_cast<double>(record.wall_time_ms()) / 1000;
-      sample.checkpoint_bytes = static_cast<double>(registered.checkpoint().bytes());
-      return checkpoint_.Observe(registered.checkpoint().seconds());
-    }
-    case v1::Record::kTrialEnded:
-      return CountTrialEnded(record.trial_ended());
-    case v1::Record::kTrialRetried:
-      trials_[IdOf(record.trial_retried())].ready_wall_ms = record.wall_time_ms();
-      return;
-    case v1::Record::kJournalCreated:
-    case v1::Record::kExperimentSubmitted:
-    case v1::Record::kAttemptPrepared:
-    case v1::Record::kCheckpointRemoved:
-    case v1::Record::kCancelRequested:
-    case v1::Record::kTrialsAdded:
-    case v1::Record::kRungDecided:
-    case v1::Record::kSearchEnded:
-    case v1::Record::kNumbersSkipped:
-    case v1::Record::kStopRequested:
-    case v1::Record::kExperimentChanged:
-    case v1::Record::kNoticeRaised:
-    case v1::Record::kNoticeSettled:
-    case v1::Record::kWorkerMarked:
-    case v1::Record::kQuotaSet:
-    case v1::Record::kTrialMutated:
-    case v1::Record::kExperimentDeleted:  // Forget drops the experiments that the state no longer
-                                          // has
-    case v1::Record::FACT_NOT_SET:
-      return;
-  }
+  // Forget drops the experiments that the state no longer has.
+  Fold<kMetrics>(
+      record,
+      Overloaded{
+          [&](const v1::AttemptStarted&) { CountAttemptStarted(state, record); },
+          [&](const v1::AttemptRunning& running) {
+            const Known& known = trials_[IdOf(running)];
+            const int64_t waited_ms = record.wall_time_ms() - known.started_wall_ms;
+            rendezvous_.Observe(static_cast<double>(std::max<int64_t>(0, waited_ms)) / 1000);
+          },
+          [&](const v1::AttemptEnded&) { CountAttemptEnded(state, record); },
+          [&](const v1::EvaluationRecorded& recorded) {
+            const v1::Evaluation& evaluation = recorded.evaluation();
+            if (evaluation.split() != "val") return;
+            TrialSample& sample = trials_[IdOf(recorded)].sample;
+            sample.val_loss = evaluation.loss();
+            if (evaluation.has_hellaswag_acc()) {
+              sample.hellaswag_acc = evaluation.hellaswag_acc();
+            }
+            if (evaluation.has_hellaswag_acc_norm()) {
+              sample.hellaswag_acc_norm = evaluation.hellaswag_acc_norm();
+            }
+          },
+          [&](const v1::CheckpointRegistered& registered) {
+            TrialSample& sample = trials_[IdOf(registered)].sample;
+            sample.checkpoint_wall_seconds = static_cast<double>(record.wall_time_ms()) / 1000;
+            sample.checkpoint_bytes = static_cast<double>(registered.checkpoint().bytes());
+            checkpoint_.Observe(registered.checkpoint().seconds());
+          },
+          [&](const v1::TrialEnded& ended) { CountTrialEnded(ended); },
+          [&](const v1::TrialRetried& retried) {
+            trials_[IdOf(retried)].ready_wall_ms = record.wall_time_ms();
+          },
+      });
 }
 
 void MetricsModel::CountAttemptStarted(const State& state, const v1::Record& record) {

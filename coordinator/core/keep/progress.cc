@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "common/overloaded.h"
+#include "coordinator/core/model/fold.h"
 #include "coordinator/core/model/trial_metric.h"
 
 namespace dt {
@@ -102,57 +104,29 @@ uint64_t DoneOf(const Trial& trial) {
 }
 
 void UpdateProgress(State& state, const v1::Record& record) {
-  switch (record.fact_case()) {
-    case v1::Record::kAttemptStarted:
-      return RestandSubject(state, record.attempt_started());
-    case v1::Record::kAttemptPrepared:
-      return RestandSubject(state, record.attempt_prepared());
-    case v1::Record::kAttemptRunning:
-      return RestandSubject(state, record.attempt_running());
-    case v1::Record::kAttemptEnded:
-      return RestandSubject(state, record.attempt_ended());
-    case v1::Record::kEvaluation:
-      return RestandSubject(state, record.evaluation());
-    case v1::Record::kCheckpoint:
-      return RestandSubject(state, record.checkpoint());
-    case v1::Record::kCheckpointRemoved:
-      return RestandSubject(state, record.checkpoint_removed());
-    case v1::Record::kTrialEnded:
-      RestandSubject(state, record.trial_ended());
-      return CountTime(state.live, GetExperiment(state.durable, record.trial_ended().experiment()),
-                       record.trial_ended().trial());
-    case v1::Record::kTrialRetried: {
-      const v1::TrialRetried& fact = record.trial_retried();
-      RestandSubject(state, fact);
-      return TakeFailureBack(state.live, fact.experiment(), fact.trial());
-    }
-    case v1::Record::kRungDecided: {
-      const v1::RungDecided& fact = record.rung_decided();
-      const Experiment& experiment = GetExperiment(state.durable, fact.experiment());
-      return CountRung(state.live, experiment, fact.trial(),
-                       experiment.trials[fact.trial() - 1].rungs.back());
-    }
-    case v1::Record::kTrialMutated:
-      return RestandSubject(state, record.trial_mutated());
-    case v1::Record::kExperimentDeleted:
-      state.live.progress.erase(record.experiment_deleted().experiment());
-      return;
-    // A new trial has nothing done. A cancelled trial is running, or its end is another fact.
-    case v1::Record::kJournalCreated:
-    case v1::Record::kExperimentSubmitted:
-    case v1::Record::kTrialsAdded:
-    case v1::Record::kSearchEnded:
-    case v1::Record::kCancelRequested:
-    case v1::Record::kNumbersSkipped:
-    case v1::Record::kStopRequested:
-    case v1::Record::kExperimentChanged:
-    case v1::Record::kNoticeRaised:
-    case v1::Record::kNoticeSettled:
-    case v1::Record::kWorkerMarked:
-    case v1::Record::kQuotaSet:
-    case v1::Record::FACT_NOT_SET:
-      return;
-  }
+  // A new trial has nothing done. A cancelled trial is running, or its end is another fact.
+  Fold<kProgress>(
+      record,
+      Overloaded{
+          [&]<OneOf<v1::AttemptStarted, v1::AttemptPrepared, v1::AttemptRunning, v1::AttemptEnded,
+                    v1::EvaluationRecorded, v1::CheckpointRegistered, v1::CheckpointRemoved,
+                    v1::TrialMutated>
+                  Fact>(const Fact& fact) { RestandSubject(state, fact); },
+          [&](const v1::TrialEnded& fact) {
+            RestandSubject(state, fact);
+            CountTime(state.live, GetExperiment(state.durable, fact.experiment()), fact.trial());
+          },
+          [&](const v1::TrialRetried& fact) {
+            RestandSubject(state, fact);
+            TakeFailureBack(state.live, fact.experiment(), fact.trial());
+          },
+          [&](const v1::RungDecided& fact) {
+            const Experiment& experiment = GetExperiment(state.durable, fact.experiment());
+            CountRung(state.live, experiment, fact.trial(),
+                      experiment.trials[fact.trial() - 1].rungs.back());
+          },
+          [&](const v1::ExperimentDeleted& fact) { state.live.progress.erase(fact.experiment()); },
+      });
 }
 
 void RebuildProgress(State& state) {

@@ -9,7 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/mutant.h"
+#include "common/overloaded.h"
 #include "common/text.h"
+#include "coordinator/core/model/fold.h"
 #include "coordinator/core/model/search_kind.h"
 #include "coordinator/core/model/trial_metric.h"
 
@@ -142,60 +144,36 @@ void Reindex(State& state, const v1::Record& record) {
   const auto experiment_of = [&state](const auto& fact) -> const Experiment& {
     return GetExperiment(state.durable, fact.experiment());
   };
-  switch (record.fact_case()) {
-    case v1::Record::kTrialRetried:  // takes back a result, perhaps of thousands of trials
-      state.live.searches.erase(record.trial_retried().experiment());
-      return;
-    case v1::Record::kExperimentDeleted:
-      state.live.searches.erase(record.experiment_deleted().experiment());
-      return;
-    case v1::Record::kTrialsAdded: {
-      const v1::TrialsAdded& fact = record.trials_added();
-      SearchIndex* index = index_of(fact);
-      if (index == nullptr || Mutated(Mutant::kProposesBlindly)) return;
-      return IndexAdded(experiment_of(fact), fact.trials(0).trial(), *index);
-    }
-    case v1::Record::kRungDecided: {
-      const v1::RungDecided& fact = record.rung_decided();
-      SearchIndex* index = index_of(fact);
-      if (index == nullptr) return;
-      const KnownRung& rung = experiment_of(fact).trials[fact.trial() - 1].rungs.back();
-      return IndexRung(experiment_of(fact), fact.trial(), rung, *index);
-    }
-    case v1::Record::kEvaluation: {
-      const v1::EvaluationRecorded& fact = record.evaluation();
-      SearchIndex* index = index_of(fact);
-      if (index == nullptr) return;
-      return IndexMeans(experiment_of(fact).trials[fact.trial() - 1], fact.trial(), *index);
-    }
-    case v1::Record::kTrialEnded: {
-      const Experiment& experiment = experiment_of(record.trial_ended());
-      SearchIndex* index = index_of(record.trial_ended());
-      if (index == nullptr || !Proposes(experiment)) return;
-      const uint32_t trial = record.trial_ended().trial();
-      return IndexResult(experiment, ConfigurationOf(experiment, trial), *index);
-    }
-    case v1::Record::kJournalCreated:
-    case v1::Record::kExperimentSubmitted:
-    case v1::Record::kAttemptStarted:
-    case v1::Record::kAttemptPrepared:
-    case v1::Record::kAttemptRunning:
-    case v1::Record::kAttemptEnded:
-    case v1::Record::kCheckpoint:
-    case v1::Record::kCheckpointRemoved:
-    case v1::Record::kCancelRequested:
-    case v1::Record::kSearchEnded:
-    case v1::Record::kNumbersSkipped:
-    case v1::Record::kStopRequested:
-    case v1::Record::kExperimentChanged:
-    case v1::Record::kNoticeRaised:
-    case v1::Record::kNoticeSettled:
-    case v1::Record::kWorkerMarked:
-    case v1::Record::kQuotaSet:
-    case v1::Record::kTrialMutated:
-    case v1::Record::FACT_NOT_SET:
-      return;
-  }
+  Fold<kSearches>(
+      record, Overloaded{
+                  // A retry takes back a result, perhaps of thousands of trials.
+                  [&]<OneOf<v1::TrialRetried, v1::ExperimentDeleted> Fact>(const Fact& fact) {
+                    state.live.searches.erase(fact.experiment());
+                  },
+                  [&](const v1::TrialsAdded& fact) {
+                    SearchIndex* index = index_of(fact);
+                    if (index == nullptr || Mutated(Mutant::kProposesBlindly)) return;
+                    IndexAdded(experiment_of(fact), fact.trials(0).trial(), *index);
+                  },
+                  [&](const v1::RungDecided& fact) {
+                    SearchIndex* index = index_of(fact);
+                    if (index == nullptr) return;
+                    const KnownRung& rung =
+                        experiment_of(fact).trials[fact.trial() - 1].rungs.back();
+                    IndexRung(experiment_of(fact), fact.trial(), rung, *index);
+                  },
+                  [&](const v1::EvaluationRecorded& fact) {
+                    SearchIndex* index = index_of(fact);
+                    if (index == nullptr) return;
+                    IndexMeans(experiment_of(fact).trials[fact.trial() - 1], fact.trial(), *index);
+                  },
+                  [&](const v1::TrialEnded& fact) {
+                    const Experiment& experiment = experiment_of(fact);
+                    SearchIndex* index = index_of(fact);
+                    if (index == nullptr || !Proposes(experiment)) return;
+                    IndexResult(experiment, ConfigurationOf(experiment, fact.trial()), *index);
+                  },
+              });
 }
 
 }  // namespace dt

@@ -5,17 +5,11 @@
 #include "common/check.h"
 #include "common/limits.h"
 #include "common/notice_limits.h"
+#include "common/overloaded.h"
 #include "spec/program.h"
 
 namespace dt {
 namespace {
-
-template <typename... Each>
-struct Overloaded : Each... {
-  using Each::operator()...;
-};
-template <typename... Each>
-Overloaded(Each...) -> Overloaded<Each...>;
 
 // Returns whether the move goes forward, by the order of the alternatives. The wait after a symptom
 // may also be prolonged.
