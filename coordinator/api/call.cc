@@ -15,13 +15,10 @@
 #include "common/limits.h"
 #include "common/status.h"
 #include "common/text.h"
+#include "coordinator/api/quoted.h"
 
 namespace dt {
 namespace {
-
-std::string Quoted(const std::string& text) {
-  return absl::StrCat("'", Printable(CleanText(text, limits::kQuotedBytes)), "'");
-}
 
 absl::Status Refused(const std::string& option, const std::string& value, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(option, " is ", Quoted(value), "; it is ", what));

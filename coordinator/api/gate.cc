@@ -2,20 +2,17 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/api_limits.h"
 #include "common/status.h"
 #include "common/text.h"
+#include "coordinator/api/quoted.h"
 
 namespace dt {
 namespace {
 
 using api::Json;
 
-constexpr size_t kQuotedBytes = 64;  // of the request, in an error
 constexpr char kJson[] = "application/json";
-
-std::string Quoted(const std::string& text) {
-  return absl::StrCat("'", Printable(CleanText(text, kQuotedBytes)), "'");
-}
 
 // Ignores Basic: a browser sends it by itself to any page that makes it ask.
 Shown ShownByActor(const HttpRequest& request) {
@@ -75,7 +72,7 @@ absl::Status HttpGate::CheckOrigin(const HttpRequest& request) const {
   return absl::PermissionDeniedError(
       absl::StrCat("this request comes from a page of ",
                    Quoted(same_origin ? request.fetch_site : request.origin), ", not of http://",
-                   Printable(CleanText(request.host, kQuotedBytes)),
+                   Printable(CleanText(request.host, limits::kQuotedBytes)),
                    "; without dtcoord --auth=tokens only the coordinator's own page may act"));
 }
 
