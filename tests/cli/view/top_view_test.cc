@@ -19,7 +19,7 @@ std::string Screen(const TopState& state, const TopView& view, const TopOptions&
 
 size_t Lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n') - 1; }
 
-bool Has(const std::string& text, const std::string& part) {
+bool Shows(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -46,7 +46,7 @@ TEST(TopViewTest, AnOrdinaryTerminalShowsEverythingAtOnce) {
                            "gpu07/cuda:0",
                            "12/11#1 rank 0",
                            "q quit"}) {
-    EXPECT_TRUE(Has(screen, part)) << "lacks " << part << screen;
+    EXPECT_TRUE(Shows(screen, part)) << "lacks " << part << screen;
   }
 }
 
@@ -78,8 +78,8 @@ TEST(TopViewTest, EverySizeIsFilledAndNeverExceeded) {
 
 TEST(TopViewTest, ASmallScreenKeepsTheRunningTrials) {
   const std::string screen = Screen(BusyCluster(), TopView(), Size(80, 9));
-  EXPECT_TRUE(Has(screen, "running trials")) << screen;
-  EXPECT_FALSE(Has(screen, "by reason")) << screen;
+  EXPECT_TRUE(Shows(screen, "running trials")) << screen;
+  EXPECT_FALSE(Shows(screen, "by reason")) << screen;
 }
 
 TEST(TopViewTest, WithoutABoundOfRowsEverythingIsThereAndNoKeys) {
@@ -88,8 +88,8 @@ TEST(TopViewTest, WithoutABoundOfRowsEverythingIsThereAndNoKeys) {
     state.live.push_back(Training(TopTrial(12, i, v1::TRIAL_RUNNING), {i, 3, 100, 0}));
   }
   const std::string screen = Screen(state, TopView(), Size(80, 0));
-  EXPECT_TRUE(Has(screen, "12/199")) << screen;
-  EXPECT_FALSE(Has(screen, "quit")) << screen;
+  EXPECT_TRUE(Shows(screen, "12/199")) << screen;
+  EXPECT_FALSE(Shows(screen, "quit")) << screen;
   EXPECT_GT(Lines(screen), 110u);
 }
 
@@ -137,19 +137,19 @@ TEST(TopViewTest, AFilterLooksThroughNamesStatesWorkersAndReasons) {
   EXPECT_EQ(Names(Pane::kWorkers, view), (std::vector<std::string>{"gpu08/cuda:3"}));
   EXPECT_EQ(GroupWaiting(BusyCluster(), "max_concurrent").size(), 1u);
   const std::string screen = Screen(BusyCluster(), view, Size(80, 24));
-  EXPECT_TRUE(Has(screen, "workers, 1 of 8 with 'lost'")) << screen;
-  EXPECT_TRUE(Has(screen, "none with this text")) << screen;
+  EXPECT_TRUE(Shows(screen, "workers, 1 of 8 with 'lost'")) << screen;
+  EXPECT_TRUE(Shows(screen, "none with this text")) << screen;
 }
 
 TEST(TopViewTest, ScrollingSaysWhichRowsAreShown) {
   TopView view;
   view.Of(Pane::kWorkers).scroll = 2;
   const std::string screen = Screen(BusyCluster(), view, Size(80, 24));
-  EXPECT_FALSE(Has(screen, "gpu07/cuda:1  busy")) << screen;
-  EXPECT_TRUE(Has(screen, "gpu07/cuda:2  busy")) << screen;
-  EXPECT_TRUE(Has(screen, ", 3-")) << screen;
+  EXPECT_FALSE(Shows(screen, "gpu07/cuda:1  busy")) << screen;
+  EXPECT_TRUE(Shows(screen, "gpu07/cuda:2  busy")) << screen;
+  EXPECT_TRUE(Shows(screen, ", 3-")) << screen;
   view.Of(Pane::kWorkers).scroll = 1000;
-  EXPECT_TRUE(Has(Screen(BusyCluster(), view, Size(80, 24)), "gpu08/cuda:3  lost"))
+  EXPECT_TRUE(Shows(Screen(BusyCluster(), view, Size(80, 24)), "gpu08/cuda:3  lost"))
       << "rows may go while one looks at the last of them";
 }
 
@@ -158,9 +158,9 @@ TEST(TopViewTest, AHiddenPaneLeavesItsRowsToTheOthers) {
   view.Of(Pane::kExperiments).shown = false;
   view.Of(Pane::kTrials).shown = false;
   const std::string screen = Screen(BusyCluster(), view, Size(80, 24));
-  EXPECT_FALSE(Has(screen, "running trials")) << screen;
-  EXPECT_FALSE(Has(screen, "by reason")) << screen;
-  EXPECT_TRUE(Has(screen, "gpu08/cuda:3  lost")) << screen;
+  EXPECT_FALSE(Shows(screen, "running trials")) << screen;
+  EXPECT_FALSE(Shows(screen, "by reason")) << screen;
+  EXPECT_TRUE(Shows(screen, "gpu08/cuda:3  lost")) << screen;
 }
 
 TEST(TopViewTest, AnEmptyClusterAndAnAbsentCoordinatorAreReported) {
@@ -168,8 +168,8 @@ TEST(TopViewTest, AnEmptyClusterAndAnAbsentCoordinatorAreReported) {
   state.address = "127.0.0.1:7600";
   state.notice = "No answer from the coordinator for 3 s";
   const std::string screen = Screen(state, TopView(), Size(80, 24));
-  EXPECT_TRUE(Has(screen, "workers none")) << screen;
-  EXPECT_TRUE(Has(screen, "No answer from the coordinator for 3 s")) << screen;
+  EXPECT_TRUE(Shows(screen, "workers none")) << screen;
+  EXPECT_TRUE(Shows(screen, "No answer from the coordinator for 3 s")) << screen;
 }
 
 TEST(TopViewTest, UsersNamesCannotMoveTheCursor) {

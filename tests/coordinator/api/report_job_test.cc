@@ -16,9 +16,9 @@ namespace {
 using nlohmann::json;
 
 // An experiment whose results depend on the learning rate, answered in pages of 100 trials.
-class ScriptedCore {
+class CoreWithTrials {
  public:
-  explicit ScriptedCore(uint32_t trials) : trials_(trials) {}
+  explicit CoreWithTrials(uint32_t trials) : trials_(trials) {}
 
   void Ask(ClientCall call, const Continuation& continuation) {
     if (std::get_if<v1::GetExperimentRequest>(&call.request) != nullptr) {
@@ -82,7 +82,7 @@ class ScriptedCore {
   const uint32_t trials_;
 };
 
-HttpAnswer Answer(ScriptedCore& core, ScriptedReader& reader, const std::string& what,
+HttpAnswer Answer(CoreWithTrials& core, ScriptedReader& reader, const std::string& what,
                   const std::string& query = "") {
   const auto call = ReadApiCall("/api/v1/experiments/12/" + what, query);
   EXPECT_TRUE(call.ok()) << call.status();
@@ -100,7 +100,7 @@ HttpAnswer Answer(ScriptedCore& core, ScriptedReader& reader, const std::string&
 }
 
 TEST(WholeTest, ImportanceEqualsDtctls) {
-  ScriptedCore core(250);
+  CoreWithTrials core(250);
   ScriptedReader reader;
   const HttpAnswer answer = Answer(core, reader, "importance");
   EXPECT_EQ(answer.code, 200) << answer.body;
@@ -114,7 +114,7 @@ TEST(WholeTest, ImportanceEqualsDtctls) {
 }
 
 TEST(WholeTest, TooFewTrialsAreAnsweredWithTheNumberNeeded) {
-  ScriptedCore core(3);
+  CoreWithTrials core(3);
   ScriptedReader reader;
   const HttpAnswer answer = Answer(core, reader, "importance");
   EXPECT_EQ(answer.code, 200);
@@ -124,7 +124,7 @@ TEST(WholeTest, TooFewTrialsAreAnsweredWithTheNumberNeeded) {
 }
 
 TEST(WholeTest, AReportIsOneFileWithEveryTrialItsAttemptsAndRows) {
-  ScriptedCore core(120);
+  CoreWithTrials core(120);
   ScriptedReader reader;
   for (uint64_t step = 1; step <= 50; ++step) reader.AddRow(step, 4);
   const HttpAnswer html = Answer(core, reader, "report");
@@ -141,7 +141,7 @@ TEST(WholeTest, AReportIsOneFileWithEveryTrialItsAttemptsAndRows) {
 }
 
 TEST(WholeTest, ATooLargeReportIsRefusedInAdvanceNamingTheCommand) {
-  ScriptedCore core(limits::kApiReportTrials + 1);
+  CoreWithTrials core(limits::kApiReportTrials + 1);
   ScriptedReader reader;
   const HttpAnswer answer = Answer(core, reader, "report");
   EXPECT_EQ(answer.code, 0);
@@ -150,7 +150,7 @@ TEST(WholeTest, ATooLargeReportIsRefusedInAdvanceNamingTheCommand) {
 }
 
 TEST(WholeTest, AFailedAnswerOfTheCoreFailsTheReportOnce) {
-  ScriptedCore core(120);
+  CoreWithTrials core(120);
   core.failing = 7;
   ScriptedReader reader;
   const HttpAnswer answer = Answer(core, reader, "report");

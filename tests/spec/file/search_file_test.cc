@@ -13,16 +13,16 @@
 namespace dt::spec {
 namespace {
 
-constexpr const char* kHead = "version: 1\nname: s\ndata: {train: a.bin, val: b.bin}\n";
+constexpr const char* kSearchHead = "version: 1\nname: s\ndata: {train: a.bin, val: b.bin}\n";
 constexpr const char* kRandom = "search: {method: random, max_trials: 20}\n";
 constexpr const char* kRate =
     "parameters: {optimizer.lr: {min: 1.0e-5, max: 1.0e-2, scale: log}}\n";
 
 ExperimentFile Read(const std::string& text) {
-  return ReadExperimentFile(absl::StrCat(kHead, text), "s.yaml");
+  return ReadExperimentFile(absl::StrCat(kSearchHead, text), "s.yaml");
 }
 
-ExperimentFile ReadValid(const std::string& text) {
+ExperimentFile ReadValidSearch(const std::string& text) {
   ExperimentFile file = Read(text);
   EXPECT_TRUE(file.diagnostics.empty()) << text << RenderDiagnostics(file.diagnostics);
   return file;
@@ -96,7 +96,7 @@ TEST(SearchFileTest, OtherSystemsWordsForAMethodGetOnlyOursAsAnswer) {
 
 // --- Files that are read ---
 TEST(SearchFileTest, EveryWordOfASearchIsRead) {
-  const ExperimentFile file = ReadValid(R"(
+  const ExperimentFile file = ReadValidSearch(R"(
 search:
   method: asha
   sampler: bayes
@@ -139,7 +139,7 @@ TEST(SearchFileTest, ResampleZeroDiffersFromAnOpenResample) {
        {std::pair(", pbt: {resample: 0}", 0.0), std::pair(", pbt: {resample: 0.5}", 0.5),
         std::pair(", pbt: {every: 0.2}", 0.25), std::pair("", 0.25)}) {
     ExperimentFile file =
-        ReadValid(absl::StrCat("search: {method: pbt, max_trials: 8", pbt, "}\n", kRate));
+        ReadValidSearch(absl::StrCat("search: {method: pbt, max_trials: 8", pbt, "}\n", kRate));
     EXPECT_EQ(spec::PopulationOf(file.spec.search()).resample, resample) << pbt;
     spec::Freeze(file.spec, "cpu", 1);
     EXPECT_EQ(spec::PopulationOf(file.spec.search()).resample, resample) << pbt;
@@ -151,20 +151,20 @@ TEST(SearchFileTest, ResampleZeroDiffersFromAnOpenResample) {
 }
 
 TEST(SearchFileTest, ValuesOfACountHaveAsManyDigitsAsTellThemApart) {
-  const ExperimentFile wide =
-      ReadValid("parameters: {optimizer.lr: {min: 1.0e-4, max: 1.0e-2, scale: log, count: 5}}\n");
+  const ExperimentFile wide = ReadValidSearch(
+      "parameters: {optimizer.lr: {min: 1.0e-4, max: 1.0e-2, scale: log, count: 5}}\n");
   EXPECT_EQ(Values(wide.spec.parameters(0)), "0.0001 0.000316228 0.001 0.00316228 0.01");
   const ExperimentFile narrow =
-      ReadValid("parameters: {optimizer.lr: {min: 0.99999, max: 0.999999, count: 4}}\n");
+      ReadValidSearch("parameters: {optimizer.lr: {min: 0.99999, max: 0.999999, count: 4}}\n");
   EXPECT_EQ(Values(narrow.spec.parameters(0)), "0.99999 0.999993 0.999996 0.999999");
   const ExperimentFile fine =
-      ReadValid("parameters: {optimizer.lr: {min: 0.99999, max: 0.999999, count: 20}}\n");
+      ReadValidSearch("parameters: {optimizer.lr: {min: 0.99999, max: 0.999999, count: 20}}\n");
   EXPECT_EQ(fine.spec.parameters(0).values_size(), 20);
 }
 
 TEST(SearchFileTest, AStepOrACountMakesValuesUnderAGrid) {
   const auto values = [](const std::string& range) {
-    return Values(ReadValid(absl::StrCat("parameters: {", range, "}\n")).spec.parameters(0));
+    return Values(ReadValidSearch(absl::StrCat("parameters: {", range, "}\n")).spec.parameters(0));
   };
   EXPECT_EQ(values("model.n_layer: {min: 2, max: 8, step: 3}"), "2 5 8");
   EXPECT_EQ(values("model.dropout: {min: 0, max: 0.5, step: 0.1}"), "0 0.1 0.2 0.3 0.4 0.5");
@@ -177,13 +177,13 @@ TEST(SearchFileTest, ARangeStaysARangeUnlessTrialsAreAGrids) {
         "search: {method: asha, max_trials: 4}\ntrain: {max_steps: 100}\n"}) {
     // The position of `search` in the file does not matter.
     for (const std::string& text : {absl::StrCat(search, kRate), absl::StrCat(kRate, search)}) {
-      EXPECT_TRUE(ReadValid(text).spec.parameters(0).has_range()) << text;
+      EXPECT_TRUE(ReadValidSearch(text).spec.parameters(0).has_range()) << text;
     }
   }
-  const ExperimentFile counted = ReadValid(absl::StrCat(
+  const ExperimentFile counted = ReadValidSearch(absl::StrCat(
       kRandom, "parameters: {optimizer.lr: {min: 1.0e-5, max: 1.0e-2, scale: log, count: 4}}\n"));
   EXPECT_EQ(Values(counted.spec.parameters(0)), "1.0e-5 0.0001 0.001 0.01");
-  const ExperimentFile gridded = ReadValid(
+  const ExperimentFile gridded = ReadValidSearch(
       "search: {method: asha, sampler: grid}\ntrain: {max_steps: 100}\n"
       "parameters: {model.n_layer: {min: 2, max: 4, step: 1}}\n");
   EXPECT_EQ(Values(gridded.spec.parameters(0)), "2 3 4");
@@ -191,7 +191,8 @@ TEST(SearchFileTest, ARangeStaysARangeUnlessTrialsAreAGrids) {
 
 TEST(SearchFileTest, TheGoalFollowsTheMetricUnlessTheFileSetsIt) {
   const auto goal = [](const std::string& search) {
-    auto spec = ReadValid(absl::StrCat("search: {", search, "}\neval: {hellaswag: h.bin}\n")).spec;
+    auto spec =
+        ReadValidSearch(absl::StrCat("search: {", search, "}\neval: {hellaswag: h.bin}\n")).spec;
     spec::Freeze(spec, "cpu", 1);
     return spec.search().goal();
   };
@@ -393,9 +394,9 @@ TEST(SearchFileTest, DrawsThatRarelyPassAreRefusedWithTheirShareAndTheCommonestR
 
 TEST(SearchFileTest, DrawsThatSometimesFailAreANoteWithTheirShare) {
   const ExperimentFile file =
-      ReadValid(absl::StrCat(kRandom,
-                             "parameters: {model.n_embd: {min: 100, max: 800, step: 25}, "
-                             "model.n_head: [4, 5]}\n"));
+      ReadValidSearch(absl::StrCat(kRandom,
+                                   "parameters: {model.n_embd: {min: 100, max: 800, step: 25}, "
+                                   "model.n_head: [4, 5]}\n"));
   EXPECT_NE(
       Said(file.warnings)
           .find(
@@ -405,10 +406,10 @@ TEST(SearchFileTest, DrawsThatSometimesFailAreANoteWithTheirShare) {
 }
 
 TEST(SearchFileTest, ARungWithinTheWarmUpIsANote) {
-  const ExperimentFile file =
-      ReadValid(absl::StrCat("search: {method: asha, max_trials: 9}\ntrain: {max_steps: 837}\n"
-                             "schedule: {warmup_steps: 40}\n",
-                             kRate));
+  const ExperimentFile file = ReadValidSearch(
+      absl::StrCat("search: {method: asha, max_trials: 9}\ntrain: {max_steps: 837}\n"
+                   "schedule: {warmup_steps: 40}\n",
+                   kRate));
   EXPECT_NE(
       Said(file.warnings)
           .find("left_out: rung 1 (step 31) lies within the 40 steps of warm-up and is skipped"),
@@ -457,7 +458,7 @@ TEST(SearchFileTest, NumbersTooFineForADoubleAreRefused) {
   EXPECT_EQ(Said(Read("search: {target: 1e400}\n").diagnostics),
             "out_of_range: search.target is 1e400, which is larger than a number can be; check its "
             "exponent");
-  ReadValid("train: {max_steps: 0e-400}\n");
+  ReadValidSearch("train: {max_steps: 0e-400}\n");
 }
 
 }  // namespace
