@@ -23,7 +23,7 @@ endif()
 # once, in a third of the time. A source still includes what it uses: release builds and clang-tidy compile each by
 # itself.
 option(DTRAIN_UNITY "Compile several sources of a target as one unit" OFF)
-set(unity_sources_max 6)
+set(unity_sources_max 12)
 
 # dt_units(RESULT TARGET SOURCES…): the units from which TARGET is compiled. This replaces CMake's own unity build,
 # whose units name their sources by absolute paths, so that another checkout would not find them in ccache. A source
@@ -163,6 +163,8 @@ endfunction()
 # dt_program(NAME PACKAGE SOURCES… LINKS…): an executable, installed with that package (deploy/).
 function(dt_program name)
   cmake_parse_arguments(PROGRAM "" "PACKAGE" "SOURCES;LINKS" ${ARGN})
+  # One unit: CLI11's templates are most of each.
+  set(unity_sources_max 20)
   dt_units(units ${name} ${PROGRAM_SOURCES})
   add_executable(${name} ${units})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
