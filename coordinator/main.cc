@@ -2,7 +2,6 @@
 #include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -20,6 +19,7 @@
 #include "common/lead_limits.h"
 #include "common/limits.h"
 #include "common/log/logging.h"
+#include "common/service_manager.h"
 #include "common/status.h"
 #include "common/version.h"
 #include "coordinator/addresses.h"
@@ -131,7 +131,7 @@ class Coordinator {
       return status;
     }
     WaitForSignal();
-    sd_notify(0, "STOPPING=1");
+    NotifyServiceManager("STOPPING=1");
     metrics_.SetReadiness(Metrics::Readiness::kNotReady);
     server_->SetHealth(RpcServer::Health::kNotServing);
     mailbox_.Close();
@@ -230,7 +230,7 @@ class Coordinator {
     }
     spdlog::info("dtcoord {} serves {} and http://{}/; journal {}", kVersion, server_->address(),
                  http_->address(), journal_.store->place());
-    sd_notify(0, "READY=1");
+    NotifyServiceManager("READY=1");
     return absl::OkStatus();
   }
 
@@ -241,13 +241,12 @@ class Coordinator {
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
-    uint64_t watchdog_us = 0;
-    const bool watched = sd_watchdog_enabled(0, &watchdog_us) > 0;
+    const bool watched = WatchdogPeriod() > absl::ZeroDuration();
     const timespec pause{0, absl::ToInt64Nanoseconds(limits::kStandbyLook)};
     while (sigtimedwait(&signals, nullptr, &pause) < 0) {
       if (loop_ended_.load()) return;
       NoteLead();
-      if (watched && LoopHealth().ok()) sd_notify(0, "WATCHDOG=1");
+      if (watched && LoopHealth().ok()) NotifyServiceManager("WATCHDOG=1");
     }
   }
   // Sets the readiness: not ready while another coordinator may lead, and ready again once the

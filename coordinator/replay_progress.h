@@ -1,11 +1,12 @@
 // replay_progress.h: shows a counter on a terminal while a long journal is read.
 #pragma once
 
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
+
+#include "common/service_manager.h"
 
 namespace dt {
 
@@ -14,7 +15,7 @@ class ReplayProgress {
   explicit ReplayProgress(int64_t total) : total_(isatty(STDERR_FILENO) == 1 ? total : 0) {}
   void Count() {
     if (++done_ % kEvery != 0) return;
-    sd_notify(0, "WATCHDOG=1");  // enabled when a standby takes over
+    NotifyServiceManager("WATCHDOG=1");  // enabled when a standby takes over
     if (total_ < kWorthShowing) return;
     std::fprintf(stderr, "\rreading the journal: %lld of %lld records",
                  static_cast<long long>(done_), static_cast<long long>(total_));

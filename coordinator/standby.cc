@@ -1,7 +1,6 @@
 #include "coordinator/standby.h"
 
 #include <signal.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,6 +12,7 @@
 #include "common/files.h"
 #include "common/lead_limits.h"
 #include "common/log/logging.h"
+#include "common/service_manager.h"
 #include "common/status.h"
 #include "common/version.h"
 #include "coordinator/addresses.h"
@@ -66,11 +66,11 @@ absl::StatusOr<std::unique_ptr<PostgresStore>> Standby::AwaitLead() {
     const auto looked = candidate_.Look(clock_.Now().steady);
     leads = looked.ok() && *looked;
     if (!looked.ok()) Tell(std::string(looked.status().message()));
-    sd_notify(0, "WATCHDOG=1");
+    NotifyServiceManager("WATCHDOG=1");
   }
   if (http_ != nullptr) Tell("it takes over now");
   http_.reset();
-  sd_notify(0, "STATUS=");
+  NotifyServiceManager("STATUS=");
   DT_ASSIGN_OR_RETURN(auto store,
                       PostgresStore::Lead(std::move(lock), candidate_.Take(),
                                           {options_.conninfo, kVersion, OwnName(), LoseLead}));
@@ -92,7 +92,7 @@ absl::Status Standby::StartServers() {
   }
   spdlog::info("dtcoord {} waits as a standby at {} and http://{}/", kVersion, options_.listen,
                options_.http);
-  sd_notify(0, "READY=1\nSTATUS=standby");
+  NotifyServiceManager("READY=1\nSTATUS=standby");
   return absl::OkStatus();
 }
 

@@ -50,7 +50,8 @@ systemctl enable --now dtcoord")
 set(CPACK_DEBIAN_COORDINATOR_PACKAGE_DEPENDS "${account}")
 # ca-certificates: verifies receivers of notices.
 set(CPACK_DEBIAN_COORDINATOR_PACKAGE_RECOMMENDS "dtrain-cli, ca-certificates")
-set(CPACK_DEBIAN_COORDINATOR_PACKAGE_SUGGESTS "dtrain-dashboards")
+# libpq5: for a journal in PostgreSQL (coordinator/store/libpq.h).
+set(CPACK_DEBIAN_COORDINATOR_PACKAGE_SUGGESTS "dtrain-dashboards, libpq5")
 set(CPACK_DEBIAN_WORKER_DESCRIPTION
 "training orchestration: the worker of a slot
 One for each GPU or share of a host's cores: it takes orders of a

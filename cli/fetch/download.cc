@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/ca_bundle.h"
 #include "common/files.h"
 
 namespace dt::cli {
@@ -66,6 +67,7 @@ TransferResult Perform(const std::string& url, uint64_t from, Transfer& transfer
   // Plain HTTP is only for a mirror that the user named. HTTPS never redirects to it.
   const char* protocols = url.starts_with("https://") ? "https" : "http,https";
   CURL* const c = easy.get();
+  static const std::string ca = FindCaBundle();
   curl_easy_setopt(c, CURLOPT_URL, url.c_str());
   curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, protocols);
   curl_easy_setopt(c, CURLOPT_REDIR_PROTOCOLS_STR, protocols);
@@ -76,6 +78,7 @@ TransferResult Perform(const std::string& url, uint64_t from, Transfer& transfer
   curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
   curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1L);
   curl_easy_setopt(c, CURLOPT_LOW_SPEED_TIME, kSilenceSeconds);
+  if (!ca.empty()) curl_easy_setopt(c, CURLOPT_CAINFO, ca.c_str());
   curl_easy_setopt(c, CURLOPT_USERAGENT, "dtctl");
   curl_easy_setopt(c, CURLOPT_ERRORBUFFER, words.data());
   curl_easy_setopt(c, CURLOPT_RESUME_FROM_LARGE, static_cast<curl_off_t>(from));

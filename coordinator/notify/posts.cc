@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/ca_bundle.h"
 #include "common/notice_limits.h"
 
 namespace dt {
@@ -90,7 +91,7 @@ absl::StatusOr<std::unique_ptr<Posts>> Posts::Make(const std::string& ca) {
 }
 
 Posts::Posts(std::string ca, std::unique_ptr<Impl> impl)
-    : ca_(std::move(ca)), impl_(std::move(impl)) {}
+    : ca_(ca.empty() ? FindCaBundle() : std::move(ca)), impl_(std::move(impl)) {}
 
 Posts::~Posts() {
   for (auto& [easy, transfer] : impl_->transfers) {

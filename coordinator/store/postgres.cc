@@ -2,7 +2,6 @@
 #include "coordinator/store/postgres.h"
 
 #include <endian.h>
-#include <libpq-fe.h>
 
 #include <array>
 #include <cstring>
@@ -16,6 +15,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/check.h"
 #include "common/status.h"
+#include "coordinator/store/libpq.h"
 
 namespace dt {
 namespace {
@@ -56,16 +56,16 @@ std::string WithDollars(const std::string& sql) {
 
 // Returns an integer whose most significant byte comes first; 0 for NULL.
 int64_t Number(const pg_result* result, int column) {
-  if (PQgetisnull(result, 0, column) == 1) return 0;
-  const auto* bytes = reinterpret_cast<const unsigned char*>(PQgetvalue(result, 0, column));
-  const int size = PQgetlength(result, 0, column);
+  if (Pq().PQgetisnull(result, 0, column) == 1) return 0;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(Pq().PQgetvalue(result, 0, column));
+  const int size = Pq().PQgetlength(result, 0, column);
   uint64_t number = size > 0 && bytes[0] >= 0x80 ? ~uint64_t{0} : 0;
   for (int i = 0; i < size; ++i) number = number << 8 | bytes[i];
   return static_cast<int64_t>(number);
 }
 
 bool IsNumber(const pg_result* result, int column) {
-  const Oid type = PQftype(result, column);
+  const Oid type = Pq().PQftype(result, column);
   return type == kInt8 || type == kInt4 || type == kInt2 || type == kBool;
 }
 
@@ -80,7 +80,7 @@ std::string WithPostgresTypes(const std::string& sql) {
             {" WITHOUT ROWID", ""}});
 }
 
-void FreeResult::operator()(pg_result* result) const { PQclear(result); }
+void FreeResult::operator()(pg_result* result) const { Pq().PQclear(result); }
 
 class PostgresStatement final : public PreparedSql {
  public:
@@ -108,12 +108,12 @@ class PostgresStatement final : public PreparedSql {
     Forget();
   }
   int64_t Integer(int column) const override {
-    return row_ == nullptr || PQntuples(row_.get()) == 0 ? 0 : Number(row_.get(), column);
+    return row_ == nullptr || Pq().PQntuples(row_.get()) == 0 ? 0 : Number(row_.get(), column);
   }
   std::string_view Blob(int column) const override {
-    if (row_ == nullptr || PQntuples(row_.get()) == 0) return "";
-    return {PQgetvalue(row_.get(), 0, column),
-            static_cast<size_t>(PQgetlength(row_.get(), 0, column))};
+    if (row_ == nullptr || Pq().PQntuples(row_.get()) == 0) return "";
+    return {Pq().PQgetvalue(row_.get(), 0, column),
+            static_cast<size_t>(Pq().PQgetlength(row_.get(), 0, column))};
   }
   ColumnKind Kind(int column) const override {
     return IsNumber(row_.get(), column) ? ColumnKind::kInteger : ColumnKind::kBlob;
@@ -165,10 +165,10 @@ absl::Status PostgresStatement::MakeSureItIsPrepared() {
   std::vector<Oid> types;
   for (const Bound& bound : bound_) types.push_back(bound.type);
   const std::string given = absl::StrCat("dt", connection_.names_.size());
-  const PostgresResult result(PQprepare(connection_.connection_.get(), given.c_str(),
-                                        WithDollars(sql_).c_str(), static_cast<int>(types.size()),
-                                        types.data()));
-  if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) {
+  const PostgresResult result(Pq().PQprepare(connection_.connection_.get(), given.c_str(),
+                                             WithDollars(sql_).c_str(),
+                                             static_cast<int>(types.size()), types.data()));
+  if (Pq().PQresultStatus(result.get()) != PGRES_COMMAND_OK) {
     connection_.names_.erase(sql_);
     return connection_.Error(result.get(), sql_);
   }
@@ -191,11 +191,12 @@ absl::Status PostgresStatement::Start() {
   }
   const std::vector<int> formats(bound_.size(), kBinary);
   PGconn* handle = connection_.connection_.get();
-  if (PQsendQueryPrepared(handle, connection_.names_[sql_].c_str(), static_cast<int>(values.size()),
-                          values.data(), lengths.data(), formats.data(), kBinary) != 1) {
+  if (Pq().PQsendQueryPrepared(handle, connection_.names_[sql_].c_str(),
+                               static_cast<int>(values.size()), values.data(), lengths.data(),
+                               formats.data(), kBinary) != 1) {
     return connection_.Error(nullptr, sql_);
   }
-  DT_CHECK(PQsetSingleRowMode(handle) == 1);
+  DT_CHECK(Pq().PQsetSingleRowMode(handle) == 1);
   connection_.reading_ = this;
   started_ = true;
   return absl::OkStatus();
@@ -203,12 +204,12 @@ absl::Status PostgresStatement::Start() {
 
 bool PostgresStatement::Receive() {
   while (true) {
-    PostgresResult result(PQgetResult(connection_.connection_.get()));
+    PostgresResult result(Pq().PQgetResult(connection_.connection_.get()));
     if (result == nullptr) {
       connection_.reading_ = nullptr;
       return false;
     }
-    const ExecStatusType status = PQresultStatus(result.get());
+    const ExecStatusType status = Pq().PQresultStatus(result.get());
     if (status == PGRES_SINGLE_TUPLE) {
       ahead_.push_back(std::move(result));
       return true;
@@ -234,12 +235,12 @@ absl::StatusOr<bool> PostgresStatement::Step() {
   return false;
 }
 
-void Postgres::Close::operator()(pg_conn* connection) const { PQfinish(connection); }
+void Postgres::Close::operator()(pg_conn* connection) const { Pq().PQfinish(connection); }
 
 Postgres::Postgres(pg_conn* connection, IfLost if_lost)
     : connection_(connection), if_lost_(if_lost) {
-  const char* database = PQdb(connection);
-  const char* host = PQhost(connection);
+  const char* database = Pq().PQdb(connection);
+  const char* host = Pq().PQhost(connection);
   name_ = absl::StrCat("PostgreSQL database ", database == nullptr ? "?" : database, " on ",
                        host == nullptr || *host == '\0' ? "this host" : host);
 }
@@ -248,6 +249,7 @@ Postgres::~Postgres() = default;
 
 absl::StatusOr<std::unique_ptr<Postgres>> Postgres::Connect(const std::string& conninfo,
                                                             IfLost if_lost) {
+  DT_RETURN_IF_ERROR(LoadLibPq());
   std::vector<const char*> words;
   std::vector<const char*> values;
   const auto add = [&](const char* word, const char* value) {
@@ -258,12 +260,12 @@ absl::StatusOr<std::unique_ptr<Postgres>> Postgres::Connect(const std::string& c
   add("dbname", conninfo.c_str());  // words in the string override these defaults
   add("target_session_attrs", "read-write");
   add(nullptr, nullptr);
-  PGconn* handle = PQconnectdbParams(words.data(), values.data(), /*expand_dbname=*/1);
+  PGconn* handle = Pq().PQconnectdbParams(words.data(), values.data(), /*expand_dbname=*/1);
   auto connection = std::unique_ptr<Postgres>(new Postgres(handle, if_lost));
   // Silences libpq's warnings; errors are reported anyway.
-  PQsetNoticeProcessor(
+  Pq().PQsetNoticeProcessor(
       handle, [](void*, const char*) {}, nullptr);
-  if (PQstatus(handle) != CONNECTION_OK) return connection->Error(nullptr, "connecting");
+  if (Pq().PQstatus(handle) != CONNECTION_OK) return connection->Error(nullptr, "connecting");
   DT_RETURN_IF_ERROR(connection->SetUp());
   return connection;
 }
@@ -278,20 +280,21 @@ absl::Status Postgres::SetUp() {
 
 absl::Status Postgres::MakeReady() {
   if (reading_ != nullptr) std::exchange(reading_, nullptr)->ReadAhead();
-  if (if_lost_ == IfLost::kFail || PQstatus(connection_.get()) == CONNECTION_OK) {
+  if (if_lost_ == IfLost::kFail || Pq().PQstatus(connection_.get()) == CONNECTION_OK) {
     return absl::OkStatus();
   }
   names_.clear();
-  PQreset(connection_.get());
-  if (PQstatus(connection_.get()) != CONNECTION_OK) return Error(nullptr, "connecting again");
+  Pq().PQreset(connection_.get());
+  if (Pq().PQstatus(connection_.get()) != CONNECTION_OK) return Error(nullptr, "connecting again");
   return SetUp();
 }
 
 absl::Status Postgres::Error(const pg_result* result, std::string_view doing) const {
-  const char* state = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const char* state =
+      result == nullptr ? nullptr : Pq().PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const std::string code = state == nullptr ? "" : state;
-  std::string said = result == nullptr ? "" : PQresultErrorMessage(result);
-  if (said.empty()) said = PQerrorMessage(connection_.get());
+  std::string said = result == nullptr ? "" : Pq().PQresultErrorMessage(result);
+  if (said.empty()) said = Pq().PQerrorMessage(connection_.get());
   const std::string message = absl::StrCat(
       name_, ": ", std::string(doing), ": ", std::string(absl::StripAsciiWhitespace(said)),
       code.empty() ? "" : absl::StrCat(" (SQLSTATE ", code, ")"));
@@ -311,13 +314,13 @@ absl::StatusOr<PostgresResult> Postgres::Run(const std::string& sql) {
 }
 
 absl::StatusOr<PostgresResult> Postgres::Ask(const std::string& sql) {
-  PostgresResult result(PQexec(connection_.get(), sql.c_str()));
-  const ExecStatusType status = PQresultStatus(result.get());
+  PostgresResult result(Pq().PQexec(connection_.get(), sql.c_str()));
+  const ExecStatusType status = Pq().PQresultStatus(result.get());
   if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) return Error(result.get(), sql);
-  if (sql == "COMMIT" && std::strcmp(PQcmdStatus(result.get()), "COMMIT") != 0) {
+  if (sql == "COMMIT" && std::strcmp(Pq().PQcmdStatus(result.get()), "COMMIT") != 0) {
     return absl::AbortedError(absl::StrCat(name_, ": the transaction was rolled back"));
   }
-  if (!absl::SimpleAtoi(PQcmdTuples(result.get()), &changed_rows_)) changed_rows_ = 0;
+  if (!absl::SimpleAtoi(Pq().PQcmdTuples(result.get()), &changed_rows_)) changed_rows_ = 0;
   return result;
 }
 
@@ -325,14 +328,14 @@ absl::Status Postgres::Execute(const std::string& sql) { return Run(sql).status(
 
 absl::StatusOr<std::string> Postgres::QueryText(const std::string& sql) {
   DT_ASSIGN_OR_RETURN(const PostgresResult result, Run(sql));
-  if (PQntuples(result.get()) == 0) {
+  if (Pq().PQntuples(result.get()) == 0) {
     return absl::NotFoundError(absl::StrCat(name_, ": no row for ", sql));
   }
-  const char* value = PQgetvalue(result.get(), 0, 0);
-  if (PQftype(result.get(), 0) != kBytes) return std::string(value);
+  const char* value = Pq().PQgetvalue(result.get(), 0, 0);
+  if (Pq().PQftype(result.get(), 0) != kBytes) return std::string(value);
   size_t size = 0;
-  const std::unique_ptr<unsigned char, decltype(&PQfreemem)> bytes(
-      PQunescapeBytea(reinterpret_cast<const unsigned char*>(value), &size), &PQfreemem);
+  const std::unique_ptr<unsigned char, decltype(&::PQfreemem)> bytes(
+      Pq().PQunescapeBytea(reinterpret_cast<const unsigned char*>(value), &size), Pq().PQfreemem);
   return std::string(reinterpret_cast<const char*>(bytes.get()), size);
 }
 
@@ -353,11 +356,11 @@ void Postgres::CutShort() {
   for (int rows = 0; rows < kRowsReadToTheEnd; ++rows) {
     if (!statement.Receive()) return;
   }
-  if (PGcancel* cancel = PQgetCancel(connection_.get()); cancel != nullptr) {
+  if (PGcancel* cancel = Pq().PQgetCancel(connection_.get()); cancel != nullptr) {
     std::array<char, 256> why = {};
     // If the cancel fails, the rest is read.
-    PQcancel(cancel, why.data(), static_cast<int>(why.size()));
-    PQfreeCancel(cancel);
+    Pq().PQcancel(cancel, why.data(), static_cast<int>(why.size()));
+    Pq().PQfreeCancel(cancel);
   }
   while (statement.Receive()) statement.ahead_.clear();
 }

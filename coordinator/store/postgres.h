@@ -7,7 +7,8 @@
 // Threads:   thread-compatible; a connection belongs to one thread at a time.
 // Errors:    Unavailable for a lost or refused connection and most errors of the server, Aborted
 //            for a transaction that the server gave up, DataLoss for damaged pages,
-//            ResourceExhausted for a full disk. No message contains the password.
+//            ResourceExhausted for a full disk, FailedPrecondition without libpq (libpq.h). No
+//            message contains the password.
 // Source:    https://www.postgresql.org/docs/15/libpq.html
 // Tests:     tests/coordinator/store/store_test.cc, postgres_test.cc
 #pragma once

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <spdlog/spdlog.h>
 #include <sys/signalfd.h>
-#include <systemd/sd-daemon.h>
 
 #include <algorithm>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "common/descendants.h"
 #include "common/lead_limits.h"
 #include "common/limits.h"
+#include "common/service_manager.h"
 
 namespace dt {
 namespace {
@@ -52,9 +52,8 @@ Shell::Shell(WorkerConfig config, AliveFile& alive)
   const sigset_t signals = WorkerSignals();
   signals_ = UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   DT_CHECK(signals_.valid());
-  uint64_t period_us = 0;
-  if (sd_watchdog_enabled(0, &period_us) > 0) {
-    watchdog_period_ = absl::Microseconds(period_us) / 2;
+  if (const absl::Duration period = WatchdogPeriod(); period > absl::ZeroDuration()) {
+    watchdog_period_ = period / 2;
     watchdog_at_ = Now().steady;
   }
 }
@@ -63,7 +62,7 @@ int Shell::Run() {
   // Processes that a killed trainer or program leaves behind become our children, and are ended.
   AdoptOrphans();
   if (const std::optional<std::string> group = OwnControlGroup()) EndAbandonedGroups(*group);
-  sd_notify(0, "READY=1");
+  NotifyServiceManager("READY=1");
   Feed(TimePassed{});
   while (leave_ == Leave::kNo) {
     ConnectWhenDue();
@@ -78,7 +77,7 @@ int Shell::Run() {
     EndWhenIdle();
     if (Now().steady >= NextDeadline(agent_)) Feed(TimePassed{});
   }
-  sd_notify(0, "STOPPING=1");
+  NotifyServiceManager("STOPPING=1");
   FinishStream();
   looker_.Stop(limits::kStreamCloseGrace);
   trainer_.reset();
@@ -274,10 +273,10 @@ void Shell::TellServiceManager() {
                     " rank ", held.rank());
   }
   if (agent_.draining) absl::StrAppend(&status, ", stopping");
-  if (status != status_) sd_notifyf(0, "STATUS=%s", status.c_str());
+  if (status != status_) NotifyServiceManager(absl::StrCat("STATUS=", status));
   status_ = std::move(status);
   if (now < watchdog_at_) return;
-  sd_notify(0, "WATCHDOG=1");
+  NotifyServiceManager("WATCHDOG=1");
   watchdog_at_ = now + watchdog_period_;
 }
 

@@ -5,13 +5,13 @@
 #include <signal.h>
 #include <spdlog/spdlog.h>
 #include <sys/wait.h>
-#include <systemd/sd-daemon.h>
 
 #include <algorithm>
 #include <string>
 
 #include "common/clock.h"
 #include "common/limits.h"
+#include "common/service_manager.h"
 #include "common/spawn.h"
 
 namespace dt {
@@ -62,11 +62,10 @@ int Supervise(const std::string& program, const std::vector<AgentCommand>& comma
   sigemptyset(&signals);
   for (const int number : {SIGTERM, SIGINT, SIGCHLD}) sigaddset(&signals, number);
   SystemClock clock;
-  sd_notify(0, "READY=1");
-  uint64_t watchdog_us = 0;
+  NotifyServiceManager("READY=1");
   absl::Duration period = absl::Seconds(1);
-  if (sd_watchdog_enabled(0, &watchdog_us) > 0) {
-    period = std::min(period, absl::Microseconds(watchdog_us) / 2);
+  if (const absl::Duration watchdog = WatchdogPeriod(); watchdog > absl::ZeroDuration()) {
+    period = std::min(period, watchdog / 2);
   }
   bool stopping = false;
   for (;;) {
@@ -77,13 +76,13 @@ int Supervise(const std::string& program, const std::vector<AgentCommand>& comma
       any = any || child.pid >= 0;
     }
     if (stopping && !any) return 0;
-    sd_notify(0, "WATCHDOG=1");
+    NotifyServiceManager("WATCHDOG=1");
     alive.Touch(now);
     const timespec wait = absl::ToTimespec(period);
     const int number = sigtimedwait(&signals, nullptr, &wait);
     if (number == SIGTERM || number == SIGINT) {
       stopping = true;
-      sd_notify(0, "STOPPING=1");
+      NotifyServiceManager("STOPPING=1");
       for (const Child& child : children) {
         if (child.pid >= 0) kill(child.pid, SIGTERM);
       }
