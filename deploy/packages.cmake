@@ -127,6 +127,10 @@ foreach(service IN ITEMS coordinator worker)
   set(CPACK_DEBIAN_${SERVICE}_PACKAGE_CONTROL_EXTRA ${extra})
 endforeach()
 
+set(coordinator_programs dtcoord)
+set(worker_programs dtworker dtprogram)
+set(trainer_programs dttrain)
+set(cli_programs dtctl)
 foreach(package IN LISTS DTRAIN_PACKAGES)
   set(documents ${CMAKE_INSTALL_DATADIR}/doc/dtrain-${package})
   set(DTRAIN_COPYRIGHT_MORE "")
@@ -154,6 +158,18 @@ foreach(package IN LISTS DTRAIN_PACKAGES)
     file(INSTALL DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${documents}\" TYPE FILE
          FILES \"\${made}/changelog.Debian.gz\" \"\${made}/changelog.gz\")"
     COMPONENT ${package} EXCLUDE_FROM_ALL)
+  if(DTRAIN_STATIC AND NOT package STREQUAL dashboards)
+    # The licences of the libraries in its programs, and a list of these.
+    list(TRANSFORM ${package}_programs REPLACE "(.+)" "${CMAKE_BINARY_DIR}/bin/\\1.linked" OUTPUT_VARIABLE linked)
+    list(JOIN linked " " linked)
+    set(bill ${debian}/${package}/linked)
+    install(CODE "
+      execute_process(COMMAND python3 -B ${CMAKE_SOURCE_DIR}/tools/bill.py --version ${PROJECT_VERSION}
+                              --libraries ${DTRAIN_STATIC_LIBRARIES}/.. --output ${bill} ${linked}
+                      COMMAND_ERROR_IS_FATAL ANY)
+      file(INSTALL DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${documents}\" TYPE DIRECTORY FILES \"${bill}\")"
+      COMPONENT ${package} EXCLUDE_FROM_ALL)
+  endif()
   set(DTRAIN_OVERRIDES_MORE "")
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/debian/overrides-${package})
     file(READ debian/overrides-${package} DTRAIN_OVERRIDES_MORE)

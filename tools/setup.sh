@@ -240,6 +240,9 @@ setup() {
     setup_wheels wheels-programs.txt program-wheels
     python3 -B "$root/bench/training/python_torch.py" "$libtorch_dir" "$cache_dir" || return
   fi
+  if [ "$check" = yes ]; then
+    (apt_tries=1 setup_static_libraries) || say "wheel_test will be skipped"
+  fi
   # If requested it must work; otherwise kubernetes_test, which CI runs, is skipped if it does not.
   if [ "$kubernetes" = yes ]; then
     setup_kubernetes || exit

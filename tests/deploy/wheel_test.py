@@ -1,0 +1,191 @@
+"""Links this build's programs statically, makes the wheel from them, installs it as a user does, and runs a sweep.
+
+usage: wheel_test.py BUILD_DIR     exits 77 with the reason if the static libraries are not there
+
+The programs are those of the build under test, so that nothing is compiled. `./dev package --wheel` makes the same
+wheel from a release build.
+"""
+
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import floor  # noqa: E402
+
+SKIPPED = 77
+SECONDS = 120
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "dtrain"
+LIBRARIES = CACHE / "static-libraries"
+OF_TORCH = frozenset({"libstdc++.so.6", "libtorch_cpu.so", "libc10.so"})
+PROGRAMS = ("dtctl", "dtcoord", "dtworker", "dtprogram", "dttrain")
+TAG = f"manylinux_2_34_{os.uname().machine}"
+
+
+def output(*command: str | pathlib.Path, **more) -> str:
+    done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=SECONDS, check=False, **more)
+    if done.returncode != 0:
+        words = " ".join(map(str, command))[:300]
+        raise AssertionError(f"{words}: exit {done.returncode}\n{(done.stdout + done.stderr)[-3000:]}")
+    return done.stdout
+
+
+def link(build: pathlib.Path, program: str, out: pathlib.Path) -> None:
+    """Links a program of the build once more, as DTRAIN_STATIC does."""
+    line = output("ninja", "-C", build, "-t", "commands", f"bin/{program}").splitlines()[-1]
+    command = shlex.split(line.removeprefix(": && ").split(" && :")[0])
+    command[command.index("-o") + 1] = str(out)
+    trains = program == "dttrain"
+    floors = build / "CMakeFiles" / ("dt_floor_libstdcxx.dir" if trains else "dt_floor.dir") / "cmake/floor"
+    wrap = ["-Wl,--wrap=_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE"] if trains else []
+    # The rpath of an installed trainer, instead of the build's.
+    place = "-Wl,-rpath,$ORIGIN/../lib/python3.%d/site-packages/torch/lib" % sys.version_info[1]
+    # The linker of released programs, not the quick one of development builds.
+    command = [place if word.startswith("-Wl,-rpath,") else word for word in command if not word.startswith("-fuse-ld")]
+    output(sys.executable, "-B", ROOT / "tools/link_statically.py", "--libraries", LIBRARIES / "lib", "--linked",
+           f"{out}.linked", *(["--keep-libstdcxx"] if trains else []),
+           *(f"--also={each}" for each in floors.glob("*.o")), "--", *command, *wrap, "-Wl,-s", cwd=build)
+
+
+def quickest(program: pathlib.Path) -> float:
+    """Returns the shortest time that `program --version` took, in milliseconds."""
+    best = float("inf")
+    for _ in range(20):
+        start = time.monotonic()
+        output(program, "--version")
+        best = min(best, time.monotonic() - start)
+    return best * 1000
+
+
+def make_wheel(build: pathlib.Path, path: pathlib.Path, number: int = 1) -> pathlib.Path:
+    """Makes the wheel from the programs in path/installed/bin; links those that are not there yet."""
+    installed = path / "installed/bin"
+    installed.mkdir(parents=True, exist_ok=True)
+    for program in PROGRAMS:
+        if (build / "bin" / program).exists() and not (installed / program).exists():
+            link(build, program, installed / program)
+    output(sys.executable, "-B", ROOT / "deploy/man/make_man.py", "--version", "0.0.0", "--output",
+           path / "installed/share/man/man1", installed / "dtctl")
+    output(sys.executable, "-B", ROOT / "tools/bill.py", "--version", "0.0.0", "--libraries", LIBRARIES, "--output",
+           path / "bill", *installed.glob("*.linked"))
+    client = next((build / "bin").glob("dtrain-*-py3-none-any.whl"))
+    return pathlib.Path(output(
+        sys.executable, "-B", ROOT / "python/make_platform_wheel.py", "--client", client, "--installed",
+        path / "installed", "--bill", path / "bill", "--readme", ROOT / "python/README.md", "--tag", TAG, "--output",
+        path / f"wheel-{number}").strip())
+
+
+def why_not() -> str | None:
+    """Returns what is missing on this machine, or None."""
+    for needed in (LIBRARIES / "lib/libcurl.a", CACHE / "wheels"):
+        if not needed.exists():
+            return f"there is no {needed}; ./dev setup makes it, and says why it cannot"
+    for program, package in (("ninja", "ninja-build"), ("objdump", "binutils"), ("dpkg-query", "dpkg")):
+        if shutil.which(program) is None:
+            return f"no {program} (package {package})"
+    return None
+
+
+SWEEP = """version: 1
+name: sweep
+parameters: {x: [1, 2]}
+run: |
+  echo '{"step": 1, "loss": {x}}'
+search: {metric: loss, goal: minimize}
+"""
+
+
+class Floor(unittest.TestCase):
+    def test_a_symbol_that_is_too_new_is_named_with_its_version(self):
+        lines = ("0000000000000000      DF *UND*  0000000000000000 (GLIBC_2.34) pthread_create\n"
+                 "0000000000000000      DF *UND*  0000000000000000 (GLIBC_2.36) arc4random\n"
+                 "0000000000000000      DF *UND*  0000000000000000  GLIBCXX_3.4.30 _ZNSt18condition_variable4waitE\n"
+                 "0000000000001234 g    DF .text  0000000000000010  Base        main\n")
+        self.assertEqual(floor.too_new(lines), [("arc4random", "GLIBC_2.36"),
+                                                ("_ZNSt18condition_variable4waitE", "GLIBCXX_3.4.30")])
+
+
+class Wheel(unittest.TestCase):
+    build: pathlib.Path
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="dtrain-test-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.path = pathlib.Path(folder.name)
+        cls.wheel = make_wheel(cls.build, cls.path)
+        cls.programs = [name for name in PROGRAMS if (cls.path / "installed/bin" / name).exists()]
+        cls.venv = cls.path / "venv"
+        output(sys.executable, "-m", "venv", cls.venv)
+        # As on a machine of a user, who has pip's index: the wheels that the client needs are here already.
+        output(cls.venv / "bin/python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index",
+               "--find-links", CACHE / "wheels", cls.wheel)
+
+    def test_programs_start_on_every_system_from_glibc_2_34_on(self):
+        for program in self.programs:
+            more = OF_TORCH if program == "dttrain" else frozenset()
+            self.assertEqual(floor.faults(str(self.path / "installed/bin" / program), more), [])
+
+    def test_dtctl_answers_sooner_than_with_shared_libraries(self):
+        static, shared = quickest(self.venv / "bin/dtctl"), quickest(self.build / "bin/dtctl")
+        print(f"dtctl --version: {static:.1f} ms static, {shared:.1f} ms shared", file=sys.stderr)
+        self.assertLess(static, shared)
+
+    def test_the_same_programs_give_the_same_bytes(self):
+        again = self.path / "dtprogram"
+        link(self.build, "dtprogram", again)
+        self.assertEqual(again.read_bytes(), (self.path / "installed/bin/dtprogram").read_bytes())
+        self.assertEqual(make_wheel(self.build, self.path, 2).read_bytes(), self.wheel.read_bytes())
+
+    def test_the_wheel_has_its_tag_licences_bill_of_materials_and_manual(self):
+        self.assertTrue(self.wheel.name.endswith(f"-py3-none-{TAG}.whl"), self.wheel.name)
+        with zipfile.ZipFile(self.wheel) as archive:
+            names = archive.namelist()
+            info = next(name.split("/")[0] for name in names if name.endswith("/WHEEL"))
+            self.assertIn("Root-Is-Purelib: false", archive.read(f"{info}/WHEEL").decode())
+            metadata = archive.read(f"{info}/METADATA").decode()
+            self.assertIn("Requires-Dist: torch==2.11.*; extra == 'train'", metadata)
+            self.assertIn("dtctl submit sweep.yaml", metadata)
+            bill = json.loads(archive.read(f"{info}/sboms/dtrain.cdx.json"))
+        listed = {component["name"] for component in bill["components"]}
+        self.assertLessEqual({"abseil", "curl", "fmtlib", "grpc", "openssl", "protobuf", "sqlite3", "yaml-cpp"}, listed)
+        self.assertEqual({name.split("/")[-1] for name in names if "/licenses/" in name}, listed)
+        self.assertTrue((self.venv / "share/man/man1/dtctl.1.gz").exists())
+
+    def test_a_sweep_of_a_program_runs_from_an_empty_folder(self):
+        folder = self.path / "empty"
+        folder.mkdir()
+        variables = {key: value for key, value in os.environ.items()
+                     if not key.startswith(("DTCTL_", "XDG_", "PYTHON", "DTRAIN_", "LD_"))}
+        variables |= {"HOME": str(folder), "PATH": f"{self.venv}/bin:{os.environ['PATH']}",
+                      "XDG_RUNTIME_DIR": str(folder)}
+
+        def run(*command: str) -> str:
+            return output(*command, cwd=folder, env=variables)
+
+        run("dtctl", "up", "--slots", "2")
+        self.addCleanup(run, "dtctl", "down")
+        (folder / "sweep.yaml").write_text(SWEEP)
+        run("dtctl", "submit", "sweep.yaml", "--wait")
+        self.assertIn("finished", run("dtctl", "get", "trials", "last"))
+        self.assertIn("1/1", run("dtctl", "best", "last"))
+        self.assertEqual(run("python", "-c", "import dtrain; print(dtrain.Client().experiment(1).state)").strip(),
+                         "finished")
+
+
+if __name__ == "__main__":
+    Wheel.build = pathlib.Path(sys.argv.pop(1)).resolve()
+    if why := why_not():
+        print(f"skipped: {why}")
+        sys.exit(SKIPPED)
+    unittest.main()
