@@ -15,15 +15,15 @@
 
 namespace dt {
 
-#define DT_LIBPQ_FUNCTIONS(F)                                                                      \
-  F(PQcancel)                                                                                      \
-  F(PQclear)                                                                                       \
-  F(PQcmdStatus) F(PQcmdTuples) F(PQconnectdbParams) F(PQdb) F(PQerrorMessage) F(PQexec)           \
-      F(PQfinish) F(PQfreeCancel) F(PQfreemem) F(PQftype) F(PQgetCancel) F(PQgetResult)            \
-          F(PQgetisnull) F(PQgetlength) F(PQgetvalue) F(PQhost) F(PQntuples) F(PQprepare)          \
-              F(PQreset) F(PQresultErrorField) F(PQresultErrorMessage) F(PQresultStatus)           \
-                  F(PQsendQueryPrepared) F(PQsetNoticeProcessor) F(PQsetSingleRowMode) F(PQstatus) \
-                      F(PQunescapeBytea)
+// clang-format off
+#define DT_LIBPQ_FUNCTIONS(F)                                                                     \
+  F(PQcancel) F(PQclear) F(PQcmdStatus) F(PQcmdTuples) F(PQconnectdbParams) F(PQdb)               \
+  F(PQerrorMessage) F(PQexec) F(PQfinish) F(PQfreeCancel) F(PQfreemem) F(PQftype) F(PQgetCancel)  \
+  F(PQgetResult) F(PQgetisnull) F(PQgetlength) F(PQgetvalue) F(PQhost) F(PQntuples) F(PQprepare)  \
+  F(PQreset) F(PQresultErrorField) F(PQresultErrorMessage) F(PQresultStatus)                      \
+  F(PQsendQueryPrepared) F(PQsetNoticeProcessor) F(PQsetSingleRowMode) F(PQstatus)                \
+  F(PQunescapeBytea)
+// clang-format on
 
 struct LibPq {
 #define DT_LIBPQ_POINTER(name) decltype(&::name) name = nullptr;
