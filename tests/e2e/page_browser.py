@@ -1,6 +1,6 @@
 """The page in a real browser: usage: page_browser.py CASE http://HOST:PORT FOLDER [MORE]
 
-CASE is a function below, or in page_cases.py, page_charts.py or page_pictures.py. page_test.cc starts the
+CASE is a function below, or in page_cases.py, page_charts.py, page_pictures.py or page_search.py. page_test.cc starts the
 coordinator, submits the experiments that the case looks at and runs the cases in order.
 FOLDER is for screenshots, and for files by which the two programs tell each other how far they are. Exit code 77: there
 is no Chromium here.
@@ -16,6 +16,7 @@ from browser import PATIENCE_S, Browser, find_chromium
 from page_cases import columns, focus, learns, listed, log, missing, rungs, touch
 from page_charts import charts, phases
 from page_pictures import pictures
+from page_search import searches
 
 HOSTILE = "<script>window.hacked=1</script>\"'><img src=x onerror=window.hacked=1>"
 
@@ -434,7 +435,7 @@ def main():
     page = Page(base, folder)
     try:
         cases = (views, live, hostile, sizes, settings, restart, acts, foreign, tokens,
-                 charts, columns, focus, learns, listed, log, missing, phases, pictures, rungs, touch)
+                 charts, columns, focus, learns, listed, log, missing, phases, pictures, rungs, searches, touch)
         {one.__name__: one for one in cases}[case](page)
     except Exception:
         page.shot(f"failed-{case}")

@@ -141,6 +141,11 @@ TEST_F(PageTest, ChartsHandleProgramsOnePointManyCurvesAndOutliers) {
   ExpectSeen("pictures");
 }
 
+TEST_F(PageTest, TheViewOfASearchShowsTheMetricAndTheBestTrialFirst) {
+  Start({});
+  ExpectSeen("searches");
+}
+
 TEST_F(PageTest, RunningTrialsMoveLogsAreSearchedAndListsFilteredAndSorted) {
   Start({"w0"});
   const uint64_t running = cluster_.Submit(

@@ -1,7 +1,7 @@
 // compare.js: two or more trials, or experiments by their best trials: their differing settings, their results, and
 // their curves in one chart.
 import {get} from "./api.js";
-import {Curves} from "./curves.js";
+import {Curves, reportedBy} from "./curves.js";
 import {el, foreign, replace} from "./dom.js";
 import {any, assignments, NONE, number, outcome, shortAssignments} from "./format.js";
 import {isProgram} from "./program.js";
@@ -75,6 +75,7 @@ export function showCompare({root, settings, keep, title}) {
     el("section", {"aria-label": "Differences"}, el("h2", {}, "Differing settings"), differences));
   replace(root, el("h1", {}, "Compare"), el("div", {class: "controls"}, el("label", {}, "Trials", input)), hint, body);
   let shown = null;
+  const offered = new Set();  // trials whose metrics can be chosen
 
   function table(caption, trials, rows) {
     return el(
@@ -133,6 +134,7 @@ export function showCompare({root, settings, keep, title}) {
     const goals = new Map();  // by metric, if all experiments with it agree
     for (const {experiment: {metric, goal}} of items) goals.set(metric, (goals.get(metric) ?? goal) === goal && goal);
     const {metric} = items[0].experiment;
+    if (items.every(({experiment}) => isProgram(experiment))) curves.setProgram();
     curves.setSearched(metric, goals.get(metric) || null);
     await curves.refresh(
       items.map(({trial, experiment}, i) => ({
@@ -146,6 +148,15 @@ export function showCompare({root, settings, keep, title}) {
                   tokensPerStep: trial.tokens_per_step
                 })),
       signal);
+    await offerOwn(items, signal);
+  }
+  // Offers what the trials report, once each has a value.
+  async function offerOwn(items, signal) {
+    const fresh = items.filter(({trial}) => trial.metric_value !== null && !offered.has(trial.id));
+    for (const {experiment, trial} of fresh) {
+      curves.offer(await reportedBy(experiment, trial, signal));
+      offered.add(trial.id);
+    }
   }
   again = () => {
     refresh().catch(() => {});

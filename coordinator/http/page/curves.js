@@ -3,6 +3,7 @@
 import {get, getCurves} from "./api.js";
 import {check, choice, el, replace} from "./dom.js";
 import {Plot} from "./plot.js";
+import {isProgram} from "./program.js";
 import {seriesOf, seriesOver, textOfZoom, zoomOf} from "./series.js";
 
 const METRICS = [
@@ -32,15 +33,23 @@ const GOALS = new Map(Object.entries({
   hellaswag_acc: "maximize",
 }));
 const TIME = ".training_seconds";
-const ACROSS = [["step", "steps"], ["tokens", "tokens"], ["time", "training time"]];
+const EPOCH = "epoch";  // a metric that a program may report
+const ACROSS = [["step", "steps"], ["epoch", "epochs"], ["tokens", "tokens"], ["time", "training time"]];
 const LABELS = {
   step: "step",
+  epoch: "epoch",
   tokens: "tokens",
   time: "training time in seconds"
+};
+// The curve that has the x of each step.
+const CURVE_OF = {
+  epoch: EPOCH,
+  time: TIME
 };
 const POINTS_ALL = 20000;  // of all curves of a chart
 const POINTS_MOST = 2000;
 const POINTS_LEAST = 200;
+const POINTS_PROBED = 2;
 
 // Returns each curve's share of the chart's points. Uses few sizes, so that one answer serves many pages.
 export function pointsFor(curves) {
@@ -83,8 +92,10 @@ export class Curves {
     this.shown = [];
     this.searched = null;  // {metric, goal}: the metric that compares trials
     this.usual = null;     // the metric shown by default
+    this.program = false;
+    this.known = new Set(["step", "tokens", "time"]);  // x axes that the trials have
     this.metrics = [...METRICS];
-    if (settings.metric && !this.metrics.includes(settings.metric)) this.metrics.push(settings.metric);
+    this.#keepChosen();
     this.controls = el("div", {class: "controls"});
     this.element = el("div", {}, this.controls, this.plot.element);
     this.#drawControls();
@@ -92,6 +103,21 @@ export class Curves {
 
   get metric() { return this.settings.metric || this.usual || this.searched?.metric || this.metrics[0]; }
   get across() { return ACROSS.some(([name]) => name === this.settings.over) ? this.settings.over : "step"; }
+
+  // Removes the metrics of models that dtrain trains. A program has only those that it reports.
+  setProgram() {
+    if (this.program) return;
+    this.program = true;
+    this.known = new Set(["step"]);
+    this.metrics = this.searched ? [this.searched.metric] : [];
+    this.#keepChosen();
+    this.#drawControls();
+  }
+
+  #keepChosen() {
+    const {metric} = this.settings;
+    if (metric && !this.metrics.includes(metric)) this.metrics.push(metric);
+  }
 
   // Puts the metric that compares trials first. Shows it unless a person chose another or no trial has it yet.
   setSearched(metric, goal) {
@@ -101,23 +127,25 @@ export class Curves {
     this.#drawControls();
   }
 
-  // Adds a program's own metrics once they are known. Returns whether any are new.
+  // Adds metrics that trials report, and the x axes among them. Returns whether any metric is new.
   offer(names) {
-    const fresh = [...new Set(names)].filter((name) => name && !this.metrics.includes(name));
-    if (!fresh.length) return false;
+    const [axes, known] = [Object.entries(CURVE_OF), this.known.size];
+    for (const [axis, curve] of axes)
+      if (names.includes(curve)) this.known.add(axis);
+    const fresh = [...new Set(names)].filter((name) => name && name !== TIME && !this.metrics.includes(name));
     this.metrics = [...this.metrics, ...fresh];
-    this.#drawControls();
-    return true;
+    if (fresh.length || this.known.size > known) this.#drawControls();
+    return fresh.length > 0;
   }
 
   // Returns the metrics to read: by default also the loss, while trials have no value to be compared by.
   #wanted() {
-    if (this.settings.metric || !this.searched) return [this.metric];
+    if (this.settings.metric || !this.searched) return [this.metric].filter(Boolean);
     return [...new Set([this.searched.metric, "loss"])];
   }
 
   // Returns the metrics that not every trainer has.
-  get own() { return this.metrics.filter((name) => !METRICS.includes(name)); }
+  get own() { return this.program ? this.metrics : this.metrics.filter((name) => !METRICS.includes(name)); }
 
   close() { this.plot.close(); }
 
@@ -136,12 +164,15 @@ export class Curves {
       this.#set({metric: name});
       this.changed();
     });
-    const across = choice("X axis", ACROSS, this.across, (over) => {
+    const axes = ACROSS.filter(([name]) => this.known.has(name) || name === this.across);
+    const across = choice("X axis", axes, this.across, (over) => {
       this.plot.zoom = null;
       this.#set({over: over === "step" ? null : over, zoom: null});
       this.changed();
     });
-    replace(this.controls, metric, across, looks(settings, "log values", (change) => this.#set(change)));
+    replace(
+      this.controls, metric, axes.length > 1 ? across : null,
+      looks(settings, "log values", (change) => this.#set(change)));
   }
 
   // Reads and draws the curves in `wanted`: [{experiment, trial, key, name, note, short, colour, strong,
@@ -151,7 +182,7 @@ export class Curves {
     const asked = this.#wanted();
     const chosen = this.settings.metric;
     const points = pointsFor(wanted.length * asked.length);
-    const read = across === "time" ? [...asked, TIME] : asked;
+    const read = [...new Set([...asked, ...(CURVE_OF[across] ? [CURVE_OF[across]] : [])])];
     const curves = new Map();
     for (const experiment of new Set(wanted.map((one) => one.experiment))) {
       const trials =
@@ -189,7 +220,8 @@ export class Curves {
     if (this.across === "tokens") {
       return tokensPerStep ? {xs: plain.xs.map((step) => step * tokensPerStep), ys: plain.ys} : seriesOf(null);
     }
-    return this.across === "time" ? seriesOver(plain, seriesOf(curves?.[TIME])) : plain;
+    const over = CURVE_OF[this.across];
+    return over ? seriesOver(plain, seriesOf(curves?.[over])) : plain;
   }
 
   #goal() {
@@ -210,6 +242,16 @@ export class Curves {
                                                              "no values yet"
     });
   }
+}
+
+// Returns the metrics that a trial reported. For a program, also those that it shares with models that dtrain trains.
+export async function reportedBy(experiment, trial, signal) {
+  const path = `experiments/${trial.experiment}/trials/${trial.trial}/evaluations?tail=1`;
+  const own = (await get(path, signal)).items.flatMap((one) => one.metrics.map((metric) => metric.name));
+  if (!isProgram(experiment)) return own;
+  const shared = await getCurves(trial.experiment, [trial.trial], [...METRICS, TIME], POINTS_PROBED, signal);
+  const curves = Object.entries(shared.get(trial.trial) ?? {});
+  return [...own, ...curves.filter(([, of]) => of.values.some((v) => v !== null)).map(([name]) => name)];
 }
 
 // Returns a trial's evaluations, with the generated texts.

@@ -1,122 +1,20 @@
-// dots.js: a scatter plot of trials, and a parallel coordinates plot with a line for each trial. Both point at a trial
-// and link to it.
-import {el, redrawing, replace} from "./dom.js";
+// dots.js: a scatter plot of trials, and a parallel coordinates plot with a line for each trial.
 import {any, number, plural} from "./format.js";
-import {colourOf, colours, drawAxes, fit, makeScale, nearRange, rangeOf} from "./scales.js";
-
-const NEAR = 24;
-// Drawing order by rank: the best on top.
-const orderOf = (item) => ["rest", "good", "best"].indexOf(item.colour);
-
-// Clamps a value far from the others to the axis' end.
-const onAxis = (place) => Math.max(0, Math.min(1, place));
-function farWords(near, values) {
-  const far = near ? values.filter((v) => v < near[0] || v > near[1]) : [];
-  if (!far.length) return "";
-  const [least, most] = [Math.min(...far), Math.max(...far)];
-  return `; ${far.length} ${far.length === 1 ? "outlier" : "outliers"} at the edge, ${
-    least === most ? `at ${number(least)}` : `from ${number(least)} to ${number(most)}`}`;
-}
-
-// A canvas that is redrawn when its size or the theme changes, with a tip for the item under the pointer.
-class Picture {
-  constructor(label, onOpen, low) {
-    this.label = label;
-    this.onOpen = onOpen;
-    this.items = [];
-    this.pointed = null;
-    this.before = undefined;  // the item pointed at before a finger came down; undefined: a mouse
-    this.canvas = el("canvas", {
-      class: "over",
-      role: "img",
-      "aria-label": label,
-      tabindex: 0,
-      on: {
-        pointermove: (event) => this.#point(this.#at(event)),
-        pointerdown: (event) => {
-          this.before = event.pointerType === "touch" ? this.pointed : undefined;
-        },
-        pointerleave: (event) => {
-          if (event.pointerType !== "touch") this.#point(null);
-        },
-        click: (event) => this.#click(this.#at(event)),
-        keydown: (event) => this.#key(event),
-      }
-    });
-    this.tip = el("div", {class: "tip", hidden: true});
-    this.box = el("div", {class: low ? "plot low" : "plot"}, this.canvas, this.tip);
-    this.caption = el("figcaption");
-    this.element = el("figure", {}, this.box, this.caption);
-    this.close = redrawing(this.box, () => this.draw());
-  }
-
-  #at(event) {
-    const rect = this.canvas.getBoundingClientRect();
-    return this.nearest(event.clientX - rect.left, event.clientY - rect.top);
-  }
-
-  // With a finger, the first tap points at an item and the second opens it.
-  #click(item) {
-    if (item && (this.before === undefined || this.before === item))
-      this.onOpen(item);
-    else
-      this.#point(item);
-  }
-
-  #point(item) {
-    if (item === this.pointed) return;
-    this.pointed = item;
-    this.draw();
-  }
-
-  #key(event) {
-    const list = this.pointable();
-    const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
-    if (step && list.length) {
-      this.#point(list[(list.indexOf(this.pointed) + step + list.length) % list.length]);
-      event.preventDefault();
-    } else if (event.key === "Enter" && this.pointed) {
-      this.onOpen(this.pointed);
-    }
-  }
-
-  showTip(x, y, lines) {
-    replace(this.tip, lines.map((line, i) => (i ? [el("br"), el("bdi", {}, line)] : el("strong", {}, line))));
-    this.tip.hidden = false;
-    const {clientWidth, clientHeight} = this.box;
-    this.tip.style.left = `${Math.max(4, Math.min(x + 12, clientWidth - this.tip.offsetWidth - 4))}px`;
-    this.tip.style.top = `${Math.max(4, Math.min(y + 12, clientHeight - this.tip.offsetHeight - 4))}px`;
-  }
-
-  say(words) {
-    const ranks = new Set(this.pointable().map((one) => one.colour));
-    const names = [["best", "orange: best"], ["good", "blue: best quarter"], ["rest", "grey: others"]];
-    const told =
-      ranks.has("best") && ranks.size > 1 ? names.filter(([rank]) => ranks.has(rank)).map(([, name]) => name) : [];
-    this.caption.textContent = [words, ...told].join("; ");
-    this.canvas.setAttribute("aria-label", `${this.label}: ${words}. Arrow keys select a trial, Enter opens it.`);
-  }
-}
+import {farWords, NEAR, onAxis, orderOf, Picture} from "./picture.js";
+import {colourOf, drawAxes, makeScale, nearRange, rangeOf} from "./scales.js";
 
 // A scatter plot. An item is {key, name, colour, x, y}.
 export class Scatter extends Picture {
   constructor(label, onOpen) { super(label, onOpen, true); }
 
   set(items, options) {  // {x, y, logX, logY}
-    this.items = items;
     this.options = options;
-    if (this.pointed) this.pointed = items.find((one) => one.key === this.pointed.key) ?? null;
-    this.draw();
+    this.show(items);
   }
 
   pointable() { return this.shown ?? []; }
 
-  draw() {
-    this.tip.hidden = true;
-    if (!this.options) return;
-    const {context, width, height} = fit(this.canvas);
-    if (width === 0) return;
-    const colour = colours(this.box);
+  paint(context, width, height, colour) {
     const {logX, logY} = this.options;
     const good = (v, log) => Number.isFinite(v) && (!log || v > 0);
     this.shown = this.items.filter((one) => good(one.x, logX) && good(one.y, logY));
@@ -141,16 +39,15 @@ export class Scatter extends Picture {
     });
     context.globalAlpha = 1;
     const left = this.items.length - this.shown.length;
-    this.say(
-      `${this.options.y} over ${this.options.x}, ${plural(this.shown.length, "trial")}` +
-      (left ? `; ${left} ${left === 1 ? "has no value" : "have no value"}` : "") + farWords(near, ys));
-    const i = this.shown.indexOf(this.pointed);
-    if (i >= 0) {
-      this.showTip(...this.places[i], [
-        this.pointed.name, `${this.options.x}: ${number(this.pointed.x)}`,
-        `${this.options.y}: ${number(this.pointed.y)}`
-      ]);
-    }
+    return `${this.options.y} over ${this.options.x}, ${plural(this.shown.length, "trial")}` +
+      (left ? `; ${left} ${left === 1 ? "has no value" : "have no value"}` : "") + farWords(near, ys);
+  }
+
+  tipOf(item) {
+    const i = this.shown.indexOf(item);
+    if (i < 0) return null;
+    const {x, y} = this.options;
+    return {place: this.places[i], lines: [item.name, `${x}: ${number(item.x)}`, `${y}: ${number(item.y)}`]};
   }
 
   nearest(px, py) {
@@ -168,20 +65,18 @@ export class Scatter extends Picture {
 // axis is the result.
 export class Parallel extends Picture {
   set(items, axes) {
-    this.items = items.filter((one) => axes.every((axis) => {
+    const drawn = items.filter((one) => axes.every((axis) => {
       const v = one.values[axis.name];
       return v !== null && v !== undefined && (typeof v !== "number" || Number.isFinite(v));
     }));
-    this.left = items.length - this.items.length;
-    this.axes = axes.map((axis) => this.#axis(axis));
-    if (this.pointed) this.pointed = this.items.find((one) => one.key === this.pointed.key) ?? null;
-    this.draw();
+    this.left = items.length - drawn.length;
+    this.axes = axes.map((axis) => this.#axis(axis, drawn.map((one) => one.values[axis.name])));
+    this.show(drawn);
   }
 
   pointable() { return this.items; }
 
-  #axis(axis) {
-    const values = this.items.map((one) => one.values[axis.name]);
+  #axis(axis, values) {
     if (values.every((v) => typeof v === "number")) {
       const log = axis.log && values.every((v) => v > 0);
       const near = nearRange(values, log);
@@ -203,12 +98,7 @@ export class Parallel extends Picture {
     return this.axes.map((axis, i) => [this.xs[i], this.top + (1 - axis.to(one.values[axis.name])) * this.height]);
   }
 
-  draw() {
-    this.tip.hidden = true;
-    if (!this.axes) return;
-    const {context, width, height} = fit(this.canvas);
-    if (width === 0) return;
-    const colour = colours(this.box);
+  paint(context, width, height, colour) {
     [this.top, this.height] = [30, height - 44];
     const span = Math.max(10, width - 120);
     this.xs = this.axes.map((_, i) => 50 + (this.axes.length > 1 ? (i * span) / (this.axes.length - 1) : 0));
@@ -229,16 +119,15 @@ export class Parallel extends Picture {
     const pointed = this.items.indexOf(this.pointed);
     if (pointed >= 0) draw(pointed, true);
     this.#drawAxes(context, colour);
-    this.say(
-      `${plural(this.items.length, "trial")} over ${this.axes.map((axis) => axis.name).join(", ")}` +
+    return `${plural(this.items.length, "trial")} over ${this.axes.map((axis) => axis.name).join(", ")}` +
       (this.left ? `; ${this.left} ${this.left === 1 ? "lacks" : "lack"} a value` : "") +
-      this.axes.map((axis) => axis.far ?? "").join(""));
-    if (pointed >= 0) {
-      const [x, y] = this.paths[pointed].at(-1);
-      this.showTip(
-        x - 160, y,
-        [this.pointed.name, ...this.axes.map((axis) => `${axis.name}: ${any(this.pointed.values[axis.name])}`)]);
-    }
+      this.axes.map((axis) => axis.far ?? "").join("");
+  }
+
+  tipOf(item) {
+    const [x, y] = this.paths[this.items.indexOf(item)].at(-1);
+    const lines = this.axes.map((axis) => `${axis.name}: ${any(item.values[axis.name])}`);
+    return {place: [x - 160, y], lines: [item.name, ...lines]};
   }
 
   #drawAxes(context, colour) {

@@ -1,13 +1,15 @@
 // experiment.js: one experiment: its curves, its trials, the effect of its parameters, and its file.
 import {experimentBar} from "./actions.js";
 import {get, getAll, getCurves} from "./api.js";
-import {Curves} from "./curves.js";
+import {Curves, reportedBy} from "./curves.js";
 import {check, choice, el, facts, foreign, replace} from "./dom.js";
 import {Parallel, Scatter} from "./dots.js";
 import {labelsOf} from "./experiments.js";
 import {assignments, duration, number, progress, shortAssignments, state, time, words} from "./format.js";
+import {History} from "./history.js";
 import {Importance} from "./importance.js";
-import {bestFirst, coloursOf, ranksOf} from "./ranks.js";
+import {isProgram} from "./program.js";
+import {bestFirst, coloursOf, inOrder, ranksOf} from "./ranks.js";
 import {Rungs} from "./rungs.js";
 import {Table} from "./table.js";
 import {resultsOf, trialColumns} from "./trial_columns.js";
@@ -39,12 +41,12 @@ export function showExperiment({root, params, settings, keep, title}) {
 
   const curves =
     new Curves({label: "Curves", settings, keep, changed: () => again(), onPoint: (key) => table?.pointAt(key)});
-  const parallel = new Parallel("Parallel coordinates", (item) => {
+  const onOpen = (item) => {
     location.hash = `#/experiments/${item.key.replace("/", "/trials/")}`;
-  });
-  const scatter = new Scatter("Scatter plot", (item) => {
-    location.hash = `#/experiments/${item.key.replace("/", "/trials/")}`;
-  });
+  };
+  const history = new History({settings, keep, onOpen});
+  const parallel = new Parallel("Parallel coordinates", onOpen);
+  const scatter = new Scatter("Scatter plot", onOpen);
   const scatterControls = el("div", {class: "controls"});
   const importance = new Importance();
   const rungs = new Rungs();
@@ -75,7 +77,10 @@ export function showExperiment({root, params, settings, keep, title}) {
   const spec = el("pre", {class: "foreign"});
   const edits = el("div");
   replace(
-    root, head, acts.element, el("section", {"aria-label": "Curves"}, el("h2", {}, "Curves"), curves.element),
+    root, head, acts.element,
+    el(
+      "div", {class: "columns"}, el("section", {"aria-label": "Curves"}, el("h2", {}, "Curves"), curves.element),
+      history.element),
     el("section", {"aria-label": "Trials"}, trialsTitle, bar, tableBox), rungs.element,
     el("section", {"aria-label": "Parameters"}, el("h2", {}, "Parameters"), pictures), edits,
     el("details", {}, el("summary", {}, "Submitted file"), file),
@@ -130,6 +135,7 @@ export function showExperiment({root, params, settings, keep, title}) {
         },
         onPoint: (key) => curves.plot.point(key),
         marked: (key) => key === `${experiment.experiment}/${experiment.best_trial}`,
+        inOrder: (rows) => inOrder(experiment, rows),
         tall: true,
         choose: {
           has: (key) => chosen.has(Number(key.split("/")[1])),
@@ -149,8 +155,9 @@ export function showExperiment({root, params, settings, keep, title}) {
     const shown = shownTrials();
     trialsTitle.textContent =
       `Trials (${shown.length === trials.length ? trials.length : `${shown.length} of ${trials.length}`}` +
-      `${chosen.size ? `, ${chosen.size} chosen` : ""})`;
+      `${chosen.size ? `, ${chosen.size} chosen` : ""})${settings.sort ? "" : ", the best first"}`;
     table.update(shown);
+    history.set(experiment, shown, assignments);
     replace(
       compare,
       chosen.size > 1 ?
@@ -303,6 +310,7 @@ export function showExperiment({root, params, settings, keep, title}) {
       const first = experiment?.file_text !== found.file_text;
       experiment = found;
       trials = list;
+      if (isProgram(experiment)) curves.setProgram();
       curves.setSearched(experiment.metric, experiment.goal);
       if (first) {
         file.textContent = experiment.file_text;
@@ -321,9 +329,9 @@ export function showExperiment({root, params, settings, keep, title}) {
   async function offerOwn(signal) {
     const evaluated = offered ? null : trials.find((t) => t.val_loss !== null || t.metric_value !== null);
     if (!evaluated) return;
-    const page = await get(`experiments/${evaluated.experiment}/trials/${evaluated.trial}/evaluations?tail=1`, signal);
+    const names = await reportedBy(experiment, evaluated, signal);
     offered = true;
-    if (curves.offer(page.items.flatMap((one) => one.metrics.map((metric) => metric.name)))) draw();
+    if (curves.offer(names)) draw();
   }
   function drawEdits() {
     const list = experiment.edits ?? [];
@@ -354,6 +362,7 @@ export function showExperiment({root, params, settings, keep, title}) {
     close() {
       acts.close();
       curves.close();
+      history.close();
       parallel.close();
       scatter.close();
     }

@@ -11,6 +11,13 @@ export function bestFirst(experiment, trials) {
     .sort((a, b) => first(a) - first(b) || (value(a) === value(b) ? 0 : value(a) - value(b)) || a.trial - b.trial);
 }
 
+// Returns all trials, the best first, and those that have not started last.
+export function inOrder(experiment, trials) {
+  const started = bestFirst(experiment, trials);
+  const ranked = new Set(started);
+  return [...started, ...trials.filter((t) => !ranked.has(t))];
+}
+
 // Returns the rank of each trial: "best", "good" or "rest".
 export function ranksOf(experiment, trials) {
   const valued = bestFirst(experiment, trials).filter((t) => t.metric_value !== null);

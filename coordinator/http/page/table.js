@@ -15,11 +15,21 @@ function compare(a, b) {
 export class Table {
   // A column is {key, title, value(row), cell(row)?, number?, hidden?}. settings: {sort, hide, show} as texts of the
   // address; hide and show have the columns that differ from the default. `onSettings(settings)` is called when they
-  // change. choose: {has(key), toggle(key, on)} or null. marked(key): whether a row stands out; by default it is the
-  // first row. `tall`: the table scrolls in a window of its own, so that content below can be reached.
-  constructor(
-    {caption, columns, key, settings, onSettings, choose = null, onPoint = null, marked = () => false, tall = false}) {
-    Object.assign(this, {columns, key, settings, onSettings, choose, onPoint, marked});
+  // change. choose: {has(key), toggle(key, on)} or null. marked(key): whether a row stands out. inOrder(rows): the
+  // order by default. `tall`: the table scrolls in a window of its own, so that content below can be reached.
+  constructor({
+    caption,
+    columns,
+    key,
+    settings,
+    onSettings,
+    choose = null,
+    onPoint = null,
+    marked = () => false,
+    inOrder = (rows) => rows,
+    tall = false
+  }) {
+    Object.assign(this, {columns, key, settings, onSettings, choose, onPoint, marked, inOrder});
     this.rows = [];
     this.most = ROWS_SHOWN;
     this.drawn = new Map();  // by key: {row, signature, element}
@@ -75,10 +85,7 @@ export class Table {
   sorted(rows) {
     const {by, down} = this.#sorting();
     const column = this.columns.find((one) => one.key === by);
-    if (!column) {
-      const marked = rows.filter((row) => this.marked(this.key(row)));
-      return marked.length ? [...marked, ...rows.filter((row) => !marked.includes(row))] : rows;
-    }
+    if (!column) return this.inOrder(rows);
     const values = new Map(rows.map((row) => [row, column.value(row)]));
     const none = (v) => v === null || v === undefined || Number.isNaN(v);
     return [...rows].sort((a, b) => {

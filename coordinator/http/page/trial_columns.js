@@ -12,10 +12,11 @@ const latestLoss = (t) => t.latest?.loss ?? null;
 const newestOf = (t) => t.metric_newest ?? t.metric_value;
 const bestOf = (t) => t.metric_value;
 const VAL_LOSS = "val_loss";
+const MEASURED = new Map([["val_perplexity_mean", "perplexity"], ["hellaswag_acc", "HellaSwag"]]);
 
 // Returns the columns. `paths`: parameters. `own`: names of metrics that its program reports. `newest`: by metric, the
 // newest values by trial, for metrics that are not among a trial's facts. A column with a `metric` takes its values
-// from there. Columns of models that dtrain trains are hidden at first for a program that does not report them.
+// from there. A program has no columns of models that dtrain trains, except for those that it reports.
 export function trialColumns(experiment, trials, paths, own, newest) {
   const metric = experiment.metric;
   const fact = (key, title, value, text = number) =>
@@ -32,12 +33,7 @@ export function trialColumns(experiment, trials, paths, own, newest) {
       value: (t) => t.trial,
       cell: (t) => trialLink(t, t.trial === experiment.best_trial)
     },
-    {
-      key: "state",
-      title: "State",
-      value: (t) => (t.cause === "stopped_early" ? "stopped early" : t.state),
-      cell: outcome
-    },
+    {key: "best", title: `best ${metric || VAL_LOSS}`, number: true, value: bestOf, cell: (t) => number(bestOf(t))},
     ...paths.map((path) => ({
                    key: `p.${path}`,
                    title: path,
@@ -45,11 +41,16 @@ export function trialColumns(experiment, trials, paths, own, newest) {
                    value: (t) => t.assignments[path],
                    cell: (t) => (t.assignments[path] === undefined ? null : foreign(any(t.assignments[path]))),
                  })),
+    {
+      key: "state",
+      title: "State",
+      value: (t) => (t.cause === "stopped_early" ? "stopped early" : t.state),
+      cell: outcome
+    },
     {key: "progress", title: "Progress", value: share, cell: (t) => progress(share(t), `progress of ${t.id}`)},
     {key: "step", title: "Step", number: true, value: (t) => t.step, cell: (t) => number(t.step)},
     {key: "metric", title: metric || "metric", number: true, value: newestOf, cell: (t) => number(newestOf(t))},
     {key: "loss", title: "loss", number: true, value: latestLoss, cell: (t) => number(latestLoss(t))},
-    {key: "best", title: `best ${metric || VAL_LOSS}`, number: true, value: bestOf, cell: (t) => number(bestOf(t))},
     {
       key: "rate",
       title: "tokens/s",
@@ -62,9 +63,8 @@ export function trialColumns(experiment, trials, paths, own, newest) {
     fact("memory", "Memory", (t) => t.latest?.memory_peak_bytes || null, bytes),
     fact("comm", "Communication", (t) => t.comm_ratio, percent),
     fact("exposed", "Exposed communication", (t) => t.comm_exposed_ratio, percent),
-    measured("val_perplexity_mean", "perplexity"),
-    measured("hellaswag_acc", "HellaSwag"),
-    ...own.map((name) => measured(name, name)),
+    ...[...MEASURED].map(([name, title]) => measured(name, title)),
+    ...own.filter((name) => !MEASURED.has(name)).map((name) => measured(name, name)),
     {key: "ranks", title: "Ranks", number: true, value: (t) => t.world_size},
     {key: "attempts", title: "Attempts", number: true, value: (t) => t.attempts},
     {
@@ -89,12 +89,12 @@ export function trialColumns(experiment, trials, paths, own, newest) {
     {key: "why", title: "Message", value: note, cell: (t) => foreign(note(t))},
   ];
   if (!isProgram(experiment)) return columns;
-  for (const column of columns) {
-    if (OF_MODELS.has(column.key)) column.hidden ||= !trials.some((t) => has(column.value(t)));
-  }
-  return columns;
+  return columns.filter(({key, value}) => !OF_MODELS.has(key) || trials.some((t) => has(value(t))));
 }
-const OF_MODELS = new Set(["loss", "best", "rate", "parameters"]);
+const OF_MODELS = new Set([
+  "loss", "rate", "best_val_loss", "mfu", "memory", "comm", "exposed", "m.val_perplexity_mean", "m.hellaswag_acc",
+  "parameters"
+]);
 const has = (value) => value !== null && value !== undefined && !Number.isNaN(value);
 
 // Returns how a trial ended, or what it waits for, with remarks on its reports.

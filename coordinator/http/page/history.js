@@ -1,0 +1,157 @@
+// history.js: the search metric of each trial, and the best value so far, over the trials or over time.
+import {check, choice, el, replace} from "./dom.js";
+import {number, plural} from "./format.js";
+import {farWords, NEAR, onAxis, orderOf, Picture} from "./picture.js";
+import {ranksOf} from "./ranks.js";
+import {colourOf, drawAxes, makeScale, nearRange, rangeOf} from "./scales.js";
+
+const OVER = [["trial", "trials"], ["time", "time"]];
+const UNITS = [["days", 86400e3], ["hours", 3600e3], ["minutes", 60e3], ["seconds", 1e3]];
+const UNIT_LEAST = 3;  // of a unit; a shorter search is drawn in the next smaller unit
+
+// Returns the items that improved on every item before them, in order of x. `sign`: -1 if larger values are better.
+export function improvements(items, sign) {
+  const steps = [];
+  for (const one of [...items].sort((a, b) => a.x - b.x)) {
+    if (one.counts && (!steps.length || sign * one.y < sign * steps.at(-1).y)) steps.push(one);
+  }
+  return steps;
+}
+
+// The drawing. An item is {key, name, colour, x, y, counts}. counts: whether the trial can become the best.
+class Drawing extends Picture {
+  set(items, options) {  // {x, y, sign, logY, missing: trials without a value}
+    this.options = options;
+    this.show(items);
+  }
+
+  pointable() { return this.items; }
+
+  paint(context, width, height, colour) {
+    const {x: label, sign, logY, missing} = this.options;
+    const shown = this.items.filter((one) => !logY || one.y > 0);
+    const area = {left: 62, top: 20, width: Math.max(10, width - 78), height: Math.max(10, height - 54)};
+    const ys = shown.map((one) => one.y);
+    const near = nearRange(ys, logY);
+    const y = makeScale(...rangeOf(near ?? ys, logY), logY);
+    const [, last] = rangeOf(shown.map((one) => one.x), false);
+    const x = makeScale(0, Math.max(last, 1), false);
+    drawAxes(context, area, x, y, this.options, colour);
+    const place = (one) => [area.left + x.to(one.x) * area.width, area.top + (1 - onAxis(y.to(one.y))) * area.height];
+    this.places = new Map(shown.map((one) => [one, place(one)]));
+    const steps = improvements(shown, sign);
+    this.#line(context, steps.map((one) => this.places.get(one)), area.left + area.width, colour.best);
+    for (const one of [...shown].sort((a, b) => orderOf(a) - orderOf(b))) {
+      context.beginPath();
+      context.arc(...this.places.get(one), one === this.pointed ? 6.5 : one.colour === "best" ? 5.5 : 3.5, 0, 7);
+      context.fillStyle = colourOf(one.colour, colour);
+      context.fill();
+    }
+    const best = steps.length ? `best so far ${number(steps.at(-1).y)}, of ${steps.at(-1).name}` : "no values yet";
+    const without = missing ? `; ${missing} ${missing === 1 ? "has" : "have"} no value yet` : "";
+    return `${plural(shown.length, "trial")} over ${label}; ${best}${without}${farWords(near, ys)}`;
+  }
+
+  // Draws the best value so far: it changes at each improvement and stays until the next.
+  #line(context, places, right, colour) {
+    if (!places.length) return;
+    const path = new Path2D();
+    path.moveTo(...places[0]);
+    for (let i = 1; i < places.length; ++i) {
+      path.lineTo(places[i][0], places[i - 1][1]);
+      path.lineTo(...places[i]);
+    }
+    path.lineTo(right, places.at(-1)[1]);
+    context.strokeStyle = colour;
+    context.lineWidth = 1.6;
+    context.stroke(path);
+  }
+
+  nearest(px, py) {
+    let best = null;
+    let least = NEAR;
+    for (const [one, [x, y]] of this.places ?? []) {
+      const distance = Math.hypot(x - px, y - py);
+      if (distance < least) [least, best] = [distance, one];
+    }
+    return best;
+  }
+
+  tipOf(item) {
+    const place = this.places.get(item);
+    const note = item.note ? [item.note] : [];
+    return place && {place, lines: [item.name, `${this.options.y}: ${number(item.y)}`, ...note]};
+  }
+}
+
+export class History {
+  // onOpen(item) opens a trial.
+  constructor({settings, keep, onOpen}) {
+    this.settings = settings;
+    this.keep = keep;
+    this.drawing = new Drawing("Best so far", onOpen);
+    this.element = el(
+      "section", {"aria-label": "Best so far", hidden: true}, el("h2", {}, "Best so far"), this.#controls(),
+      this.drawing.element);
+  }
+
+  #controls() {
+    const set = (change) => {
+      Object.assign(this.settings, change);
+      this.keep(change);
+      this.#draw();
+    };
+    const over = this.settings.hover === "time" ? "time" : "trial";
+    const controls = el("div", {class: "controls"});
+    replace(
+      controls, choice("X axis", OVER, over, (v) => set({hover: v === "time" ? v : null})),
+      check("log values", this.settings.hlog === "1", (on) => set({hlog: on ? "1" : null})));
+    return controls;
+  }
+
+  // `notes`: returns a trial's parameters in words.
+  set(experiment, trials, notes) {
+    Object.assign(this, {experiment, trials, notes});
+    this.element.hidden = trials.length < 2;
+    if (!this.element.hidden) this.#draw();
+  }
+
+  #draw() {
+    const {experiment, trials, settings} = this;
+    const ranks = ranksOf(experiment, trials);
+    // A trial that a rung stopped trained for less. The coordinator compares it only if there is no other.
+    const early = (t) => Boolean(experiment.rungs?.length) && t.cause === "stopped_early";
+    const valued = trials.filter((t) => t.metric_value !== null && (settings.hover !== "time" || t.ended_at));
+    const all = valued.every(early);
+    const {unit, x} = this.#axis(valued);
+    this.drawing.set(
+      valued.map((t) => ({
+                   key: t.id,
+                   name: t.id,
+                   note: this.notes(t),
+                   colour: ranks.get(t.trial),
+                   x: x(t),
+                   y: t.metric_value,
+                   counts: all || !early(t)
+                 })),
+      {
+        x: unit,
+        y: experiment.metric || "val_loss",
+        sign: experiment.goal === "maximize" ? -1 : 1,
+        logY: settings.hlog === "1",
+        missing: trials.length - valued.length
+      });
+  }
+
+  // Returns the name of the axis, and a trial's place on it.
+  #axis(valued) {
+    if (this.settings.hover !== "time") return {unit: "trial", x: (t) => t.trial};
+    const start = Date.parse(this.experiment.submitted_at);
+    const after = (t) => Date.parse(t.ended_at) - start;
+    const last = Math.max(0, ...valued.map(after));
+    const [unit, ms] = UNITS.find(([, size]) => last >= UNIT_LEAST * size) ?? UNITS.at(-1);
+    return {unit: `${unit} after submission`, x: (t) => after(t) / ms};
+  }
+
+  close() { this.drawing.close(); }
+}

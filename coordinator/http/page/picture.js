@@ -1,0 +1,118 @@
+// picture.js: a drawing of trials on a canvas, by which a person points at a trial and opens it.
+import {el, redrawing, replace} from "./dom.js";
+import {number} from "./format.js";
+import {colours, fit} from "./scales.js";
+
+export const NEAR = 24;
+// Drawing order by rank: the best on top.
+export const orderOf = (item) => ["rest", "good", "best"].indexOf(item.colour);
+
+// Clamps a value far from the others to the axis' end.
+export const onAxis = (place) => Math.max(0, Math.min(1, place));
+export function farWords(near, values) {
+  const far = near ? values.filter((v) => v < near[0] || v > near[1]) : [];
+  if (!far.length) return "";
+  const [least, most] = [Math.min(...far), Math.max(...far)];
+  return `; ${far.length} ${far.length === 1 ? "outlier" : "outliers"} at the edge, ${
+    least === most ? `at ${number(least)}` : `from ${number(least)} to ${number(most)}`}`;
+}
+
+// A canvas that is redrawn when its size or the theme changes, with a tip for the item under the pointer. A picture has
+// pointable(), nearest(x, y), paint(context, width, height, colour) and tipOf(item), which returns {place, lines}.
+export class Picture {
+  constructor(label, onOpen, low) {
+    this.label = label;
+    this.onOpen = onOpen;
+    this.items = [];
+    this.ready = false;  // whether there is something to draw
+    this.pointed = null;
+    this.before = undefined;  // the item pointed at before a finger came down; undefined: a mouse
+    this.canvas = el("canvas", {
+      class: "over",
+      role: "img",
+      "aria-label": label,
+      tabindex: 0,
+      on: {
+        pointermove: (event) => this.#point(this.#at(event)),
+        pointerdown: (event) => {
+          this.before = event.pointerType === "touch" ? this.pointed : undefined;
+        },
+        pointerleave: (event) => {
+          if (event.pointerType !== "touch") this.#point(null);
+        },
+        click: (event) => this.#click(this.#at(event)),
+        keydown: (event) => this.#key(event),
+      }
+    });
+    this.tip = el("div", {class: "tip", hidden: true});
+    this.box = el("div", {class: low ? "plot low" : "plot"}, this.canvas, this.tip);
+    this.caption = el("figcaption");
+    this.element = el("figure", {}, this.box, this.caption);
+    this.close = redrawing(this.box, () => this.draw());
+  }
+
+  draw() {
+    this.tip.hidden = true;
+    if (!this.ready) return;
+    const {context, width, height} = fit(this.canvas);
+    if (width === 0) return;
+    this.say(this.paint(context, width, height, colours(this.box)));
+    const tip = this.pointed && this.tipOf(this.pointed);
+    if (tip) this.showTip(...tip.place, tip.lines);
+  }
+
+  // Draws these items, and keeps the item pointed at. Items are {key, name, colour, …}.
+  show(items) {
+    this.items = items;
+    this.ready = true;
+    if (this.pointed) this.pointed = items.find((one) => one.key === this.pointed.key) ?? null;
+    this.draw();
+  }
+
+  #at(event) {
+    const rect = this.canvas.getBoundingClientRect();
+    return this.nearest(event.clientX - rect.left, event.clientY - rect.top);
+  }
+
+  // With a finger, the first tap points at an item and the second opens it.
+  #click(item) {
+    if (item && (this.before === undefined || this.before === item))
+      this.onOpen(item);
+    else
+      this.#point(item);
+  }
+
+  #point(item) {
+    if (item === this.pointed) return;
+    this.pointed = item;
+    this.draw();
+  }
+
+  #key(event) {
+    const list = this.pointable();
+    const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
+    if (step && list.length) {
+      this.#point(list[(list.indexOf(this.pointed) + step + list.length) % list.length]);
+      event.preventDefault();
+    } else if (event.key === "Enter" && this.pointed) {
+      this.onOpen(this.pointed);
+    }
+  }
+
+  showTip(x, y, lines) {
+    replace(this.tip, lines.map((line, i) => (i ? [el("br"), el("bdi", {}, line)] : el("strong", {}, line))));
+    this.tip.hidden = false;
+    const {clientWidth, clientHeight} = this.box;
+    this.tip.style.left = `${Math.max(4, Math.min(x + 12, clientWidth - this.tip.offsetWidth - 4))}px`;
+    this.tip.style.top = `${Math.max(4, Math.min(y + 12, clientHeight - this.tip.offsetHeight - 4))}px`;
+  }
+
+  say(words) {
+    const ranks = new Set(this.pointable().map((one) => one.colour));
+    const names = [["best", "orange: best"], ["good", "blue: best quarter"], ["rest", "grey: others"]];
+    const told =
+      ranks.has("best") && ranks.size > 1 ? names.filter(([rank]) => ranks.has(rank)).map(([, name]) => name) : [];
+    this.caption.textContent = [words, ...told].join("; ");
+    this.canvas.setAttribute("aria-label", `${this.label}: ${words}. Arrow keys select a trial, Enter opens it.`);
+  }
+}
