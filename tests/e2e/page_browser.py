@@ -1,7 +1,7 @@
 """The page in a real browser: usage: page_browser.py CASE http://HOST:PORT FOLDER [MORE]
 
-CASE is a function below, or in page_cases.py, page_charts.py, page_pictures.py or page_search.py. page_test.cc starts the
-coordinator, submits the experiments that the case looks at and runs the cases in order.
+CASE is a function below, or in page_cases.py, page_charts.py, page_pictures.py or page_search.py. page_test.cc starts
+the coordinator, submits the experiments that the case looks at and runs the cases in order.
 FOLDER is for screenshots, and for files by which the two programs tell each other how far they are. Exit code 77: there
 is no Chromium here.
 """

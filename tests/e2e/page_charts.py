@@ -25,11 +25,12 @@ NOTED = """(() => {
         return was.apply(this, given);
       };
     };
-    noting("clearRect", (canvas) => { canvas.drawn = {texts: [], curves: [], dots: []}; });
+    noting("clearRect", (canvas) => { canvas.drawn = {texts: [], curves: [], dots: [], areas: []}; });
     noting("fillText", (canvas, {textAlign}, [text, x, y]) => canvas.drawn.texts.push([textAlign, text, x, y]));
     noting("stroke", (canvas, {globalAlpha, strokeStyle}, [path]) => {
       if (path) canvas.drawn.curves.push({points: path.points ?? [], faint: globalAlpha < 1, colour: strokeStyle});
     });
+    noting("fill", (canvas, _, [path]) => { if (path) canvas.drawn.areas.push(path.points ?? []); });
     noting("arc", (canvas, _, [x, y]) => canvas.drawn.dots.push([x, y]));
   })();"""
 
@@ -78,7 +79,7 @@ class Drawn:
         self.faint = [one["points"] for one in told["curves"] if one["faint"]]
         self.curves = [one["points"] for one in told["curves"] if not one["faint"]]
         self.colours = [one["colour"] for one in told["curves"] if not one["faint"]]
-        self.dots = told["dots"]
+        self.dots, self.areas = told["dots"], told["areas"]
 
     def place(self, x, y):
         return self.x.place(x), self.y.place(y)

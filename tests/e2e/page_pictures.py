@@ -142,7 +142,7 @@ def program(page):
     """A program gets no empty chart or column; its own metric comes first, with the trial of the highest value."""
     page.show("/experiments/71", f"{CAPTION}.includes('12 curves')")
     page.expect(CAPTION, "Curves: 12 curves; the highest now is 0.32, of 71/12")
-    page.expect("document.querySelector('main select').value", "accuracy")
+    page.expect("document.querySelector('section[aria-label=Curves] select').value", "accuracy")
     drawn = Drawn(page, CURVES)
     drawn.expect(drawn.dots, [(10, 0.2 + i / 100) for i in range(1, 12)], "a dot for each curve of one point")
     heads = page.run("[...document.querySelectorAll('[role=region][aria-label=Trials] thead th')]"

@@ -1,7 +1,11 @@
 """Cases of page_browser.py about the page of a search: the best value so far, the order of trials, and what a program's
 page offers. The cases make their own answers of the API."""
 
+import csv
+import io
 import json
+import re
+import xml.etree.ElementTree
 
 from page_charts import CAPTION, NOTED, Drawn
 from page_pictures import ANSWERS, CURVES, answers, experiment_of, trial_of
@@ -42,6 +46,10 @@ def made():
 def rows_of(page):
     return page.run(f"[...document.querySelectorAll('{TABLE} tbody tr')]"
                     ".map((row) => row.querySelector('a').textContent)")
+
+
+def press(page, name):
+    page.run(f"[...document.querySelectorAll('main button')].find((one) => one.textContent === {name!r}).click()")
 
 
 def options_of(page, label, within="section[aria-label=Curves]"):
@@ -115,9 +123,120 @@ def offered(page):
     assert options_of(page, "Metric") == ["accuracy", "epoch"], options_of(page, "Metric")
 
 
+def added(page):
+    """A person adds charts beside the first, and the address contains them."""
+    chart = "section[aria-label=\"Chart 2\"]"
+    page.show("/experiments/81", f"{CAPTION}.includes('12 curves')")
+    page.until("document.querySelector('section[aria-label=Curves] select[data-focus=\"X axis\"]')")
+    press(page, "Add a chart")
+    caption = f"document.querySelector('{chart} figcaption')?.textContent"
+    page.until(f"{caption}.startsWith('Chart 2: 12 curves; now from 1.5')", "a chart of the epoch")
+    choose(page, "Metric", "accuracy", chart)
+    choose(page, "X axis", "epoch", chart)
+    page.until(f"{caption}.includes('the highest now is 0.74, of 81/8')")
+    page.run("window.before = true; location.reload()")
+    page.until(f"!window.before && {caption}?.includes('the highest now is 0.74, of 81/8')", "the chart after a reload")
+    drawn = Drawn(page, f"document.querySelector('{chart} canvas')")
+    drawn.expect(drawn.curves[-1], [(s / 20, v) for s, v in zip(STEPS, curve_of(8))], "the best curve over epochs")
+    drawn = Drawn(page, CURVES)
+    drawn.expect(drawn.curves[-1], list(zip(STEPS, curve_of(8))), "the first chart is as it was")
+    tops = page.run("['Curves', 'Best so far', 'Chart 2'].map((name) => document.querySelector("
+                    "`section[aria-label=\"${name}\"]`).getBoundingClientRect().top)")
+    assert tops[0] == tops[1] < tops[2], tops
+    page.shot("added")
+    page.run(f"document.querySelector('{chart} button[aria-label=\"Remove Chart 2\"]').click()")
+    page.expect(f"document.querySelector('{chart}')", None)
+    page.expect("location.hash.includes('chart2')", False)
+
+
+SETTINGS = ["lr=0.01 opt=adam", "lr=0.01 opt=sgd", "lr=0.1 opt=adam", "lr=0.1 opt=sgd"]
+
+
+def group_of(name):
+    """Returns the curves of the trials of a group, as [[value at each step], ...]."""
+    return [curve_of(i) for i in range(1, 13)
+            if "lr={lr} opt={opt}".format(**settings_of(i)) == name or f"opt={settings_of(i)['opt']}" == name]
+
+
+def means(curves):
+    return [sum(values) / len(values) for values in zip(*curves)]
+
+
+def grouped(page):
+    """Trials of one group are one curve: their mean, in the band between their lowest and highest values."""
+    page.show("/experiments/81", f"{CAPTION}.includes('12 curves')")
+    choices = options_of(page, "Group curves by", "main")
+    assert choices == ["nothing", "all but the seed", "lr", "opt", "seed"], choices
+    choose(page, "Group curves by", "settings", "main")
+    page.until(f"{CAPTION} === 'Curves: 4 groups; the highest now is 0.72, of lr=0.01 opt=adam'")
+    drawn = Drawn(page, CURVES)
+    for curve, area, name in zip(drawn.curves, drawn.areas, SETTINGS, strict=True):
+        trials = group_of(name)
+        assert len(trials) == 3, trials
+        drawn.expect(curve, list(zip(STEPS, means(trials))), f"the mean of {name}")
+        drawn.expect(area, [(s, side(values)) for s, values in zip(STEPS, zip(*trials)) for side in (min, max)],
+                     f"the band of {name}")
+    legend = page.run("[...document.querySelectorAll('section[aria-label=Curves] .legend li')]"
+                      ".map((one) => one.textContent)")
+    assert legend == [f"{name}3 trials" for name in SETTINGS], legend
+    page.shot("grouped")
+    choose(page, "Group curves by", "p.opt", "main")
+    page.until(f"{CAPTION}.startsWith('Curves: 2 groups')")
+    drawn = Drawn(page, CURVES)
+    for curve, name in zip(drawn.curves, ("opt=adam", "opt=sgd"), strict=True):
+        drawn.expect(curve, list(zip(STEPS, means(group_of(name)))), f"the mean of {name}")
+    page.expect("location.hash.includes('group=p.opt')")
+
+
+SAVED = """URL.createObjectURL = (blob) => { window.saved = blob; return "#saved"; };
+    HTMLAnchorElement.prototype.click = function() { window.savedAs = this.download; };"""
+
+
+def saved_by(page, name):
+    """Presses a button that saves a chart; returns the file's name and text."""
+    page.run(f"document.querySelector('button[aria-label=\"{name}\"]').click()")
+    return page.run("savedAs"), page.run("saved.text()")
+
+
+def saved(page):
+    """Each chart can be saved: as CSV with all its values, and as SVG that shows what the chart shows."""
+    page.show("/experiments/81?group=settings", f"{CAPTION}.includes('4 groups')")
+    page.run(SAVED)
+    name, text = saved_by(page, "Save Curves as CSV")
+    assert name == "experiments-81-Curves.csv", name
+    head, *rows = csv.reader(io.StringIO(text))
+    assert head == ["group", "trials", "step", "mean accuracy", "lowest accuracy", "highest accuracy"], head
+    wanted = [[name, 3, s, sum(values) / 3, min(values), max(values)] for name in SETTINGS
+              for s, values in zip(STEPS, zip(*group_of(name)))]
+    assert len(rows) == len(wanted), rows
+    for row, want in zip(rows, wanted):
+        assert row[0] == want[0] and all(abs(float(a) - b) < 1e-9 for a, b in zip(row[1:], want[1:])), (row, want)
+    name, text = saved_by(page, "Save Curves as SVG")
+    assert name == "experiments-81-Curves.svg", name
+    root = xml.etree.ElementTree.fromstring(text)
+    of = "{http://www.w3.org/2000/svg}"
+    texts = [one.text for one in root.iter(f"{of}text")]
+    assert "accuracy" in texts and "step" in texts and "lr=0.1 opt=sgd  3 trials" in texts, texts
+    strokes = [one for one in root.iter(f"{of}path") if one.get("stroke-width") == "1.3"]
+    drawn = Drawn(page, CURVES)
+    for one, curve in zip(strokes, drawn.curves, strict=True):
+        points = [tuple(map(float, pair)) for pair in re.findall(r"[ML]([\d.]+) ([\d.]+)", one.get("d"))]
+        assert len(points) == len(curve) and all(abs(a - b) < 0.01 for p, q in zip(points, curve)
+                                                 for a, b in zip(p, q)), (points, curve)
+    _, text = saved_by(page, "Save Best so far as CSV")
+    head, *rows = csv.reader(io.StringIO(text))
+    assert head == ["trial", "parameters", "trial", "accuracy", "best accuracy so far"], head
+    so_far = [max(VALUES[:i + 1]) for i in range(12)]
+    assert [(row[0], float(row[3]), float(row[4])) for row in rows] == [
+        (f"81/{i + 1}", VALUES[i], so_far[i]) for i in range(12)], rows
+    for chart in ("Best so far", "Parallel coordinates", "Scatter plot"):
+        _, text = saved_by(page, f"Save {chart} as SVG")
+        assert len(list(xml.etree.ElementTree.fromstring(text).iter(f"{of}path"))) > 12, chart
+
+
 def searches(page):
     page.call("Page.addScriptToEvaluateOnNewDocument", source=NOTED)
     page.call("Page.addScriptToEvaluateOnNewDocument", source=ANSWERS % json.dumps(json.dumps(made())))
-    for case in (best_so_far, ordered, offered):
+    for case in (best_so_far, ordered, offered, added, grouped, saved):
         case(page)
     page.expect_no_errors()

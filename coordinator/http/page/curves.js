@@ -2,6 +2,7 @@
 // of a comparison.
 import {get, getCurves} from "./api.js";
 import {check, choice, el, replace} from "./dom.js";
+import {joinGroups} from "./groups.js";
 import {Plot} from "./plot.js";
 import {isProgram} from "./program.js";
 import {seriesOf, seriesOver, textOfZoom, zoomOf} from "./series.js";
@@ -77,19 +78,21 @@ export function looks(settings, logValues, set) {
 }
 
 export class Curves {
-  constructor({label, settings, keep, onPoint = null, changed}) {
+  constructor({label, settings, keep, onPoint = null, legend = true, changed}) {
     this.settings = settings;
     this.keep = keep;
     this.changed = changed;  // called when other rows are needed
     this.plot = new Plot({
       label,
+      legend,
       onPoint,
       zoom: zoomOf(settings.zoom),
       onZoom: (zoom) => this.#keepOnly({zoom: textOfZoom(zoom)}),
       far: settings.far === "1",
       onFar: (far) => this.#keepOnly({far: far ? "1" : null})
     });
-    this.shown = [];
+    this.shown = [];       // the curves of the trials
+    this.drawn = [];       // the same, or one for each group
     this.searched = null;  // {metric, goal}: the metric that compares trials
     this.usual = null;     // the metric shown by default
     this.program = false;
@@ -175,8 +178,8 @@ export class Curves {
       looks(settings, "log values", (change) => this.#set(change)));
   }
 
-  // Reads and draws the curves in `wanted`: [{experiment, trial, key, name, note, short, colour, strong,
-  // tokensPerStep}].
+  // Reads and draws the curves in `wanted`: [{experiment, trial, key, name, note, short, colour, strong, tokensPerStep,
+  // group}]. Curves with the name of a group are drawn as one.
   async refresh(wanted, signal) {
     const {across} = this;
     const asked = this.#wanted();
@@ -207,6 +210,7 @@ export class Curves {
       const plain = seriesOf(curves.get(one.key)?.[metric], before.get(one.key));
       return {...one, plain, ...this.#over(plain, one, curves.get(one.key))};
     });
+    this.drawn = wanted.some((one) => one.group) ? joinGroups(this.shown) : this.shown;
     this.#draw();
   }
 
@@ -231,7 +235,7 @@ export class Curves {
 
   #draw() {
     const {settings} = this;
-    this.plot.set(this.shown, {
+    this.plot.set(this.drawn, {
       logX: settings.logx === "1",
       logY: settings.logy === "1",
       smooth: Number(settings.smooth ?? 0),

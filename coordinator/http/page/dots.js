@@ -13,6 +13,7 @@ export class Scatter extends Picture {
   }
 
   pointable() { return this.shown ?? []; }
+  rows() { return [["trial", this.options.x, this.options.y], ...this.items.map((one) => [one.name, one.x, one.y])]; }
 
   paint(context, width, height, colour) {
     const {logX, logY} = this.options;
@@ -75,6 +76,10 @@ export class Parallel extends Picture {
   }
 
   pointable() { return this.items; }
+  rows() {
+    const names = this.axes.map((axis) => axis.name);
+    return [["trial", ...names], ...this.items.map((one) => [one.name, ...names.map((name) => one.values[name])])];
+  }
 
   #axis(axis, values) {
     if (values.every((v) => typeof v === "number")) {

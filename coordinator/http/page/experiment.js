@@ -1,11 +1,13 @@
 // experiment.js: one experiment: its curves, its trials, the effect of its parameters, and its file.
 import {experimentBar} from "./actions.js";
 import {get, getAll, getCurves} from "./api.js";
-import {Curves, reportedBy} from "./curves.js";
+import {Charts} from "./charts.js";
+import {reportedBy} from "./curves.js";
 import {check, choice, el, facts, foreign, replace} from "./dom.js";
 import {Parallel, Scatter} from "./dots.js";
 import {labelsOf} from "./experiments.js";
 import {assignments, duration, number, progress, shortAssignments, state, time, words} from "./format.js";
+import {grouping, groupings} from "./groups.js";
 import {History} from "./history.js";
 import {Importance} from "./importance.js";
 import {isProgram} from "./program.js";
@@ -16,6 +18,7 @@ import {resultsOf, trialColumns} from "./trial_columns.js";
 
 const REPORTS = [["html", "one page (HTML)"], ["md", "text (Markdown)"], ["csv", "one row per trial (CSV)"]];
 const CURVES_SHOWN = 20;  // by default
+const CURVES_MOST = 100;
 const NEWEST_MOST = 500;  // trials whose newest values are read for a plot or a column
 
 function matches(trial, wanted) {
@@ -39,8 +42,8 @@ export function showExperiment({root, params, settings, keep, title}) {
   let table = null;
   let again = () => {};
 
-  const curves =
-    new Curves({label: "Curves", settings, keep, changed: () => again(), onPoint: (key) => table?.pointAt(key)});
+  const curves = new Charts({settings, keep, changed: () => again(), onPoint: (key) => table?.pointAt(key)});
+  const groups = el("span");
   const onOpen = (item) => {
     location.hash = `#/experiments/${item.key.replace("/", "/trials/")}`;
   };
@@ -77,14 +80,13 @@ export function showExperiment({root, params, settings, keep, title}) {
   const spec = el("pre", {class: "foreign"});
   const edits = el("div");
   replace(
-    root, head, acts.element,
-    el(
-      "div", {class: "columns"}, el("section", {"aria-label": "Curves"}, el("h2", {}, "Curves"), curves.element),
-      history.element),
+    root, head, acts.element, el("div", {class: "controls"}, groups, curves.button), curves.element,
     el("section", {"aria-label": "Trials"}, trialsTitle, bar, tableBox), rungs.element,
     el("section", {"aria-label": "Parameters"}, el("h2", {}, "Parameters"), pictures), edits,
     el("details", {}, el("summary", {}, "Submitted file"), file),
     el("details", {}, el("summary", {}, "Parsed specification"), spec));
+
+  curves.beside(history.element);
 
   function set(change) {
     Object.assign(settings, change);
@@ -133,7 +135,7 @@ export function showExperiment({root, params, settings, keep, title}) {
           keep(change);
           again();  // a column's values may not have been read yet
         },
-        onPoint: (key) => curves.plot.point(key),
+        onPoint: (key) => curves.point(key),
         marked: (key) => key === `${experiment.experiment}/${experiment.best_trial}`,
         inOrder: (rows) => inOrder(experiment, rows),
         tall: true,
@@ -158,6 +160,7 @@ export function showExperiment({root, params, settings, keep, title}) {
       `${chosen.size ? `, ${chosen.size} chosen` : ""})${settings.sort ? "" : ", the best first"}`;
     table.update(shown);
     history.set(experiment, shown, assignments);
+    drawGroups();
     replace(
       compare,
       chosen.size > 1 ?
@@ -286,9 +289,21 @@ export function showExperiment({root, params, settings, keep, title}) {
     drawPictures();
   }
 
+  // Offers to group the curves, if some trials have the same values.
+  function drawGroups() {
+    const choices = groupings(trials.filter((t) => t.attempts > 0), swept());
+    const now = choices.some(([by]) => by === settings.group) ? settings.group : "";
+    const signature = JSON.stringify([choices, now]);
+    if (groups.dataset.of === signature) return;
+    groups.dataset.of = signature;
+    groups.hidden = !choices.length;
+    replace(groups, choice("Group curves by", [["", "nothing"], ...choices], now, (by) => seen({group: by || null})));
+  }
+
   function wantedCurves() {
-    const list = chosen.size ? trials.filter((t) => chosen.has(t.trial)) : best(CURVES_SHOWN);
-    const shown = list.slice(0, 100);
+    const group = grouping(settings.group, swept());
+    const list = chosen.size ? trials.filter((t) => chosen.has(t.trial)) : best(group ? CURVES_MOST : CURVES_SHOWN);
+    const shown = list.slice(0, CURVES_MOST);
     const colours = coloursOf(experiment, shown);
     return shown.map((t) => ({
                        experiment: t.experiment,
@@ -299,7 +314,8 @@ export function showExperiment({root, params, settings, keep, title}) {
                        short: shortAssignments(t),
                        colour: colours.get(t.trial),
                        strong: t.trial === experiment.best_trial,
-                       tokensPerStep: t.tokens_per_step
+                       tokensPerStep: t.tokens_per_step,
+                       group: group?.(t)
                      }));
   }
 

@@ -26,6 +26,17 @@ class Drawing extends Picture {
   }
 
   pointable() { return this.items; }
+  rows() {
+    const {x, y, sign} = this.options;
+    const best = new Set(improvements(this.items, sign));
+    const rows = [["trial", "parameters", x, y, `best ${y} so far`]];
+    let so = null;
+    for (const one of [...this.items].sort((a, b) => a.x - b.x)) {
+      if (best.has(one)) so = one.y;
+      rows.push([one.name, one.note, one.x, one.y, so]);
+    }
+    return rows;
+  }
 
   paint(context, width, height, colour) {
     const {x: label, sign, logY, missing} = this.options;
@@ -55,7 +66,7 @@ class Drawing extends Picture {
   // Draws the best value so far: it changes at each improvement and stays until the next.
   #line(context, places, right, colour) {
     if (!places.length) return;
-    const path = new Path2D();
+    const path = context.path?.() ?? new Path2D();
     path.moveTo(...places[0]);
     for (let i = 1; i < places.length; ++i) {
       path.lineTo(places[i][0], places[i - 1][1]);

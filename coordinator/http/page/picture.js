@@ -1,6 +1,7 @@
 // picture.js: a drawing of trials on a canvas, by which a person points at a trial and opens it.
 import {el, redrawing, replace} from "./dom.js";
 import {number} from "./format.js";
+import {saveButtons, toSvg} from "./save.js";
 import {colours, fit} from "./scales.js";
 
 export const NEAR = 24;
@@ -18,7 +19,8 @@ export function farWords(near, values) {
 }
 
 // A canvas that is redrawn when its size or the theme changes, with a tip for the item under the pointer. A picture has
-// pointable(), nearest(x, y), paint(context, width, height, colour) and tipOf(item), which returns {place, lines}.
+// pointable(), nearest(x, y), paint(context, width, height, colour), tipOf(item), which returns {place, lines}, and
+// rows(): its values as a table, the head first.
 export class Picture {
   constructor(label, onOpen, low) {
     this.label = label;
@@ -47,7 +49,7 @@ export class Picture {
     this.tip = el("div", {class: "tip", hidden: true});
     this.box = el("div", {class: low ? "plot low" : "plot"}, this.canvas, this.tip);
     this.caption = el("figcaption");
-    this.element = el("figure", {}, this.box, this.caption);
+    this.element = el("figure", {}, this.box, this.caption, saveButtons(label, this));
     this.close = redrawing(this.box, () => this.draw());
   }
 
@@ -59,6 +61,14 @@ export class Picture {
     this.say(this.paint(context, width, height, colours(this.box)));
     const tip = this.pointed && this.tipOf(this.pointed);
     if (tip) this.showTip(...tip.place, tip.lines);
+  }
+
+  // Returns the picture as an SVG file.
+  svg() {
+    const {clientWidth: width, clientHeight: height} = this.box;
+    const colour = colours(this.box);
+    const paint = (context) => this.paint(context, width, height, colour);
+    return toSvg({width, height, colour, title: this.caption.textContent, paint});
   }
 
   // Draws these items, and keeps the item pointed at. Items are {key, name, colour, …}.

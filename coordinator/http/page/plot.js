@@ -2,11 +2,13 @@
 // many points as the chart is wide (levels.js), and its path is rebuilt only if it or the axes changed. A second canvas
 // above shows the pointer.
 import {el, redrawing, replace} from "./dom.js";
-import {number} from "./format.js";
+import {number, plural} from "./format.js";
 import {Legend} from "./legend.js";
 import {Levels, lowerBound} from "./levels.js";
-import {colourOf, colours, dashesOf, drawAxes, fit, makeScale, nearRange, rangeOf} from "./scales.js";
+import {saveButtons, toSvg} from "./save.js";
+import {colourOf, colours, dashesOf, drawAxes, fit, makeScale, rangeOf} from "./scales.js";
 import {smoothed} from "./series.js";
+import {bandOf, outliersOf, traced} from "./trace.js";
 
 const LEFT = 62, RIGHT = 12, TOP = 20, BOTTOM = 34;
 const MANY = 30;        // from this many on, curves are drawn thin, which costs less
@@ -14,8 +16,7 @@ const NEAR = 40;        // pixels within which the pointer finds a curve
 const NEAR_TOUCH = 80;  // the same for a finger
 const DENSE = 2;        // points for each pixel; more are invisible
 const DOT = 3;          // radius of an isolated point
-const SAMPLE = 4096;    // values sampled to find where most of them are
-const ARROWS_MOST = 200;
+const BAND = 0.18;      // opacity of the range of a group
 const BELOW = {
   rest: 0,
   good: 1,
@@ -23,9 +24,12 @@ const BELOW = {
 };  // drawing order; others 2
 
 export class Plot {
-  // A series is {key, name, note, short, xs, ys, colour (as in colourOf), strong}. `far`: shows values far from most
+  // A series is {key, name, note, short, xs, ys, colour (as in colourOf), strong}. That of a group of trials also has
+  // the range of their values at each x: {low, high, trials}. `far`: shows values far from most
   // others although they flatten the rest; `onFar` is called when a person changes that.
-  constructor({label, low = false, onPoint = null, zoom = null, onZoom = null, far = false, onFar = null}) {
+  // `legend`: whether names are shown below.
+  constructor(
+    {label, low = false, legend = true, onPoint = null, zoom = null, onZoom = null, far = false, onFar = null}) {
     this.label = label;
     this.far = far;
     this.onFar = onFar;
@@ -58,7 +62,9 @@ export class Plot {
     this.legend = new Legend({point: (key) => this.point(key), leave: (event) => this.#leave(event)});
     this.caption = el("figcaption");
     this.outside = el("p", {class: "dim outside", hidden: true});
-    this.element = el("figure", {}, this.box, this.outside, this.legend.element, this.caption);
+    this.element = el(
+      "figure", {}, this.box, this.outside, legend ? this.legend.element : null, this.caption,
+      saveButtons(label, this));
     this.close = redrawing(this.box, () => this.draw());
   }
 
@@ -71,13 +77,14 @@ export class Plot {
       const had = before.get(one.key);
       const same = had && had.xs === one.xs && had.ys === one.ys && had.logY === logY;
       if (same && had.smooth === smooth) {
-        const {shown, levels, raw, path, rawPath} = had;
-        return {...one, smooth, logY, shown, levels, raw, path, rawPath};
+        const {shown, levels, raw, band, path, rawPath} = had;
+        return {...one, smooth, logY, shown, levels, raw, band, path, rawPath};
       }
       const raw = same ? had.raw : new Levels(one.xs, one.ys, logY);
       const shown = smoothed(one.ys, smooth);
       const levels = smooth > 0 ? new Levels(one.xs, shown, logY) : raw;
-      return {...one, smooth, logY, shown, levels, raw, rawPath: same ? had.rawPath : null};
+      const band = one.low && [smoothed(one.low, smooth), smoothed(one.high, smooth)];
+      return {...one, smooth, logY, shown, levels, raw, band, rawPath: same ? had.rawPath : null};
     });
     this.draw();
   }
@@ -86,9 +93,22 @@ export class Plot {
     const {context, width, height} = fit(this.canvas);
     if (width === 0) return;
     const colour = colours(this.box);
+    this.#measure(width, height);
+    this.#paint(context, width, height, colour);
+    this.legend.draw(this.series.filter((one) => one.xs.length), colour);
+    this.#tellOutside();
+    this.#tell();
+    this.#drawOver();
+  }
+
+  #measure(width, height) {
     this.area =
       {left: LEFT, top: TOP, width: Math.max(10, width - LEFT - RIGHT), height: Math.max(10, height - TOP - BOTTOM)};
     this.#scale();
+  }
+
+  // Draws everything but the pointer. `vector`: makes a path for a drawing that is no canvas.
+  #paint(context, width, height, colour, vector = null) {
     drawAxes(context, this.area, this.x, this.y, this.options, colour);
     context.save();
     context.beginPath();
@@ -96,20 +116,9 @@ export class Plot {
     context.clip();
     context.lineJoin = "bevel";
     const order = (one) => BELOW[one.colour] ?? 2;
-    for (const one of [...this.series].sort((a, b) => order(a) - order(b))) {
-      context.lineWidth = one.strong ? 2 : this.series.length > MANY ? 1 : 1.3;
-      context.strokeStyle = context.fillStyle = colourOf(one.colour, colour);
-      context.setLineDash(dashesOf(one.colour));
-      if (one.raw !== one.levels) {
-        context.globalAlpha = 0.22;
-        one.rawPath = this.#path(one.raw, one.rawPath);
-        context.stroke(one.rawPath.path);
-        context.globalAlpha = 1;
-      }
-      one.path = this.#path(one.levels, one.path);
-      context.stroke(one.path.path);
-      this.#drawDots(context, one.path.dots, one.strong ? DOT + 1 : DOT);
-    }
+    const sorted = [...this.series].sort((a, b) => order(a) - order(b));
+    for (const one of sorted) this.#drawBand(context, one, colour, vector ? vector() : new Path2D());
+    for (const one of sorted) this.#drawCurve(context, one, colour, vector);
     context.setLineDash([]);
     context.restore();
     if (this.left) this.#drawArrows(context, colour);
@@ -118,10 +127,56 @@ export class Plot {
       context.textAlign = "center";
       context.fillText(this.options.empty, width / 2, height / 2);
     }
-    this.legend.draw(this.series.filter((one) => one.xs.length), colour);
-    this.#tellOutside();
-    this.#tell();
-    this.#drawOver();
+  }
+
+  #drawBand(context, one, colour, path) {
+    if (!one.band) return;
+    context.globalAlpha = BAND;
+    context.fillStyle = colourOf(one.colour, colour);
+    context.fill(bandOf(one.xs, one.band, this, path));
+    context.globalAlpha = 1;
+  }
+
+  #drawCurve(context, one, colour, vector) {
+    const path = (levels, had) => (vector ? this.#trace(levels, vector()) : this.#path(levels, had));
+    context.lineWidth = one.strong ? 2 : this.series.length > MANY ? 1 : 1.3;
+    context.strokeStyle = context.fillStyle = colourOf(one.colour, colour);
+    context.setLineDash(dashesOf(one.colour));
+    if (one.raw !== one.levels) {
+      context.globalAlpha = 0.22;
+      const faint = path(one.raw, one.rawPath);
+      if (!vector) one.rawPath = faint;
+      context.stroke(faint.path);
+      context.globalAlpha = 1;
+    }
+    const line = path(one.levels, one.path);
+    if (!vector) one.path = line;
+    context.stroke(line.path);
+    this.#drawDots(context, line.dots, one.strong ? DOT + 1 : DOT);
+  }
+
+  // Returns the chart as an SVG file, with its legend.
+  svg() {
+    const {clientWidth: width, clientHeight: height} = this.box;
+    const colour = colours(this.box);
+    const drawn = this.series.filter((one) => one.xs.length);
+    const legend = drawn.map((one) => [colourOf(one.colour, colour), [one.name, one.short].filter(Boolean).join("  ")]);
+    const paint = (context) => this.#paint(context, width, height, colour, () => context.path());
+    return toSvg({width, height, colour, title: this.caption.textContent, legend, paint});
+  }
+
+  // Returns all values as rows of a table, the head first.
+  rows() {
+    const {x, y} = this.options;
+    const grouped = this.series.some((one) => one.low);
+    const rows =
+      [grouped ? ["group", "trials", x, `mean ${y}`, `lowest ${y}`, `highest ${y}`] : ["curve", "note", x, y]];
+    for (const one of this.series) {
+      one.xs.forEach((at, i) => rows.push(grouped ? [one.name, one.trials, at, one.ys[i], one.low[i], one.high[i]] : [
+        one.name, one.note, at, one.ys[i]
+      ]));
+    }
+    return rows;
   }
 
   // Draws isolated points: a curve may be one evaluation.
@@ -138,7 +193,7 @@ export class Plot {
     const {top, height} = this.area;
     for (const [one, x, above] of this.left.arrows) {
       const [tip, base] = above ? [top, top + 6] : [top + height, top + height - 6];
-      const px = this.#px(x);
+      const px = this.px(x);
       context.beginPath();
       context.moveTo(px, tip);
       context.lineTo(px - 4, base);
@@ -193,7 +248,7 @@ export class Plot {
       if (v > high) high = v;
       ++count;
     });
-    this.left = this.far || !count ? null : this.#leaveFarOut(min, max, count);
+    this.left = this.far || !count ? null : outliersOf((take) => this.#eachShown(min, max, take), count, logY);
     const ends = this.left ? [this.left.low, this.left.high] : low <= high ? [low, high] : [];
     const [bottom, top] = rangeOf(ends, logY);
     this.y = makeScale(bottom, top, logY);
@@ -206,100 +261,25 @@ export class Plot {
       for (let i = lowerBound(xs, min); i < xs.length && xs[i] <= max; ++i) {
         if (ys[i] === ys[i]) take(one, xs[i], ys[i]);
       }
+      if (!one.band) continue;
+      for (let i = lowerBound(one.xs, min); i < one.xs.length && one.xs[i] <= max; ++i) {
+        for (const side of one.band)
+          if (this.options.logY ? side[i] > 0 : side[i] === side[i]) take(one, one.xs[i], side[i]);
+      }
     }
   }
 
-  // Returns the range of most values if a few far values would flatten them: {low, high, lowest, highest, curves,
-  // arrows}. Else null.
-  #leaveFarOut(min, max, count) {
-    const sample = [];
-    const every = Math.ceil(count / SAMPLE);
-    let i = 0;
-    let [lowest, highest] = [Infinity, -Infinity];
-    this.#eachShown(min, max, (one, x, v) => {
-      if (v < lowest) lowest = v;
-      if (v > highest) highest = v;
-      if (i++ % every === 0) sample.push(v);
-    });
-    const near = nearRange([...sample, lowest, highest], this.options.logY);
-    if (!near) return null;
-    const [low, high] = near;
-    const curves = new Set();
-    const arrows = [];
-    this.#eachShown(min, max, (one, x, v) => {
-      if (v >= low && v <= high) return;
-      curves.add(one);
-      if (arrows.length < ARROWS_MOST) arrows.push([one, x, v > high]);
-    });
-    return {low, high, lowest, highest, curves: curves.size, arrows};
-  }
+  px(v) { return this.area.left + this.x.to(v) * this.area.width; }
+  py(v) { return this.area.top + (1 - this.y.to(v)) * this.area.height; }
 
-  #px(v) { return this.area.left + this.x.to(v) * this.area.width; }
-  #py(v) { return this.area.top + (1 - this.y.to(v)) * this.area.height; }
-
-  // Returns the curve's path, or `had` if its levels and axes are the same. Within one column of pixels, draws the
-  // first, the smallest, the largest and the last point.
+  // Returns the curve's path, or `had` if its levels and axes are the same.
   #path(levels, had) {
     const {x, y, area} = this;
     const axes = [x.min, x.max, this.options.logX, y.min, y.max, this.options.logY, area.width, area.height].join();
     if (had?.axes === axes && had.levels === levels) return had;
-    const {xs, ys} = levels.at(x.min, x.max, DENSE * area.width);
-    const path = new Path2D();
-    const dots = [];
-    let open = false;
-    let drawn = 0;  // points since the last gap
-    let firstX = 0, firstY = 0;
-    const alone = () => {
-      if (drawn === 1) dots.push([firstX, firstY]);
-      drawn = 0;
-    };
-    let column = NaN;
-    let least = 0, largest = 0, last = 0, points = 0, lastX = 0;
-    const flush = () => {
-      if (points > 1) {
-        path.lineTo(lastX, least);
-        path.lineTo(lastX, largest);
-        path.lineTo(lastX, last);
-      }
-      points = 0;
-    };
-    for (let i = Math.max(0, lowerBound(xs, x.min) - 1); i < xs.length; ++i) {
-      const v = ys[i];
-      if (v !== v || !x.valid(xs[i])) {
-        flush();
-        alone();
-        open = false;
-        column = NaN;
-        continue;
-      }
-      const px = this.#px(xs[i]);
-      const py = this.#py(v);
-      const at = Math.round(px);
-      if (drawn++ === 0) [firstX, firstY] = [px, py];
-      if (at === column) {
-        if (py < least) least = py;
-        if (py > largest) largest = py;
-        last = py;
-        lastX = px;
-        ++points;
-      } else {
-        flush();
-        if (open)
-          path.lineTo(px, py);
-        else
-          path.moveTo(px, py);
-        open = true;
-        column = at;
-        least = largest = last = py;
-        lastX = px;
-        points = 1;
-      }
-      if (xs[i] > x.max) break;
-    }
-    flush();
-    alone();
-    return {axes, levels, path, dots};
+    return {axes, levels, ...this.#trace(levels, new Path2D())};
   }
+  #trace(levels, path) { return traced(levels.at(this.x.min, this.x.max, DENSE * this.area.width), this, path); }
 
   // Returns the nearest curve and the index of its nearest point.
   #nearest(px, py, most = NEAR) {
@@ -309,7 +289,7 @@ export class Plot {
       const near = lowerBound(one.xs, at);
       for (const i of [near - 1, near]) {
         if (i < 0 || i >= one.xs.length || !Number.isFinite(one.shown[i]) || !this.y.valid(one.shown[i])) continue;
-        const distance = Math.hypot((this.#px(one.xs[i]) - px) / 2, this.#py(one.shown[i]) - py);
+        const distance = Math.hypot((this.px(one.xs[i]) - px) / 2, this.py(one.shown[i]) - py);
         if (distance < most && (!best || distance < best.distance)) best = {one, i, distance};
       }
     }
@@ -379,8 +359,8 @@ export class Plot {
     context.stroke(path);
     this.#drawDots(context, dots, DOT + 2);
     context.restore();
-    const px = this.#px(one.xs[i]);
-    const py = Math.max(this.area.top, Math.min(this.area.top + this.area.height, this.#py(one.shown[i])));
+    const px = this.px(one.xs[i]);
+    const py = Math.max(this.area.top, Math.min(this.area.top + this.area.height, this.py(one.shown[i])));
     if (!Number.isFinite(px + py) || px < this.area.left - 1) return;
     context.beginPath();
     context.arc(px, py, 4, 0, 7);
@@ -388,7 +368,8 @@ export class Plot {
     context.fill();
     replace(
       this.tip, el("strong", {}, one.name), el("br"), `${this.options.x} ${number(one.xs[i])}: `,
-      el("strong", {}, number(one.ys[i], 6)), one.note ? [el("br"), el("bdi", {class: "dim"}, one.note)] : null);
+      el("strong", {}, number(one.ys[i], 6)), one.low ? `, from ${number(one.low[i])} to ${number(one.high[i])}` : "",
+      one.note ? [el("br"), el("bdi", {class: "dim"}, one.note)] : null);
     this.tip.hidden = false;
     const left = Math.min(px + 12, this.area.left + this.area.width - this.tip.offsetWidth);
     this.tip.style.left = `${Math.max(4, left)}px`;
@@ -457,7 +438,7 @@ export class Plot {
     const newest =
       this.series.filter((one) => one.xs.length).map((one) => ({name: one.name, value: one.ys[one.ys.length - 1]}));
     const sorted = newest.filter((one) => Number.isFinite(one.value)).sort((a, b) => a.value - b.value);
-    let words = `${this.label}: ${newest.length} ${newest.length === 1 ? "curve" : "curves"}`;
+    let words = `${this.label}: ${plural(newest.length, this.series.some((one) => one.low) ? "group" : "curve")}`;
     const of = (one) => `${number(one.value)}, of ${one.name}`;
     if (sorted.length && newest.length === 1)
       words += `; now ${number(sorted[0].value)}`;
