@@ -355,6 +355,11 @@ absl::Status SubstituteAll(v1::Spec& trial) {
   trial.mutable_command()->Assign(words.begin(), words.end());
   DT_RETURN_IF_ERROR(substitute(*trial.mutable_run(), Insertion::kShell));
   DT_RETURN_IF_ERROR(substitute(*trial.mutable_workdir(), Insertion::kPlain));
+  if (trial.has_metrics()) {
+    v1::Metrics& metrics = *trial.mutable_metrics();
+    DT_RETURN_IF_ERROR(substitute(*metrics.mutable_file(), Insertion::kPlain));
+    DT_RETURN_IF_ERROR(substitute(*metrics.mutable_tensorboard(), Insertion::kPlain));
+  }
   for (v1::Label& variable : *trial.mutable_resources()->mutable_env()) {
     DT_RETURN_IF_ERROR(substitute(*variable.mutable_value(), Insertion::kPlain));
   }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/limits.h"
+#include "common/metric_limits.h"
 #include "spec/notify.h"
 #include "spec/spec.h"
 
@@ -23,6 +24,11 @@ void AddRange(const Field& field, ordered_json& schema) {
   if (field.min == 0 && field.max == 0) return;
   AddBound(schema, field.min_exclusive ? "exclusiveMinimum" : "minimum", field.min, field.type);
   AddBound(schema, field.max_exclusive ? "exclusiveMaximum" : "maximum", field.max, field.type);
+}
+
+size_t TextsMost(const Field& field) {
+  if (field.path == "command") return limits::kCommandWords;
+  return field.path == "metrics.pattern" ? limits::kMetricPatterns : limits::kCodePatterns;
 }
 
 ordered_json Schema(const Field& field) {
@@ -76,8 +82,8 @@ ordered_json Schema(const Field& field) {
       schema = {{"type", "array"},
                 {"items", {{"type", {"string", "number", "boolean"}}}},
                 {"minItems", 1},
-                {"maxItems",
-                 field.path == "command" ? limits::kCommandWords : size_t{limits::kCodePatterns}}};
+                {"maxItems", TextsMost(field)}};
+      if (field.path == "metrics.pattern") schema = {{"anyOf", {{{"type", "string"}}, schema}}};
       break;
     case FieldType::kLabels:
       schema = {{"type", "object"},

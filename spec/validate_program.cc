@@ -9,10 +9,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/metric_limits.h"
 #include "common/network_bench.h"
 #include "common/program_variables.h"
 #include "common/text.h"
 #include "spec/internal.h"
+#include "spec/pattern/line_pattern.h"
 #include "spec/search.h"
 #include "spec/warning_codes.h"
 
@@ -26,7 +28,8 @@ class ProgramCheck {
 
   void CheckTrainer() {
     for (const char* path : {"workdir", "code", "code_include", "steps", "launcher",
-                             "timeout.report", "timeout.start", "timeout.total", "timeout.stop"}) {
+                             "timeout.report", "timeout.start", "timeout.total", "timeout.stop",
+                             "metrics.pattern", "metrics.file", "metrics.tensorboard"}) {
       if (!IsExplicit(spec_, path)) continue;
       Add(path, "conflict", absl::StrCat(path, " is for a program, and this experiment runs none"),
           std::string_view(path) == "steps" ? "write train: {max_steps: …}, or set command"
@@ -44,6 +47,7 @@ class ProgramCheck {
     CheckCode();
     CheckEnv();
     CheckTimeout();
+    CheckMetrics();
     CheckSearch();
     CheckMacros();
   }
@@ -125,6 +129,37 @@ class ProgramCheck {
                      absl::FormatDuration(limits::kReportTimeoutLeast), " to ",
                      absl::FormatDuration(limits::kReportTimeoutMost), " with its unit"),
         "for example: timeout: {report: 5m}");
+  }
+
+  void CheckMetrics() {
+    const v1::Metrics& metrics = spec_.base().metrics();
+    if (IsExplicit(spec_, "metrics.pattern") && metrics.pattern().empty()) {
+      Add("metrics.pattern", "empty", "metrics.pattern has no patterns",
+          "for example: metrics: {pattern: 'step {step}: loss {loss}'}");
+    }
+    if (metrics.pattern_size() > limits::kMetricPatterns) {
+      Add("metrics.pattern", "too_many",
+          absl::StrCat("metrics.pattern has ", metrics.pattern_size(), " patterns; at most ",
+                       limits::kMetricPatterns, " are allowed"));
+      return;
+    }
+    for (int i = 0; i < metrics.pattern_size(); ++i) {
+      if (IsNamedShape(metrics.pattern(i))) continue;
+      const auto made = LinePattern::Make(metrics.pattern(i));
+      if (made.ok()) continue;
+      const std::string at = metrics.pattern_size() == 1 ? "metrics.pattern"
+                                                         : absl::StrCat("metrics.pattern[", i, "]");
+      const std::string text(made.status().message());
+      const size_t cut = text.rfind("; ");
+      Add(at, "bad_text", absl::StrCat(at, ": ", text.substr(0, cut)),
+          cut == std::string::npos ? "" : text.substr(cut + 2));
+    }
+    for (const auto& [path, text] :
+         {std::pair<const char*, const std::string&>("metrics.file", metrics.file()),
+          {"metrics.tensorboard", metrics.tensorboard()}}) {
+      const std::string problem = TextProblem(text, limits::kCodePathBytes, Lines::kOne);
+      if (!problem.empty()) Add(path, "bad_text", absl::StrCat(path, " ", problem));
+    }
   }
 
   void CheckCode() {

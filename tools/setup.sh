@@ -7,7 +7,7 @@ build_packages=(
   ca-certificates git g++ cmake ninja-build ccache pkg-config python3 python3-pip openssl
   libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libabsl-dev
   libsqlite3-dev prometheus-cpp-dev libcivetweb-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
-  libpq-dev libcurl4-openssl-dev libspdlog-dev libfmt-dev libssl-dev libgtest-dev
+  libpq-dev libcurl4-openssl-dev libspdlog-dev libfmt-dev libre2-dev libssl-dev libgtest-dev
   libgmock-dev googletest libgloo-dev
 )
 # Further packages for ./dev package, which must know what its packages depend on.

@@ -192,6 +192,10 @@ class ExperimentFileReader {
 
   template <typename Texts>
   void ReadTexts(const YamlNode& node, const std::string& path, Texts& texts) {
+    if (node.kind == Kind::kScalar && path == "metrics.pattern") {
+      *texts.Add() = node.text;
+      return;
+    }
     if (node.kind != Kind::kSequence) {
       const bool text = node.kind == Kind::kScalar && path == "command";
       reading_.RefuseKind(

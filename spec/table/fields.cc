@@ -31,6 +31,19 @@ std::vector<Field> ProgramFields() {
              "Launcher whose variables give the program its rank. auto: torchrun's on two slots "
              "and more, none on one.")
           .Fixed(),
+      Row("metrics.pattern", kTexts, kEmpty,
+          "Patterns of the lines that the program prints its numbers in, such as 'step {step}: "
+          "loss "
+          "{loss}'; one or a list. tqdm and lightning are the progress bars of these.")
+          .Fixed(),
+      Text("metrics.file", kEmpty,
+           "A file with numbers that grows, CSV with a header or JSON lines: relative to the "
+           "program's folder; * and ? stand for other letters.")
+          .Fixed(),
+      Text("metrics.tensorboard", kEmpty,
+           "Folder below which the program writes TensorBoard's event files: relative to the "
+           "program's folder.")
+          .Fixed(),
       Integer("steps", 0, kCountMax, "0",
               "The last step that a complete trial reports; progress is shown as a share of it. 0: "
               "unknown."),

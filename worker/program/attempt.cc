@@ -28,8 +28,6 @@
 namespace dt::program {
 namespace {
 
-// Bytes read in one turn: a flood from a program must not delay a stop.
-constexpr size_t kReadShare = 256 << 10;
 // Large, so that a program with many reports rarely waits for this process; the kernel may grant
 // less.
 constexpr int kPipeBytes = 1 << 20;
@@ -127,6 +125,7 @@ absl::Status ProgramAttempt::Launch(Instant now) {
                    now);
   DT_ASSIGN_OR_RETURN(const std::string folder,
                       FolderOf(spec_, start_.code_folder, host_.scratch + "/files"));
+  DT_RETURN_IF_ERROR(PrepareMetrics(folder, resumed));
   std::vector<std::string> words = WordsOf(spec_);
   SpawnOptions options;
   DT_ASSIGN_OR_RETURN(
@@ -139,7 +138,6 @@ absl::Status ProgramAttempt::Launch(Instant now) {
   options.descriptors.emplace_back(output.get(), STDOUT_FILENO);
   DT_ASSIGN_OR_RETURN(const UniqueFd errors, errors_.Open());
   options.descriptors.emplace_back(errors.get(), STDERR_FILENO);
-  if (!IsRoot()) LeavePrintedReports();
   options.folder = folder;
   options.life = Life::kOfStarter;  // the program ends too if we and our agent are killed together
   const std::string word = WordLookedUp(spec_);
@@ -283,6 +281,9 @@ void ProgramAttempt::Serve(Instant now) {
   const bool on_error = errors_.Serve(now.steady);
   if (hang_timer_ && (on_output || on_error)) hang_timer_->NoteOutput(now.steady);
   TakePrinted(now);
+  if (metrics_ && stage_ == Stage::kRunning && !checkpoints_->busy()) {
+    PassLines(metrics_->Look(now.steady), now);
+  }
   if (IsRoot()) {
     Pass(reports_->Tend(now));
     SayHint();
@@ -295,6 +296,7 @@ void ProgramAttempt::Serve(Instant now) {
     errors_.Finish(now.steady);
     TakePrinted(now);
     if (checkpoints_->busy()) return;  // the line was about a checkpoint
+    if (metrics_) PassLines(metrics_->Finish(), now);
     if (IsRoot()) Pass(reports_->Finish(now));
     const Oom oom = OomKills() > oom_kills_before_ ? Oom::kKilledSome : Oom::kNone;
     if (!overdue_.empty() && stop_request_ == StopRequest::kLeave) return End({"hang", overdue_});
@@ -339,90 +341,6 @@ bool ProgramAttempt::WindsOn(absl::Duration now) {
   return stop_request_ == StopRequest::kSave;
 }
 
-void ProgramAttempt::ReadReports(Instant now) {
-  char chunk[65536];
-  TakeLines(now);
-  // While a folder is hashed later lines wait, so that reports keep their order.
-  for (size_t total = 0; total < kReadShare && !checkpoints_->busy(); TakeLines(now)) {
-    const ssize_t got = read(pipe_.get(), chunk, sizeof(chunk));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return;
-    total += static_cast<size_t>(got);
-    unread_.append(chunk, static_cast<size_t>(got));
-  }
-}
-
-void ProgramAttempt::TakeLines(Instant now) {
-  size_t start = 0;
-  for (size_t end; !checkpoints_->busy() && (end = unread_.find('\n', start)) != std::string::npos;
-       start = end + 1) {
-    const std::string_view line = std::string_view(unread_).substr(start, end - start);
-    if (!std::exchange(overlong_, false) && !line.empty()) TakeLine(line, now);
-  }
-  unread_.erase(0, start);
-  if (checkpoints_->busy() || unread_.size() <= limits::kProgramLineBytes) return;
-  if (!std::exchange(overlong_, true)) TakeLine(unread_, now);
-  unread_.clear();
-}
-
-void ProgramAttempt::TakeLine(std::string_view line, Instant now) {
-  if (IsRoot()) {
-    LeavePrintedReports();
-    if (std::exchange(took_printed_, false)) {
-      Log("it reports by its descriptor; from now on a printed line is no report");
-    }
-    hang_timer_->NoteReport(now.steady);
-    return Pass(reports_->Take(line, now));
-  }
-  if (std::exchange(logged_other_rank_, true)) return;
-  Log(absl::StrCat(
-      "rank ", start_.rank,
-      " reports; reports of ranks other than 0 are left out, and only this line says so"));
-}
-
-// A line about a checkpoint makes the others wait.
-void ProgramAttempt::TakePrinted(Instant now) {
-  while (!checkpoints_->busy()) {
-    const std::optional<std::string> line = printed_.Next(now.steady);
-    if (!line) return;
-    took_printed_ = true;
-    hang_timer_->NoteReport(now.steady);
-    Pass(reports_->Take(*line, now));
-  }
-}
-
-void ProgramAttempt::Pass(const Reports::Outgoing& out) {
-  for (const frames::FromTrainer& frame : out.frames) say_(frame);
-  for (const std::string& complaint : out.complaints) Log(complaint);
-  if (out.saved && stop_request_ != StopRequest::kLeave) Pass(checkpoints_->Begin(*out.saved));
-}
-
-void ProgramAttempt::Pass(const Checkpoints::Outgoing& out) {
-  for (const frames::FromTrainer& frame : out.frames) say_(frame);
-  for (const std::string& complaint : out.complaints) Log(complaint);
-}
-
-void ProgramAttempt::LeavePrintedReports() {
-  printed_.LeaveReports();
-  errors_.LeaveReports();
-}
-
-// Prefers a line of standard output, unless only one of standard error has all of a report.
-std::string ProgramAttempt::HintNow(Reports::When when) const {
-  if (!reports_ || !IsRoot()) return "";
-  const std::optional<NearMiss>& printed = printed_.near();
-  const std::optional<NearMiss>& error = errors_.near();
-  const bool prefers_error = error && (!printed || (error->close && !printed->close));
-  return reports_->Hint(when, prefers_error ? error : printed);
-}
-
-void ProgramAttempt::SayHint() {
-  std::string hint = HintNow(Reports::When::kRunning);
-  if (hint == hint_) return;
-  hint_ = std::move(hint);
-  say_(frames::Progress{.token = start_.token, .step = reports_->step(), .hint = hint_});
-}
-
 void ProgramAttempt::Fail(const absl::Status& error) {
   // Before the program runs, a refusal of the system is not the program's fault.
   const char* cause = error.code() == kConfigError ? "config"
@@ -465,9 +383,14 @@ std::vector<pollfd> ProgramAttempt::Descriptors() const {
 
 absl::Duration ProgramAttempt::NextDeadline() const {
   absl::Duration next = reports_ ? reports_->NextDeadline() : absl::InfiniteDuration();
-  if (checkpoints_ && !checkpoints_->busy()) next = std::min(next, printed_.NextDeadline());
+  if (checkpoints_ && !checkpoints_->busy()) {
+    next = std::min({next, printed_.NextDeadline(), errors_.NextDeadline()});
+  }
   if (stage_ == Stage::kRunning) next = std::min(next, leave_at_);
   if (stage_ == Stage::kRunning && leaves_after_stacks_) next = absl::ZeroDuration();
+  if (stage_ == Stage::kRunning && metrics_ && !checkpoints_->busy()) {
+    next = std::min(next, metrics_->NextDeadline());
+  }
   if (stage_ == Stage::kRunning && hang_timer_ && stop_request_ == StopRequest::kNone) {
     next = std::min(next, hang_timer_->Deadline());
   }

@@ -28,6 +28,7 @@
 #include "worker/program/ending.h"
 #include "worker/program/environment.h"
 #include "worker/program/hang_timer.h"
+#include "worker/program/metrics.h"
 #include "worker/program/printed.h"
 #include "worker/program/reports.h"
 
@@ -80,6 +81,8 @@ class ProgramAttempt {
   void TakeLines(Instant now);
   void TakeLine(std::string_view line, Instant now);
   void TakePrinted(Instant now);
+  absl::Status PrepareMetrics(const std::string& folder, uint64_t resumed);
+  void PassLines(const MetricFiles::Taken& taken, Instant now);
   void Pass(const Reports::Outgoing& out);
   void Pass(const Checkpoints::Outgoing& out);
   void SayHint();
@@ -120,6 +123,7 @@ class ProgramAttempt {
   bool logged_other_rank_ = false;  // the log mentions that another rank than 0 reported
   Printed printed_, errors_;        // its standard output, its standard error
   bool took_printed_ = false;
+  std::unique_ptr<Metrics> metrics_;  // rank 0's
   std::optional<Reports> reports_;
   std::optional<HangTimer> hang_timer_;  // rank 0's, whose reports alone count
   std::string overdue_;                  // why it counts as hung

@@ -204,6 +204,9 @@ absl::StatusOr<ProgramSpec> SpecOf(const json& spec) {
                                    .stop_seconds = timeout.value("stop_seconds", 0.0)});
     program.steps = static_cast<uint64_t>(std::max<int64_t>(0, Whole(spec.value("steps", json()))));
     program.seed = Whole(spec.value("seed", json()));
+    const json metrics = spec.value("metrics", json::object());
+    program.metric_patterns = metrics.value("pattern", program.metric_patterns);
+    program.metric_paths = {metrics.value("file", ""), metrics.value("tensorboard", "")};
     program.parameters = json::object();
     for (const json& assignment : spec.value("values", json::array())) {
       program.parameters[assignment.at("path").get<std::string>()] =

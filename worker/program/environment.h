@@ -15,6 +15,7 @@
 #include "common/status.h"
 #include "worker/frames/frames.h"
 #include "worker/program/hang_timer.h"
+#include "worker/program/metric_files.h"
 
 namespace dt::program {
 
@@ -31,8 +32,10 @@ struct ProgramSpec {
   // auto | torchrun | none | mpi | accelerate; "": from a version that always set torchrun's.
   std::string launcher;
   Timeouts timeouts;
-  nlohmann::json parameters;  // values by name, and the seed
-  Environment environment;    // resources.env
+  std::vector<std::string> metric_patterns;  // metrics.pattern
+  MetricPaths metric_paths;                  // metrics.file, metrics.tensorboard
+  nlohmann::json parameters;                 // values by name, and the seed
+  Environment environment;                   // resources.env
   int32_t keep_latest = 1;
   int32_t keep_best = 1;
 };

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
+#include "spec/pattern/line_pattern.h"
 #include "worker/program/report.h"
 
 namespace dt::program {
@@ -229,16 +230,55 @@ std::vector<Named> NumbersIn(std::string_view line) {
   return found;
 }
 
-// Returns "step 30: train loss {train_loss}, …": the common pattern of such lines.
+// Returns a text between two numbers as a pattern has it: one space for several, {} for numbers
+// that differ from line to line.
+std::string BetweenNumbers(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789";
+  const size_t first = text.find_first_of(kDigits);
+  std::string between(text);
+  if (first != std::string_view::npos) {
+    const size_t last = text.find_last_of(kDigits);
+    between =
+        absl::StrCat(std::string(text.substr(0, first)), "{}", std::string(text.substr(last + 1)));
+  }
+  std::string spaced;
+  for (const char c : between) {
+    const bool space = c == ' ' || c == '\t';
+    if (!space || !spaced.ends_with(' ')) spaced += space ? ' ' : c;
+  }
+  return spaced;
+}
+
+// Returns "step {step}: train loss {train_loss}", a pattern that matches the line; "": there is
+// none.
 std::string PatternOf(std::string_view line, const std::vector<Named>& numbers) {
+  if (numbers.empty() || line.find_first_of("{}") != std::string_view::npos) return "";
+  // The text before the first number's words may differ: a time, a level.
+  const std::string_view before = line.substr(0, numbers.front().begin);
+  size_t at = before.find_last_of("0123456789]|;");
+  at = at == std::string_view::npos ? 0 : at + 1;
   std::string pattern;
-  size_t at = 0;
+  std::vector<std::string> names;
   for (const Named& one : numbers) {
-    absl::StrAppend(&pattern, std::string(line.substr(at, one.begin - at)), "{", one.name, "}");
+    const bool twice = std::find(names.begin(), names.end(), one.name) != names.end();
+    absl::StrAppend(&pattern, BetweenNumbers(line.substr(at, one.begin - at)), "{",
+                    twice ? "" : one.name, "}");
+    if (!twice) names.push_back(one.name);
     at = one.begin + one.value.size();
   }
-  absl::StrAppend(&pattern, std::string(line.substr(at)));
-  return Printable(CleanText(pattern, kShownLineBytes));
+  pattern.erase(0, pattern.find_first_not_of(' '));
+  const auto made = spec::LinePattern::Make(pattern);
+  return made.ok() && made->Find(line).size() == names.size() ? pattern : "";
+}
+
+// Returns the text in single quotes of YAML.
+std::string QuotedText(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    quoted += c;
+    if (c == '\'') quoted += c;
+  }
+  return quoted + "'";
 }
 
 bool IsWhole(const std::string& number) {
@@ -270,9 +310,14 @@ std::optional<NearMiss> NearText(std::string_view line, std::string_view metric)
                     "\": ", std::isfinite(number) ? told[i]->value : "NaN");
   }
   instead += "}";
-  std::string why =
-      absl::StrCat("it is text of the pattern '", PatternOf(line, numbers), "', not JSON",
-                   has_step ? "" : ", and names no step", "; print ", instead, " in its place");
+  const std::string pattern = PatternOf(line, numbers);
+  std::string why = absl::StrCat("it is text, not JSON", has_step ? "" : ", and names no step");
+  if (pattern.empty()) {
+    absl::StrAppend(&why, "; print ", instead, " in its place");
+  } else {
+    absl::StrAppend(&why, "; add metrics: {pattern: ", Printable(QuotedText(pattern)),
+                    "} to the file, or print ", instead, " in its place");
+  }
   return Near(line, std::move(why), has_step);
 }
 

@@ -95,13 +95,13 @@ void Printed::Finish(absl::Duration now) {
 
 void Printed::TakeText(std::string_view text, absl::Duration now) {
   // A progress bar is redrawn after a carriage return, perhaps for hours without a newline.
-  for (size_t end; reports_ && (end = text.find_first_of("\r\n")) != std::string_view::npos;) {
+  for (size_t end; Reads() && (end = text.find_first_of("\r\n")) != std::string_view::npos;) {
     unread_ += text.substr(0, end);
     if (!std::exchange(overlong_, false)) TakeLine(unread_, now);
     unread_.clear();
     text.remove_prefix(end + 1);
   }
-  if (!reports_) return;
+  if (!Reads()) return;
   unread_ += text;
   if (unread_.size() <= limits::kProgramLineBytes) return;
   overlong_ = true;
@@ -110,7 +110,8 @@ void Printed::TakeText(std::string_view text, absl::Duration now) {
 
 void Printed::TakeLine(std::string_view line, absl::Duration now) {
   line = WithoutSpace(line);
-  if (!reports_ || line.empty()) return;
+  if (!Reads() || line.empty()) return;
+  if (TakeByPattern(line) || !reports_) return;
   const bool counts = stream_ == Stream::kOutput;
   if (counts && line.starts_with('{') && line.ends_with('}') && TakeReport(line)) {
     newest_at_ = now;
@@ -120,6 +121,18 @@ void Printed::TakeLine(std::string_view line, absl::Duration now) {
         counts ? FindNearMiss(line, metric_) : FindNearMissOnError(line, metric_);
     if (near && (!near_ || near->close)) near_ = std::move(near);
   }
+}
+
+bool Printed::TakeByPattern(std::string_view line) {
+  if (metrics_ == nullptr) return false;
+  const std::optional<Sample> sample = metrics_->lines.Take(line);
+  if (!sample) return false;
+  std::string text = metrics_->samples.LineOf(*sample);
+  if (text.empty()) return true;
+  due_bytes_ += text.size();
+  due_.push_back(std::move(text));
+  newest_at_ = -absl::InfiniteDuration();
+  return true;
 }
 
 bool Printed::TakeReport(std::string_view line) {
@@ -145,6 +158,7 @@ std::optional<std::string> Printed::Next(absl::Duration now) {
 
 void Printed::LeaveReports() {
   reports_ = false;
+  if (metrics_ != nullptr) return;
   due_.clear();
   due_bytes_ = 0;
   unread_.clear();

@@ -25,15 +25,26 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/unique_fd.h"
+#include "worker/program/metric_lines.h"
 #include "worker/program/near_miss.h"
+#include "worker/program/samples.h"
 
 namespace dt::program {
+
+// The experiment's patterns for printed lines, which both streams of a program share.
+struct PrintedMetrics {
+  MetricLines lines;
+  Samples samples;
+};
 
 class Printed {
  public:
   enum class Stream { kOutput, kError };
   // `metric`: the name that the search uses.
   Printed(Stream stream, std::string metric) : stream_(stream), metric_(std::move(metric)) {}
+
+  // Also reads lines by these patterns, which must outlive this.
+  void ReadBy(PrintedMetrics* metrics) { metrics_ = metrics; }
 
   // Opens the pipe; returns the program's end.
   absl::StatusOr<UniqueFd> Open();
@@ -47,7 +58,8 @@ class Printed {
   // Returns the oldest report that is due, if any. The newest waits for a moment, since a program
   // that prints a step's numbers and then reports them means the report.
   std::optional<std::string> Next(absl::Duration now);
-  // Stops reading reports from the output: the program uses its descriptor or FIFO.
+  // Stops reading reports from the output, except by patterns: the program uses its descriptor or
+  // FIFO.
   void LeaveReports();
   // Returns the first line that was nearly a report, preferring one with all parts of a report.
   const std::optional<NearMiss>& near() const { return near_; }
@@ -62,12 +74,15 @@ class Printed {
   Read Pass(absl::Duration now);
   void TakeText(std::string_view text, absl::Duration now);
   void TakeLine(std::string_view line, absl::Duration now);
+  bool TakeByPattern(std::string_view line);
   bool TakeReport(std::string_view line);  // returns whether it is one
   bool Full() const;
+  bool Reads() const { return reports_ || metrics_ != nullptr; }
   void PassOn(std::string_view text) const;
 
   const Stream stream_;
   const std::string metric_;
+  PrintedMetrics* metrics_ = nullptr;
   UniqueFd pipe_;
   std::string unread_;     // an unfinished line
   bool overlong_ = false;  // of the current line

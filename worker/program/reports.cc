@@ -398,7 +398,8 @@ absl::Duration Reports::NextDeadline() const {
   return next;
 }
 
-std::string Reports::Hint(When when, const std::optional<NearMiss>& near) const {
+std::string Reports::Hint(When when, const std::optional<NearMiss>& near,
+                          std::string_view missing) const {
   const bool ended = when == When::kEnded;
   // If this attempt resumed from a checkpoint, an earlier one may have made the reports.
   const bool goes_on = info_.resumed_step > 0;
@@ -425,11 +426,12 @@ std::string Reports::Hint(When when, const std::optional<NearMiss>& near) const 
     if (first_wrong_.empty()) return "";
     return CleanText(absl::StrCat("a report was left out: ", first_wrong_), limits::kHintBytes);
   }
+  if (!missing.empty()) absl::StrAppend(&hint, "; ", std::string(missing));
   if (!first_wrong_.empty()) {
     absl::StrAppend(&hint, "; a line was left out: ", first_wrong_);
   } else if (near) {
     absl::StrAppend(&hint, "; nearly a report was \"", near->line, "\": ", near->why);
-  } else if (reports_ == 0) {
+  } else if (reports_ == 0 && missing.empty()) {
     absl::StrAppend(&hint, "; to show and compare trials, print lines such as {\"step\": 1, \"",
                     info_.metric.empty() ? "val_loss" : info_.metric, "\": 0.5}");
   }

@@ -66,9 +66,10 @@ class Reports {
   uint64_t step() const { return step_; }  // the newest reported
 
   // Returns a hint about its reports: there are none, none has the metric, or some are dropped. "":
-  // none. `near`: a line that it printed.
+  // none. `near`: a line that it printed; `missing`: what its `metrics` did not find.
   enum class When { kRunning, kEnded };
-  std::string Hint(When when, const std::optional<NearMiss>& near) const;
+  std::string Hint(When when, const std::optional<NearMiss>& near,
+                   std::string_view missing = {}) const;
 
  private:
   struct Waiting {

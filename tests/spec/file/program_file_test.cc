@@ -149,6 +149,36 @@ struct ProgramRefusal {
   std::string said;
 };
 
+TEST(ProgramFileTest, MetricsAreOnePatternOrAListAndFiles) {
+  const ExperimentFile one = ReadProgram(
+      absl::StrCat(kCommand, "parameters: {lr: [0.1, 0.2]}\n",
+                   "metrics: {pattern: 'step {step}: loss {loss}', tensorboard: \"runs/{lr}\"}\n"));
+  EXPECT_EQ(Said(one), "");
+  ASSERT_EQ(one.spec.base().metrics().pattern_size(), 1);
+  EXPECT_EQ(one.spec.base().metrics().pattern(0), "step {step}: loss {loss}");
+  const auto trials = Trials(one);
+  ASSERT_EQ(trials.size(), 2u);
+  EXPECT_EQ(trials[1].metrics().tensorboard(), "runs/0.2");
+  EXPECT_EQ(trials[1].metrics().pattern(0), "step {step}: loss {loss}") << "not a parameter";
+  const ExperimentFile again = ReadExperimentFile(ToYaml(one.spec), "again.yaml");
+  EXPECT_EQ(Said(again), "") << ToYaml(one.spec);
+  EXPECT_EQ(ToYaml(again.spec), ToYaml(one.spec));
+  const ExperimentFile list =
+      ReadProgram("run: ./go\nmetrics: {pattern: [tqdm, 'loss {loss}'], file: logs/*.csv}\n");
+  EXPECT_EQ(Said(list), "");
+  EXPECT_EQ(list.spec.base().metrics().pattern_size(), 2);
+  EXPECT_EQ(ReadProgram("run: ./go\n", {"metrics.pattern=loss {loss}"}).diagnostics.size(), 0u);
+}
+
+TEST(ProgramFileTest, AWrongPatternIsReportedWithItsFix) {
+  EXPECT_EQ(Said(ReadProgram("run: ./go\nmetrics: {pattern: [tqdm, loss]}\n")),
+            "4:27 bad_text: metrics.pattern[1]: the pattern 'loss' has no {name}, so it finds no "
+            "number; write text with {names}, such as 'step {step}: loss {loss}'");
+  EXPECT_EQ(Said(ReadProgram("data: {train: a, val: b}\nmetrics: {file: m.csv}\n")),
+            "4:17 conflict: metrics.file is for a program, and this experiment runs none; set "
+            "command, or remove it");
+}
+
 TEST(ProgramFileTest, AnErrorIsReportedWithItsPlace) {
   for (const ProgramRefusal& refusal : std::vector<ProgramRefusal>{
            {"command: [./go]\ncode: {include: [a]}\n",

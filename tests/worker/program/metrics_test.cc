@@ -1,0 +1,73 @@
+// metrics_test.cc: programs whose numbers are read from their output and files.
+#include "tests/worker/program/event_file.h"
+#include "tests/worker/program/program_fixture.h"
+
+namespace dt {
+namespace {
+
+using nlohmann::json;
+
+TEST_F(ProgramTest, PatternsReadStandardOutputAndStandardError) {
+  Run(R"(echo 'step 1: loss 3.5'
+         echo 'INFO step 2: val_loss 3.0' >&2
+         echo 'step 2: loss 2.5')",
+      {{"metrics",
+        {{"pattern", {"step {step}: loss {loss}", "step {step}: val_loss {val_loss}"}}}}});
+  const frames::End end = AwaitEnd();
+  EXPECT_EQ(end.cause, "finished") << end.message;
+  EXPECT_EQ(end.hint, "");
+  EXPECT_EQ(All<frames::StepDone>().size(), 2u);
+  const auto evaluations = All<frames::Eval>();
+  ASSERT_EQ(evaluations.size(), 1u);
+  EXPECT_EQ(evaluations[0].step, 2u);
+  EXPECT_EQ(evaluations[0].loss, 3.0);
+}
+
+TEST_F(ProgramTest, ACsvAndEventsGiveTheSameReportsAsTheClient) {
+  const std::string events =
+      testing::Record(testing::Event(1, 0, "")) +
+      testing::Record(testing::Event(2, 7, testing::Scalar("val/acc", 0.5F)));
+  std::ofstream(folder_ / "events", std::ios::binary) << events;
+  Run("mkdir logs runs; printf 'step,loss\\n1,0.5\\n2,0.25' > logs/m.csv; cp " + In("events") +
+          " runs/events.out.tfevents.1.host",
+      {{"metrics", {{"file", "logs/*.csv"}, {"tensorboard", "runs"}}}});
+  EXPECT_EQ(AwaitEnd().cause, "finished");
+  EXPECT_EQ(All<frames::StepDone>().size(), 2u);
+  const auto evaluations = All<frames::Eval>();
+  ASSERT_EQ(evaluations.size(), 1u);
+  EXPECT_EQ(evaluations[0].step, 7u);
+  EXPECT_EQ(evaluations[0].metrics.at("val/acc"), 0.5);
+}
+
+TEST_F(ProgramTest, AFileIsReadWhileTheProgramRuns) {
+  Run("printf 'step,loss\\n1,0.5\\n' > m.csv; while [ ! -e " + In("go") + " ]; do sleep 0.05; done",
+      {{"metrics", {{"file", "m.csv"}}}});
+  EXPECT_TRUE(AwaitFrame<frames::StepDone>());
+  std::ofstream(folder_ / "go") << "on";
+  EXPECT_EQ(AwaitEnd().cause, "finished");
+}
+
+TEST_F(ProgramTest, AHintNamesWhatFoundNothing) {
+  Run("echo 'Step 1 - Loss: 3.5'", {{"metrics", {{"pattern", {"step {step}: loss {loss}"}}}}});
+  const std::string hint = AwaitEnd().hint;
+  EXPECT_NE(hint.find("no line matched metrics.pattern 'step {step}: loss {loss}'"),
+            std::string::npos)
+      << hint;
+  EXPECT_NE(hint.find("add metrics: {pattern: 'Step {step} - Loss: {loss}'}"), std::string::npos)
+      << hint;
+}
+
+TEST_F(ProgramTest, AHintNamesAFileThatWasNotWritten) {
+  Run("true", {{"metrics", {{"file", "m.csv"}}}});
+  EXPECT_EQ(AwaitEnd().hint, "it reported nothing; it wrote nothing to metrics.file 'm.csv'");
+}
+
+TEST_F(ProgramTest, AWrongPatternIsAnErrorOfTheExperiment) {
+  Run("true", {{"metrics", {{"pattern", {"loss"}}}}});
+  const frames::End end = AwaitEnd();
+  EXPECT_EQ(end.cause, "config");
+  EXPECT_NE(end.message.find("metrics.pattern"), std::string::npos) << end.message;
+}
+
+}  // namespace
+}  // namespace dt
