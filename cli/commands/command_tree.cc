@@ -91,6 +91,8 @@ std::string CommandLine(const CLI::App* app) {
 std::unique_ptr<CommandTree> MakeCommandTree() {
   auto tree = std::make_unique<CommandTree>();
   AddSubmitCommands(*tree);
+  AddSweepCommand(*tree);
+  AddImportCommand(*tree);
   AddBenchCommands(*tree);
   AddFollowCommands(*tree);
   AddTopCommand(*tree);

@@ -67,6 +67,8 @@ class CommandTree {
 
 // Add the commands, one family each. Each is in the file of its name.
 void AddSubmitCommands(CommandTree& tree);
+void AddSweepCommand(CommandTree& tree);
+void AddImportCommand(CommandTree& tree);
 void AddBenchCommands(CommandTree& tree);
 void AddGetCommands(CommandTree& tree);
 void AddDescribeCommands(CommandTree& tree);

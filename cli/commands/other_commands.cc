@@ -22,7 +22,7 @@ constexpr OtherCommand kOtherCommands[] = {
     {"", "status queue htop",
      "'dtctl top' shows all that runs and waits, 'dtctl get experiments' the experiments"},
     {"", "show info inspect view details print", "use 'dtctl describe EXP', or EXP/TRIAL"},
-    {"", "run launch create sbatch srun qsub bsub sweep enqueue apply optimize tune train",
+    {"", "run launch create sbatch srun qsub bsub enqueue apply optimize tune train",
      "use 'dtctl submit FILE'"},
     {"", "start", "'dtctl submit FILE' starts an experiment, 'dtctl up' a coordinator and workers"},
     {"", "nodes node hosts host agents agent slots slot gpus gpu sinfo machines workers",

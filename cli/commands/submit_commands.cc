@@ -21,6 +21,7 @@
 #include "cli/commands/script_note.h"
 #include "cli/commands/search_text.h"
 #include "cli/commands/strategy_text.h"
+#include "cli/commands/submit.h"
 #include "cli/remote/follow.h"
 #include "cli/remote/page_link.h"
 #include "cli/view/words.h"
@@ -36,39 +37,6 @@ namespace {
 
 constexpr size_t kTrialsShown = 100;  // of a dry run's table; -o csv has all
 
-struct SubmitOptions {
-  std::string file;
-  std::vector<std::string> assignments;
-  std::optional<int64_t> max_concurrent;
-  bool dry_run = false;
-  bool follow = false;
-  bool wait = false;
-  bool id_only = false;
-  std::optional<int64_t> trial;
-};
-
-// Reads a file, up to a byte over the limit, so that the reader refuses it. Errors: NotFound or
-// FailedPrecondition, with the file and the system's reason.
-absl::StatusOr<std::string> ReadText(Session& session, const std::string& path) {
-  const auto refuse = [&path](int error) {
-    const std::string message =
-        absl::StrCat("the file '", Printable(path), "' cannot be read: ", std::strerror(error),
-                     "; check its name, or use - for "
-                     "stdin");
-    return error == ENOENT ? absl::NotFoundError(message) : absl::InvalidArgumentError(message);
-  };
-  std::ifstream file;
-  errno = 0;
-  if (path != "-") file.open(path, std::ios::binary);
-  if (path != "-" && !file.is_open()) return refuse(errno);
-  std::istream& in = path == "-" ? *session.terminal().in : file;
-  std::string text(limits::kExperimentFileBytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad()) return refuse(errno == 0 ? EIO : errno);  // a folder opens, but reading fails
-  text.resize(static_cast<size_t>(std::max<std::streamsize>(0, in.gcount())));
-  return text;
-}
-
 struct LoadedFile {
   std::string name;
   spec::ExperimentFile content;
@@ -77,7 +45,10 @@ struct LoadedFile {
 absl::StatusOr<LoadedFile> Load(Session& session, const SubmitOptions& options) {
   LoadedFile loaded;
   loaded.name = options.file == "-" ? "stdin" : options.file;
-  DT_ASSIGN_OR_RETURN(const std::string text, ReadText(session, options.file));
+  std::string text = options.text.value_or("");
+  if (!options.text) {
+    DT_ASSIGN_OR_RETURN(text, ReadText(session, options.file));
+  }
   std::vector<std::string> overrides = options.assignments;
   if (options.max_concurrent.has_value()) {
     DT_RETURN_IF_ERROR(CheckAtLeast("--max-concurrent", *options.max_concurrent, 0));
@@ -300,43 +271,6 @@ absl::StatusOr<ExitCode> Plan(Session& session, const SubmitOptions& options) {
   return misfits.empty() ? ExitCode::kOk : ExitCode::kCannotBePlaced;
 }
 
-absl::StatusOr<ExitCode> Submit(Session& session, const SubmitOptions& options) {
-  DT_ASSIGN_OR_RETURN(LoadedFile loaded, Load(session, options));
-  if (!Passes(session, loaded, Purpose::kSubmit)) return ExitCode::kUsage;
-  DT_ASSIGN_OR_RETURN(const auto packed, Pack(session, options, loaded));
-  v1::SubmitRequest request;
-  request.set_request_id(RandomRequestId());
-  *request.mutable_spec() = loaded.content.spec;
-  request.set_file_name(loaded.name);
-  request.set_file_text(loaded.content.effective_text);
-  request.set_dry_run(options.dry_run);
-  request.set_who(WhoAmI(session));
-  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
-  if (packed && !options.dry_run) DT_RETURN_IF_ERROR(SendCode(session, *client, *packed));
-  const std::string forecast = options.dry_run ? "" : Forecast(session, *client, loaded, options);
-  const auto answer = SubmitPatiently(session, *client, request);
-  if (session.interrupt().Triggered() && !options.dry_run) {
-    session.Note("Interrupted; it may have been submitted: 'dtctl get experiments' tells.");
-  }
-  DT_ASSIGN_OR_RETURN(const auto response, answer);
-  if (options.dry_run) {
-    // The coordinator checked the first trial; others may need more slots, or more memory.
-    const absl::StatusOr<v1::PlanResponse> plan = client->Plan(PlanRequestOf(loaded));
-    return ShowDryRun(session, loaded, response, plan.ok() ? MisfitSentence(*plan) : "");
-  }
-  ShowSubmitted(session, options, response, FindPage(session, *client, options, response));
-  if (response.trials() > 1 && !options.id_only) {
-    session.Note(BestText(loaded.content.spec));
-  }
-  if (!forecast.empty() && !response.existed()) session.Note(forecast);
-  const Selector selector{false, response.experiment()};
-  if (options.follow) return FollowExperiment(session, selector);
-  if (options.wait) {
-    return WaitUntil(session, selector, Until::kDone, absl::InfiniteDuration());
-  }
-  return ExitCode::kOk;
-}
-
 absl::StatusOr<ExitCode> Validate(Session& session, const SubmitOptions& options) {
   DT_ASSIGN_OR_RETURN(LoadedFile loaded, Load(session, options));
   if (!Passes(session, loaded, Purpose::kCheck)) return ExitCode::kUsage;
@@ -403,6 +337,69 @@ void AddFileOptions(CLI::App* app, const std::shared_ptr<SubmitOptions>& options
 }
 
 }  // namespace
+
+absl::StatusOr<std::string> ReadText(Session& session, const std::string& path) {
+  const auto refuse = [&path](int error) {
+    const std::string message =
+        absl::StrCat("the file '", Printable(path), "' cannot be read: ", std::strerror(error),
+                     "; check its name, or use - for "
+                     "stdin");
+    return error == ENOENT ? absl::NotFoundError(message) : absl::InvalidArgumentError(message);
+  };
+  std::ifstream file;
+  errno = 0;
+  if (path != "-") file.open(path, std::ios::binary);
+  if (path != "-" && !file.is_open()) return refuse(errno);
+  std::istream& in = path == "-" ? *session.terminal().in : file;
+  std::string text(limits::kExperimentFileBytes + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad()) return refuse(errno == 0 ? EIO : errno);  // a folder opens, but reading fails
+  text.resize(static_cast<size_t>(std::max<std::streamsize>(0, in.gcount())));
+  return text;
+}
+
+absl::StatusOr<ExitCode> Submit(Session& session, const SubmitOptions& options) {
+  DT_ASSIGN_OR_RETURN(LoadedFile loaded, Load(session, options));
+  if (!Passes(session, loaded, Purpose::kSubmit)) return ExitCode::kUsage;
+  DT_ASSIGN_OR_RETURN(const auto packed, Pack(session, options, loaded));
+  v1::SubmitRequest request;
+  request.set_request_id(RandomRequestId());
+  *request.mutable_spec() = loaded.content.spec;
+  request.set_file_name(loaded.name);
+  request.set_file_text(loaded.content.effective_text);
+  request.set_dry_run(options.dry_run);
+  request.set_who(WhoAmI(session));
+  DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
+  if (packed && !options.dry_run) DT_RETURN_IF_ERROR(SendCode(session, *client, *packed));
+  const std::string forecast = options.dry_run ? "" : Forecast(session, *client, loaded, options);
+  const auto answer = SubmitPatiently(session, *client, request);
+  if (session.interrupt().Triggered() && !options.dry_run) {
+    session.Note("Interrupted; it may have been submitted: 'dtctl get experiments' tells.");
+  }
+  DT_ASSIGN_OR_RETURN(const auto response, answer);
+  if (options.dry_run) {
+    // The coordinator checked the first trial; others may need more slots, or more memory.
+    const absl::StatusOr<v1::PlanResponse> plan = client->Plan(PlanRequestOf(loaded));
+    return ShowDryRun(session, loaded, response, plan.ok() ? MisfitSentence(*plan) : "");
+  }
+  ShowSubmitted(session, options, response, FindPage(session, *client, options, response));
+  if (response.trials() > 1 && !options.id_only) {
+    session.Note(BestText(loaded.content.spec));
+  }
+  if (!forecast.empty() && !response.existed()) session.Note(forecast);
+  const Selector selector{false, response.experiment()};
+  if (options.follow) return FollowExperiment(session, selector);
+  if (options.wait) {
+    return WaitUntil(session, selector, Until::kDone, absl::InfiniteDuration());
+  }
+  return ExitCode::kOk;
+}
+
+absl::StatusOr<ExitCode> PrintFile(Session& session, const SubmitOptions& options) {
+  DT_ASSIGN_OR_RETURN(const LoadedFile loaded, Load(session, options));
+  session.out() << loaded.content.effective_text << std::flush;
+  return Passes(session, loaded, Purpose::kCheck) ? ExitCode::kOk : ExitCode::kUsage;
+}
 
 void AddSubmitCommands(CommandTree& tree) {
   auto submit = std::make_shared<SubmitOptions>();

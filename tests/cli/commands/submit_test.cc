@@ -35,6 +35,30 @@ TEST_F(SubmitTest, ASingleCallCarriesTheCheckedSpecificationAndTheText) {
       << "dtctl has shown them: they are of clients whose file the coordinator reads";
 }
 
+TEST_F(SubmitTest, ASweepSubmitsTheFileThatItPrints) {
+  const std::vector<std::string> words = {"sweep",    "./go {lr}", "--param", "lr=1,2",
+                                          "--metric", "loss",      "--set",   "retries.max=1"};
+  std::vector<std::string> print = words;
+  print.emplace_back("--print");
+  const Ran printed = RunAsWritten(print);
+  EXPECT_EQ(printed.code, 0) << printed.err;
+  EXPECT_TRUE(Has(printed.out, "search: {method: grid, metric: loss}\n")) << printed.out;
+  EXPECT_TRUE(Has(printed.out, "retries: {max: 1}\n")) << printed.out;
+  EXPECT_EQ(Run(words).code, 0);
+  const auto world = control_.Snapshot();
+  ASSERT_EQ(world.submissions.size(), 1u);
+  EXPECT_EQ(world.submissions[0].file_text(), printed.out);
+  EXPECT_EQ(world.submissions[0].file_name(), "sweep.yaml");
+  EXPECT_EQ(world.submissions[0].spec().base().command(1), "{lr}");
+}
+
+TEST_F(SubmitTest, ASweepWithoutAMetricSaysHowToGiveOne) {
+  const Ran ran = Run({"sweep", "./go {lr}", "--param", "lr=0.1..1"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(Has(ran.err, "--metric val_loss")) << ran.err;
+  EXPECT_TRUE(Has(ran.err, "--pattern 'step {step}: val loss {val_loss}'")) << ran.err;
+}
+
 TEST_F(SubmitTest, PrintsTheAddressOfTheExperimentsPage) {
   control_.Edit([](FakeControl::World& world) { world.status.set_http_address("127.0.0.1:7601"); });
   const Ran ran = Run({"submit", "-"});

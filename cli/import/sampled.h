@@ -1,0 +1,34 @@
+// sampled.h: distributions that other tools write as calls, and what their ranges are here.
+//
+// Role:  pure.
+// Tests: tests/cli/import/import_test.cc
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/import/draft.h"
+
+namespace dt::cli {
+
+// A call such as tune.loguniform(1e-4, 1e-1): its last name in small letters, and its arguments.
+struct Call {
+  std::string name;
+  std::vector<std::string> arguments;
+  std::map<std::string, std::string> named;
+};
+std::optional<Call> CallIn(const std::string& text);
+// Splits at commas that stand in no brackets and no quotation marks.
+std::vector<std::string> SplitOutside(const std::string& text);
+// Returns the texts as a list of YAML.
+YamlNode ListNode(const std::vector<std::string>& texts);
+std::optional<double> NumberIn(const std::string& text);
+
+// Returns a range for a normal distribution.
+Domain SpreadOf(double mean, double deviation);
+// Returns the range in steps; integers if it has only these.
+Domain Stepped(Domain domain, double step);
+
+}  // namespace dt::cli
