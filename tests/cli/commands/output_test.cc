@@ -76,6 +76,8 @@ TEST_F(OutputTest, AFullDiskIsAnErrorOfEveryCommandThatPrints) {
                                          "name: x\n"
                                          "data: {train: a, val: b}\n"
                                          "train: {max_steps: 3}\n");
+  const std::string other =
+      folder_.Write("wandb.yaml", "method: grid\nparameters: {a: {values: [1, 2]}}\n");
   folder_.Write("text", std::string(5000, 'x') + "\n");
   const std::vector<std::vector<std::string>> commands = {
       {"--help"},
@@ -86,6 +88,8 @@ TEST_F(OutputTest, AFullDiskIsAnErrorOfEveryCommandThatPrints) {
       {"validate", file},
       {"resolve", file},
       {"plan", file, "-o", "json"},
+      {"sweep", "./go {lr}", "--param", "lr=1,2", "--print"},
+      {"import", other},
       {"follow", "12"},
       {"top"},
       {"best", "12"},
