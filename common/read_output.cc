@@ -38,14 +38,16 @@ std::string ReadSome(int fd, size_t bytes_max, absl::Duration patience) {
 
 }  // namespace
 
-ProgramOutput ReadOutput(SpawnOptions options, size_t bytes_max, absl::Duration patience) {
+ProgramOutput ReadOutput(SpawnOptions options, size_t bytes_max, absl::Duration patience,
+                         StandardError errors) {
   ProgramOutput output;
   int ends[2];
   const UniqueFd null(open("/dev/null", O_WRONLY | O_CLOEXEC));
   if (!null.valid() || pipe2(ends, O_CLOEXEC) != 0) return output;
   const UniqueFd out(ends[0]);
   UniqueFd in(ends[1]);
-  options.descriptors = {{in.get(), STDOUT_FILENO}, {null.get(), STDERR_FILENO}};
+  const int error_fd = errors == StandardError::kRead ? in.get() : null.get();
+  options.descriptors = {{in.get(), STDOUT_FILENO}, {error_fd, STDERR_FILENO}};
   const auto pid = Spawn(options);
   in.Reset();
   if (!pid.ok()) return output;

@@ -16,10 +16,11 @@ namespace dt {
 
 struct ProgramOutput {
   bool ok = false;   // it ended by itself, with status 0, and printed no more than `text`
-  std::string text;  // of its standard output
+  std::string text;  // of its output
 };
-// Starts the program of `options` with its standard output to here and its standard error to
-// /dev/null.
-ProgramOutput ReadOutput(SpawnOptions options, size_t bytes_max, absl::Duration patience);
+enum class StandardError { kDropped, kRead };  // kRead: into `text`, as it comes
+// Starts the program of `options` with its standard output to here.
+ProgramOutput ReadOutput(SpawnOptions options, size_t bytes_max, absl::Duration patience,
+                         StandardError errors = StandardError::kDropped);
 
 }  // namespace dt

@@ -39,6 +39,7 @@
 #include "worker/shell/shell.h"
 #include "worker/shell/storage.h"
 #include "worker/shell/supervisor.h"
+#include "worker/shell/trainer_look.h"
 
 namespace dt {
 namespace {
@@ -349,6 +350,8 @@ absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   }
   DT_ASSIGN_OR_RETURN(config.trainer, MakeTrainerCommand(flags, slot, share, agent.hello));
   agent.trainer_path = config.trainer.path;
+  agent.hello.set_no_trainer(WhyNoTrainer(config.trainer.path));
+  if (!agent.hello.no_trainer().empty()) spdlog::warn("no trainer: {}", agent.hello.no_trainer());
   config.code_folder = std::filesystem::absolute(RunFolderOf(flags), code).string() + "/code";
   config.slot = SlotName(slot, agent.hello);
   config.lives = RunFolderOf(flags) + "/" + config.slot + ".lives";

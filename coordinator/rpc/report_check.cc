@@ -56,7 +56,7 @@ absl::Status CheckHello(const v1::Hello& hello) {
   }
   for (const std::string* text :
        {&hello.host(), &hello.device_name(), &hello.gpu_uuid(), &hello.storage_id(),
-        &hello.data_address(), &hello.program_version()}) {
+        &hello.data_address(), &hello.program_version(), &hello.no_trainer()}) {
     DT_RETURN_IF_ERROR(CheckText("a text of hello", *text));
   }
   if (hello.ended_instances_size() > static_cast<int>(limits::kEndedInstances)) {

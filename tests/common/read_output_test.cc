@@ -35,6 +35,12 @@ TEST(ReadOutputTest, ASilentProgramIsKilledAtTheDeadline) {
   EXPECT_EQ(output.text, "");
 }
 
+TEST(ReadOutputTest, StandardErrorIsReadIfItIsAskedFor) {
+  const SpawnOptions shell = {.path = "/bin/sh", .arguments = {"-c", "echo out; echo error >&2"}};
+  EXPECT_EQ(ReadOutput(shell, 100, absl::Minutes(1)).text, "out\n");
+  EXPECT_EQ(ReadOutput(shell, 100, absl::Minutes(1), StandardError::kRead).text, "out\nerror\n");
+}
+
 TEST(ReadOutputTest, AProgramThatIsNotThereHasNoOutput) {
   const ProgramOutput output = ReadOutput({.path = "/nowhere/x"}, 10, absl::Minutes(1));
   EXPECT_FALSE(output.ok);

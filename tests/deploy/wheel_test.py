@@ -9,6 +9,7 @@ wheel from a release build.
 import json
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -19,8 +20,9 @@ import unittest
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/testing")]
 import floor  # noqa: E402
+from until import until  # noqa: E402
 
 SKIPPED = 77
 SECONDS = 120
@@ -162,7 +164,7 @@ class Wheel(unittest.TestCase):
         self.assertEqual({name.split("/")[-1] for name in names if "/licenses/" in name}, listed)
         self.assertTrue((self.venv / "share/man/man1/dtctl.1.gz").exists())
 
-    def test_a_sweep_of_a_program_runs_from_an_empty_folder(self):
+    def test_a_sweep_of_a_program_runs_from_an_empty_folder_and_a_trained_trial_waits_for_a_trainer(self):
         folder = self.path / "empty"
         folder.mkdir()
         variables = {key: value for key, value in os.environ.items()
@@ -181,6 +183,28 @@ class Wheel(unittest.TestCase):
         self.assertIn("1/1", run("dtctl", "best", "last"))
         self.assertEqual(run("python", "-c", "import dtrain; print(dtrain.Client().experiment(1).state)").strip(),
                          "finished")
+        if "dttrain" not in self.programs:
+            return
+        (folder / "text").mkdir()
+        (folder / "text/words.txt").write_text("to be or not to be, that is the question\n" * 500)
+        data = folder / ".local/state/dtrain/local/data/mine"
+        run("dtctl", "data", "tokenize", "--tokenizer", "byte", "--output", str(data), "text")
+        (folder / "train.yaml").write_text(
+            "version: 1\nname: train\ndata: {train: 'mine/train_*.bin', val: 'mine/val_*.bin', tokenizer: byte}\n"
+            "model: {preset: gpt2, n_layer: 1, n_head: 2, n_embd: 16, n_ff: 32, n_positions: 32}\n"
+            "train: {seq_len: 32, batch_size: 2, max_steps: 3}\n")
+        submitted = run("dtctl", "submit", "train.yaml")
+        why = run("dtctl", "explain", "2/1")
+        for words in ("has no trainer", "libtorch_cpu.so", 'pip install "dtrain[train]"'):
+            self.assertIn(words, re.sub(r"\s+", " ", why), submitted)
+        # LibTorch is installed: here a link to the folder of `./dev setup`.
+        torch = CACHE / "libtorch-2.11.0"
+        if not (torch / "torch/lib/libtorch_cpu.so").exists():
+            return
+        packages = next((self.venv / "lib").glob("python3.*")) / "site-packages"
+        for name in ("torch", "nvidia"):
+            (packages / name).symlink_to(torch / name)
+        until("the trial was trained", lambda: "finished" in run("dtctl", "get", "trials", "2"), seconds=SECONDS)
 
 
 if __name__ == "__main__":

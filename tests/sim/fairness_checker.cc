@@ -54,6 +54,7 @@ FairnessChecker::Fleet FairnessChecker::Look(const State& state) {
         !MayStart(state.durable, experiment, shape.least()))
       continue;
     Shape plain;
+    plain.constraint.trainer = true;
     plain.constraint.level = kWorkerLevel;
     fleet.comparable = fleet.comparable && shape == plain;
     fleet.wanting[id] = held;

@@ -26,7 +26,7 @@ inline bool Saves(StopReason reason) {
 // to warm up, and a dttrain beside it would take memory of the GPU.
 inline bool StartsAhead(const AgentState& state) {
   return state.options.trainer_start == TrainerStart::kAlwaysWarm && !state.draining &&
-         state.newest_kind == TrainerKind::kOwn &&
+         state.newest_kind == TrainerKind::kOwn && state.options.hello.no_trainer().empty() &&
          state.start_failures < limits::kTrainerStartTries;
 }
 

@@ -16,6 +16,8 @@
 #include "common/lead_limits.h"
 #include "common/limits.h"
 #include "common/service_manager.h"
+#include "common/trainer_limits.h"
+#include "worker/shell/trainer_look.h"
 
 namespace dt {
 namespace {
@@ -48,6 +50,7 @@ Shell::Shell(WorkerConfig config, AliveFile& alive)
       connect_at_(Now().steady),
       backoff_(limits::kReconnectFirst),
       idle_since_(Now().steady),
+      look_at_(Now().steady + limits::kTrainerLook),
       random_(config_.agent.hello.instance()) {
   const sigset_t signals = WorkerSignals();
   signals_ = UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -75,6 +78,7 @@ int Shell::Run() {
     TakeCode();
     ServeTrainer();
     EndWhenIdle();
+    LookForTrainer();
     if (Now().steady >= NextDeadline(agent_)) Feed(TimePassed{});
   }
   NotifyServiceManager("STOPPING=1");
@@ -138,6 +142,7 @@ void Shell::Wait() {
                                      {fetcher_.wake_fd(), POLLIN, 0}};
   absl::Duration next = std::min({NextDeadline(agent_), watchdog_at_, alive_.due()});
   if (!stream_.Open()) next = std::min(next, connect_at_);
+  if (!agent_.options.hello.no_trainer().empty()) next = std::min(next, look_at_);
   if (!agent_.attempt && !agent_.draining) {
     next = std::min(next, idle_since_ + config_.idle_timeout);
   }
@@ -199,6 +204,18 @@ void Shell::EndWhenIdle() {
   spdlog::info("had no trial for {}, the --idle-timeout: ends",
                absl::FormatDuration(config_.idle_timeout));
   Feed(Terminate{});
+}
+
+// Looks whether a trainer was installed since the start. The hello of a new stream reports it
+// to the coordinator.
+void Shell::LookForTrainer() {
+  v1::Hello& hello = agent_.options.hello;
+  if (hello.no_trainer().empty() || Now().steady < look_at_) return;
+  look_at_ = Now().steady + limits::kTrainerLook;
+  hello.set_no_trainer(WhyNoTrainer(config_.trainer.path));
+  if (!hello.no_trainer().empty()) return;
+  spdlog::info("found the trainer {}; connects again to report it", config_.trainer.path);
+  if (stream_.Open()) stream_.Cancel();
 }
 
 void Shell::TakeStreamEvents() {

@@ -68,6 +68,7 @@ class Shell {
   void EndStrays();
   void ConnectWhenDue();
   void EndWhenIdle();
+  void LookForTrainer();
   void TellServiceManager();
   void FinishStream();
 
@@ -87,6 +88,7 @@ class Shell {
   absl::Duration connect_at_;  // steady time of the next try
   absl::Duration backoff_;
   absl::Duration idle_since_;
+  absl::Duration look_at_;  // for a trainer, while there is none
   absl::Duration refused_since_ = absl::InfiniteDuration();
   std::string told_;        // the stream's last error, logged when it changes
   bool unwelcome_ = false;  // the coordinator refused this worker's identity

@@ -286,6 +286,25 @@ std::string HintOf(const State& state, TrialId id) {
   return trial.attempts.empty() ? "" : trial.attempts.back().hint;
 }
 
+// Returns which connected workers lack only a trainer, and why; "": none.
+std::string NoTrainerText(const LiveState& live, const Constraint& constraint) {
+  if (!constraint.trainer) return {};
+  Constraint without = constraint;
+  without.trainer = false;
+  const Worker* first = nullptr;
+  size_t more = 0;
+  for (const Worker& worker : live.workers) {
+    if (worker.presence != Presence::kConnected || worker.hello.no_trainer().empty()) continue;
+    if (!Meets(without, worker.hello)) continue;
+    more += first == nullptr ? 0 : 1;
+    if (first == nullptr) first = &worker;
+  }
+  if (first == nullptr) return {};
+  return absl::StrCat("worker ", first->name,
+                      more > 0 ? absl::StrCat(" (and ", more, " more)") : "",
+                      " has no trainer: ", first->hello.no_trainer());
+}
+
 std::string NobodyHas(const LiveState& live, const Constraint& constraint) {
   const auto met = [&live](const Constraint& part) {
     return std::any_of(live.workers.begin(), live.workers.end(), [&](const Worker& worker) {
@@ -294,6 +313,7 @@ std::string NobodyHas(const LiveState& live, const Constraint& constraint) {
     });
   };
   if (!met(AnyOf(constraint.device)) || met(constraint)) return {};
+  if (const std::string text = NoTrainerText(live, constraint); !text.empty()) return "; " + text;
   Constraint of_any_version = constraint;
   of_any_version.level = 0;
   if (met(of_any_version)) {
@@ -317,6 +337,15 @@ std::string NobodyHas(const LiveState& live, const Constraint& constraint) {
   return absl::StrCat("; no connected worker has ", absl::StrJoin(missing, ", nor "));
 }
 
+std::string WhyNeverFits(const LiveState& live, const Shape& shape, const std::string& reason) {
+  const std::string untrained = NoTrainerText(live, shape.constraint);
+  if (untrained.empty()) return absl::StrCat(reason, NobodyHas(live, shape.constraint));
+  const bool none = std::none_of(live.workers.begin(), live.workers.end(), [&](const Worker& each) {
+    return each.presence == Presence::kConnected && Meets(shape.constraint, each.hello);
+  });
+  return absl::StrCat(none ? absl::StrCat("needs ", ShapeText(shape)) : reason, "; ", untrained);
+}
+
 std::string WhyWaiting(const State& state, TrialId id, absl::Duration now) {
   const Experiment& experiment = GetExperiment(state.durable, id.experiment);
   const Trial& trial = GetTrial(state.durable, id);
@@ -329,7 +358,7 @@ std::string WhyWaiting(const State& state, TrialId id, absl::Duration now) {
   Decision decision = PlaceIn(state.live, {shape, {}});
   decision.reason += HeldText(state, shape.constraint.device);
   if (decision.verdict == Verdict::kNeverFits) {
-    return absl::StrCat(decision.reason, NobodyHas(state.live, shape.constraint));
+    return WhyNeverFits(state.live, shape, decision.reason);
   }
   if (GateOf(state, experiment, shape) == Gate::kClosed) {
     return WhyClosed(state, experiment, shape.least());
@@ -389,7 +418,7 @@ std::string WhyNothingRuns(const State& state, const Experiment& experiment, abs
   Decision decision = PlaceIn(state.live, {shape, {}});
   decision.reason += HeldText(state, shape.constraint.device);
   if (decision.verdict != Verdict::kNeverFits) return decision.reason;
-  return absl::StrCat(decision.reason, NobodyHas(state.live, shape.constraint));
+  return WhyNeverFits(state.live, shape, decision.reason);
 }
 
 }  // namespace dt

@@ -304,6 +304,8 @@ v1::WorkerSummary Summarize(const State& state, const Worker& worker, absl::Dura
                                    ToString(worker.attempt->id), " rank ", worker.rank));
   } else if (worker.trainer == v1::WorkerReport::TRAINER_STARTING) {
     summary.set_doing("starting its trainer");
+  } else if (!worker.hello.no_trainer().empty()) {
+    summary.set_doing("has no trainer, takes programs alone");
   }
   summary.set_silence_seconds(absl::ToDoubleSeconds(now - worker.last_heard));
   summary.set_program_version(worker.hello.program_version());

@@ -88,8 +88,8 @@ void AddNote(const LiveState& live, const Experiment& shape, const std::string& 
   response.set_cannot_be_placed(decision.verdict == Verdict::kNeverFits);
   response.set_note(note);
   if (note.empty() && response.cannot_be_placed()) {
-    response.set_note(absl::StrCat("no connected worker could run this yet: ", decision.reason,
-                                   NobodyHas(live, wanted.constraint)));
+    response.set_note(absl::StrCat("no connected worker could run this yet: ",
+                                   WhyNeverFits(live, wanted, decision.reason)));
   }
 }
 

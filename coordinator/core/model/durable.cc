@@ -185,6 +185,7 @@ Shape ShapeOf(const Experiment& experiment) {
   Constraint& constraint = shape.constraint;
   constraint.device = DeviceKindOf(resources.device());
   constraint.programs = spec::IsProgram(base) && !IsNetworkBench(base.command());
+  constraint.trainer = !constraint.programs;
   constraint.accelerator = absl::AsciiStrToLower(resources.accelerator());
   for (const v1::Label& label : resources.labels()) {
     constraint.labels.emplace_back(label.key(), label.value());

@@ -37,6 +37,7 @@ bool Meets(const Constraint& constraint, const v1::Hello& hello) {
   if (DeviceKindOf(hello.device()) != constraint.device) return false;
   if (hello.level() < constraint.level) return false;
   if (constraint.programs && !hello.programs()) return false;
+  if (constraint.trainer && !hello.no_trainer().empty()) return false;
   if (!constraint.accelerator.empty()) {
     const std::string name = absl::AsciiStrToLower(hello.device_name());
     if (name.find(constraint.accelerator) == std::string::npos) return false;

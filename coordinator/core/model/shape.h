@@ -25,6 +25,7 @@ struct Constraint {
   DeviceKind device = DeviceKind::kCpu;
   uint32_t level = 0;       // lowest worker level (common/worker_level.h)
   bool programs = false;    // the trial is a program of its experiment
+  bool trainer = false;     // the trial needs dttrain
   std::string accelerator;  // part of the device's name, in lower case; "": any
   std::vector<std::pair<std::string, std::string>> labels;  // required of each worker, sorted
   auto operator<=>(const Constraint&) const = default;

@@ -140,6 +140,45 @@ TEST_F(ScheduleTest, AnExperimentHoldsNoMoreSlotsThanItsMaxGpusTotal) {
   EXPECT_EQ(SlotsHeld(state_.live, bounded), 2u);
 }
 
+TEST_F(ScheduleTest, ATrialOfTheTrainerWaitsForAWorkerThatHasOne) {
+  AddWorker("a");
+  const auto connect_again = [this](const std::string& no_trainer) {
+    Disconnect("a");
+    workers_.at("a").hello.set_no_trainer(no_trainer);
+    Connect("a");
+  };
+  connect_again("its dttrain does not find libtorch_cpu.so");
+  const ExperimentId trains = Submit(OneTrial());
+  EXPECT_EQ(StateOfTrial({trains, 1}), v1::TRIAL_PENDING);
+  EXPECT_EQ(Explain({trains, 1}),
+            "waits: needs 1 cpu slot; worker a has no trainer: its dttrain does not find "
+            "libtorch_cpu.so");
+  connect_again("");  // LibTorch was installed
+  ExpectOrders("a", {trains, 1}, 0);
+}
+
+TEST_F(ScheduleTest, AWorkerWithoutATrainerTakesPrograms) {
+  AddWorker("a");
+  Disconnect("a");
+  workers_.at("a").hello.set_no_trainer("reason");
+  Connect("a");
+  v1::ExperimentSpec runs = OneTrial();
+  runs.mutable_base()->set_run("true");
+  ExpectOrders("a", {Submit(runs), 1}, 0);
+}
+
+TEST_F(ScheduleTest, AGangNamesItsWorkerWithoutATrainer) {
+  AddWorker("a");
+  AddWorker("b");
+  Disconnect("b");
+  workers_.at("b").hello.set_no_trainer("reason");
+  Connect("b");
+  const ExperimentId pair = Submit(OnSlots(2, OneTrial()));
+  EXPECT_EQ(Explain({pair, 1}),
+            "waits: needs 2 cpu slots; 1 cpu worker connected, 1 free; worker b has no trainer: "
+            "reason");
+}
+
 TEST_F(ScheduleTest, ATrialGoesOnlyToWorkersWithItsLabels) {
   AddWorker("a");
   const ExperimentId wants = Submit(OfWorkers("west", OneTrial()));

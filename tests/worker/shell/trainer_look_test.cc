@@ -1,0 +1,74 @@
+// trainer_look_test.cc: whether a trainer would start, without starting it.
+#include "worker/shell/trainer_look.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/testing/temp_folder.h"
+
+namespace dt {
+namespace {
+
+TEST(TrainerLookTest, AProgramWhoseLibrariesAreThereIsATrainer) {
+  EXPECT_EQ(WhyNoTrainer(FAKE_TRAINER), "");
+}
+
+TEST(TrainerLookTest, AMissingProgramIsNamedWithTheFix) {
+  const std::string why = WhyNoTrainer("/nowhere/dttrain");
+  EXPECT_EQ(
+      why,
+      "there is no program /nowhere/dttrain; install dttrain there, or name it with --trainer");
+}
+
+TEST(TrainerLookTest, LibrariesThatWereNotFoundAreNamed) {
+  EXPECT_EQ(FaultInList("\tlibc.so.6 => /lib/libc.so.6 (0x00007f)\n", "/bin/dttrain"), "");
+  const std::string two = FaultInList(
+      "\tlibtorch_cpu.so => not found\n\tlibc10.so => not found\n"
+      "\tlibc.so.6 => /lib/libc.so.6 (0x00007f)\n",
+      "/bin/dttrain");
+  EXPECT_NE(two.find("does not find libtorch_cpu.so, libc10.so; install LibTorch"),
+            std::string::npos)
+      << two;
+  const std::string five = FaultInList(
+      "\ta => not found\n\tb => not found\n\tc => not found\n\td => not found\n\te => not found\n",
+      "/bin/dttrain");
+  EXPECT_NE(five.find("a, b, c, 2 more;"), std::string::npos) << five;
+}
+
+TEST(TrainerLookTest, AnotherLibTorchThanItsOwnIsNamedByAMissingSymbol) {
+  const std::string list =
+      "\tlibtorch_cpu.so => /lib/libtorch_cpu.so (0x00007f)\n"
+      "undefined symbol: of_a_library\t(/lib/libtorch_cpu.so)\n"
+      "undefined symbol: _ZNK2at10TensorBase4fooEv\t(/bin/dttrain)\n";
+  const std::string why = FaultInList(list, "/bin/dttrain");
+  EXPECT_NE(why.find("built for another LibTorch than it finds (which has no "
+                     "_ZNK2at10TensorBase4fooEv)"),
+            std::string::npos)
+      << why;
+}
+
+TEST(TrainerLookTest, AProgramWithoutItsLibraryIsNotStarted) {
+  EXPECT_EQ(WhyNoTrainer(NEEDS_LIBRARY),
+            "its dttrain does not find libdt_absent.so; install LibTorch on its host: pip install "
+            "\"dtrain[train]\", or dtrain-libtorch for CPUs alone");
+}
+
+TEST(TrainerLookTest, AProgramThatMissesASymbolIsNotATrainer) {
+  const std::string why = WhyNoTrainer(NEEDS_SYMBOL);
+  EXPECT_NE(why.find("built for another LibTorch than it finds (which has no "), std::string::npos)
+      << why;
+}
+
+TEST(TrainerLookTest, AScriptIsATrainer) {
+  const testing::TempFolder folder;
+  const std::string script = folder.path() + "/dttrain";
+  std::ofstream(script) << "#!/bin/sh\nexit 3\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  EXPECT_EQ(WhyNoTrainer(script), "");
+}
+
+}  // namespace
+}  // namespace dt

@@ -1,0 +1,20 @@
+// trainer_look.h: whether this host has a trainer that starts, found out without starting it.
+//
+// Role:    dttrain needs LibTorch, which is installed apart from it. The loader lists a program's
+//          libraries within milliseconds; to start it would take 0.4 s of each worker's start.
+// Threads: any; blocks until the loader has ended.
+// Tests:   tests/worker/shell/trainer_look_test.cc
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace dt {
+
+// Returns why the trainer cannot start, and the fix; "" if nothing speaks against it.
+std::string WhyNoTrainer(const std::string& path);
+
+// Returns why a program does not start, from the loader's list of its libraries; "" if it does.
+std::string FaultInList(std::string_view list, std::string_view program);
+
+}  // namespace dt
