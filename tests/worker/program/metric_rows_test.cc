@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::vector<std::string> Reported(const std::vector<std::string>& lines) {
+std::vector<std::string> ReportedRows(const std::vector<std::string>& lines) {
   MetricRows rows;
   Samples samples(0, Samples::Fall::kKeep);
   std::vector<std::string> reports;
@@ -30,23 +30,24 @@ std::vector<std::string> Reported(const std::vector<std::string>& lines) {
 
 TEST(MetricRowsTest, ACsvsHeaderNamesItsNumbers) {
   EXPECT_THAT(
-      Reported({"epoch,step,train_loss,val_loss,note", "0,49,0.5,,\"a, b\"", "0,49,,0.25,x"}),
+      ReportedRows({"epoch,step,train_loss,val_loss,note", "0,49,0.5,,\"a, b\"", "0,49,,0.25,x"}),
       ElementsAre(R"({"step": 49, "epoch": 0, "train_loss": 0.5})",
                   R"({"step": 49, "val_loss": 0.25})"));
-  EXPECT_THAT(Reported({"       epoch;    loss", "  1;  0.5\r", "2;nan"}),
+  EXPECT_THAT(ReportedRows({"       epoch;    loss", "  1;  0.5\r", "2;nan"}),
               ElementsAre(R"({"step": 1, "loss": 0.5})", R"({"step": 2, "loss": NaN})"));
-  EXPECT_THAT(Reported({"\"Step\"\t\"acc\"", "3\t0.5"}), ElementsAre(R"({"step": 3, "acc": 0.5})"));
+  EXPECT_THAT(ReportedRows({"\"Step\"\t\"acc\"", "3\t0.5"}),
+              ElementsAre(R"({"step": 3, "acc": 0.5})"));
 }
 
 TEST(MetricRowsTest, RowsWithoutAStepAreCounted) {
-  EXPECT_THAT(Reported({"loss", "3", "2"}),
+  EXPECT_THAT(ReportedRows({"loss", "3", "2"}),
               ElementsAre(R"({"step": 1, "loss": 3})", R"({"step": 2, "loss": 2})"));
 }
 
 TEST(MetricRowsTest, JsonLinesNameTheirOwn) {
   EXPECT_THAT(
-      Reported({R"({"step": 1, "loss": 0.5, "note": "x", "more": {"a": 1}})",
-                R"({"step": 2, "loss": NaN, "acc": "0.5"})", "{broken", "[1]"}),
+      ReportedRows({R"({"step": 1, "loss": 0.5, "note": "x", "more": {"a": 1}})",
+                    R"({"step": 2, "loss": NaN, "acc": "0.5"})", "{broken", "[1]"}),
       ElementsAre(R"({"step": 1, "loss": 0.5})", R"({"step": 2, "acc": 0.5, "loss": NaN})"));
 }
 
