@@ -8,7 +8,7 @@ import re
 import xml.etree.ElementTree
 
 from page_charts import CAPTION, NOTED, Drawn
-from page_pictures import ANSWERS, CURVES, answers, experiment_of, trial_of
+from page_pictures import ANSWERS, CURVES, answers, experiment_of, listed, trial_of
 
 HISTORY = "document.querySelector('section[aria-label=\"Best so far\"]')"
 TABLE = "[role=region][aria-label=Trials]"
@@ -28,7 +28,8 @@ def curve_of(number, metric="accuracy"):
 
 
 def made():
-    """81: a program with 13 trials, of which the last has no value; 82: one trial of a program, with a loss."""
+    """81: a program with 13 trials, of which the last has no value; 82: one trial of a program, with a loss;
+    83: one with a validation loss alone."""
     trials = [trial_of(81, i, VALUES[i - 1], assignments=settings_of(i),
                        ended_at=f"2026-01-02T03:{10 + 2 * i}:05Z") for i in range(1, 13)]
     trials.append(trial_of(81, 13, None, assignments=settings_of(1), state="running", cause=None, ended_at=None))
@@ -40,7 +41,10 @@ def made():
     rows = {name: {"steps": STEPS, "values": [3, 2, 1]} for name in ("loss", ".training_seconds", "accuracy")}
     one = answers(experiment_of(82, "accuracy", "maximize", 1, {"command": ["./train"]}, 1),
                   [trial_of(82, 1, 0.5, assignments={})], {"1": rows})
-    return {**answers(file, trials, curves), **one}
+    loss = answers(experiment_of(83, "val_loss", "minimize", 1, {"command": ["./train"]}, 1),
+                   [trial_of(83, 1, 0.5, assignments={})], {"1": {"val_loss": {"steps": STEPS, "values": [3, 2, 1]}}})
+    loss["experiments/83/trials/1/evaluations"] = listed([{"step": 30, "samples": [], "metrics": []}])
+    return {**answers(file, trials, curves), **one, **loss}
 
 
 def rows_of(page):
@@ -118,6 +122,10 @@ def offered(page):
     page.until("document.querySelector('section[aria-label=Curves] select[data-focus=\"X axis\"]')")
     assert options_of(page, "Metric") == ["accuracy", "loss"], options_of(page, "Metric")
     assert options_of(page, "X axis") == ["steps", "training time"], options_of(page, "X axis")
+    page.show("/experiments/83/trials/1", "document.querySelector('section[aria-label=Curves] figcaption')")
+    page.until("[...document.querySelectorAll('section[aria-label=Curves] figure')]"
+               ".filter((one) => one.checkVisibility()).map((one) => one.querySelector('figcaption').textContent)"
+               ".join() === 'val_loss: 1 curve; now 1'", "a chart named after the only loss")
     page.show("/compare?of=81/1,81/8", f"{CAPTION}.includes('2 curves')")
     page.until("document.querySelector('section[aria-label=Curves] select[data-focus=\"X axis\"]')")
     assert options_of(page, "Metric") == ["accuracy", "epoch"], options_of(page, "Metric")

@@ -271,9 +271,11 @@ export function showTrial({root, params, settings, keep, title}) {
     if (!curves) return;
     const options = lookOf();
     const one = (name, key, colour, extra = {}) => ({key, name, colour, ...seriesOf(curves[key]), ...extra});
+    const only = isProgram(experiment) && !curves.loss.values.some((v) => v !== null);  // val_loss
+    loss.label = only ? "val_loss" : "Loss";
     loss.set(
       [one("loss", "loss", 0), one("val_loss", "val_loss", 1, {strong: true})],
-      {...options, logY: settings.logy === "1", y: "loss", goal: "minimize"});
+      {...options, logY: settings.logy === "1", y: only ? "val_loss" : "loss", goal: "minimize"});
     rate.set([one("learning rate", "learning_rate", 1)], {...options, smooth: 0, y: "learning rate"});
     norm.set([one("gradient norm", "grad_norm", 2)], {...options, y: "gradient norm"});
     speed.set([one("tokens/s", "tokens_per_second", 4)], {...options, y: "tokens/s"});
