@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -15,18 +16,11 @@
 #include "cli/view/words.h"
 #include "common/free_name.h"
 #include "common/metric_name.h"
-#include "spec/program.h"
 #include "spec/spec.h"
-#include "spec/step_rates.h"
+#include "spec/step_metrics.h"
 
 namespace dt::cli {
 namespace {
-
-constexpr char kValidationLoss[] = "val_loss";
-constexpr char kPerplexity[] = "val_perplexity_mean";
-constexpr char kHellaSwag[] = "hellaswag_acc";
-constexpr char kHellaSwagNorm[] = "hellaswag_acc_norm";
-constexpr char kTrainLoss[] = "train_loss";
 
 // Returns whether the name is a key of a row, or a measurement that dtrain makes of each program's
 // rows. A program's metric must not replace it.
@@ -50,21 +44,6 @@ std::string ColumnOf(const std::string& name) {
 bool IsMeasured(const std::string& name) {
   const auto& known = MetricNames();
   return std::find(known.begin(), known.end(), name) != known.end();
-}
-
-// Returns the field's value. NaN stays a number here: CSV writes nan, JSON null.
-Json FieldValue(const v1::StepRow& row, const google::protobuf::FieldDescriptor* field) {
-  const auto* reflection = row.GetReflection();
-  switch (field->cpp_type()) {
-    case google::protobuf::FieldDescriptor::CPPTYPE_DOUBLE:
-      return reflection->GetDouble(row, field);
-    case google::protobuf::FieldDescriptor::CPPTYPE_UINT64:
-      return reflection->GetUInt64(row, field);
-    case google::protobuf::FieldDescriptor::CPPTYPE_INT64:
-      return reflection->GetInt64(row, field);
-    default:  // the other types in a StepRow
-      return reflection->GetInt32(row, field);
-  }
 }
 
 void PutCollectives(const v1::StepRow& row, Json& out) {
@@ -97,20 +76,9 @@ struct MetricRows::Key {
 
 const std::vector<std::string>& MetricNames() {
   static const auto* const names = [] {
-    auto* list = new std::vector<std::string>();
-    const auto* type = v1::StepRow::descriptor();
-    for (int i = 0; i < type->field_count(); ++i) {
-      // A column is a single number, so lists are left out.
-      const bool one = !type->field(i)->is_repeated() && type->field(i)->name() != "step";
-      if (one) list->push_back(type->field(i)->name());
-    }
-    list->push_back(spec::kTokensPerSecond);
-    list->push_back(spec::kFlopsUtilization);
-    list->push_back(kValidationLoss);
-    list->push_back(kPerplexity);
-    list->push_back(kHellaSwag);
-    list->push_back(kHellaSwagNorm);
-    list->push_back(kTrainLoss);
+    auto* list = new std::vector<std::string>(spec::StepMetricNames());
+    const auto& more = spec::EvaluationMetricNames();
+    list->insert(list->end(), more.begin(), more.end());
     return list;
   }();
   return *names;
@@ -151,10 +119,6 @@ absl::Status CheckMetricsExist(const std::vector<std::string>& names,
                      : absl::StrCat("did you mean '", near, "'?")));
   }
   return absl::OkStatus();
-}
-
-RowSource RowSourceOf(const v1::ExperimentSpec& spec) {
-  return spec::IsProgram(spec.base()) ? RowSource::kProgram : RowSource::kTrainer;
 }
 
 MetricRows::MetricRows(uint64_t experiment, std::vector<std::string> metrics, Attempts attempts,
@@ -208,19 +172,9 @@ bool MetricRows::HasMetric(const Json& row) const {
 
 // Leaves out values that were neither measured nor reported.
 void MetricRows::PutEvaluation(const v1::Evaluation& evaluation, Json& row) const {
-  const bool has_loss = source_ == RowSource::kTrainer || !std::isnan(evaluation.loss());
   for (const std::string& name : metrics_) {
-    if (name == kValidationLoss && has_loss) row[name] = evaluation.loss();
-    if (name == kPerplexity && evaluation.perplexity_mean() != 0) {
-      row[name] = evaluation.perplexity_mean();
-    }
-    if (name == kHellaSwag && evaluation.has_hellaswag_acc()) {
-      row[name] = evaluation.hellaswag_acc();
-    }
-    if (name == kHellaSwagNorm && evaluation.has_hellaswag_acc_norm()) {
-      row[name] = evaluation.hellaswag_acc_norm();
-    }
-    if (name == kTrainLoss && evaluation.has_train_loss()) row[name] = evaluation.train_loss();
+    const std::optional<double> value = spec::FindEvaluationMetric(evaluation, name, source_);
+    if (value.has_value()) row[name] = *value;
   }
   for (const v1::Metric& metric : evaluation.metrics()) {
     const std::string column = ColumnOf(metric.name());
@@ -229,33 +183,12 @@ void MetricRows::PutEvaluation(const v1::Evaluation& evaluation, Json& row) cons
   }
 }
 
-bool MetricRows::Told(const v1::StepRow& from,
-                      const google::protobuf::FieldDescriptor* field) const {
-  if (source_ == RowSource::kTrainer) return true;
-  // The runner sends NaN for these where its program reported nothing.
-  for (const auto& [name, value] :
-       {std::pair("loss", from.loss()), std::pair("learning_rate", from.learning_rate()),
-        std::pair("grad_norm", from.grad_norm())}) {
-    if (field->name() == name) return !std::isnan(value);
-  }
-  return from.GetReflection()->HasField(from, field);  // not 0
-}
-
+// Leaves out values that were neither measured nor reported. NaN stays a number here: CSV writes
+// nan, JSON null.
 void MetricRows::PutRow(const v1::StepRow& from, Json& row) const {
-  static const auto* const type = v1::StepRow::descriptor();
-  const std::optional<double> rate = spec::TokensPerSecondOf(from);
-  const std::optional<double> utilization = spec::FlopsUtilizationOf(from);
   for (const std::string& name : metrics_) {
-    if (const auto* field = type->FindFieldByName(name)) {
-      // A field that the trainer did not send is left out.
-      const bool said = !field->has_presence() || from.GetReflection()->HasField(from, field);
-      if (said && Told(from, field)) row[name] = FieldValue(from, field);
-    } else if (name == spec::kTokensPerSecond && rate.has_value() &&
-               (source_ == RowSource::kTrainer || from.tokens() > 0)) {
-      row[name] = *rate;
-    } else if (name == spec::kFlopsUtilization && utilization.has_value()) {
-      row[name] = *utilization;
-    }
+    const std::optional<spec::Number> value = spec::FindStepMetric(from, name, source_);
+    if (value.has_value()) std::visit([&](auto number) { row[name] = number; }, *value);
   }
 }
 

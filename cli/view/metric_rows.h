@@ -1,9 +1,8 @@
 // metric_rows.h: logged steps and evaluations as one stream of rows with named columns.
 //
-// Role:  pure. Columns are the fields of v1::StepRow, whose names carry the units, then
-//        tokens_per_second, val_loss and the others of MetricNames, for any data; then the metrics
-//        that programs named themselves, in alphabetical order, and the experiment's parameters.
-//        An evaluation joins the row of its step, or else makes a row of its own.
+// Role:  pure. Columns are the metrics of spec/step_metrics.h, for any data; then the metrics that
+//        programs named themselves, in alphabetical order, and the experiment's parameters. An
+//        evaluation joins the row of its step, or else makes a row of its own.
 // Tests: tests/cli/view/metric_rows_test.cc
 #pragma once
 
@@ -15,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "cli/view/json.h"
 #include "dtrain/v1/control.pb.h"
-#include "google/protobuf/descriptor.h"
+#include "spec/step_metrics.h"
 
 namespace dt::cli {
 
@@ -31,9 +30,8 @@ absl::Status CheckMetricsExist(const std::vector<std::string>& names,
                                const std::set<std::string>& reported);
 
 enum class Attempts { kValidOnly, kAll };
-// Source of the rows. A program's row has 0 for all it did not report; a trainer's is complete.
-enum class RowSource { kTrainer, kProgram };
-RowSource RowSourceOf(const v1::ExperimentSpec& spec);
+using spec::RowSource;
+using spec::RowSourceOf;
 
 class MetricRows {
  public:
@@ -67,7 +65,6 @@ class MetricRows {
   // Moves evaluations before `end` into `rows`, as rows of their own.
   void TakeEvaluationsBefore(const Key& end, std::vector<Json>& rows);
   bool HasMetric(const Json& row) const;
-  bool Told(const v1::StepRow& from, const google::protobuf::FieldDescriptor* field) const;
   void PutRow(const v1::StepRow& from, Json& row) const;
   void PutEvaluation(const v1::Evaluation& evaluation, Json& row) const;
 

@@ -254,7 +254,8 @@ HttpAnswer Api::ReadCurves(StoreReader& reader, const Task& task, ExperimentId e
     const uint32_t attempts = found.empty() ? 0 : found.Get(0).attempts();
     // A trainer reports its model before its first row.
     const bool program = !found.empty() && found.Get(0).model_parameters() == 0;
-    const CurvesWanted wanted{experiment, call.trials[i], call.metrics, call.points, program};
+    const auto source = program ? spec::RowSource::kProgram : spec::RowSource::kTrainer;
+    const CurvesWanted wanted{experiment, call.trials[i], call.metrics, call.points, source};
     auto read = curves_.Read(reader, wanted, attempts, rows_left);
     if (!read.ok()) return ErrorAnswer(read.status());
     curves.push_back(*std::move(read));

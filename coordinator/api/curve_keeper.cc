@@ -1,21 +1,20 @@
 #include "coordinator/api/curve_keeper.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "common/api_limits.h"
 #include "common/limits.h"
 #include "common/status.h"
 #include "coordinator/store/sql_reader.h"
-#include "google/protobuf/descriptor.h"
-#include "spec/step_rates.h"
+#include "spec/step_metrics.h"
 #include "spec/training_time.h"
 
 namespace dt {
 namespace {
-
-using google::protobuf::FieldDescriptor;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 // No program can report this name, since it does not begin with a letter.
@@ -23,70 +22,24 @@ constexpr char kTrainingSeconds[] = ".training_seconds";
 // Small, since the rows of the last, unfinished page are read again each time.
 constexpr int kEvaluationsAtOnce = 32;
 
-const FieldDescriptor* FindColumn(const std::string& metric) {
-  const FieldDescriptor* field = v1::StepRow::descriptor()->FindFieldByName(metric);
-  return field == nullptr || field->is_repeated() ? nullptr : field;
-}
-
 bool IsOfRows(const std::string& metric) {
-  return metric == spec::kTokensPerSecond || metric == spec::kFlopsUtilization ||
-         metric == kTrainingSeconds || FindColumn(metric) != nullptr;
-}
-
-double FieldValue(const v1::StepRow& row, const FieldDescriptor* field) {
-  const auto* reflection = row.GetReflection();
-  if (field->has_presence() && !reflection->HasField(row, field)) return kNone;
-  switch (field->cpp_type()) {
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      return reflection->GetDouble(row, field);
-    case FieldDescriptor::CPPTYPE_UINT64:
-      return static_cast<double>(reflection->GetUInt64(row, field));
-    case FieldDescriptor::CPPTYPE_INT64:
-      return static_cast<double>(reflection->GetInt64(row, field));
-    default:  // protobuf's other kinds; a StepRow has only one of them
-      return reflection->GetInt32(row, field);
-  }
+  return metric == kTrainingSeconds || spec::IsStepMetric(metric);
 }
 
 // Returns the value as in `dtctl metrics`. NaN: the row has no value.
-double ValueOf(const v1::StepRow& row, const std::string& metric, bool program) {
-  if (metric == spec::kTokensPerSecond) {
-    return program && !(row.tokens() > 0) ? kNone : spec::TokensPerSecondOf(row).value_or(kNone);
-  }
-  if (metric == spec::kFlopsUtilization) return spec::FlopsUtilizationOf(row).value_or(kNone);
-  const FieldDescriptor* field = FindColumn(metric);
-  if (field == nullptr) return kNone;
-  // The runner reports NaN for a loss, a learning rate and a norm that the program did not report.
-  const bool is_zero = !row.GetReflection()->HasField(row, field);
-  const bool told = metric == "loss" || metric == "learning_rate" || metric == "grad_norm";
-  return program && is_zero && !told ? kNone : FieldValue(row, field);
+double ValueOf(const v1::StepRow& row, const std::string& metric, spec::RowSource source) {
+  const std::optional<spec::Number> value = spec::FindStepMetric(row, metric, source);
+  return value.has_value() ? spec::AsDouble(*value) : kNone;
 }
 
-// Returns whether this evaluation has the metric, and sets `value`.
-bool FindValue(const v1::Evaluation& evaluation, const std::string& metric, double& value) {
-  if (metric == "val_loss") {
-    value = evaluation.loss();
-    return true;
+// Returns the value as in `dtctl metrics`: a program's own metric replaces dtrain's of the same
+// name.
+std::optional<double> FindValue(const v1::Evaluation& evaluation, const std::string& metric,
+                                spec::RowSource source) {
+  for (const v1::Metric& one : evaluation.metrics()) {
+    if (one.name() == metric && !std::isnan(one.value())) return one.value();
   }
-  if (metric == "val_perplexity_mean") {
-    value = evaluation.perplexity_mean();
-    return value != 0;
-  }
-  if (metric == "hellaswag_acc" || metric == "hellaswag_acc_norm") {
-    const bool norm = metric == "hellaswag_acc_norm";
-    value = norm ? evaluation.hellaswag_acc_norm() : evaluation.hellaswag_acc();
-    return norm ? evaluation.has_hellaswag_acc_norm() : evaluation.has_hellaswag_acc();
-  }
-  if (metric == "train_loss") {
-    value = evaluation.train_loss();
-    return evaluation.has_train_loss();
-  }
-  const auto& metrics = evaluation.metrics();
-  const auto found = std::find_if(metrics.begin(), metrics.end(),
-                                  [&](const v1::Metric& one) { return one.name() == metric; });
-  if (found == metrics.end()) return false;
-  value = found->value();
-  return true;
+  return spec::FindEvaluationMetric(evaluation, metric, source);
 }
 
 }  // namespace
@@ -105,10 +58,10 @@ struct CurveKeeper::Kept {
   std::vector<Curve> curves;
 
   void AddTo(std::vector<Curve>& to, const v1::Evaluation& evaluation) const {
-    double value = 0;
     for (size_t i = 0; i < of.metrics.size(); ++i) {
       if (IsOfRows(of.metrics[i]) || evaluation.split() != "val") continue;
-      if (FindValue(evaluation, of.metrics[i], value)) to[i].Add(evaluation.step(), value);
+      const std::optional<double> value = FindValue(evaluation, of.metrics[i], of.source);
+      if (value.has_value()) to[i].Add(evaluation.step(), *value);
     }
   }
 };
@@ -119,7 +72,7 @@ CurveKeeper::~CurveKeeper() = default;
 CurveKeeper::Kept& CurveKeeper::Find(const CurvesWanted& wanted, uint32_t attempts) {
   const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) {
     return one.of.experiment == wanted.experiment && one.of.trial == wanted.trial &&
-           one.of.points == wanted.points && one.of.program == wanted.program &&
+           one.of.points == wanted.points && one.of.source == wanted.source &&
            one.of.metrics == wanted.metrics;
   });
   if (found != kept_.end() && found->attempts == attempts) {
@@ -159,7 +112,7 @@ absl::Status CurveKeeper::ReadRows(StoreReader& reader, Kept& kept, size_t& rows
         if (!IsOfRows(metric)) continue;
         kept.curves[i].Add(one.row().step(), metric == kTrainingSeconds
                                                  ? trained
-                                                 : ValueOf(one.row(), metric, kept.of.program));
+                                                 : ValueOf(one.row(), metric, kept.of.source));
       }
       kept.step = one.row().step();
       kept.attempt = one.attempt();

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "coordinator/api/curve.h"
 #include "coordinator/store/store.h"
+#include "spec/step_metrics.h"
 
 namespace dt {
 
@@ -26,7 +27,7 @@ struct CurvesWanted {
   uint32_t trial = 0;
   std::vector<std::string> metrics;  // columns of dtctl metrics, or a program's names
   size_t points = 0;                 // of each curve
-  bool program = false;              // its rows have 0 for values that the program did not report
+  spec::RowSource source = spec::RowSource::kTrainer;
 };
 
 struct TrialCurves {

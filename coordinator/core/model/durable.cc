@@ -17,6 +17,7 @@
 #include "spec/program.h"
 #include "spec/spec.h"
 #include "spec/step_columns.h"
+#include "spec/step_metrics.h"
 
 namespace dt {
 
@@ -278,7 +279,7 @@ Tries CountEnd(Tries tries, const Attempt& attempt, v1::Cause cause, Charge char
 v1::Pace PaceOf(const v1::StepRow& rows) {
   v1::Pace pace;
   pace.set_tokens(rows.tokens());
-  pace.set_seconds(std::max(0.0, rows.seconds() - rows.eval_seconds() - rows.checkpoint_seconds()));
+  pace.set_seconds(spec::TrainingSecondsOf(rows));
   double step_seconds = 0;
   for (const spec::StepColumn& part : spec::kPartsOfStep) step_seconds += part.Of(rows);
   pace.set_step_seconds(step_seconds);

@@ -46,7 +46,8 @@ TEST_F(CurveKeeperTest, AnUnreportedValueIsNotZero) {
   const std::vector<std::string> metrics = {"loss",         "tokens",          "tokens_per_second",
                                             "slowest_rank", "forward_seconds", "peak_flops"};
   size_t left = limits::kApiRowsRead;
-  const auto of_program = keeper_.Read(reader_, {7, 1, metrics, 1000, true}, 1, left);
+  const auto of_program =
+      keeper_.Read(reader_, {7, 1, metrics, 1000, spec::RowSource::kProgram}, 1, left);
   ASSERT_TRUE(of_program.ok()) << of_program.status();
   EXPECT_EQ(of_program->metrics[0].front(), (CurvePoint{1, 0})) << "a loss of 0 was reported";
   for (size_t i = 1; i < metrics.size(); ++i) {
@@ -58,6 +59,21 @@ TEST_F(CurveKeeperTest, AnUnreportedValueIsNotZero) {
   EXPECT_EQ(of_trainer.metrics[0].front(), (CurvePoint{1, 0})) << "rank 0 was the slowest";
   EXPECT_EQ(of_trainer.metrics[1].front(), (CurvePoint{1, 0}));
   EXPECT_TRUE(std::isnan(of_trainer.metrics[2].front().value));
+}
+
+TEST_F(CurveKeeperTest, AProgramsEvaluationHasTheMetricsThatItReported) {
+  reader_.AddRow(1, 1);
+  reader_.AddEvaluation(2, NAN);
+  v1::Metric& own = *reader_.evaluations.back().mutable_evaluation()->add_metrics();
+  own.set_name("hellaswag_acc");
+  own.set_value(0.75);
+  const std::vector<std::string> metrics = {"val_loss", "hellaswag_acc"};
+  size_t left = limits::kApiRowsRead;
+  const auto read =
+      keeper_.Read(reader_, {7, 1, metrics, 1000, spec::RowSource::kProgram}, 1, left);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(read->metrics[0].empty()) << "it reported no loss";
+  EXPECT_EQ(read->metrics[1], (std::vector<CurvePoint>{{2, 0.75}})) << "as in dtctl metrics";
 }
 
 TEST_F(CurveKeeperTest, ARowIsReadOnce) {

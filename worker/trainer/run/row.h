@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "spec/table/training_seconds.h"
 #include "worker/trainer/parallel/mesh.h"
 #include "worker/trainer/run/step.h"
 
@@ -35,7 +36,9 @@ struct SinceLastRow {
   double nonfinite_steps = 0;
   double eval_seconds = 0;
   double checkpoint_seconds = 0;
-  double TrainingSeconds() const { return seconds - eval_seconds - checkpoint_seconds; }
+  double TrainingSeconds() const {
+    return spec::TrainingSeconds(seconds, eval_seconds, checkpoint_seconds);
+  }
 };
 // Mean of the finite values.
 class MeanOf {

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <limits>
 
+#include "spec/table/training_seconds.h"
 #include "worker/trainer/tracking/event_records.h"
 #include "worker/trainer/trial/spec.h"
 
@@ -60,8 +61,9 @@ Scalars ScalarsOfStep(const json& row) {
       scalars.emplace_back(way + "_" + measure, each.value(measure, 0.0));
     }
   }
-  const double seconds = row.value("seconds", 0.0) - row.value("eval_seconds", 0.0) -
-                         row.value("checkpoint_seconds", 0.0);
+  const double seconds =
+      spec::TrainingSeconds(row.value("seconds", 0.0), row.value("eval_seconds", 0.0),
+                            row.value("checkpoint_seconds", 0.0));
   if (seconds > 0) {
     scalars.emplace_back("speed/tokens_per_second", row.value("tokens", 0.0) / seconds);
   }
