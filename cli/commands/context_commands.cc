@@ -16,6 +16,38 @@ namespace {
 
 std::string PathOf(Session& session) { return ContextsPath(session.terminal().environment); }
 
+// Returns a column of a path, which is in JSON and CSV alone.
+template <typename Path>
+ListColumn<Context> PathColumn(const char* name, Path path) {
+  return {{}, {}, name, [path](const Context& one) {
+            return path(one).empty() ? Json(nullptr) : Json(path(one));
+          }};
+}
+
+ListColumns<Context> ContextColumns(const std::string& current) {
+  const auto is_current = [current](const Context& one) { return one.name == current; };
+  return {
+      {{"CONTEXT"},
+       [](const Context& one) { return Cell{one.name}; },
+       "id",
+       [](const Context& one) { return Json(one.name); }},
+      {{"CURRENT"},
+       [is_current](const Context& one) {
+         return Cell{is_current(one) ? "current" : "", Style::kGood};
+       }},
+      {{"ADDRESS"},
+       [](const Context& one) { return Cell{Printable(one.address)}; },
+       "address",
+       [](const Context& one) { return Json(one.address); }},
+      {{}, {}, "current", [is_current](const Context& one) { return Json(is_current(one)); }},
+      {{"TLS"},
+       [](const Context& one) { return Cell{one.tls.None() ? kNone : Printable(one.tls.cert)}; }},
+      PathColumn("tls_ca", [](const Context& one) { return one.tls.ca; }),
+      PathColumn("tls_cert", [](const Context& one) { return one.tls.cert; }),
+      PathColumn("tls_key", [](const Context& one) { return one.tls.key; }),
+      PathColumn("token_file", [](const Context& one) { return one.token_file; })};
+}
+
 absl::StatusOr<ExitCode> ListContexts(Session& session) {
   DT_ASSIGN_OR_RETURN(const Contexts contexts, ReadContexts(PathOf(session)));
   Listing listing;
@@ -23,24 +55,8 @@ absl::StatusOr<ExitCode> ListContexts(Session& session) {
   listing.empty =
       "No contexts; 'dtctl up' makes one for this machine, 'dtctl context add' names "
       "another coordinator.";
-  listing.table.columns = {{"CONTEXT"}, {"CURRENT"}, {"ADDRESS"}, {"TLS"}};
-  for (const Context& one : contexts.list) {
-    const bool current = one.name == contexts.current;
-    listing.table.rows.push_back({{one.name},
-                                  {current ? "current" : "", Style::kGood},
-                                  {Printable(one.address)},
-                                  {one.tls.None() ? kNone : Printable(one.tls.cert)}});
-    Json item = {{"id", one.name}, {"address", one.address}, {"current", current}};
-    for (const auto& [key, path] : {std::pair("tls_ca", one.tls.ca),
-                                    {"tls_cert", one.tls.cert},
-                                    {"tls_key", one.tls.key},
-                                    {"token_file", one.token_file}}) {
-      item[key] = path.empty() ? Json(nullptr) : Json(path);
-    }
-    listing.items.push_back(std::move(item));
-    listing.names.push_back(one.name);
-  }
-  listing.columns = {"id", "address", "current", "tls_ca", "tls_cert", "tls_key", "token_file"};
+  FillListing(ContextColumns(contexts.current), contexts.list, listing);
+  for (const Context& one : contexts.list) listing.names.push_back(one.name);
   Print(session, listing);
   return ExitCode::kOk;
 }

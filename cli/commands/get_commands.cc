@@ -1,16 +1,15 @@
 // get_commands.cc: dtctl get experiments | trials | configurations | workers | checkpoints.
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
 #include "cli/commands/command_tree.h"
 #include "cli/commands/configurations.h"
 #include "cli/commands/data_note.h"
+#include "cli/commands/get_columns.h"
 #include "cli/commands/labels.h"
 #include "cli/remote/follow.h"
 #include "cli/view/trial_table.h"
@@ -32,12 +31,6 @@ struct GetOptions {
 // Interval of --watch in redraws of live views: a list changes slowly.
 constexpr int kWatchRedraws = 4;
 
-std::string AgeText(int64_t wall_ms) {
-  if (wall_ms <= 0) return kNone;
-  const double seconds = static_cast<double>(absl::ToUnixMillis(absl::Now()) - wall_ms) / 1000;
-  return FormatShort(std::max(0.0, std::floor(seconds)));
-}
-
 absl::StatusOr<std::vector<v1::ExperimentSummary>> FindExperiments(Session& session,
                                                                    const GetOptions& options) {
   v1::ListExperimentsRequest request;
@@ -58,58 +51,19 @@ absl::StatusOr<Listing> Experiments(Session& session, const GetOptions& options)
   listing.kind = "ExperimentList";
   listing.empty = options.labels.empty() ? "No experiments yet; start one with 'dtctl submit FILE'."
                                          : "No experiment has these labels.";
-  listing.table.columns = {{"EXPERIMENT", Align::kRight, Shown::kAlways, "EXP"},
-                           {"NAME", Align::kLeft, Shown::kAlways, "", 12},
-                           {"STATE"},
-                           {"TRIALS", Align::kRight, Shown::kAlways, "", 0, 4},
-                           {"RUNNING", Align::kRight, Shown::kAlways, "RUN", 0, 2},
-                           {"PENDING", Align::kRight, Shown::kWide},
-                           {"FINISHED", Align::kRight, Shown::kAlways, "FIN", 0, 1},
-                           {"FAILED", Align::kRight, Shown::kAlways, "FAIL"},
-                           {"CANCELLED", Align::kRight, Shown::kWide},
-                           {"DONE", Align::kRight},
-                           {"LEFT", Align::kRight, Shown::kAlways, "", 0, 5},
-                           {"BEST", Align::kRight},
-                           {"AGE", Align::kRight, Shown::kAlways, "", 0, 3},
-                           {"PRIORITY", Align::kRight, Shown::kWide},
-                           {"SLOTS", Align::kRight, Shown::kWide},
-                           {"BY", Align::kLeft, Shown::kWide},
-                           {"LABELS", Align::kLeft, Shown::kWide},
-                           {"NOTE", Align::kLeft, Shown::kWide, "", 12}};
+  ListColumns<v1::ExperimentSummary> columns = ExperimentColumns();
   // A reason that needs action has a column of its own, if there is one.
   const bool held = std::any_of(experiments.begin(), experiments.end(), [](const auto& one) {
     return !one.paused_why().empty() && !Ended(one.state());
   });
-  if (held) listing.table.columns.push_back({"HELD", Align::kLeft, Shown::kAlways, "", 12});
-  listing.columns = CsvColumns(ExperimentJson(v1::ExperimentSummary()));
-  for (const v1::ExperimentSummary& one : experiments) {
-    const std::string id = absl::StrCat(one.experiment());
-    const bool has_best = one.best_trial() != 0;
-    listing.table.rows.push_back(
-        {{id},
-         {Printable(one.name())},
-         StateCell(one),
-         {FormatCount(TrialsInAll(one))},
-         {FormatCount(one.running())},
-         {FormatCount(one.pending())},
-         {FormatCount(one.finished())},
-         {FormatCount(one.failed()), one.failed() > 0 ? Style::kBad : Style::kPlain},
-         {FormatCount(one.cancelled())},
-         {FormatRatio(one.progress_ratio())},
-         {Ended(one.state()) ? kNone : FormatShort(one.eta_seconds())},
-         {has_best
-              ? absl::StrCat(FormatLoss(one.best_value()), " (", id, "/", one.best_trial(), ")")
-              : kNone},
-         {AgeText(one.submitted_wall_ms())},
-         {absl::StrCat(one.priority())},
-         {FormatCount(one.slots_held())},
-         {one.submitted_by().empty() ? kNone : Printable(one.submitted_by())},
-         {LabelsText(one.labels())},
-         {Printable(one.note())}});
-    if (held) listing.table.rows.back().push_back({Printable(one.paused_why()), Style::kWarn});
-    listing.items.push_back(ExperimentJson(one));
-    listing.names.push_back(id);
+  if (held) {
+    columns.push_back(
+        {{"HELD", Align::kLeft, Shown::kAlways, "", 12}, [](const v1::ExperimentSummary& one) {
+           return Cell{Printable(one.paused_why()), Style::kWarn};
+         }});
   }
+  FillListing(columns, ExperimentJson, experiments, listing);
+  for (const auto& one : experiments) listing.names.push_back(absl::StrCat(one.experiment()));
   return listing;
 }
 
@@ -185,26 +139,6 @@ absl::StatusOr<FoundTrials> FindTrials(Session& session, const GetOptions& optio
   return found;
 }
 
-std::vector<Cell> TrialCells(const v1::TrialSummary& trial, const std::vector<Swept>& swept,
-                             const std::string& metric) {
-  const bool live = trial.state() == v1::TRIAL_RUNNING;
-  std::vector<Cell> cells = {{TrialName(trial)}};
-  for (const Swept& one : swept) cells.push_back({AssignmentText(trial, one.path)});
-  if (!metric.empty()) cells.push_back({MetricText(trial)});
-  cells.insert(cells.end(), {StateCell(trial),
-                             {StepText(trial)},
-                             {trial.has_latest() ? FormatLoss(trial.latest().loss()) : kNone},
-                             {FormatLoss(trial.val_loss())},
-                             {BestText(trial)},
-                             {RateText(trial)},
-                             {CommShareText(trial)},
-                             {live ? FormatShort(std::ceil(trial.eta_seconds())) : kNone},
-                             {absl::StrCat(trial.attempts())},
-                             {absl::StrJoin(trial.workers(), ",")},
-                             {NoteText(trial)}});
-  return cells;
-}
-
 // Returns why there are no trials: a search may not have proposed one yet.
 absl::StatusOr<std::string> NoTrialText(Session& session, const GetOptions& options) {
   constexpr char kNoMatch[] = "No trial matches.";
@@ -228,23 +162,9 @@ absl::StatusOr<Listing> Trials(Session& session, const GetOptions& options) {
   if (trials.empty()) {
     DT_ASSIGN_OR_RETURN(listing.empty, NoTrialText(session, options));
   }
-  const std::vector<Swept> swept = SweptParameters(trials);
-  listing.table.columns = {{"TRIAL"}};
-  AddParameters(listing.table, swept);
-  if (!found.metric.empty()) {
-    listing.table.columns.push_back(MetricColumn(found.metric));
-  }
-  listing.table.columns.push_back({"STATE"});
-  AddColumns(listing.table, {kStep, kLoss, kValLoss, kBest, kRate});
-  listing.table.columns.push_back({"COMM SHARE", Align::kRight, Shown::kWide});
-  AddColumns(listing.table, {kLeft});
-  listing.table.columns.insert(listing.table.columns.end(),
-                               {{"ATTEMPTS", Align::kRight, Shown::kWide},
-                                {"WORKERS", Align::kLeft, Shown::kWide},
-                                {"NOTE", Align::kLeft, Shown::kAlways, "", 12, 6}});
+  listing.table = MakeTable(TrialColumns(trials, found.metric), trials);
   listing.columns = WithParameters(CsvColumns(TrialJson(Whole<v1::TrialSummary>())), found.paths);
   for (const v1::TrialSummary& trial : trials) {
-    listing.table.rows.push_back(TrialCells(trial, swept, found.metric));
     listing.items.push_back(TrialJson(trial));
     listing.names.push_back(TrialName(trial));
   }
@@ -255,48 +175,22 @@ absl::StatusOr<Listing> Trials(Session& session, const GetOptions& options) {
 absl::StatusOr<Listing> Workers(Session& session, const GetOptions& options) {
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const auto labels, ParseLabels(options.labels));
-  DT_ASSIGN_OR_RETURN(const auto workers, client->ListWorkers());
+  DT_ASSIGN_OR_RETURN(auto workers, client->ListWorkers());
   Listing listing;
   listing.kind = "WorkerList";
   listing.empty = workers.empty() ? "No workers have reported; start one with 'dtworker'."
                                   : "No worker has these labels.";
-  listing.table.columns = {{"WORKER", Align::kLeft, Shown::kAlways, "", 10},
-                           {"STATE"},
-                           {"DEVICE"},
-                           {"DEVICE NAME", Align::kLeft, Shown::kWide, "", 10},
-                           {"TASK", Align::kLeft, Shown::kAlways, "", 10},
-                           {"LAST SEEN", Align::kRight, Shown::kAlways, "SEEN", 0, 2},
-                           {"HOST", Align::kLeft, Shown::kAlways, "", 8, 1},
-                           {"VERSION", Align::kLeft, Shown::kWide},
-                           {"STORAGE", Align::kLeft, Shown::kWide},
-                           {"PEER", Align::kLeft, Shown::kWide},
-                           {"LABELS", Align::kLeft, Shown::kWide}};
   // Workers rarely have a mark, so there is a column only if one has.
   const bool marked = std::any_of(workers.begin(), workers.end(),
                                   [](const auto& one) { return !one.mark().empty(); });
-  if (marked) listing.table.columns.push_back({"NOTE", Align::kLeft, Shown::kAlways, "", 12});
-  listing.columns = CsvColumns(WorkerJson(v1::WorkerSummary()));
-  for (const v1::WorkerSummary& one : workers) {
-    if (!HasAll(one.labels(), labels)) continue;
-    const Style style = one.state() == "busy"   ? Style::kBusy
-                        : one.state() == "idle" ? Style::kGood
-                        : one.state() == "lost" ? Style::kBad
-                                                : Style::kWarn;
-    listing.table.rows.push_back({{Printable(one.worker())},
-                                  {Printable(one.state()), style},
-                                  {Printable(one.device())},
-                                  {Printable(one.device_name())},
-                                  {one.doing().empty() ? kNone : Printable(one.doing())},
-                                  {FormatShort(one.silence_seconds())},
-                                  {Printable(one.host())},
-                                  {Printable(one.program_version())},
-                                  {Printable(one.storage_id())},
-                                  {Printable(one.peer())},
-                                  {LabelsText(one.labels())}});
-    if (marked) listing.table.rows.back().push_back({Printable(one.mark())});
-    listing.items.push_back(WorkerJson(one));
-    listing.names.push_back(one.worker());
+  ListColumns<v1::WorkerSummary> columns = WorkerColumns();
+  if (marked) {
+    columns.push_back({{"NOTE", Align::kLeft, Shown::kAlways, "", 12},
+                       [](const v1::WorkerSummary& one) { return Cell{Printable(one.mark())}; }});
   }
+  std::erase_if(workers, [&](const auto& one) { return !HasAll(one.labels(), labels); });
+  FillListing(columns, WorkerJson, workers, listing);
+  for (const v1::WorkerSummary& one : workers) listing.names.push_back(one.worker());
   return listing;
 }
 
@@ -312,39 +206,17 @@ absl::StatusOr<Listing> Checkpoints(Session& session, const GetOptions& options)
   Listing listing;
   listing.kind = "CheckpointList";
   listing.empty = "No checkpoints yet.";
-  listing.table.columns = {{"ATTEMPT"},
-                           {"STEP", Align::kRight},
-                           {"VAL LOSS", Align::kRight},
-                           {"SIZE", Align::kRight},
-                           {"BEST"},
-                           {"PATH UNDER --storage", Align::kLeft, Shown::kAlways, "PATH", 0},
-                           {"STORAGE", Align::kLeft, Shown::kWide},
-                           {"SEEN BY", Align::kLeft, Shown::kAlways, "", 8}};
-  listing.columns = CsvColumns(CheckpointJson(v1::CheckpointSummary()));
-  listing.columns.push_back("gone");
   const std::string cluster = OwnClusterFolder(session);
+  std::vector<ListedCheckpoint> listed;
   for (const v1::CheckpointSummary& one : checkpoints) {
-    const v1::CheckpointRef& ref = one.checkpoint();
     std::error_code code;
-    // The user removed it by hand: a trainer reports what it removes.
+    const std::string path = absl::StrCat(cluster, "/storage/", one.checkpoint().path());
     const bool gone =
-        !cluster.empty() && !one.seen_by().empty() &&
-        !std::filesystem::exists(absl::StrCat(cluster, "/storage/", ref.path()), code) && !code;
-    const std::string seen = gone ? "nobody: it is gone" : absl::StrJoin(one.seen_by(), ",");
-    listing.table.rows.push_back(
-        {{absl::StrCat(one.experiment(), "/", one.trial(), "#", one.attempt())},
-         {absl::StrCat(ref.step())},
-         {FormatLoss(ref.loss())},
-         {FormatBytes(static_cast<double>(ref.bytes()))},
-         {ref.best() ? "best" : "", Style::kGood},
-         {Printable(ref.path())},
-         {Printable(ref.storage_id())},
-         {seen.empty() ? "nobody connected" : Printable(seen),
-          seen.empty() || gone ? Style::kWarn : Style::kPlain}});
-    listing.items.push_back(CheckpointJson(one));
-    listing.items.back()["gone"] = gone;
-    if (!gone) listing.names.push_back(ref.path());
+        !cluster.empty() && !one.seen_by().empty() && !std::filesystem::exists(path, code) && !code;
+    listed.push_back({one, gone});
+    if (!gone) listing.names.push_back(one.checkpoint().path());
   }
+  FillListing(CheckpointColumns(), ListedJson, listed, listing);
   return listing;
 }
 

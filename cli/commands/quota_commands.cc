@@ -44,24 +44,29 @@ absl::StatusOr<ExitCode> Set(Session& session, const QuotaOptions& options, bool
   return ExitCode::kOk;
 }
 
+Cell TextOrNone(const std::string& text) { return {text.empty() ? kNone : Printable(text)}; }
+
+ListColumns<v1::QuotaSummary> QuotaColumns() {
+  using Quota = v1::QuotaSummary;
+  return {
+      {{"USER"}, [](const Quota& one) { return TextOrNone(one.user()); }},
+      {{"LABEL"}, [](const Quota& one) { return TextOrNone(one.label()); }},
+      {{"SLOTS", Align::kRight}, [](const Quota& one) { return Cell{absl::StrCat(one.slots())}; }},
+      {{"HELD", Align::kRight}, [](const Quota& one) { return Cell{absl::StrCat(one.held())}; }},
+      {{"SET"}, [](const Quota& one) { return Cell{FormatLocalTime(one.set_wall_ms())}; }},
+      {{"BY"}, [](const Quota& one) { return TextOrNone(one.set_by()); }}};
+}
+
 absl::StatusOr<ExitCode> ShowQuotas(Session& session) {
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const v1::ListQuotasResponse response, client->ListQuotas());
   Listing listing;
   listing.kind = "QuotaList";
   listing.empty = "No quotas.";
-  listing.table.columns = {{"USER"}, {"LABEL"}, {"SLOTS", Align::kRight}, {"HELD", Align::kRight},
-                           {"SET"},  {"BY"}};
+  FillListing(QuotaColumns(), api::QuotaJson, response.quotas(), listing);
+  // CSV has another order than JSON since its first version.
   listing.columns = {"user", "label", "slots", "held", "set_at", "set_time", "set_by"};
-  const auto shown = [](const std::string& text) { return text.empty() ? kNone : Printable(text); };
   for (const v1::QuotaSummary& one : response.quotas()) {
-    listing.table.rows.push_back({{shown(one.user())},
-                                  {shown(one.label())},
-                                  {absl::StrCat(one.slots())},
-                                  {absl::StrCat(one.held())},
-                                  {FormatLocalTime(one.set_wall_ms())},
-                                  {shown(one.set_by())}});
-    listing.items.push_back(api::QuotaJson(one));
     listing.names.push_back(one.user().empty() ? one.label() : one.user());
   }
   Print(session, listing);

@@ -1,6 +1,7 @@
 // token_commands.cc: dtctl token create | list | revoke, and get audit.
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -37,19 +38,38 @@ absl::StatusOr<int64_t> ExpirySeconds(const std::string& text) {
       absl::StrCat("--expires is '", Printable(text), "'; write 30d, 12h or 90m, up to 36500d"));
 }
 
-Json ItemOf(const v1::TokenSummary& token) {
-  return {{"id", token.id()},
-          {"role", token.role()},
-          {"name", token.name()},
-          {"created_time", TimeJson(token.created_wall_ms())},
-          {"expires_time", TimeJson(token.expires_wall_ms())},
-          {"created_by", token.created_by()},
-          {"used_for", token.used_for()}};
-}
-
 std::string EndText(const v1::TokenSummary& token) {
   if (!token.used_for().empty()) return absl::StrCat("used for ", token.used_for());
   return token.expires_wall_ms() == 0 ? "never" : FormatLocalTime(token.expires_wall_ms());
+}
+
+const ListColumns<v1::TokenSummary>& TokenColumns() {
+  using Token = v1::TokenSummary;
+  static const auto* const columns = new ListColumns<Token>{
+      {{"TOKEN"},
+       [](const Token& one) { return Cell{one.id()}; },
+       "id",
+       [](const Token& one) { return Json(one.id()); }},
+      {{"ROLE"},
+       [](const Token& one) { return Cell{one.role()}; },
+       "role",
+       [](const Token& one) { return Json(one.role()); }},
+      {{"NAME"},
+       [](const Token& one) { return Cell{Printable(one.name())}; },
+       "name",
+       [](const Token& one) { return Json(one.name()); }},
+      {{"ENDS"}, [](const Token& one) { return Cell{EndText(one)}; }},
+      {{"MADE"},
+       [](const Token& one) { return Cell{FormatLocalTime(one.created_wall_ms())}; },
+       "created_time",
+       [](const Token& one) { return TimeJson(one.created_wall_ms()); }},
+      {{}, {}, "expires_time", [](const Token& one) { return TimeJson(one.expires_wall_ms()); }},
+      {{"BY"},
+       [](const Token& one) { return Cell{Printable(one.created_by())}; },
+       "created_by",
+       [](const Token& one) { return Json(one.created_by()); }},
+      {{}, {}, "used_for", [](const Token& one) { return Json(one.used_for()); }}};
+  return *columns;
 }
 
 absl::StatusOr<ExitCode> Create(Session& session, const CreateOptions& options) {
@@ -60,7 +80,7 @@ absl::StatusOr<ExitCode> Create(Session& session, const CreateOptions& options) 
   request.set_expires_seconds(seconds);
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const v1::CreateTokenResponse made, client->CreateToken(request));
-  Json fields = ItemOf(made.summary());
+  Json fields = ItemJson(TokenColumns(), made.summary());
   fields["token"] = made.token();
   // Only the token goes to stdout, so that '> FILE' makes a file for --token-file.
   PrintDocument(session, "Token", fields, absl::StrCat(made.token(), "\n"));
@@ -77,19 +97,8 @@ Listing ListTokens(const google::protobuf::RepeatedPtrField<v1::TokenSummary>& t
   Listing listing;
   listing.kind = "TokenList";
   listing.empty = "No tokens.";
-  listing.table.columns = {{"TOKEN"}, {"ROLE"}, {"NAME"}, {"ENDS"}, {"MADE"}, {"BY"}};
-  listing.columns = {"id",           "role",       "name",    "created_time",
-                     "expires_time", "created_by", "used_for"};
-  for (const v1::TokenSummary& one : tokens) {
-    listing.table.rows.push_back({{one.id()},
-                                  {one.role()},
-                                  {Printable(one.name())},
-                                  {EndText(one)},
-                                  {FormatLocalTime(one.created_wall_ms())},
-                                  {Printable(one.created_by())}});
-    listing.items.push_back(ItemOf(one));
-    listing.names.push_back(one.id());
-  }
+  FillListing(TokenColumns(), tokens, listing);
+  for (const v1::TokenSummary& one : tokens) listing.names.push_back(one.id());
   return listing;
 }
 
@@ -110,6 +119,42 @@ absl::StatusOr<ExitCode> Revoke(Session& session, const std::string& token) {
   return ExitCode::kOk;
 }
 
+// Returns a column of a text, which the table shows without control characters.
+ListColumn<v1::AuditEntry> TextColumn(Column column, const char* name,
+                                      const std::string& (v1::AuditEntry::*text)() const) {
+  return {std::move(column),
+          [text](const v1::AuditEntry& one) {
+            const std::string& written = (one.*text)();
+            return Cell{written.empty() ? kNone : Printable(written)};
+          },
+          name, [text](const v1::AuditEntry& one) { return Json((one.*text)()); }};
+}
+
+const ListColumns<v1::AuditEntry>& AuditColumns() {
+  using Entry = v1::AuditEntry;
+  static const auto* const columns = new ListColumns<Entry>{
+      {{"TIME"},
+       [](const Entry& one) { return Cell{FormatLocalTime(one.wall_ms())}; },
+       "time",
+       [](const Entry& one) { return TimeJson(one.wall_ms()); }},
+      TextColumn({"WHO"}, "who", &Entry::who),
+      TextColumn({"ROLE"}, "role", &Entry::role),
+      {{"CALL"},
+       [](const Entry& one) { return Cell{one.method()}; },
+       "method",
+       [](const Entry& one) { return Json(one.method()); }},
+      TextColumn({"ABOUT"}, "subject", &Entry::subject),
+      {{"OUTCOME"},
+       [](const Entry& one) {
+         return Cell{one.outcome(), one.outcome() == "OK" ? Style::kPlain : Style::kBad};
+       },
+       "outcome",
+       [](const Entry& one) { return Json(one.outcome()); }},
+      TextColumn({"MESSAGE", Align::kLeft, Shown::kWide}, "message", &Entry::message),
+      TextColumn({"FROM", Align::kLeft, Shown::kWide}, "peer", &Entry::peer)};
+  return *columns;
+}
+
 absl::StatusOr<ExitCode> Audit(Session& session, uint32_t newest) {
   v1::ListAuditRequest request;
   request.set_newest(newest);
@@ -118,35 +163,7 @@ absl::StatusOr<ExitCode> Audit(Session& session, uint32_t newest) {
   Listing listing;
   listing.kind = "AuditList";
   listing.empty = "Nothing was done yet.";
-  listing.table.columns = {{"TIME"},
-                           {"WHO"},
-                           {"ROLE"},
-                           {"CALL"},
-                           {"ABOUT"},
-                           {"OUTCOME"},
-                           {"MESSAGE", Align::kLeft, Shown::kWide},
-                           {"FROM", Align::kLeft, Shown::kWide}};
-  listing.columns = {"time", "who", "role", "method", "subject", "outcome", "message", "peer"};
-  const auto shown = [](const std::string& text) { return text.empty() ? kNone : Printable(text); };
-  for (const v1::AuditEntry& one : response.entries()) {
-    listing.table.rows.push_back(
-        {{FormatLocalTime(one.wall_ms())},
-         {shown(one.who())},
-         {shown(one.role())},
-         {one.method()},
-         {shown(one.subject())},
-         {one.outcome(), one.outcome() == "OK" ? Style::kPlain : Style::kBad},
-         {shown(one.message())},
-         {shown(one.peer())}});
-    listing.items.push_back({{"time", TimeJson(one.wall_ms())},
-                             {"who", one.who()},
-                             {"role", one.role()},
-                             {"method", one.method()},
-                             {"subject", one.subject()},
-                             {"outcome", one.outcome()},
-                             {"message", one.message()},
-                             {"peer", one.peer()}});
-  }
+  FillListing(AuditColumns(), response.entries(), listing);
   Print(session, listing);
   return ExitCode::kOk;
 }

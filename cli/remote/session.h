@@ -17,6 +17,7 @@
 #include "cli/remote/exit_code.h"
 #include "cli/remote/interrupt.h"
 #include "cli/view/json.h"
+#include "cli/view/list_columns.h"
 #include "cli/view/table.h"
 #include "cli/view/terminal.h"
 
@@ -109,6 +110,23 @@ struct Listing {
   std::vector<std::string> names;    // for -o name, usable as arguments
   std::string empty;                 // printed on stderr if there are no rows
 };
+// Fills the table, JSON and CSV of a listing from columns.
+template <typename Item, typename Items>
+void FillListing(const ListColumns<Item>& columns, const Items& items, Listing& listing) {
+  listing.table = MakeTable(columns, items);
+  listing.columns = NamesOf(columns);
+  for (const Item& item : items) listing.items.push_back(ItemJson(columns, item));
+}
+// Fills the table of a listing from columns, and JSON and CSV from the messages. `json` writes one;
+// that of an empty message has the names.
+template <typename Item, typename Items>
+void FillListing(const ListColumns<Item>& columns, Json (*json)(const Item&), const Items& items,
+                 Listing& listing) {
+  listing.table = MakeTable(columns, items);
+  listing.columns = CsvColumns(json(Item()));
+  for (const Item& item : items) listing.items.push_back(json(item));
+}
+
 inline const std::vector<Format> kListFormats = {Format::kTable, Format::kWide, Format::kJson,
                                                  Format::kYaml,  Format::kCsv,  Format::kName};
 void Print(Session& session, const Listing& listing);

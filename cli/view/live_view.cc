@@ -60,17 +60,6 @@ double ElapsedSeconds(const v1::ExperimentSummary& experiment, int64_t now_wall_
 }
 
 // Returns the seconds of training, without waits; negative if unknown.
-double RunSeconds(const v1::TrialSummary& trial) {
-  if (trial.has_training_seconds()) return trial.training_seconds();
-  // A coordinator of version 0.2.0 or before does not send it.
-  if (trial.started_wall_ms() == 0 || trial.ended_wall_ms() == 0) return -1;
-  return static_cast<double>(trial.ended_wall_ms() - trial.started_wall_ms()) / 1000;
-}
-
-std::string LossOf(const v1::TrialSummary& trial) {
-  return trial.has_latest() ? FormatLoss(trial.latest().loss()) : kNone;
-}
-
 // Returns the trials that fit, live ones first, in order of number.
 std::vector<const v1::TrialSummary*> Fitting(const std::vector<v1::TrialSummary>& trials,
                                              size_t count) {
@@ -140,36 +129,31 @@ std::vector<Line> Header(const LiveState& state, const LiveOptions& options) {
 
 Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const LiveState& state,
                  const LiveOptions& options) {
-  const std::vector<Swept> swept = SweptParameters(state.trials);
+  using Trial = v1::TrialSummary;
   const std::string& metric = state.experiment.metric();
-  Table table;
-  table.columns = {{"TRIAL"}};
-  AddParameters(table, swept);
   const int bar = options.width >= 110 ? 20 : options.width >= 90 ? 14 : kShortBar;
-  table.columns.push_back({.header = "STATE", .min_width = 9});
-  table.columns.push_back({.header = bar == kShortBar ? "" : "PROGRESS", .leave_out = 2});
-  AddColumns(table, {kStep});
-  if (NeedsColumn(metric)) table.columns.push_back(MetricColumn(metric));
-  AddColumns(table, {kLoss, kValLoss});
-  table.columns.back().leave_out = 1;  // the results show it
-  AddColumns(table, {kRate, kCommShare, kLeft});
-  for (const v1::TrialSummary* trial : shown) {
-    const bool running = trial->state() == v1::TRIAL_RUNNING;
-    const bool quiet = trial->state() == v1::TRIAL_PENDING;
-    const Cell word = StateCell(*trial);
-    std::vector<Cell> row = {{TrialName(*trial), quiet ? Style::kDim : Style::kBold}};
-    for (const Swept& one : swept) row.push_back({AssignmentText(*trial, one.path)});
-    row.push_back({StateGlyph(trial->state(), options.glyphs) + word.text, word.style});
-    row.push_back({Bar(Progress(*trial), bar, options.glyphs), word.style});
-    row.push_back({StepText(*trial)});
-    if (NeedsColumn(metric)) row.push_back({MetricText(*trial)});
-    row.insert(row.end(), {{LossOf(*trial)},
-                           {FormatLoss(trial->val_loss())},
-                           {RateText(*trial)},
-                           {CommShareText(*trial)},
-                           {running ? FormatShort(std::ceil(trial->eta_seconds())) : kNone}});
-    table.rows.push_back(std::move(row));
-  }
+  const Glyphs glyphs = options.glyphs;
+  ListColumns<Trial> columns = {{{"TRIAL"}, [](const Trial& one) {
+                                   const bool quiet = one.state() == v1::TRIAL_PENDING;
+                                   return Cell{TrialName(one), quiet ? Style::kDim : Style::kBold};
+                                 }}};
+  AddParameters(columns, SweptParameters(state.trials));
+  columns.push_back({{.header = "STATE", .min_width = 9}, [glyphs](const Trial& one) {
+                       const Cell word = StateCell(one);
+                       return Cell{StateGlyph(one.state(), glyphs) + word.text, word.style};
+                     }});
+  columns.push_back({{.header = bar == kShortBar ? "" : "PROGRESS", .leave_out = 2},
+                     [bar, glyphs](const Trial& one) {
+                       return Cell{Bar(Progress(one), bar, glyphs), StateCell(one).style};
+                     }});
+  AddColumns(columns, {kStep});
+  if (NeedsColumn(metric)) columns.push_back(MetricListColumn(metric));
+  AddColumns(columns, {kLoss, kValLoss});
+  columns.back().column.leave_out = 1;  // the results show it
+  AddColumns(columns, {kRate, kCommShare, kLeft});
+  std::vector<Trial> trials;
+  for (const Trial* trial : shown) trials.push_back(*trial);
+  Table table = MakeTable(columns, trials);
   LeaveOutUntold(table, state.trials, state.program);
   return table;
 }
@@ -340,33 +324,21 @@ std::vector<std::string> LiveLog::Update(const LiveState& state, int64_t now_wal
 }
 
 Table ResultTable(const LiveState& state, size_t count) {
+  using Trial = v1::TrialSummary;
   const v1::ExperimentSummary& experiment = state.experiment;
   const auto ranked = Ranked(state.trials, GoalOf(experiment.goal()), state.early);
-  const std::vector<Swept> swept = SweptParameters(state.trials);
-  const bool other_metric = NeedsColumn(experiment.metric());
-  Table table;
-  table.columns = {{"TRIAL"}};
-  AddParameters(table, swept);
-  if (other_metric) table.columns.push_back(MetricColumn(experiment.metric()));
-  AddColumns(table, {kBest, kValLoss, kLoss, kStep, kRate, kCommShare, kTime});
-  table.columns.push_back({.header = "STATE", .min_width = 9});
-  for (size_t i = 0; i < ranked.size() && i < count; ++i) {
-    const v1::TrialSummary& trial = *ranked[i];
-    const Style style =
-        i == 0 && std::isfinite(trial.metric_value()) ? Style::kGood : Style::kPlain;
-    std::vector<Cell> row = {{TrialName(trial), style}};
-    for (const Swept& one : swept) row.push_back({AssignmentText(trial, one.path), style});
-    if (other_metric) row.push_back({MetricText(trial), style});
-    row.insert(row.end(), {{BestText(trial), style},
-                           {FormatLoss(trial.val_loss()), style},
-                           {LossOf(trial), style},
-                           {StepText(trial), style},
-                           {RateText(trial), style},
-                           {CommShareText(trial), style},
-                           {FormatShort(RunSeconds(trial)), style},
-                           StateCell(trial)});
-    table.rows.push_back(std::move(row));
+  ListColumns<Trial> columns = {{{"TRIAL"}, [](const Trial& one) { return Cell{TrialName(one)}; }}};
+  AddParameters(columns, SweptParameters(state.trials));
+  if (NeedsColumn(experiment.metric())) columns.push_back(MetricListColumn(experiment.metric()));
+  AddColumns(columns, {kBest, kValLoss, kLoss, kStep, kRate, kCommShare, kTime});
+  std::vector<Trial> trials;
+  for (size_t i = 0; i < ranked.size() && i < count; ++i) trials.push_back(*ranked[i]);
+  Table table = MakeTable(columns, trials);
+  if (!trials.empty() && std::isfinite(trials[0].metric_value())) {
+    for (Cell& cell : table.rows[0]) cell.style = Style::kGood;
   }
+  table.columns.push_back({.header = "STATE", .min_width = 9});
+  for (size_t i = 0; i < trials.size(); ++i) table.rows[i].push_back(StateCell(trials[i]));
   LeaveOutUntold(table, state.trials, state.program);
   return table;
 }

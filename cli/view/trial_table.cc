@@ -1,6 +1,7 @@
 #include "cli/view/trial_table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <utility>
 
@@ -65,50 +66,75 @@ Cell StateCell(const v1::ExperimentSummary& experiment) {
   return StateCell(experiment.state());
 }
 
-void AddColumns(Table& table, const std::vector<TrialColumn>& columns) {
-  const auto number = [](const char* header, const char* short_header, int leave_out) {
-    return Column{.header = header,
-                  .align = Align::kRight,
-                  .short_header = short_header,
-                  .leave_out = leave_out};
-  };
-  for (const TrialColumn column : columns) {
-    switch (column) {
-      case kStep:
-        table.columns.push_back(number("STEP", "", 9));
-        break;
-      case kLoss:
-        table.columns.push_back(number("LOSS", "", 4));
-        break;
-      case kValLoss:
-        table.columns.push_back(number("VAL LOSS", "VAL", 7));
-        break;
-      case kBest:
-        table.columns.push_back(number("BEST", "", kLeaveOutLast));
-        break;
-      case kRate:
-        table.columns.push_back(number("TOKENS/S", "TOK/S", 5));
-        break;
-      case kCommShare:
-        table.columns.push_back(number("COMM SHARE", "COMM", 2));
-        break;
-      case kLeft:
-        table.columns.push_back(number("LEFT", "", 8));
-        break;
-      case kTime:
-        table.columns.push_back(number("TIME", "", 3));
-        break;
-    }
-  }
+std::string LossOf(const v1::TrialSummary& trial) {
+  return trial.has_latest() ? FormatLoss(trial.latest().loss()) : kNone;
 }
 
-void AddParameters(Table& table, const std::vector<Swept>& swept) {
+double RunSeconds(const v1::TrialSummary& trial) {
+  if (trial.has_training_seconds()) return trial.training_seconds();
+  // A coordinator of version 0.2.0 or before does not send it.
+  if (trial.started_wall_ms() == 0 || trial.ended_wall_ms() == 0) return -1;
+  return static_cast<double>(trial.ended_wall_ms() - trial.started_wall_ms()) / 1000;
+}
+
+namespace {
+
+std::string LeftText(const v1::TrialSummary& trial) {
+  const bool running = trial.state() == v1::TRIAL_RUNNING;
+  return running ? FormatShort(std::ceil(trial.eta_seconds())) : kNone;
+}
+
+ListColumn<v1::TrialSummary> NumberColumn(const char* header, const char* short_header,
+                                          int leave_out,
+                                          std::string (*text)(const v1::TrialSummary&)) {
+  return {{.header = header,
+           .align = Align::kRight,
+           .short_header = short_header,
+           .leave_out = leave_out},
+          [text](const v1::TrialSummary& trial) { return Cell{text(trial)}; }};
+}
+
+ListColumn<v1::TrialSummary> Shared(TrialColumn column) {
+  using Trial = v1::TrialSummary;
+  switch (column) {
+    case kStep:
+      return NumberColumn("STEP", "", 9, StepText);
+    case kLoss:
+      return NumberColumn("LOSS", "", 4, LossOf);
+    case kValLoss:
+      return NumberColumn("VAL LOSS", "VAL", 7,
+                          [](const Trial& trial) { return FormatLoss(trial.val_loss()); });
+    case kBest:
+      return NumberColumn("BEST", "", kLeaveOutLast, BestText);
+    case kRate:
+      return NumberColumn("TOKENS/S", "TOK/S", 5, RateText);
+    case kCommShare:
+      return NumberColumn("COMM SHARE", "COMM", 2, CommShareText);
+    case kLeft:
+      return NumberColumn("LEFT", "", 8, LeftText);
+    case kTime:
+      return NumberColumn("TIME", "", 3,
+                          [](const Trial& trial) { return FormatShort(RunSeconds(trial)); });
+  }
+  return {};
+}
+
+}  // namespace
+
+void AddColumns(ListColumns<v1::TrialSummary>& to, const std::vector<TrialColumn>& columns) {
+  for (const TrialColumn column : columns) to.push_back(Shared(column));
+}
+
+void AddParameters(ListColumns<v1::TrialSummary>& to, const std::vector<Swept>& swept) {
   int rank = kLeaveOutLast - 1;
   for (const Swept& one : swept) {
-    table.columns.push_back({.header = one.header,
-                             .align = Align::kRight,
-                             .short_header = kCutHeader,
-                             .leave_out = std::max(10, rank--)});
+    to.push_back({{.header = one.header,
+                   .align = Align::kRight,
+                   .short_header = kCutHeader,
+                   .leave_out = std::max(10, rank--)},
+                  [path = one.path](const v1::TrialSummary& trial) {
+                    return Cell{AssignmentText(trial, path)};
+                  }});
   }
 }
 
@@ -121,6 +147,11 @@ void LeaveOutUntold(Table& table, const std::vector<v1::TrialSummary>& trials, b
 
 Column MetricColumn(const std::string& metric) {
   return {.header = Printable(metric), .align = Align::kRight, .short_header = kCutHeader};
+}
+
+ListColumn<v1::TrialSummary> MetricListColumn(const std::string& metric) {
+  return {MetricColumn(metric),
+          [](const v1::TrialSummary& trial) { return Cell{MetricText(trial)}; }};
 }
 
 namespace {
