@@ -138,6 +138,13 @@ absl::StatusOr<std::optional<Checkpoint>> FindInPlaceOf(
     const Lineage& lineage,
     const std::function<void(const CheckpointId&, const absl::Status&)>& on_damaged);
 
+// Returns the checkpoint at `path`, or its replacement by FindInPlaceOf if it does not verify.
+// Errors: ConfigError if `path` is not the path of a checkpoint; IoError as above.
+absl::StatusOr<std::optional<Checkpoint>> FindToResume(
+    const std::string& path, const std::string& manifest_hash, const std::string& storage,
+    const TrialId& own, uint32_t attempt, const Lineage& lineage,
+    const std::function<void(const CheckpointId&, const absl::Status&)>& on_damaged);
+
 // --- Retention ---
 // An attempt decides about its own checkpoints and those of earlier attempts, whose training it
 // continues from the step where it resumed. Checkpoints of later attempts mean that this one is a

@@ -11,6 +11,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/folders.h"
 #include "common/files.h"
+#include "common/status.h"
 
 namespace dt::checkpoint {
 namespace {
@@ -116,6 +117,19 @@ absl::StatusOr<std::optional<Checkpoint>> FindInPlaceOf(
     if (found) return found;
   }
   return FindNewestGood(storage, own, lineage, of_own, on_damaged);
+}
+
+absl::StatusOr<std::optional<Checkpoint>> FindToResume(
+    const std::string& path, const std::string& manifest_hash, const std::string& storage,
+    const TrialId& own, uint32_t attempt, const Lineage& lineage,
+    const std::function<void(const CheckpointId&, const absl::Status&)>& on_damaged) {
+  const std::optional<CheckpointId> id = ParseCheckpointPath(path);
+  if (!id) return ConfigError("'" + path + "' is not the path of a checkpoint");
+  absl::StatusOr<Checkpoint> named = OpenCheckpoint(storage, *id, manifest_hash);
+  if (named.ok()) return std::optional<Checkpoint>(*std::move(named));
+  if (named.status().code() == kIoError) return named.status();
+  on_damaged(*id, named.status());
+  return FindInPlaceOf(*id, storage, own, attempt, lineage, on_damaged);
 }
 
 bool IsSuperseded(const CheckpointId& id, const Retention& retention) {

@@ -49,22 +49,12 @@ absl::StatusOr<std::optional<checkpoint::Checkpoint>> ChooseResume(
     const frames::Start& start, const ProgramSpec& spec,
     const std::function<void(const std::string&)>& complain) {
   if (!start.resume) return std::optional<checkpoint::Checkpoint>();
-  const std::optional<checkpoint::CheckpointId> id =
-      checkpoint::ParseCheckpointPath(start.resume->path);
-  if (!id) {
-    return ConfigError("'" + start.resume->path + "' is not the path of a checkpoint");
-  }
-  absl::StatusOr<checkpoint::Checkpoint> named =
-      checkpoint::OpenCheckpoint(start.storage, *id, start.resume->manifest_hash);
-  if (named.ok()) return std::optional<checkpoint::Checkpoint>(*std::move(named));
-  if (named.status().code() == kIoError) return named.status();
-  const auto skip = [&complain](const checkpoint::CheckpointId& skipped,
-                                const absl::Status& error) {
-    complain(absl::StrCat("checkpoint ", skipped.Path(), " is skipped: ", error.message()));
-  };
-  skip(*id, named.status());
-  return checkpoint::FindInPlaceOf(*id, start.storage, {start.experiment, start.trial},
-                                   start.attempt, HashOf(start, spec), skip);
+  return checkpoint::FindToResume(
+      start.resume->path, start.resume->manifest_hash, start.storage,
+      {start.experiment, start.trial}, start.attempt, HashOf(start, spec),
+      [&complain](const CheckpointId& skipped, const absl::Status& error) {
+        complain(absl::StrCat("checkpoint ", skipped.Path(), " is skipped: ", error.message()));
+      });
 }
 
 Checkpoints::Checkpoints(const frames::Start& start, const ProgramSpec& spec,

@@ -2,61 +2,69 @@
 #include "worker/trainer/run/row.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace dt::trainer {
 namespace {
 
 constexpr size_t kWays = kCollectiveOps.size() * kTimedAxes.size();
-constexpr size_t kTrafficNumbers = 4;
+
+// Calls `visit` with each number of a rank, in the order in which ranks exchange them.
+// nonfinite_steps is an integer.
+template <typename Measures, typename Visit>
+void VisitNumbers(Measures& m, Visit visit) {
+  visit(m.step.grad_norm);
+  visit(m.step.phases.data);
+  visit(m.step.phases.forward);
+  visit(m.step.phases.backward);
+  visit(m.step.phases.comm_exposed);
+  visit(m.step.phases.optimizer);
+  visit(m.step_seconds);
+  visit(m.memory_peak_bytes);
+  visit(m.step.local_squared);
+  visit(m.trained_seconds);
+  visit(m.tensor_held_bytes);
+  visit(m.tensor_peak_bytes);
+  visit(m.step.nonfinite_steps);
+}
+template <typename AnyTraffic, typename Visit>
+void VisitTraffic(AnyTraffic& traffic, Visit visit) {
+  visit(traffic.seconds);
+  visit(traffic.exposed_seconds);
+  visit(traffic.bytes);
+  visit(traffic.count);
+}
 
 std::vector<double> Flat(const RankMeasures& m) {
-  const PhaseTimes& phases = m.step.phases;
-  std::vector<double> flat = {m.step.loss.value_or(0),
-                              m.step.grad_norm,
-                              phases.data,
-                              phases.forward,
-                              phases.backward,
-                              phases.comm_exposed,
-                              phases.optimizer,
-                              m.step_seconds,
-                              m.memory_peak_bytes,
-                              m.step.local_squared,
-                              m.trained_seconds,
-                              m.tensor_held_bytes,
-                              m.tensor_peak_bytes,
-                              static_cast<double>(m.step.nonfinite_steps),
-                              m.step.loss ? 1.0 : 0.0};
+  std::vector<double> flat = {m.step.loss.value_or(0)};
+  const auto put = [&flat](auto number) { flat.push_back(static_cast<double>(number)); };
+  VisitNumbers(m, put);
+  put(m.step.loss ? 1.0 : 0.0);
   // Reserve places for each operation along each axis, since ranks may differ in what they send.
-  std::vector<double> traffic(kWays * kTrafficNumbers, 0.0);
+  std::vector<Traffic> ways(kWays);
   for (const Traffic& each : m.step.comm.traffic) {
-    const auto numbers = {each.seconds, each.exposed_seconds, each.bytes, each.count};
-    const size_t way =
-        static_cast<size_t>(each.op) * kTimedAxes.size() + static_cast<size_t>(each.axis);
-    std::copy(numbers.begin(), numbers.end(),
-              traffic.begin() + static_cast<ptrdiff_t>(way * kTrafficNumbers));
+    ways[static_cast<size_t>(each.op) * kTimedAxes.size() + static_cast<size_t>(each.axis)] = each;
   }
-  flat.insert(flat.end(), traffic.begin(), traffic.end());
+  for (const Traffic& each : ways) VisitTraffic(each, put);
   return flat;
 }
 
-RankMeasures FromFlat(const std::vector<double>& v) {
+RankMeasures FromFlat(const std::vector<double>& flat) {
   RankMeasures m;
-  if (v[14] != 0) m.step.loss = v[0];
-  m.step.grad_norm = v[1];
-  m.step.phases = {v[2], v[3], v[4], v[5], v[6]};
-  m.step_seconds = v[7];
-  m.memory_peak_bytes = v[8];
-  m.step.local_squared = v[9];
-  m.trained_seconds = v[10];
-  m.tensor_held_bytes = v[11];
-  m.tensor_peak_bytes = v[12];
-  m.step.nonfinite_steps = static_cast<int64_t>(v[13]);
-  const double* at = v.data() + 15;
-  for (size_t way = 0; way < kWays; ++way, at += kTrafficNumbers) {
-    if (at[3] == 0) continue;
-    m.step.comm.traffic.push_back({static_cast<CollectiveOp>(way / kTimedAxes.size()),
-                                   static_cast<Axis>(way % kTimedAxes.size()), at[0], at[1], at[2],
-                                   at[3]});
+  auto next = flat.begin();
+  const auto take = [&next](auto& number) {
+    number = static_cast<std::decay_t<decltype(number)>>(*next++);
+  };
+  double has_loss = 0, loss = 0;
+  take(loss);
+  VisitNumbers(m, take);
+  take(has_loss);
+  if (has_loss != 0) m.step.loss = loss;
+  for (size_t way = 0; way < kWays; ++way) {
+    Traffic each{static_cast<CollectiveOp>(way / kTimedAxes.size()),
+                 static_cast<Axis>(way % kTimedAxes.size())};
+    VisitTraffic(each, take);
+    if (each.count != 0) m.step.comm.traffic.push_back(each);
   }
   return m;
 }

@@ -138,22 +138,13 @@ Restored Unpacked(const at::Tensor& packed) {
 // anew.
 absl::StatusOr<std::optional<checkpoint::Checkpoint>> Choose(const frames::Start& start,
                                                              const TrainingLine& line) {
-  const std::optional<checkpoint::CheckpointId> id =
-      checkpoint::ParseCheckpointPath(start.resume->path);
-  if (!id) {
-    return ConfigError("'" + start.resume->path + "' is not the path of a checkpoint");
-  }
-  absl::StatusOr<checkpoint::Checkpoint> named =
-      checkpoint::OpenCheckpoint(start.storage, *id, start.resume->manifest_hash);
-  if (named.ok()) return std::optional<checkpoint::Checkpoint>(*std::move(named));
-  if (named.status().code() == kIoError) return named.status();
-  const auto skip = [](const checkpoint::CheckpointId& skipped, const absl::Status& error) {
-    std::fprintf(stderr, "skipping checkpoint %s: %s\n", skipped.Path().c_str(),
-                 std::string(error.message()).c_str());
-  };
-  skip(*id, named.status());
-  return checkpoint::FindInPlaceOf(*id, start.storage, {start.experiment, start.trial},
-                                   start.attempt, line.AsLineage(), skip);
+  return checkpoint::FindToResume(
+      start.resume->path, start.resume->manifest_hash, start.storage,
+      {start.experiment, start.trial}, start.attempt, line.AsLineage(),
+      [](const checkpoint::CheckpointId& skipped, const absl::Status& error) {
+        std::fprintf(stderr, "skipping checkpoint %s: %s\n", skipped.Path().c_str(),
+                     std::string(error.message()).c_str());
+      });
 }
 
 // Checks that the shards of one split are those with which the checkpoint was written.
