@@ -270,9 +270,9 @@ void AppendNumbers(std::vector<Line>& lines, const v1::TrialSummary& trial) {
   AppendFact(lines, "best", {BestLossText(trial)});
   AppendFact(lines, "tokens/s", {RateText(trial)});
   if (const std::string share = CommShareText(trial); share != kNone) {
-    AppendFact(lines, "communication",
-               {absl::StrCat(share, " of a step, ", FormatRatio(trial.comm_exposed_ratio()),
-                             " not hidden behind computing")});
+    AppendFact(
+        lines, "communication",
+        {absl::StrCat(share, " of a step, ", FormatRatio(trial.comm_exposed_ratio()), " exposed")});
   }
   for (const v1::Collective& one : trial.latest().collectives()) {
     AppendFact(lines, absl::StrCat(Printable(one.op()), " "), {CollectiveText(one)});

@@ -232,8 +232,8 @@ TextTable ScalingTable(const std::vector<Scaled>& groups) {
   table.caption = "Tokens a second and rank, against the same trial with the fewest ranks that ran";
   table.header = {"trial",           "other parameters", "scaling",
                   "ranks",           "tokens a step",    "tokens/s",
-                  "tokens/s a rank", "efficiency",       "share of communication",
-                  "share exposed",   "memory of a rank"};
+                  "tokens/s a rank", "efficiency",       "communication share",
+                  "exposed share",   "memory of a rank"};
   table.text_columns = 3;
   for (const Scaled& group : groups) {
     for (const SeedGroup& one : group.by_ranks) {
@@ -291,8 +291,7 @@ void AppendStepTime(const Experiment& experiment, Document& document) {
   table.header = {"trial", "parameters"};
   table.text_columns = 2;
   for (const spec::StepColumn& part : spec::kPartsOfStep) table.header.emplace_back(part.title);
-  for (const char* name :
-       {"communication", "share of communication", "share exposed", "tokens/s"}) {
+  for (const char* name : {"communication", "communication share", "exposed share", "tokens/s"}) {
     table.header.emplace_back(name);
   }
   for (const Trial& trial : experiment.trials) {

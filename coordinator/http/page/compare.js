@@ -3,7 +3,7 @@
 import {get} from "./api.js";
 import {Curves, reportedBy} from "./curves.js";
 import {el, foreign, replace} from "./dom.js";
-import {any, assignments, NONE, number, outcome, shortAssignments} from "./format.js";
+import {any, assignments, NONE, number, outcome, percent, shortAssignments} from "./format.js";
 import {isProgram} from "./program.js";
 
 const MOST = 50;
@@ -40,7 +40,7 @@ const RESULTS = [
   ["tokens/s", (t) => number(t.tokens_per_second, 4), "model"],
   ["ranks", (t) => any(t.world_size)],
   ["attempts", (t) => any(t.attempts)],
-  ["communication share", (t) => (t.comm_ratio === null ? NONE : number(t.comm_ratio, 3)), "model"],
+  ["communication share", (t) => (t.comm_ratio === null ? NONE : percent(t.comm_ratio)), "model"],
   ["model parameters", (t) => number(t.model_parameters), "model"],
   ["device", (t) => foreign(t.provenance?.device_name || NONE), "model"],
   ["data", (t) => foreign((t.data_fingerprint || NONE).slice(0, 16)), "model"],

@@ -17,10 +17,10 @@ function use(trial) {
   if (!row) return null;
   const used = utilization(row);
   const parts = [
-    used === null ? null : `${percent(used)} of peak FLOP/s`,
+    used === null ? null : `${percent(used)} MFU`,
     row.memory_peak_bytes ? `${bytes(row.memory_peak_bytes)} at most` : null,
     trial.world_size > 1 && trial.comm_exposed_ratio !== null ?
-      `${percent(trial.comm_exposed_ratio)} of a step spent waiting for other ranks` :
+      `${percent(trial.comm_exposed_ratio)} of a step is exposed communication` :
       null,
     trial.tokens_per_second ? `${number(trial.tokens_per_second, 4)} tokens/s` : null,
   ].filter(Boolean);
