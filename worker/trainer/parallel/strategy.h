@@ -6,7 +6,6 @@
 // Errors:    LibTorch's exceptions pass through. A failed collective leaves gradients partly
 //            reduced and parameters untouched.
 // Tests:     tests/worker/trainer/run/attempt_test.cc, tests/gpu
-// Tests:     tests/worker/trainer/run/attempt_test.cc, tests/gpu
 #pragma once
 
 #include <cstdint>
