@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/check.h"
 #include "common/limits.h"
 #include "common/status.h"
-#include "common/text.h"
-#include "coordinator/core/calls/editing_rules.h"
+#include "coordinator/core/facts/change_table.h"
 #include "coordinator/core/keep/journal.h"
 #include "coordinator/core/keep/orders.h"
 #include "coordinator/core/keep/queue.h"
@@ -16,89 +16,47 @@
 #include "coordinator/core/model/resolved.h"
 #include "coordinator/core/model/search_kind.h"
 #include "coordinator/core/model/select.h"
+#include "google/protobuf/descriptor.h"
 #include "spec/search.h"
 
 namespace dt {
 namespace {
 
-// Checks whether the search may try more trials.
-absl::Status CheckMayExtend(const Experiment& experiment, uint32_t max_trials) {
-  const auto refused = [&experiment](const std::string& why) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("experiment ", experiment.id, " cannot be extended: ", why));
-  };
-  const auto now = static_cast<uint32_t>(experiment.spec.search().max_trials());
-  if (spec::SamplerOf(experiment.spec) == spec::Sampler::kGrid) {
-    return refused("a grid ends with its combinations; submit another with more values");
+using google::protobuf::FieldDescriptor;
+
+// Copies a field to one of the same type in another message.
+void CopyField(const google::protobuf::Message& from, const FieldDescriptor& field,
+               google::protobuf::Message& to, const FieldDescriptor& into) {
+  const google::protobuf::Reflection& reads = *from.GetReflection();
+  const google::protobuf::Reflection& writes = *to.GetReflection();
+  DT_CHECK(field.type() == into.type());
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32) {
+    writes.SetUInt32(&to, &into, reads.GetUInt32(from, &field));
+  } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_INT32) {
+    writes.SetInt32(&to, &into, reads.GetInt32(from, &field));
+  } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_INT64) {
+    writes.SetInt64(&to, &into, reads.GetInt64(from, &field));
+  } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
+    writes.SetBool(&to, &into, reads.GetBool(from, &field));
+  } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+    writes.SetString(&to, &into, reads.GetString(from, &field));
+  } else {
+    writes.MutableMessage(&to, &into)->CopyFrom(reads.GetMessage(from, &field));
   }
-  if (experiment.cancel_requested) return refused("it was cancelled; submit another");
-  if (experiment.search_ended) {
-    return refused(absl::StrCat("its search has ended: ", experiment.search_end));
-  }
-  if (max_trials < now) {
-    return absl::InvalidArgumentError(absl::StrCat("max_trials ", max_trials, " is below the ", now,
-                                                   " that experiment ", experiment.id,
-                                                   " has; it can only be raised"));
-  }
-  const uint64_t most = limits::kTrialsPerExperiment / spec::ReplicatesOf(experiment.spec);
-  if (max_trials <= most) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "max_trials ", max_trials, " is above the limit of ", most, " for this experiment"));
 }
 
-absl::Status CheckMayChange(const Experiment& experiment, const v1::ChangeRequest& request) {
-  if (request.change_case() == v1::ChangeRequest::CHANGE_NOT_SET) {
-    return absl::InvalidArgumentError(
-        "change what? set pause, resume, max_concurrent or another change of "
-        "docs/reference/command-line.md (dtctl pause EXP)");
-  }
-  if (request.has_max_trials()) return CheckMayExtend(experiment, request.max_trials());
-  if (ChangesWords(request)) return CheckWords(experiment, request);
-  if (request.has_max_concurrent() && request.max_concurrent() > limits::kTrialsPerExperiment) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("max_concurrent ", request.max_concurrent(), " is above the limit of ",
-                     limits::kTrialsPerExperiment, "; 0 is no limit"));
-  }
-  DT_RETURN_IF_ERROR(CheckResources(experiment, request));
-  // An experiment that ended while paused may be resumed, so that retries can run.
-  if (experiment.AllEnded() && !request.has_resume()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("experiment ", experiment.id,
-                     " has ended, and nothing of it is left to change; submit another"));
-  }
-  if (request.has_max_steps()) return CheckMaxSteps(experiment, request.max_steps());
-  return absl::OkStatus();
-}
-
-bool IsSoAlready(const Experiment& experiment, const v1::ChangeRequest& request) {
-  if (request.has_pause()) return experiment.paused;
-  if (request.has_resume()) return !experiment.paused;
-  if (request.has_max_trials()) {
-    return static_cast<uint32_t>(experiment.spec.search().max_trials()) == request.max_trials();
-  }
-  if (request.has_max_concurrent()) {
-    return static_cast<uint32_t>(experiment.spec.search().max_concurrent()) ==
-           request.max_concurrent();
-  }
-  return HasSuchWords(experiment, request) || HasSuchResources(experiment, request);
-}
-
-v1::Record FactOf(const Experiment& experiment, const v1::ChangeRequest& request) {
+// Returns the fact of a change: the set field of the request's oneof, under the same name.
+v1::Record FactOf(ExperimentId id, const v1::ChangeRequest& request) {
   v1::Record record;
   v1::ExperimentChanged& fact = *record.mutable_experiment_changed();
-  fact.set_experiment(experiment.id);
+  fact.set_experiment(id);
   fact.set_who(WhoOf(request.who()));
-  if (request.has_pause()) *fact.mutable_pause() = request.pause();
-  if (request.has_resume()) *fact.mutable_resume() = request.resume();
-  if (request.has_max_concurrent()) fact.set_max_concurrent(request.max_concurrent());
-  if (request.has_max_trials()) fact.set_max_trials(request.max_trials());
-  if (request.has_max_gpus_total()) fact.set_max_gpus_total(request.max_gpus_total());
-  if (request.has_priority()) fact.set_priority(request.priority());
-  if (request.has_max_steps()) fact.set_max_steps(request.max_steps());
-  if (request.has_name()) fact.set_name(request.name());
-  if (request.has_note()) fact.set_note(request.note());
-  if (request.has_labels()) *fact.mutable_labels() = request.labels();
-  if (request.has_archived()) fact.set_archived(request.archived());
+  const FieldDescriptor* field = request.GetReflection()->GetOneofFieldDescriptor(
+      request, v1::ChangeRequest::descriptor()->FindOneofByName("change"));
+  if (field == nullptr) return record;
+  const FieldDescriptor* into = v1::ExperimentChanged::descriptor()->FindFieldByName(field->name());
+  DT_CHECK(into != nullptr);
+  CopyField(request, *field, fact, *into);
   return record;
 }
 
@@ -173,15 +131,23 @@ absl::StatusOr<v1::ChangeResponse> Change(Turn& turn, const v1::ChangeRequest& r
   DT_ASSIGN_OR_RETURN(ExperimentId id,
                       ResolveExperiment(turn.durable(), request.experiment(), request.last()));
   const Experiment& experiment = GetExperiment(turn.durable(), id);
-  DT_RETURN_IF_ERROR(CheckMayChange(experiment, request));
+  v1::Record record = FactOf(id, request);
+  const v1::ExperimentChanged& fact = record.experiment_changed();
+  const ExperimentChange* change = FindChange(fact);
+  if (change == nullptr) {
+    return absl::InvalidArgumentError(
+        "change what? set pause, resume, max_concurrent or another change of "
+        "docs/reference/command-line.md (dtctl pause EXP)");
+  }
+  DT_RETURN_IF_ERROR(change->check(experiment, fact));
   v1::ChangeResponse response;
   response.set_experiment(id);
-  if (!IsSoAlready(experiment, request)) {
+  if (!change->already(experiment, fact)) {
     v1::Record further;
     if (request.has_max_trials()) {
       DT_ASSIGN_OR_RETURN(further, FurtherTrials(experiment, request.max_trials()));
     }
-    Journal(turn, FactOf(experiment, request));
+    Journal(turn, std::move(record));
     if (request.has_max_trials()) AddTrials(turn, id, std::move(further));
     Rekey(turn.state, id);
     if (request.has_labels()) FollowQuotas(turn.state);

@@ -1,13 +1,13 @@
 // changes.h: users' changes of a submitted experiment, the stops that follow, and the numbers of
 // the journal itself.
 //
-// Role:      Apply folds these facts; calls/editing.h decides on users' changes.
+// Role:      Apply folds these facts; calls/editing.h decides on users' changes, which are in
+//            change_table.h.
 // Errors:    FailedPrecondition naming the impossible part of the record.
 // Tests:     tests/coordinator/core/editing_test.cc
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "coordinator/core/model/durable.h"
@@ -21,9 +21,6 @@ absl::Status ApplyExperimentChanged(DurableState& state, const v1::ExperimentCha
 // Adds a cancel or a retry to the history, if the record names a user.
 void NoteCancel(Experiment& experiment, const v1::CancelRequested& fact, int64_t wall_ms);
 void NoteRetry(Experiment& experiment, const v1::TrialRetried& fact, int64_t wall_ms);
-// Returns the labels of `spec` after `change`: first sets, then removals.
-std::vector<v1::Label> LabelsAfter(const v1::ExperimentSpec& spec,
-                                   const v1::ExperimentChanged::Labels& change);
 absl::Status ApplyJournalCreated(DurableState& state, const v1::JournalCreated& fact);
 absl::Status ApplyNumbersSkipped(DurableState& state, const v1::NumbersSkipped& fact);
 
