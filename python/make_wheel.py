@@ -21,7 +21,7 @@ import make_results
 
 HERE = pathlib.Path(__file__).resolve().parent
 # The client's requests are in control.proto; it imports the others.
-PROTOS = ["control", "model", "record"]
+PROTOS = ["control", "model", "record", "rights"]
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the earliest time in a zip file
 
 

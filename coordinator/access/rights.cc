@@ -6,51 +6,58 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "dtrain/v1/access.pb.h"
+#include "dtrain/v1/control.pb.h"
+#include "dtrain/v1/fleet.pb.h"
+#include "dtrain/v1/rights.pb.h"
+#include "google/protobuf/descriptor.h"
 
 namespace dt {
+
+namespace v1 = ::dtrain::v1;
+
 namespace {
 
-constexpr Reach kNone = Reach::kNone, kOwn = Reach::kOwn, kAll = Reach::kAll;
+Reach ReachFrom(v1::Rights::Reach reach) {
+  if (reach == v1::Rights::ALL) return Reach::kAll;
+  return reach == v1::Rights::OWN ? Reach::kOwn : Reach::kNone;
+}
 
-constexpr Right kRights[] = {
-    // service, method, admin, submitter, observer, worker, joiner
-    {"Control", "Submit", kAll, kOwn, kNone, kNone, kNone, Kept::kInAudit},
-    {"Control", "PutCode", kAll, kAll, kNone, kNone, kNone, Kept::kNo},
-    {"Control", "Plan", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
-    {"Control", "Cancel", kAll, kOwn, kNone, kNone, kNone, Kept::kInAudit},
-    {"Control", "Retry", kAll, kOwn, kNone, kNone, kNone, Kept::kInAudit},
-    {"Control", "Change", kAll, kOwn, kNone, kNone, kNone, Kept::kInAudit},
-    {"Control", "Delete", kAll, kOwn, kNone, kNone, kNone, Kept::kInAudit},
-    {"Control", "MarkWorker", kAll, kNone, kNone, kNone, kNone, Kept::kInAudit},
-    {"Control", "SetQuota", kAll, kNone, kNone, kNone, kNone, Kept::kInAudit},
-    {"Control", "ListQuotas", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
-    {"Control", "ListExperiments", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
-    {"Control", "GetExperiment", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
-    {"Control", "ListTrials", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
-    {"Control", "ListWorkers", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
-    {"Control", "ListCheckpoints", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
-    {"Control", "ExplainTrial", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
-    {"Control", "ReadMetrics", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
-    {"Control", "ReadLogs", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
-    {"Control", "GetStatus", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
-    {"Fleet", "Session", kNone, kNone, kNone, kOwn, kNone, Kept::kNo},
-    {"Fleet", "GetCode", kAll, kAll, kAll, kOwn, kNone, Kept::kNo},
-    {"Access", "CreateToken", kAll, kNone, kNone, kNone, kNone, Kept::kInAudit},
-    {"Access", "ListTokens", kAll, kNone, kNone, kNone, kNone, Kept::kNo},
-    {"Access", "RevokeToken", kAll, kNone, kNone, kNone, kNone, Kept::kInAudit},
-    {"Access", "ListAudit", kAll, kNone, kNone, kNone, kNone, Kept::kNo},
-    {"Access", "Join", kNone, kNone, kNone, kNone, kOwn, Kept::kInAudit},
-    {"HTTP", "GET", kAll, kAll, kAll, kNone, kNone, Kept::kNo},
-};
+std::vector<Right> ReadRights() {
+  std::vector<Right> all;
+  for (const google::protobuf::FileDescriptor* file :
+       {v1::SubmitRequest::descriptor()->file(), v1::WorkerReport::descriptor()->file(),
+        v1::AuditEntry::descriptor()->file()}) {
+    for (int i = 0; i < file->service_count(); ++i) {
+      const google::protobuf::ServiceDescriptor& service = *file->service(i);
+      for (int k = 0; k < service.method_count(); ++k) {
+        const google::protobuf::MethodDescriptor& method = *service.method(k);
+        const v1::Rights& rights = method.options().GetExtension(v1::rights);
+        all.push_back({service.name(), method.name(), ReachFrom(rights.admin()),
+                       ReachFrom(rights.submitter()), ReachFrom(rights.observer()),
+                       ReachFrom(rights.worker()), ReachFrom(rights.joiner()),
+                       rights.audited() ? Kept::kInAudit : Kept::kNo});
+      }
+    }
+  }
+  // HTTP has no rpc.
+  all.push_back({"HTTP", "GET", Reach::kAll, Reach::kAll, Reach::kAll, Reach::kNone, Reach::kNone,
+                 Kept::kNo});
+  return all;
+}
 
 }  // namespace
 
-std::span<const Right> Rights() { return kRights; }
+std::span<const Right> Rights() {
+  static const auto* const rights = new std::vector<Right>(ReadRights());
+  return *rights;
+}
 
 const Right* FindRight(std::string_view method) {
-  const auto* found = std::find_if(std::begin(kRights), std::end(kRights),
-                                   [&](const Right& one) { return one.method == method; });
-  return found == std::end(kRights) ? nullptr : found;
+  const std::span<const Right> rights = Rights();
+  const auto found = std::find_if(rights.begin(), rights.end(),
+                                  [&](const Right& one) { return one.method == method; });
+  return found == rights.end() ? nullptr : &*found;
 }
 
 Reach ReachOf(const Right& right, Role role) {

@@ -1,11 +1,12 @@
-// rights.h: the one table of which role may call which method.
+// rights.h: which role may call which method: the option `rights` of each rpc (rights.proto).
 //
-// Role:    pure. A method without a row is refused, so a new method stays closed until somebody
-//          decides.
+// Role:    pure. A method without the option is refused, so that a new method stays closed until
+//          somebody decides.
 // Errors:  PermissionDenied names the caller's role, the roles that are allowed, and how to get
 //          one.
-// Tests:   tests/coordinator/access/rights_test.cc, which reads the services' descriptors;
-//          tests/coordinator/rpc/door_test.cc calls every method as every role.
+// Tests:   tests/coordinator/access/rights_test.cc compares the rights with the table of
+//          docs/administration/security.md; tests/coordinator/rpc/door_test.cc calls every method
+//          as every role.
 #pragma once
 
 #include <span>
@@ -31,8 +32,9 @@ struct Right {
   Kept kept;
 };
 
+// Returns the rights of each method of each service, in the order of the .proto files, and of HTTP.
 std::span<const Right> Rights();
-// Returns nullptr if the table has no row for the method.
+// Returns nullptr if there is no such method.
 const Right* FindRight(std::string_view method);
 Reach ReachOf(const Right& right, Role role);
 

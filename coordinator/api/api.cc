@@ -22,18 +22,28 @@ absl::Status Busy(absl::string_view what) {
       absl::StrCat("the coordinator is busy: ", what, "; try again in a second"));
 }
 
+// Returns a request with the call's options, as far as it has these fields.
 template <typename Request>
-Request Choose(const ApiCall& call) {
+Request RequestFor(const ApiCall& call) {
   Request request;
-  request.set_experiment(call.experiment);
-  request.set_last(call.last);
-  return request;
-}
-
-template <typename Request>
-Request ChoosePage(const ApiCall& call, Request request) {
-  request.set_page_token(call.page_token);
-  request.set_page_size(call.page_size);
+  if constexpr (requires { request.last(); }) {
+    request.set_experiment(call.experiment);
+    request.set_last(call.last);
+  }
+  if constexpr (requires { request.trial(); }) {
+    request.set_trial(call.trials.empty() ? call.trial : call.trials.front());
+  }
+  if constexpr (requires { request.page_token(); }) {
+    request.set_page_token(call.page_token);
+    request.set_page_size(call.page_size);
+  }
+  if constexpr (requires { request.archived(); }) {
+    *request.mutable_labels() = {call.labels.begin(), call.labels.end()};
+    request.set_archived(call.archived);
+  }
+  if constexpr (requires { request.states(); }) {
+    for (const v1::TrialState state : call.states) request.add_states(state);
+  }
   return request;
 }
 
@@ -65,6 +75,17 @@ absl::StatusOr<std::vector<v1::EvaluationRow>> ReadEvaluations(StoreReader& read
   }
 }
 
+// Returns the rpcs of the acts, each once.
+std::vector<std::string_view> ActRpcs() {
+  std::vector<std::string_view> rpcs;
+  for (const ApiRoute& route : ApiRoutes()) {
+    if (route.http != HttpMethod::kPost) continue;
+    const std::string_view rpc = RpcOf(route);
+    if (std::find(rpcs.begin(), rpcs.end(), rpc) == rpcs.end()) rpcs.push_back(rpc);
+  }
+  return rpcs;
+}
+
 // Answers of several calls, collected from the threads that bring them.
 struct Gathered {
   Mutex mutex;
@@ -75,21 +96,83 @@ struct Gathered {
 
 }  // namespace
 
-struct Api::Task {
+struct ApiTask {
   std::string key;
   ApiCall call;
 };
+
+template <typename Request, typename Response>
+ApiRoute::Answer Api::Asks(api::Json (*to_json)(const Response&)) {
+  return [to_json](Api& api, const TaskPtr& task) {
+    api.Ask<Response>(task, RequestFor<Request>(task->call), [&api, task, to_json](auto found) {
+      api.Work(task, [found, to_json](StoreReader&) { return JsonAnswer(to_json(*found)); });
+    });
+  };
+}
+
+std::vector<ApiRoute> Api::Questions() {
+  return {
+      {"/api/v1/status", {}, &Api::StartStatus},
+      {"/api/v1/experiments",
+       {"label", "archived", "page_size", "page_token"},
+       Asks<v1::ListExperimentsRequest>(ExperimentsJson)},
+      {"/api/v1/experiments/{experiment}", {}, Asks<v1::GetExperimentRequest>(ExperimentDocument)},
+      {"/api/v1/experiments/{experiment}/trials",
+       {"state", "page_size", "page_token"},
+       Asks<v1::ListTrialsRequest>(TrialsJson)},
+      {"/api/v1/experiments/{experiment}/trials/{trial}", {}, &Api::StartTrial},
+      {"/api/v1/experiments/{experiment}/trials/{trial}/file", {}, &Api::StartTrialFile},
+      {"/api/v1/experiments/{experiment}/trials/{trial}/evaluations",
+       {"tail"},
+       &Api::StartEvaluations},
+      {"/api/v1/experiments/{experiment}/trials/{trial}/logs",
+       {"rank", "tail", "since", "grep", "page_token"},
+       &Api::StartLogs},
+      {"/api/v1/experiments/{experiment}/curves",
+       {"trial", "metric", "points"},
+       &Api::StartCurves,
+       limits::kApiCurvesFresh,
+       CheckCurves},
+      {"/api/v1/experiments/{experiment}/checkpoints",
+       {"trial", "page_size", "page_token"},
+       Asks<v1::ListCheckpointsRequest>(CheckpointsJson)},
+      {"/api/v1/experiments/{experiment}/importance",
+       {},
+       &Api::StartImportance,
+       limits::kApiImportanceFresh},
+      {"/api/v1/experiments/{experiment}/report", {"format"}, &Api::StartReport},
+      {"/api/v1/workers", {"page_size", "page_token"}, Asks<v1::ListWorkersRequest>(WorkersJson)},
+      {"/api/v1/queue", {}, &Api::StartQueue},
+      {"/api/v1/notices", {}, &Api::StartNotices},
+      {"/api/v1/quotas", {}, Asks<v1::ListQuotasRequest>(QuotasJson)},
+      {"/api/v1/access", {}},  // the gate answers it: the answer differs by caller
+  };
+}
+
+const std::vector<ApiRoute>& ApiRoutes() {
+  static const auto* const routes = [] {
+    auto* all = new std::vector<ApiRoute>(Api::Questions());
+    for (ApiRoute& act : ActRoutes()) all->push_back(std::move(act));
+    return all;
+  }();
+  return *routes;
+}
+
+absl::StatusOr<ApiCall> ReadApiCall(std::string_view path, std::string_view query,
+                                    HttpMethod http) {
+  return ReadCallOf(ApiRoutes(), path, query, http);
+}
 
 void Api::Answer(const HttpRequest& request, const HttpReply& reply) {
   absl::StatusOr<ApiCall> call = ReadApiCall(request.path, request.query, request.method);
   if (!call.ok()) return reply(Share(ErrorAnswer(call.status())));
   if (request.method == HttpMethod::kPost) return Do(request, *call, reply);
-  if (call->method == ApiMethod::kAccess) {  // differs by caller
-    HttpAnswer answer = JsonAnswer(gate_.Access(request));
+  if (call->route->answer == nullptr) {
+    HttpAnswer answer = JsonAnswer(gate_.Access(request, ActRpcs()));
     answer.etag = "";
     return reply(Share(std::move(answer)));
   }
-  auto task = std::make_shared<Task>();
+  auto task = std::make_shared<ApiTask>();
   task->key = absl::StrCat(request.path, "?", request.query);
   task->call = *std::move(call);
   switch (cache_.Ask(task->key, clock_.Now().steady, reply)) {
@@ -99,12 +182,12 @@ void Api::Answer(const HttpRequest& request, const HttpReply& reply) {
       return reply(
           Share(ErrorAnswer(Busy(absl::StrCat(limits::kApiCalls, " calls are being answered")))));
     case AnswerCache::Found::kMake:
-      return Start(task);
+      return task->call.route->answer(*this, task);
   }
 }
 
 void Api::Do(const HttpRequest& request, const ApiCall& call, const HttpReply& reply) {
-  const std::string_view rpc = RpcOf(call.method);
+  const std::string_view rpc = RpcOf(*call.route);
   const auto caller = gate_.AdmitActor(request, rpc);
   if (!caller.ok()) return reply(Share(ErrorAnswer(caller.status())));
   absl::StatusOr<Act> act = ReadAct(call, request.body, *caller ? (*caller)->name : "");
@@ -116,70 +199,14 @@ void Api::Do(const HttpRequest& request, const ApiCall& call, const HttpReply& r
   event.request = std::move(act->request);
   event.only_of = *caller ? OnlyOf(**caller, rpc) : "";
   ask_(std::move(event),
-       [this, caller = *caller, rpc, subject = act->subject, kind = act->kind, fields = act->fields,
+       [this, caller = *caller, rpc, subject = act->subject, &made = call.route->act,
         peer = request.peer, reply](const absl::Status& status, auto message) {
          gate_.Record(caller, rpc, subject, status, peer);
          if (!status.ok()) return reply(Share(ErrorAnswer(status)));
-         HttpAnswer answer = JsonAnswer(api::Document(kind, fields(*message)));
+         HttpAnswer answer = JsonAnswer(api::Document(made.kind, made.fields(*message)));
          answer.etag = "";
          reply(Share(std::move(answer)));
        });
-}
-
-void Api::Start(const TaskPtr& task) {
-  const ApiCall& call = task->call;
-  switch (call.method) {
-    case ApiMethod::kStatus:
-      return StartStatus(task);
-    case ApiMethod::kExperiments: {
-      auto request = ChoosePage(call, v1::ListExperimentsRequest());
-      *request.mutable_labels() = {call.labels.begin(), call.labels.end()};
-      request.set_archived(call.archived);
-      return AskFor<v1::ListExperimentsResponse>(task, request, ExperimentsJson);
-    }
-    case ApiMethod::kExperiment:
-      return AskFor<v1::GetExperimentResponse>(task, Choose<v1::GetExperimentRequest>(call),
-                                               ExperimentDocument);
-    case ApiMethod::kTrials: {
-      auto request = ChoosePage(call, Choose<v1::ListTrialsRequest>(call));
-      for (const v1::TrialState state : call.states) request.add_states(state);
-      return AskFor<v1::ListTrialsResponse>(task, request, TrialsJson);
-    }
-    case ApiMethod::kTrial:
-      return StartTrial(task);
-    case ApiMethod::kTrialFile:
-      return StartTrialFile(task);
-    case ApiMethod::kCurves:
-      return StartCurves(task);
-    case ApiMethod::kEvaluations:
-    case ApiMethod::kLogs:
-      return StartReading(task);
-    case ApiMethod::kCheckpoints:
-      return StartCheckpoints(task);
-    case ApiMethod::kImportance:
-    case ApiMethod::kReport:
-      return StartReportJob(task);
-    case ApiMethod::kWorkers:
-      return AskFor<v1::ListWorkersResponse>(task, ChoosePage(call, v1::ListWorkersRequest()),
-                                             WorkersJson);
-    case ApiMethod::kQueue:
-      return StartQueue(task);
-    case ApiMethod::kNotices:
-      return Finish(*task, JsonAnswer(NoticesJson(facts_.notices())));
-    case ApiMethod::kQuotas:
-      return AskFor<v1::ListQuotasResponse>(task, v1::ListQuotasRequest(), QuotasJson);
-    case ApiMethod::kAccess:
-    case ApiMethod::kPause:
-    case ApiMethod::kResume:
-    case ApiMethod::kChange:
-    case ApiMethod::kCancel:
-    case ApiMethod::kCancelTrial:
-    case ApiMethod::kRetry:
-    case ApiMethod::kRetryTrial:
-    case ApiMethod::kMarkWorker:
-    case ApiMethod::kSetQuota:
-      return;  // handled in Answer
-  }
 }
 
 void Api::StartStatus(const TaskPtr& task) {
@@ -194,8 +221,7 @@ void Api::StartStatus(const TaskPtr& task) {
 }
 
 void Api::StartTrial(const TaskPtr& task) {
-  auto request = Choose<v1::ExplainTrialRequest>(task->call);
-  request.set_trial(task->call.trial);
+  const auto request = RequestFor<v1::ExplainTrialRequest>(task->call);
   Ask<v1::ExplainTrialResponse>(task, request, [this, task](auto found) {
     const auto answer = [this, task, found](auto experiment) {
       Work(task, [found, experiment](StoreReader&) {
@@ -211,20 +237,22 @@ void Api::StartTrial(const TaskPtr& task) {
   });
 }
 
-void Api::StartCheckpoints(const TaskPtr& task) {
-  const ApiCall& call = task->call;
-  auto request = ChoosePage(call, Choose<v1::ListCheckpointsRequest>(call));
-  if (!call.trials.empty()) request.set_trial(call.trials.front());
-  AskFor<v1::ListCheckpointsResponse>(task, request, CheckpointsJson);
+void Api::StartNotices(const TaskPtr& task) {
+  Finish(*task, JsonAnswer(NoticesJson(facts_.notices())));
 }
 
-void Api::StartReading(const TaskPtr& task) {
+void Api::StartLogs(const TaskPtr& task) {
   Resolve(task, [this, task](ExperimentId experiment) {
     Work(task, [task, experiment](StoreReader& reader) {
-      if (task->call.method == ApiMethod::kLogs) {
-        const auto lines = ReadLogLines(reader, experiment, task->call);
-        return lines.ok() ? JsonAnswer(LogsJson(*lines)) : ErrorAnswer(lines.status());
-      }
+      const auto lines = ReadLogLines(reader, experiment, task->call);
+      return lines.ok() ? JsonAnswer(LogsJson(*lines)) : ErrorAnswer(lines.status());
+    });
+  });
+}
+
+void Api::StartEvaluations(const TaskPtr& task) {
+  Resolve(task, [this, task](ExperimentId experiment) {
+    Work(task, [task, experiment](StoreReader& reader) {
       const auto rows = ReadEvaluations(reader, experiment, task->call);
       return rows.ok() ? JsonAnswer(EvaluationsJson(*rows)) : ErrorAnswer(rows.status());
     });
@@ -244,7 +272,7 @@ void Api::StartCurves(const TaskPtr& task) {
   });
 }
 
-HttpAnswer Api::ReadCurves(StoreReader& reader, const Task& task, ExperimentId experiment,
+HttpAnswer Api::ReadCurves(StoreReader& reader, const ApiTask& task, ExperimentId experiment,
                            const std::vector<v1::ListTrialsResponse>& trials) {
   const ApiCall& call = task.call;
   std::vector<TrialCurves> curves;
@@ -297,7 +325,7 @@ void Api::StartQueue(const TaskPtr& task) {
 }
 
 void Api::StartTrialFile(const TaskPtr& task) {
-  auto request = Choose<v1::GetExperimentRequest>(task->call);
+  const auto request = RequestFor<v1::GetExperimentRequest>(task->call);
   Ask<v1::GetExperimentResponse>(task, request, [this, task](auto found) {
     const auto one = OneTrial(found->summary().experiment(), task->call.trial);
     Ask<v1::ListTrialsResponse>(task, one, [this, task, found](auto trials) {
@@ -309,23 +337,26 @@ void Api::StartTrialFile(const TaskPtr& task) {
   });
 }
 
-void Api::StartReportJob(const TaskPtr& task) {
+void Api::StartReportJob(const TaskPtr& task, ReportJob job) {
   if (report_jobs_.fetch_add(1) >= limits::kApiReportJobs) {
     report_jobs_.fetch_sub(1);
     return Finish(*task,
                   ErrorAnswer(Busy(absl::StrCat(limits::kApiReportJobs, " reports are made"))));
   }
-  GatherExperiment(ask_, task->call, [this, task](absl::StatusOr<ExperimentPtr> experiment) {
-    const auto finish = [this, task](HttpAnswer answer) {
-      report_jobs_.fetch_sub(1);
-      Finish(*task, std::move(answer));
-    };
-    if (!experiment.ok()) return finish(ErrorAnswer(experiment.status()));
-    ReadWork make = [task, finish, experiment = *std::move(experiment)](StoreReader& reader) {
-      finish(AnswerReportJob(reader, task->call, *experiment));
-    };
-    if (!heavy_.Post(std::move(make))) finish(ErrorAnswer(Busy("too many reports wait")));
-  });
+  GatherExperiment(ask_, task->call, job,
+                   [this, task, job](absl::StatusOr<ExperimentPtr> experiment) {
+                     const auto finish = [this, task](HttpAnswer answer) {
+                       report_jobs_.fetch_sub(1);
+                       Finish(*task, std::move(answer));
+                     };
+                     if (!experiment.ok()) return finish(ErrorAnswer(experiment.status()));
+                     ReadWork make = [task, job, finish,
+                                      experiment = *std::move(experiment)](StoreReader& reader) {
+                       finish(AnswerReportJob(reader, task->call, job, *experiment));
+                     };
+                     if (!heavy_.Post(std::move(make)))
+                       finish(ErrorAnswer(Busy("too many reports wait")));
+                   });
 }
 
 void Api::Resolve(const TaskPtr& task, std::function<void(ExperimentId)> then) {
@@ -379,13 +410,6 @@ void Api::AskAll(const TaskPtr& task, const std::vector<v1::ListTrialsRequest>& 
   }
 }
 
-template <typename Response, typename Request>
-void Api::AskFor(const TaskPtr& task, Request request, api::Json (*to_json)(const Response&)) {
-  Ask<Response>(task, std::move(request), [this, task, to_json](auto said) {
-    Work(task, [said, to_json](StoreReader&) { return JsonAnswer(to_json(*said)); });
-  });
-}
-
 void Api::Work(const TaskPtr& task, std::function<HttpAnswer(StoreReader&)> make) {
   ReadWork work = [this, task, make = std::move(make)](StoreReader& reader) {
     Finish(*task, make(reader));
@@ -395,14 +419,11 @@ void Api::Work(const TaskPtr& task, std::function<HttpAnswer(StoreReader&)> make
   }
 }
 
-void Api::Finish(const Task& task, HttpAnswer answer) {
+void Api::Finish(const ApiTask& task, HttpAnswer answer) {
   // An error may pass at once, and more rows may have been read.
   absl::Duration fresh;
   if (!answer.etag.empty()) {
-    const ApiMethod method = task.call.method;
-    fresh = method == ApiMethod::kCurves       ? limits::kApiCurvesFresh
-            : method == ApiMethod::kImportance ? limits::kApiImportanceFresh
-                                               : limits::kApiFresh;
+    fresh = task.call.route->fresh;
     fresh += limits::kApiFreshPerMib * (static_cast<double>(answer.body.size()) / (1 << 20));
   }
   cache_.Put(task.key, std::move(answer), clock_.Now().steady, fresh);

@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/json.h"
@@ -40,6 +41,12 @@ struct ApiFacts {
   absl::Duration started;                // start of the process, by the steady clock
 };
 
+// Returns the one table of the calls; docs/reference/api.md must match it.
+const std::vector<ApiRoute>& ApiRoutes();
+// `path` and `query` are as sent.
+absl::StatusOr<ApiCall> ReadApiCall(std::string_view path, std::string_view query,
+                                    HttpMethod http = HttpMethod::kGet);
+
 class Api {
  public:
   // `work` makes most answers, `heavy` the slow ones.
@@ -56,23 +63,26 @@ class Api {
   Api& operator=(const Api&) = delete;
 
   void Answer(const HttpRequest& request, const HttpReply& reply);
+  // Returns the rows of the questions.
+  static std::vector<ApiRoute> Questions();
 
  private:
-  struct Task;
-  using TaskPtr = std::shared_ptr<const Task>;
+  using TaskPtr = std::shared_ptr<const ApiTask>;
   template <typename Response>
   using Then = std::function<void(std::shared_ptr<const Response>)>;
 
   void Do(const HttpRequest& request, const ApiCall& call, const HttpReply& reply);
-  void Start(const TaskPtr& task);
   void StartStatus(const TaskPtr& task);
   void StartTrial(const TaskPtr& task);
-  void StartCheckpoints(const TaskPtr& task);
-  void StartReading(const TaskPtr& task);
+  void StartLogs(const TaskPtr& task);
+  void StartEvaluations(const TaskPtr& task);
   void StartCurves(const TaskPtr& task);
   void StartQueue(const TaskPtr& task);
+  void StartNotices(const TaskPtr& task);
   void StartTrialFile(const TaskPtr& task);
-  void StartReportJob(const TaskPtr& task);
+  void StartReport(const TaskPtr& task) { StartReportJob(task, ReportJob::kReport); }
+  void StartImportance(const TaskPtr& task) { StartReportJob(task, ReportJob::kImportance); }
+  void StartReportJob(const TaskPtr& task, ReportJob job);
   // Asks the core. An error becomes the answer; otherwise `then` runs on the answering thread and
   // only hands over.
   template <typename Response, typename Request>
@@ -80,15 +90,15 @@ class Api {
   // Asks for all at the same time; `then` gets the answers in the order of the requests.
   void AskAll(const TaskPtr& task, const std::vector<v1::ListTrialsRequest>& requests,
               const std::function<void(std::vector<v1::ListTrialsResponse>)>& then);
-  // Asks, and turns the answer into JSON.
-  template <typename Response, typename Request>
-  void AskFor(const TaskPtr& task, Request request, api::Json (*to_json)(const Response&));
+  // Makes the handler of a call that is one question to the core. The answer becomes JSON.
+  template <typename Request, typename Response>
+  static ApiRoute::Answer Asks(api::Json (*to_json)(const Response&));
   // Finds the experiment that is meant, and checks that it and its trial exist.
   void Resolve(const TaskPtr& task, std::function<void(ExperimentId)> then);
   // Makes the answer on the page's thread.
   void Work(const TaskPtr& task, std::function<HttpAnswer(StoreReader&)> make);
-  void Finish(const Task& task, HttpAnswer answer);
-  HttpAnswer ReadCurves(StoreReader& reader, const Task& task, ExperimentId experiment,
+  void Finish(const ApiTask& task, HttpAnswer answer);
+  HttpAnswer ReadCurves(StoreReader& reader, const ApiTask& task, ExperimentId experiment,
                         const std::vector<v1::ListTrialsResponse>& trials);
 
   const AskCore ask_;

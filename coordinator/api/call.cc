@@ -175,10 +175,11 @@ Pieces PiecesOf(absl::string_view path) { return absl::StrSplit(path, '/', absl:
 
 const char* MethodWord(HttpMethod http) { return http == HttpMethod::kPost ? "POST" : "GET"; }
 
-absl::StatusOr<const ApiRoute*> FindRoute(const std::string& path, HttpMethod http) {
+absl::StatusOr<const ApiRoute*> FindRoute(const std::vector<ApiRoute>& routes,
+                                          const std::string& path, HttpMethod http) {
   const Pieces sent = PiecesOf(path);
   const ApiRoute* other = nullptr;
-  for (const ApiRoute& route : ApiRoutes()) {
+  for (const ApiRoute& route : routes) {
     if (!Matches(PiecesOf(route.path), sent)) continue;
     if (route.http == http) return &route;
     other = &route;
@@ -189,7 +190,7 @@ absl::StatusOr<const ApiRoute*> FindRoute(const std::string& path, HttpMethod ht
   }
   return absl::NotFoundError(
       absl::StrCat("there is no ", Quoted(path), "; the calls are ",
-                   absl::StrJoin(ApiRoutes(), ", ", [](std::string* out, const ApiRoute& one) {
+                   absl::StrJoin(routes, ", ", [](std::string* out, const ApiRoute& one) {
                      absl::StrAppend(out, MethodWord(one.http), " ", one.path);
                    })));
 }
@@ -249,96 +250,24 @@ absl::Status CheckPoints(const ApiCall& call) {
 
 }  // namespace
 
-const std::vector<ApiRoute>& ApiRoutes() {
-  static const auto* const routes = new std::vector<ApiRoute>{
-      {ApiMethod::kStatus, "/api/v1/status", {}},
-      {ApiMethod::kExperiments,
-       "/api/v1/experiments",
-       {"label", "archived", "page_size", "page_token"}},
-      {ApiMethod::kExperiment, "/api/v1/experiments/{experiment}", {}},
-      {ApiMethod::kTrials,
-       "/api/v1/experiments/{experiment}/trials",
-       {"state", "page_size", "page_token"}},
-      {ApiMethod::kTrial, "/api/v1/experiments/{experiment}/trials/{trial}", {}},
-      {ApiMethod::kTrialFile, "/api/v1/experiments/{experiment}/trials/{trial}/file", {}},
-      {ApiMethod::kEvaluations,
-       "/api/v1/experiments/{experiment}/trials/{trial}/evaluations",
-       {"tail"}},
-      {ApiMethod::kLogs,
-       "/api/v1/experiments/{experiment}/trials/{trial}/logs",
-       {"rank", "tail", "since", "grep", "page_token"}},
-      {ApiMethod::kCurves,
-       "/api/v1/experiments/{experiment}/curves",
-       {"trial", "metric", "points"}},
-      {ApiMethod::kCheckpoints,
-       "/api/v1/experiments/{experiment}/checkpoints",
-       {"trial", "page_size", "page_token"}},
-      {ApiMethod::kImportance, "/api/v1/experiments/{experiment}/importance", {}},
-      {ApiMethod::kReport, "/api/v1/experiments/{experiment}/report", {"format"}},
-      {ApiMethod::kWorkers, "/api/v1/workers", {"page_size", "page_token"}},
-      {ApiMethod::kQueue, "/api/v1/queue", {}},
-      {ApiMethod::kNotices, "/api/v1/notices", {}},
-      {ApiMethod::kQuotas, "/api/v1/quotas", {}},
-      {ApiMethod::kAccess, "/api/v1/access", {}},
-      {ApiMethod::kPause,
-       "/api/v1/experiments/{experiment}/pause",
-       {"let_run", "who"},
-       HttpMethod::kPost},
-      {ApiMethod::kResume, "/api/v1/experiments/{experiment}/resume", {"who"}, HttpMethod::kPost},
-      {ApiMethod::kChange,
-       "/api/v1/experiments/{experiment}/change",
-       {"max_concurrent", "max_trials", "max_gpus_total", "priority", "max_steps", "name", "note",
-        "labels", "archived", "who"},
-       HttpMethod::kPost},
-      {ApiMethod::kCancel,
-       "/api/v1/experiments/{experiment}/cancel",
-       {"reason", "who"},
-       HttpMethod::kPost},
-      {ApiMethod::kCancelTrial,
-       "/api/v1/experiments/{experiment}/trials/{trial}/cancel",
-       {"reason", "who"},
-       HttpMethod::kPost},
-      {ApiMethod::kRetry,
-       "/api/v1/experiments/{experiment}/retry",
-       {"failed", "cancelled", "who"},
-       HttpMethod::kPost},
-      {ApiMethod::kRetryTrial,
-       "/api/v1/experiments/{experiment}/trials/{trial}/retry",
-       {"who"},
-       HttpMethod::kPost},
-      {ApiMethod::kMarkWorker,
-       "/api/v1/workers/mark",
-       {"worker", "drain", "reason", "who"},
-       HttpMethod::kPost},
-      {ApiMethod::kSetQuota,
-       "/api/v1/quotas",
-       {"user", "label", "slots", "removed", "who"},
-       HttpMethod::kPost},
-  };
-  return *routes;
+absl::Status CheckCurves(ApiCall& call) {
+  if (call.trials.empty()) {
+    return absl::InvalidArgumentError("curves need trials: name some, such as trial=1,2");
+  }
+  if (call.metrics.empty()) call.metrics = {"loss"};
+  return CheckPoints(call);
 }
 
-const ApiRoute& RouteOf(ApiMethod method) {
-  return *std::find_if(ApiRoutes().begin(), ApiRoutes().end(),
-                       [method](const ApiRoute& one) { return one.method == method; });
-}
-
-absl::StatusOr<ApiCall> ReadApiCall(std::string_view path, std::string_view query,
-                                    HttpMethod http) {
-  DT_ASSIGN_OR_RETURN(const ApiRoute* route, FindRoute(std::string(path), http));
+absl::StatusOr<ApiCall> ReadCallOf(const std::vector<ApiRoute>& routes, std::string_view path,
+                                   std::string_view query, HttpMethod http) {
+  DT_ASSIGN_OR_RETURN(const ApiRoute* route, FindRoute(routes, std::string(path), http));
   ApiCall call;
-  call.method = route->method;
+  call.route = route;
   call.points = limits::kApiPointsDefault;
   call.tail = limits::kApiLogLinesDefault;
   DT_RETURN_IF_ERROR(ReadPlaces(*route, PiecesOf({path.data(), path.size()}), call));
   DT_RETURN_IF_ERROR(ReadOptions(*route, {query.data(), query.size()}, call));
-  if (call.method == ApiMethod::kCurves) {
-    if (call.trials.empty()) {
-      return absl::InvalidArgumentError("curves need trials: name some, such as trial=1,2");
-    }
-    if (call.metrics.empty()) call.metrics = {"loss"};
-    DT_RETURN_IF_ERROR(CheckPoints(call));
-  }
+  if (route->check != nullptr) DT_RETURN_IF_ERROR(route->check(call));
   return call;
 }
 

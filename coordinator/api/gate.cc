@@ -37,13 +37,13 @@ const char* ReachWord(Reach reach) {
   return "none";
 }
 
-// Returns {"Cancel": "own", …}: the caller's reach for acts on experiments, workers and quotas.
-Json MayDo(const std::optional<Caller>& caller) {
+// Returns {"Cancel": "own", …}: the caller's reach for each act.
+Json MayDo(const std::optional<Caller>& caller, const std::vector<std::string_view>& acts) {
   Json may = Json::object();
-  for (const char* method : {"Cancel", "Retry", "Change", "MarkWorker", "SetQuota"}) {
-    const Right* right = FindRight(method);
+  for (const std::string_view act : acts) {
+    const Right* right = FindRight(act);
     const Reach reach = caller ? ReachOf(*right, caller->role) : Reach::kAll;
-    may[method] = ReachWord(reach);
+    may[std::string(act)] = ReachWord(reach);
   }
   return may;
 }
@@ -98,7 +98,8 @@ void HttpGate::Record(const std::optional<Caller>& caller, std::string_view meth
   if (caller) door_->Record(*caller, method, subject, end, peer);
 }
 
-api::Json HttpGate::Access(const HttpRequest& request) const {
+api::Json HttpGate::Access(const HttpRequest& request,
+                           const std::vector<std::string_view>& acts) const {
   Json fields = Json::object();
   const bool open = door_ == nullptr && rules_.acts_closed.empty();
   fields["actions"] = door_ != nullptr ? "token" : open ? "open" : "closed";
@@ -106,7 +107,7 @@ api::Json HttpGate::Access(const HttpRequest& request) const {
   fields["name"] = nullptr;
   fields["role"] = nullptr;
   fields["may"] = Json::object();
-  if (open) fields["may"] = MayDo(std::nullopt);
+  if (open) fields["may"] = MayDo(std::nullopt, acts);
   if (door_ == nullptr) return api::Document("Access", fields);
   fields["reason"] = "show a token: 'Authorization: Bearer TOKEN'";
   if (request.authorization.empty()) return api::Document("Access", fields);
@@ -118,7 +119,7 @@ api::Json HttpGate::Access(const HttpRequest& request) const {
   fields["reason"] = nullptr;
   fields["name"] = caller->name;
   fields["role"] = std::string(RoleWord(caller->role));
-  fields["may"] = MayDo(*caller);
+  fields["may"] = MayDo(*caller, acts);
   return api::Document("Access", fields);
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "api/json.h"
@@ -36,8 +37,9 @@ class HttpGate {
   // Records the outcome of an admitted act.
   void Record(const std::optional<Caller>& caller, std::string_view method,
               std::string_view subject, const absl::Status& end, const std::string& peer) const;
-  // Returns the answer of /api/v1/access: whether acting needs a token, and what the caller may do.
-  api::Json Access(const HttpRequest& request) const;
+  // Returns the answer of /api/v1/access: whether acting needs a token, and which of the acts the
+  // caller may do.
+  api::Json Access(const HttpRequest& request, const std::vector<std::string_view>& acts) const;
 
  private:
   absl::Status CheckOrigin(const HttpRequest& request) const;

@@ -21,8 +21,8 @@ namespace {
 using report::Experiment;
 using report::Trial;
 
-std::string Instead(const ApiCall& call, uint64_t experiment) {
-  return call.method == ApiMethod::kReport
+std::string Instead(ReportJob job, uint64_t experiment) {
+  return job == ReportJob::kReport
              ? absl::StrCat("'dtctl report ", experiment, " -o report.html' has no limit")
              : absl::StrCat("'dtctl importance ", experiment, "' has no limit");
 }
@@ -30,8 +30,8 @@ std::string Instead(const ApiCall& call, uint64_t experiment) {
 // A gathering in progress; it lives until its last answer.
 class Gathering : public std::enable_shared_from_this<Gathering> {
  public:
-  Gathering(AskCore ask, ApiCall call, ExperimentThen then)
-      : ask_(std::move(ask)), call_(std::move(call)), then_(std::move(then)) {}
+  Gathering(AskCore ask, ApiCall call, ReportJob job, ExperimentThen then)
+      : ask_(std::move(ask)), call_(std::move(call)), job_(job), then_(std::move(then)) {}
 
   void Start() {
     v1::GetExperimentRequest request;
@@ -40,13 +40,13 @@ class Gathering : public std::enable_shared_from_this<Gathering> {
     Ask<v1::GetExperimentResponse>(request, [](Gathering& self, v1::GetExperimentResponse& found) {
       self.experiment_->found.Swap(&found);
       const v1::ExperimentSummary& summary = self.experiment_->found.summary();
-      const size_t most = self.call_.method == ApiMethod::kReport ? limits::kApiReportTrials
-                                                                  : limits::kTrialsPerExperiment;
+      const size_t most =
+          self.job_ == ReportJob::kReport ? limits::kApiReportTrials : limits::kTrialsPerExperiment;
       if (summary.trials() > most) {
         return self.then_(absl::InvalidArgumentError(
             absl::StrCat("experiment ", summary.experiment(), " has ", summary.trials(),
                          " trials; the limit over HTTP is ", most, "; ",
-                         Instead(self.call_, summary.experiment()))));
+                         Instead(self.job_, summary.experiment()))));
       }
       self.AskTrials("");
     });
@@ -84,7 +84,7 @@ class Gathering : public std::enable_shared_from_this<Gathering> {
   // Asks for the attempts of the trials from `first` on, at most limits::kApiReportAsks at a time.
   void AskAttempts(size_t first) {
     std::vector<Trial>& trials = experiment_->trials;
-    if (call_.method != ApiMethod::kReport || first >= trials.size()) return then_(experiment_);
+    if (job_ != ReportJob::kReport || first >= trials.size()) return then_(experiment_);
     const size_t end = std::min(trials.size(), first + limits::kApiReportAsks);
     {
       MutexLock lock(&mutex_);
@@ -122,6 +122,7 @@ class Gathering : public std::enable_shared_from_this<Gathering> {
 
   const AskCore ask_;
   const ApiCall call_;
+  const ReportJob job_;
   const ExperimentThen then_;
   const ExperimentPtr experiment_ = std::make_shared<Experiment>();
   Mutex mutex_;
@@ -131,7 +132,7 @@ class Gathering : public std::enable_shared_from_this<Gathering> {
 
 // All rows, or only the evaluations, which come before them.
 enum class RowSelection { kAll, kEvaluations };
-absl::Status ReadRows(StoreReader& reader, const ApiCall& call, RowSelection rows,
+absl::Status ReadRows(StoreReader& reader, ReportJob job, RowSelection rows,
                       Experiment& experiment) {
   const uint64_t id = experiment.found.summary().experiment();
   report::Collector collector(experiment);
@@ -145,7 +146,7 @@ absl::Status ReadRows(StoreReader& reader, const ApiCall& call, RowSelection row
     if (read > limits::kApiReportRows) {
       return absl::InvalidArgumentError(
           absl::StrCat("experiment ", id, " has more than ", limits::kApiReportRows,
-                       " rows, the limit over HTTP; ", Instead(call, id)));
+                       " rows, the limit over HTTP; ", Instead(job, id)));
     }
     const bool last = page.next_page_token().empty() ||
                       (rows == RowSelection::kEvaluations && page.rows_size() > 0);
@@ -188,7 +189,7 @@ HttpAnswer AnswerReport(const ApiCall& call, const Experiment& experiment) {
   if (answer.body.size() > limits::kApiAnswerBytes) {
     return ErrorAnswer(absl::InvalidArgumentError(
         absl::StrCat("the report has ", answer.body.size(), " bytes; the limit over HTTP is ",
-                     limits::kApiAnswerBytes, "; ", Instead(call, id))));
+                     limits::kApiAnswerBytes, "; ", Instead(ReportJob::kReport, id))));
   }
   answer.file_name = absl::StrCat("experiment-", id, ".", call.format);
   return answer;
@@ -196,16 +197,17 @@ HttpAnswer AnswerReport(const ApiCall& call, const Experiment& experiment) {
 
 }  // namespace
 
-void GatherExperiment(const AskCore& ask, const ApiCall& call, ExperimentThen then) {
-  std::make_shared<Gathering>(ask, call, std::move(then))->Start();
+void GatherExperiment(const AskCore& ask, const ApiCall& call, ReportJob job, ExperimentThen then) {
+  std::make_shared<Gathering>(ask, call, job, std::move(then))->Start();
 }
 
-HttpAnswer AnswerReportJob(StoreReader& reader, const ApiCall& call, Experiment& experiment) {
-  const bool report = call.method == ApiMethod::kReport;
+HttpAnswer AnswerReportJob(StoreReader& reader, const ApiCall& call, ReportJob job,
+                           Experiment& experiment) {
+  const bool report = job == ReportJob::kReport;
   // Values at rungs are only in evaluations; other results are in the trials themselves.
   if (report || experiment.found.spec().search().method() == "asha") {
     const RowSelection rows = report ? RowSelection::kAll : RowSelection::kEvaluations;
-    if (absl::Status read = ReadRows(reader, call, rows, experiment); !read.ok()) {
+    if (absl::Status read = ReadRows(reader, job, rows, experiment); !read.ok()) {
       return ErrorAnswer(read);
     }
   }

@@ -29,12 +29,13 @@ using AskCore = std::function<void(ClientCall, Continuation)>;
 using ExperimentPtr = std::shared_ptr<report::Experiment>;
 using ExperimentThen = std::function<void(absl::StatusOr<ExperimentPtr>)>;
 
-// Gathers the experiment that the call names, with its trials; for a report also their attempts.
-void GatherExperiment(const AskCore& ask, const ApiCall& call, ExperimentThen then);
+enum class ReportJob { kReport, kImportance };
 
-// Returns the importance of the parameters (kImportance), or the report (kReport). Reads the rows
-// with `reader`.
-HttpAnswer AnswerReportJob(StoreReader& reader, const ApiCall& call,
+// Gathers the experiment that the call names, with its trials; for a report also their attempts.
+void GatherExperiment(const AskCore& ask, const ApiCall& call, ReportJob job, ExperimentThen then);
+
+// Returns the report, or the importance of the parameters. Reads the rows with `reader`.
+HttpAnswer AnswerReportJob(StoreReader& reader, const ApiCall& call, ReportJob job,
                            report::Experiment& experiment);
 
 }  // namespace dt

@@ -364,18 +364,17 @@ void AddCalls(const RpcStats& stats, const ReportCounts& reports, const MetricsS
   MetricFamily handled = Counter("grpc_server_handled_total", "Calls ended, by method and code.");
   MetricFamily handling =
       Family("grpc_server_handling_seconds", "Time to answer a unary call.", MetricType::Histogram);
-  for (size_t i = 0; i < kMethodNames.size(); ++i) {
-    const auto method = static_cast<Method>(i);
-    const RpcStats::PerMethod& of = stats.of(method);
+  for (const auto& [name, of] : stats.methods()) {
+    const std::string method(name);
     for (size_t code = 0; code < kCodeNames.size(); ++code) {
       // OK exists from the start, so that a rate is never absent; an error exists after its first
       // occurrence.
       if (code != 0 && of.handled[code] == 0) continue;
-      Put(handled, {{"method", kMethodNames[i]}, {"code", kCodeNames[code]}},
+      Put(handled, {{"method", method}, {"code", kCodeNames[code]}},
           static_cast<double>(of.handled[code]));
     }
-    if (method == Method::kSession) continue;  // lasts for days
-    AddSeries(handling, {{"method", kMethodNames[i]}}).histogram = of.handling.Collect().histogram;
+    if (method == "Session") continue;  // lasts for days
+    AddSeries(handling, {{"method", method}}).histogram = of.handling.Collect().histogram;
   }
   families.push_back(std::move(handled));
   families.push_back(std::move(handling));

@@ -31,8 +31,8 @@ std::string SubjectOf(const Response&) {
 }  // namespace
 
 template <typename Request, typename Act>
-AccessService::Reactor* AccessService::Do(Method method, Context* context, const Bytes* bytes,
-                                          Bytes* response, Act act) {
+AccessService::Reactor* AccessService::Do(std::string_view method, Context* context,
+                                          const Bytes* bytes, Bytes* response, Act act) {
   UnaryCall call(stats_, door_, method, context);
   Request request;
   absl::Status status = call.Begin(*bytes, request);
@@ -61,13 +61,13 @@ AccessService::Reactor* AccessService::Do(Method method, Context* context, const
 AccessService::Reactor* AccessService::CreateToken(Context* context, const Bytes* request,
                                                    Bytes* response) {
   return Do<v1::CreateTokenRequest>(
-      Method::kCreateToken, context, request, response,
+      "CreateToken", context, request, response,
       [this](const auto& asked, const Caller& by) { return door_->Create(asked, by.name); });
 }
 AccessService::Reactor* AccessService::ListTokens(Context* context, const Bytes* request,
                                                   Bytes* response) {
   return Do<v1::ListTokensRequest>(
-      Method::kListTokens, context, request, response,
+      "ListTokens", context, request, response,
       [this](const auto&, const Caller&) -> absl::StatusOr<v1::ListTokensResponse> {
         return door_->List();
       });
@@ -75,19 +75,19 @@ AccessService::Reactor* AccessService::ListTokens(Context* context, const Bytes*
 AccessService::Reactor* AccessService::RevokeToken(Context* context, const Bytes* request,
                                                    Bytes* response) {
   return Do<v1::RevokeTokenRequest>(
-      Method::kRevokeToken, context, request, response,
+      "RevokeToken", context, request, response,
       [this](const auto& asked, const Caller&) { return door_->Revoke(asked); });
 }
 AccessService::Reactor* AccessService::ListAudit(Context* context, const Bytes* request,
                                                  Bytes* response) {
   return Do<v1::ListAuditRequest>(
-      Method::kListAudit, context, request, response,
+      "ListAudit", context, request, response,
       [this](const auto& asked, const Caller&) { return door_->Audit(asked); });
 }
 AccessService::Reactor* AccessService::Join(Context* context, const Bytes* request,
                                             Bytes* response) {
   return Do<v1::JoinRequest>(
-      Method::kJoin, context, request, response,
+      "Join", context, request, response,
       [this](const auto& asked, const Caller& by) -> absl::StatusOr<v1::JoinResponse> {
         DT_RETURN_IF_ERROR(CheckTokenIsFor(asked.worker(), by));
         return door_->Join(asked, by);

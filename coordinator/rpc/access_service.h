@@ -7,6 +7,8 @@
 // Tests:     tests/coordinator/rpc/door_test.cc
 #pragma once
 
+#include <string_view>
+
 #include "coordinator/door/door.h"
 #include "coordinator/rpc/rpc_stats.h"
 #include "dtrain/v1/access.grpc.pb.h"
@@ -34,7 +36,8 @@ class AccessService final
  private:
   // Runs `act` on the door's thread.
   template <typename Request, typename Act>
-  Reactor* Do(Method method, Context* context, const Bytes* bytes, Bytes* response, Act act);
+  Reactor* Do(std::string_view method, Context* context, const Bytes* bytes, Bytes* response,
+              Act act);
 
   Door* door_;
   RpcStats& stats_;

@@ -1,4 +1,4 @@
-// control_service.cc: one line for each method; Forward and ReadThrough hold the common part.
+// control_service.cc: the core answers each call, but for those of FindHandler.
 #include "coordinator/rpc/control_service.h"
 
 #include <sys/statvfs.h>
@@ -15,20 +15,10 @@
 #include "coordinator/loop/entropy.h"
 #include "coordinator/rpc/submitted_file.h"
 #include "coordinator/rpc/wire.h"
+#include "google/protobuf/descriptor.h"
 
 namespace dt {
 namespace {
-
-// Adds the process's facts to an answer of the core.
-template <typename Response>
-void AddFacts(const ProcessFacts&, Response&) {}
-void AddFacts(const ProcessFacts& facts, v1::GetStatusResponse& response) {
-  response.set_program_version(kVersion);
-  response.set_program_revision(kRevision);
-  response.set_http_address(facts.http_address);
-  // Computed from the running time, so that a wall clock that was wrong at the start does no harm.
-  response.set_started_wall_ms(WallMsOf(facts.started, facts.clock->Now()));
-}
 
 // Reads a file that arrives as text into a specification. Returns the diagnostics; if one is an
 // error, `request` gets no specification.
@@ -54,6 +44,37 @@ absl::Status Busy(const char* what) {
 
 }  // namespace
 
+ControlService::ControlService(Mailbox<Event>& mailbox, ReaderThread& reader, CodeKeeper& code,
+                               RpcStats& stats, Door* door, ProcessFacts facts)
+    : mailbox_(mailbox),
+      reader_(reader),
+      code_(code),
+      stats_(stats),
+      door_(door),
+      facts_(std::move(facts)) {
+  // Each method that the service has, as the generated WithRawCallbackMethod_… do for one.
+  const auto& service = *v1::SubmitRequest::descriptor()->file()->FindServiceByName("Control");
+  for (int i = 0; i < service.method_count(); ++i) {
+    const google::protobuf::MethodDescriptor& method = *service.method(i);
+    const Handler handler = FindHandler(method.name());
+    MarkMethodRawCallback(
+        i, new grpc::internal::CallbackUnaryHandler<Bytes, Bytes>(
+               [this, &method, handler](Context* context, const Bytes* bytes, Bytes* response) {
+                 const Incoming incoming{method, context, bytes, response};
+                 return handler == nullptr ? Forward(incoming) : (this->*handler)(incoming);
+               }));
+  }
+}
+
+ControlService::Handler ControlService::FindHandler(std::string_view method) {
+  if (method == "Submit") return &ControlService::StartSubmit;
+  if (method == "Plan") return &ControlService::StartPlan;
+  if (method == "PutCode") return &ControlService::StartPutCode;
+  if (method == "ReadMetrics") return &ControlService::StartReadMetrics;
+  if (method == "ReadLogs") return &ControlService::StartReadLogs;
+  return nullptr;
+}
+
 void ControlService::Ask(ClientCall call, Continuation continuation) {
   call.reply = calls_.Add(std::move(continuation));
   const ReplyId id = call.reply;
@@ -67,26 +88,44 @@ void ControlService::Ask(ClientCall call, Continuation continuation) {
   }
 }
 
-template <typename Request, typename Response>
-ControlService::Reactor* ControlService::Forward(Method method, Context* context,
-                                                 const Bytes* bytes, Bytes* response) {
-  UnaryCall call(stats_, door_, method, context);
-  Request request;
-  if (absl::Status status = call.Begin(*bytes, request); !status.ok()) {
+ControlService::Reactor* ControlService::Forward(const Incoming& incoming) {
+  UnaryCall call = Begun(incoming);
+  const std::shared_ptr<google::protobuf::Message> request(
+      google::protobuf::MessageFactory::generated_factory()
+          ->GetPrototype(incoming.method.input_type())
+          ->New());
+  if (absl::Status status = call.Begin(*incoming.bytes, *request); !status.ok()) {
     call.Finish(status);
     return call.reactor();
   }
   ClientCall event;
-  event.request = std::move(request);
+  event.request = ControlRequest(std::shared_ptr<const google::protobuf::Message>(request));
   event.only_of = call.OnlyOf();
-  Ask(std::move(event), [this, call, response](const absl::Status& status, auto message) {
+  Ask(std::move(event), [this, call, request, response = incoming.response](
+                            const absl::Status& status, auto message) {
     if (status.ok() && message != nullptr) {
-      AddFacts(facts_, static_cast<Response&>(*message));
+      FollowAnswer(*request, *message);
       *response = WriteMessage(*message);
     }
     call.Finish(status);
   });
   return call.reactor();
+}
+
+void ControlService::FollowAnswer(const google::protobuf::Message& request,
+                                  google::protobuf::Message& answer) {
+  if (auto* status = google::protobuf::DynamicCastToGenerated<v1::GetStatusResponse>(&answer)) {
+    status->set_program_version(kVersion);
+    status->set_program_revision(kRevision);
+    status->set_http_address(facts_.http_address);
+    // Computed from the running time, so that a wall clock that was wrong at the start does no
+    // harm.
+    status->set_started_wall_ms(WallMsOf(facts_.started, facts_.clock->Now()));
+  }
+  if (const auto* deleted =
+          google::protobuf::DynamicCastToGenerated<const v1::DeleteRequest>(&request)) {
+    code_.Forget(deleted->experiment());
+  }
 }
 
 void ControlService::Prepare(const UnaryCall& call, size_t bytes, WorkPool::Work&& work) {
@@ -95,16 +134,15 @@ void ControlService::Prepare(const UnaryCall& call, size_t bytes, WorkPool::Work
   }
 }
 
-ControlService::Reactor* ControlService::Submit(Context* context, const Bytes* bytes,
-                                                Bytes* response) {
-  UnaryCall call(stats_, door_, Method::kSubmit, context);
+ControlService::Reactor* ControlService::StartSubmit(const Incoming& incoming) {
+  UnaryCall call = Begun(incoming);
   v1::SubmitRequest request;
-  if (absl::Status status = call.Begin(*bytes, request); !status.ok()) {
+  if (absl::Status status = call.Begin(*incoming.bytes, request); !status.ok()) {
     call.Finish(status);
     return call.reactor();
   }
-  Prepare(call, bytes->Length(),
-          [this, pending = Pending{call, response},
+  Prepare(call, incoming.bytes->Length(),
+          [this, pending = Pending{call, incoming.response},
            request = std::move(request)](const MayGoOn& may_go_on) mutable {
             PrepareSubmit(pending, std::move(request), may_go_on);
           });
@@ -159,33 +197,10 @@ void ControlService::AskToSubmit(const Pending& pending, Submission submission,
   });
 }
 
-ControlService::Reactor* ControlService::Delete(Context* context, const Bytes* bytes,
-                                                Bytes* response) {
-  UnaryCall call(stats_, door_, Method::kDelete, context);
-  v1::DeleteRequest request;
-  if (absl::Status status = call.Begin(*bytes, request); !status.ok()) {
-    call.Finish(status);
-    return call.reactor();
-  }
-  ClientCall event;
-  event.request = request;
-  event.only_of = call.OnlyOf();
-  Ask(std::move(event), [this, call, response, experiment = request.experiment()](
-                            const absl::Status& status, auto message) {
-    if (status.ok() && message != nullptr) {
-      code_.Forget(experiment);
-      *response = WriteMessage(*message);
-    }
-    call.Finish(status);
-  });
-  return call.reactor();
-}
-
-ControlService::Reactor* ControlService::PutCode(Context* context, const Bytes* bytes,
-                                                 Bytes* response) {
-  UnaryCall call(stats_, door_, Method::kPutCode, context);
+ControlService::Reactor* ControlService::StartPutCode(const Incoming& incoming) {
+  UnaryCall call = Begun(incoming);
   v1::PutCodeRequest request;
-  absl::Status status = call.Begin(*bytes, request);
+  absl::Status status = call.Begin(*incoming.bytes, request);
   if (status.ok() && !request.data().empty() && DiskLow()) {
     status = NoRoomOnDisk();
   }
@@ -195,7 +210,7 @@ ControlService::Reactor* ControlService::PutCode(Context* context, const Bytes* 
   }
   CodePart part{request.digest(), request.parts(), request.part(),
                 std::move(*request.mutable_data())};
-  auto done = [call, response](const absl::StatusOr<bool>& complete) {
+  auto done = [call, response = incoming.response](const absl::StatusOr<bool>& complete) {
     if (complete.ok()) {
       v1::PutCodeResponse answer;
       answer.set_complete(*complete);
@@ -207,11 +222,10 @@ ControlService::Reactor* ControlService::PutCode(Context* context, const Bytes* 
   return call.reactor();
 }
 
-ControlService::Reactor* ControlService::Plan(Context* context, const Bytes* bytes,
-                                              Bytes* response) {
-  UnaryCall call(stats_, door_, Method::kPlan, context);
+ControlService::Reactor* ControlService::StartPlan(const Incoming& incoming) {
+  UnaryCall call = Begun(incoming);
   v1::PlanRequest request;
-  if (absl::Status status = call.Begin(*bytes, request); !status.ok()) {
+  if (absl::Status status = call.Begin(*incoming.bytes, request); !status.ok()) {
     call.Finish(status);
     return call.reactor();
   }
@@ -221,8 +235,8 @@ ControlService::Reactor* ControlService::Plan(Context* context, const Bytes* byt
   submit.set_file_text(request.file_text());
   *submit.mutable_overrides() = request.overrides();
   submit.set_dry_run(true);
-  Prepare(call, bytes->Length(),
-          [this, pending = Pending{call, response},
+  Prepare(call, incoming.bytes->Length(),
+          [this, pending = Pending{call, incoming.response},
            submit = std::move(submit)](const MayGoOn& may_go_on) mutable {
             PreparePlanOf(pending, std::move(submit), may_go_on);
           });
@@ -265,11 +279,10 @@ void ControlService::PreparePlanOf(const Pending& pending, v1::SubmitRequest req
 // thread reads.
 template <typename Request, typename Response>
 ControlService::Reactor* ControlService::ReadThrough(
-    Method method, Context* context, const Bytes* bytes, Bytes* response,
-    absl::StatusOr<Response> (StoreReader::*read)(const Request&)) {
-  UnaryCall call(stats_, door_, method, context);
+    const Incoming& incoming, absl::StatusOr<Response> (StoreReader::*read)(const Request&)) {
+  UnaryCall call = Begun(incoming);
   Request request;
-  if (absl::Status status = call.Begin(*bytes, request); !status.ok()) {
+  if (absl::Status status = call.Begin(*incoming.bytes, request); !status.ok()) {
     call.Finish(status);
     return call.reactor();
   }
@@ -281,17 +294,17 @@ ControlService::Reactor* ControlService::ReadThrough(
   which.set_page_size(1);
   ClientCall event;
   event.request = which;
-  Ask(std::move(event),
-      [this, call, request, response, read](const absl::Status& status, auto message) mutable {
-        if (!status.ok()) return call.Finish(status);
-        request.set_experiment(static_cast<const v1::ListTrialsResponse&>(*message).experiment());
-        ReadWork work = [call, request, response, read](StoreReader& reader) {
-          auto answer = (reader.*read)(request);
-          if (answer.ok()) *response = WriteMessage(*answer);
-          call.Finish(answer.status());
-        };
-        if (!reader_.Post(std::move(work))) call.Finish(Busy("too many reads wait"));
-      });
+  Ask(std::move(event), [this, call, request, response = incoming.response, read](
+                            const absl::Status& status, auto message) mutable {
+    if (!status.ok()) return call.Finish(status);
+    request.set_experiment(static_cast<const v1::ListTrialsResponse&>(*message).experiment());
+    ReadWork work = [call, request, response, read](StoreReader& reader) {
+      auto answer = (reader.*read)(request);
+      if (answer.ok()) *response = WriteMessage(*answer);
+      call.Finish(answer.status());
+    };
+    if (!reader_.Post(std::move(work))) call.Finish(Busy("too many reads wait"));
+  });
   return call.reactor();
 }
 
@@ -302,35 +315,11 @@ bool ControlService::DiskLow() const {
   return static_cast<uint64_t>(info.f_bavail) * info.f_frsize < limits::kFreeBytesToSubmit;
 }
 
-// The request and response types carry the call's name.
-#define DT_FORWARD(Name)                                                                     \
-  ControlService::Reactor* ControlService::Name(Context* context, const Bytes* request,      \
-                                                Bytes* response) {                           \
-    return Forward<v1::Name##Request, v1::Name##Response>(Method::k##Name, context, request, \
-                                                          response);                         \
-  }
-DT_FORWARD(ListExperiments)
-DT_FORWARD(GetExperiment)
-DT_FORWARD(ListTrials)
-DT_FORWARD(ListWorkers)
-DT_FORWARD(ListCheckpoints)
-DT_FORWARD(ExplainTrial)
-DT_FORWARD(Cancel)
-DT_FORWARD(Retry)
-DT_FORWARD(Change)
-DT_FORWARD(MarkWorker)
-DT_FORWARD(SetQuota)
-DT_FORWARD(ListQuotas)
-DT_FORWARD(GetStatus)
-#undef DT_FORWARD
-
-ControlService::Reactor* ControlService::ReadMetrics(Context* context, const Bytes* request,
-                                                     Bytes* response) {
-  return ReadThrough(Method::kReadMetrics, context, request, response, &StoreReader::ReadMetrics);
+ControlService::Reactor* ControlService::StartReadMetrics(const Incoming& incoming) {
+  return ReadThrough(incoming, &StoreReader::ReadMetrics);
 }
-ControlService::Reactor* ControlService::ReadLogs(Context* context, const Bytes* request,
-                                                  Bytes* response) {
-  return ReadThrough(Method::kReadLogs, context, request, response, &StoreReader::ReadLogs);
+ControlService::Reactor* ControlService::StartReadLogs(const Incoming& incoming) {
+  return ReadThrough(incoming, &StoreReader::ReadLogs);
 }
 
 }  // namespace dt

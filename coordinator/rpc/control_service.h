@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "absl/time/time.h"
 #include "common/clock.h"
@@ -40,38 +41,10 @@ struct ProcessFacts {
   Receivers receivers;           // the hosts that experiments may notify
 };
 
-// Takes every call as bytes: a message that cannot be read is answered with the reason (wire.h).
-namespace internal {
-template <typename Base>
-using RawReads = v1::Control::WithRawCallbackMethod_ReadMetrics<
-    v1::Control::WithRawCallbackMethod_ReadLogs<Base>>;
-template <typename Base>
-using RawActs = v1::Control::WithRawCallbackMethod_Submit<v1::Control::WithRawCallbackMethod_Cancel<
-    v1::Control::WithRawCallbackMethod_Retry<v1::Control::WithRawCallbackMethod_Change<
-        v1::Control::WithRawCallbackMethod_MarkWorker<v1::Control::WithRawCallbackMethod_Delete<
-            v1::Control::WithRawCallbackMethod_Plan<v1::Control::WithRawCallbackMethod_SetQuota<
-                v1::Control::WithRawCallbackMethod_PutCode<Base>>>>>>>>>;
-template <typename Base>
-using RawLists = v1::Control::WithRawCallbackMethod_ListExperiments<
-    v1::Control::WithRawCallbackMethod_GetExperiment<v1::Control::WithRawCallbackMethod_ListTrials<
-        v1::Control::WithRawCallbackMethod_ListWorkers<
-            v1::Control::WithRawCallbackMethod_ListCheckpoints<
-                v1::Control::WithRawCallbackMethod_ExplainTrial<
-                    v1::Control::WithRawCallbackMethod_ListQuotas<
-                        v1::Control::WithRawCallbackMethod_GetStatus<Base>>>>>>>>;
-}  // namespace internal
-
-class ControlService final
-    : public internal::RawLists<internal::RawActs<internal::RawReads<v1::Control::Service>>> {
+class ControlService final : public v1::Control::Service {
  public:
   ControlService(Mailbox<Event>& mailbox, ReaderThread& reader, CodeKeeper& code, RpcStats& stats,
-                 Door* door, ProcessFacts facts)
-      : mailbox_(mailbox),
-        reader_(reader),
-        code_(code),
-        stats_(stats),
-        door_(door),
-        facts_(std::move(facts)) {}
+                 Door* door, ProcessFacts facts);
 
   void Answer(Reply&& reply) { calls_.Answer(std::move(reply)); }
   // Ends all waiting calls at shutdown, when no answers come any more.
@@ -85,35 +58,37 @@ class ControlService final
   // Sets the device of later submissions that name none. May be called from any thread.
   void SetAutoDevice(DeviceKind device) { auto_device_.store(device); }
 
+ private:
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
   using Bytes = grpc::ByteBuffer;
-  Reactor* Submit(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* ListExperiments(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* GetExperiment(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* ListTrials(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* ListWorkers(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* ListCheckpoints(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* ExplainTrial(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* ReadMetrics(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* ReadLogs(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* Cancel(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* Retry(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* Change(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* Delete(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* MarkWorker(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* SetQuota(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* ListQuotas(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* Plan(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* GetStatus(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* PutCode(Context* context, const Bytes* request, Bytes* response) override;
-
- private:
+  // A call as gRPC gives it. Takes bytes: a message that cannot be read is answered with the reason
+  // (wire.h).
+  struct Incoming {
+    const google::protobuf::MethodDescriptor& method;
+    Context* context;
+    const Bytes* bytes;
+    Bytes* response;
+  };
+  // Answers a call that does not go to the core as it is.
+  using Handler = Reactor* (ControlService::*)(const Incoming&);
+  // Returns nullptr if the core answers the call.
+  static Handler FindHandler(std::string_view method);
+  Reactor* StartSubmit(const Incoming& incoming);
+  Reactor* StartPlan(const Incoming& incoming);
+  Reactor* StartPutCode(const Incoming& incoming);
+  Reactor* StartReadMetrics(const Incoming& incoming);
+  Reactor* StartReadLogs(const Incoming& incoming);
+  // Hands the request to the core, and its answer to the caller.
+  Reactor* Forward(const Incoming& incoming);
+  // Does what the answer asks of the process: adds its facts, or forgets code.
+  void FollowAnswer(const google::protobuf::Message& request, google::protobuf::Message& answer);
   template <typename Request, typename Response>
-  Reactor* Forward(Method method, Context* context, const Bytes* bytes, Bytes* response);
-  template <typename Request, typename Response>
-  Reactor* ReadThrough(Method method, Context* context, const Bytes* bytes, Bytes* response,
+  Reactor* ReadThrough(const Incoming& incoming,
                        absl::StatusOr<Response> (StoreReader::*read)(const Request&));
+  UnaryCall Begun(const Incoming& incoming) {
+    return {stats_, door_, incoming.method.name(), incoming.context};
+  }
   // A call in progress, and the place of its answer.
   struct Pending {
     UnaryCall call;

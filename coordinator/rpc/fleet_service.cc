@@ -167,7 +167,7 @@ class FleetService::Stream final
   }
   void FinishNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     finished_ = true;
-    service_.stats_.CountEnd(Method::kSession, ending_->error_code());
+    service_.stats_.CountEnd("Session", ending_->error_code());
     Finish(*ending_);
   }
 
@@ -208,7 +208,7 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* FleetService::Sessi
     stream->FinishOnce({grpc::StatusCode::RESOURCE_EXHAUSTED,
                         absl::StrCat("the coordinator has ", open - 1,
                                      " streams open, and takes no more; try again later")});
-  } else if (absl::StatusOr<std::optional<Caller>> caller = AdmitTo(Method::kSession, *context);
+  } else if (absl::StatusOr<std::optional<Caller>> caller = AdmitTo("Session", *context);
              !caller.ok()) {
     stream->FinishOnce(ToGrpcStatus(caller.status()));
   } else {
@@ -219,10 +219,9 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* FleetService::Sessi
 }
 
 absl::StatusOr<std::optional<Caller>> FleetService::AdmitTo(
-    Method method, const grpc::CallbackServerContext& context) {
+    std::string_view method, const grpc::CallbackServerContext& context) {
   if (door_ == nullptr) return std::optional<Caller>();
-  DT_ASSIGN_OR_RETURN(Caller caller,
-                      door_->Admit(kMethodNames[static_cast<size_t>(method)], ShownBy(context)));
+  DT_ASSIGN_OR_RETURN(Caller caller, door_->Admit(method, ShownBy(context)));
   return std::optional<Caller>(std::move(caller));
 }
 
@@ -232,11 +231,11 @@ grpc::ServerUnaryReactor* FleetService::GetCode(grpc::CallbackServerContext* con
   // Called once: gRPC creates a new reactor on each call, and would lose a Finish in between.
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   const auto finish = [this, reactor](const absl::Status& status) {
-    stats_.CountEnd(Method::kGetCode, static_cast<grpc::StatusCode>(status.raw_code()));
+    stats_.CountEnd("GetCode", static_cast<grpc::StatusCode>(status.raw_code()));
     reactor->Finish(ToGrpcStatus(status));
   };
   v1::GetCodeRequest request;
-  const absl::StatusOr<std::optional<Caller>> caller = AdmitTo(Method::kGetCode, *context);
+  const absl::StatusOr<std::optional<Caller>> caller = AdmitTo("GetCode", *context);
   absl::Status status = caller.status();
   if (status.ok()) status = CheckDeadline(*context);
   if (status.ok()) status = ReadMessage(*bytes, request);

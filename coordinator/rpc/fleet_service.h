@@ -80,7 +80,7 @@ class FleetService final : public v1::Fleet::WithRawCallbackMethod_Session<
   bool Admit(Event& event);
   void Remove(StreamId id);
   // Returns nullopt if there is no door.
-  absl::StatusOr<std::optional<Caller>> AdmitTo(Method method,
+  absl::StatusOr<std::optional<Caller>> AdmitTo(std::string_view method,
                                                 const grpc::CallbackServerContext& context);
   // Makes EndWaits look at this stream after this time.
   void LookAgain(StreamId id, absl::Duration after);

@@ -7,49 +7,16 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string_view>
 
 #include "absl/time/time.h"
+#include "coordinator/access/rights.h"
 #include "grpcpp/support/status.h"
 #include "prometheus/histogram.h"
 
 namespace dt {
 
-enum class Method {
-  kSubmit,
-  kListExperiments,
-  kGetExperiment,
-  kListTrials,
-  kListWorkers,
-  kListCheckpoints,
-  kExplainTrial,
-  kReadMetrics,
-  kReadLogs,
-  kCancel,
-  kRetry,
-  kChange,
-  kDelete,
-  kMarkWorker,
-  kGetStatus,
-  kPlan,
-  kSession,
-  kPutCode,
-  kGetCode,
-  kCreateToken,
-  kListTokens,
-  kRevokeToken,
-  kListAudit,
-  kJoin,
-  kSetQuota,
-  kListQuotas,
-};
-inline constexpr std::array<const char*, 26> kMethodNames = {
-    "Submit",      "ListExperiments", "GetExperiment", "ListTrials",
-    "ListWorkers", "ListCheckpoints", "ExplainTrial",  "ReadMetrics",
-    "ReadLogs",    "Cancel",          "Retry",         "Change",
-    "Delete",      "MarkWorker",      "GetStatus",     "Plan",
-    "Session",     "PutCode",         "GetCode",       "CreateToken",
-    "ListTokens",  "RevokeToken",     "ListAudit",     "Join",
-    "SetQuota",    "ListQuotas"};
 inline constexpr std::array<const char*, 17> kCodeNames = {
     "OK",       "Cancelled",      "Unknown",          "InvalidArgument",   "DeadlineExceeded",
     "NotFound", "AlreadyExists",  "PermissionDenied", "ResourceExhausted", "FailedPrecondition",
@@ -63,18 +30,24 @@ class RpcStats {
     prometheus::Histogram handling{{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5}};
   };
 
-  void CountEnd(Method method, grpc::StatusCode code) {
+  RpcStats() {
+    for (const Right& right : Rights()) {
+      if (right.service != "HTTP") methods_[right.method];
+    }
+  }
+  // REQUIRES for all three: `method` is in the table of rights.
+  void CountEnd(std::string_view method, grpc::StatusCode code) {
     const auto index = static_cast<size_t>(code);
-    if (index < kCodeNames.size()) Of(method).handled[index].fetch_add(1);
+    if (index < kCodeNames.size()) methods_.at(method).handled[index].fetch_add(1);
   }
-  void CountTime(Method method, absl::Duration took) {
-    Of(method).handling.Observe(absl::ToDoubleSeconds(took));
+  void CountTime(std::string_view method, absl::Duration took) {
+    methods_.at(method).handling.Observe(absl::ToDoubleSeconds(took));
   }
-  const PerMethod& of(Method method) const { return methods_[static_cast<size_t>(method)]; }
+  const PerMethod& of(std::string_view method) const { return methods_.at(method); }
+  const std::map<std::string_view, PerMethod>& methods() const { return methods_; }
 
  private:
-  PerMethod& Of(Method method) { return methods_[static_cast<size_t>(method)]; }
-  std::array<PerMethod, kMethodNames.size()> methods_;
+  std::map<std::string_view, PerMethod> methods_;  // its keys never change
 };
 
 }  // namespace dt

@@ -11,9 +11,8 @@
 
 #include <optional>
 #include <string>
-#include <utility>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/net/grpc_settings.h"
 #include "common/status.h"
@@ -21,6 +20,7 @@
 #include "coordinator/rpc/call_deadline.h"
 #include "coordinator/rpc/rpc_stats.h"
 #include "coordinator/rpc/shown.h"
+#include "coordinator/rpc/subject.h"
 #include "coordinator/rpc/wire.h"
 #include "grpcpp/support/server_callback.h"
 
@@ -28,7 +28,8 @@ namespace dt {
 
 class UnaryCall {
  public:
-  UnaryCall(RpcStats& stats, Door* door, Method method, grpc::CallbackServerContext* context)
+  UnaryCall(RpcStats& stats, Door* door, std::string_view method,
+            grpc::CallbackServerContext* context)
       : stats_(stats),
         door_(door),
         method_(method),
@@ -39,20 +40,17 @@ class UnaryCall {
   // Admits the caller, checks the deadline, and reads the request. If the request has a field
   // `who`, the name in the token or certificate replaces it; without either, the client's value
   // stays.
-  template <typename Request>
-  absl::Status Begin(const grpc::ByteBuffer& bytes, Request& request) {
+  absl::Status Begin(const grpc::ByteBuffer& bytes, google::protobuf::Message& request) {
     if (door_ != nullptr) {
       const Shown shown = ShownBy(*context_);
-      DT_ASSIGN_OR_RETURN(caller_, door_->Admit(name(), shown));
+      DT_ASSIGN_OR_RETURN(caller_, door_->Admit(method_, shown));
       peer_ = shown.peer;
     }
     DT_RETURN_IF_ERROR(CheckDeadline(*context_));
     deadline_ = absl::FromChrono(context_->deadline());
     DT_RETURN_IF_ERROR(ReadMessage(bytes, request));
-    if constexpr (requires { request.set_who(std::string()); }) {
-      const std::string known = caller_ ? caller_->name : CommonName(*context_);
-      if (!known.empty()) request.set_who(known);
-    }
+    const std::string known = caller_ ? caller_->name : CommonName(*context_);
+    if (!known.empty()) SetWho(request, known);
     subject_ = SubjectOf(request);
     return absl::OkStatus();
   }
@@ -61,12 +59,12 @@ class UnaryCall {
     stats_.CountEnd(method_, static_cast<grpc::StatusCode>(status.raw_code()));
     stats_.CountTime(method_, absl::Now() - start_);
     if (caller_) {
-      door_->Record(*caller_, name(), subject.empty() ? subject_ : subject, status, peer_);
+      door_->Record(*caller_, method_, subject.empty() ? subject_ : subject, status, peer_);
     }
     reactor_->Finish(ToGrpcStatus(status));
   }
   // Returns the same as OnlyOf in rights.h; "" if there is no door.
-  std::string OnlyOf() const { return caller_ ? dt::OnlyOf(*caller_, name()) : ""; }
+  std::string OnlyOf() const { return caller_ ? dt::OnlyOf(*caller_, method_) : ""; }
   // Returns the time by which the caller wants the answer.
   absl::Time deadline() const { return deadline_; }
   const std::optional<Caller>& caller() const { return caller_; }
@@ -74,26 +72,9 @@ class UnaryCall {
   grpc::ServerUnaryReactor* reactor() const { return reactor_; }
 
  private:
-  const char* name() const { return kMethodNames[static_cast<size_t>(method_)]; }
-  template <typename Request>
-  static std::string SubjectOf(const Request& request) {
-    if constexpr (requires { request.experiment(); }) {
-      if constexpr (requires { request.last(); }) {
-        if (request.last()) return "the newest experiment";
-      }
-      return absl::StrCat("experiment ", request.experiment());
-    } else if constexpr (requires { request.worker(); }) {
-      return absl::StrCat("worker ", request.worker());
-    } else if constexpr (requires { request.user(); }) {
-      return absl::StrCat("quota of ", request.user().empty() ? request.label() : request.user());
-    } else {
-      return "";
-    }
-  }
-
   RpcStats& stats_;
   Door* door_;
-  Method method_;
+  std::string_view method_;               // of the table of rights
   grpc::CallbackServerContext* context_;  // used by Begin alone
   grpc::ServerUnaryReactor* reactor_;
   absl::Time start_;

@@ -12,7 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "coordinator/access/rights.h"
-#include "coordinator/api/call.h"
+#include "coordinator/api/api.h"
 #include "tests/e2e/fleet_fixture.h"
 
 namespace dt {

@@ -9,7 +9,8 @@
 
 #include "absl/strings/str_replace.h"
 #include "coordinator/api/acts.h"
-#include "coordinator/api/call.h"
+#include "coordinator/api/api.h"
+#include "google/protobuf/descriptor.h"
 
 namespace {
 
@@ -38,13 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (act.status().message().empty()) std::abort();
     return 0;
   }
-  if (std::string_view(act->kind).empty()) std::abort();
-  std::visit(
-      [](const auto& request) {
-        if constexpr (requires { request.who(); }) {
-          if (request.who() != "ann") std::abort();
-        }
-      },
-      act->request);
+  const google::protobuf::Message& request = *act->request;
+  const auto* who = request.GetDescriptor()->FindFieldByName("who");
+  if (who == nullptr || request.GetReflection()->GetString(request, who) != "ann") std::abort();
   return 0;
 }

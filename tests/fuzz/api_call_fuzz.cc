@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "common/api_limits.h"
-#include "coordinator/api/call.h"
+#include "coordinator/api/api.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "common/unique_fd.h"
-#include "coordinator/api/call.h"
+#include "coordinator/api/api.h"
 #include "coordinator/http/http_server.h"
 #include "tests/testing/temp_folder.h"
 

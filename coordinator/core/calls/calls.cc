@@ -1,9 +1,10 @@
 #include "coordinator/core/calls/calls.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -21,6 +22,7 @@
 #include "coordinator/core/model/select.h"
 #include "coordinator/core/run/attempts.h"
 #include "coordinator/core/run/drains.h"
+#include "google/protobuf/descriptor.h"
 
 namespace dt {
 namespace {
@@ -143,67 +145,106 @@ absl::StatusOr<v1::DeleteResponse> Delete(Turn& turn, const v1::DeleteRequest& r
   return response;
 }
 
-// Checks the owner. Errors: PermissionDenied if the call may only change one user's experiments,
-// and this is another's. The call itself reports an experiment that does not exist.
-template <typename Request>
-absl::Status CheckOwn(const DurableState& durable, const Request& request,
-                      const std::string& only_of) {
-  if constexpr (std::is_same_v<Request, v1::CancelRequest> ||
-                std::is_same_v<Request, v1::RetryRequest> ||
-                std::is_same_v<Request, v1::ChangeRequest> ||
-                std::is_same_v<Request, v1::DeleteRequest>) {
-    if (only_of.empty()) return absl::OkStatus();
-    bool last = false;
-    if constexpr (requires { request.last(); }) last = request.last();
-    DT_ASSIGN_OR_RETURN(const ExperimentId id,
-                        ResolveExperiment(durable, request.experiment(), last));
-    const std::string& owner = GetExperiment(durable, id).submitted_by;
-    if (owner == only_of) return absl::OkStatus();
-    return absl::PermissionDeniedError(absl::StrCat(
-        "experiment ", id, " was submitted by ", owner.empty() ? "somebody unknown" : owner,
-        ", and a submitter changes their own alone; ask ", owner.empty() ? "" : owner + " or ",
-        "an admin"));
-  }
-  return absl::OkStatus();
+using Message = google::protobuf::Message;
+using Answered = absl::StatusOr<std::unique_ptr<Message>>;
+using CallFunction = std::function<Answered(Turn&, const Message& request)>;
+using CallRow = std::pair<const google::protobuf::Descriptor* const, CallFunction>;
+
+template <typename Response>
+Answered Boxed(absl::StatusOr<Response> answer) {
+  if (!answer.ok()) return answer.status();
+  return std::make_unique<Response>(*std::move(answer));
 }
 
-// Answers the request; the type of the request selects the overload.
-auto Answer(Turn& turn, Submission& submission, bool disk_low) {
-  return Submit(turn, submission, disk_low);
+// Makes the row of a call that changes something.
+template <typename Response, typename Request>
+CallRow Changes(absl::StatusOr<Response> (*answer)(Turn&, const Request&)) {
+  return {Request::descriptor(), [answer](Turn& turn, const Message& request) {
+            return Boxed(answer(turn, static_cast<const Request&>(request)));
+          }};
 }
-auto Answer(Turn& turn, v1::CancelRequest& request, bool) { return Cancel(turn, request); }
-auto Answer(Turn& turn, v1::RetryRequest& request, bool) { return Retry(turn, request); }
-auto Answer(Turn& turn, v1::ChangeRequest& request, bool) { return Change(turn, request); }
-auto Answer(Turn& turn, v1::DeleteRequest& request, bool) { return Delete(turn, request); }
-auto Answer(Turn& turn, v1::MarkWorkerRequest& request, bool) { return MarkWorker(turn, request); }
-auto Answer(Turn& turn, v1::SetQuotaRequest& request, bool) { return SetQuota(turn, request); }
-absl::StatusOr<v1::ListQuotasResponse> Answer(Turn& turn, v1::ListQuotasRequest&, bool) {
-  return ListQuotas(turn.state);
+
+// Makes the row of a question. The type of the request selects the overload.
+template <typename Request, typename Response>
+CallRow Asks(absl::StatusOr<Response> (*answer)(const State&, const Request&, absl::Duration)) {
+  return {Request::descriptor(), [answer](Turn& turn, const Message& request) {
+            return Boxed(answer(turn.state, static_cast<const Request&>(request), turn.now.steady));
+          }};
 }
-template <typename Request>
-auto Answer(Turn& turn, Request& request, bool) {
-  return Query(turn.state, request, turn.now.steady);
+
+// The calls and the functions that answer them. rpc/ prepares Submit and Plan, and reads rows and
+// code elsewhere.
+const std::map<const google::protobuf::Descriptor*, CallFunction>& Calls() {
+  static const auto* const calls = new std::map<const google::protobuf::Descriptor*, CallFunction>{
+      Changes(Cancel),
+      Changes(Change),
+      Changes(Delete),
+      Changes(MarkWorker),
+      Changes(Retry),
+      Changes(SetQuota),
+      Asks<v1::ExplainTrialRequest>(Query),
+      Asks<v1::GetExperimentRequest>(Query),
+      Asks<v1::GetStatusRequest>(Query),
+      Asks<v1::ListCheckpointsRequest>(Query),
+      Asks<v1::ListExperimentsRequest>(Query),
+      Asks<v1::ListQuotasRequest>(Query),
+      Asks<v1::ListTrialsRequest>(Query),
+      Asks<v1::ListWorkersRequest>(Query),
+  };
+  return *calls;
+}
+
+// Checks the owner of the experiment that the request names, if the call may only change one user's
+// experiments. Errors: PermissionDenied if it is another's. The call itself reports an experiment
+// that does not exist.
+absl::Status CheckOwn(const DurableState& durable, const Message& request,
+                      const std::string& only_of) {
+  const google::protobuf::Descriptor& fields = *request.GetDescriptor();
+  const google::protobuf::FieldDescriptor* named = fields.FindFieldByName("experiment");
+  if (only_of.empty() || named == nullptr) return absl::OkStatus();
+  const google::protobuf::FieldDescriptor* newest = fields.FindFieldByName("last");
+  const google::protobuf::Reflection& reflection = *request.GetReflection();
+  const bool last = newest != nullptr && reflection.GetBool(request, newest);
+  DT_ASSIGN_OR_RETURN(const ExperimentId id,
+                      ResolveExperiment(durable, reflection.GetUInt64(request, named), last));
+  const std::string& owner = GetExperiment(durable, id).submitted_by;
+  if (owner == only_of) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat("experiment ", id, " was submitted by ",
+                                                  owner.empty() ? "somebody unknown" : owner,
+                                                  ", and a submitter changes their own alone; ask ",
+                                                  owner.empty() ? "" : owner + " or ", "an admin"));
+}
+
+Answered Answer(Turn& turn, const ControlRequest& request, const ClientCall& call) {
+  const auto found = Calls().find((*request).GetDescriptor());
+  if (found == Calls().end()) {
+    return absl::UnimplementedError(
+        absl::StrCat("the coordinator has no answer to ", (*request).GetDescriptor()->name()));
+  }
+  DT_RETURN_IF_ERROR(CheckOwn(turn.durable(), *request, call.only_of));
+  return found->second(turn, *request);
+}
+Answered Answer(Turn& turn, Submission& submission, const ClientCall& call) {
+  return Boxed(Submit(turn, submission, call.disk_low));
+}
+Answered Answer(Turn& turn, const PlanAsk& ask, const ClientCall&) {
+  return Boxed(Query(turn.state, ask, turn.now.steady));
 }
 
 }  // namespace
 
+bool AnswersCall(const google::protobuf::Descriptor& request) { return Calls().contains(&request); }
+
 void AnswerCall(Turn& turn, ClientCall& call) {
+  Answered answer =
+      std::visit([&](auto& request) { return Answer(turn, request, call); }, call.request);
   Reply reply;
   reply.id = call.reply;
-  std::visit(
-      [&](auto& request) {
-        if (reply.status = CheckOwn(turn.durable(), request, call.only_of); !reply.status.ok()) {
-          return;
-        }
-        auto answer = Answer(turn, request, call.disk_low);
-        if (answer.ok()) {
-          using Response = std::decay_t<decltype(*answer)>;
-          reply.response = std::make_unique<Response>(*std::move(answer));
-        } else {
-          reply.status = answer.status();
-        }
-      },
-      call.request);
+  if (answer.ok()) {
+    reply.response = *std::move(answer);
+  } else {
+    reply.status = answer.status();
+  }
   turn.effects.replies.push_back(std::move(reply));
 }
 

@@ -83,7 +83,8 @@ absl::StatusOr<v1::SetQuotaResponse> SetQuota(Turn& turn, const v1::SetQuotaRequ
   return response;
 }
 
-v1::ListQuotasResponse ListQuotas(const State& state) {
+absl::StatusOr<v1::ListQuotasResponse> Query(const State& state, const v1::ListQuotasRequest&,
+                                             absl::Duration) {
   v1::ListQuotasResponse response;
   for (const auto& [key, quota] : state.durable.quotas) {
     *response.add_quotas() = SummaryOf(state, key, quota);

@@ -12,6 +12,7 @@
 namespace dt {
 
 absl::StatusOr<v1::SetQuotaResponse> SetQuota(Turn& turn, const v1::SetQuotaRequest& request);
-v1::ListQuotasResponse ListQuotas(const State& state);
+absl::StatusOr<v1::ListQuotasResponse> Query(const State& state, const v1::ListQuotasRequest&,
+                                             absl::Duration);
 
 }  // namespace dt

@@ -5,17 +5,20 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "coordinator/core/model/plan_ask.h"
 #include "coordinator/core/model/submission.h"
-#include "dtrain/v1/control.pb.h"
 #include "dtrain/v1/fleet.pb.h"
 #include "dtrain/v1/record.pb.h"
+#include "google/protobuf/message.h"
 
 namespace dt {
 
@@ -24,19 +27,38 @@ namespace v1 = ::dtrain::v1;
 using ReplyId = uint64_t;  // of a waiting caller; the RPC layer makes it, unique within the process
 using StreamId = uint64_t;  // of a worker's stream; likewise
 
+// Request of a call as its message. Copies share it.
+class ControlRequest {
+ public:
+  template <typename Request>
+  requires std::derived_from<Request, google::protobuf::Message> ControlRequest(
+      Request request)  // NOLINT(google-explicit-constructor): a call holds any request
+      : message_(std::make_shared<const Request>(std::move(request))) {}
+  explicit ControlRequest(std::shared_ptr<const google::protobuf::Message> message)
+      : message_(std::move(message)) {}
+
+  const google::protobuf::Message& operator*() const { return *message_; }
+
+ private:
+  std::shared_ptr<const google::protobuf::Message> message_;  // never nullptr
+};
+
 // Unary call of the Control service. The answer is a Reply effect with the same id.
 struct ClientCall {
   ReplyId reply = 0;
-  std::variant<Submission, v1::ListExperimentsRequest, v1::GetExperimentRequest,
-               v1::ListTrialsRequest, v1::ListWorkersRequest, v1::ListCheckpointsRequest,
-               v1::ExplainTrialRequest, v1::CancelRequest, v1::RetryRequest, v1::ChangeRequest,
-               v1::DeleteRequest, v1::MarkWorkerRequest, v1::SetQuotaRequest, v1::ListQuotasRequest,
-               v1::GetStatusRequest, PlanAsk>
-      request;
+  std::variant<Submission, PlanAsk, ControlRequest> request;
   // The caller may only change this user's experiments, as it is no admin. "": any experiment.
   std::string only_of = {};
   bool disk_low = false;  // free space under limits::kFreeBytesToSubmit when the call arrived
 };
+
+// Returns the request if it is of this type; otherwise nullptr.
+template <typename Request>
+const Request* FindRequest(const ClientCall& call) {
+  const auto* request = std::get_if<ControlRequest>(&call.request);
+  return request == nullptr ? nullptr
+                            : google::protobuf::DynamicCastToGenerated<Request>(&**request);
+}
 
 // Sums over the rows of one chunk. The RPC layer computes them while it checks the rows, so that
 // the core thread never parses rows. The metrics count them once the chunk is durable.

@@ -1,45 +1,51 @@
-// rights_test.cc: the table has a row for each method, and verdicts follow the table.
+// rights_test.cc: each method has its rights, the manual shows them, and verdicts follow them.
 #include "coordinator/access/rights.h"
 
 #include <set>
 #include <string>
 
-#include "dtrain/v1/access.pb.h"
-#include "dtrain/v1/control.pb.h"
-#include "dtrain/v1/fleet.pb.h"
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "tests/testing/temp_folder.h"
 
 namespace dt {
 namespace {
 
-std::set<std::string> DescribedMethods() {
-  std::set<std::string> methods;
-  for (const google::protobuf::FileDescriptor* file :
-       {::dtrain::v1::SubmitRequest::descriptor()->file(),
-        ::dtrain::v1::WorkerReport::descriptor()->file(),
-        ::dtrain::v1::AuditEntry::descriptor()->file()}) {
-    for (int i = 0; i < file->service_count(); ++i) {
-      const auto& service = *file->service(i);
-      for (int k = 0; k < service.method_count(); ++k) {
-        methods.insert(std::string(service.name()) + "." + std::string(service.method(k)->name()));
-      }
-    }
-  }
-  return methods;
+const char* WordOf(Reach reach) {
+  return reach == Reach::kAll ? "all" : reach == Reach::kOwn ? "own" : "–";
 }
 
-TEST(RightsTest, EachMethodOfEachServiceHasOneRowAndNoOtherRowIsThere) {
-  std::set<std::string> rows;
+// Returns the row of the manual's table: "| `Cancel` | all | own | – | – | – | yes |".
+std::string RowOf(const Right& right) {
+  return absl::StrCat("| `", std::string(right.method), "` | ", WordOf(right.admin), " | ",
+                      WordOf(right.submitter), " | ", WordOf(right.observer), " | ",
+                      WordOf(right.worker), " | ", WordOf(right.joiner), " | ",
+                      right.kept == Kept::kInAudit ? "yes" : "–", " |\n");
+}
+
+// The manual's table is the golden copy: a change of somebody's rights shows in its diff.
+TEST(RightsTest, TheManualsTableHasTheRightsOfEachMethod) {
+  const std::string manual = testing::Slurp(DTRAIN_SOURCE_DIR "/docs/administration/security.md");
+  std::string table =
+      "| method | admin | submitter | observer | worker | joiner | audited |\n"
+      "|---|---|---|---|---|---|---|\n";
+  for (const Right& right : Rights()) table += RowOf(right);
+  EXPECT_NE(manual.find("\n\n" + table + "\n"), std::string::npos)
+      << "docs/administration/security.md has another table than:\n"
+      << table;
+}
+
+TEST(RightsTest, EachMethodHasANameOfItsOwnAndSomebodyMayCallIt) {
   std::set<std::string_view> names;
   for (const Right& right : Rights()) {
-    EXPECT_TRUE(names.insert(right.method).second) << right.method << " has two rows";
-    if (right.service == "HTTP") continue;
-    rows.insert(std::string(right.service) + "." + std::string(right.method));
+    EXPECT_TRUE(names.insert(right.method).second) << "two methods are named " << right.method;
+    bool open = false;
+    for (const Role role : kRoles) open = open || ReachOf(right, role) != Reach::kNone;
+    EXPECT_TRUE(open) << right.method << " has no option (rights)";
   }
-  EXPECT_EQ(rows, DescribedMethods());
 }
 
-TEST(RightsTest, AMethodWithoutARowIsRefusedToAll) {
+TEST(RightsTest, AnUnknownMethodIsRefusedToAll) {
   for (const Role role : kRoles) {
     EXPECT_TRUE(absl::IsPermissionDenied(CheckMayCall({role, "ann", ""}, "NoSuchMethod")));
   }

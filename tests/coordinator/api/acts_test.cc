@@ -3,6 +3,7 @@
 #include "coordinator/api/acts.h"
 
 #include "absl/strings/match.h"
+#include "coordinator/api/api.h"
 #include "gtest/gtest.h"
 
 namespace dt {
@@ -19,11 +20,13 @@ template <typename Request>
 Request Get(const std::string& path, const std::string& body, const std::string& who = "") {
   const auto act = ReadPosted(path, body, who);
   EXPECT_TRUE(act.ok()) << act.status();
-  if (!act.ok() || !std::holds_alternative<Request>(act->request)) {
+  const auto* request =
+      act.ok() ? google::protobuf::DynamicCastToGenerated<Request>(&*act->request) : nullptr;
+  if (request == nullptr) {
     ADD_FAILURE() << path << " is another request";
     return {};
   }
-  return std::get<Request>(act->request);
+  return *request;
 }
 
 void ExpectActRefused(const std::string& path, const std::string& body,

@@ -43,28 +43,28 @@ class ScriptedCore {
   void Ask(ClientCall call, const Continuation& continuation) {
     ++asked;
     if (!refusal.ok()) return continuation(refusal, nullptr);
-    if (std::get_if<v1::GetStatusRequest>(&call.request) != nullptr) {
+    if (FindRequest<v1::GetStatusRequest>(call) != nullptr) {
       auto response = std::make_unique<v1::GetStatusResponse>();
       response->set_experiments(2);
       return continuation(absl::OkStatus(), std::move(response));
     }
-    if (const auto* request = std::get_if<v1::ListExperimentsRequest>(&call.request)) {
+    if (const auto* request = FindRequest<v1::ListExperimentsRequest>(call)) {
       page_size = request->page_size();
       auto response = std::make_unique<v1::ListExperimentsResponse>();
       for (const uint64_t number : {1, 2}) *response->add_experiments() = Summary(number);
       return continuation(absl::OkStatus(), std::move(response));
     }
-    if (const auto* request = std::get_if<v1::GetExperimentRequest>(&call.request)) {
+    if (const auto* request = FindRequest<v1::GetExperimentRequest>(call)) {
       auto response = std::make_unique<v1::GetExperimentResponse>();
       *response->mutable_summary() = Summary(request->last() ? 2 : request->experiment());
       *response->mutable_spec() = OneTrial();
       response->set_file_text("name: x\n");
       return continuation(absl::OkStatus(), std::move(response));
     }
-    if (const auto* request = std::get_if<v1::ListTrialsRequest>(&call.request)) {
+    if (const auto* request = FindRequest<v1::ListTrialsRequest>(call)) {
       return continuation(absl::OkStatus(), ListTrials(*request));
     }
-    if (const auto* request = std::get_if<v1::ChangeRequest>(&call.request)) {
+    if (const auto* request = FindRequest<v1::ChangeRequest>(call)) {
       changes.push_back(*request);
       auto response = std::make_unique<v1::ChangeResponse>();
       response->set_experiment(request->experiment());
@@ -72,13 +72,13 @@ class ScriptedCore {
       response->set_stopping(2);
       return continuation(absl::OkStatus(), std::move(response));
     }
-    if (const auto* request = std::get_if<v1::SetQuotaRequest>(&call.request)) {
+    if (const auto* request = FindRequest<v1::SetQuotaRequest>(call)) {
       auto response = std::make_unique<v1::SetQuotaResponse>();
       response->set_changed(true);
       *response->mutable_quota() = quota = Quota(request->user(), request->slots());
       return continuation(absl::OkStatus(), std::move(response));
     }
-    if (std::get_if<v1::ListQuotasRequest>(&call.request) != nullptr) {
+    if (FindRequest<v1::ListQuotasRequest>(call) != nullptr) {
       auto response = std::make_unique<v1::ListQuotasResponse>();
       *response->add_quotas() = quota;
       return continuation(absl::OkStatus(), std::move(response));

@@ -3,6 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "coordinator/api/api.h"
 #include "gtest/gtest.h"
 
 namespace dt {
@@ -27,13 +28,13 @@ void ExpectRefused(const std::string& path, const std::string& query,
 TEST(ApiCallTest, APathNamesTheCallItsExperimentAndItsTrial) {
   const auto logs = Read("experiments/12/trials/3/logs");
   ASSERT_TRUE(logs.ok()) << logs.status();
-  EXPECT_EQ(logs->method, ApiMethod::kLogs);
+  EXPECT_STREQ(logs->route->path, "/api/v1/experiments/{experiment}/trials/{trial}/logs");
   EXPECT_EQ(logs->experiment, 12u);
   EXPECT_EQ(logs->trial, 3u);
   EXPECT_EQ(logs->rank, -1);
   const auto last = Read("experiments/last");
   ASSERT_TRUE(last.ok()) << last.status();
-  EXPECT_EQ(last->method, ApiMethod::kExperiment);
+  EXPECT_STREQ(last->route->path, "/api/v1/experiments/{experiment}");
   EXPECT_TRUE(last->last);
 }
 
@@ -90,7 +91,7 @@ TEST(ApiCallTest, AnOptionThatIsGivenTwiceIsRefusedUnlessSeveralMayBeMeant) {
 TEST(ApiCallTest, AnActIsAskedWithPostAndReadingWithGet) {
   const auto cancel = ReadApiCall("/api/v1/experiments/12/trials/3/cancel", "", HttpMethod::kPost);
   ASSERT_TRUE(cancel.ok()) << cancel.status();
-  EXPECT_EQ(cancel->method, ApiMethod::kCancelTrial);
+  EXPECT_STREQ(cancel->route->path, "/api/v1/experiments/{experiment}/trials/{trial}/cancel");
   EXPECT_EQ(cancel->trial, 3u);
   ExpectRefused("experiments/12/cancel", "", {"takes POST, not GET"});
   const auto read = ReadApiCall("/api/v1/experiments/12", "", HttpMethod::kPost);

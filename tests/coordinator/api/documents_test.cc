@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "coordinator/api/call.h"
+#include "coordinator/api/api.h"
 #include "gtest/gtest.h"
 
 namespace dt {

@@ -14,6 +14,8 @@
 namespace dt {
 namespace {
 
+const std::vector<std::string_view> kActs = {"Cancel", "MarkWorker", "SetQuota"};
+
 HttpRequest ActRequest() {
   HttpRequest request{"/api/v1/experiments/1/pause", "", ""};
   request.method = HttpMethod::kPost;
@@ -83,7 +85,7 @@ TEST(OpenGateTest, IfGrpcNeedsACertificateNobodyActsAndTheReasonIsGiven) {
   const HttpGate gate(nullptr, {.acts_closed = "--tls-ca requires certificates"});
   ExpectRefused(gate, FromOwnPage(), absl::StatusCode::kPermissionDenied, "certificates");
   EXPECT_TRUE(gate.AdmitReader(ActRequest()).ok());
-  const api::Json access = gate.Access(ActRequest());
+  const api::Json access = gate.Access(ActRequest(), kActs);
   EXPECT_EQ(access["actions"], "closed");
   EXPECT_EQ(access["reason"], "--tls-ca requires certificates");
   EXPECT_TRUE(access["may"].empty());
@@ -131,13 +133,13 @@ TEST_F(DoorGateTest, ALoginThatABrowserSendsByItselfIsForReadingAlone) {
 
 TEST_F(DoorGateTest, AccessNamesTheTokensRights) {
   const HttpGate gate(door_.get(), {});
-  const api::Json stranger = gate.Access(ActRequest());
+  const api::Json stranger = gate.Access(ActRequest(), kActs);
   EXPECT_EQ(stranger["actions"], "token");
   EXPECT_TRUE(stranger["name"].is_null());
   EXPECT_TRUE(stranger["may"].empty());
-  const api::Json wrong = gate.Access(With("Bearer nothing"));
+  const api::Json wrong = gate.Access(With("Bearer nothing"), kActs);
   EXPECT_TRUE(absl::StrContains(wrong["reason"].get<std::string>(), "dtr_")) << wrong;
-  const api::Json admin = gate.Access(With("Bearer " + token_));
+  const api::Json admin = gate.Access(With("Bearer " + token_), kActs);
   EXPECT_EQ(admin["role"], "admin");
   EXPECT_EQ(admin["may"]["Cancel"], "all");
   EXPECT_EQ(admin["may"]["MarkWorker"], "all");

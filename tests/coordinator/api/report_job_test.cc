@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/api_limits.h"
 #include "common/draw.h"
+#include "coordinator/api/api.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/coordinator/api/scripted_reader.h"
@@ -21,7 +22,7 @@ class CoreWithTrials {
   explicit CoreWithTrials(uint32_t trials) : trials_(trials) {}
 
   void Ask(ClientCall call, const Continuation& continuation) {
-    if (std::get_if<v1::GetExperimentRequest>(&call.request) != nullptr) {
+    if (FindRequest<v1::GetExperimentRequest>(call) != nullptr) {
       auto found = std::make_unique<v1::GetExperimentResponse>();
       found->mutable_summary()->set_experiment(12);
       found->mutable_summary()->set_name("<b>mine</b>");
@@ -37,10 +38,10 @@ class CoreWithTrials {
       }
       return continuation(absl::OkStatus(), std::move(found));
     }
-    if (const auto* list = std::get_if<v1::ListTrialsRequest>(&call.request)) {
+    if (const auto* list = FindRequest<v1::ListTrialsRequest>(call)) {
       return continuation(absl::OkStatus(), Page(*list));
     }
-    if (const auto* explain = std::get_if<v1::ExplainTrialRequest>(&call.request)) {
+    if (const auto* explain = FindRequest<v1::ExplainTrialRequest>(call)) {
       ++explained;
       if (explain->trial() == failing) return continuation(absl::UnavailableError("no"), nullptr);
       auto response = std::make_unique<v1::ExplainTrialResponse>();
@@ -88,11 +89,13 @@ HttpAnswer Answer(CoreWithTrials& core, ScriptedReader& reader, const std::strin
   EXPECT_TRUE(call.ok()) << call.status();
   HttpAnswer answer;
   int answers = 0;
+  const ReportJob job = what == "report" ? ReportJob::kReport : ReportJob::kImportance;
   GatherExperiment(
       [&core](ClientCall one, const Continuation& then) { core.Ask(std::move(one), then); }, *call,
+      job,
       [&](const absl::StatusOr<ExperimentPtr>& whole) {
         ++answers;
-        answer = whole.ok() ? AnswerReportJob(reader, *call, **whole)
+        answer = whole.ok() ? AnswerReportJob(reader, *call, job, **whole)
                             : HttpAnswer{0, std::string(whole.status().message())};
       });
   EXPECT_EQ(answers, 1);

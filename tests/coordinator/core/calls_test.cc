@@ -1,10 +1,26 @@
 // calls_test.cc: submit, cancel, retry, delete: accepted calls, and refused ones.
+#include "coordinator/core/calls/calls.h"
+
+#include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
+
+#include <set>
 
 #include "tests/testing/core_fixture.h"
 
 namespace dt {
 namespace {
+
+TEST(CallTableTest, TheCoreAnswersEachCallThatIsNotAnsweredBeforeIt) {
+  // rpc/ prepares the first two for the core, and answers the others.
+  const std::set<std::string> elsewhere = {"Submit", "Plan", "PutCode", "ReadMetrics", "ReadLogs"};
+  const auto& control = *v1::SubmitRequest::descriptor()->file()->FindServiceByName("Control");
+  for (int i = 0; i < control.method_count(); ++i) {
+    const google::protobuf::MethodDescriptor& method = *control.method(i);
+    EXPECT_EQ(AnswersCall(*method.input_type()), !elsewhere.contains(method.name()))
+        << method.name();
+  }
+}
 
 class CallTest : public CoreTest {
  protected:

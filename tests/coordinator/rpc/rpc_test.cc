@@ -51,7 +51,7 @@ TEST_F(RpcTest, AStatusCallCarriesTheCoresAnswerAndTheProcesssFacts) {
   EXPECT_EQ(response.workers(), 3u);
   EXPECT_EQ(response.http_address(), "127.0.0.1:1234");
   EXPECT_EQ(response.started_wall_ms(), process_clock_.wall_ms);
-  EXPECT_EQ(stats_.of(Method::kGetStatus).handled[0], 1u);
+  EXPECT_EQ(stats_.of("GetStatus").handled[0], 1u);
 }
 
 TEST_F(RpcTest, TheStartTimeIsCorrectOnceAWrongClockIsCorrected) {
@@ -216,7 +216,7 @@ TEST_F(RpcTest, AReadStartsWithTheCoresAnswerThatItExists) {
   Serve();
   Script([](Event& event, Publisher& publisher) {
     const auto& call = std::get<ClientCall>(event.what);
-    const auto& request = std::get<v1::ListTrialsRequest>(call.request);
+    const auto& request = *FindRequest<v1::ListTrialsRequest>(call);
     if (request.trial() == 77) return publisher.Answer({call.reply, absl::NotFoundError(""), {}});
     auto response = std::make_unique<v1::ListTrialsResponse>();
     response->set_experiment(42);  // the experiment need not have a trial yet
@@ -322,7 +322,7 @@ TEST_F(RpcTest, MutualTlsServesCertifiedClientsAndNoOthers) {
 // Answers every change with the user's name that the core gets.
 void AnswerWho(Event& event, Publisher& publisher) {
   const auto& call = std::get<ClientCall>(event.what);
-  const std::string& who = std::get<v1::ChangeRequest>(call.request).who();
+  const std::string& who = FindRequest<v1::ChangeRequest>(call)->who();
   publisher.Answer({call.reply, absl::AbortedError(who), nullptr});
 }
 
@@ -344,7 +344,7 @@ TEST_F(RpcTest, ACertificateNamesTheUserOfADrainAndOfASubmission) {
   Script([](Event& event, Publisher& publisher) {
     const auto& call = std::get<ClientCall>(event.what);
     std::string who;
-    if (const auto* mark = std::get_if<v1::MarkWorkerRequest>(&call.request)) who = mark->who();
+    if (const auto* mark = FindRequest<v1::MarkWorkerRequest>(call)) who = mark->who();
     if (const auto* submission = std::get_if<Submission>(&call.request)) {
       who = submission->record.experiment_submitted().submitted_by();
     }
