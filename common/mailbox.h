@@ -40,11 +40,10 @@ class Mailbox {
     return true;
   }
 
-  // Blocks until a post is there, `deadline` passes or the mailbox is closed; takes at most `max`.
-  // The time left until the deadline is measured once, so setting the wall clock meanwhile neither
-  // stretches nor cuts the wait.
-  std::vector<T> Drain(size_t max, absl::Time deadline) {
-    const absl::Duration end = SystemClock().Now().steady + (deadline - absl::Now());
+  // Blocks until a post is there, `patience` has passed or the mailbox is closed; takes at most
+  // `max`. Setting the wall clock meanwhile neither stretches nor cuts the wait.
+  std::vector<T> Drain(size_t max, absl::Duration patience) {
+    const absl::Duration end = SystemClock().Now().steady + patience;
     MutexLock lock(&mutex_);
     while (!Ready()) {
       const absl::Duration left = end - SystemClock().Now().steady;

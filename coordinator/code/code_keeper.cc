@@ -18,7 +18,7 @@ CodeKeeper::CodeKeeper(CodeStore store)
 void CodeKeeper::Run() {
   while (true) {
     // Work or Stop ends the wait; the minute only bounds it.
-    auto works = waiting_.Drain(1, absl::Now() + absl::Minutes(1));
+    auto works = waiting_.Drain(1, absl::Minutes(1));
     if (works.empty() && waiting_.Closed()) return;
     for (const Work& work : works) work();
   }

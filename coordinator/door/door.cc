@@ -110,7 +110,7 @@ Door::~Door() {
 
 void Door::Run() {
   while (true) {
-    auto works = works_.Drain(limits::kAuditWaiting, absl::Now() + absl::Minutes(1));
+    auto works = works_.Drain(limits::kAuditWaiting, absl::Minutes(1));
     if (works.empty() && works_.Closed()) return;
     for (Work& work : works) work();
   }

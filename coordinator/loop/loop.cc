@@ -31,7 +31,7 @@ CoreLoop::CoreLoop(State state, LoopPorts ports)
 
 absl::Status CoreLoop::Run() {
   while (true) {
-    DT_RETURN_IF_ERROR(RunOnce(absl::Now() + LongestWait()));
+    DT_RETURN_IF_ERROR(RunOnce(LongestWait()));
     if (ports_.mailbox.Closed() && ports_.mailbox.Size() == 0) return Flush();
   }
 }
@@ -42,8 +42,8 @@ absl::Duration CoreLoop::LongestWait() const {
   return std::clamp(next - now, absl::ZeroDuration(), limits::kAwakePulse);
 }
 
-absl::Status CoreLoop::RunOnce(absl::Time deadline) {
-  std::vector<Event> events = ports_.mailbox.Drain(limits::kDrainEvents, deadline);
+absl::Status CoreLoop::RunOnce(absl::Duration patience) {
+  std::vector<Event> events = ports_.mailbox.Drain(limits::kDrainEvents, patience);
   TurnEffects turn;
   for (const Event& event : events) turn.bytes += event.bytes;
   // The mailbox has free places now; the committer frees the bytes later.

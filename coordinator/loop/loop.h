@@ -51,8 +51,8 @@ class CoreLoop {
   // fails. A failed commit closes the mailbox as well.
   absl::Status Run();
 
-  // Drains once, waiting at most until `deadline`, steps the events, and hands over the effects.
-  absl::Status RunOnce(absl::Time deadline);
+  // Drains once, waiting at most for `patience`, steps the events, and hands over the effects.
+  absl::Status RunOnce(absl::Duration patience);
   // Waits until everything handed over is durable and sent.
   absl::Status Flush() { return committer_.Flush(); }
 

@@ -40,7 +40,7 @@ class ReaderThread {
   void Run(StoreReader& reader) {
     while (true) {
       // Work or Stop ends the wait; the minute only bounds it.
-      auto works = waiting_.Drain(limits::kReadsWaiting, absl::Now() + absl::Minutes(1));
+      auto works = waiting_.Drain(limits::kReadsWaiting, absl::Minutes(1));
       if (works.empty() && waiting_.Closed()) return;
       for (ReadWork& work : works) work(reader);
     }

@@ -58,7 +58,7 @@ class ScriptedCore {
   ScriptedCore(Mailbox<Event>& mailbox, Publisher& publisher, Script script)
       : mailbox_(mailbox), thread_([this, &publisher, script = std::move(script)] {
           while (true) {
-            std::vector<Event> events = mailbox_.Drain(16, absl::Now() + kPatience);
+            std::vector<Event> events = mailbox_.Drain(16, kPatience);
             if (events.empty() && mailbox_.Closed()) return;
             size_t bytes = 0;
             for (const Event& event : events) bytes += event.bytes;

@@ -80,13 +80,13 @@ void CodeFetcher::Drop(const DropCode& drop) {
 std::vector<CodeFetcher::Found> CodeFetcher::Take() {
   uint64_t count = 0;
   [[maybe_unused]] const ssize_t got = read(wake_.get(), &count, sizeof(count));
-  return found_.Drain(2 * kWaiting, absl::InfinitePast());
+  return found_.Drain(2 * kWaiting, absl::ZeroDuration());
 }
 
 void CodeFetcher::Run() {
   Clean();
   while (true) {
-    auto requests = requests_.Drain(1, absl::Now() + absl::Minutes(1));
+    auto requests = requests_.Drain(1, absl::Minutes(1));
     if (requests.empty() && requests_.Closed()) break;
     for (Request& request : requests) {
       if (const auto* drop = std::get_if<DropCode>(&request)) {

@@ -102,7 +102,7 @@ FleetStream::~FleetStream() {
   while (Open()) {
     DT_CHECK(absl::Now() < deadline);
     std::vector<StreamEvent> ignored;
-    for (Posted& posted : mailbox_.Drain(kEvents, deadline)) Handle(std::move(posted), ignored);
+    for (Posted& posted : mailbox_.Drain(kEvents, deadline - absl::Now())) Handle(std::move(posted), ignored);
   }
 }
 
@@ -152,7 +152,7 @@ std::vector<StreamEvent> FleetStream::Take() {
   uint64_t count = 0;
   [[maybe_unused]] const ssize_t got = read(wake_.get(), &count, sizeof(count));
   std::vector<StreamEvent> events;
-  for (Posted& posted : mailbox_.Drain(kEvents, absl::InfinitePast())) {
+  for (Posted& posted : mailbox_.Drain(kEvents, absl::ZeroDuration())) {
     Handle(std::move(posted), events);
   }
   return events;

@@ -32,7 +32,7 @@ StorageLooker::StorageLooker(std::string folder, std::string id)
 
 void StorageLooker::Run() {
   while (!looks_.Closed()) {
-    for (LookForCheckpoints& look : looks_.Drain(1, absl::Now() + limits::kLookWait)) {
+    for (LookForCheckpoints& look : looks_.Drain(1, limits::kLookWait)) {
       std::erase_if(look.registered, [this](const v1::CheckpointRef& ref) {
         return !IsGone(folder_, id_, ref.path());
       });
@@ -58,7 +58,7 @@ std::vector<CheckpointsGone> StorageLooker::Take() {
   uint64_t count = 0;
   [[maybe_unused]] const ssize_t got = read(wake_.get(), &count, sizeof(count));
   std::vector<CheckpointsGone> all;
-  for (Found& found : found_.Drain(limits::kLooksWaiting + 1, absl::Now())) {
+  for (Found& found : found_.Drain(limits::kLooksWaiting + 1, absl::ZeroDuration())) {
     if (auto* gone = std::get_if<CheckpointsGone>(&found)) all.push_back(std::move(*gone));
     ended_ = ended_ || std::holds_alternative<Ended>(found);
   }
