@@ -118,7 +118,19 @@ inline bool ProcessAlive(pid_t pid) {
          text[after_name + 2] != 'Z' && text[after_name + 2] != 'X';
 }
 
-// Returns the living processes that `parent` started.
+// Returns true while a new process does not run a program of its own: it has not begun it yet, or
+// the loader only lists its libraries, as a worker lets it do at its start.
+inline bool RunsNoProgram(pid_t pid, pid_t parent) {
+  std::error_code ignored;
+  const std::filesystem::path proc = "/proc";
+  const auto exe = std::filesystem::read_symlink(proc / std::to_string(pid) / "exe", ignored);
+  const auto starter =
+      std::filesystem::read_symlink(proc / std::to_string(parent) / "exe", ignored);
+  return exe == starter ||
+         ReadOfProcess(pid, "environ").find("LD_TRACE_LOADED_OBJECTS=") != std::string::npos;
+}
+
+// Returns the living processes that `parent` started and that run a program.
 inline std::vector<pid_t> ChildrenOf(pid_t parent) {
   std::vector<pid_t> children;
   std::error_code ignored;
@@ -131,7 +143,7 @@ inline std::vector<pid_t> ChildrenOf(pid_t parent) {
     char state = 0;
     int found = 0;
     if (sscanf(text.c_str() + after_name + 1, " %c %d", &state, &found) == 2 && found == parent &&
-        state != 'Z') {
+        state != 'Z' && !RunsNoProgram(pid, parent)) {
       children.push_back(pid);
     }
   }
