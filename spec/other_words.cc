@@ -240,7 +240,6 @@ constexpr OtherWord kOtherPaths[] = {
     {"total_timeout", "timeout.total"},
     {"stop_timeout", "timeout.stop"},
     {"grace_period_seconds", "timeout.stop"},
-    {"time_budget_s", "timeout.total"},
     // W&B sweeps
     {"run_cap", "search.max_trials"},
     {"early_terminate", "search.asha"},

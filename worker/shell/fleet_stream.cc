@@ -102,7 +102,8 @@ FleetStream::~FleetStream() {
   while (Open()) {
     DT_CHECK(absl::Now() < deadline);
     std::vector<StreamEvent> ignored;
-    for (Posted& posted : mailbox_.Drain(kEvents, deadline - absl::Now())) Handle(std::move(posted), ignored);
+    for (Posted& posted : mailbox_.Drain(kEvents, deadline - absl::Now()))
+      Handle(std::move(posted), ignored);
   }
 }
 

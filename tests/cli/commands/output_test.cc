@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/command_tree.h"
 #include "tests/cli/commands/fixture.h"
 #include "tests/testing/temp_folder.h"
 
