@@ -164,6 +164,10 @@ TEST_F(ScheduleTest, AWorkerWithoutATrainerTakesPrograms) {
   Connect("a");
   v1::ExperimentSpec runs = OneTrial();
   runs.mutable_base()->set_run("true");
+  runs.clear_explicit_paths();
+  for (const char* path : {"run", "resources.gpus", "resources.device"}) {
+    runs.add_explicit_paths(path);
+  }
   ExpectOrders("a", {Submit(runs), 1}, 0);
 }
 
