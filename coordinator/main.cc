@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "common/lead_limits.h"
 #include "common/limits.h"
 #include "common/log/logging.h"
@@ -104,6 +105,10 @@ class Coordinator {
     api_ = std::make_unique<Api>(
         [this](ClientCall call, Continuation continuation) {
           server_->control().Ask(std::move(call), std::move(continuation));
+        },
+        [this](v1::SubmitRequest request, ControlService::Submitted done) {
+          server_->control().SubmitFor(std::move(request), absl::Now() + limits::kPreparingPatience,
+                                       std::move(done));
         },
         *page_thread_, *heavy_thread_, clock_, *gate_,
         ApiFacts{http_->address(), [this] { return Notices(); }, started_});

@@ -182,6 +182,11 @@ absl::Status CheckQuota(const Json& body) {
                 "with 0 no trial starts");
 }
 
+absl::Status CheckCopy(const Json& body) {
+  if (body.contains("file_text") && body["file_text"] != "") return absl::OkStatus();
+  return absl::InvalidArgumentError("the body has no file_text: the experiment file to submit");
+}
+
 // Makes the row of an act. `prepare` sets the values of fields that a body may leave out.
 template <typename Request>
 ApiRoute Post(const char* path, std::vector<const char*> options, const char* kind,
@@ -200,6 +205,9 @@ ApiRoute Post(const char* path, std::vector<const char*> options, const char* ki
 std::vector<ApiRoute> ActRoutes() {
   const auto cancel = [](v1::CancelRequest& request) { request.set_reason("cancelled over HTTP"); };
   std::vector<ApiRoute> routes = {
+      Post<v1::SubmitRequest>("/api/v1/experiments/{experiment}/copy",
+                              {"file_text", "dry_run", "request_id", "who"}, "Submitted",
+                              [](auto&) {}),
       Post<v1::ChangeRequest>("/api/v1/experiments/{experiment}/pause", {"let_run", "who"},
                               "Changed", [](auto& request) { request.mutable_pause(); }),
       Post<v1::ChangeRequest>("/api/v1/experiments/{experiment}/resume", {"who"}, "Changed",
@@ -222,6 +230,13 @@ std::vector<ApiRoute> ActRoutes() {
                                   "Marked", [](auto& request) { request.set_drain(true); }),
       Post<v1::SetQuotaRequest>("/api/v1/quotas", {"user", "label", "slots", "removed", "who"},
                                 "Quota", [](auto&) {}),
+  };
+  ApiAct& copy = routes.front().act;
+  copy.check = CheckCopy;
+  copy.fields = [](const auto& answer) {
+    api::Json fields = api::ToJson(answer);
+    fields.erase("expanded");  // the trials of a dry run
+    return fields;
   };
   ApiAct& quota = routes.back().act;
   quota.check = CheckQuota;

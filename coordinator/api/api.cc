@@ -195,18 +195,38 @@ void Api::Do(const HttpRequest& request, const ApiCall& call, const HttpReply& r
     gate_.Record(*caller, rpc, "", act.status(), request.peer);
     return reply(Share(ErrorAnswer(act.status())));
   }
+  Continuation end = [this, caller = *caller, rpc, subject = act->subject, &made = call.route->act,
+                      peer = request.peer, reply](const absl::Status& status, auto message) {
+    const auto* submitted = dynamic_cast<const v1::SubmitResponse*>(message.get());
+    const uint64_t number = submitted == nullptr ? 0 : submitted->experiment();
+    gate_.Record(caller, rpc, number == 0 ? subject : absl::StrCat("experiment ", number), status,
+                 peer);
+    if (!status.ok()) return reply(Share(ErrorAnswer(status)));
+    HttpAnswer answer = JsonAnswer(api::Document(made.kind, made.fields(*message)));
+    answer.etag = "";
+    reply(Share(std::move(answer)));
+  };
+  if (rpc == "Submit") return Copy(call, *act, std::move(end));
   ClientCall event;
   event.request = std::move(act->request);
   event.only_of = *caller ? OnlyOf(**caller, rpc) : "";
-  ask_(std::move(event),
-       [this, caller = *caller, rpc, subject = act->subject, &made = call.route->act,
-        peer = request.peer, reply](const absl::Status& status, auto message) {
-         gate_.Record(caller, rpc, subject, status, peer);
-         if (!status.ok()) return reply(Share(ErrorAnswer(status)));
-         HttpAnswer answer = JsonAnswer(api::Document(made.kind, made.fields(*message)));
-         answer.etag = "";
-         reply(Share(std::move(answer)));
-       });
+  ask_(std::move(event), std::move(end));
+}
+
+void Api::Copy(const ApiCall& call, const Act& act, Continuation then) {
+  auto submit = static_cast<const v1::SubmitRequest&>(*act.request);
+  ClientCall event;
+  event.request = RequestFor<v1::GetExperimentRequest>(call);
+  ask_(std::move(event), [this, then = std::move(then), submit = std::move(submit)](
+                             const absl::Status& status, auto message) mutable {
+    if (!status.ok()) return then(status, nullptr);
+    const auto& found = static_cast<const v1::GetExperimentResponse&>(*message);
+    submit.set_file_name(found.file_name());
+    if (found.spec().has_code()) *submit.mutable_spec()->mutable_code() = found.spec().code();
+    submit_(std::move(submit), [then](const absl::Status& end, const v1::SubmitResponse& answer) {
+      then(end, std::make_unique<v1::SubmitResponse>(answer));
+    });
+  });
 }
 
 void Api::StartStatus(const TaskPtr& task) {

@@ -21,6 +21,7 @@
 #include "api/json.h"
 #include "common/api_limits.h"
 #include "common/clock.h"
+#include "coordinator/api/acts.h"
 #include "coordinator/api/answer_cache.h"
 #include "coordinator/api/answers.h"
 #include "coordinator/api/call.h"
@@ -47,12 +48,18 @@ const std::vector<ApiRoute>& ApiRoutes();
 absl::StatusOr<ApiCall> ReadApiCall(std::string_view path, std::string_view query,
                                     HttpMethod http = HttpMethod::kGet);
 
+// Submits an experiment whose file is text, and reports the end as ControlService::SubmitFor does.
+using SubmitFile = std::function<void(
+    v1::SubmitRequest request,
+    std::function<void(const absl::Status& end, const v1::SubmitResponse& answer)> done)>;
+
 class Api {
  public:
   // `work` makes most answers, `heavy` the slow ones.
-  Api(AskCore ask, ReaderThread& work, ReaderThread& heavy, const Clock& clock,
+  Api(AskCore ask, SubmitFile submit, ReaderThread& work, ReaderThread& heavy, const Clock& clock,
       const HttpGate& gate, ApiFacts facts)
       : ask_(std::move(ask)),
+        submit_(std::move(submit)),
         work_(work),
         heavy_(heavy),
         clock_(clock),
@@ -72,6 +79,8 @@ class Api {
   using Then = std::function<void(std::shared_ptr<const Response>)>;
 
   void Do(const HttpRequest& request, const ApiCall& call, const HttpReply& reply);
+  // Submits the file of `act` with the code of the experiment that `call` names.
+  void Copy(const ApiCall& call, const Act& act, Continuation then);
   void StartStatus(const TaskPtr& task);
   void StartTrial(const TaskPtr& task);
   void StartLogs(const TaskPtr& task);
@@ -102,6 +111,7 @@ class Api {
                         const std::vector<v1::ListTrialsResponse>& trials);
 
   const AskCore ask_;
+  const SubmitFile submit_;
   ReaderThread& work_;
   ReaderThread& heavy_;
   const Clock& clock_;

@@ -141,59 +141,66 @@ ControlService::Reactor* ControlService::StartSubmit(const Incoming& incoming) {
     call.Finish(status);
     return call.reactor();
   }
-  Prepare(call, incoming.bytes->Length(),
-          [this, pending = Pending{call, incoming.response},
-           request = std::move(request)](const MayGoOn& may_go_on) mutable {
-            PrepareSubmit(pending, std::move(request), may_go_on);
-          });
+  const absl::Time deadline = call.deadline();
+  SubmitFor(std::move(request), deadline,
+            [call, response = incoming.response](const absl::Status& end,
+                                                 const v1::SubmitResponse& answer) {
+              if (end.ok()) *response = WriteMessage(answer);
+              const uint64_t number = answer.experiment();
+              call.Finish(end, number == 0 ? "" : absl::StrCat("experiment ", number));
+            });
   return call.reactor();
 }
 
-void ControlService::PrepareSubmit(const Pending& pending, v1::SubmitRequest request,
-                                   const MayGoOn& may_go_on) {
-  const UnaryCall& call = pending.call;
-  if (!may_go_on()) return call.Finish(Overdue());
-  absl::StatusOr<v1::SubmitResponse> read = ReadFileOf(request, may_go_on);
-  if (!read.ok() || HasErrors(*read, request)) {
-    if (read.ok()) *pending.response = WriteMessage(*read);
-    return call.Finish(read.status());
+void ControlService::SubmitFor(v1::SubmitRequest request, absl::Time deadline, Submitted done) {
+  const size_t bytes = request.ByteSizeLong();
+  WorkPool::Work work = [this, done,
+                         request = std::move(request)](const MayGoOn& may_go_on) mutable {
+    PrepareSubmit(done, std::move(request), may_go_on);
+  };
+  if (!pool_.Post(bytes, deadline, std::move(work))) {
+    done(Busy("too many submissions and plans wait"), {});
   }
+}
+
+void ControlService::PrepareSubmit(const Submitted& done, v1::SubmitRequest request,
+                                   const MayGoOn& may_go_on) {
+  if (!may_go_on()) return done(Overdue(), {});
+  absl::StatusOr<v1::SubmitResponse> read = ReadFileOf(request, may_go_on);
+  if (!read.ok()) return done(read.status(), {});
+  if (HasErrors(*read, request)) return done(absl::OkStatus(), *read);
   v1::SubmitResponse found = *std::move(read);
   // A dry run gives the same answer without the code.
   const std::string digest = request.dry_run() ? "" : request.spec().code().digest();
   absl::Status admitted = facts_.receivers.Admit(request.spec().notify().url());
   Submission submission =
       PrepareSubmission(std::move(request), auto_device_.load(), FreshEntropy()[0], may_go_on);
-  if (absl::IsDeadlineExceeded(submission.refused)) return call.Finish(submission.refused);
+  if (absl::IsDeadlineExceeded(submission.refused)) return done(submission.refused, {});
   submission.refused.Update(std::move(admitted));
-  if (digest.empty()) return AskToSubmit(pending, std::move(submission), digest, found);
-  auto held = [this, pending, digest, found = std::move(found),
+  if (digest.empty()) return AskToSubmit(done, std::move(submission), digest, found);
+  auto held = [this, done, digest, found = std::move(found),
                submission =
                    std::make_shared<Submission>(std::move(submission))](const absl::Status& there) {
-    if (!there.ok()) return pending.call.Finish(there);
-    AskToSubmit(pending, std::move(*submission), digest, found);
+    if (!there.ok()) return done(there, {});
+    AskToSubmit(done, std::move(*submission), digest, found);
   };
-  if (!code_.Hold(digest, std::move(held))) call.Finish(Busy("too many calls wait for its code"));
+  if (!code_.Hold(digest, std::move(held))) done(Busy("too many calls wait for its code"), {});
 }
 
-void ControlService::AskToSubmit(const Pending& pending, Submission submission,
+void ControlService::AskToSubmit(const Submitted& done, Submission submission,
                                  const std::string& digest, const v1::SubmitResponse& found) {
   ClientCall event;
   event.disk_low = DiskLow();
   event.request = std::move(submission);
-  Ask(std::move(event), [this, pending, found, digest](const absl::Status& end, auto message) {
-    std::string subject;
+  Ask(std::move(event), [this, done, found, digest](const absl::Status& end, auto message) {
+    v1::SubmitResponse answer;
     if (end.ok() && message != nullptr) {
-      const auto& answer = static_cast<const v1::SubmitResponse&>(*message);
-      if (answer.experiment() != 0) {
-        subject = absl::StrCat("experiment ", answer.experiment());
-      }
+      answer = static_cast<const v1::SubmitResponse&>(*message);
       if (!digest.empty()) code_.Name(answer.experiment(), digest);
-      message->MergeFrom(found);
-      *pending.response = WriteMessage(*message);
+      answer.MergeFrom(found);
     }
     if (!digest.empty()) code_.LetGo(digest);
-    pending.call.Finish(end, subject);
+    done(end, answer);
   });
 }
 

@@ -55,6 +55,11 @@ class ControlService final : public v1::Control::Service {
   // Posts the call. Runs `continuation` with the answer, or at once with the refusal. May be called
   // from any thread.
   void Ask(ClientCall call, Continuation continuation);
+  // Reports the end of a submission. With OK, `answer` has its number, or the errors of its file.
+  using Submitted = std::function<void(const absl::Status& end, const v1::SubmitResponse& answer)>;
+  // Reads and checks the request on the pool, posts it, and runs `done` with its end. `deadline` is
+  // the caller's. May be called from any thread.
+  void SubmitFor(v1::SubmitRequest request, absl::Time deadline, Submitted done);
   // Sets the device of later submissions that name none. May be called from any thread.
   void SetAutoDevice(DeviceKind device) { auto_device_.store(device); }
 
@@ -97,10 +102,10 @@ class ControlService final : public v1::Control::Service {
   // Runs `work` on the pool, or ends the call.
   void Prepare(const UnaryCall& call, size_t bytes, WorkPool::Work&& work);
   // Both run on the pool.
-  void PrepareSubmit(const Pending& pending, v1::SubmitRequest request, const MayGoOn& may_go_on);
+  void PrepareSubmit(const Submitted& done, v1::SubmitRequest request, const MayGoOn& may_go_on);
   void PreparePlanOf(const Pending& pending, v1::SubmitRequest request, const MayGoOn& may_go_on);
   // Posts a prepared submission; `found` has the diagnostics of its file.
-  void AskToSubmit(const Pending& pending, Submission submission, const std::string& digest,
+  void AskToSubmit(const Submitted& done, Submission submission, const std::string& digest,
                    const v1::SubmitResponse& found);
   bool DiskLow() const;
 

@@ -16,7 +16,7 @@ from browser import PATIENCE_S, Browser, find_chromium
 from page_cases import columns, focus, learns, listed, log, missing, rungs, touch
 from page_charts import charts, phases
 from page_pictures import pictures
-from page_search import searches
+from page_search import copies, searches
 
 HOSTILE = "<script>window.hacked=1</script>\"'><img src=x onerror=window.hacked=1>"
 
@@ -435,7 +435,7 @@ def main():
     page = Page(base, folder)
     try:
         cases = (views, live, hostile, sizes, settings, restart, acts, foreign, tokens,
-                 charts, columns, focus, learns, listed, log, missing, phases, pictures, rungs, searches, touch)
+                 charts, columns, copies, focus, learns, listed, log, missing, phases, pictures, rungs, searches, touch)
         {one.__name__: one for one in cases}[case](page)
     except Exception:
         page.shot(f"failed-{case}")

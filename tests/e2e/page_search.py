@@ -52,8 +52,11 @@ def rows_of(page):
                     ".map((row) => row.querySelector('a').textContent)")
 
 
-def press(page, name):
-    page.run(f"[...document.querySelectorAll('main button')].find((one) => one.textContent === {name!r}).click()")
+def press(page, name, within="main"):
+    """Presses the button of this name, once it is there and can be pressed."""
+    page.until(f"[...document.querySelectorAll('{within} button')]"
+               f".find((one) => one.textContent === {name!r} && !one.disabled)", f"a button {name}")
+    page.run(f"[...document.querySelectorAll('{within} button')].find((one) => one.textContent === {name!r}).click()")
 
 
 def options_of(page, label, within="section[aria-label=Curves]"):
@@ -240,6 +243,45 @@ def saved(page):
     for chart in ("Best so far", "Parallel coordinates", "Scatter plot"):
         _, text = saved_by(page, f"Save {chart} as SVG")
         assert len(list(xml.etree.ElementTree.fromstring(text).iter(f"{of}path"))) > 12, chart
+
+
+def copies(page):
+    """A new experiment is made from the file of another: edited, checked and submitted, with the same code."""
+    page.show("/experiments/1", "!document.querySelector('.acts').hidden")
+    press(page, "New from this…")
+    box = "document.querySelector('dialog textarea')"
+    result = "document.querySelector('dialog [role=status]').textContent"
+    file = page.run(f"{box}.value")
+    assert file.startswith("version: 1\nname: mine\n"), file
+    page.expect_tree(landmarks=False)
+    write = "{0}.value = {1}; {0}.dispatchEvent(new Event('input'))"
+    page.run(write.format(box, json.dumps(file.replace("search:", "serch:"))))
+    press(page, "Check", "dialog")
+    page.until(f"{result}.includes('serch')", "the error of the file")
+    page.shot("copy-error")
+    line = file.split("\n").index("search: {metric: score}")
+    assert page.run(f"{result}").startswith(f"error line {line + 1} "), page.run(result)
+    press(page, f"line {line + 1}", "dialog")
+    page.expect(f"{box}.value.slice({box}.selectionStart, {box}.selectionEnd)", "serch: {metric: score}")
+    press(page, "Submit", "dialog")
+    page.until("document.querySelector('dialog .error').textContent === 'The file has errors; nothing was submitted.'")
+    page.run(write.format(box, json.dumps(file.replace("name: mine", "name: other").replace("0.01]", "0.01, 0.001]"))))
+    press(page, "Check", "dialog")
+    page.until(f"{result}.includes('3 trials on cpu; nothing was submitted.')", "the check")
+    page.expect("document.querySelector('dialog .error').hidden")
+    for width in (390, 1280):
+        page.resize(width, 900)
+        page.expect_no_sideways()
+        page.shot(f"copy-{width}")
+    page.expect("fetch('/api/v1/experiments').then((one) => one.json()).then((one) => one.items.length)", 1)
+    press(page, "Submit", "dialog")
+    page.until("location.hash === '#/experiments/2' && document.querySelector('h1').textContent === '2 other'")
+    page.until("document.getElementById('said').textContent.includes('experiment 2: 3 trials on cpu')")
+    page.expect("document.querySelector('dialog')", None)
+    digests = page.run("Promise.all([1, 2].map((one) => fetch(`/api/v1/experiments/${one}`)"
+                       ".then((one) => one.json()).then((one) => one.spec.code.digest)))")
+    assert digests[0] and digests[0] == digests[1], digests
+    page.expect_no_errors()
 
 
 def searches(page):

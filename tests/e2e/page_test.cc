@@ -251,6 +251,21 @@ TEST_F(PageTest, AnActOnThePageHappensAfterItsConfirmation) {
   EXPECT_EQ(summary.labels(0).key(), "team");
 }
 
+TEST_F(PageTest, ANewExperimentIsMadeFromTheFileOfAnotherWithItsCode) {
+  Start({});
+  const std::filesystem::path folder = std::filesystem::path(cluster_.folder()) / "mine";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "train.py") << "print(1)\n";
+  std::ofstream(folder / "mine.yaml") << "version: 1\nname: mine\n"
+                                         "command: [python3, train.py, \"--lr={lr}\"]\ncode: .\n"
+                                         "parameters: {lr: [0.1, 0.01]}\nsearch: {metric: score}\n";
+  Told("submit " + (folder / "mine.yaml").string());
+  ExpectSeen("copies");
+  if (IsSkipped()) return;
+  EXPECT_EQ(cluster_.Experiment(2).name(), "other");
+  EXPECT_EQ(cluster_.Experiment(2).trials(), 3u);
+}
+
 TEST_F(PageTest, APageOfAnotherSiteThatTheBrowserHasOpenChangesNothing) {
   Start({});
   const uint64_t experiment = cluster_.Submit(Training(20).spec());

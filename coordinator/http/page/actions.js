@@ -1,9 +1,10 @@
 // actions.js: acts on an experiment, a trial or a worker: buttons, each of which asks first.
 import {act} from "./api.js";
+import {openCopy} from "./copy.js";
 import {openDialog} from "./dialog.js";
 import {el, replace} from "./dom.js";
 import {plural} from "./format.js";
-import {mayChange, watchAccess} from "./session.js";
+import {mayCall, mayChange, watchAccess} from "./session.js";
 
 function changeText(of, said) {
   const stopping = said.stopping ? `; ${plural(said.stopping, "trial")} save and stop` : "";
@@ -46,7 +47,7 @@ const EXTENSIONS = [
   ["max_trials", "trials of the search"],
 ];
 
-// Acts on an experiment: [{name, shown(e), open(e)}].
+// Acts on an experiment: [{name, shown(e), open(e), always?}]. always: does not depend on whose experiment it is.
 const OF_EXPERIMENT = [
   {
     name: "Pause",
@@ -155,6 +156,12 @@ const OF_EXPERIMENT = [
       ({labels}) => labelsBody(e.labels, labels))
   },
   {
+    name: "New from this",
+    shown: (e) => Boolean(e.file_text) && mayCall("Submit"),
+    always: true,
+    open: openCopy
+  },
+  {
     name: "Archive",
     shown: (e) => e.ended_at && !e.archived,
     open: (e) => change(e, "Archiving", [], () => ({archived: true}), {
@@ -247,7 +254,7 @@ class Bar {
   #draw() {
     if (!this.subject) return;
     const shown = this.actions.filter(
-      (one) => one.shown(this.subject) && mayChange(METHODS[one.name] ?? "Change", this.submittedBy));
+      (one) => one.shown(this.subject) && (one.always || mayChange(METHODS[one.name] ?? "Change", this.submittedBy)));
     this.element.hidden = shown.length === 0;
     const signature = shown.map((one) => one.name).join();
     if (signature === this.signature) return;

@@ -20,6 +20,8 @@ export function mayChange(method, submittedBy) {
   return reach(method) === "all" || (reach(method) === "own" && submittedBy === access.name);
 }
 
+export function mayCall(method) { return reach(method) !== "none"; }
+
 // Calls the listener at once and whenever permissions change, until the returned function is called.
 export function watchAccess(listener) {
   listeners.add(listener);

@@ -39,6 +39,19 @@ void ExpectActRefused(const std::string& path, const std::string& body,
   }
 }
 
+TEST(ActsTest, ACopyIsASubmissionOfText) {
+  const auto copy = Get<v1::SubmitRequest>(
+      "experiments/12/copy",
+      R"({"file_text": "version: 1", "dry_run": true, "request_id": "r", "who": "bob"})", "ann");
+  EXPECT_EQ(copy.file_text(), "version: 1");
+  EXPECT_TRUE(copy.dry_run());
+  EXPECT_EQ(copy.request_id(), "r");
+  EXPECT_EQ(copy.who(), "ann");
+  ExpectActRefused("experiments/12/copy", "{}", {"file_text"});
+  ExpectActRefused("experiments/12/copy", R"({"file_text": 1})", {"a text"});
+  ExpectActRefused("experiments/12/copy", R"({"file_text": "a", "spec": {}})", {"'spec'"});
+}
+
 TEST(ActsTest, EachActIsTheRequestThatDtctlSends) {
   const auto pause = Get<v1::ChangeRequest>("experiments/12/pause", R"({"let_run": true})");
   EXPECT_EQ(pause.experiment(), 12u);

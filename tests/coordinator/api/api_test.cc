@@ -58,6 +58,8 @@ class ScriptedCore {
       auto response = std::make_unique<v1::GetExperimentResponse>();
       *response->mutable_summary() = Summary(request->last() ? 2 : request->experiment());
       *response->mutable_spec() = OneTrial();
+      response->mutable_spec()->mutable_code()->set_digest("abc");
+      response->set_file_name("x.yaml");
       response->set_file_text("name: x\n");
       return continuation(absl::OkStatus(), std::move(response));
     }
@@ -165,6 +167,14 @@ class ApiTest : public ::testing::Test {
     }
     return waiting->answers.front();
   }
+  v1::SubmitResponse Submitted(v1::SubmitRequest request) {
+    v1::SubmitResponse response;
+    response.set_experiment(request.dry_run() ? 0 : 3);
+    response.add_expanded();
+    response.add_diagnostics()->set_line(7);
+    submitted_.push_back(std::move(request));
+    return response;
+  }
   json GetJson(const std::string& path, const std::string& query = "") {
     const HttpAnswer answer = Get(path, query);
     EXPECT_EQ(answer.code, 200) << answer.body;
@@ -182,9 +192,11 @@ class ApiTest : public ::testing::Test {
   ReaderThread work_{reader_};
   ReaderThread heavy_{reader_};
   HttpGate gate_{nullptr, {}};
+  std::vector<v1::SubmitRequest> submitted_;
   NoticeFacts notices_{3, 120, 2, 0, {{"https://hooks.example", "it answers 500"}}};
   ApiFacts facts_{"127.0.0.1:7601", [this] { return notices_; }};
   Api api_{[this](ClientCall call, const Continuation& then) { core_.Ask(std::move(call), then); },
+           [this](auto request, const auto& done) { done({}, Submitted(std::move(request))); },
            work_,
            heavy_,
            clock_,
@@ -276,6 +288,32 @@ TEST_F(ApiTest, AQuotaIsSetAndShownAsDtctlPrintsIt) {
     EXPECT_EQ(quota["set_time"], quota["set_at"]) << "its former name";
   }
   EXPECT_EQ(Post("quotas", R"({"user": "ann"})").code, 400);
+}
+
+TEST_F(ApiTest, ACopyIsSubmittedWithTheCodeOfItsExperiment) {
+  const HttpAnswer checked =
+      Post("experiments/2/copy", R"({"file_text": "version: 1\n", "dry_run": true})");
+  EXPECT_EQ(checked.code, 200) << checked.body;
+  const json said = json::parse(checked.body);
+  EXPECT_EQ(said["kind"], "Submitted");
+  EXPECT_EQ(said["experiment"], 0);
+  EXPECT_EQ(said["diagnostics"][0]["line"], 7);
+  EXPECT_FALSE(said.contains("expanded"));
+  const HttpAnswer done = Post("experiments/last/copy", R"({"file_text": "version: 1\n"})");
+  EXPECT_EQ(json::parse(done.body)["experiment"], 3) << done.body;
+  EXPECT_EQ(Post("experiments/2/copy", "{}").code, 400);
+  ASSERT_EQ(submitted_.size(), 2u);
+  EXPECT_TRUE(submitted_[0].dry_run());
+  EXPECT_FALSE(submitted_[1].dry_run());
+  for (const v1::SubmitRequest& request : submitted_) {
+    EXPECT_EQ(request.file_text(), "version: 1\n");
+    EXPECT_EQ(request.file_name(), "x.yaml");
+    EXPECT_EQ(request.spec().code().digest(), "abc");
+    EXPECT_FALSE(request.spec().has_base());
+  }
+  core_.refusal = absl::NotFoundError("experiment 9 does not exist");
+  EXPECT_EQ(Post("experiments/9/copy", R"({"file_text": "version: 1\n"})").code, 404);
+  EXPECT_EQ(submitted_.size(), 2u);
 }
 
 TEST_F(ApiTest, AnActThatIsRefusedSaysWhyWithTheCodeOfItsKind) {
