@@ -253,7 +253,7 @@ TEST_F(PageTest, AnActOnThePageHappensAfterItsConfirmation) {
 
 TEST_F(PageTest, ANewExperimentIsMadeFromTheFileOfAnotherWithItsCode) {
   Start({});
-  const std::filesystem::path folder = std::filesystem::path(cluster_.folder()) / "mine";
+  const std::filesystem::path folder = cluster_.folder() / "mine";
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "train.py") << "print(1)\n";
   std::ofstream(folder / "mine.yaml") << "version: 1\nname: mine\n"
