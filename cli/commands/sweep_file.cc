@@ -106,9 +106,14 @@ absl::StatusOr<std::string> RangeText(const std::string& option, const std::stri
     }
   }
   const double least = spec::NumberIn(low).value_or(0), most = spec::NumberIn(high).value_or(0);
+  if (least == most) {
+    return Refuse(option, absl::StrCat("the range begins and ends at ", low),
+                  absl::StrCat("write the value alone: --param ", name, "=", low));
+  }
   if (!(least < most)) {
     return Refuse(option, absl::StrCat(low, " is not below ", high),
-                  absl::StrCat("write --param ", name, "=", high, "..", low));
+                  absl::StrCat("write --param ", name, "=", high, "..", low,
+                               text.substr(dots + 2 + high.size())));
   }
   if (log && least <= 0) {
     return Refuse(option, absl::StrCat("a logarithmic range cannot begin at ", low),

@@ -122,8 +122,11 @@ TEST(SweepFileTest, AMistakeIsNamedWithItsFix) {
   EXPECT_EQ(Refusal(Options(lr, {"lr=1..2:lin"})),
             "--param lr=1..2:lin: ':lin' is not :log, :int or :step=NUMBER; write --param "
             "lr=1e-4..1e-1:log");
-  EXPECT_EQ(Refusal(Options(lr, {"lr=2..1"})),
-            "--param lr=2..1: 2 is not below 1; write --param lr=1..2");
+  EXPECT_EQ(Refusal(Options(lr, {"lr=2..1:log"})),
+            "--param lr=2..1:log: 2 is not below 1; write --param lr=1..2:log");
+  EXPECT_EQ(Refusal(Options(lr, {"lr=2..2.0"})),
+            "--param lr=2..2.0: the range begins and ends at 2; write the value alone: --param "
+            "lr=2");
   EXPECT_THAT(Refusal(Options(lr, {"lr=0..1:log"})), HasSubstr("begin above 0"));
   EXPECT_THAT(Refusal(Options(lr, {"lr=0.5..2:int"})), HasSubstr("0.5 is no integer"));
   EXPECT_THAT(Refusal(Options(lr, {"l r=1..2"})), HasSubstr("'l r' is no name"));
