@@ -136,11 +136,13 @@ absl::StatusOr<std::string> RangeText(const std::string& option, const std::stri
 std::string ListText(const std::string& text) {
   const std::vector<std::string> values = absl::StrSplit(text, ',');
   std::vector<FieldType> types;
+  types.reserve(values.size());
   for (const std::string& value : values) {
     types.push_back(spec::TypeOfText(value, spec::Quoting::kPlain));
   }
   const std::optional<FieldType> common = spec::CommonType(types);
   std::vector<std::string> written;
+  written.reserve(values.size());
   for (const std::string& value : values) {
     written.push_back(!common                      ? QuotedYaml(value)
                       : common == FieldType::kText ? Text(value)
