@@ -51,7 +51,7 @@ absl::Status WriteNew(const std::string& path, const std::string& text) {
                      "name another --dir, or move it away"));
   }
   const auto undo = [&path](const char* what) {
-    const absl::Status error = SystemError(what, path);
+    absl::Status error = SystemError(what, path);
     unlink(path.c_str());
     return error;
   };
@@ -71,7 +71,7 @@ absl::Status WritePair(const std::string& folder, const std::string& name,
   const std::string key = absl::StrCat(folder, "/", name, ".key");
   const std::string cert = absl::StrCat(folder, "/", name, ".crt");
   DT_RETURN_IF_ERROR(WriteNew(key, pair.key));
-  const absl::Status status = WriteNew(cert, pair.cert);
+  absl::Status status = WriteNew(cert, pair.cert);
   if (!status.ok()) {
     unlink(key.c_str());
     return status;
