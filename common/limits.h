@@ -374,13 +374,12 @@ inline constexpr size_t kHintBytes = 600;
 inline constexpr absl::Duration kProgramLeaveGrace = absl::Seconds(2);
 // `timeout.stop`: whatever is to take the slots waits for it.
 inline constexpr absl::Duration kStopGraceMost = absl::Hours(1);
-// Returns the time to save for a specification's `stop_seconds`; 0: of dtrain's own trainer, or of
-// an older version.
+// Returns the time to save. `seconds`: the specification's `stop_seconds`; dtrain's own trainer and
+// older versions have 0 there.
 inline absl::Duration StopGrace(double seconds) {
   return seconds > 0 ? absl::Seconds(seconds) : kCheckpointStopGrace;
 }
-// Time to read the stacks of a program that hangs, before it has to leave. Each tool may take as
-// long as its own patience, and the last may begin just before the end.
+// Time of the tools that read the stacks of a program that hangs, before it has to leave.
 inline constexpr absl::Duration kStacksPatience = absl::Seconds(10);
 // `timeout.report`: nobody can tell a hang from a pause of less than a second, and a time beyond a
 // month is `never`.

@@ -55,12 +55,12 @@ ProgramOutput ReadOutput(SpawnOptions options, size_t bytes_max, absl::Duration 
   // A program that prints more, or is silent, is of no more use. A kill cannot hurt an ended one.
   char more = 0;
   pollfd end = {out.get(), POLLIN, 0};
-  const bool ended = poll(&end, 1, 0) == 1 && read(out.get(), &more, 1) == 0;
-  if (!ended) kill(*pid, SIGKILL);
+  output.ended = poll(&end, 1, 0) == 1 && read(out.get(), &more, 1) == 0;
+  if (!output.ended) kill(*pid, SIGKILL);
   int status = 0;
   while (waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
   }
-  output.ok = ended && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  output.ok = output.ended && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   return output;
 }
 

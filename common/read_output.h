@@ -1,7 +1,7 @@
 // read_output.h: runs a short-lived program and reads what it prints.
 //
 // Threads: any; blocks until the program has ended or was killed.
-// Errors:  a program that does not start has no output and is not ok.
+// Errors:  a program that does not start has no output, and has not ended.
 // Bounds:  `bytes_max` and `patience`; a program that would go beyond them is killed.
 // Tests:   tests/common/read_output_test.cc
 #pragma once
@@ -15,8 +15,9 @@
 namespace dt {
 
 struct ProgramOutput {
-  bool ok = false;   // it ended by itself, with status 0, and printed no more than `text`
-  std::string text;  // of its output
+  bool ended = false;  // by itself, and printed no more than `text`
+  bool ok = false;     // it ended so, with status 0
+  std::string text;    // of its output
 };
 enum class StandardError { kDropped, kRead };  // kRead: into `text`, as it comes
 // Starts the program of `options` with its standard output to here.

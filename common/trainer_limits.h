@@ -5,9 +5,13 @@
 
 namespace dt::limits {
 
-// How often a worker without a trainer looks whether somebody has installed one: some milliseconds.
+// How often a worker without a trainer looks whether somebody has installed one. A look takes some
+// milliseconds.
 inline constexpr absl::Duration kTrainerLook = absl::Seconds(10);
-// How long that look may take: the loader reads the heads of the libraries from a disk.
-inline constexpr absl::Duration kTrainerLookPatience = absl::Seconds(20);
+// Longest time of the look at a worker's start: the loader reads the heads of the libraries from a
+// disk, which may be slow.
+inline constexpr absl::Duration kFirstTrainerLook = absl::Seconds(20);
+// Longest time of a later look: the worker's stream waits for it, and its lease goes on.
+inline constexpr absl::Duration kLaterTrainerLook = absl::Seconds(1);
 
 }  // namespace dt::limits

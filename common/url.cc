@@ -98,7 +98,7 @@ std::string OriginOf(const Url& url) {
 std::string ShownUrl(std::string_view text) {
   const absl::StatusOr<Url> url = ParseUrl(text);
   if (!url.ok()) return "(hidden)";
-  return absl::StrCat(OriginOf(*url), url->rest.size() > 1 ? "/..." : url->rest);
+  return absl::StrCat(OriginOf(*url), url->rest.size() > 1 ? kHiddenRest : url->rest);
 }
 
 std::string HideUrl(std::string_view text, std::string_view url) {

@@ -12,6 +12,9 @@
 
 namespace dt {
 
+// Stands for a path and what follows it, which may hold a secret.
+inline constexpr char kHiddenRest[] = "/...";
+
 struct Url {
   std::string scheme;  // http | https
   std::string host;    // in lower case; a v6 address with its brackets

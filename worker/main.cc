@@ -28,6 +28,7 @@
 #include "common/net/token.h"
 #include "common/status.h"
 #include "common/text.h"
+#include "common/trainer_limits.h"
 #include "common/version.h"
 #include "common/worker_level.h"
 #include "common/worker_name.h"
@@ -350,7 +351,8 @@ absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   }
   DT_ASSIGN_OR_RETURN(config.trainer, MakeTrainerCommand(flags, slot, share, agent.hello));
   agent.trainer_path = config.trainer.path;
-  agent.hello.set_no_trainer(WhyNoTrainer(config.trainer.path));
+  agent.hello.set_no_trainer(
+      WhyNoTrainer(config.trainer.path, limits::kFirstTrainerLook).value_or(""));
   if (!agent.hello.no_trainer().empty()) spdlog::warn("no trainer: {}", agent.hello.no_trainer());
   config.code_folder = std::filesystem::absolute(RunFolderOf(flags), code).string() + "/code";
   config.slot = SlotName(slot, agent.hello);

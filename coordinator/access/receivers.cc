@@ -31,6 +31,11 @@ absl::Status Receivers::Admit(std::string_view url) const {
     return absl::InvalidArgumentError(
         absl::StrCat("notify.url ", std::string(parsed.status().message())));
   }
+  if (parsed->rest == kHiddenRest) {
+    return absl::InvalidArgumentError(
+        "notify.url is shortened, as a coordinator shows it; write the complete address, or leave "
+        "notify out");
+  }
   const std::string origin = OriginOf(*parsed);
   if (std::find(origins_.begin(), origins_.end(), origin) != origins_.end()) {
     return absl::OkStatus();

@@ -101,7 +101,7 @@ Message& HolderOf(const char* name, Message& request) {
   const google::protobuf::Descriptor& fields = *request.GetDescriptor();
   if (fields.FindFieldByName(name) != nullptr) return request;
   const google::protobuf::Reflection& reflection = *request.GetReflection();
-  DT_CHECK(fields.oneof_decl_count() == 1);
+  DT_CHECK(fields.real_oneof_decl_count() == 1);
   const FieldDescriptor* change = reflection.GetOneofFieldDescriptor(request, fields.oneof_decl(0));
   DT_CHECK(change != nullptr && change->message_type()->FindFieldByName(name) != nullptr);
   return *reflection.MutableMessage(&request, change);
@@ -133,7 +133,9 @@ void FillFromPath(const ApiCall& call, Message& request) {
   const google::protobuf::Reflection& reflection = *request.GetReflection();
   if (const FieldDescriptor* experiment = fields.FindFieldByName("experiment")) {
     reflection.SetUInt64(&request, experiment, call.experiment);
-    reflection.SetBool(&request, fields.FindFieldByName("last"), call.last);
+    if (const FieldDescriptor* last = fields.FindFieldByName("last")) {
+      reflection.SetBool(&request, last, call.last);
+    }
   }
   if (const FieldDescriptor* trial = fields.FindFieldByName("trial")) {
     reflection.SetUInt32(&request, trial, call.trial);
@@ -146,7 +148,7 @@ absl::Status CheckOneChange(const ApiRoute& route, const Json& body) {
   int given = 0;
   for (const char* name : route.options) {
     const FieldDescriptor* field = route.act.request->GetDescriptor()->FindFieldByName(name);
-    if (field == nullptr || field->containing_oneof() == nullptr) continue;
+    if (field == nullptr || field->real_containing_oneof() == nullptr) continue;
     takes.push_back(name);
     if (body.contains(name)) ++given;
   }

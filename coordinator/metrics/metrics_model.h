@@ -124,9 +124,9 @@ class MetricsModel {
   void CountTrialEnded(const v1::TrialEnded& ended);
   void CountChunk(const ChunkToStore& chunk);
   void Forget(const State& state, int64_t now_wall_ms);
-  void CountWorkers(const State& state, Instant now, MetricsScrape& snapshot);
-  void SampleExperiments(const State& state, Instant now, MetricsScrape& snapshot);
-  void SampleTrials(const State& state, MetricsScrape& snapshot);
+  void CountWorkers(const State& state, Instant now, MetricsScrape& scrape);
+  void SampleExperiments(const State& state, Instant now, MetricsScrape& scrape);
+  void SampleTrials(const State& state, MetricsScrape& scrape);
   void Refresh(const State& state, Known& known);
 
   const size_t max_trials_;

@@ -56,9 +56,11 @@ absl::Status CheckHello(const v1::Hello& hello) {
   }
   for (const std::string* text :
        {&hello.host(), &hello.device_name(), &hello.gpu_uuid(), &hello.storage_id(),
-        &hello.data_address(), &hello.program_version(), &hello.no_trainer()}) {
+        &hello.data_address(), &hello.program_version()}) {
     DT_RETURN_IF_ERROR(CheckText("a text of hello", *text));
   }
+  // A list of libraries or symbols.
+  DT_RETURN_IF_ERROR(CheckText("hello.no_trainer", hello.no_trainer(), limits::kTextBytes));
   if (hello.ended_instances_size() > static_cast<int>(limits::kEndedInstances)) {
     return Refuse(absl::StrCat("hello has ", hello.ended_instances_size(),
                                " ended instances; the limit is ", limits::kEndedInstances));

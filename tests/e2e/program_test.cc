@@ -253,7 +253,7 @@ TEST_F(ProgramTest, ARankThatHoldsUpItsGangShowsItsStackInTheLog) {
   // Rank 0 waits for rank 1, as in a collective; rank 1 waits for something that never comes.
   v1::ExperimentSpec spec = Program(
       R"(if [ "$RANK" = 0 ]; then echo '{"step": 1, "loss": 2}'; exec tail -f /dev/null; fi
-         exec sleep 1000000)",
+         mkfifo nobody_writes; exec cat nobody_writes)",
       2);
   spec.mutable_base()->mutable_timeout()->set_report("2s");
   spec.add_explicit_paths("timeout.report");
@@ -261,7 +261,7 @@ TEST_F(ProgramTest, ARankThatHoldsUpItsGangShowsItsStackInTheLog) {
   const uint64_t experiment = cluster_.Submit(spec);
   ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FAILED)) << cluster_.Logs(experiment);
   EXPECT_TRUE(Await([&] {
-    return cluster_.Logs(experiment).find(" (sleep) sleeps") != std::string::npos;
+    return cluster_.Logs(experiment).find(" (cat) sleeps") != std::string::npos;
   })) << cluster_.Logs(experiment);
   EXPECT_NE(cluster_.Logs(experiment).find("another rank hangs"), std::string::npos);
 }

@@ -222,12 +222,12 @@ void AgentTurn::StopHeld(StopReason reason) {
   }
 }
 
-// Orders the trainer to save and stop. A worker that shuts down is itself given no longer than
-// kCheckpointStopGrace.
+// Orders the trainer to save and stop. Where this worker alone stops, since it shuts down or has no
+// coordinator, nobody allowed it more than kCheckpointStopGrace.
 void AgentTurn::SaveNow(const LocalAttempt& attempt, StopReason reason) {
   actions_.push_back(SendFrame{frames::Stop{attempt.token.ToHex(), true}});
   absl::Duration grace = limits::StopGrace(attempt.assigned.spec().timeout().stop_seconds());
-  if (reason == StopReason::kDraining) grace = std::min(grace, limits::kCheckpointStopGrace);
+  if (reason != StopReason::kGangSaves) grace = std::min(grace, limits::kCheckpointStopGrace);
   s_.trainer.kill_at = std::min(s_.trainer.kill_at, now_.steady + grace);
   s_.trainer.kill_reason = absl::StrCat("did not save and stop within ", Seconds(grace));
 }
@@ -236,7 +236,8 @@ void AgentTurn::SaveNow(const LocalAttempt& attempt, StopReason reason) {
 // needs longer.
 void AgentTurn::LeaveNow(std::string_view failing) {
   const bool program = s_.trainer.kind == TrainerKind::kProgram;
-  const bool stacks = program && s_.desired && s_.desired->assigned.hang();
+  const bool stacks = program && s_.desired && s_.desired->token == s_.attempt->token &&
+                      s_.desired->assigned.hang();
   actions_.push_back(SendFrame{frames::Stop{s_.attempt->token.ToHex(), false, stacks}});
   const absl::Duration grace =
       program ? limits::kProgramLeaveGrace + limits::kTrainerExitGrace +

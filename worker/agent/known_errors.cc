@@ -18,6 +18,14 @@ constexpr std::string_view kTooLarge =
 constexpr std::string_view kMissingFile =
     "a relative path begins in the folder that the log's first line names: set code or workdir, or "
     "write an absolute path that exists on the worker";
+constexpr std::string_view kSharedMemory =
+    "/dev/shm is full or small: use fewer data loader workers, or give the container more "
+    "(--shm-size)";
+constexpr std::string_view kPermission =
+    "the program runs as the worker's user: give that user the right, or write into "
+    "DTRAIN_CHECKPOINT_DIR";
+constexpr std::string_view kOwnPort =
+    "let the program use MASTER_PORT, which is free, and no fixed port";
 constexpr std::string_view kPeer =
     "a connection between ranks failed: look for the first rank that ended (dtctl explain), and "
     "set resources.env: {NCCL_DEBUG: INFO} to see the peer; NCCL_SOCKET_IFNAME selects the "
@@ -29,7 +37,10 @@ constexpr std::string_view kBrokenKernel =
     "set resources.env: {CUDA_LAUNCH_BLOCKING: \"1\"} to see the line at fault; the same error on "
     "one worker only means its GPU: look for Xid in the kernel's log, and drain the worker";
 
-constexpr std::array<std::string_view, 6> kDeviceMemory{"CUDA out of memory",
+constexpr std::array<std::string_view, 9> kDeviceMemory{"torch.OutOfMemoryError",
+                                                        "torch.cuda.OutOfMemoryError",
+                                                        "cuda.memory.OutOfMemoryError",
+                                                        "CUDA out of memory",
                                                         "HIP out of memory",
                                                         "CUDA error: out of memory",
                                                         "CUBLAS_STATUS_ALLOC_FAILED",
@@ -44,7 +55,6 @@ constexpr std::array kKnown{
     KnownError{"cannot import name",
                "the module is there in another version: check its version "
                "on the worker (pip show)"},
-    KnownError{"DLL load failed", "a library that the module needs is not on the worker"},
     KnownError{"cannot open shared object file",
                "a library that the program needs is not on the worker: install it there, or set "
                "resources.env: {LD_LIBRARY_PATH: …}"},
@@ -53,30 +63,21 @@ constexpr std::array kKnown{
                "program does"},
     KnownError{"the following arguments are required",
                "add the argument to command, or make it a parameter"},
-    KnownError{"Unable to open shared memory object",
-               "/dev/shm is full or small: use fewer data loader workers, or give the container "
-               "more (--shm-size)"},
-    KnownError{"killed by signal: Bus error",
-               "/dev/shm is full or small: use fewer data loader workers, or give the container "
-               "more (--shm-size)"},
+    KnownError{"Unable to open shared memory object", kSharedMemory},
+    KnownError{"killed by signal: Bus error", kSharedMemory},
     KnownError{"No space left on device",
                "a disk of the worker is full: free space there, or write elsewhere"},
     KnownError{"Too many open files",
                "raise the limit of the worker's service (LimitNOFILE), or open fewer files"},
-    KnownError{"Permission denied",
-               "the program runs as the worker's user: give that user the right, or write into "
-               "DTRAIN_CHECKPOINT_DIR"},
-    KnownError{"PermissionError",
-               "the program runs as the worker's user: give that user the right, or write into "
-               "DTRAIN_CHECKPOINT_DIR"},
+    KnownError{"Permission denied", kPermission},
+    KnownError{"PermissionError", kPermission},
     KnownError{"FileNotFoundError", kMissingFile},
     KnownError{"No such file or directory", kMissingFile},
     KnownError{"can't open file", kMissingFile},
     KnownError{"command not found",
                "install it on the worker, or write its path; PATH is the worker's"},
-    KnownError{"EADDRINUSE", "let the program use MASTER_PORT, which is free, and no fixed port"},
-    KnownError{"Address already in use",
-               "let the program use MASTER_PORT, which is free, and no fixed port"},
+    KnownError{"EADDRINUSE", kOwnPort},
+    KnownError{"Address already in use", kOwnPort},
     KnownError{"no kernel image is available",
                "this build of the framework does not support the GPU: install one for its compute "
                "capability"},
@@ -98,8 +99,9 @@ constexpr std::array kKnown{
     KnownError{"DistNetworkError", kPeer},
     KnownError{"ncclRemoteError", kPeer},
     KnownError{"ncclSystemError", kPeer},
-    KnownError{"Connection reset by peer", kPeer},
-    KnownError{"Connection closed by peer", kPeer},
+    KnownError{"NCCL communicator", kPeer},
+    KnownError{"gloo/transport", kPeer},
+    KnownError{"TCPStore", kPeer},
     KnownError{"CUDA error", kBrokenKernel},
     KnownError{"MemoryError",
                "the host's memory is too small for this trial: load less at once, use fewer data "

@@ -1,6 +1,6 @@
 // known_errors.h: fixes for the errors by which most programs end.
 //
-// Role:  pure. A table of beginnings and parts of lines as Python, PyTorch, CUDA, NCCL, JAX and
+// Role:  pure. A table of parts of lines as Python, PyTorch, CUDA, NCCL, JAX and
 //        shells print them.
 // Tests: tests/worker/agent/known_errors_test.cc
 #pragma once

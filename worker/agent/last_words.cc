@@ -16,6 +16,9 @@ namespace {
 // A last line of output is a hint in a message, not a log.
 constexpr size_t kLastLineBytes = 512;
 
+// A program cleans up after an error; one that prints more than this has gone on.
+constexpr int kLinesAfterError = 20;
+
 // Beginnings, in lower case, of lines by which programs, shells and runtimes report a failure.
 constexpr std::array<std::string_view, 10> kBeginnings{
     "error:",    "error[",          "fatal:", "fatal error",
@@ -80,12 +83,16 @@ void LastWords::Take(LogPipe pipe, std::string_view line) {
   if (blank) return;
   OfPipe& of = pipe == LogPipe::kErrors ? errors_ : output_;
   of.line = CleanText(line, kLastLineBytes);
-  if (SaysError(line)) of.error = of.line;
+  ++of.since_error;
+  if (SaysError(line)) {
+    of.error = of.line;
+    of.since_error = 0;
+  }
 }
 
 const std::string& LastWords::Evidence() const {
   const OfPipe& of = Newest();
-  return of.error.empty() ? of.line : of.error;
+  return of.error.empty() || of.since_error > kLinesAfterError ? of.line : of.error;
 }
 
 std::string LastWords::Text() const {

@@ -22,13 +22,15 @@ class LastWords {
   // to do about an error that is known; "" if nothing was printed. Prefers standard error as
   // evidence.
   std::string Text() const;
-  // Returns the newest error, or the last line where none names one.
+  // Returns the newest error, or the last line if no line near the end names one: a program may
+  // have handled an error and gone on.
   const std::string& Evidence() const;
 
  private:
   struct OfPipe {
-    std::string line;   // the newest
-    std::string error;  // the newest that reports an error
+    std::string line;     // the newest
+    std::string error;    // the newest that reports an error
+    int since_error = 0;  // lines after it
   };
   const OfPipe& Newest() const { return errors_.line.empty() ? output_ : errors_; }
 

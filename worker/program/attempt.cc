@@ -184,6 +184,7 @@ void ProgramAttempt::TakeStoreAddress(const frames::Connect& frame, Instant now)
 void ProgramAttempt::Stop(const frames::Stop& frame, Instant now) {
   const StopRequest stop_request = frame.checkpoint ? StopRequest::kSave : StopRequest::kLeave;
   if (over() || stop_request <= stop_request_) return;
+  if (stop_request == StopRequest::kLeave) out_of_time_ = false;  // the order decides
   if (stage_ == Stage::kWaiting) return End({"cancelled", "stopped before its program started"});
   if (stop_request == StopRequest::kLeave && frame.stacks) {
     return LogStacks("another rank hangs and the gang ends");
@@ -204,7 +205,6 @@ void ProgramAttempt::BeginSaving() {
 
 void ProgramAttempt::BeginLeaving(absl::Duration now) {
   stop_request_ = StopRequest::kLeave;
-  leaves_after_stacks_ = false;
   leave_at_ = now + limits::kProgramLeaveGrace;
   checkpoints_->Leave();
   for (const pid_t pid : Descendants()) kill(pid, SIGTERM);
@@ -215,7 +215,6 @@ void ProgramAttempt::LogStacks(const std::string& why) {
   Log(why + "; what its processes are doing:");
   for (const std::string& line : StacksOf(Descendants(), environment_)) Log(line);
   stop_request_ = StopRequest::kLeave;
-  leaves_after_stacks_ = true;
 }
 
 // Asks a program that ran for as long as it may to save. Once its time for that has passed too, it
@@ -270,7 +269,7 @@ bool ProgramAttempt::ProgramIsDone(absl::Duration now) const {
 
 void ProgramAttempt::Serve(Instant now) {
   if (stage_ == Stage::kWaiting || over()) return;
-  if (stage_ == Stage::kRunning && leaves_after_stacks_) BeginLeaving(now.steady);
+  if (LeavesNext()) BeginLeaving(now.steady);
   if (stage_ == Stage::kRunning) {
     Reap();
     if (ProgramIsDone(now.steady)) Wind(now);
@@ -387,7 +386,7 @@ absl::Duration ProgramAttempt::NextDeadline() const {
     next = std::min({next, printed_.NextDeadline(), errors_.NextDeadline()});
   }
   if (stage_ == Stage::kRunning) next = std::min(next, leave_at_);
-  if (stage_ == Stage::kRunning && leaves_after_stacks_) next = absl::ZeroDuration();
+  if (LeavesNext()) next = absl::ZeroDuration();
   if (stage_ == Stage::kRunning && metrics_ && !checkpoints_->busy()) {
     next = std::min(next, metrics_->NextDeadline());
   }

@@ -6,8 +6,8 @@
 // Ownership: the program and everything below it. This process must adopt orphans (descendants.h).
 // Threads:   one, apart from that of Checkpoints.
 // Errors:    returns none: an `end` frame reports them.
-// Bounds:    limits::kProgramLeaveGrace to leave; the agent bounds the time to save; report.h
-//            bounds a line.
+// Bounds:    limits::kStacksPatience to read stacks, kProgramLeaveGrace to leave; the agent bounds
+//            the time to save; report.h bounds a line.
 // Tests:     tests/worker/program/program_test.cc, with real processes; tests/e2e/program_test.cc
 #pragma once
 
@@ -92,6 +92,12 @@ class ProgramAttempt {
   void BeginLeaving(absl::Duration now);
   void LookAtTotal(absl::Duration now);
   void LogStacks(const std::string& why);
+  // Returns true after the turn that logged the stacks: the program does not know yet that it has
+  // to leave.
+  bool LeavesNext() const {
+    return stage_ == Stage::kRunning && stop_request_ == StopRequest::kLeave &&
+           leave_at_ == absl::InfiniteDuration();
+  }
   void LookAtSilence(absl::Duration now);
   void Fail(const absl::Status& error);
   void End(const Ending& ending);
@@ -107,7 +113,6 @@ class ProgramAttempt {
   absl::Duration leave_at_ = absl::InfiniteDuration();
   absl::Duration total_at_ = absl::InfiniteDuration();  // when timeout.total passes
   bool out_of_time_ = false;                            // it has passed: the trial has finished
-  bool leaves_after_stacks_ = false;  // its stacks are logged: it begins to leave at the next turn
   absl::Duration wind_until_ = absl::InfiniteDuration();
   std::optional<checkpoint::Checkpoint> resume_;
   std::string store_address_;

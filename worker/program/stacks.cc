@@ -17,6 +17,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/limits.h"
 #include "common/read_output.h"
 #include "common/text.h"
@@ -75,6 +76,8 @@ void AddThreads(pid_t pid, std::vector<std::string>& lines) {
   }
 }
 
+absl::Duration SteadyNow() { return SystemClock().Now().steady; }
+
 // Python prints its stack within milliseconds of SIGABRT, unless the host is very busy.
 constexpr absl::Duration kFaultHandlerPatience = absl::Seconds(1);
 constexpr absl::Duration kPySpyPatience = absl::Seconds(3);
@@ -85,7 +88,7 @@ constexpr absl::Duration kGdbPatience = absl::Seconds(6);
 class Tools {
  public:
   explicit Tools(const Environment& environment)
-      : environment_(environment), until_(absl::Now() + limits::kStacksPatience) {
+      : environment_(environment), until_(SteadyNow() + limits::kStacksPatience) {
     // gdb must not ask the network for symbols.
     environment_["DEBUGINFOD_URLS"] = "";
   }
@@ -109,7 +112,7 @@ class Tools {
   std::vector<std::string> Frames(const std::string& tool, std::vector<std::string> arguments,
                                   absl::Duration patience, const Keep& keep) const {
     const absl::StatusOr<std::string> path = FindProgram(tool, environment_);
-    patience = std::min(patience, until_ - absl::Now());
+    patience = std::min(patience, until_ - SteadyNow());
     if (!path.ok() || patience <= absl::ZeroDuration()) return {};
     SpawnOptions options;
     options.path = *path;
@@ -126,7 +129,7 @@ class Tools {
   }
 
   Environment environment_;
-  const absl::Time until_;
+  const absl::Duration until_;  // steady time
 };
 
 // Returns whether the process has a handler for SIGABRT, as Python's faulthandler sets one.
@@ -144,22 +147,26 @@ bool HandlesAbort(pid_t pid) {
   return false;
 }
 
-// Makes Python print its own stack. Waits until the process has ended, so that nothing cuts the
-// print short.
-bool AbortPython(pid_t pid) {
-  if (!HandlesAbort(pid) || kill(pid, SIGABRT) != 0) return false;
-  const fs::path folder = absl::StrCat("/proc/", pid);
-  const absl::Time until = absl::Now() + kFaultHandlerPatience;
-  const auto runs = [&folder] {
-    const std::string state = StateOf(folder);
+// Makes each of these Python processes print its own stack. Waits until they have ended, so that
+// nothing cuts the print short. Returns whether one prints.
+bool AbortPython(std::vector<pid_t> processes) {
+  std::erase_if(processes, [](pid_t pid) { return !HandlesAbort(pid) || kill(pid, SIGABRT) != 0; });
+  const absl::Duration until = SteadyNow() + kFaultHandlerPatience;
+  const auto runs = [](pid_t pid) {
+    const std::string state = StateOf(absl::StrCat("/proc/", pid));
     return state != "Z" && state != "?";
   };
-  while (runs() && absl::Now() < until) absl::SleepFor(absl::Milliseconds(10));
-  return true;
+  while (std::any_of(processes.begin(), processes.end(), runs) && SteadyNow() < until) {
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  return !processes.empty();
 }
 
+// A script or a library may have given its process another name than that of its interpreter.
 bool IsPython(pid_t pid) {
-  return LineOf(absl::StrCat("/proc/", pid, "/comm")).starts_with("python");
+  std::error_code error;
+  const fs::path program = fs::read_symlink(absl::StrCat("/proc/", pid, "/exe"), error);
+  return program.filename().string().starts_with("python");
 }
 
 }  // namespace
@@ -185,8 +192,9 @@ std::vector<std::string> StacksOf(const std::vector<pid_t>& processes,
     lines.push_back(absl::StrCat("and ", processes.size() - shown, " processes more"));
   }
   // Last, since it ends them.
-  const auto aborted = std::count_if(silent.begin(), silent.end(), AbortPython);
-  if (aborted > 0) lines.push_back("Python's own stacks are on its standard error");
+  if (AbortPython(std::move(silent))) {
+    lines.push_back("Python's own stacks are on its standard error");
+  }
   return lines;
 }
 

@@ -5,7 +5,8 @@
 //          where they are on the program's PATH and the system lets them look. Without py-spy,
 //          Python itself prints its stack.
 // Threads: one that waits for no other child meanwhile.
-// Bounds:  kStackProcesses processes, kStackLines lines, limits::kStacksPatience for all.
+// Bounds:  kStackProcesses processes, kStackLines lines, limits::kStacksPatience for
+//          the tools, and a second for Python's own print.
 // Source:  proc(5); py-spy's `dump`; gdb's `thread apply all backtrace`; Python's faulthandler.
 // Tests:   tests/worker/program/stacks_test.cc
 #pragma once

@@ -142,7 +142,7 @@ void Shell::Wait() {
                                      {fetcher_.wake_fd(), POLLIN, 0}};
   absl::Duration next = std::min({NextDeadline(agent_), watchdog_at_, alive_.due()});
   if (!stream_.Open()) next = std::min(next, connect_at_);
-  if (!agent_.options.hello.no_trainer().empty()) next = std::min(next, look_at_);
+  if (LooksForTrainer()) next = std::min(next, look_at_);
   if (!agent_.attempt && !agent_.draining) {
     next = std::min(next, idle_since_ + config_.idle_timeout);
   }
@@ -206,14 +206,20 @@ void Shell::EndWhenIdle() {
   Feed(Terminate{});
 }
 
+// Between attempts only: a look blocks the worker.
+bool Shell::LooksForTrainer() const {
+  return !agent_.options.hello.no_trainer().empty() && !agent_.attempt;
+}
+
 // Looks whether a trainer was installed since the start. The hello of a new stream reports it
 // to the coordinator.
 void Shell::LookForTrainer() {
-  v1::Hello& hello = agent_.options.hello;
-  if (hello.no_trainer().empty() || Now().steady < look_at_) return;
+  if (!LooksForTrainer() || Now().steady < look_at_) return;
+  const auto why = WhyNoTrainer(config_.trainer.path, limits::kLaterTrainerLook);
   look_at_ = Now().steady + limits::kTrainerLook;
-  hello.set_no_trainer(WhyNoTrainer(config_.trainer.path));
-  if (!hello.no_trainer().empty()) return;
+  if (!why.has_value()) return;
+  agent_.options.hello.set_no_trainer(*why);
+  if (!why->empty()) return;
   spdlog::info("found the trainer {}; connects again to report it", config_.trainer.path);
   if (stream_.Open()) stream_.Cancel();
 }

@@ -68,6 +68,7 @@ class Shell {
   void EndStrays();
   void ConnectWhenDue();
   void EndWhenIdle();
+  bool LooksForTrainer() const;
   void LookForTrainer();
   void TellServiceManager();
   void FinishStream();

@@ -68,7 +68,7 @@ std::string FaultInList(std::string_view list, std::string_view program) {
                       "); install the version that it names", kInstall);
 }
 
-std::string WhyNoTrainer(const std::string& path) {
+std::optional<std::string> WhyNoTrainer(const std::string& path, absl::Duration patience) {
   if (access(path.c_str(), X_OK) != 0) {
     return CleanText(absl::StrCat("there is no program ", path,
                                   "; install dttrain there, or name it with --trainer"),
@@ -80,9 +80,9 @@ std::string WhyNoTrainer(const std::string& path) {
   // (ldd -r).
   options.environment =
       EnvironmentWith({{"LD_TRACE_LOADED_OBJECTS", "1"}, {"LD_WARN", "1"}, {"LD_BIND_NOW", "1"}});
-  return FaultInList(
-      ReadOutput(options, kListBytes, limits::kTrainerLookPatience, StandardError::kRead).text,
-      path);
+  const ProgramOutput list = ReadOutput(options, kListBytes, patience, StandardError::kRead);
+  if (!list.ended && list.text.size() < kListBytes) return std::nullopt;
+  return FaultInList(list.text, path);
 }
 
 }  // namespace dt

@@ -6,13 +6,17 @@
 // Tests:   tests/worker/shell/trainer_look_test.cc
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "absl/time/time.h"
+
 namespace dt {
 
-// Returns why the trainer cannot start, and the fix; "" if nothing speaks against it.
-std::string WhyNoTrainer(const std::string& path);
+// Returns why the trainer cannot start, and the fix; "" if nothing speaks against it. nullopt: the
+// loader needed longer than `patience`.
+std::optional<std::string> WhyNoTrainer(const std::string& path, absl::Duration patience);
 
 // Returns why a program does not start, from the loader's list of its libraries; "" if it does.
 std::string FaultInList(std::string_view list, std::string_view program);

@@ -136,12 +136,9 @@ void FillMetric(const State& state, TrialId id, v1::TrialSummary& summary) {
 // Fills the training time by the steady clock, so that setting the wall clock changes nothing.
 void FillTraining(const Trial& trial, const LiveAttempt* live, absl::Duration now,
                   v1::TrialSummary& summary) {
-  double seconds = 0;
-  bool ran = false;
-  for (const Attempt& attempt : trial.attempts) {
-    ran = ran || attempt.ran;
-    seconds += static_cast<double>(attempt.trained_ms) / 1000;
-  }
+  double seconds = static_cast<double>(TrainedMsOf(trial.attempts)) / 1000;
+  const bool ran = std::any_of(trial.attempts.begin(), trial.attempts.end(),
+                               [](const Attempt& attempt) { return attempt.ran; });
   const bool trains = live != nullptr && !live->Is<Leaving>() && trial.attempts.back().ran;
   if (trains) seconds += std::max(0.0, absl::ToDoubleSeconds(now - live->training_since));
   if (ran) summary.set_training_seconds(seconds);

@@ -201,7 +201,11 @@ absl::Status CheckOwn(const DurableState& durable, const Message& request,
                       const std::string& only_of) {
   const google::protobuf::Descriptor& fields = *request.GetDescriptor();
   const google::protobuf::FieldDescriptor* named = fields.FindFieldByName("experiment");
-  if (only_of.empty() || named == nullptr) return absl::OkStatus();
+  if (only_of.empty()) return absl::OkStatus();
+  if (named == nullptr) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        fields.name(), " names no experiment, so a submitter may not send it; ask an admin"));
+  }
   const google::protobuf::FieldDescriptor* newest = fields.FindFieldByName("last");
   const google::protobuf::Reflection& reflection = *request.GetReflection();
   const bool last = newest != nullptr && reflection.GetBool(request, newest);

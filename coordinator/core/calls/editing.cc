@@ -160,7 +160,10 @@ absl::StatusOr<v1::ChangeResponse> Change(Turn& turn, const v1::ChangeRequest& r
   }
   // A running gang has its number of steps already: it saves, and goes on with the new one.
   if (request.has_max_steps() && response.changed()) {
-    response.set_stopping(StopAll(turn, experiment, ExtendedText(experiment)));
+    response.set_stopping(
+        StopAll(turn, experiment,
+                absl::StrCat("experiment is extended to ",
+                             experiment.spec.base().train().max_steps(), " steps")));
   }
   return response;
 }

@@ -431,9 +431,4 @@ const ExperimentChange* FindChange(const v1::ExperimentChanged& change) {
   return found == changes->end() ? nullptr : &*found;
 }
 
-std::string ExtendedText(const Experiment& experiment) {
-  return absl::StrCat("experiment is extended to ", experiment.spec.base().train().max_steps(),
-                      " steps");
-}
-
 }  // namespace dt

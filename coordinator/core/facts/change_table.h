@@ -34,7 +34,4 @@ struct ExperimentChange {
 // Returns nullptr for a change that this version does not know.
 const ExperimentChange* FindChange(const v1::ExperimentChanged& change);
 
-// Returns "experiment is extended to 200 steps".
-std::string ExtendedText(const Experiment& experiment);
-
 }  // namespace dt

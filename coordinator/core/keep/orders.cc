@@ -83,10 +83,7 @@ v1::Assigned AssignedTo(const State& state, const Worker& worker) {
     AddPlace(state.live, attempt, recorded, worker.rank, assigned);
     assigned.set_submitted_by(experiment.submitted_by);
     assigned.set_experiment_name(experiment.spec.name());
-    int64_t ran_ms = 0;
-    for (const Attempt& earlier : GetTrial(durable, attempt.id.trial).attempts) {
-      ran_ms += earlier.trained_ms;
-    }
+    const int64_t ran_ms = TrainedMsOf(GetTrial(durable, attempt.id.trial).attempts);
     assigned.set_ran_seconds(static_cast<double>(ran_ms) / 1000);
   }
   // A worker that removed a checkpoint may have been lost before it reported that.

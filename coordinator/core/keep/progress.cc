@@ -15,7 +15,7 @@ std::pair<double, uint32_t> RankOf(const Experiment& experiment, double value, u
   return {search::CostOf(GoalOf(experiment), value), number};
 }
 
-void RestandTrial(LiveState& live, const Experiment& experiment, uint32_t number) {
+void UpdateTrial(LiveState& live, const Experiment& experiment, uint32_t number) {
   ExperimentProgress& progress = live.progress[experiment.id];
   progress.trials.resize(experiment.trials.size());
   const Trial& trial = experiment.trials[number - 1];
@@ -63,17 +63,17 @@ void TakeFailureBack(LiveState& live, ExperimentId id, uint32_t number) {
 }
 
 template <typename Fact>
-void RestandSubject(State& state, const Fact& fact) {
+void UpdateSubject(State& state, const Fact& fact) {
   const Experiment* experiment = FindExperiment(state.durable, fact.experiment());
   if (experiment == nullptr || fact.trial() == 0) return;
-  RestandTrial(state.live, *experiment, fact.trial());
+  UpdateTrial(state.live, *experiment, fact.trial());
 }
 
-void RestandExperiment(State& state, const Experiment& experiment) {
+void RebuildExperiment(State& state, const Experiment& experiment) {
   state.live.progress.erase(experiment.id);
   const auto trials = static_cast<uint32_t>(experiment.trials.size());
   for (uint32_t number = 1; number <= trials; ++number) {
-    RestandTrial(state.live, experiment, number);
+    UpdateTrial(state.live, experiment, number);
     CountTime(state.live, experiment, number);
     for (const KnownRung& known : experiment.trials[number - 1].rungs) {
       CountRung(state.live, experiment, number, known);
@@ -111,13 +111,13 @@ void UpdateProgress(State& state, const v1::Record& record) {
           [&]<OneOf<v1::AttemptStarted, v1::AttemptPrepared, v1::AttemptRunning, v1::AttemptEnded,
                     v1::EvaluationRecorded, v1::CheckpointRegistered, v1::CheckpointRemoved,
                     v1::TrialMutated>
-                  Fact>(const Fact& fact) { RestandSubject(state, fact); },
+                  Fact>(const Fact& fact) { UpdateSubject(state, fact); },
           [&](const v1::TrialEnded& fact) {
-            RestandSubject(state, fact);
+            UpdateSubject(state, fact);
             CountTime(state.live, GetExperiment(state.durable, fact.experiment()), fact.trial());
           },
           [&](const v1::TrialRetried& fact) {
-            RestandSubject(state, fact);
+            UpdateSubject(state, fact);
             TakeFailureBack(state.live, fact.experiment(), fact.trial());
           },
           [&](const v1::RungDecided& fact) {
@@ -132,7 +132,7 @@ void UpdateProgress(State& state, const v1::Record& record) {
 void RebuildProgress(State& state) {
   state.live.progress.clear();
   for (const auto& [id, experiment] : state.durable.experiments) {
-    RestandExperiment(state, experiment);
+    RebuildExperiment(state, experiment);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <string_view>
 
@@ -343,6 +344,12 @@ ValueSummary SummarizeValues(const Trial& trial, double KnownEvaluation::*value)
     }
   }
   return summary;
+}
+
+int64_t TrainedMsOf(const std::vector<Attempt>& attempts) {
+  return std::accumulate(
+      attempts.begin(), attempts.end(), int64_t{0},
+      [](int64_t sum, const Attempt& attempt) { return sum + attempt.trained_ms; });
 }
 
 }  // namespace dt

@@ -78,6 +78,9 @@ inline int64_t TrainedMs(const Attempt& attempt, int64_t said) {
   return std::max<int64_t>(0, attempt.ended_wall_ms - attempt.running_wall_ms);
 }
 
+// Returns how long the ended attempts had trained.
+int64_t TrainedMsOf(const std::vector<Attempt>& attempts);
+
 struct KnownCheckpoint {
   uint32_t attempt = 0;
   v1::CheckpointRef ref;

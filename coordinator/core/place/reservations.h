@@ -6,8 +6,8 @@
 // Invariant: one reservation per kind of device, a second one only if no slot fits both. It is kept
 //            until its trial starts or goes away, or a larger priority is blocked. So gangs start
 //            one by one, and none holds half of its slots while another holds the rest.
-// Bound:     a gang with a reservation starts at the latest limits::kCheckpointStopGrace after the
-//            gangs that it waits for have ended, borrowers not counted.
+// Bound:     a gang with a reservation starts at the latest limits::StopGrace of the borrowers
+//            after the gangs that it waits for have ended.
 // Source:    search.md 4.3, with figures against strict order and backfill.
 // Tests:     tests/coordinator/core/reservations_test.cc, tests/sim
 #pragma once

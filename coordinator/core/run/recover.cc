@@ -66,8 +66,9 @@ void ResumeAttempt(State& state, TrialId id, Instant now) {
   SetSavePace(experiment, trial, number.attempt, attempt.spec);
   // The orders to stop may not have left before the last process ended.
   attempt.saving = recorded.AskedToStop() && !Mutated(Mutant::kStopForgotten);
+  // By the wall clock, which may have been set meanwhile: shown, and counted against timeout.total.
   const int64_t trained = std::max<int64_t>(0, now.wall_ms - recorded.running_wall_ms);
-  attempt.training_since = now.steady - absl::Milliseconds(trained);  // only for display
+  attempt.training_since = now.steady - absl::Milliseconds(trained);
   if (attempt.Is<Training>()) Protect(state, attempt, now.steady);
   NoteSize(state, attempt);
   ArmAttempt(state.live, attempt);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/url.h"
+
 namespace dt {
 namespace {
 
@@ -33,6 +35,13 @@ TEST(ReceiversTest, AHostIsAllowedOverTlsAndAtItsPortAlone) {
         "http://localhost:9000/", "http://169.254.169.254/latest"}) {
     EXPECT_FALSE(receivers.Admit(url).ok()) << url;
   }
+}
+
+TEST(ReceiversTest, AnAddressAsACoordinatorShowsItIsRefused) {
+  const absl::Status refused =
+      Of({"hooks.example"}).Admit(ShownUrl("https://hooks.example/secret"));
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_NE(refused.message().find("write the complete address"), absl::string_view::npos);
 }
 
 TEST(ReceiversTest, AnInvalidHostIsNamed) {

@@ -45,11 +45,13 @@ TEST(KnownErrorsTest, EachKindOfErrorHasItsFix) {
 
 TEST(KnownErrorsTest, AnUnknownErrorHasNoFix) {
   EXPECT_EQ(FixFor("ValueError: shapes (3,4) and (5,) differ"), "");
+  EXPECT_EQ(FixFor("requests.exceptions.ConnectionError: Connection reset by peer"), "");
   EXPECT_EQ(FixFor(""), "");
 }
 
-TEST(KnownErrorsTest, AFullDeviceIsToldFromAFullHost) {
+TEST(KnownErrorsTest, AFullDeviceIsDistinguishedFromAFullHost) {
   EXPECT_TRUE(SaysDeviceMemoryIsFull("torch.cuda.OutOfMemoryError: CUDA out of memory."));
+  EXPECT_TRUE(SaysDeviceMemoryIsFull("torch.OutOfMemoryError: XPU out of memory."));
   EXPECT_TRUE(SaysDeviceMemoryIsFull("RESOURCE_EXHAUSTED: Out of memory while trying to allocate"));
   EXPECT_FALSE(SaysDeviceMemoryIsFull("MemoryError"));
   EXPECT_FALSE(SaysDeviceMemoryIsFull("RuntimeError: CUDA error: unspecified launch failure"));

@@ -60,6 +60,15 @@ TEST(LastWordsTest, LongAndMalformedLinesAreMadePrintable) {
   EXPECT_EQ(words.Text().find('\xff'), std::string::npos);
 }
 
+TEST(LastWordsTest, AnErrorThatWasHandledLongBeforeTheEndIsNoEvidence) {
+  LastWords words;
+  words.Take(LogPipe::kErrors, "torch.OutOfMemoryError: CUDA out of memory.");
+  for (int line = 0; line < 20; ++line) words.Take(LogPipe::kErrors, "cleaning up");
+  EXPECT_EQ(words.Evidence(), "torch.OutOfMemoryError: CUDA out of memory.");
+  words.Take(LogPipe::kErrors, "epoch 2 with half the batch");
+  EXPECT_EQ(words.Evidence(), "epoch 2 with half the batch");
+}
+
 TEST(LastWordsTest, AKnownErrorComesWithItsFix) {
   LastWords words;
   words.Take(LogPipe::kErrors, "ModuleNotFoundError: No module named 'timm'");

@@ -177,6 +177,15 @@ TEST_F(ProgramTest, AProgramThatHasRunForItsTotalTimeIsAskedToSaveAndHasFinished
   EXPECT_NE(Log().find("saved\n"), std::string::npos) << Log();
 }
 
+TEST_F(ProgramTest, AnOrderToLeaveCountsMoreThanTheTotalTime) {
+  Run("trap '' TERM; echo '{\"step\": 4, \"loss\": 2}'; exec tail -f /dev/null",
+      {{"timeout", {{"report", "never"}, {"total_seconds", 1.0}, {"stop_seconds", 600.0}}}});
+  ASSERT_TRUE(
+      Await([this] { return Log().find("timeout.total has passed") != std::string::npos; }));
+  Say(frames::Stop{kToken, false});
+  EXPECT_EQ(AwaitEnd().cause, "cancelled");
+}
+
 TEST_F(ProgramTest, AProgramThatDoesNotSaveInItsTimeIsEnded) {
   Run("trap '' TERM; echo '{\"step\": 4, \"loss\": 2}'; while :; do sleep 0.1; done",
       {{"timeout", {{"report", "never"}, {"total_seconds", 1.0}, {"stop_seconds", 1.0}}}});

@@ -12,12 +12,16 @@
 namespace dt {
 namespace {
 
+std::string Why(const std::string& path) {
+  return WhyNoTrainer(path, limits::kFirstTrainerLook).value_or("no answer in time");
+}
+
 TEST(TrainerLookTest, AProgramWhoseLibrariesAreThereIsATrainer) {
-  EXPECT_EQ(WhyNoTrainer(FAKE_TRAINER), "");
+  EXPECT_EQ(Why(FAKE_TRAINER), "");
 }
 
 TEST(TrainerLookTest, AMissingProgramIsNamedWithTheFix) {
-  const std::string why = WhyNoTrainer("/nowhere/dttrain");
+  const std::string why = Why("/nowhere/dttrain");
   EXPECT_EQ(
       why,
       "there is no program /nowhere/dttrain; install dttrain there, or name it with --trainer");
@@ -51,13 +55,13 @@ TEST(TrainerLookTest, AnotherLibTorchThanItsOwnIsNamedByAMissingSymbol) {
 }
 
 TEST(TrainerLookTest, AProgramWithoutItsLibraryIsNotStarted) {
-  EXPECT_EQ(WhyNoTrainer(NEEDS_LIBRARY),
+  EXPECT_EQ(Why(NEEDS_LIBRARY),
             "its dttrain does not find libdt_absent.so; install LibTorch on its host: pip install "
             "\"dtrain[train]\", or dtrain-libtorch for CPUs alone");
 }
 
 TEST(TrainerLookTest, AProgramThatMissesASymbolIsNotATrainer) {
-  const std::string why = WhyNoTrainer(NEEDS_SYMBOL);
+  const std::string why = Why(NEEDS_SYMBOL);
   EXPECT_NE(why.find("built for another LibTorch than it finds (which has no "), std::string::npos)
       << why;
 }
@@ -67,7 +71,11 @@ TEST(TrainerLookTest, AScriptIsATrainer) {
   const std::string script = folder.path() + "/dttrain";
   std::ofstream(script) << "#!/bin/sh\nexit 3\n";
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
-  EXPECT_EQ(WhyNoTrainer(script), "");
+  EXPECT_EQ(Why(script), "");
+}
+
+TEST(TrainerLookTest, ALookThatTakesTooLongSaysNothing) {
+  EXPECT_FALSE(WhyNoTrainer(FAKE_TRAINER, absl::ZeroDuration()).has_value());
 }
 
 }  // namespace
