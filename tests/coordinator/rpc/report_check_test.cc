@@ -155,7 +155,14 @@ TEST(ReportCheckTest, EveryBoundOfAHelloAndAnEndIsKept) {
       {"odd device", [](auto& r) { r.mutable_hello()->set_device("tpu"); }},
       {"long name",
        [](auto& r) { r.mutable_hello()->set_worker(std::string(limits::kNameBytes + 1, 'x')); }},
+      {"long reason for no trainer",
+       [](auto& r) {
+         r.mutable_hello()->set_no_trainer(std::string(limits::kTextBytes + 1, 'x'));
+       }},
   });
+  v1::WorkerReport lists_symbols = Opening();
+  lists_symbols.mutable_hello()->set_no_trainer(std::string(limits::kTextBytes, 'x'));
+  EXPECT_EQ(CodeOf(lists_symbols), absl::StatusCode::kOk);
 }
 
 TEST(ReportCheckTest, MetricsOfAProgramsOwnAreFewPlainAndDifferent) {
