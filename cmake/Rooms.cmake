@@ -160,7 +160,8 @@ function(dt_room name)
   endif()
 endfunction()
 
-# dt_program(NAME PACKAGE SOURCES… LINKS…): an executable, installed with that package (deploy/).
+# dt_program(NAME PACKAGE SOURCES… LINKS…): an executable, installed with that package (deploy/). The global property
+# DTRAIN_PROGRAMS_<PACKAGE> lists the programs of a package.
 function(dt_program name)
   cmake_parse_arguments(PROGRAM "" "PACKAGE" "SOURCES;LINKS" ${ARGN})
   # One unit: CLI11's templates are most of each.
@@ -172,6 +173,7 @@ function(dt_program name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
   dt_link_statically(${name})
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${PROGRAM_PACKAGE})
+  set_property(GLOBAL APPEND PROPERTY DTRAIN_PROGRAMS_${PROGRAM_PACKAGE} ${name})
 endfunction()
 
 # Tests that also run under TSan: label tsan. A test that calls gRPC must not have it.

@@ -12,7 +12,7 @@ from typing import Iterator, Union
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _REPEATED = 3
 _TYPES = {1: "float", 2: "float", 3: "int", 4: "int", 5: "int", 6: "fixed64", 8: "bool", 9: "str", 11: "message",
-          13: "int", 14: "enum", 17: "int", 18: "int"}
+          12: "bytes", 13: "int", 14: "enum", 17: "int", 18: "int"}
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _add(messages: dict[str, Message], message: bytes, prefix: str, path: tuple[
     fields = {}
     for index, field in enumerate(_all(message, 2)):
         name = _text(field, 1)
-        fields[name] = Field(name, _TYPES.get(_integer(field, 5), "bytes"), _integer(field, 4) == _REPEATED,
+        fields[name] = Field(name, _TYPES[_integer(field, 5)], _integer(field, 4) == _REPEATED,
                              _text(field, 6).removeprefix(".dtrain.v1."), comments.get((*path, 2, index), ""))
     name = prefix + _text(message, 1)
     messages[name] = Message(fields, comments.get(path, ""))

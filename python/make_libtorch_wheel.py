@@ -13,7 +13,6 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import make_wheel  # noqa: E402
@@ -40,27 +39,20 @@ def main() -> None:
     info = f"{stem}.dist-info"
     files = {"dtrain_libtorch/__init__.py": b'"""LibTorch for dttrain. Nothing to import."""\n'}
     for pattern in LIBRARIES:
-        for library in sorted(arguments.libtorch.glob(pattern)):
+        libraries = sorted(arguments.libtorch.glob(pattern))
+        # A LibTorch for CPUs alone needs nothing of nvidia/.
+        if not libraries and not pattern.startswith("nvidia/"):
+            raise SystemExit(f"error: {arguments.libtorch} has no {pattern}; ./dev setup makes such a folder")
+        for library in libraries:
             heavy = library.name == "libtorch_cpu.so"
             files[f"dtrain_libtorch/{library.relative_to(arguments.libtorch)}"] = (
                 stripped(library) if heavy else library.read_bytes())
     files[f"{info}/METADATA"] = (f"Metadata-Version: 2.1\nName: dtrain-libtorch\nVersion: {version}\n"
                                  "Summary: LibTorch for CPUs, for dtrain's trainer\n").encode()
-    files[f"{info}/WHEEL"] = ("Wheel-Version: 1.0\nGenerator: make_libtorch_wheel\nRoot-Is-Purelib: false\n"
-                              f"Tag: py3-none-{arguments.tag}\n").encode()
     for licence in sorted(arguments.libtorch.glob("*.dist-info/licenses/*")):
         package = licence.parent.parent.name.split("-")[0]
         files[f"{info}/licenses/{package}/{licence.name}"] = licence.read_bytes()
-    files[f"{info}/RECORD"] = make_wheel.record(files, f"{info}/RECORD")
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    wheel = arguments.output / f"{stem}-py3-none-{arguments.tag}.whl"
-    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(files, key=lambda name: (name.startswith(info), name)):
-            entry = zipfile.ZipInfo(path, make_wheel.EARLIEST)
-            entry.create_system = 3
-            entry.external_attr = 0o100644 << 16
-            archive.writestr(entry, files[path], zipfile.ZIP_DEFLATED, 6)
-    print(wheel)
+    print(make_wheel.write(arguments.output, stem, arguments.tag, files, "make_libtorch_wheel"))
 
 
 if __name__ == "__main__":

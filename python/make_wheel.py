@@ -60,6 +60,29 @@ def record(files: dict[str, bytes], name: str) -> bytes:
     return "\n".join([*lines, f"{name},,", ""]).encode()
 
 
+def write(folder: pathlib.Path, stem: str, tag: str, files: dict[str, bytes], generator: str, level: int = 6
+          ) -> pathlib.Path:
+    """Writes the wheel STEM-py3-none-TAG.whl with these files, WHEEL and RECORD, completely or not at all.
+
+    Installers read the metadata first, so it is at the end of the file.
+    """
+    info = f"{stem}.dist-info"
+    pure = "true" if tag == "any" else "false"
+    files = {**files, f"{info}/WHEEL": (f"Wheel-Version: 1.0\nGenerator: {generator}\nRoot-Is-Purelib: {pure}\n"
+                                        f"Tag: py3-none-{tag}\n").encode()}
+    files[f"{info}/RECORD"] = record(files, f"{info}/RECORD")
+    folder.mkdir(parents=True, exist_ok=True)
+    wheel = folder / f"{stem}-py3-none-{tag}.whl"
+    partial = wheel.with_suffix(".partial")
+    with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(files, key=lambda name: (name.startswith(info), name)):
+            entry = zipfile.ZipInfo(path, EARLIEST)
+            entry.create_system = 3  # Unix: the mode counts
+            entry.external_attr = (0o100755 if ".data/scripts/" in path else 0o100644) << 16
+            archive.writestr(entry, files[path], zipfile.ZIP_DEFLATED, level)
+    return partial.replace(wheel)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("version", "proto", "protoc", "plugin"):
@@ -72,19 +95,9 @@ def main() -> None:
     files["dtrain/_version.py"] = f'"""The version of this build."""\n\n__version__ = "{arguments.version}"\n'.encode()
     with tempfile.TemporaryDirectory() as folder:
         files.update(generate(arguments, pathlib.Path(folder)))
-    info = f"{project['name']}-{arguments.version}.dist-info"
-    files[f"{info}/METADATA"] = metadata(project, arguments.version).encode()
-    files[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: make_wheel\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-    files[f"{info}/RECORD"] = record(files, f"{info}/RECORD")
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    wheel = arguments.output / f"{project['name']}-{arguments.version}-py3-none-any.whl"
-    partial = wheel.with_suffix(".partial")
-    with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, content in files.items():
-            entry = zipfile.ZipInfo(path, EARLIEST)
-            entry.external_attr = 0o100644 << 16
-            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
-    partial.replace(wheel)
+    stem = f"{project['name']}-{arguments.version}"
+    files[f"{stem}.dist-info/METADATA"] = metadata(project, arguments.version).encode()
+    write(arguments.output, stem, "any", files, "make_wheel")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,9 @@ import pathlib
 import shutil
 import subprocess
 
+# The source packages of the archives that tools/static_libraries.sh makes.
+MADE = {"libfmt.a": "fmtlib", "libspdlog.a": "spdlog", "libprometheus-cpp-core.a": "prometheus-cpp",
+        "libcurl.a": "curl"}
 # Used by their headers alone, so no archive names them.
 HEADERS = ["libcli11-dev", "nlohmann-json3-dev"]
 
@@ -52,8 +55,10 @@ def main() -> None:
     versions, licences = {}, {}
     for archive in archives:
         if pathlib.Path(archive).is_relative_to(libraries):
-            source = {"libfmt.a": "fmtlib", "libspdlog.a": "spdlog", "libcurl.a": "curl"}.get(
-                pathlib.Path(archive).name, "prometheus-cpp")
+            source = MADE.get(pathlib.Path(archive).name)
+            if source is None:
+                raise SystemExit(f"error: {archive} is linked into a program, but its source package is not in MADE "
+                                 "of tools/bill.py")
             versions[source] = made[source]
             licences[source] = libraries / "licences" / source
         elif archive.startswith("/usr/lib/") or archive.startswith("/lib/"):

@@ -6,6 +6,7 @@ usage: floor.py PROGRAM…     prints each symbol that is too new, and exits 1
 The bounds are those of the tag manylinux_2_34 of wheels (PEP 600).
 """
 
+import pathlib
 import re
 import subprocess
 import sys
@@ -48,8 +49,10 @@ def main() -> int:
     # The trainer has LibTorch beside it, and takes the system's libstdc++, as LibTorch does.
     of_torch = frozenset({"libstdc++.so.6", "libtorch_cpu.so", "libc10.so", "libtorch_cuda.so", "libc10_cuda.so",
                           "libnccl.so.2", "libcudart.so.13"})
-    sentences = [sentence for program in sys.argv[1:]
-                 for sentence in faults(program, of_torch if "dttrain" in program else frozenset())]
+    sentences = []
+    for program in sys.argv[1:]:
+        trains = pathlib.Path(program).name.startswith("dttrain")
+        sentences += faults(program, of_torch if trains else frozenset())
     for sentence in sentences:
         print(f"error: {sentence}")
     return 1 if sentences else 0

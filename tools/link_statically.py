@@ -26,8 +26,6 @@ OF_LIBC = {"c", "dl", "m", "pthread", "rt"}
 
 def static_form(path: str, folder: pathlib.Path) -> str:
     """Returns the archive to link for an argument of the command, or the argument itself."""
-    if path.endswith(".a") and re.fullmatch(r"/(usr/)?lib/.*/librt\.a", path):
-        return path
     found = SYSTEM.match(path)
     if not found or found[2] in OF_LIBC:
         return path

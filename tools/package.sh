@@ -72,6 +72,8 @@ make_archive_of() {
   local name
   name="dtrain-$(project_version)-linux-$(uname -m)"
   say "packing $name.tar.xz"
+  # The archive has a single bill for all programs. Those in linked/ are for the Debian packages.
+  rm -rf -- "$1"/dtrain/share/doc/*/linked
   cp -r -- "$1/bill/." "$1/dtrain/share/doc/dtrain-cli/"
   tar -C "$1/dtrain" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=go=u-w \
     -cf - . | xz -6 -T1 >"$2/$name.tar.xz"
@@ -87,7 +89,8 @@ make_libtorch_wheel() {
 # make_platform_wheel STAGE OUT
 make_platform_wheel() {
   say "making the wheel with the programs"
-  python3 -B "$root/python/make_platform_wheel.py" --client "$root"/build/static/bin/dtrain-*-py3-none-any.whl \
-    --installed "$1/dtrain" --bill "$1/bill" --readme "$root/python/README.md" --tag "manylinux_2_34_$(uname -m)" \
+  python3 -B "$root/python/make_platform_wheel.py" \
+    --client "$root/build/static/bin/dtrain-$(project_version)-py3-none-any.whl" --installed "$1/dtrain" \
+    --bill "$1/bill" --readme "$root/python/README.md" --torch "$torch_version" --tag "manylinux_2_34_$(uname -m)" \
     --output "$2" >&2
 }

@@ -24,7 +24,7 @@ fetch_static_sources() {
   local options=(-o "Dir::Etc::SourceList=$dir/apt/sources.list" -o Dir::Etc::SourceParts=/dev/null
     -o "Dir::State::Lists=$dir/apt/lists" -o "Dir::Cache=$dir/apt/cache" -o APT::Sandbox::User=root
     -o Acquire::Retries=3 -q)
-  mkdir -p "$dir/apt/lists/partial" "$dir/apt/cache/archives/partial"
+  mkdir -p "$dir/apt/lists/partial" "$dir/apt/cache/archives/partial" || die "could not make $dir/apt"
   local keys=/usr/share/keyrings/debian-archive-keyring.gpg signed=''
   if [ -f "$keys" ]; then signed="[signed-by=$keys] "; fi
   # shellcheck disable=SC2016
@@ -54,14 +54,14 @@ make_archive() {
     shift
   done
   shift
-  mkdir -p "$source/objects"
+  mkdir -p "$source/objects" || die "could not make $source/objects"
   for file in "$@"; do
     local object="$source/objects/${file//\//_}.o"
     (cd "$source" && g++ -std=c++17 -O2 -g0 -DNDEBUG -fPIC -ffunction-sections -fdata-sections \
       "-ffile-prefix-map=$source=." "${flags[@]}" -c "$file" -o "$object") || die "could not compile $file of $name"
     objects+=("$object")
   done
-  ar rcsD "$staging/lib/lib$name.a" "${objects[@]}"
+  ar rcsD "$staging/lib/lib$name.a" "${objects[@]}" || die "could not make lib$name.a"
 }
 
 # make_curl SOURCE: HTTP and HTTPS alone.
@@ -80,38 +80,45 @@ make_curl() {
     tail -n 30 "$source.log" >&2
     die "could not build libcurl"
   }
-  cp "$source/lib/.libs/libcurl.a" "$staging/lib/"
+  cp "$source/lib/.libs/libcurl.a" "$staging/lib/" || die "could not copy libcurl.a"
 }
 
-# setup_static_libraries: makes the folder, completely or not at all, with the list of its pins.
-setup_static_libraries() {
-  local wanted staging
-  wanted="$(declare -f make_archive make_curl; echo "${static_sources[*]} $static_hashes"; g++ -dumpfullversion)"
-  if [ -f "$static_dir/.made-of" ] && [ "$wanted" = "$(cat "$static_dir/.made-of")" ]; then return 0; fi
+# static_libraries_are WANTED: returns whether the folder was made from this.
+static_libraries_are() { [ -f "$static_dir/.made-of" ] && [ "$1" = "$(cat "$static_dir/.made-of")" ]; }
+
+# setup_static_libraries: makes the folder, completely or not at all, with the list of its pins. A subshell, so that its
+# end releases the lock and removes what is not complete. A caller that tests its result turns `set -e` off, so each
+# step has its own `|| die`.
+setup_static_libraries() (
+  local wanted name files=() staging="$cache_dir/.static.$$"
+  local sources="$staging/sources"
+  wanted="$(declare -f fetch_static_sources make_archive make_curl setup_static_libraries &&
+    echo "${static_sources[*]} $static_hashes" && g++ -dumpfullversion)" || die "g++ is missing"
+  if static_libraries_are "$wanted"; then return 0; fi
   setup_packages "${static_packages[@]}"
-  mkdir -p "$cache_dir"
+  mkdir -p "$cache_dir" || die "could not make $cache_dir"
   exec 8>"$cache_dir/setup.lock"
   flock -w 1800 8 || die "another ./dev setup has held $cache_dir/setup.lock for 30 minutes"
+  if static_libraries_are "$wanted"; then return 0; fi
   say "building static fmt, spdlog, prometheus-cpp and libcurl into $static_dir (once)"
-  staging="$cache_dir/.static.$$"
-  local sources="$staging/sources" name
-  rm -rf "$staging"
-  mkdir -p "$staging/lib" "$staging/licences" "$sources"
+  trap 'rm -rf -- "$staging"' EXIT
+  rm -rf -- "$staging"
+  mkdir -p "$staging/lib" "$staging/licences" "$sources" || die "could not make $staging"
   fetch_static_sources "$sources"
   for name in fmtlib spdlog prometheus-cpp curl; do
     dpkg-source --no-check -x "$sources/$name"_*.dsc "$sources/$name" >/dev/null || die "could not unpack $name"
-    cp "$sources/$name/debian/copyright" "$staging/licences/$name"
+    cp "$sources/$name/debian/copyright" "$staging/licences/$name" || die "$name has no debian/copyright"
   done
   make_archive fmt "$sources/fmtlib" -Iinclude -- src/format.cc src/os.cc
   make_archive spdlog "$sources/spdlog" -Iinclude -DSPDLOG_COMPILED_LIB -DSPDLOG_FMT_EXTERNAL -- \
     src/{spdlog,stdout_sinks,color_sinks,file_sinks,async,cfg}.cpp
   mapfile -t files < <(cd "$sources/prometheus-cpp" && find core/src -name '*.cc' | LC_ALL=C sort)
+  [ "${#files[@]}" -gt 0 ] || die "prometheus-cpp has no sources in core/src"
   make_archive prometheus-cpp-core "$sources/prometheus-cpp" -Icore/include -- "${files[@]}"
   make_curl "$sources/curl"
-  rm -rf "$sources"
-  printf '%s\n' "${static_sources[@]}" >"$staging/versions"
-  echo "$wanted" >"$staging/.made-of"
-  rm -rf "$static_dir"
-  mv "$staging" "$static_dir"
-  exec 8>&-
-}
+  rm -rf -- "$sources"
+  printf '%s\n' "${static_sources[@]}" >"$staging/versions" || die "could not write $staging/versions"
+  echo "$wanted" >"$staging/.made-of" || die "could not write $staging/.made-of"
+  rm -rf -- "$static_dir"
+  mv "$staging" "$static_dir" || die "could not make $static_dir"
+)

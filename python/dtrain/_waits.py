@@ -36,7 +36,7 @@ class Waits(Summaries):
             until: ``"done"``; ``"running"``: a trial trains; ``"first-step"``: a trial has made a step.
             timeout: seconds after which to give up with a WaitTimeoutError.
         """
-        if until not in ("done", "running", "first-step"):
+        if until not in _NOT_YET:
             raise UsageError(f"until is {until!r}; give 'done', 'running' or 'first-step'")
         deadline = None if timeout is None else time.monotonic() + timeout
         selector = self._settled(self._select(selection))

@@ -25,7 +25,7 @@ class BareDebian(unittest.TestCase):
             path = pathlib.Path(folder)
             wheel = wheel_test.make_wheel(self.build, path)
             root = path / "root"
-            debian_root.run("mmdebstrap", "--variant=minbase", "--include=python3-venv", RELEASE, root)
+            debian_root.make_base(root, ["python3-venv"], RELEASE)
             shutil.copy(wheel, root / "srv")
             (root / "srv/sweep.yaml").write_text(wheel_test.SWEEP)
             # Without grpcio, which is for the Python client alone: no package index is needed.

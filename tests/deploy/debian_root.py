@@ -42,10 +42,11 @@ def run(*command: str | pathlib.Path, seconds: float = SECONDS, **more) -> str:
     return done.stdout
 
 
-def make_base(tar: pathlib.Path, packages: list[str]) -> None:
-    """Makes a root of Debian's required packages and these, from mmdebstrap's default package source."""
+def make_base(target: pathlib.Path, packages: list[str], release: str = RELEASE) -> None:
+    """Makes a root of Debian's required packages and these, from mmdebstrap's default package source: a folder, or a
+    file if the target's name ends with .tar."""
     include = [f"--include={','.join(packages)}"] if packages else []
-    run("mmdebstrap", "--variant=minbase", *include, RELEASE, tar)
+    run("mmdebstrap", "--variant=minbase", *include, release, target)
 
 
 def children(pid: int) -> list[int]:

@@ -6,14 +6,17 @@ Looks at the trainer in the form in which it would be installed, unpacked: packi
 rest. house_test.py installs all packages and runs lintian on them.
 """
 
+import functools
 import gzip
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import debian_root  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
@@ -24,13 +27,7 @@ SERVICES = {
                "usr/lib/systemd/system/dtworker@.service", "usr/share/man/man1/dtprogram.1.gz",
                "usr/share/man/man1/dtworker.1.gz"],
 }
-
-
-def output(*command: str | pathlib.Path, **more) -> str:
-    done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False, **more)
-    if done.returncode != 0:
-        raise AssertionError(f"{command}: exit {done.returncode}\n{(done.stdout + done.stderr).decode()}")
-    return done.stdout.decode()
+output = functools.partial(debian_root.run, seconds=SECONDS)
 
 
 class Packages(unittest.TestCase):

@@ -13,7 +13,7 @@ import threading
 import time
 
 from browser import PATIENCE_S, Browser, find_chromium
-from page_cases import columns, focus, learns, listed, log, missing, rungs, touch
+from page_cases import columns, focus, learns, listed, log, missing, press, rungs, touch
 from page_charts import charts, phases
 from page_pictures import pictures
 from page_search import copies, searches
@@ -261,14 +261,6 @@ def restart(page):
     page.until("document.getElementById('banner').hidden", "the page is live again")
     page.run("location.hash = '#/'")
     page.until("document.querySelectorAll('tbody tr').length === 3", "what was submitted meanwhile")
-
-
-def press(page, name):
-    """Presses the button of this name, of the topmost dialog if there is one."""
-    page.until(f"[...(document.querySelector('dialog') ?? document).querySelectorAll('button')]"
-               f".some((one) => one.textContent === {name!r} && !one.closest('[hidden]'))", f"a button {name}")
-    page.run(f"[...(document.querySelector('dialog') ?? document).querySelectorAll('button')]"
-             f".find((one) => one.textContent === {name!r}).click()")
 
 
 def write(page, selector, text):

@@ -92,6 +92,14 @@ def touch(page):
     page.expect_no_errors()
 
 
+def press(page, name):
+    """Presses the button of this name, of the topmost dialog if there is one, once it can be pressed."""
+    button = ("[...(document.querySelector('dialog') ?? document).querySelectorAll('button')].find((one) =>"
+              f" one.textContent === {name!r} && !one.disabled && !one.closest('[hidden]'))")
+    page.until(button, f"a button {name}")
+    page.run(f"{button}.click()")
+
+
 def rows_of(page, region):
     """Returns a table as lists of texts, its head first."""
     return page.run(f"[...document.querySelectorAll('[role=region][aria-label=\"{region}\"] tr')]"

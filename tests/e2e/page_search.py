@@ -7,6 +7,7 @@ import json
 import re
 import xml.etree.ElementTree
 
+from page_cases import press, rows_of
 from page_charts import CAPTION, NOTED, Drawn
 from page_pictures import ANSWERS, CURVES, answers, experiment_of, listed, trial_of
 
@@ -47,18 +48,6 @@ def made():
     return {**answers(file, trials, curves), **one, **loss}
 
 
-def rows_of(page):
-    return page.run(f"[...document.querySelectorAll('{TABLE} tbody tr')]"
-                    ".map((row) => row.querySelector('a').textContent)")
-
-
-def press(page, name, within="main"):
-    """Presses the button of this name, once it is there and can be pressed."""
-    page.until(f"[...document.querySelectorAll('{within} button')]"
-               f".find((one) => one.textContent === {name!r} && !one.disabled)", f"a button {name}")
-    page.run(f"[...document.querySelectorAll('{within} button')].find((one) => one.textContent === {name!r}).click()")
-
-
 def options_of(page, label, within="section[aria-label=Curves]"):
     """Returns the texts of a choice; None: it is not there."""
     return page.run(f"(() => {{ const box = document.querySelector('{within} select[data-focus=\"{label}\"]');"
@@ -97,9 +86,9 @@ def ordered(page):
     """The table begins with the metric and the parameters, and with the best trial."""
     page.show("/experiments/81", f"document.querySelectorAll('{TABLE} tbody tr').length === 13")
     by_value = sorted(range(1, 13), key=lambda i: -VALUES[i - 1])
-    assert rows_of(page) == [f"81/{i}" for i in [*by_value, 13]], rows_of(page)
+    heads, *rows = rows_of(page, "Trials")
+    assert [row[1].removesuffix("best") for row in rows] == [f"81/{i}" for i in [*by_value, 13]], rows
     page.expect(f"document.querySelector('{TABLE} tbody tr').className", "best")
-    heads = page.run(f"[...document.querySelectorAll('{TABLE} thead th')].map((one) => one.textContent)")
     assert heads[1:6] == ["Trial", "best accuracy", "lr", "opt", "seed"], heads
     page.expect("[...document.querySelectorAll('main h2')].some((one) => one.textContent ==="
                 " 'Trials (13), the best first')")
@@ -256,17 +245,17 @@ def copies(page):
     page.expect_tree(landmarks=False)
     write = "{0}.value = {1}; {0}.dispatchEvent(new Event('input'))"
     page.run(write.format(box, json.dumps(file.replace("search:", "serch:"))))
-    press(page, "Check", "dialog")
+    press(page, "Check")
     page.until(f"{result}.includes('serch')", "the error of the file")
     page.shot("copy-error")
     line = file.split("\n").index("search: {metric: score}")
     assert page.run(f"{result}").startswith(f"error line {line + 1} "), page.run(result)
-    press(page, f"line {line + 1}", "dialog")
+    press(page, f"line {line + 1}")
     page.expect(f"{box}.value.slice({box}.selectionStart, {box}.selectionEnd)", "serch: {metric: score}")
-    press(page, "Submit", "dialog")
+    press(page, "Submit")
     page.until("document.querySelector('dialog .error').textContent === 'The file has errors; nothing was submitted.'")
     page.run(write.format(box, json.dumps(file.replace("name: mine", "name: other").replace("0.01]", "0.01, 0.001]"))))
-    press(page, "Check", "dialog")
+    press(page, "Check")
     page.until(f"{result}.includes('3 trials on cpu; nothing was submitted.')", "the check")
     page.expect("document.querySelector('dialog .error').hidden")
     for width in (390, 1280):
@@ -274,7 +263,7 @@ def copies(page):
         page.expect_no_sideways()
         page.shot(f"copy-{width}")
     page.expect("fetch('/api/v1/experiments').then((one) => one.json()).then((one) => one.items.length)", 1)
-    press(page, "Submit", "dialog")
+    press(page, "Submit")
     page.until("location.hash === '#/experiments/2' && document.querySelector('h1').textContent === '2 other'")
     page.until("document.getElementById('said').textContent.includes('experiment 2: 3 trials on cpu')")
     page.expect("document.querySelector('dialog')", None)

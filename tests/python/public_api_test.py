@@ -68,6 +68,7 @@ def public_api() -> str:
 
 
 class PublicApiTest(unittest.TestCase):
+    @unittest.skipIf(sys.version_info[:2] != (3, 11), "the golden file has the texts of Python 3.11")
     def test_names_types_defaults_and_descriptions_are_those_of_the_golden_file(self) -> None:
         found = public_api()
         if os.environ.get("DTRAIN_BLESS"):

@@ -47,7 +47,8 @@ const EXTENSIONS = [
   ["max_trials", "trials of the search"],
 ];
 
-// Acts on an experiment: [{name, shown(e), open(e), always?}]. always: does not depend on whose experiment it is.
+// Acts on an experiment: [{name, shown(e), open(e), may?()}]. may: whether the person may do this, if it does not
+// depend on whose experiment it is.
 const OF_EXPERIMENT = [
   {
     name: "Pause",
@@ -157,8 +158,8 @@ const OF_EXPERIMENT = [
   },
   {
     name: "New from this",
-    shown: (e) => Boolean(e.file_text) && mayCall("Submit"),
-    always: true,
+    shown: (e) => Boolean(e.file_text),
+    may: () => mayCall("Submit"),
     open: openCopy
   },
   {
@@ -253,8 +254,8 @@ class Bar {
 
   #draw() {
     if (!this.subject) return;
-    const shown = this.actions.filter(
-      (one) => one.shown(this.subject) && (one.always || mayChange(METHODS[one.name] ?? "Change", this.submittedBy)));
+    const may = (one) => one.may?.() ?? mayChange(METHODS[one.name] ?? "Change", this.submittedBy);
+    const shown = this.actions.filter((one) => one.shown(this.subject) && may(one));
     this.element.hidden = shown.length === 0;
     const signature = shown.map((one) => one.name).join();
     if (signature === this.signature) return;

@@ -44,7 +44,7 @@ export class Charts {
     };
     const curves = new Curves(
       {label, settings, keep, changed: this.changed, legend: false, onPoint: (key) => this.#pointed(key, curves)});
-    if (this.program) curves.setProgram();
+    curves.setProgram(this.program);
     if (this.searched) curves.setSearched(...this.searched);
     curves.offer(this.offered);
     const remove = el(
@@ -90,9 +90,9 @@ export class Charts {
     for (const one of this.all) one.plot.point(key);
   }
 
-  setProgram() {
-    this.program = true;
-    for (const one of this.all) one.setProgram();
+  setProgram(program) {
+    this.program = program;
+    for (const one of this.all) one.setProgram(program);
   }
   setSearched(metric, goal) {
     this.searched = [metric, goal];

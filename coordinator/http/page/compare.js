@@ -134,7 +134,7 @@ export function showCompare({root, settings, keep, title}) {
     const goals = new Map();  // by metric, if all experiments with it agree
     for (const {experiment: {metric, goal}} of items) goals.set(metric, (goals.get(metric) ?? goal) === goal && goal);
     const {metric} = items[0].experiment;
-    if (items.every(({experiment}) => isProgram(experiment))) curves.setProgram();
+    if (curves.setProgram(items.every(({experiment}) => isProgram(experiment)))) offered.clear();
     curves.setSearched(metric, goals.get(metric) || null);
     await curves.refresh(
       items.map(({trial, experiment}, i) => ({

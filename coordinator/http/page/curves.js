@@ -96,9 +96,7 @@ export class Curves {
     this.searched = null;  // {metric, goal}: the metric that compares trials
     this.usual = null;     // the metric shown by default
     this.program = false;
-    this.known = new Set(["step", "tokens", "time"]);  // x axes that the trials have
-    this.metrics = [...METRICS];
-    this.#keepChosen();
+    this.#startMetrics();
     this.controls = el("div", {class: "controls"});
     this.element = el("div", {}, this.controls, this.plot.element);
     this.#drawControls();
@@ -107,14 +105,21 @@ export class Curves {
   get metric() { return this.settings.metric || this.usual || this.searched?.metric || this.metrics[0]; }
   get across() { return ACROSS.some(([name]) => name === this.settings.over) ? this.settings.over : "step"; }
 
-  // Removes the metrics of models that dtrain trains. A program has only those that it reports.
-  setProgram() {
-    if (this.program) return;
-    this.program = true;
-    this.known = new Set(["step"]);
-    this.metrics = this.searched ? [this.searched.metric] : [];
-    this.#keepChosen();
+  // Sets whether all trials are of programs, which have only the metrics that they report, and not those of models that
+  // dtrain trains. Returns whether that changed; then nothing is offered any more.
+  setProgram(program) {
+    if (this.program === program) return false;
+    this.program = program;
+    this.#startMetrics();
     this.#drawControls();
+    return true;
+  }
+
+  #startMetrics() {
+    this.known = new Set(this.program ? ["step"] : ["step", "tokens", "time"]);  // x axes that the trials have
+    const names = this.program ? [] : METRICS;
+    this.metrics = this.searched ? [...new Set([this.searched.metric, ...names])] : [...names];
+    this.#keepChosen();
   }
 
   #keepChosen() {

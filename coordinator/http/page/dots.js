@@ -1,6 +1,6 @@
 // dots.js: a scatter plot of trials, and a parallel coordinates plot with a line for each trial.
 import {any, number, plural} from "./format.js";
-import {farWords, NEAR, onAxis, orderOf, Picture} from "./picture.js";
+import {areaOf, farWords, NEAR, nearestOf, onAxis, orderOf, Picture, placesOf} from "./picture.js";
 import {colourOf, drawAxes, makeScale, nearRange, rangeOf} from "./scales.js";
 
 // A scatter plot. An item is {key, name, colour, x, y}.
@@ -20,24 +20,22 @@ export class Scatter extends Picture {
     const good = (v, log) => Number.isFinite(v) && (!log || v > 0);
     this.shown = this.items.filter((one) => good(one.x, logX) && good(one.y, logY));
     this.shown.sort((a, b) => a.x - b.x);
-    const above = [...this.shown.keys()].sort((a, b) => orderOf(this.shown[a]) - orderOf(this.shown[b]));
-    const area = {left: 62, top: 20, width: Math.max(10, width - 78), height: Math.max(10, height - 54)};
+    const above = [...this.shown].sort((a, b) => orderOf(a) - orderOf(b));
+    const area = areaOf(width, height);
     const x = makeScale(...rangeOf(this.shown.map((one) => one.x), logX), logX);
     const ys = this.shown.map((one) => one.y);
     const near = nearRange(ys, logY);
     const y = makeScale(...rangeOf(near ?? ys, logY), logY);
     drawAxes(context, area, x, y, this.options, colour);
-    this.places = this.shown.map(
-      (one) => [area.left + x.to(one.x) * area.width, area.top + (1 - onAxis(y.to(one.y))) * area.height]);
-    above.forEach((i) => {
-      const one = this.shown[i];
-      const [px, py] = this.places[i];
+    this.places = placesOf(this.shown, area, x, y);
+    for (const one of above) {
+      const [px, py] = this.places.get(one);
       context.beginPath();
       context.arc(px, py, one === this.pointed ? 6.5 : 4.5, 0, 7);
       context.fillStyle = colourOf(one.colour, colour);
       context.globalAlpha = one === this.pointed ? 1 : 0.8;
       context.fill();
-    });
+    }
     context.globalAlpha = 1;
     const left = this.items.length - this.shown.length;
     return `${this.options.y} over ${this.options.x}, ${plural(this.shown.length, "trial")}` +
@@ -45,21 +43,12 @@ export class Scatter extends Picture {
   }
 
   tipOf(item) {
-    const i = this.shown.indexOf(item);
-    if (i < 0) return null;
+    const place = this.places.get(item);
     const {x, y} = this.options;
-    return {place: this.places[i], lines: [item.name, `${x}: ${number(item.x)}`, `${y}: ${number(item.y)}`]};
+    return place && {place, lines: [item.name, `${x}: ${number(item.x)}`, `${y}: ${number(item.y)}`]};
   }
 
-  nearest(px, py) {
-    let best = null;
-    let least = NEAR;
-    (this.places ?? []).forEach(([x, y], i) => {
-      const distance = Math.hypot(x - px, y - py);
-      if (distance < least) [least, best] = [distance, this.shown[i]];
-    });
-    return best;
-  }
+  nearest(px, py) { return nearestOf(this.places, px, py); }
 }
 
 // A parallel coordinates plot. An item is {key, name, colour, values: {axis: value}}; axes: [{name, log}]. The last

@@ -71,7 +71,7 @@ export function showExperiment({root, params, settings, keep, title}) {
   const bar = el(
     "div", {class: "controls"}, el("label", {}, "Filter", filter),
     el(
-      "button", {type: "button", on: {click: () => choose(shownTrials().map((t) => t.trial).slice(0, 100))}},
+      "button", {type: "button", on: {click: () => choose(shownTrials().map((t) => t.trial).slice(0, CURVES_MOST))}},
       "Choose shown"),
     el("button", {type: "button", on: {click: () => choose(best(10).map((t) => t.trial))}}, "Choose best 10"),
     el("button", {type: "button", on: {click: () => choose([])}}, "Choose none"), compare);
@@ -160,7 +160,6 @@ export function showExperiment({root, params, settings, keep, title}) {
       `${chosen.size ? `, ${chosen.size} chosen` : ""})${settings.sort ? "" : ", the best first"}`;
     table.update(shown);
     history.set(experiment, shown, assignments);
-    drawGroups();
     replace(
       compare,
       chosen.size > 1 ?
@@ -326,13 +325,14 @@ export function showExperiment({root, params, settings, keep, title}) {
       const first = experiment?.file_text !== found.file_text;
       experiment = found;
       trials = list;
-      if (isProgram(experiment)) curves.setProgram();
+      curves.setProgram(isProgram(experiment));
       curves.setSearched(experiment.metric, experiment.goal);
       if (first) {
         file.textContent = experiment.file_text;
         spec.textContent = JSON.stringify(experiment.spec, null, 2);
       }
       drawEdits();
+      drawGroups();
       draw();
     }
     await curves.refresh(wantedCurves(), signal);

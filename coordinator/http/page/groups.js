@@ -1,6 +1,6 @@
 // groups.js: groups trials by a parameter, or by all parameters but the seed, and joins the curves of a group to their
 // mean and range.
-import {any} from "./format.js";
+import {any, plural} from "./format.js";
 import {lowerBound} from "./levels.js";
 
 const GROUPS_MOST = 24;  // values by which a parameter can group trials
@@ -22,8 +22,14 @@ function pathsOf(by, paths) {
 
 // Returns by what these trials can be grouped: [[choice, words], …].
 export function groupings(trials, paths) {
-  const count = (of) => new Set(trials.map((t) => JSON.stringify(of.map((path) => valueOf(t, path))))).size;
-  const groups = (of) => of.length > 0 && count(of) < trials.length && count(of) <= GROUPS_MOST;
+  const groups = (of) => {
+    const found = new Set();
+    for (const t of trials) {
+      found.add(JSON.stringify(of.map((path) => valueOf(t, path))));
+      if (found.size > GROUPS_MOST) return false;
+    }
+    return of.length > 0 && found.size < trials.length;
+  };
   const settings = paths.filter((path) => path !== SEED);
   const choices = settings.length < paths.length && groups(settings) ? [[BY_SETTINGS, "all but the seed"]] : [];
   return [...choices, ...paths.filter((path) => groups([path])).map((path) => [`p.${path}`, path])];
@@ -88,7 +94,7 @@ export function joinGroups(curves) {
   return names.map((name, i) => {
     const members = groups.get(name);
     const drawn = members.filter((one) => one.xs.length);
-    const words = `${drawn.length} ${drawn.length === 1 ? "trial" : "trials"}`;
+    const words = plural(drawn.length, "trial");
     const note = `mean of ${words}: ${drawn.map((one) => one.name).join(", ")}`;
     return {key: name, name, short: words, note, colour: i, trials: drawn.length, ...joined(drawn)};
   });

@@ -1,7 +1,7 @@
 // history.js: the search metric of each trial, and the best value so far, over the trials or over time.
 import {check, choice, el, replace} from "./dom.js";
 import {number, plural} from "./format.js";
-import {farWords, NEAR, onAxis, orderOf, Picture} from "./picture.js";
+import {areaOf, farWords, nearestOf, orderOf, Picture, placesOf} from "./picture.js";
 import {ranksOf} from "./ranks.js";
 import {colourOf, drawAxes, makeScale, nearRange, rangeOf} from "./scales.js";
 
@@ -20,7 +20,9 @@ export function improvements(items, sign) {
 
 // The drawing. An item is {key, name, colour, x, y, counts}. counts: whether the trial can become the best.
 class Drawing extends Picture {
-  set(items, options) {  // {x, y, sign, logY, missing: trials without a value}
+  // options: {x, y, sign, logY, missing, going}. missing: number of trials without a value; going: number of trials
+  // left out because they have not ended.
+  set(items, options) {
     this.options = options;
     this.show(items);
   }
@@ -39,17 +41,16 @@ class Drawing extends Picture {
   }
 
   paint(context, width, height, colour) {
-    const {x: label, sign, logY, missing} = this.options;
+    const {x: label, sign, logY, missing, going} = this.options;
     const shown = this.items.filter((one) => !logY || one.y > 0);
-    const area = {left: 62, top: 20, width: Math.max(10, width - 78), height: Math.max(10, height - 54)};
+    const area = areaOf(width, height);
     const ys = shown.map((one) => one.y);
     const near = nearRange(ys, logY);
     const y = makeScale(...rangeOf(near ?? ys, logY), logY);
     const [, last] = rangeOf(shown.map((one) => one.x), false);
     const x = makeScale(0, Math.max(last, 1), false);
     drawAxes(context, area, x, y, this.options, colour);
-    const place = (one) => [area.left + x.to(one.x) * area.width, area.top + (1 - onAxis(y.to(one.y))) * area.height];
-    this.places = new Map(shown.map((one) => [one, place(one)]));
+    this.places = placesOf(shown, area, x, y);
     const steps = improvements(shown, sign);
     this.#line(context, steps.map((one) => this.places.get(one)), area.left + area.width, colour.best);
     for (const one of [...shown].sort((a, b) => orderOf(a) - orderOf(b))) {
@@ -60,7 +61,8 @@ class Drawing extends Picture {
     }
     const best = steps.length ? `best so far ${number(steps.at(-1).y)}, of ${steps.at(-1).name}` : "no values yet";
     const without = missing ? `; ${missing} ${missing === 1 ? "has" : "have"} no value yet` : "";
-    return `${plural(shown.length, "trial")} over ${label}; ${best}${without}${farWords(near, ys)}`;
+    const running = going ? `; ${going} not ended` : "";
+    return `${plural(shown.length, "trial")} over ${label}; ${best}${without}${running}${farWords(near, ys)}`;
   }
 
   // Draws the best value so far: it changes at each improvement and stays until the next.
@@ -78,15 +80,7 @@ class Drawing extends Picture {
     context.stroke(path);
   }
 
-  nearest(px, py) {
-    let best = null;
-    let least = NEAR;
-    for (const [one, [x, y]] of this.places ?? []) {
-      const distance = Math.hypot(x - px, y - py);
-      if (distance < least) [least, best] = [distance, one];
-    }
-    return best;
-  }
+  nearest(px, py) { return nearestOf(this.places, px, py); }
 
   tipOf(item) {
     const place = this.places.get(item);
@@ -132,7 +126,8 @@ export class History {
     const ranks = ranksOf(experiment, trials);
     // A trial that a rung stopped trained for less. The coordinator compares it only if there is no other.
     const early = (t) => Boolean(experiment.rungs?.length) && t.cause === "stopped_early";
-    const valued = trials.filter((t) => t.metric_value !== null && (settings.hover !== "time" || t.ended_at));
+    const withValue = trials.filter((t) => t.metric_value !== null);
+    const valued = withValue.filter((t) => settings.hover !== "time" || t.ended_at);
     const all = valued.every(early);
     const {unit, x} = this.#axis(valued);
     this.drawing.set(
@@ -150,7 +145,8 @@ export class History {
         y: experiment.metric || "val_loss",
         sign: experiment.goal === "maximize" ? -1 : 1,
         logY: settings.hlog === "1",
-        missing: trials.length - valued.length
+        missing: trials.length - withValue.length,
+        going: withValue.length - valued.length
       });
   }
 

@@ -1,12 +1,34 @@
 // picture.js: a drawing of trials on a canvas, by which a person points at a trial and opens it.
 import {el, redrawing, replace} from "./dom.js";
-import {number} from "./format.js";
+import {number, plural} from "./format.js";
 import {saveButtons, toSvg} from "./save.js";
 import {colours, fit} from "./scales.js";
 
-export const NEAR = 24;
+export const NEAR = 24;  // pixels within which the pointer finds an item
 // Drawing order by rank: the best on top.
 export const orderOf = (item) => ["rest", "good", "best"].indexOf(item.colour);
+
+// Returns the area inside the axes of a picture of this size.
+export function areaOf(width, height) {
+  return {left: 62, top: 20, width: Math.max(10, width - 78), height: Math.max(10, height - 54)};
+}
+
+// Returns the place of each item, which has x and y, in an area with these scales.
+export function placesOf(items, area, x, y) {
+  const place = (one) => [area.left + x.to(one.x) * area.width, area.top + (1 - onAxis(y.to(one.y))) * area.height];
+  return new Map(items.map((one) => [one, place(one)]));
+}
+
+// Returns the item whose place is nearest to the pointer; null: none is near.
+export function nearestOf(places, px, py) {
+  let best = null;
+  let least = NEAR;
+  for (const [one, [x, y]] of places ?? []) {
+    const distance = Math.hypot(x - px, y - py);
+    if (distance < least) [least, best] = [distance, one];
+  }
+  return best;
+}
 
 // Clamps a value far from the others to the axis' end.
 export const onAxis = (place) => Math.max(0, Math.min(1, place));
@@ -14,7 +36,7 @@ export function farWords(near, values) {
   const far = near ? values.filter((v) => v < near[0] || v > near[1]) : [];
   if (!far.length) return "";
   const [least, most] = [Math.min(...far), Math.max(...far)];
-  return `; ${far.length} ${far.length === 1 ? "outlier" : "outliers"} at the edge, ${
+  return `; ${plural(far.length, "outlier")} at the edge, ${
     least === most ? `at ${number(least)}` : `from ${number(least)} to ${number(most)}`}`;
 }
 

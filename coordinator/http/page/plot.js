@@ -210,8 +210,7 @@ export class Plot {
     if (this.left) {
       const {low, high, curves, lowest, highest} = this.left;
       const ends = [lowest < low ? `down to ${number(lowest)}` : "", highest > high ? `up to ${number(highest)}` : ""];
-      words = `Outliers of ${curves} ${curves === 1 ? "curve" : "curves"} are hidden: ${
-        ends.filter(Boolean).join(" and ")}. `;
+      words = `Outliers of ${plural(curves, "curve")} are hidden: ${ends.filter(Boolean).join(" and ")}. `;
     }
     const toggle = () => {
       this.far = !this.far;

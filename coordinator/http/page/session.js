@@ -11,8 +11,6 @@ export function authorization() {
   return token ? {Authorization: `Bearer ${token}`} : {};
 }
 
-export function currentAccess() { return access; }
-
 // Returns "all", "own" or "none": what the person may do with this method of the table of rights.
 function reach(method) { return access.may?.[method] ?? "none"; }
 
