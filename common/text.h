@@ -37,6 +37,9 @@ std::string CleanText(std::string_view text, size_t bytes_max);
 enum class Newlines { kEscape, kKeep };
 std::string Printable(std::string_view text, Newlines newlines = Newlines::kEscape);
 
+// Returns `text` without the spaces, tabs and carriage returns around it.
+std::string_view Trimmed(std::string_view text);
+
 // Parses "2147483648", "512K", "512Ki", "700M" or "2G" into bytes, by powers of 1024. Returns
 // nothing for any other text and beyond 2^64 - 1.
 std::optional<uint64_t> ParseBytes(std::string_view text);

@@ -4,11 +4,11 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/metric_limits.h"
@@ -97,17 +97,19 @@ std::optional<double> NumberIn(std::string_view text) {
   std::string_view digits = text;
   const bool negative = digits.starts_with('-');
   if (negative || digits.starts_with('+')) digits.remove_prefix(1);
-  if (digits.empty() || digits[0] == '-') return std::nullopt;
+  if (digits.empty() || digits[0] == '-' || digits[0] == '+') return std::nullopt;
   const std::string lower =
       absl::AsciiStrToLower(absl::string_view(digits.data(), std::min<size_t>(digits.size(), 16)));
   if (lower == "nan" || lower == "inf" || lower == "infinity") {
     return std::numeric_limits<double>::quiet_NaN();
   }
+  // Abseil also accepts spaces and nan(1). A number too small for a double is 0.
   double number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (end != digits.data() + digits.size()) return std::nullopt;
-  if (error == std::errc::result_out_of_range) return std::numeric_limits<double>::quiet_NaN();
-  if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
+  if (digits.find_first_not_of("+-.0123456789eE") != std::string_view::npos ||
+      !absl::SimpleAtod(absl::string_view(digits.data(), digits.size()), &number)) {
+    return std::nullopt;
+  }
+  if (!std::isfinite(number)) return std::numeric_limits<double>::quiet_NaN();
   return negative ? -number : number;
 }
 

@@ -50,6 +50,12 @@ TEST(TextTest, Utf8IsDistinguishedFromOtherBytes) {
   }
 }
 
+TEST(TextTest, SpaceAroundATextIsTrimmed) {
+  EXPECT_EQ(Trimmed(" \ta b\r"), "a b");
+  EXPECT_EQ(Trimmed(" \t\r"), "");
+  EXPECT_EQ(Trimmed("\n"), "\n") << "no line has one";
+}
+
 TEST(TextTest, YamlTextIsPlainOnlyIfEveryReaderTakesItForText) {
   for (const char* plain : {"quickstart", "a/b-c.d", "/data", "_x", "two words"}) {
     EXPECT_TRUE(IsPlainYaml(plain)) << plain;

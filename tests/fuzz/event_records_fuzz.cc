@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "common/crc32c.h"
 #include "worker/program/event_records.h"
 
 namespace {
@@ -21,7 +22,7 @@ std::string Bytes(Number number) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using dt::program::MaskedCrc32c;
+  using dt::MaskedCrc32c;
   if (size == 0) return 0;
   std::string file(reinterpret_cast<const char*>(data) + 1, size - 1);
   if (data[0] % 2 == 1) {

@@ -78,7 +78,11 @@ TEST(LinePatternTest, ALongLineIsNotLookedAt) {
 TEST(LinePatternTest, ANumberIsOneAsProgramsPrintIt) {
   EXPECT_EQ(NumberIn("+.5"), 0.5);
   EXPECT_EQ(NumberIn("-7."), -7);
-  for (const char* none : {"", "-", "+-1", "--1", "1x", "0x10", "one"}) {
+  EXPECT_EQ(NumberIn("1e-400"), 0) << "too small for a double";
+  EXPECT_EQ(NumberIn("-1e-400"), 0);
+  EXPECT_TRUE(std::isnan(NumberIn("-1e400").value()));
+  for (const char* none :
+       {"", "-", "+-1", "--1", "1x", "0x10", "one", "++1", " 1", "1e", "nan(1)"}) {
     EXPECT_FALSE(NumberIn(none).has_value()) << none;
   }
 }

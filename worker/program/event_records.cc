@@ -1,13 +1,13 @@
 // event_records.cc: see event_records.h.
 #include "worker/program/event_records.h"
 
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <optional>
 #include <utility>
 
+#include "common/crc32c.h"
 #include "common/limits.h"
 #include "common/metric_limits.h"
 
@@ -22,17 +22,6 @@ constexpr size_t kTailBytes = 4;
 constexpr uint64_t kVarint = 0, kEightBytes = 1, kLength = 2, kFourBytes = 5;
 // A record above this is damage: no writer makes one.
 constexpr uint64_t kRecordMost = 1ull << 31;
-
-constexpr std::array<uint32_t, 256> MakeTable() {
-  std::array<uint32_t, 256> table{};
-  for (uint32_t i = 0; i < 256; ++i) {
-    uint32_t crc = i;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82f63b78u : 0);
-    table[i] = crc;
-  }
-  return table;
-}
-constexpr std::array<uint32_t, 256> kTable = MakeTable();
 
 template <typename Number>
 Number Get(std::string_view bytes, size_t at) {
@@ -153,13 +142,6 @@ void AddEvent(std::string_view bytes, std::vector<ScalarEvent>& to) {
 }
 
 }  // namespace
-
-uint32_t MaskedCrc32c(std::string_view bytes) {
-  uint32_t crc = ~0u;
-  for (const char c : bytes) crc = (crc >> 8) ^ kTable[(crc ^ static_cast<uint8_t>(c)) & 0xff];
-  crc = ~crc;
-  return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
-}
 
 EventRecords ReadEventRecords(std::string_view bytes) {
   EventRecords read;

@@ -30,7 +30,4 @@ struct EventRecords {
 // Reads all complete records. `bytes` begin at a record.
 EventRecords ReadEventRecords(std::string_view bytes);
 
-// Returns the checksum as the files have it.
-uint32_t MaskedCrc32c(std::string_view bytes);
-
 }  // namespace dt::program

@@ -1,6 +1,7 @@
 // metric_files.cc: see metric_files.h.
 #include "worker/program/metric_files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -24,8 +25,6 @@ namespace fs = std::filesystem;
 
 constexpr int kDepthMost = 5;
 constexpr size_t kSignBytes = 64;
-// Bytes of a file that are read after the program's end.
-constexpr size_t kLastBytes = 16 << 20;
 
 std::string Below(const std::string& folder, const std::string& path) {
   if (path.empty() || path.front() == '/') return path;
@@ -57,6 +56,32 @@ std::string BytesAt(const UniqueFd& fd, uint64_t offset, size_t most) {
   return bytes;
 }
 
+// Entries that the search by a pattern may still look at. glob passes no context to its functions.
+thread_local size_t entries_left = 0;
+
+// Finds the pattern's paths, among at most `most` entries of folders.
+std::vector<std::string> PathsOf(const std::string& pattern, size_t most) {
+  entries_left = most;
+  glob_t found{};
+  found.gl_opendir = [](const char* path) -> void* {
+    return entries_left == 0 ? nullptr : opendir(path);
+  };
+  found.gl_readdir = [](void* folder) -> dirent* {
+    if (entries_left == 0) return nullptr;
+    --entries_left;
+    return readdir(static_cast<DIR*>(folder));
+  };
+  found.gl_closedir = [](void* folder) { closedir(static_cast<DIR*>(folder)); };
+  found.gl_stat = [](const char* path, struct stat* to) { return stat(path, to); };
+  found.gl_lstat = [](const char* path, struct stat* to) { return lstat(path, to); };
+  std::vector<std::string> paths;
+  if (glob(pattern.c_str(), GLOB_ALTDIRFUNC, nullptr, &found) == 0) {
+    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  }
+  globfree(&found);
+  return paths;
+}
+
 // Keras and others write the same tags into a folder of each purpose.
 std::string NameOf(const std::string& path, const std::string& tag) {
   const std::string folder = fs::path(path).parent_path().filename().string();
@@ -79,23 +104,19 @@ MetricFiles::MetricFiles(const std::string& folder, const MetricPaths& paths, ui
 }
 
 void MetricFiles::Scan(Taken& out) {
+  const size_t most = begun_ ? kScanEntries : kFirstEntries;
   if (!pattern_.empty()) {
-    glob_t found{};
-    if (glob(pattern_.c_str(), 0, nullptr, &found) == 0) {
-      for (size_t i = 0; i < found.gl_pathc; ++i) Follow(found.gl_pathv[i], false, out);
-    }
-    globfree(&found);
+    for (const std::string& path : PathsOf(pattern_, most)) Follow(path, false, out);
   }
-  if (!tree_.empty()) ScanFolder(out);
+  if (!tree_.empty()) ScanFolder(most, out);
 }
 
-void MetricFiles::ScanFolder(Taken& out) {
+void MetricFiles::ScanFolder(size_t most, Taken& out) {
   std::error_code error;
   fs::recursive_directory_iterator entry(tree_, fs::directory_options::skip_permission_denied,
                                          error);
   std::vector<std::string> events;
-  for (size_t i = 0; !error && entry != fs::recursive_directory_iterator() && i < kScanEntries;
-       ++i) {
+  for (size_t i = 0; !error && entry != fs::recursive_directory_iterator() && i < most; ++i) {
     if (entry.depth() >= kDepthMost) entry.disable_recursion_pending();
     const std::string name = entry->path().filename().string();
     if (name.find("tfevents") != std::string::npos) events.push_back(entry->path().string());
@@ -105,32 +126,71 @@ void MetricFiles::ScanFolder(Taken& out) {
   for (const std::string& path : events) Follow(path, true, out);
 }
 
+// Returns nullopt if the path leads to no regular file. To open another thing could disturb it: a
+// FIFO's writer would take this for its reader.
+std::optional<MetricFiles::State> MetricFiles::StateAt(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return StateOf(status);
+}
+
+MetricFiles::State MetricFiles::StateOf(const struct stat& status) {
+  return {status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size),
+          status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
+// Opens a regular file. `state` becomes that of the open file.
+UniqueFd MetricFiles::Open(const std::string& path, State& state) {
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (!fd.valid() || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return UniqueFd();
+  state = StateOf(status);
+  return fd;
+}
+
 void MetricFiles::Follow(const std::string& path, bool events, Taken& out) {
-  if (files_.contains(path)) return;
-  if (files_.size() >= limits::kMetricFiles) {
+  if (files_.contains(path) || left_alone_.contains(path)) return;
+  if (!begun_) {
+    if (events || files_.size() >= limits::kMetricFiles) {
+      left_alone_.insert(path);
+    } else {
+      FollowOld(path);
+    }
+    return;
+  }
+  if (new_files_ >= limits::kMetricFiles) {
     if (std::exchange(complained_, true)) return;
     out.complaints.push_back(absl::StrCat(
         "metrics: more than ", limits::kMetricFiles,
         " files are there; the others are left out: ", Printable(CleanText(path, 200))));
     return;
   }
+  ++new_files_;
+  files_[path].events = events;
+}
+
+// Follows a file of rows that an earlier run wrote, from its end.
+void MetricFiles::FollowOld(const std::string& path) {
   Followed& file = files_[path];
-  file.events = events;
-  if (begun_) return;
-  // An earlier run wrote it.
-  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status {};
-  if (!fd.valid() || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
-  file.device = status.st_dev;
-  file.inode = status.st_ino;
-  file.offset = static_cast<uint64_t>(status.st_size);
-  file.head = BytesAt(fd, 0, std::min<uint64_t>(kSignBytes, file.offset));
-  const uint64_t sign = std::min<uint64_t>(kSignBytes, file.offset);
-  file.tail = BytesAt(fd, file.offset - sign, sign);
-  const std::string start = events ? "" : BytesAt(fd, 0, limits::kProgramLineBytes);
+  std::optional<State> state = StateAt(path);
+  if (!state) return;
+  const UniqueFd fd = Open(path, *state);
+  if (!fd.valid()) return;
+  file.seen = *state;
+  file.offset = state->size;
+  NoteSigns(fd, file);
+  const std::string start =
+      BytesAt(fd, 0, std::min<uint64_t>(limits::kProgramLineBytes, state->size));
   if (const size_t end = start.find('\n'); end != std::string::npos) {
     file.rows.Take(std::string_view(start).substr(0, end));
   }
+}
+
+// Keeps the bytes by which a later turn sees whether the file was written again.
+void MetricFiles::NoteSigns(const UniqueFd& fd, Followed& file) {
+  const uint64_t sign = std::min<uint64_t>(kSignBytes, file.offset);
+  if (file.head.size() < sign) file.head = BytesAt(fd, 0, std::min(sign, file.seen.size));
+  file.tail = file.offset <= file.seen.size ? BytesAt(fd, file.offset - sign, sign) : "";
 }
 
 bool MetricFiles::WasWrittenAgain(const UniqueFd& fd, const Followed& file, uint64_t size) const {
@@ -141,34 +201,39 @@ bool MetricFiles::WasWrittenAgain(const UniqueFd& fd, const Followed& file, uint
          BytesAt(fd, file.offset - file.tail.size(), file.tail.size()) != file.tail;
 }
 
-void MetricFiles::Catch(const std::string& path, Followed& file, Last last, Taken& out) {
+void MetricFiles::Catch(const std::string& path, Followed& file, Turn& turn) {
   if (file.left_out) return;
-  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status {};
-  if (!fd.valid() || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
-  const auto size = static_cast<uint64_t>(status.st_size);
-  const bool replaced = file.device != status.st_dev || file.inode != status.st_ino;
-  if (replaced || WasWrittenAgain(fd, file, size)) {
+  const std::optional<State> now = StateAt(path);
+  if (!now || (turn.last == Last::kNo && !file.behind && *now == file.seen)) return;
+  State state;
+  const UniqueFd fd = Open(path, state);
+  if (!fd.valid()) return;
+  const State before = std::exchange(file.seen, state);
+  const bool replaced = before.device != state.device || before.inode != state.inode;
+  if (replaced || WasWrittenAgain(fd, file, state.size)) {
     file.offset = 0;
     file.head.clear();
     file.tail.clear();
     file.rows = MetricRows();
     file.skip = std::exchange(file.taken, 0);
-    file.device = status.st_dev;
-    file.inode = status.st_ino;
   }
-  if (size <= file.offset) return;
-  found_ = true;
-  const size_t most = last == Last::kYes ? kLastBytes : limits::kMetricReadBytes;
-  const std::string bytes = BytesAt(fd, file.offset, most);
-  const uint64_t used =
-      file.events ? TakeEvents(path, bytes, file, out) : TakeRows(bytes, file, last, out);
-  file.offset += used;
-  if (file.head.size() < kSignBytes) {
-    file.head = BytesAt(fd, 0, std::min<uint64_t>(kSignBytes, std::min(file.offset, size)));
+  file.behind = false;
+  if (state.size <= file.offset) return;
+  (file.events ? found_events_ : found_rows_) = true;
+  const uint64_t there = state.size - file.offset;
+  const std::string bytes = BytesAt(fd, file.offset, std::min(turn.left, there));
+  turn.left -= bytes.size();
+  file.behind = bytes.size() < there;
+  // A line that the bound cuts is not the file's last.
+  const Last last = file.behind ? Last::kNo : turn.last;
+  file.offset +=
+      file.events ? TakeEvents(path, bytes, file, turn) : TakeRows(bytes, file, last, turn.out);
+  NoteSigns(fd, file);
+  if (turn.last == Last::kYes && file.behind && !file.left_out && file.offset < state.size) {
+    turn.out.complaints.push_back(absl::StrCat("metrics: ", Printable(CleanText(path, 300)),
+                                               ": the last ", state.size - file.offset,
+                                               " bytes were not read"));
   }
-  const uint64_t sign = std::min<uint64_t>(kSignBytes, file.offset);
-  file.tail = file.offset <= size ? BytesAt(fd, file.offset - sign, sign) : "";
 }
 
 uint64_t MetricFiles::TakeRows(std::string_view bytes, Followed& file, Last last, Taken& out) {
@@ -185,10 +250,9 @@ uint64_t MetricFiles::TakeRows(std::string_view bytes, Followed& file, Last last
     const std::optional<Sample> sample = file.rows.Take(line);
     if (!sample) continue;
     ++file.taken;
-    if (sample->step ? *sample->step < file.newest : file.taken <= file.skip) {
-      // The file was written again, or the program's own steps fall.
-      if (file.skip > 0) continue;
-    }
+    const bool before = sample->step ? *sample->step < file.newest : file.taken <= file.skip;
+    // If the file was not written again, it is the program's own steps that fall.
+    if (before && file.skip > 0) continue;
     if (sample->step) file.newest = std::max(file.newest, *sample->step);
     std::string text = row_samples_.LineOf(*sample);
     if (!text.empty()) out.lines.push_back(std::move(text));
@@ -201,32 +265,32 @@ uint64_t MetricFiles::TakeRows(std::string_view bytes, Followed& file, Last last
 }
 
 uint64_t MetricFiles::TakeEvents(const std::string& path, std::string_view bytes, Followed& file,
-                                 Taken& out) {
+                                 Turn& turn) {
   EventRecords read = ReadEventRecords(bytes);
   for (ScalarEvent& event : read.scalars) {
     event.tag = NameOf(path, event.tag);
-    waiting_.push_back(std::move(event));
+    turn.events.push_back(std::move(event));
   }
   if (!read.damage.empty()) {
     file.left_out = true;
-    out.complaints.push_back(absl::StrCat("metrics: ", Printable(CleanText(path, 300)), ": ",
-                                          read.damage, " at byte ", file.offset + read.used,
-                                          "; the rest of this file is left out"));
+    turn.out.complaints.push_back(absl::StrCat("metrics: ", Printable(CleanText(path, 300)), ": ",
+                                               read.damage, " at byte ", file.offset + read.used,
+                                               "; the rest of this file is left out"));
   }
   return read.used;
 }
 
-// Passes this turn's events on in the order of their times: several files may be written at once.
-void MetricFiles::TakeWaiting(Taken& out) {
-  std::stable_sort(waiting_.begin(), waiting_.end(),
+// Passes the events on in the order of their times: several files may be written at once.
+void MetricFiles::PassEvents(Turn& turn) {
+  std::stable_sort(turn.events.begin(), turn.events.end(),
                    [](const auto& a, const auto& b) { return a.wall_time < b.wall_time; });
   Sample sample;
   const auto pass = [&] {
     std::string text = event_samples_.LineOf(sample);
-    if (!text.empty()) out.lines.push_back(std::move(text));
+    if (!text.empty()) turn.out.lines.push_back(std::move(text));
     sample = Sample();
   };
-  for (ScalarEvent& event : waiting_) {
+  for (ScalarEvent& event : turn.events) {
     const auto step = static_cast<double>(event.step);
     const bool joins = sample.step == step && sample.values.size() < limits::kMetrics &&
                        std::none_of(sample.values.begin(), sample.values.end(),
@@ -236,19 +300,23 @@ void MetricFiles::TakeWaiting(Taken& out) {
     sample.values.emplace_back(std::move(event.tag), event.value);
   }
   if (sample.step) pass();
-  waiting_.clear();
 }
 
-MetricFiles::Taken MetricFiles::Turn(Last last) {
-  Taken out;
-  Scan(out);
-  for (auto& [path, file] : files_) Catch(path, file, last, out);
-  TakeWaiting(out);
-  return out;
+MetricFiles::Taken MetricFiles::Take(Last last, Paths paths) {
+  Turn turn;
+  turn.last = last;
+  turn.left = kLastBytes;
+  if (paths == Paths::kSearch) Scan(turn.out);
+  for (auto& [path, file] : files_) {
+    if (last == Last::kNo) turn.left = limits::kMetricReadBytes;
+    Catch(path, file, turn);
+  }
+  PassEvents(turn);
+  return std::move(turn.out);
 }
 
-MetricFiles::Taken MetricFiles::Read() { return Turn(Last::kNo); }
+MetricFiles::Taken MetricFiles::Read(Paths paths) { return Take(Last::kNo, paths); }
 
-MetricFiles::Taken MetricFiles::Finish() { return Turn(Last::kYes); }
+MetricFiles::Taken MetricFiles::Finish() { return Take(Last::kYes, Paths::kSearch); }
 
 }  // namespace dt::program

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <utility>
 
 #include "common/limits.h"
 #include "common/metric_limits.h"
 #include "common/metric_name.h"
+#include "common/text.h"
 
 namespace dt::program {
 namespace {
@@ -25,12 +25,6 @@ uint64_t CountIn(re2::StringPiece digits) {
 }
 
 std::string_view View(re2::StringPiece text) { return {text.data(), text.size()}; }
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 // Returns the numbers of "loss=0.53, acc=80%" and of "v_num: 0.000 train_loss: 0.12".
 std::vector<std::pair<std::string, double>> NumbersOf(std::string_view text) {
@@ -103,8 +97,7 @@ std::optional<Sample> ProgressBars::Take(std::string_view line) {
   for (auto& [name, value] : numbers) {
     if (shown_.size() >= kSampleNames && !shown_.contains(name)) continue;
     const auto [at, first] = shown_.try_emplace(name, value);
-    const bool same = at->second == value || (std::isnan(at->second) && std::isnan(value));
-    if (!first && same) continue;
+    if (!first && SameNumber(at->second, value)) continue;
     at->second = value;
     sample.values.emplace_back(std::move(name), value);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -10,18 +11,12 @@
 #include "common/limits.h"
 #include "common/text.h"
 #include "spec/pattern/line_pattern.h"
+#include "worker/program/report.h"
 
 namespace dt::program {
 namespace {
 
 using nlohmann::json;
-
-std::string_view Stripped(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r";
-  const size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
 
 // Splits at the separator, except within quotation marks. A cell has at most the line's bytes.
 std::vector<std::string> Cells(std::string_view line, char separator) {
@@ -37,7 +32,7 @@ std::vector<std::string> Cells(std::string_view line, char separator) {
       cells.back() += c;
     }
   }
-  for (std::string& cell : cells) cell = std::string(Stripped(cell));
+  for (std::string& cell : cells) cell = std::string(Trimmed(cell));
   return cells;
 }
 
@@ -54,21 +49,8 @@ std::string StepWordIn(const std::vector<std::string>& names) {
 }  // namespace
 
 std::optional<Sample> MetricRows::TakeJson(std::string_view line) const {
-  // Reports may have NaN, for which JSON has no word; Python writes it.
-  std::string text;
-  for (size_t i = 0; i < line.size();) {
-    const bool word = i > 0 && (line[i - 1] == ' ' || line[i - 1] == ':');
-    bool replaced = false;
-    for (const std::string_view bad : {"NaN", "-Infinity", "Infinity"}) {
-      if (!word || !line.substr(i).starts_with(bad)) continue;
-      text += "\"nan\"";
-      i += bad.size();
-      replaced = true;
-      break;
-    }
-    if (!replaced) text += line[i++];
-  }
-  const json object = json::parse(text, nullptr, false);
+  // A text, since null is no number here.
+  const json object = json::parse(ReadableJson(line, "\"nan\""), nullptr, false);
   if (!object.is_object()) return std::nullopt;
   std::vector<std::string> names;
   for (const auto& [name, value] : object.items()) {
@@ -80,7 +62,11 @@ std::optional<Sample> MetricRows::TakeJson(std::string_view line) const {
     const json& value = object.at(name);
     std::optional<double> number;
     if (value.is_number()) number = value.get<double>();
-    if (value.is_string()) number = spec::NumberIn(value.get_ref<const std::string&>());
+    if (value.is_string()) {
+      const auto& text = value.get_ref<const std::string&>();
+      number = text.starts_with(kBeyond) ? std::numeric_limits<double>::quiet_NaN()
+                                         : spec::NumberIn(text);
+    }
     if (!number) continue;
     if (name == step) {
       sample.step = number;
@@ -108,7 +94,7 @@ std::optional<Sample> MetricRows::TakeCells(std::string_view line) const {
 
 std::optional<Sample> MetricRows::Take(std::string_view line) {
   if (line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
-  line = Stripped(line);
+  line = Trimmed(line);
   if (line.empty() || line.size() > limits::kProgramLineBytes) return std::nullopt;
   if (!begun_) {
     begun_ = true;

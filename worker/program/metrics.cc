@@ -11,7 +11,13 @@ namespace {
 
 // Between two looks at files: a search decides in seconds.
 constexpr absl::Duration kLookEvery = absl::Seconds(1);
+// Between two searches for more files, once each path gave one: a search reads folders.
+constexpr absl::Duration kSearchEvery = absl::Seconds(5);
 constexpr size_t kShownPatternBytes = 100;
+
+std::string ShownPath(const char* field, const std::string& path) {
+  return absl::StrCat(field, " '", Printable(CleanText(path, kShownPatternBytes)), "'");
+}
 
 }  // namespace
 
@@ -34,6 +40,8 @@ absl::StatusOr<std::unique_ptr<Metrics>> Metrics::Make(const ProgramSpec& spec,
 MetricFiles::Taken Metrics::Look(absl::Duration now) {
   if (!files_ || now < due_) return {};
   due_ = now + kLookEvery;
+  if (FoundFiles() && now < search_due_) return files_->Read(MetricFiles::Paths::kKnown);
+  search_due_ = now + kSearchEvery;
   return files_->Read();
 }
 
@@ -46,11 +54,14 @@ std::string Metrics::Missing() const {
     return absl::StrCat("no line matched metrics.pattern '",
                         Printable(CleanText(patterns_[0], kShownPatternBytes)), "'");
   }
-  if (!files_ || files_->found()) return "";
-  const bool file = !paths_.file.empty();
-  return absl::StrCat(
-      "it wrote nothing to ", file ? "metrics.file '" : "metrics.tensorboard '",
-      Printable(CleanText(file ? paths_.file : paths_.tensorboard, kShownPatternBytes)), "'");
+  if (!files_ || FoundFiles()) return "";
+  std::string missing;
+  if (!FoundRows()) missing = ShownPath("metrics.file", paths_.file);
+  if (!FoundEvents()) {
+    absl::StrAppend(&missing, missing.empty() ? "" : " or ",
+                    ShownPath("metrics.tensorboard", paths_.tensorboard));
+  }
+  return absl::StrCat("it wrote nothing to ", missing);
 }
 
 }  // namespace dt::program

@@ -38,11 +38,17 @@ class Metrics {
   explicit Metrics(const ProgramSpec& spec)
       : patterns_(spec.metric_patterns), paths_(spec.metric_paths) {}
 
+  // The program wrote to each path. REQUIRES: files_.
+  bool FoundFiles() const { return FoundRows() && FoundEvents(); }
+  bool FoundRows() const { return paths_.file.empty() || files_->found_rows(); }
+  bool FoundEvents() const { return paths_.tensorboard.empty() || files_->found_events(); }
+
   const std::vector<std::string> patterns_;
   const MetricPaths paths_;
   std::optional<PrintedMetrics> printed_;
   std::optional<MetricFiles> files_;
   absl::Duration due_ = -absl::InfiniteDuration();
+  absl::Duration search_due_ = -absl::InfiniteDuration();  // of the search for more files
 };
 
 }  // namespace dt::program

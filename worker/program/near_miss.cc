@@ -135,10 +135,9 @@ struct Named {
   size_t begin = 0;   // of the value in the line
 };
 
-bool IsStepWord(const std::string& name) {
-  constexpr std::array<std::string_view, 8> kWords = {"step", "steps", "global_step", "iteration",
-                                                      "iter", "it",    "epoch",       "iters"};
-  return std::find(kWords.begin(), kWords.end(), name) != kWords.end();
+// Returns whether a name is that of a step in text, where a report's words have more forms.
+bool IsNearStepWord(const std::string& name) {
+  return spec::IsStepWord(name) || name == "steps" || name == "it" || name == "iters";
 }
 
 // Returns whether a name is that of a training metric. A line with any other number may be from any
@@ -267,18 +266,10 @@ std::string PatternOf(std::string_view line, const std::vector<Named>& numbers) 
     at = one.begin + one.value.size();
   }
   pattern.erase(0, pattern.find_first_not_of(' '));
+  // A person could not copy it as it is shown.
+  if (Printable(pattern) != pattern) return "";
   const auto made = spec::LinePattern::Make(pattern);
   return made.ok() && made->Find(line).size() == names.size() ? pattern : "";
-}
-
-// Returns the text in single quotes of YAML.
-std::string QuotedText(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) {
-    quoted += c;
-    if (c == '\'') quoted += c;
-  }
-  return quoted + "'";
 }
 
 bool IsWhole(const std::string& number) {
@@ -292,14 +283,14 @@ std::optional<NearMiss> NearText(std::string_view line, std::string_view metric)
     const size_t last = one.name.rfind('_');
     if (last == std::string::npos) continue;
     const std::string word = one.name.substr(last + 1);
-    if (IsStepWord(word)) one.name = word;
+    if (IsNearStepWord(word)) one.name = word;
   }
   const auto step = std::find_if(numbers.begin(), numbers.end(), [](const Named& one) {
-    return IsStepWord(one.name) && IsWhole(one.value);
+    return IsNearStepWord(one.name) && IsWhole(one.value);
   });
   std::vector<const Named*> told;
   for (const Named& one : numbers) {
-    if (!IsStepWord(one.name) && IsMetricWord(one.name, metric)) told.push_back(&one);
+    if (!IsNearStepWord(one.name) && IsMetricWord(one.name, metric)) told.push_back(&one);
   }
   if (told.empty()) return std::nullopt;
   const bool has_step = step != numbers.end();
@@ -315,7 +306,7 @@ std::optional<NearMiss> NearText(std::string_view line, std::string_view metric)
   if (pattern.empty()) {
     absl::StrAppend(&why, "; print ", instead, " in its place");
   } else {
-    absl::StrAppend(&why, "; add metrics: {pattern: ", Printable(QuotedText(pattern)),
+    absl::StrAppend(&why, "; add metrics: {pattern: ", QuotedYaml(pattern),
                     "} to the file, or print ", instead, " in its place");
   }
   return Near(line, std::move(why), has_step);

@@ -11,6 +11,7 @@
 
 #include "common/files.h"
 #include "common/limits.h"
+#include "common/text.h"
 #include "worker/program/report.h"
 
 namespace dt::program {
@@ -29,13 +30,6 @@ constexpr absl::Duration kHold = absl::Seconds(1);
 // If this many first lines of a program have nothing of a report, it does not nearly report; each
 // check costs some microseconds.
 constexpr int kLinesLooked = 20'000;
-
-std::string_view WithoutSpace(std::string_view line) {
-  constexpr std::string_view kSpace = " \t";
-  const size_t first = line.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return line.substr(first, line.find_last_not_of(kSpace) - first + 1);
-}
 
 }  // namespace
 
@@ -109,7 +103,7 @@ void Printed::TakeText(std::string_view text, absl::Duration now) {
 }
 
 void Printed::TakeLine(std::string_view line, absl::Duration now) {
-  line = WithoutSpace(line);
+  line = Trimmed(line);
   if (!Reads() || line.empty()) return;
   if (TakeByPattern(line) || !reports_) return;
   const bool counts = stream_ == Stream::kOutput;

@@ -14,6 +14,7 @@
 #include "common/limits.h"
 #include "common/metric_name.h"
 #include "common/text.h"
+#include "spec/pattern/line_pattern.h"
 
 namespace dt::program {
 namespace {
@@ -52,10 +53,6 @@ constexpr std::array<std::string_view, 26> kRowColumns = {"loss",
                                                           "peak_flops",
                                                           "noise_scale_tokens"};
 
-// First byte of a text that stands for a number beyond the range of a double. A program's JSON may
-// contain it too, with the same meaning.
-constexpr char kBeyond = '\1';
-
 bool IsNotFinite(std::string_view word) {
   if (!word.empty() && (word[0] == '-' || word[0] == '+')) word.remove_prefix(1);
   std::string lower(word);
@@ -68,43 +65,6 @@ bool IsBeyondRange(const std::string& word) {
   char* end = nullptr;
   const double number = std::strtod(word.c_str(), &end);
   return std::isinf(number) && end == word.c_str() + word.size();
-}
-
-// Returns the line in a form that the JSON parser accepts. JSON has no word for values that are not
-// finite; Python, NumPy and printf have several. A number beyond a double's range would make the
-// line unreadable.
-std::string Readable(std::string_view line) {
-  constexpr std::string_view kOfWords =
-      "+-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
-  std::string text;
-  bool quoted = false;
-  for (size_t i = 0; i < line.size();) {
-    if (quoted) {
-      if (line[i] == '\\' && i + 1 < line.size()) {
-        text += line[i++];  // an escaped character ends no string
-      } else if (line[i] == '"') {
-        quoted = false;
-      }
-      text += line[i++];
-      continue;
-    }
-    const size_t end = std::min(line.find_first_not_of(kOfWords, i), line.size());
-    if (end == i) {
-      quoted = line[i] == '"';
-      text += line[i++];
-      continue;
-    }
-    const std::string word(line.substr(i, end - i));
-    if (IsNotFinite(word)) {
-      text += "null";
-    } else if (IsBeyondRange(word)) {
-      absl::StrAppend(&text, "\"\\u0001", CleanText(word, kShownBytes), "\"");
-    } else {
-      text += word;
-    }
-    i = end;
-  }
-  return text;
 }
 
 // Does not print nested values, since that would recurse as deep as its author likes.
@@ -156,8 +116,8 @@ class Reading {
   // Returns the line's name for its step. "": it has none, or `why` has the error.
   static std::string StepWord(const json& object, std::string& why) {
     std::vector<std::string> there;
-    for (const char* word : {"step", "global_step", "iteration", "iter", "epoch"}) {
-      if (object.contains(word)) there.push_back(word);
+    for (const std::string_view word : spec::kStepWords) {
+      if (object.contains(word)) there.emplace_back(word);
     }
     if (there.empty()) return "";
     const bool clear = there.size() == 1 || there[0] == "step" || there[0] == "global_step";
@@ -231,11 +191,45 @@ class Reading {
 
 }  // namespace
 
+std::string ReadableJson(std::string_view line, std::string_view not_finite) {
+  constexpr std::string_view kOfWords =
+      "+-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
+  std::string text;
+  bool quoted = false;
+  for (size_t i = 0; i < line.size();) {
+    if (quoted) {
+      if (line[i] == '\\' && i + 1 < line.size()) {
+        text += line[i++];  // an escaped character ends no string
+      } else if (line[i] == '"') {
+        quoted = false;
+      }
+      text += line[i++];
+      continue;
+    }
+    const size_t end = std::min(line.find_first_not_of(kOfWords, i), line.size());
+    if (end == i) {
+      quoted = line[i] == '"';
+      text += line[i++];
+      continue;
+    }
+    const std::string word(line.substr(i, end - i));
+    if (IsNotFinite(word)) {
+      text += not_finite;
+    } else if (IsBeyondRange(word)) {
+      absl::StrAppend(&text, "\"\\u0001", CleanText(word, kShownBytes), "\"");
+    } else {
+      text += word;
+    }
+    i = end;
+  }
+  return text;
+}
+
 std::variant<Report, WrongLine> ReadReport(std::string_view line, std::string_view metric) {
   if (line.size() > limits::kProgramLineBytes) {
     return WrongLine{absl::StrCat("it has more than ", limits::kProgramLineBytes, " bytes")};
   }
-  const json object = json::parse(Readable(line), nullptr, false);
+  const json object = json::parse(ReadableJson(line, "null"), nullptr, false);
   if (!object.is_object()) {
     return WrongLine{
         "it is not a JSON object; write a line such as {\"step\": 1, \"val_loss\": 3.1}"};

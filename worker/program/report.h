@@ -40,6 +40,15 @@ struct WrongLine {
 // `metric`: the name that the search uses; "": none.
 std::variant<Report, WrongLine> ReadReport(std::string_view line, std::string_view metric = {});
 
+// First byte of a text that stands for a number beyond the range of a double. A program's JSON may
+// contain it too, with the same meaning.
+inline constexpr char kBeyond = '\1';
+// Returns the line in a form that the JSON parser accepts. JSON has no word for values that are not
+// finite, while Python, NumPy and printf have several: each becomes `not_finite`. A number beyond a
+// double's range, which would make the line unreadable, becomes a text: kBeyond and the number.
+// Texts in the line stay as they are.
+std::string ReadableJson(std::string_view line, std::string_view not_finite);
+
 // Returns whether a step's row has a column of this name: a line with only such names is a row, any
 // other an evaluation.
 bool IsRowColumn(std::string_view name);

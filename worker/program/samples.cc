@@ -19,13 +19,13 @@ std::string NumberText(double number) {
   return nlohmann::json(number).dump();
 }
 
-bool Same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
-
 std::string Quoted(const std::string& name) {
   return nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace
+
+bool SameNumber(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 // Counts values without a step by name: the third loss belongs to step 3, and so does an accuracy
 // that follows it. Once a step was written, that counts.
@@ -53,7 +53,7 @@ std::string Samples::LineOf(const Sample& sample) {
     const auto [at, first] = last_.try_emplace(name);
     Last& last = at->second;
     if (!sample.step && !step_) last.count = counted_;
-    if (!first && last.step == *step && Same(last.value, value)) continue;
+    if (!first && last.step == *step && SameNumber(last.value, value)) continue;
     last.step = *step;
     last.value = value;
     absl::StrAppend(&line, ", ", Quoted(name), ": ", NumberText(value));

@@ -23,6 +23,9 @@ struct Sample {
   std::vector<std::pair<std::string, double>> values;
 };
 
+// Returns whether a number stands as before; NaN equals NaN.
+bool SameNumber(double a, double b);
+
 // The samples of a program, in their order.
 class Samples {
  public:

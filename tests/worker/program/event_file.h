@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "worker/program/event_records.h"
+#include "common/crc32c.h"
 
 namespace dt::testing {
 
@@ -42,8 +42,7 @@ inline std::string Event(double time, uint8_t step, std::string_view summary) {
 
 inline std::string Record(std::string_view event) {
   const std::string length = Bytes<uint64_t>(event.size());
-  return length + Bytes(program::MaskedCrc32c(length)) + std::string(event) +
-         Bytes(program::MaskedCrc32c(event));
+  return length + Bytes(MaskedCrc32c(length)) + std::string(event) + Bytes(MaskedCrc32c(event));
 }
 
 }  // namespace dt::testing

@@ -97,6 +97,69 @@ TEST_F(MetricFilesTest, ADamagedFileCostsOnlyItself) {
   EXPECT_THAT(files.Read().complaints, IsEmpty());
 }
 
+TEST_F(MetricFilesTest, FilesOfEarlierRunsTakeNoPlace) {
+  const std::string old = testing::Record(testing::Event(1, 1, testing::Scalar("acc", 0.25F)));
+  for (int i = 0; i < 40; ++i) {
+    Write("runs/events.out.tfevents.1" + std::to_string(i), old);
+    Write("version_" + std::to_string(i) + "/m.csv", "step,loss\n1,9\n");
+  }
+  MetricFiles files = Files({"*/m.csv", "runs"});
+  EXPECT_THAT(files.Read().lines, IsEmpty());
+  EXPECT_FALSE(files.found());
+  Write("runs/events.out.tfevents.2",
+        testing::Record(testing::Event(3, 2, testing::Scalar("acc", 0.5F))));
+  Write("version_40/m.csv", "step,loss\n2,0.5\n");
+  Write("version_0/m.csv", "3,0.25\n");
+  const MetricFiles::Taken taken = files.Read();
+  EXPECT_THAT(taken.lines,
+              ElementsAre(R"({"step": 3, "loss": 0.25})", R"({"step": 2, "loss": 0.5})",
+                          R"({"step": 2, "acc": 0.5})"));
+  EXPECT_THAT(taken.complaints, IsEmpty());
+  EXPECT_TRUE(files.found_rows());
+  EXPECT_TRUE(files.found_events());
+}
+
+TEST_F(MetricFilesTest, TheEndReadsUpToABoundAndSaysWhatIsLeft) {
+  MetricFiles files = Files({"m*.csv", ""});
+  std::string rows = "step,loss,note\n";
+  const size_t count = MetricFiles::kLastBytes / 30'000;
+  for (size_t i = 1; i <= count; ++i) {
+    rows += std::to_string(i) + ",0.5," + std::string(32'000, 'x') + "\n";
+  }
+  Write("m1.csv", rows);
+  Write("m2.csv", "step,loss\n1,0.5\n");
+  const MetricFiles::Taken taken = files.Finish();
+  EXPECT_GT(taken.lines.size(), count / 2);
+  EXPECT_LT(taken.lines.size(), count);
+  EXPECT_THAT(taken.complaints, ElementsAre(HasSubstr("m1.csv: the last "),
+                                            HasSubstr("m2.csv: the last 16 bytes were not read")));
+}
+
+TEST_F(MetricFilesTest, AFileInTheSameStateIsReadOnlyAtTheEnd) {
+  MetricFiles files = Files({"m.csv", ""});
+  Write("m.csv", "step,loss\n1,0.5\n");
+  EXPECT_EQ(files.Read().lines.size(), 1u);
+  const std::filesystem::path path = std::filesystem::path(folder_.path()) / "m.csv";
+  const auto written = std::filesystem::last_write_time(path);
+  Write("m.csv", "step,loss\n2,0.5\n", std::ios::trunc);
+  std::filesystem::last_write_time(path, written);
+  EXPECT_THAT(files.Read().lines, IsEmpty()) << "its state is its inode, size and time";
+  EXPECT_THAT(files.Finish().lines, ElementsAre(R"({"step": 2, "loss": 0.5})"));
+}
+
+TEST_F(MetricFilesTest, APatternLooksAtABoundedNumberOfEntries) {
+  MetricFiles files = Files({"d*/m*.csv", ""});
+  const size_t others = MetricFiles::kScanEntries * 3 / 20;
+  for (int folder = 0; folder < 10; ++folder) {
+    const std::string name = "d" + std::to_string(folder);
+    Write(name + "/m.csv", "step,loss\n" + std::to_string(folder) + ",0.5\n");
+    for (size_t i = 0; i < others; ++i) Write(name + "/" + std::to_string(i), "");
+  }
+  const size_t found = files.Read().lines.size();
+  EXPECT_GE(found, 5u);
+  EXPECT_LT(found, 10u);
+}
+
 TEST_F(MetricFilesTest, WhatIsNoFileIsLeftAlone) {
   MetricFiles files = Files({"m*", "runs"});
   ASSERT_EQ(mkfifo((folder_.path() + "/m1").c_str(), 0600), 0);

@@ -1,4 +1,6 @@
 // metrics_test.cc: programs whose numbers are read from their output and files.
+#include "worker/program/metrics.h"
+
 #include "tests/worker/program/event_file.h"
 #include "tests/worker/program/program_fixture.h"
 
@@ -53,13 +55,40 @@ TEST_F(ProgramTest, AHintNamesWhatFoundNothing) {
   EXPECT_NE(hint.find("no line matched metrics.pattern 'step {step}: loss {loss}'"),
             std::string::npos)
       << hint;
-  EXPECT_NE(hint.find("add metrics: {pattern: 'Step {step} - Loss: {loss}'}"), std::string::npos)
+  EXPECT_NE(hint.find("add metrics: {pattern: \"Step {step} - Loss: {loss}\"}"), std::string::npos)
       << hint;
 }
 
 TEST_F(ProgramTest, AHintNamesAFileThatWasNotWritten) {
   Run("true", {{"metrics", {{"file", "m.csv"}}}});
   EXPECT_EQ(AwaitEnd().hint, "it reported nothing; it wrote nothing to metrics.file 'm.csv'");
+}
+
+TEST(MetricsTest, EachPathThatFoundNothingIsNamed) {
+  const testing::TempFolder folder;
+  program::ProgramSpec spec;
+  spec.metric_paths = {"m.csv", "runs"};
+  const auto metrics = program::Metrics::Make(spec, folder.path(), 0);
+  ASSERT_TRUE(metrics.ok()) << metrics.status();
+  EXPECT_EQ((*metrics)->Missing(),
+            "it wrote nothing to metrics.file 'm.csv' or metrics.tensorboard 'runs'");
+  std::ofstream(folder / "m.csv") << "step,loss\n1,0.5\n";
+  EXPECT_EQ((*metrics)->Look(absl::Seconds(1)).lines.size(), 1u);
+  EXPECT_EQ((*metrics)->Missing(), "it wrote nothing to metrics.tensorboard 'runs'");
+}
+
+TEST(MetricsTest, MoreFilesAreSearchedForLessOftenOnceOneIsFound) {
+  const testing::TempFolder folder;
+  program::ProgramSpec spec;
+  spec.metric_paths = {"*.csv", ""};
+  const auto metrics = program::Metrics::Make(spec, folder.path(), 0);
+  ASSERT_TRUE(metrics.ok()) << metrics.status();
+  std::ofstream(folder / "a.csv") << "step,loss\n1,0.5\n";
+  EXPECT_EQ((*metrics)->Look(absl::Seconds(10)).lines.size(), 1u);
+  std::ofstream(folder / "a.csv", std::ios::app) << "2,0.5\n";
+  std::ofstream(folder / "b.csv") << "step,loss\n3,0.5\n";
+  EXPECT_EQ((*metrics)->Look(absl::Seconds(11)).lines.size(), 1u) << "the known file";
+  EXPECT_EQ((*metrics)->Look(absl::Seconds(15)).lines.size(), 1u) << "the new file";
 }
 
 TEST_F(ProgramTest, AWrongPatternIsAnErrorOfTheExperiment) {

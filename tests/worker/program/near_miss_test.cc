@@ -29,12 +29,13 @@ TEST(NearMissTest, ExplainsTheErrorAndTheFix) {
            {R"({"step": 3, "val_loss": 0.5} done)", "on a line of its own"},
            {R"(result {"val_loss": 0.5})", "and it has no step", false},
            {"step 30: train loss 4.4711, val loss 4.4746",
-            "not JSON; add metrics: {pattern: 'step {step}: train loss {train_loss}, val loss "
-            "{val_loss}'} to the file, or print "
+            "not JSON; add metrics: {pattern: \"step {step}: train loss {train_loss}, val loss "
+            "{val_loss}\"} to the file, or print "
             R"({"step": 30, "train_loss": 4.4711, "val_loss": 4.4746})"},
            {"2026-11-27 10:00:01 INFO step 30/100, loss 4.47",
-            "{pattern: 'INFO step {step}/{}, loss {loss}'}"},
-           {"[INFO] it's step: 3 | Loss: 2.5", "{pattern: 'it''s step: {step} | Loss: {loss}'}"},
+            "{pattern: \"INFO step {step}/{}, loss {loss}\"}"},
+           {"[INFO] it's step: 3 | Loss: 2.5", "{pattern: \"it's step: {step} | Loss: {loss}\"}"},
+           {"step 3:\a loss 0.5", R"(not JSON; print {"step": 3, "loss": 0.5} in its place)"},
            {"loss=0.5 step=3", R"(print {"step": 3, "loss": 0.5} in its place)"},
            {"Epoch 1/10 - loss: 0.53 - val_acc: 0.81 - 12s",
             R"({"step": 1, "loss": 0.53, "val_acc": 0.81})"},

@@ -50,6 +50,12 @@ TEST(ReportTest, WordsInTextsStay) {
             "NaN \" NaN 1e400");
 }
 
+TEST(ReportTest, ReadableJsonReplacesOnlyWordsOutsideOfTexts) {
+  EXPECT_EQ(ReadableJson(R"({"note": "loss: NaN \" NaN", "loss": NaN, "x":-inf, "n": null})", "7"),
+            R"({"note": "loss: NaN \" NaN", "loss": 7, "x":7, "n": null})");
+  EXPECT_EQ(ReadableJson("[1e400]", "null"), R"(["\u00011e400"])");
+}
+
 TEST(ReportTest, AWrongLineIsExplainedWithTheFix) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"loss 3.1", "not a JSON object"},

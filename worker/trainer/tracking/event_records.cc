@@ -4,7 +4,7 @@
 #include <bit>
 #include <string_view>
 
-#include "worker/trainer/tracking/crc32c.h"
+#include "common/crc32c.h"
 
 namespace dt::trainer {
 namespace {
@@ -53,15 +53,13 @@ std::string Bytes(int field, std::string_view value) {
 }
 
 // ---- records ----
-uint32_t Masked(uint32_t crc) { return (crc >> 15 | crc << 17) + 0xA282EAD8; }
-
 std::string Record(std::string_view payload) {
   std::string length;
   AppendLittleEndian(length, static_cast<uint64_t>(payload.size()));
   std::string out = length;
-  AppendLittleEndian(out, Masked(Crc32c(length)));
+  AppendLittleEndian(out, MaskedCrc32c(length));
   out += payload;
-  AppendLittleEndian(out, Masked(Crc32c(payload)));
+  AppendLittleEndian(out, MaskedCrc32c(payload));
   return out;
 }
 

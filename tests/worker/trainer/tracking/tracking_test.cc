@@ -10,7 +10,6 @@
 #include "tests/testing/temp_folder.h"
 #include "tests/worker/trainer/link/fake_conversation.h"
 #include "tests/worker/trainer/resolved_spec.h"
-#include "worker/trainer/tracking/crc32c.h"
 #include "worker/trainer/tracking/event_records.h"
 #include "worker/trainer/tracking/tracked_conversation.h"
 
@@ -119,12 +118,6 @@ class TrackingTest : public ::testing::Test {
   frames::Start start_;
   FakeConversation listener_;
 };
-
-TEST(EventRecordsTest, TheChecksumFollowsRfc3720) {
-  EXPECT_EQ(Crc32c(std::string(32, '\0')), 0x8A9136AA);
-  EXPECT_EQ(Crc32c("123456789"), 0xE3069283);
-  EXPECT_EQ(Crc32c(""), 0U);
-}
 
 TEST(EventRecordsTest, RecordsAreTheBytesThatTensorBoardItselfWrites) {
   EXPECT_EQ(Hex(VersionRecord(kWallSeconds)), kVersion);

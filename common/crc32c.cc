@@ -1,10 +1,10 @@
 // crc32c.cc: uses a byte-wise table: there are only a few records per second, of a few hundred
 // bytes each.
-#include "worker/trainer/tracking/crc32c.h"
+#include "common/crc32c.h"
 
 #include <array>
 
-namespace dt::trainer {
+namespace dt {
 namespace {
 
 constexpr std::array<uint32_t, 256> MakeTable() {
@@ -31,4 +31,9 @@ uint32_t Crc32c(std::string_view bytes) {
   return ~value;
 }
 
-}  // namespace dt::trainer
+uint32_t MaskedCrc32c(std::string_view bytes) {
+  const uint32_t crc = Crc32c(bytes);
+  return (crc >> 15 | crc << 17) + 0xA282EAD8;
+}
+
+}  // namespace dt
