@@ -1,13 +1,18 @@
 // sweep_command.cc: dtctl sweep: a search over a program's options, without a file.
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/commands/command_tree.h"
 #include "cli/commands/submit.h"
 #include "cli/commands/sweep_file.h"
 #include "common/status.h"
+#include "spec/spec.h"
 
 namespace dt::cli {
 namespace {
@@ -34,6 +39,20 @@ absl::StatusOr<ExitCode> Sweep(Session& session, const Options& options) {
   return options.print ? PrintFile(session, submit) : Submit(session, submit);
 }
 
+// Returns the words of search.method.
+std::vector<std::string> SearchMethods() {
+  const spec::Field* method = spec::FindExperimentField("search.method");
+  return method == nullptr ? std::vector<std::string>() : method->choices;
+}
+
+// Returns "a, b or c".
+std::string Alternatives(std::vector<std::string> words) {
+  if (words.size() < 2) return absl::StrJoin(words, "");
+  const std::string last = words.back();
+  words.pop_back();
+  return absl::StrCat(absl::StrJoin(words, ", "), " or ", last);
+}
+
 void AddSearchOptions(CommandTree& tree, CLI::App* app, SweepOptions& sweep) {
   app->add_option("--param", sweep.parameters,
                   "Values of a parameter: NAME=a..b with :log, :int or :step=S after it, or "
@@ -50,11 +69,12 @@ void AddSearchOptions(CommandTree& tree, CLI::App* app, SweepOptions& sweep) {
                           ->option_text("GOAL")
                           ->check(CLI::IsMember({"minimize", "maximize"}));
   app->add_flag("--max", sweep.maximize, "The same as --goal maximize")->excludes(goal);
+  const std::vector<std::string> methods = SearchMethods();
   CLI::Option* search =
       app->add_option("--search", sweep.search,
-                      "grid, random, bayes, asha or pbt; else bayes, and grid for lists alone")
+                      absl::StrCat(Alternatives(methods), "; else bayes, and grid for lists alone"))
           ->option_text("METHOD")
-          ->check(CLI::IsMember({"grid", "random", "bayes", "asha", "pbt"}));
+          ->check(CLI::IsMember(methods));
   app->add_flag(
       "--early-stop", sweep.early_stop,
       "End trials that fall behind: by asha with --steps, else by the median of the others");
@@ -64,7 +84,7 @@ void AddSearchOptions(CommandTree& tree, CLI::App* app, SweepOptions& sweep) {
   app->add_option("--seeds", sweep.seeds, "Seeds for each configuration: how many, or 1,2,5")
       ->option_text("SEEDS");
   tree.SetWords(goal, {"minimize", "maximize"});
-  tree.SetWords(search, {"grid", "random", "bayes", "asha", "pbt"});
+  tree.SetWords(search, methods);
 }
 
 void AddProgramOptions(CLI::App* app, SweepOptions& sweep) {

@@ -7,11 +7,13 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/status.h"
 #include "common/text.h"
+#include "spec/file/yaml_tree.h"
 #include "spec/pattern/line_pattern.h"
 #include "spec/program.h"
 #include "spec/search.h"
@@ -41,17 +43,14 @@ bool IsMacro(const std::string& word) {
   return std::find(spec::kMacros.begin(), spec::kMacros.end(), word) != spec::kMacros.end();
 }
 
-// Returns the names in braces that could be parameters.
-std::set<std::string> NamesIn(const std::string& command) {
-  std::set<std::string> names;
-  for (size_t at = command.find('{'); at != std::string::npos; at = command.find('{', at + 1)) {
-    const size_t end = command.find('}', at);
-    if (end == std::string::npos) break;
-    const std::string name = command.substr(at + 1, end - at - 1);
-    const bool shells = at > 0 && command[at - 1] == '$';
-    if (!shells && spec::IsName(name, spec::NameKind::kParameter)) names.insert(name);
+// A shell would read ${args} as a variable, which is empty.
+absl::Status CheckShellMacros(const std::string& command) {
+  for (const std::string_view macro : spec::kMacros) {
+    if (!spec::NamesAllParameters(macro) || command.find(macro) == std::string::npos) continue;
+    return Refuse(macro, "a shell would read it as a variable",
+                  "write --NAME={NAME} for each parameter, or a command that needs no shell");
   }
-  return names;
+  return absl::OkStatus();
 }
 
 // Returns the word that is a file here: the script.
@@ -134,7 +133,8 @@ absl::StatusOr<std::string> RangeText(const std::string& option, const std::stri
 
 // Reads a,b,c. Values of several kinds are texts.
 std::string ListText(const std::string& text) {
-  const std::vector<std::string> values = absl::StrSplit(text, ',');
+  std::vector<std::string> values = absl::StrSplit(text, ',');
+  for (std::string& value : values) value = std::string(absl::StripAsciiWhitespace(value));
   std::vector<FieldType> types;
   types.reserve(values.size());
   for (const std::string& value : values) {
@@ -149,6 +149,32 @@ std::string ListText(const std::string& text) {
                                                    : value);
   }
   return values.size() == 1 ? written[0] : absl::StrCat("[", absl::StrJoin(written, ", "), "]");
+}
+
+// Takes a value that is written in YAML.
+absl::Status TakeYaml(const std::string& option, const std::string& text,
+                      SweptParameter& parameter) {
+  if (text.find_first_of("\r\n") != std::string::npos) {
+    return Refuse(option, "the value has more than one line", "write it in one");
+  }
+  using Kind = spec::YamlNode::Kind;
+  const spec::YamlTree tree = spec::ParseYaml(absl::StrCat("value: ", text));
+  const bool read = tree.readable && tree.problems.empty() && tree.root.kind == Kind::kMap &&
+                    tree.root.entries.size() == 1;
+  if (!read) {
+    return Refuse(option,
+                  absl::StrCat("the value is no YAML",
+                               tree.problems.empty() ? "" : ": " + tree.problems[0].message),
+                  "close each bracket and quotation mark, as in '[1, 2]', '{min: 0.1, max: 1}' or "
+                  "'\"a text\"'");
+  }
+  const spec::YamlNode& value = tree.root.entries[0].value;
+  parameter.varies = value.kind == Kind::kSequence || value.kind == Kind::kMap;
+  parameter.range =
+      value.kind == Kind::kMap && std::any_of(value.entries.begin(), value.entries.end(),
+                                              [](const auto& one) { return one.key == "min"; });
+  parameter.text = text;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<SweptParameter> ParameterOf(const std::string& given) {
@@ -166,18 +192,19 @@ absl::StatusOr<SweptParameter> ParameterOf(const std::string& given) {
   }
   const std::string text = given.substr(equals + 1);
   const bool yaml = text[0] == '[' || text[0] == '{' || text[0] == '"' || text[0] == '\'';
+  if (yaml) {
+    DT_RETURN_IF_ERROR(TakeYaml(option, text, parameter));
+    return parameter;
+  }
   const size_t dots = text.find("..");
   // "../data" is a path.
-  parameter.range =
-      !yaml && dots != std::string::npos && dots > 0 && IsNumber(text.substr(0, dots));
-  parameter.varies = parameter.range || text[0] == '[' || text[0] == '{' ||
-                     (!yaml && text.find(',') != std::string::npos);
+  parameter.range = dots != std::string::npos && dots > 0 && IsNumber(text.substr(0, dots));
+  parameter.varies = parameter.range || text.find(',') != std::string::npos;
   if (parameter.range) {
     DT_ASSIGN_OR_RETURN(parameter.text, RangeText(option, parameter.name, text));
   } else {
-    parameter.text = yaml ? text : ListText(text);
+    parameter.text = ListText(text);
   }
-  parameter.range = parameter.range || text.find("min:") != std::string::npos;
   return parameter;
 }
 
@@ -186,8 +213,7 @@ absl::StatusOr<SweptParameter> ParameterOf(const std::string& given) {
 constexpr const char* kHowToReport =
     "the program prints lines such as {\"step\": 1, \"val_loss\": 0.5}, or add --pattern 'step "
     "{step}: val loss {val_loss}' for the lines that it prints, --metrics-file logs/metrics.csv, "
-    "or "
-    "--tensorboard runs";
+    "or --tensorboard runs";
 
 // Returns the names in the patterns that are no steps.
 absl::StatusOr<std::set<std::string>> MetricsOf(const std::vector<std::string>& patterns) {
@@ -241,7 +267,7 @@ class Writer {
           "the command is empty; for example: dtctl sweep 'python3 train.py --lr={lr}' --param "
           "lr=1e-4..1e-1:log --metric val_loss");
     }
-    if (words) DT_RETURN_IF_ERROR(CheckNames());
+    DT_RETURN_IF_ERROR(words ? CheckNames(parts) : CheckShellMacros(options_.command));
     const std::string script = ScriptIn(parts, is_file_);
     Line(absl::StrCat("name: ",
                       Text(options_.name.empty() ? NameFor(script, parts) : options_.name)));
@@ -258,12 +284,14 @@ class Writer {
   }
 
   // A brace that no parameter fills is a mistake where no shell reads it.
-  absl::Status CheckNames() const {
-    for (const std::string& name : NamesIn(options_.command)) {
-      const bool known =
-          name == "seed" || std::any_of(parameters_.begin(), parameters_.end(),
-                                        [&name](const auto& one) { return one.name == name; });
-      if (known) continue;
+  absl::Status CheckNames(const std::vector<std::string>& words) const {
+    spec::NamedValues values;
+    values["seed"];
+    for (const SweptParameter& parameter : parameters_) values[parameter.name];
+    for (const std::string& word : words) {
+      DT_ASSIGN_OR_RETURN(const spec::Substitution filled, spec::Substituted(word, values));
+      if (filled.unknown.empty()) continue;
+      const std::string& name = *filled.unknown.begin();
       return Refuse(absl::StrCat("{", name, "}"), "the command has it, and no --param names it",
                     absl::StrCat("add --param ", name, "=1e-4..1e-1:log, or --param ", name,
                                  "=1,2,3; {{", name, "}} stands for itself"));
@@ -406,7 +434,7 @@ class Writer {
         return Refuse(absl::StrCat("--env ", given), "it has no value", "write --env NAME=VALUE");
       }
       variables.push_back(
-          absl::StrCat(given.substr(0, equals), ": ", QuotedYaml(given.substr(equals + 1))));
+          absl::StrCat(Text(given.substr(0, equals)), ": ", QuotedYaml(given.substr(equals + 1))));
     }
     if (!variables.empty()) {
       parts.push_back(absl::StrCat("env: {", absl::StrJoin(variables, ", "), "}"));
@@ -425,7 +453,7 @@ class Writer {
 }  // namespace
 
 std::optional<std::vector<std::string>> WordsOfCommand(const std::string& command) {
-  constexpr std::string_view kShells = "|&;<>()`\\*?~#\n$";
+  constexpr std::string_view kShells = "|&;<>()[`\\*?~#\n$";
   std::vector<std::string> words;
   std::string word;
   bool open = false;  // a word has begun

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/import/draft.h"
-#include "cli/import/sampled.h"
 #include "common/text.h"
 
 namespace dt::cli {
@@ -18,8 +17,6 @@ constexpr int64_t kTheirPriority = 42;
 
 std::optional<Domain> DomainOfEntry(const YamlNode& node, const std::string& name, Draft& draft) {
   const std::string type = TextOf(Find(node, "type"));
-  const double min = NumberOf(Find(node, "minval")).value_or(0);
-  const double max = NumberOf(Find(node, "maxval")).value_or(1);
   if (type == "const") {
     const YamlNode* value = Find(node, "val");
     if (value == nullptr) return std::nullopt;
@@ -31,15 +28,17 @@ std::optional<Domain> DomainOfEntry(const YamlNode& node, const std::string& nam
     const YamlNode* values = Find(node, "vals");
     return values == nullptr ? std::nullopt : std::optional(ListOf(*values));
   }
-  if (type == "int") return IntegersOf(min, max);
-  if (type == "double") return RangeOf(min, max);
+  const auto min = NumberOf(Find(node, "minval")), max = NumberOf(Find(node, "maxval"));
+  if (!min || !max) return std::nullopt;
+  if (type == "int") return IntegersOf(*min, *max);
+  if (type == "double") return RangeOf(*min, *max);
   if (type != "log") return std::nullopt;
   const double base = NumberOf(Find(node, "base")).value_or(10);
   draft.Warn("parameters",
              absl::StrCat(name, ": minval and maxval are exponents of ", spec::NumberText(base),
                           " there; here they are the values themselves"));
-  return LogRangeOf(std::pow(std::abs(base), std::clamp(min, -100.0, 100.0)),
-                    std::pow(std::abs(base), std::clamp(max, -100.0, 100.0)));
+  return LogRangeOf(std::pow(std::abs(base), std::clamp(*min, -100.0, 100.0)),
+                    std::pow(std::abs(base), std::clamp(*max, -100.0, 100.0)));
 }
 
 void TakeHyperparameters(const YamlNode& map, const std::string& prefix, bool grid, Draft& draft) {
@@ -62,7 +61,7 @@ void TakeHyperparameters(const YamlNode& map, const std::string& prefix, bool gr
       }
       draft.Parameter(name, *domain);
     } else {
-      draft.LeaveOut("parameters", entry);
+      draft.LeaveOut("parameters", entry, "write its range or its values");
     }
   }
 }
@@ -210,6 +209,8 @@ void ImportDetermined(const YamlNode& root, Draft& draft) {
     } else if (entry.key == "max_restarts") {
       if (const auto most = IntegerOf(&entry.value); most && *most >= 0) {
         draft.Set("retries.max", absl::StrCat(std::min<int64_t>(*most, 1000)));
+      } else {
+        draft.LeaveOut("retries", entry, "retries.max is a number from 0 to 1000");
       }
     } else if (entry.key == "reproducibility") {
       const auto seed = IntegerOf(Find(entry.value, "experiment_seed"));

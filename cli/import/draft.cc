@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
+#include "common/arithmetic.h"
 #include "common/text.h"
 #include "spec/file/experiment_file.h"
 #include "spec/pattern/line_pattern.h"
@@ -29,22 +29,11 @@ std::string Shown(const std::string& text) {
   return text.size() > kShownBytes ? line + "…" : line;
 }
 
-// Returns a name that a parameter may have.
-std::string ParameterName(const std::string& name) {
-  std::string out = name;
-  while (!out.empty() && (out[0] == '-' || out[0] == '+' || out[0] == '~')) out.erase(0, 1);
-  for (char& c : out) {
-    if (!spec::IsName(std::string("a") + c, spec::NameKind::kParameter)) c = '_';
-  }
-  if (!spec::IsName(out, spec::NameKind::kParameter)) out = "p_" + out;
-  return spec::IsName(out, spec::NameKind::kParameter) ? out : "parameter";
-}
-
 std::string DomainText(const Domain& domain) {
   std::string out;
   if (domain.min) {
     const auto text = [&](double number) {
-      return domain.integer ? absl::StrCat(static_cast<int64_t>(number)) : Pointed(number);
+      return domain.integer ? absl::StrCat(BoundedInteger<int64_t>(number)) : Pointed(number);
     };
     out = absl::StrCat("{min: ", text(*domain.min), ", max: ", text(*domain.max),
                        domain.log ? ", scale: log" : "",
@@ -64,6 +53,16 @@ std::string DomainText(const Domain& domain) {
 }
 
 }  // namespace
+
+std::string ParameterName(const std::string& name) {
+  std::string out = name;
+  while (!out.empty() && (out[0] == '-' || out[0] == '+' || out[0] == '~')) out.erase(0, 1);
+  for (char& c : out) {
+    if (!spec::IsName(std::string("a") + c, spec::NameKind::kParameter)) c = '_';
+  }
+  if (!spec::IsName(out, spec::NameKind::kParameter)) out = "p_" + out;
+  return spec::IsName(out, spec::NameKind::kParameter) ? out : "parameter";
+}
 
 std::string PlainText(const std::string& text) {
   const std::string clean = CleanText(text, kTextBytes);
@@ -171,11 +170,9 @@ Domain ListOf(const YamlNode& sequence) {
     }
     domain.comment = "values of several kinds are texts here";
   }
-  std::vector<std::string> once;
-  for (const std::string& value : domain.values) {
-    if (std::find(once.begin(), once.end(), value) == once.end()) once.push_back(value);
-  }
-  domain.values = std::move(once);
+  std::set<std::string> once;
+  std::erase_if(domain.values,
+                [&once](const std::string& value) { return !once.insert(value).second; });
   return domain;
 }
 
@@ -191,9 +188,11 @@ Domain RangeOf(double min, double max) {
 }
 
 Domain IntegersOf(double min, double max) {
-  Domain domain = RangeOf(std::ceil(min), std::floor(max));
+  const double least = std::ceil(std::min(min, max)), most = std::floor(std::max(min, max));
+  if (least > most) return {};
+  Domain domain = RangeOf(least, most);
   domain.integer = true;
-  if (!domain.min) domain.values = {absl::StrCat(static_cast<int64_t>(std::ceil(min)))};
+  if (!domain.min) domain.values = {absl::StrCat(BoundedInteger<int64_t>(least))};
   return domain;
 }
 
@@ -229,10 +228,8 @@ void Draft::Parameter(const std::string& name, Domain domain) {
   if (ours != name) {
     absl::StrAppend(&domain.comment, domain.comment.empty() ? "" : "; ", "there: ", Shown(name));
   }
-  for (const auto& one : parameters_) {
-    if (one.first == ours) {
-      return Comment("parameters", absl::StrCat(ours, " is there twice; the first counts"));
-    }
+  if (!parameter_names_.insert(ours).second) {
+    return Comment("parameters", absl::StrCat(ours, " is there twice; the first counts"));
   }
   parameters_.emplace_back(ours, std::move(domain));
 }
@@ -305,7 +302,8 @@ void Draft::SettleDomains(const std::string& sampler) {
     const double low = *domain.min, high = *domain.max;
     const double middle = domain.log ? std::sqrt(low * high) : (low + high) / 2;
     const auto text = [&d = domain](double number) {
-      return d.integer ? absl::StrCat(static_cast<int64_t>(std::round(number))) : Pointed(number);
+      return d.integer ? absl::StrCat(BoundedInteger<int64_t>(std::round(number)))
+                       : Pointed(number);
     };
     domain.values = {text(low), text(middle), text(high)};
     domain.values.erase(std::unique(domain.values.begin(), domain.values.end()),
@@ -397,8 +395,6 @@ std::string Draft::Print() const {
   for (const auto& [parameter, domain] : parameters_) {
     absl::StrAppend(&out, "  ", parameter, ": ", DomainText(domain), "\n");
   }
-  if (!include_.empty()) out += "include:\n";
-  for (const std::string& one : include_) absl::StrAppend(&out, "  - ", one, "\n");
   for (const char* section : {"search", "stop", "retries", "checkpoint", "resources"}) {
     PrintSection(section, out);
   }
@@ -408,7 +404,6 @@ std::string Draft::Print() const {
 Imported Draft::Finish() {
   Settle();
   Imported imported;
-  imported.tool = tool_;
   imported.text = Print();
   imported.warnings = warnings_;
   imported.problems = spec::ReadExperimentFile(imported.text, "imported.yaml").diagnostics;

@@ -39,6 +39,8 @@ std::string FlowText(const YamlNode& node);
 std::string Pointed(double number);
 // Returns a text as YAML has it, in quotes only if it must be.
 std::string PlainText(const std::string& text);
+// Returns the name that a parameter has in our file.
+std::string ParameterName(const std::string& name);
 // Returns a scalar as our file has it: quoted if it would be read as something else.
 std::string ValueText(const YamlNode& node);
 
@@ -54,6 +56,7 @@ struct Domain {
 // Returns a list of the sequence's values; values of several kinds become texts.
 Domain ListOf(const YamlNode& sequence);
 Domain RangeOf(double min, double max);
+// Returns the integers from `min` to `max`; no values if there is none.
 Domain IntegersOf(double min, double max);
 Domain LogRangeOf(double min, double max);
 
@@ -66,13 +69,11 @@ class Draft {
   void Command(std::vector<std::string> words) { command_ = std::move(words); }
   void Run(const std::string& text) { run_ = text; }
   bool runs() const { return !command_.empty() || !run_.empty(); }
-  const std::string& run() const { return run_; }
   // Sets a field: "search.method", "search.asha.eta", "resources.env.A". The value is YAML.
   void Set(const std::string& path, const std::string& value);
   std::string Get(const std::string& path) const;
   void Parameter(const std::string& name, Domain domain);
   std::vector<std::pair<std::string, Domain>>& parameters() { return parameters_; }
-  void Include(const std::string& combination) { include_.push_back(combination); }
 
   // Adds a comment to a section: "" (the head), "command", "parameters", "search", …
   void Comment(const std::string& section, const std::string& text);
@@ -101,7 +102,7 @@ class Draft {
   std::vector<std::string> command_;
   std::vector<std::pair<std::string, std::string>> fields_;  // in their order
   std::vector<std::pair<std::string, Domain>> parameters_;
-  std::vector<std::string> include_;
+  std::set<std::string> parameter_names_;
   std::map<std::string, std::vector<std::string>> comments_;
   std::vector<std::string> warnings_;
 };

@@ -7,16 +7,39 @@
 #include "absl/strings/str_cat.h"
 #include "cli/import/draft.h"
 #include "cli/import/sampled.h"
-#include "common/text.h"
+#include "common/arithmetic.h"
 
 namespace dt::cli {
 namespace {
 
 using Kind = YamlNode::Kind;
 
+// Returns the domain of range(1, 9, step=2) and of range(9). `inclusive`: the stop is a value.
+std::optional<Domain> RangeIn(const Call& call, bool inclusive) {
+  const bool one = call.arguments.size() == 1 && call.named.count("stop") == 0;
+  const auto start = one ? std::optional(0.0) : call.Number(0, "start", 0);
+  const auto stop = call.Number(one ? 0 : 1, "stop"), step = call.Number(2, "step", 1);
+  if (!start || !stop || !step || !(*step > 0) || !(*start < *stop)) return std::nullopt;
+  // 0.1 to 0.4 has three steps of 0.1, also where rounding makes them 3.0000000000000004.
+  constexpr double kRounding = 1e-9;
+  const double steps = (*stop - *start) / *step;
+  const double last = *start + *step * std::max(0.0, inclusive ? std::floor(steps + kRounding)
+                                                               : std::ceil(steps - kRounding) - 1);
+  const auto whole = [](double number) { return number == std::floor(number); };
+  const bool integers = whole(*start) && whole(*step);
+  Domain domain = Stepped(integers ? IntegersOf(*start, last) : RangeOf(*start, last), *step);
+  if (!domain.min || domain.step || (integers && *step == 1)) return domain;
+  // The range is too short for a step within it: its ends are its values.
+  Domain ends;
+  for (const double end : {*start, last}) {
+    ends.values.push_back(integers ? absl::StrCat(BoundedInteger<int64_t>(end)) : Pointed(end));
+  }
+  return ends;
+}
+
 // Reads Hydra's words for a sweep: interval(0, 1), range(1, 9, step=2), choice(a, b), tag(log, …),
-// int(…), shuffle(…), or a,b,c.
-std::optional<Domain> SweptDomain(const std::string& text, int depth) {
+// int(…), shuffle(…), or a,b,c. `inclusive`: a range ends with its stop.
+std::optional<Domain> SweptDomain(const std::string& text, bool inclusive, int depth) {
   if (depth == 0) return std::nullopt;
   const std::optional<Call> call = CallIn(text);
   if (!call) {
@@ -25,21 +48,14 @@ std::optional<Domain> SweptDomain(const std::string& text, int depth) {
     return ListOf(ListNode(parts));
   }
   const std::vector<std::string>& arguments = call->arguments;
-  const auto number = [&](size_t i, const char* name, double otherwise) {
-    const auto named = call->named.find(name);
-    if (named != call->named.end()) return NumberIn(named->second).value_or(otherwise);
-    return i < arguments.size() ? NumberIn(arguments[i]).value_or(otherwise) : otherwise;
-  };
-  if (call->name == "interval") return RangeOf(number(0, "start", 0), number(1, "end", 1));
-  if (call->name == "range") {
-    const bool one = arguments.size() == 1 && call->named.count("stop") == 0;
-    const double start = one ? 0 : number(0, "start", 0);
-    const double stop = one ? number(0, "stop", 1) : number(1, "stop", 1);
-    return Stepped(IntegersOf(start, stop), number(2, "step", 1));
+  if (call->name == "interval") {
+    const auto start = call->Number(0, "start"), end = call->Number(1, "end");
+    return start && end ? std::optional(RangeOf(*start, *end)) : std::nullopt;
   }
+  if (call->name == "range") return RangeIn(*call, inclusive);
   if (call->name == "choice") return ListOf(ListNode(arguments));
   if (arguments.empty()) return std::nullopt;
-  std::optional<Domain> inner = SweptDomain(arguments.back(), depth - 1);
+  std::optional<Domain> inner = SweptDomain(arguments.back(), inclusive, depth - 1);
   if (!inner) return std::nullopt;
   const bool log = call->name == "tag" && std::count(arguments.begin(), arguments.end(), "log") > 0;
   if (log && inner->min) {
@@ -47,6 +63,7 @@ std::optional<Domain> SweptDomain(const std::string& text, int depth) {
     inner = LogRangeOf(*inner->min, *inner->max);
     inner->integer = integer;
   }
+  if (call->name == "float") inner->integer = false;
   if (call->name == "int" && inner->min) inner = IntegersOf(*inner->min, *inner->max);
   const bool known = call->name == "tag" || call->name == "int" || call->name == "float" ||
                      call->name == "shuffle" || call->name == "sort";
@@ -54,8 +71,8 @@ std::optional<Domain> SweptDomain(const std::string& text, int depth) {
 }
 
 // Reads {type: float, low: 0, high: 1, log: true}, the older form of a search space.
-std::optional<Domain> SweptDomain(const YamlNode& node) {
-  if (node.kind == Kind::kScalar) return SweptDomain(node.text, 4);
+std::optional<Domain> SweptDomain(const YamlNode& node, bool inclusive) {
+  if (node.kind == Kind::kScalar) return SweptDomain(node.text, inclusive, 4);
   if (node.kind == Kind::kSequence) return ListOf(node);
   const std::string type = TextOf(Find(node, "type"));
   if (const YamlNode* choices = Find(node, "choices")) return ListOf(*choices);
@@ -70,10 +87,10 @@ std::optional<Domain> SweptDomain(const YamlNode& node) {
   return Stepped(domain, NumberOf(Find(node, "step")).value_or(0));
 }
 
-void TakeSweptSpace(const YamlNode& map, Draft& draft) {
+void TakeSweptSpace(const YamlNode& map, bool inclusive, Draft& draft) {
   if (map.kind != Kind::kMap) return;
   for (const YamlEntry& entry : map.entries) {
-    if (const std::optional<Domain> domain = SweptDomain(entry.value)) {
+    if (const std::optional<Domain> domain = SweptDomain(entry.value, inclusive)) {
       draft.Parameter(entry.key, *domain);
     } else {
       draft.LeaveOut("parameters", entry);
@@ -114,7 +131,8 @@ void TakeSweeper(const YamlNode& sweeper, bool optuna, Draft& draft) {
   for (const YamlEntry& entry : sweeper.entries) {
     const std::optional<int64_t> number = IntegerOf(&entry.value);
     if (entry.key == "params" || entry.key == "search_space") {
-      TakeSweptSpace(entry.value, draft);
+      // Hydra's own ranges exclude the stop; the plugin hands it to Optuna, which includes it.
+      TakeSweptSpace(entry.value, optuna, draft);
     } else if (entry.key == "sampler") {
       TakeSampler(entry.value, draft);
     } else if (entry.key == "direction") {

@@ -12,7 +12,6 @@ enum class Tool { kWandb, kDetermined, kRay, kHydra, kKatib };
 std::string NameOf(Tool tool);
 
 struct Imported {
-  Tool tool = Tool::kWandb;
   std::string text;                        // our file
   std::vector<std::string> warnings;       // for people to look at
   std::vector<spec::Diagnostic> problems;  // errors of our file, which a person has to correct

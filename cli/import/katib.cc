@@ -1,6 +1,5 @@
 // katib.cc: experiments of Katib.
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "absl/strings/ascii.h"
@@ -185,6 +184,10 @@ void TakeContainer(const YamlNode& container,
     const YamlNode* value = Find(variables->items[i], "value");
     if (!name.empty() && value != nullptr) {
       draft.Set("resources.env." + name, QuotedYaml(absl::StrReplaceAll(TextOf(value), names)));
+    } else {
+      draft.Comment("resources", absl::StrCat("line ", variables->items[i].mark.line, ": env ",
+                                              FlowText(variables->items[i]),
+                                              " has no counterpart; write its value"));
     }
   }
   if (const YamlNode* limits = FindPath(container, "resources.limits")) {
@@ -203,7 +206,7 @@ void TakeTemplate(const YamlNode& node, Draft& draft) {
     const std::string reference = TextOf(Find(parameters->items[i], "reference"));
     if (name.empty()) continue;
     names.emplace_back(absl::StrCat("${trialParameters.", name, "}"),
-                       absl::StrCat("{", reference, "}"));
+                       absl::StrCat("{", ParameterName(reference), "}"));
   }
   const YamlNode* spec = Find(node, "trialSpec");
   const YamlNode* container = spec == nullptr ? nullptr : ContainerIn(*spec, 8);

@@ -19,32 +19,50 @@ std::string Lower(const std::string& text) { return absl::AsciiStrToLower(text);
 
 // Returns a range of the call's numbers; nullopt: it is no distribution that we know.
 std::optional<Domain> DomainOf(const Call& call) {
-  std::vector<double> numbers;
-  for (const std::string& argument : call.arguments) {
-    numbers.push_back(NumberIn(argument).value_or(0));
-  }
-  const auto at = [&](size_t i, double otherwise) {
-    return i < numbers.size() ? numbers[i] : otherwise;
-  };
   const std::string& name = call.name;
   if (name == "choice" || name == "grid_search") {
-    std::string list = call.arguments.empty() ? "" : call.arguments[0];
+    const auto named = call.named.find(name == "choice" ? "categories" : "values");
+    const std::string list = named != call.named.end() ? named->second
+                             : call.arguments.empty()  ? ""
+                                                       : call.arguments[0];
     if (list.size() < 2 || list.front() != '[') return std::nullopt;
     return ListOf(ListNode(SplitOutside(list.substr(1, list.size() - 2))));
   }
-  if (name == "uniform") return RangeOf(at(0, 0), at(1, 1));
-  if (name == "quniform") return Stepped(RangeOf(at(0, 0), at(1, 1)), at(2, 0));
-  if (name == "loguniform") return LogRangeOf(at(0, 0), at(1, 1));
-  if (name == "qloguniform") return Stepped(LogRangeOf(at(0, 0), at(1, 1)), at(2, 0));
-  if (name == "randn") return SpreadOf(at(0, 0), std::abs(at(1, 1)));
-  if (name == "qrandn") return Stepped(SpreadOf(at(0, 0), std::abs(at(1, 1))), at(2, 0));
+  const bool stepped = name.starts_with("q");
+  const std::string kind = stepped ? name.substr(1) : name;
+  const std::optional<double> step =
+      stepped ? call.Number(2, "q", kind == "randint" ? std::optional(1.0) : std::nullopt) : 0;
+  if (!step) return std::nullopt;
+  if (kind == "randn") {
+    const auto mean = call.Number(0, "mean", 0), deviation = call.Number(1, "sd", 1);
+    if (!mean || !deviation) return std::nullopt;
+    return Stepped(SpreadOf(*mean, std::abs(*deviation)), *step);
+  }
+  const auto lower = call.Number(0, "lower"), upper = call.Number(1, "upper");
+  if (!lower || !upper) return std::nullopt;
+  if (kind == "uniform") return Stepped(RangeOf(*lower, *upper), *step);
+  if (kind == "loguniform") return Stepped(LogRangeOf(*lower, *upper), *step);
   // The upper end is not drawn there, except of those with a step.
-  if (name == "randint") return IntegersOf(at(0, 0), at(1, 2) - 1);
-  if (name == "qrandint") return Stepped(IntegersOf(at(0, 0), at(1, 1)), at(2, 1));
-  if (name != "lograndint" && name != "qlograndint") return std::nullopt;
-  Domain domain = LogRangeOf(at(0, 1), name == "lograndint" ? at(1, 2) - 1 : at(1, 2));
+  const double most = stepped ? *upper : *upper - 1;
+  if (kind == "randint") return Stepped(IntegersOf(*lower, most), *step);
+  if (kind != "lograndint") return std::nullopt;
+  Domain domain = LogRangeOf(*lower, most);
   domain.integer = true;
-  return domain;
+  return Stepped(domain, *step);
+}
+
+// Returns the word after the last dot, in small letters.
+std::string LastWord(const std::string& key) { return Lower(key.substr(key.rfind('.') + 1)); }
+
+// Returns the list of {grid_search: [1, 2]} or {tune.choice: [a, b]}; nullptr for other nodes.
+const YamlNode* ListIn(const YamlNode& node) {
+  if (node.kind != Kind::kMap) return nullptr;
+  const YamlNode* list = Find(node, "grid_search");
+  if (list == nullptr && node.entries.size() == 1) {
+    const std::string word = LastWord(node.entries[0].key);
+    if (word == "choice" || word == "grid_search") list = &node.entries[0].value;
+  }
+  return list != nullptr && list->kind == Kind::kSequence ? list : nullptr;
 }
 
 // Returns the call that a map {tune.loguniform: [1e-4, 1e-1]} stands for.
@@ -52,14 +70,10 @@ std::optional<Call> CallOf(const YamlNode& node) {
   if (node.kind == Kind::kScalar) return CallIn(node.text);
   if (node.kind != Kind::kMap || node.entries.size() != 1) return std::nullopt;
   Call call;
-  call.name = Lower(node.entries[0].key.substr(node.entries[0].key.rfind('.') + 1));
+  call.name = LastWord(node.entries[0].key);
   const YamlNode& value = node.entries[0].value;
   if (value.kind != Kind::kSequence) return std::nullopt;
-  if (call.name == "choice" || call.name == "grid_search") {
-    call.arguments = {FlowText(value)};
-  } else {
-    for (const YamlNode& item : value.items) call.arguments.push_back(TextOf(&item));
-  }
+  for (const YamlNode& item : value.items) call.arguments.push_back(TextOf(&item));
   return call;
 }
 
@@ -70,9 +84,9 @@ bool TakeSpace(const YamlNode& map, const std::string& prefix, Draft& draft) {
   for (const YamlEntry& entry : map.entries) {
     const std::string name = prefix + entry.key;
     const YamlNode& node = entry.value;
-    const YamlNode* listed = Find(node, "grid_search");
-    if (listed != nullptr && listed->kind == Kind::kSequence) {
-      grid = true;
+    if (const YamlNode* listed = ListIn(node)) {
+      grid = grid || Find(node, "grid_search") != nullptr ||
+             LastWord(node.entries[0].key) == "grid_search";
       draft.Parameter(name, ListOf(*listed));
       continue;
     }
@@ -171,8 +185,11 @@ void TakeTuneConfig(const YamlNode& map, const std::string& prefix, Draft& draft
       }
       draft.LeaveOutRest("", node, {"training_iteration"}, "stop.");
     } else if (key == "max_failures") {
-      if (number && *number >= 0)
+      if (number && *number >= 0) {
         draft.Set("retries.max", absl::StrCat(std::min<int64_t>(*number, 1000)));
+      } else {
+        draft.LeaveOut("retries", entry, "retries.max is a number from 0 to 1000");
+      }
     } else if (key == "points_to_evaluate") {
       draft.LeaveOut("search", entry, "write them under include");
     } else if (key != "config" && key != "param_space" && key != "run" && key != "name" &&

@@ -7,7 +7,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 
 namespace dt::cli {
 namespace {
@@ -78,6 +77,14 @@ std::optional<Call> CallIn(const std::string& text) {
     }
   }
   return call;
+}
+
+std::optional<double> Call::Number(size_t place, const std::string& argument,
+                                   std::optional<double> otherwise) const {
+  if (const auto found = named.find(argument); found != named.end()) {
+    return NumberIn(found->second);
+  }
+  return place < arguments.size() ? NumberIn(arguments[place]) : otherwise;
 }
 
 YamlNode ListNode(const std::vector<std::string>& texts) {

@@ -18,6 +18,11 @@ struct Call {
   std::string name;
   std::vector<std::string> arguments;
   std::map<std::string, std::string> named;
+
+  // Returns the argument with that name or at that place; `otherwise`: the call does not give it.
+  // nullopt: it is no number.
+  std::optional<double> Number(size_t place, const std::string& name,
+                               std::optional<double> otherwise = std::nullopt) const;
 };
 std::optional<Call> CallIn(const std::string& text);
 // Splits at commas that stand in no brackets and no quotation marks.

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "cli/import/draft.h"
 #include "cli/import/sampled.h"
-#include "common/text.h"
 
 namespace dt::cli {
 namespace {
@@ -14,15 +13,15 @@ namespace {
 using Kind = YamlNode::Kind;
 
 struct Bounds {
-  double min = 0, max = 1, step = 0;
+  double min = 0, max = 0;
   bool integers = false;
 };
 
-Bounds BoundsOf(const YamlNode& node) {
-  Bounds bounds;
-  bounds.min = NumberOf(Find(node, "min")).value_or(0);
-  bounds.max = NumberOf(Find(node, "max")).value_or(1);
-  bounds.step = NumberOf(Find(node, "q")).value_or(0);
+// Returns nullopt where a bound is missing.
+std::optional<Bounds> BoundsOf(const YamlNode& node) {
+  const auto min = NumberOf(Find(node, "min")), max = NumberOf(Find(node, "max"));
+  if (!min || !max) return std::nullopt;
+  Bounds bounds{*min, *max};
   const auto plain = [&node](const char* key) {
     return TextOf(Find(node, key)).find_first_of(".eE") == std::string::npos;
   };
@@ -30,30 +29,14 @@ Bounds BoundsOf(const YamlNode& node) {
   return bounds;
 }
 
-// Returns nullopt for a distribution that we do not know.
+// Returns nullopt for a distribution that we do not know, or without its bounds.
 std::optional<Domain> RangeIn(const YamlNode& node, const std::string& name,
                               const std::string& distribution, Draft& draft) {
-  const Bounds bounds = BoundsOf(node);
   const double mean = NumberOf(Find(node, "mu")).value_or(0);
   const double deviation = NumberOf(Find(node, "sigma")).value_or(1);
   const std::string kind = distribution.starts_with("q_") ? distribution.substr(2) : distribution;
-  const double step = kind != distribution && bounds.step == 0 ? 1 : bounds.step;
-  if (distribution.empty()) {
-    return bounds.integers ? IntegersOf(bounds.min, bounds.max) : RangeOf(bounds.min, bounds.max);
-  }
-  if (kind == "int_uniform") return IntegersOf(bounds.min, bounds.max);
-  if (kind == "uniform") return Stepped(RangeOf(bounds.min, bounds.max), step);
-  if (kind == "log_uniform_values" || kind == "inv_log_uniform_values") {
-    return Stepped(LogRangeOf(bounds.min, bounds.max), step);
-  }
-  if (kind == "log_uniform" || kind == "inv_log_uniform") {
-    draft.Warn("parameters", absl::StrCat(name, ": ", distribution,
-                                          "'s min and max are exponents of e there; "
-                                          "here they are the values themselves"));
-    return Stepped(
-        LogRangeOf(std::exp(std::min(bounds.min, 200.0)), std::exp(std::min(bounds.max, 200.0))),
-        step);
-  }
+  const double quantum = NumberOf(Find(node, "q")).value_or(0);
+  const double step = kind != distribution && quantum == 0 ? 1 : quantum;
   if (kind == "normal") return Stepped(SpreadOf(mean, std::abs(deviation)), step);
   if (kind == "log_normal") {
     const double wide = std::min(3 * std::abs(deviation), 100.0);
@@ -67,7 +50,36 @@ std::optional<Domain> RangeIn(const YamlNode& node, const std::string& name,
     domain.comment = "beta there";
     return Stepped(domain, step);
   }
-  return std::nullopt;
+  const std::optional<Bounds> bounds = BoundsOf(node);
+  if (!bounds) return std::nullopt;
+  const double min = bounds->min, max = bounds->max;
+  if (distribution.empty()) return bounds->integers ? IntegersOf(min, max) : RangeOf(min, max);
+  if (kind == "int_uniform") return IntegersOf(min, max);
+  if (kind == "uniform") return Stepped(RangeOf(min, max), step);
+  if (kind == "log_uniform_values" || kind == "inv_log_uniform_values") {
+    return Stepped(LogRangeOf(min, max), step);
+  }
+  if (kind != "log_uniform" && kind != "inv_log_uniform") return std::nullopt;
+  // The logarithm of 1/x is uniform there.
+  const bool inverse = kind == "inv_log_uniform";
+  draft.Warn("parameters",
+             absl::StrCat(name, ": ", distribution, "'s min and max are exponents of ",
+                          inverse ? "1/e" : "e", " there; here they are the values themselves"));
+  const auto value = [inverse](double exponent) {
+    return std::exp(std::clamp(inverse ? -exponent : exponent, -200.0, 200.0));
+  };
+  return Stepped(LogRangeOf(value(min), value(max)), step);
+}
+
+// Returns a weight for each value; none if the file does not give that.
+std::vector<double> WeightsIn(const YamlNode& list, size_t values) {
+  std::vector<double> weights;
+  for (const YamlNode& item : list.items) {
+    const std::optional<double> weight = NumberOf(&item);
+    if (!weight || *weight < 0) return {};
+    weights.push_back(*weight);
+  }
+  return weights.size() == values ? weights : std::vector<double>();
 }
 
 void TakeParameters(const YamlNode& map, const std::string& prefix, Draft& draft) {
@@ -81,10 +93,12 @@ void TakeParameters(const YamlNode& map, const std::string& prefix, Draft& draft
     } else if (const YamlNode* values = Find(node, "values");
                values != nullptr && values->kind == Kind::kSequence) {
       Domain domain = ListOf(*values);
-      const YamlNode* weights = Find(node, "probabilities");
-      if (weights != nullptr && weights->items.size() == domain.values.size()) {
-        for (const YamlNode& weight : weights->items) {
-          domain.probabilities.push_back(std::abs(NumberOf(&weight).value_or(1)));
+      if (const YamlNode* weights = Find(node, "probabilities")) {
+        domain.probabilities = WeightsIn(*weights, domain.values.size());
+        if (domain.probabilities.empty()) {
+          draft.Comment("parameters", absl::StrCat("line ", weights->mark.line, ": ", name,
+                                                   ": probabilities are left out; write one for "
+                                                   "each different value"));
         }
       }
       draft.Parameter(name, domain);
@@ -96,7 +110,7 @@ void TakeParameters(const YamlNode& map, const std::string& prefix, Draft& draft
                range && node.kind == Kind::kMap) {
       draft.Parameter(name, *range);
     } else {
-      draft.LeaveOut("parameters", entry);
+      draft.LeaveOut("parameters", entry, "write its range or its values");
     }
   }
 }

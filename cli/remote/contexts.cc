@@ -117,6 +117,17 @@ std::string OldPath(const std::string& path) {
   return (std::filesystem::path(path).parent_path() / "config.yaml").string();
 }
 
+// Returns whether the file is there. Errors: InvalidArgument where that cannot be seen, such as in
+// the folder of another user: it may hold contexts.
+absl::StatusOr<bool> IsThere(const std::string& path) {
+  std::error_code code;
+  const bool there = std::filesystem::exists(path, code);
+  if (!code) return there;
+  return absl::InvalidArgumentError(
+      absl::StrCat(Printable(path), " cannot be read: ", code.message(),
+                   "; mend that, or name the coordinator with --address"));
+}
+
 // Returns the file to write for `path`: people keep such files elsewhere and link to them. Does not
 // use canonical(), which fails where the file does not exist yet.
 absl::StatusOr<std::string> BehindLinks(const std::string& path) {
@@ -199,11 +210,16 @@ absl::Status CheckContextName(std::string_view name) {
 absl::StatusOr<Contexts> ParseContexts(const std::string& text, const std::string& path) {
   try {
     return ReadTree(Json::parse(text), path);
-  } catch (const Json::parse_error& error) {
-    // "[json.exception.parse_error.101] parse error at line 3, column 5: …"
+  } catch (const Json::exception& error) {
+    // "[json.exception.parse_error.101] parse error at line 3, column 5: …", or
+    // "[json.exception.out_of_range.406] number overflow parsing '1e999'".
     const std::string_view said = error.what();
     const size_t place = said.find("line ");
-    return Refused(path, Printable(said.substr(place == std::string_view::npos ? 0 : place)));
+    const size_t bracket = said.find("] ");
+    const size_t start = place != std::string_view::npos     ? place
+                         : bracket != std::string_view::npos ? bracket + 2
+                                                             : 0;
+    return Refused(path, Printable(said.substr(start)));
   }
 }
 
@@ -237,11 +253,14 @@ std::string ContextsText(const Contexts& contexts) {
 }
 
 absl::StatusOr<Contexts> ReadContexts(const std::string& path) {
-  std::error_code code;
   if (path.empty()) return Contexts();
-  const bool converted = std::filesystem::exists(path, code);
-  const std::string file = converted ? path : OldPath(path);
-  if (!converted && !std::filesystem::exists(file, code)) return Contexts();
+  DT_ASSIGN_OR_RETURN(const bool converted, IsThere(path));
+  std::string file = path;
+  if (!converted) {
+    file = OldPath(path);
+    DT_ASSIGN_OR_RETURN(const bool old, IsThere(file));
+    if (!old) return Contexts();
+  }
   const absl::StatusOr<std::string> text = ReadFile(file, limits::kContextsFileBytes);
   if (!text.ok()) return absl::InvalidArgumentError(text.status().message());
   if (converted) return ParseContexts(*text, path);

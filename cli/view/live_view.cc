@@ -59,7 +59,6 @@ double ElapsedSeconds(const v1::ExperimentSummary& experiment, int64_t now_wall_
                   std::floor(static_cast<double>(end - experiment.submitted_wall_ms()) / 1000));
 }
 
-// Returns the seconds of training, without waits; negative if unknown.
 // Returns the trials that fit, live ones first, in order of number.
 std::vector<const v1::TrialSummary*> Fitting(const std::vector<v1::TrialSummary>& trials,
                                              size_t count) {

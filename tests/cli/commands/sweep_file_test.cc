@@ -62,6 +62,31 @@ TEST(SweepFileTest, ListsMakeAGridWhichNeedsNoMetric) {
             "search: {method: grid}\n");
 }
 
+TEST(SweepFileTest, WithoutParametersItIsAGridOfOneTrial) {
+  EXPECT_THAT(FileOf(Options("./go", {})), HasSubstr("search: {method: grid"));
+}
+
+TEST(SweepFileTest, AValueOfYamlIsReadForWhatItIs) {
+  const std::string note = FileOf(Options("./go {note}", {"note=admin:1"}));
+  EXPECT_THAT(note, HasSubstr("method: grid")) << "a text that only looks like a range";
+  const std::string range = FileOf(Options("./go {lr}", {"lr={\"min\": 0.1, \"max\": 1}"}));
+  EXPECT_THAT(range, HasSubstr("  lr: {\"min\": 0.1, \"max\": 1}\n"));
+  EXPECT_THAT(range, HasSubstr("method: bayes"));
+  EXPECT_THAT(FileOf(Options("./go {a}", {"a=[\"min: 1\", b]"})), HasSubstr("method: grid"));
+}
+
+TEST(SweepFileTest, BlanksAroundTheValuesOfAListAreNoPartOfThem) {
+  const std::string file = FileOf(Options("./go ${args}", {"lr=1, 2", "opt= adam , sgd"}));
+  EXPECT_THAT(file, HasSubstr("  lr: [1, 2]\n"));
+  EXPECT_THAT(file, HasSubstr("  opt: [adam, sgd]\n"));
+}
+
+TEST(SweepFileTest, BracesThatAreDoubledStandForThemselves) {
+  EXPECT_THAT(FileOf(Options("./go {{x}} {x} {seed}", {"x=1,2"})),
+              HasSubstr("command: [\"./go\", \"{{x}}\", \"{x}\", \"{seed}\"]\n"));
+  EXPECT_THAT(FileOf(Options("./go {{y}}", {"x=1,2"})), HasSubstr("\"{{y}}\"]\n"));
+}
+
 TEST(SweepFileTest, EveryOptionIsWritten) {
   SweepOptions options = Options("python3 src/go.py {n} {k}", {"n=8..64:int:step=8", "k=1..3"}, "");
   options.trials = 5;
@@ -75,7 +100,7 @@ TEST(SweepFileTest, EveryOptionIsWritten) {
   options.tensorboard = "runs";
   options.name = "mine";
   options.code = "src";
-  options.variables = {"A=b c", "B="};
+  options.variables = {"A=b c", "B=", "no=1"};
   EXPECT_EQ(
       FileOf(options),
       "name: mine\n"
@@ -89,7 +114,7 @@ TEST(SweepFileTest, EveryOptionIsWritten) {
       "  k: {min: 1, max: 3}\n"
       "search: {method: asha, sampler: bayes, max_trials: 5, metric: quality, goal: maximize, "
       "max_concurrent: 3}\n"
-      "resources: {gpus: 2, env: {A: \"b c\", B: \"\"}}\n")
+      "resources: {gpus: 2, env: {A: \"b c\", B: \"\", \"no\": \"1\"}}\n")
       << "the only metric of the patterns is the search's";
   options.seeds = "2";
   EXPECT_THAT(FileOf(options), HasSubstr("seeds: [1, 2]\n"));
@@ -108,6 +133,7 @@ TEST(SweepFileTest, ACommandWithWordsOfAShellRunsInOne) {
   EXPECT_FALSE(WordsOfCommand("./go $HOME").has_value());
   EXPECT_FALSE(WordsOfCommand("./go \"$HOME\"").has_value());
   EXPECT_FALSE(WordsOfCommand("./go 'open").has_value());
+  EXPECT_FALSE(WordsOfCommand("./go [ab]").has_value());
   EXPECT_THAT(*WordsOfCommand(" a 'b c'  \"d\" '' ${args}"),
               ElementsAre("a", "b c", "d", "", "${args}"));
 }
@@ -133,8 +159,13 @@ TEST(SweepFileTest, AMistakeIsNamedWithItsFix) {
   EXPECT_THAT(Refusal(Options(lr, {"lr=1..2", "lr=3"})), HasSubstr("there twice"));
   EXPECT_THAT(Refusal(Options(lr, {"l=1..2"})),
               HasSubstr("{lr}: the command has it, and no --param names it"));
+  EXPECT_EQ(Refusal(Options("cd src && ./go ${args}", {"lr=1..2"})),
+            "${args}: a shell would read it as a variable; write --NAME={NAME} for each "
+            "parameter, or a command that needs no shell");
+  EXPECT_THAT(Refusal(Options(lr, {"lr=[1, 2"})), HasSubstr("the value is no YAML"));
+  EXPECT_THAT(Refusal(Options(lr, {"lr=\"open"})), HasSubstr("the value is no YAML"));
+  EXPECT_THAT(Refusal(Options(lr, {"lr=[1,\n2]"})), HasSubstr("more than one line"));
   EXPECT_THAT(Refusal(Options("", {"lr=1..2"})), HasSubstr("the command is empty"));
-  EXPECT_THAT(Refusal(Options("./go", {})), HasSubstr("search: {method: grid"));
   EXPECT_THAT(Refusal(Options(lr, {"lr=1..2"}, "")), HasSubstr("no --metric: name the number"));
   EXPECT_THAT(Refusal(Options(lr, {"lr=1..2"}, "quality")), HasSubstr("add --goal minimize"));
   SweepOptions options = Options(lr, {"lr=1,2"});

@@ -67,6 +67,81 @@ TEST(ImportTest, ATextThatIsNoNumberStaysAText) {
   EXPECT_THAT(text, HasSubstr("command: [\"./go\", \"${args}\"]\n"));
 }
 
+TEST(ImportTest, ARangeWithoutABoundIsLeftOut) {
+  const std::string wandb = TextOfFile(
+      "method: random\nrun_cap: 3\nparameters:\n"
+      "  a: {min: 3}\n  b: {distribution: uniform, max: 2}\n  c: {min: 1, max: 2}\n");
+  EXPECT_THAT(wandb, HasSubstr("# line 4: a: {min: 3} has no counterpart; write its range"));
+  EXPECT_THAT(wandb, HasSubstr("# line 5: b: "));
+  EXPECT_THAT(wandb, HasSubstr("parameters:\n  c: {min: 1, max: 2}\nsearch"));
+  const std::string determined = TextOfFile(
+      "searcher: {name: random, max_trials: 2}\nhyperparameters:\n"
+      "  a: {type: double, minval: 0.5}\n  b: {type: int, minval: 1, maxval: 4}\n");
+  EXPECT_THAT(determined, HasSubstr("# line 3: a: {type: double, minval: 0.5} has no counterpart"));
+  const std::string ray = TextOfFile(
+      "param_space:\n  a: tune.uniform(0.5)\n  b: tune.uniform(lower=2, upper=most)\n"
+      "  c: tune.quniform(1, 2)\n  d: tune.loguniform(upper=0.1, lower=1e-4)\n"
+      "  e: 'tune.choice(categories=[1, 2])'\n"
+      "tune_config: {num_samples: 2}\n");
+  for (const char* name : {"line 2: a", "line 3: b", "line 4: c"}) {
+    EXPECT_THAT(ray, HasSubstr(std::string("# ") + name));
+  }
+  EXPECT_THAT(ray, HasSubstr("parameters:\n  d: {min: 0.0001, max: 0.1, scale: log}\n"
+                             "  e: [1, 2]\nsearch"));
+}
+
+TEST(ImportTest, AListOfRaysKeepsItsTextsAndASteppedRangeItsStep) {
+  const std::string text = TextOfFile(
+      "param_space:\n  a: {tune.choice: [\"a,b\", \"1\"]}\n  b: {tune.grid_search: [adam, sgd]}\n"
+      "  c: tune.qlograndint(1, 64, 8)\n"
+      "tune_config: {num_samples: 2}\n");
+  EXPECT_THAT(text, HasSubstr("  a: [\"a,b\", \"1\"]\n  b: [adam, sgd]\n"));
+  EXPECT_THAT(text, HasSubstr("  c: {min: 1, max: 64, scale: log}  # rounded to 8 there\n"));
+}
+
+TEST(ImportTest, ARangeOfHydrasEndsBeforeItsStopUnlessOptunaReadsIt) {
+  const std::string params =
+      "    params:\n      a: range(0, 1, step=0.1)\n      b: range(3)\n"
+      "      c: float(range(1, 4))\n      d: range(0, 0.2, 0.1)\n      e: range(2, 9, step=most)\n"
+      "      f: range(0.5, 3.5)\n      g: int(interval(1.2, 1.8))\n      h: range(0, 4, 2)\n";
+  const std::string own = TextOfFile("hydra:\n  sweeper:\n" + params);
+  EXPECT_THAT(own, HasSubstr("  a: {min: 0.0, max: 0.9, step: 0.1}\n"
+                             "  b: {min: 0, max: 2, step: 1}\n"
+                             "  c: {min: 1.0, max: 3.0, step: 1.0}\n"
+                             "  d: [0.0, 0.1]\n"
+                             "  f: {min: 0.5, max: 2.5, step: 1.0}\n  h: [0, 2]\n"));
+  EXPECT_THAT(own, HasSubstr("# line 8: e: range(2, 9, step=most) has no counterpart\n"));
+  EXPECT_THAT(own, HasSubstr("# g has no values\n"));
+  const std::string optuna = TextOfFile("hydra:\n  sweeper:\n    n_trials: 4\n" + params);
+  EXPECT_THAT(optuna, HasSubstr("  a: {min: 0.0, max: 1.0, step: 0.1}\n"
+                                "  b: {min: 0, max: 3, step: 1}\n"));
+}
+
+TEST(ImportTest, AHugeIntegerIsBounded) {
+  const auto imported = Import(
+      "method: grid\nparameters: {a: {distribution: int_uniform, min: -1.0e+90, max: 1.0e+90},\n"
+      "  b: {distribution: int_uniform, min: 1.0e+90, max: 1.0e+90}}\n",
+      "file.yaml");
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_THAT(imported->text, HasSubstr("  a: [-9223372036854775808, 0, 9223372036854775807]"));
+  EXPECT_THAT(imported->text, HasSubstr("  b: 9223372036854775807\n"));
+}
+
+TEST(ImportTest, AValueThatCannotBeTakenIsNamed) {
+  const std::string wandb = TextOfFile(
+      "method: random\nrun_cap: 3\nparameters:\n"
+      "  a: {values: [1, 2], probabilities: [0.5]}\n"
+      "  b: {values: [1, 2], probabilities: [0.5, -0.5]}\n");
+  EXPECT_THAT(wandb, HasSubstr("# line 4: a: probabilities are left out"));
+  EXPECT_THAT(wandb, HasSubstr("# line 5: b: probabilities are left out"));
+  EXPECT_THAT(TextOfFile("hyperparameters: {a: 1}\nmax_restarts: -1\n"),
+              HasSubstr("# line 2: max_restarts: -1 has no counterpart; retries.max is a number "
+                        "from 0 to 1000\n"));
+  EXPECT_THAT(
+      TextOfFile("param_space: {a: 1}\nrun_config:\n  failure_config: {max_failures: -1}\n"),
+      HasSubstr("# line 3: max_failures: -1 has no counterpart"));
+}
+
 TEST(ImportTest, ASearchWithoutAnythingThatVariesIsOneTrial) {
   EXPECT_THAT(TextOfFile("method: bayes\nrun_cap: 3\nparameters: {a: {value: 1}}\n"),
               HasSubstr("method: grid\n"));

@@ -87,9 +87,20 @@ TEST_F(ContextsTest, ADamagedFileIsNamedWithItsPlaceAndTheFixAndHindersNoAddress
        {"", "[]", R"({"currant": "x"})", R"({"contexts": []})", R"({"contexts": {"a": "b"}})",
         R"({"contexts": {"a": {"adress": "b"}}})", R"({"contexts": {"a": {}}})",
         R"({"contexts": {"a b": {"address": "x"}}})", R"({"contexts": {"a": {"address": [1]}}})",
-        R"({"current": 1})"}) {
+        R"({"current": 1})", R"({"current": 1e999})"}) {
     EXPECT_EQ(ParseContexts(text, "f").status().code(), absl::StatusCode::kInvalidArgument) << text;
   }
+}
+
+TEST_F(ContextsTest, AFolderThatCannotBeReadIsNoAbsenceOfContexts) {
+  std::filesystem::create_symlink("loop", folder_ / "loop");
+  environment_["XDG_CONFIG_HOME"] = folder_ / "loop";
+  const std::string said = Choose({});
+  EXPECT_NE(said.find("loop/dtrain/contexts.json cannot be read: "), std::string::npos) << said;
+  EXPECT_EQ(Choose({"127.0.0.1:3333", "", {}}), "127.0.0.1:3333  ");
+  folder_.Write("file", "");
+  environment_["XDG_CONFIG_HOME"] = folder_ / "file";
+  EXPECT_EQ(Choose({}), "127.0.0.1:7600  ") << "a file in place of the folder holds no contexts";
 }
 
 TEST_F(ContextsTest, OnlyTheUserCanReadTheFile) {
