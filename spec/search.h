@@ -4,7 +4,7 @@
 // Role:    pure; dtctl's announcement before a submit and the coordinator's decisions use the same
 //          functions.
 // Errors:  CheckRange gives Issues; SpaceOf InvalidArgument if Validate would have an Issue.
-// Tests:   tests/spec/search_test.cc, tests/spec/draws_test.cc
+// Tests:   tests/spec/file/search_file_test.cc, tests/spec/draws_test.cc
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 //
 // Role:   pure. Gives a step to numbers without one, and drops what was reported already.
 // Bounds: kSampleNames names are remembered; numbers of further names are dropped.
-// Tests:  tests/worker/program/samples_test.cc
+// Tests:  tests/worker/program/metric_lines_test.cc
 #pragma once
 
 #include <cstdint>
