@@ -22,7 +22,13 @@
 namespace dt {
 namespace {
 
-constexpr char kPrefix[] = "dtrain-";
+// Returns what the names of our groups begin with: the PID namespace, in which the number after it
+// is a process. A container may see the groups of its host; their numbers mean nothing in it.
+std::optional<std::string> Prefix() {
+  struct stat space;
+  if (stat("/proc/self/ns/pid", &space) != 0) return std::nullopt;
+  return absl::StrCat("dtrain-", space.st_ino, "-");
+}
 
 bool Write(const std::string& file, std::string_view text) {
   const UniqueFd fd(open(file.c_str(), O_WRONLY | O_CLOEXEC));
@@ -73,12 +79,14 @@ std::optional<std::string> OwnControlGroup() {
 // A group is named after the process that made it. rmdir refuses a group with a process in it: a
 // killed process may need a moment, and the next call removes the group then.
 void EndAbandonedGroups(const std::string& own) {
+  const std::optional<std::string> prefix = Prefix();
+  if (!prefix) return;
   DIR* folder = opendir(own.c_str());
   if (folder == nullptr) return;
   while (const dirent* entry = readdir(folder)) {
     pid_t maker = 0;
     absl::string_view name = entry->d_name;
-    if (!absl::ConsumePrefix(&name, kPrefix) || !absl::SimpleAtoi(name, &maker)) continue;
+    if (!absl::ConsumePrefix(&name, *prefix) || !absl::SimpleAtoi(name, &maker)) continue;
     if (maker == getpid() || (maker > 0 && (kill(maker, 0) == 0 || errno == EPERM))) continue;
     const std::string group = absl::StrCat(own, "/", entry->d_name);
     Write(group + "/cgroup.kill", "1");
@@ -89,7 +97,9 @@ void EndAbandonedGroups(const std::string& own) {
 
 std::unique_ptr<ControlGroup> ControlGroup::MakeBelow(const std::string& own) {
   EndAbandonedGroups(own);
-  std::string folder = absl::StrCat(own, "/", kPrefix, getpid());
+  const std::optional<std::string> prefix = Prefix();
+  if (!prefix) return nullptr;
+  std::string folder = absl::StrCat(own, "/", *prefix, getpid());
   if (mkdir(folder.c_str(), 0755) != 0) return nullptr;
   std::unique_ptr<ControlGroup> group(new ControlGroup(own, std::move(folder)));
   // Kernels before 5.14 cannot kill a group; in some folders a group can be made but not entered.

@@ -21,13 +21,14 @@ namespace dt {
 std::optional<std::string> OwnControlGroup();
 
 // Kills the processes in groups below `own` whose makers are gone, and removes the groups that are
-// empty. A program that outlived both its dtprogram and its dtworker leaves such a group.
+// empty. A program that outlived both its dtprogram and its dtworker leaves such a group. Leaves
+// alone the groups of other PID namespaces: whether their makers live cannot be seen from here.
 void EndAbandonedGroups(const std::string& own);
 
 class ControlGroup {
  public:
-  // Ends abandoned groups, then makes a new one below `own`, named after this process. Returns null
-  // where the system refuses.
+  // Ends abandoned groups, then makes a new one below `own`, named after this process and its PID
+  // namespace. Returns null where the system refuses.
   static std::unique_ptr<ControlGroup> MakeBelow(const std::string& own);
   ~ControlGroup();
   ControlGroup(const ControlGroup&) = delete;

@@ -17,6 +17,13 @@
 namespace dt {
 namespace {
 
+// Returns the name of a group that a process of this PID namespace makes; `step` away is another.
+std::string GroupOf(pid_t maker, ino_t step = 0) {
+  struct stat space;
+  EXPECT_EQ(stat("/proc/self/ns/pid", &space), 0);
+  return "/dtrain-" + std::to_string(space.st_ino + step) + "-" + std::to_string(maker);
+}
+
 TEST(ControlGroupTest, AFolderThatIsNoGroupGivesNone) {
   const testing::TempFolder folder;
   EXPECT_EQ(ControlGroup::MakeBelow(folder / ""), nullptr);
@@ -30,6 +37,13 @@ class OwnGroupTest : public ::testing::Test {
     if (own_) group_ = ControlGroup::MakeBelow(*own_);
     if (group_ == nullptr) GTEST_SKIP() << "this process may make no control group";
     AdoptOrphans();
+  }
+  // Returns the number of a process that has ended and was reaped, so that no process has it.
+  static pid_t Gone() {
+    const absl::StatusOr<pid_t> gone = Spawn({.path = "/bin/true"});
+    EXPECT_TRUE(gone.ok());
+    EXPECT_EQ(waitpid(*gone, nullptr, 0), *gone);
+    return *gone;
   }
   std::optional<std::string> own_;
   std::unique_ptr<ControlGroup> group_;
@@ -57,11 +71,7 @@ TEST_F(OwnGroupTest, AChainOfSuccessorsIsEndedAtOnceAndThisProcessIsNot) {
 }
 
 TEST_F(OwnGroupTest, ProcessesThatAKilledProcessLeftAreEndedByTheNext) {
-  // This process has ended and was reaped, so no process has its number.
-  const absl::StatusOr<pid_t> maker = Spawn({.path = "/bin/true"});
-  ASSERT_TRUE(maker.ok());
-  ASSERT_EQ(waitpid(*maker, nullptr, 0), *maker);
-  const std::string left = *own_ + "/dtrain-" + std::to_string(*maker);
+  const std::string left = *own_ + GroupOf(Gone());
   ASSERT_EQ(mkdir(left.c_str(), 0755), 0);
   testing::ChildProcess program({.path = "/bin/tail", .arguments = {"-f", "/dev/null"}});
   std::ofstream(left + "/cgroup.procs") << program.pid();
@@ -76,7 +86,16 @@ TEST_F(OwnGroupTest, ProcessesThatAKilledProcessLeftAreEndedByTheNext) {
 
 TEST_F(OwnGroupTest, TheGroupOfAProcessThatLivesIsLeftAlone) {
   testing::ChildProcess other({.path = "/bin/tail", .arguments = {"-f", "/dev/null"}});
-  const std::string its = *own_ + "/dtrain-" + std::to_string(other.pid());
+  const std::string its = *own_ + GroupOf(other.pid());
+  ASSERT_EQ(mkdir(its.c_str(), 0755), 0);
+  EndAbandonedGroups(*own_);
+  EXPECT_TRUE(std::filesystem::exists(its));
+  EXPECT_EQ(rmdir(its.c_str()), 0);
+}
+
+// A container that sees its host's groups must not end the host's programs.
+TEST_F(OwnGroupTest, TheGroupOfAnotherPidNamespaceIsLeftAlone) {
+  const std::string its = *own_ + GroupOf(Gone(), 1);
   ASSERT_EQ(mkdir(its.c_str(), 0755), 0);
   EndAbandonedGroups(*own_);
   EXPECT_TRUE(std::filesystem::exists(its));
