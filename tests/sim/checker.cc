@@ -274,6 +274,25 @@ void Checker::CheckRequeues(const Experiment& experiment) {
   }
 }
 
+// 6: a row counts up to the step from which the next attempt resumed. So each attempt resumes only
+// from a step up to which all rows are stored.
+void Checker::CheckRowsOf(TrialId id, const Trial& trial, uint64_t dropped) {
+  std::set<uint64_t> count;
+  uint64_t until = trial.target_steps;
+  for (auto number = static_cast<uint32_t>(trial.attempts.size()); number > 0; --number) {
+    const Attempt& attempt = trial.attempts[number - 1];
+    if (!attempt.ran) continue;
+    // A member of a population takes over another trial's checkpoint, which may be further.
+    if (attempt.resume && !attempt.resume->path().starts_with(ToString(id) + "/")) return;
+    const std::set<uint64_t>& stored = rows_[{id, number}];
+    count.insert(stored.upper_bound(attempt.resumed_step), stored.upper_bound(until));
+    until = std::min(until, attempt.resumed_step);
+  }
+  if (count.size() + dropped >= trial.target_steps) return;
+  Complain(absl::StrCat("6: trial ", ToString(id), " finished at step ", trial.target_steps,
+                        "; the rows of ", count.size(), " steps are stored"));
+}
+
 void Checker::AtTheEnd(const State& state, const Trainers& trainers) {
   for (const auto& [id, experiment] : state.durable.experiments) {
     Complain(MiscountOf(experiment));
@@ -298,6 +317,7 @@ void Checker::AtTheEnd(const State& state, const Trainers& trainers) {
         Complain(absl::StrCat("6: ", ToString(attempt), " finished at step ", trial.target_steps,
                               "; its last row is of step ", *stored.rbegin()));
       }
+      CheckRowsOf({id, i}, trial, state.live.dropped_rows);
     }
   }
 }

@@ -67,6 +67,7 @@ class Checker {
   void CheckBounds(const State& state);
   void CheckSteps(const State& state);  // for any report of a worker
   void CheckRequeues(const Experiment& experiment);
+  void CheckRowsOf(TrialId id, const Trial& trial, uint64_t dropped);
   void CheckEdits(const v1::Record& record);
   void CheckSaving(const State& state);
 

@@ -221,6 +221,26 @@ std::map<uint64_t, int> Cluster::ValidRows(uint64_t experiment, uint32_t trial) 
   return count;
 }
 
+std::string Cluster::RowsByAttempt(uint64_t experiment, uint32_t trial) {
+  v1::ReadMetricsRequest request;
+  request.set_experiment(experiment);
+  request.set_trial(trial);
+  request.set_all_attempts(true);
+  std::map<uint32_t, std::string> steps;  // by attempt
+  do {
+    const auto page = Call(&v1::Control::Stub::ReadMetrics, request);
+    for (const v1::MetricRow& row : page.rows()) {
+      steps[row.attempt()] += (row.superseded() ? " -" : " ") + std::to_string(row.row().step());
+    }
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty());
+  std::string text;
+  for (const auto& [attempt, list] : steps) {
+    text += "attempt " + std::to_string(attempt) + ":" + list + "\n";
+  }
+  return text;
+}
+
 std::string Cluster::Logs(uint64_t experiment, uint32_t trial) {
   v1::ReadLogsRequest request;
   request.set_experiment(experiment);

@@ -91,6 +91,8 @@ class Cluster {
   std::vector<v1::CheckpointSummary> Checkpoints(uint64_t experiment);
   // Returns the number of valid rows for each step.
   std::map<uint64_t, int> ValidRows(uint64_t experiment, uint32_t trial = 1);
+  // Returns a line for each attempt with the steps of its rows, superseded ones with a minus.
+  std::string RowsByAttempt(uint64_t experiment, uint32_t trial = 1);
   std::string Logs(uint64_t experiment, uint32_t trial = 1);
 
   // ---- waits ----

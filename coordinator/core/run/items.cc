@@ -93,9 +93,12 @@ void EndDoubted(Turn& turn, const Sender& sender, const std::string& doubt) {
                .step = sender.live->step});
 }
 
+// An attempt that ended before its `running` came has no rows here (TakeRows). A resume from its
+// checkpoint would leave a gap in them.
 bool TakesResults(const Sender& sender) {
   const bool newest = sender.Newest() || Mutated(Mutant::kHistoryByArrival);
-  return sender.rank == 0 && newest && !IsTerminal(sender.trial->state) &&
+  const bool ran = sender.recorded->ran || Mutated(Mutant::kResultsBeforeRunning);
+  return sender.rank == 0 && newest && ran && !IsTerminal(sender.trial->state) &&
          Next(sender.recorded->state, AttemptMove::kReportsResult).has_value();
 }
 

@@ -187,6 +187,27 @@ TEST_F(AttemptTest, ACheckpointReportedAfterTheGangsEndStillCounts) {
   EXPECT_EQ(AssignedTo("a")->resume().step(), 10u);
 }
 
+// Its rows are not taken, so a resume from its checkpoint would leave a gap in them.
+TEST_F(AttemptTest, ResultsOfAnAttemptThatEndedBeforeItsRunningCameDoNotCount) {
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Follow("a");
+  const std::vector<v1::Item> late = {Prepared("a"),      Running("a"),
+                                      Rows("a", 1, 5),    Evaluation("a", 5, 2.0),
+                                      Checkpoint("a", 5), Ended("a", v1::CAUSE_PREEMPTED, 5)};
+  Disconnect("a");
+  Advance(limits::kStartupGrace + absl::Seconds(2));
+  ASSERT_EQ(StateOfTrial(id), v1::TRIAL_PENDING);
+  Connect("a");
+  SendItems("a", late);
+  EXPECT_TRUE(chunks_.empty());
+  EXPECT_TRUE(TrialOf(id).evaluations.empty());
+  EXPECT_TRUE(TrialOf(id).checkpoints.empty());
+  Leave("a");
+  ExpectOrders("a", id, 0);
+  EXPECT_FALSE(AssignedTo("a")->has_resume());
+}
+
 TEST_F(AttemptTest, FatalCausesAreNotRetried) {
   AddWorker("a");
   for (const v1::Cause cause :
