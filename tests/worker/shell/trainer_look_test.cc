@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "common/trainer_limits.h"
 #include "tests/testing/temp_folder.h"
 
 namespace dt {
