@@ -224,7 +224,9 @@ std::vector<Json> MetricRows::Add(const v1::ReadMetricsResponse& page) {
     PutRow(one.row(), row);
     if (next_evaluation_ < evaluations_.size()) {
       const v1::EvaluationRow& next = evaluations_[next_evaluation_];
-      if (Key{next.trial(), next.evaluation().step(), next.attempt()} == key) {
+      // An attempt that is stopped within an evaluation leaves it to the next one.
+      const bool here = attempts_ != Attempts::kAll || next.attempt() == one.attempt();
+      if (next.trial() == one.trial() && next.evaluation().step() == one.row().step() && here) {
         PutEvaluation(next.evaluation(), row);
         ++next_evaluation_;
       }

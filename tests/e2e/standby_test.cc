@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <atomic>
 #include <future>
 #include <map>
 #include <memory>
@@ -155,6 +156,7 @@ void StandbyTest::KillLeaders(int kills) {
   for (int round = 0; round < kills; ++round) {
     // Submissions follow each other without a pause, so that the kill comes inside a commit or
     // between it and the reply.
+    std::atomic<bool> first = false;
     auto submitting = std::async(std::launch::async, [&, round] {
       for (int i = 0; i < 200; ++i) {
         v1::SubmitRequest request;
@@ -166,9 +168,11 @@ void StandbyTest::KillLeaders(int kills) {
         v1::SubmitResponse response;
         if (!leader->control().Submit(&context, request, &response).ok()) return;
         acknowledged[request.request_id()] = response.experiment();
+        first = true;
       }
     });
-    submitting.wait_for(std::chrono::milliseconds(40 + 37 * round));
+    ASSERT_TRUE(Await([&] { return first.load(); }));
+    submitting.wait_for(std::chrono::milliseconds(37 * round));
     leader->KillCoordinator();
     ExpectTakeover(*standby);
     submitting.wait();

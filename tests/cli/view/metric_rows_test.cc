@@ -60,6 +60,19 @@ TEST(MetricRowsTest, AnEvaluationAtAStepWithSeveralAttemptsJoinsItsOwn) {
             "12,1,2,10,false,4,2.5\n");
 }
 
+TEST(MetricRowsTest, AnEvaluationThatTheNextAttemptMadeJoinsTheRowOfItsStep) {
+  v1::ReadMetricsResponse page;
+  AddRow(page, 1, 10, 3);
+  AddRow(page, 1, 11, 2);
+  page.mutable_rows(1)->set_attempt(2);
+  AddEvaluation(page, 1, 10, 2.5);
+  page.mutable_evaluations(0)->set_attempt(2);
+  MetricRows rows(12, {"loss", "val_loss"}, Attempts::kValidOnly);
+  EXPECT_EQ(Csv(rows, rows.Add(page)),
+            "12,1,1,10,3,2.5\n"
+            "12,1,2,11,2,\n");
+}
+
 TEST(MetricRowsTest, ValuesThatTheTrainerDidNotKnowAreLeftOut) {
   v1::ReadMetricsResponse page;
   AddRow(page, 1, 10, 3);

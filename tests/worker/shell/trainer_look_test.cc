@@ -75,8 +75,9 @@ TEST(TrainerLookTest, AScriptIsATrainer) {
   EXPECT_EQ(Why(script), "");
 }
 
-TEST(TrainerLookTest, ALookThatTakesTooLongSaysNothing) {
-  EXPECT_FALSE(WhyNoTrainer(FAKE_TRAINER, absl::ZeroDuration()).has_value());
+// The loader may have finished before it is asked.
+TEST(TrainerLookTest, ALookThatIsCutOffFindsNoFault) {
+  EXPECT_EQ(WhyNoTrainer(FAKE_TRAINER, absl::ZeroDuration()).value_or(""), "");
 }
 
 }  // namespace
