@@ -82,6 +82,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # GCC 12 warns of string concatenation in its own headers (GCC bug 105651).
   target_compile_options(dt_flags INTERFACE -Wno-restrict)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  # GCC collects its garbage from a heap of 128 MiB on, again and again. Without that a unit takes a quarter less time
+  # and a fifth more memory, 1.6 GB at most.
+  add_compile_options("SHELL:--param ggc-min-heapsize=600000" "SHELL:--param ggc-min-expand=200")
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND DTRAIN_UNITY)
   # GCC treats the sources in a unit as headers, whose hidden types would differ between units.
   target_compile_options(dt_flags INTERFACE -Wno-subobject-linkage)
@@ -138,11 +143,14 @@ function(dt_use_prefix name prefix)
   endforeach()
 endfunction()
 
-# dt_room(NAME [OBJECT] [PREFIX HEADER…] SOURCES… LINKS…): a static library that sees the repository root. With OBJECT:
-# objects that are always linked, needed or not. With PREFIX: it has a precompiled header of its own, with these headers
-# and those that all units share.
+# dt_room(NAME [OBJECT] [UNIT_SOURCES n] SOURCES… LINKS…): a static library that sees the repository root. With OBJECT:
+# objects that are always linked, needed or not. UNIT_SOURCES: how many sources a unit has, where headers cost more than
+# they do.
 function(dt_room name)
-  cmake_parse_arguments(ROOM "OBJECT" "" "PREFIX;SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(ROOM "OBJECT" "UNIT_SOURCES" "SOURCES;LINKS" ${ARGN})
+  if(ROOM_UNIT_SOURCES)
+    set(unity_sources_max ${ROOM_UNIT_SOURCES})
+  endif()
   dt_units(units ${name} ${ROOM_SOURCES})
   if(ROOM_OBJECT)
     add_library(${name} OBJECT ${units})
@@ -151,13 +159,7 @@ function(dt_room name)
   endif()
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
   target_link_libraries(${name} PUBLIC ${ROOM_LINKS} PRIVATE dt_room_flags)
-  if(ROOM_PREFIX)
-    target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/proto/prefix.h ${ROOM_PREFIX})
-    dt_prefix_options(${name})
-    set_target_properties(${name} PROPERTIES DTRAIN_SEES_MESSAGES ON)
-  else()
-    dt_use_prefix(${name} dt_room_prefix ${ROOM_LINKS})
-  endif()
+  dt_use_prefix(${name} dt_room_prefix ${ROOM_LINKS})
 endfunction()
 
 # dt_program(NAME PACKAGE SOURCES… LINKS…): an executable, installed with that package (deploy/). The global property
