@@ -22,7 +22,7 @@ struct CodeOptions {
   std::string output;
 };
 
-absl::StatusOr<std::string> Download(Session& session, Client& client, const v1::Code& code) {
+absl::StatusOr<std::string> DownloadCode(Session& session, Client& client, const v1::Code& code) {
   std::string packed;
   for (uint32_t part = 0, parts = 1; part < parts; ++part) {
     v1::GetCodeRequest request;
@@ -54,7 +54,7 @@ absl::StatusOr<ExitCode> Unpack(Session& session, const CodeOptions& options) {
         absl::StrCat("experiment ", found.summary().experiment(), " brought no code"));
   }
   const v1::Code& code = found.spec().code();
-  DT_ASSIGN_OR_RETURN(const std::string packed, Download(session, *client, code));
+  DT_ASSIGN_OR_RETURN(const std::string packed, DownloadCode(session, *client, code));
   DT_RETURN_IF_ERROR(pack::UnpackInto(packed, options.output));
   session.out() << Printable(options.output) << "  " << CodeText(code) << "\n" << std::flush;
   return ExitCode::kOk;

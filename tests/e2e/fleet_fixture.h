@@ -28,7 +28,8 @@ class FleetTest : public ClusterTest {
   }
   void ExpectEachStepOnce(uint64_t experiment, uint64_t steps, uint32_t trial = 1) {
     const auto rows = cluster_.ValidRows(experiment, trial);
-    EXPECT_EQ(rows.size(), steps) << cluster_.RowsByAttempt(experiment, trial);
+    EXPECT_EQ(rows.size(), steps) << cluster_.RowsByAttempt(experiment, trial)
+                                  << cluster_.Explain(experiment, trial).ShortDebugString();
     for (const auto& [step, count] : rows) EXPECT_EQ(count, 1) << "step " << step;
     EXPECT_EQ(rows.empty() ? 0 : rows.rbegin()->first, steps);
   }
