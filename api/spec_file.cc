@@ -8,6 +8,7 @@
 #include "common/status.h"
 #include "common/text.h"
 #include "spec/program.h"
+#include "spec/program_words.h"
 #include "spec/spec.h"
 
 namespace dt::api {
@@ -71,6 +72,7 @@ absl::StatusOr<std::string> TrialFile(const v1::GetExperimentResponse& found,
                                                 trial.assignments().end());
   alone.clear_parameters();
   if (spec::IsProgram(found.spec())) {
+    spec::LeaveOutInactive(spec::InactiveNames(found.spec(), assignments), *alone.mutable_base());
     FixParameters(assignments, alone);
   } else {
     DT_ASSIGN_OR_RETURN(*alone.mutable_base(), spec::ResolveTrial(found.spec(), assignments));

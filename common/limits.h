@@ -256,6 +256,8 @@ inline constexpr int kExclusions = 1000;
 inline constexpr int kExclusionTerms = 10'000;  // values in all of them: each trial is checked
                                                 // against all
 inline constexpr int kInclusions = 1000;        // written by hand; more is a grid
+// Values of one condition of a parameter: each draw compares with all of them.
+inline constexpr int kConditionValues = 64;
 // Values of one parameter: one for each trial, and one for each exclusion to take out.
 inline constexpr int kParameterValues = static_cast<int>(kTrialsPerExperiment) + kExclusions;
 // Issues that a check lists: nobody fixes more at a time, and a list of a million wrong values

@@ -92,7 +92,7 @@ RESULTS = [
            own={"parameters": Own("dict[str, list[Value] | dict[str, Value]]",
                                   "{one.path: swept(one) for one in message.spec.parameters}",
                                   "The swept parameters by path: values, or the range that they are drawn from "
-                                  "(min, max, scale, step)."),
+                                  "(min, max, scale, step; mean and std, or median and factor, of normal draws)."),
                 "configuration": Own("Mapping[str, Any]",
                                      '{**configuration(message.spec.base), "search": fields(message.spec.search)}',
                                      'Sections and fields as in the file, with defaults: ``["optimizer"]["lr"]``.')}),

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "common/limits.h"
+#include "spec/conditions.h"
 #include "spec/internal.h"
 #include "spec/search.h"
 
@@ -30,7 +31,8 @@ class Drawing {
       : space_(space),
         admission_(spec),
         seed_(SearchSeed(spec)),
-        combinations_(CombinationsOf(space)) {}
+        combinations_(CombinationsOf(space)),
+        product_(ProductOf(space)) {}
 
   void Include(const std::vector<v1::Assignment>& assignments) {
     if (auto point = PointOf(space_, assignments)) Try(*std::move(point));
@@ -64,6 +66,7 @@ class Drawing {
   // Returns a combination not tried yet, if the space is small enough to be listed.
   std::optional<std::vector<v1::Assignment>> FromRest(uint32_t configuration) {
     if (!combinations_ || *combinations_ > limits::kTrialsPerExperiment) return std::nullopt;
+    if (product_.value_or(limits::kCombinations) >= limits::kCombinations) return std::nullopt;
     if (!listed_) ListRest();
     if (rest_.empty()) return std::nullopt;  // UsedUp from now on
     const double unit =
@@ -83,18 +86,23 @@ class Drawing {
   void ListRest() {
     listed_ = true;
     checked_ += *combinations_ * (admission_.Cost() - 1);
-    for (uint64_t i = 0; i < *combinations_; ++i) {
+    std::vector<uint64_t> all;
+    for (uint64_t i = 0; i < *product_; ++i) {
       Point point;
+      all.clear();
       uint64_t left = i;
       for (const Dimension& dimension : space_.dimensions) {
         const uint64_t places = PlacesOf(dimension);
-        point.push_back(ValueAt(dimension, left % places));
+        all.push_back(left % places);
+        point.push_back(ValueAt(dimension, all.back()));
         left /= places;
       }
+      Deactivate(space_, point);
+      if (!IsFirstOf(point, all)) continue;
       const bool drawn = std::none_of(
           space_.dimensions.begin(), space_.dimensions.end(), [&](const Dimension& dimension) {
             const auto d = static_cast<size_t>(&dimension - space_.dimensions.data());
-            return !dimension.weights.empty() &&
+            return !dimension.weights.empty() && point[d] != kInactive &&
                    dimension.weights[static_cast<size_t>(point[d])] <= 0;
           });
       if (drawn && !tried_.contains(point) && admission_.Admits(AssignmentsOf(space_, point))) {
@@ -107,6 +115,7 @@ class Drawing {
   const Admission admission_;
   const uint64_t seed_;
   const std::optional<uint64_t> combinations_;
+  const std::optional<uint64_t> product_;
   std::set<Point> tried_;
   size_t checked_ = 0;
   bool listed_ = false;
@@ -116,7 +125,10 @@ class Drawing {
 }  // namespace
 
 Admission::Admission(const v1::ExperimentSpec& spec)
-    : spec_(spec), fields_(spec), set_(spec.explicit_paths().begin(), spec.explicit_paths().end()) {
+    : spec_(spec),
+      fields_(spec),
+      set_(spec.explicit_paths().begin(), spec.explicit_paths().end()),
+      conditional_(HasConditions(spec)) {
   for (const v1::Parameter& parameter : spec.parameters()) set_.insert(parameter.path());
   for (const v1::Exclusion& exclusion : spec.exclude()) {
     std::map<size_t, std::string> combination;  // the last combination that names a parameter twice
@@ -157,7 +169,7 @@ bool Admission::Excludes(const std::vector<v1::Assignment>& assignments) const {
 
 std::vector<Violation> Admission::Violations(const std::vector<v1::Assignment>& assignments) const {
   const absl::StatusOr<v1::Spec> trial = ResolveTrial(spec_, assignments);
-  if (trial.ok()) return CheckTrial(*trial, set_);
+  if (trial.ok()) return CheckTrial(*trial, conditional_ ? SetIn(spec_, assignments) : set_);
   return {Unresolved(trial.status())};
 }
 
@@ -188,9 +200,8 @@ void ForEachSample(const v1::ExperimentSpec& spec,
     if (!visit({IncludedAt(spec, included), {}})) return;
   }
   if (SamplerOf(spec) == Sampler::kGrid) {
-    ForEachTrial(MakeGrid(spec), [&](const std::vector<size_t>& at) {
-      return visit({AssignmentsAt(spec, at), at});
-    });
+    ForEachTrial(MakeGrid(spec),
+                 [&](const std::vector<size_t>& at) { return visit(SampleAt(spec, at)); });
     return;
   }
   const absl::StatusOr<Space> space = SpaceOf(spec);

@@ -7,12 +7,49 @@
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "spec/conditions.h"
 #include "spec/internal.h"
 #include "spec/search.h"
 #include "spec/spec.h"
 
 namespace dt::spec {
 namespace internal {
+
+namespace {
+
+// Fills in the conditions. If they cannot be read, there are none; Validate reports them.
+void AddConditions(const v1::ExperimentSpec& spec, const ParameterFields& fields, Grid& grid) {
+  if (!HasConditions(spec)) return;
+  Space space;
+  for (const v1::Parameter& parameter : spec.parameters()) {
+    Dimension& dimension = space.dimensions.emplace_back();
+    dimension.path = parameter.path();
+    dimension.kind = DimensionKind::kChoice;
+    const Field* field = fields.Find(parameter.path());
+    for (const v1::Value& value : parameter.values()) {
+      ReadValue read;
+      if (field != nullptr) read = Canonical(*field, value);
+      dimension.values.push_back(read.value ? *std::move(read.value) : value);
+    }
+  }
+  if (AddNeeds(spec, fields, space).ok()) grid.conditions = std::move(space);
+}
+
+// Returns the places with kAbsent for inactive parameters; nullopt: other places are the first with
+// the same values.
+std::optional<std::vector<size_t>> ActiveAt(const Grid& grid, const std::vector<size_t>& at) {
+  Point point(at.begin(), at.end());
+  Deactivate(grid.conditions, point);
+  std::vector<size_t> active = at;
+  for (size_t p = 0; p < at.size(); ++p) {
+    if (point[p] != kInactive) continue;
+    if (at[p] != 0) return std::nullopt;
+    active[p] = kAbsent;
+  }
+  return active;
+}
+
+}  // namespace
 
 Places PlacesOf(const v1::Parameter& parameter, const ParameterFields& fields) {
   Places places;
@@ -61,22 +98,28 @@ Grid MakeGrid(const v1::ExperimentSpec& spec) {
     }
     if (!all.empty()) grid.excluded.push_back(std::move(all));
   }
+  AddConditions(spec, fields, grid);
   return grid;
 }
 
 void ForEachTrial(const Grid& grid, const std::function<bool(const std::vector<size_t>&)>& visit) {
-  std::vector<size_t> at(grid.sizes.size(), 0);
-  const auto is_excluded = [&](const auto& exclusion) {
-    return !exclusion.empty() &&
-           std::all_of(exclusion.begin(), exclusion.end(),
-                       [&](const auto& pair) { return at[pair.first] == pair.second; });
+  const bool conditional = !grid.conditions.dimensions.empty();
+  const auto is_excluded = [&grid](const std::vector<size_t>& at) {
+    return std::any_of(grid.excluded.begin(), grid.excluded.end(), [&](const auto& exclusion) {
+      return !exclusion.empty() &&
+             std::all_of(exclusion.begin(), exclusion.end(),
+                         [&](const auto& pair) { return at[pair.first] == pair.second; });
+    });
   };
+  std::vector<size_t> at(grid.sizes.size(), 0);
   constexpr size_t kAskEvery = 64;  // 64 combinations against a thousand exclusions each: some
                                     // milliseconds
   for (size_t i = 0; i < grid.combinations; ++i) {
     if (i % kAskEvery == 0 && !GoesOn(grid.may_go_on)) return;
-    const bool excluded = std::any_of(grid.excluded.begin(), grid.excluded.end(), is_excluded);
-    if (!excluded && !visit(at)) return;
+    std::optional<std::vector<size_t>> active;
+    if (conditional) active = ActiveAt(grid, at);
+    if (!conditional && !is_excluded(at) && !visit(at)) return;
+    if (active && !is_excluded(*active) && !visit(*active)) return;
     for (size_t p = at.size(); p-- > 0;) {  // the last parameter varies fastest
       if (++at[p] < grid.sizes[p]) break;
       at[p] = 0;
@@ -86,13 +129,22 @@ void ForEachTrial(const Grid& grid, const std::function<bool(const std::vector<s
 
 std::vector<v1::Assignment> AssignmentsAt(const v1::ExperimentSpec& spec,
                                           const std::vector<size_t>& indices) {
-  std::vector<v1::Assignment> assignments(indices.size());
+  std::vector<v1::Assignment> assignments;
+  assignments.reserve(indices.size());
   for (size_t p = 0; p < indices.size(); ++p) {
+    if (indices[p] == kAbsent) continue;
     const v1::Parameter& parameter = spec.parameters(static_cast<int>(p));
-    assignments[p].set_path(parameter.path());
-    *assignments[p].mutable_value() = parameter.values(static_cast<int>(indices[p]));
+    v1::Assignment& assignment = assignments.emplace_back();
+    assignment.set_path(parameter.path());
+    *assignment.mutable_value() = parameter.values(static_cast<int>(indices[p]));
   }
   return assignments;
+}
+
+Sample SampleAt(const v1::ExperimentSpec& spec, const std::vector<size_t>& at) {
+  Sample sample{AssignmentsAt(spec, at), {}};
+  if (sample.assignments.size() == at.size()) sample.at = at;
+  return sample;
 }
 
 }  // namespace internal
@@ -130,7 +182,8 @@ absl::StatusOr<std::vector<Configuration>> OfGrid(const v1::ExperimentSpec& spec
   }
   std::vector<Configuration> configurations;
   internal::ForEachTrial(grid, [&](const std::vector<size_t>& at) {
-    configurations.push_back({internal::AssignmentsAt(spec, at), at});
+    internal::Sample sample = internal::SampleAt(spec, at);
+    configurations.push_back({std::move(sample.assignments), std::move(sample.at)});
     return configurations.size() <= limits::kTrialsPerExperiment;
   });
   if (!GoesOn(may_go_on)) return OutOfTime();

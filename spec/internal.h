@@ -33,6 +33,8 @@ std::optional<double> DurationSeconds(std::string_view text);
 // several fields compute only with valid numbers.
 v1::ExperimentSpec Confined(const v1::ExperimentSpec& spec);
 
+// The place of a value that a trial does not have, since its parameter is inactive.
+inline constexpr size_t kAbsent = static_cast<size_t>(-1);
 // The grid as indices: sizes of parameters, and exclusions as sets of value indices. If a value
 // cannot be read, its exclusion matches nothing; Validate reports it.
 struct Grid {
@@ -41,11 +43,13 @@ struct Grid {
   std::vector<std::vector<std::pair<size_t, size_t>>> excluded;
   // Product of sizes, at most limits::kCombinations.
   size_t combinations = 1;
+  Space conditions;   // of the parameters in their order; empty: no parameter has a condition
   MayGoOn may_go_on;  // asked from time to time; if it may not, combinations are skipped
 };
 Grid MakeGrid(const v1::ExperimentSpec& spec);
 // Calls visit(indices) for each remaining combination in order; stops when it returns false, or if
-// it may not go on. REQUIRES: combinations < limits::kCombinations.
+// it may not go on. The place of an inactive parameter is kAbsent; combinations that differ only in
+// such places are one. REQUIRES: combinations < limits::kCombinations.
 void ForEachTrial(const Grid& grid, const std::function<bool(const std::vector<size_t>&)>& visit);
 std::vector<v1::Assignment> AssignmentsAt(const v1::ExperimentSpec& spec,
                                           const std::vector<size_t>& indices);
@@ -99,6 +103,7 @@ class Admission {
   const v1::ExperimentSpec& spec_;
   const ParameterFields fields_;
   PathSet set_;
+  bool conditional_;                      // a parameter has a condition
   std::map<std::string, size_t> places_;  // of the parameters in exclusions, by path
   // Canonical texts by the places of their parameters, so that a thousand exclusions of the same
   // parameters take one look-up.
@@ -116,6 +121,8 @@ struct Sample {
   std::vector<v1::Assignment> assignments;
   std::vector<size_t> at;
 };
+// Returns the sample of a grid; `at` stays empty if a value is absent.
+Sample SampleAt(const v1::ExperimentSpec& spec, const std::vector<size_t>& at);
 // Visits the combinations that the checks of an experiment use: all of a grid; otherwise
 // limits::kPointsChecked points, drawn with a key of their own, so that the result does not depend
 // on the file's seed. Included combinations come first. Stops when `visit` returns false. REQUIRES:
@@ -135,7 +142,7 @@ Configurations DrawConfigurations(const v1::ExperimentSpec& spec, const Space& s
 // take more than kDrawsAtOnce draws. REQUIRES: `known` is not empty.
 std::optional<Configurations> DrawFurther(const v1::ExperimentSpec& spec, const Space& space,
                                           const Configurations& known, size_t before, size_t count);
-// Returns the values of an included combination in the order of the parameters.
+// Returns the values that an included combination names, in the order of the parameters.
 std::vector<v1::Assignment> IncludedAt(const v1::ExperimentSpec& spec,
                                        const v1::Inclusion& included);
 
@@ -155,6 +162,8 @@ void CheckSearch(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 // Checks the range of a parameter and its probabilities.
 void CheckDraws(const v1::ExperimentSpec& spec, const v1::Parameter& parameter, const Field& field,
                 std::vector<Issue>& issues);
+// Checks `when` of parameters. REQUIRES: other parts of parameters have no issue.
+void CheckConditions(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 // REQUIRES of the next three: parameters have no issue.
 void CheckInclusions(const v1::ExperimentSpec& spec, const MayGoOn& may_go_on,
                      std::vector<Issue>& issues);
@@ -165,6 +174,9 @@ void CheckSamples(const v1::ExperimentSpec& spec, const MayGoOn& may_go_on,
                   std::vector<Issue>& issues);
 // Adds warnings from these checks.
 void QuestionSamples(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
+
+// Returns the paths that a trial sets: those of the file and those of its values.
+PathSet SetIn(const v1::ExperimentSpec& spec, const std::vector<v1::Assignment>& assignments);
 
 // Applies rules to the trials of an experiment, and reports each rule once, with the first trial
 // that breaks it, at the place that a person would change.
@@ -194,7 +206,8 @@ class TrialFindings {
   const v1::ExperimentSpec& spec_;
   const TrialRules rules_;
   PathSet explicit_;
-  PathSet set_;  // the explicit paths, and the swept ones
+  PathSet set_;             // the explicit paths, and the swept ones
+  const bool conditional_;  // a parameter has a condition
   std::map<std::string, Finding> findings_;
   size_t trials_ = 0;
 };

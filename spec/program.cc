@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -55,12 +54,6 @@ FieldType TypeOf(const v1::Range& range) {
   const bool integers =
       range.step() > 0 && whole(range.step()) && whole(range.min()) && whole(range.max());
   return integers ? FieldType::kInteger : FieldType::kNumber;
-}
-
-absl::Status TooLong(size_t limit) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("with the values of parameters in it, the command has more than ", limit,
-                   " bytes; put the values into a file or a script"));
 }
 
 std::string ForShell(std::string value) {
@@ -183,50 +176,6 @@ class Walk {
   bool too_long_ = false;
 };
 
-// Returns false for fields that a program does not get as arguments: where it runs and when it
-// ends.
-bool IsArgument(std::string_view path) {
-  const Field* field = FindField(path);
-  return field == nullptr || field->use == Use::kTrainer ||
-         path.find('.') == std::string_view::npos;
-}
-
-nlohmann::json PlainJson(const v1::Value& value) {
-  switch (value.kind_case()) {
-    case v1::Value::kInteger:
-      return value.integer();
-    case v1::Value::kNumber:
-      return value.number();
-    case v1::Value::kFlag:
-      return value.flag();
-    case v1::Value::kNumbers:
-      return std::vector<double>(value.numbers().values().begin(), value.numbers().values().end());
-    case v1::Value::kText:
-      return value.text();
-    case v1::Value::KIND_NOT_SET:
-      break;
-  }
-  return nullptr;
-}
-
-// Returns the words that replace one of kMacros.
-std::vector<std::string> Expanded(std::string_view macro, const v1::Spec& trial) {
-  if (macro == "${env}") return {"/usr/bin/env"};
-  if (macro == "${interpreter}") return {"python3"};
-  std::vector<std::string> words;
-  nlohmann::ordered_json object = nlohmann::ordered_json::object();
-  for (const v1::Assignment& one : trial.values()) {
-    if (!IsArgument(one.path())) continue;
-    object[one.path()] = PlainJson(one.value());
-    const bool flag = macro == "${args_no_boolean_flags}" && one.value().has_flag();
-    if (flag && !one.value().flag()) continue;
-    words.push_back(absl::StrCat(macro == "${args_no_hyphens}" ? "" : "--", one.path(),
-                                 flag ? "" : "=", flag ? "" : ValueText(one.value())));
-  }
-  if (macro != "${args_json}") return words;
-  return {object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)};
-}
-
 }  // namespace
 
 bool IsProgram(const v1::Spec& trial) { return !trial.command().empty() || !trial.run().empty(); }
@@ -312,6 +261,12 @@ const Field* ParameterFields::Find(std::string_view path) const {
   return field != nullptr && IsFor(field->use, program_) ? field : nullptr;
 }
 
+absl::Status TooLong(size_t limit) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("with the values of parameters in it, the command has more than ", limit,
+                   " bytes; put the values into a file or a script"));
+}
+
 absl::StatusOr<Substitution> Substituted(std::string_view text, const NamedValues& values,
                                          Insertion insertion) {
   Walk doubled(text, values, insertion, Braces::kAllDoubled);
@@ -324,46 +279,6 @@ absl::StatusOr<Substitution> Substituted(std::string_view text, const NamedValue
 bool NamesAllParameters(std::string_view word) {
   return word != "${env}" && word != "${interpreter}" &&
          std::find(kMacros.begin(), kMacros.end(), word) != kMacros.end();
-}
-
-absl::Status SubstituteAll(v1::Spec& trial) {
-  NamedValues values;
-  for (const v1::Assignment& one : trial.values()) values[one.path()] = one.value();
-  values["seed"].set_integer(trial.seed());
-  size_t bytes = 0;
-  const auto count = [&bytes](const std::string& text) {
-    bytes += text.size();
-    return bytes <= limits::kFilledBytes ? absl::OkStatus() : TooLong(limits::kFilledBytes);
-  };
-  const auto substitute = [&](std::string& text, Insertion insertion) {
-    DT_ASSIGN_OR_RETURN(Substitution filled, Substituted(text, values, insertion));
-    text = std::move(filled.text);
-    return count(text);
-  };
-  std::vector<std::string> words;
-  for (std::string& word : *trial.mutable_command()) {
-    if (std::find(kMacros.begin(), kMacros.end(), word) == kMacros.end()) {
-      DT_RETURN_IF_ERROR(substitute(word, Insertion::kPlain));
-      words.push_back(std::move(word));
-      continue;
-    }
-    for (std::string& one : Expanded(word, trial)) {
-      DT_RETURN_IF_ERROR(count(one));
-      words.push_back(std::move(one));
-    }
-  }
-  trial.mutable_command()->Assign(words.begin(), words.end());
-  DT_RETURN_IF_ERROR(substitute(*trial.mutable_run(), Insertion::kShell));
-  DT_RETURN_IF_ERROR(substitute(*trial.mutable_workdir(), Insertion::kPlain));
-  if (trial.has_metrics()) {
-    v1::Metrics& metrics = *trial.mutable_metrics();
-    DT_RETURN_IF_ERROR(substitute(*metrics.mutable_file(), Insertion::kPlain));
-    DT_RETURN_IF_ERROR(substitute(*metrics.mutable_tensorboard(), Insertion::kPlain));
-  }
-  for (v1::Label& variable : *trial.mutable_resources()->mutable_env()) {
-    DT_RETURN_IF_ERROR(substitute(*variable.mutable_value(), Insertion::kPlain));
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace dt::spec

@@ -72,10 +72,8 @@ struct Substitution {
 // Errors: InvalidArgument if the result is longer than limits::kFilledTextBytes.
 absl::StatusOr<Substitution> Substituted(std::string_view text, const NamedValues& values,
                                          Insertion insertion = Insertion::kPlain);
-// Writes the trial's values into command, run, workdir and the environment. A word of the command
-// that is one of W&B's macros is expanded as W&B does: ${args} is each parameter as --name=value;
-// kMacros has the others. REQUIRES: IsProgram(trial).
-absl::Status SubstituteAll(v1::Spec& trial);
+// Returns the error of a text that values made longer than `limit`.
+absl::Status TooLong(size_t limit);
 // The macros of W&B that are expanded.
 inline constexpr std::array<std::string_view, 6> kMacros = {
     "${args}", "${args_no_hyphens}", "${args_no_boolean_flags}", "${args_json}",

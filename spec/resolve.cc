@@ -9,6 +9,7 @@
 #include "common/vocabulary.h"
 #include "spec/internal.h"
 #include "spec/program.h"
+#include "spec/program_words.h"
 #include "spec/search.h"
 #include "spec/sizes.h"
 #include "spec/spec.h"
@@ -135,7 +136,7 @@ absl::StatusOr<v1::Spec> ResolveProgram(const v1::ExperimentSpec& spec,
     // A value from `seeds` belongs to no parameter.
     if (assignment.path() != "seed" || IsSwept(spec, "seed")) *trial.add_values() = assignment;
   }
-  DT_RETURN_IF_ERROR(SubstituteAll(trial));
+  DT_RETURN_IF_ERROR(SubstituteAll(trial, InactiveNames(spec, assignments)));
   return trial;
 }
 

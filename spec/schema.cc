@@ -4,6 +4,7 @@
 
 #include "common/limits.h"
 #include "common/metric_limits.h"
+#include "spec/normal_range.h"
 #include "spec/notify.h"
 #include "spec/spec.h"
 
@@ -103,16 +104,20 @@ ordered_json Described(const Field& field) {
 ordered_json Sweep(const Field& field) {
   const ordered_json value = Schema(field);
   const ordered_json values{{"type", "array"}, {"items", value}, {"minItems", 1}};
+  const ordered_json when{{"type", "object"},
+                          {"description", "Only trials with these values of others have it."},
+                          {"minProperties", 1}};
   ordered_json forms = ordered_json::array({values});
   forms.push_back(
       {{"type", "object"},
        {"properties",
         {{"values", values},
-         {"probabilities", {{"type", "array"}, {"items", {{"type", "number"}, {"minimum", 0}}}}}}},
+         {"probabilities", {{"type", "array"}, {"items", {{"type", "number"}, {"minimum", 0}}}}},
+         {"when", when}}},
        {"required", {"values"}},
        {"additionalProperties", false}});
   forms.push_back({{"type", "object"},
-                   {"properties", {{"value", value}}},
+                   {"properties", {{"value", value}, {"when", when}}},
                    {"required", {"value"}},
                    {"additionalProperties", false}});
   if (field.type == FieldType::kInteger || field.type == FieldType::kNumber) {
@@ -123,9 +128,27 @@ ordered_json Sweep(const Field& field) {
                        {"max", value},
                        {"scale", {{"enum", {"linear", "log"}}}},
                        {"step", {{"type", type}, {"exclusiveMinimum", 0}}},
-                       {"count", {{"type", "integer"}, {"minimum", 2}}}}},
+                       {"count", {{"type", "integer"}, {"minimum", 2}}},
+                       {"when", when}}},
                      {"required", {"min", "max"}},
                      {"additionalProperties", false}});
+    for (const bool log : {false, true}) {
+      const NormalWords& words = WordsOfNormal(log);
+      const ordered_json number{{"type", "number"}};
+      forms.push_back({{"type", "object"},
+                       {"properties",
+                        {{words.name,
+                          {{"type", "object"},
+                           {"properties", {{words.centre, number}, {words.spread, number}}},
+                           {"required", {words.centre, words.spread}},
+                           {"additionalProperties", false}}},
+                         {"min", value},
+                         {"max", value},
+                         {"step", {{"type", type}, {"exclusiveMinimum", 0}}},
+                         {"when", when}}},
+                       {"required", {words.name}},
+                       {"additionalProperties", false}});
+    }
   }
   return {{"anyOf", forms}, {"description", field.help}};
 }

@@ -10,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/arithmetic.h"
 #include "common/status.h"
+#include "spec/conditions.h"
+#include "spec/normal_range.h"
 #include "spec/program.h"
 
 namespace dt::spec {
@@ -62,7 +64,7 @@ void CheckStep(const Field& field, const v1::Range& range, const std::string& wh
     return;
   }
   // Integers have steps of 1 anyway.
-  if (range.scale() == "log" && !(integer && step == 1)) {
+  if (range.scale() == "log" && !range.has_normal() && !(integer && step == 1)) {
     issues.push_back(
         {at, "conflict", absl::StrCat(where, " has step and scale log"), "leave one out"});
     return;
@@ -284,6 +286,7 @@ std::vector<Issue> CheckRange(const Field& field, const v1::Range& range) {
     issues.push_back({absl::StrCat(where, ".scale"), "unknown_choice",
                       absl::StrCat(where, ".scale must be one of: linear, log"), ""});
   }
+  if (issues.empty() && range.has_normal()) issues = CheckNormal(field, range);
   if (!issues.empty()) return issues;
   if (range.min() >= range.max()) {
     return {{absl::StrCat(where, ".max"), "conflict",
@@ -310,6 +313,7 @@ std::vector<Issue> CheckRange(const Field& field, const v1::Range& range) {
              "widen it, or list its values"}};
   }
   if (range.step() != 0) CheckStep(field, range, where, issues);
+  if (issues.empty() && range.has_normal()) issues = CheckMass(field, range);
   return issues;
 }
 
@@ -322,6 +326,11 @@ Dimension DimensionOf(const Field& field, const v1::Range& range) {
   dimension.integer = field.type == FieldType::kInteger;
   dimension.step = range.step() == 0 && dimension.integer ? 1 : range.step();
   dimension.kind = dimension.step > 0 ? DimensionKind::kStepped : DimensionKind::kReal;
+  if (range.has_normal()) {
+    const auto scaled = [&](double number) { return dimension.log ? std::log(number) : number; };
+    dimension.normal =
+        NormalDraws{scaled(range.normal().centre()), scaled(range.normal().spread())};
+  }
   return dimension;
 }
 
@@ -334,6 +343,7 @@ absl::StatusOr<Space> SpaceOf(const v1::ExperimentSpec& spec) {
   }
   std::sort(space.dimensions.begin(), space.dimensions.end(),
             [](const Dimension& a, const Dimension& b) { return a.path < b.path; });
+  DT_RETURN_IF_ERROR(AddNeeds(spec, fields, space));
   return space;
 }
 

@@ -62,8 +62,7 @@ absl::StatusOr<v1::Value> ParseValue(const Field& field, std::string_view text);
 ReadValue Canonical(const Field& field, const v1::Value& value);
 bool SameValue(const v1::Value& a, const v1::Value& b);
 std::string ValueText(const v1::Value& value);
-// Returns "optimizer.lr 0.0003 → 0.00036, model.dropout 0.1". REQUIRES: the same paths in the same
-// order.
+// Returns "optimizer.lr 0.0003 → 0.00036, model.dropout 0.1". A value that is not there is "—".
 std::string ChangesText(const std::vector<v1::Assignment>& before,
                         const std::vector<v1::Assignment>& after);
 

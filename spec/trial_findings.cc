@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "spec/conditions.h"
 #include "spec/internal.h"
 
 namespace dt::spec::internal {
@@ -20,11 +21,18 @@ Violation Unresolved(const absl::Status& why) {
           hint == std::string::npos ? "" : message.substr(hint + 2)};
 }
 
+PathSet SetIn(const v1::ExperimentSpec& spec, const std::vector<v1::Assignment>& assignments) {
+  PathSet set(spec.explicit_paths().begin(), spec.explicit_paths().end());
+  for (const v1::Assignment& one : assignments) set.insert(one.path());
+  return set;
+}
+
 TrialFindings::TrialFindings(const v1::ExperimentSpec& spec, TrialRules rules)
     : spec_(spec),
       rules_(rules),
       explicit_(spec.explicit_paths().begin(), spec.explicit_paths().end()),
-      set_(explicit_) {
+      set_(explicit_),
+      conditional_(HasConditions(spec)) {
   for (const v1::Parameter& parameter : spec.parameters()) set_.insert(parameter.path());
 }
 
@@ -33,7 +41,7 @@ size_t TrialFindings::Take(const Sample& sample) {
   const absl::StatusOr<v1::Spec> trial = ResolveTrial(spec_, sample.assignments);
   std::vector<Violation> violations;
   if (trial.ok()) {
-    violations = rules_(*trial, set_);
+    violations = rules_(*trial, conditional_ ? SetIn(spec_, sample.assignments) : set_);
   } else {
     violations.push_back(Unresolved(trial.status()));
   }

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "common/limits.h"
 #include "common/network_bench.h"
+#include "spec/conditions.h"
 #include "spec/internal.h"
 #include "spec/search.h"
 #include "spec/spec.h"
@@ -93,6 +94,7 @@ class Validator {
     CheckBase();
     const size_t before = issues_.size();
     CheckParameters();
+    if (issues_.size() == before) internal::CheckConditions(spec_, issues_);
     const bool parameters_pass = issues_.size() == before;
     CheckExclusions();
     // Rules over several fields see no value out of its range: it was reported already.
@@ -204,7 +206,9 @@ class Validator {
     }
     for (const Field& field : FieldTable()) {
       const bool set = explicit_.contains(field.path);
-      if (swept_.contains(field.path) && Concerns(spec_, field)) {
+      // Trials without a conditional parameter have the base's value.
+      const bool always = swept_.contains(field.path) && !IsConditional(spec_, field.path);
+      if (always && Concerns(spec_, field)) {
         if (set) {
           Add(field.path, "conflict",
               absl::StrCat(field.path, " is set, and swept under parameters"),
@@ -381,7 +385,7 @@ class Validator {
     internal::ForEachTrial(grid, [&](const std::vector<size_t>& at) {
       const bool fits = CountValues(at) <= limits::kTrialValuesBytes;
       if (++trials <= limits::kTrialsPerExperiment && fits) {
-        findings.Take({internal::AssignmentsAt(spec_, at), at});
+        findings.Take(internal::SampleAt(spec_, at));
       }
       return true;
     });
@@ -403,15 +407,14 @@ class Validator {
   // Adds what one more configuration's values take in a record or an answer, once for each seed;
   // returns the sum of all so far.
   size_t CountValues(const std::vector<size_t>& at) {
-    size_t sum = 0;
     for (size_t p = 0; p < at.size(); ++p) {
+      if (at[p] == internal::kAbsent) continue;
       const v1::Parameter& parameter = spec_.parameters(static_cast<int>(p));
       const size_t bytes =
           parameter.path().size() + parameter.values(static_cast<int>(at[p])).ByteSizeLong();
       value_bytes_[p] += bytes * ReplicatesOf(spec_);
-      sum += value_bytes_[p];
     }
-    return sum;
+    return std::accumulate(value_bytes_.begin(), value_bytes_.end(), size_t{0});
   }
 
   // The same for the configurations that are included.

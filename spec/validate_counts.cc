@@ -50,6 +50,12 @@ class Counts {
       One(path, parameter.values_size(), limits::kParameterValues, "values", "give a range");
       One(absl::StrCat(path, ".probabilities"), parameter.probabilities_size(),
           limits::kParameterValues, "numbers");
+      One(absl::StrCat(path, ".when"), parameter.when_size(), limits::kParameters, "conditions");
+      for (int c = 0; c < std::min(parameter.when_size(), limits::kParameters); ++c) {
+        const v1::Condition& condition = parameter.when(c);
+        One(absl::StrCat(path, ".when.", Shortened(condition.path())), condition.values_size(),
+            limits::kConditionValues, "values", "write the condition with fewer values");
+      }
     }
   }
 

@@ -13,6 +13,7 @@
 #include "common/network_bench.h"
 #include "common/program_variables.h"
 #include "common/text.h"
+#include "spec/inactive_words.h"
 #include "spec/internal.h"
 #include "spec/pattern/line_pattern.h"
 #include "spec/search.h"
@@ -50,6 +51,7 @@ class ProgramCheck {
     CheckMetrics();
     CheckSearch();
     CheckMacros();
+    CheckAlwaysThere();
   }
 
  private:
@@ -239,6 +241,26 @@ class ProgramCheck {
       Add(at, "not_available", absl::StrCat(at, ": ", Quote(*found), " has no meaning here"),
           *found == "${program}" ? "write the name of the script"
                                  : "write ${args_json}, or ${args}");
+    }
+  }
+
+  // Refuses conditional parameters where something must stand in every trial.
+  void CheckAlwaysThere() {
+    NameSet conditional;
+    for (const v1::Parameter& parameter : spec_.parameters()) {
+      if (parameter.when_size() > 0) conditional.insert(parameter.path());
+    }
+    if (conditional.empty()) return;
+    const v1::Spec& base = spec_.base();
+    for (const auto& [path, text] : std::initializer_list<std::pair<const char*, std::string>>{
+             {"command[0]", base.command().empty() ? "" : base.command(0)},
+             {"workdir", base.workdir()},
+             {"metrics.file", base.metrics().file()},
+             {"metrics.tensorboard", base.metrics().tensorboard()}}) {
+      if (!NamesAny(text, conditional)) continue;
+      Add(path, "conflict",
+          absl::StrCat(path, " names a parameter with `when`, which not every trial has"),
+          "name it in another word of command, in run, or in resources.env");
     }
   }
 

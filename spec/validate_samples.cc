@@ -107,9 +107,8 @@ std::optional<v1::Spec> FirstTrial(const v1::ExperimentSpec& spec) {
     return !first.has_value();
   };
   if (SamplerOf(spec) == Sampler::kGrid) {  // included combinations come last in a grid
-    ForEachTrial(MakeGrid(spec), [&](const std::vector<size_t>& at) {
-      return take({AssignmentsAt(spec, at), at});
-    });
+    ForEachTrial(MakeGrid(spec),
+                 [&](const std::vector<size_t>& at) { return take(SampleAt(spec, at)); });
   }
   if (!first) ForEachSample(spec, take);
   return first;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/limits.h"
+#include "spec/conditions.h"
 #include "spec/internal.h"
 #include "spec/search.h"
 
@@ -184,7 +185,12 @@ std::string OutsideText(const Field& field, const v1::Parameter& parameter,
 class Inclusions {
  public:
   Inclusions(const v1::ExperimentSpec& spec, const MayGoOn& may_go_on, std::vector<Issue>& issues)
-      : spec_(spec), fields_(spec), may_go_on_(may_go_on), issues_(issues), admission_(spec) {}
+      : spec_(spec),
+        fields_(spec),
+        may_go_on_(may_go_on),
+        issues_(issues),
+        admission_(spec),
+        conditions_(spec) {}
 
   void Check() {
     for (int i = 0; i < spec_.include_size() && GoesOn(may_go_on_); ++i) {
@@ -192,6 +198,7 @@ class Inclusions {
       entry_ = absl::StrCat("include[", i, "]");
       CheckNames(spec_.include(i));
       for (const v1::Assignment& one : spec_.include(i).values()) CheckValue(one);
+      if (issues_.size() == before) CheckActive(spec_.include(i));
       if (issues_.size() == before) CheckWhole(i);
     }
   }
@@ -209,11 +216,34 @@ class Inclusions {
       }
     }
     for (const v1::Parameter& parameter : spec_.parameters()) {
-      if (named.contains(parameter.path())) continue;
-      Add(entry_, "missing",
-          absl::StrCat(entry_, " lacks ", parameter.path(),
-                       "; an included combination names every parameter"),
-          absl::StrCat("add ", parameter.path(), ": …"));
+      if (named.contains(parameter.path()) || parameter.when_size() > 0) continue;
+      AddMissing(parameter.path(), "an included combination names every parameter");
+    }
+  }
+  void AddMissing(const std::string& path, const char* rule) {
+    Add(entry_, "missing", absl::StrCat(entry_, " lacks ", path, "; ", rule),
+        absl::StrCat("add ", path, ": …"));
+  }
+
+  // Checks the names of conditional parameters. REQUIRES: the values are valid.
+  void CheckActive(const v1::Inclusion& included) {
+    if (!HasConditions(spec_)) return;
+    const std::vector<v1::Assignment> values = IncludedAt(spec_, included);
+    const std::set<std::string> inactive = conditions_.InactiveIn(values);
+    std::set<std::string> named;
+    for (const v1::Assignment& one : values) named.insert(one.path());
+    for (const v1::Parameter& parameter : spec_.parameters()) {
+      const std::string& path = parameter.path();
+      if (inactive.contains(path) && named.contains(path)) {
+        Add(absl::StrCat(entry_, ".", path), "conflict",
+            absl::StrCat(entry_, " names ", path,
+                         ", which such a trial does not have: see "
+                         "parameters.",
+                         path, ".when"),
+            "remove it from the combination");
+      } else if (!inactive.contains(path) && !named.contains(path)) {
+        AddMissing(path, "an included combination names every parameter that it has");
+      }
     }
   }
 
@@ -254,7 +284,9 @@ class Inclusions {
   void CheckWhole(int i) {
     const std::vector<v1::Assignment> assignments = IncludedAt(spec_, spec_.include(i));
     std::vector<std::string> texts;
-    for (const v1::Assignment& one : assignments) texts.push_back(ValueText(one.value()));
+    for (const v1::Assignment& one : assignments) {
+      texts.push_back(absl::StrCat(one.path(), ": ", ValueText(one.value())));
+    }
     const auto [first, is_new] = seen_.emplace(absl::StrJoin(texts, "\n"), i);
     if (!is_new) {
       Add(entry_, "duplicate_value", absl::StrCat(entry_, " is include[", first->second, "] again"),
@@ -273,11 +305,17 @@ class Inclusions {
   size_t TrialOfGrid(const std::vector<v1::Assignment>& assignments) {
     if (SamplerOf(spec_) != Sampler::kGrid) return 0;
     std::vector<size_t> sought;
-    for (int p = 0; p < spec_.parameters_size(); ++p) {
-      const Places& places = PlacesIn(spec_.parameters(p));
-      const auto place = places.find(ValueText(assignments[static_cast<size_t>(p)].value()));
+    auto next = assignments.begin();  // in the order of the parameters
+    for (const v1::Parameter& parameter : spec_.parameters()) {
+      if (next == assignments.end() || next->path() != parameter.path()) {
+        sought.push_back(kAbsent);
+        continue;
+      }
+      const Places& places = PlacesIn(parameter);
+      const auto place = places.find(ValueText(next->value()));
       if (place == places.end()) return 0;
       sought.push_back(place->second);
+      ++next;
     }
     if (!numbers_) NumberGrid();
     const auto found = numbers_->find(sought);
@@ -309,6 +347,7 @@ class Inclusions {
   const MayGoOn& may_go_on_;
   std::vector<Issue>& issues_;
   const Admission admission_;
+  const Conditions conditions_;
   std::string entry_;
   std::map<std::string, int> seen_;
   std::map<std::string, Places> places_;                          // by path
@@ -346,10 +385,14 @@ void CheckDraws(const v1::ExperimentSpec& spec, const v1::Parameter& parameter, 
         {where, "conflict", absl::StrCat(where, " has values and a range"), "keep one"});
   }
   for (Issue& issue : CheckRange(field, parameter.range())) issues.push_back(std::move(issue));
-  if (SamplerOf(spec) == Sampler::kGrid) {
-    issues.push_back({where, "missing", absl::StrCat(where, " lacks count or step"),
-                      "a grid needs values: list them"});
+  if (SamplerOf(spec) != Sampler::kGrid) return;
+  if (parameter.range().has_normal()) {
+    issues.push_back({where, "conflict", absl::StrCat(where, " is drawn, and a grid draws nothing"),
+                      "list its values, or write search: {method: random}"});
+    return;
   }
+  issues.push_back({where, "missing", absl::StrCat(where, " lacks count or step"),
+                    "a grid needs values: list them"});
 }
 
 void CheckInclusions(const v1::ExperimentSpec& spec, const MayGoOn& may_go_on,

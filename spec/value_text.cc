@@ -58,12 +58,21 @@ std::string ValueText(const v1::Value& value) {
 
 std::string ChangesText(const std::vector<v1::Assignment>& before,
                         const std::vector<v1::Assignment>& after) {
+  static constexpr char kNoValue[] = "—";
+  const auto text_in = [](const std::vector<v1::Assignment>& in, const std::string& path) {
+    const auto found = std::find_if(
+        in.begin(), in.end(), [&](const v1::Assignment& each) { return each.path() == path; });
+    return found == in.end() ? kNoValue : ValueText(found->value());
+  };
   std::vector<std::string> parts;
-  for (size_t i = 0; i < after.size(); ++i) {
-    const std::string was = ValueText(before[i].value());
-    const std::string is = ValueText(after[i].value());
-    parts.push_back(
-        absl::StrCat(after[i].path(), " ", was, was == is ? "" : absl::StrCat(" → ", is)));
+  for (const v1::Assignment& one : after) {
+    const std::string was = text_in(before, one.path());
+    const std::string is = ValueText(one.value());
+    parts.push_back(absl::StrCat(one.path(), " ", was, was == is ? "" : absl::StrCat(" → ", is)));
+  }
+  for (const v1::Assignment& one : before) {
+    if (text_in(after, one.path()) != kNoValue) continue;
+    parts.push_back(absl::StrCat(one.path(), " ", ValueText(one.value()), " → ", kNoValue));
   }
   return absl::StrJoin(parts, ", ");
 }

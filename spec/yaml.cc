@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "common/text.h"
 #include "spec/internal.h"
+#include "spec/normal_range.h"
 #include "spec/program.h"
 #include "spec/spec.h"
 
@@ -76,30 +77,61 @@ std::string Numbers(const google::protobuf::RepeatedField<double>& numbers) {
   return absl::StrCat("[", absl::StrJoin(texts, ", "), "]");
 }
 
+std::string RangeYaml(const v1::Parameter& parameter, const Field* field) {
+  const v1::Range& range = parameter.range();
+  const bool integer = field != nullptr && field->type == FieldType::kInteger;
+  const bool own = field != nullptr && FindField(parameter.path()) != field;
+  const auto text = [integer, own](double number) {
+    if (integer) return absl::StrCat(static_cast<int64_t>(number));
+    return own ? Pointed(number) : NumberText(number);
+  };
+  std::string out;
+  if (range.has_normal() && field != nullptr) {
+    const NormalWords& words = WordsOfNormal(range.scale() == "log");
+    const GivenBounds given = GivenIn(*field, range);
+    out = absl::StrCat(words.name, ": {", words.centre, ": ", NumberText(range.normal().centre()),
+                       ", ", words.spread, ": ", NumberText(range.normal().spread()), "}");
+    if (given.min) absl::StrAppend(&out, ", min: ", text(*given.min));
+    if (given.max) absl::StrAppend(&out, ", max: ", text(*given.max));
+  } else {
+    out = absl::StrCat("min: ", text(range.min()), ", max: ", text(range.max()));
+    if (!range.scale().empty()) absl::StrAppend(&out, ", scale: ", range.scale());
+  }
+  if (range.step() > 0) absl::StrAppend(&out, ", step: ", text(range.step()));
+  return out;
+}
+
+// Returns ", when: {model: [large]}".
+std::string WhenYaml(const v1::Parameter& parameter, const ParameterFields& fields) {
+  std::vector<std::string> parts;
+  for (const v1::Condition& condition : parameter.when()) {
+    const Field* field = fields.Find(condition.path());
+    std::vector<std::string> values;
+    for (const v1::Value& value : condition.values()) {
+      values.push_back(field == nullptr ? Text(ValueText(value)) : Written(*field, value));
+    }
+    parts.push_back(absl::StrCat(condition.path(), ": [", absl::StrJoin(values, ", "), "]"));
+  }
+  return parts.empty() ? "" : absl::StrCat(", when: {", absl::StrJoin(parts, ", "), "}");
+}
+
 // Returns the text after "optimizer.lr: ".
 std::string Varied(const v1::Parameter& parameter, const ParameterFields& fields) {
   const Field* field = fields.Find(parameter.path());
-  if (parameter.has_range()) {
-    const v1::Range& range = parameter.range();
-    const bool integer = field != nullptr && field->type == FieldType::kInteger;
-    const bool own = field != nullptr && FindField(parameter.path()) != field;
-    const auto text = [integer, own](double number) {
-      if (integer) return absl::StrCat(static_cast<int64_t>(number));
-      return own ? Pointed(number) : NumberText(number);
-    };
-    std::string out = absl::StrCat("{min: ", text(range.min()), ", max: ", text(range.max()));
-    if (!range.scale().empty()) absl::StrAppend(&out, ", scale: ", range.scale());
-    if (range.step() > 0) absl::StrAppend(&out, ", step: ", text(range.step()));
-    return out + "}";
-  }
+  const std::string when = WhenYaml(parameter, fields);
+  if (parameter.has_range()) return absl::StrCat("{", RangeYaml(parameter, field), when, "}");
   std::vector<std::string> values;
   for (const v1::Value& value : parameter.values()) {
     values.push_back(field == nullptr ? Text(ValueText(value)) : Written(*field, value));
   }
   std::string list = absl::StrCat("[", absl::StrJoin(values, ", "), "]");
-  if (parameter.probabilities().empty()) return list;
-  return absl::StrCat("{values: ", list, ", probabilities: ", Numbers(parameter.probabilities()),
-                      "}");
+  if (parameter.probabilities().empty() && when.empty()) return list;
+  absl::StrAppend(&list,
+                  parameter.probabilities().empty()
+                      ? ""
+                      : absl::StrCat(", probabilities: ", Numbers(parameter.probabilities())),
+                  when);
+  return absl::StrCat("{values: ", list, "}");
 }
 
 template <typename Assignments>
@@ -179,7 +211,10 @@ std::string internal::TextsYaml(const v1::Spec& spec, std::string_view path) {
 
 std::string ToYaml(const v1::ExperimentSpec& spec) {
   std::set<std::string> swept;
-  for (const v1::Parameter& parameter : spec.parameters()) swept.insert(parameter.path());
+  for (const v1::Parameter& parameter : spec.parameters()) {
+    // Trials without a conditional parameter have the base's value.
+    if (parameter.when().empty()) swept.insert(parameter.path());
+  }
   if (!spec.seeds().empty()) swept.insert("seed");
   const std::set<std::string> set(spec.explicit_paths().begin(), spec.explicit_paths().end());
   Writer writer;

@@ -149,6 +149,26 @@ double LogInt3(const Point& at) {
          0.1 * Square(std::log(at[1] * at[2] / 0.7));
 }
 
+// beta2 (of adamw), layers, lr, momentum (of sgd), optimizer, width1, width2 and width3 (of as many
+// layers)
+double Tree8(const Point& at) {
+  static constexpr double kBases[] = {0.06, 0, 0.15};
+  static constexpr double kBestRates[] = {1e-3, 0.1, 3e-4};
+  static constexpr double kOfBetas[] = {0.12, 0.04, 0, 0.02, 0.10};
+  static constexpr double kOfLayers[] = {0.25, 0, 0.04};
+  static constexpr double kBestWidths[] = {300, 150, 80};
+  const auto optimizer = static_cast<size_t>(at[4]);
+  const double off = std::log(at[2] / kBestRates[optimizer]);
+  double loss = 2 + kBases[optimizer] + 0.08 * off * off;
+  if (optimizer == 0) loss += kOfBetas[static_cast<size_t>(at[0])];
+  if (optimizer == 1) loss += 1.5 * Square(at[3] - 0.9);
+  loss += kOfLayers[static_cast<size_t>(at[1]) - 1];
+  for (size_t layer = 0; layer < static_cast<size_t>(at[1]); ++layer) {
+    loss += 0.06 * Square(std::log(at[5 + layer] / kBestWidths[layer]));
+  }
+  return loss;
+}
+
 Dimension Real(const std::string& name, double low, double high) {
   return {.path = name, .low = low, .high = high};
 }
@@ -176,6 +196,11 @@ Dimension Ordered(const std::string& name, const double (&values)[kCount]) {
 Dimension Choice(const std::string& name, const std::vector<std::string>& words) {
   Dimension dimension{.path = name, .kind = DimensionKind::kChoice};
   for (const std::string& word : words) dimension.values.emplace_back().set_text(word);
+  return dimension;
+}
+// Makes a dimension active where another has one of the values.
+Dimension When(Dimension dimension, size_t other, const std::vector<double>& any_of) {
+  dimension.needs.push_back({other, any_of});
   return dimension;
 }
 spec::Space Cube(int dimensions, double low, double high) {
@@ -214,7 +239,14 @@ std::vector<Problem> Made() {
        kNoise},
       {"logint3",
        {{Stepped("depth", 1, 10, 1), Log("lr", 1e-6, 0.1), LogInteger("units", 4, 4096)}},
-       LogInt3}};
+       LogInt3},
+      {"tree8",
+       {{When(Ordered("beta2", kBetas), 4, {0}), Stepped("layers", 1, 3, 1), Log("lr", 1e-5, 1),
+         When(Real("momentum", 0, 0.99), 4, {1}), Choice("optimizer", {"adamw", "sgd", "lion"}),
+         LogInteger("width1", 16, 1024), When(LogInteger("width2", 16, 1024), 1, {2, 3}),
+         When(LogInteger("width3", 16, 1024), 1, {3})}},
+       Tree8,
+       kNoise}};
   for (size_t i = 0; i < problems.size(); ++i) problems[i].place = i;
   return problems;
 }

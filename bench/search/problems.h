@@ -1,10 +1,11 @@
-// problems.h: the ten problems for comparing samplers, and the durations of their trials.
+// problems.h: the eleven problems for comparing samplers, and the durations of their trials.
 //
 // Role:   pure; the golden test of tests/coordinator/search uses them too. Their best values lie
 //         away from the centre of each range, so that a prior at the centre gains nothing.
 // Source: sphere, Rosenbrock, Ackley, Levy, Branin and Hartmann are standard, the first ones
 //         shifted; lm4, lm8, cat5 and logint3 imitate the training of language models (Hoffmann et
-//         al., 2022, for the loss by size and tokens).
+//         al., 2022, for the loss by size and tokens). tree8 has conditional parameters: those of
+//         an optimizer, and the width of each layer.
 #pragma once
 
 #include <cstdint>

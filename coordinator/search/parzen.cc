@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "coordinator/search/normal.h"
+#include "common/normal.h"
 
 namespace dt::search {
 namespace {
@@ -46,11 +46,17 @@ KernelAxis::KernelAxis(const spec::Dimension& dimension)
     step_ = 1;
     low_ = -0.5;
     high_ = static_cast<double>(places_) - 0.5;
-    return;
+  } else {
+    if (dimension.kind == spec::DimensionKind::kStepped) step_ = dimension.step;
+    low_ = Scaled(dimension.low - step_ / 2);
+    high_ = Scaled(dimension.high + step_ / 2);
   }
-  if (dimension.kind == spec::DimensionKind::kStepped) step_ = dimension.step;
-  low_ = Scaled(dimension.low - step_ / 2);
-  high_ = Scaled(dimension.high + step_ / 2);
+  prior_centre_ = (low_ + high_) / 2;
+  prior_width_ = high_ - low_;
+  if (dimension.normal) {
+    prior_centre_ = dimension.normal->mean;
+    prior_width_ = dimension.normal->deviation;
+  }
 }
 
 double KernelAxis::Scaled(double number) const {
@@ -98,22 +104,32 @@ Mixture::Mixture(const spec::Space& space, const std::vector<const Point*>& poin
 void Mixture::FillChoice(const std::vector<const Point*>& points, size_t dimension) {
   Column& column = columns_[dimension];
   const auto places = static_cast<double>(column.axis.places());
-  const double prior = 1 / static_cast<double>(points.size() + 1);
+  const auto with = static_cast<size_t>(std::count_if(
+      points.begin(), points.end(),
+      [dimension](const Point* point) { return (*point)[dimension] != spec::kInactive; }));
+  const double prior = 1 / static_cast<double>(with + 1);
   column.hit = (1 + prior) / (1 + prior * places);
   column.miss = prior / (1 + prior * places);
   for (const Point* point : points) {
-    column.chosen.push_back(static_cast<uint32_t>(column.axis.CoordinateOf((*point)[dimension])));
+    const double value = (*point)[dimension];
+    column.chosen.push_back(value == spec::kInactive
+                                ? kNoValue
+                                : static_cast<uint32_t>(column.axis.CoordinateOf(value)));
   }
 }
 
 void Mixture::FillLine(const std::vector<const Point*>& points, size_t dimension) {
   Column& column = columns_[dimension];
   const KernelAxis& axis = column.axis;
-  const size_t count = points.size();
-  std::vector<double> at(count);
-  for (size_t i = 0; i < count; ++i) at[i] = axis.CoordinateOf((*points[i])[dimension]);
-  std::vector<uint32_t> order(count);
-  std::iota(order.begin(), order.end(), 0u);
+  std::vector<double> at(points.size());
+  std::vector<uint32_t> order;  // of the points that have the dimension
+  for (size_t i = 0; i < points.size(); ++i) {
+    const double value = (*points[i])[dimension];
+    if (value == spec::kInactive) continue;
+    at[i] = axis.CoordinateOf(value);
+    order.push_back(static_cast<uint32_t>(i));
+  }
+  const size_t count = order.size();
   std::sort(order.begin(), order.end(),
             [&](uint32_t a, uint32_t b) { return at[a] != at[b] ? at[a] < at[b] : a < b; });
 
@@ -122,9 +138,12 @@ void Mixture::FillLine(const std::vector<const Point*>& points, size_t dimension
     const double norm = axis.is_continuum() ? std::log(width) + kLogRootTwoPi : 0;
     column.kernels.push_back({centre, width, std::log(mass) + norm});
   };
-  const double range = axis.high() - axis.low();
+  // Kernels are no wider than a range, or than the middle of a normal prior.
+  constexpr double kMiddle = 4;  // deviations: 95 % of it
+  double range = axis.high() - axis.low();
+  if (axis.is_normal()) range = std::min(range, kMiddle * axis.prior_width());
   const double least = range / std::min(kNarrowestParts, static_cast<double>(count) + 2);
-  column.chosen.resize(count + 1);
+  column.chosen.resize(points.size() + 1);
   for (size_t i = 0; i < count; ++i) {
     const double here = at[order[i]];
     const double left = here - (i > 0 ? at[order[i - 1]] : axis.low());
@@ -140,8 +159,12 @@ void Mixture::FillLine(const std::vector<const Point*>& points, size_t dimension
     if (!same) add(here, width);
     column.chosen[order[i]] = static_cast<uint32_t>(column.kernels.size() - 1);
   }
-  add((axis.low() + axis.high()) / 2, range);
-  column.chosen[count] = static_cast<uint32_t>(column.kernels.size() - 1);
+  add(axis.prior_centre(), axis.prior_width());
+  const auto prior = static_cast<uint32_t>(column.kernels.size() - 1);
+  column.chosen.back() = prior;
+  for (size_t i = 0; i < points.size(); ++i) {
+    if ((*points[i])[dimension] == spec::kInactive) column.chosen[i] = prior;
+  }
 }
 
 void Mixture::TermsAt(const Column& column, double value, std::vector<double>& terms) const {
@@ -186,12 +209,14 @@ std::vector<double> Mixture::LogDensities(const std::vector<Point>& at) const {
     });
     for (size_t i = 0; i < order.size(); ++i) {
       const double value = at[order[i]][d];
+      if (value == spec::kInactive) continue;
       double* row = &sums[order[i] * kernels];
       if (column.axis.is_choice()) {
         // A kernel contributes one of two numbers, however many choices there are.
         const auto place = static_cast<uint32_t>(column.axis.CoordinateOf(value));
         for (size_t k = 0; k < column.chosen.size(); ++k) {
-          row[k] += column.chosen[k] == place ? log_hit : log_miss;
+          const uint32_t chosen = column.chosen[k];
+          row[k] += chosen == place ? log_hit : chosen == kNoValue ? prior : log_miss;
         }
         row[kernels - 1] += prior;
         continue;
@@ -215,7 +240,7 @@ double Mixture::DrawIn(const Column& column, size_t kernel, double unit) const {
     const double z = NormalQuantile(below + unit * within);
     return axis.ValueAt(std::clamp(from.centre + from.width * z, axis.low(), axis.high()));
   }
-  const bool prior = kernel == column.chosen.size();
+  const bool prior = kernel == column.chosen.size() || column.chosen[kernel] == kNoValue;
   double passed = 0;
   for (uint64_t place = 0; place + 1 < axis.places(); ++place) {
     const double share = prior ? 1 / static_cast<double>(axis.places())
@@ -235,6 +260,7 @@ Point Mixture::Draw(const DrawKey& key, uint64_t candidate) const {
     const uint64_t name = DrawName(space_.dimensions[d].path);
     point.push_back(DrawIn(columns_[d], kernel, DrawUnit(key, Purpose::kValue, candidate, name)));
   }
+  spec::Deactivate(space_, point);
   return point;
 }
 

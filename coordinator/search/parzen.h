@@ -4,6 +4,8 @@
 //            masses of their cells for steps and ordered lists, and a probability for each choice.
 // Units:     coordinates are values, logarithms of values on a logarithmic scale, or places in a
 //            list.
+// Conditions: a kernel whose point lacks a dimension has the prior there, and a density does not
+//            depend on dimensions that its point lacks.
 // Ownership: borrows the space, which must outlive it; stores no points.
 // Source:    Bergstra et al., Algorithms for Hyper-Parameter Optimization, 2011; as in Optuna 5's
 //            TPESampler with multivariate=True, except that lists of numbers are ordered.
@@ -35,6 +37,11 @@ class KernelAxis {
   double high() const { return high_; }
   uint64_t places() const { return places_; }
 
+  // The centre and the deviation of the prior; is_normal(): the file gives them.
+  bool is_normal() const { return dimension_->normal.has_value(); }
+  double prior_centre() const { return prior_centre_; }
+  double prior_width() const { return prior_width_; }
+
   double CoordinateOf(double value) const;
   double ValueAt(double coordinate) const;  // the nearest value of the dimension
   // The interval of a value on steps: half a step to both sides.
@@ -52,6 +59,8 @@ class KernelAxis {
   double step_ = 0;
   double low_ = 0;
   double high_ = 0;
+  double prior_centre_ = 0;
+  double prior_width_ = 1;
 };
 
 class Mixture {
@@ -74,10 +83,13 @@ class Mixture {
     KernelAxis axis;
     std::vector<Kernel> kernels;   // on a line: the distinct kernels
     std::vector<uint32_t> chosen;  // on a line: a kernel's index in `kernels`; for choices: its
-                                   // value
+                                   // value, or kNoValue
     double hit = 0;                // for choices: probability of a kernel's own value
     double miss = 0;
   };
+
+  // The value of a kernel whose point lacks the dimension.
+  static constexpr uint32_t kNoValue = ~uint32_t{0};
 
   void FillLine(const std::vector<const Point*>& points, size_t dimension);
   void FillChoice(const std::vector<const Point*>& points, size_t dimension);

@@ -72,18 +72,20 @@ Point Explore(const spec::Space& space, const Point& taken, const Population& po
               const DrawKey& key, uint32_t turn) {
   DrawKey anew = key;
   anew.seed = DrawBits({key.seed, static_cast<uint64_t>(Purpose::kMember), kAnew, turn});
-  const Point drawn = spec::DrawUniform(space, anew);
+  const Point drawn = spec::DrawAll(space, anew);
   Point point;
   for (size_t d = 0; d < taken.size(); ++d) {
     const spec::Dimension& dimension = space.dimensions[d];
     const uint64_t name = DrawBits({DrawName(dimension.path), turn});
-    if (DrawUnit(key, Purpose::kMember, kWhether, name) < population.resample) {
+    const bool absent = taken[d] == spec::kInactive;  // a changed value may make it active
+    if (absent || DrawUnit(key, Purpose::kMember, kWhether, name) < population.resample) {
       point.push_back(drawn[d]);
       continue;
     }
     const bool up = DrawUnit(key, Purpose::kMember, kDirection, name) < 0.5;
     point.push_back(Moved(dimension, taken[d], up));
   }
+  spec::Deactivate(space, point);
   return point;
 }
 

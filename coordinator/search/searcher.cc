@@ -53,10 +53,13 @@ std::variant<Proposal, Exhausted> Walk(const spec::Space& space, const History& 
     places.push_back(spec::PlaceOf(space.dimensions[d], at[d]));
   }
   uint32_t refused = 0;
-  const uint64_t walked = std::min(combinations, limits::kCombinationsWalked);
+  // With conditions, several tuples of places give one combination.
+  const uint64_t tuples = spec::ProductOf(space).value_or(limits::kCombinationsWalked + 1);
+  const uint64_t walked = std::min(tuples, limits::kCombinationsWalked);
   for (uint64_t i = 0; i < walked && refused < limits::kRedraws; ++i) {
     for (size_t d = 0; d < at.size(); ++d) at[d] = spec::ValueAt(space.dimensions[d], places[d]);
-    if (!history.Tried(at)) {
+    spec::Deactivate(space, at);
+    if (spec::IsFirstOf(at, places) && !history.Tried(at)) {
       if (allowed(at)) {
         return Proposal{
             std::move(at),
@@ -66,7 +69,7 @@ std::variant<Proposal, Exhausted> Walk(const spec::Space& space, const History& 
     }
     Advance(space, places);
   }
-  if (walked == combinations && refused < limits::kRedraws) {
+  if (walked == tuples && refused < limits::kRedraws) {
     return Exhausted{absl::StrCat("all of the ", combinations,
                                   " combinations that pass the checks have been tried")};
   }

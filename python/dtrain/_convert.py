@@ -88,6 +88,10 @@ def swept(message: model_pb2.Parameter) -> list[Value] | dict[str, Value]:
         return [value(one) for one in message.values]
     of = message.range
     found: dict[str, Value] = {"min": of.min, "max": of.max, "scale": of.scale or "linear"}
+    if of.HasField("normal"):
+        log = of.scale == "log"
+        found["median" if log else "mean"] = of.normal.centre
+        found["factor" if log else "std"] = of.normal.spread
     return {**found, "step": of.step} if of.step else found
 
 

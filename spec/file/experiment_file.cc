@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "spec/file/combinations.h"
 #include "spec/file/diagnostics.h"
 #include "spec/file/override.h"
 #include "spec/file/reading.h"

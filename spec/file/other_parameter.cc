@@ -14,15 +14,19 @@
 namespace dt::spec {
 namespace {
 
-constexpr char kNoNormal[] =
-    "draws here are uniform (scale: linear) or uniform in the logarithm (scale: log), never normal";
+constexpr char kNormal[] =
+    "write normal: {mean: 0.5, std: 0.1}, or log_normal: {median: 1.0e-3, factor: 3}, with min, "
+    "max "
+    "and step beside it if you need them";
+constexpr char kNoBeta[] = "draws here are uniform or normal, with scale: log or log_normal too";
+constexpr char kWhen[] = "write when: {other_parameter: value}, or a list of its values";
 constexpr char kListed[] = "write values: [...]";
 constexpr char kLog[] = "write min, max and scale: log";
 constexpr char kEven[] = "write min and max; a range is uniform unless scale is log";
 
 // Other systems' words: a single word is ours for theirs; otherwise a sentence; "": there is no
 // counterpart.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 57> kWords{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 62> kWords{{
     {"low", "min"},
     {"high", "max"},
     {"lower", "min"},
@@ -62,18 +66,23 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 57> kWords{{
     {"randint", "write min and max; the ends belong to the range"},
     {"loguniform", kLog},
     {"log_uniform", kLog},
-    {"normal", kNoNormal},
-    {"mu", kNoNormal},
-    {"sigma", kNoNormal},
+    {"lognormal", kNormal},
+    {"qnormal", kNormal},
+    {"randn", kNormal},
+    {"mu", kNormal},
+    {"sigma", kNormal},
     {"parameters", "nested parameters are written with dots: a.b: {min: 0, max: 1}"},
-    {"when", "there are no conditional parameters; exclude leaves combinations out"},
-    {"condition", "there are no conditional parameters; exclude leaves combinations out"},
+    {"condition", kWhen},
+    {"conditions", kWhen},
+    {"if", kWhen},
+    {"depends_on", kWhen},
+    {"parent", kWhen},
     {"default", ""},
-    {"mean", kNoNormal},
+    {"mean", kNormal},
     {"lo", "min"},
     {"hi", "max"},
-    {"std", kNoNormal},
-    {"stddev", kNoNormal},
+    {"std", kNormal},
+    {"stddev", kNormal},
     {"feasibleSpace", "write {min: 0.01, max: 0.05}, or {values: [...]}, without feasibleSpace"},
     {"parameterType", "the type comes from the values: write min and max, or values"},
     {"dtype", "the type comes from the values: write min and max, or values"},
@@ -129,9 +138,28 @@ std::string FromExponents(const YamlNode& node, double base) {
                       "scale: log}");
 }
 
+// Returns the distribution in this file's notation. W&B's mu and sigma of log_normal are those of
+// the logarithm.
+std::string NormalHint(const YamlNode& node, const std::string& word) {
+  const auto number = [&node](const char* theirs, const char* other) {
+    const std::string text =
+        TextOf(node, theirs).empty() ? TextOf(node, other) : TextOf(node, theirs);
+    double value = 0;
+    return absl::SimpleAtod(text, &value) && std::abs(value) < 100 ? std::optional(value)
+                                                                   : std::nullopt;
+  };
+  const auto mean = number("mu", "mean"), deviation = number("sigma", "std");
+  if (!mean || !deviation) return kNormal;
+  return absl::StrContains(word, "log")
+             ? absl::StrFormat("write log_normal: {median: %.4g, factor: %.4g}", std::exp(*mean),
+                               std::exp(*deviation))
+             : absl::StrFormat("write normal: {mean: %g, std: %g}", *mean, *deviation);
+}
+
 std::string DistributionHint(const YamlNode& node, const std::string& word) {
   if (const auto base = BaseOf(node)) return FromExponents(node, *base);
-  if (absl::StrContains(word, "normal") || word == "beta") return kNoNormal;
+  if (absl::StrContains(word, "normal")) return NormalHint(node, word);
+  if (word == "beta") return kNoBeta;
   if (absl::StrContains(word, "log")) return kLog;
   if (absl::StartsWith(word, "q_")) return "write min, max and step";
   if (word == "categorical" || word == "choice" || word == "discrete") return kListed;

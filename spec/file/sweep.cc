@@ -1,4 +1,4 @@
-// sweep.cc: reads lists, ranges and combinations of parameters.
+// sweep.cc: reads lists and ranges of parameters.
 #include "spec/file/sweep.h"
 
 #include <algorithm>
@@ -8,8 +8,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "spec/file/conditions.h"
+#include "spec/file/normal.h"
 #include "spec/file/other_parameter.h"
 #include "spec/file/range.h"
+#include "spec/normal_range.h"
 #include "spec/program.h"
 #include "spec/search.h"
 
@@ -50,6 +53,7 @@ class ParameterReader {
                     absl::StrCat("'", path_, "' has probabilities and no values"),
                     "probabilities are one for each of values");
     }
+    if (Has("normal") || Has("log_normal")) return ReadDrawn();
     ReadRange();
   }
 
@@ -63,14 +67,15 @@ class ParameterReader {
   }
 
   void FindWords() {
-    static const std::vector<std::string> kKnown{"values", "value", "min",   "max",
-                                                 "scale",  "step",  "count", "probabilities"};
+    static const std::vector<std::string> kKnown{"values", "value",      "min",   "max",
+                                                 "scale",  "step",       "count", "probabilities",
+                                                 "normal", "log_normal", "when"};
     for (const YamlEntry& entry : node_.entries) {
       const std::string child = ChildPath(path_, entry.key);
       reading_.Place(child, entry.value.mark);
       if (std::find(kKnown.begin(), kKnown.end(), entry.key) != kKnown.end()) {
         words_[entry.key] = &entry;
-      } else if (entry.key == "type" || entry.key == "distribution" || entry.key == "when") {
+      } else if (entry.key == "type" || entry.key == "distribution") {
         reading_.Refuse(entry.mark, path_,
                         {child, "not_available", absl::StrCat("'", child, "' is not yet available"),
                          OtherParameterHint(entry.key, node_)});
@@ -79,7 +84,12 @@ class ParameterReader {
         const std::string near =
             IsOtherParameterWord(entry.key) ? "" : spec::Suggest(entry.key, kKnown);
         if (!near.empty()) hint = absl::StrCat("did you mean '", near, "'?");
-        if (hint.empty()) hint = "it may hold values, value, or min, max, scale, step and count";
+        if (hint.empty()) {
+          hint =
+              "it may hold values, value, or min, max, scale, step and count; normal or "
+              "log_normal; "
+              "and when";
+        }
         reading_.Refuse(
             entry.mark, path_,
             {child, "unknown_key", absl::StrCat("unknown key '", child, "'"), std::move(hint)});
@@ -89,7 +99,7 @@ class ParameterReader {
 
   // Reads {values: [...]}, {values: [...], probabilities: [...]} or {value: x}.
   void ReadListed() {
-    const size_t others = words_.size() - (Has("probabilities") ? 1 : 0);
+    const size_t others = words_.size() - (Has("probabilities") ? 1 : 0) - (Has("when") ? 1 : 0);
     if (others != 1 || (Has("value") && Has("probabilities"))) {
       return Refuse("", "conflict", absl::StrCat("'", path_, "' mixes values with a range"),
                     "keep one of values, value, or min, max and what goes with them");
@@ -155,15 +165,61 @@ class ParameterReader {
     if (reading_.Refused(path_)) return;
     v1::Range range;
     if (!ReadWords(range)) return;
+    if (!TakeRange(range)) return;
+    if (!Has("count") && ranges_ != Ranges::kCut) {
+      if (ranges_ == Ranges::kUnknown) reading_.Silence(path_);
+      return;
+    }
+    out_.clear_range();
+    Has("count") ? CutInto(range, count_) : CutByStep(range);
+  }
+
+  // Reads {normal: {mean, std}, min, max, step} or {log_normal: {median, factor}, …}.
+  void ReadDrawn() {
+    const bool log = Has("log_normal");
+    const char* name = log ? "log_normal" : "normal";
+    if (field_.type != FieldType::kNumber && field_.type != FieldType::kInteger) {
+      return Refuse(name, "wrong_type", absl::StrCat("'", field_.path, "' is no number"),
+                    "list its values");
+    }
+    for (const char* other : {"normal", "scale", "count"}) {
+      if (!Has(other) || std::string_view(other) == name) continue;
+      return Refuse(other, "conflict", absl::StrCat("'", path_, "' has ", name, " and ", other),
+                    "keep one");
+    }
+    if (ranges_ == Ranges::kCut) {
+      return Refuse(name, "conflict",
+                    absl::StrCat("'", path_, "' is drawn, and a grid draws nothing"),
+                    "list its values, or write search: {method: random}");
+    }
+    const auto normal = ReadNormal(Entry(name).value, path_, log, reading_);
+    if (!normal) return;
+    v1::Range words;
+    if (!ReadWords(words)) return;
+    GivenBounds given{.min = std::nullopt, .max = std::nullopt, .step = words.step()};
+    if (Has("min")) given.min = words.min();
+    if (Has("max")) given.max = words.max();
+    v1::Range range = NormalRange(field_, *normal, log, given);
+    const bool bounded = field_.min != field_.max;
+    if (bounded && !given.min && field_.min_exclusive && range.min() <= field_.min &&
+        CheckNormal(field_, range).empty()) {
+      return Refuse("", "missing",
+                    absl::StrCat("'", path_, "' lacks min; ", field_.path, " must be ",
+                                 spec::RangeText(field_)),
+                    "add min, or write log_normal, whose draws are above 0");
+    }
+    if (TakeRange(range) && ranges_ == Ranges::kUnknown) reading_.Silence(path_);
+  }
+
+  // Takes a range without issues; returns whether it has none.
+  bool TakeRange(const v1::Range& range) {
     const std::vector<spec::Issue> issues = spec::CheckRange(field_, range);
     for (const spec::Issue& issue : issues) {
       reading_.Refuse(reading_.At(issue).mark, path_, issue);
     }
-    if (!issues.empty()) return;
-    if (Has("count")) return CutInto(range, count_);
-    if (ranges_ == Ranges::kCut) return CutByStep(range);
+    if (!issues.empty()) return false;
     *out_.mutable_range() = range;
-    if (ranges_ == Ranges::kUnknown) reading_.Silence(path_);
+    return true;
   }
 
   bool ReadWords(v1::Range& range) {
@@ -172,8 +228,8 @@ class ParameterReader {
       bound.path = ChildPath(path_, word);
       return Number(bound, word);
     };
-    range.set_min(number("min"));
-    range.set_max(number("max"));
+    if (Has("min")) range.set_min(number("min"));
+    if (Has("max")) range.set_max(number("max"));
     if (Has("step")) {
       bound = StepField(field_, ChildPath(path_, "step"));
       range.set_step(Number(bound, "step"));
@@ -248,8 +304,27 @@ class ParameterReader {
   int64_t count_ = 0;
 };
 
+// Returns the type of normal draws: integers if the steps and the bounds are.
+FieldType DrawnType(const YamlNode& node) {
+  FieldType type = FieldType::kNumber;
+  for (const YamlEntry& entry : node.entries) {
+    const bool bound = entry.key == "min" || entry.key == "max";
+    const bool step = entry.key == "step";
+    if (!bound && !step) continue;
+    const bool integer =
+        spec::TypeOfText(entry.value.text, entry.value.quoting) == FieldType::kInteger;
+    if (!integer) return FieldType::kNumber;
+    if (step) type = FieldType::kInteger;
+  }
+  return type;
+}
+
 // Returns the common type of the values of a program's own parameter; nullopt: it is refused.
 std::optional<FieldType> OwnType(const YamlNode& node, const std::string& path, Reading& reading) {
+  const bool drawn = std::any_of(node.entries.begin(), node.entries.end(), [](const auto& entry) {
+    return entry.key == "normal" || entry.key == "log_normal";
+  });
+  if (drawn) return DrawnType(node);
   std::vector<const YamlNode*> values;
   const auto add = [&values](const YamlNode& list) {
     for (const YamlNode& item : list.items) values.push_back(&item);
@@ -287,28 +362,6 @@ void ReadOwn(const YamlEntry& entry, Reading& reading, Ranges ranges, v1::Parame
   // Integers have steps: that tells such a range from a continuous one with the same ends.
   v1::Range* range = parameter.has_range() ? parameter.mutable_range() : nullptr;
   if (range != nullptr && *type == FieldType::kInteger && range->step() == 0) range->set_step(1);
-}
-
-// Reads {parameter: value, …} of the list's entry `i`; `add` makes a place for one more.
-template <typename Add>
-void ReadCombination(const YamlNode& item, const std::string& entry,
-                     const spec::ParameterFields& fields, Reading& reading, Add add) {
-  if (item.kind != Kind::kMap) {
-    reading.RefuseKind(item, entry, "a map of parameters to values");
-    return;
-  }
-  for (const YamlEntry& where : item.entries) {
-    const std::string path = ChildPath(entry, where.key);
-    const Field* field = fields.Find(where.key);
-    const bool at_key = field == nullptr || where.value.kind == Kind::kNull;
-    reading.Place(path, at_key ? where.mark : where.value.mark);
-    v1::Assignment& assignment = *add();
-    assignment.set_path(where.key);
-    if (field == nullptr) continue;  // Validate reports that it is not among the parameters
-    if (const auto value = reading.ReadValue(*field, where.value, path)) {
-      *assignment.mutable_value() = *value;
-    }
-  }
 }
 
 }  // namespace
@@ -368,58 +421,7 @@ void ReadParameters(const YamlNode& node, Reading& reading, v1::ExperimentSpec& 
                       absl::StrCat("write ", dotted, ": […]")});
     }
   }
-}
-
-void ReadExclusions(const YamlNode& node, Reading& reading, v1::ExperimentSpec& out) {
-  if (node.kind != Kind::kSequence) {
-    reading.RefuseKind(node, "exclude", "a list of combinations",
-                       "for example: exclude: [{train.batch_size: 32}]");
-    return;
-  }
-  const spec::ParameterFields fields(out);
-  for (size_t i = 0; i < node.items.size(); ++i) {
-    const std::string entry = IndexedPath("exclude", i);
-    reading.Place(entry, node.items[i].mark);
-    v1::Exclusion& exclusion = *out.add_exclude();
-    ReadCombination(node.items[i], entry, fields, reading, [&] { return exclusion.add_where(); });
-  }
-}
-
-void ReadInclusions(const YamlNode& node, Reading& reading, v1::ExperimentSpec& out) {
-  if (node.kind != Kind::kSequence) {
-    reading.RefuseKind(node, "include", "a list of combinations",
-                       "for example: include: [{optimizer.lr: 6.0e-4, train.batch_size: 16}]");
-    return;
-  }
-  const spec::ParameterFields fields(out);
-  for (size_t i = 0; i < node.items.size(); ++i) {
-    const std::string entry = IndexedPath("include", i);
-    reading.Place(entry, node.items[i].mark);
-    v1::Inclusion& inclusion = *out.add_include();
-    ReadCombination(node.items[i], entry, fields, reading, [&] { return inclusion.add_values(); });
-  }
-}
-
-void ReadSeeds(const YamlNode& node, Reading& reading, v1::ExperimentSpec& out) {
-  if (node.kind != Kind::kSequence) {
-    reading.RefuseKind(node, "seeds", "a list of integers",
-                       node.kind == Kind::kScalar ? absl::StrCat("write [", node.text, "]") : "");
-    return;
-  }
-  Field seed = *spec::FindField("seed");
-  for (size_t i = 0; i < node.items.size(); ++i) {
-    seed.path = IndexedPath("seeds", i);
-    reading.Place(IndexedPath("seeds", static_cast<size_t>(out.seeds_size())), node.items[i].mark);
-    if (const auto value = reading.ReadValue(seed, node.items[i], seed.path)) {
-      out.add_seeds(value->integer());
-    } else {
-      reading.LeaveOut(seed.path, "seeds");
-    }
-  }
-  if (node.items.empty()) {
-    reading.Refuse(node.mark, "seeds",
-                   {"seeds", "empty", "seeds has no values", "list at least one, or remove it"});
-  }
+  ReadConditions(node, reading, out);
 }
 
 }  // namespace dt::spec

@@ -1,5 +1,4 @@
-// sweep.h: reads the parts of an experiment file about several trials: parameters, include,
-// exclude, seeds.
+// sweep.h: reads the parameters of an experiment file.
 //
 // Role:   fills an experiment from the nodes of a tree. A range becomes a list of values if it has
 //         a count, or a step under a grid; otherwise it stays a range.
@@ -15,8 +14,5 @@ namespace dt::spec {
 
 // REQUIRES: search.method and search.sampler are in `out` already, or refused.
 void ReadParameters(const YamlNode& node, Reading& reading, spec::v1::ExperimentSpec& out);
-void ReadExclusions(const YamlNode& node, Reading& reading, spec::v1::ExperimentSpec& out);
-void ReadInclusions(const YamlNode& node, Reading& reading, spec::v1::ExperimentSpec& out);
-void ReadSeeds(const YamlNode& node, Reading& reading, spec::v1::ExperimentSpec& out);
 
 }  // namespace dt::spec

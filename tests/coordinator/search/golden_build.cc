@@ -13,8 +13,8 @@
 
 #include "bench/search/problems.cc"
 #include "common/draw.cc"
+#include "common/normal.cc"
 #include "coordinator/search/history.cc"
-#include "coordinator/search/normal.cc"
 #include "coordinator/search/parzen.cc"
 #include "coordinator/search/searcher.cc"
 #include "coordinator/search/tpe.cc"

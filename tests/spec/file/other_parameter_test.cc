@@ -52,17 +52,18 @@ TEST(OtherParameterTest, KatibsAndTuplesWordsGetAHint) {
     EXPECT_NE(Hint(key, absl::StrCat("{", key, ": 1}")).find("write"), std::string::npos) << key;
   }
   EXPECT_EQ(Hint("lo", "{lo: 0.1, hi: 1}"), "did you mean 'min'?");
-  EXPECT_NE(Hint("std", "{mean: 0, std: 1}").find("never normal"), std::string::npos);
+  EXPECT_NE(Hint("std", "{mean: 0, std: 1}").find("write normal"), std::string::npos);
 }
 
-TEST(OtherParameterTest, AMissingFeatureIsReportedAsSuch) {
-  for (const char* word : {"normal", "q_normal", "log_normal"}) {
-    EXPECT_NE(Hint("distribution", absl::StrCat("{distribution: ", word, ", mu: 0, sigma: 1}"))
-                  .find("never normal"),
-              std::string::npos)
-        << word;
-  }
-  EXPECT_NE(Hint("when", "{min: 0.1, max: 1, when: x}").find("no conditional"), std::string::npos);
+TEST(OtherParameterTest, NormalDistributionsAndConditionsAreTranslated) {
+  EXPECT_EQ(Hint("distribution", "{distribution: q_normal, mu: 2, sigma: 0.5}"),
+            "write normal: {mean: 2, std: 0.5}");
+  EXPECT_EQ(Hint("distribution", "{distribution: log_normal, mu: 0, sigma: 1}"),
+            "write log_normal: {median: 1, factor: 2.718}");
+  EXPECT_NE(Hint("distribution", "{distribution: normal, mu: x}").find("write normal"),
+            std::string::npos);
+  EXPECT_NE(Hint("condition", "{min: 0.1, max: 1, condition: x}").find("write when"),
+            std::string::npos);
 }
 
 TEST(OtherParameterTest, ALogarithmicRangeBelowZeroGetsAHintOnExponents) {

@@ -1,10 +1,10 @@
-#include "coordinator/search/normal.h"
+#include "common/normal.h"
 
 #include <array>
 #include <cmath>
 #include <limits>
 
-namespace dt::search {
+namespace dt {
 namespace {
 
 constexpr double kRootHalf = 0.70710678118654752440;
@@ -65,4 +65,4 @@ double NormalQuantile(double p) {
   return q < 0 ? -z : z;
 }
 
-}  // namespace dt::search
+}  // namespace dt

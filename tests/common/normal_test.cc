@@ -1,10 +1,10 @@
-#include "coordinator/search/normal.h"
+#include "common/normal.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-namespace dt::search {
+namespace dt {
 namespace {
 
 TEST(NormalTest, QuantileUndoesTheDistributionFromEndToEnd) {
@@ -31,4 +31,4 @@ TEST(NormalTest, MassesKeepTheirDigitsInBothTails) {
 }
 
 }  // namespace
-}  // namespace dt::search
+}  // namespace dt

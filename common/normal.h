@@ -4,10 +4,10 @@
 // Role:   pure functions.
 // Source: the quantile is Wichura's AS 241 (PPND16), Applied Statistics 37, 1988: relative error
 //         about 1e-16.
-// Tests:  tests/coordinator/search/normal_test.cc
+// Tests:  tests/common/normal_test.cc
 #pragma once
 
-namespace dt::search {
+namespace dt {
 
 // Returns the probability below `z`.
 double NormalCdf(double z);
@@ -17,4 +17,4 @@ double NormalMass(double low, double high);
 // 0.5 a double keeps fewer and fewer digits of the tail: use −NormalQuantile(probability above).
 double NormalQuantile(double p);
 
-}  // namespace dt::search
+}  // namespace dt
