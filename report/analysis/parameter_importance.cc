@@ -48,10 +48,18 @@ double ValueOf(const Trial& trial, int rung) {
   return trial.summary.state() == v1::TRIAL_FINISHED ? trial.summary.metric_value() : std::nan("");
 }
 
-// Returns the axes without those of more choices than a tree can separate: these say little about
-// any choice.
-std::vector<ParameterAxis> UsableAxes(const Experiment& experiment) {
+// Returns the axes that every trial has a value on, without those of more choices than a tree can
+// separate: these say little about any choice. `partial` gets the paths of the others.
+std::vector<ParameterAxis> UsableAxes(const Experiment& experiment,
+                                      std::vector<std::string>& partial) {
   std::vector<ParameterAxis> axes = AxesOf(experiment);
+  std::erase_if(axes, [&](const ParameterAxis& axis) {
+    const bool everywhere =
+        std::all_of(experiment.trials.begin(), experiment.trials.end(),
+                    [&](const Trial& trial) { return HasValue(trial.summary, axis.path); });
+    if (!everywhere) partial.push_back(axis.path);
+    return !everywhere;
+  });
   std::erase_if(axes, [](const ParameterAxis& axis) {
     return axis.kind == ParameterAxis::Kind::kChoice && axis.texts.size() > importance::kChoicesMax;
   });
@@ -75,7 +83,7 @@ absl::StatusOr<ImportanceFindings> AnalyseImportance(const Experiment& experimen
   const int rung = search.method() == "asha" ? CommonRung(experiment) : 0;
   findings.measured =
       absl::StrCat(Printable(summary.metric()), rung > 0 ? RungText(search, rung) : "");
-  const std::vector<ParameterAxis> axes = UsableAxes(experiment);
+  const std::vector<ParameterAxis> axes = UsableAxes(experiment, findings.partial);
   if (axes.empty()) {
     return absl::FailedPreconditionError(
         "no parameter has more than one value among the trials; there is nothing to compare");
@@ -132,6 +140,11 @@ std::string ReachText(const ImportanceFindings& findings) {
                     findings.without == 1 ? "is" : "are", " left out");
   }
   text += ".";
+  if (!findings.partial.empty()) {
+    absl::StrAppend(&text, " Only some trials have ",
+                    Printable(absl::StrJoin(findings.partial, ", ")),
+                    "; such parameters are left out.");
+  }
   if (found.clipped > 0) {
     absl::StrAppend(&text, " ", Plural(found.clipped, "value"),
                     " far worse than the others count as less.");

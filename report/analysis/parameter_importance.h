@@ -24,7 +24,8 @@ using api::Json;
 struct ImportanceFindings {
   std::vector<std::string> paths;  // of the factors
   importance::Importance found;
-  size_t without = 0;    // trials without a value, or not finished
+  size_t without = 0;                // trials without a value, or not finished
+  std::vector<std::string> partial;  // parameters that some trials do not have: left out
   size_t early = 0;      // trials stopped early, counted with their best value; 0 at a rung
   std::string measured;  // "val_loss", "val_loss at rung 2 (1/9 of the steps)"
 };

@@ -74,6 +74,11 @@ std::string ValueAt(const v1::TrialSummary& trial, const std::string& path) {
   return AssignmentText(trial, path);
 }
 
+bool HasValue(const v1::TrialSummary& trial, const std::string& path) {
+  return std::any_of(trial.assignments().begin(), trial.assignments().end(),
+                     [&](const v1::Assignment& one) { return one.path() == path; });
+}
+
 double NumberAt(const v1::TrialSummary& trial, const std::string& path) {
   for (const v1::Assignment& one : trial.assignments()) {
     if (one.path() == path) return NumberOf(one.value());
@@ -88,14 +93,19 @@ std::vector<SweptParameter> SweptIn(const std::vector<Trial>& trials) {
   std::vector<SweptParameter> swept;
   for (const Swept& one : SweptParameters(summaries)) {
     SweptParameter parameter{one.path, {}, {}};
+    bool lacking = false;
     for (const v1::TrialSummary& trial : summaries) {
+      if (!HasValue(trial, one.path)) {
+        lacking = true;
+        continue;
+      }
       const std::string text = ValueAt(trial, one.path);
       const auto& texts = parameter.texts;
       if (std::find(texts.begin(), texts.end(), text) != texts.end()) continue;
       parameter.texts.push_back(text);
       parameter.numbers.push_back(NumberAt(trial, one.path));
     }
-    if (parameter.texts.size() < 2) continue;
+    if (parameter.texts.size() + (lacking ? 1 : 0) < 2) continue;
     const bool numeric = std::all_of(parameter.numbers.begin(), parameter.numbers.end(),
                                      [](double number) { return std::isfinite(number); });
     if (!numeric) parameter.numbers.clear();

@@ -44,6 +44,8 @@ std::vector<SweptParameter> SweptIn(const std::vector<Trial>& trials);
 // Return the trial's value at `path`, as text ("-" if none) and as number (NaN if none).
 std::string ValueAt(const v1::TrialSummary& trial, const std::string& path);
 double NumberAt(const v1::TrialSummary& trial, const std::string& path);
+// Returns whether the trial has the parameter: a conditional one may be inactive.
+bool HasValue(const v1::TrialSummary& trial, const std::string& path);
 
 // Returns the trial's parameters except `path`, as the name of a line: "batch_size=8".
 std::string OthersText(const v1::TrialSummary& trial, const std::vector<SweptParameter>& swept,

@@ -51,16 +51,21 @@ export class Scatter extends Picture {
   nearest(px, py) { return nearestOf(this.places, px, py); }
 }
 
+function hasValue(one, axis) {
+  const v = one.values[axis.name];
+  return v !== null && v !== undefined && (typeof v !== "number" || Number.isFinite(v));
+}
+
 // A parallel coordinates plot. An item is {key, name, colour, values: {axis: value}}; axes: [{name, log}]. The last
-// axis is the result.
+// axis is the result. A line has a gap where its item has no value, as a trial has none of an inactive parameter.
 export class Parallel extends Picture {
   set(items, axes) {
-    const drawn = items.filter((one) => axes.every((axis) => {
-      const v = one.values[axis.name];
-      return v !== null && v !== undefined && (typeof v !== "number" || Number.isFinite(v));
-    }));
+    const drawn = items.filter((one) => hasValue(one, axes.at(-1)));
     this.left = items.length - drawn.length;
-    this.axes = axes.map((axis) => this.#axis(axis, drawn.map((one) => one.values[axis.name])));
+    const valuesOn = (axis) => drawn.filter((one) => hasValue(one, axis)).map((one) => one.values[axis.name]);
+    this.axes = axes.map((axis) => [axis, valuesOn(axis)])
+                  .filter(([, values]) => values.length || !drawn.length)
+                  .map(([axis, values]) => this.#axis(axis, values));
     this.show(drawn);
   }
 
@@ -89,7 +94,8 @@ export class Parallel extends Picture {
   }
 
   #path(one) {
-    return this.axes.map((axis, i) => [this.xs[i], this.top + (1 - axis.to(one.values[axis.name])) * this.height]);
+    const y = (axis) => (hasValue(one, axis) ? this.top + (1 - axis.to(one.values[axis.name])) * this.height : NaN);
+    return this.axes.map((axis, i) => [this.xs[i], y(axis)]);
   }
 
   paint(context, width, height, colour) {
@@ -99,7 +105,12 @@ export class Parallel extends Picture {
     this.paths = this.items.map((one) => this.#path(one));
     const draw = (i, strong) => {
       context.beginPath();
-      this.paths[i].forEach(([x, y], n) => (n ? context.lineTo(x, y) : context.moveTo(x, y)));
+      let joined = false;
+      for (const [x, y] of this.paths[i]) {
+        const there = Number.isFinite(y);
+        if (there) joined ? context.lineTo(x, y) : context.moveTo(x, y);
+        joined = there;
+      }
       const best = this.items[i].colour === "best";
       context.lineWidth = strong || best ? 3 : 1.2;
       context.globalAlpha = strong || best ? 1 : this.pointed ? 0.25 : 0.7;
