@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/view/top_panes.h"
 #include "cli/view/words.h"
+#include "spec/normal_range.h"
 #include "spec/program.h"
 #include "spec/search.h"
 
@@ -39,13 +40,32 @@ std::string BestText(const v1::ExperimentSpec& spec) {
                       AssumedText(spec), ".");
 }
 
-std::string VariesText(const v1::Parameter& parameter) {
+namespace {
+
+// Returns ", with model large or huge".
+std::string WhenText(const v1::Parameter& parameter) {
+  std::vector<std::string> parts;
+  for (const v1::Condition& condition : parameter.when()) {
+    std::vector<std::string> values;
+    for (const v1::Value& value : condition.values()) values.push_back(spec::ValueText(value));
+    parts.push_back(absl::StrCat(condition.path(), " ", absl::StrJoin(values, " or ")));
+  }
+  return parts.empty() ? "" : Printable(absl::StrCat(", with ", absl::StrJoin(parts, ", ")));
+}
+
+std::string DomainText(const v1::Parameter& parameter) {
   if (parameter.has_range()) {
     const v1::Range& range = parameter.range();
     std::string text =
         absl::StrCat(spec::NumberText(range.min()), " … ", spec::NumberText(range.max()));
+    if (range.has_normal()) {
+      const spec::NormalWords& words = spec::WordsOfNormal(range.scale() == "log");
+      text = absl::StrCat(words.name, ", ", words.centre, " ",
+                          spec::NumberText(range.normal().centre()), ", ", words.spread, " ",
+                          spec::NumberText(range.normal().spread()), ", within ", text);
+    }
     if (range.step() > 0) absl::StrAppend(&text, " by ", spec::NumberText(range.step()));
-    if (range.scale() == "log") text += ", log";
+    if (range.scale() == "log" && !range.has_normal()) text += ", log";
     return text;
   }
   std::vector<std::string> values;
@@ -57,6 +77,12 @@ std::string VariesText(const v1::Parameter& parameter) {
     values.push_back(std::move(value));
   }
   return absl::StrJoin(values, ", ");
+}
+
+}  // namespace
+
+std::string VariesText(const v1::Parameter& parameter) {
+  return absl::StrCat(DomainText(parameter), WhenText(parameter));
 }
 
 std::string WaitsText(const v1::ExperimentSpec& spec, const v1::ExperimentSummary& experiment,

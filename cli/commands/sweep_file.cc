@@ -170,9 +170,10 @@ absl::Status TakeYaml(const std::string& option, const std::string& text,
   }
   const spec::YamlNode& value = tree.root.entries[0].value;
   parameter.varies = value.kind == Kind::kSequence || value.kind == Kind::kMap;
-  parameter.range =
-      value.kind == Kind::kMap && std::any_of(value.entries.begin(), value.entries.end(),
-                                              [](const auto& one) { return one.key == "min"; });
+  parameter.range = value.kind == Kind::kMap &&
+                    std::any_of(value.entries.begin(), value.entries.end(), [](const auto& one) {
+                      return one.key == "min" || one.key == "normal" || one.key == "log_normal";
+                    });
   parameter.text = text;
   return absl::OkStatus();
 }

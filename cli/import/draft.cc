@@ -29,24 +29,36 @@ std::string Shown(const std::string& text) {
   return text.size() > kShownBytes ? line + "…" : line;
 }
 
+// Returns "min: 0.0, max: 1.0", or "normal: {mean: 0.5, std: 0.1}".
+std::string RangeText(const Domain& domain) {
+  const auto text = [&](double number) {
+    return domain.integer ? absl::StrCat(BoundedInteger<int64_t>(number)) : Pointed(number);
+  };
+  const std::string step = domain.step ? absl::StrCat(", step: ", text(*domain.step)) : "";
+  const std::string bounds = absl::StrCat("min: ", text(*domain.min), ", max: ", text(*domain.max));
+  if (!domain.centre) return absl::StrCat(bounds, domain.log ? ", scale: log" : "", step);
+  const std::string centre = Pointed(*domain.centre), spread = Pointed(domain.spread);
+  return absl::StrCat(domain.log ? absl::StrCat("log_normal: {median: ", centre, ", factor: ")
+                                 : absl::StrCat("normal: {mean: ", centre, ", std: "),
+                      spread, "}", domain.cut ? ", " + bounds : "", step);
+}
+
 std::string DomainText(const Domain& domain) {
+  const std::string when = domain.when.empty() ? "" : absl::StrCat(", when: ", domain.when);
   std::string out;
   if (domain.min) {
-    const auto text = [&](double number) {
-      return domain.integer ? absl::StrCat(BoundedInteger<int64_t>(number)) : Pointed(number);
-    };
-    out = absl::StrCat("{min: ", text(*domain.min), ", max: ", text(*domain.max),
-                       domain.log ? ", scale: log" : "",
-                       domain.step ? absl::StrCat(", step: ", text(*domain.step)) : "", "}");
-  } else if (domain.values.size() == 1) {
+    out = absl::StrCat("{", RangeText(domain), when, "}");
+  } else if (domain.values.size() == 1 && when.empty()) {
     out = domain.values[0];
   } else {
     out = absl::StrCat("[", absl::StrJoin(domain.values, ", "), "]");
-    if (!domain.probabilities.empty()) {
+    if (!domain.probabilities.empty() || !when.empty()) {
       std::vector<std::string> weights;
       for (const double weight : domain.probabilities) weights.push_back(spec::NumberText(weight));
-      out =
-          absl::StrCat("{values: ", out, ", probabilities: [", absl::StrJoin(weights, ", "), "]}");
+      const std::string shares =
+          weights.empty() ? ""
+                          : absl::StrCat(", probabilities: [", absl::StrJoin(weights, ", "), "]");
+      out = absl::StrCat("{values: ", out, shares, when, "}");
     }
   }
   return domain.comment.empty() ? out : absl::StrCat(out, "  # ", domain.comment);
@@ -203,6 +215,26 @@ Domain LogRangeOf(double min, double max) {
   return domain;
 }
 
+Domain NormalOf(double mean, double deviation) {
+  deviation = std::abs(deviation);
+  Domain domain = RangeOf(mean - 3 * deviation, mean + 3 * deviation);
+  if (!domain.min) return domain;
+  domain.centre = mean;
+  domain.spread = deviation;
+  return domain;
+}
+
+Domain LogNormalOf(double mean, double deviation) {
+  // A factor of at most 1e6 is allowed.
+  const double wide = std::min(std::abs(deviation), 13.0);
+  const double middle = std::clamp(mean, -200.0, 200.0);
+  Domain domain = LogRangeOf(std::exp(middle - 3 * wide), std::exp(middle + 3 * wide));
+  if (!domain.min) return domain;
+  domain.centre = std::exp(middle);
+  domain.spread = std::exp(wide);
+  return domain;
+}
+
 void Draft::Set(const std::string& path, const std::string& value) {
   for (auto& field : fields_) {
     if (field.first == path) {
@@ -297,7 +329,7 @@ void Draft::SettleDomains(const std::string& sampler) {
       domain.probabilities.clear();
       domain.comment = "probabilities are for method random";
     }
-    if (sampler != "grid" || !domain.min || domain.step) continue;
+    if (sampler != "grid" || !domain.min || (domain.step && !domain.centre)) continue;
     // A grid needs values: three of the range.
     const double low = *domain.min, high = *domain.max;
     const double middle = domain.log ? std::sqrt(low * high) : (low + high) / 2;
@@ -305,6 +337,7 @@ void Draft::SettleDomains(const std::string& sampler) {
       return d.integer ? absl::StrCat(BoundedInteger<int64_t>(std::round(number)))
                        : Pointed(number);
     };
+    domain.centre.reset();
     domain.values = {text(low), text(middle), text(high)};
     domain.values.erase(std::unique(domain.values.begin(), domain.values.end()),
                         domain.values.end());

@@ -50,8 +50,13 @@ struct Domain {
   std::vector<double> probabilities;
   std::optional<double> min, max, step;
   bool log = false, integer = false;
+  // If set, draws of the range are normal around it, log-normal with `log`; a factor with `log`.
+  std::optional<double> centre;
+  double spread = 1;
+  bool cut = false;     // min and max bound the normal draws, not only the values of a grid
+  std::string when;     // the condition, as our file has it: {model: large}
   std::string comment;  // for the end of its line
-  bool constant() const { return !min && values.size() == 1; }
+  bool constant() const { return !min && values.size() == 1 && when.empty(); }
 };
 // Returns a list of the sequence's values; values of several kinds become texts.
 Domain ListOf(const YamlNode& sequence);
@@ -59,6 +64,9 @@ Domain RangeOf(double min, double max);
 // Returns the integers from `min` to `max`; no values if there is none.
 Domain IntegersOf(double min, double max);
 Domain LogRangeOf(double min, double max);
+// Return normal and log-normal draws; the numbers of the latter are those of the logarithm.
+Domain NormalOf(double mean, double deviation);
+Domain LogNormalOf(double mean, double deviation);
 
 class Draft {
  public:

@@ -1,5 +1,6 @@
 // katib.cc: experiments of Katib.
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "absl/strings/ascii.h"
@@ -37,7 +38,14 @@ std::optional<Domain> FeasibleDomain(const YamlNode& parameter) {
   const bool integer = type == "int";
   const std::string distribution = absl::AsciiStrToLower(TextOf(Find(*space, "distribution")));
   Domain domain = distribution.starts_with("log") ? LogRangeOf(*min, *max) : RangeOf(*min, *max);
-  if (distribution.find("normal") != std::string::npos) domain.comment = "normal there";
+  if (distribution.find("normal") != std::string::npos && domain.min) {
+    // The range has three deviations on each side of the middle there.
+    const double low = *domain.min, high = *domain.max;
+    domain.centre = domain.log ? std::sqrt(low * high) : (low + high) / 2;
+    domain.spread = domain.log ? std::pow(high / low, 1.0 / 6) : (high - low) / 6;
+    domain.cut = true;
+    return Stepped(domain, NumberOf(Find(*space, "step")).value_or(integer ? 1 : 0));
+  }
   if (integer) {
     const bool log = domain.log;
     domain = IntegersOf(*min, *max);

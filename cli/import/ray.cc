@@ -36,7 +36,7 @@ std::optional<Domain> DomainOf(const Call& call) {
   if (kind == "randn") {
     const auto mean = call.Number(0, "mean", 0), deviation = call.Number(1, "sd", 1);
     if (!mean || !deviation) return std::nullopt;
-    return Stepped(SpreadOf(*mean, std::abs(*deviation)), *step);
+    return Stepped(NormalOf(*mean, *deviation), *step);
   }
   const auto lower = call.Number(0, "lower"), upper = call.Number(1, "upper");
   if (!lower || !upper) return std::nullopt;

@@ -99,14 +99,17 @@ std::optional<double> NumberIn(const std::string& text) {
   return NumberOf(&node);
 }
 
-Domain SpreadOf(double mean, double deviation) {
-  Domain domain = RangeOf(mean - 3 * deviation, mean + 3 * deviation);
-  domain.comment = "normal there: the range is the mean with three deviations on each side";
-  return domain;
-}
-
 Domain Stepped(Domain domain, double step) {
   if (!domain.min || !(step > 0)) return domain;
+  if (domain.centre) {
+    domain.step = step;
+    domain.integer = step == std::floor(step);
+    if (domain.cut) {
+      domain.min = std::ceil(*domain.min / step) * step;
+      domain.max = *domain.min + std::floor((*domain.max - *domain.min) / step) * step;
+    }
+    return domain;
+  }
   if (domain.log) {
     absl::StrAppend(&domain.comment, domain.comment.empty() ? "" : "; ", "rounded to ",
                     spec::NumberText(step), " there");

@@ -31,8 +31,6 @@ std::vector<std::string> SplitOutside(const std::string& text);
 YamlNode ListNode(const std::vector<std::string>& texts);
 std::optional<double> NumberIn(const std::string& text);
 
-// Returns a range for a normal distribution.
-Domain SpreadOf(double mean, double deviation);
 // Returns the range in steps; integers if it has only these.
 Domain Stepped(Domain domain, double step);
 

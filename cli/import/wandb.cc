@@ -37,13 +37,12 @@ std::optional<Domain> RangeIn(const YamlNode& node, const std::string& name,
   const std::string kind = distribution.starts_with("q_") ? distribution.substr(2) : distribution;
   const double quantum = NumberOf(Find(node, "q")).value_or(0);
   const double step = kind != distribution && quantum == 0 ? 1 : quantum;
-  if (kind == "normal") return Stepped(SpreadOf(mean, std::abs(deviation)), step);
+  if (kind == "normal") return Stepped(NormalOf(mean, deviation), step);
   if (kind == "log_normal") {
-    const double wide = std::min(3 * std::abs(deviation), 100.0);
-    const double middle = std::clamp(mean, -100.0, 100.0);
-    Domain domain = LogRangeOf(std::exp(middle - wide), std::exp(middle + wide));
-    domain.comment = "log-normal there: the range has three deviations on each side";
-    return Stepped(domain, step);
+    draft.Warn("parameters", absl::StrCat(name,
+                                          ": mu and sigma are those of the logarithm there; "
+                                          "here median and factor are values"));
+    return Stepped(LogNormalOf(mean, deviation), step);
   }
   if (kind == "beta") {
     Domain domain = RangeOf(0, 1);

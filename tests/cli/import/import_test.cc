@@ -117,6 +117,25 @@ TEST(ImportTest, ARangeOfHydrasEndsBeforeItsStopUnlessOptunaReadsIt) {
                                 "  b: {min: 0, max: 3, step: 1}\n"));
 }
 
+TEST(ImportTest, NormalDrawsStayNormalExceptInAGrid) {
+  const std::string parameters =
+      "parameters:\n  a: {distribution: normal, mu: 0.5, sigma: 0.1}\n"
+      "  b: {distribution: q_normal, mu: 64, sigma: 16, q: 8}\n"
+      "  c: {distribution: log_normal, mu: 0, sigma: 1}\n"
+      "  d: {distribution: q_log_normal, mu: 3, sigma: 1}\n";
+  EXPECT_THAT(
+      TextOfFile("method: random\nrun_cap: 3\n" + parameters),
+      HasSubstr("  a: {normal: {mean: 0.5, std: 0.1}}\n"
+                "  b: {normal: {mean: 64.0, std: 16.0}, step: 8}\n"
+                "  c: {log_normal: {median: 1.0, factor: 2.718281828}}\n"
+                "  d: {log_normal: {median: 20.08553692, factor: 2.718281828}, step: 1}\n"));
+  EXPECT_THAT(TextOfFile("method: grid\n" + parameters), HasSubstr("  a: [0.2, 0.5, 0.8]"));
+  EXPECT_THAT(TextOfFile("param_space:\n  a: tune.randn(10, 2)\n  b: tune.qrandn(0, 1, 0.5)\n"
+                         "tune_config: {num_samples: 2}\n"),
+              HasSubstr("  a: {normal: {mean: 10.0, std: 2.0}}\n"
+                        "  b: {normal: {mean: 0.0, std: 1.0}, step: 0.5}\n"));
+}
+
 TEST(ImportTest, AHugeIntegerIsBounded) {
   const auto imported = Import(
       "method: grid\nparameters: {a: {distribution: int_uniform, min: -1.0e+90, max: 1.0e+90},\n"
