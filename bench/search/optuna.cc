@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
 extern char** environ;
 
@@ -36,8 +37,12 @@ const char* KindOf(const spec::Dimension& dimension) {
 std::string WordOf(const spec::Dimension& dimension) {
   const double high =
       dimension.values.empty() ? dimension.high : static_cast<double>(dimension.values.size());
-  return absl::StrFormat("%s:%s:%.17g:%.17g:%.17g", dimension.path, KindOf(dimension),
-                         dimension.low, high, dimension.step);
+  std::string word = absl::StrFormat("%s:%s:%.17g:%.17g:%.17g", dimension.path, KindOf(dimension),
+                                     dimension.low, high, dimension.step);
+  for (const spec::Needed& needed : dimension.needs) {
+    absl::StrAppend(&word, ":", needed.dimension, "=", absl::StrJoin(needed.any_of, "|"));
+  }
+  return word;
 }
 
 }  // namespace
@@ -104,7 +109,11 @@ Chooser Optuna::Study(const std::string& sampler, const Problem& problem, uint64
             Say(absl::StrCat("ask ", configuration));
             std::istringstream words(Answer());
             spec::Point at(problem.space.dimensions.size());
-            for (double& value : at) words >> value;
+            for (double& value : at) {
+              std::string word;
+              words >> word;
+              value = word == "none" ? spec::kInactive : std::strtod(word.c_str(), nullptr);
+            }
             return at;
           },
       .tell = [this](uint32_t configuration,

@@ -2,9 +2,10 @@
 
 usage: optuna_peer.py, which prints Optuna's version, then reads lines:
 study SAMPLER SEED DIMENSION…   random or tpe (one dimension at a time) or mtpe; forgets the last study
-ask TRIAL                       answers with the values; for a list, the place in it
+ask TRIAL                       answers with the values; for a list, the place in it; none: inactive
 tell TRIAL COST
-A DIMENSION is NAME:KIND:LOW:HIGH:STEP, with KIND float, log, int, logint, step or list (HIGH: its length).
+A DIMENSION is NAME:KIND:LOW:HIGH:STEP, with KIND float, log, int, logint, step or list (HIGH: its length), and for each
+condition :INDEX=VALUE|VALUE, the values of another dimension with which it is active.
 """
 
 import sys
@@ -19,14 +20,16 @@ warnings.filterwarnings("ignore")
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 
-def sampler_of(kind: str, seed: int):
+def sampler_of(kind: str, seed: int, conditional: bool):
     if kind == "random":
         return optuna.samplers.RandomSampler(seed=seed)
-    return optuna.samplers.TPESampler(seed=seed, multivariate=kind == "mtpe")
+    # Groups are Optuna's way to keep a multivariate model where trials have different parameters.
+    group = {"group": True} if conditional and kind == "mtpe" else {}
+    return optuna.samplers.TPESampler(seed=seed, multivariate=kind == "mtpe", **group)
 
 
 def suggest(trial, dimension: list[str]):
-    name, kind, low, high, step = dimension[0], dimension[1], *map(float, dimension[2:])
+    name, kind, low, high, step = dimension[0], dimension[1], *map(float, dimension[2:5])
     if kind == "float":
         return trial.suggest_float(name, low, high)
     if kind == "log":
@@ -40,17 +43,35 @@ def suggest(trial, dimension: list[str]):
     return trial.suggest_categorical(name, list(range(int(high))))
 
 
+def needs_of(dimension: list[str]) -> list[tuple[int, list[float]]]:
+    needs = [need.split("=") for need in dimension[5:]]
+    return [(int(index), [float(value) for value in values.split("|")]) for index, values in needs]
+
+
+def answer(trial, dimensions: list[list[str]]) -> list[str]:
+    values: dict[int, float | None] = {}
+    while len(values) < len(dimensions):
+        for index, dimension in enumerate(dimensions):
+            needs = needs_of(dimension)
+            if index in values or any(other not in values for other, _ in needs):
+                continue
+            active = all(values[other] in wanted for other, wanted in needs)
+            values[index] = float(suggest(trial, dimension)) if active else None
+    return ["none" if values[i] is None else repr(values[i]) for i in range(len(dimensions))]
+
+
 def main() -> None:
     print(optuna.__version__, flush=True)
     study, dimensions, trials = None, [], {}
     for line in sys.stdin:
         words = line.split()
         if words[0] == "study":
-            study = optuna.create_study(sampler=sampler_of(words[1], int(words[2])))
             dimensions, trials = [word.split(":") for word in words[3:]], {}
+            conditional = any(len(dimension) > 5 for dimension in dimensions)
+            study = optuna.create_study(sampler=sampler_of(words[1], int(words[2]), conditional))
         elif words[0] == "ask":
             trials[words[1]] = study.ask()
-            print(*(repr(float(suggest(trials[words[1]], each))) for each in dimensions), flush=True)
+            print(*answer(trials[words[1]], dimensions), flush=True)
         else:
             study.tell(trials.pop(words[1]), float(words[2]))
 
