@@ -104,9 +104,7 @@ ordered_json Described(const Field& field) {
 ordered_json Sweep(const Field& field) {
   const ordered_json value = Schema(field);
   const ordered_json values{{"type", "array"}, {"items", value}, {"minItems", 1}};
-  const ordered_json when{{"type", "object"},
-                          {"description", "Only trials with these values of others have it."},
-                          {"minProperties", 1}};
+  const ordered_json when{{"$ref", "#/$defs/when"}};
   ordered_json forms = ordered_json::array({values});
   forms.push_back(
       {{"type", "object"},
@@ -132,25 +130,39 @@ ordered_json Sweep(const Field& field) {
                        {"when", when}}},
                      {"required", {"min", "max"}},
                      {"additionalProperties", false}});
-    for (const bool log : {false, true}) {
-      const NormalWords& words = WordsOfNormal(log);
-      const ordered_json number{{"type", "number"}};
-      forms.push_back({{"type", "object"},
-                       {"properties",
-                        {{words.name,
-                          {{"type", "object"},
-                           {"properties", {{words.centre, number}, {words.spread, number}}},
-                           {"required", {words.centre, words.spread}},
-                           {"additionalProperties", false}}},
-                         {"min", value},
-                         {"max", value},
-                         {"step", {{"type", type}, {"exclusiveMinimum", 0}}},
-                         {"when", when}}},
-                       {"required", {words.name}},
-                       {"additionalProperties", false}});
-    }
+    const ordered_json normal{{"required", {"normal"}}}, log_normal{{"required", {"log_normal"}}};
+    forms.push_back({{"type", "object"},
+                     {"properties",
+                      {{"normal", {{"$ref", "#/$defs/normal"}}},
+                       {"log_normal", {{"$ref", "#/$defs/log_normal"}}},
+                       {"min", value},
+                       {"max", value},
+                       {"step", {{"type", type}, {"exclusiveMinimum", 0}}},
+                       {"when", when}}},
+                     {"oneOf", ordered_json::array({normal, log_normal})},
+                     {"additionalProperties", false}});
   }
   return {{"anyOf", forms}, {"description", field.help}};
+}
+
+// Returns the schemas that the parameters share.
+ordered_json SharedForms() {
+  ordered_json forms;
+  forms["when"] = {{"type", "object"},
+                   {"description", "Only trials with these values of other parameters have it."},
+                   {"minProperties", 1}};
+  for (const bool log : {false, true}) {
+    const NormalWords& words = WordsOfNormal(log);
+    const ordered_json number{{"type", "number"}};
+    ordered_json properties;
+    properties[words.centre] = number;
+    properties[words.spread] = number;
+    forms[words.name] = {{"type", "object"},
+                         {"properties", properties},
+                         {"required", ordered_json::array({words.centre, words.spread})},
+                         {"additionalProperties", false}};
+  }
+  return forms;
 }
 
 void PlaceField(const Field& field, ordered_json& properties) {
@@ -235,7 +247,8 @@ std::string JsonSchema() {
                       {"type", "object"},
                       {"properties", properties},
                       {"required", {"version", "name"}},
-                      {"additionalProperties", false}};
+                      {"additionalProperties", false},
+                      {"$defs", SharedForms()}};
   AddKinds(parameters, excluded, schema);
   return schema.dump(2) + "\n";
 }
