@@ -86,9 +86,8 @@ class ParameterReader {
         if (!near.empty()) hint = absl::StrCat("did you mean '", near, "'?");
         if (hint.empty()) {
           hint =
-              "it may hold values, value, or min, max, scale, step and count; normal or "
-              "log_normal; "
-              "and when";
+              "it may hold values, value, min, max, scale, step, count, normal, log_normal and "
+              "when";
         }
         reading_.Refuse(
             entry.mark, path_,

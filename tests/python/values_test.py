@@ -22,6 +22,15 @@ from dtrain.v1 import control_pb2 as pb
 from dtrain.v1 import model_pb2
 
 
+class SweptTest(unittest.TestCase):
+    def test_draws_have_the_words_of_the_file(self) -> None:
+        bounds = {"min": 1e-5, "max": 0.5}
+        for scale, words in (("", {"scale": "linear", "mean": 0.25, "std": 2.0}),
+                             ("log", {"scale": "log", "median": 0.25, "factor": 2.0})):
+            of = model_pb2.Range(**bounds, scale=scale, normal=model_pb2.Normal(centre=0.25, spread=2))
+            self.assertEqual(_convert.swept(model_pb2.Parameter(path="lr", range=of)), {**bounds, **words})
+
+
 class NotebookTest(unittest.TestCase):
     def _trial(self, **more: object) -> object:
         message = pb.TrialSummary(experiment=12, trial=3, state=model_pb2.TRIAL_FINISHED, metric_value=0.5, **more)
