@@ -195,7 +195,7 @@ class Browser:
             # submits a form
             text = {"text": "\r"} if name == "Enter" and kind == "keyDown" else {}
             self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name,
-                      windowsVirtualKeyCode={"Tab": 9, "Enter": 13}.get(name, 0), **text)
+                      windowsVirtualKeyCode={"Tab": 9, "Enter": 13, "Escape": 27}.get(name, 0), **text)
 
     def touch(self, width, height):
         """Emulates a telephone's screen from here on."""

@@ -1,7 +1,7 @@
 """The page in a real browser: usage: page_browser.py CASE http://HOST:PORT FOLDER [MORE]
 
-CASE is a function below, or in page_cases.py, page_charts.py, page_pictures.py or page_search.py. page_test.cc starts
-the coordinator, submits the experiments that the case looks at and runs the cases in order.
+CASE is a function below, or in page_cases.py, page_charts.py, page_parameters.py, page_pictures.py or page_search.py.
+page_test.cc starts the coordinator, submits the experiments that the case looks at and runs the cases in order.
 FOLDER is for screenshots, and for files by which the two programs tell each other how far they are. Exit code 77: there
 is no Chromium here.
 """
@@ -15,6 +15,7 @@ import time
 from browser import PATIENCE_S, Browser, find_chromium
 from page_cases import columns, focus, learns, listed, log, missing, press, rungs, touch
 from page_charts import charts, phases
+from page_parameters import parameters
 from page_pictures import pictures
 from page_search import copies, searches
 
@@ -427,7 +428,8 @@ def main():
     page = Page(base, folder)
     try:
         cases = (views, live, hostile, sizes, settings, restart, acts, foreign, tokens,
-                 charts, columns, copies, focus, learns, listed, log, missing, phases, pictures, rungs, searches, touch)
+                 charts, columns, copies, focus, learns, listed, log, missing, parameters, phases, pictures, rungs,
+                 searches, touch)
         {one.__name__: one for one in cases}[case](page)
     except Exception:
         page.shot(f"failed-{case}")

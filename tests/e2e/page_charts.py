@@ -25,12 +25,15 @@ NOTED = """(() => {
         return was.apply(this, given);
       };
     };
-    noting("clearRect", (canvas) => { canvas.drawn = {texts: [], curves: [], dots: [], areas: []}; });
+    noting("clearRect", (canvas) => { canvas.drawn = {texts: [], curves: [], dots: [], areas: [], fills: []}; });
     noting("fillText", (canvas, {textAlign}, [text, x, y]) => canvas.drawn.texts.push([textAlign, text, x, y]));
     noting("stroke", (canvas, {globalAlpha, strokeStyle}, [path]) => {
       if (path) canvas.drawn.curves.push({points: path.points ?? [], faint: globalAlpha < 1, colour: strokeStyle});
     });
-    noting("fill", (canvas, _, [path]) => { if (path) canvas.drawn.areas.push(path.points ?? []); });
+    noting("fill", (canvas, {fillStyle}, [path]) => {
+      if (path) canvas.drawn.areas.push(path.points ?? []);
+      else canvas.drawn.fills.push(fillStyle);
+    });
     noting("arc", (canvas, _, [x, y]) => canvas.drawn.dots.push([x, y]));
   })();"""
 

@@ -146,6 +146,11 @@ TEST_F(PageTest, TheViewOfASearchShowsTheMetricAndTheBestTrialFirst) {
   ExpectSeen("searches");
 }
 
+TEST_F(PageTest, SlicesContoursAndTheParetoFrontShowEachTrialWhereItIs) {
+  Start({});
+  ExpectSeen("parameters");
+}
+
 TEST_F(PageTest, RunningTrialsMoveLogsAreSearchedAndListsFilteredAndSorted) {
   Start({"w0"});
   const uint64_t running = cluster_.Submit(

@@ -1,6 +1,6 @@
 // copy.js: makes a new experiment from one that exists: a person edits its file, has it checked, and submits it.
 import {act} from "./api.js";
-import {openDialog} from "./dialog.js";
+import {openDialog, say} from "./dialog.js";
 import {el, foreign} from "./dom.js";
 import {plural} from "./format.js";
 
@@ -33,15 +33,40 @@ function summary(said, input) {
 // Returns a name that makes a repeated submission the same experiment. crypto.randomUUID needs TLS or loopback.
 const freshId = () => `page-${[...crypto.getRandomValues(new Uint32Array(4))].map((n) => n.toString(16)).join("-")}`;
 
+const drafts = new Map();  // by experiment: the edited text of a dialog that was closed
+
+// Keeps an edited text, so that Escape or another view loses no work.
+function keepDraft(experiment, text) {
+  if (text === experiment.file_text.replaceAll("\r\n", "\n")) return drafts.delete(experiment.experiment);
+  drafts.set(experiment.experiment, text);
+  say(`Nothing was submitted. "New from this" opens your edited file again, until you reload the page.`);
+}
+
+// Returns what the dialog says about the code, and about a text that was kept. The button restores the file.
+function words(experiment, draft) {
+  const code =
+    experiment.spec?.base?.code ? `It runs the code that was packed for experiment ${experiment.experiment}.` : null;
+  const restore = ({target}) => {
+    target.form.querySelector("textarea").value = experiment.file_text;
+    target.parentElement.remove();
+  };
+  const kept = draft === undefined ? null :
+                                     el(
+                                       "span", {}, "This is the file as you edited it before. ",
+                                       el("button", {type: "button", on: {click: restore}}, "Restore the file"));
+  return [code, kept].filter(Boolean);
+}
+
 // Opens the dialog.
 export function openCopy(experiment) {
+  const draft = drafts.get(experiment.experiment);
   const path = `experiments/${experiment.experiment}/copy`;
   const sent = new Map();  // by text: the id of its submission
   openDialog({
     title: `New experiment from ${experiment.experiment}`,
-    text: experiment.spec?.base?.code ? [`It runs the code that was packed for experiment ${experiment.experiment}.`] :
-                                        [],
-    fields: [{name: "text", label: "Experiment file", type: "file", value: experiment.file_text}],
+    text: words(experiment, draft),
+    fields: [{name: "text", label: "Experiment file", type: "file", value: draft ?? experiment.file_text}],
+    left: ({text}) => keepDraft(experiment, text),
     wide: true,
     button: "Submit",
     check: {
@@ -55,6 +80,7 @@ export function openCopy(experiment) {
         throw Object.assign(
           new Error("The file has errors; nothing was submitted."), {content: problems(said, inputOf("text"))});
       }
+      drafts.delete(experiment.experiment);
       location.hash = `#/experiments/${said.experiment}`;
       return `experiment ${said.experiment}: ${plural(said.trials, "trial")} on ${said.device}${
         said.note ? `; ${said.note}` : ""}`;

@@ -33,6 +33,13 @@ const GOALS = new Map(Object.entries({
   flops_utilization_ratio: "maximize",
   hellaswag_acc: "maximize",
 }));
+// Words in the names of metrics of which less is better, and of which more is.
+const LESS = /loss|err|perplex|latency|cost/i;
+const MORE = /acc|score|auc|f1|precision|recall|reward|return|per_second|throughput|bleu|rouge|iou/i;
+// Returns the better direction of a metric, by its name.
+export function goalOf(name) {
+  return GOALS.get(name) ?? (MORE.test(name) && !LESS.test(name) ? "maximize" : "minimize");
+}
 const TIME = ".training_seconds";
 const EPOCH = "epoch";  // a metric that a program may report
 const ACROSS = [["step", "steps"], ["epoch", "epochs"], ["tokens", "tokens"], ["time", "training time"]];

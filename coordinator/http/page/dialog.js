@@ -14,9 +14,19 @@ export function closeDialogs() {
 // value, options?, hint?}.
 // severity: "plain"; "stop"; or "end", which requires typing `typed`. run(values, inputOf) returns a message, or
 // throws. check: {button, run(values, inputOf)}: another button, whose result is shown. The `content` of an error is
-// shown too.
-export function openDialog(
-  {title, text = [], fields = [], button, severity = "plain", typed = "", run, check = null, wide = false}) {
+// shown too. left(values) is called when the dialog closes without the act.
+export function openDialog({
+  title,
+  text = [],
+  fields = [],
+  button,
+  severity = "plain",
+  typed = "",
+  run,
+  check = null,
+  left = null,
+  wide = false
+}) {
   const id = `dialog-${++last}`;
   const {inputs, rows} = makeRows(fields);
   const confirmed = severity === "end" ? el("input", {type: "text", autocomplete: "off", "data-typed": true}) : null;
@@ -55,6 +65,7 @@ export function openDialog(
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     attempt(run, (said) => {
+      left = null;
       dialog.close();
       if (said) say(said);
     });
@@ -62,6 +73,7 @@ export function openDialog(
   dialog.addEventListener("close", () => {
     open.delete(dialog);
     dialog.remove();
+    left?.(valuesOf(inputs));
   });
   open.add(dialog);
   document.body.append(dialog);

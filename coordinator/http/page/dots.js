@@ -5,7 +5,7 @@ import {colourOf, drawAxes, makeScale, nearRange, rangeOf} from "./scales.js";
 
 // A scatter plot. An item is {key, name, colour, x, y}.
 export class Scatter extends Picture {
-  constructor(label, onOpen) { super(label, onOpen, true); }
+  constructor(label, onOpen) { super(label, onOpen, "low"); }
 
   set(items, options) {  // {x, y, logX, logY}
     this.options = options;

@@ -3,18 +3,17 @@ import {experimentBar} from "./actions.js";
 import {get, getAll, getCurves} from "./api.js";
 import {Charts} from "./charts.js";
 import {reportedBy} from "./curves.js";
-import {check, choice, el, facts, foreign, replace} from "./dom.js";
-import {Parallel, Scatter} from "./dots.js";
+import {choice, el, facts, foreign, replace} from "./dom.js";
 import {labelsOf} from "./experiments.js";
 import {assignments, duration, number, progress, shortAssignments, state, time, words} from "./format.js";
 import {grouping, groupings} from "./groups.js";
 import {History} from "./history.js";
-import {Importance} from "./importance.js";
+import {Pictures} from "./pictures.js";
 import {isProgram} from "./program.js";
-import {bestFirst, coloursOf, inOrder, ranksOf} from "./ranks.js";
+import {bestFirst, coloursOf, inOrder} from "./ranks.js";
 import {Rungs} from "./rungs.js";
 import {Table} from "./table.js";
-import {resultsOf, trialColumns} from "./trial_columns.js";
+import {trialColumns} from "./trial_columns.js";
 
 const REPORTS = [["html", "one page (HTML)"], ["md", "text (Markdown)"], ["csv", "one row per trial (CSV)"]];
 const CURVES_SHOWN = 20;  // by default
@@ -48,16 +47,8 @@ export function showExperiment({root, params, settings, keep, title}) {
     location.hash = `#/experiments/${item.key.replace("/", "/trials/")}`;
   };
   const history = new History({settings, keep, onOpen});
-  const parallel = new Parallel("Parallel coordinates", onOpen);
-  const scatter = new Scatter("Scatter plot", onOpen);
-  const scatterControls = el("div", {class: "controls"});
-  const importance = new Importance();
+  const pictures = new Pictures({settings, keep, onOpen, changed: () => again()});
   const rungs = new Rungs();
-  const pictures = el(
-    "div", {class: "columns"},
-    el("section", {"aria-label": "Parallel coordinates"}, el("h3", {}, "Parallel coordinates"), parallel.element),
-    el("section", {"aria-label": "Scatter plot"}, el("h3", {}, "Scatter plot"), scatterControls, scatter.element),
-    importance.element);
   const filter = el("input", {
     type: "search",
     value: settings.filter ?? "",
@@ -81,8 +72,7 @@ export function showExperiment({root, params, settings, keep, title}) {
   const edits = el("div");
   replace(
     root, head, acts.element, el("div", {class: "controls"}, groups, curves.button), curves.element,
-    el("section", {"aria-label": "Trials"}, trialsTitle, bar, tableBox), rungs.element,
-    el("section", {"aria-label": "Parameters"}, el("h2", {}, "Parameters"), pictures), edits,
+    el("section", {"aria-label": "Trials"}, trialsTitle, bar, tableBox), rungs.element, pictures.element, edits,
     el("details", {}, el("summary", {}, "Submitted file"), file),
     el("details", {}, el("summary", {}, "Parsed specification"), spec));
 
@@ -93,7 +83,7 @@ export function showExperiment({root, params, settings, keep, title}) {
     keep(change);
     draw();
   }
-  // Changes a setting that may need values not read yet.
+  // Changes a setting that needs other curves.
   function seen(change) {
     set(change);
     again();
@@ -232,48 +222,20 @@ export function showExperiment({root, params, settings, keep, title}) {
   }
 
   function drawPictures() {
-    const paths = swept().filter((path) => path !== "seed" || swept().length === 1);
-    pictures.parentElement.hidden = paths.length === 0;
-    if (!paths.length) return;
-    const result = experiment.metric || "val_loss";
-    const results = resultsOf(experiment, trials);
-    const of = (t, name) =>
-      (Object.hasOwn(results, name)         ? results[name](t) :
-         Object.hasOwn(t.assignments, name) ? t.assignments[name] :
-                                              newest.get(name)?.get(t.trial));
-    const shown = shownTrials();
-    const logs = new Set((experiment.spec?.parameters ?? [])
-                           .filter((p) => p.range?.scale === "log" || /(^|\.)lr$/.test(p.path))
-                           .map((p) => p.path));
-    const ranks = ranksOf(experiment, trials);
-    const item = (t) => ({key: t.id, name: t.id, colour: ranks.get(t.trial)});
-    parallel.set(
-      shown.map(
-        (t) => ({...item(t), values: Object.fromEntries([...paths.slice(0, 8), result].map((n) => [n, of(t, n)]))})),
-      [...paths.slice(0, 8).map((name) => ({name, log: logs.has(name)})), {name: result, log: false}]);
-    const names = [...new Set([...paths, ...Object.keys(results), ...curves.metrics])];
-    const x = names.includes(settings.x) ? settings.x : paths[0];
-    const y = names.includes(settings.y) ? settings.y : result;
-    const signature = `${names} ${x} ${y}`;
-    if (scatterControls.dataset.of !== signature) {
-      scatterControls.dataset.of = signature;
-      replace(
-        scatterControls, choice("X axis", names, x, (v) => seen({x: v})),
-        choice("Y axis", names, y, (v) => seen({y: v})),
-        check("log x", (settings.logsx ?? (logs.has(x) ? "1" : "0")) === "1", (on) => set({logsx: on ? "1" : "0"})),
-        check("log y", settings.logsy === "1", (on) => set({logsy: on ? "1" : null})));
-    }
-    scatter.set(
-      shown.map((t) => ({...item(t), x: Number(of(t, x) ?? NaN), y: Number(of(t, y) ?? NaN)})),
-      {x, y, logX: (settings.logsx ?? (logs.has(x) ? "1" : "0")) === "1", logY: settings.logsy === "1"});
+    pictures.set({
+      experiment,
+      all: trials,
+      shown: shownTrials(),
+      paths: swept(),
+      metrics: curves.metrics,
+      own: curves.own,
+      newest
+    });
   }
 
   // Reads the newest values of shown metrics that are not among the trials' facts.
   async function readNewest(signal) {
-    const {x, y} = scatter.options ?? {};
-    const drawn = [x, y].filter(
-      (name) => name && !Object.hasOwn(resultsOf(experiment, trials), name) && curves.metrics.includes(name));
-    const wanted = new Set([...drawn, ...table.shown().map((column) => column.metric).filter(Boolean)]);
+    const wanted = new Set([...pictures.wanted(), ...table.shown().map((column) => column.metric).filter(Boolean)]);
     let fresh = false;
     for (const name of wanted) {
       const started = trials.filter((t) => t.attempts > 0).slice(0, NEWEST_MOST).map((t) => t.trial);
@@ -339,7 +301,7 @@ export function showExperiment({root, params, settings, keep, title}) {
     await offerOwn(signal);
     await readNewest(signal);
     rungs.draw(experiment);
-    if (!pictures.parentElement.hidden) await importance.refresh(experiment, signal);
+    await pictures.refreshImportance(signal);
   }
   // Offers the metrics of the first evaluated trial; the other trials have them too.
   async function offerOwn(signal) {
@@ -379,8 +341,7 @@ export function showExperiment({root, params, settings, keep, title}) {
       acts.close();
       curves.close();
       history.close();
-      parallel.close();
-      scatter.close();
+      pictures.close();
     }
   };
 }

@@ -5,6 +5,7 @@ import {saveButtons, toSvg} from "./save.js";
 import {colours, fit} from "./scales.js";
 
 export const NEAR = 24;  // pixels within which the pointer finds an item
+const RANKS = [["best", "orange: best"], ["good", "blue: best quarter"], ["rest", "grey: others"]];
 // Drawing order by rank: the best on top.
 export const orderOf = (item) => ["rest", "good", "best"].indexOf(item.colour);
 
@@ -15,7 +16,8 @@ export function areaOf(width, height) {
 
 // Returns the place of each item, which has x and y, in an area with these scales.
 export function placesOf(items, area, x, y) {
-  const place = (one) => [area.left + x.to(one.x) * area.width, area.top + (1 - onAxis(y.to(one.y))) * area.height];
+  const place =
+    (one) => [area.left + onAxis(x.to(one.x)) * area.width, area.top + (1 - onAxis(y.to(one.y))) * area.height];
   return new Map(items.map((one) => [one, place(one)]));
 }
 
@@ -44,7 +46,9 @@ export function farWords(near, values) {
 // pointable(), nearest(x, y), paint(context, width, height, colour), tipOf(item), which returns {place, lines}, and
 // rows(): its values as a table, the head first.
 export class Picture {
-  constructor(label, onOpen, low) {
+  // size: "", "low" or "small". ranks: what the colours of the items mean: [[colour, words], …].
+  constructor(label, onOpen, size = "", ranks = RANKS) {
+    this.ranks = ranks;
     this.label = label;
     this.onOpen = onOpen;
     this.items = [];
@@ -69,7 +73,7 @@ export class Picture {
       }
     });
     this.tip = el("div", {class: "tip", hidden: true});
-    this.box = el("div", {class: low ? "plot low" : "plot"}, this.canvas, this.tip);
+    this.box = el("div", {class: `plot ${size}`.trim()}, this.canvas, this.tip);
     this.caption = el("figcaption");
     this.element = el("figure", {}, this.box, this.caption, saveButtons(label, this));
     this.close = redrawing(this.box, () => this.draw());
@@ -141,9 +145,8 @@ export class Picture {
 
   say(words) {
     const ranks = new Set(this.pointable().map((one) => one.colour));
-    const names = [["best", "orange: best"], ["good", "blue: best quarter"], ["rest", "grey: others"]];
     const told =
-      ranks.has("best") && ranks.size > 1 ? names.filter(([rank]) => ranks.has(rank)).map(([, name]) => name) : [];
+      ranks.has("best") && ranks.size > 1 ? this.ranks.filter(([rank]) => ranks.has(rank)).map(([, name]) => name) : [];
     this.caption.textContent = [words, ...told].join("; ");
     this.canvas.setAttribute("aria-label", `${this.label}: ${words}. Arrow keys select a trial, Enter opens it.`);
   }

@@ -1,6 +1,7 @@
 // scales.js: maps numbers to places on an axis and back, chooses ticks, and draws the axes.
 import {number} from "./format.js";
 
+const WORD_MOST = 12;    // letters of a word on an axis
 const ROUNDING = 1e-12;  // relative rounding error of sums and means; no axis shows it
 
 // Maps numbers to places from 0 to 1. Returns {to, from, ticks, valid}.
@@ -28,7 +29,21 @@ export function makeScale(min, max, log) {
   };
 }
 
-function ticks(min, max, wanted = 6) {
+// Maps words to places from 0 to 1, in this order, each in the middle of its share. The number of a word is its index.
+export function makeWordScale(words) {
+  const count = Math.max(1, words.length);
+  return {
+    min: -0.5,
+    max: count - 0.5,
+    to: (i) => (i + 0.5) / count,
+    from: (p) => p * count - 0.5,
+    ticks: words.map((_, i) => i),
+    text: (i) => (words[i].length > WORD_MOST ? `${words[i].slice(0, WORD_MOST - 1)}…` : words[i]),
+    valid: () => true
+  };
+}
+
+export function ticks(min, max, wanted = 6) {
   const span = max - min;
   if (!(span > 0)) return [min];
   const rough = span / wanted;
@@ -110,6 +125,20 @@ export function colours(element) {
   };
 }
 
+// Returns the colour at `share` of the way from one colour to another. Both are "#rrggbb".
+export function mixed(from, to, share) {
+  const part = (text, i) => Number.parseInt(text.slice(1 + 2 * i, 3 + 2 * i), 16);
+  const mix = (i) => Math.round(part(from, i) + (part(to, i) - part(from, i)) * share);
+  return `#${[0, 1, 2].map((i) => mix(i).toString(16).padStart(2, "0")).join("")}`;
+}
+
+const SHADE_LEAST = 0.2;  // share of the full colour in the palest shade
+
+// Returns a shade of blue: pale for 0, full for 1.
+export function shadeOf(share, colour) {
+  return mixed(colour.ground, colour.good, SHADE_LEAST + (1 - SHADE_LEAST) * share);
+}
+
 // Number of colours, the same as dtctl's report in the same order; and the colour of the best.
 export const COLOURS = 8;
 export const BEST = 1;
@@ -148,7 +177,7 @@ export function drawAxes(context, box, x, y, labels, colour) {
   for (const tick of x.ticks) {
     const at = Math.round(box.left + x.to(tick) * box.width) + 0.5;
     line(context, at, box.top, at, box.top + box.height);
-    const text = number(tick, 4);
+    const text = x.text ? x.text(tick) : number(tick, 4);
     const half = context.measureText(text).width / 2;
     if (at - half < free) continue;
     context.fillText(text, at, box.top + box.height + 4);
@@ -159,7 +188,7 @@ export function drawAxes(context, box, x, y, labels, colour) {
   for (const tick of y.ticks) {
     const at = Math.round(box.top + (1 - y.to(tick)) * box.height) + 0.5;
     line(context, box.left, at, box.left + box.width, at);
-    context.fillText(number(tick, 4), box.left - 5, at);
+    context.fillText(y.text ? y.text(tick) : number(tick, 4), box.left - 5, at);
   }
   context.fillStyle = colour.text;
   context.textAlign = "left";

@@ -1,0 +1,137 @@
+// pictures.js: what an experiment's results depend on: pictures of its parameters and metrics.
+import {Contour} from "./contour.js";
+import {goalOf} from "./curves.js";
+import {check, choice, el, replace} from "./dom.js";
+import {Parallel, Scatter} from "./dots.js";
+import {assignments} from "./format.js";
+import {Front} from "./front.js";
+import {Importance} from "./importance.js";
+import {logPaths, varied} from "./parameters.js";
+import {ranksOf} from "./ranks.js";
+import {Slices} from "./slices.js";
+import {resultsOf} from "./trial_columns.js";
+
+const SECONDS = "training seconds";
+const AXES_MOST = 8;  // of parallel coordinates
+const SEED = "seed";
+
+export class Pictures {
+  // changed(): called when values of other metrics are needed.
+  constructor({settings, keep, onOpen, changed}) {
+    Object.assign(this, {settings, keep, changed});
+    this.parallel = new Parallel("Parallel coordinates", onOpen);
+    this.scatter = new Scatter("Scatter plot", onOpen);
+    this.scatterControls = el("div", {class: "controls"});
+    this.slices = new Slices({settings, keep, onOpen});
+    this.contour = new Contour({settings, keep, onOpen});
+    this.front = new Front({settings, keep, onOpen, changed});
+    this.importance = new Importance();
+    this.element = el(
+      "section", {"aria-label": "Parameters", hidden: true}, el("h2", {}, "Parameters"), this.slices.element,
+      el(
+        "div", {class: "columns"}, this.contour.element, this.#section("Parallel coordinates", this.parallel.element),
+        this.#section("Scatter plot", this.scatterControls, this.scatter.element), this.front.element,
+        this.importance.element));
+  }
+
+  #section(name, ...children) { return el("section", {"aria-label": name}, el("h3", {}, name), ...children); }
+
+  // of: {experiment, all, shown, paths, metrics, own, newest}. all: the trials; shown: those that the filter leaves;
+  // metrics: names of all metrics; own: those that a program reports; newest: by metric, the newest values by trial.
+  set(of) {
+    Object.assign(this, of);
+    const paths = this.paths = of.paths.filter((path) => path !== SEED || of.paths.length === 1);
+    this.element.hidden = paths.length === 0;
+    if (!paths.length) return;
+    this.results = resultsOf(this.experiment, this.all);
+    this.metric = this.experiment.metric || "val_loss";
+    this.logs = logPaths(this.experiment.spec?.parameters ?? []);
+    this.ranks = ranksOf(this.experiment, this.all);
+    this.#drawParallel();
+    this.#drawScatter();
+    const valued = this.shown.filter((t) => t.metric_value !== null);
+    const common = {
+      trials: valued,
+      paths: varied(valued, paths),
+      metric: this.metric,
+      logs: this.logs,
+      sign: this.experiment.goal === "maximize" ? -1 : 1,
+      ofBest: (t) => t.trial === this.experiment.best_trial,
+      notes: assignments
+    };
+    this.slices.set(common);
+    this.contour.set(common);
+    this.front.set(this.experiment, this.shown, this.#objectives(), (t, name) => this.#valueOf(t, name), assignments);
+  }
+
+  #valueOf(trial, name) {
+    if (Object.hasOwn(this.results, name)) return this.results[name](trial);
+    if (Object.hasOwn(trial.assignments, name)) return trial.assignments[name];
+    return name === SECONDS ? trial.training_seconds : this.newest.get(name)?.get(trial.trial);
+  }
+
+  #item(trial) { return {key: trial.id, name: trial.id, colour: this.ranks.get(trial.trial)}; }
+
+  // Leaves out a parameter that most of the trials lack: a line needs a value on each axis.
+  #drawParallel() {
+    const has = (path) => this.shown.filter((t) => Object.hasOwn(t.assignments, path)).length;
+    const paths = this.paths.filter((path) => 2 * has(path) >= this.shown.length).slice(0, AXES_MOST);
+    this.parallel.set(
+      this.shown.map((t) => ({
+                       ...this.#item(t),
+                       values: Object.fromEntries([...paths, this.metric].map((n) => [n, this.#valueOf(t, n)]))
+                     })),
+      [...paths.map((name) => ({name, log: this.logs.has(name)})), {name: this.metric, log: false}]);
+  }
+
+  #drawScatter() {
+    const {settings, paths} = this;
+    const names = [...new Set([...paths, ...Object.keys(this.results), ...this.metrics])];
+    const x = names.includes(settings.x) ? settings.x : paths[0];
+    const y = names.includes(settings.y) ? settings.y : this.metric;
+    const logX = (settings.logsx ?? (this.logs.has(x) ? "1" : "0")) === "1";
+    const logY = settings.logsy === "1";
+    const set = (change) => {
+      Object.assign(settings, change);
+      this.keep(change);
+      this.#drawScatter();
+      this.changed();
+    };
+    const signature = JSON.stringify([names, x, y]);
+    if (this.scatterControls.dataset.of !== signature) {
+      this.scatterControls.dataset.of = signature;
+      replace(
+        this.scatterControls, choice("X axis", names, x, (v) => set({x: v})),
+        choice("Y axis", names, y, (v) => set({y: v})), check("log x", logX, (on) => set({logsx: on ? "1" : "0"})),
+        check("log y", logY, (on) => set({logsy: on ? "1" : null})));
+    }
+    const number = (t, name) => Number(this.#valueOf(t, name) ?? NaN);
+    this.scatter.set(this.shown.map((t) => ({...this.#item(t), x: number(t, x), y: number(t, y)})), {x, y, logX, logY});
+  }
+
+  // Returns the metrics for the Pareto front, the search metric first. An epoch only counts, so it is left out.
+  #objectives() {
+    const own = this.own.filter((name) => name !== "epoch");
+    const seconds = this.all.some((t) => t.training_seconds) ? [SECONDS] : [];
+    const names = new Set([this.metric, ...own, ...seconds, ...Object.keys(this.results), ...this.metrics]);
+    names.delete("epoch");
+    return [...names].map(
+      (name) => ({name, goal: name === this.metric ? this.experiment.goal || "minimize" : goalOf(name) ?? "minimize"}));
+  }
+
+  // Returns the drawn metrics whose newest values are to be read.
+  wanted() {
+    if (this.element.hidden) return [];
+    const {x, y} = this.scatter.options;
+    return [x, y, ...this.front.chosen].filter(
+      (name) => !Object.hasOwn(this.results, name) && this.metrics.includes(name));
+  }
+
+  async refreshImportance(signal) {
+    if (!this.element.hidden) await this.importance.refresh(this.experiment, signal);
+  }
+
+  close() {
+    for (const one of [this.parallel, this.scatter, this.slices, this.contour, this.front]) one.close();
+  }
+}
