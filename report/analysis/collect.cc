@@ -74,10 +74,27 @@ void Collector::TakeMetric(const v1::EvaluationRow& row) {
   found->second->metric_by_step.push_back({static_cast<double>(row.evaluation().step()), value});
 }
 
+void Collector::TakeNewest(const v1::EvaluationRow& row) {
+  const auto found = trials_.find(row.trial());
+  if (found == trials_.end()) return;
+  auto& newest = found->second->newest_metrics;
+  for (const v1::Metric& one : row.evaluation().metrics()) {
+    if (!std::isfinite(one.value())) continue;
+    const auto had = std::find_if(newest.begin(), newest.end(),
+                                  [&](const auto& metric) { return metric.first == one.name(); });
+    if (had == newest.end()) {
+      newest.emplace_back(one.name(), one.value());
+    } else {
+      had->second = one.value();
+    }
+  }
+}
+
 void Collector::Add(const v1::ReadMetricsResponse& page) {
   for (const v1::EvaluationRow& one : page.evaluations()) {
     if (one.evaluation().split() == "val") TakeAtRung(one);
     if (one.evaluation().split() == "val") TakeMetric(one);
+    if (one.evaluation().split() == "val") TakeNewest(one);
     if (one.evaluation().split() == "val" && std::isfinite(one.evaluation().loss())) {
       std::vector<v1::Evaluation>& known = evaluations_[one.trial()];
       if (!known.empty()) known.back().clear_samples();  // only the newest are shown

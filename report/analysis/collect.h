@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dtrain/v1/control.pb.h"
@@ -48,7 +49,9 @@ struct Trial {
   std::vector<Point> val_by_step;
   std::vector<Point> val_by_tokens;
   std::vector<Point> val_by_time;
-  std::vector<Point> metric_by_step;   // search.metric, where it is no loss
+  std::vector<Point> metric_by_step;  // search.metric, where it is no loss
+  // Newest values of the metrics that its program names, in the order of its report.
+  std::vector<std::pair<std::string, double>> newest_metrics;
   std::vector<Point> noise_by_tokens;  // the gradient noise scale, in tokens, where it was known
   uint64_t logged = 0;                 // rows
   // Seconds of one step, as means over the logged steps.
@@ -81,6 +84,7 @@ class Collector {
   void Take(const v1::MetricRow& from, Trial& trial);
   void TakeAtRung(const v1::EvaluationRow& row);
   void TakeMetric(const v1::EvaluationRow& row);
+  void TakeNewest(const v1::EvaluationRow& row);
   void EndTrial();
 
   const v1::Search& search_;

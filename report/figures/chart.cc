@@ -51,7 +51,7 @@ std::string Segment(double x1, double y1, double x2, double y2, std::string_view
 
 std::string LineAttributes(const Look& look) {
   const std::string dash = kDashes[look.pattern % kDashes.size()];
-  return absl::StrCat("class=\"c", look.colour % kColours, "\"",
+  return absl::StrCat("class=\"c", look.colour % kColours, look.dim ? " q" : "", "\"",
                       dash.empty() ? "" : absl::StrCat(" stroke-dasharray=\"", dash, "\""));
 }
 
@@ -65,8 +65,8 @@ std::string Marker(const Look& look, double x, double y) {
       "m0 -4.6l4.6 4.6l-4.6 4.6l-4.6 -4.6z",
       "m0 4.4l4.2 -7.4h-8.4z",
       "m-1.3 -4h2.6v2.7h2.7v2.6h-2.7v2.7h-2.6v-2.7h-2.7v-2.6h2.7z"};
-  return absl::StrCat("<path class=\"f", look.colour % kColours, "\" d=\"", at,
-                      kShapes[look.pattern % kShapes.size()], "\"/>\n");
+  return absl::StrCat("<path class=\"f", look.colour % kColours, look.dim ? " q" : "", "\" d=\"",
+                      at, kShapes[look.pattern % kShapes.size()], "\"/>\n");
 }
 
 std::string Cross(size_t colour, double x, double y) {
@@ -278,7 +278,9 @@ std::string LineChartSvg(const LineChart& chart, int id) {
   const Plot plot = MakePlot(chart);
   std::string body = Frame(chart, plot);
   for (const ChartLine& line : chart.lines) body += DrawBand(line, plot);
-  for (size_t i = 0; i < chart.lines.size(); ++i) body += DrawLine(chart, plot, i);
+  for (size_t i = 0; i < chart.lines.size(); ++i) {
+    body += DrawLine(chart, plot, chart.first_on_top ? chart.lines.size() - 1 - i : i);
+  }
   double legend_end = kTop + 6;
   body += Legend(chart, legend_end);
   const double height = std::max(kTop + kPlotHeight + kBelow, legend_end);

@@ -21,6 +21,7 @@ inline constexpr size_t kColours = 8;
 struct Look {
   size_t colour = 0;
   size_t pattern = 0;
+  bool dim = false;  // among many, behind those that matter
 };
 // Returns the look of the i-th line. The first 40 differ.
 Look LookOf(size_t i);
@@ -47,8 +48,9 @@ struct LineChart {
   std::vector<double> x_ticks;  // empty: round numbers
   PointMarkers markers = PointMarkers::kNone;
   std::vector<ChartLine> lines;
-  std::string marks_name;  // in the legend, if a line has marks
-  std::string floor_name;  // the same for floor
+  bool first_on_top = false;  // draws the first line last; else lines are drawn in their order
+  std::string marks_name;     // in the legend, if a line has marks
+  std::string floor_name;     // the same for floor
 };
 
 struct BarChart {

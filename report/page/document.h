@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "report/figures/chart.h"
+#include "report/figures/dot_chart.h"
 #include "report/figures/parallel_chart.h"
 
 namespace dt::report {
@@ -35,7 +36,7 @@ struct TextTable {
   size_t marked = SIZE_MAX;                    // a row to highlight
 };
 struct Figure {
-  std::variant<LineChart, BarChart, ParallelChart> chart;
+  std::variant<LineChart, BarChart, ParallelChart, DotChart> chart;
   std::string note;
 };
 // Preformatted text, such as a file.

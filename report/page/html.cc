@@ -121,6 +121,8 @@ void Append(std::string& page, const Figure& figure, int id) {
     page += LineChartSvg(*lines, id);
   } else if (const auto* parallel = std::get_if<ParallelChart>(&figure.chart)) {
     page += ParallelChartSvg(*parallel, id);
+  } else if (const auto* dots = std::get_if<DotChart>(&figure.chart)) {
+    page += DotChartSvg(*dots, id);
   } else {
     page += BarChartSvg(std::get<BarChart>(figure.chart), id);
   }

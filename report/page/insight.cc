@@ -11,6 +11,7 @@
 #include "report/analysis/parameter_importance.h"
 #include "report/analysis/results.h"
 #include "report/figures/parallel_chart.h"
+#include "report/page/chart_columns.h"
 #include "report/words/format.h"
 #include "report/words/ranking.h"
 #include "report/words/summary.h"
@@ -36,112 +37,19 @@ std::vector<v1::TrialSummary> SummariesOf(const Experiment& experiment) {
   return summaries;
 }
 
-// Returns the trials with a value, in a report's order.
-std::vector<const Trial*> Valued(const Experiment& experiment) {
-  std::vector<const Trial*> valued = BestFirst(experiment);
-  std::erase_if(valued,
-                [](const Trial* one) { return !std::isfinite(one->summary.metric_value()); });
-  return valued;
-}
-
-size_t QuarterOf(size_t count) { return std::max<size_t>(1, count / 4); }
-
-std::vector<ParallelChart::Tick> ScaleTicks(Scale scale, double low, double high) {
-  std::vector<ParallelChart::Tick> ticks;
-  const auto place = [&](double value) {
-    return scale == Scale::kLog ? std::log(value / low) / std::log(high / low)
-                                : (value - low) / (high - low);
-  };
-  constexpr int kWanted = 6;
-  ticks.push_back({0, NarrowTickText(low)});
-  const double near = 0.06;  // its label would overlap that of the end
-  const ChartAxis axis = ChartAxis::Round(scale, {low, high}, kWanted);
-  for (const Tick& tick : axis.ticks()) {
-    const double at = place(tick.value);
-    if (at > near && at < 1 - near) ticks.push_back({at, NarrowTickText(tick.value)});
-  }
-  ticks.push_back({1, NarrowTickText(high)});
-  return ticks;
-}
-
-ParallelChart::Column ColumnOf(const ParameterAxis& axis) {
-  ParallelChart::Column column{axis.path.substr(axis.path.rfind('.') + 1), "", {}};
-  if (axis.kind == Kind::kNumber) {
-    column.scale = axis.scale == Scale::kLog ? "log scale" : "";
-    column.ticks = ScaleTicks(axis.scale, axis.low, axis.high);
-    return column;
-  }
-  const auto count = static_cast<double>(axis.texts.size());
-  for (size_t i = 0; i < axis.texts.size(); ++i) {
-    column.ticks.push_back({(static_cast<double>(i) + 0.5) / count, axis.texts[i]});
-  }
-  return column;
-}
-
 // Returns the place of a trial's line. `rank` is its rank among all, from 0 (best) to 1 (worst): at
 // one place better trials are above the others.
 double LinePlace(const ParameterAxis& axis, const v1::TrialSummary& trial, double rank) {
-  const double place = PlaceOf(axis, trial);
-  if (axis.kind == Kind::kNumber) return place;
+  const double middle = MiddlePlace(axis, trial);
+  if (axis.kind == Kind::kNumber) return middle;
   const auto count = static_cast<double>(axis.texts.size());
-  const double middle = axis.kind == Kind::kChoice ? (place + 0.5) / count : place;
   return middle + (0.5 - rank) * std::min(kPlaceSpread / count, kSpreadMost);
-}
-
-// Axis of the metric, with the best at the top.
-struct MetricAxis {
-  Scale scale = Scale::kLinear;
-  double low = 0;
-  double high = 1;
-  Goal goal = Goal::kMinimize;
-  size_t beyond = 0;  // values so much worse that they are drawn at the bottom
-
-  double Place(double value) const {
-    const double up = scale == Scale::kLog ? std::log(value / low) / std::log(high / low)
-                                           : (value - low) / (high - low);
-    const double within = std::clamp(up, 0.0, 1.0);
-    return goal == Goal::kMinimize ? 1 - within : within;
-  }
-};
-
-MetricAxis MetricAxisOf(const std::vector<const Trial*>& valued, Goal goal) {
-  MetricAxis axis;
-  axis.goal = goal;
-  const double sign = goal == Goal::kMinimize ? 1 : -1;
-  std::vector<double> costs;
-  for (const Trial* trial : valued) costs.push_back(sign * trial->summary.metric_value());
-  std::sort(costs.begin(), costs.end());
-  // A diverged trial would press all others together.
-  const double quarter = costs[(costs.size() - 1) / 4];
-  const double worse = costs[(costs.size() - 1) * 3 / 4];
-  constexpr double kFar = 3;
-  const double most = worse + kFar * (worse - quarter);
-  if (worse > quarter) {
-    while (costs.back() > most) {
-      costs.pop_back();
-      ++axis.beyond;
-    }
-  }
-  axis.low = std::min(sign * costs.front(), sign * costs.back());
-  axis.high = std::max(sign * costs.front(), sign * costs.back());
-  if (!(axis.high > axis.low)) axis.high = axis.low + std::max(1e-9, std::abs(axis.low) * 1e-3);
-  axis.scale = ChooseScale({axis.low, axis.high});
-  return axis;
-}
-
-ParallelChart::Column MetricColumn(const MetricAxis& axis, const std::string& metric) {
-  ParallelChart::Column column{Printable(metric), axis.scale == Scale::kLog ? "log scale" : "",
-                               ScaleTicks(axis.scale, axis.low, axis.high)};
-  if (axis.goal == Goal::kMaximize) return column;
-  for (ParallelChart::Tick& tick : column.ticks) tick.place = 1 - tick.place;
-  std::reverse(column.ticks.begin(), column.ticks.end());
-  return column;
 }
 
 Figure ParallelFigure(const Experiment& experiment, const std::vector<ParameterAxis>& axes,
                       const std::vector<const Trial*>& valued) {
   const v1::ExperimentSummary& summary = experiment.found.summary();
-  const MetricAxis metric = MetricAxisOf(valued, GoalOf(summary.goal()));
+  const MetricAxis metric = MetricAxisOf(ValuesOf(valued), GoalOf(summary.goal()), Top::kBest);
   ParallelChart chart;
   chart.title = "Every trial across its parameters";
   for (const ParameterAxis& axis : axes) chart.columns.push_back(ColumnOf(axis));

@@ -11,9 +11,11 @@
 #include "report/analysis/replicates.h"
 #include "report/analysis/results.h"
 #include "report/page/batch_size.h"
+#include "report/page/chart_columns.h"
 #include "report/page/collectives.h"
 #include "report/page/evaluations.h"
 #include "report/page/insight.h"
+#include "report/page/search_pictures.h"
 #include "report/page/speed.h"
 #include "report/page/study.h"
 #include "report/page/takeovers.h"
@@ -84,6 +86,26 @@ Look TrialLook(const Trial& trial, const std::vector<SweptParameter>& swept, siz
     return static_cast<size_t>(found - texts.begin());
   };
   return {index(swept[0]), index(swept[1])};
+}
+
+// Returns the look of the n-th of `lines` curves, the best first. Few have a colour each. Many are
+// coloured by rank, as on the page: the best, the best quarter of all trials, and the others.
+Look CurveLook(const Experiment& experiment, const Trial& trial,
+               const std::vector<SweptParameter>& swept, size_t number, size_t lines) {
+  if (lines <= kColours) return TrialLook(trial, swept, number);
+  constexpr Look kBest = {.colour = 1};
+  constexpr Look kGood = {.colour = 0};
+  constexpr Look kOther = {.colour = 7, .dim = true};
+  if (trial.summary.trial() == experiment.found.summary().best_trial()) return kBest;
+  const std::vector<const Trial*> valued = Valued(experiment);
+  const auto end =
+      valued.begin() + static_cast<int64_t>(std::min(valued.size(), QuarterOf(valued.size())));
+  return std::find(valued.begin(), end, &trial) != end ? kGood : kOther;
+}
+
+// Returns what the colours mean; "" where each curve has its own.
+std::string CurveColours(size_t lines) {
+  return lines <= kColours ? "" : " Orange is the best, blue the best quarter, grey the others.";
 }
 
 struct CurveParts {
@@ -158,7 +180,7 @@ Figure CurveFigure(const Experiment& experiment, const CurveParts& parts, LineCh
   for (const Trial* trial : drawn) {
     ChartLine& line = chart.lines.emplace_back();
     line.name = LineName(trial->summary);
-    line.look = TrialLook(*trial, swept, chart.lines.size() - 1);
+    line.look = CurveLook(experiment, *trial, swept, chart.lines.size() - 1, drawn.size());
     line.points = trial->*parts.means;
     line.marks = trial->*parts.validation;
     if (line.points != trial->*parts.all) line.faint = trial->*parts.all;
@@ -173,7 +195,8 @@ Figure CurveFigure(const Experiment& experiment, const CurveParts& parts, LineCh
       "Training loss as a line, through the means of ", kMeansPerLine,
       " stretches; validation loss as markers. The faint line has at most ", FormatCount(most),
       " of up to ", FormatCount(rows), " logged points, the lowest and highest included.",
-      LeftOut(experiment, drawn.size()));
+      LeftOut(experiment, drawn.size()), CurveColours(drawn.size()));
+  chart.first_on_top = drawn.size() > kColours;
   return {std::move(chart), std::move(note)};
 }
 
@@ -224,26 +247,36 @@ void AppendMetricCurve(const Experiment& experiment, Document& document) {
   const std::string metric = Printable(experiment.found.summary().metric());
   LineChart chart;
   std::vector<double> ys;
-  size_t with_values = 0;
   const std::vector<SweptParameter> swept = SweptIn(experiment.trials);
-  for (const Trial* trial : BestFirst(experiment)) {
-    if (trial->metric_by_step.empty() || ++with_values > kDrawnMax) continue;
+  std::vector<const Trial*> drawn = BestFirst(experiment);
+  std::erase_if(drawn, [](const Trial* trial) { return trial->metric_by_step.empty(); });
+  const size_t with_values = drawn.size();
+  if (drawn.empty()) return;
+  drawn.resize(std::min(drawn.size(), kDrawnMax));
+  for (const Trial* trial : drawn) {
     ChartLine& line = chart.lines.emplace_back();
     line.name = LineName(trial->summary);
-    line.look = TrialLook(*trial, swept, chart.lines.size() - 1);
+    line.look = CurveLook(experiment, *trial, swept, chart.lines.size() - 1, drawn.size());
     line.points = trial->metric_by_step;
     for (const Point& point : line.points) ys.push_back(point.y);
   }
-  if (chart.lines.empty()) return;
+  chart.first_on_top = drawn.size() > kColours;
   chart.title = absl::StrCat(metric, " over steps");
   chart.x_label = "step";
   chart.y_label = metric;
   chart.y_scale = ChooseScale(ys);
   chart.markers = PointMarkers::kEach;
   document.blocks.push_back(Heading{absl::StrCat(metric, " while training")});
-  document.blocks.push_back(
-      Figure{std::move(chart), absl::StrCat("As each evaluation reported it.",
-                                            LeftOutNote(kDrawnMax, with_values, " trials"))});
+  document.blocks.push_back(Figure{
+      std::move(chart),
+      absl::StrCat("As each evaluation reported it.",
+                   LeftOutNote(kDrawnMax, with_values, " trials"), CurveColours(drawn.size()))});
+}
+
+// Returns whether some trial has a curve of the metric that is no loss.
+bool HasMetricCurve(const Experiment& experiment) {
+  return std::any_of(experiment.trials.begin(), experiment.trials.end(),
+                     [](const Trial& trial) { return !trial.metric_by_step.empty(); });
 }
 
 void AppendAttempts(const Experiment& experiment, Document& document) {
@@ -378,6 +411,11 @@ Document ExperimentReport(const Experiment& experiment) {
   Document document;
   document.title = absl::StrCat(Printable(summary.name()), ": experiment ", summary.experiment());
   document.blocks.push_back(HeadFacts(experiment));
+  // The search metric first, as on the page: its curve, which for a loss is the loss curve.
+  AppendMetricCurve(experiment, document);
+  const bool of_loss = !HasMetricCurve(experiment);
+  if (of_loss) AppendCurves(experiment, document);
+  AppendBestSoFar(experiment, document);
   document.blocks.push_back(Heading{"Results"});
   const std::string metric = MetricOfProgram(experiment);
   if (auto grid = StudyGrid(experiment.trials, metric)) document.blocks.push_back(*std::move(grid));
@@ -387,11 +425,13 @@ Document ExperimentReport(const Experiment& experiment) {
     document.blocks.push_back(std::move(figure));
   }
   AppendSeeds(experiment, document);
-  AppendImportance(experiment, document);
+  AppendSlices(experiment, document);
+  AppendContour(experiment, document);
   AppendBestRanges(experiment, document);
+  AppendFront(experiment, document);
+  AppendImportance(experiment, document);
   AppendTakeovers(experiment, document);
-  AppendCurves(experiment, document);
-  AppendMetricCurve(experiment, document);
+  if (!of_loss) AppendCurves(experiment, document);
   AppendAccuracies(experiment, document);
   AppendSamples(experiment, document);
   AppendBatchSize(experiment, document);

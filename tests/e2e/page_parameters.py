@@ -166,9 +166,10 @@ def field_at(points, x, y):
     return sum(w * v for w, (_, _, v) in zip(weights, points)) / sum(weights)
 
 
-# The colour of a pixel of a canvas.
-PIXEL = """(() => { const canvas = %s;
-    const data = canvas.getContext('2d').getImageData(%d, %d, 1, 1).data; return [...data]; })()"""
+def pixels(page, canvas, places):
+    """Returns the colours at these places of a canvas, [[red, green, blue, opacity], ...]."""
+    return page.run(f"(() => {{ const context = {canvas}.getContext('2d'); return {[list(one) for one in places]}.map("
+                    "([x, y]) => [...context.getImageData(x, y, 1, 1).data]); })()")
 
 
 def contoured(page):
@@ -187,43 +188,45 @@ def contoured(page):
     assert len(drawn) == TRIALS, drawn
     width, height = page.run(f"[{found('Contour')}.clientWidth, {found('Contour')}.clientHeight]")
     box = (62, 20, width - 62 - 76, height - 54)
-    share = lambda px, py: ((px - box[0]) / box[2], 1 - (py - box[1]) / box[3])
+
+    def share(px, py):
+        return (px - box[0]) / box[2], 1 - (py - box[1]) / box[3]
+
     points = [(*share(*dots[n - 1]), accuracy_of(n)) for n in NUMBERS]
     beside = [(number_of(text), py) for align, text, px, py in texts if align == "left" and px > box[0] + box[2]]
     levels = [value for value, _ in beside]
     assert len(levels) > 3 and levels == sorted(levels), levels
     tall = beside[0][1] - beside[1][1]
-    colour_of = lambda band: page.run(PIXEL % (found("Contour"), width - 76 + 14 + 6, beside[0][1] + tall / 2 -
-                                               tall * band))
-    colours = [colour_of(band) for band in range(len(levels) + 1)]
+    bar = [(width - 56, round(beside[0][1] + tall / 2 - tall * band)) for band in range(len(levels) + 1)]
+    colours = pixels(page, found("Contour"), bar)
     assert [sum(one[:3]) for one in colours] == sorted((sum(one[:3]) for one in colours), reverse=True), colours
-    checked = 0
+    wanted = {}
     for i in range(1, 20):
         for j in range(1, 20):
             px, py = round(box[0] + box[2] * i / 20), round(box[1] + box[3] * j / 20)
             value = field_at(points, *share(px, py))
             near = any(math.hypot(px - qx, py - qy) < 9 for qx, qy in dots)
             # A line between two bands is as exact as the cells of the grid.
-            if near or min(abs(value - level) for level in levels) < 0.008:
-                continue
-            band = sum(value >= level for level in levels)
-            seen = page.run(PIXEL % (found("Contour"), px, py))
-            assert seen == colours[band], (px, py, value, band, seen, colours)
-            checked += 1
-    assert checked > 100, checked
+            if not near and min(abs(value - level) for level in levels) > 0.008:
+                wanted[px, py] = sum(value >= level for level in levels)
+    assert len(wanted) > 100, wanted
+    for (place, band), seen in zip(wanted.items(), pixels(page, found("Contour"), wanted)):
+        assert seen == colours[band], (place, band, seen, colours)
     choose(page, "X parameter", "optimizer.lr", within("Contour"))
     page.expect("location.hash.includes('cx=optimizer.lr') && location.hash.includes('cy=dropout')")
     page.expect(f"{found('Contour', 'figcaption')}.textContent", "accuracy over optimizer.lr and dropout, 40 trials;"
                 " full blue: better; orange: best; between trials: their mean by distance")
     opened(page, 94)
     width, height = page.run(f"[{found('Contour')}.clientWidth, {found('Contour')}.clientHeight]")
-    middle = PIXEL % (found("Contour"), 62 + (width - 138) / 2 + 5, 20 + (height - 54) / 2 + 5)
-    assert page.run(middle)[3] == 0, "there is no field far from all trials"
+    middle = round(62 + (width - 138) / 2 + 5), round(20 + (height - 54) / 2 + 5)
+    assert pixels(page, found("Contour"), [middle])[0][3] == 0, "there is no field far from all trials"
 
 
 def front_of(points, signs):
     """Returns the points that no other dominates."""
-    better = lambda a, b: all(s * p <= s * q for s, p, q in zip(signs, a, b)) and a != b
+    def better(a, b):
+        return a != b and all(s * p <= s * q for s, p, q in zip(signs, a, b))
+
     return [one for one in points if not any(better(other, one) for other in points)]
 
 

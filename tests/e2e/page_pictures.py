@@ -39,7 +39,7 @@ def trial_of(experiment, number, value, **more):
             "eta_seconds": None, "comm_ratio": None, "comm_exposed_ratio": None, "workers": [], "seed": 1,
             "started_at": "2026-01-02T03:04:05Z", "ended_at": "2026-01-02T03:05:05Z", "training_seconds": 37.5,
             "model_parameters": None,
-            "tokens_per_step": None, "provenance": None, "data_fingerprint": None, **more}
+            "tokens_per_step": None, "train_tokens": None, "provenance": None, "data_fingerprint": None, **more}
 
 
 def experiment_of(number, metric, goal, best, base, trials):
@@ -75,7 +75,7 @@ def made():
     curves = {str(i): {"accuracy": {"steps": [10], "values": [0.2 + i / 100]}} for i in range(1, 13)}
     curves["12"] = {"accuracy": {"steps": [10, 20, 30], "values": [0.3, 0.31, 0.32]}}
     made = answers(experiment_of(71, "accuracy", "maximize", 12, {"command": ["./train"]}, 12), program, curves)
-    model = [trial_of(72, i, 2 + i / 100, best_val_loss=2.0, tokens_per_step=100, latest={
+    model = [trial_of(72, i, 2 + i / 100, best_val_loss=2.0, tokens_per_step=100, train_tokens=1500, latest={
         "step": 30, "loss": 2.0, "seconds": 1, "eval_seconds": 0, "checkpoint_seconds": 0}) for i in range(1, 41)]
     model[39]["metric_value"] = 1e9
     steps = list(range(1, 31))
@@ -210,8 +210,8 @@ def many(page):
 
 
 def across(page):
-    """Curves can be drawn over tokens and over time in training too."""
-    for over, wanted in (("tokens", 3000), ("time", 60)):
+    """Curves can be drawn over tokens, epochs and time in training too."""
+    for over, wanted in (("tokens", 3000), ("epoch", 2), ("time", 60)):
         page.show(f"/experiments/72?trials=1&over={over}", f"{CAPTION}.includes('1 curve')")
         last = page.run(f"{CURVES}.drawn.texts.filter(([align]) => align === 'center').at(-1)[1]")
         assert number_of(last) == wanted, (over, last)

@@ -145,7 +145,8 @@ export function showCompare({root, settings, keep, title}) {
                   note: assignments(trial),
                   short: shortAssignments(trial),
                   colour: i,
-                  tokensPerStep: trial.tokens_per_step
+                  tokensPerStep: trial.tokens_per_step,
+                  tokensOfEpoch: trial.train_tokens
                 })),
       signal);
     await offerOwn(items, signal);

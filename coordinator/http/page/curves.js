@@ -191,8 +191,12 @@ export class Curves {
   }
 
   // Reads and draws the curves in `wanted`: [{experiment, trial, key, name, note, short, colour, strong, tokensPerStep,
-  // group}]. Curves with the name of a group are drawn as one.
+  // tokensOfEpoch, group}]. Curves with the name of a group are drawn as one.
   async refresh(wanted, signal) {
+    if (!this.known.has("epoch") && wanted.some((one) => one.tokensPerStep && one.tokensOfEpoch)) {
+      this.known.add("epoch");
+      this.#drawControls();
+    }
     const {across} = this;
     const asked = this.#wanted();
     const chosen = this.settings.metric;
@@ -232,12 +236,16 @@ export class Curves {
     this.#drawControls();
   }
 
-  #over(plain, {tokensPerStep}, curves) {
+  #over(plain, {tokensPerStep, tokensOfEpoch}, curves) {
     if (this.across === "tokens") {
       return tokensPerStep ? {xs: plain.xs.map((step) => step * tokensPerStep), ys: plain.ys} : seriesOf(null);
     }
     const over = CURVE_OF[this.across];
-    return over ? seriesOver(plain, seriesOf(curves?.[over])) : plain;
+    if (!over) return plain;
+    const of = seriesOf(curves?.[over]);
+    const counted = this.across === "epoch" && !of.xs.length && tokensPerStep && tokensOfEpoch;
+    return counted ? {xs: plain.xs.map((step) => (step * tokensPerStep) / tokensOfEpoch), ys: plain.ys} :
+                     seriesOver(plain, of);
   }
 
   #goal() {

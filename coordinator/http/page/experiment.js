@@ -276,6 +276,7 @@ export function showExperiment({root, params, settings, keep, title}) {
                        colour: colours.get(t.trial),
                        strong: t.trial === experiment.best_trial,
                        tokensPerStep: t.tokens_per_step,
+                       tokensOfEpoch: t.train_tokens,
                        group: group?.(t)
                      }));
   }
