@@ -104,7 +104,11 @@ std::string AreaPath(const std::vector<double>& field, double level, const Placi
       }
       end(i);
       const auto unknown = [](const Corner& one) { return std::isnan(one.value); };
-      if (std::none_of(cell.begin(), cell.end(), unknown)) AppendPart(cell, level, path);
+      const auto higher = [level](const Corner& one) { return one.value > level; };
+      if (std::none_of(cell.begin(), cell.end(), unknown) &&
+          std::any_of(cell.begin(), cell.end(), higher)) {
+        AppendPart(cell, level, path);
+      }
     }
     end(kFieldCells);
   }

@@ -14,6 +14,9 @@ from page_search import SAVED, choose, options_of, saved_by
 TRIALS = 40
 STEPS = [10, 20, 30]
 LAYERS = [2, 4, 8]
+# The accuracy and the size of six trials with two objectives; the fifth breaks a constraint.
+OBJECTIVES = [(0.5, 2), (0.9, 6), (0.7, 3), (0.6, 5), (0.95, 9), (0.4, None)]
+BROKEN = 5
 
 
 def within(name):
@@ -54,7 +57,7 @@ def latency_of(number):
 
 def made():
     """91: a program with 40 trials and two metrics; 92: the same search of a model; 93: two trials of a program with
-    one parameter; 94: eight trials in two corners."""
+    one parameter; 94: eight trials in two corners; 95: two objectives and a constraint."""
     values = {i: accuracy_of(i) for i in range(1, TRIALS + 1)}
     best = max(values, key=values.get)
     file = experiment_of(91, "accuracy", "maximize", best, {"command": ["./train"]}, TRIALS)
@@ -88,6 +91,14 @@ def made():
                for i in range(1, 9)]
     made_ |= answers(experiment_of(94, "accuracy", "maximize", 8, {"command": ["./train"]}, 8), corners,
                      {str(i): {"accuracy": {"steps": STEPS, "values": [0, 0, i / 10]}} for i in range(1, 9)})
+    several = [trial_of(95, i, OBJECTIVES[i - 1][0], objectives=list(OBJECTIVES[i - 1]), infeasible=(
+        "params_millions 9 breaks params_millions <= 8" if i == BROKEN else None)) for i in range(1, 7)]
+    file = {**experiment_of(95, "accuracy", "maximize", 2, {"command": ["./train"]}, 6),
+            "metrics": ["accuracy", "params_millions"], "goals": ["maximize", "minimize"],
+            "constraints": ["params_millions <= 8"], "infeasible": 1}
+    made_ |= answers(file, several, {str(i): {"accuracy": {"steps": STEPS, "values": [0, 0, i]},
+                                              "params_millions": {"steps": STEPS, "values": [1, 1, 1]}}
+                                     for i in range(1, 7)})
     two = [trial_of(93, i, 0.5 + i / 10, training_seconds=None) for i in (1, 2)]
     made_ |= answers(experiment_of(93, "accuracy", "maximize", 2, {"command": ["./train"]}, 2), two,
                      {str(i): {"accuracy": {"steps": STEPS, "values": [0.1, 0.2, 0.3]}} for i in (1, 2)})
@@ -199,7 +210,8 @@ def contoured(page):
     tall = beside[0][1] - beside[1][1]
     bar = [(width - 56, round(beside[0][1] + tall / 2 - tall * band)) for band in range(len(levels) + 1)]
     colours = pixels(page, found("Contour"), bar)
-    assert [sum(one[:3]) for one in colours] == sorted((sum(one[:3]) for one in colours), reverse=True), colours
+    light = [sum(one[:3]) for one in colours]
+    assert all(one > other for one, other in zip(light, light[1:])), "the best band is the fullest"
     wanted = {}
     for i in range(1, 20):
         for j in range(1, 20):
@@ -263,6 +275,25 @@ def fronted(page):
     assert head == ["trial", "training seconds", "accuracy", "on the front", "parameters"], head
     front = front_of([(20 + n % 7, accuracy_of(n)) for n in NUMBERS], (1, 1))
     assert {(float(row[1]), float(row[2])) for row in rows if row[3] == "yes"} == set(front), rows
+
+
+def constrained(page):
+    """The objectives of a search are the axes of the front, and a trial that breaks a constraint is not on it."""
+    opened(page, 95)
+    page.until(f"{found('Pareto front', 'figcaption')}?.textContent")
+    page.expect(f"{found('Pareto front', 'figcaption')}.textContent",
+                "maximize accuracy, minimize params_millions: 3 of 5 trials on the front: 95/1, 95/3, 95/2;"
+                " 1 infeasible (hollow); 1 without both values; orange: on the front; grey: others")
+    best, _, rest, ground = page.run(COLOURS)
+    drawn = Drawn(page, found("Pareto front"))
+    dots = places_of(page, "Pareto front")
+    for n, colour in ((1, best), (2, best), (3, best), (4, rest), (5, ground)):
+        accuracy, size = OBJECTIVES[n - 1]
+        assert at(dots, *drawn.place(size, accuracy)) == [colour], (n, dots)
+    page.expect("document.querySelector('dl.facts').textContent.includes('maximize accuracy, minimize params_millions')")
+    page.expect("document.querySelector('dl.facts').textContent.includes('params_millions <= 8; 1 infeasible')")
+    page.expect("document.querySelector('[role=region][aria-label=Trials]').textContent.includes("
+                "'params_millions 9 breaks params_millions <= 8')")
 
 
 def computed(page):
@@ -333,6 +364,6 @@ def sized(page):
 def parameters(page):
     page.call("Page.addScriptToEvaluateOnNewDocument", source=NOTED)
     page.call("Page.addScriptToEvaluateOnNewDocument", source=ANSWERS % json.dumps(json.dumps(made())))
-    for case in (computed, sliced, contoured, fronted, alike, sized):
+    for case in (computed, sliced, contoured, fronted, constrained, alike, sized):
         case(page)
     page.expect_no_errors()

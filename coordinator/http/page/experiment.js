@@ -27,6 +27,11 @@ function matches(trial, wanted) {
   return wanted.every((word) => text.includes(word));
 }
 
+// Returns "maximize accuracy, minimize latency_ms".
+function goalsOf({metric, goal, metrics, goals}) {
+  return metrics?.length > 1 ? metrics.map((name, i) => `${goals[i]} ${name}`).join(", ") : `${goal} ${metric}`;
+}
+
 export function showExperiment({root, params, settings, keep, title}) {
   const number_ = params[0];
   const chosen = new Set((settings.trials ?? "").split(",").filter(Boolean).map(Number));
@@ -191,7 +196,13 @@ export function showExperiment({root, params, settings, keep, title}) {
               ` ${e.metric} ${number(e.best_value)}`) :
             null
         ],
-        ["search", e.spec ? `${e.spec.search?.method ?? ""}, ${e.goal} ${e.metric}` : null],
+        ["search", e.spec ? `${e.spec.search?.method ?? ""}, ${goalsOf(e)}` : null],
+        [
+          "constraints",
+          e.constraints?.length ?
+            el("span", {}, foreign(e.constraints.join(", ")), e.infeasible ? `; ${e.infeasible} infeasible` : "") :
+                                                                             null
+        ],
         ["priority", e.priority ? number(e.priority) : null],
         ["rungs", e.rungs?.length ? `steps ${e.rungs.join(", ")}` : null],
         ["search ended", e.search_end ? foreign(e.search_end) : null],

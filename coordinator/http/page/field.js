@@ -75,7 +75,7 @@ export function traceArea(field, level, place, path) {
         continue;
       }
       end(i);
-      if (!values.some(Number.isNaN)) addPart(corners, level, path);
+      if (!values.some(Number.isNaN) && values.some((v) => v > level)) addPart(corners, level, path);
     }
     end(GRID);
   }

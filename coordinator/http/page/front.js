@@ -10,9 +10,9 @@ const COLOURS = [["best", "orange: on the front"], ["rest", "grey: others"]];
 const GOALS = [["minimize", "minimize"], ["maximize", "maximize"]];
 
 // Returns the items on the front, the best by x first. signs: [of x, of y], -1 if larger values are better. Of equal
-// items all are on the front.
+// items all are on the front. An item that is not feasible is never on it.
 export function frontOf(items, [signX, signY]) {
-  const good = items.filter((one) => Number.isFinite(one.x) && Number.isFinite(one.y));
+  const good = items.filter((one) => Number.isFinite(one.x) && Number.isFinite(one.y) && !one.infeasible);
   good.sort((a, b) => signX * (a.x - b.x) || signY * (a.y - b.y));
   const front = [];
   for (const one of good) {
@@ -22,7 +22,7 @@ export function frontOf(items, [signX, signY]) {
   return front;
 }
 
-// The drawing. An item is {key, name, note, x, y, colour}.
+// The drawing. An item is {key, name, note, x, y, colour, infeasible}. infeasible: which constraint it breaks, or null.
 class Drawing extends Picture {
   constructor(label, onOpen) { super(label, onOpen, "low", COLOURS); }
 
@@ -60,13 +60,19 @@ class Drawing extends Picture {
     for (const one of [...this.items].sort((a, b) => orderOf(a) - orderOf(b))) {
       context.beginPath();
       context.arc(...this.places.get(one), one === this.pointed ? 6.5 : one.colour === "best" ? 5 : 3.5, 0, 7);
-      context.fillStyle = colourOf(one.colour, colour);
+      context.fillStyle = one.infeasible ? colour.ground : colourOf(one.colour, colour);
       context.fill();
+      if (!one.infeasible) continue;
+      context.lineWidth = 1.2;
+      context.strokeStyle = colourOf(one.colour, colour);
+      context.stroke();
     }
     const names = this.front.map((one) => one.name);
+    const broken = this.items.filter((one) => one.infeasible).length;
     const named = names.slice(0, NAMES_MOST).join(", ") + (names.length > NAMES_MOST ? ", …" : "");
     return `${goals[1]} ${yName}, ${goals[0]} ${xName}: ${number(names.length)} of ${
              plural(this.items.length, "trial")} on the front${names.length ? `: ${named}` : ""}` +
+      (broken ? `; ${broken} infeasible (hollow)` : "") +
       (this.without ? `; ${this.without} without both values` : "") + farWords(nearX, xs) + farWords(nearY, ys);
   }
 
@@ -89,7 +95,7 @@ class Drawing extends Picture {
   tipOf(item) {
     const place = this.places.get(item);
     const {x, y} = this.options;
-    const note = item.note ? [item.note] : [];
+    const note = [item.note, item.infeasible].filter(Boolean);
     return place && {place, lines: [item.name, `${y}: ${number(item.y)}`, `${x}: ${number(item.x)}`, ...note]};
   }
 }
@@ -135,6 +141,7 @@ export class Front {
                                     key: t.id,
                                     name: t.id,
                                     note: this.notes(t),
+                                    infeasible: t.infeasible ?? null,
                                     x: Number(this.of(t, x) ?? NaN),
                                     y: Number(this.of(t, y) ?? NaN)
                                   }));

@@ -64,7 +64,12 @@ export class Pictures {
     this.front.set(this.experiment, this.shown, this.#objectives(), (t, name) => this.#valueOf(t, name), assignments);
   }
 
+  // Returns the names of the objectives of a search with several; else none.
+  get #given() { return this.experiment.metrics?.length > 1 ? this.experiment.metrics : []; }
+
   #valueOf(trial, name) {
+    const objective = this.#given.indexOf(name);
+    if (objective >= 0) return trial.objectives?.[objective];
     if (Object.hasOwn(this.results, name)) return this.results[name](trial);
     if (Object.hasOwn(trial.assignments, name)) return trial.assignments[name];
     return name === SECONDS ? trial.training_seconds : this.newest.get(name)?.get(trial.trial);
@@ -109,14 +114,15 @@ export class Pictures {
     this.scatter.set(this.shown.map((t) => ({...this.#item(t), x: number(t, x), y: number(t, y)})), {x, y, logX, logY});
   }
 
-  // Returns the metrics for the Pareto front, the search metric first. An epoch only counts, so it is left out.
+  // Returns the metrics for the Pareto front: the objectives, or the search metric first. An epoch only counts, so it
+  // is left out.
   #objectives() {
-    const own = this.own.filter((name) => name !== "epoch");
+    const goals = new Map(this.#given.map((name, i) => [name, this.experiment.goals[i]]));
+    if (!goals.size) goals.set(this.metric, this.experiment.goal || "minimize");
     const seconds = this.all.some((t) => t.training_seconds) ? [SECONDS] : [];
-    const names = new Set([this.metric, ...own, ...seconds, ...Object.keys(this.results), ...this.metrics]);
+    const names = new Set([...goals.keys(), ...this.own, ...seconds, ...Object.keys(this.results), ...this.metrics]);
     names.delete("epoch");
-    return [...names].map(
-      (name) => ({name, goal: name === this.metric ? this.experiment.goal || "minimize" : goalOf(name) ?? "minimize"}));
+    return [...names].map((name) => ({name, goal: goals.get(name) ?? goalOf(name)}));
   }
 
   // Returns the drawn metrics whose newest values are to be read.
@@ -124,7 +130,7 @@ export class Pictures {
     if (this.element.hidden) return [];
     const {x, y} = this.scatter.options;
     return [x, y, ...this.front.chosen].filter(
-      (name) => !Object.hasOwn(this.results, name) && this.metrics.includes(name));
+      (name) => !Object.hasOwn(this.results, name) && !this.#given.includes(name) && this.metrics.includes(name));
   }
 
   async refreshImportance(signal) {

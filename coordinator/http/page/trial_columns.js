@@ -97,10 +97,10 @@ const OF_MODELS = new Set([
 ]);
 const has = (value) => value !== null && value !== undefined && !Number.isNaN(value);
 
-// Returns how a trial ended, or what it waits for, with remarks on its reports.
+// Returns how a trial ended, or what it waits for, a constraint that it breaks, and remarks on its reports.
 function note(t) {
   const reports = t.state === "failed" ? null : t.hint;
-  return [t.message ?? t.waiting, reports].filter(Boolean).join("; ");
+  return [t.message ?? t.waiting, t.infeasible, reports].filter(Boolean).join("; ");
 }
 
 // Returns a trial's results that need no rows; for a program, only those that some trial has.

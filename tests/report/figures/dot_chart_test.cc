@@ -41,7 +41,8 @@ TEST(FieldTest, LiesBetweenTheValuesAndNearTheValueOfANearPoint) {
 TEST(FieldTest, ManyPointsCostNoMoreThanTheBound) {
   std::vector<FieldPoint> points(100000, {0.5, 0.5, 7});
   for (const double value : FieldOf(points)) {
-    if (!std::isnan(value)) EXPECT_NEAR(value, 7, 1e-9);
+    if (std::isnan(value)) continue;
+    EXPECT_NEAR(value, 7, 1e-9);
   }
 }
 

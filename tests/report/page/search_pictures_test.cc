@@ -99,7 +99,8 @@ TEST(SearchPicturesTest, TheFieldOfAContourStaysWithinTheTrialsValues) {
   EXPECT_TRUE(panel.field.larger_is_better);
   EXPECT_GT(panel.field.levels.size(), 2u);
   for (const double value : panel.field.values) {
-    if (!std::isnan(value)) EXPECT_TRUE(value >= 0 && value <= 1) << value;
+    if (std::isnan(value)) continue;
+    EXPECT_TRUE(value >= 0 && value <= 1) << value;
   }
   document.blocks.clear();
   AppendContour(TwoMetrics(3), document);
