@@ -22,7 +22,7 @@ using DotWeight = DotChart::Weight;
 constexpr double kPanelsTop = 34;
 constexpr size_t kInRow = 3;         // panels
 constexpr double kTicksBeside = 64;  // room beside a panel for the ticks of its y axis
-constexpr double kNameAbove = 22;    // above a panel for the name of its y axis
+constexpr double kNameAbove = 30;    // above a panel for the name of its y axis
 constexpr double kUnder = 48;        // below a panel for the x axis
 constexpr double kLone = 320;        // height of a panel that is alone
 constexpr double kSmall = 170;       // height of one of several
@@ -114,7 +114,7 @@ std::string AxesSvg(const DotChart::Panel& panel, const PanelBox& box) {
     const std::string text = axis.scale.empty() ? axis.name : axis.name + ", " + axis.scale;
     return Truncate(text, static_cast<int>((box.width + kTicksBeside) / kDigitWidth));
   };
-  svg += DotText(box.left - kTicksBeside + 8, box.top - 9, "text-anchor=\"start\"", name(panel.y));
+  svg += DotText(box.left - kTicksBeside + 8, box.top - 16, "text-anchor=\"start\"", name(panel.y));
   svg += DotText(box.left + box.width, box.Y(0) + 35, "text-anchor=\"end\"", name(panel.x));
   return svg;
 }
@@ -147,7 +147,7 @@ std::string FieldSvg(const DotChart::Field& field, const PanelBox& box) {
       svg += DotText(right + 17, top + 4, "class=\"d\"", NarrowTickText(field.levels[band]));
     }
   }
-  return svg + DotText(kDrawingWidth - 8, box.top - 9, "text-anchor=\"end\"", field.name);
+  return svg + DotText(kDrawingWidth - 8, box.top - 16, "text-anchor=\"end\"", field.name);
 }
 
 std::string PanelSvg(const DotChart::Panel& panel, const PanelBox& box) {

@@ -185,7 +185,7 @@ void AppendBestSoFar(const Experiment& experiment, Document& document) {
     most = std::max(most, static_cast<double>(one->summary.trial()));
   }
   DotChart chart;
-  chart.title = "Best so far";
+  chart.title = absl::StrCat(metric, " of each trial");
   DotChart::Panel panel{
       {"trial", "", ScaleTicks(Scale::kLinear, 0, most)}, MetricColumn(up, metric), {}, {}, {}};
   std::string note = "A dot is a trial with its best value; the line is the best value so far.";

@@ -1,4 +1,4 @@
-// pictures.js: what an experiment's results depend on: pictures of its parameters and metrics.
+// pictures.js: the pictures of an experiment's parameters and metrics.
 import {Contour} from "./contour.js";
 import {goalOf} from "./curves.js";
 import {check, choice, el, replace} from "./dom.js";

@@ -8,8 +8,8 @@ import {drawAxes, makeScale, nearRange, rangeOf, shadeOf} from "./scales.js";
 
 const SHOWN_FIRST = 12;  // pictures at first
 
-// One picture. An item is {key, name, note, value, x, y, shade, best}. value: of the parameter; x: its number on the
-// axis; shade: from 0 for the first trial to 1 for the last.
+// The picture of a parameter. An item is {key, name, note, value, x, y, shade, best}. value: of the parameter; x: its
+// number on the axis; shade: from 0 for the first trial to 1 for the last.
 class Slice extends Picture {
   set(items, options) {  // {x, y, axis, logY}
     this.options = options;
