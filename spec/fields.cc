@@ -238,6 +238,24 @@ v1::Value GetExperimentField(const v1::ExperimentSpec& spec, std::string_view pa
   return absent ? v1::Value() : value;
 }
 
+const google::protobuf::RepeatedPtrField<std::string>& GetExperimentTexts(
+    const v1::ExperimentSpec& spec, std::string_view path) {
+  if (path == "search.metrics") return spec.search().metrics();
+  if (path == "search.goals") return spec.search().goals();
+  if (path == "search.constraints") return spec.search().constraints();
+  DT_CHECK(path == "notify.events");
+  return spec.notify().events();
+}
+
+google::protobuf::RepeatedPtrField<std::string>& MutableExperimentTexts(v1::ExperimentSpec& spec,
+                                                                        std::string_view path) {
+  if (path == "search.metrics") return *spec.mutable_search()->mutable_metrics();
+  if (path == "search.goals") return *spec.mutable_search()->mutable_goals();
+  if (path == "search.constraints") return *spec.mutable_search()->mutable_constraints();
+  DT_CHECK(path == "notify.events");
+  return *spec.mutable_notify()->mutable_events();
+}
+
 const google::protobuf::RepeatedPtrField<v1::Label>& GetLabels(const v1::Spec& spec,
                                                                std::string_view path) {
   DT_CHECK(path == "resources.env" || path == "resources.labels");

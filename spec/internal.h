@@ -57,6 +57,10 @@ std::vector<v1::Assignment> AssignmentsAt(const v1::ExperimentSpec& spec,
 // Returns the tokens of a tokenizer; 0 if the shards decide (auto).
 int32_t VocabularyOf(std::string_view tokenizer);
 
+// Returns whether a file may give a single text instead of a list with it.
+inline bool TakesOneText(std::string_view path) {
+  return path == "metrics.pattern" || path == "search.constraints";
+}
 // Returns a field of kTexts as a YAML list.
 std::string TextsYaml(const v1::Spec& spec, std::string_view path);
 
@@ -159,6 +163,8 @@ void QuestionProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues)
 void CheckOwnParameters(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 // Checks search.* and what it needs.
 void CheckSearch(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
+// Checks search.metrics, search.goals and search.constraints, and what they exclude.
+void CheckGoals(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 // Checks the range of a parameter and its probabilities.
 void CheckDraws(const v1::ExperimentSpec& spec, const v1::Parameter& parameter, const Field& field,
                 std::vector<Issue>& issues);

@@ -259,7 +259,7 @@ constexpr OtherWord kOtherPaths[] = {
     {"num_trials", "search.max_trials"},
     {"n_jobs", "search.max_concurrent"},
     {"direction", "search.goal"},
-    {"directions", "search.goal"},
+    {"directions", "search.goals"},
     {"reduction_factor", "search.asha.eta"},
     {"pruner", "search.asha"},
     {"sampler", "search.method"},

@@ -8,6 +8,7 @@
 #include "common/status.h"
 #include "common/vocabulary.h"
 #include "spec/internal.h"
+#include "spec/objectives.h"
 #include "spec/program.h"
 #include "spec/program_words.h"
 #include "spec/search.h"
@@ -252,6 +253,13 @@ void Freeze(v1::ExperimentSpec& spec, std::string_view device, int64_t seed) {
     spec.add_explicit_paths("timeout.report");
   }
   v1::Search& search = *spec.mutable_search();
+  if (HasSeveralObjectives(search)) {
+    const std::vector<Objective> objectives = ObjectivesOf(search);
+    search.clear_goals();
+    for (const Objective& one : objectives) search.add_goals(one.goal);
+    search.set_metric(objectives.front().metric);
+    search.set_goal(objectives.front().goal);
+  }
   search.set_goal(GoalOf(search));
   if (search.method() == "asha") {
     const Ladder ladder = LadderOf(search);

@@ -4,6 +4,8 @@
 
 #include "common/limits.h"
 #include "common/metric_limits.h"
+#include "common/search_limits.h"
+#include "spec/internal.h"
 #include "spec/normal_range.h"
 #include "spec/notify.h"
 #include "spec/spec.h"
@@ -29,15 +31,24 @@ void AddRange(const Field& field, ordered_json& schema) {
 
 size_t TextsMost(const Field& field) {
   if (field.path == "command") return limits::kCommandWords;
+  if (field.path == "search.constraints") return limits::kSearchConstraints;
   return field.path == "metrics.pattern" ? limits::kMetricPatterns : limits::kCodePatterns;
+}
+
+// The rule of common/metric_name.h.
+constexpr const char* kMetricPattern =
+    "^[A-Za-z0-9_./@:%+=#()\\[\\]^*!?~]([A-Za-z0-9_./@:%+=#()\\[\\]^*!?~ -]*"
+    "[A-Za-z0-9_./@:%+=#()\\[\\]^*!?~-])?$";
+
+// Returns the schema of the metrics of several objectives, or of their goals.
+ordered_json ObjectiveList(const std::string& path) {
+  ordered_json items{{"type", "string"}, {"pattern", kMetricPattern}};
+  if (path == "search.goals") items = {{"enum", {"minimize", "maximize"}}};
+  return {{"type", "array"}, {"items", items}, {"minItems", 2}, {"maxItems", limits::kObjectives}};
 }
 
 ordered_json Schema(const Field& field) {
   ordered_json schema;
-  // The rule of common/metric_name.h.
-  constexpr const char* kMetricPattern =
-      "^[A-Za-z0-9_./@:%+=#()\\[\\]^*!?~]([A-Za-z0-9_./@:%+=#()\\[\\]^*!?~ -]*"
-      "[A-Za-z0-9_./@:%+=#()\\[\\]^*!?~-])?$";
   constexpr const char* kDurationPattern = "^([0-9.]+(ms|s|m|h))+$";
   switch (field.type) {
     case FieldType::kInteger:
@@ -80,11 +91,15 @@ ordered_json Schema(const Field& field) {
         schema = {{"type", "array"}, {"items", {{"enum", NoticeWords()}}}, {"uniqueItems", true}};
         break;
       }
+      if (field.path == "search.metrics" || field.path == "search.goals") {
+        schema = ObjectiveList(field.path);
+        break;
+      }
       schema = {{"type", "array"},
                 {"items", {{"type", {"string", "number", "boolean"}}}},
                 {"minItems", 1},
                 {"maxItems", TextsMost(field)}};
-      if (field.path == "metrics.pattern") schema = {{"anyOf", {{{"type", "string"}}, schema}}};
+      if (internal::TakesOneText(field.path)) schema = {{"anyOf", {{{"type", "string"}}, schema}}};
       break;
     case FieldType::kLabels:
       schema = {{"type", "object"},

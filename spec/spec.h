@@ -87,6 +87,11 @@ std::string FieldText(const v1::Spec& spec, std::string_view path);
 // The same for fields of ExperimentFieldTable, except labels. REQUIRES: FindExperimentField(path).
 absl::Status SetExperimentField(v1::ExperimentSpec& spec, std::string_view path,
                                 const v1::Value& value);
+// REQUIRES: a kTexts field of ExperimentFieldTable.
+const google::protobuf::RepeatedPtrField<std::string>& GetExperimentTexts(
+    const v1::ExperimentSpec& spec, std::string_view path);
+google::protobuf::RepeatedPtrField<std::string>& MutableExperimentTexts(v1::ExperimentSpec& spec,
+                                                                        std::string_view path);
 // Returns a value without a kind for a number that the file does not give.
 v1::Value GetExperimentField(const v1::ExperimentSpec& spec, std::string_view path);
 

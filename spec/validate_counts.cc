@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/search_limits.h"
 #include "spec/internal.h"
 
 namespace dt::spec::internal {
@@ -23,6 +24,11 @@ class Counts {
     One("command", base.command_size(), static_cast<int>(limits::kCommandWords), "words",
         "put them into a script");
     One("optimizer.betas", base.optimizer().betas_size(), limits::kParameters, "numbers");
+    const v1::Search& search = spec_.search();
+    One("search.metrics", search.metrics_size(), limits::kObjectives, "names",
+        "keep the most important ones, and make constraints of the others");
+    One("search.goals", search.goals_size(), limits::kObjectives, "words");
+    One("search.constraints", search.constraints_size(), limits::kSearchConstraints, "entries");
     One("seeds", spec_.seeds_size(), limits::kSeeds, "entries");
     const auto fields = static_cast<int>(FieldTable().size());
     if (const int paths = spec_.explicit_paths_size(); paths > fields) {

@@ -15,6 +15,7 @@
 #include "common/text.h"
 #include "spec/inactive_words.h"
 #include "spec/internal.h"
+#include "spec/objectives.h"
 #include "spec/pattern/line_pattern.h"
 #include "spec/search.h"
 #include "spec/warning_codes.h"
@@ -223,7 +224,8 @@ class ProgramCheck {
           "add: steps: 100, the last step that the program reports");
     }
     const bool limits_loss = spec_.base().stop().max_loss() > 0 || IsSwept(spec_, "stop.max_loss");
-    if (limits_loss && GoalOf(spec_.search()) == "maximize") {
+    const bool one = !HasSeveralObjectives(spec_.search());
+    if (limits_loss && one && GoalOf(spec_.search()) == "maximize") {
       Add("stop.max_loss", "conflict",
           absl::StrCat("stop.max_loss is a bound of search.metric here, and ",
                        spec_.search().metric(), " is maximized"),

@@ -360,7 +360,8 @@ void CheckSearch(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
   CheckMethod(spec, issues);
   CheckMembers(spec, issues);
   CheckMaxTrials(spec, issues);
-  CheckMetric(spec, issues);
+  if (spec.search().metrics().empty()) CheckMetric(spec, issues);
+  CheckGoals(spec, issues);
 }
 
 void CheckDraws(const v1::ExperimentSpec& spec, const v1::Parameter& parameter, const Field& field,

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "plan/stages.h"
 #include "spec/internal.h"
+#include "spec/objectives.h"
 #include "spec/search.h"
 #include "spec/sizes.h"
 #include "spec/spec.h"
@@ -190,7 +191,9 @@ std::vector<Issue> Warnings(const v1::ExperimentSpec& spec, const MayGoOn& may_g
   const v1::Search& search = spec.search();
   v1::Search unsaid = search;
   unsaid.clear_goal();
-  if (const std::string goal = GoalOf(search); !GoalOf(unsaid).empty() && goal != GoalOf(unsaid)) {
+  const std::string goal = GoalOf(search);
+  const bool one = !HasSeveralObjectives(search);
+  if (one && !GoalOf(unsaid).empty() && goal != GoalOf(unsaid)) {
     issues.push_back({"search.goal", "unlikely",
                       absl::StrCat("search.goal ", goal, " takes the trial with the ",
                                    goal == "maximize" ? "highest " : "lowest ", search.metric(),

@@ -12,6 +12,7 @@
 #include "common/text.h"
 #include "spec/internal.h"
 #include "spec/normal_range.h"
+#include "spec/objectives.h"
 #include "spec/program.h"
 #include "spec/spec.h"
 
@@ -224,10 +225,13 @@ std::string ToYaml(const v1::ExperimentSpec& spec) {
       continue;
     }
     if (field.type == FieldType::kTexts) {
-      const auto& words = spec.notify().events();
+      const auto& words = GetExperimentTexts(spec, field.path);
       if (!words.empty()) writer.Line(field.path, Words(words));
       continue;
     }
+    // With several objectives these two follow from the lists.
+    const bool first = field.path == "search.metric" || field.path == "search.goal";
+    if (first && HasSeveralObjectives(spec.search())) continue;
     const v1::Value value = GetExperimentField(spec, field.path);
     const bool absent = value.kind_case() == v1::Value::KIND_NOT_SET;
     if (absent || (value.has_text() && value.text().empty())) continue;

@@ -2,6 +2,7 @@
 #include "spec/file/experiment_file.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -167,10 +168,11 @@ class ExperimentFileReader {
     }
   }
   void ReadOwnField(const Field& field, const YamlNode& node) {
+    own_.emplace(field.path, node.mark);
     if (field.type == FieldType::kLabels) {
       ReadLabels(node, field.path, *out_.mutable_labels());
     } else if (field.type == FieldType::kTexts) {
-      ReadTexts(node, field.path, *out_.mutable_notify()->mutable_events());
+      ReadTexts(node, field.path, spec::MutableExperimentTexts(out_, field.path));
     } else if (const auto value = reading_.ReadValue(field, node, field.path)) {
       SetChecked(spec::SetExperimentField(out_, field.path, *value), node, field.path);
     } else if (field.path == "search.method") {
@@ -193,7 +195,8 @@ class ExperimentFileReader {
 
   template <typename Texts>
   void ReadTexts(const YamlNode& node, const std::string& path, Texts& texts) {
-    if (node.kind == Kind::kScalar && path == "metrics.pattern") {
+    const bool one = path == "metrics.pattern" || path == "search.constraints";
+    if (node.kind == Kind::kScalar && one) {
       *texts.Add() = node.text;
       return;
     }
@@ -235,7 +238,22 @@ class ExperimentFileReader {
     }
   }
 
+  // A message cannot tell a default from a value that the file gives.
+  void RefuseTwoWays() {
+    for (const auto& [one, several] : {std::pair("search.metric", "search.metrics"),
+                                       std::pair("search.goal", "search.metrics")}) {
+      const auto found = own_.find(one);
+      if (found == own_.end() || !own_.contains(several)) continue;
+      reading_.Report(found->second, one, "conflict",
+                      absl::StrCat(one, " and ", several, " are two ways to say one thing"),
+                      std::string_view(one) == "search.metric"
+                          ? "keep one"
+                          : "write search.goals, a word for each of search.metrics");
+    }
+  }
+
   void AddIssues() {
+    RefuseTwoWays();
     for (spec::Issue& issue : spec::Validate(out_, may_go_on_)) reading_.Add(std::move(issue));
   }
 
@@ -243,6 +261,7 @@ class ExperimentFileReader {
   v1::ExperimentSpec out_;
   Reading reading_;
   std::set<std::string> set_;
+  std::map<std::string, SourcePosition, std::less<>> own_;  // its own fields that the file sets
 };
 
 }  // namespace
