@@ -1,6 +1,7 @@
 #include "coordinator/search/history.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/check.h"
 #include "common/limits.h"
@@ -32,7 +33,11 @@ void History::Open(uint32_t configuration, Point at) {
   // A retry begins anew: its earlier rungs no longer count.
   for (const auto& [rung, cost] : found->second.rungs) rungs_[rung].erase({cost, configuration});
   if (found->second.state == State::kFailed) --failed_;
-  if (found->second.state == State::kEnded) ended_.erase({found->second.cost, configuration});
+  if (found->second.state == State::kEnded) {
+    const Outcome& outcome = found->second.outcome;
+    ended_.erase({outcome.costs.front(), configuration});
+    infeasible_.erase({outcome.violation, configuration});
+  }
   found->second = {.at = std::move(at)};
 }
 
@@ -44,11 +49,17 @@ void History::AtLevel(uint32_t configuration, int rung, double cost) {
   rungs_[rung].emplace(cost, configuration);
 }
 
-void History::End(uint32_t configuration, double cost) {
+void History::End(uint32_t configuration, Outcome outcome) {
+  DT_CHECK(!outcome.costs.empty());
   Configuration& found = Get(configuration);
   found.state = State::kEnded;
-  found.cost = cost;
-  ended_.emplace(cost, configuration);
+  several_ = outcome.costs.size() > 1;
+  if (outcome.violation > 0) {
+    infeasible_.emplace(outcome.violation, configuration);
+  } else {
+    ended_.emplace(outcome.costs.front(), configuration);
+  }
+  found.outcome = std::move(outcome);
 }
 
 void History::Fail(uint32_t configuration) {
@@ -62,9 +73,26 @@ void History::Forget(uint32_t configuration) {
   if (found.rungs.empty()) configurations_.erase(configuration);
 }
 
-Evidence History::Split(const Ranking& ranking, size_t good) const {
+void History::TakeFirst(const Ranking& ranking, size_t count, std::vector<uint32_t>& to) {
+  for (auto each = ranking.begin(); each != ranking.end() && to.size() < count; ++each) {
+    to.push_back(each->second);
+  }
+}
+
+std::vector<uint32_t> History::BestOfSeveral(size_t count) const {
+  std::vector<uint32_t> configurations;
+  for (const auto& [cost, configuration] : ended_) configurations.push_back(configuration);
+  std::sort(configurations.begin(), configurations.end());
+  std::vector<Costs> points;
+  for (const uint32_t configuration : configurations) {
+    points.push_back(configurations_.at(configuration).outcome.costs);
+  }
   std::vector<uint32_t> best;
-  for (auto each = ranking.begin(); best.size() < good; ++each) best.push_back(each->second);
+  for (const size_t index : BestOf(points, count)) best.push_back(configurations[index]);
+  return best;
+}
+
+Evidence History::Split(std::vector<uint32_t> best) const {
   std::sort(best.begin(), best.end());
   Evidence evidence;
   for (const uint32_t configuration : best) {
@@ -82,15 +110,27 @@ Evidence History::Split(const Ranking& ranking, size_t good) const {
   return evidence;
 }
 
-Evidence History::ByResult() const { return Split(ended_, PartOf(ended_.size(), kGoodPart)); }
+Evidence History::ByResult() const {
+  const size_t good = PartOf(ended_.size() + infeasible_.size(), kGoodPart);
+  std::vector<uint32_t> best;
+  if (several_) {
+    best = BestOfSeveral(good);
+  } else {
+    TakeFirst(ended_, good, best);
+  }
+  TakeFirst(infeasible_, good, best);
+  return Split(std::move(best));
+}
 
 Evidence History::ByRung() const {
-  if (rungs_.empty()) return Split({}, 0);
+  if (rungs_.empty()) return Split({});
   const Ranking* chosen = &rungs_.begin()->second;
   for (const auto& [rung, ranking] : rungs_) {
     if (ranking.size() >= kEnoughAtRung) chosen = &ranking;
   }
-  return Split(*chosen, PartOf(chosen->size(), kGoodPartAtRung));
+  std::vector<uint32_t> best;
+  TakeFirst(*chosen, PartOf(chosen->size(), kGoodPartAtRung), best);
+  return Split(std::move(best));
 }
 
 }  // namespace dt::search

@@ -18,6 +18,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "common/mutant.h"
+#include "coordinator/search/front.h"
 #include "spec/space.h"
 
 namespace dt::search {
@@ -31,6 +32,12 @@ struct Evidence {
   size_t open = 0;  // number of bad points without a result yet
 };
 
+// The result of a configuration.
+struct Outcome {
+  Costs costs;           // one for each objective of the search
+  double violation = 0;  // of the constraints; 0: it is feasible
+};
+
 class History {
  public:
   // Adds a configuration without a result: proposed, included or retried.
@@ -40,7 +47,8 @@ class History {
   void AtLevel(uint32_t configuration, int rung, double cost);
   // Records an end with a result: the configuration finished, or a rule ended it. Called when it is
   // over, not when a rule decides to end it, since it may finish first. REQUIRES: open.
-  void End(uint32_t configuration, double cost);
+  void End(uint32_t configuration, double cost) { End(configuration, Outcome{{cost}, 0}); }
+  void End(uint32_t configuration, Outcome outcome);
   // Records an end without a result by its own fault: a crash, out of memory, not finite. REQUIRES:
   // open.
   void Fail(uint32_t configuration);
@@ -55,11 +63,15 @@ class History {
   // in a space where half of all points fail, waiting for ten results would take twice as many
   // uniform draws.
   size_t ended() const {
-    return Mutated(Mutant::kOpenCounted) ? configurations_.size() : ended_.size() + failed_;
+    return Mutated(Mutant::kOpenCounted) ? configurations_.size()
+                                         : ended_.size() + infeasible_.size() + failed_;
   }
 
   // Splits by result: the best tenth is good. All others are bad, also failed and open ones: a
   // running trial counts as bad (the constant liar), so that workers do not all get nearby points.
+  // With several objectives the best are the first fronts of the non-dominated sort (BestOf). An
+  // infeasible configuration is worse than each feasible one, and the better the less it violates;
+  // Optuna's TPE orders by constraints_func in the same way.
   Evidence ByResult() const;
   // Splits by the values at the highest rung that four configurations have reached: the best
   // quarter of those is good. Values of different rungs are not compared: Optuna's order by (rung,
@@ -71,17 +83,22 @@ class History {
   struct Configuration {
     Point at;
     State state = State::kOpen;
-    double cost = 0;  // if kEnded
+    Outcome outcome;  // if kEnded
     std::vector<std::pair<int, double>> rungs;
   };
-  // Ordered by cost; at equal cost the earlier configuration is better.
+  // Ordered by cost, or by violation; of equal ones the earlier configuration is better.
   using Ranking = std::set<std::pair<double, uint32_t>>;
 
   Configuration& Get(uint32_t configuration);
-  Evidence Split(const Ranking& ranking, size_t good) const;
+  // Adds the first of the ranking until there are `count`.
+  static void TakeFirst(const Ranking& ranking, size_t count, std::vector<uint32_t>& to);
+  std::vector<uint32_t> BestOfSeveral(size_t count) const;
+  Evidence Split(std::vector<uint32_t> best) const;
 
   std::map<uint32_t, Configuration> configurations_;
-  Ranking ended_;
+  Ranking ended_;         // feasible ones, by the first cost
+  Ranking infeasible_;    // by violation
+  bool several_ = false;  // there are several objectives
   size_t failed_ = 0;
   std::map<int, Ranking> rungs_;
   absl::flat_hash_set<Point> tried_;  // only looked up, never iterated

@@ -4,7 +4,8 @@
 // Role:      pure; the same history and key give the same point on every machine.
 // Ownership: borrows the space, which must outlive it.
 // Source:    Bergstra et al. 2011; Watanabe, Tree-Structured Parzen Estimator, 2023; multivariate,
-//            with a constant liar, as in Optuna 5.
+//            with a constant liar, as in Optuna 5. With several objectives MOTPE: Ozaki et al.,
+//            GECCO 2020; history.h splits by domination, and the densities are the same.
 // Tests:     tests/coordinator/search/searcher_test.cc; bench/search compares it with Optuna.
 #pragma once
 

@@ -12,6 +12,8 @@
 #include "coordinator/core/keep/queue.h"
 #include "coordinator/core/model/search_kind.h"
 #include "coordinator/core/model/trial_metric.h"
+#include "coordinator/core/model/trial_objectives.h"
+#include "spec/objectives.h"
 #include "spec/program.h"
 
 namespace dt {
@@ -93,11 +95,34 @@ void FillBest(const State& state, const Experiment& experiment, v1::ExperimentSu
   };
   find(Early::kNo);
   if (live) {
-    ForEachActive(state, experiment,
-                  [&](uint32_t number) { consider(number, MetricOf(state, experiment, number)); });
+    ForEachActive(state, experiment, [&](uint32_t number) {
+      const Trial& trial = experiment.trials[number - 1];
+      if (ViolationOf(experiment, trial) > 0) return;
+      consider(number, MetricOf(state, experiment, number));
+    });
   }
   // A trial that a rung ended trained for less: it is the best only if there is no other.
   if (rungs && summary.best_trial() == 0) find(Early::kYes);
+}
+
+// Fills the objectives, the Pareto front and the constraints.
+void FillGoals(const State& state, const Experiment& experiment, v1::ExperimentSummary& summary) {
+  const v1::Search& search = experiment.spec.search();
+  *summary.mutable_constraints() = search.constraints();
+  const ExperimentProgress& progress = ProgressOf(state, experiment.id);
+  summary.set_infeasible(progress.infeasible);
+  if (!spec::HasSeveralObjectives(search)) return;
+  *summary.mutable_metrics() = search.metrics();
+  *summary.mutable_goals() = search.goals();
+  for (const uint32_t number : progress.front) summary.add_pareto_trials(number);
+}
+
+void FillGoals(const State& state, TrialId id, v1::TrialSummary& summary) {
+  const Experiment& experiment = GetExperiment(state.durable, id.experiment);
+  const Trial& trial = GetTrial(state.durable, id);
+  summary.set_infeasible(InfeasibleText(experiment, trial));
+  for (const double value : ObjectiveValues(experiment, trial)) summary.add_objectives(value);
+  summary.set_pareto(ProgressOf(state, id.experiment).front.contains(id.trial));
 }
 
 void FillLatest(const Trial& trial, const LiveAttempt* live, v1::TrialSummary& summary) {
@@ -126,6 +151,10 @@ void FillMetric(const State& state, TrialId id, v1::TrialSummary& summary) {
   const Experiment& experiment = GetExperiment(state.durable, id.experiment);
   summary.set_metric_value(MetricOf(state, experiment, id.trial));
   if (IsLive(experiment)) return;  // the metric is the newest loss itself
+  if (spec::HasSeveralObjectives(experiment.spec.search())) {
+    if (!std::isnan(summary.metric_value())) summary.set_metric_newest(summary.metric_value());
+    return;
+  }
   const ValueSummary values =
       SummarizeValues(GetTrial(state.durable, id), &KnownEvaluation::metric);
   const bool highest = GoalOf(experiment) == search::Goal::kMaximize;
@@ -237,6 +266,7 @@ v1::ExperimentSummary Summarize(const State& state, const Experiment& experiment
   FillBest(state, experiment, summary);
   summary.set_metric(experiment.spec.search().metric());
   summary.set_goal(experiment.spec.search().goal());
+  FillGoals(state, experiment, summary);
   *summary.mutable_labels() = experiment.spec.labels();
   summary.set_eta_seconds(ExperimentEta(state, experiment));
   return summary;
@@ -267,6 +297,7 @@ v1::TrialSummary Summarize(const State& state, TrialId id, absl::Duration now) {
   summary.set_best_val_step(losses.lowest_step);
   summary.set_chosen(trial.mutations.empty() ? trial.chosen : trial.mutations.back().reason);
   FillMetric(state, id, summary);
+  FillGoals(state, id, summary);
   summary.set_world_size(trial.attempts.empty()
                              ? shape.slots
                              : static_cast<int32_t>(trial.attempts.back().members.size()));

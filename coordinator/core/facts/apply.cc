@@ -16,6 +16,7 @@
 #include "coordinator/core/facts/quota_facts.h"
 #include "coordinator/core/facts/search_facts.h"
 #include "coordinator/core/model/lifecycle.h"
+#include "coordinator/core/model/trial_objectives.h"
 #include "spec/metric.h"
 
 namespace dt {
@@ -296,10 +297,8 @@ absl::Status ApplyEvaluationRecorded(DurableState& state, const v1::EvaluationRe
   const std::string& metric = subject.experiment.spec.search().metric();
   all.push_back({fact.attempt(), fact.evaluation().step(), fact.evaluation().loss(),
                  spec::MetricIn(fact.evaluation(), metric)});
-  // After a takeover, reports on the old weights do not count.
-  if (!AwaitsMutation(subject.trial)) {
-    CountValidation(subject.experiment, fact.evaluation(), subject.trial);
-  }
+  const Weights weights = AwaitsMutation(subject.trial) ? Weights::kLeft : Weights::kOwn;
+  CountEvaluation(subject.experiment, fact.evaluation(), weights, subject.trial);
   if (fact.evaluation().has_network()) {
     KeepFigure(state, result.attempt, {fact.experiment(), fact.trial()},
                fact.evaluation().network(), wall_ms);
@@ -405,8 +404,7 @@ absl::Status ApplyTrialRetried(DurableState& state, const v1::TrialRetried& fact
   trial.ended_wall_ms = 0;
   trial.tries = Tries{};
   trial.retry_after_ms = 0;
-  trial.validated = {};
-  trial.means.clear();
+  ForgetEvaluations(trial);
   // Takes back its failure on the way to a rung.
   std::erase_if(trial.rungs, [](const KnownRung& known) { return std::isinf(known.cost); });
   subject.experiment.ended_wall_ms = 0;

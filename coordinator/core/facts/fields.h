@@ -144,6 +144,7 @@ constexpr void Fields(Visit& visit, Of<Trial> auto& trial) {
   visit(DT_FIELD(trial, evaluations));
   visit(DT_FIELD(trial, rungs));
   visit(DT_FIELD(trial, mutations));
+  visit.HashedIfSet(DT_FIELD(trial, watched));
   // Without a value in the snapshot (an older version), both keep their defaults and count anew.
   visit(DT_FIELD(trial, validated));
   visit.Within(DT_SAVED(validated), trial.means, [](auto& rows, auto& means) {

@@ -45,8 +45,8 @@ class Hasher {
     Add(value);
   }
   void Unhashed(const auto&, const auto&) {}
-  void HashedIfSet(const auto&, const std::string& text) {
-    if (!text.empty()) Add(text);
+  void HashedIfSet(const auto&, const auto& value) {
+    if (!value.empty()) Add(value);
   }
   void Flat(const auto& value) { VisitFields(*this, value); }
   void Flat(const auto& value, const auto& rows) { rows(*this, value); }

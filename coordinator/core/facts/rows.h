@@ -4,7 +4,7 @@
 //   visit(DT_FIELD(owner, name))        a member; the field of the message has the same name
 //   visit(DT_SAVED(name), member)       a member whose field has another name
 //   visit.Unhashed(...)                 a member that the hash leaves out
-//   visit.HashedIfSet(...)              a text that the hash leaves out if it is empty
+//   visit.HashedIfSet(...)              a text or list that the hash leaves out if it is empty
 //   visit.Flat(member)                  a struct; its fields stand in the message of its owner
 //   visit.Flat(member, rows)            the same with other rows than its Fields
 //   visit.Within(saved, member, rows)   a member whose rows stand in the message of another member

@@ -2,17 +2,59 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "common/overloaded.h"
 #include "coordinator/core/model/fold.h"
 #include "coordinator/core/model/trial_metric.h"
+#include "coordinator/core/model/trial_objectives.h"
+#include "coordinator/search/front.h"
 
 namespace dt {
 namespace {
 
 std::pair<double, uint32_t> RankOf(const Experiment& experiment, double value, uint32_t number) {
   return {search::CostOf(GoalOf(experiment), value), number};
+}
+
+// Returns the costs of a trial that may be on the Pareto front: it finished, keeps the constraints
+// and has a number for each objective. Returns nothing for another one.
+search::Costs FrontCosts(const Experiment& experiment, const Trial& trial, bool infeasible) {
+  if (trial.state != v1::TRIAL_FINISHED || infeasible) return {};
+  search::Costs costs = ObjectiveCosts(experiment, trial);
+  const bool complete =
+      std::all_of(costs.begin(), costs.end(), [](double cost) { return std::isfinite(cost); });
+  return complete ? costs : search::Costs();
+}
+
+void RebuildFront(ExperimentProgress& progress) {
+  std::vector<uint32_t> numbers;
+  std::vector<search::Costs> points;
+  for (size_t i = 0; i < progress.trials.size(); ++i) {
+    if (progress.trials[i].costs.empty()) continue;
+    numbers.push_back(static_cast<uint32_t>(i) + 1);
+    points.push_back(progress.trials[i].costs);
+  }
+  progress.front.clear();
+  for (const size_t index : search::ParetoFront(points)) progress.front.insert(numbers[index]);
+}
+
+void UpdateFront(ExperimentProgress& progress, uint32_t number, search::Costs costs) {
+  search::Costs& known = progress.trials[number - 1].costs;
+  if (known == costs) return;
+  known = std::move(costs);
+  // Without this trial others may come to the front; that is rare: somebody retries it.
+  if (progress.front.contains(number)) return RebuildFront(progress);
+  if (known.empty()) return;
+  for (const uint32_t other : progress.front) {
+    if (search::Dominates(progress.trials[other - 1].costs, known)) return;
+  }
+  for (auto other = progress.front.begin(); other != progress.front.end();) {
+    const bool behind = search::Dominates(known, progress.trials[*other - 1].costs);
+    other = behind ? progress.front.erase(other) : std::next(other);
+  }
+  progress.front.insert(number);
 }
 
 void UpdateTrial(LiveState& live, const Experiment& experiment, uint32_t number) {
@@ -22,10 +64,16 @@ void UpdateTrial(LiveState& live, const Experiment& experiment, uint32_t number)
   ExperimentProgress::OfTrial& now = progress.trials[number - 1];
   if (std::isfinite(now.value)) progress.ranked.erase(RankOf(experiment, now.value, number));
   progress.done -= now.done;
+  progress.infeasible -= now.infeasible ? 1 : 0;
   now.done = IsActive(trial.state) ? 0 : DoneOf(trial);
   now.value = DurableMetricOf(experiment, trial);
   progress.done += now.done;
-  if (std::isfinite(now.value)) progress.ranked.insert(RankOf(experiment, now.value, number));
+  now.infeasible = ViolationOf(experiment, trial) > 0;
+  progress.infeasible += now.infeasible ? 1 : 0;
+  if (std::isfinite(now.value) && !now.infeasible) {
+    progress.ranked.insert(RankOf(experiment, now.value, number));
+  }
+  UpdateFront(progress, number, FrontCosts(experiment, trial, now.infeasible));
 }
 
 // Adds the times of a finished trial. A finished trial stays finished, so it counts once.

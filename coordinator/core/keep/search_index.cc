@@ -14,6 +14,7 @@
 #include "coordinator/core/model/fold.h"
 #include "coordinator/core/model/search_kind.h"
 #include "coordinator/core/model/trial_metric.h"
+#include "coordinator/core/model/trial_objectives.h"
 
 namespace dt {
 namespace {
@@ -34,13 +35,20 @@ std::optional<spec::Point> PointOf(const Experiment& experiment, const Trial& tr
   return spec::PointOf(space, assignments);
 }
 
+// Returns the costs of a trial, one for each objective.
+search::Costs CostsOf(const Experiment& experiment, const Trial& trial) {
+  search::Costs costs = ObjectiveCosts(experiment, trial);
+  if (!costs.empty()) return costs;
+  return {search::CostOf(GoalOf(experiment), DurableMetricOf(experiment, trial))};
+}
+
 // Adds the mean result of the trials of a configuration, once all have ended.
 void IndexResult(const Experiment& experiment, uint32_t configuration, SearchIndex& index) {
   if (!index.error.empty()) return;
   search::History& history = index.history;
   const uint32_t replicates = spec::ReplicatesOf(experiment.spec);
   const uint32_t first = (configuration - 1) * replicates + 1;
-  double sum = 0;
+  search::Outcome mean;
   uint32_t finished = 0;
   bool whole = false;
   bool failed = false;
@@ -50,16 +58,21 @@ void IndexResult(const Experiment& experiment, uint32_t configuration, SearchInd
     failed = failed || (trial.state == v1::TRIAL_FAILED && FailedByItself(trial.cause));
     if (trial.state != v1::TRIAL_FINISHED) continue;
     whole = trial.cause == v1::CAUSE_FINISHED;
-    sum += search::CostOf(GoalOf(experiment), DurableMetricOf(experiment, trial));
+    const search::Costs costs = CostsOf(experiment, trial);
+    mean.costs.resize(costs.size());
+    for (size_t i = 0; i < costs.size(); ++i) mean.costs[i] += costs[i];
+    mean.violation += ViolationOf(experiment, trial);
     ++finished;
   }
   if (failed) return history.Fail(configuration);
   if (finished == 0) return history.Forget(configuration);
+  for (double& cost : mean.costs) cost /= finished;
+  mean.violation /= finished;
   // The end of training is the last rung of the ladder.
-  if (Climbs(experiment) && whole) {
-    history.AtLevel(configuration, LadderOf(experiment).rungs + 1, sum / finished);
+  if (Climbs(experiment) && whole && mean.violation == 0) {
+    history.AtLevel(configuration, LadderOf(experiment).rungs + 1, mean.costs.front());
   }
-  history.End(configuration, sum / finished);
+  history.End(configuration, std::move(mean));
 }
 
 void IndexAdded(const Experiment& experiment, uint32_t first, SearchIndex& index) {

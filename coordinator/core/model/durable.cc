@@ -317,15 +317,6 @@ bool IsCompared(const Experiment& experiment, const v1::Evaluation& evaluation) 
          spec::Names(evaluation, experiment.spec.search().metric());
 }
 
-void CountValidation(const Experiment& experiment, const v1::Evaluation& evaluation, Trial& trial) {
-  if (!IsCompared(experiment, evaluation)) return;
-  const double value = spec::MetricIn(evaluation, experiment.spec.search().metric());
-  const double cost = search::CostOf(GoalOf(experiment), value);
-  if (!search::Count(trial.validated, evaluation.step(), cost)) return;
-  if (!ComparesMeans(experiment) || trial.means.size() >= limits::kEvaluationsPerTrial) return;
-  trial.means.push_back({evaluation.step(), trial.validated.mean});
-}
-
 ValueSummary SummarizeValues(const Trial& trial, double KnownEvaluation::*value) {
   ValueSummary summary;
   for (const KnownEvaluation& evaluation : trial.evaluations) {

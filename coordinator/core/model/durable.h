@@ -145,8 +145,10 @@ struct Trial {
   std::vector<KnownEvaluation> evaluations;  // in order of arrival, thinned beyond a bound
   std::vector<KnownRung> rungs;              // in order of decision
   std::vector<KnownMutation> mutations;      // in order of decision
-  search::TrialProgress validated;           // the rules of `stop` read it
-  std::vector<MeanAt> means;                 // of the first kEvaluationsPerTrial, for stop.median
+  // Newest value of each of spec::WatchedMetrics; NaN: not reported. Empty until the first one.
+  std::vector<double> watched;
+  search::TrialProgress validated;  // the rules of `stop` read it
+  std::vector<MeanAt> means;        // of the first kEvaluationsPerTrial, for stop.median
 };
 
 // Change that a user made to a submitted experiment.
@@ -308,9 +310,6 @@ int64_t SeedOf(const Experiment& experiment, const Trial& trial);
 search::Goal GoalOf(const Experiment& experiment);
 // Returns whether stop.median may need the means of the trials.
 bool ComparesMeans(const Experiment& experiment);
-// Adds the validation to the data for the rules of `stop`; each step counts once. A validation that
-// names the metric without a number counts as the worst.
-void CountValidation(const Experiment& experiment, const v1::Evaluation& evaluation, Trial& trial);
 // Returns whether trials are compared by this evaluation: between two values of its metric a
 // program may report others.
 bool IsCompared(const Experiment& experiment, const v1::Evaluation& evaluation);

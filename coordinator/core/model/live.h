@@ -169,8 +169,11 @@ struct ExperimentProgress {
     uint64_t done = 0;           // of its target, in parts of kWholeTrial; 0 while it runs
     double value = kNotANumber;  // of the experiment's metric, as far as durable
     uint32_t failed_at = 0;      // the rung it was heading for when it failed; 0: none
+    bool infeasible = false;     // breaks a constraint, so that it is not ranked
+    search::Costs costs;         // if it is a candidate for the Pareto front; otherwise empty
     bool operator==(const OfTrial& other) const {
-      return done == other.done && failed_at == other.failed_at &&
+      return done == other.done && failed_at == other.failed_at && infeasible == other.infeasible &&
+             costs == other.costs &&
              (value == other.value || (value != value) == (other.value != other.value));
     }
   };
@@ -187,7 +190,9 @@ struct ExperimentProgress {
   int64_t took_ms = 0;  // sum over finished trials: their last attempts
   uint32_t took = 0;
   absl::btree_set<std::pair<double, uint32_t>> ranked;  // by cost; ties: smaller number first
-  std::map<uint32_t, OfRung> rungs;                     // decisions by rung, from 1
+  absl::btree_set<uint32_t> front;   // trials on the Pareto front, with several objectives
+  uint32_t infeasible = 0;           // trials that break a constraint
+  std::map<uint32_t, OfRung> rungs;  // decisions by rung, from 1
 };
 
 // Newest steps that were taken from an attempt; they never go back. 0: none.

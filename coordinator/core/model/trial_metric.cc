@@ -2,13 +2,17 @@
 
 #include <cmath>
 
+#include "coordinator/core/model/trial_objectives.h"
 #include "coordinator/search/stopping.h"
+#include "spec/objectives.h"
 #include "spec/program.h"
 
 namespace dt {
 
 bool IsLive(const Experiment& experiment) {
-  return experiment.spec.search().metric() == "loss" && !spec::IsProgram(experiment.spec.base());
+  const v1::Search& search = experiment.spec.search();
+  return search.metric() == "loss" && !spec::IsProgram(experiment.spec.base()) &&
+         !spec::HasSeveralObjectives(search);
 }
 
 double DurableLoss(const Experiment& experiment, const Trial& trial) {
@@ -19,6 +23,9 @@ double DurableLoss(const Experiment& experiment, const Trial& trial) {
 
 double DurableMetricOf(const Experiment& experiment, const Trial& trial) {
   if (IsLive(experiment)) return DurableLoss(experiment, trial);
+  if (spec::HasSeveralObjectives(experiment.spec.search())) {
+    return ObjectiveValues(experiment, trial).front();
+  }
   const ValueSummary values = SummarizeValues(trial, &KnownEvaluation::metric);
   const double best =
       GoalOf(experiment) == search::Goal::kMaximize ? values.highest : values.lowest;

@@ -15,7 +15,8 @@ bool IsLive(const Experiment& experiment);
 // logs no steps.
 double DurableLoss(const Experiment& experiment, const Trial& trial);
 // Returns a trial's value of search.metric: the loss of its newest row, or its best validation loss
-// by search.goal, as far as the journal has it. Returns NaN if there is no value yet.
+// by search.goal, as far as the journal has it. With several objectives, the newest value of the
+// first one. Returns NaN if there is no value yet.
 double DurableMetricOf(const Experiment& experiment, const Trial& trial);
 
 }  // namespace dt

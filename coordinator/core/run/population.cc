@@ -18,6 +18,7 @@
 #include "coordinator/core/model/live_search.h"
 #include "coordinator/core/model/resolved.h"
 #include "coordinator/core/model/search_kind.h"
+#include "coordinator/core/model/trial_objectives.h"
 #include "coordinator/core/run/attempts.h"
 #include "coordinator/core/run/trial_rungs.h"
 #include "coordinator/search/pbt.h"
@@ -175,7 +176,9 @@ void CompareMember(Turn& turn, TrialId id, uint64_t step) {
   if (share.rung == 0 || IsEntered(trial, share.rung)) return;
   const KnownEvaluation* value = ComparedAt(trial, step);
   if (value == nullptr) return;
-  const double cost = search::CostOf(GoalOf(experiment), value->metric);
+  const bool feasible = ViolationOf(experiment, trial) == 0;
+  const double cost =
+      feasible ? search::CostOf(GoalOf(experiment), value->metric) : search::kWorstCost;
   const Comparison comparison =
       ComparisonOf(experiment, SearchIndexOf(turn.state, experiment), id.trial, share, cost);
   Enter(turn, id, share, cost, comparison.turnover, comparison.reason, MemberEnd::kGoesOn);

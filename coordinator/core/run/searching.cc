@@ -18,6 +18,7 @@
 #include "coordinator/core/model/live_search.h"
 #include "coordinator/core/model/resolved.h"
 #include "coordinator/core/model/search_kind.h"
+#include "coordinator/core/model/trial_objectives.h"
 #include "coordinator/core/run/attempts.h"
 #include "coordinator/core/run/early_ends.h"
 #include "coordinator/core/run/population.h"
@@ -140,6 +141,7 @@ void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
         search::EndByLoss(rules, evaluation.step, program ? evaluation.metric : evaluation.loss);
     if (why.has_value()) return EndEarly(turn, id, *why);
   }
+  const std::string broken = InfeasibleText(experiment, trial);
   if (Climbs(experiment)) {
     const auto where =
         spec::IsProgram(spec) ? search::Evaluates::kAnywhere : search::Evaluates::kAtRungs;
@@ -148,6 +150,12 @@ void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
                        trial.rungs.empty() ? 0 : static_cast<int>(trial.rungs.back().rung), where);
     const bool again = rung.rung != 0 && IsEntered(trial, rung.rung);
     if (rung.rung != 0 && (!again || Mutated(Mutant::kRungEnteredTwice))) {
+      if (!broken.empty()) {
+        const std::string why =
+            absl::StrCat("rung ", rung.rung, ": it counts as the worst: ", broken);
+        EnterRung(turn, id, rung, search::kWorstCost, why);
+        return EndEarly(turn, id, why);
+      }
       EnterRung(turn, id, rung, CostAtRung(turn.state, id, evaluation.metric), "");
       if (!trial.rungs.back().goes_on) return;
     }
@@ -159,8 +167,10 @@ void JudgeTrial(Turn& turn, TrialId id, const KnownEvaluation& evaluation) {
   if (!ComparesMeans(experiment)) return;
   const search::Means& means = SearchIndexOf(turn.state, experiment).means;
   if (trial.means.empty() || trial.means.back().step != evaluation.step) return;
-  if (auto why = search::EndByMedian(rules, metric, trial.validated, means)) {
-    EndEarly(turn, id, *why);
+  search::TrialProgress compared = trial.validated;
+  if (!broken.empty()) compared.best = search::kWorstCost;
+  if (auto why = search::EndByMedian(rules, metric, compared, means)) {
+    EndEarly(turn, id, broken.empty() ? *why : absl::StrCat(broken, "; ", *why));
   }
 }
 
@@ -204,7 +214,7 @@ void JudgeEvaluation(Turn& turn, TrialId id) {
   if (!ends) JudgeTrial(turn, id, evaluation);
   CompareMember(turn, id, evaluation.step);
   const v1::Search& search = experiment.spec.search();
-  if (!search.has_target()) return;
+  if (!search.has_target() || !InfeasibleText(experiment, trial).empty()) return;
   if (auto why = search::EndOfSearch(search.target(), {search.metric(), GoalOf(experiment)},
                                      evaluation.metric)) {
     EndSearch(turn, id, v1::SearchEnded::TARGET, absl::StrCat("trial ", ToString(id), ": ", *why));

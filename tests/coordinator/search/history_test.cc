@@ -41,6 +41,33 @@ TEST(HistoryTest, GoodOnesAreTwentyFiveAtMost) {
   EXPECT_EQ(history.ByResult().good.size(), 25u);
 }
 
+TEST(HistoryTest, AnInfeasibleConfigurationIsWorseThanEachFeasibleOne) {
+  History history;
+  for (uint32_t i = 1; i <= 20; ++i) history.Open(i, At(i));
+  for (uint32_t i = 1; i <= 19; ++i) history.End(i, Outcome{{1.0 * i}, i == 7 ? 0.0 : 20.0 - i});
+  const Evidence evidence = history.ByResult();
+  // The best tenth of 19 are two: the feasible one, then the one that violates least.
+  EXPECT_EQ(Numbers(evidence.good), (std::vector<double>{7, 19}));
+  EXPECT_EQ(evidence.bad.size(), 18u);
+  EXPECT_EQ(history.ended(), 19u);
+  history.Open(19, At(19));
+  EXPECT_EQ(Numbers(history.ByResult().good), (std::vector<double>{7, 18})) << "a retry";
+}
+
+TEST(HistoryTest, WithSeveralObjectivesTheFirstFrontsAreGood) {
+  History history;
+  for (uint32_t i = 1; i <= 21; ++i) history.Open(i, At(i));
+  // 5 and 9 are the front, and 3 is behind them.
+  for (uint32_t i = 1; i <= 21; ++i) {
+    Costs costs = {10.0 + i, 10.0 + i};
+    if (i == 5) costs = {1, 4};
+    if (i == 9) costs = {4, 1};
+    if (i == 3) costs = {5, 5};
+    history.End(i, Outcome{costs, 0});
+  }
+  EXPECT_EQ(Numbers(history.ByResult().good), (std::vector<double>{3, 5, 9}));
+}
+
 TEST(HistoryTest, OpenOnesAreBadButDoNotCountAsEnded) {
   History history;
   for (uint32_t i = 1; i <= 13; ++i) history.Open(i, At(i));

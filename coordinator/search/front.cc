@@ -1,0 +1,179 @@
+#include "coordinator/search/front.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "common/check.h"
+#include "coordinator/search/cost.h"
+
+namespace dt::search {
+namespace {
+
+// The reference is beyond the worst point by this part of the range, so that the ends of a front
+// have a volume too.
+constexpr double kBeyondWorst = 0.1;
+
+double Ordered(double cost) { return std::isnan(cost) ? kWorstCost : cost; }
+
+bool IsBefore(const Costs& a, const Costs& b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (Ordered(a[i]) != Ordered(b[i])) return Ordered(a[i]) < Ordered(b[i]);
+  }
+  return false;
+}
+
+// Returns the area below `reference` of points with two costs.
+double AreaOf(std::vector<Costs> points, const Costs& reference) {
+  std::sort(points.begin(), points.end(), IsBefore);
+  double area = 0;
+  double height = reference[1];
+  for (const Costs& point : points) {
+    if (point[1] >= height) continue;
+    area += (reference[0] - point[0]) * (height - point[1]);
+    height = point[1];
+  }
+  return area;
+}
+
+// Slices the volume along the last objective. REQUIRES: every point is below the reference.
+double VolumeOf(std::vector<Costs> points, const Costs& reference) {
+  if (points.empty()) return 0;
+  const size_t last = reference.size() - 1;
+  if (last == 0) {
+    double least = reference[0];
+    for (const Costs& point : points) least = std::min(least, point[0]);
+    return reference[0] - least;
+  }
+  if (last == 1) return AreaOf(std::move(points), reference);
+  std::sort(points.begin(), points.end(),
+            [last](const Costs& a, const Costs& b) { return a[last] < b[last]; });
+  const Costs below(reference.begin(), reference.end() - 1);
+  std::vector<Costs> slice;
+  double volume = 0;
+  for (size_t i = 0; i < points.size(); ++i) {
+    slice.emplace_back(points[i].begin(), points[i].end() - 1);
+    const double end = i + 1 < points.size() ? points[i + 1][last] : reference[last];
+    if (end > points[i][last]) volume += VolumeOf(slice, below) * (end - points[i][last]);
+  }
+  return volume;
+}
+
+// Returns a reference beyond the worst finite costs of all points.
+Costs ReferenceOf(const std::vector<Costs>& points) {
+  Costs reference(points.front().size());
+  for (size_t i = 0; i < reference.size(); ++i) {
+    double best = kWorstCost;
+    double worst = -kWorstCost;
+    for (const Costs& point : points) {
+      if (!std::isfinite(point[i])) continue;
+      best = std::min(best, point[i]);
+      worst = std::max(worst, point[i]);
+    }
+    if (worst < best) best = worst = 0;
+    reference[i] = worst + (worst > best ? kBeyondWorst * (worst - best) : 1);
+  }
+  return reference;
+}
+
+// Adds to `chosen` the `count` points of `front` with the largest common hypervolume: each time the
+// one that adds most. A point never adds more than it did before, so most need no second look.
+void ChooseByVolume(const std::vector<Costs>& points, const std::vector<size_t>& front,
+                    size_t count, std::vector<size_t>& chosen) {
+  const Costs reference = ReferenceOf(points);
+  std::vector<Costs> taken;
+  double volume = 0;
+  struct Candidate {
+    size_t index;
+    double most;   // upper bound on the volume that it adds
+    size_t known;  // number of points taken when that was computed
+  };
+  std::vector<Candidate> left;
+  for (const size_t index : front) {
+    left.push_back({index, Hypervolume({points[index]}, reference), 0});
+  }
+  const auto is_worse = [](const Candidate& a, const Candidate& b) {
+    return a.most != b.most ? a.most < b.most : a.index > b.index;
+  };
+  while (taken.size() < count) {
+    const auto best = std::max_element(left.begin(), left.end(), is_worse);
+    std::vector<Costs> with = taken;
+    with.push_back(points[best->index]);
+    if (best->known != taken.size()) {
+      best->most = Hypervolume(std::move(with), reference) - volume;
+      best->known = taken.size();
+      continue;
+    }
+    taken = std::move(with);
+    volume = Hypervolume(taken, reference);
+    chosen.push_back(best->index);
+    left.erase(best);
+  }
+}
+
+}  // namespace
+
+bool Dominates(const Costs& a, const Costs& b) {
+  DT_CHECK(a.size() == b.size());
+  bool better = false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (Ordered(a[i]) > Ordered(b[i])) return false;
+    better = better || Ordered(a[i]) < Ordered(b[i]);
+  }
+  return better;
+}
+
+std::vector<std::vector<size_t>> FrontsOf(const std::vector<Costs>& points, size_t enough) {
+  // In this order no point dominates an earlier one.
+  std::vector<size_t> left(points.size());
+  std::iota(left.begin(), left.end(), size_t{0});
+  std::stable_sort(left.begin(), left.end(),
+                   [&](size_t a, size_t b) { return IsBefore(points[a], points[b]); });
+  std::vector<std::vector<size_t>> fronts;
+  for (size_t sorted = 0; !left.empty() && (fronts.empty() || sorted < enough);) {
+    std::vector<size_t> front;
+    std::vector<size_t> behind;
+    for (const size_t index : left) {
+      const bool dominated = std::any_of(front.begin(), front.end(), [&](size_t other) {
+        return Dominates(points[other], points[index]);
+      });
+      (dominated ? behind : front).push_back(index);
+    }
+    std::sort(front.begin(), front.end());
+    sorted += front.size();
+    fronts.push_back(std::move(front));
+    left = std::move(behind);
+  }
+  return fronts;
+}
+
+std::vector<size_t> ParetoFront(const std::vector<Costs>& points) {
+  return points.empty() ? std::vector<size_t>() : FrontsOf(points, 1).front();
+}
+
+double Hypervolume(std::vector<Costs> points, const Costs& reference) {
+  std::erase_if(points, [&](const Costs& point) {
+    for (size_t i = 0; i < reference.size(); ++i) {
+      if (!(point[i] < reference[i])) return true;
+    }
+    return false;
+  });
+  return VolumeOf(std::move(points), reference);
+}
+
+std::vector<size_t> BestOf(const std::vector<Costs>& points, size_t count) {
+  std::vector<size_t> best;
+  count = std::min(count, points.size());
+  for (const std::vector<size_t>& front : FrontsOf(points, count)) {
+    if (best.size() + front.size() <= count) {
+      best.insert(best.end(), front.begin(), front.end());
+    } else if (best.size() < count) {
+      ChooseByVolume(points, front, count - best.size(), best);
+    }
+  }
+  std::sort(best.begin(), best.end());
+  return best;
+}
+
+}  // namespace dt::search
