@@ -17,7 +17,7 @@ namespace {
 
 struct BestOptions {
   std::string selector;
-  int64_t count = 1;
+  std::optional<int64_t> count;
 };
 
 const Column kCheckpoint = {"CHECKPOINT UNDER --storage", Align::kLeft, Shown::kAlways,
@@ -87,16 +87,23 @@ absl::StatusOr<Listing> BestConfigurations(Client& client,
 
 absl::StatusOr<ExitCode> Best(Session& session, const BestOptions& options) {
   DT_ASSIGN_OR_RETURN(const Selector selector, session.ChooseExperiment(options.selector));
-  DT_RETURN_IF_ERROR(CheckAtLeast("-k", options.count, 1));
-  const auto count = static_cast<size_t>(options.count);
+  DT_RETURN_IF_ERROR(CheckAtLeast("-k", options.count.value_or(1), 1));
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   auto request = Select<v1::GetExperimentRequest>(selector);
   DT_ASSIGN_OR_RETURN(const auto paths, FetchParameters(*client, request));
   DT_ASSIGN_OR_RETURN(LiveState state, FetchExperiment(*client, {false, request.experiment()}));
   const v1::ExperimentSummary& experiment = state.experiment;
   const std::vector<v1::TrialSummary> all = state.trials;
-  std::erase_if(state.trials, [](const auto& t) { return !std::isfinite(t.metric_value()); });
+  const int64_t front = std::max(1, experiment.pareto_trials_size());
+  const auto count = static_cast<size_t>(options.count.value_or(front));
+  std::erase_if(state.trials, [](const auto& one) { return !report::Counts(one); });
   if (state.trials.empty()) {
+    if (experiment.infeasible() > 0) {
+      return absl::NotFoundError(absl::StrCat(
+          "no trial of experiment ", experiment.experiment(),
+          " keeps all constraints: ", report::ConstraintsText(experiment), "; 'dtctl get trials ",
+          experiment.experiment(), "' shows what each one breaks"));
+    }
     DT_ASSIGN_OR_RETURN(const auto reported, FetchMetricNames(*client, experiment.experiment()));
     const std::string why = NoMetricText(experiment, reported);
     if (!why.empty()) {
@@ -130,14 +137,16 @@ absl::StatusOr<ExitCode> Best(Session& session, const BestOptions& options) {
 
 void AddBestCommand(CommandTree& tree) {
   auto best = std::make_shared<BestOptions>();
-  CLI::App* app =
-      tree.Add(&tree.app(), "best",
-               "The best trials by the experiment's metric; with seeds, configurations by mean",
-               "dtctl best last\n"
-               "dtctl best 12 -k 5\n"
-               "dtctl best 12 -o json | jq -r '.items[0].checkpoint.path'");
+  CLI::App* app = tree.Add(
+      &tree.app(), "best",
+      "The best trials by the experiment's metric, or the Pareto front of several metrics; "
+      "with seeds, configurations by mean",
+      "dtctl best last\n"
+      "dtctl best 12 -k 5\n"
+      "dtctl best 12 -o json | jq -r '.items[0].checkpoint.path'");
   app->add_option("EXP", best->selector, "12, or last for the newest")->required();
-  app->add_option("-k", best->count, "How many to show; 1 unless given")->option_text("N");
+  app->add_option("-k", best->count, "How many to show; unless given 1, or the Pareto front")
+      ->option_text("N");
   tree.SetCommand(app, {[best](Session& session) { return Best(session, *best); }, kListFormats});
 }
 

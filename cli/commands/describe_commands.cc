@@ -137,7 +137,9 @@ void AppendEdits(std::vector<Line>& lines, const v1::GetExperimentResponse& foun
 
 void AppendBest(std::vector<Line>& lines, const LiveState& state) {
   const v1::ExperimentSummary& experiment = state.experiment;
-  if (experiment.best_trial() == 0) return;
+  AppendFact(lines, "front", {report::FrontText(experiment), Style::kGood});
+  AppendFact(lines, "constraints", {report::ConstraintsText(experiment)});
+  if (experiment.best_trial() == 0 || !experiment.metrics().empty()) return;
   AppendFact(
       lines, "best",
       {absl::StrCat(experiment.experiment(), "/", experiment.best_trial(), "  ",
@@ -324,7 +326,9 @@ std::vector<Line> TrialLines(const v1::GetExperimentResponse& experiment,
   AppendFact(lines, "chosen by", {Printable(trial.chosen())});
   AppendNumbers(lines, trial);
   AppendFact(lines, "bubble", {BubbleText(trial, experiment.spec())});
-  if (NeedsColumn(metric)) {
+  AppendFact(lines, "infeasible", {Printable(trial.infeasible()), Style::kWarn});
+  AppendFact(lines, "objectives", {report::ObjectivesText(experiment.summary(), trial)});
+  if (NeedsColumn(metric) && trial.objectives().empty()) {
     AppendFact(lines, "metric",
                {absl::StrCat(Printable(metric), " ", MetricText(trial),
                              trial.metric_step() == 0 ? "" : ", best " + BestText(trial))});

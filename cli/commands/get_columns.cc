@@ -88,11 +88,13 @@ ListColumns<v1::ExperimentSummary> ExperimentColumns() {
 }
 
 ListColumns<v1::TrialSummary> TrialColumns(const std::vector<v1::TrialSummary>& trials,
-                                           const std::string& metric) {
+                                           const std::string& metric,
+                                           const std::vector<std::string>& objectives) {
   using Trial = v1::TrialSummary;
   ListColumns<Trial> columns = {{{"TRIAL"}, [](const Trial& one) { return Cell{TrialName(one)}; }}};
   AddParameters(columns, SweptParameters(trials));
   if (!metric.empty()) columns.push_back(MetricListColumn(metric));
+  AddObjectives(columns, objectives);
   columns.push_back({{"STATE"}, [](const Trial& one) { return StateCell(one); }});
   AddColumns(columns, {kStep, kLoss, kValLoss, kBest, kRate, kCommShare});
   columns.back().column = {"COMM SHARE", Align::kRight, Shown::kWide};

@@ -13,9 +13,10 @@
 namespace dt::cli {
 
 ListColumns<v1::ExperimentSummary> ExperimentColumns();
-// `metric` gets a column unless it is empty.
+// `metric` gets a column unless it is empty, and so does each of several objectives.
 ListColumns<v1::TrialSummary> TrialColumns(const std::vector<v1::TrialSummary>& trials,
-                                           const std::string& metric);
+                                           const std::string& metric,
+                                           const std::vector<std::string>& objectives = {});
 ListColumns<v1::WorkerSummary> WorkerColumns();
 
 struct ListedCheckpoint {

@@ -85,8 +85,9 @@ absl::StatusOr<std::vector<Request>> RequestsOf(Session& session, const GetOptio
 
 struct FoundTrials {
   std::vector<v1::TrialSummary> all;
-  std::vector<std::string> paths;  // of the parameters of their experiments, for CSV
-  std::string metric;              // shared by all, if no usual column shows it; else ""
+  std::vector<std::string> paths;       // of the parameters of their experiments, for CSV
+  std::string metric;                   // shared by all, if no usual column shows it; else ""
+  std::vector<std::string> objectives;  // of the only experiment, if it has several
 };
 
 // Returns the search.metric that the experiments share and that needs a column, or "".
@@ -107,6 +108,20 @@ absl::StatusOr<std::string> SharedMetric(Client& client,
   return shared;
 }
 
+// Returns the metrics of a single experiment that has several objectives; otherwise nothing.
+absl::StatusOr<std::vector<std::string>> ObjectivesOf(
+    Client& client, const std::vector<v1::ListTrialsRequest>& requests) {
+  std::vector<std::string> none;
+  if (requests.size() != 1) return none;
+  v1::ListExperimentsRequest which;
+  which.set_experiment(requests.front().experiment());
+  which.set_last(requests.front().last());
+  DT_ASSIGN_OR_RETURN(const auto experiments, client.ListExperiments(which));
+  if (experiments.size() != 1) return none;
+  const auto& metrics = experiments.front().metrics();
+  return std::vector<std::string>(metrics.begin(), metrics.end());
+}
+
 absl::StatusOr<FoundTrials> FindTrials(Session& session, const GetOptions& options) {
   DT_ASSIGN_OR_RETURN(auto requests, RequestsOf<v1::ListTrialsRequest>(session, options));
   std::vector<v1::TrialState> states;
@@ -122,7 +137,10 @@ absl::StatusOr<FoundTrials> FindTrials(Session& session, const GetOptions& optio
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   FoundTrials found;
   if (session.format() == Format::kTable || session.format() == Format::kWide) {
-    DT_ASSIGN_OR_RETURN(found.metric, SharedMetric(*client, requests));
+    DT_ASSIGN_OR_RETURN(found.objectives, ObjectivesOf(*client, requests));
+    if (found.objectives.empty()) {
+      DT_ASSIGN_OR_RETURN(found.metric, SharedMetric(*client, requests));
+    }
   }
   for (v1::ListTrialsRequest& request : requests) {
     if (session.format() == Format::kCsv) {
@@ -162,7 +180,7 @@ absl::StatusOr<Listing> Trials(Session& session, const GetOptions& options) {
   if (trials.empty()) {
     DT_ASSIGN_OR_RETURN(listing.empty, NoTrialText(session, options));
   }
-  listing.table = MakeTable(TrialColumns(trials, found.metric), trials);
+  listing.table = MakeTable(TrialColumns(trials, found.metric, found.objectives), trials);
   listing.columns = WithParameters(CsvColumns(TrialJson(Whole<v1::TrialSummary>())), found.paths);
   for (const v1::TrialSummary& trial : trials) {
     listing.items.push_back(TrialJson(trial));

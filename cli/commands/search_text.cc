@@ -7,6 +7,7 @@
 #include "cli/view/top_panes.h"
 #include "cli/view/words.h"
 #include "spec/normal_range.h"
+#include "spec/objectives.h"
 #include "spec/program.h"
 #include "spec/search.h"
 
@@ -20,7 +21,10 @@ std::string MethodText(const v1::ExperimentSpec& spec) {
   if (text == "asha") {
     absl::StrAppend(&text, " (", search.sampler().empty() ? "random" : search.sampler(), ")");
   }
-  absl::StrAppend(&text, ", ", spec::GoalOf(search), " ", search.metric());
+  absl::StrAppend(&text, ", ", spec::ObjectivesText(search));
+  if (!search.constraints().empty()) {
+    absl::StrAppend(&text, ", with ", absl::StrJoin(search.constraints(), " and "));
+  }
   if (search.has_target()) {
     absl::StrAppend(&text, ", until it is ", spec::NumberText(search.target()));
   }
@@ -30,11 +34,16 @@ std::string MethodText(const v1::ExperimentSpec& spec) {
 std::string AssumedText(const v1::ExperimentSpec& spec) {
   const v1::Search& search = spec.search();
   // The metrics of dtrain's own trainer are known.
+  if (spec::HasSeveralObjectives(search)) return "";
   if (!search.goal().empty() || search.metric().empty() || !spec::IsProgram(spec)) return "";
   return " (assumed from its name; search.goal says otherwise)";
 }
 
 std::string BestText(const v1::ExperimentSpec& spec) {
+  if (spec::HasSeveralObjectives(spec.search())) {
+    return absl::StrCat(
+        "The result is the Pareto front: ", Printable(spec::ObjectivesText(spec.search())), ".");
+  }
   const char* end = spec::GoalOf(spec.search()) == "maximize" ? "highest " : "lowest ";
   return absl::StrCat("The trial with the ", end, Printable(spec.search().metric()), " is the best",
                       AssumedText(spec), ".");
@@ -147,6 +156,15 @@ SearchPlan PlanOf(const v1::ExperimentSpec& spec, size_t expanded) {
   if (!alone) plan.lines.push_back(absl::StrCat(MethodText(spec), AssumedText(spec)));
   plan.json["metric"] = spec.search().metric();
   plan.json["goal"] = spec::GoalOf(spec.search());
+  if (spec::HasSeveralObjectives(spec.search())) {
+    const std::vector<spec::Objective> objectives = spec::ObjectivesOf(spec.search());
+    plan.json["metric"] = objectives.front().metric;
+    plan.json["goal"] = objectives.front().goal;
+    for (const spec::Objective& one : objectives) {
+      plan.json["metrics"].push_back(one.metric);
+      plan.json["goals"].push_back(one.goal);
+    }
+  }
   if (sampler == spec::Sampler::kBayes) {
     plan.lines.push_back(
         absl::StrCat("chosen one by one as results come",

@@ -85,7 +85,7 @@ absl::Status PrintResults(Session& session, Client& client, LiveState state) {
   results.state = std::move(state);
   const v1::ExperimentSummary& experiment = results.state.experiment;
   const auto ranked = Ranked(results.state.trials, GoalOf(experiment.goal()), results.state.early);
-  if (!ranked.empty() && std::isfinite(ranked.front()->metric_value())) {
+  if (!ranked.empty() && report::Counts(*ranked.front())) {
     DT_ASSIGN_OR_RETURN(results.best_checkpoint, FindBestCheckpoint(client, experiment.experiment(),
                                                                     ranked.front()->trial()));
   }

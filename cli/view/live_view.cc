@@ -328,12 +328,17 @@ Table ResultTable(const LiveState& state, size_t count) {
   const auto ranked = Ranked(state.trials, GoalOf(experiment.goal()), state.early);
   ListColumns<Trial> columns = {{{"TRIAL"}, [](const Trial& one) { return Cell{TrialName(one)}; }}};
   AddParameters(columns, SweptParameters(state.trials));
-  if (NeedsColumn(experiment.metric())) columns.push_back(MetricListColumn(experiment.metric()));
-  AddColumns(columns, {kBest, kValLoss, kLoss, kStep, kRate, kCommShare, kTime});
+  const bool several = !experiment.metrics().empty();
+  AddObjectives(columns, {experiment.metrics().begin(), experiment.metrics().end()});
+  if (NeedsColumn(experiment.metric()) && !several) {
+    columns.push_back(MetricListColumn(experiment.metric()));
+  }
+  if (!several) AddColumns(columns, {kBest});
+  AddColumns(columns, {kValLoss, kLoss, kStep, kRate, kCommShare, kTime});
   std::vector<Trial> trials;
   for (size_t i = 0; i < ranked.size() && i < count; ++i) trials.push_back(*ranked[i]);
   Table table = MakeTable(columns, trials);
-  if (!trials.empty() && std::isfinite(trials[0].metric_value())) {
+  if (!trials.empty() && report::Counts(trials[0])) {
     for (Cell& cell : table.rows[0]) cell.style = Style::kGood;
   }
   table.columns.push_back({.header = "STATE", .min_width = 9});
@@ -371,8 +376,10 @@ std::vector<Line> ResultLines(const Results& results, const LiveOptions& options
   lines.emplace_back();
   const auto ranked = Ranked(results.state.trials, GoalOf(experiment.goal()), results.state.early);
   const v1::TrialSummary* best =
-      !ranked.empty() && std::isfinite(ranked.front()->metric_value()) ? ranked.front() : nullptr;
-  if (best != nullptr) {
+      !ranked.empty() && report::Counts(*ranked.front()) ? ranked.front() : nullptr;
+  if (!experiment.metrics().empty()) {
+    lines.push_back({{"Pareto front:  ", Style::kBold}, {report::FrontText(experiment)}});
+  } else if (best != nullptr) {
     lines.push_back(
         {{"Best trial:  ", Style::kBold},
          {TrialName(*best), Style::kGood},

@@ -55,7 +55,9 @@ constexpr int kLeaveOutLast = 1000;
 }  // namespace
 
 Cell StateCell(const v1::TrialSummary& trial) {
-  return {report::StateText(trial), StoppedEarly(trial) ? Style::kDim : StyleOf(trial.state())};
+  if (StoppedEarly(trial)) return {report::StateText(trial), Style::kDim};
+  const bool good = trial.infeasible().empty() || trial.state() != v1::TRIAL_FINISHED;
+  return {report::StateText(trial), good ? StyleOf(trial.state()) : Style::kWarn};
 }
 
 Cell StateCell(v1::ExperimentState state) { return {report::StateText(state), StyleOf(state)}; }
@@ -152,6 +154,19 @@ Column MetricColumn(const std::string& metric) {
 ListColumn<v1::TrialSummary> MetricListColumn(const std::string& metric) {
   return {MetricColumn(metric),
           [](const v1::TrialSummary& trial) { return Cell{MetricText(trial)}; }};
+}
+
+void AddObjectives(ListColumns<v1::TrialSummary>& to, const std::vector<std::string>& metrics) {
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    to.push_back({MetricColumn(metrics[i]), [place = static_cast<int>(i)](const auto& trial) {
+                    const bool has = place < trial.objectives_size();
+                    return Cell{FormatLoss(has ? trial.objectives(place) : std::nan(""))};
+                  }});
+  }
+  if (metrics.empty()) return;
+  to.push_back({{.header = "FRONT"}, [](const v1::TrialSummary& trial) {
+                  return Cell{trial.pareto() ? "yes" : kNone, Style::kGood};
+                }});
 }
 
 namespace {

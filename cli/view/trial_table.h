@@ -37,6 +37,10 @@ void LeaveOutUntold(Table& table, const std::vector<v1::TrialSummary>& trials,
 Column MetricColumn(const std::string& metric);
 ListColumn<v1::TrialSummary> MetricListColumn(const std::string& metric);
 
+// Adds a column for each objective, and one that marks the Pareto front. Adds nothing without
+// names.
+void AddObjectives(ListColumns<v1::TrialSummary>& to, const std::vector<std::string>& metrics);
+
 std::string LossOf(const v1::TrialSummary& trial);  // the newest loss of training
 double RunSeconds(const v1::TrialSummary& trial);   // in training; -1: unknown
 

@@ -93,7 +93,10 @@ std::vector<Difference> DifferencesOf(const std::vector<Experiment>& experiments
     std::vector<Texts> all;
     all.reserve(experiments.size());
     for (const Experiment& one : experiments) {
-      all.push_back({spec::ValueText(spec::GetExperimentField(one.found.spec(), field.path))});
+      const v1::ExperimentSpec& file = one.found.spec();
+      const bool texts = field.type == spec::FieldType::kTexts;
+      all.push_back({texts ? absl::StrJoin(spec::GetExperimentTexts(file, field.path), ", ")
+                           : spec::ValueText(spec::GetExperimentField(file, field.path))});
     }
     compare(field.path, all);
   }

@@ -40,6 +40,18 @@ std::vector<std::string> PathsOf(const std::vector<Experiment>& experiments) {
   return paths;
 }
 
+// Returns the values of several objectives, in their order, with a semicolon between them; null
+// with one objective.
+Json ObjectivesText(const v1::TrialSummary& summary) {
+  if (summary.objectives().empty()) return nullptr;
+  std::string text;
+  for (const double value : summary.objectives()) {
+    absl::StrAppend(&text, text.empty() ? "" : ";",
+                    std::isfinite(value) ? spec::NumberText(value) : "-");
+  }
+  return text;
+}
+
 // Returns the results of a trial, which follow its parameters.
 Json ResultFields(const Trial& trial, uint32_t configuration) {
   const v1::TrialSummary& summary = trial.summary;
@@ -78,6 +90,9 @@ Json ResultFields(const Trial& trial, uint32_t configuration) {
   row["configuration"] = configuration == 0 ? Json(nullptr) : Json(configuration);
   row["metric_value"] = NumberJson(summary.metric_value());
   row["metric_step"] = summary.metric_step() == 0 ? Json(nullptr) : Json(summary.metric_step());
+  row["objectives"] = ObjectivesText(summary);
+  row["pareto"] = summary.objectives().empty() ? Json(nullptr) : Json(summary.pareto());
+  row["infeasible"] = summary.infeasible().empty() ? Json(nullptr) : Json(summary.infeasible());
   return row;
 }
 
@@ -113,9 +128,18 @@ bool IsOfModels(const std::string& column) {
                      [&](const auto& part) { return column == part.name; });
 }
 
-// Drops the empty columns of models where all experiments ran programs.
+// Drops the columns of several objectives and of constraints where no experiment has them, and the
+// empty columns of models where all experiments ran programs.
 void LeaveOutEmpty(const std::vector<Experiment>& experiments, const std::vector<Json>& rows,
                    std::vector<std::string>& columns) {
+  const auto is_null = [&](const std::string& column) {
+    return std::all_of(rows.begin(), rows.end(),
+                       [&](const Json& row) { return row[column].is_null(); });
+  };
+  std::erase_if(columns, [&](const std::string& column) {
+    const bool of_goals = column == "objectives" || column == "pareto" || column == "infeasible";
+    return of_goals && is_null(column);
+  });
   const bool programs = std::all_of(experiments.begin(), experiments.end(), [](const auto& one) {
     return spec::IsProgram(one.found.spec());
   });

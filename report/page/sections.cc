@@ -355,11 +355,13 @@ Facts HeadFacts(const Experiment& experiment) {
   facts.rows.emplace_back("submitted", UtcText(summary.submitted_wall_ms()));
   facts.rows.emplace_back("ended", UtcText(summary.ended_wall_ms()));
   facts.rows.emplace_back("data as of", UtcText(AsOf(experiment)));
-  facts.rows.emplace_back("goal", absl::StrCat(summary.goal(), " ", summary.metric()));
+  facts.rows.emplace_back("goal", GoalsText(summary));
+  facts.rows.emplace_back("Pareto front", FrontText(summary));
+  facts.rows.emplace_back("constraints", ConstraintsText(summary));
   const auto best = std::find_if(
       experiment.trials.begin(), experiment.trials.end(),
       [&](const Trial& trial) { return trial.summary.trial() == summary.best_trial(); });
-  if (best != experiment.trials.end()) {
+  if (best != experiment.trials.end() && summary.metrics().empty()) {
     facts.rows.emplace_back("best trial",
                             absl::StrCat(LineName(best->summary), ": ", summary.metric(), " ",
                                          FormatLoss(summary.best_value())));

@@ -255,6 +255,13 @@ static void LeaveOutEmptyColumns(TextTable& table, const std::string& but) {
   }
 }
 
+// Returns a mark for the name of a trial.
+static std::string MarkOf(const v1::TrialSummary& trial, bool best) {
+  if (!trial.infeasible().empty()) return " (infeasible)";
+  if (!trial.objectives().empty()) return trial.pareto() ? " (Pareto front)" : "";
+  return best ? " (best)" : "";
+}
+
 TextTable TrialList(const Experiment& experiment) {
   const std::vector<SweptParameter> swept = SweptIn(experiment.trials);
   TextTable table;
@@ -283,8 +290,8 @@ TextTable TrialList(const Experiment& experiment) {
     const Result result = ResultOf(trial);
     const bool best = trial.summary.trial() == experiment.found.summary().best_trial();
     if (best) table.marked = table.rows.size();
-    std::vector<std::string>& row =
-        table.rows.emplace_back(1, absl::StrCat(TrialName(trial.summary), best ? " (best)" : ""));
+    std::vector<std::string>& row = table.rows.emplace_back(
+        1, absl::StrCat(TrialName(trial.summary), MarkOf(trial.summary, best)));
     for (const SweptParameter& one : swept) row.push_back(ValueAt(trial.summary, one.path));
     for (std::string text :
          {result.word, StepText(trial.summary), FormatLoss(result.loss),

@@ -10,6 +10,56 @@
 
 namespace dt::report {
 
+bool Counts(const v1::TrialSummary& trial) {
+  return std::isfinite(trial.metric_value()) && trial.infeasible().empty();
+}
+
+std::string FrontText(const v1::ExperimentSummary& experiment) {
+  if (experiment.metrics().empty()) return "";
+  if (experiment.pareto_trials().empty()) return "no finished trial has all metrics";
+  constexpr int kShown = 12;
+  const int size = experiment.pareto_trials_size();
+  std::string text = absl::StrCat(Plural(static_cast<size_t>(size), "trial"), ": ");
+  for (int i = 0; i < std::min(size, kShown); ++i) {
+    absl::StrAppend(&text, i > 0 ? ", " : "", experiment.experiment(), "/",
+                    experiment.pareto_trials(i));
+  }
+  return size > kShown ? absl::StrCat(text, ", …") : text;
+}
+
+std::string GoalsText(const v1::ExperimentSummary& experiment) {
+  if (experiment.metrics().empty()) {
+    return absl::StrCat(experiment.goal(), " ", Printable(experiment.metric()));
+  }
+  std::string text;
+  for (int i = 0; i < experiment.metrics_size(); ++i) {
+    const std::string goal = i < experiment.goals_size() ? experiment.goals(i) : "";
+    absl::StrAppend(&text, i > 0 ? ", " : "", goal, " ", Printable(experiment.metrics(i)));
+  }
+  return text;
+}
+
+std::string ObjectivesText(const v1::ExperimentSummary& experiment, const v1::TrialSummary& trial) {
+  std::string text;
+  for (int i = 0; i < std::min(trial.objectives_size(), experiment.metrics_size()); ++i) {
+    absl::StrAppend(&text, i > 0 ? ", " : "", Printable(experiment.metrics(i)), " ",
+                    FormatLoss(trial.objectives(i)));
+  }
+  return trial.pareto() ? absl::StrCat(text, "; on the Pareto front") : text;
+}
+
+std::string ConstraintsText(const v1::ExperimentSummary& experiment) {
+  if (experiment.constraints().empty()) return "";
+  std::string text;
+  for (const std::string& one : experiment.constraints()) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", Printable(one));
+  }
+  if (experiment.infeasible() > 0) {
+    absl::StrAppend(&text, "; ", Plural(experiment.infeasible(), "trial"), " infeasible");
+  }
+  return text;
+}
+
 bool IsBetter(double a, double b, Goal goal) { return goal == Goal::kMinimize ? a < b : a > b; }
 
 Goal GoalOf(const std::string& word) {
@@ -29,10 +79,11 @@ std::vector<const v1::TrialSummary*> Ranked(const std::vector<v1::TrialSummary>&
   };
   std::stable_sort(ranked.begin(), ranked.end(),
                    [&](const v1::TrialSummary* a, const v1::TrialSummary* b) {
-                     const bool has_a = std::isfinite(a->metric_value());
-                     const bool has_b = std::isfinite(b->metric_value());
+                     const bool has_a = Counts(*a);
+                     const bool has_b = Counts(*b);
                      if (has_a != has_b) return has_a;
                      if (!has_a) return a->trial() < b->trial();
+                     if (a->pareto() != b->pareto()) return a->pareto();
                      if (later(a) != later(b)) return later(b);
                      return IsBetter(a->metric_value(), b->metric_value(), goal);
                    });
@@ -41,10 +92,13 @@ std::vector<const v1::TrialSummary*> Ranked(const std::vector<v1::TrialSummary>&
 
 std::string BetterButEarlyText(const std::vector<const v1::TrialSummary*>& ranked, Goal goal,
                                const std::string& metric) {
-  if (ranked.empty() || !std::isfinite(ranked.front()->metric_value())) return "";
+  if (ranked.empty() || !Counts(*ranked.front()) || !ranked.front()->objectives().empty()) {
+    return "";
+  }
   const v1::TrialSummary* better = ranked.front();
   for (const v1::TrialSummary* one : ranked) {
-    if (StoppedEarly(*one) && IsBetter(one->metric_value(), better->metric_value(), goal)) {
+    if (StoppedEarly(*one) && Counts(*one) &&
+        IsBetter(one->metric_value(), better->metric_value(), goal)) {
       better = one;
     }
   }

@@ -21,9 +21,20 @@ bool IsBetter(double a, double b, Goal goal);
 enum class Early { kAmongOthers, kLast };
 // Returns kLast where the experiment's search has rungs.
 Early EarlyOf(const v1::ExperimentSpec& spec);
-// Returns the trials with a metric, best first, then the others by number.
+// Returns whether the trial has a value of the metric and breaks no constraint.
+bool Counts(const v1::TrialSummary& trial);
+// Returns the trials that count, best first, then the others by number. With several objectives the
+// Pareto front comes first.
 std::vector<const v1::TrialSummary*> Ranked(const std::vector<v1::TrialSummary>& trials, Goal goal,
                                             Early early);
+// Returns "3 trials: 12/1, 12/4, 12/9", the Pareto front; "" with one objective.
+std::string FrontText(const v1::ExperimentSummary& experiment);
+// Returns "minimize val_loss, maximize accuracy".
+std::string GoalsText(const v1::ExperimentSummary& experiment);
+// Returns "val_loss 1.2345, seconds 31.0000; on the Pareto front"; "" with one objective.
+std::string ObjectivesText(const v1::ExperimentSummary& experiment, const v1::TrialSummary& trial);
+// Returns "latency_ms <= 20; 2 trials infeasible"; "" without constraints.
+std::string ConstraintsText(const v1::ExperimentSummary& experiment);
 // Returns "12/7 has a better val_loss, 2.9000, and was stopped early at step 20/540" for the best
 // early-stopped trial that beats the first of `ranked`; "" if there is no such trial.
 std::string BetterButEarlyText(const std::vector<const v1::TrialSummary*>& ranked, Goal goal,

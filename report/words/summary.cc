@@ -31,6 +31,7 @@ bool Ended(v1::ExperimentState state) {
 
 std::string StateText(const v1::TrialSummary& trial) {
   if (StoppedEarly(trial)) return "stopped early";
+  if (trial.state() == v1::TRIAL_FINISHED && !trial.infeasible().empty()) return "infeasible";
   std::string text = api::Word(trial.state());
   const std::string cause = api::Word(trial.cause());
   if (trial.state() == v1::TRIAL_FAILED && !cause.empty()) absl::StrAppend(&text, ": ", cause);
@@ -189,6 +190,7 @@ std::string MetricText(const v1::TrialSummary& trial) {
 
 std::string NoteText(const v1::TrialSummary& trial) {
   if (!trial.waiting().empty()) return Printable(trial.waiting());
+  if (!trial.infeasible().empty() && trial.message().empty()) return Printable(trial.infeasible());
   // The cause of a failure matters most; the message ends with the last line of output.
   if (trial.hint().empty() || trial.state() == v1::TRIAL_FAILED) return Printable(trial.message());
   return Printable(
