@@ -65,9 +65,16 @@ RESULTS = [
            own={"warnings": _WARNINGS}),
     Result("Experiment", "ExperimentSummary", """experiment name state trials pending running finished failed cancelled
            oom progress_ratio eta_seconds metric goal best_trial best_value labels submitted_wall_ms ended_wall_ms
-           submitted_by note paused archived paused_why="" waiting="" """,
+           submitted_by note paused archived paused_why="" waiting=""
+           metrics=() goals=() pareto_trials=() constraints=() infeasible=0""",
            base="ExperimentMethods", more='>>> client.experiment("last").progress_ratio\n0.45',
-           own={"best_value": Own("float | None", "number(message.best_value) if message.best_trial else None")}),
+           own={"best_value": Own("float | None", "number(message.best_value) if message.best_trial else None"),
+                "metrics": Own("tuple[str, ...]", "tuple(message.metrics)",
+                               "Several objectives; empty: trials are compared by `metric` alone."),
+                "goals": Own("tuple[str, ...]", "tuple(message.goals)", "minimize or maximize, for each of `metrics`."),
+                "pareto_trials": Own("tuple[int, ...]", "tuple(message.pareto_trials)",
+                                     "Numbers of the finished trials on the Pareto front of `metrics`."),
+                "constraints": Own("tuple[str, ...]", "tuple(message.constraints)", "As the file has them.")}),
     Result("Checkpoint", "CheckpointSummary", """experiment trial attempt checkpoint.step checkpoint.path
            checkpoint.bytes checkpoint.loss checkpoint.best checkpoint.storage_id checkpoint.manifest_hash seen_by""",
            own={"attempt": Own("int | None", "message.attempt or None",
@@ -76,11 +83,13 @@ RESULTS = [
            step target_steps loss val_loss best_val_loss best_val_step metric_value metric_step metric_newest world_size
            workers device seed tokens_per_second eta_seconds comm_ratio comm_exposed_ratio tokens_per_step train_tokens
            model_parameters data_fingerprint provenance last_checkpoint started_wall_ms ended_wall_ms
-           training_seconds=None""",
+           training_seconds=None objectives=() pareto=False infeasible="" """,
            base="TrialMethods",
            more=""">>> client.trial("12/3").parameters\n{'optimizer.lr': 0.001, 'train.batch_size': 8}""",
            own={"loss": Own("float | None", 'number(message.latest.loss) if message.HasField("latest") else None',
                             "From the newest logged step; None: no step is known."),
+                "objectives": Own("tuple[float | None, ...]", "tuple(number(one) for one in message.objectives)",
+                                  "The value of each of the experiment's `metrics`; empty: it has one metric."),
                 "last_checkpoint": Own("Checkpoint | None", "last_checkpoint(message)",
                                        "Its newest checkpoint; None: no checkpoint yet.")}),
     Result("Attempt", "AttemptSummary", """attempt workers started_wall_ms running_wall_ms ended_wall_ms resumed_step

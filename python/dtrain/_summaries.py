@@ -65,7 +65,8 @@ class Summaries(Calls):
         """Returns the trials of an experiment that have a value of its search metric, the best first."""
         found = self._experiment(self._select_experiment(experiment))
         sign = -1 if found.goal == "maximize" else 1
-        measured = [one for one in self.trials(found.experiment) if one.metric_value is not None]
+        measured = [one for one in self.trials(found.experiment)
+                    if one.metric_value is not None and not one.infeasible]
         return Found(sorted(measured, key=lambda one: sign * (one.metric_value or 0.0)))
 
     def best(self, experiment: Selection = "last") -> Trial:
@@ -82,6 +83,18 @@ class Summaries(Calls):
             raise NotFoundError(f"no trial of experiment {found.experiment} has a {found.metric} yet; trials are "
                                 "evaluated every eval.every steps, and at their end")
         return next((one for one in ranked if one.trial == found.best_trial), ranked[0])
+
+    def pareto(self, experiment: Selection = "last") -> list[Trial]:
+        """Returns the trials on the Pareto front of an experiment with several metrics, by the first metric, the best
+        first; with one metric, the best trial.
+
+        >>> [(one.parameters, one.objectives) for one in client.pareto("last")]
+        """
+        found = self.experiment(experiment)
+        ranked = self.ranked(found)
+        if not found.metrics:
+            return Found(one for one in ranked if one.trial == found.best_trial)
+        return Found(one for one in ranked if one.pareto)
 
     def checkpoints(self, selection: Selection = "last") -> list[Checkpoint]:
         """Returns the checkpoints of an experiment or a trial."""
