@@ -97,27 +97,49 @@ std::string Optuna::Answer() {
   std::exit(1);
 }
 
-Chooser Optuna::Study(const std::string& sampler, const Problem& problem, uint64_t seed) {
+void Optuna::Begin(const std::string& sampler, const spec::Space& space, uint64_t seed) {
   std::string line = absl::StrCat("study ", sampler, " ", seed);
-  for (const spec::Dimension& each : problem.space.dimensions) {
+  for (const spec::Dimension& each : space.dimensions) {
     absl::StrAppend(&line, " ", WordOf(each));
   }
   Say(line);
+}
+
+spec::Point Optuna::Ask(uint32_t configuration, size_t dimensions) {
+  Say(absl::StrCat("ask ", configuration));
+  std::istringstream words(Answer());
+  spec::Point at(dimensions);
+  for (double& value : at) {
+    std::string word;
+    words >> word;
+    value = word == "none" ? spec::kInactive : std::strtod(word.c_str(), nullptr);
+  }
+  return at;
+}
+
+Chooser Optuna::Study(const std::string& sampler, const Problem& problem, uint64_t seed) {
+  Begin(sampler, problem.space, seed);
   return {
       .ask =
           [this, &problem](uint32_t configuration) {
-            Say(absl::StrCat("ask ", configuration));
-            std::istringstream words(Answer());
-            spec::Point at(problem.space.dimensions.size());
-            for (double& value : at) {
-              std::string word;
-              words >> word;
-              value = word == "none" ? spec::kInactive : std::strtod(word.c_str(), nullptr);
-            }
-            return at;
+            return Ask(configuration, problem.space.dimensions.size());
           },
       .tell = [this](uint32_t configuration,
                      double cost) { Say(absl::StrFormat("tell %d %.17g", configuration, cost)); }};
+}
+
+GoalChooser Optuna::GoalStudy(GoalProblem problem, uint64_t seed) {
+  Say(absl::StrCat("goals ", problem == GoalProblem::kTwoObjectives ? 2 : 1));
+  Begin("mtpe", SpaceOf(problem), seed);
+  const size_t dimensions = SpaceOf(problem).dimensions.size();
+  return {
+      .ask = [this, dimensions](uint32_t configuration) { return Ask(configuration, dimensions); },
+      .tell =
+          [this](uint32_t configuration, const search::Outcome& outcome) {
+            std::string line = absl::StrCat("tell ", configuration);
+            for (const double cost : outcome.costs) absl::StrAppendFormat(&line, " %.17g", cost);
+            Say(absl::StrFormat("%s %.17g", line, outcome.violation));
+          }};
 }
 
 }  // namespace dt::bench

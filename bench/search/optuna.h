@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "bench/search/goals.h"
 #include "bench/search/runs.h"
 
 namespace dt::bench {
@@ -28,9 +29,14 @@ class Optuna {
   // Begins a study; the last one is forgotten. `sampler`: random, tpe or mtpe. REQUIRES: `problem`
   // and this outlive it.
   Chooser Study(const std::string& sampler, const Problem& problem, uint64_t seed);
+  // Begins a study with several objectives or a constraint, by multivariate TPE. The studies after
+  // it are of this kind too.
+  GoalChooser GoalStudy(GoalProblem problem, uint64_t seed);
 
  private:
   Optuna() = default;
+  void Begin(const std::string& sampler, const spec::Space& space, uint64_t seed);
+  spec::Point Ask(uint32_t configuration, size_t dimensions);
   void Say(const std::string& line);
   std::string Answer();
 

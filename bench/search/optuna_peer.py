@@ -2,8 +2,9 @@
 
 usage: optuna_peer.py, which prints Optuna's version, then reads lines:
 study SAMPLER SEED DIMENSION…   random or tpe (one dimension at a time) or mtpe; forgets the last study
+goals OBJECTIVES                how many the next studies have; they take a violation of constraints too
 ask TRIAL                       answers with the values; for a list, the place in it; none: inactive
-tell TRIAL COST
+tell TRIAL COST                 after `goals`: tell TRIAL COST… VIOLATION, above 0 if it is infeasible
 A DIMENSION is NAME:KIND:LOW:HIGH:STEP, with KIND float, log, int, logint, step or list (HIGH: its length), and for each
 condition :INDEX=VALUE|VALUE, the values of another dimension with which it is active.
 """
@@ -20,12 +21,21 @@ warnings.filterwarnings("ignore")
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 
-def sampler_of(kind: str, seed: int, conditional: bool):
+def sampler_of(kind: str, seed: int, conditional: bool, constrained: bool):
     if kind == "random":
         return optuna.samplers.RandomSampler(seed=seed)
     # Groups are Optuna's way to keep a multivariate model where trials have different parameters.
     group = {"group": True} if conditional and kind == "mtpe" else {}
-    return optuna.samplers.TPESampler(seed=seed, multivariate=kind == "mtpe", **group)
+    violations = (lambda trial: trial.user_attrs["violations"]) if constrained else None
+    return optuna.samplers.TPESampler(seed=seed, multivariate=kind == "mtpe", constraints_func=violations, **group)
+
+
+def tell(study, trial, numbers: list[float], objectives: int) -> None:
+    if objectives == 0:
+        study.tell(trial, numbers[0])
+        return
+    trial.set_user_attr("violations", [numbers[objectives]])
+    study.tell(trial, numbers[:objectives])
 
 
 def suggest(trial, dimension: list[str]):
@@ -62,18 +72,21 @@ def answer(trial, dimensions: list[list[str]]) -> list[str]:
 
 def main() -> None:
     print(optuna.__version__, flush=True)
-    study, dimensions, trials = None, [], {}
+    study, dimensions, trials, objectives = None, [], {}, 0
     for line in sys.stdin:
         words = line.split()
         if words[0] == "study":
             dimensions, trials = [word.split(":") for word in words[3:]], {}
             conditional = any(len(dimension) > 5 for dimension in dimensions)
-            study = optuna.create_study(sampler=sampler_of(words[1], int(words[2]), conditional))
+            sampler = sampler_of(words[1], int(words[2]), conditional, objectives > 0)
+            study = optuna.create_study(sampler=sampler, directions=["minimize"] * max(1, objectives))
+        elif words[0] == "goals":
+            objectives = int(words[1])
         elif words[0] == "ask":
             trials[words[1]] = study.ask()
             print(*answer(trials[words[1]], dimensions), flush=True)
         else:
-            study.tell(trials.pop(words[1]), float(words[2]))
+            tell(study, trials.pop(words[1]), [float(word) for word in words[2:]], objectives)
 
 
 main()
