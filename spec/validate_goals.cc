@@ -43,7 +43,7 @@ class Goals {
     }
     std::set<std::string> seen;
     for (int i = 0; i < search_.metrics_size(); ++i) {
-      const std::string at = Indexed("search.metrics", i);
+      const std::string at = absl::StrCat("search.metrics[", i, "]");
       CheckName(at, search_.metrics(i));
       if (!seen.insert(search_.metrics(i)).second) {
         Add(at, "duplicate_value",
@@ -91,7 +91,7 @@ class Goals {
     for (int i = 0; i < goals; ++i) {
       const std::string& word = search_.goals(i);
       if (word.empty() || word == "minimize" || word == "maximize") continue;
-      const std::string at = Indexed("search.goals", i);
+      const std::string at = absl::StrCat("search.goals[", i, "]");
       Add(at, "unknown_choice",
           absl::StrCat(at, " is ", Quote(word), "; it must be one of: minimize, maximize"),
           OtherValueHint("search.goal", word));
@@ -138,7 +138,7 @@ class Goals {
   }
 
   void CheckConstraint(int i) {
-    const std::string at = Indexed("search.constraints", i);
+    const std::string at = absl::StrCat("search.constraints[", i, "]");
     const std::string& text = search_.constraints(i);
     const std::string problem = TextProblem(text, limits::kNameBytes, Lines::kOne);
     if (!problem.empty()) {

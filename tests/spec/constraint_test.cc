@@ -13,7 +13,7 @@
 namespace dt::spec {
 namespace {
 
-Constraint Read(const std::string& text) {
+Constraint ReadConstraint(const std::string& text) {
   auto read = ParseConstraint(text);
   const auto* fault = std::get_if<ConstraintFault>(&read);
   EXPECT_EQ(fault, nullptr) << text << ": " << (fault != nullptr ? fault->message : "");
@@ -29,10 +29,10 @@ TEST(ConstraintTest, ABoundIsInTheUnitOfItsMetric) {
       {"accuracy_pct >= 90%", 90},     {"model_parameters < 10M", 1e7},
       {"drift > -1.5e-3", -1.5e-3},    {"top-5 acc (%) >= 90", 90}};
   for (const auto& [text, bound] : bounds) {
-    EXPECT_NEAR(Read(text).bound, bound, 1e-9 * std::abs(bound)) << text;
+    EXPECT_NEAR(ReadConstraint(text).bound, bound, 1e-9 * std::abs(bound)) << text;
   }
-  EXPECT_EQ(Read(" latency_ms <= 20 ").metric, "latency_ms");
-  EXPECT_EQ(Read("top-5 acc (%) >= 90").metric, "top-5 acc (%)");
+  EXPECT_EQ(ReadConstraint(" latency_ms <= 20 ").metric, "latency_ms");
+  EXPECT_EQ(ReadConstraint("top-5 acc (%) >= 90").metric, "top-5 acc (%)");
 }
 
 TEST(ConstraintTest, AFaultNamesThePlaceAndTheFix) {
@@ -59,13 +59,13 @@ TEST(ConstraintTest, AFaultNamesThePlaceAndTheFix) {
 }
 
 TEST(ConstraintTest, TheViolationIsTheShareBeyondTheBound) {
-  EXPECT_EQ(ViolationOf(Read("x <= 20"), 20), 0);
-  EXPECT_GT(ViolationOf(Read("x < 20"), 20), 0);
-  EXPECT_DOUBLE_EQ(ViolationOf(Read("x < 20"), 30), 0.5);
-  EXPECT_DOUBLE_EQ(ViolationOf(Read("x >= 20"), 10), 0.5);
-  EXPECT_EQ(ViolationOf(Read("x > 20"), 21), 0);
-  EXPECT_DOUBLE_EQ(ViolationOf(Read("x <= 0"), 3), 3);
-  EXPECT_TRUE(std::isinf(ViolationOf(Read("x <= 0"), std::nan("")))) << "no number";
+  EXPECT_EQ(ViolationOf(ReadConstraint("x <= 20"), 20), 0);
+  EXPECT_GT(ViolationOf(ReadConstraint("x < 20"), 20), 0);
+  EXPECT_DOUBLE_EQ(ViolationOf(ReadConstraint("x < 20"), 30), 0.5);
+  EXPECT_DOUBLE_EQ(ViolationOf(ReadConstraint("x >= 20"), 10), 0.5);
+  EXPECT_EQ(ViolationOf(ReadConstraint("x > 20"), 21), 0);
+  EXPECT_DOUBLE_EQ(ViolationOf(ReadConstraint("x <= 0"), 3), 3);
+  EXPECT_TRUE(std::isinf(ViolationOf(ReadConstraint("x <= 0"), std::nan("")))) << "no number";
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace dt::spec {
 namespace {
 
-ExperimentFile ReadProgram(const std::string& search, const std::string& more = "") {
+ExperimentFile ReadGoals(const std::string& search, const std::string& more = "") {
   return ReadExperimentFile(
       absl::StrCat("version: 1\nname: s\nrun: ./x {lr}\nsteps: 10\nparameters: {lr: {min: 1, max: "
                    "2}}\nsearch: {max_trials: 20, ",
@@ -21,7 +21,7 @@ ExperimentFile ReadProgram(const std::string& search, const std::string& more = 
       "s.yaml");
 }
 
-std::string Said(const ExperimentFile& file) {
+std::string SaidOfGoals(const ExperimentFile& file) {
   std::string out;
   for (const Diagnostic& one : file.diagnostics) {
     absl::StrAppend(&out, out.empty() ? "" : "\n", one.code, ": ", one.message,
@@ -31,12 +31,11 @@ std::string Said(const ExperimentFile& file) {
 }
 
 TEST(GoalsFileTest, MetricsAndConstraintsOfAFileAreReadAndWrittenBack) {
-  ExperimentFile file = ReadProgram(
+  ExperimentFile file = ReadGoals(
       "method: bayes, metrics: [val_loss, latency_ms], goals: [minimize, minimize], "
       "constraints: ['size_mb < 20', 'latency_ms <= 1s']");
-  EXPECT_EQ(Said(file), "");
-  ASSERT_TRUE(file.spec.has_value());
-  v1::ExperimentSpec spec = *file.spec;
+  EXPECT_EQ(SaidOfGoals(file), "");
+  v1::ExperimentSpec spec = file.spec;
   EXPECT_TRUE(HasSeveralObjectives(spec.search()));
   EXPECT_EQ(ObjectivesText(spec.search()), "minimize val_loss and minimize latency_ms");
   EXPECT_EQ(WatchedMetrics(spec.search()),
@@ -45,25 +44,22 @@ TEST(GoalsFileTest, MetricsAndConstraintsOfAFileAreReadAndWrittenBack) {
   EXPECT_EQ(spec.search().metric(), "val_loss") << "the first, for what needs one";
   EXPECT_EQ(spec.search().goal(), "minimize");
   ExperimentFile again = ReadExperimentFile(ToYaml(spec), "again.yaml");
-  EXPECT_EQ(Said(again), "");
-  ASSERT_TRUE(again.spec.has_value());
-  EXPECT_EQ(ToYaml(*again.spec), ToYaml(spec));
+  EXPECT_EQ(SaidOfGoals(again), "");
+  EXPECT_EQ(ToYaml(again.spec), ToYaml(spec));
 }
 
 TEST(GoalsFileTest, AGoalFollowsFromAMetricsName) {
-  ExperimentFile file = ReadProgram("method: random, metrics: [val_loss, accuracy]");
-  EXPECT_EQ(Said(file), "");
-  ASSERT_TRUE(file.spec.has_value());
-  Freeze(*file.spec, "cpu", 1);
-  EXPECT_EQ(ObjectivesText(file.spec->search()), "minimize val_loss and maximize accuracy");
-  EXPECT_EQ(file.spec->search().goals_size(), 2);
+  ExperimentFile file = ReadGoals("method: random, metrics: [val_loss, accuracy]");
+  EXPECT_EQ(SaidOfGoals(file), "");
+  Freeze(file.spec, "cpu", 1);
+  EXPECT_EQ(ObjectivesText(file.spec.search()), "minimize val_loss and maximize accuracy");
+  EXPECT_EQ(file.spec.search().goals_size(), 2);
 }
 
 TEST(GoalsFileTest, OneObjectiveWithoutConstraintsWatchesNothing) {
-  ExperimentFile file = ReadProgram("method: random, metric: val_loss");
-  ASSERT_TRUE(file.spec.has_value());
-  EXPECT_FALSE(HasSeveralObjectives(file.spec->search()));
-  EXPECT_TRUE(WatchedMetrics(file.spec->search()).empty());
+  ExperimentFile file = ReadGoals("method: random, metric: val_loss");
+  EXPECT_FALSE(HasSeveralObjectives(file.spec.search()));
+  EXPECT_TRUE(WatchedMetrics(file.spec.search()).empty());
 }
 
 TEST(GoalsFileTest, EachMistakeNamesTheFix) {
@@ -100,16 +96,16 @@ TEST(GoalsFileTest, EachMistakeNamesTheFix) {
        "bad_constraint: search.constraints[0] 'latency_ms =< 20', character 12: '=' stands before "
        "'<' or '>'; write <= or >="}};
   for (const auto& [search, expected] : mistakes) {
-    EXPECT_EQ(Said(ReadProgram(search)), expected) << search;
+    EXPECT_EQ(SaidOfGoals(ReadGoals(search)), expected) << search;
   }
   EXPECT_EQ(
-      Said(ReadProgram(two + "random", "stop: {patience: 3}\n")),
+      SaidOfGoals(ReadGoals(two + "random", "stop: {patience: 3}\n")),
       "conflict: stop.patience compares trials by one value, and search.metrics has 2; " + keep);
 }
 
 TEST(GoalsFileTest, AModelHasTheMetricsThatItsTrainerMeasures) {
   const auto read = [](const std::string& search) {
-    return Said(ReadExperimentFile(
+    return SaidOfGoals(ReadExperimentFile(
         absl::StrCat("version: 1\nname: s\ndata: {train: a.bin, val: b.bin}\nparameters: "
                      "{optimizer.lr: [1.0e-3, 1.0e-4]}\nsearch: {",
                      search, "}\n"),
