@@ -156,6 +156,8 @@ void CheckCounts(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 // Checks fields that a program, or an experiment without one, may not set, and the words of its
 // command.
 void CheckProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
+// Checks an experiment whose trials run in its clients; others pass.
+void CheckClientTrial(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 void CheckNotify(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 // Warns of settings in them that are allowed but hardly intended.
 void QuestionProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);

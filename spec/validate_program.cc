@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/client_trial.h"
 #include "common/limits.h"
 #include "common/metric_limits.h"
 #include "common/network_bench.h"
@@ -46,6 +47,7 @@ class ProgramCheck {
     RefuseTrainersFields();
     CheckCommand();
     CheckNetworkBench();
+    CheckClientTrial(spec_, issues_);
     CheckCode();
     CheckEnv();
     CheckTimeout();
@@ -315,7 +317,8 @@ void CheckProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
 }
 
 void QuestionProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
-  if (!IsProgram(spec) || IsNetworkBench(spec.base().command())) return;
+  const auto& command = spec.base().command();
+  if (!IsProgram(spec) || IsNetworkBench(command) || IsClientTrial(command)) return;
   QuestionSweepTexts(spec, issues);
   NamedValues values;
   std::vector<std::string> names = {"seed"};

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/client_trial.h"
 #include "common/limits.h"
 #include "spec/conditions.h"
 #include "spec/internal.h"
@@ -97,7 +98,7 @@ void CheckMaxTrials(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) 
                      " combinations of include"),
         "raise it, or include fewer");
   }
-  if (spec.parameters().empty()) {
+  if (spec.parameters().empty() && !IsDefineByRun(spec.base().command())) {
     issues.push_back({"parameters", "missing",
                       absl::StrCat("parameters is missing; ", who, " has nothing to choose"),
                       "add: parameters: {optimizer.lr: {min: 1.0e-4, max: 1.0e-2, scale: log}}"});

@@ -261,6 +261,7 @@ void MetricsModel::CountWorkers(const State& state, Instant now, MetricsScrape& 
   absl::Duration longest_silence = -absl::InfiniteDuration();
   for (const auto& [name, index] : state.live.worker_names) {
     const Worker& worker = state.live.workers[index];
+    if (IsClient(worker)) continue;
     ++scrape.workers_by_state[std::string(Name(StateOf(state, worker)))];
     if (worker.presence == Presence::kLost) continue;
     longest_silence = std::max(longest_silence, now.steady - worker.last_heard);

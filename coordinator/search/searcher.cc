@@ -111,4 +111,14 @@ std::variant<Proposal, Exhausted> Propose(const Plan& plan, const spec::Space& s
       "none of ", key.redraw, " draws was a combination that passes the checks and was not tried")};
 }
 
+Proposal Suggest(const Plan& plan, const spec::Space& space, const History& history,
+                 uint32_t configuration) {
+  Source source = SourceOf(plan, space, history, configuration);
+  // Parameters of one configuration are drawn independently.
+  const DrawKey key{.seed = plan.seed ^ DrawName(space.dimensions.front().path),
+                    .configuration = configuration};
+  Point at = source.model.has_value() ? source.model->Draw(key) : spec::DrawUniform(space, key);
+  return {std::move(at), std::move(source.reason)};
+}
+
 }  // namespace dt::search

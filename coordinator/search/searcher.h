@@ -55,4 +55,9 @@ std::variant<Proposal, Exhausted> Propose(const Plan& plan, const spec::Space& s
                                           const History& history, uint32_t configuration,
                                           Allowed allowed);
 
+// Returns a value for `configuration` in a space of one dimension, from what others had there. It
+// may have been tried: the others differ elsewhere.
+Proposal Suggest(const Plan& plan, const spec::Space& space, const History& history,
+                 uint32_t configuration);
+
 }  // namespace dt::search

@@ -205,7 +205,7 @@ class World {
 
   // Makes a call of any kind from any bytes, so that every field is covered.
   void AnyCall() {
-    switch (Pick(13)) {
+    switch (Pick(17)) {
       case 0:
         return AskAny<v1::ListExperimentsRequest>();
       case 1:
@@ -232,6 +232,14 @@ class World {
         return AskAny<v1::GetStatusRequest>();
       case 12:
         return Wild();
+      case 13:
+        return AskAny<v1::AskTrialRequest>();
+      case 14:
+        return AskAny<v1::SuggestValueRequest>();
+      case 15:
+        return AskAny<v1::ReportTrialRequest>();
+      case 16:
+        return AskAny<v1::TellTrialRequest>();
       default:
         return AskAny<v1::ChangeRequest>();
     }

@@ -36,8 +36,10 @@ void Checker::CheckLeases(const State& state) {
   }
   for (const Worker& worker : state.live.workers) {
     if (worker.name.empty()) continue;
-    const bool free = PoolOf(state.live, DeviceKind::kCpu).IsFree(worker.index);
-    if (free && (worker.attempt != nullptr || worker.stream == 0)) {
+    const DeviceKind device = DeviceKindOf(worker.hello.device());
+    const bool free = PoolOf(state.live, device).IsFree(worker.index);
+    const bool silent = worker.stream == 0 && device != DeviceKind::kClient;
+    if (free && (worker.attempt != nullptr || silent)) {
       Complain(absl::StrCat("1: worker ", worker.name, " is free and is not"));
     }
   }

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "common/client_trial.h"
 #include "coordinator/core/model/durable.h"
 #include "coordinator/core/model/state.h"
 
@@ -47,6 +48,7 @@ inline int32_t HeldBy(const Experiment& experiment) {
 }
 
 inline bool Covers(const QuotaKey& key, const Experiment& experiment) {
+  if (IsClientTrial(experiment.spec.base().command())) return false;
   if (key.label.empty()) return experiment.submitted_by == key.user;
   const auto& labels = experiment.spec.labels();
   return std::any_of(labels.begin(), labels.end(), [&key](const v1::Label& label) {

@@ -338,6 +338,9 @@ std::string NobodyHas(const LiveState& live, const Constraint& constraint) {
 }
 
 std::string WhyNeverFits(const LiveState& live, const Shape& shape, const std::string& reason) {
+  if (shape.constraint.device == DeviceKind::kClient) {
+    return "it runs in a client, and none has asked for it yet (Python: Study.ask, Study.optimize)";
+  }
   const std::string untrained = NoTrainerText(live, shape.constraint);
   if (untrained.empty()) return absl::StrCat(reason, NobodyHas(live, shape.constraint));
   const bool none = std::none_of(live.workers.begin(), live.workers.end(), [&](const Worker& each) {

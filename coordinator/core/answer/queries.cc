@@ -281,6 +281,10 @@ absl::StatusOr<v1::ListWorkersResponse> Query(const State& state,
   auto live = after.empty() ? known.begin() : known.upper_bound(after);
   auto mark = after.empty() ? marks.begin() : marks.upper_bound(after);
   while (live != known.end() || mark != marks.end()) {
+    if (live != known.end() && IsClient(state.live.workers[live->second])) {
+      ++live;
+      continue;
+    }
     const bool of_mark = live == known.end() || (mark != marks.end() && mark->first < live->first);
     const std::string& name = of_mark ? mark->first : live->first;
     v1::WorkerSummary summary = of_mark ? SummarizeUnknown(name, mark->second)
@@ -379,7 +383,8 @@ absl::StatusOr<v1::GetStatusResponse> Query(const State& state, const v1::GetSta
   response.set_experiments(static_cast<uint32_t>(state.durable.experiments.size()));
   uint32_t connected = 0;
   for (const auto& [name, index] : state.live.worker_names) {
-    connected += state.live.workers[index].presence != Presence::kLost ? 1 : 0;
+    const Worker& worker = state.live.workers[index];
+    connected += worker.presence != Presence::kLost && !IsClient(worker) ? 1 : 0;
   }
   response.set_workers(connected);
   return response;

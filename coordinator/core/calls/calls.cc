@@ -13,6 +13,7 @@
 #include "common/status.h"
 #include "coordinator/core/answer/plan/planning.h"
 #include "coordinator/core/answer/queries.h"
+#include "coordinator/core/calls/client_calls.h"
 #include "coordinator/core/calls/editing.h"
 #include "coordinator/core/calls/quota_calls.h"
 #include "coordinator/core/calls/submit.h"
@@ -176,12 +177,16 @@ CallRow Asks(absl::StatusOr<Response> (*answer)(const State&, const Request&, ab
 // code elsewhere.
 const std::map<const google::protobuf::Descriptor*, CallFunction>& Calls() {
   static const auto* const calls = new std::map<const google::protobuf::Descriptor*, CallFunction>{
+      Changes(AskTrial),
       Changes(Cancel),
       Changes(Change),
       Changes(Delete),
       Changes(MarkWorker),
+      Changes(ReportTrial),
       Changes(Retry),
       Changes(SetQuota),
+      Changes(SuggestValue),
+      Changes(TellTrial),
       Asks<v1::ExplainTrialRequest>(Query),
       Asks<v1::GetExperimentRequest>(Query),
       Asks<v1::GetStatusRequest>(Query),

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/client_trial.h"
 #include "common/limits.h"
 #include "common/status.h"
 #include "coordinator/core/answer/explain.h"
@@ -83,10 +84,11 @@ absl::StatusOr<v1::SubmitResponse> AnswerKnown(const DurableState& durable, Expe
 // Adds a note for the submitter: `note`, or that no connected worker could run it.
 void AddNote(const LiveState& live, const Experiment& shape, const std::string& note,
              v1::SubmitResponse& response) {
+  response.set_note(note);
+  if (IsClientTrial(shape.spec.base().command())) return;
   const Shape wanted = shape.trials.empty() ? ShapeOf(shape) : ShapeOf(shape, shape.trials.front());
   const Decision decision = PlaceIn(live, {wanted, {}});
   response.set_cannot_be_placed(decision.verdict == Verdict::kNeverFits);
-  response.set_note(note);
   if (note.empty() && response.cannot_be_placed()) {
     response.set_note(absl::StrCat("no connected worker could run this yet: ",
                                    WhyNeverFits(live, wanted, decision.reason)));
@@ -129,7 +131,7 @@ absl::StatusOr<v1::SubmitResponse> Submit(Turn& turn, Submission& submission, bo
     return PoolOf(turn.live(), device).connected() > 0;
   });
   const std::string note =
-      !submission.was_auto || anybody
+      !submission.was_auto || anybody || IsClientTrial(fact.spec().base().command())
           ? std::string()
           : absl::StrCat("no worker is connected yet, so resources.device auto means ",
                          response.device(), "; set it to cuda to wait for GPUs");

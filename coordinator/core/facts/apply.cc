@@ -139,21 +139,6 @@ absl::Status ApplyTrialsAdded(DurableState& state, const v1::TrialsAdded& fact, 
   return absl::OkStatus();
 }
 
-absl::Status ApplySearchEnded(DurableState& state, const v1::SearchEnded& fact, int64_t wall_ms) {
-  Experiment* experiment = Find(state, fact.experiment());
-  if (experiment == nullptr || fact.trial() > experiment->trials.size()) {
-    return NotKnown("SearchEnded", ToString(TrialId{fact.experiment(), fact.trial()}));
-  }
-  if (experiment->search_ended) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("journal: the search of experiment ", experiment->id, " ends a second time"));
-  }
-  experiment->search_ended = true;
-  experiment->search_end = fact.reason();
-  if (experiment->AllEnded()) experiment->ended_wall_ms = wall_ms;
-  return absl::OkStatus();
-}
-
 absl::Status ApplyExperimentSubmitted(DurableState& state, const v1::ExperimentSubmitted& fact,
                                       int64_t wall_ms) {
   const bool grows = fact.planned_trials() > 0;
@@ -432,13 +417,22 @@ absl::Status ApplyExperimentDeleted(DurableState& state, const v1::ExperimentDel
   return absl::OkStatus();
 }
 
+// Checks that the journal begins with its id.
+absl::Status CheckFirst(const DurableState& state, const v1::Record& record) {
+  if (state.journal_id != 0 || record.has_journal_created()) return absl::OkStatus();
+  return absl::FailedPreconditionError("journal: the first record must be JournalCreated");
+}
+
+absl::Status OfNewerVersion() {
+  return absl::FailedPreconditionError(
+      "journal: a record of a kind that this version does not know; a newer dtcoord wrote it");
+}
+
 }  // namespace
 
 absl::Status Apply(DurableState& state, const v1::Record& record) {
   const int64_t wall_ms = record.wall_time_ms();
-  if (state.journal_id == 0 && record.fact_case() != v1::Record::kJournalCreated) {
-    return absl::FailedPreconditionError("journal: the first record must be JournalCreated");
-  }
+  DT_RETURN_IF_ERROR(CheckFirst(state, record));
   switch (record.fact_case()) {
     case v1::Record::kJournalCreated:
       return ApplyJournalCreated(state, record.journal_created());
@@ -470,6 +464,8 @@ absl::Status Apply(DurableState& state, const v1::Record& record) {
       return ApplyTrialsAdded(state, record.trials_added(), wall_ms);
     case v1::Record::kSearchEnded:
       return ApplySearchEnded(state, record.search_ended(), wall_ms);
+    case v1::Record::kValueSuggested:
+      return ApplyValueSuggested(state, record.value_suggested());
     case v1::Record::kRungDecided:
       return ApplyRungDecided(state, record.rung_decided());
     case v1::Record::kNumbersSkipped:
@@ -491,8 +487,7 @@ absl::Status Apply(DurableState& state, const v1::Record& record) {
     case v1::Record::FACT_NOT_SET:
       break;
   }
-  return absl::FailedPreconditionError(
-      "journal: a record of a kind that this version does not know; a newer dtcoord wrote it");
+  return OfNewerVersion();
 }
 
 }  // namespace dt

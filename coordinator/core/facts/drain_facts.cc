@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/client_trial.h"
 #include "common/limits.h"
 #include "common/mutant.h"
 #include "spec/program.h"
@@ -107,7 +108,7 @@ void CountForWorkers(DurableState& state, const AttemptId& id, const Attempt& at
   if (ConsequenceOf(attempt.cause) == Consequence::kFinishes) {
     return CountProgress(state, experiment, attempt);
   }
-  if (!CountsAgainst(attempt)) return;
+  if (!CountsAgainst(attempt) || IsClientTrial(experiment.spec.base().command())) return;
   const std::string& worker = attempt.members[static_cast<size_t>(attempt.deciding_rank)].worker;
   // Names come and go: if the table is full, one streak is dropped.
   if (!state.streaks.contains(worker) && state.streaks.size() >= limits::kMarks) {

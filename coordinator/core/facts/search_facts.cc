@@ -19,7 +19,57 @@ const KnownMutation* MutationFrom(const Trial& trial, uint64_t step) {
   return nullptr;
 }
 
+bool HasParameter(const Experiment& experiment, const std::string& path) {
+  const auto& parameters = experiment.spec.parameters();
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [&path](const v1::Parameter& each) { return each.path() == path; });
+}
+
 }  // namespace
+
+absl::Status ApplySearchEnded(DurableState& state, const v1::SearchEnded& fact, int64_t wall_ms) {
+  const auto found = state.experiments.find(fact.experiment());
+  if (found == state.experiments.end() || fact.trial() > found->second.trials.size()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("journal: SearchEnded names ",
+                     ToString(TrialId{fact.experiment(), fact.trial()}), ", which is not known"));
+  }
+  Experiment& experiment = found->second;
+  if (experiment.search_ended) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("journal: the search of experiment ", experiment.id, " ends a second time"));
+  }
+  experiment.search_ended = true;
+  experiment.search_end = fact.reason();
+  if (experiment.AllEnded()) experiment.ended_wall_ms = wall_ms;
+  return absl::OkStatus();
+}
+
+absl::Status ApplyValueSuggested(DurableState& state, const v1::ValueSuggested& fact) {
+  const TrialId id{fact.experiment(), fact.trial()};
+  Trial* trial = FindForApply(state, id);
+  if (trial == nullptr || IsTerminal(trial->state)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "journal: ValueSuggested names ", ToString(id), ", which is not known, or has ended"));
+  }
+  Experiment& experiment = state.experiments.at(id.experiment);
+  const std::string& path = fact.value().path();
+  v1::ExpandedTrial expanded;
+  const bool read = expanded.ParseFromString(trial->expanded) && expanded.choices().empty();
+  const bool has = std::any_of(expanded.assignments().begin(), expanded.assignments().end(),
+                               [&path](const v1::Assignment& each) { return each.path() == path; });
+  const bool is_new = fact.has_parameter();
+  if (!read || has || is_new == HasParameter(experiment, path) ||
+      (is_new && fact.parameter().path() != path)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("journal: trial ", ToString(id), " gets a value of ", path,
+                     ", which it has, or which is no parameter of its experiment"));
+  }
+  if (is_new) *experiment.spec.add_parameters() = fact.parameter();
+  *expanded.add_assignments() = fact.value();
+  trial->expanded = expanded.SerializeAsString();
+  return absl::OkStatus();
+}
 
 absl::Status ApplyRungDecided(DurableState& state, const v1::RungDecided& fact) {
   const TrialId id{fact.experiment(), fact.trial()};

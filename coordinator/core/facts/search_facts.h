@@ -1,10 +1,10 @@
-// search_facts.h: results of comparing trials: entries at rungs, and takeovers of weights and
-// values between members of a population.
+// search_facts.h: decisions of a search: the value that a trial got while it runs, entries at
+// rungs, takeovers of weights and values between members of a population, and its end.
 //
 // Role:      Apply folds these facts, and others ask about them; run/searching.h and
-//            run/population.h decide.
+//            run/population.h decide, and calls/client_calls.h suggests values.
 // Errors:    FailedPrecondition naming the impossible part of the record.
-// Tests:     tests/coordinator/core/pbt_test.cc, searching_test.cc
+// Tests:     tests/coordinator/core/pbt_test.cc, searching_test.cc, client_trials_test.cc
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,8 @@
 
 namespace dt {
 
+absl::Status ApplySearchEnded(DurableState& state, const v1::SearchEnded& fact, int64_t wall_ms);
+absl::Status ApplyValueSuggested(DurableState& state, const v1::ValueSuggested& fact);
 absl::Status ApplyRungDecided(DurableState& state, const v1::RungDecided& fact);
 absl::Status ApplyTrialMutated(DurableState& state, const v1::TrialMutated& fact);
 

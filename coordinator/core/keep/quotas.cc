@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/client_trial.h"
 #include "common/limits.h"
 #include "common/mutant.h"
 
@@ -19,7 +20,8 @@ int32_t LeftOf(const State& state, const QuotaKey& key) {
 
 std::vector<QuotaKey> QuotaKeysOf(const DurableState& state, const Experiment& experiment) {
   std::vector<QuotaKey> keys;
-  if (state.quotas.empty()) return keys;
+  // A trial in its client takes no slot of a worker.
+  if (state.quotas.empty() || IsClientTrial(experiment.spec.base().command())) return keys;
   const auto add = [&](QuotaKey key) {
     if (state.quotas.contains(key)) keys.push_back(std::move(key));
   };

@@ -42,10 +42,47 @@ search::Costs CostsOf(const Experiment& experiment, const Trial& trial) {
   return {search::CostOf(GoalOf(experiment), DurableMetricOf(experiment, trial))};
 }
 
+// Calls `act` with each history that has the configuration.
+template <typename Act>
+void ForHistories(const Experiment& experiment, uint32_t configuration, SearchIndex& index,
+                  const Act& act) {
+  act(index.history);
+  if (!DefinesByRun(experiment)) return;
+  // Such a search has one trial a configuration.
+  const Trial& trial = experiment.trials[configuration - 1];
+  for (const v1::Assignment& each : ExpandedOf(experiment, trial).assignments()) {
+    const auto found = index.suggested.find(each.path());
+    if (found != index.suggested.end()) act(found->second.history);
+  }
+}
+
+// Adds the value that a trial got for this parameter.
+void IndexSuggested(const Experiment& experiment, uint32_t number, const v1::Assignment& value,
+                    SearchIndex& index) {
+  if (!index.error.empty()) return;
+  const auto [found, is_new] = index.suggested.try_emplace(value.path());
+  if (is_new) {
+    const auto& parameters = experiment.spec.parameters();
+    const auto parameter =
+        std::find_if(parameters.begin(), parameters.end(),
+                     [&value](const v1::Parameter& each) { return each.path() == value.path(); });
+    absl::StatusOr<spec::Space> space = parameter == parameters.end()
+                                            ? absl::NotFoundError(value.path())
+                                            : SpaceOfOne(experiment, *parameter);
+    if (space.ok()) found->second.space = *std::move(space);
+  }
+  std::optional<spec::Point> at = spec::PointOf(found->second.space, {value});
+  if (!at.has_value()) {
+    index.error = absl::StrCat("the value of ", value.path(), " of trial ", number,
+                               " is not among those of the parameter");
+    return;
+  }
+  found->second.history.Open(number, *std::move(at));
+}
+
 // Adds the mean result of the trials of a configuration, once all have ended.
 void IndexResult(const Experiment& experiment, uint32_t configuration, SearchIndex& index) {
   if (!index.error.empty()) return;
-  search::History& history = index.history;
   const uint32_t replicates = spec::ReplicatesOf(experiment.spec);
   const uint32_t first = (configuration - 1) * replicates + 1;
   search::Outcome mean;
@@ -64,15 +101,17 @@ void IndexResult(const Experiment& experiment, uint32_t configuration, SearchInd
     mean.violation += ViolationOf(experiment, trial);
     ++finished;
   }
-  if (failed) return history.Fail(configuration);
-  if (finished == 0) return history.Forget(configuration);
-  for (double& cost : mean.costs) cost /= finished;
-  mean.violation /= finished;
-  // The end of training is the last rung of the ladder.
-  if (Climbs(experiment) && whole && mean.violation == 0) {
-    history.AtLevel(configuration, LadderOf(experiment).rungs + 1, mean.costs.front());
-  }
-  history.End(configuration, std::move(mean));
+  for (double& cost : mean.costs) cost /= std::max(1u, finished);
+  mean.violation /= std::max(1u, finished);
+  ForHistories(experiment, configuration, index, [&](search::History& history) {
+    if (failed) return history.Fail(configuration);
+    if (finished == 0) return history.Forget(configuration);
+    // The end of training is the last rung of the ladder.
+    if (Climbs(experiment) && whole && mean.violation == 0) {
+      history.AtLevel(configuration, LadderOf(experiment).rungs + 1, mean.costs.front());
+    }
+    history.End(configuration, mean);
+  });
 }
 
 void IndexAdded(const Experiment& experiment, uint32_t first, SearchIndex& index) {
@@ -80,6 +119,14 @@ void IndexAdded(const Experiment& experiment, uint32_t first, SearchIndex& index
   const uint32_t replicates = spec::ReplicatesOf(experiment.spec);
   for (uint32_t number = first; number <= experiment.trials.size(); number += replicates) {
     if (!index.error.empty()) return;
+    if (DefinesByRun(experiment)) {
+      index.history.Open(number, {});
+      const v1::ExpandedTrial expanded = ExpandedOf(experiment, experiment.trials[number - 1]);
+      for (const v1::Assignment& value : expanded.assignments()) {
+        IndexSuggested(experiment, number, value, index);
+      }
+      continue;
+    }
     std::optional<spec::Point> at = PointOf(experiment, experiment.trials[number - 1], index.space);
     if (!at.has_value()) {
       index.error = absl::StrCat("the values of trial ", number, " are not in its ranges");
@@ -95,7 +142,9 @@ void IndexRung(const Experiment& experiment, uint32_t number, const KnownRung& k
   index.rungs[{BracketOf(experiment, number), rung}].Enter(LadderOf(experiment), number,
                                                            known.cost);
   if (!Proposes(experiment) || !index.error.empty() || std::isinf(known.cost)) return;
-  index.history.AtLevel(ConfigurationOf(experiment, number), rung, known.cost);
+  const uint32_t configuration = ConfigurationOf(experiment, number);
+  ForHistories(experiment, configuration, index,
+               [&](search::History& history) { history.AtLevel(configuration, rung, known.cost); });
 }
 
 void IndexMeans(const Trial& trial, uint32_t number, SearchIndex& index) {
@@ -108,7 +157,8 @@ void IndexMeans(const Trial& trial, uint32_t number, SearchIndex& index) {
 SearchIndex MakeIndex(const Experiment& experiment) {
   SearchIndex index;
   if (Proposes(experiment) || IsPopulation(experiment)) {
-    absl::StatusOr<spec::Space> space = spec::SpaceOf(experiment.spec);
+    absl::StatusOr<spec::Space> space =
+        DefinesByRun(experiment) ? spec::Space() : spec::SpaceOf(experiment.spec);
     if (space.ok()) {
       index.space = *std::move(space);
     } else {
@@ -144,6 +194,9 @@ std::variant<search::Proposal, search::Exhausted> NextOf(const Experiment& exper
     return search::Exhausted{absl::StrCat("it can propose no values: ", index.error),
                              search::Stopped::kErred};
   }
+  if (DefinesByRun(experiment)) {
+    return search::Proposal{{}, "each value is chosen when its client asks for it"};
+  }
   const auto first = static_cast<uint32_t>(experiment.trials.size()) + 1;
   const auto allowed = [&index](const spec::Point& at) {
     return index.admits(spec::AssignmentsOf(index.space, at));
@@ -167,6 +220,11 @@ void Reindex(State& state, const v1::Record& record) {
                     SearchIndex* index = index_of(fact);
                     if (index == nullptr || Mutated(Mutant::kProposesBlindly)) return;
                     IndexAdded(experiment_of(fact), fact.trials(0).trial(), *index);
+                  },
+                  [&](const v1::ValueSuggested& fact) {
+                    SearchIndex* index = index_of(fact);
+                    if (index == nullptr) return;
+                    IndexSuggested(experiment_of(fact), fact.trial(), fact.value(), *index);
                   },
                   [&](const v1::RungDecided& fact) {
                     SearchIndex* index = index_of(fact);

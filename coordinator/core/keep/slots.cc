@@ -14,7 +14,7 @@ namespace dt {
 
 absl::Duration LeaseEnd(const LiveState& live, const Worker& worker) {
   if (Mutated(Mutant::kLeaseForEver)) return worker.last_heard + absl::Hours(1000);
-  const absl::Duration own = std::max(worker.last_heard + limits::kLease, live.lease_floor);
+  const absl::Duration own = std::max(worker.last_heard + worker.lease, live.lease_floor);
   return std::max(own, AliveByItsGang(worker).value_or(own));
 }
 

@@ -8,7 +8,9 @@
 #include <string_view>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/client_trial.h"
 #include "common/limits.h"
 #include "common/mutant.h"
 #include "common/network_bench.h"
@@ -191,6 +193,11 @@ Shape ShapeOf(const Experiment& experiment) {
   constraint.accelerator = absl::AsciiStrToLower(resources.accelerator());
   for (const v1::Label& label : resources.labels()) {
     constraint.labels.emplace_back(label.key(), label.value());
+  }
+  if (IsClientTrial(base.command())) {
+    constraint.device = DeviceKind::kClient;
+    // A client asks for trials of one experiment.
+    constraint.labels.emplace_back("experiment", absl::StrCat(experiment.id));
   }
   std::sort(constraint.labels.begin(), constraint.labels.end());
   // The sizes of a future trial are unknown if its batch is swept.

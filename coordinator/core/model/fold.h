@@ -29,17 +29,20 @@ concept OneOf = (std::same_as<Fact, Facts> || ...);
 template <unsigned kReaders>
 struct ReadBy {};
 
+// Calls the handler of a fact if `kReader` is among its readers.
+template <RecordReader kReader, unsigned kReaders, typename Fact, typename Handlers>
+void Give(ReadBy<kReaders>, const Fact& fact, const Handlers& handlers) {
+  constexpr bool kReads = (kReaders & kReader) != 0;
+  static_assert(kReads == std::is_invocable_v<const Handlers&, const Fact&>,
+                "the handlers of this reader are not those of its cases in fold.h");
+  if constexpr (kReads) handlers(fact);
+}
+
 // Calls `handlers` (an Overloaded of functions of one fact each) with the record's fact if
 // `kReader` reads such facts.
 template <RecordReader kReader, typename Handlers>
 void Fold(const v1::Record& record, const Handlers& handlers) {
-  const auto give = [&handlers]<unsigned kReaders, typename Fact>(ReadBy<kReaders>,
-                                                                  const Fact& fact) {
-    constexpr bool kReads = (kReaders & kReader) != 0;
-    static_assert(kReads == std::is_invocable_v<const Handlers&, const Fact&>,
-                  "the handlers of this reader are not those of its cases in fold.h");
-    if constexpr (kReads) handlers(fact);
-  };
+  const auto give = [&](auto readers, const auto& fact) { Give<kReader>(readers, fact, handlers); };
   switch (record.fact_case()) {
     case v1::Record::kJournalCreated:
       return give(ReadBy<kNobody>(), record.journal_created());
@@ -69,6 +72,8 @@ void Fold(const v1::Record& record, const Handlers& handlers) {
       return give(ReadBy<kProgress | kSearches>(), record.experiment_deleted());
     case v1::Record::kTrialsAdded:
       return give(ReadBy<kSearches>(), record.trials_added());
+    case v1::Record::kValueSuggested:
+      return give(ReadBy<kSearches>(), record.value_suggested());
     case v1::Record::kRungDecided:
       return give(ReadBy<kProgress | kSearches>(), record.rung_decided());
     case v1::Record::kSearchEnded:

@@ -74,6 +74,7 @@ absl::Duration LiveAttempt::StallLook() const {
 std::map<Constraint, SlotPool> BasePools() {
   std::map<Constraint, SlotPool> pools;
   for (const DeviceKind device : kDevices) pools.try_emplace(AnyOf(device));
+  pools.try_emplace(AnyOf(DeviceKind::kClient));
   return pools;
 }
 

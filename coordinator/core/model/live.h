@@ -53,7 +53,8 @@ struct Worker {
   v1::WorkerReport::TrainerState trainer = v1::WorkerReport::TRAINER_STATE_UNSPECIFIED;
   v1::Hello hello;  // of the newest stream; after a restart, only what the journal knows
   std::string peer;
-  absl::Duration last_heard;   // steady time
+  absl::Duration last_heard;  // steady time
+  absl::Duration lease = limits::kLease;
   absl::Duration lease_timer;  // when the armed timer fires; may be before the lease ends
   absl::Duration forget_timer = absl::InfiniteDuration();
   uint64_t acked = 0;                       // newest item taken from this instance
@@ -324,6 +325,10 @@ struct LiveState {
 // Returns the slots of one kind of device.
 inline const SlotPool& PoolOf(const LiveState& live, DeviceKind device) {
   return live.pools.find(AnyOf(device))->second;
+}
+// Returns whether it is a client that runs a trial itself (run/clients.h).
+inline bool IsClient(const Worker& worker) {
+  return DeviceKindOf(worker.hello.device()) == DeviceKind::kClient;
 }
 // Returns nullptr if no worker of this name is known.
 const Worker* FindWorker(const LiveState& live, const std::string& name);

@@ -19,6 +19,13 @@
 
 namespace dt {
 
+// A parameter whose values are chosen when clients ask for them, and the results of the trials that
+// have one.
+struct SuggestedParameter {
+  spec::Space space;  // of one dimension
+  search::History history;
+};
+
 struct SearchIndex {
   // Why the search can neither propose nor change values; "": it can. An earlier version may have
   // accepted a space that this one does not allow, or trials that lie outside of it.
@@ -29,6 +36,7 @@ struct SearchIndex {
   search::Plan plan;
   search::History history;  // for bayes only
   spec::Admits admits;
+  std::map<std::string, SuggestedParameter> suggested;  // by path; then `space` is empty
   // Entries by bracket and rung. With asha; with pbt all are of bracket 0.
   std::map<std::pair<int, int>, search::Rung> rungs;
   // For stop.median.

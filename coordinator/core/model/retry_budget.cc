@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/client_trial.h"
 #include "common/limits.h"
 #include "common/mutant.h"
 #include "common/text.h"
@@ -55,12 +56,26 @@ Charge ChargeOf(const Attempt& recorded, const RankEnd& end) {
   return Charge::kCounts;
 }
 
+bool IsRetried(const LiveAttempt& attempt, v1::Cause cause) {
+  switch (ConsequenceOf(cause)) {
+    case Consequence::kRetriesCrash:
+      // A client reported that its trial failed, so the client decides whether it tries again.
+      return !IsClientTrial(attempt.spec.command());
+    case Consequence::kRetriesLoss:
+      return true;
+    case Consequence::kFinishes:
+    case Consequence::kCancels:
+    case Consequence::kFails:
+      return false;
+  }
+  return false;
+}
+
 std::optional<absl::Duration> BackoffOf(const LiveAttempt& attempt, const Trial& trial,
                                         const Tries& tries, const RankEnd& end) {
   const v1::Retries& retries = attempt.spec.retries();
-  const Consequence consequence = ConsequenceOf(end.cause);
-  const bool crash = consequence == Consequence::kRetriesCrash;
-  if (!crash && consequence != Consequence::kRetriesLoss) return std::nullopt;
+  if (!IsRetried(attempt, end.cause)) return std::nullopt;
+  const bool crash = ConsequenceOf(end.cause) == Consequence::kRetriesCrash;
   if (trial.attempts.size() >= limits::kAttemptsPerTrial) return std::nullopt;
   const Attempt& last = trial.attempts.back();
   const bool counts = ChargeOf(last, end) == Charge::kCounts;

@@ -18,6 +18,8 @@ namespace dt {
 // Returns whether the end counts against a budget of retries. It does not if somebody asked for the
 // stop, or if the host's disk was full.
 Charge ChargeOf(const Attempt& recorded, const RankEnd& end);
+// Returns whether another attempt follows an end with this cause, within the budget.
+bool IsRetried(const LiveAttempt& attempt, v1::Cause cause);
 // Returns the backoff before the next attempt; nullopt: no attempt follows. `tries` includes the
 // newest end. The backoff is zero after a requested stop or the stop of a leaving worker: that
 // cannot repeat endlessly, and others would take the slots meanwhile. It is also zero after a first

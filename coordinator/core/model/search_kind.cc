@@ -1,5 +1,6 @@
 #include "coordinator/core/model/search_kind.h"
 
+#include "common/client_trial.h"
 #include "coordinator/search/ladder.h"
 #include "spec/space.h"
 
@@ -7,6 +8,19 @@ namespace dt {
 
 bool Proposes(const Experiment& experiment) {
   return spec::SamplerOf(experiment.spec) == spec::Sampler::kBayes;
+}
+
+bool DefinesByRun(const Experiment& experiment) {
+  return IsDefineByRun(experiment.spec.base().command());
+}
+
+absl::StatusOr<spec::Space> SpaceOfOne(const Experiment& experiment,
+                                       const v1::Parameter& parameter) {
+  v1::ExperimentSpec alone;
+  *alone.mutable_base()->mutable_command() = experiment.spec.base().command();
+  *alone.mutable_search() = experiment.spec.search();
+  *alone.add_parameters() = parameter;
+  return spec::SpaceOf(alone);
 }
 
 bool Climbs(const Experiment& experiment) { return experiment.spec.search().method() == "asha"; }

@@ -6,13 +6,20 @@
 
 #include <cstdint>
 
+#include "absl/status/statusor.h"
 #include "coordinator/core/model/durable.h"
 #include "spec/search.h"
+#include "spec/space.h"
 
 namespace dt {
 
 // Returns whether the search proposes trials while others train.
 bool Proposes(const Experiment& experiment);
+// Returns whether its trials get each value only when their client asks for it.
+bool DefinesByRun(const Experiment& experiment);
+// Returns the space of this parameter alone, as one of the experiment's. Errors: InvalidArgument.
+absl::StatusOr<spec::Space> SpaceOfOne(const Experiment& experiment,
+                                       const v1::Parameter& parameter);
 // Returns whether trials are compared at rungs, which end the worse ones.
 bool Climbs(const Experiment& experiment);
 // Returns whether trials are compared at shares, where the worse ones take over from the better.

@@ -244,8 +244,7 @@ void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
   if (end.cause == v1::CAUSE_FINISHED) turn.live().told.erase(attempt.token);
   if (!backoff.has_value()) {
     const bool finished = consequence == Consequence::kFinishes;
-    const bool retried =
-        consequence == Consequence::kRetriesCrash || consequence == Consequence::kRetriesLoss;
+    const bool retried = IsRetried(attempt, end.cause);
     const std::string why =
         alike.has_value() ? *alike : LimitText(trial.attempts.size(), attempt.spec.retries());
     EndTrial(turn, id, finished ? v1::TRIAL_FINISHED : v1::TRIAL_FAILED, end.cause,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/client_trial.h"
 #include "common/limits.h"
 #include "coordinator/core/keep/held.h"
 #include "coordinator/core/model/error_text.h"
@@ -65,6 +66,8 @@ std::vector<const Attempt*> AlikeBefore(const Trial& trial, size_t before,
 }  // namespace
 
 bool IsEarly(const Turn& turn, const LiveAttempt& attempt, const RankEnd& end) {
+  // A client reports that its trial failed, so nothing has to be guessed.
+  if (IsClientTrial(attempt.spec.command())) return false;
   if (!spec::IsProgram(attempt.spec) || end.cause != v1::CAUSE_TRAINER_CRASH || end.rank < 0) {
     return false;
   }

@@ -291,4 +291,8 @@ void TakeItems(Turn& turn, Worker& worker, ReportReceived& received) {
   MarkOrdersDue(turn.live(), worker);
 }
 
+void TakeClientItem(Turn& turn, Worker& client, v1::Item& item) {
+  TakeItem(turn, client, item, nullptr);
+}
+
 }  // namespace dt

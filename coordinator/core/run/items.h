@@ -10,4 +10,8 @@ namespace dt {
 // Takes the new items of a checked report, in order, and acknowledges them.
 void TakeItems(Turn& turn, Worker& worker, ReportReceived& received);
 
+// Takes one item of a client, which numbers none and gets its acknowledgement as the answer to its
+// call.
+void TakeClientItem(Turn& turn, Worker& client, v1::Item& item);
+
 }  // namespace dt

@@ -39,6 +39,7 @@ Worker& ExpectWorker(State& state, const GangMember& member, DeviceKind device, 
   worker.hello.set_host(member.host);
   worker.hello.set_device_name(member.device_name);
   worker.hello.set_device(std::string(Name(device)));
+  if (device == DeviceKind::kClient) worker.lease = limits::kClientLease;
   worker.hello.set_level(kWorkerLevel);  // a report will show whether it is older
   worker.last_heard = now.steady;
   ArmLease(live, worker);

@@ -210,6 +210,8 @@ PlacementResult TryPlace(Turn& turn, TrialId id, const Shape& shape) {
     case Verdict::kNotEnoughFree:
       break;
   }
+  // Nobody makes room in a client: each comes for a trial by itself.
+  if (shape.constraint.device == DeviceKind::kClient) return PlacementResult::kHolds;
   if (GiveWay(turn, request)) return TryPlace(turn, id, shape);
   if (WaitsForMore(turn.state, request, shape, 0)) return PlacementResult::kHolds;
   if (const std::optional<Decision> borrowed = Borrow(turn, request)) {

@@ -21,23 +21,6 @@ void Refuse(Turn& turn, StreamId stream, absl::Status status) {
   turn.effects.stream_ends.push_back({stream, std::move(status)});
 }
 
-// Adds a worker for a new name. Returns nullptr if the table is full.
-Worker* AddWorker(LiveState& live, const std::string& name) {
-  if (live.worker_names.size() >= limits::kWorkers) return nullptr;
-  WorkerIndex index = static_cast<WorkerIndex>(live.workers.size());
-  if (live.unused_workers.empty()) {
-    live.workers.emplace_back();
-  } else {
-    index = live.unused_workers.back();
-    live.unused_workers.pop_back();
-  }
-  Worker& worker = live.workers[index];
-  worker.index = index;
-  worker.name = name;
-  live.worker_names.emplace(name, index);
-  return &worker;
-}
-
 // Gives the name, whose lease is over, to another instance.
 void TakeName(LiveState& live, Worker& worker, InstanceId instance) {
   RememberAck(live, worker);
@@ -97,6 +80,22 @@ absl::Status CheckMayJoin(const Worker& worker, const v1::Hello& hello, absl::Du
 
 }  // namespace
 
+Worker* AddWorker(LiveState& live, const std::string& name) {
+  if (live.worker_names.size() >= limits::kWorkers) return nullptr;
+  WorkerIndex index = static_cast<WorkerIndex>(live.workers.size());
+  if (live.unused_workers.empty()) {
+    live.workers.emplace_back();
+  } else {
+    index = live.unused_workers.back();
+    live.unused_workers.pop_back();
+  }
+  Worker& worker = live.workers[index];
+  worker.index = index;
+  worker.name = name;
+  live.worker_names.emplace(name, index);
+  return &worker;
+}
+
 Worker* Join(Turn& turn, ReportReceived& received) {
   const v1::Hello& hello = received.report.hello();
   const auto found = turn.live().worker_names.find(hello.worker());
@@ -133,6 +132,7 @@ Worker* Join(Turn& turn, ReportReceived& received) {
   SetSlot(turn.live(), *worker, std::nullopt);
   worker->hello = hello;
   worker->session = hello.session();
+  worker->lease = limits::kLease;
   worker->stream = received.stream;
   worker->peer = received.peer;
   worker->presence = Presence::kConnected;
@@ -171,7 +171,7 @@ void LoseWorker(Turn& turn, Worker& worker, const std::string& known) {
                          absl::FormatDuration(absl::Floor(turn.now.steady - worker.last_heard,
                                                           absl::Milliseconds(100))));
   turn.effects.log_lines.push_back(why);
-  if (!HasLeft(worker)) ++turn.live().worker_losses;
+  if (!HasLeft(worker) && !IsClient(worker)) ++turn.live().worker_losses;
   worker.presence = Presence::kLost;
   worker.foreign.clear();
   worker.unknown_tokens.clear();

@@ -3,6 +3,8 @@
 // Tests: tests/coordinator/core/reports_test.cc
 #pragma once
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "coordinator/core/model/turn.h"
@@ -11,6 +13,8 @@ namespace dt {
 
 // Returns the worker of this stream's first report, or nullptr if the stream was refused and ended.
 Worker* Join(Turn& turn, ReportReceived& received);
+// Adds a worker for a new name. Returns nullptr if the table is full.
+Worker* AddWorker(LiveState& live, const std::string& name);
 // Ends the worker's stream, if it has one. Its lease goes on.
 void EndStream(Turn& turn, Worker& worker, absl::Status status);
 // Notes that the lease ran out or the worker left: its slot leaves the pool, its rank is lost.
