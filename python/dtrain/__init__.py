@@ -13,6 +13,7 @@ A program that runs as a trial gets the functions of `dtrain.trial` (`parameters
 
 from ._config import TlsFiles
 from ._selector import Selection
+from ._study import Study, StudyTrial, TrialPruned
 from ._version import __version__
 from .client import Client
 from .errors import (BusyError, ConflictError, Diagnostic, DtrainError, FileRefusedError, NotAllowedError,
@@ -24,7 +25,8 @@ from .trial import checkpoint, parameters, progress, report, resume, resumed_ste
 __all__ = [
     "Attempt", "BusyError", "Checkpoint", "Client", "ConflictError", "Description", "Diagnostic", "DtrainError",
     "Experiment", "Explanation", "FileRefusedError", "LogLine", "NotAllowedError", "NotFoundError", "Plan",
-    "PlannedTrials", "Quota", "Selection", "Status", "Submission", "SubmitWarning", "Takeover", "TlsFiles", "Trial",
-    "UnexpectedError", "UnreachableError", "UsageError", "Value", "WaitTimeoutError", "Worker", "__version__",
-    "checkpoint", "parameters", "progress", "report", "resume", "resumed_step", "rungs", "should_stop",
+    "PlannedTrials", "Quota", "Selection", "Status", "Study", "StudyTrial", "Submission", "SubmitWarning", "Takeover",
+    "TlsFiles", "Trial", "TrialPruned", "UnexpectedError", "UnreachableError", "UsageError", "Value",
+    "WaitTimeoutError", "Worker", "__version__", "checkpoint", "parameters", "progress", "report", "resume",
+    "resumed_step", "rungs", "should_stop",
 ]

@@ -13,6 +13,13 @@ TAKEOVER_SECONDS = 15.0
 TAKEOVER_POLL_SECONDS = 0.25
 # Waiting outlives a restart of the coordinator and a reboot of its host.
 FOLLOW_PATIENCE_SECONDS = 300.0
+# The first pause of a client that asks for a trial and gets none. A search with few trials at once gives one as soon as
+# another has ended.
+ASK_FIRST_SECONDS = 0.05
+# The lease of a trial that a client runs, unless it asks for another time, and how often it is renewed: a cancel is
+# noticed by then too.
+LEASE_SECONDS = 60.0
+BEAT_SECONDS = 2.0
 # The pause between two looks while waiting.
 POLL_SECONDS = 1.0
 # Messages of the coordinator have at most this size.

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 
 from . import _config, _limits
-from ._changes import Changes
 from ._connection import Connection
 from ._measurements import Measurements
-from ._submissions import Submissions
+from ._studies import Studies
 from ._waits import Until, Waits
 from .errors import SubmitWarning
 
 __all__ = ["Client", "SubmitWarning", "Until"]
 
 
-class Client(Submissions, Measurements, Changes, Waits):
+class Client(Studies, Measurements, Waits):
     """A connection to a coordinator.
 
     Without arguments it connects to dtctl's coordinator: ``DTCTL_ADDRESS``, ``DTCTL_CONTEXT``, the current context of

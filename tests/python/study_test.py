@@ -1,0 +1,191 @@
+"""Searches whose trials run in this process, against a real coordinator without workers: their loops, a client that is
+killed, a coordinator that is killed between two calls, and the guide's own examples."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+import unittest
+from unittest import mock
+
+import dtrain
+from cluster import PATIENCE_SECONDS, Cluster, until
+from dtrain import optuna
+
+GUIDE = pathlib.Path(__file__).resolve().parents[2] / "docs/guides/studies.md"
+SPACE = {"x": {"min": -10.0, "max": 10.0}}
+# Asks for a trial, prints its name, and does nothing more until it is killed.
+HANGS = """
+import sys, time, dtrain
+study = dtrain.Client(sys.argv[1]).study(name=sys.argv[2], lease=5)
+trial = study.ask()
+print(trial.id, trial.suggest_float("x", -10, 10), flush=True)
+time.sleep(600)
+"""
+JOINS = """
+import sys, dtrain
+dtrain.Client(sys.argv[1]).optimize(lambda trial: trial.suggest_float("x", -10, 10) ** 2, 12, name=sys.argv[2])
+"""
+
+
+def square(trial: dtrain.StudyTrial) -> float:
+    return (trial.suggest_float("x", -10, 10) - 2) ** 2
+
+
+class StudyTest(unittest.TestCase):
+    cluster: Cluster
+    client: dtrain.Client
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.cluster = Cluster()
+        cls.addClassCleanup(cls.cluster.close)
+        cls.cluster.start_coordinator()
+        cls.client = cls.cluster.client()
+        cls.addClassCleanup(cls.client.close)
+
+    def _process(self, code: str, name: str) -> subprocess.Popen:
+        process = subprocess.Popen([sys.executable, "-c", code, self.cluster.address, name], stdout=subprocess.PIPE,
+                                   text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait, 20)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_a_loop_of_ask_and_tell_ends_with_the_search(self) -> None:
+        study = self.client.study(SPACE, metric="loss_here", goal="minimize", name="loop", n_trials=15)
+        values = []
+        while (trial := study.ask()) is not None:
+            trial.report({"loss_here": 200.0, "other": 1.0}, 1)
+            self.assertFalse(trial.should_stop())
+            values.append((trial.params["x"] - 2) ** 2)
+            self.assertTrue(study.tell(trial, values[-1]))
+        self.assertEqual(len(values), 15)
+        self.assertEqual(study.state.state, "finished")
+        self.assertEqual(study.best_value, min(values))
+        self.assertEqual(len(study.trials), 15)
+        self.assertIn("loop", self.cluster.dtctl("get", "experiments"))
+        self.assertEqual(self.client.workers(), [])
+
+    def test_a_study_is_joined_by_its_name_and_extended(self) -> None:
+        first = self.client.study(SPACE, name="joined", n_trials=1)
+        first.tell(first.ask(), 1.0)
+        again = self.client.study(SPACE, name="joined", n_trials=2)
+        self.assertEqual(again.experiment, first.experiment)
+        again.tell(again.ask(), state="failed", message="no luck")
+        self.assertIsNone(again.ask())
+        self.assertEqual([one.state for one in again.trials], ["finished", "failed"])
+        self.assertEqual(again.trials[1].message, "no luck")
+        with self.assertRaises(dtrain.UsageError):
+            self.client.study(SPACE, name="joined", metric="another")
+
+    def test_several_processes_and_threads_share_one_search(self) -> None:
+        others = [self._process(JOINS, "shared") for _ in range(2)]
+        study = self.client.optimize(square, 12, n_jobs=2, name="shared")
+        for other in others:
+            self.assertEqual(other.wait(PATIENCE_SECONDS), 0)
+        self.assertEqual(study.state.finished, 12)
+        self.assertEqual(len(study.trials), 12)
+
+    def test_the_trial_of_a_killed_client_goes_to_the_next_with_its_values(self) -> None:
+        study = self.client.study(name="killed", n_trials=1)
+        process = self._process(HANGS, "killed")
+        name, x = process.stdout.readline().split()
+        self.assertIsNone(study.ask())
+        process.send_signal(signal.SIGKILL)
+        process.wait(20)
+        trial = until("the trial comes back", study.ask)
+        self.assertEqual(trial.id, name)
+        self.assertEqual(trial.suggest_float("x", -10, 10), float(x))
+        self.assertTrue(study.tell(trial, 1.0))
+
+    def test_a_coordinator_killed_between_ask_and_tell_forgets_nothing(self) -> None:
+        cluster = Cluster()
+        self.addCleanup(cluster.close)
+        process = cluster.start_coordinator()
+        client = cluster.client()
+        self.addCleanup(client.close)
+        study = client.study(name="durable", n_trials=2)
+        trial = study.ask()
+        x = trial.suggest_float("x", -10, 10)
+        trial.report(3.0, 1)
+        process.kill()
+        process.wait(20)
+        told: list[bool] = []
+        teller = threading.Thread(target=lambda: told.append(study.tell(trial, 2.0)))  # waits for the coordinator
+        teller.start()
+        cluster.start_coordinator(cluster.address)
+        teller.join(PATIENCE_SECONDS)
+        self.assertEqual(told, [True])
+        kept = study.trials[0]
+        self.assertEqual((kept.state, kept.parameters, kept.metric_value), ("finished", {"x": x}, 2.0))
+        self.assertEqual(study.ask().number, 2)
+
+    def test_an_objective_chooses_its_parameters_and_may_end_early(self) -> None:
+        def objective(trial: dtrain.StudyTrial) -> float:
+            kind = trial.suggest_categorical("kind", [None, "deep"])
+            if kind is None:
+                score = trial.suggest_int("width", 1, 8) / 8
+            else:
+                score = trial.suggest_float("rate", 1e-4, 1.0, log=True)
+            if trial.number == 3:
+                raise ValueError("unlucky")
+            trial.report(score, 1)
+            if trial.should_prune() or trial.number == 5:
+                raise dtrain.TrialPruned
+            return score
+
+        study = self.client.optimize(objective, 12, name="conditional", catch=ValueError, stop={"median": {"after": 1}})
+        trials = study.trials
+        self.assertEqual(len(trials), 12)
+        self.assertIn("ValueError: unlucky", trials[2].message)
+        self.assertEqual(trials[4].cause, "stopped_early")
+        for one in trials:
+            expected = {"kind", "width"} if one.parameters["kind"] == "None" else {"kind", "rate"}
+            self.assertEqual(set(one.parameters), expected)
+        with self.assertRaises(dtrain.ConflictError):
+            again = self.client.study(name="conditional", n_trials=13)
+            again.ask().suggest_int("width", 1, 9)
+
+    def test_a_cancelled_trial_is_noticed_without_a_report(self) -> None:
+        study = self.client.study(name="cancelled", n_trials=1)
+        trial = study.ask()
+        self.client.cancel(trial.id, reason="enough")
+        until("the client notices", trial.should_stop)
+        self.assertEqual(trial.stop_reason, "enough")
+        self.assertFalse(study.tell(trial, 1.0))
+        self.assertEqual(study.trials[0].state, "cancelled")
+
+    def test_a_script_for_optuna_changes_one_import(self) -> None:
+        study = optuna.create_study(study_name="optuna", client=self.client, sampler=optuna.samplers.TPESampler(seed=1))
+        seen = []
+        study.optimize(square, n_trials=4, callbacks=[lambda study, trial: seen.append(trial.number)])
+        study.optimize(square, n_trials=2)
+        self.assertEqual(seen, [0, 1, 2, 3])
+        self.assertEqual([one.state for one in study.trials], 6 * ["COMPLETE"])
+        self.assertEqual(study.best_value, min(one.value for one in study.trials))
+        self.assertEqual(list(study.best_params), ["x"])
+        self.assertEqual(len(study.trials_dataframe()["params_x"]), 6)
+        trial = study.ask()
+        trial.suggest_float("x", -10, 10)
+        study.tell(trial, state=optuna.trial.TrialState.FAIL)
+        self.assertEqual(study.trials[-1].state, "FAIL")
+        with self.assertRaises(optuna.DuplicatedStudyError):
+            optuna.create_study(study_name="optuna", client=self.client)
+        self.assertEqual(len(optuna.load_study(study_name="optuna", client=self.client).trials), 7)
+
+    def test_the_examples_of_the_guide_run(self) -> None:
+        cells = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+        self.assertGreater(len(cells), 3)
+        names: dict = {}
+        with mock.patch.dict(os.environ, {"DTCTL_ADDRESS": self.cluster.address}):
+            for cell in cells:
+                exec(cell, names)
+        self.assertEqual(len(names["study"].trials), 20)
+
+
+if __name__ == "__main__":
+    unittest.main()
