@@ -15,11 +15,6 @@ inline constexpr absl::Duration kHeartbeat = absl::Seconds(1);
 // Silence after which an attempt counts as lost: ten heartbeats, so that a busy two-core host keeps
 // its trial.
 inline constexpr absl::Duration kLease = absl::Seconds(10);
-// The same for a client that runs a trial itself, unless it asks for another time: an interpreter
-// may hold its lock for long.
-inline constexpr absl::Duration kClientLease = absl::Seconds(60);
-inline constexpr absl::Duration kClientLeaseLeast = absl::Seconds(5);
-inline constexpr absl::Duration kClientLeaseMost = absl::Hours(24);
 // After the coordinator's start no lease expires before workers had time to reconnect with backoff.
 inline constexpr absl::Duration kStartupGrace = absl::Seconds(15);
 // How long trainers go on without a coordinator by default: longer than a reboot.

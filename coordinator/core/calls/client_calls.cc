@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/client_limits.h"
 #include "common/client_trial.h"
 #include "common/limits.h"
 #include "common/metric_name.h"
@@ -27,6 +28,9 @@
 
 namespace dt {
 namespace {
+
+// Steps beyond are not exact as doubles, which curves have.
+constexpr uint64_t kStepMost = uint64_t{1} << 53;
 
 // A client's attempt, as a call names it.
 struct Asked {
@@ -156,9 +160,9 @@ absl::Status TakeMetrics(Turn& turn, const Asked& asked, uint64_t step,
         absl::StrCat("step ", step, " comes after step ", newest->step, "; steps never fall"));
   }
   const auto target = static_cast<uint64_t>(asked.live->spec.steps());
-  if (target > 0 && step > target) {
+  if (step > (target > 0 ? target : kStepMost)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("step ", step, " is beyond the last one: steps is ", target));
+        absl::StrCat("step ", step, " is beyond the last one, ", target > 0 ? target : kStepMost));
   }
   v1::Item item;
   item.set_attempt_token(asked.live->token.ToBytes());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/client_limits.h"
 #include "common/client_trial.h"
 #include "common/limits.h"
 #include "common/status.h"
@@ -41,18 +42,34 @@ size_t Swept(const v1::ExperimentSpec& spec, std::string_view path) {
   return values;
 }
 
+// Checks the number of searches whose trials run in clients. Workers' shapes are counted apart from
+// them, so that forgotten searches refuse nobody else.
+absl::Status CheckClientSearches(size_t searches) {
+  if (searches < limits::kClientSearches) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      searches, " searches whose trials run in clients have trials left; the limit is ",
+      limits::kClientSearches, "; cancel those that nobody goes on with (dtctl cancel EXP)"));
+}
+
 // Checks the number of shapes: a decision costs more with each shape that waits.
 absl::Status CheckShapes(const LiveState& live, const Experiment& submitted) {
   const v1::ExperimentSpec& spec = submitted.spec;
   std::set<Constraint> constraints;
-  for (const auto& [shape, line] : live.lines) constraints.insert(shape.constraint);
+  size_t of_clients = 0;
+  for (const auto& [shape, line] : live.lines) {
+    const bool client = shape.constraint.device == DeviceKind::kClient;
+    if (!client) constraints.insert(shape.constraint);
+    of_clients += client ? 1 : 0;
+  }
+  if (IsClientTrial(spec.base().command())) return CheckClientSearches(of_clients);
   const size_t shapes = Swept(spec, "resources.");
   const Shape wanted = ShapeOfNext(submitted);
   const bool known = shapes == 1 && live.lines.Contains(wanted);
-  if (!known && live.lines.size() + shapes > limits::kShapes) {
+  const size_t lines = live.lines.size() - of_clients;
+  if (!known && lines + shapes > limits::kShapes) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "trials of ", live.lines.size(), " sizes and kinds of worker wait, and these may be ",
-        shapes, " more; the limit is ", limits::kShapes, "; sweep fewer values of resources"));
+        "trials of ", lines, " sizes and kinds of worker wait, and these may be ", shapes,
+        " more; the limit is ", limits::kShapes, "; sweep fewer values of resources"));
   }
   const size_t kinds = Swept(spec, "resources.accelerator");
   const bool asked = kinds == 1 && constraints.contains(wanted.constraint);

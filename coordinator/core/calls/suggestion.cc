@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/client_limits.h"
 #include "common/limits.h"
 #include "common/status.h"
 #include "common/text.h"
@@ -18,10 +19,6 @@
 
 namespace dt {
 namespace {
-
-// Values in the list of one parameter, and its bytes: each stands in the journal once.
-constexpr int kSuggestedValues = 256;
-constexpr size_t kSuggestedBytes = 16 << 10;
 
 const v1::Parameter* FindParameter(const Experiment& experiment, const std::string& path) {
   const auto& parameters = experiment.spec.parameters();
@@ -52,11 +49,12 @@ absl::Status CheckNew(const Experiment& experiment, const v1::Parameter& paramet
                      " parameters, and '", parameter.path(), "' is one more; the limit is ",
                      limits::kParameters));
   }
-  if (parameter.values_size() > kSuggestedValues || parameter.ByteSizeLong() > kSuggestedBytes) {
+  if (parameter.values_size() > limits::kSuggestedValues ||
+      parameter.ByteSizeLong() > limits::kSuggestedBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("parameter '", parameter.path(), "' has ", parameter.values_size(),
                      " values in ", parameter.ByteSizeLong(), " bytes; the limits are ",
-                     kSuggestedValues, " and ", kSuggestedBytes));
+                     limits::kSuggestedValues, " and ", limits::kSuggestedBytes));
   }
   if (!parameter.probabilities().empty() ||
       (parameter.has_range() && !parameter.values().empty())) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "common/client_limits.h"
 #include "common/limits.h"
 #include "common/mutant.h"
 #include "common/status.h"

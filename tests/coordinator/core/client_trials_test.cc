@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "common/client_limits.h"
 #include "common/client_trial.h"
 #include "tests/testing/core_fixture.h"
 
