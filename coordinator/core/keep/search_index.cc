@@ -49,8 +49,8 @@ void ForHistories(const Experiment& experiment, uint32_t configuration, SearchIn
   act(index.history);
   if (!DefinesByRun(experiment)) return;
   // Such a search has one trial a configuration.
-  const Trial& trial = experiment.trials[configuration - 1];
-  for (const v1::Assignment& each : ExpandedOf(experiment, trial).assignments()) {
+  const v1::ExpandedTrial expanded = ExpandedOf(experiment, experiment.trials[configuration - 1]);
+  for (const v1::Assignment& each : expanded.assignments()) {
     const auto found = index.suggested.find(each.path());
     if (found != index.suggested.end()) act(found->second.history);
   }

@@ -26,7 +26,7 @@ v1::Hello HelloOf(const Experiment& experiment, uint64_t asker, const std::strin
   hello.set_worker(ClientName(experiment.id, asker));
   hello.set_instance(asker);
   hello.set_session(1);
-  hello.set_host(CleanText(host, limits::kNameBytes));
+  hello.set_host(host.empty() ? "client" : CleanText(host, limits::kNameBytes));
   hello.set_device(std::string(Name(DeviceKind::kClient)));
   hello.set_level(kWorkerLevel);
   hello.set_programs(true);

@@ -103,7 +103,8 @@ class ClientTrialsTest : public CoreTest {
   std::map<std::string, v1::Value> ValuesOf(TrialId id) {
     std::map<std::string, v1::Value> values;
     const Experiment& experiment = GetExperiment(state_.durable, id.experiment);
-    for (const v1::Assignment& each : ExpandedOf(experiment, TrialOf(id)).assignments()) {
+    const v1::ExpandedTrial expanded = ExpandedOf(experiment, TrialOf(id));
+    for (const v1::Assignment& each : expanded.assignments()) {
       values[each.path()] = each.value();
     }
     return values;
