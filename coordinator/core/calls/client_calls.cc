@@ -35,11 +35,11 @@ constexpr uint64_t kStepMost = uint64_t{1} << 53;
 // A client's attempt, as a call names it.
 struct Asked {
   AttemptId id;
-  Worker* client = nullptr;     // nullptr: it is no longer the client's
-  LiveAttempt* live = nullptr;  // its attempt, while it goes on
+  Worker* client = nullptr;     // has the attempt; nullptr: no client has it any more
+  LiveAttempt* live = nullptr;  // while it goes on
 };
 
-// Returns the experiment, whose trials run in clients.
+// Returns the experiment, after a check that its trials run in clients.
 template <typename Request>
 absl::StatusOr<ExperimentId> ExperimentOf(const DurableState& durable, const Request& request) {
   DT_ASSIGN_OR_RETURN(const ExperimentId id,
@@ -65,14 +65,17 @@ absl::StatusOr<Asked> FindAsked(Turn& turn, const Request& request) {
         absl::StrCat("experiment ", experiment, " gave this asker no such attempt; ask again"));
   }
   Asked asked{.id = found->second};
-  asked.client = HearClient(turn, GetExperiment(turn.durable(), experiment), request.asker());
-  if (asked.client == nullptr || asked.client->attempt == nullptr) return asked;
-  LiveAttempt& attempt = *asked.client->attempt;
-  if (attempt.token == token && attempt.Open()) asked.live = &attempt;
+  Worker* client = HearClient(turn, GetExperiment(turn.durable(), experiment), request.asker());
+  // The asker may have got another trial since.
+  if (client == nullptr || client->attempt == nullptr || client->attempt->token != token) {
+    return asked;
+  }
+  asked.client = client;
+  if (client->attempt->Open()) asked.live = client->attempt;
   return asked;
 }
 
-// Returns why no trial was given. `busy`: there may be one in a moment.
+// Returns why there is no trial for the client now.
 std::string WhyNone(const Experiment& experiment) {
   if (experiment.AllEnded()) return "every trial has ended";
   if (experiment.paused) return PausedText(experiment);

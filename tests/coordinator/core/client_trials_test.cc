@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "common/client_limits.h"
 #include "common/client_trial.h"
@@ -150,6 +151,20 @@ TEST_F(ClientTrialsTest, ARepeatedCallChangesNothingAndHasTheSameAnswer) {
   }
   EXPECT_EQ(TrialOf({id, 1}).attempts.size(), 1u);
   EXPECT_EQ(GetExperiment(state_.durable, id).trials.size(), 1u);
+}
+
+TEST_F(ClientTrialsTest, ALateCallOnAnEarlierTrialLeavesTheNextOneAlone) {
+  const ExperimentId id = Submit(InClients(2));
+  Ask(id, 7).value();
+  const std::string earlier = tokens_[7];
+  Tell(id, 7, v1::TellTrialRequest::FINISHED, 2.0);
+  ASSERT_EQ(Ask(id, 7)->trial(), 2u);
+  const std::string later = std::exchange(tokens_[7], earlier);
+  EXPECT_TRUE(Report(id, 7, 1, 1.0)->stop());
+  EXPECT_TRUE(Tell(id, 7, v1::TellTrialRequest::FINISHED, 2.0).counted());
+  EXPECT_EQ(StateOfTrial({id, 2}), v1::TRIAL_RUNNING);
+  tokens_[7] = later;
+  EXPECT_FALSE(Report(id, 7, 1, 1.0)->stop());
 }
 
 TEST_F(ClientTrialsTest, TheTrialOfASilentClientGoesToTheNextWithTheSameValues) {
