@@ -56,7 +56,7 @@ class NopPruner(_Named):
 
 
 class MedianPruner(_Named):
-    """stop: {median: {after: 1}}."""
+    """stop: {median: {after: …}}: n_warmup_steps, or 1."""
 
 
 class PatientPruner(_Named):
@@ -288,7 +288,8 @@ def _settings(sampler: Any, pruner: Any) -> dict[str, Any]:
     elif sampler is not None and sampler.arguments.get("seed") is not None:
         settings["seed"] = int(sampler.arguments["seed"])
     if pruner is None or isinstance(pruner, MedianPruner):
-        settings["stop"] = {"median": {"after": 1}}
+        after = pruner.arguments.get("n_warmup_steps") if pruner is not None else None
+        settings["stop"] = {"median": {"after": int(after or 1)}}
     elif isinstance(pruner, PatientPruner):
         settings["stop"] = {"patience": int(pruner.arguments.get("patience") or pruner.positional[1])}
     elif isinstance(pruner, SuccessiveHalvingPruner):
