@@ -53,7 +53,8 @@ class Studies(Submissions, Changes):
             try:
                 # The id makes one study of two processes that open it at once.
                 key = hashlib.sha256(f"study {_config.who()} {name}".encode()).hexdigest()
-                return Study(self, self.submit(file, request_id=key).experiment, metric, lease)  # type: ignore[arg-type]
+                submitted = self.submit(file, request_id=key)
+                return Study(self, submitted.experiment, metric, lease)  # type: ignore[arg-type]
             except ConflictError:
                 found = self._find_study(name, metric)
                 if found is None:

@@ -3,9 +3,9 @@
 // A call names its asker (a random number for each trial that a client runs at once) and, but for
 // the first, the attempt's token. A repeated call changes nothing and has the same answer.
 //
-// Errors: FailedPrecondition if trials of the experiment run on workers, or if a parameter has other
-//         values already; NotFound for an unknown experiment or token; InvalidArgument for values
-//         out of their range. The end of a trial is no error: the answer says that it is to stop.
+// Errors: FailedPrecondition if trials of the experiment run on workers, or if a parameter has
+//         other values already; NotFound for an unknown experiment or token; InvalidArgument for
+//         values out of their range. The end of a trial is no error: the answer asks to stop.
 // Tests:  tests/coordinator/core/client_trials_test.cc
 #pragma once
 

@@ -10,7 +10,7 @@ namespace dt {
 
 // Returns the trial's value of the parameter, which the experiment gains if it is new. Errors:
 // FailedPrecondition if the experiment's parameters are fixed, or this one has other values;
-// InvalidArgument if it is none. REQUIRES: the trial has not ended.
+// InvalidArgument if its name, range or values are wrong. REQUIRES: the trial has not ended.
 absl::StatusOr<v1::Value> SuggestedValue(Turn& turn, TrialId id, const v1::Parameter& parameter);
 
 }  // namespace dt

@@ -1,7 +1,7 @@
 // clients.h: clients that run trials themselves, in the table of workers.
 //
-// A client that asks for a trial stands in the table as a worker with one slot of the kind `client`,
-// for as long as it has the trial. So placement, leases, retries, searches and a restart of the
+// A client that asks for a trial stands in the table as a worker with one slot of the kind `client`
+// while it has the trial. So placement, leases, retries, searches and a restart of the
 // coordinator treat its trial as any other. It has no stream: each call is heard as a report.
 //
 // Tests: tests/coordinator/core/client_trials_test.cc
