@@ -52,7 +52,7 @@ constexpr std::array<Unit, 26> kUnits{{
 }};
 
 // The units that the ends of metrics' names stand for.
-constexpr std::array<Unit, 26> kEnds{{
+constexpr std::array<Unit, 26> kSuffixes{{
     {"bytes", Kind::kSize, 1},
     {"kb", Kind::kSize, 1e3},
     {"mb", Kind::kSize, 1e6},
@@ -98,8 +98,8 @@ const Unit* UnitOf(std::string_view metric) {
   std::transform(last.begin(), last.end(), last.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   const auto* found =
-      std::find_if(kEnds.begin(), kEnds.end(), [&](const Unit& unit) { return unit.word == last; });
-  return found == kEnds.end() ? nullptr : found;
+      std::find_if(kSuffixes.begin(), kSuffixes.end(), [&](const Unit& unit) { return unit.word == last; });
+  return found == kSuffixes.end() ? nullptr : found;
 }
 
 const char* Name(Kind kind) {
