@@ -290,6 +290,11 @@ def constrained(page):
     for n, colour in ((1, best), (2, best), (3, best), (4, rest), (5, ground)):
         accuracy, size = OBJECTIVES[n - 1]
         assert at(dots, *drawn.place(size, accuracy)) == [colour], (n, dots)
+    page.expect(f"{found('Best so far', 'figcaption')}.textContent.startsWith("
+                "'6 trials over trial; best so far 0.9, of 95/2')")
+    order = page.run("[...document.querySelectorAll('[role=region][aria-label=Trials] tbody a')]"
+                     ".map((one) => one.textContent)")
+    assert order == ["95/2", "95/3", "95/4", "95/1", "95/6", "95/5"], order
     facts = page.run("document.querySelector('dl.facts').textContent")
     assert "maximize accuracy, minimize params_millions" in facts, facts
     assert "params_millions <= 8; 1 infeasible" in facts, facts

@@ -2,7 +2,7 @@
 import {check, choice, el, replace} from "./dom.js";
 import {number, plural} from "./format.js";
 import {areaOf, farWords, nearestOf, orderOf, Picture, placesOf} from "./picture.js";
-import {ranksOf} from "./ranks.js";
+import {counts, ranksOf} from "./ranks.js";
 import {colourOf, drawAxes, makeScale, nearRange, rangeOf} from "./scales.js";
 
 const OVER = [["trial", "trials"], ["time", "time"]];
@@ -128,7 +128,7 @@ export class History {
     const early = (t) => Boolean(experiment.rungs?.length) && t.cause === "stopped_early";
     const withValue = trials.filter((t) => t.metric_value !== null);
     const valued = withValue.filter((t) => settings.hover !== "time" || t.ended_at);
-    const all = valued.every(early);
+    const all = valued.filter(counts).every(early);
     const {unit, x} = this.#axis(valued);
     this.drawing.set(
       valued.map((t) => ({
@@ -138,7 +138,7 @@ export class History {
                    colour: ranks.get(t.trial),
                    x: x(t),
                    y: t.metric_value,
-                   counts: all || !early(t)
+                   counts: counts(t) && (all || !early(t))
                  })),
       {
         x: unit,

@@ -2,10 +2,13 @@
 // report: the best orange, the best quarter blue, the rest grey.
 import {BEST, COLOURS} from "./scales.js";
 
-// Returns started trials, the best first: the experiment's best, then by value, then those without a value.
+// Returns whether a trial has a value and breaks no constraint.
+export function counts(trial) { return trial.metric_value !== null && !trial.infeasible; }
+
+// Returns started trials, the best first: the experiment's best, then by value, then those that do not count.
 export function bestFirst(experiment, trials) {
   const sign = experiment.goal === "maximize" ? -1 : 1;
-  const value = (t) => (t.metric_value === null ? Infinity : sign * t.metric_value);
+  const value = (t) => (counts(t) ? sign * t.metric_value : Infinity);
   const first = (t) => (t.trial === experiment.best_trial ? 0 : 1);
   return trials.filter((t) => t.attempts > 0)
     .sort((a, b) => first(a) - first(b) || (value(a) === value(b) ? 0 : value(a) - value(b)) || a.trial - b.trial);
@@ -20,7 +23,7 @@ export function inOrder(experiment, trials) {
 
 // Returns the rank of each trial: "best", "good" or "rest".
 export function ranksOf(experiment, trials) {
-  const valued = bestFirst(experiment, trials).filter((t) => t.metric_value !== null);
+  const valued = bestFirst(experiment, trials).filter(counts);
   const quarter = Math.max(1, Math.floor(valued.length / 4));
   return new Map(trials.map((t) => [t.trial, "rest"])
                    .concat(valued.map(
