@@ -208,7 +208,11 @@ std::string SamplerText(const v1::ExperimentSpec& spec) {
 
 std::string GoalOf(const v1::Search& search) {
   if (!search.goal().empty()) return search.goal();
-  const std::string& metric = search.metric();
+  std::string_view metric = search.metric();
+  // Lightning logs val_loss as val_loss_epoch too, the mean of an epoch, and as val_loss_step.
+  for (const std::string_view mean : {"_epoch", "_step"}) {
+    if (metric.ends_with(mean)) metric.remove_suffix(mean.size());
+  }
   for (const char* better : {"acc", "acc_norm", "accuracy", "score", "f1", "auc"}) {
     if (!EndsInWord(metric, better)) continue;
     const bool unclear =

@@ -154,10 +154,15 @@ void CheckRungs(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
   }
   const Ladder ladder = LadderOf(spec.search());
   if (first->target_steps >= DivisorOf(ladder, 1)) return;
-  issues.push_back({"search.asha", "conflict",
-                    absl::StrCat("search.asha: trial 1 has ", first->target_steps,
-                                 " steps, too few for rungs at ", SharesText(ladder), " of it"),
-                    ladder.rungs > 1 ? "fewer rungs, or longer trials" : "train for more steps"});
+  Ladder fitting = ladder;
+  while (fitting.rungs > 1 && first->target_steps < DivisorOf(fitting, 1)) --fitting.rungs;
+  const bool fits = first->target_steps >= DivisorOf(fitting, 1);
+  issues.push_back(
+      {"search.asha", "conflict",
+       absl::StrCat("search.asha: trial 1 has ", first->target_steps,
+                    " steps, too few for rungs at ", SharesText(ladder), " of it"),
+       fits ? absl::StrCat("write search: {asha: {rungs: ", fitting.rungs, "}}, or longer trials")
+            : "train for more steps"});
 }
 
 }  // namespace

@@ -413,7 +413,8 @@ TEST(ProgramTest, AMetricWhoseNameImpliesNoGoalNeedsOne) {
     spec.mutable_search()->set_metric(metric);
     return GoalOf(spec.search());
   };
-  for (const char* loss : {"val_loss", "loss", "top1/error", "perplexity"}) {
+  for (const char* loss :
+       {"val_loss", "loss", "top1/error", "perplexity", "val_loss_epoch", "train_loss_step"}) {
     EXPECT_EQ(goal(loss), "minimize") << loss;
   }
   for (const char* score :
@@ -424,7 +425,7 @@ TEST(ProgramTest, AMetricWhoseNameImpliesNoGoalNeedsOne) {
   for (const char* unclear :
        {"neg_mean_squared_error", "negative_loss", "val/minus_loss", "neg-accuracy", "negMSE_loss",
         "one_minus_accuracy", "inverse_perplexity", "brier_score", "error_score", "val_loss_score",
-        "loss_scale", "reward", "bleu", "r2"}) {
+        "loss_scale", "reward", "bleu", "r2", "epoch", "time_epoch"}) {
     EXPECT_EQ(goal(unclear), "") << unclear;
   }
   for (const char* clear : {"f1_loss", "accuracy_error", "abs_error"}) {

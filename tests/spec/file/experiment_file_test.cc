@@ -133,6 +133,7 @@ std::vector<Wrong> WrongFiles() {
       {"list", "!- a\n- b\n", "1:1:wrong_type"},
       {"tab", "train:\n\tbatch_size: 8\n", "6:1:syntax"},
       {"unclosed_flow", "train: {batch_size: 8\n", "6:1:syntax"},
+      {"braces_in_list", "command: [python3, t.py, --lr={lr}]\n", "5:31:syntax"},
       {"unclosed_quote", "description: \"abc\n", "5:14:syntax"},
       {"unclosed_single_quote", "description: 'it''s\n", "5:14:syntax"},
       {"bad_indent", "train:\n  seq_len: 64\n batch_size: 8\n", "7:2:syntax"},

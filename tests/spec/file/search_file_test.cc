@@ -249,7 +249,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "fewer"},
         Refusal{"search: {method: asha, max_trials: 9}\ntrain: {max_steps: 20}\n" DT_RATE,
                 "conflict: search.asha: trial 1 has 20 steps, too few for rungs at 1/27, 1/9 and "
-                "1/3 of it; fewer rungs, or longer trials"},
+                "1/3 of it; write search: {asha: {rungs: 2}}, or longer trials"},
         Refusal{"search: {pbt: {every: 0.2}}\n",
                 "conflict: search.pbt is set, and search.method is grid; set method: pbt, or "
                 "remove it"},
