@@ -176,7 +176,9 @@ std::string BestLossText(const v1::TrialSummary& trial) {
 }
 
 std::string BestText(const v1::TrialSummary& trial) {
-  if (trial.metric_step() != 0) {
+  // A script may count from 0. A newest value says that the best one is measured too.
+  const bool measured = trial.has_metric_newest() && std::isfinite(trial.metric_value());
+  if (trial.metric_step() != 0 || measured) {
     return absl::StrCat(FormatLoss(trial.metric_value()), " at ", trial.metric_step());
   }
   // Either the trials are compared by their newest training loss, or an older coordinator does not

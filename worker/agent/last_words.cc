@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
@@ -54,6 +55,12 @@ bool IsMeasure(std::string_view line) {
          absl::SimpleAtod(std::string(line.substr(colon + 1)), &number);
 }
 
+// Accepts "train.py:196: FutureWarning: …", which Python prints with the line of code below it.
+bool IsWarning(std::string_view line) {
+  const size_t file = line.find(".py:");
+  return file != std::string_view::npos && line.find("Warning: ", file) != std::string_view::npos;
+}
+
 // Drops "[rank0]: ", which torch puts before each line of a traceback.
 std::string_view WithoutRank(std::string_view line) {
   if (!line.starts_with("[rank")) return line;
@@ -82,6 +89,9 @@ void LastWords::Take(LogPipe pipe, std::string_view line) {
   });
   if (blank) return;
   OfPipe& of = pipe == LogPipe::kErrors ? errors_ : output_;
+  // A warning says nothing about an end.
+  const bool below_warning = std::exchange(of.warned, IsWarning(line));
+  if (of.warned || (below_warning && line.starts_with(' '))) return;
   of.line = CleanText(line, kLastLineBytes);
   ++of.since_error;
   if (SaysError(line)) {

@@ -16,7 +16,8 @@ bool SaysError(std::string_view line);
 
 class LastWords {
  public:
-  // Takes the next line of a pipe; a blank one is ignored.
+  // Takes the next line of a pipe. Ignores a blank one, and a warning of Python with its line of
+  // code.
   void Take(LogPipe pipe, std::string_view line);
   // Returns "its last line: …", with the newest error in front if other lines follow it, and what
   // to do about an error that is known; "" if nothing was printed. Prefers standard error as
@@ -31,6 +32,7 @@ class LastWords {
     std::string line;     // the newest
     std::string error;    // the newest that reports an error
     int since_error = 0;  // lines after it
+    bool warned = false;  // the newest line was a warning of Python
   };
   const OfPipe& Newest() const { return errors_.line.empty() ? output_ : errors_; }
 

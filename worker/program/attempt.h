@@ -81,6 +81,7 @@ class ProgramAttempt {
   void TakeLines(Instant now);
   void TakeLine(std::string_view line, Instant now);
   void TakePrinted(Instant now);
+  void CatchUp(Instant now);
   absl::Status PrepareMetrics(const std::string& folder, uint64_t resumed);
   void PassLines(const MetricFiles::Taken& taken, Instant now);
   void Pass(const Reports::Outgoing& out);
@@ -128,6 +129,7 @@ class ProgramAttempt {
   bool logged_other_rank_ = false;  // the log mentions that another rank than 0 reported
   Printed printed_, errors_;        // its standard output, its standard error
   bool took_printed_ = false;
+  bool reads_printed_ = true;         // until the descriptor or the FIFO has numbers
   std::unique_ptr<Metrics> metrics_;  // rank 0's
   std::optional<Reports> reports_;
   std::optional<HangTimer> hang_timer_;  // rank 0's, whose reports alone count

@@ -3,16 +3,27 @@
 #include <unistd.h>
 
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "worker/program/attempt.h"
+#include "worker/program/report.h"
 
 namespace dt::program {
 namespace {
 
 // Bytes read in one turn: a flood from a program must not delay a stop.
 constexpr size_t kReadShare = 256 << 10;
+
+// Returns whether a line of the descriptor replaces printed reports. One that has only a checkpoint
+// or progress does not: the program may print its numbers.
+bool ReplacesPrinted(std::string_view line) {
+  const auto read = ReadReport(line);
+  const auto* report = std::get_if<Report>(&read);
+  if (report == nullptr || !report->numbers.empty()) return true;
+  return !report->checkpoint && !report->progress;
+}
 
 }  // namespace
 
@@ -38,7 +49,17 @@ void ProgramAttempt::ReadReports(Instant now) {
     if (got <= 0) return;
     total += static_cast<size_t>(got);
     unread_.append(chunk, static_cast<size_t>(got));
+    if (metrics_ && unread_.find("\"checkpoint\"") != std::string::npos) CatchUp(now);
   }
+}
+
+// Takes the numbers that were printed or written to a file until now. A checkpoint without a step
+// belongs to the newest of them.
+void ProgramAttempt::CatchUp(Instant now) {
+  printed_.Serve(now.steady);
+  errors_.Serve(now.steady);
+  TakePrinted(now);
+  if (!checkpoints_->busy()) PassLines(metrics_->LookNow(now.steady), now);
 }
 
 void ProgramAttempt::TakeLines(Instant now) {
@@ -56,9 +77,12 @@ void ProgramAttempt::TakeLines(Instant now) {
 
 void ProgramAttempt::TakeLine(std::string_view line, Instant now) {
   if (IsRoot()) {
-    LeavePrintedReports();
-    if (std::exchange(took_printed_, false)) {
-      Log("it reports by its descriptor; from now on a printed line is no report");
+    if (reads_printed_ && ReplacesPrinted(line)) {
+      reads_printed_ = false;
+      LeavePrintedReports();
+      if (took_printed_) {
+        Log("it reports by its descriptor; from now on a printed line is no report");
+      }
     }
     hang_timer_->NoteReport(now.steady);
     return Pass(reports_->Take(line, now));

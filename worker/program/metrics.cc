@@ -45,6 +45,11 @@ MetricFiles::Taken Metrics::Look(absl::Duration now) {
   return files_->Read();
 }
 
+MetricFiles::Taken Metrics::LookNow(absl::Duration now) {
+  due_ = -absl::InfiniteDuration();
+  return Look(now);
+}
+
 MetricFiles::Taken Metrics::Finish() { return files_ ? files_->Finish() : MetricFiles::Taken(); }
 
 absl::Duration Metrics::NextDeadline() const { return files_ ? due_ : absl::InfiniteDuration(); }

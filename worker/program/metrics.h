@@ -29,6 +29,8 @@ class Metrics {
   PrintedMetrics* printed() { return printed_ ? &*printed_ : nullptr; }
   // Returns what is new in files, if it is time to look. `now`: steady time.
   MetricFiles::Taken Look(absl::Duration now);
+  // Returns what is new in files, at any time.
+  MetricFiles::Taken LookNow(absl::Duration now);
   MetricFiles::Taken Finish();
   absl::Duration NextDeadline() const;  // steady time of the next look; infinite: never
   // Returns which of the experiment's `metrics` found nothing; "": each found something.

@@ -99,13 +99,19 @@ Reports::Outgoing Reports::Take(std::string_view line, Instant now) {
   if (report.checkpoint) {
     Report saved = report;
     if (!saved.step) saved.step = step_;
+    const uint64_t before = saved_step_.value_or(info_.resumed_step);
     std::string doubt = Doubt(saved, saved_step_);
-    if (doubt.empty() && *saved.step <= saved_step_.value_or(info_.resumed_step)) {
-      doubt =
-          absl::StrCat("a checkpoint of step ", *saved.step, " follows that of step ",
-                       saved_step_.value_or(info_.resumed_step), "; give each a step of its own");
+    if (doubt.empty() && *saved.step <= before) {
+      doubt = absl::StrCat("a checkpoint of step ", *saved.step, " follows that of step ", before,
+                           "; give each a step of its own");
     }
-    if (doubt.empty()) {
+    if (!report.step && *saved.step <= before) {
+      // The program saved again, or before its first step. A later save will do.
+      if (!std::exchange(logged_early_save_, true)) {
+        out.complaints.push_back(absl::StrCat("a checkpoint is left out: no step above ", before,
+                                              " is reported yet; only this line says so"));
+      }
+    } else if (doubt.empty()) {
       Release(Kind::kWithMetric, now, out);  // its value comes before its checkpoint
       TakeSaved(saved, out);
     } else {
@@ -211,8 +217,11 @@ void Reports::TakeEvaluation(std::string_view line, Report report, Instant now, 
   if (!waits && std::erase_if(report.numbers, [this](const auto& number) {
                   return sent_names_.contains(number.first);
                 }) > 0) {
-    Complain(line, absl::StrCat("what it says again of step ", *report.step, " was told before"),
-             out);
+    // Such as a last validation after the training. The hint is for faults.
+    if (!std::exchange(logged_repeat_, true)) {
+      out.complaints.push_back(absl::StrCat("what it reports again of step ", *report.step,
+                                            " is left out; only this line says so"));
+    }
     if (report.numbers.empty()) return;
   }
   if (evaluation_step_ != report.step) {

@@ -111,6 +111,7 @@ class Reports {
   uint64_t step_ = 0;
   std::string step_word_;  // its lines' name for their step
   std::optional<uint64_t> row_step_, evaluation_step_, saved_step_;
+  bool logged_early_save_ = false, logged_repeat_ = false;
   std::optional<uint64_t> sent_row_step_;
   absl::Duration sent_row_at_;
   std::set<std::string> sent_names_;      // names already sent for evaluation_step_

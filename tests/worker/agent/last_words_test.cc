@@ -41,6 +41,16 @@ TEST(LastWordsTest, StandardErrorIsTheBetterEvidence) {
   EXPECT_EQ(words.Text(), "its last line: no such column: y");
 }
 
+TEST(LastWordsTest, AWarningOfPythonIsNoEvidence) {
+  LastWords words;
+  words.Take(LogPipe::kOutput, "iter 80: loss 3.5");
+  words.Take(LogPipe::kErrors, "/x/train.py:196: FutureWarning: GradScaler is deprecated");
+  words.Take(LogPipe::kErrors, "  scaler = GradScaler()");
+  EXPECT_EQ(words.Text(), "its last line: iter 80: loss 3.5");
+  words.Take(LogPipe::kErrors, "  a line with an indent of its own");
+  EXPECT_EQ(words.Evidence(), "  a line with an indent of its own");
+}
+
 TEST(LastWordsTest, AnErrorFollowedByOtherLinesIsReportedWithThem) {
   LastWords words;
   words.Take(LogPipe::kErrors, "ValueError: an older one");

@@ -1,6 +1,7 @@
 // metrics_test.cc: programs whose numbers are read from their output and files.
 #include "worker/program/metrics.h"
 
+#include "absl/strings/str_replace.h"
 #include "tests/worker/program/event_file.h"
 #include "tests/worker/program/program_fixture.h"
 
@@ -39,6 +40,25 @@ TEST_F(ProgramTest, ACsvAndEventsGiveTheSameReportsAsTheClient) {
   ASSERT_EQ(evaluations.size(), 1u);
   EXPECT_EQ(evaluations[0].step, 7u);
   EXPECT_EQ(evaluations[0].metrics.at("val/acc"), 0.5);
+}
+
+TEST_F(ProgramTest, ACheckpointWithoutAStepIsOfTheNewestStepThatIsPrintedOrInAFile) {
+  const std::string save =
+      R"(mkdir "$DTRAIN_CHECKPOINT_DIR/@"; echo x > "$DTRAIN_CHECKPOINT_DIR/@/w"
+         echo '{"checkpoint": "@"}' >&3; while [ -e "$DTRAIN_CHECKPOINT_DIR/@" ]; do :; done
+)";
+  Run("printf 'step,loss\\n7,0.5\\n' > m.csv\n" + absl::StrReplaceAll(save, {{"@", "a"}}) +
+          "echo 'step 8: loss 3'\n" + absl::StrReplaceAll(save, {{"@", "b"}}),
+      {{"metrics", {{"file", "m.csv"}, {"pattern", {"step {step}: loss {loss}"}}}}});
+  for (const uint64_t step : {7u, 8u}) {
+    ASSERT_TRUE(Await([&] {
+      Hear();
+      return All<frames::CheckpointDone>().size() == step - 6;
+    }));
+    EXPECT_EQ(All<frames::CheckpointDone>().back().step, step);
+    Say(frames::Registered{kToken, step});
+  }
+  EXPECT_EQ(AwaitEnd().cause, "finished");
 }
 
 TEST_F(ProgramTest, AFileIsReadWhileTheProgramRuns) {

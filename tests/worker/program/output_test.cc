@@ -32,6 +32,20 @@ TEST_F(ProgramTest, APrintedReportCountsAndStaysInTheLog) {
   EXPECT_EQ(Log().find("left out"), std::string::npos) << "a line that is no report causes no note";
 }
 
+TEST_F(ProgramTest, ACheckpointByTheDescriptorLeavesPrintedReportsAlone) {
+  Run(R"(echo '{"step": 1, "val_loss": 3}'
+         mkdir "$DTRAIN_CHECKPOINT_DIR/c"; echo x > "$DTRAIN_CHECKPOINT_DIR/c/w"
+         echo '{"progress": 0.5}' >&3
+         echo '{"checkpoint": "c", "step": 1}' >&3
+         while [ -e "$DTRAIN_CHECKPOINT_DIR/c" ]; do :; done
+         echo '{"step": 2, "val_loss": 2}')");
+  ASSERT_TRUE(AwaitFrame<frames::CheckpointDone>());
+  Say(frames::Registered{kToken, 1});
+  EXPECT_EQ(AwaitEnd().cause, "finished");
+  EXPECT_EQ(All<frames::Eval>().size(), 2u);
+  EXPECT_EQ(Log().find("no report"), std::string::npos) << Log();
+}
+
 TEST_F(ProgramTest, OurLinesBeginAfterALineOfTheProgram) {
   Run("printf 'no newline'; " + Daemon() + "while [ ! -e " + In("daemon") + " ]; do :; done");
   EXPECT_EQ(AwaitEnd().cause, "finished");

@@ -297,6 +297,19 @@ TEST_F(ReportsTest, ACheckpointIsOfTheNewestStepAndKnowsItsLossAndTheMetric) {
   EXPECT_EQ(saved_[1].loss, std::nullopt);
 }
 
+TEST_F(ReportsTest, ACheckpointWithoutAStepOfItsOwnWaitsForALaterStep) {
+  Begin({});
+  for (const char* line :
+       {R"({"step": 0, "val_loss": 3})", R"({"checkpoint": "a"})", R"({"step": 7, "val_loss": 2})",
+        R"({"checkpoint": "b"})", R"({"checkpoint": "c"})", R"({"checkpoint": "d"})"}) {
+    Take(line);
+  }
+  ASSERT_EQ(saved_.size(), 1u);
+  EXPECT_EQ(saved_[0].folder, "b");
+  EXPECT_EQ(complaints_.size(), 1u) << "they are no fault of the program";
+  EXPECT_EQ(reports_->Hint(Reports::When::kEnded, {}), "");
+}
+
 TEST_F(ReportsTest, AProgramThatErrsInEachLineDoesNotFillItsLog) {
   Begin({});
   for (int i = 0; i < 1000; ++i) Take("nonsense");
