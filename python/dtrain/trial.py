@@ -14,15 +14,21 @@ terms.
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import threading
+import time
 from typing import Any
 
 __all__ = ["checkpoint", "parameters", "progress", "report", "resume", "resumed_step", "rungs", "should_stop"]
+
+_SETTLED_SECONDS = 2.0  # saved files without a change for so long are complete
+_USAGE = "usage: python3 -m dtrain keep PATTERN... -- COMMAND...   (a pattern is a path below this folder; quote its *)"
 
 _lock = threading.Lock()
 _stop: threading.Event | None = None  # set once SIGTERM came; None: should_stop was not called yet
@@ -95,6 +101,90 @@ def should_stop() -> bool:
         came = _stop = threading.Event()
         signal.signal(signal.SIGTERM, lambda number, frame: came.set())
     return _stop.is_set()
+
+
+def keep(patterns: list[str], command: list[str]) -> int:
+    """Runs a program that knows nothing of dtrain, and returns its exit status.
+
+    Each time that it has saved files of these patterns, they become a checkpoint of the newest reported step. At a
+    resume they are there again before the program starts.
+    """
+    saved = resume()
+    if saved:
+        for name in _files(["**"], saved):
+            if name != "manifest.json":
+                os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+                shutil.copy(os.path.join(saved, name), name)
+                os.chmod(name, 0o600 | os.stat(name).st_mode)
+    kept = seen = _files(patterns)
+    child = subprocess.Popen(command)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, frame: child.send_signal(number))
+    home = os.environ.get("DTRAIN_CHECKPOINT_DIR") if _is_first() else None
+    folders: list[str] = []
+    since, status = time.monotonic(), None
+    while status is None:
+        try:
+            status = child.wait(0.25)
+        except subprocess.TimeoutExpired:
+            pass
+        files = _files(patterns)
+        if files != seen:
+            seen, since = files, time.monotonic()
+        # A program that failed may have left a file half written.
+        complete = status == 0 if status is not None else time.monotonic() - since >= _SETTLED_SECONDS
+        if home and complete and seen and seen != kept:
+            folder = os.path.join(home, "kept-%d" % time.monotonic_ns())
+            if _copied(patterns, seen, folder):
+                kept = seen
+                _say({"checkpoint": folder})
+                folders.append(folder)
+                # Nobody took over an older one that is still there. The last may be on its way.
+                shutil.rmtree(folders.pop(0) if len(folders) > 2 else "", ignore_errors=True)
+    return status if status >= 0 else 128 - status
+
+
+def _files(patterns: list[str], folder: str = ".") -> dict[str, tuple[int, int]]:
+    """Returns size and time of the files below `folder` that a pattern names, or that lie in a folder that it names."""
+    found: dict[str, tuple[int, int]] = {}
+    for pattern in patterns:
+        for path in glob.glob(os.path.join(glob.escape(folder), pattern)):
+            below = [os.path.join(at, name) for at, _, names in os.walk(path) for name in names] or [path]
+            for file in below:
+                try:
+                    if os.path.isfile(file) and not os.path.islink(file):
+                        facts = os.stat(file)
+                        found[os.path.relpath(file, folder)] = (facts.st_size, facts.st_mtime_ns)
+                except FileNotFoundError:  # the program removed it meanwhile
+                    pass
+    return found
+
+
+def _copied(patterns: list[str], files: dict[str, tuple[int, int]], folder: str) -> bool:
+    """Copies the files into a new folder. Returns whether none changed meanwhile; otherwise nothing is left of it."""
+    try:
+        for name in files:
+            os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
+            shutil.copy2(name, os.path.join(folder, name))
+        if _files(patterns) == files:
+            return True
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        print("dtrain: cannot keep what the program saved: %s" % error, file=sys.stderr, flush=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    return False
+
+
+def main() -> None:
+    """Runs `python3 -m dtrain keep PATTERN... -- COMMAND...`."""
+    words = sys.argv[1:]
+    middle = words.index("--") if "--" in words else 0
+    patterns, command = words[1:middle], words[middle + 1:]
+    below = all(not os.path.isabs(each) and ".." not in each.split("/") for each in patterns)
+    if words[:1] != ["keep"] or not patterns or not command or not below:
+        sys.exit(_USAGE)
+    sys.exit(keep(patterns, command))
 
 
 def _is_first() -> bool:
@@ -173,3 +263,5 @@ def _give_way() -> None:
 
 if __name__ == "dtrain":
     _give_way()
+elif __name__ == "__main__":
+    main()

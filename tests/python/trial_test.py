@@ -14,6 +14,16 @@ import unittest
 
 MODULE = pathlib.Path(__file__).resolve().parents[2] / "python" / "dtrain" / "trial.py"
 
+# Functions of the programs that `keep` runs.
+SAVE = """
+import os, signal, sys
+def save(name, text):
+    os.makedirs("out", exist_ok=True)
+    open("out/" + name, "w").write(text)
+def await_reports(count):
+    while len(open("reports").readlines()) < count: pass
+"""
+
 
 class TrialTest(unittest.TestCase):
     def setUp(self) -> None:
@@ -79,6 +89,54 @@ class TrialTest(unittest.TestCase):
     def test_sigterm_asks_to_stop(self):
         self.run_program("assert not dtrain.should_stop()\nimport os\n"
                          f"os.kill(os.getpid(), {int(signal.SIGTERM)})\nassert dtrain.should_stop()")
+
+    def keep(self, program: str, status: int = 0, **variables: str) -> list[str]:
+        """Runs a program below `keep`, with out/*.pt as its pattern; returns the folders that it reported."""
+        home = self.folder / "storage"
+        home.mkdir(exist_ok=True)
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(self.folder / "module"),
+                       "DTRAIN_CHECKPOINT_DIR": str(home), "DTRAIN_REPORT": str(self.reports), **variables}
+        result = subprocess.run([sys.executable, "-B", "-m", "dtrain", "keep", "out/*.pt", "--", sys.executable, "-c",
+                                 SAVE + program], env=environment, timeout=30, cwd=self.folder, check=False)
+        self.assertEqual(result.returncode, status)
+        return [json.loads(line)["checkpoint"] for line in self.reports.read_text().splitlines()]
+
+    def test_what_an_unchanged_program_saves_becomes_a_checkpoint(self):
+        folder, = self.keep("save('a.pt', 'weights'); save('log.txt', 'x')")
+        saved = pathlib.Path(folder)
+        self.assertEqual(sorted(each.name for each in saved.rglob("*")), ["a.pt", "out"])
+        self.assertEqual((saved / "out/a.pt").read_text(), "weights")
+
+    def test_a_file_counts_once_it_is_settled_and_each_change_again(self):
+        folders = self.keep("save('a.pt', '1'); await_reports(1); save('a.pt', '2'); await_reports(2)")
+        self.assertEqual([(pathlib.Path(each) / "out/a.pt").read_text() for each in folders], ["1", "2"])
+
+    def test_a_failed_program_leaves_no_half_written_checkpoint(self):
+        self.assertEqual(self.keep("save('a.pt', 'half'); sys.exit(3)", 3), [])
+        self.assertEqual(self.keep("save('a.pt', 'half'); os.kill(os.getpid(), 9)", 137), [])
+
+    def test_other_ranks_keep_nothing(self):
+        self.assertEqual(self.keep("save('a.pt', 'weights')", DTRAIN_RANK="1"), [])
+
+    def test_a_resume_brings_the_files_back(self):
+        saved = self.folder / "checkpoint"
+        (saved / "out").mkdir(parents=True)
+        (saved / "out/a.pt").write_text("old")
+        (saved / "out/a.pt").chmod(0o400)
+        (saved / "manifest.json").write_text("{}")
+        folders = self.keep("assert open('out/a.pt').read() == 'old'; assert not os.path.exists('manifest.json')",
+                            DTRAIN_RESUME=str(saved))
+        self.assertEqual(folders, [], "nothing new was saved")
+        self.assertEqual(len(self.keep("save('a.pt', 'newer')", DTRAIN_RESUME=str(saved))), 1)
+
+    def test_a_stop_reaches_the_program(self):
+        self.keep("signal.signal(15, lambda *_: sys.exit(4)); os.kill(os.getppid(), 15); signal.pause()", 4)
+
+    def test_keep_without_a_program_or_a_pattern_below_the_folder_shows_its_usage(self):
+        for words in ([], ["keep", "--", "x"], ["keep", "out", "--"], ["keep", "/tmp", "--", "x"],
+                      ["keep", "../x", "--", "x"], ["other", "a", "--", "x"]):
+            result = subprocess.run([sys.executable, "-B", MODULE, *words], capture_output=True, text=True, timeout=30)
+            self.assertEqual((result.returncode, result.stderr[:6]), (1, "usage:"), words)
 
     def test_an_installed_client_comes_first(self):
         installed = self.folder / "installed" / "dtrain"

@@ -1,0 +1,5 @@
+"""Runs `python3 -m dtrain keep PATTERN... -- COMMAND...` where the client is installed."""
+
+from .trial import main
+
+main()
