@@ -453,7 +453,6 @@ class CoreTest : public testing::Test {
       EXPECT_EQ(kept.took_ms, progress.took_ms);
       EXPECT_EQ(kept.ranked, progress.ranked);
       EXPECT_EQ(kept.front, progress.front);
-      EXPECT_EQ(kept.infeasible, progress.infeasible);
       EXPECT_EQ(kept.rungs, progress.rungs);
     }
     std::map<std::string, int> members;
