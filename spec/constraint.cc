@@ -97,8 +97,8 @@ const Unit* UnitOf(std::string_view metric) {
   std::string last(cut == std::string_view::npos ? metric : metric.substr(cut + 1));
   std::transform(last.begin(), last.end(), last.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  const auto* found =
-      std::find_if(kSuffixes.begin(), kSuffixes.end(), [&](const Unit& unit) { return unit.word == last; });
+  const auto* found = std::find_if(kSuffixes.begin(), kSuffixes.end(),
+                                   [&](const Unit& unit) { return unit.word == last; });
   return found == kSuffixes.end() ? nullptr : found;
 }
 

@@ -157,7 +157,7 @@ void Reports::TakeNumbers(std::string_view line, Report report, Instant now, Out
   if (row) {
     TakeRow(report, now, out);
   } else {
-    TakeEvaluation(line, std::move(report), now, out);
+    TakeEvaluation(std::move(report), now, out);
   }
   step_ = std::max(step_, step);
   progress_due_ = true;
@@ -199,7 +199,7 @@ void Reports::TakeRow(const Report& report, Instant now, Outgoing& out) {
   if (row_ && row_->report.step == report.step) return Merge(report, row_->report, out);
   if (sent_row_step_ == report.step && row_step_ == report.step) {
     // Its row was already sent.
-    if (evaluation_step_.value_or(0) <= *report.step) TakeEvaluation({}, report, now, out);
+    if (evaluation_step_.value_or(0) <= *report.step) TakeEvaluation(report, now, out);
     return;
   }
   ReleaseRow(now, out);
@@ -208,7 +208,7 @@ void Reports::TakeRow(const Report& report, Instant now, Outgoing& out) {
   row_ = Waiting{report, now, now.steady + kMergeSoon};
 }
 
-void Reports::TakeEvaluation(std::string_view line, Report report, Instant now, Outgoing& out) {
+void Reports::TakeEvaluation(Report report, Instant now, Outgoing& out) {
   Waiting next{{}, now, now.steady + kMergeLate};
   bool counted = false;  // whether a search awaits it is known
   if (evaluation_step_ != report.step) sent_names_.clear();

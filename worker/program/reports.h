@@ -90,7 +90,7 @@ class Reports {
   void TakeFlaws(std::string_view line, const Report& report, Outgoing& out);
   void TakeNumbers(std::string_view line, Report report, Instant now, Outgoing& out);
   void TakeRow(const Report& report, Instant now, Outgoing& out);
-  void TakeEvaluation(std::string_view line, Report report, Instant now, Outgoing& out);
+  void TakeEvaluation(Report report, Instant now, Outgoing& out);
   void TakeSaved(const Report& report, Outgoing& out);
   // Sends the waiting report if the rate allows or a search awaits it; otherwise it stays.
   void Release(Kind kind, Instant now, Outgoing& out);

@@ -14,6 +14,7 @@
 #include "bench/search/problems.cc"
 #include "common/draw.cc"
 #include "common/normal.cc"
+#include "coordinator/search/front.cc"
 #include "coordinator/search/history.cc"
 #include "coordinator/search/parzen.cc"
 #include "coordinator/search/searcher.cc"
