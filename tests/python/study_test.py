@@ -67,7 +67,7 @@ class StudyTest(unittest.TestCase):
         self.assertEqual(study.state.state, "finished")
         self.assertEqual(study.best_value, min(values))
         self.assertEqual(len(study.trials), 15)
-        self.assertIn("loop", self.cluster.dtctl("get", "experiments"))
+        self.assertIn("loop", self.cluster.dtctl("get", "experiments", "--address", self.cluster.address))
         self.assertEqual(self.client.workers(), [])
 
     def test_a_study_is_joined_by_its_name_and_extended(self) -> None:

@@ -220,9 +220,14 @@ absl::Status EndAsked(Turn& turn, const Asked& asked, const v1::TellTrialRequest
     step = std::max({step, uint64_t{1}, static_cast<uint64_t>(asked.live->spec.steps())});
   }
   if (!request.metrics().empty()) {
-    DT_RETURN_IF_ERROR(TakeMetrics(turn, asked, std::max(step, uint64_t{1}), request.metrics()));
+    asked.live->ending = true;
+    const uint64_t at = std::max(step, uint64_t{1});
+    if (absl::Status taken = TakeMetrics(turn, asked, at, request.metrics()); !taken.ok()) {
+      asked.live->ending = false;
+      return taken;
+    }
   }
-  // Its result may have ended it, by a rule of the search.
+  // Its result may have ended the search, and so it.
   if (!asked.live->Open()) return absl::OkStatus();
   const std::string message = !request.message().empty()
                                   ? CleanText(request.message(), limits::kTextBytes)

@@ -210,7 +210,9 @@ void JudgeEvaluation(Turn& turn, TrialId id) {
   const KnownEvaluation evaluation = trial.evaluations.back();
   if (AwaitsMutation(trial)) return;  // of its old weights
   // At its last step the trial finishes by itself.
-  const bool ends = trial.target_steps > 0 && evaluation.step >= trial.target_steps;
+  const auto live = turn.live().attempts.find(trial.attempts.back().token);
+  const bool ends = (trial.target_steps > 0 && evaluation.step >= trial.target_steps) ||
+                    (live != turn.live().attempts.end() && live->second->ending);
   if (!ends) JudgeTrial(turn, id, evaluation);
   CompareMember(turn, id, evaluation.step);
   const v1::Search& search = experiment.spec.search();

@@ -264,6 +264,17 @@ TEST_F(ClientTrialsTest, ARuleOfTheSearchEndsATrialAndItsClientIsTold) {
   EXPECT_EQ(Ask(id, 5)->trial(), 6u);
 }
 
+TEST_F(ClientTrialsTest, NoRuleEndsATrialAtTheResultWithWhichItsClientEndsIt) {
+  v1::ExperimentSpec spec = InClients(8);
+  spec.mutable_base()->mutable_stop()->mutable_median()->set_after(1);
+  const ExperimentId id = Submit(std::move(spec));
+  for (uint32_t trial = 1; trial <= 5; ++trial) {
+    Ask(id, 1).value();
+    EXPECT_TRUE(Tell(id, 1, v1::TellTrialRequest::FINISHED, trial < 5 ? 1.0 : 9.0).counted());
+    EXPECT_EQ(TrialOf({id, trial}).cause, v1::CAUSE_FINISHED);
+  }
+}
+
 TEST_F(ClientTrialsTest, ACancelledTrialStopsAtTheNextReportAndAPausedOneIsGivenBack) {
   const ExperimentId id = Submit(InClients(4));
   Ask(id, 1).value();
