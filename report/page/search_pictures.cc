@@ -78,6 +78,7 @@ std::vector<const Trial*> Improvements(const Experiment& experiment,
             [](const Trial* a, const Trial* b) { return a->summary.trial() < b->summary.trial(); });
   std::vector<const Trial*> better;
   for (const Trial* one : trials) {
+    if (!one->summary.infeasible().empty()) continue;
     if (better.empty() ||
         IsBetter(one->summary.metric_value(), better.back()->summary.metric_value(), goal)) {
       better.push_back(one);
@@ -115,9 +116,13 @@ double ValueOf(const Trial& trial, const Objective& of) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-// Returns the first metric that the trials report besides the search metric; without one, their
-// time in training.
+// Returns the search's second metric. A search of one metric: the first other metric that the
+// trials report; without one, their time in training.
 Objective OtherObjective(const Experiment& experiment, const std::vector<const Trial*>& trials) {
+  const v1::ExperimentSummary& summary = experiment.found.summary();
+  if (summary.metrics_size() > 1) {
+    return {summary.metrics(1), Printable(summary.metrics(1)), GoalOf(summary.goals(1))};
+  }
   for (const Trial* trial : trials) {
     for (const auto& [name, value] : trial->newest_metrics) {
       if (name == experiment.found.summary().metric() || name == kEpoch) continue;
@@ -144,10 +149,14 @@ Front FrontIn(const Experiment& experiment) {
   const std::vector<const Trial*> valued = Valued(experiment);
   front.other = OtherObjective(experiment, valued);
   for (const Trial* trial : valued) {
-    const double value = ValueOf(*trial, front.other);
-    if (!std::isfinite(value)) continue;
+    if (!trial->summary.infeasible().empty()) continue;
+    const auto& objectives = trial->summary.objectives();
+    const bool several = objectives.size() > 1;
+    const double value = several ? objectives[1] : ValueOf(*trial, front.other);
+    const double own = several ? objectives[0] : trial->summary.metric_value();
+    if (!std::isfinite(value) || !std::isfinite(own)) continue;
     front.trials.push_back(trial);
-    front.points.push_back({value, trial->summary.metric_value()});
+    front.points.push_back({value, own});
   }
   front.on = FrontOf(front.points, front.other.goal, GoalOf(experiment.found.summary().goal()));
   return front;
@@ -205,7 +214,7 @@ void AppendBestSoFar(const Experiment& experiment, Document& document) {
     if (!panel.line.empty()) panel.line.push_back({place.x, panel.line.back().y});
     panel.line.push_back(place);
   }
-  panel.line.push_back({1, panel.line.back().y});
+  if (!panel.line.empty()) panel.line.push_back({1, panel.line.back().y});
   chart.panels.push_back(std::move(panel));
   chart.weight_names = {"others", quarter > 1 ? "best quarter" : "", BestName(experiment, valued)};
   note += BeyondText(up);
