@@ -13,6 +13,8 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STAND_IN = ROOT / "tests/e2e/stand_in.py"
+# The trial that is killed must not be stopped early while it waits for its checkpoint.
+UNSTOPPED = ("--set", "search.method=random")
 FILES = ROOT / "examples/public"
 SECONDS = 200
 
@@ -70,7 +72,7 @@ class PublicScripts(unittest.TestCase):
         return self.dtctl("logs", killed)
 
     def test_lines_with_a_step_and_a_checkpoint_in_a_file(self):
-        experiment, trials = self.sweep("nanogpt.yaml", "train.py", "nanogpt")
+        experiment, trials = self.sweep("nanogpt.yaml", "train.py", "nanogpt", *UNSTOPPED)
         self.expect_metric(experiment, trials, "val_loss")
         self.assertIn("Resuming training from out", self.expect_resume(trials, 100))
 
@@ -89,7 +91,7 @@ class PublicScripts(unittest.TestCase):
         self.expect_resume(trials, 2)
 
     def test_tensorboard_and_checkpoints_in_folders(self):
-        experiment, trials = self.sweep("transformers-run-clm.yaml", "run_clm.py", "run_clm")
+        experiment, trials = self.sweep("transformers-run-clm.yaml", "run_clm.py", "run_clm", *UNSTOPPED)
         self.expect_metric(experiment, trials, "eval/loss")
         self.expect_resume(trials, 100)
 
