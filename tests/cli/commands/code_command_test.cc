@@ -135,6 +135,8 @@ TEST_F(CodeCommandTest, NoExampleWarns) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(
            std::filesystem::path(DTRAIN_SOURCE_DIR) / "examples")) {
     if (entry.path().extension() != ".yaml") continue;
+    // Files in public/ need the scripts beside which they are to stand.
+    if (entry.path().parent_path().filename() == "public") continue;
     ++files;
     const Ran ran = Run({"validate", entry.path().string()});
     EXPECT_EQ(ran.code, 0) << ran.err;

@@ -174,7 +174,7 @@ TEST_F(DoorRpcTest, ASubmittersMethodsAreRefusedForOthersExperiments) {
               grpc::StatusCode::PERMISSION_DENIED)
         << one.method << " by an admin";
   }
-  EXPECT_EQ(tried, 4);
+  EXPECT_EQ(tried, 8);
 }
 
 TEST_F(DoorRpcTest, ASubmittersChangesReachTheCoreBoundToTheirNameAndAnAdminsUnbound) {

@@ -173,8 +173,8 @@ std::vector<Wrong> WrongFiles() {
       {"reserved_field", "checkpoint: {async: true}\n", "5:14:not_available"},
       {"reserved_method", "optimizer: {type: sgd}\n", "5:19:not_available"},
       {"reserved_parameter", "parameters: {resources.share: [1, 2]}\n", "5:14:not_available"},
-      {"reserved_word_of_a_range", "parameters: {optimizer.lr: {min: 1, max: 2, when: {}}}\n",
-       "5:45:not_available"},
+      {"condition_without_a_parameter",
+       "parameters: {optimizer.lr: {min: 1, max: 2, count: 2, when: {}}}\n", "5:61:empty"},
       // Missing
       {"no_version", "!name: x\ndata: {train: a, val: b}\n", "1:1:missing"},
       {"no_name", "!version: 1\ndata: {train: a, val: b}\n", "1:1:missing"},
