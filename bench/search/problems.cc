@@ -163,7 +163,8 @@ double Tree8(const Point& at) {
   if (optimizer == 0) loss += kOfBetas[static_cast<size_t>(at[0])];
   if (optimizer == 1) loss += 1.5 * Square(at[3] - 0.9);
   loss += kOfLayers[static_cast<size_t>(at[1]) - 1];
-  for (size_t layer = 0; layer < static_cast<size_t>(at[1]); ++layer) {
+  const size_t layers = std::min(static_cast<size_t>(at[1]), std::size(kBestWidths));
+  for (size_t layer = 0; layer < layers; ++layer) {
     loss += 0.06 * Square(std::log(at[5 + layer] / kBestWidths[layer]));
   }
   return loss;

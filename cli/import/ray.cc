@@ -232,7 +232,7 @@ void SettleGrid(bool grid, Draft& draft) {
     draft.Warn("search", "a grid of some parameters and draws of others: all are drawn here");
   }
   const std::string samples = draft.Get("search.max_trials");
-  if (grid && !drawn && samples != "" && samples != "1") {
+  if (grid && !drawn && !samples.empty() && samples != "1") {
     draft.Comment("search", absl::StrCat("num_samples: ", samples,
                                          " repeats the grid there; here write seeds: [1, 2, …]"));
   }
