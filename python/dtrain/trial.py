@@ -19,6 +19,7 @@ import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -28,6 +29,7 @@ from typing import Any
 __all__ = ["checkpoint", "parameters", "progress", "report", "resume", "resumed_step", "rungs", "should_stop"]
 
 _SETTLED_SECONDS = 2.0  # saved files without a change for so long are complete
+_LOOK_SECONDS = 0.25  # between two looks for saved files
 _USAGE = "usage: python3 -m dtrain keep PATTERN... -- COMMAND...   (a pattern is a path below this folder; quote its *)"
 
 _lock = threading.Lock()
@@ -109,54 +111,88 @@ def keep(patterns: list[str], command: list[str]) -> int:
     Each time that it has saved files of these patterns, they become a checkpoint of the newest reported step. At a
     resume they are there again before the program starts.
     """
-    saved = resume()
-    if saved:
-        for name in _files(["**"], saved):
-            if name != "manifest.json":
-                os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
-                shutil.copy(os.path.join(saved, name), name)
-                os.chmod(name, 0o600 | os.stat(name).st_mode)
+    _restore()
     kept = seen = _files(patterns)
-    child = subprocess.Popen(command)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda number, frame: child.send_signal(number))
+    child = _started(command)
     home = os.environ.get("DTRAIN_CHECKPOINT_DIR") if _is_first() else None
     folders: list[str] = []
-    since, status = time.monotonic(), None
+    since, pause, status = time.monotonic(), _LOOK_SECONDS if home else None, None
     while status is None:
         try:
-            status = child.wait(0.25)
+            status = child.wait(pause)
         except subprocess.TimeoutExpired:
             pass
+        if not home:
+            continue
+        began = time.monotonic()
         files = _files(patterns)
+        # A look at many files, or at a slow file system, must not slow the program down.
+        pause = max(_LOOK_SECONDS, 10 * (time.monotonic() - began))
         if files != seen:
             seen, since = files, time.monotonic()
         # A program that failed may have left a file half written.
         complete = status == 0 if status is not None else time.monotonic() - since >= _SETTLED_SECONDS
-        if home and complete and seen and seen != kept:
+        if complete and seen and seen != kept:
             folder = os.path.join(home, "kept-%d" % time.monotonic_ns())
             if _copied(patterns, seen, folder):
                 kept = seen
                 _say({"checkpoint": folder})
                 folders.append(folder)
                 # Nobody took over an older one that is still there. The last may be on its way.
-                shutil.rmtree(folders.pop(0) if len(folders) > 2 else "", ignore_errors=True)
+                if len(folders) > 2:
+                    shutil.rmtree(folders.pop(0), ignore_errors=True)
+    if home and status == 0 and not seen:
+        print("dtrain: no file matched %s: nothing was kept" % " ".join(patterns), file=sys.stderr, flush=True)
     return status if status >= 0 else 128 - status
 
 
+def _restore() -> None:
+    """Puts the files of the checkpoint back to which a resume goes."""
+    saved = resume()
+    for name in _files([""], saved) if saved else ():
+        if name == "manifest.json":
+            continue
+        os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+        if os.path.islink(name):  # the file that it points to keeps its content
+            os.unlink(name)
+        shutil.copy(os.path.join(saved, name), name)
+        os.chmod(name, 0o600 | os.stat(name).st_mode)
+
+
+def _started(command: list[str]) -> subprocess.Popen[bytes]:
+    """Starts a program that gets this process's SIGTERM."""
+    child: subprocess.Popen[bytes] | None = None
+    stopped = False
+
+    def stop(number: int, frame: Any) -> None:
+        nonlocal stopped
+        stopped = True
+        if child is not None:
+            child.terminate()
+
+    signal.signal(signal.SIGTERM, stop)
+    # A terminal sends Ctrl-C to the program too. An ignored signal would be ignored there as well.
+    signal.signal(signal.SIGINT, lambda number, frame: None)
+    child = subprocess.Popen(command)
+    if stopped:  # while it started
+        child.terminate()
+    return child
+
+
 def _files(patterns: list[str], folder: str = ".") -> dict[str, tuple[int, int]]:
-    """Returns size and time of the files below `folder` that a pattern names, or that lie in a folder that it names."""
+    """Returns size and time of the files below `folder` that a pattern names, or that lie in a folder that it names.
+    A link to a file counts as this file."""
     found: dict[str, tuple[int, int]] = {}
     for pattern in patterns:
-        for path in glob.glob(os.path.join(glob.escape(folder), pattern)):
+        for path in glob.glob(os.path.join(glob.escape(folder), pattern), recursive=True):
             below = [os.path.join(at, name) for at, _, names in os.walk(path) for name in names] or [path]
             for file in below:
                 try:
-                    if os.path.isfile(file) and not os.path.islink(file):
-                        facts = os.stat(file)
-                        found[os.path.relpath(file, folder)] = (facts.st_size, facts.st_mtime_ns)
-                except FileNotFoundError:  # the program removed it meanwhile
-                    pass
+                    facts = os.stat(file)
+                except OSError:  # the program removed it meanwhile, or it is a link to nothing
+                    continue
+                if stat.S_ISREG(facts.st_mode):
+                    found[os.path.relpath(file, folder)] = (facts.st_size, facts.st_mtime_ns)
     return found
 
 

@@ -16,12 +16,12 @@ MODULE = pathlib.Path(__file__).resolve().parents[2] / "python" / "dtrain" / "tr
 
 # Functions of the programs that `keep` runs.
 SAVE = """
-import os, signal, sys
+import os, signal, sys, time
 def save(name, text):
     os.makedirs("out", exist_ok=True)
     open("out/" + name, "w").write(text)
 def await_reports(count):
-    while len(open("reports").readlines()) < count: pass
+    while len(open("reports").readlines()) < count: time.sleep(0.05)
 """
 
 
@@ -36,7 +36,7 @@ class TrialTest(unittest.TestCase):
 
     def run_program(self, text: str, path: str = "", **variables: str) -> str:
         environment = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{self.folder / 'module'}{path}", **variables}
-        result = subprocess.run([sys.executable, "-B", "-c", "import dtrain\n" + text], env=environment, timeout=30,
+        result = subprocess.run([sys.executable, "-B", "-c", "import dtrain\n" + text], env=environment, timeout=120,
                                 cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout
@@ -97,8 +97,10 @@ class TrialTest(unittest.TestCase):
         environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(self.folder / "module"),
                        "DTRAIN_CHECKPOINT_DIR": str(home), "DTRAIN_REPORT": str(self.reports), **variables}
         result = subprocess.run([sys.executable, "-B", "-m", "dtrain", "keep", "out/*.pt", "--", sys.executable, "-c",
-                                 SAVE + program], env=environment, timeout=30, cwd=self.folder, check=False)
-        self.assertEqual(result.returncode, status)
+                                 SAVE + program], env=environment, timeout=120, cwd=self.folder, check=False,
+                                stderr=subprocess.PIPE, text=True)
+        self.assertEqual(result.returncode, status, result.stderr)
+        self.errors = result.stderr
         return [json.loads(line)["checkpoint"] for line in self.reports.read_text().splitlines()]
 
     def test_what_an_unchanged_program_saves_becomes_a_checkpoint(self):
@@ -129,13 +131,40 @@ class TrialTest(unittest.TestCase):
         self.assertEqual(folders, [], "nothing new was saved")
         self.assertEqual(len(self.keep("save('a.pt', 'newer')", DTRAIN_RESUME=str(saved))), 1)
 
+    def test_a_link_is_kept_as_its_file(self):
+        folder, = self.keep("save('1.bin', 'weights'); os.symlink('1.bin', 'out/last.pt'); os.symlink('x', 'out/x.pt')")
+        kept, = [each for each in pathlib.Path(folder).rglob("*") if not each.is_dir()]
+        self.assertEqual((kept.name, kept.is_symlink(), kept.read_text()), ("last.pt", False, "weights"))
+
+    def test_a_resume_brings_hidden_files_back_and_leaves_a_links_file_alone(self):
+        saved = self.folder / "checkpoint"
+        (saved / ".cache").mkdir(parents=True)
+        (saved / ".cache/a").write_text("hidden")
+        (saved / "last").write_text("old")
+        (self.folder / "newest").write_text("new")
+        (self.folder / "last").symlink_to("newest")
+        self.keep("assert open('.cache/a').read() == 'hidden' and open('last').read() == 'old'",
+                  DTRAIN_RESUME=str(saved))
+        self.assertEqual((self.folder / "newest").read_text(), "new")
+
+    def test_a_pattern_without_a_file_is_reported_at_a_good_end(self):
+        self.keep("save('a.bin', 'weights')")
+        self.assertEqual(self.errors, "dtrain: no file matched out/*.pt: nothing was kept\n")
+        self.keep("sys.exit(3)", 3)
+        self.assertEqual(self.errors, "")
+
+    def test_ctrl_c_of_a_terminal_comes_to_the_program_once(self):
+        # Python takes the lower of two waiting signals first, in `keep` and in the program.
+        self.keep("signal.signal(2, lambda *_: sys.exit(5)); signal.signal(15, lambda *_: sys.exit(6))\n"
+                  "os.kill(os.getppid(), 2); os.kill(os.getppid(), 15); signal.pause()", 6)
+
     def test_a_stop_reaches_the_program(self):
         self.keep("signal.signal(15, lambda *_: sys.exit(4)); os.kill(os.getppid(), 15); signal.pause()", 4)
 
     def test_keep_without_a_program_or_a_pattern_below_the_folder_shows_its_usage(self):
         for words in ([], ["keep", "--", "x"], ["keep", "out", "--"], ["keep", "/tmp", "--", "x"],
                       ["keep", "../x", "--", "x"], ["other", "a", "--", "x"]):
-            result = subprocess.run([sys.executable, "-B", MODULE, *words], capture_output=True, text=True, timeout=30)
+            result = subprocess.run([sys.executable, "-B", MODULE, *words], capture_output=True, text=True, timeout=120)
             self.assertEqual((result.returncode, result.stderr[:6]), (1, "usage:"), words)
 
     def test_an_installed_client_comes_first(self):
