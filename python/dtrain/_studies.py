@@ -15,6 +15,7 @@ from .v1 import control_pb2 as pb
 
 _CLIENT = "dtrain:client"
 _DEFINE_BY_RUN = "define-by-run"
+_RENAMES_MOST = 10
 
 
 class Studies(Submissions, Changes):
@@ -41,7 +42,7 @@ class Studies(Submissions, Changes):
             search: further fields of the file's search, such as `max_concurrent` or `target`.
         """
         name = name or f"study-{secrets.token_hex(4)}"
-        found = self._find_study(name, metric)
+        found = self._find_study(name, metric, goal)
         if found is None:
             file: dict[str, Any] = {
                 "version": 1, "name": name, "command": [_CLIENT] if space is not None else [_CLIENT, _DEFINE_BY_RUN],
@@ -50,15 +51,7 @@ class Studies(Submissions, Changes):
             file.update((key, value) for key, value in given.items() if value is not None)
             if method != "grid":
                 file["search"]["max_trials"] = n_trials or 100
-            try:
-                # The id makes one study of two processes that open it at once.
-                key = hashlib.sha256(f"study {_config.who()} {name}".encode()).hexdigest()
-                submitted = self.submit(file, request_id=key)
-                return Study(self, submitted.experiment, metric, lease)  # type: ignore[arg-type]
-            except ConflictError:
-                found = self._find_study(name, metric)
-                if found is None:
-                    raise
+            found = self._new_study(file)
         experiment, planned = found
         if method != "grid" and n_trials is not None and n_trials > planned:
             self.extend(experiment, max_trials=n_trials)
@@ -86,9 +79,25 @@ class Studies(Submissions, Changes):
         opened.optimize(objective, n_jobs=n_jobs, timeout=timeout, catch=catch)
         return opened
 
-    def _find_study(self, name: str, metric: str) -> tuple[int, int] | None:
-        """Returns the newest study of this name and its number of trials. Raises UsageError if it has another
-        metric."""
+    def _new_study(self, file: Mapping[str, Any]) -> tuple[int, int]:
+        """Submits a study. Returns it, or the one that another process opens now, and its number of trials."""
+        name, search = str(file["name"]), file["search"]
+        for turn in range(_RENAMES_MOST):
+            # The id makes one study of two processes that open it at once. A study that was renamed has used one up.
+            key = hashlib.sha256(f"study {_config.who()} {name} {turn}".encode()).hexdigest()
+            refused = None
+            try:
+                self.submit(file, request_id=key)
+            except ConflictError as error:  # it has other content
+                refused = error
+            found = self._find_study(name, search["metric"], search["goal"])
+            if found is not None:
+                return found
+        raise refused or ConflictError(f"{_RENAMES_MOST} studies of the name '{name}' were renamed; give another name")
+
+    def _find_study(self, name: str, metric: str, goal: str = "") -> tuple[int, int] | None:
+        """Returns the newest study of this name and its number of trials. Raises UsageError if it has another metric or
+        goal."""
         for number in sorted(self._named(name), reverse=True):
             spec = self._connection.call("GetExperiment", pb.GetExperimentRequest(experiment=number)).spec
             if list(spec.base.command[:1]) != [_CLIENT]:
@@ -96,5 +105,8 @@ class Studies(Submissions, Changes):
             if spec.search.metric != metric:
                 raise UsageError(f"study '{name}' (experiment {number}) has the metric '{spec.search.metric}', not "
                                  f"'{metric}'; give another name")
+            if goal and spec.search.goal and spec.search.goal != goal:
+                raise UsageError(f"study '{name}' (experiment {number}) has the goal {spec.search.goal}, not {goal}; "
+                                 "give that goal, or another name")
             return number, int(spec.search.max_trials)
         return None

@@ -122,7 +122,7 @@ class Study:
         Waits while the search has trials to come and may not give one yet, because it is paused or `max_concurrent`
         trials run; after `timeout` seconds raises a WaitTimeoutError.
         """
-        trial, _ = self._ask(None if timeout is None else time.monotonic() + timeout)
+        trial, _ = self._ask(None if timeout is None else time.monotonic() + timeout, threading.Event())
         return trial
 
     def tell(self, trial: StudyTrial, value: float | Mapping[str, float] | None = None, *, state: str = "",
@@ -135,20 +135,18 @@ class Study:
         metrics = value if isinstance(value, Mapping) else {} if value is None else {self.metric: value}
         state = {"complete": "finished", "fail": "failed"}.get(state.lower(), state.lower())
         if not state:
-            result = metrics.get(self.metric)
-            good = result is not None and not math.isnan(float(result))
+            good = _is_number(metrics.get(self.metric))
             state = "finished" if good else "failed"
             message = message or ("" if good else f"its client told {value!r} as its {self.metric}")
         if state not in _ENDS:
             raise UsageError(f"state is {state!r}; give 'finished', 'failed', 'pruned' or 'given_back'")
-        with self._lock:
-            self._open.pop(trial._asker, None)
-        trial._told = True
         sent = {} if state in ("failed", "given_back") else metrics
+        # Its lease is renewed until the coordinator has the answer.
         answer = self._call("TellTrial", lambda: pb.TellTrialRequest(
             experiment=self.experiment, asker=trial._asker, attempt_token=trial._token, end=_ENDS[state],
             metrics=_metrics(sent), message=message[:1000]))
-        trial._reason = trial._reason or answer.message or "it has ended"
+        trial._told = True
+        self._end(trial, trial.stop_reason or answer.message)
         return bool(answer.counted)
 
     def optimize(self, objective: Objective, n_trials: int | None = None, *, n_jobs: int = 1,
@@ -164,22 +162,7 @@ class Study:
             n_jobs: trials at once, in threads of this process.
             timeout: seconds after which no more trials start.
         """
-        self._stopped.clear()
-        ends = None if timeout is None else time.monotonic() + timeout
-        left = _Left(n_trials)
-        if n_jobs < 1:
-            raise UsageError(f"n_jobs is {n_jobs}; give 1 or more")
-        if n_jobs == 1:
-            return self._run_trials(objective, left, ends, catch)
-        with ThreadPoolExecutor(n_jobs, thread_name_prefix="dtrain-study") as pool:
-            runs = [pool.submit(self._run_trials, objective, left, ends, catch) for _ in range(n_jobs)]
-            try:
-                for run in runs:
-                    run.result()
-            except BaseException:
-                self._stopped.set()
-                raise
-        return None
+        self._optimize(lambda trial: self._run_one(objective, trial, catch), n_trials, n_jobs, timeout)
 
     def stop(self) -> None:
         """Makes `optimize` return after the trials that run now; the study goes on, and may be continued."""
@@ -210,8 +193,28 @@ class Study:
         """The experiment: how many trials it has, and how they ended."""
         return self.client.experiment(self.experiment)
 
-    def _ask(self, ends: float | None) -> tuple[StudyTrial | None, bool]:
-        """Returns a trial, or None; and whether every trial has ended."""
+    def _optimize(self, run: Callable[[StudyTrial], None], n_trials: int | None, n_jobs: int, timeout: float | None
+                  ) -> None:
+        """Passes trials to `run`, which ends each of them, in `n_jobs` threads."""
+        if n_jobs < 1:
+            raise UsageError(f"n_jobs is {n_jobs}; give 1 or more")
+        self._stopped.clear()
+        ends = None if timeout is None else time.monotonic() + timeout
+        left = _Left(n_trials)
+        if n_jobs == 1:
+            return self._run_trials(run, left, ends)
+        with ThreadPoolExecutor(n_jobs, thread_name_prefix="dtrain-study") as pool:
+            threads = [pool.submit(self._run_trials, run, left, ends) for _ in range(n_jobs)]
+            try:
+                for thread in threads:
+                    thread.result()
+            except BaseException:
+                self._stopped.set()
+                raise
+        return None
+
+    def _ask(self, ends: float | None, stopped: threading.Event) -> tuple[StudyTrial | None, bool]:
+        """Returns a trial, or None; and whether every trial has ended. Waits no longer once `stopped` is set."""
         asker = secrets.randbits(64) or 1
         pause = _limits.ASK_FIRST_SECONDS
         while True:
@@ -227,15 +230,14 @@ class Study:
                 return None, bool(answer.over)
             if ends is not None and time.monotonic() >= ends:
                 raise WaitTimeoutError(f"experiment {self.experiment} gave no trial in time: {answer.reason}")
-            time.sleep(pause)
+            if stopped.wait(pause):
+                return None, False
             pause = min(2 * pause, _limits.POLL_SECONDS)
 
-    def _run_trials(self, objective: Objective, left: _Left, ends: float | None,
-                    catch: type[Exception] | tuple[type[Exception], ...]) -> None:
+    def _run_trials(self, run: Callable[[StudyTrial], None], left: _Left, ends: float | None) -> None:
         while not self._stopped.is_set() and (ends is None or time.monotonic() < ends) and left.take():
-            trial = None
             try:
-                trial, over = self._ask(ends)
+                trial, over = self._ask(ends, self._stopped)
             except WaitTimeoutError:
                 return
             if trial is None:
@@ -244,7 +246,7 @@ class Study:
                     return
                 self._stopped.wait(_limits.POLL_SECONDS)
                 continue
-            self._run_one(objective, trial, catch)
+            run(trial)
 
     def _run_one(self, objective: Objective, trial: StudyTrial,
                  catch: type[Exception] | tuple[type[Exception], ...]) -> None:
@@ -322,8 +324,8 @@ class Study:
                     self._beat(trial)
                 except (UnreachableError, BusyError):
                     continue  # the next beat is soon
-                except Exception:  # noqa: BLE001: the call of the main thread reports it
-                    self._end(trial, "its client was closed")
+                except Exception as error:  # noqa: BLE001: the next call of the main thread raises it
+                    self._end(trial, str(error))
 
     def _call(self, method: str, make: Callable[[], Any]) -> Any:
         """Returns the answer of a call, which is repeated while a coordinator restarts."""
@@ -351,15 +353,23 @@ class _Left:
 
     def take(self) -> bool:
         with self._lock:
-            if self._count is None:
-                return True
-            self._count -= 1
-            return self._count >= 0
+            if self._count == 0:
+                return False
+            if self._count is not None:
+                self._count -= 1
+            return True
 
     def give_back(self) -> None:
         with self._lock:
             if self._count is not None:
                 self._count += 1
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return not math.isnan(float(value))
+    except (TypeError, ValueError):
+        return False
 
 
 def _metrics(values: Mapping[str, Any]) -> Iterable[model_pb2.Metric]:

@@ -57,7 +57,7 @@ def float_parameter(name: str, low: float, high: float, step: float | None, log:
 
 def int_parameter(name: str, low: int, high: int, step: int, log: bool) -> model_pb2.Parameter:
     """Returns a parameter of integers. Raises UsageError."""
-    if int(low) != low or int(high) != high or int(step) != step:
+    if not all(math.isfinite(one) and int(one) == one for one in (low, high, step)):
         raise UsageError(f"parameter '{name}': {low}, {high} and step {step} must be integers")
     low, high, step = int(low), int(high), int(step)
     _check(name, low, high, step if step != 1 else None, log)
@@ -71,8 +71,8 @@ def int_parameter(name: str, low: int, high: int, step: int, log: bool) -> model
 
 
 def _check(name: str, low: float, high: float, step: float | None, log: bool) -> None:
-    if not low <= high:
-        raise UsageError(f"parameter '{name}': low is {low} and high {high}; low must not be above high")
+    if not -math.inf < low <= high < math.inf:
+        raise UsageError(f"parameter '{name}': low is {low} and high {high}; low must not be above high, and both finite")
     if step is not None and (log or not step > 0):
         raise UsageError(f"parameter '{name}': step is {step}; it is above 0, and not with log")
     if log and not low > 0:

@@ -15,8 +15,10 @@ The search is an experiment of the coordinator that `dtrain.Client()` finds. doc
 
 from __future__ import annotations
 
+import os
 import secrets
 import types
+import warnings
 from typing import Any, Callable, Mapping, Sequence
 
 from ._study import Study as _Study
@@ -39,16 +41,34 @@ class DuplicatedStudyError(DtrainError):
 class _Named:
     """A sampler or a pruner, by its name and arguments."""
 
+    # Optuna's positional arguments, in its order, and the arguments that have a meaning here.
+    positional: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
+
     def __init__(self, *positional: Any, **arguments: Any) -> None:
-        self.positional, self.arguments = positional, arguments
+        if len(positional) > len(self.positional):
+            raise UsageError(f"{type(self).__name__} has {len(positional)} arguments without a name; name them")
+        self._arguments = {**dict(zip(self.positional, positional)), **arguments}
+        ignored = sorted(name for name, value in self._arguments.items() if name not in self.used and value is not None)
+        if ignored:
+            warnings.warn(f"{type(self).__name__}: {', '.join(ignored)} has no meaning here", stacklevel=2)
+
+    def get(self, name: str) -> Any:
+        """Returns an argument; None: it was not given."""
+        return self._arguments.get(name)
 
 
 class TPESampler(_Named):
     """method: bayes."""
 
+    used = ("seed",)
+
 
 class GridSampler(_Named):
     """method: grid over the search space that it is given."""
+
+    positional = ("search_space", "seed")
+    used = ("search_space",)
 
 
 class NopPruner(_Named):
@@ -58,17 +78,30 @@ class NopPruner(_Named):
 class MedianPruner(_Named):
     """stop: {median: {after: …}}: n_warmup_steps, or 1."""
 
+    positional = ("n_startup_trials", "n_warmup_steps", "interval_steps")
+    used = ("n_warmup_steps",)
+
 
 class PatientPruner(_Named):
     """stop: {patience: …}."""
+
+    positional = ("wrapped_pruner", "patience", "min_delta")
+    used = ("patience",)
 
 
 class SuccessiveHalvingPruner(_Named):
     """method: asha; it needs max_resource, the last step that trials report."""
 
+    positional = ("min_resource", "reduction_factor", "min_early_stopping_rate", "bootstrap_count")
+    used = ("reduction_factor", "max_resource")
+    factor = 4
+
 
 class HyperbandPruner(SuccessiveHalvingPruner):
     """method: asha with brackets."""
+
+    positional = ("min_resource", "max_resource", "reduction_factor", "bootstrap_count")
+    factor = 3
 
 
 class FrozenTrial:
@@ -122,33 +155,19 @@ class Study:
         """Runs `n_trials` more trials, or trials until `timeout`, `n_jobs` at once."""
         study = self._opened(n_trials)
         if n_jobs == -1:
-            import os
-
             n_jobs = os.cpu_count() or 1
 
         def objective(trial: StudyTrial) -> float | None:
             value = func(_optuna_trial(trial))
             return value[0] if isinstance(value, (list, tuple)) and len(value) == 1 else value
 
-        def with_callbacks(trial: StudyTrial) -> float | None:
-            try:
-                return objective(trial)
-            finally:
-                done.append(trial._trial)
+        def run(trial: StudyTrial) -> None:
+            study._run_one(objective, trial, catch)
+            found = FrozenTrial(self._client.trial(trial.id)) if callbacks else None
+            for callback in callbacks or ():
+                callback(self, found)  # type: ignore[arg-type]
 
-        done: list[int] = []
-        if not callbacks:
-            study.optimize(objective, n_trials, n_jobs=n_jobs, timeout=timeout, catch=catch)
-            return
-        for _ in range(n_trials or _TRIALS_MAX):
-            study.optimize(with_callbacks, 1, timeout=timeout, catch=catch)
-            if not done:
-                return
-            found = FrozenTrial(self._client.trial(f"{study.experiment}/{done.pop()}"))
-            for callback in callbacks:
-                callback(self, found)
-            if study._stopped.is_set():
-                return
+        study._optimize(run, n_trials, n_jobs, timeout)
 
     def stop(self) -> None:
         """Makes `optimize` return after the trials that run now."""
@@ -217,7 +236,7 @@ class Study:
 
     def _found(self) -> _Study | None:
         if self._study is None:
-            found = self._client._find_study(self.study_name, "value")
+            found = self._client._find_study(self.study_name, "value", self._goal)
             if found is not None:
                 self._study = _Study(self._client, found[0], "value", None)
         return self._study
@@ -243,8 +262,8 @@ def create_study(*, storage: Any = None, sampler: Any = None, pruner: Any = None
     """Makes a study. The coordinator keeps it, so `storage` has no meaning here."""
     if directions is not None and len(directions) != 1:
         raise UsageError("a study has one direction here")
-    word = str(getattr(direction or (directions or ["minimize"])[0], "name", direction or (directions or [
-        "minimize"])[0])).lower()
+    given = direction or (directions or ["minimize"])[0]
+    word = str(getattr(given, "name", given)).lower()
     if word not in ("minimize", "maximize"):
         raise UsageError(f"direction is {direction!r}; give 'minimize' or 'maximize'")
     client = client or Client()
@@ -281,22 +300,26 @@ def _settings(sampler: Any, pruner: Any) -> dict[str, Any]:
     """Returns the arguments of `Client.study` that mean this sampler and this pruner."""
     settings: dict[str, Any] = {}
     if isinstance(sampler, GridSampler):
-        space = (*sampler.positional, sampler.arguments.get("search_space"))[0]
+        space = sampler.get("search_space") or {}
         settings.update(space={name: list(values) for name, values in space.items()}, method="grid")
     elif sampler is not None and not isinstance(sampler, TPESampler):
         raise UsageError(f"sampler {type(sampler).__name__} has no counterpart; use TPESampler or GridSampler")
-    elif sampler is not None and sampler.arguments.get("seed") is not None:
-        settings["seed"] = int(sampler.arguments["seed"])
-    if pruner is None or isinstance(pruner, MedianPruner):
-        after = pruner.arguments.get("n_warmup_steps") if pruner is not None else None
-        settings["stop"] = {"median": {"after": int(after or 1)}}
+    elif sampler is not None and sampler.get("seed") is not None:
+        settings["seed"] = int(sampler.get("seed"))
+    pruner = MedianPruner() if pruner is None else pruner
+    if isinstance(pruner, MedianPruner):
+        settings["stop"] = {"median": {"after": int(pruner.get("n_warmup_steps") or 1)}}
     elif isinstance(pruner, PatientPruner):
-        settings["stop"] = {"patience": int(pruner.arguments.get("patience") or pruner.positional[1])}
+        if pruner.get("patience") is None:
+            raise UsageError("PatientPruner needs patience")
+        settings["stop"] = {"patience": int(pruner.get("patience"))}
     elif isinstance(pruner, SuccessiveHalvingPruner):
-        most = pruner.arguments.get("max_resource")
+        most = pruner.get("max_resource")
         if not isinstance(most, int):
             raise UsageError(f"{type(pruner).__name__} needs max_resource here: the last step that trials report")
-        asha = {"eta": int(pruner.arguments.get("reduction_factor") or 3)}
+        eta = int(pruner.get("reduction_factor") or pruner.factor)
+        # The first rung is at a step of its own.
+        asha = {"eta": eta, "rungs": next((rungs for rungs in (3, 2) if most >= eta**rungs), 1)}
         if isinstance(pruner, HyperbandPruner):
             asha["brackets"] = 3
         settings.update(method="asha", sampler="bayes", steps=most, asha=asha)

@@ -10,6 +10,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import unittest
 
 import dtrain
 
@@ -89,6 +90,21 @@ class Cluster:
 
     def client(self, **arguments) -> dtrain.Client:
         return dtrain.Client(self.address, **arguments)
+
+
+class ClusterTest(unittest.TestCase):
+    """Tests that share a coordinator without workers."""
+
+    cluster: Cluster
+    client: dtrain.Client
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.cluster = Cluster()
+        cls.addClassCleanup(cls.cluster.close)
+        cls.cluster.start_coordinator()
+        cls.client = cls.cluster.client()
+        cls.addClassCleanup(cls.client.close)
 
 
 EXPERIMENT = {

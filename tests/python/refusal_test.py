@@ -13,21 +13,10 @@ from unittest import mock
 
 import dtrain
 from dtrain.v1 import control_pb2, model_pb2
-from cluster import EXPERIMENT, Cluster
+from cluster import EXPERIMENT, Cluster, ClusterTest
 
 
-class RefusalTest(unittest.TestCase):
-    cluster: Cluster
-    client: dtrain.Client
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.cluster = Cluster()
-        cls.addClassCleanup(cls.cluster.close)
-        cls.cluster.start_coordinator()
-        cls.client = cls.cluster.client()
-        cls.addClassCleanup(cls.client.close)
-
+class RefusalTest(ClusterTest):
     def setUp(self) -> None:
         quiet = warnings.catch_warnings()
         quiet.__enter__()

@@ -9,10 +9,11 @@ import subprocess
 import sys
 import threading
 import unittest
+import warnings
 from unittest import mock
 
 import dtrain
-from cluster import PATIENCE_SECONDS, Cluster, until
+from cluster import PATIENCE_SECONDS, Cluster, ClusterTest, until
 from dtrain import optuna
 
 GUIDE = pathlib.Path(__file__).resolve().parents[2] / "docs/guides/studies.md"
@@ -35,23 +36,12 @@ def square(trial: dtrain.StudyTrial) -> float:
     return (trial.suggest_float("x", -10, 10) - 2) ** 2
 
 
-class StudyTest(unittest.TestCase):
-    cluster: Cluster
-    client: dtrain.Client
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.cluster = Cluster()
-        cls.addClassCleanup(cls.cluster.close)
-        cls.cluster.start_coordinator()
-        cls.client = cls.cluster.client()
-        cls.addClassCleanup(cls.client.close)
-
+class StudyTest(ClusterTest):
     def _process(self, code: str, name: str) -> subprocess.Popen:
         process = subprocess.Popen([sys.executable, "-c", code, self.cluster.address, name], stdout=subprocess.PIPE,
                                    text=True)
         self.addCleanup(process.stdout.close)
-        self.addCleanup(process.wait, 20)
+        self.addCleanup(process.wait, PATIENCE_SECONDS)
         self.addCleanup(process.kill)
         return process
 
@@ -81,6 +71,40 @@ class StudyTest(unittest.TestCase):
         self.assertEqual(again.trials[1].message, "no luck")
         with self.assertRaises(dtrain.UsageError):
             self.client.study(SPACE, name="joined", metric="another")
+        with self.assertRaisesRegex(dtrain.UsageError, "the goal minimize, not maximize"):
+            self.client.study(SPACE, name="joined", goal="maximize")
+
+    def test_the_name_of_a_renamed_study_is_free(self) -> None:
+        studies = []
+        for number in range(3):
+            studies.append(self.client.study(SPACE, name="renamed", n_trials=1))
+            self.client.rename(studies[-1].experiment, f"renamed-{number}")
+        self.assertEqual(len({one.experiment for one in studies}), 3)
+
+    def test_a_value_that_is_no_number_fails_the_trial(self) -> None:
+        study = self.client.optimize(lambda trial: "good", 1, name="no-number")  # type: ignore[arg-type,return-value]
+        self.assertEqual(study.trials[0].state, "failed")
+        self.assertIn("'good'", study.trials[0].message)
+
+    def test_a_stop_ends_the_wait_for_a_trial(self) -> None:
+        study = self.client.study(SPACE, name="paused", n_trials=2)
+        self.client.pause(study.experiment)
+        asked = threading.Event()
+        call = study._call
+
+        def noted(method, make):
+            answer = call(method, make)
+            asked.set()
+            return answer
+
+        with mock.patch.object(study, "_call", noted):
+            thread = threading.Thread(target=lambda: study.optimize(square, n_jobs=2), daemon=True)
+            thread.start()
+            self.assertTrue(asked.wait(PATIENCE_SECONDS))
+            study.stop()
+            thread.join(PATIENCE_SECONDS)
+        self.assertFalse(thread.is_alive())
+        self.assertEqual(study.state.finished, 0)
 
     def test_several_processes_and_threads_share_one_search(self) -> None:
         others = [self._process(JOINS, "shared") for _ in range(2)]
@@ -96,7 +120,7 @@ class StudyTest(unittest.TestCase):
         name, x = process.stdout.readline().split()
         self.assertIsNone(study.ask())
         process.send_signal(signal.SIGKILL)
-        process.wait(20)
+        process.wait(PATIENCE_SECONDS)
         trial = until("the trial comes back", study.ask)
         self.assertEqual(trial.id, name)
         self.assertEqual(trial.suggest_float("x", -10, 10), float(x))
@@ -113,7 +137,7 @@ class StudyTest(unittest.TestCase):
         x = trial.suggest_float("x", -10, 10)
         trial.report(3.0, 1)
         process.kill()
-        process.wait(20)
+        process.wait(PATIENCE_SECONDS)
         told: list[bool] = []
         teller = threading.Thread(target=lambda: told.append(study.tell(trial, 2.0)))  # waits for the coordinator
         teller.start()
@@ -177,6 +201,19 @@ class StudyTest(unittest.TestCase):
             optuna.create_study(study_name="optuna", client=self.client)
         self.assertEqual(len(optuna.load_study(study_name="optuna", client=self.client).trials), 7)
 
+    def test_callbacks_of_optuna_come_after_each_trial_in_all_threads(self) -> None:
+        study = optuna.create_study(study_name="callbacks", client=self.client)
+        seen: list[tuple[str, bool]] = []
+        together = threading.Barrier(2, timeout=PATIENCE_SECONDS)
+
+        def objective(trial: dtrain.StudyTrial) -> float:
+            together.wait()
+            return square(trial)
+
+        study.optimize(objective, n_trials=2, n_jobs=2,
+                       callbacks=[lambda study, trial: seen.append((trial.state, trial.value is not None))])
+        self.assertEqual(seen, 2 * [("COMPLETE", True)])
+
     def test_the_examples_of_the_guide_run(self) -> None:
         cells = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
         self.assertGreater(len(cells), 3)
@@ -185,6 +222,32 @@ class StudyTest(unittest.TestCase):
             for cell in cells:
                 exec(cell, names)
         self.assertEqual(len(names["study"].trials), 20)
+
+
+class OptunaWordsTest(unittest.TestCase):
+    def _settings(self, sampler: object = None, pruner: object = None) -> dict:
+        return optuna._settings(sampler, pruner)
+
+    def test_arguments_count_with_and_without_their_names(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.assertEqual(self._settings(pruner=optuna.pruners.MedianPruner(5, 30))["stop"],
+                             {"median": {"after": 30}})
+            self.assertEqual(self._settings(pruner=optuna.pruners.PatientPruner(None, 7))["stop"], {"patience": 7})
+            self.assertEqual(self._settings(pruner=optuna.pruners.HyperbandPruner(1, 81, 3))["asha"],
+                             {"eta": 3, "rungs": 3, "brackets": 3})
+        halving = optuna.pruners.SuccessiveHalvingPruner(max_resource=40)
+        self.assertEqual(self._settings(pruner=halving)["asha"], {"eta": 4, "rungs": 2})
+        self.assertEqual(self._settings(optuna.samplers.GridSampler({"x": (1, 2)}))["space"], {"x": [1, 2]})
+
+    def test_an_argument_without_a_meaning_is_named(self) -> None:
+        with self.assertWarnsRegex(UserWarning, "MedianPruner: n_startup_trials has no meaning here"):
+            optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=30)
+        for wrong in (lambda: optuna.pruners.NopPruner(1),
+                      lambda: self._settings(pruner=optuna.pruners.PatientPruner()),
+                      lambda: self._settings(pruner=optuna.pruners.SuccessiveHalvingPruner())):
+            with self.assertRaises(dtrain.UsageError):
+                wrong()
 
 
 if __name__ == "__main__":

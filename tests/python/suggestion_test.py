@@ -28,6 +28,8 @@ class SuggestionTest(unittest.TestCase):
         for wrong in (lambda: float_parameter("x", 1, 0, None, False), lambda: float_parameter("x", 0, 1, None, True),
                       lambda: float_parameter("x", 1, 2, 0.1, True), lambda: int_parameter("n", 1, 2, 0, False),
                       lambda: int_parameter("n", 1, 2.5, 1, False), lambda: Choices.among("c", []),
+                      lambda: int_parameter("n", 1, float("inf"), 1, False),
+                      lambda: float_parameter("x", 0, float("inf"), 0.1, False),
                       lambda: Choices.among("c", [1, 1]), lambda: float_parameter("x", float("nan"), 1, None, False)):
             with self.assertRaises(dtrain.UsageError):
                 wrong()
