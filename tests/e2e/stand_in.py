@@ -12,6 +12,9 @@ import re
 import signal
 import struct
 import sys
+import time
+
+PATIENCE_SECONDS = 120.0
 
 
 def rate() -> float:
@@ -30,8 +33,11 @@ def kill_once_kept() -> None:
         open(os.path.expanduser("~/killed-" + os.environ["DTRAIN_EXPERIMENT"]), "x", encoding="utf-8").close()
     except FileExistsError:
         return
+    ends = time.monotonic() + PATIENCE_SECONDS
     while not glob.glob(os.environ["DTRAIN_CHECKPOINT_DIR"] + "/step-*"):
-        pass
+        if time.monotonic() > ends:
+            sys.exit("no checkpoint was kept in time")
+        time.sleep(0.05)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
