@@ -93,7 +93,7 @@ void LastWords::Take(LogPipe pipe, std::string_view line) {
   const bool below_warning = std::exchange(of.warned, IsWarning(line));
   if (of.warned || (below_warning && line.starts_with(' '))) return;
   of.line = CleanText(line, kLastLineBytes);
-  ++of.since_error;
+  if (of.since_error <= kLinesAfterError) ++of.since_error;
   if (SaysError(line)) {
     of.error = of.line;
     of.since_error = 0;

@@ -31,7 +31,7 @@ class LastWords {
   struct OfPipe {
     std::string line;     // the newest
     std::string error;    // the newest that reports an error
-    int since_error = 0;  // lines after it
+    int since_error = 0;  // lines after it, as far as they matter
     bool warned = false;  // the newest line was a warning of Python
   };
   const OfPipe& Newest() const { return errors_.line.empty() ? output_ : errors_; }
