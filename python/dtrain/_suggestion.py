@@ -72,7 +72,8 @@ def int_parameter(name: str, low: int, high: int, step: int, log: bool) -> model
 
 def _check(name: str, low: float, high: float, step: float | None, log: bool) -> None:
     if not -math.inf < low <= high < math.inf:
-        raise UsageError(f"parameter '{name}': low is {low} and high {high}; low must not be above high, and both finite")
+        raise UsageError(f"parameter '{name}': low is {low} and high {high}; low must not be above high, and neither "
+                         "infinite")
     if step is not None and (log or not step > 0):
         raise UsageError(f"parameter '{name}': step is {step}; it is above 0, and not with log")
     if log and not low > 0:

@@ -314,6 +314,8 @@ def _settings(sampler: Any, pruner: Any) -> dict[str, Any]:
             raise UsageError("PatientPruner needs patience")
         settings["stop"] = {"patience": int(pruner.get("patience"))}
     elif isinstance(pruner, SuccessiveHalvingPruner):
+        if settings.get("method") == "grid":
+            raise UsageError(f"GridSampler does not go with {type(pruner).__name__}; use TPESampler or MedianPruner")
         most = pruner.get("max_resource")
         if not isinstance(most, int):
             raise UsageError(f"{type(pruner).__name__} needs max_resource here: the last step that trials report")

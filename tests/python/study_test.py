@@ -245,7 +245,9 @@ class OptunaWordsTest(unittest.TestCase):
             optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=30)
         for wrong in (lambda: optuna.pruners.NopPruner(1),
                       lambda: self._settings(pruner=optuna.pruners.PatientPruner()),
-                      lambda: self._settings(pruner=optuna.pruners.SuccessiveHalvingPruner())):
+                      lambda: self._settings(pruner=optuna.pruners.SuccessiveHalvingPruner()),
+                      lambda: self._settings(optuna.samplers.GridSampler({"x": [1]}),
+                                             optuna.pruners.HyperbandPruner(max_resource=9))):
             with self.assertRaises(dtrain.UsageError):
                 wrong()
 
