@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/client_limits.h"
@@ -24,7 +24,7 @@
 #include "coordinator/core/run/items.h"
 #include "coordinator/core/run/schedule.h"
 #include "coordinator/core/run/trial_rungs.h"
-#include "spec/metric.h"
+#include "spec/objectives.h"
 
 namespace dt {
 namespace {
@@ -153,10 +153,34 @@ const KnownEvaluation* NewestOf(const Turn& turn, const AttemptId& id) {
   return all.empty() || all.back().attempt != id.attempt ? nullptr : &all.back();
 }
 
-// Takes the metrics, unless they are those that were taken last: the call is repeated.
-absl::Status TakeMetrics(Turn& turn, const Asked& asked, uint64_t step,
+// Returns whether all metrics are known with these values, so that the call is repeated. A metric
+// that the search does not compare is not kept, so it counts as new: readers join the evaluations
+// of a step. REQUIRES: the newest evaluation is of the same step.
+bool AreKnown(const Turn& turn, const AttemptId& id,
+              const google::protobuf::RepeatedPtrField<v1::Metric>& metrics) {
+  const v1::Search& search = GetExperiment(turn.state.durable, id.trial.experiment).spec.search();
+  const Trial& trial = GetTrial(turn.state.durable, id.trial);
+  const KnownEvaluation& newest = trial.evaluations.back();
+  const std::vector<std::string> watched = spec::WatchedMetrics(search);
+  return std::all_of(metrics.begin(), metrics.end(), [&](const v1::Metric& metric) {
+    if (metric.name() == search.metric()) return metric.value() == newest.metric;
+    if (metric.name() == "val_loss") return metric.value() == newest.loss;
+    const auto found = std::find(watched.begin(), watched.end(), metric.name());
+    const auto place = static_cast<size_t>(found - watched.begin());
+    return place < trial.watched.size() && metric.value() == trial.watched[place];
+  });
+}
+
+struct MetricsAt {
+  uint64_t step = 0;
+  Last last = Last::kNo;
+};
+
+// Takes the metrics, unless the call is repeated.
+absl::Status TakeMetrics(Turn& turn, const Asked& asked, MetricsAt at,
                          const google::protobuf::RepeatedPtrField<v1::Metric>& metrics) {
   DT_RETURN_IF_ERROR(CheckMetrics(metrics));
+  const uint64_t step = at.step;
   const KnownEvaluation* newest = NewestOf(turn, asked.id);
   if (newest != nullptr && step < newest->step) {
     return absl::InvalidArgumentError(
@@ -167,14 +191,13 @@ absl::Status TakeMetrics(Turn& turn, const Asked& asked, uint64_t step,
     return absl::InvalidArgumentError(
         absl::StrCat("step ", step, " is beyond the last one, ", target > 0 ? target : kStepMost));
   }
+  if (newest != nullptr && newest->step == step && AreKnown(turn, asked.id, metrics)) {
+    return absl::OkStatus();
+  }
   v1::Item item;
   item.set_attempt_token(asked.live->token.ToBytes());
   *item.mutable_evaluation() = EvaluationOf(step, metrics);
-  const std::string& metric =
-      GetExperiment(turn.durable(), asked.id.trial.experiment).spec.search().metric();
-  const double value = spec::MetricIn(item.evaluation(), metric);
-  const bool same = newest != nullptr && newest->step == step && newest->metric == value;
-  if (!same) TakeClientItem(turn, *asked.client, item);
+  TakeClientItem(turn, *asked.client, item, at.last);
   return absl::OkStatus();
 }
 
@@ -220,15 +243,9 @@ absl::Status EndAsked(Turn& turn, const Asked& asked, const v1::TellTrialRequest
     step = std::max({step, uint64_t{1}, static_cast<uint64_t>(asked.live->spec.steps())});
   }
   if (!request.metrics().empty()) {
-    asked.live->ending = true;
     const uint64_t at = std::max(step, uint64_t{1});
-    if (absl::Status taken = TakeMetrics(turn, asked, at, request.metrics()); !taken.ok()) {
-      asked.live->ending = false;
-      return taken;
-    }
+    DT_RETURN_IF_ERROR(TakeMetrics(turn, asked, {at, Last::kYes}, request.metrics()));
   }
-  // Its result may have ended the search, and so it.
-  if (!asked.live->Open()) return absl::OkStatus();
   const std::string message = !request.message().empty()
                                   ? CleanText(request.message(), limits::kTextBytes)
                               : cause == v1::CAUSE_FINISHED      ? ""
@@ -289,7 +306,7 @@ absl::StatusOr<v1::ReportTrialResponse> ReportTrial(Turn& turn,
                                                     const v1::ReportTrialRequest& request) {
   DT_ASSIGN_OR_RETURN(const Asked asked, FindAsked(turn, request));
   if (asked.live != nullptr && !request.metrics().empty()) {
-    DT_RETURN_IF_ERROR(TakeMetrics(turn, asked, request.step(), request.metrics()));
+    DT_RETURN_IF_ERROR(TakeMetrics(turn, asked, {request.step(), Last::kNo}, request.metrics()));
   }
   // The experiment is paused: there is nothing to save.
   if (asked.live != nullptr && asked.live->Open() && asked.live->saving) {

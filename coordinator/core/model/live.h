@@ -132,7 +132,6 @@ struct LiveAttempt {
   std::vector<RankState> ranks;
   std::string store_address;
   bool saving = false;   // a worker shuts down: members save and stop
-  bool ending = false;   // its client tells its last result, so no rule ends it early
   uint32_t holders = 0;  // ranks whose worker still has this attempt
   uint64_t step = 0;     // newest known
   Phase phase;

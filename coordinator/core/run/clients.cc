@@ -116,10 +116,10 @@ void RunInClient(Turn& turn, Worker& client) {
   if (!attempt.Is<Preparing>()) return;
   v1::Item prepared = ItemOf(attempt);
   prepared.mutable_prepared()->set_target_steps(static_cast<uint64_t>(attempt.spec.steps()));
-  TakeClientItem(turn, client, prepared);
+  TakeClientItem(turn, client, prepared, Last::kNo);
   v1::Item running = ItemOf(attempt);
   running.mutable_running();
-  TakeClientItem(turn, client, running);
+  TakeClientItem(turn, client, running, Last::kNo);
 }
 
 }  // namespace dt

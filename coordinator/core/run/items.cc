@@ -39,6 +39,7 @@ struct Sender {
   const Attempt* recorded = nullptr;
   LiveAttempt* live = nullptr;  // if the worker's orders name it
   int32_t rank = 0;
+  Last last = Last::kNo;
 
   bool Newest() const { return id.attempt == trial->attempts.size(); }
 };
@@ -172,7 +173,7 @@ void TakeEvaluation(Turn& turn, const Sender& sender, v1::Evaluation& evaluation
   SetId(*record.mutable_evaluation(), sender.id);
   record.mutable_evaluation()->mutable_evaluation()->Swap(&evaluation);
   Journal(turn, std::move(record));
-  if (compared) JudgeEvaluation(turn, sender.id.trial);
+  if (compared) JudgeEvaluation(turn, sender.id.trial, sender.last);
 }
 
 void TakeCheckpoint(Turn& turn, const Sender& sender, v1::CheckpointRef& checkpoint) {
@@ -238,8 +239,7 @@ void TakeLog(Turn& turn, const Sender& sender, v1::LogChunk& log) {
   out.dropped_lines = log.dropped_lines();
 }
 
-void TakeItem(Turn& turn, Worker& worker, v1::Item& item, RowTotals* totals) {
-  Sender sender{.worker = worker};
+void TakeItem(Turn& turn, Sender sender, v1::Item& item, RowTotals* totals) {
   if (!FindSender(turn, item.attempt_token(), sender)) return;
   if (sender.live != nullptr) sender.live->ranks[sender.rank].seen = true;
   switch (item.what_case()) {
@@ -282,7 +282,7 @@ void TakeItems(Turn& turn, Worker& worker, ReportReceived& received) {
     // Sent again, and taken before.
     if (item.sequence() <= worker.acked && !Mutated(Mutant::kItemsTakenTwice)) continue;
     worker.acked = item.sequence();
-    TakeItem(turn, worker, item, totals);
+    TakeItem(turn, {.worker = worker}, item, totals);
   }
   DT_CHECK(worker.acked >= before);  // an acknowledgement is never taken back
   if (worker.acked > before && !Mutated(Mutant::kAcksForgotten)) {
@@ -291,8 +291,8 @@ void TakeItems(Turn& turn, Worker& worker, ReportReceived& received) {
   MarkOrdersDue(turn.live(), worker);
 }
 
-void TakeClientItem(Turn& turn, Worker& client, v1::Item& item) {
-  TakeItem(turn, client, item, nullptr);
+void TakeClientItem(Turn& turn, Worker& client, v1::Item& item, Last last) {
+  TakeItem(turn, {.worker = client, .last = last}, item, nullptr);
 }
 
 }  // namespace dt

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "coordinator/core/model/turn.h"
+#include "coordinator/core/run/searching.h"
 
 namespace dt {
 
@@ -12,6 +13,6 @@ void TakeItems(Turn& turn, Worker& worker, ReportReceived& received);
 
 // Takes one item of a client, which numbers none and gets its acknowledgement as the answer to its
 // call.
-void TakeClientItem(Turn& turn, Worker& client, v1::Item& item);
+void TakeClientItem(Turn& turn, Worker& client, v1::Item& item, Last last);
 
 }  // namespace dt

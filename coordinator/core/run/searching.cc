@@ -204,15 +204,14 @@ std::optional<TrialId> ProposeTrial(Turn& turn, ExperimentId id) {
   return TrialId{id, first};
 }
 
-void JudgeEvaluation(Turn& turn, TrialId id) {
+void JudgeEvaluation(Turn& turn, TrialId id, Last last) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   const Trial& trial = GetTrial(turn.durable(), id);
   const KnownEvaluation evaluation = trial.evaluations.back();
   if (AwaitsMutation(trial)) return;  // of its old weights
   // At its last step the trial finishes by itself.
-  const auto live = turn.live().attempts.find(trial.attempts.back().token);
-  const bool ends = (trial.target_steps > 0 && evaluation.step >= trial.target_steps) ||
-                    (live != turn.live().attempts.end() && live->second->ending);
+  const bool ends =
+      last == Last::kYes || (trial.target_steps > 0 && evaluation.step >= trial.target_steps);
   if (!ends) JudgeTrial(turn, id, evaluation);
   CompareMember(turn, id, evaluation.step);
   const v1::Search& search = experiment.spec.search();

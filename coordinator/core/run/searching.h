@@ -6,6 +6,7 @@
 // Tests:   tests/coordinator/core/searching_test.cc, tests/sim
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "coordinator/core/model/turn.h"
@@ -17,9 +18,11 @@ namespace dt {
 // returns the first of them. Returns nullopt if nothing is left to try or the search cannot
 // propose; then the search has ended.
 std::optional<TrialId> ProposeTrial(Turn& turn, ExperimentId id);
+// Whether a client ends its trial with this evaluation.
+enum class Last : uint8_t { kNo, kYes };
 // Judges the trial's newest evaluation, which was recorded and is compared. The first rule that
-// applies ends the trial, or the search.
-void JudgeEvaluation(Turn& turn, TrialId id);
+// applies ends the trial, or the search. No rule ends a trial at its last evaluation.
+void JudgeEvaluation(Turn& turn, TrialId id, Last last);
 // Judges a trial whose end has just been recorded. If it failed, enters it at the rung that it was
 // heading for, and ends the search if too many trials failed, or all in the same way.
 void JudgeEnd(Turn& turn, TrialId id);

@@ -153,6 +153,26 @@ TEST_F(ClientTrialsTest, ARepeatedCallChangesNothingAndHasTheSameAnswer) {
   EXPECT_EQ(GetExperiment(state_.durable, id).trials.size(), 1u);
 }
 
+TEST_F(ClientTrialsTest, AMetricThatIsNewAtAKnownStepCounts) {
+  v1::ExperimentSpec spec = InClients(1);
+  spec.mutable_search()->add_constraints("latency_ms <= 20");
+  const ExperimentId id = Submit(std::move(spec));
+  Ask(id, 1).value();
+  EXPECT_FALSE(Report(id, 1, 1, 2.0)->stop());
+  auto request = Of<v1::TellTrialRequest>(id, 1);
+  request.set_end(v1::TellTrialRequest::FINISHED);
+  const std::map<std::string, double> result = {{"val_loss", 2.0}, {"latency_ms", 19.0}};
+  for (const auto& [name, value] : result) {
+    v1::Metric& metric = *request.add_metrics();
+    metric.set_name(name);
+    metric.set_value(value);
+  }
+  const auto told = Call<v1::TellTrialResponse>(request);
+  ASSERT_TRUE(told.ok()) << told.status();
+  EXPECT_TRUE(told->counted());
+  EXPECT_EQ(Summarize(state_, {id, 1}, now_.steady).infeasible(), "");
+}
+
 TEST_F(ClientTrialsTest, ALateCallOnAnEarlierTrialLeavesTheNextOneAlone) {
   const ExperimentId id = Submit(InClients(2));
   Ask(id, 7).value();
