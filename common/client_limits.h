@@ -12,6 +12,9 @@ namespace dt::limits {
 inline constexpr absl::Duration kClientLease = absl::Seconds(60);
 inline constexpr absl::Duration kClientLeaseLeast = absl::Seconds(5);
 inline constexpr absl::Duration kClientLeaseMost = absl::Hours(24);
+// Clients that run a trial at once. They stand in the table of workers (limits::kWorkers), and half
+// of it stays for workers.
+inline constexpr size_t kClients = 10'000;
 // Searches with trials for clients to ask for. Each has a line and a pool of its own, which the
 // cost of an event grows with, and a person may forget one.
 inline constexpr size_t kClientSearches = 256;

@@ -8,6 +8,7 @@
 #include "coordinator/core/keep/slots.h"
 #include "coordinator/core/keep/timers.h"
 #include "coordinator/core/run/attempts.h"
+#include "coordinator/core/run/clients.h"
 #include "coordinator/core/run/drains.h"
 #include "coordinator/core/run/notifications.h"
 #include "coordinator/core/run/workers.h"
@@ -21,6 +22,8 @@ void CheckLease(Turn& turn, Worker& worker) {
     ArmLease(turn.live(), worker);
   } else {
     LoseWorker(turn, worker);
+    // The same client comes back as a new one, so nothing of it has to be remembered.
+    if (IsClient(worker)) DropClient(turn, worker);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/check.h"
+#include "common/client_limits.h"
 #include "common/limits.h"
 #include "common/text.h"
 #include "common/worker_level.h"
@@ -55,10 +56,6 @@ Worker* HearClient(Turn& turn, const Experiment& experiment, uint64_t asker) {
   if (found == turn.live().worker_names.end()) return nullptr;
   Worker& client = turn.live().workers[found->second];
   if (!IsClient(client)) return nullptr;
-  if (client.presence == Presence::kLost) {  // its attempt is lost too
-    DropClient(turn, client);
-    return nullptr;
-  }
   client.last_heard = turn.now.steady;
   if (client.presence == Presence::kConnected) return &client;
   // Since the start of the coordinator only the journal knew it.
@@ -76,10 +73,14 @@ absl::StatusOr<Worker*> AddClient(Turn& turn, const Experiment& experiment,
   if (turn.live().worker_names.contains(name)) {
     return absl::AlreadyExistsError(absl::StrCat("a worker has the name '", name, "'"));
   }
-  Worker* client = AddWorker(turn.live(), name);
+  Worker* client = nullptr;
+  if (PoolOf(turn.live(), DeviceKind::kClient).connected() < limits::kClients) {
+    client = AddWorker(turn.live(), name);
+  }
   if (client == nullptr) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "this client is one too many; with the workers the limit is ", limits::kWorkers));
+    return absl::ResourceExhaustedError(absl::StrCat("this client is one too many; the limit is ",
+                                                     limits::kClients, ", and with the workers ",
+                                                     limits::kWorkers));
   }
   client->instance = added.asker;
   client->hello = HelloOf(experiment, added.asker, added.host);

@@ -26,8 +26,9 @@ struct NewClient {
 };
 // Returns the client, which is heard now, or nullptr if it has no slot.
 Worker* HearClient(Turn& turn, const Experiment& experiment, uint64_t asker);
-// Adds a client with a free slot. Errors: ResourceExhausted if the table of workers is full;
-// AlreadyExists if a worker has the name. REQUIRES: HearClient returns nullptr.
+// Adds a client with a free slot. Errors: ResourceExhausted if there are limits::kClients, or the
+// table of workers is full; AlreadyExists if a worker has the name. REQUIRES: HearClient returns
+// nullptr.
 absl::StatusOr<Worker*> AddClient(Turn& turn, const Experiment& experiment, const NewClient& added);
 // Removes the client and its slot. Its attempt, if it has one, has ended or is being cancelled.
 void DropClient(Turn& turn, Worker& client);

@@ -9,6 +9,9 @@
 
 #include "common/client_limits.h"
 #include "common/client_trial.h"
+#include "coordinator/core/model/turn.h"
+#include "coordinator/core/run/clients.h"
+#include "coordinator/core/run/workers.h"
 #include "tests/testing/core_fixture.h"
 
 namespace dt {
@@ -173,6 +176,23 @@ TEST_F(ClientTrialsTest, AMetricThatIsNewAtAKnownStepCounts) {
   EXPECT_EQ(Summarize(state_, {id, 1}, now_.steady).infeasible(), "");
 }
 
+TEST_F(ClientTrialsTest, ClientsLeaveRoomForWorkers) {
+  State state;
+  Experiment experiment;
+  experiment.id = 1;
+  experiment.spec = InClients(1);
+  Turn turn{.state = state, .now = now_, .entropy = {}, .effects = {}};
+  const std::string host = "laptop";
+  for (uint64_t asker = 1; asker <= limits::kClients; ++asker) {
+    ASSERT_TRUE(AddClient(turn, experiment, {asker, host, limits::kClientLease}).ok()) << asker;
+  }
+  EXPECT_EQ(AddClient(turn, experiment, {limits::kClients + 1, host, limits::kClientLease})
+                .status()
+                .code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_NE(dt::AddWorker(state.live, "a"), nullptr);
+}
+
 TEST_F(ClientTrialsTest, ALateCallOnAnEarlierTrialLeavesTheNextOneAlone) {
   const ExperimentId id = Submit(InClients(2));
   Ask(id, 7).value();
@@ -199,6 +219,7 @@ TEST_F(ClientTrialsTest, TheTrialOfASilentClientGoesToTheNextWithTheSameValues) 
   const auto second = Ask(id, 2);
   ASSERT_EQ(second->trial(), 1u);
   EXPECT_EQ(second->attempt(), 2u);
+  EXPECT_EQ(state_.live.worker_names.size(), 1u) << "the silent client is forgotten";
   EXPECT_EQ(second->values(0).SerializeAsString(), first->values(0).SerializeAsString());
   EXPECT_TRUE(Report(id, 1, 1, 1.0)->stop()) << "it comes back too late";
   EXPECT_FALSE(Tell(id, 1, v1::TellTrialRequest::FINISHED, 1.0).counted());
