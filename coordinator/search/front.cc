@@ -135,7 +135,10 @@ std::vector<std::vector<size_t>> FrontsOf(const std::vector<Costs>& points, size
     std::vector<size_t> front;
     std::vector<size_t> behind;
     for (const size_t index : left) {
-      const bool dominated = std::any_of(front.begin(), front.end(), [&](size_t other) {
+      // With two costs, the last point of the front is the best one in the second cost.
+      const bool one = !front.empty() && points[index].size() == 2;
+      const auto first = one ? front.end() - 1 : front.begin();
+      const bool dominated = std::any_of(first, front.end(), [&](size_t other) {
         return Dominates(points[other], points[index]);
       });
       (dominated ? behind : front).push_back(index);
@@ -146,10 +149,6 @@ std::vector<std::vector<size_t>> FrontsOf(const std::vector<Costs>& points, size
     left = std::move(behind);
   }
   return fronts;
-}
-
-std::vector<size_t> ParetoFront(const std::vector<Costs>& points) {
-  return points.empty() ? std::vector<size_t>() : FrontsOf(points, 1).front();
 }
 
 double Hypervolume(std::vector<Costs> points, const Costs& reference) {

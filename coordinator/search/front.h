@@ -5,8 +5,8 @@
 // Source:  fronts as in NSGA-II (Deb et al., 2002); the subset by hypervolume as in MOTPE (Ozaki et
 //          al., Multiobjective Tree-Structured Parzen Estimator for Computationally Expensive
 //          Optimization Problems, GECCO 2020), chosen greedily.
-// Bounds:  FrontsOf takes O(n · f) comparisons for n points and fronts of f points; a hypervolume
-//          of p points O(p^(m - 1)) for m objectives.
+// Bounds:  FrontsOf takes O(n · f) comparisons for n points and fronts of f points, with two
+//          objectives O(n) a front; a hypervolume of p points O(p^(m - 1)) for m objectives.
 // Tests:   tests/coordinator/search/front_test.cc
 #pragma once
 
@@ -26,8 +26,6 @@ bool Dominates(const Costs& a, const Costs& b);
 // that only points before it dominate. Returns indices, ascending within a front; stops after the
 // front with which `enough` points are in fronts.
 std::vector<std::vector<size_t>> FrontsOf(const std::vector<Costs>& points, size_t enough);
-// Returns the indices of the Pareto front, ascending.
-std::vector<size_t> ParetoFront(const std::vector<Costs>& points);
 
 // Returns the volume that the points dominate, up to the reference. A point beyond the reference
 // adds nothing.

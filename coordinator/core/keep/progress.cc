@@ -28,25 +28,11 @@ search::Costs FrontCosts(const Experiment& experiment, const Trial& trial, bool 
   return complete ? costs : search::Costs();
 }
 
-void RebuildFront(ExperimentProgress& progress) {
-  std::vector<uint32_t> numbers;
-  std::vector<search::Costs> points;
-  for (size_t i = 0; i < progress.trials.size(); ++i) {
-    if (progress.trials[i].costs.empty()) continue;
-    numbers.push_back(static_cast<uint32_t>(i) + 1);
-    points.push_back(progress.trials[i].costs);
-  }
-  progress.front.clear();
-  for (const size_t index : search::ParetoFront(points)) progress.front.insert(numbers[index]);
-}
-
 void UpdateFront(ExperimentProgress& progress, uint32_t number, search::Costs costs) {
   search::Costs& known = progress.trials[number - 1].costs;
-  if (known == costs) return;
+  // A finished trial stays finished, with the same values.
+  if (costs.empty() || !known.empty()) return;
   known = std::move(costs);
-  // Without this trial others may come to the front; that is rare: somebody retries it.
-  if (progress.front.contains(number)) return RebuildFront(progress);
-  if (known.empty()) return;
   for (const uint32_t other : progress.front) {
     if (search::Dominates(progress.trials[other - 1].costs, known)) return;
   }
@@ -97,17 +83,18 @@ void CountRung(LiveState& live, const Experiment& experiment, uint32_t number,
   progress.trials.resize(experiment.trials.size());
   ExperimentProgress::OfRung& rung = progress.rungs[known.rung];
   ++(known.goes_on ? rung.gone_on : rung.ended);
-  if (std::isinf(known.cost)) progress.trials[number - 1].failed_at = known.rung;
+  if (!std::isinf(known.cost)) return;
+  progress.trials[number - 1].worst_at.emplace_back(known.rung, known.goes_on);
 }
 
-// Takes back the failure of a trial on its way to a rung, after a retry; its other rungs stay.
-void TakeFailureBack(LiveState& live, ExperimentId id, uint32_t number) {
+// Takes back the rungs where a retried trial counted as the worst; its other rungs stay.
+void TakeWorstBack(LiveState& live, ExperimentId id, uint32_t number) {
   ExperimentProgress& progress = live.progress[id];
-  const uint32_t failed_at = std::exchange(progress.trials[number - 1].failed_at, 0);
-  const auto rung = progress.rungs.find(failed_at);
-  if (rung == progress.rungs.end()) return;
-  --rung->second.ended;
-  if (rung->second == ExperimentProgress::OfRung{}) progress.rungs.erase(rung);
+  for (const auto& [at, went_on] : std::exchange(progress.trials[number - 1].worst_at, {})) {
+    const auto rung = progress.rungs.find(at);
+    --(went_on ? rung->second.gone_on : rung->second.ended);
+    if (rung->second == ExperimentProgress::OfRung{}) progress.rungs.erase(rung);
+  }
 }
 
 template <typename Fact>
@@ -166,7 +153,7 @@ void UpdateProgress(State& state, const v1::Record& record) {
           },
           [&](const v1::TrialRetried& fact) {
             UpdateSubject(state, fact);
-            TakeFailureBack(state.live, fact.experiment(), fact.trial());
+            TakeWorstBack(state.live, fact.experiment(), fact.trial());
           },
           [&](const v1::RungDecided& fact) {
             const Experiment& experiment = GetExperiment(state.durable, fact.experiment());

@@ -97,7 +97,8 @@ struct KnownEvaluation {
 struct KnownRung {
   uint32_t rung = 0;  // from 1
   uint64_t step = 0;
-  double cost = kNotANumber;  // +inf: it failed on its way there
+  double cost = kNotANumber;  // +inf: it counts as the worst: it failed on its way there, has no
+                              // number or breaks a constraint
   bool goes_on = false;
 };
 

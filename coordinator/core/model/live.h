@@ -169,11 +169,12 @@ struct ExperimentProgress {
   struct OfTrial {
     uint64_t done = 0;           // of its target, in parts of kWholeTrial; 0 while it runs
     double value = kNotANumber;  // of the experiment's metric, as far as durable
-    uint32_t failed_at = 0;      // the rung it was heading for when it failed; 0: none
     bool infeasible = false;     // breaks a constraint, so that it is not ranked
     search::Costs costs;         // if it is a candidate for the Pareto front; otherwise empty
+    // Rungs where it counts as the worst, and whether it went on there. A retry takes them back.
+    std::vector<std::pair<uint32_t, bool>> worst_at;
     bool operator==(const OfTrial& other) const {
-      return done == other.done && failed_at == other.failed_at && infeasible == other.infeasible &&
+      return done == other.done && worst_at == other.worst_at && infeasible == other.infeasible &&
              costs == other.costs &&
              (value == other.value || (value != value) == (other.value != other.value));
     }

@@ -282,6 +282,28 @@ TEST_F(PbtTest, AMemberThatRunsOutOfMemoryIsTheWorstOfTheShareItWasHeadingFor) {
   EXPECT_TRUE(TrialOf({id, 1}).rungs.empty());
 }
 
+TEST_F(PbtTest, ARetryTakesBackTheSharesWhereAMemberBrokeAConstraint) {
+  AddWorker("a");
+  v1::ExperimentSpec spec = Population(2);
+  spec.mutable_search()->add_constraints("val_loss <= 1");
+  const ExperimentId id = Submit(spec);
+  Train({"a"});
+  Reach("a", 25, 3);
+  ASSERT_EQ(TrialOf({id, 1}).rungs.size(), 1u);
+  EXPECT_TRUE(TrialOf({id, 1}).rungs[0].goes_on);
+  EXPECT_EQ(state_.live.progress[id].rungs.at(1).gone_on, 1u);
+  Cancel(id, 1);
+  Leave("a");
+  v1::RetryRequest request;
+  request.set_experiment(id);
+  request.set_cancelled(true);
+  const auto response = Call<v1::RetryResponse>(request);
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_EQ(response->trials(), 1u);
+  EXPECT_TRUE(TrialOf({id, 1}).rungs.empty());
+  EXPECT_TRUE(state_.live.progress[id].rungs.empty());
+}
+
 TEST_F(PbtTest, PauseRetryAndCancelWorkOnAMemberThatTookOver) {
   const ExperimentId id = TwoOfWhichOneTakesOver();
   v1::ChangeRequest pause;

@@ -25,6 +25,11 @@ std::vector<Costs> DrawnPoints(size_t count, size_t objectives, uint64_t seed) {
   return points;
 }
 
+Indices ParetoFront(const std::vector<Costs>& points) {
+  const auto fronts = FrontsOf(points, 1);
+  return fronts.empty() ? Indices() : fronts.front();
+}
+
 TEST(FrontTest, DominationNeedsOneBetterCostAndNoWorseOne) {
   EXPECT_TRUE(Dominates({1, 2}, {2, 2}));
   EXPECT_FALSE(Dominates({1, 2}, {1, 2}));
@@ -70,6 +75,11 @@ TEST(FrontTest, TheHypervolumeIsTheVolumeBelowTheReference) {
   EXPECT_DOUBLE_EQ(Hypervolume({{0, 2}, {4, 0}, {0, kNan}}, {3, 3}), 3) << "two are beyond it";
   EXPECT_DOUBLE_EQ(Hypervolume({{0, 0, 1}, {1, 1, 0}}, {2, 2, 2}), 4 + 1);
   EXPECT_DOUBLE_EQ(Hypervolume({{0, 0, 0, 0}, {0, 0, 0, 0}}, {2, 2, 2, 2}), 16);
+}
+
+TEST(FrontTest, EqualPointsAndPointsWithoutACostAreInTheFrontOfTheDefinition) {
+  EXPECT_EQ(FrontsOf({{1, 2}, {1, 2}, {2, 1}, {1, 3}, {2, 1}, {3, 1}, {kNan, 0}, {0, kNan}}, 8),
+            (std::vector<Indices>{{0, 1, 2, 4, 6, 7}, {3, 5}}));
 }
 
 // Counts drawn points below the reference that some point dominates.
