@@ -286,9 +286,11 @@ void Checker::CheckRowsOf(TrialId id, const Trial& trial, uint64_t dropped) {
     if (!attempt.ran) continue;
     // A member of a population takes over another trial's checkpoint, which may be further.
     if (attempt.resume && !attempt.resume->path().starts_with(ToString(id) + "/")) return;
+    // The next attempt may resume from an older checkpoint than this one did.
+    if (attempt.resumed_step >= until) continue;
     const std::set<uint64_t>& stored = rows_[{id, number}];
     count.insert(stored.upper_bound(attempt.resumed_step), stored.upper_bound(until));
-    until = std::min(until, attempt.resumed_step);
+    until = attempt.resumed_step;
   }
   if (count.size() + dropped >= trial.target_steps) return;
   Complain(absl::StrCat("6: trial ", ToString(id), " finished at step ", trial.target_steps,
