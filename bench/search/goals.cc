@@ -66,7 +66,7 @@ const char* NameOf(GoalProblem problem) {
   return "";
 }
 
-const spec::Space& SpaceOf(GoalProblem /*problem*/) {
+const spec::Space& GoalSpace() {
   static const auto* const space = new spec::Space(UnitCube());
   return *space;
 }
@@ -75,13 +75,13 @@ search::Outcome OutcomeOf(GoalProblem problem, const spec::Point& at) {
   return problem == GoalProblem::kTwoObjectives ? TwoObjectives(at) : Constrained(at);
 }
 
-GoalChooser OurGoals(GoalProblem problem, uint64_t seed) {
+GoalChooser OurGoals(uint64_t seed) {
   auto history = std::make_shared<search::History>();  // shared by both functions of the chooser
   return {
       .ask =
-          [history, problem, seed](uint32_t configuration) {
-            auto proposed = search::Propose({.seed = seed}, SpaceOf(problem), *history,
-                                            configuration, [](const auto&) { return true; });
+          [history, seed](uint32_t configuration) {
+            auto proposed = search::Propose({.seed = seed}, GoalSpace(), *history, configuration,
+                                            [](const auto&) { return true; });
             DT_CHECK(std::holds_alternative<search::Proposal>(proposed));
             spec::Point at = std::get<search::Proposal>(std::move(proposed)).at;
             history->Open(configuration, at);
@@ -91,10 +91,10 @@ GoalChooser OurGoals(GoalProblem problem, uint64_t seed) {
                         const search::Outcome& outcome) { history->End(configuration, outcome); }};
 }
 
-GoalChooser UniformGoals(GoalProblem problem, uint64_t seed) {
+GoalChooser UniformGoals(uint64_t seed) {
   return {.ask =
-              [problem, seed](uint32_t configuration) {
-                return spec::DrawUniform(SpaceOf(problem),
+              [seed](uint32_t configuration) {
+                return spec::DrawUniform(GoalSpace(),
                                          {.seed = seed, .configuration = configuration});
               },
           .tell = [](uint32_t, const search::Outcome&) {}};

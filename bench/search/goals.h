@@ -15,7 +15,8 @@ namespace dt::bench {
 
 enum class GoalProblem : uint8_t { kTwoObjectives, kConstrained };
 const char* NameOf(GoalProblem problem);
-const spec::Space& SpaceOf(GoalProblem problem);
+// Returns the space of both problems: the unit cube.
+const spec::Space& GoalSpace();
 search::Outcome OutcomeOf(GoalProblem problem, const spec::Point& at);
 
 // The sampler; configurations are numbered from 1.
@@ -23,8 +24,8 @@ struct GoalChooser {
   std::function<spec::Point(uint32_t configuration)> ask;
   std::function<void(uint32_t configuration, const search::Outcome& outcome)> tell;
 };
-GoalChooser OurGoals(GoalProblem problem, uint64_t seed);
-GoalChooser UniformGoals(GoalProblem problem, uint64_t seed);
+GoalChooser OurGoals(uint64_t seed);
+GoalChooser UniformGoals(uint64_t seed);
 
 // Returns how good `trials` trials are, higher is better: with two objectives the share of the
 // hypervolume of the true front below (1, 6); with a constraint the true best cost over the best

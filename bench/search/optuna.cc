@@ -130,8 +130,8 @@ Chooser Optuna::Study(const std::string& sampler, const Problem& problem, uint64
 
 GoalChooser Optuna::GoalStudy(GoalProblem problem, uint64_t seed) {
   Say(absl::StrCat("goals ", problem == GoalProblem::kTwoObjectives ? 2 : 1));
-  Begin("mtpe", SpaceOf(problem), seed);
-  const size_t dimensions = SpaceOf(problem).dimensions.size();
+  Begin("mtpe", GoalSpace(), seed);
+  const size_t dimensions = GoalSpace().dimensions.size();
   return {
       .ask = [this, dimensions](uint32_t configuration) { return Ask(configuration, dimensions); },
       .tell =

@@ -1,4 +1,4 @@
-// published.h: Optuna 5.0.0's results on the ten problems, for machines without it: medians and
+// published.h: Optuna 5.0.0's results on ten of the problems, for machines without it: medians and
 // quartiles of 50 seeds, with its TPESampler(multivariate=True).
 //
 // Source: search_bench's own protocol, run with Optuna only.
