@@ -27,11 +27,13 @@ Rungs EnteredIn(const Experiment& experiment) {
   return rungs;
 }
 
-void Count(const KnownRung& known, v1::RungStanding& row) {
+// Adds an entry of the trial. A trial that breaks a constraint counts as the worst, but has not
+// failed.
+void Count(const Trial& trial, const KnownRung& known, v1::RungStanding& row) {
   row.set_least_step(row.entered() == 0 ? known.step : std::min(row.least_step(), known.step));
   row.set_most_step(std::max(row.most_step(), known.step));
   row.set_entered(row.entered() + 1);
-  const bool failed = std::isinf(known.cost);
+  const bool failed = std::isinf(known.cost) && trial.state == v1::TRIAL_FAILED;
   if (failed) row.set_failed(row.failed() + 1);
   if (known.goes_on && !failed) row.set_went_on(row.went_on() + 1);
 }
@@ -57,7 +59,7 @@ void FillRungs(const State& state, const Experiment& experiment,
       const auto known = std::find_if(trial.rungs.begin(), trial.rungs.end(), [&](const auto& one) {
         return static_cast<int>(one.rung) == number;
       });
-      if (known != trial.rungs.end()) Count(*known, row);
+      if (known != trial.rungs.end()) Count(trial, *known, row);
     }
     const auto value_at = [&](size_t place) {
       const double cost = entries.At(place).first;

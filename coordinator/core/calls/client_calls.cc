@@ -25,12 +25,13 @@
 #include "coordinator/core/run/schedule.h"
 #include "coordinator/core/run/trial_rungs.h"
 #include "spec/objectives.h"
+#include "spec/table/field.h"
 
 namespace dt {
 namespace {
 
-// Steps beyond are not exact as doubles, which curves have.
-constexpr uint64_t kStepMost = uint64_t{1} << 53;
+// Curves have steps as doubles, which are not exact beyond.
+constexpr auto kStepMost = static_cast<uint64_t>(spec::kWholeMax);
 
 // A client's attempt, as a call names it.
 struct Asked {

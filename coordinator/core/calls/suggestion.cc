@@ -1,7 +1,6 @@
 // suggestion.cc: see suggestion.h.
 #include "coordinator/core/calls/suggestion.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -19,14 +18,6 @@
 
 namespace dt {
 namespace {
-
-const v1::Parameter* FindParameter(const Experiment& experiment, const std::string& path) {
-  const auto& parameters = experiment.spec.parameters();
-  const auto found =
-      std::find_if(parameters.begin(), parameters.end(),
-                   [&path](const v1::Parameter& each) { return each.path() == path; });
-  return found == parameters.end() ? nullptr : &*found;
-}
 
 absl::Status CheckName(const Experiment& experiment, const std::string& path) {
   if (!spec::IsName(path, spec::NameKind::kParameter)) {

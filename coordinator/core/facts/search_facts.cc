@@ -6,23 +6,17 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/model/search_kind.h"
 
 namespace dt {
 namespace {
 
-// The trial that a fact names, to be changed; nullptr: it is not known.
 // Returns the first takeover at `step` or later: before it the trial had other values.
 const KnownMutation* MutationFrom(const Trial& trial, uint64_t step) {
   for (const KnownMutation& known : trial.mutations) {
     if (known.step >= step) return &known;
   }
   return nullptr;
-}
-
-bool HasParameter(const Experiment& experiment, const std::string& path) {
-  const auto& parameters = experiment.spec.parameters();
-  return std::any_of(parameters.begin(), parameters.end(),
-                     [&path](const v1::Parameter& each) { return each.path() == path; });
 }
 
 }  // namespace
@@ -59,7 +53,7 @@ absl::Status ApplyValueSuggested(DurableState& state, const v1::ValueSuggested& 
   const bool has = std::any_of(expanded.assignments().begin(), expanded.assignments().end(),
                                [&path](const v1::Assignment& each) { return each.path() == path; });
   const bool is_new = fact.has_parameter();
-  if (!read || has || is_new == HasParameter(experiment, path) ||
+  if (!read || has || is_new == (FindParameter(experiment, path) != nullptr) ||
       (is_new && fact.parameter().path() != path)) {
     return absl::FailedPreconditionError(
         absl::StrCat("journal: trial ", ToString(id), " gets a value of ", path,

@@ -62,14 +62,11 @@ void IndexSuggested(const Experiment& experiment, uint32_t number, const v1::Ass
   if (!index.error.empty()) return;
   const auto [found, is_new] = index.suggested.try_emplace(value.path());
   if (is_new) {
-    const auto& parameters = experiment.spec.parameters();
-    const auto parameter =
-        std::find_if(parameters.begin(), parameters.end(),
-                     [&value](const v1::Parameter& each) { return each.path() == value.path(); });
-    absl::StatusOr<spec::Space> space = parameter == parameters.end()
-                                            ? absl::NotFoundError(value.path())
-                                            : SpaceOfOne(experiment, *parameter);
-    if (space.ok()) found->second.space = *std::move(space);
+    const v1::Parameter* parameter = FindParameter(experiment, value.path());
+    if (parameter != nullptr) {
+      absl::StatusOr<spec::Space> space = SpaceOfOne(experiment, *parameter);
+      if (space.ok()) found->second.space = *std::move(space);
+    }
   }
   std::optional<spec::Point> at = spec::PointOf(found->second.space, {value});
   if (!at.has_value()) {

@@ -1,5 +1,7 @@
 #include "coordinator/core/model/search_kind.h"
 
+#include <algorithm>
+
 #include "common/client_trial.h"
 #include "coordinator/search/ladder.h"
 #include "spec/space.h"
@@ -12,6 +14,14 @@ bool Proposes(const Experiment& experiment) {
 
 bool DefinesByRun(const Experiment& experiment) {
   return IsDefineByRun(experiment.spec.base().command());
+}
+
+const v1::Parameter* FindParameter(const Experiment& experiment, const std::string& path) {
+  const auto& parameters = experiment.spec.parameters();
+  const auto found =
+      std::find_if(parameters.begin(), parameters.end(),
+                   [&path](const v1::Parameter& each) { return each.path() == path; });
+  return found == parameters.end() ? nullptr : &*found;
 }
 
 absl::StatusOr<spec::Space> SpaceOfOne(const Experiment& experiment,

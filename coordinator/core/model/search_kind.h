@@ -1,10 +1,11 @@
 // search_kind.h: the kind of an experiment's search, and the place of a trial in it.
 //
-// Role:      pure; reads the experiment as it was submitted.
+// Role:      pure; reads the experiment's specification.
 // Tests:     tests/coordinator/core/searching_test.cc
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "coordinator/core/model/durable.h"
@@ -17,6 +18,8 @@ namespace dt {
 bool Proposes(const Experiment& experiment);
 // Returns whether its trials get each value only when their client asks for it.
 bool DefinesByRun(const Experiment& experiment);
+// Returns the experiment's parameter of this name, or nullptr.
+const v1::Parameter* FindParameter(const Experiment& experiment, const std::string& path);
 // Returns the space of this parameter alone, as one of the experiment's. Errors: InvalidArgument.
 absl::StatusOr<spec::Space> SpaceOfOne(const Experiment& experiment,
                                        const v1::Parameter& parameter);

@@ -159,6 +159,13 @@ TEST_F(ObjectivesTest, ARungEndsATrialThatBreaksAConstraint) {
   const Trial& trial = GetTrial(state_.durable, {id, 1});
   ASSERT_EQ(trial.rungs.size(), 1u);
   EXPECT_FALSE(trial.rungs[0].goes_on) << "the first at a rung goes on if it is feasible";
+  v1::GetExperimentRequest request;
+  request.set_experiment(id);
+  const auto shown = Call<v1::GetExperimentResponse>(request);
+  ASSERT_TRUE(shown.ok()) << shown.status();
+  ASSERT_EQ(shown->rungs_size(), 1);
+  EXPECT_EQ(shown->rungs(0).entered(), 1u);
+  EXPECT_EQ(shown->rungs(0).failed(), 0u);
 }
 
 }  // namespace
