@@ -96,19 +96,22 @@ void ChooseByVolume(const std::vector<Costs>& points, const std::vector<size_t>&
   const auto is_worse = [](const Candidate& a, const Candidate& b) {
     return a.most != b.most ? a.most < b.most : a.index > b.index;
   };
+  std::make_heap(left.begin(), left.end(), is_worse);
   while (taken.size() < count) {
-    const auto best = std::max_element(left.begin(), left.end(), is_worse);
+    std::pop_heap(left.begin(), left.end(), is_worse);
+    Candidate& best = left.back();
     std::vector<Costs> with = taken;
-    with.push_back(points[best->index]);
-    if (best->known != taken.size()) {
-      best->most = Hypervolume(std::move(with), reference) - volume;
-      best->known = taken.size();
+    with.push_back(points[best.index]);
+    if (best.known != taken.size()) {
+      best.most = Hypervolume(std::move(with), reference) - volume;
+      best.known = taken.size();
+      std::push_heap(left.begin(), left.end(), is_worse);
       continue;
     }
     taken = std::move(with);
     volume = Hypervolume(taken, reference);
-    chosen.push_back(best->index);
-    left.erase(best);
+    chosen.push_back(best.index);
+    left.pop_back();
   }
 }
 

@@ -69,7 +69,8 @@ class History {
 
   // Splits by result: the best tenth is good. All others are bad, also failed and open ones: a
   // running trial counts as bad (the constant liar), so that workers do not all get nearby points.
-  // With several objectives the best are the first fronts of the non-dominated sort (BestOf). An
+  // With several objectives the best are the first fronts of the non-dominated sort (BestOf), with
+  // more than two those of the newest 1,000 results, since each may be compared with each. An
   // infeasible configuration is worse than each feasible one, and the better the less it violates;
   // Optuna's TPE orders by constraints_func in the same way.
   Evidence ByResult() const;
@@ -96,9 +97,9 @@ class History {
   Evidence Split(std::vector<uint32_t> best) const;
 
   std::map<uint32_t, Configuration> configurations_;
-  Ranking ended_;         // feasible ones, by the first cost
-  Ranking infeasible_;    // by violation
-  bool several_ = false;  // there are several objectives
+  Ranking ended_;          // feasible ones, by the first cost
+  Ranking infeasible_;     // by violation
+  size_t objectives_ = 1;  // of the search
   size_t failed_ = 0;
   std::map<int, Ranking> rungs_;
   absl::flat_hash_set<Point> tried_;  // only looked up, never iterated

@@ -68,6 +68,17 @@ TEST(HistoryTest, WithSeveralObjectivesTheFirstFrontsAreGood) {
   EXPECT_EQ(Numbers(history.ByResult().good), (std::vector<double>{3, 5, 9}));
 }
 
+TEST(HistoryTest, WithMoreThanTwoObjectivesTheNewestResultsAreCompared) {
+  for (const size_t objectives : {2u, 3u}) {
+    History history;
+    for (uint32_t i = 1; i <= 1001; ++i) {
+      history.Open(i, At(i));
+      history.End(i, Outcome{Costs(objectives, i), 0});  // the first dominates all
+    }
+    EXPECT_EQ(Numbers(history.ByResult().good).front(), objectives == 2 ? 1 : 2);
+  }
+}
+
 TEST(HistoryTest, OpenOnesAreBadButDoNotCountAsEnded) {
   History history;
   for (uint32_t i = 1; i <= 13; ++i) history.Open(i, At(i));
