@@ -14,7 +14,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STAND_IN = ROOT / "tests/e2e/stand_in.py"
 # The trial that is killed must not be stopped early while it waits for its checkpoint.
-UNSTOPPED = ("--set", "search.method=random")
+NO_RUNGS = ("--set", "search.method=random")
+NO_MEDIAN = ("--set", "stop.median.after=100")
 FILES = ROOT / "examples/public"
 SECONDS = 200
 
@@ -72,7 +73,7 @@ class PublicScripts(unittest.TestCase):
         return self.dtctl("logs", killed)
 
     def test_lines_with_a_step_and_a_checkpoint_in_a_file(self):
-        experiment, trials = self.sweep("nanogpt.yaml", "train.py", "nanogpt", *UNSTOPPED)
+        experiment, trials = self.sweep("nanogpt.yaml", "train.py", "nanogpt", *NO_RUNGS)
         self.expect_metric(experiment, trials, "val_loss")
         self.assertIn("Resuming training from out", self.expect_resume(trials, 100))
 
@@ -86,12 +87,13 @@ class PublicScripts(unittest.TestCase):
         self.expect_metric(experiment, trials, "val_loss")
 
     def test_a_csv_file_and_a_checkpoint_in_a_file(self):
-        experiment, trials = self.sweep("timm.yaml", "train.py", "timm", "--set", "resources.env.IMAGES=/images")
+        experiment, trials = self.sweep("timm.yaml", "train.py", "timm", "--set", "resources.env.IMAGES=/images",
+                                        *NO_MEDIAN)
         self.expect_metric(experiment, trials, "eval_top1", 0.01)
         self.expect_resume(trials, 2)
 
     def test_tensorboard_and_checkpoints_in_folders(self):
-        experiment, trials = self.sweep("transformers-run-clm.yaml", "run_clm.py", "run_clm", *UNSTOPPED)
+        experiment, trials = self.sweep("transformers-run-clm.yaml", "run_clm.py", "run_clm", *NO_RUNGS)
         self.expect_metric(experiment, trials, "eval/loss")
         self.expect_resume(trials, 100)
 
