@@ -271,15 +271,19 @@ google::protobuf::RepeatedPtrField<v1::Label>& MutableLabels(v1::Spec& spec,
 
 const google::protobuf::RepeatedPtrField<std::string>& GetTexts(const v1::Spec& spec,
                                                                 std::string_view path) {
-  DT_CHECK(path == "command" || path == "code_include" || path == "metrics.pattern");
   if (path == "metrics.pattern") return spec.metrics().pattern();
+  if (path == "environment.uv") return spec.environment().uv();
+  if (path == "environment.module") return spec.environment().module();
+  DT_CHECK(path == "command" || path == "code_include");
   return path == "command" ? spec.command() : spec.code_include();
 }
 
 google::protobuf::RepeatedPtrField<std::string>& MutableTexts(v1::Spec& spec,
                                                               std::string_view path) {
-  DT_CHECK(path == "command" || path == "code_include" || path == "metrics.pattern");
   if (path == "metrics.pattern") return *spec.mutable_metrics()->mutable_pattern();
+  if (path == "environment.uv") return *spec.mutable_environment()->mutable_uv();
+  if (path == "environment.module") return *spec.mutable_environment()->mutable_module();
+  DT_CHECK(path == "command" || path == "code_include");
   return path == "command" ? *spec.mutable_command() : *spec.mutable_code_include();
 }
 

@@ -57,10 +57,6 @@ std::vector<v1::Assignment> AssignmentsAt(const v1::ExperimentSpec& spec,
 // Returns the tokens of a tokenizer; 0 if the shards decide (auto).
 int32_t VocabularyOf(std::string_view tokenizer);
 
-// Returns whether a file may give a single text instead of a list with it.
-inline bool TakesOneText(std::string_view path) {
-  return path == "metrics.pattern" || path == "search.constraints";
-}
 // Returns a field of kTexts as a YAML list.
 std::string TextsYaml(const v1::Spec& spec, std::string_view path);
 
@@ -155,6 +151,8 @@ std::vector<v1::Assignment> IncludedAt(const v1::ExperimentSpec& spec,
 void CheckCounts(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 // Checks fields that a program, or an experiment without one, may not set, and the words of its
 // command.
+// Checks the fields of `environment` together.
+void CheckEnvironment(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 void CheckProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 // Checks an experiment whose trials run in its clients; others pass.
 void CheckClientTrial(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);

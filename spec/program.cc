@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/environment_file.h"
 #include "common/limits.h"
 #include "common/metric_name.h"
 #include "common/status.h"
@@ -182,6 +183,22 @@ bool IsProgram(const v1::Spec& trial) { return !trial.command().empty() || !tria
 
 bool IsProgram(const v1::ExperimentSpec& spec) {
   return IsProgram(spec.base()) || IsExplicit(spec, "command") || IsExplicit(spec, "run");
+}
+
+std::string EnvironmentKind(const v1::Environment& environment) {
+  if (environment.uv_size() > 0) return "uv";
+  if (!environment.image().empty()) return "image";
+  if (!environment.conda().empty()) return "conda";
+  if (environment.module_size() > 0) return "module";
+  const std::string& python = environment.python();
+  return python.empty() || python.find('/') != std::string::npos ? "" : "uv";
+}
+
+std::string EnvironmentFile(const v1::Environment& environment) {
+  if (!environment.conda().empty()) return environment.conda();
+  if (environment.uv_size() != 1) return "";
+  const std::string& text = environment.uv(0);
+  return IsEnvironmentFile(text) ? text : "";
 }
 
 bool Concerns(const v1::Spec& trial, const Field& field) {

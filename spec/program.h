@@ -21,6 +21,11 @@ namespace dt::spec {
 bool IsProgram(const v1::Spec& trial);
 // Returns true also if the file names a command that could not be read.
 bool IsProgram(const v1::ExperimentSpec& spec);
+// Returns the kind of environment that a worker must be able to make: uv, image, conda, module. "":
+// none, or an interpreter that is a path.
+std::string EnvironmentKind(const v1::Environment& environment);
+// Returns the file of the environment that travels with the code; "": there is none.
+std::string EnvironmentFile(const v1::Environment& environment);
 // Returns whether the field has a meaning for such trials: a program has no learning rate of ours,
 // and dtrain's trainer no command.
 bool Concerns(const v1::Spec& trial, const Field& field);

@@ -128,6 +128,7 @@ absl::StatusOr<v1::Spec> ResolveProgram(const v1::ExperimentSpec& spec,
   trial.set_steps(base.steps());
   trial.set_launcher(base.launcher());
   if (base.has_timeout()) *trial.mutable_timeout() = base.timeout();
+  if (base.has_environment()) *trial.mutable_environment() = base.environment();
   if (base.has_metrics()) *trial.mutable_metrics() = base.metrics();
   for (const v1::Assignment& assignment : assignments) {
     const Field* field = FindField(assignment.path());

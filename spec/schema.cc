@@ -2,6 +2,7 @@
 // check while a person types. It is looser than Validate: it cannot express combinations of fields.
 #include <nlohmann/json.hpp>
 
+#include "common/environment_limits.h"
 #include "common/limits.h"
 #include "common/metric_limits.h"
 #include "common/search_limits.h"
@@ -32,6 +33,7 @@ void AddRange(const Field& field, ordered_json& schema) {
 size_t TextsMost(const Field& field) {
   if (field.path == "command") return limits::kCommandWords;
   if (field.path == "search.constraints") return limits::kSearchConstraints;
+  if (field.path.substr(0, 12) == "environment.") return limits::kEnvironmentPackages;
   return field.path == "metrics.pattern" ? limits::kMetricPatterns : limits::kCodePatterns;
 }
 
@@ -99,7 +101,7 @@ ordered_json Schema(const Field& field) {
                 {"items", {{"type", {"string", "number", "boolean"}}}},
                 {"minItems", 1},
                 {"maxItems", TextsMost(field)}};
-      if (internal::TakesOneText(field.path)) schema = {{"anyOf", {{{"type", "string"}}, schema}}};
+      if (MayBeOneText(field.path)) schema = {{"anyOf", {{{"type", "string"}}, schema}}};
       break;
     case FieldType::kLabels:
       schema = {{"type", "object"},

@@ -30,9 +30,11 @@ class ProgramCheck {
       : spec_(spec), issues_(issues) {}
 
   void CheckTrainer() {
-    for (const char* path : {"workdir", "code", "code_include", "steps", "launcher",
-                             "timeout.report", "timeout.start", "timeout.total", "timeout.stop",
-                             "metrics.pattern", "metrics.file", "metrics.tensorboard"}) {
+    for (const char* path :
+         {"workdir", "code", "code_include", "steps", "launcher", "timeout.report", "timeout.start",
+          "timeout.total", "timeout.stop", "metrics.pattern", "metrics.file", "metrics.tensorboard",
+          "environment.python", "environment.uv", "environment.index", "environment.image",
+          "environment.conda", "environment.module"}) {
       if (!IsExplicit(spec_, path)) continue;
       Add(path, "conflict", absl::StrCat(path, " is for a program, and this experiment runs none"),
           std::string_view(path) == "steps" ? "write train: {max_steps: …}, or set command"
@@ -52,6 +54,7 @@ class ProgramCheck {
     CheckEnv();
     CheckTimeout();
     CheckMetrics();
+    CheckEnvironment(spec_, issues_);
     CheckSearch();
     CheckMacros();
     CheckAlwaysThere();

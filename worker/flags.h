@@ -32,6 +32,9 @@ struct Flags {
   std::string program_runner;
   std::string programs;
   std::vector<std::string> program_variables;
+  std::string environments;
+  std::string environments_folder;
+  std::string environments_size = "20G";
   std::vector<std::string> labels;
   TlsFiles tls;
   std::string token_file;

@@ -26,12 +26,14 @@
 #include "common/log/logging.h"
 #include "common/net/credentials.h"
 #include "common/net/token.h"
+#include "common/spawn.h"
 #include "common/status.h"
 #include "common/text.h"
 #include "common/trainer_limits.h"
 #include "common/version.h"
 #include "common/worker_level.h"
 #include "common/worker_name.h"
+#include "worker/environments/tools.h"
 #include "worker/flags.h"
 #include "worker/shell/alive_file.h"
 #include "worker/shell/device.h"
@@ -149,6 +151,16 @@ absl::Status CheckFolders(const WorkerConfig& config) {
   return absl::OkStatus();
 }
 
+absl::Status AddEnvironments(const Flags& flags, v1::Hello& hello) {
+  DT_RETURN_IF_ERROR(environments::CheckAllowed(flags.environments));
+  for (auto& [kind, why] : environments::Abilities(flags.environments, EnvironmentWith({}))) {
+    v1::Label& able = *hello.add_environments();
+    able.set_key(std::move(kind));
+    able.set_value(std::move(why));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status FillHello(const Flags& flags, const LocalSlot& slot, const HostFacts& facts,
                        const std::vector<std::string>& coordinators, v1::Hello& hello) {
   hello.set_host(facts.host);
@@ -189,6 +201,7 @@ absl::Status FillHello(const Flags& flags, const LocalSlot& slot, const HostFact
   hello.set_data_address(flags.data_address);
   hello.set_programs(flags.programs.empty() ? AreLocalAddresses(coordinators)
                                             : flags.programs == "allow");
+  DT_RETURN_IF_ERROR(AddEnvironments(flags, hello));
   hello.set_program_version(kVersion);
   hello.set_level(kWorkerLevel);
   uint64_t instance = 0;
@@ -217,6 +230,18 @@ std::string BesideUs(const char* program) {
   return (self.parent_path() / program).string();
 }
 
+// Returns the folder for environments. They are large and outlive a boot: not in the run folder,
+// which may be in memory.
+std::string DefaultEnvironments() {
+  for (const auto& [name, below] : {std::pair("CACHE_DIRECTORY", "/environments"),
+                                    std::pair("XDG_CACHE_HOME", "/dtrain/environments"),
+                                    std::pair("HOME", "/.cache/dtrain/environments")}) {
+    const std::string folder = Variable(name);
+    if (!folder.empty()) return folder.substr(0, folder.find(':')) + below;
+  }
+  return absl::StrCat("/tmp/dtrain-environments-", geteuid());
+}
+
 std::string RunFolderOf(const Flags& flags) {
   return flags.run_dir.empty() ? DefaultRunFolder() : flags.run_dir;
 }
@@ -243,6 +268,16 @@ absl::StatusOr<TrainerCommand> MakeProgramCommand(const Flags& flags, const Loca
                        "--scratch", lock + ".program",
                        "--device",  std::string(Name(slot.kind)),
                        "--threads", absl::StrCat(hello.threads())};
+  const std::optional<uint64_t> size = ParseBytes(flags.environments_size);
+  if (!size.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat("--environments-size '", flags.environments_size,
+                                                   "' is not a size; write 512M or 20G"));
+  }
+  std::error_code code;
+  const auto folder = std::filesystem::absolute(
+      flags.environments_folder.empty() ? DefaultEnvironments() : flags.environments_folder, code);
+  command.arguments.insert(command.arguments.end(), {"--environments", folder.string(),
+                                                     "--environments-bytes", absl::StrCat(*size)});
   for (const std::string& name : flags.program_variables) {
     command.arguments.insert(command.arguments.end(), {"--env", name});
   }

@@ -10,6 +10,7 @@
 #include "cli/view/words.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "spec/program.h"
 
 namespace dt::cli {
 namespace {
@@ -54,13 +55,40 @@ std::string CodeFolder(const std::string& file, const v1::Spec& base) {
   return (beside / base.code()).lexically_normal().string();
 }
 
+namespace {
+
+// Returns the patterns of files to send besides those that git would track: the environment's file,
+// and the pyproject.toml that a uv.lock belongs to. Errors: InvalidArgument if one is not there.
+absl::StatusOr<std::vector<std::string>> IncludedIn(const std::string& folder,
+                                                    const v1::Spec& base) {
+  std::vector<std::string> include(base.code_include().begin(), base.code_include().end());
+  const std::string named = spec::EnvironmentFile(base.environment());
+  if (named.empty()) return include;
+  namespace fs = std::filesystem;
+  std::vector<fs::path> needed = {fs::path(named)};
+  if (needed[0].filename() == "uv.lock") {
+    needed.push_back(needed[0].parent_path() / "pyproject.toml");
+  }
+  for (const fs::path& file : needed) {
+    std::error_code code;
+    if (!fs::is_regular_file(folder / file, code)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "environment: '", Printable(file.string()), "' is no file in the folder of code, ",
+          Printable(folder), "; name the environment's file relative to that folder"));
+    }
+    include.push_back(file.string());
+  }
+  return include;
+}
+
+}  // namespace
+
 absl::StatusOr<std::optional<pack::PackedFolder>> PackCode(const std::string& file,
                                                            v1::ExperimentSpec& spec) {
   if (spec.base().code().empty()) return std::optional<pack::PackedFolder>();
-  const auto& include = spec.base().code_include();
-  DT_ASSIGN_OR_RETURN(
-      pack::PackedFolder packed,
-      pack::PackFolder(CodeFolder(file, spec.base()), {include.begin(), include.end()}));
+  const std::string folder = CodeFolder(file, spec.base());
+  DT_ASSIGN_OR_RETURN(const std::vector<std::string> include, IncludedIn(folder, spec.base()));
+  DT_ASSIGN_OR_RETURN(pack::PackedFolder packed, pack::PackFolder(folder, include));
   v1::Code& code = *spec.mutable_code();
   code.set_digest(packed.digest);
   code.set_bytes(packed.bytes.size());

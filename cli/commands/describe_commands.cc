@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "api/pipeline_wait.h"
 #include "api/spec_file.h"
 #include "cli/commands/code.h"
@@ -117,6 +118,13 @@ void AppendSearch(std::vector<Line>& lines, const v1::ExperimentSpec& spec) {
                            bounds)});
 }
 
+// Appends the exact packages of the environment, several on a line.
+void AppendPackages(std::vector<Line>& lines, const std::string& lock) {
+  if (lock.empty()) return;
+  const std::vector<std::string> all = absl::StrSplit(lock, '\n', absl::SkipEmpty());
+  AppendFact(lines, "packages", {Printable(absl::StrJoin(all, "  "))});
+}
+
 void AppendNotify(std::vector<Line>& lines, const v1::Notify& notify) {
   if (notify.url().empty()) return;
   AppendFact(lines, "tells",
@@ -198,6 +206,7 @@ std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const 
     for (const std::string& line : code)
       AppendFact(lines, &line == &code.front() ? "code" : "", {line});
   }
+  AppendPackages(lines, found.environment_lock());
   AppendBest(lines, state);
   AppendEdits(lines, found, width);
   AppendTitle(lines, "trials");

@@ -73,22 +73,29 @@ bool ReadsParameters(const std::string& folder, const v1::Spec& base) {
   });
 }
 
-std::string InterpreterNote(const std::string& prefix, const v1::Spec& base) {
+std::string ActiveInterpreter(const std::string& prefix, const v1::Spec& base) {
   const auto& variables = base.resources().env();
   const bool own_path = std::any_of(variables.begin(), variables.end(),
                                     [](const v1::Label& one) { return one.key() == "PATH"; });
-  if (prefix.empty() || own_path) return "";
+  if (prefix.empty() || own_path || base.has_environment()) return "";
   const std::vector<std::string> words = WordsOf(base, kSpaces);
   if (words.empty() || (words[0] != "python" && words[0] != "python3")) return "";
   const std::string file = prefix + "/bin/" + words[0];
   std::error_code code;
-  if (!std::filesystem::exists(file, code)) return "";
+  return std::filesystem::exists(file, code) ? file : "";
+}
+
+std::string InterpreterNote(const std::string& prefix, const v1::Spec& base) {
+  const std::string file = ActiveInterpreter(prefix, base);
+  if (file.empty()) return "";
   const bool command = base.run().empty();
-  return absl::StrCat("Note: workers look for ", words[0],
-                      " in their own PATH, which need not have the environment that is active "
-                      "here; for its interpreter write ",
-                      command ? "command: [" : "run: ", Printable(file), command ? ", …]" : " …",
-                      " where the workers have it. A trial's log says which one runs.");
+  return absl::StrCat(
+      "Note: workers look for ", file.substr(file.rfind('/') + 1),
+      " in their own PATH, which need not have the environment that is active "
+      "here; for its interpreter write ",
+      command ? "command: [" : "run: ", Printable(file), command ? ", …]" : " …",
+      " where the workers have it, or let them make one: environment: {uv: requirements.txt}. "
+      "A trial's log says which one runs.");
 }
 
 }  // namespace dt::cli

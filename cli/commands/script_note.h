@@ -19,6 +19,9 @@ std::string MissingScriptNote(const std::string& folder, const v1::Spec& base);
 // Returns whether a file of `folder` that the command names reads its parameters itself, by
 // dtrain.parameters() or DTRAIN_PARAMETERS.
 bool ReadsParameters(const std::string& folder, const v1::Spec& base);
+// Returns the file of the interpreter that a bare `python` or `python3` at the start of the command
+// means here, in the active environment `prefix`. "": none is active, or the file names its own.
+std::string ActiveInterpreter(const std::string& prefix, const v1::Spec& base);
 // Returns a sentence if the command begins with a bare `python` or `python3`, which workers search
 // in their own PATH, while a Python environment is active here, in the folder `prefix`. Returns ""
 // if none is active.

@@ -22,6 +22,7 @@
 #include "cli/commands/search_text.h"
 #include "cli/commands/strategy_text.h"
 #include "cli/commands/submit.h"
+#include "cli/local/cluster.h"
 #include "cli/remote/follow.h"
 #include "cli/remote/page_link.h"
 #include "cli/view/words.h"
@@ -207,6 +208,14 @@ void ShowSubmitted(Session& session, const SubmitOptions& options,
   }
 }
 
+// Returns whether `dtctl up` started the coordinator and its workers on this host.
+bool IsHere(Session& session) {
+  const auto& variable = session.terminal().environment;
+  const absl::StatusOr<ClientOptions>& client = session.options().client;
+  const std::string home = StateHome(variable("XDG_STATE_HOME"), variable("HOME"));
+  return client.ok() && IsLocalCluster(home, client->context, client->address);
+}
+
 // Packs the folder that the file names, if any, and prints notes on files that workers may not
 // find.
 absl::StatusOr<std::optional<pack::PackedFolder>> Pack(Session& session,
@@ -223,9 +232,15 @@ absl::StatusOr<std::optional<pack::PackedFolder>> Pack(Session& session,
   }
   const auto& variable = session.terminal().environment;
   for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    const std::string note = InterpreterNote(variable(name), base);
-    if (note.empty()) continue;
-    session.Note(note);
+    const std::string file = ActiveInterpreter(variable(name), base);
+    if (file.empty()) continue;
+    if (IsHere(session)) {
+      session.Note(absl::StrCat("Note: trials run with ", Printable(file),
+                                ", of the environment that is active here."));
+      loaded.content.spec.mutable_base()->mutable_environment()->set_python(file);
+    } else {
+      session.Note(InterpreterNote(variable(name), base));
+    }
     break;
   }
   return packed;

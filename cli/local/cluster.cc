@@ -100,6 +100,13 @@ absl::StatusOr<std::vector<std::string>> Asked(const ClusterOptions& options) {
 
 }  // namespace
 
+bool IsLocalCluster(const std::string& state_home, const std::string& name,
+                    const std::string& address) {
+  if (state_home.empty() || name.empty()) return false;
+  const std::optional<ClusterAddresses> runs = ReadAddresses(absl::StrCat(state_home, "/", name));
+  return runs.has_value() && runs->grpc == address;
+}
+
 std::string StateHome(const std::string& xdg_state_home, const std::string& home) {
   if (!xdg_state_home.empty()) return xdg_state_home + "/dtrain";
   return home.empty() ? "" : home + "/.local/state/dtrain";

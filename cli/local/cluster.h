@@ -44,6 +44,9 @@ struct ClusterOptions {
 
 // Returns $XDG_STATE_HOME/dtrain or ~/.local/state/dtrain; "" where neither variable is set.
 std::string StateHome(const std::string& xdg_state_home, const std::string& home);
+// Returns whether `dtctl up --name NAME` runs a coordinator at this address.
+bool IsLocalCluster(const std::string& state_home, const std::string& name,
+                    const std::string& address);
 // Returns whether the NVIDIA driver shows a GPU.
 bool HasGpus(const std::string& root = "");
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "common/environment_limits.h"
 #include "common/limits.h"
 #include "common/status.h"
 #include "common/text.h"
@@ -61,6 +62,15 @@ absl::Status CheckHello(const v1::Hello& hello) {
   }
   // A list of libraries or symbols.
   DT_RETURN_IF_ERROR(CheckText("hello.no_trainer", hello.no_trainer(), limits::kTextBytes));
+  if (hello.environments_size() > static_cast<int>(limits::kEnvironmentKinds)) {
+    return Refuse(absl::StrCat("hello has ", hello.environments_size(),
+                               " kinds of environments; the limit is ", limits::kEnvironmentKinds));
+  }
+  for (const v1::Label& able : hello.environments()) {
+    DT_RETURN_IF_ERROR(CheckText("a kind of environment", able.key()));
+    DT_RETURN_IF_ERROR(
+        CheckText("why an environment is not made", able.value(), limits::kTextBytes));
+  }
   if (hello.ended_instances_size() > static_cast<int>(limits::kEndedInstances)) {
     return Refuse(absl::StrCat("hello has ", hello.ended_instances_size(),
                                " ended instances; the limit is ", limits::kEndedInstances));
@@ -210,7 +220,7 @@ absl::Status CheckItem(const v1::Item& item, std::vector<RowTotals>& totals) {
     return Refuse(absl::StrCat("an item's attempt token has ", item.attempt_token().size(),
                                " bytes; it has ", kTokenBytes));
   }
-  if (!item.has_rows() && !item.has_log()) {
+  if (!item.has_rows() && !item.has_log() && !item.has_environment()) {
     DT_RETURN_IF_ERROR(CheckSize("an item", item.ByteSizeLong(), limits::kReportEntryBytes));
   }
   switch (item.what_case()) {
@@ -221,6 +231,9 @@ absl::Status CheckItem(const v1::Item& item, std::vector<RowTotals>& totals) {
     }
     case v1::Item::kLog:
       return CheckText("a log chunk", item.log().text(), limits::kLogChunkBytes);
+    case v1::Item::kEnvironment:
+      return CheckText("the packages of an environment", item.environment().lock(),
+                       limits::kEnvironmentLockBytes);
     case v1::Item::kEnded:
       if (!v1::Cause_IsValid(item.ended().cause()) ||
           item.ended().cause() == v1::CAUSE_UNSPECIFIED) {

@@ -195,8 +195,7 @@ class ExperimentFileReader {
 
   template <typename Texts>
   void ReadTexts(const YamlNode& node, const std::string& path, Texts& texts) {
-    const bool one = path == "metrics.pattern" || path == "search.constraints";
-    if (node.kind == Kind::kScalar && one) {
+    if (node.kind == Kind::kScalar && MayBeOneText(path)) {
       *texts.Add() = node.text;
       return;
     }

@@ -92,6 +92,11 @@ JsonPlace JsonPlaceOf(const Field& field);
 
 // Returns whether the field holds one v1::Value: neither a map nor a list of texts.
 bool HoldsValue(const Field& field);
+// Returns whether a file may give a single text where this field is a list.
+inline bool MayBeOneText(std::string_view path) {
+  return path == "metrics.pattern" || path == "search.constraints" || path == "environment.uv" ||
+         path == "environment.module";
+}
 // Returns whether a number is within the field's range.
 bool InRange(const Field& field, double number);
 // Returns "from 1 to 8", "above 0 and at most 1000", "at least 0 and below 1"; "" without a range.

@@ -31,6 +31,27 @@ std::vector<Field> ProgramFields() {
              "Launcher whose variables give the program its rank. auto: torchrun's on two slots "
              "and more, none on one.")
           .Fixed(),
+      Text("environment.python", kEmpty,
+           "Python that the program runs with: a version such as 3.11, or a path on the workers.")
+          .Fixed(),
+      Row("environment.uv", kTexts, kEmpty,
+          "Packages that the program runs with, which uv installs: uv.lock, pylock.toml, "
+          "pyproject.toml or a file of requirements in the folder of code; or a list such as "
+          "[numpy, torch==2.5.1].")
+          .Fixed(),
+      Text("environment.index", kEmpty,
+           "URL of the package index for environment.uv, without a user or a password: "
+           "credentials come from the workers.")
+          .Fixed(),
+      Text("environment.image", kEmpty,
+           "Container image that the program runs in, with podman, docker or apptainer.")
+          .Fixed(),
+      Text("environment.conda", kEmpty,
+           "File of a conda environment, such as environment.yml, in the folder of code.")
+          .Fixed(),
+      Row("environment.module", kTexts, kEmpty,
+          "Environment modules that a login shell loads before the program, such as [cuda/13.0].")
+          .Fixed(),
       Row("metrics.pattern", kTexts, kEmpty,
           "Patterns of the lines that the program prints its numbers in, such as 'step {step}: "
           "loss "

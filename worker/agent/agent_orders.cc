@@ -268,6 +268,7 @@ void AgentTurn::EndHeld(v1::Cause cause, std::string_view message, int exit_stat
   ended.set_step(attempt.step);
   ended.set_exit_status(exit_status);
   ended.set_hint(attempt.hint);
+  ended.set_of_experiment(attempt.of_experiment && cause == v1::CAUSE_CONFIG);
   s_.buffer.Push(std::move(item));
 }
 

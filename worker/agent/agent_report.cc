@@ -120,6 +120,7 @@ void AgentTurn::FillAttempts(v1::WorkerReport& report) const {
     status.set_progress(attempt.progress);
     if (attempt.assigned.rank() == 0) status.set_hint(attempt.hint);
     status.set_pauses(attempt.pauses);
+    status.set_makes_environment(attempt.makes_environment);
     if (attempt.latest) *status.mutable_latest() = *attempt.latest;
     status.set_rank(attempt.assigned.rank());
     if (attempt.prepared) *status.mutable_prepared() = *attempt.prepared;

@@ -191,6 +191,9 @@ struct LocalAttempt {
   double progress = 0;  // as a program reported it, from 0 to 1
   std::string hint;     // a hint about its reports
   bool pauses = false;
+  bool makes_environment = false;
+  bool of_experiment = false;  // as in Ended
+  bool environment_sent = false;  // the runner has the experiment's packages
   std::optional<v1::StepRow> latest;
   std::optional<v1::Prepared> prepared;
 };

@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "common/check.h"
+#include "common/environment_limits.h"
 #include "common/spawn.h"
 #include "common/text.h"
 #include "worker/agent/agent_turn.h"
@@ -94,6 +95,16 @@ void AgentTurn::TakeFrame(const frames::Prepared& frame) {
   s_.report_urgent = true;
 }
 
+void AgentTurn::TakeFrame(const frames::Resolved& frame) {
+  LocalAttempt* attempt = Current(frame.token);
+  if (!attempt || frame.lock.size() > limits::kEnvironmentLockBytes) return;
+  v1::Item item = ItemFor(attempt->token);
+  item.mutable_environment()->set_lock(frame.lock);
+  item.mutable_environment()->set_packages(frame.packages);
+  PushItem(std::move(item));
+  s_.report_urgent = true;
+}
+
 void AgentTurn::TakeFrame(const frames::StoreUp& frame) {
   LocalAttempt* attempt = Current(frame.token);
   if (!attempt) return;
@@ -137,6 +148,7 @@ void AgentTurn::TakeFrame(const frames::Progress& frame) {
   attempt->evaluation_parts = frame.evaluation_parts;
   attempt->evaluated_parts = std::min(frame.evaluated_parts, frame.evaluation_parts);
   attempt->pauses = frame.pauses;
+  attempt->makes_environment = frame.makes_environment;
   if (frame.share) attempt->progress = std::clamp(*frame.share, 0.0, 1.0);
   if (frame.hint) attempt->hint = CleanText(*frame.hint, limits::kHintBytes);
 }
@@ -182,6 +194,7 @@ void AgentTurn::TakeFrame(const frames::End& frame) {
   v1::Cause cause = CauseFromWord(frame.cause);
   std::string message = frame.message;
   attempt->hint = CleanText(frame.hint, limits::kHintBytes);
+  attempt->of_experiment = frame.of_experiment;
   if (Saves(attempt->stop) && cause == v1::CAUSE_CANCELLED) {
     cause = v1::CAUSE_PREEMPTED;
     message = absl::StrCat(WhySaved(*attempt), "; the trainer saved and stopped");
@@ -351,12 +364,7 @@ void AgentTurn::DriveTrainer() {
       }
       return;
     case TrainerPhase::kBusy:
-      if (s_.attempt && !s_.attempt->address_sent &&
-          !s_.attempt->assigned.store_address().empty()) {
-        s_.attempt->address_sent = true;
-        actions_.push_back(SendFrame{
-            frames::Connect{s_.attempt->token.ToHex(), s_.attempt->assigned.store_address()}});
-      }
+      SendLater();
       return;
     case TrainerPhase::kLeaving:
     case TrainerPhase::kKilled:
@@ -374,6 +382,21 @@ void AgentTurn::LeaveTrainer() {
   s_.trainer.kill_at = now_.steady + limits::kTrainerExitGrace;
   s_.trainer.kill_reason = absl::StrCat("did not exit within ", Seconds(limits::kTrainerExitGrace));
   actions_.push_back(SendFrame{frames::Exit{}});
+}
+
+// Sends those parts of the orders that come after the start.
+void AgentTurn::SendLater() {
+  if (!s_.attempt) return;
+  LocalAttempt& attempt = *s_.attempt;
+  const v1::Assigned& order = attempt.assigned;
+  if (!attempt.environment_sent && !order.environment().empty()) {
+    attempt.environment_sent = true;
+    actions_.push_back(SendFrame{frames::Environment{attempt.token.ToHex(), order.environment()}});
+  }
+  if (!attempt.address_sent && !order.store_address().empty()) {
+    attempt.address_sent = true;
+    actions_.push_back(SendFrame{frames::Connect{attempt.token.ToHex(), order.store_address()}});
+  }
 }
 
 void AgentTurn::SendStart() {
@@ -411,6 +434,8 @@ void AgentTurn::SendStart() {
   start.metric_goal = order.metric_goal();
   start.submitted_by = order.submitted_by();
   start.experiment_name = order.experiment_name();
+  start.environment = order.environment();
+  attempt.environment_sent = !order.environment().empty();
   start.ran_seconds = order.ran_seconds();
   attempt.address_sent = !order.store_address().empty();
   attempt.stage = AttemptStage::kPreparing;

@@ -61,6 +61,7 @@ class AgentTurn {
   void TakeFrame(const frames::Hello& frame);
   void TakeFrame(const frames::Idle&);
   void TakeFrame(const frames::Prepared& frame);
+  void TakeFrame(const frames::Resolved& frame);
   void TakeFrame(const frames::StoreUp& frame);
   void TakeFrame(const frames::Running& frame);
   void TakeFrame(const frames::StepDone& frame);
@@ -92,6 +93,7 @@ class AgentTurn {
   void KeepDeadlines();
   void DriveTrainer();
   void SendStart();
+  void SendLater();
   bool Suits(const LocalAttempt& attempt) const;
   void LeaveTrainer();
   void Kill(std::string reason);

@@ -36,7 +36,7 @@ nlohmann::json SpecToJson(const v1::Spec& spec) {
   }
   if (KindOf(spec) == TrainerKind::kOwn) {
     for (const char* of_programs : {"command", "run", "workdir", "code", "code_include", "steps",
-                                    "values", "launcher", "timeout", "metrics"}) {
+                                    "values", "launcher", "timeout", "metrics", "environment"}) {
       if (IsNetworkBench(spec.command()) && of_programs == std::string_view("command")) continue;
       json.erase(of_programs);
     }

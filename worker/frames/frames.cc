@@ -37,7 +37,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Start, token, experiment, trial,
                                                 share_every, code_folder, local_world_size,
                                                 node_rank, nodes, node_ranks, local_devices, metric,
                                                 metric_goal, submitted_by, experiment_name,
-                                                ran_seconds)
+                                                environment, ran_seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Connect, token, store_address)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Stop, token, checkpoint, stacks)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Registered, token, step)
@@ -51,11 +51,15 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StoreUp, token, address)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Running, token, resumed_step)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StepDone, token, row)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Progress, token, step, evaluated_parts,
-                                                evaluation_parts, share, hint, pauses)
+                                                evaluation_parts, share, hint, pauses,
+                                                makes_environment)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckpointDone, token, step, path, manifest_hash,
                                                 bytes, seconds, loss, best)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(CheckpointRemoved, token, step, path)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(End, token, cause, message, step, hint)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(End, token, cause, message, step, hint,
+                                                of_experiment)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Environment, token, lock)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Resolved, token, lock, packages)
 
 using nlohmann::json;
 
@@ -127,10 +131,12 @@ DT_FRAME_TYPE(Start, "start");
 DT_FRAME_TYPE(Connect, "connect");
 DT_FRAME_TYPE(Stop, "stop");
 DT_FRAME_TYPE(Registered, "registered");
+DT_FRAME_TYPE(Environment, "environment");
 DT_FRAME_TYPE(Exit, "exit");
 DT_FRAME_TYPE(Hello, "hello");
 DT_FRAME_TYPE(Idle, "idle");
 DT_FRAME_TYPE(Prepared, "prepared");
+DT_FRAME_TYPE(Resolved, "resolved");
 DT_FRAME_TYPE(StoreUp, "store");
 DT_FRAME_TYPE(Running, "running");
 DT_FRAME_TYPE(StepDone, "step");

@@ -9,6 +9,7 @@
 //   ← hello                        once, when the process is up; then `idle`
 //   → start                        an attempt for this rank; the specification is v1::Spec as
 //                                  protobuf JSON with original field names and every field present
+//   ← resolved, → environment      a program's rank 0 has resolved its packages; all get the same
 //   ← prepared                     data read, model sized; every rank
 //   ← store                        rank 0: the address of this attempt's TCPStore
 //   → connect                      ranks > 0: that address (may also be in `start`)
@@ -72,7 +73,8 @@ struct Start {
   std::string metric_goal;                 // maximize | minimize
   std::string submitted_by;
   std::string experiment_name;
-  double ran_seconds = 0;  // in earlier attempts
+  std::string environment;  // its exact packages; "": not resolved yet
+  double ran_seconds = 0;   // in earlier attempts
 };
 struct Connect {
   std::string token;
@@ -88,6 +90,11 @@ struct Stop {
 struct Registered {
   std::string token;
   uint64_t step = 0;
+};
+// The exact packages of the experiment's environment, as the coordinator keeps them.
+struct Environment {
+  std::string token;
+  std::string lock;
 };
 struct Exit {};
 
@@ -115,6 +122,12 @@ struct Prepared {
   uint64_t model_parameters = 0;
   uint64_t tokens_per_step = 0;
 };
+// Rank 0 has resolved the environment. Each rank waits for `environment`, and makes that one.
+struct Resolved {
+  std::string token;
+  std::string lock;
+  uint32_t packages = 0;
+};
 struct StoreUp {
   std::string token;
   std::string address;  // host:port
@@ -138,7 +151,8 @@ struct Progress {
   std::optional<double> share;  // the share done, 0 to 1, as a program reports it
   // A hint about a program's reports; "": the hint no longer applies.
   std::optional<std::string> hint;
-  bool pauses = false;  // no step will come before the next of these frames
+  bool pauses = false;             // no step will come before the next of these frames
+  bool makes_environment = false;  // as in AttemptStatus
 };
 // How long the ranks of an axis took for one operation; like v1::NetworkFigure.
 struct NetworkFigure {
@@ -186,12 +200,13 @@ struct End {
                       // trainer_crash | worker_fault: the host failed before a program ran
   std::string message;
   uint64_t step = 0;
-  std::string hint;  // as in Progress
+  std::string hint;            // as in Progress
+  bool of_experiment = false;  // each trial of the experiment would end so
 };
 
-using ToTrainer = std::variant<Start, Connect, Stop, Registered, Exit>;
-using FromTrainer = std::variant<Hello, Idle, Prepared, StoreUp, Running, StepDone, Progress, Eval,
-                                 CheckpointDone, CheckpointRemoved, End>;
+using ToTrainer = std::variant<Start, Connect, Stop, Registered, Environment, Exit>;
+using FromTrainer = std::variant<Hello, Idle, Prepared, Resolved, StoreUp, Running, StepDone,
+                                 Progress, Eval, CheckpointDone, CheckpointRemoved, End>;
 
 struct InvalidFrame {
   std::string reason;

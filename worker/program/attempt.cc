@@ -47,13 +47,22 @@ ProgramAttempt::ProgramAttempt(frames::Start start, Host host, Say say)
 void ProgramAttempt::Log(const std::string& text) { printed_.Note("dtrain: " + text); }
 
 void ProgramAttempt::Begin(Instant now) {
+  absl::StatusOr<ProgramSpec> spec = SpecOf(start_.spec);
+  if (!spec.ok()) return Fail(spec.status());
+  spec_ = *std::move(spec);
+  if (!spec_.own.IsMade()) return GoOn(now);
+  stage_ = Stage::kMaking;
+  const absl::Status begun = BeginEnvironment(now);
+  if (!begun.ok()) Fail(begun);
+}
+
+void ProgramAttempt::GoOn(Instant now) {
   absl::Status begun = Prepare();
   if (begun.ok() && !store_address_.empty()) begun = Launch(now);
   if (!begun.ok()) Fail(begun);
 }
 
 absl::Status ProgramAttempt::Prepare() {
-  DT_ASSIGN_OR_RETURN(spec_, SpecOf(start_.spec));
   DT_ASSIGN_OR_RETURN(resume_,
                       ChooseResume(start_, spec_, [this](const std::string& text) { Log(text); }));
   if (resume_) Log(absl::StrCat("resumes from step ", resume_->id.step));
@@ -61,7 +70,7 @@ absl::Status ProgramAttempt::Prepare() {
   prepared.token = start_.token;
   prepared.target_steps = spec_.steps;
   say_(prepared);
-  store_address_ = start_.store_address;
+  if (store_address_.empty()) store_address_ = start_.store_address;
   return IsRoot() ? ChoosePort() : absl::OkStatus();
 }
 
@@ -127,10 +136,10 @@ absl::Status ProgramAttempt::Launch(Instant now) {
                       FolderOf(spec_, start_.code_folder, host_.scratch + "/files"));
   DT_RETURN_IF_ERROR(PrepareMetrics(folder, resumed));
   std::vector<std::string> words = WordsOf(spec_);
+  DT_ASSIGN_OR_RETURN(Environment inherited, Inherited());
   SpawnOptions options;
-  DT_ASSIGN_OR_RETURN(
-      options.environment,
-      EnvironmentOf(start_, spec_, context, Permitted(EnvironmentWith({}), host_.variables)));
+  DT_ASSIGN_OR_RETURN(options.environment,
+                      EnvironmentOf(start_, spec_, context, std::move(inherited)));
   DT_ASSIGN_OR_RETURN(options.path, FindProgram(words[0], options.environment));
   options.arguments.assign(words.begin() + 1, words.end());
   options.descriptors = {{theirs.get(), kReportFd}};
@@ -175,8 +184,9 @@ void ProgramAttempt::BeginAsRoot(absl::Duration now) {
 }
 
 void ProgramAttempt::TakeStoreAddress(const frames::Connect& frame, Instant now) {
-  if (stage_ != Stage::kWaiting || !store_address_.empty()) return;
+  if (!store_address_.empty()) return;
   store_address_ = frame.store_address;
+  if (stage_ != Stage::kWaiting) return;
   const absl::Status launched = Launch(now);
   if (!launched.ok()) Fail(launched);
 }
@@ -185,7 +195,8 @@ void ProgramAttempt::Stop(const frames::Stop& frame, Instant now) {
   const StopRequest stop_request = frame.checkpoint ? StopRequest::kSave : StopRequest::kLeave;
   if (over() || stop_request <= stop_request_) return;
   if (stop_request == StopRequest::kLeave) out_of_time_ = false;  // the order decides
-  if (stage_ == Stage::kWaiting) return End({"cancelled", "stopped before its program started"});
+  if (stage_ == Stage::kWaiting || stage_ == Stage::kMaking)
+    return End({"cancelled", "stopped before its program started"});
   if (stop_request == StopRequest::kLeave && frame.stacks) {
     return LogStacks("another rank hangs and the gang ends");
   }
@@ -268,6 +279,7 @@ bool ProgramAttempt::ProgramIsDone(absl::Duration now) const {
 }
 
 void ProgramAttempt::Serve(Instant now) {
+  if (stage_ == Stage::kMaking) return ServeEnvironment(now);
   if (stage_ == Stage::kWaiting || over()) return;
   if (LeavesNext()) BeginLeaving(now.steady);
   if (stage_ == Stage::kRunning) {
@@ -354,6 +366,7 @@ void ProgramAttempt::End(const Ending& ending) {
                                                                  : Reports::When::kRunning;
   const std::string hint = HintNow(when);
   checkpoints_.reset();
+  maker_.reset();
   pipe_.Reset();
   const absl::Status removed = RemoveAll(host_.scratch);
   if (!removed.ok()) Log(std::string(removed.message()));
@@ -363,11 +376,13 @@ void ProgramAttempt::End(const Ending& ending) {
   end.message = ending.message;
   end.step = reports_ ? reports_->step() : 0;
   end.hint = hint;
+  end.of_experiment = of_experiment_;
   say_(end);
   stage_ = Stage::kOver;
 }
 
 std::vector<pollfd> ProgramAttempt::Descriptors() const {
+  if (stage_ == Stage::kMaking) return maker_->Descriptors();
   std::vector<pollfd> descriptors;
   if (!checkpoints_) return descriptors;
   if (checkpoints_->busy()) {
@@ -381,6 +396,7 @@ std::vector<pollfd> ProgramAttempt::Descriptors() const {
 }
 
 absl::Duration ProgramAttempt::NextDeadline() const {
+  if (stage_ == Stage::kMaking) return maker_->NextDeadline();
   absl::Duration next = reports_ ? reports_->NextDeadline() : absl::InfiniteDuration();
   if (checkpoints_ && !checkpoints_->busy()) {
     next = std::min({next, printed_.NextDeadline(), errors_.NextDeadline()});

@@ -27,6 +27,7 @@
 #include "worker/program/checkpoints.h"
 #include "worker/program/ending.h"
 #include "worker/program/environment.h"
+#include "worker/program/environment_maker.h"
 #include "worker/program/hang_timer.h"
 #include "worker/program/metrics.h"
 #include "worker/program/printed.h"
@@ -39,6 +40,7 @@ struct Host {
   std::string scratch;  // a folder that only this runner uses, made again for each attempt
   bool cuda = false;
   int threads = 1;
+  EnvironmentStore environments;
   std::vector<std::string> variables;  // names that it passes on besides those of Permitted
 };
 
@@ -48,6 +50,7 @@ class ProgramAttempt {
   ProgramAttempt(frames::Start start, Host host, Say say);
 
   void Begin(Instant now);
+  void TakeEnvironment(const frames::Environment& frame, Instant now);
   void TakeStoreAddress(const frames::Connect& frame, Instant now);
   void Stop(const frames::Stop& frame, Instant now);
   void NoteRegistered(const frames::Registered& frame);
@@ -62,12 +65,17 @@ class ProgramAttempt {
 
  private:
   enum class Stage {
+    kMaking,   // its environment
     kWaiting,  // for rank 0's address
     kRunning,  // while the program runs
     kWinding,  // it has ended; its last reports are taken
     kOver
   };
 
+  absl::Status BeginEnvironment(Instant now);
+  void ServeEnvironment(Instant now);
+  void GoOn(Instant now);
+  absl::StatusOr<Environment> Inherited() const;
   absl::Status Prepare();
   absl::Status Launch(Instant now);
   void BeginAsRoot(absl::Duration now);
@@ -109,6 +117,8 @@ class ProgramAttempt {
   const Host host_;
   const Say say_;
   ProgramSpec spec_;
+  std::optional<EnvironmentMaker> maker_;  // holds its environment while the program runs
+  bool of_experiment_ = false;             // its failure would be that of each trial
   Stage stage_ = Stage::kWaiting;
   StopRequest stop_request_ = StopRequest::kNone;
   absl::Duration leave_at_ = absl::InfiniteDuration();

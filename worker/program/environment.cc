@@ -1,9 +1,12 @@
 // environment.cc: reads the specification's JSON, and writes the variables.
 #include "worker/program/environment.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -204,6 +207,13 @@ absl::StatusOr<ProgramSpec> SpecOf(const json& spec) {
                                    .stop_seconds = timeout.value("stop_seconds", 0.0)});
     program.steps = static_cast<uint64_t>(std::max<int64_t>(0, Whole(spec.value("steps", json()))));
     program.seed = Whole(spec.value("seed", json()));
+    const json own = spec.value("environment", json::object());
+    program.own.wanted.python = own.value("python", "");
+    program.own.wanted.uv = own.value("uv", program.own.wanted.uv);
+    program.own.wanted.index = own.value("index", "");
+    program.own.image = own.value("image", "");
+    program.own.conda = own.value("conda", "");
+    program.own.modules = own.value("module", program.own.modules);
     const json metrics = spec.value("metrics", json::object());
     program.metric_patterns = metrics.value("pattern", program.metric_patterns);
     program.metric_paths = {metrics.value("file", ""), metrics.value("tensorboard", "")};
@@ -309,6 +319,37 @@ Environment Permitted(const Environment& all, const std::vector<std::string>& mo
     if ((listed || added) && !name.starts_with("DTRAIN_TOKEN")) permitted.insert(variable);
   }
   return permitted;
+}
+
+bool EnvironmentSpec::IsMade() const {
+  const bool version = !wanted.python.empty() && wanted.python.find('/') == std::string::npos;
+  return !wanted.uv.empty() || version;
+}
+
+Environment Activated(Environment inherited, const std::string& folder) {
+  std::erase_if(inherited, [](const auto& variable) {
+    return variable.first == "PYTHONHOME" || variable.first == "PYTHONPATH" ||
+           variable.first == "VIRTUAL_ENV" || variable.first.starts_with("CONDA_");
+  });
+  std::string& path = inherited["PATH"];
+  path = absl::StrCat(folder, "/bin", path.empty() ? "" : ":", path);
+  if (access((folder + "/conda-meta").c_str(), F_OK) == 0) {
+    inherited["CONDA_PREFIX"] = folder;
+  } else if (access((folder + "/pyvenv.cfg").c_str(), F_OK) == 0) {
+    inherited["VIRTUAL_ENV"] = folder;
+  }
+  return inherited;
+}
+
+absl::StatusOr<std::string> FolderOfPython(const std::string& python) {
+  const std::filesystem::path file(python);
+  if (file.is_absolute() && access(python.c_str(), X_OK) == 0) {
+    return file.parent_path().parent_path().string();
+  }
+  return ConfigError(absl::StrCat("environment.python: there is no program ",
+                                  Printable(CleanText(python, limits::kCodePathBytes)),
+                                  " on this host; name one that each worker has, or a version such "
+                                  "as 3.11"));
 }
 
 absl::StatusOr<Environment> EnvironmentOf(const frames::Start& start, const ProgramSpec& spec,

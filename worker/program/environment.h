@@ -13,6 +13,7 @@
 
 #include "common/spawn.h"
 #include "common/status.h"
+#include "worker/environments/uv.h"
 #include "worker/frames/frames.h"
 #include "worker/program/hang_timer.h"
 #include "worker/program/metric_files.h"
@@ -21,6 +22,16 @@ namespace dt::program {
 
 // The report's descriptor in the program.
 inline constexpr int kReportFd = 3;
+
+// The environment section of the experiment.
+struct EnvironmentSpec {
+  environments::Wanted wanted;  // without the folder of code
+  std::string image, conda;
+  std::vector<std::string> modules;
+
+  // Returns whether packages are to be resolved and an environment is to be made.
+  bool IsMade() const;
+};
 
 // The program, from the specification in `start`.
 struct ProgramSpec {
@@ -35,6 +46,7 @@ struct ProgramSpec {
   std::vector<std::string> metric_patterns;  // metrics.pattern
   MetricPaths metric_paths;                  // metrics.file, metrics.tensorboard
   nlohmann::json parameters;                 // values by name, and the seed
+  EnvironmentSpec own;                       // environment
   Environment environment;                   // resources.env
   int32_t keep_latest = 1;
   int32_t keep_best = 1;
@@ -71,6 +83,12 @@ struct LaunchContext {
 // libraries and caches are, the language, and how libraries compute and communicate. Never a token
 // of dtrain's. `more`: names that the operator adds.
 Environment Permitted(const Environment& all, const std::vector<std::string>& more);
+// Returns the variables with which the programs of a Python environment in `folder` are found
+// first, as after its activation. Drops those of another one.
+Environment Activated(Environment inherited, const std::string& folder);
+// Returns the folder of the environment that an interpreter belongs to: its folder's parent.
+// Errors: ConfigError if there is no such program.
+absl::StatusOr<std::string> FolderOfPython(const std::string& python);
 // Returns `inherited`, overridden by the experiment's resources.env, and both overridden by the
 // variables for this rank.
 absl::StatusOr<Environment> EnvironmentOf(const frames::Start& start, const ProgramSpec& spec,

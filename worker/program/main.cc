@@ -9,13 +9,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/descendants.h"
+#include "common/environment_limits.h"
 #include "common/file_lock.h"
 #include "common/files.h"
 #include "common/version.h"
+#include "worker/environments/maker.h"
 #include "worker/program/runner.h"
 
 namespace dt::program {
@@ -32,6 +35,7 @@ struct Flags {
   std::vector<int> cores;
   uint64_t memory_limit = 0;
   std::vector<std::string> variables;
+  EnvironmentStore environments{.folder = "", .bytes_max = limits::kEnvironmentsBytes};
 };
 
 [[noreturn]] void Refuse(const std::string& why) {
@@ -55,6 +59,10 @@ void Declare(CLI::App& app, Flags& flags) {
       ->delimiter(',')
       ->check(CLI::Range(0, CPU_SETSIZE - 1));
   app.add_option("--memory-limit", flags.memory_limit, "Bytes of data that each process may have");
+  app.add_option("--environments", flags.environments.folder,
+                 "Folder for environments that this host's workers share");
+  app.add_option("--environments-bytes", flags.environments.bytes_max,
+                 "Bytes of all environments in it");
   app.add_option("--env", flags.variables, "Hand this variable on as well; repeatable")->take_all();
 }
 
@@ -88,6 +96,9 @@ void HoldLock(const Flags& flags) {
 }
 
 int Main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == environments::kMakeFlag) {
+    return environments::RunMaker(argv[2]);
+  }
   CLI::App app("Runs a person's program as one rank of one trial.", "dtprogram");
   Flags flags;
   Declare(app, flags);
@@ -104,8 +115,8 @@ int Main(int argc, char** argv) {
   fcntl(flags.fd, F_SETFD, FD_CLOEXEC);
   HoldLock(flags);
   TakeShare(flags);
-  return Runner(flags.fd,
-                Host{flags.scratch, flags.device == "cuda", flags.threads, flags.variables})
+  return Runner(flags.fd, Host{flags.scratch, flags.device == "cuda", flags.threads,
+                               flags.environments, flags.variables})
       .Run();
 }
 

@@ -132,6 +132,8 @@ void Runner::TakeFrame(const frames::ToTrainer& frame) {
   if (!attempt_) return;
   if (const auto* connect = std::get_if<frames::Connect>(&frame)) {
     if (connect->token == token_) attempt_->TakeStoreAddress(*connect, now);
+  } else if (const auto* environment = std::get_if<frames::Environment>(&frame)) {
+    if (environment->token == token_) attempt_->TakeEnvironment(*environment, now);
   } else if (const auto* stop = std::get_if<frames::Stop>(&frame)) {
     if (stop->token == token_) attempt_->Stop(*stop, now);
   } else if (const auto* registered = std::get_if<frames::Registered>(&frame)) {

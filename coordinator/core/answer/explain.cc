@@ -305,6 +305,26 @@ std::string NoTrainerText(const LiveState& live, const Constraint& constraint) {
                       " has no trainer: ", first->hello.no_trainer());
 }
 
+// Returns which connected workers lack only the environment's tool, and why; "": none.
+std::string NoEnvironmentText(const LiveState& live, const Constraint& constraint) {
+  if (constraint.environment.empty()) return {};
+  Constraint without = constraint;
+  without.environment.clear();
+  const Worker* first = nullptr;
+  size_t more = 0;
+  for (const Worker& worker : live.workers) {
+    if (worker.presence != Presence::kConnected || !Meets(without, worker.hello)) continue;
+    if (Meets(constraint, worker.hello)) continue;
+    more += first == nullptr ? 0 : 1;
+    if (first == nullptr) first = &worker;
+  }
+  if (first == nullptr) return {};
+  return absl::StrCat("worker ", first->name,
+                      more > 0 ? absl::StrCat(" (and ", more, " more)") : "",
+                      " makes no environment of ", constraint.environment, ": ",
+                      WhyNoEnvironment(first->hello, constraint.environment));
+}
+
 std::string NobodyHas(const LiveState& live, const Constraint& constraint) {
   const auto met = [&live](const Constraint& part) {
     return std::any_of(live.workers.begin(), live.workers.end(), [&](const Worker& worker) {
@@ -314,6 +334,9 @@ std::string NobodyHas(const LiveState& live, const Constraint& constraint) {
   };
   if (!met(AnyOf(constraint.device)) || met(constraint)) return {};
   if (const std::string text = NoTrainerText(live, constraint); !text.empty()) return "; " + text;
+  if (const std::string text = NoEnvironmentText(live, constraint); !text.empty()) {
+    return "; " + text;
+  }
   Constraint of_any_version = constraint;
   of_any_version.level = 0;
   if (met(of_any_version)) {
@@ -341,7 +364,8 @@ std::string WhyNeverFits(const LiveState& live, const Shape& shape, const std::s
   if (shape.constraint.device == DeviceKind::kClient) {
     return "it runs in a client, and none has asked for it yet (Python: Study.ask, Study.optimize)";
   }
-  const std::string untrained = NoTrainerText(live, shape.constraint);
+  std::string untrained = NoTrainerText(live, shape.constraint);
+  if (untrained.empty()) untrained = NoEnvironmentText(live, shape.constraint);
   if (untrained.empty()) return absl::StrCat(reason, NobodyHas(live, shape.constraint));
   const bool none = std::none_of(live.workers.begin(), live.workers.end(), [&](const Worker& each) {
     return each.presence == Presence::kConnected && Meets(shape.constraint, each.hello);

@@ -231,6 +231,7 @@ absl::StatusOr<v1::GetExperimentResponse> Query(const State& state,
     shown.set_who(edit.who);
     shown.set_what(edit.what);
   }
+  response.set_environment_lock(experiment.environment_lock);
   FillRungs(state, experiment, response);
   return response;
 }

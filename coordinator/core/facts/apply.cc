@@ -112,8 +112,7 @@ absl::Status AddTrials(Experiment& experiment,
     expanded.SerializeToString(&experiment.trials.emplace_back().expanded);
     ++experiment.pending;
   }
-  experiment.planned =
-      std::max(experiment.planned, static_cast<uint32_t>(experiment.trials.size()));
+  experiment.planned = std::max(experiment.planned, uint32_t(experiment.trials.size()));
   return absl::OkStatus();
 }
 
@@ -398,23 +397,10 @@ absl::Status ApplyTrialRetried(DurableState& state, const v1::TrialRetried& fact
   return absl::OkStatus();
 }
 
-absl::Status ApplyExperimentDeleted(DurableState& state, const v1::ExperimentDeleted& fact,
-                                    int64_t) {
-  const Experiment* experiment = Find(state, fact.experiment());
-  if (experiment == nullptr) {
-    return NotKnown("ExperimentDeleted", absl::StrCat("experiment ", fact.experiment()));
-  }
-  if (!experiment->AllEnded()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("journal: experiment ", fact.experiment(), " is deleted before its end"));
-  }
-  for (const Trial& trial : experiment->trials) {
-    for (const Attempt& attempt : trial.attempts) state.tokens.erase(attempt.token);
-  }
-  if (!experiment->request_id.empty()) state.request_ids.erase(experiment->request_id);
-  ForgetStreaks(state, fact.experiment());
-  state.experiments.erase(fact.experiment());
-  return absl::OkStatus();
+// Checks that the journal begins with its id.
+absl::Status CheckFirst(const DurableState& state, const v1::Record& record) {
+  if (state.journal_id != 0 || record.has_journal_created()) return absl::OkStatus();
+  return absl::FailedPreconditionError("journal: the first record must be JournalCreated");
 }
 
 // Checks that the journal begins with its id.
@@ -459,7 +445,7 @@ absl::Status Apply(DurableState& state, const v1::Record& record) {
     case v1::Record::kTrialRetried:
       return ApplyTrialRetried(state, record.trial_retried(), wall_ms);
     case v1::Record::kExperimentDeleted:
-      return ApplyExperimentDeleted(state, record.experiment_deleted(), wall_ms);
+      return ApplyExperimentDeleted(state, record.experiment_deleted());
     case v1::Record::kTrialsAdded:
       return ApplyTrialsAdded(state, record.trials_added(), wall_ms);
     case v1::Record::kSearchEnded:
@@ -476,6 +462,8 @@ absl::Status Apply(DurableState& state, const v1::Record& record) {
       return ApplyExperimentChanged(state, record.experiment_changed(), wall_ms);
     case v1::Record::kQuotaSet:
       return ApplyQuotaSet(state, record.quota_set(), wall_ms);
+    case v1::Record::kEnvironmentResolved:
+      return ApplyEnvironmentResolved(state, record.environment_resolved());
     case v1::Record::kWorkerMarked:
       return ApplyWorkerMarked(state, record.worker_marked(), wall_ms);
     case v1::Record::kTrialMutated:

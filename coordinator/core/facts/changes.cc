@@ -8,6 +8,7 @@
 #include "common/text.h"
 #include "common/view.h"
 #include "coordinator/core/facts/change_table.h"
+#include "coordinator/core/facts/drain_facts.h"
 
 namespace dt {
 namespace {
@@ -93,6 +94,38 @@ absl::Status ApplyJournalCreated(DurableState& state, const v1::JournalCreated& 
         "journal: JournalCreated must be the first record and carry an id");
   }
   state.journal_id = fact.journal_id();
+  return absl::OkStatus();
+}
+
+absl::Status ApplyEnvironmentResolved(DurableState& state, const v1::EnvironmentResolved& fact) {
+  const auto found = state.experiments.find(fact.experiment());
+  if (found == state.experiments.end() || fact.lock().empty() ||
+      !found->second.environment_lock.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("journal: the environment of experiment ", fact.experiment(),
+                     " is resolved a second time, or to nothing, or there is no such experiment"));
+  }
+  found->second.environment_lock = fact.lock();
+  return absl::OkStatus();
+}
+
+absl::Status ApplyExperimentDeleted(DurableState& state, const v1::ExperimentDeleted& fact) {
+  const auto found = state.experiments.find(fact.experiment());
+  if (found == state.experiments.end()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "journal: ExperimentDeleted names experiment ", fact.experiment(), ", which is not known"));
+  }
+  const Experiment* experiment = &found->second;
+  if (!experiment->AllEnded()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("journal: experiment ", fact.experiment(), " is deleted before its end"));
+  }
+  for (const Trial& trial : experiment->trials) {
+    for (const Attempt& attempt : trial.attempts) state.tokens.erase(attempt.token);
+  }
+  if (!experiment->request_id.empty()) state.request_ids.erase(experiment->request_id);
+  ForgetStreaks(state, fact.experiment());
+  state.experiments.erase(fact.experiment());
   return absl::OkStatus();
 }
 

@@ -18,10 +18,12 @@ namespace dt {
 absl::Status ApplyStopRequested(DurableState& state, const v1::StopRequested& fact);
 absl::Status ApplyExperimentChanged(DurableState& state, const v1::ExperimentChanged& fact,
                                     int64_t wall_ms);
+absl::Status ApplyEnvironmentResolved(DurableState& state, const v1::EnvironmentResolved& fact);
 // Adds a cancel or a retry to the history, if the record names a user.
 void NoteCancel(Experiment& experiment, const v1::CancelRequested& fact, int64_t wall_ms);
 void NoteRetry(Experiment& experiment, const v1::TrialRetried& fact, int64_t wall_ms);
 absl::Status ApplyJournalCreated(DurableState& state, const v1::JournalCreated& fact);
+absl::Status ApplyExperimentDeleted(DurableState& state, const v1::ExperimentDeleted& fact);
 absl::Status ApplyNumbersSkipped(DurableState& state, const v1::NumbersSkipped& fact);
 
 }  // namespace dt

@@ -175,6 +175,7 @@ constexpr void Fields(Visit& visit, Of<Experiment> auto& experiment) {
   visit(DT_FIELD(experiment, paused));
   visit(DT_FIELD(experiment, paused_by));
   visit.HashedIfSet(DT_FIELD(experiment, paused_why));
+  visit.HashedIfSet(DT_FIELD(experiment, environment_lock));
   visit(DT_FIELD(experiment, edits));
   visit(DT_FIELD(experiment, submitted_by));
   visit(DT_FIELD(experiment, note));

@@ -81,6 +81,7 @@ v1::Assigned AssignedTo(const State& state, const Worker& worker) {
   assigned.set_metric_goal(spec::GoalOf(experiment.spec.search()));
   if (spec::IsProgram(attempt.spec)) {
     AddPlace(state.live, attempt, recorded, worker.rank, assigned);
+    assigned.set_environment(experiment.environment_lock);
     assigned.set_submitted_by(experiment.submitted_by);
     assigned.set_experiment_name(experiment.spec.name());
     const int64_t ran_ms = TrainedMsOf(GetTrial(durable, attempt.id.trial).attempts);

@@ -190,6 +190,7 @@ Shape ShapeOf(const Experiment& experiment) {
   constraint.device = DeviceKindOf(resources.device());
   constraint.programs = spec::IsProgram(base) && !IsNetworkBench(base.command());
   constraint.trainer = !constraint.programs;
+  if (constraint.programs) constraint.environment = spec::EnvironmentKind(base.environment());
   constraint.accelerator = absl::AsciiStrToLower(resources.accelerator());
   for (const v1::Label& label : resources.labels()) {
     constraint.labels.emplace_back(label.key(), label.value());

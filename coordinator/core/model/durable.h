@@ -176,6 +176,8 @@ struct Experiment {
   bool paused = false;        // starts nothing
   std::string paused_by;
   std::string paused_why;    // set where the coordinator paused it; "": a user did
+  // The exact packages of its environment, as first resolved (EnvironmentResolved); "": not yet.
+  std::string environment_lock;
   std::vector<Edit> edits;   // the newest, in order
   std::string submitted_by;  // "": not known
   uint32_t level = 0;        // its workers need it (common/worker_level.h)

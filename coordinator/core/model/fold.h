@@ -94,6 +94,8 @@ void Fold(const v1::Record& record, const Handlers& handlers) {
       return give(ReadBy<kNobody>(), record.notice_settled());
     case v1::Record::kQuotaSet:
       return give(ReadBy<kNobody>(), record.quota_set());
+    case v1::Record::kEnvironmentResolved:
+      return give(ReadBy<kNobody>(), record.environment_resolved());
     case v1::Record::FACT_NOT_SET:
       return;
   }

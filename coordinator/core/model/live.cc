@@ -65,6 +65,10 @@ absl::Duration LiveAttempt::Deadline() const {
       phase);
 }
 
+void LiveAttempt::NoteEnvironment(absl::Duration now) {
+  if (auto* preparing = std::get_if<Preparing>(&phase)) preparing->since = now;
+}
+
 absl::Duration LiveAttempt::StallLook() const {
   const auto* training = std::get_if<Training>(&phase);
   if (training == nullptr) return absl::InfiniteDuration();

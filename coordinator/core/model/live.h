@@ -123,6 +123,8 @@ struct LiveAttempt {
   void Enter(Phase next);
   // Returns when it is checked, steady time; infinite if leases bound it.
   absl::Duration Deadline() const;
+  // Notes that a rank makes the program's environment, which bounds its own time: no hang.
+  void NoteEnvironment(absl::Duration now);
   // Returns when it is checked for a stall, steady time.
   absl::Duration StallLook() const;
 

@@ -33,11 +33,21 @@ Shape AtSize(const Shape& shape, int32_t slots) {
   return fixed;
 }
 
+std::string WhyNoEnvironment(const v1::Hello& hello, const std::string& kind) {
+  for (const v1::Label& able : hello.environments()) {
+    if (able.key() == kind) return able.value();
+  }
+  return "its version does not make them; upgrade it";
+}
+
 bool Meets(const Constraint& constraint, const v1::Hello& hello) {
   if (DeviceKindOf(hello.device()) != constraint.device) return false;
   if (hello.level() < constraint.level) return false;
   if (constraint.programs && !hello.programs()) return false;
   if (constraint.trainer && !hello.no_trainer().empty()) return false;
+  if (!constraint.environment.empty() && WhyNoEnvironment(hello, constraint.environment) != "") {
+    return false;
+  }
   if (!constraint.accelerator.empty()) {
     const std::string name = absl::AsciiStrToLower(hello.device_name());
     if (name.find(constraint.accelerator) == std::string::npos) return false;
@@ -56,6 +66,9 @@ std::string RequirementText(const Constraint& constraint) {
     parts.push_back(absl::StrCat("label ", key, "=", value));
   }
   if (constraint.programs) parts.push_back("leave to run programs");
+  if (!constraint.environment.empty()) {
+    parts.push_back(absl::StrCat("environments of ", constraint.environment));
+  }
   return absl::StrJoin(parts, " and ");
 }
 

@@ -26,6 +26,7 @@ struct Constraint {
   uint32_t level = 0;       // lowest worker level (common/worker_level.h)
   bool programs = false;    // the trial is a program of its experiment
   bool trainer = false;     // the trial needs dttrain
+  std::string environment;  // kind of environment that a worker must make; "": none
   std::string accelerator;  // part of the device's name, in lower case; "": any
   std::vector<std::pair<std::string, std::string>> labels;  // required of each worker, sorted
   auto operator<=>(const Constraint&) const = default;
@@ -59,6 +60,8 @@ Shape AtSize(const Shape& shape, int32_t slots);
 // Returns whether a worker meets the constraint, by its own description. After a restart of the
 // coordinator that is the journal's knowledge until the worker is heard again.
 bool Meets(const Constraint& constraint, const v1::Hello& hello);
+// Returns why the worker cannot make an environment of this kind; "": it can.
+std::string WhyNoEnvironment(const v1::Hello& hello, const std::string& kind);
 // Returns the needs besides the kind of device: "accelerator h100 and label zone=a"; "": nothing.
 std::string RequirementText(const Constraint& constraint);
 // Returns "8 cuda slots on one host with accelerator h100", or "2 to 8 cuda slots" if elastic.

@@ -368,6 +368,7 @@ void TakeStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status) {
     attempt.progress = std::min(status.progress(), 1.0);
   }
   if (worker.rank == 0) attempt.hint = CleanText(status.hint(), limits::kHintBytes);
+  if (status.makes_environment()) attempt.NoteEnvironment(turn.now.steady);
   rank.tells_pauses = worker.hello.level() >= kTellsPausesLevel;
   NoteLongWork(attempt, rank, status, turn.now.steady);
   NoteTogether(turn.live(), attempt, *FindAttempt(turn.durable(), attempt.id), turn.now.steady);

@@ -220,11 +220,29 @@ void TakeEnded(Turn& turn, const Sender& sender, v1::Ended& ended) {
   if (sender.rank == 0) sender.live->hint = CleanText(ended.hint(), limits::kHintBytes);
   const uint64_t target = sender.trial->target_steps;
   const bool endless = target == 0 && spec::IsProgram(sender.live->spec);
+  const bool hopeless = ended.of_experiment() && ended.cause() == v1::CAUSE_CONFIG && !over;
+  const std::string why = hopeless ? ended.message() : std::string();
   TakeRankEnd(turn, *sender.live,
               {.rank = sender.rank,
                .cause = ended.cause(),
                .message = std::move(*ended.mutable_message()),
                .step = endless ? ended.step() : std::min(ended.step(), target)});
+  if (hopeless) EndHopeless(turn, sender.id.trial, why);
+}
+
+// Takes the packages that a worker resolved. The first counts, and all attempts get it.
+void TakeEnvironment(Turn& turn, const Sender& sender, v1::ResolvedEnvironment& resolved) {
+  if (sender.live == nullptr || sender.live->Is<Leaving>() || resolved.lock().empty()) return;
+  const Experiment& experiment = GetExperiment(turn.durable(), sender.id.trial.experiment);
+  if (experiment.environment_lock.empty()) {
+    v1::Record record;
+    v1::EnvironmentResolved& fact = *record.mutable_environment_resolved();
+    fact.set_experiment(sender.id.trial.experiment);
+    fact.set_worker(sender.worker.name);
+    fact.mutable_lock()->swap(*resolved.mutable_lock());
+    Journal(turn, std::move(record));
+  }
+  MarkMembersDue(turn.live(), *sender.live);
 }
 
 void TakeLog(Turn& turn, const Sender& sender, v1::LogChunk& log) {
@@ -257,6 +275,8 @@ void TakeItem(Turn& turn, Sender sender, v1::Item& item, RowTotals* totals) {
       return TakeRemoval(turn, sender, *item.mutable_checkpoint_removed());
     case v1::Item::kEnded:
       return TakeEnded(turn, sender, *item.mutable_ended());
+    case v1::Item::kEnvironment:
+      return TakeEnvironment(turn, sender, *item.mutable_environment());
     case v1::Item::kLog:
       return TakeLog(turn, sender, *item.mutable_log());
     case v1::Item::kDropped:

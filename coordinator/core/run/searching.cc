@@ -222,6 +222,25 @@ void JudgeEvaluation(Turn& turn, TrialId id, Last last) {
   }
 }
 
+void EndHopeless(Turn& turn, TrialId decided, const std::string& reason) {
+  EndSearch(turn, decided, v1::SearchEnded::FAILURES, reason);
+  const Experiment& experiment = GetExperiment(turn.durable(), decided.experiment);
+  for (uint32_t number = 1; number <= experiment.trials.size(); ++number) {
+    const TrialId id{decided.experiment, number};
+    const v1::TrialState state = experiment.trials[number - 1].state;
+    if (state == v1::TRIAL_PENDING) EndEarly(turn, id, reason);
+    if (state != v1::TRIAL_STARTING) continue;
+    LiveAttempt& attempt =
+        *turn.live().attempts.at(experiment.trials[number - 1].attempts.back().token);
+    if (!attempt.Open()) continue;
+    Settle(turn, attempt,
+           {.rank = -1,
+            .cause = v1::CAUSE_CONFIG,
+            .message = absl::StrCat("ended like trial ", ToString(decided), ", for the same reason"),
+            .step = attempt.step});
+  }
+}
+
 void JudgeEnd(Turn& turn, TrialId id) {
   const Experiment& experiment = GetExperiment(turn.durable(), id.experiment);
   const Trial& trial = GetTrial(turn.durable(), id);

@@ -23,6 +23,9 @@ enum class Last : uint8_t { kNo, kYes };
 // Judges the trial's newest evaluation, which was recorded and is compared. The first rule that
 // applies ends the trial, or the search. No rule ends a trial at its last evaluation.
 void JudgeEvaluation(Turn& turn, TrialId id, Last last);
+// Ends an experiment whose trials would all fail for the reason of one that has failed: no trial
+// starts any more, and those that are starting end. Trials that train go on.
+void EndHopeless(Turn& turn, TrialId decided, const std::string& reason);
 // Judges a trial whose end has just been recorded. If it failed, enters it at the rung that it was
 // heading for, and ends the search if too many trials failed, or all in the same way.
 void JudgeEnd(Turn& turn, TrialId id);

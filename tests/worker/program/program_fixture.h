@@ -38,12 +38,13 @@ class ProgramTest : public ::testing::Test {
         UniqueFd(open((folder_ / "log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     const UniqueFd log(fcntl(log_.get(), F_DUPFD_CLOEXEC, 10));
     fs::create_directory(folder_ / "run");
-    runner_ =
-        testing::ChildProcess({.path = DTPROGRAM,
-                               .arguments = {"--lock", folder_ / "lock", "--scratch",
-                                             folder_ / "run/scratch", "--threads", "3"},
-                               .descriptors = {{log.get(), 1}, {log.get(), 2}, {theirs.get(), 3}},
-                               .group = ProcessGroup::kOwn});
+    runner_ = testing::ChildProcess(
+        {.path = DTPROGRAM,
+         .arguments = {"--lock", folder_ / "lock", "--scratch", folder_ / "run/scratch",
+                       "--threads", "3", "--environments", folder_ / "environments"},
+         .environment = Variables(),
+         .descriptors = {{log.get(), 1}, {log.get(), 2}, {theirs.get(), 3}},
+         .group = ProcessGroup::kOwn});
     ASSERT_TRUE(AwaitFrame<frames::Idle>());
     frames_.clear();
   }
@@ -53,6 +54,8 @@ class ProgramTest : public ::testing::Test {
     runner_.AwaitExit();
   }
 
+  // Returns the variables of dtprogram, as its worker has them.
+  virtual Environment Variables() const { return EnvironmentWith({}); }
   frames::Start StartOf(const nlohmann::json& spec, int rank = 0, int world_size = 1) {
     frames::Start start;
     start.token = kToken;

@@ -1,0 +1,138 @@
+// validate_environment.cc: checks the environment of a program: one kind, its file, its index.
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/environment_limits.h"
+#include "common/limits.h"
+#include "common/text.h"
+#include "spec/internal.h"
+#include "spec/program.h"
+
+namespace dt::spec::internal {
+namespace {
+
+using Add = const std::function<void(const std::string& path, const std::string& code,
+                                     const std::string& message, const std::string& hint)>;
+
+// Returns the kinds that the file names.
+std::vector<std::string> KindsOf(const v1::Environment& environment) {
+  std::vector<std::string> kinds;
+  if (environment.uv_size() > 0) kinds.emplace_back("uv");
+  if (!environment.image().empty()) kinds.emplace_back("image");
+  if (!environment.conda().empty()) kinds.emplace_back("conda");
+  if (environment.module_size() > 0) kinds.emplace_back("module");
+  return kinds;
+}
+
+void CheckTexts(const v1::Environment& environment, Add& add) {
+  std::vector<std::pair<std::string, const std::string*>> texts = {
+      {"environment.python", &environment.python()},
+      {"environment.index", &environment.index()},
+      {"environment.image", &environment.image()},
+      {"environment.conda", &environment.conda()}};
+  for (int i = 0; i < environment.uv_size(); ++i) {
+    texts.emplace_back(absl::StrCat("environment.uv[", i, "]"), &environment.uv(i));
+  }
+  for (int i = 0; i < environment.module_size(); ++i) {
+    texts.emplace_back(absl::StrCat("environment.module[", i, "]"), &environment.module(i));
+  }
+  for (const auto& [at, text] : texts) {
+    const bool element = absl::EndsWith(at, "]");
+    if (text->empty() && !element) continue;
+    const std::string problem = TextProblem(*text, limits::kCodePathBytes, Lines::kOne);
+    // A tool would take it as an option.
+    if (!problem.empty()) {
+      add(at, "bad_text", absl::StrCat(at, " ", problem), "");
+    } else if (text->empty() || text->front() == '-') {
+      add(at, "bad_text", absl::StrCat(at, " is ", Quote(*text), ", which is no name"),
+          "remove it");
+    }
+  }
+}
+
+void CheckIndex(const v1::Environment& environment, Add& add) {
+  const std::string& index = environment.index();
+  if (index.empty()) return;
+  if (EnvironmentKind(environment) != "uv") {
+    add("environment.index", "conflict",
+        "environment.index is for environment.uv, which is not set", "remove it");
+  }
+  const bool url = absl::StartsWith(index, "https://") || absl::StartsWith(index, "http://") ||
+                   absl::StartsWith(index, "file://");
+  if (!url) {
+    add("environment.index", "bad_text", "environment.index is no URL",
+        "write one that begins with https://");
+  } else if (index.substr(0, index.find('/', 8)).find('@') != std::string::npos) {
+    add("environment.index", "bad_text", "environment.index holds a user or a password",
+        "leave them out; the workers' operator sets them, such as in a .netrc file");
+  }
+}
+
+void CheckFile(const v1::ExperimentSpec& spec, Add& add) {
+  const v1::Environment& environment = spec.base().environment();
+  const std::string file = EnvironmentFile(environment);
+  if (file.empty()) return;
+  const std::string path = environment.conda().empty() ? "environment.uv" : "environment.conda";
+  if (spec.base().code().empty()) {
+    add(path, "missing",
+        absl::StrCat(path, " names the file ", Quote(file), ", and code is not set"),
+        "add: code: ., the folder with this file, which is sent along");
+  }
+  const bool outside = file[0] == '/' || file == ".." || absl::StartsWith(file, "../") ||
+                       absl::StrContains(file, "/../");
+  if (outside) {
+    add(path, "out_of_range",
+        absl::StrCat(path, " ", Quote(file), " is not below the folder of code"),
+        "move it there; the path is relative to that folder");
+  }
+}
+
+}  // namespace
+
+void CheckEnvironment(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
+  const v1::Environment& environment = spec.base().environment();
+  const std::function<void(const std::string&, const std::string&, const std::string&,
+                           const std::string&)>
+      add = [&issues](const std::string& path, const std::string& code, const std::string& message,
+                      const std::string& hint) {
+        issues.push_back({path, code, message, hint});
+      };
+  for (const char* list : {"environment.uv", "environment.module"}) {
+    const int size = list == std::string_view("environment.uv") ? environment.uv_size()
+                                                                : environment.module_size();
+    if (IsExplicit(spec, list) && size == 0) {
+      add(list, "empty", absl::StrCat(list, " is empty"), "name something, or remove it");
+    }
+    if (size > limits::kEnvironmentPackages) {
+      return add(list, "too_many",
+                 absl::StrCat(list, " has ", size, " entries; at most ",
+                              limits::kEnvironmentPackages, " are allowed"),
+                 "write them into a file of requirements");
+    }
+  }
+  const std::vector<std::string> kinds = KindsOf(environment);
+  if (kinds.size() > 1) {
+    add("environment", "conflict",
+        absl::StrCat("environment has ", absl::StrJoin(kinds, " and "),
+                     "; it has one of uv, image, "
+                     "conda and module"),
+        "keep one");
+  }
+  if (!environment.python().empty() && !kinds.empty() && kinds[0] != "uv") {
+    add("environment.python", "conflict",
+        absl::StrCat("environment.python is for environment.uv, and ", kinds[0],
+                     " brings its own Python"),
+        "remove it");
+  }
+  CheckTexts(environment, add);
+  CheckIndex(environment, add);
+  CheckFile(spec, add);
+}
+
+}  // namespace dt::spec::internal

@@ -1,0 +1,50 @@
+// store.h: the folder of a host's environments: one folder for each, made once, bounded by size.
+//
+// Ownership: `folder` belongs to the workers of one user on this host. NAME/ is an environment, and
+//            NAME.lock its lock: the process that makes or removes it holds it alone, the processes
+//            that use it share it. uv-cache/ is uv's cache.
+// Threads:   one thread of any number of processes.
+// Errors:    IoError if the file system fails.
+// Invariant: an environment is complete if its marker is there, which is written last, after all
+//            else is on the disk. Nothing removes an environment while its lock is held.
+// Tests:     tests/worker/environments/store_test.cc
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "common/status.h"
+#include "common/unique_fd.h"
+
+namespace dt::environments {
+
+class Store {
+ public:
+  Store(std::string folder, uint64_t bytes_max);
+
+  // Opens the lock of an environment, without taking it. The descriptor keeps the lock that Claim
+  // takes, also for the processes that share it.
+  absl::StatusOr<UniqueFd> OpenLock(const std::string& name) const;
+  std::string FolderOf(const std::string& name) const;
+  std::string cache() const { return folder_ + "/uv-cache"; }
+
+  // Returns with the environment complete and its lock shared. If it is not there, calls `make`
+  // with the folder to make, while no other process makes the same; then removes other environments
+  // if all are larger than the bound. Returns whether it was made now.
+  absl::StatusOr<bool> Claim(const std::string& name, const UniqueFd& lock,
+                             const std::function<absl::Status(const std::string&)>& make) const;
+  bool IsComplete(const std::string& name) const;
+
+  // Removes environments that nobody uses, the least recently used first, then uv's cache, until
+  // the folder is within its bound.
+  void Evict() const;
+  // Returns the bytes of all files in the folder; files with several links count once.
+  uint64_t Bytes() const;
+
+ private:
+  const std::string folder_;
+  const uint64_t bytes_max_;
+};
+
+}  // namespace dt::environments

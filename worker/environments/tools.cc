@@ -1,0 +1,138 @@
+// tools.cc: see tools.h.
+#include "worker/environments/tools.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+#include <system_error>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "common/environment_limits.h"
+#include "common/read_output.h"
+#include "common/text.h"
+
+namespace dt::environments {
+namespace {
+
+constexpr size_t kOutputBytes = 4 << 20;
+constexpr int kLockFd = 3;  // in the tool
+
+std::string ValueOf(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "" : found->second;
+}
+
+bool IsProgram(const std::string& path) {
+  std::error_code ignored;
+  return access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path, ignored);
+}
+
+// Returns why this host cannot make environments of this kind; "": it can.
+std::string WhyMissing(std::string_view kind, const Environment& environment) {
+  if (kind != "uv") return "this version of dtworker does not make them yet";
+  return FindTool("uv", environment).empty()
+             ? "uv is not installed on its host; install it: pip install uv"
+             : "";
+}
+
+// Returns whether the words of a tool that failed tell of the host and not of the packages.
+bool BlamesHost(std::string_view words) {
+  constexpr std::string_view kWords[] = {"No space left on device",
+                                         "Disk quota exceeded",
+                                         "File too large",
+                                         "Read-only file system",
+                                         "Cannot allocate memory",
+                                         "Too many open files",
+                                         "error sending request",
+                                         "Connection refused",
+                                         "Connection reset",
+                                         "dns error",
+                                         "timed out",
+                                         "operation timed out",
+                                         "Network is unreachable"};
+  return std::any_of(std::begin(kWords), std::end(kWords), [words](std::string_view each) {
+    return words.find(each) != std::string_view::npos;
+  });
+}
+
+// Joins the lines of a message, and cuts it to a bound.
+std::string OneLine(const std::string& text) {
+  std::vector<std::string> parts;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const absl::string_view bare = absl::StripAsciiWhitespace(line);
+    if (!bare.empty() && bare != "|" && bare != "×") parts.emplace_back(bare);
+  }
+  return CleanText(absl::StrJoin(parts, " "), limits::kEnvironmentErrorBytes);
+}
+
+}  // namespace
+
+std::string FindTool(std::string_view name, const Environment& environment) {
+  std::vector<std::string> folders = absl::StrSplit(ValueOf(environment, "PATH"), ':');
+  std::error_code ignored;
+  folders.push_back(std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path());
+  folders.push_back(ValueOf(environment, "HOME") + "/.local/bin");
+  for (const std::string& folder : folders) {
+    if (folder.empty() || folder[0] != '/') continue;
+    const std::string path = absl::StrCat(folder, "/", absl::string_view(name.data(), name.size()));
+    if (IsProgram(path)) return path;
+  }
+  return "";
+}
+
+absl::Status CheckAllowed(const std::string& allowed) {
+  const std::vector<std::string> words = absl::StrSplit(allowed, ',', absl::SkipEmpty());
+  for (const std::string& word : words) {
+    const bool kind = std::find(std::begin(kKinds), std::end(kKinds), word) != std::end(kKinds);
+    if (kind || word == "none") continue;
+    return ConfigError(absl::StrCat("--environments names '", Printable(CleanText(word, 64)),
+                                    "'; it has none, or some of uv, image, conda, module"));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::pair<std::string, std::string>> Abilities(const std::string& allowed,
+                                                           const Environment& environment) {
+  const std::vector<std::string> words = absl::StrSplit(allowed, ',', absl::SkipEmpty());
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const std::string_view kind : kKinds) {
+    const bool may = words.empty() || std::find(words.begin(), words.end(), kind) != words.end();
+    all.emplace_back(kind, may ? WhyMissing(kind, environment)
+                               : absl::StrCat("its operator does not allow it; add it to "
+                                              "dtworker --environments"));
+  }
+  return all;
+}
+
+absl::StatusOr<std::string> Run(const ToolRun& tool, std::string_view what) {
+  SpawnOptions options;
+  options.path = tool.path;
+  options.arguments = tool.arguments;
+  options.environment = tool.environment;
+  options.folder = tool.folder;
+  options.life = Life::kOfStarter;
+  if (tool.lock >= 0) options.descriptors = {{tool.lock, kLockFd}};
+  const ProgramOutput output =
+      ReadOutput(options, kOutputBytes, limits::kEnvironmentTime, StandardError::kRead);
+  if (output.ok) return output.text;
+  std::string words = OneLine(output.text);
+  if (!output.ended) {
+    return IoError(absl::StrCat(absl::string_view(what.data(), what.size()), ": it did not end in ",
+                                absl::FormatDuration(limits::kEnvironmentTime),
+                                ", or it was killed", words.empty() ? "" : "; ", words));
+  }
+  // A tool that blames the packages says so; one that was killed prints nothing.
+  const bool silent = words.empty();
+  if (silent) words = "it failed and printed nothing";
+  const std::string text = absl::StrCat(absl::string_view(what.data(), what.size()), ": ", words);
+  return silent || BlamesHost(words) ? IoError(text) : ConfigError(text);
+}
+
+}  // namespace dt::environments

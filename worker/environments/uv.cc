@@ -1,0 +1,247 @@
+// uv.cc: see uv.h.
+#include "worker/environments/uv.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "common/environment_file.h"
+#include "common/environment_limits.h"
+#include "common/files.h"
+#include "common/sha256.h"
+#include "common/text.h"
+#include "worker/environments/tools.h"
+
+namespace dt::environments {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kFileBytes = 16 << 20;  // a uv.lock of a large project has 1 MB
+
+enum class Source { kNone, kPackages, kRequirements, kUvLock, kPyLock };
+
+std::string FileName(const Wanted& wanted) {
+  return wanted.uv.size() == 1 && IsEnvironmentFile(wanted.uv[0]) ? wanted.uv[0] : "";
+}
+
+Source SourceOf(const Wanted& wanted) {
+  if (wanted.uv.empty()) return Source::kNone;
+  const std::string file = fs::path(FileName(wanted)).filename();
+  if (file.empty()) return Source::kPackages;
+  if (file == "uv.lock") return Source::kUvLock;
+  const bool pylock = absl::StartsWith(file, "pylock.") && absl::EndsWith(file, ".toml");
+  return pylock ? Source::kPyLock : Source::kRequirements;
+}
+
+// Returns the file's path. Errors: ConfigError if it is not there.
+absl::StatusOr<std::string> PathOf(const Wanted& wanted) {
+  const std::string path = wanted.code_folder + "/" + FileName(wanted);
+  if (wanted.code_folder.empty() || access(path.c_str(), R_OK) != 0) {
+    return ConfigError(absl::StrCat("environment.uv: ", FileName(wanted),
+                                    " is not in the folder of code that was sent along"));
+  }
+  const std::string project = fs::path(path).parent_path() / "pyproject.toml";
+  if (SourceOf(wanted) == Source::kUvLock && access(project.c_str(), R_OK) != 0) {
+    return ConfigError(absl::StrCat("environment.uv: ", FileName(wanted),
+                                    " has no pyproject.toml beside it in the folder of code; uv "
+                                    "needs both"));
+  }
+  return path;
+}
+
+ToolRun RunOf(const Uv& uv, const std::string& folder) {
+  ToolRun run{.path = uv.path, .arguments = {}, .environment = uv.environment, .folder = folder};
+  // A virtual environment of the worker is not to be changed.
+  for (const char* own : {"VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME", "PYTHONPATH"}) {
+    run.environment.erase(own);
+  }
+  run.environment["UV_CACHE_DIR"] = uv.cache;
+  run.environment["UV_NO_PROGRESS"] = "1";
+  run.environment["NO_COLOR"] = "1";
+  return run;
+}
+
+// Reads names and versions of a pylock.toml (PEP 751), for people: uv follows the file itself.
+std::string PinsOfPyLock(const std::string& text) {
+  std::string pins, name;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    absl::string_view rest = line;
+    if (line == "[[packages]]") name.clear();
+    if (absl::ConsumePrefix(&rest, "name = \"")) {
+      name = std::string(rest.substr(0, rest.find('"')));
+    } else if (absl::ConsumePrefix(&rest, "version = \"") && !name.empty()) {
+      absl::StrAppend(&pins, name, "==", rest.substr(0, rest.find('"')), "\n");
+      name.clear();
+    }
+  }
+  return pins;
+}
+
+// Environments are shared by trials, and a folder of code belongs to one attempt.
+absl::Status RefuseFolders(const std::string& pins, const Wanted& wanted) {
+  for (const absl::string_view line : absl::StrSplit(pins, '\n')) {
+    const bool folder =
+        absl::StartsWith(line, "-e ") || absl::StartsWith(line, ".") ||
+        absl::StartsWith(line, "/") ||
+        (!wanted.code_folder.empty() && absl::StrContains(line, "file://" + wanted.code_folder));
+    if (!folder) continue;
+    return ConfigError(absl::StrCat(
+        "environment.uv: '", Printable(CleanText(std::string(line), 200)),
+        "' is a folder; an environment holds packages of an index alone, since trials share it. "
+        "The program finds its own modules in its folder: remove that line"));
+  }
+  return absl::OkStatus();
+}
+
+// Makes an environment without packages. uv names a Python that it does not find.
+absl::Status MakeEmpty(const Wanted& wanted, const Uv& uv, const std::string& folder, int lock_fd) {
+  ToolRun run = RunOf(uv, uv.scratch);
+  run.lock = lock_fd;
+  run.arguments = {"venv", "--quiet", "--no-project", "--no-config"};
+  if (!wanted.python.empty())
+    run.arguments.insert(run.arguments.end(), {"--python", wanted.python});
+  run.arguments.push_back(folder);
+  return Run(run, "uv cannot make the environment").status();
+}
+
+absl::StatusOr<std::string> Compiled(const Wanted& wanted, const Uv& uv) {
+  std::string input = uv.scratch + "/requirements.in";
+  std::string folder = uv.scratch;
+  std::string what = "uv cannot resolve environment.uv";
+  if (SourceOf(wanted) == Source::kRequirements) {
+    DT_ASSIGN_OR_RETURN(input, PathOf(wanted));
+    folder = fs::path(input).parent_path();
+    what = absl::StrCat("uv cannot resolve ", FileName(wanted));
+  } else {
+    DT_RETURN_IF_ERROR(WriteFileAtomically(input, absl::StrJoin(wanted.uv, "\n") + "\n"));
+  }
+  const std::string output = uv.scratch + "/requirements.txt";
+  ToolRun run = RunOf(uv, folder);
+  run.arguments = {"pip", "compile", "--quiet", "--no-header", "--no-annotate", "-o", output};
+  // The version that the environment will have, so that the packages suit it.
+  const std::string empty = uv.scratch + "/empty";
+  DT_RETURN_IF_ERROR(MakeEmpty(wanted, uv, empty, -1));
+  run.arguments.insert(run.arguments.end(), {"--python", empty + "/bin/python"});
+  if (!wanted.index.empty()) {
+    run.arguments.insert(run.arguments.end(), {"--default-index", wanted.index});
+  }
+  run.arguments.push_back(input);
+  DT_RETURN_IF_ERROR(Run(run, what).status());
+  return ReadFile(output, limits::kEnvironmentLockBytes);
+}
+
+absl::StatusOr<std::string> Exported(const Wanted& wanted, const Uv& uv) {
+  DT_ASSIGN_OR_RETURN(const std::string path, PathOf(wanted));
+  const std::string output = uv.scratch + "/requirements.txt";
+  ToolRun run = RunOf(uv, fs::path(path).parent_path());
+  run.arguments = {"export",        "--quiet",           "--frozen", "--no-hashes", "--no-header",
+                   "--no-annotate", "--no-emit-project", "-o",       output};
+  DT_RETURN_IF_ERROR(Run(run, absl::StrCat("uv cannot read ", FileName(wanted))).status());
+  return ReadFile(output, limits::kEnvironmentLockBytes);
+}
+
+absl::StatusOr<std::string> PinsOf(const Wanted& wanted, const Uv& uv) {
+  switch (SourceOf(wanted)) {
+    case Source::kNone:
+      return "";
+    case Source::kUvLock:
+      return Exported(wanted, uv);
+    case Source::kPyLock: {
+      DT_ASSIGN_OR_RETURN(const std::string path, PathOf(wanted));
+      DT_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kFileBytes));
+      return PinsOfPyLock(text);
+    }
+    case Source::kPackages:
+    case Source::kRequirements:
+      return Compiled(wanted, uv);
+  }
+  return "";
+}
+
+}  // namespace
+
+size_t PackagesIn(const std::string& lock) {
+  const std::vector<absl::string_view> lines = absl::StrSplit(lock, '\n');
+  return static_cast<size_t>(std::count_if(lines.begin(), lines.end(), [](absl::string_view line) {
+    return !line.empty() && line[0] != '#' && line[0] != ' ' && line[0] != '-';
+  }));
+}
+
+absl::StatusOr<std::string> Resolve(const Wanted& wanted, const Uv& uv) {
+  DT_ASSIGN_OR_RETURN(const std::string pins, PinsOf(wanted, uv));
+  DT_RETURN_IF_ERROR(RefuseFolders(pins, wanted));
+  const std::string lock =
+      absl::StrCat("# python: ", wanted.python.empty() ? "any" : wanted.python, "\n", pins);
+  if (lock.size() <= limits::kEnvironmentLockBytes) return lock;
+  return ConfigError(absl::StrCat("environment.uv: the exact packages take ", lock.size(),
+                                  " bytes; the limit is ", limits::kEnvironmentLockBytes));
+}
+
+absl::Status Make(const Wanted& wanted, const std::string& lock, const Uv& uv,
+                  const std::string& folder, int lock_fd) {
+  DT_RETURN_IF_ERROR(MakeEmpty(wanted, uv, folder, lock_fd));
+  if (PackagesIn(lock) == 0) return absl::OkStatus();
+  const std::string python = folder + "/bin/python";
+  ToolRun install = RunOf(uv, uv.scratch);
+  install.lock = lock_fd;
+  switch (SourceOf(wanted)) {
+    case Source::kUvLock: {
+      DT_ASSIGN_OR_RETURN(const std::string path, PathOf(wanted));
+      install.folder = fs::path(path).parent_path();
+      install.environment["UV_PROJECT_ENVIRONMENT"] = folder;
+      install.arguments = {"sync",     "--quiet", "--frozen", "--no-install-project",
+                           "--python", python};
+      break;
+    }
+    case Source::kPyLock: {
+      DT_ASSIGN_OR_RETURN(const std::string path, PathOf(wanted));
+      install.arguments = {"pip", "install", "--quiet", "--python", python, "-r", path};
+      break;
+    }
+    default: {
+      const std::string pins = uv.scratch + "/exact.txt";
+      DT_RETURN_IF_ERROR(WriteFileAtomically(pins, lock));
+      install.arguments = {"pip", "sync", "--quiet", "--python", python, pins};
+      if (SourceOf(wanted) == Source::kRequirements) {  // its folder may have a uv.toml
+        DT_ASSIGN_OR_RETURN(const std::string path, PathOf(wanted));
+        install.folder = fs::path(path).parent_path();
+      }
+      if (!wanted.index.empty()) {
+        install.arguments.insert(install.arguments.end(), {"--default-index", wanted.index});
+      }
+    }
+  }
+  return Run(install, "uv cannot install the packages").status();
+}
+
+absl::StatusOr<std::string> NameOf(const Wanted& wanted, const std::string& lock) {
+  utsname host{};
+  uname(&host);
+  std::string text = absl::StrCat("1\n", host.sysname, " ", host.machine, "\n", wanted.python, "\n",
+                                  wanted.index, "\n", lock, "\n");
+  const Source source = SourceOf(wanted);
+  if (source == Source::kUvLock || source == Source::kPyLock) {
+    DT_ASSIGN_OR_RETURN(const std::string path, PathOf(wanted));
+    DT_ASSIGN_OR_RETURN(const std::string file, ReadFile(path, kFileBytes));
+    absl::StrAppend(&text, Sha256Hex(file));
+  }
+  if (source == Source::kUvLock) {  // it names groups and sources too
+    DT_ASSIGN_OR_RETURN(const std::string path, PathOf(wanted));
+    DT_ASSIGN_OR_RETURN(const std::string file,
+                        ReadFile(fs::path(path).parent_path() / "pyproject.toml", kFileBytes));
+    absl::StrAppend(&text, Sha256Hex(file));
+  }
+  return Sha256Hex(text).substr(0, 32);
+}
+
+}  // namespace dt::environments
