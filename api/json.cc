@@ -285,7 +285,7 @@ Json ExperimentFields(const v1::GetExperimentResponse& found) {
   fields["spec"] = SpecJson(found.spec());
   fields["file_name"] = found.file_name();
   fields["file_text"] = found.file_text();
-  fields["environment_lock"] = found.environment_lock();
+  if (!found.environment_lock().empty()) fields["environment_lock"] = found.environment_lock();
   fields["edits"] = Json::array();
   for (const v1::ExperimentEdit& edit : found.edits()) fields["edits"].push_back(ToJson(edit));
   fields["rung_list"] = Json::array();

@@ -1,6 +1,6 @@
 // environment_file.h: tells a file of packages from the name of a package.
 //
-// Role: one rule for whoever reads an experiment file and for the worker that makes its environment.
+// Role: one rule for the readers of experiment files and for the worker that makes environments.
 #pragma once
 
 #include <string_view>

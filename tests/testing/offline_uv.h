@@ -1,4 +1,4 @@
-// offline_uv.h: uv for tests, with an index of a few small wheels that the test makes, and no network.
+// offline_uv.h: uv for tests, with a few small wheels that the test makes, and no network.
 //
 // Ownership: a folder with the wheels.
 #pragma once

@@ -130,6 +130,7 @@ absl::StatusOr<std::string> Compiled(const Wanted& wanted, const Uv& uv) {
   run.arguments = {"pip", "compile", "--quiet", "--no-header", "--no-annotate", "-o", output};
   // The version that the environment will have, so that the packages suit it.
   const std::string empty = uv.scratch + "/empty";
+  DT_RETURN_IF_ERROR(RemoveAll(empty));
   DT_RETURN_IF_ERROR(MakeEmpty(wanted, uv, empty, -1));
   run.arguments.insert(run.arguments.end(), {"--python", empty + "/bin/python"});
   if (!wanted.index.empty()) {
@@ -208,7 +209,9 @@ absl::Status Make(const Wanted& wanted, const std::string& lock, const Uv& uv,
       install.arguments = {"pip", "install", "--quiet", "--python", python, "-r", path};
       break;
     }
-    default: {
+    case Source::kNone:
+    case Source::kPackages:
+    case Source::kRequirements: {
       const std::string pins = uv.scratch + "/exact.txt";
       DT_RETURN_IF_ERROR(WriteFileAtomically(pins, lock));
       install.arguments = {"pip", "sync", "--quiet", "--python", python, pins};

@@ -4,8 +4,8 @@
 //            it does, and holds the lock of the environment while the program runs.
 // Ownership: the process, its scratch folder and the lock.
 // Errors:    as worker/environments/uv.h.
-// Invariant: rank 0 resolves; every rank makes what the coordinator keeps for the experiment, so all
-//            attempts have the same packages.
+// Invariant: rank 0 resolves. Every rank makes what the coordinator keeps for the experiment, so
+//            all attempts have the same packages.
 // Tests:     tests/worker/program/environment_maker_test.cc
 #pragma once
 
