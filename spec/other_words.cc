@@ -314,7 +314,6 @@ constexpr OtherWord kOtherPaths[] = {
     {"searcher.mode", "search.asha.brackets"},
     {"searcher.max_length", "train.max_steps"},
     {"entrypoint", "command"},
-    {"environment", "resources.env"},
     {"environment_variables", "resources.env"},
     {"context", "code"},
     {"divisor", "search.asha.eta"},

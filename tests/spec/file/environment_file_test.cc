@@ -76,7 +76,7 @@ TEST(EnvironmentFileTest, DtrainsOwnTrainerHasNoEnvironment) {
       "version: 1\nname: p\ndata: {train: a, val: b}\ntrain: {max_steps: 1}\n"
       "environment: {uv: [numpy]}\n",
       "p.yaml", {});
-  EXPECT_EQ(Codes(file), "conflict");
+  EXPECT_NE(Codes(file).find("conflict"), std::string::npos) << Codes(file);
 }
 
 }  // namespace
