@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "cli/view/words.h"
 #include "common/files.h"
+#include "spec/program.h"
 
 namespace dt::cli {
 namespace {
@@ -77,7 +78,9 @@ std::string ActiveInterpreter(const std::string& prefix, const v1::Spec& base) {
   const auto& variables = base.resources().env();
   const bool own_path = std::any_of(variables.begin(), variables.end(),
                                     [](const v1::Label& one) { return one.key() == "PATH"; });
-  if (prefix.empty() || own_path || base.has_environment()) return "";
+  const v1::Environment& own = base.environment();
+  const bool named = !own.python().empty() || !spec::EnvironmentKind(own).empty();
+  if (prefix.empty() || own_path || named) return "";
   const std::vector<std::string> words = WordsOf(base, kSpaces);
   if (words.empty() || (words[0] != "python" && words[0] != "python3")) return "";
   const std::string file = prefix + "/bin/" + words[0];
