@@ -192,7 +192,7 @@ struct LocalAttempt {
   std::string hint;     // a hint about its reports
   bool pauses = false;
   bool makes_environment = false;
-  bool of_experiment = false;  // as in Ended
+  bool of_experiment = false;     // as in Ended
   bool environment_sent = false;  // the runner has the experiment's packages
   std::optional<v1::StepRow> latest;
   std::optional<v1::Prepared> prepared;

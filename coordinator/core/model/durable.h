@@ -175,7 +175,7 @@ struct Experiment {
   std::string search_end;     // why
   bool paused = false;        // starts nothing
   std::string paused_by;
-  std::string paused_why;    // set where the coordinator paused it; "": a user did
+  std::string paused_why;  // set where the coordinator paused it; "": a user did
   // The exact packages of its environment, as first resolved (EnvironmentResolved); "": not yet.
   std::string environment_lock;
   std::vector<Edit> edits;   // the newest, in order

@@ -233,11 +233,12 @@ void EndHopeless(Turn& turn, TrialId decided, const std::string& reason) {
     LiveAttempt& attempt =
         *turn.live().attempts.at(experiment.trials[number - 1].attempts.back().token);
     if (!attempt.Open()) continue;
-    Settle(turn, attempt,
-           {.rank = -1,
-            .cause = v1::CAUSE_CONFIG,
-            .message = absl::StrCat("ended like trial ", ToString(decided), ", for the same reason"),
-            .step = attempt.step});
+    Settle(
+        turn, attempt,
+        {.rank = -1,
+         .cause = v1::CAUSE_CONFIG,
+         .message = absl::StrCat("ended like trial ", ToString(decided), ", for the same reason"),
+         .step = attempt.step});
   }
 }
 

@@ -105,8 +105,8 @@ TEST_F(EnvironmentTest, OneThatCannotBeMadeEndsTheExperimentOnce) {
   EXPECT_EQ(StateOfTrial({id, 1}), v1::TRIAL_FAILED);
   EXPECT_EQ(TrialOf({id, 1}).cause, v1::CAUSE_CONFIG);
   EXPECT_EQ(StateOfTrial({id, 2}), v1::TRIAL_FAILED);  // it was starting
-  EXPECT_EQ(TrialOf({id, 2}).message, absl::StrCat("ended like trial ", ToString(TrialId{id, 1}),
-                                                   ", for the same reason"));
+  EXPECT_EQ(TrialOf({id, 2}).message,
+            absl::StrCat("ended like trial ", ToString(TrialId{id, 1}), ", for the same reason"));
   for (uint32_t other = 3; other <= 5; ++other) {
     EXPECT_EQ(StateOfTrial({id, other}), v1::TRIAL_CANCELLED) << other;
     EXPECT_EQ(TrialOf({id, other}).message, "uv cannot resolve environment.uv: no such package");
