@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
+#include "absl/strings/str_replace.h"
 #include "api/pipeline_wait.h"
 #include "api/spec_file.h"
 #include "cli/commands/code.h"
@@ -121,8 +121,7 @@ void AppendSearch(std::vector<Line>& lines, const v1::ExperimentSpec& spec) {
 // Appends the exact packages of the environment, several on a line.
 void AppendPackages(std::vector<Line>& lines, const std::string& lock) {
   if (lock.empty()) return;
-  const std::vector<std::string> all = absl::StrSplit(lock, '\n', absl::SkipEmpty());
-  AppendFact(lines, "packages", {Printable(absl::StrJoin(all, "  "))});
+  AppendFact(lines, "packages", {Printable(absl::StrReplaceAll(lock, {{"\n", "  "}}))});
 }
 
 void AppendNotify(std::vector<Line>& lines, const v1::Notify& notify) {

@@ -409,6 +409,11 @@ absl::Status CheckFirst(const DurableState& state, const v1::Record& record) {
   return absl::FailedPreconditionError("journal: the first record must be JournalCreated");
 }
 
+absl::Status ApplyNotice(DurableState& state, const v1::Record& record) {
+  return record.has_notice_raised() ? ApplyNoticeRaised(state, record.notice_raised())
+                                    : ApplyNoticeSettled(state, record.notice_settled());
+}
+
 absl::Status OfNewerVersion() {
   return absl::FailedPreconditionError(
       "journal: a record of a kind that this version does not know; a newer dtcoord wrote it");
@@ -469,9 +474,8 @@ absl::Status Apply(DurableState& state, const v1::Record& record) {
     case v1::Record::kTrialMutated:
       return ApplyTrialMutated(state, record.trial_mutated());
     case v1::Record::kNoticeRaised:
-      return ApplyNoticeRaised(state, record.notice_raised());
     case v1::Record::kNoticeSettled:
-      return ApplyNoticeSettled(state, record.notice_settled());
+      return ApplyNotice(state, record);
     case v1::Record::FACT_NOT_SET:
       break;
   }
