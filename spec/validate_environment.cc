@@ -17,8 +17,8 @@
 namespace dt::spec::internal {
 namespace {
 
-using Add = const std::function<void(const std::string& path, const std::string& code,
-                                     const std::string& message, const std::string& hint)>;
+using AddIssue = const std::function<void(const std::string& path, const std::string& code,
+                                          const std::string& message, const std::string& hint)>;
 
 // Returns the kinds that the file names.
 std::vector<std::string> KindsOf(const v1::Environment& environment) {
@@ -30,7 +30,7 @@ std::vector<std::string> KindsOf(const v1::Environment& environment) {
   return kinds;
 }
 
-void CheckTexts(const v1::Environment& environment, Add& add) {
+void CheckTexts(const v1::Environment& environment, AddIssue& add) {
   std::vector<std::pair<std::string, const std::string*>> texts = {
       {"environment.python", &environment.python()},
       {"environment.index", &environment.index()},
@@ -56,7 +56,7 @@ void CheckTexts(const v1::Environment& environment, Add& add) {
   }
 }
 
-void CheckIndex(const v1::Environment& environment, Add& add) {
+void CheckIndex(const v1::Environment& environment, AddIssue& add) {
   const std::string& index = environment.index();
   if (index.empty()) return;
   if (EnvironmentKind(environment) != "uv") {
@@ -74,7 +74,7 @@ void CheckIndex(const v1::Environment& environment, Add& add) {
   }
 }
 
-void CheckFile(const v1::ExperimentSpec& spec, Add& add) {
+void CheckFile(const v1::ExperimentSpec& spec, AddIssue& add) {
   const v1::Environment& environment = spec.base().environment();
   const std::string file = EnvironmentFile(environment);
   if (file.empty()) return;

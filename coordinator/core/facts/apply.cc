@@ -403,12 +403,6 @@ absl::Status CheckFirst(const DurableState& state, const v1::Record& record) {
   return absl::FailedPreconditionError("journal: the first record must be JournalCreated");
 }
 
-// Checks that the journal begins with its id.
-absl::Status CheckFirst(const DurableState& state, const v1::Record& record) {
-  if (state.journal_id != 0 || record.has_journal_created()) return absl::OkStatus();
-  return absl::FailedPreconditionError("journal: the first record must be JournalCreated");
-}
-
 absl::Status ApplyNotice(DurableState& state, const v1::Record& record) {
   return record.has_notice_raised() ? ApplyNoticeRaised(state, record.notice_raised())
                                     : ApplyNoticeSettled(state, record.notice_settled());
