@@ -80,6 +80,8 @@ class Trainers {
   void Take(Process& process, const frames::Connect& connect);
   void Take(Process& process, const frames::Stop& stop);
   void Take(Process& process, const frames::Registered& registered);
+  // Does nothing: simulated trials have no environment.
+  void Take(Process&, const frames::Environment&) {}
   void Take(Process& process, const frames::Exit&);
   void Prepare(Process& process);
   void Join(Process& process);
