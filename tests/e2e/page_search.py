@@ -234,6 +234,12 @@ def saved(page):
         assert len(list(xml.etree.ElementTree.fromstring(text).iter(f"{of}path"))) > 12, chart
 
 
+def leave(page):
+    """Closes the dialog, which the page removes a moment after the key."""
+    page.key("Escape")
+    page.until("!document.querySelector('dialog')", "the dialog is closed")
+
+
 def copies(page):
     """A new experiment is made from the file of another: edited, checked and submitted, with the same code."""
     page.show("/experiments/1", "!document.querySelector('.acts').hidden")
@@ -245,14 +251,13 @@ def copies(page):
     page.expect_tree(landmarks=False)
     write = "{0}.value = {1}; {0}.dispatchEvent(new Event('input'))"
     page.run(write.format(box, json.dumps(file.replace("search:", "serch:"))))
-    page.key("Escape")
-    page.expect("document.querySelector('dialog')", None)
+    leave(page)
     page.until("document.getElementById('said').textContent.startsWith('Nothing was submitted.')")
     press(page, "New from this…")
     page.expect(f"{box}.value", file.replace("search:", "serch:"))
     press(page, "Restore the file")
     page.expect(f"{box}.value", file)
-    page.key("Escape")
+    leave(page)
     press(page, "New from this…")
     page.expect(f"{box}.value", file)
     page.expect("[...document.querySelectorAll('dialog button')].some((one) => one.textContent === 'Restore the file')",
@@ -279,7 +284,7 @@ def copies(page):
     press(page, "Submit")
     page.until("location.hash === '#/experiments/2' && document.querySelector('h1').textContent === '2 other'")
     page.until("document.getElementById('said').textContent.includes('experiment 2: 3 trials on cpu')")
-    page.expect("document.querySelector('dialog')", None)
+    page.until("!document.querySelector('dialog')", "the dialog is closed")
     digests = page.run("Promise.all([1, 2].map((one) => fetch(`/api/v1/experiments/${one}`)"
                        ".then((one) => one.json()).then((one) => one.spec.code.digest)))")
     assert digests[0] and digests[0] == digests[1], digests
