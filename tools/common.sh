@@ -29,8 +29,8 @@ build_jobs() {
   if [ "$by_memory" -lt "$cores" ]; then echo "$by_memory"; else echo "$cores"; fi
 }
 
-# test_jobs: prints how many half cores tests may take: two for each core (cmake/Rooms.cmake).
-test_jobs() { echo $((2 * $(nproc))); }
+# test_jobs: prints how many quarter cores tests may take: four for each core (cmake/Rooms.cmake).
+test_jobs() { echo $((4 * $(nproc))); }
 
 configure_preset() {
   (cd "$root" && cmake --preset "$1" -DDTRAIN_LIBTORCH="$libtorch_dir" --log-level=WARNING >&2)
