@@ -48,7 +48,7 @@ lint_asan() {
 }
 
 # Fuzz targets take turns at a minute, two at a time: a minute for all would take a quarter of CI's time.
-readonly lint_fuzz_turns=13
+readonly lint_fuzz_turns=15
 
 # fuzz_turn NAME…: prints the targets whose turn it is at this commit: by its hash, since a shallow clone
 # knows no number.
