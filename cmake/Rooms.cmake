@@ -197,7 +197,7 @@ set(DTRAIN_TEST_FLAGS "" CACHE STRING "Compiler flags of test programs, after al
 # WAITS takes one, since it waits for most of its time: of those measured, the busiest used 0.27 of a core. So a core
 # runs one test that computes, or four that wait. Tests of complete programs that train take turns, with the lock
 # `gangs`: together they would only slow each other down. A test that measures times is `long` and has RUN_SERIAL.
-set(quarter_cores_of_a_test 4)
+set(quarters_of_a_test 4)
 
 # dt_test(NAME [WAITS] SOURCES… LINKS… LABELS… TIMEOUT s SECONDS s UNSANITIZED reason): one GoogleTest binary, one
 # ctest entry. Labels: unit, sim, mutant, e2e, torch, gpu, gpu_fake; also tsan; and long for tests that only
@@ -238,7 +238,7 @@ function(dt_test name)
     set_tests_properties(${name} PROPERTIES COST ${TEST_SECONDS})
   endif()
   if(NOT TEST_WAITS)
-    set_tests_properties(${name} PROPERTIES PROCESSORS ${quarter_cores_of_a_test})
+    set_tests_properties(${name} PROPERTIES PROCESSORS ${quarters_of_a_test})
   endif()
   if("e2e" IN_LIST TEST_LABELS AND "torch" IN_LIST TEST_LABELS)
     set_tests_properties(${name} PROPERTIES RESOURCE_LOCK gangs)
