@@ -195,8 +195,9 @@ set(DTRAIN_TEST_FLAGS "" CACHE STRING "Compiler flags of test programs, after al
 
 # ctest counts quarter cores: ./dev test and ./dev lint let it use four for each core. A test takes four; a test with
 # WAITS takes one, since it waits for most of its time: of those measured, the busiest used 0.27 of a core. So a core
-# runs one test that computes, or four that wait. Tests of complete programs that train take turns, with the lock
-# `gangs`: together they would only slow each other down. A test that measures times is `long` and has RUN_SERIAL.
+# runs one test that computes, or four that wait. Tests of complete programs that train take two, and take turns, with
+# the lock `gangs`: together they would only slow each other down. A test that measures times is `long` and has
+# RUN_SERIAL.
 set(quarters_of_a_test 4)
 
 # dt_test(NAME [WAITS] SOURCES… LINKS… LABELS… TIMEOUT s SECONDS s UNSANITIZED reason): one GoogleTest binary, one
@@ -237,10 +238,11 @@ function(dt_test name)
   if(TEST_SECONDS)
     set_tests_properties(${name} PROPERTIES COST ${TEST_SECONDS})
   endif()
-  if(NOT TEST_WAITS)
-    set_tests_properties(${name} PROPERTIES PROCESSORS ${quarters_of_a_test})
-  endif()
   if("e2e" IN_LIST TEST_LABELS AND "torch" IN_LIST TEST_LABELS)
-    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK gangs)
+    # Their turns together take longest, so the first begins at once. A quarter of their time is spent training.
+    math(EXPR cost "100 + ${TEST_SECONDS}")
+    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK gangs PROCESSORS 2 COST ${cost})
+  elseif(NOT TEST_WAITS)
+    set_tests_properties(${name} PROPERTIES PROCESSORS ${quarters_of_a_test})
   endif()
 endfunction()
