@@ -48,6 +48,7 @@ absl::StatusOr<Answer> Try(const Job& job, const Environment& environment, int l
               .environment = environment};
   if (uv.path.empty()) return IoError("uv is not installed on this host any more");
   if (job.lock.empty()) {
+    DT_ASSIGN_OR_RETURN(const UniqueFd cache_in_use, store.ShareCache());
     DT_ASSIGN_OR_RETURN(answer.lock, Resolve(job.wanted, uv));
   } else {
     DT_ASSIGN_OR_RETURN(const std::string name, NameOf(job.wanted, job.lock));

@@ -34,6 +34,12 @@ absl::Status Lock(const UniqueFd& lock, int how, const std::string& path) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<UniqueFd> OpenLockFile(const std::string& path) {
+  UniqueFd lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock.valid()) return SystemError("open", path);
+  return lock;
+}
+
 // Writes everything of the folder's file system to the disk: an environment has many files.
 absl::Status SyncAll(const std::string& folder) {
   const UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -56,6 +62,8 @@ std::vector<Known> AllIn(const std::string& folder) {
     Known known;
     known.name = name.substr(0, name.size() - (sizeof(kLock) - 1));
     struct stat facts {};
+    // A lock stays when its environment goes: a process may be about to take it.
+    if (lstat((folder + "/" + known.name).c_str(), &facts) != 0) continue;
     if (stat((folder + "/" + known.name + kMarker).c_str(), &facts) == 0) {
       known.used_ns = facts.st_mtim.tv_sec * 1'000'000'000 + facts.st_mtim.tv_nsec;
     }
@@ -80,17 +88,13 @@ bool Store::IsComplete(const std::string& name) const {
 
 absl::StatusOr<UniqueFd> Store::OpenLock(const std::string& name) const {
   DT_RETURN_IF_ERROR(MakeFolders(folder_));
-  const std::string path = FolderOf(name) + kLock;
-  UniqueFd lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock.valid()) return SystemError("open", path);
-  return lock;
+  return OpenLockFile(FolderOf(name) + kLock);
 }
 
 absl::StatusOr<bool> Store::Claim(
     const std::string& name, const UniqueFd& lock,
     const std::function<absl::Status(const std::string&)>& make) const {
   const std::string folder = FolderOf(name);
-  const std::string cache_lock = folder_ + "/" + kCacheLock;
   bool made = false;
   for (;;) {
     DT_RETURN_IF_ERROR(Lock(lock, LOCK_SH, folder));
@@ -103,9 +107,7 @@ absl::StatusOr<bool> Store::Claim(
     if (IsComplete(name)) continue;
     // A maker that ended in the middle left it.
     DT_RETURN_IF_ERROR(RemoveAll(folder));
-    const UniqueFd uses_cache(open(cache_lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    if (!uses_cache.valid()) return SystemError("open", cache_lock);
-    DT_RETURN_IF_ERROR(Lock(uses_cache, LOCK_SH, cache_lock));
+    DT_ASSIGN_OR_RETURN(UniqueFd cache_in_use, ShareCache());
     absl::Status done = make(folder);
     if (done.ok()) done = SyncAll(folder);
     if (done.ok()) done = WriteFileAtomically(folder + kMarker, "");
@@ -113,7 +115,7 @@ absl::StatusOr<bool> Store::Claim(
       static_cast<void>(RemoveAll(folder));
       return done;
     }
-    flock(uses_cache.get(), LOCK_UN);
+    cache_in_use.Reset();
     made = true;
     Evict();  // not this one: its lock is held
   }
@@ -133,20 +135,31 @@ uint64_t Store::Bytes() const {
   return bytes;
 }
 
+absl::StatusOr<UniqueFd> Store::ShareCache() const {
+  DT_RETURN_IF_ERROR(MakeFolders(folder_));
+  const std::string path = folder_ + "/" + kCacheLock;
+  DT_ASSIGN_OR_RETURN(UniqueFd lock, OpenLockFile(path));
+  DT_RETURN_IF_ERROR(Lock(lock, LOCK_SH, path));
+  return lock;
+}
+
 void Store::Evict() const {
   if (Bytes() <= bytes_max_) return;
+  {
+    // The cache goes first: while it has links to the files of an environment, the removal of the
+    // environment frees nothing. The other user of the cache evicts when it is done.
+    const absl::StatusOr<UniqueFd> cache_lock = OpenLockFile(folder_ + "/" + kCacheLock);
+    if (!cache_lock.ok() || flock(cache_lock->get(), LOCK_EX | LOCK_NB) != 0) return;
+    static_cast<void>(RemoveAll(cache()));
+  }
   for (const Known& known : AllIn(folder_)) {
+    if (Bytes() <= bytes_max_) return;
     const absl::StatusOr<UniqueFd> lock = OpenLock(known.name);
     if (!lock.ok() || flock(lock->get(), LOCK_EX | LOCK_NB) != 0) continue;  // a trial uses it
     // The marker first: what is left of it is not complete.
     static_cast<void>(unlink((FolderOf(known.name) + kMarker).c_str()));
     static_cast<void>(RemoveAll(FolderOf(known.name)));
-    if (Bytes() <= bytes_max_) return;
   }
-  const std::string path = folder_ + "/" + kCacheLock;
-  const UniqueFd cache_lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!cache_lock.valid() || flock(cache_lock.get(), LOCK_EX | LOCK_NB) != 0) return;
-  static_cast<void>(RemoveAll(cache()));
 }
 
 }  // namespace dt::environments

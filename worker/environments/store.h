@@ -36,8 +36,12 @@ class Store {
                              const std::function<absl::Status(const std::string&)>& make) const;
   bool IsComplete(const std::string& name) const;
 
-  // Removes environments that nobody uses, the least recently used first, then uv's cache, until
-  // the folder is within its bound.
+  // Opens uv's cache for use: nobody removes it while the descriptor is open. Blocks while it is
+  // being removed.
+  absl::StatusOr<UniqueFd> ShareCache() const;
+
+  // Removes uv's cache, then environments that nobody uses, the least recently used first, until
+  // the folder is within its bound. Removes nothing while another process uses the cache.
   void Evict() const;
   // Returns the bytes of all files in the folder; files with several links count once.
   uint64_t Bytes() const;

@@ -155,6 +155,36 @@ TEST_F(StoreTest, FilesWithSeveralLinksCountOnce) {
   EXPECT_EQ(store.Bytes(), before);
 }
 
+TEST_F(StoreTest, WithoutTheCachesLinksEachRemovalFreesBytes) {
+  const Store store(store_folder_, 250 << 10);
+  fs::create_directories(store.cache());
+  for (const std::string name : {"a", "b", "c"}) {
+    const UniqueFd in_use = Claimed(store, name, 100 << 10);
+    fs::last_write_time(store.FolderOf(name) + "/dtrain-complete",
+                        fs::file_time_type::clock::now() - std::chrono::hours('d' - name[0]));
+    if (name == "c") break;  // the store was beyond its bound, and has removed the cache
+    fs::create_hard_link(store.FolderOf(name) + "/file", store.cache() + "/" + name);
+  }
+  EXPECT_FALSE(fs::exists(store.cache()));
+  EXPECT_FALSE(store.IsComplete("a"));
+  EXPECT_TRUE(store.IsComplete("b"));
+  EXPECT_TRUE(store.IsComplete("c"));
+}
+
+TEST_F(StoreTest, NobodyRemovesACacheInUse) {
+  const Store store(store_folder_, 50 << 10);
+  fs::create_directories(store.cache());
+  ASSERT_TRUE(WriteFileAtomically(store.cache() + "/wheel", std::string(100 << 10, 'x')).ok());
+  {
+    const auto resolving = store.ShareCache();
+    ASSERT_TRUE(resolving.ok());
+    store.Evict();
+    EXPECT_TRUE(fs::exists(store.cache()));
+  }
+  store.Evict();
+  EXPECT_FALSE(fs::exists(store.cache()));
+}
+
 TEST_F(StoreTest, UvsCacheGoesWhenNothingElseCan) {
   const Store store(store_folder_, 50 << 10);
   fs::create_directories(store.cache());
