@@ -34,13 +34,15 @@ inline std::string PathOfUv() {
 
 class OfflineUv {
  public:
+  // Returns the folder of the wheels.
+  std::string wheels() const { return folder_ / "wheels"; }
   // Adds a wheel to the index.
   void AddWheel(const std::string& name, const std::string& version,
                 const std::vector<std::string>& requires_ = {}) const {
-    std::filesystem::create_directory(folder_ / "wheels");
+    std::filesystem::create_directory(wheels());
     SpawnOptions options;
     options.path = "/usr/bin/env";
-    options.arguments = {"python3", MAKE_WHEEL, folder_ / "wheels", name, version};
+    options.arguments = {"python3", MAKE_WHEEL, wheels(), name, version};
     options.arguments.insert(options.arguments.end(), requires_.begin(), requires_.end());
     const ProgramOutput output =
         ReadOutput(options, 1 << 16, absl::Seconds(60), StandardError::kRead);
@@ -51,7 +53,7 @@ class OfflineUv {
     const std::string bin = std::filesystem::path(PathOfUv()).parent_path();
     const char* path = std::getenv("PATH");
     return EnvironmentWith({{"PATH", std::string(path == nullptr ? "" : path) + ":" + bin},
-                            {"UV_FIND_LINKS", folder_ / "wheels"},
+                            {"UV_FIND_LINKS", wheels()},
                             {"UV_NO_INDEX", "1"},
                             {"UV_OFFLINE", "1"},
                             {"UV_PYTHON_DOWNLOADS", "never"}});

@@ -43,19 +43,35 @@ Source SourceOf(const Wanted& wanted) {
   return pylock ? Source::kPyLock : Source::kRequirements;
 }
 
-// Returns the file's path. Errors: ConfigError if it is not there.
+// Errors: ConfigError if uv could wait for ever for what the file holds, such as a FIFO, or if it
+// is too large.
+absl::Status CheckFile(const std::string& path, const std::string& name) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) {
+    return ConfigError(absl::StrCat("environment.uv: ", name, " is not a regular file"));
+  }
+  const uintmax_t bytes = fs::file_size(path, error);
+  if (error || bytes <= kFileBytes) return absl::OkStatus();
+  return ConfigError(
+      absl::StrCat("environment.uv: ", name, " has ", bytes, " bytes; the limit is ", kFileBytes));
+}
+
+// Returns the file's path. Errors: ConfigError if it is not there, or CheckFile refuses it.
 absl::StatusOr<std::string> PathOf(const Wanted& wanted) {
   const std::string path = wanted.code_folder + "/" + FileName(wanted);
   if (wanted.code_folder.empty() || access(path.c_str(), R_OK) != 0) {
     return ConfigError(absl::StrCat("environment.uv: ", FileName(wanted),
                                     " is not in the folder of code that was sent along"));
   }
+  DT_RETURN_IF_ERROR(CheckFile(path, FileName(wanted)));
+  if (SourceOf(wanted) != Source::kUvLock) return path;
   const std::string project = fs::path(path).parent_path() / "pyproject.toml";
-  if (SourceOf(wanted) == Source::kUvLock && access(project.c_str(), R_OK) != 0) {
+  if (access(project.c_str(), R_OK) != 0) {
     return ConfigError(absl::StrCat("environment.uv: ", FileName(wanted),
                                     " has no pyproject.toml beside it in the folder of code; uv "
                                     "needs both"));
   }
+  DT_RETURN_IF_ERROR(CheckFile(project, "pyproject.toml"));
   return path;
 }
 
@@ -87,12 +103,40 @@ std::string PinsOfPyLock(const std::string& text) {
   return pins;
 }
 
+// Accepts "--find-links wheels", and not a URL or a folder that all hosts have.
+bool IsRelativeFindLinks(absl::string_view line) {
+  return absl::ConsumePrefix(&line, "--find-links ") && !absl::StartsWith(line, "/") &&
+         !absl::StrContains(line, "://");
+}
+
+// Accepts an option that names an index with a user or a password. A reference to a variable of the
+// worker, as in "https://${TOKEN}@host", is none.
+bool HasCredentials(absl::string_view line) {
+  const size_t scheme = line.find("://");
+  if (!absl::StartsWith(line, "--") || scheme == absl::string_view::npos) return false;
+  const absl::string_view rest = line.substr(scheme + 3);
+  const absl::string_view host = rest.substr(0, rest.find_first_of("/?#"));
+  const absl::string_view user = host.substr(0, host.rfind('@') + 1);
+  return !user.empty() && !absl::StrContains(user, "${");
+}
+
+// The coordinator keeps the packages and their indexes, and shows them to others.
+absl::Status RefuseCredentials(const std::string& pins, const Wanted& wanted) {
+  for (const absl::string_view line : absl::StrSplit(pins, '\n')) {
+    if (!HasCredentials(line)) continue;
+    return ConfigError(absl::StrCat("environment.uv: an index in ", FileName(wanted),
+                                    " holds a user or a password; leave them out: the workers' "
+                                    "operator sets them, such as in a .netrc file"));
+  }
+  return absl::OkStatus();
+}
+
 // Environments are shared by trials, and a folder of code belongs to one attempt.
 absl::Status RefuseFolders(const std::string& pins, const Wanted& wanted) {
   for (const absl::string_view line : absl::StrSplit(pins, '\n')) {
     const bool folder =
         absl::StartsWith(line, "-e ") || absl::StartsWith(line, ".") ||
-        absl::StartsWith(line, "/") ||
+        absl::StartsWith(line, "/") || IsRelativeFindLinks(line) ||
         (!wanted.code_folder.empty() && absl::StrContains(line, "file://" + wanted.code_folder));
     if (!folder) continue;
     return ConfigError(absl::StrCat(
@@ -114,20 +158,39 @@ absl::Status MakeEmpty(const Wanted& wanted, const Uv& uv, const std::string& fo
   return Run(run, "uv cannot make the environment").status();
 }
 
+// Returns the lines of `text` that are not in `others`, without empty ones.
+std::string WithoutLines(const std::string& text, const std::string& others) {
+  const std::vector<absl::string_view> left_out = absl::StrSplit(others, '\n');
+  std::string kept;
+  for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    const bool out = std::find(left_out.begin(), left_out.end(), line) != left_out.end();
+    if (!out) absl::StrAppend(&kept, line, "\n");
+  }
+  return kept;
+}
+
+// Returns the exact packages of the file `input`, below options with all indexes that uv uses.
+absl::StatusOr<std::string> Compile(ToolRun run, const std::string& input,
+                                    const std::string& output, const std::string& what) {
+  run.arguments.insert(run.arguments.end(), {"-o", output, input});
+  DT_RETURN_IF_ERROR(Run(run, what).status());
+  return ReadFile(output, kFileBytes);
+}
+
+// Returns the exact packages, below options with the indexes that the file adds to the worker's.
+// Without them, uv would not find the packages again, or would find others of the same version.
 absl::StatusOr<std::string> Compiled(const Wanted& wanted, const Uv& uv) {
   std::string input = uv.scratch + "/requirements.in";
-  std::string folder = uv.scratch;
   std::string what = "uv cannot resolve environment.uv";
   if (SourceOf(wanted) == Source::kRequirements) {
     DT_ASSIGN_OR_RETURN(input, PathOf(wanted));
-    folder = fs::path(input).parent_path();
     what = absl::StrCat("uv cannot resolve ", FileName(wanted));
   } else {
     DT_RETURN_IF_ERROR(WriteFileAtomically(input, absl::StrJoin(wanted.uv, "\n") + "\n"));
   }
-  const std::string output = uv.scratch + "/requirements.txt";
-  ToolRun run = RunOf(uv, folder);
-  run.arguments = {"pip", "compile", "--quiet", "--no-header", "--no-annotate", "-o", output};
+  ToolRun run = RunOf(uv, uv.scratch);
+  run.arguments = {"pip",           "compile",          "--quiet",          "--no-header",
+                   "--no-annotate", "--emit-index-url", "--emit-find-links"};
   // The version that the environment will have, so that the packages suit it.
   const std::string empty = uv.scratch + "/empty";
   DT_RETURN_IF_ERROR(RemoveAll(empty));
@@ -136,9 +199,13 @@ absl::StatusOr<std::string> Compiled(const Wanted& wanted, const Uv& uv) {
   if (!wanted.index.empty()) {
     run.arguments.insert(run.arguments.end(), {"--default-index", wanted.index});
   }
-  run.arguments.push_back(input);
-  DT_RETURN_IF_ERROR(Run(run, what).status());
-  return ReadFile(output, limits::kEnvironmentLockBytes);
+  const std::string nothing = uv.scratch + "/nothing.in";
+  DT_RETURN_IF_ERROR(WriteFileAtomically(nothing, ""));
+  DT_ASSIGN_OR_RETURN(const std::string own, Compile(run, nothing, uv.scratch + "/own.txt", what));
+  run.folder = fs::path(input).parent_path();
+  DT_ASSIGN_OR_RETURN(const std::string pins,
+                      Compile(run, input, uv.scratch + "/requirements.txt", what));
+  return WithoutLines(pins, own);
 }
 
 absl::StatusOr<std::string> Exported(const Wanted& wanted, const Uv& uv) {
@@ -148,7 +215,7 @@ absl::StatusOr<std::string> Exported(const Wanted& wanted, const Uv& uv) {
   run.arguments = {"export",        "--quiet",           "--frozen", "--no-hashes", "--no-header",
                    "--no-annotate", "--no-emit-project", "-o",       output};
   DT_RETURN_IF_ERROR(Run(run, absl::StrCat("uv cannot read ", FileName(wanted))).status());
-  return ReadFile(output, limits::kEnvironmentLockBytes);
+  return ReadFile(output, kFileBytes);
 }
 
 absl::StatusOr<std::string> PinsOf(const Wanted& wanted, const Uv& uv) {
@@ -181,6 +248,7 @@ size_t PackagesIn(const std::string& lock) {
 absl::StatusOr<std::string> Resolve(const Wanted& wanted, const Uv& uv) {
   DT_ASSIGN_OR_RETURN(const std::string pins, PinsOf(wanted, uv));
   DT_RETURN_IF_ERROR(RefuseFolders(pins, wanted));
+  DT_RETURN_IF_ERROR(RefuseCredentials(pins, wanted));
   const std::string lock =
       absl::StrCat("# python: ", wanted.python.empty() ? "any" : wanted.python, "\n", pins);
   if (lock.size() <= limits::kEnvironmentLockBytes) return lock;
@@ -191,11 +259,13 @@ absl::StatusOr<std::string> Resolve(const Wanted& wanted, const Uv& uv) {
 absl::Status Make(const Wanted& wanted, const std::string& lock, const Uv& uv,
                   const std::string& folder, int lock_fd) {
   DT_RETURN_IF_ERROR(MakeEmpty(wanted, uv, folder, lock_fd));
-  if (PackagesIn(lock) == 0) return absl::OkStatus();
+  const Source source = SourceOf(wanted);
+  const bool file_is_lock = source == Source::kUvLock || source == Source::kPyLock;
+  if (!file_is_lock && PackagesIn(lock) == 0) return absl::OkStatus();
   const std::string python = folder + "/bin/python";
   ToolRun install = RunOf(uv, uv.scratch);
   install.lock = lock_fd;
-  switch (SourceOf(wanted)) {
+  switch (source) {
     case Source::kUvLock: {
       DT_ASSIGN_OR_RETURN(const std::string path, PathOf(wanted));
       install.folder = fs::path(path).parent_path();
@@ -215,7 +285,7 @@ absl::Status Make(const Wanted& wanted, const std::string& lock, const Uv& uv,
       const std::string pins = uv.scratch + "/exact.txt";
       DT_RETURN_IF_ERROR(WriteFileAtomically(pins, lock));
       install.arguments = {"pip", "sync", "--quiet", "--python", python, pins};
-      if (SourceOf(wanted) == Source::kRequirements) {  // its folder may have a uv.toml
+      if (source == Source::kRequirements) {  // its folder may have a uv.toml
         DT_ASSIGN_OR_RETURN(const std::string path, PathOf(wanted));
         install.folder = fs::path(path).parent_path();
       }

@@ -1,6 +1,8 @@
 // uv_test.cc: packages are resolved and installed by a real uv, from wheels that the test makes.
 #include "worker/environments/uv.h"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 
 #include "gtest/gtest.h"
@@ -81,6 +83,52 @@ TEST_F(UvTest, AFileOfRequirementsIsReadInTheFolderOfCode) {
       Resolved({.uv = {"needs/requirements.txt"}, .code_folder = folder_ / "code"});
   ASSERT_TRUE(resolved.status.ok()) << resolved.status;
   EXPECT_EQ(resolved.lock, "# python: any\nbb==1.0\n");
+}
+
+TEST_F(UvTest, TheIndexesOfAFileOfRequirementsStayWithItsPackages) {
+  testing::OfflineUv others;
+  others.AddWheel("bb", "1.3+cpu");
+  folder_.Write("code/requirements.txt", "--find-links " + others.wheels() + "\nbb\n");
+  const Wanted wanted{.uv = {"requirements.txt"}, .code_folder = folder_ / "code"};
+  const Answer resolved = Resolved(wanted);
+  EXPECT_EQ(resolved.lock, "# python: any\n--find-links " + others.wheels() + "\nbb==1.3+cpu\n");
+  EXPECT_EQ(resolved.packages, 1u);
+  std::string folder;
+  const Answer made = Made(wanted, resolved.lock, &folder);
+  ASSERT_TRUE(made.status.ok()) << made.status;
+  EXPECT_EQ(Python(folder, "import bb; print(bb.__version__)"), "1.3+cpu\n");
+  // Packages of the same version from elsewhere are another environment.
+  EXPECT_NE(*NameOf(wanted, resolved.lock), *NameOf(wanted, "# python: any\nbb==1.3+cpu\n"));
+}
+
+TEST_F(UvTest, AnIndexWithAPasswordAndAFolderOfWheelsAreRefused) {
+  for (const std::string line :
+       {"--extra-index-url https://me:secret@x.invalid/simple", "--find-links wheels"}) {
+    folder_.Write("code/wheels/x", "");
+    folder_.Write("code/requirements.txt", line + "\nbb\n");
+    const Answer resolved = Resolved({.uv = {"requirements.txt"}, .code_folder = folder_ / "code"});
+    EXPECT_EQ(resolved.status.code(), kConfigError) << resolved.status;
+    EXPECT_EQ(std::string(resolved.status.message()).find("secret"), std::string::npos);
+  }
+}
+
+TEST_F(UvTest, AFifoInPlaceOfAFileIsRefusedAtOnce) {
+  fs::create_directory(folder_ / "code");
+  ASSERT_EQ(mkfifo((folder_ / "code/requirements.txt").c_str(), 0600), 0);
+  const Answer resolved = Resolved({.uv = {"requirements.txt"}, .code_folder = folder_ / "code"});
+  EXPECT_EQ(resolved.status, ConfigError("environment.uv: requirements.txt is not a regular file"));
+}
+
+TEST_F(UvTest, AListBeyondTheBoundIsAFaultOfTheExperiment) {
+  folder_.Write("code/pylock.toml", [] {
+    std::string text;
+    for (int i = 0; i < 6000; ++i) {
+      text += "[[packages]]\nname = \"package" + std::to_string(i) + "\"\nversion = \"1\"\n";
+    }
+    return text;
+  }());
+  const Answer resolved = Resolved({.uv = {"pylock.toml"}, .code_folder = folder_ / "code"});
+  EXPECT_EQ(resolved.status.code(), kConfigError) << resolved.status;
 }
 
 TEST_F(UvTest, AFileThatDidNotTravelIsNamed) {
