@@ -48,14 +48,18 @@ bool BlamesHost(std::string_view words) {
                                          "Disk quota exceeded",
                                          "File too large",
                                          "Read-only file system",
+                                         "Input/output error",
+                                         "Stale file handle",
                                          "Cannot allocate memory",
                                          "Too many open files",
                                          "error sending request",
+                                         "error decoding response body",
+                                         "HTTP status server error",
+                                         "429 Too Many Requests",
                                          "Connection refused",
                                          "Connection reset",
                                          "dns error",
                                          "timed out",
-                                         "operation timed out",
                                          "Network is unreachable"};
   return std::any_of(std::begin(kWords), std::end(kWords), [words](std::string_view each) {
     return words.find(each) != std::string_view::npos;
@@ -105,8 +109,8 @@ std::vector<std::pair<std::string, std::string>> Abilities(const std::string& al
   for (const std::string_view kind : kKinds) {
     const bool may = words.empty() || std::find(words.begin(), words.end(), kind) != words.end();
     all.emplace_back(kind, may ? WhyMissing(kind, environment)
-                               : absl::StrCat("its operator does not allow it; add it to "
-                                              "dtworker --environments"));
+                               : "its operator does not allow it; add it to dtworker "
+                                 "--environments");
   }
   return all;
 }
@@ -132,7 +136,8 @@ absl::StatusOr<std::string> Run(const ToolRun& tool, std::string_view what) {
   const bool silent = words.empty();
   if (silent) words = "it failed and printed nothing";
   const std::string text = absl::StrCat(absl::string_view(what.data(), what.size()), ": ", words);
-  return silent || BlamesHost(words) ? IoError(text) : ConfigError(text);
+  // `words` may be cut before the cause, which comes last.
+  return silent || BlamesHost(output.text) ? IoError(text) : ConfigError(text);
 }
 
 }  // namespace dt::environments

@@ -61,11 +61,20 @@ TEST_F(ToolsTest, AFailureIsToldInTheToolsOwnWords) {
 }
 
 TEST_F(ToolsTest, AFullDiskAndALostNetworkAreNoFaultOfThePackages) {
-  for (const std::string words : {"No space left on device (os error 28)", "dns error"}) {
+  for (const std::string words : {"No space left on device (os error 28)", "dns error",
+                                  "HTTP status server error (503 Service Unavailable)",
+                                  "HTTP status client error (429 Too Many Requests)"}) {
     const auto ran =
         environments::Run({.path = Put("tool", "echo '" + words + "'; exit 2")}, "what");
     EXPECT_EQ(ran.status().code(), kIoError) << words;
   }
+}
+
+TEST_F(ToolsTest, TheCauseCountsAlsoBehindTheEndOfACutMessage) {
+  const std::string script = "printf '%05000d\\nNo space left on device\\n' 0; exit 1";
+  const auto ran = environments::Run({.path = Put("tool", script)}, "what");
+  EXPECT_EQ(ran.status().code(), kIoError);
+  EXPECT_LT(ran.status().message().size(), 3000u);
 }
 
 }  // namespace
