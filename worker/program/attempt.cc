@@ -52,8 +52,7 @@ void ProgramAttempt::Begin(Instant now) {
   spec_ = *std::move(spec);
   if (!spec_.own.IsMade()) return GoOn(now);
   stage_ = Stage::kMaking;
-  const absl::Status begun = BeginEnvironment(now);
-  if (!begun.ok()) Fail(begun);
+  BeginEnvironment(now);
 }
 
 void ProgramAttempt::GoOn(Instant now) {

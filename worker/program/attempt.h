@@ -72,8 +72,9 @@ class ProgramAttempt {
     kOver
   };
 
-  absl::Status BeginEnvironment(Instant now);
+  void BeginEnvironment(Instant now);
   void ServeEnvironment(Instant now);
+  void FailEnvironment(const absl::Status& error);
   void GoOn(Instant now);
   absl::StatusOr<Environment> Inherited() const;
   absl::Status Prepare();

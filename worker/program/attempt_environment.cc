@@ -8,31 +8,37 @@
 
 namespace dt::program {
 
-absl::Status ProgramAttempt::BeginEnvironment(Instant now) {
+void ProgramAttempt::BeginEnvironment(Instant now) {
   environments::Wanted wanted = spec_.own.wanted;
   wanted.code_folder = start_.code_folder;
   maker_.emplace(start_.token, std::move(wanted), host_.environments,
-                 host_.scratch + ".environment", say_,
+                 host_.scratch + ".environment",
+                 PermittedToTools(EnvironmentWith({}), host_.variables), say_,
                  [this](const std::string& text) { Log(text); });
-  return maker_->Begin(start_.environment, IsRoot(), now.steady);
+  const absl::Status begun = maker_->Begin(start_.environment, IsRoot(), now.steady);
+  if (!begun.ok()) FailEnvironment(begun);
 }
 
 void ProgramAttempt::TakeEnvironment(const frames::Environment& frame, Instant now) {
   if (stage_ != Stage::kMaking) return;
   const absl::Status taken = maker_->TakeLock(frame.lock, now.steady);
-  if (!taken.ok()) Fail(taken);
+  if (!taken.ok()) FailEnvironment(taken);
 }
 
 void ProgramAttempt::ServeEnvironment(Instant now) {
   const std::optional<absl::Status> made = maker_->Serve(now.steady);
   if (!made.has_value()) return;
   if (!made->ok()) {
-    of_experiment_ = made->code() == kConfigError;
     EndDescendants(limits::kTrainerExitGrace);
-    return Fail(*made);
+    return FailEnvironment(*made);
   }
   stage_ = Stage::kWaiting;
   GoOn(now);
+}
+
+void ProgramAttempt::FailEnvironment(const absl::Status& error) {
+  of_experiment_ = error.code() == kConfigError;
+  Fail(error);
 }
 
 // Returns the variables that the program inherits from the worker, those of its environment first.

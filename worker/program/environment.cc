@@ -321,6 +321,18 @@ Environment Permitted(const Environment& all, const std::vector<std::string>& mo
   return permitted;
 }
 
+Environment PermittedToTools(const Environment& all, const std::vector<std::string>& more) {
+  constexpr std::string_view kNames[] = {"NETRC",           "ALL_PROXY",       "all_proxy",
+                                         "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "XDG_DATA_HOME"};
+  Environment permitted = Permitted(all, more);
+  for (const auto& variable : all) {
+    const bool listed =
+        std::find(std::begin(kNames), std::end(kNames), variable.first) != std::end(kNames);
+    if (listed || variable.first.starts_with("UV_")) permitted.insert(variable);
+  }
+  return permitted;
+}
+
 bool EnvironmentSpec::IsMade() const {
   const bool version = !wanted.python.empty() && wanted.python.find('/') == std::string::npos;
   return !wanted.uv.empty() || version;

@@ -83,6 +83,9 @@ struct LaunchContext {
 // libraries and caches are, the language, and how libraries compute and communicate. Never a token
 // of dtrain's. `more`: names that the operator adds.
 Environment Permitted(const Environment& all, const std::vector<std::string>& more);
+// Returns those for the tools that make environments: they run code of packages, and need the
+// operator's indexes and proxies besides.
+Environment PermittedToTools(const Environment& all, const std::vector<std::string>& more);
 // Returns the variables with which the programs of a Python environment in `folder` are found
 // first, as after its activation. Drops those of another one.
 Environment Activated(Environment inherited, const std::string& folder);

@@ -30,11 +30,13 @@ std::string SecondsText(absl::Duration time) {
 }  // namespace
 
 EnvironmentMaker::EnvironmentMaker(std::string token, environments::Wanted wanted,
-                                   EnvironmentStore store, std::string scratch, Say say, Log log)
+                                   EnvironmentStore store, std::string scratch,
+                                   Environment variables, Say say, Log log)
     : token_(std::move(token)),
       wanted_(std::move(wanted)),
       store_(std::move(store)),
       scratch_(std::move(scratch)),
+      variables_(std::move(variables)),
       say_(std::move(say)),
       log_(std::move(log)) {}
 
@@ -94,6 +96,7 @@ absl::Status EnvironmentMaker::Start(const std::string& lock) {
   SpawnOptions options;
   options.path = "/proc/self/exe";
   options.arguments = {environments::kMakeFlag, file};
+  options.environment = variables_;
   options.descriptors = {{theirs.get(), STDOUT_FILENO}};
   if (lock_.valid()) options.descriptors.emplace_back(lock_.get(), environments::kMakerLockFd);
   options.life = Life::kOfStarter;

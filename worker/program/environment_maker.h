@@ -6,7 +6,7 @@
 // Errors:    as worker/environments/uv.h.
 // Invariant: rank 0 resolves. Every rank makes what the coordinator keeps for the experiment, so
 //            all attempts have the same packages.
-// Tests:     tests/worker/program/environment_maker_test.cc
+// Tests:     tests/worker/program/made_environment_test.cc
 #pragma once
 
 #include <poll.h>
@@ -35,9 +35,9 @@ class EnvironmentMaker {
  public:
   using Say = std::function<void(const frames::FromTrainer&)>;
   using Log = std::function<void(const std::string&)>;
-  // `scratch`: a folder for this alone, made and removed here.
+  // `scratch`: a folder for this alone, made and removed here. `variables`: of the tools.
   EnvironmentMaker(std::string token, environments::Wanted wanted, EnvironmentStore store,
-                   std::string scratch, Say say, Log log);
+                   std::string scratch, Environment variables, Say say, Log log);
   ~EnvironmentMaker();
   EnvironmentMaker(const EnvironmentMaker&) = delete;
   EnvironmentMaker& operator=(const EnvironmentMaker&) = delete;
@@ -67,6 +67,7 @@ class EnvironmentMaker {
   const environments::Wanted wanted_;
   const EnvironmentStore store_;
   const std::string scratch_;
+  const Environment variables_;
   const Say say_;
   const Log log_;
   Stage stage_ = Stage::kResolving;

@@ -45,6 +45,17 @@ TEST(PermittedTest, SecretsOfTheWorkerStayWithIt) {
   EXPECT_EQ(Permitted(all, {"MY_CLUSTER", "DTRAIN_TOKEN", "ABSENT"}), more);
 }
 
+TEST(PermittedTest, AToolGetsItsOwnIndexesBesides) {
+  const Environment all = {{"PATH", "/bin"},
+                           {"UV_INDEX", "https://x.example"},
+                           {"NETRC", "/home/w/.netrc"},
+                           {"AWS_SECRET_ACCESS_KEY", "x"},
+                           {"DTRAIN_TOKEN_FILE", "/run/t"}};
+  EXPECT_EQ(PermittedToTools(all, {"DTRAIN_TOKEN_FILE"}),
+            (Environment{
+                {"PATH", "/bin"}, {"UV_INDEX", "https://x.example"}, {"NETRC", "/home/w/.netrc"}}));
+}
+
 TEST(GivenTest, TheSpecificationIsReadAsProtobufWritesIt) {
   const ProgramSpec spec = ReadGiven(R"({"command": ["python3", "a.py"], "run": "", "steps": "100",
       "seed": "9", "checkpoint": {"keep_latest": 2, "keep_best": 0},
