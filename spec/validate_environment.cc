@@ -49,10 +49,16 @@ void CheckTexts(const v1::Environment& environment, AddIssue& add) {
     // A tool would take it as an option.
     if (!problem.empty()) {
       add(at, "bad_text", absl::StrCat(at, " ", problem), "");
-    } else if (text->empty() || text->front() == '-') {
+    } else if (text->empty() || text->front() == '-' || text->front() == ' ') {
       add(at, "bad_text", absl::StrCat(at, " is ", Quote(*text), ", which is no name"),
           "remove it");
     }
+  }
+  const std::string& python = environment.python();
+  if (absl::StrContains(python, '/') && python.front() != '/') {
+    add("environment.python", "bad_text",
+        absl::StrCat("environment.python is ", Quote(python), ", a relative path"),
+        "write an absolute path that each worker has, or a version such as \"3.11\"");
   }
 }
 

@@ -62,7 +62,9 @@ TEST(EnvironmentFileTest, MistakesAreRefused) {
         std::pair("{uv: [numpy], index: \"https://me:secret@index.example/simple\"}", "bad_text"),
         std::pair("{uv: [numpy], index: index.example}", "bad_text"),
         std::pair("{index: \"https://index.example/simple\"}", "conflict"),
-        std::pair("{uv: [--index-url=x]}", "bad_text")}) {
+        std::pair("{uv: [--index-url=x]}", "bad_text"),
+        std::pair("{uv: [' --index-url=x']}", "bad_text"),
+        std::pair("{python: venv/bin/python3}", "bad_text")}) {
     EXPECT_EQ(Codes(WithEnvironment(text)), code) << text;
   }
 }
