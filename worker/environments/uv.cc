@@ -109,8 +109,8 @@ bool IsRelativeFindLinks(absl::string_view line) {
          !absl::StrContains(line, "://");
 }
 
-// Accepts an option that names an index with a user or a password. A reference to a variable of the
-// worker, as in "https://${TOKEN}@host", is none.
+// Accepts an option that names an index with a user or a password. Ignores a reference to a
+// variable of the worker, as in "https://${TOKEN}@host".
 bool HasCredentials(absl::string_view line) {
   const size_t scheme = line.find("://");
   if (!absl::StartsWith(line, "--") || scheme == absl::string_view::npos) return false;

@@ -31,8 +31,8 @@ struct Uv {
   Environment environment;  // the worker's: indexes and their credentials are in it
 };
 
-// Returns the exact packages, a line name==version each, below a line with the Python asked for, and
-// options with the indexes that a file of requirements names.
+// Returns the exact packages, a line name==version each. Above them are a line with the Python that
+// was asked for, and options with the indexes that a file of requirements adds.
 absl::StatusOr<std::string> Resolve(const Wanted& wanted, const Uv& uv);
 // Makes the environment with these packages. Files that are locks themselves are followed as they
 // are, with their hashes and indexes.

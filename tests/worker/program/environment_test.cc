@@ -48,12 +48,12 @@ TEST(PermittedTest, SecretsOfTheWorkerStayWithIt) {
 TEST(PermittedTest, AToolGetsItsOwnIndexesBesides) {
   const Environment all = {{"PATH", "/bin"},
                            {"UV_INDEX", "https://x.example"},
-                           {"NETRC", "/home/w/.netrc"},
+                           {"NETRC", "/w/.netrc"},
                            {"AWS_SECRET_ACCESS_KEY", "x"},
                            {"DTRAIN_TOKEN_FILE", "/run/t"}};
-  EXPECT_EQ(PermittedToTools(all, {"DTRAIN_TOKEN_FILE"}),
-            (Environment{
-                {"PATH", "/bin"}, {"UV_INDEX", "https://x.example"}, {"NETRC", "/home/w/.netrc"}}));
+  EXPECT_EQ(
+      PermittedToTools(all, {"DTRAIN_TOKEN_FILE"}),
+      (Environment{{"PATH", "/bin"}, {"UV_INDEX", "https://x.example"}, {"NETRC", "/w/.netrc"}}));
 }
 
 TEST(GivenTest, TheSpecificationIsReadAsProtobufWritesIt) {
