@@ -16,7 +16,11 @@ std::vector<const Trial*> Valued(const Experiment& experiment) {
   return valued;
 }
 
-size_t QuarterOf(size_t count) { return std::max<size_t>(1, count / 4); }
+size_t QuarterOf(const std::vector<const Trial*>& valued) {
+  const auto count = std::count_if(valued.begin(), valued.end(),
+                                   [](const Trial* one) { return Counts(one->summary); });
+  return std::max<size_t>(1, static_cast<size_t>(count) / 4);
+}
 
 std::vector<ParallelChart::Tick> ScaleTicks(Scale scale, double low, double high) {
   std::vector<ParallelChart::Tick> ticks;

@@ -17,8 +17,9 @@ namespace dt::report {
 // Returns the trials with a value, in a report's order.
 std::vector<const Trial*> Valued(const Experiment& experiment);
 
-// Returns how many of these are the best quarter.
-size_t QuarterOf(size_t count);
+// Returns how many of these trials, which are in a report's order, are the best quarter of those
+// that count. At least 1.
+size_t QuarterOf(const std::vector<const Trial*>& valued);
 
 // Returns ticks at both ends and at round numbers between.
 std::vector<ParallelChart::Tick> ScaleTicks(Scale scale, double low, double high);

@@ -55,7 +55,7 @@ Figure ParallelFigure(const Experiment& experiment, const std::vector<ParameterA
   for (const ParameterAxis& axis : axes) chart.columns.push_back(ColumnOf(axis));
   chart.columns.push_back(MetricColumn(metric, summary.metric()));
   const size_t drawn = std::min(valued.size(), kLinesMost);
-  const size_t quarter = QuarterOf(valued.size());
+  const size_t quarter = QuarterOf(valued);
   for (size_t i = drawn; i-- > 0;) {  // best last, so above the others
     const v1::TrialSummary& trial = valued[i]->summary;
     const double rank =
@@ -194,7 +194,7 @@ void AppendBestRanges(const Experiment& experiment, Document& document) {
   if (axes.size() < 2 || valued.size() < kLinesLeast) return;
   document.blocks.push_back(Heading{"Ranges of the best trials"});
   document.blocks.push_back(ParallelFigure(experiment, axes, valued));
-  const size_t quarter = QuarterOf(valued.size());
+  const size_t quarter = QuarterOf(valued);
   const std::vector<const Trial*> best(valued.begin(),
                                        valued.begin() + static_cast<int64_t>(quarter));
   TextTable table;

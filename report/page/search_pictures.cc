@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
+#include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "report/analysis/front.h"
@@ -12,7 +13,6 @@
 #include "report/page/chart_columns.h"
 #include "report/words/format.h"
 #include "report/words/summary.h"
-#include "spec/search.h"
 
 namespace dt::report {
 namespace {
@@ -65,20 +65,24 @@ ParallelChart::Column FullColumnOf(const ParameterAxis& axis) {
   return column;
 }
 
+std::vector<const Trial*> ByNumber(std::vector<const Trial*> trials) {
+  std::sort(trials.begin(), trials.end(),
+            [](const Trial* a, const Trial* b) { return a->summary.trial() < b->summary.trial(); });
+  return trials;
+}
+
 // Returns the trials that improved on every trial before them, by number. A trial that a rung
 // stopped trained for less, so it counts only if there is no other.
 std::vector<const Trial*> Improvements(const Experiment& experiment,
                                        std::vector<const Trial*> trials) {
   const Goal goal = GoalOf(experiment.found.summary().goal());
+  std::erase_if(trials, [](const Trial* one) { return !Counts(one->summary); });
   if (EarlyOf(experiment.found.spec()) == Early::kLast) {
     const auto early = [](const Trial* one) { return StoppedEarly(one->summary); };
     if (!std::all_of(trials.begin(), trials.end(), early)) std::erase_if(trials, early);
   }
-  std::sort(trials.begin(), trials.end(),
-            [](const Trial* a, const Trial* b) { return a->summary.trial() < b->summary.trial(); });
   std::vector<const Trial*> better;
-  for (const Trial* one : trials) {
-    if (!one->summary.infeasible().empty()) continue;
+  for (const Trial* one : ByNumber(std::move(trials))) {
     if (better.empty() ||
         IsBetter(one->summary.metric_value(), better.back()->summary.metric_value(), goal)) {
       better.push_back(one);
@@ -126,9 +130,7 @@ Objective OtherObjective(const Experiment& experiment, const std::vector<const T
   for (const Trial* trial : trials) {
     for (const auto& [name, value] : trial->newest_metrics) {
       if (name == experiment.found.summary().metric() || name == kEpoch) continue;
-      v1::Search search;
-      search.set_metric(name);
-      return {name, Printable(name), GoalOf(spec::GoalOf(search))};
+      return {name, Printable(name), GuessGoal(name)};
     }
   }
   return {"", "training seconds", Goal::kMinimize};
@@ -141,7 +143,7 @@ struct Front {
   Objective other;
   std::vector<const Trial*> trials;
   std::vector<Point> points;
-  std::vector<size_t> on;
+  std::vector<size_t> on;  // indices, the best by x first
 };
 
 Front FrontIn(const Experiment& experiment) {
@@ -149,7 +151,7 @@ Front FrontIn(const Experiment& experiment) {
   const std::vector<const Trial*> valued = Valued(experiment);
   front.other = OtherObjective(experiment, valued);
   for (const Trial* trial : valued) {
-    if (!trial->summary.infeasible().empty()) continue;
+    if (!Counts(trial->summary)) continue;
     const auto& objectives = trial->summary.objectives();
     const bool several = objectives.size() > 1;
     const double value = several ? objectives[1] : ValueOf(*trial, front.other);
@@ -165,8 +167,9 @@ Front FrontIn(const Experiment& experiment) {
 DotChart::Panel FrontPanel(const Front& front, const std::string& metric, const MetricAxis& x,
                            const MetricAxis& y) {
   DotChart::Panel panel{MetricColumn(x, front.other.label), MetricColumn(y, metric), {}, {}, {}};
+  const std::set<size_t> all_on(front.on.begin(), front.on.end());
   for (size_t i = 0; i < front.trials.size(); ++i) {
-    const bool on = std::find(front.on.begin(), front.on.end(), i) != front.on.end();
+    const bool on = all_on.contains(i);
     if (!on && i >= kDotsMost) continue;
     panel.dots.push_back({absl::StrCat(DotName(front.trials[i]->summary, metric), "  ",
                                        front.other.label, " ", FormatLoss(front.points[i].x)),
@@ -198,7 +201,7 @@ void AppendBestSoFar(const Experiment& experiment, Document& document) {
   DotChart::Panel panel{
       {"trial", "", ScaleTicks(Scale::kLinear, 0, most)}, MetricColumn(up, metric), {}, {}, {}};
   std::string note = "A dot is a trial with its best value; the line is the best value so far.";
-  const size_t quarter = QuarterOf(valued.size());
+  const size_t quarter = QuarterOf(valued);
   const std::vector<const Trial*> drawn = DotsOf(valued, note);
   const auto across = [most](const Trial& one) { return one.summary.trial() / most; };
   for (size_t i = 0; i < drawn.size(); ++i) {
@@ -236,9 +239,7 @@ void AppendSlices(const Experiment& experiment, Document& document) {
                     " parameters are drawn.");
     axes.resize(kPanelsMost);
   }
-  std::vector<const Trial*> drawn = DotsOf(valued, note);
-  std::sort(drawn.begin(), drawn.end(),
-            [](const Trial* a, const Trial* b) { return a->summary.trial() < b->summary.trial(); });
+  const std::vector<const Trial*> drawn = ByNumber(DotsOf(valued, note));
   const double first = drawn.front()->summary.trial();
   const double last = drawn.back()->summary.trial();
   DotChart chart;
@@ -279,8 +280,8 @@ void AppendContour(const Experiment& experiment, Document& document) {
       "A fuller blue is better. Between the trials the field is their mean, weighted by 1 ÷ "
       "distance³; it is empty far from all of them.";
   DotChart::Panel panel{FullColumnOf(x), FullColumnOf(y), {}, {}, {}};
-  std::vector<FieldPoint> points;
-  for (const Trial* one : valued) {
+  std::vector<FieldPoint> points;  // in the page's order: of many, every n-th counts
+  for (const Trial* one : ByNumber(valued)) {
     points.push_back({MiddlePlace(x, one->summary), MiddlePlace(y, one->summary),
                       std::clamp(one->summary.metric_value(), axis.low, axis.high)});
   }
@@ -303,10 +304,13 @@ void AppendFront(const Experiment& experiment, Document& document) {
   if (front.trials.size() < kTrialsLeast) return;
   const std::string metric = MetricOf(experiment);
   const Goal goal = GoalOf(experiment.found.summary().goal());
-  std::vector<double> xs;
-  for (const Point& point : front.points) xs.push_back(point.x);
+  std::vector<double> xs, ys;
+  for (const Point& point : front.points) {
+    xs.push_back(point.x);
+    ys.push_back(point.y);
+  }
   const MetricAxis x = MetricAxisOf(xs, front.other.goal, Top::kLargest);
-  const MetricAxis y = MetricAxisOf(ValuesOf(front.trials), goal, Top::kLargest);
+  const MetricAxis y = MetricAxisOf(ys, goal, Top::kLargest);
   DotChart chart;
   chart.title = absl::StrCat("Pareto front: ", GoalWord(goal), " ", metric, ", ",
                              GoalWord(front.other.goal), " ", front.other.label);
@@ -324,11 +328,15 @@ void AppendFront(const Experiment& experiment, Document& document) {
                           AssignmentsText(front.trials[i]->summary), FormatLoss(front.points[i].y),
                           FormatLoss(front.points[i].x)});
   }
+  const std::string left_out =
+      front.trials.size() > kDotsMost
+          ? absl::StrCat(" Of more than ", kDotsMost, " trials, the best and the front are drawn.")
+          : "";
   document.blocks.push_back(Heading{"Pareto front"});
   document.blocks.push_back(Figure{
       std::move(chart), absl::StrCat("No other trial beats one on the front in both metrics. ",
                                      metric, " is a trial's best value, ", front.other.label,
-                                     " its newest.", BeyondText(x), BeyondText(y))});
+                                     " its newest.", BeyondText(x), BeyondText(y), left_out)});
   document.blocks.push_back(std::move(table));
 }
 

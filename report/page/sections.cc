@@ -88,19 +88,26 @@ Look TrialLook(const Trial& trial, const std::vector<SweptParameter>& swept, siz
   return {index(swept[0]), index(swept[1])};
 }
 
-// Returns the look of the n-th of `lines` curves, the best first. Few have a colour each. Many are
+// Returns the looks of the curves of `drawn`, the best first. Few have a colour each. Many are
 // coloured by rank, as on the page: the best, the best quarter of all trials, and the others.
-Look CurveLook(const Experiment& experiment, const Trial& trial,
-               const std::vector<SweptParameter>& swept, size_t number, size_t lines) {
-  if (lines <= kColours) return TrialLook(trial, swept, number);
+std::vector<Look> CurveLooks(const Experiment& experiment, const std::vector<const Trial*>& drawn) {
   constexpr Look kBest = {.colour = 1};
   constexpr Look kGood = {.colour = 0};
   constexpr Look kOther = {.colour = 7, .dim = true};
-  if (trial.summary.trial() == experiment.found.summary().best_trial()) return kBest;
-  const std::vector<const Trial*> valued = Valued(experiment);
-  const auto end =
-      valued.begin() + static_cast<int64_t>(std::min(valued.size(), QuarterOf(valued.size())));
-  return std::find(valued.begin(), end, &trial) != end ? kGood : kOther;
+  const std::vector<SweptParameter> swept = SweptIn(experiment.trials);
+  std::vector<const Trial*> good = Valued(experiment);
+  good.resize(std::min(good.size(), QuarterOf(good)));
+  std::vector<Look> looks;
+  for (const Trial* trial : drawn) {
+    if (drawn.size() <= kColours) {
+      looks.push_back(TrialLook(*trial, swept, looks.size()));
+    } else if (trial->summary.trial() == experiment.found.summary().best_trial()) {
+      looks.push_back(kBest);
+    } else {
+      looks.push_back(std::find(good.begin(), good.end(), trial) != good.end() ? kGood : kOther);
+    }
+  }
+  return looks;
 }
 
 // Returns what the colours mean; "" where each curve has its own.
@@ -173,14 +180,14 @@ Figure SeedsCurveFigure(const Experiment& experiment,
 
 Figure CurveFigure(const Experiment& experiment, const CurveParts& parts, LineChart chart) {
   const std::vector<const Trial*> drawn = Drawn(experiment);
-  const std::vector<SweptParameter> swept = SweptIn(experiment.trials);
+  const std::vector<Look> looks = CurveLooks(experiment, drawn);
   std::vector<double> ys;
   size_t most = 0;
   uint64_t rows = 0;
   for (const Trial* trial : drawn) {
     ChartLine& line = chart.lines.emplace_back();
     line.name = LineName(trial->summary);
-    line.look = CurveLook(experiment, *trial, swept, chart.lines.size() - 1, drawn.size());
+    line.look = looks[chart.lines.size() - 1];
     line.points = trial->*parts.means;
     line.marks = trial->*parts.validation;
     if (line.points != trial->*parts.all) line.faint = trial->*parts.all;
@@ -247,16 +254,16 @@ void AppendMetricCurve(const Experiment& experiment, Document& document) {
   const std::string metric = Printable(experiment.found.summary().metric());
   LineChart chart;
   std::vector<double> ys;
-  const std::vector<SweptParameter> swept = SweptIn(experiment.trials);
   std::vector<const Trial*> drawn = BestFirst(experiment);
   std::erase_if(drawn, [](const Trial* trial) { return trial->metric_by_step.empty(); });
   const size_t with_values = drawn.size();
   if (drawn.empty()) return;
   drawn.resize(std::min(drawn.size(), kDrawnMax));
+  const std::vector<Look> looks = CurveLooks(experiment, drawn);
   for (const Trial* trial : drawn) {
     ChartLine& line = chart.lines.emplace_back();
     line.name = LineName(trial->summary);
-    line.look = CurveLook(experiment, *trial, swept, chart.lines.size() - 1, drawn.size());
+    line.look = looks[chart.lines.size() - 1];
     line.points = trial->metric_by_step;
     for (const Point& point : line.points) ys.push_back(point.y);
   }

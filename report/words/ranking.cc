@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
 #include "report/words/format.h"
@@ -61,6 +64,18 @@ std::string ConstraintsText(const v1::ExperimentSummary& experiment) {
 }
 
 bool IsBetter(double a, double b, Goal goal) { return goal == Goal::kMinimize ? a < b : a > b; }
+
+Goal GuessGoal(std::string_view metric) {
+  const std::string name = absl::AsciiStrToLower(absl::string_view(metric.data(), metric.size()));
+  const auto has = [&name](const char* word) { return absl::StrContains(name, word); };
+  constexpr const char* kLess[] = {"loss", "err", "perplex", "latency", "cost", "brier"};
+  constexpr const char* kMore[] = {"acc",    "score",  "auc",    "f1",         "precision",
+                                   "recall", "reward", "return", "per_second", "throughput",
+                                   "bleu",   "rouge",  "iou"};
+  const bool more = std::any_of(std::begin(kMore), std::end(kMore), has) &&
+                    std::none_of(std::begin(kLess), std::end(kLess), has);
+  return more ? Goal::kMaximize : Goal::kMinimize;
+}
 
 Goal GoalOf(const std::string& word) {
   return word == "maximize" ? Goal::kMaximize : Goal::kMinimize;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dtrain/v1/control.pb.h"
@@ -14,6 +15,9 @@ namespace v1 = ::dtrain::v1;
 
 enum class Goal { kMinimize, kMaximize };
 Goal GoalOf(const std::string& word);
+// Returns the better direction of a metric that has no goal, by words in its name. The page guesses
+// the same (coordinator/http/page/curves.js).
+Goal GuessGoal(std::string_view metric);
 // Returns whether `a` is better. NaN is neither better nor worse than any value.
 bool IsBetter(double a, double b, Goal goal);
 // Place of trials that were stopped early. A trial stopped at a rung trained less than the others,

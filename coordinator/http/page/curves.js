@@ -34,9 +34,9 @@ const GOALS = new Map(Object.entries({
   hellaswag_acc: "maximize",
 }));
 // Words in the names of metrics of which less is better, and of which more is.
-const LESS = /loss|err|perplex|latency|cost/i;
+const LESS = /loss|err|perplex|latency|cost|brier/i;
 const MORE = /acc|score|auc|f1|precision|recall|reward|return|per_second|throughput|bleu|rouge|iou/i;
-// Returns the better direction of a metric, by its name.
+// Returns the better direction of a metric, by its name, as the report guesses it (report/words/ranking.h).
 export function goalOf(name) {
   return GOALS.get(name) ?? (MORE.test(name) && !LESS.test(name) ? "maximize" : "minimize");
 }

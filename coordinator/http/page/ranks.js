@@ -5,11 +5,12 @@ import {BEST, COLOURS} from "./scales.js";
 // Returns whether a trial has a value and breaks no constraint.
 export function counts(trial) { return trial.metric_value !== null && !trial.infeasible; }
 
-// Returns started trials, the best first: the experiment's best, then by value, then those that do not count.
+// Returns started trials, the best first: the experiment's best, then the Pareto front of several objectives, then by
+// value, then those that do not count. The report has the same order.
 export function bestFirst(experiment, trials) {
   const sign = experiment.goal === "maximize" ? -1 : 1;
   const value = (t) => (counts(t) ? sign * t.metric_value : Infinity);
-  const first = (t) => (t.trial === experiment.best_trial ? 0 : 1);
+  const first = (t) => (t.trial === experiment.best_trial ? 0 : t.pareto && counts(t) ? 1 : 2);
   return trials.filter((t) => t.attempts > 0)
     .sort((a, b) => first(a) - first(b) || (value(a) === value(b) ? 0 : value(a) - value(b)) || a.trial - b.trial);
 }

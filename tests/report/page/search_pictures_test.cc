@@ -1,5 +1,6 @@
 #include "report/page/search_pictures.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "common/draw.h"
@@ -31,6 +32,8 @@ Experiment TwoMetrics(size_t trials) {
   return search;
 }
 
+using Append = void (*)(const Experiment&, Document&);
+
 const DotChart* ChartIn(const Document& document) {
   for (const Block& block : document.blocks) {
     if (const auto* figure = std::get_if<Figure>(&block)) {
@@ -40,13 +43,18 @@ const DotChart* ChartIn(const Document& document) {
   return nullptr;
 }
 
-TEST(SearchPicturesTest, TheLineOfTheBestSoFarRisesOnlyWhereATrialIsBetter) {
-  const Experiment search = TwoMetrics(30);
+// Returns the chart that `append` adds; one without panels if it adds none.
+DotChart ChartOf(Append append, const Experiment& search) {
   Document document;
-  AppendBestSoFar(search, document);
+  append(search, document);
   const DotChart* chart = ChartIn(document);
-  ASSERT_NE(chart, nullptr);
-  const DotChart::Panel& panel = chart->panels.at(0);
+  EXPECT_NE(chart, nullptr);
+  return chart == nullptr ? DotChart() : *chart;
+}
+
+TEST(SearchPicturesTest, TheLineOfTheBestSoFarRisesOnlyWhereATrialIsBetter) {
+  const DotChart chart = ChartOf(AppendBestSoFar, TwoMetrics(30));
+  const DotChart::Panel& panel = chart.panels.at(0);
   EXPECT_EQ(panel.dots.size(), 30u);
   for (const DotChart::Dot& dot : panel.dots) {
     double so_far = -1;  // of the line at this trial
@@ -66,35 +74,46 @@ TEST(SearchPicturesTest, ATrialThatARungStoppedIsNotTheBestSoFar) {
   search.found.mutable_spec()->mutable_search()->set_method("asha");
   for (size_t i = 0; i < 3; ++i) search.trials[i].summary.set_metric_value(0.9 - 0.1 * i);
   search.trials[0].summary.set_cause(v1::CAUSE_STOPPED_EARLY);
-  Document document;
-  AppendBestSoFar(search, document);
-  const DotChart::Panel& panel = ChartIn(document)->panels.at(0);
-  EXPECT_NEAR(panel.line.at(0).x, 2.0 / 3, 1e-9) << "the second trial is the first that counts";
+  const DotChart chart = ChartOf(AppendBestSoFar, search);
+  EXPECT_NEAR(chart.panels.at(0).line.at(0).x, 2.0 / 3, 1e-9)
+      << "the second trial is the first that counts";
+}
+
+TEST(SearchPicturesTest, AnInfeasibleTrialIsNeitherTheBestSoFarNorInTheBestQuarter) {
+  Experiment search = TwoMetrics(16);
+  search.found.mutable_spec()->mutable_search()->set_method("asha");
+  for (size_t i = 0; i < 16; ++i) {
+    v1::TrialSummary& trial = search.trials[i].summary;
+    trial.set_metric_value(0.01 * i);
+    if (i < 8) trial.set_cause(v1::CAUSE_STOPPED_EARLY);
+    if (i >= 8) trial.set_infeasible("latency_ms is 30, above 20");
+  }
+  search.found.mutable_summary()->set_best_trial(8);
+  const DotChart chart = ChartOf(AppendBestSoFar, search);
+  const DotChart::Panel& panel = chart.panels.at(0);
+  const auto good = std::count_if(panel.dots.begin(), panel.dots.end(), [](const auto& dot) {
+    return dot.weight == DotChart::Weight::kGood;
+  });
+  EXPECT_EQ(good, 1) << "a quarter of the eight that count, without the best";
+  EXPECT_FALSE(panel.line.empty()) << "all that count were stopped early, so they are compared";
 }
 
 TEST(SearchPicturesTest, SlicesHaveAPanelForEachParameterAndShadesByNumber) {
-  Document document;
-  AppendSlices(TwoMetrics(12), document);
-  const DotChart* chart = ChartIn(document);
-  ASSERT_NE(chart, nullptr);
-  ASSERT_EQ(chart->panels.size(), 2u);
-  EXPECT_EQ(chart->panels[0].x.name, "depth");
-  EXPECT_EQ(chart->panels[1].x.name, "width");
-  for (const DotChart::Panel& panel : chart->panels) {
+  const DotChart chart = ChartOf(AppendSlices, TwoMetrics(12));
+  ASSERT_EQ(chart.panels.size(), 2u);
+  EXPECT_EQ(chart.panels[0].x.name, "depth");
+  EXPECT_EQ(chart.panels[1].x.name, "width");
+  for (const DotChart::Panel& panel : chart.panels) {
     ASSERT_EQ(panel.dots.size(), 12u);
     for (size_t i = 0; i < 12; ++i) EXPECT_NEAR(panel.dots[i].shade, i / 11.0, 1e-9);
   }
-  EXPECT_EQ(chart->pale_name, "trial 1");
-  EXPECT_EQ(chart->full_name, "trial 12");
+  EXPECT_EQ(chart.pale_name, "trial 1");
+  EXPECT_EQ(chart.full_name, "trial 12");
 }
 
 TEST(SearchPicturesTest, TheFieldOfAContourStaysWithinTheTrialsValues) {
-  const Experiment search = TwoMetrics(20);
-  Document document;
-  AppendContour(search, document);
-  const DotChart* chart = ChartIn(document);
-  ASSERT_NE(chart, nullptr);
-  const DotChart::Panel& panel = chart->panels.at(0);
+  const DotChart chart = ChartOf(AppendContour, TwoMetrics(20));
+  const DotChart::Panel& panel = chart.panels.at(0);
   EXPECT_EQ(panel.dots.size(), 20u);
   EXPECT_TRUE(panel.field.larger_is_better);
   EXPECT_GT(panel.field.levels.size(), 2u);
@@ -102,7 +121,7 @@ TEST(SearchPicturesTest, TheFieldOfAContourStaysWithinTheTrialsValues) {
     if (std::isnan(value)) continue;
     EXPECT_TRUE(value >= 0 && value <= 1) << value;
   }
-  document.blocks.clear();
+  Document document;
   AppendContour(TwoMetrics(3), document);
   EXPECT_TRUE(document.blocks.empty()) << "three trials make no field";
 }
@@ -115,13 +134,14 @@ TEST(SearchPicturesTest, TheFrontIsOfTheFirstOtherMetricElseOfTheTimeInTraining)
   EXPECT_TRUE(Has(text, "latency\\_ms") || Has(text, "latency_ms")) << text;
   EXPECT_TRUE(Has(text, "of 25 trials on the front")) << text;
   EXPECT_EQ(ChartIn(document)->title, "Pareto front: maximize accuracy, minimize latency_ms");
+  for (Trial& trial : search.trials) trial.newest_metrics.back().first = "recall";
+  EXPECT_EQ(ChartOf(AppendFront, search).title, "Pareto front: maximize accuracy, maximize recall");
   for (Trial& trial : search.trials) {
     trial.newest_metrics.resize(2);
     trial.summary.set_training_seconds(10.0 * trial.summary.trial());
   }
-  document.blocks.clear();
-  AppendFront(search, document);
-  EXPECT_EQ(ChartIn(document)->title, "Pareto front: maximize accuracy, minimize training seconds");
+  EXPECT_EQ(ChartOf(AppendFront, search).title,
+            "Pareto front: maximize accuracy, minimize training seconds");
   for (Trial& trial : search.trials) trial.summary.clear_training_seconds();
   document.blocks.clear();
   AppendFront(search, document);
