@@ -1,5 +1,5 @@
 // contour.js: the search metric over two parameters: a field between the trials (field.js) in bands, and the trials.
-import {choice, el, replace} from "./dom.js";
+import {choice, el, refreshControls} from "./dom.js";
 import {fieldOf, POINTS_MOST, traceArea} from "./field.js";
 import {any, number, plural} from "./format.js";
 import {axisOf} from "./parameters.js";
@@ -128,7 +128,7 @@ export class Contour {
   }
 
   #draw() {
-    const {trials, paths, metric, logs, ofBest, notes, sign} = this.of;
+    const {trials, paths, metric, logs, ofBest, notes, sign, signature: values} = this.of;
     this.element.hidden = trials.length < 2 || paths.length < 2;
     if (this.element.hidden) return;
     const x = paths.includes(this.settings.cx) ? this.settings.cx : paths[0];
@@ -136,7 +136,7 @@ export class Contour {
     const y = others.includes(this.settings.cy) ? this.settings.cy : others[0];
     this.#drawControls(paths, others, x, y);
     const both = trials.filter((t) => t.assignments[x] !== undefined && t.assignments[y] !== undefined);
-    const signature = JSON.stringify([x, y, metric, both.map((t) => [t.id, t.metric_value, ofBest(t)])]);
+    const signature = JSON.stringify([x, y, values]);
     if (signature === this.signature) return;  // a field costs some milliseconds
     this.signature = signature;
     const axes = [x, y].map((path) => axisOf(both.map((t) => t.assignments[path]), logs.has(path)));
@@ -156,17 +156,16 @@ export class Contour {
   }
 
   #drawControls(paths, others, x, y) {
-    const signature = JSON.stringify([paths, x, y]);
-    if (signature === this.controls.dataset.of) return;
-    this.controls.dataset.of = signature;
     const set = (change) => {
       Object.assign(this.settings, change);
       this.keep(change);
       this.#draw();
     };
-    replace(
-      this.controls, choice("X parameter", paths, x, (path) => set({cx: path, ...(path === y ? {cy: x} : {})})),
-      choice("Y parameter", others, y, (path) => set({cy: path})));
+    refreshControls(
+      this.controls, [paths, x, y],
+      () =>
+        [choice("X parameter", paths, x, (path) => set({cx: path, ...(path === y ? {cy: x} : {})})),
+         choice("Y parameter", others, y, (path) => set({cy: path}))]);
   }
 
   close() { this.drawing.close(); }

@@ -73,6 +73,14 @@ export function facts(pairs) {
   return list;
 }
 
+// Draws controls anew if what they show has changed. shown: all that they show; make(): returns them.
+export function refreshControls(element, shown, make) {
+  const signature = JSON.stringify(shown);
+  if (signature === element.dataset.of) return;
+  element.dataset.of = signature;
+  replace(element, ...make());
+}
+
 export function choice(label, options, chosen, onChange) {
   const select = el("select", {"data-focus": label, on: {change: () => onChange(select.value)}});
   for (const option of options) {

@@ -1,6 +1,6 @@
 // front.js: the Pareto front of two metrics: the trials that no other trial beats in one metric without being worse in
 // the other.
-import {check, choice, el, replace} from "./dom.js";
+import {check, choice, el, refreshControls} from "./dom.js";
 import {number, plural} from "./format.js";
 import {areaOf, farWords, nearestOf, orderOf, Picture, placesOf} from "./picture.js";
 import {colourOf, drawAxes, makeScale, nearRange, rangeOf} from "./scales.js";
@@ -29,10 +29,11 @@ class Drawing extends Picture {
   set(items, options) {  // {x, y, goals, logX, logY}
     this.options = options;
     const {goals, logX, logY} = options;
-    const drawn = items.filter(
-      (one) => Number.isFinite(one.x) && Number.isFinite(one.y) && (!logX || one.x > 0) && (!logY || one.y > 0));
-    this.without = items.length - drawn.length;
-    this.front = frontOf(drawn, goals.map((goal) => (goal === "maximize" ? -1 : 1)));
+    const both = items.filter((one) => Number.isFinite(one.x) && Number.isFinite(one.y));
+    const drawn = both.filter((one) => (!logX || one.x > 0) && (!logY || one.y > 0));
+    this.without = items.length - both.length;
+    this.offScale = both.length - drawn.length;
+    this.front = frontOf(both, goals.map((goal) => (goal === "maximize" ? -1 : 1)));
     const on = new Set(this.front);
     for (const one of drawn) one.colour = on.has(one) ? "best" : "rest";
     this.show(drawn);
@@ -56,7 +57,7 @@ class Drawing extends Picture {
     const area = areaOf(width, height);
     drawAxes(context, area, x, y, this.options, colour);
     this.places = placesOf(this.items, area, x, y);
-    this.#line(context, this.front.map((one) => this.places.get(one)), colour);
+    this.#line(context, this.front.map((one) => this.places.get(one)).filter(Boolean), colour);
     for (const one of [...this.items].sort((a, b) => orderOf(a) - orderOf(b))) {
       context.beginPath();
       context.arc(...this.places.get(one), one === this.pointed ? 6.5 : one.colour === "best" ? 5 : 3.5, 0, 7);
@@ -71,9 +72,11 @@ class Drawing extends Picture {
     const broken = this.items.filter((one) => one.infeasible).length;
     const named = names.slice(0, NAMES_MOST).join(", ") + (names.length > NAMES_MOST ? ", …" : "");
     return `${goals[1]} ${yName}, ${goals[0]} ${xName}: ${number(names.length)} of ${
-             plural(this.items.length, "trial")} on the front${names.length ? `: ${named}` : ""}` +
+             plural(this.items.length + this.offScale, "trial")} on the front${names.length ? `: ${named}` : ""}` +
       (broken ? `; ${broken} infeasible (hollow)` : "") +
-      (this.without ? `; ${this.without} without both values` : "") + farWords(nearX, xs) + farWords(nearY, ys);
+      (this.without ? `; ${this.without} without both values` : "") +
+      (this.offScale ? `; ${this.offScale} not above 0, so not on a log axis` : "") + farWords(nearX, xs) +
+      farWords(nearY, ys);
   }
 
   // Draws the edge of what the trials reached: from one of the front along x to the next, then along y.
@@ -150,22 +153,23 @@ export class Front {
 
   #drawControls(x, y, goals) {
     const names = this.metrics.map((one) => one.name);
-    const signature = JSON.stringify([names, x, y, goals, this.settings.flogx, this.settings.flogy]);
-    if (signature === this.controls.dataset.of) return;
-    this.controls.dataset.of = signature;
+    const {flogx, flogy} = this.settings;
     const set = (change) => {
       Object.assign(this.settings, change);
       this.keep(change);
       this.#draw();
       this.changed();
     };
-    replace(
-      this.controls, choice("X axis", names.filter((name) => name !== y), x, (name) => set({fx: name, fxgoal: null})),
-      choice("X goal", GOALS, goals[0], (goal) => set({fxgoal: goal})),
-      choice("Y axis", names, y, (name) => set({fy: name, fygoal: null, ...(name === x ? {fx: y, fxgoal: null} : {})})),
-      choice("Y goal", GOALS, goals[1], (goal) => set({fygoal: goal})),
-      check("log x", this.settings.flogx === "1", (on) => set({flogx: on ? "1" : null})),
-      check("log y", this.settings.flogy === "1", (on) => set({flogy: on ? "1" : null})));
+    const others = names.filter((name) => name !== y);
+    const setY = (name) => set({fy: name, fygoal: null, ...(name === x ? {fx: y, fxgoal: null} : {})});
+    refreshControls(
+      this.controls, [names, x, y, goals, flogx, flogy],
+      () =>
+        [choice("X axis", others, x, (name) => set({fx: name, fxgoal: null})),
+         choice("X goal", GOALS, goals[0], (goal) => set({fxgoal: goal})), choice("Y axis", names, y, setY),
+         choice("Y goal", GOALS, goals[1], (goal) => set({fygoal: goal})),
+         check("log x", flogx === "1", (on) => set({flogx: on ? "1" : null})),
+         check("log y", flogy === "1", (on) => set({flogy: on ? "1" : null}))]);
   }
 
   close() { this.drawing.close(); }

@@ -1,7 +1,7 @@
 // pictures.js: the pictures of an experiment's parameters and metrics.
 import {Contour} from "./contour.js";
 import {goalOf} from "./curves.js";
-import {check, choice, el, replace} from "./dom.js";
+import {check, choice, el, refreshControls} from "./dom.js";
 import {Parallel, Scatter} from "./dots.js";
 import {assignments} from "./format.js";
 import {Front} from "./front.js";
@@ -50,14 +50,16 @@ export class Pictures {
     this.#drawParallel();
     this.#drawScatter();
     const valued = this.shown.filter((t) => t.metric_value !== null);
+    const best = this.experiment.best_trial;
     const common = {
       trials: valued,
       paths: varied(valued, paths),
       metric: this.metric,
       logs: this.logs,
       sign: this.experiment.goal === "maximize" ? -1 : 1,
-      ofBest: (t) => t.trial === this.experiment.best_trial,
-      notes: assignments
+      ofBest: (t) => t.trial === best,
+      notes: assignments,
+      signature: JSON.stringify([this.metric, best, valued.map((t) => [t.trial, t.metric_value, t.assignments])])
     };
     this.slices.set(common);
     this.contour.set(common);
@@ -102,14 +104,12 @@ export class Pictures {
       this.#drawScatter();
       this.changed();
     };
-    const signature = JSON.stringify([names, x, y]);
-    if (this.scatterControls.dataset.of !== signature) {
-      this.scatterControls.dataset.of = signature;
-      replace(
-        this.scatterControls, choice("X axis", names, x, (v) => set({x: v})),
-        choice("Y axis", names, y, (v) => set({y: v})), check("log x", logX, (on) => set({logsx: on ? "1" : "0"})),
-        check("log y", logY, (on) => set({logsy: on ? "1" : null})));
-    }
+    refreshControls(
+      this.scatterControls, [names, x, y],
+      () =>
+        [choice("X axis", names, x, (v) => set({x: v})), choice("Y axis", names, y, (v) => set({y: v})),
+         check("log x", logX, (on) => set({logsx: on ? "1" : "0"})),
+         check("log y", logY, (on) => set({logsy: on ? "1" : null}))]);
     const number = (t, name) => Number(this.#valueOf(t, name) ?? NaN);
     this.scatter.set(this.shown.map((t) => ({...this.#item(t), x: number(t, x), y: number(t, y)})), {x, y, logX, logY});
   }

@@ -76,15 +76,19 @@ export class Slices {
   }
 
   // trials: those with a value. ofBest: whether a trial is the best. notes: returns a trial's parameters in words.
+  // signature: a text that changes if what is drawn of the trials does.
   set(of) {
     this.of = of;
     this.#draw();
   }
 
   #draw() {
-    const {trials, paths, metric, logs, ofBest, notes} = this.of;
+    const {trials, paths, metric, logs, ofBest, notes, signature: values} = this.of;
     this.element.hidden = trials.length < 2 || !paths.length;
     if (this.element.hidden) return;
+    const signature = JSON.stringify([paths, this.settings.slices, this.settings.slog, values]);
+    if (signature === this.signature) return;  // with 10,000 trials the pictures take some 100 ms
+    this.signature = signature;
     const shown = this.settings.slices === "all" ? paths : paths.slice(0, SHOWN_FIRST);
     for (const [path, slice] of this.slices) {
       if (shown.includes(path)) continue;
