@@ -149,10 +149,10 @@ std::vector<v1::Assignment> IncludedAt(const v1::ExperimentSpec& spec,
 // --- Parts of Validate; each adds its issues ---
 // Checks the lengths of lists, before any code walks them.
 void CheckCounts(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
-// Checks fields that a program, or an experiment without one, may not set, and the words of its
-// command.
 // Checks the fields of `environment` together.
 void CheckEnvironment(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
+// Checks fields that a program, or an experiment without one, may not set, and the words of its
+// command.
 void CheckProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);
 // Checks an experiment whose trials run in its clients; others pass.
 void CheckClientTrial(const v1::ExperimentSpec& spec, std::vector<Issue>& issues);

@@ -38,7 +38,7 @@ std::string Kind(const Field& field) {
     case FieldType::kNumbers:
       return absl::StrCat("list of ", field.count, " numbers, each ", range);
     case FieldType::kTexts:
-      return MayBeOneText(field.path) ? "text, or list of texts" : "list of texts";
+      return field.one_text ? "text, or list of texts" : "list of texts";
     case FieldType::kEvery:
       return absl::StrCat("steps, or a time ", range);
     case FieldType::kDuration:

@@ -2,10 +2,7 @@
 // check while a person types. It is looser than Validate: it cannot express combinations of fields.
 #include <nlohmann/json.hpp>
 
-#include "common/environment_limits.h"
 #include "common/limits.h"
-#include "common/metric_limits.h"
-#include "common/search_limits.h"
 #include "spec/internal.h"
 #include "spec/normal_range.h"
 #include "spec/notify.h"
@@ -30,23 +27,16 @@ void AddRange(const Field& field, ordered_json& schema) {
   AddBound(schema, field.max_exclusive ? "exclusiveMaximum" : "maximum", field.max, field.type);
 }
 
-size_t TextsMost(const Field& field) {
-  if (field.path == "command") return limits::kCommandWords;
-  if (field.path == "search.constraints") return limits::kSearchConstraints;
-  if (field.path.substr(0, 12) == "environment.") return limits::kEnvironmentPackages;
-  return field.path == "metrics.pattern" ? limits::kMetricPatterns : limits::kCodePatterns;
-}
-
 // The rule of common/metric_name.h.
 constexpr const char* kMetricPattern =
     "^[A-Za-z0-9_./@:%+=#()\\[\\]^*!?~]([A-Za-z0-9_./@:%+=#()\\[\\]^*!?~ -]*"
     "[A-Za-z0-9_./@:%+=#()\\[\\]^*!?~-])?$";
 
 // Returns the schema of the metrics of several objectives, or of their goals.
-ordered_json ObjectiveList(const std::string& path) {
+ordered_json ObjectiveList(const Field& field) {
   ordered_json items{{"type", "string"}, {"pattern", kMetricPattern}};
-  if (path == "search.goals") items = {{"enum", {"minimize", "maximize"}}};
-  return {{"type", "array"}, {"items", items}, {"minItems", 2}, {"maxItems", limits::kObjectives}};
+  if (field.path == "search.goals") items = {{"enum", {"minimize", "maximize"}}};
+  return {{"type", "array"}, {"items", items}, {"minItems", 2}, {"maxItems", field.count}};
 }
 
 ordered_json Schema(const Field& field) {
@@ -94,14 +84,14 @@ ordered_json Schema(const Field& field) {
         break;
       }
       if (field.path == "search.metrics" || field.path == "search.goals") {
-        schema = ObjectiveList(field.path);
+        schema = ObjectiveList(field);
         break;
       }
       schema = {{"type", "array"},
                 {"items", {{"type", {"string", "number", "boolean"}}}},
                 {"minItems", 1},
-                {"maxItems", TextsMost(field)}};
-      if (MayBeOneText(field.path)) schema = {{"anyOf", {{{"type", "string"}}, schema}}};
+                {"maxItems", field.count}};
+      if (field.one_text) schema = {{"anyOf", {{{"type", "string"}}, schema}}};
       break;
     case FieldType::kLabels:
       schema = {{"type", "object"},

@@ -10,7 +10,7 @@ namespace {
 
 using Kind = YamlNode::Kind;
 
-// Reads {parameter: value, …} of the list's entry `i`; `add` makes a place for one more.
+// Reads {parameter: value, …} of a list's entry; `add` makes a place for one more.
 template <typename Add>
 void ReadCombination(const YamlNode& item, const std::string& entry,
                      const spec::ParameterFields& fields, Reading& reading, Add add) {
@@ -32,36 +32,33 @@ void ReadCombination(const YamlNode& item, const std::string& entry,
   }
 }
 
-}  // namespace
-
-void ReadExclusions(const YamlNode& node, Reading& reading, v1::ExperimentSpec& out) {
+// Reads the list `name`. `make` makes a combination and returns its `add`.
+template <typename Make>
+void ReadCombinations(const YamlNode& node, const std::string& name, const char* example,
+                      Reading& reading, const v1::ExperimentSpec& out, Make make) {
   if (node.kind != Kind::kSequence) {
-    reading.RefuseKind(node, "exclude", "a list of combinations",
-                       "for example: exclude: [{train.batch_size: 32}]");
+    reading.RefuseKind(node, name, "a list of combinations",
+                       absl::StrCat("for example: ", name, ": ", example));
     return;
   }
   const spec::ParameterFields fields(out);
   for (size_t i = 0; i < node.items.size(); ++i) {
-    const std::string entry = IndexedPath("exclude", i);
+    const std::string entry = IndexedPath(name, i);
     reading.Place(entry, node.items[i].mark);
-    v1::Exclusion& exclusion = *out.add_exclude();
-    ReadCombination(node.items[i], entry, fields, reading, [&] { return exclusion.add_where(); });
+    ReadCombination(node.items[i], entry, fields, reading, make());
   }
 }
 
+}  // namespace
+
+void ReadExclusions(const YamlNode& node, Reading& reading, v1::ExperimentSpec& out) {
+  ReadCombinations(node, "exclude", "[{train.batch_size: 32}]", reading, out,
+                   [&out] { return [one = out.add_exclude()] { return one->add_where(); }; });
+}
+
 void ReadInclusions(const YamlNode& node, Reading& reading, v1::ExperimentSpec& out) {
-  if (node.kind != Kind::kSequence) {
-    reading.RefuseKind(node, "include", "a list of combinations",
-                       "for example: include: [{optimizer.lr: 6.0e-4, train.batch_size: 16}]");
-    return;
-  }
-  const spec::ParameterFields fields(out);
-  for (size_t i = 0; i < node.items.size(); ++i) {
-    const std::string entry = IndexedPath("include", i);
-    reading.Place(entry, node.items[i].mark);
-    v1::Inclusion& inclusion = *out.add_include();
-    ReadCombination(node.items[i], entry, fields, reading, [&] { return inclusion.add_values(); });
-  }
+  ReadCombinations(node, "include", "[{optimizer.lr: 6.0e-4, train.batch_size: 16}]", reading, out,
+                   [&out] { return [one = out.add_include()] { return one->add_values(); }; });
 }
 
 void ReadSeeds(const YamlNode& node, Reading& reading, v1::ExperimentSpec& out) {

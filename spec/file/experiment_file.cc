@@ -138,7 +138,7 @@ class ExperimentFileReader {
     if (field.path == "code" && node.kind == Kind::kMap) return ReadCode(field, node);
     set_.insert(field.path);
     if (field.type == FieldType::kTexts) {
-      ReadTexts(node, field.path, spec::MutableTexts(*out_.mutable_base(), field.path));
+      ReadTexts(node, field, spec::MutableTexts(*out_.mutable_base(), field.path));
     } else if (field.type == FieldType::kLabels) {
       ReadLabels(node, field.path, spec::MutableLabels(*out_.mutable_base(), field.path));
     } else if (const auto value = reading_.ReadValue(field, node, field.path)) {
@@ -172,7 +172,7 @@ class ExperimentFileReader {
     if (field.type == FieldType::kLabels) {
       ReadLabels(node, field.path, *out_.mutable_labels());
     } else if (field.type == FieldType::kTexts) {
-      ReadTexts(node, field.path, spec::MutableExperimentTexts(out_, field.path));
+      ReadTexts(node, field, spec::MutableExperimentTexts(out_, field.path));
     } else if (const auto value = reading_.ReadValue(field, node, field.path)) {
       SetChecked(spec::SetExperimentField(out_, field.path, *value), node, field.path);
     } else if (field.path == "search.method") {
@@ -194,8 +194,9 @@ class ExperimentFileReader {
   }
 
   template <typename Texts>
-  void ReadTexts(const YamlNode& node, const std::string& path, Texts& texts) {
-    if (node.kind == Kind::kScalar && MayBeOneText(path)) {
+  void ReadTexts(const YamlNode& node, const Field& field, Texts& texts) {
+    const std::string& path = field.path;
+    if (node.kind == Kind::kScalar && field.one_text) {
       *texts.Add() = node.text;
       return;
     }

@@ -1,5 +1,6 @@
 // experiment_fields.cc: the fields that belong to an experiment and not to a trial.
 #include "common/limits.h"
+#include "common/search_limits.h"
 #include "spec/table/internal.h"
 #include "spec/table/row.h"
 
@@ -37,16 +38,18 @@ std::vector<Field> internal::MakeExperimentFieldTable() {
                      "accuracies and scores"),
              "Whether the lowest or the highest value of the metric is best.")
           .Fixed(),
-      Row("search.metrics", kTexts, kEmpty,
-          "Several metrics to compare trials by, instead of metric: 2 to 4. The result is the "
-          "Pareto front. For methods grid, random and bayes.")
+      Texts("search.metrics", limits::kObjectives, kEmpty,
+            "Several metrics to compare trials by, instead of metric: 2 to 4. The result is the "
+            "Pareto front. For methods grid, random and bayes.")
           .Fixed(),
-      Row("search.goals", kTexts, Depends("as the metrics are named"),
-          "`minimize` or `maximize` for each of metrics, in their order.")
+      Texts("search.goals", limits::kObjectives, Depends("as the metrics are named"),
+            "`minimize` or `maximize` for each of metrics, in their order.")
           .Fixed(),
-      Row("search.constraints", kTexts, kEmpty,
+      Texts(
+          "search.constraints", limits::kSearchConstraints, kEmpty,
           "Limits such as `\"latency_ms <= 20\"` or `\"memory_peak_bytes < 70GiB\"`. A trial that "
           "breaks one ends normally and is never the best.")
+          .OneText()
           .Fixed(),
       Row("search.target", kNumber, kEmpty,
           "The first validation whose metric is as good as this ends the search.")

@@ -49,7 +49,7 @@ struct Field {
   double max = 0;
   bool min_exclusive = false;
   bool max_exclusive = false;
-  int count = 0;                     // for kNumbers: how many are required
+  int count = 0;  // for kNumbers: how many are required; for kTexts: how many are allowed
   std::vector<std::string> choices;  // for kChoice: the words that work now
   // Other words for the choices, which a file may use: {"fsdp", "zero3"}.
   std::vector<std::pair<std::string, std::string>> synonyms;
@@ -64,6 +64,7 @@ struct Field {
   bool within_run = false;  // may change between two steps: a population (search.pbt) changes it
   bool glob = false;        // for kText: a pattern of files, as corpus/glob.h reads it
   bool open = false;        // for kChoice: a program may add names of its own
+  bool one_text = false;    // for kTexts: a file may give a single text
   Use use = Use::kAll;
 };
 
@@ -92,11 +93,6 @@ JsonPlace JsonPlaceOf(const Field& field);
 
 // Returns whether the field holds one v1::Value: neither a map nor a list of texts.
 bool HoldsValue(const Field& field);
-// Returns whether a file may give a single text where this field is a list.
-inline bool MayBeOneText(std::string_view path) {
-  return path == "metrics.pattern" || path == "search.constraints" || path == "environment.uv" ||
-         path == "environment.module";
-}
 // Returns whether a number is within the field's range.
 bool InRange(const Field& field, double number);
 // Returns "from 1 to 8", "above 0 and at most 1000", "at least 0 and below 1"; "" without a range.

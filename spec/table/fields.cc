@@ -3,7 +3,9 @@
 // in model.proto is complete.
 //
 // Invariant: every leaf of v1::Spec appears here once, and nothing else (tests/spec asserts it).
+#include "common/environment_limits.h"
 #include "common/limits.h"
+#include "common/metric_limits.h"
 #include "spec/table/internal.h"
 #include "spec/table/row.h"
 
@@ -13,8 +15,10 @@ namespace {
 using namespace internal;  // NOLINT: for the rows of the table
 
 std::vector<Field> ProgramFields() {
+  constexpr auto kCommandWords = static_cast<int>(limits::kCommandWords);
   return {
-      Row("command", kTexts, kEmpty,
+      Texts(
+          "command", kCommandWords, kEmpty,
           "Words of the program that each trial runs on each of its slots; {name} is the value of "
           "a parameter.")
           .Fixed(),
@@ -23,7 +27,8 @@ std::vector<Field> ProgramFields() {
            "Folder in which the program starts: relative to the folder of its code, or absolute.")
           .Fixed(),
       Text("code", kEmpty, "Folder that is packed and sent along, relative to this file.").Fixed(),
-      Row("code_include", kTexts, kEmpty,
+      Texts(
+          "code_include", limits::kCodePatterns, kEmpty,
           "Patterns of ignored files below that folder that are sent too, such as data/*.bin; also "
           "`code: {folder: ., include: [data/*.bin]}`.")
           .Fixed(),
@@ -34,10 +39,11 @@ std::vector<Field> ProgramFields() {
       Text("environment.python", kEmpty,
            "Python that the program runs with: a version such as 3.11, or a path on the workers.")
           .Fixed(),
-      Row("environment.uv", kTexts, kEmpty,
-          "Packages that the program runs with, which uv installs: uv.lock, pylock.toml, "
-          "pyproject.toml or a file of requirements in the folder of code; or a list such as "
-          "[numpy, torch==2.5.1].")
+      Texts("environment.uv", limits::kEnvironmentPackages, kEmpty,
+            "Packages that the program runs with, which uv installs: uv.lock, pylock.toml, "
+            "pyproject.toml or a file of requirements in the folder of code; or a list such as "
+            "[numpy, torch==2.5.1].")
+          .OneText()
           .Fixed(),
       Text("environment.index", kEmpty,
            "URL of the package index for environment.uv, without a user or a password: "
@@ -49,13 +55,14 @@ std::vector<Field> ProgramFields() {
       Text("environment.conda", kEmpty,
            "File of a conda environment, such as environment.yml, in the folder of code.")
           .Fixed(),
-      Row("environment.module", kTexts, kEmpty,
-          "Environment modules that a login shell loads before the program, such as [cuda/13.0].")
+      Texts("environment.module", limits::kEnvironmentPackages, kEmpty,
+            "Environment modules that a login shell loads before the program, such as [cuda/13.0].")
+          .OneText()
           .Fixed(),
-      Row("metrics.pattern", kTexts, kEmpty,
-          "Patterns of the lines that the program prints its numbers in, such as 'step {step}: "
-          "loss "
-          "{loss}'; one or a list. tqdm and lightning are the progress bars of these.")
+      Texts("metrics.pattern", limits::kMetricPatterns, kEmpty,
+            "Patterns of the lines that the program prints its numbers in, such as 'step {step}: "
+            "loss {loss}'; one or a list. tqdm and lightning are the progress bars of these.")
+          .OneText()
           .Fixed(),
       Text("metrics.file", kEmpty,
            "A file with numbers that grows, CSV with a header or JSON lines: relative to the "

@@ -76,6 +76,10 @@ struct Row : Field {
     open = true;
     return *this;
   }
+  Row& OneText() {
+    one_text = true;
+    return *this;
+  }
   Row& Fixed() {
     sweepable = false;
     return *this;
@@ -117,6 +121,11 @@ inline Row Choice(const char* path, std::vector<std::string> words, const Defaul
 }
 inline Row Text(const char* path, const Default& otherwise, const char* help) {
   return {path, kText, otherwise, help};
+}
+inline Row Texts(const char* path, int most, const Default& otherwise, const char* help) {
+  Row row(path, kTexts, otherwise, help);
+  row.count = most;
+  return row;
 }
 inline Row Flag(const char* path, const Default& otherwise, const char* help) {
   return {path, kFlag, otherwise, help};
