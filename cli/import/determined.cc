@@ -41,6 +41,19 @@ std::optional<Domain> DomainOfEntry(const YamlNode& node, const std::string& nam
                     std::pow(std::abs(base), std::clamp(*max, -100.0, 100.0)));
 }
 
+// Takes the number of values of a grid.
+void TakeCount(int64_t count, Domain& domain) {
+  const double width = *domain.max - *domain.min;
+  if (domain.log) {
+    domain.count = count;
+  } else if (domain.integer) {
+    domain.count = std::min(count, static_cast<int64_t>(std::min(width, 1e6)) + 1);
+  } else {
+    domain.step = width / static_cast<double>(count - 1);
+    domain.comment = absl::StrCat("count: ", count, " there");
+  }
+}
+
 void TakeHyperparameters(const YamlNode& map, const std::string& prefix, bool grid, Draft& draft) {
   if (map.kind != Kind::kMap) return;
   for (const YamlEntry& entry : map.entries) {
@@ -54,11 +67,7 @@ void TakeHyperparameters(const YamlNode& map, const std::string& prefix, bool gr
       TakeHyperparameters(node, name + ".", grid, draft);
     } else if (auto domain = DomainOfEntry(node, name, draft)) {
       const auto count = IntegerOf(Find(node, "count"));
-      if (grid && count && *count > 1 && domain->min) {
-        const double step = (*domain->max - *domain->min) / static_cast<double>(*count - 1);
-        if (!domain->log && !domain->integer) domain->step = step;
-        domain->comment = absl::StrCat("count: ", *count, " there");
-      }
+      if (grid && count && *count > 1 && domain->min) TakeCount(*count, *domain);
       draft.Parameter(name, *domain);
     } else {
       draft.LeaveOut("parameters", entry, "write its range or its values");

@@ -34,7 +34,9 @@ std::string RangeText(const Domain& domain) {
   const auto text = [&](double number) {
     return domain.integer ? absl::StrCat(BoundedInteger<int64_t>(number)) : Pointed(number);
   };
-  const std::string step = domain.step ? absl::StrCat(", step: ", text(*domain.step)) : "";
+  const std::string step = domain.step    ? absl::StrCat(", step: ", text(*domain.step))
+                           : domain.count ? absl::StrCat(", count: ", *domain.count)
+                                          : "";
   const std::string bounds = absl::StrCat("min: ", text(*domain.min), ", max: ", text(*domain.max));
   if (!domain.centre) return absl::StrCat(bounds, domain.log ? ", scale: log" : "", step);
   const std::string centre = Pointed(*domain.centre), spread = Pointed(domain.spread);
@@ -208,12 +210,14 @@ Domain IntegersOf(double min, double max) {
   return domain;
 }
 
-Domain LogRangeOf(double min, double max) {
-  Domain domain = RangeOf(min, max);
+Domain OnLogScale(Domain domain) {
   domain.log = domain.min && *domain.min > 0;
+  if (domain.log) domain.step.reset();
   if (domain.min && !domain.log) domain.comment = "a logarithmic scale needs a minimum above 0";
   return domain;
 }
+
+Domain LogRangeOf(double min, double max) { return OnLogScale(RangeOf(min, max)); }
 
 Domain NormalOf(double mean, double deviation) {
   deviation = std::abs(deviation);
@@ -329,7 +333,8 @@ void Draft::SettleDomains(const std::string& sampler) {
       domain.probabilities.clear();
       domain.comment = "probabilities are for method random";
     }
-    if (sampler != "grid" || !domain.min || (domain.step && !domain.centre)) continue;
+    if (sampler != "grid" || !domain.min || domain.count) continue;
+    if (domain.step && !domain.centre) continue;
     // A grid needs values: three of the range.
     const double low = *domain.min, high = *domain.max;
     const double middle = domain.log ? std::sqrt(low * high) : (low + high) / 2;

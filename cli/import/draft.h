@@ -49,6 +49,7 @@ struct Domain {
   std::vector<std::string> values;  // as our file has them; or a range:
   std::vector<double> probabilities;
   std::optional<double> min, max, step;
+  std::optional<int64_t> count;  // of the values that a grid takes from the range
   bool log = false, integer = false;
   // If set, draws of the range are normal around it, log-normal with `log`; a factor with `log`.
   std::optional<double> centre;
@@ -64,6 +65,8 @@ Domain RangeOf(double min, double max);
 // Returns the integers from `min` to `max`; no values if there is none.
 Domain IntegersOf(double min, double max);
 Domain LogRangeOf(double min, double max);
+// Returns the range with a logarithmic scale, which has no step, if it begins above 0.
+Domain OnLogScale(Domain domain);
 // Return normal and log-normal draws; the numbers of the latter are those of the logarithm.
 Domain NormalOf(double mean, double deviation);
 Domain LogNormalOf(double mean, double deviation);

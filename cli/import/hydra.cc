@@ -58,11 +58,7 @@ std::optional<Domain> SweptDomain(const std::string& text, bool inclusive, int d
   std::optional<Domain> inner = SweptDomain(arguments.back(), inclusive, depth - 1);
   if (!inner) return std::nullopt;
   const bool log = call->name == "tag" && std::count(arguments.begin(), arguments.end(), "log") > 0;
-  if (log && inner->min) {
-    const bool integer = inner->integer;
-    inner = LogRangeOf(*inner->min, *inner->max);
-    inner->integer = integer;
-  }
+  if (log) inner = OnLogScale(*std::move(inner));
   if (call->name == "float") inner->integer = false;
   if (call->name == "int" && inner->min) inner = IntegersOf(*inner->min, *inner->max);
   const bool known = call->name == "tag" || call->name == "int" || call->name == "float" ||
@@ -78,13 +74,9 @@ std::optional<Domain> SweptDomain(const YamlNode& node, bool inclusive) {
   if (const YamlNode* choices = Find(node, "choices")) return ListOf(*choices);
   const auto low = NumberOf(Find(node, "low")), high = NumberOf(Find(node, "high"));
   if (!low || !high) return std::nullopt;
-  Domain domain = IsTrue(Find(node, "log")) ? LogRangeOf(*low, *high) : RangeOf(*low, *high);
-  if (type == "int") {
-    const bool log = domain.log;
-    domain = IntegersOf(*low, *high);
-    domain.log = log;
-  }
-  return Stepped(domain, NumberOf(Find(node, "step")).value_or(0));
+  Domain domain = type == "int" ? IntegersOf(*low, *high) : RangeOf(*low, *high);
+  if (IsTrue(Find(node, "log"))) domain = OnLogScale(std::move(domain));
+  return Stepped(std::move(domain), NumberOf(Find(node, "step")).value_or(0));
 }
 
 void TakeSweptSpace(const YamlNode& map, bool inclusive, Draft& draft) {

@@ -47,9 +47,8 @@ std::optional<Domain> FeasibleDomain(const YamlNode& parameter) {
     return Stepped(domain, NumberOf(Find(*space, "step")).value_or(integer ? 1 : 0));
   }
   if (integer) {
-    const bool log = domain.log;
     domain = IntegersOf(*min, *max);
-    domain.log = log;
+    if (distribution.starts_with("log")) domain = OnLogScale(std::move(domain));
   }
   return Stepped(domain, NumberOf(Find(*space, "step")).value_or(0));
 }

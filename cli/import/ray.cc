@@ -46,9 +46,7 @@ std::optional<Domain> DomainOf(const Call& call) {
   const double most = stepped ? *upper : *upper - 1;
   if (kind == "randint") return Stepped(IntegersOf(*lower, most), *step);
   if (kind != "lograndint") return std::nullopt;
-  Domain domain = LogRangeOf(*lower, most);
-  domain.integer = true;
-  return Stepped(domain, *step);
+  return Stepped(OnLogScale(IntegersOf(*lower, most)), *step);
 }
 
 // Returns the word after the last dot, in small letters.
@@ -128,17 +126,13 @@ void TakeScheduler(const YamlEntry& entry, Draft& draft) {
   } else if (kind.find("asha") != std::string::npos ||
              kind.find("hyperband") != std::string::npos) {
     draft.Set("search.method", "asha");
-    const int64_t eta = integer("reduction_factor").value_or(4);
-    draft.Set("search.asha.eta", absl::StrCat(std::clamp<int64_t>(eta, 2, 10)));
+    const int64_t eta = std::clamp<int64_t>(integer("reduction_factor").value_or(4), 2, 10);
+    draft.Set("search.asha.eta", absl::StrCat(eta));
     const int64_t most = integer("max_t").value_or(100);
     const int64_t grace = std::max<int64_t>(1, integer("grace_period").value_or(1));
     draft.Set("steps", absl::StrCat(std::max<int64_t>(1, most)));
     int64_t rungs = 0;
-    for (double steps = static_cast<double>(most);
-         steps / static_cast<double>(eta) >= static_cast<double>(grace) && rungs < 6;
-         steps /= static_cast<double>(std::max<int64_t>(2, eta))) {
-      ++rungs;
-    }
+    for (int64_t steps = most / eta; steps >= grace && rungs < 6; steps /= eta) ++rungs;
     draft.Set("search.asha.rungs", absl::StrCat(std::max<int64_t>(1, rungs)));
     draft.Comment("search",
                   "rungs are shares of steps here: grace_period and max_t give their number");

@@ -136,6 +136,32 @@ TEST(ImportTest, NormalDrawsStayNormalExceptInAGrid) {
                         "  b: {normal: {mean: 0.0, std: 1.0}, step: 0.5}\n"));
 }
 
+TEST(ImportTest, AGridOfDeterminedKeepsItsNumberOfValues) {
+  const std::string text = TextOfFile(
+      "searcher: {name: grid}\nhyperparameters:\n"
+      "  a: {type: log, minval: -4, maxval: -1, count: 4}\n"
+      "  b: {type: int, minval: 2, maxval: 32, count: 6}\n"
+      "  c: {type: int, minval: 1, maxval: 3, count: 10}\n"
+      "  d: {type: double, minval: 0, maxval: 1, count: 5}\n");
+  EXPECT_THAT(text, HasSubstr("  a: {min: 0.0001, max: 0.1, scale: log, count: 4}\n"
+                              "  b: {min: 2, max: 32, count: 6}\n"
+                              "  c: {min: 1, max: 3, count: 3}\n"
+                              "  d: {min: 0.0, max: 1.0, step: 0.25}"));
+}
+
+TEST(ImportTest, IntegersOnALogarithmicScaleStayIntegers) {
+  const std::string ray = TextOfFile(
+      "param_space: {a: 'tune.lograndint(1, 10.5)', b: 'tune.lograndint(4, 5)'}\n"
+      "tune_config: {num_samples: 2}\n");
+  EXPECT_THAT(ray, HasSubstr("  a: {min: 1, max: 9, scale: log}\n  b: 4\n"));
+  const std::string hydra = TextOfFile(
+      "hydra:\n  sweeper:\n    n_trials: 4\n    search_space:\n"
+      "      a: {type: int, low: 1, high: 64, log: true}\n"
+      "      b: {type: int, low: 0, high: 8, log: true}\n");
+  EXPECT_THAT(hydra, HasSubstr("  a: {min: 1, max: 64, scale: log}\n  b: {min: 0, max: 8}  # a "
+                               "logarithmic scale needs a minimum above 0\n"));
+}
+
 TEST(ImportTest, AHugeIntegerIsBounded) {
   const auto imported = Import(
       "method: grid\nparameters: {a: {distribution: int_uniform, min: -1.0e+90, max: 1.0e+90},\n"
