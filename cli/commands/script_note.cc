@@ -80,7 +80,7 @@ std::string ActiveInterpreter(const std::string& prefix, const v1::Spec& base) {
                                     [](const v1::Label& one) { return one.key() == "PATH"; });
   const v1::Environment& own = base.environment();
   const bool named = !own.python().empty() || !spec::EnvironmentKind(own).empty();
-  if (prefix.empty() || own_path || named) return "";
+  if (prefix.empty() || prefix[0] != '/' || own_path || named) return "";
   const std::vector<std::string> words = WordsOf(base, kSpaces);
   if (words.empty() || (words[0] != "python" && words[0] != "python3")) return "";
   const std::string file = prefix + "/bin/" + words[0];

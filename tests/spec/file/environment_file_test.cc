@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "common/client_trial.h"
 #include "spec/file/experiment_file.h"
 #include "spec/program.h"
 
@@ -71,6 +72,15 @@ TEST(EnvironmentFileTest, MistakesAreRefused) {
 
 TEST(EnvironmentFileTest, AFileNeedsTheFolderThatItTravelsWith) {
   EXPECT_EQ(Codes(WithEnvironment("{uv: requirements.txt}", "")), "missing");
+}
+
+TEST(EnvironmentFileTest, TrialsThatRunInClientsHaveNoEnvironment) {
+  const ExperimentFile file = ReadExperimentFile(
+      absl::StrCat("version: 1\nname: p\ncommand: [", std::string(kClientTrialWord),
+                   "]\nparameters: {lr: [0.1, 0.2]}\nsearch: {metric: loss}\n"
+                   "environment: {uv: [numpy]}\n"),
+      "p.yaml", {});
+  EXPECT_EQ(Codes(file), "conflict");
 }
 
 TEST(EnvironmentFileTest, DtrainsOwnTrainerHasNoEnvironment) {
