@@ -81,8 +81,6 @@ endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # GCC 12 warns of string concatenation in its own headers (GCC bug 105651).
   target_compile_options(dt_flags INTERFACE -Wno-restrict)
-endif()
-if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # GCC collects its garbage from a heap of 128 MiB on, again and again. Without that a unit takes a quarter less time
   # and a fifth more memory, 1.6 GB at most.
   add_compile_options("SHELL:--param ggc-min-heapsize=600000" "SHELL:--param ggc-min-expand=200")

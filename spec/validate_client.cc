@@ -1,6 +1,9 @@
 // validate_client.cc: checks an experiment whose trials run in its clients: no field may say how a
 // worker runs them.
+#include <algorithm>
+#include <iterator>
 #include <string>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "common/client_trial.h"
@@ -10,28 +13,19 @@
 namespace dt::spec::internal {
 namespace {
 
-// Fields that say where and how a worker runs a program. The coordinator itself sets launcher and
-// timeout.report.
-constexpr const char* kOfWorkers[] = {"workdir",
-                                      "code",
-                                      "code_include",
-                                      "environment.python",
-                                      "environment.uv",
-                                      "environment.index",
-                                      "environment.image",
-                                      "environment.conda",
-                                      "environment.module",
-                                      "timeout.start",
-                                      "timeout.total",
-                                      "timeout.stop",
-                                      "metrics.pattern",
-                                      "metrics.file",
-                                      "resources.env",
-                                      "resources.labels",
-                                      "resources.min_gpus",
-                                      "resources.max_gpus",
-                                      "resources.accelerator",
-                                      "metrics.tensorboard"};
+// Returns whether the field says where and how a worker runs a program. The coordinator itself sets
+// launcher and timeout.report.
+bool IsOfWorkers(const Field& field) {
+  constexpr std::string_view kOfClients[] = {"command", "run", "steps", "launcher",
+                                             "timeout.report"};
+  constexpr std::string_view kOfWorkers[] = {"resources.env", "resources.labels",
+                                             "resources.min_gpus", "resources.max_gpus",
+                                             "resources.accelerator"};
+  const auto among = [&field](const auto& paths) {
+    return std::find(std::begin(paths), std::end(paths), field.path) != std::end(paths);
+  };
+  return field.use == Use::kProgram ? !among(kOfClients) : among(kOfWorkers);
+}
 
 void Add(const std::string& path, const std::string& message, const std::string& hint,
          std::vector<Issue>& issues) {
@@ -50,8 +44,9 @@ void CheckClientTrial(const v1::ExperimentSpec& spec, std::vector<Issue>& issues
                      "]"),
         issues);
   }
-  for (const char* path : kOfWorkers) {
-    if (!IsExplicit(spec, path) && !IsSwept(spec, path)) continue;
+  for (const Field& field : FieldTable()) {
+    const std::string& path = field.path;
+    if (!IsOfWorkers(field) || (!IsExplicit(spec, path) && !IsSwept(spec, path))) continue;
     Add(path, absl::StrCat(path, " is for trials on workers, and these run in their clients"),
         "remove it", issues);
   }

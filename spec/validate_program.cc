@@ -14,10 +14,10 @@
 #include "common/network_bench.h"
 #include "common/program_variables.h"
 #include "common/text.h"
-#include "spec/inactive_words.h"
 #include "spec/internal.h"
 #include "spec/objectives.h"
 #include "spec/pattern/line_pattern.h"
+#include "spec/program_words.h"
 #include "spec/search.h"
 #include "spec/warning_codes.h"
 
@@ -30,15 +30,12 @@ class ProgramCheck {
       : spec_(spec), issues_(issues) {}
 
   void CheckTrainer() {
-    for (const char* path :
-         {"workdir", "code", "code_include", "steps", "launcher", "timeout.report", "timeout.start",
-          "timeout.total", "timeout.stop", "metrics.pattern", "metrics.file", "metrics.tensorboard",
-          "environment.python", "environment.uv", "environment.index", "environment.image",
-          "environment.conda", "environment.module"}) {
-      if (!IsExplicit(spec_, path)) continue;
+    for (const Field& field : FieldTable()) {
+      const std::string& path = field.path;
+      if (field.use != Use::kProgram || !IsExplicit(spec_, path)) continue;
       Add(path, "conflict", absl::StrCat(path, " is for a program, and this experiment runs none"),
-          std::string_view(path) == "steps" ? "write train: {max_steps: …}, or set command"
-                                            : "set command, or remove it");
+          path == "steps" ? "write train: {max_steps: …}, or set command"
+                          : "set command, or remove it");
     }
   }
 
@@ -253,10 +250,7 @@ class ProgramCheck {
 
   // Refuses conditional parameters where something must stand in every trial.
   void CheckAlwaysThere() {
-    NameSet conditional;
-    for (const v1::Parameter& parameter : spec_.parameters()) {
-      if (parameter.when_size() > 0) conditional.insert(parameter.path());
-    }
+    const NameSet conditional = InactiveNames(spec_, {});
     if (conditional.empty()) return;
     const v1::Spec& base = spec_.base();
     for (const auto& [path, text] : std::initializer_list<std::pair<const char*, std::string>>{
