@@ -95,7 +95,7 @@ class PublicScripts(unittest.TestCase):
     def test_tensorboard_and_checkpoints_in_folders(self):
         experiment, trials = self.sweep("transformers-run-clm.yaml", "run_clm.py", "run_clm", *NO_RUNGS)
         self.expect_metric(experiment, trials, "eval/loss")
-        self.expect_resume(trials, 100)
+        self.assertIn("Continuing training from global step 100", self.expect_resume(trials, 100))
 
     def test_tensorboard_in_a_folder_of_each_trial(self):
         experiment, trials = self.sweep("lightning-mnist.yaml", "backbone_image_classifier.py", "lightning", "--set",

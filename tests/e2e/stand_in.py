@@ -99,9 +99,10 @@ def timm() -> None:
 
 
 def run_clm() -> None:
-    states = glob.glob("out/checkpoint-*/trainer_state.json")
-    saved = sorted(states, key=lambda name: int(re.findall(r"\d+", name)[0]))
-    start = int(pathlib.Path(saved[-1]).read_text(encoding="utf-8")) if saved else 0
+    saved = [word.split("=", 1)[1] for word in sys.argv if word.startswith("--resume_from_checkpoint=")]
+    start = int(pathlib.Path(saved[0], "trainer_state.json").read_text(encoding="utf-8")) if saved else 0
+    if start:
+        print(f"Continuing training from global step {start}")
     events = Events("out/runs/Nov28_00-00-00_host")
     for step in range(start + 10, 201, 10):
         print({"loss": round(loss(step), 4), "grad_norm": 1.5, "learning_rate": rate(), "epoch": step / 100})

@@ -65,13 +65,22 @@ std::string Reports::Doubt(const Report& report, std::optional<uint64_t> newest)
     return absl::StrCat("step ", step, " is beyond the last, ", info_.steps,
                         "; raise `steps` of the experiment");
   }
-  const uint64_t before = newest.value_or(info_.resumed_step);
-  if (step < before) {
-    return absl::StrCat("step ", step, " follows step ", before,
-                        "; steps do not go back, and a program that resumes goes on after "
-                        "DTRAIN_RESUME_STEP");
+  if (!newest && step < info_.resumed_step) {
+    return absl::StrCat("step ", step, " comes after a resume from step ", info_.resumed_step,
+                        ", so the program began again; let it load its checkpoint, and go on "
+                        "after DTRAIN_RESUME_STEP");
+  }
+  if (newest && step < *newest) {
+    return absl::StrCat("step ", step, " follows step ", *newest, "; steps do not go back");
   }
   return {};
+}
+
+// Returns whether a program that reports a known step has loaded a save a little older than its
+// checkpoint. `keep` (python/dtrain/trial.py) copies a save some seconds later, as a checkpoint of
+// the step reported by then. A program that is still in the first half has begun again.
+bool Reports::CatchesUp(uint64_t step, std::optional<uint64_t> newest) const {
+  return !newest && step > info_.resumed_step / 2;
 }
 
 // Objects if a line counts by another word: epochs among steps would go backwards.
@@ -143,14 +152,19 @@ void Reports::TakeFlaws(std::string_view line, const Report& report, Outgoing& o
 void Reports::TakeNumbers(std::string_view line, Report report, Instant now, Outgoing& out) {
   // The search's metric is an evaluation, whatever its name.
   const bool row = IsRow(report) && !IsRowColumn(info_.metric);
+  const std::optional<uint64_t> newest = row ? row_step_ : evaluation_step_;
   std::string doubt = DoubtAboutWord(report);
-  if (doubt.empty()) doubt = Doubt(report, row ? row_step_ : evaluation_step_);
-  const bool repeats = row && !row_step_ && info_.resumed_step > 0;
-  if (doubt.empty() && repeats && *report.step == info_.resumed_step) {
-    doubt = absl::StrCat("step ", *report.step,
-                         " was told before; a program that resumes goes on "
-                         "after DTRAIN_RESUME_STEP");
+  const bool is_known =
+      row ? *report.step <= info_.resumed_step : *report.step < info_.resumed_step;
+  if (doubt.empty() && is_known && CatchesUp(*report.step, newest)) {
+    if (!std::exchange(logged_catching_up_, true)) {
+      out.complaints.push_back(absl::StrCat(
+          "the program goes on from step ", *report.step, ", and its trial from step ",
+          info_.resumed_step, "; what it reports until then is left out; only this line says so"));
+    }
+    return;
   }
+  if (doubt.empty()) doubt = Doubt(report, newest);
   if (!doubt.empty()) return Complain(line, doubt, out);
   Remember(report);
   const uint64_t step = *report.step;

@@ -86,6 +86,7 @@ class Reports {
 
   bool HasMetric(const Report& report) const;
   std::string Doubt(const Report& report, std::optional<uint64_t> newest) const;
+  bool CatchesUp(uint64_t step, std::optional<uint64_t> newest) const;
   std::string DoubtAboutWord(const Report& report);
   void TakeFlaws(std::string_view line, const Report& report, Outgoing& out);
   void TakeNumbers(std::string_view line, Report report, Instant now, Outgoing& out);
@@ -111,7 +112,7 @@ class Reports {
   uint64_t step_ = 0;
   std::string step_word_;  // its lines' name for their step
   std::optional<uint64_t> row_step_, evaluation_step_, saved_step_;
-  bool logged_early_save_ = false, logged_repeat_ = false;
+  bool logged_early_save_ = false, logged_repeat_ = false, logged_catching_up_ = false;
   std::optional<uint64_t> sent_row_step_;
   absl::Duration sent_row_at_;
   std::set<std::string> sent_names_;      // names already sent for evaluation_step_

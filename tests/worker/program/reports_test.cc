@@ -6,10 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace dt::program {
 namespace {
+
+using ::testing::HasSubstr;
 
 class ReportsTest : public ::testing::Test {
  protected:
@@ -117,6 +120,24 @@ TEST_F(ReportsTest, StepsRiseAndStayWithinTheTrial) {
   EXPECT_EQ(evaluations_.size(), 1u) << "its resumed step may be evaluated again";
   EXPECT_TRUE(rows_.empty());
   EXPECT_TRUE(saved_.empty());
+}
+
+TEST_F(ReportsTest, AProgramThatLoadedALittleOlderSaveCatchesUpWithoutAHint) {
+  Begin({.resumed_step = 100});
+  for (const int step : {51, 80, 100}) Take(absl::StrCat("{\"step\": ", step, ", \"loss\": 1}"));
+  for (const int step : {60, 90}) Take(absl::StrCat("{\"step\": ", step, ", \"accuracy\": 1}"));
+  EXPECT_EQ(complaints_.size(), 1u);
+  EXPECT_EQ(reports_->Hint(Reports::When::kEnded, {}), "");
+  Take(R"({"step": 101, "loss": 1})");
+  Keep(reports_->Finish(now_));
+  EXPECT_EQ(rows_.size(), 1u);
+  EXPECT_TRUE(evaluations_.empty());
+}
+
+TEST_F(ReportsTest, AProgramThatBeginsAgainAfterAResumeGetsAHint) {
+  Begin({.resumed_step = 100});
+  Take(R"({"step": 5, "loss": 1})");
+  EXPECT_THAT(reports_->Hint(Reports::When::kEnded, {}), HasSubstr("the program began again"));
 }
 
 TEST_F(ReportsTest, StepZeroIsAStep) {
