@@ -356,9 +356,11 @@ def sized(page):
             opened(page, 91)
             page.until(f"{found('Importance', 'table')}")
             page.expect_no_sideways()
-            page.expect(f"[...document.querySelectorAll('{within('Parameters')} canvas')].filter((one) =>"
-                        " one.checkVisibility()).every((one) => one.drawn?.texts.every(([align, text, x, y]) =>"
-                        " x >= 0 && x <= one.clientWidth && y >= 0 && y <= one.clientHeight))")
+            # A picture is drawn anew in the frame after its size has changed.
+            page.until(f"[...document.querySelectorAll('{within('Parameters')} canvas')].filter((one) =>"
+                       " one.checkVisibility()).every((one) => one.drawn?.texts.every(([align, text, x, y]) =>"
+                       " x >= 0 && x <= one.clientWidth && y >= 0 && y <= one.clientHeight))",
+                       "texts within each picture")
             page.shot(f"search-{width}{'-dark' if dark else ''}")
     page.theme(False)
     page.resize(1280, 900)
