@@ -17,6 +17,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
+#include "common/private_folder.h"
 
 namespace dt::environments {
 namespace {
@@ -86,8 +87,17 @@ bool Store::IsComplete(const std::string& name) const {
   return access((FolderOf(name) + kMarker).c_str(), F_OK) == 0;
 }
 
+// Trials run what is in the folder.
+absl::Status Store::Open() const {
+  const absl::Status opened = OpenPrivateFolder(folder_);
+  if (opened.ok()) return opened;
+  return IoError(absl::StrCat("the folder of environments ", folder_, ": ", opened.message(),
+                              "; name one that is this user's alone with --environments-dir of "
+                              "dtworker"));
+}
+
 absl::StatusOr<UniqueFd> Store::OpenLock(const std::string& name) const {
-  DT_RETURN_IF_ERROR(MakeFolders(folder_));
+  DT_RETURN_IF_ERROR(Open());
   return OpenLockFile(FolderOf(name) + kLock);
 }
 
@@ -136,7 +146,7 @@ uint64_t Store::Bytes() const {
 }
 
 absl::StatusOr<UniqueFd> Store::ShareCache() const {
-  DT_RETURN_IF_ERROR(MakeFolders(folder_));
+  DT_RETURN_IF_ERROR(Open());
   const std::string path = folder_ + "/" + kCacheLock;
   DT_ASSIGN_OR_RETURN(UniqueFd lock, OpenLockFile(path));
   DT_RETURN_IF_ERROR(Lock(lock, LOCK_SH, path));

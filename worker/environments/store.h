@@ -4,7 +4,7 @@
 //            NAME.lock its lock: the process that makes or removes it holds it alone, the processes
 //            that use it share it. uv-cache/ is uv's cache.
 // Threads:   one thread of any number of processes.
-// Errors:    IoError if the file system fails.
+// Errors:    IoError if the file system fails, or others may write to the folder.
 // Invariant: an environment is complete if its marker is there, which is written last, after all
 //            else is on the disk. Nothing removes an environment while its lock is held.
 // Tests:     tests/worker/environments/store_test.cc
@@ -47,6 +47,8 @@ class Store {
   uint64_t Bytes() const;
 
  private:
+  absl::Status Open() const;
+
   const std::string folder_;
   const uint64_t bytes_max_;
 };

@@ -1,15 +1,13 @@
-// run_folder.cc: mkdir, then a check of what is there.
+// run_folder.cc: see run_folder.h.
 #include "worker/shell/run_folder.h"
 
-#include <errno.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "common/private_folder.h"
 
 namespace dt {
 namespace {
@@ -17,11 +15,6 @@ namespace {
 std::string Variable(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
-}
-
-absl::Status Problem(const std::string& folder, const std::string& what) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("--run-dir ", folder, ": ", what, "; name a folder that is this user's alone"));
 }
 
 }  // namespace
@@ -37,19 +30,10 @@ std::string DefaultRunFolder() {
 }
 
 absl::Status OpenRunFolder(const std::string& folder) {
-  const std::filesystem::path path(folder);
-  std::error_code code;
-  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), code);
-  if (code) return Problem(folder, code.message());
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return Problem(folder, strerror(errno));
-  struct stat facts {};
-  if (lstat(folder.c_str(), &facts) != 0) return Problem(folder, strerror(errno));
-  if (!S_ISDIR(facts.st_mode)) return Problem(folder, "is not a folder");
-  if (facts.st_uid != geteuid()) {
-    return Problem(folder, absl::StrCat("belongs to user ", facts.st_uid, ", not ", geteuid()));
-  }
-  if ((facts.st_mode & (S_IWGRP | S_IWOTH)) != 0) return Problem(folder, "others may write to it");
-  return absl::OkStatus();
+  const absl::Status opened = OpenPrivateFolder(folder);
+  if (opened.ok()) return opened;
+  return absl::FailedPreconditionError(absl::StrCat("--run-dir ", folder, ": ", opened.message(),
+                                                    "; name a folder that is this user's alone"));
 }
 
 }  // namespace dt

@@ -33,6 +33,10 @@ class StoreTest : public ::testing::Test {
       return WriteFileAtomically(folder + "/file", std::string(bytes, 'x'));
     };
   }
+  static void MakeCache(const Store& store) {
+    EXPECT_TRUE(store.ShareCache().ok());
+    fs::create_directory(store.cache());
+  }
   UniqueFd Claimed(const Store& store, const std::string& name, size_t bytes = 100) const {
     absl::StatusOr<UniqueFd> lock = store.OpenLock(name);
     EXPECT_TRUE(lock.ok()) << lock.status();
@@ -52,6 +56,14 @@ TEST_F(StoreTest, AnEnvironmentIsMadeOnceAndThenFound) {
   EXPECT_TRUE(*store.Claim("a", *lock, Maker(1)));
   EXPECT_FALSE(*store.Claim("a", *lock, Maker(1)));
   EXPECT_TRUE(store.IsComplete("a"));
+}
+
+TEST_F(StoreTest, AFolderThatOthersMayWriteToIsRefused) {
+  fs::create_directory(store_folder_);
+  fs::permissions(store_folder_, fs::perms::all);
+  const Store store(store_folder_, kMuch);
+  EXPECT_EQ(store.OpenLock("a").status().code(), kIoError);
+  EXPECT_EQ(store.ShareCache().status().code(), kIoError);
 }
 
 TEST_F(StoreTest, OfTwoThatWantTheSameAtOnceOneMakesIt) {
@@ -157,7 +169,7 @@ TEST_F(StoreTest, FilesWithSeveralLinksCountOnce) {
 
 TEST_F(StoreTest, WithoutTheCachesLinksEachRemovalFreesBytes) {
   const Store store(store_folder_, 250 << 10);
-  fs::create_directories(store.cache());
+  MakeCache(store);
   for (const std::string name : {"a", "b", "c"}) {
     const UniqueFd in_use = Claimed(store, name, 100 << 10);
     fs::last_write_time(store.FolderOf(name) + "/dtrain-complete",
@@ -173,7 +185,7 @@ TEST_F(StoreTest, WithoutTheCachesLinksEachRemovalFreesBytes) {
 
 TEST_F(StoreTest, NobodyRemovesACacheInUse) {
   const Store store(store_folder_, 50 << 10);
-  fs::create_directories(store.cache());
+  MakeCache(store);
   ASSERT_TRUE(WriteFileAtomically(store.cache() + "/wheel", std::string(100 << 10, 'x')).ok());
   {
     const auto resolving = store.ShareCache();
@@ -187,7 +199,7 @@ TEST_F(StoreTest, NobodyRemovesACacheInUse) {
 
 TEST_F(StoreTest, UvsCacheGoesWhenNothingElseCan) {
   const Store store(store_folder_, 50 << 10);
-  fs::create_directories(store.cache());
+  MakeCache(store);
   ASSERT_TRUE(WriteFileAtomically(store.cache() + "/wheel", std::string(100 << 10, 'x')).ok());
   const UniqueFd in_use = Claimed(store, "a", 10);
   EXPECT_FALSE(fs::exists(store.cache()));
