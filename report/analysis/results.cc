@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -93,16 +95,16 @@ std::vector<SweptParameter> SweptIn(const std::vector<Trial>& trials) {
   std::vector<SweptParameter> swept;
   for (const Swept& one : SweptParameters(summaries)) {
     SweptParameter parameter{one.path, {}, {}};
+    std::set<std::string> seen;  // a range gives as many texts as trials
     bool lacking = false;
     for (const v1::TrialSummary& trial : summaries) {
       if (!HasValue(trial, one.path)) {
         lacking = true;
         continue;
       }
-      const std::string text = ValueAt(trial, one.path);
-      const auto& texts = parameter.texts;
-      if (std::find(texts.begin(), texts.end(), text) != texts.end()) continue;
-      parameter.texts.push_back(text);
+      std::string text = ValueAt(trial, one.path);
+      if (!seen.insert(text).second) continue;
+      parameter.texts.push_back(std::move(text));
       parameter.numbers.push_back(NumberAt(trial, one.path));
     }
     if (parameter.texts.size() + (lacking ? 1 : 0) < 2) continue;

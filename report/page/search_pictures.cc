@@ -244,15 +244,15 @@ void AppendSlices(const Experiment& experiment, Document& document) {
   const double last = drawn.back()->summary.trial();
   DotChart chart;
   chart.title = absl::StrCat("Slices: ", metric, " over each parameter");
+  std::vector<DotChart::Dot> dots;  // the same in each panel, but for x
+  for (const Trial* one : drawn) {
+    dots.push_back({DotName(one->summary, metric), 0, up.Place(one->summary.metric_value()),
+                    IsBest(experiment, *one) ? DotWeight::kBest : DotWeight::kOther,
+                    last > first ? (one->summary.trial() - first) / (last - first) : 1});
+  }
   for (const ParameterAxis& axis : axes) {
-    DotChart::Panel panel{FullColumnOf(axis), MetricColumn(up, metric), {}, {}, {}};
-    for (const Trial* one : drawn) {
-      panel.dots.push_back({DotName(one->summary, metric), MiddlePlace(axis, one->summary),
-                            up.Place(one->summary.metric_value()),
-                            IsBest(experiment, *one) ? DotWeight::kBest : DotWeight::kOther,
-                            last > first ? (one->summary.trial() - first) / (last - first) : 1});
-    }
-    chart.panels.push_back(std::move(panel));
+    for (size_t i = 0; i < drawn.size(); ++i) dots[i].x = MiddlePlace(axis, drawn[i]->summary);
+    chart.panels.push_back({FullColumnOf(axis), MetricColumn(up, metric), dots, {}, {}});
   }
   chart.pale_name = absl::StrCat("trial ", first);
   chart.full_name = absl::StrCat("trial ", last);
