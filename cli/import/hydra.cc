@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/import/draft.h"
 #include "cli/import/sampled.h"
 #include "common/arithmetic.h"
@@ -106,15 +107,31 @@ void TakeSampler(const YamlNode& sampler, Draft& draft) {
   draft.LeaveOutRest("search", sampler, {"_target_", "seed"}, "sampler.");
 }
 
-void TakeDirection(const YamlEntry& entry, Draft& draft) {
-  std::string direction = TextOf(&entry.value);
-  if (entry.value.kind == Kind::kSequence && !entry.value.items.empty()) {
-    direction = TextOf(&entry.value.items[0]);
-    if (entry.value.items.size() > 1) {
-      draft.Warn("search", "several objectives there; here the first counts");
-    }
+// Takes what the function returns. Its values have no names there.
+void TakeObjectives(const YamlNode& sweeper, Draft& draft) {
+  const YamlNode* given = Find(sweeper, "direction");
+  std::vector<std::string> goals;
+  const auto take = [&goals](const YamlNode* word) {
+    goals.emplace_back(TextOf(word) == "maximize" ? "maximize" : "minimize");
+  };
+  const bool list = given != nullptr && given->kind == Kind::kSequence && !given->items.empty();
+  for (size_t i = 0; list && i < given->items.size(); ++i) take(&given->items[i]);
+  if (!list) take(given);
+  std::vector<std::string> names, values;
+  for (size_t i = 0; i < goals.size(); ++i) {
+    names.push_back(goals.size() == 1 ? "objective" : absl::StrCat("objective_", i + 1));
+    values.push_back(names.back() + "=value");
   }
-  draft.Set("search.goal", direction == "maximize" ? "maximize" : "minimize");
+  draft.Warn("search", absl::StrCat("Hydra takes what the function returns; report it here: "
+                                    "dtrain.report(last_step, ",
+                                    absl::StrJoin(values, ", "), ")"));
+  if (names.size() < 2) {
+    draft.Set("search.metric", "objective");
+    draft.Set("search.goal", goals[0]);
+    return;
+  }
+  draft.Set("search.metrics", absl::StrCat("[", absl::StrJoin(names, ", "), "]"));
+  draft.Set("search.goals", absl::StrCat("[", absl::StrJoin(goals, ", "), "]"));
 }
 
 void TakeSweeper(const YamlNode& sweeper, bool optuna, Draft& draft) {
@@ -127,15 +144,13 @@ void TakeSweeper(const YamlNode& sweeper, bool optuna, Draft& draft) {
       TakeSweptSpace(entry.value, optuna, draft);
     } else if (entry.key == "sampler") {
       TakeSampler(entry.value, draft);
-    } else if (entry.key == "direction") {
-      TakeDirection(entry, draft);
     } else if (entry.key == "n_trials" && number && *number > 0) {
       draft.Set("search.max_trials", absl::StrCat(*number));
     } else if (entry.key == "n_jobs" && number && *number > 0) {
       draft.Set("search.max_concurrent", absl::StrCat(*number));
     } else if (entry.key == "study_name") {
       draft.Name(TextOf(&entry.value));
-    } else if (entry.key != "_target_") {
+    } else if (entry.key != "_target_" && !(optuna && entry.key == "direction")) {
       draft.LeaveOut("search", entry);
     }
   }
@@ -160,15 +175,11 @@ void ImportHydra(const YamlNode& root, Draft& draft) {
   draft.Set("code", ".");
   draft.Warn("command", "the file does not name its script; write yours in place of main.py");
   const bool optuna = UsesOptuna(root);
-  if (optuna) {
-    draft.Set("search.metric", "objective");
-    draft.Warn("search",
-               "Hydra takes what the function returns; report it here: dtrain.report(last_step, "
-               "objective=value)");
-    draft.Set("search.goal", "minimize");
-  }
-  if (const YamlNode* sweeper = FindPath(root, "hydra.sweeper"))
-    TakeSweeper(*sweeper, optuna, draft);
+  const YamlNode none;
+  const YamlNode* found = FindPath(root, "hydra.sweeper");
+  const YamlNode& sweeper = found == nullptr ? none : *found;
+  if (optuna) TakeObjectives(sweeper, draft);
+  TakeSweeper(sweeper, optuna, draft);
   if (const YamlNode* hydra = Find(root, "hydra")) {
     draft.LeaveOutRest("", *hydra, {"sweeper"}, "hydra.");
   }

@@ -162,6 +162,16 @@ TEST(ImportTest, IntegersOnALogarithmicScaleStayIntegers) {
                                "logarithmic scale needs a minimum above 0\n"));
 }
 
+TEST(ImportTest, SeveralObjectivesOfOptunaStaySeveral) {
+  const std::string text = TextOfFile(
+      "hydra:\n  sweeper:\n    n_trials: 4\n    direction: [minimize, maximize]\n"
+      "    params: {a: 'interval(0, 1)'}\n");
+  EXPECT_THAT(text, HasSubstr("  metrics: [objective_1, objective_2]\n"
+                              "  goals: [minimize, maximize]\n"));
+  EXPECT_THAT(text, HasSubstr("dtrain.report(last_step, objective_1=value, objective_2=value)"));
+  EXPECT_THAT(text, Not(HasSubstr("metric:")));
+}
+
 TEST(ImportTest, AHugeIntegerIsBounded) {
   const auto imported = Import(
       "method: grid\nparameters: {a: {distribution: int_uniform, min: -1.0e+90, max: 1.0e+90},\n"
