@@ -91,35 +91,33 @@ struct FoundTrials {
 };
 
 // Returns the search.metric that the experiments share and that needs a column, or "".
-absl::StatusOr<std::string> SharedMetric(Client& client,
-                                         const std::vector<v1::ListTrialsRequest>& requests) {
+std::string SharedMetric(const std::vector<v1::ExperimentSummary>& experiments) {
   std::string shared;
-  for (const v1::ListTrialsRequest& request : requests) {
-    v1::ListExperimentsRequest which;
-    which.set_experiment(request.experiment());
-    which.set_last(request.last());
-    DT_ASSIGN_OR_RETURN(const auto experiments, client.ListExperiments(which));
-    for (const v1::ExperimentSummary& one : experiments) {
-      if (!NeedsColumn(one.metric())) return "";
-      if (!shared.empty() && shared != one.metric()) return "";
-      shared = one.metric();
-    }
+  for (const v1::ExperimentSummary& one : experiments) {
+    if (!NeedsColumn(one.metric())) return "";
+    if (!shared.empty() && shared != one.metric()) return "";
+    shared = one.metric();
   }
   return shared;
 }
 
-// Returns the metrics of a single experiment that has several objectives; otherwise nothing.
-absl::StatusOr<std::vector<std::string>> ObjectivesOf(
-    Client& client, const std::vector<v1::ListTrialsRequest>& requests) {
-  std::vector<std::string> none;
-  if (requests.size() != 1) return none;
-  v1::ListExperimentsRequest which;
-  which.set_experiment(requests.front().experiment());
-  which.set_last(requests.front().last());
-  DT_ASSIGN_OR_RETURN(const auto experiments, client.ListExperiments(which));
-  if (experiments.size() != 1) return none;
-  const auto& metrics = experiments.front().metrics();
-  return std::vector<std::string>(metrics.begin(), metrics.end());
+// Fills in what the experiments compare trials by.
+absl::Status FindMetrics(Client& client, const std::vector<v1::ListTrialsRequest>& requests,
+                         FoundTrials& found) {
+  std::vector<v1::ExperimentSummary> experiments;
+  for (const v1::ListTrialsRequest& request : requests) {
+    v1::ListExperimentsRequest which;
+    which.set_experiment(request.experiment());
+    which.set_last(request.last());
+    DT_ASSIGN_OR_RETURN(auto listed, client.ListExperiments(which));
+    std::move(listed.begin(), listed.end(), std::back_inserter(experiments));
+  }
+  if (experiments.size() == 1) {
+    const auto& metrics = experiments.front().metrics();
+    found.objectives.assign(metrics.begin(), metrics.end());
+  }
+  if (found.objectives.empty()) found.metric = SharedMetric(experiments);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<FoundTrials> FindTrials(Session& session, const GetOptions& options) {
@@ -137,10 +135,7 @@ absl::StatusOr<FoundTrials> FindTrials(Session& session, const GetOptions& optio
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   FoundTrials found;
   if (session.format() == Format::kTable || session.format() == Format::kWide) {
-    DT_ASSIGN_OR_RETURN(found.objectives, ObjectivesOf(*client, requests));
-    if (found.objectives.empty()) {
-      DT_ASSIGN_OR_RETURN(found.metric, SharedMetric(*client, requests));
-    }
+    DT_RETURN_IF_ERROR(FindMetrics(*client, requests, found));
   }
   for (v1::ListTrialsRequest& request : requests) {
     if (session.format() == Format::kCsv) {
