@@ -87,12 +87,16 @@ ToolRun RunOf(const Uv& uv, const std::string& folder) {
   return run;
 }
 
-// Reads names and versions of a pylock.toml (PEP 751), for people: uv follows the file itself.
+// Reads names and versions of a pylock.toml (PEP 751), for people: uv follows the file itself. A
+// package that is a folder becomes ./NAME.
 std::string PinsOfPyLock(const std::string& text) {
   std::string pins, name;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     absl::string_view rest = line;
     if (line == "[[packages]]") name.clear();
+    if (absl::StartsWith(line, "directory") || absl::StartsWith(line, "[packages.directory")) {
+      absl::StrAppend(&pins, "./", name, "\n");
+    }
     if (absl::ConsumePrefix(&rest, "name = \"")) {
       name = std::string(rest.substr(0, rest.find('"')));
     } else if (absl::ConsumePrefix(&rest, "version = \"") && !name.empty()) {

@@ -188,6 +188,17 @@ TEST_F(UvTest, AFolderAsPackageIsRefused) {
   EXPECT_EQ(resolved.status.code(), kConfigError) << resolved.status;
 }
 
+TEST_F(UvTest, AFolderInALockIsRefused) {
+  for (const std::string form : {"directory = { path = \"own\" }", "[packages.directory]"}) {
+    folder_.Write("code/pylock.toml",
+                  "lock-version = \"1.0\"\n[[packages]]\nname = \"own\"\n" + form + "\n");
+    const Answer resolved = Resolved({.uv = {"pylock.toml"}, .code_folder = folder_ / "code"});
+    EXPECT_EQ(resolved.status.code(), kConfigError) << resolved.status;
+    EXPECT_NE(std::string(resolved.status.message()).find("'./own' is a folder"), std::string::npos)
+        << resolved.status;
+  }
+}
+
 TEST_F(UvTest, AFullDiskIsNoFaultOfTheExperimentAndLeavesNothing) {
   const Wanted wanted{.uv = {"aa"}};
   const std::string lock = Resolved(wanted).lock;
