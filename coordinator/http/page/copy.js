@@ -47,7 +47,9 @@ function words(experiment, draft) {
   const code =
     experiment.spec?.base?.code ? `It runs the code that was packed for experiment ${experiment.experiment}.` : null;
   const restore = ({target}) => {
-    target.form.querySelector("textarea").value = experiment.file_text;
+    const text = target.form.querySelector("textarea");
+    text.value = experiment.file_text;
+    text.focus();  // the button goes
     target.parentElement.remove();
   };
   const kept = draft === undefined ? null :
