@@ -12,14 +12,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "common/clock.h"
+#include "common/files.h"
 
 namespace dt {
 namespace {
@@ -29,8 +28,7 @@ constexpr int kLookAgainMs = 2;
 
 // Returns the parent of a process that has not ended.
 std::optional<pid_t> ParentOf(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::string text = ReadKernelFile("/proc/" + std::to_string(pid) + "/stat");
   // The name is in brackets, and may itself contain brackets and blanks.
   const size_t after_name = text.rfind(')');
   if (after_name == std::string::npos) return std::nullopt;

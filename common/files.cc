@@ -97,6 +97,20 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, uint64_t bytes_max
   return content;
 }
 
+std::string ReadKernelFile(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return "";
+  std::string content;
+  char part[4096];
+  while (true) {
+    const ssize_t got = ::read(fd.get(), part, sizeof(part));
+    if (got == 0) return content;
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return "";
+    content.append(part, got);
+  }
+}
+
 absl::StatusOr<OutputFile> OutputFile::Create(const std::string& path) {
   OutputFile file;
   file.path_ = path;
@@ -153,6 +167,18 @@ absl::Status OutputFile::SyncAndClose() {
   // A network file system reports lost writes here.
   if (::close(fd_.Release()) != 0 && errno != EINTR) return SystemError("close", path_);
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> ListFolder(const std::string& path) {
+  std::error_code code;
+  std::vector<std::string> names;
+  std::filesystem::directory_iterator entry(path, code);
+  for (const std::filesystem::directory_iterator end; !code && entry != end;
+       entry.increment(code)) {
+    names.push_back(entry->path().filename().string());
+  }
+  if (code) return ErrorOf(code, "list", path);
+  return names;
 }
 
 absl::Status MakeFolders(const std::string& path) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/status.h"
 #include "common/unique_fd.h"
@@ -47,6 +48,9 @@ class InputFile {
 
 // Reads all of a file. Errors: DataError when it is larger than `bytes_max`.
 absl::StatusOr<std::string> ReadFile(const std::string& path, uint64_t bytes_max);
+// Returns what a file of /proc or /sys holds, whose length nobody knows before. Returns "" if it
+// cannot be read to its end, such as that of a process that has just ended.
+std::string ReadKernelFile(const std::string& path);
 
 // A file written from start to end, then synced to disk. The class renames nothing.
 class OutputFile {
@@ -71,6 +75,8 @@ class OutputFile {
   uint64_t bytes_ = 0;
 };
 
+// Returns the names of a folder's entries, in no order. Errors: IoError, for an absent folder too.
+absl::StatusOr<std::vector<std::string>> ListFolder(const std::string& path);
 // Creates `path` and its missing parents.
 absl::Status MakeFolders(const std::string& path);
 // Makes sure that entries created, renamed or removed in this folder survive a power loss.

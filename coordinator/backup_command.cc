@@ -45,10 +45,10 @@ absl::StatusOr<UniqueFd> BeginDraft(const std::string& draft) {
     return absl::FailedPreconditionError(absl::StrCat("another backup is being made in ", draft,
                                                       "; wait for it, or name another --output"));
   }
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(draft, error))
-    DT_RETURN_IF_ERROR(RemoveAll(entry.path()));
-  if (error) return IoError(absl::StrCat("cannot list ", draft, ": ", error.message()));
+  DT_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(draft));
+  for (const std::string& name : names) {
+    DT_RETURN_IF_ERROR(RemoveAll(absl::StrCat(draft, "/", name)));
+  }
   return fd;
 }
 
@@ -65,14 +65,13 @@ absl::Status CopyCode(const std::string& from, const std::string& to) {
   std::error_code error;
   if (!fs::exists(from, error)) return absl::OkStatus();
   DT_RETURN_IF_ERROR(MakeFolders(to));
-  for (const auto& entry : fs::directory_iterator(from, error)) {
-    const std::string name = entry.path().filename();
+  DT_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(from));
+  for (const std::string& name : names) {
     if (absl::StrContains(name, '.')) continue;  // a draft, not complete
-    const absl::Status copied = CopyFile(entry.path(), absl::StrCat(to, "/", name));
-    std::error_code gone;
-    if (!copied.ok() && fs::exists(entry.path(), gone)) return copied;
+    const std::string path = absl::StrCat(from, "/", name);
+    const absl::Status copied = CopyFile(path, absl::StrCat(to, "/", name));
+    if (!copied.ok() && fs::exists(path, error)) return copied;
   }
-  if (error) return IoError(absl::StrCat("cannot list ", from, ": ", error.message()));
   return SyncFolder(to);
 }
 

@@ -34,6 +34,9 @@ OPEN_ENDS = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 MACHINE_PATH = re.compile(r"(?<![\w.$}])/(?:work|root|home/\w+)(?:/|\b)(?![\w-]*\.(?:h|cc)\b)")
 REGISTRY_HOST = re.compile(r"\b(?:pypi|pythonhosted|deb\.debian|registry\.npmjs|pytorch)\.(?:org|com|io)\b")
 SLEEP = re.compile(r"\b(?:sleep|usleep|nanosleep|sleep_for|sleep_until|SleepFor)\s*\(")
+# A failing read, such as of the /proc file of a process that has just ended, is an exception there and not an error.
+THROWING_READ = re.compile(
+    r"istreambuf_iterator|for \([^;()]*:\s*(?:std::filesystem|fs)::(?:recursive_)?directory_iterator")
 DEFAULT_LABEL = re.compile(r"^\s*default\s*:")
 RAW_END = re.compile(r'\)\w{1,16}"')
 HEADER = re.compile(r"^// [\w./-]+: ")
@@ -97,6 +100,10 @@ def check_code(path: str, lines: list[str], found: Findings) -> None:
     if len(lines) > FILE_LINES_MAX:
         found.error(path, 1, f"{len(lines)} lines (limit {FILE_LINES_MAX}): split it by what it does")
     is_test = path.startswith("tests/")
+    if not path.startswith(("tests/", "bench/")):
+        for match in THROWING_READ.finditer("\n".join(lines)):
+            found.error(path, match.string.count("\n", 0, match.start()) + 1,
+                        "it throws if a read fails: use ReadFile, ReadKernelFile or ListFolder (common/files.h)")
     for number, line in enumerate(lines, 1):
         if DEFAULT_LABEL.match(line) and not is_test:
             # A switch over what is no enum of ours says so, on this line or the next.

@@ -8,12 +8,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/files.h"
 #include "common/spawn.h"
 #include "nlohmann/json.hpp"
 
@@ -44,9 +44,8 @@ absl::Status Child::Start(const std::string& program, const std::string& folder)
   if (!pid.ok()) return pid.status();
   pid_ = *pid;
   for (const absl::Time end = absl::Now() + kStartPatience; absl::Now() < end;) {
-    std::ifstream file(addresses);
-    const std::string text(std::istreambuf_iterator<char>(file), {});
-    const auto json = nlohmann::json::parse(text, nullptr, false);
+    const auto json =
+        nlohmann::json::parse(ReadFile(addresses, 65536).value_or(""), nullptr, false);
     if (!json.is_discarded()) {
       address_ = json.value("grpc", "");
       http_ = json.value("http", "");
@@ -70,8 +69,7 @@ void Child::End(int signal) {
 
 Child::Usage Child::Measure() const {
   Usage usage;
-  std::ifstream file(absl::StrCat("/proc/", pid_, "/stat"));
-  std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string text = ReadKernelFile(absl::StrCat("/proc/", pid_, "/stat"));
   // After the name in parentheses: state, ten fields, then user and system ticks.
   std::istringstream fields(text.substr(text.rfind(')') + 2));
   std::string skipped;

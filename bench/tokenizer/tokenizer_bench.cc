@@ -22,7 +22,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
+#include <limits>
 #include <random>
 #include <string>
 #include <string_view>
@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "bench/tokenizer/train_vocabulary.h"
+#include "common/files.h"
 #include "corpus/bpe.h"
 #include "tests/testing/shared_data.h"
 
@@ -58,8 +59,7 @@ struct Text {
 };
 
 std::string ReadAll(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return ReadFile(path, std::numeric_limits<uint64_t>::max()).value_or("");
 }
 
 // Returns the sources of this repository in sorted order, as one file that tiktoken can read too.

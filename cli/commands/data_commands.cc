@@ -15,6 +15,7 @@
 #include "cli/commands/data.h"
 #include "cli/local/cluster.h"
 #include "cli/view/words.h"
+#include "common/files.h"
 #include "common/status.h"
 #include "corpus/verify.h"
 
@@ -35,8 +36,8 @@ std::vector<std::string> DataRoots(const Terminal& terminal) {
   std::vector<std::string> roots;
   std::error_code code;
   if (home.empty()) return roots;
-  for (const auto& entry : std::filesystem::directory_iterator(home, code)) {
-    const std::filesystem::path data = entry.path() / "data";
+  for (const std::string& name : ListFolder(home).value_or(std::vector<std::string>{})) {
+    const std::filesystem::path data = std::filesystem::path(home) / name / "data";
     if (std::filesystem::is_directory(data, code)) roots.push_back(Canonical(data));
   }
   return roots;

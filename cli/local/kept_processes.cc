@@ -10,7 +10,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <sstream>
 
@@ -44,8 +43,7 @@ struct Stat {
 };
 
 std::optional<Stat> ReadStat(pid_t pid) {
-  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::string text = ReadKernelFile(absl::StrCat("/proc/", pid, "/stat"));
   const size_t name_end = text.rfind(')');  // the program's name may contain any bytes
   if (name_end == std::string::npos) return std::nullopt;
   const std::vector<std::string> fields =
@@ -58,9 +56,9 @@ std::optional<Stat> ReadStat(pid_t pid) {
 }
 
 bool HasMark(pid_t pid, const std::string& folder) {
-  std::ifstream file(absl::StrCat("/proc/", pid, "/environ"), std::ios::binary);
-  if (!file) return false;  // of another user
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::string path = absl::StrCat("/proc/", pid, "/environ");
+  if (access(path.c_str(), R_OK) != 0) return false;  // of another user
+  const std::string text = ReadKernelFile(path);
   // During exec the kernel shows no environment.
   if (text.empty()) return true;
   const std::string wanted = absl::StrCat(kMark, "=", folder);
@@ -199,9 +197,8 @@ std::vector<KeptProcesses::Kept> KeptProcesses::Left(const Kept& kept) const {
   const std::optional<Stat> leader = ReadStat(kept.pid);
   // The number belongs to another process now.
   if (leader.has_value() && leader->Alive() && !IsOurs(kept)) return left;
-  std::error_code code;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", code)) {
-    const pid_t pid = std::atoi(entry.path().filename().c_str());
+  for (const std::string& name : ListFolder("/proc").value_or(std::vector<std::string>{})) {
+    const pid_t pid = std::atoi(name.c_str());
     if (pid <= 0) continue;
     const std::optional<Stat> stat = ReadStat(pid);
     const bool own = stat.has_value() && stat->Alive() && stat->session == kept.pid;

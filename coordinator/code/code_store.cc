@@ -79,17 +79,16 @@ absl::StatusOr<CodeStore> CodeStore::Open(const std::string& folder, uint64_t qu
 
 absl::Status CodeStore::ReadFolder() {
   std::vector<std::pair<fs::file_time_type, std::string>> found;
+  DT_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder_));
   std::error_code code;
-  for (const auto& entry : fs::directory_iterator(folder_, code)) {
-    const std::string name = entry.path().filename().string();
-    std::error_code ignored;
+  for (const std::string& name : names) {
+    const fs::path path = fs::path(folder_) / name;
     if (pack::IsDigest(name)) {
-      found.emplace_back(entry.last_write_time(ignored), name);
+      found.emplace_back(fs::last_write_time(path, code), name);
     } else if (name.ends_with(".begun")) {
-      DT_RETURN_IF_ERROR(RemoveAll(entry.path().string()));
+      DT_RETURN_IF_ERROR(RemoveAll(path.string()));
     }
   }
-  if (code) return IoError(absl::StrCat("cannot list '", folder_, "': ", code.message()));
   std::sort(found.begin(), found.end());
   for (const auto& [time, digest] : found) {
     const uint64_t bytes = fs::file_size(PathOf(digest), code);
@@ -239,11 +238,9 @@ absl::StatusOr<CodePart> CodeStore::Get(const std::string& digest, uint32_t part
 
 CodeReport CheckCode(const std::string& folder) {
   CodeReport report;
-  std::error_code code;
-  for (const auto& entry : fs::directory_iterator(folder, code)) {
-    const std::string digest = entry.path().filename().string();
+  for (const std::string& digest : ListFolder(folder).value_or(std::vector<std::string>{})) {
     if (!pack::IsDigest(digest)) continue;
-    const auto bytes = ReadFile(entry.path().string(), limits::kCodeBytes);
+    const auto bytes = ReadFile(absl::StrCat(folder, "/", digest), limits::kCodeBytes);
     ++report.kept;
     if (bytes.ok()) report.bytes += bytes->size();
     if (bytes.ok() && CheckWhole(digest, *bytes).ok()) continue;

@@ -238,6 +238,11 @@ absl::Status RemoveMended(const std::string& path) {
   return RemoveAll(MendedPathOf(path));
 }
 
+bool Exists(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
 // Returns the file to read. If the header is damaged, SQLite cannot read the rest; this is then a
 // copy with a mended header. The original stays unchanged.
 absl::StatusOr<std::string> MakeReadable(const std::string& path) {
@@ -247,14 +252,15 @@ absl::StatusOr<std::string> MakeReadable(const std::string& path) {
   const std::string mended = MendedPathOf(path);
   for (const char* beside : {"", "-wal"}) {
     std::error_code error;
-    if (!fs::exists(path + beside)) continue;
+    if (!Exists(path + beside)) continue;
     fs::copy_file(path + beside, mended + beside, error);
     if (error) {
       return absl::UnavailableError(absl::StrCat("cannot copy ", path, beside, " to ", mended,
                                                  beside, ": ", error.message()));
     }
   }
-  DT_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Reopen(mended, fs::file_size(mended)));
+  std::error_code code;  // then the size is that of no file
+  DT_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Reopen(mended, fs::file_size(mended, code)));
   DT_RETURN_IF_ERROR(file.WriteAt(0, header.data(), header.size()));
   DT_RETURN_IF_ERROR(file.SyncAndClose());
   return mended;
@@ -270,13 +276,13 @@ absl::Status SyncFile(const std::string& path) {
 absl::StatusOr<std::string> KeepAside(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
   fs::path aside;
-  for (int number = 1; aside.empty() || fs::exists(aside); ++number) {
+  for (int number = 1; aside.empty() || Exists(aside); ++number) {
     aside = folder / absl::StrCat("damaged-", number);
   }
   DT_RETURN_IF_ERROR(MakeFolders(aside));
   for (const std::string& file : {path, path + "-wal", MarkPathOf(path)}) {
     std::error_code error;
-    if (!fs::exists(file)) continue;
+    if (!Exists(file)) continue;
     fs::create_hard_link(file, aside / fs::path(file).filename(), error);
     // The mark is later written in place, and some file systems have no links.
     if (error || file == MarkPathOf(path)) {
@@ -301,7 +307,7 @@ std::string RebuiltPathOf(const std::string& path) { return path + ".rebuilt"; }
 absl::StatusOr<std::vector<std::string>> RebuildJournal(const std::string& path, OldFiles aside) {
   const std::string draft = path + ".new";
   DT_RETURN_IF_ERROR(RemoveAll(draft));
-  if (!fs::exists(path)) {  // a missing file has nothing to keep
+  if (!Exists(path)) {  // a missing file has nothing to keep
     DT_ASSIGN_OR_RETURN(OutputFile empty, OutputFile::Create(path));
     DT_RETURN_IF_ERROR(empty.SyncAndClose());
   }

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "common/file_lock.h"
 #include "tests/testing/temp_folder.h"
@@ -83,6 +86,23 @@ TEST(FilesTest, ALockIsWaitedForUntilADeadlineWhichNamesItAndItsHolder) {
         return true;
       });
   EXPECT_TRUE(taken.ok()) << taken.status();
+}
+
+TEST(FilesTest, ReadsAFileOfTheKernelAndNoneOfAProcessThatHasEnded) {
+  EXPECT_NE(ReadKernelFile("/proc/self/stat").find("files"), std::string::npos);
+  EXPECT_EQ(ReadKernelFile("/proc/self/mem"), "") << "its first page cannot be read";
+  EXPECT_EQ(ReadKernelFile("/proc/self/absent"), "");
+}
+
+TEST(FilesTest, ListsTheNamesInAFolder) {
+  const TempFolder folder;
+  folder.Write("b", "");
+  folder.Write("a", "");
+  auto names = ListFolder(folder / "");
+  ASSERT_TRUE(names.ok()) << names.status();
+  std::sort(names->begin(), names->end());
+  EXPECT_EQ(*names, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(ListFolder(folder / "absent").status().code(), kIoError);
 }
 
 TEST(FilesTest, RefusesToReadMoreThanTheBound) {

@@ -166,6 +166,9 @@ class TidyTest(unittest.TestCase):
             self.assertIn("a circle of 2 units: room/a, room/b; room/a.h:2 includes room/b.h; "
                           "room/b.h:2 includes room/a.h", result.stdout)
             self.assertIn("room/b.h:1: error: a comment that begins with 'what'", result.stdout)
+            (root / "room/b.h").write_text(
+                "// b.h: a queue.\nfor (const auto& entry :\n     fs::directory_iterator(folder, code)) {\n")
+            self.assertIn("room/b.h:2: error: it throws if a read fails", tidy().stdout)
 
 
 if __name__ == "__main__":

@@ -262,12 +262,13 @@ void CodeFetcher::RemoveOldest(const std::string& but) {
   std::vector<std::pair<fs::file_time_type, fs::path>> kept;
   std::error_code code;
   uint64_t bytes = 0;
-  for (const auto& entry : fs::directory_iterator(source_.folder, code)) {
-    if (!pack::IsDigest(entry.path().filename().string())) continue;
-    const uint64_t size = entry.file_size(code);
+  for (const std::string& name : ListFolder(source_.folder).value_or(std::vector<std::string>{})) {
+    if (!pack::IsDigest(name)) continue;
+    const fs::path path = fs::path(source_.folder) / name;
+    const uint64_t size = fs::file_size(path, code);
     if (code) continue;  // another worker was faster
     bytes += size;
-    kept.emplace_back(entry.last_write_time(code), entry.path());
+    kept.emplace_back(fs::last_write_time(path, code), path);
   }
   std::sort(kept.begin(), kept.end());
   for (const auto& [time, path] : kept) {

@@ -16,6 +16,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/files.h"
 #include "common/text.h"
 #include "common/unique_fd.h"
 
@@ -61,16 +62,13 @@ absl::StatusOr<LocalSlot> ParseSlot(std::string_view text) {
 }
 
 std::vector<Gpu> FindGpus(const std::string& root) {
-  std::error_code ignored;  // no driver: no folder
-  std::vector<std::filesystem::path> folders;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(root + "/proc/driver/nvidia/gpus", ignored)) {
-    folders.push_back(entry.path());
-  }
-  std::sort(folders.begin(), folders.end());  // their names are PCI addresses
+  const std::string all = root + "/proc/driver/nvidia/gpus";
+  // No driver: no folder. Their names are PCI addresses.
+  auto names = ListFolder(all).value_or(std::vector<std::string>{});
+  std::sort(names.begin(), names.end());
   std::vector<Gpu> gpus;
-  for (const auto& folder : folders) {
-    const std::string information = folder / "information";
+  for (const std::string& name : names) {
+    const std::string information = absl::StrCat(all, "/", name, "/information");
     const std::string minor = FieldOf(information, "Device Minor");
     if (minor.empty()) continue;
     // A control group may forbid what the file's mode allows. The file stays open while the rest is
