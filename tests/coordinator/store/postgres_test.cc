@@ -31,6 +31,10 @@ class PostgresTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (testing::PostgresServer::Missing()) GTEST_SKIP() << testing::PostgresServer::kMissing;
+    // The server notices a moment later that the leader of the test before has left.
+    ASSERT_TRUE(Await([] {
+      return TheServer().Ask("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == 0;
+    }));
     TheServer().Empty();
   }
   static std::string conninfo() { return TheServer().conninfo(); }
