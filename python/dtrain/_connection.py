@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import ssl
+import threading
 import time
-from typing import Any, Callable
+from contextlib import contextmanager
+from typing import Any, Callable, Iterator
 
 import grpc
 
@@ -115,11 +117,23 @@ class Connection:
         self._metadata = [("authorization", f"Bearer {coordinator.token}")] if coordinator.token else None
         self._stubs = [control_pb2_grpc.ControlStub(channel) for channel in self._channels]
         self._at = 0  # the address that answered last
+        self._limit = threading.local()
 
     def close(self) -> None:
         """Closes the channels, and ends the calls on them."""
         for channel in self._channels:
             channel.close()
+
+    @contextmanager
+    def until(self, ends: float | None) -> Iterator[None]:
+        """Within it, the calls of this thread wait no longer than to `ends`, by the monotonic clock, but at least
+        `_limits.CALL_SECONDS_LEAST` each."""
+        before = getattr(self._limit, "ends", None)
+        self._limit.ends = ends
+        try:
+            yield
+        finally:
+            self._limit.ends = before
 
     def call(self, method: str, request: Any) -> Any:
         """Returns the answer. Raises a DtrainError. Ctrl-C ends the call at once.
@@ -127,18 +141,18 @@ class Connection:
         Asks the address that answered last first, and then the others until a leader answers. If a standby answered,
         asks all of them again for a while, since one will lead soon.
         """
-        patience = time.monotonic() + min(_limits.TAKEOVER_SECONDS, self._timeout)
+        patience = time.monotonic() + min(_limits.TAKEOVER_SECONDS, self._seconds())
         standby = False
         while True:
             failure = None
             for _ in self._stubs:
-                at = self._at
+                at, seconds = self._at, self._seconds()
                 try:
-                    return self._call_once(self._stubs[at], method, request)
+                    return self._call_once(self._stubs[at], method, request, seconds)
                 except grpc.RpcError as error:
                     waits = (error.details() or "").startswith(_STANDBY_SAYS)
                     if failure is None or waits:
-                        failure = self._in_words(error, self._addresses[at])
+                        failure = self._in_words(error, self._addresses[at], seconds)
                     if error.code() != grpc.StatusCode.UNAVAILABLE:
                         raise failure from None
                     standby = standby or waits
@@ -148,11 +162,11 @@ class Connection:
                 raise failure
             time.sleep(_limits.TAKEOVER_POLL_SECONDS)
 
-    def _call_once(self, stub: Any, method: str, request: Any) -> Any:
-        """Returns the answer of one address. Raises grpc.RpcError too."""
+    def _call_once(self, stub: Any, method: str, request: Any, seconds: float) -> Any:
+        """Returns the answer of one address, within `seconds`. Raises grpc.RpcError too."""
         start: Callable[..., Any] = getattr(stub, method).future
         try:
-            future = start(request, timeout=self._timeout, metadata=self._metadata)
+            future = start(request, timeout=seconds, metadata=self._metadata)
         except ValueError as error:
             raise UsageError("this client was closed; make another") from error
         try:
@@ -163,8 +177,15 @@ class Connection:
             future.cancel()
             raise
 
-    def _in_words(self, error: Any, where: str) -> DtrainError:
-        """Returns the error of gRPC from the address `where` as an error of this package."""
+    def _seconds(self) -> float:
+        """Returns how long a call of this thread may take now."""
+        ends = getattr(self._limit, "ends", None)
+        if ends is None:
+            return self._timeout
+        return min(self._timeout, max(_limits.CALL_SECONDS_LEAST, ends - time.monotonic()))
+
+    def _in_words(self, error: Any, where: str, seconds: float) -> DtrainError:
+        """Returns the error of gRPC from the address `where`, which had `seconds`, as an error of this package."""
         code, text = error.code(), error.details() or ""
         if text.startswith(_STANDBY_SAYS):
             return UnreachableError(f"no coordinator of {self.coordinator.address} leads: at {where}, {text}; give the "
@@ -175,7 +196,7 @@ class Connection:
             return UnreachableError(f"no coordinator answers at {where}{context}{f' ({cause})' if cause else ''}; "
                                     f"{_unreachable_hint(text, bool(self.coordinator.tls))}")
         if code == grpc.StatusCode.DEADLINE_EXCEEDED:
-            return UnreachableError(f"the coordinator at {where} did not answer within {self._timeout:g} s; it is "
+            return UnreachableError(f"the coordinator at {where} did not answer within {seconds:.3g} s; it is "
                                     "overloaded or the network is: try again")
         if code == grpc.StatusCode.UNIMPLEMENTED:
             return UnexpectedError(f"the coordinator at {where} does not know this call; compare its version, which "

@@ -3,6 +3,8 @@
 # Deadline of every call. The coordinator refuses a call with more than a minute.
 CALL_SECONDS = 30.0
 CALL_SECONDS_MAX = 60.0
+# A call has at least so long, even if the caller's own time is over: a coordinator that is well answers within it.
+CALL_SECONDS_LEAST = 5.0
 # A submission is repeated with the same request id while a coordinator restarts; after this it is down.
 SUBMIT_PATIENCE_SECONDS = 10.0
 SUBMIT_RETRY_FIRST_SECONDS = 0.3

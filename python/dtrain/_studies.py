@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import time
 from typing import Any, Mapping
 
 from . import _config
@@ -71,12 +72,17 @@ class Studies(Submissions, Changes):
         Args:
             n_trials: trials in total, over all processes and runs under this name.
             n_jobs: trials at once, in threads of this process. Other processes may join by the same call.
-            timeout: seconds after which no more trials start.
+            timeout: seconds after which no more trials start, and a coordinator that does not answer is waited for no
+                longer.
             catch: exceptions of the objective that fail their trial alone.
             study: further arguments of `study`, such as `steps` and `stop`.
         """
-        opened = self.study(study.pop("space", None), metric=metric, goal=goal, name=name, n_trials=n_trials, **study)
-        opened.optimize(objective, n_jobs=n_jobs, timeout=timeout, catch=catch)
+        began = time.monotonic()
+        with self._connection.until(None if timeout is None else began + timeout):
+            opened = self.study(study.pop("space", None), metric=metric, goal=goal, name=name, n_trials=n_trials,
+                                **study)
+        left = None if timeout is None else timeout - (time.monotonic() - began)
+        opened.optimize(objective, n_jobs=n_jobs, timeout=left, catch=catch)
         return opened
 
     def _new_study(self, file: Mapping[str, Any]) -> tuple[int, int]:

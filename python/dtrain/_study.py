@@ -38,6 +38,7 @@ class StudyTrial:
     def __init__(self, study: Study, asker: int, answer: pb.AskTrialResponse) -> None:
         self._study, self._asker, self._token = study, asker, answer.attempt_token
         self._reason: str | None = None  # why it has ended for this process; None: it goes on
+        self._ends: float | None = None  # when its calls wait for a coordinator no longer
         self._told = False
         self.number = self._trial = int(answer.trial)
         self.seed = int(answer.seed)
@@ -142,7 +143,7 @@ class Study:
             raise UsageError(f"state is {state!r}; give 'finished', 'failed', 'pruned' or 'given_back'")
         sent = {} if state in ("failed", "given_back") else metrics
         # Its lease is renewed until the coordinator has the answer.
-        answer = self._call("TellTrial", lambda: pb.TellTrialRequest(
+        answer = self._call("TellTrial", trial._ends, lambda: pb.TellTrialRequest(
             experiment=self.experiment, asker=trial._asker, attempt_token=trial._token, end=_ENDS[state],
             metrics=_metrics(sent), message=message[:1000]))
         trial._told = True
@@ -160,7 +161,8 @@ class Study:
 
         Args:
             n_jobs: trials at once, in threads of this process.
-            timeout: seconds after which no more trials start.
+            timeout: seconds after which no more trials start, and a coordinator that does not answer is waited for no
+                longer; that raises an UnreachableError.
         """
         self._optimize(lambda trial: self._run_one(objective, trial, catch), n_trials, n_jobs, timeout)
 
@@ -218,7 +220,7 @@ class Study:
         asker = secrets.randbits(64) or 1
         pause = _limits.ASK_FIRST_SECONDS
         while True:
-            answer = self._call("AskTrial", lambda: pb.AskTrialRequest(
+            answer = self._call("AskTrial", ends, lambda: pb.AskTrialRequest(
                 experiment=self.experiment, asker=asker, host=socket.gethostname(), lease_seconds=self._lease))
             if answer.trial:
                 trial = StudyTrial(self, asker, answer)
@@ -240,7 +242,9 @@ class Study:
                 trial, over = self._ask(ends, self._stopped)
             except WaitTimeoutError:
                 return
-            if trial is None:
+            if trial is not None:
+                trial._ends = ends
+            else:
                 left.give_back()
                 if over:
                     return
@@ -268,7 +272,7 @@ class Study:
         if trial._told:
             raise UsageError(f"trial {trial.id} was told: it has no more values")
         try:
-            return self._call("SuggestValue", lambda: pb.SuggestValueRequest(
+            return self._call("SuggestValue", trial._ends, lambda: pb.SuggestValueRequest(
                 experiment=self.experiment, asker=trial._asker, attempt_token=trial._token, parameter=parameter)).value
         except ConflictError:
             if not self._beat(trial):
@@ -280,7 +284,7 @@ class Study:
             raise UsageError(f"trial {trial.id} was told: it takes no more reports")
         if trial._reason is not None:
             return
-        answer = self._call("ReportTrial", lambda: pb.ReportTrialRequest(
+        answer = self._call("ReportTrial", trial._ends, lambda: pb.ReportTrialRequest(
             experiment=self.experiment, asker=trial._asker, attempt_token=trial._token, step=int(step),
             metrics=_metrics(metrics)))
         if answer.stop:
@@ -327,21 +331,26 @@ class Study:
                 except Exception as error:  # noqa: BLE001: the next call of the main thread raises it
                     self._end(trial, str(error))
 
-    def _call(self, method: str, make: Callable[[], Any]) -> Any:
-        """Returns the answer of a call, which is repeated while a coordinator restarts."""
+    def _call(self, method: str, ends: float | None, make: Callable[[], Any]) -> Any:
+        """Returns the answer of a call, which is repeated while a coordinator restarts: to `ends`, and for five minutes
+        at most."""
         try:
             request = make()
         except (TypeError, ValueError) as error:
             raise UsageError(f"this cannot be sent: {error}") from error
-        ends = time.monotonic() + _limits.FOLLOW_PATIENCE_SECONDS
+        began = time.monotonic()
+        patience = began + _limits.FOLLOW_PATIENCE_SECONDS
+        gives_up = patience if ends is None else min(ends, patience)
         pause = _limits.SUBMIT_RETRY_FIRST_SECONDS
         while True:
             try:
-                return self.client._connection.call(method, request)
-            except (UnreachableError, BusyError):
-                if time.monotonic() + pause >= ends:
-                    raise
-            time.sleep(pause)
+                with self.client._connection.until(gives_up):
+                    return self.client._connection.call(method, request)
+            except (UnreachableError, BusyError) as error:
+                if time.monotonic() >= gives_up:
+                    raise type(error)(f"waited {time.monotonic() - began:.1f} s for the coordinator at "
+                                      f"{self.client.address}: {error}") from None
+            time.sleep(max(0.0, min(pause, gives_up - time.monotonic())))
             pause = min(2 * pause, _limits.SUBMIT_RETRY_MAX_SECONDS)
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import unittest
 import warnings
 from unittest import mock
@@ -92,8 +93,8 @@ class StudyTest(ClusterTest):
         asked = threading.Event()
         call = study._call
 
-        def noted(method, make):
-            answer = call(method, make)
+        def noted(*given):
+            answer = call(*given)
             asked.set()
             return answer
 
@@ -147,6 +148,27 @@ class StudyTest(ClusterTest):
         kept = study.trials[0]
         self.assertEqual((kept.state, kept.parameters, kept.metric_value), ("finished", {"x": x}, 2.0))
         self.assertEqual(study.ask().number, 2)
+
+    def test_a_timeout_bounds_the_wait_for_a_coordinator_that_died(self) -> None:
+        cluster = Cluster()
+        self.addCleanup(cluster.close)
+        process = cluster.start_coordinator()
+        client = cluster.client()
+        self.addCleanup(client.close)
+
+        def objective(trial: dtrain.StudyTrial) -> float:
+            process.kill()
+            process.wait(PATIENCE_SECONDS)
+            return 1.0
+
+        began = time.monotonic()
+        with self.assertRaisesRegex(dtrain.UnreachableError,
+                                    rf"waited [0-9.]+ s for the coordinator at {re.escape(cluster.address)}: no"):
+            client.optimize(objective, 2, name="left-alone", timeout=2)
+        self.assertLess(time.monotonic() - began, PATIENCE_SECONDS)
+        with self.assertRaisesRegex(dtrain.UnreachableError, re.escape(cluster.address)):
+            client.optimize(objective, 2, name="left-alone", timeout=1)
+        self.assertLess(time.monotonic() - began, PATIENCE_SECONDS)
 
     def test_an_objective_chooses_its_parameters_and_may_end_early(self) -> None:
         def objective(trial: dtrain.StudyTrial) -> float:
