@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "common/check.h"
@@ -10,6 +12,8 @@
 
 namespace dt::search {
 namespace {
+
+using Indices = std::vector<size_t>;
 
 // The reference is beyond the worst point by this part of the range, so that the ends of a front
 // have a volume too.
@@ -115,6 +119,96 @@ void ChooseByVolume(const std::vector<Costs>& points, const std::vector<size_t>&
   }
 }
 
+// Finds the points that no other one dominates, half by half.
+class Maxima {
+ public:
+  explicit Maxima(const std::vector<Costs>& points) : points_(points) {}
+
+  // Returns those of `order`. REQUIRES: it is sorted by IsBefore, without equal points. So a point
+  // never dominates an earlier one, and an earlier one that is nowhere worse dominates it.
+  Indices Of(std::span<const size_t> order) const {
+    if (order.size() < 2) return {order.begin(), order.end()};
+    const size_t half = order.size() / 2;
+    Indices front = Of(order.first(half));
+    Indices behind = Of(order.subspan(half));
+    Drop(front, 1, behind);
+    front.insert(front.end(), behind.begin(), behind.end());
+    return front;
+  }
+
+ private:
+  double At(size_t index, size_t place) const { return Ordered(points_[index][place]); }
+
+  // Drops those of `behind` that, in the costs from `place` on, are nowhere better than some point
+  // of `front`.
+  void Drop(const Indices& front, size_t place, Indices& behind) const {
+    if (front.empty() || behind.empty()) return;
+    const size_t costs = points_[front[0]].size();
+    if (place >= costs) return behind.clear();
+    if (place + 2 >= costs) return DropBelowStairs(front, place, behind);
+    const double cut = CutOf(front, place);
+    const auto is_low = [&](size_t index) { return At(index, place) < cut; };
+    const auto [front_low, front_high] = Split(front, is_low);
+    auto [low, high] = Split(behind, is_low);
+    if (front_low.empty()) {  // all are equal here
+      Drop(front_high, place + 1, high);
+    } else {
+      Drop(front_low, place, low);
+      Drop(front_high, place, high);
+      Drop(front_low, place + 1, high);
+    }
+    behind = std::move(low);
+    behind.insert(behind.end(), high.begin(), high.end());
+  }
+
+  // Does the same for the last cost or the last two.
+  void DropBelowStairs(const Indices& front, size_t place, Indices& behind) const {
+    const size_t last = points_[front[0]].size() - 1;
+    // The least last cost of all points up to a cost at `place`.
+    std::vector<std::pair<double, double>> stairs;
+    for (const size_t index : front) stairs.emplace_back(At(index, place), At(index, last));
+    std::sort(stairs.begin(), stairs.end());
+    for (size_t i = 1; i < stairs.size(); ++i) {
+      stairs[i].second = std::min(stairs[i].second, stairs[i - 1].second);
+    }
+    std::erase_if(behind, [&](size_t index) {
+      const auto above =
+          std::upper_bound(stairs.begin(), stairs.end(), std::pair(At(index, place), kWorstCost));
+      return above != stairs.begin() && std::prev(above)->second <= At(index, last);
+    });
+  }
+
+  // Returns a cost that splits the points into two parts, the lower ones below it. If all are
+  // equal, the lower part is empty.
+  double CutOf(const Indices& front, size_t place) const {
+    std::vector<double> costs;
+    for (const size_t index : front) costs.push_back(At(index, place));
+    std::sort(costs.begin(), costs.end());
+    const double middle = costs[costs.size() / 2];
+    if (costs.front() < middle) return middle;
+    const auto above = std::upper_bound(costs.begin(), costs.end(), middle);
+    return above == costs.end() ? middle : *above;
+  }
+
+  template <typename IsLow>
+  static std::pair<Indices, Indices> Split(const Indices& all, const IsLow& is_low) {
+    std::pair<Indices, Indices> parts;
+    for (const size_t index : all) (is_low(index) ? parts.first : parts.second).push_back(index);
+    return parts;
+  }
+
+  const std::vector<Costs>& points_;
+};
+
+// Returns all indices in the order of IsBefore; equal points stay in their order.
+Indices InOrder(const std::vector<Costs>& points) {
+  Indices order(points.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return IsBefore(points[a], points[b]); });
+  return order;
+}
+
 }  // namespace
 
 bool Dominates(const Costs& a, const Costs& b) {
@@ -129,10 +223,7 @@ bool Dominates(const Costs& a, const Costs& b) {
 
 std::vector<std::vector<size_t>> FrontsOf(const std::vector<Costs>& points, size_t enough) {
   // In this order no point dominates an earlier one.
-  std::vector<size_t> left(points.size());
-  std::iota(left.begin(), left.end(), size_t{0});
-  std::stable_sort(left.begin(), left.end(),
-                   [&](size_t a, size_t b) { return IsBefore(points[a], points[b]); });
+  std::vector<size_t> left = InOrder(points);
   std::vector<std::vector<size_t>> fronts;
   for (size_t sorted = 0; !left.empty() && (fronts.empty() || sorted < enough);) {
     std::vector<size_t> front;
@@ -152,6 +243,25 @@ std::vector<std::vector<size_t>> FrontsOf(const std::vector<Costs>& points, size
     left = std::move(behind);
   }
   return fronts;
+}
+
+std::vector<size_t> ParetoFront(const std::vector<Costs>& points) {
+  const Indices order = InOrder(points);
+  const auto is_equal = [&](size_t a, size_t b) { return !IsBefore(points[a], points[b]); };
+  Indices distinct;
+  std::unique_copy(order.begin(), order.end(), std::back_inserter(distinct), is_equal);
+  const Indices best = Maxima(points).Of(distinct);
+  std::vector<bool> chosen(points.size(), false);
+  for (const size_t index : best) chosen[index] = true;
+  // A point that equals one of the front is on it too.
+  for (size_t i = 1; i < order.size(); ++i) {
+    if (is_equal(order[i - 1], order[i])) chosen[order[i]] = chosen[order[i - 1]];
+  }
+  Indices front;
+  for (size_t index = 0; index < points.size(); ++index) {
+    if (chosen[index]) front.push_back(index);
+  }
+  return front;
 }
 
 double Hypervolume(std::vector<Costs> points, const Costs& reference) {

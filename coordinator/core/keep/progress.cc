@@ -28,11 +28,9 @@ search::Costs FrontCosts(const Experiment& experiment, const Trial& trial, bool 
   return complete ? costs : search::Costs();
 }
 
-void UpdateFront(ExperimentProgress& progress, uint32_t number, search::Costs costs) {
-  search::Costs& known = progress.trials[number - 1].costs;
-  // A finished trial stays finished, with the same values.
-  if (costs.empty() || !known.empty()) return;
-  known = std::move(costs);
+// Enters a trial that has become a candidate for the Pareto front.
+void EnterFront(ExperimentProgress& progress, uint32_t number) {
+  const search::Costs& known = progress.trials[number - 1].costs;
   for (const uint32_t other : progress.front) {
     if (search::Dominates(progress.trials[other - 1].costs, known)) return;
   }
@@ -43,7 +41,20 @@ void UpdateFront(ExperimentProgress& progress, uint32_t number, search::Costs co
   progress.front.insert(number);
 }
 
-void UpdateTrial(LiveState& live, const Experiment& experiment, uint32_t number) {
+// Finds the Pareto front of all candidates anew.
+void RebuildFront(ExperimentProgress& progress) {
+  std::vector<search::Costs> costs;
+  std::vector<uint32_t> numbers;
+  for (uint32_t number = 1; number <= progress.trials.size(); ++number) {
+    if (progress.trials[number - 1].costs.empty()) continue;
+    costs.push_back(progress.trials[number - 1].costs);
+    numbers.push_back(number);
+  }
+  for (const size_t index : search::ParetoFront(costs)) progress.front.insert(numbers[index]);
+}
+
+// Updates all but the Pareto front. Returns whether the trial has become a candidate for that.
+bool UpdateTrial(LiveState& live, const Experiment& experiment, uint32_t number) {
   ExperimentProgress& progress = live.progress[experiment.id];
   progress.trials.resize(experiment.trials.size());
   const Trial& trial = experiment.trials[number - 1];
@@ -59,7 +70,9 @@ void UpdateTrial(LiveState& live, const Experiment& experiment, uint32_t number)
   if (std::isfinite(now.value) && !now.infeasible) {
     progress.ranked.insert(RankOf(experiment, now.value, number));
   }
-  UpdateFront(progress, number, FrontCosts(experiment, trial, now.infeasible));
+  if (!now.costs.empty()) return false;  // a finished trial stays finished, with the same values
+  now.costs = FrontCosts(experiment, trial, now.infeasible);
+  return !now.costs.empty();
 }
 
 // Adds the times of a finished trial. A finished trial stays finished, so it counts once.
@@ -101,7 +114,8 @@ template <typename Fact>
 void UpdateSubject(State& state, const Fact& fact) {
   const Experiment* experiment = FindExperiment(state.durable, fact.experiment());
   if (experiment == nullptr || fact.trial() == 0) return;
-  UpdateTrial(state.live, *experiment, fact.trial());
+  if (!UpdateTrial(state.live, *experiment, fact.trial())) return;
+  EnterFront(state.live.progress[experiment->id], fact.trial());
 }
 
 void RebuildExperiment(State& state, const Experiment& experiment) {
@@ -114,6 +128,7 @@ void RebuildExperiment(State& state, const Experiment& experiment) {
       CountRung(state.live, experiment, number, known);
     }
   }
+  RebuildFront(state.live.progress[experiment.id]);
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "common/draw.h"
@@ -23,11 +25,6 @@ std::vector<Costs> DrawnPoints(size_t count, size_t objectives, uint64_t seed) {
     }
   }
   return points;
-}
-
-Indices ParetoFront(const std::vector<Costs>& points) {
-  const auto fronts = FrontsOf(points, 1);
-  return fronts.empty() ? Indices() : fronts.front();
 }
 
 TEST(FrontTest, DominationNeedsOneBetterCostAndNoWorseOne) {
@@ -65,6 +62,34 @@ TEST(FrontTest, EachFrontIsTheParetoFrontOfThePointsBehindTheLastOne) {
       sorted += front.size();
     }
     EXPECT_EQ(sorted, points.size());
+  }
+}
+
+// Costs of few values, so that many are equal, some of them not a number.
+TEST(FrontTest, TheParetoFrontIsTheFirstOfAllFronts) {
+  for (const size_t objectives : {1u, 2u, 3u, 4u}) {
+    for (const double values : {2.0, 4.0, 30.0, 1e6}) {
+      for (uint64_t seed = 0; seed < 40; ++seed) {
+        std::vector<Costs> points = DrawnPoints(1 + seed * 5, objectives, seed);
+        for (Costs& point : points) {
+          for (double& cost : point) cost = std::floor(cost * values);
+          if (point[0] == 1 && seed % 3 == 0) point.back() = kNan;
+        }
+        ASSERT_EQ(ParetoFront(points), FrontsOf(points, 1).front())
+            << objectives << " objectives, " << values << " values, seed " << seed;
+      }
+    }
+  }
+}
+
+// Pair by pair, this would take a hundred times as long.
+TEST(FrontTest, ALargeParetoFrontIsFoundWithoutComparingAllPairs) {
+  for (const size_t objectives : {2u, 3u, 4u}) {
+    std::vector<Costs> points = DrawnPoints(20'000, objectives, 5);
+    for (Costs& point : points) {  // no point dominates another one on this plane
+      point.back() = -std::accumulate(point.begin(), point.end() - 1, 0.0);
+    }
+    EXPECT_EQ(ParetoFront(points).size(), points.size()) << objectives;
   }
 }
 
