@@ -95,4 +95,10 @@ std::string ReasonOf(const Turnover& turnover, int share, uint64_t step, std::st
                          std::string(metric), value, Ordinal(turnover.place), turnover.entries);
 }
 
+std::string InfeasibleReasonOf(const Turnover& turnover, int share, uint64_t step,
+                               std::string_view broken) {
+  return absl::StrFormat("share %d (step %d): %s, so it is %s of %d", share, step,
+                         std::string(broken), Ordinal(turnover.place), turnover.entries);
+}
+
 }  // namespace dt::search

@@ -56,5 +56,9 @@ Point Explore(const spec::Space& space, const Point& taken, const Population& po
 // Returns "share 2 (step 200): val_loss 4.812 is 7th of 8". `value` is the metric's.
 std::string ReasonOf(const Turnover& turnover, int share, uint64_t step, std::string_view metric,
                      double value);
+// Returns "share 2 (step 200): latency_ms 31 breaks latency_ms <= 20, so it is 8th of 8" for a
+// member that breaks a constraint. `broken` says which, and the value.
+std::string InfeasibleReasonOf(const Turnover& turnover, int share, uint64_t step,
+                               std::string_view broken);
 
 }  // namespace dt::search

@@ -61,8 +61,18 @@ void Enter(Turn& turn, TrialId id, const search::RungStep& share, double cost,
   fact.set_entries(turnover.entries);
   fact.set_allowed(turnover.entries - turnover.part);
   fact.set_goes_on(fate == MemberEnd::kGoesOn);  // no member ends at a share
-  fact.set_reason(reason);
+  fact.set_reason(CleanText(reason, limits::kTextBytes));
   Journal(turn, std::move(record));
+}
+
+// Returns the sentence of a member's place at a share.
+std::string PlaceText(const Experiment& experiment, const search::Turnover& turnover,
+                      const search::RungStep& share, double cost, const std::string& broken) {
+  if (!broken.empty()) {
+    return search::InfeasibleReasonOf(turnover, share.rung, share.step, broken);
+  }
+  return search::ReasonOf(turnover, share.rung, share.step, experiment.spec.search().metric(),
+                          search::ValueOf(GoalOf(experiment), cost));
 }
 
 // Records the takeover, and ends the attempt of the old weights without saving.
@@ -100,14 +110,12 @@ void TakeOver(Turn& turn, TrialId id, uint64_t step, const Comparison& compariso
 }  // namespace
 
 Comparison ComparisonOf(const Experiment& experiment, const SearchIndex& index, uint32_t trial,
-                        const search::RungStep& share, double cost) {
+                        const search::RungStep& share, double cost, const std::string& broken) {
   const search::Rung& entries = EntriesAt(index, share.rung);
   const spec::Population population = spec::PopulationOf(experiment.spec.search());
   Comparison comparison;
   comparison.turnover = search::JudgeMember(entries, population, trial, cost);
-  comparison.reason = search::ReasonOf(comparison.turnover, share.rung, share.step,
-                                       experiment.spec.search().metric(),
-                                       search::ValueOf(GoalOf(experiment), cost));
+  comparison.reason = PlaceText(experiment, comparison.turnover, share, cost, broken);
   if (!comparison.turnover.takes_over) {
     comparison.reason += "; it keeps its weights and values";
     return comparison;
@@ -176,11 +184,11 @@ void CompareMember(Turn& turn, TrialId id, uint64_t step) {
   if (share.rung == 0 || IsEntered(trial, share.rung)) return;
   const KnownEvaluation* value = ComparedAt(trial, step);
   if (value == nullptr) return;
-  const bool feasible = ViolationOf(experiment, trial) == 0;
+  const std::string broken = InfeasibleText(experiment, trial);
   const double cost =
-      feasible ? search::CostOf(GoalOf(experiment), value->metric) : search::kWorstCost;
-  const Comparison comparison =
-      ComparisonOf(experiment, SearchIndexOf(turn.state, experiment), id.trial, share, cost);
+      broken.empty() ? search::CostOf(GoalOf(experiment), value->metric) : search::kWorstCost;
+  const Comparison comparison = ComparisonOf(experiment, SearchIndexOf(turn.state, experiment),
+                                             id.trial, share, cost, broken);
   Enter(turn, id, share, cost, comparison.turnover, comparison.reason, MemberEnd::kGoesOn);
   if (comparison.from != 0) TakeOver(turn, id, step, comparison);
 }

@@ -24,9 +24,10 @@ struct Comparison {
   std::vector<v1::Assignment> values;  // its values from then on
   std::string reason;
 };
-// Compares the trial at the share. Pure. REQUIRES: `trial` is not entered there.
+// Compares the trial at the share. Pure. `broken` names the constraints that it breaks and its
+// values; "": none, otherwise the cost is the worst. REQUIRES: `trial` is not entered there.
 Comparison ComparisonOf(const Experiment& experiment, const SearchIndex& index, uint32_t trial,
-                        const search::RungStep& share, double cost);
+                        const search::RungStep& share, double cost, const std::string& broken);
 
 // Enters a member that failed on its way to the share as one of the worst there.
 void EnterFailedMember(Turn& turn, TrialId id, const search::RungStep& share,

@@ -304,6 +304,24 @@ TEST_F(PbtTest, ARetryTakesBackTheSharesWhereAMemberBrokeAConstraint) {
   EXPECT_TRUE(state_.live.progress[id].rungs.empty());
 }
 
+TEST_F(PbtTest, AMemberThatBreaksAConstraintTakesOverWithThatReason) {
+  AddWorker("a");
+  AddWorker("b");
+  v1::ExperimentSpec spec = Population(2);
+  spec.mutable_search()->add_constraints("val_loss >= 2");
+  const ExperimentId id = Submit(spec);
+  Train({"a"});
+  Train({"b"});
+  Reach("a", 25, 3);
+  Reach("b", 25, 1.5);
+  ASSERT_EQ(TrialOf({id, 2}).mutations.size(), 1u) << "its loss is better, and counts for nothing";
+  EXPECT_EQ(NewestMutation({id, 2}).reason.find(
+                "share 1 (step 25): val_loss 1.5 breaks val_loss >= 2, so it is 2nd of 2; it takes "
+                "weights and values of trial 1 at step 25: "),
+            0u)
+      << NewestMutation({id, 2}).reason;
+}
+
 TEST_F(PbtTest, PauseRetryAndCancelWorkOnAMemberThatTookOver) {
   const ExperimentId id = TwoOfWhichOneTakesOver();
   v1::ChangeRequest pause;

@@ -190,6 +190,8 @@ TEST(PbtTest, TheSentenceHasAMembersRank) {
   const Turnover turnover{.place = 7, .entries = 8, .part = 2, .takes_over = true};
   EXPECT_EQ(ReasonOf(turnover, 2, 200, "val_loss", 4.812),
             "share 2 (step 200): val_loss 4.812 is 7th of 8");
+  EXPECT_EQ(InfeasibleReasonOf(turnover, 2, 200, "latency_ms 31 breaks latency_ms <= 20"),
+            "share 2 (step 200): latency_ms 31 breaks latency_ms <= 20, so it is 7th of 8");
 }
 
 }  // namespace
