@@ -32,27 +32,21 @@ std::string ObjectivesText(const v1::Search& search) {
   return absl::StrJoin(texts, " and ");
 }
 
-std::vector<Constraint> ConstraintsOf(const v1::Search& search) {
-  std::vector<Constraint> constraints;
-  for (const std::string& text : search.constraints()) {
-    auto read = ParseConstraint(text);
-    if (auto* constraint = std::get_if<Constraint>(&read)) {
-      constraints.push_back(std::move(*constraint));
-    }
-  }
-  return constraints;
-}
-
-std::vector<std::string> WatchedMetrics(const v1::Search& search) {
-  std::vector<std::string> names;
+Watches WatchesOf(const v1::Search& search) {
+  Watches watches;
+  std::vector<std::string>& names = watches.metrics;
   if (HasSeveralObjectives(search)) {
     names.assign(search.metrics().begin(), search.metrics().end());
   }
-  for (const Constraint& constraint : ConstraintsOf(search)) {
-    const bool known = std::find(names.begin(), names.end(), constraint.metric) != names.end();
-    if (!known) names.push_back(constraint.metric);
+  for (const std::string& text : search.constraints()) {
+    auto read = ParseConstraint(text);
+    auto* constraint = std::get_if<Constraint>(&read);
+    if (constraint == nullptr) continue;
+    const bool known = std::find(names.begin(), names.end(), constraint->metric) != names.end();
+    if (!known) names.push_back(constraint->metric);
+    watches.constraints.push_back(std::move(*constraint));
   }
-  return names;
+  return watches;
 }
 
 const std::vector<std::string>& MeasuredMetrics() {

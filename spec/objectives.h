@@ -24,11 +24,15 @@ bool HasSeveralObjectives(const ::dtrain::v1::Search& search);
 std::vector<Objective> ObjectivesOf(const ::dtrain::v1::Search& search);
 // Returns "minimize val_loss and maximize accuracy".
 std::string ObjectivesText(const ::dtrain::v1::Search& search);
-// Returns the constraints of a specification that Validate accepts; leaves out others.
-std::vector<Constraint> ConstraintsOf(const ::dtrain::v1::Search& search);
-// Returns the metrics whose newest values a trial keeps: several objectives in their order, then
-// those of constraints. Each once. Empty: one objective without constraints.
-std::vector<std::string> WatchedMetrics(const ::dtrain::v1::Search& search);
+// Constraints of a search, and the metrics whose newest values a trial keeps.
+struct Watches {
+  std::vector<Constraint> constraints;  // of a specification that Validate accepts; no others
+  // Several objectives in their order, then those of constraints. Each once. Empty: one objective
+  // without constraints.
+  std::vector<std::string> metrics;
+};
+// Reads the constraints.
+Watches WatchesOf(const ::dtrain::v1::Search& search);
 
 // Metrics that dtrain measures for every trial, besides those of evaluations.
 inline constexpr char kTrainingSeconds[] = "training_seconds";

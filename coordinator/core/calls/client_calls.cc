@@ -24,7 +24,6 @@
 #include "coordinator/core/run/items.h"
 #include "coordinator/core/run/schedule.h"
 #include "coordinator/core/run/trial_rungs.h"
-#include "spec/objectives.h"
 #include "spec/table/field.h"
 
 namespace dt {
@@ -159,10 +158,11 @@ const KnownEvaluation* NewestOf(const Turn& turn, const AttemptId& id) {
 // of a step. REQUIRES: the newest evaluation is of the same step.
 bool AreKnown(const Turn& turn, const AttemptId& id,
               const google::protobuf::RepeatedPtrField<v1::Metric>& metrics) {
-  const v1::Search& search = GetExperiment(turn.state.durable, id.trial.experiment).spec.search();
+  const Experiment& experiment = GetExperiment(turn.state.durable, id.trial.experiment);
+  const v1::Search& search = experiment.spec.search();
   const Trial& trial = GetTrial(turn.state.durable, id.trial);
   const KnownEvaluation& newest = trial.evaluations.back();
-  const std::vector<std::string> watched = spec::WatchedMetrics(search);
+  const std::vector<std::string>& watched = experiment.watches.metrics;
   return std::all_of(metrics.begin(), metrics.end(), [&](const v1::Metric& metric) {
     if (metric.name() == search.metric()) return metric.value() == newest.metric;
     if (metric.name() == "val_loss") return metric.value() == newest.loss;

@@ -18,6 +18,7 @@
 #include "coordinator/core/model/lifecycle.h"
 #include "coordinator/core/model/trial_objectives.h"
 #include "spec/metric.h"
+#include "spec/objectives.h"
 
 namespace dt {
 namespace {
@@ -152,6 +153,7 @@ absl::Status ApplyExperimentSubmitted(DurableState& state, const v1::ExperimentS
   experiment.request_id = fact.request_id();
   experiment.request_digest = fact.request_digest();
   experiment.spec = fact.spec();
+  experiment.watches = spec::WatchesOf(experiment.spec.search());
   experiment.file_name = fact.file_name();
   experiment.file_text = fact.file_text();
   experiment.submitted_wall_ms = wall_ms;

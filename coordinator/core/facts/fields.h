@@ -165,6 +165,7 @@ constexpr void Fields(Visit& visit, Of<Experiment> auto& experiment) {
   visit(DT_FIELD(experiment, request_id));
   visit(DT_FIELD(experiment, request_digest));
   visit(DT_FIELD(experiment, spec));
+  visit.Index(experiment.watches);
   visit(DT_FIELD(experiment, file_name));
   visit(DT_FIELD(experiment, file_text));
   visit(DT_FIELD(experiment, submitted_wall_ms));

@@ -11,6 +11,7 @@
 #include "common/mutant.h"
 #include "common/status.h"
 #include "coordinator/core/facts/fields.h"
+#include "spec/objectives.h"
 
 namespace dt {
 namespace {
@@ -206,7 +207,8 @@ bool Load(Message& message, T& value) {
 
 // Rebuilds the indices that Apply keeps beside the state.
 void Index(DurableState& state) {
-  for (const auto& [id, experiment] : state.experiments) {
+  for (auto& [id, experiment] : state.experiments) {
+    experiment.watches = spec::WatchesOf(experiment.spec.search());
     if (!experiment.request_id.empty()) state.request_ids[experiment.request_id] = id;
     for (uint32_t trial = 1; trial <= experiment.trials.size(); ++trial) {
       const std::vector<Attempt>& attempts = experiment.trials[trial - 1].attempts;

@@ -24,6 +24,7 @@
 #include "coordinator/search/stopping.h"
 #include "dtrain/v1/model.pb.h"
 #include "dtrain/v1/record.pb.h"
+#include "spec/objectives.h"
 
 namespace dt {
 
@@ -146,7 +147,7 @@ struct Trial {
   std::vector<KnownEvaluation> evaluations;  // in order of arrival, thinned beyond a bound
   std::vector<KnownRung> rungs;              // in order of decision
   std::vector<KnownMutation> mutations;      // in order of decision
-  // Newest value of each of spec::WatchedMetrics; NaN: not reported. Empty until the first one.
+  // Newest value of each of the experiment's watches.metrics; NaN: not reported. Empty until one is.
   std::vector<double> watched;
   search::TrialProgress validated;  // the rules of `stop` read it
   std::vector<MeanAt> means;        // of the first kEvaluationsPerTrial, for stop.median
@@ -164,6 +165,7 @@ struct Experiment {
   std::string request_id;
   std::string request_digest;
   v1::ExperimentSpec spec;  // device frozen, seed chosen
+  spec::Watches watches;    // follows from `spec`
   std::string file_name;
   std::string file_text;
   int64_t submitted_wall_ms = 0;

@@ -37,8 +37,8 @@ double MeasuredValue(const Experiment& experiment, const Trial& trial, const std
   return found.has_value() ? spec::AsDouble(*found) : kNotANumber;
 }
 
-double WatchedValue(const Experiment& experiment, const Trial& trial,
-                    const std::vector<std::string>& names, const std::string& name) {
+double WatchedValue(const Experiment& experiment, const Trial& trial, const std::string& name) {
+  const std::vector<std::string>& names = experiment.watches.metrics;
   const auto found = std::find(names.begin(), names.end(), name);
   const auto place = static_cast<size_t>(found - names.begin());
   if (place < trial.watched.size() && !std::isnan(trial.watched[place])) {
@@ -50,10 +50,8 @@ double WatchedValue(const Experiment& experiment, const Trial& trial,
 // Calls `visit` with each constraint, the trial's value and its violation.
 template <typename Visit>
 void ForEachBroken(const Experiment& experiment, const Trial& trial, Visit visit) {
-  if (experiment.spec.search().constraints().empty()) return;
-  const std::vector<std::string> names = spec::WatchedMetrics(experiment.spec.search());
-  for (const spec::Constraint& constraint : spec::ConstraintsOf(experiment.spec.search())) {
-    const double value = WatchedValue(experiment, trial, names, constraint.metric);
+  for (const spec::Constraint& constraint : experiment.watches.constraints) {
+    const double value = WatchedValue(experiment, trial, constraint.metric);
     if (std::isnan(value) && trial.state != v1::TRIAL_FINISHED) continue;  // may come
     const double violation = spec::ViolationOf(constraint, value);
     if (violation > 0) visit(constraint, value, violation);
@@ -62,9 +60,8 @@ void ForEachBroken(const Experiment& experiment, const Trial& trial, Visit visit
 
 // Keeps the evaluation's values of the watched metrics.
 void KeepWatched(const Experiment& experiment, const v1::Evaluation& evaluation, Trial& trial) {
-  const v1::Search& search = experiment.spec.search();
-  if (search.metrics().empty() && search.constraints().empty()) return;
-  const std::vector<std::string> names = spec::WatchedMetrics(search);
+  const std::vector<std::string>& names = experiment.watches.metrics;
+  if (names.empty()) return;
   const bool model = !spec::IsProgram(experiment.spec.base());
   trial.watched.resize(names.size(), kNotANumber);
   for (size_t i = 0; i < names.size(); ++i) {
@@ -102,9 +99,8 @@ std::vector<double> ObjectiveValues(const Experiment& experiment, const Trial& t
   const v1::Search& search = experiment.spec.search();
   std::vector<double> values;
   if (!spec::HasSeveralObjectives(search)) return values;
-  const std::vector<std::string> names = spec::WatchedMetrics(search);
   for (const std::string& metric : search.metrics()) {
-    values.push_back(WatchedValue(experiment, trial, names, metric));
+    values.push_back(WatchedValue(experiment, trial, metric));
   }
   return values;
 }

@@ -8,6 +8,7 @@
 #include "coordinator/core/facts/hash.h"
 #include "coordinator/core/facts/snapshot.h"
 #include "coordinator/core/keep/search_index.h"
+#include "coordinator/core/model/trial_objectives.h"
 #include "tests/testing/core_fixture.h"
 
 namespace dt {
@@ -128,6 +129,20 @@ TEST_F(ObjectivesTest, ASnapshotKeepsTheValues) {
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ(HashOf(loaded->state), HashOf(state_.durable));
   EXPECT_EQ(GetTrial(loaded->state, {id, 1}).watched, (std::vector<double>{2, 0.5}));
+}
+
+TEST_F(ObjectivesTest, ConstraintsHoldAfterASnapshotIsLoaded) {
+  AddWorker("a");
+  v1::ExperimentSpec spec = Several(2);
+  spec.mutable_search()->add_constraints("latency_ms <= 20");
+  const ExperimentId id = Submit(spec);
+  RunTrial({{"val_loss", 1}, {"accuracy", 0.5}, {"latency_ms", 31}});
+  const auto loaded = LoadSnapshot(SaveSnapshot(state_.durable, {}));
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  const Experiment& experiment = GetExperiment(loaded->state, id);
+  EXPECT_EQ(experiment.watches.metrics, GetExperiment(state_.durable, id).watches.metrics);
+  EXPECT_EQ(InfeasibleText(experiment, experiment.trials[0]),
+            "latency_ms 31 breaks latency_ms <= 20");
 }
 
 TEST_F(ObjectivesTest, ATargetIsReachedOnlyByATrialThatKeepsTheConstraints) {

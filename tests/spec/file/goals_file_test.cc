@@ -38,7 +38,7 @@ TEST(GoalsFileTest, MetricsAndConstraintsOfAFileAreReadAndWrittenBack) {
   v1::ExperimentSpec spec = file.spec;
   EXPECT_TRUE(HasSeveralObjectives(spec.search()));
   EXPECT_EQ(ObjectivesText(spec.search()), "minimize val_loss and minimize latency_ms");
-  EXPECT_EQ(WatchedMetrics(spec.search()),
+  EXPECT_EQ(WatchesOf(spec.search()).metrics,
             (std::vector<std::string>{"val_loss", "latency_ms", "size_mb"}));
   Freeze(spec, "cpu", 1);
   EXPECT_EQ(spec.search().metric(), "val_loss") << "the first, for what needs one";
@@ -59,7 +59,7 @@ TEST(GoalsFileTest, AGoalFollowsFromAMetricsName) {
 TEST(GoalsFileTest, OneObjectiveWithoutConstraintsWatchesNothing) {
   ExperimentFile file = ReadGoals("method: random, metric: val_loss");
   EXPECT_FALSE(HasSeveralObjectives(file.spec.search()));
-  EXPECT_TRUE(WatchedMetrics(file.spec.search()).empty());
+  EXPECT_TRUE(WatchesOf(file.spec.search()).metrics.empty());
 }
 
 TEST(GoalsFileTest, EachMistakeNamesTheFix) {
