@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 
@@ -26,7 +25,8 @@ namespace {
 // Pause between two looks while killed processes end, which usually takes them microseconds.
 constexpr int kLookAgainMs = 2;
 
-// Returns the parent of a process that has not ended.
+}  // namespace
+
 std::optional<pid_t> ParentOf(pid_t pid) {
   const std::string text = ReadKernelFile("/proc/" + std::to_string(pid) + "/stat");
   // The name is in brackets, and may itself contain brackets and blanks.
@@ -38,8 +38,6 @@ std::optional<pid_t> ParentOf(pid_t pid) {
   if (state == 'Z' || state == 'X') return std::nullopt;
   return parent;
 }
-
-}  // namespace
 
 void AdoptOrphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 

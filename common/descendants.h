@@ -11,6 +11,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -21,6 +22,8 @@ namespace dt {
 void AdoptOrphans();
 // Returns every living process below this one: children, their children, and so on.
 std::vector<pid_t> Descendants();
+// Returns the parent of a process; nullopt once that has ended.
+std::optional<pid_t> ParentOf(pid_t pid);
 // Sends SIGKILL to every descendant and reaps its children, until none is left. Returns how many it
 // had to kill. No other thread may wait for a child of this process meanwhile.
 int EndDescendants(absl::Duration patience);

@@ -113,6 +113,7 @@ def keep(patterns: list[str], command: list[str]) -> int:
     """
     _restore()
     kept = seen = _files(patterns)
+    _be_known()
     child = _started(command)
     home = os.environ.get("DTRAIN_CHECKPOINT_DIR") if _is_first() else None
     folders: list[str] = []
@@ -157,6 +158,16 @@ def _restore() -> None:
             os.unlink(name)
         shutil.copy(os.path.join(saved, name), name)
         os.chmod(name, 0o600 | os.stat(name).st_mode)
+
+
+def _be_known() -> None:
+    """Names this process so that dtrain's runner knows it. Where that sends SIGTERM to every process of a trial, it
+    leaves out the program, which gets it from here."""
+    try:
+        with open("/proc/self/comm", "w", encoding="ascii") as name:
+            name.write("dtrain-keep")
+    except OSError:  # not on Linux
+        pass
 
 
 def _started(command: list[str]) -> subprocess.Popen[bytes]:

@@ -21,6 +21,7 @@
 #include "common/files.h"
 #include "common/limits.h"
 #include "common/oom.h"
+#include "worker/program/keeper.h"
 #include "worker/program/lookup.h"
 #include "worker/program/module.h"
 #include "worker/program/stacks.h"
@@ -209,7 +210,7 @@ void ProgramAttempt::BeginSaving() {
   if (spec_.run.empty()) {
     if (!wait_status_) kill(program_, SIGTERM);
   } else {
-    for (const pid_t pid : Descendants()) kill(pid, SIGTERM);
+    AskAllToEnd();
   }
 }
 
@@ -217,7 +218,7 @@ void ProgramAttempt::BeginLeaving(absl::Duration now) {
   stop_request_ = StopRequest::kLeave;
   leave_at_ = now + limits::kProgramLeaveGrace;
   checkpoints_->Leave();
-  for (const pid_t pid : Descendants()) kill(pid, SIGTERM);
+  AskAllToEnd();
 }
 
 // Takes seconds, so the program begins to leave at the next turn, with that turn's time.
