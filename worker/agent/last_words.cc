@@ -109,11 +109,10 @@ std::string LastWords::Text() const {
   const OfPipe& of = Newest();
   if (of.line.empty()) return {};
   std::string text;
-  if (!of.error.empty() && of.error != of.line) {
-    absl::StrAppend(&text, "its last error: ", of.error, "; ");
-  }
+  const std::string& evidence = Evidence();
+  if (evidence != of.line) absl::StrAppend(&text, "its last error: ", evidence, "; ");
   absl::StrAppend(&text, "its last line: ", of.line);
-  const std::string fix(FixFor(Evidence()));
+  const std::string fix(FixFor(evidence));
   if (!fix.empty()) absl::StrAppend(&text, "; ", fix);
   return text;
 }
