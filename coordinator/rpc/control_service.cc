@@ -128,10 +128,9 @@ void ControlService::FollowAnswer(const google::protobuf::Message& request,
   }
 }
 
-void ControlService::Prepare(const UnaryCall& call, size_t bytes, WorkPool::Work&& work) {
-  if (!pool_.Post(bytes, call.deadline(), std::move(work))) {
-    call.Finish(Busy("too many submissions and plans wait"));
-  }
+absl::Status ControlService::Prepare(size_t bytes, absl::Time deadline, WorkPool::Work&& work) {
+  if (pool_.Post(bytes, deadline, std::move(work))) return absl::OkStatus();
+  return Busy("too many submissions and plans wait");
 }
 
 ControlService::Reactor* ControlService::StartSubmit(const Incoming& incoming) {
@@ -158,9 +157,7 @@ void ControlService::SubmitFor(v1::SubmitRequest request, absl::Time deadline, S
                          request = std::move(request)](const MayGoOn& may_go_on) mutable {
     PrepareSubmit(done, std::move(request), may_go_on);
   };
-  if (!pool_.Post(bytes, deadline, std::move(work))) {
-    done(Busy("too many submissions and plans wait"), {});
-  }
+  if (absl::Status full = Prepare(bytes, deadline, std::move(work)); !full.ok()) done(full, {});
 }
 
 void ControlService::PrepareSubmit(const Submitted& done, v1::SubmitRequest request,
@@ -242,11 +239,12 @@ ControlService::Reactor* ControlService::StartPlan(const Incoming& incoming) {
   submit.set_file_text(request.file_text());
   *submit.mutable_overrides() = request.overrides();
   submit.set_dry_run(true);
-  Prepare(call, incoming.bytes->Length(),
-          [this, pending = Pending{call, incoming.response},
-           submit = std::move(submit)](const MayGoOn& may_go_on) mutable {
-            PreparePlanOf(pending, std::move(submit), may_go_on);
-          });
+  WorkPool::Work work = [this, pending = Pending{call, incoming.response},
+                         submit = std::move(submit)](const MayGoOn& may_go_on) mutable {
+    PreparePlanOf(pending, std::move(submit), may_go_on);
+  };
+  const absl::Status full = Prepare(incoming.bytes->Length(), call.deadline(), std::move(work));
+  if (!full.ok()) call.Finish(full);
   return call.reactor();
 }
 
@@ -271,14 +269,16 @@ void ControlService::PreparePlanOf(const Pending& pending, v1::SubmitRequest req
   Ask(std::move(event),
       [this, pending, found, draft, ask, bytes](const absl::Status& end, const auto&) {
         if (!end.ok()) return pending.call.Finish(end);
-        Prepare(pending.call, bytes, [pending, found, draft, ask](const MayGoOn& may) {
+        WorkPool::Work work = [pending, found, draft, ask](const MayGoOn& may) {
           absl::StatusOr<v1::PlanResponse> plan = PlanOf(*draft, ask, may);
           if (plan.ok()) {
             plan->MergeFrom(found);
             *pending.response = WriteMessage(*plan);
           }
           pending.call.Finish(plan.status());
-        });
+        };
+        const absl::Status full = Prepare(bytes, pending.call.deadline(), std::move(work));
+        if (!full.ok()) pending.call.Finish(full);
       });
 }
 

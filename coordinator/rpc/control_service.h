@@ -99,8 +99,8 @@ class ControlService final : public v1::Control::Service {
     UnaryCall call;
     Bytes* response;
   };
-  // Runs `work` on the pool, or ends the call.
-  void Prepare(const UnaryCall& call, size_t bytes, WorkPool::Work&& work);
+  // Runs `work` on the pool. Returns an error if too much waits there.
+  absl::Status Prepare(size_t bytes, absl::Time deadline, WorkPool::Work&& work);
   // Both run on the pool.
   void PrepareSubmit(const Submitted& done, v1::SubmitRequest request, const MayGoOn& may_go_on);
   void PreparePlanOf(const Pending& pending, v1::SubmitRequest request, const MayGoOn& may_go_on);
