@@ -108,6 +108,7 @@ absl::Status SubstituteAll(v1::Spec& trial, const NameSet& inactive) {
   trial.mutable_command()->Assign(words.begin(), words.end());
   DT_RETURN_IF_ERROR(substitute(*trial.mutable_run(), Insertion::kShell));
   DT_RETURN_IF_ERROR(substitute(*trial.mutable_workdir(), Insertion::kPlain));
+  DT_RETURN_IF_ERROR(substitute(*trial.mutable_checkpoint()->mutable_folder(), Insertion::kPlain));
   if (trial.has_metrics()) {
     v1::Metrics& metrics = *trial.mutable_metrics();
     DT_RETURN_IF_ERROR(substitute(*metrics.mutable_file(), Insertion::kPlain));

@@ -118,6 +118,7 @@ absl::StatusOr<v1::Spec> ResolveProgram(const v1::ExperimentSpec& spec,
   *trial.mutable_resources() = base.resources();
   trial.mutable_checkpoint()->set_keep_latest(base.checkpoint().keep_latest());
   trial.mutable_checkpoint()->set_keep_best(base.checkpoint().keep_best());
+  trial.mutable_checkpoint()->set_folder(base.checkpoint().folder());
   *trial.mutable_stop() = base.stop();
   trial.mutable_stop()->clear_nonfinite();
   *trial.mutable_retries() = base.retries();

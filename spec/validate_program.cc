@@ -48,6 +48,7 @@ class ProgramCheck {
     CheckNetworkBench();
     CheckClientTrial(spec_, issues_);
     CheckCode();
+    CheckCheckpoints();
     CheckEnv();
     CheckTimeout();
     CheckMetrics();
@@ -111,7 +112,7 @@ class ProgramCheck {
   // programs.
   void CheckNetworkBench() {
     if (!IsNetworkBench(spec_.base().command())) return;
-    for (const char* path : {"workdir", "code"}) {
+    for (const char* path : {"workdir", "code", "checkpoint.folder"}) {
       if (!IsExplicit(spec_, path)) continue;
       Add(path, "conflict",
           absl::StrCat(path, " is for a program, and ", std::string(kNetworkBenchWord),
@@ -167,6 +168,25 @@ class ProgramCheck {
     }
   }
 
+  static bool IsOutside(const std::string& pattern) {
+    return pattern.empty() || pattern[0] == '/' ||
+           absl::StrContains(absl::StrCat("/", pattern, "/"), "/../");
+  }
+
+  void CheckCheckpoints() {
+    if (!IsExplicit(spec_, "checkpoint.folder")) return;
+    const std::string& folder = spec_.base().checkpoint().folder();
+    const std::string problem = TextProblem(folder, limits::kCodePathBytes, Lines::kOne);
+    if (!problem.empty()) {
+      Add("checkpoint.folder", "bad_text", absl::StrCat("checkpoint.folder ", problem));
+    } else if (IsOutside(folder) || folder == "--") {
+      Add("checkpoint.folder", "out_of_range",
+          absl::StrCat("checkpoint.folder ", Quote(folder),
+                       " is not below the folder in which the program starts"),
+          "write a path relative to that, such as out, and let the program save there");
+    }
+  }
+
   void CheckCode() {
     const std::string& folder = spec_.base().code();
     if (folder.empty() && !spec_.base().code_include().empty()) {
@@ -184,9 +204,7 @@ class ProgramCheck {
       const std::string& pattern = spec_.base().code_include(i);
       const std::string problem = TextProblem(pattern, limits::kCodePathBytes, Lines::kOne);
       if (!problem.empty()) Add(at, "bad_text", absl::StrCat(at, " ", problem));
-      const bool outside = pattern.empty() || pattern[0] == '/' || pattern == ".." ||
-                           absl::StartsWith(pattern, "../") || absl::StrContains(pattern, "/../");
-      if (outside) {
+      if (IsOutside(pattern)) {
         Add(at, "out_of_range", absl::StrCat(at, " ", Quote(pattern), " is not below the folder"),
             "write a pattern relative to the folder of code, such as data/*.bin");
       }
@@ -257,7 +275,8 @@ class ProgramCheck {
              {"command[0]", base.command().empty() ? "" : base.command(0)},
              {"workdir", base.workdir()},
              {"metrics.file", base.metrics().file()},
-             {"metrics.tensorboard", base.metrics().tensorboard()}}) {
+             {"metrics.tensorboard", base.metrics().tensorboard()},
+             {"checkpoint.folder", base.checkpoint().folder()}}) {
       if (!NamesAny(text, conditional)) continue;
       Add(path, "conflict",
           absl::StrCat(path, " names a parameter with `when`, which not every trial has"),

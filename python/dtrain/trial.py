@@ -114,7 +114,11 @@ def keep(patterns: list[str], command: list[str]) -> int:
     _restore()
     kept = seen = _files(patterns)
     _be_known()
-    child = _started(command)
+    try:
+        child = _started(command)
+    except OSError as error:
+        print("dtrain: cannot start %s: %s" % (command[0], error.strerror), file=sys.stderr, flush=True)
+        return 127 if isinstance(error, FileNotFoundError) else 126
     home = os.environ.get("DTRAIN_CHECKPOINT_DIR") if _is_first() else None
     folders: list[str] = []
     since, pause, status = time.monotonic(), _LOOK_SECONDS if home else None, None
@@ -184,10 +188,23 @@ def _started(command: list[str]) -> subprocess.Popen[bytes]:
     signal.signal(signal.SIGTERM, stop)
     # A terminal sends Ctrl-C to the program too. An ignored signal would be ignored there as well.
     signal.signal(signal.SIGINT, lambda number, frame: None)
-    child = subprocess.Popen(command)
+    # The program inherits the descriptor of reports, as it would without this process.
+    child = subprocess.Popen(command, close_fds=False, preexec_fn=_death_with_parent())
     if stopped:  # while it started
         child.terminate()
     return child
+
+
+def _death_with_parent() -> Any:
+    """Returns a function that has the kernel kill the process that calls it once its parent is dead: nothing else would
+    end a program whose keeper was killed. None where the system has no such thing."""
+    try:
+        import ctypes
+
+        prctl = ctypes.CDLL(None).prctl
+    except (ImportError, OSError, AttributeError):
+        return None
+    return lambda: prctl(1, int(signal.SIGKILL))  # PR_SET_PDEATHSIG
 
 
 def _files(patterns: list[str], folder: str = ".") -> dict[str, tuple[int, int]]:

@@ -350,6 +350,11 @@ std::vector<Field> ConductFields() {
               "How many of a trial's newest checkpoints are kept."),
       Integer("checkpoint.keep_best", 0, 1000, "1",
               "How many of a trial's checkpoints with the best search.metric are kept."),
+      Text("checkpoint.folder", kEmpty,
+           "Folder or file into which a program saves its own checkpoints: relative to the "
+           "program's folder; * and ? stand for other letters. dtrain keeps each save, and puts "
+           "the files back before the program resumes.")
+          .Fixed(),
       Choice("stop.nonfinite", {"fail", "skip", "rollback"}, "fail",
              "Action after a gradient that is NaN or infinite: the trial fails, the step is left "
              "out, or training goes back to the attempt's newest checkpoint and continues with the "
@@ -395,7 +400,7 @@ std::vector<Field> ConductFields() {
 // Marks fields that only dtrain's own trainer reads, since a program has its own way to set such
 // values, and those that only programs have.
 Use UseOf(const std::string& path) {
-  if (path.starts_with("timeout.")) return Use::kProgram;
+  if (path.starts_with("timeout.") || path == "checkpoint.folder") return Use::kProgram;
   for (const char* section : {"data.", "model.", "train.", "optimizer.", "schedule.", "precision.",
                               "parallel.", "eval.", "logging."}) {
     if (path.starts_with(section)) return Use::kTrainer;

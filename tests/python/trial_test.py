@@ -161,6 +161,20 @@ class TrialTest(unittest.TestCase):
     def test_a_stop_reaches_the_program(self):
         self.keep("signal.signal(15, lambda *_: sys.exit(4)); os.kill(os.getppid(), 15); signal.pause()", 4)
 
+    def test_a_program_that_cannot_be_started_is_named(self):
+        result = subprocess.run([sys.executable, "-B", MODULE, "keep", "out", "--", "no-such-program"],
+                                cwd=self.folder, capture_output=True, text=True, timeout=120)
+        self.assertEqual((result.returncode, result.stderr),
+                         (127, "dtrain: cannot start no-such-program: No such file or directory\n"))
+
+    def test_a_program_has_the_descriptors_that_it_would_have_without_keep(self):
+        kept = self.folder / "descriptor"
+        with open(kept, "w", encoding="utf-8") as file:
+            os.set_inheritable(file.fileno(), True)
+            subprocess.run([sys.executable, "-B", MODULE, "keep", "out", "--", "/bin/sh", "-c",
+                            f"echo here >&{file.fileno()}"], cwd=self.folder, close_fds=False, timeout=120, check=True)
+        self.assertEqual(kept.read_text(), "here\n")
+
     def test_keep_without_a_program_or_a_pattern_below_the_folder_shows_its_usage(self):
         for words in ([], ["keep", "--", "x"], ["keep", "out", "--"], ["keep", "/tmp", "--", "x"],
                       ["keep", "../x", "--", "x"], ["other", "a", "--", "x"]):

@@ -36,6 +36,18 @@ constexpr int kPipeBytes = 1 << 20;
 // replaced one can be removed. It takes two messages and a commit.
 constexpr absl::Duration kRegistrationWait = absl::Seconds(2);
 
+// Sets the file and the words to start: the program's, or those of a keeper around it.
+absl::Status ChooseWords(const ProgramSpec& spec, SpawnOptions& options) {
+  std::vector<std::string> words = WordsOf(spec);
+  DT_ASSIGN_OR_RETURN(options.path, FindProgram(words[0], options.environment));
+  if (!spec.kept.empty()) {
+    DT_ASSIGN_OR_RETURN(options.path, FindKeeper(options.environment));
+    words = KeptWords(spec.kept, std::move(words));
+  }
+  options.arguments.assign(words.begin() + 1, words.end());
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 ProgramAttempt::ProgramAttempt(frames::Start start, Host host, Say say)
@@ -135,13 +147,11 @@ absl::Status ProgramAttempt::Launch(Instant now) {
   DT_ASSIGN_OR_RETURN(const std::string folder,
                       FolderOf(spec_, start_.code_folder, host_.scratch + "/files"));
   DT_RETURN_IF_ERROR(PrepareMetrics(folder, resumed));
-  std::vector<std::string> words = WordsOf(spec_);
   DT_ASSIGN_OR_RETURN(Environment inherited, Inherited());
   SpawnOptions options;
   DT_ASSIGN_OR_RETURN(options.environment,
                       EnvironmentOf(start_, spec_, context, std::move(inherited)));
-  DT_ASSIGN_OR_RETURN(options.path, FindProgram(words[0], options.environment));
-  options.arguments.assign(words.begin() + 1, words.end());
+  DT_RETURN_IF_ERROR(ChooseWords(spec_, options));
   options.descriptors = {{theirs.get(), kReportFd}};
   DT_ASSIGN_OR_RETURN(const UniqueFd output, printed_.Open());
   options.descriptors.emplace_back(output.get(), STDOUT_FILENO);
@@ -153,8 +163,8 @@ absl::Status ProgramAttempt::Launch(Instant now) {
   const auto found = word.empty() ? std::string() : FindProgram(word, options.environment);
   Log(Announcement(start_, spec_, folder, found.value_or("")));
   oom_kills_before_ = OomKills();
-  const std::optional<std::string> own = OwnControlGroup();
-  if (own) group_ = ControlGroup::MakeBelow(*own);
+  const std::optional<std::string> around = OwnControlGroup();
+  if (around) group_ = ControlGroup::MakeBelow(*around);
   const absl::StatusOr<pid_t> started = [&] {
     const ControlGroup::Within within(group_.get());
     return Spawn(options);

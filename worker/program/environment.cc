@@ -228,6 +228,7 @@ absl::StatusOr<ProgramSpec> SpecOf(const json& spec) {
     const json checkpoint = spec.value("checkpoint", json::object());
     program.keep_latest = static_cast<int32_t>(Whole(checkpoint.value("keep_latest", json(1))));
     program.keep_best = static_cast<int32_t>(Whole(checkpoint.value("keep_best", json(1))));
+    program.kept = checkpoint.value("folder", "");
   } catch (const json::exception& error) {
     return ConfigError(absl::StrCat("the specification is malformed: ", error.what()));
   }

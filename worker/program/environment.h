@@ -50,6 +50,7 @@ struct ProgramSpec {
   Environment environment;                   // resources.env
   int32_t keep_latest = 1;
   int32_t keep_best = 1;
+  std::string kept;  // checkpoint.folder: the program's own files that are its checkpoints
 };
 absl::StatusOr<ProgramSpec> SpecOf(const nlohmann::json& spec);
 // Returns a hash of everything that must be equal for a checkpoint to belong to this trial. In a

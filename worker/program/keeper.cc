@@ -4,17 +4,21 @@
 #include <signal.h>
 
 #include <fstream>
+#include <iterator>
 #include <optional>
-#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/descendants.h"
+#include "common/status.h"
+#include "worker/program/lookup.h"
 
 namespace dt::program {
 namespace {
 
 // The name that a keeper gives its process (_be_known in python/dtrain/trial.py).
 constexpr char kKeeperName[] = "dtrain-keep";
+constexpr char kPython[] = "python3";
 
 bool IsKeeper(pid_t pid) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/comm"));
@@ -23,6 +27,19 @@ bool IsKeeper(pid_t pid) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::string> FindKeeper(const Environment& environment) {
+  absl::StatusOr<std::string> found = FindProgram(kPython, environment);
+  if (found.ok()) return found;
+  return ConfigError(absl::StrCat("checkpoint.folder needs it: ", found.status().message()));
+}
+
+std::vector<std::string> KeptWords(const std::string& pattern, std::vector<std::string> words) {
+  std::vector<std::string> kept = {kPython, "-m", "dtrain", "keep", pattern, "--"};
+  kept.insert(kept.end(), std::make_move_iterator(words.begin()),
+              std::make_move_iterator(words.end()));
+  return kept;
+}
 
 void AskAllToEnd() {
   for (const pid_t pid : Descendants()) {

@@ -170,6 +170,37 @@ TEST(ProgramFileTest, MetricsAreOnePatternOrAListAndFiles) {
   EXPECT_EQ(ReadProgram("run: ./go\n", {"metrics.pattern=loss {loss}"}).diagnostics.size(), 0u);
 }
 
+TEST(ProgramFileTest, AProgramsOwnCheckpointsAreInAFolderThatMayNameParameters) {
+  const ExperimentFile file =
+      ReadProgram(absl::StrCat(kCommand, "parameters: {lr: [0.1, 0.2]}\n",
+                               "checkpoint: {folder: \"out/{lr}/ckpt-*\", keep_latest: 2}\n"));
+  EXPECT_EQ(Said(file), "");
+  const auto trials = Trials(file);
+  ASSERT_EQ(trials.size(), 2u);
+  EXPECT_EQ(trials[1].checkpoint().folder(), "out/0.2/ckpt-*");
+  const ExperimentFile again = ReadExperimentFile(ToYaml(file.spec), "again.yaml");
+  EXPECT_EQ(Said(again), "") << ToYaml(file.spec);
+  EXPECT_EQ(ToYaml(again.spec), ToYaml(file.spec));
+}
+
+TEST(ProgramFileTest, AFolderOfCheckpointsElsewhereIsRefused) {
+  for (const char* folder : {"/out", "..", "../out", "out/../..", "'--'"}) {
+    const std::string said =
+        Said(ReadProgram(absl::StrCat("run: ./go\ncheckpoint: {folder: ", folder, "}\n")));
+    EXPECT_NE(said.find("is not below the folder in which the program starts"), std::string::npos)
+        << folder << ": " << said;
+  }
+  const std::string of_a_client =
+      Said(ReadProgram("command: ['dtrain:client']\ncheckpoint: {folder: out}\n"));
+  EXPECT_NE(of_a_client.find("checkpoint.folder is for trials on workers"), std::string::npos)
+      << of_a_client;
+  EXPECT_NE(Said(ReadExperimentFile("version: 1\nname: a\ndata: {train: a.bin}\n"
+                                    "checkpoint: {folder: out}\n",
+                                    "a.yaml"))
+                .find("checkpoint.folder is for a program"),
+            std::string::npos);
+}
+
 TEST(ProgramFileTest, AWrongPatternIsReportedWithItsFix) {
   EXPECT_EQ(Said(ReadProgram("run: ./go\nmetrics: {pattern: [tqdm, loss]}\n")),
             "4:27 bad_text: metrics.pattern[1]: the pattern 'loss' has no {name}, so it finds no "
