@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -109,6 +110,9 @@ Json FieldJson(const Message& message, const FieldDescriptor* field, int index) 
     }
     case FieldDescriptor::CPPTYPE_STRING:
       if (repeated) return reflection->GetRepeatedString(message, field, index);
+      if (field->type() == FieldDescriptor::TYPE_BYTES) {
+        return TextOrNull(absl::BytesToHexString(reflection->GetString(message, field)));
+      }
       return TextOrNull(reflection->GetString(message, field));
     case FieldDescriptor::CPPTYPE_MESSAGE:
       return ToJson(repeated ? reflection->GetRepeatedMessage(message, field, index)

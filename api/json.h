@@ -6,7 +6,7 @@
 //        ("running"), unspecified is null; NaN and infinities are null; an unset message is null;
 //        x_wall_ms becomes x_at, ISO 8601 in UTC, null when 0; assignments and labels become
 //        objects; 64 random bits (fixed64) become 16 hex digits, since parsers keep numbers as
-//        doubles.
+//        doubles; bytes become hex digits.
 // Tests: tests/cli/view/json_test.cc
 #pragma once
 

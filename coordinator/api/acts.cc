@@ -1,7 +1,6 @@
 #include "coordinator/api/acts.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +11,7 @@
 #include "common/json_depth.h"
 #include "common/status.h"
 #include "common/text.h"
+#include "coordinator/api/act_fields.h"
 #include "coordinator/rpc/subject.h"
 #include "google/protobuf/descriptor.h"
 
@@ -21,80 +21,6 @@ namespace {
 using api::Json;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
-
-absl::Status Refused(const Json& body, const char* name, const std::string& what) {
-  const std::string sent = body[name].dump(-1, ' ', true);
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " is ", CleanText(sent, limits::kQuotedBytes), "; it is ", what));
-}
-
-// Returns "" if the body does not have the field.
-absl::StatusOr<std::string> TextOf(const Json& body, const char* name) {
-  if (!body.contains(name)) return "";
-  if (body[name].is_string()) return body[name].get<std::string>();
-  return Refused(body, name, "a text");
-}
-
-template <typename Number>
-absl::StatusOr<Number> IntegerOf(const Json& body, const char* name) {
-  const Json& value = body[name];
-  const auto least = static_cast<int64_t>(std::numeric_limits<Number>::min());
-  const auto most = static_cast<int64_t>(
-      std::min<uint64_t>(std::numeric_limits<Number>::max(), std::numeric_limits<int64_t>::max()));
-  const bool integer =
-      value.is_number_integer() &&
-      !(value.is_number_unsigned() && value.get<uint64_t>() > std::numeric_limits<int64_t>::max());
-  if (integer && value.get<int64_t>() >= least && value.get<int64_t>() <= most) {
-    return static_cast<Number>(value.get<int64_t>());
-  }
-  return Refused(body, name, absl::StrCat("an integer from ", least, " to ", most));
-}
-
-// Reads {"team": "a", "old": null}: sets one label and removes one.
-absl::StatusOr<v1::ExperimentChanged::Labels> LabelsOf(const Json& body, const char* name) {
-  static constexpr char kLabels[] =
-      "an object of texts, {\"team\": \"a\"}, where null removes a label";
-  v1::ExperimentChanged::Labels labels;
-  if (!body[name].is_object()) return Refused(body, name, kLabels);
-  for (const auto& [key, value] : body[name].items()) {
-    if (value.is_null()) {
-      labels.add_removed(key);
-    } else if (value.is_string()) {
-      labels.add_set()->set_key(key);
-      labels.mutable_set()->rbegin()->set_value(value.get<std::string>());
-    } else {
-      return Refused(body, name, kLabels);
-    }
-  }
-  return labels;
-}
-
-// Reads a field that the body has into the field of the same name, as its type asks.
-absl::Status ReadField(const Json& body, const char* name, Message& into) {
-  const FieldDescriptor* field = into.GetDescriptor()->FindFieldByName(name);
-  const google::protobuf::Reflection& reflection = *into.GetReflection();
-  if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
-    DT_ASSIGN_OR_RETURN(const std::string text, TextOf(body, name));
-    reflection.SetString(&into, field, text);
-  } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
-    if (!body[name].is_boolean()) return Refused(body, name, "true or false");
-    reflection.SetBool(&into, field, body[name].get<bool>());
-  } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_UINT32) {
-    DT_ASSIGN_OR_RETURN(const uint32_t number, IntegerOf<uint32_t>(body, name));
-    reflection.SetUInt32(&into, field, number);
-  } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_INT32) {
-    DT_ASSIGN_OR_RETURN(const int32_t number, IntegerOf<int32_t>(body, name));
-    reflection.SetInt32(&into, field, number);
-  } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_INT64) {
-    DT_ASSIGN_OR_RETURN(const int64_t number, IntegerOf<int64_t>(body, name));
-    reflection.SetInt64(&into, field, number);
-  } else {
-    DT_CHECK(field->message_type() == v1::ExperimentChanged::Labels::descriptor());
-    DT_ASSIGN_OR_RETURN(const v1::ExperimentChanged::Labels labels, LabelsOf(body, name));
-    reflection.MutableMessage(&into, field)->CopyFrom(labels);
-  }
-  return absl::OkStatus();
-}
 
 // Returns the message that has the field: the request, or the change that the request makes.
 Message& HolderOf(const char* name, Message& request) {
@@ -127,19 +53,24 @@ absl::StatusOr<Json> ReadBody(const ApiRoute& route, const std::string& body) {
   return json;
 }
 
-// Sets the experiment and the trial, as far as the request has such fields.
-void FillFromPath(const ApiCall& call, Message& request) {
+// Sets the experiment and the trial, as far as the request has such fields. Refuses `last` where
+// the request has no such field: another experiment may be the newest at the next call.
+absl::Status FillFromPath(const ApiCall& call, Message& request) {
   const google::protobuf::Descriptor& fields = *request.GetDescriptor();
   const google::protobuf::Reflection& reflection = *request.GetReflection();
   if (const FieldDescriptor* experiment = fields.FindFieldByName("experiment")) {
     reflection.SetUInt64(&request, experiment, call.experiment);
-    if (const FieldDescriptor* last = fields.FindFieldByName("last")) {
-      reflection.SetBool(&request, last, call.last);
+    const FieldDescriptor* last = fields.FindFieldByName("last");
+    if (last == nullptr && call.last) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(call.route->path, " takes the number of an experiment, not last"));
     }
+    if (last != nullptr) reflection.SetBool(&request, last, call.last);
   }
   if (const FieldDescriptor* trial = fields.FindFieldByName("trial")) {
     reflection.SetUInt32(&request, trial, call.trial);
   }
+  return absl::OkStatus();
 }
 
 // Checks that the body has exactly one of the changes that the route takes, if it takes any.
@@ -228,6 +159,14 @@ std::vector<ApiRoute> ActRoutes() {
                                request.set_failed(true);
                                request.set_cancelled(true);
                              }),
+      Post<v1::AskTrialRequest>("/api/v1/experiments/{experiment}/ask",
+                                {"asker", "host", "lease_seconds"}, "Asked", [](auto&) {}),
+      Post<v1::ReportTrialRequest>("/api/v1/experiments/{experiment}/report",
+                                   {"asker", "attempt_token", "step", "metrics"}, "Reported",
+                                   [](auto&) {}),
+      Post<v1::TellTrialRequest>("/api/v1/experiments/{experiment}/tell",
+                                 {"asker", "attempt_token", "end", "metrics", "message"}, "Told",
+                                 [](auto&) {}),
       Post<v1::MarkWorkerRequest>("/api/v1/workers/mark", {"worker", "drain", "reason", "who"},
                                   "Marked", [](auto& request) { request.set_drain(true); }),
       Post<v1::SetQuotaRequest>("/api/v1/quotas", {"user", "label", "slots", "removed", "who"},
@@ -258,13 +197,12 @@ absl::StatusOr<Act> ReadAct(const ApiCall& call, const std::string& body, const 
   DT_ASSIGN_OR_RETURN(const Json json, ReadBody(route, body));
   const std::shared_ptr<Message> request(route.act.request->New());
   request->CopyFrom(*route.act.request);
-  FillFromPath(call, *request);
-  DT_ASSIGN_OR_RETURN(const std::string given, TextOf(json, "who"));
+  DT_RETURN_IF_ERROR(FillFromPath(call, *request));
   DT_RETURN_IF_ERROR(CheckOneChange(route, json));
   for (const char* name : route.options) {
     if (json.contains(name)) DT_RETURN_IF_ERROR(ReadField(json, name, HolderOf(name, *request)));
   }
-  SetWho(*request, who.empty() ? given : who);
+  if (!who.empty()) SetWho(*request, who);
   if (route.act.check != nullptr) DT_RETURN_IF_ERROR(route.act.check(json));
   std::string subject = SubjectOf(*request);
   return Act{ControlRequest(std::shared_ptr<const Message>(request)), std::move(subject)};

@@ -28,7 +28,7 @@ class Cluster:
         self._processes: list[tuple[str, subprocess.Popen]] = []
         for name in ("state", "data", "storage", "config"):
             (self.path / name).mkdir()
-        self.address = ""
+        self.address = self.http = ""
 
     def close(self) -> None:
         for _, process in reversed(self._processes):
@@ -63,7 +63,8 @@ class Cluster:
                 raise AssertionError(f"dtcoord ended with {process.returncode}:\n{self.logs()}")
             return json.loads(file.read_text()) if file.exists() else None
 
-        self.address = until("the coordinator's addresses", read)["grpc"]
+        addresses = until("the coordinator's addresses", read)
+        self.address, self.http = addresses["grpc"], addresses["http"]
         return process
 
     def start_worker(self, name: str, slot: int) -> None:

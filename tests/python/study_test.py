@@ -1,6 +1,8 @@
 """Searches whose trials run in this process, against a real coordinator without workers: their loops, a client that is
 killed, a coordinator that is killed between two calls, and the guide's own examples."""
 
+import http.client
+import json
 import os
 import pathlib
 import re
@@ -195,6 +197,42 @@ class StudyTest(ClusterTest):
         with self.assertRaises(dtrain.ConflictError):
             again = self.client.study(name="conditional", n_trials=13)
             again.ask().suggest_int("width", 1, 9)
+
+    def test_a_client_without_the_package_takes_part_over_http(self) -> None:
+        study = self.client.study(SPACE, metric="loss_here", name="over-http", n_trials=2, method="random")
+        asker = {"asker": "00000000000000a7"}
+
+        def post(act: str, **fields: object) -> tuple[int, dict]:
+            connection = http.client.HTTPConnection(self.cluster.http, timeout=PATIENCE_SECONDS)
+            self.addCleanup(connection.close)
+            connection.request("POST", f"/api/v1/experiments/{study.experiment}/{act}",
+                               json.dumps(asker | fields), {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            return response.status, json.loads(response.read())
+
+        status, asked = post("ask", host="over-http", lease_seconds=30)
+        self.assertEqual((status, asked["kind"], asked["trial"]), (200, "Asked", 1), asked)
+        self.assertEqual(post("ask")[1]["attempt_token"], asked["attempt_token"], "a repeated call, the same trial")
+        token = {"attempt_token": asked["attempt_token"]}
+        status, reported = post("report", **token, step=1, metrics={"loss_here": 5.0, "other": None})
+        self.assertEqual((status, reported["kind"], reported["stop"]), (200, "Reported", False), reported)
+        value = abs(asked["values"]["x"])
+        status, told = post("tell", **token, end="finished", metrics={"loss_here": value})
+        self.assertEqual((status, told["kind"], told["state"], told["counted"]), (200, "Told", "finished", True), told)
+        asked = post("ask")[1]
+        post("tell", attempt_token=asked["attempt_token"], end="failed", message="no luck")
+        over = post("ask")[1]
+        self.assertEqual((over["trial"], over["none_left"], over["over"]), (0, True, True), over)
+        self.assertEqual([(one.state, one.message or "") for one in study.trials],
+                         [("finished", ""), ("failed", "no luck")])
+        self.assertEqual(study.best_value, min(value, 5.0))
+        self.assertEqual(post("tell", **token, end="done")[0], 400)
+        self.assertEqual(post("report", attempt_token="00" * 16)[0], 404)
+        status, refused = post("report", **token, step=1, metrics={"x" * 200: 1.0})
+        self.assertEqual(status, 200, "a trial that has ended takes nothing more")
+        self.assertTrue(refused["stop"])
+        status, _ = post("report", **token, metrics={f"m{i}": 1.0 for i in range(40)})
+        self.assertEqual(status, 400)
 
     def test_a_cancelled_trial_is_noticed_without_a_report(self) -> None:
         study = self.client.study(name="cancelled", n_trials=1)

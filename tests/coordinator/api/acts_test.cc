@@ -2,7 +2,11 @@
 // reason.
 #include "coordinator/api/acts.h"
 
+#include <cmath>
+#include <cstdint>
+
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "coordinator/api/api.h"
 #include "gtest/gtest.h"
 
@@ -79,6 +83,49 @@ TEST(ActsTest, EachActIsTheRequestThatDtctlSends) {
   const auto none = Get<v1::SetQuotaRequest>("quotas", R"({"label": "a=b", "removed": true})");
   EXPECT_EQ(none.label(), "a=b");
   EXPECT_TRUE(none.removed());
+}
+
+TEST(ActsTest, AClientsTrialIsAskedForReportedAndToldInJson) {
+  const auto ask = Get<v1::AskTrialRequest>(
+      "experiments/12/ask", R"({"asker": "00000000000000ff", "host": "a", "lease_seconds": 7.5})");
+  EXPECT_EQ(ask.experiment(), 12u);
+  EXPECT_EQ(ask.asker(), 255u);
+  EXPECT_EQ(ask.host(), "a");
+  EXPECT_EQ(ask.lease_seconds(), 7.5);
+  const auto report = Get<v1::ReportTrialRequest>(
+      "experiments/12/report",
+      R"({"asker": "ffffffffffffffff", "attempt_token": "00ff", "step": 3,
+          "metrics": {"val_loss": 0.5, "accuracy": null}})");
+  EXPECT_EQ(report.asker(), UINT64_MAX);
+  EXPECT_EQ(report.attempt_token(), std::string("\0\xff", 2));
+  EXPECT_EQ(report.step(), 3u);
+  ASSERT_EQ(report.metrics_size(), 2);
+  EXPECT_EQ(report.metrics(0).name(), "val_loss");
+  EXPECT_EQ(report.metrics(0).value(), 0.5);
+  EXPECT_TRUE(std::isnan(report.metrics(1).value()));
+  const auto tell = Get<v1::TellTrialRequest>(
+      "experiments/12/tell", R"({"asker": "00000000000000ff", "attempt_token": "0011",
+                                 "end": "given_back", "message": "later"})");
+  EXPECT_EQ(tell.end(), v1::TellTrialRequest::GIVEN_BACK);
+  EXPECT_EQ(tell.message(), "later");
+}
+
+TEST(ActsTest, AWrongFieldOfAClientsTrialIsRefusedWithItsForm) {
+  ExpectActRefused("experiments/last/ask", "{}", {"the number of an experiment"});
+  ExpectActRefused("experiments/1/ask", R"({"asker": 5})", {"asker is 5", "a text"});
+  ExpectActRefused("experiments/1/ask", R"({"asker": "5"})", {"16 hex digits"});
+  ExpectActRefused("experiments/1/ask", R"({"lease_seconds": "7"})", {"a number"});
+  ExpectActRefused("experiments/1/report", R"({"attempt_token": "0"})", {"two a byte"});
+  ExpectActRefused("experiments/1/report", R"({"attempt_token": "0g"})", {"two a byte"});
+  ExpectActRefused("experiments/1/report", R"({"step": -1})", {"step is -1", "from 0"});
+  ExpectActRefused("experiments/1/report", R"({"metrics": [1]})", {"an object of numbers"});
+  ExpectActRefused("experiments/1/report", R"({"metrics": {"a": "1"}})", {"an object of numbers"});
+  std::string many;
+  for (int i = 0; i < 33; ++i) absl::StrAppend(&many, i == 0 ? "" : ", ", "\"m", i, "\": 1");
+  ExpectActRefused("experiments/1/report", "{\"metrics\": {" + many + "}}",
+                   {"33 entries", "at most 32"});
+  ExpectActRefused("experiments/1/tell", R"({"end": "done"})",
+                   {"one of finished, failed, given_back, pruned"});
 }
 
 TEST(ActsTest, AChangeIsOneFieldOfAnExperiment) {
