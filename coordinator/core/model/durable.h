@@ -147,7 +147,7 @@ struct Trial {
   std::vector<KnownEvaluation> evaluations;  // in order of arrival, thinned beyond a bound
   std::vector<KnownRung> rungs;              // in order of decision
   std::vector<KnownMutation> mutations;      // in order of decision
-  // Newest value of each of the experiment's watches.metrics; NaN: not reported. Empty until one is.
+  // Newest value of each of Experiment::watches.metrics; NaN: not reported. Empty before the first.
   std::vector<double> watched;
   search::TrialProgress validated;  // the rules of `stop` read it
   std::vector<MeanAt> means;        // of the first kEvaluationsPerTrial, for stop.median
