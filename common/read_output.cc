@@ -47,7 +47,9 @@ ProgramOutput ReadOutput(SpawnOptions options, size_t bytes_max, absl::Duration 
   const UniqueFd out(ends[0]);
   UniqueFd in(ends[1]);
   const int error_fd = errors == StandardError::kRead ? in.get() : null.get();
-  options.descriptors = {{in.get(), STDOUT_FILENO}, {error_fd, STDERR_FILENO}};
+  // Before those of the caller, whose numbers may be the numbers of ours.
+  options.descriptors.insert(options.descriptors.begin(),
+                             {{in.get(), STDOUT_FILENO}, {error_fd, STDERR_FILENO}});
   const auto pid = Spawn(options);
   in.Reset();
   if (!pid.ok()) return output;

@@ -20,7 +20,8 @@ struct ProgramOutput {
   std::string text;    // of its output
 };
 enum class StandardError { kDropped, kRead };  // kRead: into `text`, as it comes
-// Starts the program of `options` with its standard output to here.
+// Starts the program of `options` with its standard output to here. It gets the descriptors of
+// `options` too, under numbers above 2.
 ProgramOutput ReadOutput(SpawnOptions options, size_t bytes_max, absl::Duration patience,
                          StandardError errors = StandardError::kDropped);
 
