@@ -48,6 +48,14 @@ absl::Status SyncAll(const std::string& folder) {
   return absl::OkStatus();
 }
 
+// Returns whether the interpreter of a virtual environment is gone: the link to the host's Python
+// leads nowhere after that Python was replaced. PATH would lead to another one without packages.
+bool LacksPython(const std::string& folder) {
+  if (access((folder + "/pyvenv.cfg").c_str(), F_OK) != 0) return false;
+  return access((folder + "/bin/python").c_str(), X_OK) != 0 ||
+         access((folder + "/bin/python3").c_str(), X_OK) != 0;
+}
+
 struct Known {
   int64_t used_ns = 0;  // when it was last claimed
   std::string name;
@@ -84,7 +92,7 @@ Store::Store(std::string folder, uint64_t bytes_max)
 std::string Store::FolderOf(const std::string& name) const { return folder_ + "/" + name; }
 
 bool Store::IsComplete(const std::string& name) const {
-  return access((FolderOf(name) + kMarker).c_str(), F_OK) == 0;
+  return access((FolderOf(name) + kMarker).c_str(), F_OK) == 0 && !LacksPython(FolderOf(name));
 }
 
 // Trials run what is in the folder.
@@ -119,6 +127,9 @@ absl::StatusOr<bool> Store::Claim(
     DT_RETURN_IF_ERROR(RemoveAll(folder));
     DT_ASSIGN_OR_RETURN(UniqueFd cache_in_use, ShareCache());
     absl::Status done = make(folder);
+    if (done.ok() && LacksPython(folder)) {
+      done = IoError(absl::StrCat("the environment in ", folder, " was made without a Python"));
+    }
     if (done.ok()) done = SyncAll(folder);
     if (done.ok()) done = WriteFileAtomically(folder + kMarker, "");
     if (!done.ok()) {

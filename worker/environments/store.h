@@ -6,7 +6,8 @@
 // Threads:   one thread of any number of processes.
 // Errors:    IoError if the file system fails, or others may write to the folder.
 // Invariant: an environment is complete if its marker is there, which is written last, after all
-//            else is on the disk. Nothing removes an environment while its lock is held.
+//            else is on the disk. One that has lost its Python since is made again. Nothing removes
+//            an environment while its lock is held.
 // Tests:     tests/worker/environments/store_test.cc
 #pragma once
 
@@ -34,6 +35,7 @@ class Store {
   // if all are larger than the bound. Returns whether it was made now.
   absl::StatusOr<bool> Claim(const std::string& name, const UniqueFd& lock,
                              const std::function<absl::Status(const std::string&)>& make) const;
+  // Returns whether it has its marker, and its Python if it is a virtual environment.
   bool IsComplete(const std::string& name) const;
 
   // Opens uv's cache for use: nobody removes it while the descriptor is open. Blocks while it is

@@ -120,6 +120,42 @@ TEST_F(StoreTest, AMakerThatFailsLeavesNothing) {
   EXPECT_FALSE(fs::exists(store.FolderOf("a")));
 }
 
+TEST_F(StoreTest, AnEnvironmentThatLostItsPythonIsMadeAgain) {
+  const Store store(store_folder_, kMuch);
+  const std::string host_python = folder_ / "python3.11";
+  const auto make = [&](const std::string& folder) {
+    DT_RETURN_IF_ERROR(MakeFolders(folder + "/bin"));
+    DT_RETURN_IF_ERROR(WriteFileAtomically(folder + "/pyvenv.cfg", ""));
+    DT_RETURN_IF_ERROR(WriteFileAtomically(host_python, ""));
+    fs::permissions(host_python, fs::perms::owner_all);
+    fs::create_symlink(host_python, folder + "/bin/python");
+    fs::create_symlink("python", folder + "/bin/python3");
+    return absl::OkStatus();
+  };
+  const auto lock = store.OpenLock("a");
+  ASSERT_TRUE(lock.ok());
+  EXPECT_TRUE(*store.Claim("a", *lock, make));
+  EXPECT_FALSE(*store.Claim("a", *lock, make));
+  fs::remove(host_python);  // as when the host's Python is replaced by a newer one
+  EXPECT_FALSE(store.IsComplete("a"));
+  EXPECT_TRUE(*store.Claim("a", *lock, make));
+  fs::remove(store.FolderOf("a") + "/bin/python3");
+  EXPECT_TRUE(*store.Claim("a", *lock, make));
+  EXPECT_TRUE(store.IsComplete("a"));
+}
+
+TEST_F(StoreTest, AnEnvironmentThatIsMadeWithoutAPythonIsTheHostsFault) {
+  const Store store(store_folder_, kMuch);
+  const auto lock = store.OpenLock("a");
+  ASSERT_TRUE(lock.ok());
+  const auto made = store.Claim("a", *lock, [](const std::string& folder) {
+    DT_RETURN_IF_ERROR(MakeFolders(folder));
+    return WriteFileAtomically(folder + "/pyvenv.cfg", "");
+  });
+  EXPECT_EQ(made.status().code(), kIoError) << made.status();
+  EXPECT_FALSE(fs::exists(store.FolderOf("a")));
+}
+
 TEST_F(StoreTest, AFullDiskIsTheHostsFaultAndLeavesNothing) {
   const Store store(store_folder_, kMuch);
   const auto lock = store.OpenLock("a");
