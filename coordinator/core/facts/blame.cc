@@ -104,9 +104,27 @@ bool IsRefuted(const Accused& accused) {
   return false;
 }
 
+// Returns whether the experiment has met the same fault on another worker: an index of packages
+// that no worker reaches is the experiment's. Slots of one host share its faults, as in IsRefuted.
+bool IsMetElsewhere(const Accused& accused) {
+  const std::string& host = HostOf(accused);
+  const bool one_host = SawOneHost(accused.experiment, host);
+  const std::string error = ErrorOf(accused.end.message);
+  size_t compared = 0;
+  for (const Trial& trial : accused.experiment.trials) {
+    for (const Attempt& other : trial.attempts) {
+      if (other.cause != v1::CAUSE_WORKER_FAULT || Has(other, accused.worker)) continue;
+      if (!one_host && IsOn(other, host)) continue;
+      if (++compared > limits::kErrorsCompared) return false;
+      if (ErrorOf(other.message) == error) return true;
+    }
+  }
+  return false;
+}
+
 bool IsProved(const Accused& accused, uint32_t begun) {
   // The worker reports the fault itself.
-  if (accused.end.cause == v1::CAUSE_WORKER_FAULT) return true;
+  if (accused.end.cause == v1::CAUSE_WORKER_FAULT) return !IsMetElsewhere(accused);
   const bool proved = WentOnElsewhere(accused) || (accused.end.members.size() == 1 &&
                                                    accused.experiment.newest_progress > begun);
   return proved && !IsRefuted(accused);
@@ -133,10 +151,13 @@ std::vector<AttemptId> NotRefuted(const DurableState& state, const std::string& 
   for (const AttemptId& id : ends) {
     const Attempt* end = FindAttempt(state, id);
     // Nothing refutes an end of a deleted experiment any more.
-    const bool stands =
-        end == nullptr || end->cause == v1::CAUSE_WORKER_FAULT ||
-        !IsRefuted({state, GetExperiment(state, id.trial.experiment), worker, id, *end});
-    if (stands) proved.push_back(id);
+    if (end == nullptr) {
+      proved.push_back(id);
+      continue;
+    }
+    const Accused accused{state, GetExperiment(state, id.trial.experiment), worker, id, *end};
+    const bool fault = end->cause == v1::CAUSE_WORKER_FAULT;
+    if (!(fault ? IsMetElsewhere(accused) : IsRefuted(accused))) proved.push_back(id);
   }
   return proved;
 }

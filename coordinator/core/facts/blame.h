@@ -4,8 +4,8 @@
 // against the worker once the same trial, or a later attempt of the same experiment, makes progress
 // elsewhere. It speaks for the worker once the trial crashes elsewhere too, or the experiment has
 // the same error on a worker that has made progress since. A fault that the worker reports itself
-// needs no proof. If a gang crashed, nobody knows which member is at fault: then only the same
-// trial counts.
+// needs no proof, unless the experiment meets the same fault elsewhere. If a gang crashed, nobody
+// knows which member is at fault: then only the same trial counts.
 //
 // Role:      pure; reads only durable facts, so that a restarted coordinator decides the same.
 // Cost:      a few trials for an open end; all attempts of an experiment for one that may be

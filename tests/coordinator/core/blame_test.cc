@@ -26,6 +26,12 @@ class BlameTest : public testing::Test {
     state_.streaks[gang.front().worker].ends.push_back({id, experiment().attempts});
     return id;
   }
+  // Adds an attempt that a worker ended by a fault that it reports itself.
+  AttemptId Fault(uint32_t trial, const Where& where, const std::string& message) {
+    const AttemptId id = Crash(trial, {where}, message);
+    TrialAt(trial).attempts.back().cause = v1::CAUSE_WORKER_FAULT;
+    return id;
+  }
   void GoesOn(uint32_t trial, const std::vector<Where>& gang) {
     Attempt& attempt = Add(trial, gang);
     attempt.progressed = true;
@@ -103,8 +109,26 @@ TEST_F(BlameTest, ForAGangOnlyTheSameTrialElsewhereIsProof) {
 }
 
 TEST_F(BlameTest, AFaultThatTheWorkerReportsNeedsNoProof) {
-  const AttemptId fault = Crash(1, {{"a", "host-a"}}, "its run folder is full");
-  experiment().trials[0].attempts[0].cause = v1::CAUSE_WORKER_FAULT;
+  const AttemptId fault = Fault(1, {"a", "host-a"}, "its run folder is full");
+  EXPECT_EQ(ProvedAt("a"), std::vector<AttemptId>{fault});
+}
+
+TEST_F(BlameTest, TheSameFaultOnAnotherHostRefutesIt) {
+  const AttemptId fault = Fault(1, {"a", "host-a"}, "the index failed after 3 tries in 11.4s");
+  Fault(2, {"b", "host-b"}, "its run folder is full");
+  EXPECT_EQ(ProvedAt("a"), std::vector<AttemptId>{fault}) << "another fault";
+  Fault(3, {"a2", "host-a"}, "the index failed after 3 tries in 9.0s");
+  EXPECT_EQ(ProvedAt("a"), std::vector<AttemptId>{fault}) << "the host may have no network";
+  Fault(4, {"b", "host-b"}, "the index failed after 3 tries in 7.3s");
+  EXPECT_TRUE(ProvedAt("a").empty());
+  EXPECT_TRUE(NotRefuted(state_, "a", {fault}).empty());
+}
+
+TEST_F(BlameTest, TheSameFaultOnAnotherSlotRefutesItWhileOneHostIsKnown) {
+  const AttemptId fault = Fault(1, {"a", "host-a"}, "the index failed");
+  Fault(2, {"a2", "host-a"}, "the index failed");
+  EXPECT_TRUE(ProvedAt("a").empty());
+  GoesOn(3, {{"b", "host-b"}});
   EXPECT_EQ(ProvedAt("a"), std::vector<AttemptId>{fault});
 }
 
