@@ -13,6 +13,7 @@
 #include "common/files.h"
 #include "common/limits.h"
 #include "common/sha256.h"
+#include "common/text.h"
 #include "common/unique_fd.h"
 
 namespace dt::checkpoint {
@@ -53,6 +54,11 @@ absl::StatusOr<Contents> ContentsOf(const std::string& folder) {
     const fs::file_status status = entry->symlink_status(code);
     if (code) break;
     const std::string name = entry->path().lexically_relative(folder).string();
+    // The manifest is JSON, and has the names as text.
+    if (!IsUtf8(name)) {
+      return DataError("the name '" + Printable(name) +
+                       "' in it is not UTF-8; rename that file or folder");
+    }
     if (status.type() == fs::file_type::directory) {
       contents.folders.push_back(entry->path().string());
     } else if (status.type() != fs::file_type::regular) {

@@ -62,6 +62,12 @@ TEST_F(AdoptTest, AFolderThatCannotBeACheckpointStaysInPlace) {
   EXPECT_FALSE(Adopt(2, "linked").ok());
   EXPECT_TRUE(fs::exists(folder_ / "12/3/a1/linked/a"));
 
+  Write("named/\xff\xfe/a");
+  const absl::Status named = Adopt(2, "named").status();
+  EXPECT_EQ(named.code(), kDataError) << named;
+  EXPECT_NE(named.message().find("\\xff\\xfe"), absl::string_view::npos) << named;
+  EXPECT_TRUE(fs::exists(folder_ / "12/3/a1/named"));
+
   Write("good/a");
   ASSERT_TRUE(Adopt(3, "good").ok());
   EXPECT_FALSE(Adopt(4, "step-3").ok()) << "a checkpoint is not taken twice";
