@@ -25,6 +25,10 @@ _ENDS = {"finished": pb.TellTrialRequest.FINISHED, "failed": pb.TellTrialRequest
          "pruned": pb.TellTrialRequest.PRUNED, "given_back": pb.TellTrialRequest.GIVEN_BACK}
 
 
+# Raised by float() for a value that is no number: an integer may be too large, a tensor may have several elements.
+_NO_NUMBER = (TypeError, ValueError, OverflowError, RuntimeError)
+
+
 class TrialPruned(Exception):
     """Raised by an objective to end its trial early; the values that it reported count."""
 
@@ -138,14 +142,14 @@ class Study:
         if not state:
             good = _is_number(metrics.get(self.metric))
             state = "finished" if good else "failed"
-            message = message or ("" if good else f"its client told {value!r} as its {self.metric}")
+            message = message or ("" if good else f"its client told {_shown(value)} as its {self.metric}")
         if state not in _ENDS:
             raise UsageError(f"state is {state!r}; give 'finished', 'failed', 'pruned' or 'given_back'")
         sent = {} if state in ("failed", "given_back") else metrics
         # Its lease is renewed until the coordinator has the answer.
         answer = self._call("TellTrial", trial._ends, lambda: pb.TellTrialRequest(
             experiment=self.experiment, asker=trial._asker, attempt_token=trial._token, end=_ENDS[state],
-            metrics=_metrics(sent), message=message[:1000]))
+            metrics=_metrics(sent), message=_sendable(message[:1000])))
         trial._told = True
         self._end(trial, trial.stop_reason or answer.message)
         return bool(answer.counted)
@@ -336,7 +340,7 @@ class Study:
         at most."""
         try:
             request = make()
-        except (TypeError, ValueError) as error:
+        except _NO_NUMBER as error:
             raise UsageError(f"this cannot be sent: {error}") from error
         began = time.monotonic()
         patience = began + _limits.FOLLOW_PATIENCE_SECONDS
@@ -377,8 +381,21 @@ class _Left:
 def _is_number(value: Any) -> bool:
     try:
         return not math.isnan(float(value))
-    except (TypeError, ValueError):
+    except _NO_NUMBER:
         return False
+
+
+def _shown(value: Any) -> str:
+    """Returns the value as text for a message."""
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001: an integer may have too many digits, and a class of the objective may err
+        return f"a value of type {type(value).__name__}"
+
+
+def _sendable(text: str) -> str:
+    """Returns the text as UTF-8 can hold it: an exception may name a file whose name has other bytes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _metrics(values: Mapping[str, Any]) -> Iterable[model_pb2.Metric]:

@@ -89,6 +89,32 @@ class StudyTest(ClusterTest):
         self.assertEqual(study.trials[0].state, "failed")
         self.assertIn("'good'", study.trials[0].message)
 
+    def test_every_end_of_an_objective_can_be_told(self) -> None:
+        class Tensor:
+            def __float__(self) -> float:
+                raise RuntimeError("a tensor with 2 elements")
+
+            def __repr__(self) -> str:
+                raise RuntimeError("no words")
+
+        study = self.client.study(SPACE, name="any-end", n_trials=5)
+        for value in (10**400, 10**5000, Tensor(), "\udcff"):
+            study.optimize(lambda trial: value, 1)
+        error = ValueError(os.fsdecode(b"no file /data/\xff"))
+        with self.assertRaises(ValueError) as raised:
+            study.optimize(mock.Mock(side_effect=error), 1)
+        self.assertIs(raised.exception, error)
+        self.assertEqual([one.state for one in study.trials], 5 * ["failed"])
+        self.assertRegex(study.trials[1].message, "a value of type int")
+        self.assertEqual(study.trials[4].message, "ValueError: no file /data/\\udcff")
+
+    def test_a_report_that_is_no_number_is_refused(self) -> None:
+        study = self.client.study(SPACE, name="no-number-reported", n_trials=1)
+        trial = study.ask()
+        with self.assertRaisesRegex(dtrain.UsageError, "cannot be sent"):
+            trial.report(10**400, 1)
+        self.assertTrue(study.tell(trial, 1.0))
+
     def test_a_stop_ends_the_wait_for_a_trial(self) -> None:
         study = self.client.study(SPACE, name="paused", n_trials=2)
         self.client.pause(study.experiment)
