@@ -255,6 +255,8 @@ absl::StatusOr<std::string> Resolve(const Wanted& wanted, const Uv& uv) {
   DT_RETURN_IF_ERROR(RefuseCredentials(pins, wanted));
   const std::string lock =
       absl::StrCat("# python: ", wanted.python.empty() ? "any" : wanted.python, "\n", pins);
+  // The answer is JSON, which cannot hold other bytes, and would grow beyond the limit without them.
+  if (!IsUtf8(lock)) return ConfigError("environment.uv: the name of a package is not UTF-8");
   if (lock.size() <= limits::kEnvironmentLockBytes) return lock;
   return ConfigError(absl::StrCat("environment.uv: the exact packages take ", lock.size(),
                                   " bytes; the limit is ", limits::kEnvironmentLockBytes));

@@ -76,6 +76,14 @@ TEST_F(UvTest, AnOlderLockGivesItsOwnPackages) {
   EXPECT_EQ(Python(folder, "import bb; print(bb.__version__)"), "1.0\n");
 }
 
+TEST_F(UvTest, ANameThatIsNotUtf8IsRefused) {
+  folder_.Write("code/pylock.toml", "[[packages]]\nname = \"a\xff\"\nversion = \"1\"\n");
+  const absl::Status resolved =
+      Resolved({.uv = {"pylock.toml"}, .code_folder = folder_ / "code"}).status;
+  EXPECT_EQ(resolved.code(), kConfigError) << resolved;
+  EXPECT_NE(resolved.message().find("not UTF-8"), absl::string_view::npos) << resolved;
+}
+
 TEST_F(UvTest, AFileOfRequirementsIsReadInTheFolderOfCode) {
   folder_.Write("code/needs/requirements.txt", "-r more.txt\n");
   folder_.Write("code/needs/more.txt", "bb<1.1\n");
