@@ -82,6 +82,8 @@ std::string JobText(const Job& job) {
 Answer Do(const Job& job, const Environment& environment, int lock_fd) {
   absl::StatusOr<Answer> answer = Try(job, environment, lock_fd);
   if (answer.ok()) return *std::move(answer);
+  // uv keeps the files that it loaded. Without a success, nothing else removes them.
+  Store(job.store, job.bytes_max).Evict();
   Answer failed;
   failed.status = answer.status();
   return failed;

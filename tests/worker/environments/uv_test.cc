@@ -76,6 +76,16 @@ TEST_F(UvTest, AnOlderLockGivesItsOwnPackages) {
   EXPECT_EQ(Python(folder, "import bb; print(bb.__version__)"), "1.0\n");
 }
 
+TEST_F(UvTest, AFailureLeavesTheStoreWithinItsBound) {
+  Job job = JobOf({.uv = {"aa>=3"}});
+  EXPECT_FALSE(Do(job, uv_.Variables(), -1).status.ok());
+  const std::string cache = Store(job.store, 0).cache();
+  EXPECT_TRUE(fs::exists(cache));
+  job.bytes_max = 0;
+  EXPECT_FALSE(Do(job, uv_.Variables(), -1).status.ok());
+  EXPECT_FALSE(fs::exists(cache));
+}
+
 TEST_F(UvTest, ANameThatIsNotUtf8IsRefused) {
   folder_.Write("code/pylock.toml", "[[packages]]\nname = \"a\xff\"\nversion = \"1\"\n");
   const absl::Status resolved =
