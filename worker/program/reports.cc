@@ -2,6 +2,7 @@
 #include "worker/program/reports.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -27,6 +28,8 @@ constexpr size_t kNamesMost = 256;
 constexpr size_t kNamesShown = 8;
 // Reports without the metric after which a running trial gets a hint.
 constexpr uint64_t kReportsBeforeHint = 20;
+// Columns of a row that are values, not sums: an absent one is null rather than 0.
+constexpr std::array<const char*, 3> kRowValues = {"loss", "learning_rate", "grad_norm"};
 
 }  // namespace
 
@@ -211,8 +214,9 @@ void Reports::Displace(std::optional<Waiting>& waiting) {
 
 void Reports::TakeRow(const Report& report, Instant now, Outgoing& out) {
   if (row_ && row_->report.step == report.step) return Merge(report, row_->report, out);
-  if (sent_row_step_ == report.step && row_step_ == report.step) {
-    // Its row was already sent.
+  if (sent_row_step_ && *report.step <= *sent_row_step_) {
+    // Its row was already sent, perhaps with an evaluation.
+    row_step_ = report.step;
     if (evaluation_step_.value_or(0) <= *report.step) TakeEvaluation(report, now, out);
     return;
   }
@@ -316,12 +320,33 @@ void Reports::SayRow(const Report& report, Instant at, Outgoing& out) {
                         {"steps", static_cast<double>(steps)},
                         {"seconds", absl::ToDoubleSeconds(at.steady - sent_row_at_)},
                         {"wall_time_ms", at.wall_ms}};
-  // These are values, not sums: an absent one is null rather than 0.
-  for (const char* name : {"loss", "learning_rate", "grad_norm"}) row[name] = nullptr;
+  for (const char* name : kRowValues) row[name] = nullptr;
   for (const auto& [name, value] : report.numbers) row[name] = value;
   sent_row_step_ = *report.step;
   sent_row_at_ = at.steady;
   out.frames.push_back(frames::StepDone{info_.token, std::move(row)});
+}
+
+// Curves and the newest loss are made from rows. A program that reports no rows, because its loss
+// always comes beside other numbers or is the metric, gets them from its evaluations.
+void Reports::SayRowOf(const Report& evaluation, Instant at, Outgoing& out) {
+  const uint64_t step = *evaluation.step;
+  const bool later =
+      sent_row_step_ ? step > *sent_row_step_ : step > info_.resumed_step || step == 0;
+  if (!later) return;
+  if (IsRow(evaluation)) {
+    if (IsRowColumn(info_.metric)) SayRow(evaluation, at, out);
+    return;
+  }
+  if (row_step_ || !evaluation.numbers.contains("loss")) return;
+  // Sums such as `seconds` may mean something else beside other numbers.
+  Report row;
+  row.step = step;
+  for (const char* name : kRowValues) {
+    const auto found = evaluation.numbers.find(name);
+    if (found != evaluation.numbers.end()) row.numbers.insert(*found);
+  }
+  SayRow(row, at, out);
 }
 
 void Reports::SayEvaluation(const Waiting& waiting, Outgoing& out) {
@@ -347,11 +372,7 @@ void Reports::SayEvaluation(const Waiting& waiting, Outgoing& out) {
   for (auto last = eval.metrics.end(); eval.metrics.size() > limits::kMetrics;) {
     if (--last; last->first != info_.metric) last = eval.metrics.erase(last);
   }
-  // Curves and the newest loss are made from rows.
-  const bool row = IsRow(report) && IsRowColumn(info_.metric) &&
-                   (!sent_row_step_ ? *report.step > info_.resumed_step || *report.step == 0
-                                    : *report.step > *sent_row_step_);
-  if (row) SayRow(report, waiting.at, out);
+  SayRowOf(report, waiting.at, out);
   out.frames.push_back(std::move(eval));
 }
 

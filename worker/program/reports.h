@@ -100,6 +100,7 @@ class Reports {
   // Replaces a waiting report by a later one.
   void Displace(std::optional<Waiting>& waiting);
   void SayRow(const Report& report, Instant at, Outgoing& out);
+  void SayRowOf(const Report& evaluation, Instant at, Outgoing& out);
   void SayEvaluation(const Waiting& waiting, Outgoing& out);
   void SayProgress(absl::Duration now, Outgoing& out);
   void Complain(std::string_view line, const std::string& why, Outgoing& out);

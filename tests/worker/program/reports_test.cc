@@ -107,6 +107,42 @@ TEST_F(ReportsTest, AMetricThatIsAColumnMakesRowsToo) {
   EXPECT_EQ(evaluations_.size(), 2u);
 }
 
+TEST_F(ReportsTest, ALossBesideOtherNumbersMakesRowsToo) {
+  for (const char* metric : {"loss", "accuracy", "val_loss"}) {
+    Begin({.metric = metric});
+    rows_.clear();
+    evaluations_.clear();
+    Take(R"({"step": 1, "loss": 2, "accuracy": 0.5, "val_loss": 3, "seconds": 60})");
+    Take(R"({"step": 2, "accuracy": 0.6})");
+    Take(R"({"step": 3, "loss": 1, "learning_rate": 0.1, "accuracy": 0.7})");
+    Keep(reports_->Finish(now_));
+    EXPECT_EQ(evaluations_.size(), 3u) << metric;
+    ASSERT_EQ(rows_.size(), 2u) << metric;
+    EXPECT_EQ(rows_[0]["loss"], 2);
+    EXPECT_EQ(rows_[0]["seconds"], 0.0) << "the time between two rows is measured";
+    EXPECT_EQ(rows_[1]["step"], 3u);
+    EXPECT_EQ(rows_[1]["steps"], 2.0);
+    EXPECT_EQ(rows_[1]["learning_rate"], 0.1);
+  }
+}
+
+TEST_F(ReportsTest, AProgramThatReportsRowsGetsNoneFromItsEvaluations) {
+  Begin({.metric = "val_loss"});
+  Take(R"({"step": 0, "loss": 5, "val_loss": 5})");
+  Advance(absl::Seconds(1));
+  Take(R"({"step": 0, "loss": 4})");
+  Take(R"({"step": 1, "loss": 3})");
+  Take(R"({"step": 2, "loss": 2, "val_loss": 2})");
+  Take(R"({"step": 2, "loss": 1})");
+  Keep(reports_->Finish(now_));
+  std::vector<uint64_t> steps;
+  for (const nlohmann::json& row : rows_) steps.push_back(row["step"]);
+  EXPECT_EQ(steps, (std::vector<uint64_t>{0, 1, 2}));
+  EXPECT_EQ(rows_[0]["loss"], 5) << "the row of step 0 was sent";
+  EXPECT_EQ(rows_[2]["loss"], 1);
+  EXPECT_EQ(EvaluatedSteps(), (std::vector<uint64_t>{0, 2}));
+}
+
 TEST_F(ReportsTest, StepsRiseAndStayWithinTheTrial) {
   Begin({.resumed_step = 10, .steps = 20});
   for (const char* line : {R"({"step": 10, "loss": 1})", R"({"step": 3, "accuracy": 1})",
