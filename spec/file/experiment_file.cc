@@ -73,6 +73,7 @@ class ExperimentFileReader {
         ReadEntry("", entry);
       }
     }
+    ReadMisnamedProgram();
     ListExplicit();
     // These come last: the meaning of a range depends on the method, that of a name on whether the
     // file runs a program, and that of a combination on the parameters.
@@ -117,6 +118,37 @@ class ExperimentFileReader {
     }
   }
 
+  // Reads a program under a wrong name, such as `comand`. Otherwise the file would be taken for
+  // one of dtrain's own trainer, with an error for each name and field that only programs have.
+  void ReadMisnamedProgram() {
+    v1::Spec& base = *out_.mutable_base();
+    if (misnamed_program_ == nullptr || !base.command().empty() || !base.run().empty()) return;
+    for (const char* path : {"command", "run"}) reading_.Place(path, misnamed_program_->mark);
+    if (misnamed_program_->value.kind == Kind::kScalar) {
+      base.set_run(misnamed_program_->value.text);
+    }
+    for (const YamlNode& word : misnamed_program_->value.items) {
+      if (word.kind == Kind::kScalar) base.add_command(word.text);
+    }
+  }
+
+  // Returns the hint for an unknown key that resembles none: the keys of its section, if they are
+  // few enough to read.
+  static std::string SectionHint(const std::string& section) {
+    constexpr size_t kMost = 16;
+    std::vector<std::string> keys;
+    for (const auto* table : {&spec::ExperimentFieldTable(), &spec::FieldTable()}) {
+      for (const Field& field : *table) {
+        if (!field.path.starts_with(section + ".")) continue;
+        const std::string rest(field.path.substr(section.size() + 1));
+        const std::string key = rest.substr(0, rest.find('.'));
+        if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+      }
+    }
+    if (section.empty() || keys.empty() || keys.size() > kMost) return "";
+    return absl::StrCat(section, " may hold ", absl::StrJoin(keys, ", "));
+  }
+
   void ReportUnknown(const std::string& parent, const YamlEntry& entry) {
     const std::string path = ChildPath(parent, entry.key);
     if (spec::IsReserved(path)) {
@@ -130,6 +162,10 @@ class ExperimentFileReader {
       hint = absl::StrCat("dots are for parameters and exclude; here write ", path.substr(0, dot),
                           ": {", path.substr(dot + 1), ": …}");
     }
+    if (hint.empty()) hint = SectionHint(parent);
+    const std::string meant = spec::SuggestPath(path);
+    if (!meant.empty()) meant_.insert(meant);
+    if (parent.empty() && (meant == "command" || meant == "run")) misnamed_program_ = &entry;
     reading_.Report(entry.mark, path, "unknown_key", absl::StrCat("unknown key '", path, "'"),
                     std::move(hint));
   }
@@ -254,13 +290,19 @@ class ExperimentFileReader {
 
   void AddIssues() {
     RefuseTwoWays();
-    for (spec::Issue& issue : spec::Validate(out_, may_go_on_)) reading_.Add(std::move(issue));
+    for (spec::Issue& issue : spec::Validate(out_, may_go_on_)) {
+      // It is there, under a wrong name that is reported already.
+      if (issue.code == "missing" && meant_.contains(issue.path)) continue;
+      reading_.Add(std::move(issue));
+    }
   }
 
   const MayGoOn& may_go_on_;
   v1::ExperimentSpec out_;
   Reading reading_;
   std::set<std::string> set_;
+  std::set<std::string> meant_;                             // paths that unknown keys seem to mean
+  const YamlEntry* misnamed_program_ = nullptr;             // of the tree
   std::map<std::string, SourcePosition, std::less<>> own_;  // its own fields that the file sets
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "spec/file/experiment_file.h"
 #include "spec/search.h"
 #include "spec/spec.h"
@@ -263,6 +264,26 @@ TEST(ProgramFileTest, OtherSystemsWordsGetOursAsSuggestion) {
   EXPECT_EQ(hint("entrypoint"), "did you mean 'command'?");
   EXPECT_EQ(hint("working_dir"), "did you mean 'workdir'?");
   EXPECT_EQ(hint("environment_variables"), "did you mean 'resources.env'?");
+}
+
+TEST(ProgramFileTest, AWordNearOneOfOursCausesOneErrorAlone) {
+  for (const auto& [text, errors] :
+       {std::pair("comand: [python3, train.py]\ncode: .\nparameters: {x: [1]}\n", "unknown_key"),
+        std::pair("program: train.py\ncode: .\nparameters: {x: [1]}\n", "unknown_key"),
+        std::pair("command: [./go]\nstep: 9\nsearch: {method: asha, max_trial: 5, metric: loss}\n"
+                  "parameters: {x: [1, 2]}\n",
+                  "unknown_key unknown_key")}) {
+    std::vector<std::string> codes;
+    for (const Diagnostic& one : ReadProgram(text).diagnostics) codes.push_back(one.code);
+    EXPECT_EQ(absl::StrJoin(codes, " "), errors) << text;
+  }
+}
+
+TEST(ProgramFileTest, AnUnknownKeyNearNoneGetsTheKeysOfItsSection) {
+  const ExperimentFile file = ReadProgram("command: [./go]\ntimeout: {colour: 5m}\n");
+  EXPECT_EQ(Said(file),
+            "4:11 unknown_key: unknown key 'timeout.colour'; timeout may hold report, start, "
+            "total, stop");
 }
 
 TEST(ProgramFileTest, SetReachesAParameterByItsOwnName) {
