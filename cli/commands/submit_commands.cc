@@ -22,6 +22,7 @@
 #include "cli/commands/search_text.h"
 #include "cli/commands/strategy_text.h"
 #include "cli/commands/submit.h"
+#include "cli/import/import.h"
 #include "cli/local/cluster.h"
 #include "cli/remote/follow.h"
 #include "cli/remote/page_link.h"
@@ -41,7 +42,18 @@ constexpr size_t kTrialsShown = 100;  // of a dry run's table; -o csv has all
 struct LoadedFile {
   std::string name;
   spec::ExperimentFile content;
+  bool of_other_tool = false;
 };
+
+// Returns whether 'dtctl import' reads the text. A file of ours has a version, whatever else is
+// wrong with it.
+bool IsOfOtherTool(const std::string& text, const spec::ExperimentFile& content) {
+  const auto& errors = content.diagnostics;
+  const bool no_version = std::any_of(errors.begin(), errors.end(), [](const auto& one) {
+    return one.path == "version" && one.code == "missing";
+  });
+  return no_version && Import(text, "").ok();
+}
 
 absl::StatusOr<LoadedFile> Load(Session& session, const SubmitOptions& options) {
   LoadedFile loaded;
@@ -56,6 +68,7 @@ absl::StatusOr<LoadedFile> Load(Session& session, const SubmitOptions& options) 
     overrides.push_back(absl::StrCat("search.max_concurrent=", *options.max_concurrent));
   }
   loaded.content = spec::ReadExperimentFile(text, loaded.name, overrides);
+  loaded.of_other_tool = IsOfOtherTool(text, loaded.content);
   const auto unnamed = [](const spec::Diagnostic& warning) {
     return warning.code == spec::kUnnamedParameter;
   };
@@ -100,6 +113,11 @@ enum class Purpose { kSubmit, kCheck };
 bool Passes(Session& session, const LoadedFile& loaded, Purpose purpose) {
   if (const auto& errors = loaded.content.diagnostics; !errors.empty()) {
     Show(session, loaded, errors, purpose == Purpose::kSubmit ? "; nothing was submitted." : ".");
+    if (loaded.of_other_tool && session.format() != Format::kJson) {
+      const std::string file = loaded.name == "stdin" ? "-" : loaded.name;
+      session.Note(absl::StrCat("This looks like a file of another tool: 'dtctl import ",
+                                Printable(file), " > ours.yaml' writes it as one of ours."));
+    }
     return false;
   }
   const auto& warnings = loaded.content.warnings;

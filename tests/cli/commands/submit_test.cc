@@ -219,6 +219,16 @@ TEST_F(SubmitTest, ValidateSaysNothingOfSubmittingAndErrorsOfSetAreNotInTheFile)
   EXPECT_TRUE(Has(Run({"submit", "-"}).err, "nothing was submitted"));
 }
 
+TEST_F(SubmitTest, AFileOfAnotherToolIsReferredToImport) {
+  constexpr char kHint[] = "'dtctl import - > ours.yaml' writes it as one of ours";
+  input_ = "program: train.py\nmethod: random\nparameters: {lr: {min: 0.1, max: 1}}\n";
+  EXPECT_TRUE(Has(Run({"submit", "-"}).err, kHint));
+  EXPECT_TRUE(Has(Run({"validate", "-"}).err, kHint));
+  EXPECT_FALSE(Has(Run({"validate", "-", "-o", "json"}).err, kHint)) << "it is JSON alone";
+  input_ = "version: 1\nname: x\nmethod: random\nparameters: {lr: {min: 0.1, max: 1}}\n";
+  EXPECT_FALSE(Has(Run({"validate", "-"}).err, kHint)) << "it is ours";
+}
+
 TEST_F(SubmitTest, MaxConcurrentZeroMeansAsManyAsFit) {
   EXPECT_EQ(Run({"submit", "-", "--max-concurrent", "0"}).code, 0);
 }
