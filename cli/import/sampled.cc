@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -110,14 +112,21 @@ Domain Stepped(Domain domain, double step) {
     }
     return domain;
   }
+  const auto whole = [](double number) { return number == std::floor(number); };
+  if (domain.log && whole(step)) {
+    // The values are integers there, so a script reads them as integers.
+    const double least = std::round(*domain.min), most = std::round(*domain.max);
+    if (least >= 1 && least < most && most < 9e15)
+      std::tie(domain.min, domain.max) = std::pair(least, most);
+  }
+  domain.integer = domain.integer || (whole(*domain.min) && whole(*domain.max) && whole(step));
   if (domain.log) {
+    if (domain.integer && step == 1) return domain;
     absl::StrAppend(&domain.comment, domain.comment.empty() ? "" : "; ", "rounded to ",
                     spec::NumberText(step), " there");
     return domain;
   }
   if (step < *domain.max - *domain.min) domain.step = step;
-  const auto whole = [](double number) { return number == std::floor(number); };
-  domain.integer = domain.integer || (whole(*domain.min) && whole(*domain.max) && whole(step));
   return domain;
 }
 

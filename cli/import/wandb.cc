@@ -162,6 +162,9 @@ void TakeEarlyEnd(const YamlNode& root, const std::string& method, Draft& draft)
     int64_t steps = *least;
     for (int64_t rung = 0; rung < rungs; ++rung) steps *= eta;
     draft.Set("steps", absl::StrCat(steps));
+    draft.Warn("", absl::StrCat("steps: ", steps,
+                                " is a guess from min_iter and eta; write the last step that "
+                                "the program reports"));
   }
   draft.Comment("search",
                 "rungs are shares of steps here: the last is at 1/eta of them; "

@@ -99,6 +99,27 @@ TEST(ImportTest, AListOfRaysKeepsItsTextsAndASteppedRangeItsStep) {
   EXPECT_THAT(text, HasSubstr("  c: {min: 1, max: 64, scale: log}  # rounded to 8 there\n"));
 }
 
+TEST(ImportTest, ASteppedLogRangeOfIntegersGivesIntegers) {
+  const std::string text = TextOfFile(
+      "method: random\nrun_cap: 3\nparameters:\n"
+      "  a: {distribution: q_log_uniform_values, min: 8, max: 256, q: 8}\n"
+      "  b: {distribution: q_log_uniform, min: 0, max: 4.6}\n"
+      "  c: {distribution: q_log_uniform_values, min: 0.5, max: 2, q: 0.5}\n");
+  EXPECT_THAT(text, HasSubstr("  a: {min: 8, max: 256, scale: log}  # rounded to 8 there\n"
+                              "  b: {min: 1, max: 99, scale: log}\n"
+                              "  c: {min: 0.5, max: 2.0, scale: log}  # rounded to 0.5 there\n"));
+}
+
+TEST(ImportTest, StepsThatFollowFromMinIterAreAGuess) {
+  const auto imported = Import(
+      "method: random\nrun_cap: 3\nparameters: {a: {min: 0.1, max: 1}}\n"
+      "early_terminate: {type: hyperband, min_iter: 3, eta: 3, s: 2}\n",
+      "file.yaml");
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_THAT(imported->text, HasSubstr("steps: 27\n"));
+  EXPECT_THAT(imported->warnings, ::testing::Contains(HasSubstr("steps: 27 is a guess")));
+}
+
 TEST(ImportTest, ARangeOfHydrasEndsBeforeItsStopUnlessOptunaReadsIt) {
   const std::string params =
       "    params:\n      a: range(0, 1, step=0.1)\n      b: range(3)\n"
