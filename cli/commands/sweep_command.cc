@@ -31,7 +31,16 @@ bool IsFile(const std::string& path) {
   return std::filesystem::is_regular_file(path, error);
 }
 
+// Checks the counts: CLI11's own check names the largest double as the other end.
+absl::Status CheckCounts(const SweepOptions& sweep) {
+  DT_RETURN_IF_ERROR(CheckAtLeast("--trials", sweep.trials.value_or(1), 1));
+  DT_RETURN_IF_ERROR(CheckAtLeast("--steps", sweep.steps.value_or(1), 1));
+  DT_RETURN_IF_ERROR(CheckAtLeast("--slots", sweep.slots.value_or(1), 1));
+  return CheckAtLeast("--max-concurrent", sweep.max_concurrent.value_or(0), 0);
+}
+
 absl::StatusOr<ExitCode> Sweep(Session& session, const Options& options) {
+  DT_RETURN_IF_ERROR(CheckCounts(options.sweep));
   DT_ASSIGN_OR_RETURN(std::string text, SweepFile(options.sweep, IsFile));
   SubmitOptions submit = options.submit;
   submit.file = kFile;
@@ -60,8 +69,7 @@ void AddSearchOptions(CommandTree& tree, CLI::App* app, SweepOptions& sweep) {
       ->option_text("NAME=VALUES")
       ->allow_extra_args(false);
   app->add_option("--trials", sweep.trials, "How many trials; 20 where ranges are searched")
-      ->option_text("N")
-      ->check(CLI::PositiveNumber);
+      ->option_text("N");
   app->add_option("--metric", sweep.metric, "Number by which trials are compared, such as val_loss")
       ->option_text("NAME");
   CLI::Option* goal = app->add_option("--goal", sweep.goal,
@@ -79,8 +87,7 @@ void AddSearchOptions(CommandTree& tree, CLI::App* app, SweepOptions& sweep) {
       "--early-stop", sweep.early_stop,
       "End trials that fall behind: by asha with --steps, else by the median of the others");
   app->add_option("--steps", sweep.steps, "The last step that a complete trial reports")
-      ->option_text("N")
-      ->check(CLI::PositiveNumber);
+      ->option_text("N");
   app->add_option("--seeds", sweep.seeds, "Seeds for each configuration: how many, or 1,2,5")
       ->option_text("SEEDS");
   tree.SetWords(goal, {"minimize", "maximize"});
@@ -99,14 +106,11 @@ void AddProgramOptions(CLI::App* app, SweepOptions& sweep) {
   app->add_option("--tensorboard", sweep.tensorboard,
                   "A folder that the program writes TensorBoard's files to")
       ->option_text("DIR");
-  CLI::Option* slots =
-      app->add_option("--gpus,--slots", sweep.slots, "Slots of each trial: GPUs, or CPU slots")
-          ->option_text("N");
-  slots->check(CLI::PositiveNumber);
+  app->add_option("--gpus,--slots", sweep.slots, "Slots of each trial: GPUs, or CPU slots")
+      ->option_text("N");
   app->add_option("--max-concurrent", sweep.max_concurrent,
                   "At most this many trials at once; 0: as many as fit")
-      ->option_text("N")
-      ->check(CLI::NonNegativeNumber);
+      ->option_text("N");
   app->add_option(
          "--code", sweep.code,
          "Folder that is sent along, or none; else this one if the command names a file in "

@@ -128,6 +128,10 @@ TEST_F(CommandTest, WrongNumbersAreRefusedInPlainWords) {
   said({"best", "12", "-k", "many"}, "-k is 'many'; it must be a number");
   said({"logs", "12/1", "--rank", "-1"}, "--rank is -1; it must be at least 0");
   said({"submit", "-", "--max-concurrent", "-1"}, "--max-concurrent is -1; it must be at least 0");
+  said({"sweep", "./go {lr}", "--param", "lr=1,2", "--trials", "0"},
+       "--trials is 0; it must be at least 1");
+  said({"sweep", "./go {lr}", "--param", "lr=1,2", "--steps", "many"},
+       "--steps is 'many'; it must be a number");
   said({"get"}, "a command is missing; choose one of: experiments, trials");
   said({"submit", "-", "--follow", "--wait"}, "cannot be given together; keep one");
   said({"data", "tokenize", "--output", "x", "--tokenizer", "gpt2", "y"}, "give --vocab FILE");
