@@ -429,7 +429,10 @@ Document ExperimentReport(const Experiment& experiment) {
   const std::string metric = MetricOfProgram(experiment);
   if (auto grid = StudyGrid(experiment.trials, metric)) document.blocks.push_back(*std::move(grid));
   document.blocks.push_back(TrialList(experiment));
-  document.blocks.push_back(Paragraph{MeasuresNote(metric)});
+  document.blocks.push_back(Paragraph{
+      summary.metrics().empty() || metric.empty()
+          ? MeasuresNote(metric)
+          : "Values of the objectives are the newest. A dash means that a value is not known."});
   for (Figure& figure : StudyFigures(experiment.trials, metric)) {
     document.blocks.push_back(std::move(figure));
   }

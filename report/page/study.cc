@@ -244,14 +244,18 @@ std::optional<TextTable> StudyGrid(const std::vector<Trial>& trials, const std::
   return table;
 }
 
+static void EraseColumn(TextTable& table, size_t column) {
+  table.header.erase(table.header.begin() + static_cast<int64_t>(column));
+  for (auto& row : table.rows) row.erase(row.begin() + static_cast<int64_t>(column));
+}
+
 // Drops columns of numbers without any value, except `but`. A program has no perplexity.
 static void LeaveOutEmptyColumns(TextTable& table, const std::string& but) {
   for (size_t i = table.header.size(); i-- > table.text_columns;) {
     const bool empty = std::all_of(table.rows.begin(), table.rows.end(),
                                    [i](const auto& row) { return row[i] == kNone; });
     if (!empty || table.header[i] == but) continue;
-    table.header.erase(table.header.begin() + static_cast<int64_t>(i));
-    for (auto& row : table.rows) row.erase(row.begin() + static_cast<int64_t>(i));
+    EraseColumn(table, i);
   }
 }
 
@@ -281,10 +285,14 @@ TextTable TrialList(const Experiment& experiment) {
     table.header.push_back(TakeFreeName(one.path, kParameterColumn, taken));
   }
   table.text_columns = table.header.size() + 1;
-  const std::string& metric = experiment.found.summary().metric();
-  const bool own_column = NeedsColumn(metric);
+  const v1::ExperimentSummary& summary = experiment.found.summary();
+  const std::string& metric = summary.metric();
+  const bool own_column = NeedsColumn(metric) && summary.metrics().empty();
   table.header.insert(table.header.end(), ours.begin(), ours.end());
   if (own_column) table.header.push_back(TakeFreeName(metric, kMetricColumn, taken));
+  for (const std::string& objective : summary.metrics()) {
+    table.header.push_back(TakeFreeName(objective, kMetricColumn, taken));
+  }
   for (const Trial* one : BestFirst(experiment)) {
     const Trial& trial = *one;
     const Result result = ResultOf(trial);
@@ -301,6 +309,15 @@ TextTable TrialList(const Experiment& experiment) {
       row.push_back(std::move(text));
     }
     if (own_column) row.push_back(MetricText(trial.summary));
+    const auto& values = trial.summary.objectives();
+    for (int i = 0; i < summary.metrics_size(); ++i) {
+      row.push_back(i < values.size() ? FormatLoss(values[i]) : kNone);
+    }
+  }
+  // Each objective has a column with the same value as `best`.
+  const auto best = std::find(table.header.begin(), table.header.end(), "best");
+  if (!summary.metrics().empty() && best != table.header.end()) {
+    EraseColumn(table, static_cast<size_t>(best - table.header.begin()));
   }
   if (spec::IsProgram(experiment.found.spec())) LeaveOutEmptyColumns(table, metric);
   return table;

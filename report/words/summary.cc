@@ -176,6 +176,8 @@ std::string BestLossText(const v1::TrialSummary& trial) {
 }
 
 std::string BestText(const v1::TrialSummary& trial) {
+  // The value of several objectives is the newest of the first: it has no step of its own.
+  if (!trial.objectives().empty()) return FormatLoss(trial.metric_value());
   // A script may count from 0. A newest value says that the best one is measured too.
   const bool measured = trial.has_metric_newest() && std::isfinite(trial.metric_value());
   if (trial.metric_step() != 0 || measured) {

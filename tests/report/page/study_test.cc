@@ -225,6 +225,24 @@ TEST(TrialListTest, HasAColumnForAMetricOfItsOwn) {
   EXPECT_EQ(list.rows[5].back(), "0.2500");
 }
 
+TEST(TrialListTest, HasAColumnForEachOfSeveralObjectivesAndNoneForTheBest) {
+  Experiment study = OfProgram();
+  for (const char* metric : {"accuracy", "latency_ms"}) {
+    study.found.mutable_summary()->add_metrics(metric);
+  }
+  for (Trial& trial : study.trials) {
+    trial.summary.add_objectives(0.5);
+    trial.summary.add_objectives(20);
+  }
+  const TextTable list = TrialList(study);
+  EXPECT_EQ(list.header, (std::vector<std::string>{"trial", "train.seq_len", "train.batch_size",
+                                                   "outcome", "step", "accuracy", "latency_ms"}));
+  const std::vector<std::string>& row = list.rows[0];
+  ASSERT_EQ(row.size(), list.header.size());
+  EXPECT_EQ(row[5], "0.5000");
+  EXPECT_EQ(row[6], "20.0000");
+}
+
 TEST(StudyFiguresTest, AreLossAndTimeAgainstSequenceLengthWithALineForEachBatchSize) {
   const std::vector<Figure> figures = StudyFigures(Study().trials);
   ASSERT_EQ(figures.size(), 2u);
