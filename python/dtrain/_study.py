@@ -7,6 +7,7 @@ import secrets
 import socket
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
 
@@ -271,6 +272,9 @@ class Study:
             raise
         else:
             self.tell(trial, value)
+            if not _is_number(value.get(self.metric) if isinstance(value, Mapping) else value):
+                warnings.warn(f"trial {trial.id} failed: its objective returned {value!r:.100}; return its "
+                              f"{self.metric}, a number", stacklevel=2)
 
     def _suggest(self, trial: StudyTrial, parameter: model_pb2.Parameter) -> model_pb2.Value:
         if trial._told:

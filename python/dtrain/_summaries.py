@@ -80,8 +80,10 @@ class Summaries(Calls):
         found = self.experiment(experiment)
         ranked = self.ranked(found)
         if not ranked:
-            raise NotFoundError(f"no trial of experiment {found.experiment} has a {found.metric} yet; trials are "
-                                "evaluated every eval.every steps, and at their end")
+            failed = [one for one in self.trials(found.experiment) if one.state == "failed"]
+            why = (f"{len(failed)} failed; trial {failed[0].id}: {failed[0].message}" if failed
+                   else "a trial has it from its first evaluation or report on")
+            raise NotFoundError(f"no trial of experiment {found.experiment} has a {found.metric} yet; {why}")
         return next((one for one in ranked if one.trial == found.best_trial), ranked[0])
 
     def pareto(self, experiment: Selection = "last") -> list[Trial]:

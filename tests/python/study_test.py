@@ -85,9 +85,13 @@ class StudyTest(ClusterTest):
         self.assertEqual(len({one.experiment for one in studies}), 3)
 
     def test_a_value_that_is_no_number_fails_the_trial(self) -> None:
-        study = self.client.optimize(lambda trial: "good", 1, name="no-number")  # type: ignore[arg-type,return-value]
+        with self.assertWarnsRegex(UserWarning, "trial .*/1 failed: its objective returned 'good'; return its value"):
+            study = self.client.optimize(
+                lambda trial: "good", 1, name="no-number")  # type: ignore[arg-type,return-value]
         self.assertEqual(study.trials[0].state, "failed")
         self.assertIn("'good'", study.trials[0].message)
+        with self.assertRaisesRegex(dtrain.NotFoundError, "1 failed; trial .*: its client told 'good'"):
+            study.best_trial
 
     def test_every_end_of_an_objective_can_be_told(self) -> None:
         class Tensor:
