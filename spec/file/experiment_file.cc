@@ -291,7 +291,7 @@ class ExperimentFileReader {
   void AddIssues() {
     RefuseTwoWays();
     for (spec::Issue& issue : spec::Validate(out_, may_go_on_)) {
-      // It is there, under a wrong name that is reported already.
+      // The field is there, under a wrong name that is reported already.
       if (issue.code == "missing" && meant_.contains(issue.path)) continue;
       reading_.Add(std::move(issue));
     }
