@@ -8,12 +8,14 @@
 #include <exception>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "spec/file/yaml_syntax.h"
 
 namespace dt::spec {
 namespace {
@@ -261,22 +263,6 @@ std::optional<SourcePosition> TabIn(std::string_view text, const SourcePosition&
   return MarkAt(text, first);
 }
 
-// Returns the fix for a word such as --lr={lr} without quotes in a list in brackets: YAML takes its
-// brace for the start of a map. "": the line of this position has no such word.
-std::string QuotesFor(std::string_view text, const SourcePosition& mark) {
-  const size_t start = mark.offset - std::min(mark.offset, static_cast<size_t>(mark.column - 1));
-  const std::string_view line = text.substr(start, text.substr(start).find('\n'));
-  for (size_t brace = line.find("={"); brace != std::string_view::npos;
-       brace = line.find("={", brace + 1)) {
-    const size_t word = line.find_last_of(" [,", brace) + 1;
-    const size_t close = line.find('}', brace);
-    if (line[word] == '"' || line[word] == '\'' || close == std::string_view::npos) continue;
-    return absl::StrCat("put a word with braces into quotes: \"",
-                        std::string(line.substr(word, close + 1 - word)), "\"");
-  }
-  return "";
-}
-
 bool IsPlain(const std::string& text) {
   if (text.empty() || text.front() == ' ' || text.back() == ' ') return false;
   if (IsNullYaml(text)) return false;
@@ -370,8 +356,8 @@ YamlTree ParseYaml(std::string_view text) {
       if (const auto tab = TabIn(text, mark)) {
         builder.Report(*tab, "syntax", "a tab indents this line", "indent with spaces");
       } else {
-        builder.Report(mark, "syntax", absl::StrCat("this is not YAML: ", error.msg),
-                       error.msg.ends_with("flow not found") ? QuotesFor(text, mark) : "");
+        SyntaxText explained = ExplainSyntax(text, mark.line, mark.column, error.msg);
+        builder.Report(mark, "syntax", std::move(explained.message), std::move(explained.hint));
       }
     }
   } catch (const std::exception& error) {
