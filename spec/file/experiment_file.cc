@@ -2,8 +2,10 @@
 #include "spec/file/experiment_file.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -109,13 +111,29 @@ class ExperimentFileReader {
     } else if (own != nullptr) {
       ReadOwnField(*own, entry.value);
     } else if (entry.value.kind != Kind::kMap) {
-      reading_.RefuseKind(
-          entry.value, path, "a map of fields",
-          entry.value.kind == Kind::kNull ? "remove it, or indent its fields below it" : "");
+      reading_.RefuseKind(entry.value, path, "a map of fields",
+                          entry.value.kind == Kind::kNull
+                              ? "remove it, or indent its fields below it"
+                              : FieldMeant(path, entry.value));
     } else {
       reading_.Place(path, entry.mark);
       for (const YamlEntry& child : entry.value.entries) ReadEntry(path, child);
     }
+  }
+
+  // Returns how to write a single value in place of a section: as the field that people mean by it.
+  static std::string FieldMeant(const std::string& section, const YamlNode& value) {
+    static constexpr std::pair<const char*, const char*> kMeant[] = {
+        {"environment", "uv"}, {"metrics", "pattern"}, {"resources", "gpus"}, {"retries", "max"},
+        {"search", "method"},  {"stop", "patience"},   {"timeout", "total"}};
+    constexpr size_t kShown = 40;
+    const auto* const found =
+        std::find_if(std::begin(kMeant), std::end(kMeant),
+                     [&section](const auto& one) { return one.first == section; });
+    const bool plain = value.kind == Kind::kScalar && value.text.size() <= kShown &&
+                       value.text.find_first_of("{}[],:#\n") == std::string::npos;
+    if (found == std::end(kMeant) || !plain) return SectionHint(section);
+    return absl::StrCat("write ", section, ": {", found->second, ": ", value.text, "}");
   }
 
   // Reads a program under a wrong name, such as `comand`. Otherwise the file would be taken for

@@ -286,6 +286,15 @@ TEST(ProgramFileTest, AnUnknownKeyNearNoneGetsTheKeysOfItsSection) {
             "total, stop");
 }
 
+TEST(ProgramFileTest, AValueInPlaceOfASectionGetsTheFieldThatIsMeant) {
+  EXPECT_EQ(Said(ReadProgram("command: [./go]\nretries: 3\n")),
+            "4:10 wrong_type: 'retries' is a single value; it must be a map of fields; write "
+            "retries: {max: 3}");
+  EXPECT_EQ(Said(ReadProgram("command: [./go]\ncheckpoint: 3\n")),
+            "4:13 wrong_type: 'checkpoint' is a single value; it must be a map of fields; "
+            "checkpoint may hold every, keep_latest, keep_best");
+}
+
 TEST(ProgramFileTest, SetReachesAParameterByItsOwnName) {
   const ExperimentFile file =
       ReadProgram(absl::StrCat(kCommand, "parameters:\n  lr: [1, 2]  # rates\n"),
