@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/client_trial.h"
 #include "common/limits.h"
 #include "common/metric_limits.h"
@@ -302,7 +306,22 @@ std::vector<std::pair<std::string, std::string>> TextsOf(const v1::Spec& base) {
   return texts;
 }
 
-// Warns of Hydra's sweeps written as texts: here each would be one value, and the only one.
+// Returns whether the text is several numbers with commas between them.
+bool IsListOfNumbers(const std::string& text) {
+  const std::vector<std::string> parts = absl::StrSplit(text, ',');
+  return parts.size() > 1 && std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
+           double number = 0;
+           return absl::SimpleAtod(part, &number);
+         });
+}
+
+// Returns whether a word of a command gives an option the value of a parameter: --lr={lr}.
+bool GivesOption(const std::string& word, const std::string& name) {
+  return absl::StartsWith(word, "-") && absl::EndsWith(word, absl::StrCat("={", name, "}"));
+}
+
+// Warns of sweeps written as texts, such as Hydra's: here each would be one value, and the only
+// one.
 void QuestionSweepTexts(const v1::ExperimentSpec& spec, std::vector<Issue>& issues) {
   constexpr std::array<const char*, 7> kSweeps{"interval(", "choice(",     "range(",  "uniform(",
                                                "randint(",  "loguniform(", "shuffle("};
@@ -313,7 +332,7 @@ void QuestionSweepTexts(const v1::ExperimentSpec& spec, std::vector<Issue>& issu
                        std::any_of(kSweeps.begin(), kSweeps.end(), [&text](const char* begin) {
                          return absl::StartsWith(text, begin);
                        });
-    if (!sweep) continue;
+    if (!sweep && !IsListOfNumbers(text)) continue;
     const std::string where = absl::StrCat("parameters.", parameter.path());
     issues.push_back({where, "unlikely",
                       absl::StrCat(where, " is the text ", Quote(text), ", its only value"),
@@ -352,10 +371,11 @@ void QuestionProgram(const v1::ExperimentSpec& spec, std::vector<Issue>& issues)
     used.insert(found->used.begin(), found->used.end());
     for (const std::string& name : found->unknown) {
       const std::string near = Suggest(name, names);
-      if (near.empty()) continue;
+      if (near.empty() && !GivesOption(text, name)) continue;
       issues.push_back({at, "unlikely",
                         absl::StrCat(at, ": '{", name, "}' names no parameter, and stays as it is"),
-                        absl::StrCat("did you mean '{", near, "}'?")});
+                        near.empty() ? absl::StrCat("add ", name, " to parameters")
+                                     : absl::StrCat("did you mean '{", near, "}'?")});
     }
     const bool macro = at == "run" && absl::StrContains(text, "${args}");
     if (macro && !absl::StrContains(text, "args=")) {

@@ -295,6 +295,18 @@ TEST(ProgramFileTest, AValueInPlaceOfASectionGetsTheFieldThatIsMeant) {
             "checkpoint may hold every, keep_latest, keep_best");
 }
 
+TEST(ProgramFileTest, AnOptionWithoutItsParameterOrAListWithoutBracketsIsWarnedOf) {
+  const ExperimentFile file = ReadProgram(
+      "command: [./go, \"--lr={lr}\", \"--mom={momentum}\", \"x={y}\", \"{b}\"]\n"
+      "parameters:\n  lr: 0.1,0.2\n  b: x,y\n");
+  ASSERT_EQ(file.warnings.size(), 2u) << RenderDiagnostics(file.warnings);
+  EXPECT_EQ(file.warnings[0].message,
+            "command[2]: '{momentum}' names no parameter, and stays as it is");
+  EXPECT_EQ(file.warnings[0].hint, "add momentum to parameters");
+  EXPECT_EQ(file.warnings[1].message, "parameters.lr is the text '0.1,0.2', its only value");
+  EXPECT_EQ(file.warnings[1].hint, "to try several, write {min: 0.1, max: 1}, or [1, 2, 3]");
+}
+
 TEST(ProgramFileTest, SetReachesAParameterByItsOwnName) {
   const ExperimentFile file =
       ReadProgram(absl::StrCat(kCommand, "parameters:\n  lr: [1, 2]  # rates\n"),
