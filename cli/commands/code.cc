@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "cli/commands/bar.h"
 #include "cli/commands/repeated_call.h"
+#include "cli/commands/script_note.h"
 #include "cli/view/words.h"
 #include "common/limits.h"
 #include "common/status.h"
@@ -96,6 +97,14 @@ absl::StatusOr<std::optional<pack::PackedFolder>> PackCode(const std::string& fi
   code.set_revision(packed.revision);
   code.set_changes(packed.changes);
   return std::optional<pack::PackedFolder>(std::move(packed));
+}
+
+std::string CodeFault(const std::string& file, const v1::ExperimentSpec& spec) {
+  v1::ExperimentSpec described = spec;
+  if (!spec::IsProgram(spec)) return "";
+  const auto packed = PackCode(file, described);
+  if (!packed.ok()) return absl::StrCat(std::string(packed.status().message()), ".");
+  return packed->has_value() ? MissingScriptNote(CodeFolder(file, spec.base()), spec.base()) : "";
 }
 
 absl::Status SendCode(Session& session, Client& client, const pack::PackedFolder& packed) {

@@ -25,6 +25,10 @@ std::string CodeFolder(const std::string& file, const v1::Spec& base);
 absl::StatusOr<std::optional<pack::PackedFolder>> PackCode(const std::string& file,
                                                            v1::ExperimentSpec& spec);
 
+// Returns what is wrong with the folder that `spec` names, such as a script that it lacks; "":
+// nothing, or no program runs.
+std::string CodeFault(const std::string& file, const v1::ExperimentSpec& spec);
+
 // Sends the parts that the coordinator does not have, with a progress bar.
 absl::Status SendCode(Session& session, Client& client, const pack::PackedFolder& packed);
 

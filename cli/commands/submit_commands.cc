@@ -113,7 +113,11 @@ enum class Purpose { kSubmit, kCheck };
 bool Passes(Session& session, const LoadedFile& loaded, Purpose purpose) {
   if (const auto& errors = loaded.content.diagnostics; !errors.empty()) {
     Show(session, loaded, errors, purpose == Purpose::kSubmit ? "; nothing was submitted." : ".");
-    if (loaded.of_other_tool && session.format() != Format::kJson) {
+    if (session.format() == Format::kJson) return false;
+    // The errors of the file would hide those of its folder of code until the next try.
+    const std::string fault = CodeFault(loaded.name, loaded.content.spec);
+    if (!fault.empty()) session.Note(fault);
+    if (loaded.of_other_tool) {
       const std::string file = loaded.name == "stdin" ? "-" : loaded.name;
       session.Note(absl::StrCat("This looks like a file of another tool: 'dtctl import ",
                                 Printable(file), " > ours.yaml' writes it as one of ours."));

@@ -219,6 +219,13 @@ TEST_F(SubmitTest, ValidateSaysNothingOfSubmittingAndErrorsOfSetAreNotInTheFile)
   EXPECT_TRUE(Has(Run({"submit", "-"}).err, "nothing was submitted"));
 }
 
+TEST_F(SubmitTest, ErrorsOfTheFileDoNotHideThoseOfItsCode) {
+  input_ = "version: 1\nname: x\nrun: ./go\ncode: absent-folder\nretries: 3\n";
+  const Ran ran = Run({"validate", "-"});
+  EXPECT_TRUE(Has(ran.err, "1 error in stdin.")) << ran.err;
+  EXPECT_TRUE(Has(ran.err, "'absent-folder' is not a folder")) << ran.err;
+}
+
 TEST_F(SubmitTest, AFileOfAnotherToolIsReferredToImport) {
   constexpr char kHint[] = "'dtctl import - > ours.yaml' writes it as one of ours";
   input_ = "program: train.py\nmethod: random\nparameters: {lr: {min: 0.1, max: 1}}\n";
