@@ -148,6 +148,8 @@ constexpr OtherOption kOtherOptions[] = {
     {"-a", "--archived", "write --archived"},
     {"-A", "--archived", "write --archived"},
     {"--all", "--archived", "write --archived"},
+    {"--trials", "--max-trials", "write --max-trials N: how many to try in all"},
+    {"--steps", "--max-steps", "write --max-steps N"},
     {"--server", "--address", "write --address HOST:PORT"},
     {"--host", "--address", "write --address HOST:PORT"},
 };

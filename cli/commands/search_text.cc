@@ -141,8 +141,13 @@ std::string NoMetricText(const v1::ExperimentSummary& experiment,
         "name does not say which is better: 'dtctl submit FILE --set search.metric=",
         Printable(reported.front()), "'");
   }
+  const std::string failures =
+      experiment.failed() == 0
+          ? ""
+          : absl::StrCat("; ", Plural(experiment.failed(), "trial"), " failed: 'dtctl get trials ",
+                         experiment.experiment(), "' says why");
   return absl::StrCat("no trial has reported a number for ", metric,
-                      ", which search.metric says to compare by, nor any other metric");
+                      ", which search.metric says to compare by, nor any other metric", failures);
 }
 
 SearchPlan PlanOf(const v1::ExperimentSpec& spec, size_t expanded) {

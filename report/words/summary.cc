@@ -89,7 +89,8 @@ std::string StepText(const v1::TrialSummary& trial) {
     return trial.step() == 0 ? share : absl::StrCat(trial.step(), ", ", share);
   }
   if (trial.target_steps() == 0) {
-    return trial.step() == 0 ? kNone : absl::StrCat(trial.step(), "/?");
+    if (trial.step() == 0) return kNone;
+    return absl::StrCat(trial.step(), Ended(trial.state()) ? "" : "/?");
   }
   return absl::StrCat(trial.step(), "/", trial.target_steps());
 }

@@ -134,6 +134,7 @@ TEST_F(OtherCommandsRunTest, AnotherToolsOptionGetsOurOptionForTheSamePurpose) {
       {{"submit", "-f", "a.yaml"}, "'-f'; the file needs no option"},
       {{"submit", "a.yaml", "--watch"}, "'--watch'; write --follow"},
       {{"logs", "1/1", "-n", "5"}, "'-n'; write --tail N"},
+      {{"extend", "1", "--trials", "9"}, "'--trials'; write --max-trials N"},
       {{"delete", "1", "--force"}, "'--force'; write --yes"}};
   for (const auto& [words, wanted] : cases) {
     const Ran ran = Run(words);

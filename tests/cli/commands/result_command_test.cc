@@ -149,6 +149,19 @@ TEST_F(ResultCommandTest, ASearchByAnUnreportedMetricNamesTheReportedOnesAndHowT
   EXPECT_TRUE(Has(json["no_metric"].get<std::string>(), why)) << json["no_metric"];
 }
 
+TEST_F(ResultCommandTest, WithoutAValueFailedTrialsAreNamed) {
+  AddExperiment(12, 2);
+  control_.Edit([](FakeControl::World& world) {
+    FinishAll(world, 12);
+    FakeControl::Experiment& one = world.experiments[12];
+    one.found.mutable_summary()->set_program(true);
+    one.found.mutable_summary()->set_best_trial(0);
+    one.found.mutable_summary()->set_failed(2);
+    for (v1::TrialSummary& trial : one.trials) trial.set_metric_value(std::nan(""));
+  });
+  EXPECT_TRUE(Has(Run({"best", "12"}).err, "2 trials failed: 'dtctl get trials 12' says why"));
+}
+
 TEST_F(ResultCommandTest, BeforeTheFirstEvaluationNothingIsWrong) {
   AddExperiment(12, 1);
   EXPECT_TRUE(Has(Run({"best", "12"}).err, "it comes with the first evaluation"));

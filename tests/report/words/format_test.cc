@@ -87,6 +87,15 @@ TEST(FormatTest, ADurationHasEachUnitOnceLargestFirst) {
   }
 }
 
+TEST(SummaryTest, StepsThatMayFollowAreUnknownOnlyUntilTheEnd) {
+  v1::TrialSummary trial;
+  trial.set_step(5);
+  trial.set_state(v1::TRIAL_RUNNING);
+  EXPECT_EQ(StepText(trial), "5/?");
+  trial.set_state(v1::TRIAL_FINISHED);
+  EXPECT_EQ(StepText(trial), "5");
+}
+
 TEST(SummaryTest, AProgramsReportedProgressIsShown) {
   v1::TrialSummary trial;
   trial.set_progress(0.4);
