@@ -33,7 +33,9 @@ build_jobs() {
 test_jobs() { echo $((4 * $(nproc))); }
 
 configure_preset() {
-  (cd "$root" && cmake --preset "$1" -DDTRAIN_LIBTORCH="$libtorch_dir" --log-level=WARNING >&2)
+  local more=(-DDTRAIN_LIBTORCH="$libtorch_dir")
+  if [ "$1" = arm64 ]; then more=(-DDTRAIN_ARM64_ROOT="$arm64_root"); fi
+  (cd "$root" && cmake --preset "$1" "${more[@]}" --log-level=WARNING >&2)
 }
 
 # build_preset PRESET [TARGET…]: configures if needed, and builds.

@@ -21,8 +21,8 @@ check_packages=(
 # A Slurm of one machine, which slurm_test starts itself; the packages' services are stopped.
 slurm_packages=(slurmctld slurmd slurm-client munge)
 
-# A Debian to boot and images to build, for house_test and container_test.
-house_packages=(mmdebstrap systemd-container buildah lintian iproute2)
+# A Debian to boot and images to build, for house_test and container_test; a compiler and qemu, for arm64_test.
+house_packages=(mmdebstrap systemd-container buildah lintian iproute2 g++-aarch64-linux-gnu qemu-user-static)
 
 # missing_packages PACKAGE…: prints the packages that are not installed.
 missing_packages() {
