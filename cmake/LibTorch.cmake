@@ -9,7 +9,7 @@
 # Where LibTorch is looked for, in this order: -DDTRAIN_LIBTORCH=DIR, $DTRAIN_LIBTORCH,
 # ${XDG_CACHE_HOME:-~/.cache}/dtrain/libtorch-2.11.0 (where `./dev setup` unpacks it), the torch that python3
 # imports. DIR is the folder that holds torch/ and, for CUDA's libraries as wheels, nvidia/.
-set(DTRAIN_LIBTORCH_VERSION 2.11.0)
+set(DTRAIN_LIBTORCH_VERSION 2.11.0 CACHE STRING "Version of the LibTorch to build the trainer with")
 set(DTRAIN_LIBTORCH "" CACHE PATH "Folder holding torch/ of the unpacked torch wheel")
 set(DTRAIN_CUDA AUTO CACHE STRING "Build the trainer's CUDA part: AUTO, ON or OFF")
 set_property(CACHE DTRAIN_CUDA PROPERTY STRINGS AUTO ON OFF)
@@ -109,6 +109,9 @@ if(NOT DTRAIN_CUDA STREQUAL "OFF")
   endforeach()
   # c10d keeps an ncclConfig_t by value, so another nccl.h would change the layout of its classes.
   set(nccl_wanted 2.28.9)
+  if(DTRAIN_LIBTORCH_VERSION MATCHES "^2[.]12[.]")
+    set(nccl_wanted 2.29.7)
+  endif()
   if(DTRAIN_NCCL_INCLUDE)
     set(nccl_found "")
     foreach(part MAJOR MINOR PATCH)
@@ -211,4 +214,8 @@ function(dt_install_libtorch)  # dt_install_libtorch(PROGRAM…)
     get_filename_component(folder ${library} DIRECTORY)
     install(FILES ${DTRAIN_LIBTORCH_DIR}/${library} DESTINATION lib/dtrain/${folder} COMPONENT trainer)
   endforeach()
+  # The starter reads it (worker/starter).
+  if(DTRAIN_STATIC)
+    install(FILES ${DTRAIN_LIBTORCH_DIR}/torch/version.py DESTINATION lib/dtrain/torch COMPONENT trainer)
+  endif()
 endfunction()

@@ -120,6 +120,7 @@ function(dt_prefix_options name)
   target_compile_options(${name} PRIVATE
     "$<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess;-Wno-array-bounds;-Wno-stringop-overread;-Wno-stringop-overflow>"
     "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<BOOL:${DTRAIN_UNITY}>>>:-Wno-maybe-uninitialized>"
+    "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${DTRAIN_STATIC_OBJECTS}>>:-Wno-maybe-uninitialized>"
     "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endfunction()
 

@@ -4,6 +4,8 @@
 # The rooms link the system's libraries as always. A launcher in front of the link command (tools/link_statically.py)
 # replaces the shared ones, so that this is the only file in which the two forms differ.
 option(DTRAIN_STATIC "Link programs with static libraries (./dev package --static, --wheel)" OFF)
+option(DTRAIN_STATIC_OBJECTS "Compile for smaller static programs, at the optimisation of a release; OFF: with \
+the objects of another build, from ccache (./dev package --quick)" ${DTRAIN_STATIC})
 set(DTRAIN_STATIC_LIBRARIES "" CACHE PATH "Folder with the libraries that Debian has only in a shared form")
 
 # The few functions that newer systems have in another version. The test of a dev build links them too.
@@ -16,6 +18,8 @@ if(DTRAIN_STATIC)
     message(FATAL_ERROR "DTRAIN_STATIC=ON, but DTRAIN_STATIC_LIBRARIES names no folder with libcurl.a; "
                         "./dev package --static makes it")
   endif()
+endif()
+if(DTRAIN_STATIC_OBJECTS)
   # No path of this machine in the programs, and only the functions that are used.
   add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}=. -ffile-prefix-map=${CMAKE_BINARY_DIR}=build
                       -ffunction-sections -fdata-sections)

@@ -17,7 +17,8 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import make_wheel  # noqa: E402
 
-LIBRARIES = ["torch/lib/libtorch_cpu.so", "torch/lib/libc10.so", "torch/lib/libgomp*.so*",
+# By version.py dttrain knows which of its trainers goes with the libraries.
+LIBRARIES = ["torch/version.py", "torch/lib/libtorch_cpu.so", "torch/lib/libc10.so", "torch/lib/libgomp*.so*",
              "nvidia/*/lib/libcudart.so*", "nvidia/*/lib/libcupti.so*"]
 
 

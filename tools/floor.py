@@ -51,7 +51,8 @@ def main() -> int:
                           "libnccl.so.2", "libcudart.so.13"})
     sentences = []
     for program in sys.argv[1:]:
-        trains = pathlib.Path(program).name.startswith("dttrain")
+        # Not dttrain itself, which only starts one of these.
+        trains = pathlib.Path(program).name.startswith("dttrain-")
         sentences += faults(program, of_torch if trains else frozenset())
     for sentence in sentences:
         print(f"error: {sentence}")

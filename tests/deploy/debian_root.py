@@ -25,7 +25,7 @@ def why_not(*programs: str) -> str | None:
         return "it installs packages into a root folder, which takes root's rights"
     missing = [program for program in programs if shutil.which(program) is None]
     packages = {"systemd-nspawn": "systemd-container", "ip": "iproute2", "cpack": "cmake",
-                "dpkg-shlibdeps": "dpkg-dev", "unshare": "util-linux", "nsenter": "util-linux"}
+                "dpkg-shlibdeps": "dpkg-dev", "unshare": "util-linux", "nsenter": "util-linux", "git": "git"}
     if missing:
         listed = ", ".join(f"{one} (package {packages.get(one, one)})" for one in missing)
         return f"missing: {listed}; ./dev setup --house"
@@ -42,11 +42,37 @@ def run(*command: str | pathlib.Path, seconds: float = SECONDS, **more) -> str:
     return done.stdout
 
 
+# The systems that static programs are made for.
+UBUNTU_KEYS = pathlib.Path("/usr/share/keyrings/ubuntu-archive-keyring.gpg")
+SYSTEMS = {"Debian 13": "trixie", "Debian 12": "bookworm", "Ubuntu 24.04": "noble", "Ubuntu 22.04": "jammy"}
+UBUNTU = ("noble", "jammy")
+
+
 def make_base(target: pathlib.Path, packages: list[str], release: str = RELEASE) -> None:
-    """Makes a root of Debian's required packages and these, from mmdebstrap's default package source: a folder, or a
-    file if the target's name ends with .tar."""
+    """Makes a root of the release's required packages and these, from mmdebstrap's default package source: a folder, or
+    a file if the target's name ends with .tar."""
     include = [f"--include={','.join(packages)}"] if packages else []
-    run("mmdebstrap", "--variant=minbase", *include, release, target)
+    # Ubuntu has python3-venv in universe.
+    components = ["--components=main,universe"] if release in UBUNTU else []
+    run("mmdebstrap", "--variant=minbase", *components, *include, release, target)
+
+
+def why_not_system(release: str) -> str | None:
+    """Returns why a root of this release cannot be made here, or None."""
+    if release in UBUNTU and not UBUNTU_KEYS.exists():
+        return f"there is no {UBUNTU_KEYS}, with which Ubuntu signs (in Ubuntu's package ubuntu-keyring)"
+    return None
+
+
+def run_in(root: pathlib.Path, script: str, *mounts: str, seconds: float = SECONDS) -> str:
+    """Runs a script as root in a root folder, with its own processes and mounts; all of them end with it. Each of
+    `mounts` is a command before it."""
+    before = "".join(f"{mount}; " for mount in mounts)
+    inside = ["chroot", str(root), "/usr/bin/env", "-i", "HOME=/var/tmp", "LC_ALL=C.UTF-8",
+              "DEBIAN_FRONTEND=noninteractive", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "/bin/sh", "-ec", script]
+    return run("unshare", "--mount", "--pid", "--fork", "--kill-child", "/bin/sh", "-ec",
+               f"mount -t proc proc {root}/proc; mount --bind /dev {root}/dev; {before} exec \"$@\"", "sh", *inside,
+               seconds=seconds)
 
 
 def children(pid: int) -> list[int]:

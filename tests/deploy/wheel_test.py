@@ -13,15 +13,17 @@ import pathlib
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests/deploy"), str(ROOT / "tools"), str(ROOT / "tests/testing")]
+sys.path[:0] = [str(ROOT / name) for name in ("tests/deploy", "tools", "tests/testing", "python")]
 import debian_root  # noqa: E402
 import floor  # noqa: E402
+import make_platform_wheel  # noqa: E402
 from until import until  # noqa: E402
 
 SKIPPED = 77
@@ -29,14 +31,21 @@ SECONDS = 120
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "dtrain"
 LIBRARIES = CACHE / "static-libraries"
 OF_TORCH = frozenset({"libstdc++.so.6", "libtorch_cpu.so", "libc10.so"})
-PROGRAMS = ("dtctl", "dtcoord", "dtworker", "dtprogram", "dttrain")
-TAG = f"manylinux_2_34_{os.uname().machine}"
-output = functools.partial(debian_root.run, seconds=SECONDS)
 
 
 def torch_version() -> str:
     """Returns the version of LibTorch that ./dev package gives the wheel."""
     return re.search(r"(?m)^readonly torch_version=(\S+)", (ROOT / "tools/common.sh").read_text())[1]
+
+
+MINOR = torch_version().rpartition(".")[0]
+
+
+# Programs of the wheel, and those of the build that they are linked from.
+PROGRAMS = {"dtctl": "dtctl", "dtcoord": "dtcoord", "dtworker": "dtworker", "dtprogram": "dtprogram",
+            "dttrain": "dttrain-starter", f"dttrain-{MINOR}": "dttrain"}
+TAG = f"manylinux_2_34_{os.uname().machine}"
+output = functools.partial(debian_root.run, seconds=SECONDS)
 
 
 def libtorch_of(build: pathlib.Path) -> pathlib.Path | None:
@@ -47,10 +56,10 @@ def libtorch_of(build: pathlib.Path) -> pathlib.Path | None:
 
 def link(build: pathlib.Path, program: str, out: pathlib.Path) -> None:
     """Links a program of the build once more, as DTRAIN_STATIC does."""
-    line = output("ninja", "-C", build, "-t", "commands", f"bin/{program}").splitlines()[-1]
+    line = output("ninja", "-C", build, "-t", "commands", f"bin/{PROGRAMS[program]}").splitlines()[-1]
     command = shlex.split(line.removeprefix(": && ").split(" && :")[0])
     command[command.index("-o") + 1] = str(out)
-    trains = program == "dttrain"
+    trains = program.startswith("dttrain-")
     floors = build / "CMakeFiles" / ("dt_floor_libstdcxx.dir" if trains else "dt_floor.dir") / "cmake/floor"
     wrap = ["-Wl,--wrap=_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE"] if trains else []
     # The rpath of an installed trainer, instead of the build's.
@@ -67,7 +76,7 @@ def make_wheel(build: pathlib.Path, path: pathlib.Path, number: int = 1) -> path
     installed = path / "installed/bin"
     installed.mkdir(parents=True, exist_ok=True)
     for program in PROGRAMS:
-        if (build / "bin" / program).exists() and not (installed / program).exists():
+        if (build / "bin" / PROGRAMS[program]).exists() and not (installed / program).exists():
             link(build, program, installed / program)
     output(sys.executable, "-B", ROOT / "deploy/man/make_man.py", "--version", "0.0.0", "--output",
            path / "installed/share/man/man1", installed / "dtctl")
@@ -121,6 +130,14 @@ class Floor(unittest.TestCase):
                                                 ("_ZNSt18condition_variable4waitE", "GLIBCXX_3.4.30")])
 
 
+class Requirement(unittest.TestCase):
+    def test_pip_installs_a_version_of_pytorch_that_has_a_trainer(self):
+        for programs, wanted in ((["dttrain-2.11"], "torch==2.11.*"),
+                                 (["dttrain", "dttrain-2.9", "dttrain-2.9-cuda", "dttrain-2.10"], "torch>=2.9,<2.11"),
+                                 (["dttrain-2.13", "dttrain-2.11"], "torch>=2.11,<2.14,!=2.12.*")):
+            self.assertEqual(make_platform_wheel.requirement(make_platform_wheel.minors(programs)), wanted)
+
+
 class Wheel(unittest.TestCase):
     build: pathlib.Path
 
@@ -139,7 +156,7 @@ class Wheel(unittest.TestCase):
 
     def test_programs_start_on_every_system_from_glibc_2_34_on(self):
         for program in self.programs:
-            more = OF_TORCH if program == "dttrain" else frozenset()
+            more = OF_TORCH if program.startswith("dttrain-") else frozenset()
             self.assertEqual(floor.faults(str(self.path / "installed/bin" / program), more), [])
 
     def test_the_same_programs_give_the_same_bytes(self):
@@ -155,8 +172,7 @@ class Wheel(unittest.TestCase):
             info = next(name.split("/")[0] for name in names if name.endswith("/WHEEL"))
             self.assertIn("Root-Is-Purelib: false", archive.read(f"{info}/WHEEL").decode())
             metadata = archive.read(f"{info}/METADATA").decode()
-            minor = torch_version().rpartition(".")[0]
-            self.assertIn(f"Requires-Dist: torch=={minor}.*; extra == 'train'", metadata)
+            self.assertIn(f"Requires-Dist: torch=={MINOR}.*; extra == 'train'", metadata)
             self.assertIn("dtctl submit sweep.yaml", metadata)
             bill = json.loads(archive.read(f"{info}/sboms/dtrain.cdx.json"))
         listed = {component["name"] for component in bill["components"]}
@@ -190,7 +206,7 @@ class Wheel(unittest.TestCase):
                          "finished")
 
     def test_a_trial_of_a_model_waits_for_a_trainer_until_libtorch_is_installed(self):
-        if "dttrain" not in self.programs:
+        if f"dttrain-{MINOR}" not in self.programs:
             self.skipTest("this build has no trainer")
         folder, run = self.start("train")
         (folder / "text").mkdir()
@@ -203,13 +219,20 @@ class Wheel(unittest.TestCase):
             "train: {seq_len: 32, batch_size: 2, max_steps: 3}\n")
         submitted = run("dtctl", "submit", "train.yaml")
         why = run("dtctl", "explain", "1/1")
-        for words in ("has no trainer", "libtorch_cpu.so", 'pip install "dtrain[train]"'):
+        for words in ("has no trainer", f"needs PyTorch {MINOR}, and there is none in", 'pip install "dtrain[train]"'):
             self.assertIn(words, re.sub(r"\s+", " ", why), submitted)
+        # Another version is installed: the trial still waits, and names both.
+        packages = next((self.venv / "lib").glob("python3.*")) / "site-packages"
+        (packages / "torch").mkdir()
+        (packages / "torch/version.py").write_text("__version__ = '2.9.1'\n")
+        refused = subprocess.run([self.venv / "bin/dttrain", "--version"], capture_output=True, text=True, check=False)
+        self.assertEqual(refused.returncode, 69)
+        self.assertIn(f"needs PyTorch {MINOR}, and the host has 2.9.1 in {packages}", refused.stderr)
+        shutil.rmtree(packages / "torch")
         # LibTorch is installed: here a link to the folder of this build.
         torch = libtorch_of(self.build)
         if torch is None or not (torch / "torch/lib/libtorch_cpu.so").exists():
             self.skipTest(f"the trial was not trained: there is no torch/lib/libtorch_cpu.so in {torch}; ./dev setup")
-        packages = next((self.venv / "lib").glob("python3.*")) / "site-packages"
         for name in ("torch", "nvidia"):
             (packages / name).symlink_to(torch / name)
         until("the trial was trained", lambda: "finished" in run("dtctl", "get", "trials", "1"), seconds=SECONDS)

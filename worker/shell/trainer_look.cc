@@ -16,6 +16,7 @@
 #include "common/read_output.h"
 #include "common/text.h"
 #include "common/trainer_limits.h"
+#include "worker/starter/torch_choice.h"
 
 namespace dt {
 namespace {
@@ -78,11 +79,17 @@ std::optional<std::string> WhyNoTrainer(const std::string& path, absl::Duration 
   options.path = path;
   // With these the loader lists libraries and missing symbols, and does not start the program
   // (ldd -r).
-  options.environment =
-      EnvironmentWith({{"LD_TRACE_LOADED_OBJECTS", "1"}, {"LD_WARN", "1"}, {"LD_BIND_NOW", "1"}});
+  Environment variables = {
+      {"LD_TRACE_LOADED_OBJECTS", "1"}, {"LD_WARN", "1"}, {"LD_BIND_NOW", "1"}};
+  if (const std::optional<TrainerChoice> choice = TrainerStartedBy(path)) {
+    if (choice->program.empty()) return CleanText(choice->fault, limits::kTextBytes);
+    options.path = choice->program;
+    variables["LD_LIBRARY_PATH"] = LibraryPathFor(*choice);
+  }
+  options.environment = EnvironmentWith(variables);
   const ProgramOutput list = ReadOutput(options, kListBytes, patience, StandardError::kRead);
   if (!list.ended && list.text.size() < kListBytes) return std::nullopt;
-  return FaultInList(list.text, path);
+  return FaultInList(list.text, options.path);
 }
 
 }  // namespace dt

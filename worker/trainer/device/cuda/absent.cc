@@ -8,17 +8,24 @@
 
 namespace dt::trainer {
 
-absl::StatusOr<std::unique_ptr<Device>> OpenCuda(int index) {
-  return ConfigError("--device cuda:" + std::to_string(index) +
-                     ": there is no dttrain-cuda beside this dttrain; build it where "
-                     "the CUDA libraries are (./dev setup --cuda), and keep the "
-                     "two together");
-}
+namespace {
 
-void BecomeCudaProgram(char** arguments) {
+// Returns the path of this program with -cuda behind it: dttrain-2.11 becomes dttrain-2.11-cuda.
+std::filesystem::path CudaProgram() {
   std::error_code error;
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!error) execv((own.parent_path() / "dttrain-cuda").c_str(), arguments);
+  return error ? "dttrain-cuda" : own.string() + "-cuda";
 }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Device>> OpenCuda(int index) {
+  return ConfigError("--device cuda:" + std::to_string(index) + ": there is no " +
+                     CudaProgram().filename().string() +
+                     " beside this program; build it where the CUDA libraries are (./dev setup "
+                     "--cuda), and keep the two together");
+}
+
+void BecomeCudaProgram(char** arguments) { execv(CudaProgram().c_str(), arguments); }
 
 }  // namespace dt::trainer
