@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/environment_file.h"
 #include "common/environment_limits.h"
 #include "common/limits.h"
 #include "common/text.h"
@@ -52,6 +53,9 @@ void CheckTexts(const v1::Environment& environment, AddIssue& add) {
     } else if (text->empty() || text->front() == '-' || text->front() == ' ') {
       add(at, "bad_text", absl::StrCat(at, " is ", Quote(*text), ", which is no name"),
           "remove it");
+    } else if (element && HasUrlCredentials(*text)) {
+      add(at, "bad_text", absl::StrCat(at, " holds a user or a password"),
+          "leave them out; the workers' operator sets them, such as in a .netrc file");
     }
   }
   const std::string& python = environment.python();

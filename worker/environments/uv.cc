@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -32,6 +33,20 @@ enum class Source { kNone, kPackages, kRequirements, kUvLock, kPyLock };
 
 std::string FileName(const Wanted& wanted) {
   return wanted.uv.size() == 1 && IsEnvironmentFile(wanted.uv[0]) ? wanted.uv[0] : "";
+}
+
+// The coordinator keeps the packages, and shows them to everybody who may read. uv writes a URL
+// with its password.
+absl::Status RefuseUrlCredentials(const std::string& pins) {
+  for (const absl::string_view line : absl::StrSplit(pins, '\n')) {
+    if (!HasUrlCredentials({line.data(), line.size()})) continue;
+    const std::string name(absl::StripAsciiWhitespace(line.substr(0, line.find('@'))));
+    return ConfigError(absl::StrCat(
+        "environment.uv: the URL of ", Printable(CleanText(name, 200)),
+        " holds a user or a password; leave them out: the workers' operator sets them, such as in "
+        "a .netrc file"));
+  }
+  return absl::OkStatus();
 }
 
 Source SourceOf(const Wanted& wanted) {
@@ -257,6 +272,7 @@ absl::StatusOr<std::string> Resolve(const Wanted& wanted, const Uv& uv) {
       absl::StrCat("# python: ", wanted.python.empty() ? "any" : wanted.python, "\n", pins);
   // The answer is JSON, which cannot hold other bytes, and would grow beyond the limit without them.
   if (!IsUtf8(lock)) return ConfigError("environment.uv: the name of a package is not UTF-8");
+  DT_RETURN_IF_ERROR(RefuseUrlCredentials(lock));
   if (lock.size() <= limits::kEnvironmentLockBytes) return lock;
   return ConfigError(absl::StrCat("environment.uv: the exact packages take ", lock.size(),
                                   " bytes; the limit is ", limits::kEnvironmentLockBytes));

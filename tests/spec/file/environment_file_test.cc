@@ -70,6 +70,21 @@ TEST(EnvironmentFileTest, MistakesAreRefused) {
   }
 }
 
+TEST(EnvironmentFileTest, AUrlOfAPackageHoldsNoSecret) {
+  const auto codes = [](const std::string& url) {
+    return Codes(WithEnvironment(absl::StrCat("{uv: [\"aa @ ", url, "\"]}")));
+  };
+  for (const char* url :
+       {"https://me:secret@host/aa.whl", "git+https://token@host/aa.git",
+        "https://host/x https://me:secret@host/aa.whl", "git+ssh://git:secret@host/aa.git"}) {
+    EXPECT_EQ(codes(url), "bad_text") << url;
+  }
+  for (const char* url : {"https://host/aa@1.whl", "git+https://host/aa.git@v1",
+                          "git+ssh://git@host/aa.git", "https://${TOKEN}@host/aa.whl"}) {
+    EXPECT_EQ(codes(url), "") << url;
+  }
+}
+
 TEST(EnvironmentFileTest, AFileNeedsTheFolderThatItTravelsWith) {
   EXPECT_EQ(Codes(WithEnvironment("{uv: requirements.txt}", "")), "missing");
 }

@@ -76,6 +76,17 @@ TEST_F(UvTest, AnOlderLockGivesItsOwnPackages) {
   EXPECT_EQ(Python(folder, "import bb; print(bb.__version__)"), "1.0\n");
 }
 
+TEST_F(UvTest, APackageWithAPasswordInItsUrlIsRefused) {
+  folder_.Write("code/pylock.toml",
+                "[[packages]]\nname = \"aa @ https://me:secret@host/aa.whl\"\nversion = \"1\"\n");
+  const absl::Status resolved =
+      Resolved({.uv = {"pylock.toml"}, .code_folder = folder_ / "code"}).status;
+  EXPECT_EQ(resolved.code(), kConfigError) << resolved;
+  EXPECT_NE(resolved.message().find("the URL of aa holds a user or a password"),
+            absl::string_view::npos)
+      << resolved;
+}
+
 TEST_F(UvTest, AFailureLeavesTheStoreWithinItsBound) {
   Job job = JobOf({.uv = {"aa>=3"}});
   EXPECT_FALSE(Do(job, uv_.Variables(), -1).status.ok());
