@@ -134,6 +134,36 @@ def code_include(source: Source, text: Text, changes: Mapping[str, Any] | None) 
     return [one for one in patterns if isinstance(one, str)] if isinstance(patterns, (list, tuple)) else []
 
 
+# The file of environment.uv, which travels although git ignores it: in one line, or below `environment:`.
+_UV = r"""uv[ ]*:[ ]+(?:"(?P<double>[^"\\\n]*)"|'(?P<single>[^'\n]*)'|(?P<plain>[^\s"'\[{][^"',}\n]*?))[ \t]*"""
+_NOT_UV = r"(?:[ ]+[^\s#][^\n]*\n|[ \t]*(?:\#[^\n]*)?\r?\n)*?"
+_UV_FORMS = (re.compile(r"^environment[ ]*:[ ]+\{(?:[^{}\n]*,)?[ ]*" + _UV + r"[,}]", re.MULTILINE),
+             re.compile(r"^environment[ ]*:[ \t]*(?:\#[^\n]*)?\r?\n" + _NOT_UV + r"[ ]+" + _UV +
+                        r"(?:[ ]\#[^\n]*)?\r?$", re.MULTILINE))
+_ENVIRONMENT_FILES = (".lock", ".toml", ".txt", ".in")
+
+
+def environment_files(source: Source, text: Text, changes: Mapping[str, Any] | None) -> list[str]:
+    """Returns the file of packages that an experiment names, relative to its folder of code, and the pyproject.toml
+    that a uv.lock belongs to."""
+    named = (changes or {}).get("environment.uv")
+    if named is None and isinstance(source, Mapping):
+        section = source.get("environment")
+        named = section.get("uv") if isinstance(section, Mapping) else None
+    elif named is None:
+        found = next((each for form in _UV_FORMS if (each := form.search(text.text))), None)
+        named = next((one for one in found.groups() if one is not None), None) if found else None
+    if isinstance(named, (list, tuple)) and len(named) == 1:
+        named = named[0]
+    if not isinstance(named, (str, os.PathLike)) or not os.fspath(named).endswith(_ENVIRONMENT_FILES):
+        return []
+    file = os.path.normpath(os.fspath(named))
+    if os.path.isabs(file) or file.startswith(".."):
+        return []  # the coordinator refuses it
+    beside = os.path.join(os.path.dirname(file), "pyproject.toml")
+    return [file, beside] if os.path.basename(file) == "uv.lock" else [file]
+
+
 def check_overrides(changes: Mapping[str, Any] | None) -> None:
     """Raises UsageError unless the overrides are a dict, or absent."""
     if changes is not None and not isinstance(changes, Mapping):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 import warnings
@@ -75,6 +76,13 @@ class Submissions(Calls):
         text = _source.read(experiment)
         folder = _source.code_folder(experiment, text, overrides)
         include = _source.code_include(experiment, text, overrides)
+        if folder is not None:
+            files = _source.environment_files(experiment, text, overrides)
+            for file in files:
+                if not os.path.isfile(os.path.join(folder, file)):
+                    raise UsageError(f"environment: '{file}' is no file in the folder of code, {folder}; name the "
+                                     "environment's file relative to that folder")
+            include = [*include, *files]
         packed = _pack.pack_folder(folder, include) if folder is not None else None
         if packed is not None and packed.note:
             warnings.warn(packed.note, SubmitWarning, stacklevel=3)

@@ -305,6 +305,24 @@ class CodeTest(unittest.TestCase):
         beside = _source.Text("/a/b/f.yaml", "", folder="/a/b")
         self.assertEqual(_source.code_folder({"code": pathlib.Path("../c")}, beside, None), "/a/c")
 
+    def test_the_file_of_an_environment_is_packed_although_git_ignores_it(self):
+        def files(source, changes=None):
+            text = _source.read(source)
+            return _source.environment_files(source, text, changes)
+
+        for source in ("a: 1\nenvironment: {uv: needs/r.txt}  # x\n",
+                       "a: 1\nenvironment: {python: '3.11', uv: \"needs/r.txt\", index: 'https://i/'}\n",
+                       "a: 1\nenvironment:\n  python: '3.11'\n\n  # packages\n  uv: needs/r.txt  # x\nb: 2\n",
+                       "a: 1\r\nenvironment:\r\n  uv: 'needs/r.txt'\r\n",
+                       {"environment": {"uv": "needs/r.txt"}}, {"environment": {"uv": ["needs/r.txt"]}}):
+            self.assertEqual(files(source), ["needs/r.txt"], source)
+        self.assertEqual(files("a: 1\n", {"environment.uv": "needs/r.txt"}), ["needs/r.txt"])
+        self.assertEqual(files({"environment": {"uv": "sub/uv.lock"}}), ["sub/uv.lock", "sub/pyproject.toml"])
+        for source in ("a: 1\nenvironment: {uv: [numpy]}\n", "a: 1\nenvironment:\nuv: r.txt\n", {"environment": "x"},
+                       "a: 1\nenvironment: {uv: ../r.txt}\n", "a: 1\nenvironment: {uv: /r.txt}\n", "a: 1\nuv: r.txt\n",
+                       "environment:\n" + 5000 * "   \n" + 5000 * "  a: b\n"):
+            self.assertEqual(files(source), [], source)
+
     def test_included_files_are_packed_although_git_ignores_them(self):
         def both(source, changes=None):
             text = _source.read(source)
