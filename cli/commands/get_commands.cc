@@ -88,6 +88,7 @@ struct FoundTrials {
   std::vector<std::string> paths;       // of the parameters of their experiments, for CSV
   std::string metric;                   // shared by all, if no usual column shows it; else ""
   std::vector<std::string> objectives;  // of the only experiment, if it has several
+  bool programs = false;                // all experiments run programs, which may report no loss
 };
 
 // Returns the search.metric that the experiments share and that needs a column, or "".
@@ -101,7 +102,7 @@ std::string SharedMetric(const std::vector<v1::ExperimentSummary>& experiments) 
   return shared;
 }
 
-// Fills in what the experiments compare trials by.
+// Fills in what the experiments compare trials by, and whether all of them run programs.
 absl::Status FindMetrics(Client& client, const std::vector<v1::ListTrialsRequest>& requests,
                          FoundTrials& found) {
   std::vector<v1::ExperimentSummary> experiments;
@@ -112,6 +113,8 @@ absl::Status FindMetrics(Client& client, const std::vector<v1::ListTrialsRequest
     DT_ASSIGN_OR_RETURN(auto listed, client.ListExperiments(which));
     std::move(listed.begin(), listed.end(), std::back_inserter(experiments));
   }
+  found.programs = std::all_of(experiments.begin(), experiments.end(),
+                               [](const v1::ExperimentSummary& one) { return one.program(); });
   if (experiments.size() == 1) {
     const auto& metrics = experiments.front().metrics();
     found.objectives.assign(metrics.begin(), metrics.end());
@@ -181,7 +184,7 @@ absl::StatusOr<Listing> Trials(Session& session, const GetOptions& options) {
     listing.items.push_back(TrialJson(trial));
     listing.names.push_back(TrialName(trial));
   }
-  LeaveOutUntold(listing.table, trials);
+  LeaveOutUntold(listing.table, trials, found.programs);
   return listing;
 }
 

@@ -31,6 +31,16 @@ TEST_F(CommandTest, GetTrialsHasAColumnForEachSweptParameter) {
       "taken\n");
 }
 
+TEST_F(CommandTest, TrialsOfAProgramThatWaitHaveNoColumnsOfModels) {
+  AddExperiment(12, 2);
+  control_.Edit([](FakeControl::World& world) {
+    world.experiments[12].found.mutable_summary()->set_program(true);
+  });
+  const std::string out = Run({"get", "trials", "12"}).out;
+  EXPECT_FALSE(Has(out, "LOSS")) << out;
+  EXPECT_FALSE(Has(out, "TOKENS/S")) << out;
+}
+
 TEST_F(CommandTest, AMetricThatNoColumnShowsHasOneUnderItsName) {
   AddExperiment(12, 2);
   control_.Edit([&](FakeControl::World& world) {
