@@ -65,7 +65,7 @@ std::string RequirementText(const Constraint& constraint) {
   for (const auto& [key, value] : constraint.labels) {
     parts.push_back(absl::StrCat("label ", key, "=", value));
   }
-  if (constraint.programs) parts.push_back("leave to run programs");
+  if (constraint.programs) parts.push_back("programs allowed");
   if (!constraint.environment.empty()) {
     parts.push_back(absl::StrCat("environments of ", constraint.environment));
   }
