@@ -104,7 +104,8 @@ std::string CodeFault(const std::string& file, const v1::ExperimentSpec& spec) {
   if (!spec::IsProgram(spec)) return "";
   const auto packed = PackCode(file, described);
   if (!packed.ok()) return absl::StrCat(std::string(packed.status().message()), ".");
-  return packed->has_value() ? MissingScriptNote(CodeFolder(file, spec.base()), spec.base()) : "";
+  return packed->has_value() ? MissingScriptNote(CodeFolder(file, spec.base()), spec.base())
+                             : UnsentScriptNote(spec.base());
 }
 
 absl::Status SendCode(Session& session, Client& client, const pack::PackedFolder& packed) {

@@ -46,21 +46,36 @@ bool IsUnsure(const std::string& word) {
          absl::StartsWith(word, "/") || word == "cd" || word == "-c" || word == "-m";
 }
 
+// Returns the first script that the command names; "": none can be recognised.
+std::string FirstScript(const v1::Spec& base) {
+  for (const std::string& word : WordsOf(base, kSpaces)) {
+    if (IsUnsure(word)) return "";
+    if (NamesScript(word)) return word;
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string MissingScriptNote(const std::string& folder, const v1::Spec& base) {
-  if (!base.workdir().empty()) return "";
-  for (const std::string& word : WordsOf(base, kSpaces)) {
-    if (IsUnsure(word)) return "";
-    if (!NamesScript(word)) continue;
-    std::error_code code;
-    const bool there = std::filesystem::exists(std::filesystem::path(folder) / word, code);
-    if (there || code) return "";
-    return absl::StrCat("Note: ", base.run().empty() ? "command" : "run", " names ",
-                        Printable(word), ", and the code in ", Printable(folder),
-                        " has no such file; its trials will fail.");
-  }
-  return "";
+  const std::string script = FirstScript(base);
+  if (script.empty() || !base.workdir().empty()) return "";
+  std::error_code code;
+  const bool there = std::filesystem::exists(std::filesystem::path(folder) / script, code);
+  if (there || code) return "";
+  return absl::StrCat("Note: ", base.run().empty() ? "command" : "run", " names ",
+                      Printable(script), ", and the code in ", Printable(folder),
+                      " has no such file; its trials will fail.");
+}
+
+std::string UnsentScriptNote(const v1::Spec& base) {
+  const std::string script = FirstScript(base);
+  const bool sent = !base.code().empty() || !base.workdir().empty();
+  if (sent || !(absl::EndsWith(script, ".py") || absl::EndsWith(script, ".sh"))) return "";
+  return absl::StrCat("Note: ", base.run().empty() ? "command" : "run", " names ",
+                      Printable(script),
+                      ", and no code travels to the workers: add code: ., the folder of the file "
+                      "(--code . of a sweep), or write an absolute path; its trials will fail.");
 }
 
 bool ReadsParameters(const std::string& folder, const v1::Spec& base) {

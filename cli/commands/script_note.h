@@ -16,6 +16,9 @@ namespace v1 = ::dtrain::v1;
 // Returns a sentence on the first script that `command` or `run` names (a relative *.py or *.sh, or
 // ./NAME) and `folder` does not have; "" if it exists, or no script can be recognised.
 std::string MissingScriptNote(const std::string& folder, const v1::Spec& base);
+// Returns a sentence on the first *.py or *.sh with a relative path that the command names, if no
+// code is sent and no `workdir` is named: a trial starts in an empty folder then. "": all is well.
+std::string UnsentScriptNote(const v1::Spec& base);
 // Returns whether a file of `folder` that the command names reads its parameters itself, by
 // dtrain.parameters() or DTRAIN_PARAMETERS.
 bool ReadsParameters(const std::string& folder, const v1::Spec& base);

@@ -248,8 +248,10 @@ absl::StatusOr<std::optional<pack::PackedFolder>> Pack(Session& session,
     session.Note(absl::StrCat("Note: ", (*packed)->note, "."));
   }
   const v1::Spec& base = loaded.content.spec.base();
-  if (packed.ok() && packed->has_value()) {
-    const std::string note = MissingScriptNote(CodeFolder(options.file, base), base);
+  if (packed.ok()) {
+    const std::string note = packed->has_value()
+                                 ? MissingScriptNote(CodeFolder(options.file, base), base)
+                                 : UnsentScriptNote(base);
     if (!note.empty()) session.Note(note);
   }
   const auto& variable = session.terminal().environment;

@@ -77,6 +77,20 @@ TEST_F(CodeCommandTest, AScriptThatTheFolderLacksIsNamed) {
   EXPECT_TRUE(Has(ran.err, "run names trian.py")) << ran.err;
 }
 
+TEST_F(CodeCommandTest, AScriptThatDoesNotTravelIsNamed) {
+  const std::string head = "version: 1\nname: s\nsearch: {metric: loss}\nparameters: {x: [1]}\n";
+  const auto note = [&](const std::string& rest) {
+    folder_.Write("sweep.yaml", head + rest);
+    const Ran ran = RunAsWritten({"validate", folder_ / "sweep.yaml"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return Has(ran.err, "names train.py, and no code travels to the workers: add code: .");
+  };
+  EXPECT_TRUE(note("command: [python3, train.py, \"{x}\"]\n"));
+  EXPECT_TRUE(note("run: python3 train.py {x}\n"));
+  EXPECT_FALSE(note("command: [python3, /opt/train.py, \"{x}\"]\n"));
+  EXPECT_FALSE(note("command: [python3, train.py, \"{x}\"]\nworkdir: /opt\n"));
+}
+
 TEST_F(CodeCommandTest, WarnsOfAnActiveEnvironmentThatWorkersLack) {
   folder_.Write("venv/bin/python3", "");
   const std::string venv = folder_ / "venv";
