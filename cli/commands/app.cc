@@ -86,11 +86,20 @@ std::string PlainMessage(const CLI::App& chosen, const CLI::ParseError& error,
   }
   constexpr absl::string_view kUnread = "Could not convert: ";
   if (absl::StartsWith(text, kUnread)) {
-    const std::vector<std::string> parts =
+    const std::vector<std::string> sides =
         absl::StrSplit(text.substr(kUnread.size()), absl::MaxSplits(" = ", 1));
-    if (parts.size() == 2) {
-      return absl::StrCat(parts[0], " is '", Printable(parts[1]), "'; it must be a number");
+    if (sides.size() == 2) {
+      return absl::StrCat(sides[0], " is '", Printable(sides[1]), "'; it must be a number");
     }
+  }
+  // "--goal: up not in {minimize,maximize}"
+  const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits(" not in {", 1));
+  const size_t colon = parts[0].find(": ");
+  if (parts.size() == 2 && colon != std::string::npos && absl::EndsWith(parts[1], "}")) {
+    const std::string choices = parts[1].substr(0, parts[1].size() - 1);
+    return absl::StrCat(
+        parts[0].substr(0, colon), " is '", Printable(parts[0].substr(colon + 2)),
+        "'; it must be one of: ", absl::StrJoin(absl::StrSplit(choices, ','), ", "));
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     return MismatchMessage(chosen, written);

@@ -132,6 +132,8 @@ TEST_F(CommandTest, WrongNumbersAreRefusedInPlainWords) {
        "--trials is 0; it must be at least 1");
   said({"sweep", "./go {lr}", "--param", "lr=1,2", "--steps", "many"},
        "--steps is 'many'; it must be a number");
+  said({"sweep", "./go {lr}", "--param", "lr=1,2", "--goal", "up"},
+       "--goal is 'up'; it must be one of: minimize, maximize");
   said({"get"}, "a command is missing; choose one of: experiments, trials");
   said({"submit", "-", "--follow", "--wait"}, "cannot be given together; keep one");
   said({"data", "tokenize", "--output", "x", "--tokenizer", "gpt2", "y"}, "give --vocab FILE");
