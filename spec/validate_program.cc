@@ -306,9 +306,9 @@ std::vector<std::pair<std::string, std::string>> TextsOf(const v1::Spec& base) {
   return texts;
 }
 
-// Returns whether the text is several numbers with commas between them.
+// Returns whether the text is several numbers with commas or colons between them.
 bool IsListOfNumbers(const std::string& text) {
-  const std::vector<std::string> parts = absl::StrSplit(text, ',');
+  const std::vector<std::string> parts = absl::StrSplit(text, absl::ByAnyChar(",:"));
   return parts.size() > 1 && std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
            double number = 0;
            return absl::SimpleAtod(part, &number);

@@ -298,13 +298,14 @@ TEST(ProgramFileTest, AValueInPlaceOfASectionGetsTheFieldThatIsMeant) {
 TEST(ProgramFileTest, AnOptionWithoutItsParameterOrAListWithoutBracketsIsWarnedOf) {
   const ExperimentFile file = ReadProgram(
       "command: [./go, \"--lr={lr}\", \"--mom={momentum}\", \"x={y}\", \"{b}\"]\n"
-      "parameters:\n  lr: 0.1,0.2\n  b: x,y\n");
-  ASSERT_EQ(file.warnings.size(), 2u) << RenderDiagnostics(file.warnings);
+      "parameters:\n  lr: 0.1,0.2\n  b: x,y\n  c: 0.1:0.2\n");
+  ASSERT_EQ(file.warnings.size(), 3u) << RenderDiagnostics(file.warnings);
   EXPECT_EQ(file.warnings[0].message,
             "command[2]: '{momentum}' names no parameter, and stays as it is");
   EXPECT_EQ(file.warnings[0].hint, "add momentum to parameters");
   EXPECT_EQ(file.warnings[1].message, "parameters.lr is the text '0.1,0.2', its only value");
   EXPECT_EQ(file.warnings[1].hint, "to try several, write {min: 0.1, max: 1}, or [1, 2, 3]");
+  EXPECT_EQ(file.warnings[2].message, "parameters.c is the text '0.1:0.2', its only value");
 }
 
 TEST(ProgramFileTest, SetReachesAParameterByItsOwnName) {
