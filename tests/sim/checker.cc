@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/client_trial.h"
 #include "common/limits.h"
 #include "common/view.h"
 #include "coordinator/core/facts/hash.h"
@@ -109,6 +110,8 @@ void Checker::CheckEdits(const v1::Record& record) {
     const v1::AttemptEnded& fact = record.attempt_ended();
     const AttemptId id{{fact.experiment(), fact.trial()}, fact.attempt()};
     const Consequence consequence = ConsequenceOf(fact.cause());
+    // A client that says that its trial failed means it for good.
+    if (studies_.contains(fact.experiment()) && fact.cause() == v1::CAUSE_TRAINER_CRASH) return;
     const bool asked = asked_.contains(id) || fact.cause() == v1::CAUSE_PREEMPTED;
     const bool another =
         consequence == Consequence::kRetriesCrash || consequence == Consequence::kRetriesLoss;
@@ -171,7 +174,9 @@ void Checker::CheckRecord(const v1::Record& record) {
     }
     const v1::EvaluationRecorded& fact = record.evaluation();
     const AttemptId attempt{{fact.experiment(), fact.trial()}, fact.attempt()};
-    if (!evaluated_[attempt].insert(fact.evaluation().step()).second) {
+    // A client may report twice at a step, with other values (clients.h).
+    const bool again = !evaluated_[attempt].insert(fact.evaluation().step()).second;
+    if (again && !studies_.contains(fact.experiment())) {
       Complain(absl::StrCat("6: the evaluation of step ", fact.evaluation().step(), " of ",
                             ToString(attempt), " counts twice"));
     }
@@ -188,6 +193,9 @@ void Checker::CheckRecord(const v1::Record& record) {
     Seen& seen = of(record.trial_retried());
     if (!IsTerminal(seen.state)) Complain("3: a trial is retried that has not ended");
     seen.state = v1::TRIAL_PENDING;
+  } else if (record.has_experiment_submitted()) {
+    const v1::ExperimentSubmitted& fact = record.experiment_submitted();
+    if (IsClientTrial(fact.spec().base().command())) studies_.insert(fact.experiment());
   } else if (record.has_experiment_deleted()) {
     deleted_.insert(record.experiment_deleted().experiment());
   }
@@ -321,7 +329,7 @@ void Checker::AtTheEnd(const State& state, const Trainers& trainers) {
         Complain(absl::StrCat("6: ", ToString(attempt), " finished at step ", trial.target_steps,
                               "; its last row is of step ", *stored.rbegin()));
       }
-      CheckRowsOf({id, i}, trial, state.live.dropped_rows);
+      if (!studies_.contains(id)) CheckRowsOf({id, i}, trial, state.live.dropped_rows);
     }
   }
 }

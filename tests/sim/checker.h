@@ -81,6 +81,7 @@ class Checker {
   std::map<AttemptId, std::set<uint64_t>> evaluated_;
   std::map<ExperimentId, uint32_t> acknowledged_;
   std::set<ExperimentId> deleted_;
+  std::set<ExperimentId> studies_;  // experiments with trials in clients
   std::set<ExperimentId> paused_;
   std::set<AttemptId> asked_;  // asked to save and end
   DrainsChecker drains_;

@@ -205,6 +205,7 @@ void Coordinator::Commit(const std::vector<Effects>& effects) {
   }
   for (const Effects& each : effects) {
     for (v1::Record record : each.records) {
+      ports_.committed(record);
       record.clear_wall_time_ms();
       // After a restart, it is computed from the wall clock. It is only displayed and affects no
       // decision.

@@ -27,6 +27,7 @@ class Coordinator {
     std::function<void(StreamId, const v1::Orders&)> send_orders;
     std::function<void(StreamId)> end_stream;
     std::function<void()> died;  // every stream and waiting call is gone
+    std::function<void(const v1::Record&)> committed;
   };
   using Answered = std::function<void(const Reply&)>;
 

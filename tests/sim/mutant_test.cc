@@ -63,6 +63,7 @@ Options Rough(uint64_t seed) {
     }
     return options;
   }
+  if (seed % 4 == 3) AddClients(options);
   faults.duplicates = std::max(faults.duplicates, 0.1);
   faults.stream_breaks = std::max(faults.stream_breaks, 0.1);
   faults.worker_crashes = std::max(faults.worker_crashes, 0.02);

@@ -26,6 +26,7 @@ struct Faults {
   bool broken_worker = false;      // every trainer of the first worker crashes
   double stalls = 0;               // per second: the coordinator stands still for up to a minute
   double lost_journals = 0;        // per second: another database is served for some time
+  double clients = 0;              // per step of a client: it dies, an answer is lost, and others
   absl::Duration delay = absl::Milliseconds(5);  // upper bound for a message
 };
 
@@ -62,6 +63,7 @@ struct Options {
   double quotas = 0.1;    // at each look, with scheduling: an admin sets a quota
   double elastic = 0;     // share of experiments whose gangs shrink and grow
   double layers = 0;      // share of experiments whose gangs share layers in pairs
+  int clients = 0;        // number of clients that run trials; 0: nobody submits a study for them
   bool meddle = true;     // users cancel and retry
   bool prompt = false;    // nothing fails: cancels must be carried out within two seconds
   // Messages arrive: of a gang that broke, nobody may work on for longer than this.
@@ -77,6 +79,12 @@ inline void ShareLayers(Options& options) {
   options.slots_per_host = 3;
   options.gang_most = 4;
   options.layers = 0.7;
+}
+
+// Clients run the trials of two studies, beside the workers.
+inline void AddClients(Options& options) {
+  options.clients = 1 + static_cast<int>(options.seed % 5);
+  options.faults.clients = options.seed % 4 == 0 ? 0 : 0.1;
 }
 
 inline Options Draw(uint64_t seed) {

@@ -127,6 +127,7 @@ std::string ScheduleChecker::CheckGrowth(const State& state, const v1::StopReque
                         " after it began to train");
   }
   for (const auto& [number, experiment] : state.durable.experiments) {
+    if (RunsInClients(experiment)) continue;
     for (uint32_t i = 1; i <= experiment.trials.size(); ++i) {
       const Trial& trial = experiment.trials[i - 1];
       const TrialId other{number, i};

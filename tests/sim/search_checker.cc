@@ -17,12 +17,13 @@
 #include "coordinator/core/model/state.h"
 #include "tests/sim/population_checker.h"
 #include "tests/sim/proposal_checker.h"
+#include "tests/sim/starts.h"
 
 namespace dt::sim {
 namespace {
 
 double CostAgain(const Experiment& experiment, double metric) {
-  if (std::isnan(metric)) return std::numeric_limits<double>::infinity();
+  if (!std::isfinite(metric)) return std::numeric_limits<double>::infinity();
   return experiment.spec.search().goal() == "maximize" ? -metric : metric;
 }
 
@@ -179,8 +180,11 @@ class SearchReplay {
 
   bool Evaluated(TrialId id, const v1::RungDecided& fact) const {
     const KnownEvaluation& newest = GetTrial(state_.durable, id).evaluations.back();
-    return newest.step == fact.step() &&
-           fact.cost() == CostAgain(GetExperiment(state_.durable, id.experiment), newest.metric);
+    const Experiment& experiment = GetExperiment(state_.durable, id.experiment);
+    // A client reports at steps of its own: the first one from the rung on counts.
+    const bool there =
+        RunsInClients(experiment) ? newest.step >= fact.step() : newest.step == fact.step();
+    return there && fact.cost() == CostAgain(experiment, newest.metric);
   }
 
   void Forgive(const v1::TrialRetried& fact) {
@@ -209,6 +213,8 @@ class SearchReplay {
     if (fact.message().empty()) {
       return absl::StrCat("S3: trial ", ToString(id), " ends early and nothing says why");
     }
+    const bool by_client = RunsInClients(experiment) && fact.message() == kEndedByClient;
+    if (by_client) return "";  // clients.h checks that it did
     const Trial& trial = GetTrial(state_.durable, id);
     if (behind_.contains(id) || experiment.search_ended) return "";
     const v1::Stop& stop = experiment.spec.base().stop();

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "common/client_trial.h"
 #include "coordinator/core/keep/held.h"
 #include "coordinator/core/model/resolved.h"
 #include "spec/sizes.h"
@@ -34,10 +35,15 @@ bool HasLabels(const State& state, const std::string& worker, const v1::Resource
                      });
 }
 
+bool RunsInClients(const Experiment& experiment) {
+  return IsClientTrial(experiment.spec.base().command());
+}
+
 Starts::Starts(const State& state, const Effects& effects) : state_(state) {
   for (const v1::Record& record : effects.records) {
     if (!record.has_attempt_started()) continue;
     const Fact& fact = record.attempt_started();
+    if (RunsInClients(GetExperiment(state.durable, fact.experiment()))) continue;
     starts_.push_back(&fact);
     const Trial& trial = GetTrial(state.durable, {fact.experiment(), fact.trial()});
     const auto before = static_cast<size_t>(fact.attempt()) - 1;
@@ -163,13 +169,16 @@ std::string Starts::Overtaken(const v1::AttemptStarted& fact, bool reserved) con
   if (!reserved) {
     if (std::string sibling = Sibling(moment, fact); !sibling.empty()) return sibling;
   }
+  // A client asks for a trial of one experiment.
+  if (RunsInClients(GetExperiment(state_.durable, fact.experiment()))) return "";
   const auto key = [&](const Experiment& experiment) {
     const size_t held = BeforeOf(moment, experiment).held;
     return std::tuple(-PriorityOf(experiment), reserved ? 0 : held, reserved ? 0 : experiment.id);
   };
   const auto mine = key(GetExperiment(state_.durable, fact.experiment()));
   for (const auto& [id, experiment] : state_.durable.experiments) {
-    if (id == fact.experiment() || !(key(experiment) < mine)) continue;
+    if (id == fact.experiment() || RunsInClients(experiment)) continue;
+    if (!(key(experiment) < mine)) continue;
     if (std::string first = OneOf(moment, experiment); !first.empty()) return first;
   }
   return "";

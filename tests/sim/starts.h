@@ -20,6 +20,10 @@ namespace dt::sim {
 size_t Held(const Experiment& experiment);
 // Returns the sizes by the specification, not by a line.
 std::vector<int32_t> SizesOf(const Experiment& experiment, const Trial& trial);
+// The message of a trial that its client ended early.
+inline constexpr char kEndedByClient[] = "its client ended it early";
+// Returns whether its trials take no slot of a worker.
+bool RunsInClients(const Experiment& experiment);
 bool HasLabels(const State& state, const std::string& worker, const v1::Resources& wanted);
 
 class Starts {

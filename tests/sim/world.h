@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/sim/clients.h"
 #include "tests/sim/coordinator.h"
 #include "tests/sim/fleet.h"
 #include "tests/sim/options.h"
@@ -26,6 +27,7 @@ struct Outcome {
   uint64_t rows = 0;
   std::vector<std::string> decisions;  // of searches (decisions.h)
   uint64_t batches = 0;                // number of batches that the coordinator decided
+  Clients::Counts clients;
 };
 
 class World {
@@ -41,6 +43,8 @@ class World {
   };
 
   void PlanSubmits();
+  void PlanStudies();
+  void Plan(v1::ExperimentSpec spec, absl::Duration when);
   void DrawSizes(v1::ExperimentSpec& spec);
   void ShareLayers(v1::Spec& base);
   int Slots() const { return options_.hosts * options_.slots_per_host; }
@@ -72,6 +76,7 @@ class World {
   Fleet fleet_;
   Trainers trainers_;
   Coordinator coordinator_;
+  Clients clients_;
   std::vector<PlannedSubmit> planned_;
   bool healed_ = false;
   // The time at which a token with a process at work was first seen to be over.

@@ -13,6 +13,7 @@
 #include "common/client_trial.h"
 #include "common/limits.h"
 #include "common/metric_name.h"
+#include "common/mutant.h"
 #include "common/status.h"
 #include "common/text.h"
 #include "coordinator/core/calls/suggestion.h"
@@ -60,16 +61,16 @@ absl::StatusOr<Asked> FindAsked(Turn& turn, const Request& request) {
   const auto found = turn.durable().tokens.find(token);
   const std::string name = ClientName(experiment, request.asker());
   if (found == turn.durable().tokens.end() || found->second.trial.experiment != experiment ||
-      FindAttempt(turn.durable(), found->second)->members.front().worker != name) {
+      (FindAttempt(turn.durable(), found->second)->members.front().worker != name &&
+       !Mutated(Mutant::kAnothersTrial))) {
     return absl::NotFoundError(
         absl::StrCat("experiment ", experiment, " gave this asker no such attempt; ask again"));
   }
   Asked asked{.id = found->second};
   Worker* client = HearClient(turn, GetExperiment(turn.durable(), experiment), request.asker());
   // The asker may have got another trial since.
-  if (client == nullptr || client->attempt == nullptr || client->attempt->token != token) {
-    return asked;
-  }
+  if (client == nullptr || client->attempt == nullptr) return asked;
+  if (client->attempt->token != token && !Mutated(Mutant::kLateCallCounts)) return asked;
   asked.client = client;
   if (client->attempt->Open()) asked.live = client->attempt;
   return asked;
@@ -153,6 +154,8 @@ const KnownEvaluation* NewestOf(const Turn& turn, const AttemptId& id) {
   return all.empty() || all.back().attempt != id.attempt ? nullptr : &all.back();
 }
 
+bool IsSameValue(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
 // Returns whether all metrics are known with these values, so that the call is repeated. A metric
 // that the search does not compare is not kept, so it counts as new: readers join the evaluations
 // of a step. REQUIRES: the newest evaluation is of the same step.
@@ -164,11 +167,11 @@ bool AreKnown(const Turn& turn, const AttemptId& id,
   const KnownEvaluation& newest = trial.evaluations.back();
   const std::vector<std::string>& watched = experiment.watches.metrics;
   return std::all_of(metrics.begin(), metrics.end(), [&](const v1::Metric& metric) {
-    if (metric.name() == search.metric()) return metric.value() == newest.metric;
-    if (metric.name() == "val_loss") return metric.value() == newest.loss;
+    if (metric.name() == search.metric()) return IsSameValue(metric.value(), newest.metric);
+    if (metric.name() == "val_loss") return IsSameValue(metric.value(), newest.loss);
     const auto found = std::find(watched.begin(), watched.end(), metric.name());
     const auto place = static_cast<size_t>(found - watched.begin());
-    return place < trial.watched.size() && metric.value() == trial.watched[place];
+    return place < trial.watched.size() && IsSameValue(metric.value(), trial.watched[place]);
   });
 }
 
@@ -192,9 +195,8 @@ absl::Status TakeMetrics(Turn& turn, const Asked& asked, MetricsAt at,
     return absl::InvalidArgumentError(
         absl::StrCat("step ", step, " is beyond the last one, ", target > 0 ? target : kStepMost));
   }
-  if (newest != nullptr && newest->step == step && AreKnown(turn, asked.id, metrics)) {
-    return absl::OkStatus();
-  }
+  const bool again = newest != nullptr && newest->step == step && AreKnown(turn, asked.id, metrics);
+  if (again && !Mutated(Mutant::kReportCountsTwice)) return absl::OkStatus();
   v1::Item item;
   item.set_attempt_token(asked.live->token.ToBytes());
   *item.mutable_evaluation() = EvaluationOf(step, metrics);
@@ -243,7 +245,7 @@ absl::Status EndAsked(Turn& turn, const Asked& asked, const v1::TellTrialRequest
   if (request.end() == v1::TellTrialRequest::FINISHED) {
     step = std::max({step, uint64_t{1}, static_cast<uint64_t>(asked.live->spec.steps())});
   }
-  if (!request.metrics().empty()) {
+  if (!request.metrics().empty() && !Mutated(Mutant::kResultUnsaved)) {
     const uint64_t at = std::max(step, uint64_t{1});
     DT_RETURN_IF_ERROR(TakeMetrics(turn, asked, {at, Last::kYes}, request.metrics()));
   }
@@ -285,7 +287,6 @@ absl::StatusOr<v1::AskTrialResponse> AskTrial(Turn& turn, const v1::AskTrialRequ
     DropClient(turn, *client);
     return NoneOf(experiment);
   }
-  client->lease = lease;
   RunInClient(turn, *client);
   return AnswerOf(turn.state, *client->attempt);
 }

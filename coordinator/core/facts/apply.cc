@@ -185,7 +185,7 @@ absl::Status ApplyAttemptStarted(DurableState& state, const v1::AttemptStarted& 
   attempt.reason = fact.reason();
   for (const v1::Member& member : fact.members()) {
     attempt.members.push_back({member.worker(), member.instance(), member.host(),
-                               member.device_name(), member.local_rank()});
+                               member.device_name(), member.local_rank(), member.lease_ms()});
   }
   if (fact.has_resume()) {
     attempt.resume = fact.resume();

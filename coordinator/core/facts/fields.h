@@ -49,6 +49,7 @@ constexpr void Fields(Visit& visit, Of<GangMember> auto& member) {
   visit(DT_FIELD(member, host));
   visit(DT_FIELD(member, device_name));
   visit(DT_FIELD(member, local_rank));
+  visit(DT_FIELD(member, lease_ms));
 }
 
 template <typename Visit>

@@ -13,7 +13,9 @@
 namespace dt {
 
 absl::Duration LeaseEnd(const LiveState& live, const Worker& worker) {
-  if (Mutated(Mutant::kLeaseForEver)) return worker.last_heard + absl::Hours(1000);
+  const bool endless =
+      Mutated(Mutant::kLeaseForEver) || (Mutated(Mutant::kSilentClientKeeps) && IsClient(worker));
+  if (endless) return worker.last_heard + absl::Hours(1000);
   const absl::Duration own = std::max(worker.last_heard + worker.lease, live.lease_floor);
   return std::max(own, AliveByItsGang(worker).value_or(own));
 }

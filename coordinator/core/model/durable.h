@@ -36,6 +36,7 @@ struct GangMember {  // the rank is the place in the gang
   std::string host;
   std::string device_name;
   int32_t local_rank = 0;
+  int64_t lease_ms = 0;  // the lease that a client asked for; 0: of a worker, or the usual one
 };
 
 struct Attempt {

@@ -24,6 +24,12 @@
 namespace dt {
 namespace {
 
+// Returns the lease that a client asked for. Older journals do not have it.
+absl::Duration ClientLeaseOf(const GangMember& member) {
+  if (member.lease_ms == 0 || Mutated(Mutant::kAskedLeaseForgotten)) return limits::kClientLease;
+  return absl::Milliseconds(member.lease_ms);
+}
+
 // Adds the worker of a live attempt, which is not heard since the start.
 Worker& ExpectWorker(State& state, const GangMember& member, DeviceKind device, Instant now) {
   LiveState& live = state.live;
@@ -40,7 +46,7 @@ Worker& ExpectWorker(State& state, const GangMember& member, DeviceKind device, 
   worker.hello.set_host(member.host);
   worker.hello.set_device_name(member.device_name);
   worker.hello.set_device(std::string(Name(device)));
-  if (device == DeviceKind::kClient) worker.lease = limits::kClientLease;
+  if (device == DeviceKind::kClient) worker.lease = ClientLeaseOf(member);
   worker.hello.set_level(kWorkerLevel);  // a report will show whether it is older
   worker.last_heard = now.steady;
   ArmLease(live, worker);

@@ -84,6 +84,7 @@ v1::AttemptStarted& FillStarted(Turn& turn, TrialId id, const Decision& decision
     member.set_instance(worker.instance);
     member.set_host(worker.hello.host());
     member.set_device_name(worker.hello.device_name());
+    if (IsClient(worker)) member.set_lease_ms(absl::ToInt64Milliseconds(worker.lease));
     // Ranks of one host are neighbours in a gang.
     const bool same_host =
         rank > 0 && fact.members(static_cast<int>(rank) - 1).host() == worker.hello.host();

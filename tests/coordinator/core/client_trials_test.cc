@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -44,11 +45,13 @@ class ClientTrialsTest : public CoreTest {
     spec.clear_parameters();
     return spec;
   }
-  absl::StatusOr<v1::AskTrialResponse> Ask(ExperimentId experiment, uint64_t asker) {
+  absl::StatusOr<v1::AskTrialResponse> Ask(ExperimentId experiment, uint64_t asker,
+                                           absl::Duration lease = absl::ZeroDuration()) {
     v1::AskTrialRequest request;
     request.set_experiment(experiment);
     request.set_asker(asker);
     request.set_host("laptop");
+    request.set_lease_seconds(absl::ToDoubleSeconds(lease));
     auto answer = Call<v1::AskTrialResponse>(request);
     if (answer.ok() && answer->trial() > 0) tokens_[asker] = answer->attempt_token();
     return answer;
@@ -114,6 +117,19 @@ class ClientTrialsTest : public CoreTest {
     return values;
   }
 
+  // Removes what older journals do not have.
+  void ForgetLeases() {
+    for (std::string& bytes : journal_) {
+      v1::Record record;
+      ASSERT_TRUE(record.ParseFromString(bytes));
+      if (!record.has_attempt_started()) continue;
+      for (v1::Member& member : *record.mutable_attempt_started()->mutable_members()) {
+        member.clear_lease_ms();
+      }
+      bytes = record.SerializeAsString();
+    }
+  }
+
   std::map<uint64_t, std::string> tokens_;  // by asker
 };
 
@@ -154,6 +170,20 @@ TEST_F(ClientTrialsTest, ARepeatedCallChangesNothingAndHasTheSameAnswer) {
   }
   EXPECT_EQ(TrialOf({id, 1}).attempts.size(), 1u);
   EXPECT_EQ(GetExperiment(state_.durable, id).trials.size(), 1u);
+}
+
+TEST_F(ClientTrialsTest, ARepeatedReportOfAnyValueChangesNothing) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const ExperimentId id = Submit(InClients(1));
+  Ask(id, 1).value();
+  size_t step = 0;
+  for (const double value : {1.0, kNotANumber, kInfinity, -kInfinity}) {
+    ++step;
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_FALSE(Report(id, 1, step, value)->stop());
+      EXPECT_EQ(TrialOf({id, 1}).evaluations.size(), step) << value;
+    }
+  }
 }
 
 TEST_F(ClientTrialsTest, AMetricThatIsNewAtAKnownStepCounts) {
@@ -257,6 +287,40 @@ TEST_F(ClientTrialsTest, ACoordinatorThatRestartsBetweenAskAndTellForgetsNothing
   RestartCoordinator();
   Advance(2 * limits::kClientLease);
   EXPECT_EQ(Ask(id, 3)->trial(), 2u);
+}
+
+TEST_F(ClientTrialsTest, AClientKeepsTheLeaseThatItAskedForWhenTheCoordinatorRestarts) {
+  for (const absl::Duration lease : {absl::Seconds(20), absl::Seconds(60), absl::Seconds(300)}) {
+    const ExperimentId id = Submit(InClients(1));
+    Ask(id, 1, lease).value();
+    RestartCoordinator();
+    Advance(lease - absl::Seconds(2));
+    EXPECT_EQ(Ask(id, 2)->trial(), 0u) << lease;
+    EXPECT_FALSE(Call<v1::ReportTrialResponse>(Of<v1::ReportTrialRequest>(id, 1))->stop()) << lease;
+    RestartCoordinator();
+    Advance(lease + absl::Seconds(2));
+    EXPECT_EQ(Ask(id, 2)->trial(), 1u) << lease;
+    EXPECT_TRUE(Call<v1::ReportTrialResponse>(Of<v1::ReportTrialRequest>(id, 1))->stop()) << lease;
+  }
+}
+
+TEST_F(ClientTrialsTest, AJournalWithoutLeasesGivesTheUsualOne) {
+  const ExperimentId id = Submit(InClients(1));
+  Ask(id, 1, absl::Seconds(300)).value();
+  ForgetLeases();
+  RestartCoordinator();
+  Advance(limits::kClientLease - absl::Seconds(2));
+  EXPECT_EQ(Ask(id, 2)->trial(), 0u);
+  Advance(absl::Seconds(4));
+  EXPECT_EQ(Ask(id, 2)->trial(), 1u);
+}
+
+TEST_F(ClientTrialsTest, ARepeatedAskDoesNotChangeTheLease) {
+  const ExperimentId id = Submit(InClients(1));
+  Ask(id, 1, absl::Seconds(300)).value();
+  EXPECT_EQ(Ask(id, 1, absl::Seconds(5))->attempt(), 1u);
+  Advance(absl::Seconds(200));
+  EXPECT_EQ(Ask(id, 1, absl::Seconds(5))->attempt(), 1u);
 }
 
 TEST_F(ClientTrialsTest, WorkersGetNoTrialOfClientsAndClientsNoneOfWorkers) {
