@@ -109,10 +109,11 @@ std::string LastWords::Text() const {
   const OfPipe& of = Newest();
   if (of.line.empty()) return {};
   std::string text;
-  const std::string& evidence = Evidence();
-  if (evidence != of.line) absl::StrAppend(&text, "its last error: ", evidence, "; ");
+  if (!of.error.empty() && of.error != of.line) {
+    absl::StrAppend(&text, "its last error: ", of.error, "; ");
+  }
   absl::StrAppend(&text, "its last line: ", of.line);
-  const std::string fix(FixFor(evidence));
+  const std::string fix(FixFor(Evidence()));
   if (!fix.empty()) absl::StrAppend(&text, "; ", fix);
   return text;
 }

@@ -19,8 +19,9 @@ class LastWords {
   // Takes the next line of a pipe. Ignores a blank one, and a warning of Python with its line of
   // code.
   void Take(LogPipe pipe, std::string_view line);
-  // Returns "its last line: …", with the evidence in front if that is an earlier line, and what to
-  // do about an error that is known; "" if nothing was printed. Prefers standard error as evidence.
+  // Returns "its last line: …", with the newest error in front if other lines follow it, and what
+  // to do about an error that is known; "" if nothing was printed. Prefers standard error as
+  // evidence.
   std::string Text() const;
   // Returns the newest error, or the last line if no line near the end names one: a program may
   // have handled an error and gone on.

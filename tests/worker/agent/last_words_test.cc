@@ -77,7 +77,6 @@ TEST(LastWordsTest, AnErrorThatWasHandledLongBeforeTheEndIsNoEvidence) {
   EXPECT_EQ(words.Evidence(), "torch.OutOfMemoryError: CUDA out of memory.");
   words.Take(LogPipe::kErrors, "epoch 2 with half the batch");
   EXPECT_EQ(words.Evidence(), "epoch 2 with half the batch");
-  EXPECT_EQ(words.Text(), "its last line: epoch 2 with half the batch");
 }
 
 TEST(LastWordsTest, AKnownErrorComesWithItsFix) {
