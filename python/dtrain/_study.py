@@ -273,7 +273,7 @@ class Study:
         else:
             self.tell(trial, value)
             if not _is_number(value.get(self.metric) if isinstance(value, Mapping) else value):
-                warnings.warn(f"trial {trial.id} failed: its objective returned {value!r:.100}; return its "
+                warnings.warn(f"trial {trial.id} failed: its objective returned {_shown(value):.100}; return its "
                               f"{self.metric}, a number", stacklevel=2)
 
     def _suggest(self, trial: StudyTrial, parameter: model_pb2.Parameter) -> model_pb2.Value:

@@ -20,6 +20,9 @@ PAGE = ROOT / "docs/tutorial/your-script.md"
 README = ROOT / "README.md"
 BLOCK = re.compile(r"(?ms)^(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$")
 SECONDS = 300  # a block takes a tenth of it on two free cores
+# Shows why a command may wait.
+LOOK = """dtctl get experiments; dtctl get trials last; dtctl get workers; dtctl explain last
+tail -n 40 ~/.local/state/dtrain/local/logs/*"""
 
 
 class Tutorial(unittest.TestCase):
@@ -38,8 +41,13 @@ class Tutorial(unittest.TestCase):
         self.addCleanup(self.run_text, "dtctl down || true")
 
     def run_text(self, text: str) -> str:
-        done = subprocess.run(["bash", "-e"], input=text, cwd=self.work, env=self.variables, capture_output=True,
-                              text=True, timeout=SECONDS, check=False)
+        try:
+            done = subprocess.run(["bash", "-e"], input=text, cwd=self.work, env=self.variables, capture_output=True,
+                                  text=True, timeout=SECONDS, check=False)
+        except subprocess.TimeoutExpired as late:
+            state = subprocess.run(["bash", "-c", LOOK], env=self.variables, capture_output=True, text=True,
+                                   timeout=SECONDS, check=False)
+            self.fail(f"not within {SECONDS} s:\n{text}\n{late.stdout}\n{late.stderr}\n{state.stdout}\n{state.stderr}")
         self.assertEqual(done.returncode, 0, f"{text}\n{done.stdout}\n{done.stderr}")
         return done.stdout
 

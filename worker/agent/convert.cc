@@ -40,6 +40,7 @@ nlohmann::json SpecToJson(const v1::Spec& spec) {
       if (IsNetworkBench(spec.command()) && of_programs == std::string_view("command")) continue;
       json.erase(of_programs);
     }
+    if (json.contains("checkpoint")) json["checkpoint"].erase("folder");
   }
   // The trainer has it as a single field, as in spec::JsonPlaceOf.
   if (json.contains("stop")) {
