@@ -235,7 +235,7 @@ TEST(TrialListTest, HasAColumnForEachOfSeveralObjectivesAndNoneForTheBest) {
     trial.summary.add_objectives(20);
   }
   const TextTable list = TrialList(study);
-  EXPECT_EQ(list.header, (std::vector<std::string>{"trial", "train.seq_len", "train.batch_size",
+  EXPECT_EQ(list.header, (std::vector<std::string>{"trial", "train.batch_size", "train.seq_len",
                                                    "outcome", "step", "accuracy", "latency_ms"}));
   const std::vector<std::string>& row = list.rows[0];
   ASSERT_EQ(row.size(), list.header.size());

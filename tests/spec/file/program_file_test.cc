@@ -292,7 +292,7 @@ TEST(ProgramFileTest, AValueInPlaceOfASectionGetsTheFieldThatIsMeant) {
             "retries: {max: 3}");
   EXPECT_EQ(Said(ReadProgram("command: [./go]\ncheckpoint: 3\n")),
             "4:13 wrong_type: 'checkpoint' is a single value; it must be a map of fields; "
-            "checkpoint may hold every, keep_latest, keep_best");
+            "checkpoint may hold every, keep_latest, keep_best, folder");
 }
 
 TEST(ProgramFileTest, AnOptionWithoutItsParameterOrAListWithoutBracketsIsWarnedOf) {
