@@ -12,8 +12,10 @@ namespace {
 
 #ifdef DTRAIN_SANITIZE
 constexpr uint64_t kClientSeeds = 6;
+constexpr uint64_t kKillEvery = 40;  // one of so many commits
 #else
-constexpr uint64_t kClientSeeds = 150;
+constexpr uint64_t kClientSeeds = 75;
+constexpr uint64_t kKillEvery = 3;
 #endif
 
 TEST(ClientsTest, NothingAcknowledgedIsLostAndEveryTrialEndsOnce) {
@@ -53,14 +55,14 @@ Options OneClient(uint64_t seed) {
   return options;
 }
 
-TEST(ClientsTest, AKillAtAnyCommitLosesNothing) {
+TEST(ClientsTest, AKillAtACommitLosesNothing) {
   uint64_t kills = 0;
   for (uint64_t seed = 1; seed <= kClientSeeds / 75 + 1; ++seed) {
     const Outcome alone = World(OneClient(seed)).Run();
     ASSERT_EQ(alone.violation, "") << seed;
     ASSERT_GT(alone.clients.ends, 0u) << seed;
     for (const Boundary boundary : {Boundary::kBeforeCommit, Boundary::kAfterCommit}) {
-      for (uint64_t batch = 1; batch <= alone.batches; ++batch, ++kills) {
+      for (uint64_t batch = 1; batch <= alone.batches; batch += kKillEvery, ++kills) {
         Options options = OneClient(seed);
         options.killed_at = batch;
         options.boundary = boundary;
