@@ -24,13 +24,18 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any
+from typing import Any, Callable
 
 __all__ = ["checkpoint", "parameters", "progress", "report", "resume", "resumed_step", "rungs", "should_stop"]
 
 _SETTLED_SECONDS = 2.0  # saved files without a change for so long are complete
+_RESTLESS_SECONDS = 10.0  # after changes for so long, files that nobody writes are complete sooner:
+_PAUSE_SECONDS = 0.5  # after so long without a change
+_WARNED_SECONDS = 60.0  # after changes for so long without a copy, the log names the files
 _LOOK_SECONDS = 0.25  # between two looks for saved files
 _USAGE = "usage: python3 -m dtrain keep PATTERN... -- COMMAND...   (a pattern is a path below this folder; quote its *)"
+
+_Saved = dict[str, tuple[int, int]]  # size and time of change of each file
 
 _lock = threading.Lock()
 _stop: threading.Event | None = None  # set once SIGTERM came; None: should_stop was not called yet
@@ -112,7 +117,7 @@ def keep(patterns: list[str], command: list[str]) -> int:
     resume they are there again before the program starts.
     """
     _restore()
-    kept = seen = _files(patterns)
+    kept = files = _files(patterns)
     _be_known()
     try:
         child = _started(command)
@@ -121,7 +126,8 @@ def keep(patterns: list[str], command: list[str]) -> int:
         return 127 if isinstance(error, FileNotFoundError) else 126
     home = os.environ.get("DTRAIN_CHECKPOINT_DIR") if _is_first() else None
     folders: list[str] = []
-    since, pause, status = time.monotonic(), _LOOK_SECONDS if home else None, None
+    pause, status = _LOOK_SECONDS if home else None, None
+    changes = _Changes(kept, time.monotonic())
     while status is None:
         try:
             status = child.wait(pause)
@@ -133,22 +139,89 @@ def keep(patterns: list[str], command: list[str]) -> int:
         files = _files(patterns)
         # A look at many files, or at a slow file system, must not slow the program down.
         pause = max(_LOOK_SECONDS, 10 * (time.monotonic() - began))
-        if files != seen:
-            seen, since = files, time.monotonic()
+        changes.note(files, time.monotonic())
         # A program that failed may have left a file half written.
-        complete = status == 0 if status is not None else time.monotonic() - since >= _SETTLED_SECONDS
-        if complete and seen and seen != kept:
+        complete = status == 0 if status is not None else changes.complete(time.monotonic(), _being_written)
+        if complete and files and files != kept:
             folder = os.path.join(home, "kept-%d" % time.monotonic_ns())
-            if _copied(patterns, seen, folder):
-                kept = seen
+            if _copied(patterns, files, folder):
+                kept = files
+                changes.copied()
                 _say({"checkpoint": folder})
                 folders.append(folder)
                 # Nobody took over an older one that is still there. The last may be on its way.
                 if len(folders) > 2:
                     shutil.rmtree(folders.pop(0), ignore_errors=True)
-    if home and status == 0 and not seen:
+    if home and status == 0 and not files:
         print("dtrain: no file matched %s: nothing was kept" % " ".join(patterns), file=sys.stderr, flush=True)
     return status if status >= 0 else 128 - status
+
+
+class _Changes:
+    """The changes of saved files since they were last copied: decides when they are complete."""
+
+    def __init__(self, files: _Saved, now: float) -> None:
+        self._files = files
+        self._last = now  # change
+        self._first: float | None = None  # change since the last copy
+        self._warned = False
+
+    def note(self, files: _Saved, now: float) -> None:
+        """Notes what a look found. Names the files, once, if they have changed for too long to be copied."""
+        if files == self._files:
+            return
+        changed = [name for name in sorted(files) if files[name] != self._files.get(name)]
+        self._files, self._last = files, now
+        if self._first is None:
+            self._first = now
+        if now - self._first >= _WARNED_SECONDS and changed and not self._warned:
+            self._warned = True
+            print("dtrain: nothing was kept for %d s, since saved files change all the time: %s. Save less often, or "
+                  "name patterns that leave out logs" % (now - self._first, ", ".join(changed[:3])),
+                  file=sys.stderr, flush=True)
+
+    def complete(self, now: float, being_written: Callable[[_Saved], bool]) -> bool:
+        """Returns whether no save is under way."""
+        quiet = now - self._last
+        if quiet >= _SETTLED_SECONDS:
+            return True
+        restless = self._first is not None and now - self._first >= _RESTLESS_SECONDS
+        return restless and quiet >= _PAUSE_SECONDS and not being_written(self._files)
+
+    def copied(self) -> None:
+        """Notes that the files were copied."""
+        self._first = None
+
+
+def _being_written(files: _Saved) -> bool:
+    """Returns whether a process below this one has one of the files open for writing."""
+    paths = {os.path.realpath(name) for name in files}
+    for process in _below(os.getpid()):
+        for link in glob.glob("/proc/%d/fd/*" % process):
+            try:
+                if os.readlink(link) not in paths:
+                    continue
+                with open(link.replace("/fd/", "/fdinfo/"), encoding="ascii") as facts:
+                    flags = next(line for line in facts if line.startswith("flags:"))
+            except (OSError, StopIteration):  # it was closed meanwhile
+                continue
+            if int(flags.split()[1], 8) & (os.O_WRONLY | os.O_RDWR):
+                return True
+    return False
+
+
+def _below(process: int) -> list[int]:
+    """Returns the processes that a process started, and those that they started."""
+    found: list[int] = []
+    for threads in glob.glob("/proc/%d/task/*/children" % process):
+        try:
+            with open(threads, encoding="ascii") as file:
+                children = [int(word) for word in file.read().split()]
+        except OSError:  # it ended meanwhile
+            continue
+        for child in children:
+            found += [child, *_below(child)]
+    return found
 
 
 def _restore() -> None:
@@ -207,10 +280,10 @@ def _death_with_parent() -> Any:
     return lambda: prctl(1, int(signal.SIGKILL))  # PR_SET_PDEATHSIG
 
 
-def _files(patterns: list[str], folder: str = ".") -> dict[str, tuple[int, int]]:
-    """Returns size and time of the files below `folder` that a pattern names, or that lie in a folder that it names.
+def _files(patterns: list[str], folder: str = ".") -> _Saved:
+    """Returns the files below `folder` that a pattern names, or that lie in a folder that it names.
     A link to a file counts as this file."""
-    found: dict[str, tuple[int, int]] = {}
+    found: _Saved = {}
     for pattern in patterns:
         for path in glob.glob(os.path.join(glob.escape(folder), pattern), recursive=True):
             below = [os.path.join(at, name) for at, _, names in os.walk(path) for name in names] or [path]
@@ -224,7 +297,7 @@ def _files(patterns: list[str], folder: str = ".") -> dict[str, tuple[int, int]]
     return found
 
 
-def _copied(patterns: list[str], files: dict[str, tuple[int, int]], folder: str) -> bool:
+def _copied(patterns: list[str], files: _Saved, folder: str) -> bool:
     """Copies the files into a new folder. Returns whether none changed meanwhile; otherwise nothing is left of it."""
     try:
         for name in files:

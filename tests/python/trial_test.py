@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
+import io
 import json
 import os
 import pathlib
@@ -13,6 +16,10 @@ import tempfile
 import unittest
 
 MODULE = pathlib.Path(__file__).resolve().parents[2] / "python" / "dtrain" / "trial.py"
+
+_spec = importlib.util.spec_from_file_location("keeping", MODULE)
+keeping = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(keeping)
 
 # Functions of the programs that `keep` runs.
 SAVE = """
@@ -112,6 +119,48 @@ class TrialTest(unittest.TestCase):
     def test_a_file_counts_once_it_is_settled_and_each_change_again(self):
         folders = self.keep("save('a.pt', '1'); await_reports(1); save('a.pt', '2'); await_reports(2)")
         self.assertEqual([(pathlib.Path(each) / "out/a.pt").read_text() for each in folders], ["1", "2"])
+
+    def test_a_program_that_saves_all_the_time_is_kept_in_its_short_pauses(self):
+        changes = keeping._Changes({}, 0.0)
+
+        def complete(now: float, being_written: bool = False) -> bool:
+            return changes.complete(now, lambda files: being_written)
+
+        for tenths in range(0, 120, 5):
+            changes.note({"a.pt": (1, tenths)}, tenths / 10)
+        # The last change was at 11.5 s.
+        self.assertFalse(complete(11.7))
+        self.assertTrue(complete(12.1))
+        self.assertFalse(complete(12.1, being_written=True))
+        self.assertTrue(complete(13.6, being_written=True))  # as a file that stays open for a log
+        changes.copied()
+        changes.note({"a.pt": (1, 200)}, 20.0)
+        self.assertFalse(complete(20.7))
+        self.assertTrue(complete(22.0))
+
+    def test_files_that_never_settle_are_named_once(self):
+        changes = keeping._Changes({}, 0.0)
+        errors = io.StringIO()
+        with contextlib.redirect_stderr(errors):
+            for second in range(130):
+                changes.note({"out/a.pt": (1, 0), "out/log": (second, second)}, float(second))
+        self.assertEqual(errors.getvalue().count("nothing was kept for 60 s"), 1)
+        self.assertIn("all the time: out/log. Save less often", errors.getvalue())
+
+    def test_a_file_that_a_process_below_writes_is_known(self):
+        path = self.folder / "a.pt"
+        path.touch()
+        files = keeping._files(["a.pt"], str(self.folder))
+        here = {str(path): facts for facts in files.values()}
+        for mode, written in (("w", True), ("a", True), ("r", False)):
+            with open(path, mode, encoding="utf-8") as file:
+                child = subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, stdout=file if written else None,
+                                         stderr=None if written else file)
+                try:
+                    self.assertEqual(keeping._being_written(here), written, mode)
+                finally:
+                    child.communicate(timeout=60)
+        self.assertFalse(keeping._being_written(here))
 
     def test_a_failed_program_leaves_no_half_written_checkpoint(self):
         self.assertEqual(self.keep("save('a.pt', 'half'); sys.exit(3)", 3), [])
