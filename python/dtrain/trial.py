@@ -24,7 +24,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any, Callable
+from typing import Any, Callable, Dict, Tuple
 
 __all__ = ["checkpoint", "parameters", "progress", "report", "resume", "resumed_step", "rungs", "should_stop"]
 
@@ -35,7 +35,7 @@ _WARNED_SECONDS = 60.0  # after changes for so long without a copy, the log name
 _LOOK_SECONDS = 0.25  # between two looks for saved files
 _USAGE = "usage: python3 -m dtrain keep PATTERN... -- COMMAND...   (a pattern is a path below this folder; quote its *)"
 
-_Saved = dict[str, tuple[int, int]]  # size and time of change of each file
+_Saved = Dict[str, Tuple[int, int]]  # size and time of change of each file
 
 _lock = threading.Lock()
 _stop: threading.Event | None = None  # set once SIGTERM came; None: should_stop was not called yet
