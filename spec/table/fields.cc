@@ -1,6 +1,6 @@
-// fields.cc: the one list of an experiment file's fields. Reading, checking, defaults, the
-// trainer's own reading, the manual and the JSON Schema all follow from it; a field added here and
-// in model.proto is complete.
+// fields.cc: the one list of a trial's fields in an experiment file. Reading, checking, defaults,
+// the trainer's own reading, the manual and the JSON Schema all follow from it; a field added here
+// and in model.proto is complete.
 //
 // Invariant: every leaf of v1::Spec appears here once, and nothing else (tests/spec asserts it).
 #include "common/environment_limits.h"

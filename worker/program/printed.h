@@ -3,8 +3,8 @@
 // Role:   the program's standard output and standard error go through a pipe of ours each, so that
 //         our own lines begin where a line of the program ends. On rank 0's standard output a line
 //         that is exactly a report counts as one, so that a program need not use dtrain's
-//         descriptor; any other line only goes to the log. Standard error has no reports, only
-//         lines that were nearly one.
+//         descriptor; any other line goes to the log, and to the patterns of `metrics`. Standard
+//         error has no such reports: only patterns, and lines that were nearly a report.
 // Threads: one, which a reader of our own standard output that stands still would hold up.
 //         A line that was nearly a report is kept for a hint, the first.
 // Bounds: kPrintedBytes of reports that wait; beyond it the program waits, as at its descriptor. A
