@@ -97,7 +97,8 @@ std::shared_ptr<grpc::Channel> Cluster::MakeChannel(const CertificateFiles* file
   grpc::ChannelArguments arguments;
   // A killed coordinator comes back soon, and the test waits for it.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
+  // Also the time that an attempt to connect may take.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetMaxReceiveMessageSize(64 << 20);
