@@ -71,7 +71,7 @@ package_static() {
   setup_static_libraries
   configure_static "$torch_version" "$static_folder"
   cmake --build "$root/build/$static_folder" --parallel "$(build_jobs)" --target \
-    dtctl dtcoord dtworker dtprogram dttrain trainer_starter python_wheel >&2
+    dtctl dtcoord dtworker dtprogram trainers trainer_starter python_wheel >&2
   local version
   for version in "${wheel_torch_versions[@]}"; do build_trainer "$version"; done
   mkdir -p "$out"
@@ -108,7 +108,7 @@ build_trainer() (
   setup_libtorch "$root/tools/wheels-cpu-$minor.txt"
   say "building dttrain-$minor"
   configure_static "$1" "$static_folder-$minor" -DDTRAIN_COMPONENTS=trainer -DDTRAIN_CUDA=OFF
-  cmake --build "$root/build/$static_folder-$minor" --parallel "$(build_jobs)" --target dttrain >&2
+  cmake --build "$root/build/$static_folder-$minor" --parallel "$(build_jobs)" --target trainers >&2
 )
 
 # make_debs PRESET OUT
