@@ -66,6 +66,9 @@ class Help:
 def help_of(program: pathlib.Path, words: list[str]) -> Help:
     # A default under the home folder must be the reader's, not the builder's.
     environment = {"PATH": os.environ.get("PATH", ""), "HOME": "~", "LC_ALL": "C.UTF-8"}
+    # The dttrain of a static build starts the trainer that fits this PyTorch.
+    if "DTRAIN_LIBTORCH" in os.environ:
+        environment["DTRAIN_LIBTORCH"] = os.environ["DTRAIN_LIBTORCH"]
     done = subprocess.run([program, *words, "--help"], env=environment, check=True, capture_output=True, text=True,
                           encoding="utf-8", timeout=SECONDS)
     return Help(done.stdout)
