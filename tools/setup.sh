@@ -208,10 +208,20 @@ setup_bundle() {
   say "bundle of $(du -sh "$out" | cut -f1) in $out; take it to the machine, then: ./dev gpu-test --bundle $out"
 }
 
+# setup_ubuntu_keys: the keys with which Ubuntu signs, from a package of Debian 13, which Debian signs.
+setup_ubuntu_keys() (
+  local file=usr/share/keyrings/ubuntu-archive-keyring.gpg staging="$cache_dir/.ubuntu-keys.$$"
+  if [ -f "/$file" ] || [ -f "$cache_dir/ubuntu-archive-keyring.gpg" ]; then return 0; fi
+  mkdir -p "$cache_dir" || die "could not make $cache_dir"
+  trap 'rm -rf -- "$staging"' EXIT
+  mmdebstrap --quiet --variant=extract --include=ubuntu-archive-keyring trixie "$staging" >&2 &&
+    cp -- "$staging/$file" "$staging.gpg" && mv -- "$staging.gpg" "$cache_dir/ubuntu-archive-keyring.gpg"
+)
+
 # setup [--cuda] [--no-check] [--programs] [--slurm] [--kubernetes] [--house] [--bundle DIR]
 setup() {
   local wheels=("$root/tools/wheels-cpu.txt") packages=("${build_packages[@]}" "${check_packages[@]}") check=yes
-  local programs=no kubernetes=no
+  local programs=no kubernetes=no house=no
   while [ "$#" -gt 0 ]; do
     case "$1" in
       --cuda) wheels+=("$root/tools/wheels-cuda.txt") ;;
@@ -219,7 +229,7 @@ setup() {
       --programs) programs=yes ;;
       --slurm) packages+=("${slurm_packages[@]}") ;;
       --kubernetes) kubernetes=yes ;;
-      --house) packages+=("${house_packages[@]}") ;;
+      --house) packages+=("${house_packages[@]}") house=yes ;;
       --bundle)
         [ "$#" -ge 2 ] || die "--bundle needs a folder"
         setup_bundle "$2"
@@ -231,6 +241,7 @@ setup() {
     shift
   done
   setup_packages "${packages[@]}"
+  if [ "$house" = yes ]; then setup_ubuntu_keys || say "the tests in Ubuntu's systems will be skipped"; fi
   setup_libtorch "${wheels[@]}"
   if [ "$check" = yes ] && setup_python_client; then
     setup_wheels wheels-sklearn.txt sklearn-wheels || say "the test of examples/command/digits.py will be skipped"

@@ -43,7 +43,10 @@ def run(*command: str | pathlib.Path, seconds: float = SECONDS, **more) -> str:
 
 
 # The systems that static programs are made for.
-UBUNTU_KEYS = pathlib.Path("/usr/share/keyrings/ubuntu-archive-keyring.gpg")
+KEYS = "ubuntu-archive-keyring.gpg"
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "dtrain"
+UBUNTU_KEYS = next((folder / KEYS for folder in (CACHE, pathlib.Path("/usr/share/keyrings"))
+                    if (folder / KEYS).exists()), None)
 SYSTEMS = {"Debian 13": "trixie", "Debian 12": "bookworm", "Ubuntu 24.04": "noble", "Ubuntu 22.04": "jammy"}
 UBUNTU = ("noble", "jammy")
 
@@ -53,14 +56,14 @@ def make_base(target: pathlib.Path, packages: list[str], release: str = RELEASE)
     a file if the target's name ends with .tar."""
     include = [f"--include={','.join(packages)}"] if packages else []
     # Ubuntu has python3-venv in universe.
-    components = ["--components=main,universe"] if release in UBUNTU else []
-    run("mmdebstrap", "--variant=minbase", *components, *include, release, target)
+    ubuntu = ["--components=main,universe", f"--keyring={UBUNTU_KEYS}"] if release in UBUNTU else []
+    run("mmdebstrap", "--variant=minbase", *ubuntu, *include, release, target)
 
 
 def why_not_system(release: str) -> str | None:
     """Returns why a root of this release cannot be made here, or None."""
-    if release in UBUNTU and not UBUNTU_KEYS.exists():
-        return f"there is no {UBUNTU_KEYS}, with which Ubuntu signs (in Ubuntu's package ubuntu-keyring)"
+    if release in UBUNTU and UBUNTU_KEYS is None:
+        return f"there is no {KEYS}, with which Ubuntu signs; ./dev setup --house"
     return None
 
 
