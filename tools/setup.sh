@@ -15,14 +15,14 @@ package_packages=(dpkg-dev file binutils)
 check_packages=(
   "${package_packages[@]}"
   clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev lld shellcheck prometheus systemd
-  postgresql sqlite3 python3-yaml python3-venv zsh fish chromium
+  postgresql sqlite3 python3-yaml python3-venv zsh fish chromium iproute2
 )
 
 # A Slurm of one machine, which slurm_test starts itself; the packages' services are stopped.
 slurm_packages=(slurmctld slurmd slurm-client munge)
 
 # A Debian to boot and images to build, for house_test and container_test; a compiler and qemu, for arm64_test.
-house_packages=(mmdebstrap systemd-container buildah lintian iproute2 g++-aarch64-linux-gnu qemu-user-static)
+house_packages=(mmdebstrap systemd-container buildah lintian g++-aarch64-linux-gnu qemu-user-static)
 
 # missing_packages PACKAGE…: prints the packages that are not installed.
 missing_packages() {
