@@ -1,6 +1,11 @@
-"""Tests of the computations of bench/recovery: what a hit cost, from rows and attempts, and the rows of its table."""
+"""Tests of bench/recovery: the cost of a hit from rows and attempts, the rows of its table, and a rehearsal.
+
+usage: recovery_bench_test.py PROGRAMS SWITCH
+"""
 
 import pathlib
+import re
+import subprocess
 import sys
 import unittest
 
@@ -56,5 +61,28 @@ class TableTest(unittest.TestCase):
                          "| ddp | the two hosts cut from each other | no | never | never | – | 0 of 1 |")
 
 
+class RehearsalTest(unittest.TestCase):
+    def test_the_smallest_run_prints_the_machine_and_a_row_for_each_hit_and_period(self):
+        done = subprocess.run([sys.executable, "-B", ROOT / "bench/recovery/recovery_bench.py", "--programs", PROGRAMS,
+                               "--switch", SWITCH, "--tiny", "--strategy", "ddp,program", "--hit", "trainer,worker"],
+                              capture_output=True, text=True, timeout=500, check=False)
+        if skipped := re.match("skipped: (.*)", done.stdout):
+            self.skipTest(skipped[1])
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"^\d+ cores, .*; Linux .*; dtcoord \d")
+        for strategy in ("ddp", "program"):
+            for words in ("trainer killed", "worker killed, its host stays"):
+                self.assertRegex(done.stdout, rf"\| {strategy} \| {words} \| [\d.]+ s \| [\d.]+ s .* \| 1 of 1 \|")
+                self.assertRegex(done.stdout, rf"\| {strategy} \| {words} \| \d\.\d\d \|\n")
+
+    def test_what_it_does_not_know_is_refused_with_the_choices(self):
+        done = subprocess.run([sys.executable, "-B", ROOT / "bench/recovery/recovery_bench.py", "--programs", PROGRAMS,
+                               "--switch", SWITCH, "--hit", "trainer,moon"], capture_output=True, text=True, timeout=60,
+                              check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--hit: there is no moon; there are trainer, worker, host, cut, pair, coordinator", done.stderr)
+
+
 if __name__ == "__main__":
-    unittest.main()
+    PROGRAMS, SWITCH = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1], verbosity=2)

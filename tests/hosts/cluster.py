@@ -74,7 +74,7 @@ class Cluster:
         self.coordinator_host = host or self.coordinator_host
         if not (self.path / "tls").exists():
             self._make_certificates()
-        self._publish_name()
+        self.lab.give_name(COORDINATOR, self.coordinator_host)
         addresses = self.path / "addresses.json"
         addresses.unlink(missing_ok=True)
         self._starts += 1
@@ -108,10 +108,6 @@ class Cluster:
 
     def state_of(self, worker: str) -> str:
         return next((each["state"] for each in self.items("get", "workers") if each["id"] == worker), "unknown")
-
-    def _publish_name(self) -> None:
-        for name in self.lab.names():
-            self.lab.hosts_file(name, moved={COORDINATOR: self.coordinator_host})
 
     def _make_certificates(self) -> None:
         folder = str(self.path / "tls")

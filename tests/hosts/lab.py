@@ -99,9 +99,11 @@ class Host:
             raise AssertionError(f"host {self.name} did not start: {errors.read_text(errors='replace')}")
         self.pid = _only_child(self.first)
         self.lab.plug(self)
+        self.lab.cut(self.name, cut=False)
 
     def power_off(self) -> None:
-        """Ends everything on the host at once, as a power cut does."""
+        """Ends everything on the host at once, as a power cut does: no connection says goodbye."""
+        self.lab.cut(self.name)
         os.kill(self.pid, signal.SIGKILL)
         self.first.communicate(timeout=30)  # also closes the pipes
         self.first = None
@@ -154,6 +156,7 @@ class Lab:
         self._hosts = {name: Host(self, name) for name in names}
         self._numbers = {name: number for number, name in enumerate((DESK, *names), 1)}
         self._desk_cable = ""
+        self._given: dict[str, str] = {}  # further names, each with the host that has it
         path = folder / "switch"
         self._switch = subprocess.Popen([switch, str(path), str(self.seed), self.kind], stdin=subprocess.DEVNULL)
         self._control = until("the switch", lambda: self._reach(path), 30)
@@ -199,10 +202,10 @@ class Lab:
     def rule(self, source: str, target: str, **settings: float) -> None:
         self.command(f"set {source} {target} " + " ".join(f"{name}={value}" for name, value in settings.items()))
 
-    def cut(self, one: str, other: str = "*", both: bool = True) -> None:
-        self.rule(one, other, cut=1)
+    def cut(self, one: str, other: str = "*", both: bool = True, cut: bool = True) -> None:
+        self.rule(one, other, cut=int(cut))
         if both:
-            self.rule(other, one, cut=1)
+            self.rule(other, one, cut=int(cut))
 
     def heal(self) -> None:
         self.command("clear")
@@ -228,13 +231,19 @@ class Lab:
                  f"address add {host.address6}/64 dev {DEVICE} nodad", f"link set {DEVICE} up")
         _ip(*lines, enter=["nsenter", f"--target={host.pid}", "--net"])
 
-    def hosts_file(self, of: str, moved: dict[str, str] | None = None) -> pathlib.Path:
-        """Writes the /etc/hosts of a host, in place; `moved`: further names, each with the host that has it now."""
+    def give_name(self, name: str, host: str) -> None:
+        """Makes this further name one of that host, for all; another host may have had it before."""
+        self._given[name] = host
+        for each in self.names():
+            self.hosts_file(each)
+
+    def hosts_file(self, of: str) -> pathlib.Path:
+        """Writes the /etc/hosts of a host, in place."""
         path = self.folder / f"{of}.hosts"
         lines = ["127.0.0.1 localhost", "::1 localhost"]
         for name, number in self._numbers.items():
             lines += [f"{_address(number)} {name}.{DOMAIN} {name}", f"fd77::{number} {name}6.{DOMAIN}"]
-        lines += [f"{_address(self._numbers[host])} {name}" for name, host in (moved or {}).items()]
+        lines += [f"{_address(self._numbers[host])} {name}" for name, host in self._given.items()]
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return path
 
