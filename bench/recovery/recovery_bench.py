@@ -20,6 +20,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/hosts"))
@@ -90,35 +92,36 @@ def main() -> int:
     return 0
 
 
+@contextmanager
+def gang_of(options: argparse.Namespace) -> Iterator[recovery.Gang]:
+    with tempfile.TemporaryDirectory(prefix="dtrain-recovery-") as folder:
+        with Lab(options.switch, pathlib.Path(folder), recovery.HOSTS) as lab:
+            yield recovery.Gang(lab, options.programs)
+
+
 def run_all(options: argparse.Namespace) -> None:
-    runs = 1 if options.tiny else options.runs
-    periods = [int(each) for each in options.periods.split(",") if each]
-    if options.tiny:
-        periods = [TINY_PERIOD_SECONDS]
+    runs, kills = (1, 1) if options.tiny else (options.runs, KILLS_OF_A_PERIOD)
+    periods = [TINY_PERIOD_SECONDS] if options.tiny else [int(each) for each in options.periods.split(",") if each]
     strategies, hits = options.strategy.split(","), options.hit.split(",")
     print(f"{machine(options.programs)}\ncheckpoint: {options.checkpoint or 'as by default'}; {runs} runs\n")
-    tables: dict[str, list[str]] = {"hits": [], "share": []}
-    for strategy in strategies:
-        with tempfile.TemporaryDirectory(prefix="dtrain-recovery-") as folder:
-            with Lab(options.switch, pathlib.Path(folder), recovery.HOSTS) as lab:
-                gang = recovery.Gang(lab, options.programs)
-                gang.submit(strategy, checkpoint=options.checkpoint)
-                for hit in hits:
-                    tables["hits"].append(hit_row(strategy, hit, measure_hits(gang, hit, runs)))
-                gang.cancel()
-                for hit in hits:
-                    if hit in recovery.KILLS and periods:
-                        shares = [gang.useful_share(strategy, hit, period, 1 if options.tiny else KILLS_OF_A_PERIOD,
-                                                    options.checkpoint) for period in periods]
-                        tables["share"].append(f"| {strategy} | {recovery.WORDS[hit]} | "
-                                               + " | ".join(f"{share:.2f}" for share in shares) + " |")
     print("| strategy | hit | noticed | next step | 99 of 100 | lost steps | recovered |")
     print("|---|---|---|---|---|---|---|")
-    print("\n".join(tables["hits"]))
-    if tables["share"]:
-        print("\nUseful share of the time:\n\n| strategy | killed | "
-              + " | ".join(f"each {period} s" for period in periods) + " |\n|---|---|" + "---|" * len(periods))
-        print("\n".join(tables["share"]))
+    for strategy in strategies:
+        with gang_of(options) as gang:
+            gang.submit(strategy, checkpoint=options.checkpoint)
+            for hit in hits:
+                print(hit_row(strategy, hit, measure_hits(gang, hit, runs)), flush=True)
+    killed = [hit for hit in hits if hit in recovery.KILLS]
+    if not periods or not killed:
+        return
+    print("\nUseful share of the time:\n\n| strategy | killed | " + " | ".join(f"each {each} s" for each in periods)
+          + " |\n|---|---|" + "---|" * len(periods))
+    for strategy in strategies:
+        with gang_of(options) as gang:
+            for hit in killed:
+                shares = [gang.useful_share(strategy, hit, each, kills, options.checkpoint) for each in periods]
+                print(f"| {strategy} | {recovery.WORDS[hit]} | " + " | ".join(f"{share:.2f}" for share in shares)
+                      + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -151,19 +151,23 @@ class Cluster:
     def trial(self, trial: str) -> dict:
         return json.loads(self.dtctl("explain", trial, "-o", "json"))
 
-    def await_attempt(self, trial: str, number: int, seconds: float = PATIENCE_SECONDS) -> dict:
+    def await_attempt(self, trial: str, number: int) -> dict:
         """Waits until this attempt or a later one trains, or the trial has ended."""
         def ready():
             now = self.trial(trial)
             return now if now["state"] in ENDED or now["attempts"] >= number and now["state"] == "running" else None
-        return until(f"attempt {number} of trial {trial}", ready, seconds)
+        return self.until_trial(f"attempt {number} of trial {trial}", trial, ready)
 
-    def await_end(self, trial: str, seconds: float = PATIENCE_SECONDS) -> dict:
+    def await_end(self, trial: str) -> dict:
         def ended():
             now = self.trial(trial)
             return now if now["state"] in ENDED else None
+        return self.until_trial(f"the end of trial {trial}", trial, ended)
+
+    def until_trial(self, what: str, trial: str, probe, seconds: float = PATIENCE_SECONDS) -> dict:
+        """Waits as `until`. If it is too late, the error has the trial's explanation and the logs."""
         try:
-            return until(f"the end of trial {trial}", ended, seconds)
+            return until(what, probe, seconds)
         except TooLate as late:
             raise TooLate(f"{late}; {self.dtctl('explain', trial)}\n{self.logs()}") from None
 

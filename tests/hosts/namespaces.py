@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -48,11 +49,12 @@ def enter() -> None:
         sys.exit(SKIPPED)
     # setpriv comes after the user namespace, whose entry forgets the signal.
     command = [*_as_root(), "setpriv", "--pdeathsig", "KILL", "unshare", *SPACES, sys.executable, *sys.orig_argv[1:]]
-    child = subprocess.Popen(command, env={**os.environ, INSIDE: "1"})
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: child.kill())
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program inside gets it too
-    code = child.wait()
+    with tempfile.TemporaryDirectory(prefix="dtrain-hosts-") as folder:
+        child = subprocess.Popen(command, env={**os.environ, INSIDE: "1", "TMPDIR": folder})
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda *_: child.kill())
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program inside gets it too
+        code = child.wait()
     sys.exit(code if code >= 0 else 128 - code)
 
 

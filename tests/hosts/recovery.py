@@ -104,8 +104,11 @@ class Gang:
         self.cluster.start_coordinator()
         self.cluster.make_data()
         for host in WORKER_HOSTS:
-            self.cluster.start_worker(host)
+            self.start_worker(host)
         self.cluster.await_workers(len(WORKER_HOSTS))
+
+    def start_worker(self, host: str) -> None:
+        self.cluster.start_worker(host, more=("--programs", "allow"))
 
     def submit(self, strategy: str, steps: int = ENDLESS, checkpoint: str = "{every: 50}") -> str:
         if strategy == "program":
@@ -123,14 +126,14 @@ class Gang:
         return [Row(int(row["attempt"]), int(row["step"]), float(row["wall_time_ms"]) / 1e3)
                 for row in self.cluster.rows(self.trial, "--all-attempts")]
 
-    def await_steps(self, more: int, attempt: int = 1) -> dict:
-        """Waits until this attempt or a later one trains and has made so many steps more."""
-        first = self.cluster.await_attempt(self.trial, attempt, SECONDS_OF_A_HIT)
+    def await_steps(self, more: int) -> dict:
+        """Waits until the trial trains and has made so many steps more."""
+        first = self.cluster.await_attempt(self.trial, 1)
 
         def made():
             now = self.cluster.trial(self.trial)
             return now if now["state"] in ENDED or now["step"] >= first["step"] + more else None
-        return until(f"{more} steps of trial {self.trial}", made, SECONDS_OF_A_HIT)
+        return self.cluster.until_trial(f"{more} steps of trial {self.trial}", self.trial, made)
 
     def hit(self, name: str, seconds: float = SECONDS_OF_A_HIT) -> Outcome | None:
         """Hits the gang, waits until it trains again, repairs what was hit. None: nothing was committed by then."""
@@ -187,7 +190,8 @@ class Gang:
             HITS[name](self)()
         clock.wait(began + kills * period_seconds - time.monotonic())
         kept, seconds = self.cluster.trial(self.trial)["step"] - first, time.monotonic() - began
-        paces = [float(row["seconds"]) / float(row["steps"] or 1) for row in self.cluster.rows(self.trial)]
+        paces = [float(row["seconds"]) / float(row["steps"] or 1) for row in self.cluster.rows(self.trial)
+                 if row["seconds"]]
         self.cancel()
         self.cluster.await_workers(len(WORKER_HOSTS))
         return useful_share(kept, paces, seconds)
@@ -202,15 +206,15 @@ class Gang:
     # ---- hits ----
     def hit_trainer(self) -> Callable[[], None]:
         host = self.lab[self.host_of(1)]
-        # A program runs below dtprogram, which reports its end.
-        for pid in host.processes("dttrain") or host.processes("python3"):
+        # A program runs beside a warm trainer that does nothing.
+        for pid in host.processes(pathlib.Path(sys.executable).name) or host.processes("dttrain"):
             os.kill(pid, signal.SIGKILL)
         return lambda: None
 
     def hit_worker(self) -> Callable[[], None]:
         host = self.host_of(1)
         self.cluster.workers[host].kill()
-        return lambda: self.cluster.start_worker(host)
+        return lambda: self.start_worker(host)
 
     def hit_host(self) -> Callable[[], None]:
         host = self.host_of(1)
@@ -218,7 +222,7 @@ class Gang:
 
         def repair():
             self.lab[host].power_on()
-            self.cluster.start_worker(host)
+            self.start_worker(host)
         return repair
 
     def hit_cut(self) -> Callable[[], None]:
