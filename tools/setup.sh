@@ -210,12 +210,12 @@ setup_bundle() {
 
 # setup_ubuntu_keys: the keys with which Ubuntu signs, from a package of Debian 13, which Debian signs.
 setup_ubuntu_keys() (
-  local file=usr/share/keyrings/ubuntu-archive-keyring.gpg staging="$cache_dir/.ubuntu-keys.$$"
-  if [ -f "/$file" ] || [ -f "$cache_dir/ubuntu-archive-keyring.gpg" ]; then return 0; fi
+  local file=share/keyrings/ubuntu-archive-keyring.gpg staging="$cache_dir/.ubuntu-keys.$$"
+  if [ -f "/usr/$file" ] || [ -f "/usr/local/$file" ]; then return 0; fi
   mkdir -p "$cache_dir" || die "could not make $cache_dir"
   trap 'rm -rf -- "$staging"' EXIT
   mmdebstrap --quiet --variant=extract --include=ubuntu-archive-keyring trixie "$staging" >&2 &&
-    cp -- "$staging/$file" "$staging.gpg" && mv -- "$staging.gpg" "$cache_dir/ubuntu-archive-keyring.gpg"
+    as_root install -D -m 644 -- "$staging/usr/$file" "/usr/local/$file"  # apt's own user reads it
 )
 
 # setup [--cuda] [--no-check] [--programs] [--slurm] [--kubernetes] [--house] [--bundle DIR]

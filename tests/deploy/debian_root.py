@@ -43,9 +43,8 @@ def run(*command: str | pathlib.Path, seconds: float = SECONDS, **more) -> str:
 
 
 # The systems that static programs are made for.
-KEYS = "ubuntu-archive-keyring.gpg"
-CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "dtrain"
-UBUNTU_KEYS = next((folder / KEYS for folder in (CACHE, pathlib.Path("/usr/share/keyrings"))
+KEYS = "share/keyrings/ubuntu-archive-keyring.gpg"
+UBUNTU_KEYS = next((folder / KEYS for folder in (pathlib.Path("/usr"), pathlib.Path("/usr/local"))
                     if (folder / KEYS).exists()), None)
 SYSTEMS = {"Debian 13": "trixie", "Debian 12": "bookworm", "Ubuntu 24.04": "noble", "Ubuntu 22.04": "jammy"}
 UBUNTU = ("noble", "jammy")
