@@ -87,7 +87,8 @@ class Release(unittest.TestCase):
             self.skipTest(why)
         root = self.path / release
         self.addCleanup(shutil.rmtree, root, ignore_errors=True)
-        debian_root.make_base(root, ["python3", "systemd"], release)
+        # libstdc++6 is LibTorch's, and apt would install it.
+        debian_root.make_base(root, ["python3", "systemd", "libstdc++6"], release)
         (root / "srv/sweep.yaml").write_text(wheel_test.SWEEP)
         (root / "srv/packages").mkdir()
         return root
