@@ -25,10 +25,12 @@ QEMU = "/usr/bin/qemu-aarch64-static"
 MAGIC = r"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00"
 MASK = r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff"
 # F: the kernel opens qemu now, so that it is found in another root.
-REGISTER = f"""mount -t binfmt_misc none /proc/sys/fs/binfmt_misc
+REGISTER = f"""ip link set lo up
+mount -t binfmt_misc none /proc/sys/fs/binfmt_misc
 printf '%s' ':arm64:M::{MAGIC}:{MASK}:{QEMU}:F' >/proc/sys/fs/binfmt_misc/register
 """
-NAMESPACES = ("unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child", "/bin/sh", "-ec")
+NAMESPACES = ("unshare", "--user", "--map-root-user", "--mount", "--pid", "--net", "--fork", "--kill-child", "/bin/sh",
+              "-ec")
 PROGRAMS = ("dtctl", "dtcoord", "dtworker", "dtprogram")
 SWEEP = """version: 1
 name: sweep

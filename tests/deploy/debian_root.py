@@ -67,13 +67,13 @@ def why_not_system(release: str) -> str | None:
 
 
 def run_in(root: pathlib.Path, script: str, *mounts: str, seconds: float = SECONDS) -> str:
-    """Runs a script as root in a root folder, with its own processes and mounts; all of them end with it. Each of
-    `mounts` is a command before it."""
+    """Runs a script as root in a root folder, with its own processes, mounts and network, which is a loopback alone, so
+    that every port is free; all of them end with it. Each of `mounts` is a command before it."""
     before = "".join(f"{mount}; " for mount in mounts)
     inside = ["chroot", str(root), "/usr/bin/env", "-i", "HOME=/var/tmp", "LC_ALL=C.UTF-8",
               "DEBIAN_FRONTEND=noninteractive", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "/bin/sh", "-ec", script]
-    return run("unshare", "--mount", "--pid", "--fork", "--kill-child", "/bin/sh", "-ec",
-               f"mount -t proc proc {root}/proc; mount --bind /dev {root}/dev; {before} exec \"$@\"", "sh", *inside,
+    return run("unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "/bin/sh", "-ec",
+               f"ip link set lo up; mount -t proc proc {root}/proc; mount --bind /dev {root}/dev; {before} exec \"$@\"", "sh", *inside,
                seconds=seconds)
 
 
