@@ -1,4 +1,5 @@
-// validate_environment.cc: checks the environment of a program: one kind, its file, its index.
+// validate_environment.cc: checks the environment of a program: one kind, its file, its index,
+// its image.
 #include <functional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "common/environment_file.h"
 #include "common/environment_limits.h"
+#include "common/image_name.h"
 #include "common/limits.h"
 #include "common/text.h"
 #include "spec/internal.h"
@@ -35,7 +37,6 @@ void CheckTexts(const v1::Environment& environment, AddIssue& add) {
   std::vector<std::pair<std::string, const std::string*>> texts = {
       {"environment.python", &environment.python()},
       {"environment.index", &environment.index()},
-      {"environment.image", &environment.image()},
       {"environment.conda", &environment.conda()}};
   for (int i = 0; i < environment.uv_size(); ++i) {
     texts.emplace_back(absl::StrCat("environment.uv[", i, "]"), &environment.uv(i));
@@ -66,13 +67,39 @@ void CheckTexts(const v1::Environment& environment, AddIssue& add) {
   }
 }
 
+void CheckImage(const v1::Environment& environment, AddIssue& add) {
+  const std::string& image = environment.image();
+  if (image.empty()) return;
+  const std::string problem = ImageNameProblem(image);
+  if (problem.empty()) return;
+  add("environment.image", "bad_text",
+      absl::StrCat("environment.image ", Quote(image), " ", problem), "");
+}
+
+// A field of uv beside another kind; `hint` is the way of that kind.
+void CheckFieldsOfUv(const v1::Environment& environment, const std::vector<std::string>& kinds,
+                     AddIssue& add) {
+  const std::string kind = kinds.empty() ? "" : kinds[0];
+  if (!environment.index().empty() && EnvironmentKind(environment) != "uv") {
+    add("environment.index", "conflict",
+        "environment.index is for environment.uv, which is not set",
+        kind == "conda" ? "name the channels in the file of environment.conda" : "remove it");
+  }
+  if (environment.python().empty() || kind.empty() || kind == "uv") return;
+  const std::string& python = environment.python();
+  const std::string hint =
+      kind == "conda"    ? "name it in the file of environment.conda: python=" + python
+      : kind == "module" ? "name a module that brings it, or the interpreter's path in the command"
+                         : "choose an image with that Python";
+  add("environment.python", "conflict",
+      absl::StrCat("environment.python is for environment.uv, and ", kind,
+                   " brings its own Python"),
+      hint);
+}
+
 void CheckIndex(const v1::Environment& environment, AddIssue& add) {
   const std::string& index = environment.index();
   if (index.empty()) return;
-  if (EnvironmentKind(environment) != "uv") {
-    add("environment.index", "conflict",
-        "environment.index is for environment.uv, which is not set", "remove it");
-  }
   const bool url = absl::StartsWith(index, "https://") || absl::StartsWith(index, "http://") ||
                    absl::StartsWith(index, "file://");
   if (!url) {
@@ -134,14 +161,10 @@ void CheckEnvironment(const v1::ExperimentSpec& spec, std::vector<Issue>& issues
                      "conda and module"),
         "keep one");
   }
-  if (!environment.python().empty() && !kinds.empty() && kinds[0] != "uv") {
-    add("environment.python", "conflict",
-        absl::StrCat("environment.python is for environment.uv, and ", kinds[0],
-                     " brings its own Python"),
-        "remove it");
-  }
+  CheckFieldsOfUv(environment, kinds, add);
   CheckTexts(environment, add);
   CheckIndex(environment, add);
+  CheckImage(environment, add);
   CheckFile(spec, add);
 }
 
