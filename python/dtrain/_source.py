@@ -134,8 +134,10 @@ def code_include(source: Source, text: Text, changes: Mapping[str, Any] | None) 
     return [one for one in patterns if isinstance(one, str)] if isinstance(patterns, (list, tuple)) else []
 
 
-# The file of environment.uv, which travels although git ignores it: in one line, or below `environment:`.
-_UV = r"""uv[ ]*:[ ]+(?:"(?P<double>[^"\\\n]*)"|'(?P<single>[^'\n]*)'|(?P<plain>[^\s"'\[{][^"',}\n]*?))[ \t]*"""
+# The file of environment.uv or environment.conda, which travels although git ignores it: in one line, or below
+# `environment:`.
+_UV = (r"(?P<kind>uv|conda)[ ]*:[ ]+"
+       r"""(?:"(?P<double>[^"\\\n]*)"|'(?P<single>[^'\n]*)'|(?P<plain>[^\s"'\[{][^"',}\n]*?))[ \t]*""")
 _NOT_UV = r"(?:[ ]+[^\s#][^\n]*\n|[ \t]*(?:\#[^\n]*)?\r?\n)*?"
 _UV_FORMS = (re.compile(r"^environment[ ]*:[ ]+\{(?:[^{}\n]*,)?[ ]*" + _UV + r"[,}]", re.MULTILINE),
              re.compile(r"^environment[ ]*:[ \t]*(?:\#[^\n]*)?\r?\n" + _NOT_UV + r"[ ]+" + _UV +
@@ -146,16 +148,23 @@ _ENVIRONMENT_FILES = (".lock", ".toml", ".txt", ".in")
 def environment_files(source: Source, text: Text, changes: Mapping[str, Any] | None) -> list[str]:
     """Returns the file of packages that an experiment names, relative to its folder of code, and the pyproject.toml
     that a uv.lock belongs to."""
-    named = (changes or {}).get("environment.uv")
+    kind, named = "uv", (changes or {}).get("environment.uv")
+    if (changes or {}).get("environment.conda") is not None:
+        kind, named = "conda", (changes or {})["environment.conda"]
     if named is None and isinstance(source, Mapping):
         section = source.get("environment")
-        named = section.get("uv") if isinstance(section, Mapping) else None
+        if isinstance(section, Mapping):
+            kind = "conda" if section.get("conda") is not None else "uv"
+            named = section.get(kind)
     elif named is None:
-        found = next((each for form in _UV_FORMS if (each := form.search(text.text))), None)
-        named = next((one for one in found.groups() if one is not None), None) if found else None
+        if found := next((each for form in _UV_FORMS if (each := form.search(text.text))), None):
+            kind = found["kind"]
+            named = next((found[form] for form in ("double", "single", "plain") if found[form] is not None), None)
     if isinstance(named, (list, tuple)) and len(named) == 1:
         named = named[0]
-    if not isinstance(named, (str, os.PathLike)) or not os.fspath(named).endswith(_ENVIRONMENT_FILES):
+    if not isinstance(named, (str, os.PathLike)) or not os.fspath(named):
+        return []
+    if kind == "uv" and not os.fspath(named).endswith(_ENVIRONMENT_FILES):
         return []
     file = os.path.normpath(os.fspath(named))
     if os.path.isabs(file) or file.startswith(".."):

@@ -317,6 +317,10 @@ class CodeTest(unittest.TestCase):
                        {"environment": {"uv": "needs/r.txt"}}, {"environment": {"uv": ["needs/r.txt"]}}):
             self.assertEqual(files(source), ["needs/r.txt"], source)
         self.assertEqual(files("a: 1\n", {"environment.uv": "needs/r.txt"}), ["needs/r.txt"])
+        for source in ("a: 1\nenvironment: {conda: env.yml}\n", "environment:\n  conda: 'env.yml'  # x\n",
+                       {"environment": {"conda": "env.yml"}}):
+            self.assertEqual(files(source), ["env.yml"], source)
+        self.assertEqual(files("a: 1\n", {"environment.conda": "env.yml"}), ["env.yml"])
         self.assertEqual(files({"environment": {"uv": "sub/uv.lock"}}), ["sub/uv.lock", "sub/pyproject.toml"])
         for source in ("a: 1\nenvironment: {uv: [numpy]}\n", "a: 1\nenvironment:\nuv: r.txt\n", {"environment": "x"},
                        "a: 1\nenvironment: {uv: ../r.txt}\n", "a: 1\nenvironment: {uv: /r.txt}\n", "a: 1\nuv: r.txt\n",
