@@ -21,6 +21,9 @@ check_packages=(
 # A Slurm of one machine, which slurm_test starts itself; the packages' services are stopped.
 slurm_packages=(slurmctld slurmd slurm-client munge)
 
+# Containers and environment modules, for the tests of environment.image and environment.module.
+program_packages=(podman catatonit runc busybox-static environment-modules)
+
 # A Debian to boot and images to build, for house_test and container_test; a compiler and qemu, for arm64_test.
 house_packages=(mmdebstrap systemd-container buildah lintian g++-aarch64-linux-gnu qemu-user-static)
 
@@ -226,7 +229,7 @@ setup() {
     case "$1" in
       --cuda) wheels+=("$root/tools/wheels-cuda.txt") ;;
       --no-check) packages=("${build_packages[@]}") check=no ;;
-      --programs) programs=yes ;;
+      --programs) packages+=("${program_packages[@]}") programs=yes ;;
       --slurm) packages+=("${slurm_packages[@]}") ;;
       --kubernetes) kubernetes=yes ;;
       --house) packages+=("${house_packages[@]}") house=yes ;;

@@ -65,15 +65,19 @@ void DescribeFlags(CLI::App& app, Flags& flags) {
       ->take_all();
   app.add_option(
       "--environments", flags.environments,
-      "Kinds of environments that this worker makes for programs: uv, or none [uv, if it is "
-      "found]");
+      "Kinds of environments that this worker makes for programs, with commas between them: uv, "
+      "image, conda, module, or none [those whose tool is found]");
   app.add_option("--environments-dir", flags.environments_folder,
-                 "Folder for environments and their cache, which this user's workers on this host "
+                 "Folder for environments and their caches, which this user's workers on this host "
                  "share [environments in the cache folder]");
   app.add_option("--environments-size", flags.environments_size,
                  "Bytes of all of them; the least recently used go first, none while a trial uses "
                  "it")
       ->capture_default_str();
+  app.add_option("--container-folder", flags.container_folders,
+                 "Folder of this host that programs of environment.image may read, besides "
+                 "--data-root; repeatable")
+      ->take_all();
   app.add_option("--program-runner", flags.program_runner,
                  "Path of dtprogram [beside this program]");
   app.add_option("--run-dir", flags.run_dir,

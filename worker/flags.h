@@ -35,6 +35,7 @@ struct Flags {
   std::string environments;
   std::string environments_folder;
   std::string environments_size = "20G";
+  std::vector<std::string> container_folders;
   std::vector<std::string> labels;
   TlsFiles tls;
   std::string token_file;

@@ -33,7 +33,6 @@
 #include "common/version.h"
 #include "common/worker_level.h"
 #include "common/worker_name.h"
-#include "worker/environments/tools.h"
 #include "worker/flags.h"
 #include "worker/shell/alive_file.h"
 #include "worker/shell/device.h"
@@ -43,6 +42,7 @@
 #include "worker/shell/storage.h"
 #include "worker/shell/supervisor.h"
 #include "worker/shell/trainer_look.h"
+#include "worker/slot_environments.h"
 
 namespace dt {
 namespace {
@@ -151,16 +151,6 @@ absl::Status CheckFolders(const WorkerConfig& config) {
   return absl::OkStatus();
 }
 
-absl::Status AddEnvironments(const Flags& flags, v1::Hello& hello) {
-  DT_RETURN_IF_ERROR(environments::CheckAllowed(flags.environments));
-  for (auto& [kind, why] : environments::Abilities(flags.environments, EnvironmentWith({}))) {
-    v1::Label& able = *hello.add_environments();
-    able.set_key(std::move(kind));
-    able.set_value(std::move(why));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status FillHello(const Flags& flags, const LocalSlot& slot, const HostFacts& facts,
                        const std::vector<std::string>& coordinators, v1::Hello& hello) {
   hello.set_host(facts.host);
@@ -230,18 +220,6 @@ std::string BesideUs(const char* program) {
   return (self.parent_path() / program).string();
 }
 
-// Returns the folder for environments. They are large and outlive a boot: not in the run folder,
-// which may be in memory.
-std::string DefaultEnvironments() {
-  for (const auto& [name, below] : {std::pair("CACHE_DIRECTORY", "/environments"),
-                                    std::pair("XDG_CACHE_HOME", "/dtrain/environments"),
-                                    std::pair("HOME", "/.cache/dtrain/environments")}) {
-    const std::string folder = Variable(name);
-    if (!folder.empty()) return folder.substr(0, folder.find(':')) + below;
-  }
-  return absl::StrCat("/tmp/dtrain-environments-", geteuid());
-}
-
 std::string RunFolderOf(const Flags& flags) {
   return flags.run_dir.empty() ? DefaultRunFolder() : flags.run_dir;
 }
@@ -265,22 +243,11 @@ absl::StatusOr<TrainerCommand> MakeProgramCommand(const Flags& flags, const Loca
   const std::string lock = RunFolderOf(flags) + "/" + SlotName(slot, hello) + ".lock";
   command.arguments = {"--fd",      "3",
                        "--lock",    lock,
-                       "--scratch", lock + ".program",
+                       "--scratch", ProgramScratch(lock),
                        "--device",  std::string(Name(slot.kind)),
                        "--threads", absl::StrCat(hello.threads())};
-  const std::optional<uint64_t> size = ParseBytes(flags.environments_size);
-  if (!size.has_value()) {
-    return absl::InvalidArgumentError(absl::StrCat("--environments-size '", flags.environments_size,
-                                                   "' is not a size; write 512M or 20G"));
-  }
-  std::error_code code;
-  const auto folder = std::filesystem::absolute(
-      flags.environments_folder.empty() ? DefaultEnvironments() : flags.environments_folder, code);
-  command.arguments.insert(command.arguments.end(), {"--environments", folder.string(),
-                                                     "--environments-bytes", absl::StrCat(*size)});
-  for (const std::string& name : flags.program_variables) {
-    command.arguments.insert(command.arguments.end(), {"--env", name});
-  }
+  DT_ASSIGN_OR_RETURN(const std::vector<std::string> more, EnvironmentArguments(flags));
+  command.arguments.insert(command.arguments.end(), more.begin(), more.end());
   DT_RETURN_IF_ERROR(AddShare(flags, share, command));
   return command;
 }
@@ -395,6 +362,7 @@ absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   DT_RETURN_IF_ERROR(CheckFolders(config));
   DT_ASSIGN_OR_RETURN(config.program, MakeProgramCommand(flags, slot, share, agent.hello));
   agent.program_path = config.program.path;
+  EndLeftContainer(flags, RunFolderOf(flags) + "/" + config.slot + ".lock");
   if (!AreLocalAddresses(config.coordinators) && IsLocalAddress(flags.data_address + ":1")) {
     spdlog::warn("--data-address {}: gangs over several hosts cannot reach this one",
                  flags.data_address);

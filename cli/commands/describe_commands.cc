@@ -118,10 +118,10 @@ void AppendSearch(std::vector<Line>& lines, const v1::ExperimentSpec& spec) {
                            bounds)});
 }
 
-// Appends the exact packages of the environment, several on a line.
+// Appends the exact packages of the environment, several on a line, or its exact image.
 void AppendPackages(std::vector<Line>& lines, const std::string& lock) {
-  if (lock.empty()) return;
-  AppendFact(lines, "packages", {Printable(absl::StrReplaceAll(lock, {{"\n", "  "}}))});
+  const char* key = lock.starts_with("# image:") ? "image" : "packages";
+  AppendFact(lines, key, {Printable(absl::StrReplaceAll(lock, {{"\n", "  "}}))});
 }
 
 void AppendNotify(std::vector<Line>& lines, const v1::Notify& notify) {

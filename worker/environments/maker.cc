@@ -8,8 +8,12 @@
 #include "common/files.h"
 #include "common/text.h"
 #include "common/unique_fd.h"
+#include "worker/environments/conda.h"
+#include "worker/environments/image.h"
+#include "worker/environments/kinds.h"
 #include "worker/environments/store.h"
 #include "worker/environments/tools.h"
+#include "worker/environments/uv.h"
 
 namespace dt::environments {
 namespace {
@@ -27,7 +31,10 @@ absl::StatusOr<Job> ReadJob(const std::string& file) {
     read.wanted = {.python = job.at("python"),
                    .uv = job.at("uv"),
                    .index = job.at("index"),
-                   .code_folder = job.at("code_folder")};
+                   .code_folder = job.at("code_folder"),
+                   .image = job.at("image"),
+                   .conda = job.at("conda"),
+                   .modules = job.at("modules")};
     read.lock = job.at("lock");
     read.store = job.at("store");
     read.bytes_max = job.at("bytes_max");
@@ -38,30 +45,94 @@ absl::StatusOr<Job> ReadJob(const std::string& file) {
   return read;
 }
 
+// The tool of the job's kind, as the kind's functions take it.
+struct Tool {
+  const Job& job;
+  const Environment& environment;
+  const Store& store;
+
+  std::string Path() const {
+    switch (KindOf(job.wanted)) {
+      case Kind::kUv:
+        return FindTool("uv", environment);
+      case Kind::kImage:
+        return FindRuntime(environment);
+      case Kind::kConda:
+        return FindConda(environment);
+      case Kind::kModule:
+        return FindTool("bash", environment);
+    }
+    return "";
+  }
+  Uv OfUv() const {
+    return {
+        .path = Path(), .cache = store.cache(), .scratch = job.scratch, .environment = environment};
+  }
+  Conda OfConda() const {
+    return {.path = Path(),
+            .cache = store.conda_cache(),
+            .scratch = job.scratch,
+            .environment = environment};
+  }
+  Images OfImages() const {
+    return {.path = Path(), .store = job.store, .scratch = job.scratch, .environment = environment};
+  }
+};
+
+absl::StatusOr<std::string> ResolveWith(const Tool& tool) {
+  const Wanted& wanted = tool.job.wanted;
+  DT_ASSIGN_OR_RETURN(const UniqueFd cache_in_use, tool.store.ShareCache());
+  switch (KindOf(wanted)) {
+    case Kind::kUv:
+      return Resolve(wanted, tool.OfUv());
+    case Kind::kImage:
+      return ResolveImage(wanted, tool.OfImages());
+    case Kind::kConda:
+      return ResolveConda(wanted, tool.OfConda());
+    case Kind::kModule:
+      break;
+  }
+  return "";
+}
+
+absl::Status MakeWith(const Tool& tool, const std::string& folder, int lock_fd) {
+  const Job& job = tool.job;
+  switch (KindOf(job.wanted)) {
+    case Kind::kUv:
+      return Make(job.wanted, job.lock, tool.OfUv(), folder, lock_fd);
+    case Kind::kImage:
+      return MakeImage(job.lock, tool.OfImages(), folder, lock_fd);
+    case Kind::kConda:
+      return MakeConda(job.lock, tool.OfConda(), folder, lock_fd);
+    case Kind::kModule:
+      break;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Answer> Try(const Job& job, const Environment& environment, int lock_fd) {
   Answer answer;
   answer.lock = job.lock;
   const Store store(job.store, job.bytes_max);
-  const Uv uv{.path = FindTool("uv", environment),
-              .cache = store.cache(),
-              .scratch = job.scratch,
-              .environment = environment};
-  if (uv.path.empty()) return IoError("uv is not installed on this host any more");
-  if (job.lock.empty()) {
-    DT_ASSIGN_OR_RETURN(const UniqueFd cache_in_use, store.ShareCache());
-    DT_ASSIGN_OR_RETURN(answer.lock, Resolve(job.wanted, uv));
+  const Tool tool{job, environment, store};
+  if (tool.Path().empty()) {
+    return IoError("the tool for this environment is not installed on this host any more");
+  }
+  if (!IsResolved(job.wanted)) {
+    DT_ASSIGN_OR_RETURN(answer.loaded, LoadModules(job.wanted.modules, job.scratch, environment));
+  } else if (job.lock.empty()) {
+    DT_ASSIGN_OR_RETURN(answer.lock, ResolveWith(tool));
   } else {
-    DT_ASSIGN_OR_RETURN(const std::string name, NameOf(job.wanted, job.lock));
+    DT_ASSIGN_OR_RETURN(const std::string name, StoreName(job.wanted, job.lock));
     // The number is the caller's, and stays open.
     UniqueFd lock(lock_fd);
-    const absl::StatusOr<bool> made = store.Claim(name, lock, [&](const std::string& folder) {
-      return Make(job.wanted, job.lock, uv, folder, lock_fd);
-    });
+    const absl::StatusOr<bool> made = store.Claim(
+        name, lock, [&](const std::string& folder) { return MakeWith(tool, folder, lock_fd); });
     lock.Release();
     if (!made.ok()) return made.status();
     answer.made = *made;
   }
-  answer.packages = PackagesIn(answer.lock);
+  answer.packages = SizeOf(job.wanted, answer.lock);
   return answer;
 }
 
@@ -72,6 +143,9 @@ std::string JobText(const Job& job) {
               {"uv", job.wanted.uv},
               {"index", job.wanted.index},
               {"code_folder", job.wanted.code_folder},
+              {"image", job.wanted.image},
+              {"conda", job.wanted.conda},
+              {"modules", job.wanted.modules},
               {"lock", job.lock},
               {"store", job.store},
               {"bytes_max", job.bytes_max},
@@ -82,7 +156,7 @@ std::string JobText(const Job& job) {
 Answer Do(const Job& job, const Environment& environment, int lock_fd) {
   absl::StatusOr<Answer> answer = Try(job, environment, lock_fd);
   if (answer.ok()) return *std::move(answer);
-  // uv keeps the files that it loaded. Without a success, nothing else removes them.
+  // A tool keeps the files that it loaded. Without a success, nothing else removes them.
   Store(job.store, job.bytes_max).Evict();
   Answer failed;
   failed.status = answer.status();
@@ -94,7 +168,9 @@ std::string AnswerText(const Answer& answer) {
               {"message", std::string(answer.status.message())},
               {"lock", answer.lock},
               {"packages", answer.packages},
-              {"made", answer.made}}
+              {"made", answer.made},
+              {"before", answer.loaded.before},
+              {"after", answer.loaded.after}}
              .dump(-1, ' ', false, json::error_handler_t::replace) +
          "\n";
 }
@@ -109,6 +185,7 @@ Answer ReadAnswer(const std::string& text) {
     answer.lock = said.at("lock");
     answer.packages = said.at("packages");
     answer.made = said.at("made");
+    answer.loaded = {.before = said.at("before"), .after = said.at("after")};
   } catch (const json::exception&) {
     answer = Answer();
     answer.status = IoError("the process that makes the environment ended without an answer");

@@ -14,7 +14,8 @@
 
 #include "common/spawn.h"
 #include "common/status.h"
-#include "worker/environments/uv.h"
+#include "worker/environments/module.h"
+#include "worker/environments/wanted.h"
 
 namespace dt::environments {
 
@@ -25,16 +26,17 @@ inline constexpr int kMakerLockFd = 3;
 
 struct Job {
   Wanted wanted;
-  std::string lock;   // the exact packages; "": resolve them, and make nothing
+  std::string lock;   // the exact packages; "": resolve them, and make nothing. Of modules: ""
   std::string store;  // folder
   uint64_t bytes_max = 0;
   std::string scratch;  // folder
 };
 struct Answer {
-  absl::Status status;  // as from uv.h
+  absl::Status status;  // as from the kind's header (kinds.h)
   std::string lock;     // the packages as resolved
   uint64_t packages = 0;
   bool made = false;  // now; otherwise it was there
+  Loaded loaded;      // modules
 };
 
 std::string JobText(const Job& job);

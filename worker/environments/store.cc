@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/private_folder.h"
+#include "worker/environments/image.h"
 
 namespace dt::environments {
 namespace {
@@ -92,7 +93,8 @@ Store::Store(std::string folder, uint64_t bytes_max)
 std::string Store::FolderOf(const std::string& name) const { return folder_ + "/" + name; }
 
 bool Store::IsComplete(const std::string& name) const {
-  return access((FolderOf(name) + kMarker).c_str(), F_OK) == 0 && !LacksPython(FolderOf(name));
+  return access((FolderOf(name) + kMarker).c_str(), F_OK) == 0 && !LacksPython(FolderOf(name)) &&
+         !LacksImage(FolderOf(name));
 }
 
 // Trials run what is in the folder.
@@ -153,6 +155,7 @@ uint64_t Store::Bytes() const {
     if (facts.st_nlink > 1 && !linked.emplace(facts.st_dev, facts.st_ino).second) continue;
     bytes += static_cast<uint64_t>(facts.st_blocks) * 512;
   }
+  for (const Known& known : AllIn(folder_)) bytes += ImageBytes(FolderOf(known.name));
   return bytes;
 }
 
@@ -172,6 +175,7 @@ void Store::Evict() const {
     const absl::StatusOr<UniqueFd> cache_lock = OpenLockFile(folder_ + "/" + kCacheLock);
     if (!cache_lock.ok() || flock(cache_lock->get(), LOCK_EX | LOCK_NB) != 0) return;
     static_cast<void>(RemoveAll(cache()));
+    static_cast<void>(RemoveAll(conda_cache()));
   }
   for (const Known& known : AllIn(folder_)) {
     if (Bytes() <= bytes_max_) return;
@@ -179,6 +183,7 @@ void Store::Evict() const {
     if (!lock.ok() || flock(lock->get(), LOCK_EX | LOCK_NB) != 0) continue;  // a trial uses it
     // The marker first: what is left of it is not complete.
     static_cast<void>(unlink((FolderOf(known.name) + kMarker).c_str()));
+    RemoveImage(FolderOf(known.name));
     static_cast<void>(RemoveAll(FolderOf(known.name)));
   }
 }

@@ -34,9 +34,55 @@ bool IsProgram(const std::string& path) {
   return access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path, ignored);
 }
 
+std::string FirstOf(const std::vector<std::string_view>& names, const Environment& environment) {
+  for (const std::string_view name : names) {
+    const std::string path = FindTool(name, environment);
+    if (!path.empty()) return path;
+  }
+  return "";
+}
+
+// A client of docker does nothing without its daemon.
+std::string WhyNoImage(const Environment& environment) {
+  const std::string path = FindRuntime(environment);
+  if (path.empty()) {
+    return "no podman, docker or apptainer is installed on its host; install one: apt install "
+           "podman catatonit";
+  }
+  constexpr char kSocket[] = "/var/run/docker.sock";
+  const bool docker = std::filesystem::path(path).filename() == "docker";
+  if (docker && ValueOf(environment, "DOCKER_HOST").empty() && access(kSocket, R_OK | W_OK) != 0) {
+    return absl::StrCat("docker is installed on its host, and this worker's user cannot use ",
+                        kSocket, "; start its daemon and add the user to the group docker");
+  }
+  return "";
+}
+
+// A cluster's login shell knows the command; that a host has modules shows in these.
+std::string WhyNoModule(const Environment& environment) {
+  if (FindTool("bash", environment).empty()) {
+    return "bash is not installed on its host, in which modules are loaded";
+  }
+  for (const char* variable : {"MODULESHOME", "MODULES_CMD", "LMOD_CMD", "LMOD_PKG"}) {
+    if (!ValueOf(environment, variable).empty()) return "";
+  }
+  if (!FindTool("modulecmd", environment).empty()) return "";
+  for (const char* file : {"modules.sh", "lmod.sh", "z00_lmod.sh", "z01_lmod.sh"}) {
+    if (access((std::string("/etc/profile.d/") + file).c_str(), R_OK) == 0) return "";
+  }
+  return "its host has no environment modules; install them: apt install environment-modules";
+}
+
 // Returns why this host cannot make environments of this kind; "": it can.
 std::string WhyMissing(std::string_view kind, const Environment& environment) {
-  if (kind != "uv") return "this version of dtworker does not make them yet";
+  if (kind == "image") return WhyNoImage(environment);
+  if (kind == "module") return WhyNoModule(environment);
+  if (kind == "conda") {
+    return FindConda(environment).empty()
+               ? "no micromamba, mamba or conda is installed on its host; install one in the "
+                 "worker's PATH"
+               : "";
+  }
   return FindTool("uv", environment).empty()
              ? "uv is not installed on its host; install it: pip install uv"
              : "";
@@ -44,23 +90,20 @@ std::string WhyMissing(std::string_view kind, const Environment& environment) {
 
 // Returns whether the words of a tool that failed tell of the host and not of the packages.
 bool BlamesHost(std::string_view words) {
-  constexpr std::string_view kWords[] = {"No space left on device",
-                                         "Disk quota exceeded",
-                                         "File too large",
-                                         "Read-only file system",
-                                         "Input/output error",
-                                         "Stale file handle",
-                                         "Cannot allocate memory",
-                                         "Too many open files",
-                                         "error sending request",
-                                         "error decoding response body",
-                                         "HTTP status server error",
-                                         "429 Too Many Requests",
-                                         "Connection refused",
-                                         "Connection reset",
-                                         "dns error",
-                                         "timed out",
-                                         "Network is unreachable"};
+  constexpr std::string_view kWords[] = {
+      "No space left on device", "Disk quota exceeded", "File too large", "Read-only file system",
+      "Input/output error", "Stale file handle", "Cannot allocate memory", "Too many open files",
+      "error sending request", "error decoding response body", "HTTP status server error",
+      "429 Too Many Requests", "Connection refused", "Connection reset", "dns error", "timed out",
+      "Network is unreachable",
+      // of Go's programs: podman, docker, apptainer
+      "no space left on device", "connection refused", "connection reset", "no such host",
+      "i/o timeout", "TLS handshake timeout", "network is unreachable", "unexpected EOF",
+      "toomanyrequests", "received unexpected HTTP status: 5",
+      "Cannot connect to the Docker daemon", "permission denied while trying to connect",
+      // of conda's
+      "CondaHTTPError", "Could not resolve host", "Couldn't resolve host",
+      "Couldn't connect to server"};
   return std::any_of(std::begin(kWords), std::end(kWords), [words](std::string_view each) {
     return words.find(each) != std::string_view::npos;
   });
@@ -89,6 +132,14 @@ std::string FindTool(std::string_view name, const Environment& environment) {
     if (IsProgram(path)) return path;
   }
   return "";
+}
+
+std::string FindRuntime(const Environment& environment) {
+  return FirstOf({"podman", "docker", "apptainer", "singularity"}, environment);
+}
+
+std::string FindConda(const Environment& environment) {
+  return FirstOf({"micromamba", "mamba", "conda"}, environment);
 }
 
 absl::Status CheckAllowed(const std::string& allowed) {
@@ -124,13 +175,14 @@ absl::StatusOr<std::string> Run(const ToolRun& tool, std::string_view what) {
   options.life = Life::kOfStarter;
   if (tool.lock >= 0) options.descriptors = {{tool.lock, kLockFd}};
   const ProgramOutput output =
-      ReadOutput(options, kOutputBytes, limits::kEnvironmentTime, StandardError::kRead);
+      ReadOutput(options, kOutputBytes, tool.patience, StandardError::kRead);
   if (output.ok) return output.text;
   std::string words = OneLine(output.text);
   if (!output.ended) {
     return IoError(absl::StrCat(absl::string_view(what.data(), what.size()), ": it did not end in ",
-                                absl::FormatDuration(limits::kEnvironmentTime),
-                                ", or it was killed", words.empty() ? "" : "; ", words));
+                                absl::FormatDuration(tool.patience), ", printed more than ",
+                                kOutputBytes, " bytes, or was killed", words.empty() ? "" : "; ",
+                                words));
   }
   // A tool that blames the packages says so; one that was killed prints nothing.
   const bool silent = words.empty();

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/time.h"
+#include "common/environment_limits.h"
 #include "common/spawn.h"
 #include "common/status.h"
 
@@ -21,6 +23,12 @@ inline constexpr std::string_view kKinds[] = {"uv", "image", "conda", "module"};
 
 // Returns the path of a program: in PATH, beside this one, or in ~/.local/bin. "": it is nowhere.
 std::string FindTool(std::string_view name, const Environment& environment);
+
+// Returns the path of the program that runs images here: podman, else docker, else apptainer, else
+// singularity, its former name. "": there is none.
+std::string FindRuntime(const Environment& environment);
+// Returns the path of micromamba, else mamba, else conda. "": there is none.
+std::string FindConda(const Environment& environment);
 
 // Returns each kind with the reason why this host cannot make it; "": it can. `allowed`: kinds with
 // commas between them, as the operator gives them; "": all whose tool is found.
@@ -35,6 +43,7 @@ struct ToolRun {
   Environment environment;
   std::string folder;
   int lock = -1;  // a descriptor that the tool holds too, so that a lock lasts as long as it runs
+  absl::Duration patience = limits::kEnvironmentTime;
 };
 // Runs the tool, and returns what it printed. `what` begins the message: "uv cannot resolve x".
 absl::StatusOr<std::string> Run(const ToolRun& tool, std::string_view what);

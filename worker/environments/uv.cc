@@ -20,14 +20,13 @@
 #include "common/files.h"
 #include "common/sha256.h"
 #include "common/text.h"
+#include "worker/environments/code_file.h"
 #include "worker/environments/tools.h"
 
 namespace dt::environments {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr uint64_t kFileBytes = 16 << 20;  // a uv.lock of a large project has 1 MB
 
 enum class Source { kNone, kPackages, kRequirements, kUvLock, kPyLock };
 
@@ -58,35 +57,19 @@ Source SourceOf(const Wanted& wanted) {
   return pylock ? Source::kPyLock : Source::kRequirements;
 }
 
-// Errors: ConfigError if uv could wait for ever for what the file holds, such as a FIFO, or if it
-// is too large.
-absl::Status CheckFile(const std::string& path, const std::string& name) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) {
-    return ConfigError(absl::StrCat("environment.uv: ", name, " is not a regular file"));
-  }
-  const uintmax_t bytes = fs::file_size(path, error);
-  if (error || bytes <= kFileBytes) return absl::OkStatus();
-  return ConfigError(
-      absl::StrCat("environment.uv: ", name, " has ", bytes, " bytes; the limit is ", kFileBytes));
-}
-
-// Returns the file's path. Errors: ConfigError if it is not there, or CheckFile refuses it.
+// Returns the file's path. Errors: ConfigError if it is not there, or cannot be read.
 absl::StatusOr<std::string> PathOf(const Wanted& wanted) {
-  const std::string path = wanted.code_folder + "/" + FileName(wanted);
-  if (wanted.code_folder.empty() || access(path.c_str(), R_OK) != 0) {
-    return ConfigError(absl::StrCat("environment.uv: ", FileName(wanted),
-                                    " is not in the folder of code that was sent along"));
-  }
-  DT_RETURN_IF_ERROR(CheckFile(path, FileName(wanted)));
+  constexpr char kField[] = "environment.uv";
+  DT_ASSIGN_OR_RETURN(const std::string path,
+                      CodeFile(kField, wanted.code_folder, FileName(wanted)));
   if (SourceOf(wanted) != Source::kUvLock) return path;
   const std::string project = fs::path(path).parent_path() / "pyproject.toml";
   if (access(project.c_str(), R_OK) != 0) {
-    return ConfigError(absl::StrCat("environment.uv: ", FileName(wanted),
+    return ConfigError(absl::StrCat(kField, ": ", FileName(wanted),
                                     " has no pyproject.toml beside it in the folder of code; uv "
                                     "needs both"));
   }
-  DT_RETURN_IF_ERROR(CheckFile(project, "pyproject.toml"));
+  DT_RETURN_IF_ERROR(CheckCodeFile(kField, project, "pyproject.toml"));
   return path;
 }
 
@@ -193,7 +176,7 @@ absl::StatusOr<std::string> Compile(ToolRun run, const std::string& input,
                                     const std::string& output, const std::string& what) {
   run.arguments.insert(run.arguments.end(), {"-o", output, input});
   DT_RETURN_IF_ERROR(Run(run, what).status());
-  return ReadFile(output, kFileBytes);
+  return ReadFile(output, kCodeFileBytes);
 }
 
 // Returns the exact packages, below options with the indexes that the file adds to the worker's.
@@ -234,7 +217,7 @@ absl::StatusOr<std::string> Exported(const Wanted& wanted, const Uv& uv) {
   run.arguments = {"export",        "--quiet",           "--frozen", "--no-hashes", "--no-header",
                    "--no-annotate", "--no-emit-project", "-o",       output};
   DT_RETURN_IF_ERROR(Run(run, absl::StrCat("uv cannot read ", FileName(wanted))).status());
-  return ReadFile(output, kFileBytes);
+  return ReadFile(output, kCodeFileBytes);
 }
 
 absl::StatusOr<std::string> PinsOf(const Wanted& wanted, const Uv& uv) {
@@ -245,7 +228,7 @@ absl::StatusOr<std::string> PinsOf(const Wanted& wanted, const Uv& uv) {
       return Exported(wanted, uv);
     case Source::kPyLock: {
       DT_ASSIGN_OR_RETURN(const std::string path, PathOf(wanted));
-      DT_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kFileBytes));
+      DT_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kCodeFileBytes));
       return PinsOfPyLock(text);
     }
     case Source::kPackages:
@@ -327,13 +310,13 @@ absl::StatusOr<std::string> NameOf(const Wanted& wanted, const std::string& lock
   const Source source = SourceOf(wanted);
   if (source == Source::kUvLock || source == Source::kPyLock) {
     DT_ASSIGN_OR_RETURN(const std::string path, PathOf(wanted));
-    DT_ASSIGN_OR_RETURN(const std::string file, ReadFile(path, kFileBytes));
+    DT_ASSIGN_OR_RETURN(const std::string file, ReadFile(path, kCodeFileBytes));
     absl::StrAppend(&text, Sha256Hex(file));
   }
   if (source == Source::kUvLock) {  // it names groups and sources too
     DT_ASSIGN_OR_RETURN(const std::string path, PathOf(wanted));
     DT_ASSIGN_OR_RETURN(const std::string file,
-                        ReadFile(fs::path(path).parent_path() / "pyproject.toml", kFileBytes));
+                        ReadFile(fs::path(path).parent_path() / "pyproject.toml", kCodeFileBytes));
     absl::StrAppend(&text, Sha256Hex(file));
   }
   return Sha256Hex(text).substr(0, 32);

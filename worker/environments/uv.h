@@ -9,20 +9,12 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "common/spawn.h"
 #include "common/status.h"
+#include "worker/environments/wanted.h"
 
 namespace dt::environments {
-
-// An environment as an experiment describes it.
-struct Wanted {
-  std::string python;           // a version or a path; "": the one that uv finds first
-  std::vector<std::string> uv;  // a file, or packages
-  std::string index;
-  std::string code_folder;  // with the file
-};
 
 struct Uv {
   std::string path;

@@ -21,6 +21,7 @@
 #include "common/files.h"
 #include "common/limits.h"
 #include "common/oom.h"
+#include "worker/environments/noted_container.h"
 #include "worker/program/keeper.h"
 #include "worker/program/lookup.h"
 #include "worker/program/module.h"
@@ -60,6 +61,10 @@ ProgramAttempt::ProgramAttempt(frames::Start start, Host host, Say say)
 void ProgramAttempt::Log(const std::string& text) { printed_.Note("dtrain: " + text); }
 
 void ProgramAttempt::Begin(Instant now) {
+  // An attempt whose dtprogram was killed may have left one. If it cannot be removed now, its note
+  // stays.
+  environments::EndNotedContainer(host_.container_note(),
+                                  host_.ToolVariables(environments::Kind::kImage));
   absl::StatusOr<ProgramSpec> spec = SpecOf(start_.spec);
   if (!spec.ok()) return Fail(spec.status());
   spec_ = *std::move(spec);
@@ -126,6 +131,22 @@ absl::StatusOr<UniqueFd> ProgramAttempt::MakeScratch() {
   return theirs;
 }
 
+// Sets the file and the words to start, and announces the program.
+absl::Status ProgramAttempt::ChooseProgram(const LaunchContext& context, SpawnOptions& options) {
+  const std::string folder = options.folder;
+  if (!spec_.own.wanted.image.empty()) {
+    DT_RETURN_IF_ERROR(EnterContainer(context, options));
+    Log(Announcement(start_, spec_, folder, ""));
+    Log("runs in " + container_->Words());
+    return absl::OkStatus();
+  }
+  DT_RETURN_IF_ERROR(ChooseWords(spec_, options));
+  const std::string word = WordLookedUp(spec_);
+  const auto found = word.empty() ? std::string() : FindProgram(word, options.environment);
+  Log(Announcement(start_, spec_, folder, found.value_or("")));
+  return absl::OkStatus();
+}
+
 absl::Status ProgramAttempt::Launch(Instant now) {
   DT_ASSIGN_OR_RETURN(const UniqueFd theirs, MakeScratch());
   const uint64_t resumed = resume_ ? resume_->id.step : 0;
@@ -151,17 +172,14 @@ absl::Status ProgramAttempt::Launch(Instant now) {
   SpawnOptions options;
   DT_ASSIGN_OR_RETURN(options.environment,
                       EnvironmentOf(start_, spec_, context, std::move(inherited)));
-  DT_RETURN_IF_ERROR(ChooseWords(spec_, options));
+  options.folder = folder;
+  DT_RETURN_IF_ERROR(ChooseProgram(context, options));
   options.descriptors = {{theirs.get(), kReportFd}};
   DT_ASSIGN_OR_RETURN(const UniqueFd output, printed_.Open());
   options.descriptors.emplace_back(output.get(), STDOUT_FILENO);
   DT_ASSIGN_OR_RETURN(const UniqueFd errors, errors_.Open());
   options.descriptors.emplace_back(errors.get(), STDERR_FILENO);
-  options.folder = folder;
   options.life = Life::kOfStarter;  // the program ends too if we and our agent are killed together
-  const std::string word = WordLookedUp(spec_);
-  const auto found = word.empty() ? std::string() : FindProgram(word, options.environment);
-  Log(Announcement(start_, spec_, folder, found.value_or("")));
   oom_kills_before_ = OomKills();
   const std::optional<std::string> around = OwnControlGroup();
   if (around) group_ = ControlGroup::MakeBelow(*around);
@@ -169,7 +187,7 @@ absl::Status ProgramAttempt::Launch(Instant now) {
     const ControlGroup::Within within(group_.get());
     return Spawn(options);
   }();
-  if (absl::IsResourceExhausted(started.status())) {
+  if (absl::IsResourceExhausted(started.status()) || (container_ && !started.ok())) {
     return IoError(std::string(started.status().message()));
   }
   if (!started.ok()) {
@@ -217,24 +235,21 @@ void ProgramAttempt::Stop(const frames::Stop& frame, Instant now) {
 // A program knows its children; a shell passes no signal on.
 void ProgramAttempt::BeginSaving() {
   stop_request_ = StopRequest::kSave;
-  if (spec_.run.empty()) {
-    if (!wait_status_) kill(program_, SIGTERM);
-  } else {
-    AskAllToEnd();
-  }
+  AskToEnd(!spec_.run.empty());
 }
 
 void ProgramAttempt::BeginLeaving(absl::Duration now) {
   stop_request_ = StopRequest::kLeave;
   leave_at_ = now + limits::kProgramLeaveGrace;
   checkpoints_->Leave();
-  AskAllToEnd();
+  AskToEnd(true);
 }
 
 // Takes seconds, so the program begins to leave at the next turn, with that turn's time.
 void ProgramAttempt::LogStacks(const std::string& why) {
   Log(why + "; what its processes are doing:");
-  for (const std::string& line : StacksOf(Descendants(), environment_)) Log(line);
+  const std::vector<pid_t> processes = container_ ? container_->Processes(program_) : Descendants();
+  for (const std::string& line : StacksOf(processes, environment_)) Log(line);
   stop_request_ = StopRequest::kLeave;
 }
 
@@ -319,15 +334,25 @@ void ProgramAttempt::Serve(Instant now) {
     if (checkpoints_->busy()) return;  // the line was about a checkpoint
     if (metrics_) PassLines(metrics_->Finish(), now);
     if (IsRoot()) Pass(reports_->Finish(now));
-    const Oom oom = OomKills() > oom_kills_before_ ? Oom::kKilledSome : Oom::kNone;
-    if (!overdue_.empty() && stop_request_ == StopRequest::kLeave) return End({"hang", overdue_});
-    if (out_of_time_) {
-      const absl::Duration total = absl::Trunc(spec_.timeouts.total, absl::Seconds(1));
-      return End({"finished", absl::StrCat("timeout.total of ", absl::FormatDuration(total),
-                                           " reached at step ", reports_->step())});
-    }
-    End(EndingOf(wait_status_.value_or(SIGKILL), stop_request_, oom));
+    End(EndingNow());
   }
+}
+
+Ending ProgramAttempt::EndingNow() const {
+  if (!overdue_.empty() && stop_request_ == StopRequest::kLeave) return {"hang", overdue_};
+  if (out_of_time_) {
+    const absl::Duration total = absl::Trunc(spec_.timeouts.total, absl::Seconds(1));
+    return {"finished", absl::StrCat("timeout.total of ", absl::FormatDuration(total),
+                                     " reached at step ", reports_->step())};
+  }
+  const int status = wait_status_.value_or(SIGKILL);
+  if (container_ && stop_request_ == StopRequest::kNone) {
+    const std::optional<Ending> unstarted =
+        UnstartedEnding(status, container_end_, container_->RuntimeName(), spec_.workdir);
+    if (unstarted) return *unstarted;
+  }
+  const bool oom = OomKills() > oom_kills_before_ || container_end_.oom;
+  return EndingOf(status, stop_request_, oom ? Oom::kKilledSome : Oom::kNone);
 }
 
 // Ends the program and everything that it left running.
@@ -340,13 +365,17 @@ void ProgramAttempt::Wind(Instant now) {
     }
     wait_status_ = status;
   }
+  const bool contained = EndContainer();
   // At one instant if there is a group; processes that left it, or had none, one by one.
   const int within = group_ != nullptr ? group_->Kill() : 0;
   const int left = std::max(within, EndDescendants(limits::kTrainerExitGrace));
   group_.reset();
   printed_.Serve(now.steady);
   errors_.Serve(now.steady);
-  if (left > 0) Log(absl::StrCat("killed ", left, " processes that the program left running"));
+  // Processes of a container end with its first one.
+  if (left > 0 && !contained) {
+    Log(absl::StrCat("killed ", left, " processes that the program left running"));
+  }
   stage_ = Stage::kWinding;
   wind_until_ = now.steady + kRegistrationWait;
 }
@@ -376,6 +405,7 @@ void ProgramAttempt::End(const Ending& ending) {
                                                                  : Reports::When::kRunning;
   const std::string hint = HintNow(when);
   checkpoints_.reset();
+  container_.reset();
   maker_.reset();
   pipe_.Reset();
   const absl::Status removed = RemoveAll(host_.scratch);

@@ -25,6 +25,7 @@
 #include "common/unique_fd.h"
 #include "worker/frames/frames.h"
 #include "worker/program/checkpoints.h"
+#include "worker/program/container.h"
 #include "worker/program/ending.h"
 #include "worker/program/environment.h"
 #include "worker/program/environment_maker.h"
@@ -42,6 +43,12 @@ struct Host {
   int threads = 1;
   EnvironmentStore environments;
   std::vector<std::string> variables;  // names that it passes on besides those of Permitted
+  std::vector<std::string> folders;    // readable in containers
+
+  // Returns the note of this slot's container (noted_container.h).
+  std::string container_note() const;
+  // Returns the variables of tools that make environments of this kind, or run containers.
+  Environment ToolVariables(environments::Kind kind) const;
 };
 
 class ProgramAttempt {
@@ -77,6 +84,11 @@ class ProgramAttempt {
   void FailEnvironment(const absl::Status& error);
   void GoOn(Instant now);
   absl::StatusOr<Environment> Inherited() const;
+  absl::Status ChooseProgram(const LaunchContext& context, SpawnOptions& options);
+  absl::Status EnterContainer(const LaunchContext& context, SpawnOptions& options);
+  bool EndContainer();
+  Ending EndingNow() const;
+  void AskToEnd(bool all);
   absl::Status Prepare();
   absl::Status Launch(Instant now);
   void BeginAsRoot(absl::Duration now);
@@ -130,6 +142,8 @@ class ProgramAttempt {
   std::string store_address_;
   uint64_t oom_kills_before_ = 0;
 
+  std::optional<Container> container_;  // of an image, from its launch on
+  environments::ContainerEnd container_end_;
   std::unique_ptr<ControlGroup> group_;  // around the program, if the system allows one
   pid_t program_ = -1;
   std::optional<int> wait_status_;  // set once it has ended

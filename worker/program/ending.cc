@@ -29,10 +29,32 @@ std::string HintAt(int wait_status) {
          "line that ends with a carriage return names another)";
 }
 
+constexpr int kShellKilled = 128 + SIGKILL;
+
 }  // namespace
 
+bool IsUnclear(int wait_status) {
+  if (!WIFEXITED(wait_status)) return false;
+  const int code = WEXITSTATUS(wait_status);
+  return (code >= 125 && code <= 127) || code == kShellKilled;
+}
+
+std::optional<Ending> UnstartedEnding(int wait_status, const environments::ContainerEnd& end,
+                                      const std::string& runtime, const std::string& workdir) {
+  if (!IsUnclear(wait_status) || WEXITSTATUS(wait_status) == kShellKilled || end.started) {
+    return std::nullopt;
+  }
+  const std::string text =
+      absl::StrCat(runtime, " did not start the container (exit status ", WEXITSTATUS(wait_status),
+                   "); its own words are the last lines of the trial's log");
+  // The folder of a relative workdir is this worker's, an absolute one must be in the image.
+  if (!workdir.empty() && workdir[0] == '/') {
+    return Ending{"config", absl::StrCat(text, "; is the workdir ", workdir, " in the image?")};
+  }
+  return Ending{"worker_fault", text};
+}
+
 Ending EndingOf(int wait_status, StopRequest stop_request, Oom oom) {
-  constexpr int kShellKilled = 128 + SIGKILL;
   const std::string how = "the program " + DescribeExit(wait_status) + HintAt(wait_status);
   if (stop_request != StopRequest::kNone) return {"cancelled", "it was told to stop; " + how};
   if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) return {"finished", ""};

@@ -211,9 +211,9 @@ absl::StatusOr<ProgramSpec> SpecOf(const json& spec) {
     program.own.wanted.python = own.value("python", "");
     program.own.wanted.uv = own.value("uv", program.own.wanted.uv);
     program.own.wanted.index = own.value("index", "");
-    program.own.image = own.value("image", "");
-    program.own.conda = own.value("conda", "");
-    program.own.modules = own.value("module", program.own.modules);
+    program.own.wanted.image = own.value("image", "");
+    program.own.wanted.conda = own.value("conda", "");
+    program.own.wanted.modules = own.value("module", program.own.wanted.modules);
     const json metrics = spec.value("metrics", json::object());
     program.metric_patterns = metrics.value("pattern", program.metric_patterns);
     program.metric_paths = {metrics.value("file", ""), metrics.value("tensorboard", "")};
@@ -322,21 +322,58 @@ Environment Permitted(const Environment& all, const std::vector<std::string>& mo
   return permitted;
 }
 
-Environment PermittedToTools(const Environment& all, const std::vector<std::string>& more) {
-  constexpr std::string_view kNames[] = {"NETRC",           "ALL_PROXY",       "all_proxy",
-                                         "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "XDG_DATA_HOME"};
+Environment PermittedInContainer(const Environment& all, const std::vector<std::string>& more) {
+  constexpr std::string_view kNames[] = {"LANG",       "LANGUAGE",    "TZ",
+                                         "http_proxy", "https_proxy", "no_proxy",
+                                         "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"};
+  constexpr std::string_view kBeginnings[] = {"LC_",  "NCCL_", "GLOO_",    "OMP_",
+                                              "MKL_", "KMP_",  "OPENBLAS_"};
+  Environment permitted = Permitted(all, more);
+  std::erase_if(permitted, [&](const auto& variable) {
+    const std::string& name = variable.first;
+    const bool listed =
+        std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
+        std::any_of(std::begin(kBeginnings), std::end(kBeginnings),
+                    [&name](std::string_view begin) { return name.starts_with(begin); });
+    return !listed && std::find(more.begin(), more.end(), name) == more.end();
+  });
+  return permitted;
+}
+
+Environment PermittedToTools(environments::Kind kind, const Environment& all,
+                             const std::vector<std::string>& more) {
+  std::vector<std::string_view> beginnings = {
+      "NETRC", "ALL_PROXY", "all_proxy", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "XDG_DATA_HOME"};
+  switch (kind) {
+    case environments::Kind::kUv:
+      beginnings.insert(beginnings.end(), {"UV_"});
+      break;
+    case environments::Kind::kImage:
+      beginnings.insert(beginnings.end(),
+                        {"CONTAINERS_", "DOCKER_", "APPTAINER_", "SINGULARITY_",
+                         "REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"});
+      break;
+    case environments::Kind::kConda:
+      beginnings.insert(beginnings.end(), {"MAMBA_"});
+      break;
+    case environments::Kind::kModule:
+      beginnings.insert(beginnings.end(), {"MODULE", "LMOD_", "__LMOD_", "__MODULES_",
+                                           "_ModuleTable", "LOADEDMODULES", "_LMFILES_"});
+  }
   Environment permitted = Permitted(all, more);
   for (const auto& variable : all) {
-    const bool listed =
-        std::find(std::begin(kNames), std::end(kNames), variable.first) != std::end(kNames);
-    if (listed || variable.first.starts_with("UV_")) permitted.insert(variable);
+    const std::string& name = variable.first;
+    if (std::any_of(beginnings.begin(), beginnings.end(),
+                    [&name](std::string_view begin) { return name.starts_with(begin); })) {
+      permitted.insert(variable);
+    }
   }
   return permitted;
 }
 
 bool EnvironmentSpec::IsMade() const {
   const bool version = !wanted.python.empty() && wanted.python.find('/') == std::string::npos;
-  return !wanted.uv.empty() || version;
+  return !wanted.uv.empty() || version || KindOf(wanted) != environments::Kind::kUv;
 }
 
 Environment Activated(Environment inherited, const std::string& folder) {

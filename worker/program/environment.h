@@ -13,7 +13,7 @@
 
 #include "common/spawn.h"
 #include "common/status.h"
-#include "worker/environments/uv.h"
+#include "worker/environments/wanted.h"
 #include "worker/frames/frames.h"
 #include "worker/program/hang_timer.h"
 #include "worker/program/metric_files.h"
@@ -26,10 +26,8 @@ inline constexpr int kReportFd = 3;
 // The environment section of the experiment.
 struct EnvironmentSpec {
   environments::Wanted wanted;  // without the folder of code
-  std::string image, conda;
-  std::vector<std::string> modules;
 
-  // Returns whether packages are to be resolved and an environment is to be made.
+  // Returns whether an environment is to be made before the program starts.
   bool IsMade() const;
 };
 
@@ -84,9 +82,13 @@ struct LaunchContext {
 // libraries and caches are, the language, and how libraries compute and communicate. Never a token
 // of dtrain's. `more`: names that the operator adds.
 Environment Permitted(const Environment& all, const std::vector<std::string>& more);
-// Returns those for the tools that make environments: they run code of packages, and need the
-// operator's indexes and proxies besides.
-Environment PermittedToTools(const Environment& all, const std::vector<std::string>& more);
+// Returns those that a program in a container sees: of Permitted the ones that are about neither
+// folders nor programs of this host.
+Environment PermittedInContainer(const Environment& all, const std::vector<std::string>& more);
+// Returns those for the tools that make environments of this kind: they may run code of packages,
+// and need the operator's indexes, registries and proxies besides.
+Environment PermittedToTools(environments::Kind kind, const Environment& all,
+                             const std::vector<std::string>& more);
 // Returns the variables with which the programs of a Python environment in `folder` are found
 // first, as after its activation. Drops those of another one.
 Environment Activated(Environment inherited, const std::string& folder);

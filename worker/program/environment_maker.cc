@@ -16,6 +16,7 @@
 #include "common/environment_limits.h"
 #include "common/files.h"
 #include "common/spawn.h"
+#include "worker/environments/kinds.h"
 #include "worker/environments/store.h"
 
 namespace dt::program {
@@ -38,7 +39,8 @@ EnvironmentMaker::EnvironmentMaker(std::string token, environments::Wanted wante
       scratch_(std::move(scratch)),
       variables_(std::move(variables)),
       say_(std::move(say)),
-      log_(std::move(log)) {}
+      log_(std::move(log)),
+      content_(environments::ContentText(wanted_, "")) {}
 
 // The process's own tools end with it.
 EnvironmentMaker::~EnvironmentMaker() {
@@ -52,6 +54,11 @@ EnvironmentMaker::~EnvironmentMaker() {
 
 absl::Status EnvironmentMaker::Begin(const std::string& lock, bool resolves, absl::Duration now) {
   since_ = now;
+  if (!environments::IsResolved(wanted_)) {
+    stage_ = Stage::kMaking;
+    SayProgress(now);
+    return Start("");
+  }
   if (!lock.empty()) return TakeLock(lock, now);
   stage_ = resolves ? Stage::kResolving : Stage::kAwaiting;
   SayProgress(now);
@@ -67,11 +74,11 @@ absl::Status EnvironmentMaker::TakeLock(const std::string& lock, absl::Duration 
     }
     process_ = -1;
   }
-  DT_ASSIGN_OR_RETURN(const std::string name, environments::NameOf(wanted_, lock));
+  DT_ASSIGN_OR_RETURN(const std::string name, environments::StoreName(wanted_, lock));
   const environments::Store store(store_.folder, store_.bytes_max);
   DT_ASSIGN_OR_RETURN(lock_, store.OpenLock(name));
   folder_ = store.FolderOf(name);
-  packages_ = environments::PackagesIn(lock);
+  content_ = environments::ContentText(wanted_, lock);
   stage_ = Stage::kMaking;
   SayProgress(now);
   return Start(lock);
@@ -110,13 +117,12 @@ std::string EnvironmentMaker::Doing(absl::Duration now) const {
   const std::string took = SecondsText(now - since_);
   switch (stage_) {
     case Stage::kResolving:
-      return absl::StrCat("environment: resolves its packages, ", took);
+      return absl::StrCat("environment: ", environments::ResolvingText(wanted_), ", ", took);
     case Stage::kAwaiting:
-      return absl::StrCat("environment: waits for its exact packages, ", took);
+      return absl::StrCat("environment: waits for what the first trial resolves, ", took);
     case Stage::kMaking:
     case Stage::kDone:
-      return absl::StrCat("environment: ", packages_, packages_ == 1 ? " package, " : " packages, ",
-                          took);
+      return absl::StrCat("environment: ", content_, ", ", took);
   }
   return "";
 }
@@ -163,7 +169,8 @@ std::optional<absl::Status> EnvironmentMaker::TakeAnswer(absl::Duration now) {
     return std::nullopt;
   }
   stage_ = Stage::kDone;
-  log_(absl::StrCat(Doing(now), answer.made ? "" : ", made before"));
+  loaded_ = std::move(answer.loaded);
+  log_(absl::StrCat(Doing(now), answer.made || folder_.empty() ? "" : ", made before"));
   SayProgress(now);
   static_cast<void>(RemoveAll(scratch_));
   return absl::OkStatus();

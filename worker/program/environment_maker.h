@@ -3,7 +3,7 @@
 // Role:      starts the process that resolves and makes (worker/environments/maker.h), shows what
 //            it does, and holds the lock of the environment while the program runs.
 // Ownership: the process, its scratch folder and the lock.
-// Errors:    as worker/environments/uv.h.
+// Errors:    as worker/environments/kinds.h.
 // Invariant: rank 0 resolves. Every rank makes what the coordinator keeps for the experiment, so
 //            all attempts have the same packages.
 // Tests:     tests/worker/program/made_environment_test.cc
@@ -52,9 +52,11 @@ class EnvironmentMaker {
 
   std::vector<pollfd> Descriptors() const;
   absl::Duration NextDeadline() const { return next_word_; }
-  // Returns the folder of the environment, which stays while this object lives. REQUIRES: Serve
-  // returned OK.
+  // Returns the folder of the environment, which stays while this object lives; "": of modules.
+  // REQUIRES: Serve returned OK.
   const std::string& folder() const { return folder_; }
+  // Returns the change that its modules make. REQUIRES: Serve returned OK.
+  const environments::Loaded& loaded() const { return loaded_; }
 
  private:
   enum class Stage { kResolving, kAwaiting, kMaking, kDone };
@@ -73,12 +75,13 @@ class EnvironmentMaker {
   Stage stage_ = Stage::kResolving;
   absl::Duration since_;
   absl::Duration next_word_ = absl::InfiniteDuration();
-  size_t packages_ = 0;
+  std::string content_;  // of the environment, in words
   pid_t process_ = -1;
   UniqueFd answer_;   // the process's output
   std::string text_;  // read of it
   UniqueFd lock_;
   std::string folder_;
+  environments::Loaded loaded_;
 };
 
 }  // namespace dt::program

@@ -41,8 +41,10 @@ std::vector<std::string> KeptWords(const std::string& pattern, std::vector<std::
   return kept;
 }
 
-void AskAllToEnd() {
-  for (const pid_t pid : Descendants()) {
+void AskAllToEnd() { AskToEndOnce(Descendants()); }
+
+void AskToEndOnce(const std::vector<pid_t>& processes) {
+  for (const pid_t pid : processes) {
     const std::optional<pid_t> parent = ParentOf(pid);
     if (!parent.has_value() || !IsKeeper(*parent)) kill(pid, SIGTERM);
   }

@@ -8,6 +8,8 @@
 // Tests:   tests/worker/program/keeper_test.cc, with real processes
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -21,8 +23,9 @@ absl::StatusOr<std::string> FindKeeper(const Environment& environment);
 // Returns the words that run the program below a keeper of `pattern`.
 std::vector<std::string> KeptWords(const std::string& pattern, std::vector<std::string> words);
 
-// Sends SIGTERM once to each process below this one. A keeper passes it on, so the program that it
-// started gets it from the keeper.
+// Sends SIGTERM once to each of these processes, or to each below this one. A keeper passes it on,
+// so the program that it started gets it from the keeper.
+void AskToEndOnce(const std::vector<pid_t>& processes);
 void AskAllToEnd();
 
 }  // namespace dt::program

@@ -34,7 +34,7 @@ struct Flags {
   int threads = 1;
   std::vector<int> cores;
   uint64_t memory_limit = 0;
-  std::vector<std::string> variables;
+  std::vector<std::string> variables, folders;
   EnvironmentStore environments{.folder = "", .bytes_max = limits::kEnvironmentsBytes};
 };
 
@@ -63,6 +63,9 @@ void Declare(CLI::App& app, Flags& flags) {
                  "Folder for environments that this host's workers share");
   app.add_option("--environments-bytes", flags.environments.bytes_max,
                  "Bytes of all environments in it");
+  app.add_option("--folder", flags.folders,
+                 "Let programs in containers read this folder; repeatable")
+      ->take_all();
   app.add_option("--env", flags.variables, "Hand this variable on as well; repeatable")->take_all();
 }
 
@@ -116,7 +119,7 @@ int Main(int argc, char** argv) {
   HoldLock(flags);
   TakeShare(flags);
   return Runner(flags.fd, Host{flags.scratch, flags.device == "cuda", flags.threads,
-                               flags.environments, flags.variables})
+                               flags.environments, flags.variables, flags.folders})
       .Run();
 }
 

@@ -1,6 +1,8 @@
 // tools_test.cc: which kinds of environments a host makes, and how a tool's failure is read.
 #include "worker/environments/tools.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "gtest/gtest.h"
@@ -32,7 +34,37 @@ class ToolsTest : public ::testing::Test {
 
 TEST_F(ToolsTest, AKindWithoutItsToolNamesTheToolAndTheFix) {
   EXPECT_EQ(Why("", "uv"), "uv is not installed on its host; install it: pip install uv");
-  EXPECT_NE(Why("", "image"), "");
+  EXPECT_NE(Why("", "image").find("apt install podman"), std::string::npos);
+  EXPECT_NE(Why("", "conda").find("micromamba"), std::string::npos);
+  EXPECT_NE(Why("", "module").find("bash"), std::string::npos);
+}
+
+TEST_F(ToolsTest, ImagesCondaAndModulesNeedOneOfSeveralTools) {
+  Put("bash", "");
+  Put("modulecmd", "");
+  EXPECT_EQ(Why("", "module"), "");
+  const std::string conda = Put("conda", "");
+  EXPECT_EQ(FindConda(variables_), conda);
+  EXPECT_EQ(Why("", "conda"), "");
+  const std::string micromamba = Put("micromamba", "");
+  EXPECT_EQ(FindConda(variables_), micromamba);
+  const std::string apptainer = Put("apptainer", "");
+  EXPECT_EQ(FindRuntime(variables_), apptainer);
+  EXPECT_EQ(Why("", "image"), "");
+  const std::string podman = Put("podman", "");
+  EXPECT_EQ(FindRuntime(variables_), podman);
+}
+
+TEST_F(ToolsTest, DockerNeedsItsDaemon) {
+  Put("docker", "");
+  if (access("/var/run/docker.sock", F_OK) != 0) {
+    EXPECT_NE(Why("", "image").find("/var/run/docker.sock"), std::string::npos);
+  }
+  Environment elsewhere = variables_;
+  elsewhere["DOCKER_HOST"] = "unix:///run/user/1000/docker.sock";
+  for (const auto& [kind, why] : Abilities("", elsewhere)) {
+    EXPECT_TRUE(kind != "image" || why.empty()) << why;
+  }
 }
 
 TEST_F(ToolsTest, AKindIsMadeOnceItsToolIsThere) {

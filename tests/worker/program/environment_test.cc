@@ -52,8 +52,33 @@ TEST(PermittedTest, AToolGetsItsOwnIndexesBesides) {
                            {"AWS_SECRET_ACCESS_KEY", "x"},
                            {"DTRAIN_TOKEN_FILE", "/run/t"}};
   EXPECT_EQ(
-      PermittedToTools(all, {"DTRAIN_TOKEN_FILE"}),
+      PermittedToTools(environments::Kind::kUv, all, {"DTRAIN_TOKEN_FILE"}),
       (Environment{{"PATH", "/bin"}, {"UV_INDEX", "https://x.example"}, {"NETRC", "/w/.netrc"}}));
+}
+
+TEST(PermittedTest, AToolGetsNoVariablesOfTheOthers) {
+  const Environment all = {{"UV_INDEX", "u"},
+                           {"DOCKER_CONFIG", "/w/docker"},
+                           {"MAMBA_NO_RC", "1"},
+                           {"MODULEPATH", "/modules"}};
+  for (const auto& [kind, name] : {std::pair(environments::Kind::kImage, "DOCKER_CONFIG"),
+                                   std::pair(environments::Kind::kConda, "MAMBA_NO_RC"),
+                                   std::pair(environments::Kind::kModule, "MODULEPATH")}) {
+    const Environment permitted = PermittedToTools(kind, all, {});
+    EXPECT_EQ(permitted.size(), 1u) << name;
+    EXPECT_TRUE(permitted.contains(name)) << name;
+  }
+}
+
+TEST(PermittedTest, AContainerGetsNothingAboutFoldersOfTheHost) {
+  const Environment all = {{"PATH", "/bin"},         {"HOME", "/w"},
+                           {"PYTHONPATH", "/lib"},   {"LD_LIBRARY_PATH", "/lib"},
+                           {"NCCL_DEBUG", "INFO"},   {"http_proxy", "http://proxy"},
+                           {"TOKEN_OF_MINE", "sec"}, {"MY_CLUSTER", "blue"}};
+  EXPECT_EQ(PermittedInContainer(all, {"MY_CLUSTER"}),
+            (Environment{{"NCCL_DEBUG", "INFO"},
+                         {"http_proxy", "http://proxy"},
+                         {"MY_CLUSTER", "blue"}}));
 }
 
 TEST(GivenTest, TheSpecificationIsReadAsProtobufWritesIt) {
@@ -282,6 +307,24 @@ TEST(GivenTest, TheLookedUpWordIsTheProgramsOwn) {
 }
 
 constexpr int Exited(int status) { return status << 8; }
+
+TEST(EndingTest, AContainerThatNeverStartedIsTheHostsFault) {
+  const auto ending = [](int code, const environments::ContainerEnd& end,
+                         const std::string& workdir = "") {
+    const auto found = UnstartedEnding(Exited(code), end, "podman", workdir);
+    return found ? found->cause : "";
+  };
+  const environments::ContainerEnd absent, created{.known = true},
+      ran{.known = true, .started = true};
+  for (const int code : {125, 126, 127}) {
+    EXPECT_EQ(ending(code, absent), "worker_fault") << code;
+    EXPECT_EQ(ending(code, created), "worker_fault") << code;
+    EXPECT_EQ(ending(code, created, "/in/image"), "config") << code;
+    EXPECT_EQ(ending(code, ran), "") << code;
+  }
+  EXPECT_EQ(ending(1, absent), "");
+  EXPECT_EQ(ending(137, created), "");
+}
 
 TEST(EndingTest, TheStatusDecidesUnlessTheProgramWasStopped) {
   EXPECT_EQ(EndingOf(Exited(0), StopRequest::kNone, Oom::kNone).cause, "finished");

@@ -1,0 +1,130 @@
+// container_test.cc: the arguments that run a program in a container.
+#include "worker/environments/container.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_join.h"
+#include "gtest/gtest.h"
+
+namespace dt::environments {
+namespace {
+
+ContainerRun RunWith(const std::string& runtime) {
+  ContainerRun run;
+  run.image = {.path = "/usr/bin/" + runtime, .reference = "x@sha256:1"};
+  run.name = "dtrain-7";
+  run.mounts = {{"/scratch", true}, {"/data", false}};
+  run.folder = "/scratch/files";
+  run.user = 1000;
+  run.group = 100;
+  run.variables = {{"A", "1"}, {"JSON", "{\"a\": 1}"}, {"LINES", "1\n2"}};
+  run.variables_file = "/scratch/variables";
+  run.words = {"python3", "train.py", "--lr=1"};
+  return run;
+}
+
+std::string Line(const ContainerRun& run) {
+  const auto words = RunArguments(run);
+  EXPECT_TRUE(words.ok()) << words.status();
+  return words.ok() ? absl::StrJoin(*words, "|") : "";
+}
+
+bool Has(const std::string& line, const std::string& part) {
+  return ("|" + line + "|").find("|" + part + "|") != std::string::npos;
+}
+
+TEST(ContainerTest, PodmanAndDockerTakeTheProgramBehindTheImage) {
+  for (const char* runtime : {"podman", "docker"}) {
+    const std::string line = Line(RunWith(runtime));
+    for (const char* part :
+         {"run|--name=dtrain-7", "--pull=never", "--init", "--network=host", "--ipc=host",
+          "--mount=type=bind,source=/scratch,destination=/scratch",
+          "--mount=type=bind,source=/data,destination=/data,readonly", "--workdir=/scratch/files",
+          "--env-file=/scratch/variables", "--entrypoint=python3|x@sha256:1|train.py|--lr=1"}) {
+      EXPECT_TRUE(Has(line, part)) << part << " in " << line;
+    }
+  }
+}
+
+TEST(ContainerTest, TheProgramHasTheWorkersUser) {
+  EXPECT_TRUE(Has(Line(RunWith("podman")), "--userns=keep-id"));
+  EXPECT_TRUE(Has(Line(RunWith("docker")), "--user=1000:100"));
+  ContainerRun root = RunWith("podman");
+  root.user = root.group = 0;
+  EXPECT_TRUE(Has(Line(root), "--user=0:0"));
+}
+
+TEST(ContainerTest, GpusAreGivenAsTheRuntimeKnowsThem) {
+  for (const auto& [runtime, all, some] :
+       {std::tuple("podman", "--device=nvidia.com/gpu=all",
+                   "--device=nvidia.com/gpu=GPU-a|--device=nvidia.com/gpu=GPU-b"),
+        std::tuple("docker", "--gpus=all", "--gpus=\"device=GPU-a,GPU-b\""),
+        std::tuple("apptainer", "--nv", "--nv")}) {
+    ContainerRun run = RunWith(runtime);
+    run.gpus = {"GPU-a", "GPU-b"};
+    EXPECT_EQ(Line(run).find("gpu"), std::string::npos) << "on a CPU slot";
+    run.cuda = true;
+    EXPECT_TRUE(Has(Line(run), some)) << Line(run);
+    run.gpus.clear();
+    EXPECT_TRUE(Has(Line(run), all)) << Line(run);
+  }
+}
+
+TEST(ContainerTest, AFolderWithCommasAndColonsIsOneMount) {
+  ContainerRun run = RunWith("podman");
+  run.mounts = {{"/a,b:c\"d", true}};
+  EXPECT_TRUE(
+      Has(Line(run), "--mount=type=bind,\"source=/a,b:c\"\"d\",\"destination=/a,b:c\"\"d\""));
+  for (const char* folder : {"relative", "", "/a\nb"}) {
+    run.mounts = {{folder, true}};
+    EXPECT_EQ(RunArguments(run).status().code(), kConfigError) << folder;
+  }
+}
+
+TEST(ContainerTest, EachVariableIsInTheFileOrInTheArguments) {
+  Environment all = {{"PLAIN", "a b=c"},  {"EMPTY", ""},    {"LINES", "1\n2"},
+                     {"QUOTED", "\"x\""}, {"SPACED", " x"}, {"HASH", "#x"},
+                     {"ODD NAME", "1"},   {"-x", "1"},      {"DOLLAR", "$HOME"}};
+  EXPECT_EQ(FileOf(all), "EMPTY=\nPLAIN=a b=c\n");
+  ContainerRun run = RunWith("docker");
+  run.variables = all;
+  const std::string line = Line(run);
+  for (const char* part : {"--env=LINES=1\n2", "--env=QUOTED=\"x\"", "--env=SPACED= x",
+                           "--env=ODD NAME=1", "--env=-x=1", "--env=DOLLAR=$HOME"}) {
+    EXPECT_TRUE(Has(line, part)) << part;
+  }
+  EXPECT_EQ(line.find("PLAIN"), std::string::npos);
+}
+
+TEST(ContainerTest, ApptainerTakesVariablesFromItsOwn) {
+  const ContainerRun run = RunWith("apptainer");
+  const std::string line = Line(run);
+  EXPECT_EQ(line,
+            "--quiet|exec|--cleanenv|--no-home|--mount|type=bind,source=/scratch,"
+            "destination=/scratch|--mount|type=bind,source=/data,destination=/data,readonly|--pwd|"
+            "/scratch/files|x@sha256:1|python3|train.py|--lr=1");
+  const Environment variables = RuntimeVariables(run, {{"PATH", "/bin"}});
+  EXPECT_EQ(variables.at("PATH"), "/bin");
+  EXPECT_EQ(variables.at("APPTAINERENV_LINES"), "1\n2");
+  EXPECT_EQ(RuntimeVariables(RunWith("podman"), {{"PATH", "/bin"}}),
+            (Environment{{"PATH", "/bin"}}));
+}
+
+TEST(ContainerTest, PodmanAloneKeepsTheReportsDescriptor) {
+  for (const auto& [runtime, keeps] : {std::pair("podman", true), std::pair("docker", false)}) {
+    ContainerRun run = RunWith(runtime);
+    run.keeps_report_fd = true;
+    EXPECT_EQ(Has(Line(run), "--preserve-fds=1"), keeps) << runtime;
+  }
+}
+
+TEST(ContainerTest, ItsEndIsReadAsTheRuntimesWriteIt) {
+  EXPECT_FALSE(ReadContainerEnd("").known);
+  EXPECT_FALSE(ReadContainerEnd("started=0001-01-01T00:00:00Z oom=false\n").started);
+  EXPECT_FALSE(ReadContainerEnd("started=0001-01-01 00:00:00 +0000 UTC oom=false\n").started);
+  const ContainerEnd end = ReadContainerEnd("started=2026-11-28 08:00:17.1 +0000 UTC oom=true\n");
+  EXPECT_TRUE(end.known && end.started && end.oom);
+}
+
+}  // namespace
+}  // namespace dt::environments

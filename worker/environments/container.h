@@ -1,0 +1,63 @@
+// container.h: the words with which podman, docker and apptainer run a program in a container.
+//
+// Role:   pure. dtprogram's worker/program/container.h runs them.
+// Errors: ConfigError if a path cannot be written as a mount.
+// Source: podman-run(1), docker run, apptainer exec; the mounts' CSV is that of RFC 4180.
+// Tests:  tests/worker/environments/container_test.cc
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "common/spawn.h"
+#include "common/status.h"
+#include "worker/environments/image.h"
+
+namespace dt::environments {
+
+struct Mount {
+  std::string folder;  // at the same path in the container
+  bool writable = false;
+};
+
+struct ContainerRun {
+  Image image;
+  std::string name;  // of the container
+  std::vector<Mount> mounts;
+  std::string folder;  // where the program starts
+  uid_t user = 0;
+  gid_t group = 0;
+  bool cuda = false;
+  std::vector<std::string> gpus;  // UUIDs; empty with cuda: all
+  bool keeps_report_fd = false;   // descriptor 3 stays open in it; podman alone can
+  Environment variables;          // the program's
+  std::string variables_file;     // with FileOf(variables)
+  std::vector<std::string> words;
+};
+
+// Returns the arguments of the runtime that run the program.
+absl::StatusOr<std::vector<std::string>> RunArguments(const ContainerRun& run);
+// Returns the text of a file of variables, NAME=VALUE a line. Leaves out those that such a file
+// cannot hold as they are, such as values with line ends: RunArguments has them.
+std::string FileOf(const Environment& variables);
+// Returns the variables of the runtime's own process: those of `tools`, and for apptainer the
+// program's, which it takes from there.
+Environment RuntimeVariables(const ContainerRun& run, Environment tools);
+
+// Return arguments that end and remove a container, ask whether its program ever ran, and list its
+// processes by their numbers on the host. Empty: this runtime has no such thing.
+std::vector<std::string> RemoveArguments(Runtime runtime, const std::string& name);
+std::vector<std::string> LookArguments(Runtime runtime, const std::string& name);
+std::vector<std::string> ProcessesArguments(Runtime runtime, const std::string& name);
+
+// The answer to LookArguments.
+struct ContainerEnd {
+  bool known = false;    // such a container is there
+  bool started = false;  // its program ran
+  bool oom = false;      // the kernel killed one of its processes for memory
+};
+ContainerEnd ReadContainerEnd(const std::string& text);
+
+}  // namespace dt::environments

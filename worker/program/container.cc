@@ -1,0 +1,171 @@
+// container.cc: see container.h.
+#include "worker/program/container.h"
+
+#include <poll.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/clock.h"
+#include "common/descendants.h"
+#include "common/files.h"
+#include "common/read_output.h"
+#include "worker/environments/noted_container.h"
+#include "worker/program/keeper.h"
+
+namespace dt::program {
+namespace {
+
+constexpr absl::Duration kLookPatience = absl::Seconds(10);
+constexpr size_t kLookBytes = 256 << 10;
+// Podman's monitor cleans up in some 0.1 s after the container's end.
+constexpr absl::Duration kMonitorPatience = absl::Seconds(5);
+constexpr int kLookAgainMs = 5;
+
+// Returns the numbers of a process in each PID namespace from ours to its own.
+std::vector<pid_t> NumbersOf(pid_t pid) {
+  std::ifstream status(absl::StrCat("/proc/", pid, "/status"));
+  for (std::string line; std::getline(status, line);) {
+    if (!absl::StartsWith(line, "NSpid:")) continue;
+    std::istringstream words(line.substr(sizeof("NSpid:") - 1));
+    std::vector<pid_t> numbers;
+    for (pid_t number = 0; words >> number;) numbers.push_back(number);
+    return numbers;
+  }
+  return {};
+}
+
+// Returns whether the process is one of a container, and not its init, which passes signals on.
+bool IsWithin(pid_t pid) {
+  const std::vector<pid_t> numbers = NumbersOf(pid);
+  return numbers.size() > 1 && numbers.back() != 1;
+}
+
+bool IsMonitor(pid_t pid) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/comm"));
+  std::string name;
+  return std::getline(file, name) && name == "conmon";
+}
+
+// Podman's monitor cleans up after the container and ends by itself.
+void AwaitMonitor() {
+  const SystemClock clock;
+  const absl::Duration until = clock.Now().steady + kMonitorPatience;
+  for (;;) {
+    const std::vector<pid_t> left = Descendants();
+    if (std::none_of(left.begin(), left.end(), IsMonitor) || clock.Now().steady >= until) return;
+    poll(nullptr, 0, kLookAgainMs);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> ContainerShellWords(const std::string& text) {
+  constexpr char kScript[] =
+      "trap stop=1 TERM\n"
+      "/bin/sh -c \"$1\" &\n"
+      "main=$!\n"
+      "wait $main; status=$?\n"
+      "while [ -n \"$stop\" ] && kill -0 $main 2>/dev/null; do wait $main; status=$?; done\n"
+      "[ -z \"$stop\" ] || while kill -0 -1 2>/dev/null; do sleep 0.1; done\n"
+      "exit $status";
+  return {"/bin/sh", "-c", kScript, "sh", text};
+}
+
+Container::Container(environments::ContainerRun run, std::string note, Environment tools)
+    : run_(std::move(run)),
+      runtime_(environments::RuntimeAt(run_.image.path)),
+      note_(std::move(note)),
+      tools_(std::move(tools)) {}
+
+Container::~Container() { End(false); }
+
+std::string Container::RuntimeName() const {
+  return std::filesystem::path(run_.image.path).filename();
+}
+
+std::string Container::Words() const {
+  return absl::StrCat(RuntimeName(), ", image ", run_.image.reference);
+}
+
+absl::Status Container::Begin(SpawnOptions& options) {
+  DT_ASSIGN_OR_RETURN(options.arguments, environments::RunArguments(run_));
+  DT_RETURN_IF_ERROR(
+      WriteFileAtomically(run_.variables_file, environments::FileOf(run_.variables)));
+  DT_RETURN_IF_ERROR(environments::NoteContainer(note_, run_.image.path, run_.name));
+  noted_ = true;
+  options.path = run_.image.path;
+  options.environment = environments::RuntimeVariables(run_, tools_);
+  return absl::OkStatus();
+}
+
+std::string Container::Ask(std::vector<std::string> arguments) const {
+  if (arguments.empty()) return "";
+  SpawnOptions options;
+  options.path = run_.image.path;
+  options.arguments = std::move(arguments);
+  options.environment = tools_;
+  options.life = Life::kOfStarter;
+  const ProgramOutput output = ReadOutput(std::move(options), kLookBytes, kLookPatience);
+  return output.ok ? output.text : "";
+}
+
+std::vector<pid_t> Container::Processes(pid_t client) const {
+  std::vector<pid_t> found;
+  switch (runtime_) {
+    case environments::Runtime::kPodman:  // its monitor is an orphan, which this process adopted
+      found = Descendants();
+      std::erase_if(found, [](pid_t pid) { return !IsWithin(pid); });
+      break;
+    case environments::Runtime::kDocker: {  // below its daemon
+      std::istringstream lines(Ask(environments::ProcessesArguments(runtime_, run_.name)));
+      for (std::string line; std::getline(lines, line);) {
+        pid_t pid = 0;
+        const char* begin = line.data() + std::min(line.find_first_not_of(' '), line.size());
+        std::from_chars(begin, line.data() + line.size(), pid);
+        if (pid > 0 && IsWithin(pid)) found.push_back(pid);
+      }
+      break;
+    }
+    case environments::Runtime::kApptainer:  // no PID namespace
+      found = Descendants();
+      std::erase(found, client);
+  }
+  return found;
+}
+
+void Container::AskToEnd(pid_t client, bool all) const {
+  // The clients of podman and docker pass a signal on to the program. Apptainer's has become the
+  // program, or waits for it as its child.
+  const bool by_client = !all && runtime_ != environments::Runtime::kApptainer;
+  const std::vector<pid_t> processes = by_client ? std::vector<pid_t>() : Processes(client);
+  if (processes.empty()) {
+    kill(client, SIGTERM);
+  } else {
+    AskToEndOnce(processes);
+  }
+}
+
+environments::ContainerEnd Container::End(bool look) {
+  environments::ContainerEnd end;
+  // Apptainer has no containers that could be asked; its own failures have another status.
+  end.started = runtime_ == environments::Runtime::kApptainer;
+  if (!noted_) return end;
+  if (look && !end.started) {
+    end = environments::ReadContainerEnd(Ask(environments::LookArguments(runtime_, run_.name)));
+  }
+  noted_ = false;
+  environments::EndNotedContainer(note_, tools_);
+  AwaitMonitor();
+  return end;
+}
+
+}  // namespace dt::program
