@@ -4,7 +4,7 @@ Catalogue, for each strategy (ddp, zero3, tensor, local_sgd, program) and each h
 - noticed: from the hit to the end of the attempt, or until workers find the moved coordinator; median;
 - next step: from the hit to the first step that is committed again; median and the 99th percentile;
 - lost steps: made by the attempt that was hit and made again; median;
-- useful share: of the time, with a kill each 15, 30 and 60 s: steps that count, at the median pace of a step.
+- useful share: of the time, with a kill each 15, 30 and 60 s: spent in steps that count.
 Hits: a trainer, a worker (its host stays), a host (its power), a host cut from all, the pair (both hosts cut from each
 other), the coordinator (killed, and started on another host under the same name).
 
@@ -73,7 +73,8 @@ def main() -> int:
                         help=f"of {', '.join(recovery.STRATEGIES)}, with commas (default: %(default)s)")
     parser.add_argument("--hit", default="trainer,worker,host",
                         help=f"of {', '.join(HITS)}, with commas; pair takes 12 minutes each (default: %(default)s)")
-    parser.add_argument("--runs", type=int, default=5, help="hits of a kind; at least 3 (default: %(default)s)")
+    parser.add_argument("--runs", type=int, default=5,
+                        help="hits of a kind; at least 3, or 0 for the useful share alone (default: %(default)s)")
     parser.add_argument("--periods", default=",".join(map(str, PERIODS_SECONDS)),
                         help="seconds between kills for the useful share, with commas; empty: none "
                              "(default: %(default)s)")
@@ -84,8 +85,8 @@ def main() -> int:
     for name, chosen, known in (("--strategy", options.strategy, recovery.STRATEGIES), ("--hit", options.hit, HITS)):
         if unknown := [each for each in chosen.split(",") if each not in known]:
             parser.error(f"{name}: there is no {', '.join(unknown)}; there are {', '.join(known)}")
-    if options.runs < 3 and not options.tiny:
-        parser.error("--runs must be at least 3: the table has medians")
+    if options.runs in (1, 2) and not options.tiny:
+        parser.error("--runs must be at least 3: the table has medians; 0: only the useful share")
     options.programs, options.switch = options.programs.resolve(), options.switch.resolve()
     namespaces.enter()
     run_all(options)
@@ -104,9 +105,9 @@ def run_all(options: argparse.Namespace) -> None:
     periods = [TINY_PERIOD_SECONDS] if options.tiny else [int(each) for each in options.periods.split(",") if each]
     strategies, hits = options.strategy.split(","), options.hit.split(",")
     print(f"{machine(options.programs)}\ncheckpoint: {options.checkpoint or 'as by default'}; {runs} runs\n")
-    print("| strategy | hit | noticed | next step | 99 of 100 | lost steps | recovered |")
-    print("|---|---|---|---|---|---|---|")
-    for strategy in strategies:
+    if runs:
+        print("| strategy | hit | noticed | next step | 99 of 100 | lost steps | recovered |\n" + "|---" * 7 + "|")
+    for strategy in strategies if runs else ():
         with gang_of(options) as gang:
             gang.submit(strategy, checkpoint=options.checkpoint)
             for hit in hits:

@@ -88,9 +88,8 @@ class GangTest(unittest.TestCase):
 
             def given_up():
                 now = self.cluster.trial(trial)
-                return now["attempt_list"][0]["cause"]
-            cause = until("the end of the attempt", given_up, PATIENCE_SECONDS)
-            self.was_hit = cause != "finished"
+                return now if now["attempt_list"][0]["ended_at"] else None
+            self.was_hit = self.cluster.until_trial("the end of the attempt", trial, given_up)["state"] != "finished"
             self.lab.heal()
         ended = self.disturb("cut", hit)
         self.assertGreater(ended["attempt_list"][-1]["resumed_step"], 0)

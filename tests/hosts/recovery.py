@@ -27,6 +27,7 @@ RANKS = 2
 PROGRAM = pathlib.Path(__file__).resolve().parent / "gang_program.py"
 # Steps that a hit gang must have made, so that it has checkpoints and its pace is known.
 STEPS_BEFORE = 60
+SLOW_STEPS = 10
 ENDLESS = 1_000_000
 # Two ranks of a pair notice each other's silence by Gloo's timeout of ten minutes, and its connection by another two.
 SECONDS_OF_A_HIT = 900.0
@@ -79,9 +80,16 @@ def outcome(rows: list[Row], attempts: list[dict], hit_at: float, attempt: int) 
                    lost_steps=max(last - (first.step - 1), 0), cause=hit["cause"] or "")
 
 
-def useful_share(steps_kept: int, rows_seconds: list[float], wall_seconds: float) -> float:
-    """Returns the share of the time in which steps were made that count, each at the median pace."""
-    return steps_kept * statistics.median(rows_seconds) / wall_seconds
+def useful_share(rows: list[tuple[float, float]], wall_seconds: float) -> float:
+    """Returns the share of the time that steps took which count. `rows`: the seconds and the number of steps of each.
+
+    A step counts for at most SLOW_STEPS median ones, since one that waited for a dead peer trained no longer.
+    """
+    if not rows:
+        return 0.0
+    paces = [seconds / steps for seconds, steps in rows]
+    most = SLOW_STEPS * statistics.median(paces)
+    return sum(steps * min(pace, most) for pace, (_, steps) in zip(paces, rows)) / wall_seconds
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -182,19 +190,19 @@ class Gang:
     def useful_share(self, strategy: str, name: str, period_seconds: float, kills: int, checkpoint: str) -> float:
         """Trains for so many periods with a kill in each; returns the share of the time in useful steps."""
         self.submit(strategy, checkpoint=checkpoint)
-        first = self.await_steps(STEPS_BEFORE)["step"]
-        began = time.monotonic()
+        self.await_steps(STEPS_BEFORE)
+        began_at, began = time.time(), time.monotonic()
         clock = threading.Event()
         for kill in range(kills):
             clock.wait(began + (kill + 0.5) * period_seconds - time.monotonic())
             HITS[name](self)()
         clock.wait(began + kills * period_seconds - time.monotonic())
-        kept, seconds = self.cluster.trial(self.trial)["step"] - first, time.monotonic() - began
-        paces = [float(row["seconds"]) / float(row["steps"] or 1) for row in self.cluster.rows(self.trial)
-                 if row["seconds"]]
+        ended_at = time.time()
+        rows = [(float(row["seconds"]), float(row["steps"] or 1)) for row in self.cluster.rows(self.trial)
+                if row["seconds"] and began_at <= float(row["wall_time_ms"]) / 1e3 <= ended_at]
         self.cancel()
         self.cluster.await_workers(len(WORKER_HOSTS))
-        return useful_share(kept, paces, seconds)
+        return useful_share(rows, ended_at - began_at)
 
     def cancel(self) -> None:
         self.cluster.dtctl("cancel", self.trial.split("/")[0])
