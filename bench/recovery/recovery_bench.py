@@ -72,7 +72,7 @@ def main() -> int:
     parser.add_argument("--strategy", default="ddp",
                         help=f"of {', '.join(recovery.STRATEGIES)}, with commas (default: %(default)s)")
     parser.add_argument("--hit", default="trainer,worker,host",
-                        help=f"of {', '.join(HITS)}, with commas; pair takes 12 minutes each (default: %(default)s)")
+                        help=f"of {', '.join(HITS)}, with commas (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=5,
                         help="hits of a kind; at least 3, or 0 for the useful share alone (default: %(default)s)")
     parser.add_argument("--periods", default=",".join(map(str, PERIODS_SECONDS)),

@@ -29,8 +29,7 @@ PROGRAM = pathlib.Path(__file__).resolve().parent / "gang_program.py"
 STEPS_BEFORE = 60
 SLOW_STEPS = 10
 ENDLESS = 1_000_000
-# Two ranks of a pair notice each other's silence by Gloo's timeout of ten minutes, and its connection by another two.
-SECONDS_OF_A_HIT = 900.0
+SECONDS_OF_A_HIT = 300.0
 SECONDS_TO_FIND = 60.0  # for workers to find a coordinator that was moved
 
 # Lines that are added to the file, by strategy.

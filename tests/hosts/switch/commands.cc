@@ -67,8 +67,7 @@ absl::Status Set(const std::vector<std::string>& words, Links& links) {
     changes.push_back(*change);
   }
   for (const Change& change : changes) {
-    const absl::Status changed =
-        links.Change(words[1], words[2], change.setting->change, change.value);
+    absl::Status changed = links.Change(words[1], words[2], change.setting->change, change.value);
     if (!changed.ok()) return changed;
   }
   return absl::OkStatus();
@@ -102,7 +101,7 @@ std::string Execute(const std::string& line, Links& links) {
   const std::string verb = words.empty() ? "" : words[0];
   absl::StatusOr<std::string> answer = "";
   if (verb == "set") {
-    if (const absl::Status set = Set(words, links); !set.ok()) answer = set;
+    if (absl::Status set = Set(words, links); !set.ok()) answer = set;
   } else if (verb == "clear") {
     links.Clear();
   } else if (verb == "show") {

@@ -42,7 +42,7 @@ absl::Status Links::CheckName(const std::string& name) const {
 absl::Status Links::Change(const std::string& from, const std::string& to,
                            void (*change)(Rule&, double), double value) {
   for (const std::string& name : {from, to}) {
-    if (const absl::Status known = CheckName(name); !known.ok()) return known;
+    if (absl::Status known = CheckName(name); !known.ok()) return known;
   }
   for (size_t i = 0; i < hosts_.size(); ++i) {
     for (size_t j = 0; j < hosts_.size(); ++j) {
