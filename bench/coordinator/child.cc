@@ -20,7 +20,7 @@
 namespace dt::bench {
 namespace {
 
-constexpr absl::Duration kStartPatience = absl::Seconds(20);
+constexpr absl::Duration kStartPatience = absl::Minutes(2);  // a profiler starts slowly
 
 double StatusMib(pid_t pid, const std::string& field) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/status"));

@@ -19,27 +19,6 @@ namespace {
 // Bounds each wait; events wake the waiter earlier.
 constexpr absl::Duration kLook = absl::Minutes(1);
 
-// The batch refers to records in `turns`; they must not move before the commit.
-Batch MakeBatch(const std::vector<TurnEffects>& turns) {
-  Batch batch;
-  std::map<std::pair<std::string, InstanceId>, uint64_t> acks;
-  for (const TurnEffects& turn : turns) {
-    for (const Effects& effects : turn.effects) {
-      for (const v1::Record& record : effects.records) batch.records.push_back(&record);
-      for (const ChunkToStore& chunk : effects.chunks) batch.chunks.push_back(&chunk);
-      for (const LogToStore& log : effects.logs) batch.logs.push_back(&log);
-      for (const AckToStore& ack : effects.acks) {
-        uint64_t& highest = acks[{ack.worker, ack.instance}];
-        highest = std::max(highest, ack.sequence);
-      }
-      batch.deletions.insert(batch.deletions.end(), effects.deletions.begin(),
-                             effects.deletions.end());
-    }
-  }
-  for (auto& [key, sequence] : acks) batch.acks.push_back({key.first, key.second, sequence});
-  return batch;
-}
-
 // Returns whether somebody may have to look into this end.
 bool Alarms(const v1::Record& record) {
   if (!record.has_attempt_ended()) return false;
@@ -74,6 +53,26 @@ void Log(const Effects& effects) {
 }
 
 }  // namespace
+
+Batch MakeBatch(const std::vector<TurnEffects>& turns) {
+  Batch batch;
+  std::map<std::pair<std::string, InstanceId>, uint64_t> acks;
+  for (const TurnEffects& turn : turns) {
+    for (const Effects& effects : turn.effects) {
+      for (const v1::Record& record : effects.records) batch.records.push_back(&record);
+      for (const ChunkToStore& chunk : effects.chunks) batch.chunks.push_back(&chunk);
+      for (const LogToStore& log : effects.logs) batch.logs.push_back(&log);
+      for (const AckToStore& ack : effects.acks) {
+        uint64_t& highest = acks[{ack.worker, ack.instance}];
+        highest = std::max(highest, ack.sequence);
+      }
+      batch.deletions.insert(batch.deletions.end(), effects.deletions.begin(),
+                             effects.deletions.end());
+    }
+  }
+  for (auto& [key, sequence] : acks) batch.acks.push_back({key.first, key.second, sequence});
+  return batch;
+}
 
 Committer::Committer(Store& store, Publisher& publisher, const Clock& clock,
                      std::function<void()> failed, std::function<void(const v1::Notice&)> tell)

@@ -40,6 +40,10 @@ struct TurnEffects {
   std::function<void()> then;  // called last, once the turn is durable; may be empty
 };
 
+// Returns the changes of the turns. It refers to records in `turns`; they must not move before the
+// commit.
+Batch MakeBatch(const std::vector<TurnEffects>& turns);
+
 class Committer {
  public:
   // `tell` receives each notice once it is durable. It must not block, and may be empty.
