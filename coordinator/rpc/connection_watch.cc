@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -74,44 +75,52 @@ class CallTeller final : public grpc::experimental::Interceptor {
  public:
   CallTeller(ConnectionWatch& watch, grpc::experimental::ServerRpcInfo* info)
       : watch_(watch), info_(info) {}
-  ~CallTeller() override {
-    for (const auto& each : connections_) --each->open;
-  }
 
   void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
     using Hook = grpc::experimental::InterceptionHookPoints;
     if (methods->QueryInterceptionHookPoint(Hook::POST_RECV_INITIAL_METADATA)) {
-      connections_ = watch_.Find(info_->server_context()->peer());
-      for (const auto& each : connections_) {
-        ++each->open;
-        ++each->steps;
-      }
+      call_.emplace(watch_, info_->server_context()->peer());
     }
-    if (methods->QueryInterceptionHookPoint(Hook::POST_RECV_MESSAGE)) {
-      for (const auto& each : connections_) ++each->steps;
-    }
+    const bool message = methods->QueryInterceptionHookPoint(Hook::POST_RECV_MESSAGE);
+    if (message && call_.has_value()) call_->NoteMessage();
     methods->Proceed();
   }
 
  private:
   ConnectionWatch& watch_;
   grpc::experimental::ServerRpcInfo* const info_;
-  std::vector<std::shared_ptr<ConnectionWatch::Progress>> connections_;
+  std::optional<WatchedCall> call_;  // once its headers have come
 };
 
 class Factory final : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
-  explicit Factory(ConnectionWatch& watch) : watch_(watch) {}
+  Factory(ConnectionWatch& watch, Streams streams) : watch_(watch), streams_(streams) {}
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo* info) override {
+    using Type = grpc::experimental::ServerRpcInfo::Type;
+    const bool tells = streams_ == Streams::kTellThemselves && info->type() == Type::BIDI_STREAMING;
+    if (tells) return nullptr;
     return new CallTeller(watch_, info);  // owned by gRPC from here on
   }
 
  private:
   ConnectionWatch& watch_;
+  const Streams streams_;
 };
 
 }  // namespace
+
+WatchedCall::WatchedCall(ConnectionWatch& watch, std::string_view peer)
+    : connections_(watch.Find(peer)) {
+  for (const auto& each : connections_) {
+    ++each->open;
+    ++each->steps;
+  }
+}
+
+WatchedCall::~WatchedCall() {
+  for (const auto& each : connections_) --each->open;
+}
 
 void ConnectionWatch::Add(int fd) {
   Watched watched;
@@ -188,8 +197,8 @@ size_t ConnectionWatch::size() const {
 }
 
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> TellsOfCalls(
-    ConnectionWatch& watch) {
-  return std::make_unique<Factory>(watch);
+    ConnectionWatch& watch, Streams streams) {
+  return std::make_unique<Factory>(watch, streams);
 }
 
 }  // namespace dt

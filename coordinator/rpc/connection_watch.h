@@ -3,7 +3,9 @@
 //
 // Role:      the distribution's gRPC stores a header that never ends (CVE-2023-33953, CONTINUATION
 //            frames), also from peers with a certificate. The kernel counts the bytes received on a
-//            connection; an interceptor reports calls and messages.
+//            connection; calls report themselves and their messages: an interceptor does it for
+//            those with one message, a worker's stream does it itself. gRPC hands each message of
+//            an intercepted call to its threads twice, which cost a fifth of a placed trial.
 // Bounds:    limits::kHeaderBytesReceived without an open call, kCallBytesReceived with one; one
 //            descriptor for each connection. Unix sockets are not watched, since their peers are
 //            local.
@@ -62,8 +64,26 @@ class ConnectionWatch {
   std::vector<Watched> all_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Returns a factory of interceptors that report each call to `watch`, which it borrows.
+// Reports one call to the watch, for as long as it lives.
+class WatchedCall {
+ public:
+  WatchedCall(ConnectionWatch& watch, std::string_view peer);
+  ~WatchedCall();
+  WatchedCall(const WatchedCall&) = delete;
+  WatchedCall& operator=(const WatchedCall&) = delete;
+
+  void NoteMessage() {
+    for (const auto& each : connections_) ++each->steps;
+  }
+
+ private:
+  const std::vector<std::shared_ptr<ConnectionWatch::Progress>> connections_;
+};
+
+// Returns a factory of interceptors that report each call to `watch`, which it borrows. With
+// kTellThemselves calls that stream are left out, since each has a WatchedCall of its own.
+enum class Streams { kTellThemselves, kIntercepted };
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> TellsOfCalls(
-    ConnectionWatch& watch);
+    ConnectionWatch& watch, Streams streams);
 
 }  // namespace dt

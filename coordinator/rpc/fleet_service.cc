@@ -35,6 +35,7 @@ class FleetService::Stream final
       : service_(service),
         id_(id),
         peer_(context->peer()),
+        watched_(service.watch_, peer_),
         certified_(AlternativeNames(*context)),
         context_(context) {}
 
@@ -45,6 +46,7 @@ class FleetService::Stream final
 
   void OnReadDone(bool ok) override {
     if (!ok) return PostClosed();
+    watched_.NoteMessage();
     const size_t bytes = bytes_.Length();
     if (bytes > limits::kReportMessageBytes) {
       return Refuse(absl::InvalidArgumentError(
@@ -174,6 +176,7 @@ class FleetService::Stream final
   FleetService& service_;
   const StreamId id_;
   const std::string peer_;
+  WatchedCall watched_;
   const std::vector<std::string> certified_;  // alternative names in the peer's certificate
   std::optional<Caller> caller_;              // set before the first read
   // Used by one read callback at a time, or by the core thread while the stream is parked.

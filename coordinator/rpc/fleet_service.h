@@ -3,8 +3,8 @@
 // Role:      checks reports and posts them. Reads a stream's next report only after the last one
 //            was accepted, so that HTTP/2 flow control pushes back. Keeps the newest unsent Orders.
 //            Sends packed code to workers, and to people who ask which code ran.
-// Ownership: borrows the mailbox, and the door (nullptr without --auth=tokens). The table owns a
-//            session until its stream is done.
+// Ownership: borrows the mailbox, the watch over connections, and the door (nullptr without
+//            --auth=tokens). The table owns a session until its stream is done.
 // Threads:   gRPC's threads run the sessions. SendOrders, EndStream and ResumeReads come from the
 //            committer's thread, ResumeReads from the core's too.
 // Errors:    INVALID_ARGUMENT ends a stream whose report fails its check. PERMISSION_DENIED: the
@@ -31,6 +31,7 @@
 #include "coordinator/code/code_keeper.h"
 #include "coordinator/core/model/effects.h"
 #include "coordinator/door/door.h"
+#include "coordinator/rpc/connection_watch.h"
 #include "coordinator/rpc/rpc_stats.h"
 #include "dtrain/v1/fleet.grpc.pb.h"
 
@@ -41,8 +42,13 @@ class FleetService final : public v1::Fleet::WithRawCallbackMethod_Session<
                                v1::Fleet::WithRawCallbackMethod_GetCode<v1::Fleet::Service>> {
  public:
   FleetService(Mailbox<Event>& mailbox, CodeKeeper& code, RpcStats& stats, Door* door,
-               size_t streams_max)
-      : mailbox_(mailbox), code_(code), stats_(stats), door_(door), streams_max_(streams_max) {}
+               size_t streams_max, ConnectionWatch& watch)
+      : mailbox_(mailbox),
+        code_(code),
+        stats_(stats),
+        door_(door),
+        streams_max_(streams_max),
+        watch_(watch) {}
   ~FleetService() override;
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Session(
@@ -90,6 +96,7 @@ class FleetService final : public v1::Fleet::WithRawCallbackMethod_Session<
   RpcStats& stats_;
   Door* const door_;
   const size_t streams_max_;
+  ConnectionWatch& watch_;
   std::atomic<StreamId> last_stream_{0};
   std::atomic<int64_t> waiting_bytes_{0};  // of reports in the mailbox
   std::atomic<uint64_t> reports_{0};

@@ -32,7 +32,7 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
 }  // namespace
 
 void ConfigureServer(grpc::ServerBuilder& builder, const TlsFiles& tls, Reflection reflection,
-                     ConnectionWatch& watch) {
+                     ConnectionWatch& watch, Streams streams) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kControlMessageBytes));
   builder.SetMaxSendMessageSize(static_cast<int>(limits::kControlMessageBytes));
   // A dead peer's socket is freed after eight seconds; leases, not this, decide about workers.
@@ -57,7 +57,7 @@ void ConfigureServer(grpc::ServerBuilder& builder, const TlsFiles& tls, Reflecti
   }
   if (reflection == Reflection::kOff) builder.SetOption(std::make_unique<WithoutReflection>());
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
-  interceptors.push_back(TellsOfCalls(watch));
+  interceptors.push_back(TellsOfCalls(watch, streams));
   builder.experimental().SetInterceptorCreators(std::move(interceptors));
 }
 
@@ -81,7 +81,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions&
   grpc::ServerBuilder builder;
   ConfigureServer(builder, options.tls,
                   IsLocalAddress(options.listen) ? Reflection::kOn : Reflection::kOff,
-                  server->watch_);
+                  server->watch_, Streams::kTellThemselves);
   builder.RegisterService(&server->control_);
   builder.RegisterService(&server->fleet_);
   builder.RegisterService(&server->access_);

@@ -34,10 +34,10 @@ struct ServerOptions {
   Door* door = nullptr;  // borrowed; nullptr: every caller may do everything
 };
 
-// Settings of every server of this program. Borrows `watch` and reports each call to it.
+// Settings of every server of this program. Borrows `watch`; calls report to it.
 enum class Reflection { kOn, kOff };
 void ConfigureServer(grpc::ServerBuilder& builder, const TlsFiles& tls, Reflection reflection,
-                     ConnectionWatch& watch);
+                     ConnectionWatch& watch, Streams streams);
 absl::Status GrpcDidNotStart();
 
 class RpcServer final : public Publisher {
@@ -73,13 +73,13 @@ class RpcServer final : public Publisher {
   RpcServer(const ServerOptions& options, Mailbox<Event>& mailbox, ReaderThread& reader,
             CodeKeeper& code, RpcStats& stats)
       : control_(mailbox, reader, code, stats, options.door, options.facts),
-        fleet_(mailbox, code, stats, options.door, options.streams_max),
+        fleet_(mailbox, code, stats, options.door, options.streams_max, watch_),
         access_(options.door, stats) {}
 
+  ConnectionWatch watch_;  // before the services, since their calls report to it
   ControlService control_;
   FleetService fleet_;
   AccessService access_;
-  ConnectionWatch watch_;  // before server_, since its calls report to it
   std::shared_ptr<grpc::ServerCredentials> credentials_;  // before server_, since its handshakes
                                                           // use it
   std::unique_ptr<grpc::Server> server_;

@@ -55,7 +55,7 @@ absl::StatusOr<std::unique_ptr<StandbyServer>> StandbyServer::Start(const std::s
       std::unique_ptr<StandbyServer>(new StandbyServer(std::move(acceptor), std::move(reason)));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
-  ConfigureServer(builder, tls, Reflection::kOff, server->watch_);
+  ConfigureServer(builder, tls, Reflection::kOff, server->watch_, Streams::kIntercepted);
   builder.RegisterCallbackGenericService(server->refusals_.get());
   auto sink = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
