@@ -80,12 +80,35 @@ const Message& HolderIn(const v1::Spec& spec, const SpecField& place) {
   return place.section == nullptr ? spec : spec.GetReflection()->GetMessage(spec, place.section);
 }
 
+// Copies a field of a type that most have. Returns false for another one, and does nothing.
+bool CopyPlain(const Message& source, const FieldDescriptor* field, Message* target) {
+  const auto* reflection = source.GetReflection();
+  if (field->is_repeated() || field->has_presence()) return false;
+  const FieldDescriptor::CppType type = field->cpp_type();
+  if (type == FieldDescriptor::CPPTYPE_INT32) {
+    reflection->SetInt32(target, field, reflection->GetInt32(source, field));
+  } else if (type == FieldDescriptor::CPPTYPE_INT64) {
+    reflection->SetInt64(target, field, reflection->GetInt64(source, field));
+  } else if (type == FieldDescriptor::CPPTYPE_DOUBLE) {
+    reflection->SetDouble(target, field, reflection->GetDouble(source, field));
+  } else if (type == FieldDescriptor::CPPTYPE_BOOL) {
+    reflection->SetBool(target, field, reflection->GetBool(source, field));
+  } else if (type == FieldDescriptor::CPPTYPE_STRING) {
+    reflection->SetString(target, field, reflection->GetString(source, field));
+  } else {
+    return false;
+  }
+  return true;
+}
+
 void CopyField(const v1::Spec& from, const SpecField& place, v1::Spec& to) {
   const Message& source = HolderIn(from, place);
-  const std::unique_ptr<Message> copy(source.New());
-  copy->CopyFrom(source);
   Message* target =
       place.section == nullptr ? &to : to.GetReflection()->MutableMessage(&to, place.section);
+  if (CopyPlain(source, place.field, target)) return;
+  // The copy has all fields of the section, which may be many.
+  const std::unique_ptr<Message> copy(source.New());
+  copy->CopyFrom(source);
   copy->GetReflection()->SwapFields(copy.get(), target, {place.field});
 }
 
@@ -141,12 +164,45 @@ bool IsAssigned(const v1::ExpandedTrial& trial, std::string_view path) {
       [path](const v1::Assignment& assignment) { return assignment.path() == path; });
 }
 
+// The specification with which trials are compared, and the fields of which they are stored.
+struct Shared {
+  const v1::Spec& spec;
+  std::vector<SpecField> fields;
+  std::vector<std::string> sections;  // serialized, by index in v1::Spec; "" for what is no section
+
+  template <typename Paths>
+  Shared(const v1::Spec& its_spec, const Paths& paths)
+      : spec(its_spec), sections(v1::Spec::descriptor()->field_count()) {
+    for (const std::string& path : paths) fields.push_back(FindSpecField(path));
+    for (const SpecField& field : fields) {
+      if (field.section == nullptr) continue;
+      sections[field.section->index()] = HolderIn(spec, field).SerializeAsString();
+    }
+  }
+  // Returns by index which sections of `mine` have equal bytes. Most have, and comparing bytes is
+  // much faster than comparing fields.
+  std::vector<bool> SameSections(const v1::Spec& mine) const {
+    std::vector<bool> same(sections.size(), false);
+    const auto* reflection = mine.GetReflection();
+    std::string bytes;
+    for (size_t i = 0; i < sections.size(); ++i) {
+      const FieldDescriptor* section = v1::Spec::descriptor()->field(static_cast<int>(i));
+      if (section->message_type() == nullptr || section->is_repeated()) continue;
+      bytes.clear();
+      same[i] =
+          reflection->GetMessage(mine, section).AppendToString(&bytes) && bytes == sections[i];
+    }
+    return same;
+  }
+};
+
 // Adds to `trial` the fields of `mine` that differ from `shared`.
-void KeepDifferences(const v1::Spec& shared, const std::vector<SpecField>& fields,
-                     const v1::Spec& mine, v1::ExpandedTrial& trial) {
-  for (size_t i = 0; i < fields.size(); ++i) {
-    const SpecField& field = fields[i];
-    if (field.field == nullptr || SameField(mine, shared, field)) continue;
+void KeepDifferences(const Shared& shared, const v1::Spec& mine, v1::ExpandedTrial& trial) {
+  const std::vector<bool> same = shared.SameSections(mine);
+  for (size_t i = 0; i < shared.fields.size(); ++i) {
+    const SpecField& field = shared.fields[i];
+    if (field.section != nullptr && same[field.section->index()]) continue;
+    if (field.field == nullptr || SameField(mine, shared.spec, field)) continue;
     if (IsLongText(mine, field) && IsAssigned(trial, PathOf(field))) continue;
     trial.add_differs(static_cast<uint32_t>(i));
     CopyField(mine, field, *trial.mutable_resolved());
@@ -160,64 +216,17 @@ bool HasValuesIn(std::string_view path) {
          path == "resources.env";
 }
 
-template <typename Paths>
-std::vector<SpecField> FindSpecFields(const Paths& paths) {
-  std::vector<SpecField> fields;
-  for (const std::string& path : paths) fields.push_back(FindSpecField(path));
-  return fields;
-}
+// Fields of which an experiment stores the values, as places in AllFields.
+struct StoredFields {
+  std::vector<size_t> places;  // in the order of the experiment's list
+  std::vector<size_t> others;  // today's fields that are not in it
+};
 
-absl::StatusOr<v1::Spec> Resolve(const v1::ExperimentSpec& spec, const v1::ExpandedTrial& trial) {
-  return spec::ResolveTrial(spec, {trial.assignments().begin(), trial.assignments().end()});
-}
-
-absl::Status KeepOne(const Experiment& experiment, const std::vector<SpecField>& fields,
-                     v1::ExpandedTrial& trial) {
-  DT_ASSIGN_OR_RETURN(const v1::Spec mine, Resolve(experiment.spec, trial));
-  KeepDifferences(experiment.resolved, fields, mine, trial);
-  return absl::OkStatus();
-}
-
-}  // namespace
-
-absl::Status KeepResolved(v1::ExperimentSubmitted& fact) {
-  const bool program = spec::IsProgram(fact.spec());
-  for (const std::string& path : TodaysFields().paths) {
-    const bool kept = !HasValuesIn(path) || (!program && path == "resources.env");
-    if (kept) fact.add_resolved_paths(path);
-  }
-  *fact.mutable_resolved() = fact.spec().base();  // if its trials do not exist yet
-  if (fact.trials().empty()) return absl::OkStatus();
-  DT_ASSIGN_OR_RETURN(*fact.mutable_resolved(), Resolve(fact.spec(), fact.trials(0)));
-  const std::vector<SpecField> fields = FindSpecFields(fact.resolved_paths());
-  for (v1::ExpandedTrial& trial : *fact.mutable_trials()) {
-    if (trial.trial() == 1) continue;
-    DT_ASSIGN_OR_RETURN(const v1::Spec mine, Resolve(fact.spec(), trial));
-    KeepDifferences(fact.resolved(), fields, mine, trial);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status KeepResolved(const Experiment& experiment, v1::TrialsAdded& fact) {
-  const std::vector<SpecField> fields = FindSpecFields(experiment.resolved_paths);
-  for (v1::ExpandedTrial& trial : *fact.mutable_trials()) {
-    DT_RETURN_IF_ERROR(KeepOne(experiment, fields, trial));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status KeepResolved(const Experiment& experiment, v1::ExpandedTrial& trial) {
-  return KeepOne(experiment, FindSpecFields(experiment.resolved_paths), trial);
-}
-
-absl::StatusOr<v1::Spec> ResolvedOf(const Experiment& experiment, const Trial& trial) {
-  const v1::ExpandedTrial expanded = ExpandedOf(experiment, trial);
-  absl::StatusOr<v1::Spec> today = Resolve(experiment.spec, expanded);
-  if (experiment.resolved_paths.empty()) return today;
+absl::StatusOr<StoredFields> FindStored(const std::vector<std::string>& paths) {
   const AllFields& all = TodaysFields();
-  std::vector<bool> kept(all.fields.size(), false);  // whether the stored value is known
-  std::vector<size_t> places;
-  for (const std::string& path : experiment.resolved_paths) {
+  StoredFields stored;
+  std::vector<bool> kept(all.fields.size(), false);
+  for (const std::string& path : paths) {
     const std::optional<size_t> place = all.Find(path);
     if (!place) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -225,17 +234,114 @@ absl::StatusOr<v1::Spec> ResolvedOf(const Experiment& experiment, const Trial& t
           " is not a field of this version; the experiment was taken by another one, which can ",
           "train it"));
     }
-    places.push_back(*place);
+    stored.places.push_back(*place);
     kept[*place] = true;
   }
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (!kept[i]) stored.others.push_back(i);
+  }
+  return stored;
+}
+
+// The list that a submission of today has. It is found once, since every placed trial needs it.
+struct TodaysList {
+  std::vector<std::string> paths;
+  StoredFields stored;
+
+  explicit TodaysList(bool program) {
+    for (const std::string& path : TodaysFields().paths) {
+      const bool kept = !HasValuesIn(path) || (!program && path == "resources.env");
+      if (kept) paths.push_back(path);
+    }
+    stored = *FindStored(paths);
+  }
+};
+
+const TodaysList& TodaysListOf(bool program) {
+  static const auto& of_trainer = *new TodaysList(false);
+  static const auto& of_program = *new TodaysList(true);
+  return program ? of_program : of_trainer;
+}
+
+// Returns whether no rule decides a field of the trial, if today's list stores its fields: a
+// trainer's trial has the others from the file, unless a value names one or is a long text.
+bool HasNoRuled(const v1::ExpandedTrial& trial) {
+  return std::none_of(
+      trial.assignments().begin(), trial.assignments().end(), [](const v1::Assignment& each) {
+        return HasValuesIn(each.path()) || each.value().text().size() > kLongTextBytes;
+      });
+}
+
+absl::StatusOr<v1::Spec> Resolve(const v1::ExperimentSpec& spec, const v1::ExpandedTrial& trial) {
+  return spec::ResolveTrial(spec, {trial.assignments().begin(), trial.assignments().end()});
+}
+
+// Copies to `spec` the fields that today's rules decide: those that are not stored, and long texts.
+void CopyRuled(const Experiment& experiment, const v1::ExpandedTrial& expanded,
+               const StoredFields& stored, v1::Spec& spec) {
+  const absl::StatusOr<v1::Spec> today = Resolve(experiment.spec, expanded);
+  if (!today.ok()) return;
+  const AllFields& all = TodaysFields();
+  for (const size_t i : stored.others) CopyChanged(*today, all.fields[i], spec);
+  for (const v1::Assignment& assignment : expanded.assignments()) {
+    const std::optional<size_t> place = all.Find(assignment.path());
+    if (place && IsLongText(*today, all.fields[*place])) {
+      CopyChanged(*today, all.fields[*place], spec);
+    }
+  }
+}
+
+}  // namespace
+
+absl::Status KeepResolved(v1::ExperimentSubmitted& fact) {
+  for (const std::string& path : TodaysListOf(spec::IsProgram(fact.spec())).paths) {
+    fact.add_resolved_paths(path);
+  }
+  *fact.mutable_resolved() = fact.spec().base();  // if its trials do not exist yet
+  if (fact.trials().empty()) return absl::OkStatus();
+  DT_ASSIGN_OR_RETURN(*fact.mutable_resolved(), Resolve(fact.spec(), fact.trials(0)));
+  const Shared shared(fact.resolved(), fact.resolved_paths());
+  for (v1::ExpandedTrial& trial : *fact.mutable_trials()) {
+    if (trial.trial() == 1) continue;
+    DT_ASSIGN_OR_RETURN(const v1::Spec mine, Resolve(fact.spec(), trial));
+    KeepDifferences(shared, mine, trial);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status KeepResolved(const Experiment& experiment, v1::TrialsAdded& fact) {
+  for (v1::ExpandedTrial& trial : *fact.mutable_trials()) {
+    DT_RETURN_IF_ERROR(KeepResolved(experiment, trial));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status KeepResolved(const Experiment& experiment, v1::ExpandedTrial& trial) {
+  DT_ASSIGN_OR_RETURN(const v1::Spec mine, Resolve(experiment.spec, trial));
+  KeepDifferences(Shared(experiment.resolved, experiment.resolved_paths), mine, trial);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::Spec> ResolvedOf(const Experiment& experiment, const Trial& trial) {
+  const v1::ExpandedTrial expanded = ExpandedOf(experiment, trial);
+  if (experiment.resolved_paths.empty()) return Resolve(experiment.spec, expanded);
+  const AllFields& all = TodaysFields();
+  const bool program = spec::IsProgram(experiment.spec);
+  const TodaysList& todays = TodaysListOf(program);
+  const bool of_today = experiment.resolved_paths == todays.paths;
+  StoredFields of_its_own;
+  if (!of_today) {
+    DT_ASSIGN_OR_RETURN(of_its_own, FindStored(experiment.resolved_paths));
+  }
+  const StoredFields& stored = of_today ? todays.stored : of_its_own;
   v1::Spec spec = experiment.resolved;
-  for (size_t i = 0; today.ok() && i < all.fields.size(); ++i) {
-    const SpecField& field = all.fields[i];
-    const bool by_assignment = IsLongText(*today, field) && IsAssigned(expanded, all.paths[i]);
-    if (!kept[i] || by_assignment) CopyChanged(*today, field, spec);
+  if (of_today && !program && HasNoRuled(expanded)) {
+    for (const size_t i : stored.others) CopyChanged(experiment.spec.base(), all.fields[i], spec);
+  } else {
+    CopyRuled(experiment, expanded, stored, spec);
   }
   for (const uint32_t place : expanded.differs()) {
-    CopyChanged(expanded.resolved(), all.fields[places[place]], spec);
+    CopyChanged(expanded.resolved(), all.fields[stored.places[place]], spec);
   }
   return spec;
 }
