@@ -42,6 +42,8 @@ absl::Status SqlStore::PrepareStatements() {
        "VALUES (?, ?, ?, ?, ?, ?, ?)"},
       {&drop_ack_, "DELETE FROM acks WHERE worker = ? AND instance = ? RETURNING checksum"},
       {&insert_ack_, "INSERT INTO acks VALUES (?, ?, ?, ?, ?)"},
+      {&update_ack_,
+       "UPDATE acks SET sequence = ?, touched = ?, checksum = ? WHERE worker = ? AND instance = ?"},
       {&drop_run_,
        "DELETE FROM runs WHERE experiment = ? AND trial = ? AND attempt = ? RETURNING checksum"},
       {&insert_run_, "INSERT INTO runs VALUES (?, ?, ?, ?, ?)"},
@@ -171,6 +173,7 @@ absl::Status SqlStore::CommitOnce(const std::function<absl::Status()>& write) {
     // The caller exits; rolling back only keeps the database tidy for readers meanwhile.
     head_ = before;
     logs_->Forget();
+    acks_.clear();
     RollBack();
     return status;
   }
@@ -258,9 +261,16 @@ absl::Status SqlStore::WriteAck(const AckToStore& ack) {
   const int64_t touched = head_.mark.sequence + 1;
   const int64_t checksum =
       Checksum().Add(ack.worker).Add(instance).Add(sequence).Add(touched).Sum();
+  head_.AddRow(kAcks, checksum);
+  if (acks_.size() >= limits::kAcknowledgementsOnDisk) acks_.clear();
+  const auto [known, is_new] = acks_.try_emplace({ack.worker, ack.instance}, checksum);
+  if (!is_new) {
+    head_.DropRow(kAcks, std::exchange(known->second, checksum));
+    update_ack_.Bind(1, sequence).Bind(2, touched).Bind(3, checksum);
+    return update_ack_.BindText(4, ack.worker).Bind(5, instance).Run();
+  }
   DT_RETURN_IF_ERROR(Drop(kAcks, drop_ack_.BindText(1, ack.worker).Bind(2, instance)).status());
   insert_ack_.BindText(1, ack.worker).Bind(2, instance).Bind(3, sequence).Bind(4, touched);
-  head_.AddRow(kAcks, checksum);
   return insert_ack_.Bind(5, checksum).Run();
 }
 

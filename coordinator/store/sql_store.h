@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "common/mutex.h"
 #include "common/unique_fd.h"
@@ -117,10 +118,12 @@ class SqlStore : public Store {
   std::optional<StoredSnapshot> offered_ ABSL_GUARDED_BY(mutex_);
   std::vector<ExperimentId> deleting_;  // mirrors the table of that name
   std::string buffer_;                  // reused for serialised records
+  // Checksums of rows of `acks` that this process wrote; kAcknowledgementsOnDisk at most.
+  absl::flat_hash_map<std::pair<std::string, InstanceId>, int64_t> acks_;
 
   HeadWriter head_writer_;
   Statement insert_record_, insert_chunk_, insert_ack_, insert_run_, insert_evaluation_;
-  Statement drop_ack_, drop_run_, insert_deleting_, drop_deleting_, newest_step_;
+  Statement update_ack_, drop_ack_, drop_run_, insert_deleting_, drop_deleting_, newest_step_;
   std::array<Statement, 4> clear_;  // side tables of a deleted experiment
   std::unique_ptr<LogTable> logs_;
 };
