@@ -68,8 +68,10 @@ absl::Status ReadMessage(const grpc::ByteBuffer& bytes, Message& message) {
 }
 
 grpc::ByteBuffer WriteMessage(const Message& message) {
-  const std::string text = message.SerializeAsString();
-  const grpc::Slice slice(text);
+  const size_t bytes = message.ByteSizeLong();
+  grpc::Slice slice(bytes);
+  // Nobody else has the slice yet, so its bytes may be written.
+  message.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
   return grpc::ByteBuffer(&slice, 1);
 }
 
