@@ -92,12 +92,12 @@ class Coordinator {
         journal_.open_journal,
         [&store](StoredSnapshot snapshot) { store.OfferSnapshot(std::move(snapshot)); });
     store.AskForSnapshots(limits::kSnapshotRecords, [this] { snapshotter_->Wake(); });
-    const ServerOptions options{
-        flags_.listen,
-        flags_.tls,
-        {flags_.state_dir, http_->address(), started_, &clock_, notify.receivers},
-        limits::kStreams,
-        door_.get()};
+    const ServerOptions options{flags_.listen,
+                                flags_.tls,
+                                {flags_.state_dir, http_->address(), started_, &clock_,
+                                 notify.receivers, [&store] { return store.LeadIsCertain(); }},
+                                limits::kStreams,
+                                door_.get()};
     journal_.waiting.reset();
     DT_ASSIGN_OR_RETURN(auto server,
                         RpcServer::Start(options, mailbox_, *reader_thread_, *code_, stats_));

@@ -98,7 +98,7 @@ absl::Status Committer::Hand(TurnEffects turn) {
     changed_.WaitFor(&mutex_, kLook);
   }
   if (!status_.ok()) return status_;
-  if (turn.effects.empty() && !turn.then) return absl::OkStatus();
+  if (turn.effects.empty() && !turn.then && turn.status == nullptr) return absl::OkStatus();
   if (waiting_.empty()) waiting_since_ = clock_.Now().steady;
   waiting_events_ += turn.effects.size();
   waiting_.push_back(std::move(turn));
@@ -183,6 +183,10 @@ absl::Status Committer::CommitTurns(const std::vector<TurnEffects>& turns) {
 }
 
 void Committer::Publish(std::vector<TurnEffects>& turns) {
+  // First, so that a caller who was answered sees its change.
+  for (TurnEffects& turn : turns) {
+    if (turn.status != nullptr) publisher_.ShowStatus(std::move(turn.status));
+  }
   // Orders are complete: of several for one stream, only the last one counts.
   absl::flat_hash_map<StreamId, OrdersOut*> newest;
   for (TurnEffects& turn : turns) {

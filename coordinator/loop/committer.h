@@ -10,6 +10,7 @@
 // Invariant: nothing is sent before the commit of its own changes and of every earlier change: a
 //            reply may report the changes of an earlier event even if its own event changed
 //            nothing. Replies before the first change of a commit need not wait for that commit.
+//            The status that is shown is at least as new as every reply that was sent.
 //            Nothing is sent while the store cannot confirm that this process still leads.
 // Bounds:    limits::kCommitEvents effects wait; Hand blocks until there is room. Their bytes count
 //            towards limits::kMailboxBytes.
@@ -37,6 +38,7 @@ namespace dt {
 struct TurnEffects {
   std::vector<Effects> effects;
   size_t bytes = 0;  // bytes of the turn's reports; they count as waiting until the turn is durable
+  std::shared_ptr<const v1::GetStatusResponse> status;  // after the turn; nullptr: as before
   std::function<void()> then;  // called last, once the turn is durable; may be empty
 };
 

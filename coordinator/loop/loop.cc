@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "common/limits.h"
 #include "common/status.h"
+#include "coordinator/core/answer/queries.h"
 #include "coordinator/core/calls/submit.h"
 #include "coordinator/core/step.h"
 #include "coordinator/loop/entropy.h"
@@ -53,15 +54,28 @@ absl::Status CoreLoop::RunOnce(absl::Duration patience) {
   const Instant now = awake_.At(real, committer_.UnsentSince());
   heartbeat_ns_.store(absl::ToInt64Nanoseconds(real.steady));
   turn.effects = StepAll(std::move(events), now);
+  turn.status = NewStatus();
   ports_.publisher.SetAutoDevice(AutoDevice(state_.live));
   for (const Effects& effects : turn.effects) ports_.metrics.CountTurn(state_, effects);
   for (const absl::Duration took : committer_.TakeTimes()) ports_.metrics.ObserveCommit(took);
   if (real.steady >= next_scrape_) {
     next_scrape_ = real.steady + kScrapeEvery;
+    shown_.reset();
     // The scrape is shown once the records that it counts are durable.
     turn.then = [this, scrape = ports_.metrics.TakeScrape(state_, now)] { ports_.show(scrape); };
   }
   return committer_.Hand(std::move(turn));
+}
+
+std::shared_ptr<const v1::GetStatusResponse> CoreLoop::NewStatus() {
+  // Counting a thousand workers takes longer than a turn; these change when they come and go.
+  const LiveState& live = state_.live;
+  const std::array<uint64_t, 4> now = {state_.durable.experiments.size(), live.worker_names.size(),
+                                       live.streams.size(), live.worker_losses};
+  if (shown_ == now) return nullptr;
+  shown_ = now;
+  return std::make_shared<const v1::GetStatusResponse>(
+      *Query(state_, v1::GetStatusRequest(), awake_.now()));
 }
 
 std::vector<Effects> CoreLoop::StepAll(std::vector<Event> events, Instant now) {

@@ -9,10 +9,12 @@
 // Tests:     tests/coordinator/loop/loop_test.cc
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -65,11 +67,15 @@ class CoreLoop {
   // Returns how long the next drain may wait for events.
   absl::Duration LongestWait() const;
   std::vector<Effects> StepAll(std::vector<Event> events, Instant now);
+  // Returns the answer of GetStatus if it changed since the last call, else nullptr.
+  std::shared_ptr<const v1::GetStatusResponse> NewStatus();
 
   State state_;
   LoopPorts ports_;
   AwakeClock awake_;            // the core's time
   absl::Duration next_scrape_;  // steady time
+  // Numbers that change with the last status; nullopt: none was made since the last scrape.
+  std::optional<std::array<uint64_t, 4>> shown_;
   std::atomic<int64_t> heartbeat_ns_;
   Committer committer_;  // last: its thread uses the others
 };

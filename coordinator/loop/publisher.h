@@ -6,8 +6,10 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 #include "coordinator/core/model/effects.h"
+#include "dtrain/v1/control.pb.h"
 
 namespace dt {
 
@@ -18,6 +20,8 @@ class Publisher {
   // Replaces unsent orders for the same stream.
   virtual void SendOrders(OrdersOut&& orders) = 0;
   virtual void EndStream(StreamEnd&& end) = 0;
+  // Sets the answer of GetStatus, which shows what is durable.
+  virtual void ShowStatus(std::shared_ptr<const v1::GetStatusResponse>) {}
   // Sets the device of submissions that name none, before the answers of the same batch are sent.
   virtual void SetAutoDevice(DeviceKind) {}
   // Reports that places in the mailbox became free, or that this many bytes of reports are durable.

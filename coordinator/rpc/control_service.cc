@@ -67,6 +67,7 @@ ControlService::ControlService(Mailbox<Event>& mailbox, ReaderThread& reader, Co
 }
 
 ControlService::Handler ControlService::FindHandler(std::string_view method) {
+  if (method == "GetStatus") return &ControlService::StartGetStatus;
   if (method == "Submit") return &ControlService::StartSubmit;
   if (method == "Plan") return &ControlService::StartPlan;
   if (method == "PutCode") return &ControlService::StartPutCode;
@@ -131,6 +132,25 @@ void ControlService::FollowAnswer(const google::protobuf::Message& request,
 absl::Status ControlService::Prepare(size_t bytes, absl::Time deadline, WorkPool::Work&& work) {
   if (pool_.Post(bytes, deadline, std::move(work))) return absl::OkStatus();
   return Busy("too many submissions and plans wait");
+}
+
+ControlService::Reactor* ControlService::StartGetStatus(const Incoming& incoming) {
+  std::shared_ptr<const v1::GetStatusResponse> status;
+  if (facts_.leads()) {
+    MutexLock lock(&mutex_);
+    status = status_;
+  }
+  if (status == nullptr) return Forward(incoming);
+  UnaryCall call = Begun(incoming);
+  v1::GetStatusRequest request;
+  const absl::Status begun = call.Begin(*incoming.bytes, request);
+  if (begun.ok()) {
+    v1::GetStatusResponse answer = *status;
+    FollowAnswer(request, answer);
+    *incoming.response = WriteMessage(answer);
+  }
+  call.Finish(begun);
+  return call.reactor();
 }
 
 ControlService::Reactor* ControlService::StartSubmit(const Incoming& incoming) {

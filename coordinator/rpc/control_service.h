@@ -14,12 +14,16 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/mailbox.h"
+#include "common/mutex.h"
 #include "coordinator/access/receivers.h"
 #include "coordinator/code/code_keeper.h"
 #include "coordinator/core/model/event.h"
@@ -39,6 +43,8 @@ struct ProcessFacts {
   absl::Duration started;        // by the steady clock of `clock`
   const Clock* clock = nullptr;  // borrowed
   Receivers receivers;           // the hosts that experiments may notify
+  // Returns whether no other coordinator can lead. Otherwise calls wait for the core.
+  std::function<bool()> leads = [] { return true; };
 };
 
 class ControlService final : public v1::Control::Service {
@@ -47,6 +53,12 @@ class ControlService final : public v1::Control::Service {
                  Door* door, ProcessFacts facts);
 
   void Answer(Reply&& reply) { calls_.Answer(std::move(reply)); }
+  // Sets the answer of GetStatus. Until it is set, the core answers each call. May be called from
+  // any thread.
+  void ShowStatus(std::shared_ptr<const v1::GetStatusResponse> status) {
+    MutexLock lock(&mutex_);
+    status_ = std::move(status);
+  }
   // Ends all waiting calls at shutdown, when no answers come any more.
   void FailAll(const absl::Status& status) {
     pool_.Stop();
@@ -79,6 +91,8 @@ class ControlService final : public v1::Control::Service {
   using Handler = Reactor* (ControlService::*)(const Incoming&);
   // Returns nullptr if the core answers the call.
   static Handler FindHandler(std::string_view method);
+  // Answers from the newest durable state, without waiting for the core or a commit.
+  Reactor* StartGetStatus(const Incoming& incoming);
   Reactor* StartSubmit(const Incoming& incoming);
   Reactor* StartPlan(const Incoming& incoming);
   Reactor* StartPutCode(const Incoming& incoming);
@@ -117,6 +131,8 @@ class ControlService final : public v1::Control::Service {
   const ProcessFacts facts_;
   PendingCalls calls_;
   std::atomic<DeviceKind> auto_device_{DeviceKind::kCpu};
+  Mutex mutex_;
+  std::shared_ptr<const v1::GetStatusResponse> status_ ABSL_GUARDED_BY(mutex_);
   WorkPool pool_;  // last: its work uses the others
 };
 

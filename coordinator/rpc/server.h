@@ -52,6 +52,9 @@ class RpcServer final : public Publisher {
   void Answer(Reply&& reply) override { control_.Answer(std::move(reply)); }
   void SendOrders(OrdersOut&& orders) override { fleet_.SendOrders(std::move(orders)); }
   void EndStream(StreamEnd&& end) override { fleet_.EndStream(std::move(end)); }
+  void ShowStatus(std::shared_ptr<const v1::GetStatusResponse> status) override {
+    control_.ShowStatus(std::move(status));
+  }
   void SetAutoDevice(DeviceKind device) override { control_.SetAutoDevice(device); }
   void ResumeReads(size_t bytes) override { fleet_.ResumeReads(bytes); }
 

@@ -49,10 +49,15 @@ class RecordingPublisher final : public Publisher {
   }
   void EndStream(StreamEnd&& end) override { stream_ends.push_back(std::move(end)); }
   void ResumeReads(size_t bytes) override { drained_bytes += bytes; }
+  void ShowStatus(std::shared_ptr<const v1::GetStatusResponse> status) override {
+    statuses.emplace_back(std::move(status), replies.size());
+  }
 
   std::vector<Reply> replies;
   std::vector<OrdersOut> orders;
   std::vector<StreamEnd> stream_ends;
+  // Each with the number of replies that were sent before it.
+  std::vector<std::pair<std::shared_ptr<const v1::GetStatusResponse>, size_t>> statuses;
   std::atomic<size_t> drained_bytes{0};
 
  private:

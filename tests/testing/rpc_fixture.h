@@ -112,7 +112,10 @@ class RpcTest : public ::testing::Test {
     ServerOptions options;
     options.listen = listen;
     options.tls = tls;
-    options.facts = {"/", "127.0.0.1:1234", process_clock_.Now().steady, &process_clock_, {}};
+    options.facts = {
+        "/", "127.0.0.1:1234", process_clock_.Now().steady, &process_clock_, {}, [this] {
+          return leads_.load();
+        }};
     options.streams_max = streams_max_;
     options.door = door_.get();
     auto server = RpcServer::Start(options, mailbox_, reader_thread_, *code_, stats_);
@@ -153,6 +156,7 @@ class RpcTest : public ::testing::Test {
   }
 
   size_t streams_max_ = limits::kStreams;
+  std::atomic<bool> leads_{true};
   Seen seen_;  // used by scripts, which outlive the body of a test
   RpcStats stats_;
   FakeReader reader_;

@@ -39,6 +39,36 @@ TEST_F(LoopTest, ACallThatChangesNothingIsAnsweredWithoutACommit) {
   EXPECT_EQ(order_, (Order{"reply"}));
 }
 
+TEST_F(LoopTest, AStatusIsShownOnceItIsDurableAndBeforeTheReplies) {
+  Call(1, Grid("a"));
+  TurnOk();
+  ASSERT_FALSE(publisher_.statuses.empty());
+  EXPECT_EQ(publisher_.statuses.back().first->experiments(), 1u);
+  EXPECT_EQ(publisher_.statuses.back().second, 0u);
+  store_.HoldCommits();
+  Call(2, Grid("b"));
+  ASSERT_TRUE(loop_->RunOnce(absl::ZeroDuration()).ok());
+  store_.AwaitHeldCommit();
+  EXPECT_EQ(publisher_.statuses.back().first->experiments(), 1u);
+  store_.LetCommits();
+  ASSERT_TRUE(loop_->Flush().ok());
+  EXPECT_EQ(publisher_.statuses.back().first->experiments(), 2u);
+  EXPECT_EQ(publisher_.statuses.back().second, 1u);
+}
+
+TEST_F(LoopTest, AStatusCountsWorkersThatComeAndAreLost) {
+  Connect();
+  EXPECT_EQ(publisher_.statuses.back().first->workers(), 1u);
+  Report();
+  TurnOk();  // counts again, as it does once a second
+  const size_t shown = publisher_.statuses.size();
+  Report();
+  TurnOk();
+  EXPECT_EQ(publisher_.statuses.size(), shown);  // nothing changed
+  Pass(limits::kStartupGrace + limits::kLease + absl::Seconds(1));
+  EXPECT_EQ(publisher_.statuses.back().first->workers(), 0u);
+}
+
 TEST_F(LoopTest, ADrainIsOneCommit) {
   for (ReplyId id = 1; id <= 5; ++id) Call(id, Grid("request " + std::to_string(id)));
   TurnOk();

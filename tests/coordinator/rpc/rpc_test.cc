@@ -54,6 +54,29 @@ TEST_F(RpcTest, AStatusCallCarriesTheCoresAnswerAndTheProcesssFacts) {
   EXPECT_EQ(stats_.of("GetStatus").handled[0], 1u);
 }
 
+TEST_F(RpcTest, AStatusThatIsShownIsAnsweredThoughTheCoreStandsStill) {
+  Serve();
+  auto shown = std::make_shared<v1::GetStatusResponse>();
+  shown->set_workers(4);
+  server_->ShowStatus(std::move(shown));
+  v1::GetStatusResponse response;
+  const grpc::Status status = GetStatus(&response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.workers(), 4u);
+  EXPECT_EQ(response.http_address(), "127.0.0.1:1234");
+  EXPECT_EQ(stats_.of("GetStatus").handled[0], 1u);
+}
+
+TEST_F(RpcTest, WhileAnotherMayLeadAStatusWaitsForTheCore) {
+  Serve();
+  AnswerStatus();
+  server_->ShowStatus(std::make_shared<v1::GetStatusResponse>());
+  leads_.store(false);
+  v1::GetStatusResponse response;
+  ASSERT_TRUE(GetStatus(&response).ok());
+  EXPECT_EQ(response.workers(), 3u);
+}
+
 TEST_F(RpcTest, TheStartTimeIsCorrectOnceAWrongClockIsCorrected) {
   process_clock_.wall_ms = 4'000'000'000'000;  // of the year 2096
   Serve();
