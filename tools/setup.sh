@@ -15,7 +15,7 @@ package_packages=(dpkg-dev file binutils)
 check_packages=(
   "${package_packages[@]}"
   clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev lld shellcheck prometheus systemd
-  postgresql sqlite3 python3-yaml python3-venv zsh fish chromium iproute2
+  postgresql sqlite3 python3-yaml python3-venv zsh fish chromium iproute2 valgrind
 )
 
 # A Slurm of one machine, which slurm_test starts itself; the packages' services are stopped.

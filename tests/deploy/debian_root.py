@@ -73,8 +73,8 @@ def run_in(root: pathlib.Path, script: str, *mounts: str, seconds: float = SECON
     inside = ["chroot", str(root), "/usr/bin/env", "-i", "HOME=/var/tmp", "LC_ALL=C.UTF-8",
               "DEBIAN_FRONTEND=noninteractive", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "/bin/sh", "-ec", script]
     return run("unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "/bin/sh", "-ec",
-               f"ip link set lo up; mount -t proc proc {root}/proc; mount --bind /dev {root}/dev; {before} exec \"$@\"", "sh", *inside,
-               seconds=seconds)
+               f"ip link set lo up; mount -t proc proc {root}/proc; mount --bind /dev {root}/dev; {before} exec \"$@\"",
+               "sh", *inside, seconds=seconds)
 
 
 def children(pid: int) -> list[int]:
