@@ -127,12 +127,11 @@ setup_libtorch() {
   exec 8>&-
 }
 
-# setup_python_client: makes a virtual environment for the tests of python/ in the cache, completely or not at all,
-# with the list of wheels that it was made from. If it cannot be made, returns 1 and prints why; those tests are
-# then skipped. A subshell, so that its end releases the lock.
-setup_python_client() (
-  local wheels="$root/tools/wheels-python.txt" venv="$cache_dir/python-client" staging="$cache_dir/.python-client.$$"
-  local without="the tests of the Python client will be skipped"
+# setup_environment FILE NAME WITHOUT: makes a virtual environment of a requirements file's wheels in the cache,
+# completely or not at all, with the list of wheels that it was made from. If it cannot be made, returns 1 and prints
+# why, after WITHOUT. A subshell, so that its end releases the lock.
+setup_environment() (
+  local wheels="$root/tools/$1" venv="$cache_dir/$2" staging="$cache_dir/.$2.$$" without="$3"
   mkdir -p "$cache_dir/wheels"
   exec 8>"$cache_dir/setup.lock"
   flock -w 1800 8 || die "another ./dev setup has held $cache_dir/setup.lock for 30 minutes"
@@ -221,10 +220,15 @@ setup_ubuntu_keys() (
     as_root install -D -m 644 -- "$staging/usr/$file" "/usr/local/$file"  # apt's own user reads it
 )
 
-# setup [--cuda] [--no-check] [--programs] [--slurm] [--kubernetes] [--house] [--bundle DIR]
+# setup_python_client: makes the environment for the tests of python/; without it they are skipped.
+setup_python_client() {
+  setup_environment wheels-python.txt python-client "the tests of the Python client will be skipped"
+}
+
+# setup [--cuda] [--no-check] [--programs] [--slurm] [--kubernetes] [--house] [--peers] [--bundle DIR]
 setup() {
   local wheels=("$root/tools/wheels-cpu.txt") packages=("${build_packages[@]}" "${check_packages[@]}") check=yes
-  local programs=no kubernetes=no house=no
+  local programs=no kubernetes=no house=no peers=no
   while [ "$#" -gt 0 ]; do
     case "$1" in
       --cuda) wheels+=("$root/tools/wheels-cuda.txt") ;;
@@ -233,13 +237,14 @@ setup() {
       --slurm) packages+=("${slurm_packages[@]}") ;;
       --kubernetes) kubernetes=yes ;;
       --house) packages+=("${house_packages[@]}") house=yes ;;
+      --peers) peers=yes ;;
       --bundle)
         [ "$#" -ge 2 ] || die "--bundle needs a folder"
         setup_bundle "$2"
         return
         ;;
       *) die "setup: unknown option '$1'; known: --cuda, --no-check, --programs, --slurm, --kubernetes, --house," \
-        "--bundle DIR" ;;
+        "--peers, --bundle DIR" ;;
     esac
     shift
   done
@@ -253,6 +258,9 @@ setup() {
   if [ "$programs" = yes ]; then
     setup_wheels wheels-programs.txt program-wheels
     python3 -B "$root/bench/training/python_torch.py" "$libtorch_dir" "$cache_dir" || return
+  fi
+  if [ "$peers" = yes ]; then
+    setup_environment wheels-peers.txt peers "peers_bench will leave its peers out" || exit
   fi
   if [ "$check" = yes ]; then
     (apt_tries=1 setup_static_libraries) || say "wheel_test will be skipped"
