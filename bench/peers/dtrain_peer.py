@@ -44,7 +44,7 @@ class Dtrain(measures.System):
         self.batches = 0
         warnings.simplefilter("ignore")  # of the parameter that no word of the command names
         os.environ.pop("PYTHONPATH", None)  # the client is imported; programs get their own `dtrain`
-        # One folder for the run's files, so that no other worker of this machine shares its slots.
+        # The slots' folder is apart, so that no other worker of this machine shares them.
         os.environ["XDG_RUNTIME_DIR"] = str(folder)
 
     def start(self) -> None:

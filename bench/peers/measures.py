@@ -128,7 +128,7 @@ def programs(system: System, options: argparse.Namespace) -> dict[str, float]:
 
 
 def latency(system: System, options: argparse.Namespace) -> dict[str, float]:
-    """Measures the time from the submission of a lone task to the start of its program, idle and beside a long queue."""
+    """Measures the time from a lone task's submission to the start of its program, idle and beside a long queue."""
     system.run(NOTHING, 4 * options.slots)
 
     def sample() -> float:

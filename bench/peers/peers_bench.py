@@ -1,7 +1,7 @@
 """dtrain beside HyperQueue, Ray, Ray Tune and Optuna, in one run on one machine, in turns.
 
 Catalogue:
-- programs: 10,000 tasks that do nothing, on a pool of two one-core workers: tasks/s, the processor time of a task, memory;
+- programs: 10,000 tasks that do nothing, on two one-core workers: tasks/s, the processor time of a task, memory;
 - waiting: the same rate while 10,000 further tasks wait behind them;
 - latency: from the submission of a lone task to the start of its program, on an idle pool and beside a long queue;
 - reports: trials that report ten values each.
@@ -61,8 +61,8 @@ def tables(tiny: bool, count: int, trials: int) -> dict[str, Table]:
         "waiting": Table(f"the same while {waiting:,} more wait", "programs", costs, POOLS,
                          ["--count", str(count), "--waiting", str(waiting)]),
         "latency": Table(f"from submission to start, ms, lone tasks, {samples} of each kind", "latency",
-                         {"idle_p50": "idle p50", "idle_p99": "idle p99", "busy_p50": "busy p50", "busy_p99": "busy p99",
-                          "busy_samples": "samples when busy"},
+                         {"idle_p50": "idle p50", "idle_p99": "idle p99", "busy_p50": "busy p50",
+                          "busy_p99": "busy p99", "busy_samples": "samples when busy"},
                          POOLS, ["--samples", str(samples), "--count", str(count)]),
         "reports": Table(f"{trials} trials of ten reports", "reports", {"rate": "trials/s"},
                          [POOLS[0], Row("Ray Tune", "ray_peer.py", "tune"),

@@ -37,11 +37,10 @@ class Ray(measures.System):
     def __init__(self, options: argparse.Namespace, folder: pathlib.Path):
         super().__init__(options, folder)
         self.behind = 0
-        self.how = {
-            "plain": "ray.init(num_cpus=%d), a @ray.remote(num_cpus=1) function that starts the program; nothing durable",
-            "functions": "ray.init(num_cpus=%d), a @ray.remote(num_cpus=1) function, no process of its own; nothing durable",
-            "tune": "ray.init(num_cpus=%d), Tuner(function) with one CPU a trial and Tune's defaults",
-        }[options.variant] % options.slots
+        tasks = {"plain": "a @ray.remote(num_cpus=1) function that starts the program; nothing durable",
+                 "functions": "a @ray.remote(num_cpus=1) function, no process of its own; nothing durable",
+                 "tune": "Tuner(function) with one CPU a trial and Tune's defaults"}[options.variant]
+        self.how = f"ray.init(num_cpus={options.slots}), {tasks}"
 
     def start(self) -> None:
         os.environ["HOME"] = str(self.folder)
