@@ -26,7 +26,7 @@ for step in range(1, {measures.REPORTS + 1}):
 
 
 def objective(trial) -> float:
-    x = trial.suggest_float("x", 0, 1)
+    x = trial.params["x"]
     for step in range(1, measures.REPORTS + 1):
         trial.report(x / step, step)
         if trial.should_prune():
@@ -38,7 +38,7 @@ class Dtrain(measures.System):
     def __init__(self, options: argparse.Namespace, folder: pathlib.Path):
         super().__init__(options, folder)
         trials = {"plain": f"a dtworker a slot, {options.slots} slots, a process each",
-                  "study": "Client.optimize(method='random') in one process, no process a trial"}[options.variant]
+                  "study": "Client.study(method='random').optimize in one process, no process a trial"}[options.variant]
         self.how = f"dtcoord, {trials}; every record committed with fsync before it is acknowledged"
         self.version = f"dtrain {measures.version_of(str(options.programs / 'dtcoord'), '--version')}"
         self.batches = 0
@@ -67,7 +67,9 @@ class Dtrain(measures.System):
     def report_trials(self, count: int) -> None:
         if self.options.variant == "study":
             self.batches += 1
-            study = self.client.optimize(objective, n_trials=count, name=f"study-{self.batches}", method="random")
+            study = self.client.study({"x": {"min": 0.0, "max": 1.0}}, method="random", n_trials=count,
+                                      name=f"study-{self.batches}", metric="val_loss")
+            study.optimize(objective)
             if len(study.trials) != count:
                 raise RuntimeError(f"{len(study.trials)} of {count} trials are kept")
             return
