@@ -32,7 +32,7 @@ class PeersBenchTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         done = subprocess.run([sys.executable, "-B", BENCH, "--tiny", "--programs", PROGRAMS, "--wheel", WHEEL],
-                              capture_output=True, text=True, check=False, timeout=280, stdin=subprocess.DEVNULL)
+                              capture_output=True, text=True, check=False, timeout=580, stdin=subprocess.DEVNULL)
         assert done.returncode == 0, done.stderr
         cls.printed, cls.tables = done.stdout, tables(done.stdout)
 
