@@ -5,7 +5,7 @@
 //            frames), also from peers with a certificate. The kernel counts the bytes received on a
 //            connection; calls report themselves and their messages: an interceptor does it for
 //            those with one message, a worker's stream does it itself. gRPC hands each message of
-//            an intercepted call to its threads twice, which cost a fifth of a placed trial.
+//            an intercepted call to its threads twice.
 // Bounds:    limits::kHeaderBytesReceived without an open call, kCallBytesReceived with one; one
 //            descriptor for each connection. Unix sockets are not watched, since their peers are
 //            local.
