@@ -65,7 +65,7 @@ TEST(EnvironmentFileTest, MistakesAreRefused) {
         std::pair("{image: \"-v=/:/x\"}", "bad_text"), std::pair("{image: \" a/b:1\"}", "bad_text"),
         std::pair("{image: \"docker://a/b:1\"}", "bad_text"),
         std::pair("{image: \"a/b:1 --privileged\"}", "bad_text"),
-        std::pair("{image: A/b}", "bad_text"),
+        std::pair("{image: a/B}", "bad_text"),
         std::pair("{conda: ../environment.yml}", "out_of_range"),
         std::pair("{module: [-x]}", "bad_text"),
         std::pair("{uv: ../requirements.txt}", "out_of_range"),
