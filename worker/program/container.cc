@@ -49,6 +49,19 @@ bool IsWithin(pid_t pid) {
   return numbers.size() > 1 && numbers.back() != 1;
 }
 
+// Returns the process that was the first in its container after the init: the program. 0: none is
+// there.
+pid_t FirstOf(const std::vector<pid_t>& processes) {
+  pid_t first = 0, lowest = 0;
+  for (const pid_t pid : processes) {
+    const std::vector<pid_t> numbers = NumbersOf(pid);
+    if (numbers.empty() || (first != 0 && numbers.back() > lowest)) continue;
+    first = pid;
+    lowest = numbers.back();
+  }
+  return first;
+}
+
 bool IsMonitor(pid_t pid) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/comm"));
   std::string name;
@@ -142,11 +155,17 @@ std::vector<pid_t> Container::Processes(pid_t client) const {
   return found;
 }
 
+// Docker's client passes a signal on to the program. So does podman's, but not in its first
+// moments: a signal then ends the client alone. Apptainer's has become the program, or waits for it
+// as its child.
 void Container::AskToEnd(pid_t client, bool all) const {
-  // The clients of podman and docker pass a signal on to the program. Apptainer's has become the
-  // program, or waits for it as its child.
-  const bool by_client = !all && runtime_ != environments::Runtime::kApptainer;
-  const std::vector<pid_t> processes = by_client ? std::vector<pid_t>() : Processes(client);
+  const bool by_client = !all && runtime_ == environments::Runtime::kDocker;
+  std::vector<pid_t> processes = by_client ? std::vector<pid_t>() : Processes(client);
+  if (!all && runtime_ == environments::Runtime::kPodman && !processes.empty()) {
+    const pid_t program = FirstOf(processes);
+    processes.clear();
+    if (program != 0) processes.push_back(program);
+  }
   if (processes.empty()) {
     kill(client, SIGTERM);
   } else {
