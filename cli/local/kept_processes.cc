@@ -13,6 +13,7 @@
 #include <optional>
 #include <sstream>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
@@ -39,6 +40,7 @@ struct Stat {
   char state = 'X';
   pid_t session = 0;
   uint64_t start = 0;
+  bool exiting = false;
   bool Alive() const { return state != 'Z' && state != 'X'; }
 };
 
@@ -49,10 +51,27 @@ std::optional<Stat> ReadStat(pid_t pid) {
   const std::vector<std::string> fields =
       absl::StrSplit(text.substr(name_end + 1), ' ', absl::SkipEmpty());
   constexpr size_t kSession = 3;
+  constexpr size_t kFlags = 6;
   constexpr size_t kStart = 19;
+  constexpr uint64_t kExiting = 4;  // the kernel's PF_EXITING
   if (fields.size() <= kStart) return std::nullopt;
+  const bool exiting = (std::strtoull(fields[kFlags].c_str(), nullptr, 10) & kExiting) != 0;
   return Stat{fields[0][0], static_cast<pid_t>(std::atol(fields[kSession].c_str())),
-              std::strtoull(fields[kStart].c_str(), nullptr, 10)};
+              std::strtoull(fields[kStart].c_str(), nullptr, 10), exiting};
+}
+
+// Returns whether the process was killed, also if it has not had a processor since: on a busy
+// machine that takes seconds.
+bool IsDying(pid_t pid) {
+  constexpr uint64_t kKill = uint64_t{1} << (SIGKILL - 1);
+  const std::string status = ReadKernelFile(absl::StrCat("/proc/", pid, "/status"));
+  for (const std::string& line : std::vector<std::string>(absl::StrSplit(status, '\n'))) {
+    if (!absl::StartsWith(line, "SigPnd:")) continue;
+    const std::string pending = line.substr(line.find(':') + 1);
+    if ((std::strtoull(pending.c_str(), nullptr, 16) & kKill) != 0) return true;
+  }
+  const std::optional<Stat> stat = ReadStat(pid);
+  return !stat.has_value() || stat->exiting || !stat->Alive();
 }
 
 bool HasMark(pid_t pid, const std::string& folder) {
@@ -129,8 +148,9 @@ std::vector<std::string> KeptProcesses::Names() const {
 }
 
 bool KeptProcesses::IsAlive(const std::string& name) const {
-  return std::any_of(list_.begin(), list_.end(),
-                     [&](const Kept& one) { return one.name == name && IsOurs(one); });
+  return std::any_of(list_.begin(), list_.end(), [&](const Kept& one) {
+    return one.name == name && IsOurs(one) && !IsDying(one.pid);
+  });
 }
 
 std::string KeptProcesses::Note(const std::string& name) const {

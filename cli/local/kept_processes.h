@@ -43,6 +43,7 @@ class KeptProcesses {
 
   // Returns the names in the list, dead ones too, in the order of their start.
   std::vector<std::string> Names() const;
+  // Returns whether it runs. A process that was killed does not, even if it has not ended yet.
   bool IsAlive(const std::string& name) const;
   // Returns the note of its command; "" if it has none or is not in the list.
   std::string Note(const std::string& name) const;

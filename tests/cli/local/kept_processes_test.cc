@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
@@ -55,6 +56,16 @@ TEST_F(KeptProcessesTest, AStartedProcessIsFoundAndEndedByALaterCommand) {
   EXPECT_FALSE(later.IsAlive("sleeper"));
   EXPECT_TRUE(later.Forget().ok());
   EXPECT_EQ(List(), "");
+}
+
+TEST_F(KeptProcessesTest, AKilledProcessIsNotAliveFromThatMoment) {
+  for (int run = 0; run < 100; ++run) {
+    KeptProcesses kept = Open();
+    ASSERT_TRUE(kept.Start({"sleeper", {"/bin/sleep", "300"}, {}}).ok());
+    ASSERT_TRUE(kept.IsAlive("sleeper")) << run;
+    ASSERT_EQ(kill(std::atoi(List().c_str()), SIGKILL), 0);
+    EXPECT_FALSE(kept.IsAlive("sleeper")) << run;
+  }
 }
 
 TEST_F(KeptProcessesTest, AProcessIdThatBelongsToAnotherProcessNowIsLeftAlone) {
