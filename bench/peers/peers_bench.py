@@ -85,7 +85,7 @@ class Runner:
     def __init__(self, options: argparse.Namespace):
         self.options = options
         self.missing: dict[str, str] = {}  # why, by file
-        self.told: dict[str, tuple[str, str, str]] = {}  # version, how, command, by label
+        self.told: dict[str, tuple[str, str, list[str]]] = {}  # version, how, commands, by label
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("DTCTL_", "PYTHON"))}
         self.environment = {**kept, "PYTHONPATH": str(options.wheel), "PYTHONDONTWRITEBYTECODE": "1"}
 
@@ -110,7 +110,9 @@ class Runner:
             raise SystemExit(f"{shlex.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
         told = json.loads(done.stdout.splitlines()[-1])
         shown = " ".join(["bench/peers/" + row.file, table.measure, *table.more, "--variant", row.variant])
-        self.told[row.label] = (told["version"], told["how"], shown)
+        commands = self.told.setdefault(row.label, (told["version"], told["how"], []))[2]
+        if shown not in commands:
+            commands.append(shown)
         return told["figures"]
 
     def run(self, table: Table, rounds: int) -> None:
@@ -131,8 +133,8 @@ class Runner:
 
     def explain(self) -> None:
         print(f"\n{machine()}; Python {platform.python_version()}; medians of {self.options.rounds}, in turns\n")
-        for label, (version, how, command) in self.told.items():
-            print(f"- {label}: {version}. {how}. `{command}`")
+        for label, (version, how, commands) in self.told.items():
+            print(f"- {label}: {version}. {how}. {', '.join(f'`{command}`' for command in commands)}")
         for file, why in self.missing.items():
             print(f"- left out: {file} ({why})")
 
