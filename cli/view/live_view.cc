@@ -239,6 +239,18 @@ std::string ChangeText(const v1::TrialSummary& trial, uint32_t attempts_before,
   return text;
 }
 
+// Returns the failed trial to look at: one that ran, rather than one that was given up because
+// others had failed. Null: none failed.
+const v1::TrialSummary* FailedIn(const std::vector<v1::TrialSummary>& trials) {
+  const v1::TrialSummary* failed = nullptr;
+  for (const v1::TrialSummary& trial : trials) {
+    if (trial.state() != v1::TRIAL_FAILED) continue;
+    if (trial.attempts() > 0) return &trial;
+    if (failed == nullptr) failed = &trial;
+  }
+  return failed;
+}
+
 Line Hint(const std::string& command, const std::string& what) {
   return {{PadRight("  " + command, 46)}, {what, Style::kDim}};
 }
@@ -249,10 +261,12 @@ std::vector<Line> Hints(const Results& results, const v1::TrialSummary* best) {
   const std::string id = absl::StrCat(experiment.experiment());
   std::vector<Line> lines = {{{"Look further:", Style::kBold}}};
   if (experiment.failed() > 0) {
-    const auto failed = std::find_if(results.state.trials.begin(), results.state.trials.end(),
-                                     [](const auto& t) { return t.state() == v1::TRIAL_FAILED; });
-    if (failed != results.state.trials.end()) {
+    const v1::TrialSummary* const failed = FailedIn(results.state.trials);
+    if (failed != nullptr) {
       lines.push_back(Hint("dtctl explain " + TrialName(*failed), "why it failed"));
+    }
+    if (failed != nullptr && best == nullptr) {
+      lines.push_back(Hint("dtctl logs " + TrialName(*failed), "what it printed"));
     }
     lines.push_back(
         Hint(absl::StrCat("dtctl retry ", id, " --failed"), "run the failed ones again"));
@@ -263,7 +277,7 @@ std::vector<Line> Hints(const Results& results, const v1::TrialSummary* best) {
   lines.push_back(
       Hint(absl::StrCat("dtctl report ", id, " -o report.html"), "tables and figures, one file"));
   if (best != nullptr) {
-    lines.push_back(Hint("dtctl logs " + TrialName(*best), "what the trainer printed"));
+    lines.push_back(Hint("dtctl logs " + TrialName(*best), "what it printed"));
   }
   if (!results.page.empty()) {
     lines.push_back(Hint(results.page, "the page: all of it in a browser"));

@@ -55,7 +55,8 @@ Result ResultOf(const Trial& trial) {
   result.loss = summary.has_latest() ? summary.latest().loss() : kUnknown;
   result.val_loss = summary.val_loss();
   result.metric = summary.metric_value();
-  result.perplexity = std::exp(summary.val_loss());
+  // A program's loss need not be that of tokens.
+  result.perplexity = summary.tokens_per_step() > 0 ? std::exp(summary.val_loss()) : kUnknown;
   result.perplexity_mean = AboveZero(trial.newest_evaluation.perplexity_mean());
   result.tokens_per_second = AboveZero(summary.tokens_per_second());
   const double epoch_tokens = AboveZero(static_cast<double>(summary.train_tokens()));

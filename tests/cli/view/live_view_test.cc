@@ -220,7 +220,7 @@ Look further:
   dtctl describe 12/1                         settings, provenance, attempts
   dtctl metrics 12 > metrics.csv              every logged step
   dtctl report 12 -o report.html              tables and figures, one file
-  dtctl logs 12/1                             what the trainer printed
+  dtctl logs 12/1                             what it printed
   http://127.0.0.1:7601/#/experiments/12      the page: all of it in a browser
 )");
 }
