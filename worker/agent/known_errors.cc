@@ -69,6 +69,8 @@ constexpr std::array kKnown{
                "a disk of the worker is full: free space there, or write elsewhere"},
     KnownError{"Too many open files",
                "raise the limit of the worker's service (LimitNOFILE), or open fewer files"},
+    KnownError{"failed to exec pid1",
+               "the program is not in the image, or may not be executed there"},
     KnownError{"Permission denied", kPermission},
     KnownError{"PermissionError", kPermission},
     KnownError{"FileNotFoundError", kMissingFile},

@@ -111,6 +111,8 @@ std::string ReferenceOf(const Found& found, const std::string& image) {
 // Pulls what the name means now. Without the network, the image that is here counts.
 absl::StatusOr<std::string> ResolveByPull(const std::string& image, const Images& images) {
   const absl::StatusOr<Found> before = Look(images, image);
+  // A runtime that hangs or was killed says nothing about the image.
+  if (!before.ok() && before.status().code() != kConfigError) return before.status();
   if (IsLocal(image) && !before.ok()) {
     return ConfigError(absl::StrCat("environment.image: ", image,
                                     " is not on this host, and no registry has names that begin "

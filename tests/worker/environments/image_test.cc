@@ -26,6 +26,7 @@ case "$1 $2" in
     esac
     touch "$HOME/here" ;;
   'image inspect')
+    case "$5" in *killed*) kill -9 $$ ;; esac
     [ -e "$HOME/here" ] || { echo 'Error: no such image' >&2; exit 125; }
     printf 'sha256:feed 1000000\ndigest docker.io/library/other@%s\ndigest ghcr.io/me/x@%s\n' \
       "$DIGEST" "$DIGEST"
@@ -73,6 +74,14 @@ TEST_F(ImageTest, ATagIsPulledAndItsDigestIsTheLock) {
     ASSERT_TRUE(lock.ok()) << lock.status();
     EXPECT_EQ(*lock, lock_);
     EXPECT_NE(tools_.TakeCalls().find("pull --quiet ghcr.io/me/x:1"), std::string::npos);
+  }
+}
+
+TEST_F(ImageTest, ARuntimeThatWasKilledIsNoFaultOfTheImage) {
+  for (const char* name : {"localhost/killed:1", "ghcr.io/me/killed:1"}) {
+    const auto lock = Resolved(With("podman"), name);
+    EXPECT_EQ(lock.status().code(), kIoError) << lock.status();
+    EXPECT_EQ(tools_.TakeCalls().find("pull"), std::string::npos);
   }
 }
 
