@@ -43,7 +43,7 @@ class CondaTest : public ::testing::Test {
     return ResolveConda({.code_folder = tools_ / "code", .conda = file}, conda);
   }
 
-  const testing::FakeTools tools_;
+  testing::FakeTools tools_;
 };
 
 TEST_F(CondaTest, AFileIsResolvedToAnExplicitList) {

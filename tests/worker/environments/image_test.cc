@@ -63,7 +63,7 @@ class ImageTest : public ::testing::Test {
   }
   void PutHere() const { tools_.folder().Write("here", ""); }
 
-  const testing::FakeTools tools_;
+  testing::FakeTools tools_;
   std::string home_;
   const std::string lock_ = absl::StrCat("# image: ghcr.io/me/x:1\nghcr.io/me/x@", kDigest, "\n");
 };

@@ -18,7 +18,7 @@ class ModuleTest : public ::testing::Test {
     return LoadModules(modules, tools_ / "scratch", tools_.Variables());
   }
 
-  const testing::FakeTools tools_;
+  testing::FakeTools tools_;
 };
 
 constexpr char kModule[] = R"(

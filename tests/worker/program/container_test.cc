@@ -177,7 +177,7 @@ class FakeDockerTest : public ProgramTest {
     return AwaitEnd();
   }
 
-  const testing::FakeTools tools_;
+  testing::FakeTools tools_;
 };
 
 TEST_F(FakeDockerTest, ReportsComeByThePathAndTheContainerIsRemoved) {

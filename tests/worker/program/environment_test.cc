@@ -76,9 +76,8 @@ TEST(PermittedTest, AContainerGetsNothingAboutFoldersOfTheHost) {
                            {"NCCL_DEBUG", "INFO"},   {"http_proxy", "http://proxy"},
                            {"TOKEN_OF_MINE", "sec"}, {"MY_CLUSTER", "blue"}};
   EXPECT_EQ(PermittedInContainer(all, {"MY_CLUSTER"}),
-            (Environment{{"NCCL_DEBUG", "INFO"},
-                         {"http_proxy", "http://proxy"},
-                         {"MY_CLUSTER", "blue"}}));
+            (Environment{
+                {"NCCL_DEBUG", "INFO"}, {"http_proxy", "http://proxy"}, {"MY_CLUSTER", "blue"}}));
 }
 
 TEST(GivenTest, TheSpecificationIsReadAsProtobufWritesIt) {
