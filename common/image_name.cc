@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
 namespace dt {
@@ -13,19 +14,15 @@ constexpr size_t kImageHexDigits = 64;
 constexpr size_t kImageNameBytes = 255;
 constexpr size_t kImageTagBytes = 128;
 
-bool IsImageDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsImageSmall(char c) { return c >= 'a' && c <= 'z'; }
-bool IsImageLarge(char c) { return c >= 'A' && c <= 'Z'; }
-
 bool IsHexDigest(std::string_view digest) {
   return digest.starts_with(kImageHash) && digest.size() == kImageHash.size() + kImageHexDigits &&
          std::all_of(digest.begin() + kImageHash.size(), digest.end(),
-                     [](char c) { return IsImageDigit(c) || (c >= 'a' && c <= 'f'); });
+                     [](char c) { return absl::ascii_isdigit(c) || (c >= 'a' && c <= 'f'); });
 }
 
 // Accepts "train" and "my-team.net", and not "-x", "x-" and "".
 bool IsImagePart(std::string_view part) {
-  const auto ends_well = [](char c) { return IsImageDigit(c) || IsImageSmall(c); };
+  const auto ends_well = [](char c) { return absl::ascii_isdigit(c) || absl::ascii_islower(c); };
   return !part.empty() && ends_well(part.front()) && ends_well(part.back()) &&
          std::all_of(part.begin(), part.end(),
                      [&](char c) { return ends_well(c) || c == '.' || c == '_' || c == '-'; });
@@ -37,17 +34,15 @@ bool IsImageHost(std::string_view host) {
   const std::string_view name = host.substr(0, colon);
   const std::string_view port = colon == host.npos ? "0" : host.substr(colon + 1);
   return !name.empty() && name.front() != '-' && name.front() != '.' && !port.empty() &&
-         std::all_of(port.begin(), port.end(), IsImageDigit) &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return IsImageDigit(c) || IsImageSmall(c) || IsImageLarge(c) || c == '.' || c == '-';
-         });
+         std::all_of(port.begin(), port.end(), absl::ascii_isdigit) &&
+         std::all_of(name.begin(), name.end(),
+                     [](char c) { return absl::ascii_isalnum(c) || c == '.' || c == '-'; });
 }
 
 bool IsImageTag(std::string_view tag) {
   return !tag.empty() && tag.size() <= kImageTagBytes && tag.front() != '.' && tag.front() != '-' &&
          std::all_of(tag.begin(), tag.end(), [](char c) {
-           return IsImageDigit(c) || IsImageSmall(c) || IsImageLarge(c) || c == '.' || c == '_' ||
-                  c == '-';
+           return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
          });
 }
 
@@ -70,7 +65,7 @@ std::string RepositoryProblem(std::string_view name) {
     const std::string_view part = name.substr(start, end - start);
     const bool host = first && end < name.size() && IsImageHost(part);
     if (!host && !IsImagePart(part)) {
-      return std::any_of(part.begin(), part.end(), IsImageLarge)
+      return std::any_of(part.begin(), part.end(), absl::ascii_isupper)
                  ? "has a capital letter in its name; registries know small ones alone"
                  : "is no name of an image; write NAME:TAG, such as ghcr.io/me/train:1";
     }

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "bench/coordinator/step_rows.h"
 #include "common/check.h"
 #include "common/worker_level.h"
 #include "coordinator/core/model/submission.h"
@@ -128,11 +129,12 @@ class Bench {
     Commit();
     const auto [stream, token] = Take();
     Report({stream}, {WriteMessage(BeginOf(stream, token))});
-    uint64_t step = 0;
+    uint64_t next_step = 1;
     for (int done = 0; done < reports; done += kReportsPerCommit) {
       std::vector<grpc::ByteBuffer> some;
       for (int i = 0; i < kReportsPerCommit; ++i) {
-        some.push_back(WriteMessage(RowsOf(stream, token, step)));
+        some.push_back(WriteMessage(RowsOf(stream, token, next_step)));
+        next_step += kRowsPerReport;
       }
       Measure([&] { Report(std::vector<StreamId>(some.size(), stream), some); });
     }
@@ -258,31 +260,16 @@ class Bench {
     report.mutable_attempts(0)->set_phase(v1::AttemptStatus::GONE);
     return report;
   }
-  v1::WorkerReport RowsOf(StreamId stream, const std::string& token, uint64_t& step) {
-    v1::StepRows rows;
-    for (int i = 0; i < kRowsPerReport; ++i) {
-      v1::StepRow& row = *rows.add_rows();
-      row.set_step(++step);
-      row.set_loss(3.25);
-      row.set_learning_rate(6e-4);
-      row.set_grad_norm(1.125);
-      row.set_tokens(4096);
-      row.set_seconds(0.125);
-      row.set_forward_seconds(0.03);
-      row.set_backward_seconds(0.06);
-      row.set_optimizer_seconds(0.02);
-      row.set_wall_time_ms(1'700'000'000'000);
-      row.set_steps(1);
-    }
+  v1::WorkerReport RowsOf(StreamId stream, const std::string& token, uint64_t first_step) {
     v1::WorkerReport report = BeginOf(stream, token);
     report.clear_items();
     sequences_[stream] -= 2;
     v1::RowChunk& chunk = *AddItem(stream, token, report).mutable_rows();
-    chunk.set_first_step(step - kRowsPerReport + 1);
-    chunk.set_last_step(step);
+    chunk.set_first_step(first_step);
+    chunk.set_last_step(first_step + kRowsPerReport - 1);
     chunk.set_count(kRowsPerReport);
-    chunk.set_rows(rows.SerializeAsString());
-    report.mutable_attempts(0)->set_step(step);
+    chunk.set_rows(MakeStepRows(first_step, kRowsPerReport).SerializeAsString());
+    report.mutable_attempts(0)->set_step(chunk.last_step());
     return report;
   }
 

@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "bench/coordinator/child.h"
+#include "bench/coordinator/step_rows.h"
 #include "common/status.h"
 #include "coordinator/loop/restore.h"
 #include "coordinator/store/sql_journal.h"
@@ -137,26 +138,11 @@ void AddTrial(const Flags& flags, uint32_t trial, uint64_t steps,
 }
 
 ChunkToStore Rows(uint32_t trial, uint64_t first, uint64_t count) {
-  v1::StepRows rows;
-  for (uint64_t step = first; step < first + count; ++step) {
-    v1::StepRow& row = *rows.add_rows();
-    row.set_step(step);
-    row.set_loss(3.25);
-    row.set_learning_rate(6e-4);
-    row.set_grad_norm(1.125);
-    row.set_tokens(4096);
-    row.set_seconds(0.125);
-    row.set_forward_seconds(0.03);
-    row.set_backward_seconds(0.06);
-    row.set_optimizer_seconds(0.02);
-    row.set_wall_time_ms(1'700'000'000'000);
-    row.set_steps(1);
-  }
   ChunkToStore chunk;
   chunk.attempt = {{1, trial}, 1};
   chunk.first_step = first;
   chunk.last_step = first + count - 1;
-  chunk.rows = rows.SerializeAsString();
+  chunk.rows = MakeStepRows(first, count).SerializeAsString();
   return chunk;
 }
 

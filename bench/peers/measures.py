@@ -8,16 +8,19 @@ a package is not installed; the output says which.
 import abc
 import argparse
 import json
-import math
 import os
 import pathlib
 import select
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
 from typing import NamedTuple
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from figures import percentile  # noqa: E402
 
 NOT_INSTALLED = 77
 NOTHING = ["/bin/true"]
@@ -146,9 +149,9 @@ def latency(system: System, options: argparse.Namespace) -> dict[str, float]:
         busy.append(sample())
     end.wait()
     system.wait(queue)
-    figures = {"idle_p50": percentile(idle, 50), "idle_p99": percentile(idle, 99), "busy_samples": len(busy)}
+    figures = {"idle_p50": percentile(idle, 0.5), "idle_p99": percentile(idle, 0.99), "busy_samples": len(busy)}
     if busy:
-        figures |= {"busy_p50": percentile(busy, 50), "busy_p99": percentile(busy, 99)}
+        figures |= {"busy_p50": percentile(busy, 0.5), "busy_p99": percentile(busy, 0.99)}
     return figures
 
 
@@ -158,11 +161,6 @@ def reports(system: System, options: argparse.Namespace) -> dict[str, float]:
     began = time.monotonic()
     system.report_trials(options.count)
     return {"rate": options.count / (time.monotonic() - began)}
-
-
-def percentile(values: list[float], share: float) -> float:
-    """Returns the smallest value that so many in a hundred do not exceed."""
-    return sorted(values)[max(0, math.ceil(len(values) * share / 100) - 1)]
 
 
 def seconds_of(pid: int) -> tuple[float, float]:

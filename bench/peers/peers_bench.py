@@ -22,9 +22,9 @@ import sys
 from typing import NamedTuple
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+from figures import machine  # noqa: E402
 from measures import NOT_INSTALLED  # noqa: E402
-
 
 OURS = "dtrain_peer.py"
 
@@ -69,14 +69,6 @@ def tables(tiny: bool, count: int, trials: int) -> dict[str, Table]:
                           Row("dtrain, a study", OURS, "study"), Row("Optuna, SQLite", "optuna_peer.py"),
                           Row("Optuna, its journal", "optuna_peer.py", "journal")], ["--count", str(trials)]),
     }
-
-
-def machine() -> str:
-    model = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-                  if line.startswith("model name")), platform.machine())
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return (f"{os.cpu_count()} cores ({model}), {memory:.0f} GiB, Linux {platform.release()}, "
-            f"load before the run {os.getloadavg()[0]:.1f}")
 
 
 class Runner:

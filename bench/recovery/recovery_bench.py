@@ -13,9 +13,7 @@ milliseconds, so that the times are those of dtrain, not of the training.
 """
 
 import argparse
-import os
 import pathlib
-import platform
 import statistics
 import subprocess
 import sys
@@ -24,9 +22,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/hosts"))
+sys.path[:0] = [str(ROOT / "tests/hosts"), str(ROOT / "bench")]
 import namespaces  # noqa: E402
 import recovery  # noqa: E402
+from figures import machine, percentile  # noqa: E402
 from lab import Lab  # noqa: E402
 
 HITS = (*recovery.HITS, recovery.MOVED)
@@ -35,13 +34,9 @@ KILLS_OF_A_PERIOD = 4  # four minutes at the longest
 TINY_PERIOD_SECONDS = 5
 
 
-def machine(programs: pathlib.Path) -> str:
-    model = next((line.split(":", 1)[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-                  if line.startswith("model name")), platform.machine())
-    version = subprocess.run([programs / "dtcoord", "--version"], capture_output=True, text=True, timeout=60,
-                             check=True).stdout.strip()
-    return (f"{os.cpu_count()} cores, {model}; Linux {platform.release()}; {version}; load before "
-            f"{os.getloadavg()[0]:.1f}")
+def version(programs: pathlib.Path) -> str:
+    return subprocess.run([programs / "dtcoord", "--version"], capture_output=True, text=True, timeout=60,
+                          check=True).stdout.strip()
 
 
 def measure_hits(gang: recovery.Gang, hit: str, runs: int) -> list[recovery.Outcome | None]:
@@ -61,7 +56,7 @@ def hit_row(strategy: str, hit: str, found: list[recovery.Outcome | None]) -> st
     lost = [each.lost_steps for each in over if each.lost_steps is not None]
     next_steps = [each.next_step for each in over]
     return (f"| {strategy} | {recovery.WORDS[hit]} | {f'{statistics.median(noticed):.1f} s' if noticed else 'no'} | "
-            f"{statistics.median(next_steps):.1f} s | {recovery.percentile(next_steps, 0.99):.1f} s | "
+            f"{statistics.median(next_steps):.1f} s | {percentile(next_steps, 0.99):.1f} s | "
             f"{statistics.median(lost) if lost else 0:.0f} | {len(over)} of {len(found)} |")
 
 
@@ -104,9 +99,11 @@ def run_all(options: argparse.Namespace) -> None:
     runs, kills = (1, 1) if options.tiny else (options.runs, KILLS_OF_A_PERIOD)
     periods = [TINY_PERIOD_SECONDS] if options.tiny else [int(each) for each in options.periods.split(",") if each]
     strategies, hits = options.strategy.split(","), options.hit.split(",")
-    print(f"{machine(options.programs)}\ncheckpoint: {options.checkpoint or 'as by default'}; {runs} runs\n")
+    print(f"{version(options.programs)}; {machine()}\n"
+          f"checkpoint: {options.checkpoint or 'as by default'}; {runs} runs\n")
     if runs:
-        print("| strategy | hit | noticed | next step | 99 of 100 | lost steps | recovered |\n" + "|---" * 7 + "|")
+        print("| strategy | hit | noticed | next step | 99th percentile | lost steps | recovered |\n"
+              + "|---" * 7 + "|")
     for strategy in strategies if runs else ():
         with gang_of(options) as gang:
             gang.submit(strategy, checkpoint=options.checkpoint)

@@ -119,9 +119,9 @@ void AppendSearch(std::vector<Line>& lines, const v1::ExperimentSpec& spec) {
 }
 
 // Appends the exact packages of the environment, several on a line, or its exact image.
-void AppendPackages(std::vector<Line>& lines, const std::string& lock) {
-  const char* key = lock.starts_with("# image:") ? "image" : "packages";
-  AppendFact(lines, key, {Printable(absl::StrReplaceAll(lock, {{"\n", "  "}}))});
+void AppendPackages(std::vector<Line>& lines, const v1::GetExperimentResponse& of) {
+  const char* key = of.spec().base().environment().image().empty() ? "packages" : "image";
+  AppendFact(lines, key, {Printable(absl::StrReplaceAll(of.environment_lock(), {{"\n", "  "}}))});
 }
 
 void AppendNotify(std::vector<Line>& lines, const v1::Notify& notify) {
@@ -205,7 +205,7 @@ std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const 
     for (const std::string& line : code)
       AppendFact(lines, &line == &code.front() ? "code" : "", {line});
   }
-  AppendPackages(lines, found.environment_lock());
+  AppendPackages(lines, found);
   AppendBest(lines, state);
   AppendEdits(lines, found, width);
   AppendTitle(lines, "trials");

@@ -13,7 +13,6 @@
 #include <optional>
 #include <sstream>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
@@ -21,6 +20,7 @@
 #include "common/file_lock.h"
 #include "common/files.h"
 #include "common/limits.h"
+#include "common/process_facts.h"
 #include "common/spawn.h"
 #include "common/status.h"
 
@@ -63,13 +63,7 @@ std::optional<Stat> ReadStat(pid_t pid) {
 // Returns whether the process was killed, also if it has not had a processor since: on a busy
 // machine that takes seconds.
 bool IsDying(pid_t pid) {
-  constexpr uint64_t kKill = uint64_t{1} << (SIGKILL - 1);
-  const std::string status = ReadKernelFile(absl::StrCat("/proc/", pid, "/status"));
-  for (const std::string& line : std::vector<std::string>(absl::StrSplit(status, '\n'))) {
-    if (!absl::StartsWith(line, "SigPnd:")) continue;
-    const std::string pending = line.substr(line.find(':') + 1);
-    if ((std::strtoull(pending.c_str(), nullptr, 16) & kKill) != 0) return true;
-  }
+  if (HasSignal(pid, "SigPnd", SIGKILL)) return true;
   const std::optional<Stat> stat = ReadStat(pid);
   return !stat.has_value() || stat->exiting || !stat->Alive();
 }

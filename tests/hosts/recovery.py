@@ -91,12 +91,6 @@ def useful_share(rows: list[tuple[float, float]], wall_seconds: float) -> float:
     return sum(steps * min(pace, most) for pace, (_, steps) in zip(paces, rows)) / wall_seconds
 
 
-def percentile(values: list[float], share: float) -> float:
-    """Returns the smallest value that so large a share of all does not exceed."""
-    ordered = sorted(values)
-    return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
-
-
 def seconds_of(text: str) -> float:
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -21,8 +22,6 @@ void Add(Words& words, Words more) {
                std::make_move_iterator(more.end()));
 }
 
-bool IsControl(char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }
-
 // Returns one field of a mount; a comma or a quotation mark in a path needs quotation marks.
 std::string Field(const std::string& name, const std::string& path) {
   const std::string field = absl::StrCat(name, "=", path);
@@ -32,7 +31,8 @@ std::string Field(const std::string& name, const std::string& path) {
 
 absl::StatusOr<std::string> MountWord(const Mount& mount) {
   const std::string& path = mount.folder;
-  if (path.empty() || path[0] != '/' || std::any_of(path.begin(), path.end(), IsControl)) {
+  if (path.empty() || path[0] != '/' ||
+      std::any_of(path.begin(), path.end(), absl::ascii_iscntrl)) {
     return ConfigError(absl::StrCat(
         "the folder '", Printable(CleanText(path, 200)),
         "' cannot be mounted in a container; give an absolute path without line ends"));
@@ -42,12 +42,9 @@ absl::StatusOr<std::string> MountWord(const Mount& mount) {
 }
 
 bool IsName(std::string_view name) {
-  const auto letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  return !name.empty() && letter(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) {
-    return letter(c) || (c >= '0' && c <= '9');
-  });
+  return !name.empty() && !absl::ascii_isdigit(name[0]) &&
+         std::all_of(name.begin(), name.end(),
+                     [](char c) { return absl::ascii_isalnum(c) || c == '_'; });
 }
 
 // Accepts a variable that podman's and docker's files of variables hold as it is, in all versions:
@@ -55,7 +52,7 @@ bool IsName(std::string_view name) {
 bool FitsFile(const std::string& name, const std::string& value) {
   return IsName(name) && value.find_first_of("\"'\\`#$") == std::string::npos &&
          (value.empty() || (value.front() != ' ' && value.back() != ' ')) &&
-         std::none_of(value.begin(), value.end(), IsControl);
+         std::none_of(value.begin(), value.end(), absl::ascii_iscntrl);
 }
 
 // A device by its UUID keeps its meaning in CUDA_VISIBLE_DEVICES, whatever its number is inside.
@@ -89,7 +86,7 @@ absl::StatusOr<Words> ContainerWords(const ContainerRun& run, Runtime runtime) {
   const bool rootless_podman = runtime == Runtime::kPodman && run.user != 0;
   words.push_back(rootless_podman ? "--userns=keep-id"
                                   : absl::StrCat("--user=", run.user, ":", run.group));
-  if (runtime == Runtime::kPodman && run.keeps_report_fd) words.emplace_back("--preserve-fds=1");
+  if (KeepsReportFd(runtime)) words.emplace_back("--preserve-fds=1");
   AddGpus(run, runtime, words);
   for (const Mount& mount : run.mounts) {
     DT_ASSIGN_OR_RETURN(const std::string word, MountWord(mount));
@@ -119,6 +116,8 @@ absl::StatusOr<Words> ApptainerWords(const ContainerRun& run) {
 }
 
 }  // namespace
+
+bool KeepsReportFd(Runtime runtime) { return runtime == Runtime::kPodman; }
 
 absl::StatusOr<Words> RunArguments(const ContainerRun& run) {
   const Runtime runtime = RuntimeAt(run.image.path);

@@ -31,12 +31,13 @@ struct ContainerRun {
   gid_t group = 0;
   bool cuda = false;
   std::vector<std::string> gpus;  // UUIDs; empty with cuda: all
-  bool keeps_report_fd = false;   // descriptor 3 stays open in it; podman alone can
   Environment variables;          // the program's
   std::string variables_file;     // with FileOf(variables)
   std::vector<std::string> words;
 };
 
+// Returns whether descriptor 3 stays open in its containers.
+bool KeepsReportFd(Runtime runtime);
 // Returns the arguments of the runtime that run the program.
 absl::StatusOr<std::vector<std::string>> RunArguments(const ContainerRun& run);
 // Returns the text of a file of variables, NAME=VALUE a line. Leaves out those that such a file

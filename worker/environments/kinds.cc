@@ -1,13 +1,12 @@
 // kinds.cc: see kinds.h.
 #include "worker/environments/kinds.h"
 
-#include <sys/utsname.h>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/sha256.h"
 #include "worker/environments/conda.h"
 #include "worker/environments/image.h"
+#include "worker/environments/tools.h"
 #include "worker/environments/uv.h"
 
 namespace dt::environments {
@@ -15,9 +14,7 @@ namespace dt::environments {
 bool IsResolved(const Wanted& wanted) { return KindOf(wanted) != Kind::kModule; }
 
 absl::StatusOr<std::string> StoreName(const Wanted& wanted, const std::string& lock) {
-  utsname host{};
-  uname(&host);
-  const std::string platform = absl::StrCat(host.sysname, " ", host.machine, "\n");
+  const std::string platform = PlatformText() + "\n";
   switch (KindOf(wanted)) {
     case Kind::kUv:
       return NameOf(wanted, lock);

@@ -40,8 +40,8 @@ class Store {
   // Returns whether it has its marker, its Python if it is a virtual environment, and its image.
   bool IsComplete(const std::string& name) const;
 
-  // Opens the caches for use: nobody removes it while the descriptor is open. Blocks while it is
-  // being removed.
+  // Opens the caches for use: nobody removes them while the descriptor is open. Blocks while they
+  // are being removed.
   absl::StatusOr<UniqueFd> ShareCache() const;
 
   // Removes the caches, then environments that nobody uses with their images, the least recently

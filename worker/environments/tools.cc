@@ -1,6 +1,7 @@
 // tools.cc: see tools.h.
 #include "worker/environments/tools.h"
 
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -120,6 +121,12 @@ std::string OneLine(const std::string& text) {
 }
 
 }  // namespace
+
+std::string PlatformText() {
+  utsname host{};
+  uname(&host);
+  return absl::StrCat(host.sysname, " ", host.machine);
+}
 
 std::string FindTool(std::string_view name, const Environment& environment) {
   std::vector<std::string> folders = absl::StrSplit(ValueOf(environment, "PATH"), ':');

@@ -21,6 +21,9 @@ namespace dt::environments {
 // Kinds of environments, in the order in which people read them.
 inline constexpr std::string_view kKinds[] = {"uv", "image", "conda", "module"};
 
+// Returns the system and the processor's kind, "Linux x86_64": environments are made for them.
+std::string PlatformText();
+
 // Returns the path of a program: in PATH, beside this one, or in ~/.local/bin. "": it is nowhere.
 std::string FindTool(std::string_view name, const Environment& environment);
 

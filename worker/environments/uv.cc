@@ -1,7 +1,6 @@
 // uv.cc: see uv.h.
 #include "worker/environments/uv.h"
 
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -303,10 +302,8 @@ absl::Status Make(const Wanted& wanted, const std::string& lock, const Uv& uv,
 }
 
 absl::StatusOr<std::string> NameOf(const Wanted& wanted, const std::string& lock) {
-  utsname host{};
-  uname(&host);
-  std::string text = absl::StrCat("1\n", host.sysname, " ", host.machine, "\n", wanted.python, "\n",
-                                  wanted.index, "\n", lock, "\n");
+  std::string text = absl::StrCat("1\n", PlatformText(), "\n", wanted.python, "\n", wanted.index,
+                                  "\n", lock, "\n");
   const Source source = SourceOf(wanted);
   if (source == Source::kUvLock || source == Source::kPyLock) {
     DT_ASSIGN_OR_RETURN(const std::string path, PathOf(wanted));

@@ -21,7 +21,6 @@
 #include "common/files.h"
 #include "common/limits.h"
 #include "common/oom.h"
-#include "worker/environments/noted_container.h"
 #include "worker/program/keeper.h"
 #include "worker/program/lookup.h"
 #include "worker/program/module.h"
@@ -61,10 +60,7 @@ ProgramAttempt::ProgramAttempt(frames::Start start, Host host, Say say)
 void ProgramAttempt::Log(const std::string& text) { printed_.Note("dtrain: " + text); }
 
 void ProgramAttempt::Begin(Instant now) {
-  // An attempt whose dtprogram was killed may have left one. If it cannot be removed now, its note
-  // stays.
-  environments::EndNotedContainer(host_.container_note(),
-                                  host_.ToolVariables(environments::Kind::kImage));
+  host_.EndLeftContainer();  // of an attempt whose dtprogram was killed
   absl::StatusOr<ProgramSpec> spec = SpecOf(start_.spec);
   if (!spec.ok()) return Fail(spec.status());
   spec_ = *std::move(spec);

@@ -47,6 +47,8 @@ struct Host {
 
   // Returns the note of this slot's container (noted_container.h).
   std::string container_note() const;
+  // Ends and removes the container of the note, if there is one. If that fails, the note stays.
+  void EndLeftContainer() const;
   // Returns the variables of tools that make environments of this kind, or run containers.
   Environment ToolVariables(environments::Kind kind) const;
 };

@@ -74,6 +74,10 @@ std::string Host::container_note() const {
   return environments::ContainerNote(environments.folder, scratch);
 }
 
+void Host::EndLeftContainer() const {
+  environments::EndNotedContainer(container_note(), ToolVariables(environments::Kind::kImage));
+}
+
 Environment Host::ToolVariables(environments::Kind kind) const {
   return PermittedToTools(kind, EnvironmentWith({}), variables);
 }
@@ -103,9 +107,8 @@ absl::Status ProgramAttempt::EnterContainer(const LaunchContext& context, SpawnO
   run.cuda = context.cuda;
   const std::vector<std::string>& gpus = start_.local_devices;
   if (std::find(gpus.begin(), gpus.end(), "") == gpus.end()) run.gpus = gpus;
-  run.keeps_report_fd = runtime == environments::Runtime::kPodman;
   run.variables = options.environment;
-  if (!run.keeps_report_fd) run.variables.erase("DTRAIN_REPORT_FD");
+  if (!environments::KeepsReportFd(runtime)) run.variables.erase("DTRAIN_REPORT_FD");
   run.variables_file = host_.scratch + "/variables";
   const bool shell = !spec_.run.empty() && runtime != environments::Runtime::kApptainer;
   run.words = shell ? ContainerShellWords(spec_.run) : WordsOf(spec_);

@@ -7,16 +7,14 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <optional>
 #include <sstream>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/descendants.h"
 #include "common/files.h"
+#include "common/process_facts.h"
 #include "common/read_output.h"
 #include "worker/environments/noted_container.h"
 #include "worker/program/keeper.h"
@@ -32,15 +30,10 @@ constexpr int kLookAgainMs = 5;
 
 // Returns the numbers of a process in each PID namespace from ours to its own.
 std::vector<pid_t> NumbersOf(pid_t pid) {
-  std::ifstream status(absl::StrCat("/proc/", pid, "/status"));
-  for (std::string line; std::getline(status, line);) {
-    if (!absl::StartsWith(line, "NSpid:")) continue;
-    std::istringstream words(line.substr(sizeof("NSpid:") - 1));
-    std::vector<pid_t> numbers;
-    for (pid_t number = 0; words >> number;) numbers.push_back(number);
-    return numbers;
-  }
-  return {};
+  std::istringstream words(ProcessFact(pid, "NSpid"));
+  std::vector<pid_t> numbers;
+  for (pid_t number = 0; words >> number;) numbers.push_back(number);
+  return numbers;
 }
 
 // Returns whether the process is one of a container, and not its init, which passes signals on.
@@ -62,11 +55,7 @@ pid_t FirstOf(const std::vector<pid_t>& processes) {
   return first;
 }
 
-bool IsMonitor(pid_t pid) {
-  std::ifstream file(absl::StrCat("/proc/", pid, "/comm"));
-  std::string name;
-  return std::getline(file, name) && name == "conmon";
-}
+bool IsMonitor(pid_t pid) { return ProcessName(pid) == "conmon"; }
 
 // Podman's monitor cleans up after the container and ends by itself.
 void AwaitMonitor() {

@@ -3,13 +3,13 @@
 
 #include <signal.h>
 
-#include <fstream>
 #include <iterator>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/descendants.h"
+#include "common/process_facts.h"
 #include "common/status.h"
 #include "worker/program/lookup.h"
 
@@ -20,11 +20,7 @@ namespace {
 constexpr char kKeeperName[] = "dtrain-keep";
 constexpr char kPython[] = "python3";
 
-bool IsKeeper(pid_t pid) {
-  std::ifstream file(absl::StrCat("/proc/", pid, "/comm"));
-  std::string name;
-  return std::getline(file, name) && name == kKeeperName;
-}
+bool IsKeeper(pid_t pid) { return ProcessName(pid) == kKeeperName; }
 
 }  // namespace
 

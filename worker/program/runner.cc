@@ -19,7 +19,6 @@
 #include "common/files.h"
 #include "common/limits.h"
 #include "common/version.h"
-#include "worker/environments/noted_container.h"
 
 namespace dt::program {
 namespace {
@@ -145,8 +144,7 @@ void Runner::TakeFrame(const frames::ToTrainer& frame) {
 void Runner::Abandon(const std::string& why) {
   std::fprintf(stderr, "dtprogram: %s\n", why.c_str());
   EndDescendants(limits::kTrainerExitGrace);
-  environments::EndNotedContainer(host_.container_note(),
-                                  host_.ToolVariables(environments::Kind::kImage));
+  host_.EndLeftContainer();
   static_cast<void>(RemoveAll(host_.scratch));
   std::fflush(nullptr);
   _exit(1);

@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -14,11 +13,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/limits.h"
+#include "common/process_facts.h"
 #include "common/read_output.h"
 #include "common/text.h"
 #include "worker/program/lookup.h"
@@ -133,19 +132,7 @@ class Tools {
 };
 
 // Returns whether the process has a handler for SIGABRT, as Python's faulthandler sets one.
-bool HandlesAbort(pid_t pid) {
-  std::ifstream file(absl::StrCat("/proc/", pid, "/status"));
-  constexpr absl::string_view kCaught = "SigCgt:";
-  for (std::string line; std::getline(file, line);) {
-    absl::string_view mask = line;
-    if (!absl::ConsumePrefix(&mask, kCaught)) continue;
-    mask = absl::StripLeadingAsciiWhitespace(mask);
-    uint64_t bits = 0;
-    std::from_chars(mask.data(), mask.data() + mask.size(), bits, 16);
-    return ((bits >> (SIGABRT - 1)) & 1U) != 0;
-  }
-  return false;
-}
+bool HandlesAbort(pid_t pid) { return HasSignal(pid, "SigCgt", SIGABRT); }
 
 // Makes each of these Python processes print its own stack. Waits until they have ended, so that
 // nothing cuts the print short. Returns whether one prints.

@@ -112,9 +112,7 @@ TEST(ContainerTest, ApptainerTakesVariablesFromItsOwn) {
 
 TEST(ContainerTest, PodmanAloneKeepsTheReportsDescriptor) {
   for (const auto& [runtime, keeps] : {std::pair("podman", true), std::pair("docker", false)}) {
-    ContainerRun run = RunWith(runtime);
-    run.keeps_report_fd = true;
-    EXPECT_EQ(Has(Line(run), "--preserve-fds=1"), keeps) << runtime;
+    EXPECT_EQ(Has(Line(RunWith(runtime)), "--preserve-fds=1"), keeps) << runtime;
   }
 }
 
