@@ -47,7 +47,7 @@ lint_asan() {
     ctest --test-dir "$root/build/asan" --output-on-failure --no-tests=error --parallel "$(test_jobs)" -L "$labels"
 }
 
-# Fuzz targets take turns at a minute, two at a time: a minute for all would take a quarter of CI's time.
+# Fuzz targets take turns at half a minute, two at a time: half a minute for all would take a quarter of CI's time.
 readonly lint_fuzz_turns=15
 
 # fuzz_turn NAME…: prints the targets whose turn it is at this commit: by its hash, since a shallow clone
@@ -61,7 +61,7 @@ fuzz_turn() {
 }
 
 # Fuzzes parsers of input from others, and the core, on kept seeds and inputs made from them, in the same
-# build. lint_fuzz all|changed: a minute each; or some seconds each, and a minute for those whose turn it
+# build. lint_fuzz all|changed: a minute each; or two seconds each, and half a minute for those whose turn it
 # is.
 lint_fuzz() {
   local names=() turn=() kept status=0
@@ -71,9 +71,9 @@ lint_fuzz() {
   if [ "$1" = all ]; then
     fuzz_all 60 "$kept" "${names[@]}" || status=$?
   else
-    fuzz_all 4 "$kept" "${names[@]}" || status=$?
+    fuzz_all 2 "$kept" "${names[@]}" || status=$?
     mapfile -t turn < <(fuzz_turn "${names[@]}")
-    fuzz_all 60 "$kept" "${turn[@]}" || status=$?
+    fuzz_all 30 "$kept" "${turn[@]}" || status=$?
   fi
   if [ "$status" -eq 0 ]; then rm -rf -- "$kept"; fi
   return "$status"

@@ -132,7 +132,7 @@ TEST_F(PodmanTest, TheContainerOfAKilledRunnerGoesBeforeTheNextAttempt) {
   kill(runner_.pid(), SIGKILL);
   runner_.AwaitExit();
   frames_.clear();
-  ProgramTest::SetUp();
+  PodmanTest::SetUp();
   Begin({{"run", "true"}});
   EXPECT_EQ(AwaitEnd().cause, "finished");
   EXPECT_EQ(image_->Containers(), "");
