@@ -1,4 +1,4 @@
-"""What the benchmarks in Python have in common: percentiles, and the machine that their figures are of."""
+"""Functions that the benchmarks in Python share: percentiles, and the machine that their figures are of."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-// process_facts.h: what the kernel tells of another process.
+// process_facts.h: facts of another process, from the kernel.
 //
 // Threads: any.
 // Errors:  none: of a process that has ended, every fact is empty.

@@ -36,12 +36,19 @@ lint_shell() {
   git grep -lzE '^#!.*(bash|/sh)|^# shellcheck shell=' -- ':!*.md' | xargs -0 --no-run-if-empty shellcheck
 }
 
-# Runs thread-safety analysis, ASan and UBSan, without LibTorch. lint_asan all|changed: every unit test and
+# Builds with thread-safety analysis, ASan and UBSan, without LibTorch. build_asan all|changed: every unit test and
 # the simulator, or the tests that cmake/Rooms.cmake labels sanitized.
-lint_asan() {
-  local targets=(dtcoord dtworker sanitized_tests) labels='^sanitized$'
-  if [ "$1" = all ]; then targets=(dtcoord dtworker dtctl fast_tests) labels='^(unit|sim)$'; fi
+build_asan() {
+  local targets=(dtcoord dtworker sanitized_tests)
+  if [ "$1" = all ]; then targets=(dtcoord dtworker dtctl fast_tests); fi
   build_preset asan "${targets[@]}"
+}
+
+# lint_asan all|changed
+lint_asan() {
+  local labels='^sanitized$'
+  if [ "$1" = all ]; then labels='^(unit|sim)$'; fi
+  build_asan "$1"
   ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
     LSAN_OPTIONS="suppressions=$root/tools/lsan.supp:print_suppressions=0" \
     ctest --test-dir "$root/build/asan" --output-on-failure --no-tests=error --parallel "$(test_jobs)" -L "$labels"
@@ -158,15 +165,28 @@ lint_monitoring() {
   python3 "$root/deploy/grafana/make_dashboard.py" --check
 }
 
-# lint [--all]
+# Builds what lint runs, so that it finds it done.
+build_lint() {
+  local names
+  mapfile -t names < <(fuzz_names)
+  build_asan changed
+  build_preset tsan tsan_tests
+  build_preset asan "${names[@]}"
+}
+
+# lint [--all | --build]
 command_lint() {
   local scope=changed
   case "${1:-}" in
-    '') ;;
+    '' | --build) ;;
     --all) scope=all ;;
-    *) die "lint: unknown option '$1'; known: --all" ;;
+    *) die "lint: unknown option '$1'; known: --all, --build" ;;
   esac
   setup_packages "${build_packages[@]}" "${check_packages[@]}"
+  if [ "${1:-}" = --build ]; then
+    build_lint
+    return
+  fi
   check 'format' lint_format
   check 'house rules' python3 "$root/tools/tidy.py"
   check 'shell scripts' lint_shell

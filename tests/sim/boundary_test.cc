@@ -17,7 +17,7 @@ namespace dt::sim {
 #ifdef DTRAIN_SANITIZE
 uint64_t boundary_every = 60;
 #else
-uint64_t boundary_every = 6;
+uint64_t boundary_every = 10;
 #endif
 
 namespace {

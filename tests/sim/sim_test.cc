@@ -30,7 +30,7 @@ constexpr uint64_t kFewer = 1;
 constexpr uint64_t Seeds(uint64_t many) { return std::max<uint64_t>(many / kFewer, 1); }
 
 uint64_t first_seed = 1;
-uint64_t seed_count = Seeds(500);
+uint64_t seed_count = Seeds(300);
 
 TEST(SimulationTest, NothingIsLostAndEverythingEndsDespiteFaults) {
   size_t finished = 0;

@@ -25,11 +25,12 @@
 namespace dt {
 namespace {
 
-// Without optimisation and with sanitizers, a bit takes ten times as long, so fewer are tried.
+// Each bit costs two starts of a store, most of it waiting for the disk: one in three is tried, and
+// with sanitizers fewer. Of neighbouring bytes other bits are.
 #ifdef DTRAIN_SANITIZE
 constexpr uint64_t kFewer = 7;
 #else
-constexpr uint64_t kFewer = 1;
+constexpr uint64_t kFewer = 3;
 #endif
 
 namespace fs = std::filesystem;
@@ -243,7 +244,7 @@ TEST_F(DamageTest, AFlippedBitInTheDatabaseIsNoticedOrHarmless) {
   EXPECT_GT(FlipThrough(whole_, "journal.db", 150), 10);
 }
 
-TEST_F(DamageTest, AnyFlippedBitOfTheHeaderIsHarmlessOrNamedRefusedAndRepairedWithoutLoss) {
+TEST_F(DamageTest, AFlippedBitOfTheHeaderIsHarmlessOrNamedRefusedAndRepairedWithoutLoss) {
   for (const testing::TempFolder* folder : {&whole_, &killed_}) {
     int named = 0;
     // With a log, the file still has its first state, and most of the relevant data is in the log.
