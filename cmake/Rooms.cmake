@@ -181,12 +181,12 @@ endfunction()
 add_custom_target(tsan_tests)
 # Tests in the full sanitizer build: labels unit and sim.
 add_custom_target(fast_tests)
-# Tests in the sanitizer build of a change, label sanitized: those that read input from others, share memory between
-# threads or processes, or keep files. Left out, and run with sanitizers by ./dev lint --all:
+# Tests in the sanitizer build of a change, half of them in turns (tools/turns.py), label sanitized: those that read
+# input from others, share memory between threads or processes, or keep files. Left out, and run with sanitizers by
+# ./dev lint --all:
 # - tests/cli and tests/report, a third of the units: their input comes from a coordinator that was checked, and
 #   words_fuzz and contexts_fuzz read what users write;
 # - tests with UNSANITIZED, which names the sanitized test that runs the same code on more input.
-add_custom_target(sanitized_tests)
 
 # Flags for the units of test programs only: they are half of what is compiled, but spend their time in the code
 # under test.
@@ -226,7 +226,6 @@ function(dt_test name)
     add_dependencies(fast_tests ${name})
     if(NOT TEST_UNSANITIZED AND NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/(cli|report)(/|$)")
       list(APPEND TEST_LABELS sanitized)
-      add_dependencies(sanitized_tests ${name})
     endif()
   endif()
   add_test(NAME ${name} COMMAND ${name})

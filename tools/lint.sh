@@ -36,32 +36,49 @@ lint_shell() {
   git grep -lzE '^#!.*(bash|/sh)|^# shellcheck shell=' -- ':!*.md' | xargs -0 --no-run-if-empty shellcheck
 }
 
-# Builds with thread-safety analysis, ASan and UBSan, without LibTorch. build_asan all|changed: every unit test and
-# the simulator, or the tests that cmake/Rooms.cmake labels sanitized.
+# Prints the sanitized tests of this commit. all: every unit test and the simulator. changed: of those that
+# cmake/Rooms.cmake labels sanitized, half in turns, and those of changed rooms.
+asan_tests() {
+  if [ "$1" = all ]; then
+    ctest --test-dir "$root/build/asan" --show-only -L '^(unit|sim)$' | sed -n 's/^ *Test *#[0-9]*: //p'
+  else
+    local changed
+    mapfile -t changed < <(changed_sources)
+    ctest --test-dir "$root/build/asan" --show-only=json-v1 |
+      python3 -B "$root/tools/turns.py" "$(commit_hash)" "${changed[@]}"
+  fi
+}
+
+# Builds with thread-safety analysis, ASan and UBSan, without LibTorch. build_asan all|changed
 build_asan() {
-  local targets=(dtcoord dtworker sanitized_tests)
-  if [ "$1" = all ]; then targets=(dtcoord dtworker dtctl fast_tests); fi
-  build_preset asan "${targets[@]}"
+  local targets=()
+  configure_preset asan
+  if [ "$1" = all ]; then targets=(dtctl fast_tests); else mapfile -t targets < <(asan_tests changed); fi
+  build_preset asan dtcoord dtworker "${targets[@]}"
 }
 
 # lint_asan all|changed
 lint_asan() {
-  local labels='^sanitized$'
-  if [ "$1" = all ]; then labels='^(unit|sim)$'; fi
+  local names
   build_asan "$1"
+  names="$(asan_tests "$1" | paste -sd '|')"
   ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
     LSAN_OPTIONS="suppressions=$root/tools/lsan.supp:print_suppressions=0" \
-    ctest --test-dir "$root/build/asan" --output-on-failure --no-tests=error --parallel "$(test_jobs)" -L "$labels"
+    ctest --test-dir "$root/build/asan" --output-on-failure --no-tests=error --parallel "$(test_jobs)" \
+    -R "^($names)\$"
 }
 
 # Fuzz targets take turns at half a minute, two at a time: half a minute for all would take a quarter of CI's time.
 readonly lint_fuzz_turns=15
 
+# Prints the hash of this commit: what takes turns takes them by it.
+commit_hash() { git -C "$root" rev-parse --short=8 HEAD 2>/dev/null || echo 0; }
+
 # fuzz_turn NAME…: prints the targets whose turn it is at this commit: by its hash, since a shallow clone
 # knows no number.
 fuzz_turn() {
   local commit place
-  commit="$(git -C "$root" rev-parse --short=8 HEAD 2>/dev/null || echo 0)"
+  commit="$(commit_hash)"
   for ((place = 16#${commit:0:8} % lint_fuzz_turns + 1; place <= $#; place += lint_fuzz_turns)); do
     echo "${!place}"
   done
