@@ -14,8 +14,8 @@ namespace {
 constexpr uint64_t kClientSeeds = 6;
 constexpr uint64_t kKillEvery = 40;  // one of so many commits
 #else
-constexpr uint64_t kClientSeeds = 75;
-constexpr uint64_t kKillEvery = 3;
+constexpr uint64_t kClientSeeds = 40;
+constexpr uint64_t kKillEvery = 6;
 #endif
 
 TEST(ClientsTest, NothingAcknowledgedIsLostAndEveryTrialEndsOnce) {
