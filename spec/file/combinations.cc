@@ -64,7 +64,9 @@ void ReadInclusions(const YamlNode& node, Reading& reading, v1::ExperimentSpec& 
 void ReadSeeds(const YamlNode& node, Reading& reading, v1::ExperimentSpec& out) {
   if (node.kind != Kind::kSequence) {
     reading.RefuseKind(node, "seeds", "a list of integers",
-                       node.kind == Kind::kScalar ? absl::StrCat("write [", node.text, "]") : "");
+                       node.kind == Kind::kScalar
+                           ? absl::StrCat("write seeds: [", node.text, "], or seed: ", node.text)
+                           : "");
     return;
   }
   Field seed = *spec::FindField("seed");

@@ -13,6 +13,7 @@
 #include "spec/file/diagnostics.h"
 #include "spec/file/override.h"
 #include "spec/file/reading.h"
+#include "spec/file/several.h"
 #include "spec/file/sweep.h"
 #include "spec/file/yaml_tree.h"
 #include "spec/search.h"
@@ -256,9 +257,9 @@ class ExperimentFileReader {
     }
     if (node.kind != Kind::kSequence) {
       const bool text = node.kind == Kind::kScalar && path == "command";
-      reading_.RefuseKind(
-          node, path, "a list of texts",
-          text ? "write each word apart, or write run for a text of the shell" : "");
+      reading_.RefuseKind(node, path, "a list of texts",
+                          text ? "write each word apart, or write run for a text of the shell"
+                               : HintAtOne(path, node));
       return;
     }
     for (size_t i = 0; i < node.items.size(); ++i) {

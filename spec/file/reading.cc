@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "spec/file/several.h"
 
 namespace dt::spec {
 
@@ -77,11 +78,14 @@ std::optional<spec::v1::Value> Reading::ReadValue(const Field& field, const Yaml
     text = *list;
   } else if (node.kind != Kind::kScalar) {
     const bool list = field.type == FieldType::kNumbers;
-    RefuseKind(
-        node, path, list ? absl::StrCat("a list of ", field.count, " numbers") : "a single value",
-        node.kind == Kind::kSequence && field.sweepable && !absl::StartsWith(path, "parameters.")
-            ? absl::StrCat("to try several values, write ", field.path, " under parameters")
-            : "");
+    std::string hint = node.kind == Kind::kSequence ? HintAtSeveral(path, node) : "";
+    if (hint.empty() && node.kind == Kind::kSequence && field.sweepable &&
+        !absl::StartsWith(path, "parameters.")) {
+      hint = absl::StrCat("to try several values, write ", field.path, " under parameters");
+    }
+    RefuseKind(node, path,
+               list ? absl::StrCat("a list of ", field.count, " numbers") : "a single value",
+               std::move(hint));
     return std::nullopt;
   }
   spec::ReadValue read = spec::ReadText(field, text, node.quoting);

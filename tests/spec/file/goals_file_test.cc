@@ -103,6 +103,44 @@ TEST(GoalsFileTest, EachMistakeNamesTheFix) {
       "conflict: stop.patience compares trials by one value, and search.metrics has 2; " + keep);
 }
 
+// A list where one value stands, and one value where a list stands, are answered with the other
+// field and the person's own values.
+TEST(GoalsFileTest, OneAndSeveralNameEachOther) {
+  const std::string random = "method: random, ";
+  const std::vector<std::pair<std::string, std::string>> mistakes = {
+      {"metric: [val_loss, latency_ms]",
+       "wrong_type: 'search.metric' is a list; it must be a single value; several: "
+       "search.metrics, such as metrics: [val_loss, latency_ms]"},
+      {"metric: [val_loss]",
+       "wrong_type: 'search.metric' is a list; it must be a single value; write metric: val_loss"},
+      {"metric: []",
+       "wrong_type: 'search.metric' is a list; it must be a single value; several: "
+       "search.metrics, such as metrics: [val_loss, latency_ms]"},
+      {"metric: [a, {b: c}]",
+       "wrong_type: 'search.metric' is a list; it must be a single value; several: "
+       "search.metrics, such as metrics: [val_loss, latency_ms]"},
+      {"metrics: val_loss",
+       "wrong_type: 'search.metrics' is a single value; it must be a list of texts; write metric: "
+       "val_loss, or several: metrics: [val_loss, latency_ms]"},
+      {"metrics: [val_loss, cost], goals: minimize",
+       "wrong_type: 'search.goals' is a single value; it must be a list of texts; write goal: "
+       "minimize, or several: goals: [minimize, maximize]"},
+      {"metric: cost, goal: [minimize, maximize]",
+       "wrong_type: 'search.goal' is a list; it must be a single value; several: search.goals, "
+       "such as goals: [minimize, maximize]"}};
+  for (const auto& [search, expected] : mistakes) {
+    EXPECT_EQ(SaidOfGoals(ReadGoals(random + search)), expected) << search;
+  }
+  EXPECT_EQ(SaidOfGoals(ReadGoals(random + "metric: val_loss", "seed: [1, 2]\n")),
+            "wrong_type: 'seed' is a list; it must be a single value; several: seeds, such as "
+            "seeds: [1, 2]");
+  EXPECT_EQ(SaidOfGoals(ReadGoals(random + "metric: val_loss", "seeds: 7\n")),
+            "wrong_type: 'seeds' is a single value; it must be a list of integers; write seeds: "
+            "[7], or seed: 7");
+  EXPECT_EQ(SaidOfGoals(ReadGoals(random + "metric: val_loss, constraints: 'latency_ms <= 20'")), "")
+      << "one constraint needs no list";
+}
+
 TEST(GoalsFileTest, AModelHasTheMetricsThatItsTrainerMeasures) {
   const auto read = [](const std::string& search) {
     return SaidOfGoals(ReadExperimentFile(
