@@ -22,6 +22,7 @@ std::string AgeText(int64_t wall_ms) {
 }
 
 std::string BestCellText(const v1::ExperimentSummary& one) {
+  if (!one.metrics().empty()) return report::FrontSizeText(one);
   if (one.best_trial() == 0) return kNone;
   return absl::StrCat(FormatLoss(one.best_value()), " (", one.experiment(), "/", one.best_trial(),
                       ")");
@@ -96,7 +97,8 @@ ListColumns<v1::TrialSummary> TrialColumns(const std::vector<v1::TrialSummary>& 
   if (!metric.empty()) columns.push_back(MetricListColumn(metric));
   AddObjectives(columns, objectives);
   columns.push_back({{"STATE"}, [](const Trial& one) { return StateCell(one); }});
-  AddColumns(columns, {kStep, kLoss, kValLoss, kBest, kRate, kCommShare});
+  AddColumns(columns,
+             BesideObjectives({kStep, kLoss, kValLoss, kBest, kRate, kCommShare}, objectives));
   columns.back().column = {"COMM SHARE", Align::kRight, Shown::kWide};
   AddColumns(columns, {kLeft});
   columns.push_back({{"ATTEMPTS", Align::kRight, Shown::kWide},

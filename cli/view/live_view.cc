@@ -126,6 +126,11 @@ std::vector<Line> Header(const LiveState& state, const LiveOptions& options) {
   return {first, second};
 }
 
+// Returns the names of several objectives; none of a single one.
+std::vector<std::string> ObjectivesOf(const v1::ExperimentSummary& experiment) {
+  return {experiment.metrics().begin(), experiment.metrics().end()};
+}
+
 Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const LiveState& state,
                  const LiveOptions& options) {
   using Trial = v1::TrialSummary;
@@ -146,15 +151,25 @@ Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const LiveSt
                        return Cell{Bar(Progress(one), bar, glyphs), StateCell(one).style};
                      }});
   AddColumns(columns, {kStep});
-  if (NeedsColumn(metric)) columns.push_back(MetricListColumn(metric));
-  AddColumns(columns, {kLoss, kValLoss});
-  columns.back().column.leave_out = 1;  // the results show it
+  const std::vector<std::string> objectives = ObjectivesOf(state.experiment);
+  if (objectives.empty() && NeedsColumn(metric)) columns.push_back(MetricListColumn(metric));
+  AddObjectives(columns, objectives);
+  AddColumns(columns, BesideObjectives({kLoss}, objectives));
+  if (const auto validated = BesideObjectives({kValLoss}, objectives); !validated.empty()) {
+    AddColumns(columns, validated);
+    columns.back().column.leave_out = 1;  // the results show it
+  }
   AddColumns(columns, {kRate, kCommShare, kLeft});
   std::vector<Trial> trials;
   for (const Trial* trial : shown) trials.push_back(*trial);
   Table table = MakeTable(columns, trials);
   LeaveOutUntold(table, state.trials, state.program);
   return table;
+}
+
+bool HasObjective(const v1::ExperimentSummary& experiment, std::string_view name) {
+  return std::find(experiment.metrics().begin(), experiment.metrics().end(), name) !=
+         experiment.metrics().end();
 }
 
 // Returns the failed trials with reasons, newest last, and why the first of the queue waits.
@@ -178,13 +193,22 @@ std::vector<Line> Remarks(const LiveState& state) {
   return lines;
 }
 
-// Returns " loss 3.1042", " accuracy 0.9100", or both, as far as known.
-std::string NumbersText(const v1::TrialSummary& trial, const std::string& metric) {
+// Returns " loss 3.1042", " accuracy 0.9100", or both, as far as known. Of several objectives all
+// are named, each once.
+std::string NumbersText(const v1::TrialSummary& trial, const v1::ExperimentSummary& experiment) {
+  const std::string& metric = experiment.metric();
   std::string text;
-  if (NeedsColumn(metric) && MetricText(trial) != kNone) {
+  if (experiment.metrics().empty() && NeedsColumn(metric) && MetricText(trial) != kNone) {
     absl::StrAppend(&text, " ", Printable(metric), " ", MetricText(trial));
   }
-  if (LossOf(trial) != kNone) absl::StrAppend(&text, " loss ", LossOf(trial));
+  if (!HasObjective(experiment, "loss") && LossOf(trial) != kNone) {
+    absl::StrAppend(&text, " loss ", LossOf(trial));
+  }
+  const bool measured = std::any_of(trial.objectives().begin(), trial.objectives().end(),
+                                    [](double value) { return std::isfinite(value); });
+  if (measured) {
+    absl::StrAppend(&text, text.empty() ? " " : ", ", report::ObjectivesText(experiment, trial));
+  }
   return text;
 }
 
@@ -200,7 +224,7 @@ std::string SummaryText(const LiveState& state) {
   for (const v1::TrialSummary& trial : state.trials) {
     if (trial.state() != v1::TRIAL_RUNNING) continue;
     absl::StrAppend(&text, "; ", TrialName(trial), " step ", StepText(trial));
-    absl::StrAppend(&text, NumbersText(trial, experiment.metric()));
+    absl::StrAppend(&text, NumbersText(trial, experiment));
     if (trial.tokens_per_second() > 0) {
       absl::StrAppend(&text, " ", FormatRate(trial.tokens_per_second()), " tokens/s");
     }
@@ -215,7 +239,7 @@ std::string SummaryText(const LiveState& state) {
 }
 
 std::string ChangeText(const v1::TrialSummary& trial, uint32_t attempts_before,
-                       const std::string& metric) {
+                       const v1::ExperimentSummary& experiment) {
   std::string text = absl::StrCat(TrialName(trial), " ", StateCell(trial).text);
   if (Live(trial.state()) && trial.attempts() > 1 && trial.attempts() != attempts_before) {
     absl::StrAppend(&text, ", attempt ", trial.attempts());
@@ -226,9 +250,9 @@ std::string ChangeText(const v1::TrialSummary& trial, uint32_t attempts_before,
     absl::StrAppend(&text, ": ", Printable(trial.waiting()));
   } else if (Ended(trial.state())) {
     if (StepText(trial) != kNone) absl::StrAppend(&text, " at step ", StepText(trial));
-    const std::string numbers = NumbersText(trial, metric);
+    const std::string numbers = NumbersText(trial, experiment);
     if (!numbers.empty()) absl::StrAppend(&text, ",", numbers);
-    if (std::isfinite(trial.val_loss())) {
+    if (!HasObjective(experiment, "val_loss") && std::isfinite(trial.val_loss())) {
       absl::StrAppend(&text, ", val loss ", FormatLoss(trial.val_loss()));
     }
     if (!trial.message().empty()) absl::StrAppend(&text, ": ", Printable(trial.message()));
@@ -315,7 +339,7 @@ std::vector<std::string> LiveLog::Update(const LiveState& state, int64_t now_wal
     const bool first = seen.state == v1::TRIAL_STATE_UNSPECIFIED;
     const bool news = !(first && trial.state() == v1::TRIAL_PENDING) &&
                       (seen.state != trial.state() || seen.attempts != trial.attempts());
-    if (news) texts.push_back(ChangeText(trial, seen.attempts, state.experiment.metric()));
+    if (news) texts.push_back(ChangeText(trial, seen.attempts, state.experiment));
     seen = {trial.state(), trial.attempts()};
   }
   const std::string waiting = Printable(state.experiment.waiting());
@@ -342,13 +366,13 @@ Table ResultTable(const LiveState& state, size_t count) {
   const auto ranked = Ranked(state.trials, GoalOf(experiment.goal()), state.early);
   ListColumns<Trial> columns = {{{"TRIAL"}, [](const Trial& one) { return Cell{TrialName(one)}; }}};
   AddParameters(columns, SweptParameters(state.trials));
-  const bool several = !experiment.metrics().empty();
-  AddObjectives(columns, {experiment.metrics().begin(), experiment.metrics().end()});
-  if (NeedsColumn(experiment.metric()) && !several) {
+  const std::vector<std::string> objectives = ObjectivesOf(experiment);
+  AddObjectives(columns, objectives);
+  if (NeedsColumn(experiment.metric()) && objectives.empty()) {
     columns.push_back(MetricListColumn(experiment.metric()));
   }
-  if (!several) AddColumns(columns, {kBest});
-  AddColumns(columns, {kValLoss, kLoss, kStep, kRate, kCommShare, kTime});
+  AddColumns(columns, BesideObjectives({kBest, kValLoss, kLoss, kStep, kRate, kCommShare, kTime},
+                                       objectives));
   std::vector<Trial> trials;
   for (size_t i = 0; i < ranked.size() && i < count; ++i) trials.push_back(*ranked[i]);
   Table table = MakeTable(columns, trials);

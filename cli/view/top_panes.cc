@@ -97,6 +97,7 @@ PaneRow ExperimentRow(const v1::ExperimentSummary& one, int width, Glyphs glyphs
   const uint32_t done = one.finished() + one.failed() + one.cancelled();
   const Cell word = StateCell(one);
   const std::string name = Printable(one.name());
+  const bool several = !one.metrics().empty();
   PaneRow row;
   row.cells = {{absl::StrCat(one.experiment()), Style::kBold},
                {name},
@@ -108,8 +109,10 @@ PaneRow ExperimentRow(const v1::ExperimentSummary& one, int width, Glyphs glyphs
                {absl::StrCat(one.running())},
                {absl::StrCat(one.pending())},
                {absl::StrCat(one.failed()), one.failed() > 0 ? Style::kBad : Style::kPlain},
-               {one.best_trial() == 0 ? kNone : FormatLoss(one.best_value())},
-               {Printable(one.metric())},
+               {several                 ? report::FrontSizeText(one)
+                : one.best_trial() == 0 ? kNone
+                                        : FormatLoss(one.best_value())},
+               {Printable(several ? absl::StrJoin(one.metrics(), ", ") : one.metric())},
                {one.eta_seconds() >= 0 ? FormatShort(std::ceil(one.eta_seconds())) : kNone}};
   row.keys = {{static_cast<double>(one.experiment()), ""},
               {0, name},

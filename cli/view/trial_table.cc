@@ -156,6 +156,18 @@ ListColumn<v1::TrialSummary> MetricListColumn(const std::string& metric) {
           [](const v1::TrialSummary& trial) { return Cell{MetricText(trial)}; }};
 }
 
+std::vector<TrialColumn> BesideObjectives(std::vector<TrialColumn> columns,
+                                          const std::vector<std::string>& metrics) {
+  const auto has = [&metrics](const char* name) {
+    return std::find(metrics.begin(), metrics.end(), name) != metrics.end();
+  };
+  std::erase_if(columns, [&](TrialColumn column) {
+    return (column == kBest && !metrics.empty()) || (column == kValLoss && has("val_loss")) ||
+           (column == kLoss && has("loss"));
+  });
+  return columns;
+}
+
 void AddObjectives(ListColumns<v1::TrialSummary>& to, const std::vector<std::string>& metrics) {
   for (size_t i = 0; i < metrics.size(); ++i) {
     to.push_back({MetricColumn(metrics[i]), [place = static_cast<int>(i)](const auto& trial) {

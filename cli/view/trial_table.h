@@ -40,6 +40,10 @@ ListColumn<v1::TrialSummary> MetricListColumn(const std::string& metric);
 // Adds a column for each objective, and one that marks the Pareto front. Adds nothing without
 // names.
 void AddObjectives(ListColumns<v1::TrialSummary>& to, const std::vector<std::string>& metrics);
+// Drops the columns that would show a number of AddObjectives again: BEST, which is then the newest
+// value of the first objective, and the losses that are objectives themselves.
+std::vector<TrialColumn> BesideObjectives(std::vector<TrialColumn> columns,
+                                          const std::vector<std::string>& metrics);
 
 std::string LossOf(const v1::TrialSummary& trial);  // the newest loss of training
 double RunSeconds(const v1::TrialSummary& trial);   // in training; -1: unknown

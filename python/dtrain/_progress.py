@@ -34,7 +34,10 @@ def line(experiment: Experiment) -> str:
         parts.append(f"{experiment.running} running")
     if experiment.failed:
         parts.append(f"{experiment.failed} failed")
-    if experiment.best_value is not None:
+    if experiment.metrics:
+        front = len(experiment.pareto_trials)
+        parts.append(f"{front} on the Pareto front of {', '.join(experiment.metrics)}")
+    elif experiment.best_value is not None:
         parts.append(f"best {experiment.metric} {experiment.best_value:.4f} "
                      f"({experiment.experiment}/{experiment.best_trial})")
     if experiment.eta_seconds is not None and not experiment.ended:

@@ -62,6 +62,8 @@ class ExperimentMethods(Ends, Shown):
     metric: str
     best_trial: int | None
     best_value: float | None
+    metrics: tuple[str, ...]
+    pareto_trials: tuple[int, ...]
     paused: bool
 
     @property
@@ -74,8 +76,11 @@ class ExperimentMethods(Ends, Shown):
 
     def _summary(self) -> dict[str, Any]:
         best = None if self.best_trial is None else f"{self.best_value:.6g} ({self.experiment}/{self.best_trial})"
+        if self.metrics:
+            best = f"front of {len(self.pareto_trials)}" if self.pareto_trials else None
         return {"experiment": self.id, "name": self.name, "state": "paused" if self.paused else self.state,
-                "trials": self.trials, "done": f"{self.progress_ratio:.0%}", "metric": self.metric, "best": best}
+                "trials": self.trials, "done": f"{self.progress_ratio:.0%}",
+                "metric": ", ".join(self.metrics) or self.metric, "best": best}
 
 
 class TrialMethods(Ends, Shown):

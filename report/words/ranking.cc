@@ -30,6 +30,11 @@ std::string FrontText(const v1::ExperimentSummary& experiment) {
   return size > kShown ? absl::StrCat(text, ", …") : text;
 }
 
+std::string FrontSizeText(const v1::ExperimentSummary& experiment) {
+  if (experiment.metrics().empty() || experiment.pareto_trials().empty()) return kNone;
+  return absl::StrCat("front of ", experiment.pareto_trials_size());
+}
+
 std::string GoalsText(const v1::ExperimentSummary& experiment) {
   if (experiment.metrics().empty()) {
     return absl::StrCat(experiment.goal(), " ", Printable(experiment.metric()));

@@ -33,6 +33,8 @@ std::vector<const v1::TrialSummary*> Ranked(const std::vector<v1::TrialSummary>&
                                             Early early);
 // Returns "3 trials: 12/1, 12/4, 12/9", the Pareto front; "" with one objective.
 std::string FrontText(const v1::ExperimentSummary& experiment);
+// Returns "front of 3", as a cell; kNone while no trial is on it, and with one objective.
+std::string FrontSizeText(const v1::ExperimentSummary& experiment);
 // Returns "minimize val_loss, maximize accuracy".
 std::string GoalsText(const v1::ExperimentSummary& experiment);
 // Returns "val_loss 1.2345, seconds 31.0000; on the Pareto front"; "" with one objective.

@@ -95,7 +95,7 @@ def made():
         "params_millions 9 breaks params_millions <= 8" if i == BROKEN else None)) for i in range(1, 7)]
     file = {**experiment_of(95, "accuracy", "maximize", 2, {"command": ["./train"]}, 6),
             "metrics": ["accuracy", "params_millions"], "goals": ["maximize", "minimize"],
-            "constraints": ["params_millions <= 8"], "infeasible": 1}
+            "constraints": ["params_millions <= 8"], "infeasible": 1, "pareto_trials": [1, 2, 3]}
     made_ |= answers(file, several, {str(i): {"accuracy": {"steps": STEPS, "values": [0, 0, i]},
                                               "params_millions": {"steps": STEPS, "values": [1, 1, 1]}}
                                      for i in range(1, 7)})
@@ -298,6 +298,16 @@ def constrained(page):
     facts = page.run("document.querySelector('dl.facts').textContent")
     assert "maximize accuracy, minimize params_millions" in facts, facts
     assert "params_millions <= 8; 1 infeasible" in facts, facts
+    assert "Pareto front95/1, 95/2, 95/3" in facts, facts
+    # Each objective has one column, and no number stands twice in a row.
+    titles = page.run("[...document.querySelectorAll('[role=region][aria-label=Trials] thead th')]"
+                      ".map((one) => one.textContent.trim())")
+    for name in ("accuracy", "params_millions"):
+        assert sum(name in title for title in titles) == 1, titles
+    row = page.run("[...document.querySelector('[role=region][aria-label=Trials] tbody tr').children]"
+                   ".map((one) => one.textContent)")
+    accuracy, size = OBJECTIVES[1]
+    assert row.count(str(accuracy)) == 1 and row.count(str(size)) == 1, row
     page.expect("document.querySelector('[role=region][aria-label=Trials]').textContent.includes("
                 "'params_millions 9 breaks params_millions <= 8')")
 

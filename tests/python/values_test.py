@@ -422,6 +422,9 @@ class ProgressTest(unittest.TestCase):
                          "(12/2), 3 min 20 s left")
         self.assertEqual(_progress.line(experiment()),
                          "experiment 12: running, 45%, 3 of 9 trials ended, 2 running, 1 failed")
+        several = experiment(best_trial=2, best_value=3.012, metrics=["val_loss", "seconds"], pareto_trials=[2, 5])
+        self.assertTrue(_progress.line(several).endswith("1 failed, 2 on the Pareto front of val_loss, seconds"))
+        self.assertEqual([several._summary()[name] for name in ("metric", "best")], ["val_loss, seconds", "front of 2"])
 
     def test_a_line_is_rewritten_when_it_changes(self) -> None:
         out = io.StringIO()

@@ -10,7 +10,7 @@ import {grouping, groupings} from "./groups.js";
 import {History} from "./history.js";
 import {Pictures} from "./pictures.js";
 import {isProgram} from "./program.js";
-import {bestFirst, coloursOf, inOrder} from "./ranks.js";
+import {bestFirst, coloursOf, inOrder, objectivesOf} from "./ranks.js";
 import {Rungs} from "./rungs.js";
 import {Table} from "./table.js";
 import {trialColumns} from "./trial_columns.js";
@@ -18,6 +18,7 @@ import {trialColumns} from "./trial_columns.js";
 const REPORTS = [["html", "one page (HTML)"], ["md", "text (Markdown)"], ["csv", "one row per trial (CSV)"]];
 const CURVES_SHOWN = 20;  // by default
 const CURVES_MOST = 100;
+const FRONT_SHOWN = 12;   // trials of a Pareto front, as in dtctl
 const NEWEST_MOST = 500;  // trials whose newest values are read for a plot or a column
 
 function matches(trial, wanted) {
@@ -28,8 +29,24 @@ function matches(trial, wanted) {
 }
 
 // Returns "maximize accuracy, minimize latency_ms".
-function goalsOf({metric, goal, metrics, goals}) {
-  return metrics?.length > 1 ? metrics.map((name, i) => `${goals[i]} ${name}`).join(", ") : `${goal} ${metric}`;
+function goalsOf(e) {
+  return objectivesOf(e).map((name, i) => `${e.goals[i]} ${name}`).join(", ") || `${e.goal} ${e.metric}`;
+}
+
+function trialLink(e, trial) {
+  return el("a", {href: `#/experiments/${e.experiment}/trials/${trial}`}, `${e.experiment}/${trial}`);
+}
+
+// Returns the best trial with its value, or links to the trials on the Pareto front of several objectives.
+function bestOf(e) {
+  if (!objectivesOf(e).length) {
+    return e.best_trial ? el("span", {}, trialLink(e, e.best_trial), ` ${e.metric} ${number(e.best_value)}`) : null;
+  }
+  const front = e.pareto_trials ?? [];
+  const more = front.length > FRONT_SHOWN ? `, … ${front.length} trials` : "";
+  return front.length ?
+    el("span", {}, front.slice(0, FRONT_SHOWN).flatMap((one, i) => [i ? ", " : "", trialLink(e, one)]), more) :
+    null;
 }
 
 export function showExperiment({root, params, settings, keep, title}) {
@@ -186,16 +203,7 @@ export function showExperiment({root, params, settings, keep, title}) {
               e.cancelled} cancelled`,
             e.stopped_early ? `; ${e.stopped_early} stopped early` : "")
         ],
-        [
-          "best",
-          e.best_trial ?
-            el(
-              "span", {},
-              el(
-                "a", {href: `#/experiments/${e.experiment}/trials/${e.best_trial}`}, `${e.experiment}/${e.best_trial}`),
-              ` ${e.metric} ${number(e.best_value)}`) :
-            null
-        ],
+        [objectivesOf(e).length ? "Pareto front" : "best", bestOf(e)],
         ["search", e.spec ? `${e.spec.search?.method ?? ""}, ${goalsOf(e)}` : null],
         [
           "constraints",

@@ -2,6 +2,7 @@
 import {getAll} from "./api.js";
 import {check, choice, el, foreign, replace} from "./dom.js";
 import {duration, number, progress, state, time} from "./format.js";
+import {objectivesOf} from "./ranks.js";
 import {Table} from "./table.js";
 
 const STATES = [["", "any"], "queued", "running", "finished", "failed", "cancelled"];
@@ -11,6 +12,16 @@ export function labelsOf(labels) {
     "span", {class: "labels"},
     Object.entries(labels ?? {})
       .map(([key, value]) => el("bdi", {class: "label", title: `${key}=${value}`.slice(0, 2000)}, `${key}=${value}`)));
+}
+
+// Returns the names that trials are compared by.
+const metricsOf = (e) => objectivesOf(e).join(", ") || e.metric;
+
+// Returns the best value as a link to its trial. Several objectives have a front, and no best value.
+function bestOf(e) {
+  if (objectivesOf(e).length) return e.pareto_trials?.length ? `front of ${e.pareto_trials.length}` : null;
+  if (!e.best_trial) return null;
+  return el("a", {href: `#/experiments/${e.experiment}/trials/${e.best_trial}`}, number(e.best_value));
 }
 
 const COLUMNS = [
@@ -55,16 +66,8 @@ const COLUMNS = [
     value: (e) => e.failed,
     cell: (e) => (e.failed ? el("span", {class: "bad"}, String(e.failed)) : "0")
   },
-  {
-    key: "best",
-    title: "Best",
-    number: true,
-    value: (e) => e.best_value,
-    cell: (e) =>
-      (e.best_trial ? el("a", {href: `#/experiments/${e.experiment}/trials/${e.best_trial}`}, number(e.best_value)) :
-                      null)
-  },
-  {key: "metric", title: "Metric", value: (e) => e.metric, cell: (e) => (e.metric ? foreign(e.metric) : null)},
+  {key: "best", title: "Best", number: true, value: (e) => objectivesOf(e).length ? null : e.best_value, cell: bestOf},
+  {key: "metric", title: "Metric", value: metricsOf, cell: (e) => (metricsOf(e) ? foreign(metricsOf(e)) : null)},
   {
     key: "eta",
     title: "Time left",

@@ -7,7 +7,7 @@ import {assignments} from "./format.js";
 import {Front} from "./front.js";
 import {Importance} from "./importance.js";
 import {logPaths, varied} from "./parameters.js";
-import {ranksOf} from "./ranks.js";
+import {objectivesOf, ranksOf} from "./ranks.js";
 import {Slices} from "./slices.js";
 import {resultsOf} from "./trial_columns.js";
 
@@ -67,7 +67,7 @@ export class Pictures {
   }
 
   // Returns the names of the objectives of a search with several; else none.
-  get #given() { return this.experiment.metrics?.length > 1 ? this.experiment.metrics : []; }
+  get #given() { return objectivesOf(this.experiment); }
 
   #valueOf(trial, name) {
     const objective = this.#given.indexOf(name);

@@ -5,6 +5,9 @@ import {BEST, COLOURS} from "./scales.js";
 // Returns whether a trial has a value and breaks no constraint.
 export function counts(trial) { return trial.metric_value !== null && !trial.infeasible; }
 
+// Returns the names of several objectives; none of a single one.
+export function objectivesOf(experiment) { return experiment.metrics?.length > 1 ? experiment.metrics : []; }
+
 // Returns started trials, the best first: the experiment's best, then the Pareto front of several objectives, then by
 // value, then those that do not count. The report has the same order.
 export function bestFirst(experiment, trials) {

@@ -8,6 +8,7 @@ import {any, assignments, bytes, duration, number, outcome, percent, progress, s
 import {LogView} from "./log_view.js";
 import {Plot} from "./plot.js";
 import {isProgram} from "./program.js";
+import {objectivesOf} from "./ranks.js";
 import {seriesOf, textOfZoom, zoomOf} from "./series.js";
 
 const PHASES = [
@@ -183,6 +184,7 @@ export function showTrial({root, params, settings, keep, title}) {
   function drawFacts() {
     const t = trial;
     const early = t.cause === "stopped_early";
+    const objectives = objectivesOf(experiment);
     title(`${t.id}`);
     replace(
       head,
@@ -199,19 +201,26 @@ export function showTrial({root, params, settings, keep, title}) {
             t.target_steps ? ` of ${number(t.target_steps)}` : "")
         ],
         ["time left", t.ended_at ? null : duration(t.eta_seconds)],
-        ["loss", t.latest && !(isProgram(experiment) && t.latest.loss === null) ? number(t.latest.loss) : null],
+        [
+          "loss",
+          t.latest && !(isProgram(experiment) && t.latest.loss === null) && !objectives.includes("loss") ?
+            number(t.latest.loss) :
+            null
+        ],
         [
           "val_loss",
-          t.val_loss === null ? null :
-                                `${number(t.val_loss)}, best ${number(t.best_val_loss)}` +
+          t.val_loss === null || objectives.includes("val_loss") ?
+            null :
+            `${number(t.val_loss)}, best ${number(t.best_val_loss)}` +
               (t.best_val_step ? ` at step ${number(t.best_val_step)}` : "")
         ],
         [
           experiment.metric || "metric",
-          t.metric_value === null || experiment.metric === "val_loss" ?
+          t.metric_value === null || experiment.metric === "val_loss" || objectives.length ?
             null :
             `${number(t.metric_value)}${t.metric_step ? ` at step ${number(t.metric_step)}` : ""}`
         ],
+        ...objectives.map((name, i) => [name, number(t.objectives?.[i] ?? null)]),
         ["tokens/s", t.tokens_per_second === null ? null : number(t.tokens_per_second, 4)],
         [
           "communication",

@@ -2,10 +2,11 @@
 import {el, foreign} from "./dom.js";
 import {any, bytes, duration, number, outcome, percent, progress, share, time, utilization} from "./format.js";
 import {isProgram} from "./program.js";
+import {objectivesOf} from "./ranks.js";
 
-function trialLink(trial, best) {
+function trialLink(trial, mark) {
   const link = el("a", {href: `#/experiments/${trial.experiment}/trials/${trial.trial}`}, trial.id);
-  return best ? el("span", {class: "together"}, link, el("span", {class: "bestmark"}, "best")) : link;
+  return mark ? el("span", {class: "together"}, link, el("span", {class: "bestmark"}, mark)) : link;
 }
 const latestLoss = (t) => t.latest?.loss ?? null;
 // The newest and the best value of the metric that compares trials, as in dtctl.
@@ -19,6 +20,9 @@ const MEASURED = new Map([["val_perplexity_mean", "perplexity"], ["hellaswag_acc
 // from there. A program has no columns of models that dtrain trains, except for those that it reports.
 export function trialColumns(experiment, trials, paths, own, newest) {
   const metric = experiment.metric;
+  const objectives = objectivesOf(experiment);
+  // Returns "best" or, with several objectives, "front".
+  const mark = (t) => objectives.length ? t.pareto && "front" : t.trial === experiment.best_trial && "best";
   const fact = (key, title, value, text = number) =>
     ({key, title, number: true, value, cell: (t) => text(value(t)), hidden: true});
   const measured = (name, title) =>
@@ -26,13 +30,15 @@ export function trialColumns(experiment, trials, paths, own, newest) {
   // Time in training, without waits.
   const seconds = (t) => t.training_seconds ?? null;
   const columns = [
-    {
-      key: "trial",
-      title: "Trial",
-      number: true,
-      value: (t) => t.trial,
-      cell: (t) => trialLink(t, t.trial === experiment.best_trial)
-    },
+    {key: "trial", title: "Trial", number: true, value: (t) => t.trial, cell: (t) => trialLink(t, mark(t))},
+    // Each of several objectives has a column of its own, and no number stands twice.
+    ...objectives.map((name, i) => ({
+                        key: `o.${name}`,
+                        title: name,
+                        number: true,
+                        value: (t) => t.objectives?.[i] ?? null,
+                        cell: (t) => number(t.objectives?.[i] ?? null)
+                      })),
     {key: "best", title: `best ${metric || VAL_LOSS}`, number: true, value: bestOf, cell: (t) => number(bestOf(t))},
     ...paths.map((path) => ({
                    key: `p.${path}`,
@@ -88,8 +94,14 @@ export function trialColumns(experiment, trials, paths, own, newest) {
     {key: "ended", title: "Ended", value: (t) => t.ended_at, cell: (t) => time(t.ended_at), hidden: true},
     {key: "why", title: "Message", value: note, cell: (t) => foreign(note(t))},
   ];
-  if (!isProgram(experiment)) return columns;
-  return columns.filter(({key, value}) => !OF_MODELS.has(key) || trials.some((t) => has(value(t))));
+  const shown = objectives.length ? columns.filter(({key}) => !toldBy(objectives, key)) : columns;
+  if (!isProgram(experiment)) return shown;
+  return shown.filter(({key, value}) => !OF_MODELS.has(key) || trials.some((t) => has(value(t))));
+}
+
+// Returns whether the columns of several objectives have the values of this one.
+function toldBy(objectives, key) {
+  return key === "best" || key === "metric" || objectives.includes(key) || objectives.includes(key.replace(/^m\./, ""));
 }
 const OF_MODELS = new Set([
   "loss", "rate", "best_val_loss", "mfu", "memory", "comm", "exposed", "m.val_perplexity_mean", "m.hellaswag_acc",

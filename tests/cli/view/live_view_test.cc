@@ -172,6 +172,51 @@ TEST(LiveViewTest, AProgramShowsItsMetricAndNothingThatItLacks) {
   }
 }
 
+// Halfway, with two objectives of which `first` is one that trials have columns for.
+LiveState OfTwoObjectives(const std::string& first) {
+  LiveState state = HalfWay();
+  state.experiment.set_metric(first);
+  for (const std::string& name : {first, std::string("seconds")})
+    state.experiment.add_metrics(name);
+  v1::TrialSummary& trial = state.trials[0];
+  const double value = first == "loss" ? trial.latest().loss() : trial.val_loss();
+  trial.set_metric_value(value);
+  trial.add_objectives(value);
+  trial.add_objectives(31.5);
+  trial.set_pareto(true);
+  state.experiment.add_pareto_trials(1);
+  return state;
+}
+
+size_t Times(const std::string& text, const std::string& part) {
+  size_t times = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++times;
+  return times;
+}
+
+TEST(LiveViewTest, EachOfSeveralObjectivesIsShownOnce) {
+  for (const std::string first : {"loss", "val_loss"}) {
+    const LiveState state = OfTwoObjectives(first);
+    const std::string value = first == "loss" ? "2.3456" : "2.4100";
+    Results results;
+    results.state = state;
+    LiveLog log;
+    for (const std::string& text :
+         {Text(LiveFrame(state, Wide())), Text(ResultLines(results, Wide())),
+          log.Update(state, kStart + 1000).at(0)}) {
+      EXPECT_EQ(Times(text, value), 1u) << text;
+      EXPECT_EQ(Times(text, "31.5000"), 1u) << text;
+      EXPECT_EQ(Times(text, "BEST"), 0u) << text;
+    }
+  }
+  const std::vector<std::string> lines =
+      LiveLog().Update(OfTwoObjectives("val_loss"), kStart + 1000);
+  EXPECT_EQ(
+      lines.at(0),
+      "[1 s] 12/1 finished at step 200/200, loss 2.3456, val_loss 2.4100, seconds 31.5000; on "
+      "the Pareto front");
+}
+
 TEST(LiveViewTest, ALongNameOfAMetricGivesWayBeforeAnyColumnDoes) {
   Table table;
   table.columns = {{"TRIAL"}, MetricColumn("val/mean average precision@100 (%)"), {"STATE"}};
