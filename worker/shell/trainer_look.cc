@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -16,6 +18,7 @@
 #include "common/read_output.h"
 #include "common/text.h"
 #include "common/trainer_limits.h"
+#include "worker/starter/install_form.h"
 #include "worker/starter/torch_choice.h"
 
 namespace dt {
@@ -23,8 +26,6 @@ namespace {
 
 constexpr size_t kListBytes = 256 << 10;
 constexpr size_t kNamed = 3;  // of missing libraries
-constexpr char kInstall[] =
-    " on its host: pip install \"dtrain[train]\", or dtrain-libtorch for CPUs alone";
 
 // Returns the libraries that were not found, with commas between them.
 std::string Missing(const std::vector<absl::string_view>& lines) {
@@ -52,27 +53,45 @@ absl::string_view FirstUndefined(const std::vector<absl::string_view>& lines,
   return {};
 }
 
+// Returns what to do about a trainer that is not at `path`. Beside this program, its installation
+// lacks one; elsewhere a person named it.
+std::string MissingFix(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error || std::filesystem::path(path).parent_path() != own.parent_path()) {
+    return "install dttrain there, or name it with --trainer";
+  }
+  return absl::StrCat(TrainerFix(FactsOf(own.string())), "; or name another with --trainer");
+}
+
+// Returns what to do so that the trainer at `path` finds LibTorch.
+std::string LibTorchFix(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path own = std::filesystem::canonical(path, error);
+  return TorchFix(FactsOf(error ? path : own.string()), {});
+}
+
 }  // namespace
 
-std::string FaultInList(std::string_view list, std::string_view program) {
+std::string FaultInList(std::string_view list, std::string_view program, std::string_view fix) {
   const absl::string_view text(list.data(), list.size());
   const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
   const std::string missing = CleanText(Missing(lines), limits::kHintBytes);
   if (!missing.empty()) {
-    return absl::StrCat("its dttrain does not find ", missing, "; install LibTorch", kInstall);
+    return absl::StrCat("its dttrain does not find ", missing,
+                        "; install LibTorch on its host: ", std::string(fix));
   }
   const absl::string_view symbol =
       FirstUndefined(lines, absl::string_view(program.data(), program.size()));
   if (symbol.empty()) return {};
   return absl::StrCat("its dttrain was built for another LibTorch than it finds (which has no ",
                       CleanText(std::string(symbol), limits::kHintBytes),
-                      "); install the version that it names", kInstall);
+                      "); install the version that it names on its host: ", std::string(fix));
 }
 
 std::optional<std::string> WhyNoTrainer(const std::string& path, absl::Duration patience) {
   if (access(path.c_str(), X_OK) != 0) {
-    return CleanText(absl::StrCat("there is no program ", path,
-                                  "; install dttrain there, or name it with --trainer"),
+    return CleanText(absl::StrCat("there is no program ", path, "; ", MissingFix(path)),
                      limits::kTextBytes);
   }
   SpawnOptions options;
@@ -89,7 +108,8 @@ std::optional<std::string> WhyNoTrainer(const std::string& path, absl::Duration 
   options.environment = EnvironmentWith(variables);
   const ProgramOutput list = ReadOutput(options, kListBytes, patience, StandardError::kRead);
   if (!list.ended && list.text.size() < kListBytes) return std::nullopt;
-  return FaultInList(list.text, options.path);
+  const std::string fault = FaultInList(list.text, options.path, LibTorchFix(options.path));
+  return CleanText(fault, limits::kTextBytes);
 }
 
 }  // namespace dt

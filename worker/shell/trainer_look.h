@@ -19,6 +19,7 @@ namespace dt {
 std::optional<std::string> WhyNoTrainer(const std::string& path, absl::Duration patience);
 
 // Returns why a program does not start, from the loader's list of its libraries; "" if it does.
-std::string FaultInList(std::string_view list, std::string_view program);
+// `fix`: how this host gets LibTorch.
+std::string FaultInList(std::string_view list, std::string_view program, std::string_view fix);
 
 }  // namespace dt

@@ -23,10 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kVersionFileBytes = 64 << 10;  // version.py has 0.4 KB
-constexpr char kInstall[] =
-    "pip install \"dtrain[train]\", or \"dtrain[cpu]\" for CPUs alone, or set DTRAIN_LIBTORCH to a "
-    "folder that holds torch/ of such a version";
-
 // Returns the numbers of "2.11", to compare; {0, 0} for text of another form.
 std::pair<int, int> Numbers(absl::string_view minor) {
   const std::vector<absl::string_view> parts = absl::StrSplit(minor, '.');
@@ -87,20 +83,21 @@ void AddPrefix(const fs::path& prefix, std::vector<Torch>& found) {
 }
 
 std::string FaultText(const std::vector<std::string>& minors, const std::vector<Torch>& installed,
-                      const TorchPlaces& places) {
+                      const TorchPlaces& places, const InstallFacts& facts) {
   const std::string wanted = absl::StrCat("dttrain needs PyTorch ", absl::StrJoin(minors, " or "));
+  const std::string fix = TorchFix(facts, minors);
   if (installed.empty()) {
     return absl::StrCat(wanted, ", and there is none in ",
                         places.only.empty() ? absl::StrJoin(places.prefixes, " or ")
                                             : absl::StrCat("DTRAIN_LIBTORCH=", places.only),
-                        "; ", kInstall);
+                        "; ", fix);
   }
   std::vector<std::string> found;
   for (const Torch& torch : installed) {
     found.push_back(absl::StrCat(torch.version.empty() ? "one without a version" : torch.version,
                                  " in ", torch.folder));
   }
-  return absl::StrCat(wanted, ", and the host has ", absl::StrJoin(found, ", "), "; ", kInstall);
+  return absl::StrCat(wanted, ", and the host has ", absl::StrJoin(found, ", "), "; ", fix);
 }
 
 }  // namespace
@@ -127,14 +124,15 @@ std::string MinorOf(std::string_view version) {
 }
 
 TrainerChoice ChooseTrainer(const std::string& starter, const std::vector<std::string>& minors,
-                            const std::vector<Torch>& installed, const TorchPlaces& places) {
+                            const std::vector<Torch>& installed, const TorchPlaces& places,
+                            const InstallFacts& facts) {
   for (const Torch& torch : installed) {
     const std::string minor = MinorOf(torch.version);
     if (std::find(minors.begin(), minors.end(), minor) == minors.end()) continue;
     return {.program = absl::StrCat(starter, "-", minor),
             .library_path = absl::StrJoin(torch.libraries, ":")};
   }
-  return {.fault = FaultText(minors, installed, places)};
+  return {.fault = FaultText(minors, installed, places, facts)};
 }
 
 std::vector<std::string> TrainersBeside(const std::string& starter) {
@@ -184,7 +182,8 @@ std::optional<TrainerChoice> TrainerStartedBy(const std::string& path) {
   const std::vector<std::string> minors = TrainersBeside(own.string());
   if (minors.empty()) return std::nullopt;
   const TorchPlaces places = PlacesFor(own.string());
-  return ChooseTrainer(own.string(), minors, InstalledTorches(places), places);
+  return ChooseTrainer(own.string(), minors, InstalledTorches(places), places,
+                       FactsOf(own.string()));
 }
 
 std::string LibraryPathFor(const TrainerChoice& choice) {

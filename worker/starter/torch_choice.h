@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "worker/starter/install_form.h"
+
 namespace dt {
 
 // A PyTorch, or a LibTorch, on this host.
@@ -43,7 +45,8 @@ std::string MinorOf(std::string_view version);
 // Chooses the first PyTorch of a version that a trainer beside `starter` supports. `minors` are the
 // versions of these trainers, in ascending order.
 TrainerChoice ChooseTrainer(const std::string& starter, const std::vector<std::string>& minors,
-                            const std::vector<Torch>& installed, const TorchPlaces& places);
+                            const std::vector<Torch>& installed, const TorchPlaces& places,
+                            const InstallFacts& facts);
 
 // Returns the versions of the trainers STARTER-2.N, in ascending order.
 std::vector<std::string> TrainersBeside(const std::string& starter);

@@ -29,17 +29,18 @@ TEST(TrainerLookTest, AMissingProgramIsNamedWithTheFix) {
 }
 
 TEST(TrainerLookTest, LibrariesThatWereNotFoundAreNamed) {
-  EXPECT_EQ(FaultInList("\tlibc.so.6 => /lib/libc.so.6 (0x00007f)\n", "/bin/dttrain"), "");
+  EXPECT_EQ(FaultInList("\tlibc.so.6 => /lib/libc.so.6 (0x00007f)\n", "/bin/dttrain", "mend it"),
+            "");
   const std::string two = FaultInList(
       "\tlibtorch_cpu.so => not found\n\tlibc10.so => not found\n"
       "\tlibc.so.6 => /lib/libc.so.6 (0x00007f)\n",
-      "/bin/dttrain");
-  EXPECT_NE(two.find("does not find libtorch_cpu.so, libc10.so; install LibTorch"),
-            std::string::npos)
-      << two;
+      "/bin/dttrain", "mend it");
+  EXPECT_EQ(two,
+            "its dttrain does not find libtorch_cpu.so, libc10.so; install LibTorch on its host: "
+            "mend it");
   const std::string five = FaultInList(
       "\ta => not found\n\tb => not found\n\tc => not found\n\td => not found\n\te => not found\n",
-      "/bin/dttrain");
+      "/bin/dttrain", "mend it");
   EXPECT_NE(five.find("a, b, c, 2 more;"), std::string::npos) << five;
 }
 
@@ -48,7 +49,7 @@ TEST(TrainerLookTest, AnotherLibTorchThanItsOwnIsNamedByAMissingSymbol) {
       "\tlibtorch_cpu.so => /lib/libtorch_cpu.so (0x00007f)\n"
       "undefined symbol: of_a_library\t(/lib/libtorch_cpu.so)\n"
       "undefined symbol: _ZNK2at10TensorBase4fooEv\t(/bin/dttrain)\n";
-  const std::string why = FaultInList(list, "/bin/dttrain");
+  const std::string why = FaultInList(list, "/bin/dttrain", "mend it");
   EXPECT_NE(why.find("built for another LibTorch than it finds (which has no "
                      "_ZNK2at10TensorBase4fooEv)"),
             std::string::npos)
@@ -56,9 +57,22 @@ TEST(TrainerLookTest, AnotherLibTorchThanItsOwnIsNamedByAMissingSymbol) {
 }
 
 TEST(TrainerLookTest, AProgramWithoutItsLibraryIsNotStarted) {
-  EXPECT_EQ(Why(NEEDS_LIBRARY),
-            "its dttrain does not find libdt_absent.so; install LibTorch on its host: pip install "
-            "\"dtrain[train]\", or dtrain-libtorch for CPUs alone");
+  const std::string why = Why(NEEDS_LIBRARY);
+  const std::string begin =
+      "its dttrain does not find libdt_absent.so; install LibTorch on its host: ";
+  EXPECT_EQ(why.find(begin), 0u) << why;
+  EXPECT_GT(why.size(), begin.size()) << "the fix follows";
+}
+
+// The fix is that of the installation around the program: here a package of Debian, by its place.
+TEST(TrainerLookTest, TheFixFitsHowTheProgramWasInstalled) {
+  const testing::TempFolder folder;
+  std::filesystem::create_directories(folder / "tree/bin");
+  std::filesystem::copy_file(NEEDS_LIBRARY, folder / "tree/bin/dttrain");
+  EXPECT_NE(Why(folder / "tree/bin/dttrain").find("on its host: pip install \"torch\""),
+            std::string::npos);
+  folder.Write("tree/CMakeCache.txt", "");
+  EXPECT_NE(Why(folder / "tree/bin/dttrain").find("on its host: ./dev setup"), std::string::npos);
 }
 
 TEST(TrainerLookTest, AProgramThatMissesASymbolIsNotATrainer) {

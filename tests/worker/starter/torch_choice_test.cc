@@ -24,6 +24,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+const InstallFacts kWheel = {.prefix = "/env", .wheel = true, .pip = true};
+
 std::string VersionFile(const std::string& version) {
   return "from typing import Optional\n\n__all__ = ['__version__', 'cuda']\n__version__ = '" +
          version + "'\ncuda: Optional[str] = '13.0'\n";
@@ -61,8 +63,9 @@ TEST(TorchChoiceTest, TheFirstPyTorchWithATrainerIsChosen) {
   for (const std::vector<std::string>& minors : trainers) {
     for (const std::string& first : versions) {
       for (const std::string& second : versions) {
-        const TrainerChoice choice = ChooseTrainer(
-            "/env/bin/dttrain", minors, {Installed("/a", first), Installed("/b", second)}, {});
+        const TrainerChoice choice =
+            ChooseTrainer("/env/bin/dttrain", minors,
+                          {Installed("/a", first), Installed("/b", second)}, {}, kWheel);
         std::string program, library_path;
         for (const auto& [folder, version] : {std::pair("/b", second), std::pair("/a", first)}) {
           if (std::count(minors.begin(), minors.end(), MinorOf(version)) == 0) continue;
@@ -79,15 +82,21 @@ TEST(TorchChoiceTest, TheFirstPyTorchWithATrainerIsChosen) {
 
 TEST(TorchChoiceTest, AFaultNamesWhatIsThereWhatIsSupportedAndTheFix) {
   const TorchPlaces places{.prefixes = {"/env", "/conda"}};
+  const auto fault = [&](const std::vector<std::string>& minors,
+                         const std::vector<Torch>& installed, const TorchPlaces& searched,
+                         const InstallFacts& facts) {
+    return ChooseTrainer("/env/bin/dttrain", minors, installed, searched, facts).fault;
+  };
   EXPECT_THAT(
-      ChooseTrainer("/env/bin/dttrain", {"2.11", "2.12"}, {Installed("/site", "2.9.1")}, places)
-          .fault,
+      fault({"2.11", "2.12"}, {Installed("/site", "2.9.1")}, places, kWheel),
       AllOf(HasSubstr("needs PyTorch 2.11 or 2.12"), HasSubstr("the host has 2.9.1 in /site"),
             HasSubstr("pip install \"dtrain[train]\""), HasSubstr("DTRAIN_LIBTORCH")));
-  EXPECT_THAT(ChooseTrainer("/env/bin/dttrain", {"2.11"}, {}, places).fault,
-              HasSubstr("needs PyTorch 2.11, and there is none in /env or /conda; pip install"));
-  EXPECT_THAT(ChooseTrainer("/env/bin/dttrain", {"2.11"}, {}, {.only = "/mine"}).fault,
+  EXPECT_THAT(fault({"2.11"}, {}, places, kWheel),
+              HasSubstr("needs PyTorch 2.11, and there is none in /env or /conda; /env/bin/pip "));
+  EXPECT_THAT(fault({"2.11"}, {}, {.only = "/mine"}, kWheel),
               HasSubstr("there is none in DTRAIN_LIBTORCH=/mine"));
+  EXPECT_THAT(fault({"2.11", "2.12"}, {}, places, {.prefix = "/srv/ann/.local"}),
+              HasSubstr("; pip install \"torch==2.12.*\" into a virtual environment"));
 }
 
 TEST(TorchChoiceTest, TrainersBesideTheStarterAreListedInOrder) {

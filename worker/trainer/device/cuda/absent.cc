@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "worker/starter/install_form.h"
 #include "worker/trainer/device/device.h"
 
 namespace dt::trainer {
@@ -20,10 +21,10 @@ std::filesystem::path CudaProgram() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Device>> OpenCuda(int index) {
+  const std::filesystem::path wanted = CudaProgram();
   return ConfigError("--device cuda:" + std::to_string(index) + ": there is no " +
-                     CudaProgram().filename().string() +
-                     " beside this program; build it where the CUDA libraries are (./dev setup "
-                     "--cuda), and keep the two together");
+                     wanted.filename().string() + " beside this program; " +
+                     CudaFix(FactsOf(wanted.string())));
 }
 
 void BecomeCudaProgram(char** arguments) { execv(CudaProgram().c_str(), arguments); }
