@@ -2,9 +2,12 @@
 #include "common/image_name.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/text.h"
 
 namespace dt {
 namespace {
@@ -13,6 +16,8 @@ constexpr std::string_view kImageHash = "sha256:";
 constexpr size_t kImageHexDigits = 64;
 constexpr size_t kImageNameBytes = 255;
 constexpr size_t kImageTagBytes = 128;
+constexpr int kPortMost = 65535;
+constexpr size_t kPortShown = 32;  // bytes of a wrong one in a message
 
 bool IsHexDigest(std::string_view digest) {
   return digest.starts_with(kImageHash) && digest.size() == kImageHash.size() + kImageHexDigits &&
@@ -20,23 +25,65 @@ bool IsHexDigest(std::string_view digest) {
                      [](char c) { return absl::ascii_isdigit(c) || (c >= 'a' && c <= 'f'); });
 }
 
-// Accepts "train" and "my-team.net", and not "-x", "x-" and "".
-bool IsImagePart(std::string_view part) {
-  const auto ends_well = [](char c) { return absl::ascii_isdigit(c) || absl::ascii_islower(c); };
-  return !part.empty() && ends_well(part.front()) && ends_well(part.back()) &&
-         std::all_of(part.begin(), part.end(),
-                     [&](char c) { return ends_well(c) || c == '.' || c == '_' || c == '-'; });
+// Separators between the parts of a name; hyphens may also be repeated.
+bool IsSeparator(std::string_view between) {
+  return between == "." || between == "_" || between == "__" ||
+         between.find_first_not_of('-') == between.npos;
 }
 
-// Accepts a registry: "Registry.example:5000", "localhost".
+// Accepts "train", "my-team.net" and "a__b", and not "-x", "x-", "a..b" and "".
+bool IsImagePart(std::string_view part) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyz0123456789";
+  if (part.empty() || kPlain.find(part.back()) == kPlain.npos) return false;
+  while (!part.empty()) {
+    const size_t plain = part.find_first_not_of(kPlain);
+    if (plain == 0) return false;
+    part.remove_prefix(std::min(plain, part.size()));
+    const size_t separator = part.find_first_of(kPlain);
+    if (!part.empty() && !IsSeparator(part.substr(0, separator))) return false;
+    part.remove_prefix(std::min(separator, part.size()));
+  }
+  return true;
+}
+
+// Accepts a label of a host's name: "example", "A-1", and not "-a" and "".
+bool IsHostLabel(std::string_view label) {
+  return !label.empty() && label.front() != '-' && label.back() != '-' &&
+         std::all_of(label.begin(), label.end(),
+                     [](char c) { return absl::ascii_isalnum(c) || c == '-'; });
+}
+
+// Returns the place of the colon before a registry's port; npos: it names none.
+size_t PortAt(std::string_view host) {
+  const size_t bracket = host.rfind(']');  // the colons before it are those of an IPv6 address
+  return host.find(':', bracket == host.npos ? 0 : bracket);
+}
+
+bool IsHostName(std::string_view name) {
+  if (name.starts_with('[') && name.ends_with(']')) {
+    const std::string_view address = name.substr(1, name.size() - 2);
+    return !address.empty() && std::all_of(address.begin(), address.end(), [](char c) {
+      return absl::ascii_isxdigit(c) || c == ':';
+    });
+  }
+  for (size_t start = 0; start <= name.size();) {
+    const size_t end = std::min(name.find('.', start), name.size());
+    if (!IsHostLabel(name.substr(start, end - start))) return false;
+    start = end + 1;
+  }
+  return true;
+}
+
+bool IsPort(std::string_view port) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  return error == std::errc() && end == port.data() + port.size() && number >= 1 &&
+         number <= kPortMost;
+}
+
+// Accepts a registry with any port: "Registry.example:5000", "localhost", "[::1]:5000".
 bool IsImageHost(std::string_view host) {
-  const size_t colon = host.find(':');
-  const std::string_view name = host.substr(0, colon);
-  const std::string_view port = colon == host.npos ? "0" : host.substr(colon + 1);
-  return !name.empty() && name.front() != '-' && name.front() != '.' && !port.empty() &&
-         std::all_of(port.begin(), port.end(), absl::ascii_isdigit) &&
-         std::all_of(name.begin(), name.end(),
-                     [](char c) { return absl::ascii_isalnum(c) || c == '.' || c == '-'; });
+  return !host.ends_with(':') && IsHostName(host.substr(0, PortAt(host)));
 }
 
 bool IsImageTag(std::string_view tag) {
@@ -64,6 +111,12 @@ std::string RepositoryProblem(std::string_view name) {
     const size_t end = std::min(name.find('/', start), name.size());
     const std::string_view part = name.substr(start, end - start);
     const bool host = first && end < name.size() && IsImageHost(part);
+    const size_t colon = host ? PortAt(part) : part.npos;
+    if (colon != part.npos && !IsPort(part.substr(colon + 1))) {
+      return absl::StrCat("has the port '",
+                          Printable(CleanText(part.substr(colon + 1), kPortShown)),
+                          "'; a port is a number from 1 to ", kPortMost);
+    }
     if (!host && !IsImagePart(part)) {
       return std::any_of(part.begin(), part.end(), absl::ascii_isupper)
                  ? "has a capital letter in its name; registries know small ones alone"

@@ -1,5 +1,6 @@
 // validate_environment.cc: checks the environment of a program: one kind, its file, its index,
 // its image.
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "common/environment_file.h"
 #include "common/environment_limits.h"
 #include "common/image_name.h"
@@ -67,6 +69,25 @@ void CheckTexts(const v1::Environment& environment, AddIssue& add) {
   }
 }
 
+// Returns whether a part of the path, between slashes, is one of these.
+bool HasPart(const std::string& path, const std::vector<std::string>& parts) {
+  for (const std::string& part : std::vector<std::string>(absl::StrSplit(path, '/'))) {
+    if (std::find(parts.begin(), parts.end(), part) != parts.end()) return true;
+  }
+  return false;
+}
+
+// A module by a path is loaded from a folder that nobody chose, unless the path is absolute.
+void CheckModules(const v1::Environment& environment, AddIssue& add) {
+  for (int i = 0; i < environment.module_size(); ++i) {
+    const std::string& module = environment.module(i);
+    if (!HasPart(module, {".", ".."})) continue;
+    const std::string at = absl::StrCat("environment.module[", i, "]");
+    add(at, "bad_text", absl::StrCat(at, " ", Quote(module), " is a path with '.' or '..'"),
+        "write the module's name, such as cuda/13.0, or the absolute path of its file");
+  }
+}
+
 void CheckImage(const v1::Environment& environment, AddIssue& add) {
   const std::string& image = environment.image();
   if (image.empty()) return;
@@ -121,9 +142,7 @@ void CheckFile(const v1::ExperimentSpec& spec, AddIssue& add) {
         absl::StrCat(path, " names the file ", Quote(file), ", and code is not set"),
         "add: code: ., the folder with this file, which is sent along");
   }
-  const bool outside = file[0] == '/' || file == ".." || absl::StartsWith(file, "../") ||
-                       absl::StrContains(file, "/../");
-  if (outside) {
+  if (file[0] == '/' || HasPart(file, {".."})) {
     add(path, "out_of_range",
         absl::StrCat(path, " ", Quote(file), " is not below the folder of code"),
         "move it there; the path is relative to that folder");
@@ -163,6 +182,7 @@ void CheckEnvironment(const v1::ExperimentSpec& spec, std::vector<Issue>& issues
   }
   CheckFieldsOfUv(environment, kinds, add);
   CheckTexts(environment, add);
+  CheckModules(environment, add);
   CheckIndex(environment, add);
   CheckImage(environment, add);
   CheckFile(spec, add);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/client_trial.h"
+#include "common/limits.h"
 #include "spec/file/experiment_file.h"
 #include "spec/program.h"
 
@@ -62,10 +63,13 @@ TEST(EnvironmentFileTest, MistakesAreRefused) {
         std::pair("{conda: environment.yml, python: \"3.11\"}", "conflict"),
         std::pair("{module: [cuda], python: /opt/py/bin/python3}", "conflict"),
         std::pair("{image: a/b:1, index: \"https://index.example/simple\"}", "conflict"),
-        std::pair("{image: \"-v=/:/x\"}", "bad_text"), std::pair("{image: \" a/b:1\"}", "bad_text"),
+        std::pair("{image: \"-v=/:/x\"}", "bad_text"),
+        std::pair("{image: \" a/b:1\"}", "bad_text"),
         std::pair("{image: \"docker://a/b:1\"}", "bad_text"),
         std::pair("{image: \"a/b:1 --privileged\"}", "bad_text"),
         std::pair("{image: a/B}", "bad_text"),
+        std::pair("{image: a..b}", "bad_text"),
+        std::pair("{image: \"localhost:99999999999/x\"}", "bad_text"),
         std::pair("{conda: ../environment.yml}", "out_of_range"),
         std::pair("{module: [-x]}", "bad_text"),
         std::pair("{uv: ../requirements.txt}", "out_of_range"),
@@ -76,6 +80,27 @@ TEST(EnvironmentFileTest, MistakesAreRefused) {
         std::pair("{uv: [' --index-url=x']}", "bad_text"),
         std::pair("{python: venv/bin/python3}", "bad_text")}) {
     EXPECT_EQ(Codes(WithEnvironment(text)), code) << text;
+  }
+}
+
+TEST(EnvironmentFileTest, ANameIsOneLineWithinItsFolderAndItsLimit) {
+  const std::string longest(limits::kCodePathBytes, 'x'), longer = longest + "x";
+  for (const std::string& name :
+       {std::string("cuda/13.0"), std::string("gcc@13"), std::string("/opt/modules/own/1.0"),
+        std::string("own/1..2"), longest}) {
+    EXPECT_EQ(Codes(WithEnvironment("{module: [\"" + name + "\"]}")), "") << name;
+  }
+  for (const std::string& name :
+       {std::string("../own"), std::string("own/../../x"), std::string(".."), std::string("./own"),
+        std::string("/opt/../x"), std::string("a\\nb"), std::string("a\\0b"), longer}) {
+    EXPECT_EQ(Codes(WithEnvironment("{module: [\"" + name + "\"]}")), "bad_text") << name;
+  }
+  for (const auto& [name, codes] :
+       {std::pair(std::string("envs/a.yml"), ""), std::pair(std::string("a/.."), "out_of_range"),
+        std::pair(std::string("./../a.yml"), "out_of_range"),
+        std::pair(std::string("/etc/a.yml"), "out_of_range"),
+        std::pair(std::string("a\\n.yml"), "bad_text"), std::pair(longer, "bad_text")}) {
+    EXPECT_EQ(Codes(WithEnvironment("{conda: \"" + name + "\"}")), codes) << name;
   }
 }
 
