@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/files.h"
+#include "common/limits.h"
 #include "common/text.h"
 #include "worker/environments/tools.h"
 
@@ -23,7 +24,8 @@ constexpr uint64_t kVariablesBytes = 4 << 20;
 constexpr uint64_t kWhyBytes = 64 << 10;
 
 // Version 3 of Environment Modules returns 0 although it did not load a module. The shell's output
-// is that of its startup files too, so the reason has a file of its own.
+// is that of its startup files too, so the reason has a file of its own. The shell runs the code
+// that a module prints, which may end it: then `left` has the module's name.
 constexpr char kScript[] = R"(
 folder=$1
 shift
@@ -32,6 +34,7 @@ if ! type module >/dev/null 2>&1; then
   exit 1
 fi
 command -p env -0 >"$folder/before" || exit 1
+trap 'printf %s "$name" >"$folder/left"' EXIT
 for name do
   if module load "$name" 2>"$folder/words" && ! grep -q ':ERROR:' "$folder/words"; then
     continue
@@ -39,6 +42,7 @@ for name do
   { printf 'module %s does not load: ' "$name"; cat "$folder/words"; } >"$folder/why"
   exit 1
 done
+trap - EXIT
 command -p env -0 >"$folder/after"
 )";
 
@@ -100,6 +104,13 @@ absl::StatusOr<Loaded> LoadModules(const std::vector<std::string>& modules,
     return ConfigError(
         absl::StrCat("environment.module: ",
                      CleanText(absl::StrJoin(words, " "), limits::kEnvironmentErrorBytes)));
+  }
+  const absl::StatusOr<std::string> left = ReadFile(folder + "/left", kWhyBytes);
+  if (left.ok() && !left->empty()) {
+    return ConfigError(absl::StrCat(
+        "environment.module: module ", Printable(CleanText(*left, limits::kCodePathBytes)),
+        " ends the login shell that loads it, as exit does; remove that from the module, or load "
+        "another one"));
   }
   if (!ran.ok()) return IoError(std::string(ran.status().message()));
   const absl::StatusOr<std::string> before = ReadFile(folder + "/before", kVariablesBytes);

@@ -68,6 +68,21 @@ TEST_F(ModuleTest, AShellWithoutTheCommandAndOneThatLeavesAreTold) {
   EXPECT_EQ(Load({"cuda"}).status().code(), kIoError);
 }
 
+TEST_F(ModuleTest, AModuleThatEndsTheShellIsNamedAndNotTheHost) {
+  Begin(std::string(kModule) +
+        "leaves() { eval \"$1\"; }\n"
+        "module() { case $2 in fine) ;; *) leaves \"$2\" ;; esac; }\n");
+  for (const char* code : {"exit 0", "exit 3", "echo words; exit 1"}) {
+    const auto loaded = Load({"fine", code, "never"});
+    EXPECT_EQ(loaded.status(),
+              ConfigError(std::string("environment.module: module ") + code +
+                          " ends the login shell that loads it, as exit does; remove that from "
+                          "the module, or load another one"));
+  }
+  EXPECT_EQ(Load({"kill -9 $$"}).status().code(), kIoError) << "of the host";
+  EXPECT_TRUE(Load({"fine"}).ok());
+}
+
 TEST_F(ModuleTest, FoldersOfAListKeepTheirSide) {
   const auto path = [](const std::string& own, const std::string& before,
                        const std::string& after) {
@@ -90,6 +105,7 @@ TEST_F(ModuleTest, ARealModuleLoads) {
   tools_.folder().Write("files/own/1.0",
                         "#%Module1.0\nsetenv OWN_HOME /opt/own\n"
                         "prepend-path PATH /opt/own/bin\n");
+  tools_.folder().Write("files/leaves/1.0", "#%Module1.0\nputs stdout {exit 0;}\n");
   Begin(std::string(". ") + kProfile + "\nmodule use " + (tools_ / "files") + "\n");
   const auto loaded = Load({"own/1.0"});
   ASSERT_TRUE(loaded.ok()) << loaded.status();
@@ -100,6 +116,11 @@ TEST_F(ModuleTest, ARealModuleLoads) {
   EXPECT_EQ(missing.status().code(), kConfigError);
   EXPECT_NE(missing.status().message().find("module own/2.0 does not load"), std::string::npos)
       << missing.status();
+  const auto left = Load({"own/1.0", "leaves/1.0"});
+  EXPECT_EQ(left.status().code(), kConfigError);
+  EXPECT_NE(left.status().message().find("module leaves/1.0 ends the login shell"),
+            std::string::npos)
+      << left.status();
 }
 
 }  // namespace
