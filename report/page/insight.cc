@@ -159,12 +159,10 @@ void AppendImportance(const Experiment& experiment, Document& document) {
         experiment.found.spec().search().method().empty()) {
       return;
     }
-    document.blocks.push_back(Heading{"Importance of parameters"});
     document.blocks.push_back(
         Paragraph{absl::StrCat("Not known: ", std::string(findings.status().message()), ".")});
     return;
   }
-  document.blocks.push_back(Heading{"Importance of parameters"});
   BarChart chart;
   chart.title = absl::StrCat("Share of the variance of ", findings->measured);
   chart.x_label = "per cent";
@@ -188,11 +186,10 @@ void AppendImportance(const Experiment& experiment, Document& document) {
   document.blocks.push_back(Paragraph{ReachText(*findings)});
 }
 
-void AppendBestRanges(const Experiment& experiment, Document& document) {
+void AppendParallel(const Experiment& experiment, Document& document) {
   const std::vector<ParameterAxis> axes = AxesOf(experiment);
   const std::vector<const Trial*> valued = Valued(experiment);
   if (axes.size() < 2 || valued.size() < kLinesLeast) return;
-  document.blocks.push_back(Heading{"Ranges of the best trials"});
   document.blocks.push_back(ParallelFigure(experiment, axes, valued));
   const size_t quarter = QuarterOf(valued);
   const std::vector<const Trial*> best(valued.begin(),

@@ -221,7 +221,6 @@ void AppendBestSoFar(const Experiment& experiment, Document& document) {
   chart.panels.push_back(std::move(panel));
   chart.weight_names = {"others", quarter > 1 ? "best quarter" : "", BestName(experiment, valued)};
   note += BeyondText(up);
-  document.blocks.push_back(Heading{"Best so far"});
   document.blocks.push_back(Figure{std::move(chart), std::move(note)});
 }
 
@@ -258,7 +257,6 @@ void AppendSlices(const Experiment& experiment, Document& document) {
   chart.full_name = absl::StrCat("trial ", last);
   chart.weight_names = {"", "", BestName(experiment, drawn)};
   note += BeyondText(up);
-  document.blocks.push_back(Heading{"Slices"});
   document.blocks.push_back(Figure{std::move(chart), std::move(note)});
 }
 
@@ -295,7 +293,6 @@ void AppendContour(const Experiment& experiment, Document& document) {
   chart.title = absl::StrCat("Contour: ", metric, " over ", x.path, " and ", y.path);
   chart.panels.push_back(std::move(panel));
   chart.weight_names = {"", "", BestName(experiment, valued)};
-  document.blocks.push_back(Heading{"Contour"});
   document.blocks.push_back(Figure{std::move(chart), std::move(note)});
 }
 
@@ -332,7 +329,6 @@ void AppendFront(const Experiment& experiment, Document& document) {
       front.trials.size() > kDotsMost
           ? absl::StrCat(" Of more than ", kDotsMost, " trials, the best and the front are drawn.")
           : "";
-  document.blocks.push_back(Heading{"Pareto front"});
   document.blocks.push_back(Figure{
       std::move(chart), absl::StrCat("No other trial beats one on the front in both metrics. ",
                                      metric, " is a trial's best value, ", front.other.label,

@@ -1,7 +1,7 @@
 // search_pictures.h: the pictures of a search, as the page has them: the best value so far, slices,
 // a contour, and the Pareto front.
 //
-// Role:  pure. A picture without content is left out.
+// Role:  pure. A picture without content is left out; its heading is the caller's.
 // Tests: tests/report/page/search_pictures_test.cc
 #pragma once
 

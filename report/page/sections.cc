@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -15,6 +17,7 @@
 #include "report/page/collectives.h"
 #include "report/page/evaluations.h"
 #include "report/page/insight.h"
+#include "report/page/layout.h"
 #include "report/page/search_pictures.h"
 #include "report/page/speed.h"
 #include "report/page/study.h"
@@ -227,7 +230,6 @@ void AppendCurves(const Experiment& experiment, Document& document) {
                ? SeedsCurveFigure(experiment, configurations, parts, std::move(chart))
                : CurveFigure(experiment, parts, std::move(chart));
   };
-  document.blocks.push_back(Heading{"Loss while training"});
   LineChart steps;
   steps.title = "Loss over steps";
   steps.x_label = "optimizer step";
@@ -273,7 +275,6 @@ void AppendMetricCurve(const Experiment& experiment, Document& document) {
   chart.y_label = metric;
   chart.y_scale = ChooseScale(ys);
   chart.markers = PointMarkers::kEach;
-  document.blocks.push_back(Heading{absl::StrCat(metric, " while training")});
   document.blocks.push_back(Figure{
       std::move(chart),
       absl::StrCat("As each evaluation reported it.",
@@ -284,6 +285,57 @@ void AppendMetricCurve(const Experiment& experiment, Document& document) {
 bool HasMetricCurve(const Experiment& experiment) {
   return std::any_of(experiment.trials.begin(), experiment.trials.end(),
                      [](const Trial& trial) { return !trial.metric_by_step.empty(); });
+}
+
+// Adds the search metric over steps; for a loss, the loss curves.
+void AppendSearchCurves(const Experiment& experiment, Document& document) {
+  if (HasMetricCurve(experiment)) {
+    AppendMetricCurve(experiment, document);
+  } else {
+    AppendCurves(experiment, document);
+  }
+}
+
+// Adds the results of the trials: tables, figures of a study, and configurations over their seeds.
+void AppendTrials(const Experiment& experiment, Document& document) {
+  const std::string metric = MetricOfProgram(experiment);
+  if (auto grid = StudyGrid(experiment.trials, metric)) document.blocks.push_back(*std::move(grid));
+  document.blocks.push_back(TrialList(experiment));
+  document.blocks.push_back(Paragraph{
+      experiment.found.summary().metrics().empty() || metric.empty()
+          ? MeasuresNote(metric)
+          : "Values of the objectives are the newest. A dash means that a value is not known."});
+  for (Figure& figure : StudyFigures(experiment.trials, metric)) {
+    document.blocks.push_back(std::move(figure));
+  }
+  AppendSeeds(experiment, document);
+}
+
+using Section = void (*)(const Experiment&, Document&);
+
+// Adds a heading and what `append` adds below it; nothing if that is nothing.
+void AppendUnder(const std::string& heading, Section append, const Experiment& experiment,
+                 Document& document) {
+  const size_t before = document.blocks.size();
+  document.blocks.push_back(Heading{heading});
+  append(experiment, document);
+  if (document.blocks.size() == before + 1) document.blocks.pop_back();
+}
+
+// Pictures of layout.h that a report has. The page alone has a scatter plot, whose axes a person
+// chooses.
+constexpr std::pair<std::string_view, Section> kPictures[] = {
+    {"Curves", AppendSearchCurves}, {"Best so far", AppendBestSoFar},
+    {"Trials", AppendTrials},       {"Slices", AppendSlices},
+    {"Contour", AppendContour},     {"Parallel coordinates", AppendParallel},
+    {"Pareto front", AppendFront},  {"Importance", AppendImportance}};
+
+void AppendPictures(const Experiment& experiment, Document& document) {
+  for (const std::string& name : Layout()) {
+    for (const auto& [picture, append] : kPictures) {
+      if (picture == name) AppendUnder(name, append, experiment, document);
+    }
+  }
 }
 
 void AppendAttempts(const Experiment& experiment, Document& document) {
@@ -420,30 +472,11 @@ Document ExperimentReport(const Experiment& experiment) {
   Document document;
   document.title = absl::StrCat(Printable(summary.name()), ": experiment ", summary.experiment());
   document.blocks.push_back(HeadFacts(experiment));
-  // The search metric first, as on the page: its curve, which for a loss is the loss curve.
-  AppendMetricCurve(experiment, document);
-  const bool of_loss = !HasMetricCurve(experiment);
-  if (of_loss) AppendCurves(experiment, document);
-  AppendBestSoFar(experiment, document);
-  document.blocks.push_back(Heading{"Results"});
-  const std::string metric = MetricOfProgram(experiment);
-  if (auto grid = StudyGrid(experiment.trials, metric)) document.blocks.push_back(*std::move(grid));
-  document.blocks.push_back(TrialList(experiment));
-  document.blocks.push_back(Paragraph{
-      summary.metrics().empty() || metric.empty()
-          ? MeasuresNote(metric)
-          : "Values of the objectives are the newest. A dash means that a value is not known."});
-  for (Figure& figure : StudyFigures(experiment.trials, metric)) {
-    document.blocks.push_back(std::move(figure));
-  }
-  AppendSeeds(experiment, document);
-  AppendSlices(experiment, document);
-  AppendContour(experiment, document);
-  AppendBestRanges(experiment, document);
-  AppendFront(experiment, document);
-  AppendImportance(experiment, document);
+  AppendPictures(experiment, document);
   AppendTakeovers(experiment, document);
-  if (!of_loss) AppendCurves(experiment, document);
+  if (HasMetricCurve(experiment)) {
+    AppendUnder("Loss while training", AppendCurves, experiment, document);
+  }
   AppendAccuracies(experiment, document);
   AppendSamples(experiment, document);
   AppendBatchSize(experiment, document);

@@ -9,9 +9,8 @@
 
 namespace dt::report {
 
-// Returns the report: head, results, figures, configurations, importance of parameters, ranges of
-// the best trials, takeovers, curves, accuracies, samples, batch size, time of a step,
-// communication, memory, scaling, configuration, attempts.
+// Returns the report: head, the pictures of layout.h, takeovers, loss curves, accuracies, samples,
+// batch size, time of a step, communication, memory, scaling, configuration, attempts.
 Document ExperimentReport(const Experiment& experiment);
 
 // Facts at the head, for a comparison too.

@@ -5,12 +5,14 @@ import csv
 import io
 import json
 import math
+import pathlib
 import random
 
 from page_charts import CAPTION, NOTED, Axis, Drawn, number_of
 from page_pictures import ANSWERS, answers, experiment_of, listed, trial_of
 from page_search import SAVED, choose, options_of, saved_by
 
+LAYOUT = pathlib.Path(__file__).parents[2] / "report/page/layout.txt"
 TRIALS = 40
 STEPS = [10, 20, 30]
 LAYERS = [2, 4, 8]
@@ -335,22 +337,21 @@ def computed(page):
 
 
 def alike(page):
-    """Programs and models have one layout, with the search metric first in each picture."""
+    """Programs and models have one layout, that of a report, with the search metric first in each picture."""
+    layout = LAYOUT.read_text(encoding="utf-8").splitlines()
     order = "[...document.querySelectorAll('main section')].map((one) => one.ariaLabel)"
     seen = {}
     for number in (91, 92):
         opened(page, number)
         page.until(f"!{found('Best so far', 'canvas')}.closest('section').hidden")
-        seen[number] = [one for one in page.run(order) if one not in ("Importance", "Rungs")]
+        seen[number] = [one for one in page.run(order) if one not in ("Parameters", "Rungs")]
         metric = {91: "accuracy", 92: "val_loss"}[number]
         page.expect(f"{found('Curves', 'select')}.value", metric)
         for name in ("Best so far", "Slices", "Contour", "Pareto front"):
             page.expect(f"{found(name)}.drawn.texts.some(([, text]) => text === '{metric}')")
         page.expect("[...document.querySelectorAll('[role=region][aria-label=Trials] th')][2].textContent",
                     f"best {metric}")
-    assert seen[91] == seen[92] == [
-        "Curves", "Best so far", "Trials", "Parameters", "Slices", "Contour", "Parallel coordinates", "Scatter plot",
-        "Pareto front"], seen
+    assert seen[91] == seen[92] == layout, seen
     page.expect(f"{found('Slices', 'figcaption')}.textContent.endsWith('1 outlier at the edge, at 1,000,000,000')")
     opened(page, 93)
     page.expect(f"[...document.querySelectorAll('{within('Contour')}, {within('Pareto front')}')]"

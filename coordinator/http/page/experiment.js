@@ -8,6 +8,7 @@ import {labelsOf} from "./experiments.js";
 import {assignments, duration, number, progress, shortAssignments, state, time, words} from "./format.js";
 import {grouping, groupings} from "./groups.js";
 import {History} from "./history.js";
+import {inOrder as inLayout} from "./layout.js";
 import {Pictures} from "./pictures.js";
 import {isProgram} from "./program.js";
 import {bestFirst, coloursOf, inOrder, objectivesOf} from "./ranks.js";
@@ -92,13 +93,17 @@ export function showExperiment({root, params, settings, keep, title}) {
   const file = el("pre", {class: "foreign"});
   const spec = el("pre", {class: "foreign"});
   const edits = el("div");
+  const parts = {
+    "Curves": curves.element,
+    "Trials": [el("section", {"aria-label": "Trials"}, trialsTitle, bar, tableBox), rungs.element],
+    "Slices": pictures.element  // the first of all pictures of parameters
+  };
   replace(
-    root, head, acts.element, el("div", {class: "controls"}, groups, curves.button), curves.element,
-    el("section", {"aria-label": "Trials"}, trialsTitle, bar, tableBox), rungs.element, pictures.element, edits,
+    root, head, acts.element, el("div", {class: "controls"}, groups, curves.button), inLayout(parts), edits,
     el("details", {}, el("summary", {}, "Submitted file"), file),
     el("details", {}, el("summary", {}, "Parsed specification"), spec));
 
-  curves.beside(history.element);
+  curves.beside("Best so far", history.element);
 
   function set(change) {
     Object.assign(settings, change);

@@ -1,4 +1,5 @@
 // pictures.js: the pictures of an experiment's parameters and metrics.
+import {arranged} from "./arrange.js";
 import {Contour} from "./contour.js";
 import {goalOf} from "./curves.js";
 import {check, choice, el, refreshControls} from "./dom.js";
@@ -26,12 +27,16 @@ export class Pictures {
     this.contour = new Contour({settings, keep, onOpen});
     this.front = new Front({settings, keep, onOpen, changed});
     this.importance = new Importance();
+    const parts = {
+      "Slices": this.slices.element,
+      "Contour": this.contour.element,
+      "Parallel coordinates": this.#section("Parallel coordinates", this.parallel.element),
+      "Scatter plot": this.#section("Scatter plot", this.scatterControls, this.scatter.element),
+      "Pareto front": this.front.element,
+      "Importance": this.importance.element
+    };
     this.element = el(
-      "section", {"aria-label": "Parameters", hidden: true}, el("h2", {}, "Parameters"), this.slices.element,
-      el(
-        "div", {class: "columns"}, this.contour.element, this.#section("Parallel coordinates", this.parallel.element),
-        this.#section("Scatter plot", this.scatterControls, this.scatter.element), this.front.element,
-        this.importance.element));
+      "section", {"aria-label": "Parameters", hidden: true}, el("h2", {}, "Parameters"), arranged(parts, ["Slices"]));
   }
 
   #section(name, ...children) { return el("section", {"aria-label": name}, el("h3", {}, name), ...children); }
