@@ -323,7 +323,7 @@ void AppendUnder(const std::string& heading, Section append, const Experiment& e
 }
 
 // Pictures of layout.h that a report has. The page alone has a scatter plot, whose axes a person
-// chooses.
+// chooses, and a timeline, which a report has as its table of attempts.
 constexpr std::pair<std::string_view, Section> kPictures[] = {
     {"Curves", AppendSearchCurves}, {"Best so far", AppendBestSoFar},
     {"Trials", AppendTrials},       {"Slices", AppendSlices},

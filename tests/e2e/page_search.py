@@ -8,14 +8,16 @@ import re
 import xml.etree.ElementTree
 
 from page_cases import press, rows_of
-from page_charts import CAPTION, NOTED, Drawn
+from page_charts import CAPTION, NEAR, NOTED, Drawn
 from page_pictures import ANSWERS, CURVES, answers, experiment_of, listed, trial_of
 
 HISTORY = "document.querySelector('section[aria-label=\"Best so far\"]')"
+TIMELINE = "document.querySelector('section[aria-label=Timeline]')"
 TABLE = "[role=region][aria-label=Trials]"
 # The accuracy of trials 1 to 12: four settings, each with three seeds. The best is trial 8.
 VALUES = [0.50, 0.52, 0.48, 0.61, 0.60, 0.63, 0.70, 0.74, 0.72, 0.55, 0.53, 0.57]
 STEPS = [10, 20, 30]
+START_OF = {3: 9.5}  # minutes after the submission; of the others, a minute before their end
 
 
 def settings_of(number):
@@ -32,7 +34,9 @@ def made():
     """81: a program with 13 trials, of which the last has no value; 82: one trial of a program, with a loss;
     83: one with a validation loss alone."""
     trials = [trial_of(81, i, VALUES[i - 1], assignments=settings_of(i),
+                       started_at=f"2026-01-02T03:{9 + 2 * i:02}:05Z",
                        ended_at=f"2026-01-02T03:{10 + 2 * i}:05Z") for i in range(1, 13)]
+    trials[2]["started_at"] = "2026-01-02T03:13:35Z"
     trials.append(trial_of(81, 13, None, assignments=settings_of(1), state="running", cause=None, ended_at=None))
     curves = {str(i): {name: {"steps": STEPS, "values": curve_of(i, name)} for name in ("accuracy", "epoch")}
               for i in range(1, 13)}
@@ -80,6 +84,30 @@ def best_so_far(page):
     page.shot("best-so-far")
     page.show("/experiments/82", f"{CAPTION}.includes('1 curve')")
     page.expect(f"{HISTORY}.hidden")
+
+
+def timed(page):
+    """Each trial that has begun is a bar from its start to its end; one that goes on ends where the experiment does."""
+    page.show("/experiments/81", f"{CAPTION}.includes('12 curves')")
+    caption = f"{TIMELINE}.querySelector('figcaption').textContent"
+    page.expect(caption, "13 trials over minutes after submission; at most 2 at once; orange: best; blue: finished;"
+                " grey: others")
+    drawn = Drawn(page, f"{TIMELINE}.querySelector('canvas')")
+    bars = [((START_OF.get(i, 5 + 2 * i), i), (6 + 2 * i, i)) for i in range(1, 13)] + [((0, 13), (1, 13))]
+    assert len(drawn.curves) == len(bars), drawn.curves
+    for one in bars:
+        assert any(all(abs(a - b) < NEAR for (x, y), at in zip(one, bar) for a, b in zip(drawn.place(x, y), at))
+                   for bar in drawn.curves), (one, drawn.curves)
+    best, good, rest = page.run("(() => { const style = getComputedStyle(document.documentElement);"
+                                " return ['--k1', '--k0', '--rest'].map((name) => style.getPropertyValue(name).trim());"
+                                " })()")
+    colours = sorted(drawn.colours)
+    assert colours == sorted([best, rest] + [good] * 11), colours
+    page.run(f"{TIMELINE}.querySelector('canvas').dispatchEvent(new KeyboardEvent('keydown', {{key: 'ArrowRight'}}))")
+    page.expect(f"{TIMELINE}.querySelector('.tip').textContent.startsWith('81/1finished, 1 min 0 s')")
+    page.shot("timeline")
+    page.show("/experiments/82", f"{CAPTION}.includes('1 curve')")
+    page.expect(f"{TIMELINE}.hidden")
 
 
 def ordered(page):
@@ -294,6 +322,6 @@ def copies(page):
 def searches(page):
     page.call("Page.addScriptToEvaluateOnNewDocument", source=NOTED)
     page.call("Page.addScriptToEvaluateOnNewDocument", source=ANSWERS % json.dumps(json.dumps(made())))
-    for case in (best_so_far, ordered, offered, added, grouped, saved):
+    for case in (best_so_far, timed, ordered, offered, added, grouped, saved):
         case(page)
     page.expect_no_errors()

@@ -14,6 +14,7 @@ import {isProgram} from "./program.js";
 import {bestFirst, coloursOf, inOrder, objectivesOf} from "./ranks.js";
 import {Rungs} from "./rungs.js";
 import {Table} from "./table.js";
+import {Timeline} from "./timeline.js";
 import {trialColumns} from "./trial_columns.js";
 
 const REPORTS = [["html", "one page (HTML)"], ["md", "text (Markdown)"], ["csv", "one row per trial (CSV)"]];
@@ -72,6 +73,7 @@ export function showExperiment({root, params, settings, keep, title}) {
   const history = new History({settings, keep, onOpen});
   const pictures = new Pictures({settings, keep, onOpen, changed: () => again()});
   const rungs = new Rungs();
+  const timeline = new Timeline({onOpen});
   const filter = el("input", {
     type: "search",
     value: settings.filter ?? "",
@@ -96,7 +98,8 @@ export function showExperiment({root, params, settings, keep, title}) {
   const parts = {
     "Curves": curves.element,
     "Trials": [el("section", {"aria-label": "Trials"}, trialsTitle, bar, tableBox), rungs.element],
-    "Slices": pictures.element  // the first of all pictures of parameters
+    "Slices": pictures.element,  // the first of all pictures of parameters
+    "Timeline": timeline.element
   };
   replace(
     root, head, acts.element, el("div", {class: "controls"}, groups, curves.button), inLayout(parts), edits,
@@ -177,6 +180,7 @@ export function showExperiment({root, params, settings, keep, title}) {
       `${chosen.size ? `, ${chosen.size} chosen` : ""})${settings.sort ? "" : ", the best first"}`;
     table.update(shown);
     history.set(experiment, shown, assignments);
+    timeline.set(experiment, shown, assignments);
     replace(
       compare,
       chosen.size > 1 ?
@@ -366,6 +370,7 @@ export function showExperiment({root, params, settings, keep, title}) {
       acts.close();
       curves.close();
       history.close();
+      timeline.close();
       pictures.close();
     }
   };

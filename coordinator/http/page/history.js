@@ -4,10 +4,9 @@ import {number, plural} from "./format.js";
 import {areaOf, farWords, nearestOf, orderOf, Picture, placesOf} from "./picture.js";
 import {counts, ranksOf} from "./ranks.js";
 import {colourOf, drawAxes, makeScale, nearRange, rangeOf} from "./scales.js";
+import {axisOfTime} from "./time_axis.js";
 
 const OVER = [["trial", "trials"], ["time", "time"]];
-const UNITS = [["days", 86400e3], ["hours", 3600e3], ["minutes", 60e3], ["seconds", 1e3]];
-const UNIT_LEAST = 3;  // of a unit; a shorter search is drawn in the next smaller unit
 
 // Returns the items that improved on every item before them, in order of x. `sign`: -1 if larger values are better.
 export function improvements(items, sign) {
@@ -153,11 +152,8 @@ export class History {
   // Returns the name of the axis, and a trial's place on it.
   #axis(valued) {
     if (this.settings.hover !== "time") return {unit: "trial", x: (t) => t.trial};
-    const start = Date.parse(this.experiment.submitted_at);
-    const after = (t) => Date.parse(t.ended_at) - start;
-    const last = Math.max(0, ...valued.map(after));
-    const [unit, ms] = UNITS.find(([, size]) => last >= UNIT_LEAST * size) ?? UNITS.at(-1);
-    return {unit: `${unit} after submission`, x: (t) => after(t) / ms};
+    const {unit, at} = axisOfTime(this.experiment.submitted_at, valued.map((t) => t.ended_at));
+    return {unit, x: (t) => at(t.ended_at)};
   }
 
   close() { this.drawing.close(); }
