@@ -22,6 +22,7 @@
 #include "common/address.h"
 #include "common/clock.h"
 #include "common/files.h"
+#include "common/host_files.h"
 #include "common/limits.h"
 #include "common/log/logging.h"
 #include "common/net/credentials.h"
@@ -80,7 +81,7 @@ std::string SlotName(const LocalSlot& slot, const v1::Hello& hello) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
     if (!plain && c != '-') c = '_';
   }
-  return "slot-" + name;
+  return kSlotPrefix + name;
 }
 
 absl::StatusOr<CpuShare> FindShare(const Flags& flags, const LocalSlot& slot,
@@ -356,7 +357,7 @@ absl::StatusOr<WorkerConfig> MakeConfig(const Flags& flags) {
   agent.hello.set_no_trainer(
       WhyNoTrainer(config.trainer.path, limits::kFirstTrainerLook).value_or(""));
   if (!agent.hello.no_trainer().empty()) spdlog::warn("no trainer: {}", agent.hello.no_trainer());
-  config.code_folder = std::filesystem::absolute(RunFolderOf(flags), code).string() + "/code";
+  config.code_folder = std::filesystem::absolute(RunFolderOf(flags), code).string() + kCodeFolder;
   config.slot = SlotName(slot, agent.hello);
   config.lives = RunFolderOf(flags) + "/" + config.slot + ".lives";
   DT_RETURN_IF_ERROR(CheckFolders(config));

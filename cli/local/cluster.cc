@@ -11,9 +11,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "cli/local/run_files.h"
 #include "cli/remote/contexts.h"
 #include "cli/view/words.h"
 #include "common/files.h"
+#include "common/host_files.h"
 #include "common/limits.h"
 #include "common/net/listen.h"
 #include "common/secret_file.h"
@@ -29,6 +31,8 @@ constexpr char kCoordinator[] = "dtcoord";
 constexpr char kAddressesName[] = "addresses.json";
 constexpr char kLastAddressesName[] = "last-addresses.json";
 constexpr char kWorkerToken[] = "/worker.token";
+constexpr char kRunFolderFile[] = "/run-folder";
+constexpr uint64_t kPathBytes = 4096;
 constexpr char kAnyAddress[] = "127.0.0.1:0";
 // Attempts to find a port: a free port may be taken before the coordinator binds it.
 constexpr int kStartsMost = 3;
@@ -170,6 +174,10 @@ absl::Status LocalCluster::PrepareFolders() const {
     DT_RETURN_IF_ERROR(MakeFolders(folder_ + part));
   }
   std::error_code code;
+  // Kept, since a later dtctl may have other variables.
+  if (!fs::exists(folder_ + kRunFolderFile, code)) {
+    DT_RETURN_IF_ERROR(WriteFileAtomically(folder_ + kRunFolderFile, DefaultRunFolder()));
+  }
   if (options_.data_root.empty()) {
     return fs::exists(data(), code) ? absl::OkStatus() : MakeFolders(data());
   }
@@ -189,6 +197,11 @@ absl::Status LocalCluster::PrepareFolders() const {
   fs::create_directory_symlink(root, data(), code);
   if (!code) return absl::OkStatus();
   return absl::InternalError(absl::StrCat("cannot link ", data(), ": ", code.message()));
+}
+
+// Returns the folder of its workers' locks and code. A cluster of an older version wrote none down.
+std::string LocalCluster::RunFolder() const {
+  return ReadFile(folder_ + kRunFolderFile, kPathBytes).value_or(DefaultRunFolder());
 }
 
 // Returns whether tokens are required. Once requested this stays: data behind tokens must not be
@@ -297,7 +310,8 @@ KeptCommand LocalCluster::WorkerCommand(const std::string& worker) const {
     words.insert(words.end(),
                  {"--slot", worker, "--slots", absl::StrCat(workers_.size()), "--name", name});
   }
-  words.insert(words.end(), {"--data-root", data(), "--storage", folder_ + "/storage"});
+  words.insert(words.end(), {"--data-root", data(), "--storage", folder_ + "/storage", "--run-dir",
+                             RunFolder()});
   if (HasTokens()) words.insert(words.end(), {"--token-file", folder_ + kWorkerToken});
   return command;
 }
@@ -362,8 +376,10 @@ absl::StatusOr<size_t> LocalCluster::Down(const KeptProcesses::Pause& pause) {
 }
 
 absl::Status LocalCluster::Purge() {
-  for (const char* part :
-       {"/coordinator", "/storage", "/logs", "/processes", "/last-addresses.json", kWorkerToken}) {
+  DT_RETURN_IF_ERROR(RemoveRunFiles(RunFolder(), StorageIdIn(folder_ + "/storage"),
+                                    DigestsIn(folder_ + "/coordinator")));
+  for (const char* part : {"/coordinator", "/storage", "/logs", "/processes",
+                           "/last-addresses.json", kRunFolderFile, kWorkerToken}) {
     DT_RETURN_IF_ERROR(RemoveAll(folder_ + part));
   }
   std::error_code code;

@@ -4,8 +4,8 @@
 // Role:    decides what to start, from the options and the running processes. Owns the files under
 //          $XDG_STATE_HOME/dtrain/NAME: coordinator/ (journal), storage/ (checkpoints), data/ (root
 //          of the paths in experiment files), logs/, addresses.json (of a running coordinator),
-//          last-addresses.json (of the previous one), processes, lock; with --auth also
-//          worker.token, beside the admin's in coordinator/.
+//          last-addresses.json (of the previous one), run-folder (names the workers'), processes,
+//          lock; with --auth also worker.token, beside the admin's in coordinator/.
 // Threads: one thread.
 // Errors:  InvalidArgument, FailedPrecondition and Unavailable, naming the program with the end of
 //          its log, or the option and what runs now.
@@ -73,7 +73,8 @@ class LocalCluster {
   // Ends the workers, whose trainers save a checkpoint, then the coordinator. Returns the number of
   // ended processes.
   absl::StatusOr<size_t> Down(const KeptProcesses::Pause& pause);
-  // Removes the files that Up made. Data that the user put into data/ stays. REQUIRES: Down.
+  // Removes the files that Up made, and its workers' in the run folder. Data that the user put into
+  // data/ stays. REQUIRES: Down.
   absl::Status Purge();
 
   // Returns an error with its log if a worker has ended.
@@ -92,6 +93,7 @@ class LocalCluster {
  private:
   LocalCluster(ClusterOptions options, std::string folder, KeptProcesses processes);
   absl::Status PrepareFolders() const;
+  std::string RunFolder() const;
   bool HasTokens() const;
   absl::Status EnsureWorkerToken() const;
   ClusterAddresses PreferredAddresses() const;

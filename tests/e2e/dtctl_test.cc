@@ -1,6 +1,8 @@
 // dtctl_test.cc: a user's way through the system: the real dtctl against the real coordinator.
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "common/pack/pack.h"
@@ -34,6 +36,7 @@ class DtctlTest : public FleetTest {
     const std::string log = cluster_.folder() / ("dtctl-" + std::to_string(++runs_) + ".log");
     testing::ChildProcess process(arguments, log,
                                   {{"XDG_CONFIG_HOME", cluster_.folder() / "config"},
+                                   {"XDG_RUNTIME_DIR", cluster_.folder() / "runtime"},
                                    {"XDG_STATE_HOME", cluster_.folder() / "state"}});
     const auto status = process.AwaitExit(std::chrono::minutes(2));
     Outcome outcome;
@@ -171,6 +174,26 @@ TEST_F(DtctlTest, UpStartsAClusterOfTheRealProgramsAndDownLeavesNone) {
   EXPECT_NE(again.output.find("\"started\": ["), std::string::npos) << again.output;
   const Outcome purged = DtctlAlone({"down", "--purge", "--yes"});
   EXPECT_NE(purged.output.find("Nothing of it is left"), std::string::npos) << purged.output;
+}
+
+TEST_F(DtctlTest, APurgeLeavesAnotherClusterOfTheUserUnharmed) {
+  ASSERT_EQ(DtctlAlone({"up", "--slots", "1"}).status, 0);
+  ASSERT_EQ(DtctlAlone({"up", "--name", "other", "--slots", "1"}).status, 0);
+  const std::string run = cluster_.folder() / "runtime/dtrain";
+  const auto files_of = [&run](const std::string& name) {
+    return std::count_if(std::filesystem::directory_iterator(run), {}, [&name](const auto& entry) {
+      return entry.path().filename().string().rfind("slot-" + name, 0) == 0;
+    });
+  };
+  EXPECT_GT(files_of("local_cpu_0"), 0);
+  const auto others = files_of("other_cpu_0");
+  EXPECT_EQ(DtctlAlone({"down", "--purge", "--yes"}).status, 0);
+  EXPECT_EQ(files_of("local_cpu_0"), 0);
+  EXPECT_EQ(files_of("other_cpu_0"), others);
+  const Outcome workers = DtctlAlone({"--context", "other", "get", "workers", "-o", "csv"});
+  EXPECT_NE(workers.output.find("idle"), std::string::npos) << workers.output;
+  EXPECT_EQ(DtctlAlone({"down", "--name", "other", "--purge", "--yes"}).status, 0);
+  EXPECT_FALSE(std::filesystem::exists(run));
 }
 
 TEST_F(DtctlTest, UpWithTokensAdmitsItsOwnUserAndWorkers) {

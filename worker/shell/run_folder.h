@@ -11,9 +11,6 @@
 
 namespace dt {
 
-// Returns the default folder: $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR/dtrain, or one of this user in
-// the temporary folder.
-std::string DefaultRunFolder();
 // Makes the folder if absent. Refuses a link, a folder that others may write to, and another
 // user's.
 absl::Status OpenRunFolder(const std::string& folder);

@@ -15,12 +15,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/host_files.h"
 #include "common/unique_fd.h"
 
 namespace dt {
 namespace {
 
-constexpr char kMarker[] = "dtrain-storage-id";
 constexpr size_t kIdDigits = 32;
 
 absl::Status Problem(const std::string& folder, const std::string& what, int error) {
@@ -47,7 +47,7 @@ absl::StatusOr<std::string> OpenStorage(const std::string& folder) {
   std::error_code code;
   std::filesystem::create_directories(folder, code);
   if (code) return Problem(folder, "making it", code.value());
-  const std::string marker = folder + "/" + kMarker;
+  const std::string marker = folder + kStorageIdFile;
   if (access(marker.c_str(), F_OK) == 0) return ReadMarker(marker);
   std::array<char, kIdDigits / 2> random{};
   if (getentropy(random.data(), random.size()) != 0) return Problem(folder, "random id", errno);
@@ -75,7 +75,7 @@ bool IsGone(const std::string& folder, const std::string& id, const std::string&
   std::error_code code;
   const auto status = std::filesystem::symlink_status(folder / inside, code);
   if (status.type() != std::filesystem::file_type::not_found) return false;
-  const absl::StatusOr<std::string> marker = ReadMarker(folder + "/" + kMarker);
+  const absl::StatusOr<std::string> marker = ReadMarker(folder + kStorageIdFile);
   return marker.ok() && *marker == id;
 }
 

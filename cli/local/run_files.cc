@@ -1,0 +1,92 @@
+// run_files.cc: see run_files.h.
+#include "cli/local/run_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "absl/strings/ascii.h"
+#include "common/files.h"
+#include "common/host_files.h"
+#include "common/status.h"
+
+namespace dt::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kIdDigits = 32;
+constexpr size_t kDigestDigits = 64;
+
+bool IsHex(std::string_view text, size_t digits) {
+  return text.size() == digits && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
+// Accepts a folder of this user, and no link.
+bool IsOurs(const std::string& folder) {
+  struct stat facts {};
+  return lstat(folder.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid();
+}
+
+// Accepts one of ours that nobody else may write to.
+bool IsPrivate(const std::string& folder) {
+  struct stat facts {};
+  return IsOurs(folder) && lstat(folder.c_str(), &facts) == 0 &&
+         (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// Returns the names in a folder.
+std::vector<std::string> NamesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code code;
+  for (fs::directory_iterator each(folder, code), end; !code && each != end; each.increment(code)) {
+    names.push_back(each->path().filename());
+  }
+  return names;
+}
+
+// Accepts "slot-NAME-ID" and "slot-NAME-ID.lock".
+bool IsOfStorage(std::string_view name, const std::string& id) {
+  if (!name.starts_with(kSlotPrefix)) return false;
+  const std::string_view slot = name.substr(0, name.find('.'));
+  return slot.ends_with("-" + id);
+}
+
+}  // namespace
+
+std::string StorageIdIn(const std::string& storage) {
+  const absl::StatusOr<std::string> text = ReadFile(storage + kStorageIdFile, kIdDigits + 1);
+  if (!text.ok()) return "";
+  const std::string id(absl::StripAsciiWhitespace(*text));
+  return IsHex(id, kIdDigits) ? id : "";
+}
+
+std::vector<std::string> DigestsIn(const std::string& coordinator) {
+  std::vector<std::string> digests = NamesIn(coordinator + "/code");  // coordinator/code/
+  std::erase_if(digests, [](const std::string& name) { return !IsHex(name, kDigestDigits); });
+  return digests;
+}
+
+absl::Status RemoveRunFiles(const std::string& run_folder, const std::string& storage_id,
+                            const std::vector<std::string>& digests) {
+  if (!IsPrivate(run_folder) || !IsHex(storage_id, kIdDigits)) return absl::OkStatus();
+  const std::string code = run_folder + kCodeFolder;
+  for (const std::string& folder : {code, run_folder}) {
+    if (!IsOurs(folder)) continue;
+    for (const std::string& name : NamesIn(folder)) {
+      const bool packed =
+          folder == code && std::find(digests.begin(), digests.end(), name) != digests.end();
+      if (!packed && !IsOfStorage(name, storage_id)) continue;
+      DT_RETURN_IF_ERROR(RemoveAll(folder + "/" + name));
+    }
+    static_cast<void>(rmdir(folder.c_str()));  // not empty: others use it
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace dt::cli

@@ -1,0 +1,25 @@
+// host_files.h: files that workers keep on a host: their places and names, which `dtctl down --purge`
+// needs too.
+//
+// Role:   names alone; worker/shell/ makes the files.
+// Layout: RUN FOLDER/slot-NAME-STORAGE ID.…    locks, lives and scratch of a CPU slot
+//         RUN FOLDER/slot-GPU.…                the same of a GPU, for all workers that may use it
+//         RUN FOLDER/code/                     packed code by its sha256, and a folder a slot
+// Tests:  tests/cli/local/run_files_test.cc
+#pragma once
+
+#include <string>
+
+namespace dt {
+
+// Begins the names of a slot's files.
+inline constexpr char kSlotPrefix[] = "slot-";
+inline constexpr char kCodeFolder[] = "/code";
+// File of a storage that holds its id.
+inline constexpr char kStorageIdFile[] = "/dtrain-storage-id";
+
+// Returns the default run folder: $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR/dtrain, or one of this user
+// in the temporary folder.
+std::string DefaultRunFolder();
+
+}  // namespace dt
