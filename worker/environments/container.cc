@@ -10,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "common/text.h"
 
 namespace dt::environments {
@@ -156,7 +158,7 @@ Words RemoveArguments(Runtime runtime, const std::string& name) {
 Words LookArguments(Runtime runtime, const std::string& name) {
   if (runtime == Runtime::kApptainer) return {};
   return {"container", "inspect", "--format",
-          "started={{.State.StartedAt}} oom={{.State.OOMKilled}}", name};
+          "started={{.State.StartedAt}} running={{.State.Running}} oom={{.State.OOMKilled}}", name};
 }
 
 Words ProcessesArguments(Runtime runtime, const std::string& name) {
@@ -165,10 +167,17 @@ Words ProcessesArguments(Runtime runtime, const std::string& name) {
 }
 
 ContainerEnd ReadContainerEnd(const std::string& text) {
-  // Year 1 stands for no time.
-  return {.known = absl::StartsWith(text, "started="),
-          .started = absl::StartsWith(text, "started=") && !absl::StartsWith(text, "started=0001"),
-          .oom = absl::StrContains(text, "oom=true")};
+  ContainerEnd end;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (end.known || !absl::StartsWith(line, "started=")) continue;  // a warning of the runtime
+    end.known = true;
+    end.started = !absl::StartsWith(line, "started=0001");  // year 1 stands for no time
+    end.running = absl::StrContains(line, " running=true");
+    end.oom = absl::StrContains(line, " oom=true");
+  }
+  // Docker writes "No such container", podman "no such container".
+  end.gone = !end.known && absl::StrContains(absl::AsciiStrToLower(text), "no such container");
+  return end;
 }
 
 }  // namespace dt::environments

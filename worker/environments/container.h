@@ -47,8 +47,8 @@ std::string FileOf(const Environment& variables);
 // program's, which it takes from there.
 Environment RuntimeVariables(const ContainerRun& run, Environment tools);
 
-// Return arguments that end and remove a container, ask whether its program ever ran, and list its
-// processes by their numbers on the host. Empty: this runtime has no such thing.
+// Return arguments that end and remove a container, ask whether its program ever ran and still
+// runs, and list its processes by their numbers on the host. Empty: this runtime has no such thing.
 std::vector<std::string> RemoveArguments(Runtime runtime, const std::string& name);
 std::vector<std::string> LookArguments(Runtime runtime, const std::string& name);
 std::vector<std::string> ProcessesArguments(Runtime runtime, const std::string& name);
@@ -56,9 +56,12 @@ std::vector<std::string> ProcessesArguments(Runtime runtime, const std::string& 
 // The answer to LookArguments.
 struct ContainerEnd {
   bool known = false;    // such a container is there
+  bool gone = false;     // the runtime says that there is none of this name
   bool started = false;  // its program ran
+  bool running = false;  // its program still runs
   bool oom = false;      // the kernel killed one of its processes for memory
 };
+// `text`: of the runtime's standard output and error.
 ContainerEnd ReadContainerEnd(const std::string& text);
 
 }  // namespace dt::environments

@@ -197,7 +197,7 @@ struct CheckpointRemoved {
 struct End {
   std::string token;
   std::string cause;  // finished | cancelled | collective | oom | nonfinite | config | data |
-                      // trainer_crash | worker_fault: the host failed before a program ran
+                      // trainer_crash | worker_fault: the host failed, and not the program
   std::string message;
   uint64_t step = 0;
   std::string hint;            // as in Progress

@@ -342,12 +342,13 @@ Ending ProgramAttempt::EndingNow() const {
                                      " reached at step ", reports_->step())};
   }
   const int status = wait_status_.value_or(SIGKILL);
-  if (container_ && stop_request_ == StopRequest::kNone) {
-    const std::optional<Ending> unstarted =
-        UnstartedEnding(status, container_end_, container_->RuntimeName(), spec_.workdir);
-    if (unstarted) return *unstarted;
-  }
   const bool oom = OomKills() > oom_kills_before_ || container_end_.oom;
+  // The kernel may have killed the runtime's client for the program's memory.
+  if (container_ && stop_request_ == StopRequest::kNone && !oom) {
+    const std::optional<Ending> ending =
+        ContainerEnding(status, container_end_, container_->RuntimeName(), spec_.workdir);
+    if (ending) return *ending;
+  }
   return EndingOf(status, stop_request_, oom ? Oom::kKilledSome : Oom::kNone);
 }
 

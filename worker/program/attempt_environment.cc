@@ -123,8 +123,10 @@ absl::Status ProgramAttempt::EnterContainer(const LaunchContext& context, SpawnO
 // Ends the container of a program that has ended. Returns whether it had one.
 bool ProgramAttempt::EndContainer() {
   if (!container_) return false;
-  const bool asks = stop_request_ == StopRequest::kNone && IsUnclear(wait_status_.value_or(0));
-  container_end_ = container_->End(asks);
+  if (stop_request_ == StopRequest::kNone && wait_status_.value_or(0) != 0) {
+    container_end_ = container_->Look();
+  }
+  container_->End();
   return true;
 }
 

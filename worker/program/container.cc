@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <charconv>
@@ -15,7 +16,6 @@
 #include "common/descendants.h"
 #include "common/files.h"
 #include "common/process_facts.h"
-#include "common/read_output.h"
 #include "worker/environments/noted_container.h"
 #include "worker/program/keeper.h"
 
@@ -68,6 +68,22 @@ void AwaitMonitor() {
   }
 }
 
+// Ends the first process of a container whose monitor was killed, so that this process adopted it.
+// Until it is reaped, podman takes the container for a running one.
+void EndAdoptedInits() {
+  std::vector<pid_t> inits = Descendants();
+  std::erase_if(inits,
+                [](pid_t pid) { return ParentOf(pid) != getpid() || NumbersOf(pid).size() < 2; });
+  for (const pid_t pid : inits) kill(pid, SIGKILL);
+  const SystemClock clock;
+  const absl::Duration until = clock.Now().steady + kMonitorPatience;
+  for (;;) {
+    std::erase_if(inits, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
+    if (inits.empty() || clock.Now().steady >= until) return;
+    poll(nullptr, 0, kLookAgainMs);
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> ContainerShellWords(const std::string& text) {
@@ -88,7 +104,7 @@ Container::Container(environments::ContainerRun run, std::string note, Environme
       note_(std::move(note)),
       tools_(std::move(tools)) {}
 
-Container::~Container() { End(false); }
+Container::~Container() { End(); }
 
 std::string Container::RuntimeName() const {
   return std::filesystem::path(run_.image.path).filename();
@@ -109,15 +125,14 @@ absl::Status Container::Begin(SpawnOptions& options) {
   return absl::OkStatus();
 }
 
-std::string Container::Ask(std::vector<std::string> arguments) const {
-  if (arguments.empty()) return "";
+ProgramOutput Container::Ask(std::vector<std::string> arguments, StandardError errors) const {
+  if (arguments.empty()) return {};
   SpawnOptions options;
   options.path = run_.image.path;
   options.arguments = std::move(arguments);
   options.environment = tools_;
   options.life = Life::kOfStarter;
-  const ProgramOutput output = ReadOutput(std::move(options), kLookBytes, kLookPatience);
-  return output.ok ? output.text : "";
+  return ReadOutput(std::move(options), kLookBytes, kLookPatience, errors);
 }
 
 std::vector<pid_t> Container::Processes(pid_t client) const {
@@ -128,7 +143,9 @@ std::vector<pid_t> Container::Processes(pid_t client) const {
       std::erase_if(found, [](pid_t pid) { return !IsWithin(pid); });
       break;
     case environments::Runtime::kDocker: {  // below its daemon
-      std::istringstream lines(Ask(environments::ProcessesArguments(runtime_, run_.name)));
+      const ProgramOutput listed =
+          Ask(environments::ProcessesArguments(runtime_, run_.name), StandardError::kDropped);
+      std::istringstream lines(listed.ok ? listed.text : "");
       for (std::string line; std::getline(lines, line);) {
         pid_t pid = 0;
         const char* begin = line.data() + std::min(line.find_first_not_of(' '), line.size());
@@ -162,18 +179,20 @@ void Container::AskToEnd(pid_t client, bool all) const {
   }
 }
 
-environments::ContainerEnd Container::End(bool look) {
-  environments::ContainerEnd end;
+environments::ContainerEnd Container::Look() const {
   // Apptainer has no containers that could be asked; its own failures have another status.
-  end.started = runtime_ == environments::Runtime::kApptainer;
-  if (!noted_) return end;
-  if (look && !end.started) {
-    end = environments::ReadContainerEnd(Ask(environments::LookArguments(runtime_, run_.name)));
-  }
+  if (runtime_ == environments::Runtime::kApptainer) return {.started = true};
+  const ProgramOutput looked =
+      Ask(environments::LookArguments(runtime_, run_.name), StandardError::kRead);
+  return looked.ended ? environments::ReadContainerEnd(looked.text) : environments::ContainerEnd();
+}
+
+void Container::End() {
+  if (!noted_) return;
   noted_ = false;
+  EndAdoptedInits();
   environments::EndNotedContainer(note_, tools_);
   AwaitMonitor();
-  return end;
 }
 
 }  // namespace dt::program

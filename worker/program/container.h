@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "common/read_output.h"
 #include "common/spawn.h"
 #include "common/status.h"
 #include "worker/environments/container.h"
@@ -40,15 +41,17 @@ class Container {
   std::vector<pid_t> Processes(pid_t client) const;
   // Sends SIGTERM to the program, and with `all` to each of its processes. `client` runs.
   void AskToEnd(pid_t client, bool all) const;
-  // Ends and removes the container; the client has ended. `look`: first asks how it ended.
-  environments::ContainerEnd End(bool look);
+  // Asks how it ended; the client has ended.
+  environments::ContainerEnd Look() const;
+  // Ends and removes the container; the client has ended.
+  void End();
   // Returns the words for a log: "podman, image x@sha256:…".
   std::string Words() const;
   // Returns the name of the runtime.
   std::string RuntimeName() const;
 
  private:
-  std::string Ask(std::vector<std::string> arguments) const;
+  ProgramOutput Ask(std::vector<std::string> arguments, StandardError errors) const;
 
   const environments::ContainerRun run_;
   const environments::Runtime runtime_;

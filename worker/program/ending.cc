@@ -30,23 +30,32 @@ std::string HintAt(int wait_status) {
 }
 
 constexpr int kShellKilled = 128 + SIGKILL;
+// Statuses of podman and docker that may be their own instead of the program's.
+constexpr int kRuntimeFirst = 125;
+constexpr int kRuntimeLast = 127;
 
 }  // namespace
 
-bool IsUnclear(int wait_status) {
-  if (!WIFEXITED(wait_status)) return false;
-  const int code = WEXITSTATUS(wait_status);
-  return (code >= 125 && code <= 127) || code == kShellKilled;
-}
-
-std::optional<Ending> UnstartedEnding(int wait_status, const environments::ContainerEnd& end,
+std::optional<Ending> ContainerEnding(int wait_status, const environments::ContainerEnd& end,
                                       const std::string& runtime, const std::string& workdir) {
-  if (!IsUnclear(wait_status) || WEXITSTATUS(wait_status) == kShellKilled || end.started) {
-    return std::nullopt;
+  if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) return std::nullopt;
+  const int code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0;
+  const bool of_runtime = code >= kRuntimeFirst && code <= kRuntimeLast;
+  if (end.gone && !of_runtime) {
+    return Ending{"worker_fault",
+                  absl::StrCat("its container was removed from outside while its program ran; ",
+                               runtime, " ", DescribeExit(wait_status))};
   }
-  const std::string text =
-      absl::StrCat(runtime, " did not start the container (exit status ", WEXITSTATUS(wait_status),
-                   "); its own words are the last lines of the trial's log");
+  // The client's own end by a signal is never the program's.
+  if (end.running || (end.known && WIFSIGNALED(wait_status))) {
+    return Ending{"worker_fault",
+                  absl::StrCat(runtime, " ", DescribeExit(wait_status),
+                               " before the program in its container ended: it was killed, or "
+                               "the container's monitor was")};
+  }
+  if (end.started || !of_runtime) return std::nullopt;
+  const std::string text = absl::StrCat(runtime, " did not start the container (exit status ", code,
+                                        "); its own words are the last lines of the trial's log");
   // The folder of a relative workdir is this worker's, an absolute one must be in the image.
   if (!workdir.empty() && workdir[0] == '/') {
     return Ending{"config", absl::StrCat(text, "; is the workdir ", workdir, " in the image?")};

@@ -27,12 +27,10 @@ struct Ending {
 // `wait_status` as from waitpid. A shell reports with status 137 that SIGKILL ended its child.
 Ending EndingOf(int wait_status, StopRequest stop_request, Oom oom);
 
-// Returns whether a status may come from the runtime of containers instead of the program: 125, 126
-// and 127, or 137, which does not tell a lack of memory.
-bool IsUnclear(int wait_status);
-// Returns the ending of a program whose container was never started. Nothing: it was started, or
-// the status is the program's. `workdir`: as the experiment has it.
-std::optional<Ending> UnstartedEnding(int wait_status, const environments::ContainerEnd& end,
+// Returns the ending of an attempt whose container did not start, or was taken from its program:
+// its monitor or the runtime's client died, or somebody removed it. Nothing: the program ended by
+// itself. `workdir`: as the experiment has it.
+std::optional<Ending> ContainerEnding(int wait_status, const environments::ContainerEnd& end,
                                       const std::string& runtime, const std::string& workdir);
 
 }  // namespace dt::program

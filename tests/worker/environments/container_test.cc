@@ -118,10 +118,22 @@ TEST(ContainerTest, PodmanAloneKeepsTheReportsDescriptor) {
 
 TEST(ContainerTest, ItsEndIsReadAsTheRuntimesWriteIt) {
   EXPECT_FALSE(ReadContainerEnd("").known);
-  EXPECT_FALSE(ReadContainerEnd("started=0001-01-01T00:00:00Z oom=false\n").started);
-  EXPECT_FALSE(ReadContainerEnd("started=0001-01-01 00:00:00 +0000 UTC oom=false\n").started);
-  const ContainerEnd end = ReadContainerEnd("started=2026-11-28 08:00:17.1 +0000 UTC oom=true\n");
+  EXPECT_FALSE(ReadContainerEnd("").gone) << "a runtime that failed says nothing";
+  EXPECT_FALSE(ReadContainerEnd("started=0001-01-01T00:00:00Z running=false oom=false\n").started);
+  EXPECT_FALSE(
+      ReadContainerEnd("started=0001-01-01 00:00:00 +0000 UTC running=false oom=false\n").started);
+  const ContainerEnd end =
+      ReadContainerEnd("started=2026-11-28 08:00:17.1 +0000 UTC running=false oom=true\n");
   EXPECT_TRUE(end.known && end.started && end.oom);
+  EXPECT_FALSE(end.running || end.gone);
+  EXPECT_TRUE(ReadContainerEnd("time=\"2026-11-28\" level=warning msg=\"no such container y\"\n"
+                               "started=2026-11-28T08:00:17Z running=true oom=false\n")
+                  .running);
+  for (const char* words : {"Error: inspecting object: no such container dtrain-7\n",
+                            "\nError response from daemon: No such container: dtrain-7\n"}) {
+    EXPECT_TRUE(ReadContainerEnd(words).gone) << words;
+  }
+  EXPECT_FALSE(ReadContainerEnd("Error: database is locked\n").gone);
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
 // container_test.cc: dtprogram runs a program of an image, with a real podman, and with a fake
 // docker.
+#include <signal.h>
+
 #include <memory>
 
+#include "common/descendants.h"
+#include "common/process_facts.h"
 #include "tests/testing/fake_tools.h"
 #include "tests/testing/small_image.h"
 #include "tests/worker/program/program_fixture.h"
@@ -138,6 +142,62 @@ TEST_F(PodmanTest, TheContainerOfAKilledRunnerGoesBeforeTheNextAttempt) {
   EXPECT_EQ(image_->Containers(), "");
 }
 
+// A program whose container, monitor or client somebody ends from outside.
+class TakenContainerTest : public PodmanTest {
+ protected:
+  // Starts a program that goes on until it is killed.
+  void BeginEndless() {
+    Begin({{"run", "echo > up; while :; do sleep 0.1; done"}});
+    ASSERT_TRUE(AwaitFile("code/up"));
+  }
+  // Kills the processes of this name that the runner started.
+  void KillBelowRunner(const std::string& name) const {
+    for (const pid_t pid : Descendants()) {
+      if (ProcessName(pid) == name) kill(pid, SIGKILL);
+    }
+  }
+};
+
+TEST_F(TakenContainerTest, AMonitorThatDiesIsAFaultOfTheWorkerAndNotACommandThatIsNotFound) {
+  BeginEndless();
+  KillBelowRunner("conmon");
+  // Podman's client looks for the exit status for 20 s.
+  ASSERT_TRUE(Await(
+      [this] {
+        Hear();
+        return Find<frames::Idle>() != nullptr;
+      },
+      3 * testing::kPatience));
+  const frames::End end = AwaitEnd();
+  EXPECT_EQ(end.cause, "worker_fault") << end.message;
+  EXPECT_NE(end.message.find("before the program in its container ended"), std::string::npos)
+      << end.message;
+  EXPECT_EQ(image_->Containers(), "");
+}
+
+TEST_F(TakenContainerTest, AClientThatIsKilledIsAFaultOfTheWorker) {
+  BeginEndless();
+  KillBelowRunner("podman");
+  const frames::End end = AwaitEnd();
+  EXPECT_EQ(end.cause, "worker_fault") << end.message;
+  EXPECT_EQ(image_->Containers(), "");
+}
+
+TEST_F(TakenContainerTest, AContainerThatSomebodyRemovesIsAFaultOfTheWorker) {
+  BeginEndless();
+  std::string name = image_->Containers();
+  name.resize(name.find('\n'));
+  image_->Podman({"rm", "--force", "--time=0", name});
+  const frames::End end = AwaitEnd();
+  EXPECT_EQ(end.cause, "worker_fault") << end.message;
+  EXPECT_NE(end.message.find("removed from outside"), std::string::npos) << end.message;
+}
+
+TEST_F(TakenContainerTest, AProgramThatKillsItselfIsNoFaultOfTheWorker) {
+  Begin({{"run", "kill -9 $$"}});
+  EXPECT_EQ(AwaitEnd().cause, "trainer_crash");
+}
+
 // A docker that starts the program on this host, with the words behind the image.
 constexpr char kDocker[] = R"(
 PATH=/usr/bin:/bin
@@ -200,6 +260,12 @@ TEST_F(FakeDockerTest, AContainerThatDoesNotStartIsAFaultOfTheWorker) {
             "docker did not start the container (exit status 125); its own words are the last "
             "lines of the trial's log");
   EXPECT_FALSE(end.of_experiment);
+}
+
+TEST_F(FakeDockerTest, AContainerThatSomebodyRemovesIsAFaultOfTheWorker) {
+  tools_.folder().Write("state", "Error: No such container: dtrain");
+  const frames::End end = RunWithImage("exit 3");
+  EXPECT_EQ(end.cause, "worker_fault") << end.message;
 }
 
 TEST_F(FakeDockerTest, AStatusOfAProgramThatRanIsItsOwn) {

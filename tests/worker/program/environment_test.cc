@@ -307,22 +307,42 @@ TEST(GivenTest, TheLookedUpWordIsTheProgramsOwn) {
 
 constexpr int Exited(int status) { return status << 8; }
 
+std::string CauseOf(int status, const environments::ContainerEnd& end,
+                    const std::string& workdir = "") {
+  const auto found = ContainerEnding(status, end, "podman", workdir);
+  return found ? found->cause : "";
+}
+
 TEST(EndingTest, AContainerThatNeverStartedIsTheHostsFault) {
-  const auto ending = [](int code, const environments::ContainerEnd& end,
-                         const std::string& workdir = "") {
-    const auto found = UnstartedEnding(Exited(code), end, "podman", workdir);
-    return found ? found->cause : "";
-  };
-  const environments::ContainerEnd absent, created{.known = true},
+  const environments::ContainerEnd unknown, created{.known = true},
       ran{.known = true, .started = true};
   for (const int code : {125, 126, 127}) {
-    EXPECT_EQ(ending(code, absent), "worker_fault") << code;
-    EXPECT_EQ(ending(code, created), "worker_fault") << code;
-    EXPECT_EQ(ending(code, created, "/in/image"), "config") << code;
-    EXPECT_EQ(ending(code, ran), "") << code;
+    EXPECT_EQ(CauseOf(Exited(code), unknown), "worker_fault") << code;
+    EXPECT_EQ(CauseOf(Exited(code), created), "worker_fault") << code;
+    EXPECT_EQ(CauseOf(Exited(code), created, "/in/image"), "config") << code;
+    EXPECT_EQ(CauseOf(Exited(code), ran), "") << code;
   }
-  EXPECT_EQ(ending(1, absent), "");
-  EXPECT_EQ(ending(137, created), "");
+  for (const int code : {1, 124, 128, 137}) {
+    EXPECT_EQ(CauseOf(Exited(code), unknown), "") << code;
+    EXPECT_EQ(CauseOf(Exited(code), ran), "") << code;
+  }
+}
+
+TEST(EndingTest, AContainerThatWasTakenFromItsProgramIsTheHostsFault) {
+  const environments::ContainerEnd gone{.gone = true},
+      runs{.known = true, .started = true, .running = true};
+  for (const int status : {Exited(1), Exited(127), Exited(137), Exited(143), SIGKILL}) {
+    EXPECT_EQ(CauseOf(status, gone), "worker_fault") << status;
+    EXPECT_EQ(CauseOf(status, runs), "worker_fault") << status;
+    EXPECT_EQ(CauseOf(status, runs, "/in/image"), "worker_fault") << status;
+  }
+  EXPECT_EQ(CauseOf(Exited(0), gone), "") << "it finished";
+  EXPECT_EQ(CauseOf(SIGKILL, {.known = true, .started = true}), "worker_fault")
+      << "the runtime's client, not the program";
+  EXPECT_EQ(CauseOf(SIGSEGV, {.started = true}), "") << "apptainer's client is the program";
+  EXPECT_EQ(ContainerEnding(Exited(127), runs, "podman", "")->message,
+            "podman exited with status 127 before the program in its container ended: it was "
+            "killed, or the container's monitor was");
 }
 
 TEST(EndingTest, TheStatusDecidesUnlessTheProgramWasStopped) {
