@@ -75,6 +75,22 @@ TEST_F(ImageTest, AnImageThatIsNotThereIsOneErrorOfTheExperiment) {
       << explained;
 }
 
+TEST_F(ImageTest, AProgramThatTheImageLacksIsOneErrorOfTheExperiment) {
+  v1::ExperimentSpec spec = Program("python9 train.py", testing::SmallImage::kName);
+  v1::Parameter& lr = *spec.add_parameters();
+  lr.set_path("lr");
+  for (const double value : {0.1, 0.2, 0.3}) lr.add_values()->set_number(value);
+  const uint64_t experiment = cluster_.Submit(spec);
+  ASSERT_TRUE(cluster_.AwaitEnd(experiment));
+  for (uint32_t trial = 1; trial <= 3; ++trial) {
+    EXPECT_LE(cluster_.Trial(experiment, trial).attempts(), 1) << trial;
+  }
+  const std::string explained = cluster_.Explain(experiment).ShortDebugString();
+  EXPECT_NE(explained.find("localhost/small:1 has no program \\'python9\\' in its PATH"),
+            std::string::npos)
+      << explained;
+}
+
 TEST_F(ImageTest, AKilledWorkerAndRunnerLeaveNoContainerOnceTheWorkerIsBack) {
   const uint64_t experiment =
       cluster_.Submit(Program("echo '{\"step\": 1, \"val_loss\": 1}' > $DTRAIN_REPORT\n"

@@ -12,12 +12,18 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "common/text.h"
 
 namespace dt::environments {
 namespace {
 
 using Words = std::vector<std::string>;
+
+// A container's PATH if neither its image nor its trial has one.
+constexpr char kUsualPath[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+// Each costs a call of the runtime.
+constexpr size_t kPathFoldersMost = 32;
 
 void Add(Words& words, Words more) {
   words.insert(words.end(), std::make_move_iterator(more.begin()),
@@ -158,7 +164,9 @@ Words RemoveArguments(Runtime runtime, const std::string& name) {
 Words LookArguments(Runtime runtime, const std::string& name) {
   if (runtime == Runtime::kApptainer) return {};
   return {"container", "inspect", "--format",
-          "started={{.State.StartedAt}} running={{.State.Running}} oom={{.State.OOMKilled}}", name};
+          "started={{.State.StartedAt}} running={{.State.Running}} oom={{.State.OOMKilled}}"
+          "{{range .Config.Env}}{{println}}env {{.}}{{end}}",
+          name};
 }
 
 Words ProcessesArguments(Runtime runtime, const std::string& name) {
@@ -166,9 +174,15 @@ Words ProcessesArguments(Runtime runtime, const std::string& name) {
   return {"top", name, "-eo", "pid"};
 }
 
+Words CopyArguments(const std::string& name, const std::string& file) {
+  return {"cp", absl::StrCat(name, ":", file), "-"};
+}
+
 ContainerEnd ReadContainerEnd(const std::string& text) {
   ContainerEnd end;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+  end.path = kUsualPath;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (absl::ConsumePrefix(&line, "env PATH=")) end.path = std::string(line);
     if (end.known || !absl::StartsWith(line, "started=")) continue;  // a warning of the runtime
     end.known = true;
     end.started = !absl::StartsWith(line, "started=0001");  // year 1 stands for no time
@@ -178,6 +192,29 @@ ContainerEnd ReadContainerEnd(const std::string& text) {
   // Docker writes "No such container", podman "no such container".
   end.gone = !end.known && absl::StrContains(absl::AsciiStrToLower(text), "no such container");
   return end;
+}
+
+// Podman writes '"/x" could not be found on container NAME: no such file or directory', docker
+// 'Could not find the file /x in container NAME'.
+Presence ReadPresence(bool copied, const std::string& words) {
+  if (copied) return Presence::kThere;
+  for (const char* absent : {"could not be found on container", "Could not find the file"}) {
+    if (absl::StrContains(words, absent)) return Presence::kAbsent;
+  }
+  return Presence::kUnknown;
+}
+
+std::vector<std::string> FilesOfWord(const std::string& word, const std::string& path,
+                                     const std::string& folder) {
+  if (absl::StrContains(word, '/'))
+    return {word[0] == '/' ? word : absl::StrCat(folder, "/", word)};
+  std::vector<std::string> files;
+  for (const absl::string_view each : absl::StrSplit(path, ':')) {
+    files.push_back(each.empty() || each[0] != '/' ? absl::StrCat(folder, "/", each, "/", word)
+                                                   : absl::StrCat(each, "/", word));
+  }
+  if (files.size() > kPathFoldersMost) files.clear();
+  return files;
 }
 
 }  // namespace dt::environments

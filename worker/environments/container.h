@@ -52,6 +52,8 @@ Environment RuntimeVariables(const ContainerRun& run, Environment tools);
 std::vector<std::string> RemoveArguments(Runtime runtime, const std::string& name);
 std::vector<std::string> LookArguments(Runtime runtime, const std::string& name);
 std::vector<std::string> ProcessesArguments(Runtime runtime, const std::string& name);
+// Returns arguments that write a file of a container to standard output. REQUIRES: not apptainer.
+std::vector<std::string> CopyArguments(const std::string& name, const std::string& file);
 
 // The answer to LookArguments.
 struct ContainerEnd {
@@ -60,8 +62,17 @@ struct ContainerEnd {
   bool started = false;  // its program ran
   bool running = false;  // its program still runs
   bool oom = false;      // the kernel killed one of its processes for memory
+  std::string path;      // PATH of its program
 };
 // `text`: of the runtime's standard output and error.
 ContainerEnd ReadContainerEnd(const std::string& text);
+
+// Whether a container has a file, by the runtime's answer to CopyArguments.
+enum class Presence { kThere, kAbsent, kUnknown };
+Presence ReadPresence(bool copied, const std::string& words);
+// Returns the files in a container that may be the program of this word: one, or one for each
+// folder of `path`. Empty: there are too many. `folder`: where the program starts.
+std::vector<std::string> FilesOfWord(const std::string& word, const std::string& path,
+                                     const std::string& folder);
 
 }  // namespace dt::environments

@@ -341,6 +341,7 @@ Ending ProgramAttempt::EndingNow() const {
     return {"finished", absl::StrCat("timeout.total of ", absl::FormatDuration(total),
                                      " reached at step ", reports_->step())};
   }
+  if (missing_ && stop_request_ == StopRequest::kNone) return *missing_;
   const int status = wait_status_.value_or(SIGKILL);
   const bool oom = OomKills() > oom_kills_before_ || container_end_.oom;
   // The kernel may have killed the runtime's client for the program's memory.

@@ -89,6 +89,7 @@ class ProgramAttempt {
   absl::Status ChooseProgram(const LaunchContext& context, SpawnOptions& options);
   absl::Status EnterContainer(const LaunchContext& context, SpawnOptions& options);
   bool EndContainer();
+  void LookForProgram(int status);
   Ending EndingNow() const;
   void AskToEnd(bool all);
   absl::Status Prepare();
@@ -146,6 +147,7 @@ class ProgramAttempt {
 
   std::optional<Container> container_;  // of an image, from its launch on
   environments::ContainerEnd container_end_;
+  std::optional<Ending> missing_;        // the image lacks the program
   std::unique_ptr<ControlGroup> group_;  // around the program, if the system allows one
   pid_t program_ = -1;
   std::optional<int> wait_status_;  // set once it has ended

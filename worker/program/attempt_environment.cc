@@ -123,11 +123,22 @@ absl::Status ProgramAttempt::EnterContainer(const LaunchContext& context, SpawnO
 // Ends the container of a program that has ended. Returns whether it had one.
 bool ProgramAttempt::EndContainer() {
   if (!container_) return false;
-  if (stop_request_ == StopRequest::kNone && wait_status_.value_or(0) != 0) {
+  const int status = wait_status_.value_or(0);
+  if (stop_request_ == StopRequest::kNone && status != 0) {
     container_end_ = container_->Look();
+    LookForProgram(status);
   }
   container_->End();
   return true;
+}
+
+// Finds out whether the image lacks the program. A program that reported something has started.
+void ProgramAttempt::LookForProgram(int status) {
+  if (!container_end_.started || container_end_.running || reports_->step() > 0) return;
+  const std::string word = WordInDoubt(status, spec_, container_->words());
+  if (!container_->Lacks(word, container_end_.path)) return;
+  missing_ = MissingEnding(spec_, word, container_end_.path);
+  of_experiment_ = IsOfEachTrial(spec_, word);
 }
 
 // Sends SIGTERM to the program, or to all processes that it started too.

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -185,6 +186,35 @@ environments::ContainerEnd Container::Look() const {
   const ProgramOutput looked =
       Ask(environments::LookArguments(runtime_, run_.name), StandardError::kRead);
   return looked.ended ? environments::ReadContainerEnd(looked.text) : environments::ContainerEnd();
+}
+
+// A folder that is mounted has the same path on this host. The file itself is not needed: a shell
+// drops it, since a tool that is killed in the middle of a copy leaves its container mounted.
+environments::Presence Container::PresenceOf(const std::string& file) const {
+  for (const environments::Mount& mount : run_.mounts) {
+    if (!file.starts_with(mount.folder + "/")) continue;
+    return access(file.c_str(), F_OK) == 0 ? environments::Presence::kThere
+                                           : environments::Presence::kAbsent;
+  }
+  SpawnOptions options;
+  options.path = "/bin/sh";
+  options.arguments = {"-c", "exec \"$0\" \"$@\" >/dev/null", run_.image.path};
+  for (std::string& word : environments::CopyArguments(run_.name, file)) {
+    options.arguments.push_back(std::move(word));
+  }
+  options.environment = tools_;
+  options.life = Life::kOfStarter;
+  const ProgramOutput copied =
+      ReadOutput(std::move(options), kLookBytes, kLookPatience, StandardError::kRead);
+  return environments::ReadPresence(copied.ok, copied.ended ? copied.text : "");
+}
+
+bool Container::Lacks(const std::string& word, const std::string& path) const {
+  if (word.empty() || runtime_ == environments::Runtime::kApptainer) return false;
+  const std::vector<std::string> files = environments::FilesOfWord(word, path, run_.folder);
+  return !files.empty() && std::all_of(files.begin(), files.end(), [this](const auto& file) {
+    return PresenceOf(file) == environments::Presence::kAbsent;
+  });
 }
 
 void Container::End() {

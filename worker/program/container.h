@@ -6,7 +6,8 @@
 //            is the caller's child.
 // Threads:   one, as descendants.h.
 // Errors:    IoError if the note or the file of variables cannot be written.
-// Bounds:    noted_container.h bounds the time to remove; kLookPatience to ask the runtime.
+// Bounds:    noted_container.h bounds the time to remove; kLookPatience to ask the runtime, once
+//            for each folder of PATH in Lacks.
 // Tests:     tests/worker/program/container_test.cc, with real processes
 #pragma once
 
@@ -43,15 +44,20 @@ class Container {
   void AskToEnd(pid_t client, bool all) const;
   // Asks how it ended; the client has ended.
   environments::ContainerEnd Look() const;
+  // Returns whether the container certainly has no program of this word. `path`: its PATH.
+  bool Lacks(const std::string& word, const std::string& path) const;
   // Ends and removes the container; the client has ended.
   void End();
   // Returns the words for a log: "podman, image x@sha256:…".
   std::string Words() const;
+  // Returns the program's words in the container.
+  const std::vector<std::string>& words() const { return run_.words; }
   // Returns the name of the runtime.
   std::string RuntimeName() const;
 
  private:
   ProgramOutput Ask(std::vector<std::string> arguments, StandardError errors) const;
+  environments::Presence PresenceOf(const std::string& file) const;
 
   const environments::ContainerRun run_;
   const environments::Runtime runtime_;

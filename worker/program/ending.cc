@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/spawn.h"
+#include "common/text.h"
 
 namespace dt::program {
 namespace {
@@ -33,6 +34,12 @@ constexpr int kShellKilled = 128 + SIGKILL;
 // Statuses of podman and docker that may be their own instead of the program's.
 constexpr int kRuntimeFirst = 125;
 constexpr int kRuntimeLast = 127;
+constexpr int kInitFailed = 1;
+constexpr int kNotRunnable = 126;
+constexpr int kNotFound = 127;
+// Bytes in a message.
+constexpr size_t kWordShown = 200;
+constexpr size_t kPathShown = 500;
 
 }  // namespace
 
@@ -61,6 +68,41 @@ std::optional<Ending> ContainerEnding(int wait_status, const environments::Conta
     return Ending{"config", absl::StrCat(text, "; is the workdir ", workdir, " in the image?")};
   }
   return Ending{"worker_fault", text};
+}
+
+// Catatonit ends with status 1 if it cannot start the program, docker's init with 127 or 126.
+std::string WordInDoubt(int wait_status, const ProgramSpec& spec,
+                        const std::vector<std::string>& words) {
+  if (!WIFEXITED(wait_status) || words.empty()) return "";
+  const int code = WEXITSTATUS(wait_status);
+  // A shell that ends with 127 has started.
+  if (code == kNotFound && !spec.run.empty() && spec.kept.empty()) return WordLookedUp(spec);
+  return code == kInitFailed || code == kNotFound || code == kNotRunnable ? words[0] : "";
+}
+
+Ending MissingEnding(const ProgramSpec& spec, const std::string& word, const std::string& path) {
+  const bool is_path = word.find('/') != std::string::npos;
+  const char* hint = "; name one that it has, or choose an image with it";
+  if (!spec.kept.empty()) {
+    hint = "; checkpoint.folder needs it: choose an image with it";
+  } else if (!spec.run.empty() && is_path) {
+    hint = "; run needs it: choose an image with it, or use command, which needs no shell";
+  }
+  return {"config",
+          absl::StrCat(
+              "environment.image: ", spec.own.wanted.image, " has no program '",
+              Printable(CleanText(word, kWordShown)), "'",
+              is_path ? "" : absl::StrCat(" in its PATH, ", Printable(CleanText(path, kPathShown))),
+              hint)};
+}
+
+bool IsOfEachTrial(const ProgramSpec& spec, const std::string& word) {
+  for (const auto& [name, value] : spec.parameters.items()) {
+    if (name == "seed") continue;
+    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    if (!text.empty() && word.find(text) != std::string::npos) return false;
+  }
+  return true;
 }
 
 Ending EndingOf(int wait_status, StopRequest stop_request, Oom oom) {

@@ -6,8 +6,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "worker/environments/container.h"
+#include "worker/program/environment.h"
 
 namespace dt::program {
 
@@ -32,5 +34,16 @@ Ending EndingOf(int wait_status, StopRequest stop_request, Oom oom);
 // itself. `workdir`: as the experiment has it.
 std::optional<Ending> ContainerEnding(int wait_status, const environments::ContainerEnd& end,
                                       const std::string& runtime, const std::string& workdir);
+
+// Returns the word whose program a container may lack, if it ended with this status: its first
+// word, which its init then cannot start, or with status 127 the one that the shell of `run` looks
+// up. "": that is not the reason. `words`: of the container.
+std::string WordInDoubt(int wait_status, const ProgramSpec& spec,
+                        const std::vector<std::string>& words);
+// Returns the ending of a program that the image lacks.
+Ending MissingEnding(const ProgramSpec& spec, const std::string& word, const std::string& path);
+// Returns whether each trial of the experiment would look for the same word: no value of a
+// parameter is within it.
+bool IsOfEachTrial(const ProgramSpec& spec, const std::string& word);
 
 }  // namespace dt::program

@@ -260,8 +260,15 @@ std::string WordLookedUp(const ProgramSpec& spec) {
   }
   constexpr std::string_view kSpace = " \t\n";
   // A shell does these itself; a file of the same name may be there too.
-  constexpr std::string_view kOfShells[] = {"echo", "printf", "test", "true", "false",
-                                            "kill", "pwd",    "[",    "cd",   "set"};
+  constexpr std::string_view kOfShells[] = {
+      ".",       "[",        "alias",   "bg",     "break", "builtin", "case",  "cd",
+      "command", "continue", "declare", "do",     "done",  "echo",    "elif",  "else",
+      "esac",    "eval",     "exit",    "export", "false", "fc",      "fg",    "fi",
+      "for",     "function", "getopts", "hash",   "help",  "history", "if",    "in",
+      "jobs",    "kill",     "let",     "local",  "popd",  "printf",  "pushd", "pwd",
+      "read",    "readonly", "return",  "select", "set",   "shift",   "shopt", "source",
+      "test",    "then",     "time",    "times",  "trap",  "true",    "type",  "typeset",
+      "ulimit",  "umask",    "unalias", "unset",  "until", "wait",    "while"};
   std::string_view rest = spec.run;
   for (;;) {
     rest.remove_prefix(std::min(rest.find_first_not_of(kSpace), rest.size()));

@@ -136,5 +136,36 @@ TEST(ContainerTest, ItsEndIsReadAsTheRuntimesWriteIt) {
   EXPECT_FALSE(ReadContainerEnd("Error: database is locked\n").gone);
 }
 
+TEST(ContainerTest, ItsPathIsThatOfItsProgram) {
+  const std::string state = "started=2026-11-28T08:00:17Z running=false oom=false\n";
+  EXPECT_EQ(ReadContainerEnd(state + "env A=1\nenv PATH=/opt/bin:/bin\n").path, "/opt/bin:/bin");
+  EXPECT_EQ(ReadContainerEnd(state).path,
+            "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+}
+
+TEST(ContainerTest, AProgramIsLookedForAsExecDoes) {
+  EXPECT_EQ(FilesOfWord("python3", "/opt/bin:/bin", "/code"),
+            (std::vector<std::string>{"/opt/bin/python3", "/bin/python3"}));
+  EXPECT_EQ(FilesOfWord("/opt/x", "/bin", "/code"), (std::vector<std::string>{"/opt/x"}));
+  EXPECT_EQ(FilesOfWord("./x", "/bin", "/code"), (std::vector<std::string>{"/code/./x"}));
+  EXPECT_EQ(FilesOfWord("x", "bin::/bin", "/code"),
+            (std::vector<std::string>{"/code/bin/x", "/code//x", "/bin/x"}));
+  std::string many = "/0";
+  for (int i = 1; i < 40; ++i) many += ":/" + std::to_string(i);
+  EXPECT_TRUE(FilesOfWord("x", many, "/code").empty());
+}
+
+TEST(ContainerTest, AFileIsAbsentOnlyIfTheRuntimeSaysSo) {
+  EXPECT_EQ(absl::StrJoin(CopyArguments("dtrain-7", "/bin/x"), " "), "cp dtrain-7:/bin/x -");
+  EXPECT_EQ(ReadPresence(true, ""), Presence::kThere);
+  for (const char* words :
+       {"Error: \"/bin/x\" could not be found on container dtrain-7: no such file or directory",
+        "Error response from daemon: Could not find the file /bin/x in container dtrain-7"}) {
+    EXPECT_EQ(ReadPresence(false, words), Presence::kAbsent) << words;
+  }
+  EXPECT_EQ(ReadPresence(false, "Error: database is locked"), Presence::kUnknown);
+  EXPECT_EQ(ReadPresence(false, ""), Presence::kUnknown);
+}
+
 }  // namespace
 }  // namespace dt::environments

@@ -90,6 +90,35 @@ TEST_F(PodmanTest, AContainerThatPodmanDoesNotStartIsAFaultOfTheWorker) {
   EXPECT_EQ(image_->Containers(), "");
 }
 
+TEST_F(PodmanTest, AProgramThatTheImageLacksIsOneErrorOfTheExperiment) {
+  for (const auto& [program, word] :
+       {std::pair(nlohmann::json{{"command", {"python9", "train.py"}}}, "'python9' in its PATH, /"),
+        std::pair(nlohmann::json{{"command", {"/opt/nothing"}}}, "'/opt/nothing'; name one"),
+        std::pair(nlohmann::json{{"command", {"./nothing"}}}, "'./nothing'; name one"),
+        std::pair(nlohmann::json{{"run", "python9 train.py"}}, "'python9' in its PATH, /")}) {
+    frames_.clear();
+    Begin(program);
+    const frames::End end = AwaitEnd();
+    EXPECT_EQ(end.cause, "config") << program;
+    EXPECT_TRUE(end.of_experiment) << program;
+    EXPECT_NE(end.message.find(std::string("localhost/small:1 has no program ") + word),
+              std::string::npos)
+        << end.message;
+  }
+  EXPECT_EQ(image_->Containers(), "");
+}
+
+TEST_F(PodmanTest, AProgramThatPrintsTheWordsOfTheRuntimeIsNotMissing) {
+  constexpr char kWords[] = "ERROR (catatonit:2): failed to exec pid1: No such file or directory";
+  for (const char* status : {"1", "126", "127"}) {
+    frames_.clear();
+    Begin({{"command", {"sh", "-c", std::string("echo '") + kWords + "' >&2; exit " + status}}});
+    const frames::End end = AwaitEnd();
+    EXPECT_EQ(end.cause, "trainer_crash") << status << ": " << end.message;
+    EXPECT_FALSE(end.of_experiment);
+  }
+}
+
 TEST_F(PodmanTest, AStopReachesTheProgramWhichSaves) {
   Begin({{"command",
           {"/bin/sh", "-c",
@@ -203,7 +232,12 @@ constexpr char kDocker[] = R"(
 PATH=/usr/bin:/bin
 case "$1 $2" in
   'image inspect') printf 'sha256:feed 1\ndigest x@sha256:%064d\n' 1 ;;
-  'container inspect') echo "$(cat "$HOME/state") oom=false" ;;
+  'container inspect') echo "$(cat "$HOME/state") oom=false"; echo "env PATH=/opt/bin:/bin" ;;
+  'cp '*)
+    [ ! -e "$HOME/broken" ] || { echo 'Error response from daemon: broken pipe' >&2; exit 1; }
+    grep -qx "${2#*:}" "$HOME/files" && exit 0
+    echo "Error response from daemon: Could not find the file ${2#*:} in container $2" >&2
+    exit 1 ;;
   'run '*)
     [ -e "$HOME/refuses" ] && { echo 'docker: no such device' >&2; exit 125; }
     shift
@@ -260,6 +294,23 @@ TEST_F(FakeDockerTest, AContainerThatDoesNotStartIsAFaultOfTheWorker) {
             "docker did not start the container (exit status 125); its own words are the last "
             "lines of the trial's log");
   EXPECT_FALSE(end.of_experiment);
+}
+
+TEST_F(FakeDockerTest, AProgramThatTheImageLacksIsNamed) {
+  tools_.folder().Write("state", "started=2026-11-28T08:00:00Z");
+  tools_.folder().Write("files", "/opt/bin/nothing\n");
+  EXPECT_EQ(RunWithImage("nothing\nexit 127").cause, "trainer_crash") << "it is in the image";
+  frames_.clear();
+  tools_.folder().Write("files", "/bin/other\n");
+  const frames::End end = RunWithImage("nothing\nexit 127");
+  EXPECT_EQ(end.cause, "config");
+  EXPECT_EQ(end.message,
+            "environment.image: x:1 has no program 'nothing' in its PATH, /opt/bin:/bin; name one "
+            "that it has, or choose an image with it");
+  frames_.clear();
+  tools_.folder().Write("broken", "");
+  EXPECT_EQ(RunWithImage("nothing\nexit 127").cause, "trainer_crash")
+      << "a runtime that fails proves nothing";
 }
 
 TEST_F(FakeDockerTest, AContainerThatSomebodyRemovesIsAFaultOfTheWorker) {

@@ -295,6 +295,10 @@ TEST(GivenTest, TheLookedUpWordIsTheProgramsOwn) {
                                   {"A='b c' python3 a.py", ""},
                                   {"cd x && python3 a", ""},
                                   {"echo a", ""},
+                                  {"exit 127", ""},
+                                  {"export A=1\npython3 a.py", ""},
+                                  {". venv/bin/activate", ""},
+                                  {"if true; then a; fi", ""},
                                   {"$PYTHON a.py", ""},
                                   {"(python3 a.py)", ""},
                                   {"true; python3 a", ""}}) {
@@ -343,6 +347,47 @@ TEST(EndingTest, AContainerThatWasTakenFromItsProgramIsTheHostsFault) {
   EXPECT_EQ(ContainerEnding(Exited(127), runs, "podman", "")->message,
             "podman exited with status 127 before the program in its container ended: it was "
             "killed, or the container's monitor was");
+}
+
+TEST(EndingTest, TheStatusShowsWhichProgramMayBeMissing) {
+  const ProgramSpec command = ReadGiven(R"({"command": ["python9", "a.py"]})");
+  const ProgramSpec run = ReadGiven(R"({"run": "python9 a.py"})");
+  const std::vector<std::string> shell = {"/bin/sh", "-c", "python9 a.py"};
+  for (const int code : {1, 126, 127}) {
+    EXPECT_EQ(WordInDoubt(Exited(code), command, command.command), "python9") << code;
+  }
+  EXPECT_EQ(WordInDoubt(Exited(1), run, shell), "/bin/sh");
+  EXPECT_EQ(WordInDoubt(Exited(127), run, shell), "python9");
+  for (const int status : {Exited(2), Exited(125), SIGKILL}) {
+    EXPECT_EQ(WordInDoubt(status, command, command.command), "") << status;
+  }
+}
+
+TEST(EndingTest, AMissingProgramIsNamedWithItsImageAndAFix) {
+  ProgramSpec spec = ReadGiven(R"({"command": ["python9"], "environment": {"image": "me/x:1"}})");
+  EXPECT_EQ(MissingEnding(spec, "python9", "/usr/bin:/bin").cause, "config");
+  EXPECT_EQ(MissingEnding(spec, "python9", "/usr/bin:/bin").message,
+            "environment.image: me/x:1 has no program 'python9' in its PATH, /usr/bin:/bin; name "
+            "one that it has, or choose an image with it");
+  EXPECT_EQ(MissingEnding(spec, "/opt/x", "/bin").message,
+            "environment.image: me/x:1 has no program '/opt/x'; name one that it has, or choose an "
+            "image with it");
+  spec.kept = "out";
+  EXPECT_NE(MissingEnding(spec, "python3", "/bin").message.find("checkpoint.folder needs it"),
+            std::string::npos);
+  const ProgramSpec run = ReadGiven(R"({"run": "a", "environment": {"image": "me/x:1"}})");
+  EXPECT_NE(MissingEnding(run, "/bin/sh", "/bin").message.find("command, which needs no shell"),
+            std::string::npos);
+}
+
+TEST(EndingTest, AWordWithAValueInItIsNotThatOfEachTrial) {
+  ProgramSpec spec = ReadGiven(R"({"command": ["python9"]})");
+  spec.parameters = {{"seed", 1234567}, {"lr", 0.001}};
+  EXPECT_TRUE(IsOfEachTrial(spec, "python9"));
+  spec.parameters["version"] = 9;
+  EXPECT_FALSE(IsOfEachTrial(spec, "python9"));
+  spec.parameters = {{"program", "python9"}};
+  EXPECT_FALSE(IsOfEachTrial(spec, "python9"));
 }
 
 TEST(EndingTest, TheStatusDecidesUnlessTheProgramWasStopped) {
