@@ -1,5 +1,5 @@
-// host_files.h: files that workers keep on a host: their places and names, which `dtctl down --purge`
-// needs too.
+// host_files.h: files that workers keep on a host: their places and names, which `dtctl down` needs
+// too.
 //
 // Role:   names alone; worker/shell/ makes the files.
 // Layout: RUN FOLDER/slot-NAME-STORAGE ID.…    locks, lives and scratch of a CPU slot

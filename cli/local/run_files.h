@@ -1,5 +1,5 @@
-// run_files.h: removes what the workers of a cluster left in the run folder, which other clusters of
-// this user may share.
+// run_files.h: removes files that the workers of a cluster left in the run folder, which other
+// clusters of this user may share.
 //
 // Role:    for `dtctl down --purge`. Locks of GPUs stay: they are empty, and another worker may be
 //          about to take one.
