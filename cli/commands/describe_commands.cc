@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "api/pipeline_wait.h"
 #include "api/spec_file.h"
+#include "cli/commands/attempt_facts.h"
 #include "cli/commands/code.h"
 #include "cli/commands/command_tree.h"
 #include "cli/commands/search_text.h"
@@ -25,19 +26,6 @@
 
 namespace dt::cli {
 namespace {
-
-constexpr int kKeyWidth = 16;
-
-// Appends "  key             text"; nothing where the text is empty.
-void AppendFact(std::vector<Line>& lines, const std::string& key, const Cell& cell) {
-  if (cell.text.empty() || cell.text == kNone) return;
-  lines.push_back({{PadRight("  " + key, kKeyWidth), Style::kDim}, {cell.text, cell.style}});
-}
-
-void AppendTitle(std::vector<Line>& lines, const std::string& title) {
-  lines.emplace_back();
-  lines.push_back({{title, Style::kBold}});
-}
 
 void AppendTable(std::vector<Line>& lines, const Table& table, int width) {
   constexpr int kIndent = 2;
@@ -218,44 +206,6 @@ std::vector<Line> ExperimentLines(const v1::GetExperimentResponse& found, const 
   return lines;
 }
 
-void AppendAttempt(std::vector<Line>& lines, const v1::AttemptSummary& attempt,
-                   const std::string& trial) {
-  const bool ended = attempt.ended_wall_ms() != 0;
-  const std::string word = ended                            ? Word(attempt.cause())
-                           : attempt.running_wall_ms() != 0 ? "running"
-                                                            : "starting";
-  const bool good = attempt.cause() == v1::CAUSE_FINISHED;
-  AppendTitle(lines, absl::StrCat(trial, "#", attempt.attempt()));
-  AppendFact(lines, ended ? "ended as" : "now",
-             {word, !ended ? Style::kBusy
-                    : good ? Style::kGood
-                           : Style::kBad});
-  AppendFact(lines, "why", {Printable(attempt.message())});
-  AppendFact(lines, "reports", {Printable(attempt.hint())});
-  if (ended && attempt.rank() >= 0 && !good) {
-    AppendFact(lines, "decided by", {absl::StrCat("rank ", attempt.rank())});
-  }
-  const bool lost = attempt.attempt() > 1 && attempt.resumed_step() == 0;
-  AppendFact(lines, "steps",
-             {absl::StrCat("from ", attempt.resumed_step(), " to ", attempt.last_step(),
-                           lost ? "; there was no checkpoint that it could go on from" : "")});
-  AppendFact(lines, "placed", {Printable(attempt.reason())});
-  // A member that continues with another one's weights saves nothing; the reason is above.
-  if (attempt.message().find(attempt.stop_reason()) == std::string::npos) {
-    AppendFact(lines, "asked to save", {Printable(attempt.stop_reason())});
-  }
-  if (attempt.uncharged()) AppendFact(lines, "retries", {"this end counts as none"});
-  AppendFact(lines, "started", {FormatLocalTime(attempt.started_wall_ms())});
-  AppendFact(lines, "training", {FormatLocalTime(attempt.running_wall_ms())});
-  AppendFact(lines, "ended", {FormatLocalTime(attempt.ended_wall_ms())});
-  for (const v1::AttemptMember& member : attempt.members()) {
-    AppendFact(lines, absl::StrCat("rank ", member.rank()),
-               {Printable(absl::StrCat(
-                   member.worker(), " on ", member.host(),
-                   member.device_name().empty() ? "" : absl::StrCat(", ", member.device_name())))});
-  }
-}
-
 Cell TrialStateCell(const v1::TrialSummary& trial) {
   Cell cell = StateCell(trial);
   if (trial.target_steps() > 0) absl::StrAppend(&cell.text, ", step ", StepText(trial));
@@ -322,7 +272,7 @@ std::string BubbleText(const v1::TrialSummary& trial, const v1::ExperimentSpec& 
 
 std::vector<Line> TrialLines(const v1::GetExperimentResponse& experiment,
                              const v1::ExplainTrialResponse& found,
-                             const v1::Evaluation& evaluation) {
+                             const v1::Evaluation& evaluation, const Hang& hang) {
   const std::string& metric = experiment.summary().metric();
   const v1::TrialSummary& trial = found.trial();
   const v1::Provenance& provenance = trial.provenance();
@@ -372,7 +322,7 @@ std::vector<Line> TrialLines(const v1::GetExperimentResponse& experiment,
     AppendFact(lines, "seed", {absl::StrCat(trial.seed())});
   }
   for (const v1::AttemptSummary& attempt : found.attempts()) {
-    AppendAttempt(lines, attempt, TrialName(trial));
+    AppendAttempt(lines, attempt, TrialName(trial), hang);
   }
   return lines;
 }
@@ -438,7 +388,7 @@ absl::StatusOr<ExitCode> Describe(Session& session, const std::string& written) 
       break;
     }
     case Format::kJson:
-      PrintDocument(session, "Trial", ExplanationFields(trial));
+      PrintDocument(session, "Trial", ExplainedFields(trial, FindHang(*client, trial)));
       break;
     case Format::kTable:
     case Format::kWide:
@@ -446,7 +396,7 @@ absl::StatusOr<ExitCode> Describe(Session& session, const std::string& written) 
     case Format::kJsonl:
     case Format::kName: {
       DT_ASSIGN_OR_RETURN(const v1::Evaluation newest, FindValidation(*client, trial.trial()));
-      session.Print(TrialLines(found, trial, newest));
+      session.Print(TrialLines(found, trial, newest, FindHang(*client, trial)));
       break;
     }
   }
@@ -458,8 +408,9 @@ absl::StatusOr<ExitCode> Explain(Session& session, const std::string& written) {
   DT_ASSIGN_OR_RETURN(Client * client, session.Connect());
   DT_ASSIGN_OR_RETURN(const auto found,
                       client->ExplainTrial(Select<v1::ExplainTrialRequest>(selector)));
+  const Hang hang = FindHang(*client, found);
   if (session.format() != Format::kTable) {
-    PrintDocument(session, "Explanation", ExplanationFields(found));
+    PrintDocument(session, "Explanation", ExplainedFields(found, hang));
     return ExitCode::kOk;
   }
   const v1::TrialSummary& trial = found.trial();
@@ -468,7 +419,9 @@ absl::StatusOr<ExitCode> Explain(Session& session, const std::string& written) {
                               {"  "},
                               {state.text, state.style}}};
   lines.push_back({{"  " + Printable(found.explanation())}});
-  for (const auto& attempt : found.attempts()) AppendAttempt(lines, attempt, TrialName(trial));
+  for (const auto& attempt : found.attempts()) {
+    AppendAttempt(lines, attempt, TrialName(trial), hang);
+  }
   session.Print(lines);
   return ExitCode::kOk;
 }

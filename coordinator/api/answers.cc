@@ -134,8 +134,10 @@ Json QuotasJson(const v1::ListQuotasResponse& all) {
   return Page("QuotaList", all.quotas(), "", api::QuotaJson);
 }
 
-Json TrialDocument(const v1::ExplainTrialResponse& found, const v1::ExperimentSpec& file) {
+Json TrialDocument(const v1::ExplainTrialResponse& found, const v1::ExperimentSpec& file,
+                   const std::vector<report::HungRank>& hung) {
   Json fields = api::ExplanationFields(found);
+  fields["hang"] = report::HangJson(report::HungAttempt(found), hung);
   const auto wait = api::PipelineWaitOf(found.trial(), file);
   fields["stage_wait_ratio"] = wait.has_value() ? api::NumberJson(wait->waited_ratio) : nullptr;
   fields["bubble_ratio"] = wait.has_value() ? api::NumberJson(wait->formula_ratio) : nullptr;

@@ -18,6 +18,7 @@
 #include "coordinator/api/curve_keeper.h"
 #include "coordinator/api/log_lines.h"
 #include "coordinator/http/http_server.h"
+#include "report/words/hang.h"
 
 namespace dt {
 
@@ -33,7 +34,9 @@ api::Json CheckpointsJson(const v1::ListCheckpointsResponse& page);
 api::Json WorkersJson(const v1::ListWorkersResponse& page);
 api::Json QuotasJson(const v1::ListQuotasResponse& all);
 // Includes how long the pipeline's stages waited, and the formula's value; null without a pipeline.
-api::Json TrialDocument(const v1::ExplainTrialResponse& found, const v1::ExperimentSpec& file);
+// `hung`: the ranks of its newest ended attempt, if that hung.
+api::Json TrialDocument(const v1::ExplainTrialResponse& found, const v1::ExperimentSpec& file,
+                        const std::vector<report::HungRank>& hung);
 absl::StatusOr<api::Json> TrialFileJson(const v1::GetExperimentResponse& found,
                                         const v1::TrialSummary& trial);
 // Returns `curves` in the order of call.trials; numbers have seven digits.

@@ -244,8 +244,10 @@ void Api::StartTrial(const TaskPtr& task) {
   const auto request = RequestFor<v1::ExplainTrialRequest>(task->call);
   Ask<v1::ExplainTrialResponse>(task, request, [this, task](auto found) {
     const auto answer = [this, task, found](auto experiment) {
-      Work(task, [found, experiment](StoreReader&) {
-        return JsonAnswer(TrialDocument(*found, experiment->spec()));
+      Work(task, [found, experiment](StoreReader& reader) {
+        const auto hung = report::ReadHang(reader, *found);
+        if (!hung.ok()) return ErrorAnswer(hung.status());
+        return JsonAnswer(TrialDocument(*found, experiment->spec(), *hung));
       });
     };
     if (spec::StageWaitSeconds(found->trial().latest()) < 0) {  // no pipeline

@@ -49,6 +49,14 @@ def made():
     loss = answers(experiment_of(83, "val_loss", "minimize", 1, {"command": ["./train"]}, 1),
                    [trial_of(83, 1, 0.5, assignments={})], {"1": {"val_loss": {"steps": STEPS, "values": [3, 2, 1]}}})
     loss["experiments/83/trials/1/evaluations"] = listed([{"step": 30, "samples": [], "metrics": []}])
+    loss["experiments/83/trials/1"] |= {
+        "attempt_list": [{
+            "attempt": 1, "cause": "hang", "message": "no report for 2s", "rank": 0, "resumed_step": 0, "last_step": 30,
+            "stop_reason": "", "uncharged": False, "reason": "", "members": [], "running_at": None,
+            "started_at": "2026-01-02T03:04:05Z", "ended_at": "2026-01-02T03:05:05Z"}],
+        "hang": {"attempt": 1, "ranks": [
+            {"rank": 0, "processes": [{"doing": "process 7 (<b>) sleeps", "frames": ["poll ()", "main ()"]}]},
+            {"rank": 1, "processes": [{"doing": "process 9 (b) runs", "frames": []}]}]}}
     return {**answers(file, trials, curves), **one, **loss}
 
 
@@ -146,6 +154,8 @@ def offered(page):
     page.until("[...document.querySelectorAll('section[aria-label=Curves] figure')]"
                ".filter((one) => one.checkVisibility()).map((one) => one.querySelector('figcaption').textContent)"
                ".join() === 'val_loss: 1 curve; now 1'", "a chart named after the only loss")
+    page.expect("[...document.querySelectorAll('.hung li')].map((one) => one.textContent).join('; ')",
+                "rank 0, process 7 (<b>) sleeps: poll (), called by main (); rank 1, process 9 (b) runs")
     page.show("/compare?of=81/1,81/8", f"{CAPTION}.includes('2 curves')")
     page.until("document.querySelector('section[aria-label=Curves] select[data-focus=\"X axis\"]')")
     assert options_of(page, "Metric") == ["accuracy", "epoch"], options_of(page, "Metric")

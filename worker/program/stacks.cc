@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -29,6 +30,8 @@ namespace fs = std::filesystem;
 
 constexpr size_t kThreadsShown = 8;
 constexpr size_t kToolBytes = 256 << 10;
+// The numbers of processes follow, in the order of their stacks (report/words/hang.cc reads it).
+constexpr char kOwnStacks[] = "Python's own stacks are on standard error, of process ";
 
 // Returns the first line of a file below /proc, "" where it cannot be read.
 std::string LineOf(const fs::path& path) {
@@ -86,8 +89,8 @@ constexpr absl::Duration kGdbPatience = absl::Seconds(6);
 // Reads stacks with the tools that are there, until its time is up.
 class Tools {
  public:
-  explicit Tools(const Environment& environment)
-      : environment_(environment), until_(SteadyNow() + limits::kStacksPatience) {
+  Tools(const Environment& environment, absl::Duration patience)
+      : environment_(environment), until_(SteadyNow() + patience) {
     // gdb must not ask the network for symbols.
     environment_["DEBUGINFOD_URLS"] = "";
   }
@@ -134,19 +137,23 @@ class Tools {
 // Returns whether the process has a handler for SIGABRT, as Python's faulthandler sets one.
 bool HandlesAbort(pid_t pid) { return HasSignal(pid, "SigCgt", SIGABRT); }
 
-// Makes each of these Python processes print its own stack. Waits until they have ended, so that
-// nothing cuts the print short. Returns whether one prints.
-bool AbortPython(std::vector<pid_t> processes) {
-  std::erase_if(processes, [](pid_t pid) { return !HandlesAbort(pid) || kill(pid, SIGABRT) != 0; });
+bool Runs(pid_t pid) {
+  const std::string state = StateOf(absl::StrCat("/proc/", pid));
+  return state != "Z" && state != "?";
+}
+
+// Makes these Python processes print their own stacks, one after the other, since they share a
+// pipe and a line is several writes. Waits until each has ended, so that nothing cuts its print
+// short. Returns those that print, in their order.
+std::vector<pid_t> AbortPython(const std::vector<pid_t>& processes) {
+  std::vector<pid_t> printing;
   const absl::Duration until = SteadyNow() + kFaultHandlerPatience;
-  const auto runs = [](pid_t pid) {
-    const std::string state = StateOf(absl::StrCat("/proc/", pid));
-    return state != "Z" && state != "?";
-  };
-  while (std::any_of(processes.begin(), processes.end(), runs) && SteadyNow() < until) {
-    absl::SleepFor(absl::Milliseconds(10));
+  for (const pid_t pid : processes) {
+    if (!HandlesAbort(pid) || kill(pid, SIGABRT) != 0) continue;
+    printing.push_back(pid);
+    while (Runs(pid) && SteadyNow() < until) absl::SleepFor(absl::Milliseconds(10));
   }
-  return !processes.empty();
+  return printing;
 }
 
 // A script or a library may have given its process another name than that of its interpreter.
@@ -159,8 +166,8 @@ bool IsPython(pid_t pid) {
 }  // namespace
 
 std::vector<std::string> StacksOf(const std::vector<pid_t>& processes,
-                                  const Environment& environment) {
-  const Tools tools(environment);
+                                  const Environment& environment, absl::Duration patience) {
+  const Tools tools(environment, patience);
   std::vector<std::string> lines;
   std::vector<pid_t> silent;  // Python processes whose stack no tool could read
   size_t shown = 0;
@@ -179,8 +186,8 @@ std::vector<std::string> StacksOf(const std::vector<pid_t>& processes,
     lines.push_back(absl::StrCat("and ", processes.size() - shown, " processes more"));
   }
   // Last, since it ends them.
-  if (AbortPython(std::move(silent))) {
-    lines.push_back("Python's own stacks are on its standard error");
+  if (const std::vector<pid_t> printing = AbortPython(silent); !printing.empty()) {
+    lines.push_back(absl::StrCat(kOwnStacks, absl::StrJoin(printing, " ")));
   }
   return lines;
 }

@@ -5,8 +5,8 @@
 //          where they are on the program's PATH and the system lets them look. Without py-spy,
 //          Python itself prints its stack.
 // Threads: one that waits for no other child meanwhile.
-// Bounds:  kStackProcesses processes, kStackLines lines, limits::kStacksPatience for
-//          the tools, and a second for Python's own print.
+// Bounds:  kStackProcesses processes, kStackLines lines, `patience` for the tools, and a second
+//          for Python's own print.
 // Source:  proc(5); py-spy's `dump`; gdb's `thread apply all backtrace`; Python's faulthandler.
 // Tests:   tests/worker/program/stacks_test.cc
 #pragma once
@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
+#include "common/limits.h"
 #include "common/spawn.h"
 
 namespace dt::program {
@@ -28,6 +30,7 @@ inline constexpr size_t kStackLines = 120;
 // faulthandler prints the stack to standard error, and the process ends. Call it only for processes
 // that are about to be ended.
 std::vector<std::string> StacksOf(const std::vector<pid_t>& processes,
-                                  const Environment& environment);
+                                  const Environment& environment,
+                                  absl::Duration patience = limits::kStacksPatience);
 
 }  // namespace dt::program

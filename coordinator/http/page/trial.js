@@ -18,6 +18,15 @@ const PHASES = [
 
 const OWN_MOST = 12;  // metrics of a program's own
 
+// Returns where the processes of a hung attempt stood, the innermost frame first.
+function hungIn({ranks}) {
+  const line =
+    (rank, {doing, frames}) => [`rank ${rank}, ${doing}`, frames.join(", called by ")].filter(Boolean).join(": ");
+  const lines = ranks.flatMap(({rank, processes}) => processes.map((one) => line(rank, one)));
+  if (!lines.length) return null;
+  return ["Hung in:", el("ul", {class: "hung"}, lines.map((text) => el("li", {}, foreign(text))))];
+}
+
 function story(trial) {
   return el("ol", {class: "story"}, trial.attempt_list.map((attempt) => {
     const ended = attempt.ended_at !== null;
@@ -41,7 +50,8 @@ function story(trial) {
       attempt.stop_reason && !(attempt.message ?? "").includes(attempt.stop_reason) ?
         ["Stop requested: ", foreign(attempt.stop_reason), ". "] :
         null,
-      attempt.uncharged ? "This end does not count as a retry. " : null, el("br"),
+      attempt.uncharged ? "This end does not count as a retry. " : null,
+      trial.hang?.attempt === attempt.attempt ? hungIn(trial.hang) : null, el("br"),
       el(
         "span", {class: "dim"}, "from ", time(attempt.started_at),
         attempt.running_at ? [", training since ", time(attempt.running_at)] : null,

@@ -1,4 +1,5 @@
 // describe_command_test.cc: dtctl describe and dtctl explain, against a fake coordinator.
+#include "nlohmann/json.hpp"
 #include "spec/file/diagnostics.h"
 #include "spec/file/experiment_file.h"
 #include "spec/spec.h"
@@ -151,6 +152,59 @@ TEST_F(CommandTest, ExplainShowsEachAttemptWithItsCauseAndPlacement) {
                            "the only two free slots", "from 0 to 120", "gpu07/0 on gpu07"}) {
     EXPECT_TRUE(Has(ran.out, part)) << "lacks " << part << "\n" << ran.out;
   }
+}
+
+TEST_F(CommandTest, ExplainShowsWhereEachRankHungAndTheCommandForItsLog) {
+  AddExperiment(12, 1);
+  control_.Edit([&](FakeControl::World& world) {
+    v1::ExplainTrialResponse& found = world.experiments[12].explanations[1];
+    *found.mutable_trial() = Trial(world, 12, 1);
+    v1::AttemptSummary& attempt = *found.add_attempts();
+    attempt.set_attempt(1);
+    attempt.set_cause(v1::CAUSE_HANG);
+    attempt.set_message("no report for 2s, which is timeout.report");
+    attempt.set_ended_wall_ms(1700000000000);
+    for (const int32_t rank : {0, 1}) {
+      attempt.add_members()->set_rank(rank);
+      v1::LogLineChunk& chunk = world.experiments[12].logs.emplace_back();
+      chunk.set_attempt(1);
+      chunk.mutable_log()->set_rank(rank);
+      chunk.mutable_log()->set_text(
+          "dtrain: it hangs; what its processes are doing:\n"
+          "dtrain: process 8 (python3) sleeps\n"
+          "dtrain:   Thread 8 (idle): \"MainThread\"\n"
+          "dtrain:     all_reduce (c10d.py:2)\n"
+          "dtrain:     main (train.py:9)\n");
+    }
+  });
+  for (const char* command : {"explain", "describe"}) {
+    const std::string out = Run({command, "12/1"}).out;
+    EXPECT_TRUE(Has(out,
+                    "  why           no report for 2s, which is timeout.report\n"
+                    "  hung in       rank 0, process 8 (python3) sleeps: all_reduce (c10d.py:2), "
+                    "called by main (train.py:9)\n"
+                    "                rank 1, process 8 (python3) sleeps: all_reduce (c10d.py:2), "
+                    "called by main (train.py:9)\n"
+                    "  its log       dtctl logs 12/1, of one rank alone: --rank N\n"))
+        << out;
+  }
+  const auto json = nlohmann::json::parse(Run({"explain", "12/1", "-o", "json"}).out);
+  EXPECT_EQ(json["hang"]["attempt"], 1);
+  EXPECT_EQ(json["hang"]["ranks"][1]["processes"][0]["frames"][0], "all_reduce (c10d.py:2)");
+}
+
+TEST_F(CommandTest, ATrialThatEndedOtherwiseHungNowhere) {
+  AddExperiment(12, 1);
+  control_.Edit([&](FakeControl::World& world) {
+    v1::ExplainTrialResponse& found = world.experiments[12].explanations[1];
+    *found.mutable_trial() = Trial(world, 12, 1);
+    v1::AttemptSummary& attempt = *found.add_attempts();
+    attempt.set_attempt(1);
+    attempt.set_cause(v1::CAUSE_OOM);
+    attempt.set_ended_wall_ms(1700000000000);
+  });
+  EXPECT_FALSE(Has(Run({"explain", "12/1"}).out, "its log"));
+  EXPECT_TRUE(Has(Run({"explain", "12/1", "-o", "json"}).out, "\"hang\": null"));
 }
 
 TEST_F(CommandTest, ExplainSaysWhenAnAttemptStartedOverBecauseNothingWasSaved) {

@@ -66,6 +66,12 @@ class ScriptedCore {
     if (const auto* request = FindRequest<v1::ListTrialsRequest>(call)) {
       return continuation(absl::OkStatus(), ListTrials(*request));
     }
+    if (const auto* request = FindRequest<v1::ExplainTrialRequest>(call)) {
+      auto response = std::make_unique<v1::ExplainTrialResponse>(explained);
+      response->mutable_trial()->set_experiment(request->experiment());
+      response->mutable_trial()->set_trial(request->trial());
+      return continuation(absl::OkStatus(), std::move(response));
+    }
     if (const auto* request = FindRequest<v1::ChangeRequest>(call)) {
       changes.push_back(*request);
       auto response = std::make_unique<v1::ChangeResponse>();
@@ -92,6 +98,7 @@ class ScriptedCore {
   std::atomic<int> asked{0};
   int page_size = 0;
   std::vector<v1::ChangeRequest> changes;
+  v1::ExplainTrialResponse explained;
   v1::QuotaSummary quota = Quota("bob", 1);
 
  private:
@@ -357,6 +364,24 @@ TEST_F(ApiTest, LogsHaveATokenForTheNextPage) {
   EXPECT_EQ(list["items"][0]["text"], "hello <b>world</b>");
   EXPECT_EQ(list["next_page_token"], "1");
   EXPECT_EQ(list["left_out"], 0);
+}
+
+TEST_F(ApiTest, ATrialThatHungHasTheInnermostFramesOfItsLog) {
+  EXPECT_EQ(GetJson("experiments/2/trials/2")["hang"], nullptr);
+  v1::AttemptSummary& attempt = *core_.explained.add_attempts();
+  attempt.set_attempt(1);
+  attempt.set_cause(v1::CAUSE_HANG);
+  attempt.set_ended_wall_ms(1763710812000);
+  for (const char* line :
+       {"dtrain: it hangs; what its processes are doing:", "dtrain: process 8 (a) runs",
+        "dtrain:   Thread 1 (LWP 8):", "dtrain:   #0  0x1 in poll ()"}) {
+    reader_.AddLine(line);
+  }
+  const json hang = GetJson("experiments/2/trials/1")["hang"];
+  EXPECT_EQ(hang["attempt"], 1);
+  const json& process = hang["ranks"][0]["processes"][0];
+  EXPECT_EQ(process["doing"], "process 8 (a) runs");
+  EXPECT_EQ(process["frames"], json({"poll ()"}));
 }
 
 TEST_F(ApiTest, TheQueueListsWaitingTrialsInOrderWithReasons) {
