@@ -168,6 +168,7 @@ absl::Status ProgramAttempt::Launch(Instant now) {
   SpawnOptions options;
   DT_ASSIGN_OR_RETURN(options.environment,
                       EnvironmentOf(start_, spec_, context, std::move(inherited)));
+  flight_ = FlightFilesIn(options.environment);
   options.folder = folder;
   DT_RETURN_IF_ERROR(ChooseProgram(context, options));
   options.descriptors = {{theirs.get(), kReportFd}};
@@ -244,8 +245,15 @@ void ProgramAttempt::BeginLeaving(absl::Duration now) {
 // Takes seconds, so the program begins to leave at the next turn, with that turn's time.
 void ProgramAttempt::LogStacks(const std::string& why) {
   Log(why + "; what its processes are doing:");
+  // The record comes first, since Python processes end as they print their stacks.
+  const absl::Duration until = SystemClock().Now().steady + limits::kStacksPatience;
+  if (const std::string record = TakeFlightRecord(flight_, start_.rank); !record.empty()) {
+    Log(absl::StrCat("NCCL's newest collectives are in ", record,
+                     "; torchfrtrace of PyTorch compares those of all ranks"));
+  }
   const std::vector<pid_t> processes = container_ ? container_->Processes(program_) : Descendants();
-  for (const std::string& line : StacksOf(processes, environment_)) Log(line);
+  const absl::Duration left = until - SystemClock().Now().steady;
+  for (const std::string& line : StacksOf(processes, environment_, left)) Log(line);
   stop_request_ = StopRequest::kLeave;
 }
 

@@ -6,8 +6,8 @@
 // Ownership: the program and everything below it. This process must adopt orphans (descendants.h).
 // Threads:   one, apart from that of Checkpoints.
 // Errors:    returns none: an `end` frame reports them.
-// Bounds:    limits::kStacksPatience to read stacks, kProgramLeaveGrace to leave; the agent bounds
-//            the time to save; report.h bounds a line.
+// Bounds:    limits::kStacksPatience to read stacks and records, kProgramLeaveGrace to leave; the
+//            agent bounds the time to save; report.h bounds a line.
 // Tests:     tests/worker/program/program_test.cc, with real processes; tests/e2e/program_test.cc
 #pragma once
 
@@ -29,6 +29,7 @@
 #include "worker/program/ending.h"
 #include "worker/program/environment.h"
 #include "worker/program/environment_maker.h"
+#include "worker/program/flight_recorder.h"
 #include "worker/program/hang_timer.h"
 #include "worker/program/metrics.h"
 #include "worker/program/printed.h"
@@ -164,6 +165,7 @@ class ProgramAttempt {
   std::optional<HangTimer> hang_timer_;  // rank 0's, whose reports alone count
   std::string overdue_;                  // why it counts as hung
   Environment environment_;              // the program's
+  FlightFiles flight_;                   // of NCCL's collectives
   std::string hint_;                     // the last one sent
   std::optional<Checkpoints> checkpoints_;
 };

@@ -16,6 +16,7 @@
 #include "common/program_variables.h"
 #include "common/sha256.h"
 #include "common/text.h"
+#include "worker/program/flight_recorder.h"
 
 namespace dt::program {
 namespace {
@@ -418,6 +419,12 @@ absl::StatusOr<Environment> EnvironmentOf(const frames::Start& start, const Prog
   environment.emplace("OMP_NUM_THREADS", absl::StrCat(context.threads));
   // Python then prints its stack where it crashes, and where a hang is ended (stacks.h).
   environment.emplace("PYTHONFAULTHANDLER", "1");
+  // Without storage there is no folder in which a record would outlive the attempt.
+  if (context.cuda && start.world_size > 1 && !context.checkpoint_folder.empty()) {
+    SetFlightRecorder(
+        {.record = context.checkpoint_folder + "/nccl-rank-", .pipe = context.report + "-nccl-"},
+        environment);
+  }
   // Behind what the person set, so that an installed client, which offers the same, comes first.
   std::string& path = environment["PYTHONPATH"];
   absl::StrAppend(&path, path.empty() ? "" : ":", context.module_folder);

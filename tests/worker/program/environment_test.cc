@@ -104,6 +104,7 @@ TEST(GivenTest, ARankHasTorchrunsVariables) {
   context.cuda = true;
   context.threads = 6;
   context.store_address = "[fd00::1]:2345";
+  context.report = "/run/report";
   context.module_folder = "/m";
   context.checkpoint_folder = "/s/7/3/a2";
   context.resume_folder = "/s/7/3/a1/step-5";
@@ -127,6 +128,10 @@ TEST(GivenTest, ARankHasTorchrunsVariables) {
                                 {"OMP_NUM_THREADS", "6"},
                                 {"PYTHONFAULTHANDLER", "1"},
                                 {"CUDA_VISIBLE_DEVICES", "GPU-a,GPU-b"},
+                                {"TORCH_FR_BUFFER_SIZE", "2000"},
+                                {"TORCH_FR_DUMP_TEMP_FILE", "/s/7/3/a2/nccl-rank-"},
+                                {"TORCH_NCCL_DEBUG_INFO_PIPE_FILE", "/run/report-nccl-"},
+                                {"TORCH_NCCL_DUMP_ON_TIMEOUT", "1"},
                                 {"DTRAIN_RANK", "3"},
                                 {"DTRAIN_WORLD_SIZE", "4"},
                                 {"DTRAIN_LOCAL_RANK", "1"},
@@ -139,12 +144,30 @@ TEST(GivenTest, ARankHasTorchrunsVariables) {
                                 {"DTRAIN_STEPS", "10"},
                                 {"DTRAIN_RUNGS", "3,6"},
                                 {"DTRAIN_METRIC", "accuracy"},
-                                {"DTRAIN_REPORT", ""},
+                                {"DTRAIN_REPORT", "/run/report"},
                                 {"DTRAIN_REPORT_FD", "3"},
                                 {"DTRAIN_CHECKPOINT_DIR", "/s/7/3/a2"},
                                 {"DTRAIN_RESUME", "/s/7/3/a1/step-5"},
                                 {"DTRAIN_RESUME_STEP", "5"}};
   EXPECT_EQ(*environment, expected);
+}
+
+// Only NCCL has collectives to record, and the record needs a folder that outlives the attempt.
+TEST(GivenTest, OnlyGangsOnGpusRecordTheirCollectives) {
+  const ProgramSpec spec = ReadGiven(R"({"run": "true"})");
+  const auto records = [&spec](int32_t ranks, bool cuda, const std::string& storage) {
+    frames::Start start = SecondOfTwoHosts();
+    start.world_size = ranks;
+    LaunchContext context;
+    context.cuda = cuda;
+    context.checkpoint_folder = storage;
+    const auto environment = EnvironmentOf(start, spec, context, {});
+    return environment.ok() && environment->contains("TORCH_FR_DUMP_TEMP_FILE");
+  };
+  EXPECT_TRUE(records(4, true, "/s"));
+  EXPECT_FALSE(records(1, true, "/s"));
+  EXPECT_FALSE(records(4, false, "/s"));
+  EXPECT_FALSE(records(4, true, ""));
 }
 
 // Returns the names of the variables, besides DTRAIN_…, that tell a program its rank.

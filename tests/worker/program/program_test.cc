@@ -63,6 +63,27 @@ TEST_F(ProgramTest, AStatusThatIsNotZeroIsACrash) {
   EXPECT_EQ(end.message, "the program exited with status 3");
 }
 
+// The program does what PyTorch does: it writes its record once something comes out of its pipe.
+TEST_F(ProgramTest, AHangNamesTheRecordOfItsCollectives) {
+  Run(R"(mkfifo "$TORCH_NCCL_DEBUG_INFO_PIPE_FILE"0.pipe
+         exec 4<>"$TORCH_NCCL_DEBUG_INFO_PIPE_FILE"0.pipe
+         echo '{"step": 1, "loss": 3.5}' >&3
+         head -c 1 <&4 >/dev/null; echo all > "$TORCH_FR_DUMP_TEMP_FILE"0
+         cat <&4 >/dev/null)",
+      {{"timeout", {{"report", "1s"}}},
+       {"resources",
+        {{"env",
+          {{{"key", "TORCH_NCCL_DEBUG_INFO_PIPE_FILE"}, {"value", folder_ / "pipe-"}},
+           {{"key", "TORCH_FR_DUMP_TEMP_FILE"}, {"value", folder_ / "rank-"}}}}}}});
+  const frames::End end = AwaitEnd();
+  EXPECT_EQ(end.cause, "hang") << end.message;
+  EXPECT_NE(
+      Log().find("NCCL's newest collectives are in " + (folder_ / "rank-0") + "; torchfrtrace"),
+      std::string::npos)
+      << Log();
+  EXPECT_NE(Log().find("what its processes are doing:\n"), std::string::npos) << Log();
+}
+
 TEST_F(ProgramTest, ProgramsFollowEachOther) {
   Run("exit 0");
   EXPECT_EQ(AwaitEnd().cause, "finished");
