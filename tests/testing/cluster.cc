@@ -242,6 +242,10 @@ std::string Cluster::RowsByAttempt(uint64_t experiment, uint32_t trial) {
   return text;
 }
 
+v1::ReadLogsResponse Cluster::LogPage(const v1::ReadLogsRequest& request) {
+  return Call(&v1::Control::Stub::ReadLogs, request);
+}
+
 std::string Cluster::Logs(uint64_t experiment, uint32_t trial) {
   v1::ReadLogsRequest request;
   request.set_experiment(experiment);
@@ -249,7 +253,7 @@ std::string Cluster::Logs(uint64_t experiment, uint32_t trial) {
   request.set_rank(-1);
   std::string text;
   for (;;) {
-    const auto page = Call(&v1::Control::Stub::ReadLogs, request);
+    const v1::ReadLogsResponse page = LogPage(request);
     for (const auto& chunk : page.chunks()) text += chunk.log().text();
     if (page.at_end() || page.chunks().empty()) return text;
     request.set_page_token(page.next_page_token());

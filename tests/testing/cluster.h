@@ -93,6 +93,7 @@ class Cluster {
   std::map<uint64_t, int> ValidRows(uint64_t experiment, uint32_t trial = 1);
   // Returns a line for each attempt with the steps of its rows, superseded ones with a minus.
   std::string RowsByAttempt(uint64_t experiment, uint32_t trial = 1);
+  v1::ReadLogsResponse LogPage(const v1::ReadLogsRequest& request);
   std::string Logs(uint64_t experiment, uint32_t trial = 1);
 
   // ---- waits ----
