@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -115,7 +116,9 @@ absl::StatusOr<UniqueFd> ProgramAttempt::MakeScratch() {
        {host_.scratch, host_.scratch + "/python", host_.scratch + "/files"}) {
     if (mkdir(folder.c_str(), 0700) != 0) return SystemError("make", folder);
   }
-  DT_RETURN_IF_ERROR(WriteFileAtomically(host_.scratch + "/python/dtrain.py", kTrialModule));
+  // Not synced: after a crash the folder is made anew.
+  DT_ASSIGN_OR_RETURN(OutputFile module, OutputFile::Create(host_.scratch + "/python/dtrain.py"));
+  DT_RETURN_IF_ERROR(module.Append(kTrialModule, std::string_view(kTrialModule).size()));
   const std::string fifo = host_.scratch + "/report";
   if (mkfifo(fifo.c_str(), 0600) != 0) return SystemError("make", fifo);
   // We also open it for writing, so that it never ends while the program opens and closes it.
