@@ -36,9 +36,6 @@ bool Write(const std::string& file, std::string_view text) {
          write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-// The kernel reads "0" as the process that writes it.
-bool Join(const std::string& group) { return Write(group + "/cgroup.procs", "0"); }
-
 // Returns where version 2 is mounted; in a line of mountinfo the type follows " - ".
 std::optional<std::string> MountOfVersion2() {
   std::ifstream mounts("/proc/self/mountinfo");
@@ -52,28 +49,45 @@ std::optional<std::string> MountOfVersion2() {
 }
 
 bool IsWithin(const std::string& group) {
+  const pid_t own = getpid();
   std::ifstream processes(group + "/cgroup.procs");
   for (pid_t pid = 0; processes >> pid;) {
-    if (pid == getpid()) return true;
+    if (pid == own) return true;
   }
   return false;
 }
 
-}  // namespace
-
-std::optional<std::string> OwnControlGroup() {
-  const std::optional<std::string> mount = MountOfVersion2();
-  if (!mount) return std::nullopt;
+// Returns the path of this process's group of version 2, as the kernel names it.
+std::optional<std::string> OwnPath() {
   std::ifstream groups("/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
-    if (!absl::StartsWith(line, "0::")) continue;
-    const std::string path = line.substr(3);
-    // A container may have only its own group mounted, and yet see the path that it has outside.
-    for (std::string folder : {*mount + (path == "/" ? "" : path), *mount}) {
-      if (IsWithin(folder)) return folder;
-    }
+    if (absl::StartsWith(line, "0::")) return line.substr(3);
   }
   return std::nullopt;
+}
+
+std::optional<std::string> FindGroup(const std::string& path) {
+  const std::optional<std::string> mount = MountOfVersion2();
+  if (!mount) return std::nullopt;
+  // A container may have only its own group mounted, and yet see the path that it has outside.
+  for (std::string folder : {*mount + (path == "/" ? "" : path), *mount}) {
+    if (IsWithin(folder)) return folder;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+// Remembers the folder as long as the path is the same: a group may have thousands of processes.
+std::optional<std::string> OwnControlGroup() {
+  thread_local std::string found_path, found;
+  const std::optional<std::string> path = OwnPath();
+  if (!path) return std::nullopt;
+  if (!found.empty() && *path == found_path) return found;
+  const std::optional<std::string> folder = FindGroup(*path);
+  found_path = *path;
+  found = folder.value_or("");
+  return folder;
 }
 
 // A group is named after the process that made it. rmdir refuses a group with a process in it: a
@@ -100,29 +114,22 @@ std::unique_ptr<ControlGroup> ControlGroup::MakeBelow(const std::string& own) {
   const std::optional<std::string> prefix = Prefix();
   if (!prefix) return nullptr;
   std::string folder = absl::StrCat(own, "/", *prefix, getpid());
+  // An earlier group of this process may have stayed, since a killed process needs a moment.
+  rmdir(folder.c_str());
   if (mkdir(folder.c_str(), 0755) != 0) return nullptr;
-  std::unique_ptr<ControlGroup> group(new ControlGroup(own, std::move(folder)));
-  // Kernels before 5.14 cannot kill a group; in some folders a group can be made but not entered.
+  UniqueFd descriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  std::unique_ptr<ControlGroup> group(new ControlGroup(std::move(folder), std::move(descriptor)));
+  // Kernels before 5.14 cannot kill a group.
   if (access((group->folder_ + "/cgroup.kill").c_str(), W_OK) != 0) return nullptr;
-  { const Within within(group.get()); }
-  return group->holds_us_ ? nullptr : std::move(group);
+  return group;
 }
 
-ControlGroup::ControlGroup(std::string own, std::string folder)
-    : own_(std::move(own)), folder_(std::move(folder)) {}
+ControlGroup::ControlGroup(std::string folder, UniqueFd descriptor)
+    : folder_(std::move(folder)), descriptor_(std::move(descriptor)) {}
 
 ControlGroup::~ControlGroup() { rmdir(folder_.c_str()); }
 
-ControlGroup::Within::Within(ControlGroup* group) : group_(group) {
-  if (group_ != nullptr) group_->holds_us_ = Join(group_->folder_);
-}
-
-ControlGroup::Within::~Within() {
-  if (group_ != nullptr && group_->holds_us_) group_->holds_us_ = !Join(group_->own_);
-}
-
 int ControlGroup::Kill() {
-  if (holds_us_) return 0;
   int seen = 0;
   std::ifstream processes(folder_ + "/cgroup.procs");
   for (pid_t pid = 0; processes >> pid;) ++seen;

@@ -5,7 +5,7 @@
 //            needs version 2 and a folder that this process may write, as systemd gives with
 //            Delegate=yes and a container as root.
 // Ownership: the group's folder, which is removed with it once it holds no process.
-// Threads:   one; all threads of the process are in the group while a Within lives.
+// Threads:   one.
 // Errors:    none: if the system refuses, there is no group.
 // Source:    the kernel's Documentation/admin-guide/cgroup-v2.rst.
 // Tests:     tests/common/control_group_test.cc
@@ -14,6 +14,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+
+#include "common/unique_fd.h"
 
 namespace dt {
 
@@ -34,27 +36,18 @@ class ControlGroup {
   ControlGroup(const ControlGroup&) = delete;
   ControlGroup& operator=(const ControlGroup&) = delete;
 
-  // Puts this process into the group while it lives, so that what it starts begins there.
-  class Within {
-   public:
-    explicit Within(ControlGroup* group);  // null: does nothing
-    ~Within();
-    Within(const Within&) = delete;
-    Within& operator=(const Within&) = delete;
-
-   private:
-    ControlGroup* const group_;
-  };
+  // Returns a descriptor of the group's folder: SpawnOptions::control_group.
+  int descriptor() const { return descriptor_.get(); }
 
   // Sends SIGKILL to all processes in the group, and to those that join meanwhile. Returns how many
   // it saw. Their parents have to reap them.
   int Kill();
 
  private:
-  ControlGroup(std::string own, std::string folder);
+  ControlGroup(std::string folder, UniqueFd descriptor);
 
-  const std::string own_, folder_;
-  bool holds_us_ = false;
+  const std::string folder_;
+  const UniqueFd descriptor_;
 };
 
 }  // namespace dt

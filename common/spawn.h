@@ -42,6 +42,9 @@ struct SpawnOptions {
   std::string log;     // file to which 1 and 2 are appended, unless empty
   ProcessGroup group = ProcessGroup::kOfParent;
   Life life = Life::kOwn;
+  // With Life::kOfStarter: the folder of the control group in which it begins. -1, or where the
+  // system refuses: ours.
+  int control_group = -1;
 };
 
 // Returns the process's number; the caller waits for it. The program begins with default signal

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "common/descendants.h"
+#include "common/files.h"
 #include "common/spawn.h"
 #include "gtest/gtest.h"
 #include "tests/testing/await.h"
@@ -55,10 +56,10 @@ TEST_F(OwnGroupTest, AChainOfSuccessorsIsEndedAtOnceAndThisProcessIsNot) {
   std::ofstream(folder / "relay") << "#!/bin/sh\n: > " << (folder / "runs")
                                   << "\nsetsid \"$0\" &\n";
   ASSERT_EQ(chmod((folder / "relay").c_str(), 0700), 0);
-  {
-    const ControlGroup::Within within(group_.get());
-    ASSERT_TRUE(Spawn({.path = folder / "relay"}).ok());
-  }
+  ASSERT_TRUE(Spawn({.path = folder / "relay",
+                     .life = Life::kOfStarter,
+                     .control_group = group_->descriptor()})
+                  .ok());
   ASSERT_TRUE(testing::Await([&] { return std::filesystem::exists(folder / "runs"); }));
   group_->Kill();
   EXPECT_TRUE(testing::Await([&] {
@@ -68,6 +69,20 @@ TEST_F(OwnGroupTest, AChainOfSuccessorsIsEndedAtOnceAndThisProcessIsNot) {
   }));
   EXPECT_FALSE(std::filesystem::exists(folder / "runs"));
   EXPECT_EQ(group_->Kill(), 0) << "no process is left in it";
+}
+
+TEST_F(OwnGroupTest, AProgramBeginsInItsGroupAndThisProcessStays) {
+  const testing::TempFolder folder;
+  const std::string file = folder / "its";
+  const auto program = Spawn({.path = "/bin/sh",
+                              .arguments = {"-c", "cat /proc/self/cgroup > " + file},
+                              .life = Life::kOfStarter,
+                              .control_group = group_->descriptor()});
+  ASSERT_TRUE(program.ok());
+  ASSERT_EQ(waitpid(*program, nullptr, 0), *program);
+  const std::string text = ReadFile(file, 1 << 16).value_or("");
+  EXPECT_NE(text.find(GroupOf(getpid())), std::string::npos) << text;
+  EXPECT_EQ(OwnControlGroup(), own_);
 }
 
 TEST_F(OwnGroupTest, ProcessesThatAKilledProcessLeftAreEndedByTheNext) {

@@ -107,6 +107,13 @@ TEST_F(SpawnTest, AProcessBoundToItsStarterEndsWithTheThread) {
   EXPECT_EQ(ended.value_or(0), SIGKILL);
 }
 
+TEST_F(SpawnTest, AProcessBeginsWithoutAControlGroupThatDoesNotTakeIt) {
+  const UniqueFd none(open((folder_ / "").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_TRUE(none.valid());
+  EXPECT_EQ(Printed("echo runs", {.life = Life::kOfStarter, .control_group = none.get()}),
+            "runs\n");
+}
+
 TEST(SpawnErrorTest, AMissingProgramIsNamed) {
   for (const Life life : {Life::kOwn, Life::kOfStarter}) {
     const absl::StatusOr<pid_t> pid = Spawn({.path = "/absent/program", .life = life});

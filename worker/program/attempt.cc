@@ -183,10 +183,8 @@ absl::Status ProgramAttempt::Launch(Instant now) {
   oom_kills_before_ = OomKills();
   const std::optional<std::string> around = OwnControlGroup();
   if (around) group_ = ControlGroup::MakeBelow(*around);
-  const absl::StatusOr<pid_t> started = [&] {
-    const ControlGroup::Within within(group_.get());
-    return Spawn(options);
-  }();
+  if (group_ != nullptr) options.control_group = group_->descriptor();
+  const absl::StatusOr<pid_t> started = Spawn(options);
   if (absl::IsResourceExhausted(started.status()) || (container_ && !started.ok())) {
     return IoError(std::string(started.status().message()));
   }
