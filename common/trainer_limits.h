@@ -1,4 +1,4 @@
-// trainer_limits.h: bounds of a worker's look for a trainer.
+// trainer_limits.h: bounds of a worker's look for a trainer, and of the rest of a program's runner.
 #pragma once
 
 #include "absl/time/time.h"
@@ -13,5 +13,8 @@ inline constexpr absl::Duration kTrainerLook = absl::Seconds(10);
 inline constexpr absl::Duration kFirstTrainerLook = absl::Seconds(20);
 // Longest time of a later look: the worker's stream waits for it, and its lease goes on.
 inline constexpr absl::Duration kLaterTrainerLook = absl::Seconds(1);
+// How long a program's runner waits for the next trial of its experiment. The order for it comes
+// within milliseconds; after a restart of the coordinator, or from a slow search, within seconds.
+inline constexpr absl::Duration kRunnerRest = absl::Seconds(10);
 
 }  // namespace dt::limits

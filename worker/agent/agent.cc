@@ -15,7 +15,7 @@ Actions AgentStep(AgentState& state, AgentEvent event, Instant now) {
 }
 
 absl::Duration NextDeadline(const AgentState& state) {
-  absl::Duration next = state.trainer.kill_at;
+  absl::Duration next = std::min(state.trainer.kill_at, state.trainer.rest_until);
   if (state.connected && !state.report_in_flight) next = std::min(next, state.next_report);
   if (state.attempt && !state.contact && state.attempt->stop == StopReason::kNone) {
     next = std::min(next, state.lost_since + state.options.disconnect_grace);

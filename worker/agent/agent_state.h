@@ -154,9 +154,11 @@ struct Trainer {
   bool used = false;       // has been given an attempt
   TrainerKind kind = TrainerKind::kOwn;
   std::map<std::string, std::string> env;
+  uint64_t experiment = 0;  // of its newest attempt; 0: of none that this journal knows
   frames::Hello hello;
-  absl::Duration kill_at = absl::InfiniteDuration();  // steady time
-  std::string kill_reason;                            // when kill_at passes, or misconduct
+  absl::Duration kill_at = absl::InfiniteDuration();     // steady time
+  std::string kill_reason;                               // when kill_at passes, or misconduct
+  absl::Duration rest_until = absl::InfiniteDuration();  // steady time at which an idle one leaves
 };
 
 // Why an attempt must end here; later ones are stronger.

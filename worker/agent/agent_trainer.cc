@@ -11,6 +11,7 @@
 #include "common/environment_limits.h"
 #include "common/spawn.h"
 #include "common/text.h"
+#include "common/trainer_limits.h"
 #include "worker/agent/agent_turn.h"
 #include "worker/agent/convert.h"
 #include "worker/agent/known_errors.h"
@@ -79,6 +80,9 @@ void AgentTurn::TakeFrame(const frames::Idle&) {
     s_.trainer.phase = TrainerPhase::kIdle;
     s_.trainer.was_ready = true;
     s_.trainer.kill_at = absl::InfiniteDuration();
+    if (s_.trainer.used && s_.trainer.kind == TrainerKind::kProgram) {
+      s_.trainer.rest_until = now_.steady + limits::kRunnerRest;
+    }
   }
 }
 
@@ -351,15 +355,9 @@ void AgentTurn::DriveTrainer() {
       if (s_.draining) LeaveTrainer();
       return;
     case TrainerPhase::kIdle:
-      // A runner serves one attempt: its pipes end with it, so that no process that outlives the
-      // program can write into the next log.
-      if (s_.trainer.kind == TrainerKind::kProgram && s_.trainer.used) {
-        LeaveTrainer();
-        return;
-      }
       if (waiting && Suits(*s_.attempt)) {
         if (!s_.attempt->brings_code || !s_.attempt->code_folder.empty()) SendStart();
-      } else if (waiting || s_.draining) {
+      } else if (waiting || s_.draining || now_.steady >= s_.trainer.rest_until) {
         LeaveTrainer();
       }
       return;
@@ -372,12 +370,18 @@ void AgentTurn::DriveTrainer() {
   }
 }
 
+// A program's runner serves one experiment: the next may be of another user, whose program could
+// read the runner's memory.
 bool AgentTurn::Suits(const LocalAttempt& attempt) const {
-  return s_.trainer.kind == KindOf(attempt.assigned.spec()) &&
-         s_.trainer.env == EnvOf(attempt.assigned);
+  const Trainer& trainer = s_.trainer;
+  return trainer.kind == KindOf(attempt.assigned.spec()) &&
+         trainer.env == EnvOf(attempt.assigned) &&
+         (trainer.kind == TrainerKind::kOwn || !trainer.used ||
+          trainer.experiment == attempt.assigned.experiment());
 }
 
 void AgentTurn::LeaveTrainer() {
+  s_.trainer.rest_until = absl::InfiniteDuration();
   s_.trainer.phase = TrainerPhase::kLeaving;
   s_.trainer.kill_at = now_.steady + limits::kTrainerExitGrace;
   s_.trainer.kill_reason = absl::StrCat("did not exit within ", Seconds(limits::kTrainerExitGrace));
@@ -444,6 +448,8 @@ void AgentTurn::SendStart() {
   s_.writer = owner;
   s_.last_words = {};
   s_.trainer.used = true;
+  s_.trainer.experiment = order.experiment();
+  s_.trainer.rest_until = absl::InfiniteDuration();
   s_.trainer.phase = TrainerPhase::kBusy;
   actions_.push_back(SendFrame{std::move(start)});
 }

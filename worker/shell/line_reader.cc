@@ -58,6 +58,8 @@ LineReader::Lines LineReader::Finish() {
   Release(out);
   if (!line_.empty()) out.lines.push_back(std::exchange(line_, {}));
   after_return_ = false;
+  taken_ = 0;
+  second_ = -absl::InfiniteDuration();
   return out;
 }
 

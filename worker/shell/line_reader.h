@@ -32,7 +32,8 @@ class LineReader {
   };
   // Returns the lines that may go now. No bytes: those that waited and are due.
   Lines Take(std::string_view bytes, absl::Duration now);
-  // Returns all waiting lines, then an unfinished line; for the end of the input.
+  // Returns all waiting lines, then an unfinished line; for the end of an attempt or of the input.
+  // The allowance begins anew.
   Lines Finish();
   // Returns the steady time at which Take has a waiting line; infinite: never.
   absl::Duration NextDeadline() const;

@@ -1,4 +1,5 @@
 // agent_program_test.cc: attempts whose trainer is a user's program.
+#include "common/trainer_limits.h"
 #include "tests/worker/agent/agent_fixture.h"
 
 namespace dt {
@@ -144,9 +145,8 @@ TEST_F(AgentProgramTest, OutputOfAnEarlierAttemptIsNotReportedForTheNext) {
   Feed(LogLines{{"token of team A"}, 0, LogPipe::kOutput});
   Say(frames::End{Hex(1), "finished", "", 0});
   Say(frames::Idle{});
-  TrainerDies(0);
   Order(HoldingProgram(2));
-  TrainerComesUp();
+  ASSERT_TRUE(TakeFrame<frames::Start>()) << "the same runner";
   Say(frames::End{Hex(2), "trainer_crash", "the program exited with status 7", 0});
   ASSERT_EQ(Ends().size(), 2u);
   EXPECT_EQ(Ends()[1].message(), "the program exited with status 7");
@@ -161,16 +161,53 @@ TEST_F(AgentProgramTest, AnErrorAmongLeftOutLinesIsReported) {
             "last line: and on");
 }
 
-TEST_F(AgentProgramTest, ARunnerServesOneAttempt) {
+TEST_F(AgentProgramTest, ARunnerServesTheTrialsOfOneExperiment) {
   ReachProgram();
   Say(frames::End{Hex(1), "finished", "", 0});
   Say(frames::Idle{});
-  EXPECT_FALSE(Holds(1)) << "the slot is free before the runner has gone";
-  EXPECT_TRUE(TakeFrame<frames::Exit>());
+  EXPECT_FALSE(Holds(1)) << "the slot is free, and the runner stays";
+  EXPECT_FALSE(TakeFrame<frames::Exit>());
   Order(HoldingProgram(2));
+  EXPECT_FALSE(Take<SpawnTrainer>());
+  const auto start = TakeFrame<frames::Start>();
+  ASSERT_TRUE(start);
+  EXPECT_EQ(start->token, Hex(2));
+}
+
+TEST_F(AgentProgramTest, ARunnerLeavesForAnotherExperiment) {
+  ReachProgram();
+  Say(frames::End{Hex(1), "finished", "", 0});
+  Say(frames::Idle{});
+  v1::Orders orders = HoldingProgram(2);
+  orders.mutable_attempt()->set_experiment(2);
+  Order(orders);
+  EXPECT_TRUE(TakeFrame<frames::Exit>()) << "its program may be another user's";
   EXPECT_FALSE(Take<SpawnTrainer>()) << "one at a time";
   TrainerDies(0);
   EXPECT_TRUE(Take<SpawnTrainer>());
+}
+
+TEST_F(AgentProgramTest, ARunnerWithoutAnotherTrialLeaves) {
+  ReachProgram();
+  EndsAs("finished");
+  Say(frames::Idle{});
+  Order(HoldingNothing());
+  Advance(limits::kRunnerRest - absl::Seconds(1));
+  EXPECT_FALSE(TakeFrame<frames::Exit>());
+  Advance(absl::Seconds(1));
+  EXPECT_TRUE(TakeFrame<frames::Exit>());
+  TrainerDies(0);
+  EXPECT_FALSE(Take<SpawnTrainer>());
+}
+
+TEST_F(AgentProgramTest, ARunnerThatServesARunLongerThanItsRestStays) {
+  ReachProgram();
+  Say(frames::End{Hex(1), "finished", "", 0});
+  Say(frames::Idle{});
+  Order(HoldingProgram(2));
+  ASSERT_TRUE(TakeFrame<frames::Start>());
+  Advance(limits::kRunnerRest * 2);
+  EXPECT_FALSE(TakeFrame<frames::Exit>());
 }
 
 TEST_F(AgentProgramTest, AProgramsRunnerHasNoneOfTheUsersVariables) {

@@ -81,6 +81,14 @@ TEST(LineReaderTest, AnErrorAmongLeftOutLinesIsReported) {
   EXPECT_EQ(reader.Finish().dropped_error, "KeyError: 'lr'");
 }
 
+TEST(LineReaderTest, AnAttemptsAllowanceIsItsOwn) {
+  LineReader reader;
+  reader.Take(Numbered(limits::kLogLinesPerSecond), absl::Seconds(7));
+  reader.Finish();
+  const auto next = reader.Take(Numbered(limits::kLogLinesPerSecond), absl::Seconds(7));
+  EXPECT_EQ(next.lines.size(), static_cast<size_t>(limits::kLogLinesPerSecond));
+}
+
 TEST(LineReaderTest, AFloodIsBoundedInEachSecondAndAllOfItIsCounted) {
   LineReader reader;
   uint64_t told = 0, dropped = 0;
