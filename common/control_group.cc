@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <sstream>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -21,6 +23,10 @@
 
 namespace dt {
 namespace {
+
+// Number of looks whether an earlier group is empty, and the pause between them.
+constexpr int kEmptyLooks = 50;
+constexpr int kEmptyAgainMs = 2;
 
 // Returns what the names of our groups begin with: the PID namespace, in which the number after it
 // is a process. A container may see the groups of its host; their numbers mean nothing in it.
@@ -46,6 +52,32 @@ std::optional<std::string> MountOfVersion2() {
     if (words >> number >> parent >> device >> root >> place) return place;
   }
   return std::nullopt;
+}
+
+// Removes a group with the groups that its processes made in it, unless a process is left.
+bool Remove(const std::string& group) {
+  if (rmdir(group.c_str()) == 0 || errno == ENOENT) return true;
+  DIR* folder = opendir(group.c_str());
+  if (folder == nullptr) return false;
+  std::vector<std::string> below;
+  while (const dirent* entry = readdir(folder)) {
+    const std::string_view name = entry->d_name;
+    if (entry->d_type == DT_DIR && name != "." && name != "..") {
+      below.push_back(absl::StrCat(group, "/", entry->d_name));
+    }
+  }
+  closedir(folder);
+  for (const std::string& each : below) Remove(each);
+  return !below.empty() && rmdir(group.c_str()) == 0;
+}
+
+// Removes an earlier group of this process. Its killed processes may need a moment.
+bool RemoveEarlier(const std::string& group) {
+  for (int i = 0; !Remove(group); ++i) {
+    if (i == kEmptyLooks || !Write(group + "/cgroup.kill", "1")) return false;
+    poll(nullptr, 0, kEmptyAgainMs);
+  }
+  return true;
 }
 
 bool IsWithin(const std::string& group) {
@@ -104,7 +136,7 @@ void EndAbandonedGroups(const std::string& own) {
     if (maker == getpid() || (maker > 0 && (kill(maker, 0) == 0 || errno == EPERM))) continue;
     const std::string group = absl::StrCat(own, "/", entry->d_name);
     Write(group + "/cgroup.kill", "1");
-    rmdir(group.c_str());
+    Remove(group);
   }
   closedir(folder);
 }
@@ -114,9 +146,7 @@ std::unique_ptr<ControlGroup> ControlGroup::MakeBelow(const std::string& own) {
   const std::optional<std::string> prefix = Prefix();
   if (!prefix) return nullptr;
   std::string folder = absl::StrCat(own, "/", *prefix, getpid());
-  // An earlier group of this process may have stayed, since a killed process needs a moment.
-  rmdir(folder.c_str());
-  if (mkdir(folder.c_str(), 0755) != 0) return nullptr;
+  if (!RemoveEarlier(folder) || mkdir(folder.c_str(), 0755) != 0) return nullptr;
   UniqueFd descriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   std::unique_ptr<ControlGroup> group(new ControlGroup(std::move(folder), std::move(descriptor)));
   // Kernels before 5.14 cannot kill a group.
@@ -127,7 +157,7 @@ std::unique_ptr<ControlGroup> ControlGroup::MakeBelow(const std::string& own) {
 ControlGroup::ControlGroup(std::string folder, UniqueFd descriptor)
     : folder_(std::move(folder)), descriptor_(std::move(descriptor)) {}
 
-ControlGroup::~ControlGroup() { rmdir(folder_.c_str()); }
+ControlGroup::~ControlGroup() { Remove(folder_); }
 
 int ControlGroup::Kill() {
   int seen = 0;

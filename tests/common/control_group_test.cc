@@ -85,6 +85,20 @@ TEST_F(OwnGroupTest, AProgramBeginsInItsGroupAndThisProcessStays) {
   EXPECT_EQ(OwnControlGroup(), own_);
 }
 
+// A process makes one group after another.
+TEST_F(OwnGroupTest, AGroupThatAnEarlierOneLeftIsEndedAndRemoved) {
+  const std::string its = *own_ + GroupOf(getpid());
+  ASSERT_EQ(mkdir((its + "/inner").c_str(), 0755), 0);
+  testing::ChildProcess program({.path = "/bin/tail", .arguments = {"-f", "/dev/null"}});
+  std::ofstream(its + "/inner/cgroup.procs") << program.pid();
+  group_.reset();
+  ASSERT_TRUE(std::filesystem::exists(its)) << "a process is in it";
+  group_ = ControlGroup::MakeBelow(*own_);
+  EXPECT_NE(group_, nullptr);
+  EXPECT_FALSE(std::filesystem::exists(its + "/inner"));
+  EXPECT_TRUE(program.AwaitExit());
+}
+
 TEST_F(OwnGroupTest, ProcessesThatAKilledProcessLeftAreEndedByTheNext) {
   const std::string left = *own_ + GroupOf(Gone());
   ASSERT_EQ(mkdir(left.c_str(), 0755), 0);

@@ -244,6 +244,66 @@ TEST_F(DtworkerTest, TerminateSavesReportsAndLeaves) {
   EXPECT_EQ(fleet_.Latest().trainer(), v1::WorkerReport::TRAINER_NONE);
 }
 
+// Trials of programs; the fake trainer is their runner, in a file of its own.
+class ProgramWorkerTest : public DtworkerTest {
+ protected:
+  ProgramWorkerTest() {
+    PutRunner();
+    StartWorker({"--programs", "allow", "--program-runner", folder_ / "runner"});
+  }
+  // Puts the runner's file there, as an upgrade does.
+  void PutRunner() {
+    std::filesystem::copy_file(FAKE_TRAINER, folder_ / "new");
+    std::filesystem::rename(folder_ / "new", folder_ / "runner");
+  }
+  // Runs a trial of a program to its end, and returns the runner, which then rests.
+  pid_t RunTrial(uint8_t token) {
+    orders_ = MakeOrders(5, "", token);
+    orders_.mutable_attempt()->mutable_spec()->add_command("true");
+    fleet_.Order(orders_);
+    EXPECT_TRUE(Await([&] {
+      const auto items = fleet_.Items();
+      return !items.empty() && items.back().has_ended() &&
+             items.back().attempt_token() == orders_.attempt().attempt_token();
+    }));
+    const auto children = ChildrenOf(worker_.pid());
+    return children.size() == 1 ? children[0] : -1;
+  }
+};
+
+TEST_F(ProgramWorkerTest, ARunnerServesTrialsUntilItsFileIsReplaced) {
+  RunTrial(1);
+  const pid_t runner = RunTrial(2);
+  EXPECT_EQ(RunTrial(3), runner);
+  PutRunner();
+  EXPECT_TRUE(Await([&] { return !ProcessAlive(runner); })) << "it rests on";
+  RunTrial(4);
+  EXPECT_EQ(fleet_.EndCause(), v1::CAUSE_FINISHED);
+}
+
+TEST_F(ProgramWorkerTest, ARestingRunnerThatIsKilledCostsNoTrial) {
+  RunTrial(1);
+  const pid_t runner = RunTrial(2);
+  ASSERT_GT(runner, 0);
+  kill(runner, SIGKILL);
+  RunTrial(3);
+  EXPECT_EQ(fleet_.EndCause(), v1::CAUSE_FINISHED);
+}
+
+TEST_F(ProgramWorkerTest, ARestingRunnerEndsWithItsWorker) {
+  for (const int how : {SIGTERM, SIGKILL}) {
+    if (!worker_.Running()) {
+      StartWorker({"--programs", "allow", "--program-runner", folder_ / "runner"});
+    }
+    RunTrial(static_cast<uint8_t>(how));
+    const pid_t runner = RunTrial(static_cast<uint8_t>(how + 100));
+    ASSERT_GT(runner, 0);
+    worker_.Signal(how);
+    ASSERT_TRUE(worker_.AwaitExit());
+    EXPECT_TRUE(Await([&] { return !ProcessAlive(runner); })) << how;
+  }
+}
+
 TEST_F(DtworkerTest, EndsAfterItsIdleTimeoutAndNotWhileItTrains) {
   const auto timeout = std::chrono::seconds(5);  // longer than a loaded machine needs to order
   StartWorker({"--idle-timeout", "5s"});

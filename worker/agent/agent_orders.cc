@@ -84,7 +84,7 @@ void AgentTurn::TellRegistered(const std::vector<v1::Item>& durable) {
 void AgentTurn::ForgetJournal() {
   StopHeld(StopReason::kForget);
   s_.buffer.Clear();
-  s_.trainer.experiment = 0;
+  s_.trainer.tenant.clear();
   ForgetPending();
 }
 

@@ -98,13 +98,15 @@ struct CodeFailed {
   std::string message;
   CodeFault fault = CodeFault::kNotGot;
 };
+// The file of the trainer that runs was replaced, as an upgrade does.
+struct TrainerReplaced {};
 struct TimePassed {};
 struct Terminate {};  // SIGTERM: drain; a second one: leave at once
 
 using AgentEvent =
     std::variant<StreamConnected, StreamLost, OrdersReceived, ReportWritten, FrameReceived,
                  TrainerMisbehaved, TrainerStartFailed, TrainerExited, LogLines, CheckpointsGone,
-                 CodeReady, CodeFailed, TimePassed, Terminate>;
+                 CodeReady, CodeFailed, TrainerReplaced, TimePassed, Terminate>;
 
 // ---- actions ----
 struct SpawnTrainer {
@@ -152,9 +154,11 @@ struct Trainer {
   TrainerPhase phase = TrainerPhase::kNone;
   bool was_ready = false;  // has sent `idle`
   bool used = false;       // has been given an attempt
+  bool reused = false;     // has been given more than one
+  bool replaced = false;   // its file was replaced since it started
   TrainerKind kind = TrainerKind::kOwn;
   std::map<std::string, std::string> env;
-  uint64_t experiment = 0;  // of its newest attempt; 0: of none that this journal knows
+  std::string tenant;  // of its newest attempt (TenantOf); "": of none that this journal knows
   frames::Hello hello;
   absl::Duration kill_at = absl::InfiniteDuration();     // steady time
   std::string kill_reason;                               // when kill_at passes, or misconduct

@@ -33,6 +33,14 @@ std::map<std::string, std::string> EnvOf(const v1::Assigned& assigned) {
   return env;
 }
 
+// Returns in whose name programs run: the trials of one experiment, user and environment share a
+// runner. The next may be of another user, whose program could read the runner's memory.
+std::string TenantOf(const v1::Assigned& assigned) {
+  return absl::StrCat(assigned.experiment(), "\n", assigned.submitted_by(), "\n",
+                      assigned.spec().environment().SerializeAsString(), "\n",
+                      assigned.spec().resources().SerializeAsString());
+}
+
 void AppendWords(const LastWords& words, std::string& message) {
   const std::string text = words.Text();
   if (!text.empty()) absl::StrAppend(&message, "; ", text);
@@ -80,9 +88,6 @@ void AgentTurn::TakeFrame(const frames::Idle&) {
     s_.trainer.phase = TrainerPhase::kIdle;
     s_.trainer.was_ready = true;
     s_.trainer.kill_at = absl::InfiniteDuration();
-    if (s_.trainer.used && s_.trainer.kind == TrainerKind::kProgram) {
-      s_.trainer.rest_until = now_.steady + limits::kRunnerRest;
-    }
   }
 }
 
@@ -228,6 +233,7 @@ void AgentTurn::Take(const TrainerExited& event) {
   const Trainer dead =
       std::exchange(s_.trainer, Trainer{.kind = s_.trainer.kind, .env = s_.trainer.env});
   if (s_.draining) s_.report_urgent = true;
+  if (TakesBack(dead)) return;
   if (s_.attempt && s_.attempt->stage != AttemptStage::kWaiting) {
     if (s_.attempt->stage != AttemptStage::kEnded) EndOnDeath(event, dead);
     ReleaseHeld();
@@ -235,10 +241,23 @@ void AgentTurn::Take(const TrainerExited& event) {
   }
   const bool killed = dead.phase == TrainerPhase::kKilled;
   if (dead.phase == TrainerPhase::kLeaving || (killed && dead.was_ready)) return;
+  // A runner that rested: it is no sign that the next would not start.
+  if (dead.kind == TrainerKind::kProgram && dead.used) return;
   std::string message = killed ? dead.kill_reason : DescribeExit(event.wait_status);
   // Output of a trainer that has served an attempt belongs to that attempt.
   if (!dead.used) AppendWords(s_.last_words, message);
   NoteStartFailure(std::move(message));
+}
+
+// Lets an attempt wait for another runner if the one that rested died before it took the attempt
+// up: nothing of its program has run. Returns whether it does.
+bool AgentTurn::TakesBack(const Trainer& dead) {
+  const bool rested = dead.kind == TrainerKind::kProgram && dead.reused;
+  if (!rested || dead.phase != TrainerPhase::kBusy) return false;
+  LocalAttempt& attempt = *s_.attempt;
+  if (attempt.stage != AttemptStage::kPreparing || attempt.stop != StopReason::kNone) return false;
+  attempt.stage = AttemptStage::kWaiting;
+  return true;
 }
 
 // The trainer died within the attempt, without an `end`.
@@ -322,7 +341,7 @@ void AgentTurn::Take(const Terminate&) {
 void AgentTurn::Kill(std::string reason) {
   if (s_.trainer.phase == TrainerPhase::kNone || s_.trainer.phase == TrainerPhase::kKilled) return;
   s_.trainer.phase = TrainerPhase::kKilled;
-  s_.trainer.kill_at = absl::InfiniteDuration();
+  s_.trainer.kill_at = s_.trainer.rest_until = absl::InfiniteDuration();
   s_.trainer.kill_reason = std::move(reason);
   actions_.push_back(KillTrainer{});
 }
@@ -355,11 +374,7 @@ void AgentTurn::DriveTrainer() {
       if (s_.draining) LeaveTrainer();
       return;
     case TrainerPhase::kIdle:
-      if (waiting && Suits(*s_.attempt)) {
-        if (!s_.attempt->brings_code || !s_.attempt->code_folder.empty()) SendStart();
-      } else if (waiting || s_.draining || now_.steady >= s_.trainer.rest_until) {
-        LeaveTrainer();
-      }
+      DriveIdle(waiting);
       return;
     case TrainerPhase::kBusy:
       SendLater();
@@ -370,14 +385,27 @@ void AgentTurn::DriveTrainer() {
   }
 }
 
-// A program's runner serves one experiment: the next may be of another user, whose program could
-// read the runner's memory.
+// Starts the waiting attempt, or lets a trainer leave that has nothing to wait for.
+void AgentTurn::DriveIdle(bool waiting) {
+  Trainer& trainer = s_.trainer;
+  if (waiting && Suits(*s_.attempt)) {
+    trainer.rest_until = absl::InfiniteDuration();  // it may wait for the attempt's code
+    if (!s_.attempt->brings_code || !s_.attempt->code_folder.empty()) SendStart();
+    return;
+  }
+  if (trainer.kind == TrainerKind::kProgram) {
+    trainer.rest_until = std::min(trainer.rest_until, now_.steady + limits::kRunnerRest);
+  }
+  if (waiting || s_.draining || trainer.replaced || now_.steady >= trainer.rest_until) {
+    LeaveTrainer();
+  }
+}
+
 bool AgentTurn::Suits(const LocalAttempt& attempt) const {
   const Trainer& trainer = s_.trainer;
-  return trainer.kind == KindOf(attempt.assigned.spec()) &&
-         trainer.env == EnvOf(attempt.assigned) &&
-         (trainer.kind == TrainerKind::kOwn || !trainer.used ||
-          trainer.experiment == attempt.assigned.experiment());
+  if (trainer.kind != KindOf(attempt.assigned.spec())) return false;
+  if (trainer.kind == TrainerKind::kOwn) return trainer.env == EnvOf(attempt.assigned);
+  return !trainer.replaced && (!trainer.used || trainer.tenant == TenantOf(attempt.assigned));
 }
 
 void AgentTurn::LeaveTrainer() {
@@ -447,9 +475,8 @@ void AgentTurn::SendStart() {
   s_.earlier_writer = s_.trainer.used ? s_.writer : owner;
   s_.writer = owner;
   s_.last_words = {};
-  s_.trainer.used = true;
-  s_.trainer.experiment = order.experiment();
-  s_.trainer.rest_until = absl::InfiniteDuration();
+  s_.trainer.reused = std::exchange(s_.trainer.used, true);
+  s_.trainer.tenant = TenantOf(order);
   s_.trainer.phase = TrainerPhase::kBusy;
   actions_.push_back(SendFrame{std::move(start)});
 }

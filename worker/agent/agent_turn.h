@@ -55,6 +55,7 @@ class AgentTurn {
   void Take(CheckpointsGone& event);
   void Take(CodeReady& event);
   void Take(const CodeFailed& event);
+  void Take(const TrainerReplaced&) { s_.trainer.replaced = true; }
   void Take(const TimePassed&) {}
   void Take(const Terminate&);
 
@@ -91,7 +92,9 @@ class AgentTurn {
   void RememberEnded(const AttemptToken& token);
 
   void KeepDeadlines();
+  bool TakesBack(const Trainer& dead);
   void DriveTrainer();
+  void DriveIdle(bool waiting);
   void SendStart();
   void SendLater();
   bool Suits(const LocalAttempt& attempt) const;

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,6 +31,12 @@ sigset_t RunnerSignals() {
   return signals;
 }
 
+// Returns whether a child is left, alive or not yet reaped.
+bool HasChildren() {
+  siginfo_t info{};
+  return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 }  // namespace
 
 void BlockRunnerSignals() {
@@ -39,7 +46,8 @@ void BlockRunnerSignals() {
   signal(SIGXFSZ, SIG_IGN);  // for the runner's own files; the program gets the default back
 }
 
-Runner::Runner(int link, Host host) : link_(link), host_(std::move(host)) {
+Runner::Runner(int link, Host host)
+    : link_(link), host_(std::move(host)), inherited_(ReadInherited()) {
   const sigset_t signals = RunnerSignals();
   signals_ = UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   DT_CHECK(signals_.valid());
@@ -62,12 +70,28 @@ int Runner::Run() {
     }
     if (!attempt_) continue;
     attempt_->Serve(clock_.Now());
-    if (!attempt_->over()) continue;
-    attempt_.reset();
-    Say(frames::Idle{});
+    if (attempt_->over()) EndAttempt();
   }
   EndDescendants(limits::kTrainerExitGrace);
   return 0;
+}
+
+// Ends what an attempt left, and becomes idle. A stop may have ended it while tools made its
+// environment.
+void Runner::EndAttempt() {
+  attempt_.reset();
+  EndDescendants(limits::kTrainerExitGrace);
+  const std::string why = WhyNoFurther();
+  if (why.empty()) return Say(frames::Idle{});
+  std::fprintf(stderr, "dtprogram: serves no further trial: %s\n", why.c_str());
+  exits_ = true;
+}
+
+// Returns why another attempt would not begin as with a new runner; "": it would.
+std::string Runner::WhyNoFurther() const {
+  if (HasChildren()) return "a process of this one does not end";
+  if (ReadInherited() != inherited_) return "this one changed limits or priorities of dtprogram";
+  return "";
 }
 
 void Runner::Say(const frames::FromTrainer& frame) {

@@ -1,9 +1,10 @@
 // runner.h: dtprogram under its agent: one attempt after another, over descriptor 3.
 //
-// Role:    the poll loop: frames, signals, the attempt and time.
+// Role:    the poll loop: frames, signals, the attempt and time. Nothing of an attempt is left for
+//          the next: its processes are ended, and its objects go with it.
 // Errors:  if the agent is gone or violates the protocol, kills everything below this process and
 //          exits: a runner without an agent is an orphan.
-// Tests:   tests/worker/program/program_test.cc
+// Tests:   tests/worker/program/runner_test.cc, program_test.cc
 #pragma once
 
 #include <deque>
@@ -14,6 +15,7 @@
 #include "common/clock.h"
 #include "common/unique_fd.h"
 #include "worker/program/attempt.h"
+#include "worker/program/inherited.h"
 
 namespace dt::program {
 
@@ -25,7 +27,8 @@ class Runner {
  public:
   // Takes ownership of `link`.
   Runner(int link, Host host);
-  // Returns the exit status once the agent sends exit. If the agent is gone, it does not return.
+  // Returns the exit status once the agent sends exit, or, instead of an `idle`, if an attempt left
+  // something of itself that the next one would get. If the agent is gone, it does not return.
   int Run();
 
  private:
@@ -33,11 +36,14 @@ class Runner {
   void Wait();
   void ReadLink();
   void TakeFrame(const frames::ToTrainer& frame);
+  void EndAttempt();
+  std::string WhyNoFurther() const;
   [[noreturn]] void Abandon(const std::string& why);
 
   const UniqueFd link_;
   const Host host_;
   const SystemClock clock_;
+  const Inherited inherited_;  // before the first attempt
   UniqueFd signals_;
   std::string unread_;
   std::deque<frames::ToTrainer> frames_;

@@ -5,12 +5,14 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
+#include "absl/time/time.h"
 #include "common/files.h"
 #include "common/oom.h"
 #include "common/spawn.h"
@@ -59,6 +61,13 @@ absl::StatusOr<Pair> MakePair(PairKind kind) {
   return Pair{*std::move(ours), *std::move(theirs)};
 }
 
+FileVersion VersionOf(const std::string& path) {
+  struct stat facts {};
+  if (stat(path.c_str(), &facts) != 0) return {};
+  return {facts.st_dev, facts.st_ino, static_cast<uint64_t>(facts.st_size),
+          absl::ToUnixNanos(absl::TimeFromTimespec(facts.st_mtim))};
+}
+
 bool IsEnd(const AgentEvent& event) {
   const auto* frame = std::get_if<FrameReceived>(&event);
   return frame != nullptr && std::holds_alternative<frames::End>(frame->frame);
@@ -76,6 +85,8 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(
   if (!err.ok()) return err.status();
   std::unique_ptr<TrainerProcess> process(new TrainerProcess);
   process->oom_kills_before_ = OomKills();
+  process->path_ = command.path;
+  process->began_ = VersionOf(command.path);
   DT_ASSIGN_OR_RETURN(process->pid_, Spawn({.path = command.path,
                                             .arguments = command.arguments,
                                             .environment = EnvironmentWith(command.env),
@@ -94,6 +105,11 @@ TrainerProcess::~TrainerProcess() {
   Kill();
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
+}
+
+bool TrainerProcess::IsReplaced() const {
+  const FileVersion now = VersionOf(path_);
+  return now != FileVersion{} && now != began_;
 }
 
 std::vector<pollfd> TrainerProcess::Descriptors() const {
@@ -205,6 +221,7 @@ void TrainerProcess::ReadLog(LogPipe which, Extent extent, absl::Duration now,
 
 void TrainerProcess::Send(const frames::ToTrainer& frame, absl::Duration now) {
   if (std::holds_alternative<frames::Start>(frame)) {
+    oom_kills_before_ = OomKills();  // earlier ones are no evidence about this attempt
     ReadLogs(Extent::kAll, now, early_);
     for (AgentEvent& event : early_) std::get<LogLines>(event).before_start = true;
   }

@@ -33,6 +33,14 @@ struct TrainerCommand {
   std::map<std::string, std::string> env;  // added to this process's environment
 };
 
+// Tells one version of a file from the next. All zero: there is no file.
+struct FileVersion {
+  uint64_t device = 0, number = 0, bytes = 0;
+  int64_t changed_ns = 0;  // wall time
+
+  bool operator==(const FileVersion&) const = default;
+};
+
 class TrainerProcess {
  public:
   // Starts it as leader of a process group of its own, with descriptor 3 joined to us, empty
@@ -43,6 +51,8 @@ class TrainerProcess {
   TrainerProcess& operator=(const TrainerProcess&) = delete;
 
   pid_t pid() const { return pid_; }
+  // Returns whether its program's file is another one than at its start. A missing file is not.
+  bool IsReplaced() const;
   // Returns the descriptors to poll. SIGCHLD announces its death.
   std::vector<pollfd> Descriptors() const;
   // Reads what is available, within a share, and writes what waits. Returns frames and lines, in
@@ -68,6 +78,8 @@ class TrainerProcess {
   void ReadLog(LogPipe which, Extent extent, absl::Duration now, std::vector<AgentEvent>& events);
   void WritePending();
 
+  std::string path_;   // of its program
+  FileVersion began_;  // of that file, when it started
   pid_t pid_ = -1;
   bool reaped_ = false;
   bool misbehaved_ = false;

@@ -73,6 +73,7 @@ int Shell::Run() {
     alive_.Touch(Now().steady);
     Wait();
     TakeSignals();
+    LookForReplacement();  // before orders come that it would be given
     TakeStreamEvents();
     for (CheckpointsGone& gone : looker_.Take()) Feed(std::move(gone));
     TakeCode();
@@ -171,6 +172,14 @@ void Shell::TakeCode() {
   for (CodeFetcher::Found& found : fetcher_.Take()) {
     std::visit([this](auto& event) { Feed(std::move(event)); }, found);
   }
+}
+
+// A program's runner serves many trials; after an upgrade it serves no further one.
+void Shell::LookForReplacement() {
+  if (!trainer_ || agent_.trainer.kind != TrainerKind::kProgram || agent_.trainer.replaced) return;
+  if (!trainer_->IsReplaced()) return;
+  spdlog::info("{} was replaced: the next trial gets the new one", config_.program.path);
+  Feed(TrainerReplaced{});
 }
 
 void Shell::ServeTrainer() {

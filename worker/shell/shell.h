@@ -64,6 +64,7 @@ class Shell {
   void TakeStreamEvents();
   void TakeStreamEnd(const absl::Status& status);
   void TakeCode();
+  void LookForReplacement();
   void ServeTrainer();
   void EndStrays();
   void ConnectWhenDue();

@@ -1,32 +1,8 @@
 // agent_program_test.cc: attempts whose trainer is a user's program.
-#include "common/trainer_limits.h"
-#include "tests/worker/agent/agent_fixture.h"
+#include "tests/worker/agent/program_agent_fixture.h"
 
 namespace dt {
 namespace {
-
-class AgentProgramTest : public AgentTest {
- protected:
-  AgentProgramTest() { state_.options.hello.set_programs(true); }
-
-  static v1::Orders HoldingProgram(uint8_t token, int rank = 0, int world_size = 1) {
-    v1::Orders orders = Holding(token, rank, world_size);
-    orders.mutable_attempt()->mutable_spec()->add_command("true");
-    orders.mutable_attempt()->set_submitted_by("ann");
-    orders.mutable_attempt()->set_experiment_name("mine");
-    orders.mutable_attempt()->add_local_devices("GPU-1");
-    return orders;
-  }
-  void ReachProgram() {
-    Connect();
-    Order(HoldingProgram(1));
-    TrainerComesUp();
-    Say(frames::Prepared{.token = Hex(1), .target_steps = 100});
-    Say(frames::Running{Hex(1), 0});
-    DeliverReports();
-    actions_.clear();
-  }
-};
 
 TEST_F(AgentProgramTest, AProgramsRunnerIsStartedWithTheGangsData) {
   Connect();
@@ -159,55 +135,6 @@ TEST_F(AgentProgramTest, AnErrorAmongLeftOutLinesIsReported) {
   EXPECT_EQ(OnlyEnd().message(),
             "the program exited with status 1; its last error: RuntimeError: the real cause; its "
             "last line: and on");
-}
-
-TEST_F(AgentProgramTest, ARunnerServesTheTrialsOfOneExperiment) {
-  ReachProgram();
-  Say(frames::End{Hex(1), "finished", "", 0});
-  Say(frames::Idle{});
-  EXPECT_FALSE(Holds(1)) << "the slot is free, and the runner stays";
-  EXPECT_FALSE(TakeFrame<frames::Exit>());
-  Order(HoldingProgram(2));
-  EXPECT_FALSE(Take<SpawnTrainer>());
-  const auto start = TakeFrame<frames::Start>();
-  ASSERT_TRUE(start);
-  EXPECT_EQ(start->token, Hex(2));
-}
-
-TEST_F(AgentProgramTest, ARunnerLeavesForAnotherExperiment) {
-  ReachProgram();
-  Say(frames::End{Hex(1), "finished", "", 0});
-  Say(frames::Idle{});
-  v1::Orders orders = HoldingProgram(2);
-  orders.mutable_attempt()->set_experiment(2);
-  Order(orders);
-  EXPECT_TRUE(TakeFrame<frames::Exit>()) << "its program may be another user's";
-  EXPECT_FALSE(Take<SpawnTrainer>()) << "one at a time";
-  TrainerDies(0);
-  EXPECT_TRUE(Take<SpawnTrainer>());
-}
-
-TEST_F(AgentProgramTest, ARunnerWithoutAnotherTrialLeaves) {
-  ReachProgram();
-  EndsAs("finished");
-  Say(frames::Idle{});
-  Order(HoldingNothing());
-  Advance(limits::kRunnerRest - absl::Seconds(1));
-  EXPECT_FALSE(TakeFrame<frames::Exit>());
-  Advance(absl::Seconds(1));
-  EXPECT_TRUE(TakeFrame<frames::Exit>());
-  TrainerDies(0);
-  EXPECT_FALSE(Take<SpawnTrainer>());
-}
-
-TEST_F(AgentProgramTest, ARunnerThatServesARunLongerThanItsRestStays) {
-  ReachProgram();
-  Say(frames::End{Hex(1), "finished", "", 0});
-  Say(frames::Idle{});
-  Order(HoldingProgram(2));
-  ASSERT_TRUE(TakeFrame<frames::Start>());
-  Advance(limits::kRunnerRest * 2);
-  EXPECT_FALSE(TakeFrame<frames::Exit>());
 }
 
 TEST_F(AgentProgramTest, AProgramsRunnerHasNoneOfTheUsersVariables) {

@@ -28,16 +28,22 @@ inline constexpr char kToken[] = "0123";
 class ProgramTest : public ::testing::Test {
  protected:
   void SetUp() override {
+    log_ =
+        UniqueFd(open((folder_ / "log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    fs::create_directory(folder_ / "run");
+    StartRunner();
+  }
+  // Starts dtprogram, and waits until it is idle.
+  void StartRunner() {
     int ends[2];
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     link_ = UniqueFd(fcntl(ends[0], F_DUPFD_CLOEXEC, 10));
     const UniqueFd theirs(fcntl(ends[1], F_DUPFD_CLOEXEC, 10));
     close(ends[0]);
     close(ends[1]);
-    log_ =
-        UniqueFd(open((folder_ / "log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     const UniqueFd log(fcntl(log_.get(), F_DUPFD_CLOEXEC, 10));
-    fs::create_directory(folder_ / "run");
+    unread_.clear();
+    frames_.clear();
     runner_ = testing::ChildProcess(
         {.path = DTPROGRAM,
          .arguments = {"--lock", folder_ / "lock", "--scratch", folder_ / "run/scratch",
