@@ -269,6 +269,15 @@ class ProgramWorkerTest : public DtworkerTest {
     const auto children = ChildrenOf(worker_.pid());
     return children.size() == 1 ? children[0] : -1;
   }
+  // Ends the worker while its runner rests.
+  void EndWorkerBy(int signal) {
+    RunTrial(1);
+    const pid_t runner = RunTrial(2);
+    ASSERT_GT(runner, 0);
+    worker_.Signal(signal);
+    ASSERT_TRUE(worker_.AwaitExit());
+    EXPECT_TRUE(Await([&] { return !ProcessAlive(runner); }));
+  }
 };
 
 TEST_F(ProgramWorkerTest, ARunnerServesTrialsUntilItsFileIsReplaced) {
@@ -290,19 +299,9 @@ TEST_F(ProgramWorkerTest, ARestingRunnerThatIsKilledCostsNoTrial) {
   EXPECT_EQ(fleet_.EndCause(), v1::CAUSE_FINISHED);
 }
 
-TEST_F(ProgramWorkerTest, ARestingRunnerEndsWithItsWorker) {
-  for (const int how : {SIGTERM, SIGKILL}) {
-    if (!worker_.Running()) {
-      StartWorker({"--programs", "allow", "--program-runner", folder_ / "runner"});
-    }
-    RunTrial(static_cast<uint8_t>(how));
-    const pid_t runner = RunTrial(static_cast<uint8_t>(how + 100));
-    ASSERT_GT(runner, 0);
-    worker_.Signal(how);
-    ASSERT_TRUE(worker_.AwaitExit());
-    EXPECT_TRUE(Await([&] { return !ProcessAlive(runner); })) << how;
-  }
-}
+TEST_F(ProgramWorkerTest, ARestingRunnerEndsWithAWorkerThatIsAskedToStop) { EndWorkerBy(SIGTERM); }
+
+TEST_F(ProgramWorkerTest, ARestingRunnerEndsWithAWorkerThatIsKilled) { EndWorkerBy(SIGKILL); }
 
 TEST_F(DtworkerTest, EndsAfterItsIdleTimeoutAndNotWhileItTrains) {
   const auto timeout = std::chrono::seconds(5);  // longer than a loaded machine needs to order
