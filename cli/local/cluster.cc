@@ -174,10 +174,6 @@ absl::Status LocalCluster::PrepareFolders() const {
     DT_RETURN_IF_ERROR(MakeFolders(folder_ + part));
   }
   std::error_code code;
-  // Kept, since a later dtctl may have other variables.
-  if (!fs::exists(folder_ + kRunFolderFile, code)) {
-    DT_RETURN_IF_ERROR(WriteFileAtomically(folder_ + kRunFolderFile, DefaultRunFolder()));
-  }
   if (options_.data_root.empty()) {
     return fs::exists(data(), code) ? absl::OkStatus() : MakeFolders(data());
   }
@@ -324,6 +320,10 @@ absl::Status LocalCluster::Up(const KeptProcesses::Pause& pause) {
   if (!running) DT_RETURN_IF_ERROR(processes_.Forget());
   DT_RETURN_IF_ERROR(PrepareFolders());
   std::error_code code;
+  // Kept while it is up and for a purge, since a later dtctl may have other variables.
+  if (!running || !fs::exists(folder_ + kRunFolderFile, code)) {
+    DT_RETURN_IF_ERROR(WriteFileAtomically(folder_ + kRunFolderFile, DefaultRunFolder()));
+  }
   if (running && options_.auth && !fs::exists(folder_ + "/coordinator/access.db", code)) {
     return absl::FailedPreconditionError(
         absl::StrCat("'", options_.name, "' is up without tokens; end it with 'dtctl down --name ",

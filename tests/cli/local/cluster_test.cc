@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -171,6 +172,29 @@ TEST_F(AddressesTest, PortsInUseByAnotherProgramAreAvoidedAndTheMoveIsReported) 
   ASSERT_TRUE(cluster.Up(Pause).ok());
   ASSERT_FALSE(cluster.moved().empty());
   EXPECT_NE(cluster.moved()[0].find(taken.address), std::string::npos) << cluster.moved()[0];
+}
+
+TEST_F(ClusterTest, ARunFolderIsThatOfTheStartAndStaysWhileTheClusterIsUp) {
+  const char* const before = std::getenv("XDG_RUNTIME_DIR");
+  const std::string old = before == nullptr ? "" : before;
+  const auto in = [this](const std::string& name) {
+    setenv("XDG_RUNTIME_DIR", (folder_ / name).c_str(), 1);
+    LocalCluster cluster = Open();
+    EXPECT_TRUE(cluster.Up(Pause).ok());
+    return File("run-folder");
+  };
+  EXPECT_EQ(in("a"), folder_ / "a/dtrain");
+  EXPECT_EQ(in("b"), folder_ / "a/dtrain");
+  EXPECT_TRUE(testing::Await([&] {
+    return absl::StrContains(File("logs/cpu-1.log"), "--run-dir " + (folder_ / "a/dtrain"));
+  })) << File("logs/cpu-1.log");
+  ASSERT_TRUE(Open().Down(Pause).ok());
+  EXPECT_EQ(in("b"), folder_ / "b/dtrain") << "the former may be gone since a logout";
+  if (before == nullptr) {
+    unsetenv("XDG_RUNTIME_DIR");
+  } else {
+    setenv("XDG_RUNTIME_DIR", old.c_str(), 1);
+  }
 }
 
 TEST_F(ClusterTest, WithTokensWorkersGetOneAndTokensStayUntilAPurge) {
