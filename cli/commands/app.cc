@@ -253,14 +253,19 @@ std::string CodeWord(const absl::Status& status) {
   return absl::AsciiStrToLower(absl::StatusCodeToString(status.code()));
 }
 
+// The other side of a command. Help and versions call nobody, and so read no contexts.
+enum class Calls { kCoordinator, kNobody };
+
 // Runs `command`, prints errors, also those of writing its output, and returns the exit code.
 int RunCommand(const CommandTree& tree, const Command& command, const Terminal& terminal,
-               Interrupt& interrupt, const Pace& pace) {
+               Interrupt& interrupt, const Pace& pace, Calls calls = Calls::kCoordinator) {
   const CommandTree::Shared& shared = tree.shared();
   Session session(terminal, interrupt, pace);
   SharedOptions& options = session.options();
-  options.client = ChooseCoordinator(
-      {shared.address, shared.context, shared.tls, shared.token_file}, terminal.environment);
+  if (calls == Calls::kCoordinator) {
+    options.client = ChooseCoordinator(
+        {shared.address, shared.context, shared.tls, shared.token_file}, terminal.environment);
+  }
   options.colour = shared.no_color ? Colour::kOff : terminal.ColourOfOut();
   options.no_input = shared.no_input;
   options.quiet = shared.quiet;
@@ -306,7 +311,7 @@ int Run(const std::vector<std::string>& arguments, const Terminal& terminal, Int
                                return ExitCode::kOk;
                              },
                              {}};
-    return RunCommand(*tree, command, terminal, interrupt, pace);
+    return RunCommand(*tree, command, terminal, interrupt, pace, Calls::kNobody);
   };
   const auto refuse = [&](const std::string& message, const CLI::App& at) {
     PrintError(terminal, tree->shared(),

@@ -24,12 +24,18 @@ sys.path[:0] = [str(ROOT / name) for name in ("tests/deploy", "tools", "tests/te
 import debian_root  # noqa: E402
 import floor  # noqa: E402
 import make_platform_wheel  # noqa: E402
+import users_folder  # noqa: E402
 from until import until  # noqa: E402
 
 SKIPPED = 77
 SECONDS = 120
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "dtrain"
 LIBRARIES = CACHE / "static-libraries"
+# Bounds of `dtctl --version`, about twice what it takes: 10 ms are 25 million instructions at one a cycle.
+VERSION_INSTRUCTIONS = 25_000_000
+VERSION_CALLS = 200
+# Files that the loader and libc open; `possible` has the number of cores.
+OF_LIBC = ("ld.so.cache", "libc.so", "libm.so", "libgcc_s.so", "possible")
 OF_TORCH = frozenset({"libstdc++.so.6", "libtorch_cpu.so", "libc10.so"})
 
 
@@ -180,18 +186,44 @@ class Wheel(unittest.TestCase):
         self.assertEqual({name.split("/")[-1] for name in names if "/licenses/" in name}, listed)
         self.assertTrue((self.venv / "share/man/man1/dtctl.1.gz").exists())
 
+    def test_a_call_of_dtctl_costs_little_and_reads_nothing_of_the_user(self):
+        """Stands for the bar of 10 ms (bench/install), which a busy machine cannot keep."""
+        if shutil.which("valgrind") is None:
+            self.skipTest("no valgrind (package valgrind); ./dev setup installs it")
+        folder = self.path / "version"
+        folder.mkdir()
+        environment = users_folder.variables(folder, self.venv)
+        done = subprocess.run(
+            ["valgrind", "--tool=callgrind", "--trace-syscalls=yes", f"--callgrind-out-file={folder}/out",
+             self.venv / "bin/dtctl", "--version"], cwd=folder, env=environment, capture_output=True, text=True,
+            timeout=SECONDS, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr[-2000:])
+        instructions = int(re.search(r"(?m)^==\d+== Collected : (\d+)", done.stderr)[1])
+        calls = re.findall(r"(?m)^SYSCALL\[\d+,\d+\]\(\d+\) +(\w+) *\(([^\n]*)", done.stderr)
+        opened = [pathlib.Path(path) for name, words in calls if name in ("sys_open", "sys_openat")
+                  for path in re.findall(r"\((/[^)]*)\)", words) if "valgrind" not in path]
+        print(f"dtctl --version: {instructions / 1e6:.1f} million instructions, {len(calls)} calls of the kernel, "
+              f"{len(opened)} files: {', '.join(map(str, opened))}")
+        self.assertLessEqual(instructions, VERSION_INSTRUCTIONS)
+        self.assertLessEqual(len(calls), VERSION_CALLS)
+        self.assertEqual([path for path in opened if not path.name.startswith(OF_LIBC)], [])
+
+    def test_the_bench_of_an_installation_runs(self):
+        if f"dttrain-{MINOR}" not in self.programs:
+            self.skipTest("this build has no trainer")
+        torch = libtorch_of(self.build)
+        if torch is None or not (torch / "torch/lib/libtorch_cpu.so").exists():
+            self.skipTest(f"there is no torch/lib/libtorch_cpu.so in {torch}; ./dev setup")
+        table = output(sys.executable, "-B", ROOT / "bench/install/install_bench.py", "--tiny", "--packages",
+                       self.wheel.parent, "--libtorch", torch)
+        for words in ("from nothing to the first trained trial", "| 20 s", "dtctl --version", "| 10 ms"):
+            self.assertIn(words, table)
+
     def start(self, name: str):
         """Starts a coordinator in an empty folder; returns the folder and a function that runs a command in it."""
         folder = self.path / name
         folder.mkdir()
-        variables = {key: value for key, value in os.environ.items()
-                     if not key.startswith(("DTCTL_", "XDG_", "PYTHON", "DTRAIN_", "LD_"))}
-        variables |= {"HOME": str(folder), "PATH": f"{self.venv}/bin:{os.environ['PATH']}",
-                      "XDG_RUNTIME_DIR": str(folder)}
-
-        def run(*command: str) -> str:
-            return output(*command, cwd=folder, env=variables)
-
+        run = users_folder.runner(folder, self.venv)
         run("dtctl", "up", "--slots", "2")
         self.addCleanup(run, "dtctl", "down")
         return folder, run
@@ -209,14 +241,7 @@ class Wheel(unittest.TestCase):
         if f"dttrain-{MINOR}" not in self.programs:
             self.skipTest("this build has no trainer")
         folder, run = self.start("train")
-        (folder / "text").mkdir()
-        (folder / "text/words.txt").write_text("to be or not to be, that is the question\n" * 500)
-        data = folder / ".local/state/dtrain/local/data/mine"
-        run("dtctl", "data", "tokenize", "--tokenizer", "byte", "--output", str(data), "text")
-        (folder / "train.yaml").write_text(
-            "version: 1\nname: train\ndata: {train: 'mine/train_*.bin', val: 'mine/val_*.bin', tokenizer: byte}\n"
-            "model: {preset: gpt2, n_layer: 1, n_head: 2, n_embd: 16, n_ff: 32, n_positions: 32}\n"
-            "train: {seq_len: 32, batch_size: 2, max_steps: 3}\n")
+        users_folder.make_corpus(folder, run)
         submitted = run("dtctl", "submit", "train.yaml")
         why = run("dtctl", "explain", "1/1")
         for words in ("has no trainer", f"needs PyTorch {MINOR}, and there is none in", 'pip install "dtrain[train]"'):
