@@ -137,7 +137,8 @@ TEST(GoalsFileTest, OneAndSeveralNameEachOther) {
   EXPECT_EQ(SaidOfGoals(ReadGoals(random + "metric: val_loss", "seeds: 7\n")),
             "wrong_type: 'seeds' is a single value; it must be a list of integers; write seeds: "
             "[7], or seed: 7");
-  EXPECT_EQ(SaidOfGoals(ReadGoals(random + "metric: val_loss, constraints: 'latency_ms <= 20'")), "")
+  EXPECT_EQ(SaidOfGoals(ReadGoals(random + "metric: val_loss, constraints: 'latency_ms <= 20'")),
+            "")
       << "one constraint needs no list";
 }
 
