@@ -168,7 +168,7 @@ TEST(SimulationTest, AWorkerThatFailsEverythingIsLeftAloneAndNoTrialFailsByIt) {
 
 TEST(SimulationTest, ExperimentsThatWantMoreHoldEqualSlotsToWithinOne) {
   size_t compared = 0;
-  const uint64_t seeds = Seeds(40);
+  const uint64_t seeds = Seeds(60);
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
     Options options = Draw(seed);
     Crowd(options);
