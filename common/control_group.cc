@@ -116,7 +116,7 @@ std::optional<std::string> OwnControlGroup() {
   const std::optional<std::string> path = OwnPath();
   if (!path) return std::nullopt;
   if (!found.empty() && *path == found_path) return found;
-  const std::optional<std::string> folder = FindGroup(*path);
+  std::optional<std::string> folder = FindGroup(*path);
   found_path = *path;
   found = folder.value_or("");
   return folder;

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/host_files.h"
 #include "common/status.h"
@@ -82,7 +83,7 @@ absl::Status RemoveRunFiles(const std::string& run_folder, const std::string& st
       const bool packed =
           folder == code && std::find(digests.begin(), digests.end(), name) != digests.end();
       if (!packed && !IsOfStorage(name, storage_id)) continue;
-      DT_RETURN_IF_ERROR(RemoveAll(folder + "/" + name));
+      DT_RETURN_IF_ERROR(RemoveAll(absl::StrCat(folder, "/", name)));
     }
     static_cast<void>(rmdir(folder.c_str()));  // not empty: others use it
   }

@@ -161,6 +161,7 @@ Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const LiveSt
   }
   AddColumns(columns, {kRate, kCommShare, kLeft});
   std::vector<Trial> trials;
+  trials.reserve(shown.size());
   for (const Trial* trial : shown) trials.push_back(*trial);
   Table table = MakeTable(columns, trials);
   LeaveOutUntold(table, state.trials, state.program);
