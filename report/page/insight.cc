@@ -97,6 +97,7 @@ std::string RangeText(const ParameterAxis& axis, const std::vector<const Trial*>
     std::stable_sort(counted.begin(), counted.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
     std::vector<std::string> texts;
+    texts.reserve(counted.size());
     for (const auto& [count, text] : counted) texts.push_back(absl::StrCat(text, " (", count, ")"));
     return texts.empty() ? kNone : absl::StrJoin(texts, ", ");
   }

@@ -244,6 +244,7 @@ void AppendSlices(const Experiment& experiment, Document& document) {
   DotChart chart;
   chart.title = absl::StrCat("Slices: ", metric, " over each parameter");
   std::vector<DotChart::Dot> dots;  // the same in each panel, but for x
+  dots.reserve(drawn.size());
   for (const Trial* one : drawn) {
     dots.push_back({DotName(one->summary, metric), 0, up.Place(one->summary.metric_value()),
                     IsBest(experiment, *one) ? DotWeight::kBest : DotWeight::kOther,
