@@ -93,6 +93,7 @@ Early EarlyOf(const v1::ExperimentSpec& spec) {
 std::vector<const v1::TrialSummary*> Ranked(const std::vector<v1::TrialSummary>& trials, Goal goal,
                                             Early early) {
   std::vector<const v1::TrialSummary*> ranked;
+  ranked.reserve(trials.size());
   for (const v1::TrialSummary& trial : trials) ranked.push_back(&trial);
   const auto later = [early](const v1::TrialSummary* trial) {
     return early == Early::kLast && StoppedEarly(*trial);

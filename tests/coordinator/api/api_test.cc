@@ -40,7 +40,7 @@ class SteppedClock final : public Clock {
 // Answers the core's calls at once: two experiments, the second with three trials.
 class ScriptedCore {
  public:
-  void Ask(ClientCall call, const Continuation& continuation) {
+  void Ask(const ClientCall& call, const Continuation& continuation) {
     ++asked;
     if (!refusal.ok()) return continuation(refusal, nullptr);
     if (FindRequest<v1::GetStatusRequest>(call) != nullptr) {
