@@ -150,7 +150,7 @@ TEST(SearchPicturesTest, TheFrontIsOfTheFirstOtherMetricElseOfTheTimeInTraining)
 }
 
 TEST(SearchPicturesTest, AReportHasTheOrderOfThePage) {
-  const std::vector<std::string> layout = Layout();
+  const std::vector<std::string>& layout = Layout();
   std::vector<std::string> headings;
   for (const Block& block : ExperimentReport(TwoMetrics(20)).blocks) {
     const auto* heading = std::get_if<Heading>(&block);
