@@ -32,7 +32,7 @@ void Add(Words& words, Words more) {
 
 // Returns one field of a mount; a comma or a quotation mark in a path needs quotation marks.
 std::string Field(const std::string& name, const std::string& path) {
-  const std::string field = absl::StrCat(name, "=", path);
+  std::string field = absl::StrCat(name, "=", path);
   if (path.find_first_of(",\"") == std::string::npos) return field;
   return absl::StrCat("\"", absl::StrReplaceAll(field, {{"\"", "\"\""}}), "\"");
 }
@@ -163,10 +163,10 @@ Words RemoveArguments(Runtime runtime, const std::string& name) {
 
 Words LookArguments(Runtime runtime, const std::string& name) {
   if (runtime == Runtime::kApptainer) return {};
-  return {"container", "inspect", "--format",
-          "started={{.State.StartedAt}} running={{.State.Running}} oom={{.State.OOMKilled}}"
-          "{{range .Config.Env}}{{println}}env {{.}}{{end}}",
-          name};
+  constexpr char kForm[] =
+      "started={{.State.StartedAt}} running={{.State.Running}} oom={{.State.OOMKilled}}"
+      "{{range .Config.Env}}{{println}}env {{.}}{{end}}";
+  return {"container", "inspect", "--format", kForm, name};
 }
 
 Words ProcessesArguments(Runtime runtime, const std::string& name) {

@@ -99,7 +99,7 @@ bool Store::IsComplete(const std::string& name) const {
 
 // Trials run what is in the folder.
 absl::Status Store::Open() const {
-  const absl::Status opened = OpenPrivateFolder(folder_);
+  absl::Status opened = OpenPrivateFolder(folder_);
   if (opened.ok()) return opened;
   return IoError(absl::StrCat("the folder of environments ", folder_, ": ", opened.message(),
                               "; name one that is this user's alone with --environments-dir of "

@@ -37,7 +37,7 @@ bool IsProgram(const std::string& path) {
 
 std::string FirstOf(const std::vector<std::string_view>& names, const Environment& environment) {
   for (const std::string_view name : names) {
-    const std::string path = FindTool(name, environment);
+    std::string path = FindTool(name, environment);
     if (!path.empty()) return path;
   }
   return "";
@@ -135,7 +135,7 @@ std::string FindTool(std::string_view name, const Environment& environment) {
   folders.push_back(ValueOf(environment, "HOME") + "/.local/bin");
   for (const std::string& folder : folders) {
     if (folder.empty() || folder[0] != '/') continue;
-    const std::string path = absl::StrCat(folder, "/", absl::string_view(name.data(), name.size()));
+    std::string path = absl::StrCat(folder, "/", absl::string_view(name.data(), name.size()));
     if (IsProgram(path)) return path;
   }
   return "";

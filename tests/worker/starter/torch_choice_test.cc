@@ -159,13 +159,13 @@ class StarterTest : public ::testing::Test {
   }
 
   // Returns the exit status and the output.
-  std::pair<int, std::string> Run(std::vector<std::string> command,
+  std::pair<int, std::string> Run(const std::vector<std::string>& command,
                                   std::map<std::string, std::string> variables = {}) {
     for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX", "DTRAIN_LIBTORCH", "LD_LIBRARY_PATH"}) {
       variables.insert({name, ""});
     }
     const std::string log = folder_ / "log";
-    testing::ChildProcess child(std::move(command), log, variables);
+    testing::ChildProcess child(command, log, variables);
     const int status = child.AwaitExit(std::chrono::seconds(30)).value_or(-1);
     return {WEXITSTATUS(status), testing::Slurp(log)};
   }
