@@ -7,7 +7,7 @@
 namespace dt {
 
 absl::Status OpenRunFolder(const std::string& folder) {
-  const absl::Status opened = OpenPrivateFolder(folder);
+  absl::Status opened = OpenPrivateFolder(folder);
   if (opened.ok()) return opened;
   return absl::FailedPreconditionError(absl::StrCat("--run-dir ", folder, ": ", opened.message(),
                                                     "; name a folder that is this user's alone"));

@@ -93,6 +93,7 @@ std::string FaultText(const std::vector<std::string>& minors, const std::vector<
                         "; ", fix);
   }
   std::vector<std::string> found;
+  found.reserve(installed.size());
   for (const Torch& torch : installed) {
     found.push_back(absl::StrCat(torch.version.empty() ? "one without a version" : torch.version,
                                  " in ", torch.folder));
