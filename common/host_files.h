@@ -8,6 +8,7 @@
 // Tests:  tests/cli/local/run_files_test.cc
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace dt {
@@ -15,8 +16,9 @@ namespace dt {
 // Begins the names of a slot's files.
 inline constexpr char kSlotPrefix[] = "slot-";
 inline constexpr char kCodeFolder[] = "/code";
-// File of a storage that holds its id.
+// File of a storage that holds its id, and the hex digits of that.
 inline constexpr char kStorageIdFile[] = "/dtrain-storage-id";
+inline constexpr size_t kStorageIdDigits = 32;
 
 // Returns the default run folder: $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR/dtrain, or one of this user
 // in the temporary folder.

@@ -45,7 +45,7 @@ asan_tests() {
     local changed
     mapfile -t changed < <(changed_sources)
     ctest --test-dir "$root/build/asan" --show-only=json-v1 |
-      python3 -B "$root/tools/turns.py" "$(commit_hash)" "${changed[@]}"
+      python3 -B "$root/tools/turns.py" "$root/build/asan" "$(commit_hash)" "${changed[@]}"
   fi
 }
 

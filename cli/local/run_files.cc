@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/host_files.h"
+#include "common/pack/pack.h"
 #include "common/status.h"
 
 namespace dt::cli {
@@ -21,24 +22,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kIdDigits = 32;
-constexpr size_t kDigestDigits = 64;
-
-bool IsHex(std::string_view text, size_t digits) {
-  return text.size() == digits && text.find_first_not_of("0123456789abcdef") == text.npos;
+bool IsStorageId(std::string_view text) {
+  return text.size() == kStorageIdDigits && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
-// Accepts a folder of this user, and no link.
-bool IsOurs(const std::string& folder) {
+// Accepts a folder of this user, and no link, that has none of the rights in `refused`.
+bool IsOurs(const std::string& folder, mode_t refused) {
   struct stat facts {};
-  return lstat(folder.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid();
-}
-
-// Accepts one of ours that nobody else may write to.
-bool IsPrivate(const std::string& folder) {
-  struct stat facts {};
-  return IsOurs(folder) && lstat(folder.c_str(), &facts) == 0 &&
-         (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return lstat(folder.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) &&
+         facts.st_uid == geteuid() && (facts.st_mode & refused) == 0;
 }
 
 // Returns the names in a folder.
@@ -61,24 +53,25 @@ bool IsOfStorage(std::string_view name, const std::string& id) {
 }  // namespace
 
 std::string StorageIdIn(const std::string& storage) {
-  const absl::StatusOr<std::string> text = ReadFile(storage + kStorageIdFile, kIdDigits + 1);
+  const absl::StatusOr<std::string> text = ReadFile(storage + kStorageIdFile, kStorageIdDigits + 1);
   if (!text.ok()) return "";
   const std::string id(absl::StripAsciiWhitespace(*text));
-  return IsHex(id, kIdDigits) ? id : "";
+  return IsStorageId(id) ? id : "";
 }
 
 std::vector<std::string> DigestsIn(const std::string& coordinator) {
   std::vector<std::string> digests = NamesIn(coordinator + "/code");  // coordinator/code/
-  std::erase_if(digests, [](const std::string& name) { return !IsHex(name, kDigestDigits); });
+  std::erase_if(digests, [](const std::string& name) { return !pack::IsDigest(name); });
   return digests;
 }
 
 absl::Status RemoveRunFiles(const std::string& run_folder, const std::string& storage_id,
                             const std::vector<std::string>& digests) {
-  if (!IsPrivate(run_folder) || !IsHex(storage_id, kIdDigits)) return absl::OkStatus();
+  constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
+  if (!IsOurs(run_folder, kOthersWrite) || !IsStorageId(storage_id)) return absl::OkStatus();
   const std::string code = run_folder + kCodeFolder;
   for (const std::string& folder : {code, run_folder}) {
-    if (!IsOurs(folder)) continue;
+    if (!IsOurs(folder, 0)) continue;
     for (const std::string& name : NamesIn(folder)) {
       const bool packed =
           folder == code && std::find(digests.begin(), digests.end(), name) != digests.end();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/view/glyphs.h"
@@ -168,11 +169,6 @@ Table TrialTable(const std::vector<const v1::TrialSummary*>& shown, const LiveSt
   return table;
 }
 
-bool HasObjective(const v1::ExperimentSummary& experiment, std::string_view name) {
-  return std::find(experiment.metrics().begin(), experiment.metrics().end(), name) !=
-         experiment.metrics().end();
-}
-
 // Returns the failed trials with reasons, newest last, and why the first of the queue waits.
 std::vector<Line> Remarks(const LiveState& state) {
   std::vector<Line> lines;
@@ -202,7 +198,7 @@ std::string NumbersText(const v1::TrialSummary& trial, const v1::ExperimentSumma
   if (experiment.metrics().empty() && NeedsColumn(metric) && MetricText(trial) != kNone) {
     absl::StrAppend(&text, " ", Printable(metric), " ", MetricText(trial));
   }
-  if (!HasObjective(experiment, "loss") && LossOf(trial) != kNone) {
+  if (!absl::c_linear_search(experiment.metrics(), "loss") && LossOf(trial) != kNone) {
     absl::StrAppend(&text, " loss ", LossOf(trial));
   }
   const bool measured = std::any_of(trial.objectives().begin(), trial.objectives().end(),
@@ -253,7 +249,8 @@ std::string ChangeText(const v1::TrialSummary& trial, uint32_t attempts_before,
     if (StepText(trial) != kNone) absl::StrAppend(&text, " at step ", StepText(trial));
     const std::string numbers = NumbersText(trial, experiment);
     if (!numbers.empty()) absl::StrAppend(&text, ",", numbers);
-    if (!HasObjective(experiment, "val_loss") && std::isfinite(trial.val_loss())) {
+    if (!absl::c_linear_search(experiment.metrics(), "val_loss") &&
+        std::isfinite(trial.val_loss())) {
       absl::StrAppend(&text, ", val loss ", FormatLoss(trial.val_loss()));
     }
     if (!trial.message().empty()) absl::StrAppend(&text, ": ", Printable(trial.message()));

@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
 namespace dt::cli {
@@ -158,12 +159,10 @@ ListColumn<v1::TrialSummary> MetricListColumn(const std::string& metric) {
 
 std::vector<TrialColumn> BesideObjectives(std::vector<TrialColumn> columns,
                                           const std::vector<std::string>& metrics) {
-  const auto has = [&metrics](const char* name) {
-    return std::find(metrics.begin(), metrics.end(), name) != metrics.end();
-  };
-  std::erase_if(columns, [&](TrialColumn column) {
-    return (column == kBest && !metrics.empty()) || (column == kValLoss && has("val_loss")) ||
-           (column == kLoss && has("loss"));
+  std::erase_if(columns, [&metrics](TrialColumn column) {
+    return (column == kBest && !metrics.empty()) ||
+           (column == kValLoss && absl::c_linear_search(metrics, "val_loss")) ||
+           (column == kLoss && absl::c_linear_search(metrics, "loss"));
   });
   return columns;
 }

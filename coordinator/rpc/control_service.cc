@@ -171,7 +171,8 @@ ControlService::Reactor* ControlService::StartSubmit(const Incoming& incoming) {
   return call.reactor();
 }
 
-void ControlService::SubmitFor(v1::SubmitRequest request, absl::Time deadline, Submitted done) {
+void ControlService::SubmitFor(v1::SubmitRequest request, absl::Time deadline,
+                               const Submitted& done) {
   const size_t bytes = request.ByteSizeLong();
   WorkPool::Work work = [this, done,
                          request = std::move(request)](const MayGoOn& may_go_on) mutable {

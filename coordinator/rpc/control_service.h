@@ -71,7 +71,7 @@ class ControlService final : public v1::Control::Service {
   using Submitted = std::function<void(const absl::Status& end, const v1::SubmitResponse& answer)>;
   // Reads and checks the request on the pool, posts it, and runs `done` with its end. `deadline` is
   // the caller's. May be called from any thread.
-  void SubmitFor(v1::SubmitRequest request, absl::Time deadline, Submitted done);
+  void SubmitFor(v1::SubmitRequest request, absl::Time deadline, const Submitted& done);
   // Sets the device of later submissions that name none. May be called from any thread.
   void SetAutoDevice(DeviceKind device) { auto_device_.store(device); }
 

@@ -8,13 +8,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/limits.h"
+#include "common/runner_words.h"
 #include "common/text.h"
 
 namespace dt::report {
 namespace {
-
-// The beginning of a line of worker/program/stacks.cc.
-constexpr std::string_view kOwnStacks = "Python's own stacks are on standard error, of process ";
 
 std::string Shown(std::string_view text) {
   return Printable(CleanText(Trimmed(text), limits::kNameBytes));
@@ -52,7 +50,7 @@ void AddFrame(std::string frame, std::vector<std::string>& frames) {
 }  // namespace
 
 void HangReader::TakeListed(Listing& listing, std::string_view line) {
-  if (line.ends_with("; what its processes are doing:")) {
+  if (line.ends_with(kProcessesFollow)) {
     listing = {};
     listing.begun = true;
     return;
@@ -69,7 +67,7 @@ void HangReader::TakeListed(Listing& listing, std::string_view line) {
     return;
   }
   if (line.starts_with(kOwnStacks)) {
-    const std::string_view rest = line.substr(kOwnStacks.size());
+    const std::string_view rest = line.substr(std::string_view(kOwnStacks).size());
     listing.order = absl::StrSplit(absl::string_view(rest.data(), rest.size()),
                                    absl::MaxSplits(' ', kHungProcesses));
     return;
@@ -114,13 +112,13 @@ void HangReader::TakePrinted(Listing& listing, std::string_view line) {
 
 void HangReader::Add(const v1::LogLineChunk& chunk) {
   if (chunk.attempt() != attempt_) return;
-  constexpr std::string_view kOurs = "dtrain: ";
+  constexpr std::string_view kOurs = kRunnerPrefix;
   for (const absl::string_view each : absl::StrSplit(chunk.log().text(), '\n')) {
     const std::string_view line(each.data(), each.size());
     const auto found = listings_.find(chunk.log().rank());
     if (line.starts_with(kOurs)) {
       const bool begins = found == listings_.end() && listings_.size() < kHungRanks &&
-                          line.ends_with("; what its processes are doing:");
+                          line.ends_with(kProcessesFollow);
       if (found == listings_.end() && !begins) continue;
       TakeListed(begins ? listings_[chunk.log().rank()] : found->second, line.substr(kOurs.size()));
     } else if (found != listings_.end()) {

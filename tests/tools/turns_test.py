@@ -20,15 +20,12 @@ class TurnsTest(unittest.TestCase):
             self.assertEqual(turns.chosen(ROOMS, "0a", [path]), ["a_test", "b_test", "c_test"])
         self.assertEqual(turns.chosen(ROOMS, "0a", ["coordinator/corex/a.cc"]), ["a_test", "c_test"])
 
-    def test_the_room_of_a_test_is_the_folder_that_declares_it(self):
-        listing = {
-            "backtraceGraph": {
-                "files": ["/r/cmake/Rooms.cmake", "/r/tests/worker/program/CMakeLists.txt"],
-                "nodes": [{"file": 1}, {"file": 1, "parent": 0}, {"file": 0, "parent": 1}]},
-            "tests": [
-                {"name": "a_test", "backtrace": 2, "properties": [{"name": "LABELS", "value": ["sanitized", "unit"]}]},
-                {"name": "b_test", "backtrace": 2, "properties": [{"name": "LABELS", "value": ["unit"]}]}]}
-        self.assertEqual(turns.rooms(listing, "/r"), {"a_test": "worker/program"})
+    def test_the_room_of_a_test_is_the_folder_in_which_it_runs(self):
+        def listed(name, labels):
+            return {"name": name, "properties": [{"name": "LABELS", "value": labels},
+                                                 {"name": "WORKING_DIRECTORY", "value": "/b/tests/worker/program"}]}
+        listing = {"tests": [listed("a_test", ["sanitized", "unit"]), listed("b_test", ["unit"])]}
+        self.assertEqual(turns.rooms(listing, "/b"), {"a_test": "worker/program"})
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "common/check.h"
 #include "common/environment_limits.h"
+#include "common/runner_words.h"
 #include "common/spawn.h"
 #include "common/text.h"
 #include "common/trainer_limits.h"
@@ -19,8 +20,7 @@
 namespace dt::agent_internal {
 namespace {
 
-constexpr char kRunnerPrefix[] = "dtrain: ";  // the beginning of worker/program/attempt.cc's own
-                                              // lines
+// lines
 
 // The trainer gets the attempt's variables at its start. A program gets them from its runner, which
 // itself must not have a user's variables.

@@ -22,6 +22,7 @@
 #include "common/files.h"
 #include "common/limits.h"
 #include "common/oom.h"
+#include "common/runner_words.h"
 #include "worker/program/keeper.h"
 #include "worker/program/lookup.h"
 #include "worker/program/module.h"
@@ -58,7 +59,7 @@ ProgramAttempt::ProgramAttempt(frames::Start start, Host host, Say say)
       printed_(Printed::Stream::kOutput, start_.metric),
       errors_(Printed::Stream::kError, start_.metric) {}
 
-void ProgramAttempt::Log(const std::string& text) { printed_.Note("dtrain: " + text); }
+void ProgramAttempt::Log(const std::string& text) { printed_.Note(kRunnerPrefix + text); }
 
 void ProgramAttempt::Begin(Instant now) {
   host_.EndLeftContainer();  // of an attempt whose dtprogram was killed
@@ -245,7 +246,7 @@ void ProgramAttempt::BeginLeaving(absl::Duration now) {
 
 // Takes seconds, so the program begins to leave at the next turn, with that turn's time.
 void ProgramAttempt::LogStacks(const std::string& why) {
-  Log(why + "; what its processes are doing:");
+  Log(why + kProcessesFollow);
   // The record comes first, since Python processes end as they print their stacks.
   const absl::Duration until = SystemClock().Now().steady + limits::kStacksPatience;
   if (const std::string record = TakeFlightRecord(flight_, start_.rank); !record.empty()) {

@@ -20,6 +20,7 @@
 #include "common/limits.h"
 #include "common/process_facts.h"
 #include "common/read_output.h"
+#include "common/runner_words.h"
 #include "common/text.h"
 #include "worker/program/lookup.h"
 
@@ -30,8 +31,6 @@ namespace fs = std::filesystem;
 
 constexpr size_t kThreadsShown = 8;
 constexpr size_t kToolBytes = 256 << 10;
-// The numbers of processes follow, in the order of their stacks (report/words/hang.cc reads it).
-constexpr char kOwnStacks[] = "Python's own stacks are on standard error, of process ";
 
 // Returns the first line of a file below /proc, "" where it cannot be read.
 std::string LineOf(const fs::path& path) {

@@ -21,8 +21,6 @@
 namespace dt {
 namespace {
 
-constexpr size_t kIdDigits = 32;
-
 absl::Status Problem(const std::string& folder, const std::string& what, int error) {
   return absl::FailedPreconditionError(absl::StrCat("--storage ", folder, ": ", what, ": ",
                                                     strerror(error),
@@ -33,9 +31,10 @@ absl::StatusOr<std::string> ReadMarker(const std::string& path) {
   std::ifstream file(path);
   std::string id;
   file >> id;
-  if (id.size() != kIdDigits || id.find_first_not_of("0123456789abcdef") != std::string::npos) {
+  if (id.size() != kStorageIdDigits ||
+      id.find_first_not_of("0123456789abcdef") != std::string::npos) {
     return absl::FailedPreconditionError(
-        absl::StrCat(path, " holds no id of ", kIdDigits,
+        absl::StrCat(path, " holds no id of ", kStorageIdDigits,
                      " digits; if no checkpoint in this folder is needed, delete the file"));
   }
   return id;
@@ -49,7 +48,7 @@ absl::StatusOr<std::string> OpenStorage(const std::string& folder) {
   if (code) return Problem(folder, "making it", code.value());
   const std::string marker = folder + kStorageIdFile;
   if (access(marker.c_str(), F_OK) == 0) return ReadMarker(marker);
-  std::array<char, kIdDigits / 2> random{};
+  std::array<char, kStorageIdDigits / 2> random{};
   if (getentropy(random.data(), random.size()) != 0) return Problem(folder, "random id", errno);
   const std::string id = absl::BytesToHexString({random.data(), random.size()});
   // The id is in the name, so that two writers do not share the file.

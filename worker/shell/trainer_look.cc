@@ -73,20 +73,19 @@ std::string LibTorchFix(const std::string& path) {
 
 }  // namespace
 
-std::string FaultInList(std::string_view list, std::string_view program, std::string_view fix) {
+std::string FaultInList(std::string_view list, std::string_view program) {
   const absl::string_view text(list.data(), list.size());
   const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
   const std::string missing = CleanText(Missing(lines), limits::kHintBytes);
   if (!missing.empty()) {
-    return absl::StrCat("its dttrain does not find ", missing,
-                        "; install LibTorch on its host: ", std::string(fix));
+    return absl::StrCat("its dttrain does not find ", missing, "; install LibTorch on its host");
   }
   const absl::string_view symbol =
       FirstUndefined(lines, absl::string_view(program.data(), program.size()));
   if (symbol.empty()) return {};
   return absl::StrCat("its dttrain was built for another LibTorch than it finds (which has no ",
                       CleanText(std::string(symbol), limits::kHintBytes),
-                      "); install the version that it names on its host: ", std::string(fix));
+                      "); install the version that it names on its host");
 }
 
 std::optional<std::string> WhyNoTrainer(const std::string& path, absl::Duration patience) {
@@ -108,8 +107,9 @@ std::optional<std::string> WhyNoTrainer(const std::string& path, absl::Duration 
   options.environment = EnvironmentWith(variables);
   const ProgramOutput list = ReadOutput(options, kListBytes, patience, StandardError::kRead);
   if (!list.ended && list.text.size() < kListBytes) return std::nullopt;
-  const std::string fault = FaultInList(list.text, options.path, LibTorchFix(options.path));
-  return CleanText(fault, limits::kTextBytes);
+  std::string fault = FaultInList(list.text, options.path);
+  if (fault.empty()) return fault;
+  return CleanText(absl::StrCat(fault, ": ", LibTorchFix(options.path)), limits::kTextBytes);
 }
 
 }  // namespace dt

@@ -18,8 +18,8 @@ namespace dt {
 // loader needed longer than `patience`.
 std::optional<std::string> WhyNoTrainer(const std::string& path, absl::Duration patience);
 
-// Returns why a program does not start, from the loader's list of its libraries; "" if it does.
-// `fix`: how this host gets LibTorch.
-std::string FaultInList(std::string_view list, std::string_view program, std::string_view fix);
+// Returns why a program does not start, from the loader's list of its libraries; "" if it does. The
+// caller adds how this host gets LibTorch.
+std::string FaultInList(std::string_view list, std::string_view program);
 
 }  // namespace dt

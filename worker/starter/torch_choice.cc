@@ -126,14 +126,14 @@ std::string MinorOf(std::string_view version) {
 
 TrainerChoice ChooseTrainer(const std::string& starter, const std::vector<std::string>& minors,
                             const std::vector<Torch>& installed, const TorchPlaces& places,
-                            const InstallFacts& facts) {
+                            absl::FunctionRef<InstallFacts()> facts) {
   for (const Torch& torch : installed) {
     const std::string minor = MinorOf(torch.version);
     if (std::find(minors.begin(), minors.end(), minor) == minors.end()) continue;
     return {.program = absl::StrCat(starter, "-", minor),
             .library_path = absl::StrJoin(torch.libraries, ":")};
   }
-  return {.fault = FaultText(minors, installed, places, facts)};
+  return {.fault = FaultText(minors, installed, places, facts())};
 }
 
 std::vector<std::string> TrainersBeside(const std::string& starter) {
@@ -184,7 +184,7 @@ std::optional<TrainerChoice> TrainerStartedBy(const std::string& path) {
   if (minors.empty()) return std::nullopt;
   const TorchPlaces places = PlacesFor(own.string());
   return ChooseTrainer(own.string(), minors, InstalledTorches(places), places,
-                       FactsOf(own.string()));
+                       [&own] { return FactsOf(own.string()); });
 }
 
 std::string LibraryPathFor(const TrainerChoice& choice) {

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "worker/starter/install_form.h"
 
 namespace dt {
@@ -43,10 +44,10 @@ std::string VersionIn(std::string_view version_py);
 std::string MinorOf(std::string_view version);
 
 // Chooses the first PyTorch of a version that a trainer beside `starter` supports. `minors` are the
-// versions of these trainers, in ascending order.
+// versions of these trainers, in ascending order. Asks for `facts` only if it chooses none.
 TrainerChoice ChooseTrainer(const std::string& starter, const std::vector<std::string>& minors,
                             const std::vector<Torch>& installed, const TorchPlaces& places,
-                            const InstallFacts& facts);
+                            absl::FunctionRef<InstallFacts()> facts);
 
 // Returns the versions of the trainers STARTER-2.N, in ascending order.
 std::vector<std::string> TrainersBeside(const std::string& starter);

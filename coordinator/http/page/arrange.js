@@ -1,12 +1,12 @@
 // arrange.js: puts the pictures of a search in their order.
 import {el} from "./dom.js";
-import {inOrder} from "./layout.js";
+import {inLayout} from "./layout.js";
 
 // Returns elements for these parts in the order of layout.js: those with the names in `wide` take the full width, the
 // others stand side by side. parts: elements by the name of a picture.
 export function arranged(parts, wide) {
   const rows = [];
-  for (const part of inOrder(parts)) {
+  for (const part of inLayout(parts)) {
     const full = wide.some((name) => parts[name] === part);
     if (full)
       rows.push(part);

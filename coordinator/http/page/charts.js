@@ -2,7 +2,7 @@
 // address contains as chart2, chart3, ….
 import {Curves} from "./curves.js";
 import {el} from "./dom.js";
-import {inOrder} from "./layout.js";
+import {inLayout} from "./layout.js";
 
 const CHARTS_MOST = 8;
 const CHARTS = Array.from({length: CHARTS_MOST - 1}, (_, i) => i + 2);  // numbers of the added charts
@@ -28,7 +28,7 @@ export class Charts {
   }
 
   // Shows a picture of this name beside the first chart.
-  beside(name, element) { this.element.prepend(...inOrder({"Curves": this.main, [name]: element})); }
+  beside(name, element) { this.element.prepend(...inLayout({"Curves": this.main, [name]: element})); }
 
   get all() { return [this.first, ...[...this.added.values()].map((one) => one.curves)]; }
   get metrics() { return this.first.metrics; }

@@ -30,7 +30,6 @@ class Drawing extends Picture {
     this.show(items);
   }
 
-  pointable() { return this.items; }
   rows() {
     const {x, y, metric} = this.options;
     return [

@@ -3,14 +3,9 @@ import {any, number, plural} from "./format.js";
 import {areaOf, farWords, NEAR, nearestOf, onAxis, orderOf, Picture, placesOf} from "./picture.js";
 import {colourOf, drawAxes, makeScale, nearRange, rangeOf} from "./scales.js";
 
-// A scatter plot. An item is {key, name, colour, x, y}.
+// A scatter plot. An item is {key, name, colour, x, y}, and the options are {x, y, logX, logY}.
 export class Scatter extends Picture {
   constructor(label, onOpen) { super(label, onOpen, "low"); }
-
-  set(items, options) {  // {x, y, logX, logY}
-    this.options = options;
-    this.show(items);
-  }
 
   pointable() { return this.shown ?? []; }
   rows() { return [["trial", this.options.x, this.options.y], ...this.items.map((one) => [one.name, one.x, one.y])]; }
@@ -69,7 +64,6 @@ export class Parallel extends Picture {
     this.show(drawn);
   }
 
-  pointable() { return this.items; }
   rows() {
     const names = this.axes.map((axis) => axis.name);
     return [["trial", ...names], ...this.items.map((one) => [one.name, ...names.map((name) => one.values[name])])];

@@ -8,7 +8,7 @@ import {labelsOf} from "./experiments.js";
 import {assignments, duration, number, progress, shortAssignments, state, time, words} from "./format.js";
 import {grouping, groupings} from "./groups.js";
 import {History} from "./history.js";
-import {inOrder as inLayout} from "./layout.js";
+import {inLayout} from "./layout.js";
 import {Pictures} from "./pictures.js";
 import {isProgram} from "./program.js";
 import {bestFirst, coloursOf, inOrder, objectivesOf} from "./ranks.js";

@@ -39,7 +39,6 @@ class Drawing extends Picture {
     this.show(drawn);
   }
 
-  pointable() { return this.items; }
   rows() {
     const on = new Set(this.front.map((one) => one.key));
     return [

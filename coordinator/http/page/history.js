@@ -18,15 +18,9 @@ export function improvements(items, sign) {
 }
 
 // The drawing. An item is {key, name, colour, x, y, counts}. counts: whether the trial can become the best.
+// Its options are {x, y, sign, logY, missing, going}. missing: number of trials without a value; going: number of
+// trials left out because they have not ended.
 class Drawing extends Picture {
-  // options: {x, y, sign, logY, missing, going}. missing: number of trials without a value; going: number of trials
-  // left out because they have not ended.
-  set(items, options) {
-    this.options = options;
-    this.show(items);
-  }
-
-  pointable() { return this.items; }
   rows() {
     const {x, y, sign} = this.options;
     const best = new Set(improvements(this.items, sign));

@@ -43,7 +43,7 @@ export function farWords(near, values) {
 }
 
 // A canvas that is redrawn when its size or the theme changes, with a tip for the item under the pointer. A picture has
-// pointable(), nearest(x, y), paint(context, width, height, colour), tipOf(item), which returns {place, lines}, and
+// nearest(x, y), paint(context, width, height, colour), tipOf(item), which returns {place, lines}, and
 // rows(): its values as a table, the head first.
 export class Picture {
   // size: "", "low" or "small". ranks: what the colours of the items mean: [[colour, words], …].
@@ -96,6 +96,15 @@ export class Picture {
     const paint = (context) => this.paint(context, width, height, colour);
     return toSvg({width, height, colour, title: this.caption.textContent, paint});
   }
+
+  // Draws these items. `options`: of this kind of picture.
+  set(items, options) {
+    this.options = options;
+    this.show(items);
+  }
+
+  // Returns the items that can be pointed at.
+  pointable() { return this.items; }
 
   // Draws these items, and keeps the item pointed at. Items are {key, name, colour, …}.
   show(items) {

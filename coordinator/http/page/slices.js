@@ -10,12 +10,8 @@ const SHOWN_FIRST = 12;  // pictures at first
 
 // The picture of a parameter. An item is {key, name, note, value, x, y, shade, best}. value: of the parameter; x: its
 // number on the axis; shade: from 0 for the first trial to 1 for the last.
+// Its options are {x, y, axis, logY}.
 class Slice extends Picture {
-  set(items, options) {  // {x, y, axis, logY}
-    this.options = options;
-    this.show(items);
-  }
-
   pointable() { return this.shown ?? []; }
   rows() {
     return [

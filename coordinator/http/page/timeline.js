@@ -26,14 +26,8 @@ export function mostAtOnce(items) {
 
 // An item is {key, name, note, state, colour, y, from, to, failed, going, took}. y: its number; from, to: on the time's
 // axis; going: it has not ended; took: seconds.
+// Its options are {unit, waiting}. waiting: number of trials that have not begun.
 class Drawing extends Picture {
-  // options: {unit, waiting}. waiting: number of trials that have not begun.
-  set(items, options) {
-    this.options = options;
-    this.show(items);
-  }
-
-  pointable() { return this.items; }
   rows() {
     const head = ["trial", "parameters", `from, ${this.options.unit}`, `to, ${this.options.unit}`, "going on"];
     return [head, ...this.items.map((one) => [one.name, one.note, one.from, one.to, one.going ? "yes" : "no"])];

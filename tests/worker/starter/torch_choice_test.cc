@@ -63,9 +63,9 @@ TEST(TorchChoiceTest, TheFirstPyTorchWithATrainerIsChosen) {
   for (const std::vector<std::string>& minors : trainers) {
     for (const std::string& first : versions) {
       for (const std::string& second : versions) {
-        const TrainerChoice choice =
-            ChooseTrainer("/env/bin/dttrain", minors,
-                          {Installed("/a", first), Installed("/b", second)}, {}, kWheel);
+        const TrainerChoice choice = ChooseTrainer(
+            "/env/bin/dttrain", minors, {Installed("/a", first), Installed("/b", second)}, {},
+            [] { return kWheel; });
         std::string program, library_path;
         for (const auto& [folder, version] : {std::pair("/b", second), std::pair("/a", first)}) {
           if (std::count(minors.begin(), minors.end(), MinorOf(version)) == 0) continue;
@@ -85,7 +85,8 @@ TEST(TorchChoiceTest, AFaultNamesWhatIsThereWhatIsSupportedAndTheFix) {
   const auto fault = [&](const std::vector<std::string>& minors,
                          const std::vector<Torch>& installed, const TorchPlaces& searched,
                          const InstallFacts& facts) {
-    return ChooseTrainer("/env/bin/dttrain", minors, installed, searched, facts).fault;
+    return ChooseTrainer("/env/bin/dttrain", minors, installed, searched, [&] { return facts; })
+        .fault;
   };
   EXPECT_THAT(
       fault({"2.11", "2.12"}, {Installed("/site", "2.9.1")}, places, kWheel),
