@@ -98,8 +98,9 @@ inline constexpr absl::Duration kStorageWait = absl::Minutes(1);
 // How often the coordinator looks at the clock. If it did not for longer than the tolerance, or a
 // commit takes longer than that, the coordinator itself stood still; the excess then counts against
 // nobody (coordinator/core/model/awake_clock.h).
-inline constexpr absl::Duration kAwakePulse = absl::Seconds(1);
-inline constexpr absl::Duration kStallTolerance = absl::Seconds(2);
+// Both are shorter than the shortest deadline.
+inline constexpr absl::Duration kAwakePulse = absl::Milliseconds(500);
+inline constexpr absl::Duration kStallTolerance = absl::Milliseconds(600);
 // A lost worker is listed this long, then forgotten, so that renamed workers do not accumulate.
 inline constexpr absl::Duration kForgetWorker = absl::Hours(1);
 // An instance's acknowledgement is forgotten after this much silence: its attempts ended with its

@@ -23,6 +23,7 @@ CoreLoop::CoreLoop(State state, LoopPorts ports)
     : state_(std::move(state)),
       ports_(std::move(ports)),
       awake_(ports_.clock.Now().steady),
+      taken_until_(awake_.now()),
       next_scrape_(awake_.now()),
       heartbeat_ns_(absl::ToInt64Nanoseconds(next_scrape_)),
       // Closing the mailbox wakes the core thread, which then finds the failure.
@@ -78,13 +79,33 @@ std::shared_ptr<const v1::GetStatusResponse> CoreLoop::NewStatus() {
       *Query(state_, v1::GetStatusRequest(), awake_.now()));
 }
 
+void CoreLoop::NoteTaken(size_t events, absl::Duration now) {
+  const size_t waiting = ports_.mailbox.Size();
+  if (waiting == 0) {
+    taken_until_ = now;
+    backlog_.reset();
+    return;
+  }
+  if (backlog_.has_value() && backlog_->left > events) {
+    backlog_->left -= events;
+    return;
+  }
+  if (backlog_.has_value()) taken_until_ = backlog_->at;
+  // Up to half of each drain are control calls, which pass reports.
+  backlog_ = {.at = now, .left = 2 * waiting};
+}
+
 std::vector<Effects> CoreLoop::StepAll(std::vector<Event> events, Instant now) {
   const absl::Duration start = ports_.clock.Now().steady;
-  if (NextDeadline(state_) <= now.steady) events.push_back(Event{Tick{}, FreshEntropy()});
+  NoteTaken(events.size(), now.steady);
+  const bool ticks = NextDeadline(state_) <= taken_until_;
   std::vector<Effects> effects;
-  if (events.empty()) return effects;
-  effects.reserve(events.size());
+  if (events.empty() && !ticks) return effects;
+  effects.reserve(events.size() + 1);
   for (Event& event : events) effects.push_back(Step(state_, std::move(event), now));
+  if (ticks) {
+    effects.push_back(Step(state_, Event{Tick{}, FreshEntropy()}, {taken_until_, now.wall_ms}));
+  }
   ports_.metrics.ObserveCycle(ports_.clock.Now().steady - start);
   return effects;
 }

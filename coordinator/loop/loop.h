@@ -69,10 +69,22 @@ class CoreLoop {
   std::vector<Effects> StepAll(std::vector<Event> events, Instant now);
   // Returns the answer of GetStatus if it changed since the last call, else nullptr.
   std::shared_ptr<const v1::GetStatusResponse> NewStatus();
+  // Notes that a turn took so many events. Brings taken_until_ up to date.
+  void NoteTaken(size_t events, absl::Duration now);
+
+  // Events that waited at a time, and may hold signs of life.
+  struct Backlog {
+    absl::Duration at;
+    size_t left = 0;
+  };
 
   State state_;
   LoopPorts ports_;
-  AwakeClock awake_;            // the core's time
+  AwakeClock awake_;  // the core's time
+  // Every event that arrived before this time has been taken, in the core's time. Only deadlines
+  // before it are due: a report that waits here under load counts against nobody.
+  absl::Duration taken_until_;
+  std::optional<Backlog> backlog_;
   absl::Duration next_scrape_;  // steady time
   // Numbers that change with the last status; nullopt: none was made since the last scrape.
   std::optional<std::array<uint64_t, 4>> shown_;

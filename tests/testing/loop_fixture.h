@@ -134,8 +134,8 @@ class LoopFixture : public ::testing::Test {
   // Lets time pass while the loop turns, as it does in production: one long jump would count as a
   // stall of the loop.
   void Pass(absl::Duration time) {
-    for (absl::Duration passed; passed < time; passed += absl::Seconds(1)) {
-      clock_.Advance(absl::Seconds(1));
+    for (absl::Duration passed; passed < time; passed += limits::kAwakePulse) {
+      clock_.Advance(limits::kAwakePulse);
       TurnOk();
     }
   }

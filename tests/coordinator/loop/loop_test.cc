@@ -148,6 +148,32 @@ TEST_F(LoopTest, ATimeInWhichItDidNotTurnCountsAgainstNobody) {
   EXPECT_EQ(loop_->state().durable.experiments.at(1).active, 1u);
 }
 
+TEST_F(LoopTest, AReportThatWaitsBehindOthersCountsBeforeTheDeadlineThatPassesMeanwhile) {
+  Connect();
+  Call(1, Grid("a"));
+  TurnOk();
+  const std::string token = Token();
+  const absl::Duration heard = clock_.Now().steady;
+  const auto beat = [&] {
+    Hold(token, v1::AttemptStatus::PREPARING);
+    Report();
+  };
+  Pass(limits::kStartupGrace - limits::kAwakePulse);
+  beat();
+  TurnOk();
+  Pass(limits::kLease - limits::kAwakePulse);
+  for (size_t i = 0; i < 2 * limits::kDrainEvents; ++i) Post({StreamClosed{999}, {}});
+  beat();
+  clock_.Advance(limits::kAwakePulse);
+  EXPECT_GT(clock_.Now().steady - heard, limits::kStartupGrace + limits::kLease - absl::Seconds(1));
+  for (int turn = 0; turn < 4; ++turn) {
+    TurnOk();
+    EXPECT_EQ(loop_->state().durable.experiments.at(1).active, 1u) << turn;
+  }
+  Pass(limits::kLease + limits::kAwakePulse);
+  EXPECT_EQ(loop_->state().durable.experiments.at(1).active, 0u) << "nothing waits any more";
+}
+
 TEST_F(LoopTest, WhileACommitHangsNobodysTimeRunsOut) {
   Connect();
   store_.HoldCommits();
