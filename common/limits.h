@@ -12,8 +12,8 @@ namespace dt::limits {
 // --- Time ---
 // How often a worker reports that it lives; a lease tolerates several lost reports.
 inline constexpr absl::Duration kHeartbeat = absl::Seconds(1);
-// Silence after which an attempt counts as lost: ten heartbeats, so that a busy two-core host keeps
-// its trial.
+// Silence after which an attempt counts as lost, whatever is known: ten heartbeats, so that a busy
+// two-core host keeps its trial.
 inline constexpr absl::Duration kLease = absl::Seconds(10);
 // After the coordinator's start no lease expires before workers had time to reconnect with backoff.
 inline constexpr absl::Duration kStartupGrace = absl::Seconds(15);
@@ -25,26 +25,6 @@ inline constexpr absl::Duration kAbandonGrace = absl::Seconds(2);
 inline constexpr absl::Duration kRendezvousTimeout = absl::Minutes(2);
 // Preparing reads shard headers and fingerprints; a network file system may be slow.
 inline constexpr absl::Duration kPrepareTimeout = absl::Minutes(10);
-// A running gang without a step for the larger of this and 20 × its longest step is hung. CPU steps
-// of a large model take minutes; evaluation and checkpoints count as progress.
-inline constexpr absl::Duration kHangFloor = absl::Minutes(10);
-// The same, once its own steps have shown how long a step takes, and while no rank reports longer
-// work. Longer than a lease, so that a dead host counts as lost and not as hung.
-inline constexpr absl::Duration kHangLeast = absl::Seconds(12);
-// A worker whose gang goes on stepping is alive even if the coordinator hears nothing from it. This
-// bounds how long, since nobody could stop such a worker.
-inline constexpr absl::Duration kGangLease = absl::Minutes(5);
-// How long to wait for a stream that closed while a peer's collective failed: after a brief break
-// the connection is back after kReconnectFirst.
-inline constexpr absl::Duration kEvidenceGrace = absl::Milliseconds(500);
-// Two hosts that did not reach each other are kept apart this long if others are free, then tried
-// again. Pairs beyond this number are forgotten. In a gang on more hosts than kApartHosts nobody
-// can tell which pair failed.
-inline constexpr absl::Duration kApart = absl::Minutes(10);
-inline constexpr size_t kApartPairs = 1024;
-inline constexpr size_t kApartHosts = 8;
-// A choice of slots that avoids a pair is tried with one host less, then another, to this depth.
-inline constexpr int kApartTries = 3;
 // If the file sets no checkpoint interval, the first checkpoint of an attempt comes after this.
 // After lost attempts the next ones come as often as losses and the cost of saving suggest, but no
 // more often than kSaveLeast.
@@ -98,7 +78,7 @@ inline constexpr absl::Duration kStorageWait = absl::Minutes(1);
 // How often the coordinator looks at the clock. If it did not for longer than the tolerance, or a
 // commit takes longer than that, the coordinator itself stood still; the excess then counts against
 // nobody (coordinator/core/model/awake_clock.h).
-// Both are shorter than the shortest deadline.
+// Both are shorter than the shortest deadline, kClosedPatience.
 inline constexpr absl::Duration kAwakePulse = absl::Milliseconds(500);
 inline constexpr absl::Duration kStallTolerance = absl::Milliseconds(600);
 // A lost worker is listed this long, then forgotten, so that renamed workers do not accumulate.

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "common/detection_limits.h"
 #include "common/environment_limits.h"
 #include "common/limits.h"
 #include "common/status.h"
@@ -274,6 +275,14 @@ absl::StatusOr<std::vector<RowTotals>> CheckReport(const v1::WorkerReport& repor
   if (report.attempts_size() > static_cast<int>(limits::kAttemptsPerReport)) {
     return Refuse(absl::StrCat("it has ", report.attempts_size(), " attempts; the limit is ",
                                limits::kAttemptsPerReport));
+  }
+  if (report.checked().unreachable_size() > limits::kPeersPerCheck) {
+    return Refuse(absl::StrCat("it names ", report.checked().unreachable_size(),
+                               " unreachable addresses; at most ", limits::kPeersPerCheck,
+                               " are asked for"));
+  }
+  for (const std::string& address : report.checked().unreachable()) {
+    DT_RETURN_IF_ERROR(CheckText("an unreachable address", address));
   }
   for (const v1::AttemptStatus& attempt : report.attempts()) {
     DT_RETURN_IF_ERROR(CheckAttemptStatus(attempt));

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "coordinator/core/answer/noticed.h"
 #include "coordinator/core/keep/held.h"
 #include "coordinator/core/keep/pools.h"
 #include "coordinator/core/keep/queue.h"
@@ -216,7 +217,8 @@ std::string ExplainActive(const State& state, const Trial& trial, const LiveAtte
     absl::StrAppend(&text, "; on slots lent by ", TrialText(lender->holder));
   }
   text += ProtectedText(state, trial, live, now);
-  return absl::StrCat(text, DescribeRanks(state.live, live));
+  text += DescribeRanks(state.live, live);
+  return text + NoticedText(state.live, live);
 }
 
 // Returns which trials hold suitable slots, and when the first of them is expected to end; "" if

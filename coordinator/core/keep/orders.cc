@@ -1,11 +1,16 @@
 #include "coordinator/core/keep/orders.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/limits.h"
 #include "common/mutant.h"
 #include "coordinator/core/model/search_kind.h"
+#include "coordinator/core/model/silence.h"
 #include "spec/program.h"
 #include "spec/rungs.h"
 #include "spec/search.h"
@@ -96,7 +101,44 @@ v1::Assigned AssignedTo(const State& state, const Worker& worker) {
   return assigned;
 }
 
+// Adds the question which other hosts of its gang this worker reaches.
+void AddPeerCheck(const LiveState& live, const Worker& worker, v1::Orders& orders) {
+  const LiveAttempt& attempt = *worker.attempt;
+  const PeerQuestion& question = attempt.question;
+  const bool asked =
+      question.number > 0 && attempt.Open() &&
+      std::find(question.open.begin(), question.open.end(), worker.rank) != question.open.end();
+  if (!asked) return;
+  orders.mutable_check()->set_number(question.number);
+  for (const int32_t rank : FirstRanksOfHosts(live, attempt)) {
+    if (rank == worker.rank) continue;
+    if (orders.check().addresses_size() >= limits::kPeersPerCheck) break;
+    orders.mutable_check()->add_addresses(PeerAddress(live, attempt, rank));
+  }
+}
+
 }  // namespace
+
+std::vector<int32_t> FirstRanksOfHosts(const LiveState& live, const LiveAttempt& attempt) {
+  std::vector<int32_t> firsts;
+  std::set<std::string_view> hosts;
+  for (size_t rank = 0; rank < attempt.ranks.size(); ++rank) {
+    const WorkerIndex worker = attempt.ranks[rank].worker;
+    if (worker == kNoWorker || !hosts.insert(live.workers[worker].hello.host()).second) continue;
+    firsts.push_back(static_cast<int32_t>(rank));
+  }
+  return firsts;
+}
+
+std::string PeerPort(const LiveAttempt& attempt) {
+  const size_t colon = attempt.store_address.rfind(':');
+  return colon == std::string::npos ? "" : attempt.store_address.substr(colon + 1);
+}
+
+std::string PeerAddress(const LiveState& live, const LiveAttempt& attempt, int32_t rank) {
+  const Worker& worker = live.workers[attempt.ranks[rank].worker];
+  return absl::StrCat(worker.hello.data_address(), ":", PeerPort(attempt));
+}
 
 NodePlace PlaceInGang(const std::vector<std::string>& hosts, int32_t rank) {
   NodePlace place;
@@ -140,8 +182,10 @@ void PublishOrders(Turn& turn) {
     out.orders.set_journal_id(turn.durable().journal_id);
     out.orders.set_acked_sequence(worker.acked + (Mutated(Mutant::kAcksAhead) ? 1 : 0));
     for (const std::string& token : worker.unknown_tokens) out.orders.add_unknown_tokens(token);
+    out.orders.set_ping(NextPing(worker, turn.now.steady));
     if (worker.attempt != nullptr) {
       *out.orders.mutable_attempt() = AssignedTo(turn.state, worker);
+      AddPeerCheck(turn.live(), worker, out.orders);
     }
   }
   turn.live().orders_due.clear();

@@ -12,12 +12,27 @@
 
 namespace dt {
 
-absl::Duration LeaseEnd(const LiveState& live, const Worker& worker) {
+namespace {
+
+absl::Duration EndOf(const LiveState& live, const Worker& worker, bool others_heard) {
   const bool endless =
       Mutated(Mutant::kLeaseForEver) || (Mutated(Mutant::kSilentClientKeeps) && IsClient(worker));
   if (endless) return worker.last_heard + absl::Hours(1000);
-  const absl::Duration own = std::max(worker.last_heard + worker.lease, live.lease_floor);
+  const Patience patience = PatienceOf(SignsOf(worker));
+  absl::Duration own = worker.last_heard + (others_heard ? patience.silence : patience.alone);
+  own = std::max(own, live.lease_floor);
+  if (!Mutated(Mutant::kClosedIsSilent)) own = std::min(own, worker.closed_at + patience.closed);
   return std::max(own, AliveByItsGang(worker).value_or(own));
+}
+
+}  // namespace
+
+absl::Duration LeaseEnd(const LiveState& live, const Worker& worker) {
+  return EndOf(live, worker, AreOthersHeard(live, worker) || Mutated(Mutant::kSilenceAlone));
+}
+
+absl::Duration EarliestLeaseEnd(const LiveState& live, const Worker& worker) {
+  return EndOf(live, worker, true);
 }
 
 void UpdateSlot(State& state, Worker& worker) {

@@ -10,7 +10,9 @@ namespace dt {
 
 // Brings the slot pool in line with the worker's state.
 void UpdateSlot(State& state, Worker& worker);
-// Returns when the worker counts as lost, steady time.
+// Returns when the worker counts as lost by what is known now, steady time.
 absl::Duration LeaseEnd(const LiveState& live, const Worker& worker);
+// Returns when that may be so at the earliest: if other hosts are heard until then.
+absl::Duration EarliestLeaseEnd(const LiveState& live, const Worker& worker);
 
 }  // namespace dt

@@ -29,8 +29,13 @@ Timer AttemptTimer(const LiveAttempt& attempt) {
 
 void ArmLease(LiveState& live, Worker& worker) {
   live.timers.erase(LeaseTimer(worker));
-  // A timer in the past would look as if this process had stood still.
-  worker.lease_timer = std::max(LeaseEnd(live, worker), live.event_at);
+  // If no other host is heard, this looks again after a heartbeat. A timer in the past would look
+  // as if this process had stood still.
+  absl::Duration at = EarliestLeaseEnd(live, worker);
+  if (at <= live.event_at) {
+    at = std::min(LeaseEnd(live, worker), live.event_at + limits::kHeartbeat);
+  }
+  worker.lease_timer = std::max(at, live.event_at);
   live.timers.insert(LeaseTimer(worker));
 }
 
@@ -39,7 +44,7 @@ void ShortenLeases(LiveState& live, const LiveAttempt& attempt) {
     if (rank.worker == kNoWorker) continue;
     Worker& worker = live.workers[rank.worker];
     if (worker.presence == Presence::kLost) continue;
-    if (LeaseEnd(live, worker) < worker.lease_timer) ArmLease(live, worker);
+    if (EarliestLeaseEnd(live, worker) < worker.lease_timer) ArmLease(live, worker);
   }
 }
 

@@ -76,7 +76,7 @@ struct ReportReceived {
   std::vector<RowTotals> row_totals;
 };
 
-// End of a worker's stream: only evidence; the lease decides.
+// End of a worker's stream: evidence, if the worker does not come back within a second.
 struct StreamClosed {
   StreamId stream = 0;
 };

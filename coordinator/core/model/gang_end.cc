@@ -36,9 +36,10 @@ std::string TimeoutMessage(const DurableState& durable, const LiveAttempt& attem
                         attempt.step);
   }
   if (attempt.Is<Connecting>()) {
-    return absl::StrCat("the gang was prepared but did not train within ",
-                        absl::FormatDuration(limits::kRendezvousTimeout),
-                        "; can the hosts reach each other's --data-address?");
+    const bool joined = std::get<Connecting>(attempt.phase).joined;
+    return absl::StrCat("the gang was prepared but did not ", joined ? "make its model" : "meet",
+                        " within ",
+                        absl::FormatDuration(now - std::get<Connecting>(attempt.phase).since));
   }
   for (size_t rank = 0; rank < attempt.ranks.size(); ++rank) {
     if (attempt.ranks[rank].prepared) continue;

@@ -170,6 +170,7 @@ Consequence ConsequenceOf(v1::Cause cause) {
     case v1::CAUSE_WORKER_LOST:
     case v1::CAUSE_PREEMPTED:
     case v1::CAUSE_WORKER_FAULT:
+    case v1::CAUSE_NETWORK:
       return Consequence::kRetriesLoss;
     case v1::CAUSE_TRAINER_CRASH:
     case v1::CAUSE_COLLECTIVE:

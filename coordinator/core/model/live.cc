@@ -18,45 +18,62 @@ bool MayEnter(const Phase& from, const Phase& next) {
   return next.index() > from.index();
 }
 
-// No step takes so many times the longest one. The time between two signs of progress varies less.
-constexpr double kStepsOfSilence = 20;
-constexpr double kGapsOfSilence = 4;
-
-// Returns whether every rank is within steps, and would report it if it were not.
-bool IsWithinSteps(const LiveAttempt& attempt) {
-  return std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [](const RankState& rank) {
-    return rank.tells_pauses && !rank.pauses && rank.evaluation_parts == 0;
-  });
+// Returns the longest work that a rank announces: the others wait for it.
+Work WorkOf(const LiveAttempt& attempt, const Training& training) {
+  Work work = Work::kSteps;
+  for (const RankState& rank : attempt.ranks) {
+    if (!rank.tells_pauses) return Work::kUnannounced;
+    if (rank.evaluation_parts > 0) {
+      work = std::max(work, Work::kEvaluates);
+    } else if (rank.pauses) {
+      work = Work::kPauses;
+    }
+  }
+  const bool stepped = training.longest_step > absl::ZeroDuration();
+  return work == Work::kSteps && !stepped ? Work::kFirstStep : work;
 }
 
 }  // namespace
 
-absl::Duration HangAfter(const LiveAttempt& attempt, const Training& training) {
-  const absl::Duration by_steps = kStepsOfSilence * training.longest_step;
-  const absl::Duration unknown = std::max(limits::kHangFloor, by_steps);
-  const bool known = training.longest_step > absl::ZeroDuration();
-  if (!known || !IsWithinSteps(attempt)) return unknown;
-  return std::min(unknown,
-                  std::max({limits::kHangLeast, by_steps, kGapsOfSilence * training.longest_gap}));
+Signs SignsOf(const LiveAttempt& attempt) {
+  Signs signs;
+  signs.met = attempt.met;
+  const auto* training = std::get_if<Training>(&attempt.phase);
+  if (training == nullptr) return signs;
+  signs.work = WorkOf(attempt, *training);
+  signs.first_step = training->first_step;
+  signs.longest_step = training->longest_step;
+  signs.longest_gap = training->longest_gap;
+  signs.longest_part = training->longest_part;
+  signs.longest_pause = training->longest_pause;
+  signs.longest_save = training->longest_save;
+  return signs;
 }
 
 void LiveAttempt::Enter(Phase next) {
   DT_CHECK(MayEnter(phase, next));
+  // A gang that trains has made progress.
+  if (std::holds_alternative<Training>(next)) question = {};
   phase = next;
 }
 
 absl::Duration LiveAttempt::Deadline() const {
   const absl::Duration held = absent_since + limits::kLease;
+  if (question.number > 0 && (Is<Connecting>() || Is<Training>())) {
+    return std::min(held, question.until);
+  }
   return std::visit(
       Overloaded{
           [&](const Preparing& it) { return std::min(held, it.since + limits::kPrepareTimeout); },
           [&](const Connecting& it) {
-            return std::min(held, it.since + limits::kRendezvousTimeout);
+            const absl::Duration patience =
+                it.joined ? limits::kPrepareTimeout : PatienceOf(SignsOf(*this)).rendezvous;
+            return std::min(held, it.since + patience);
           },
           [&](const Training& it) {
             // A program need not report anything: its silence means nothing.
             if (spec::IsProgram(spec)) return held;
-            return std::min(held, it.last_progress + HangAfter(*this, it));
+            return std::min(held, it.last_progress + PatienceOf(SignsOf(*this)).progress);
           },
           [](const Settling& it) { return it.until; },
           [](const Cancelling&) { return absl::InfiniteDuration(); },

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,7 @@
 #include "coordinator/core/model/event.h"
 #include "coordinator/core/model/line.h"
 #include "coordinator/core/model/live_search.h"
+#include "coordinator/core/model/patience.h"
 #include "coordinator/core/model/placement.h"
 #include "dtrain/v1/fleet.pb.h"
 #include "dtrain/v1/model.pb.h"
@@ -35,6 +37,9 @@
 namespace dt {
 
 struct LiveAttempt;
+
+// Two hosts, the smaller name first.
+using HostPair = std::pair<std::string, std::string>;
 
 enum class Presence : uint8_t {
   kConnected,  // has a stream
@@ -54,6 +59,13 @@ struct Worker {
   v1::Hello hello;  // of the newest stream; after a restart, only what the journal knows
   std::string peer;
   absl::Duration last_heard;  // steady time
+  // When its stream closed, unless this coordinator closed it, as after a silence.
+  absl::Duration closed_at = absl::InfiniteDuration();
+  absl::Duration longest_silence;            // between two reports, of late
+  std::optional<absl::Duration> round_trip;  // the longest of late; nullopt: not measured
+  uint64_t ping = 0;                         // number of the newest question
+  bool ping_open = false;                    // it was not answered yet
+  absl::Duration pinged_at = -absl::InfiniteDuration();
   absl::Duration lease = limits::kLease;
   absl::Duration lease_timer;  // when the armed timer fires; may be before the lease ends
   absl::Duration forget_timer = absl::InfiniteDuration();
@@ -87,11 +99,12 @@ struct Preparing {  // the ranks read data and make the model
 };
 struct Connecting {  // all ranks are prepared
   absl::Duration since;
+  bool joined = false;  // since then they make the model and read their state
 };
 struct Training {
   absl::Duration last_progress;
-  absl::Duration longest_step;
-  absl::Duration longest_gap;  // between two signs of progress; zero: none yet
+  // As in Signs.
+  absl::Duration first_step, longest_step, longest_gap, longest_part, longest_pause, longest_save;
   absl::Duration last_step = -absl::InfiniteDuration();  // time of the newest reported step
 };
 struct Settling {  // a symptom was reported: its cause may follow until then
@@ -100,6 +113,16 @@ struct Settling {  // a symptom was reported: its cause may follow until then
 struct Cancelling {};  // members are being killed; each leaves or is lost within its lease
 struct Leaving {};     // the end is recorded; members leave within their leases
 using Phase = std::variant<Preparing, Connecting, Training, Settling, Cancelling, Leaving>;
+
+// A question to the hosts of a gang that makes no progress: do they reach each other?
+struct PeerQuestion {
+  uint64_t number = 0;  // 0: not asked
+  absl::Duration until = absl::InfiniteDuration();
+  std::vector<int32_t> open;  // ranks that did not answer yet; the first of each host is asked
+  std::set<HostPair> cut;     // of which one does not reach the other
+  bool asks_all = false;      // every host is asked, and for every other one
+  bool complete = false;      // all of these have answered
+};
 
 // Attempt whose members may still hold slots. Only AddLiveAttempt (run/attempts.h) makes it. It is
 // freed at the end of the Step in which the last member let go.
@@ -146,7 +169,10 @@ struct LiveAttempt {
   absl::Duration stall_looked = absl::InfiniteDuration();
   bool stall_told = false;
   absl::Duration absent_since =
-      absl::InfiniteDuration();                     // since when rank 0's worker does not hold it
+      absl::InfiniteDuration();  // since when rank 0's worker does not hold it
+  bool met = false;              // when it was placed, its hosts were known to reach each other
+  bool met_noted = false;        // its steps were noted as a proof of that
+  PeerQuestion question;
   absl::Duration timer = absl::InfiniteDuration();  // when the armed timer fires
   std::optional<v1::StepRow> latest;                // newest logged step
   double seconds_per_step = kNotANumber;            // smoothed, for display
@@ -156,9 +182,8 @@ struct LiveAttempt {
   v1::Pace pace;                  // of the rows taken
 };
 
-// Returns how long after its last sign of progress a training gang counts as hung. Its own steps
-// decide, unless a rank is in an evaluation or reports something longer than a step.
-absl::Duration HangAfter(const LiveAttempt& attempt, const Training& training);
+// Returns what the gang has shown of itself. What it does now follows from all ranks.
+Signs SignsOf(const LiveAttempt& attempt);
 
 struct LiveExperiment {
   absl::btree_set<uint32_t> active;  // trials that are starting, running or stopping
@@ -228,9 +253,6 @@ struct Reservation {
   bool Whole() const { return slots.free() >= static_cast<size_t>(shape.slots); }
 };
 
-// Two hosts, the smaller name first.
-using HostPair = std::pair<std::string, std::string>;
-
 // Pending trial that is not in its line, and why.
 struct ParkedTrial {
   enum class Why : uint8_t { kBackoff, kStorageAbsent, kStorageBusy };
@@ -263,6 +285,13 @@ struct GangProtection {
   absl::Duration protect = limits::kProtectFirst;  // doubles after each stop
   absl::Duration grow_after = limits::kGrowAfter;
   absl::Duration resize_every = limits::kResizeEvery;
+};
+
+// The newest report of all workers, and the newest one of another host.
+struct NewestHeard {
+  WorkerIndex worker = kNoWorker;
+  absl::Duration at = -absl::InfiniteDuration();
+  absl::Duration elsewhere = -absl::InfiniteDuration();
 };
 
 struct LiveState {
@@ -303,8 +332,11 @@ struct LiveState {
   bool placement_due = false;
 
   absl::flat_hash_map<AttemptToken, std::unique_ptr<LiveAttempt>> attempts;
-  std::vector<AttemptToken> left;                             // the part that nobody holds any more
-  std::map<HostPair, absl::Duration> apart;                   // since when; see place/apart.h
+  std::vector<AttemptToken> left;            // the part that nobody holds any more
+  std::map<HostPair, absl::Duration> apart;  // since when; see place/apart.h
+  absl::btree_set<HostPair> met;             // pairs that stepped together
+  NewestHeard newest_heard;
+  uint64_t questions = 0;                                     // number of the newest PeerQuestion
   absl::btree_map<ExperimentId, LiveExperiment> experiments;  // with active trials
   absl::btree_map<int32_t, uint32_t> running;                 // number by priority
   std::map<QuotaKey, uint32_t> quota_held;                    // slots per quota

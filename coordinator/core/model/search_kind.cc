@@ -65,6 +65,7 @@ bool FailedByItself(v1::Cause cause) {
     case v1::CAUSE_COLLECTIVE:  // no rank reported its own cause: the fault lies between them
     case v1::CAUSE_WORKER_LOST:
     case v1::CAUSE_WORKER_FAULT:
+    case v1::CAUSE_NETWORK:
     case v1::CAUSE_PREEMPTED:
     case v1::CAUSE_CANCELLED:
     case v1::CAUSE_STOPPED_EARLY:

@@ -14,8 +14,23 @@ namespace dt {
 // Level of workers whose trainers report when they do something longer than a step.
 inline constexpr uint32_t kTellsPausesLevel = 2;
 
+// Notes a report of the worker.
+void NoteHeard(LiveState& live, Worker& worker, absl::Duration now);
+// Returns the number of a question that measures the round trip, for orders that leave now; 0: it
+// was measured a short time ago.
+uint64_t NextPing(Worker& worker, absl::Duration now);
+// Notes the answer to such a question, which the worker held back for `held`.
+void NotePong(Worker& worker, uint64_t pong, absl::Duration held, absl::Duration now);
+// Returns what the worker has shown of itself, and the steps of a gang that prove that it is alive.
+Signs SignsOf(const Worker& worker);
+// Returns whether a worker on another host was heard just now. Otherwise the silence may be the
+// coordinator's own.
+bool AreOthersHeard(const LiveState& live, const Worker& worker);
+
 // Notes that the attempt is at `step`, or made other progress.
 void NoteProgress(LiveAttempt& attempt, uint64_t step, absl::Duration now);
+// Notes how long the gang took to write a checkpoint.
+void NoteSave(LiveAttempt& attempt, absl::Duration took);
 // Notes progress without steps: each part of a long evaluation, and the begin or end of long work.
 // Any rank counts, as the others wait for it.
 void NoteLongWork(LiveAttempt& attempt, RankState& rank, const v1::AttemptStatus& status,

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/detection_limits.h"
 #include "common/limits.h"
+#include "spec/program.h"
 
 namespace dt {
 namespace {
@@ -107,21 +109,49 @@ Decision Parted(const LiveState& live, const SlotPool& pool, const Demand& deman
 void NoteApart(LiveState& live, const LiveAttempt& attempt, const Attempt& recorded,
                v1::Cause cause, absl::Duration now) {
   const bool stands = attempt.Is<Training>() || attempt.Is<Connecting>();
-  if (cause != v1::CAUSE_COLLECTIVE && !(cause == v1::CAUSE_HANG && stands)) return;
+  const bool named = cause == v1::CAUSE_NETWORK;
+  // If its hosts reach each other, as they report, the fault lies elsewhere.
+  const bool hang = cause == v1::CAUSE_HANG && stands && !attempt.question.complete;
+  if (cause != v1::CAUSE_COLLECTIVE && !hang && !named) return;
   std::erase_if(live.apart,
                 [now](const auto& entry) { return entry.second + limits::kApart <= now; });
-  const std::set<std::string> hosts = HostsOf(recorded);
-  if (hosts.size() > limits::kApartHosts) return;
-  for (HostPair& pair : PairsOf(hosts)) {
+  const std::set<HostPair>& cut = attempt.question.cut;
+  std::vector<HostPair> pairs(cut.begin(), cut.end());
+  if (!named) {
+    const std::set<std::string> hosts = HostsOf(recorded);
+    if (hosts.size() > limits::kApartHosts) return;
+    pairs = PairsOf(hosts);
+  }
+  for (HostPair& pair : pairs) {
+    live.met.erase(pair);
     if (live.apart.size() < limits::kApartPairs) live.apart[std::move(pair)] = now;
   }
 }
 
-void NoteTogether(LiveState& live, const LiveAttempt& attempt, const Attempt& recorded,
+bool HaveMet(const LiveState& live, const LiveAttempt& attempt, const Attempt& recorded) {
+  if (spec::IsProgram(attempt.spec)) return false;
+  for (const RankState& rank : attempt.ranks) {
+    if (rank.worker == kNoWorker || !live.workers[rank.worker].round_trip.has_value()) return false;
+  }
+  const std::set<std::string> hosts = HostsOf(recorded);
+  if (hosts.size() < 2 || hosts.size() > limits::kApartHosts) return false;
+  const std::vector<HostPair> pairs = PairsOf(hosts);
+  return std::all_of(pairs.begin(), pairs.end(),
+                     [&live](const HostPair& pair) { return live.met.contains(pair); });
+}
+
+void NoteTogether(LiveState& live, LiveAttempt& attempt, const Attempt& recorded,
                   absl::Duration now) {
   const auto* training = std::get_if<Training>(&attempt.phase);
-  if (live.apart.empty() || training == nullptr || training->last_step != now) return;
-  for (const HostPair& pair : PairsOf(HostsOf(recorded))) live.apart.erase(pair);
+  if (training == nullptr || training->last_step != now) return;
+  if (live.apart.empty() && attempt.met_noted) return;
+  attempt.met_noted = true;
+  const std::set<std::string> hosts = HostsOf(recorded);
+  for (HostPair& pair : PairsOf(hosts)) {
+    live.apart.erase(pair);
+    if (hosts.size() > limits::kApartHosts || live.met.size() >= limits::kMetPairs) continue;
+    live.met.insert(std::move(pair));
+  }
 }
 
 Decision PlaceApart(const LiveState& live, const SlotPool& pool, const Demand& demand,

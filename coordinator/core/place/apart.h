@@ -12,12 +12,16 @@
 
 namespace dt {
 
-// Notes the end of the attempt. If its collectives failed or stood still for an unknown reason, its
-// hosts may not reach each other.
+// Notes the end of the attempt. If its hosts named a pair that does not reach each other, this is
+// noted. If its collectives failed or stood still for an unknown reason, any of its pairs may be
+// such a pair.
 void NoteApart(LiveState& live, const LiveAttempt& attempt, const Attempt& recorded,
                v1::Cause cause, absl::Duration now);
+// Returns whether the attempt is on several hosts, all of which are known to reach each other, so
+// that its ranks meet within seconds. Each member must be of a version that announces what follows.
+bool HaveMet(const LiveState& live, const LiveAttempt& attempt, const Attempt& recorded);
 // Notes that the hosts of the attempt reach each other, if it made a step just now.
-void NoteTogether(LiveState& live, const LiveAttempt& attempt, const Attempt& recorded,
+void NoteTogether(LiveState& live, LiveAttempt& attempt, const Attempt& recorded,
                   absl::Duration now);
 
 // Places as Place does, but avoids two hosts that did not reach each other if others are free. The

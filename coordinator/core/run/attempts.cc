@@ -25,13 +25,11 @@
 #include "coordinator/core/run/data_hold.h"
 #include "coordinator/core/run/early_ends.h"
 #include "coordinator/core/run/notifications.h"
+#include "coordinator/core/run/peers.h"
 #include "spec/program.h"
 
 namespace dt {
 namespace {
-
-// Weight of the newest row in the smoothed time of a step, for display.
-constexpr double kNewestRowWeight = 0.3;
 
 void EndTrial(Turn& turn, TrialId id, v1::TrialState state, v1::Cause cause,
               const std::string& message) {
@@ -150,45 +148,6 @@ void AwaitCause(Turn& turn, LiveAttempt& attempt, v1::Cause told) {
   ShortenLeases(turn.live(), attempt);
 }
 
-// Checks that ranks train on the same data. They report in any order, so each is compared with all
-// others.
-void CompareData(Turn& turn, LiveAttempt& attempt, int32_t rank) {
-  const RankState& mine = attempt.ranks[rank];
-  const auto differs =
-      std::find_if(attempt.ranks.begin(), attempt.ranks.end(), [&mine](const RankState& other) {
-        return other.prepared && other.data_fingerprint != mine.data_fingerprint;
-      });
-  if (differs == attempt.ranks.end()) return;
-  const auto& members = FindAttempt(turn.durable(), attempt.id)->members;
-  const size_t other = differs - attempt.ranks.begin();
-  const auto named = [&members](size_t index) {
-    return absl::StrCat(members[index].host, " (rank ", index, ", worker ", members[index].worker,
-                        ")");
-  };
-  Settle(turn, attempt,
-         {.rank = rank,
-          .cause = v1::CAUSE_DATA,
-          .message = absl::StrCat("the training data differ between hosts: ", named(other),
-                                  " has fingerprint ", differs->data_fingerprint, ", ", named(rank),
-                                  " has ", mine.data_fingerprint, "; copy the same files to both"),
-          .step = 0});
-}
-
-void NotePrepared(Turn& turn, LiveAttempt& attempt, int32_t rank, const v1::Prepared& prepared) {
-  RankState& mine = attempt.ranks[rank];
-  if (mine.prepared || !attempt.Open()) return;
-  mine.prepared = true;
-  mine.data_fingerprint = prepared.data_fingerprint();
-  const bool all = std::all_of(attempt.ranks.begin(), attempt.ranks.end(),
-                               [](const RankState& other) { return other.prepared; });
-  // After a restart of the coordinator it may be training already.
-  if (all && attempt.Is<Preparing>()) {
-    attempt.Enter(Connecting{turn.now.steady});
-    ArmAttempt(turn.live(), attempt);
-  }
-  CompareData(turn, attempt, rank);
-}
-
 // Returns a member that is not heard, which may be the cause of its peers' symptom, or nullptr.
 const Worker* QuietMember(const LiveState& live, const LiveAttempt& attempt, absl::Duration now) {
   for (const RankState& rank : attempt.ranks) {
@@ -208,17 +167,6 @@ void NoteDoubt(Turn& turn, Worker& worker, const AttemptId& id, const std::strin
   turn.effects.log_lines.push_back(absl::StrCat("worker ", worker.name, ", attempt ", ToString(id),
                                                 ": left out, it cannot be: ", doubt, " (",
                                                 worker.doubted, " from this worker)"));
-}
-
-void NoteRow(LiveAttempt& attempt, const v1::StepRow& row) {
-  if (attempt.latest.has_value() && row.step() <= attempt.latest->step()) return;
-  attempt.latest = row;
-  if (row.steps() <= 0 || row.seconds() <= 0) return;
-  const double each = row.seconds() / row.steps();
-  const bool first = !(attempt.seconds_per_step > 0);
-  attempt.seconds_per_step =
-      first ? each
-            : attempt.seconds_per_step + kNewestRowWeight * (each - attempt.seconds_per_step);
 }
 
 void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
@@ -305,10 +253,13 @@ void SettleOverdue(Turn& turn, LiveAttempt& attempt) {
               .step = attempt.step});
       return;
     }
+    if (AskPeers(turn, attempt) || GoOnMeeting(turn, attempt)) return;
+    const bool cut = !attempt.question.cut.empty();
     Settle(turn, attempt,
            {.rank = -1,
-            .cause = v1::CAUSE_HANG,
-            .message = TimeoutMessage(turn.durable(), attempt, turn.now.steady),
+            .cause = cut ? v1::CAUSE_NETWORK : v1::CAUSE_HANG,
+            .message = absl::StrCat(TimeoutMessage(turn.durable(), attempt, turn.now.steady),
+                                    PeersText(turn.live(), attempt)),
             .step = attempt.step});
     return;
   }
@@ -324,8 +275,8 @@ void SettleOverdue(Turn& turn, LiveAttempt& attempt) {
   }
   if (const Worker* quiet = QuietMember(turn.live(), attempt, turn.now.steady)) {
     // Its lease decides, within limits::kLease; this checks again just after.
-    attempt.Enter(
-        Settling{std::max(LeaseEnd(turn.live(), *quiet), turn.now.steady) + absl::Milliseconds(1)});
+    attempt.Enter(Settling{std::max(LeaseEnd(turn.live(), *quiet) + absl::Milliseconds(1),
+                                    turn.now.steady + limits::kHeartbeat / 10)});
     ArmAttempt(turn.live(), attempt);
     return;
   }
@@ -338,44 +289,6 @@ void SettleOverdue(Turn& turn, LiveAttempt& attempt) {
           .cause = attempt.ranks[told].end,
           .message = attempt.ranks[told].end_message,
           .step = attempt.step});
-}
-
-void TakeStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status) {
-  LiveAttempt& attempt = *worker.attempt;
-  RankState& rank = attempt.ranks[worker.rank];
-  rank.seen = true;
-  if (worker.rank == 0) attempt.absent_since = absl::InfiniteDuration();
-  if (attempt.Is<Leaving>()) return;
-  const Trial& trial = GetTrial(turn.durable(), attempt.id.trial);
-  const Claimant claimant{attempt.id, trial, *FindAttempt(turn.durable(), attempt.id),
-                          worker.hello.storage_id()};
-  if (const std::string doubt = DoubtAbout(claimant, status); !doubt.empty()) {
-    return NoteDoubt(turn, worker, attempt.id, doubt);
-  }
-  // Until it has prepared, its possible steps are unknown.
-  const bool prepared =
-      trial.target_steps > 0 || (spec::IsProgram(attempt.spec) && attempt.Is<Training>());
-  if (worker.rank == 0) {
-    if (status.store_address() != attempt.store_address) {
-      attempt.store_address = status.store_address();
-      MarkMembersDue(turn.live(), attempt);
-    }
-    if (status.has_latest() && prepared) NoteRow(attempt, status.latest());
-  }
-  if (prepared && status.step() > attempt.step)
-    NoteProgress(attempt, status.step(), turn.now.steady);
-  if (worker.rank == 0 && status.progress() >= 0) {  // not NaN
-    attempt.progress = std::min(status.progress(), 1.0);
-  }
-  if (worker.rank == 0) attempt.hint = CleanText(status.hint(), limits::kHintBytes);
-  if (status.makes_environment()) attempt.NoteEnvironment(turn.now.steady);
-  rank.tells_pauses = worker.hello.level() >= kTellsPausesLevel;
-  NoteLongWork(attempt, rank, status, turn.now.steady);
-  NoteTogether(turn.live(), attempt, *FindAttempt(turn.durable(), attempt.id), turn.now.steady);
-  // By its steps its time limit may be shorter than before.
-  if (worker.rank == 0 && attempt.Is<Training>()) ArmAttempt(turn.live(), attempt);
-  // Last: unequal data end the attempt.
-  if (status.has_prepared()) NotePrepared(turn, attempt, worker.rank, status.prepared());
 }
 
 void TakeAbsence(Turn& turn, Worker& worker, Absence absence) {

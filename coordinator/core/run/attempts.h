@@ -17,8 +17,6 @@ namespace dt {
 // had time to appear.
 void TakeRankEnd(Turn& turn, LiveAttempt& attempt, RankEnd end);
 void SettleOverdue(Turn& turn, LiveAttempt& attempt);
-// Takes the status of the rank that `worker` holds.
-void TakeStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status);
 // How a report shows that the worker does not hold the attempt of its orders: explicitly, or by
 // leaving it out, which may also mean that the orders have not arrived.
 enum class Absence { kGone, kLeftOut };
@@ -46,6 +44,5 @@ void CancelTrial(Turn& turn, TrialId id, const std::string& reason);
 void EndEarly(Turn& turn, TrialId id, const std::string& why);
 // Counts and logs a report on this attempt that cannot be true and is left out.
 void NoteDoubt(Turn& turn, Worker& worker, const AttemptId& id, const std::string& doubt);
-void NoteRow(LiveAttempt& attempt, const v1::StepRow& row);
 
 }  // namespace dt

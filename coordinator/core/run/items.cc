@@ -26,6 +26,7 @@
 #include "coordinator/core/run/attempts.h"
 #include "coordinator/core/run/population.h"
 #include "coordinator/core/run/searching.h"
+#include "coordinator/core/run/status.h"
 #include "spec/program.h"
 
 namespace dt {
@@ -181,7 +182,10 @@ void TakeCheckpoint(Turn& turn, const Sender& sender, v1::CheckpointRef& checkpo
   const std::string doubt = DoubtAbout(ClaimantOf(turn, sender), checkpoint);
   if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
   turn.live().told[sender.recorded->token].checkpoint = checkpoint.step();
-  if (sender.live != nullptr) NoteProgress(*sender.live, checkpoint.step(), turn.now.steady);
+  if (sender.live != nullptr) {
+    NoteProgress(*sender.live, checkpoint.step(), turn.now.steady);
+    NoteSave(*sender.live, absl::Seconds(checkpoint.seconds()));
+  }
   v1::Record record;
   SetId(*record.mutable_checkpoint(), sender.id);
   const uint64_t step = checkpoint.step();

@@ -1,16 +1,25 @@
 #include "coordinator/core/run/reports.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/detection_limits.h"
 #include "coordinator/core/keep/orders.h"
 #include "coordinator/core/keep/slots.h"
+#include "coordinator/core/keep/timers.h"
+#include "coordinator/core/model/silence.h"
 #include "coordinator/core/run/attempts.h"
 #include "coordinator/core/run/items.h"
+#include "coordinator/core/run/peers.h"
+#include "coordinator/core/run/status.h"
 #include "coordinator/core/run/workers.h"
 
 namespace dt {
 namespace {
+
+// The longest time for which a worker may claim to have held back an answer.
+constexpr uint64_t kHeldUsMost = 3600ull * 1000 * 1000;
 
 // Skips items that this instance sent to another journal, or to this one so long ago that it is
 // forgotten: nobody can take them any more.
@@ -72,8 +81,13 @@ void TakeStreamClosed(Turn& turn, StreamId stream) {
   turn.live().streams.erase(found);
   worker.stream = 0;
   worker.presence = Presence::kSilent;
+  // After a silence the stream was closed by keepalive, which is no more than the silence.
+  if (turn.now.steady - worker.last_heard < limits::kSilenceLeast) {
+    worker.closed_at = turn.now.steady;
+  }
   if (HasLeft(worker)) return LoseWorker(turn, worker);
   UpdateSlot(turn.state, worker);
+  ArmLease(turn.live(), worker);
 }
 
 void TakeReport(Turn& turn, ReportReceived& received) {
@@ -105,7 +119,13 @@ void TakeReport(Turn& turn, ReportReceived& received) {
       return;
     }
   }
-  worker->last_heard = turn.now.steady;
+  NoteHeard(turn.live(), *worker, turn.now.steady);
+  const bool measured = worker->round_trip.has_value();
+  NotePong(*worker, report.pong(),
+           absl::Microseconds(std::min<uint64_t>(report.pong_held_us(), kHeldUsMost)),
+           turn.now.steady);
+  // From here on its silence may be shorter.
+  if (!measured && worker->round_trip.has_value()) ArmLease(turn.live(), *worker);
   worker->draining = report.draining();
   worker->trainer = report.trainer();
   if (foreign) {
@@ -114,6 +134,7 @@ void TakeReport(Turn& turn, ReportReceived& received) {
     TakeItems(turn, *worker, received);
   }
   TakeHeld(turn, *worker, report);
+  if (report.has_checked()) TakePeerAnswer(turn, *worker, report.checked());
   if (worker->draining) SaveGang(turn, *worker);
   UpdateSlot(turn.state, *worker);
 }

@@ -121,6 +121,7 @@ void StartAttempt(Turn& turn, TrialId id, const Decision& decision, const Resume
     return;
   }
   placed.spec = *std::move(spec);
+  placed.met = HaveMet(turn.live(), placed, trial.attempts.back());
   SetSavePace(experiment, trial, number.attempt, placed.spec);
   NoteSize(turn.state, placed);
   ArmAttempt(turn.live(), placed);

@@ -78,6 +78,19 @@ absl::Status CheckMayJoin(const Worker& worker, const v1::Hello& hello, absl::Du
                    absl::FormatDuration(limits::kLease), " is over, or choose another --name"));
 }
 
+// Returns why the worker counts as lost now.
+std::string WhyLost(const Worker& worker, absl::Duration now) {
+  if (HasLeft(worker)) return absl::StrCat("worker ", worker.name, " ended as it was told to");
+  const auto since = [now](absl::Duration then) {
+    return absl::FormatDuration(absl::Floor(now - then, absl::Milliseconds(100)));
+  };
+  if (worker.closed_at < absl::InfiniteDuration()) {
+    return absl::StrCat("the stream of worker ", worker.name,
+                        " closed, and it did not come back for ", since(worker.closed_at));
+  }
+  return absl::StrCat("nothing heard from worker ", worker.name, " for ", since(worker.last_heard));
+}
+
 }  // namespace
 
 Worker* AddWorker(LiveState& live, const std::string& name) {
@@ -137,6 +150,12 @@ Worker* Join(Turn& turn, ReportReceived& received) {
   worker->peer = received.peer;
   worker->presence = Presence::kConnected;
   worker->last_heard = turn.now.steady;
+  if (!Mutated(Mutant::kReturnUnseen)) worker->closed_at = absl::InfiniteDuration();
+  worker->pinged_at = -absl::InfiniteDuration();
+  if (taken_over) {
+    worker->longest_silence = absl::ZeroDuration();
+    worker->round_trip.reset();
+  }
   if (worker->attempt != nullptr) worker->attempt->absent_since = absl::InfiniteDuration();
   if (back) ArmLease(turn.live(), *worker);
   turn.live().streams[received.stream] = worker->index;
@@ -163,16 +182,11 @@ bool HasLeft(const Worker& worker) {
 }
 
 void LoseWorker(Turn& turn, Worker& worker, const std::string& known) {
-  const std::string why =
-      !known.empty() ? known
-      : HasLeft(worker)
-          ? absl::StrCat("worker ", worker.name, " ended as it was told to")
-          : absl::StrCat("nothing heard from worker ", worker.name, " for ",
-                         absl::FormatDuration(absl::Floor(turn.now.steady - worker.last_heard,
-                                                          absl::Milliseconds(100))));
+  const std::string why = known.empty() ? WhyLost(worker, turn.now.steady) : known;
   turn.effects.log_lines.push_back(why);
   if (!HasLeft(worker) && !IsClient(worker)) ++turn.live().worker_losses;
   worker.presence = Presence::kLost;
+  worker.closed_at = absl::InfiniteDuration();
   worker.foreign.clear();
   worker.unknown_tokens.clear();
   EndStream(turn, worker, absl::UnavailableError(absl::StrCat(why, "; connect again")));

@@ -102,6 +102,7 @@ TEST(LifecycleTest, EveryCauseHasAConsequence) {
       {v1::CAUSE_CONFIG, Consequence::kFails},
       {v1::CAUSE_DATA, Consequence::kFails},
       {v1::CAUSE_WORKER_FAULT, Consequence::kRetriesLoss},
+      {v1::CAUSE_NETWORK, Consequence::kRetriesLoss},
   };
   for (int c = v1::CAUSE_FINISHED; c <= v1::Cause_MAX; ++c) {
     const auto cause = static_cast<v1::Cause>(c);

@@ -371,8 +371,9 @@ TEST_F(PlanningTest, TrialsThatWaitForOtherWorkersDelayNothing) {
   const v1::PlanResponse plan = Plan(Small());
   EXPECT_EQ(plan.waiting_before(), 0u);
   EXPECT_NEAR(plan.finish_seconds(), 200, 1e-6);
-  EXPECT_EQ(plan.notes_size(), 1) << Notes(plan);
+  EXPECT_EQ(plan.notes_size(), 2) << Notes(plan);
   EXPECT_TRUE(Says(plan, "the vocabulary")) << Notes(plan);
+  EXPECT_TRUE(Says(plan, "would be noticed within: a worker that ends 1s")) << Notes(plan);
 }
 
 TEST_F(PlanningTest, IfEverySlotIsBusyItNamesTheTrialItWaitsFor) {

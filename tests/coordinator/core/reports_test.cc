@@ -64,13 +64,13 @@ TEST_F(ReportTest, ALiveNameIsRefusedToASecondInstanceNamingTheHolder) {
   EXPECT_EQ(FindWorker(state_.live, "a")->instance, workers_.at("a").hello.instance());
 }
 
-TEST_F(ReportTest, TheEndOfAStreamIsNoVerdictTheLeaseIs) {
+TEST_F(ReportTest, TheEndOfAStreamIsNoVerdictIfTheWorkerIsBackWithinASecond) {
   AddWorker("a");
   const TrialId id{Submit(OneTrial()), 1};
   Train({"a"});
   Disconnect("a");
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
-  Advance(limits::kLease - absl::Seconds(1));
+  Advance(limits::kClosedPatience - absl::Milliseconds(1));
   EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
   Connect("a");
   Advance(absl::Minutes(1));
@@ -289,7 +289,7 @@ TEST_F(ReportTest, AZombiesItemsAreFencedOff) {
   const v1::Item late_end = Ended("a", v1::CAUSE_FINISHED);
   Disconnect("a");
   AddWorker("b");
-  Advance(limits::kStartupGrace + absl::Seconds(2));
+  Advance(limits::kClosedPatience + absl::Seconds(1));
   ASSERT_EQ(TrialOf(id).attempts.size(), 2u);
   Follow("b");
   Connect("a");

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "coordinator/core/keep/timers.h"
 #include "tests/coordinator/core/attempt_fixture.h"
 
 namespace dt {
@@ -51,38 +52,32 @@ TEST_F(SilenceTest, AGangOfShortStepsThatStandsStillIsHungAfterSeconds) {
   EXPECT_EQ(CauseOf(id), v1::CAUSE_HANG);
 }
 
-TEST_F(SilenceTest, LongStepsAndRareSignsAreGivenTheirTime) {
+TEST_F(SilenceTest, TheLongestWorkThatARankAnnouncesIsTheGangs) {
   LiveAttempt& attempt = Live(TrainPair(Long()));
   for (RankState& rank : attempt.ranks) rank.tells_pauses = true;
-  using absl::Seconds;
-  struct Row {
-    const char* what;
-    Training shown;
-    absl::Duration hung;
-  };
-  const Row rows[] = {
-      {"no step yet", {}, limits::kHangFloor},
-      {"a sign that is no step", {.longest_gap = Seconds(30)}, limits::kHangFloor},
-      {"short steps", {.longest_step = kStep, .longest_gap = Seconds(1)}, limits::kHangLeast},
-      {"steps of 2 s", {.longest_step = Seconds(2), .longest_gap = Seconds(2)}, Seconds(40)},
-      {"a row each 100 s", {.longest_step = Seconds(1), .longest_gap = Seconds(100)}, Seconds(400)},
-      {"a row each hour",
-       {.longest_step = Seconds(1), .longest_gap = Seconds(3600)},
-       limits::kHangFloor},
-      {"steps of an hour",
-       {.longest_step = Seconds(3600), .longest_gap = Seconds(3600)},
-       Seconds(72000)},
-  };
-  for (const Row& row : rows) EXPECT_EQ(HangAfter(attempt, row.shown), row.hung) << row.what;
-  const Training shown = rows[2].shown;
-  attempt.ranks[1].pauses = true;
-  EXPECT_EQ(HangAfter(attempt, shown), limits::kHangFloor) << "it saves";
-  attempt.ranks[1].pauses = false;
-  attempt.ranks[0].evaluation_parts = 3;
-  EXPECT_EQ(HangAfter(attempt, shown), limits::kHangFloor) << "it evaluates";
-  attempt.ranks[0].evaluation_parts = 0;
+  EXPECT_EQ(SignsOf(attempt).work, Work::kFirstStep);
+  StepFor(absl::Seconds(1), kStep, {"a", "b"});
+  EXPECT_EQ(SignsOf(attempt).work, Work::kFirstStep) << "the first step says nothing of the others";
+  StepFor(absl::Seconds(1), kStep, {"a", "b"});
+  EXPECT_EQ(SignsOf(attempt).work, Work::kSteps);
+  EXPECT_EQ(SignsOf(attempt).longest_step, kStep);
+  attempt.ranks[1].evaluation_parts = 3;
+  EXPECT_EQ(SignsOf(attempt).work, Work::kEvaluates);
+  attempt.ranks[0].pauses = true;
+  EXPECT_EQ(SignsOf(attempt).work, Work::kPauses);
   attempt.ranks[0].tells_pauses = false;
-  EXPECT_EQ(HangAfter(attempt, shown), limits::kHangFloor) << "of a version that does not say";
+  EXPECT_EQ(SignsOf(attempt).work, Work::kUnannounced);
+}
+
+TEST_F(SilenceTest, HowLongASaveTakesIsKnownFromTheCheckpoint) {
+  const TrialId id = TrainPair(Long());
+  v1::Item saved = Checkpoint("a", 5);
+  saved.mutable_checkpoint()->set_seconds(7);
+  SendItems("a", {saved});
+  saved = Checkpoint("a", 6);
+  saved.mutable_checkpoint()->set_seconds(3);
+  SendItems("a", {saved});
+  EXPECT_EQ(SignsOf(Live(id)).longest_save, absl::Seconds(7));
 }
 
 TEST_F(SilenceTest, ARankThatSaysThatItSavesIsWaitedForAndStepsAgainAfterwards) {
@@ -125,6 +120,105 @@ TEST_F(SilenceTest, TheEvidenceTakesHalfASecondAndAStreamThatIsBackIsNone) {
   Advance(limits::kEvidenceGrace / 2);
   SendItems("b", {Ended("b", v1::CAUSE_OOM)});
   EXPECT_EQ(CauseOf(id), v1::CAUSE_OOM) << "the connection broke for a moment";
+}
+
+TEST_F(SilenceTest, AStreamThatClosesAndIsNotBackIsALossAfterASecond) {
+  for (const bool comes_back : {false, true}) {
+    BeginAnew();
+    Advance(limits::kStartupGrace);
+    AddWorker("a");
+    const TrialId id{Submit(OneTrial()), 1};
+    Train({"a"});
+    Disconnect("a");
+    Advance(limits::kClosedPatience - absl::Milliseconds(10));
+    EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+    if (comes_back) Connect("a");
+    Advance(absl::Milliseconds(20));
+    EXPECT_EQ(StateOfTrial(id), comes_back ? v1::TRIAL_RUNNING : v1::TRIAL_PENDING);
+    if (comes_back) continue;
+    EXPECT_EQ(CauseOf(id), v1::CAUSE_WORKER_LOST);
+    EXPECT_NE(TrialOf(id).attempts.back().message.find("the stream of worker a closed"),
+              std::string::npos);
+  }
+}
+
+TEST_F(SilenceTest, AStreamThatKeepaliveClosedAfterASilenceProvesNoMoreThanTheSilence) {
+  Advance(limits::kStartupGrace);
+  AddWorker("a");
+  const TrialId id{Submit(OneTrial()), 1};
+  Train({"a"});
+  Pass(absl::Seconds(8));
+  Disconnect("a");
+  Advance(absl::Milliseconds(1900));
+  EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
+  Advance(absl::Milliseconds(200));
+  EXPECT_EQ(CauseOf(id), v1::CAUSE_WORKER_LOST);
+}
+
+// The worker answers the coordinator's pings after `round_trip`.
+TEST_F(SilenceTest, AHostThatIsSilentWhileOthersAreHeardIsLostByItsRoundTrip) {
+  struct Row {
+    std::optional<absl::Duration> round_trip;
+    bool others;
+    absl::Duration lost;
+  };
+  const Row rows[] = {
+      {absl::Milliseconds(1), true, limits::kSilenceLeast},
+      {absl::Milliseconds(250), true, absl::Seconds(5)},
+      {absl::Seconds(2), true, limits::kLease},
+      {std::nullopt, true, limits::kLease},
+      {absl::Milliseconds(1), false, limits::kLease},
+  };
+  for (const Row& row : rows) {
+    BeginAnew();
+    Advance(limits::kStartupGrace);
+    AddWorker("a", {.host = "host-a"});
+    const TrialId id{Submit(OneTrial()), 1};
+    Train({"a"});
+    if (row.others) AddWorker("b", {.host = "host-b"});
+    Worker& silent = state_.live.workers[state_.live.worker_names.at("a")];
+    silent.round_trip = row.round_trip;
+    ArmLease(state_.live, silent);
+    by_stream_.erase(std::exchange(workers_.at("a").stream, 0));  // nothing more arrives
+    const absl::Duration last = silent.last_heard;
+    while (StateOfTrial(id) == v1::TRIAL_RUNNING) Advance(absl::Milliseconds(100));
+    EXPECT_GE(now_.steady - last, row.lost);
+    EXPECT_LE(now_.steady - last, row.lost + limits::kHeartbeat);
+    EXPECT_EQ(TrialOf(id).attempts[0].cause, v1::CAUSE_WORKER_LOST);
+  }
+}
+
+// The network of the coordinator fails just after one host is heard for a last time, a heartbeat
+// after the other.
+TEST_F(SilenceTest, HostsThatFallSilentTogetherWithinAHeartbeatHaveTheirLease) {
+  Advance(limits::kStartupGrace);
+  AddWorker("a", {.host = "host-a"});
+  const TrialId id{Submit(OneTrial()), 1};
+  Train({"a"});
+  AddWorker("b", {.host = "host-b"});
+  for (Worker& worker : state_.live.workers) worker.round_trip = absl::Milliseconds(1);
+  ArmLease(state_.live, state_.live.workers[state_.live.worker_names.at("a")]);
+  const absl::Duration last = now_.steady;
+  Pass(limits::kHeartbeat + absl::Milliseconds(300));
+  Heartbeat("b");
+  for (const char* name : {"a", "b"}) workers_.at(name).stream = 0;  // nothing more arrives
+  while (StateOfTrial(id) == v1::TRIAL_RUNNING) Advance(absl::Milliseconds(100));
+  EXPECT_GE(now_.steady - last, limits::kLease);
+}
+
+TEST_F(SilenceTest, TheRoundTripIsMeasuredByOrdersAndTheReportsThatFollow) {
+  AddWorker("a");
+  const uint64_t ping = workers_.at("a").orders->ping();
+  ASSERT_NE(ping, 0u);
+  Pass(absl::Milliseconds(700));
+  v1::WorkerReport report;
+  report.set_pong(ping);
+  report.set_pong_held_us(640'000);
+  Send("a", report);
+  EXPECT_EQ(FindWorker(state_.live, "a")->round_trip, absl::Milliseconds(60));
+  Pass(absl::Seconds(30));
+  Send("a", report);
+  EXPECT_EQ(FindWorker(state_.live, "a")->round_trip, absl::Milliseconds(60)) << "sent twice";
 }
 
 TEST_F(SilenceTest, AWorkerThatIsNotBackYetAfterARestartOfTheCoordinatorIsNotGone) {

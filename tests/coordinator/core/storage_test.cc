@@ -65,7 +65,7 @@ TEST_F(StorageTest, WaitsForABusyWorkerThatSeesItAndLetsOthersPass) {
 TEST_F(StorageTest, GoesOnElsewhereFromTheStartIfNoWorkerSeesItForLong) {
   AddWorker("b", {.storage = "storage-b"});
   Disconnect("a");
-  Advance(limits::kStartupGrace + absl::Seconds(2));
+  Advance(limits::kClosedPatience + absl::Seconds(1));
   ASSERT_EQ(StateOfTrial(id_), v1::TRIAL_PENDING);
   EXPECT_NE(Explain(id_).find("no connected worker sees"), std::string::npos) << Explain(id_);
   Advance(limits::kStorageWait);
@@ -79,7 +79,7 @@ TEST_F(StorageTest, GoesOnElsewhereFromTheStartIfNoWorkerSeesItForLong) {
 TEST_F(StorageTest, GoesOnElsewhereFromAnOlderCheckpointThatIsSeen) {
   AddWorker("b", {.storage = "storage-b"});
   Disconnect("a");
-  Advance(limits::kStartupGrace + limits::kStorageWait + absl::Seconds(3));
+  Advance(limits::kClosedPatience + limits::kStorageWait + absl::Seconds(1));
   Train({"b"});
   SendItems("b", {Checkpoint("b", 5), Ended("b", v1::CAUSE_TRAINER_CRASH)});
   Leave("b");

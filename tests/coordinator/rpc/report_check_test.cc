@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "common/detection_limits.h"
 #include "common/limits.h"
 #include "gtest/gtest.h"
 
@@ -100,6 +101,19 @@ TEST(ReportCheckTest, CollectivesOfARowAreFewAndTheirWordsPlain) {
   EXPECT_NE(told(limits::kCollectivesPerRow + 1, "all_reduce"), absl::StatusCode::kOk);
   EXPECT_NE(told(1, "\xff"), absl::StatusCode::kOk);
   EXPECT_NE(told(1, std::string(limits::kNameBytes + 1, 'a')), absl::StatusCode::kOk);
+}
+
+TEST(ReportCheckTest, UnreachablePeersAreAtMostThoseOfAQuestion) {
+  v1::WorkerReport report;
+  for (int i = 0; i < limits::kPeersPerCheck; ++i) {
+    report.mutable_checked()->add_unreachable("10.0.0.2:29500");
+  }
+  EXPECT_EQ(CodeOf(report), absl::StatusCode::kOk);
+  report.mutable_checked()->add_unreachable("10.0.0.2:29500");
+  EXPECT_NE(CodeOf(report), absl::StatusCode::kOk);
+  report.mutable_checked()->clear_unreachable();
+  report.mutable_checked()->add_unreachable(std::string(limits::kTextBytes + 1, 'a'));
+  EXPECT_NE(CodeOf(report), absl::StatusCode::kOk);
 }
 
 TEST(ReportCheckTest, CountersNeitherFallNorBecomeNaN) {

@@ -16,6 +16,7 @@
 #include "common/arithmetic.h"
 #include "common/limits.h"
 #include "coordinator/core/answer/explain.h"
+#include "coordinator/core/answer/noticed.h"
 #include "coordinator/core/answer/plan/plan_strategies.h"
 #include "plan/cost.h"
 #include "plan/finish.h"
@@ -268,6 +269,7 @@ absl::StatusOr<v1::PlanResponse> PlanOf(const PlanDraft& draft, const PlanAsk& a
         "asha ends most trials early: reckoned with %.0f %% of their steps on average",
         100 * ShareTrained(draft.spec)));
   }
+  response.add_notes(NoticedNote(draft.spec.base()));
   return response;
 }
 
