@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/detection_limits.h"
 #include "common/mutant.h"
 #include "common/text.h"
 #include "common/view.h"
@@ -22,6 +23,10 @@ void AgentTurn::Take(StreamConnected& event) {
   s_.report_in_flight = false;
   s_.report_urgent = true;
   s_.drained_told = false;
+  s_.ping = 0;
+  // Another life of the coordinator numbers its questions anew.
+  s_.check_number = 0;
+  s_.checked.reset();
   s_.buffer.Rewind();
 }
 
@@ -59,6 +64,30 @@ void AgentTurn::Take(const OrdersReceived& event) {
     if (s_.attempt && s_.attempt->token.ToBytes() == token) StopHeld(StopReason::kForget);
   }
   TellRegistered(durable);
+  TakeQuestions(orders);
+}
+
+// A question is in all orders until its answer has arrived, and is taken once.
+void AgentTurn::TakeQuestions(const v1::Orders& orders) {
+  if (orders.ping() != 0) {
+    s_.ping = orders.ping();
+    s_.pinged_at = now_.steady;
+  }
+  const v1::PeerCheck& check = orders.check();
+  if (check.number() == 0 || check.number() == s_.check_number) return;
+  if (check.addresses_size() > limits::kPeersPerCheck) return;
+  s_.check_number = check.number();
+  s_.checked.reset();
+  actions_.push_back(
+      CheckPeers{check.number(), {check.addresses().begin(), check.addresses().end()}});
+}
+
+void AgentTurn::Take(PeersChecked& event) {
+  if (event.number != s_.check_number) return;
+  v1::PeerCheckResult& result = s_.checked.emplace();
+  result.set_number(event.number);
+  *result.mutable_unreachable() = {event.unreachable.begin(), event.unreachable.end()};
+  s_.report_urgent = true;
 }
 
 // Rank 0 keeps the checkpoint that a resume would begin from. If the attempt is no longer ordered,

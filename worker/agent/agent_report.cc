@@ -120,6 +120,8 @@ void AgentTurn::FillAttempts(v1::WorkerReport& report) const {
     status.set_progress(attempt.progress);
     if (attempt.assigned.rank() == 0) status.set_hint(attempt.hint);
     status.set_pauses(attempt.pauses);
+    status.set_longest_pause_ms(
+        static_cast<uint64_t>(absl::ToInt64Milliseconds(attempt.longest_pause)));
     status.set_makes_environment(attempt.makes_environment);
     if (attempt.latest) *status.mutable_latest() = *attempt.latest;
     status.set_rank(attempt.assigned.rank());
@@ -152,6 +154,12 @@ void AgentTurn::Report() {
   report.set_trainer(TrainerStateOf(s_.trainer.phase));
   report.set_draining(s_.draining);
   report.set_first_sequence(s_.buffer.FirstSequence());
+  if (s_.ping != 0) {
+    report.set_pong(std::exchange(s_.ping, 0));
+    report.set_pong_held_us(
+        static_cast<uint64_t>(absl::ToInt64Microseconds(now_.steady - s_.pinged_at)));
+  }
+  if (s_.checked) *report.mutable_checked() = *std::exchange(s_.checked, std::nullopt);
   s_.drained_told = s_.draining && !s_.attempt && s_.trainer.phase == TrainerPhase::kNone;
   s_.report_in_flight = true;
   // Items that did not fit follow as soon as this report is written.

@@ -100,13 +100,18 @@ struct CodeFailed {
 };
 // The file of the trainer that runs was replaced, as an upgrade does.
 struct TrainerReplaced {};
+// The answer to a CheckPeers: the addresses that did not answer.
+struct PeersChecked {
+  uint64_t number = 0;
+  std::vector<std::string> unreachable;
+};
 struct TimePassed {};
 struct Terminate {};  // SIGTERM: drain; a second one: leave at once
 
 using AgentEvent =
     std::variant<StreamConnected, StreamLost, OrdersReceived, ReportWritten, FrameReceived,
                  TrainerMisbehaved, TrainerStartFailed, TrainerExited, LogLines, CheckpointsGone,
-                 CodeReady, CodeFailed, TrainerReplaced, TimePassed, Terminate>;
+                 CodeReady, CodeFailed, TrainerReplaced, PeersChecked, TimePassed, Terminate>;
 
 // ---- actions ----
 struct SpawnTrainer {
@@ -135,10 +140,15 @@ struct FetchCode {
 struct DropCode {
   AttemptToken token;
 };
+// Finds out which of these addresses (host:port) answer; PeersChecked is the answer.
+struct CheckPeers {
+  uint64_t number = 0;
+  std::vector<std::string> addresses;
+};
 struct ExitProcess {};
 
 using AgentAction = std::variant<SpawnTrainer, SendFrame, KillTrainer, SendReport,
-                                 LookForCheckpoints, FetchCode, DropCode, ExitProcess>;
+                                 LookForCheckpoints, FetchCode, DropCode, CheckPeers, ExitProcess>;
 using Actions = std::vector<AgentAction>;
 
 // ---- state ----
@@ -197,6 +207,8 @@ struct LocalAttempt {
   double progress = 0;  // as a program reported it, from 0 to 1
   std::string hint;     // a hint about its reports
   bool pauses = false;
+  absl::Duration pauses_since;   // steady time
+  absl::Duration longest_pause;  // while it trains
   bool makes_environment = false;
   bool of_experiment = false;     // as in Ended
   bool environment_sent = false;  // the runner has the experiment's packages
@@ -229,6 +241,10 @@ struct AgentState {
   bool report_urgent = false;  // a report is due that does not wait for the heartbeat
   absl::Duration next_report;  // steady time of the next heartbeat
   absl::Duration lost_since;   // steady time since when there is no contact
+  uint64_t ping = 0;           // to be answered by the next report; 0: none
+  absl::Duration pinged_at;
+  uint64_t check_number = 0;                   // of the newest question about peers
+  std::optional<v1::PeerCheckResult> checked;  // its answer, until a report has it
 
   // The desired attempt, from the last orders, and the held one.
   std::optional<DesiredAttempt> desired;

@@ -156,6 +156,10 @@ void AgentTurn::TakeFrame(const frames::Progress& frame) {
   attempt->step = std::max(attempt->step, frame.step);
   attempt->evaluation_parts = frame.evaluation_parts;
   attempt->evaluated_parts = std::min(frame.evaluated_parts, frame.evaluation_parts);
+  if (frame.pauses && !attempt->pauses) attempt->pauses_since = now_.steady;
+  if (!frame.pauses && attempt->pauses && attempt->stage == AttemptStage::kTraining) {
+    attempt->longest_pause = std::max(attempt->longest_pause, now_.steady - attempt->pauses_since);
+  }
   attempt->pauses = frame.pauses;
   attempt->makes_environment = frame.makes_environment;
   if (frame.share) attempt->progress = std::clamp(*frame.share, 0.0, 1.0);

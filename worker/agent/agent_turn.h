@@ -56,6 +56,7 @@ class AgentTurn {
   void Take(CodeReady& event);
   void Take(const CodeFailed& event);
   void Take(const TrainerReplaced&) { s_.trainer.replaced = true; }
+  void Take(PeersChecked& event);
   void Take(const TimePassed&) {}
   void Take(const Terminate&);
 
@@ -77,6 +78,7 @@ class AgentTurn {
 
   void ForgetJournal();
   void ForgetPending();
+  void TakeQuestions(const v1::Orders& orders);
   void TellRegistered(const std::vector<v1::Item>& durable);
   void FollowOrders();
   void StopHeld(StopReason reason);

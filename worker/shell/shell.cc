@@ -44,6 +44,7 @@ Shell::Shell(WorkerConfig config, AliveFile& alive)
       agent_(MakeAgent(config_.agent, clock_.Now())),
       stream_(config_.coordinators, config_.credentials, config_.token_file),
       looker_(StorageLooker::Start(config_.agent.storage, config_.agent.hello.storage_id())),
+      checker_(PeerChecker::Start()),
       fetcher_({config_.code_folder, config_.slot, config_.coordinators, config_.credentials,
                 config_.agent.hello.worker(), config_.token_file}),
       lives_(config_.lives, config_.agent.hello.instance()),
@@ -76,6 +77,7 @@ int Shell::Run() {
     LookForReplacement();  // before orders come that it would be given
     TakeStreamEvents();
     for (CheckpointsGone& gone : looker_.Take()) Feed(std::move(gone));
+    for (PeersChecked& checked : checker_.Take()) Feed(std::move(checked));
     TakeCode();
     ServeTrainer();
     EndWhenIdle();
@@ -131,6 +133,8 @@ void Shell::Carry(AgentAction& action) {
     }
   } else if (const auto* drop = std::get_if<DropCode>(&action)) {
     fetcher_.Drop(*drop);
+  } else if (auto* check = std::get_if<CheckPeers>(&action)) {
+    checker_.Check(std::move(*check));
   } else if (std::holds_alternative<ExitProcess>(action)) {
     leave_ = Leave::kDone;
   }
@@ -140,6 +144,7 @@ void Shell::Wait() {
   std::vector<pollfd> descriptors = {{signals_.get(), POLLIN, 0},
                                      {stream_.wake_fd(), POLLIN, 0},
                                      {looker_.wake_fd(), POLLIN, 0},
+                                     {checker_.wake_fd(), POLLIN, 0},
                                      {fetcher_.wake_fd(), POLLIN, 0}};
   absl::Duration next = std::min({NextDeadline(agent_), watchdog_at_, alive_.due()});
   if (!stream_.Open()) next = std::min(next, connect_at_);

@@ -23,6 +23,7 @@
 #include "worker/shell/code_fetcher.h"
 #include "worker/shell/fleet_stream.h"
 #include "worker/shell/lives.h"
+#include "worker/shell/peer_checker.h"
 #include "worker/shell/process.h"
 #include "worker/shell/storage_looker.h"
 
@@ -80,6 +81,7 @@ class Shell {
   AgentState agent_;
   FleetStream stream_;
   StorageLooker& looker_;
+  PeerChecker& checker_;
   CodeFetcher fetcher_;
   Lives lives_;
   std::unique_ptr<TrainerProcess> trainer_;
