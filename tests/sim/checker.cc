@@ -126,6 +126,7 @@ void Checker::CheckEdits(const v1::Record& record) {
 void Checker::AfterStep(const State& state, const Effects& effects, absl::Duration now) {
   Complain(schedule_.AfterStep(state, effects, now));
   Complain(fairness_.AfterStep(state, effects));
+  Complain(detection_.AfterStep(state, effects, now));
   CheckSaving(state);
   CheckLeases(state);
   CheckBounds(state);

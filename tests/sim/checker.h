@@ -10,6 +10,7 @@
 
 #include "coordinator/core/model/effects.h"
 #include "coordinator/core/model/state.h"
+#include "tests/sim/detection_checker.h"
 #include "tests/sim/drains_checker.h"
 #include "tests/sim/fairness_checker.h"
 #include "tests/sim/schedule_checker.h"
@@ -32,10 +33,13 @@ class Checker {
     if (violation_.empty()) violation_ = what;
   }
 
-  // Checks 1, 2, 4, 6, 8, 12 and 14 after every Step, before its commit.
+  // Checks 1, 2, 4, 6, 8, 12, 14 and 17 after every Step, before its commit.
   void AfterStep(const State& state, const Effects& effects, absl::Duration now);
   // Notes that the coordinator has restarted and measures durations from now.
-  void NoteRestart(const State& state) { Complain(schedule_.TakeRestart(state)); }
+  void NoteRestart(const State& state) {
+    Complain(schedule_.TakeRestart(state));
+    detection_.TakeRestart();
+  }
   // Checks 3, 6, 10 and 11 on the facts that a commit added.
   void AfterCommit(const State& state, const std::vector<Effects>& batch, const Storages& storages);
   // Checks 4 on orders that leave, for their items and for the attempts that they name.
@@ -85,6 +89,7 @@ class Checker {
   std::set<ExperimentId> paused_;
   std::set<AttemptId> asked_;  // asked to save and end
   DrainsChecker drains_;
+  DetectionChecker detection_;
   uint64_t rows_stored_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "tests/sim/coordinator.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 #include <variant>
@@ -33,7 +34,8 @@ Coordinator::Coordinator(Scheduler& scheduler, Dice& dice, const Options& option
       options_(options),
       checker_(checker),
       trainers_(trainers),
-      ports_(std::move(ports)) {
+      ports_(std::move(ports)),
+      slow_dice_(options.seed) {
   for (MemoryStore* store : {&store_, &other_}) {
     v1::Record created;
     created.mutable_journal_created()->set_journal_id(store == &store_ ? kJournal : kOtherJournal);
@@ -94,6 +96,8 @@ void Coordinator::Kill() {
   if (!up()) return;
   state_.reset();
   inbox_.clear();
+  unsent_.clear();
+  unsent_since_ = absl::InfiniteDuration();
   waiting_.clear();
   drain_due_ = false;
   wake_at_ = absl::InfiniteDuration();
@@ -150,7 +154,7 @@ void Coordinator::Drain() {
     return;
   }
   drain_due_ = false;
-  const Instant now = awake_.At(scheduler_.Now(), absl::InfiniteDuration());
+  const Instant now = awake_.At(scheduler_.Now(), unsent_since_);
   std::vector<Effects> batch;
   while (!inbox_.empty() && batch.size() < kEventsPerDrain) {
     Event event = std::move(inbox_.front());
@@ -159,6 +163,36 @@ void Coordinator::Drain() {
     batch.push_back(Step(*state_, std::move(event), now));
     checker_.AfterStep(*state_, batch.back(), now.steady);
   }
+  Hand(std::move(batch));
+  if (!up()) return;
+  if (!inbox_.empty() && !drain_due_) {
+    drain_due_ = true;
+    scheduler_.After(absl::Microseconds(50), [this, life = life_] {
+      if (life == life_ && up()) Drain();
+    });
+  }
+  Wake();
+}
+
+// Commits and publishes the decisions; while commits are slow, together with those that are made
+// until the disk is done.
+void Coordinator::Hand(std::vector<Effects> batch) {
+  const bool busy = unsent_since_ < absl::InfiniteDuration();
+  const absl::Duration now = scheduler_.Now().steady;
+  if (!busy && now >= slow_until_) return Finish(std::move(batch));
+  std::move(batch.begin(), batch.end(), std::back_inserter(unsent_));
+  if (busy) return;
+  unsent_since_ = now;
+  scheduler_.After(slow_dice_.Between(absl::Milliseconds(100), absl::Seconds(6)),
+                   [this, life = life_] {
+                     if (life != life_ || !up()) return;
+                     unsent_since_ = absl::InfiniteDuration();
+                     Finish(std::exchange(unsent_, {}));
+                     if (up()) Wake();
+                   });
+}
+
+void Coordinator::Finish(std::vector<Effects> batch) {
   const double kill = options_.faults.kills_at_commit;
   const bool due = ++batches_ == options_.killed_at;
   if (due && options_.boundary == Boundary::kBeforeCommit) return Kill();
@@ -176,13 +210,6 @@ void Coordinator::Drain() {
   if (due) return Kill();
   if (dice_.Chance(kill)) return Kill();  // durable, but nothing was sent
   Publish(batch);
-  if (!inbox_.empty() && !drain_due_) {
-    drain_due_ = true;
-    scheduler_.After(absl::Microseconds(50), [this, life = life_] {
-      if (life == life_ && up()) Drain();
-    });
-  }
-  Wake();
 }
 
 void Coordinator::Commit(const std::vector<Effects>& effects) {

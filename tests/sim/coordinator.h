@@ -55,6 +55,10 @@ class Coordinator {
   // Restarts with an empty database, and after a while with its own. Users notice and make no
   // calls; workers cannot know.
   void LoseJournal();
+  // Lets each commit take seconds, for so long. The next decisions are made meanwhile.
+  void SlowCommits(absl::Duration time) { slow_until_ = scheduler_.Now().steady + time; }
+  // Returns whether every decision is durable and sent.
+  bool AllSent() const { return unsent_.empty(); }
   // Returns a hash of all commits without the wall clock: two runs with equal hashes are equal.
   const std::string& history() const { return history_; }
   // Returns the number of batches of decisions.
@@ -71,6 +75,8 @@ class Coordinator {
   // Makes the process stand still from time to time, like one that is stopped or swapped out.
   void StandStillNow();
   void StandStillLater();
+  void Hand(std::vector<Effects> batch);
+  void Finish(std::vector<Effects> batch);
   void Commit(const std::vector<Effects>& batch);
   void Publish(std::vector<Effects>& batch);
   void ForgetAck(const Event& event);
@@ -88,6 +94,10 @@ class Coordinator {
   std::unique_ptr<State> state_;
   AwakeClock awake_{absl::ZeroDuration()};  // of this process
   absl::Duration still_until_;              // in the scheduler's time
+  absl::Duration slow_until_;               // likewise
+  absl::Duration unsent_since_ = absl::InfiniteDuration();
+  Dice slow_dice_;
+  std::vector<Effects> unsent_;  // decided while a commit takes its time
   int life_ = 0;
   uint64_t batches_ = 0;
   int commits_ = 0;

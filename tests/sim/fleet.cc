@@ -5,7 +5,10 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "common/detection_limits.h"
 #include "common/limits.h"
 #include "common/worker_level.h"
 
@@ -49,7 +52,7 @@ void Fleet::StartWorker(int worker) {
   v1::Label& zone = *options.hello.add_labels();
   zone.set_key("zone");
   zone.set_value(self.host == "host0" ? "a" : "b");
-  options.hello.set_data_address("127.0.0.1");
+  options.hello.set_data_address(absl::StrCat(worker));
   options.trainer_path = "dttrain";
   options.disconnect_grace = options_.disconnect_grace;
   self.agent = MakeAgent(std::move(options), scheduler_.Now());
@@ -93,6 +96,14 @@ void Fleet::Connect(int worker) {
 void Fleet::Feed(int worker, AgentEvent event) {
   Host& self = workers_[static_cast<size_t>(worker)];
   if (!self.up) return;
+  if (const absl::Duration still = network_.StillUntil(worker) - scheduler_.Now().steady;
+      still > absl::ZeroDuration()) {
+    // The event waits until the host goes on, behind those before it.
+    scheduler_.After(still, [this, worker, instance = self.instance, event = std::move(event)] {
+      if (workers_[static_cast<size_t>(worker)].instance == instance) Feed(worker, event);
+    });
+    return;
+  }
   Actions actions = AgentStep(self.agent, std::move(event), scheduler_.Now());
   if (self.agent.buffer.Bytes() > limits::kWorkerBufferBytes) {
     checker_.Complain("8: a worker's buffer is over its bound");
@@ -134,9 +145,28 @@ void Fleet::Perform(int worker, AgentAction& action) {
                        if (workers_[static_cast<size_t>(worker)].instance != instance) return;
                        Feed(worker, CheckpointsGone{gone.token, gone.registered});
                      });
+  } else if (const auto* check = std::get_if<CheckPeers>(&action)) {
+    Answer(worker, *check);
   } else if (std::holds_alternative<ExitProcess>(action)) {
     StopWorker(worker);
   }
+}
+
+// The data address of a worker is its number.
+void Fleet::Answer(int worker, const CheckPeers& check) {
+  PeersChecked answer{check.number, {}};
+  for (const std::string& address : check.addresses) {
+    int other = 0;
+    DT_CHECK(absl::SimpleAtoi(address.substr(0, address.find(':')), &other));
+    const bool stands = network_.StillUntil(other) > scheduler_.Now().steady;
+    if (stands || !network_.Reaches(worker, other)) answer.unreachable.push_back(address);
+  }
+  const absl::Duration takes =
+      answer.unreachable.empty() ? absl::Milliseconds(1) : limits::kPeerAnswers;
+  const InstanceId instance = workers_[static_cast<size_t>(worker)].instance;
+  scheduler_.After(takes, [this, worker, instance, answer = std::move(answer)] {
+    if (workers_[static_cast<size_t>(worker)].instance == instance) Feed(worker, answer);
+  });
 }
 
 // Sets one timer for each process: an earlier deadline replaces it, a later one is found when it
@@ -310,6 +340,21 @@ void Fleet::ReplayAnOldStream() {
     if (stream.coordinator_open) coordinator_->Post({.what = StreamClosed{id}});
     stream.coordinator_open = false;
   });
+}
+
+void Fleet::CutOneWay(int host, bool up, absl::Duration time) {
+  const absl::Duration until = scheduler_.Now().steady + time;
+  for (int worker = 0; worker < static_cast<int>(workers_.size()); ++worker) {
+    const Host& self = workers_[static_cast<size_t>(worker)];
+    if (network_.HostOf(worker) != host || self.stream == 0) continue;
+    Stream& stream = streams_[self.stream];
+    absl::Duration& free = up ? stream.up_free : stream.down_free;
+    free = std::max(free, until);
+    // Keepalive gives up after eight seconds.
+    scheduler_.After(absl::Seconds(8), [this, id = self.stream, until] {
+      if (scheduler_.Now().steady < until && faults_.one_way_cuts > 0) Break(id);
+    });
+  }
 }
 
 void Fleet::Heal() {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/sim/coordinator.h"
+#include "tests/sim/network.h"
 #include "tests/sim/trainers.h"
 #include "worker/agent/agent.h"
 
@@ -20,8 +21,13 @@ namespace dt::sim {
 class Fleet {
  public:
   Fleet(Scheduler& scheduler, Dice& dice, const Options& options, const Faults& faults,
-        Checker& checker)
-      : scheduler_(scheduler), dice_(dice), options_(options), faults_(faults), checker_(checker) {}
+        const Network& network, Checker& checker)
+      : scheduler_(scheduler),
+        dice_(dice),
+        options_(options),
+        faults_(faults),
+        network_(network),
+        checker_(checker) {}
 
   void Begin(Coordinator& coordinator, Trainers& trainers);
 
@@ -39,6 +45,8 @@ class Fleet {
   // Replays the beginning of a past stream: of a process that is gone, of a session that was
   // superseded, or with the id of another journal.
   void ReplayAnOldStream();
+  // Lets nothing that one host sends arrive, or nothing that is sent to it; then its streams break.
+  void CutOneWay(int host, bool up, absl::Duration time);
   void Heal();
 
  private:
@@ -67,6 +75,7 @@ class Fleet {
   void StopWorker(int worker);
   void Connect(int worker);
   void Perform(int worker, AgentAction& action);
+  void Answer(int worker, const CheckPeers& check);
   void SendUp(StreamId stream, const v1::WorkerReport& report);
   void ArriveUp(StreamId stream, const v1::WorkerReport& report);
   void Falsify(v1::WorkerReport& report);
@@ -80,6 +89,7 @@ class Fleet {
   Dice& dice_;
   const Options& options_;
   const Faults& faults_;
+  const Network& network_;
   Checker& checker_;
   Coordinator* coordinator_ = nullptr;  // the world owns it and the next one
   Trainers* trainers_ = nullptr;

@@ -87,6 +87,8 @@ Options Rough(uint64_t seed) {
     options.safety = absl::Seconds(200);
   }
   if (seed % 16 == 10) BreakOneWorker(options);
+  if (seed % 16 == 7) FailBetweenHosts(options);
+  if (seed % 16 == 15) CutPairs(options);  // trainers live long enough to save twice
   // Workers are lost before they have reported all, and come back with their reports.
   if (seed % 8 == 3) faults.clogs = 1;
   return options;

@@ -27,6 +27,11 @@ struct Faults {
   double stalls = 0;               // per second: the coordinator stands still for up to a minute
   double lost_journals = 0;        // per second: another database is served for some time
   double clients = 0;              // per step of a client: it dies, an answer is lost, and others
+  double pair_cuts = 0;            // per second: two hosts do not reach each other for some time
+  double one_way_cuts = 0;         // per second: a host sends, or receives, nothing for some time
+  double suspensions = 0;          // per second: a host stands still for some time
+  double slow_commits = 0;         // per second: commits take seconds for some time
+  double long_saves = 0;           // per save but the first: it takes up to 50 s
   absl::Duration delay = absl::Milliseconds(5);  // upper bound for a message
 };
 
@@ -79,6 +84,29 @@ inline void ShareLayers(Options& options) {
   options.slots_per_host = 3;
   options.gang_most = 4;
   options.layers = 0.7;
+}
+
+// Hosts and the lines between them fail in every way, and gangs span them.
+inline void FailBetweenHosts(Options& options) {
+  options.hosts = 3;
+  options.slots_per_host = 2;
+  options.gang_most = 3;
+  options.layers = 0;
+  options.faults.pair_cuts = 0.05;
+  options.faults.one_way_cuts = 0.05;
+  options.faults.suspensions = 0.03;
+  options.faults.slow_commits = 0.03;
+  options.faults.long_saves = 0.1;
+}
+
+// Nothing fails but the lines between hosts, and saves take long: steps are even, so the limits for
+// gangs that stand still are short.
+inline void CutPairs(Options& options) {
+  FailBetweenHosts(options);
+  options.clients = 0;
+  options.faults = Faults{};
+  options.faults.pair_cuts = 0.05;
+  options.faults.long_saves = 0.3;
 }
 
 // Clients run the trials of two studies, beside the workers.

@@ -116,7 +116,8 @@ TEST(SimulationTest, StandstillsOfTheCoordinatorCountAgainstNobody) {
     const Outcome outcome = World(options).Run();
     EXPECT_EQ(outcome.violation, "") << seed;
     EXPECT_EQ(outcome.ended_otherwise, 0u) << seed;
-    EXPECT_EQ(outcome.attempts, outcome.finished + outcome.taken_over + outcome.returned) << seed;
+    // No attempt was lost. A takeover begins none if its trial finishes first.
+    EXPECT_LE(outcome.attempts, outcome.finished + outcome.taken_over + outcome.returned) << seed;
     finished += outcome.finished;
   }
   EXPECT_GT(finished, 0u);
@@ -132,6 +133,23 @@ TEST(SimulationTest, ABrokenGangIsTornDownWithinOneLease) {
     options.faults.stuck_in_collective = 0.3;
     options.gang_most = 3;
     options.torn_down_within = limits::kLease;
+    const Outcome outcome = World(options).Run();
+    EXPECT_EQ(outcome.violation, "") << seed;
+    attempts += outcome.attempts;
+    finished += outcome.finished;
+  }
+  EXPECT_GT(attempts, finished + 20 / kFewer) << "gangs did break";
+}
+
+// Lines between hosts, hosts and the coordinator's disk fail; the wall clock jumps in every run.
+TEST(SimulationTest, FaultsBetweenHostsAreSeenInTimeAndOnEvidence) {
+  size_t attempts = 0;
+  size_t finished = 0;
+  for (uint64_t seed = 1; seed <= Seeds(150); ++seed) {
+    Options options = Draw(seed);
+    if (seed % 2 == 0) options.faults = Faults{};
+    FailBetweenHosts(options);
+    if (seed % 4 == 0) CutPairs(options);
     const Outcome outcome = World(options).Run();
     EXPECT_EQ(outcome.violation, "") << seed;
     attempts += outcome.attempts;

@@ -16,6 +16,8 @@ namespace {
 constexpr uint64_t kEvalEvery = 5;
 constexpr uint64_t kCheckpointEvery = 7;
 constexpr size_t kCheckpointsKept = 2;
+// How often a gang that waits in a collective finds out whether it may go on.
+constexpr absl::Duration kLooksAgain = absl::Milliseconds(100);
 
 // Returns the distance of the learning rate from the best one.
 double Worse(const frames::Start& start) {
@@ -163,19 +165,57 @@ void Trainers::Join(Process& process) {
   if (gang.running || std::count(gang.ranks.begin(), gang.ranks.end(), 0) > 0) return;
   gang.running = true;
   const std::string token = process.start.token;
-  scheduler_.After(absl::Milliseconds(5), [this, token] {
-    Gang& ready = gangs_[token];
-    for (size_t rank = 0; rank < ready.ranks.size(); ++rank) {
-      Process* member = Rank(ready, rank);
-      if (member != nullptr) Tell_(*member, frames::Running{token, ready.step});
+  scheduler_.After(absl::Milliseconds(5), [this, token] { Begin(token); });
+}
+
+bool Trainers::Waits(const Gang& gang) {
+  const absl::Duration now = scheduler_.Now().steady;
+  for (size_t rank = 0; rank < gang.ranks.size(); ++rank) {
+    const Process* one = Rank(gang, rank);
+    if (one == nullptr) return false;
+    if (network_.StillUntil(one->worker) > now) return true;
+    for (size_t peer = 0; peer < rank; ++peer) {
+      const Process* other = Rank(gang, peer);
+      if (other != nullptr && !network_.Reaches(one->worker, other->worker)) return true;
     }
-    MakeStep(token);
-  });
+  }
+  return false;
+}
+
+void Trainers::Begin(const std::string& token) {
+  Gang& ready = gangs_[token];
+  if (Waits(ready)) {
+    scheduler_.After(kLooksAgain, [this, token] { Begin(token); });
+    return;
+  }
+  for (size_t rank = 0; rank < ready.ranks.size(); ++rank) {
+    Process* member = Rank(ready, rank);
+    if (member != nullptr) Tell_(*member, frames::Running{token, ready.step});
+  }
+  MakeStep(token);
+}
+
+void Trainers::AnnouncePause(Gang& gang, Process& process) {
+  if (faults_.long_saves <= 0) return;
+  const bool takes_long = gang.pauses++ > 0 && dice_.Chance(faults_.long_saves);
+  gang.pause = takes_long ? dice_.Between(absl::Seconds(15), absl::Seconds(50))
+                          : dice_.Between(absl::Milliseconds(5), absl::Milliseconds(90));
+  gang.pausing = true;
+  frames::Progress progress{process.start.token, gang.step};
+  progress.pauses = true;
+  Tell_(process, std::move(progress));
 }
 
 void Trainers::MakeStep(const std::string& token) {
   Gang& gang = gangs_[token];
   if (gang.broken) return;
+  if (Waits(gang)) {
+    scheduler_.After(kLooksAgain, [this, token] { MakeStep(token); });
+    return;
+  }
+  if (std::exchange(gang.pausing, false)) {
+    if (Process* root = Rank(gang, 0)) Tell_(*root, frames::Progress{token, gang.step});
+  }
   for (size_t rank = 0; rank < gang.ranks.size(); ++rank) {
     if (Rank(gang, rank) == nullptr) return Break(token);
   }
@@ -191,6 +231,7 @@ void Trainers::MakeStep(const std::string& token) {
   TellStep(gang, token);
   absl::Duration step_time = dice_.Between(absl::Milliseconds(100), absl::Milliseconds(700));
   if (IsSlow(Rank(gang, 0)->start)) step_time *= 8;
+  step_time += std::exchange(gang.pause, absl::ZeroDuration());
   scheduler_.After(step_time, [this, token] { MakeStep(token); });
 }
 
@@ -218,7 +259,9 @@ void Trainers::TellStep(Gang& gang, const std::string& token) {
   rank0 = Rank(gang, 0);
   if (rank0 == nullptr) return;
   const bool share = AtShare(rank0->start, gang.step, gang.target);
-  if (share || gang.step % kCheckpointEvery == 0) Save(gang, *rank0);
+  if (!share && gang.step % kCheckpointEvery != 0) return;
+  AnnouncePause(gang, *rank0);
+  if (Process* root = Rank(gang, 0)) Save(gang, *root);
 }
 
 bool Trainers::AtRung(const frames::Start& start, const Gang& gang) {
@@ -239,6 +282,7 @@ void Trainers::Save(Gang& gang, Process& process) {
   done.token = start.token;
   done.step = gang.step;
   done.path = path;
+  done.seconds = 0.05;
   const int id = process.id;
   Tell_(process, done);
   Process* self = Find(id);

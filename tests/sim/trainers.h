@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/sim/network.h"
 #include "tests/sim/options.h"
 #include "tests/sim/scheduler.h"
 #include "worker/agent/agent.h"
@@ -27,10 +28,12 @@ class Trainers {
   // Reports something that must never happen.
   using Complain = std::function<void(const std::string& what)>;
 
-  Trainers(Scheduler& scheduler, Dice& dice, const Faults& faults, Tell tell, Complain complain)
+  Trainers(Scheduler& scheduler, Dice& dice, const Faults& faults, const Network& network,
+           Tell tell, Complain complain)
       : scheduler_(scheduler),
         dice_(dice),
         faults_(faults),
+        network_(network),
         tell_(std::move(tell)),
         complain_(std::move(complain)) {}
 
@@ -74,6 +77,9 @@ class Trainers {
     std::vector<std::pair<uint64_t, std::string>> saved;
     uint64_t saved_step = 0;
     uint64_t registered = 0;
+    int pauses = 0;  // number of those that it announced
+    bool pausing = false;
+    absl::Duration pause;  // until its next step
   };
 
   void Take(Process& process, const frames::Start& start);
@@ -85,7 +91,11 @@ class Trainers {
   void Take(Process& process, const frames::Exit&);
   void Prepare(Process& process);
   void Join(Process& process);
+  void Begin(const std::string& token);
   void MakeStep(const std::string& token);
+  // Returns whether a collective waits: a host stands still, or does not reach another.
+  bool Waits(const Gang& gang);
+  void AnnouncePause(Gang& gang, Process& process);
   void Tell_(const Process& process, frames::FromTrainer frame);
   void TellStep(Gang& gang, const std::string& token);
   // Returns whether its search compares trials at this step.
@@ -103,6 +113,7 @@ class Trainers {
   Scheduler& scheduler_;
   Dice& dice_;
   const Faults& faults_;
+  const Network& network_;
   const Tell tell_;
   const Complain complain_;
   int next_id_ = 0;

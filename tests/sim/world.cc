@@ -72,10 +72,11 @@ World::World(const Options& options)
       scheduler_(options.wall_seed),
       dice_(options.seed),
       quota_dice_(~options.seed),
+      network_dice_(options.seed ^ 0x5DEECE66D),
       checker_(options.faults.lies > 0 ? Workers::kLie : Workers::kHonest),
-      fleet_(scheduler_, dice_, options_, faults_, checker_),
+      fleet_(scheduler_, dice_, options_, faults_, network_, checker_),
       trainers_(
-          scheduler_, dice_, faults_,
+          scheduler_, dice_, faults_, network_,
           [this](int worker, AgentEvent event) { fleet_.Feed(worker, std::move(event)); },
           [this](const std::string& what) { checker_.Complain(what); }),
       coordinator_(scheduler_, dice_, options_, checker_, trainers_,
@@ -86,7 +87,9 @@ World::World(const Options& options)
                     .end_stream = [this](StreamId stream) { fleet_.TakeStreamEnd(stream); },
                     .died = [this] { fleet_.LoseCoordinator(); },
                     .committed = [this](const v1::Record& record) { clients_.Take(record); }}),
-      clients_(scheduler_, options_, faults_, coordinator_, checker_) {}
+      clients_(scheduler_, options_, faults_, coordinator_, checker_) {
+  network_.slots_per_host = options.slots_per_host;
+}
 
 Outcome World::Run() {
   fleet_.Begin(coordinator_, trainers_);
@@ -103,7 +106,7 @@ Outcome World::Run() {
   scheduler_.After(options_.safety, [this] { Heal(); });
   const absl::Duration limit = scheduler_.Now().steady + options_.safety + kPatience;
   while (checker_.violation().empty() && scheduler_.Now().steady < limit) {
-    if (healed_ && AllEnded()) break;
+    if (healed_ && AllEnded() && coordinator_.AllSent()) break;
     if (!scheduler_.RunNext()) break;
   }
   Outcome outcome;
@@ -311,7 +314,31 @@ void World::InjectFaults() {
     if (dice_.Chance(faults_.trainer_crashes * share)) trainers_.CrashOne();
     if (dice_.Chance(faults_.coordinator_kills * share)) coordinator_.Kill();
     if (dice_.Chance(faults_.lost_journals * share)) coordinator_.LoseJournal();
+    FailBetweenHosts(share);
   });
+}
+
+void World::FailBetweenHosts(double share) {
+  Dice& dice = network_dice_;
+  const auto host = [&] { return dice.Between(0, options_.hosts - 1); };
+  if (dice.Chance(faults_.pair_cuts * share) && options_.hosts > 1) {
+    const int one = host();
+    const int other = (one + dice.Between(1, options_.hosts - 1)) % options_.hosts;
+    const auto pair = std::minmax(one, other);
+    network_.cut.insert(pair);
+    scheduler_.After(dice.Between(absl::Seconds(1), absl::Seconds(60)),
+                     [this, pair = std::pair<int, int>(pair)] { network_.cut.erase(pair); });
+  }
+  if (dice.Chance(faults_.one_way_cuts * share)) {
+    fleet_.CutOneWay(host(), dice.Chance(0.5), dice.Between(absl::Seconds(1), absl::Seconds(25)));
+  }
+  if (dice.Chance(faults_.suspensions * share)) {
+    network_.still_until[host()] =
+        scheduler_.Now().steady + dice.Between(absl::Seconds(1), absl::Seconds(30));
+  }
+  if (dice.Chance(faults_.slow_commits * share)) {
+    coordinator_.SlowCommits(dice.Between(absl::Seconds(1), absl::Seconds(30)));
+  }
 }
 
 void World::Heal() {
@@ -319,6 +346,8 @@ void World::Heal() {
   faults_ = Faults{};
   options_.faults = Faults{};
   options_.canary = Canary::kNone;
+  network_.cut.clear();
+  coordinator_.SlowCommits(absl::ZeroDuration());
   fleet_.Heal();
 }
 

@@ -9,6 +9,7 @@
 #include "tests/sim/clients.h"
 #include "tests/sim/coordinator.h"
 #include "tests/sim/fleet.h"
+#include "tests/sim/network.h"
 #include "tests/sim/options.h"
 
 namespace dt::sim {
@@ -61,6 +62,7 @@ class World {
   void DeleteWhenEnded(ExperimentId experiment);
   void Every(absl::Duration period, std::function<void()> what);
   void InjectFaults();
+  void FailBetweenHosts(double share);
   void Heal();
   bool AllEnded() const;
   void CheckOrphans();
@@ -71,7 +73,9 @@ class World {
   Faults faults_;
   Scheduler scheduler_;
   Dice dice_;
-  Dice quota_dice_;  // separate dice, so that a run without quotas does not change
+  Dice quota_dice_;    // separate dice, so that a run without quotas does not change
+  Dice network_dice_;  // likewise
+  Network network_;
   Checker checker_;
   Fleet fleet_;
   Trainers trainers_;
