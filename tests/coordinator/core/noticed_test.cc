@@ -1,4 +1,4 @@
-// noticed_test.cc: what dtctl explain and plan say of the time in which a fault would be noticed.
+// noticed_test.cc: the times that dtctl explain and plan give for noticing a fault.
 #include "coordinator/core/answer/noticed.h"
 
 #include <gtest/gtest.h>
