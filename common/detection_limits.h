@@ -30,11 +30,6 @@ inline constexpr absl::Duration kHangLeast = absl::Seconds(10);
 // The same while a rank evaluates or saves, once it has shown how long that takes. A file server
 // that fails over lets its clients wait for 90 s.
 inline constexpr absl::Duration kLongWorkLeast = absl::Minutes(2);
-// The trainers' own time-outs, in a collective and to meet: no backend ends a wait before the
-// coordinator does, which knows more. A rank that is prepared waits for the others, for
-// kPrepareTimeout and more.
-inline constexpr absl::Duration kCollectiveTimeout = absl::Hours(24);
-inline constexpr absl::Duration kJoinTimeout = absl::Minutes(15);
 // A host that answers none of so many connections within this time is not reached. The kernel sends
 // a lost first packet of each again after a second. And how long the hosts of a gang are asked that
 // makes no progress.

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
-#include "common/mutant.h"
 #include "coordinator/core/keep/orders.h"
 #include "coordinator/core/keep/timers.h"
 
@@ -28,7 +27,7 @@ const std::string& HostOf(const LiveState& live, const LiveAttempt& attempt, int
 
 bool AskPeers(Turn& turn, LiveAttempt& attempt) {
   PeerQuestion& question = attempt.question;
-  if (question.number > 0) return Mutated(Mutant::kAskedForEver);
+  if (question.number > 0) return false;
   std::vector<int32_t> asked = FirstRanksOfHosts(turn.live(), attempt);
   const size_t hosts = asked.size();
   // A worker of an older version has never answered a ping, and would not answer this.
