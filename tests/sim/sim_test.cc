@@ -116,8 +116,7 @@ TEST(SimulationTest, StandstillsOfTheCoordinatorCountAgainstNobody) {
     const Outcome outcome = World(options).Run();
     EXPECT_EQ(outcome.violation, "") << seed;
     EXPECT_EQ(outcome.ended_otherwise, 0u) << seed;
-    // No attempt was lost. A takeover begins none if its trial finishes first.
-    EXPECT_LE(outcome.attempts, outcome.finished + outcome.taken_over + outcome.returned) << seed;
+    EXPECT_EQ(outcome.attempts, outcome.finished + outcome.taken_over + outcome.returned) << seed;
     finished += outcome.finished;
   }
   EXPECT_GT(finished, 0u);

@@ -20,12 +20,13 @@ constexpr absl::Duration kFaultPeriod = absl::Milliseconds(200);
 // A stuck gang is given up after limits::kHangFloor; some trials get stuck several times.
 constexpr absl::Duration kPatience = absl::Hours(3);
 
-// Counts the attempts that gave back borrowed slots.
+// Counts the attempts that gave back borrowed slots. One that finishes first is followed by none.
 size_t ReturnsOf(const Experiment& experiment) {
   size_t returns = 0;
   for (const Trial& trial : experiment.trials) {
     for (const Attempt& attempt : trial.attempts) {
-      returns += attempt.stop_why == v1::StopRequested::RETURNED ? 1 : 0;
+      const bool asked = attempt.stop_why == v1::StopRequested::RETURNED;
+      returns += asked && attempt.cause == v1::CAUSE_PREEMPTED ? 1 : 0;
     }
   }
   return returns;
