@@ -80,14 +80,17 @@ void NoteProgress(LiveAttempt& attempt, uint64_t step, absl::Duration now) {
     const bool rises = step > attempt.step;
     // The first step compiles and warms up, so it says nothing of the others.
     const bool first = training->last_step == -absl::InfiniteDuration();
+    // The end of a save or an evaluation may come with the steps that follow it.
+    const Work work = SignsOf(attempt).work;
+    const bool steps = work != Work::kEvaluates && work != Work::kPauses;
     if (rises && first) {
       training->first_step = gap;
-    } else if (rises) {
+    } else if (rises && steps) {
       const absl::Duration each = gap / static_cast<double>(step - attempt.step);
       training->longest_step = std::max(training->longest_step, each);
     }
     if (rises) training->last_step = now;
-    if (!first) training->longest_gap = std::max(training->longest_gap, gap);
+    if (!first && steps) training->longest_gap = std::max(training->longest_gap, gap);
     training->last_progress = now;
   }
   attempt.question = {};

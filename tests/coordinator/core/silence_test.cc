@@ -69,6 +69,19 @@ TEST_F(SilenceTest, TheLongestWorkThatARankAnnouncesIsTheGangs) {
   EXPECT_EQ(SignsOf(attempt).work, Work::kUnannounced);
 }
 
+TEST_F(SilenceTest, TheStepAfterASaveIsNotAsLongAsTheSave) {
+  const TrialId id = TrainPair(Long());
+  StepFor(absl::Seconds(3), kStep, {"a", "b"});
+  StatusOf("a").set_pauses(true);
+  Heartbeat("a");
+  Advance(absl::Minutes(3));
+  StatusOf("a").set_pauses(false);
+  StatusOf("a").set_step(++step_);
+  Heartbeat("a");
+  EXPECT_EQ(SignsOf(Live(id)).longest_step, kStep);
+  EXPECT_LE(SignsOf(Live(id)).longest_gap, absl::Seconds(1));
+}
+
 TEST_F(SilenceTest, HowLongASaveTakesIsKnownFromTheCheckpoint) {
   const TrialId id = TrainPair(Long());
   v1::Item saved = Checkpoint("a", 5);
