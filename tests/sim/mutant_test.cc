@@ -21,7 +21,7 @@
 namespace dt::sim {
 namespace {
 
-constexpr uint64_t kSeedsMax = 200;
+constexpr uint64_t kSeedsMax = 300;
 
 // Makes every attempt on one worker fail; it is sometimes lost too, among others that progress.
 void BreakOneWorker(Options& options) {
