@@ -39,6 +39,22 @@ void BreakOneWorker(Options& options) {
   options.trials_most = 12;
 }
 
+// Lets trials climb a ladder's rungs, and fail now and then, so that they come to a rung again.
+void ClimbAgain(Options& options) {
+  options.faults = Faults{};
+  options.faults.trainer_crashes = 0.3;
+  options.searches = 1;
+  options.clients = 0;
+  options.scheduling = 0;
+  options.quotas = 0;
+  options.elastic = 0;
+  options.layers = 0;
+  options.hosts = 2;
+  options.slots_per_host = 2;
+  options.gang_most = 1;
+  options.safety = absl::Seconds(100);
+}
+
 // Draws a run like those of sim_test, with more faults: a planted fault shows only if its code is
 // reached. In every fourth world nothing fails and cancels must be prompt; in another fourth hardly
 // any trainer progresses. In every sixteenth, many experiments compete.
@@ -87,6 +103,7 @@ Options Rough(uint64_t seed) {
     options.safety = absl::Seconds(200);
   }
   if (seed % 16 == 10) BreakOneWorker(options);
+  if (seed % 16 == 9) ClimbAgain(options);
   if (seed % 16 == 7) FailBetweenHosts(options);
   if (seed % 16 == 15) CutPairs(options);  // trainers live long enough to save twice
   // Workers are lost before they have reported all, and come back with their reports.
