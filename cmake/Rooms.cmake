@@ -19,6 +19,25 @@ if(DTRAIN_CCACHE)
       ${CMAKE_SOURCE_DIR}/tools/compile.sh ${DTRAIN_CCACHE})
 endif()
 
+# The units of test programs are half of what is compiled, and spend their time in the code under test: they have flags
+# of their own, after all others, and may have clang where g++ compiles the rest, which takes half the time for them.
+# What is installed, and what sees LibTorch, is compiled by the build's compiler.
+set(DTRAIN_TEST_FLAGS "" CACHE STRING "Compiler flags of test programs, after all others")
+set(DTRAIN_TEST_CLANG "" CACHE STRING "A clang for the units of test programs, if it is here, in place of g++")
+if(DTRAIN_TEST_CLANG AND DTRAIN_CCACHE)
+  find_program(DTRAIN_TEST_CLANG_PATH ${DTRAIN_TEST_CLANG})
+endif()
+
+# dt_test_units(NAME): compiles the units of NAME as those of test programs.
+function(dt_test_units name)
+  target_compile_options(${name} PRIVATE ${DTRAIN_TEST_FLAGS})
+  if(DTRAIN_TEST_CLANG_PATH)
+    set(launcher ${CMAKE_CXX_COMPILER_LAUNCHER})
+    list(INSERT launcher 3 DTRAIN_CLANG=${DTRAIN_TEST_CLANG_PATH})
+    set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
+  endif()
+endfunction()
+
 # Several sources of a target are compiled as one unit, so that their headers are read and their templates made only
 # once, in a third of the time. A source still includes what it uses: release builds and clang-tidy compile each by
 # itself.
@@ -188,10 +207,6 @@ add_custom_target(fast_tests)
 #   words_fuzz and contexts_fuzz read what users write;
 # - tests with UNSANITIZED, which names the sanitized test that runs the same code on more input.
 
-# Flags for the units of test programs only: they are half of what is compiled, but spend their time in the code
-# under test.
-set(DTRAIN_TEST_FLAGS "" CACHE STRING "Compiler flags of test programs, after all others")
-
 # ctest counts quarter cores: ./dev test and ./dev lint let it use four for each core. A test takes four; a test with
 # WAITS takes one, since it waits for most of its time: of those measured, the busiest used 0.27 of a core. So a core
 # runs one test that computes, or four that wait. Tests of complete programs that train take two, and take turns, with
@@ -209,7 +224,7 @@ function(dt_test name)
   add_executable(${name} ${units})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
   target_link_libraries(${name} PRIVATE ${TEST_LINKS} dt_flags GTest::gmock GTest::gtest_main)
-  target_compile_options(${name} PRIVATE ${DTRAIN_TEST_FLAGS})
+  dt_test_units(${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   dt_use_prefix(${name} dt_test_prefix ${TEST_LINKS})
   if(NOT TEST_TIMEOUT)

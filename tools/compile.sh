@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# compile.sh CCACHE COMPILER ARGUMENT…: runs the compiler through ccache.
+# compile.sh CCACHE COMPILER ARGUMENT…: runs the compiler through ccache. With DTRAIN_CLANG, it runs that clang in
+# place of g++, with g++'s arguments, of which clang passes over those that it does not know.
 #
 # A precompiled header never comes from the cache: GCC writes it differently each time, and a damaged one (zeros
 # within a macro's name, seen once) broke every build that found it there. So it is built here and tried. Objects
@@ -7,6 +8,10 @@
 set -euo pipefail
 ccache=$1
 shift
+if [ -n "${DTRAIN_CLANG:-}" ]; then
+  set -- "$DTRAIN_CLANG" -Wno-unknown-warning-option -Wno-unused-command-line-argument -Xclang -fno-pch-timestamp \
+    "${@:2}"
+fi
 
 output=
 preprocess=()

@@ -135,6 +135,10 @@ TEST(SnapshotTest, EveryFieldComesBack) {
   EXPECT_EQ(SaveSnapshot(loaded->state, metrics), parts) << "fields that the hash leaves out";
 }
 
+}  // namespace
+
+// In no unnamed namespace: clang refuses a member without a definition, Example::value, of a hidden type.
+namespace rows_of_pairs {
 struct NumberPair {
   int x = 0;
   int y = 0;
@@ -153,9 +157,13 @@ constexpr void Fields(Visit& visit, Of<PairOfPairs> auto& both) {
   visit(0, both.to);
 }
 
+}  // namespace rows_of_pairs
+
+namespace {
+
 TEST(SnapshotTest, AMemberWithoutARowDoesNotCompile) {
-  static_assert(!EveryMemberHasARow<NumberPair>());
-  static_assert(EveryMemberHasARow<PairOfPairs>());
+  static_assert(!EveryMemberHasARow<rows_of_pairs::NumberPair>());
+  static_assert(EveryMemberHasARow<rows_of_pairs::PairOfPairs>());
 }
 
 TEST(SnapshotTest, PartsThatAreMissingOrForeignAreRefused) {
