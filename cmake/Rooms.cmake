@@ -200,7 +200,7 @@ endfunction()
 add_custom_target(tsan_tests)
 # Tests in the full sanitizer build: labels unit and sim.
 add_custom_target(fast_tests)
-# Tests in the sanitizer build of a change, half of them in turns (tools/turns.py), label sanitized: those that read
+# Tests in the sanitizer build of a change, a third of them in turns (tools/turns.py), label sanitized: those that read
 # input from others, share memory between threads or processes, or keep files. Left out, and run with sanitizers by
 # ./dev lint --all:
 # - tests/cli and tests/report, a third of the units: their input comes from a coordinator that was checked, and

@@ -37,15 +37,15 @@ lint_shell() {
 }
 
 # Prints the sanitized tests of this commit. all: every unit test and the simulator. changed: of those that
-# cmake/Rooms.cmake labels sanitized, half in turns, and those of changed rooms.
+# cmake/Rooms.cmake labels sanitized, a third in turns, and those of changed rooms.
 asan_tests() {
   if [ "$1" = all ]; then
     ctest --test-dir "$root/build/asan" --show-only -L '^(unit|sim)$' | sed -n 's/^ *Test *#[0-9]*: //p'
   else
     local changed
-    mapfile -t changed < <(changed_sources)
+    mapfile -t changed < <(changed_paths)
     ctest --test-dir "$root/build/asan" --show-only=json-v1 |
-      python3 -B "$root/tools/turns.py" "$root/build/asan" "$(commit_hash)" "${changed[@]}"
+      python3 -B "$root/tools/turns.py" tests "$root/build/asan" "$(commit_hash)" "${changed[@]}"
   fi
 }
 
@@ -74,29 +74,40 @@ readonly lint_fuzz_turns=15
 # Prints the hash of this commit: what takes turns takes them by it.
 commit_hash() { git -C "$root" rev-parse --short=8 HEAD 2>/dev/null || echo 0; }
 
-# fuzz_turn NAME…: prints the targets whose turn it is at this commit: by its hash, since a shallow clone
-# knows no number.
+# Prints the fuzz targets whose turn it is at this commit: by its hash, since a shallow clone knows no number.
 fuzz_turn() {
-  local commit place
-  commit="$(commit_hash)"
-  for ((place = 16#${commit:0:8} % lint_fuzz_turns + 1; place <= $#; place += lint_fuzz_turns)); do
-    echo "${!place}"
+  local names=() place
+  mapfile -t names < <(fuzz_names)
+  for ((place = 16#$(commit_hash) % lint_fuzz_turns; place < ${#names[@]}; place += lint_fuzz_turns)); do
+    echo "${names[$place]}"
   done
 }
 
-# Fuzzes parsers of input from others, and the core, on kept seeds and inputs made from them, in the same
-# build. lint_fuzz all|changed: a minute each; or two seconds each, and half a minute for those whose turn it
-# is.
+# Prints the fuzz targets of this commit: a third in turns, those that changed or have a new seed, and those whose turn
+# it is at half a minute.
+fuzz_targets() {
+  local changed=()
+  mapfile -t changed < <(changed_paths)
+  {
+    fuzz_turn
+    fuzz_names | python3 -B "$root/tools/turns.py" fuzz "$(commit_hash)" "${changed[@]}"
+  } | sort -u
+}
+
+# Fuzzes parsers of input from others, and the core, on kept seeds and inputs made from them, in the same build.
+# lint_fuzz all|changed: each target for a minute; or those of this commit for two seconds, and for half a minute where
+# it is their turn.
 lint_fuzz() {
   local names=() turn=() kept status=0
-  mapfile -t names < <(fuzz_names)
   # Starts from the seeds alone, so that a run does not depend on earlier runs here. Failures stay.
   kept="$(mktemp -d "$root/build/fuzz-XXXXXX")"
   if [ "$1" = all ]; then
+    mapfile -t names < <(fuzz_names)
     fuzz_all 60 "$kept" "${names[@]}" || status=$?
   else
+    mapfile -t names < <(fuzz_targets)
     fuzz_all 2 "$kept" "${names[@]}" || status=$?
-    mapfile -t turn < <(fuzz_turn "${names[@]}")
+    mapfile -t turn < <(fuzz_turn)
     fuzz_all 30 "$kept" "${turn[@]}" || status=$?
   fi
   if [ "$status" -eq 0 ]; then rm -rf -- "$kept"; fi
@@ -111,16 +122,17 @@ lint_tsan() {
     ctest --test-dir "$root/build/tsan" --output-on-failure --no-tests=error --parallel "$(test_jobs)" -L '^tsan$'
 }
 
-# Prints units that differ, or whose header does, since this branch left main; on main itself, those of the last
-# commit.
-changed_sources() {
+# Prints files that differ since this branch left main; on main itself, those of the last commit.
+changed_paths() {
   local base
   base="$(git -C "$root" merge-base HEAD origin/main 2>/dev/null ||
     git -C "$root" merge-base HEAD main 2>/dev/null || true)"
   if [ -z "$base" ] || [ "$base" = "$(git -C "$root" rev-parse HEAD)" ]; then base=HEAD~1; fi
-  git -C "$root" diff --name-only --diff-filter=d "$base" -- '*.cc' '*.h' 2>/dev/null |
-    sed 's/\.h$/.cc/' | sort -u || true
+  git -C "$root" diff --name-only --diff-filter=d "$base" 2>/dev/null || true
 }
+
+# Prints the units of which they, or their headers, are among them.
+changed_sources() { changed_paths | sed -n 's/\.\(cc\|h\)$/.cc/p' | sort -u; }
 
 # clang-tidy takes 10 to 20 s for a unit, so a large change is only checked in part; --all checks the rest.
 readonly lint_tidy_files_max=24
@@ -185,7 +197,7 @@ lint_monitoring() {
 # Builds what lint runs, so that it finds it done.
 build_lint() {
   local names
-  mapfile -t names < <(fuzz_names)
+  mapfile -t names < <(fuzz_targets)
   build_asan changed
   build_preset tsan tsan_tests
   build_preset asan "${names[@]}"

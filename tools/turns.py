@@ -1,43 +1,52 @@
-"""turns.py: the tests that ./dev lint runs with sanitizers at this commit.
+"""turns.py: what ./dev lint runs at this commit of things that take turns.
 
-Half of them take turns by the commit's hash, and those of rooms that changed run always. Reads what
-`ctest --show-only=json-v1` prints, from standard input, and prints the names of tests, one in a line.
+A third of them take turns by the commit's hash, and those of which something changed run always. Prints their names,
+one in a line.
 
-usage: turns.py BUILD COMMIT [CHANGED-PATH…]
+usage: turns.py tests BUILD COMMIT [CHANGED-PATH…]   reads what `ctest --show-only=json-v1` prints
+       turns.py fuzz COMMIT [CHANGED-PATH…]          reads the names of fuzz targets, one in a line
 """
 
 import json
 import sys
 
-TURNS = 2
+TURNS = 3
 TESTS = "tests/"
 
 
-def rooms(listing, build):
-    """Returns the room of each test with the label sanitized: the folder in which it runs, below tests/."""
+def paths_of_tests(listing, build):
+    """Returns the folders of each test with the label sanitized: of its room, and of the tests of this room, in which
+    it runs."""
     found = {}
     for test in listing["tests"]:
         properties = {each["name"]: each["value"] for each in test["properties"]}
         if "sanitized" in properties.get("LABELS", []):
-            found[test["name"]] = properties["WORKING_DIRECTORY"].removeprefix(f"{build}/{TESTS}")
+            room = properties["WORKING_DIRECTORY"].removeprefix(f"{build}/{TESTS}")
+            found[test["name"]] = [f"{room}/", f"{TESTS}{room}/"]
     return found
 
 
-def chosen(room_of_test, commit, changed):
-    """Returns the names of tests to run: commit is its hash in hexadecimal, changed are paths in the repository."""
+def paths_of_fuzz_targets(names):
+    """Returns the source of each fuzz target and the folder of its seeds."""
+    return {name: [f"{TESTS}fuzz/{name}.cc", f"{TESTS}fuzz/seeds/{name}/"] for name in names}
+
+
+def chosen(paths_of, commit, changed):
+    """Returns the names to run: paths_of has the paths of each, or how they begin, commit is its hash in hexadecimal,
+    changed are paths in the repository."""
     turn = int(commit[:8], 16) % TURNS
-    names = sorted(room_of_test)
-    return [name for at, name in enumerate(names)
-            if at % TURNS == turn or any(is_in(path, room_of_test[name]) for path in changed)]
-
-
-def is_in(path, room):
-    return path.removeprefix(TESTS).startswith(room + "/")
+    return [name for at, name in enumerate(sorted(paths_of))
+            if at % TURNS == turn or any(path.startswith(tuple(paths_of[name])) for path in changed)]
 
 
 def main():
-    build, commit, *changed = sys.argv[1:]
-    for name in chosen(rooms(json.load(sys.stdin), build), commit, changed):
+    kind, *rest = sys.argv[1:]
+    if kind == "tests":
+        paths_of = paths_of_tests(json.load(sys.stdin), rest.pop(0))
+    else:
+        paths_of = paths_of_fuzz_targets(sys.stdin.read().split())
+    commit, *changed = rest
+    for name in chosen(paths_of, commit, changed):
         print(name)
 
 
