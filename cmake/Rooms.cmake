@@ -197,7 +197,6 @@ function(dt_program name)
 endfunction()
 
 # Tests that also run under TSan: label tsan. A test that calls gRPC must not have it.
-add_custom_target(tsan_tests)
 # Tests in the full sanitizer build: labels unit and sim.
 add_custom_target(fast_tests)
 # Tests in the sanitizer build of a change, a third of them in turns (tools/turns.py), label sanitized: those that read
@@ -245,9 +244,6 @@ function(dt_test name)
   endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT ${TEST_TIMEOUT})
-  if("tsan" IN_LIST TEST_LABELS)
-    add_dependencies(tsan_tests ${name})
-  endif()
   if(TEST_SECONDS)
     set_tests_properties(${name} PROPERTIES COST ${TEST_SECONDS})
   endif()

@@ -36,16 +36,22 @@ lint_shell() {
   git grep -lzE '^#!.*(bash|/sh)|^# shellcheck shell=' -- ':!*.md' | xargs -0 --no-run-if-empty shellcheck
 }
 
-# Prints the sanitized tests of this commit. all: every unit test and the simulator. changed: of those that
-# cmake/Rooms.cmake labels sanitized, a third in turns, and those of changed rooms.
+# turn_of_tests LABEL PRESET: prints the tests of this commit with that label: a third in turns, and those of changed
+# rooms.
+turn_of_tests() {
+  local changed
+  mapfile -t changed < <(changed_paths)
+  ctest --test-dir "$root/build/$2" --show-only=json-v1 |
+    python3 -B "$root/tools/turns.py" tests "$1" "$root/build/$2" "$(commit_hash)" "${changed[@]}"
+}
+
+# asan_tests all|changed: prints every unit test and the simulator, or those of this commit of which cmake/Rooms.cmake
+# labels sanitized.
 asan_tests() {
   if [ "$1" = all ]; then
     ctest --test-dir "$root/build/asan" --show-only -L '^(unit|sim)$' | sed -n 's/^ *Test *#[0-9]*: //p'
   else
-    local changed
-    mapfile -t changed < <(changed_paths)
-    ctest --test-dir "$root/build/asan" --show-only=json-v1 |
-      python3 -B "$root/tools/turns.py" tests "$root/build/asan" "$(commit_hash)" "${changed[@]}"
+    turn_of_tests sanitized asan
   fi
 }
 
@@ -53,8 +59,12 @@ asan_tests() {
 build_asan() {
   local targets=()
   configure_preset asan
-  if [ "$1" = all ]; then targets=(dtctl fast_tests); else mapfile -t targets < <(asan_tests changed); fi
-  build_preset asan dtcoord dtworker "${targets[@]}"
+  if [ "$1" = all ]; then
+    targets=(dtcoord dtworker dtctl fast_tests)
+  else
+    mapfile -t targets < <(asan_tests changed)
+  fi
+  build_preset asan "${targets[@]}"
 }
 
 # lint_asan all|changed
@@ -114,12 +124,25 @@ lint_fuzz() {
   return "$status"
 }
 
-# TSan for the rooms that have threads of our own. The distribution's gRPC is not instrumented, so
-# nothing that calls it is built here: dt_test's label tsan marks the tests.
+# tsan_tests all|changed: prints the tests of rooms that have threads of our own, or those of this commit. The
+# distribution's gRPC is not instrumented, so nothing that calls it is built here: dt_test's label tsan marks the tests.
+tsan_tests() {
+  configure_preset tsan
+  if [ "$1" = all ]; then
+    ctest --test-dir "$root/build/tsan" --show-only -L '^tsan$' | sed -n 's/^ *Test *#[0-9]*: //p'
+  else
+    turn_of_tests tsan tsan
+  fi
+}
+
+# lint_tsan all|changed
 lint_tsan() {
-  build_preset tsan tsan_tests
+  local names
+  mapfile -t names < <(tsan_tests "$1")
+  build_preset tsan "${names[@]}"
   TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 \
-    ctest --test-dir "$root/build/tsan" --output-on-failure --no-tests=error --parallel "$(test_jobs)" -L '^tsan$'
+    ctest --test-dir "$root/build/tsan" --output-on-failure --no-tests=error --parallel "$(test_jobs)" \
+    -R "^($(IFS='|'; echo "${names[*]}"))\$"
 }
 
 # Prints files that differ since this branch left main; on main itself, those of the last commit.
@@ -196,11 +219,12 @@ lint_monitoring() {
 
 # Builds what lint runs, so that it finds it done.
 build_lint() {
-  local names
-  mapfile -t names < <(fuzz_targets)
+  local fuzzed threaded
+  mapfile -t fuzzed < <(fuzz_targets)
+  mapfile -t threaded < <(tsan_tests changed)
   build_asan changed
-  build_preset tsan tsan_tests
-  build_preset asan "${names[@]}"
+  build_preset tsan "${threaded[@]}"
+  build_preset asan "${fuzzed[@]}"
 }
 
 # lint [--all | --build]
@@ -224,7 +248,7 @@ command_lint() {
   check 'alert rules and dashboard' lint_monitoring
   check "clang: thread safety, ASan, UBSan ($scope)" lint_asan "$scope"
   check "fuzzing ($scope)" lint_fuzz "$scope"
-  check 'TSan' lint_tsan
+  check "TSan ($scope)" lint_tsan "$scope"
   check "clang-tidy ($scope)" lint_clang_tidy "$scope"
   printf '%s\n' "${lint_times[@]}" >&2
   if [ "${#lint_failures[@]}" -gt 0 ]; then

@@ -15,7 +15,7 @@ package_packages=(dpkg-dev file binutils)
 check_packages=(
   "${package_packages[@]}"
   clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev lld shellcheck prometheus systemd
-  postgresql sqlite3 python3-yaml python3-venv zsh fish chromium iproute2 valgrind
+  postgresql sqlite3 python3-yaml python3-venv zsh fish chromium-headless-shell iproute2 valgrind
 )
 
 # A Slurm of one machine, which slurm_test starts itself; the packages' services are stopped.
@@ -225,14 +225,15 @@ setup_python_client() {
   setup_environment wheels-python.txt python-client "the tests of the Python client will be skipped"
 }
 
-# setup [--cuda] [--no-check] [--programs] [--slurm] [--kubernetes] [--house] [--peers] [--bundle DIR]
+# setup [--cuda] [--no-check] [--first] [--programs] [--slurm] [--kubernetes] [--house] [--peers] [--bundle DIR]
 setup() {
   local wheels=("$root/tools/wheels-cpu.txt") packages=("${build_packages[@]}" "${check_packages[@]}") check=yes
-  local programs=no kubernetes=no house=no peers=no
+  local first=no programs=no kubernetes=no house=no peers=no
   while [ "$#" -gt 0 ]; do
     case "$1" in
       --cuda) wheels+=("$root/tools/wheels-cuda.txt") ;;
       --no-check) packages=("${build_packages[@]}") check=no ;;
+      --first) first=yes ;;
       --programs) packages+=("${program_packages[@]}") programs=yes ;;
       --slurm) packages+=("${slurm_packages[@]}") ;;
       --kubernetes) kubernetes=yes ;;
@@ -243,14 +244,15 @@ setup() {
         setup_bundle "$2"
         return
         ;;
-      *) die "setup: unknown option '$1'; known: --cuda, --no-check, --programs, --slurm, --kubernetes, --house," \
-        "--peers, --bundle DIR" ;;
+      *) die "setup: unknown option '$1'; known: --cuda, --no-check, --first, --programs, --slurm, --kubernetes," \
+        "--house, --peers, --bundle DIR" ;;
     esac
     shift
   done
   setup_packages "${packages[@]}"
   if [ "$house" = yes ]; then setup_ubuntu_keys || say "the tests in Ubuntu's systems will be skipped"; fi
   setup_libtorch "${wheels[@]}"
+  if [ "$first" = yes ]; then return; fi
   if [ "$check" = yes ] && setup_python_client; then
     setup_wheels wheels-sklearn.txt sklearn-wheels || say "the test of examples/command/digits.py will be skipped"
   fi

@@ -3,8 +3,8 @@
 A third of them take turns by the commit's hash, and those of which something changed run always. Prints their names,
 one in a line.
 
-usage: turns.py tests BUILD COMMIT [CHANGED-PATH…]   reads what `ctest --show-only=json-v1` prints
-       turns.py fuzz COMMIT [CHANGED-PATH…]          reads the names of fuzz targets, one in a line
+usage: turns.py tests LABEL BUILD COMMIT [CHANGED-PATH…]   reads what `ctest --show-only=json-v1` prints
+       turns.py fuzz COMMIT [CHANGED-PATH…]                reads the names of fuzz targets, one in a line
 """
 
 import json
@@ -14,13 +14,13 @@ TURNS = 3
 TESTS = "tests/"
 
 
-def paths_of_tests(listing, build):
-    """Returns the folders of each test with the label sanitized: of its room, and of the tests of this room, in which
-    it runs."""
+def paths_of_tests(listing, label, build):
+    """Returns the folders of each test with the label: of its room, and of the tests of this room, in which it
+    runs."""
     found = {}
     for test in listing["tests"]:
         properties = {each["name"]: each["value"] for each in test["properties"]}
-        if "sanitized" in properties.get("LABELS", []):
+        if label in properties.get("LABELS", []):
             room = properties["WORKING_DIRECTORY"].removeprefix(f"{build}/{TESTS}")
             found[test["name"]] = [f"{room}/", f"{TESTS}{room}/"]
     return found
@@ -42,7 +42,7 @@ def chosen(paths_of, commit, changed):
 def main():
     kind, *rest = sys.argv[1:]
     if kind == "tests":
-        paths_of = paths_of_tests(json.load(sys.stdin), rest.pop(0))
+        paths_of = paths_of_tests(json.load(sys.stdin), rest.pop(0), rest.pop(0))
     else:
         paths_of = paths_of_fuzz_targets(sys.stdin.read().split())
     commit, *changed = rest

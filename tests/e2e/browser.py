@@ -20,7 +20,8 @@ PATIENCE_S = 40
 
 def find_chromium():
     """Returns the path of the program, or None."""
-    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    return next((path for path in map(shutil.which, names) if path), None)
 
 
 class WebSocket:

@@ -27,7 +27,8 @@ class TurnsTest(unittest.TestCase):
             return {"name": name, "properties": [{"name": "LABELS", "value": labels},
                                                  {"name": "WORKING_DIRECTORY", "value": "/b/tests/worker/program"}]}
         listing = {"tests": [listed("a_test", ["sanitized", "unit"]), listed("b_test", ["unit"])]}
-        self.assertEqual(turns.paths_of_tests(listing, "/b"), {"a_test": ["worker/program/", "tests/worker/program/"]})
+        self.assertEqual(turns.paths_of_tests(listing, "sanitized", "/b"),
+                         {"a_test": ["worker/program/", "tests/worker/program/"]})
 
     def test_a_new_seed_gives_its_fuzz_target_a_turn(self):
         paths = turns.paths_of_fuzz_targets(["act_fuzz", "http_fuzz", "pack_fuzz"])
