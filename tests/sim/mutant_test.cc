@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "common/files.h"
 #include "common/spawn.h"
@@ -22,6 +24,28 @@ namespace dt::sim {
 namespace {
 
 constexpr uint64_t kSeedsMax = 300;
+
+// Seeds to begin with, for faults that no earlier seed finds: a hunt from the first one takes up to
+// half a minute. After a change that moves one of them, its hunt begins anew.
+constexpr std::array<std::pair<std::string_view, uint64_t>, 15> kFoundAt = {
+    {{"key-without-redraw", 25},
+     {"closed-is-silent", 26},
+     {"quarantine-by-losses", 26},
+     {"liar-left-out", 31},
+     {"pause-is-a-step", 31},
+     {"quota-forgotten", 31},
+     {"victim-takes-back", 32},
+     {"any-host", 54},
+     {"rows-before-running", 61},
+     {"for-forgotten", 93},
+     {"anothers-trial", 99},
+     {"hang-unseen", 101},
+     {"results-before-running", 123},
+     {"late-call-counts", 187},
+     {"grows-past-waiting", 262}}};
+
+// Seeds of the runs that find nearly all faults.
+constexpr uint64_t kSeedsOfMost = 24;
 
 // Makes every attempt on one worker fail; it is sometimes lost too, among others that progress.
 void BreakOneWorker(Options& options) {
@@ -111,18 +135,25 @@ Options Rough(uint64_t seed) {
   return options;
 }
 
+bool Finds(uint64_t seed) {
+  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  std::fflush(stdout);  // an assertion may end the process
+  const std::string violation = World(Rough(seed)).Run().violation;
+  if (violation.empty()) return false;
+  std::printf("%s\n", violation.c_str());
+  return true;
+}
+
 // Returns the exit status of the child: 0 if it found something.
 int Hunt(std::string_view name) {
   const auto found = std::find(kMutantNames.begin(), kMutantNames.end(), name);
   if (found == kMutantNames.end()) return 2;
   planted_mutant = static_cast<Mutant>(found - kMutantNames.begin());
+  for (const auto& [fault, seed] : kFoundAt) {
+    if (fault == name && Finds(seed)) return 0;
+  }
   for (uint64_t seed = 1; seed <= kSeedsMax; ++seed) {
-    std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
-    std::fflush(stdout);  // an assertion may end the process
-    const std::string violation = World(Rough(seed)).Run().violation;
-    if (violation.empty()) continue;
-    std::printf("%s\n", violation.c_str());
-    return 0;
+    if (Finds(seed)) return 0;
   }
   return 1;
 }
@@ -157,10 +188,15 @@ std::string NameOf(const ::testing::TestParamInfo<std::string_view>& info) {
 INSTANTIATE_TEST_SUITE_P(All, MutantTest,
                          ::testing::ValuesIn(kMutantNames.begin() + 1, kMutantNames.end()), NameOf);
 
+void ExpectNothing(uint64_t seed) { EXPECT_EQ(World(Rough(seed)).Run().violation, "") << seed; }
+
 TEST(NoMutantTest, TheSameRunsFindNothingInTheUnchangedCode) {
-  for (uint64_t seed = 1; seed <= kSeedsMax; ++seed) {
-    EXPECT_EQ(World(Rough(seed)).Run().violation, "") << seed;
-  }
+  for (uint64_t seed = 1; seed <= kSeedsOfMost; ++seed) ExpectNothing(seed);
+  for (const auto& [fault, seed] : kFoundAt) ExpectNothing(seed);
+}
+
+TEST(NoMutantLongTest, NoRunFindsAnythingInTheUnchangedCode) {
+  for (uint64_t seed = 1; seed <= kSeedsMax; ++seed) ExpectNothing(seed);
 }
 
 }  // namespace
