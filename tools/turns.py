@@ -1,4 +1,4 @@
-"""turns.py: what ./dev lint runs at this commit of things that take turns.
+"""turns.py: the tests and fuzz targets that ./dev lint runs at this commit.
 
 A third of them take turns by the commit's hash, and those of which something changed run always. Prints their names,
 one in a line.

@@ -424,8 +424,7 @@ static std::string ExplainState(const State& state, TrialId id, absl::Duration n
 std::string ExplainSentences(const State& state, TrialId id, absl::Duration now) {
   const Trial& trial = GetTrial(state.durable, id);
   const std::string hint = HintOf(state, id);
-  std::string said =
-      absl::StrCat(ExplainState(state, id, now), hint.empty() ? "" : "; ", hint);
+  std::string said = absl::StrCat(ExplainState(state, id, now), hint.empty() ? "" : "; ", hint);
   if (trial.mutations.empty()) return said;
   // For a member of a population, adds the origin of its weights.
   const size_t times = trial.mutations.size();

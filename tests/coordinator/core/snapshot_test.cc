@@ -137,7 +137,7 @@ TEST(SnapshotTest, EveryFieldComesBack) {
 
 }  // namespace
 
-// In no unnamed namespace: clang refuses a member without a definition, Example::value, of a hidden type.
+// In no unnamed namespace: clang refuses Example::value, which has no definition, of a hidden type.
 namespace rows_of_pairs {
 struct NumberPair {
   int x = 0;
