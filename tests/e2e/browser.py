@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -226,12 +227,21 @@ class Browser:
                 time.sleep(0.05)
         pathlib.Path(path).write_bytes(base64.b64decode(result["data"]))
 
+    def _signal(self, number):
+        """Sends a signal to the browser and all its processes."""
+        try:
+            os.killpg(self.process.pid, number)
+        except ProcessLookupError:
+            pass
+
     def close(self):
-        if self.process is not None and self.process.poll() is None:
-            self.process.terminate()
+        if self.process is not None:
+            self._signal(signal.SIGTERM)
             try:
                 self.process.wait(10)
             except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+                pass
+            # Debian's program is a script, which ends before the browser.
+            self._signal(signal.SIGKILL)
+            self.process.wait()
         shutil.rmtree(self.profile, ignore_errors=True)
