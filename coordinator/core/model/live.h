@@ -6,6 +6,7 @@
 // Tests:     tests/coordinator/core/
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <deque>
@@ -105,6 +106,11 @@ struct Training {
   absl::Duration last_progress;
   // As in Signs.
   absl::Duration first_step, longest_step, longest_gap, longest_part, longest_pause, longest_save;
+  // Lengths of the newest steps, the newest first. One counts for longest_step once two others
+  // have followed it.
+  std::array<absl::Duration, 2> newest_steps = {};
+  absl::Duration
+      longest_row;  // step of a row, as the trainer measured it, but the first; zero: none
   absl::Duration last_step = -absl::InfiniteDuration();  // time of the newest reported step
 };
 struct Settling {  // a symptom was reported: its cause may follow until then

@@ -10,7 +10,8 @@
 namespace dt {
 namespace {
 
-// Share of the longest silence that is remembered after another report: half of it for a minute.
+// Share of the longest silence that is remembered after another report. At a heartbeat a second,
+// half of it is left after a minute.
 constexpr double kRemembered = 0.99;
 // The longest pause that a report may claim: beyond limits::kHangFloor it changes nothing.
 constexpr uint64_t kLongestPauseMs = 24ull * 3600 * 1000;
@@ -59,7 +60,9 @@ void NotePong(Worker& worker, uint64_t pong, absl::Duration held, absl::Duration
 Signs SignsOf(const Worker& worker) {
   Signs signs;
   if (const LiveAttempt* proof = ProofOf(worker)) {
-    signs.longest_step = std::get<Training>(proof->phase).longest_step;
+    const auto& training = std::get<Training>(proof->phase);
+    const bool measured = training.longest_row > absl::ZeroDuration();
+    signs.longest_step = measured ? training.longest_row : training.longest_step;
   }
   signs.lease = worker.lease;
   signs.round_trip = worker.round_trip;
@@ -86,8 +89,11 @@ void NoteProgress(LiveAttempt& attempt, uint64_t step, absl::Duration now) {
     if (rises && first) {
       training->first_step = gap;
     } else if (rises && steps) {
-      const absl::Duration each = gap / static_cast<double>(step - attempt.step);
-      training->longest_step = std::max(training->longest_step, each);
+      // Before a standstill the ranks, up to a step apart, report few steps for the time since
+      // their last heartbeats. These steps took less than that.
+      auto& [newest, second] = training->newest_steps;
+      training->longest_step = std::max(training->longest_step, second);
+      second = std::exchange(newest, gap / static_cast<double>(step - attempt.step));
     }
     if (rises) training->last_step = now;
     if (!first && steps) training->longest_gap = std::max(training->longest_gap, gap);

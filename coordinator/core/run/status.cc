@@ -69,6 +69,9 @@ void NoteRow(LiveAttempt& attempt, const v1::StepRow& row) {
   if (row.steps() <= 0 || row.seconds() <= 0) return;
   const double each = row.seconds() / row.steps();
   const bool first = !(attempt.seconds_per_step > 0);
+  if (auto* training = std::get_if<Training>(&attempt.phase); training != nullptr && !first) {
+    training->longest_row = std::max(training->longest_row, absl::Seconds(each));
+  }
   attempt.seconds_per_step =
       first ? each
             : attempt.seconds_per_step + kNewestRowWeight * (each - attempt.seconds_per_step);

@@ -58,7 +58,7 @@ TEST_F(SilenceTest, TheLongestWorkThatARankAnnouncesIsTheGangs) {
   EXPECT_EQ(SignsOf(attempt).work, Work::kFirstStep);
   StepFor(absl::Seconds(1), kStep, {"a", "b"});
   EXPECT_EQ(SignsOf(attempt).work, Work::kFirstStep) << "the first step says nothing of the others";
-  StepFor(absl::Seconds(1), kStep, {"a", "b"});
+  StepFor(absl::Seconds(3), kStep, {"a", "b"});
   EXPECT_EQ(SignsOf(attempt).work, Work::kSteps);
   EXPECT_EQ(SignsOf(attempt).longest_step, kStep);
   attempt.ranks[1].evaluation_parts = 3;
@@ -69,9 +69,42 @@ TEST_F(SilenceTest, TheLongestWorkThatARankAnnouncesIsTheGangs) {
   EXPECT_EQ(SignsOf(attempt).work, Work::kUnannounced);
 }
 
+TEST_F(SilenceTest, TheLastStepsBeforeAStandstillAreAsShortAsTheOthers) {
+  const TrialId id = TrainPair(Long());
+  StepFor(absl::Seconds(5), kStep, {"a", "b"});
+  for (const char* name : {"a", "b"}) {  // a made one step since its last heartbeat, b made two
+    Pass(absl::Milliseconds(900));
+    StatusOf(name).set_step(++step_);
+    Heartbeat(name);
+  }
+  EXPECT_EQ(SignsOf(Live(id)).longest_step, kStep);
+  StepFor(absl::Seconds(2), absl::Milliseconds(500), {"a", "b"});
+  EXPECT_EQ(SignsOf(Live(id)).longest_step, absl::Milliseconds(900)) << "it went on";
+}
+
+TEST_F(SilenceTest, ThatAWorkerLivesIsProvenByStepsAsLongAsTheTrainerMeasuredThem) {
+  const TrialId id = TrainPair(Long());
+  const auto report = [this](absl::Duration step) {
+    Pass(absl::Seconds(1));
+    StatusOf("a").set_step(++step_);
+    v1::StepRow& row = *StatusOf("a").mutable_latest();
+    row.set_step(step_);
+    row.set_steps(1);
+    row.set_seconds(absl::ToDoubleSeconds(step));
+    Heartbeat("a");
+  };
+  const Worker& peer = *FindWorker(state_.live, "b");
+  report(absl::Minutes(1));
+  EXPECT_EQ(SignsOf(peer).longest_step, absl::ZeroDuration()) << "the first one is no measure";
+  for (int i = 0; i < 5; ++i) report(kStep);
+  EXPECT_EQ(SignsOf(peer).longest_step, kStep) << "though a step was reported each second";
+  EXPECT_EQ(AliveByItsGang(peer), now_.steady + limits::kSilenceLeast);
+  EXPECT_EQ(SignsOf(Live(id)).longest_step, absl::Seconds(1));
+}
+
 TEST_F(SilenceTest, TheStepAfterASaveIsNotAsLongAsTheSave) {
   const TrialId id = TrainPair(Long());
-  StepFor(absl::Seconds(3), kStep, {"a", "b"});
+  StepFor(absl::Seconds(5), kStep, {"a", "b"});
   StatusOf("a").set_pauses(true);
   Heartbeat("a");
   Advance(absl::Minutes(3));
@@ -95,7 +128,7 @@ TEST_F(SilenceTest, HowLongASaveTakesIsKnownFromTheCheckpoint) {
 
 TEST_F(SilenceTest, ARankThatSaysThatItSavesIsWaitedForAndStepsAgainAfterwards) {
   const TrialId id = TrainPair(Long());
-  StepFor(absl::Seconds(3), kStep, {"a", "b"});
+  StepFor(absl::Seconds(5), kStep, {"a", "b"});
   StatusOf("a").set_pauses(true);
   Heartbeat("a");
   Advance(limits::kHangFloor / 2);
