@@ -51,6 +51,17 @@ absl::Status CheckAddress(std::string_view flag, std::string_view address, PortZ
   return Check(flag, address, zero, "host:port or unix:/path");
 }
 
+HostAndPort SplitHostAndPort(std::string_view address) {
+  const size_t colon = address.rfind(':');
+  std::string_view host = address.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  const std::string_view port =
+      colon == std::string_view::npos ? std::string_view() : address.substr(colon + 1);
+  return {std::string(host), std::string(port)};
+}
+
 absl::StatusOr<std::vector<std::string>> SplitAddresses(std::string_view flag,
                                                         std::string_view addresses) {
   std::vector<std::string> several =

@@ -24,6 +24,13 @@ absl::Status CheckAddress(std::string_view flag, std::string_view address, PortZ
 // Checks an address of a protocol that has no Unix sockets: HTTP.
 absl::Status CheckHostAndPort(std::string_view flag, std::string_view address, PortZero zero);
 
+struct HostAndPort {
+  std::string host, port;
+};
+// Returns the parts of "host:port", an IPv6 address without its brackets. Without a colon the port
+// is "".
+HostAndPort SplitHostAndPort(std::string_view address);
+
 // Returns one address, or the addresses of several coordinators that take turns, in the order in
 // which to try them.
 absl::StatusOr<std::vector<std::string>> SplitAddresses(std::string_view flag,

@@ -14,7 +14,7 @@ inline constexpr absl::Duration kSilenceLeast = absl::Seconds(3);
 // the coordinator's own network fails, the hosts' last heartbeats come up to one heartbeat apart.
 inline constexpr absl::Duration kOthersHeard = absl::Milliseconds(1500);
 // A worker whose stream closed, and that is not back by then, has ended: it connects again after
-// kReconnectFirst. At least, as more round trips take longer.
+// kReconnectFirst. Longer if some round trips take longer.
 inline constexpr absl::Duration kClosedPatience = absl::Seconds(1);
 // How often orders that leave anyway measure the round trip to a worker.
 inline constexpr absl::Duration kPingEvery = absl::Seconds(5);
@@ -31,12 +31,12 @@ inline constexpr absl::Duration kHangLeast = absl::Seconds(10);
 // that fails over lets its clients wait for 90 s.
 inline constexpr absl::Duration kLongWorkLeast = absl::Minutes(2);
 // A host that answers none of so many connections within this time is not reached. The kernel sends
-// a lost first packet of each again after a second. And how long the hosts of a gang are asked that
-// makes no progress.
+// a lost first packet of each again after a second.
 inline constexpr int kPeerConnections = 3;
 inline constexpr absl::Duration kPeerAnswers = absl::Seconds(2);
+// How long the coordinator waits for what the hosts of a gang say of each other.
 inline constexpr absl::Duration kPeersAsked = absl::Milliseconds(2500);
-// Addresses in one question: the other hosts of a gang. Of a larger gang the first are asked.
+// Addresses in one question. In a gang on more hosts, each is asked for the first ones.
 inline constexpr int kPeersPerCheck = 64;
 // A worker whose gang goes on stepping is alive even if the coordinator hears nothing from it. This
 // bounds how long, since nobody could stop such a worker.

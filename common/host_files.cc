@@ -19,6 +19,10 @@ std::string Variable(const char* name) {
 
 }  // namespace
 
+bool IsStorageId(std::string_view text) {
+  return text.size() == kStorageIdDigits && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
 std::string DefaultRunFolder() {
   if (const std::string run = Variable("RUNTIME_DIRECTORY"); !run.empty()) {
     return run.substr(0, run.find(':'));

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace dt {
 
@@ -19,6 +20,8 @@ inline constexpr char kCodeFolder[] = "/code";
 // File of a storage that holds its id, and the hex digits of that.
 inline constexpr char kStorageIdFile[] = "/dtrain-storage-id";
 inline constexpr size_t kStorageIdDigits = 32;
+// Returns whether the text has the form of such an id.
+bool IsStorageId(std::string_view text);
 
 // Returns the default run folder: $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR/dtrain, or one of this user
 // in the temporary folder.

@@ -36,47 +36,42 @@ lint_shell() {
   git grep -lzE '^#!.*(bash|/sh)|^# shellcheck shell=' -- ':!*.md' | xargs -0 --no-run-if-empty shellcheck
 }
 
-# turn_of_tests LABEL PRESET: prints the tests of this commit with that label: a third in turns, and those of changed
-# rooms.
-turn_of_tests() {
-  local changed
-  mapfile -t changed < <(changed_paths)
-  ctest --test-dir "$root/build/$2" --show-only=json-v1 |
-    python3 -B "$root/tools/turns.py" tests "$1" "$root/build/$2" "$(commit_hash)" "${changed[@]}"
-}
-
-# asan_tests all|changed: prints every unit test and the simulator, or those of this commit of which cmake/Rooms.cmake
-# labels sanitized.
-asan_tests() {
-  if [ "$1" = all ]; then
-    ctest --test-dir "$root/build/asan" --show-only -L '^(unit|sim)$' | sed -n 's/^ *Test *#[0-9]*: //p'
+# sanitized_tests PRESET all|changed: prints the tests that run in the sanitizer build PRESET, asan or tsan: all, or
+# those of this commit: a third in turns, and those of changed rooms. cmake/Rooms.cmake has their labels.
+sanitized_tests() {
+  local all='^(unit|sim)$' label=sanitized changed
+  if [ "$1" = tsan ]; then all='^tsan$' label=tsan; fi
+  configure_preset "$1"
+  if [ "$2" = all ]; then
+    ctest --test-dir "$root/build/$1" --show-only -L "$all" | sed -n 's/^ *Test *#[0-9]*: //p'
   else
-    turn_of_tests sanitized asan
+    mapfile -t changed < <(changed_paths)
+    ctest --test-dir "$root/build/$1" --show-only=json-v1 |
+      python3 -B "$root/tools/turns.py" tests "$label" "$root/build/$1" "$(commit_hash)" "${changed[@]}"
   fi
 }
 
-# Builds with thread-safety analysis, ASan and UBSan, without LibTorch. build_asan all|changed
-build_asan() {
-  local targets=()
-  configure_preset asan
-  if [ "$1" = all ]; then
-    targets=(dtcoord dtworker dtctl fast_tests)
-  else
-    mapfile -t targets < <(asan_tests changed)
-  fi
-  build_preset asan "${targets[@]}"
+# run_sanitized PRESET all|changed: builds these tests, and runs them.
+run_sanitized() {
+  local names targets
+  mapfile -t names < <(sanitized_tests "$1" "$2")
+  targets=("${names[@]}")
+  # Tests in Python are no targets. The programs are built for clang's analysis of their threads.
+  if [ "$1 $2" = 'asan all' ]; then targets=(dtcoord dtworker dtctl fast_tests); fi
+  build_preset "$1" "${targets[@]}"
+  ctest --test-dir "$root/build/$1" --output-on-failure --no-tests=error --parallel "$(test_jobs)" \
+    -R "^($(IFS='|'; echo "${names[*]}"))\$"
 }
 
-# lint_asan all|changed
+# Thread-safety analysis, ASan and UBSan, without LibTorch. lint_asan all|changed
 lint_asan() {
-  local names
-  build_asan "$1"
-  names="$(asan_tests "$1" | paste -sd '|')"
   ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
-    LSAN_OPTIONS="suppressions=$root/tools/lsan.supp:print_suppressions=0" \
-    ctest --test-dir "$root/build/asan" --output-on-failure --no-tests=error --parallel "$(test_jobs)" \
-    -R "^($names)\$"
+    LSAN_OPTIONS="suppressions=$root/tools/lsan.supp:print_suppressions=0" run_sanitized asan "$1"
 }
+
+# TSan for the rooms that have threads of our own. The distribution's gRPC is not instrumented, so nothing that calls it
+# has dt_test's label tsan. lint_tsan all|changed
+lint_tsan() { TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 run_sanitized tsan "$1"; }
 
 # Fuzz targets take turns at half a minute, two at a time: half a minute for all would take a quarter of CI's time.
 readonly lint_fuzz_turns=15
@@ -122,27 +117,6 @@ lint_fuzz() {
   fi
   if [ "$status" -eq 0 ]; then rm -rf -- "$kept"; fi
   return "$status"
-}
-
-# tsan_tests all|changed: prints the tests of rooms that have threads of our own, or those of this commit. The
-# distribution's gRPC is not instrumented, so nothing that calls it is built here: dt_test's label tsan marks the tests.
-tsan_tests() {
-  configure_preset tsan
-  if [ "$1" = all ]; then
-    ctest --test-dir "$root/build/tsan" --show-only -L '^tsan$' | sed -n 's/^ *Test *#[0-9]*: //p'
-  else
-    turn_of_tests tsan tsan
-  fi
-}
-
-# lint_tsan all|changed
-lint_tsan() {
-  local names
-  mapfile -t names < <(tsan_tests "$1")
-  build_preset tsan "${names[@]}"
-  TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 \
-    ctest --test-dir "$root/build/tsan" --output-on-failure --no-tests=error --parallel "$(test_jobs)" \
-    -R "^($(IFS='|'; echo "${names[*]}"))\$"
 }
 
 # Prints files that differ since this branch left main; on main itself, those of the last commit.
@@ -219,12 +193,13 @@ lint_monitoring() {
 
 # Builds what lint runs, so that it finds it done.
 build_lint() {
-  local fuzzed threaded
-  mapfile -t fuzzed < <(fuzz_targets)
-  mapfile -t threaded < <(tsan_tests changed)
-  build_asan changed
-  build_preset tsan "${threaded[@]}"
-  build_preset asan "${fuzzed[@]}"
+  local preset names
+  for preset in asan tsan; do
+    mapfile -t names < <(sanitized_tests "$preset" changed)
+    build_preset "$preset" "${names[@]}"
+  done
+  mapfile -t names < <(fuzz_targets)
+  build_preset asan "${names[@]}"
 }
 
 # lint [--all | --build]

@@ -22,10 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool IsStorageId(std::string_view text) {
-  return text.size() == kStorageIdDigits && text.find_first_not_of("0123456789abcdef") == text.npos;
-}
-
 // Accepts a folder of this user, and no link, that has none of the rights in `refused`.
 bool IsOurs(const std::string& folder, mode_t refused) {
   struct stat facts {};

@@ -91,7 +91,7 @@ void CoreLoop::NoteTaken(size_t events, absl::Duration now) {
     return;
   }
   if (backlog_.has_value()) taken_until_ = backlog_->at;
-  // Up to half of each drain are control calls, which pass reports.
+  // Up to half of each drain are control calls, which overtake reports.
   backlog_ = {.at = now, .left = 2 * waiting};
 }
 

@@ -55,5 +55,18 @@ TEST(AddressTest, SeveralAddressesStandBetweenCommas) {
   EXPECT_NE(many.status().message().find("at most 8"), absl::string_view::npos) << many.status();
 }
 
+TEST(AddressTest, AHostAndItsPortAreSplitWithoutBrackets) {
+  const auto parts = [](const char* address) {
+    const HostAndPort split = SplitHostAndPort(address);
+    return std::pair(split.host, split.port);
+  };
+  using Parts = std::pair<std::string, std::string>;
+  EXPECT_EQ(parts("host-a:29500"), Parts("host-a", "29500"));
+  EXPECT_EQ(parts("[fe80::1]:80"), Parts("fe80::1", "80"));
+  EXPECT_EQ(parts("host-a"), Parts("host-a", ""));
+  EXPECT_EQ(parts(":80"), Parts("", "80"));
+  EXPECT_EQ(parts(""), Parts("", ""));
+}
+
 }  // namespace
 }  // namespace dt

@@ -20,8 +20,6 @@
 namespace dt::agent_internal {
 namespace {
 
-// lines
-
 // The trainer gets the attempt's variables at its start. A program gets them from its runner, which
 // itself must not have a user's variables.
 std::map<std::string, std::string> EnvOf(const v1::Assigned& assigned) {

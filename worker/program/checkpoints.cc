@@ -1,7 +1,6 @@
 // checkpoints.cc: see checkpoints.h.
 #include "worker/program/checkpoints.h"
 
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -63,9 +62,7 @@ Checkpoints::Checkpoints(const frames::Start& start, const ProgramSpec& spec,
       trial_{start.experiment, start.trial},
       spec_hash_(HashOf(start, spec)),
       metric_(MetricOf(start)),
-      manifest_(ManifestOf(start, spec)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  DT_CHECK(wake_.valid());
+      manifest_(ManifestOf(start, spec)) {
   retention_.attempt = start.attempt;
   retention_.resumed_step = resumed_from ? resumed_from->step : 0;
   retention_.registered = resumed_from;
@@ -142,8 +139,7 @@ Checkpoints::Outgoing Checkpoints::Begin(const SavedFolder& saved) {
       std::launch::async, [this, folder = *std::move(folder), manifest = std::move(manifest)] {
         auto adopted = checkpoint::AdoptCheckpoint(
             start_.storage, {trial_, start_.attempt, saving_.step}, folder, manifest, leave_);
-        const uint64_t one = 1;
-        [[maybe_unused]] const ssize_t put = write(wake_.get(), &one, sizeof(one));
+        wake_.Signal();
         return adopted;
       });
   return out;
@@ -151,8 +147,7 @@ Checkpoints::Outgoing Checkpoints::Begin(const SavedFolder& saved) {
 
 Checkpoints::Outgoing Checkpoints::Take() {
   Outgoing out;
-  uint64_t count = 0;
-  const bool woken = read(wake_.get(), &count, sizeof(count)) == sizeof(count);
+  const bool woken = wake_.Clear();
   if (!busy() || !woken) return out;
   // The thread wakes this one once, just before its result is there. So this waits for a moment.
   const absl::StatusOr<checkpoint::SavedCheckpoint> saved = job_.get();

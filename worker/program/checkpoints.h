@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
-#include "common/unique_fd.h"
+#include "common/wake.h"
 #include "worker/frames/frames.h"
 #include "worker/program/environment.h"
 #include "worker/program/reports.h"
@@ -52,7 +52,7 @@ class Checkpoints {
   Outgoing Begin(const SavedFolder& saved);
   bool busy() const { return job_.valid(); }
   // Readable when Take has something.
-  int wake_fd() const { return wake_.get(); }
+  int wake_fd() const { return wake_.fd(); }
   Outgoing Take();
   Outgoing NoteRegistered(uint64_t step);
   // Returns whether the newest checkpoint waits for the coordinator's acknowledgement.
@@ -80,7 +80,7 @@ class Checkpoints {
   std::optional<double> best_cost_;  // of the kept ones
   SavedFolder saving_;
   absl::Duration began_;
-  UniqueFd wake_;
+  Wake wake_;
   std::atomic<bool> leave_{false};
   std::future<absl::StatusOr<checkpoint::SavedCheckpoint>> job_;  // last: it is destroyed before
                                                                   // what it uses

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/address.h"
 #include "common/limits.h"
 #include "common/program_variables.h"
 #include "common/sha256.h"
@@ -63,11 +64,9 @@ Ranks RanksOf(const frames::Start& start, const ProgramSpec& spec) {
 }
 
 void SetStore(const LaunchContext& context, Environment& to) {
-  const size_t colon = context.store_address.rfind(':');
-  std::string host = context.store_address.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
-  to["MASTER_ADDR"] = host;
-  to["MASTER_PORT"] = colon == std::string::npos ? "" : context.store_address.substr(colon + 1);
+  const HostAndPort store = SplitHostAndPort(context.store_address);
+  to["MASTER_ADDR"] = store.host;
+  to["MASTER_PORT"] = store.port;
 }
 
 void SetTorchrun(const frames::Start& start, Environment& to) {

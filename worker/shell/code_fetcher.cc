@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <spdlog/spdlog.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,12 +39,9 @@ bool MayHelpToTryAgain(const absl::Status& status) {
 
 CodeFetcher::CodeFetcher(CodeSource source)
     : source_(std::move(source)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       requests_(2 * kWaiting, kWaiting),
       found_(2 * kWaiting, 0),
-      thread_([this] { Run(); }) {
-  DT_CHECK(wake_.valid());
-}
+      thread_([this] { Run(); }) {}
 
 CodeFetcher::~CodeFetcher() {
   requests_.Close();
@@ -78,8 +74,7 @@ void CodeFetcher::Drop(const DropCode& drop) {
 }
 
 std::vector<CodeFetcher::Found> CodeFetcher::Take() {
-  uint64_t count = 0;
-  [[maybe_unused]] const ssize_t got = read(wake_.get(), &count, sizeof(count));
+  wake_.Clear();
   return found_.Drain(2 * kWaiting, absl::ZeroDuration());
 }
 
@@ -106,8 +101,7 @@ void CodeFetcher::Run() {
       }
       // There are as many places as requests, and the main thread takes all at once.
       if (!found_.Post(std::move(found), PostClass::kControl)) continue;
-      const uint64_t one = 1;
-      [[maybe_unused]] const ssize_t put = write(wake_.get(), &one, sizeof(one));
+      wake_.Signal();
     }
   }
 }

@@ -30,6 +30,7 @@
 #include "common/mutex.h"
 #include "common/net/credentials.h"
 #include "common/unique_fd.h"
+#include "common/wake.h"
 #include "dtrain/v1/fleet.grpc.pb.h"
 #include "worker/agent/agent.h"
 
@@ -65,7 +66,7 @@ class CodeFetcher {
   // Removes the attempt's folder, and stops fetching its code.
   void Drop(const DropCode& drop);
   // Readable when Take has something.
-  int wake_fd() const { return wake_.get(); }
+  int wake_fd() const { return wake_.fd(); }
   std::vector<Found> Take();
 
  private:
@@ -86,7 +87,7 @@ class CodeFetcher {
 
   const CodeSource source_;
   size_t at_ = 0;  // the coordinator that the thread asked last
-  UniqueFd wake_;
+  Wake wake_;
   UniqueFd lock_;  // used by the thread: lock of this worker's folders
   Mailbox<Request> requests_;
   Mailbox<Found> found_;

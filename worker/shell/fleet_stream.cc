@@ -1,8 +1,6 @@
 // fleet_stream.cc: the callback reactor of one stream.
 #include "worker/shell/fleet_stream.h"
 
-#include <sys/eventfd.h>
-
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -19,17 +17,11 @@ namespace {
 // thread takes them.
 constexpr size_t kEvents = 4;
 
-void Wake(int fd) {
-  const uint64_t one = 1;
-  // A full counter means that the main thread is awake already.
-  [[maybe_unused]] const ssize_t put = write(fd, &one, sizeof(one));
-}
-
 }  // namespace
 
 class FleetStream::Reactor final : public grpc::ClientBidiReactor<v1::WorkerReport, v1::Orders> {
  public:
-  Reactor(Mailbox<Posted>& mailbox, int wake_fd) : mailbox_(mailbox), wake_fd_(wake_fd) {}
+  Reactor(Mailbox<Posted>& mailbox, const Wake& wake) : mailbox_(mailbox), wake_(wake) {}
 
   void Start(const std::shared_ptr<grpc::Channel>& channel, const std::string& token) {
     AddToken(token, context_);
@@ -70,13 +62,13 @@ class FleetStream::Reactor final : public grpc::ClientBidiReactor<v1::WorkerRepo
  private:
   // Must be the last thing a callback does: after StreamEnded the main thread may destroy this.
   void Post(Posted event) {
-    const int wake_fd = wake_fd_;
+    const Wake& wake = wake_;
     DT_CHECK(mailbox_.Post(std::move(event), PostClass::kControl));
-    Wake(wake_fd);
+    wake.Signal();
   }
 
   Mailbox<Posted>& mailbox_;
-  const int wake_fd_;
+  const Wake& wake_;
   grpc::ClientContext context_;
   std::unique_ptr<v1::Fleet::Stub> stub_;
   v1::WorkerReport report_;
@@ -89,10 +81,7 @@ FleetStream::FleetStream(std::vector<std::string> addresses, ConnectionCredentia
       credentials_(std::move(credentials)),
       token_file_(std::move(token_file)),
       at_(addresses_.size() - 1),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      mailbox_(kEvents, 0) {
-  DT_CHECK(wake_.valid());
-}
+      mailbox_(kEvents, 0) {}
 
 FleetStream::~FleetStream() {
   Cancel();
@@ -114,7 +103,7 @@ void FleetStream::Connect() {
   // we have our own backoff between tries.
   grpc::ChannelArguments arguments = ClientChannelArguments();
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  reactor_ = std::make_unique<Reactor>(mailbox_, wake_.get());
+  reactor_ = std::make_unique<Reactor>(mailbox_, wake_);
   // If the token cannot be read, the coordinator refuses with a reason, and this tries again.
   const std::string token =
       token_file_.empty() ? "" : ReadTokenFile("--token-file", token_file_).value_or("");
@@ -150,8 +139,7 @@ void FleetStream::Handle(Posted&& posted, std::vector<StreamEvent>& events) {
 }
 
 std::vector<StreamEvent> FleetStream::Take() {
-  uint64_t count = 0;
-  [[maybe_unused]] const ssize_t got = read(wake_.get(), &count, sizeof(count));
+  wake_.Clear();
   std::vector<StreamEvent> events;
   for (Posted& posted : mailbox_.Drain(kEvents, absl::ZeroDuration())) {
     Handle(std::move(posted), events);

@@ -18,7 +18,7 @@
 #include "absl/time/time.h"
 #include "common/mailbox.h"
 #include "common/net/credentials.h"
-#include "common/unique_fd.h"
+#include "common/wake.h"
 #include "dtrain/v1/fleet.grpc.pb.h"
 
 namespace dt {
@@ -59,7 +59,7 @@ class FleetStream {
   void Cancel();
 
   // Readable when Take has something.
-  int wake_fd() const { return wake_.get(); }
+  int wake_fd() const { return wake_.fd(); }
   // Returns the events since the last call. After StreamEnded the session is not open.
   std::vector<StreamEvent> Take();
 
@@ -74,7 +74,7 @@ class FleetStream {
   const ConnectionCredentials credentials_;
   const std::string token_file_;
   size_t at_;
-  UniqueFd wake_;
+  Wake wake_;
   Mailbox<Posted> mailbox_;
   bool writable_ = false;  // the stream has not begun to end
   std::unique_ptr<Reactor> reactor_;

@@ -4,17 +4,17 @@
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "common/check.h"
+#include "common/address.h"
 #include "common/clock.h"
 #include "common/detection_limits.h"
 #include "common/limits.h"
+#include "common/unique_fd.h"
 
 namespace dt {
 namespace {
@@ -34,18 +34,12 @@ struct Connection {
 
 Connection Begin(const std::string& address) {
   Connection connection;
-  const size_t colon = address.rfind(':');
-  if (colon == std::string::npos) return connection;
-  std::string host = address.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  }
+  const auto [host, port] = SplitHostAndPort(address);
+  if (port.empty()) return connection;
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (getaddrinfo(host.c_str(), address.substr(colon + 1).c_str(), &hints, &found) != 0) {
-    return connection;
-  }
+  if (getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) return connection;
   connection.socket = UniqueFd(
       socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, found->ai_protocol));
   if (connection.socket.valid()) {
@@ -111,20 +105,14 @@ PeerChecker& PeerChecker::Start() {
   return checker;
 }
 
-PeerChecker::PeerChecker()
-    : wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      checks_(kChecksWaiting, 0),
-      answers_(kAnswersWaiting, 0) {
-  DT_CHECK(wake_.valid());
-}
+PeerChecker::PeerChecker() : checks_(kChecksWaiting, 0), answers_(kAnswersWaiting, 0) {}
 
 void PeerChecker::Run() {
   for (;;) {
     for (const CheckPeers& check : checks_.Drain(1, limits::kLookWait)) {
       PeersChecked answer{check.number, FindUnreachable(check.addresses, limits::kPeerAnswers)};
       if (!answers_.Post(std::move(answer), PostClass::kBulk)) continue;
-      const uint64_t one = 1;
-      [[maybe_unused]] const ssize_t put = write(wake_.get(), &one, sizeof(one));
+      wake_.Signal();
     }
   }
 }
@@ -134,8 +122,7 @@ void PeerChecker::Check(CheckPeers check) {
 }
 
 std::vector<PeersChecked> PeerChecker::Take() {
-  uint64_t count = 0;
-  [[maybe_unused]] const ssize_t got = read(wake_.get(), &count, sizeof(count));
+  wake_.Clear();
   return answers_.Drain(kAnswersWaiting, absl::ZeroDuration());
 }
 

@@ -13,7 +13,7 @@
 
 #include "absl/time/time.h"
 #include "common/mailbox.h"
-#include "common/unique_fd.h"
+#include "common/wake.h"
 #include "worker/agent/agent.h"
 
 namespace dt {
@@ -32,7 +32,7 @@ class PeerChecker {
   // Drops the question if too many wait: the coordinator does not wait for the answer for long.
   void Check(CheckPeers check);
   // Readable when Take has something.
-  int wake_fd() const { return wake_.get(); }
+  int wake_fd() const { return wake_.fd(); }
   // Returns the answers since the last call.
   std::vector<PeersChecked> Take();
 
@@ -40,7 +40,7 @@ class PeerChecker {
   PeerChecker();
   void Run();
 
-  UniqueFd wake_;
+  Wake wake_;
   Mailbox<CheckPeers> checks_;
   Mailbox<PeersChecked> answers_;
   std::thread thread_;

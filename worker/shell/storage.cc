@@ -31,8 +31,7 @@ absl::StatusOr<std::string> ReadMarker(const std::string& path) {
   std::ifstream file(path);
   std::string id;
   file >> id;
-  if (id.size() != kStorageIdDigits ||
-      id.find_first_not_of("0123456789abcdef") != std::string::npos) {
+  if (!IsStorageId(id)) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, " holds no id of ", kStorageIdDigits,
                      " digits; if no checkpoint in this folder is needed, delete the file"));

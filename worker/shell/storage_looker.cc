@@ -2,7 +2,6 @@
 #include "worker/shell/storage_looker.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,10 +23,8 @@ StorageLooker& StorageLooker::Start(std::string folder, std::string id) {
 StorageLooker::StorageLooker(std::string folder, std::string id)
     : folder_(std::move(folder)),
       id_(std::move(id)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       looks_(limits::kLooksWaiting, 0),
       found_(limits::kLooksWaiting + 1, 1) {  // one more for Ended
-  DT_CHECK(wake_.valid());
 }
 
 void StorageLooker::Run() {
@@ -46,8 +43,7 @@ void StorageLooker::Run() {
 // A result that finds no place is dropped; the worker of a later attempt reports it.
 void StorageLooker::Tell(Found found, PostClass post_class) {
   if (!found_.Post(std::move(found), post_class)) return;
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t put = write(wake_.get(), &one, sizeof(one));
+  wake_.Signal();
 }
 
 bool StorageLooker::Look(LookForCheckpoints look) {
@@ -55,8 +51,7 @@ bool StorageLooker::Look(LookForCheckpoints look) {
 }
 
 std::vector<CheckpointsGone> StorageLooker::Take() {
-  uint64_t count = 0;
-  [[maybe_unused]] const ssize_t got = read(wake_.get(), &count, sizeof(count));
+  wake_.Clear();
   std::vector<CheckpointsGone> all;
   for (Found& found : found_.Drain(limits::kLooksWaiting + 1, absl::ZeroDuration())) {
     if (auto* gone = std::get_if<CheckpointsGone>(&found)) all.push_back(std::move(*gone));
@@ -72,7 +67,7 @@ void StorageLooker::Stop(absl::Duration patience) {
   for (Take(); !ended_; Take()) {
     const absl::Duration left = until - clock.Now().steady;
     if (left <= absl::ZeroDuration()) return;
-    pollfd wake = {wake_.get(), POLLIN, 0};
+    pollfd wake = {wake_.fd(), POLLIN, 0};
     poll(&wake, 1, static_cast<int>(absl::ToInt64Milliseconds(left)) + 1);
   }
   thread_.join();

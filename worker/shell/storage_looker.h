@@ -14,7 +14,7 @@
 
 #include "absl/time/time.h"
 #include "common/mailbox.h"
-#include "common/unique_fd.h"
+#include "common/wake.h"
 #include "worker/agent/agent.h"
 
 namespace dt {
@@ -29,7 +29,7 @@ class StorageLooker {
   // Returns false, and does nothing, when too many wait.
   [[nodiscard]] bool Look(LookForCheckpoints look);
   // Readable when Take has something.
-  int wake_fd() const { return wake_.get(); }
+  int wake_fd() const { return wake_.fd(); }
   // Returns the checkpoints found to be gone since the last call.
   std::vector<CheckpointsGone> Take();
   // Waits at most `patience` for the current look, then ends the thread. A thread that still looks
@@ -47,7 +47,7 @@ class StorageLooker {
 
   const std::string folder_;
   const std::string id_;
-  UniqueFd wake_;
+  Wake wake_;
   Mailbox<LookForCheckpoints> looks_;
   Mailbox<Found> found_;
   bool ended_ = false;  // used by the main thread: Ended was taken

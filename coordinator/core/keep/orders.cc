@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/address.h"
 #include "common/check.h"
 #include "common/limits.h"
 #include "common/mutant.h"
@@ -131,8 +132,7 @@ std::vector<int32_t> FirstRanksOfHosts(const LiveState& live, const LiveAttempt&
 }
 
 std::string PeerPort(const LiveAttempt& attempt) {
-  const size_t colon = attempt.store_address.rfind(':');
-  return colon == std::string::npos ? "" : attempt.store_address.substr(colon + 1);
+  return SplitHostAndPort(attempt.store_address).port;
 }
 
 std::string PeerAddress(const LiveState& live, const LiveAttempt& attempt, int32_t rank) {

@@ -274,7 +274,8 @@ void SettleOverdue(Turn& turn, LiveAttempt& attempt) {
     return;
   }
   if (const Worker* quiet = QuietMember(turn.live(), attempt, turn.now.steady)) {
-    // Its lease decides, within limits::kLease; this checks again just after.
+    // Its lease decides, within limits::kLease. This checks again just after, or soon, if only the
+    // silence of other hosts holds the lease.
     attempt.Enter(Settling{std::max(LeaseEnd(turn.live(), *quiet) + absl::Milliseconds(1),
                                     turn.now.steady + limits::kHeartbeat / 10)});
     ArmAttempt(turn.live(), attempt);

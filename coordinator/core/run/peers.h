@@ -20,8 +20,9 @@ bool AskPeers(Turn& turn, LiveAttempt& attempt);
 bool GoOnMeeting(Turn& turn, LiveAttempt& attempt);
 // Takes the answer of this worker. If it was the last one, the attempt's end follows.
 void TakePeerAnswer(Turn& turn, const Worker& worker, const v1::PeerCheckResult& result);
-// Returns the pair of hosts that do not reach each other, as the hosts say: ": host-a and host-b do
-// not reach each other, at …", or ": its hosts reach each other"; "" if that is not known.
+// Returns the end of the attempt's message: ": host-a and host-b do not reach each other (10.0.0.1
+// and 10.0.0.2)…", or ": its hosts reach each other". If that is not known: a question to the user
+// where ranks did not meet, else "".
 std::string PeersText(const LiveState& live, const LiveAttempt& attempt);
 
 }  // namespace dt
