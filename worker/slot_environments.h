@@ -15,6 +15,8 @@
 
 namespace dt {
 
+namespace v1 = ::dtrain::v1;
+
 // Adds the kinds that this worker makes, or why it does not.
 absl::Status AddEnvironments(const Flags& flags, v1::Hello& hello);
 // Returns the arguments of dtprogram about environments and containers.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "spec/file/diagnostics.h"
 #include "spec/normal_range.h"
+#include "spec/space.h"
 
 namespace dt::spec {
 namespace {
