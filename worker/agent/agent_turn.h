@@ -1,5 +1,6 @@
 // agent_turn.h: one AgentStep, only for agent*.cc: agent_orders.cc has orders and stops,
-// agent_trainer.cc the trainer's frames, start and death, agent_report.cc items and reports.
+// agent_frames.cc the trainer's frames, agent_trainer.cc its start and death, agent_report.cc items
+// and reports.
 #pragma once
 
 #include <string>
@@ -14,6 +15,12 @@ namespace dt::agent_internal {
 
 inline std::string Seconds(absl::Duration duration) {
   return absl::StrCat(absl::ToInt64Seconds(duration), " s");
+}
+
+// Adds the trainer's last words, if there are any.
+inline void AppendWords(const LastWords& words, std::string& message) {
+  const std::string text = words.Text();
+  if (!text.empty()) absl::StrAppend(&message, "; ", text);
 }
 
 // Returns whether the trainer is asked to save before it stops.
