@@ -40,6 +40,15 @@ void AddCollectives(const v1::StepRow& row, double times, v1::StepRow& sum) {
   }
 }
 
+void AddRow(const v1::StepRow& row, v1::StepRow& sum) {
+  const double steps = std::max(1.0, row.steps());
+  for (const StepColumn& column : kStepColumns) {
+    const double stands_for = column.covers == Covers::kLoggedStep ? steps : 1;
+    column.Set(sum, Grown(column.Of(sum), stands_for * column.Of(row)));
+  }
+  AddCollectives(row, steps, sum);
+}
+
 double CommunicationSeconds(const v1::StepRow& row) {
   if (row.collectives().empty()) return row.allreduce_seconds();
   double seconds = 0;

@@ -1,4 +1,4 @@
-// collectives.h: sums the collectives of rows, by operation and axis.
+// collectives.h: sums rows, and their collectives by operation and axis.
 //
 // Role:  pure. Words that this version does not know (common/collectives.h) are skipped, so a sum
 //        has a bounded number of parts whatever a worker sends.
@@ -12,6 +12,10 @@ namespace dt::spec {
 // Adds the collectives of `row`, `times` times, to `sum`. Numbers that are not finite or below 0
 // add nothing.
 void AddCollectives(const ::dtrain::v1::StepRow& row, double times, ::dtrain::v1::StepRow& sum);
+
+// Adds the row to a sum of rows: the columns that add up, and the collectives. A column that covers
+// the logged step alone counts for all steps of its row.
+void AddRow(const ::dtrain::v1::StepRow& row, ::dtrain::v1::StepRow& sum);
 
 // Returns the seconds in collectives, hidden or not. If a row has only all-reduces and no list of
 // collectives, it counts those.

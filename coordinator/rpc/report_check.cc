@@ -17,7 +17,6 @@
 #include "common/text.h"
 #include "common/worker_name.h"
 #include "spec/collectives.h"
-#include "spec/step_columns.h"
 
 namespace dt {
 namespace {
@@ -100,15 +99,6 @@ absl::Status CheckCollectives(const v1::StepRow& row) {
   return absl::OkStatus();
 }
 
-void AddRow(const v1::StepRow& row, v1::StepRow& sum) {
-  const double steps = std::max(1.0, row.steps());
-  for (const spec::StepColumn& column : spec::kStepColumns) {
-    const double stands_for = column.covers == spec::Covers::kLoggedStep ? steps : 1;
-    column.Set(sum, spec::Grown(column.Of(sum), stands_for * column.Of(row)));
-  }
-  spec::AddCollectives(row, steps, sum);
-}
-
 absl::StatusOr<RowTotals> CheckRows(const v1::RowChunk& chunk) {
   if (chunk.count() == 0 || chunk.count() > limits::kRowsPerChunk) {
     return Refuse(
@@ -131,7 +121,7 @@ absl::StatusOr<RowTotals> CheckRows(const v1::RowChunk& chunk) {
     }
     previous = row.step();
     DT_RETURN_IF_ERROR(CheckCollectives(row));
-    AddRow(row, totals.sum);
+    spec::AddRow(row, totals.sum);
   }
   totals.newest = rows.rows(rows.rows_size() - 1);
   return totals;

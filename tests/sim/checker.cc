@@ -127,6 +127,7 @@ void Checker::AfterStep(const State& state, const Effects& effects, absl::Durati
   Complain(schedule_.AfterStep(state, effects, now));
   Complain(fairness_.AfterStep(state, effects));
   Complain(detection_.AfterStep(state, effects, now));
+  if (workers_ == Workers::kHonest) Complain(rescue_.AfterStep(state, effects, now));
   CheckSaving(state);
   CheckLeases(state);
   CheckBounds(state);

@@ -13,6 +13,7 @@
 #include "tests/sim/detection_checker.h"
 #include "tests/sim/drains_checker.h"
 #include "tests/sim/fairness_checker.h"
+#include "tests/sim/rescue_checker.h"
 #include "tests/sim/schedule_checker.h"
 #include "tests/sim/trainers.h"
 #include "tests/testing/memory_store.h"
@@ -33,12 +34,13 @@ class Checker {
     if (violation_.empty()) violation_ = what;
   }
 
-  // Checks 1, 2, 4, 6, 8, 12, 14 and 17 after every Step, before its commit.
+  // Checks 1, 2, 4, 6, 8, 10, 12, 14 and 17 after every Step, before its commit.
   void AfterStep(const State& state, const Effects& effects, absl::Duration now);
   // Notes that the coordinator has restarted and measures durations from now.
   void NoteRestart(const State& state) {
     Complain(schedule_.TakeRestart(state));
     detection_.TakeRestart();
+    rescue_.TakeRestart();
   }
   // Checks 3, 6, 10 and 11 on the facts that a commit added.
   void AfterCommit(const State& state, const std::vector<Effects>& batch, const Storages& storages);
@@ -90,6 +92,7 @@ class Checker {
   std::set<AttemptId> asked_;  // asked to save and end
   DrainsChecker drains_;
   DetectionChecker detection_;
+  RescueChecker rescue_;
   uint64_t rows_stored_ = 0;
 };
 

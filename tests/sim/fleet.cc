@@ -48,6 +48,7 @@ void Fleet::StartWorker(int worker) {
   options.hello.set_host(self.host);
   options.hello.set_device("cpu");
   options.hello.set_level(kWorkerLevel);
+  options.hello.set_rescues(true);
   options.hello.set_storage_id(self.storage_id);
   v1::Label& zone = *options.hello.add_labels();
   zone.set_key("zone");

@@ -63,6 +63,9 @@ class Trainers {
     frames::Start start;
     bool prepared = false;
     bool leaving = false;  // asked to leave, and waits for rank 0 to save
+    bool holds = false;    // keeps its state, and waits for orders
+    bool saves = false;    // was ordered to save it
+    uint64_t step = 0;     // of the state that it keeps
     std::string address;
   };
   struct Gang {
@@ -85,6 +88,8 @@ class Trainers {
   void Take(Process& process, const frames::Start& start);
   void Take(Process& process, const frames::Connect& connect);
   void Take(Process& process, const frames::Stop& stop);
+  void Take(Process& process, const frames::PeerLost& lost);
+  void Take(Process& process, const frames::Rescue& rescue);
   void Take(Process& process, const frames::Registered& registered);
   // Does nothing: simulated trials have no environment.
   void Take(Process&, const frames::Environment&) {}
@@ -103,6 +108,12 @@ class Trainers {
   void Save(Gang& gang, Process& process);
   void End(Process& process, const std::string& cause, const std::string& message);
   void Break(const std::string& token);
+  // Takes the failure of a collective: keeps the state, and leaves without an answer.
+  void Hold(Process& process);
+  // Saves the state that the process keeps. A survivor removes no older checkpoint.
+  void SaveHeld(const Process& process);
+  // Reports the row of a step, as rank 0 does, and as a survivor that saves does for it.
+  void TellRow(const Process& process, uint64_t step);
   void Reap(Process& process, int wait_status);
   // Runs `what` later, if the process still lives and is in the same attempt.
   void Later(const Process& process, absl::Duration delay, std::function<void(Process&)> what);

@@ -164,6 +164,14 @@ void AgentTurn::TakeFrame(const frames::CheckpointRemoved& frame) {
   PushItem(std::move(item));
 }
 
+void AgentTurn::TakeFrame(const frames::Holds& frame) {
+  LocalAttempt* attempt = Current(frame.token);
+  if (!attempt) return;
+  attempt->step = std::max(attempt->step, frame.step);
+  attempt->holds = frame;
+  s_.report_urgent = true;
+}
+
 std::string AgentTurn::WhySaved(const LocalAttempt& attempt) const {
   if (attempt.stop == StopReason::kDraining) return "the worker was told to shut down";
   if (attempt.stop == StopReason::kGangSaves) return "its gang was told to save";

@@ -47,6 +47,7 @@ v1::WorkerReport::TrainerState TrainerStateOf(TrainerPhase phase) {
 v1::Item AgentTurn::ItemFor(const AttemptToken& token) const {
   v1::Item item;
   item.set_attempt_token(token.ToBytes());
+  item.set_rescue(s_.attempt && s_.attempt->token == token && s_.attempt->rescue_sent);
   return item;
 }
 
@@ -124,6 +125,12 @@ void AgentTurn::FillAttempts(v1::WorkerReport& report) const {
         static_cast<uint64_t>(absl::ToInt64Milliseconds(attempt.longest_pause)));
     status.set_makes_environment(attempt.makes_environment);
     if (attempt.latest) *status.mutable_latest() = *attempt.latest;
+    if (attempt.holds && attempt.stage != AttemptStage::kEnded) {
+      status.set_holds(true);
+      status.set_holds_step(attempt.holds->step);
+      status.set_holds_hash(attempt.holds->hash);
+      status.set_saves(attempt.rescue_sent);
+    }
     status.set_rank(attempt.assigned.rank());
     if (attempt.prepared) *status.mutable_prepared() = *attempt.prepared;
   }

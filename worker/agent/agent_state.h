@@ -210,8 +210,11 @@ struct LocalAttempt {
   absl::Duration pauses_since;   // steady time
   absl::Duration longest_pause;  // while it trains
   bool makes_environment = false;
-  bool of_experiment = false;     // as in Ended
-  bool environment_sent = false;  // the runner has the experiment's packages
+  bool of_experiment = false;          // as in Ended
+  bool environment_sent = false;       // the runner has the experiment's packages
+  std::optional<frames::Holds> holds;  // the state that the trainer keeps for its gang
+  bool peer_lost_sent = false;
+  bool rescue_sent = false;
   std::optional<v1::StepRow> latest;
   std::optional<v1::Prepared> prepared;
 };

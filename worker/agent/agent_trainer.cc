@@ -248,6 +248,15 @@ void AgentTurn::SendLater() {
     attempt.address_sent = true;
     actions_.push_back(SendFrame{frames::Connect{attempt.token.ToHex(), order.store_address()}});
   }
+  if (!attempt.peer_lost_sent && order.peer_lost() && !attempt.holds) {
+    attempt.peer_lost_sent = true;
+    actions_.push_back(SendFrame{frames::PeerLost{attempt.token.ToHex()}});
+  }
+  if (!attempt.rescue_sent && order.rescue() && attempt.holds) {
+    attempt.rescue_sent = true;
+    s_.report_urgent = true;
+    actions_.push_back(SendFrame{frames::Rescue{attempt.token.ToHex(), order.rows_after()}});
+  }
 }
 
 void AgentTurn::SendStart() {

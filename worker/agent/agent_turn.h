@@ -78,6 +78,7 @@ class AgentTurn {
   void TakeFrame(const frames::Eval& frame);
   void TakeFrame(const frames::CheckpointDone& frame);
   void TakeFrame(const frames::CheckpointRemoved& frame);
+  void TakeFrame(const frames::Holds& frame);
   void TakeFrame(const frames::End& frame);
   // Returns the attempt to which a frame with this token belongs, or null for frames of earlier
   // attempts.

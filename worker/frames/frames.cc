@@ -40,6 +40,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Start, token, experiment, trial,
                                                 environment, ran_seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Connect, token, store_address)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Stop, token, checkpoint, stacks)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(PeerLost, token)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Rescue, token, rows_after)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Holds, token, step, hash)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Registered, token, step)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Hello, program_version, program_revision,
                                                 torch_version, nccl_version, cuda_version,
@@ -130,6 +133,9 @@ struct TypeName;
 DT_FRAME_TYPE(Start, "start");
 DT_FRAME_TYPE(Connect, "connect");
 DT_FRAME_TYPE(Stop, "stop");
+DT_FRAME_TYPE(PeerLost, "peer_lost");
+DT_FRAME_TYPE(Rescue, "rescue");
+DT_FRAME_TYPE(Holds, "holds");
 DT_FRAME_TYPE(Registered, "registered");
 DT_FRAME_TYPE(Environment, "environment");
 DT_FRAME_TYPE(Exit, "exit");

@@ -17,6 +17,9 @@
 //   ← step, eval, checkpoint, …    progress
 //   → registered                   rank 0: a checkpoint is durable with the coordinator
 //   → stop                         leave the attempt; `checkpoint` true: save first
+//   → peer_lost                    a member of the gang is gone: end every wait for it
+//   ← holds                        a collective failed, and this rank has the complete state
+//   → rescue                       save it. Without this or `stop` the rank leaves by itself
 //   ← end                          exactly once for each start, unless the process dies
 //   ← idle                         memory freed; ready for the next start
 //   → exit, or descriptor 3 closes: the process ends
@@ -84,6 +87,15 @@ struct Stop {
   std::string token;
   bool checkpoint = false;
   bool stacks = false;  // another rank of the program hangs: log what this one is doing, then leave
+};
+// A member of the gang is gone or hangs.
+struct PeerLost {
+  std::string token;
+};
+// Answer to `holds`: save that state, and report the rows after `rows_after` before it.
+struct Rescue {
+  std::string token;
+  uint64_t rows_after = 0;
 };
 // Sent to rank 0: the checkpoint of this step is durable with the coordinator, which now resumes
 // from it.
@@ -194,6 +206,12 @@ struct CheckpointRemoved {
   uint64_t step = 0;
   std::string path;
 };
+// A collective failed. This rank has the complete state after `step`, and waits.
+struct Holds {
+  std::string token;
+  uint64_t step = 0;
+  uint64_t hash = 0;  // of the parameters; 0: not computed
+};
 struct End {
   std::string token;
   std::string cause;  // finished | cancelled | collective | oom | nonfinite | config | data |
@@ -204,9 +222,10 @@ struct End {
   bool of_experiment = false;  // each trial of the experiment would end so
 };
 
-using ToTrainer = std::variant<Start, Connect, Stop, Registered, Environment, Exit>;
+using ToTrainer =
+    std::variant<Start, Connect, Stop, PeerLost, Rescue, Registered, Environment, Exit>;
 using FromTrainer = std::variant<Hello, Idle, Prepared, Resolved, StoreUp, Running, StepDone,
-                                 Progress, Eval, CheckpointDone, CheckpointRemoved, End>;
+                                 Progress, Eval, CheckpointDone, CheckpointRemoved, Holds, End>;
 
 struct InvalidFrame {
   std::string reason;

@@ -17,6 +17,7 @@
 #include "coordinator/core/model/error_text.h"
 #include "coordinator/core/model/gang_end.h"
 #include "coordinator/core/model/names.h"
+#include "coordinator/core/model/survivors.h"
 #include "coordinator/core/place/reservations.h"
 #include "spec/sizes.h"
 #include "spec/spec.h"
@@ -182,6 +183,8 @@ std::string ExplainActive(const State& state, const Trial& trial, const LiveAtte
   if (trial.state == v1::TRIAL_STOPPING) {
     absl::StrAppend(&text, "being cancelled; ", live.holders,
                     live.holders == 1 ? " worker has" : " workers have", " not left it yet");
+  } else if (live.rescue.has_value()) {
+    absl::StrAppend(&text, RescueText(live));
   } else if (live.Is<Settling>()) {
     absl::StrAppend(&text, MaySave(live)
                                ? "a rank has stopped; waiting for rank 0, which may still save"

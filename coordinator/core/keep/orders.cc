@@ -56,6 +56,17 @@ void AddPlace(const LiveState& live, const LiveAttempt& attempt, const Attempt& 
   }
 }
 
+void AddRescue(const LiveState& live, const LiveAttempt& attempt, int32_t rank,
+               v1::Assigned& assigned) {
+  assigned.set_peer_lost(true);
+  if (rank != attempt.rescue->saver) return;
+  assigned.set_rescue(true);
+  const auto told = live.told.find(attempt.token);
+  uint64_t row = told == live.told.end() ? 0 : told->second.row;
+  if (Mutated(Mutant::kRescueWithoutRows)) row = std::max(row, attempt.step);
+  assigned.set_rows_after(row);
+}
+
 v1::Assigned AssignedTo(const State& state, const Worker& worker) {
   const DurableState& durable = state.durable;
   const LiveAttempt& attempt = *worker.attempt;
@@ -74,7 +85,11 @@ v1::Assigned AssignedTo(const State& state, const Worker& worker) {
                     std::any_of(attempt.ranks.begin(), attempt.ranks.end(),
                                 [](const RankState& rank) { return rank.end == v1::CAUSE_HANG; }));
   if (leaves) return assigned;  // a leaving worker needs no more
-  assigned.set_checkpoint_stop(attempt.saving);
+  if (attempt.rescue.has_value()) {
+    AddRescue(state.live, attempt, worker.rank, assigned);
+  } else {
+    assigned.set_checkpoint_stop(attempt.saving);
+  }
   *assigned.mutable_spec() = attempt.spec;
   const Attempt& recorded = *FindAttempt(durable, attempt.id);
   assigned.set_local_rank(recorded.members[worker.rank].local_rank);

@@ -50,6 +50,14 @@ std::string TimeoutMessage(const DurableState& durable, const LiveAttempt& attem
   return "timed out";
 }
 
+int32_t RankWithSymptom(const LiveAttempt& attempt) {
+  const auto found =
+      std::find_if(attempt.ranks.begin(), attempt.ranks.end(), [](const RankState& rank) {
+        return rank.end == v1::CAUSE_COLLECTIVE || rank.holds.has_value();
+      });
+  return found == attempt.ranks.end() ? -1 : static_cast<int32_t>(found - attempt.ranks.begin());
+}
+
 int32_t RankWithEnd(const LiveAttempt& attempt, v1::Cause cause) {
   for (size_t rank = 0; rank < attempt.ranks.size(); ++rank) {
     if (attempt.ranks[rank].end == cause) return static_cast<int32_t>(rank);

@@ -11,13 +11,6 @@
 
 namespace dt {
 
-struct RankEnd {
-  int32_t rank = 0;  // -1: no rank
-  v1::Cause cause = v1::CAUSE_UNSPECIFIED;
-  std::string message;
-  uint64_t step = 0;
-};
-
 // Returns whether the end of the rank is the end of its attempt. Only rank 0 decides that the
 // attempt finished, or saved and stopped: its worker reports the checkpoint, and the others leave
 // with it. A failed collective is only the symptom of another rank's end.
@@ -30,5 +23,7 @@ std::string TimeoutMessage(const DurableState& durable, const LiveAttempt& attem
                            absl::Duration now);
 // Returns the first rank that ended with this cause; -1: no rank did.
 int32_t RankWithEnd(const LiveAttempt& attempt, v1::Cause cause);
+// Returns the first rank with a failed collective, whether it ended or waits; -1: there is none.
+int32_t RankWithSymptom(const LiveAttempt& attempt);
 
 }  // namespace dt

@@ -92,6 +92,27 @@ struct RankState {
   uint64_t evaluated_parts = 0, evaluation_parts = 0;  // 0 of 0: not in an evaluation
   bool pauses = false;        // doing something that may take longer than a step
   bool tells_pauses = false;  // the version of its worker reports pauses
+  // Step of the complete state that this rank keeps since a collective failed, and the hash of its
+  // parameters; 0: not computed.
+  std::optional<uint64_t> holds;
+  uint64_t holds_hash = 0;
+  bool saves = false;  // its trainer was ordered to save that state
+};
+
+// How a rank ended.
+struct RankEnd {
+  int32_t rank = 0;  // -1: no rank
+  v1::Cause cause = v1::CAUSE_UNSPECIFIED;
+  std::string message;
+  uint64_t step = 0;
+  bool died = false;  // the process ended without a word
+};
+
+// The gang is broken, and one of its survivors saves the state before the attempt ends.
+struct Rescue {
+  RankEnd end;           // the end of the attempt
+  absl::Duration until;  // bound on all its waits together, steady time
+  int32_t saver = -1;    // -1: not chosen yet
 };
 
 // Phases of a live attempt, each with its time limits.
@@ -130,8 +151,8 @@ struct PeerQuestion {
   bool complete = false;      // all of these have answered
 };
 
-// Attempt whose members may still hold slots. Only AddLiveAttempt (run/attempts.h) makes it. It is
-// freed at the end of the Step in which the last member let go.
+// Attempt whose members may still hold slots. Only AddLiveAttempt (run/live_attempts.h) makes it.
+// It is freed at the end of the Step in which the last member let go.
 struct LiveAttempt {
   LiveAttempt(const AttemptId& its_id, const Attempt& recorded, Phase begins)
       : id(its_id),
@@ -162,7 +183,8 @@ struct LiveAttempt {
   v1::Spec spec;  // resolved
   std::vector<RankState> ranks;
   std::string store_address;
-  bool saving = false;   // a worker shuts down: members save and stop
+  bool saving = false;  // a worker shuts down: members save and stop
+  std::optional<Rescue> rescue;
   uint32_t holders = 0;  // ranks whose worker still has this attempt
   uint64_t step = 0;     // newest known
   Phase phase;
@@ -181,7 +203,7 @@ struct LiveAttempt {
   PeerQuestion question;
   absl::Duration timer = absl::InfiniteDuration();  // when the armed timer fires
   std::optional<v1::StepRow> latest;                // newest logged step
-  double seconds_per_step = kNotANumber;            // smoothed, for display
+  double seconds_per_step = kNotANumber;            // smoothed
   double progress = 0;                              // reported by a program, 0 to 1
   std::string hint;                                 // from reports of rank 0
   absl::Duration training_since;  // since when it trains, as far as the clock tells

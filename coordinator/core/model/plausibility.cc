@@ -127,8 +127,8 @@ std::string DoubtAbout(const Claimant& claimant, const v1::Ended& ended, int32_t
 }
 
 std::string DoubtAbout(const Claimant& claimant, const v1::AttemptStatus& status) {
-  const std::string doubt = Beyond(claimant, status.step());
-  return doubt.empty() ? Beyond(claimant, status.latest().step()) : doubt;
+  const uint64_t most = std::max({status.step(), status.latest().step(), status.holds_step()});
+  return Beyond(claimant, most);
 }
 
 std::string DoubtAboutRemoval(const Claimant& claimant, const v1::CheckpointRef& removed,

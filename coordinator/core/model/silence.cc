@@ -159,10 +159,11 @@ int32_t RankNotHeard(const LiveState& live, const LiveAttempt& attempt, absl::Du
 }
 
 int32_t RankGoneByEvidence(const LiveState& live, const LiveAttempt& attempt) {
-  if (RankWithEnd(attempt, v1::CAUSE_COLLECTIVE) < 0 || MaySave(attempt)) return -1;
+  if (RankWithSymptom(attempt) < 0 || MaySave(attempt)) return -1;
   for (size_t rank = 0; rank < attempt.ranks.size(); ++rank) {
     const RankState& state = attempt.ranks[rank];
     if (state.worker == kNoWorker || state.end != v1::CAUSE_UNSPECIFIED || state.gone) continue;
+    if (state.holds.has_value()) continue;
     const Worker& worker = live.workers[state.worker];
     if (worker.stream == 0 && worker.session > 0) return static_cast<int32_t>(rank);
   }

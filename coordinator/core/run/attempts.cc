@@ -26,6 +26,7 @@
 #include "coordinator/core/run/early_ends.h"
 #include "coordinator/core/run/notifications.h"
 #include "coordinator/core/run/peers.h"
+#include "coordinator/core/run/rescue.h"
 #include "spec/program.h"
 
 namespace dt {
@@ -158,6 +159,30 @@ const Worker* QuietMember(const LiveState& live, const LiveAttempt& attempt, abs
   return nullptr;
 }
 
+// Ends the attempt, now or after a survivor has saved.
+void EndGang(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
+  if (!BeginRescue(turn, attempt, end)) Settle(turn, attempt, end);
+}
+
+void GoOn(Turn& turn, LiveAttempt& attempt) {
+  if (!GoOnRescuing(turn, attempt)) EndRescue(turn, attempt);
+}
+
+// Ends an attempt of which no rank reported a cause.
+void EndBySymptom(Turn& turn, LiveAttempt& attempt) {
+  // A rank that was ordered to stop is the cause of its peers' failed collectives.
+  int32_t told = RankWithEnd(attempt, v1::CAUSE_PREEMPTED);
+  if (told < 0) told = RankWithSymptom(attempt);
+  DT_CHECK(told >= 0);  // else it would not be Settling
+  const RankState& rank = attempt.ranks[told];
+  const bool ended = rank.end != v1::CAUSE_UNSPECIFIED;
+  EndGang(turn, attempt,
+          {.rank = told,
+           .cause = ended ? rank.end : v1::CAUSE_COLLECTIVE,
+           .message = ended ? rank.end_message : "a collective failed, and no rank ended",
+           .step = attempt.step});
+}
+
 }  // namespace
 
 void NoteDoubt(Turn& turn, Worker& worker, const AttemptId& id, const std::string& doubt) {
@@ -212,6 +237,10 @@ void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
   if (holds) HoldExperiment(turn, attempt.id, end);
 }
 
+void EndRescue(Turn& turn, LiveAttempt& attempt) {
+  Settle(turn, attempt, RankEnd(attempt.rescue->end));
+}
+
 void TakeRankEnd(Turn& turn, LiveAttempt& attempt, RankEnd end) {
   RankState& rank = attempt.ranks[end.rank];
   if (rank.end != v1::CAUSE_UNSPECIFIED) return;
@@ -221,7 +250,8 @@ void TakeRankEnd(Turn& turn, LiveAttempt& attempt, RankEnd end) {
   rank.end = end.cause;
   rank.end_message = end.message;
   if (!attempt.Open()) return;
-  if (Decides(end)) return Settle(turn, attempt, end);
+  if (attempt.rescue.has_value()) return GoOn(turn, attempt);
+  if (Decides(end)) return EndGang(turn, attempt, end);
   AwaitCause(turn, attempt, end.cause);
   if (attempt.Is<Settling>() && AllRanksEnded(attempt)) {
     attempt.Enter(Settling{turn.now.steady});
@@ -229,8 +259,20 @@ void TakeRankEnd(Turn& turn, LiveAttempt& attempt, RankEnd end) {
   }
 }
 
+void NoteHolds(Turn& turn, LiveAttempt& attempt, RankState& rank, const v1::AttemptStatus& status) {
+  if (rank.end != v1::CAUSE_UNSPECIFIED) return;
+  if (!attempt.Is<Training>() && !attempt.Is<Settling>()) return;
+  const bool first = !rank.holds.has_value();
+  const bool all = TakeHolds(turn, attempt, rank, status);
+  if (attempt.rescue.has_value()) return GoOn(turn, attempt);
+  if (first) AwaitCause(turn, attempt, v1::CAUSE_COLLECTIVE);
+  // Rank 0 may have been ordered to save and stop just after its collective failed.
+  if (all && !MaySave(attempt)) EndBySymptom(turn, attempt);
+}
+
 void SettleOverdue(Turn& turn, LiveAttempt& attempt) {
   DT_CHECK(attempt.Open());
+  if (attempt.rescue.has_value()) return GoOn(turn, attempt);
   if (!attempt.Is<Settling>() && attempt.absent_since + limits::kLease <= turn.now.steady) {
     TakeRankEnd(
         turn, attempt,
@@ -238,39 +280,41 @@ void SettleOverdue(Turn& turn, LiveAttempt& attempt) {
          .cause = v1::CAUSE_TRAINER_CRASH,
          .message = absl::StrCat("worker ", turn.live().workers[attempt.ranks[0].worker].name,
                                  " does not hold the attempt and did not say why"),
-         .step = attempt.step});
+         .step = attempt.step,
+         // An error that it reported would have ended the attempt at once.
+         .died = true});
     return;
   }
   if (!attempt.Is<Settling>()) {
     const int32_t lost = RankNotHeard(turn.live(), attempt, turn.now.steady);
     if (lost >= 0) {
       const Worker& worker = turn.live().workers[attempt.ranks[lost].worker];
-      Settle(turn, attempt,
-             {.rank = lost,
-              .cause = v1::CAUSE_WORKER_LOST,
-              .message = absl::StrCat("worker ", worker.name, " is not heard; ",
-                                      TimeoutMessage(turn.durable(), attempt, turn.now.steady)),
-              .step = attempt.step});
+      EndGang(turn, attempt,
+              {.rank = lost,
+               .cause = v1::CAUSE_WORKER_LOST,
+               .message = absl::StrCat("worker ", worker.name, " is not heard; ",
+                                       TimeoutMessage(turn.durable(), attempt, turn.now.steady)),
+               .step = attempt.step});
       return;
     }
     if (AskPeers(turn, attempt) || GoOnMeeting(turn, attempt)) return;
     const bool cut = !attempt.question.cut.empty();
-    Settle(turn, attempt,
-           {.rank = -1,
-            .cause = cut ? v1::CAUSE_NETWORK : v1::CAUSE_HANG,
-            .message = absl::StrCat(TimeoutMessage(turn.durable(), attempt, turn.now.steady),
-                                    PeersText(turn.live(), attempt)),
-            .step = attempt.step});
+    EndGang(turn, attempt,
+            {.rank = -1,
+             .cause = cut ? v1::CAUSE_NETWORK : v1::CAUSE_HANG,
+             .message = absl::StrCat(TimeoutMessage(turn.durable(), attempt, turn.now.steady),
+                                     PeersText(turn.live(), attempt)),
+             .step = attempt.step});
     return;
   }
   if (const int32_t gone = RankGoneByEvidence(turn.live(), attempt); gone >= 0) {
     const Worker& worker = turn.live().workers[attempt.ranks[gone].worker];
-    Settle(turn, attempt,
-           {.rank = gone,
-            .cause = v1::CAUSE_WORKER_LOST,
-            .message = absl::StrCat("the stream of worker ", worker.name,
-                                    " closed, and a collective of its peers failed"),
-            .step = attempt.step});
+    EndGang(turn, attempt,
+            {.rank = gone,
+             .cause = v1::CAUSE_WORKER_LOST,
+             .message = absl::StrCat("the stream of worker ", worker.name,
+                                     " closed, and a collective of its peers failed"),
+             .step = attempt.step});
     return;
   }
   if (const Worker* quiet = QuietMember(turn.live(), attempt, turn.now.steady)) {
@@ -281,15 +325,7 @@ void SettleOverdue(Turn& turn, LiveAttempt& attempt) {
     ArmAttempt(turn.live(), attempt);
     return;
   }
-  // A rank that was ordered to stop is the cause of its peers' failed collectives.
-  int32_t told = RankWithEnd(attempt, v1::CAUSE_PREEMPTED);
-  if (told < 0) told = RankWithEnd(attempt, v1::CAUSE_COLLECTIVE);
-  DT_CHECK(told >= 0);  // else it would not be Settling
-  Settle(turn, attempt,
-         {.rank = told,
-          .cause = attempt.ranks[told].end,
-          .message = attempt.ranks[told].end_message,
-          .step = attempt.step});
+  EndBySymptom(turn, attempt);
 }
 
 void TakeAbsence(Turn& turn, Worker& worker, Absence absence) {
@@ -302,6 +338,7 @@ void TakeAbsence(Turn& turn, Worker& worker, Absence absence) {
   // The rank left before the others. Its slot is free as soon as the attempt has ended, not only
   // with this worker's next heartbeat.
   if (absence == Absence::kGone) rank.gone = true;
+  if (rank.gone && attempt.rescue.has_value()) return GoOn(turn, attempt);
   // Orders may be on their way, or the item with the end behind others. But an end that was taken
   // just before a restart of the coordinator is not reported again.
   if (worker.rank > 0 || rank.end != v1::CAUSE_UNSPECIFIED) return;
@@ -342,42 +379,6 @@ void ReleaseRank(Turn& turn, Worker& worker) {
   turn.live().left.push_back(attempt.token);
   // An elastic trial may have waited for the last of its slots, whoever gets it.
   if (turn.live().lines.Contains(attempt.id.trial)) RetryLines(turn.live());
-}
-
-void FreeLeft(LiveState& live) {
-  for (const AttemptToken& token : live.left) {
-    const auto found = live.attempts.find(token);
-    DT_CHECK(found != live.attempts.end() && found->second->holders == 0);
-    DT_CHECK(found->second->timer == absl::InfiniteDuration());
-    live.attempts.erase(found);
-  }
-  live.left.clear();
-}
-
-LiveAttempt& AddLiveAttempt(State& state, const AttemptId& id, Phase phase,
-                            const std::vector<WorkerIndex>& gang) {
-  const Attempt& recorded = *FindAttempt(state.durable, id);
-  DT_CHECK(gang.size() == recorded.members.size() && recorded.state != AttemptState::kEnded);
-  DT_CHECK(IsActive(GetTrial(state.durable, id.trial).state));
-  auto made = std::make_unique<LiveAttempt>(id, recorded, phase);
-  LiveAttempt& attempt = *made;
-  const bool is_new = state.live.attempts.emplace(attempt.token, std::move(made)).second;
-  DT_CHECK(is_new);
-  for (size_t rank = 0; rank < gang.size(); ++rank) {
-    Worker& worker = state.live.workers[gang[rank]];
-    DT_CHECK(worker.attempt == nullptr);  // a slot has one attempt
-    attempt.ranks[rank].worker = worker.index;
-    worker.attempt = &attempt;
-    worker.rank = static_cast<int32_t>(rank);
-    ++attempt.holders;
-    UpdateSlot(state, worker);
-    MarkOrdersDue(state.live, worker);
-  }
-  NoteActive(state, id.trial);
-  if (IsWanted(state, GetExperiment(state.durable, id.trial.experiment), v1::Notice::STALLED)) {
-    attempt.stall_looked = -absl::InfiniteDuration();
-  }
-  return attempt;
 }
 
 void CancelTrial(Turn& turn, TrialId id, const std::string& reason) {

@@ -28,15 +28,12 @@ void SaveGang(Turn& turn, Worker& worker);
 void TakeRankGone(Turn& turn, Worker& worker);
 // Frees the worker's slot. REQUIRES: its attempt has ended.
 void ReleaseRank(Turn& turn, Worker& worker);
+// Takes the state that a rank keeps since a collective failed.
+void NoteHolds(Turn& turn, LiveAttempt& attempt, RankState& rank, const v1::AttemptStatus& status);
+// Ends the attempt, whose survivors have saved or are given up. REQUIRES: a rescue was begun.
+void EndRescue(Turn& turn, LiveAttempt& attempt);
 // Ends the attempt, and perhaps its trial.
 void Settle(Turn& turn, LiveAttempt& attempt, const RankEnd& end);
-// Adds the live half of a recorded attempt, on the workers of its gang by rank. The caller sets its
-// specification and arms its timer.
-LiveAttempt& AddLiveAttempt(State& state, const AttemptId& id, Phase phase,
-                            const std::vector<WorkerIndex>& gang);
-// Frees attempts that nobody holds any more. Called at the end of a Step: until then the parts of
-// the Step may use them.
-void FreeLeft(LiveState& live);
 // Cancels the trial. REQUIRES: CancelRequested has been applied; the trial has not ended.
 void CancelTrial(Turn& turn, TrialId id, const std::string& reason);
 // Ends the trial early, by a rule of its search. A trial that trained is finished, one that never

@@ -22,11 +22,14 @@
 #include "coordinator/core/keep/timers.h"
 #include "coordinator/core/model/plausibility.h"
 #include "coordinator/core/model/silence.h"
+#include "coordinator/core/model/survivors.h"
 #include "coordinator/core/place/preemption.h"
 #include "coordinator/core/run/attempts.h"
 #include "coordinator/core/run/population.h"
+#include "coordinator/core/run/rescue.h"
 #include "coordinator/core/run/searching.h"
 #include "coordinator/core/run/status.h"
+#include "spec/collectives.h"
 #include "spec/program.h"
 
 namespace dt {
@@ -41,6 +44,10 @@ struct Sender {
   LiveAttempt* live = nullptr;  // if the worker's orders name it
   int32_t rank = 0;
   Last last = Last::kNo;
+  bool rescues = false;  // it was ordered to save the state of its gang
+
+  // Returns whether its rows and checkpoint count.
+  bool Reports() const { return rank == 0 || rescues; }
 
   bool Newest() const { return id.attempt == trial->attempts.size(); }
 };
@@ -100,7 +107,7 @@ void EndDoubted(Turn& turn, const Sender& sender, const std::string& doubt) {
 bool TakesResults(const Sender& sender) {
   const bool newest = sender.Newest() || Mutated(Mutant::kHistoryByArrival);
   const bool ran = sender.recorded->ran || Mutated(Mutant::kResultsBeforeRunning);
-  return sender.rank == 0 && newest && ran && !IsTerminal(sender.trial->state) &&
+  return newest && ran && !IsTerminal(sender.trial->state) &&
          Next(sender.recorded->state, AttemptMove::kReportsResult).has_value();
 }
 
@@ -136,11 +143,43 @@ void TakeRunning(Turn& turn, const Sender& sender, const v1::Running& running) {
   ArmAttempt(turn.live(), *sender.live);
 }
 
+// Returns whether a rank other than 0 may have been ordered to save the gang's state. It reports
+// the rows that are missing before its checkpoint.
+bool MayRescue(const Turn& turn, const Sender& sender) {
+  const Experiment& experiment = GetExperiment(turn.state.durable, sender.id.trial.experiment);
+  return sender.recorded->members.size() > 1 && !spec::IsProgram(experiment.spec.base());
+}
+
+// Drops rows that another rank reported before, and corrects the totals. Returns whether any rows
+// are left.
+bool DropKnown(uint64_t newest, v1::RowChunk& chunk, RowTotals* totals) {
+  v1::StepRows rows, left;
+  if (chunk.last_step() <= newest || !rows.ParseFromString(chunk.rows())) return false;
+  for (v1::StepRow& row : *rows.mutable_rows()) {
+    if (row.step() > newest) left.add_rows()->Swap(&row);
+  }
+  if (left.rows().empty()) return false;
+  if (totals != nullptr) {
+    totals->sum.Clear();
+    for (const v1::StepRow& row : left.rows()) spec::AddRow(row, totals->sum);
+  }
+  chunk.set_first_step(left.rows(0).step());
+  chunk.set_count(static_cast<uint32_t>(left.rows_size()));
+  chunk.set_rows(left.SerializeAsString());
+  return true;
+}
+
 void TakeRows(Turn& turn, const Sender& sender, v1::RowChunk& chunk, RowTotals* totals) {
-  if (sender.rank != 0) return;
+  if (!sender.Reports()) return;
   if (!sender.Newest() && !Mutated(Mutant::kRowsOfOldAttempts)) return;
   if (!sender.recorded->ran && !Mutated(Mutant::kRowsBeforeRunning)) return;
-  const std::string doubt = DoubtAbout(ClaimantOf(turn, sender), chunk);
+  const Claimant claimant = ClaimantOf(turn, sender);
+  const bool overlaps = MayRescue(turn, sender) && chunk.first_step() <= claimant.told.row;
+  if (overlaps && !Mutated(Mutant::kRowsOfTwoRanks) &&
+      !DropKnown(claimant.told.row, chunk, totals)) {
+    return;
+  }
+  const std::string doubt = DoubtAbout(claimant, chunk);
   if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
   ReportedSteps& told = turn.live().told[sender.recorded->token];
   told.row = chunk.last_step();
@@ -161,8 +200,12 @@ void TakeRows(Turn& turn, const Sender& sender, v1::RowChunk& chunk, RowTotals* 
 }
 
 void TakeEvaluation(Turn& turn, const Sender& sender, v1::Evaluation& evaluation) {
-  if (!TakesResults(sender)) return;
+  if (!sender.Reports() || !TakesResults(sender)) return;
   const Claimant claimant = ClaimantOf(turn, sender);
+  const std::vector<KnownEvaluation>& taken = sender.trial->evaluations;
+  const bool known = !taken.empty() && taken.back().attempt == sender.id.attempt &&
+                     evaluation.step() <= taken.back().step;
+  if (sender.rescues && known) return;  // rank 0 reported it before it was lost
   // Until an attempt has prepared, its steps are unknown.
   if (!claimant.program && claimant.trial.target_steps == 0) return;
   const std::string doubt = DoubtAbout(claimant, evaluation);
@@ -178,7 +221,10 @@ void TakeEvaluation(Turn& turn, const Sender& sender, v1::Evaluation& evaluation
 }
 
 void TakeCheckpoint(Turn& turn, const Sender& sender, v1::CheckpointRef& checkpoint) {
+  if (!sender.Reports()) return;
   if (!TakesResults(sender) || checkpoint.storage_id().empty()) return;
+  // Two ranks may have saved the same state, the first for a coordinator that was killed.
+  if (sender.rescues && checkpoint.step() <= ResumeStep(*sender.trial, sender.id)) return;
   const std::string doubt = DoubtAbout(ClaimantOf(turn, sender), checkpoint);
   if (!doubt.empty()) return LeaveOut(turn, sender, doubt);
   turn.live().told[sender.recorded->token].checkpoint = checkpoint.step();
@@ -192,6 +238,8 @@ void TakeCheckpoint(Turn& turn, const Sender& sender, v1::CheckpointRef& checkpo
   record.mutable_checkpoint()->mutable_checkpoint()->Swap(&checkpoint);
   Journal(turn, std::move(record));
   CompareMember(turn, sender.id.trial, step);
+  if (sender.live == nullptr || !sender.live->Open()) return;
+  if (IsRescued(*sender.live, sender.rank, step)) EndRescue(turn, *sender.live);
 }
 
 // Takes the removal of checkpoint files, of this attempt or an earlier one: no attempt may resume
@@ -230,7 +278,8 @@ void TakeEnded(Turn& turn, const Sender& sender, v1::Ended& ended) {
               {.rank = sender.rank,
                .cause = ended.cause(),
                .message = std::move(*ended.mutable_message()),
-               .step = endless ? ended.step() : std::min(ended.step(), target)});
+               .step = endless ? ended.step() : std::min(ended.step(), target),
+               .died = ended.exit_status() != 0});
   if (hopeless) EndHopeless(turn, sender.id.trial, why);
 }
 
@@ -263,6 +312,7 @@ void TakeLog(Turn& turn, const Sender& sender, v1::LogChunk& log) {
 
 void TakeItem(Turn& turn, Sender sender, v1::Item& item, RowTotals* totals) {
   if (!FindSender(turn, item.attempt_token(), sender)) return;
+  sender.rescues = item.rescue() && MayRescue(turn, sender);
   if (sender.live != nullptr) sender.live->ranks[sender.rank].seen = true;
   switch (item.what_case()) {
     case v1::Item::kPrepared:

@@ -17,8 +17,8 @@
 #include "coordinator/core/place/elastic.h"
 #include "coordinator/core/place/preemption.h"
 #include "coordinator/core/place/reservations.h"
-#include "coordinator/core/run/attempts.h"
 #include "coordinator/core/run/drains.h"
+#include "coordinator/core/run/live_attempts.h"
 #include "coordinator/core/run/save_pace.h"
 
 namespace dt {

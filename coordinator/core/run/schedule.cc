@@ -22,6 +22,7 @@
 #include "coordinator/core/place/reservations.h"
 #include "coordinator/core/run/attempts.h"
 #include "coordinator/core/run/early_ends.h"
+#include "coordinator/core/run/live_attempts.h"
 #include "coordinator/core/run/save_pace.h"
 #include "coordinator/core/run/searching.h"
 

@@ -19,7 +19,7 @@
 namespace dt {
 namespace {
 
-// Weight of the newest row in the smoothed time of a step, for display.
+// Weight of the newest row in the smoothed time of a step.
 constexpr double kNewestRowWeight = 0.3;
 
 // Checks that ranks train on the same data. They report in any order, so each is compared with all
@@ -81,6 +81,8 @@ void TakeStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status) {
   LiveAttempt& attempt = *worker.attempt;
   RankState& rank = attempt.ranks[worker.rank];
   rank.seen = true;
+  // A worker that was lost while its gang is rescued may come back with its trainer.
+  if (attempt.rescue.has_value()) rank.gone = false;
   if (worker.rank == 0) attempt.absent_since = absl::InfiniteDuration();
   if (attempt.Is<Leaving>()) return;
   const Trial& trial = GetTrial(turn.durable(), attempt.id.trial);
@@ -108,6 +110,8 @@ void TakeStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status) {
   if (status.makes_environment()) attempt.NoteEnvironment(turn.now.steady);
   rank.tells_pauses = worker.hello.level() >= kTellsPausesLevel;
   NoteLongWork(attempt, rank, status, turn.now.steady);
+  if (status.holds()) NoteHolds(turn, attempt, rank, status);
+  if (attempt.Is<Leaving>()) return;
   NoteTogether(turn.live(), attempt, *FindAttempt(turn.durable(), attempt.id), turn.now.steady);
   // By its steps its time limit may be shorter than before.
   if (worker.rank == 0 && attempt.Is<Training>()) ArmAttempt(turn.live(), attempt);

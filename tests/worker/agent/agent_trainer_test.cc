@@ -232,6 +232,31 @@ TEST_F(AgentTest, TheTrainerHearsWhichCheckpointIsRegistered) {
   ExpectNothingElse();
 }
 
+TEST_F(AgentTest, ASurvivorOfABrokenGangIsReportedAndToldToSaveOnce) {
+  ReachTraining();
+  v1::Orders orders = Holding(1);
+  orders.mutable_attempt()->set_peer_lost(true);
+  Order(orders);
+  EXPECT_TRUE(TakeFrame<frames::PeerLost>());
+  Order(orders);
+  ExpectNothingElse();
+  Say(frames::Holds{Hex(1), 7, 99});
+  ASSERT_EQ(LastReport().attempts_size(), 1);
+  EXPECT_TRUE(LastReport().attempts(0).holds());
+  EXPECT_EQ(LastReport().attempts(0).holds_step(), 7u);
+  EXPECT_EQ(LastReport().attempts(0).holds_hash(), 99u);
+  EXPECT_FALSE(LastReport().attempts(0).saves());
+  orders.mutable_attempt()->set_rescue(true);
+  orders.mutable_attempt()->set_rows_after(5);
+  Order(orders);
+  const auto rescue = TakeFrame<frames::Rescue>();
+  ASSERT_TRUE(rescue);
+  EXPECT_EQ(rescue->rows_after, 5u);
+  EXPECT_TRUE(LastReport().attempts(0).saves());
+  Order(orders);
+  ExpectNothingElse();
+}
+
 TEST_F(AgentTest, CheckpointsOfAnAttemptThatIsNoLongerOrderedAreNotReported) {
   ReachTraining();
   Say(frames::CheckpointDone{.token = Hex(1), .step = 2, .path = "p"});

@@ -1,0 +1,21 @@
+// rescue_limits.h: bounds on the save by a survivor of a broken gang. The bounds of all other rooms
+// are in limits.h.
+#pragma once
+
+#include "absl/time/time.h"
+#include "common/limits.h"
+
+namespace dt::limits {
+
+// After a peer of a gang died, its survivors report within this time what they hold, or within some
+// steps if those are longer. A survivor waits kRescueOrder for an answer: a coordinator that was
+// killed is back by then.
+inline constexpr absl::Duration kHoldLeast = absl::Seconds(3);
+inline constexpr absl::Duration kRescueOrder = absl::Seconds(30);
+// The survivor that saves has some times the seconds of the checkpoint before, within these limits;
+// kRescueUnknown if none was written yet.
+inline constexpr absl::Duration kRescueLeast = absl::Seconds(10);
+inline constexpr absl::Duration kRescueUnknown = absl::Seconds(30);
+inline constexpr absl::Duration kRescueMost = kCheckpointStopGrace;
+
+}  // namespace dt::limits

@@ -1,0 +1,46 @@
+// survivors.h: the state that surviving ranks of a broken gang hold, and the one that saves it.
+//
+// Role:  pure.
+// Tests: tests/coordinator/core/rescue_test.cc
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "coordinator/core/model/live.h"
+
+namespace dt {
+
+// Returns whether each rank of such a gang has the complete state between two steps, and can save
+// it alone.
+bool EachRankHasAll(const v1::Spec& spec);
+// Returns whether the end leaves survivors whose state is sound: a peer died, is silent or hangs.
+// If a trainer itself reports an error, such as unequal parameters, its peers' state is in doubt.
+bool LeavesSurvivors(const RankEnd& end);
+// Returns the newest step from whose checkpoint a resume would begin; 0: none.
+uint64_t ResumeStep(const Trial& trial, const AttemptId& id);
+// Returns how long survivors may take to report what they hold. A rank notices a failed collective
+// only once its own computation is over, and after a restart workers have to connect again.
+absl::Duration HoldLimit(const LiveState& live, const LiveAttempt& attempt, absl::Duration now);
+// Returns how long a save may take, from the time of the trial's newest checkpoint.
+absl::Duration SaveLimit(const Trial& trial);
+
+// Returns whether the rank's worker is connected, and the rank has not ended.
+bool IsHere(const LiveState& live, const RankState& rank);
+// Returns whether a worker that is not lost has yet to connect since this coordinator started.
+bool AwaitsConnections(const LiveState& live, const LiveAttempt& attempt);
+// Returns whether the rank is here, or its worker has yet to connect after a restart, and it may
+// report a state that it holds. A GPU has none: it enqueues the update before it knows that a
+// collective failed.
+bool MayHold(const LiveState& live, const RankState& rank);
+// Returns the rank that saves: one that does so already, otherwise the first of those with the
+// newest step. nullopt: no rank holds more than the newest checkpoint, or ranks with the same step
+// hold unequal parameters.
+std::optional<int32_t> ChooseSaver(const LiveState& live, const LiveAttempt& attempt,
+                                   const Trial& trial);
+// Returns, for a person, how far the rescue is. REQUIRES: attempt.rescue.
+std::string RescueText(const LiveAttempt& attempt);
+
+}  // namespace dt
